@@ -235,6 +235,23 @@ char* cli_next_line(char** rest) {
   return line;
 }
 
+int cli_split_words(char* line, char** words, int most) {
+  static const char blanks[] = " \t\r";
+  int count = 0;
+  line[strcspn(line, "#")] = '\0';
+  for (char* at = line + strspn(line, blanks); *at != '\0'; at += strspn(at, blanks)) {
+    if (count == most) {
+      return -1;
+    }
+    words[count++] = at;
+    at += strcspn(at, blanks);
+    if (*at != '\0') {
+      *at++ = '\0';
+    }
+  }
+  return count;
+}
+
 static int visit_file(const char* path, sap_problem* problem, cli_problem_visit visit,
                       void* context) {
   sap_error error;

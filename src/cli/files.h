@@ -51,6 +51,9 @@ sap_status cli_check_paths(const cli_path* paths, int count, sap_error* error);
 char* cli_read_text(const char* path, sap_error* error);
 // Cuts off the next line, without its end; NULL: none is left.
 char* cli_next_line(char** rest);
+// Cuts a line into words separated by blanks, up to a comment that # begins; returns their number,
+// -1 if there are more than `most`.
+int cli_split_words(char* line, char** words, int most);
 
 // A sap_file_function: continues the hash (uint64_t) with each file that a scene is read from,
 // whatever its name.

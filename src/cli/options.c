@@ -251,6 +251,9 @@ static const char* take_integer(const cli_option* o, int32_t* target, const char
     *target = value;
     return NULL;
   }
+  if (o->low <= INT32_MIN) {
+    return "an integer";
+  }
   if (o->high >= INT32_MAX) {
     (void)snprintf(allowed, sizeof allowed, "an integer >= %.0f", o->low);
   } else {
@@ -259,8 +262,7 @@ static const char* take_integer(const cli_option* o, int32_t* target, const char
   return allowed;
 }
 
-// Stores an option's argument; NULL, or what it must be.
-static const char* take(const cli_option* o, void* options, const char* text) {
+const char* cli_take_option(const cli_option* o, void* options, const char* text) {
   void* target = (char*)options + o->offset;
   switch (o->kind) {
     case CLI_FLAG:
@@ -448,7 +450,7 @@ static int take_value(cli_parser* parser, const getopt_list* list, int value, in
     char* options = parser->options;
     allowed = table ? set_option(&command->table().options[value - ID_TABLE],
                                  options + command->table_offset, optarg)
-                    : take(row, options, optarg);
+                    : cli_take_option(row, options, optarg);
   }
   return allowed == NULL ? CLI_OK : refuse_value(command, list->rows[index].name, optarg, allowed);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -60,4 +62,45 @@ void interrupt_catch(bool once) {
 
 bool interrupt_came(void) {
   return came != 0;
+}
+
+// --- threads ---
+
+enum { THREADS_MAX = 256 };
+
+typedef struct thread_work {
+  void (*work)(void* context);
+  void* context;
+  _Atomic int running;
+} thread_work;
+
+static void* run_thread(void* context) {
+  thread_work* w = context;
+  w->work(w->context);
+  atomic_fetch_sub(&w->running, 1);
+  return NULL;
+}
+
+void cli_run_threads(int count, void (*work)(void* context), bool (*watch)(void* context),
+                     void* context) {
+  thread_work w = {.work = work, .context = context};
+  pthread_t threads[THREADS_MAX];
+  int started = 0;
+  for (; started < count && started < THREADS_MAX; ++started) {
+    atomic_fetch_add(&w.running, 1);
+    if (pthread_create(&threads[started], NULL, run_thread, &w) != 0) {
+      atomic_fetch_sub(&w.running, 1);
+      break;
+    }
+  }
+  if (started == 0) {
+    atomic_store(&w.running, 1);
+    (void)run_thread(&w);
+  }
+  for (bool waiting = watch != NULL; waiting;) {
+    waiting = watch(context) || atomic_load(&w.running) > 0;
+  }
+  for (int i = 0; i < started; ++i) {
+    (void)pthread_join(threads[i], NULL);
+  }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long loops: a progress bar on standard error, drawn only if that is a terminal, and Ctrl-C and
-// SIGTERM as a flag.
+// Long loops: a progress bar on standard error, drawn only if that is a terminal, Ctrl-C and SIGTERM
+// as a flag, threads of a study.
 #ifndef SAP_CLI_PROGRESS_H
 #define SAP_CLI_PROGRESS_H
 
@@ -24,5 +24,11 @@ void progress_end(progress* bar);
 void interrupt_catch(bool once);
 // True if a signal has come. Any thread may call it.
 bool interrupt_came(void);
+
+// Calls work(context) in each of `count` >= 1 threads, or here if none can be started. Meanwhile
+// calls `watch` (NULL: none) again and again, from this thread, also after the threads have ended
+// until it returns false: nothing is left to wait for.
+void cli_run_threads(int count, void (*work)(void* context), bool (*watch)(void* context),
+                     void* context);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep info: what a scene is made of, and what reading left out.
 #include <stdio.h>
+#include <string.h>
 
 #include <sapstep/sapstep.h>
 
@@ -25,7 +26,7 @@ typedef struct info_section {
   const char* title;  // NULL ends the list
   const cli_column* columns;
   int ncolumns;
-  int32_t (*count)(const sap_model* model);
+  size_t count;  // where sap_model_sizes has their number [bytes]
   void (*add)(cli_table* table, const sap_model* model, int32_t id);  // one row
 } info_section;
 
@@ -48,21 +49,6 @@ static void add_reals(cli_table* table, const double* values, int count) {
     cli_table_real(table, values[i]);
   }
 }
-
-#define COUNT(what)                                     \
-  static int32_t count_##what(const sap_model* model) { \
-    return sap_model_get_sizes(model).what;             \
-  }
-COUNT(bodies)
-COUNT(trees)
-COUNT(joints)
-COUNT(shapes)
-COUNT(meshes)
-COUNT(actuators)
-COUNT(tendons)
-COUNT(equalities)
-COUNT(keyframes)
-#undef COUNT
 
 static const cli_column body_columns[] = {CLI_INTEGERS("id"),       CLI_TEXTS("name"),
                                           CLI_TEXTS("parent"),      CLI_INTEGERS("tree"),
@@ -259,19 +245,17 @@ static void add_keyframe(cli_table* table, const sap_model* model, int32_t id) {
   add_id(table, model, SAP_ELEMENT_KEYFRAME, id);
 }
 
-#define SECTION(title, columns, count, add) \
-  { title, columns, sizeof(columns) / sizeof *(columns), count, add }
+#define SECTION(plural, one)                                              \
+  {                                                                       \
+#plural, one##_columns, sizeof one##_columns / sizeof *one##_columns, \
+        offsetof(sap_model_sizes, plural), add_##one                      \
+  }
 static const info_section info_sections[] = {
-    SECTION("trees", tree_columns, count_trees, add_tree),
-    SECTION("bodies", body_columns, count_bodies, add_body),
-    SECTION("joints", joint_columns, count_joints, add_joint),
-    SECTION("shapes", shape_columns, count_shapes, add_shape),
-    SECTION("meshes", mesh_columns, count_meshes, add_mesh),
-    SECTION("actuators", actuator_columns, count_actuators, add_actuator),
-    SECTION("tendons", tendon_columns, count_tendons, add_tendon),
-    SECTION("equalities", equality_columns, count_equalities, add_equality),
-    SECTION("keyframes", keyframe_columns, count_keyframes, add_keyframe),
-    {0},
+    SECTION(trees, tree),         SECTION(bodies, body),
+    SECTION(joints, joint),       SECTION(shapes, shape),
+    SECTION(meshes, mesh),        SECTION(actuators, actuator),
+    SECTION(tendons, tendon),     SECTION(equalities, equality),
+    SECTION(keyframes, keyframe), {0},
 };
 
 // --- the command ---
@@ -364,11 +348,13 @@ static bool print_section(const char* title, const cli_table* table, int32_t cou
 }
 
 static bool print_all(const sap_model* model, const skipped* left_out, cli_format format) {
+  const sap_model_sizes sizes = sap_model_get_sizes(model);
   print_sizes(model, format);
   bool printed = true;
   for (const info_section* s = info_sections; s->title != NULL && printed; ++s) {
     cli_table* table = cli_table_create(s->columns, s->ncolumns);
-    const int32_t count = s->count(model);
+    int32_t count;
+    memcpy(&count, (const char*)&sizes + s->count, sizeof count);
     for (int32_t i = 0; i < count && table != NULL; ++i) {
       s->add(table, model, i);
     }

@@ -416,46 +416,27 @@ static char* keep_argument(study_text* s, const char* a, size_t length, const ch
   return text;
 }
 
-// The words of a line after its first, joined by commas, in place.
-static void join(char* text) {
-  char* to = text;
-  bool first = true;
-  for (char* at = text + strspn(text, " \t\r\n"); *at != '\0'; at += strspn(at, " \t\r\n")) {
-    const size_t length = strcspn(at, " \t\r\n");
-    if (!first) {
-      *to++ = ',';
-    }
-    first = false;
-    memmove(to, at, length);
-    to += length;
-    at += length;
-  }
-  *to = '\0';
-}
-
 static bool read_study_line(study_text* s, int number, char* line) {
-  line[strcspn(line, "#")] = '\0';
-  char* word = line + strspn(line, " \t\r\n");
-  if (*word == '\0') {
+  char *words[LINE_SIZE], rest[LINE_SIZE] = "";
+  const int count = cli_split_words(line, words, LINE_SIZE);
+  if (count == 0) {
     return true;
   }
-  const size_t length = strcspn(word, " \t\r\n");
-  char* rest = word + length + (word[length] != '\0');
-  word[length] = '\0';
-  if (number > LINES_MAX || !isalpha((unsigned char)word[0])) {
+  if (number > LINES_MAX || !isalpha((unsigned char)words[0][0])) {
     return fail(s, SAP_STATUS_SYNTAX, number,
                 number > LINES_MAX ? "too many lines" : "a line begins with the name of an option");
   }
+  for (int i = 1; i < count; ++i) {  // fits: the line is no shorter
+    (void)strcat(strcat(rest, i > 1 ? "," : ""), words[i]);
+  }
   char* text;
-  if (strcmp(word, "scene") == 0) {
-    join(rest);
+  if (strcmp(words[0], "scene") == 0) {
     const char* slash = rest[0] == '/' ? NULL : strrchr(s->path, '/');
     text = keep_argument(s, s->path, slash != NULL ? (size_t)(slash + 1 - s->path) : 0, rest);
     s->scenes[s->operands++] = text;
   } else {
     char option[WORD_SIZE] = "--";
-    (void)strncat(option, word, WORD_SIZE - 4);
-    join(rest);
+    (void)strncat(option, words[0], WORD_SIZE - 4);
     text = keep_argument(s, option, strlen(option), "");
     s->out->argv[s->out->argc++] = text;
     if (text != NULL && rest[0] != '\0') {

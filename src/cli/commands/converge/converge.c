@@ -7,7 +7,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -320,27 +319,22 @@ static void converge_case_run(converge_study* study, converge_case* c) {
 // Each run owns all that it writes, so that the results do not depend
 // on their number; the calling thread draws the progress.
 
-enum { THREADS_MAX = 64 };
-
 typedef struct jobs {
   converge_study* study;
   int last;
-  _Atomic int running;
 } jobs;
 
-static void* work_in_thread(void* context) {
-  jobs* j = context;
+static void run_cases(void* context) {
+  const jobs* j = context;
   for (;;) {
     const int index = atomic_fetch_add(&j->study->next, 1);
     if (index >= j->last || interrupt_came()) {
-      break;
+      return;
     }
     if (!j->study->cases[index].done) {
       converge_case_run(j->study, &j->study->cases[index]);
     }
   }
-  atomic_fetch_sub(&j->running, 1);
-  return NULL;
 }
 
 static int64_t planned(const converge_study* study) {
@@ -351,39 +345,27 @@ static int64_t planned(const converge_study* study) {
   return steps;
 }
 
+static bool watch(void* context) {
+  const jobs* j = context;
+  converge_study* study = j->study;
+  const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+  (void)nanosleep(&pause, NULL);
+  if (progress_due(&study->bar)) {
+    char note[64];
+    const int next = atomic_load(&study->next);
+    (void)snprintf(note, sizeof note, "run %d of %d", next < j->last ? next : j->last,
+                   study->count);
+    progress_draw(&study->bar, (double)atomic_load(&study->steps) / (double)planned(study), note);
+  }
+  return false;
+}
+
 static bool run_jobs(converge_study* study, int first, int last) {
   jobs j = {.study = study, .last = last};
-  pthread_t threads[THREADS_MAX];
-  int count = 0;
   const int wanted = study->options.jobs < last - first ? study->options.jobs : last - first;
   atomic_store(&study->next, first);
-  while (count < wanted && count < THREADS_MAX) {
-    atomic_fetch_add(&j.running, 1);
-    if (pthread_create(&threads[count], NULL, work_in_thread, &j) != 0) {
-      atomic_fetch_sub(&j.running, 1);
-      break;
-    }
-    ++count;
-  }
-  if (count == 0 && wanted > 0) {  // no thread to be had: do it here
-    atomic_store(&j.running, 1);
-    (void)work_in_thread(&j);
-  }
-  progress* bar = &study->bar;
-  const double total = (double)planned(study);
-  while (bar->shown && atomic_load(&j.running) > 0) {
-    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
-    (void)nanosleep(&pause, NULL);
-    if (progress_due(bar)) {
-      char note[64];
-      (void)snprintf(note, sizeof note, "run %d of %d",
-                     atomic_load(&study->next) < last ? atomic_load(&study->next) : last,
-                     study->count);
-      progress_draw(bar, (double)atomic_load(&study->steps) / total, note);
-    }
-  }
-  for (int i = 0; i < count; ++i) {
-    (void)pthread_join(threads[i], NULL);
+  if (wanted > 0) {
+    cli_run_threads(wanted, run_cases, study->bar.shown ? watch : NULL, &j);
   }
   return !interrupt_came();
 }

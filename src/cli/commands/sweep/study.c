@@ -5,7 +5,6 @@
 #include "cli/commands/sweep/study.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,8 +196,6 @@ static sap_status open_journal(const char* path, const study_spec* study, bool f
 // Threads of rank 0 and all other ranks take the next case when they are free.
 // Rows are stored by case, so that the table does not depend on the threads.
 
-enum { THREADS_MAX = 256 };
-
 typedef struct jobs {
   const study_spec* study;
   cli_journal* journal;
@@ -206,7 +203,8 @@ typedef struct jobs {
   pthread_mutex_t mutex;  // of all below
   int64_t next, done;
   sap_error error;  // of the journal
-  _Atomic int running;
+  progress bar;
+  int away;  // ranks that have not been sent home
 } jobs;
 
 // Returns the next case that is not done; -1: none.
@@ -234,7 +232,7 @@ static void keep_row(jobs* j, const study_row* row) {
   (void)pthread_mutex_unlock(&j->mutex);
 }
 
-static void* work_in_thread(void* context) {
+static void run_cases(void* context) {
   jobs* j = context;
   study_row row;
   int64_t index;
@@ -244,8 +242,6 @@ static void* work_in_thread(void* context) {
       keep_row(j, &row);
     }
   }
-  atomic_fetch_sub(&j->running, 1);
-  return NULL;
 }
 
 // Answers all waiting ranks; returns the number that were sent home.
@@ -263,25 +259,22 @@ static int serve(jobs* j) {
   return home;
 }
 
-static void watch(jobs* j) {
-  progress bar;
-  int away = study_mpi_size() - 1;
-  progress_begin(&bar);
-  while (atomic_load(&j->running) > 0 || away > 0) {
-    away -= serve(j);
-    const struct timespec pause = {.tv_nsec = away > 0 ? 500 * 1000 : 10 * 1000 * 1000};
-    (void)nanosleep(&pause, NULL);
-    if (progress_due(&bar)) {
-      char note[64];
-      (void)pthread_mutex_lock(&j->mutex);
-      const int64_t done = j->done;
-      (void)pthread_mutex_unlock(&j->mutex);
-      (void)snprintf(note, sizeof note, "%lld of %lld cases", (long long)done,
-                     (long long)j->study->cases);
-      progress_draw(&bar, (double)done / (double)j->study->cases, note);
-    }
+// Serves the ranks and draws the progress. False: all ranks were sent home.
+static bool watch(void* context) {
+  jobs* j = context;
+  j->away -= serve(j);
+  const struct timespec pause = {.tv_nsec = j->away > 0 ? 500 * 1000 : 10 * 1000 * 1000};
+  (void)nanosleep(&pause, NULL);
+  if (progress_due(&j->bar)) {
+    char note[64];
+    (void)pthread_mutex_lock(&j->mutex);
+    const int64_t done = j->done;
+    (void)pthread_mutex_unlock(&j->mutex);
+    (void)snprintf(note, sizeof note, "%lld of %lld cases", (long long)done,
+                   (long long)j->study->cases);
+    progress_draw(&j->bar, (double)done / (double)j->study->cases, note);
   }
-  progress_end(&bar);
+  return j->away > 0;
 }
 
 static int serve_rank_0(const study_spec* study) {
@@ -297,29 +290,14 @@ static int run_jobs(const study_spec* study, int count, cli_journal* journal, st
   if (study_mpi_rank() > 0) {
     return serve_rank_0(study);
   }
-  jobs j = {.study = study, .journal = journal, .rows = rows};
-  pthread_t threads[THREADS_MAX];
-  int started = 0;
+  jobs j = {.study = study, .journal = journal, .rows = rows, .away = study_mpi_size() - 1};
   for (int64_t i = 0; i < study->cases; ++i) {
     j.done += rows[i].index >= 0 ? 1 : 0;
   }
   (void)pthread_mutex_init(&j.mutex, NULL);
-  while (started < count && started < THREADS_MAX) {
-    atomic_fetch_add(&j.running, 1);
-    if (pthread_create(&threads[started], NULL, work_in_thread, &j) != 0) {
-      atomic_fetch_sub(&j.running, 1);
-      break;
-    }
-    ++started;
-  }
-  if (started == 0) {  // no thread could be started: run here
-    atomic_store(&j.running, 1);
-    (void)work_in_thread(&j);
-  }
-  watch(&j);
-  for (int i = 0; i < started; ++i) {
-    (void)pthread_join(threads[i], NULL);
-  }
+  progress_begin(&j.bar);
+  cli_run_threads(count, run_cases, watch, &j);
+  progress_end(&j.bar);
   (void)pthread_mutex_destroy(&j.mutex);
   if (j.error.status != SAP_STATUS_OK) {
     return cli_report(&j.error);

@@ -34,8 +34,9 @@ typedef struct study_parameter {
   int line;       // of the study
   bool numeric;   // all values are numbers
   int32_t count;  // values
-  char** values;  // texts                                                         (count)
-  double a, b;    //
+  char**
+      values;  // texts, words of the study                                                        (count)
+  double a, b;  //
 } study_parameter;
 
 // A coordinate: q/JOINT[part] or v/JOINT[part].
@@ -46,11 +47,13 @@ typedef struct study_coordinate {
 
 typedef struct study_spec {
   const char* path;
-  char* text;   // the whole file
-  char* scene;  // path
-  char keyframe[STUDY_NAME_SIZE];
-  double duration;  // [s]
-  int64_t samples;  // of the random parameters for each point of the grid
+  char* text;              // the whole file
+  char* lines;             // the same, cut into words
+  const char* scene_name;  // as given
+  char* scene;             // path
+  const char* keyframe;    // NULL: the default pose
+  double duration;         // [s]
+  int32_t samples;         // of the random parameters for each point of the grid
   int32_t seed;
   bool lenient, floating_base;
   double floor;  // of a URDF [m], NaN: none

@@ -336,7 +336,7 @@ static sap_status refuse(sap_error* error, const char* format, const char* name)
 static sap_status set_start(const char* keyframe, const study_setup* setup, const sap_model* model,
                             sap_state* state, double* control, sap_error* error) {
   sap_status status;
-  if (keyframe == NULL || keyframe[0] == '\0') {
+  if (keyframe == NULL) {
     status = sap_model_get_default_state(model, state, error);
   } else {
     int32_t id;

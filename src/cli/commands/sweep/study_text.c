@@ -13,7 +13,6 @@
 #include "core/file.h"
 
 enum { WORDS_MAX = 4096 };
-static const char blanks[] = " \t\r";
 
 // Fills the error with "file:line: text" and returns false.
 static bool refuse_line(const study_spec* study, int line, sap_error* error, const char* format,
@@ -31,16 +30,12 @@ static bool refuse_line(const study_spec* study, int line, sap_error* error, con
 
 static bool keep_values(study_parameter* p, char** words, int count) {
   p->values = calloc((size_t)count, sizeof *p->values);
+  p->count = p->values != NULL ? count : 0;
   p->numeric = true;
-  for (int i = 0; i < count && p->values != NULL; ++i) {
+  for (int i = 0; i < p->count; ++i) {
     double number;
-    p->values[i] = malloc(strlen(words[i]) + 1);
-    if (p->values[i] == NULL) {
-      return false;
-    }
-    strcpy(p->values[i], words[i]);
+    p->values[i] = words[i];
     p->numeric = p->numeric && cli_read_real(words[i], &number);
-    p->count = i + 1;
   }
   return p->values != NULL;
 }
@@ -205,63 +200,52 @@ static bool read_measures(study_spec* s, int line, char** words, int count, sap_
   return count > 1 || refuse_line(s, line, error, "measure needs names");
 }
 
+#define AT(member) .offset = offsetof(study_spec, member)
+static const cli_option settings[] = {
+    {"scene", "FILE", "", CLI_PATH, AT(scene_name)},
+    {"duration", "S", "[s]", CLI_REAL, AT(duration), 0, 1e9},
+    {"samples", "N", "", CLI_INTEGER, AT(samples), 1, INT32_MAX},
+    {"seed", "N", "", CLI_INTEGER, AT(seed), INT32_MIN, INT32_MAX},
+    {"keyframe", "NAME", "", CLI_TEXT, AT(keyframe)},
+    {"floor", "Z", "[m]", CLI_REAL, AT(floor), -1e6, 1e6},
+    {"lenient", NULL, "", CLI_FLAG, AT(lenient)},
+    {"floating_base", NULL, "", CLI_FLAG, AT(floating_base)},
+    {0},
+};
+#undef AT
+
 static bool read_setting(study_spec* s, int line, char** words, int count, sap_error* error) {
-  static const char* const settings[] = {"scene", "duration", "samples",       "seed", "keyframe",
-                                         "floor", "lenient",  "floating_base", NULL};
-  int32_t integer;
-  const int id = cli_read_choice(words[0], settings);
-  if (id < 0) {
+  const cli_option* o = settings;
+  while (o->name != NULL && strcmp(o->name, words[0]) != 0) {
+    ++o;
+  }
+  if (o->name == NULL) {
     return refuse_line(s, line, error,
                        "unknown word '%s'; a line begins with scene, duration, set, grid, random, "
                        "samples, seed, measure, keyframe, floor, lenient or floating_base",
                        words[0]);
   }
-  if (count != (id < 6 ? 2 : 1)) {
-    return refuse_line(s, line, error, "%s takes %s", words[0], id < 6 ? "one value" : "no value");
+  if (count != (o->argument != NULL ? 2 : 1)) {
+    return refuse_line(s, line, error, "%s takes %s", words[0],
+                       o->argument != NULL ? "one value" : "no value");
   }
-  switch (id) {
-    case 0:
-      free(s->scene);
-      s->scene = path_beside(s->path, words[1]);
-      s->scene_line = line;
-      return s->scene != NULL || refuse_line(s, line, error, "out of memory");
-    case 1:
-      return (cli_read_real(words[1], &s->duration) && s->duration >= 0.0 && s->duration <= 1e9) ||
-             refuse_line(s, line, error, "duration '%s' must be between 0 and 1e9 s", words[1]);
-    case 2:
-      if (!cli_read_integer(words[1], &integer) || integer < 1) {
-        return refuse_line(s, line, error, "samples '%s' must be an integer >= 1", words[1]);
-      }
-      s->samples = integer;
-      return true;
-    case 3:
-      return cli_read_integer(words[1], &s->seed) ||
-             refuse_line(s, line, error, "seed '%s' must be an integer", words[1]);
-    case 4:
-      (void)snprintf(s->keyframe, sizeof s->keyframe, "%.*s", STUDY_NAME_SIZE - 1, words[1]);
-      return true;
-    case 5:
-      return (cli_read_real(words[1], &s->floor) && fabs(s->floor) <= 1e6) ||
-             refuse_line(s, line, error, "floor '%s' must be between -1e6 and 1e6 m", words[1]);
-    default:
-      *(id == 6 ? &s->lenient : &s->floating_base) = true;
-      return true;
+  const char* allowed = cli_take_option(o, s, count > 1 ? words[1] : NULL);
+  if (allowed != NULL) {
+    return refuse_line(s, line, error, "%s '%s' must be %s", words[0], words[1], allowed);
   }
+  if (o == settings) {
+    free(s->scene);
+    s->scene = path_beside(s->path, s->scene_name);
+    s->scene_line = line;
+  }
+  return o != settings || s->scene != NULL || refuse_line(s, line, error, "out of memory");
 }
 
 static bool read_line(study_spec* s, int line, char* text, sap_error* error) {
   char* words[WORDS_MAX];
-  int count = 0;
-  text[strcspn(text, "#")] = '\0';
-  for (char* at = text + strspn(text, blanks); *at != '\0'; at += strspn(at, blanks)) {
-    if (count == WORDS_MAX) {
-      return refuse_line(s, line, error, "more than %d words", WORDS_MAX);
-    }
-    words[count++] = at;
-    at += strcspn(at, blanks);
-    if (*at != '\0') {
-      *at++ = '\0';
-    }
+  const int count = cli_split_words(text, words, WORDS_MAX);
+  if (count < 0) {
+    return refuse_line(s, line, error, "more than %d words", WORDS_MAX);
   }
   if (count == 0) {
     return true;
@@ -286,31 +270,23 @@ static bool count_cases(study_spec* s, int line, sap_error* error) {
   return true;
 }
 
-// *end is the number of the line after the last.
-static bool read_lines(study_spec* s, char* text, int* end, sap_error* error) {
-  bool good = true;
-  *end = 1;
-  for (char* line = cli_next_line(&text); good && line != NULL; line = cli_next_line(&text)) {
-    good = read_line(s, (*end)++, line, error);
-  }
-  return good;
-}
-
 bool study_read(const char* path, study_spec* s, sap_error* error) {
   *s = (study_spec){.path = path, .duration = 1.0, .samples = 1, .floor = (double)NAN};
   s->text = cli_read_text(path, error);
   if (s->text == NULL) {
     return false;
   }
-  char* lines = malloc(strlen(s->text) + 1);
-  if (lines == NULL) {
+  s->lines = malloc(strlen(s->text) + 1);
+  if (s->lines == NULL) {
     (void)cli_no_memory(error);
     return false;
   }
-  strcpy(lines, s->text);
-  int end;
-  bool good = read_lines(s, lines, &end, error);
-  free(lines);
+  char* rest = strcpy(s->lines, s->text);
+  int end = 1;  // the line after the last
+  bool good = true;
+  for (char* line = cli_next_line(&rest); good && line != NULL; line = cli_next_line(&rest)) {
+    good = read_line(s, end++, line, error);
+  }
   if (good && s->scene == NULL) {
     good = refuse_line(s, end, error, "a line 'scene FILE' is missing");
   }
@@ -324,11 +300,9 @@ bool study_read(const char* path, study_spec* s, sap_error* error) {
 
 void study_clear(study_spec* s) {
   for (int i = 0; i < s->parameter_count; ++i) {
-    for (int32_t j = 0; j < s->parameters[i].count; ++j) {
-      free(s->parameters[i].values[j]);
-    }
     free(s->parameters[i].values);
   }
   free(s->text);
+  free(s->lines);
   free(s->scene);
 }
