@@ -136,7 +136,7 @@ SAP_API sap_status sap_mj_set_limit(sap_mj* adapter, int32_t joint, double stiff
 
 // Forgets impulses and mocap positions of the steps before: from the same mjData this and a new
 // adapter then give the same bits.
-SAP_API void sap_mj_clear(sap_mj* adapter);
+SAP_API void sap_mj_forget(sap_mj* adapter);
 
 // A run on disk, after a step: mjData's state, controls and applied forces (mjSTATE_INTEGRATION)
 // and what the adapter keeps from step to step. From there the run goes on bit for bit, with the
@@ -147,7 +147,7 @@ SAP_API sap_status sap_mj_checkpoint_write(const char* path, sap_mj* adapter, co
 // IO: no file or not readable. SYNTAX: no such checkpoint, of another version of sapstep or of
 // MuJoCo, damaged or cut off. ARGUMENT: of another model, with other materials of geoms and limits,
 // or made with other options: the message names the first, its value then and now. On failure data
-// and *steps are as before, and so is the adapter, but that MEMORY may leave it as sap_mj_clear.
+// and *steps are as before, and so is the adapter, but that MEMORY may leave it as sap_mj_forget.
 SAP_API sap_status sap_mj_checkpoint_read(const char* path, sap_mj* adapter, mjData* data,
                                           int64_t* steps, sap_error* error);
 

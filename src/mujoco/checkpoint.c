@@ -12,7 +12,7 @@
 
 static const char MARK[SAP_SEAL] = "SAPMJRN";
 static const char KIND[] = "checkpoint of a MuJoCo run";
-enum { VERSION = 2, NAME_SIZE = 32 };
+enum { VERSION = 3, NAME_SIZE = 32 };
 
 enum { MEMORIES = 3 };
 
@@ -27,47 +27,29 @@ typedef struct header {
   uint64_t memory_size[MEMORIES];  // adapter, problem, solver
 } header;
 
-// Save: bytes and the capacity. bytes NULL: sizes alone.
+// Writes the memories to `bytes`, which has room for size[]; bytes NULL: sets size[] only.
 static sap_status save_memories(sap_mj* a, unsigned char* bytes, uint64_t size[MEMORIES],
                                 sap_error* error) {
   size_t now[MEMORIES] = {0};
-  unsigned char* at = bytes;
-  sap_status status = sap_archive_to_bytes(sap_mj_archive, a, at, (size_t)size[0], &now[0], error);
-  if (status == SAP_STATUS_OK) {
-    at = bytes != NULL ? at + now[0] : NULL;
-    status = sap_problem_save_memory(a->problem, at, (size_t)size[1], &now[1], error);
-  }
-  if (status == SAP_STATUS_OK) {
-    at = bytes != NULL ? at + now[1] : NULL;
-    status = sap_solver_save_memory(a->solver, at, (size_t)size[2], &now[2], error);
-  }
+  unsigned char* problem = bytes != NULL ? bytes + size[0] : NULL;
+  unsigned char* solver = bytes != NULL ? problem + size[1] : NULL;
+  SAP_TRY(sap_archive_to_bytes(sap_mj_memory_archive, a, bytes, (size_t)size[0], &now[0], error));
+  SAP_TRY(sap_problem_save_memory(a->problem, problem, (size_t)size[1], &now[1], error));
+  SAP_TRY(sap_solver_save_memory(a->solver, solver, (size_t)size[2], &now[2], error));
   for (int i = 0; i < MEMORIES; ++i) {
     size[i] = now[i];
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
-// Solver and problem first: they may lack memory, and then nothing of them is left.
+// Loads the solver and the problem first: a lack of memory there leaves them empty.
 static sap_status load_memories(sap_mj* a, const unsigned char* bytes,
                                 const uint64_t size[MEMORIES], sap_error* error) {
   const unsigned char *problem = bytes + size[0], *solver = problem + size[1];
-  sap_status status = sap_solver_load_memory(a->solver, solver, (size_t)size[2], error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_load_memory(a->problem, problem, (size_t)size[1], error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_archive_from_bytes(sap_mj_archive, a, bytes, (size_t)size[0], error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_check_memory(a, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    sap_solver_forget(a->solver);
-    sap_mj_clear(a);
-    return status;
-  }
-  a->glides_are_known = true;
-  return SAP_STATUS_OK;
+  SAP_TRY(sap_solver_load_memory(a->solver, solver, (size_t)size[2], error));
+  SAP_TRY(sap_problem_load_memory(a->problem, problem, (size_t)size[1], error));
+  SAP_TRY(sap_archive_from_bytes(sap_mj_memory_archive, a, bytes, (size_t)size[0], error));
+  return sap_mj_memory_check(a, error);
 }
 
 static uint64_t memory_size(const header* h) {
@@ -83,10 +65,10 @@ static header header_of(const sap_mj* a, int64_t steps) {
   header h = {.version = VERSION,
               .options = (uint32_t)sap_mj_option_table().count,
               .mujoco = mjVERSION_HEADER,
-              .nstate = sap_mj_run_state_size(a->model),
+              .nstate = sap_mj_state_run_size(a->model),
               .steps = steps,
-              .model = sap_mj_model_hash(a->model),
-              .materials = sap_mj_material_hash(a),
+              .model = sap_mj_memory_model_hash(a->model),
+              .materials = sap_mj_memory_material_hash(a),
               .timestep = a->model->opt.timestep};
   (void)snprintf(h.solver, sizeof h.solver, "%s", a->options.solver);
   memcpy(h.mark, MARK, sizeof h.mark);
@@ -111,8 +93,8 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d,
   if (steps < 0) {
     SAP_TRY(sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps));
   }
-  SAP_TRY(sap_mj_check_state(a->model, d, error));
-  SAP_TRY(sap_mj_remember_contacts(a, d, error));
+  SAP_TRY(sap_mj_state_check(a->model, d, error));
+  SAP_TRY(sap_mj_position_save_contacts(a, d, error));
   header h = header_of(a, steps);
   SAP_TRY(save_memories(a, NULL, h.memory_size, error));
   const size_t size = file_size(&h), nstate = (size_t)h.nstate;
@@ -121,7 +103,7 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d,
   if (bytes == NULL || state == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %s of %zu bytes", KIND, size);
   } else {
-    sap_mj_get_run_state(a->model, d, state);
+    sap_mj_state_get_run(a->model, d, state);
     unsigned char* at = bytes;
     memcpy(at, &h, sizeof h);
     sap_options_save(sap_mj_option_table(), &a->options, at += sizeof h);
@@ -136,7 +118,7 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d,
   return status;
 }
 
-// Whether bytes that are whole are a run of this adapter's.
+// Checks that a complete file holds a run of this adapter.
 static sap_status check_header(const char* path, const sap_mj* a, const header* h, size_t size,
                                sap_error* error) {
   const header now = header_of(a, 0);
@@ -162,8 +144,8 @@ static sap_status check_header(const char* path, const sap_mj* a, const header* 
   return SAP_STATUS_OK;
 }
 
-static sap_status check_options(const char* path, const sap_mj* a, const header* h,
-                                const unsigned char* bytes, sap_error* error) {
+static sap_status check_run_options(const char* path, const sap_mj* a, const header* h,
+                                    const unsigned char* bytes, sap_error* error) {
   const header now = header_of(a, 0);
   if (strncmp(h->solver, now.solver, sizeof now.solver) != 0) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s: solver = %.*s in the checkpoint, %s here",
@@ -175,7 +157,7 @@ static sap_status check_options(const char* path, const sap_mj* a, const header*
                     now.timestep);
   }
   SAP_TRY(sap_options_compare(path, sap_mj_option_table(), &a->options, bytes + sizeof *h, error));
-  if (h->materials != sap_mj_material_hash(a)) {
+  if (h->materials != sap_mj_memory_material_hash(a)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "%s: checkpoint was made with another stiffness or relaxation time of geoms or "
                     "limits",
@@ -184,9 +166,9 @@ static sap_status check_options(const char* path, const sap_mj* a, const header*
   return SAP_STATUS_OK;
 }
 
-// All of it, from bytes that are whole and belong here.
-static sap_status take(sap_mj* a, const header* h, const unsigned char* bytes, mjData* d,
-                       sap_error* error) {
+// Loads memories and state from a checked file. A failure leaves d unchanged.
+static sap_status load_run(sap_mj* a, const header* h, const unsigned char* bytes, mjData* d,
+                           sap_error* error) {
   const unsigned char* at = bytes + sizeof *h + h->options * sizeof(double);
   const size_t nstate = (size_t)h->nstate;
   mjtNum* state = sap_allocate(nstate, sizeof *state);  // aligned
@@ -196,10 +178,25 @@ static sap_status take(sap_mj* a, const header* h, const unsigned char* bytes, m
   memcpy(state, at, nstate * sizeof *state);
   const sap_status status = load_memories(a, at + nstate * sizeof *state, h->memory_size, error);
   if (status == SAP_STATUS_OK) {
-    sap_mj_set_run_state(a->model, d, state);
+    sap_mj_state_set_run(a->model, d, state);
+    a->glides.are_loaded = true;
+  } else {
+    sap_solver_forget(a->solver);
+    sap_mj_forget(a);
   }
   sap_free(state);
   return status;
+}
+
+static sap_status read_bytes(const char* path, sap_mj* a, const unsigned char* bytes, size_t size,
+                             mjData* d, int64_t* steps, sap_error* error) {
+  header h = {.version = 0};
+  memcpy(&h, bytes, size < sizeof h ? size : sizeof h);
+  SAP_TRY(check_header(path, a, &h, size, error));
+  SAP_TRY(check_run_options(path, a, &h, bytes, error));
+  SAP_TRY(load_run(a, &h, bytes, d, error));
+  *steps = h.steps;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_mj_checkpoint_read(const char* path, sap_mj* a, mjData* d, int64_t* steps,
@@ -207,21 +204,8 @@ sap_status sap_mj_checkpoint_read(const char* path, sap_mj* a, mjData* d, int64_
   SAP_TRY(check_arguments(path, a, d, steps, error));
   unsigned char* bytes = NULL;
   size_t size = 0;
-  header h = {.version = 0};
-  sap_status status = sap_sealed_read(path, MARK, KIND, &bytes, &size, error);
-  if (status == SAP_STATUS_OK) {
-    memcpy(&h, bytes, size < sizeof h ? size : sizeof h);
-    status = check_header(path, a, &h, size, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_options(path, a, &h, bytes, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = take(a, &h, bytes, d, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    *steps = h.steps;
-  }
+  SAP_TRY(sap_sealed_read(path, MARK, KIND, &bytes, &size, error));
+  const sap_status status = read_bytes(path, a, bytes, size, d, steps, error);
   sap_free(bytes);
   return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What differs between MuJoCo's versions: 2.2.2 (Debian 12) and 3.0 to 4.0.
+// Differences between MuJoCo 2.2.2 (Debian 12) and 3.0 to 4.0.
 #ifndef SAP_MUJOCO_COMPAT_H
 #define SAP_MUJOCO_COMPAT_H
 
@@ -8,7 +8,7 @@
 
 #include <mujoco/mujoco.h>
 
-// 2.2.2 is 222 there, 3.3.0 is 330, 3.9.0 and later 3009000.
+// mjVERSION_HEADER is 222 for 2.2.2, 330 for 3.3.0 and 3009000 for 3.9.0.
 #if mjVERSION_HEADER >= 1000000
 #define SAP_MJ_VERSION mjVERSION_HEADER
 #else
@@ -18,7 +18,7 @@
 #define SAP_MJ_SINCE(major, minor, patch) \
   (SAP_MJ_VERSION >= (major)*1000000 + (minor)*1000 + (patch))
 
-// Its number is an int in old versions, a size_t in new ones.
+// mju_warningText takes an int in old versions, a size_t in new ones.
 static inline const char* sap_mj_warning_text(const mjData* d, int kind) {
   const int info = d->warning[kind].lastinfo;
   return mju_warningText(kind, _Generic(&mju_warningText, const char* (*)(int, int)
@@ -26,7 +26,7 @@ static inline const char* sap_mj_warning_text(const mjData* d, int kind) {
                                         : (size_t)info));
 }
 
-// Nonzeros of a row of a Jacobian; columns NULL: all of them.
+// Nonzeros of a row of a Jacobian; columns NULL: the row is dense.
 typedef struct sap_mj_row {
   int32_t count;
   const int* columns;    // (count)
@@ -54,7 +54,7 @@ static inline sap_mj_row sap_mj_tendon_row(const mjModel* m, const mjData* d, in
 #endif
 }
 
-// Of a force output of an actuator.
+// Returns the moment arms of a force output.
 static inline sap_mj_row sap_mj_moment_row(const mjModel* m, const mjData* d, int32_t output) {
 #if SAP_MJ_SINCE(3, 2, 5)
   const int first = d->moment_rowadr[output];
@@ -91,7 +91,17 @@ static inline int32_t sap_mj_first_output(const mjModel* m, int32_t actuator) {
 #endif
 }
 
-// Flex of a contact's side, -1: that is a geom.
+static inline int32_t sap_mj_actuator_outputs(const mjModel* m, int32_t actuator) {
+#if SAP_MJ_SINCE(3, 11, 0)
+  return m->actuator_outnum[actuator];
+#else
+  (void)m;
+  (void)actuator;
+  return 1;
+#endif
+}
+
+// Returns the flex of a contact's side, -1: the side is a geom.
 static inline int32_t sap_mj_contact_flex(const mjContact* contact, int32_t side) {
 #if SAP_MJ_SINCE(3, 0, 0)
   return contact->flex[side];
@@ -106,7 +116,8 @@ static inline int32_t sap_mj_contact_geom(const mjContact* contact, int32_t side
   return side == 0 ? contact->geom1 : contact->geom2;
 }
 
-// What a contact's side has of arrays by geoms and by flexes; before there were flexes, NULL.
+// Returns the entry of a contact's side in arrays by geoms and by flexes; `of_flexes` is NULL before
+// MuJoCo 3.
 #if SAP_MJ_SINCE(3, 0, 0)
 #define SAP_MJ_OF_FLEXES(array) (array)
 #else
@@ -119,7 +130,7 @@ static inline double sap_mj_side(const mjContact* contact, int32_t side, const m
                                         : of_geoms[sap_mj_contact_geom(contact, side)];
 }
 
-// Rows of a contact: of a pyramidal cone two to a direction of friction.
+// Returns the number of rows; a pyramidal cone has two for each direction of friction.
 static inline int32_t sap_mj_contact_row_count(const mjModel* m, const mjContact* contact) {
   return mj_isPyramidal(m) && contact->dim > 1 ? 2 * (contact->dim - 1) : contact->dim;
 }
@@ -128,7 +139,7 @@ static inline bool sap_mj_contact_is_of_geoms(const mjContact* contact) {
   return sap_mj_contact_flex(contact, 0) < 0 && sap_mj_contact_flex(contact, 1) < 0;
 }
 
-// Nonzeros of M.
+// Returns the number of nonzeros of M.
 static inline int32_t sap_mj_mass_count(const mjModel* m) {
 #if SAP_MJ_SINCE(3, 9, 0)
   return (int32_t)m->nC;
@@ -146,7 +157,7 @@ static inline int32_t sap_mj_flex_count(const mjModel* m) {
 #endif
 }
 
-// The stiffness of stretch, bending and cells is read from what MuJoCo 4.0 exports.
+// Only MuJoCo 4.0 exports the stiffness of stretch, bending and cells in the form used here.
 #if SAP_MJ_SINCE(4, 0, 0) && !SAP_MJ_SINCE(4, 1, 0)
 #define SAP_MJ_KNOWS_STRETCH 1
 #else
@@ -169,7 +180,7 @@ static inline bool sap_mj_dampers_are_on(const mjModel* m) {
 #endif
 }
 
-// Whether a spring or damper has no coefficients but the first.
+// Returns true if a spring or damper has no coefficient but the first.
 static inline bool sap_mj_is_linear(const mjtNum* higher) {
   bool linear = true;
 #if SAP_MJ_SINCE(3, 7, 0)
@@ -182,7 +193,8 @@ static inline bool sap_mj_is_linear(const mjtNum* higher) {
   return linear;
 }
 
-// -dF/dx at displacement x of a spring with linear coefficient a: f = a x + b x^2 + c x^3 + ...
+// Returns -dF/dx, at least 0, at displacement x of a spring
+//   F = -(a x + b x^2 + c x^3 + ...)
 static inline double sap_mj_stiffness(double a, const mjtNum* higher, double x) {
   double slope = a;
 #if SAP_MJ_SINCE(3, 7, 0)
@@ -198,13 +210,13 @@ static inline double sap_mj_stiffness(double a, const mjtNum* higher, double x) 
   return slope > 0.0 ? slope : 0.0;
 }
 
-// The same of a damper: f = a v + b v |v| + c v^3 + ...
+// Returns -dF/dv, at least 0, of a damper
+//   F = -(a v + b v |v| + c v^3 + ...)
 static inline double sap_mj_damping(double a, const mjtNum* higher, double v) {
   return sap_mj_stiffness(a, higher, v < 0.0 ? -v : v);
 }
 
-// d->energy of the kinematics, tendons and M that are there; 2.2.2 finds none unless the model
-// asks.
+// Evaluates d->energy from current kinematics, tendons and M. 2.2.2 needs the enable flag for it.
 static inline void sap_mj_measure_energy(const mjModel* m, mjData* d) {
 #if SAP_MJ_SINCE(3, 0, 0)
   const mjModel* asking = m;

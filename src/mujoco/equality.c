@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Equalities as free blocks: g = efc_pos, J = efc_J. Rigid ones have R = 1e-6 w, those with a
-// stiffness (negative solref) castro's (29)-(30).
-//   v_hat = -g0/(h + tau_d) - c/h - J_mocap v_mocap,
-// rigid ones by contact/contact_law.c (5).
-// c = h^2/2 dJ/dt v is what a step along J v0 would miss of the motion on curved paths: without it
-// a loop in motion hangs open by h a (h + tau_d)/2. For connect and weld it is h^2/2 times the
-// difference of the anchors' accelerations at qacc = 0; for joints' polynomials theirs; not for
-// tendons.
-// w of translations and of rotations apart: |W|_F/3.
+// Equalities as free blocks, with g = efc_pos and J = efc_J:
+//   v_hat = -g0/(h + tau_d) - c/h - J_mocap v_mocap
+//   R     = castro (29)-(30) with a stiffness (negative solref), 1e-6 w if rigid: see (5) of
+//           contact/contact_law.c
+//   c     = h^2/2 dJ/dt v
+// c is the motion on curved paths that a step along J v0 misses; without it a moving loop hangs open
+// by h a (h + tau_d)/2. For connect and weld it is h^2/2 times the difference of the anchors'
+// accelerations at qacc = 0; for joints that of their polynomial; for tendons it is left out.
+// w = |W|_F/3, separate for translations and rotations.
 #include <math.h>
 #include <string.h>
 
@@ -22,13 +22,13 @@ static void cross(double out[3], const double x[3], const double y[3]) {
   out[2] = x[0] * y[1] - x[1] * y[0];
 }
 
-// Spatial accelerations of all bodies at qacc = 0, about their trees' centres of mass.
-void sap_mj_bias_accelerations(sap_mj* a, const mjData* d) {
+// Finds the spatial accelerations of all bodies at qacc = 0, about their trees' centres of mass.
+void sap_mj_equality_update_bias(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
-  memset(a->bias_acceleration, 0, 6 * sizeof(double));
+  memset(a->blocks.bias_acceleration, 0, 6 * sizeof(double));
   for (int32_t b = 1; b < (int32_t)m->nbody; ++b) {
-    double* acceleration = a->bias_acceleration + 6 * b;
-    memcpy(acceleration, a->bias_acceleration + 6 * m->body_parentid[b], 6 * sizeof(double));
+    double* acceleration = a->blocks.bias_acceleration + 6 * b;
+    memcpy(acceleration, a->blocks.bias_acceleration + 6 * m->body_parentid[b], 6 * sizeof(double));
     const int32_t first = m->body_dofadr[b];
     for (int32_t i = first; i < first + m->body_dofnum[b]; ++i) {
       for (int32_t k = 0; k < 6; ++k) {
@@ -41,7 +41,7 @@ void sap_mj_bias_accelerations(sap_mj* a, const mjData* d) {
 // Adds factor times the acceleration of a body's point.
 static void add_acceleration(const sap_mj* a, const mjData* d, int32_t body, const double p[3],
                              double factor, double out[3]) {
-  const double* spatial = a->bias_acceleration + 6 * body;
+  const double* spatial = a->blocks.bias_acceleration + 6 * body;
   const mjtNum *v = d->cvel + 6 * body, *centre = d->subtree_com + 3 * a->model->body_rootid[body];
   const double r[3] = {p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]};
   double turning[3], velocity[3], centripetal[3];
@@ -64,7 +64,7 @@ static void body_point(const mjData* d, int32_t body, const mjtNum* local, doubl
   }
 }
 
-// Bodies and world points of the anchors of a connect or weld.
+// Finds the bodies and world points of the anchors of a connect or weld.
 static void find_anchors(const mjModel* m, const mjData* d, int32_t id, int32_t body[2],
                          double p[2][3]) {
   const mjtNum* data = m->eq_data + mjNEQDATA * id;
@@ -80,7 +80,7 @@ static void find_anchors(const mjModel* m, const mjData* d, int32_t id, int32_t 
     return;
   }
 #endif
-  // A weld's data begin with the anchor in body 2.
+  // The data of a weld begins with the anchor in body 2.
   const bool weld = m->eq_type[id] == mjEQ_WELD;
   for (int32_t side = 0; side < 2; ++side) {
     body[side] = object[side];
@@ -88,8 +88,9 @@ static void find_anchors(const mjModel* m, const mjData* d, int32_t id, int32_t 
   }
 }
 
-// A weld's rows of rotation are s/2 Im(conj(q_2) omega q_1 q_rel), omega the velocity of body 1
-// relative to body 2 and s the model's scale of torques.
+// Evaluates the rotation rows of a weld, with omega the velocity of body 1 relative to body 2 and s the
+// model's torque scale:
+//   rows = s/2 Im(conj(q_2) omega q_1 q_rel)
 static void turn_rows(const mjModel* m, const mjData* d, int32_t id, const double omega[3],
                       double rows[3]) {
   const mjtNum* data = m->eq_data + mjNEQDATA * id;
@@ -116,7 +117,7 @@ static void turn_rows(const mjModel* m, const mjData* d, int32_t id, const doubl
   }
 }
 
-// c of translations, and mocap's share of the rows' velocity, of a connect or weld.
+// Finds, for a connect or weld, c of translations and the rows' velocity due to mocap bodies.
 static void find_motion(const sap_mj* a, const mjData* d, int32_t id, double c[3],
                         double mocap[ROWS_MAX]) {
   const double h = a->model->opt.timestep;
@@ -142,7 +143,8 @@ static void find_motion(const sap_mj* a, const mjData* d, int32_t id, double c[3
   }
 }
 
-// c of q_1 = p(q_2) of two joints, p a polynomial of degree 4: -h^2/2 p''(q_2) v_2^2.
+// Returns c of two joints coupled by q_1 = p(q_2), p a polynomial of degree 4:
+//   c = -h^2/2 p''(q_2) v_2^2
 static double polynomial_motion(const sap_mj* a, const mjData* d, int32_t id) {
   const mjModel* m = a->model;
   const int32_t joint = m->eq_obj2id[id];
@@ -156,32 +158,30 @@ static double polynomial_motion(const sap_mj* a, const mjData* d, int32_t id) {
   return -0.5 * step * step * (2.0 * p[2] + 6.0 * p[3] * x + 12.0 * p[4] * x * x);
 }
 
-// w of rows first ... first + count of the block that was gathered with `total` rows.
+// Finds w of `count` rows from `first` of the block, which was gathered with `total` rows.
 static sap_status scale_of(sap_mj* a, int32_t ntrees, int32_t total, int32_t first, int32_t count,
                            double* w, sap_error* error) {
   if (total == count) {
-    return sap_problem_delassus_scale(a->problem, count, ntrees, a->block_trees, a->block_parts, w,
+    return sap_problem_delassus_scale(a->problem, count, ntrees, a->rows.trees, a->rows.parts, w,
                                       error);
   }
-  // The rows wanted, packed behind the block, whose parts stand as they are.
+  // Copies the rows behind the block, which stays as it is.
   const double* parts[2] = {0};
-  double* copy = a->J + (a->block_parts[ntrees - 1] - a->J) +
-                 (size_t)total * (size_t)a->tree_size[a->block_trees[ntrees - 1]];
-  sap_status status = SAP_STATUS_OK;
+  double* copy = a->rows.J + (a->rows.parts[ntrees - 1] - a->rows.J) +
+                 (size_t)total * (size_t)a->trees.size[a->rows.trees[ntrees - 1]];
   for (int32_t t = 0; t < ntrees; ++t) {
-    const int32_t n = a->tree_size[a->block_trees[t]];
+    const int32_t n = a->trees.size[a->rows.trees[t]];
     parts[t] = copy;
     for (int32_t j = 0; j < n; ++j) {
       for (int32_t r = 0; r < count; ++r) {
-        *copy++ = a->block_parts[t][j * total + first + r];
+        *copy++ = a->rows.parts[t][j * total + first + r];
       }
     }
   }
-  status = sap_problem_delassus_scale(a->problem, count, ntrees, a->block_trees, parts, w, error);
-  return status;
+  return sap_problem_delassus_scale(a->problem, count, ntrees, a->rows.trees, parts, w, error);
 }
 
-sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_t count,
+sap_status sap_mj_equality_add(sap_mj* a, const mjData* d, int32_t first, int32_t count,
                                sap_error* error) {
   const mjModel* m = a->model;
   const int32_t id = d->efc_id[first], type = m->eq_type[id];
@@ -194,7 +194,7 @@ sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_
   for (int32_t r = 0; r < count; ++r) {
     rows[r] = sap_mj_constraint_row(&a->shadow, d, first + r);
   }
-  const int32_t ntrees = sap_mj_gather(a, rows, count, error);
+  const int32_t ntrees = sap_mj_rows_gather(a, rows, count, error);
   if (ntrees < 1) {
     return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;
   }
@@ -204,41 +204,39 @@ sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_
   } else if (type == mjEQ_JOINT) {
     c[0] = polynomial_motion(a, d, id);
   }
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t r = 0; status == SAP_STATUS_OK && r < count; r += 3) {
-    status = scale_of(a, ntrees, count, r, count < 3 ? count : 3, &w[r / 3], error);
+  for (int32_t r = 0; r < count; r += 3) {
+    SAP_TRY(scale_of(a, ntrees, count, r, count < 3 ? count : 3, &w[r / 3], error));
   }
   const double largest = fmax(w[0], w[1]);
-  if (status != SAP_STATUS_OK || !(largest > 0.0)) {
-    return status;
+  if (!(largest > 0.0)) {
+    return SAP_STATUS_OK;  // nothing can move
   }
-  const double h = m->opt.timestep, *law = a->equality_law + 2 * id;
+  const sap_mj_law* law = &a->materials.equality[id];
+  const bool rigid = isinf(law->stiffness);
   double R[ROWS_MAX], v_hat[ROWS_MAX];
-  for (int32_t r = 0; status == SAP_STATUS_OK && r < count; ++r) {
-    const sap_compliant_row soft = {.stiffness = law[0],
-                                    .relaxation_time = law[1],
-                                    .g0 = d->efc_pos[first + r],
-                                    .curvature = c[r],
-                                    .w = w[r / 3] > 0.0 ? w[r / 3] : largest,
-                                    .recovery_speed = isinf(law[0]) ? SAP_RECOVERY_SPEED : 0.0};
-    if (isinf(law[0])) {
-      sap_law_rigid_row(&soft, h, &R[r], &v_hat[r]);
+  for (int32_t r = 0; r < count; ++r) {
+    const sap_compliant_row row = {.stiffness = law->stiffness,
+                                   .relaxation_time = law->relaxation_time,
+                                   .g0 = d->efc_pos[first + r],
+                                   .curvature = c[r],
+                                   .w = w[r / 3] > 0.0 ? w[r / 3] : largest,
+                                   .recovery_speed = rigid ? SAP_RECOVERY_SPEED : 0.0};
+    if (rigid) {
+      sap_law_rigid_row(&row, m->opt.timestep, &R[r], &v_hat[r]);
     } else {
-      status =
-          sap_problem_compliant_law(a->problem, &a->regularization, &soft, &R[r], &v_hat[r], error);
+      SAP_TRY(sap_problem_compliant_law(a->problem, &a->options.regularization, &row, &R[r],
+                                        &v_hat[r], error));
     }
     v_hat[r] -= mocap[r];
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_add_slot(a, -1, first, count, error);
-  }
+  SAP_TRY(sap_mj_blocks_add_slot(a, -1, first, count, error));
   const sap_block block = {.set = SAP_SET_FREE,
                            .nrows = count,
                            .ntrees = ntrees,
-                           .trees = a->block_trees,
-                           .jacobians = a->block_parts,
+                           .trees = a->rows.trees,
+                           .jacobians = a->rows.parts,
                            .R = R,
                            .v_hat = v_hat,
-                           .key = sap_mj_key(a, SAP_MJ_KEY_EQUALITY, id, 0, 0)};
-  return status == SAP_STATUS_OK ? sap_problem_add_block(a->problem, &block, error) : status;
+                           .key = sap_mj_blocks_key(a, SAP_MJ_KEY_EQUALITY, id, 0, 0)};
+  return sap_problem_add_block(a->problem, &block, error);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// MuJoCo's errors as a status, its warnings, and models loaded under that guard.
 #include "mujoco/guard.h"
 
 #include <setjmp.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "mujoco/compat.h"
 
 enum { TEXT_SIZE = 400 };
@@ -17,26 +19,30 @@ typedef struct guard {
   struct guard* outer;
 } guard;
 
-// MuJoCo's handlers are global and have no context: the guard of this thread is theirs.
+// MuJoCo's handlers are global and have no context: they use the guard of their thread.
 static _Thread_local guard* innermost;
 static void (*other_error_handler)(const char*);
 static void (*other_warning_handler)(const char*);
+
+static void join_lines(char* text) {
+  for (char* c = text; *c != '\0'; ++c) {
+    *c = *c == '\n' ? ' ' : *c;
+  }
+}
 
 static void on_error(const char* message) {
   guard* g = innermost;
   if (g != NULL) {
     strncpy(g->text, message != NULL ? message : "", TEXT_SIZE - 1);
     g->text[TEXT_SIZE - 1] = '\0';
-    for (char* c = g->text; *c != '\0'; ++c) {
-      *c = *c == '\n' ? ' ' : *c;  // a message is one line
-    }
+    join_lines(g->text);
     longjmp(g->target, 1);
   }
   if (other_error_handler != NULL) {
     other_error_handler(message);
     return;
   }
-  mju_user_error = NULL;  // what MuJoCo does by itself: log, and end the process
+  mju_user_error = NULL;  // MuJoCo's default: log and end the process
 #if SAP_MJ_SINCE(2, 3, 0)
   mju_error("%s", message);
 #else
@@ -93,4 +99,38 @@ sap_status sap_mj_call(void (*function)(void* context), void* context, sap_error
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_call: function is NULL");
   }
   return sap_mj_guard(function, context, NULL, error);
+}
+typedef struct load {
+  const char* path;
+  mjModel* model;
+  char text[TEXT_SIZE];
+} load;
+
+static void load_model(void* context) {
+  load* l = context;
+  const size_t length = strlen(l->path);
+  if (length > 4 && strcmp(l->path + length - 4, ".mjb") == 0) {
+    l->model = mj_loadModel(l->path, NULL);
+  } else {
+    l->model = mj_loadXML(l->path, NULL, l->text, TEXT_SIZE);
+  }
+}
+
+sap_status sap_mj_load(const char* path, mjModel** out, sap_error* error) {
+  if (out == NULL || path == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_load: %s is NULL",
+                    out == NULL ? "out" : "path");
+  }
+  *out = NULL;
+  load l = {.path = path};
+  SAP_TRY(sap_file_readable(path, error));
+  SAP_TRY(sap_mj_call(load_model, &l, error));
+  if (l.model == NULL) {
+    join_lines(l.text);
+    // Names the version: features that it does not know look like errors of the model.
+    return sap_fail(error, SAP_STATUS_SYNTAX, "%.100s: MuJoCo %s: %s", path, mj_versionString(),
+                    l.text[0] != '\0' ? l.text : "not a model");
+  }
+  *out = l.model;
+  return SAP_STATUS_OK;
 }

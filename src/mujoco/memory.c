@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the adapter carries from step to step, and marks of the model that it belongs to.
+// The memory from step to step, hashes of the model it belongs to, and the state in mjData.
+#include "mujoco/memory.h"
+
+#include <math.h>
 #include <string.h>
 
 #include "mujoco/adapter.h"
 
-sap_status sap_mj_archive(void* adapter, sap_archive* archive, sap_error* error) {
+sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error* error) {
   sap_mj* a = adapter;
   const size_t velocities = (size_t)a->nv * sizeof(double);
   const size_t mocaps = (size_t)a->model->nmocap * sizeof(double);
@@ -12,20 +15,21 @@ sap_status sap_mj_archive(void* adapter, sap_archive* archive, sap_error* error)
     void* value;
     size_t size;
   } values[] = {
-      {&a->has_before, sizeof a->has_before},
-      {a->v_before, velocities},
-      {a->v_after, velocities},
-      {&a->identity_next, sizeof a->identity_next},
-      {&a->identity_first, sizeof a->identity_first},
-      {&a->epoch, sizeof a->epoch},
-      {&a->mocap_is_known, sizeof a->mocap_is_known},
-      {a->mocap_pos, 3 * mocaps},
-      {a->mocap_quat, 4 * mocaps},
-      {a->pose_before, 12 * (size_t)a->model->nbody * sizeof(double)},
+      {&a->momentum.has_before, sizeof a->momentum.has_before},
+      {a->momentum.v_before, velocities},
+      {a->momentum.v_after, velocities},
+      {&a->identities.next, sizeof a->identities.next},
+      {&a->identities.first, sizeof a->identities.first},
+      {&a->blocks.epoch, sizeof a->blocks.epoch},
+      {&a->mocap.is_known, sizeof a->mocap.is_known},
+      {a->mocap.pos, 3 * mocaps},
+      {a->mocap.quat, 4 * mocaps},
+      {a->glides.poses, 12 * (size_t)a->model->nbody * sizeof(double)},
   };
-  SAP_TRY(SAP_ARCHIVE_ARRAY(archive, &a->identities[1], &a->identity_count,
-                            &a->identity_capacity[1], error));
-  SAP_TRY(SAP_ARCHIVE_ARRAY(archive, &a->glides, &a->glide_count, &a->glide_capacity, error));
+  SAP_TRY(SAP_ARCHIVE_ARRAY(archive, &a->identities.now, &a->identities.count,
+                            &a->identities.capacity, error));
+  SAP_TRY(
+      SAP_ARCHIVE_ARRAY(archive, &a->glides.list, &a->glides.count, &a->glides.capacity, error));
   for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
     SAP_TRY(sap_archive_value(archive, values[i].value, values[i].size, error));
   }
@@ -38,18 +42,18 @@ static bool is_flag(const bool* flag) {
   return byte <= 1;
 }
 
-sap_status sap_mj_check_memory(const sap_mj* a, sap_error* error) {
+sap_status sap_mj_memory_check(const sap_mj* a, sap_error* error) {
   const int32_t ngeom = (int32_t)a->model->ngeom;
-  bool good = is_flag(&a->has_before) && is_flag(&a->mocap_is_known);
-  for (int32_t i = 0; good && i < a->glide_count; ++i) {
-    const sap_mj_glide* glide = &a->glides[i];
+  bool good = is_flag(&a->momentum.has_before) && is_flag(&a->mocap.is_known);
+  for (int32_t i = 0; good && i < a->glides.count; ++i) {
+    const sap_mj_glide* glide = &a->glides.list[i];
     good = glide->geom1 >= 0 && glide->geom1 < ngeom && glide->geom2 >= 0 && glide->geom2 < ngeom;
   }
   return good ? SAP_STATUS_OK
               : sap_fail(error, SAP_STATUS_SYNTAX, "the adapter's memory is damaged");
 }
 
-// Bytes of an array of the model.
+// Adds the bytes of an array to the hash.
 #define ADD(array, count) hash = sap_hash(hash, (array), (size_t)(count) * sizeof *(array))
 
 static uint64_t add_bodies(uint64_t hash, const mjModel* m) {
@@ -132,7 +136,7 @@ static uint64_t add_flexes(uint64_t hash, const mjModel* m) {
   return hash;
 }
 
-uint64_t sap_mj_model_hash(const mjModel* m) {
+uint64_t sap_mj_memory_model_hash(const mjModel* m) {
   const mjOption* o = &m->opt;
   uint64_t hash = add_actuators(add_geoms(add_bodies(SAP_HASH_START, m), m), m);
   hash = add_flexes(hash, m);
@@ -146,17 +150,163 @@ uint64_t sap_mj_model_hash(const mjModel* m) {
   return hash;
 }
 
-uint64_t sap_mj_material_hash(const sap_mj* a) {
+uint64_t sap_mj_memory_material_hash(const sap_mj* a) {
   const mjModel* m = a->model;
+  const sap_mj_materials* materials = &a->materials;
   uint64_t hash = SAP_HASH_START;
-  ADD(a->geom_stiffness, m->ngeom);
-  ADD(a->geom_relaxation_time, m->ngeom);
-  ADD(a->flex_stiffness, sap_mj_flex_count(m));
-  ADD(a->flex_relaxation_time, sap_mj_flex_count(m));
-  ADD(a->pair_stiffness, m->npair);
-  ADD(a->pair_relaxation_time, m->npair);
-  ADD(a->joint_limit, 2 * m->njnt);
-  ADD(a->tendon_limit, 2 * m->ntendon);
-  ADD(a->equality_law, 2 * m->neq);
+  ADD(materials->geoms, m->ngeom);
+  ADD(materials->flexes, sap_mj_flex_count(m));
+  ADD(materials->pairs, m->npair);
+  ADD(materials->joints, m->njnt);
+  ADD(materials->tendons, m->ntendon);
+  ADD(materials->equality, m->neq);
   return hash;
 }
+
+sap_status sap_mj_state_check_numbers(const char* name, const mjtNum* x, int64_t count,
+                                      sap_error* error) {
+  bool good = true;  // hot path without branches: all numbers of all steps
+  for (int64_t i = 0; i < count; ++i) {
+    good &= fabs(x[i]) < mjMAXVAL;
+  }
+  for (int64_t i = 0; !good && i < count; ++i) {
+    if (!(fabs(x[i]) < mjMAXVAL)) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite", name, (int)i,
+                      x[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mj_state_check(const mjModel* m, const mjData* d, sap_error* error) {
+  if (!(m->opt.timestep > 0.0 && m->opt.timestep < HUGE_VAL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "timestep = %g must be finite and > 0 s",
+                    m->opt.timestep);
+  }
+  SAP_TRY(sap_mj_state_check_numbers("time", &d->time, 1, error));
+  SAP_TRY(sap_mj_state_check_numbers("qpos", d->qpos, (int64_t)m->nq, error));
+  SAP_TRY(sap_mj_state_check_numbers("qvel", d->qvel, (int64_t)m->nv, error));
+  SAP_TRY(sap_mj_state_check_numbers("act", d->act, (int64_t)m->na, error));
+  SAP_TRY(sap_mj_state_check_numbers("mocap_pos", d->mocap_pos, 3 * (int64_t)m->nmocap, error));
+  return sap_mj_state_check_numbers("mocap_quat", d->mocap_quat, 4 * (int64_t)m->nmocap, error);
+}
+
+sap_status sap_mj_state_check_inputs(const mjModel* m, const mjData* d, sap_error* error) {
+  SAP_TRY(sap_mj_state_check_numbers("ctrl", d->ctrl, (int64_t)m->nu, error));
+  SAP_TRY(sap_mj_state_check_numbers("qfrc_applied", d->qfrc_applied, (int64_t)m->nv, error));
+  return sap_mj_state_check_numbers("xfrc_applied", d->xfrc_applied, 6 * (int64_t)m->nbody, error);
+}
+
+// An array of mjData that is part of a state.
+typedef struct state_part {
+  mjtNum* values;
+  size_t count;
+} state_part;
+enum { PARTS_MAX = 11 };
+
+static void copy_out(const state_part* parts, int32_t count, mjtNum* to) {
+  for (int32_t i = 0; i < count; to += parts[i].count, ++i) {
+    if (parts[i].count > 0) {
+      memcpy(to, parts[i].values, parts[i].count * sizeof *to);
+    }
+  }
+}
+
+static void copy_in(const state_part* parts, int32_t count, const mjtNum* from) {
+  for (int32_t i = 0; i < count; from += parts[i].count, ++i) {
+    if (parts[i].count > 0) {
+      memcpy(parts[i].values, from, parts[i].count * sizeof *from);
+    }
+  }
+}
+
+// Lists the arrays that the motion writes; returns how many.
+static int32_t list_moved(const mjModel* m, mjData* d, state_part out[PARTS_MAX]) {
+  int32_t n = 0;
+  out[n++] = (state_part){&d->time, 1};
+  out[n++] = (state_part){d->qpos, (size_t)m->nq};
+  out[n++] = (state_part){d->qvel, (size_t)m->nv};
+  out[n++] = (state_part){d->act, (size_t)m->na};
+#if SAP_MJ_SINCE(3, 0, 0)
+  out[n++] = (state_part){d->plugin_state, (size_t)m->npluginstate};
+#endif
+#if SAP_MJ_SINCE(3, 5, 0)
+  out[n++] = (state_part){d->history, (size_t)m->nhistory};
+#endif
+#if SAP_MJ_SINCE(4, 0, 0)
+  out[n++] = (state_part){d->plastic, (size_t)m->nplastic};
+#endif
+  return n;
+}
+
+int64_t sap_mj_state_size(const mjModel* m) {
+  int64_t size = 1 + (int64_t)m->nq + (int64_t)m->nv + (int64_t)m->na;
+#if SAP_MJ_SINCE(3, 0, 0)
+  size += (int64_t)m->npluginstate;
+#endif
+#if SAP_MJ_SINCE(3, 5, 0)
+  size += (int64_t)m->nhistory;
+#endif
+#if SAP_MJ_SINCE(4, 0, 0)
+  size += (int64_t)m->nplastic;
+#endif
+  return size;
+}
+
+void sap_mj_state_save(sap_mj* a, mjData* d) {
+  state_part parts[PARTS_MAX];
+  copy_out(parts, list_moved(a->model, d, parts), a->backup);
+}
+
+void sap_mj_state_load(const sap_mj* a, mjData* d) {
+  state_part parts[PARTS_MAX];
+  copy_in(parts, list_moved(a->model, d, parts), a->backup);
+}
+
+#if SAP_MJ_SINCE(3, 0, 0)
+int32_t sap_mj_state_run_size(const mjModel* m) {
+  return (int32_t)mj_stateSize(m, mjSTATE_INTEGRATION);
+}
+
+void sap_mj_state_get_run(const mjModel* m, const mjData* d, mjtNum* state) {
+  mj_getState(m, d, state, mjSTATE_INTEGRATION);
+}
+
+void sap_mj_state_set_run(const mjModel* m, mjData* d, const mjtNum* state) {
+  mj_setState(m, d, state, mjSTATE_INTEGRATION);
+}
+#else
+// mjSTATE_INTEGRATION, which MuJoCo 2 does not have.
+static int32_t list_run(const mjModel* m, const mjData* d, state_part out[PARTS_MAX]) {
+  const size_t nv = (size_t)m->nv, nmocap = (size_t)m->nmocap;
+  mjtNum* time = (mjtNum*)(uintptr_t)&d->time;  // written only if the caller's data is not const
+  const state_part parts[PARTS_MAX] = {{time, 1},
+                                       {d->qpos, (size_t)m->nq},
+                                       {d->qvel, nv},
+                                       {d->act, (size_t)m->na},
+                                       {d->qacc_warmstart, nv},
+                                       {d->ctrl, (size_t)m->nu},
+                                       {d->qfrc_applied, nv},
+                                       {d->xfrc_applied, 6 * (size_t)m->nbody},
+                                       {d->mocap_pos, 3 * nmocap},
+                                       {d->mocap_quat, 4 * nmocap},
+                                       {d->userdata, (size_t)m->nuserdata}};
+  memcpy(out, parts, sizeof parts);
+  return PARTS_MAX;
+}
+
+int32_t sap_mj_state_run_size(const mjModel* m) {
+  return (int32_t)(1 + m->nq + 3 * m->nv + m->na + m->nu + 6 * m->nbody + 7 * m->nmocap +
+                   m->nuserdata);
+}
+
+void sap_mj_state_get_run(const mjModel* m, const mjData* d, mjtNum* state) {
+  state_part parts[PARTS_MAX];
+  copy_out(parts, list_run(m, d, parts), state);
+}
+
+void sap_mj_state_set_run(const mjModel* m, mjData* d, const mjtNum* state) {
+  state_part parts[PARTS_MAX];
+  copy_in(parts, list_run(m, d, parts), state);
+}
+#endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mocap bodies are put somewhere by the user; between two steps they move at
-//   v = (p - p_before)/h,  omega = log(q q_before^-1)/h
-// Faster than options.mocap_speed_limit they were put elsewhere and rest.
+// Motion of mocap bodies, which the user places. Between two steps they move at
+//   v     = (p - p_before)/h
+//   omega = log(q q_before^-1)/h
+// A body faster than options.mocap_speed_limit was placed elsewhere and rests.
 #include <math.h>
 #include <string.h>
 
@@ -14,17 +15,17 @@ static double norm(const double v[3]) {
 void sap_mj_mocap_update(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
   const double h = m->opt.timestep;
-  memset(a->mocap_velocity, 0, 6 * (size_t)m->nmocap * sizeof(double));
-  for (int32_t i = 0; a->mocap_is_known && i < (int32_t)m->nmocap; ++i) {
-    double* omega = a->mocap_velocity + 6 * i;
+  memset(a->mocap.velocity, 0, 6 * (size_t)m->nmocap * sizeof(double));
+  for (int32_t i = 0; a->mocap.is_known && i < (int32_t)m->nmocap; ++i) {
+    double* omega = a->mocap.velocity + 6 * i;
     double* v = omega + 3;
     mjtNum back[4], turn[4];
-    mju_negQuat(back, a->mocap_quat + 4 * i);
+    mju_negQuat(back, a->mocap.quat + 4 * i);
     mju_mulQuat(turn, d->mocap_quat + 4 * i, back);
     mju_normalize4(turn);
     mju_quat2Vel(omega, turn, h);
     for (int32_t k = 0; k < 3; ++k) {
-      v[k] = (d->mocap_pos[3 * i + k] - a->mocap_pos[3 * i + k]) / h;
+      v[k] = (d->mocap_pos[3 * i + k] - a->mocap.pos[3 * i + k]) / h;
     }
     if (!(norm(v) <= a->options.mocap_speed_limit)) {
       memset(omega, 0, 6 * sizeof(double));
@@ -32,17 +33,17 @@ void sap_mj_mocap_update(sap_mj* a, const mjData* d) {
   }
 }
 
-void sap_mj_mocap_keep(sap_mj* a, const mjData* d) {
+void sap_mj_mocap_save(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
-  memcpy(a->mocap_pos, d->mocap_pos, 3 * (size_t)m->nmocap * sizeof(double));
-  memcpy(a->mocap_quat, d->mocap_quat, 4 * (size_t)m->nmocap * sizeof(double));
-  a->mocap_is_known = true;
+  memcpy(a->mocap.pos, d->mocap_pos, 3 * (size_t)m->nmocap * sizeof(double));
+  memcpy(a->mocap.quat, d->mocap_quat, 4 * (size_t)m->nmocap * sizeof(double));
+  a->mocap.is_known = true;
 }
 
 bool sap_mj_mocap_point(const sap_mj* a, const mjData* d, int32_t body, const double p[3],
                         double velocity[3], double omega[3]) {
   const mjModel* m = a->model;
-  if (m->nmocap == 0 || a->body_tree[body] >= 0) {
+  if (m->nmocap == 0 || a->trees.of_body[body] >= 0) {
     return false;
   }
   int32_t root = body;  // mocap bodies are children of the world
@@ -53,7 +54,7 @@ bool sap_mj_mocap_point(const sap_mj* a, const mjData* d, int32_t body, const do
   if (id < 0) {
     return false;
   }
-  const double* motion = a->mocap_velocity + 6 * id;
+  const double* motion = a->mocap.velocity + 6 * id;
   const mjtNum* origin = d->mocap_pos + 3 * id;
   const double r[3] = {p[0] - origin[0], p[1] - origin[1], p[2] - origin[2]};
   memcpy(omega, motion, 3 * sizeof(double));

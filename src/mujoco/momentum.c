@@ -1,186 +1,233 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A = M + h D + h^2 K by trees, and the right-hand side h f - h^2 K v0 of the free motion.
-// D and K of joints stand on the diagonal, those of tendons and servos are rank one.
+// The momentum balance of a step, by trees:
+//   A            = M + h D + h^2 K
+//   A (v* - v0)  = h f - h^2 K v0
+// D and K of joints are diagonal, those of tendons and servos have rank one.
+#include "mujoco/momentum.h"
+
 #include <string.h>
 
 #include "core/memory.h"
 #include "mujoco/adapter.h"
 
-double sap_mj_row_times(const sap_mj_row* row, const double* v) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < row->count; ++i) {
-    sum += row->values[i] * v[row->columns != NULL ? row->columns[i] : i];
-  }
-  return sum;
-}
-
-void sap_mj_row_add(const sap_mj_row* row, double factor, double* to) {
-  for (int32_t i = 0; i < row->count; ++i) {
-    to[row->columns != NULL ? row->columns[i] : i] += factor * row->values[i];
-  }
-}
-
 static double* diagonal_entry(const sap_mj* a, int32_t i, int32_t j) {
-  const int32_t tree = a->dof_tree[i], first = a->tree_start[tree];
-  return a->A + a->A_start[tree] + (j - first) * a->tree_size[tree] + (i - first);
+  const int32_t tree = a->trees.of_dof[i], first = a->trees.start[tree];
+  return a->momentum.A + a->trees.A_start[tree] + (j - first) * a->trees.size[tree] + (i - first);
 }
 
-// MuJoCo's nonzeros of M, in its order, to their places in A.
-void sap_mj_place_mass(sap_mj* a) {
+// Stores where each of MuJoCo's nonzeros of M is in A.
+void sap_mj_momentum_place_mass(sap_mj* a) {
   const mjModel* m = a->model;
   for (int32_t i = 0; i < a->nv; ++i) {
-    const int32_t tree = a->dof_tree[i], first = a->tree_start[tree], n = a->tree_size[tree];
-    const int32_t row = a->A_start[tree] + (i - first);
+    const int32_t tree = a->trees.of_dof[i], first = a->trees.start[tree], n = a->trees.size[tree];
+    const int32_t row = a->trees.A_start[tree] + (i - first);
 #if SAP_MJ_SINCE(3, 9, 0)
     for (int32_t k = m->M_rowadr[i]; k < m->M_rowadr[i] + m->M_rownnz[i]; ++k) {
-      a->mass_place[k] = row + (m->M_colind[k] - first) * n;
+      a->momentum.mass_place[k] = row + (m->M_colind[k] - first) * n;
     }
 #else
     int32_t k = m->dof_Madr[i];
     for (int32_t column = i; column >= 0; column = m->dof_parentid[column]) {
-      a->mass_place[k++] = row + (column - first) * n;
+      a->momentum.mass_place[k++] = row + (column - first) * n;
     }
 #endif
   }
 }
 
-void sap_mj_add_mass(sap_mj* a, const mjData* d) {
+void sap_mj_momentum_add_mass(sap_mj* a, const mjData* d) {
 #if SAP_MJ_SINCE(3, 9, 0)
   const mjtNum* M = d->M;
 #else
   const mjtNum* M = d->qM;
 #endif
-  if (a->A_is_filled) {
-    memset(a->A, 0, (size_t)a->A_start[a->ntrees] * sizeof(double));
-    a->A_is_filled = false;
+  if (a->momentum.has_fill) {
+    memset(a->momentum.A, 0, (size_t)a->trees.A_start[a->trees.count] * sizeof(double));
+    a->momentum.has_fill = false;
   }
-  a->is_free_of_laws = true;
-  a->coupling_count = 0;
-  a->coupling_value_count = 0;
+  a->momentum.is_plain = true;
+  a->momentum.coupling_count = 0;
+  a->momentum.coupling_value_count = 0;
   const int32_t count = sap_mj_mass_count(a->model);
   for (int32_t k = 0; k < count; ++k) {
-    a->A[a->mass_place[k]] = M[k];
+    a->momentum.A[a->momentum.mass_place[k]] = M[k];
   }
 }
 
-// Values of a new coupling of two trees, zeroed; NULL: no memory.
-static double* append_coupling(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
-  const int32_t count = a->tree_size[tree_a] * a->tree_size[tree_b];
-  const int32_t start = a->coupling_value_count;
-  if (SAP_GROW(&a->couplings, &a->coupling_capacity, a->coupling_count + 1, error) !=
+// Adds a zeroed coupling of two trees; returns its values, NULL: out of memory.
+static double* append_coupling(sap_mj_momentum* p, const sap_mj_trees* trees, int32_t tree_a,
+                               int32_t tree_b, sap_error* error) {
+  const int32_t count = trees->size[tree_a] * trees->size[tree_b];
+  const int32_t start = p->coupling_value_count;
+  if (SAP_GROW(&p->couplings, &p->coupling_capacity, p->coupling_count + 1, error) !=
           SAP_STATUS_OK ||
-      SAP_GROW(&a->coupling_values, &a->coupling_value_capacity, start + count, error) !=
+      SAP_GROW(&p->coupling_values, &p->coupling_value_capacity, start + count, error) !=
           SAP_STATUS_OK) {
     return NULL;
   }
-  a->couplings[a->coupling_count++] = (sap_mj_coupling){tree_a, tree_b, start};
-  a->coupling_value_count += count;
-  memset(a->coupling_values + start, 0, (size_t)count * sizeof(double));
-  return a->coupling_values + start;
+  p->couplings[p->coupling_count++] = (sap_mj_coupling){tree_a, tree_b, start};
+  p->coupling_value_count += count;
+  memset(p->coupling_values + start, 0, (size_t)count * sizeof(double));
+  return p->coupling_values + start;
 }
 
-// The same of two trees, a > b, that may have one already.
-static double* coupling_of(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
-  for (int32_t c = 0; c < a->coupling_count; ++c) {
-    if (a->couplings[c].tree_a == tree_a && a->couplings[c].tree_b == tree_b) {
-      return a->coupling_values + a->couplings[c].start;
+// Returns the coupling of two trees, tree_a > tree_b, new or not; NULL: out of memory. Searches
+// from `first`.
+static double* find_coupling(sap_mj* a, int32_t first, int32_t tree_a, int32_t tree_b,
+                             sap_error* error) {
+  sap_mj_momentum* p = &a->momentum;
+  for (int32_t c = first > 0 ? first : 0; c < p->coupling_count; ++c) {
+    if (p->couplings[c].tree_a == tree_a && p->couplings[c].tree_b == tree_b) {
+      return p->coupling_values + p->couplings[c].start;
     }
   }
-  return append_coupling(a, tree_a, tree_b, error);
+  return append_coupling(p, &a->trees, tree_a, tree_b, error);
 }
 
-// A += factor row' row.
-sap_status sap_mj_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor, sap_error* error) {
-  a->A_is_filled = true;
-  a->is_free_of_laws = false;
+sap_status sap_mj_momentum_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor,
+                                        sap_error* error) {
+  a->momentum.has_fill = true;
+  a->momentum.is_plain = false;
   for (int32_t p = 0; p < row->count; ++p) {
     const double value = factor * row->values[p];
     if (value == 0.0) {
       continue;
     }
     const int32_t i = row->columns != NULL ? row->columns[p] : p;
-    const int32_t tree = a->dof_tree[i];
+    const int32_t tree = a->trees.of_dof[i];
     for (int32_t q = 0; q < row->count; ++q) {
       const int32_t j = row->columns != NULL ? row->columns[q] : q;
       if (j > i || row->values[q] == 0.0) {
         continue;
       }
-      if (a->dof_tree[j] == tree) {
+      if (a->trees.of_dof[j] == tree) {
         *diagonal_entry(a, i, j) += value * row->values[q];
         continue;
       }
-      double* block = coupling_of(a, tree, a->dof_tree[j], error);
+      double* block = find_coupling(a, 0, tree, a->trees.of_dof[j], error);
       if (block == NULL) {
         return SAP_STATUS_MEMORY;
       }
-      const int32_t column = j - a->tree_start[a->dof_tree[j]];
-      block[column * a->tree_size[tree] + (i - a->tree_start[tree])] += value * row->values[q];
+      const int32_t column = j - a->trees.start[a->trees.of_dof[j]];
+      block[column * a->trees.size[tree] + (i - a->trees.start[tree])] += value * row->values[q];
     }
   }
   return SAP_STATUS_OK;
 }
 
-// Coupling of two trees, which is the last that was made or a new one: elastics come first, those
-// of a pair of trees together.
-static double* next_coupling(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
-  const sap_mj_coupling* last = a->coupling_count > 0 ? &a->couplings[a->coupling_count - 1] : NULL;
-  return last != NULL && last->tree_a == tree_a && last->tree_b == tree_b
-             ? a->coupling_values + last->start
-             : append_coupling(a, tree_a, tree_b, error);
-}
-
-// h^2 K + h D of flexes, and -h^2 K v0.
+// Adds h^2 K + h D of flexes to A and -h^2 K v0 to rhs. Elastics are the first couplings, sorted by
+// pairs of trees: the pair wanted is the last one, or new.
 static sap_status add_elastics(sap_mj* a, const mjData* d, sap_error* error) {
   const double h = a->model->opt.timestep;
-  if (a->elastic_count == 0) {
+  if (a->elements.elastic_count == 0) {
     return SAP_STATUS_OK;
   }
-  a->A_is_filled = true;
-  a->is_free_of_laws = false;
-  for (int32_t i = 0; i < a->elastic_count; ++i) {
-    const sap_mj_elastic* e = &a->elastics[i];
+  a->momentum.has_fill = true;
+  a->momentum.is_plain = false;
+  for (int32_t i = 0; i < a->elements.elastic_count; ++i) {
+    const sap_mj_elastic* e = &a->elements.elastics[i];
     const int32_t tree_a = e->tree_a, tree_b = e->tree_b;
-    const int32_t row = e->a - a->tree_start[tree_a], column = e->b - a->tree_start[tree_b];
-    double* block =
-        tree_a == tree_b ? a->A + a->A_start[tree_a] : next_coupling(a, tree_a, tree_b, error);
+    const int32_t row = e->a - a->trees.start[tree_a], column = e->b - a->trees.start[tree_b];
+    double* block = tree_a == tree_b
+                        ? a->momentum.A + a->trees.A_start[tree_a]
+                        : find_coupling(a, a->momentum.coupling_count - 1, tree_a, tree_b, error);
     if (block == NULL) {
       return SAP_STATUS_MEMORY;
     }
     for (int32_t k = 0; k < 9; ++k) {
       const int32_t r = row + k / 3, c = column + k % 3;
       if (tree_a != tree_b || r >= c) {
-        block[c * a->tree_size[tree_a] + r] += h * (h * e->K[k] + e->D[k]);
+        block[c * a->trees.size[tree_a] + r] += h * (h * e->K[k] + e->D[k]);
       }
     }
   }
-  sap_mj_elastic_times(a, false, -h * h, d->qvel, a->rhs);
+  sap_mj_elements_multiply(a, false, -h * h, d->qvel, a->momentum.rhs);
   return SAP_STATUS_OK;
 }
 
-sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error) {
+sap_status sap_mj_momentum_add_elements(sap_mj* a, const mjData* d, sap_error* error) {
   const double h = a->model->opt.timestep;
+  const sap_mj_elements* elements = &a->elements;
+  double* rhs = a->momentum.rhs;
   for (int32_t i = 0; i < a->nv; ++i) {
-    a->rhs[i] = h * d->qfrc_smooth[i];
+    rhs[i] = h * d->qfrc_smooth[i];
   }
   if (!a->options.implicit) {
     return SAP_STATUS_OK;
   }
-  sap_status status = add_elastics(a, d, error);
+  SAP_TRY(add_elastics(a, d, error));
   for (int32_t i = 0; i < a->nv; ++i) {
-    const double slope = a->dof_damping[i] + h * a->dof_stiffness[i];
+    const double k = elements->dof_stiffness[i], slope = elements->dof_damping[i] + h * k;
     if (slope > 0.0) {
-      a->is_free_of_laws = false;
+      a->momentum.is_plain = false;
       *diagonal_entry(a, i, i) += h * slope;
-      a->rhs[i] -= h * h * a->dof_stiffness[i] * d->qvel[i];
+      rhs[i] -= h * h * k * d->qvel[i];
     }
   }
-  for (int32_t t = 0; status == SAP_STATUS_OK && t < (int32_t)a->model->ntendon; ++t) {
-    const double k = a->tendon_stiffness[t], b = a->tendon_damping[t];
+  for (int32_t t = 0; t < (int32_t)a->model->ntendon; ++t) {
+    const double k = elements->tendon_stiffness[t], b = elements->tendon_damping[t];
     if (k > 0.0 || b > 0.0) {
       const sap_mj_row row = sap_mj_tendon_row(&a->shadow, d, t);
-      status = sap_mj_add_rank_one(a, &row, h * (b + h * k), error);
-      sap_mj_row_add(&row, -h * h * k * sap_mj_row_times(&row, d->qvel), a->rhs);
+      SAP_TRY(sap_mj_momentum_add_rank_one(a, &row, h * (b + h * k), error));
+      sap_mj_row_add(&row, -h * h * k * sap_mj_row_times(&row, d->qvel), rhs);
     }
   }
-  return status;
+  return SAP_STATUS_OK;
+}
+
+// Returns the solver's start: v0 extrapolated from the step before, or v0 if the user has set it.
+static const double* guess_velocity(sap_mj* a, const mjData* d) {
+  const size_t bytes = (size_t)a->nv * sizeof(double);
+  if (!a->momentum.has_before || memcmp(d->qvel, a->momentum.v_after, bytes) != 0) {
+    return d->qvel;
+  }
+  for (int32_t i = 0; i < a->nv; ++i) {
+    a->momentum.v_guess[i] = 2.0 * d->qvel[i] - a->momentum.v_before[i];
+  }
+  return a->momentum.v_guess;
+}
+
+void sap_mj_momentum_save_velocity(sap_mj* a, const mjData* d, const double* v) {
+  const size_t bytes = (size_t)a->nv * sizeof(double);
+  if (a->options.remember && bytes > 0) {
+    memcpy(a->momentum.v_before, d->qvel, bytes);
+    memcpy(a->momentum.v_after, v, bytes);
+    a->momentum.has_before = true;
+  }
+}
+
+static sap_status find_v_star(sap_mj* a, const mjData* d, sap_error* error) {
+  const double h = a->model->opt.timestep;
+  double* v_star = a->momentum.v_star;
+  if (!a->momentum.is_plain) {
+    SAP_TRY(sap_problem_solve_momentum(a->problem, a->momentum.rhs, v_star, error));
+  }
+  for (int32_t i = 0; i < a->nv; ++i) {
+    v_star[i] = d->qvel[i] + (a->momentum.is_plain ? h * d->qacc_smooth[i] : v_star[i]);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mj_momentum_set_problem(sap_mj* a, const mjData* d, sap_error* error) {
+  sap_problem* p = a->problem;
+  const sap_mj_momentum* momentum = &a->momentum;
+  const int32_t* size = a->trees.size;
+  SAP_TRY(sap_problem_reset(p, a->model->opt.timestep, a->trees.count, size, error));
+  for (int32_t t = 0; t < a->trees.count; ++t) {
+    const double* block = momentum->A + a->trees.A_start[t];
+    SAP_TRY(sap_problem_set_momentum_block(p, t, t, block, size[t], error));
+  }
+  for (int32_t i = 0; i < momentum->coupling_count; ++i) {
+    const sap_mj_coupling* c = &momentum->couplings[i];
+    const double* block = momentum->coupling_values + c->start;
+    SAP_TRY(sap_problem_set_momentum_block(p, c->tree_a, c->tree_b, block, size[c->tree_a], error));
+  }
+  SAP_TRY(find_v_star(a, d, error));
+  SAP_TRY(sap_problem_set_v_star(p, momentum->v_star, error));
+  SAP_TRY(sap_problem_set_v_guess(p, guess_velocity(a, d), error));
+  if (a->options.contact_model != SAP_CONTACT_SAP) {
+    sap_contact_scheme scheme = sap_contact_scheme_default();
+    scheme.v0 = d->qvel;
+    SAP_TRY(sap_problem_set_law(p, &scheme, error));
+  }
+  return SAP_STATUS_OK;
 }

@@ -1,30 +1,209 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mj_fwdPosition with a wider look: contacts that slide are kept while they glide above the surface
-// and limits are seen before they are met. Both leave their constraint rows in mjData, with
+// mj_fwdPosition with wider margins: contacts that slide are kept while they glide above the surface,
+// and limits are detected before they are reached. Both have their constraint rows in mjData, with
 // MuJoCo's own margins and zero force until they act.
-//   Contacts that slide glide above the surface: see glide.c.
-//   Geoms that are put to touch do, where MuJoCo has no contact at a distance of 0: planes,
-//   spheres, capsules and boxes. With others, within so small a margin, its general collision of
-//   convex shapes finds depths that are not there.
-//   A contact is where the two compliances put it, on the rigid one's surface; MuJoCo: half way.
+//   Gliding: SAP lets a sliding contact rise to (h + tau_d) mu |v_t| above the surface (castro,
+//   Sec. III-B), where geometry alone would lose it. The contacts of the step before, in mjData,
+//   tell which pairs slide and how far.
+//   Touching: geoms placed exactly in touch have no contact in MuJoCo at a distance of 0. Planes,
+//   spheres, capsules and boxes get a small margin. For other geoms MuJoCo's general convex
+//   collision returns wrong depths within so small a margin.
+//   Place: the two compliances decide the contact point, on the rigid one's surface. MuJoCo puts it
+//   half way.
 #include <math.h>
 #include <string.h>
 
+#include "core/memory.h"
 #include "mujoco/adapter.h"
 
-// A limit is seen from a tenth of the range, or when so many (h + tau_d) |v| reach it: as the
-// assembly of our own models has it.
+static const double GLIDE_FLOOR = 1e-6;  // contacts below this height rest [m]
+static const double GLIDE_LIMIT =
+    0.25;  // of the smaller geom's size: above, the geom was placed there
+
+static void save_poses(sap_mj* a, const mjData* d) {
+  double* to = a->glides.poses;
+  for (int32_t b = 0; b < (int32_t)a->model->nbody; ++b, to += 12) {
+    memcpy(to, d->xpos + 3 * b, 3 * sizeof(double));
+    memcpy(to + 3, d->xmat + 9 * b, 9 * sizeof(double));
+  }
+}
+
+// Measures bodies' motions since the step before. A point r from the origin moves by at most
+//   |change of x| + |change of R|_F |r|
+static void measure_motions(sap_mj* a, const mjData* d) {
+  const double* before = a->glides.poses;
+  for (int32_t b = 0; b < (int32_t)a->model->nbody; ++b, before += 12) {
+    double way = 0.0, turn = 0.0;
+    for (int32_t k = 0; k < 3; ++k) {
+      const double change = d->xpos[3 * b + k] - before[k];
+      way += change * change;
+    }
+    for (int32_t k = 0; k < 9; ++k) {
+      const double change = d->xmat[9 * b + k] - before[3 + k];
+      turn += change * change;
+    }
+    a->glides.motions[2 * b] = way > 0.0 ? sqrt(way) : 0.0;
+    a->glides.motions[2 * b + 1] = turn > 0.0 ? sqrt(turn) : 0.0;
+  }
+}
+
+static bool has_moved(const sap_mj* a, int32_t body) {
+  return a->glides.motions[2 * body] > 0.0 || a->glides.motions[2 * body + 1] > 0.0;
+}
+
+// Returns a bound on the distance that a point of the body has moved.
+static double longest_way(const sap_mj* a, int32_t body, const double p[3]) {
+  if (!has_moved(a, body)) {
+    return 0.0;
+  }
+  const double* x = a->glides.poses + 12 * body;
+  const double r[3] = {p[0] - x[0], p[1] - x[1], p[2] - x[2]};
+  return a->glides.motions[2 * body] +
+         a->glides.motions[2 * body + 1] * sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
+}
+
+// Moves a point p of the step before with its body.
+static void move_point(const sap_mj* a, const mjData* d, int32_t body, const double p[3],
+                       double out[3]) {
+  if (!has_moved(a, body)) {
+    for (int32_t k = 0; k < 3; ++k) {
+      out[k] = p[k];
+    }
+    return;
+  }
+  const double *x = a->glides.poses + 12 * body, *R = x + 3;
+  const mjtNum *y = d->xpos + 3 * body, *S = d->xmat + 9 * body;
+  const double r[3] = {p[0] - x[0], p[1] - x[1], p[2] - x[2]};
+  double local[3];
+  for (int32_t k = 0; k < 3; ++k) {
+    local[k] = R[k] * r[0] + R[3 + k] * r[1] + R[6 + k] * r[2];
+  }
+  for (int32_t k = 0; k < 3; ++k) {
+    out[k] = y[k] + S[3 * k] * local[0] + S[3 * k + 1] * local[1] + S[3 * k + 2] * local[2];
+  }
+}
+
+static double size_of(const mjModel* m, int32_t geom) {
+  const double bound = m->geom_rbound[geom];
+  return bound > 0.0 ? bound : HUGE_VAL;  // planes have no bound
+}
+
+static bool has_rows(const sap_mj* a, const mjData* d, const mjContact* c) {
+  const mjModel* m = a->model;
+  const int rows = sap_mj_contact_row_count(&a->shadow, c);
+  return c->exclude == 0 && c->efc_address >= 0 && c->efc_address + rows <= d->nefc &&
+         c->geom1 >= 0 && c->geom2 >= 0 && c->geom1 < (int)m->ngeom && c->geom2 < (int)m->ngeom;
+}
+
+sap_status sap_mj_position_save_contacts(sap_mj* a, const mjData* d, sap_error* error) {
+  const double rate = 1.0 / a->model->opt.timestep;
+  sap_mj_glides* glides = &a->glides;
+  if (glides->are_loaded) {
+    glides->are_loaded = false;
+    return SAP_STATUS_OK;
+  }
+  glides->count = 0;
+  for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
+    const mjContact* c = &d->contact[i];
+    if (c->dim < 3 || !has_rows(a, d, c)) {
+      continue;
+    }
+    SAP_TRY(SAP_GROW(&glides->list, &glides->capacity, glides->count + 1, error));
+    sap_mj_glide* glide = &glides->list[glides->count++];
+    const double tau_d = sap_mj_materials_contact_relaxation_time(a, c);
+    glide->geom1 = c->geom1;
+    glide->geom2 = c->geom2;
+    glide->rise = (1.0 + rate * tau_d) * fmax(c->friction[0], c->friction[1]);
+    memcpy(glide->p, c->pos, sizeof glide->p);
+    memcpy(glide->n, c->frame, sizeof glide->n);
+  }
+  if (glides->count > 0) {
+    save_poses(a, d);
+  }
+  return SAP_STATUS_OK;
+}
+
+// Returns the tangential distance of the two bodies' points since the step before [m].
+static double slip_of(const sap_mj* a, const mjData* d, const sap_mj_glide* glide) {
+  const mjModel* m = a->model;
+  const int32_t body1 = m->geom_bodyid[glide->geom1], body2 = m->geom_bodyid[glide->geom2];
+  double x1[3], x2[3], n[3], along = 0.0, sum = 0.0;
+  for (int32_t k = 0; k < 3; ++k) {
+    n[k] = glide->p[k] + glide->n[k];
+  }
+  move_point(a, d, body1, glide->p, x1);
+  move_point(a, d, body2, glide->p, x2);
+  move_point(a, d, body1, n, n);
+  for (int32_t k = 0; k < 3; ++k) {
+    n[k] -= x1[k];
+    x2[k] -= x1[k];
+    along += n[k] * x2[k];
+  }
+  for (int32_t k = 0; k < 3; ++k) {
+    const double t = x2[k] - along * n[k];
+    sum += t * t;
+  }
+  return sqrt(sum);
+}
+
+// Returns the height up to which the contact may glide [m].
+static double height_of(const sap_mj* a, const mjData* d, const sap_mj_glide* glide) {
+  const int32_t* bodies = a->model->geom_bodyid;
+  const double most = longest_way(a, bodies[glide->geom1], glide->p) +
+                      longest_way(a, bodies[glide->geom2], glide->p);
+  return glide->rise * most > GLIDE_FLOOR ? glide->rise * slip_of(a, d, glide) : 0.0;
+}
+
+// Keeps the pairs that glide, with their reach.
+static void find_glides(sap_mj* a, const mjData* d) {
+  const mjModel* m = a->model;
+  int32_t count = 0;
+  if (a->glides.count > 0) {
+    measure_motions(a, d);
+  }
+  for (int32_t i = 0; i < a->glides.count; ++i) {
+    const sap_mj_glide* glide = &a->glides.list[i];
+    const double height = height_of(a, d, glide);
+    if (!(height > GLIDE_FLOOR)) {
+      continue;
+    }
+    const double size = fmin(size_of(m, glide->geom1), size_of(m, glide->geom2));
+    const double reach = fmin(height, GLIDE_LIMIT * size);
+    sap_mj_glide* last = count > 0 ? &a->glides.list[count - 1] : NULL;
+    if (last != NULL && last->geom1 == glide->geom1 && last->geom2 == glide->geom2) {
+      last->reach = fmax(last->reach, reach);
+      continue;
+    }
+    a->glides.list[count] = *glide;
+    a->glides.list[count++].reach = reach;
+  }
+  a->glides.count = count;
+}
+
+// Returns the height up to which contacts of the pair glide, 0: they do not [m].
+static double glide_reach(const sap_mj* a, const mjContact* c) {
+  double reach = 0.0;
+  for (int32_t i = 0; i < a->glides.count; ++i) {
+    if (a->glides.list[i].geom1 == c->geom1 && a->glides.list[i].geom2 == c->geom2) {
+      reach = fmax(reach, a->glides.list[i].reach);
+    }
+  }
+  return reach;
+}
+
+// A limit is detected within this share of the range, or when this many (h + tau_d) |v| reach it, as
+// in our own models.
 static const double LIMIT_RANGE_SHARE = 0.1;
 static const double LIMIT_HORIZONS = 4.0;
 
 static void widen_geom(sap_mj* a, int32_t geom, double reach) {
   const mjModel* m = a->model;
-  a->geom_margin[geom] = fmax(a->geom_margin[geom], m->geom_margin[geom] + reach);
+  a->margins.geom[geom] = fmax(a->margins.geom[geom], m->geom_margin[geom] + reach);
   const int32_t body = m->geom_bodyid[geom];
-  a->body_margin[body] = fmax(a->body_margin[body], a->geom_margin[geom] + m->geom_gap[geom]);
+  a->margins.body[body] = fmax(a->margins.body[body], a->margins.geom[geom] + m->geom_gap[geom]);
 }
 
-bool sap_mj_finds_touch(const mjModel* m) {
+bool sap_mj_position_finds_touch(const mjModel* m) {
   for (int32_t i = 0; i < (int32_t)m->ngeom; ++i) {
     const int type = m->geom_type[i];
     const bool collides = m->npair > 0 || m->geom_contype[i] != 0 || m->geom_conaffinity[i] != 0;
@@ -36,10 +215,10 @@ bool sap_mj_finds_touch(const mjModel* m) {
   return true;
 }
 
-// Planes have no radius: the other geom's counts.
+// Returns the gap at which two geoms count as touching; planes have no radius and take the other's.
 static double touch_of(const sap_mj* a, int32_t geom1, int32_t geom2) {
   const mjModel* m = a->model;
-  if (!a->finds_touch) {
+  if (!a->margins.finds_touch) {
     return 0.0;
   }
   const double r1 = geom1 >= 0 ? m->geom_rbound[geom1] : 0.0;
@@ -47,34 +226,34 @@ static double touch_of(const sap_mj* a, int32_t geom1, int32_t geom2) {
   return SAP_TOUCHING * (r1 > 0.0 && r2 > 0.0 ? fmin(r1, r2) : fmax(r1, r2));
 }
 
-// Copies of the margins, wide enough for what touches; returns the largest addition.
+// Copies the margins, widened for geoms that touch. Returns the largest addition.
 static double widen_for_touch(sap_mj* a) {
   const mjModel* m = a->model;
   double largest = 0.0;
   if (m->npair > 0) {
-    memcpy(a->pair_margin, m->pair_margin, (size_t)m->npair * sizeof(mjtNum));
+    memcpy(a->margins.pair, m->pair_margin, (size_t)m->npair * sizeof(mjtNum));
   }
 #if SAP_MJ_SINCE(3, 0, 0)
-  memcpy(a->body_margin, m->body_margin, (size_t)m->nbody * sizeof(mjtNum));
+  memcpy(a->margins.body, m->body_margin, (size_t)m->nbody * sizeof(mjtNum));
 #endif
   for (int32_t i = 0; i < (int32_t)m->ngeom; ++i) {
     const double touch = touch_of(a, i, i);
-    a->geom_margin[i] = m->geom_margin[i];
+    a->margins.geom[i] = m->geom_margin[i];
     widen_geom(a, i, touch);
     largest = fmax(largest, touch);
   }
   for (int32_t i = 0; i < (int32_t)m->npair; ++i) {
-    a->pair_margin[i] += touch_of(a, m->pair_geom1[i], m->pair_geom2[i]);
+    a->margins.pair[i] += touch_of(a, m->pair_geom1[i], m->pair_geom2[i]);
   }
   return largest;
 }
 
-// Whether MuJoCo sees wider margins of contacts than the model has.
+// Returns true if MuJoCo sees wider contact margins than those of the model.
 static bool is_wide(const sap_mj* a) {
-  return a->glide_count > 0 || a->finds_touch;
+  return a->glides.count > 0 || a->margins.finds_touch;
 }
 
-// Margins of what touches or glides, in copies that the shadow points to.
+// Widens the margins of geoms that touch or glide, in copies that the shadow points to.
 static void widen_contacts(sap_mj* a) {
   const mjModel* m = a->model;
   mjModel* s = &a->shadow;
@@ -87,30 +266,29 @@ static void widen_contacts(sap_mj* a) {
     return;
   }
   double largest = widen_for_touch(a);
-  for (int32_t i = 0; i < a->glide_count; ++i) {
-    const sap_mj_glide* glide = &a->glides[i];
+  for (int32_t i = 0; i < a->glides.count; ++i) {
+    const sap_mj_glide* glide = &a->glides.list[i];
     widen_geom(a, glide->geom1, glide->reach);
     widen_geom(a, glide->geom2, glide->reach);
-    const int32_t pair = sap_mj_find_pair(m, glide->geom1, glide->geom2);
+    const int32_t pair = sap_mj_materials_find_pair(m, glide->geom1, glide->geom2);
     if (pair >= 0) {
-      a->pair_margin[pair] = fmax(a->pair_margin[pair], m->pair_margin[pair] + glide->reach);
+      a->margins.pair[pair] = fmax(a->margins.pair[pair], m->pair_margin[pair] + glide->reach);
     }
     largest = fmax(largest, glide->reach);
   }
-  s->geom_margin = a->geom_margin;
-  s->pair_margin = a->pair_margin;
+  s->geom_margin = a->margins.geom;
+  s->pair_margin = a->margins.pair;
 #if SAP_MJ_SINCE(3, 0, 0)
-  s->body_margin = a->body_margin;
+  s->body_margin = a->margins.body;
 #endif
   s->opt.o_margin += largest;
 }
 
-// Margins of limits.
 static void widen_limits(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
   const double h = m->opt.timestep;
   for (int32_t j = 0; j < (int32_t)m->njnt; ++j) {
-    a->joint_margin[j] = m->jnt_margin[j];
+    a->margins.joint[j] = m->jnt_margin[j];
     if (!m->jnt_limited[j]) {
       continue;
     }
@@ -118,20 +296,18 @@ static void widen_limits(sap_mj* a, const mjData* d) {
     const bool ball = m->jnt_type[j] == mjJNT_BALL;
     const double width = ball ? range[1] : range[1] - range[0];
     const double speed = ball ? sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) : fabs(v[0]);
-    a->joint_margin[j] +=
-        fmax(LIMIT_RANGE_SHARE * width, LIMIT_HORIZONS * (h + a->joint_limit[2 * j + 1]) * speed);
+    const double horizon = LIMIT_HORIZONS * (h + a->materials.joints[j].relaxation_time);
+    a->margins.joint[j] += fmax(LIMIT_RANGE_SHARE * width, horizon * speed);
   }
   for (int32_t t = 0; t < (int32_t)m->ntendon; ++t) {
-    a->tendon_margin[t] = m->tendon_margin[t];
-    if (!m->tendon_limited[t]) {
-      continue;
-    }
-    // ten_velocity is that of the step before or not there yet: the range alone.
     const mjtNum* range = m->tendon_range + 2 * t;
-    a->tendon_margin[t] += LIMIT_RANGE_SHARE * (range[1] - range[0]);
+    a->margins.tendon[t] = m->tendon_margin[t];
+    if (m->tendon_limited[t]) {  // ten_velocity is that of the step before: uses the range alone
+      a->margins.tendon[t] += LIMIT_RANGE_SHARE * (range[1] - range[0]);
+    }
   }
-  a->shadow.jnt_margin = a->joint_margin;
-  a->shadow.tendon_margin = a->tendon_margin;
+  a->shadow.jnt_margin = a->margins.joint;
+  a->shadow.tendon_margin = a->margins.tendon;
 }
 
 static double margin_of(const mjModel* m, const mjContact* c, int32_t side) {
@@ -142,10 +318,10 @@ static double gap_of(const mjModel* m, const mjContact* c, int32_t side) {
   return sap_mj_side(c, side, m->geom_gap, SAP_MJ_OF_FLEXES(m->flex_gap));
 }
 
-// What MuJoCo would have made of the margins of the model: forces below `force`, listed below
-// `detect`.
+// Finds the distances that MuJoCo derives from the model's own margins: contacts have forces below
+// `force` and are listed below `detect`.
 static void own_margins(const mjModel* m, const mjContact* c, double* force, double* detect) {
-  const int32_t g1 = c->geom1, g2 = c->geom2, pair = sap_mj_find_pair(m, g1, g2);
+  const int32_t g1 = c->geom1, g2 = c->geom2, pair = sap_mj_materials_find_pair(m, g1, g2);
   double margin, gap;
   if (pair >= 0) {
     margin = m->pair_margin[pair];
@@ -173,7 +349,8 @@ static void own_margins(const mjModel* m, const mjContact* c, double* force, dou
 #endif
 }
 
-// Of the contacts that wider margins brought, keeps those that touch or glide; false: not wanted.
+// Sets the model's own margins in a contact that wider margins may have brought. Returns false if it
+// neither touches nor glides and MuJoCo would not have listed it.
 static bool settle_margins(const sap_mj* a, mjContact* c) {
   double force, detect;
   own_margins(a->model, c, &force, &detect);
@@ -182,7 +359,7 @@ static bool settle_margins(const sap_mj* a, mjContact* c) {
     return c->dist < detect;
   }
   const double reach =
-      c->dist < force ? 0.0 : fmax(sap_mj_glide_reach(a, c), touch_of(a, c->geom1, c->geom2));
+      c->dist < force ? 0.0 : fmax(glide_reach(a, c), touch_of(a, c->geom1, c->geom2));
   if (c->dist < force + reach) {
     c->exclude = 0;
 #if SAP_MJ_SINCE(3, 11, 0)
@@ -196,9 +373,9 @@ static bool settle_margins(const sap_mj* a, mjContact* c) {
   return c->dist < detect;
 }
 
-// Moves the contact to where the surfaces meet; frame[0 ... 2] is the normal from geom 1 to 2.
-static void place(const sap_mj* a, mjContact* c) {
-  const double shift = (sap_mj_contact_share(a, c) - 0.5) * (c->dist - c->includemargin);
+// Moves the point to where the surfaces meet; frame[0 ... 2] is the normal from geom 1 to 2.
+static void place_contact(const sap_mj* a, mjContact* c) {
+  const double shift = (sap_mj_materials_contact_share(a, c) - 0.5) * (c->dist - c->includemargin);
   for (int32_t i = 0; i < 3; ++i) {
     c->pos[i] += shift * c->frame[i];
   }
@@ -212,7 +389,7 @@ static void settle_contacts(const sap_mj* a, mjData* d) {
       continue;
     }
     if (c->exclude == 0) {
-      place(a, c);
+      place_contact(a, c);
     }
     if (kept != i) {
       d->contact[kept] = *c;
@@ -222,7 +399,7 @@ static void settle_contacts(const sap_mj* a, mjData* d) {
   d->ncon = kept;
 }
 
-// The margins that the model has stand beside the rows of limits.
+// Writes the model's own margins to the rows of limits.
 static void settle_limits(const sap_mj* a, mjData* d) {
   for (int32_t i = 0; i < (int32_t)d->nefc; ++i) {
     if (d->efc_type[i] == mjCNSTR_LIMIT_JOINT) {
@@ -233,9 +410,9 @@ static void settle_limits(const sap_mj* a, mjData* d) {
   }
 }
 
-static void kinematics(const mjModel* m, mjData* d) {
+static void update_kinematics(const mjModel* m, mjData* d) {
 #if SAP_MJ_SINCE(3, 5, 0)
-  d->flg_energypos = d->flg_energyvel = 0;  // sensors of energy are found anew
+  d->flg_energypos = d->flg_energyvel = 0;  // sensors evaluate the energy again
 #endif
 #if SAP_MJ_SINCE(3, 4, 0)
   mj_fwdKinematics(m, d);
@@ -256,11 +433,11 @@ static void kinematics(const mjModel* m, mjData* d) {
   mj_factorM(m, d);
 }
 
-sap_status sap_mj_position(sap_mj* a, mjData* d, sap_error* error) {
+sap_status sap_mj_position_update(sap_mj* a, mjData* d, sap_error* error) {
   const mjModel* s = &a->shadow;
-  SAP_TRY(sap_mj_remember_contacts(a, d, error));
-  kinematics(s, d);
-  sap_mj_find_glides(a, d);
+  SAP_TRY(sap_mj_position_save_contacts(a, d, error));
+  update_kinematics(s, d);
+  find_glides(a, d);
   widen_contacts(a);
   widen_limits(a, d);
   mj_collision(s, d);

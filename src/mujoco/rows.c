@@ -1,70 +1,275 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constraint rows of MuJoCo, dense or sparse, as Jacobians on trees.
+// MuJoCo's constraint rows, dense or sparse, as Jacobians on trees.
+//
+// A contact of dimension dim has rows (n, t1, t2, spin, roll1, roll2) of the velocity of geom 2
+// relative to geom 1 in an elliptic model. A pyramidal model has pairs n +- mu_j t_j:
+//   n   = (row_0 + row_1)/2
+//   t_j = (row_2j - row_2j+1)/(2 mu_j)
 #include <string.h>
 
 #include "core/memory.h"
 #include "mujoco/adapter.h"
 
-int32_t sap_mj_find_trees(sap_mj* a, const sap_mj_row* row, int32_t count) {
+double sap_mj_row_times(const sap_mj_row* row, const double* v) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < row->count; ++i) {
+    sum += row->values[i] * v[row->columns != NULL ? row->columns[i] : i];
+  }
+  return sum;
+}
+
+void sap_mj_row_add(const sap_mj_row* row, double factor, double* to) {
+  for (int32_t i = 0; i < row->count; ++i) {
+    to[row->columns != NULL ? row->columns[i] : i] += factor * row->values[i];
+  }
+}
+
+// Appends the trees that nonzeros of the row touch to the `count` trees of the block; returns the new
+// count. a->rows.seen holds their indices until forget_trees.
+static int32_t find_trees(sap_mj* a, const sap_mj_row* row, int32_t count) {
   for (int32_t i = 0; i < row->count; ++i) {
     if (row->values[i] == 0.0) {
       continue;
     }
-    const int32_t tree = a->dof_tree[row->columns != NULL ? row->columns[i] : i];
-    if (a->tree_seen[tree] < 0) {
-      a->tree_seen[tree] = count;
-      a->block_trees[count++] = tree;
+    const int32_t tree = a->trees.of_dof[row->columns != NULL ? row->columns[i] : i];
+    if (a->rows.seen[tree] < 0) {
+      a->rows.seen[tree] = count;
+      a->rows.trees[count++] = tree;
     }
   }
   return count;
 }
 
-static void scatter(const sap_mj* a, const sap_mj_row* row, double factor, double* const* parts,
-                    int32_t ld, int32_t r) {
+// Adds the row to row r of the parts.
+static void scatter(const sap_mj* a, const sap_mj_row* row, double* const* parts, int32_t ld,
+                    int32_t r) {
   for (int32_t i = 0; i < row->count; ++i) {
     if (row->values[i] != 0.0) {
       const int32_t column = row->columns != NULL ? row->columns[i] : i;
-      const int32_t tree = a->dof_tree[column];
-      double* part = parts[a->tree_seen[tree]];
-      part[(size_t)(column - a->tree_start[tree]) * (size_t)ld + (size_t)r] +=
-          factor * row->values[i];
+      const int32_t tree = a->trees.of_dof[column];
+      double* part = parts[a->rows.seen[tree]];
+      part[(size_t)(column - a->trees.start[tree]) * (size_t)ld + (size_t)r] += row->values[i];
     }
   }
 }
 
-sap_status sap_mj_make_parts(sap_mj* a, int32_t ntrees, int32_t rows, sap_error* error) {
+int32_t sap_mj_rows_columns(const sap_mj* a, int32_t ntrees) {
   int32_t columns = 0;
   for (int32_t i = 0; i < ntrees; ++i) {
-    columns += a->tree_size[a->block_trees[i]];
+    columns += a->trees.size[a->rows.trees[i]];
   }
+  return columns;
+}
+
+// Makes zeroed parts of `rows` rows on the trees found, with room for 3 more rows behind them.
+static sap_status make_parts(sap_mj* a, int32_t ntrees, int32_t rows, sap_error* error) {
+  const int32_t columns = sap_mj_rows_columns(a, ntrees);
   if (((int64_t)rows + 3) * columns > INT32_MAX) {
     return sap_fail(error, SAP_STATUS_MEMORY, "Jacobian of %d rows is too large", rows);
   }
-  SAP_TRY(SAP_GROW(&a->J, &a->J_capacity, (rows + 3) * columns, error));
-  memset(a->J, 0, (size_t)rows * (size_t)columns * sizeof(double));
-  double* J = a->J;
+  SAP_TRY(SAP_GROW(&a->rows.J, &a->rows.J_capacity, (rows + 3) * columns, error));
+  memset(a->rows.J, 0, (size_t)rows * (size_t)columns * sizeof(double));
+  double* J = a->rows.J;
   for (int32_t i = 0; i < ntrees; ++i) {
-    a->block_parts[i] = J;
-    J += (size_t)rows * (size_t)a->tree_size[a->block_trees[i]];
+    a->rows.parts[i] = J;
+    J += (size_t)rows * (size_t)a->trees.size[a->rows.trees[i]];
   }
   return SAP_STATUS_OK;
 }
 
-void sap_mj_forget_trees(sap_mj* a, int32_t ntrees) {
+static void forget_trees(sap_mj* a, int32_t ntrees) {
   for (int32_t i = 0; i < ntrees; ++i) {
-    a->tree_seen[a->block_trees[i]] = -1;
+    a->rows.seen[a->rows.trees[i]] = -1;
   }
 }
 
-int32_t sap_mj_gather(sap_mj* a, const sap_mj_row* rows, int32_t count, sap_error* error) {
+int32_t sap_mj_rows_gather(sap_mj* a, const sap_mj_row* rows, int32_t count, sap_error* error) {
   int32_t ntrees = 0;
   for (int32_t r = 0; r < count; ++r) {
-    ntrees = sap_mj_find_trees(a, &rows[r], ntrees);
+    ntrees = find_trees(a, &rows[r], ntrees);
   }
-  const sap_status status = sap_mj_make_parts(a, ntrees, count, error);
+  const sap_status status = make_parts(a, ntrees, count, error);
   for (int32_t r = 0; status == SAP_STATUS_OK && r < count; ++r) {
-    scatter(a, &rows[r], 1.0, (double* const*)a->block_parts, count, r);
+    scatter(a, &rows[r], (double* const*)a->rows.parts, count, r);
   }
-  sap_mj_forget_trees(a, ntrees);
+  forget_trees(a, ntrees);
   return status == SAP_STATUS_OK ? ntrees : -1;
+}
+// Finds the rows of MuJoCo's and their factors that make row r of [t1 t2 n spin roll1 roll2].
+// Returns how many, 1 or 2.
+static int32_t source_rows(const mjContact* c, bool pyramidal, int32_t r, int32_t source[2],
+                           double factor[2]) {
+  static const int32_t elliptic[6] = {1, 2, 0, 3, 4, 5};
+  if (!pyramidal) {
+    source[0] = c->efc_address + elliptic[r];
+    factor[0] = 1.0;
+    return 1;
+  }
+  const int32_t axis = elliptic[r] - 1;  // -1: the normal
+  source[0] = c->efc_address + (axis < 0 ? 0 : 2 * axis);
+  source[1] = source[0] + 1;
+  factor[0] = axis < 0 ? 0.5 : 0.5 / c->friction[axis];
+  factor[1] = axis < 0 ? 0.5 : -factor[0];
+  return 2;
+}
+
+// Finds the places of a contact's entries in the parts: a->rows.entry[k] is an index into a row's
+// values, a->rows.place[k] its address in row 0 of the Jacobian. All rows have the same columns.
+// Returns how many.
+static int32_t find_places(sap_mj* a, const sap_mj_row* row, double* const* parts, int32_t ntrees,
+                           int32_t ld) {
+  int32_t count = 0;
+  if (row->columns == NULL) {
+    for (int32_t t = 0; t < ntrees; ++t) {
+      const int32_t tree = a->rows.trees[t], first = a->trees.start[tree];
+      for (int32_t j = 0; j < a->trees.size[tree]; ++j) {
+        a->rows.entry[count] = first + j;
+        a->rows.place[count++] = parts[t] + j * ld;
+      }
+    }
+    return count;
+  }
+  for (int32_t k = 0; k < row->count; ++k) {
+    const int32_t column = row->columns[k], tree = a->trees.of_dof[column];
+    if (a->rows.seen[tree] >= 0) {
+      a->rows.entry[count] = k;
+      a->rows.place[count++] = parts[a->rows.seen[tree]] + (column - a->trees.start[tree]) * ld;
+    }
+  }
+  return count;
+}
+
+// Returns the index of the tree's first entry in the contact's rows if they have all of its columns:
+// dense rows do, sparse ones do for free bodies. Else returns -1.
+static int32_t whole_tree(const sap_mj* a, const sap_mj_row* row, int32_t tree) {
+  const int32_t first = a->trees.start[tree], last = first + a->trees.size[tree] - 1;
+  if (row->columns == NULL) {
+    return first;
+  }
+  int32_t at = 0;
+  while (at < row->count && row->columns[at] < first) {
+    ++at;
+  }
+  const int32_t end = at + last - first;
+  return end < row->count && row->columns[at] == first && row->columns[end] == last ? at : -1;
+}
+
+// Fills the rows [t1 t2 n] of a contact in one pass. Returns false if a tree lacks columns.
+static bool fill_whole_trees(const sap_mj* a, const mjData* d, const mjContact* c, int32_t ntrees) {
+  const sap_mj_row pattern = sap_mj_constraint_row(&a->shadow, d, c->efc_address);
+  const bool pyramidal = mj_isPyramidal(&a->shadow) != 0;
+  const double f1 = 0.5 / c->friction[0], f2 = 0.5 / c->friction[1];
+  double* to = a->rows.J;
+  for (int32_t t = 0; t < ntrees; ++t) {
+    const int32_t tree = a->rows.trees[t], size = a->trees.size[tree];
+    const int32_t at = whole_tree(a, &pattern, tree);
+    if (at < 0) {
+      return false;
+    }
+    const mjtNum* x[4];
+    for (int32_t r = 0; r < (pyramidal ? 4 : 3); ++r) {
+      x[r] = at + sap_mj_constraint_row(&a->shadow, d, c->efc_address + r).values;
+    }
+    a->rows.parts[t] = to;
+    for (int32_t k = 0; k < size; ++k, to += 3) {
+      to[0] = pyramidal ? f1 * x[0][k] - f1 * x[1][k] : x[1][k];
+      to[1] = pyramidal ? f2 * x[2][k] - f2 * x[3][k] : x[2][k];
+      to[2] = pyramidal ? 0.5 * x[0][k] + 0.5 * x[1][k] : x[0][k];
+    }
+  }
+  return true;
+}
+
+// Fills rows first to first + ld - 1 of the order [t1 t2 n spin roll1 roll2].
+static void fill_contact_rows(sap_mj* a, const mjData* d, const mjContact* c, int32_t first,
+                              int32_t ld, double* const* parts, int32_t ntrees) {
+  const sap_mj_row pattern = sap_mj_constraint_row(&a->shadow, d, c->efc_address);
+  const int32_t count = find_places(a, &pattern, parts, ntrees, ld);
+  const bool pyramidal = c->dim > 1 && mj_isPyramidal(&a->shadow);
+  for (int32_t r = 0; r < ld; ++r) {
+    int32_t source[2] = {c->efc_address, 0};
+    double factor[2] = {1.0, 0.0};
+    const int32_t sources = c->dim > 1 ? source_rows(c, pyramidal, first + r, source, factor) : 1;
+    const mjtNum* x = sap_mj_constraint_row(&a->shadow, d, source[0]).values;
+    const mjtNum* y = sap_mj_constraint_row(&a->shadow, d, source[sources - 1]).values;
+    for (int32_t k = 0; k < count; ++k) {
+      const int32_t e = a->rows.entry[k];
+      a->rows.place[k][r] = sources == 1 ? x[e] : factor[0] * x[e] + factor[1] * y[e];
+    }
+  }
+}
+
+// Finds the trees of a contact: those of its bodies, or for flexes those that its rows touch.
+static int32_t find_contact_trees(sap_mj* a, const mjData* d, const mjContact* c) {
+  int32_t ntrees = 0;
+  if (!sap_mj_contact_is_of_geoms(c)) {
+    const int32_t rows = sap_mj_contact_row_count(&a->shadow, c);
+    for (int32_t r = 0; r < rows; ++r) {
+      const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, c->efc_address + r);
+      ntrees = find_trees(a, &row, ntrees);
+    }
+    return ntrees;
+  }
+  for (int32_t side = 0; side < 2; ++side) {
+    const int32_t tree = a->trees.of_body[a->model->geom_bodyid[sap_mj_contact_geom(c, side)]];
+    if (tree >= 0 && a->rows.seen[tree] < 0) {
+      a->rows.seen[tree] = ntrees;
+      a->rows.trees[ntrees++] = tree;
+    }
+  }
+  return ntrees;
+}
+
+static sap_status fill_contact(sap_mj* a, const mjData* d, const mjContact* c, int32_t ntrees,
+                               sap_error* error) {
+  const int32_t columns = sap_mj_rows_columns(a, ntrees);
+  const int32_t linear = c->dim < 3 ? c->dim : 3, angular = c->dim - linear;
+  if (c->dim == 3 && 3 * (int64_t)columns <= a->rows.J_capacity &&
+      fill_whole_trees(a, d, c, ntrees)) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(make_parts(a, ntrees, linear, error));
+  fill_contact_rows(a, d, c, 0, linear, (double* const*)a->rows.parts, ntrees);
+  if (angular == 0) {
+    return SAP_STATUS_OK;
+  }
+  double* behind = a->rows.J + linear * columns;
+  memset(behind, 0, (size_t)angular * (size_t)columns * sizeof(double));
+  for (int32_t i = 0; i < ntrees; ++i) {
+    a->rows.angular_parts[i] = behind;
+    behind += angular * a->trees.size[a->rows.trees[i]];
+  }
+  fill_contact_rows(a, d, c, linear, angular, (double* const*)a->rows.angular_parts, ntrees);
+  return SAP_STATUS_OK;
+}
+
+int32_t sap_mj_rows_gather_contact(sap_mj* a, const mjData* d, const mjContact* c,
+                                   sap_error* error) {
+  const int32_t ntrees = find_contact_trees(a, d, c);
+  const sap_status status = fill_contact(a, d, c, ntrees, error);
+  forget_trees(a, ntrees);
+  return status == SAP_STATUS_OK ? ntrees : -1;
+}
+
+double sap_mj_rows_contact_times(const sap_mj* a, const mjData* d, const mjContact* c, int32_t r,
+                                 const double* v) {
+  int32_t source[2];
+  double factor[2], sum = 0.0;
+  const int32_t count = source_rows(c, mj_isPyramidal(&a->shadow) != 0, r, source, factor);
+  for (int32_t k = 0; k < count; ++k) {
+    const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, source[k]);
+    sum += factor[k] * sap_mj_row_times(&row, v);
+  }
+  return sum;
+}
+
+double sap_mj_rows_contact_value(const sap_mj* a, const mjContact* c, int32_t r,
+                                 const double* rows) {
+  int32_t source[2];
+  double factor[2], sum = 0.0;
+  const int32_t count = source_rows(c, mj_isPyramidal(&a->shadow) != 0, r, source, factor);
+  for (int32_t k = 0; k < count; ++k) {
+    sum += factor[k] * rows[source[k]];
+  }
+  return sum;
 }

@@ -41,7 +41,7 @@ static void go_on(void* context) {
   (void)sap_mj_step(run->adapter, run->data, NULL, &error);
   (void)sap_mj_step(run->adapter, run->data, NULL, &error);
   mj_resetData(run->model, run->data);
-  sap_mj_clear(run->adapter);
+  sap_mj_forget(run->adapter);
   mujoco_run_step(run, 1);
 }
 

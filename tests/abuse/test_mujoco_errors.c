@@ -274,7 +274,7 @@ static void test_arguments(void** state) {
   assert_int_equal(sap_mj_step(NULL, run.data, NULL, &error), SAP_STATUS_ARGUMENT);
   assert_int_equal(sap_mj_step(a, NULL, NULL, &error), SAP_STATUS_ARGUMENT);
   sap_mj_destroy(NULL);
-  sap_mj_clear(NULL);
+  sap_mj_forget(NULL);
   mujoco_run_step(&run, 5);
   mujoco_run_end(&run);
 }

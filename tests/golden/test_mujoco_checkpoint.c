@@ -96,7 +96,7 @@ static void test_memory_matters(void** state) {
   mujoco_run whole = mujoco_run_text(SCENE, NULL), part = mujoco_run_text(SCENE, NULL);
   advance(&whole, 0, BEFORE);
   advance(&part, 0, BEFORE);
-  sap_mj_clear(part.adapter);
+  sap_mj_forget(part.adapter);
   advance(&whole, BEFORE, AFTER);
   advance(&part, BEFORE, AFTER);
   assert_memory_not_equal(whole.data->qvel, part.data->qvel,

@@ -174,7 +174,7 @@ static void test_same_bits(void** state) {
   assert_int_equal(sap_mj_create(a.model, &options, &fresh, &error), SAP_STATUS_OK);
   mjData* copy = mj_makeData(a.model);
   mj_copyData(copy, a.model, a.data);
-  sap_mj_clear(a.adapter);
+  sap_mj_forget(a.adapter);
   for (int i = 0; i < 50; ++i) {
     mujoco_run_step(&a, 1);
     assert_int_equal(sap_mj_step(fresh, copy, NULL, &error), SAP_STATUS_OK);

@@ -116,7 +116,7 @@ class Adapter(Owner):
     def clear(self) -> None:
         """Forgets the steps made: the next one depends on the data alone, bit for bit."""
         with self._c as c:
-            _lib.sap_mj_clear(c.adapter)
+            _lib.sap_mj_forget(c.adapter)
 
     def __repr__(self) -> str:
         return f"<sapstep.mujoco.Adapter nq={self._counts['qpos']}, nv={self._counts['qvel']}>"

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MuJoCo's contacts as blocks of the problem.
+//
+// A contact keeps its id from step to step, so that the solver starts from its impulse; MuJoCo lists
+// the contacts of a pair in an order that may change. A contact takes the id of the nearest one of
+// the same pair in the step before, in the frame of body 1, unless that is further than half the
+// smaller geom. The points of boxes move far as faces turn, and any impulse of the pair is a better
+// start than none: 3.5 Newton iterations on falling clutter, 3.7 with a tenth instead of a half.
+#include <math.h>
+#include <stdio.h>
+
+#include "core/memory.h"
+#include "mujoco/adapter.h"
+
+static const double NEAR = 0.5;  // of the smaller geom's size
+
+static double distance_2(const double a[3], const double b[3]) {
+  const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+  return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+}
+
+// Clears the contacts of this step, for another assembly of the same step.
+static void restart_identities(sap_mj_identities* p) {
+  p->count = 0;
+  p->cursor = 0;
+  p->next = p->first;
+  for (int32_t i = 0; i < p->before_count; ++i) {
+    p->before[i].is_taken = false;
+  }
+}
+
+void sap_mj_contacts_begin(sap_mj* a) {
+  sap_mj_identities* p = &a->identities;
+  sap_mj_identity* list = p->before;
+  const int32_t capacity = p->before_capacity;
+  p->before = p->now;
+  p->before_capacity = p->capacity;
+  p->now = list;
+  p->capacity = capacity;
+  p->before_count = p->count;
+  p->first = p->next;
+  restart_identities(p);
+}
+
+static inline bool is_of_pair(const sap_mj_identity* old, const mjContact* c) {
+  return old->geom1 == c->geom1 && old->geom2 == c->geom2;
+}
+
+// Returns the first contact of the pair in the step before, -1: none. Contacts of a pair are
+// consecutive and most often where the last pair was found: searches once around from there.
+static int32_t find_pair(const sap_mj_identities* p, const mjContact* c) {
+  const sap_mj_identity* before = p->before;
+  int32_t at = p->cursor;
+  for (int32_t tried = 0; tried < p->before_count; ++tried) {
+    if (is_of_pair(&before[at], c)) {
+      while (at > 0 && is_of_pair(&before[at - 1], c)) {
+        --at;
+      }
+      return at;
+    }
+    at = at + 1 < p->before_count ? at + 1 : 0;
+  }
+  return -1;
+}
+
+static double size_of(const mjModel* m, int32_t geom) {
+  return m->geom_rbound[geom] > 0.0 ? m->geom_rbound[geom] : HUGE_VAL;  // planes have no bound
+}
+
+static sap_status identify(sap_mj* a, const mjData* d, const mjContact* c, int32_t* id,
+                           sap_error* error) {
+  const mjModel* m = a->model;
+  sap_mj_identities* p = &a->identities;
+  SAP_TRY(SAP_GROW(&p->now, &p->capacity, p->count + 1, error));
+  sap_mj_identity* now = &p->now[p->count];
+  *now = (sap_mj_identity){.geom1 = c->geom1, .geom2 = c->geom2};
+  const int32_t body = m->geom_bodyid[c->geom1];
+  const mjtNum *R = d->xmat + 9 * body, *x = d->xpos + 3 * body;
+  for (int32_t k = 0; k < 3; ++k) {
+    now->p[k] =
+        R[k] * (c->pos[0] - x[0]) + R[3 + k] * (c->pos[1] - x[1]) + R[6 + k] * (c->pos[2] - x[2]);
+  }
+  const double size = fmin(size_of(m, c->geom1), size_of(m, c->geom2));
+  double nearest = NEAR * NEAR * size * size;
+  sap_mj_identity* found = NULL;
+  const int32_t first = find_pair(p, c);
+  for (int32_t i = first; i >= 0 && i < p->before_count && is_of_pair(&p->before[i], c); ++i) {
+    const double distance = distance_2(now->p, p->before[i].p);
+    if (!p->before[i].is_taken && distance < nearest) {
+      nearest = distance;
+      found = &p->before[i];
+    }
+  }
+  p->cursor = first >= 0 ? first : p->cursor;
+  if (found != NULL) {
+    found->is_taken = true;
+    now->id = found->id;
+  } else {
+    now->id = p->next;
+    p->next = p->next < INT32_MAX ? p->next + 1 : 0;
+  }
+  *id = now->id;
+  ++p->count;
+  return SAP_STATUS_OK;
+}
+
+static bool is_zero(const double* J, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (J[i] != 0.0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+#if SAP_MJ_SINCE(3, 11, 0)
+// Adds the velocity of belts, which MuJoCo adds to that of the bodies in efc_vel.
+static void add_surface_velocity(const sap_mj* a, const mjData* d, const mjContact* c,
+                                 double velocity[3]) {
+  static const int32_t rows[3] = {0, 1, 3};
+  for (int32_t k = 0; k < (c->dim > 3 ? 3 : 2); ++k) {
+    velocity[k] += sap_mj_rows_contact_value(a, c, rows[k], d->efc_vel) -
+                   sap_mj_rows_contact_times(a, d, c, rows[k], d->qvel);
+  }
+}
+
+// Shifts phi for adhesion, a constant pull that MuJoCo has in qfrc_passive. It widens the cone, while
+// the contact rests where it would rest without it:
+//   gamma_n = h (f_spring + adhesion)
+//   v_hat_n becomes v_hat_n + Rn h adhesion
+static sap_status add_adhesion(sap_mj* a, const mjContact* c, const sap_material* material,
+                               int32_t ntrees, double* phi, sap_error* error) {
+  const double h = a->model->opt.timestep;
+  double w = 0.0, R[3], v_hat[3];
+  SAP_TRY(sap_problem_delassus_scale(a->problem, c->dim < 3 ? 1 : 3, ntrees, a->rows.trees,
+                                     a->rows.parts, &w, error));
+  SAP_TRY(
+      sap_contact_regularize(material, &a->options.regularization, h, *phi, w, R, v_hat, error));
+  *phi -= (h + material->relaxation_time) * R[2] * h * c->adhesion;
+  return SAP_STATUS_OK;
+}
+#endif
+
+// Adds the velocity of mocap bodies at the contact, of geom 2 relative to geom 1. Returns its normal
+// component.
+static double add_mocap_velocity(const sap_mj* a, const mjData* d, const mjContact* c,
+                                 double velocity[3]) {
+  double normal = 0.0;
+  for (int32_t side = 0; side < 2; ++side) {
+    const double sign = side == 0 ? -1.0 : 1.0;
+    const int32_t geom = sap_mj_contact_geom(c, side);
+    double v[3], omega[3];
+    if (geom < 0 || !sap_mj_mocap_point(a, d, a->model->geom_bodyid[geom], c->pos, v, omega)) {
+      continue;
+    }
+    for (int32_t k = 0; k < 3; ++k) {  // rows of the frame: n, t1, t2
+      normal += sign * c->frame[k] * v[k];
+      velocity[0] += sign * c->frame[3 + k] * v[k];
+      velocity[1] += sign * c->frame[6 + k] * v[k];
+      velocity[2] += sign * c->frame[k] * omega[k];
+    }
+  }
+  return normal;
+}
+
+// Contacts of flexes differ by element or vertex: each has few with another body.
+static sap_status find_key(sap_mj* a, const mjData* d, const mjContact* c, uint64_t* key,
+                           sap_error* error) {
+#if SAP_MJ_SINCE(3, 0, 0)
+  if (!sap_mj_contact_is_of_geoms(c)) {
+    uint64_t hash = sap_hash(SAP_HASH_START, c->geom, sizeof c->geom);
+    hash = sap_hash(hash, c->flex, sizeof c->flex);
+    hash = sap_hash(hash, c->elem, sizeof c->elem);
+    hash = sap_hash(hash, c->vert, sizeof c->vert);
+    *key = sap_mj_blocks_key(a, SAP_MJ_KEY_FLEX_CONTACT, (int32_t)(hash & 0xffffff),
+                             (int32_t)(hash >> 24 & 0xffffff), (int32_t)(hash >> 48 & 0xfff));
+    return SAP_STATUS_OK;
+  }
+#endif
+  int32_t id = 0;
+  SAP_TRY(identify(a, d, c, &id, error));
+  *key = sap_mj_blocks_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, id);
+  return SAP_STATUS_OK;
+}
+
+static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_error* error) {
+  const mjContact* c = &d->contact[index];
+  const int32_t ntrees = sap_mj_rows_gather_contact(a, d, c, error);
+  if (ntrees < 0) {
+    return SAP_STATUS_MEMORY;
+  }
+  if (is_zero(a->rows.J, (c->dim < 3 ? c->dim : 3) * sap_mj_rows_columns(a, ntrees))) {
+    return SAP_STATUS_OK;  // nothing can move this point
+  }
+  uint64_t key = 0;
+  if (a->options.remember) {
+    SAP_TRY(find_key(a, d, c, &key, error));
+  }
+  sap_contact_block block = {.ntrees = ntrees,
+                             .trees = a->rows.trees,
+                             .jacobians = a->rows.parts,
+                             .phi0 = c->dist - c->includemargin,
+                             .key = key};
+  sap_mj_materials_contact(a, c, &block.material);
+  SAP_TRY(sap_mj_blocks_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c),
+                                 error));
+  if (a->model->nmocap > 0) {
+    block.phi0 += (a->model->opt.timestep + block.material.relaxation_time) *
+                  add_mocap_velocity(a, d, c, block.surface_velocity);
+  }
+#if SAP_MJ_SINCE(3, 11, 0)
+  if (a->model->flg_surfacevel && c->dim > 1) {
+    add_surface_velocity(a, d, c, block.surface_velocity);
+  }
+  if (a->model->flg_adhesion && c->adhesion > 0.0) {
+    SAP_TRY(add_adhesion(a, c, &block.material, ntrees, &block.phi0, error));
+  }
+#endif
+  if (c->dim == 1) {
+    sap_compliant_row row = {.stiffness = block.material.stiffness,
+                             .relaxation_time = block.material.relaxation_time,
+                             .g0 = block.phi0,
+                             .unilateral = true};
+    return sap_mj_blocks_add_compliant(a, ntrees, &row, block.key, error);
+  }
+  if (c->dim > 3 || c->friction[0] != c->friction[1]) {
+    block.friction = c->friction;
+    block.nrows = c->dim;
+    block.angular = c->dim > 3 ? a->rows.angular_parts : NULL;
+  }
+  return sap_problem_add_contact(a->problem, &block, &a->options.regularization, error);
+}
+
+enum { NAME_SIZE = 100 };
+
+static void name_side(const mjModel* m, const mjContact* c, int32_t side, char name[NAME_SIZE]) {
+  const int32_t geom = sap_mj_contact_geom(c, side);
+#if SAP_MJ_SINCE(3, 0, 0)
+  if (geom < 0) {
+    const int32_t flex = sap_mj_contact_flex(c, side);
+    (void)snprintf(name, NAME_SIZE, "flex %d '%.60s'", flex,
+                   sap_mj_blocks_name(m, mjOBJ_FLEX, flex));
+    return;
+  }
+#endif
+  (void)snprintf(name, NAME_SIZE, "geom %d '%.60s'", geom, sap_mj_blocks_name(m, mjOBJ_GEOM, geom));
+}
+
+sap_status sap_mj_contacts_add(sap_mj* a, const mjData* d, sap_error* error) {
+  const mjModel* m = a->model;
+  restart_identities(&a->identities);
+  for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
+    const mjContact* c = &d->contact[i];
+    if (c->exclude != 0 || c->efc_address < 0) {
+      continue;
+    }
+    const sap_status status = add_contact(a, d, i, error);
+    if (status != SAP_STATUS_OK) {
+      char sides[2][NAME_SIZE];
+      name_side(m, c, 0, sides[0]);
+      name_side(m, c, 1, sides[1]);
+      sap_error_prefix(error, "contact %d of %s and %s", i, sides[0], sides[1]);
+      return status;
+    }
+  }
+  return SAP_STATUS_OK;
+}

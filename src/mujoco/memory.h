@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The adapter's memory: results of a step that the next one starts from, and the state in mjData.
+#ifndef SAP_MUJOCO_MEMORY_H
+#define SAP_MUJOCO_MEMORY_H
+
+#include <sapstep/mujoco.h>
+
+#include "core/archive.h"
+#include "core/error.h"
+#include "mujoco/compat.h"
+
+// Reads or writes the memory, for sap_archive_to_bytes. mjData's contacts of the step before are
+// in it as sap_mj_position_save_contacts has stored them.
+sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error* error);
+// Fails with SYNTAX if a loaded memory holds values that no step leaves.
+sap_status sap_mj_memory_check(const sap_mj* a, sap_error* error);
+uint64_t sap_mj_memory_model_hash(const mjModel* m);
+uint64_t sap_mj_memory_material_hash(const sap_mj* a);
+
+// Fails with NOT_FINITE: "name[i] = x must be finite".
+sap_status sap_mj_state_check_numbers(const char* name, const mjtNum* x, int64_t count,
+                                      sap_error* error);
+sap_status sap_mj_state_check(const mjModel* m, const mjData* d, sap_error* error);
+sap_status sap_mj_state_check_inputs(const mjModel* m, const mjData* d, sap_error* error);
+
+// Arrays of mjData that a step's motion writes; a->backup has room for their values.
+int64_t sap_mj_state_size(const mjModel* m);
+void sap_mj_state_save(sap_mj* a, mjData* d);
+void sap_mj_state_load(const sap_mj* a, mjData* d);
+// State, controls and applied forces of a run (mjSTATE_INTEGRATION) as one array.
+int32_t sap_mj_state_run_size(const mjModel* m);
+void sap_mj_state_get_run(const mjModel* m, const mjData* d, mjtNum* state);
+void sap_mj_state_set_run(const mjModel* m, mjData* d, const mjtNum* state);
+
+#endif
