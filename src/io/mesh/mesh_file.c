@@ -10,7 +10,6 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "io/mesh/mesh_source.h"
-#include "io/xml/value.h"
 #include "io/xml/xml.h"
 
 typedef sap_status (*mesh_reader)(sap_mesh_source* source);
@@ -91,7 +90,7 @@ sap_status sap_mesh_join_vertices(sap_mesh_data* data, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-enum { EXTENSION_SIZE = 8 };
+enum { EXTENSION_SIZE = 8, MAX_FILE_BYTES = 2000000000 };
 
 // Writes the extension in lower case, cut to its first 7 letters; "" without one.
 static void find_extension(const char* path, char extension[EXTENSION_SIZE]) {
@@ -114,36 +113,11 @@ const char* sap_mesh_unsupported(const char* path) {
                                                  : "mesh files must be one of: stl obj ply msh";
 }
 
-static sap_status load_stream(FILE* file, const char* path, char** bytes, size_t* size,
-                              sap_error* error) {
-  char first;
-  errno = 0;
-  if (fread(&first, 1, 1, file) != 1) {
-    return ferror(file) != 0
-               ? sap_fail_io(error, errno, "read", path)
-               : sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: the file is empty", path);
-  }
-  const long end = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-  if (end < 0 || end > INT32_MAX || fseek(file, 0, SEEK_SET) != 0) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "%.300s: not a regular file below 2 GiB", path);
-  }
-  *size = (size_t)end;
-  *bytes = sap_allocate(*size + 1, 1);
-  if (*bytes == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: mesh");
-  }
-  return fread(*bytes, 1, *size, file) == *size ? SAP_STATUS_OK
-                                                : sap_fail_io(error, errno, "read", path);
-}
-
 static sap_status load_bytes(const char* path, char** bytes, size_t* size, sap_error* error) {
-  FILE* file = fopen(path, "rb");
-  if (file == NULL) {
-    return sap_fail_io(error, errno, "read", path);
-  }
-  const sap_status status = load_stream(file, path, bytes, size, error);
-  (void)fclose(file);
-  return status;
+  SAP_TRY(sap_file_regular(path, error));
+  SAP_TRY(sap_scene_read_bytes(path, MAX_FILE_BYTES, bytes, size, error));
+  return *size > 0 ? SAP_STATUS_OK
+                   : sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: the file is empty", path);
 }
 
 // Checks that vertices are finite and that triangles have existing corners.

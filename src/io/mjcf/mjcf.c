@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "io/mjcf/mjcf_attribute.h"
 #include "io/mjcf/mjcf_body.h"
-#include "io/mjcf/mjcf_name.h"
 #include "multibody/model/builder.h"
 
 // --- keyframes ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "io/inertia.h"
+#include "io/geometry.h"
 #include "io/xml/schema.h"
 #include "linalg/dense.h"
 #include "math/quaternion.h"
@@ -45,7 +45,7 @@ static sap_status read_tensor(sap_mjcf_reader* r, const sap_mjcf_item* inertial,
     }
     return sap_xml_numbers(node, "fullinertia", 6, 6, I, NULL, r->error);
   }
-  double diagonal[3] = {0.0, 0.0, 0.0};
+  double diagonal[6] = {0.0};
   SAP_TRY(sap_xml_optional(node, "diaginertia", 3, 3, diagonal, r->error));
   sap_inertia_rotate(I, diagonal, pose.q);
   return SAP_STATUS_OK;
@@ -100,12 +100,10 @@ static void find_center(const sap_mjcf_geom* geom, double p[3]) {
 
 // I += the geom's inertia about a point of the body, in the body's axes.
 static void add_inertia(const sap_mjcf_geom* geom, const double about[3], double I[6]) {
-  double d[3], R[9], turned[9];
+  double d[3], part[6];
   find_center(geom, d);
   sap_v3_sub(d, d, about);
-  sap_quaternion_to_matrix(R, geom->def.q_BS);
-  sap_m3_rotate_symmetric(turned, R, geom->I_SCo_S);
-  double part[6] = {turned[0], turned[4], turned[8], turned[3], turned[6], turned[7]};
+  sap_inertia_rotate(part, geom->I_SCo_S, geom->def.q_BS);
   sap_inertia_shift(part, geom->mass, d);
   for (int k = 0; k < 6; ++k) {
     I[k] += part[k];
@@ -228,14 +226,13 @@ static sap_status remember_obstacle(sap_mjcf_reader* r, const sap_mjcf_geom* geo
     return SAP_STATUS_OK;
   }
   SAP_TRY(SAP_GROW(&r->obstacles, &r->obstacle_capacity, r->obstacle_count + 1, r->error));
-  sap_mjcf_obstacle* obstacle = &r->obstacles[r->obstacle_count];
-  *obstacle = (sap_mjcf_obstacle){.node = geom->node,
-                                  .body = body,
-                                  .space = space,
-                                  .type = geom->supported ? geom->def.type : SAP_SHAPE_MESH,
-                                  .radius = geom->def.size[0]};
-  memcpy(obstacle->pose.p, geom->def.p_BS, sizeof obstacle->pose.p);
-  memcpy(obstacle->pose.q, geom->def.q_BS, sizeof obstacle->pose.q);
+  r->obstacles[r->obstacle_count] =
+      (sap_mjcf_obstacle){.node = geom->node,
+                          .body = body,
+                          .space = space,
+                          .type = geom->supported ? geom->def.type : SAP_SHAPE_MESH,
+                          .pose = sap_pose_of(geom->def.p_BS, geom->def.q_BS),
+                          .radius = geom->def.size[0]};
   return sap_name_map_add(&r->obstacle_names, geom->def.name, r->obstacle_count++, NULL, r->error);
 }
 
@@ -334,11 +331,8 @@ static sap_status remember_body(sap_mjcf_reader* r, const sap_mjcf_item* item,
                                 const sap_body_def* def, int32_t id) {
   bool added = true;
   SAP_TRY(SAP_GROW(&r->places, &r->place_capacity, id + 1, r->error));
-  sap_mjcf_place* at = &r->places[id];
-  at->parent = def->parent;
-  at->space = item->scope.space;
-  memcpy(at->pose.p, def->p_PB, sizeof at->pose.p);
-  memcpy(at->pose.q, def->q_PB, sizeof at->pose.q);
+  r->places[id] = (sap_mjcf_place){
+      .parent = def->parent, .space = item->scope.space, .pose = sap_pose_of(def->p_PB, def->q_PB)};
   if (def->name != NULL) {
     SAP_TRY(sap_name_map_add(&r->body_names, def->name, id, &added, r->error));
   }

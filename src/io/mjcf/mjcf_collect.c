@@ -9,6 +9,7 @@
 #include "io/mjcf/mjcf_body.h"
 #include "io/xml/schema.h"
 #include "math/quaternion.h"
+#include "multibody/model/model_data.h"
 
 // More elements than any scene has: nested replicates multiply quickly.
 static const int64_t max_elements = 1000000;
@@ -245,11 +246,10 @@ static sap_status count_children(counter* c, const sap_xml_node* node, const sap
                                  bool joints);
 
 static sap_status count_joint(counter* c, const sap_xml_node* node, const sap_mjcf_scope* scope) {
-  static const int32_t position_counts[] = {7, 4, 1, 1}, velocity_counts[] = {6, 3, 1, 1};
   sap_joint_type type = SAP_JOINT_HINGE;
   SAP_TRY(sap_mjcf_joint_type(c->r, node, scope, &type));
-  c->nq += position_counts[type];
-  c->nv += velocity_counts[type];
+  c->nq += sap_joint_position_count(type);
+  c->nv += sap_joint_velocity_count(type);
   return SAP_STATUS_OK;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "io/mjcf/mjcf_name.h"
+#include "io/mjcf/mjcf_attribute.h"
 #include "io/xml/schema.h"
 #include "math/quaternion.h"
 

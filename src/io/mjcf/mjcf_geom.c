@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "io/inertia.h"
-#include "io/mjcf/mjcf_name.h"
+#include "io/geometry.h"
+#include "io/mjcf/mjcf_attribute.h"
 #include "io/xml/schema.h"
 #include "math/quaternion.h"
 #include "multibody/model/builder.h"
@@ -227,14 +227,6 @@ static sap_status read_mass(const sap_mjcf_sources* s, sap_mjcf_geom* out) {
 
 // --- geom ---------------------------------------------------------------------------------------
 
-static void apply_frame(const sap_pose* frame, sap_shape_def* def) {
-  sap_pose pose;
-  memcpy(pose.p, def->p_BS, sizeof pose.p);
-  memcpy(pose.q, def->q_BS, sizeof pose.q);
-  sap_pose_compose(&pose, frame, &pose);
-  sap_pose_get(&pose, def->p_BS, def->q_BS);
-}
-
 sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_mjcf_geom* out) {
   static const sap_xml_field group[] = {SAP_XML_FIELD(sap_mjcf_geom, group, "group", INTEGER, 1, 1),
                                         {0}};
@@ -267,7 +259,9 @@ sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap
   SAP_TRY(sap_mjcf_read_fields(&s, group, out));
   SAP_TRY(read_color(&s, def->color));
   SAP_TRY(read_mass(&s, out));
-  apply_frame(&item->scope.frame, def);
+  sap_pose pose = sap_pose_of(def->p_BS, def->q_BS);
+  sap_pose_compose(&pose, &item->scope.frame, &pose);
+  sap_pose_get(&pose, def->p_BS, def->q_BS);
   return SAP_STATUS_OK;
 }
 

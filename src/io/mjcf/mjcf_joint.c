@@ -8,6 +8,7 @@
 #include "io/mjcf/mjcf_body.h"
 #include "io/xml/schema.h"
 #include "math/quaternion.h"
+#include "multibody/model/model_data.h"
 
 // A new field of sap_joint_def that is one number needs one row here.
 static const sap_xml_field joint_fields[] = {
@@ -138,8 +139,7 @@ static void count_in_models(sap_mjcf_reader* r, int32_t space, int32_t nq, int32
 // Stores what tendons, actuators and keyframes need.
 static sap_status remember_joint(sap_mjcf_reader* r, int32_t id, const sap_joint_def* def,
                                  const sap_mjcf_joint* joint, const sap_body_def* body) {
-  static const int32_t position_counts[] = {7, 4, 1, 1}, velocity_counts[] = {6, 3, 1, 1};
-  const int32_t nq = position_counts[def->type];
+  const int32_t nq = sap_joint_position_count(def->type), nv = sap_joint_velocity_count(def->type);
   SAP_TRY(SAP_GROW(&r->joints, &r->joint_capacity, id + 1, r->error));
   SAP_TRY(SAP_GROW(&r->q_default, &r->q_capacity, r->nq + nq, r->error));
   if (def->name != NULL) {
@@ -158,9 +158,9 @@ static sap_status remember_joint(sap_mjcf_reader* r, int32_t id, const sap_joint
   r->joints[id].q_start = r->nq;
   r->joints[id].v_start = r->nv;
   r->joint_count = id + 1;
-  count_in_models(r, joint->space, nq, velocity_counts[def->type]);
+  count_in_models(r, joint->space, nq, nv);
   r->nq += nq;
-  r->nv += velocity_counts[def->type];
+  r->nv += nv;
   return SAP_STATUS_OK;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/mjcf/mjcf_model.h"
+#include "io/mjcf/mjcf.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "io/mjcf/mjcf_attribute.h"
-#include "io/xml/edit.h"
 #include "io/xml/schema.h"
 #include "math/vector3.h"
 

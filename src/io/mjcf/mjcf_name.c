@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/mjcf/mjcf_name.h"
+#include "io/mjcf/mjcf_attribute.h"
 
 #include <stdlib.h>
 #include <string.h>

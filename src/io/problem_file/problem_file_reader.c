@@ -69,13 +69,12 @@ void sap_problem_reader_close(sap_problem_reader* reader) {
 
 static const double SYMMETRY_TOLERANCE = 1e-10;
 
-static sap_status check_symmetric(const sap_text_reader* text, const char* name, int32_t n,
-                                  sap_error* error) {
+static sap_status check_symmetric(const sap_text_reader* text, const char* name, int32_t n) {
   const double* a = text->values + 1;
   for (int32_t i = 0; i < n; ++i) {
     const double* row_i = a + (size_t)i * (size_t)n;
     if (!(row_i[i] > 0.0)) {
-      return sap_text_fail(text, error, SAP_STATUS_NOT_SPD,
+      return sap_text_fail(text, SAP_STATUS_NOT_SPD,
                            "%s is not positive definite, A(%ld,%ld) = %.17g", name, (long)i,
                            (long)i, row_i[i]);
     }
@@ -83,7 +82,7 @@ static sap_status check_symmetric(const sap_text_reader* text, const char* name,
       const double* row_j = a + (size_t)j * (size_t)n;
       const double scale = sqrt(row_i[i]) * sqrt(row_j[j]);
       if (!(fabs(row_i[j] - row_j[i]) <= SYMMETRY_TOLERANCE * scale)) {
-        return sap_text_fail(text, error, SAP_STATUS_NOT_SPD,
+        return sap_text_fail(text, SAP_STATUS_NOT_SPD,
                              "%s is not symmetric, A(%ld,%ld) = %.17g, A(%ld,%ld) = %.17g", name,
                              (long)i, (long)j, row_i[j], (long)j, (long)i, row_j[i]);
       }
@@ -93,62 +92,55 @@ static sap_status check_symmetric(const sap_text_reader* text, const char* name,
 }
 
 // Fails with NOT_SPD unless the n x n matrix in values[1 ...] is symmetric and positive definite.
-static sap_status check_spd(sap_problem_reader* reader, const char* name, int32_t n,
-                            sap_error* error) {
+static sap_status check_spd(sap_problem_reader* reader, const char* name, int32_t n) {
   const sap_text_reader* text = &reader->text;
-  SAP_TRY(check_symmetric(text, name, n, error));
-  sap_status status = SAP_GROW(&reader->scratch, &reader->scratch_capacity, n * n, error);
-  if (status != SAP_STATUS_OK) {
-    return sap_text_pass(text, error, status);
-  }
+  SAP_TRY(check_symmetric(text, name, n));
+  SAP_TRY(sap_text_pass(text,
+                        SAP_GROW(&reader->scratch, &reader->scratch_capacity, n * n, text->error)));
   memcpy(reader->scratch, text->values + 1, (size_t)n * (size_t)n * sizeof *reader->scratch);
   const int32_t broken = sap_dense_factorize(n, reader->scratch);
   if (broken >= 0) {
-    return sap_text_fail(text, error, SAP_STATUS_NOT_SPD,
+    return sap_text_fail(text, SAP_STATUS_NOT_SPD,
                          "%s is not positive definite, its leading %ld x %ld part is not", name,
                          (long)broken + 1, (long)broken + 1);
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status read_sizes(sap_problem_reader* reader, sap_error* error) {
+static sap_status read_sizes(sap_problem_reader* reader) {
   sap_text_reader* text = &reader->text;
-  SAP_TRY(sap_text_numbers(text, NULL, 2, "the line 'dt ntrees'", error));
+  SAP_TRY(sap_text_numbers(text, NULL, 2, "the line 'dt ntrees'"));
   reader->dt = text->values[0];
   if (!(reader->dt > 0.0)) {
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "dt = %.17g must be > 0 s", reader->dt);
+    return sap_text_fail(text, SAP_STATUS_SYNTAX, "dt = %.17g must be > 0 s", reader->dt);
   }
-  return sap_text_integer(text, 1, 1, "ntrees", &reader->ntrees, error);
+  return sap_text_integer(text, 1, 1, "ntrees", &reader->ntrees);
 }
 
-static sap_status read_tree(sap_problem_reader* reader, int32_t tree, sap_error* error) {
+static sap_status read_tree(sap_problem_reader* reader, int32_t tree) {
   sap_text_reader* text = &reader->text;
   char name[NAME_SIZE];
   (void)snprintf(name, sizeof name, "A of tree %ld of %ld", (long)tree, (long)reader->ntrees);
-  SAP_TRY(sap_text_numbers(text, NULL, -1, name, error));
+  SAP_TRY(sap_text_numbers(text, NULL, -1, name));
   int32_t n = 0;
   (void)snprintf(name, sizeof name, "size n of tree %ld", (long)tree);
-  SAP_TRY(sap_text_integer(text, 0, 1, name, &n, error));
+  SAP_TRY(sap_text_integer(text, 0, 1, name, &n));
   const int64_t wanted = (int64_t)n * n;
   if (text->value_count - 1 != wanted) {
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+    return sap_text_fail(text, SAP_STATUS_SYNTAX,
                          "tree %ld of size %ld needs %lld numbers for A, found %ld", (long)tree,
                          (long)n, (long long)wanted, (long)text->value_count - 1);
   }
   (void)snprintf(name, sizeof name, "A of tree %ld", (long)tree);
-  SAP_TRY(check_spd(reader, name, n, error));
+  SAP_TRY(check_spd(reader, name, n));
   const int32_t count = (int32_t)wanted;
   if (count > INT32_MAX - reader->matrix_count) {
-    return sap_text_fail(text, error, SAP_STATUS_MEMORY, "A has more than 2^31 numbers");
+    return sap_text_fail(text, SAP_STATUS_MEMORY, "A has more than 2^31 numbers");
   }
-  sap_status status = SAP_GROW(&reader->tree_sizes, &reader->tree_capacity, tree + 1, error);
-  if (status == SAP_STATUS_OK) {
-    status =
-        SAP_GROW(&reader->matrices, &reader->matrix_capacity, reader->matrix_count + count, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return sap_text_pass(text, error, status);
-  }
+  SAP_TRY(sap_text_pass(
+      text, SAP_GROW(&reader->tree_sizes, &reader->tree_capacity, tree + 1, text->error)));
+  SAP_TRY(sap_text_pass(text, SAP_GROW(&reader->matrices, &reader->matrix_capacity,
+                                       reader->matrix_count + count, text->error)));
   reader->tree_sizes[tree] = n;
   double* a = reader->matrices + reader->matrix_count;
   for (int32_t i = 0; i < n; ++i) {
@@ -162,51 +154,47 @@ static sap_status read_tree(sap_problem_reader* reader, int32_t tree, sap_error*
   return SAP_STATUS_OK;
 }
 
-static sap_status read_trees(sap_problem_reader* reader, sap_problem* problem, sap_error* error) {
+static sap_status read_trees(sap_problem_reader* reader, sap_problem* problem) {
+  const sap_text_reader* text = &reader->text;
   reader->matrix_count = 0;
   reader->nv = 0;
   for (int32_t tree = 0; tree < reader->ntrees; ++tree) {
-    SAP_TRY(read_tree(reader, tree, error));
+    SAP_TRY(read_tree(reader, tree));
   }
-  sap_status status =
-      sap_problem_reset(problem, reader->dt, reader->ntrees, reader->tree_sizes, error);
+  SAP_TRY(sap_text_pass(text, sap_problem_reset(problem, reader->dt, reader->ntrees,
+                                                reader->tree_sizes, text->error)));
   const double* a = reader->matrices;
-  for (int32_t tree = 0; tree < reader->ntrees && status == SAP_STATUS_OK; ++tree) {
+  for (int32_t tree = 0; tree < reader->ntrees; ++tree) {
     const int32_t n = reader->tree_sizes[tree];
-    status = sap_problem_set_momentum_block(problem, tree, tree, a, n, error);
+    SAP_TRY(sap_text_pass(text,
+                          sap_problem_set_momentum_block(problem, tree, tree, a, n, text->error)));
     a += (size_t)n * (size_t)n;
   }
-  return status == SAP_STATUS_OK ? status : sap_text_pass(&reader->text, error, status);
+  return SAP_STATUS_OK;
 }
 
-static sap_status read_velocities(sap_problem_reader* reader, sap_problem* problem,
-                                  sap_error* error) {
+static sap_status read_velocities(sap_problem_reader* reader, sap_problem* problem) {
   sap_text_reader* text = &reader->text;
-  SAP_TRY(sap_text_numbers(text, NULL, reader->nv, "v_star", error));
-  sap_status status = sap_problem_set_v_star(problem, text->values, error);
-  if (status != SAP_STATUS_OK) {
-    return sap_text_pass(text, error, status);
-  }
-  SAP_TRY(sap_text_numbers(text, NULL, reader->nv, "v_guess", error));
-  status = sap_problem_set_v_guess(problem, text->values, error);
-  return status == SAP_STATUS_OK ? status : sap_text_pass(text, error, status);
+  SAP_TRY(sap_text_numbers(text, NULL, reader->nv, "v_star"));
+  SAP_TRY(sap_text_pass(text, sap_problem_set_v_star(problem, text->values, text->error)));
+  SAP_TRY(sap_text_numbers(text, NULL, reader->nv, "v_guess"));
+  return sap_text_pass(text, sap_problem_set_v_guess(problem, text->values, text->error));
 }
 
 static sap_status read_contact_trees(const sap_problem_reader* reader, const char* name,
-                                     int32_t trees[2], int32_t* ntrees, sap_error* error) {
+                                     int32_t trees[2], int32_t* ntrees) {
   const sap_text_reader* text = &reader->text;
   for (int32_t i = 0; i < 2; ++i) {
     char label[NAME_SIZE + 16];
     (void)snprintf(label, sizeof label, "%s: tree%c", name, i == 0 ? 'A' : 'B');
-    SAP_TRY(sap_text_integer(text, i, i == 0 ? 0 : -1, label, &trees[i], error));
+    SAP_TRY(sap_text_integer(text, i, i == 0 ? 0 : -1, label, &trees[i]));
     if (trees[i] >= reader->ntrees) {
-      return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
-                           "%s = %ld is out of range, there are %ld trees", label, (long)trees[i],
-                           (long)reader->ntrees);
+      return sap_text_fail(text, SAP_STATUS_SYNTAX, "%s = %ld is out of range, there are %ld trees",
+                           label, (long)trees[i], (long)reader->ntrees);
     }
   }
   if (trees[0] == trees[1]) {
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "%s: treeA and treeB are both %ld", name,
+    return sap_text_fail(text, SAP_STATUS_SYNTAX, "%s: treeA and treeB are both %ld", name,
                          (long)trees[0]);
   }
   *ntrees = trees[1] < 0 ? 1 : 2;
@@ -226,33 +214,29 @@ static int32_t rows_of(int32_t count, int64_t columns) {
   return 0;
 }
 
-static sap_status read_contact(sap_problem_reader* reader, sap_problem* problem, const char* name,
-                               sap_error* error) {
+static sap_status read_contact(sap_problem_reader* reader, sap_problem* problem, const char* name) {
   sap_text_reader* text = &reader->text;
-  SAP_TRY(sap_text_numbers(text, NULL, -1, name, error));
+  SAP_TRY(sap_text_numbers(text, NULL, -1, name));
   if (text->value_count < CONTACT_HEAD) {
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+    return sap_text_fail(text, SAP_STATUS_SYNTAX,
                          "%s needs %d numbers before its Jacobian, found %ld", name, CONTACT_HEAD,
                          (long)text->value_count);
   }
   int32_t trees[2];
   int32_t ntrees = 0;
-  SAP_TRY(read_contact_trees(reader, name, trees, &ntrees, error));
+  SAP_TRY(read_contact_trees(reader, name, trees, &ntrees));
   const int64_t columns =
       (int64_t)reader->tree_sizes[trees[0]] + (ntrees == 2 ? reader->tree_sizes[trees[1]] : 0);
   const int32_t nrows = rows_of(text->value_count, columns);
   if (nrows == 0) {
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+    return sap_text_fail(text, SAP_STATUS_SYNTAX,
                          "%s needs %lld numbers for 3 rows, %lld for 4 or %lld for 6, found %ld",
                          name, (long long)(CONTACT_HEAD + 3 * (2 + columns)),
                          (long long)(CONTACT_HEAD + 4 * (2 + columns)),
                          (long long)(CONTACT_HEAD + 6 * (2 + columns)), (long)text->value_count);
   }
-  sap_status status =
-      SAP_GROW(&reader->scratch, &reader->scratch_capacity, nrows * (int32_t)columns, error);
-  if (status != SAP_STATUS_OK) {
-    return sap_text_pass(text, error, status);
-  }
+  SAP_TRY(sap_text_pass(text, SAP_GROW(&reader->scratch, &reader->scratch_capacity,
+                                       nrows * (int32_t)columns, text->error)));
   const double* rows = text->values + CONTACT_HEAD + 2 * nrows;
   double* jacobian = reader->scratch;
   const double* jacobians[2] = {NULL, NULL};
@@ -274,40 +258,34 @@ static sap_status read_contact(sap_problem_reader* reader, sap_problem* problem,
                            .friction = text->values[2],
                            .R = text->values + CONTACT_HEAD,
                            .v_hat = text->values + CONTACT_HEAD + nrows};
-  status = sap_problem_add_block(problem, &block, error);
+  const sap_status status = sap_problem_add_block(problem, &block, text->error);
   if (status != SAP_STATUS_OK) {
-    sap_error_prefix(error, "%s", name);
-    return sap_text_pass(text, error, status);
+    sap_error_prefix(text->error, "%s", name);
+  }
+  return sap_text_pass(text, status);
+}
+
+static sap_status read_contacts(sap_problem_reader* reader, sap_problem* problem) {
+  int32_t count = 0;
+  SAP_TRY(sap_text_numbers(&reader->text, NULL, 1, "the line 'ncontacts'"));
+  SAP_TRY(sap_text_integer(&reader->text, 0, 0, "ncontacts", &count));
+  for (int32_t i = 0; i < count; ++i) {
+    char name[NAME_SIZE];
+    (void)snprintf(name, sizeof name, "contact %ld of %ld", (long)i, (long)count);
+    SAP_TRY(read_contact(reader, problem, name));
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status read_contacts(sap_problem_reader* reader, sap_problem* problem,
-                                sap_error* error) {
-  sap_text_reader* text = &reader->text;
-  sap_status status = sap_text_numbers(text, NULL, 1, "the line 'ncontacts'", error);
-  int32_t count = 0;
-  if (status == SAP_STATUS_OK) {
-    status = sap_text_integer(text, 0, 0, "ncontacts", &count, error);
+static sap_status read_problem(sap_problem_reader* reader, sap_problem* problem, bool* found) {
+  SAP_TRY(sap_text_header(&reader->text, "sapstep_problem 1", found));
+  if (!*found) {
+    return SAP_STATUS_OK;
   }
-  for (int32_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
-    char name[NAME_SIZE];
-    (void)snprintf(name, sizeof name, "contact %ld of %ld", (long)i, (long)count);
-    status = read_contact(reader, problem, name, error);
-  }
-  return status;
-}
-
-static sap_status read_problem(sap_problem_reader* reader, sap_problem* problem, bool* found,
-                               sap_error* error) {
-  sap_status status = sap_text_header(&reader->text, "sapstep_problem 1", found, error);
-  if (status != SAP_STATUS_OK || !*found) {
-    return status;
-  }
-  SAP_TRY(read_sizes(reader, error));
-  SAP_TRY(read_trees(reader, problem, error));
-  SAP_TRY(read_velocities(reader, problem, error));
-  return read_contacts(reader, problem, error);
+  SAP_TRY(read_sizes(reader));
+  SAP_TRY(read_trees(reader, problem));
+  SAP_TRY(read_velocities(reader, problem));
+  return read_contacts(reader, problem);
 }
 
 // Reads the only problem of an HDF5 file.
@@ -337,12 +315,13 @@ sap_status sap_problem_reader_next(sap_problem_reader* reader, sap_problem* prob
   if (reader->hdf5_path != NULL) {
     return next_hdf5(reader, problem, found, error);
   }
+  reader->text.error = error;
   if (reader->text.failed) {
-    return sap_text_fail(&reader->text, error, SAP_STATUS_SYNTAX, "reading ended here before");
+    return sap_text_fail(&reader->text, SAP_STATUS_SYNTAX, "reading ended here before");
   }
   sap_c_locale guard;
   SAP_TRY(sap_c_locale_begin(&guard, error));
-  sap_status status = read_problem(reader, problem, found, error);
+  sap_status status = read_problem(reader, problem, found);
   sap_c_locale_end(&guard);
   if (status != SAP_STATUS_OK) {
     *found = false;
@@ -389,24 +368,21 @@ void sap_solution_reader_close(sap_solution_reader* reader) {
 }
 
 // Reads a whole solution before the caller's is changed; leaves gamma in text.values.
-static sap_status read_solution(sap_solution_reader* reader, bool* found, sap_error* error) {
+static sap_status read_solution(sap_solution_reader* reader, bool* found) {
   sap_text_reader* text = &reader->text;
-  sap_status status = sap_text_header(text, "sapstep_solution 1", found, error);
-  if (status != SAP_STATUS_OK || !*found) {
-    return status;
+  SAP_TRY(sap_text_header(text, "sapstep_solution 1", found));
+  if (!*found) {
+    return SAP_STATUS_OK;
   }
-  SAP_TRY(sap_text_numbers(text, "cost", 1, "the line 'cost'", error));
+  SAP_TRY(sap_text_numbers(text, "cost", 1, "the line 'cost'"));
   reader->cost = text->values[0];
-  SAP_TRY(sap_text_numbers(text, "v", -1, "the line 'v'", error));
+  SAP_TRY(sap_text_numbers(text, "v", -1, "the line 'v'"));
   reader->nv = text->value_count;
-  status = SAP_GROW(&reader->v, &reader->v_capacity, reader->nv, error);
-  if (status != SAP_STATUS_OK) {
-    return sap_text_pass(text, error, status);
-  }
+  SAP_TRY(sap_text_pass(text, SAP_GROW(&reader->v, &reader->v_capacity, reader->nv, text->error)));
   if (reader->nv > 0) {
     memcpy(reader->v, text->values, (size_t)reader->nv * sizeof *reader->v);
   }
-  return sap_text_numbers(text, "gamma", -1, "the line 'gamma'", error);
+  return sap_text_numbers(text, "gamma", -1, "the line 'gamma'");
 }
 
 sap_status sap_solution_reader_next(sap_solution_reader* reader, sap_solution* solution,
@@ -416,12 +392,13 @@ sap_status sap_solution_reader_next(sap_solution_reader* reader, sap_solution* s
   }
   *found = false;
   sap_text_reader* text = &reader->text;
+  text->error = error;
   if (text->failed) {
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "reading ended here before");
+    return sap_text_fail(text, SAP_STATUS_SYNTAX, "reading ended here before");
   }
   sap_c_locale guard;
   SAP_TRY(sap_c_locale_begin(&guard, error));
-  sap_status status = read_solution(reader, found, error);
+  sap_status status = read_solution(reader, found);
   sap_c_locale_end(&guard);
   if (status == SAP_STATUS_OK && *found) {
     status = sap_solution_resize(solution, reader->nv, text->value_count, error);

@@ -95,9 +95,11 @@ static sap_status check_problem(const sap_problem* problem, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-static void write_line(FILE* stream, const double* values, int32_t count) {
+// Writes a name, which may be empty, and numbers.
+static void write_line(FILE* stream, const char* name, const double* values, int32_t count) {
+  (void)fputs(name, stream);
   for (int32_t i = 0; i < count; ++i) {
-    (void)fprintf(stream, i == 0 ? "%.17g" : " %.17g", values[i]);
+    (void)fprintf(stream, i == 0 && name[0] == '\0' ? "%.17g" : " %.17g", values[i]);
   }
   (void)fputc('\n', stream);
 }
@@ -121,11 +123,9 @@ static void write_trees(FILE* stream, const sap_problem* problem) {
 static void write_contact(FILE* stream, const sap_problem* problem, const sap_block* block) {
   const long tree_B = block->ntrees == 2 ? (long)block->trees[1] : -1L;
   (void)fprintf(stream, "%ld %ld %.17g", (long)block->trees[0], tree_B, block->friction);
-  for (int32_t row = 0; row < block->nrows; ++row) {
-    (void)fprintf(stream, " %.17g", block->R[row]);
-  }
-  for (int32_t row = 0; row < block->nrows; ++row) {
-    (void)fprintf(stream, " %.17g", block->v_hat[row]);
+  for (int32_t row = 0; row < 2 * block->nrows; ++row) {  // R, then v_hat
+    (void)fprintf(stream, " %.17g",
+                  row < block->nrows ? block->R[row] : block->v_hat[row - block->nrows]);
   }
   for (int32_t i = 0; i < block->ntrees; ++i) {
     const int32_t n = sap_problem_tree_size(problem, block->trees[i]);
@@ -153,21 +153,17 @@ sap_status sap_problem_writer_problem(sap_problem_writer* writer, const sap_prob
   SAP_TRY(sap_c_locale_begin(&guard, error));
   FILE* stream = sap_file_stream(writer->file);
   write_trees(stream, problem);
-  write_line(stream, sap_problem_v_star(problem), sap_problem_velocity_count(problem));
-  write_line(stream, sap_problem_v_guess(problem), sap_problem_velocity_count(problem));
+  write_line(stream, "", sap_problem_v_star(problem), sap_problem_velocity_count(problem));
+  write_line(stream, "", sap_problem_v_guess(problem), sap_problem_velocity_count(problem));
   const int32_t count = sap_problem_block_count(problem);
   (void)fprintf(stream, "%ld\n", (long)count);
-  sap_status status = SAP_STATUS_OK;
   for (int32_t i = 0; i < count; ++i) {
     sap_block block;
-    status = sap_problem_block(problem, i, &block, NULL, error);
-    if (status != SAP_STATUS_OK) {
-      break;
-    }
+    (void)sap_problem_block(problem, i, &block, NULL, NULL);  // checked above
     write_contact(stream, problem, &block);
   }
   sap_c_locale_end(&guard);
-  return status == SAP_STATUS_OK ? sap_file_check(writer->file, error) : status;
+  return sap_file_check(writer->file, error);
 }
 
 static sap_status check_values(const char* name, const double* values, int32_t count,
@@ -179,14 +175,6 @@ static sap_status check_values(const char* name, const double* values, int32_t c
     }
   }
   return SAP_STATUS_OK;
-}
-
-static void write_named(FILE* stream, const char* name, const double* values, int32_t count) {
-  (void)fputs(name, stream);
-  for (int32_t i = 0; i < count; ++i) {
-    (void)fprintf(stream, " %.17g", values[i]);
-  }
-  (void)fputc('\n', stream);
 }
 
 static sap_status write_hdf5_solution(sap_problem_writer* writer, const sap_solution* solution,
@@ -206,28 +194,19 @@ sap_status sap_problem_writer_solution(sap_problem_writer* writer, const sap_sol
   if (writer == NULL || solution == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "writer or solution is NULL");
   }
-  sap_status status = check_values("cost", &solution->cost, 1, error);
-  if (status == SAP_STATUS_OK) {
-    status = check_values("v", solution->v, solution->nv, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_values("gamma", solution->gamma, solution->nrows, error);
-  }
-  if (status == SAP_STATUS_OK && writer->hdf5 != NULL) {
+  SAP_TRY(check_values("cost", &solution->cost, 1, error));
+  SAP_TRY(check_values("v", solution->v, solution->nv, error));
+  SAP_TRY(check_values("gamma", solution->gamma, solution->nrows, error));
+  if (writer->hdf5 != NULL) {
     return write_hdf5_solution(writer, solution, error);
   }
   sap_c_locale guard;
-  if (status == SAP_STATUS_OK) {
-    status = sap_c_locale_begin(&guard, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_c_locale_begin(&guard, error));
   FILE* stream = sap_file_stream(writer->file);
   (void)fputs("sapstep_solution 1\n", stream);
-  write_named(stream, "cost", &solution->cost, 1);
-  write_named(stream, "v", solution->v, solution->nv);
-  write_named(stream, "gamma", solution->gamma, solution->nrows);
+  write_line(stream, "cost", &solution->cost, 1);
+  write_line(stream, "v", solution->v, solution->nv);
+  write_line(stream, "gamma", solution->gamma, solution->nrows);
   sap_c_locale_end(&guard);
   return sap_file_check(writer->file, error);
 }

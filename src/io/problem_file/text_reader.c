@@ -17,7 +17,7 @@ enum {
 };
 
 sap_status sap_text_open(sap_text_reader* text, const char* path, sap_error* error) {
-  memset(text, 0, sizeof *text);
+  *text = (sap_text_reader){.error = error};
   errno = 0;
   text->file = fopen(path, "rb");
   if (text->file == NULL) {
@@ -43,22 +43,24 @@ void sap_text_close(sap_text_reader* text) {
   memset(text, 0, sizeof *text);
 }
 
-sap_status sap_text_fail(const sap_text_reader* text, sap_error* error, sap_status status,
-                         const char* format, ...) {
+sap_status sap_text_fail(const sap_text_reader* text, sap_status status, const char* format, ...) {
   char message[MESSAGE_SIZE];
   va_list arguments;
   va_start(arguments, format);
   (void)vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  (void)sap_fail(error, status, "%s", message);
-  return sap_text_pass(text, error, status);
+  return sap_text_pass(text, sap_fail(text->error, status, "%s", message));
 }
 
-sap_status sap_text_pass(const sap_text_reader* text, sap_error* error, sap_status status) {
-  const long long line = text->line > 0 ? (long long)text->line : 1;
-  sap_error_prefix(error, "%s:%lld", text->path, line);
+sap_status sap_text_pass(const sap_text_reader* text, sap_status status) {
+  if (status != SAP_STATUS_OK) {
+    const long long line = text->line > 0 ? (long long)text->line : 1;
+    sap_error_prefix(text->error, "%s:%lld", text->path, line);
+  }
   return status;
 }
+
+static const char blanks[] = " \t\r";
 
 static bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
@@ -84,24 +86,21 @@ static const char* excerpt(const char* from, bool whole_line, char out[EXCERPT_S
 }
 
 // Appends bytes to the current line.
-static sap_status append_bytes(sap_text_reader* text, const char* bytes, size_t count,
-                               sap_error* error) {
+static sap_status append_bytes(sap_text_reader* text, const char* bytes, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const unsigned char byte = (unsigned char)bytes[i];
     if (!is_text(byte)) {
-      return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+      return sap_text_fail(text, SAP_STATUS_SYNTAX,
                            "byte 0x%02x is not text: this is not a file of problems or solutions",
                            byte);
     }
   }
   if (count > (size_t)(INT32_MAX - 1 - text->text_length)) {
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "the line is longer than 2 GiB");
+    return sap_text_fail(text, SAP_STATUS_SYNTAX, "the line is longer than 2 GiB");
   }
   const int32_t length = text->text_length + (int32_t)count;
-  const sap_status status = SAP_GROW(&text->text, &text->text_capacity, length + 1, error);
-  if (status != SAP_STATUS_OK) {
-    return sap_text_pass(text, error, status);
-  }
+  SAP_TRY(
+      sap_text_pass(text, SAP_GROW(&text->text, &text->text_capacity, length + 1, text->error)));
   memcpy(text->text + text->text_length, bytes, count);
   text->text[length] = '\0';
   text->text_length = length;
@@ -109,13 +108,13 @@ static sap_status append_bytes(sap_text_reader* text, const char* bytes, size_t 
 }
 
 // Refills the chunk; *more = false at the end of the file.
-static sap_status refill(sap_text_reader* text, bool* more, sap_error* error) {
+static sap_status refill(sap_text_reader* text, bool* more) {
   errno = 0;
   text->chunk_position = 0;
   text->chunk_count = fread(text->chunk, 1, CHUNK_SIZE, text->file);
   *more = text->chunk_count > 0;
   if (!*more && ferror(text->file)) {
-    return sap_fail_io(error, errno, "read", text->path);
+    return sap_fail_io(text->error, errno, "read", text->path);
   }
   if (text->line == 0 && text->chunk_count >= 3 && memcmp(text->chunk, "\xef\xbb\xbf", 3) == 0) {
     text->chunk_position = 3;  // UTF-8 byte order mark
@@ -124,14 +123,14 @@ static sap_status refill(sap_text_reader* text, bool* more, sap_error* error) {
 }
 
 // Reads one line, blank or not.
-static sap_status read_line(sap_text_reader* text, bool* found, sap_error* error) {
+static sap_status read_line(sap_text_reader* text, bool* found) {
   *found = false;
   text->text_length = 0;
   bool complete = false;
   while (!complete) {
     if (text->chunk_position == text->chunk_count) {
       bool more;
-      SAP_TRY(refill(text, &more, error));
+      SAP_TRY(refill(text, &more));
       if (!more) {
         break;
       }
@@ -145,7 +144,7 @@ static sap_status read_line(sap_text_reader* text, bool* found, sap_error* error
     const char* end = memchr(from, '\n', rest);
     complete = end != NULL;
     const size_t count = complete ? (size_t)(end - from) : rest;
-    SAP_TRY(append_bytes(text, from, count, error));
+    SAP_TRY(append_bytes(text, from, count));
     text->chunk_position += count + (complete ? 1 : 0);
   }
   text->ended = complete;
@@ -153,48 +152,35 @@ static sap_status read_line(sap_text_reader* text, bool* found, sap_error* error
 }
 
 // Finds the first character of the next non-blank line; NULL at the end of the file.
-static sap_status next_line(sap_text_reader* text, const char** start, sap_error* error) {
-  *start = NULL;
+static sap_status next_line(sap_text_reader* text, const char** start) {
   bool found = true;
   while (found) {
-    SAP_TRY(read_line(text, &found, error));
-    if (found) {
-      const char* c = text->text;
-      while (is_blank(*c)) {
-        ++c;
-      }
-      if (*c != '\0') {
-        *start = c;
-        return SAP_STATUS_OK;
-      }
+    SAP_TRY(read_line(text, &found));
+    *start = found ? text->text + strspn(text->text, blanks) : NULL;
+    if (found && **start != '\0') {
+      return SAP_STATUS_OK;
     }
   }
   return SAP_STATUS_OK;
 }
 
-// Removes trailing blanks of the current line.
-static void trim(sap_text_reader* text) {
-  while (text->text_length > 0 && is_blank(text->text[text->text_length - 1])) {
-    text->text[--text->text_length] = '\0';
-  }
-}
-
-sap_status sap_text_header(sap_text_reader* text, const char* header, bool* found,
-                           sap_error* error) {
+sap_status sap_text_header(sap_text_reader* text, const char* header, bool* found) {
   *found = false;
   const char* start;
-  SAP_TRY(next_line(text, &start, error));
+  SAP_TRY(next_line(text, &start));
   if (start == NULL) {
     if (text->sections == 0) {
-      return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
-                           "the file is empty, it must begin with '%s'", header);
+      return sap_text_fail(text, SAP_STATUS_SYNTAX, "the file is empty, it must begin with '%s'",
+                           header);
     }
     return SAP_STATUS_OK;
   }
-  trim(text);
+  while (is_blank(text->text[text->text_length - 1])) {
+    text->text[--text->text_length] = '\0';
+  }
   if (strcmp(start, header) != 0) {
     char shown[EXCERPT_SIZE];
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "expected '%s'%s, found '%s'", header,
+    return sap_text_fail(text, SAP_STATUS_SYNTAX, "expected '%s'%s, found '%s'", header,
                          text->sections == 0 ? "" : " or the end of the file",
                          excerpt(start, true, shown));
   }
@@ -206,20 +192,20 @@ sap_status sap_text_header(sap_text_reader* text, const char* header, bool* foun
 // Reads one number that ends at a blank or the end of the line. strtod's hexadecimal numbers,
 // infinities and NaN are not part of the format.
 static sap_status read_number(const sap_text_reader* text, const char** cursor, const char* what,
-                              double* out, sap_error* error) {
+                              double* out) {
   const char* from = *cursor;
-  const size_t length = strcspn(from, " \t\r");
+  const size_t length = strcspn(from, blanks);
   const bool decimal = strspn(from, "0123456789+-.eE") == length;
   char* end = NULL;
   const double value = strtod(from, &end);
   char shown[EXCERPT_SIZE];
   if (end != from + length || (!decimal && isfinite(value))) {
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "%s: number %lld, '%s', is not a number",
-                         what, (long long)text->value_count + 1, excerpt(from, false, shown));
+    return sap_text_fail(text, SAP_STATUS_SYNTAX, "%s: number %lld, '%s', is not a number", what,
+                         (long long)text->value_count + 1, excerpt(from, false, shown));
   }
   if (!isfinite(value)) {
-    return sap_text_fail(text, error, SAP_STATUS_NOT_FINITE, "%s: number %lld, '%s', is not finite",
-                         what, (long long)text->value_count + 1, excerpt(from, false, shown));
+    return sap_text_fail(text, SAP_STATUS_NOT_FINITE, "%s: number %lld, '%s', is not finite", what,
+                         (long long)text->value_count + 1, excerpt(from, false, shown));
   }
   *cursor = end;
   *out = value;
@@ -227,46 +213,36 @@ static sap_status read_number(const sap_text_reader* text, const char** cursor, 
 }
 
 sap_status sap_text_numbers(sap_text_reader* text, const char* keyword, int64_t expected,
-                            const char* what, sap_error* error) {
+                            const char* what) {
   text->value_count = 0;
   const char* cursor;
-  SAP_TRY(next_line(text, &cursor, error));
+  SAP_TRY(next_line(text, &cursor));
   if (cursor == NULL) {
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "the file ends where %s should follow",
-                         what);
+    return sap_text_fail(text, SAP_STATUS_SYNTAX, "the file ends where %s should follow", what);
   }
   if (keyword != NULL) {
     const size_t length = strlen(keyword);
     char shown[EXCERPT_SIZE];
     if (strncmp(cursor, keyword, length) != 0 ||
         (cursor[length] != '\0' && !is_blank(cursor[length]))) {
-      return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "expected '%s', found '%s'", keyword,
+      return sap_text_fail(text, SAP_STATUS_SYNTAX, "expected '%s', found '%s'", keyword,
                            excerpt(cursor, false, shown));
     }
     cursor += length;
   }
-  sap_status status = SAP_STATUS_OK;
-  for (;;) {
-    while (is_blank(*cursor)) {
-      ++cursor;
-    }
-    if (*cursor == '\0') {
-      break;
-    }
+  for (cursor += strspn(cursor, blanks); *cursor != '\0'; cursor += strspn(cursor, blanks)) {
     double value = 0.0;
-    SAP_TRY(read_number(text, &cursor, what, &value, error));
-    status = SAP_GROW(&text->values, &text->value_capacity, text->value_count + 1, error);
-    if (status != SAP_STATUS_OK) {
-      return sap_text_pass(text, error, status);
-    }
+    SAP_TRY(read_number(text, &cursor, what, &value));
+    SAP_TRY(sap_text_pass(
+        text, SAP_GROW(&text->values, &text->value_capacity, text->value_count + 1, text->error)));
     text->values[text->value_count++] = value;
   }
   if (expected >= 0 && text->value_count != expected) {
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "%s needs %lld numbers, found %ld", what,
+    return sap_text_fail(text, SAP_STATUS_SYNTAX, "%s needs %lld numbers, found %ld", what,
                          (long long)expected, (long)text->value_count);
   }
   if (!text->ended) {  // its last number may have lost digits
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+    return sap_text_fail(text, SAP_STATUS_SYNTAX,
                          "the file ends within %s: it is truncated, or its last line has no end",
                          what);
   }
@@ -274,11 +250,11 @@ sap_status sap_text_numbers(sap_text_reader* text, const char* keyword, int64_t 
 }
 
 sap_status sap_text_integer(const sap_text_reader* text, int32_t index, int32_t low,
-                            const char* what, int32_t* out, sap_error* error) {
+                            const char* what, int32_t* out) {
   const double value = text->values[index];
   if (!(value >= low && value <= INT32_MAX && value == floor(value))) {
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "%s = %.17g must be an integer >= %ld",
-                         what, value, (long)low);
+    return sap_text_fail(text, SAP_STATUS_SYNTAX, "%s = %.17g must be an integer >= %ld", what,
+                         value, (long)low);
   }
   *out = (int32_t)value;
   return SAP_STATUS_OK;

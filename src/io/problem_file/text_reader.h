@@ -20,27 +20,27 @@ typedef struct sap_text_reader {
   bool ended;        // the current line ended with '\n', not with the file
   double* values;    // numbers of the current line                       (value_count)
   int32_t value_count, value_capacity;
+  sap_error* error;  // of the call that reads
 } sap_text_reader;
 
 sap_status sap_text_open(sap_text_reader* text, const char* path, sap_error* error);
 void sap_text_close(sap_text_reader* text);
 
 // Expects `header` ("sapstep_problem 1") or, but not before the first, the end of the file.
-sap_status sap_text_header(sap_text_reader* text, const char* header, bool* found,
-                           sap_error* error);
+sap_status sap_text_header(sap_text_reader* text, const char* header, bool* found);
 // Reads the numbers of the next non-blank line into text->values. The line must begin with
 // `keyword` (NULL: none) and hold `expected` numbers (negative: any count). `what` names the line
 // in messages.
 sap_status sap_text_numbers(sap_text_reader* text, const char* keyword, int64_t expected,
-                            const char* what, sap_error* error);
+                            const char* what);
 // Converts values[index] of the current line to an integer >= low.
 sap_status sap_text_integer(const sap_text_reader* text, int32_t index, int32_t low,
-                            const char* what, int32_t* out, sap_error* error);
+                            const char* what, int32_t* out);
 
 // Fails with "path:line: ..." for the current line.
-sap_status sap_text_fail(const sap_text_reader* text, sap_error* error, sap_status status,
-                         const char* format, ...) SAP_PRINTF(4, 5);
-// Prefixes a callee's message with "path:line" and returns `status`.
-sap_status sap_text_pass(const sap_text_reader* text, sap_error* error, sap_status status);
+sap_status sap_text_fail(const sap_text_reader* text, sap_status status, const char* format, ...)
+    SAP_PRINTF(3, 4);
+// Returns the status of a callee; prefixes its message with "path:line" if it failed.
+sap_status sap_text_pass(const sap_text_reader* text, sap_status status);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "io/xml/edit.h"
 #include "io/xml/schema.h"
 #include "math/vector3.h"
 #include "multibody/model/builder.h"

@@ -6,9 +6,8 @@
 #include <sapstep/scene.h>
 
 #include "core/hash_map.h"
+#include "io/geometry.h"
 #include "io/mesh/mesh_file.h"
-#include "io/pose.h"
-#include "io/xml/value.h"
 #include "io/xml/xml.h"
 
 typedef struct sap_urdf_link {

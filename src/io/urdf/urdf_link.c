@@ -6,7 +6,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
-#include "io/inertia.h"
+#include "io/geometry.h"
 #include "io/urdf/urdf.h"
 #include "io/xml/schema.h"
 #include "linalg/dense.h"
@@ -50,16 +50,13 @@ static sap_status check_moments(sap_urdf_reader* r, const sap_xml_node* node, do
 static sap_status read_tensor(sap_urdf_reader* r, const sap_xml_node* node, double mass,
                               const double q[4], double I[6]) {
   static const char* const names[6] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
-  double raw[6] = {0.0}, rotation[9], full[9];
+  double raw[6] = {0.0};
   for (int i = 0; i < 6; ++i) {
     SAP_TRY(i < 3 ? sap_xml_numbers(node, names[i], 1, 1, &raw[i], NULL, r->error)
                   : sap_xml_optional(node, names[i], 1, 1, &raw[i], r->error));
   }
   SAP_TRY(check_moments(r, node, mass, raw));
-  sap_quaternion_to_matrix(rotation, q);
-  sap_m3_rotate_symmetric(full, rotation, raw);
-  const double packed[6] = {full[0], full[4], full[8], full[3], full[6], full[7]};
-  memcpy(I, packed, sizeof packed);
+  sap_inertia_rotate(I, raw, q);
   return SAP_STATUS_OK;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/xml/edit.h"
+#include "io/xml/schema.h"
 
 #include <stdlib.h>
 #include <string.h>

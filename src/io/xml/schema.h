@@ -67,6 +67,10 @@ void sap_scene_warn(const sap_scene_options* options, const sap_xml_node* node,
 // Replaces the fields of the material that options->override_material sets.
 void sap_scene_override(const sap_scene_options* options, sap_material* material);
 
+// edit.c. Applies the edits of the options to a tree whose includes have been expanded.
+sap_status sap_scene_apply_edits(sap_xml_store* store, sap_xml_node* root,
+                                 const sap_scene_options* options, sap_error* error);
+
 extern const sap_schema_element sap_mjcf_schema;
 extern const sap_schema_element sap_urdf_schema;
 

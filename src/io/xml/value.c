@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/xml/value.h"
+#include "io/xml/xml.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -231,13 +231,12 @@ static sap_xml_node* copy_node(sap_xml_store* store, parse_state* state, const c
 }
 
 // Reads in pieces, because the file may be a pipe. *bytes belongs to the caller, also on failure.
-static sap_status read_pieces(FILE* file, const char* path, char** bytes, size_t* size,
+static sap_status read_pieces(FILE* file, const char* path, size_t most, char** bytes, size_t* size,
                               sap_error* error) {
   int32_t capacity = 0;
   for (size_t got = PIECE_BYTES; got == PIECE_BYTES; *size += got) {
-    if (*size >= MAX_FILE_BYTES) {
-      return sap_fail(error, SAP_STATUS_IO, "%.300s: larger than %d bytes", path,
-                      (int)MAX_FILE_BYTES);
+    if (*size >= most) {
+      return sap_fail(error, SAP_STATUS_IO, "%.300s: larger than %zu bytes", path, most);
     }
     SAP_TRY(SAP_GROW(bytes, &capacity, (int32_t)*size + PIECE_BYTES, error));
     got = fread(*bytes + *size, 1, PIECE_BYTES, file);
@@ -247,12 +246,13 @@ static sap_status read_pieces(FILE* file, const char* path, char** bytes, size_t
              : SAP_STATUS_OK;
 }
 
-static sap_status read_bytes(const char* path, char** bytes, size_t* size, sap_error* error) {
+sap_status sap_scene_read_bytes(const char* path, size_t most, char** bytes, size_t* size,
+                                sap_error* error) {
   FILE* file = fopen(path, "rb");
   if (file == NULL) {
     return sap_fail(error, SAP_STATUS_IO, "%.300s: cannot open: %s", path, strerror(errno));
   }
-  const sap_status status = read_pieces(file, path, bytes, size, error);
+  const sap_status status = read_pieces(file, path, most, bytes, size, error);
   (void)fclose(file);
   return status;
 }
@@ -318,7 +318,7 @@ sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** r
   char* bytes = NULL;
   size_t size = 0;
   *root = NULL;
-  sap_status status = read_bytes(path, &bytes, &size, error);
+  sap_status status = sap_scene_read_bytes(path, MAX_FILE_BYTES, &bytes, &size, error);
   if (status == SAP_STATUS_OK) {
     status = read_root(store, path, bytes, size, root, error);
   }

@@ -300,8 +300,8 @@ static const sap_field joint_fields[] = {SAP_JOINT_FIELDS(SAP_FIELD_ROW, SAP_FIE
 // Copies a definition; fields that the type does not use get their defaults.
 static void copy_joint(const sap_joint_def* from, sap_model_joint_data* to) {
   SAP_JOINT_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
-  to->nq = from->type == SAP_JOINT_FREE ? 7 : from->type == SAP_JOINT_BALL ? 4 : 1;
-  to->nv = from->type == SAP_JOINT_FREE ? 6 : from->type == SAP_JOINT_BALL ? 3 : 1;
+  to->nq = sap_joint_position_count(from->type);
+  to->nv = sap_joint_velocity_count(from->type);
   if (from->type == SAP_JOINT_FREE) {
     sap_v3_set(to->p_BJ, 0.0, 0.0, 0.0);
   }

@@ -115,5 +115,11 @@ const char* sap_element_text(sap_element kind);
 static inline bool sap_joint_is_scalar(sap_joint_type type) {
   return type == SAP_JOINT_HINGE || type == SAP_JOINT_SLIDE;
 }
+static inline int32_t sap_joint_position_count(sap_joint_type type) {
+  return type == SAP_JOINT_FREE ? 7 : type == SAP_JOINT_BALL ? 4 : 1;
+}
+static inline int32_t sap_joint_velocity_count(sap_joint_type type) {
+  return type == SAP_JOINT_FREE ? 6 : type == SAP_JOINT_BALL ? 3 : 1;
+}
 
 #endif
