@@ -143,10 +143,9 @@ static sap_status init_builder(sap_builder* builder, const sap_model_options* op
   if (options->name != NULL && builder->options.name == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: name '%s'", options->name);
   }
-  SAP_TRY(SAP_GROW(&builder->bodies, &builder->body_capacity, 1, error));
-  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_BODY, "world", error));
-  builder->bodies[0] = (sap_model_body){.parent = -1, .q_PB = {1.0, 0.0, 0.0, 0.0}};
-  builder->nbodies = 1;
+  const sap_model_body world = {.parent = -1, .q_PB = {1.0, 0.0, 0.0, 0.0}};
+  int32_t id;
+  SAP_BUILDER_APPEND_NAMED(builder, bodies, SAP_ELEMENT_BODY, "world", world, &id, error);
   return SAP_STATUS_OK;
 }
 
@@ -179,6 +178,8 @@ static void clear_key(sap_builder_key* key) {
   *key = (sap_builder_key){0};
 }
 
+#define FREE_LIST(type, name) sap_free(builder->name);
+
 void sap_builder_destroy(sap_builder* builder) {
   if (builder == NULL) {
     return;
@@ -190,25 +191,11 @@ void sap_builder_destroy(sap_builder* builder) {
     sap_names_clear(&builder->names[kind]);
   }
   for (int32_t i = 0; i < builder->nmeshes; ++i) {
-    sap_hull_clear(&builder->hulls[i]);
+    sap_hull_clear(&builder->meshes[i]);
   }
   sap_free((char*)builder->options.name);
-  sap_free(builder->bodies);
-  sap_free(builder->joints);
-  sap_free(builder->shapes);
-  sap_free(builder->tendons);
-  sap_free(builder->tendon_joints);
-  sap_free(builder->tendon_coefficients);
-  sap_free(builder->tendon_point_bodies);
-  sap_free(builder->tendon_points);
-  sap_free(builder->tendon_wraps);
-  sap_free(builder->actuators);
-  sap_free(builder->equalities);
-  sap_free(builder->springs);
-  sap_free(builder->bushings);
-  sap_free(builder->pairs);
-  sap_free(builder->hulls);
-  sap_free(builder->exclusions);
+  SAP_MODEL_LISTS(FREE_LIST)
+  sap_free(builder->meshes);
   sap_free(builder->keys);
   sap_free(builder);
 }
@@ -245,10 +232,8 @@ sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, i
   SAP_TRY(SAP_CHECK_FIELDS(&checker, "", def, body_fields));
   SAP_TRY(sap_check_quaternion(&checker, "q_PB", def->q_PB, body.q_PB));
   SAP_TRY(sap_check_inertia(&checker, "I_BCo_B", def->I_BCo_B, def->any_inertia));
-  SAP_TRY(SAP_GROW(&builder->bodies, &builder->body_capacity, builder->nbodies + 1, error));
-  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_BODY, def->name, error));
-  builder->bodies[builder->nbodies] = body;
-  return sap_builder_finish(&builder->nbodies, id);
+  SAP_BUILDER_APPEND_NAMED(builder, bodies, SAP_ELEMENT_BODY, def->name, body, id, error);
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_error* error) {
@@ -283,11 +268,10 @@ sap_status sap_builder_exclude(sap_builder* builder, int32_t body_a, int32_t bod
     return sap_check_fail(&checker, SAP_STATUS_ARGUMENT,
                           "body_a = body_b = %d must be two different bodies", (int)body_a);
   }
-  SAP_TRY(SAP_GROW(&builder->exclusions, &builder->exclusion_capacity, builder->nexclusions + 1,
-                   error));
-  builder->exclusions[builder->nexclusions][0] = body_a < body_b ? body_a : body_b;
-  builder->exclusions[builder->nexclusions][1] = body_a < body_b ? body_b : body_a;
-  ++builder->nexclusions;
+  SAP_TRY(SAP_BUILDER_RESERVE(builder, exclusions, 1, error));
+  int32_t* pair = builder->exclusions[builder->nexclusions++];
+  pair[0] = body_a < body_b ? body_a : body_b;
+  pair[1] = body_a < body_b ? body_b : body_a;
   return SAP_STATUS_OK;
 }
 
@@ -416,17 +400,14 @@ sap_status sap_builder_add_joint(sap_builder* builder, const sap_joint_def* def,
   if (builder->nq > INT32_MAX - joint.nq || builder->nv > INT32_MAX - joint.nv) {
     return sap_check_fail(&checker, SAP_STATUS_MEMORY, "too many coordinates");
   }
-  SAP_TRY(SAP_GROW(&builder->joints, &builder->joint_capacity, builder->njoints + 1, error));
-  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_JOINT, def->name, error));
+  SAP_BUILDER_APPEND_NAMED(builder, joints, SAP_ELEMENT_JOINT, def->name, joint, id, error);
   sap_model_body* body = &builder->bodies[def->body];
-  if (body->njoints == 0) {
-    body->first_joint = builder->njoints;
+  if (body->njoints++ == 0) {
+    body->first_joint = builder->njoints - 1;
   }
-  ++body->njoints;
   builder->nq += joint.nq;
   builder->nv += joint.nv;
-  builder->joints[builder->njoints] = joint;
-  return sap_builder_finish(&builder->njoints, id);
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_builder_check_scalar_joint(const sap_checker* checker, const sap_builder* builder,
@@ -461,15 +442,14 @@ static sap_status copy_values(const sap_checker* checker, const char* field, con
 }
 
 static sap_status append_key(sap_builder* builder, const sap_checker* checker,
-                             const sap_keyframe_def* def, sap_builder_key* key) {
+                             const sap_keyframe_def* def, sap_builder_key* key, int32_t* id) {
   SAP_TRY(sap_check_finite(checker, "t", def->t));
   SAP_TRY(copy_values(checker, "q", def->q, key->nq, &key->q));
   SAP_TRY(copy_values(checker, "v", def->v, key->nv, &key->v));
   SAP_TRY(copy_values(checker, "control", def->control, key->nu, &key->control));
   SAP_TRY(copy_values(checker, "act", def->act, key->na, &key->act));
-  SAP_TRY(SAP_GROW(&builder->keys, &builder->key_capacity, builder->nkeys + 1, checker->error));
-  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_KEYFRAME, def->name, checker->error));
-  builder->keys[builder->nkeys++] = *key;
+  SAP_BUILDER_APPEND_NAMED(builder, keys, SAP_ELEMENT_KEYFRAME, def->name, *key, id,
+                           checker->error);
   return SAP_STATUS_OK;
 }
 
@@ -482,13 +462,9 @@ sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyframe_def
                          .nv = builder->nv,
                          .nu = builder->nactuators,
                          .na = builder->na};
-  const sap_status status = append_key(builder, &checker, def, &key);
+  const sap_status status = append_key(builder, &checker, def, &key, id);
   if (status != SAP_STATUS_OK) {
     clear_key(&key);
-    return status;
   }
-  if (id != NULL) {
-    *id = builder->nkeys - 1;
-  }
-  return SAP_STATUS_OK;
+  return status;
 }

@@ -16,33 +16,18 @@ typedef struct sap_builder_key {
   double* act;             // NULL: zero
 } sap_builder_key;
 
+// A growing list: n<name> records.
+#define SAP_BUILDER_LIST(type, name) \
+  type* name;                        \
+  int32_t n##name, name##_capacity;
+
 struct sap_builder {
   sap_model_options options;  // options.name is owned
-  // Records of the model before numbering. A body has only the fields of its definition, njoints
-  // and first_joint (here: the id of its first joint).
-  sap_model_body* bodies;
-  sap_model_joint_data* joints;
-  sap_shape_def* shapes;
-  sap_model_tendon* tendons;
-  int32_t* tendon_joints;
-  double* tendon_coefficients;
-  int32_t* tendon_point_bodies;
-  double* tendon_points;
-  sap_tendon_wrap* tendon_wraps;
-  sap_model_actuator* actuators;
-  sap_equality_def* equalities;
-  sap_spring_def* springs;
-  sap_bushing_def* bushings;
-  sap_pair_def* pairs;
-  sap_hull* hulls;  // of the meshes
-  int32_t (*exclusions)[2];
-  sap_builder_key* keys;
-  int32_t nbodies, njoints, nshapes, ntendons, ntendon_joints, nactuators, nexclusions, nkeys;
-  int32_t ntendon_points, nequalities, nsprings, nbushings, npairs, nmeshes;
-  int32_t body_capacity, joint_capacity, shape_capacity, tendon_capacity, tendon_joint_capacity,
-      tendon_coefficient_capacity, actuator_capacity, exclusion_capacity, key_capacity;
-  int32_t tendon_point_body_capacity, tendon_point_capacity, tendon_wrap_capacity,
-      equality_capacity, spring_capacity, bushing_capacity, pair_capacity, hull_capacity;
+  // The model's records before numbering. A body has only the fields of its definition, njoints and
+  // first_joint (here: the id of its first joint).
+  SAP_MODEL_LISTS(SAP_BUILDER_LIST)
+  SAP_BUILDER_LIST(sap_hull, meshes)
+  SAP_BUILDER_LIST(sap_builder_key, keys)
   int32_t nq, nv, na;
   double spare_armature;  // see sap_builder_spare_armature
   sap_model_names names[SAP_ELEMENT_COUNT];
@@ -64,14 +49,26 @@ void sap_builder_spare_armature(sap_builder* builder, double armature);
     SAP_TRY(sap_check_cookie((def)->cookie, #type, (error)));                                \
   } while (0)
 
-// Counts an appended element and stores its id (NULL allowed).
-static inline sap_status sap_builder_finish(int32_t* count, int32_t* id) {
-  if (id != NULL) {
-    *id = *count;
-  }
-  ++*count;
-  return SAP_STATUS_OK;
-}
+// Makes room for `count` more records of a list.
+#define SAP_BUILDER_RESERVE(builder, list, count, error)                                         \
+  SAP_GROW(&(builder)->list, &(builder)->list##_capacity, (int64_t)(builder)->n##list + (count), \
+           (error))
+// Appends a record to a list and stores its id (NULL allowed).
+#define SAP_BUILDER_APPEND(builder, list, record, id, error) \
+  do {                                                       \
+    SAP_TRY(SAP_BUILDER_RESERVE(builder, list, 1, error));   \
+    if ((id) != NULL) {                                      \
+      *(id) = (builder)->n##list;                            \
+    }                                                        \
+    (builder)->list[(builder)->n##list++] = (record);        \
+  } while (0)
+// Does the same for an element with a name.
+#define SAP_BUILDER_APPEND_NAMED(builder, list, kind, text, record, id, error) \
+  do {                                                                         \
+    SAP_TRY(SAP_BUILDER_RESERVE(builder, list, 1, error));                     \
+    SAP_TRY(sap_builder_add_name((builder), (kind), (text), (error)));         \
+    SAP_BUILDER_APPEND(builder, list, record, id, error);                      \
+  } while (0)
 
 // Returns a checker for the next element of a kind, or for an existing one.
 sap_checker sap_builder_checker(const sap_builder* builder, sap_element kind, int32_t id,

@@ -140,47 +140,39 @@ static sap_status check_tendon(const sap_checker* checker, const sap_builder* bu
 
 static sap_status reserve_tendon(sap_builder* builder, const sap_tendon_def* def,
                                  sap_error* error) {
-  if (def->njoints > INT32_MAX - builder->ntendon_joints ||
-      def->npoints > INT32_MAX / 3 - builder->ntendon_points) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "too many tendon joints or points");
-  }
-  const int32_t joints = builder->ntendon_joints + def->njoints;
-  const int32_t points = builder->ntendon_points + def->npoints;
-  SAP_TRY(SAP_GROW(&builder->tendons, &builder->tendon_capacity, builder->ntendons + 1, error));
-  SAP_TRY(SAP_GROW(&builder->tendon_joints, &builder->tendon_joint_capacity, joints, error));
-  SAP_TRY(SAP_GROW(&builder->tendon_coefficients, &builder->tendon_coefficient_capacity, joints,
-                   error));
-  SAP_TRY(
-      SAP_GROW(&builder->tendon_point_bodies, &builder->tendon_point_body_capacity, points, error));
-  SAP_TRY(SAP_GROW(&builder->tendon_points, &builder->tendon_point_capacity, 3 * points, error));
-  return SAP_GROW(&builder->tendon_wraps, &builder->tendon_wrap_capacity, points, error);
+  SAP_TRY(SAP_BUILDER_RESERVE(builder, tendons, 1, error));
+  SAP_TRY(SAP_BUILDER_RESERVE(builder, tendon_joints, def->njoints, error));
+  SAP_TRY(SAP_BUILDER_RESERVE(builder, tendon_coefficients, def->njoints, error));
+  SAP_TRY(SAP_BUILDER_RESERVE(builder, tendon_point_bodies, def->npoints, error));
+  SAP_TRY(SAP_BUILDER_RESERVE(builder, tendon_points, 3 * def->npoints, error));
+  return SAP_BUILDER_RESERVE(builder, tendon_wraps, def->npoints, error);
 }
 
 static void copy_tendon(const sap_tendon_def* from, sap_model_tendon* to) {
   SAP_TENDON_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
 }
 
+// Copies `count` values to the end of a list that has room for them.
+#define COPY_VALUES(builder, list, values, count)                                                 \
+  do {                                                                                            \
+    if ((count) > 0) {                                                                            \
+      memcpy((builder)->list + (builder)->n##list, (values), (size_t)(count) * sizeof *(values)); \
+    }                                                                                             \
+    (builder)->n##list += (count);                                                                \
+  } while (0)
+
 static void copy_path(const sap_checker* checker, sap_builder* builder, const sap_tendon_def* def) {
-  if (def->npoints > 0) {
-    memcpy(builder->tendon_point_bodies + builder->ntendon_points, def->point_bodies,
-           (size_t)def->npoints * sizeof *def->point_bodies);
-    memcpy(builder->tendon_points + 3 * (size_t)builder->ntendon_points, def->points,
-           3 * (size_t)def->npoints * sizeof *def->points);
-    for (int32_t i = 0; i < def->npoints; ++i) {
-      sap_tendon_wrap* wrap = &builder->tendon_wraps[builder->ntendon_points + i];
-      *wrap = (sap_tendon_wrap){.way = SAP_TENDON_POINT, .side_body = -1};
-      if (def->wraps != NULL) {
-        *wrap = def->wraps[i];
-      }
-      if (wrap->way == SAP_TENDON_CYLINDER) {
-        (void)sap_check_axis(checker, "axis", wrap->axis, wrap->axis);
-      }
+  COPY_VALUES(builder, tendon_joints, def->joints, def->njoints);
+  COPY_VALUES(builder, tendon_coefficients, def->coefficients, def->njoints);
+  COPY_VALUES(builder, tendon_point_bodies, def->point_bodies, def->npoints);
+  COPY_VALUES(builder, tendon_points, def->points, 3 * def->npoints);
+  for (int32_t i = 0; i < def->npoints; ++i) {
+    sap_tendon_wrap* wrap = &builder->tendon_wraps[builder->ntendon_wraps++];
+    *wrap = def->wraps != NULL ? def->wraps[i]
+                               : (sap_tendon_wrap){.way = SAP_TENDON_POINT, .side_body = -1};
+    if (wrap->way == SAP_TENDON_CYLINDER) {
+      (void)sap_check_axis(checker, "axis", wrap->axis, wrap->axis);
     }
-  } else {
-    memcpy(builder->tendon_joints + builder->ntendon_joints, def->joints,
-           (size_t)def->njoints * sizeof *def->joints);
-    memcpy(builder->tendon_coefficients + builder->ntendon_joints, def->coefficients,
-           (size_t)def->njoints * sizeof *def->coefficients);
   }
 }
 
@@ -188,19 +180,16 @@ sap_status sap_builder_add_tendon(sap_builder* builder, const sap_tendon_def* de
                                   sap_error* error) {
   SAP_BUILDER_BEGIN(builder, def, sap_tendon_def, "tendon", error);
   const sap_checker checker = {"tendon", def->name, builder->ntendons, error};
+  sap_model_tendon tendon = {.first = builder->ntendon_joints,
+                             .count = def->njoints,
+                             .first_point = builder->ntendon_point_bodies,
+                             .npoints = def->npoints};
   SAP_TRY(check_tendon(&checker, builder, def));
   SAP_TRY(reserve_tendon(builder, def, error));
-  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_TENDON, def->name, error));
+  copy_tendon(def, &tendon);
+  SAP_BUILDER_APPEND_NAMED(builder, tendons, SAP_ELEMENT_TENDON, def->name, tendon, id, error);
   copy_path(&checker, builder, def);
-  sap_model_tendon* tendon = &builder->tendons[builder->ntendons];
-  *tendon = (sap_model_tendon){.first = builder->ntendon_joints,
-                               .count = def->njoints,
-                               .first_point = builder->ntendon_points,
-                               .npoints = def->npoints};
-  copy_tendon(def, tendon);
-  builder->ntendon_joints += def->njoints;
-  builder->ntendon_points += def->npoints;
-  return sap_builder_finish(&builder->ntendons, id);
+  return SAP_STATUS_OK;
 }
 
 // --- actuators ---
@@ -385,10 +374,8 @@ sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def
   SAP_BUILDER_BEGIN(builder, def, sap_actuator_def, "actuator", error);
   const sap_checker checker = {"actuator", def->name, builder->nactuators, error};
   SAP_TRY(check_actuator(&checker, builder, def));
-  SAP_TRY(
-      SAP_GROW(&builder->actuators, &builder->actuator_capacity, builder->nactuators + 1, error));
-  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_ACTUATOR, def->name, error));
-  sap_model_actuator actuator = {.act = -1};
+  const bool has_activation = def->activation != SAP_ACTIVATION_NONE;
+  sap_model_actuator actuator = {.act = has_activation ? builder->na : -1};
   copy_actuator(def, &actuator);
   if (def->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
     (void)sap_check_axis(&checker, "slider_axis", def->slider_axis, actuator.slider_axis);
@@ -397,9 +384,8 @@ sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def
     (void)sap_check_quaternion(&checker, "site_q", def->site_q, actuator.site_q);
     (void)sap_check_quaternion(&checker, "reference_q", def->reference_q, actuator.reference_q);
   }
-  if (def->activation != SAP_ACTIVATION_NONE) {
-    actuator.act = builder->na++;
-  }
-  builder->actuators[builder->nactuators] = actuator;
-  return sap_builder_finish(&builder->nactuators, id);
+  SAP_BUILDER_APPEND_NAMED(builder, actuators, SAP_ELEMENT_ACTUATOR, def->name, actuator, id,
+                           error);
+  builder->na += has_activation ? 1 : 0;
+  return SAP_STATUS_OK;
 }

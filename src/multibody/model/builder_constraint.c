@@ -60,11 +60,9 @@ sap_status sap_builder_add_equality(sap_builder* builder, const sap_equality_def
   sap_equality_def equality = *def;
   equality.name = NULL;
   SAP_TRY(check_equality(&checker, builder, &equality));
-  SAP_TRY(
-      SAP_GROW(&builder->equalities, &builder->equality_capacity, builder->nequalities + 1, error));
-  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_EQUALITY, def->name, error));
-  builder->equalities[builder->nequalities] = equality;
-  return sap_builder_finish(&builder->nequalities, id);
+  SAP_BUILDER_APPEND_NAMED(builder, equalities, SAP_ELEMENT_EQUALITY, def->name, equality, id,
+                           error);
+  return SAP_STATUS_OK;
 }
 
 static sap_status check_bodies(const sap_checker* checker, const sap_builder* builder, int32_t a,
@@ -92,12 +90,11 @@ sap_status sap_builder_add_spring(sap_builder* builder, const sap_spring_def* de
                                   sap_error* error) {
   SAP_BUILDER_BEGIN(builder, def, sap_spring_def, "spring", error);
   const sap_checker checker = {"spring", def->name, builder->nsprings, error};
+  sap_spring_def spring = *def;
+  spring.name = NULL;
   SAP_TRY(check_spring(&checker, builder, def));
-  SAP_TRY(SAP_GROW(&builder->springs, &builder->spring_capacity, builder->nsprings + 1, error));
-  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_SPRING, def->name, error));
-  builder->springs[builder->nsprings] = *def;
-  builder->springs[builder->nsprings].name = NULL;
-  return sap_builder_finish(&builder->nsprings, id);
+  SAP_BUILDER_APPEND_NAMED(builder, springs, SAP_ELEMENT_SPRING, def->name, spring, id, error);
+  return SAP_STATUS_OK;
 }
 
 // Requires six values >= 0.
@@ -128,8 +125,6 @@ sap_status sap_builder_add_bushing(sap_builder* builder, const sap_bushing_def* 
   sap_bushing_def bushing = *def;
   bushing.name = NULL;
   SAP_TRY(check_bushing(&checker, builder, &bushing));
-  SAP_TRY(SAP_GROW(&builder->bushings, &builder->bushing_capacity, builder->nbushings + 1, error));
-  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_BUSHING, def->name, error));
-  builder->bushings[builder->nbushings] = bushing;
-  return sap_builder_finish(&builder->nbushings, id);
+  SAP_BUILDER_APPEND_NAMED(builder, bushings, SAP_ELEMENT_BUSHING, def->name, bushing, id, error);
+  return SAP_STATUS_OK;
 }

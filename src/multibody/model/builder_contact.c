@@ -91,14 +91,12 @@ sap_status sap_builder_add_shape(sap_builder* builder, const sap_shape_def* def,
   sap_shape_def shape = *def;
   shape.name = NULL;
   SAP_TRY(check_shape(&checker, builder, def, &shape));
-  SAP_TRY(SAP_GROW(&builder->shapes, &builder->shape_capacity, builder->nshapes + 1, error));
-  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_SHAPE, def->name, error));
   for (int i = size_count(def->type); i < 3; ++i) {
     shape.size[i] = 0.0;
   }
   shape.mesh = def->type == SAP_SHAPE_MESH ? def->mesh : -1;
-  builder->shapes[builder->nshapes] = shape;
-  return sap_builder_finish(&builder->nshapes, id);
+  SAP_BUILDER_APPEND_NAMED(builder, shapes, SAP_ELEMENT_SHAPE, def->name, shape, id, error);
+  return SAP_STATUS_OK;
 }
 
 static sap_status check_pair(const sap_checker* checker, const sap_builder* builder,
@@ -134,7 +132,6 @@ sap_status sap_builder_add_pair(sap_builder* builder, const sap_pair_def* def, i
                             (int)def->shape_b, (int)i);
     }
   }
-  SAP_TRY(SAP_GROW(&builder->pairs, &builder->pair_capacity, builder->npairs + 1, error));
-  builder->pairs[builder->npairs] = pair;
-  return sap_builder_finish(&builder->npairs, id);
+  SAP_BUILDER_APPEND(builder, pairs, pair, id, error);
+  return SAP_STATUS_OK;
 }

@@ -24,6 +24,7 @@ static sap_status copy_array(sap_model* model, const void* from, int32_t count, 
 
 #define COPY(from, count, to) \
   SAP_TRY(copy_array(model, (from), (count), sizeof *(from), &(to), error))
+#define COPY_LIST(type, name) COPY(builder->name, builder->n##name, model->name);
 
 static int compare_pairs(const void* a, const void* b) {
   const int32_t* p = a;
@@ -72,21 +73,7 @@ static sap_status copy_records(const sap_builder* builder, sap_model* model, sap
   if (builder->options.name != NULL && model->options.name == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
   }
-  COPY(builder->bodies, builder->nbodies, model->bodies);
-  COPY(builder->joints, builder->njoints, model->joints);
-  COPY(builder->shapes, builder->nshapes, model->shapes);
-  COPY(builder->tendons, builder->ntendons, model->tendons);
-  COPY(builder->tendon_joints, builder->ntendon_joints, model->tendon_joints);
-  COPY(builder->tendon_coefficients, builder->ntendon_joints, model->tendon_coefficients);
-  COPY(builder->tendon_point_bodies, builder->ntendon_points, model->tendon_point_bodies);
-  COPY(builder->tendon_points, 3 * builder->ntendon_points, model->tendon_points);
-  COPY(builder->tendon_wraps, builder->ntendon_points, model->tendon_wraps);
-  COPY(builder->actuators, builder->nactuators, model->actuators);
-  COPY(builder->equalities, builder->nequalities, model->equalities);
-  COPY(builder->springs, builder->nsprings, model->springs);
-  COPY(builder->bushings, builder->nbushings, model->bushings);
-  COPY(builder->pairs, builder->npairs, model->pairs);
-  COPY(builder->exclusions, builder->nexclusions, model->exclusions);
+  SAP_MODEL_LISTS(COPY_LIST)
   sort_exclusions(model, builder->nexclusions);
   qsort(model->pairs, (size_t)builder->npairs, sizeof *model->pairs, compare_pair_defs);
   model->sizes.pairs = builder->npairs;
@@ -101,7 +88,7 @@ static sap_status copy_meshes(const sap_builder* builder, sap_model* model, sap_
   model->sizes.meshes = builder->nmeshes;
   int32_t vertices = 0;
   for (int32_t i = 0; i < builder->nmeshes; ++i) {
-    const sap_hull* from = &builder->hulls[i];
+    const sap_hull* from = &builder->meshes[i];
     sap_hull* to = &model->meshes[i];
     if (from->nvertices > INT32_MAX / 12 - vertices) {
       return sap_fail(error, SAP_STATUS_MEMORY, "too many vertices in all meshes");

@@ -5,7 +5,6 @@
 
 #include "core/memory.h"
 #include "multibody/model/builder.h"
-#include "multibody/model/path.h"
 #include "multibody/model/placement.h"
 
 // --- contact stiffness ---
@@ -62,21 +61,11 @@ sap_status sap_compile_stiffness(sap_model* model, sap_error* error) {
 }
 
 // --- tendons ---
-// In the default pose every joint is at its reference, and every body at its pose in its parent.
-
-static double fixed_length(const sap_model* model, const sap_model_tendon* tendon) {
-  double length = 0.0;
-  for (int32_t i = tendon->first; i < tendon->first + tendon->count; ++i) {
-    length += model->tendon_coefficients[i] * model->joints[model->tendon_joints[i]].reference;
-  }
-  return length;
-}
 
 static sap_status set_length(const sap_placed* placed, int32_t id, sap_model_tendon* tendon,
                              sap_error* error) {
-  tendon->length0 = tendon->npoints > 0
-                        ? sap_path_length(placed->model, id, placed->p_WB, placed->R_WB)
-                        : fixed_length(placed->model, tendon);
+  const sap_poses at = sap_placed_poses(placed);
+  tendon->length0 = sap_drive_tendon_length(placed->model, &at, id);
   if (!isfinite(tendon->length0)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "tendon %d: its length overflows", (int)id);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lengths l of transmissions other than tendons, as in MuJoCo, and the directions of their forces.
+// Lengths l of transmissions, as in MuJoCo, and the generalized forces of pulls along them.
 //   hinge, slide  l = q
 //   ball          l = r . g, r the joint's rotation vector; moment g in the body's axes (or in the
 //                 parent's)
@@ -18,42 +18,30 @@
 
 #include "multibody/model/model_data.h"
 
-typedef struct sap_joint_drive {
-  int32_t first, count;  // dofs
-  double g[6];           // generalized force on them
-} sap_joint_drive;
+// Coordinates and world poses of a model's bodies.
+typedef struct sap_poses {
+  const double *q, *p_WB, *q_WB, *R_WB;  // (nq), (3 bodies), (4 bodies), (9 bodies)
+} sap_poses;
 
-// Returns the length; q: all positions.
-double sap_joint_drive_length(const sap_model* model, const sap_model_actuator* actuator,
-                              const double* q);
-// Finds the force; q_WB (4 bodies): orientations.
-void sap_find_joint_drive(const sap_model* model, const sap_model_actuator* actuator,
-                          const double* q_WB, sap_joint_drive* out);
+// Length of a tendon: sum_i c_i q_i, or that of its path (path.h).
+double sap_drive_tendon_length(const sap_model* model, const sap_poses* at, int32_t tendon);
+// Length of an actuator's transmission, before the gear.
+double sap_drive_length(const sap_model* model, const sap_poses* at,
+                        const sap_model_actuator* actuator);
 
-typedef struct sap_site_drive {
-  double length;
-  int32_t count;               // bodies: 1, or 2 with a reference
-  int32_t body[2];             // of the site and of the reference
-  double p[2][3];              // points of the site and the reference
-  double force[3], moment[3];  // on the site; minus these on the reference; world axes
-  int32_t shared;              // the last dof that moves both, -1
-} sap_site_drive;
+// Receives a generalized force part by part.
+typedef struct sap_drive_sink {
+  void* context;
+  void (*push_dof)(void* context, int32_t dof, double force);
+  // Force at p_W and moment (NULL: none) on a body in world axes, for the dofs after `stop` only.
+  void (*push_body)(void* context, int32_t body, int32_t stop, const double p_W[3],
+                    const double force[3], const double moment[3]);
+} sap_drive_sink;
 
-// Finds length and forces at the poses p_WB (3 bodies), q_WB (4 bodies), R_WB (9 bodies).
-void sap_find_site_drive(const sap_model* model, const sap_model_actuator* actuator,
-                         const double* p_WB, const double* q_WB, const double* R_WB,
-                         sap_site_drive* out);
-
-// In the world's axes.
-typedef struct sap_crank {
-  double p_C[3], p_P[3];  // crank's and slider's points
-  double g_d[3];          // force on C, minus that on P
-  double moment[3];       // a x g_a on the slider's body
-  double length;
-} sap_crank;
-
-// Finds length and gradient at the poses p_WB (3 bodies), R_WB (9 bodies).
-void sap_find_crank(const sap_model_actuator* actuator, const double* p_WB, const double* R_WB,
-                    sap_crank* out);
+// Pass on s times the gradient of a length. A piece of length zero adds nothing.
+void sap_drive_push_tendon(const sap_model* model, const sap_poses* at, int32_t tendon, double s,
+                           const sap_drive_sink* sink);
+void sap_drive_push(const sap_model* model, const sap_poses* at, const sap_model_actuator* actuator,
+                    double s, const sap_drive_sink* sink);
 
 #endif

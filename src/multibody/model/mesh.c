@@ -266,6 +266,12 @@ sap_status sap_mesh_def_mass(const sap_mesh_def* def, sap_mesh_solid solid, sap_
   return status;
 }
 
+static sap_status append_mesh(sap_builder* builder, const char* name, const sap_hull* hull,
+                              int32_t* id, sap_error* error) {
+  SAP_BUILDER_APPEND_NAMED(builder, meshes, SAP_ELEMENT_MESH, name, *hull, id, error);
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_builder_add_mesh(sap_builder* builder, const sap_mesh_def* def, int32_t* id,
                                 sap_error* error) {
   SAP_BUILDER_BEGIN(builder, def, sap_mesh_def, "mesh", error);
@@ -277,14 +283,9 @@ sap_status sap_builder_add_mesh(sap_builder* builder, const sap_mesh_def* def, i
   if (status != SAP_STATUS_OK) {
     return sap_check_fail(&checker, status, "%s", reason.message);
   }
-  status = SAP_GROW(&builder->hulls, &builder->hull_capacity, builder->nmeshes + 1, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_builder_add_name(builder, SAP_ELEMENT_MESH, def->name, error);
-  }
+  status = append_mesh(builder, def->name, &hull, id, error);
   if (status != SAP_STATUS_OK) {
     sap_hull_clear(&hull);
-    return status;
   }
-  builder->hulls[builder->nmeshes] = hull;
-  return sap_builder_finish(&builder->nmeshes, id);
+  return status;
 }

@@ -134,16 +134,12 @@ static sap_status check_id(const sap_model* model, sap_element kind, int32_t id,
   return SAP_STATUS_OK;
 }
 
-// Checks the arguments of a getter and sets *name to the element's.
+// Checks the arguments of a getter.
 static sap_status check_getter(const sap_model* model, sap_element kind, int32_t id,
-                               const void* out, const char** name, sap_error* error) {
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s %d: out is NULL", sap_element_text(kind),
-                    (int)id);
-  }
-  SAP_TRY(check_id(model, kind, id, error));
-  *name = model->names[kind].text[id];
-  return SAP_STATUS_OK;
+                               const void* out, sap_error* error) {
+  return out != NULL ? check_id(model, kind, id, error)
+                     : sap_fail(error, SAP_STATUS_ARGUMENT, "%s %d: out is NULL",
+                                sap_element_text(kind), (int)id);
 }
 
 static void store_index(int32_t* out, int32_t value) {
@@ -166,93 +162,78 @@ sap_status sap_model_joint_address(const sap_model* model, int32_t joint, sap_jo
   return status;
 }
 
-static void copy_body(const sap_model_body* from, sap_body_def* to) {
-  SAP_BODY_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
-}
-
 sap_status sap_model_get_body(const sap_model* model, int32_t body, sap_body_def* out,
                               sap_error* error) {
-  const char* name = NULL;
-  SAP_TRY(check_getter(model, SAP_ELEMENT_BODY, body, out, &name, error));
-  *out = sap_body_def_default();
-  out->name = name;
-  copy_body(&model->bodies[body], out);
+  SAP_TRY(check_getter(model, SAP_ELEMENT_BODY, body, out, error));
+  const sap_model_body* from = &model->bodies[body];
+  sap_body_def* to = out;
+  *to = sap_body_def_default();
+  to->name = model->names[SAP_ELEMENT_BODY].text[body];
+  SAP_BODY_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
   return SAP_STATUS_OK;
-}
-
-static void copy_joint(const sap_model_joint_data* from, sap_joint_def* to) {
-  SAP_JOINT_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
 }
 
 sap_status sap_model_get_joint(const sap_model* model, int32_t joint, sap_joint_def* out,
                                sap_error* error) {
-  const char* name = NULL;
-  SAP_TRY(check_getter(model, SAP_ELEMENT_JOINT, joint, out, &name, error));
-  *out = sap_joint_def_default();
-  out->name = name;
-  copy_joint(&model->joints[joint], out);
+  SAP_TRY(check_getter(model, SAP_ELEMENT_JOINT, joint, out, error));
+  const sap_model_joint_data* from = &model->joints[joint];
+  sap_joint_def* to = out;
+  *to = sap_joint_def_default();
+  to->name = model->names[SAP_ELEMENT_JOINT].text[joint];
+  SAP_JOINT_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
   return SAP_STATUS_OK;
 }
 
 sap_status sap_model_get_shape(const sap_model* model, int32_t shape, sap_shape_def* out,
                                sap_error* error) {
-  const char* name = NULL;
-  SAP_TRY(check_getter(model, SAP_ELEMENT_SHAPE, shape, out, &name, error));
+  SAP_TRY(check_getter(model, SAP_ELEMENT_SHAPE, shape, out, error));
   *out = model->shapes[shape];
-  out->name = name;
+  out->name = model->names[SAP_ELEMENT_SHAPE].text[shape];
   return SAP_STATUS_OK;
-}
-
-static void copy_tendon(const sap_model_tendon* from, sap_tendon_def* to) {
-  SAP_TENDON_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
 }
 
 sap_status sap_model_get_tendon(const sap_model* model, int32_t tendon, sap_tendon_def* out,
                                 sap_error* error) {
-  const char* name = NULL;
-  SAP_TRY(check_getter(model, SAP_ELEMENT_TENDON, tendon, out, &name, error));
-  const sap_model_tendon* t = &model->tendons[tendon];
-  *out = sap_tendon_def_default();
-  out->name = name;
-  out->njoints = t->count;
-  out->joints = model->tendon_joints + t->first;
-  out->coefficients = model->tendon_coefficients + t->first;
-  out->npoints = t->npoints;
-  out->point_bodies = model->tendon_point_bodies + t->first_point;
-  out->points = model->tendon_points + 3 * (size_t)t->first_point;
-  out->wraps = model->tendon_wraps + t->first_point;
-  copy_tendon(t, out);
+  SAP_TRY(check_getter(model, SAP_ELEMENT_TENDON, tendon, out, error));
+  const sap_model_tendon* from = &model->tendons[tendon];
+  sap_tendon_def* to = out;
+  *to = sap_tendon_def_default();
+  to->name = model->names[SAP_ELEMENT_TENDON].text[tendon];
+  to->njoints = from->count;
+  to->joints = model->tendon_joints + from->first;
+  to->coefficients = model->tendon_coefficients + from->first;
+  to->npoints = from->npoints;
+  to->point_bodies = model->tendon_point_bodies + from->first_point;
+  to->points = model->tendon_points + 3 * (size_t)from->first_point;
+  to->wraps = model->tendon_wraps + from->first_point;
+  SAP_TENDON_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
   return SAP_STATUS_OK;
 }
 
-static void copy_actuator(const sap_model_actuator* from, sap_actuator_def* to){
-    SAP_ACTUATOR_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)}
-
 sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator, sap_actuator_def* out,
                                   sap_error* error) {
-  const char* name = NULL;
-  SAP_TRY(check_getter(model, SAP_ELEMENT_ACTUATOR, actuator, out, &name, error));
-  *out = sap_actuator_def_default();
-  out->name = name;
-  copy_actuator(&model->actuators[actuator], out);
+  SAP_TRY(check_getter(model, SAP_ELEMENT_ACTUATOR, actuator, out, error));
+  const sap_model_actuator* from = &model->actuators[actuator];
+  sap_actuator_def* to = out;
+  *to = sap_actuator_def_default();
+  to->name = model->names[SAP_ELEMENT_ACTUATOR].text[actuator];
+  SAP_ACTUATOR_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
   return SAP_STATUS_OK;
 }
 
 sap_status sap_model_get_equality(const sap_model* model, int32_t equality, sap_equality_def* out,
                                   sap_error* error) {
-  const char* name = NULL;
-  SAP_TRY(check_getter(model, SAP_ELEMENT_EQUALITY, equality, out, &name, error));
+  SAP_TRY(check_getter(model, SAP_ELEMENT_EQUALITY, equality, out, error));
   *out = model->equalities[equality];
-  out->name = name;
+  out->name = model->names[SAP_ELEMENT_EQUALITY].text[equality];
   return SAP_STATUS_OK;
 }
 
 sap_status sap_model_get_mesh(const sap_model* model, int32_t mesh, sap_mesh_def* out,
                               sap_error* error) {
-  const char* name = NULL;
-  SAP_TRY(check_getter(model, SAP_ELEMENT_MESH, mesh, out, &name, error));
+  SAP_TRY(check_getter(model, SAP_ELEMENT_MESH, mesh, out, error));
   *out = sap_mesh_def_default();
-  out->name = name;
+  out->name = model->names[SAP_ELEMENT_MESH].text[mesh];
   out->vertex_count = model->meshes[mesh].nvertices;
   out->vertices = model->meshes[mesh].vertices;
   return SAP_STATUS_OK;

@@ -52,32 +52,39 @@ typedef struct sap_model_names {
   sap_name_map ids;
 } sap_model_names;
 
+typedef int32_t sap_id_pair[2];  // a < b
+
+// Records that the model copies from the builder's lists of the same names: LIST(type, name)
+#define SAP_MODEL_LISTS(LIST)                                                                   \
+  LIST(sap_model_body, bodies)                                                                  \
+  LIST(sap_model_joint_data, joints)                                                            \
+  LIST(sap_shape_def, shapes) /* names NULL, quaternions unit */                                \
+  LIST(sap_model_tendon, tendons)                                                               \
+  LIST(int32_t, tendon_joints)                                                                  \
+  LIST(double, tendon_coefficients) /* as tendon_joints */                                      \
+  LIST(int32_t, tendon_point_bodies)                                                            \
+  LIST(double, tendon_points)         /* three per point */                                     \
+  LIST(sap_tendon_wrap, tendon_wraps) /* as tendon_point_bodies; axes unit */                   \
+  LIST(sap_model_actuator, actuators)                                                           \
+  LIST(sap_equality_def, equalities) /* names NULL, quaternions unit; of bodies b >= 0 */       \
+  LIST(sap_spring_def, springs)      /* names NULL */                                           \
+  LIST(sap_bushing_def, bushings)    /* names NULL, quaternions unit */                         \
+  LIST(sap_pair_def, pairs)          /* shape_a < shape_b; sorted, each pair once, in models */ \
+  LIST(sap_id_pair, exclusions)      /* of bodies; sorted, each pair once, in models */
+#define SAP_MODEL_LIST(type, name) type* name;
+
 struct sap_model {
   atomic_int holders;         // besides the creator
   sap_model_options options;  // options.name is owned
   sap_model_sizes sizes;
   sap_pool pool;  // of all arrays below
 
-  sap_model_body* bodies;        // by body id, the builder's                      (bodies)
-  int32_t* body_order;           // body ids, depth first, parents before children (bodies)
-  sap_model_joint_data* joints;  // by joint id, the builder's                     (joints)
-  int32_t* body_joints;          // joint ids grouped by body: bodies[b].first_joint indexes here
-  sap_shape_def* shapes;         // by shape id, names NULL, quaternions unit      (shapes)
-  sap_model_tendon* tendons;
-  int32_t* tendon_joints;
-  double* tendon_coefficients;
-  int32_t* tendon_point_bodies;
-  double* tendon_points;
-  sap_tendon_wrap* tendon_wraps;  // axes unit
-  sap_model_actuator* actuators;
-  sap_equality_def* equalities;  // names NULL, quaternions unit; of bodies b >= 0
-  sap_spring_def* springs;       // names NULL
-  sap_bushing_def* bushings;     // names NULL, quaternions unit
-  sap_pair_def* pairs;           // shape_a < shape_b, sorted, each pair once
+  SAP_MODEL_LISTS(SAP_MODEL_LIST)
+  int32_t* body_order;   // body ids, depth first, parents before children (bodies)
+  int32_t* body_joints;  // joint ids grouped by body: bodies[b].first_joint indexes here
 
   sap_hull* meshes;  // convex hulls by mesh id; their own pools are not used     (meshes)
 
-  int32_t (*exclusions)[2];  // body pairs a < b, sorted
   int32_t exclusion_count;
 
   int32_t* tree_sizes;  // dofs of each tree                              (trees)

@@ -9,9 +9,7 @@
 
 #include <string.h>
 
-#include "multibody/model/drive.h"
 #include "multibody/model/joint_motion.h"
-#include "multibody/model/path.h"
 
 static sap_status allocate_placed(sap_placed* placed, sap_error* error) {
   const int32_t bodies = placed->model->sizes.bodies, nv = placed->model->sizes.nv;
@@ -91,114 +89,43 @@ void sap_placed_move(sap_placed* placed) {
   }
 }
 
-static double target_length(const sap_placed* placed, const sap_model_actuator* actuator) {
-  const sap_model* model = placed->model;
-  if (actuator->transmission == SAP_TRANSMISSION_JOINT) {
-    return sap_joint_drive_length(model, actuator, placed->q);
-  }
-  if (actuator->transmission == SAP_TRANSMISSION_SITE) {
-    sap_site_drive drive;
-    sap_find_site_drive(model, actuator, placed->p_WB, placed->q_WB, placed->R_WB, &drive);
-    return drive.length;
-  }
-  if (actuator->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
-    sap_crank crank;
-    sap_find_crank(actuator, placed->p_WB, placed->R_WB, &crank);
-    return crank.length;
-  }
-  if (actuator->transmission == SAP_TRANSMISSION_ADHESION) {
-    return 0.0;
-  }
-  const sap_model_tendon* tendon = &model->tendons[actuator->target];
-  if (tendon->npoints > 0) {
-    return sap_path_length(model, actuator->target, placed->p_WB, placed->R_WB);
-  }
-  double length = 0.0;
-  for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
-    length +=
-        model->tendon_coefficients[k] * placed->q[model->joints[model->tendon_joints[k]].q_start];
-  }
-  return length;
+sap_poses sap_placed_poses(const sap_placed* placed) {
+  return (sap_poses){placed->q, placed->p_WB, placed->q_WB, placed->R_WB};
 }
 
 double sap_placed_length(const sap_placed* placed, const sap_model_actuator* actuator) {
-  return actuator->gear * target_length(placed, actuator);
+  const sap_poses at = sap_placed_poses(placed);
+  return actuator->gear * sap_drive_length(placed->model, &at, actuator);
 }
 
-// Adds to the gradient the generalized force of a force and a moment at a point of a body, on the
-// dofs behind `stop`.
-static void push_behind(const sap_placed* placed, int32_t body, int32_t stop, const double point[3],
-                        const double force[3], const double moment[3]) {
+static void push_dof(void* context, int32_t dof, double force) {
+  const sap_placed* placed = context;
+  placed->gradient[dof] += force;
+}
+
+static void push_body(void* context, int32_t body, int32_t stop, const double p_W[3],
+                      const double force[3], const double moment[3]) {
+  const sap_placed* placed = context;
   const sap_model* model = placed->model;
+  double arm[3], about_O[3];
   if (placed->root[body] < 0) {
     return;
   }
-  double arm[3], about_O[3];
-  sap_v3_sub(arm, point, placed->p_WB + 3 * (size_t)placed->root[body]);
+  sap_v3_sub(arm, p_W, placed->p_WB + 3 * (size_t)placed->root[body]);
   sap_v3_cross(about_O, arm, force);
-  sap_v3_add(about_O, about_O, moment);
+  if (moment != NULL) {
+    sap_v3_add(about_O, about_O, moment);
+  }
   for (int32_t i = model->bodies[body].last_dof; i > stop; i = model->dof_parent[i]) {
     placed->gradient[i] += sap_v3_dot(placed->S[i], about_O) + sap_v3_dot(placed->S[i] + 3, force);
   }
 }
 
-static void push_site(const sap_placed* placed, const sap_model_actuator* actuator) {
-  sap_site_drive drive;
-  sap_find_site_drive(placed->model, actuator, placed->p_WB, placed->q_WB, placed->R_WB, &drive);
-  for (int32_t i = 0; i < drive.count; ++i) {
-    const double sign = i == 0 ? actuator->gear : -actuator->gear;
-    double force[3], moment[3];
-    sap_v3_scale(force, drive.force, sign);
-    sap_v3_scale(moment, drive.moment, sign);
-    push_behind(placed, drive.body[i], drive.shared, drive.p[i], force, moment);
-  }
-}
-
 void sap_placed_gradient(sap_placed* placed, const sap_model_actuator* actuator) {
-  const sap_model* model = placed->model;
-  static const double none[3] = {0.0, 0.0, 0.0};
-  memset(placed->gradient, 0, (size_t)model->sizes.nv * sizeof(double));
-  if (actuator->transmission == SAP_TRANSMISSION_JOINT) {
-    sap_joint_drive drive;
-    sap_find_joint_drive(model, actuator, placed->q_WB, &drive);
-    for (int32_t i = 0; i < drive.count; ++i) {
-      placed->gradient[drive.first + i] = actuator->gear * drive.g[i];
-    }
-    return;
-  }
-  if (actuator->transmission == SAP_TRANSMISSION_SITE) {
-    push_site(placed, actuator);
-    return;
-  }
-  if (actuator->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
-    sap_crank crank;
-    double force[3], moment[3];
-    sap_find_crank(actuator, placed->p_WB, placed->R_WB, &crank);
-    sap_v3_scale(force, crank.g_d, actuator->gear);
-    push_behind(placed, actuator->crank_body, -1, crank.p_C, force, none);
-    sap_v3_scale(force, force, -1.0);
-    sap_v3_scale(moment, crank.moment, actuator->gear);
-    push_behind(placed, actuator->slider_body, -1, crank.p_P, force, moment);
-    return;
-  }
-  if (actuator->transmission == SAP_TRANSMISSION_ADHESION) {
-    return;
-  }
-  const sap_model_tendon* tendon = &model->tendons[actuator->target];
-  for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
-    placed->gradient[model->joints[model->tendon_joints[k]].v_start] =
-        actuator->gear * model->tendon_coefficients[k];
-  }
-  sap_path path;
-  sap_piece piece;
-  sap_path_begin(&path, model, actuator->target, placed->p_WB, placed->R_WB);
-  while (sap_path_next(&path, &piece)) {
-    double force[3];
-    sap_v3_scale(force, piece.u, actuator->gear * piece.share);
-    push_behind(placed, piece.body[1], -1, piece.p[1], force, none);
-    sap_v3_scale(force, force, -1.0);
-    push_behind(placed, piece.body[0], -1, piece.p[0], force, none);
-  }
+  const sap_poses at = sap_placed_poses(placed);
+  const sap_drive_sink sink = {placed, push_dof, push_body};
+  memset(placed->gradient, 0, (size_t)placed->model->sizes.nv * sizeof(double));
+  sap_drive_push(placed->model, &at, actuator, actuator->gear, &sink);
 }
 
 void sap_add_inertia(double I[36], const double I_Co[9], double m, const double c[3]) {

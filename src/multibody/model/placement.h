@@ -4,7 +4,7 @@
 #ifndef SAP_MULTIBODY_MODEL_PLACEMENT_H
 #define SAP_MULTIBODY_MODEL_PLACEMENT_H
 
-#include "multibody/model/model_data.h"
+#include "multibody/model/drive.h"
 
 typedef struct sap_placed {
   const sap_model* model;
@@ -30,6 +30,8 @@ sap_status sap_placed_create(const sap_model* model, sap_placed* placed, sap_err
 void sap_placed_clear(sap_placed* placed);
 // Places the wanted bodies at placed->q.
 void sap_placed_move(sap_placed* placed);
+// Returns coordinates and poses for drive.h.
+sap_poses sap_placed_poses(const sap_placed* placed);
 // Returns gear times the length of an actuator's transmission in the current pose.
 double sap_placed_length(const sap_placed* placed, const sap_model_actuator* actuator);
 // Fills placed->gradient of that length; all bodies must be placed.
