@@ -9,7 +9,6 @@
 
 #include "multibody/dynamics/dynamics.h"
 #include "multibody/dynamics/forces.h"
-#include "multibody/dynamics/momentum.h"
 #include "support/heap_count.h"
 #include "support/mixed_model.h"
 

@@ -11,7 +11,6 @@
 #include "core/platform.h"
 #include "multibody/dynamics/dynamics.h"
 #include "multibody/dynamics/forces.h"
-#include "multibody/dynamics/momentum.h"
 
 enum { BATCHES = 101, REPEATS = 200, MAX_NV = 256 };
 

@@ -13,7 +13,6 @@
 #include "math/quaternion.h"
 #include "multibody/dynamics/dynamics.h"
 #include "multibody/dynamics/forces.h"
-#include "multibody/dynamics/momentum.h"
 #include "support/mixed_model.h"
 
 // Central differences with step 1e-5 of functions of size 1: truncation 1e-10, round-off 1e-11.

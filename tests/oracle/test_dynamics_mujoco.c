@@ -60,7 +60,6 @@
 #include "math/vector3.h"
 #include "multibody/dynamics/dynamics.h"
 #include "multibody/dynamics/forces.h"
-#include "multibody/dynamics/momentum.h"
 #include "support/mixed_model.h"
 
 static const double ref_p[] = {0.0,

@@ -11,9 +11,7 @@
 #include <cmocka.h>
 
 #include "math/vector3.h"
-#include "multibody/dynamics/elements.h"
 #include "multibody/dynamics/forces.h"
-#include "multibody/dynamics/momentum.h"
 #include "support/mixed_model.h"
 #include "support/near.h"
 #include "support/simulation.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "multibody/dynamics/transmission.h"
+#include "multibody/dynamics/actuators.h"
 #include "support/near.h"
 #include "support/simulation.h"
 

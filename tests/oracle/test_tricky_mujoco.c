@@ -19,9 +19,7 @@
 
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics.h"
-#include "multibody/dynamics/elements.h"
 #include "multibody/dynamics/forces.h"
-#include "multibody/dynamics/transmission.h"
 
 #define FOLDER SAPSTEP_SOURCE_DIR "/tests/oracle/scene/"
 

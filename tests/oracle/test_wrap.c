@@ -14,9 +14,9 @@
 #include <sapstep/scene.h>
 
 #include "math/vector3.h"
+#include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics.h"
-#include "multibody/dynamics/transmission.h"
-#include "multibody/model/path.h"
+#include "multibody/model/drive.h"
 #include "support/near.h"
 
 static uint64_t seed = 12345;

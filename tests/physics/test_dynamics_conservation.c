@@ -13,7 +13,6 @@
 #include "math/quaternion.h"
 #include "multibody/dynamics/dynamics.h"
 #include "multibody/dynamics/forces.h"
-#include "multibody/dynamics/momentum.h"
 #include "support/mixed_model.h"
 #include "support/near.h"
 #include "support/simulation.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "multibody/dynamics/transmission.h"
+#include "multibody/dynamics/actuators.h"
 #include "support/mixed_model.h"
 #include "support/near.h"
 #include "support/simulation.h"

@@ -4,7 +4,7 @@
 #define SAP_MULTIBODY_ASSEMBLY_ASSEMBLY_DATA_H
 
 #include "multibody/assembly/assembly.h"
-#include "multibody/dynamics/rows.h"
+#include "multibody/dynamics/kinematics.h"
 
 // A limit always gets a block if it is nearer than this share of its range,
 #define SAP_LIMIT_RANGE_SHARE 0.1

@@ -15,7 +15,7 @@
 
 #include "math/quaternion.h"
 #include "multibody/assembly/assembly_data.h"
-#include "multibody/dynamics/transmission.h"
+#include "multibody/dynamics/actuators.h"
 
 typedef struct limit {
   double g;  // distance to the limit [rad, m], < 0 beyond it

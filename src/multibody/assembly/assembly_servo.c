@@ -26,7 +26,6 @@
 #include "math/vector3.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/actuators.h"
-#include "multibody/dynamics/transmission.h"
 #include "problem/law.h"
 
 // Adds the block of the row in assembly->rows.

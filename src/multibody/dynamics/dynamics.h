@@ -9,7 +9,6 @@
 
 #include "core/threads.h"
 #include "multibody/dynamics/kinematics.h"
-#include "multibody/dynamics/manifold.h"
 #include "multibody/model/model_data.h"
 
 sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_error* error);

@@ -7,12 +7,56 @@
 #ifndef SAP_MULTIBODY_DYNAMICS_DYNAMICS_DATA_H
 #define SAP_MULTIBODY_DYNAMICS_DYNAMICS_DATA_H
 
+#include "math/simd.h"
 #include "multibody/dynamics/dynamics.h"
 #include "multibody/dynamics/fluid.h"
 #include "multibody/dynamics/forces.h"
 #include "multibody/dynamics/kernels.h"
-#include "multibody/dynamics/placing.h"
 #include "multibody/dynamics/spatial.h"
+
+// --- order of placing ---
+// Bodies are placed level by level from the roots. Bodies of one level with the
+// same number of hinges and no other joints are placed four at a time, as are the inertias of all
+// links. Trees that share a group of four make one unit. Units follow one another in the order of
+// links, are independent, and can be placed side by side.
+
+// A hinge of each of four bodies.
+typedef struct sap_hinge_lanes {
+  double axis[3][SAP_QUAD], p_BJ[3][SAP_QUAD], reference[SAP_QUAD];
+  int32_t q_start[SAP_QUAD], v_start[SAP_QUAD];
+  bool anchored;  // same anchor as the hinge before it
+} sap_hinge_lanes;
+
+// Four bodies; unused lanes repeat the first.
+typedef struct sap_body_lanes {
+  int32_t body[SAP_QUAD], parent[SAP_QUAD], root[SAP_QUAD], tree[SAP_QUAD];
+  int32_t first_hinge, nhinges;
+  double p_PB[3][SAP_QUAD], q_PB[4][SAP_QUAD];
+} sap_body_lanes;
+
+typedef struct sap_link_lanes {
+  int32_t link[SAP_QUAD], body[SAP_QUAD], root[SAP_QUAD], tree[SAP_QUAD];
+  double mass[SAP_QUAD], h[3][SAP_QUAD], I[6][SAP_QUAD];
+} sap_link_lanes;
+
+// Where a unit begins: steps, groups of four links, links of the dynamics, trees.
+typedef struct sap_placing_unit {
+  int32_t step, four, link, tree;
+} sap_placing_unit;
+
+typedef struct sap_placing {
+  int32_t nunits;
+  sap_placing_unit* units;  // then the end of the last one                 (nunits + 1)
+  int32_t nsteps;
+  int32_t* steps;  // a body to place alone, or -1 - index in fours                   (nsteps)
+  int32_t nfours, nhinges;
+  sap_body_lanes* fours;    //                                                  (nfours)
+  sap_hinge_lanes* hinges;  //                                                  (nhinges)
+  int32_t nlinks;
+  sap_link_lanes* links;  //                                                    (nlinks)
+} sap_placing;
+
+// --- workspace ---
 
 typedef struct sap_link {
   int32_t body;
@@ -38,7 +82,7 @@ typedef struct sap_simple_motor {
   double input_lower, input_upper;  // bounds of u
 } sap_simple_motor;
 
-// A force element that may have a force: kind (elements.h) and id.
+// A force element that may have a force: kind (forces.h) and id.
 typedef struct sap_elastic {
   int32_t kind, id;
 } sap_elastic;
@@ -122,5 +166,7 @@ sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* k
                                         sap_error* error);
 // out += J' S J of d->rows, S symmetric (column-major): lower triangles, and couplings.
 void sap_dynamics_add_product(const sap_dynamics* d, const double* S, const sap_tree_matrix* out);
+// Makes dynamics->placing, in the dynamics' pool. The links must be made.
+sap_status sap_placing_create(sap_dynamics* dynamics, sap_error* error);
 
 #endif

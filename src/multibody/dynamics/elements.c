@@ -12,7 +12,7 @@
 //             K = max(-df/dl, 0),  D = max(-df/d(dl/dt), 0)
 // K leaves out the turning of lever arms under load and the second order of phi, which may be
 // indefinite; the forces are exact.
-#include "multibody/dynamics/elements.h"
+#include "multibody/dynamics/forces.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,6 @@
 #include "math/quaternion.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics_data.h"
-#include "multibody/dynamics/transmission.h"
 
 typedef struct element_law {
   double s[SAP_ROWS_MAX];

@@ -24,7 +24,6 @@
 #include "math/quaternion.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics_data.h"
-#include "multibody/dynamics/elements.h"
 
 enum { LINK_WORK = 400 };  // instructions per link, about
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generalized forces of a model: inertia, gravity, joint springs and dampers, and forces that a
-// user applies.
+// Generalized forces of a model: inertia, gravity, joint springs and dampers, force elements, and
+// forces that a user applies; momenta and energies.
 #ifndef SAP_MULTIBODY_DYNAMICS_FORCES_H
 #define SAP_MULTIBODY_DYNAMICS_FORCES_H
 
@@ -43,5 +43,61 @@ bool sap_model_is_below(const sap_model* model, int32_t body, int32_t top);
 void sap_dynamics_subtree_needs(sap_dynamics* dynamics, const sap_dynamics_state* at,
                                 const double* a, int32_t body, const double p_W[3], double force[3],
                                 double moment[3]);
+
+// --- force elements ---
+// Force elements between any bodies and trees: two-point springs, bushings, springs and dampers of
+// tendons, muscles and other actuators whose force depends on length and rate. Each has up to 6
+// rates J v, forces -s - D J v along them, and a stiffness K:
+//   tau       = J' (-s - D J v)
+//   -dtau/dq ~= J' K J
+//   -dtau/dv  = J' D J
+
+typedef enum sap_element_force_kind {
+  SAP_FORCE_SPRING,
+  SAP_FORCE_BUSHING,
+  SAP_FORCE_TENDON,
+  SAP_FORCE_ACTUATOR,
+  SAP_FORCE_KINDS,
+} sap_element_force_kind;
+
+// Returns the pairs of trees {a, b}, a < b, sorted, that elements couple.
+const int32_t (*sap_dynamics_couplings(const sap_dynamics* dynamics, int32_t* count))[2];
+bool sap_dynamics_has_elements(const sap_dynamics* dynamics);
+// k += sign times the elements' forces.
+void sap_dynamics_add_elements(sap_dynamics* dynamics, const sap_dynamics_state* at, double sign,
+                               double* k);
+// Adds K_scale K + D_scale D of the elements to A, K and D positive semidefinite: lower triangles
+// of the trees, and couplings in the order of sap_dynamics_couplings.
+void sap_dynamics_add_element_matrices(sap_dynamics* dynamics, const sap_dynamics_state* at,
+                                       double K_scale, double D_scale, const sap_tree_matrix* A);
+double sap_dynamics_element_energy(sap_dynamics* dynamics, const sap_kinematics* kin);
+// Returns the switches of springs, bushings or actuators, all on at first; NULL for tendons.
+bool* sap_dynamics_element_switches(sap_dynamics* dynamics, sap_element_force_kind kind);
+
+// --- momenta and energies ---
+
+// [L about its centre of mass; P] of each link in world axes.                     (links)
+void sap_dynamics_momenta(sap_dynamics* dynamics, const sap_dynamics_state* at,
+                          double (*momenta)[6]);
+
+typedef struct sap_momentum_step {
+  double dt;
+  const double* v0;    // velocities at the start of the step                     (nv)
+  double (*start)[6];  // momenta at the start                                    (links)
+  double (*end)[6];    // output: momenta at the end                              (links)
+  const bool* trees;   // trees to update; NULL: all. `end` and `inertial` of other trees are left
+                       // unchanged                                               (trees)
+  double* inertial;    // output: (change of momentum)/dt - weight, on each velocity (nv)
+} sap_momentum_step;
+
+// residual = change of momentum per time - forces, at the end of a step:
+//   M (v - v0)/dt - k1 - k2 + O(dt)
+// load, unless NULL: |k1| + |k2| without Coriolis forces (nv).
+void sap_dynamics_momentum_balance(sap_dynamics* dynamics, const sap_dynamics_state* at,
+                                   const sap_momentum_step* step, double* residual, double* load);
+
+// Energies and momenta of the state (kin, v).
+void sap_dynamics_diagnose(sap_dynamics* dynamics, const sap_kinematics* kin, const double* v,
+                           sap_diagnostics* out);
 
 #endif

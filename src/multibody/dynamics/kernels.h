@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hot loops of the dynamics, compiled for several instruction sets and chosen at run time. All
 // sets do the same operations in the same order and give the same bits. Kernels with a range work
-// on some units (placing.h), or on the links of some units, and may run side by side.
+// on some units (dynamics_data.h), or on the links of some units, and may run side by side.
 #ifndef SAP_MULTIBODY_DYNAMICS_KERNELS_H
 #define SAP_MULTIBODY_DYNAMICS_KERNELS_H
 
-#include "multibody/dynamics/momentum.h"
+#include "multibody/dynamics/forces.h"
 
 typedef struct sap_dynamics_range {
   int32_t first, end;

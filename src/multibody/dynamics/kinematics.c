@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of kinematics, angular Jacobians and wrenches. Forward kinematics and point Jacobians are
-// kernels (kinematics.inc).
+// Memory of kinematics, angular Jacobians, wrenches, rows, and steps of the configuration. Forward
+// kinematics and point Jacobians are kernels (kinematics.inc).
 #include "multibody/dynamics/kinematics.h"
 
 #include <string.h>
@@ -172,4 +172,210 @@ void sap_kinematics_add_joint_row(const sap_kinematics* kin, int32_t joint, doub
   const sap_model_joint_data* data = &d->model->joints[joint];
   sap_rows_touch(rows, data->tree);
   sap_rows_at(rows, r)[data->v_start] += d->locked[data->v_start] ? 0.0 : s;
+}
+
+// --- rows ---
+
+sap_status sap_rows_create(const sap_model* model, sap_pool* pool, sap_rows* rows,
+                           sap_error* error) {
+  const size_t nv = (size_t)model->sizes.nv;
+  const int32_t trees = model->sizes.trees;
+  *rows = (sap_rows){.model = model};
+  SAP_TRY(SAP_POOL_ADD(pool, &rows->trees, trees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &rows->touched, trees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &rows->values, SAP_ROWS_MAX * nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &rows->packed, SAP_ROWS_MAX * nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &rows->parts, trees, error));
+  return SAP_POOL_ADD(pool, &rows->part_trees, trees, error);
+}
+
+void sap_rows_begin(sap_rows* rows, int32_t nrows) {
+  const sap_model* model = rows->model;
+  for (int32_t i = 0; i < rows->ntrees; ++i) {
+    const int32_t tree = rows->trees[i];
+    for (int32_t r = 0; r < rows->nrows; ++r) {
+      memset(sap_rows_at(rows, r) + model->tree_dofs[tree], 0,
+             (size_t)model->tree_sizes[tree] * sizeof(double));
+    }
+    rows->touched[tree] = false;
+  }
+  rows->ntrees = 0;
+  rows->nrows = nrows;
+}
+
+void sap_rows_touch(sap_rows* rows, int32_t tree) {
+  if (!rows->touched[tree]) {
+    rows->touched[tree] = true;
+    rows->trees[rows->ntrees++] = tree;
+  }
+}
+
+double sap_rows_times(const sap_rows* rows, int32_t r, const double* v) {
+  const double* row = sap_rows_at(rows, r);
+  double sum = 0.0;
+  for (int32_t i = 0; i < rows->ntrees; ++i) {
+    const int32_t first = rows->model->tree_dofs[rows->trees[i]];
+    const int32_t end = first + rows->model->tree_sizes[rows->trees[i]];
+    for (int32_t j = first; j < end; ++j) {
+      sum += row[j] * v[j];
+    }
+  }
+  return sum;
+}
+
+void sap_rows_add_scaled(const sap_rows* rows, int32_t r, double s, double* out) {
+  const double* row = sap_rows_at(rows, r);
+  for (int32_t i = 0; i < rows->ntrees; ++i) {
+    const int32_t first = rows->model->tree_dofs[rows->trees[i]];
+    const int32_t end = first + rows->model->tree_sizes[rows->trees[i]];
+    for (int32_t j = first; j < end; ++j) {
+      out[j] += s * row[j];
+    }
+  }
+}
+
+// Copies rows of `size` numbers, `distance` apart, to columns; returns false if all are zero.
+static inline bool copy_rows(const double* from, size_t distance, int32_t count, int32_t size,
+                             double* to) {
+  bool any = false;
+  for (int32_t r = 0; r < count; ++r) {
+    const double* row = from + distance * (size_t)r;
+    for (int32_t j = 0; j < size; ++j) {
+      to[(size_t)j * (size_t)count + (size_t)r] = row[j];
+      any |= row[j] != 0.0;
+    }
+  }
+  return any;
+}
+
+// Copies one tree's columns to `to`; returns false if all are zero.
+static bool pack_tree(const sap_rows* rows, int32_t tree, int32_t first, int32_t count,
+                      double* to) {
+  const double* from = sap_rows_at(rows, first) + rows->model->tree_dofs[tree];
+  const size_t distance = (size_t)rows->model->sizes.nv;
+  const int32_t size = rows->model->tree_sizes[tree];
+  return count == 1 ? copy_rows(from, distance, 1, size, to)
+                    : copy_rows(from, distance, count, size, to);
+}
+
+void sap_rows_pack(sap_rows* rows, int32_t first, int32_t count) {
+  double* to = rows->packed;
+  rows->nparts = 0;
+  for (int32_t i = 0; i < rows->ntrees; ++i) {
+    const int32_t tree = rows->trees[i];
+    if (pack_tree(rows, tree, first, count, to)) {
+      rows->part_trees[rows->nparts] = tree;
+      rows->parts[rows->nparts++] = to;
+      to += (size_t)count * (size_t)rows->model->tree_sizes[tree];
+    }
+  }
+}
+
+// --- steps of the configuration ---
+
+enum { VELOCITY_WORK = 15 };  // instructions per velocity, about
+
+typedef struct integration {
+  const sap_model* model;
+  const double *q0, *v;
+  double dt;
+  sap_rotation_memory* memory;
+  double* q;
+} integration;
+
+// A zero rotation leaves the quaternion bitwise unchanged.
+static void integrate_rotation(const double* q0, const double w[3], double dt,
+                               sap_rotation_memory* memory, double* q) {
+  double r[3];
+  sap_v3_scale(r, w, dt);
+  if (r[0] == 0.0 && r[1] == 0.0 && r[2] == 0.0) {
+    memcpy(q, q0, 4 * sizeof *q);
+    return;
+  }
+  if (memory != NULL && memcmp(memory->q0, q0, sizeof memory->q0) == 0 &&
+      memcmp(memory->r, r, sizeof r) == 0) {
+    memcpy(q, memory->q, sizeof memory->q);
+    return;
+  }
+  sap_quaternion_integrate(q, q0, r);
+  if (memory != NULL) {
+    memcpy(memory->q0, q0, sizeof memory->q0);
+    memcpy(memory->r, r, sizeof r);
+    memcpy(memory->q, q, sizeof memory->q);
+  }
+}
+
+static void integrate_joints(void* context, int32_t first, int32_t end) {
+  const integration* task = context;
+  const sap_model* model = task->model;
+  const double *q0 = task->q0, *v = task->v, dt = task->dt;
+  sap_rotation_memory* memory = task->memory;
+  double* q = task->q;
+  for (int32_t j = first; j < end; ++j) {
+    const sap_model_joint_data* joint = &model->joints[j];
+    const double* from = q0 + joint->q_start;
+    const double* rate = v + joint->v_start;
+    double* to = q + joint->q_start;
+    switch (joint->type) {
+      case SAP_JOINT_FREE:
+        for (int i = 0; i < 3; ++i) {
+          to[i] = from[i] + dt * rate[i];
+        }
+        integrate_rotation(from + 3, rate + 3, dt, memory != NULL ? memory + j : NULL, to + 3);
+        break;
+      case SAP_JOINT_BALL:
+        integrate_rotation(from, rate, dt, memory != NULL ? memory + j : NULL, to);
+        break;
+      case SAP_JOINT_HINGE:
+      case SAP_JOINT_SLIDE:
+        to[0] = from[0] + dt * rate[0];
+        break;
+    }
+  }
+}
+
+void sap_manifold_integrate(const sap_model* model, const double* q0, const double* v, double dt,
+                            double* q) {
+  integration task = {model, q0, v, dt, NULL, q};
+  integrate_joints(&task, 0, model->sizes.joints);
+}
+
+void sap_manifold_integrate_threads(const sap_model* model, sap_threads* threads, const double* q0,
+                                    const double* v, double dt, sap_rotation_memory* memory,
+                                    double* q) {
+  integration task = {model, q0, v, dt, memory, q};
+  sap_threads_run_parts(threads, model->sizes.joints, (int64_t)VELOCITY_WORK * model->sizes.nv,
+                        integrate_joints, &task);
+}
+
+// log(q0^-1 q1)
+static void rotation_difference(const double* q0, const double* q1, double* delta) {
+  double inverse[4], relative[4];
+  sap_quaternion_conjugate(inverse, q0);
+  sap_quaternion_multiply(relative, inverse, q1);
+  (void)sap_quaternion_normalize(relative);
+  sap_quaternion_log(delta, relative);
+}
+
+void sap_manifold_difference(const sap_model* model, const double* q0, const double* q1,
+                             double* delta) {
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    const sap_model_joint_data* joint = &model->joints[j];
+    const double* from = q0 + joint->q_start;
+    const double* to = q1 + joint->q_start;
+    double* out = delta + joint->v_start;
+    switch (joint->type) {
+      case SAP_JOINT_FREE:
+        sap_v3_sub(out, to, from);
+        rotation_difference(from + 3, to + 3, out + 3);
+        break;
+      case SAP_JOINT_BALL:
+        rotation_difference(from, to, out);
+        break;
+      case SAP_JOINT_HINGE:
+      case SAP_JOINT_SLIDE:
+        out[0] = to[0] - from[0];
+        break;
+    }
+  }
 }

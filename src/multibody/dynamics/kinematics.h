@@ -10,8 +10,49 @@
 
 #include <sapstep/base.h>
 
-#include "multibody/dynamics/rows.h"
+#include "core/memory.h"
+#include "core/threads.h"
 #include "multibody/dynamics/spatial.h"
+#include "multibody/model/model_data.h"
+
+// --- rows of a Jacobian ---
+// Up to 6 rows of a Jacobian, zero except on the trees they touch.
+
+enum { SAP_ROWS_MAX = 6 };
+
+typedef struct sap_rows {
+  const sap_model* model;
+  int32_t nrows;
+  int32_t ntrees;  // number of trees touched
+  int32_t* trees;  // their ids                                        (trees)
+  bool* touched;   //                                                  (trees)
+  double* values;  // row r is at values + r nv                    (SAP_ROWS_MAX nv)
+  // Set by sap_rows_pack.
+  int32_t nparts;
+  int32_t* part_trees;   //                                                  (trees)
+  const double** parts;  // J on part_trees[i], column-major                 (trees)
+  double* packed;        // their memory                                     (SAP_ROWS_MAX nv)
+} sap_rows;
+
+// Allocates the arrays in the pool.
+sap_status sap_rows_create(const sap_model* model, sap_pool* pool, sap_rows* rows,
+                           sap_error* error);
+
+// Starts `nrows` empty rows.
+void sap_rows_begin(sap_rows* rows, int32_t nrows);
+// Must be called before entries on a tree's velocities are written.
+void sap_rows_touch(sap_rows* rows, int32_t tree);
+static inline double* sap_rows_at(const sap_rows* rows, int32_t r) {
+  return rows->values + (size_t)r * (size_t)rows->model->sizes.nv;
+}
+// Row r times v (nv).
+double sap_rows_times(const sap_rows* rows, int32_t r, const double* v);
+// out += s times row r, on the touched trees (nv).
+void sap_rows_add_scaled(const sap_rows* rows, int32_t r, double s, double* out);
+// Packs rows first ... first + count - 1 into parts; trees on which all entries are zero have none.
+void sap_rows_pack(sap_rows* rows, int32_t first, int32_t count);
+
+// --- kinematics ---
 
 typedef struct sap_dynamics sap_dynamics;
 
@@ -65,5 +106,25 @@ void sap_kinematics_add_wrench_row(const sap_kinematics* kin, int32_t body, cons
 // Adds s to row r at the velocity of a hinge or slide joint.
 void sap_kinematics_add_joint_row(const sap_kinematics* kin, int32_t joint, double s,
                                   sap_rows* rows, int32_t r);
+
+// --- steps of the configuration ---
+// Steps on the manifold of configurations: q (+) dt v, and back.
+
+// The last rotation of a joint: q = q0 (+) r, r != 0; {0}: none yet.
+typedef struct sap_rotation_memory {
+  double q0[4], r[3], q[4];
+} sap_rotation_memory;
+
+// q = q0 (+) dt v: exponential map on rotations, quaternions unit to 1e-15.
+void sap_manifold_integrate(const sap_model* model, const double* q0, const double* v, double dt,
+                            double* q);
+// Same, in `threads` (NULL: one). A rotation that equals the joint's last one is copied from
+// memory. memory (joints) may be NULL.
+void sap_manifold_integrate_threads(const sap_model* model, sap_threads* threads, const double* q0,
+                                    const double* v, double dt, sap_rotation_memory* memory,
+                                    double* q);
+// delta with q1 = q0 (+) delta.
+void sap_manifold_difference(const sap_model* model, const double* q0, const double* q1,
+                             double* delta);
 
 #endif

@@ -11,12 +11,11 @@
 //   kinetic  = 1/2 V . I V + 1/2 v . armature v
 //   gravity  = -g . (m O + h)
 //   momentum about the world's origin = n_O + O x p
-#include "multibody/dynamics/momentum.h"
 
 #include <math.h>
 
 #include "multibody/dynamics/dynamics_data.h"
-#include "multibody/dynamics/elements.h"
+#include "multibody/dynamics/forces.h"
 
 enum { MOMENTA_WORK = 150, FORCES_WORK = 500, WEIGHT_WORK = 100 };  // instructions per link, about
 

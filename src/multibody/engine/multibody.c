@@ -7,9 +7,7 @@
 
 #include "core/memory.h"
 #include "multibody/dynamics/actuators.h"
-#include "multibody/dynamics/elements.h"
 #include "multibody/dynamics/forces.h"
-#include "multibody/dynamics/momentum.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 

@@ -118,8 +118,5 @@ sap_status sap_momentum_memory_create(const sap_model* model, sap_pool* pool,
                                       sap_momentum_memory* memory, sap_error* error);
 // Forgets all momenta, e.g. after locks have changed.
 void sap_momentum_memory_forget(sap_momentum_memory* memory);
-// Momentum balance of a step to (q, v), see sap_system.momentum_balance.
-void sap_multibody_balance(sap_multibody* multibody, const sap_step_context* step, const double* q,
-                           const double* v, double* residual, double* load);
 
 #endif

@@ -9,7 +9,6 @@
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/fluid.h"
 #include "multibody/dynamics/forces.h"
-#include "multibody/dynamics/transmission.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 

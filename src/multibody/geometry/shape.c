@@ -71,3 +71,206 @@ void sap_shape_bounds(const sap_placed_shape* shape, double lower[3], double upp
     upper[i] = shape->p[i] + extent;
   }
 }
+
+// --- hulls of meshes ---
+
+// Up to this many vertices, testing all of them is faster than climbing.
+enum { FEW_VERTICES = 24 };
+// A later face must be better by this much, so that equal faces do not alternate by round-off.
+static const double clearly = 1e-9;
+
+void sap_polytope_clear(sap_polytope* polytope) {
+  sap_pool_free(&polytope->pool);
+  *polytope = (sap_polytope){0};
+}
+
+static void center_vertices(const sap_hull* source, sap_polytope* p) {
+  for (int32_t i = 0; i < p->nvertices; ++i) {
+    sap_v3_add_scaled(p->center, source->vertices + 3 * (size_t)i, 1.0 / p->nvertices);
+  }
+  for (int k = 0; k < 3; ++k) {
+    p->lower[k] = HUGE_VAL;
+    p->upper[k] = -HUGE_VAL;
+  }
+  for (int32_t i = 0; i < p->nvertices; ++i) {
+    double* x = p->vertices + 3 * (size_t)i;
+    sap_v3_sub(x, source->vertices + 3 * (size_t)i, p->center);
+    p->bound = fmax(p->bound, sap_v3_norm(x));
+    for (int k = 0; k < 3; ++k) {
+      if (x[k] > p->upper[k]) {
+        p->upper[k] = x[k];
+        p->extremes[k] = i;
+      }
+      if (x[k] < p->lower[k]) {
+        p->lower[k] = x[k];
+        p->extremes[3 + k] = i;
+      }
+    }
+  }
+}
+
+// Returns twice the area of the triangle of corners i, j, k.
+static double triangle(double (*corners)[2], int32_t i, int32_t j, int32_t k) {
+  return (corners[j][0] - corners[i][0]) * (corners[k][1] - corners[i][1]) -
+         (corners[k][0] - corners[i][0]) * (corners[j][1] - corners[i][1]);
+}
+
+// Removes the corners that cut off least, one after another; returns the new count.
+static int32_t thin_out(double (*corners)[2], int32_t count) {
+  while (count > SAP_POLYTOPE_CORNERS) {
+    int32_t least = 0;
+    double least_area = HUGE_VAL;
+    for (int32_t i = 0; i < count; ++i) {
+      const double area = triangle(corners, (i + count - 1) % count, i, (i + 1) % count);
+      if (area < least_area) {
+        least_area = area;
+        least = i;
+      }
+    }
+    --count;
+    for (int32_t i = least; i < count; ++i) {
+      corners[i][0] = corners[i + 1][0];
+      corners[i][1] = corners[i + 1][1];
+    }
+  }
+  return count;
+}
+
+static void set_face(const sap_hull* source, int32_t index, sap_polytope* p,
+                     int32_t* corner_count) {
+  sap_polytope_face* face = &p->faces[index];
+  const int32_t first = source->face_start[index], count = source->face_start[index + 1] - first;
+  const int32_t* ids = source->face_vertices + first;
+  double frame[9], size = 0.0;
+  sap_m3_from_normal(frame, p->normals + 3 * (size_t)index);
+  double(*corners)[2] = p->corners + *corner_count;
+  for (int32_t i = 0; i < count; ++i) {
+    sap_v3_add_scaled(face->c, p->vertices + 3 * (size_t)ids[i], 1.0 / count);
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    double d[3];
+    sap_v3_sub(d, p->vertices + 3 * (size_t)ids[i], face->c);
+    corners[i][0] = sap_v3_dot(frame, d);
+    corners[i][1] = sap_v3_dot(frame + 3, d);
+    size = fmax(size, fmax(fabs(corners[i][0]), fabs(corners[i][1])));
+  }
+  sap_v3_scale(face->u, frame, size);
+  sap_v3_scale(face->v, frame + 3, size);
+  face->first = *corner_count;
+  for (int32_t i = 0; i < count && size > 0.0; ++i) {
+    corners[i][0] /= size;
+    corners[i][1] /= size;
+  }
+  face->count = thin_out(corners, count);
+  *corner_count += face->count;
+}
+
+static sap_status allocate_polytope(const sap_hull* source, sap_polytope* out, sap_error* error) {
+  const size_t nfaces = (size_t)source->nfaces;
+  const int32_t ncorners = source->face_start[nfaces];
+  SAP_TRY(SAP_POOL_ADD(&out->pool, &out->vertices, 3 * (size_t)source->nvertices, error));
+  SAP_TRY(SAP_POOL_ADD(&out->pool, &out->normals, 3 * nfaces, error));
+  SAP_TRY(SAP_POOL_ADD(&out->pool, &out->offsets, nfaces, error));
+  SAP_TRY(SAP_POOL_ADD(&out->pool, &out->faces, nfaces, error));
+  return SAP_POOL_ADD(&out->pool, &out->corners, ncorners, error);
+}
+
+sap_status sap_polytope_create(const sap_hull* source, sap_polytope* out, sap_error* error) {
+  const int32_t nfaces = source->nfaces;
+  *out = (sap_polytope){.pool.owner = "hull of a mesh",
+                        .nvertices = source->nvertices,
+                        .nfaces = nfaces,
+                        .neighbor_start = source->neighbor_start,
+                        .neighbors = source->neighbors};
+  const sap_status status = allocate_polytope(source, out, error);
+  if (status != SAP_STATUS_OK) {
+    sap_polytope_clear(out);
+    return status;
+  }
+  center_vertices(source, out);
+  int32_t corner_count = 0;
+  out->inner = HUGE_VAL;
+  for (int32_t i = 0; i < nfaces; ++i) {
+    const double* plane = source->planes + 4 * (size_t)i;
+    sap_v3_copy(out->normals + 3 * (size_t)i, plane);
+    out->offsets[i] = plane[3] - sap_v3_dot(plane, out->center);
+    out->inner = fmin(out->inner, out->offsets[i]);
+    set_face(source, i, out, &corner_count);
+  }
+  return SAP_STATUS_OK;
+}
+
+static int32_t farthest_of_all(const sap_polytope* p, const double d[3]) {
+  int32_t best = 0;
+  double top = sap_v3_dot(d, p->vertices);
+  for (int32_t i = 1; i < p->nvertices; ++i) {
+    const double height = sap_v3_dot(d, p->vertices + 3 * i);
+    best = height > top ? i : best;
+    top = height > top ? height : top;
+  }
+  return best;
+}
+
+static int32_t climb(const sap_polytope* p, const double d[3], int32_t at) {
+  double top = sap_v3_dot(d, p->vertices + 3 * (size_t)at);
+  for (;;) {
+    int32_t next = at;
+    for (int32_t k = p->neighbor_start[at]; k < p->neighbor_start[at + 1]; ++k) {
+      const double height = sap_v3_dot(d, p->vertices + 3 * (size_t)p->neighbors[k]);
+      if (height > top) {
+        top = height;
+        next = p->neighbors[k];
+      }
+    }
+    if (next == at) {
+      return at;
+    }
+    at = next;
+  }
+}
+
+const double* sap_polytope_support(const sap_polytope* p, const double d[3], int32_t* hint) {
+  if (p->nvertices <= FEW_VERTICES) {
+    *hint = farthest_of_all(p, d);
+  } else {
+    int k = 0;
+    for (int i = 1; i < 3; ++i) {
+      k = fabs(d[i]) > fabs(d[k]) ? i : k;
+    }
+    const int32_t extreme = p->extremes[d[k] < 0.0 ? 3 + k : k];
+    const double* from = p->vertices + 3 * (size_t)*hint;
+    const double* other = p->vertices + 3 * (size_t)extreme;
+    *hint = climb(p, d, sap_v3_dot(d, other) > sap_v3_dot(d, from) ? extreme : *hint);
+  }
+  return p->vertices + 3 * (size_t)*hint;
+}
+
+// Computes the cosines of d to four normals.
+static inline void four_cosines(const double* restrict normals, const double d[3],
+                                double cosines[4]) {
+  for (int i = 0; i < 4; ++i) {
+    cosines[i] = d[0] * normals[3 * i] + d[1] * normals[3 * i + 1] + d[2] * normals[3 * i + 2];
+  }
+}
+
+int32_t sap_polytope_facing(const sap_polytope* p, const double d[3]) {
+  int32_t best = 0, i = 1;
+  double bar = sap_v3_dot(d, p->normals) + clearly;
+  // Cosines are at most 1: a bar of 1 or more ends the search early.
+  for (; i + 3 < p->nfaces && bar < 1.0; i += 4) {
+    double cosines[4];
+    four_cosines(p->normals + 3 * (size_t)i, d, cosines);
+    const double most =
+        sap_most(sap_most(cosines[0], cosines[1]), sap_most(cosines[2], cosines[3]));
+    for (int32_t k = 0; most > bar && k < 4; ++k) {
+      best = cosines[k] > bar ? i + k : best;
+      bar = cosines[k] > bar ? cosines[k] + clearly : bar;
+    }
+  }
+  for (; i < p->nfaces && bar < 1.0; ++i) {
+    const double cosine = sap_v3_dot(d, p->normals + 3 * (size_t)i);
+    best = cosine > bar ? i : best;
+    bar = cosine > bar ? cosine + clearly : bar;
+  }
+  return best;
+}

@@ -2,11 +2,312 @@
 #include "multibody/model/drive.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "math/quaternion.h"
 #include "math/vector3.h"
-#include "multibody/model/path.h"
+
+// --- paths of tendons ---
+
+// Lengths below this count as 0 [m], as in MuJoCo.
+static const double TINY = 1e-15;
+static const double HALF_PI = 1.57079632679489661923;
+
+static double dot(const double a[2], const double b[2]) {
+  return a[0] * b[0] + a[1] * b[1];
+}
+
+static double cross(const double a[2], const double b[2]) {
+  return a[0] * b[1] - a[1] * b[0];
+}
+
+// Finds the point of the segment nearest to the origin; false: the points coincide.
+static bool nearest(const double a[2], const double b[2], double out[2]) {
+  const double d[2] = {b[0] - a[0], b[1] - a[1]};
+  const double square = dot(d, d);
+  if (!(square >= TINY)) {
+    return false;
+  }
+  const double at = fmin(fmax(-dot(a, d) / square, 0.0), 1.0);
+  out[0] = a[0] + at * d[0];
+  out[1] = a[1] + at * d[1];
+  return true;
+}
+
+// Finds where the tangent from a touches the circle; turn = 1: the tangent with the circle to its
+// right.
+static void tangent_point(const double a[2], double r, double turn, double out[2]) {
+  const double square = dot(a, a), reach = turn * r * sqrt(fmax(square - r * r, 0.0));
+  out[0] = (r * r * a[0] + reach * a[1]) / square;
+  out[1] = (r * r * a[1] - reach * a[0]) / square;
+}
+
+// Wraps the outside of the circle, the shorter way, inside the angle between a and b, if the
+// straight line is obstructed. With a side point s, if a to s and s to b turn in the same sense,
+// the string goes that way; it then takes the longer way even if unobstructed. Returns the length
+// of the arc, < 0: no contact.
+static double wrap_outside(const double a[2], const double b[2], double r, const double* side,
+                           double touch[2][2]) {
+  double near[2];
+  if (dot(a, a) < r * r || dot(b, b) < r * r || !nearest(a, b, near)) {
+    return -1.0;
+  }
+  const double across = cross(a, b);
+  double sense = across > 0.0 ? 1.0 : -1.0;  // 1: counter-clockwise
+  const double shorter = sense;
+  if (side != NULL && cross(a, side) * cross(side, b) > 0.0) {
+    sense = cross(a, side) > 0.0 ? 1.0 : -1.0;
+  }
+  const bool longer = sense != shorter && across != 0.0;
+  if (!longer && dot(near, near) > r * r) {
+    return -1.0;
+  }
+  tangent_point(a, r, -sense, touch[0]);
+  tangent_point(b, r, sense, touch[1]);
+  const double turned = sense * cross(touch[0], touch[1]);
+  const double angle = atan2(turned, dot(touch[0], touch[1]));
+  // Round-off may change the sign of the angle of a string that just touches.
+  return r * (angle >= 0.0 ? angle : longer ? angle + 4.0 * HALF_PI : 0.0);
+}
+
+// Solves for w, the angle of incidence; the string turns by 2 (pi/2 - w):
+//   asin(A sin w) + asin(B sin w) - 2 w + G = 0,  A = r/|a|, B = r/|b|, G the angle between a and b
+// The left side decreases with w, from G > 0 to a value < 0 unless the string passes freely.
+static double incidence(double A, double B, double G) {
+  double low = 0.0, high = HALF_PI, w = HALF_PI;
+  for (int i = 0; i < 200 && high - low > 0.0; ++i) {
+    const double s = sin(w), c = cos(w);
+    const double f = asin(A * s) + asin(B * s) - 2.0 * w + G;
+    const double slope =
+        A * c / sqrt(1.0 - A * A * s * s) + B * c / sqrt(1.0 - B * B * s * s) - 2.0;
+    if (f > 0.0) {
+      low = w;
+    } else {
+      high = w;
+    }
+    double next = w - f / slope;
+    if (!(next > low && next < high)) {
+      next = 0.5 * (low + high);
+    }
+    if (next == w) {
+      break;
+    }
+    w = next;
+  }
+  return w;
+}
+
+// Passes through the circle, bent over its edge.
+static double wrap_inside(const double a[2], const double b[2], double r, double touch[2][2]) {
+  const double len_a = sqrt(dot(a, a)), len_b = sqrt(dot(b, b));
+  double near[2];
+  if (len_a <= r || len_b <= r || (nearest(a, b, near) && sqrt(dot(near, near)) <= r)) {
+    return -1.0;
+  }
+  const double across = cross(a, b);
+  const double G = atan2(fabs(across), dot(a, b));
+  if (!(G < 2.0 * HALF_PI - 1e-7)) {
+    return -1.0;
+  }
+  const double A = r / len_a, w = incidence(A, r / len_b, G);
+  const double angle = copysign(w - asin(A * sin(w)), across);
+  const double c = cos(angle) * r / len_a, s = sin(angle) * r / len_a;
+  for (int k = 0; k < 2; ++k) {
+    touch[k][0] = c * a[0] - s * a[1];
+    touch[k][1] = s * a[0] + c * a[1];
+  }
+  return 0.0;
+}
+
+// Completes a unit vector n to a right-handed frame.
+static void complete_frame(const double n[3], double e[2][3]) {
+  int least = fabs(n[0]) <= fabs(n[1]) ? 0 : 1;
+  least = fabs(n[2]) < fabs(n[least]) ? 2 : least;
+  double unit[3] = {0.0, 0.0, 0.0};
+  unit[least] = 1.0;
+  sap_v3_cross(e[0], n, unit);
+  sap_v3_scale(e[0], e[0], 1.0 / sap_v3_norm(e[0]));
+  sap_v3_cross(e[1], n, e[0]);
+}
+
+// Finds the axes of the plane of the arc; false: an end is the centre.
+static bool plane_axes(const sap_obstacle* o, double p[2][3], double e[2][3]) {
+  const double len = sap_v3_norm(p[0]);
+  if (!(len >= TINY && sap_v3_norm(p[1]) >= TINY)) {
+    return false;
+  }
+  if (o->cylinder) {
+    complete_frame(o->axis, e);
+    return true;
+  }
+  double normal[3], first[3];
+  sap_v3_scale(first, p[0], 1.0 / len);
+  sap_v3_cross(normal, p[0], p[1]);
+  const double area = sap_v3_norm(normal);
+  if (area < TINY) {
+    complete_frame(first, e);
+    sap_v3_copy(e[1], e[0]);
+  } else {
+    sap_v3_scale(normal, normal, 1.0 / area);
+    sap_v3_cross(e[1], normal, first);
+  }
+  sap_v3_copy(e[0], first);
+  return true;
+}
+
+static void project(const double x[3], double e[2][3], double out[2]) {
+  out[0] = sap_v3_dot(x, e[0]);
+  out[1] = sap_v3_dot(x, e[1]);
+}
+
+static double distance(const double a[2], const double b[2]) {
+  const double d[2] = {a[0] - b[0], a[1] - b[1]};
+  return sqrt(dot(d, d));
+}
+
+double sap_wrap(const sap_obstacle* o, double ends[2][3], double touch[2][3]) {
+  double p[2][3], e[2][3], flat[2][2], edge[2][2];
+  sap_v3_sub(p[0], ends[0], o->center);
+  sap_v3_sub(p[1], ends[1], o->center);
+  if (!(o->radius >= TINY) || !plane_axes(o, p, e)) {
+    return -1.0;
+  }
+  project(p[0], e, flat[0]);
+  project(p[1], e, flat[1]);
+  double side[2] = {0.0, 0.0};
+  bool inside = false;
+  if (o->has_side) {
+    double s[3];
+    sap_v3_sub(s, o->side, o->center);
+    project(s, e, side);
+    inside = !(sqrt(dot(side, side)) >= o->radius);
+  }
+  double arc = inside ? wrap_inside(flat[0], flat[1], o->radius, edge)
+                      : wrap_outside(flat[0], flat[1], o->radius, o->has_side ? side : NULL, edge);
+  if (arc < 0.0) {
+    return -1.0;
+  }
+  double height[2] = {0.0, 0.0};
+  if (o->cylinder) {
+    const double z0 = sap_v3_dot(p[0], o->axis), z1 = sap_v3_dot(p[1], o->axis);
+    const double l0 = distance(flat[0], edge[0]), l1 = distance(flat[1], edge[1]);
+    const double whole = l0 + arc + l1;
+    const double slope = whole > 0.0 ? (z1 - z0) / whole : 0.0;
+    height[0] = z0 + slope * l0;
+    height[1] = z0 + slope * (l0 + arc);
+    arc = hypot(arc, height[1] - height[0]);
+  }
+  for (int k = 0; k < 2; ++k) {
+    sap_v3_copy(touch[k], o->center);
+    sap_v3_add_scaled(touch[k], e[0], edge[k][0]);
+    sap_v3_add_scaled(touch[k], e[1], edge[k][1]);
+    if (o->cylinder) {
+      sap_v3_add_scaled(touch[k], o->axis, height[k]);
+    }
+  }
+  return arc;
+}
+
+static void place_point(const sap_path* path, int32_t body, const double p_BP[3], double out[3]) {
+  sap_v3_place(out, path->p_WB + 3 * (size_t)body, path->R_WB + 9 * (size_t)body, p_BP);
+}
+
+static void place_element(const sap_path* path, int32_t element, double out[3]) {
+  place_point(path, path->model->tendon_point_bodies[element],
+              path->model->tendon_points + 3 * (size_t)element, out);
+}
+
+void sap_path_begin(sap_path* path, const sap_model* model, int32_t tendon, const double* p_WB,
+                    const double* R_WB) {
+  const sap_model_tendon* t = &model->tendons[tendon];
+  *path = (sap_path){.model = model,
+                     .p_WB = p_WB,
+                     .R_WB = R_WB,
+                     .at = t->first_point,
+                     .end = t->first_point + t->npoints,
+                     .share = 1.0};
+}
+
+static void make_piece(sap_piece* piece) {
+  sap_v3_sub(piece->u, piece->p[1], piece->p[0]);
+  piece->length = sap_v3_norm(piece->u);
+  sap_v3_scale(piece->u, piece->u, piece->length > 0.0 ? 1.0 / piece->length : 0.0);
+}
+
+// Finds where the piece touches the obstacle; returns the length of the arc, < 0: no contact.
+static double wrap_piece(const sap_path* path, int32_t element, const sap_piece* piece,
+                         double touch[2][3]) {
+  const sap_tendon_wrap* wrap = &path->model->tendon_wraps[element];
+  const int32_t body = path->model->tendon_point_bodies[element];
+  sap_obstacle obstacle = {.cylinder = wrap->way == SAP_TENDON_CYLINDER,
+                           .radius = wrap->radius,
+                           .has_side = wrap->side_body >= 0};
+  place_element(path, element, obstacle.center);
+  if (obstacle.cylinder) {
+    sap_m3_mul_v3(obstacle.axis, path->R_WB + 9 * (size_t)body, wrap->axis);
+  }
+  if (obstacle.has_side) {
+    place_point(path, wrap->side_body, wrap->side_point, obstacle.side);
+  }
+  double ends[2][3];
+  sap_v3_copy(ends[0], piece->p[0]);
+  sap_v3_copy(ends[1], piece->p[1]);
+  return sap_wrap(&obstacle, ends, touch);
+}
+
+bool sap_path_next(sap_path* path, sap_piece* piece) {
+  const sap_model* model = path->model;
+  const int32_t* bodies = model->tendon_point_bodies;
+  if (path->has_behind) {
+    path->has_behind = false;
+    *piece = path->behind;
+    return true;
+  }
+  for (int32_t i = path->at; i < path->end && i < path->at + 2; ++i) {
+    if (model->tendon_wraps[i].way == SAP_TENDON_PULLEY) {
+      path->share = 1.0 / model->tendon_wraps[i].divisor;
+      path->at = i + 1;
+    }
+  }
+  if (path->at + 1 >= path->end) {
+    return false;
+  }
+  const int32_t first = path->at, middle = first + 1;
+  const bool obstructed = model->tendon_wraps[middle].way != SAP_TENDON_POINT;
+  const int32_t last = obstructed ? middle + 1 : middle;
+  *piece = (sap_piece){.body = {bodies[first], bodies[last]}, .share = path->share};
+  place_element(path, first, piece->p[0]);
+  place_element(path, last, piece->p[1]);
+  path->at = last;
+  double touch[2][3];
+  const double length = obstructed ? wrap_piece(path, middle, piece, touch) : -1.0;
+  if (length >= 0.0) {
+    path->on_obstacles += path->share * length;
+    path->behind = *piece;
+    path->behind.body[0] = piece->body[1] = bodies[middle];
+    sap_v3_copy(path->behind.p[0], touch[1]);
+    sap_v3_copy(piece->p[1], touch[0]);
+    make_piece(&path->behind);
+    path->has_behind = true;
+  }
+  make_piece(piece);
+  return true;
+}
+
+double sap_path_length(const sap_model* model, int32_t tendon, const double* p_WB,
+                       const double* R_WB) {
+  sap_path path;
+  sap_piece piece;
+  double length = 0.0;
+  sap_path_begin(&path, model, tendon, p_WB, R_WB);
+  while (sap_path_next(&path, &piece)) {
+    length += piece.share * piece.length;
+  }
+  return length + path.on_obstacles;
+}
+
+// --- transmissions ---
 
 static double joint_length(const sap_model* model, const sap_model_actuator* actuator,
                            const double* q) {
