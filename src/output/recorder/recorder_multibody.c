@@ -10,8 +10,7 @@
 #ifdef SAPSTEP_HDF5
 
 #include "multibody/assembly/assembly_data.h"
-#include "multibody/dynamics/elements.h"
-#include "multibody/dynamics/momentum.h"
+#include "multibody/dynamics/forces.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 
