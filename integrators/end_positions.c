@@ -61,9 +61,8 @@ static double find_change(const sap_problem* p, const sap_block_data* block,
 }
 
 // Computes J_n A^-1 J_n' of tree i of the block; leaves A^-1 J_n' in end->x.
-static sap_status find_mobility(sap_end_positions* end, const sap_problem* p,
-                                const sap_block_data* block, int32_t i, double* mobility,
-                                sap_error* error) {
+static sap_status find_mobility(sap_end_positions* end, sap_problem* p, const sap_block_data* block,
+                                int32_t i, double* mobility, sap_error* error) {
   const int32_t t = p->block_trees[block->first_tree + i], n = p->tree_size[t];
   const double* J = p->jacobians[block->first_tree + i] + SAP_NORMAL_ROW;
   for (int32_t j = 0; j < n; ++j) {
@@ -77,9 +76,8 @@ static sap_status find_mobility(sap_end_positions* end, const sap_problem* p,
   return SAP_STATUS_OK;
 }
 
-static sap_status add_push(sap_end_positions* end, const sap_problem* p,
-                           const sap_solution* solution, const sap_block_data* block, double change,
-                           sap_error* error) {
+static sap_status add_push(sap_end_positions* end, sap_problem* p, const sap_solution* solution,
+                           const sap_block_data* block, double change, sap_error* error) {
   for (int32_t i = 0; i < block->ntrees; ++i) {
     const int32_t t = p->block_trees[block->first_tree + i];
     double mobility = 0.0;
@@ -91,9 +89,8 @@ static sap_status add_push(sap_end_positions* end, const sap_problem* p,
 }
 
 // Computes s of the trees in `change`. *any: some are not zero.
-static sap_status find_shares(sap_end_positions* end, const sap_problem* p,
-                              const sap_solution* solution, const double* v0, bool* any,
-                              sap_error* error) {
+static sap_status find_shares(sap_end_positions* end, sap_problem* p, const sap_solution* solution,
+                              const double* v0, bool* any, sap_error* error) {
   for (int32_t t = 0; t < p->ntrees; ++t) {
     end->change[t] = end->pushed[t] = 0.0;
   }
@@ -117,9 +114,8 @@ static sap_status find_shares(sap_end_positions* end, const sap_problem* p,
 }
 
 // Projects the rest of tree i on the block's normal row. *most: the largest remainder so far.
-static sap_status project_tree(sap_end_positions* end, const sap_problem* p,
-                               const sap_block_data* block, int32_t i, double* v_vq, double* most,
-                               sap_error* error) {
+static sap_status project_tree(sap_end_positions* end, sap_problem* p, const sap_block_data* block,
+                               int32_t i, double* v_vq, double* most, sap_error* error) {
   const int32_t t = p->block_trees[block->first_tree + i];
   const int32_t n = p->tree_size[t], first = p->tree_start[t];
   if (!(end->change[t] > 0.0)) {
@@ -139,7 +135,7 @@ static sap_status project_tree(sap_end_positions* end, const sap_problem* p,
   return SAP_STATUS_OK;
 }
 
-sap_status sap_end_positions_correct(sap_end_positions* end, const sap_problem* p,
+sap_status sap_end_positions_correct(sap_end_positions* end, sap_problem* p,
                                      const sap_solution* solution, const double* v0,
                                      double theta_vq, double* v_vq, sap_error* error) {
   bool any = false;

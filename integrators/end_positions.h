@@ -29,7 +29,7 @@ sap_status sap_end_positions_create(int32_t ntrees, int32_t nv, sap_end_position
                                     sap_error* error);
 void sap_end_positions_clear(sap_end_positions* end);
 // Adds d to v_vq (nv).
-sap_status sap_end_positions_correct(sap_end_positions* end, const sap_problem* problem,
+sap_status sap_end_positions_correct(sap_end_positions* end, sap_problem* problem,
                                      const sap_solution* solution, const double* v0,
                                      double theta_vq, double* v_vq, sap_error* error);
 

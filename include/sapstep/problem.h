@@ -9,10 +9,10 @@
 // Velocities are ordered tree by tree. A has one SPD diagonal block per tree and, where a spring,
 // damper or bushing couples two trees, off-diagonal blocks.
 //
-// Threads: one thread at a time uses a problem. That includes sap_problem_check, sap_residuals and
-// sap_solver_solve although their problem is const: they keep factors of A in its workspace. The
-// functions that only return what is stored (counts, views, sap_problem_block) and
-// sap_problem_compliant_law may be called by several threads at once.
+// Threads: several threads may call the functions of a const problem at once, sap_residuals and
+// sap_solver_solve (with a solver of each thread) included; threads that need the same factor of A
+// wait for the thread that computes the factor. One thread at a time may change a problem, or solve
+// a problem that has threads of its own (sap_problem_use_threads).
 #ifndef SAPSTEP_PROBLEM_H
 #define SAPSTEP_PROBLEM_H
 

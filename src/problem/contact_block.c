@@ -19,7 +19,6 @@ enum {
   CHECK_WORK = 200,
   CONTACT_WORK = 600,  // of a contact, without its columns
   COLUMN_WORK = 70,    // of each velocity of its trees
-  FACTOR_WORK = 8,     // of a tree's factor, times the square of its velocities
 };
 
 // Scratch memory for one contact's rows: find_room doubles, views for its trees.
@@ -255,8 +254,6 @@ typedef struct contact_list {
   sap_block_place end;
   int64_t room;  // scratch memory, enough for each contact, in whole cache lines
   int32_t most_trees;
-  int32_t nwanted;
-  int64_t factor_work;  // of the wanted trees
 } contact_list;
 
 static void check_job(void* context, int32_t index) {
@@ -293,13 +290,13 @@ static bool any_job_failed(const contact_list* list) {
   return false;
 }
 
-// Finds the places of the jobs, the scratch memory, and the trees whose factors are missing.
+// Finds the places of the jobs and the scratch memory.
 static void plan_jobs(contact_list* list) {
   const sap_problem* p = list->problem;
   sap_problem_cache* cache = p->cache;
   list->end = sap_problem_end(p);
-  list->room = list->factor_work = 0;
-  list->most_trees = list->nwanted = 0;
+  list->room = 0;
+  list->most_trees = 0;
   int32_t job = 0;
   for (int32_t i = 0; i < list->count; ++i) {
     const sap_contact_block* c = &list->contacts[i];
@@ -310,42 +307,8 @@ static void plan_jobs(contact_list* list) {
     const int64_t room = find_room(p, c);
     list->room = room > list->room ? room : list->room;
     list->most_trees = c->ntrees > list->most_trees ? c->ntrees : list->most_trees;
-    for (int32_t t = 0; t < c->ntrees && !p->has_mobility; ++t) {
-      const int32_t tree = c->trees[t];
-      if (!cache->is_wanted[tree] && sap_problem_factor_state(p, tree) != SAP_FACTOR_VALID) {
-        cache->is_wanted[tree] = true;
-        cache->wanted[list->nwanted++] = tree;
-        list->factor_work += FACTOR_WORK * (int64_t)p->tree_size[tree] * p->tree_size[tree];
-      }
-    }
   }
   list->room = (list->room + 7) / 8 * 8;
-}
-
-static void factor_trees(void* context, int32_t first, int32_t end) {
-  const contact_list* list = context;
-  const sap_problem* p = list->problem;
-  for (int32_t k = first; k < end; ++k) {
-    const int32_t tree = p->cache->wanted[k];
-    const double* L;
-    sap_branch_factor factor;
-    p->cache->is_wanted[tree] = false;
-    if (p->tree_size[tree] > SAP_SMALL_TREE) {
-      (void)sap_problem_branch_factor(p, tree, &factor, NULL);
-    } else {
-      (void)sap_problem_tree_factor(p, tree, &L, NULL);
-    }
-  }
-}
-
-static bool have_factors(const contact_list* list) {
-  for (int32_t k = 0; k < list->nwanted; ++k) {
-    const int32_t tree = list->problem->cache->wanted[k];
-    if (sap_problem_factor_state(list->problem, tree) != SAP_FACTOR_VALID) {
-      return false;
-    }
-  }
-  return true;
 }
 
 static sap_status reserve_list(const contact_list* list, sap_error* error) {
@@ -368,9 +331,7 @@ static bool add_side_by_side(contact_list* list) {
     return false;
   }
   plan_jobs(list);
-  const bool room = reserve_list(list, NULL) == SAP_STATUS_OK;
-  sap_threads_run_parts(p->threads, list->nwanted, list->factor_work, factor_trees, list);
-  if (!room || !have_factors(list)) {
+  if (reserve_list(list, NULL) != SAP_STATUS_OK) {
     return false;
   }
   sap_threads_run(p->threads, list->njobs, put_job, list);

@@ -9,6 +9,7 @@
 #include "problem/factor.h"
 
 #include <math.h>
+#include <sched.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -30,20 +31,32 @@ static bool factor_tree(double* A, int32_t n) {
   return done;
 }
 
-// Returns true for a valid factor; a stale one becomes valid if its block has not changed.
-static bool is_valid(const sap_problem* p, int32_t tree, sap_factor_state* state) {
+// Returns false if the caller must compute the factor and call finish_factor; other threads wait
+// until then. A stale factor becomes valid if its block has not changed.
+static bool is_valid(const sap_problem* p, int32_t tree, sap_factor_mark* mark) {
   const size_t start = (size_t)p->diagonal_start[tree], n = (size_t)p->tree_size[tree];
-  if (*state == SAP_FACTOR_STALE && p->diagonal_set[tree] &&
-      memcmp(p->diagonal + start, p->cache->diagonal_before + start, n * n * sizeof(double)) == 0) {
-    *state = SAP_FACTOR_VALID;
+  int32_t state = atomic_load_explicit(mark, memory_order_acquire);
+  while (state != SAP_FACTOR_VALID) {
+    if (state == SAP_FACTOR_CLAIMED) {
+      (void)sched_yield();
+      state = atomic_load_explicit(mark, memory_order_acquire);
+    } else if (atomic_compare_exchange_strong(mark, &state, SAP_FACTOR_CLAIMED)) {
+      if (state == SAP_FACTOR_NONE || !p->diagonal_set[tree] ||
+          memcmp(p->diagonal + start, p->cache->diagonal_before + start, n * n * sizeof(double)) !=
+              0) {
+        return false;
+      }
+      state = SAP_FACTOR_VALID;
+      atomic_store_explicit(mark, state, memory_order_release);
+    }
   }
-  return *state == SAP_FACTOR_VALID;
+  return true;
 }
 
-// Sets the state of a new factor. Fails with NOT_SPD unless `done`.
+// Ends the claim of a factor. Fails with NOT_SPD unless `done`.
 static sap_status finish_factor(const sap_problem* p, int32_t tree, bool done,
-                                sap_factor_state* state, sap_error* error) {
-  *state = done ? SAP_FACTOR_VALID : p->diagonal_set[tree] ? SAP_FACTOR_NONE : *state;
+                                sap_factor_mark* mark, sap_error* error) {
+  atomic_store_explicit(mark, done ? SAP_FACTOR_VALID : SAP_FACTOR_NONE, memory_order_release);
   return done ? SAP_STATUS_OK
               : sap_fail(error, SAP_STATUS_NOT_SPD, "tree %d: its diagonal block of A is not %s",
                          tree, p->diagonal_set[tree] ? "positive definite" : "set");
@@ -52,10 +65,10 @@ static sap_status finish_factor(const sap_problem* p, int32_t tree, bool done,
 sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const double** factor,
                                    sap_error* error) {
   const int32_t start = p->diagonal_start[tree], n = p->tree_size[tree];
-  sap_factor_state* state = &p->cache->factor_state[tree];
+  sap_factor_mark* mark = &p->cache->factor_state[tree];
   double* L = p->cache->factor + start;
   *factor = L;
-  if (is_valid(p, tree, state)) {
+  if (is_valid(p, tree, mark)) {
     return SAP_STATUS_OK;
   }
   bool done = p->diagonal_set[tree];
@@ -63,7 +76,7 @@ sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const dou
     memcpy(L, p->diagonal + start, (size_t)n * (size_t)n * sizeof(double));
     done = factor_tree(L, n);
   }
-  return finish_factor(p, tree, done, state, error);
+  return finish_factor(p, tree, done, mark, error);
 }
 
 static double* branch_memory(const sap_problem* p, int32_t tree) {
@@ -85,11 +98,19 @@ static void return_factor(sap_problem* p, int32_t tree) {
 // Factors in state `known` become stale, all others are dropped.
 static void keep_stale(sap_problem* p, int32_t tree, sap_factor_state known) {
   sap_problem_cache* cache = p->cache;
-  sap_factor_state* const states[2] = {&cache->factor_state[tree], &cache->branch_state[tree]};
+  sap_factor_mark* const marks[2] = {&cache->factor_state[tree], &cache->branch_state[tree]};
   return_factor(p, tree);
   for (int i = 0; i < 2; ++i) {
-    *states[i] = *states[i] == known ? SAP_FACTOR_STALE : SAP_FACTOR_NONE;
+    const int32_t state = *marks[i] == (int32_t)known ? SAP_FACTOR_STALE : SAP_FACTOR_NONE;
+    atomic_store_explicit(marks[i], state, memory_order_relaxed);
   }
+}
+
+void sap_problem_drop_factors(sap_problem* p, int32_t tree) {
+  sap_problem_cache* cache = p->cache;
+  atomic_store_explicit(&cache->factor_state[tree], SAP_FACTOR_NONE, memory_order_relaxed);
+  atomic_store_explicit(&cache->branch_state[tree], SAP_FACTOR_NONE, memory_order_relaxed);
+  cache->lent[tree] = (sap_branch_factor){0};
 }
 
 void sap_problem_forget_factors(sap_problem* p, int32_t tree) {
@@ -108,15 +129,15 @@ static sap_branch_factor branch_of(const sap_problem* p, int32_t tree) {
 sap_status sap_problem_branch_factor(const sap_problem* p, int32_t tree, sap_branch_factor* factor,
                                      sap_error* error) {
   sap_problem_cache* cache = p->cache;
-  sap_factor_state* state = &cache->branch_state[tree];
+  sap_factor_mark* mark = &cache->branch_state[tree];
   *factor = cache->lent[tree].L != NULL ? cache->lent[tree] : branch_of(p, tree);
-  if (is_valid(p, tree, state)) {
+  if (is_valid(p, tree, mark)) {
     return SAP_STATUS_OK;
   }
   const double* A = p->diagonal + p->diagonal_start[tree];
   const bool done = p->diagonal_set[tree] && sap_branch_factorize(A, branch_memory(p, tree),
                                                                   branch_runs(p, tree), factor->n);
-  return finish_factor(p, tree, done, state, error);
+  return finish_factor(p, tree, done, mark, error);
 }
 
 void sap_problem_lend_factor(sap_problem* p, int32_t tree, const sap_branch_factor* factor) {
@@ -130,12 +151,7 @@ void sap_problem_return_factors(sap_problem* p) {
   }
 }
 
-sap_factor_state sap_problem_factor_state(const sap_problem* p, int32_t tree) {
-  return p->tree_size[tree] > SAP_SMALL_TREE ? p->cache->branch_state[tree]
-                                             : p->cache->factor_state[tree];
-}
-
-sap_status sap_problem_solve_tree(const sap_problem* p, int32_t tree, const double* b, double* x,
+sap_status sap_problem_solve_tree(sap_problem* p, int32_t tree, const double* b, double* x,
                                   sap_error* error) {
   const int32_t n = p->tree_size[tree];
   if (n > SAP_SMALL_TREE) {
@@ -159,6 +175,7 @@ void sap_problem_cache_destroy(sap_problem_cache* cache) {
   if (cache == NULL) {
     return;
   }
+  (void)pthread_mutex_destroy(&cache->mutex);
   sap_cholesky_destroy(cache->whole);
   sap_free(cache->scratch);
   sap_free(cache->views);
@@ -266,6 +283,14 @@ static sap_status factor_whole(const sap_problem* p, sap_error* error) {
   return status;
 }
 
+void sap_problem_lock(const sap_problem* p) {
+  (void)pthread_mutex_lock(&p->cache->mutex);
+}
+
+void sap_problem_unlock(const sap_problem* p) {
+  (void)pthread_mutex_unlock(&p->cache->mutex);
+}
+
 sap_status sap_problem_check(const sap_problem* p, sap_error* error) {
   if (p == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_check: problem is NULL");
@@ -277,7 +302,13 @@ sap_status sap_problem_check(const sap_problem* p, sap_error* error) {
     const double* factor;
     SAP_TRY(sap_problem_tree_factor(p, t, &factor, error));
   }
-  return p->ncouplings == 0 ? SAP_STATUS_OK : factor_whole(p, error);
+  if (p->ncouplings == 0) {
+    return SAP_STATUS_OK;
+  }
+  sap_problem_lock(p);
+  const sap_status status = factor_whole(p, error);
+  sap_problem_unlock(p);
+  return status;
 }
 
 sap_status sap_problem_solve_momentum(sap_problem* p, const double* b, double* x,
@@ -430,7 +461,7 @@ sap_status sap_problem_find_checked_scale(const sap_problem* p, const sap_block*
   return find_scale(p, b, scratch, w, error);
 }
 
-sap_status sap_problem_checked_scale(const sap_problem* p, const sap_block* b, double* w,
+sap_status sap_problem_checked_scale(sap_problem* p, const sap_block* b, double* w,
                                      sap_error* error) {
   const int64_t room = sap_problem_scale_room(p, b);
   SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, room, error));

@@ -52,28 +52,30 @@ sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, con
 // Returns the factor of a large tree along its branches, from the cache if it is there.
 sap_status sap_problem_branch_factor(const sap_problem* problem, int32_t tree,
                                      sap_branch_factor* factor, sap_error* error);
-// State of the factor that contacts of the tree need.
-sap_factor_state sap_problem_factor_state(const sap_problem* problem, int32_t tree);
 // x (n) = A_tt^-1 b of a tree alone, with the factor for its size; x may be b.
-sap_status sap_problem_solve_tree(const sap_problem* problem, int32_t tree, const double* b,
-                                  double* x, sap_error* error);
+sap_status sap_problem_solve_tree(sap_problem* problem, int32_t tree, const double* b, double* x,
+                                  sap_error* error);
 // Borrows the caller's factor of the tree's block of A; valid until the block is set again, the
 // problem is reset or factors are returned. Trees larger than a free body only.
 void sap_problem_lend_factor(sap_problem* problem, int32_t tree, const sap_branch_factor* factor);
 void sap_problem_return_factors(sap_problem* problem);
+// Drops all factors of the tree.
+void sap_problem_drop_factors(sap_problem* problem, int32_t tree);
 // The tree's block of A changed: drops its cached factors, except stale ones.
 void sap_problem_forget_factors(sap_problem* problem, int32_t tree);
 // A reset moved the block to diagonal_before: valid factors become stale.
 void sap_problem_age_factors(sap_problem* problem, int32_t tree);
+// Holds the mutex of the cache: scratch memory of a const problem.
+void sap_problem_lock(const sap_problem* problem);
+void sap_problem_unlock(const sap_problem* problem);
 // Frees the cache, NULL allowed.
 void sap_problem_cache_destroy(sap_problem_cache* cache);
 
 // Computes w = |W_ii|_F/nrows of a block whose trees have been checked. Fails with NOT_FINITE where
 // its Jacobians are not finite or W_ii overflows, NOT_SPD.
-sap_status sap_problem_checked_scale(const sap_problem* problem, const sap_block* block, double* w,
+sap_status sap_problem_checked_scale(sap_problem* problem, const sap_block* block, double* w,
                                      sap_error* error);
-// The same with the caller's scratch memory of sap_problem_scale_room doubles: for several threads,
-// if the factors of the block's trees are valid.
+// The same with the caller's scratch memory of sap_problem_scale_room doubles, for several threads.
 int64_t sap_problem_scale_room(const sap_problem* problem, const sap_block* block);
 sap_status sap_problem_find_checked_scale(const sap_problem* problem, const sap_block* block,
                                           double* scratch, double* w, sap_error* error);

@@ -26,8 +26,6 @@ static size_t list_arrays(sap_problem* p, sap_problem_group group, sap_array arr
       ADD(c->factor_state);
       ADD(c->branch_state);
       ADD(c->lent);
-      ADD(c->wanted);
-      ADD(c->is_wanted);
       break;
     case SAP_GROUP_VELOCITIES:
       ADD(p->v_star);
@@ -104,7 +102,7 @@ sap_status sap_problem_create(sap_problem** out, sap_error* error) {
   *out = NULL;
   sap_problem* problem = sap_allocate(1, sizeof *problem);
   sap_problem_cache* cache = sap_allocate(1, sizeof *cache);
-  if (problem == NULL || cache == NULL) {
+  if (problem == NULL || cache == NULL || pthread_mutex_init(&cache->mutex, NULL) != 0) {
     sap_free(problem);
     sap_free(cache);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a problem");
@@ -182,8 +180,7 @@ static void age_all(sap_problem* p, int32_t ntrees, const int32_t* tree_sizes) {
     if (same) {
       sap_problem_age_factors(p, t);
     } else {
-      p->cache->factor_state[t] = p->cache->branch_state[t] = SAP_FACTOR_NONE;
-      p->cache->lent[t] = (sap_branch_factor){0};
+      sap_problem_drop_factors(p, t);
     }
   }
 }

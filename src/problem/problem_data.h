@@ -5,6 +5,9 @@
 #ifndef SAP_PROBLEM_PROBLEM_DATA_H
 #define SAP_PROBLEM_PROBLEM_DATA_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include <sapstep/problem.h>
 
 #include "core/memory.h"
@@ -42,25 +45,26 @@ typedef struct sap_block_data {
 typedef enum sap_factor_state {
   SAP_FACTOR_NONE,
   SAP_FACTOR_STALE,
+  SAP_FACTOR_CLAIMED,  // a thread computes it
   SAP_FACTOR_VALID
 } sap_factor_state;
+typedef _Atomic int32_t sap_factor_mark;  // a sap_factor_state
 
 // Factors of A and scratch memory. Not part of the problem's value: functions that take a const
-// problem fill it, so one thread at a time may call them.
+// problem fill it, also in several threads. A thread claims a factor before it computes the factor,
+// and holds `mutex` while it uses the arrays behind `mutex`.
 typedef struct sap_problem_cache {
-  double* diagonal_before;         // diagonal of the previous problem; a reset exchanges the two
-  double* factor;                  // L of each diagonal block, reciprocal diagonal; starts as in A
-  sap_factor_state* factor_state;  // (ntrees)
-  double* branch;                  // factors of large trees, branch_factor.h: n^2 + 4 n each
-  int32_t* branch_runs;            // n^2 + 3 n each
-  sap_factor_state* branch_state;  // (ntrees)
-  sap_branch_factor* lent;         // borrowed factors, L NULL: none       (ntrees)
-  double* scratch;                 // Delassus products, residual vectors, scaled rows
-  const double** views;            // Jacobians of a block in scratch
-  // sap_problem_add_contacts: jobs, and trees whose factors are missing
-  struct sap_contact_job* jobs;
-  int32_t* wanted;  // (ntrees)
-  bool* is_wanted;  // (ntrees)
+  double* diagonal_before;        // diagonal of the previous problem; a reset exchanges the two
+  double* factor;                 // L of each diagonal block, reciprocal diagonal; starts as in A
+  sap_factor_mark* factor_state;  // (ntrees)
+  double* branch;                 // factors of large trees, branch_factor.h: n^2 + 4 n each
+  int32_t* branch_runs;           // n^2 + 3 n each
+  sap_factor_mark* branch_state;  // (ntrees)
+  sap_branch_factor* lent;        // borrowed factors, L NULL: none       (ntrees)
+  const double** views;           // Jacobians of a block in scratch
+  struct sap_contact_job* jobs;   // of sap_problem_add_contacts
+  pthread_mutex_t mutex;
+  double* scratch;  // Delassus products, residual vectors, scaled rows
   // A with couplings
   sap_cholesky* whole;  // created when first needed
   int32_t* pair_order;  // couplings sorted by column, then row

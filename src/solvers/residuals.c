@@ -408,15 +408,10 @@ static void judge_block(const sap_block* block, const double* vc, const double* 
   }
 }
 
-sap_status sap_residuals(const sap_problem* p, const double* v, const double* gamma,
-                         sap_residual* out, sap_error* error) {
-  if (p == NULL || out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_residuals: %s is NULL",
-                    p == NULL ? "problem" : "out");
-  }
+// Judges with the scratch memory of the problem.
+static sap_status judge_problem(const sap_problem* p, const double* v, const double* gamma,
+                                sap_residual* out, sap_error* error) {
   momentum_balance momentum = {0};
-  SAP_TRY(sap_check_numbers("v", v, p->nv, error));
-  SAP_TRY(sap_check_numbers("gamma", gamma, p->nrows, error));
   SAP_TRY(momentum_residual(p, v, gamma, &momentum, error));
   const int64_t needed = 3 * (int64_t)p->nrows + sap_complementarity_work(p);
   SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error));
@@ -456,4 +451,18 @@ sap_status sap_residuals(const sap_problem* p, const double* v, const double* ga
       .signorini = models.signorini,
       .dissipation = models.dissipation};
   return SAP_STATUS_OK;
+}
+
+sap_status sap_residuals(const sap_problem* p, const double* v, const double* gamma,
+                         sap_residual* out, sap_error* error) {
+  if (p == NULL || out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_residuals: %s is NULL",
+                    p == NULL ? "problem" : "out");
+  }
+  SAP_TRY(sap_check_numbers("v", v, p->nv, error));
+  SAP_TRY(sap_check_numbers("gamma", gamma, p->nrows, error));
+  sap_problem_lock(p);
+  const sap_status status = judge_problem(p, v, gamma, out, error);
+  sap_problem_unlock(p);
+  return status;
 }
