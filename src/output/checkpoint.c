@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checkpoint files: a header, the options, q, v, act, the stepper's memory, and a checksum over all
-// of it.
+// Writes and reads checkpoints: a header, the options, q, v, act, the stepper's memory, and a
+// checksum of all bytes.
 #include <sapstep/output.h>
 
 #include <math.h>
@@ -28,14 +28,11 @@ typedef struct checkpoint_header {
   uint64_t memory_size;
 } checkpoint_header;
 
-// Two sums over M(q) that other masses or another tree would change.
+// Computes two sums over M(q), which differ for other masses or another tree.
 static sap_status measure_masses(const sap_system* system, const double* q, double masses[2],
                                  sap_error* error) {
   sap_tree_store M = {0};
-  sap_status status = sap_tree_store_create(system, &M, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_tree_store_create(system, &M, error));
   sap_tree_store_zero(&M);
   const int code = system->mass_matrix(system->context, q, &M.view);
   masses[0] = masses[1] = 0.0;
@@ -54,9 +51,9 @@ static size_t file_size(const checkpoint_header* h) {
   return sizeof *h + numbers * sizeof(double) + (size_t)h->memory_size + SAP_SEAL;
 }
 
-// The whole file in memory, with room for its checksum.
-static sap_status compose(sap_stepper* stepper, const sap_state* state, int64_t steps,
-                          unsigned char** out, size_t* size, sap_error* error) {
+// Composes the whole file in memory, with room for its checksum. The caller frees *out.
+static sap_status compose_file(sap_stepper* stepper, const sap_state* state, int64_t steps,
+                               unsigned char** out, size_t* size, sap_error* error) {
   const sap_option_table table = sap_stepper_option_table();
   checkpoint_header header = {.version = VERSION,
                               .options = (uint32_t)table.count,
@@ -68,33 +65,24 @@ static sap_status compose(sap_stepper* stepper, const sap_state* state, int64_t 
   memcpy(header.magic, MAGIC, sizeof header.magic);
   (void)snprintf(header.solver, sizeof header.solver, "%s", stepper->options.solver);
   size_t memory_size = 0;
-  sap_status status = measure_masses(&stepper->system, state->q, header.masses, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_stepper_save_memory(stepper, NULL, 0, &memory_size, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(measure_masses(&stepper->system, state->q, header.masses, error));
+  SAP_TRY(sap_stepper_save_memory(stepper, NULL, 0, &memory_size, error));
   header.memory_size = memory_size;
   *size = file_size(&header);
   *out = sap_allocate(*size, 1);
   if (*out == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: checkpoint of %zu bytes", *size);
   }
+  const double* const parts[] = {state->q, state->v, state->act};
+  const int32_t counts[] = {state->nq, state->nv, state->na};
   unsigned char* at = *out;
   memcpy(at, &header, sizeof header);
   sap_options_save(table, &stepper->options, at + sizeof header);
   at += sizeof header + header.options * sizeof(double);
-  const struct {
-    const void* from;
-    size_t bytes;
-  } parts[] = {{state->q, (size_t)state->nq * sizeof(double)},
-               {state->v, (size_t)state->nv * sizeof(double)},
-               {state->act, (size_t)state->na * sizeof(double)}};
-  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
-    if (parts[i].bytes > 0) {
-      memcpy(at, parts[i].from, parts[i].bytes);
-      at += parts[i].bytes;
+  for (int i = 0; i < 3; ++i) {
+    if (counts[i] > 0) {
+      memcpy(at, parts[i], (size_t)counts[i] * sizeof(double));
+      at += (size_t)counts[i] * sizeof(double);
     }
   }
   return sap_stepper_save_memory(stepper, at, memory_size, &memory_size, error);
@@ -119,22 +107,18 @@ static sap_status check_arguments(const char* path, const sap_stepper* stepper,
 
 sap_status sap_checkpoint_write(const char* path, sap_stepper* stepper, const sap_state* state,
                                 int64_t steps, sap_error* error) {
-  sap_status status = check_arguments(path, stepper, state, error);
-  if (status == SAP_STATUS_OK && steps < 0) {
-    status = sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps);
+  SAP_TRY(check_arguments(path, stepper, state, error));
+  if (steps < 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps);
   }
-  if (status == SAP_STATUS_OK &&
-      !(isfinite(state->t) && sap_all_finite(state->q, (size_t)state->nq) &&
+  if (!(isfinite(state->t) && sap_all_finite(state->q, (size_t)state->nq) &&
         sap_all_finite(state->v, (size_t)state->nv) &&
         sap_all_finite(state->act, (size_t)state->na))) {
-    status = sap_fail(error, SAP_STATUS_NOT_FINITE, "state holds a number that is not finite");
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
+    return sap_fail(error, SAP_STATUS_NOT_FINITE, "state holds a number that is not finite");
   }
   unsigned char* bytes = NULL;
   size_t size = 0;
-  status = compose(stepper, state, steps, &bytes, &size, error);
+  sap_status status = compose_file(stepper, state, steps, &bytes, &size, error);
   if (status == SAP_STATUS_OK) {
     status = sap_sealed_write(path, bytes, size, error);
   }
@@ -142,9 +126,9 @@ sap_status sap_checkpoint_write(const char* path, sap_stepper* stepper, const sa
   return status;
 }
 
-// Whole bytes of this version.
-static sap_status check_version(const char* path, const unsigned char* bytes, size_t size,
-                                checkpoint_header* header, sap_error* error) {
+// Copies the header from undamaged bytes and checks version and sizes.
+static sap_status read_header(const char* path, const unsigned char* bytes, size_t size,
+                              checkpoint_header* header, sap_error* error) {
   memcpy(header, bytes, size < sizeof *header ? size : sizeof *header);
   const uint32_t count = (uint32_t)sap_stepper_option_table().count;
   if (header->version != VERSION || header->options != count) {
@@ -164,10 +148,7 @@ static sap_status check_system(const char* path, const sap_stepper* stepper,
                                const checkpoint_header* header, const double* q, sap_error* error) {
   static const double SAME = 1e-9;
   double masses[2];
-  const sap_status status = measure_masses(&stepper->system, q, masses, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(measure_masses(&stepper->system, q, masses, error));
   for (int i = 0; i < 2; ++i) {
     if (!(fabs(masses[i] - header->masses[i]) <= SAME * fabs(header->masses[i]))) {
       return sap_fail(error, SAP_STATUS_ARGUMENT,
@@ -187,71 +168,62 @@ static sap_status check_options(const char* path, const sap_stepper_options* now
   return sap_options_compare(path, sap_stepper_option_table(), now, options, error);
 }
 
-// All of it, from bytes that are whole.
-static sap_status take(const char* path, sap_stepper* stepper, const checkpoint_header* header,
-                       const unsigned char* bytes, sap_state* state, sap_error* error) {
-  if (header->nq != state->nq || header->nv != state->nv || header->na != state->na) {
+// Restores stepper and state from the numbers (q, v, act) and the memory behind them.
+static sap_status restore_numbers(const char* path, sap_stepper* stepper,
+                                  const checkpoint_header* header, const unsigned char* options,
+                                  const double* numbers, sap_state* state, sap_error* error) {
+  const size_t nq = (size_t)header->nq, nv = (size_t)header->nv, na = (size_t)header->na;
+  const unsigned char* memory = options + (header->options + nq + nv + na) * sizeof(double);
+  if (!(isfinite(header->t) && sap_all_finite(numbers, nq + nv + na))) {
+    return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
+  }
+  SAP_TRY(check_options(path, &stepper->options, header, options, error));
+  SAP_TRY(check_system(path, stepper, header, numbers, error));
+  SAP_TRY(sap_stepper_load_memory(stepper, memory, (size_t)header->memory_size, error));
+  state->t = header->t;
+  memcpy(state->q, numbers, nq * sizeof(double));
+  memcpy(state->v, numbers + nq, nv * sizeof(double));
+  if (na > 0) {
+    memcpy(state->act, numbers + nq + nv, na * sizeof(double));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Restores stepper and state from undamaged bytes. On failure both are unchanged.
+static sap_status restore_file(const char* path, sap_stepper* stepper, const unsigned char* bytes,
+                               size_t size, sap_state* state, int64_t* steps, sap_error* error) {
+  checkpoint_header header = {.version = 0};
+  SAP_TRY(read_header(path, bytes, size, &header, error));
+  if (header.nq != state->nq || header.nv != state->nv || header.na != state->na) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "%s: checkpoint is of a system with nq = %d, nv = %d, na = %d, this one has nq "
                     "= %d, nv = %d, na = %d",
-                    path, header->nq, header->nv, header->na, state->nq, state->nv, state->na);
+                    path, header.nq, header.nv, header.na, state->nq, state->nv, state->na);
   }
-  const unsigned char* options = bytes + sizeof *header;
-  const unsigned char* q_bytes = options + header->options * sizeof(double);
-  const size_t nq = (size_t)header->nq, nv = (size_t)header->nv, na = (size_t)header->na;
-  const size_t count = nq + nv + na;
-  double* numbers = sap_allocate(count, sizeof(double));  // aligned
+  const unsigned char* options = bytes + sizeof header;
+  const size_t count = (size_t)header.nq + (size_t)header.nv + (size_t)header.na;
+  double* numbers = sap_allocate(count, sizeof(double));  // aligned, unlike the file's bytes
   if (numbers == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %zu numbers", count);
   }
-  memcpy(numbers, q_bytes, count * sizeof(double));
-  sap_status status = SAP_STATUS_OK;
-  if (!(isfinite(header->t) && sap_all_finite(numbers, count))) {
-    status = sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_options(path, &stepper->options, header, options, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_system(path, stepper, header, numbers, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_stepper_load_memory(stepper, q_bytes + count * sizeof(double),
-                                     (size_t)header->memory_size, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    state->t = header->t;
-    memcpy(state->q, numbers, nq * sizeof(double));
-    memcpy(state->v, numbers + nq, nv * sizeof(double));
-    if (na > 0) {
-      memcpy(state->act, numbers + nq + nv, na * sizeof(double));
-    }
-  }
+  memcpy(numbers, options + header.options * sizeof(double), count * sizeof(double));
+  const sap_status status = restore_numbers(path, stepper, &header, options, numbers, state, error);
   sap_free(numbers);
+  *steps = status == SAP_STATUS_OK ? header.steps : *steps;
   return status;
 }
 
 sap_status sap_checkpoint_read(const char* path, sap_stepper* stepper, sap_state* state,
                                int64_t* steps, sap_error* error) {
-  sap_status status = check_arguments(path, stepper, state, error);
-  if (status == SAP_STATUS_OK && steps == NULL) {
-    status = sap_fail(error, SAP_STATUS_ARGUMENT, "checkpoint: steps is NULL");
+  SAP_TRY(check_arguments(path, stepper, state, error));
+  if (steps == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "checkpoint: steps is NULL");
   }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  checkpoint_header header = {.version = 0};
   unsigned char* bytes = NULL;
   size_t size = 0;
-  status = sap_sealed_read(path, MAGIC, "checkpoint", &bytes, &size, error);
+  sap_status status = sap_sealed_read(path, MAGIC, "checkpoint", &bytes, &size, error);
   if (status == SAP_STATUS_OK) {
-    status = check_version(path, bytes, size, &header, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = take(path, stepper, &header, bytes, state, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    *steps = header.steps;
+    status = restore_file(path, stepper, bytes, size, state, steps, error);
   }
   sap_free(bytes);
   return status;

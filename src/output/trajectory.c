@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Trajectories as CSV (RFC 4180): one header line, one line per row, 17 digits, so that every
-// state can be read back bit by bit.
+// Writes trajectories as CSV (RFC 4180): one header line, one line per row, numbers with 17 digits,
+// which restore every state bit by bit.
 #include <stdio.h>
 
 #include <sapstep/output.h>
@@ -16,7 +16,7 @@ struct sap_trajectory {
   int32_t nq, nv, na;
 };
 
-// Coordinates of each joint type: endings of the names of q and v.
+// Coordinates of a joint type: endings of the column names of q and v.
 typedef struct joint_columns {
   int32_t nq, nv;
   const char* q[7];
@@ -33,8 +33,8 @@ static const joint_columns columns_of[] = {
     [SAP_JOINT_SLIDE] = {1, 1, {"m"}, {"mps"}},
 };
 
-// The joint's name; a free joint without one goes by its body's, any other by its number, which
-// is printed into `number`.
+// Returns the joint's name; without one, a free joint has its body's name, and any other its number,
+// printed into `number`.
 static const char* joint_label(const sap_model* model, int32_t joint, sap_joint_type type,
                                int32_t body, char number[NUMBER_SIZE]) {
   const char* name = sap_model_get_name(model, SAP_ELEMENT_JOINT, joint);
@@ -51,7 +51,7 @@ static const char* joint_label(const sap_model* model, int32_t joint, sap_joint_
   return number;
 }
 
-// ",<kind>_<label>_<ending>", quoted where the label makes that necessary. ending "": none.
+// Prints ",<kind>_<label>_<ending>", quoted if the label requires it. ending "": none.
 static void print_column(FILE* stream, const char* kind, const char* label, const char* ending) {
   const char* quote = sap_csv_is_quoted(label) ? "\"" : "";
   (void)fprintf(stream, ",%s%s_", quote, kind);
@@ -59,23 +59,19 @@ static void print_column(FILE* stream, const char* kind, const char* label, cons
   (void)fprintf(stream, "%s%s%s", ending[0] != '\0' ? "_" : "", ending, quote);
 }
 
-// Columns of q (velocities false) or v of all joints, in the order of the coordinates; joint_at
-// [i]: the joint whose coordinates start at i, -1: none.
-static sap_status print_joint_columns(FILE* stream, const sap_model* model, bool velocities,
-                                      const int32_t* joint_at, int32_t count, sap_error* error) {
+// Prints the columns of q, or of v, in the order of the coordinates. joint_at[i]: joint whose
+// coordinates start at i, + 1; 0: none.
+static void print_joint_columns(FILE* stream, const sap_model* model, bool velocities,
+                                const int32_t* joint_at, int32_t count) {
   for (int32_t i = 0; i < count; ++i) {
-    if (joint_at[i] < 0) {
-      continue;
-    }
     sap_joint_type type;
     int32_t body;
-    const sap_status status =
-        sap_model_joint_address(model, joint_at[i], &type, &body, NULL, NULL, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
+    if (joint_at[i] == 0 || sap_model_joint_address(model, joint_at[i] - 1, &type, &body, NULL,
+                                                    NULL, NULL) != SAP_STATUS_OK) {
+      continue;
     }
     char number[NUMBER_SIZE];
-    const char* label = joint_label(model, joint_at[i], type, body, number);
+    const char* label = joint_label(model, joint_at[i] - 1, type, body, number);
     const joint_columns* columns = &columns_of[type];
     const int32_t n = velocities ? columns->nv : columns->nq;
     for (int32_t k = 0; k < n; ++k) {
@@ -83,7 +79,6 @@ static sap_status print_joint_columns(FILE* stream, const sap_model* model, bool
                    velocities ? columns->v[k] : columns->q[k]);
     }
   }
-  return SAP_STATUS_OK;
 }
 
 static void print_activation_columns(FILE* stream, const sap_model* model, int32_t nu) {
@@ -100,41 +95,24 @@ static void print_activation_columns(FILE* stream, const sap_model* model, int32
 
 static sap_status print_header(FILE* stream, const sap_model* model, sap_error* error) {
   const sap_model_sizes sizes = sap_model_get_sizes(model);
-  int32_t* q_joint = sap_allocate((size_t)sizes.nq, sizeof *q_joint);
-  int32_t* v_joint = sap_allocate((size_t)sizes.nv, sizeof *v_joint);
-  sap_status status = SAP_STATUS_OK;
-  if (q_joint == NULL || v_joint == NULL) {
-    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-    goto done;
+  int32_t* q_joint = sap_allocate((size_t)sizes.nq + (size_t)sizes.nv, sizeof *q_joint);
+  if (q_joint == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
   }
-  for (int32_t i = 0; i < sizes.nq; ++i) {
-    q_joint[i] = -1;
-  }
-  for (int32_t i = 0; i < sizes.nv; ++i) {
-    v_joint[i] = -1;
-  }
+  int32_t* v_joint = q_joint + sizes.nq;
   for (int32_t joint = 0; joint < sizes.joints; ++joint) {
-    int32_t q_start, v_start;
-    status = sap_model_joint_address(model, joint, NULL, NULL, &q_start, &v_start, error);
-    if (status != SAP_STATUS_OK) {
-      goto done;
-    }
-    q_joint[q_start] = joint;
-    v_joint[v_start] = joint;
+    int32_t q_start = 0, v_start = 0;
+    (void)sap_model_joint_address(model, joint, NULL, NULL, &q_start, &v_start, NULL);
+    q_joint[q_start] = joint + 1;
+    v_joint[v_start] = joint + 1;
   }
   (void)fprintf(stream, "t_s");
-  status = print_joint_columns(stream, model, false, q_joint, sizes.nq, error);
-  if (status == SAP_STATUS_OK) {
-    status = print_joint_columns(stream, model, true, v_joint, sizes.nv, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    print_activation_columns(stream, model, sizes.nu);
-  }
+  print_joint_columns(stream, model, false, q_joint, sizes.nq);
+  print_joint_columns(stream, model, true, v_joint, sizes.nv);
+  print_activation_columns(stream, model, sizes.nu);
   (void)fprintf(stream, ",contacts,newton_iterations,kinetic_J,potential_J,penetration_m\n");
-done:
   sap_free(q_joint);
-  sap_free(v_joint);
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_trajectory_create(const char* path, const sap_model* model, sap_trajectory** out,
@@ -166,6 +144,12 @@ sap_status sap_trajectory_create(const char* path, const sap_model* model, sap_t
   return SAP_STATUS_OK;
 }
 
+static void print_numbers(FILE* stream, const double* x, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    (void)fprintf(stream, ",%.17g", x[i]);
+  }
+}
+
 sap_status sap_trajectory_write(sap_trajectory* trajectory, const sap_trajectory_row* row,
                                 sap_error* error) {
   if (trajectory == NULL || row == NULL || row->state == NULL) {
@@ -182,21 +166,12 @@ sap_status sap_trajectory_write(sap_trajectory* trajectory, const sap_trajectory
                     (long)state->na, (long)trajectory->na);
   }
   sap_c_locale locale;
-  const sap_status status = sap_c_locale_begin(&locale, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_c_locale_begin(&locale, error));
   FILE* stream = sap_file_stream(trajectory->file);
   (void)fprintf(stream, "%.17g", state->t);
-  for (int32_t i = 0; i < state->nq; ++i) {
-    (void)fprintf(stream, ",%.17g", state->q[i]);
-  }
-  for (int32_t i = 0; i < state->nv; ++i) {
-    (void)fprintf(stream, ",%.17g", state->v[i]);
-  }
-  for (int32_t i = 0; i < state->na; ++i) {
-    (void)fprintf(stream, ",%.17g", state->act[i]);
-  }
+  print_numbers(stream, state->q, state->nq);
+  print_numbers(stream, state->v, state->nv);
+  print_numbers(stream, state->act, state->na);
   (void)fprintf(stream, ",%ld,%ld,%.17g,%.17g,%.17g\n", (long)row->contacts,
                 (long)row->newton_iterations, row->kinetic, row->potential, row->penetration);
   sap_c_locale_end(&locale);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Charts over time with a cursor; a drag on one moves through the run.
+// Charts over time with a cursor; dragging on a chart seeks.
 'use strict';
 
 sapstep.chartColors = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
 
-// Short text of a number: 3 digits.
+// Returns a number as text with 3 digits.
 sapstep.short = function (x) {
   const a = Math.abs(x);
   if (!Number.isFinite(x)) {
@@ -60,7 +60,7 @@ sapstep.Chart = class {
     return high > low ? [low, high] : [low, low + 1];
   }
 
-  // The lines, once; the cursor is drawn over a copy of them.
+  // Draws the lines into an image; the cursor is drawn over a copy of it.
   draw() {
     const ratio = Math.min(window.devicePixelRatio || 1, 2);
     const w = Math.round(this.canvas.clientWidth * ratio);

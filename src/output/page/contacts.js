@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contact points as discs and forces as arrows, coloured by mode or by penetration.
+// Draws contact points as discs and forces as arrows, coloured by mode or by penetration.
 'use strict';
 
 sapstep.modeColors = [0x9aa5b1, 0x2f9e62, 0xe8590c];  // open, sticking, sliding
@@ -11,7 +11,7 @@ sapstep.Contacts = class {
     for (let f = 0; f < data.header.frames; ++f) {
       most = Math.max(most, this.data.first[f + 1] - this.data.first[f]);
     }
-    this.size = size;  // of a disc [m]
+    this.size = size;  // radius of a disc [m]
     this.perNewton = size * 12 / Math.max(sapstep.typicalForce(this.data), 1e-12);
     this.deepest = Math.max(1e-9, sapstep.typicalDepth(this.data));
     this.group = new THREE.Group();
@@ -93,8 +93,8 @@ sapstep.Contacts = class {
     mesh.geometry.attributes.color.needsUpdate = true;
   }
 
-  // Sum of the contact forces on a body, its contacts and largest slip speed, in a frame.
-  of(body, frame) {
+  // Returns the sum of the contact forces on a body, its number of contacts and largest slip speed.
+  summary(body, frame) {
     const d = this.data;
     const out = {count: 0, force: [0, 0, 0], slip: 0};
     for (let i = d.first[frame]; i < d.first[frame + 1]; ++i) {
@@ -109,7 +109,7 @@ sapstep.Contacts = class {
   }
 };
 
-// At most 20000 values of an array, evenly taken.
+// Returns at most 20000 values of an array, evenly spaced.
 sapstep.sample = function (array) {
   const step = Math.max(1, Math.floor(array.length / 20000));
   const out = [];
@@ -119,13 +119,13 @@ sapstep.sample = function (array) {
   return out;
 };
 
-// Of a hundred contacts that push, two are deeper.
+// Returns the depth that 2 % of the penetrating contacts exceed.
 sapstep.typicalDepth = function (d) {
   const all = sapstep.sample(d.depth).filter((x) => x < 0).sort((a, b) => a - b);
   return all.length > 0 ? -all[Math.floor(0.02 * all.length)] : 0;
 };
 
-// The middle of all forces.
+// Returns the median of all forces.
 sapstep.typicalForce = function (d) {
   const step = Math.max(1, Math.floor(d.count / 20000));
   const all = [];
@@ -139,7 +139,7 @@ sapstep.typicalForce = function (d) {
   return all.length > 0 ? all[Math.floor(0.5 * (all.length - 1))] : 1;
 };
 
-// Blue over yellow to red for 0 to 1.
+// Sets the colour for x in [0, 1]: blue over yellow to red.
 sapstep.heat = function (x, color) {
   color.setHSL(0.62 * (1 - Math.min(1, x)), 0.85, 0.5).convertSRGBToLinear();
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Unpacks the recording that the page carries: a JSON header and one block of sections, base64 of
-// deflate. A section holds 4-, 2- or 1-byte values as byte planes, the lowest bytes first.
+// Unpacks the recording in the page: a JSON header and one block of sections, deflated, as base64.
+// A section holds 4-, 2- or 1-byte values as byte planes, the lowest bytes first.
 'use strict';
 const sapstep = {};
 
@@ -11,7 +11,7 @@ sapstep.readBlock = async function () {
     packed[i] = text.charCodeAt(i);
   }
   if (typeof DecompressionStream === 'undefined') {
-    throw new Error('this browser is too old to unpack the recording (it has no DecompressionStream)');
+    throw new Error('this browser cannot unpack the recording (no DecompressionStream); use a newer one');
   }
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
@@ -28,7 +28,7 @@ sapstep.Sections = class {
     return this.block.subarray(offset, offset + count);
   }
 
-  // Values of `width` bytes as unsigned 32-bit integers, shifted up by `shift` bits.
+  // Returns values of `width` bytes as unsigned 32-bit integers, shifted up by `shift` bits.
   unplane(name, width, shift) {
     const bytes = this.bytes(name);
     const n = bytes.length / width;
@@ -45,12 +45,12 @@ sapstep.Sections = class {
     return new Float32Array(this.unplane(name, 4, 0).buffer);
   }
 
-  // The upper halves of floats.
+  // Returns floats of which only the upper halves are stored.
   halves(name) {
     return new Float32Array(this.unplane(name, 2, 16).buffer);
   }
 
-  // Zigzag: 0 -1 1 -2 2 ... are stored as 0 1 2 3 4.
+  // Returns integers; 0 -1 1 -2 2 ... are stored as 0 1 2 3 4 ...
   integers(name) {
     const out = this.unplane(name, 4, 0);
     for (let i = 0; i < out.length; ++i) {
@@ -60,7 +60,7 @@ sapstep.Sections = class {
   }
 };
 
-// Poses of all bodies in all frames. Those that move are stored as second differences in time.
+// Poses of all bodies in all frames. Moving bodies are stored as second differences in time.
 sapstep.Poses = class {
   constructor(sections) {
     const header = sections.header;
@@ -86,7 +86,7 @@ sapstep.Poses = class {
     this.stride = 7 * moving.length;
   }
 
-  // Pose of a body between frame f and the next (part: 0 to 1) into position and quaternion.
+  // Sets position and quaternion of a body between frame f and the next (part: 0 to 1).
   at(body, f, part, position, quaternion) {
     const slot = this.slot[body];
     const v = slot < 0 ? this.rest : this.values;
@@ -101,7 +101,7 @@ sapstep.Poses = class {
   }
 };
 
-// Contacts of all frames, one after the other; arrays of components are component by component.
+// Contacts of all frames, frame by frame; arrays of vectors are stored component by component.
 sapstep.ContactData = class {
   constructor(sections) {
     const counts = sections.integers('contact_count');

@@ -164,7 +164,7 @@ sapstep.App = class {
     this.seek(this.time[f]);
   }
 
-  // The last frame that is not after t.
+  // Returns the last frame that is not after t.
   frame() {
     let low = 0;
     let high = this.time.length - 1;
@@ -229,7 +229,7 @@ sapstep.App = class {
     }
     const p = new THREE.Vector3();
     this.data.poses.at(this.selected, frame, 0, p, new THREE.Quaternion());
-    const c = this.contacts.of(this.selected, frame);
+    const c = this.contacts.summary(this.selected, frame);
     const vector = (x) => x.map(sapstep.short).join(', ');
     card.innerHTML = '<b></b><br><span></span>';
     card.querySelector('b').textContent =
@@ -269,7 +269,7 @@ sapstep.App = class {
     }
     if (this.dirty && now - (this.last || now) > 120) {
       this.late = (this.late || 0) + 1;
-      if (this.late === 6) {  // drawn without a graphics processor, say
+      if (this.late === 6) {  // drawn without a graphics processor, for example
         this.stage.simplify();
         this.resize();
       }
@@ -284,7 +284,7 @@ sapstep.App = class {
   }
 };
 
-// A disc is a share of the smallest moving shapes' size.
+// Returns the radius of contact discs, from the typical size of moving shapes.
 sapstep.discSize = function (data, radius) {
   const sizes = data.header.shapes.filter((s) => s.collides && data.poses.slot[s.body] >= 0)
                     .map((s) => (s.type === sapstep.MESH ? 0.2 * radius : Math.max(...s.size)));
@@ -303,7 +303,7 @@ sapstep.begin = async function () {
     }
   } catch (error) {
     root.dataset.state = 'failed';
-    document.getElementById('wait').textContent = `This page cannot be shown: ${error.message}`;
+    document.getElementById('wait').textContent = `Cannot show this page: ${error.message}`;
     throw error;
   }
 };

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bodies: shapes of equal form are drawn together as instances of one mesh.
+// Draws the bodies: shapes of equal form are instances of one mesh.
 'use strict';
 
-// Plane, sphere, capsule, cylinder, box, ellipsoid, mesh; as in sap_shape_type.
+// Shape types as in sap_shape_type: plane, sphere, capsule, cylinder, box, ellipsoid, mesh.
 sapstep.PLANE = 0;
 sapstep.MESH = 6;
 
-// Soft colours for bodies that name none; neighbours differ.
+// Colours for bodies without a colour; neighbours differ.
 sapstep.palette = [0x4e79a7, 0xf28e2b, 0x59a14f, 0xe15759, 0x76b7b2, 0xedc948, 0xb07aa1, 0xff9da7,
                    0x9c755f, 0x6f8fbf];
 
-// Corners of what is round, so that a scene of many shapes has some 1e5 triangles.
+// Returns the corners of round shapes, for about 1e5 triangles in a scene of many shapes.
 sapstep.cornersOf = function (count) {
   return count > 300 ? 12 : count > 100 ? 16 : 28;
 };
@@ -42,8 +42,8 @@ sapstep.meshGeometry = function (data, mesh) {
   return flat;
 };
 
-// Form shared by many shapes, and the scale that makes this one of it. Only spheres, cylinders and
-// boxes keep right normals when they are stretched.
+// Returns the form that many shapes share, and the scale of this one. Only spheres, cylinders and
+// boxes keep correct normals when scaled by axis.
 sapstep.formOf = function (data, shape) {
   const [a, b, c] = shape.size;
   const around = sapstep.cornersOf(data.header.shapes.length);
@@ -101,7 +101,7 @@ sapstep.Bodies = class {
       if (opacity === 0) {
         return;
       }
-      // What collides is for show, too, on bodies that have nothing else.
+      // Collision shapes are visual too on bodies without visual shapes.
       const looks = !shape.collides || !this.dressed.has(shape.body);
       const key = `${form.key}|${opacity}|${shape.collides}|${looks}`;
       if (!groups.has(key)) {
@@ -136,7 +136,7 @@ sapstep.Bodies = class {
     return g;
   }
 
-  // Looks: what collides or what is for show, and whether one can look through it.
+  // Chooses between collision and visual shapes, and between transparent and opaque.
   show(collision, xray) {
     this.groups.forEach((g) => {
       g.mesh.visible = this.visuals ? (collision ? g.collides : g.looks) : true;
@@ -165,7 +165,7 @@ sapstep.Bodies = class {
     });
   }
 
-  // The body under a ray, -1: none.
+  // Returns the body under a ray, -1: none.
   pick(raycaster) {
     const hits = [];
     this.groups.filter((g) => g.mesh.visible).forEach((g) => {
@@ -177,7 +177,7 @@ sapstep.Bodies = class {
     return hits.length > 0 ? hits[0].body : -1;
   }
 
-  // Box around the shapes in a frame; of many those at the edge are left out.
+  // Returns a box around the shapes in a frame, without the outermost 3 % along each axis.
   boundsAt(frame, movingOnly) {
     const points = [[], [], []];
     const p = new THREE.Vector3();
@@ -205,7 +205,7 @@ sapstep.Bodies = class {
     return box;
   }
 
-  // Where the run takes place; where it begins if it goes far from there.
+  // Returns a box around the whole run, or around its first frame if the run goes far.
   bounds(movingOnly) {
     const first = this.boundsAt(0, movingOnly);
     const all = first.clone();

@@ -14,7 +14,7 @@ sapstep.Stage = class {
     this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
     this.scene = new THREE.Scene();
     this.scene.add(bodies.group);
-    this.front = new THREE.Scene();  // drawn over all
+    this.front = new THREE.Scene();  // drawn over the rest
     const moving = bodies.bounds(true);
     const all = bodies.bounds(false);
     this.box = moving.isEmpty() ? all : moving;
@@ -60,15 +60,15 @@ sapstep.Stage = class {
     this.light(this.center);
   }
 
-  // Light and shadows go with what one looks at.
+  // Moves light and shadows to the target of the camera.
   light(target) {
     this.sun.target.position.copy(target);
     this.sun.position.copy(target).add(this.sunAway);
   }
 
-  // Squares of 1, 10, 0.1 m ..., by the size of the scene.
+  // Adds the ground with squares of 0.1, 1, 10 m ..., by the size of the scene.
   addGround() {
-    this.cell = Math.pow(10, Math.round(Math.log10(this.radius)) - 0);
+    this.cell = Math.pow(10, Math.round(Math.log10(this.radius)));
     this.ground = new THREE.Group();
     const planes = this.data.header.shapes.filter((s) => s.type === sapstep.PLANE);
     const far = 80 * this.radius;
@@ -83,7 +83,7 @@ sapstep.Stage = class {
       plane.material.onBeforeCompile = (shader) => this.grid(shader);
       plane.quaternion.copy(quaternion);
       const normal = new THREE.Vector3(0, 0, 1).applyQuaternion(quaternion);
-      // under the scene, whatever the plane's own origin is
+      // centred under the scene, wherever the plane has its origin
       plane.position.copy(this.center).addScaledVector(
           normal, -normal.dot(this.center.clone().sub(position)));
       plane.receiveShadow = true;
@@ -101,7 +101,7 @@ sapstep.Stage = class {
     this.scene.add(this.ground);
   }
 
-  // Two grids in world coordinates, faded out before they flicker.
+  // Draws two grids in world coordinates, which fade out before they flicker.
   grid(shader) {
     shader.uniforms.cell = {value: this.cell};
     shader.vertexShader = 'varying vec3 ground;\n' + shader.vertexShader.replace(
@@ -132,7 +132,7 @@ sapstep.Stage = class {
     });
   }
 
-  // corner, front, side, top
+  // Looks from the corner, front, side or top.
   look(name) {
     const ways = {corner: [1.15, -1.5, 0.75], front: [1, 0, 0.05], side: [0, -1, 0.05],
                   top: [0, -0.001, 1]};
@@ -160,13 +160,13 @@ sapstep.Stage = class {
     this.light(this.center);
   }
 
-  // For machines that draw slowly: no shadows, fewer pixels.
+  // Draws without shadows and with fewer pixels, for slow machines.
   simplify() {
     this.sun.castShadow = false;
     this.finest = 0.75;
   }
 
-  // The middle of the picture is the middle of what the panel leaves free.
+  // Centres the picture in the area that the panel leaves free.
   resize(right, bottom) {
     const canvas = this.renderer.domElement;
     const w = Math.max(1, canvas.parentElement.clientWidth);
