@@ -86,9 +86,9 @@ static void print_series(FILE* out, const sap_page_data* data) {
   static const struct {
     const char *chart, *name, *unit;
   } rows[SAP_PAGE_SERIES] = {
-      {"Energy", "kinetic", "J"}, {"Energy", "gravity", "J"},       {"Energy", "springs", "J"},
-      {"Energy", "total", "J"},   {"Newton iterations", "", ""},    {"Contacts", "", ""},
-      {"Penetration", "", "mm"},  {"Slip of contacts", "", "mm/s"}, {"Time of a step", "", "ms"},
+      {"Energy", "kinetic", "J"}, {"Energy", "gravity", "J"},    {"Energy", "springs", "J"},
+      {"Energy", "total", "J"},   {"Newton iterations", "", ""}, {"Contacts", "", ""},
+      {"Penetration", "", "mm"},  {"Contact slip", "", "mm/s"},  {"Step time", "", "ms"},
   };
   for (int i = 0; i < SAP_PAGE_SERIES; ++i) {
     bool shown = false;
