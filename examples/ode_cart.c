@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bring your own engine: bodies, joints and collisions by ODE, the steps by sapstep through its
 // table of functions. ODE never steps here. A cart rolls down a slope of 10 degrees on four hinged
-// wheels, brakes after a second, and stands. Each body is a tree of six velocities [omega; v]
+// wheels, brakes after a second, and stays at rest. Each body is a tree of six velocities [omega; v]
 // (world, centre of mass) with seven positions [p; quaternion].
 #include <math.h>
 #include <stdio.h>
@@ -244,7 +244,7 @@ static int constraints(void* context, const sap_step_context* step, sap_problem*
   return (int)e->status;
 }
 
-// The cart stands on the ground z = 0; the slope is gravity's.
+// The ground is z = 0; gravity is tilted by the slope.
 static void build(engine* e) {
   dMass mass;
   *e = (engine){.world = dWorldCreate(), .space = dSimpleSpaceCreate(NULL)};

@@ -41,7 +41,7 @@ static sap_bushing_def bushing;
 static sap_pair_def pair;
 static sap_keyframe_def keyframe;
 static sap_mesh_def mesh;
-// What calls make.
+// Objects made by calls.
 static struct made {
   sap_model* model;
   sap_builder* builder;

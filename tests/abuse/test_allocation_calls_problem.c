@@ -222,7 +222,7 @@ static void close_files(void) {
   sap_problem_writer_close(writer);
 }
 
-// What a call has changed is as before.
+// Checks that a failed call changed nothing.
 static void cleanup(void) {
   sap_problem_destroy(made.problem);
   sap_solver_destroy(made.solver);

@@ -34,7 +34,7 @@ static const sap_contact_move contact_move = {.normal0 = {0.0, 0.0, 1.0}, .R_WC_
 static sap_contact_block contact_block;
 static unsigned char bytes[65536];
 static size_t size;
-// What calls make.
+// Objects made by calls.
 static struct made {
   sap_multibody* multibody;
   sap_stepper* stepper;

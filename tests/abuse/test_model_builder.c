@@ -215,7 +215,7 @@ static void actuators(void** state) {
 
 static void keyframes(void** state) {
   (void)state;
-  double q[64] = {0.0};  // more than nq of the model as it stands
+  double q[64] = {0.0};  // more than the model's nq
   q[2] = (double)INFINITY;
   REJECT(keyframe, def.t = nan_value, NOT_FINITE, "t = ");
   REJECT(keyframe, def.q = q, NOT_FINITE, "q[2] = inf");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes wrong comes back as a status with a text, and the process and the state live on.
+// Errors return a status with a message; the process continues and the state is unchanged.
 
 #include "support/mujoco_run.h"
 

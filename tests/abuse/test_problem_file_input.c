@@ -246,7 +246,7 @@ static void assert_finite(const double* values, size_t count) {
   }
 }
 
-// What a reader accepts must be a problem that a solver may have.
+// Every problem that the reader accepts must be valid for a solver.
 static void check_accepted(const sap_problem* p) {
   assert_true(sap_problem_dt(p) > 0.0 && isfinite(sap_problem_dt(p)));
   assert_int_equal(sap_problem_check(p, NULL), SAP_STATUS_OK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What recording every step costs: bench_recorder SCENE STEPS FILE [COMPRESSION [THREAD]]. Prints
+// Cost of recording every step: bench_recorder SCENE STEPS FILE [COMPRESSION [THREAD]]. Prints
 // time per row as the run goes on: wall clock and processor time of the thread that steps, in steps
 // and in recording; processor time of the recorder's thread; and the memory that the process holds.
 // THREAD 0: all is done by the calls.
@@ -14,7 +14,7 @@
 
 enum { LINES = 10 };
 
-// What the clocks of the thread that steps show.
+// Clocks of the stepping thread.
 typedef struct reading {
   double wall, processor;
 } reading;
@@ -23,7 +23,7 @@ static reading look(void) {
   return (reading){bench_seconds(CLOCK_MONOTONIC), bench_seconds(CLOCK_THREAD_CPUTIME_ID)};
 }
 
-// What two readings in a row differ by: reading the processor time is a call of the system.
+// Difference of two consecutive readings: reading the processor time is a system call.
 static reading cost_of_looking(void) {
   enum { TIMES = 20000 };
   const reading start = look();

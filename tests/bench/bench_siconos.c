@@ -2,10 +2,10 @@
 // Our NCP solvers beside those of Siconos on rigid problems in FCLIB's local form:
 //   sapstep_bench_siconos [--limit SECONDS] [--solvers NAME,...] [--profile FILE.svg]
 //                         [--resume TABLE.csv] FILE...
-// What stands in the table of a run before, which may have been cut off, is taken from there.
+// Rows in the table of an earlier run, which may be truncated, are reused.
 // Every solver begins at zero impulses and has `limit` of processor time (10 s). sap_residuals
 // alone judges, of (W r + q, r): solved is a block-scaled natural map of 1e-8. Stopping tests
-// differ, so each is asked for 1e-8, 1e-10, 1e-12 and 1e-14 of its own in turn, until the judge
+// differ, so each solver runs at its own 1e-8, 1e-10, 1e-12 and 1e-14 in turn until the judge
 // agrees; the time of that attempt counts, the mean of many where it is short. Each runs in a
 // process of its own (fork), for a library that gives up may end the process.
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What threads gain by the wall clock: bench_threads SCENE SKIP STEPS [THREADS].
+// Speed-up of threads by wall clock: bench_threads SCENE SKIP STEPS [THREADS].
 // One stepper with one thread and one with THREADS (2) take the same steps in turns of ten, so that
 // threads stay awake as in a run, then a batch of eight states with one thread and one with
 // THREADS. One JSON line each: least time of a step, median and quartiles of the ratios of times of

@@ -9,7 +9,7 @@
 typedef struct captured_hessian {
   sap_pattern_copy pattern;
   double* values;
-  // Of islands of this many blocks and more, over the steps that were watched:
+  // For islands of at least this many blocks, over the observed steps:
   int32_t least_blocks;
   long solves, patterns, factorizations;  // patterns: symbolic analyses
 } captured_hessian;

@@ -11,7 +11,7 @@
 //   humanoids     copies of a model with the body `torso`, in a square, that fall
 //   hands         trees of arms over a heap of marbles: two of 7 + 4 x 4 joints, 16 marbles
 //   heap          spheres and boxes fall into a bin about as wide as they are high in it
-//   tray          the same, the bin being a body that stands on the floor
+//   tray          the same, but the bin is a body on the floor
 //   wall, stack   N x N bricks, N x N x N boxes, each layer half a brick or box aside
 //   net           N x N spheres joined to their neighbours, over a sphere
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What holds, creeps and sinks with the adapter and with stock MuJoCo.
+// Stability, creep and penetration with the adapter and with stock MuJoCo.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

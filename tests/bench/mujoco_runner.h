@@ -9,7 +9,7 @@
 
 #include <sapstep/mujoco.h>
 
-// Who steps.
+// The stepping program.
 typedef enum who { SAPSTEP, EULER, IMPLICIT, IMPLICITFAST, DISCRETE, WHO_COUNT } who;
 extern const char* const who_names[WHO_COUNT];
 

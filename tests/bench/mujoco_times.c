@@ -37,7 +37,7 @@ typedef struct result {
   double iterations, stock_iterations;
 } result;
 
-// What is timed: the file, the keyframe (-1: none), and from how many starts.
+// A timed case: the file, the keyframe (-1: none), and from how many starts.
 typedef struct subject {
   const char *file, *name;
   int key, starts;

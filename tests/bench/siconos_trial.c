@@ -29,7 +29,7 @@ void trial_fail(const char* what, const sap_error* error) {
   exit(1);
 }
 
-// What a child does; run_child ends it.
+// Work of a child process; run_child ends it.
 static void solve_ours(shared* result, const sap_problem* problem, const char* name,
                        double tolerance) {
   sap_solver_options options = sap_solver_options_default();

@@ -139,7 +139,7 @@ static void test_solvers(void** state) {
   command_clear(&r);
 }
 
-// What cannot be written is not silently lost.
+// Write errors are reported.
 static void test_full_standard_output(void** state) {
   scratch* s = *state;
   SKIP_WITHOUT("/dev/full");

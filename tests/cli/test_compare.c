@@ -41,7 +41,7 @@ static int begin(void** state) {
   return 0;
 }
 
-// The row of a JSON table in which all of the texts stand.
+// Finds the row of a JSON table that contains all of the texts.
 static const char* find_row(char* table, const char* a, const char* b) {
   for (char* row = strtok(table, "\n"); row != NULL; row = strtok(NULL, "\n")) {
     if (strstr(row, a) != NULL && strstr(row, b) != NULL) {

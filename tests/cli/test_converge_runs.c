@@ -7,7 +7,7 @@
 
 #include "cli/converge_command.h"
 
-// A run that diverges is told and does not stop the others.
+// A diverging run is reported and does not stop the others.
 static void failed_runs_are_told(void** state) {
   command_result r = converge(*state,
                               CYLINDER
@@ -51,7 +51,7 @@ static long long file_size(const char* path) {
   return stat(path, &status) == 0 ? (long long)status.st_size : 0;
 }
 
-// What a kill interrupts goes on where it was; the table is that of an undisturbed study. Killed
+// A killed study continues where it was; its table equals that of an undisturbed study. Killed
 // once when the journal is begun, once when a run is added.
 static void killed_and_resumed(void** state) {
   static const char line[] =

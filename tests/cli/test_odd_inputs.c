@@ -43,7 +43,7 @@ static int begin(void** state) {
   return 0;
 }
 
-// What is read once may come through a pipe; the rest says that it may not.
+// Inputs that are read once may be pipes; others refuse pipes with a message.
 static void pipes(void** state) {
   static const char pipe[] = "cat a.xml |";
   SKIP_WITHOUT("/dev/stdin");
@@ -66,7 +66,7 @@ static void pipes(void** state) {
   }
 }
 
-// What a scene names is found from where the shell stands: above a robot's own folder, and beside a
+// Files named by a scene are found from the working folder: above a robot's own folder, and beside a
 // scene that comes out of a pipe.
 static void places(void** state) {
   static const char robot[] =
@@ -191,7 +191,7 @@ static void outputs(void** state) {
   }
 }
 
-// What cannot be written is found out before the work, not after it; and a table that is printed is
+// Outputs that cannot be written are refused before the work; and a table that is printed is
 // not lost with a file.
 static void unwritable(void** state) {
   static const struct {

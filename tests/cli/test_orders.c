@@ -105,7 +105,7 @@ static void constraints_within_the_step(void** state) {
   }
 }
 
-// What events do: friction that turns makes the order 1 (0.2 to 1.5 from level to level); an
+// Effect of events: friction that reverses makes the order 1 (0.2 to 1.5 from level to level); an
 // elastic contact that opens and closes leaves it 2 on average.
 static void events(void** state) {
   static const char* const sliding =

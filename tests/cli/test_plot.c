@@ -175,7 +175,7 @@ static void wrong_input_is_told(void** state) {
   expect(*state, "export a.h5 energy > /dev/full", 3, "cannot write to standard output");
   expect(*state, "plot a.h5 energy -o a.pdf", 2, "--output 'a.pdf' must end in .svg or .png");
   expect(*state, "plot a.h5 step", 3, "choose, as in step:newton_iterations; there are");
-  // What is no file is written to, and not replaced.
+  // A path that is not a regular file is written to, not replaced.
   command_result piped =
       command_run(*state, program, "mkfifo pipe; cat pipe > b.csv &",
                   "export a.h5 contacts -o pipe; wait; test -p pipe && echo still");

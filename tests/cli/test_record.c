@@ -182,7 +182,7 @@ static void a_killed_run_is_readable(void** state) {
   sap_recording_close(recording);
 }
 
-// A second run into a recording that a first one is writing is told, and leaves it alone.
+// A second run into a recording in use is refused and leaves it unchanged.
 static void one_run_at_a_time(void** state) {
   need_hdf5(*state);
   command_result r = command_run(

@@ -118,7 +118,7 @@ static void bad_scenes(void** state) {
   assert_int_equal(scratch_count(*state), 0);
 }
 
-// What stood at the path before stays there.
+// An earlier file at the path is kept.
 static void outputs_that_cannot_be_written(void** state) {
   command_expect(*state, program, "run '" BOX "' --duration 0.1 --output nowhere/t.csv", 3,
                  "nowhere/t.csv");

@@ -100,7 +100,7 @@ static void bad_values(void** state) {
   command_expect(*state, program, "converge still.xml", 3, "still.xml: nothing moves");
 }
 
-// A warning is told once for all lines that earn it; a keyframe's name is nearly right.
+// A warning is printed once for all lines that cause it; a misspelled keyframe gets a suggestion.
 static void told_once(void** state) {
   static const char scene[] =
       "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 1'><freejoint/>"
@@ -143,7 +143,7 @@ static void slip_by_kind(void** state) {
   }
 }
 
-// MJCF has a floor and joints of its own: what would be dropped is told.
+// MJCF has its own floor and joints: options without effect give a warning.
 static void dropped_of_mjcf(void** state) {
   static const char text[] =
       "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>";

@@ -69,7 +69,7 @@ static void test_formats(void** state) {
   const char* second = strchr(first + 1, '\n');
   assert_non_null(second);
   assert_memory_equal(r.out, "file ", 5);
-  // columns are aligned: all lines are equally long, numbers stand at the right
+  // columns are aligned: all lines are equally long, numbers are right-aligned
   assert_int_equal(second - first - 1, first - r.out);
   assert_int_equal(strlen(second + 1), second - first);
   command_clear(&r);

@@ -131,8 +131,7 @@ static void test_kept_impulses(void** state) {
   sap_problem_destroy(problem);
 }
 
-// What a solver remembers goes into another one by its bytes; bytes that are no such memory change
-// nothing.
+// A solver's memory is loaded into another one from its bytes; invalid bytes change nothing.
 static void test_memory_as_bytes(void** state) {
   (void)state;
   enum { ROOM = 1 << 16 };

@@ -51,7 +51,7 @@ static sap_model* field(int32_t count) {
 }
 
 // Walkers with springs, dampers, limits, dry friction, motors, tendons and coupled joints; some
-// stand apart, some hold each other's hand.
+// are separate, some are connected.
 static sap_model* robots(int32_t count) {
   static text t;
   t.length = 0;
@@ -171,7 +171,7 @@ static void run(const stepping* of, uint64_t hashes[HASHES]) {
   }
   assert_int_equal(c.calls, of->steps);
   assert_true(sap_multibody_contact_count(multibody) > 0);
-  // What fails leaves the state alone, in any number of threads.
+  // A failed step leaves the state unchanged with any number of threads.
   if (state.nv > 0) {
     const double v = state.v[state.nv - 1], q = state.q[0];
     state.v[state.nv - 1] = 1e200;

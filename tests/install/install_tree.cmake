@@ -6,7 +6,7 @@ execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX}-f
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 file(RENAME ${PREFIX}-first ${PREFIX})
 
-# What was installed can be taken away again. What else lies in a prefix stays, empty folders too,
+# Uninstalling removes all installed files. Other files in the prefix stay, empty folders too,
 # also where the prefix has the library's name.
 set(gone ${PREFIX}-gone/sapstep)
 file(REMOVE_RECURSE ${PREFIX}-gone)

@@ -29,7 +29,7 @@ static bool overlap(const sap_aabb* a, const sap_aabb* b) {
 static void fill(sap_broadphase* bp, uint64_t* seed, int32_t n, int frame) {
   const double L = cbrt((double)n);
   for (int32_t i = 0; i < n; ++i) {
-    // Every 50th is wide, every 31st reaches through everything, some stand in one place.
+    // Every 50th is wide, every 31st reaches through everything, some are at the same place.
     const double half = i % 50 == 49 ? 0.5 * L : i % 31 == 30 ? 1e6 : 0.1 + oracle_random(seed);
     for (int k = 0; k < 3; ++k) {
       const double spread = frame == 3 && k > 0 ? 1e-3 : L;  // all in one line once

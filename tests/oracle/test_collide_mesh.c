@@ -262,7 +262,7 @@ static void faces_are_held_flat(void** state) {
   mesh_shapes_destroy(meshes);
 }
 
-// A sole of many facets that lie in a plane to 0.1 mm stands on it as a whole.
+// A sole of many facets within 0.1 mm of a plane touches it as a whole.
 static void uneven_sole(void** state) {
   (void)state;
   enum { RIM = 12 };

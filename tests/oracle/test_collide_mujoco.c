@@ -12,7 +12,7 @@
 #include "multibody/geometry/collide.h"
 #include "support/convex_oracle.h"
 
-// The first shape stands at the origin; quaternions are normalised.
+// The first shape is at the origin; quaternions are normalised.
 static const struct {
   sap_shape_type a, b;
   double q_a[4], p_b[3], q_b[4];

@@ -168,7 +168,7 @@ static void test_damping_exact(void** unused) {
   }
 }
 
-// Of an ellipsoid with lift: symmetric, x' D x > 0, and drag takes energy from any motion.
+// An ellipsoid with lift: D is symmetric, x' D x > 0, and drag takes energy from any motion.
 static void test_damping_positive(void** unused) {
   (void)unused;
   static const double coefficients[5] = {0.5, 0.25, 1.5, 1.0, 1.0}, size[3] = {0.1, 0.25, 0.04};

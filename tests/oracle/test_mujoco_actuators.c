@@ -60,7 +60,7 @@ static void test_hinges(void** state) {
 }
 
 // Bounds of 2 N m: the servo accelerates, brakes and holds its target, where without its force it
-// would go on, and with its gains on top of the bound it would stand.
+// would go on, and with its gains on top of the bound it would stop.
 static void test_bounded_hinges(void** state) {
   (void)state;
   static const char* const bounded[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the adapter leaves in mjData is one consistent set of forces, in MuJoCo's own words:
+// The adapter leaves one consistent set of forces in mjData:
 //   M qacc = qfrc_smooth + qfrc_constraint,  qfrc_constraint = J' efc_force,
 //   mj_contactForce = gamma/h of the solver, touch sensors the sum of normal forces
 // for both kinds of cones in the model, dense and sparse Jacobians.

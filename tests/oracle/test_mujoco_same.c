@@ -124,7 +124,7 @@ static void test_boxes(void** state) {
   assert_true(touched > 80);
 }
 
-// What is put exactly on the ground or a box has contact from the first step on in both.
+// Bodies placed exactly on the ground or on a box have contact from the first step on in both.
 static void test_touching(void** state) {
   (void)state;
   static const char text[] =
@@ -153,7 +153,7 @@ static void test_arm_contact(void** state) {
 }
 
 // Bodies that rest at a distance from the ground and from each other. In MuJoCo before 3.9 a pair
-// has the larger margin, and a gap counts from it: there it stands on one geom alone.
+// has the larger margin, and a gap counts from it: there it rests on one geom only.
 #if mjVERSION_HEADER >= 3009000
 #define OTHER_MARGIN "margin='.008' gap='.01'"
 #define PAIR \

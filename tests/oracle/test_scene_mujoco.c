@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the MJCF reader makes of a file against what MuJoCo compiles from it. All numbers here and
+// Compares the MJCF reader's model with MuJoCo's compiled model. All numbers here and
 // in scene/torture.expected were written by a script around MuJoCo 4.0.0 (Python): body_pos,
 // body_mass, body_inertia turned by body_iquat, jnt_*, geom_*, tendon_*, actuator_*, key_*, in the
 // layout of support/model_rows.h.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What motion must keep: energy changes by the power of dampers and motors only; a free tree
+// Invariants of motion: energy changes by the power of dampers and motors only; a free tree
 // without gravity keeps its energy and momenta; quaternions stay unit.
 #include <math.h>
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static void solve_spd(int n, double* M, double* b) {
   }
 }
 
-// Of the model under test.
+// The model under test.
 static sap_kinematics kin;
 
 // a = M^-1 (k1 + k2); sets the positions.

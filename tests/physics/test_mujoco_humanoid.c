@@ -46,7 +46,7 @@ static void test_steps(void** state) {
   assert_true(run(1e5, 0.02) < 100.0);
 }
 
-// What it is measured against.
+// Reference values.
 static void test_stock(void** state) {
   (void)state;
   SKIP_WITHOUT(path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Laws of the adapter against closed forms: dry friction of joints and tendons, dampers whose gain
-// is the control, adhesion, and what stands on a mocap body that turns.
+// is the control, adhesion, and bodies on a turning mocap body.
 #include "support/mujoco_run.h"
 
 static const double h = 0.005;
@@ -91,8 +91,8 @@ static void test_adhesion(void** state) {
   mujoco_run_end(&run);
 }
 
-// A block stands on a plate that turns about the vertical, or tilts: it has the plate's velocity
-// there, w x r.
+// A block rests on a plate that turns about the vertical, or tilts: it moves with the plate's local
+// velocity w x r.
 static void test_turning_mocap(void** state) {
   (void)state;
   static const char text[] =

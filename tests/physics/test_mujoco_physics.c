@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the adapter is for: physical stiffness, tight stiction, large stable steps; on closed forms
+// Strengths of the adapter: physical stiffness, tight stiction, large stable steps; on closed forms
 // and where stock MuJoCo does something else.
 #include "support/mujoco_run.h"
 
@@ -47,7 +47,7 @@ static void test_creep(void** state) {
   ASSERT_NEAR(speed[1], 0.1 * speed[0], 1e-3 * speed[0]);
 }
 
-// A pendulum with a servo far beyond what explicit forces stand: linearly implicit Euler of
+// A pendulum with a servo far beyond the stability limit of explicit forces: linearly implicit Euler of
 //   I a = -kp q - kd v - ...  without gravity:  v' = (v - h kp q/I)/(1 + h kd/I + h^2 kp/I)
 static void test_stiff_servo(void** state) {
   (void)state;

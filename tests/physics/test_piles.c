@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Piles that stand: a mass on a millionth of it, twenty boxes, books. What is at rest sinks as far
-// as the load and the stiffness say, and no step fails.
+// Stable piles: a mass on a millionth of it, twenty boxes, books. At rest each body sinks by load over
+// stiffness, and no step fails.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,7 +124,7 @@ static void test_twenty_boxes(void** unused) {
   simulation_end(&s);
 }
 
-// Five thin books lie on each other, turned; four more stand in a row and lean on them.
+// Five thin books lie on each other, turned; four more lean on them in a row.
 static void test_books(void** unused) {
   (void)unused;
   enum { LYING = 5, LEANING = 4, BOOKS = LYING + LEANING };

@@ -29,7 +29,7 @@ static const lying shapes[] = {
     {"type='mesh' mesh='cube'", 0.1, 4},
 };
 
-// Attributes of the ground, the body and what stands in <contact>, with the distance that follows.
+// Attributes of the ground, the body and the entry in <contact>, with the distance that follows.
 typedef struct margins {
   const char *ground, *body, *pair;
   double distance;

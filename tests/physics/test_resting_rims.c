@@ -22,7 +22,7 @@ typedef struct rest {
   const char *name, *geom, *pose;
   double height, tilt;  // of the centre at rest [m]; of its z from the vertical [degrees]
   int least;            // points that hold it
-  bool corner;          // two walls stand at x = -0.2 and y = -0.2
+  bool corner;          // two walls at x = -0.2 and y = -0.2
 } rest;
 
 // The cone is a pyramid of 24 sides, its base of radius r = 0.06 at z = 0 of its body, its height

@@ -91,7 +91,7 @@ static void test_holding(void** unused) {
   }
 }
 
-// What lies in the Shadow hand moves at 10 ms by more than its joints do: SAP's creep, which falls
+// Objects in the Shadow hand move at 10 ms by more than its joints: SAP's creep, which falls
 // with sigma. [rad of half the turn, m]
 static void test_shadow_holds_still(void** unused) {
   (void)unused;

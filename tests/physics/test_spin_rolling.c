@@ -16,7 +16,7 @@
 
 static const double g = 10.0, mass = 2.0, radius = 0.1, stiffness = 1e5, dt = 1e-3, tau_d = 0.005;
 
-// What a shape is to be beside sphere or plane of friction mu.
+// Properties of a shape against a sphere or plane of friction mu.
 typedef struct surface {
   int32_t condim;
   double mu, torsional, rolling;

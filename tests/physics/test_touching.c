@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bodies that are put exactly on each other stand from the first step on: nothing falls until it is
-// found, and the boxes sink to where springs of k have the weight above, with half as much to spare
-// on the way.
+// Bodies placed exactly on each other have contact from the first step: the boxes sink until springs
+// of stiffness k carry the weight above, with at most half as much overshoot on the way.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -18,7 +18,7 @@ typedef struct cost {
   int32_t iterations_max, factorizations, islands;
 } cost;
 
-// What the next n steps cost.
+// Cost of the next n steps.
 static cost step(simulation* s, int32_t n) {
   cost sum = {0, 0, 0};
   for (int32_t i = 0; i < n; ++i) {
@@ -120,7 +120,7 @@ static void test_rolling(void** state) {
   simulation_end(&s);
 }
 
-// What is expected wrongly costs, but does not change the solution.
+// Wrong predictions cost time, but do not change the solution.
 static void test_surprise(void** state) {
   (void)state;
   sap_builder* builders[2] = {ground(slope), ground(slope)};

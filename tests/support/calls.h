@@ -10,7 +10,7 @@
 
 #include <sapstep/base.h>
 
-// What is broken in the call that is made: argument `argument` (0: none) in the way `kind`.
+// The defect of a call: argument `argument` (0: none) broken in the way `kind`.
 typedef struct call_breakage {
   int argument, kind;
   bool done;  // the call has such an argument

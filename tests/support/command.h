@@ -21,18 +21,18 @@ void command_clear(command_result* result);
 // The same without `before`; the test fails unless it ends with this exit code.
 command_result command_exits(scratch* s, const char* program, const char* arguments, int exit_code);
 
-// Runs the program and checks its exit code and that `message` (NULL: nothing at all) stands on
-// standard error; without success nothing may stand on standard output.
+// Runs the program and checks its exit code and that `message` (NULL: nothing at all) is on
+// standard error; after a failure standard output must be empty.
 void command_expect(scratch* s, const char* program, const char* arguments, int exit_code,
                     const char* message);
 
 // The same with shell text that comes first, as in command_run.
 void command_expect_after(scratch* s, const char* program, const char* before,
                           const char* arguments, int exit_code, const char* message);
-// The test fails unless `part` stands in the text.
+// Fails the test unless the text contains `part`.
 void command_says(const char* text, const char* part);
 
-// Whether the text is one valid JSON value (RFC 8259).
+// Returns true if the text is one valid JSON value (RFC 8259).
 bool json_valid(const char* text);
 // The number after "name": in a JSON object; the test fails without one.
 double json_member(const char* object, const char* name);

@@ -16,7 +16,7 @@ double oracle_gap(const sap_placed_shape* a, const sap_placed_shape* b, const do
 // The largest gap found and its direction: a lower bound of the distance, exact to 1e-9 of the size
 // at smooth maxima, to 1e-5 on the ridge of a kink.
 double oracle_distance(const sap_placed_shape* a, const sap_placed_shape* b, double n[3]);
-// Whether x (world) lies in the shape grown by `tolerance` [m].
+// Returns true if x (world) lies in the shape grown by `tolerance` [m].
 bool oracle_holds(const sap_placed_shape* s, const double x[3], double tolerance);
 
 #endif

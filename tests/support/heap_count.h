@@ -15,7 +15,7 @@ int64_t heap_live(void);
 // The count-th allocation from now (0 is the next) returns NULL; a negative count: none does. Only
 // that one fails.
 void heap_fail_at(int64_t count);
-// Whether that allocation has been asked for.
+// Returns true if that allocation was requested.
 bool heap_failed(void);
 
 #endif

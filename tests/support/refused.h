@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a builder must do with a bad definition: say why and add nothing.
+// A builder must refuse a bad definition with a reason and add nothing.
 #ifndef SAP_TEST_SUPPORT_REFUSED_H
 #define SAP_TEST_SUPPORT_REFUSED_H
 
@@ -10,7 +10,7 @@ typedef struct builder_counts {
 } builder_counts;
 
 builder_counts builder_count_all(const sap_builder* builder);
-// The test fails unless the status is as expected, `text` stands in the message, and the builder
+// Fails the test unless the status is as expected, the message contains `text`, and the builder
 // has what it had before.
 void builder_expect_refused(const sap_builder* builder, builder_counts before, sap_status status,
                             const sap_error* error, sap_status expected, const char* text);

@@ -17,7 +17,7 @@ sap_status scene_text_read(const char* name, const char* text, const sap_scene_o
 // The test fails unless it can be read.
 sap_model* scene_text_model(const char* name, const char* text, const sap_scene_options* options);
 
-// What stands between the links a and b and on the joint j of a robot, an element of each kind.
+// Elements between the links a and b and on the joint j of a robot, one of each kind.
 #define SCENE_TEXT_BETWEEN_LINKS                                                                \
   "<frame name='f' link='b' xyz='0 1 0'/><drake:linear_bushing_rpy><drake:bushing_frameA "      \
   "name='a'/><drake:bushing_frameC name='f'/><drake:bushing_torque_stiffness value='1 1 1'/>"   \

@@ -25,7 +25,7 @@ simulation simulation_begin_stage(sap_builder* builder, sap_scheme scheme, sap_s
 // From a scene file, read leniently; false when it cannot be read (message in error).
 bool simulation_read(simulation* s, const char* path, sap_scheme scheme, double dt,
                      sap_error* error);
-// What to do then: the test skips and says so where a file is missing (IO), and fails otherwise.
+// Skips the test with a reason if a file is missing (IO), and fails it otherwise.
 void simulation_skip_absent(const sap_error* error);
 // The same for a model that is there already, the rest zero.
 void simulation_complete(simulation* s, sap_scheme scheme, double dt);

@@ -89,7 +89,7 @@ static void test_places(void** state) {
   points_of(svg, 1, p);
   ASSERT_NEAR(p[2][0] - p[1][0], 3.0 * (p[1][0] - p[0][0]), 0.05);
   ASSERT_NEAR(p[2][1] - p[1][1], 3.0 * (p[1][1] - p[0][1]), 0.05);
-  assert_true(p[0][0] > 478.0);  // the second panel stands beside the first
+  assert_true(p[0][0] > 478.0);  // the second panel is to the right of the first
   free(svg);
   scratch_end(&s);
 }

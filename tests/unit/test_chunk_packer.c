@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is packed, zlib reads back; tables at rest become short.
+// zlib reads packed chunks back; tables at rest become short.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

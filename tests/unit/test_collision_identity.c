@@ -94,7 +94,7 @@ static double apart2(const sap_identity* a, const sap_identity* b) {
   return fmin(sap_v3_dot(d_A, d_A), sap_v3_dot(d_B, d_B));
 }
 
-// Of all pairs within the tolerance the nearest first, of equal ones the first; -1: none.
+// Matches the nearest pair within the tolerance first, and the first of equal ones; -1: none.
 static void match_by_rounds(const sap_identity* old, int32_t old_count, double tolerance,
                             const sap_identity* points, int32_t count, int32_t* features) {
   bool taken[SAP_MANIFOLD_POINTS] = {false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// R and v_hat at the theta point against the law they stand for, evaluated at that point.
+// R and v_hat at the theta point against the law, evaluated at that point.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

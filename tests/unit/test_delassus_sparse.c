@@ -105,7 +105,7 @@ static void check(bool mixed, int32_t contacts) {
   for (size_t i = 0; i < n; ++i) {
     ASSERT_NEAR(b[i], x[i], 1e-9);  // the condition number is at most some 1e4
   }
-  // without the shift's help an indefinite matrix is told
+  // without the shift an indefinite matrix is reported
   assert_int_equal(sap_delassus_sparse_factorize(&s, -2.0, NULL), SAP_STATUS_NOT_SPD);
   free(x);
   sap_delassus_sparse_clear(&s);

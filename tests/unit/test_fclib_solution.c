@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands beside an FCLIB problem, /solution and /guesses: read in our order of components,
+// /solution and /guesses of FCLIB files: read in our order of components,
 // refused where it is malformed, and of use as a start.
 #include <math.h>
 #include <setjmp.h>
@@ -33,7 +33,7 @@ static void write_file(const char* path) {
   hdf5_write_close(file);
 }
 
-// A file with its problem read, and room for what stands beside it.
+// A file with its problem, and memory for its solutions.
 typedef struct fixture {
   scratch files;
   char name[SCRATCH_PATH_SIZE];

@@ -121,7 +121,7 @@ static void test_refused_at_once(void** state) {
   }
 }
 
-// A file size limit stands in for a full disk: the write fails half way.
+// A file size limit simulates a full disk: the write fails half way.
 static void test_disk_fills_up(void** state) {
   scratch* s = *state;
   char path[SCRATCH_PATH_SIZE];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which trees form an island, and in what order.
+// Islands: their trees and the order of them.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What joints transmit, against closed forms: arms held by servos, a swinging pendulum, a rod that
+// Forces transmitted by joints, against closed forms: arms held by servos, a swinging pendulum, a rod that
 // leans on a contact, a connect or a string, loads beside the axis, wrenches from outside.
 #include <math.h>
 #include <setjmp.h>
@@ -160,7 +160,7 @@ static void test_beside_the_axis(void** state) {
   simulation_end(&s);
 }
 
-// A ball on a slide stands on a table that turns about the ball's normal or about a tangent: the
+// A ball on a slide rests on a table that turns about the ball's normal or about a tangent: the
 // slide holds the moment of spin or of rolling friction, mu N along the table's turning.
 static void test_turned_by_contact(void** state) {
   (void)state;

@@ -60,7 +60,7 @@ static double distance(const double a[3], const double b[3]) {
   return sap_v3_norm(d);
 }
 
-// Whether each point of one has a point of the other within `near`.
+// Returns true if each point of one has a point of the other within `near`.
 static bool same_points(const sap_manifold* a, const sap_manifold* b, double near) {
   bool same = a->count == b->count;
   for (int32_t i = 0; same && i < a->count; ++i) {
@@ -73,7 +73,7 @@ static bool same_points(const sap_manifold* a, const sap_manifold* b, double nea
   return same;
 }
 
-// Of the poses and nudges tried fewer than one in 2000 changes a point. (Where two choices are as
+// Fewer than one in 2000 of the poses and nudges changes a point. (Where two choices are as
 // good within a margin, some motion crosses it, however small.)
 static void test_points_stay(void** state) {
   (void)state;

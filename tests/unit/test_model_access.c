@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a model and a state tell about themselves, and what actuators do.
+// Getters of models and states, and the effect of actuators.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -86,7 +86,7 @@ static void check_blocks(const sap_patch_kernels* k, int32_t ncols) {
   }
 }
 
-// Products of rows that stand CONES + 2 apart; what is between is not touched.
+// Products of rows that are CONES + 2 apart; the memory between is not touched.
 static void check_products(const sap_patch_kernels* k, int32_t ncols) {
   enum { STRIDE = CONES + 2 };
   uint32_t seed = 7;
@@ -142,7 +142,7 @@ static void check_part(const sap_patch_kernels* k, int32_t rows, bool is_triangl
   }
 }
 
-// On free bodies the products come from and go to where their velocities stand.
+// On free bodies the products read and write the velocities in place.
 static void check_bodies(const sap_patch_kernels* k, int32_t bodies) {
   uint32_t seed = 8;
   double J[CONES * 3 * 12], x[12], y[3 * CONES], a[6], b[6];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bodies placed four at a time stand where a walk from the root with Rodrigues' formula puts them,
+// Bodies placed four at a time are where a walk from the root with Rodrigues' formula puts them,
 // with their dofs' directions and inertias; sines and cosines are those of the C library.
 #include <math.h>
 #include <setjmp.h>
@@ -23,7 +23,7 @@ static int32_t hinges_of(int32_t leg) {
   return leg < 5 ? 2 : 3;
 }
 
-// Hinges of one leg share their anchor, those of the others stand apart.
+// Hinges of one leg share their anchor, those of the others are separate.
 static void make_joint(int32_t leg, int32_t k, sap_joint_def* def) {
   *def = sap_joint_def_default();
   def->body = 2 + 2 * leg;

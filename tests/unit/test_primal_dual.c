@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The linearisations of the primal-dual steps: against differences of the law they stand for, and
+// The linearisations of the primal-dual steps: against differences of the law, and
 // against SAP's own at a point where gamma = P_C(y).
 #include <math.h>
 #include <setjmp.h>

@@ -299,7 +299,7 @@ static void test_shared_files(void** state) {
   scratch_end(&s);
 }
 
-// What the format cannot hold is refused and leaves what was written before usable.
+// Problems that the format cannot hold are refused; earlier output stays usable.
 // Contacts with spin (4 rows) and rolling (6) beside one of 3: told apart by how much they hold.
 static void test_wide_cones(void** state) {
   static const char wide[] =

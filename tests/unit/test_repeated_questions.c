@@ -13,7 +13,7 @@
 
 #include "support/mixed_model.h"
 
-// What positions move by [s]; the balance may be asked for another time.
+// Time by which positions move [s]; the balance may use another time.
 #define STEP 0.01
 
 typedef struct question {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which files a scene was read from: each is told once, with its bytes.
+// Files that a scene was read from: each is reported once, with its bytes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -16,8 +16,8 @@
   "<replicate count='3' offset='0 0 1'><body name='r' pos='5 0 0'><freejoint/><geom size='0.1'/>" \
   "<site name='p'/></body></replicate>"
 
-// Elements that stand outside a replicate exist once, also where what they name has a twin whose
-// name is theirs with the suffix of a copy.
+// Elements outside a replicate exist once, also if the element they name has a twin with the suffix of
+// a copy.
 static void test_names_that_end_like_copies(void** state) {
   (void)state;
   sap_model* m = scene_text_model(
@@ -41,7 +41,7 @@ static void test_names_that_end_like_copies(void** state) {
   sap_model_destroy(m);
 }
 
-// What names an element of the copies exists in each, with it.
+// Elements that name an element of the copies exist in each copy.
 static void test_one_in_each_copy(void** state) {
   (void)state;
   sap_model* m = scene_text_model(
@@ -61,7 +61,7 @@ static void test_one_in_each_copy(void** state) {
 }
 
 // A key of zeros: MuJoCo makes quaternions of them that turn nothing. A class's limits are not for
-// free joints, which it may also stand for.
+// free joints, which it may also replace.
 static void test_zero_key(void** state) {
   (void)state;
   sap_model* m =

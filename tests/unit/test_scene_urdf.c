@@ -179,7 +179,7 @@ static void test_world_link(void** state) {
   sap_model_destroy(m);
 }
 
-// Limits of zero width are read as they stand; the same robot with continuous joints moves.
+// Limits of zero width are read unchanged; the same robot with continuous joints moves.
 static void test_double_pendulum(void** state) {
   (void)state;
   static const char folder[] =

@@ -33,7 +33,7 @@ static sap_status read_text(const char* text, bool lenient, scene_warnings* w, s
   "><parent link='a'/><child "                             \
   "link='b'/>\n" inside "</joint></robot>"
 
-// What xacro has not expanded yet.
+// Expressions that xacro has not expanded.
 static void test_xacro(void** state) {
   (void)state;
   scene_warnings w;
@@ -52,7 +52,7 @@ static void test_xacro(void** state) {
   assert_non_null(strstr(error.message, "a.urdf:2: <mass value=\"${m}\">"));
 }
 
-// What the reader does not know is an error with its line; left out with a warning if lenient.
+// An unknown element is an error with its line; ignored with a warning if lenient.
 static void test_extensions(void** state) {
   (void)state;
   static const struct {
@@ -120,7 +120,7 @@ static void expect_moments(const char* text, bool lenient, int32_t warned, const
   sap_model_destroy(m);
 }
 
-// A largest moment above the sum of the others is taken as it stands, with a warning; moments below
+// A largest moment above the sum of the others is accepted with a warning; moments below
 // zero are refused, raised if lenient, and taken for zero where they are round-off.
 static void test_inertias(void** state) {
   (void)state;

@@ -112,7 +112,7 @@ static void test_near_rigid(void** unused) {
   }
 }
 
-// gear * (gain u + ...): a servo at rest under a load F stands F/(gear^2 kp) off its target.
+// gear * (gain u + ...): a servo at rest under a load F is F/(gear^2 kp) away from its target.
 static void test_rest_under_load(void** unused) {
   (void)unused;
   const double gear = -3.0, kp = 50.0, mass = 2.0, g = 10.0;

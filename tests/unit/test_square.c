@@ -72,7 +72,7 @@ static void test_three_rows(void** state) {
   uint32_t seed = 4;
   for (int32_t k = 0; sap_square_kernels_get(k) != NULL; ++k) {
     double L[36], J[18], X[3][6], W[9], before[9];
-    for (int i = 0; i < 36; ++i) {  // what stands above the diagonal is not read
+    for (int i = 0; i < 36; ++i) {  // entries above the diagonal are not read
       L[i] = i / 6 > i % 6 ? (double)NAN : pseudo_random(&seed) + (i % 7 == 0 ? 2.0 : 0.0);
     }
     for (int i = 0; i < 18; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a step tells of itself, against closed forms; Jacobians against differences of poses.
+// Outputs of a step against closed forms; Jacobians against differences of poses.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
