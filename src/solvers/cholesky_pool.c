@@ -23,10 +23,6 @@ static uint64_t hash_pattern(const sap_block_pattern* pattern) {
   return hash;
 }
 
-void sap_cholesky_pool_begin_solve(sap_cholesky_pool* pool) {
-  pool->solve += 1;
-}
-
 // Returns the entry of this hash, else the one unused for longest if that is long enough, else a
 // new one. NULL: no memory.
 static sap_pool_entry* find_entry(sap_cholesky_pool* pool, uint64_t hash, sap_error* error) {

@@ -16,10 +16,9 @@ typedef struct sap_pool_entry {
 typedef struct sap_cholesky_pool {
   sap_pool_entry* entries;
   int32_t count, capacity;
-  uint64_t solve;  // number of the current solve
+  uint64_t solve;  // number of the current solve; the caller counts
 } sap_cholesky_pool;
 
-void sap_cholesky_pool_begin_solve(sap_cholesky_pool* pool);
 // Returns an object analysed for the pattern. *analysed: false if it was in the cache.
 sap_status sap_cholesky_pool_get(sap_cholesky_pool* pool, const sap_block_pattern* pattern,
                                  sap_linear_solver choice, sap_cholesky** out, bool* analysed,

@@ -3,7 +3,7 @@
 #ifndef SAP_SOLVERS_ISLANDS_H
 #define SAP_SOLVERS_ISLANDS_H
 
-#include <sapstep/problem.h>
+#include "problem/delassus.h"
 
 // All islands of a problem, ordered by their smallest tree. Trees and blocks of one island ascend.
 typedef struct sap_islands {
@@ -17,12 +17,8 @@ typedef struct sap_islands {
   int32_t memory_capacity;
 } sap_islands;
 
-// One island; the indices in `trees` and `blocks` are the problem's.
-typedef struct sap_island {
-  const int32_t *trees, *blocks;
-  const int32_t* local;  // as in sap_islands
-  int32_t ntrees, nblocks;
-} sap_island;
+// One island; the indices in `trees` and `blocks` are the problem's, `local` as in sap_islands.
+typedef sap_delassus_island sap_island;
 
 // Finds the islands. merge: all of them count as one. Start with {0}.  fails: MEMORY
 sap_status sap_islands_find(sap_islands* islands, const sap_problem* problem, bool merge,

@@ -38,7 +38,7 @@ typedef struct sap_solver_row {
   // Saves, loads or forgets the memory between solves.
   sap_status (*archive)(void* workspace, sap_archive* archive, sap_error* error);
   // For sap_dual_solve: the method, and its stopping test: true: NCP, false: CCP.
-  sap_status (*method)(struct sap_dual* dual, sap_error* error);
+  sap_status (*method)(struct sap_dual* dual);
   bool ncp;
 } sap_solver_row;
 

@@ -108,7 +108,11 @@ void sap_report_write(const sap_solve_call* call, const sap_solution* answer, co
   report->history_capacity = room.history_capacity;
   report->history_count = history->count;
   for (int32_t i = 0; i < history->count; ++i) {
-    report->history[i] = sap_history_iteration(&history->rows[i]);
+    const sap_history_row* row = &history->rows[i];
+    report->history[i] = (sap_iteration){.cost = row->cost,
+                                         .momentum_error = sap_history_error(row),
+                                         .step_length = row->step_length,
+                                         .evaluations = row->evaluations};
   }
 }
 
@@ -156,13 +160,6 @@ void sap_history_end_island(sap_history* history) {
 double sap_history_error(const sap_history_row* row) {
   const double scale = sqrt(fmax(row->momentum_2, row->impulse_2));
   return row->gradient_2 > 0.0 ? sqrt(row->gradient_2) / scale : 0.0;
-}
-
-sap_iteration sap_history_iteration(const sap_history_row* row) {
-  return (sap_iteration){.cost = row->cost,
-                         .momentum_error = sap_history_error(row),
-                         .step_length = row->step_length,
-                         .evaluations = row->evaluations};
 }
 
 void sap_history_clear(sap_history* history) {

@@ -36,8 +36,6 @@ sap_status sap_history_add(sap_history* history, const sap_history_row* row, sap
 void sap_history_end_island(sap_history* history);
 // Returns the momentum error of a row.                                               castro (32)
 double sap_history_error(const sap_history_row* row);
-// Returns a row as the report shows it.
-sap_iteration sap_history_iteration(const sap_history_row* row);
 void sap_history_clear(sap_history* history);
 
 // Adds the outcome, counts and cost of an island, or of one solve, to those of several.

@@ -34,7 +34,7 @@ void sap_admm_carve(sap_admm* a, int32_t n, double* reals) {
 
 // Factorizes the symmetric part of D + (rho + eta) I. Only the D of a problem that stores A^-1 is
 // unsymmetric.
-static sap_status factorize(sap_admm* a, sap_dual* d, sap_error* error) {
+static sap_status factorize(sap_admm* a, sap_dual* d) {
   const size_t n = (size_t)a->n;
   memcpy(a->factor, a->D, n * n * sizeof(double));
   for (size_t j = 0; j < n && d->op.mobility; ++j) {
@@ -45,18 +45,18 @@ static sap_status factorize(sap_admm* a, sap_dual* d, sap_error* error) {
   d->factorizations += 1;
   return sap_delassus_factorize(a->factor, a->n, a->rho + ETA)
              ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_NOT_SPD, "D + %g I is not positive definite",
+             : sap_fail(d->error, SAP_STATUS_NOT_SPD, "D + %g I is not positive definite",
                         a->rho + ETA);
 }
 
-sap_status sap_admm_begin(sap_admm* a, sap_dual* d, double largest, sap_error* error) {
+sap_status sap_admm_begin(sap_admm* a, sap_dual* d, double largest) {
   const double L = fmax(largest, ETA), kappa = L / ETA;
   const bool spectral = d->options->penalty == SAP_PENALTY_SPECTRAL;
   a->rho = d->options->penalty_value > 0.0 ? d->options->penalty_value
            : spectral                      ? sqrt(L * ETA) * pow(kappa, SPECTRAL_START)
                                            : 1.0;
   a->change = spectral ? pow(kappa, SPECTRAL_POWER) : LINEAR_FACTOR;
-  return a->n > 0 ? factorize(a, d, error) : SAP_STATUS_OK;
+  return a->n > 0 ? factorize(a, d) : SAP_STATUS_OK;
 }
 
 void sap_admm_start_iteration(sap_admm* a) {
@@ -94,8 +94,7 @@ bool sap_admm_may_adapt(const sap_dual* d, int32_t iteration) {
   return d->options->penalty != SAP_PENALTY_FIXED && iteration % ADAPT_EVERY == 0;
 }
 
-sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, double primal_2, double dual_2,
-                          sap_error* error) {
+sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, double primal_2, double dual_2) {
   const double threshold = IMBALANCE * IMBALANCE;
   if (primal_2 > threshold * dual_2) {
     a->rho *= a->change;
@@ -104,7 +103,7 @@ sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, double primal_2, double dual
   } else {
     return SAP_STATUS_OK;
   }
-  return factorize(a, d, error);
+  return factorize(a, d);
 }
 
 static void project_items(const void* context, double* y) {
@@ -139,18 +138,18 @@ static void add_explicit_terms(const sap_dual* d, sap_admm* a) {
   }
 }
 
-sap_status sap_admm_solve(sap_dual* d, sap_error* error) {
+sap_status sap_admm_solve(sap_dual* d) {
   const size_t size = (size_t)d->op.n * sizeof(double);
   sap_admm a;
   double *reals, primal_2, dual_2;
-  SAP_TRY(sap_dual_reals(d, sap_admm_reals(d->op.n), &reals, error));
+  SAP_TRY(sap_dual_reals(d, sap_admm_reals(d->op.n), &reals));
   sap_admm_carve(&a, d->op.n, reals);
   sap_delassus_dense(&d->op, a.D);
   memcpy(a.q, d->op.q, size);
   const double largest = sap_delassus_largest_eigenvalue(&d->op, a.x);
   memcpy(a.x, d->z, size);
   memcpy(a.y, d->z, size);
-  SAP_TRY(sap_admm_begin(&a, d, largest, error));
+  SAP_TRY(sap_admm_begin(&a, d, largest));
   while (sap_dual_continues(d, d->options->max_sweeps, 1.0)) {
     if (d->iterations == 0) {
       start_multipliers(d, &a);
@@ -162,7 +161,7 @@ sap_status sap_admm_solve(sap_dual* d, sap_error* error) {
     d->iterations += 1;
     if (sap_admm_may_adapt(d, d->iterations)) {
       sap_admm_residuals(&a, &primal_2, &dual_2);
-      SAP_TRY(sap_admm_adapt(&a, d, primal_2, dual_2, error));
+      SAP_TRY(sap_admm_adapt(&a, d, primal_2, dual_2));
     }
   }
   return d->status;
@@ -173,11 +172,11 @@ sap_status sap_admm_solve(sap_dual* d, sap_error* error) {
 // With redundant rows D is singular: finds the least change of z that satisfies the rows as well as
 // possible.
 // cost: one sparse factorization; a product with D and two triangular solves per iteration.
-sap_status sap_proximal(sap_dual* d, sap_error* error) {
+sap_status sap_proximal(sap_dual* d) {
   static const double EPSILON = 1e-6;  // relative to the largest eigenvalue of a row, 1
-  SAP_TRY(sap_delassus_sparse_assemble(&d->sparse, &d->op, error));
+  SAP_TRY(sap_delassus_sparse_assemble(&d->sparse, &d->op, d->error));
   d->factorizations += 1;
-  SAP_TRY(sap_delassus_sparse_factorize(&d->sparse, EPSILON, error));
+  SAP_TRY(sap_delassus_sparse_factorize(&d->sparse, EPSILON, d->error));
   while (sap_dual_continues(d, d->options->max_iterations, 1.0)) {
     sap_delassus_sparse_solve(&d->sparse, d->g);
     cblas_daxpy(d->op.n, -1.0, d->g, 1, d->z, 1);

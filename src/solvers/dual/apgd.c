@@ -58,12 +58,12 @@ static void extrapolate(sap_dual* d, double* theta, double* next, double* produc
   memcpy(last_product, product, (size_t)n * sizeof(double));
 }
 
-sap_status sap_apgd(sap_dual* d, sap_error* error) {
+sap_status sap_apgd(sap_dual* d) {
   enum { MAXIMUM_RAISES = 100 };
   static const double RAISE = 1.1;
   const size_t n = (size_t)d->op.n;
   double* y;
-  SAP_TRY(sap_dual_reals(d, 6 * (int64_t)n, &y, error));
+  SAP_TRY(sap_dual_reals(d, 6 * (int64_t)n, &y));
   double *g = y + n, *next = g + n, *product = next + n, *last = product + n, *scratch = last + n;
   double L = sap_delassus_largest_eigenvalue(&d->op, next), theta = 1.0;
   L = L > 0.0 ? L : 1.0;

@@ -17,14 +17,14 @@
 #include "solvers/residuals.h"
 #include "solvers/warm_start.h"
 
-sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out, sap_error* error) {
-  SAP_TRY(SAP_RESERVE(&d->work, &d->work_capacity, count, error));
+sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out) {
+  SAP_TRY(SAP_RESERVE(&d->work, &d->work_capacity, count, d->error));
   *out = d->work;
   return SAP_STATUS_OK;
 }
 
-sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out, sap_error* error) {
-  SAP_TRY(SAP_RESERVE(&d->integers, &d->integers_capacity, count, error));
+sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out) {
+  SAP_TRY(SAP_RESERVE(&d->integers, &d->integers_capacity, count, d->error));
   *out = d->integers;
   return SAP_STATUS_OK;
 }
@@ -302,15 +302,10 @@ static void finish_island(dual_workspace* w, const sap_problem* p) {
 static sap_status solve_island(dual_workspace* w, const sap_solve_call* call, int32_t index,
                                sap_dual_method method, sap_report* sum, sap_error* error) {
   const sap_island island = sap_islands_get(&w->islands, index);
-  const sap_delassus_island part = {.trees = island.trees,
-                                    .blocks = island.blocks,
-                                    .local = island.local,
-                                    .ntrees = island.ntrees,
-                                    .nblocks = island.nblocks};
   sap_dual* d = &w->dual;
-  SAP_TRY(sap_delassus_gather(&d->op, call->problem, &part, error));
+  SAP_TRY(sap_delassus_gather(&d->op, call->problem, &island, error));
   SAP_TRY(start_island(w, call->gamma_guess, error));
-  SAP_TRY(method(d, error));
+  SAP_TRY(method(d));
   if (!isfinite(d->best)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE,
                     "impulses overflow in the island of tree %d: v_star, v_hat or A is too large",

@@ -52,7 +52,7 @@ typedef struct sap_dual {
   int32_t vectors_capacity, work_capacity, integers_capacity, reduced_start_capacity;
 } sap_dual;
 
-typedef sap_status (*sap_dual_method)(sap_dual* d, sap_error* error);
+typedef sap_status (*sap_dual_method)(sap_dual* d);
 
 // Functions of a solver_row (registry.h).
 sap_status sap_dual_create(void** workspace, sap_error* error);
@@ -65,8 +65,8 @@ sap_status sap_dual_run(void* workspace, const sap_solve_call* call, bool ncp,
                         sap_dual_method method, sap_error* error);
 
 // Borrow memory of undefined contents for a method; one request of each kind per island.
-sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out, sap_error* error);
-sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out, sap_error* error);
+sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out);
+sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out);
 
 // Projects one item's x on its set (Euclidean); x and out may be the same.
 void sap_dual_project(const sap_delassus_item* item, const double* x, double* out);
@@ -100,10 +100,8 @@ double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule);
 // cost is divided to give d->change.
 sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, double inertia);
 
-// Returns the largest eigenvalue of the tangents' 2 x 2 block of a D_ii of 3 rows.
-static inline double sap_tangent_eigenvalue(const double D[9]) {
-  return 0.5 * (D[0] + D[4]) + hypot(0.5 * (D[0] - D[4]), D[1]);
-}
+// Returns the largest eigenvalue of the tangents' block of a D_ii of n rows.
+double sap_tangent_eigenvalue(const double* D, int32_t n);
 
 // Proximal ADMM for min 1/2 x' D x + q' x, x in a set: the iteration that sap_admm_solve and both
 // stages of staggered projections run.                                           tsounis Alg. 6
@@ -128,7 +126,7 @@ int64_t sap_admm_reals(int32_t n);
 // Sets the pointers into `reals`. x and y are adjacent.
 void sap_admm_carve(sap_admm* a, int32_t n, double* reals);
 // Chooses the first rho and factorizes D. largest: eigenvalue of D.  fails: NOT_SPD.
-sap_status sap_admm_begin(sap_admm* a, sap_dual* d, double largest, sap_error* error);
+sap_status sap_admm_begin(sap_admm* a, sap_dual* d, double largest);
 // Starts an iteration: x = eta x- + rho y- + w- - q, to which the caller may add before the end.
 void sap_admm_start_iteration(sap_admm* a);
 void sap_admm_end_iteration(sap_admm* a, double omega, sap_admm_project project,
@@ -136,8 +134,7 @@ void sap_admm_end_iteration(sap_admm* a, double omega, sap_admm_project project,
 // Returns squares: *primal_2 = |x - y|^2, *dual_2 = |eta (x - x-) + rho (y - y-)|^2.
 void sap_admm_residuals(const sap_admm* a, double* primal_2, double* dual_2);
 // Changes rho and factorizes again if the residuals differ tenfold.  fails: NOT_SPD.
-sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, double primal_2, double dual_2,
-                          sap_error* error);
+sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, double primal_2, double dual_2);
 // True every so many iterations, unless rho is fixed.
 bool sap_admm_may_adapt(const sap_dual* d, int32_t iteration);
 
@@ -166,27 +163,27 @@ sap_lcp_end sap_lemke(const sap_lcp* lcp, int32_t* pivots);
 // in `d`, from the guess d->z, until sap_dual_continues ends it; the best impulses are d->z_best.
 //
 // Convex (CCP), files of dual/.
-sap_status sap_pgs_ccp(sap_dual* d, sap_error* error);     // gauss_seidel.c
-sap_status sap_apgd(sap_dual* d, sap_error* error);        // apgd.c
-sap_status sap_admm_solve(sap_dual* d, sap_error* error);  // admm.c; CCP and NCP
-sap_status sap_ipm(sap_dual* d, sap_error* error);         // ipm.c
-sap_status sap_proximal(sap_dual* d, sap_error* error);    // admm.c; bilateral rows only
+sap_status sap_pgs_ccp(sap_dual* d);     // gauss_seidel.c
+sap_status sap_apgd(sap_dual* d);        // apgd.c
+sap_status sap_admm_solve(sap_dual* d);  // admm.c; CCP and NCP
+sap_status sap_ipm(sap_dual* d);         // ipm.c
+sap_status sap_proximal(sap_dual* d);    // admm.c; bilateral rows only
 
 // Pyramids (LCP).
-sap_status sap_pgs_lcp(sap_dual* d, sap_error* error);        // gauss_seidel.c
-sap_status sap_lemke_solve(sap_dual* d, sap_error* error);    // lemke.c
-sap_status sap_staggered_lcp(sap_dual* d, sap_error* error);  // ncp/staggered.c
+sap_status sap_pgs_lcp(sap_dual* d);        // gauss_seidel.c
+sap_status sap_lemke_solve(sap_dual* d);    // lemke.c
+sap_status sap_staggered_lcp(sap_dual* d);  // ncp/staggered.c
 
 // Coulomb friction (NCP), files of ncp/.
-sap_status sap_pgs_ncp(sap_dual* d, sap_error* error);                   // local_ncp.c
-sap_status sap_nbgs(sap_dual* d, sap_error* error);                      // local_ncp.c
-sap_status sap_raisim(sap_dual* d, sap_error* error);                    // raisim.c
-sap_status sap_raisim_ds(sap_dual* d, sap_error* error);                 // raisim.c
-sap_status sap_raisim_ds_es(sap_dual* d, sap_error* error);              // raisim.c
-sap_status sap_staggered(sap_dual* d, sap_error* error);                 // staggered.c
-sap_status sap_newton_ncp(sap_dual* d, sap_error* error);                // newton_ncp.c
-sap_status sap_proximal_newton(sap_dual* d, sap_error* error);           // newton_ncp.c
-sap_status sap_implicit_complementarity(sap_dual* d, sap_error* error);  // same file name
+sap_status sap_pgs_ncp(sap_dual* d);                   // local_ncp.c
+sap_status sap_nbgs(sap_dual* d);                      // local_ncp.c
+sap_status sap_raisim(sap_dual* d);                    // raisim.c
+sap_status sap_raisim_ds(sap_dual* d);                 // raisim.c
+sap_status sap_raisim_ds_es(sap_dual* d);              // raisim.c
+sap_status sap_staggered(sap_dual* d);                 // staggered.c
+sap_status sap_newton_ncp(sap_dual* d);                // newton_ncp.c
+sap_status sap_proximal_newton(sap_dual* d);           // newton_ncp.c
+sap_status sap_implicit_complementarity(sap_dual* d);  // same file name
 
 // One item of the NCP alone (local_ncp.c).
 // Solves Coulomb contact exactly for a cone of n = 3, 4 or 6 rows:

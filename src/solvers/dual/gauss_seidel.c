@@ -74,8 +74,7 @@ sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, double inertia) {
   return d->status;
 }
 
-sap_status sap_pgs_ccp(sap_dual* d, sap_error* error) {
-  (void)error;
+sap_status sap_pgs_ccp(sap_dual* d) {
   return sap_gauss_seidel(d, convex_rule, 0.0);
 }
 
@@ -95,7 +94,7 @@ static void pyramid_rule(const sap_dual* d, const sap_delassus_item* item, const
   const double limit = item->mu * next[2];
   double change[3] = {0.0, 0.0, next[2] - z[2]};
   if (d->options->friction_directions != 4) {
-    const double top = sap_tangent_eigenvalue(D);
+    const double top = sap_tangent_eigenvalue(D, 3);
     const double x[2] = {step_row(z[0], g[0] + D[2] * change[2], top),
                          step_row(z[1], g[1] + D[5] * change[2], top)};
     sap_dual_project_polygon(limit, d->options->friction_directions, x, next);
@@ -110,8 +109,7 @@ static void pyramid_rule(const sap_dual* d, const sap_delassus_item* item, const
 }
 
 // The pyramid's solution solves neither CCP nor NCP: ends at a fixed point.
-sap_status sap_pgs_lcp(sap_dual* d, sap_error* error) {
+sap_status sap_pgs_lcp(sap_dual* d) {
   d->fixed_point = true;
-  (void)error;
   return sap_gauss_seidel(d, pyramid_rule, 0.0);
 }

@@ -464,11 +464,11 @@ static sap_status polish(ipm* m, sap_dual* d) {
 
 static const double BOUNDARY = 0.99;  // part of the way to the boundary
 
-static sap_status reserve_ipm(sap_dual* d, ipm* m, sap_error* error) {
+static sap_status reserve_ipm(sap_dual* d, ipm* m) {
   const int64_t n = d->op.n;
   const int64_t cones = (int64_t)(sizeof(soc_scaling) / sizeof(double)) * d->op.nitems;
-  SAP_TRY(sap_dual_reals(d, 2 * n * n + 9 * n + cones, &m->D, error));
-  SAP_TRY(sap_dual_integers(d, n, &m->pivots, error));
+  SAP_TRY(sap_dual_reals(d, 2 * n * n + 9 * n + cones, &m->D));
+  SAP_TRY(sap_dual_integers(d, n, &m->pivots));
   m->K = m->D + n * n;
   double** vectors[] = {&m->x, &m->dx, &m->rd, &m->s, &m->ds, &m->b, &m->db, &m->r, &m->rb};
   double* next = m->K + n * n;
@@ -515,11 +515,11 @@ static void set_start(sap_dual* d, ipm* m) {
   }
 }
 
-sap_status sap_ipm(sap_dual* d, sap_error* error) {
+sap_status sap_ipm(sap_dual* d) {
   static const double LEAST_STEP = 1e-8;
   const size_t n = (size_t)d->op.n;
   ipm m;
-  SAP_TRY(reserve_ipm(d, &m, error));
+  SAP_TRY(reserve_ipm(d, &m));
   memset(m.s, 0, 4 * n * sizeof(double));
   sap_delassus_dense(&d->op, m.D);
   set_start(d, &m);

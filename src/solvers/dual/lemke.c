@@ -235,7 +235,7 @@ static void assemble(const sap_dual* d, const double* D, int32_t directions, con
   }
 }
 
-sap_status sap_lemke_solve(sap_dual* d, sap_error* error) {
+sap_status sap_lemke_solve(sap_dual* d) {
   const int32_t directions = d->options->friction_directions;
   int64_t n = 0;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
@@ -244,9 +244,8 @@ sap_status sap_lemke_solve(sap_dual* d, sap_error* error) {
   const int64_t rows = d->op.n, per_column = (int64_t)(sizeof(column) / sizeof(double)) + 1;
   sap_lcp lcp = {0};
   double* D;
-  SAP_TRY(
-      sap_dual_reals(d, rows * rows + n * n + 2 * n + n * (2 * n + 2) + per_column * n, &D, error));
-  SAP_TRY(sap_dual_integers(d, n, &lcp.basis, error));
+  SAP_TRY(sap_dual_reals(d, rows * rows + n * n + 2 * n + n * (2 * n + 2) + per_column * n, &D));
+  SAP_TRY(sap_dual_integers(d, n, &lcp.basis));
   double *M = D + rows * rows, *q = M + n * n;
   lcp.n = (int32_t)n;
   lcp.M = M;

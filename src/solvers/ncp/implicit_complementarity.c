@@ -61,25 +61,24 @@ static bool edge_normal(const sap_delassus_item* item, const double* p, edge_kin
   return true;
 }
 
-// Moves p to the nearest point of the edge; false if that is the apex.
-static bool edge_project(const sap_delassus_item* item, edge_kind edge, double* p) {
+// Moves p to the nearest point of the edge unless that is the apex.
+static void edge_project(const sap_delassus_item* item, edge_kind edge, double* p) {
   if (!item->is_cone) {
     p[0] = edge == EDGE_PLANE ? item->lower : item->upper;
-    return true;
+    return;
   }
   if (edge == EDGE_PLANE) {
     p[SAP_NORMAL_ROW] = 0.0;
-    return true;
+    return;
   }
   const double length = sqrt(sap_cone_n_dot(item->nrows, p, p)), mu = item->mu;
   const double normal = (p[SAP_NORMAL_ROW] + mu * length) / (1.0 + mu * mu);
   if (!(normal > 0.0) || !(length > 0.0)) {
-    return false;
+    return;
   }
   for (int32_t r = 0; r < item->nrows; ++r) {
     p[r] = r == SAP_NORMAL_ROW ? normal : p[r] * (mu * normal / length);
   }
-  return true;
 }
 
 // Adds a crossing if it lies on the segment; returns the number of crossings.
@@ -157,7 +156,7 @@ static double evaluate_map(sap_dual* d, implicit* m, double* p, double* r) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     if (m->edge[k] != EDGE_NONE) {
-      (void)edge_project(item, (edge_kind)m->edge[k], p + item->first);
+      edge_project(item, (edge_kind)m->edge[k], p + item->first);
     }
     sap_split_project(item, p + item->first, m->z + item->first);
   }
@@ -288,10 +287,10 @@ static void search_segment(sap_dual* d, implicit* m, const double* from, const d
   }
 }
 
-static sap_status reserve_implicit(sap_dual* d, implicit* m, sap_error* error) {
+static sap_status reserve_implicit(sap_dual* d, implicit* m) {
   const int64_t n = d->op.n;
-  SAP_TRY(sap_dual_reals(d, 3 * n * n + 11 * n, &m->D, error));
-  SAP_TRY(sap_dual_integers(d, d->op.nitems, &m->edge, error));
+  SAP_TRY(sap_dual_reals(d, 3 * n * n + 11 * n, &m->D));
+  SAP_TRY(sap_dual_integers(d, d->op.nitems, &m->edge));
   m->J = m->D + n * n;
   m->H = m->J + n * n;
   double** const vectors[] = {&m->p, &m->r,     &m->h,       &m->gradient,  &m->newton, &m->cauchy,
@@ -496,13 +495,13 @@ static void restart(sap_dual* d, implicit* m, int index) {
   start_from_impulses(d, m);
 }
 
-sap_status sap_implicit_complementarity(sap_dual* d, sap_error* error) {
+sap_status sap_implicit_complementarity(sap_dual* d) {
   enum {
     PATIENCE = 8,  // iterations in a row without a better point, or without l falling to a half
     RESTARTS = 8
   };
   implicit m;
-  SAP_TRY(reserve_implicit(d, &m, error));
+  SAP_TRY(reserve_implicit(d, &m));
   set_start(d, &m);
   int failures = 0, idle = 0, restarts = 0;
   double mark = m.value;

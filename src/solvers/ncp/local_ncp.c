@@ -35,17 +35,6 @@ static int32_t tangent(int32_t i) {
   return i < SAP_NORMAL_ROW ? i : i + 1;
 }
 
-// Replaces S (2 x 2) by its eigenvalues on the diagonal, the larger one first.
-static void find_eigenvectors_2(double S[4], double V[4]) {
-  const double angle = 0.5 * atan2(2.0 * S[1], S[0] - S[3]);
-  const double mean = 0.5 * (S[0] + S[3]), radius = hypot(0.5 * (S[0] - S[3]), S[1]);
-  V[0] = V[3] = cos(angle);
-  V[1] = sin(angle);
-  V[2] = -V[1];
-  S[0] = mean + radius;
-  S[3] = mean - radius;
-}
-
 static void make_slide(const double* D, const double* b, int32_t n, double mu, slide* f) {
   const int32_t m = n - 1;
   double S[TANGENTS * TANGENTS], c[TANGENTS], D_nt[TANGENTS];
@@ -60,11 +49,7 @@ static void make_slide(const double* D, const double* b, int32_t n, double mu, s
       S[j * m + i] = D[tangent(j) * n + tangent(i)] - D_nt[j] * D_nt[i] * inverse;
     }
   }
-  if (m == 2) {
-    find_eigenvectors_2(S, f->V);
-  } else {
-    sap_eigen_small(S, m, f->V);
-  }
+  sap_eigen_small(S, m, f->V);
   for (int32_t k = 0; k < m; ++k) {
     f->s[k] = fmax(S[k * (m + 1)], 0.0);
     for (int32_t i = 0; i < m; ++i) {
@@ -157,7 +142,10 @@ void sap_local_ncp_solve(const double* D, const double* b, int32_t n, double mu,
 
 // Returns the largest eigenvalue of D_tt. The smallest entry, as in Alg. 6, cycles when D_tt is
 // anisotropic.
-static double tangent_eigenvalue(const double* D, int32_t n) {
+double sap_tangent_eigenvalue(const double* D, int32_t n) {
+  if (n == 3) {
+    return 0.5 * (D[0] + D[4]) + hypot(0.5 * (D[0] - D[4]), D[1]);
+  }
   double tangents[TANGENTS * TANGENTS] = {0.0};
   for (int32_t j = 0; j < n - 1; ++j) {
     for (int32_t i = 0; i < n - 1; ++i) {
@@ -173,7 +161,7 @@ void sap_local_ncp_project(const sap_delassus_item* item, const double* z, const
   const double* D = item->diagonal;
   const double D_nn = D[SAP_NORMAL_ROW * (n + 1)], zn = z[SAP_NORMAL_ROW];
   const double normal = D_nn > 0.0 ? fmax(0.0, zn - g[SAP_NORMAL_ROW] / D_nn) : zn;
-  const double top = n == 3 ? sap_tangent_eigenvalue(D) : tangent_eigenvalue(D, n);
+  const double top = sap_tangent_eigenvalue(D, n);
   const double step = top > 0.0 ? 1.0 / top : 1.0, change = normal - zn;
   double x[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t i = 0; i < n; ++i) {
@@ -248,13 +236,11 @@ static void projection_rule(const sap_dual* d, const sap_delassus_item* item, co
   sap_local_ncp_project(item, z, g, next);
 }
 
-sap_status sap_nbgs(sap_dual* d, sap_error* error) {
-  (void)error;
+sap_status sap_nbgs(sap_dual* d) {
   return sap_gauss_seidel(d, exact_rule, 0.0);
 }
 
-sap_status sap_pgs_ncp(sap_dual* d, sap_error* error) {
-  (void)error;
+sap_status sap_pgs_ncp(sap_dual* d) {
   return sap_gauss_seidel(d, projection_rule, 0.0);
 }
 

@@ -46,15 +46,15 @@ typedef struct equations {
 } equations;
 
 // Assembles D; sets z_ref = d->z and sigma = 0.  fails: MEMORY
-static sap_status start_equations(sap_dual* d, equations* s, sap_error* error) {
+static sap_status start_equations(sap_dual* d, equations* s) {
   *s = (equations){0};
   sap_sparse_lu_forget(&d->lu);
-  SAP_TRY(sap_delassus_sparse_assemble(&d->sparse, &d->op, error));
+  SAP_TRY(sap_delassus_sparse_assemble(&d->sparse, &d->op, d->error));
   const int64_t n = d->op.n, nitems = d->op.nitems, values = (int64_t)d->sparse.nvalues;
   const int64_t entries = d->sparse.pattern.column_start[nitems];
-  SAP_TRY(sap_dual_reals(d, (8 + SAP_CONE_ROWS_MAX) * n + 2 * values, &s->F, error));
-  SAP_TRY(sap_dual_integers(d, 3 * nitems + 1 + entries, &s->sizes, error));
-  SAP_TRY(SAP_RESERVE(&d->reduced_start, &d->reduced_start_capacity, entries, error));
+  SAP_TRY(sap_dual_reals(d, (8 + SAP_CONE_ROWS_MAX) * n + 2 * values, &s->F));
+  SAP_TRY(sap_dual_integers(d, 3 * nitems + 1 + entries, &s->sizes));
+  SAP_TRY(SAP_RESERVE(&d->reduced_start, &d->reduced_start_capacity, entries, d->error));
   double** const vectors[] = {&s->dz,   &s->g,      &s->dg,    &s->z_ref,
                               &s->copy, &s->z_mark, &s->right, &s->T};
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
@@ -199,7 +199,7 @@ static void find_right(sap_dual* d, equations* s) {
 
 // Solves the reduced system. Tries the pivots of the last factors of the same pattern first, then
 // new ones.
-static sap_status solve_reduced(sap_dual* d, equations* s, bool* solved, sap_error* error) {
+static sap_status solve_reduced(sap_dual* d, equations* s, bool* solved) {
   static const double ENOUGH = 1e-8;  // relative residual
   const sap_block_matrix matrix = {s->lower, s->upper};
   int32_t n = 0;
@@ -211,10 +211,10 @@ static sap_status solve_reduced(sap_dual* d, equations* s, bool* solved, sap_err
     return SAP_STATUS_OK;
   }
   memcpy(s->copy, s->right, (size_t)n * sizeof(double));
-  SAP_TRY(sap_sparse_lu_analyze(&d->lu, &s->pattern, error));
+  SAP_TRY(sap_sparse_lu_analyze(&d->lu, &s->pattern, d->error));
   for (int pivots = SAP_LU_LAST_PIVOTS; pivots <= SAP_LU_LARGEST_PIVOTS && !*solved; ++pivots) {
     bool done = false;
-    SAP_TRY(sap_sparse_lu_factorize(&d->lu, &matrix, (sap_lu_pivots)pivots, &done, error));
+    SAP_TRY(sap_sparse_lu_factorize(&d->lu, &matrix, (sap_lu_pivots)pivots, &done, d->error));
     if (done) {
       d->factorizations += 1;
       memcpy(s->right, s->copy, (size_t)n * sizeof(double));
@@ -226,12 +226,12 @@ static sap_status solve_reduced(sap_dual* d, equations* s, bool* solved, sap_err
 }
 
 // Computes s->dz at d->z; *found = false if the matrix is singular.
-static sap_status find_direction(sap_dual* d, equations* s, bool* found, sap_error* error) {
+static sap_status find_direction(sap_dual* d, equations* s, bool* found) {
   (void)find_merit(d, s);
   reduce_system(d, s);
   assemble(d, s);
   find_right(d, s);
-  SAP_TRY(solve_reduced(d, s, found, error));
+  SAP_TRY(solve_reduced(d, s, found));
   const double* from = s->right;
   for (int32_t k = 0; *found && k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
@@ -245,16 +245,16 @@ static sap_status find_direction(sap_dual* d, equations* s, bool* found, sap_err
 
 // Moves d->z by a Newton step. The diagonal of a singular matrix is raised as little as possible.
 // *alpha: 1, or 0 if no raise made the matrix regular.
-static sap_status take_step(sap_dual* d, equations* s, double* alpha, sap_error* error) {
+static sap_status take_step(sap_dual* d, equations* s, double* alpha) {
   static const double FIRST = 1e-10, FACTOR = 100.0;
   enum { MAXIMUM = 5 };
   const double sigma = s->sigma;
   double shift = FIRST;
   bool found = false;
-  SAP_TRY(find_direction(d, s, &found, error));
+  SAP_TRY(find_direction(d, s, &found));
   for (int i = 0; i < MAXIMUM && !found; ++i, shift *= FACTOR) {
     s->sigma = sigma + shift;
-    SAP_TRY(find_direction(d, s, &found, error));
+    SAP_TRY(find_direction(d, s, &found));
   }
   s->sigma = sigma;
   if (found) {
@@ -304,15 +304,15 @@ static void watch(sap_dual* d, equations* s, watchdog* w) {
   s->sigma = w->kappa * sqrt(2.0 * find_merit(d, s) / d->q_2);
 }
 
-sap_status sap_newton_ncp(sap_dual* d, sap_error* error) {
+sap_status sap_newton_ncp(sap_dual* d) {
   equations s;
   watchdog w = {0};
   double alpha = 0.0;
-  SAP_TRY(start_equations(d, &s, error));
+  SAP_TRY(start_equations(d, &s));
   while (sap_dual_continues(d, d->options->max_iterations, alpha)) {
     watch(d, &s, &w);
     memcpy(s.z_ref, d->z, (size_t)d->op.n * sizeof(double));
-    SAP_TRY(take_step(d, &s, &alpha, error));
+    SAP_TRY(take_step(d, &s, &alpha));
     d->iterations += 1;
     if (alpha == 0.0) {
       sweep_from_mark(d, &s, &w);
@@ -397,12 +397,12 @@ static void after_failure(sap_dual* d, equations* s, proximal* p) {
   sap_dual_evaluate(d);
 }
 
-sap_status sap_proximal_newton(sap_dual* d, sap_error* error) {
+sap_status sap_proximal_newton(sap_dual* d) {
   equations s;
   proximal p = {.drop = DROP_FIRST, .guessed = cblas_dasum(d->op.n, d->z, 1) > 0.0};
   double alpha = 0.0;
   bool singular = false;
-  SAP_TRY(start_equations(d, &s, error));
+  SAP_TRY(start_equations(d, &s));
   s.sigma = SIGMA_LEAST;  // nearly plain Newton; fails where the guess is far
   while (sap_dual_continues(d, d->options->max_iterations, alpha)) {
     if (d->iterations == 0) {
@@ -418,7 +418,7 @@ sap_status sap_proximal_newton(sap_dual* d, sap_error* error) {
         begin_problem(d, &s, &p);
       }
     }
-    SAP_TRY(take_step(d, &s, &alpha, error));
+    SAP_TRY(take_step(d, &s, &alpha));
     singular = alpha == 0.0;
     d->iterations += 1;
     p.steps += 1;

@@ -154,20 +154,18 @@ static void corrected_rule(const sap_dual* d, const sap_delassus_item* item, con
   }
 }
 
-sap_status sap_raisim(sap_dual* d, sap_error* error) {
+sap_status sap_raisim(sap_dual* d) {
   d->fixed_point = true;
-  (void)error;
   return sap_gauss_seidel(d, bisection_rule, 0.0);
 }
 
-sap_status sap_raisim_ds(sap_dual* d, sap_error* error) {
-  (void)error;
+sap_status sap_raisim_ds(sap_dual* d) {
   return sap_gauss_seidel(d, corrected_rule, 0.0);
 }
 
 // Stops on the rise of the dual cost over the island's total inertia, here the trace of A.
 //                                                                                  tsounis (160)
-sap_status sap_raisim_ds_es(sap_dual* d, sap_error* error) {
+sap_status sap_raisim_ds_es(sap_dual* d) {
   double inertia = 0.0;
   for (int32_t t = 0; t < d->op.ntrees; ++t) {
     const sap_problem* p = d->op.problem;
@@ -176,7 +174,6 @@ sap_status sap_raisim_ds_es(sap_dual* d, sap_error* error) {
       inertia += p->diagonal[p->diagonal_start[tree] + i * (n + 1)];
     }
   }
-  (void)error;
   d->fixed_point = true;
   return sap_gauss_seidel(d, corrected_rule, inertia);
 }

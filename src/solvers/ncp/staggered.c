@@ -57,7 +57,7 @@ static void gather_rows(const stage* s, const double* z, double* out) {
 }
 
 // Takes the stage's part of D (n n of the island) and of d->z. largest: eigenvalue of D.
-static sap_status begin_stage(stage* s, const double* D, double largest, sap_error* error) {
+static sap_status begin_stage(stage* s, const double* D, double largest) {
   const size_t n = (size_t)s->admm.n, all = (size_t)s->d->op.n;
   (void)list_rows(s->d, s->friction, s->rows);
   for (size_t j = 0; j < n; ++j) {
@@ -68,7 +68,7 @@ static sap_status begin_stage(stage* s, const double* D, double largest, sap_err
   }
   gather_rows(s, s->d->z, s->admm.x);
   memset(s->admm.w, 0, n * sizeof(double));
-  return sap_admm_begin(&s->admm, s->d, largest, error);
+  return sap_admm_begin(&s->admm, s->d, largest);
 }
 
 // Projects a cone's tangents for its normal impulse; x, out: the item's rows.
@@ -115,7 +115,7 @@ static void project_stage(const void* context, double* y) {
 
 // Minimises over the stage's rows of d->z until both residuals of ADMM are below `tolerance` of the
 // impulses, or INNER iterations are done.  D: (n n) of the island.
-static sap_status solve_stage(stage* s, const double* D, double tolerance, sap_error* error) {
+static sap_status solve_stage(stage* s, const double* D, double tolerance) {
   sap_admm* a = &s->admm;
   sap_dual* d = s->d;
   const int32_t n = a->n;
@@ -140,7 +140,7 @@ static sap_status solve_stage(stage* s, const double* D, double tolerance, sap_e
       break;
     }
     if (sap_admm_may_adapt(d, i)) {
-      SAP_TRY(sap_admm_adapt(a, d, primal_2, dual_2, error));
+      SAP_TRY(sap_admm_adapt(a, d, primal_2, dual_2));
     }
   }
   for (int32_t i = 0; i < n; ++i) {
@@ -179,21 +179,21 @@ static double staggered_map(const sap_dual* d, int32_t sides) {
   return fmax(rest, sqrt(map_2 / z_2));
 }
 
-static sap_status run_stages(sap_dual* d, int32_t sides, sap_error* error) {
+static sap_status run_stages(sap_dual* d, int32_t sides) {
   const int64_t n = d->op.n;
   stage stages[2] = {{.d = d}, {.d = d, .friction = true, .sides = sides}};
   const int32_t counts[2] = {list_rows(d, false, NULL), list_rows(d, true, NULL)};
   const int64_t sizes[2] = {sap_admm_reals(counts[0]), sap_admm_reals(counts[1])};
   double* D;
-  SAP_TRY(sap_dual_reals(d, n * n + 2 * n + sizes[0] + sizes[1], &D, error));
-  SAP_TRY(sap_dual_integers(d, (int64_t)counts[0] + counts[1], &stages[0].rows, error));
+  SAP_TRY(sap_dual_reals(d, n * n + 2 * n + sizes[0] + sizes[1], &D));
+  SAP_TRY(sap_dual_integers(d, (int64_t)counts[0] + counts[1], &stages[0].rows));
   stages[1].rows = stages[0].rows + counts[0];
   double *scratch = D + n * n, *reals = scratch + 2 * n;
   sap_delassus_dense(&d->op, D);
   const double largest = sap_delassus_largest_eigenvalue(&d->op, scratch);
   for (int k = 0; k < 2; ++k, reals += sizes[0]) {
     sap_admm_carve(&stages[k].admm, counts[k], reals);
-    SAP_TRY(begin_stage(&stages[k], D, largest, error));
+    SAP_TRY(begin_stage(&stages[k], D, largest));
   }
   const double omega = d->options->over_relaxation;
   sap_dual_evaluate(d);
@@ -202,7 +202,7 @@ static sap_status run_stages(sap_dual* d, int32_t sides, sap_error* error) {
     const double tolerance = fmax(TIGHTEST, fmin(LOOSEST, TIGHTER * d->change));
     memcpy(d->map, d->z, (size_t)n * sizeof(double));
     for (int k = 0; k < 2; ++k) {
-      SAP_TRY(solve_stage(&stages[k], D, tolerance, error));
+      SAP_TRY(solve_stage(&stages[k], D, tolerance));
     }
     for (int32_t i = 0; omega != 1.0 && i < d->op.n; ++i) {
       d->z[i] = d->map[i] + omega * (d->z[i] - d->map[i]);
@@ -214,11 +214,11 @@ static sap_status run_stages(sap_dual* d, int32_t sides, sap_error* error) {
   return d->status;
 }
 
-sap_status sap_staggered(sap_dual* d, sap_error* error) {
-  return run_stages(d, 0, error);
+sap_status sap_staggered(sap_dual* d) {
+  return run_stages(d, 0);
 }
 
-sap_status sap_staggered_lcp(sap_dual* d, sap_error* error) {
+sap_status sap_staggered_lcp(sap_dual* d) {
   d->fixed_point = true;
-  return run_stages(d, d->options->friction_directions, error);
+  return run_stages(d, d->options->friction_directions);
 }

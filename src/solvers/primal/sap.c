@@ -108,7 +108,7 @@ static void run_batch(void* context, int32_t job) {
   batch->newton.deadline = call->deadline;
   batch->status = sap_history_begin(&batch->iterates, rows + SAP_ITERATES_RESERVE * share + 1, 0.0,
                                     &batch->error);
-  sap_cholesky_pool_begin_solve(&batch->pool);
+  batch->pool.solve += 1;
   for (int32_t i = batch->first; batch->status == SAP_STATUS_OK && i < batch->end; ++i) {
     batch->status = solve_island(call, batch, i, &batch->error);
   }
