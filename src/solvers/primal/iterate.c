@@ -323,8 +323,9 @@ static sap_status record_iterate(const sap_newton* n, const sap_step* step, sap_
 }
 
 sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
-                              sap_history* history, sap_iterate_result* result, sap_error* error) {
-  *result = (sap_iterate_result){.outcome = SAP_OUTCOME_ITERATION_LIMIT};
+                              sap_history* history, sap_report* result, sap_error* error) {
+  *result =
+      (sap_report){.outcome = SAP_OUTCOME_ITERATION_LIMIT, .islands = 1, .largest_island = n->nv};
   sap_status status = sap_newton_begin(n, options, error);
   sap_step step = {0.0, 0};
   if (status == SAP_STATUS_OK) {
@@ -393,11 +394,13 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
     status = record_iterate(n, &step, history, error);
   }
   result->factorizations = direction.factorizations;
+  result->total_iterations = result->iterations;
   if (status == SAP_STATUS_OK && result->outcome == SAP_OUTCOME_ROUNDOFF) {
     return_to_best(n, &watch);
     if (!(sap_newton_momentum_error(&n->state) <= ROUNDOFF_MOMENTUM_ERROR)) {
       result->outcome = SAP_OUTCOME_STALLED;
     }
   }
+  result->cost = n->state.cost;
   return status;
 }

@@ -238,16 +238,11 @@ static inline bool sap_newton_is_finite(const sap_newton_state* s) {
   return isfinite(s->cost) && isfinite(s->gradient) && isfinite(s->cost_scale);
 }
 
-typedef struct sap_iterate_result {
-  sap_outcome outcome;
-  int32_t iterations, factorizations, evaluations;
-} sap_iterate_result;
-
 // Iterates from the start that sap_newton_begin chooses to the minimum; newton->v and state are the
-// best found. history (NULL allowed) gets a row per iterate.
+// best found. Sets outcome, counts and cost of `result`. history (NULL allowed) gets a row per iterate.
 // fails: NOT_SPD names a tree; NOT_FINITE when numbers overflow; MEMORY.
 sap_status sap_newton_iterate(sap_newton* newton, const sap_solver_options* options,
-                              sap_history* history, sap_iterate_result* result, sap_error* error);
+                              sap_history* history, sap_report* result, sap_error* error);
 
 // Gauss-Seidel sweeps that find multipliers and velocities to start from, far from the solution, on
 // islands of small trees.

@@ -79,15 +79,15 @@ static sap_status solve_island(const primal_call* call, sap_island_batch* batch,
   sap_island_result* out = &s->results[index];
   SAP_TRY(sap_newton_gather(n, call->problem, &s->islands, index, error));
   const sap_block_pattern pattern = sap_newton_pattern(n);
-  out->analysed = false;
+  bool analysed = false;
   SAP_TRY(sap_cholesky_pool_get(&batch->pool, &pattern, call->options->linear_solver, &n->cholesky,
-                                &out->analysed, error));
+                                &analysed, error));
   out->first_row = batch->iterates.next;
   SAP_TRY(sap_newton_iterate(n, call->options, call->keep_history ? &batch->iterates : NULL,
                              &out->result, error));
   out->end_row = batch->iterates.next;
   out->state = n->state;
-  out->nv = n->nv;
+  out->result.symbolic_analyses = analysed ? 1 : 0;
   scatter_results(s, n, call->problem);
   return SAP_STATUS_OK;
 }
@@ -155,23 +155,13 @@ static sap_status sum_islands(sap_primal* s, bool keep_history, sap_report* sum,
     const sap_history* iterates = &s->batches[l].iterates;
     for (int32_t i = s->batches[l].first; i < s->batches[l].end; ++i) {
       const sap_island_result* r = &s->results[i];
-      const sap_iterate_result* result = &r->result;
       for (int32_t k = r->first_row; keep_history && k < r->end_row; ++k) {
         SAP_TRY(sap_history_add(&s->history, &iterates->rows[k], error));
       }
       if (keep_history) {
         sap_history_end_island(&s->history);
       }
-      const sap_report one = {.outcome = result->outcome,
-                              .iterations = result->iterations,
-                              .total_iterations = result->iterations,
-                              .factorizations = result->factorizations,
-                              .evaluations = result->evaluations,
-                              .symbolic_analyses = r->analysed ? 1 : 0,
-                              .islands = 1,
-                              .largest_island = r->nv,
-                              .cost = r->state.cost};
-      sap_report_add(sum, &one);
+      sap_report_add(sum, &r->result);
     }
   }
   return SAP_STATUS_OK;

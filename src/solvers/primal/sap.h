@@ -18,11 +18,9 @@ enum {
 
 // Result of one island.
 typedef struct sap_island_result {
-  sap_iterate_result result;
-  sap_newton_state state;  // at the end
-  int32_t nv;
+  sap_report result;
+  sap_newton_state state;      // at the end
   int32_t first_row, end_row;  // in its batch's iterates
-  bool analysed;
 } sap_island_result;
 
 // A run of islands solved one after the other by one object.
