@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bring your own engine: bodies, joints and collisions by ODE, the steps by sapstep through its
 // table of functions. ODE never steps here. A cart rolls down a slope of 10 degrees on four hinged
-// wheels, brakes after a second, and stays at rest. Each body is a tree of six velocities [omega; v]
-// (world, centre of mass) with seven positions [p; quaternion].
+// wheels, brakes after a second, and stays at rest. Each body is a tree of six velocities [omega;
+// v] (world, centre of mass) with seven positions [p; quaternion].
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

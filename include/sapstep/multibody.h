@@ -29,9 +29,10 @@ SAP_API const sap_system* sap_multibody_system(const sap_multibody* multibody);
 SAP_API sap_status sap_multibody_set_control(sap_multibody* multibody, const double* control,
                                              sap_error* error);
 
-// Sets control (nu), which holds the last controls, from the state at the start of a step. Returns 0;
-// otherwise the step fails with SAP_STATUS_CALLBACK. Controls that are not finite make the step fail
-// too.
+// Sets control (nu), which holds the last controls, from the state at the start of a step. Returns
+// 0;
+// otherwise the step fails with SAP_STATUS_CALLBACK. Controls that are not finite make the step
+// fail too.
 typedef int (*sap_control_function)(void* context, double t, const double* q, const double* v,
                                     double* control);
 // Calls `function` at the start of every step; NULL: controls are held.
@@ -115,7 +116,8 @@ SAP_API sap_status sap_multibody_equality_force(sap_multibody* multibody,
 SAP_API sap_status sap_multibody_actuator_forces(sap_multibody* multibody,
                                                  const sap_step_report* report, double* force,
                                                  sap_error* error);
-// Sets the force [N] and the moment [N m] about the anchor, in world axes, that a joint transmits to
+// Sets the force [N] and the moment [N m] about the anchor, in world axes, that a joint transmits
+// to
 // the bodies behind it, including efforts, springs, limits and friction of the joint. `end`: state
 // at the end of the step. First order in dt; zero for a free joint. UNSUPPORTED in models with
 // springs or bushings between bodies, tendons through points, actuators on sites, or a medium.

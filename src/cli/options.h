@@ -47,8 +47,8 @@ bool cli_read_integer(const char* text, int32_t* out);
 int cli_read_choice(const char* text, const char* const* choices);
 bool cli_read_scheme(const char* text, sap_scheme* out);
 
-// Stores the argument of an option (NULL of a flag) at its place in `options`. Returns NULL, or what
-// it must be.
+// Stores the argument of an option (NULL of a flag) at its place in `options`. Returns NULL, or
+// what it must be.
 const char* cli_take_option(const cli_option* option, void* options, const char* text);
 // Stores an option of a table; its name may have dashes or underscores. Returns NULL if done, else
 // the values allowed (valid until the next call). *known is false if the table has no such name.

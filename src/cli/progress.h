@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long loops: a progress bar on standard error, drawn only if that is a terminal, Ctrl-C and SIGTERM
-// as a flag, threads of a study.
+// Long loops: a progress bar on standard error, drawn only if that is a terminal, Ctrl-C and
+// SIGTERM as a flag, threads of a study.
 #ifndef SAP_CLI_PROGRESS_H
 #define SAP_CLI_PROGRESS_H
 

@@ -12,7 +12,8 @@
 
 #define SAP_STICTION_TOLERANCE 1e-4  // v_s where a material gives none [m/s]
 
-// Fails with ARGUMENT or NOT_FINITE, naming the number that is not finite and > 0 (positive) or >= 0.
+// Fails with ARGUMENT or NOT_FINITE, naming the number that is not finite and > 0 (positive) or >=
+// 0.
 sap_status sap_contact_fail_number(const char* name, double value, bool positive, sap_error* error);
 // Fails unless `value` is finite and > 0 (positive) or >= 0. Hot path: called for every contact.
 static inline sap_status sap_contact_check_number(const char* name, double value, bool positive,

@@ -43,8 +43,8 @@ sap_status sap_file_regular(const char* path, sap_error* error);
 // number>".
 sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, const char* path);
 
-// Sealed files: bytes that begin with a mark of their kind and end with a checksum, in the machine's
-// byte order.
+// Sealed files: bytes that begin with a mark of their kind and end with a checksum, in the
+// machine's byte order.
 enum { SAP_SEAL = 8 };  // bytes of the mark, and of the checksum
 
 // Writes the bytes; overwrites the last SAP_SEAL of them by the checksum. fails: MEMORY, IO.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MuJoCo's constraints as blocks of the problem: limits, dry friction and equalities of flexes here,
-// contacts and other equalities in contacts.c and equality.c.
+// MuJoCo's constraints as blocks of the problem: limits, dry friction and equalities of flexes
+// here, contacts and other equalities in contacts.c and equality.c.
 #include <math.h>
 
 #include "core/memory.h"
@@ -30,8 +30,8 @@ const char* sap_mj_blocks_name(const mjModel* m, int type, int32_t id) {
   return name != NULL ? name : "";
 }
 
-// Bounds v_hat = -g0/(h + tau_d) by the recovery speed, as sap_problem_compliant_law does, but through
-// g0: with all laws evaluated at the end of the step nothing else depends on g0.
+// Bounds v_hat = -g0/(h + tau_d) by the recovery speed, as sap_problem_compliant_law does, but
+// through g0: with all laws evaluated at the end of the step nothing else depends on g0.
 sap_status sap_mj_blocks_add_compliant(sap_mj* a, int32_t ntrees, const sap_compliant_row* row,
                                        uint64_t key, sap_error* error) {
   const double time = a->model->opt.timestep + row->relaxation_time;
@@ -83,7 +83,8 @@ static sap_mj_row simple_row(const sap_mj* a, const mjData* d, int32_t row) {
   return (sap_mj_row){1, a->rows.unit_columns + dof, whole.values + dof};
 }
 
-// Returns true if a limit can be left out: it has no impulse while J v >= v_hat = -g0/(h + tau_d), and
+// Returns true if a limit can be left out: it has no impulse while J v >= v_hat = -g0/(h + tau_d),
+// and
 // neither v0 nor v* comes near that. The detection range of a tenth puts many limits into MuJoCo's
 // list. sap_mj_blocks_check_limits checks the solution, which is the same as with all of them.
 static bool is_far(sap_mj* a, const mjData* d, const sap_mj_row* row,
@@ -169,8 +170,10 @@ static bool is_of_flex(const mjModel* m, int32_t equality) {
 #endif
 }
 
-// Sets stiffness and relaxation time of a flex's row. With all rows rigid, a triangulated sheet could
-// not bend: without a stiffness of its own (negative solref) a row is as spring as in MuJoCo at rest,
+// Sets stiffness and relaxation time of a flex's row. With all rows rigid, a triangulated sheet
+// could
+// not bend: without a stiffness of its own (negative solref) a row is as spring as in MuJoCo at
+// rest,
 // whose law a + R f = -B v - K d r is a spring and a damper, with constants in efc_KBIP and efc_R:
 //   k     = K d/R
 //   tau_d = B/(K d)

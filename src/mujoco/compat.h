@@ -116,8 +116,8 @@ static inline int32_t sap_mj_contact_geom(const mjContact* contact, int32_t side
   return side == 0 ? contact->geom1 : contact->geom2;
 }
 
-// Returns the entry of a contact's side in arrays by geoms and by flexes; `of_flexes` is NULL before
-// MuJoCo 3.
+// Returns the entry of a contact's side in arrays by geoms and by flexes; `of_flexes` is NULL
+// before MuJoCo 3.
 #if SAP_MJ_SINCE(3, 0, 0)
 #define SAP_MJ_OF_FLEXES(array) (array)
 #else

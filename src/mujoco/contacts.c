@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MuJoCo's contacts as blocks of the problem.
 //
-// A contact keeps its id from step to step, so that the solver starts from its impulse; MuJoCo lists
+// A contact keeps its id from step to step, so that the solver starts from its impulse; MuJoCo
+// lists
 // the contacts of a pair in an order that may change. A contact takes the id of the nearest one of
 // the same pair in the step before, in the frame of body 1, unless that is further than half the
 // smaller geom. The points of boxes move far as faces turn, and any impulse of the pair is a better
@@ -124,8 +125,8 @@ static void add_surface_velocity(const sap_mj* a, const mjData* d, const mjConta
   }
 }
 
-// Shifts phi for adhesion, a constant pull that MuJoCo has in qfrc_passive. It widens the cone, while
-// the contact rests where it would rest without it:
+// Shifts phi for adhesion, a constant pull that MuJoCo has in qfrc_passive. It widens the cone,
+// while the contact rests where it would rest without it:
 //   gamma_n = h (f_spring + adhesion)
 //   v_hat_n becomes v_hat_n + Rn h adhesion
 static sap_status add_adhesion(sap_mj* a, const mjContact* c, const sap_material* material,
@@ -141,8 +142,8 @@ static sap_status add_adhesion(sap_mj* a, const mjContact* c, const sap_material
 }
 #endif
 
-// Adds the velocity of mocap bodies at the contact, of geom 2 relative to geom 1. Returns its normal
-// component.
+// Adds the velocity of mocap bodies at the contact, of geom 2 relative to geom 1. Returns its
+// normal component.
 static double add_mocap_velocity(const sap_mj* a, const mjData* d, const mjContact* c,
                                  double velocity[3]) {
   double normal = 0.0;

@@ -4,8 +4,8 @@
 //   R     = castro (29)-(30) with a stiffness (negative solref), 1e-6 w if rigid: see (5) of
 //           contact/contact_law.c
 //   c     = h^2/2 dJ/dt v
-// c is the motion on curved paths that a step along J v0 misses; without it a moving loop hangs open
-// by h a (h + tau_d)/2. For connect and weld it is h^2/2 times the difference of the anchors'
+// c is the motion on curved paths that a step along J v0 misses; without it a moving loop hangs
+// open by h a (h + tau_d)/2. For connect and weld it is h^2/2 times the difference of the anchors'
 // accelerations at qacc = 0; for joints that of their polynomial; for tendons it is left out.
 // w = |W|_F/3, separate for translations and rotations.
 #include <math.h>
@@ -88,8 +88,8 @@ static void find_anchors(const mjModel* m, const mjData* d, int32_t id, int32_t 
   }
 }
 
-// Evaluates the rotation rows of a weld, with omega the velocity of body 1 relative to body 2 and s the
-// model's torque scale:
+// Evaluates the rotation rows of a weld, with omega the velocity of body 1 relative to body 2 and s
+// the model's torque scale:
 //   rows = s/2 Im(conj(q_2) omega q_1 q_rel)
 static void turn_rows(const mjModel* m, const mjData* d, int32_t id, const double omega[3],
                       double rows[3]) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mj_fwdPosition with wider margins: contacts that slide are kept while they glide above the surface,
+// mj_fwdPosition with wider margins: contacts that slide are kept while they glide above the
+// surface,
 // and limits are detected before they are reached. Both have their constraint rows in mjData, with
 // MuJoCo's own margins and zero force until they act.
 //   Gliding: SAP lets a sliding contact rise to (h + tau_d) mu |v_t| above the surface (castro,
@@ -191,8 +192,8 @@ static double glide_reach(const sap_mj* a, const mjContact* c) {
   return reach;
 }
 
-// A limit is detected within this share of the range, or when this many (h + tau_d) |v| reach it, as
-// in our own models.
+// A limit is detected within this share of the range, or when this many (h + tau_d) |v| reach it,
+// as in our own models.
 static const double LIMIT_RANGE_SHARE = 0.1;
 static const double LIMIT_HORIZONS = 4.0;
 
@@ -349,8 +350,8 @@ static void own_margins(const mjModel* m, const mjContact* c, double* force, dou
 #endif
 }
 
-// Sets the model's own margins in a contact that wider margins may have brought. Returns false if it
-// neither touches nor glides and MuJoCo would not have listed it.
+// Sets the model's own margins in a contact that wider margins may have brought. Returns false if
+// it neither touches nor glides and MuJoCo would not have listed it.
 static bool settle_margins(const sap_mj* a, mjContact* c) {
   double force, detect;
   own_margins(a->model, c, &force, &detect);

@@ -24,8 +24,8 @@ void sap_mj_row_add(const sap_mj_row* row, double factor, double* to) {
   }
 }
 
-// Appends the trees that nonzeros of the row touch to the `count` trees of the block; returns the new
-// count. a->rows.seen holds their indices until forget_trees.
+// Appends the trees that nonzeros of the row touch to the `count` trees of the block; returns the
+// new count. a->rows.seen holds their indices until forget_trees.
 static int32_t find_trees(sap_mj* a, const sap_mj_row* row, int32_t count) {
   for (int32_t i = 0; i < row->count; ++i) {
     if (row->values[i] == 0.0) {
@@ -139,8 +139,8 @@ static int32_t find_places(sap_mj* a, const sap_mj_row* row, double* const* part
   return count;
 }
 
-// Returns the index of the tree's first entry in the contact's rows if they have all of its columns:
-// dense rows do, sparse ones do for free bodies. Else returns -1.
+// Returns the index of the tree's first entry in the contact's rows if they have all of its
+// columns: dense rows do, sparse ones do for free bodies. Else returns -1.
 static int32_t whole_tree(const sap_mj* a, const sap_mj_row* row, int32_t tree) {
   const int32_t first = a->trees.start[tree], last = first + a->trees.size[tree] - 1;
   if (row->columns == NULL) {

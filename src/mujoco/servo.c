@@ -116,7 +116,8 @@ static bool norm_is_clipped(const mjModel* m, const mjData* d, int32_t actuator)
   return m->actuator_forcelimited[actuator] && !(sqrt(sum) < (1.0 - 1e-9) * most);
 }
 
-// Reads a DC motor of resistance R = gain[0] and constant K = gain[1], damped by K^2/R. A controller
+// Reads a DC motor of resistance R = gain[0] and constant K = gain[1], damped by K^2/R. A
+// controller
 // with kp = gain[4] and kd = gain[6] compensates this damping while the voltage is not bounded
 // (dynamics[1]). A lagging current (dynamics[0]) has no slope.
 static void read_motor(const mjtNum* gain, const mjtNum* dynamics, sap_mj_servo* servo) {
@@ -195,8 +196,8 @@ static int32_t ranged_tendon(const mjModel* m, int32_t actuator) {
                                                                                           : -1;
 }
 
-// Bounds the servo by what the other actuators leave of the effort range of its tendon, which bounds
-// the sum of all forces on it.
+// Bounds the servo by what the other actuators leave of the effort range of its tendon, which
+// bounds the sum of all forces on it.
 static void bound_by_tendon(const mjModel* m, const mjData* d, int32_t actuator,
                             sap_mj_servo* servo) {
   const int32_t tendon = ranged_tendon(m, actuator);
@@ -214,8 +215,8 @@ static void bound_by_tendon(const mjModel* m, const mjData* d, int32_t actuator,
 }
 #endif
 
-// Reads kp, kd, bounds and the force without bounds of one output. Returns false if the output has no
-// gain or stays at its bound for this step.
+// Reads kp, kd, bounds and the force without bounds of one output. Returns false if the output has
+// no gain or stays at its bound for this step.
 static bool read_servo(const mjModel* m, const mjData* d, int32_t actuator, int32_t output,
                        sap_mj_servo* servo) {
   read_gains(m, d, actuator, servo);

@@ -153,8 +153,8 @@ static const double* end_velocity(const sap_mj* a, const step_result* result) {
   return result->solved ? a->solution.v : a->momentum.v_star;
 }
 
-// Solves the contact problem of a step that began at that time (core/platform.h). Solves again while a
-// servo met its range or v reached a limit that was left out.
+// Solves the contact problem of a step that began at that time (core/platform.h). Solves again
+// while a servo met its range or v reached a limit that was left out.
 static sap_status solve_step(sap_mj* a, mjData* d, double began, step_result* out,
                              sap_error* error) {
   *out = (step_result){0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Draws charts as SVG 1.1 of lines, markers and text only, which all viewers show alike. Lengths are
-// in pixels. An axis maps a value (or its logarithm to base 10) linearly to the plot area.
+// Draws charts as SVG 1.1 of lines, markers and text only, which all viewers show alike. Lengths
+// are in pixels. An axis maps a value (or its logarithm to base 10) linearly to the plot area.
 #include <sapstep/output.h>
 
 #include <float.h>

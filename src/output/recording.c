@@ -172,7 +172,8 @@ int64_t sap_recording_rows(const sap_recording* recording) {
   return recording == NULL ? 0 : recording->rows;
 }
 
-// Ends the silence after calls of HDF5. If an existing object could not be read, the file is damaged.
+// Ends the silence after calls of HDF5. If an existing object could not be read, the file is
+// damaged.
 static void end_silence(hid_t file, const char* name, bool good, const sap_hdf5_silence* silence) {
   if (!good && sap_hdf5_exists(file, name)) {
     sap_hdf5_silence_exit();

@@ -33,8 +33,8 @@ static const joint_columns columns_of[] = {
     [SAP_JOINT_SLIDE] = {1, 1, {"m"}, {"mps"}},
 };
 
-// Returns the joint's name; without one, a free joint has its body's name, and any other its number,
-// printed into `number`.
+// Returns the joint's name; without one, a free joint has its body's name, and any other its
+// number, printed into `number`.
 static const char* joint_label(const sap_model* model, int32_t joint, sap_joint_type type,
                                int32_t body, char number[NUMBER_SIZE]) {
   const char* name = sap_model_get_name(model, SAP_ELEMENT_JOINT, joint);

@@ -30,8 +30,8 @@ SAP_API void sap_python_threads_destroy(sap_threads* threads);
 
 // Sets the number of steps to make.
 SAP_API void sap_python_begin(sap_python_turn** turns, int32_t count, int64_t steps);
-// Makes the remaining steps that begin within SAP_PYTHON_SLICE, so that Ctrl-C is handled in between.
-// threads share the turns; NULL: one after the other. Returns true if steps remain.
+// Makes the remaining steps that begin within SAP_PYTHON_SLICE, so that Ctrl-C is handled in
+// between. threads share the turns; NULL: one after the other. Returns true if steps remain.
 SAP_API bool sap_python_step(sap_python_turn** turns, int32_t count, sap_threads* threads);
 // Makes up to `count` >= 1 steps. *made: number of successful steps. Otherwise as sap_mj_step.
 SAP_API sap_status sap_python_mj_step(sap_mj* adapter, mjData* data, sap_mj_report* report,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of the judge that solvers share: natural map and complementarity of blocks, products with J.
+// Parts of the judge that solvers share: natural map and complementarity of blocks, products with
+// J.
 #ifndef SAP_SOLVERS_RESIDUALS_H
 #define SAP_SOLVERS_RESIDUALS_H
 

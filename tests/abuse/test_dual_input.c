@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Solvers refuse unsupported input by name without side effects; problems without a solution or with
-// overflow end.
+// Solvers refuse unsupported input by name without side effects; problems without a solution or
+// with overflow end.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,8 +102,8 @@ static sap_problem* make_pair(sap_set set, int32_t nrows, double R_last) {
   return p;
 }
 
-// Checks the registry's rows: unsupported blocks, cones of n rows and R = 0 are refused. Solution and
-// report stay unchanged.
+// Checks the registry's rows: unsupported blocks, cones of n rows and R = 0 are refused. Solution
+// and report stay unchanged.
 static void test_every_solver_and_block(void** state) {
   (void)state;
   static const struct {

@@ -66,8 +66,8 @@ static void pipes(void** state) {
   }
 }
 
-// Files named by a scene are found from the working folder: above a robot's own folder, and beside a
-// scene that comes out of a pipe.
+// Files named by a scene are found from the working folder: above a robot's own folder, and beside
+// a scene that comes out of a pipe.
 static void places(void** state) {
   static const char robot[] =
       "<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' "

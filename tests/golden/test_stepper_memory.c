@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of a stepper: once forgotten, it steps as a fresh one, bit for bit; saved and loaded into a
+// Memory of a stepper: once forgotten, it steps as a fresh one, bit for bit; saved and loaded into
+// a
 // fresh one, that one goes on to the bit as the first. Memory that is damaged is refused and harms
 // nothing. Checkpoint files hold the same.
 #include <math.h>

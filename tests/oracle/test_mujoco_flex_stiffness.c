@@ -109,8 +109,8 @@ static void test_step(void** state) {
   for (size_t i = 0; i < sizeof models / sizeof *models; ++i) {
     mujoco_run run = mujoco_run_text(models[i], NULL);
     const int nv = (int)run.model->nv;
-    // For a flex on a moving body only the flex's own forces are implicit, not those on the body: here
-    // the body is heavy and at rest, and the difference over a step is small.
+    // For a flex on a moving body only the flex's own forces are implicit, not those on the body:
+    // here the body is heavy and at rest, and the difference over a step is small.
     const bool part = strstr(models[i], LAST_BODY_IS_PART) != NULL;
     for (int k = part ? 6 : 0; k < nv; ++k) {
       run.data->qvel[k] = 1e-5 * sin(1.0 + 5.0 * k);

@@ -215,7 +215,7 @@ static void test_equalities(void** state) {
     expect_all(m->equalities[i].anchor_A, site_a, 3, 1e-15);
     expect_all(m->equalities[i].anchor_B, site_b, 3, 1e-15);
   }
-  // The second site's z axis, in body 2 from its first end to the second turned round, stands in
+  // The second site's z axis, in body 2 from its first end to the second turned round, is in
   // body 1 along the first site's.
   const double z_b[3] = {0.0, -sqrt(0.5), -sqrt(0.5)}, ez[3] = {0.0, 0.0, 1.0};
   const double q_site[4] = {0.5, 0.5, 0.5, 0.5};

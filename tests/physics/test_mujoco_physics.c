@@ -47,7 +47,8 @@ static void test_creep(void** state) {
   ASSERT_NEAR(speed[1], 0.1 * speed[0], 1e-3 * speed[0]);
 }
 
-// A pendulum with a servo far beyond the stability limit of explicit forces: linearly implicit Euler of
+// A pendulum with a servo far beyond the stability limit of explicit forces: linearly implicit
+// Euler of
 //   I a = -kp q - kd v - ...  without gravity:  v' = (v - h kp q/I)/(1 + h kd/I + h^2 kp/I)
 static void test_stiff_servo(void** state) {
   (void)state;

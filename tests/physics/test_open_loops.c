@@ -45,7 +45,8 @@ static sap_stepper* stepper_of(const simulation* s, double balance_tolerance) {
 }
 
 // Rounds that run away are said to have been withdrawn; the step is then that of the first
-// solution, as a stepper without relinearization makes it, bit for bit, and costs few solutions more.
+// solution, as a stepper without relinearization makes it, bit for bit, and costs few solutions
+// more.
 static void test_withdrawn(void** state) {
   (void)state;
   simulation s;

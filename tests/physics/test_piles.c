@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stable piles: a mass on a millionth of it, twenty boxes, books. At rest each body sinks by load over
-// stiffness, and no step fails.
+// Stable piles: a mass on a millionth of it, twenty boxes, books. At rest each body sinks by load
+// over stiffness, and no step fails.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bodies placed exactly on each other have contact from the first step: the boxes sink until springs
-// of stiffness k carry the weight above, with at most half as much overshoot on the way.
+// Bodies placed exactly on each other have contact from the first step: the boxes sink until
+// springs of stiffness k carry the weight above, with at most half as much overshoot on the way.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -28,7 +28,8 @@ const double* call_bad_numbers(const double* numbers, int n) {
   return bad;
 }
 
-// Checks that the status in the error object is the returned one; success leaves the object unchanged.
+// Checks that the status in the error object is the returned one; success leaves the object
+// unchanged.
 static void check_error(const call* c, sap_status status, const sap_error* error) {
   if (error->status != status || (error->message[0] != '\0') != (status != SAP_STATUS_OK)) {
     fail_msg("%s: %s, but its error says %s '%s'", c->name, sap_status_text(status),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Problems written as FCLIB are restored bit by bit, blocks of every set, couplings and keys included.
+// Problems written as FCLIB are restored bit by bit, blocks of every set, couplings and keys
+// included.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

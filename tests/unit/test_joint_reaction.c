@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forces transmitted by joints, against closed forms: arms held by servos, a swinging pendulum, a rod that
-// leans on a contact, a connect or a string, loads beside the axis, wrenches from outside.
+// Forces transmitted by joints, against closed forms: arms held by servos, a swinging pendulum, a
+// rod that leans on a contact, a connect or a string, loads beside the axis, wrenches from outside.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

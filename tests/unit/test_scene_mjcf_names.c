@@ -16,8 +16,8 @@
   "<replicate count='3' offset='0 0 1'><body name='r' pos='5 0 0'><freejoint/><geom size='0.1'/>" \
   "<site name='p'/></body></replicate>"
 
-// Elements outside a replicate exist once, also if the element they name has a twin with the suffix of
-// a copy.
+// Elements outside a replicate exist once, also if the element they name has a twin with the suffix
+// of a copy.
 static void test_names_that_end_like_copies(void** state) {
   (void)state;
   sap_model* m = scene_text_model(

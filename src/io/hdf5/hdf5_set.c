@@ -313,8 +313,8 @@ static bool measure_chunk(chunk* c, hid_t list, hsize_t most) {
   }
   c->values = (size_t)values;
   c->size = c->values * set->value_size;
-  // Incompressible data may be stored slightly longer: zlib's worst case is 1/4096 and 13 bytes, and
-  // each part compressed separately has a trailer.
+  // Incompressible data may be stored slightly longer: zlib's worst case is 1/4096 and 13 bytes,
+  // and each part compressed separately has a trailer.
   const size_t decoded = filters_room(&c->filters, c->size);
   const size_t stored = decoded + decoded / 64 + 1024;
   const size_t converted = c->values * larger;
@@ -332,8 +332,8 @@ static bool reaches_beyond(const chunk* c) {
 }
 
 // Finds the number of bytes of the chunk in the file. For unfiltered chunks
-// H5Dget_chunk_storage_size returns the nominal size, but H5Dread_chunk reads the size in the index,
-// which only H5Dget_chunk_info_by_coord returns.
+// H5Dget_chunk_storage_size returns the nominal size, but H5Dread_chunk reads the size in the
+// index, which only H5Dget_chunk_info_by_coord returns.
 static bool stored_size(const chunk* c, hsize_t* out) {
   if (c->filters.count > 0) {
     return H5Dget_chunk_storage_size(c->set->id, c->origin, out) >= 0;
@@ -416,7 +416,8 @@ static sap_status read_chunks(chunk* c, hid_t list, unsigned char* out, const ch
   return status;
 }
 
-// Returns true if HDF5 may read the set itself. Without a cache HDF5 reads unfiltered chunks directly
+// Returns true if HDF5 may read the set itself. Without a cache HDF5 reads unfiltered chunks
+// directly
 // with their nominal sizes, whatever the index says, so that no chunk needs a look-up in the index,
 // which is linear. The total size shows whether the index is consistent.
 static bool is_plain(const chunk* c, hid_t list) {

@@ -2,8 +2,8 @@
 // Reads datasets of HDF5 files without trusting the sizes that the files declare. HDF5 1.10 reads
 // beyond the end of a chunk that decodes to fewer bytes than declared. Therefore chunks are decoded
 // here, and every other size is checked before HDF5 reads.
-// Supported: numbers and strings of fixed length; contiguous, compact and chunked layouts; the filters
-// deflate, shuffle and fletcher32.
+// Supported: numbers and strings of fixed length; contiguous, compact and chunked layouts; the
+// filters deflate, shuffle and fletcher32.
 #ifndef SAP_IO_HDF5_HDF5_SET_H
 #define SAP_IO_HDF5_HDF5_SET_H
 
@@ -30,22 +30,22 @@ typedef struct sap_hdf5_set {
   hsize_t rows, row_values;                // rows: size[0]; the product is below 2^63
 } sap_hdf5_set;
 
-// Returns true if an object or link of this name exists, or if the file is too damaged to tell: then
-// opening the object fails with a message.
+// Returns true if an object or link of this name exists, or if the file is too damaged to tell:
+// then opening the object fails with a message.
 bool sap_hdf5_exists(hid_t file, const char* name);
 
 // Returns false if there is no such dataset or it is damaged. Must be closed, also after a failure.
 bool sap_hdf5_set_open(hid_t file, const char* name, sap_hdf5_set* set);
 void sap_hdf5_set_close(sap_hdf5_set* set);
 
-// Returns true if a file of this size can hold all values, at the best compression. (A few values that
-// were never written are allowed.) Call it before allocating memory for all values.
+// Returns true if a file of this size can hold all values, at the best compression. (A few values
+// that were never written are allowed.) Call it before allocating memory for all values.
 bool sap_hdf5_set_fits(const sap_hdf5_set* set);
 
 // Reads rows [first, first + count), which must exist, converted to the type `memory`: a native
 // numeric type for numbers, the set's own type for strings. Rows that were never written have the
-// fill value. On failure *why describes the reason. Fails with SYNTAX (damaged), UNSUPPORTED (layout
-// or filter) or MEMORY.
+// fill value. On failure *why describes the reason. Fails with SYNTAX (damaged), UNSUPPORTED
+// (layout or filter) or MEMORY.
 sap_status sap_hdf5_set_read(const sap_hdf5_set* set, hsize_t first, hsize_t count, hid_t memory,
                              void* out, const char** why);
 

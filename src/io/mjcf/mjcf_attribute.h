@@ -66,8 +66,8 @@ sap_status sap_mjcf_surface_setting(sap_mjcf_reader* r, const sap_mjcf_item* ite
 // Checks all settings of the main file and of attached models, after all geoms are read.
 sap_status sap_mjcf_check_settings(sap_mjcf_reader* r);
 
-// mjcf_name.c. Elements that name others exist once per copy of the named elements: in each copy of a
-// replicate, for each attachment of a model. An element is left out if one of the named is not
+// mjcf_name.c. Elements that name others exist once per copy of the named elements: in each copy of
+// a replicate, for each attachment of a model. An element is left out if one of the named is not
 // attached.
 enum { SAP_MJCF_MAX_NAMES = 256 };  // that one element may hold
 

@@ -38,7 +38,8 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Adds to signature[i] a hash of each group of `size` columns that acts on velocity i. met: scratch.
+// Adds to signature[i] a hash of each group of `size` columns that acts on velocity i. met:
+// scratch.
 static void add_signatures(const sap_fclib_matrix* a, int32_t size, uint64_t salt, int32_t* met,
                            uint64_t* signature) {
   memset(met, 0xff, (size_t)a->nrows * sizeof *met);

@@ -79,7 +79,8 @@ sap_status sap_builder_add_name(sap_builder* builder, sap_element kind, const ch
 // Requires that `field` is the id of a hinge or slide joint.
 sap_status sap_builder_check_scalar_joint(const sap_checker* checker, const sap_builder* builder,
                                           const char* field, int32_t joint);
-// Returns true if there is no joint on the path from the world to the body, the body itself included.
+// Returns true if there is no joint on the path from the world to the body, the body itself
+// included.
 bool sap_builder_is_static(const sap_builder* builder, int32_t body);
 
 // Steps of sap_builder_compile. Each fills its part of a zeroed model; sap_model_destroy frees the

@@ -20,8 +20,8 @@ size_t sap_chunk_packer_bound(size_t size);
 size_t sap_chunk_packer_pack(sap_chunk_packer* packer, const void* values, size_t count,
                              size_t size, size_t width, unsigned char* out);
 
-// Sorts the bytes of `count` values of `size` bytes (4 or 8) into planes as HDF5's shuffle does: all
-// first bytes, then all second bytes, ... `in` and `out` do not overlap.
+// Sorts the bytes of `count` values of `size` bytes (4 or 8) into planes as HDF5's shuffle does:
+// all first bytes, then all second bytes, ... `in` and `out` do not overlap.
 void sap_shuffle(const unsigned char* in, size_t count, size_t size, unsigned char* out);
 
 #endif

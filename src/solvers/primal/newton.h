@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One island as SAP's Newton iterations see it, and the functions on it. The island's data gathered into contiguous arrays. One
-// object serves one island after the other and keeps its memory.
+// One island as SAP's Newton iterations see it, and the functions on it. The island's data gathered
+// into contiguous arrays. One object serves one island after the other and keeps its memory.
 //
 // A patch is a set of rows on the same velocities: cones of 3 rows, cones of n rows, or interval
 // rows (limits, boxes, bilateral rows). Its Jacobian is one dense matrix, row by row over its

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Studies of `sapstep sweep`: the command, its cases in threads and MPI ranks and their journal
-// (study.c), the text of a study and its check against the scene (study_text.c), parameters, one run
-// and its measures (study_case.c), tables and charts (study_report.c).
+// (study.c), the text of a study and its check against the scene (study_text.c), parameters, one
+// run and its measures (study_case.c), tables and charts (study_report.c).
 #ifndef SAP_CLI_COMMANDS_SWEEP_STUDY_H
 #define SAP_CLI_COMMANDS_SWEEP_STUDY_H
 
