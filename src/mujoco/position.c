@@ -18,8 +18,7 @@
 #include "mujoco/adapter.h"
 
 static const double GLIDE_FLOOR = 1e-6;  // contacts below this height rest [m]
-static const double GLIDE_LIMIT =
-    0.25;  // of the smaller geom's size: above, the geom was placed there
+static const double GLIDE_LIMIT = 0.25;  // of the smaller geom's size; beyond, it was placed there
 
 static void save_poses(sap_mj* a, const mjData* d) {
   double* to = a->glides.poses;

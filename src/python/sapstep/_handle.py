@@ -28,10 +28,9 @@ class Handle(_Lock):  # type: ignore[misc]
         with self._c as c:
             call(lib.sap_stepper_set_dt, c.stepper, dt)
 
-    They are one thread's at a time, and nobody's beside a call that runs: other threads and
-    callbacks of that call are refused, and whoever is refused has changed nothing. It derives from
-    the lock because what leaves a ``with`` is then C code, which Ctrl-C cannot keep from giving the
-    objects back.
+    One thread has access at a time. While a call runs, other threads and callbacks of that call are
+    refused, before they have changed anything. The class derives from the lock so that leaving a
+    ``with`` runs C code only, which Ctrl-C cannot interrupt before the release.
     """
 
     _objects: Optional[SimpleNamespace] = None
@@ -57,9 +56,9 @@ class Handle(_Lock):  # type: ignore[misc]
             if mine or not self.acquire(False):
                 raise InputError(f"this {self._what} is in use already, by another thread or a callback of its own")
             if self._objects is None:
-                raise InputError(f"this {self._what} is over")
+                raise InputError(f"this {self._what} is closed")
             if self.forked:
-                raise InputError(f"this {self._what} has threads or a recording, which are in the process that it "
+                raise InputError(f"this {self._what} has threads or a recording, which belong to the process that it "
                                  "was forked from")
             return self._objects
         except BaseException:  # Ctrl-C may come when it has just been acquired
@@ -70,7 +69,7 @@ class Handle(_Lock):  # type: ignore[misc]
 
 class Turns:
     """Access to many handles at once. ``finally: deque(turns.release, 0)`` releases all of them, in C
-    code alone."""
+    code only."""
 
     def __init__(self) -> None:
         self._taken: List[Handle] = []

@@ -17,8 +17,8 @@ FOLDER = Path(os.environ.get("SAPSTEP_LIBRARY", Path(__file__).parent))
 
 if not (FOLDER / "_declarations.py").exists():
     raise ImportError(
-        f"there is no library in {FOLDER}: these are the package's sources, install it with "
-        "`pip install ./src/python` and import it from elsewhere, or name the folder of a build in SAPSTEP_LIBRARY"
+        f"there is no library in {FOLDER}: these are the package's sources; install it with "
+        "`pip install ./src/python` and import it from elsewhere, or set SAPSTEP_LIBRARY to the folder of a build"
     )
 _declared = spec_from_file_location("sapstep._declarations", FOLDER / "_declarations.py")
 assert _declared is not None and _declared.loader is not None
@@ -68,7 +68,7 @@ def check(status: int, error: Any) -> None:
 
 
 def call(function: Any, *arguments: Any) -> None:
-    """Calls a function whose last parameter is a ``sap_error*``. The GIL is released meanwhile."""
+    """Calls a function whose last parameter is a ``sap_error*``. The GIL is released during the call."""
     error = ffi.new("sap_error*")
     check(function(*arguments, error), error)
 
@@ -79,14 +79,14 @@ def version() -> str:
 
 
 def array(values: ArrayLike, shape: Tuple[int, ...], name: str) -> NDArray[np.float64]:
-    """Converts to float64, column-major, and checks the shape; -1 allows any size. Does not copy values
-    that have this form already."""
+    """Converts to float64, column-major, and checks the shape; -1 allows any size. Values that have this
+    form already are not copied."""
     try:
         given = np.asarray(values)
     except ValueError as reason:  # rows of different lengths
-        raise InputError(f"{name} is no array of numbers: {reason}") from reason
+        raise InputError(f"{name} is not an array of numbers: {reason}") from reason
     if given.dtype.kind not in "biuf":
-        kind = "complex" if given.dtype.kind == "c" else f"no array of numbers, but of {given.dtype}"
+        kind = "complex" if given.dtype.kind == "c" else f"not an array of numbers, but of {given.dtype}"
         raise InputError(f"{name} is {kind}")
     if given.ndim != len(shape) or any(want not in (-1, have) for want, have in zip(shape, given.shape)):
         wanted = str(shape).replace("-1", "any")

@@ -17,7 +17,7 @@ _SCHEMES = ("explicit-euler", "symplectic-euler", "implicit-euler", "midpoint")
 
 
 def _words(type: Any) -> Tuple[str, Tuple[str, ...]]:
-    """The common prefix of an enum's names, and its values as words: SAP_STAGE_, ("auto", "end", "theta")."""
+    """Returns the common prefix of an enum's names and its values as words: SAP_STAGE_, ("auto", "end", "theta")."""
     names = [name for value, name in sorted(type.elements.items()) if value >= 0]
     prefix = os.path.commonprefix(names).rpartition("_")[0] + "_"
     words = (name[len(prefix):].lower().replace("_", "-") for name in names)
@@ -25,7 +25,7 @@ def _words(type: Any) -> Tuple[str, Tuple[str, ...]]:
 
 
 def _fields(struct: str) -> Dict[str, Any]:
-    """Options of a struct, by name: those of its X-macro list."""
+    """Returns the types of a struct's options by name: those of its X-macro list."""
     skipped = ("cookie", "solver", "solver_options", "regularization", "warning", "warning_context")
     return {name: field.type for name, field in ffi.typeof(struct).fields if name not in skipped}
 
@@ -33,33 +33,32 @@ def _fields(struct: str) -> Dict[str, Any]:
 SOLVER = _fields("sap_solver_options")
 STEPPER = _fields("sap_stepper_options")
 REGULARIZATION = _fields("sap_regularization")
-# Options that are words: prefix of the enum, words.
+# Options that are words: prefix of the enum, and the words.
 _WORDS = {
     name: _words(type) for name, type in (*SOLVER.items(), *STEPPER.items()) if type.kind == "enum"
 }
-# Arguments of their own in stepper_options.
+# Options that are separate arguments of stepper_options.
 _NAMED = ("dt", "theta", "theta_vq", "contact_stage")
 _STEPPER = tuple(name for name in STEPPER if name not in _NAMED)
 
 
 def enumerator(prefix: str, words: Tuple[str, ...], value: Any, name: str) -> int:
-    """The value of an enum by its lower-case name."""
+    """Returns the value of an enum by its lower-case name."""
     if not isinstance(value, str) or value not in words:
         raise InputError(f"{name} = {reprlib.repr(value)} must be one of {', '.join(words)}")
     return int(getattr(lib, prefix + value.upper().replace("-", "_")))
 
 
-def assign(struct: Any, name: str, value: Any, told: str = "") -> None:
-    """struct.name = value, a word where it is an enum. What is no such number is told by name, or by
-    what the user calls it."""
+def assign(struct: Any, name: str, value: Any, shown: str = "") -> None:
+    """Sets struct.name = value, a word for an enum. Messages use the name, or `shown` if given."""
     if name in _WORDS:
-        value = enumerator(*_WORDS[name], value, told or name)
+        value = enumerator(*_WORDS[name], value, shown or name)
     if isinstance(value, np.generic):
-        value = value.item()  # cffi would take a float32 for an integer
+        value = value.item()  # cffi would treat a float32 as an integer
     try:
         setattr(struct, name, value)
     except (TypeError, OverflowError) as reason:
-        raise type(reason)(f"{told or name} = {reprlib.repr(value)}: {reason}") from None
+        raise type(reason)(f"{shown or name} = {reprlib.repr(value)}: {reason}") from None
 
 
 def take(struct: Any, fields: Iterable[str], values: Dict[str, Any]) -> None:
@@ -70,7 +69,7 @@ def take(struct: Any, fields: Iterable[str], values: Dict[str, Any]) -> None:
 
 
 def c_string(text: Any, name: str) -> Any:
-    """A char[] that must outlive its use."""
+    """Returns a char[] that must outlive its use."""
     if not isinstance(text, str):
         raise TypeError(f"{name} must be a str, not {type(text).__name__}")
     if "\0" in text:
@@ -79,7 +78,7 @@ def c_string(text: Any, name: str) -> Any:
 
 
 def file_name(path: Union[str, "os.PathLike[str]"]) -> bytes:
-    """A path as the library takes it."""
+    """Encodes a path for the library."""
     name = os.fsencode(path)
     if b"\0" in name:
         raise InputError(f"the path {path!r} holds a null character")
@@ -87,27 +86,27 @@ def file_name(path: Union[str, "os.PathLike[str]"]) -> bytes:
 
 
 def keywords(of: Any, *but: str) -> List[str]:
-    """What a method can be called with by name, but for what it hands on."""
+    """Returns the names of a method's keyword arguments, without `but`."""
     kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [p.name for p in inspect.signature(of).parameters.values() if p.kind in kinds and p.name not in but]
 
 
 def set_options(options: Any, values: Dict[str, Any], others: Iterable[str] = ()) -> None:
-    """Fills fields of a ``sap_solver_options`` from keyword arguments; words for its enums.
-    others: what else the caller takes, to name it where a keyword is misspelled."""
+    """Fills fields of a ``sap_solver_options`` from keyword arguments; enums are words.
+    others: other keywords of the caller, for suggestions when one is misspelled."""
     for name, value in values.items():
         if name not in SOLVER:
             known = sorted({*SOLVER, *others})
             near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"there is: {', '.join(known)}"
+            hint = f"did you mean '{near[0]}'?" if near else f"available: {', '.join(known)}"
             raise TypeError(f"unknown option '{name}', {hint}")
         assign(options, name, value)
 
 
 def stepper_options(dt: Optional[float], scheme: Union[str, Tuple[float, float]], stage: str, solver: str,
                     values: Dict[str, Any], others: Iterable[str]) -> Tuple[Any, Any]:
-    """A sap_stepper_options and what it points to; `values` holds its other fields and those of the
-    solver's options, `others` what the caller takes by name."""
+    """Returns a sap_stepper_options and the objects it points to. `values` has its other fields and those
+    of the solver's options, `others` the caller's own keywords."""
     options = ffi.new("sap_stepper_options*", lib.sap_stepper_options_default())
     if dt is not None:
         assign(options, "dt", dt)

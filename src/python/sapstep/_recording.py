@@ -41,11 +41,11 @@ class Recorder(Owner):
 
 
 def begin(handle: OwningHandle, path: Union[str, "os.PathLike[str]"], every: int) -> Recorder:
-    """Creates a file with the current state as its first row; steps write the other rows."""
+    """Creates a file with the current state as its first row; each step adds rows."""
     name, every = file_name(path), count_of(every, "every", 1)
     with handle as c:
         if c.recorder is not None:
-            raise InputError("it is being recorded already")
+            raise InputError("this simulation is being recorded already")
         try:
             handle.make("recorder", lib.sap_recorder_create, name, c.model, ffi.NULL,
                         end=lambda unclosed: lib.sap_recorder_close(unclosed, ffi.NULL), threads=True)

@@ -28,8 +28,8 @@ class Joint:
     """Slices of a joint: ``robot.q[robot.joint("knee").q]``.
 
     index: its id; type: "free" (p_WB [m] and quaternion), "ball" (quaternion), "hinge" [rad] or
-    "slide" [m]; body: the id of what it moves; q, v: slices of the positions and velocities; lower,
-    upper: its limits, -inf and inf where there are none.
+    "slide" [m]; body: id of the body it moves; q, v: slices of the positions and velocities; lower,
+    upper: its limits, -inf and inf if it has none.
     """
 
     index: int
@@ -43,7 +43,7 @@ class Joint:
 
 
 def _attribute(value: Any, name: str) -> str:
-    """Formats a value as scenes do."""
+    """Formats a value as in a scene file."""
     if isinstance(value, str):
         return value
     if isinstance(value, (bool, np.bool_)):
@@ -75,7 +75,7 @@ def read_scene(path: Union[str, "os.PathLike[str]"], options: Any) -> Any:
     messages: List[str] = []
     name = file_name(path)
 
-    def told(message: str) -> str:
+    def shown(message: str) -> str:
         return message.replace(os.fsdecode(name), "the scene") if name.startswith(MEMORY.encode()) else message
 
     @ffi.callback("void(void*, const char*)")  # type: ignore[untyped-decorator, unused-ignore]
@@ -87,10 +87,10 @@ def read_scene(path: Union[str, "os.PathLike[str]"], options: Any) -> Any:
     try:
         call(lib.sap_scene_read, name, options, out)
     except InputError as error:
-        raise InputError(told(str(error)), error.status) from None
+        raise InputError(shown(str(error)), error.status) from None
     finally:
         for message in messages:
-            warnings.warn(told(message), stacklevel=_users_level())
+            warnings.warn(shown(message), stacklevel=_users_level())
     return ffi.gc(out[0], lib.sap_model_destroy)
 
 

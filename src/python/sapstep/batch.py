@@ -21,11 +21,11 @@ def _members(simulations: Sequence[StateOwner]) -> List[StateOwner]:
         if not isinstance(member, StateOwner):
             raise TypeError(f"simulation {i} must be a Simulation or Stepper, not {type(member).__name__}")
     if len(set(map(id, members))) != len(members):
-        raise InputError("the same simulation stands in the list twice")
+        raise InputError("the same simulation is in the list twice")
     return members
 
 
-def _told(index: int, error: Error) -> Error:
+def _with_index(index: int, error: Error) -> Error:
     """Adds the index of the simulation to the message."""
     return type(error)(f"simulation {index}: {error}", error.status)
 
@@ -38,7 +38,7 @@ def _step(members: List[StateOwner], count: int, threads: Any) -> None:
             try:
                 started.append(turns.take(member._c).turn)
             except Error as error:
-                raise _told(i, error) from None
+                raise _with_index(i, error) from None
         pointers, more = ffi.new("sap_python_turn*[]", started), True
         lib.sap_python_begin(pointers, len(members), count)
         while more:
@@ -51,7 +51,7 @@ def _step(members: List[StateOwner], count: int, threads: Any) -> None:
                 try:
                     members[i]._check(turn)
                 except Error as error:
-                    raise _told(i, error) from error
+                    raise _with_index(i, error) from error
                 except Exception as error:
                     if hasattr(error, "add_note"):
                         error.add_note(f"in simulation {i}")
@@ -67,13 +67,13 @@ def _team(workers: int) -> OwningHandle:
 
 
 def step_all(simulations: Sequence[StateOwner], count: int = 1, threads: Optional[int] = None) -> None:
-    """Makes `count` steps of every simulation, in parallel on `threads` (all cores unless given), which
-    wait for the next call.
+    """Makes `count` steps of every simulation, in parallel on `threads` (default: all cores), which wait
+    for the next call.
 
-    The results do not depend on the number of threads. A simulation whose step fails stays as it was
-    before that step, the others come to their end; then the first error is raised, with the
-    simulation's place in the list. Where one is in use already, nothing moves. Ctrl-C ends all between
-    two steps.
+    The results do not depend on the number of threads. A simulation whose step fails keeps its state
+    before that step; the others make all their steps. Then the first error is raised, with the
+    simulation's index in the list. If a simulation is in use already, none is stepped. Ctrl-C ends the
+    call between two steps.
     """
     members = _members(simulations)
     count = count_of(count, "count")

@@ -33,8 +33,8 @@ except OSError as reason:
 
 _built = ffi.string(_lib.sap_mj_version()).decode()
 if _built != mujoco.mj_versionString():
-    raise ImportError(f"sapstep was built with MuJoCo {_built}, this is mujoco {mujoco.mj_versionString()}, whose "
-                      f"structures are others: {_HOW}")
+    raise ImportError(f"sapstep was built with MuJoCo {_built}, this is mujoco {mujoco.mj_versionString()} with "
+                      f"other structures: {_HOW}")
 
 # Arrays of mjData and the member of mjModel with their length.
 _SIZES = {
@@ -82,14 +82,14 @@ class Adapter(Owner):
             _check_type("data", data, mujoco.MjData)
             for array, count in self._counts.items():
                 if len(getattr(data, array)) != count:
-                    raise InputError(f"these data were made for another model: {array} has "
+                    raise InputError(f"this data was made for another model: {array} has "
                                      f"{len(getattr(data, array))} rows, not {count}")
             self._data = ffi.cast("mjData*", data._address)
             self._fitting = weakref.ref(data)
         return self._data
 
     def step(self, data: "mujoco.MjData", count: int = 1) -> None:
-        """`count` steps of the model's timestep, in place of mj_step; errors leave the state unchanged.
+        """Makes `count` steps of the model's timestep, in place of mj_step; errors leave the state unchanged.
         Ctrl-C ends the call between two steps."""
         count = count_of(count, "count")
         with self._c as c:
@@ -113,8 +113,8 @@ class Adapter(Owner):
         with self._c as c:
             call(_lib.sap_mj_set_geom, c.adapter, index, k, tau)
 
-    def clear(self) -> None:
-        """Forgets the steps made: the next one depends on the data alone, bit for bit."""
+    def forget(self) -> None:
+        """Forgets earlier steps: the next one depends on the data alone, bit for bit."""
         with self._c as c:
             _lib.sap_mj_forget(c.adapter)
 

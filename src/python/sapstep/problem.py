@@ -101,12 +101,12 @@ class ProblemView(Owner):
 
     @property
     def nv(self) -> int:
-        """Velocities of all trees."""
+        """Number of velocities of all trees."""
         return sum(self._sizes)
 
     @property
     def nrows(self) -> int:
-        """Rows of all blocks, the length of gamma."""
+        """Number of rows of all blocks, the length of gamma."""
         with self._c as c:
             return int(lib.sap_problem_row_count(c.problem))
 
@@ -129,7 +129,7 @@ class ProblemView(Owner):
     ) -> None:
         """Adds a contact in physical terms.
 
-        jacobians: for each tree that it acts on, J (3, tree size), rows [t1 t2 n] of the velocity of
+        jacobians: for each tree it acts on, J (3, tree size), rows [t1 t2 n] of the velocity of
         B relative to A; phi: signed distance at the start of the step [m]; stiffness [N/m];
         relaxation_time [s]; key: identity across steps for warm starts, 0: none; velocity_change (3),
         gap_change: if J is that of the theta point, from :meth:`Step.contact_changes`.
@@ -161,7 +161,7 @@ class ProblemView(Owner):
         sigma: float = 1e-3,
         key: int = 0,
     ) -> None:
-        """Adds a joint, a limit or a stop: force = -k (g + tau_d J v), rows of like units.
+        """Adds a joint, a limit or a stop: force = -k (g + tau_d J v), rows of equal units.
 
         jacobians: J (rows, tree size) by tree, dg/dt = J v; g: errors, or distances to the limit,
         at the start of the step (rows) [m, rad]; stiffness [N/m, N m/rad]: infinite is rigid;
@@ -219,7 +219,7 @@ class ProblemView(Owner):
 
 
 class Problem(ProblemView):
-    """min over v of 1/2 |v - v*|_A^2 + sum_i l_i(J_i v), castro (24).
+    """A contact problem: min over v of 1/2 |v - v*|_A^2 + sum_i l_i(J_i v), castro (24).
 
     dt: time step [s]; tree_sizes: velocities of each kinematic tree. Set ``momentum`` of every
     tree and ``v_star``, add contacts and blocks, then ``solve``.

@@ -47,10 +47,10 @@ _Simulation = TypeVar("_Simulation", bound="Simulation")
 class Simulation(Scene, StateOwner):
     """An MJCF or URDF scene and its state.
 
-    dt: time step [s], the scene's unless given; scheme: "explicit-euler", "symplectic-euler",
+    dt: time step [s] (default: the scene's); scheme: "explicit-euler", "symplectic-euler",
     "implicit-euler", "midpoint" or (theta, theta_vq); solver: see :func:`sapstep.solvers`;
-    contact_stage: "auto", "end" or "theta", where within the step contact is evaluated; keyframe:
-    name or index of where to start; lenient: what is not supported becomes a warning;
+    contact_stage: "auto", "end" or "theta", the time within the step at which contact is evaluated; keyframe:
+    name or index of the start; lenient: unsupported features become warnings;
     floating_base: the root link of a URDF moves freely; floor: height [m] of a floor under a URDF;
     edits: values of the file to change, by ELEMENT/NAME/ATTRIBUTE, as {"geom/ball/density": 500,
     "option/*/gravity": [0, 0, -1.6]}.
@@ -173,7 +173,7 @@ class Simulation(Scene, StateOwner):
             self._control[:] = control
 
     def apply(self, forces: Optional[ArrayLike]) -> None:
-        """Sets applied generalized forces (nv) [N, N m], constant until set again; None: none."""
+        """Sets applied generalized forces (nv) [N, N m], constant until set again; None removes them."""
         tau = None if forces is None else array(forces, (self.nv,), "forces").copy()
         with self._c as c:
             call(lib.sap_multibody_set_applied_forces, c.multibody, ffi.NULL if tau is None else pointer(tau))
@@ -222,8 +222,8 @@ class Simulation(Scene, StateOwner):
     def contacts(self) -> NDArray[Any]:
         """Contacts of the last step as a structured array: bodies, shapes (ids of ``names``), point (3)
         [m], normal (3) from A into B, phi [m], velocity vc (6) and impulse gamma (6) on B [t1 t2 n spin
-        roll1 roll2]. Empty where no step has been made since the state was set by reset, load or a
-        checkpoint, or the last one failed."""
+        roll1 roll2]. Empty if the last step failed, or if no step has been made since reset, load or
+        read_checkpoint."""
         with self._c as c:
             if not c.turn.stepped:
                 return np.empty(0, CONTACT)
@@ -234,7 +234,7 @@ class Simulation(Scene, StateOwner):
             found = ffi.buffer(lib.sap_multibody_contacts(c.multibody), count * _C_CONTACT.itemsize)
             return np.frombuffer(found, _C_CONTACT).astype(CONTACT)
 
-    def _of_step(self, function: Any, count: int, *more: Any) -> NDArray[np.float64]:
+    def _step_values(self, function: Any, count: int, *more: Any) -> NDArray[np.float64]:
         values = np.zeros(count)
         with self._c as c:
             if not c.turn.stepped:
@@ -244,27 +244,27 @@ class Simulation(Scene, StateOwner):
 
     def constraint_forces(self) -> NDArray[np.float64]:
         """Generalized forces of all constraints in the last step (nv) [N, N m]."""
-        return self._of_step(lib.sap_multibody_constraint_forces, self.nv)
+        return self._step_values(lib.sap_multibody_constraint_forces, self.nv)
 
     def contact_forces(self) -> NDArray[np.float64]:
         """Generalized forces of the contacts in the last step (nv) [N, N m]."""
-        return self._of_step(lib.sap_multibody_contact_forces, self.nv)
+        return self._step_values(lib.sap_multibody_contact_forces, self.nv)
 
     def actuator_forces(self) -> NDArray[np.float64]:
         """Forces of the actuators in the last step (nu) [N, N m]."""
-        return self._of_step(lib.sap_multibody_actuator_forces, self.nu)
+        return self._step_values(lib.sap_multibody_actuator_forces, self.nu)
 
     def joint_reaction(self, joint: Union[str, int]) -> Tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Returns the force (3) [N] and the moment (3) [N m] about its anchor that a joint, its actuators,
-        springs and friction transmitted to the body that it moves in the last step, in world axes."""
+        springs and friction transmitted in the last step to the body it moves, in world axes."""
         index = self._index("joint", joint)
-        both = self._of_step(lambda multibody, report, out, error: lib.sap_multibody_joint_reaction(
+        both = self._step_values(lambda multibody, report, out, error: lib.sap_multibody_joint_reaction(
             multibody, report, self._state, index, out, out + 3, error), 6)
         return both[:3], both[3:]
 
     def accelerations(self) -> NDArray[np.float64]:
         """(v - v0)/dt of the last step (nv) [m/s^2, rad/s^2]."""
-        return self._of_step(lib.sap_multibody_accelerations, self.nv, self._state.v)
+        return self._step_values(lib.sap_multibody_accelerations, self.nv, self._state.v)
 
     def record(self, path: Union[str, "os.PathLike[str]"], every: int = 1) -> Recorder:
         """Records the current state and every `every`-th step from now on, as HDF5, for the program's

@@ -52,7 +52,7 @@ PUBLIC = {
                  {"__enter__", "__reduce_ex__", "__init__"}),
     "Adapter": ({
         "step": lambda o: o.step(o.data), "forward": lambda o: o.forward(o.data),
-        "set_geom": lambda o: o.set_geom(0, 1e5, 0.01), "clear": lambda o: o.clear(), "report": lambda o: o.report,
+        "set_geom": lambda o: o.set_geom(0, 1e5, 0.01), "forget": lambda o: o.forget(), "report": lambda o: o.report,
     }, {"__repr__", "__reduce_ex__", "__init__"}),
 }
 
@@ -110,7 +110,7 @@ def test_every_member_takes_its_turn(name, tmp_path, monkeypatch):
             assert "in use" not in str(error), what
     thing._c.close()
     for what, act in calls.items():
-        with pytest.raises(sapstep.InputError, match="is over"):
+        with pytest.raises(sapstep.InputError, match="is closed"):
             act(thing)
     repr(thing) if name != "Recorder" else None
 
@@ -194,7 +194,7 @@ def test_a_view_is_over_with_its_callback():
     lone.step()
     assert keeper.kept.nv == 3
     for act in VIEW.values():
-        with pytest.raises(sapstep.InputError, match="is over"):
+        with pytest.raises(sapstep.InputError, match="is closed"):
             act(keeper.kept)
     lone.step()
 
@@ -217,7 +217,7 @@ def test_a_recorder_keeps_what_it_records(tmp_path):
     first = old.record(tmp_path / "a.h5")
     first.close()
     second = old.record(tmp_path / "b.h5")
-    first.close()  # is over: the second goes on
+    first.close()  # closed: the second continues
     assert "b.h5', recording>" in repr(second) and "a.h5', closed>" in repr(first)
     old.step()
     del old

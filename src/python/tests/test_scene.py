@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is read from scenes, and how it is told."""
+"""Values read from scenes, and messages about them."""
 
 import warnings
 
@@ -84,7 +84,7 @@ def test_edits():
     for edits, text in (
         ({"geom/bal/density": 1}, "the scene has no element for 'geom/bal/density'"),
         ({"geom/ball/densit": 1}, "the scene:2: .*unknown attribute"),
-        ({"geom/ball/density": None}, "geom/ball/density is no array of numbers"),
+        ({"geom/ball/density": None}, "geom/ball/density is not an array of numbers"),
         ({"geom/ball/density": np.nan}, "not finite"),
         ({"mass": 1}, "ELEMENT/NAME/ATTRIBUTE"),
     ):

@@ -141,7 +141,7 @@ def test_hints():
     with pytest.raises(TypeError, match="did you mean 'scheme'"):
         sapstep.Simulation(SCENES / "quadruped.xml", shceme="midpoint")
     # Nothing is suggested that would then be refused.
-    with pytest.raises(TypeError, match="unknown option 'kyframe', there is") as refused:
+    with pytest.raises(TypeError, match="unknown option 'kyframe', available") as refused:
         stepper_with(kyframe=0)
     assert "keyframe" not in str(refused.value).split("there is")[1] and "floor" not in str(refused.value)
     with pytest.raises(TypeError, match="did you mean 'contact_stage'"):
@@ -190,13 +190,13 @@ def test_rigid_contacts_bounce():
 @pytest.mark.parametrize(
     "values, text",
     [
-        (None, "q is no array of numbers, but of object"),
-        ("seven", "no array of numbers"),
+        (None, "q is not an array of numbers, but of object"),
+        ("seven", "not an array of numbers"),
         ([[1.0], [2.0, 3.0]], "q "),
         (np.zeros((7, 1)), r"shape \(7, 1\), must be \(7,\)"),
-        (np.zeros(7, dtype="datetime64[s]"), "no array of numbers"),
+        (np.zeros(7, dtype="datetime64[s]"), "not an array of numbers"),
         (np.zeros(7, complex), "complex"),
-        ([0.0] * 6 + [None], "no array of numbers"),
+        ([0.0] * 6 + [None], "not an array of numbers"),
     ],
 )
 def test_what_is_no_array(values, text):

@@ -137,7 +137,7 @@ def test_errors_come_back():
     ({"forces": sapstep.System.forces}, NotImplementedError, r"Changed must define forces\(self, t, q, v\)"),
     ({"nq": 5}, NotImplementedError, r"Changed must define integrate\(self, q, v, dt\), for nq is not nv"),
     ({"forces": lambda *_: None}, sapstep.InputError, r"forces: \(k1, k2\) must be two arrays"),
-    ({"forces": lambda *_: (np.zeros(4), None)}, sapstep.InputError, "k2 is no array of numbers"),
+    ({"forces": lambda *_: (np.zeros(4), None)}, sapstep.InputError, "k2 is not an array of numbers"),
     ({"forces": lambda *_: (np.zeros(4), np.full(4, np.nan))}, sapstep.InputError, "force on velocity 0 is nan"),
     ({"stiffness_damping": lambda *_: [np.eye(4)]}, sapstep.InputError, r"\(K, D\) must be two arrays"),
     ({"mass_matrix": lambda *_: [np.eye(3), -np.eye(1)]}, sapstep.InputError, "A of tree 1"),
