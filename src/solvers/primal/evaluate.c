@@ -40,50 +40,60 @@ static sap_patch_rows rows_of(const sap_newton* n, const sap_patch* patch) {
 
 // y = J x of the cones of 3 rows, rows = J x of all other rows.
 static void multiply(const sap_newton* n, const double* x, double* y, double* rows) {
-  for (int32_t q = 0; q < n->npatches; ++q) {
+  for (int32_t q = 0; q < n->ncone_patches; ++q) {
     const sap_patch* patch = &n->patches[q];
     const sap_patch_rows view = rows_of(n, patch);
-    if (patch->kind == SAP_PATCH_CONES && patch->bodies[0] >= 0) {
+    if (patch->bodies[0] >= 0) {
       const double* b = patch->bodies[1] >= 0 ? x + patch->bodies[1] : NULL;
       n->kernels->multiply_bodies(&view, x + patch->bodies[0], b, y + patch->first);
       continue;
     }
     sap_patch_gather(n, patch, x, n->scratch);
-    if (patch->kind == SAP_PATCH_CONES) {
-      n->kernels->multiply(&view, n->scratch, y + patch->first);
-      continue;
-    }
-    const double* J = view.J;
+    n->kernels->multiply(&view, n->scratch, y + patch->first);
+  }
+  for (int32_t q = n->ncone_patches; q < n->npatches; ++q) {
+    const sap_patch* patch = &n->patches[q];
+    const double* J = n->jacobian + patch->jacobian;
+    sap_patch_gather(n, patch, x, n->scratch);
     for (int32_t k = 0; k < patch->nrows; ++k, J += patch->ncols) {
       rows[patch->first_row + k] = sap_row_dot(J, n->scratch, patch->ncols);
     }
   }
 }
 
+// part = J' z of `nrows` rows J (ncols each); returns false and leaves `part` alone if z is zero.
+static bool transpose_rows(const double* restrict J, int32_t ncols, const double* restrict z,
+                           int32_t nrows, double* restrict part) {
+  bool any = false;
+  for (int32_t k = 0; k < nrows; ++k, J += ncols) {
+    for (int32_t i = 0; z[k] != 0.0 && i < ncols; ++i) {
+      part[i] = (any ? part[i] : 0.0) + J[i] * z[k];
+    }
+    any = any || z[k] != 0.0;
+  }
+  return any;
+}
+
 // x += J' (y, rows), laid out as in multiply.
 static void add_transposed(const sap_newton* n, const double* y, const double* rows, double* x) {
   double* part = n->scratch;
-  for (int32_t q = 0; q < n->npatches; ++q) {
+  for (int32_t q = 0; q < n->ncone_patches; ++q) {
     const sap_patch* patch = &n->patches[q];
     const sap_patch_rows view = rows_of(n, patch);
-    if (patch->kind == SAP_PATCH_CONES && patch->bodies[0] >= 0) {
+    if (patch->bodies[0] >= 0) {
       double* b = patch->bodies[1] >= 0 ? x + patch->bodies[1] : NULL;
       n->kernels->add_to_bodies(&view, y + patch->first, x + patch->bodies[0], b);
       continue;
     }
-    if (patch->kind == SAP_PATCH_CONES) {
-      n->kernels->multiply_transposed(&view, y + patch->first, part);
-    } else {
-      const double* J = view.J;
-      memset(part, 0, (size_t)patch->ncols * sizeof *part);
-      for (int32_t k = 0; k < patch->nrows; ++k, J += patch->ncols) {
-        const double z = rows[patch->first_row + k];
-        for (int32_t i = 0; z != 0.0 && i < patch->ncols; ++i) {
-          part[i] += J[i] * z;
-        }
-      }
-    }
+    n->kernels->multiply_transposed(&view, y + patch->first, part);
     sap_patch_scatter_add(n, patch, part, x);
+  }
+  for (int32_t q = n->ncone_patches; q < n->npatches; ++q) {
+    const sap_patch* patch = &n->patches[q];
+    if (transpose_rows(n->jacobian + patch->jacobian, patch->ncols, rows + patch->first_row,
+                       patch->nrows, part)) {
+      sap_patch_scatter_add(n, patch, part, x);
+    }
   }
 }
 
@@ -109,29 +119,35 @@ static double evaluate_cones(const sap_newton* n, const double* vc, double* u, d
 // costs to `cost`, and to *scale without cancellation; returns the sum.
 static double evaluate_rows(const sap_newton* n, const double* vc, double* u, double* gamma,
                             double cost, double* scale) {
+  const double* v_hat = n->row_v_hat;
+  double magnitude = *scale;
   for (int32_t q = n->ncone_patches; q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
     double sum = 0.0;
-    for (int32_t k = patch->first_row; k < patch->first_row + patch->nrows; ++k) {
-      u[k] = n->row_v_hat[k] - vc[k];
-    }
     for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
       double part;
       if (patch->kind == SAP_PATCH_CONES_N) {
         const sap_cone_n* cone_n = &n->cones_n[k];
         const int32_t r = cone_n->first;
+        for (int32_t i = r; i < r + cone_n->nrows; ++i) {
+          u[i] = v_hat[i] - vc[i];
+        }
         part = sap_cone_n_impulse(&cone_n->cone, cone_n->nrows, u + r, gamma + r);
       } else {
         const sap_interval* interval = &n->intervals[k];
-        gamma[k] =
-            sap_interval_impulse(u[k], interval->inverse_R, interval->lower, interval->upper);
-        part = gamma[k] * (u[k] - 0.5 * interval->R * gamma[k]);
+        const double uk = v_hat[k] - vc[k];
+        const double impulse =
+            sap_interval_impulse(uk, interval->inverse_R, interval->lower, interval->upper);
+        u[k] = uk;
+        gamma[k] = impulse;
+        part = impulse * (uk - 0.5 * interval->R * impulse);
       }
       sum += part;
-      *scale += fabs(part);
+      magnitude += fabs(part);
     }
     cost += sum;
   }
+  *scale = magnitude;
   return cost;
 }
 

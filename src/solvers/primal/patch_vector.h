@@ -31,7 +31,11 @@ static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch,
   if (patch->nruns > 0) {
     const sap_run* run = n->runs + patch->first_run;
     for (int32_t r = 0; r < patch->nruns; ++r, ++run) {
-      memcpy(to, x + run->velocity, (size_t)run->count * sizeof *to);
+      if (run->count == 1) {
+        *to = x[run->velocity];
+      } else {
+        memcpy(to, x + run->velocity, (size_t)run->count * sizeof *to);
+      }
       to += run->count;
     }
     sap_clear_until(to, end);
