@@ -194,7 +194,7 @@ static void add_joints(fixture* f, const double* q, const double* v) {
   sap_kinematics_set(&f->kin, q);
   const sap_assembly_start start = {
       .dynamics = f->dynamics, .kin = &f->kin, .q0 = q, .v0 = v, .regularization = &regularization};
-  if (sap_assembly_add_joints(f->assembly, &start, f->problem, &error) != SAP_STATUS_OK) {
+  if (sap_assembly_add_limits(f->assembly, &start, f->problem, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
 }

@@ -66,10 +66,9 @@ void sap_assembly_contact_velocity(const sap_assembly* assembly, const sap_kinem
                                    const double* v, sap_contact* contact);
 
 // The problem holds A and v* already. Limits that cannot act within the step are left out.
-sap_status sap_assembly_add_joints(sap_assembly* assembly, const sap_assembly_start* start,
+// Adds limits and dry friction of joints and tendons.
+sap_status sap_assembly_add_limits(sap_assembly* assembly, const sap_assembly_start* start,
                                    sap_problem* problem, sap_error* error);
-sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_start* start,
-                                    sap_problem* problem, sap_error* error);
 sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_start* start,
                                    sap_problem* problem, sap_error* error);
 // Adds the actuators of adhesion that pull at one of the problem's contacts.

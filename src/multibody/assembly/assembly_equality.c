@@ -91,25 +91,6 @@ static void find_gaps(const sap_kinematics* kin, const sap_model* model, const s
   }
 }
 
-// Row r: u . (v_B - v_A) at the anchors.
-static void add_relative_row(const sap_kinematics* kin, const sap_equality_def* e, double p[2][3],
-                             const double u[3], sap_rows* rows, int32_t r) {
-  double minus[3];
-  sap_v3_scale(minus, u, -1.0);
-  sap_kinematics_add_wrench_row(kin, e->b, p[1], u, NULL, rows, r);
-  sap_kinematics_add_wrench_row(kin, e->a, p[0], minus, NULL, rows, r);
-}
-
-// Row r: u . (omega_B - omega_A).
-static void add_angular_row(const sap_kinematics* kin, const sap_equality_def* e, const double u[3],
-                            sap_rows* rows, int32_t r) {
-  const double zero[3] = {0.0, 0.0, 0.0};
-  double minus[3];
-  sap_v3_scale(minus, u, -1.0);
-  sap_kinematics_add_wrench_row(kin, e->b, zero, zero, u, rows, r);
-  sap_kinematics_add_wrench_row(kin, e->a, zero, zero, minus, rows, r);
-}
-
 static void add_coordinate_row(const sap_kinematics* kin, const sap_equality_def* e, int32_t id,
                                double s, sap_rows* rows) {
   if (e->type == SAP_EQUALITY_JOINT) {
@@ -122,6 +103,7 @@ static void add_coordinate_row(const sap_kinematics* kin, const sap_equality_def
 static void make_rows(const sap_kinematics* kin, const sap_model* model, const sap_equality_def* e,
                       sap_rows* rows) {
   static const double axes[3][3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
+  const int32_t bodies[2] = {e->a, e->b};
   double p[2][3], r[3];
   sap_rows_begin(rows, count_rows(e));
   switch (e->type) {
@@ -132,13 +114,13 @@ static void make_rows(const sap_kinematics* kin, const sap_model* model, const s
       for (int32_t i = 0; i < 3; ++i) {
         double u[3];
         sap_v3_scale(u, R_WD + 3 * i, e->torque_scale);
-        add_angular_row(kin, e, u, rows, 3 + i);
+        sap_kinematics_add_relative_row(kin, bodies, NULL, u, rows, 3 + i);
       }
     }  // fall through
     case SAP_EQUALITY_CONNECT:
       find_point_gap(kin, e, p, r);
       for (int32_t i = 0; i < 3; ++i) {
-        add_relative_row(kin, e, p, axes[i], rows, i);
+        sap_kinematics_add_relative_row(kin, bodies, p, axes[i], rows, i);
       }
       break;
     case SAP_EQUALITY_DISTANCE: {
@@ -146,7 +128,7 @@ static void make_rows(const sap_kinematics* kin, const sap_model* model, const s
       const double length = sap_v3_norm(r);
       sap_v3_scale(r, r, length > 0.0 ? 1.0 / length : 0.0);
       // Points that coincide may part along any direction.
-      add_relative_row(kin, e, p, length > 0.0 ? r : axes[2], rows, 0);
+      sap_kinematics_add_relative_row(kin, bodies, p, length > 0.0 ? r : axes[2], rows, 0);
       break;
     }
     case SAP_EQUALITY_JOINT:

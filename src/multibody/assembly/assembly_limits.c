@@ -118,7 +118,14 @@ static sap_status add_ball_limit(const sap_assembly_call* call, int32_t id) {
   return add_limit(call, &l);
 }
 
+static bool is_locked(const sap_assembly* assembly, int32_t id) {
+  return assembly->locked != NULL && assembly->locked[assembly->model->joints[id].v_start];
+}
+
 static sap_status add_joint_limits(const sap_assembly_call* call, int32_t id) {
+  if (is_locked(call->assembly, id)) {
+    return SAP_STATUS_OK;
+  }
   switch (call->assembly->model->joints[id].type) {
     case SAP_JOINT_HINGE:
     case SAP_JOINT_SLIDE:
@@ -131,43 +138,16 @@ static sap_status add_joint_limits(const sap_assembly_call* call, int32_t id) {
   return SAP_STATUS_OK;
 }
 
-static bool is_locked(const sap_assembly* assembly, int32_t id) {
-  return assembly->locked != NULL && assembly->locked[assembly->model->joints[id].v_start];
-}
-
 static sap_status add_joint_friction(const sap_assembly_call* call, int32_t id) {
   sap_rows* rows = &call->assembly->rows;
   const sap_model_joint_data* joint = &call->assembly->model->joints[id];
-  for (int32_t k = 0; k < joint->nv; ++k) {
+  const bool moves = joint->friction_loss > 0.0 && !is_locked(call->assembly, id);
+  for (int32_t k = 0; moves && k < joint->nv; ++k) {
     sap_rows_begin(rows, 1);
     sap_rows_touch(rows, joint->tree);
     sap_rows_at(rows, 0)[joint->v_start + k] = 1.0;
     SAP_TRY(add_friction(call, joint->friction_loss, sap_assembly_key(SAP_KEY_FRICTION, id, k, 0)));
   }
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_assembly_add_joints(sap_assembly* assembly, const sap_assembly_start* start,
-                                   sap_problem* problem, sap_error* error) {
-  const sap_model* model = assembly->model;
-  const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
-  int32_t first = sap_problem_block_count(problem);
-  for (int32_t id = 0; id < model->sizes.joints; ++id) {
-    if (!is_locked(assembly, id) && assembly->on[SAP_ASSEMBLY_JOINT_LIMIT][id]) {
-      SAP_TRY(sap_assembly_name_failure(&call, add_joint_limits(&call, id), "limit of joint",
-                                        SAP_ELEMENT_JOINT, id));
-    }
-  }
-  sap_assembly_record(assembly, SAP_BLOCKS_JOINT_LIMIT, first, problem);
-  first = sap_problem_block_count(problem);
-  for (int32_t id = 0; id < model->sizes.joints; ++id) {
-    if (model->joints[id].friction_loss > 0.0 && !is_locked(assembly, id) &&
-        assembly->on[SAP_ASSEMBLY_JOINT_FRICTION][id]) {
-      SAP_TRY(sap_assembly_name_failure(&call, add_joint_friction(&call, id), "friction of joint",
-                                        SAP_ELEMENT_JOINT, id));
-    }
-  }
-  sap_assembly_record(assembly, SAP_BLOCKS_JOINT_FRICTION, first, problem);
   return SAP_STATUS_OK;
 }
 
@@ -204,28 +184,45 @@ static sap_status add_tendon_limits(const sap_assembly_call* call, int32_t id) {
   return SAP_STATUS_OK;
 }
 
-sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_start* start,
-                                    sap_problem* problem, sap_error* error) {
-  const sap_model* model = assembly->model;
+static sap_status add_tendon_friction(const sap_assembly_call* call, int32_t id) {
+  const double force = call->assembly->model->tendons[id].friction_loss;
+  if (!(force > 0.0)) {
+    return SAP_STATUS_OK;
+  }
+  make_tendon_row(call, id, 1.0);
+  return add_friction(call, force, sap_assembly_key(SAP_KEY_TENDON_FRICTION, id, 0, 0));
+}
+
+sap_status sap_assembly_add_limits(sap_assembly* assembly, const sap_assembly_start* start,
+                                   sap_problem* problem, sap_error* error) {
+  const int32_t joints = assembly->model->sizes.joints, tendons = assembly->model->sizes.tendons;
+  const struct {
+    sap_block_kind kind;
+    sap_assembly_switch on;
+    const char* text;
+    sap_element element;
+    int32_t count;
+    sap_status (*add)(const sap_assembly_call* call, int32_t id);
+  } kinds[] = {
+      {SAP_BLOCKS_JOINT_LIMIT, SAP_ASSEMBLY_JOINT_LIMIT, "limit of joint", SAP_ELEMENT_JOINT,
+       joints, add_joint_limits},
+      {SAP_BLOCKS_JOINT_FRICTION, SAP_ASSEMBLY_JOINT_FRICTION, "friction of joint",
+       SAP_ELEMENT_JOINT, joints, add_joint_friction},
+      {SAP_BLOCKS_TENDON_LIMIT, SAP_ASSEMBLY_TENDON_LIMIT, "limit of tendon", SAP_ELEMENT_TENDON,
+       tendons, add_tendon_limits},
+      {SAP_BLOCKS_TENDON_FRICTION, SAP_ASSEMBLY_TENDON_FRICTION, "friction of tendon",
+       SAP_ELEMENT_TENDON, tendons, add_tendon_friction},
+  };
   const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
-  int32_t first = sap_problem_block_count(problem);
-  for (int32_t id = 0; id < model->sizes.tendons; ++id) {
-    if (assembly->on[SAP_ASSEMBLY_TENDON_LIMIT][id]) {
-      SAP_TRY(sap_assembly_name_failure(&call, add_tendon_limits(&call, id), "limit of tendon",
-                                        SAP_ELEMENT_TENDON, id));
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+    const int32_t first = sap_problem_block_count(problem);
+    for (int32_t id = 0; id < kinds[k].count; ++id) {
+      if (assembly->on[kinds[k].on][id]) {
+        SAP_TRY(sap_assembly_name_failure(&call, kinds[k].add(&call, id), kinds[k].text,
+                                          kinds[k].element, id));
+      }
     }
+    sap_assembly_record(assembly, kinds[k].kind, first, problem);
   }
-  sap_assembly_record(assembly, SAP_BLOCKS_TENDON_LIMIT, first, problem);
-  first = sap_problem_block_count(problem);
-  for (int32_t id = 0; id < model->sizes.tendons; ++id) {
-    const double force = model->tendons[id].friction_loss;
-    if (force > 0.0 && assembly->on[SAP_ASSEMBLY_TENDON_FRICTION][id]) {
-      make_tendon_row(&call, id, 1.0);
-      SAP_TRY(sap_assembly_name_failure(
-          &call, add_friction(&call, force, sap_assembly_key(SAP_KEY_TENDON_FRICTION, id, 0, 0)),
-          "friction of tendon", SAP_ELEMENT_TENDON, id));
-    }
-  }
-  sap_assembly_record(assembly, SAP_BLOCKS_TENDON_FRICTION, first, problem);
   return SAP_STATUS_OK;
 }

@@ -188,11 +188,12 @@ static sap_status add_pull(const sap_assembly_call* call, int32_t id, double for
   for (int32_t i = 0; i < contacts->count; ++i) {
     const sap_contact* contact = &contacts->contacts[i];
     if (involves(contact, body)) {
-      double n[3];
+      const int32_t bodies[2] = {contact->body_A, contact->body_B};
+      double n[3], p[2][3];
+      sap_v3_copy(p[0], contact->point);
+      sap_v3_copy(p[1], contact->point);
       sap_v3_scale(n, contact->R_WC + 6, 1.0 / (double)touching);
-      sap_kinematics_add_wrench_row(kin, contact->body_B, contact->point, n, NULL, rows, 0);
-      sap_v3_scale(n, n, -1.0);
-      sap_kinematics_add_wrench_row(kin, contact->body_A, contact->point, n, NULL, rows, 0);
+      sap_kinematics_add_relative_row(kin, bodies, p, n, rows, 0);
     }
   }
   double w = 0.0;

@@ -29,15 +29,6 @@ typedef struct element_law {
   double energy;
 } element_law;
 
-// Row r: u . (velocity of the point p_B of b - velocity of the point p_A of a).
-static void relative_row(const sap_kinematics* kin, const int32_t bodies[2], double p[2][3],
-                         const double u[3], sap_rows* rows, int32_t r) {
-  double minus[3];
-  sap_v3_scale(minus, u, -1.0);
-  sap_kinematics_add_wrench_row(kin, bodies[1], p[1], u, NULL, rows, r);
-  sap_kinematics_add_wrench_row(kin, bodies[0], p[0], minus, NULL, rows, r);
-}
-
 static void spring_law(sap_dynamics* d, const sap_kinematics* kin, const sap_spring_def* spring,
                        element_law* out) {
   static const double axes[3][3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
@@ -56,7 +47,7 @@ static void spring_law(sap_dynamics* d, const sap_kinematics* kin, const sap_spr
                                                     : k;
   sap_rows_begin(&d->rows, 3);
   for (int32_t i = 0; i < 3; ++i) {
-    relative_row(kin, bodies, p, axes[i], &d->rows, i);
+    sap_kinematics_add_relative_row(kin, bodies, p, axes[i], &d->rows, i);
     out->s[i] = tension * u[i];
     for (int32_t j = 0; j < 3; ++j) {
       out->K[3 * j + i] = (k - across) * u[i] * u[j] + (i == j ? across : 0.0);
@@ -125,15 +116,11 @@ static void bushing_law(sap_dynamics* d, const sap_kinematics* kin, const sap_bu
   memset(out->D, 0, sizeof out->D);
   out->energy = rotation_law(bushing->stiffness, phi, out);
   sap_v3_copy(p[0], p[1]);  // both material points at p_G
-  const double zero[3] = {0.0, 0.0, 0.0};
   sap_rows_begin(&d->rows, 6);
   for (int32_t i = 0; i < 3; ++i) {
     const double* u = R_WF + 3 * i;
-    double minus[3];
-    sap_v3_scale(minus, u, -1.0);
-    sap_kinematics_add_wrench_row(kin, bodies[1], zero, zero, u, &d->rows, i);
-    sap_kinematics_add_wrench_row(kin, bodies[0], zero, zero, minus, &d->rows, i);
-    relative_row(kin, bodies, p, u, &d->rows, 3 + i);
+    sap_kinematics_add_relative_row(kin, bodies, NULL, u, &d->rows, i);
+    sap_kinematics_add_relative_row(kin, bodies, p, u, &d->rows, 3 + i);
     const double k = bushing->stiffness[3 + i];
     out->s[3 + i] = k * x[i];
     out->K[7 * (3 + i)] = k;
@@ -209,18 +196,11 @@ static bool is_elastic(const sap_model* model, int kind, int32_t id) {
          model->tendons[id].damping > 0.0;
 }
 
-static int compare_pairs(const void* a, const void* b) {
-  const int32_t* p = a;
-  const int32_t* q = b;
-  const int i = p[0] != q[0] ? 0 : 1;
-  return (p[i] > q[i]) - (p[i] < q[i]);
-}
-
 // Index of the coupling of trees a < b.
 static int32_t find_coupling(const sap_dynamics* d, int32_t a, int32_t b) {
   const int32_t key[2] = {a, b};
   const int32_t(*found)[2] =
-      bsearch(key, d->couplings, (size_t)d->ncouplings, sizeof *d->couplings, compare_pairs);
+      bsearch(key, d->couplings, (size_t)d->ncouplings, sizeof *d->couplings, sap_compare_id_pairs);
   return (int32_t)(found - (const int32_t(*)[2])d->couplings);
 }
 
@@ -286,10 +266,10 @@ sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* k
   for (int32_t e = 0; e < d->nelastic; ++e) {
     filled += (size_t)list_pairs(d, kin, e, d->couplings + filled);
   }
-  qsort(d->couplings, count, sizeof *d->couplings, compare_pairs);
+  qsort(d->couplings, count, sizeof *d->couplings, sap_compare_id_pairs);
   for (size_t i = 0; i < count; ++i) {
     const int32_t last = d->ncouplings - 1;
-    if (last < 0 || compare_pairs(d->couplings[last], d->couplings[i]) != 0) {
+    if (last < 0 || sap_compare_id_pairs(d->couplings[last], d->couplings[i]) != 0) {
       memmove(d->couplings[d->ncouplings++], d->couplings[i], sizeof *d->couplings);
     }
   }

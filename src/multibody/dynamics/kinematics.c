@@ -166,6 +166,18 @@ void sap_kinematics_add_wrench_row(const sap_kinematics* kin, int32_t body, cons
   }
 }
 
+void sap_kinematics_add_relative_row(const sap_kinematics* kin, const int32_t bodies[2],
+                                     double p[2][3], const double u[3], sap_rows* rows, int32_t r) {
+  static const double zero[3] = {0.0, 0.0, 0.0};
+  double minus[3];
+  sap_v3_scale(minus, u, -1.0);
+  for (int32_t side = 1; side >= 0; --side) {
+    const double* along = side == 1 ? u : minus;
+    sap_kinematics_add_wrench_row(kin, bodies[side], p != NULL ? p[side] : zero,
+                                  p != NULL ? along : zero, p != NULL ? NULL : along, rows, r);
+  }
+}
+
 void sap_kinematics_add_joint_row(const sap_kinematics* kin, int32_t joint, double s,
                                   sap_rows* rows, int32_t r) {
   const sap_dynamics* d = kin->dynamics;

@@ -103,6 +103,10 @@ void sap_kinematics_add_wrench_after(const sap_kinematics* kin, int32_t body, in
 // Adds the same to row r, which then gives f . pdot_W + m . omega in addition.
 void sap_kinematics_add_wrench_row(const sap_kinematics* kin, int32_t body, const double p_W[3],
                                    const double f[3], const double m[3], sap_rows* rows, int32_t r);
+// Adds u . (velocity of the point p[1] of bodies[1] - velocity of the point p[0] of bodies[0]) to
+// row r; with p NULL u . (difference of the angular velocities).
+void sap_kinematics_add_relative_row(const sap_kinematics* kin, const int32_t bodies[2],
+                                     double p[2][3], const double u[3], sap_rows* rows, int32_t r);
 // Adds s to row r at the velocity of a hinge or slide joint.
 void sap_kinematics_add_joint_row(const sap_kinematics* kin, int32_t joint, double s,
                                   sap_rows* rows, int32_t r);

@@ -129,9 +129,7 @@ const sap_system* sap_multibody_system(const sap_multibody* multibody) {
 
 sap_status sap_multibody_set_control(sap_multibody* multibody, const double* control,
                                      sap_error* error) {
-  if (multibody == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
-  }
+  SAP_TRY(sap_multibody_check(multibody, error));
   const int32_t nu = multibody->model->sizes.nu;
   SAP_TRY(sap_check_numbers("control", control, nu, error));
   if (nu > 0) {
@@ -152,9 +150,7 @@ void sap_multibody_set_input(sap_multibody* multibody, const double* act) {
 sap_status sap_multibody_set_control_function(sap_multibody* multibody,
                                               sap_control_function function, void* context,
                                               sap_error* error) {
-  if (multibody == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
-  }
+  SAP_TRY(sap_multibody_check(multibody, error));
   multibody->control_function = function;
   multibody->control_context = context;
   return SAP_STATUS_OK;
@@ -162,9 +158,7 @@ sap_status sap_multibody_set_control_function(sap_multibody* multibody,
 
 sap_status sap_multibody_set_applied_forces(sap_multibody* multibody, const double* tau,
                                             sap_error* error) {
-  if (multibody == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
-  }
+  SAP_TRY(sap_multibody_check(multibody, error));
   if (tau != NULL) {
     SAP_TRY(sap_check_numbers("tau", tau, multibody->model->sizes.nv, error));
   }
@@ -185,9 +179,7 @@ static sap_status copy_vector(const char* what, const double* from, double out[3
 sap_status sap_multibody_set_applied_wrench(sap_multibody* multibody, int32_t body,
                                             const double p_BP[3], const double force[3],
                                             const double moment[3], sap_error* error) {
-  if (multibody == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
-  }
+  SAP_TRY(sap_multibody_check(multibody, error));
   SAP_TRY(sap_multibody_check_id("body", body, multibody->model->sizes.bodies, error));
   sap_applied_wrench wrench = {.used = force != NULL || moment != NULL};
   SAP_TRY(copy_vector("p_BP", p_BP, wrench.p_BP, error));
@@ -199,9 +191,7 @@ sap_status sap_multibody_set_applied_wrench(sap_multibody* multibody, int32_t bo
 
 sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool locked,
                               sap_error* error) {
-  if (multibody == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
-  }
+  SAP_TRY(sap_multibody_check(multibody, error));
   SAP_TRY(sap_multibody_check_id("joint", joint, multibody->model->sizes.joints, error));
   const sap_model_joint_data* data = &multibody->model->joints[joint];
   for (int32_t i = data->v_start; i < data->v_start + data->nv; ++i) {
@@ -246,11 +236,10 @@ static bool* find_switches(const sap_multibody* multibody, sap_switch kind, int3
 sap_status sap_multibody_enable(sap_multibody* multibody, sap_switch kind, int32_t id, bool enabled,
                                 sap_error* error) {
   int32_t count = 0;
-  bool* flags = multibody != NULL ? find_switches(multibody, kind, &count) : NULL;
+  SAP_TRY(sap_multibody_check(multibody, error));
+  bool* flags = find_switches(multibody, kind, &count);
   if (flags == NULL) {
-    return multibody == NULL
-               ? sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL")
-               : sap_fail(error, SAP_STATUS_ARGUMENT, "kind = %d is not a sap_switch", (int)kind);
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "kind = %d is not a sap_switch", (int)kind);
   }
   SAP_TRY(sap_multibody_check_id("id", id, count, error));
   flags[id] = enabled;

@@ -219,8 +219,7 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
   } else {
     SAP_TRY(add_contacts(multibody, &start, problem, error));
   }
-  SAP_TRY(sap_assembly_add_joints(assembly, &start, problem, error));
-  SAP_TRY(sap_assembly_add_tendons(assembly, &start, problem, error));
+  SAP_TRY(sap_assembly_add_limits(assembly, &start, problem, error));
   SAP_TRY(sap_assembly_add_servos(assembly, &start, problem, error));
   const sap_contact_list contacts = {multibody->contacts, multibody->contact_count, NULL};
   SAP_TRY(sap_assembly_add_adhesion(assembly, &start, &contacts, problem, error));

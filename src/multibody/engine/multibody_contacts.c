@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contacts of the built-in engine: found, filtered by locks and switches, and filled from a step's
 // solution.
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -21,32 +22,15 @@ void sap_multibody_find_carriers(sap_multibody* multibody) {
   }
 }
 
-// Index of (a, b) in the sorted pairs, or where it would be inserted.
-static int32_t find_pair(const sap_multibody* multibody, int32_t a, int32_t b) {
-  int32_t low = 0, high = multibody->pair_off_count;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    const int32_t* pair = multibody->pairs_off[middle];
-    if (pair[0] < a || (pair[0] == a && pair[1] < b)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-static bool is_pair(const sap_multibody* multibody, int32_t place, int32_t a, int32_t b) {
-  return place < multibody->pair_off_count && multibody->pairs_off[place][0] == a &&
-         multibody->pairs_off[place][1] == b;
-}
-
-// False: the contacts of these shapes are switched off.
-static bool may_touch(const sap_multibody* multibody, int32_t shape_a, int32_t shape_b) {
-  const int32_t a = shape_a < shape_b ? shape_a : shape_b;
-  const int32_t b = shape_a < shape_b ? shape_b : shape_a;
-  return multibody->shape_on[a] && multibody->shape_on[b] &&
-         (multibody->pair_off_count == 0 || !is_pair(multibody, find_pair(multibody, a, b), a, b));
+// Returns the pair of shapes among those switched off, NULL if it is not there.
+static sap_id_pair* find_pair_off(const sap_multibody* multibody, int32_t shape_a,
+                                  int32_t shape_b) {
+  const sap_id_pair key = {shape_a < shape_b ? shape_a : shape_b,
+                           shape_a < shape_b ? shape_b : shape_a};
+  return multibody->pair_off_count == 0
+             ? NULL
+             : bsearch(key, multibody->pairs_off, (size_t)multibody->pair_off_count, sizeof key,
+                       sap_compare_id_pairs);
 }
 
 sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
@@ -66,7 +50,8 @@ sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinem
   multibody->collected = false;
   for (int32_t i = 0; i < count; ++i) {
     if (multibody->carrier[found[i].body_A] != multibody->carrier[found[i].body_B] &&
-        may_touch(multibody, found[i].shape_A, found[i].shape_B)) {
+        multibody->shape_on[found[i].shape_A] && multibody->shape_on[found[i].shape_B] &&
+        find_pair_off(multibody, found[i].shape_A, found[i].shape_B) == NULL) {
       multibody->contacts[multibody->contact_count++] = found[i];
     }
   }
@@ -132,9 +117,7 @@ sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report
 }
 
 sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_error* error) {
-  if (multibody == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
-  }
+  SAP_TRY(sap_multibody_check(multibody, error));
   SAP_TRY(sap_check_numbers("q", q, multibody->model->sizes.nq, error));
   multibody->detected = false;
   return sap_multibody_find_contacts(multibody, sap_multibody_kinematics(multibody, q), 0.0, false,
@@ -143,9 +126,7 @@ sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_e
 
 sap_status sap_multibody_enable_contacts(sap_multibody* multibody, int32_t shape_a, int32_t shape_b,
                                          bool enabled, sap_error* error) {
-  if (multibody == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
-  }
+  SAP_TRY(sap_multibody_check(multibody, error));
   const int32_t shapes = multibody->model->sizes.shapes;
   const int32_t a = shape_a < shape_b ? shape_a : shape_b;
   const int32_t b = shape_a < shape_b ? shape_b : shape_a;
@@ -154,21 +135,20 @@ sap_status sap_multibody_enable_contacts(sap_multibody* multibody, int32_t shape
                     "shape_a = %d, shape_b = %d must be two different shapes of 0 to %d", shape_a,
                     shape_b, shapes - 1);
   }
-  const int32_t place = find_pair(multibody, a, b);
-  const bool off = is_pair(multibody, place, a, b);
-  if (off != enabled) {
+  sap_id_pair* pair = find_pair_off(multibody, a, b);
+  if ((pair == NULL) == enabled) {
     return SAP_STATUS_OK;
   }
   const int32_t count = multibody->pair_off_count;
-  SAP_TRY(SAP_GROW(&multibody->pairs_off, &multibody->pair_off_capacity, count + 1, error));
-  int32_t(*pair)[2] = multibody->pairs_off + place;
   if (enabled) {
-    memmove(pair, pair + 1, (size_t)(count - place - 1) * sizeof *pair);
+    memmove(pair, multibody->pairs_off[count - 1], sizeof *pair);
   } else {
-    memmove(pair + 1, pair, (size_t)(count - place) * sizeof *pair);
-    pair[0][0] = a;
-    pair[0][1] = b;
+    SAP_TRY(SAP_GROW(&multibody->pairs_off, &multibody->pair_off_capacity, count + 1, error));
+    multibody->pairs_off[count][0] = a;
+    multibody->pairs_off[count][1] = b;
   }
   multibody->pair_off_count += enabled ? -1 : 1;
+  qsort(multibody->pairs_off, (size_t)multibody->pair_off_count, sizeof *pair,
+        sap_compare_id_pairs);
   return SAP_STATUS_OK;
 }

@@ -76,11 +76,11 @@ struct sap_multibody {
   sap_step_start start;
   sap_control_function control_function;
   void* control_context;
-  int32_t* carrier;         // nearest body, the body itself or above, with an unlocked dof (bodies)
-  bool detected;            // `contacts` belong to the step under way or to the last step
-  bool collected;           // they have the R, vc and gamma of that step's solution
-  bool* shape_on;           // false: all contacts of the shape are switched off  (shapes)
-  int32_t (*pairs_off)[2];  // pairs of shapes a < b without contacts, sorted
+  int32_t* carrier;        // nearest body, the body itself or above, with an unlocked dof (bodies)
+  bool detected;           // `contacts` belong to the step under way or to the last step
+  bool collected;          // they have the R, vc and gamma of that step's solution
+  bool* shape_on;          // false: all contacts of the shape are switched off  (shapes)
+  sap_id_pair* pairs_off;  // pairs of shapes a < b without contacts, sorted
   int32_t pair_off_count, pair_off_capacity;
   sap_contact* contacts;
   int32_t contact_count, contact_capacity;
@@ -96,6 +96,11 @@ const sap_kinematics* sap_multibody_start_kinematics(sap_multibody* multibody, c
 void sap_multibody_set_input(sap_multibody* multibody, const double* act);
 // Fills the table of callbacks.
 void sap_multibody_fill_system(sap_multibody* multibody);
+// Fails with ARGUMENT if `multibody` is NULL.
+static inline sap_status sap_multibody_check(const sap_multibody* multibody, sap_error* error) {
+  return multibody != NULL ? SAP_STATUS_OK
+                           : sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
+}
 // ARGUMENT unless 0 <= id < count: "what = id must be 0 to count - 1".
 sap_status sap_multibody_check_id(const char* what, int32_t id, int32_t count, sap_error* error);
 

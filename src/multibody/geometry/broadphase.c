@@ -9,37 +9,32 @@
 // Fewer boxes form one cell; a box over more cells than this is tested against all boxes.
 enum { ONE_CELL_BOXES = 48, LARGE_BOX_CELLS = 64, MAX_CELLS_PER_AXIS = 4096 };
 
+static sap_status allocate_broadphase(sap_broadphase* bp, sap_error* error) {
+  // There are at most as many cells as boxes (choose_cells). Boxes of one size touch 2.25 cells on
+  // average, so steps of scattered scenes need no more room than this.
+  const int32_t entries = bp->count < INT32_MAX / 4 ? 4 * bp->count : bp->count;
+  SAP_TRY(SAP_POOL_ADD(&bp->pool, &bp->boxes, bp->count, error));
+  SAP_TRY(SAP_POOL_ADD(&bp->pool, &bp->order, bp->count, error));
+  SAP_TRY(SAP_POOL_ADD(&bp->pool, &bp->lower_x, bp->count, error));
+  SAP_TRY(SAP_GROW(&bp->cell_start, &bp->cell_capacity, (int64_t)bp->count + 3, error));
+  return SAP_GROW(&bp->entries, &bp->entry_capacity, entries, error);
+}
+
 sap_status sap_broadphase_create(sap_broadphase* broadphase, int32_t count, sap_error* error) {
-  *broadphase = (sap_broadphase){.count = count};
-  const size_t n = (size_t)count;
-  broadphase->boxes = sap_allocate(n, sizeof *broadphase->boxes);
-  broadphase->order = sap_allocate(n, sizeof *broadphase->order);
-  broadphase->lower_x = sap_allocate(n, sizeof *broadphase->lower_x);
-  if (broadphase->boxes == NULL || broadphase->order == NULL || broadphase->lower_x == NULL) {
+  *broadphase = (sap_broadphase){.pool.owner = "bounding boxes", .count = count};
+  const sap_status status = allocate_broadphase(broadphase, error);
+  if (status != SAP_STATUS_OK) {
     sap_broadphase_destroy(broadphase);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d bounding boxes", (int)count);
+    return status;
   }
   for (int32_t i = 0; i < count; ++i) {
     broadphase->order[i] = i;
   }
-  // There are at most as many cells as boxes (choose_cells). Boxes of one size touch 2.25 cells on
-  // average, so steps of scattered scenes need no more room than this.
-  const int32_t entries = count < INT32_MAX / 4 ? 4 * count : count;
-  sap_status status =
-      SAP_GROW(&broadphase->cell_start, &broadphase->cell_capacity, count + 3, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&broadphase->entries, &broadphase->entry_capacity, entries, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    sap_broadphase_destroy(broadphase);
-  }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 void sap_broadphase_destroy(sap_broadphase* broadphase) {
-  sap_free(broadphase->boxes);
-  sap_free(broadphase->order);
-  sap_free(broadphase->lower_x);
+  sap_pool_free(&broadphase->pool);
   sap_free(broadphase->cell_start);
   sap_free(broadphase->entries);
   sap_free(broadphase->pairs);

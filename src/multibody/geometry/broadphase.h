@@ -21,6 +21,7 @@ static inline bool sap_aabb_overlap(const sap_aabb* a, const sap_aabb* b) {
 }
 
 typedef struct sap_broadphase {
+  sap_pool pool;        // of boxes, order, lower_x
   int32_t count;        // boxes
   sap_aabb* boxes;      // by index, filled by the caller                        (count)
   int32_t* order;       // indices sorted by lower x                             (count)

@@ -3,6 +3,7 @@
 #include "multibody/geometry/collision_data.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 // --- filters ---
 
@@ -27,45 +28,21 @@ void sap_filter_init(const sap_model* model, int32_t shape, sap_filter_shape* ou
   }
 }
 
-// Orders the pair (a, b) of a sorted list against (first, second): < 0, 0 or > 0.
-static int32_t compare_ids(int32_t a, int32_t b, int32_t first, int32_t second) {
-  return a != first ? (a > first) - (a < first) : (b > second) - (b < second);
-}
-
 const sap_pair_def* sap_filter_find_pair(const sap_model* model, const sap_filter_shape* a,
                                          const sap_filter_shape* b) {
-  int32_t low = 0, high = a->paired && b->paired ? model->sizes.pairs : 0;
-  const int32_t first = a->shape < b->shape ? a->shape : b->shape;
-  const int32_t second = a->shape < b->shape ? b->shape : a->shape;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    const sap_pair_def* pair = &model->pairs[middle];
-    const int32_t order = compare_ids(pair->shape_a, pair->shape_b, first, second);
-    if (order == 0) {
-      return pair;
-    }
-    low = order < 0 ? middle + 1 : low;
-    high = order < 0 ? high : middle;
+  if (!a->paired || !b->paired) {
+    return NULL;
   }
-  return NULL;
+  const bool ordered = a->shape < b->shape;
+  const sap_pair_def key = {.shape_a = ordered ? a->shape : b->shape,
+                            .shape_b = ordered ? b->shape : a->shape};
+  return bsearch(&key, model->pairs, (size_t)model->sizes.pairs, sizeof key, sap_compare_pair_defs);
 }
 
-// Searches the exclusions, which are sorted pairs a < b.
 static bool is_excluded(const sap_model* model, int32_t body_a, int32_t body_b) {
-  const int32_t first = body_a < body_b ? body_a : body_b;
-  const int32_t second = body_a < body_b ? body_b : body_a;
-  int32_t low = 0, high = model->exclusion_count;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    const int32_t* pair = model->exclusions[middle];
-    const int32_t order = compare_ids(pair[0], pair[1], first, second);
-    if (order == 0) {
-      return true;
-    }
-    low = order < 0 ? middle + 1 : low;
-    high = order < 0 ? high : middle;
-  }
-  return false;
+  const sap_id_pair key = {body_a < body_b ? body_a : body_b, body_a < body_b ? body_b : body_a};
+  return bsearch(key, model->exclusions, (size_t)model->exclusion_count, sizeof key,
+                 sap_compare_id_pairs) != NULL;
 }
 
 bool sap_filter_collides(const sap_model* model, const sap_filter_shape* a,

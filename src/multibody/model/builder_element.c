@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shapes, contact pairs, equalities, two-point springs and bushings of the builder.
 #include <math.h>
-#include <stdio.h>
 
 #include "core/memory.h"
 #include "multibody/model/builder.h"
@@ -231,25 +230,19 @@ sap_status sap_builder_add_spring(sap_builder* builder, const sap_spring_def* de
   return SAP_STATUS_OK;
 }
 
-// Requires six values >= 0.
-static sap_status check_six(const sap_checker* checker, const char* field, const double* values) {
-  for (int i = 0; i < 6; ++i) {
-    char text[32];
-    (void)snprintf(text, sizeof text, "%s[%d]", field, i);
-    SAP_TRY(sap_check_nonnegative(checker, text, values[i]));
-  }
-  return SAP_STATUS_OK;
-}
+static const sap_field bushing_fields[] = {
+    {"p_AF", offsetof(sap_bushing_def, p_AF), 3, SAP_RANGE_FINITE},
+    {"p_BG", offsetof(sap_bushing_def, p_BG), 3, SAP_RANGE_FINITE},
+    {"stiffness", offsetof(sap_bushing_def, stiffness), 6, SAP_RANGE_NOT_NEGATIVE},
+    {"damping", offsetof(sap_bushing_def, damping), 6, SAP_RANGE_NOT_NEGATIVE},
+};
 
 static sap_status check_bushing(const sap_checker* checker, const sap_builder* builder,
                                 sap_bushing_def* def) {
   SAP_TRY(check_bodies(checker, builder, def->body_a, def->body_b));
-  SAP_TRY(sap_check_vector(checker, "p_AF", def->p_AF, 3));
+  SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, bushing_fields));
   SAP_TRY(sap_check_quaternion(checker, "q_AF", def->q_AF, def->q_AF));
-  SAP_TRY(sap_check_vector(checker, "p_BG", def->p_BG, 3));
-  SAP_TRY(sap_check_quaternion(checker, "q_BG", def->q_BG, def->q_BG));
-  SAP_TRY(check_six(checker, "stiffness", def->stiffness));
-  return check_six(checker, "damping", def->damping);
+  return sap_check_quaternion(checker, "q_BG", def->q_BG, def->q_BG);
 }
 
 sap_status sap_builder_add_bushing(sap_builder* builder, const sap_bushing_def* def, int32_t* id,

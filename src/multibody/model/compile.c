@@ -26,26 +26,12 @@ static sap_status copy_array(sap_model* model, const void* from, int32_t count, 
   SAP_TRY(copy_array(model, (from), (count), sizeof *(from), &(to), error))
 #define COPY_LIST(type, name) COPY(builder->name, builder->n##name, model->name);
 
-static int compare_pairs(const void* a, const void* b) {
-  const int32_t* p = a;
-  const int32_t* q = b;
-  const int32_t i = p[0] != q[0] ? 0 : 1;
-  return (p[i] > q[i]) - (p[i] < q[i]);
-}
-
-static int compare_pair_defs(const void* a, const void* b) {
-  const sap_pair_def* p = a;
-  const sap_pair_def* q = b;
-  const int32_t pair_p[2] = {p->shape_a, p->shape_b}, pair_q[2] = {q->shape_a, q->shape_b};
-  return compare_pairs(pair_p, pair_q);
-}
-
 // Sorts the exclusions and drops duplicates.
 static void sort_exclusions(sap_model* model, int32_t count) {
-  qsort(model->exclusions, (size_t)count, sizeof *model->exclusions, compare_pairs);
+  qsort(model->exclusions, (size_t)count, sizeof *model->exclusions, sap_compare_id_pairs);
   int32_t kept = 0;
   for (int32_t i = 0; i < count; ++i) {
-    if (kept == 0 || compare_pairs(model->exclusions[kept - 1], model->exclusions[i]) != 0) {
+    if (kept == 0 || sap_compare_id_pairs(model->exclusions[kept - 1], model->exclusions[i]) != 0) {
       memmove(model->exclusions[kept], model->exclusions[i], sizeof *model->exclusions);
       ++kept;
     }
@@ -75,7 +61,7 @@ static sap_status copy_records(const sap_builder* builder, sap_model* model, sap
   }
   SAP_MODEL_LISTS(COPY_LIST)
   sort_exclusions(model, builder->nexclusions);
-  qsort(model->pairs, (size_t)builder->npairs, sizeof *model->pairs, compare_pair_defs);
+  qsort(model->pairs, (size_t)builder->npairs, sizeof *model->pairs, sap_compare_pair_defs);
   model->sizes.pairs = builder->npairs;
   for (int kind = 0; kind < SAP_ELEMENT_COUNT; ++kind) {
     SAP_TRY(sap_names_copy(&builder->names[kind], &model->names[kind], error));

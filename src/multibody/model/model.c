@@ -15,6 +15,18 @@ const char* sap_element_text(sap_element kind) {
   return texts[kind];
 }
 
+int sap_compare_id_pairs(const void* a, const void* b) {
+  const int32_t *p = a, *q = b;
+  const int i = p[0] != q[0] ? 0 : 1;
+  return (p[i] > q[i]) - (p[i] < q[i]);
+}
+
+int sap_compare_pair_defs(const void* a, const void* b) {
+  const sap_pair_def *p = a, *q = b;
+  const sap_id_pair pair_p = {p->shape_a, p->shape_b}, pair_q = {q->shape_a, q->shape_b};
+  return sap_compare_id_pairs(pair_p, pair_q);
+}
+
 sap_status sap_names_add(sap_model_names* names, const char* text, sap_error* error) {
   SAP_TRY(SAP_GROW(&names->text, &names->capacity, names->count + 1, error));
   const int32_t id = names->count;

@@ -119,6 +119,10 @@ void sap_names_clear(sap_model_names* names);
 // Returns the text of an element's kind: "body", "joint", ...
 const char* sap_element_text(sap_element kind);
 
+// Orders id pairs and contact pairs, for qsort and bsearch.
+int sap_compare_id_pairs(const void* a, const void* b);
+int sap_compare_pair_defs(const void* a, const void* b);
+
 static inline bool sap_joint_is_scalar(sap_joint_type type) {
   return type == SAP_JOINT_HINGE || type == SAP_JOINT_SLIDE;
 }
