@@ -15,6 +15,7 @@
 static klu_common options(sap_lu_pivots pivots) {
   klu_common common;
   (void)klu_defaults(&common);
+  common.btf = 0;  // a symmetric pattern with a full diagonal has no block triangular form
   if (pivots == SAP_LU_LARGEST_PIVOTS) {
     common.tol = 1.0;
   }
