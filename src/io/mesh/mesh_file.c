@@ -53,8 +53,9 @@ static bool same_point(const numbered_point* a, const numbered_point* b) {
   return a->p[0] == b->p[0] && a->p[1] == b->p[1] && a->p[2] == b->p[2];
 }
 
-// Each position keeps its first vertex; the order of the first vertices is kept.
-sap_status sap_mesh_join_vertices(sap_mesh_data* data, sap_error* error) {
+// Joins equal positions and renumbers the faces. Each position keeps its first vertex; the order of
+// the first vertices is kept.
+static sap_status join_vertices(sap_mesh_data* data, sap_error* error) {
   const size_t count = (size_t)data->vertex_count;
   numbered_point* points = sap_allocate(count, sizeof *points);
   int32_t* number = sap_allocate(count, sizeof *number);
@@ -160,7 +161,7 @@ static sap_status read_file(const sap_scene_options* options, const char* path, 
   if (status == SAP_STATUS_OK) {
     status = check_mesh(&source);
   }
-  return status == SAP_STATUS_OK ? sap_mesh_join_vertices(out, error) : status;
+  return status == SAP_STATUS_OK ? join_vertices(out, error) : status;
 }
 
 sap_status sap_mesh_files_read(sap_mesh_files* files, const char* path, const sap_mesh_data** out,

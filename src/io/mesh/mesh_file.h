@@ -34,7 +34,4 @@ sap_status sap_mesh_files_read(sap_mesh_files* files, const char* path, const sa
                                sap_error* error);
 void sap_mesh_files_clear(sap_mesh_files* files);
 
-// Joins equal positions and renumbers the faces.
-sap_status sap_mesh_join_vertices(sap_mesh_data* data, sap_error* error);
-
 #endif

@@ -98,21 +98,22 @@ sap_status sap_mesh_fail_at(const sap_mesh_source* s, bool line, sap_status stat
               : sap_fail(s->error, status, "%.300s: %s", s->path, text);
 }
 
-uint32_t sap_mesh_decode_bits(const char* bytes) {
+// Decodes little-endian numbers of 4 bytes.
+static uint32_t decode_bits(const char* bytes) {
   unsigned char b[4];
   memcpy(b, bytes, sizeof b);
   return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
-int32_t sap_mesh_decode_integer(const char* bytes) {
-  const uint32_t bits = sap_mesh_decode_bits(bytes);
+static int32_t decode_integer(const char* bytes) {
+  const uint32_t bits = decode_bits(bytes);
   int32_t value;
   memcpy(&value, &bits, sizeof value);
   return value;
 }
 
-double sap_mesh_decode_real(const char* bytes) {
-  const uint32_t bits = sap_mesh_decode_bits(bytes);
+static double decode_real(const char* bytes) {
+  const uint32_t bits = decode_bits(bytes);
   float value;
   memcpy(&value, &bits, sizeof value);
   return (double)value;
@@ -246,7 +247,7 @@ static sap_status read_stl_binary(sap_mesh_source* s, uint32_t facets) {
     for (int32_t corner = 0; corner < 3; ++corner) {
       double p[3];
       for (int32_t k = 0; k < 3; ++k, at += 4) {
-        p[k] = sap_mesh_decode_real(at);
+        p[k] = decode_real(at);
         if (!isfinite(p[k])) {
           return sap_mesh_fail(s, SAP_STATUS_NOT_FINITE, "facet %zu: a vertex is not finite",
                                f + 1);
@@ -311,8 +312,7 @@ static sap_status read_stl_text(sap_mesh_source* s) {
 }
 
 sap_status sap_mesh_read_stl(sap_mesh_source* s) {
-  const uint32_t facets =
-      s->size >= STL_HEADER ? sap_mesh_decode_bits(s->bytes + STL_HEADER - 4) : 0;
+  const uint32_t facets = s->size >= STL_HEADER ? decode_bits(s->bytes + STL_HEADER - 4) : 0;
   const bool fits = s->size >= STL_HEADER && s->size == STL_HEADER + (size_t)facets * STL_FACET;
   if (!fits && sap_mesh_word_is(sap_mesh_word_of_text(s), "solid")) {
     s->at = 0;
@@ -338,7 +338,7 @@ static sap_status read_msh_vertices(sap_mesh_source* s, int32_t count) {
   for (int32_t i = 0; i < count; ++i) {
     double p[3];
     for (int32_t k = 0; k < 3; ++k, s->at += 4) {
-      p[k] = sap_mesh_decode_real(s->bytes + s->at);
+      p[k] = decode_real(s->bytes + s->at);
       if (!isfinite(p[k])) {
         return sap_mesh_fail(s, SAP_STATUS_NOT_FINITE, "vertex %d is not finite", i);
       }
@@ -351,8 +351,8 @@ static sap_status read_msh_vertices(sap_mesh_source* s, int32_t count) {
 static sap_status read_msh_triangles(sap_mesh_source* s, int32_t count) {
   for (int32_t i = 0; i < count; ++i, s->at += 12) {
     const char* at = s->bytes + s->at;
-    SAP_TRY(sap_mesh_add_triangle(s, sap_mesh_decode_integer(at), sap_mesh_decode_integer(at + 4),
-                                  sap_mesh_decode_integer(at + 8)));
+    SAP_TRY(sap_mesh_add_triangle(s, decode_integer(at), decode_integer(at + 4),
+                                  decode_integer(at + 8)));
   }
   return SAP_STATUS_OK;
 }
@@ -367,7 +367,7 @@ sap_status sap_mesh_read_msh(sap_mesh_source* s) {
                          s->size, MSH_HEADER);
   }
   for (int i = 0; i < 4; ++i) {
-    counts[i] = sap_mesh_decode_integer(s->bytes + 4 * i);
+    counts[i] = decode_integer(s->bytes + 4 * i);
     if (counts[i] < (i == 0 ? 1 : 0) || counts[i] > MSH_MAX_COUNT) {
       return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "%d %s are out of range", counts[i], names[i]);
     }

@@ -36,11 +36,6 @@ sap_status sap_mesh_fail_at(const sap_mesh_source* s, bool line, sap_status stat
 #define sap_mesh_fail_line(s, status, ...) sap_mesh_fail_at(s, true, status, __VA_ARGS__)
 #define sap_mesh_fail(s, status, ...) sap_mesh_fail_at(s, false, status, __VA_ARGS__)
 
-// Little-endian numbers of 4 bytes.
-uint32_t sap_mesh_decode_bits(const char* bytes);
-int32_t sap_mesh_decode_integer(const char* bytes);
-double sap_mesh_decode_real(const char* bytes);
-
 sap_status sap_mesh_add_vertex(sap_mesh_source* s, const double p[3]);
 // Corners: indices of vertices, which may be added later.
 sap_status sap_mesh_add_triangle(sap_mesh_source* s, int32_t a, int32_t b, int32_t c);

@@ -75,10 +75,9 @@ typedef struct sap_mjcf_item {
 } sap_mjcf_item;
 
 typedef struct sap_mjcf_joint {
-  const sap_xml_node* node;
   int32_t space;
   sap_joint_type type;
-  int32_t q_start, v_start;
+  int32_t q_start;
   double range[2];  // without the margin
 } sap_mjcf_joint;
 
@@ -94,7 +93,6 @@ typedef struct sap_mjcf_site {
 
 // A geom that tendons may wrap around.
 typedef struct sap_mjcf_obstacle {
-  const sap_xml_node* node;
   int32_t body, space;
   sap_shape_type type;
   sap_pose pose;  // in the body

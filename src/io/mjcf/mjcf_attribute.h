@@ -75,7 +75,6 @@ enum { SAP_MJCF_MAX_NAMES = 256 };  // that one element may hold
 typedef struct sap_mjcf_instance {
   const sap_xml_node* node;
   int32_t space;
-  int32_t count;
   int32_t ids[SAP_MJCF_MAX_NAMES];  // of the named elements, in the file's order; a geom's may be
                                     // SAP_MJCF_LEFT_OUT
 } sap_mjcf_instance;

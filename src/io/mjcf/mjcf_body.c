@@ -227,8 +227,7 @@ static sap_status remember_obstacle(sap_mjcf_reader* r, const sap_mjcf_geom* geo
   }
   SAP_TRY(SAP_GROW(&r->obstacles, &r->obstacle_capacity, r->obstacle_count + 1, r->error));
   r->obstacles[r->obstacle_count] =
-      (sap_mjcf_obstacle){.node = geom->node,
-                          .body = body,
+      (sap_mjcf_obstacle){.body = body,
                           .space = space,
                           .type = geom->supported ? geom->def.type : SAP_SHAPE_MESH,
                           .pose = sap_pose_of(geom->def.p_BS, geom->def.q_BS),
@@ -373,15 +372,7 @@ static sap_status add_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const 
 
 static sap_status read_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const place* parent);
 
-static sap_status read_children(sap_mjcf_reader* r, const contents* c, const place* at) {
-  for (int32_t i = c->first; i < c->end; ++i) {
-    const sap_mjcf_item item = r->items[i];  // the array grows below
-    SAP_TRY(sap_xml_is(item.node, "body") ? read_body(r, &item, at) : SAP_STATUS_OK);
-  }
-  return SAP_STATUS_OK;
-}
-
-// Adds what the stack holds from c->first on: the body itself (item NULL: the world) and its parts.
+// Adds the body itself (item NULL: the world) and its parts.
 static sap_status add_contents(sap_mjcf_reader* r, const sap_mjcf_item* item, const place* parent,
                                contents* c, place* at) {
   sap_body_def def = sap_body_def_default();
@@ -392,31 +383,34 @@ static sap_status add_contents(sap_mjcf_reader* r, const sap_mjcf_item* item, co
   return add_parts(r, c, at, &def);
 }
 
-static sap_status read_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const place* parent) {
-  sap_mjcf_scope scope = item->scope;
-  scope.frame = sap_pose_identity;
-  SAP_TRY(sap_mjcf_child_class(r, item->node, &scope));
-  contents c = {.first = r->item_count};
-  place at = {0};
-  SAP_TRY(sap_mjcf_collect(r, item->node, &scope));
-  c.end = r->item_count;
+// Adds what the stack holds from `first` on: a body with its parts, then its children.
+// at: of the world.
+static sap_status read_contents(sap_mjcf_reader* r, const sap_mjcf_item* item, const place* parent,
+                                int32_t first, place at) {
+  contents c = {.first = first, .end = r->item_count};
   const sap_status status = add_contents(r, item, parent, &c, &at);
   sap_free(c.geoms);
   SAP_TRY(status);
-  SAP_TRY(read_children(r, &c, &at));
+  for (int32_t i = c.first; i < c.end; ++i) {
+    const sap_mjcf_item child = r->items[i];  // the array grows below
+    SAP_TRY(sap_xml_is(child.node, "body") ? read_body(r, &child, &at) : SAP_STATUS_OK);
+  }
   r->item_count = c.first;
   return SAP_STATUS_OK;
 }
 
+static sap_status read_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const place* parent) {
+  sap_mjcf_scope scope = item->scope;
+  const int32_t first = r->item_count;
+  scope.frame = sap_pose_identity;
+  SAP_TRY(sap_mjcf_child_class(r, item->node, &scope));
+  SAP_TRY(sap_mjcf_collect(r, item->node, &scope));
+  return read_contents(r, item, parent, first, (place){0});
+}
+
 sap_status sap_mjcf_read_bodies(sap_mjcf_reader* r) {
   const sap_mjcf_scope scope = {.model = r->main, .child_class = -1, .frame = sap_pose_identity};
-  place world = {.id = 0, .is_static = true};
-  contents c = {.first = 0};
   SAP_TRY(sap_name_map_add(&r->body_names, "world", 0, NULL, r->error));
   SAP_TRY(sap_mjcf_collect_worldbody(r, &scope));
-  c.end = r->item_count;
-  const sap_status status = add_contents(r, NULL, NULL, &c, &world);
-  sap_free(c.geoms);
-  SAP_TRY(status);
-  return read_children(r, &c, &world);
+  return read_contents(r, NULL, NULL, 0, (place){.is_static = true});
 }

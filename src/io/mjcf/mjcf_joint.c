@@ -156,7 +156,6 @@ static sap_status remember_joint(sap_mjcf_reader* r, int32_t id, const sap_joint
   }
   r->joints[id] = *joint;
   r->joints[id].q_start = r->nq;
-  r->joints[id].v_start = r->nv;
   r->joint_count = id + 1;
   count_in_models(r, joint->space, nq, nv);
   r->nq += nq;
@@ -186,8 +185,7 @@ static sap_status apply_flags(const sap_mjcf_reader* r, const sap_xml_node* node
 sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body,
                               const sap_body_def* body_def) {
   sap_joint_def def = sap_joint_def_default();
-  sap_mjcf_joint joint = {.node = item->node,
-                          .space = item->scope.space,
+  sap_mjcf_joint joint = {.space = item->scope.space,
                           .range = {-(double)INFINITY, (double)INFINITY}};
   if (sap_xml_is(item->node, "freejoint")) {  // has no defaults
     def.type = SAP_JOINT_FREE;

@@ -246,7 +246,7 @@ static sap_status call_adder(sap_mjcf_reader* r, const instance* i, sap_mjcf_add
   found_names found;
   SAP_TRY(list_names(r, i->node, &names));
   SAP_TRY(find_names(r, i->space, &names, &found));
-  sap_mjcf_instance out = {.node = i->node, .space = i->space, .count = names.count};
+  sap_mjcf_instance out = {.node = i->node, .space = i->space};
   memcpy(out.ids, found.ids, sizeof out.ids);
   return add(r, &out);
 }

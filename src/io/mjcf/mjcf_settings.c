@@ -17,17 +17,18 @@
 typedef struct material_setting {
   const char* name;
   bool positive;
-  size_t field;  // of sap_material
+  size_t field;     // of sap_material
+  bool is_contact;  // the contact model, a <text>
 } material_setting;
 
 static const char prefix[] = "sapstep:";
-static const char contact_model[] = "sapstep:contact_model";
 static const char note[] = "sapstep:exact:";                        // for programs
 static const char surface_velocity[] = "sapstep:surface_velocity";  // of one geom only
 static const material_setting material_settings[] = {
-#define SAP_X(field, positive) {"sapstep:" #field, positive, offsetof(sap_material, field)},
+#define SAP_X(field, positive) {"sapstep:" #field, positive, offsetof(sap_material, field), false},
     MATERIAL_FIELDS(SAP_X)
 #undef SAP_X
+        {"sapstep:contact_model", false, 0, true},
 };
 enum { MATERIAL_SETTINGS = sizeof material_settings / sizeof material_settings[0] };
 #define SAP_X(field, positive) "sapstep:" #field " "
@@ -96,6 +97,13 @@ static sap_status read_contact_model(sap_mjcf_reader* r, const sap_xml_node* nod
                         sap_xml_get(node, "name"));
 }
 
+static sap_status read_row(sap_mjcf_reader* r, const sap_xml_node* node,
+                           const material_setting* row, sap_material* material) {
+  return row->is_contact
+             ? read_contact_model(r, node, &material->model)
+             : read_setting(r, node, row->positive, (double*)((char*)material + row->field));
+}
+
 // Returns the model's own setting, or else the main file's.
 static const sap_xml_node* find_global(const sap_mjcf_reader* r, const sap_mjcf_model* model,
                                        const char* name) {
@@ -127,17 +135,14 @@ static sap_status find_for_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, c
 static sap_status read_material(sap_mjcf_reader* r, const sap_mjcf_model* model,
                                 const sap_mjcf_item* item, const char* full_name,
                                 sap_material* material) {
-  for (int i = 0; i <= MATERIAL_SETTINGS; ++i) {
-    const bool is_model = i == MATERIAL_SETTINGS;
-    const char* name = is_model ? contact_model : material_settings[i].name;
-    const sap_xml_node* node = item == NULL ? find_global(r, model, name) : NULL;
+  for (int i = 0; i < MATERIAL_SETTINGS; ++i) {
+    const material_setting* row = &material_settings[i];
+    const sap_xml_node* node = item == NULL ? find_global(r, model, row->name) : NULL;
     if (item != NULL) {
-      SAP_TRY(find_for_geom(r, item, name, full_name, &node));
+      SAP_TRY(find_for_geom(r, item, row->name, full_name, &node));
     }
     if (node != NULL) {
-      SAP_TRY(is_model ? read_contact_model(r, node, &material->model)
-                       : read_setting(r, node, material_settings[i].positive,
-                                      (double*)((char*)material + material_settings[i].field)));
+      SAP_TRY(read_row(r, node, row, material));
     }
   }
   return SAP_STATUS_OK;
@@ -170,7 +175,7 @@ static bool starts_with_geom(const char* name, const char* setting) {
 }
 
 static bool is_for_geom(const char* name) {
-  bool is = starts_with_geom(name, contact_model) || starts_with_geom(name, surface_velocity);
+  bool is = starts_with_geom(name, surface_velocity);
   for (int i = 0; i < MATERIAL_SETTINGS; ++i) {
     is = is || starts_with_geom(name, material_settings[i].name);
   }
@@ -179,14 +184,10 @@ static bool is_for_geom(const char* name) {
 
 // Checks a setting of all geoms, also where no geom uses it.
 static sap_status check_value(sap_mjcf_reader* r, const sap_xml_node* node) {
-  sap_contact_model model;
-  double value;
-  if (is_named(node, contact_model, NULL)) {
-    return read_contact_model(r, node, &model);
-  }
+  sap_material unused;
   for (int i = 0; i < MATERIAL_SETTINGS; ++i) {
     if (is_named(node, material_settings[i].name, NULL)) {
-      return read_setting(r, node, material_settings[i].positive, &value);
+      return read_row(r, node, &material_settings[i], &unused);
     }
   }
   return check_element(r, node, "numeric");

@@ -138,15 +138,18 @@ static sap_status find_in_package(sap_urdf_reader* r, const sap_xml_node* node, 
 
 static sap_status find_file(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
                             const char** path) {
-  static const char package[] = "package://", model[] = "model://", local[] = "file://";
-  if (strncmp(name, package, sizeof package - 1) == 0) {
-    return find_in_package(r, node, name + sizeof package - 1, path);
+  static const char* const schemes[] = {"package://", "model://", "file://"};
+  for (int i = 0; i < 3; ++i) {
+    const size_t length = strlen(schemes[i]);
+    if (strncmp(name, schemes[i], length) == 0) {
+      name += length;
+      if (i < 2) {
+        return find_in_package(r, node, name, path);
+      }
+      break;
+    }
   }
-  if (strncmp(name, model, sizeof model - 1) == 0) {
-    return find_in_package(r, node, name + sizeof model - 1, path);
-  }
-  const char* file = strncmp(name, local, sizeof local - 1) == 0 ? name + sizeof local - 1 : name;
-  return sap_xml_sibling(r->store, node->file, file, path, r->error);
+  return sap_xml_sibling(r->store, node->file, name, path, r->error);
 }
 
 static sap_status add_mesh(sap_urdf_reader* r, sap_urdf_mesh_use* use) {

@@ -127,8 +127,8 @@ sap_status sap_xml_choice(const sap_xml_node* node, const char* attribute, const
   return SAP_STATUS_OK;
 }
 
-sap_status sap_xml_bool(const sap_xml_node* node, const char* attribute, bool* value,
-                        sap_error* error) {
+static sap_status read_bool(const sap_xml_node* node, const char* attribute, bool* value,
+                            sap_error* error) {
   int32_t index = *value ? 1 : 0;
   SAP_TRY(sap_xml_choice(node, attribute, "false true", &index, error));
   *value = index == 1;
@@ -158,7 +158,7 @@ sap_status sap_xml_read_fields(const sap_xml_node* node, const sap_xml_field* fi
     if (f->rule == SAP_XML_INTEGER) {
       SAP_TRY(sap_xml_integer(node, f->attribute, value, error));
     } else if (f->rule == SAP_XML_BOOL) {
-      SAP_TRY(sap_xml_bool(node, f->attribute, value, error));
+      SAP_TRY(read_bool(node, f->attribute, value, error));
     } else {
       SAP_TRY(sap_xml_optional(node, f->attribute, f->least, f->most, value, error));
       SAP_TRY(sap_xml_check_field(f, node, target, error));

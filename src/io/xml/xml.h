@@ -99,8 +99,6 @@ sap_status sap_xml_integer(const sap_xml_node* node, const char* attribute, int3
 // Index of the attribute's text in `choices` ("false true auto").
 sap_status sap_xml_choice(const sap_xml_node* node, const char* attribute, const char* choices,
                           int32_t* value, sap_error* error);
-sap_status sap_xml_bool(const sap_xml_node* node, const char* attribute, bool* value,
-                        sap_error* error);
 
 // One attribute that is a field of a struct: a row of a table that ends with {0}.
 typedef enum sap_xml_rule {
