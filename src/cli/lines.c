@@ -12,6 +12,11 @@
 
 enum { POINTS = 400 };
 
+int cli_ascending(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
 static bool never_falls(int64_t n, const double* x) {
   for (int64_t i = 1; i < n; ++i) {
     if (!(x[i] >= x[i - 1])) {

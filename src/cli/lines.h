@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of a chart that are collected before it is drawn.
+// Lines of a chart that are collected before it is drawn, and order statistics.
 #ifndef SAP_CLI_LINES_H
 #define SAP_CLI_LINES_H
 
 #include <sapstep/sapstep.h>
 
 enum { CLI_LABEL_SIZE = 256 };
+
+// Compares two doubles, or rows that begin with one, for qsort: ascending.
+int cli_ascending(const void* a, const void* b);
 
 typedef struct cli_line {
   int panel;

@@ -20,6 +20,11 @@ cli_scene cli_scene_default(void) {
                      .dt = (double)NAN};
 }
 
+void cli_ignore_warning(void* context, const char* message) {
+  (void)context;
+  (void)message;
+}
+
 // Warnings that differ only in their lines are printed once, with their number at the end.
 enum { KINDS = 32, KIND_SIZE = 200 };
 typedef struct warnings {

@@ -76,6 +76,8 @@ extern const char* const cli_contact_models[];
   }
 
 cli_scene cli_scene_default(void);
+// A receiver of warnings that prints none.
+void cli_ignore_warning(void* context, const char* message);
 
 // Reads the scene. Warnings go to `warn`; NULL: to standard error, each kind once with a count.
 sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, const char* message),

@@ -17,7 +17,7 @@
 
 #include <sapstep/sapstep.h>
 
-#include "cli/command.h"
+#include "cli/lines.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/scene.h"
@@ -55,7 +55,6 @@ typedef struct bench_scene {
   sap_multibody* multibody;
   sap_stepper* stepper;
   sap_state start, state;
-  double dt;
 } bench_scene;
 
 // A program that steps the same scenes with another engine. It is started once, stays alive, and
@@ -96,9 +95,8 @@ typedef struct bench {
   int ncommands;
   cli_table* table;
   bench_side sides[BENCH_SIDES_MAX];
-  // for the chart, scene by scene; NaN: left out
-  double* contacts;                  // (nscenes)
-  double* medians[BENCH_SIDES_MAX];  // (nscenes) each
+  // for the chart: contacts, then the median of each side; NaN: left out      (nscenes)
+  double (*points)[1 + BENCH_SIDES_MAX];
   int nscenes;
 } bench;
 
@@ -334,18 +332,13 @@ static const char* const hidden[] = {"sigma", "beta", NULL};  // those of the sc
 
 // What `sapstep bench` prints and draws.
 
-static int compare_reals(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
-}
-
 static double bench_quantile(const double* values, int32_t count, double part) {
   static double sorted[BENCH_REPETITIONS_MAX];
   if (count == 0) {
     return (double)NAN;
   }
   memcpy(sorted, values, (size_t)count * sizeof *sorted);
-  qsort(sorted, (size_t)count, sizeof *sorted, compare_reals);
+  qsort(sorted, (size_t)count, sizeof *sorted, cli_ascending);
   const double at = part * (count - 1);
   const int32_t low = (int32_t)at, high = low + 1 < count ? low + 1 : low;
   return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
@@ -353,57 +346,44 @@ static double bench_quantile(const double* values, int32_t count, double part) {
 
 static void bench_report_side(bench* b, int index) {
   const bench_side* s = &b->sides[index];
+  const double median = 1e6 * bench_quantile(s->step, s->count, 0.5), nan = (double)NAN;
+  const bench_result last = s->count > 0 ? s->last : (bench_result){nan, nan, nan, nan, nan};
   CLI_CELLS(b->table, CLI_T(cli_base_name(b->request.scene)),
             CLI_T(index == 0 ? "sapstep" : b->peers[index - 1].name), CLI_I(s->count),
-            CLI_R(1e6 * bench_quantile(s->step, s->count, 0.5)),
-            CLI_R(1e6 * bench_quantile(s->step, s->count, 0.0)),
+            CLI_R(median), CLI_R(1e6 * bench_quantile(s->step, s->count, 0.0)),
             CLI_R(bench_quantile(s->ratio, s->count, 0.5)),
             CLI_R(bench_quantile(s->ratio, s->count, 0.25)),
-            CLI_R(bench_quantile(s->ratio, s->count, 0.75)));
-  const bool any = s->count > 0;
-  const double nan = (double)NAN;
-  // The last repetition's share of the median.
-  CLI_CELLS(
-      b->table,
-      CLI_R(any ? 1e6 * bench_quantile(s->step, s->count, 0.5) * (s->last.solver / s->last.step)
-                : nan),
-      CLI_R(any ? s->last.contacts : nan), CLI_R(any ? s->last.iterations : nan),
-      CLI_R(any ? s->last.residual : nan), CLI_R(b->request.dt));
+            CLI_R(bench_quantile(s->ratio, s->count, 0.75)),
+            CLI_R(median * (last.solver / last.step)),  // the last repetition's share
+            CLI_R(last.contacts), CLI_R(last.iterations), CLI_R(last.residual),
+            CLI_R(b->request.dt));
 }
 
-// The chart's lines go from left to right.
-static void sort_by_contacts(bench* b) {
-  for (int k = 1; k < b->nscenes; ++k) {
-    for (int j = k; j > 0 && b->contacts[j - 1] > b->contacts[j]; --j) {
-      double* rows[BENCH_SIDES_MAX + 1] = {b->contacts};
-      memcpy(rows + 1, b->medians, sizeof b->medians);
-      for (int i = 0; i <= BENCH_SIDES_MAX; ++i) {
-        const double swap = rows[i][j];
-        rows[i][j] = rows[i][j - 1];
-        rows[i][j - 1] = swap;
-      }
-    }
-  }
-}
-
+// Draws the lines from few contacts to many.
 static sap_status bench_draw(bench* b, sap_error* error) {
-  sort_by_contacts(b);
-  sap_chart_series series[BENCH_SIDES_MAX];
-  for (int i = 0; i <= b->npeers; ++i) {
-    series[i] = (sap_chart_series){.name = i == 0 ? "sapstep" : b->peers[i - 1].name,
-                                   .count = b->nscenes,
-                                   .x = b->contacts,
-                                   .y = b->medians[i]};
+  sap_chart_panel panel = {.title = "Time per step",
+                           .x_label = "contacts of sapstep, mean",
+                           .y_label = "time per step [us], median",
+                           .log_x = true,
+                           .log_y = true,
+                           .markers = true};
+  cli_lines lines = {0};
+  double* xy = malloc(2 * (size_t)b->nscenes * sizeof *xy);
+  bool good = xy != NULL;
+  qsort(b->points, (size_t)b->nscenes, sizeof *b->points, cli_ascending);
+  for (int i = 0; good && i <= b->npeers; ++i) {
+    for (int k = 0; k < b->nscenes; ++k) {
+      xy[k] = b->points[k][0];
+      xy[b->nscenes + k] = b->points[k][1 + i];
+    }
+    good = cli_line_add(&lines, 0, i == 0 ? "sapstep" : b->peers[i - 1].name, b->nscenes, xy,
+                        xy + b->nscenes);
   }
-  const sap_chart_panel panel = {.title = "Time per step",
-                                 .x_label = "contacts of sapstep, mean",
-                                 .y_label = "time per step [us], median",
-                                 .log_x = true,
-                                 .log_y = true,
-                                 .markers = true,
-                                 .series_count = b->npeers + 1,
-                                 .series = series};
-  return sap_chart_write(b->svg, &panel, 1, error);
+  const sap_status status =
+      good ? cli_lines_write(&lines, &panel, 1, b->svg, false, error) : cli_no_memory(error);
+  cli_lines_clear(&lines);
+  free(xy);
+  return status;
 }
 
 static bool bench_allocate(bench* b, int nscenes) {
@@ -415,29 +395,17 @@ static bool bench_allocate(bench* b, int nscenes) {
       CLI_REALS("dt_s", 4),
   };
   b->table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  b->contacts = calloc((size_t)nscenes, sizeof *b->contacts);
-  bool complete = b->table != NULL && b->contacts != NULL;
-  for (int i = 0; i < BENCH_SIDES_MAX; ++i) {
-    b->medians[i] = calloc((size_t)nscenes, sizeof *b->medians[i]);
-    complete = complete && b->medians[i] != NULL;
-  }
-  return complete;
+  b->points = calloc((size_t)nscenes, sizeof *b->points);
+  return b->table != NULL && b->points != NULL;
 }
 
-// Ignores warnings about unsupported features: the peers give none either.
-static void be_quiet(void* context, const char* message) {
-  (void)context;
-  (void)message;
-}
-
-static sap_status bench_scene_open(bench_scene* s, const cli_scene* from,
-                                   const sap_stepper_options* wanted, double dt, sap_error* error) {
-  SAP_TRY(cli_scene_read(from, be_quiet, NULL, &s->model, error));
-  sap_stepper_options options = *wanted;
+static sap_status bench_scene_open(bench* b, bench_scene* s, double dt, sap_error* error) {
+  SAP_TRY(cli_scene_read(&b->scene, cli_ignore_warning, NULL, &s->model, error));
+  sap_stepper_options options = b->stepper;
   const sap_model_options* scene = sap_model_get_options(s->model);
   options.dt = dt > 0.0 ? dt : scene->timestep;
   options.regularization = scene->regularization;
-  s->dt = options.dt;
+  b->request.dt = options.dt;
   SAP_TRY(sap_multibody_create(s->model, &s->multibody, error));
   SAP_TRY(sap_stepper_create(sap_multibody_system(s->multibody), &options, &s->stepper, error));
   SAP_TRY(sap_model_get_default_state(s->model, &s->start, error));
@@ -450,7 +418,6 @@ static void bench_scene_close(bench_scene* s) {
   sap_model_destroy(s->model);
   sap_state_clear(&s->start);
   sap_state_clear(&s->state);
-  *s = (bench_scene){0};
 }
 
 static double now(bool cpu) {
@@ -515,13 +482,11 @@ static sap_status take_turn(bench* b, bench_scene* scene, int32_t turn, sap_erro
 static sap_status bench_one(bench* b, const char* path, double dt, progress* bar,
                             sap_error* error) {
   bench_scene scene = {0};
-  b->scene.path = path;
-  sap_status status = b->npeers > 0 ? cli_check_reread(path, error) : SAP_STATUS_OK;
-  if (status == SAP_STATUS_OK) {
-    status = bench_scene_open(&scene, &b->scene, &b->stepper, dt, error);
+  b->scene.path = b->request.scene = path;
+  if (b->npeers > 0) {
+    SAP_TRY(cli_check_reread(path, error));
   }
-  b->request.scene = path;
-  b->request.dt = scene.dt;
+  sap_status status = bench_scene_open(b, &scene, dt, error);
   for (int i = 0; i <= b->npeers; ++i) {
     b->sides[i].left_out = false;
     b->sides[i].count = 0;
@@ -539,10 +504,10 @@ static sap_status bench_one(bench* b, const char* path, double dt, progress* bar
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  b->contacts[b->nscenes] = b->sides[0].last.contacts;
+  b->points[b->nscenes][0] = b->sides[0].last.contacts;
   for (int i = 0; i <= b->npeers; ++i) {
     bench_report_side(b, i);
-    b->medians[i][b->nscenes] = 1e6 * bench_quantile(b->sides[i].step, b->sides[i].count, 0.5);
+    b->points[b->nscenes][1 + i] = 1e6 * bench_quantile(b->sides[i].step, b->sides[i].count, 0.5);
   }
   ++b->nscenes;
   return SAP_STATUS_OK;
@@ -602,10 +567,7 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
   for (int i = 0; i < b->npeers; ++i) {
     bench_peer_stop(&b->peers[i]);
   }
-  for (int i = 0; i < BENCH_SIDES_MAX; ++i) {
-    free(b->medians[i]);
-  }
-  free(b->contacts);
+  free(b->points);
   cli_table_destroy(b->table);
   free(b);
   return code;
@@ -617,11 +579,9 @@ const cli_command cli_command_bench = {
     .summary = "time per step, interleaved with other engines",
     .description =
         "Steps every scene from its default pose, repetition by repetition, and prints the median\n"
-        "time per step with contacts, Newton iterations and the largest momentum error. Peers "
-        "step\n"
-        "the same scenes in the same turns; `ratio` is their time over ours, median and "
-        "quartiles.\n"
-        "The first turn warms up and does not count.",
+        "time per step with contacts, Newton iterations and the largest momentum error. Peers\n"
+        "step the same scenes in the same turns; `ratio` is their time over ours, median and\n"
+        "quartiles. The first turn warms up and does not count.",
     .examples =
         "  sapstep bench examples/scenes/clutter_40.xml\n"
         "  sapstep bench --peer 'python3 tests/bench/peers/mujoco_peer.py' \\\n"

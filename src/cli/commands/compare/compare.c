@@ -65,11 +65,6 @@ static double difference(const sap_solution* a, const sap_solution* b) {
   return sum > 0.0 ? sqrt(sum / norm) : 0.0;
 }
 
-static int ascending(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return x < y ? -1 : x > y;
-}
-
 double compare_median(double* values, int64_t count) {
   int64_t n = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -77,7 +72,7 @@ double compare_median(double* values, int64_t count) {
       values[n++] = values[i];
     }
   }
-  qsort(values, (size_t)n, sizeof *values, ascending);
+  qsort(values, (size_t)n, sizeof *values, cli_ascending);
   return n > 0 ? 0.5 * (values[n / 2] + values[(n - 1) / 2]) : (double)NAN;
 }
 

@@ -40,11 +40,6 @@ void profile_clear(profile* p) {
   *p = (profile){0};
 }
 
-static int compare_reals(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return x < y ? -1 : x > y;
-}
-
 // Collects the ratios of a solver to the fastest, ascending; returns their number.
 static int64_t collect(const profile* p, int solver, double* ratios) {
   int64_t count = 0;
@@ -58,7 +53,7 @@ static int64_t collect(const profile* p, int solver, double* ratios) {
       ratios[count++] = best > 0.0 ? times[solver] / best : 1.0;
     }
   }
-  qsort(ratios, (size_t)count, sizeof *ratios, compare_reals);
+  qsort(ratios, (size_t)count, sizeof *ratios, cli_ascending);
   return count;
 }
 

@@ -317,18 +317,16 @@ static sap_status set_start(run* r, sap_error* error) {
 static sap_status set_controls(run* r, sap_error* error) {
   const char* from = r->options.controls;
   sap_status status = SAP_STATUS_OK;
-  bool over_time = false;
-  if (from != NULL && !run_controls_of_keyframe(from, r->model, r->control, &status, error)) {
-    over_time = true;
-    status = run_controls_read(from, r->model, &r->controls, error);
+  const bool over_time =
+      from != NULL && !run_controls_of_keyframe(from, r->model, r->control, &status, error);
+  SAP_TRY(status);
+  if (over_time) {
+    SAP_TRY(run_controls_read(from, r->model, &r->controls, error));
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_set_control(r->multibody, r->control, error);
-  }
-  return status == SAP_STATUS_OK && over_time
-             ? sap_multibody_set_control_function(r->multibody, run_controls_apply, &r->controls,
-                                                  error)
-             : status;
+  SAP_TRY(sap_multibody_set_control(r->multibody, r->control, error));
+  return over_time ? sap_multibody_set_control_function(r->multibody, run_controls_apply,
+                                                        &r->controls, error)
+                   : SAP_STATUS_OK;
 }
 
 static sap_status create_stepper(run* r, sap_error* error) {
@@ -377,37 +375,24 @@ static sap_status run_write_row(run* r, const sap_step_report* report, sap_error
 }
 
 static sap_status run_prepare(run* r, sap_error* error) {
+  const run_plan* plan = &r->options.plan;
   r->statistics.memory_begin = run_peak_memory();
-  sap_status status = cli_scene_read(&r->options.scene, NULL, NULL, &r->model, error);
-  if (status == SAP_STATUS_OK) {
-    status = set_start(r, error);
+  SAP_TRY(cli_scene_read(&r->options.scene, NULL, NULL, &r->model, error));
+  SAP_TRY(set_start(r, error));
+  SAP_TRY(create_stepper(r, error));
+  SAP_TRY(resume(r, error));
+  SAP_TRY(run_measure_energy(r, &r->statistics.start, error));
+  SAP_TRY(sap_multibody_detect(r->multibody, r->state.q, error));
+  if (plan->output != NULL) {
+    SAP_TRY(sap_trajectory_create(plan->output, r->model, &r->trajectory, error));
   }
-  if (status == SAP_STATUS_OK) {
-    status = create_stepper(r, error);
+  if (plan->record != NULL) {
+    SAP_TRY(sap_recorder_create(plan->record, r->model, &plan->recorder, &r->recorder, error));
   }
-  if (status == SAP_STATUS_OK) {
-    status = resume(r, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = run_measure_energy(r, &r->statistics.start, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_detect(r->multibody, r->state.q, error);
-  }
-  if (status == SAP_STATUS_OK && r->options.plan.output != NULL) {
-    status = sap_trajectory_create(r->options.plan.output, r->model, &r->trajectory, error);
-  }
-  if (status == SAP_STATUS_OK && r->options.plan.record != NULL) {
-    status = sap_recorder_create(r->options.plan.record, r->model, &r->options.plan.recorder,
-                                 &r->recorder, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = run_write_row(r, NULL, error);
-  }
-  r->statistics.bodies = status == SAP_STATUS_OK ? sap_model_get_sizes(r->model).bodies - 1 : 0;
+  r->statistics.bodies = sap_model_get_sizes(r->model).bodies - 1;
   r->statistics.dt = r->options.stepper.dt;
   r->statistics.end = r->statistics.start;
-  return status;
+  return run_write_row(r, NULL, error);
 }
 
 enum { FOLDER_MODE = 0777 };

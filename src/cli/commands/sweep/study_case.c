@@ -329,30 +329,24 @@ void study_value(const study_spec* study, int parameter, int64_t index, char out
   (void)snprintf(out, STUDY_TEXT_SIZE, "%s", p->values[choice]);
 }
 
-static sap_status refuse(sap_error* error, const char* format, const char* name) {
-  return sap_fail(error, SAP_STATUS_ARGUMENT, format, name);
-}
-
 static sap_status set_start(const char* keyframe, const study_setup* setup, const sap_model* model,
                             sap_state* state, double* control, sap_error* error) {
-  sap_status status;
   if (keyframe == NULL) {
-    status = sap_model_get_default_state(model, state, error);
+    SAP_TRY(sap_model_get_default_state(model, state, error));
   } else {
     int32_t id;
-    status = cli_find_keyframe(model, "the scene", keyframe, &id, error);
-    if (status == SAP_STATUS_OK) {
-      status = sap_model_get_keyframe(model, id, state, control, error);
-    }
+    SAP_TRY(cli_find_keyframe(model, "the scene", keyframe, &id, error));
+    SAP_TRY(sap_model_get_keyframe(model, id, state, control, error));
   }
-  for (int i = 0; status == SAP_STATUS_OK && i < setup->state_count; ++i) {
+  for (int i = 0; i < setup->state_count; ++i) {
     study_coordinate at;
     if (!study_find_coordinate(model, setup->states[i].name, &at)) {
-      return refuse(error, "the scene has no coordinate '%s'", setup->states[i].name);
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "the scene has no coordinate '%s'",
+                      setup->states[i].name);
     }
     (at.velocity ? state->v : state->q)[at.index] = setup->states[i].value;
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 cli_scene study_scene(const study_spec* study) {
@@ -365,11 +359,6 @@ cli_scene study_scene(const study_spec* study) {
   return scene;
 }
 
-static void ignore(void* context, const char* message) {
-  (void)context;
-  (void)message;
-}
-
 sap_status study_read_scene(const cli_scene* scene, sap_message_function warning,
                             const study_setup* setup, sap_model** model, sap_state* state,
                             double** control, sap_error* error) {
@@ -377,7 +366,8 @@ sap_status study_read_scene(const cli_scene* scene, sap_message_function warning
   edited.override = setup->material;
   edited.edits = setup->edits;
   edited.edit_count = setup->edit_count;
-  SAP_TRY(cli_scene_read(&edited, warning != NULL ? warning : ignore, NULL, model, error));
+  SAP_TRY(
+      cli_scene_read(&edited, warning != NULL ? warning : cli_ignore_warning, NULL, model, error));
   *control = calloc((size_t)sap_model_get_sizes(*model).nu + 1, sizeof **control);
   if (*control == NULL) {
     return cli_no_memory(error);
