@@ -87,9 +87,8 @@ void sap_dual_evaluate(sap_dual* d);
 // limit: iterations allowed. step_length: of the last iteration, not used for the guess.
 bool sap_dual_continues(sap_dual* d, int32_t limit, double step_length);
 
-// A local rule of Gauss-Seidel sweeps solves one friction cone from its own block of D and its own
-// g. Computes the next impulses of a friction cone. z: its impulses; g: D z + q of its rows.
-// Interval rows are solved exactly without a rule.
+// A local rule of Gauss-Seidel sweeps: computes the next impulses of a friction cone from its own
+// block of D. z: its impulses; g: D z + q of its rows. Interval rows are solved without a rule.
 typedef void (*sap_local_rule)(const sap_dual* d, const sap_delassus_item* item, const double* z,
                                const double* g, double* next);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One island as SAP's Newton iterations see it, and the functions on it. The island's data gathered
-// into contiguous arrays. One object serves one island after the other and keeps its memory.
+// One island as SAP's Newton iterations see it, and the functions on it. The island's data are
+// gathered into contiguous arrays. One object serves one island after the other and keeps its
+// memory.
 //
 // A patch is a set of rows on the same velocities: cones of 3 rows, cones of n rows, or interval
 // rows (limits, boxes, bilateral rows). Its Jacobian is one dense matrix, row by row over its
@@ -239,7 +240,8 @@ static inline bool sap_newton_is_finite(const sap_newton_state* s) {
 }
 
 // Iterates from the start that sap_newton_begin chooses to the minimum; newton->v and state are the
-// best found. Sets outcome, counts and cost of `result`. history (NULL allowed) gets a row per iterate.
+// best found. Sets outcome, counts and cost of `result`. history (NULL allowed) gets a row per
+// iterate.
 // fails: NOT_SPD names a tree; NOT_FINITE when numbers overflow; MEMORY.
 sap_status sap_newton_iterate(sap_newton* newton, const sap_solver_options* options,
                               sap_history* history, sap_report* result, sap_error* error);
