@@ -46,9 +46,9 @@
 // report holds the contacts at its configuration with zero velocities and impulses, and no forces
 // or iterations.
 //
-// Threads: a call copies the row and returns. The recorder's own thread computes energies and
-// momenta, compresses chunks, writes and flushes. Memory is bounded: a caller that records faster
-// than the thread writes waits. The calls do this work themselves, with the same file as result, if
+// Threads: a call copies the row and returns. The recorder's own thread compresses chunks, writes
+// and flushes. Memory is bounded: a caller that records faster than the thread writes waits. The
+// calls do this work themselves, with the same file as result, if
 // `no_thread` is set, if no thread can be started, or if HDF5 is not built for threads (Debian's
 // is). One recorder or recording at a time in a process whose HDF5 is not built for threads.
 //

@@ -216,8 +216,8 @@ static void full_disk(void** unused) {
   scratch_end(&s);
 }
 
-// Energies are found after the call: with the switches of the time of the call, and when model and
-// multibody are gone.
+// Energies depend on the switches at the time of the call; model and multibody may be destroyed
+// before the recorder is closed.
 static void own_model(void** unused) {
   (void)unused;
   enum { ROWS = 90 };

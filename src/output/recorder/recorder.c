@@ -35,7 +35,8 @@ static sap_status destroy_recorder(sap_recorder* recorder, sap_error* error) {
   }
   const sap_status status = check_writes(recorder, error);
   sap_chunk_packer_destroy(recorder->packer);
-  sap_recorder_workspace_clear(&recorder->workspace);
+  sap_free(recorder->actuator_force);
+  sap_free(recorder->forces);
   sap_free(recorder->scratch);
   sap_free(recorder->path);
   sap_free(recorder);
@@ -204,10 +205,10 @@ static sap_status check_row(const sap_recorder* recorder, const sap_recorded_row
   return SAP_STATUS_OK;
 }
 
-sap_status sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row, bool derive,
+sap_status sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row,
                                 sap_error* error) {
   SAP_TRY(check_writes(recorder, error));
-  SAP_TRY(sap_recorder_queue_add(recorder, row, derive, error));
+  SAP_TRY(sap_recorder_queue_add(recorder, row, error));
   ++recorder->rows;
   if (recorder->rows % recorder->columns[SAP_RECORD_TIME].capacity == 0) {  // a flush falls due
     sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);
@@ -224,7 +225,7 @@ sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", row == NULL ? "row" : "recorder");
   }
   SAP_TRY(check_row(recorder, row, error));
-  return sap_recorder_add_row(recorder, row, false, error);
+  return sap_recorder_add_row(recorder, row, error);
 }
 
 sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error) {

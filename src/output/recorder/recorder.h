@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "multibody/dynamics/dynamics.h"
 #include "output/recorder/hdf5_writer.h"
 
 enum { SAP_RECORD_SCALAR = -1, SAP_RECORD_STEP_WIDTH = 13 };
@@ -61,7 +60,6 @@ enum sap_recorder_column {
 // A row in a batch, followed by copies of the arrays that it points to.
 typedef struct sap_packed_row {
   size_t size;  // with all that follows
-  bool derive;  // poses, energy and momentum must be computed from q and v
   sap_recorded_row row;
   sap_report solver;  // of `row`, if that has one
 } sap_packed_row;
@@ -92,16 +90,6 @@ typedef struct sap_recorder_queue {
   bool ending;
 } sap_recorder_queue;
 
-// For models of this library. dynamics and kinematics are the worker's, all else the caller's.
-typedef struct sap_recorder_workspace {
-  const sap_model* model;  // held; NULL: a foreign model
-  double* actuator_force;  // (nu)
-  sap_recorded_force* forces;
-  int32_t force_capacity;
-  sap_dynamics* dynamics;     // of `model`, for energies and momenta
-  sap_kinematics kinematics;  // of the row being written
-} sap_recorder_workspace;
-
 struct sap_recorder {
   char* path;
   sap_model_sizes sizes;
@@ -110,9 +98,11 @@ struct sap_recorder {
   int failure;         // its error number, 0: unknown; valid when failed
   sap_recorder_queue queue;
   // The calling thread's:
-  bool prompt;   // calls return after a flush that falls due
-  int64_t rows;  // recorded
-  sap_recorder_workspace workspace;
+  bool prompt;             // calls return after a flush that falls due
+  int64_t rows;            // recorded
+  double* actuator_force;  // of a row of this library's engine (nu)
+  sap_recorded_force* forces;
+  int32_t actuator_capacity, force_capacity;
   // The worker's:
   int64_t contacts, blocks, iterations;  // rows written so far
   sap_chunk_packer* packer;              // NULL: no compression
@@ -125,8 +115,8 @@ struct sap_recorder {
 sap_status sap_recorder_create_as(const char* path, const sap_recorded_model* model,
                                   const sap_recorder_options* options, bool safe,
                                   sap_recorder** out, sap_error* error);
-// Adds a checked row; derive: its poses, energy and momentum must be computed from q and v.
-sap_status sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row, bool derive,
+// Adds a checked row.
+sap_status sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row,
                                 sap_error* error);
 
 // recorder_columns.c
@@ -141,19 +131,13 @@ void sap_recorder_flush_columns(sap_recorder* recorder, bool closing);
 // memory.
 bool sap_recorder_write_model(hid_t file, const sap_recorded_model* model, int* failure);
 
-// recorder_multibody.c
-void sap_recorder_workspace_clear(sap_recorder_workspace* workspace);
-// Computes poses, energy and momentum of a row from q and v. The poses are valid until the next
-// row. Called by the worker.
-void sap_recorder_derive(sap_recorder* recorder, sap_recorded_row* row);
-
 // recorder_queue.c
 // Starts the thread, if `threaded` and possible. Fails with MEMORY.
 sap_status sap_recorder_queue_create(sap_recorder* recorder, bool threaded, sap_error* error);
 // Ends the thread and frees the batches, which must have been drained.
 void sap_recorder_queue_clear(sap_recorder* recorder);
 // Appends a row and all that it points to. Fails with MEMORY. The caller's, as the two below.
-sap_status sap_recorder_queue_add(sap_recorder* recorder, const sap_recorded_row* row, bool derive,
+sap_status sap_recorder_queue_add(sap_recorder* recorder, const sap_recorded_row* row,
                                   sap_error* error);
 // Hands the batch to the worker; returns when another one is free.
 void sap_recorder_queue_give(sap_recorder* recorder, sap_recorder_then then);

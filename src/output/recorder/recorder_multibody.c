@@ -10,7 +10,6 @@
 #ifdef SAPSTEP_HDF5
 
 #include "multibody/assembly/assembly_data.h"
-#include "multibody/dynamics/forces.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 
@@ -116,24 +115,6 @@ static sap_status describe_model(const sap_model* model, description* d, sap_rec
   return SAP_STATUS_OK;
 }
 
-static sap_status create_workspace(const sap_model* model, sap_recorder_workspace* w,
-                                   sap_error* error) {
-  w->actuator_force = sap_allocate((size_t)model->sizes.nu, sizeof *w->actuator_force);
-  if (w->actuator_force == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
-  }
-  SAP_TRY(sap_dynamics_create(model, &w->dynamics, error));
-  return sap_kinematics_create(&w->kinematics, w->dynamics, error);
-}
-
-void sap_recorder_workspace_clear(sap_recorder_workspace* w) {
-  sap_kinematics_clear(&w->kinematics);
-  sap_dynamics_destroy(w->dynamics);
-  sap_model_release(w->model);
-  sap_free(w->actuator_force);
-  sap_free(w->forces);
-}
-
 sap_status sap_recorder_create(const char* path, const sap_model* model,
                                const sap_recorder_options* options, sap_recorder** out,
                                sap_error* error) {
@@ -143,36 +124,27 @@ sap_status sap_recorder_create(const char* path, const sap_model* model,
   *out = NULL;
   description d = {.pool = {.owner = "recorder"}};
   sap_recorded_model recorded;
-  sap_recorder_workspace workspace = {0};
   sap_status status = describe_model(model, &d, &recorded, error);
-  if (status == SAP_STATUS_OK) {
-    status = create_workspace(model, &workspace, error);
-  }
   if (status == SAP_STATUS_OK) {
     status = sap_recorder_create_foreign(path, &recorded, options, out, error);
   }
   sap_pool_free(&d.pool);
-  if (status != SAP_STATUS_OK) {
-    sap_recorder_workspace_clear(&workspace);
-    return status;
-  }
-  workspace.model = sap_model_hold(model);
-  (*out)->workspace = workspace;
-  return SAP_STATUS_OK;
+  return status;
 }
 
 // --- steps ---
 
-static sap_status add_block_forces(sap_recorder_workspace* w, const sap_step_report* report,
+static sap_status add_block_forces(sap_recorder* recorder, const sap_step_report* report,
                                    int32_t index, sap_recorded_row* row, sap_error* error) {
   sap_block block;
   int32_t start = 0;
   SAP_TRY(sap_problem_block(report->problem, index, &block, &start, error));
-  SAP_TRY(SAP_GROW(&w->forces, &w->force_capacity, row->force_count + block.nrows, error));
+  SAP_TRY(SAP_GROW(&recorder->forces, &recorder->force_capacity, row->force_count + block.nrows,
+                   error));
   for (int32_t r = 0; r < block.nrows; ++r) {
     const double force = report->solution->gamma[start + r] / sap_problem_dt(report->problem);
     if (force != 0.0) {
-      w->forces[row->force_count++] =
+      recorder->forces[row->force_count++] =
           (sap_recorded_force){.kind = sap_assembly_key_kind(block.key) - SAP_KEY_LOWER,
                                .id = sap_assembly_key_id(block.key, 0),
                                .row = sap_assembly_key_id(block.key, 1) + r,
@@ -183,17 +155,17 @@ static sap_status add_block_forces(sap_recorder_workspace* w, const sap_step_rep
 }
 
 // Finds the nonzero rows of all blocks but contacts: limits, dry friction, servos, equalities.
-static sap_status find_forces(sap_recorder_workspace* w, sap_block_range contacts,
+static sap_status find_forces(sap_recorder* recorder, sap_block_range contacts,
                               const sap_step_report* report, sap_recorded_row* row,
                               sap_error* error) {
   const bool solved = report != NULL && report->solution != NULL;
   const int32_t count = solved ? sap_problem_block_count(report->problem) : 0;
   for (int32_t i = 0; i < count; ++i) {
     if (i < contacts.first || i >= contacts.end) {
-      SAP_TRY(add_block_forces(w, report, i, row, error));
+      SAP_TRY(add_block_forces(recorder, report, i, row, error));
     }
   }
-  row->forces = w->forces;
+  row->forces = recorder->forces;
   return SAP_STATUS_OK;
 }
 
@@ -201,19 +173,13 @@ static sap_status find_forces(sap_recorder_workspace* w, sap_block_range contact
 static sap_status find_actuator_forces(sap_recorder* recorder, sap_multibody* multibody,
                                        const sap_step_report* report, sap_recorded_row* row,
                                        sap_error* error) {
-  sap_recorder_workspace* w = &recorder->workspace;
   const int32_t nu = recorder->sizes.nu;
   if (nu == 0 || report == NULL) {
     return SAP_STATUS_OK;
   }
-  if (w->actuator_force == NULL) {  // a recorder of a foreign model
-    w->actuator_force = sap_allocate((size_t)nu, sizeof *w->actuator_force);
-  }
-  if (w->actuator_force == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
-  }
-  row->actuator_force = w->actuator_force;
-  return sap_multibody_actuator_forces(multibody, report, w->actuator_force, error);
+  SAP_TRY(SAP_GROW(&recorder->actuator_force, &recorder->actuator_capacity, nu, error));
+  row->actuator_force = recorder->actuator_force;
+  return sap_multibody_actuator_forces(multibody, report, recorder->actuator_force, error);
 }
 
 static void copy_report(const sap_step_report* report, sap_recorded_row* row) {
@@ -235,17 +201,7 @@ static void copy_diagnostics(const sap_diagnostics* d, sap_recorded_row* row) {
   memcpy(row->momentum + 3, d->angular_momentum, 3 * sizeof(double));
 }
 
-void sap_recorder_derive(sap_recorder* recorder, sap_recorded_row* row) {
-  sap_recorder_workspace* w = &recorder->workspace;
-  sap_diagnostics d;
-  sap_kinematics_set(&w->kinematics, row->q);
-  sap_dynamics_diagnose(w->dynamics, &w->kinematics, row->v, &d);
-  copy_diagnostics(&d, row);
-  row->p_WB = w->kinematics.p_WB;
-  row->q_WB = w->kinematics.q_WB;
-}
-
-// Computes poses, energy and momentum now, for a recorder of a foreign model.
+// Computes poses, energy and momentum. The poses are valid until the next call of the engine.
 static sap_status diagnose_row(sap_multibody* multibody, const sap_state* state,
                                sap_recorded_row* row, sap_error* error) {
   sap_diagnostics d;
@@ -257,33 +213,14 @@ static sap_status diagnose_row(sap_multibody* multibody, const sap_state* state,
   return SAP_STATUS_OK;
 }
 
-// Copies the switches of force elements, on which energies depend. Rows recorded before a change
-// are processed first.
-static void copy_switches(sap_recorder* recorder, sap_dynamics* from, sap_element_force_kind kind,
-                          int32_t count) {
-  const bool* now = sap_dynamics_element_switches(from, kind);
-  bool* own = sap_dynamics_element_switches(recorder->workspace.dynamics, kind);
-  if (count > 0 && memcmp(own, now, (size_t)count * sizeof *now) != 0) {
-    sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);
-    sap_recorder_queue_drain(recorder);
-    memcpy(own, now, (size_t)count * sizeof *now);
+static sap_status check_sizes(const sap_recorder* recorder, const sap_multibody* multibody,
+                              const sap_state* state, sap_error* error) {
+  const sap_model_sizes *n = &recorder->sizes, *m = &multibody->model->sizes;
+  if (m->bodies != n->bodies || m->nu != n->nu) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "multibody has %d bodies, nu = %d; the recorder's model has %d, %d", m->bodies,
+                    m->nu, n->bodies, n->nu);
   }
-}
-
-// Prepares sap_recorder_derive for a row.
-static sap_status prepare_derive(sap_recorder* recorder, sap_multibody* multibody,
-                                 const sap_state* state, sap_error* error) {
-  const sap_model_sizes* n = &recorder->sizes;
-  SAP_TRY(sap_check_numbers("q", state->q, state->nq, error));
-  SAP_TRY(sap_check_numbers("v", state->v, state->nv, error));
-  copy_switches(recorder, multibody->dynamics, SAP_FORCE_SPRING, n->springs);
-  copy_switches(recorder, multibody->dynamics, SAP_FORCE_BUSHING, n->bushings);
-  return SAP_STATUS_OK;
-}
-
-static sap_status check_state(const sap_recorder* recorder, const sap_state* state,
-                              sap_error* error) {
-  const sap_model_sizes* n = &recorder->sizes;
   if (state->nq != n->nq || state->nv != n->nv) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "state has nq = %d, nv = %d; the model has %d, %d",
                     state->nq, state->nv, n->nq, n->nv);
@@ -301,7 +238,7 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
   if (recorder == NULL || multibody == NULL || state == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "recorder, multibody or state is NULL");
   }
-  SAP_TRY(check_state(recorder, state, error));
+  SAP_TRY(check_sizes(recorder, multibody, state, error));
   if (report != NULL && report->solution != NULL && !multibody->collected) {
     SAP_TRY(sap_multibody_collect(multibody, report, error));
   }
@@ -312,16 +249,13 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
                           .contacts = sap_multibody_contacts(multibody),
                           .contact_count = sap_multibody_contact_count(multibody)};
   const sap_block_range contacts = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT);
-  const bool derive = recorder->workspace.model == multibody->model;
-  // Actuators first: they need the kinematics at the start of the step, which diagnosis replaces.
   SAP_TRY(find_actuator_forces(recorder, multibody, report, &row, error));
-  SAP_TRY(find_forces(&recorder->workspace, contacts, report, &row, error));
-  SAP_TRY(derive ? prepare_derive(recorder, multibody, state, error)
-                 : diagnose_row(multibody, state, &row, error));
+  SAP_TRY(find_forces(recorder, contacts, report, &row, error));
+  SAP_TRY(diagnose_row(multibody, state, &row, error));
   if (report != NULL) {
     copy_report(report, &row);
   }
-  return sap_recorder_add_row(recorder, &row, derive, error);
+  return sap_recorder_add_row(recorder, &row, error);
 }
 
 #endif

@@ -76,9 +76,9 @@ static sap_row_batch* filling_batch(sap_recorder_queue* q) {
   return &q->batches[q->given % SAP_RECORDER_BATCHES];
 }
 
-sap_status sap_recorder_queue_add(sap_recorder* recorder, const sap_recorded_row* row, bool derive,
+sap_status sap_recorder_queue_add(sap_recorder* recorder, const sap_recorded_row* row,
                                   sap_error* error) {
-  sap_packed_row packed = {.derive = derive, .row = *row};
+  sap_packed_row packed = {.row = *row};
   if (row->solver != NULL) {
     packed.solver = *row->solver;
   }
@@ -109,9 +109,6 @@ static void process_batch(sap_recorder* recorder, const sap_row_batch* batch) {
     sap_packed_row* packed = (sap_packed_row*)(void*)(batch->bytes + at);
     at += packed->size;
     packed->row.solver = packed->row.solver != NULL ? &packed->solver : NULL;
-    if (packed->derive) {
-      sap_recorder_derive(recorder, &packed->row);
-    }
     sap_recorder_write_columns(recorder, &packed->row);
     if (time->count == time->capacity) {
       sap_recorder_flush_columns(recorder, false);
