@@ -193,36 +193,40 @@ static sap_status add_tendon_friction(const sap_assembly_call* call, int32_t id)
   return add_friction(call, force, sap_assembly_key(SAP_KEY_TENDON_FRICTION, id, 0, 0));
 }
 
+typedef struct limit_kind {
+  sap_block_kind kind;
+  sap_assembly_switch on;
+  const char* text;
+  sap_element element;
+  sap_status (*add)(const sap_assembly_call* call, int32_t id);
+} limit_kind;
+
+// Adds the blocks of a kind that are switched on; inlined, so that `add` is no call by address.
+static inline sap_status add_kind(const sap_assembly_call* call, const limit_kind k) {
+  sap_assembly* assembly = call->assembly;
+  const sap_model_sizes* sizes = &assembly->model->sizes;
+  const int32_t count = k.element == SAP_ELEMENT_JOINT ? sizes->joints : sizes->tendons;
+  const int32_t first = sap_problem_block_count(call->problem);
+  for (int32_t id = 0; id < count; ++id) {
+    if (assembly->on[k.on][id]) {
+      SAP_TRY(sap_assembly_name_failure(call, k.add(call, id), k.text, k.element, id));
+    }
+  }
+  sap_assembly_record(assembly, k.kind, first, call->problem);
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_assembly_add_limits(sap_assembly* assembly, const sap_assembly_start* start,
                                    sap_problem* problem, sap_error* error) {
-  const int32_t joints = assembly->model->sizes.joints, tendons = assembly->model->sizes.tendons;
-  const struct {
-    sap_block_kind kind;
-    sap_assembly_switch on;
-    const char* text;
-    sap_element element;
-    int32_t count;
-    sap_status (*add)(const sap_assembly_call* call, int32_t id);
-  } kinds[] = {
-      {SAP_BLOCKS_JOINT_LIMIT, SAP_ASSEMBLY_JOINT_LIMIT, "limit of joint", SAP_ELEMENT_JOINT,
-       joints, add_joint_limits},
-      {SAP_BLOCKS_JOINT_FRICTION, SAP_ASSEMBLY_JOINT_FRICTION, "friction of joint",
-       SAP_ELEMENT_JOINT, joints, add_joint_friction},
-      {SAP_BLOCKS_TENDON_LIMIT, SAP_ASSEMBLY_TENDON_LIMIT, "limit of tendon", SAP_ELEMENT_TENDON,
-       tendons, add_tendon_limits},
-      {SAP_BLOCKS_TENDON_FRICTION, SAP_ASSEMBLY_TENDON_FRICTION, "friction of tendon",
-       SAP_ELEMENT_TENDON, tendons, add_tendon_friction},
-  };
   const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
-  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
-    const int32_t first = sap_problem_block_count(problem);
-    for (int32_t id = 0; id < kinds[k].count; ++id) {
-      if (assembly->on[kinds[k].on][id]) {
-        SAP_TRY(sap_assembly_name_failure(&call, kinds[k].add(&call, id), kinds[k].text,
-                                          kinds[k].element, id));
-      }
-    }
-    sap_assembly_record(assembly, kinds[k].kind, first, problem);
-  }
-  return SAP_STATUS_OK;
+  SAP_TRY(add_kind(&call, (limit_kind){SAP_BLOCKS_JOINT_LIMIT, SAP_ASSEMBLY_JOINT_LIMIT,
+                                       "limit of joint", SAP_ELEMENT_JOINT, add_joint_limits}));
+  SAP_TRY(
+      add_kind(&call, (limit_kind){SAP_BLOCKS_JOINT_FRICTION, SAP_ASSEMBLY_JOINT_FRICTION,
+                                   "friction of joint", SAP_ELEMENT_JOINT, add_joint_friction}));
+  SAP_TRY(add_kind(&call, (limit_kind){SAP_BLOCKS_TENDON_LIMIT, SAP_ASSEMBLY_TENDON_LIMIT,
+                                       "limit of tendon", SAP_ELEMENT_TENDON, add_tendon_limits}));
+  return add_kind(&call,
+                  (limit_kind){SAP_BLOCKS_TENDON_FRICTION, SAP_ASSEMBLY_TENDON_FRICTION,
+                               "friction of tendon", SAP_ELEMENT_TENDON, add_tendon_friction});
 }
