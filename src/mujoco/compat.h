@@ -3,6 +3,7 @@
 #ifndef SAP_MUJOCO_COMPAT_H
 #define SAP_MUJOCO_COMPAT_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -128,6 +129,23 @@ static inline double sap_mj_side(const mjContact* contact, int32_t side, const m
   const int32_t flex = sap_mj_contact_flex(contact, side);
   return of_flexes != NULL && flex >= 0 ? of_flexes[flex]
                                         : of_geoms[sap_mj_contact_geom(contact, side)];
+}
+
+// Combines margins or gaps of a contact's sides: their sum, or the larger one before MuJoCo 3.5.
+static inline double sap_mj_combine(const mjContact* contact, const mjtNum* of_geoms,
+                                    const mjtNum* of_flexes) {
+  const double x = sap_mj_side(contact, 0, of_geoms, of_flexes);
+  const double y = sap_mj_side(contact, 1, of_geoms, of_flexes);
+#if SAP_MJ_SINCE(3, 5, 0)
+  return x + y;
+#else
+  return x > y ? x : y;
+#endif
+}
+
+// Returns a bound on the geom's radius, infinite for planes.
+static inline double sap_mj_geom_size(const mjModel* m, int32_t geom) {
+  return m->geom_rbound[geom] > 0.0 ? m->geom_rbound[geom] : HUGE_VAL;
 }
 
 // Returns the number of rows; a pyramidal cone has two for each direction of friction.

@@ -11,14 +11,10 @@
 #include <stdio.h>
 
 #include "core/memory.h"
+#include "math/vector3.h"
 #include "mujoco/adapter.h"
 
 static const double NEAR = 0.5;  // of the smaller geom's size
-
-static double distance_2(const double a[3], const double b[3]) {
-  const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-  return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-}
 
 // Clears the contacts of this step, for another assembly of the same step.
 static void restart_identities(sap_mj_identities* p) {
@@ -64,10 +60,6 @@ static int32_t find_pair(const sap_mj_identities* p, const mjContact* c) {
   return -1;
 }
 
-static double size_of(const mjModel* m, int32_t geom) {
-  return m->geom_rbound[geom] > 0.0 ? m->geom_rbound[geom] : HUGE_VAL;  // planes have no bound
-}
-
 static sap_status identify(sap_mj* a, const mjData* d, const mjContact* c, int32_t* id,
                            sap_error* error) {
   const mjModel* m = a->model;
@@ -77,16 +69,17 @@ static sap_status identify(sap_mj* a, const mjData* d, const mjContact* c, int32
   *now = (sap_mj_identity){.geom1 = c->geom1, .geom2 = c->geom2};
   const int32_t body = m->geom_bodyid[c->geom1];
   const mjtNum *R = d->xmat + 9 * body, *x = d->xpos + 3 * body;
-  for (int32_t k = 0; k < 3; ++k) {
-    now->p[k] =
-        R[k] * (c->pos[0] - x[0]) + R[3 + k] * (c->pos[1] - x[1]) + R[6 + k] * (c->pos[2] - x[2]);
-  }
-  const double size = fmin(size_of(m, c->geom1), size_of(m, c->geom2));
+  double r[3];
+  sap_v3_sub(r, c->pos, x);
+  sap_m3_mul_v3(now->p, R, r);  // R is row-major: this is R' r
+  const double size = fmin(sap_mj_geom_size(m, c->geom1), sap_mj_geom_size(m, c->geom2));
   double nearest = NEAR * NEAR * size * size;
   sap_mj_identity* found = NULL;
   const int32_t first = find_pair(p, c);
   for (int32_t i = first; i >= 0 && i < p->before_count && is_of_pair(&p->before[i], c); ++i) {
-    const double distance = distance_2(now->p, p->before[i].p);
+    double apart[3];
+    sap_v3_sub(apart, now->p, p->before[i].p);
+    const double distance = sap_v3_dot(apart, apart);
     if (!p->before[i].is_taken && distance < nearest) {
       nearest = distance;
       found = &p->before[i];

@@ -12,15 +12,10 @@
 #include <string.h>
 
 #include "contact/contact_law.h"
+#include "math/vector3.h"
 #include "mujoco/adapter.h"
 
 enum { ROWS_MAX = 6 };
-
-static void cross(double out[3], const double x[3], const double y[3]) {
-  out[0] = x[1] * y[2] - x[2] * y[1];
-  out[1] = x[2] * y[0] - x[0] * y[2];
-  out[2] = x[0] * y[1] - x[1] * y[0];
-}
 
 // Finds the spatial accelerations of all bodies at qacc = 0, about their trees' centres of mass.
 void sap_mj_equality_update_bias(sap_mj* a, const mjData* d) {
@@ -43,14 +38,12 @@ static void add_acceleration(const sap_mj* a, const mjData* d, int32_t body, con
                              double factor, double out[3]) {
   const double* spatial = a->blocks.bias_acceleration + 6 * body;
   const mjtNum *v = d->cvel + 6 * body, *centre = d->subtree_com + 3 * a->model->body_rootid[body];
-  const double r[3] = {p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]};
-  double turning[3], velocity[3], centripetal[3];
-  cross(turning, spatial, r);
-  cross(velocity, v, r);
-  for (int32_t k = 0; k < 3; ++k) {
-    velocity[k] += v[3 + k];
-  }
-  cross(centripetal, v, velocity);
+  double r[3], turning[3], velocity[3], centripetal[3];
+  sap_v3_sub(r, p, centre);
+  sap_v3_cross(turning, spatial, r);
+  sap_v3_cross(velocity, v, r);
+  sap_v3_add(velocity, velocity, v + 3);
+  sap_v3_cross(centripetal, v, velocity);
   for (int32_t k = 0; k < 3; ++k) {
     out[k] += factor * (spatial[3 + k] + turning[k] + centripetal[k]);
   }
@@ -73,9 +66,7 @@ static void find_anchors(const mjModel* m, const mjData* d, int32_t id, int32_t 
   if (m->eq_objtype[id] == mjOBJ_SITE) {
     for (int32_t side = 0; side < 2; ++side) {
       body[side] = m->site_bodyid[object[side]];
-      for (int32_t k = 0; k < 3; ++k) {
-        p[side][k] = d->site_xpos[3 * object[side] + k];
-      }
+      sap_v3_copy(p[side], d->site_xpos + 3 * object[side]);
     }
     return;
   }
@@ -129,18 +120,14 @@ static void find_motion(const sap_mj* a, const mjData* d, int32_t id, double c[3
     double velocity[3], omega[3];
     add_acceleration(a, d, body[side], p[side], sign, acceleration);
     if (sap_mj_mocap_point(a, d, body[side], p[side], velocity, omega)) {
-      for (int32_t k = 0; k < 3; ++k) {
-        mocap[k] += sign * velocity[k];
-        turning[k] += sign * omega[k];
-      }
+      sap_v3_add_scaled(mocap, velocity, sign);
+      sap_v3_add_scaled(turning, omega, sign);
     }
   }
   if (a->model->eq_type[id] == mjEQ_WELD && a->model->nmocap > 0) {
     turn_rows(a->model, d, id, turning, mocap + 3);
   }
-  for (int32_t k = 0; k < 3; ++k) {
-    c[k] = 0.5 * h * h * acceleration[k];
-  }
+  sap_v3_scale(c, acceleration, 0.5 * h * h);
 }
 
 // Returns c of two joints coupled by q_1 = p(q_2), p a polynomial of degree 4:

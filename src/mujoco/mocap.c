@@ -6,11 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/vector3.h"
 #include "mujoco/adapter.h"
-
-static double norm(const double v[3]) {
-  return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-}
 
 void sap_mj_mocap_update(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
@@ -27,7 +24,7 @@ void sap_mj_mocap_update(sap_mj* a, const mjData* d) {
     for (int32_t k = 0; k < 3; ++k) {
       v[k] = (d->mocap_pos[3 * i + k] - a->mocap.pos[3 * i + k]) / h;
     }
-    if (!(norm(v) <= a->options.mocap_speed_limit)) {
+    if (!(sap_v3_norm(v) <= a->options.mocap_speed_limit)) {
       memset(omega, 0, 6 * sizeof(double));
     }
   }
@@ -56,7 +53,8 @@ bool sap_mj_mocap_point(const sap_mj* a, const mjData* d, int32_t body, const do
   }
   const double* motion = a->mocap.velocity + 6 * id;
   const mjtNum* origin = d->mocap_pos + 3 * id;
-  const double r[3] = {p[0] - origin[0], p[1] - origin[1], p[2] - origin[2]};
+  double r[3];
+  sap_v3_sub(r, p, origin);
   memcpy(omega, motion, 3 * sizeof(double));
   velocity[0] = motion[3] + omega[1] * r[2] - omega[2] * r[1];
   velocity[1] = motion[4] + omega[2] * r[0] - omega[0] * r[2];

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "math/vector3.h"
 #include "mujoco/adapter.h"
 
 static const double GLIDE_FLOOR = 1e-6;  // contacts below this height rest [m]
@@ -33,17 +34,14 @@ static void save_poses(sap_mj* a, const mjData* d) {
 static void measure_motions(sap_mj* a, const mjData* d) {
   const double* before = a->glides.poses;
   for (int32_t b = 0; b < (int32_t)a->model->nbody; ++b, before += 12) {
-    double way = 0.0, turn = 0.0;
-    for (int32_t k = 0; k < 3; ++k) {
-      const double change = d->xpos[3 * b + k] - before[k];
-      way += change * change;
-    }
+    double way[3], turn = 0.0;
+    sap_v3_sub(way, d->xpos + 3 * b, before);
     for (int32_t k = 0; k < 9; ++k) {
       const double change = d->xmat[9 * b + k] - before[3 + k];
       turn += change * change;
     }
-    a->glides.motions[2 * b] = way > 0.0 ? sqrt(way) : 0.0;
-    a->glides.motions[2 * b + 1] = turn > 0.0 ? sqrt(turn) : 0.0;
+    a->glides.motions[2 * b] = sap_v3_norm(way);
+    a->glides.motions[2 * b + 1] = sqrt(turn);
   }
 }
 
@@ -57,35 +55,26 @@ static double longest_way(const sap_mj* a, int32_t body, const double p[3]) {
     return 0.0;
   }
   const double* x = a->glides.poses + 12 * body;
-  const double r[3] = {p[0] - x[0], p[1] - x[1], p[2] - x[2]};
-  return a->glides.motions[2 * body] +
-         a->glides.motions[2 * body + 1] * sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
+  double r[3];
+  sap_v3_sub(r, p, x);
+  return a->glides.motions[2 * body] + a->glides.motions[2 * body + 1] * sap_v3_norm(r);
 }
 
 // Moves a point p of the step before with its body.
 static void move_point(const sap_mj* a, const mjData* d, int32_t body, const double p[3],
                        double out[3]) {
   if (!has_moved(a, body)) {
-    for (int32_t k = 0; k < 3; ++k) {
-      out[k] = p[k];
-    }
+    sap_v3_copy(out, p);
     return;
   }
   const double *x = a->glides.poses + 12 * body, *R = x + 3;
   const mjtNum *y = d->xpos + 3 * body, *S = d->xmat + 9 * body;
-  const double r[3] = {p[0] - x[0], p[1] - x[1], p[2] - x[2]};
   double local[3];
-  for (int32_t k = 0; k < 3; ++k) {
-    local[k] = R[k] * r[0] + R[3 + k] * r[1] + R[6 + k] * r[2];
-  }
+  sap_v3_sub(local, p, x);
+  sap_m3_mul_v3(local, R, local);  // R is row-major: this is R' r
   for (int32_t k = 0; k < 3; ++k) {
     out[k] = y[k] + S[3 * k] * local[0] + S[3 * k + 1] * local[1] + S[3 * k + 2] * local[2];
   }
-}
-
-static double size_of(const mjModel* m, int32_t geom) {
-  const double bound = m->geom_rbound[geom];
-  return bound > 0.0 ? bound : HUGE_VAL;  // planes have no bound
 }
 
 static bool has_rows(const sap_mj* a, const mjData* d, const mjContact* c) {
@@ -127,23 +116,15 @@ sap_status sap_mj_position_save_contacts(sap_mj* a, const mjData* d, sap_error* 
 static double slip_of(const sap_mj* a, const mjData* d, const sap_mj_glide* glide) {
   const mjModel* m = a->model;
   const int32_t body1 = m->geom_bodyid[glide->geom1], body2 = m->geom_bodyid[glide->geom2];
-  double x1[3], x2[3], n[3], along = 0.0, sum = 0.0;
-  for (int32_t k = 0; k < 3; ++k) {
-    n[k] = glide->p[k] + glide->n[k];
-  }
+  double x1[3], x2[3], n[3];
+  sap_v3_add(n, glide->p, glide->n);
   move_point(a, d, body1, glide->p, x1);
   move_point(a, d, body2, glide->p, x2);
   move_point(a, d, body1, n, n);
-  for (int32_t k = 0; k < 3; ++k) {
-    n[k] -= x1[k];
-    x2[k] -= x1[k];
-    along += n[k] * x2[k];
-  }
-  for (int32_t k = 0; k < 3; ++k) {
-    const double t = x2[k] - along * n[k];
-    sum += t * t;
-  }
-  return sqrt(sum);
+  sap_v3_sub(n, n, x1);
+  sap_v3_sub(x2, x2, x1);
+  sap_v3_add_scaled(x2, n, -sap_v3_dot(n, x2));
+  return sap_v3_norm(x2);
 }
 
 // Returns the height up to which the contact may glide [m].
@@ -167,7 +148,7 @@ static void find_glides(sap_mj* a, const mjData* d) {
     if (!(height > GLIDE_FLOOR)) {
       continue;
     }
-    const double size = fmin(size_of(m, glide->geom1), size_of(m, glide->geom2));
+    const double size = fmin(sap_mj_geom_size(m, glide->geom1), sap_mj_geom_size(m, glide->geom2));
     const double reach = fmin(height, GLIDE_LIMIT * size);
     sap_mj_glide* last = count > 0 ? &a->glides.list[count - 1] : NULL;
     if (last != NULL && last->geom1 == glide->geom1 && last->geom2 == glide->geom2) {
@@ -295,7 +276,7 @@ static void widen_limits(sap_mj* a, const mjData* d) {
     const mjtNum *range = m->jnt_range + 2 * j, *v = d->qvel + m->jnt_dofadr[j];
     const bool ball = m->jnt_type[j] == mjJNT_BALL;
     const double width = ball ? range[1] : range[1] - range[0];
-    const double speed = ball ? sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) : fabs(v[0]);
+    const double speed = ball ? sap_v3_norm(v) : fabs(v[0]);
     const double horizon = LIMIT_HORIZONS * (h + a->materials.joints[j].relaxation_time);
     a->margins.joint[j] += fmax(LIMIT_RANGE_SHARE * width, horizon * speed);
   }
@@ -310,14 +291,6 @@ static void widen_limits(sap_mj* a, const mjData* d) {
   a->shadow.tendon_margin = a->margins.tendon;
 }
 
-static double margin_of(const mjModel* m, const mjContact* c, int32_t side) {
-  return sap_mj_side(c, side, m->geom_margin, SAP_MJ_OF_FLEXES(m->flex_margin));
-}
-
-static double gap_of(const mjModel* m, const mjContact* c, int32_t side) {
-  return sap_mj_side(c, side, m->geom_gap, SAP_MJ_OF_FLEXES(m->flex_gap));
-}
-
 // Finds the distances that MuJoCo derives from the model's own margins: contacts have forces below
 // `force` and are listed below `detect`.
 static void own_margins(const mjModel* m, const mjContact* c, double* force, double* detect) {
@@ -327,15 +300,8 @@ static void own_margins(const mjModel* m, const mjContact* c, double* force, dou
     margin = m->pair_margin[pair];
     gap = m->pair_gap[pair];
   } else {
-    const double margins[2] = {margin_of(m, c, 0), margin_of(m, c, 1)};
-    const double gaps[2] = {gap_of(m, c, 0), gap_of(m, c, 1)};
-#if SAP_MJ_SINCE(3, 5, 0)
-    margin = margins[0] + margins[1];
-    gap = gaps[0] + gaps[1];
-#else
-    margin = fmax(margins[0], margins[1]);
-    gap = fmax(gaps[0], gaps[1]);
-#endif
+    margin = sap_mj_combine(c, m->geom_margin, SAP_MJ_OF_FLEXES(m->flex_margin));
+    gap = sap_mj_combine(c, m->geom_gap, SAP_MJ_OF_FLEXES(m->flex_gap));
   }
   if ((m->opt.enableflags & mjENBL_OVERRIDE) != 0) {
     margin = m->opt.o_margin;
@@ -376,9 +342,7 @@ static bool settle_margins(const sap_mj* a, mjContact* c) {
 // Moves the point to where the surfaces meet; frame[0 ... 2] is the normal from geom 1 to 2.
 static void place_contact(const sap_mj* a, mjContact* c) {
   const double shift = (sap_mj_materials_contact_share(a, c) - 0.5) * (c->dist - c->includemargin);
-  for (int32_t i = 0; i < 3; ++i) {
-    c->pos[i] += shift * c->frame[i];
-  }
+  sap_v3_add_scaled(c->pos, c->frame, shift);
 }
 
 static void settle_contacts(const sap_mj* a, mjData* d) {
