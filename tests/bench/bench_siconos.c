@@ -15,7 +15,7 @@
 
 #include <sapstep/problem_file.h>
 
-#include "cli/profile.h"
+#include "cli/lines.h"
 #include "siconos_trial.h"
 
 enum { MAX_SOLVERS = 32 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parts of `sapstep compare`: the command and its judge (compare.c), the command line and studies
 // (compare_options.c), scenes stepped by a reference or by each solver (compare_run.c), quantities
-// and classes (compare_quantity.c), tables (compare_table.c), charts and profiles
-// (compare_chart.c).
+// and classes (compare_quantity.c), tables and charts (compare_report.c).
 #ifndef SAP_CLI_COMMANDS_COMPARE_COMPARE_H
 #define SAP_CLI_COMMANDS_COMPARE_COMPARE_H
 
@@ -22,22 +21,6 @@ enum {
 };
 
 enum { COMPARE_LABEL_SIZE = 96 };
-
-// Performance profiles: the share of problems that a solver solves within tau times the time of the
-// fastest.                                                                     Dolan, More 2002
-typedef struct profile {
-  int nsolvers;
-  int64_t nproblems, capacity;
-  double* times;  // of problem p by solver s at p nsolvers + s [s]; NaN: not solved
-} profile;
-
-// Adds a problem that no solver has solved yet; false: out of memory.
-bool profile_add_problem(profile* p, int nsolvers);
-void profile_set(profile* p, int solver, double time);  // of the last problem
-void profile_clear(profile* p);
-// Writes the chart to `path`, and CSV (solver, tau, share) to the same name with .csv.
-sap_status profile_write(const profile* p, const char* const* names, double tolerance,
-                         const char* path, sap_error* error);
 
 // Start of the contenders: nothing, the solution of the previous problem, or the guess in the file.
 typedef enum compare_start { COMPARE_COLD, COMPARE_WARM, COMPARE_BOTH, COMPARE_FILE } compare_start;

@@ -14,7 +14,6 @@
 
 #include "cli/commands/run/run_loop.h"
 #include "cli/expression.h"
-#include "cli/journal.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "core/archive.h"

@@ -10,7 +10,6 @@
 #include <sapstep/sapstep.h>
 
 #include "cli/command.h"
-#include "cli/journal.h"
 #include "cli/progress.h"
 #include "cli/scene.h"
 #include "cli/table.h"

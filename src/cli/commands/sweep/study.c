@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "cli/files.h"
-#include "cli/journal.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "core/file.h"

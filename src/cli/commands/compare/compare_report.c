@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Charts of a comparison: performance profiles, natural maps over the limit, times of scenes.
+// Tables of a comparison: a row per problem and contender, and the summary. Charts: natural maps
+// over the limit, times of scenes.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,135 +10,196 @@
 #include "cli/files.h"
 #include "core/file.h"
 
-// --- performance profiles ---
+static const cli_column row_columns[] = {
+    CLI_TEXTS("file"),
+    CLI_INTEGERS("index"),
+    CLI_TEXTS("solver"),
+    CLI_TEXTS("start"),
+    CLI_TEXTS("outcome"),
+    CLI_INTEGERS("iterations"),
+    CLI_REALS("time_us", 5),
+    CLI_REALS("ccp_map", 3),
+    CLI_REALS("ncp_map", 3),
+    CLI_REALS("momentum", 3),
+    CLI_REALS("slackness", 3),
+    CLI_REALS("set_violation_Ns", 3),
+    CLI_REALS("ncp_dual_m_s", 3),
+    CLI_REALS("ncp_complementarity_J", 3),
+    CLI_REALS("signorini_J", 3),
+    CLI_REALS("dissipation_J", 4),
+    CLI_REALS("v_difference", 3),
+    CLI_INTEGERS("cones"),
+};
 
-enum { TITLE_SIZE = 160 };
-
-bool profile_add_problem(profile* p, int nsolvers) {
-  p->nsolvers = nsolvers;
-  if (p->nproblems == p->capacity) {
-    const int64_t capacity = 2 * p->capacity + 16;
-    double* times = realloc(p->times, (size_t)(capacity * nsolvers) * sizeof *times);
-    if (times == NULL) {
-      return false;
-    }
-    p->times = times;
-    p->capacity = capacity;
-  }
-  for (int s = 0; s < nsolvers; ++s) {
-    p->times[p->nproblems * nsolvers + s] = (double)NAN;
-  }
-  p->nproblems += 1;
-  return true;
+static compare_start start_of(const compare_job* job, const compare_contender* c) {
+  return job->options.start == COMPARE_FILE ? COMPARE_FILE : c->warm ? COMPARE_WARM : COMPARE_COLD;
 }
 
-void profile_set(profile* p, int solver, double time) {
-  p->times[(p->nproblems - 1) * p->nsolvers + solver] = time;
+cli_table* compare_rows_create(void) {
+  return cli_table_create(row_columns, sizeof row_columns / sizeof row_columns[0]);
 }
 
-void profile_clear(profile* p) {
-  free(p->times);
-  *p = (profile){0};
-}
-
-// Collects the ratios of a solver to the fastest, ascending; returns their number.
-static int64_t collect(const profile* p, int solver, double* ratios) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < p->nproblems; ++i) {
-    const double* times = p->times + i * p->nsolvers;
-    double best = (double)INFINITY;
-    for (int s = 0; s < p->nsolvers; ++s) {
-      best = times[s] < best ? times[s] : best;
-    }
-    if (!isnan(times[solver])) {
-      ratios[count++] = best > 0.0 ? times[solver] / best : 1.0;
+// Contacts with friction.
+static int32_t count_cones(const sap_problem* problem) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < sap_problem_block_count(problem); ++i) {
+    sap_block block;
+    if (sap_problem_block(problem, i, &block, NULL, NULL) == SAP_STATUS_OK) {
+      count += block.set == SAP_SET_FRICTION_CONE ? 1 : 0;
     }
   }
-  qsort(ratios, (size_t)count, sizeof *ratios, cli_ascending);
   return count;
 }
 
-// Makes the step function of the ratios from 1 to `end`; returns its number of points.
-static int32_t make_stair(const double* ratios, int64_t count, int64_t nproblems, double end,
-                          double* x, double* y) {
-  int32_t n = 0;
-  double share = 0.0;
-  for (int64_t i = 0; i < count; ++i) {
-    x[n] = ratios[i];
-    y[n++] = share;
-    share = (double)(i + 1) / (double)nproblems;
-    x[n] = ratios[i];
-    y[n++] = share;
-  }
-  x[n] = end;
-  y[n++] = share;
-  return n;
+void compare_rows_add(compare_job* job, const compare_contender* contender,
+                      const compare_where* where, const sap_problem* problem, const sap_residual* r,
+                      double difference) {
+  CLI_CELLS(job->rows, CLI_T(where->name), CLI_I(where->index), CLI_T(contender->name),
+            CLI_T(compare_start_names[start_of(job, contender)]),
+            CLI_T(sap_outcome_text(job->report.outcome)), CLI_I(job->report.iterations),
+            CLI_R(1e6 * job->report.time), CLI_R(compare_map(r, false)),
+            CLI_R(compare_map(r, true)), CLI_R(r->momentum), CLI_R(r->slackness),
+            CLI_R(r->set_violation), CLI_R(r->ncp_dual), CLI_R(r->ncp_complementarity),
+            CLI_R(r->signorini), CLI_R(r->dissipation), CLI_R(difference),
+            CLI_I(count_cones(problem)));
 }
 
-static sap_status write_profile_csv(const profile* p, const char* const* names,
-                                    const sap_chart_series* series, const char* path,
-                                    sap_error* error) {
-  sap_file* file = NULL;
-  char* name = cli_sibling_path(path, ".csv");
-  sap_status status = name != NULL ? sap_file_create(name, &file, error) : cli_no_memory(error);
-  if (status == SAP_STATUS_OK) {
-    FILE* stream = sap_file_stream(file);
-    (void)fputs("solver,tau,share\n", stream);
-    for (int s = 0; s < p->nsolvers; ++s) {
-      for (int32_t i = 1; i < series[s].count; i += 2) {
-        (void)fprintf(stream, "%s,%.9g,%.9g\n", names[s], series[s].x[i], series[s].y[i]);
+void compare_scene_name(const char* path, char out[COMPARE_LABEL_SIZE]) {
+  const char* at = path + strlen(path);
+  for (int parts = 0; at > path; --at) {
+    parts += at[-1] == '/' ? 1 : 0;
+    if (parts == 2) {
+      break;
+    }
+  }
+  (void)snprintf(out, COMPARE_LABEL_SIZE, "%.*s", COMPARE_LABEL_SIZE - 1, at);
+}
+
+enum { COLUMNS_MAX = 24 + COMPARE_RESIDUALS + COMPARE_QUANTITIES_MAX };
+
+typedef struct layout {
+  cli_column columns[COLUMNS_MAX];
+  char names[COMPARE_QUANTITIES_MAX][COMPARE_LABEL_SIZE];
+  int count;
+} layout;
+
+static void add_layout_column(layout* l, const char* name, cli_cell_kind kind, int digits) {
+  l->columns[l->count++] = (cli_column){name, kind, digits};
+}
+
+static bool shown(const compare_job* job, int residual) {
+  return job->options.format != CLI_FORMAT_TABLE || compare_residuals[residual].narrow;
+}
+
+static void make_layout(const compare_job* job, layout* l) {
+  static const char* const statistics[] = {"max", "max", "mean", "end", "integral"};
+  const compare_options* o = &job->options;
+  if (job->scene_count > 1 || (o->scenes && o->format != CLI_FORMAT_TABLE)) {
+    add_layout_column(l, "scene", CLI_CELL_TEXT, 0);
+  }
+  if (o->vary != NULL) {
+    add_layout_column(l, o->vary, CLI_CELL_TEXT, 0);
+  }
+  if (o->classes) {
+    add_layout_column(l, "class", CLI_CELL_TEXT, 0);
+  }
+  add_layout_column(l, "solver", CLI_CELL_TEXT, 0);
+  if (!o->self) {
+    add_layout_column(l, "start", CLI_CELL_TEXT, 0);
+  } else {
+    add_layout_column(l, "steps", CLI_CELL_INTEGER, 0);
+  }
+  add_layout_column(l, "problems", CLI_CELL_INTEGER, 0);
+  add_layout_column(l, "refused", CLI_CELL_INTEGER, 0);
+  add_layout_column(l, "solved_1e-4", CLI_CELL_INTEGER, 0);
+  add_layout_column(l, "solved_1e-8", CLI_CELL_INTEGER, 0);
+  add_layout_column(l, "iterations_mean", CLI_CELL_REAL, 4);
+  add_layout_column(l, "iterations_max", CLI_CELL_INTEGER, 0);
+  add_layout_column(l, "time_median_us", CLI_CELL_REAL, 4);
+  add_layout_column(l, "time_max_us", CLI_CELL_REAL, 4);
+  for (int i = 0; i < COMPARE_RESIDUALS; ++i) {
+    if (shown(job, i)) {
+      add_layout_column(l, compare_residuals[i].name, CLI_CELL_REAL, 3);
+    }
+  }
+  if (o->scenes) {
+    add_layout_column(l, "penetration_m", CLI_CELL_REAL, 3);
+  }
+  for (int i = 0; i < o->quantity_count; ++i) {
+    const compare_quantity* q = &o->quantities[i];
+    if (q->drawn) {
+      (void)snprintf(l->names[i], COMPARE_LABEL_SIZE, "%.64s:%s", q->name,
+                     statistics[q->statistic]);
+      add_layout_column(l, l->names[i], CLI_CELL_REAL, 5);
+    }
+  }
+}
+
+static void print_group(const compare_job* job, const compare_where* where, int contender,
+                        const compare_group* g, cli_table* table) {
+  const compare_options* o = &job->options;
+  const compare_contender* c = &job->contenders[contender];
+  const double nan = (double)NAN, n = (double)g->problems;
+  if (job->scene_count > 1 || (o->scenes && o->format != CLI_FORMAT_TABLE)) {
+    char name[COMPARE_LABEL_SIZE];
+    compare_scene_name(o->operands[where->scene], name);
+    cli_table_text(table, name);
+  }
+  if (o->vary != NULL) {
+    cli_table_text(table, o->values[where->value]);
+  }
+  if (o->classes) {
+    cli_table_text(table, compare_class_names[where->class]);
+  }
+  cli_table_text(table, c->name);
+  if (!o->self) {
+    cli_table_text(table, compare_start_names[start_of(job, c)]);
+  } else {
+    cli_table_integer(table, g->steps);
+  }
+  CLI_CELLS(table, CLI_I(g->problems), CLI_I(g->refused), CLI_I(g->solved_4), CLI_I(g->solved_8),
+            CLI_R(n > 0.0 ? (double)g->iterations / n : nan), CLI_I(g->iterations_max),
+            CLI_R(1e6 * compare_median_time(g)), CLI_R(n > 0.0 ? 1e6 * g->time_max : nan));
+  for (int i = 0; i < COMPARE_RESIDUALS; ++i) {
+    if (shown(job, i)) {
+      cli_table_real(table, n > 0.0 ? g->worst[i] : nan);
+    }
+  }
+  if (o->scenes) {
+    cli_table_real(table, g->steps + g->problems > 0 ? g->penetration : nan);
+  }
+  for (int i = 0; i < o->quantity_count; ++i) {
+    if (o->quantities[i].drawn) {
+      cli_table_real(table, g->steps > 0 ? g->statistics[i] : nan);
+    }
+  }
+}
+
+bool compare_print_summary(const compare_job* job) {
+  layout l = {.count = 0};
+  make_layout(job, &l);
+  cli_table* table = cli_table_create(l.columns, l.count);
+  if (table == NULL) {
+    return false;
+  }
+  const int classes = job->options.classes ? COMPARE_CLASSES : 1;
+  compare_where where = {0};
+  for (where.scene = 0; where.scene < job->scene_count; ++where.scene) {
+    for (where.value = 0; where.value < job->options.value_count; ++where.value) {
+      for (int k = 0; k < classes; ++k) {
+        where.class = (compare_class)k;
+        for (int i = 0; i < job->count; ++i) {
+          const compare_group* g = compare_group_of(job, &where, i);
+          if (classes == 1 || g->problems + g->refused > 0) {
+            print_group(job, &where, i, g, table);
+          }
+        }
       }
     }
-    status = sap_file_commit(file, error);
   }
-  sap_file_close(file);
-  free(name);
-  return status;
-}
-
-static sap_status write_both(const profile* p, const char* const* names, double tolerance,
-                             const sap_chart_series* series, const char* path, sap_error* error) {
-  char title[TITLE_SIZE];
-  (void)snprintf(title, sizeof title, "%lld problems solved to %g", (long long)p->nproblems,
-                 tolerance);
-  const sap_chart_panel panel = {.title = title,
-                                 .x_label = "time over that of the fastest",
-                                 .y_label = "share solved",
-                                 .log_x = true,
-                                 .series_count = p->nsolvers,
-                                 .series = series};
-  SAP_TRY(sap_chart_write(path, &panel, 1, error));
-  return write_profile_csv(p, names, series, path, error);
-}
-
-sap_status profile_write(const profile* p, const char* const* names, double tolerance,
-                         const char* path, sap_error* error) {
-  static const double MARGIN = 2.0;  // past the last ratio
-  const size_t n = (size_t)p->nproblems, points = 2 * n + 1, solvers = (size_t)p->nsolvers;
-  double* memory = calloc(solvers * (n + 2 * points) + 1, sizeof *memory);
-  int64_t* counts = calloc(solvers + 1, sizeof *counts);
-  sap_chart_series* series = calloc(solvers + 1, sizeof *series);
-  sap_status status = SAP_STATUS_OK;
-  if (memory == NULL || counts == NULL || series == NULL) {
-    status = cli_no_memory(error);
-  } else {
-    double end = MARGIN;
-    for (size_t s = 0; s < solvers; ++s) {
-      double* ratios = memory + s * n;
-      counts[s] = collect(p, (int)s, ratios);
-      end = counts[s] > 0 ? fmax(end, MARGIN * ratios[counts[s] - 1]) : end;
-    }
-    for (size_t s = 0; s < solvers; ++s) {
-      double* x = memory + solvers * n + 2 * s * points;
-      series[s] = (sap_chart_series){.name = names[s], .x = x, .y = x + points};
-      series[s].count = make_stair(memory + s * n, counts[s], p->nproblems, end, x, x + points);
-    }
-    status = write_both(p, names, tolerance, series, path, error);
-  }
-  free(memory);
-  free(counts);
-  free(series);
-  return status;
+  const bool printed = cli_table_print(table, job->options.format, stdout);
+  cli_table_destroy(table);
+  return printed;
 }
 
 // --- convergence ---
