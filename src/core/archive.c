@@ -43,10 +43,7 @@ static sap_status archive_count(sap_archive* a, int32_t* count, sap_error* error
     memcpy(&saved, a->bytes + a->at, sizeof saved);
     a->at += sizeof saved;
   } else {
-    const sap_status status = sap_archive_value(a, &saved, sizeof saved, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(sap_archive_value(a, &saved, sizeof saved, error));
   }
   *count = saved;
   return SAP_STATUS_OK;
@@ -55,14 +52,12 @@ static sap_status archive_count(sap_archive* a, int32_t* count, sap_error* error
 sap_status sap_archive_array(sap_archive* a, void* array, int32_t* count, int32_t* capacity,
                              size_t element_size, sap_error* error) {
   int32_t n = *count;
-  sap_status status = archive_count(a, &n, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(archive_count(a, &n, error));
   const bool loads = a->mode == SAP_ARCHIVE_RESERVE || a->mode == SAP_ARCHIVE_LOAD;
   if (n < 0 || (loads && !has_room(a, (size_t)n * element_size))) {
     return too_short(error);
   }
+  sap_status status = SAP_STATUS_OK;
   if (a->mode == SAP_ARCHIVE_RESERVE) {
     status = sap_grow(array, capacity, n, element_size, error);
     a->at += (size_t)n * element_size;
@@ -79,10 +74,7 @@ sap_status sap_archive_array(sap_archive* a, void* array, int32_t* count, int32_
 sap_status sap_archive_to_bytes(sap_archive_function function, void* object, void* bytes,
                                 size_t capacity, size_t* size, sap_error* error) {
   sap_archive measure = {.mode = SAP_ARCHIVE_SIZE};
-  sap_status status = function(object, &measure, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(function(object, &measure, error));
   *size = measure.at;
   if (bytes == NULL) {
     return SAP_STATUS_OK;
@@ -100,10 +92,7 @@ sap_status sap_archive_from_bytes(sap_archive_function function, void* object, c
   // Loading only reads the bytes; the cast drops const because all modes share one pointer.
   unsigned char* from = (unsigned char*)(uintptr_t)bytes;
   sap_archive reserve = {.mode = SAP_ARCHIVE_RESERVE, .bytes = from, .size = size};
-  const sap_status status = function(object, &reserve, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(function(object, &reserve, error));
   if (reserve.at != size) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "saved memory has %zu bytes too many",
                     size - reserve.at);

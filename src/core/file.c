@@ -213,16 +213,13 @@ sap_status sap_file_commit(sap_file* file, sap_error* error) {
   if (fflush(file->stream) != 0) {
     note_error(file);
   }
-  sap_status status = sap_file_check(file, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_file_check(file, error));
   if (file->direct) {
     copy_to_path(file);
   } else {
     move_to_path(file);
   }
-  status = sap_file_check(file, error);
+  sap_status status = sap_file_check(file, error);
   file->committed = status == SAP_STATUS_OK;
   return status;
 }

@@ -172,12 +172,10 @@ sap_status sap_threads_set_count(sap_threads** threads, int32_t count, sap_error
   if (count == sap_threads_count(*threads)) {
     return SAP_STATUS_OK;
   }
-  const sap_status status = count > 1 ? sap_threads_create(count, &others, error) : SAP_STATUS_OK;
-  if (status == SAP_STATUS_OK) {
-    sap_threads_destroy(*threads);
-    *threads = others;
-  }
-  return status;
+  SAP_TRY(count > 1 ? sap_threads_create(count, &others, error) : SAP_STATUS_OK);
+  sap_threads_destroy(*threads);
+  *threads = others;
+  return SAP_STATUS_OK;
 }
 
 void sap_threads_lend(sap_threads** to, sap_threads* threads) {

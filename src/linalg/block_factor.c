@@ -53,10 +53,7 @@ static sap_status make_chunks(sap_block_factor* f, const sap_pattern_copy* patte
   for (int32_t k = 0; k < order->nblocks; ++k) {
     n += (pattern->sizes[k] + SAP_CHUNK - 1) / SAP_CHUNK;
   }
-  const sap_status status = reserve_chunks(f, order->nblocks, n, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(reserve_chunks(f, order->nblocks, n, error));
   f->nchunks = n;
   int32_t chunk = 0;
   for (int32_t k = 0; k < order->nblocks; ++k) {
@@ -185,13 +182,8 @@ static sap_status make_rows(sap_block_factor* f, const sap_block_order* order, s
   }
   f->row_start[0] = 0;
   f->panel_start[f->nsuper] = values;
-  sap_status status = SAP_GROW(&f->row, &f->row_capacity, (int32_t)rows, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&f->panel, &f->panel_capacity, (int32_t)values, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_GROW(&f->row, &f->row_capacity, (int32_t)rows, error));
+  SAP_TRY(SAP_GROW(&f->panel, &f->panel_capacity, (int32_t)values, error));
   for (int32_t s = 0; s < f->nsuper; ++s) {
     for (int32_t k = f->super_first[s]; k < f->super_first[s + 1]; ++k) {
       f->row[f->row_start[s + 1]++] = k;
@@ -238,12 +230,9 @@ static sap_status list_updates(sap_block_factor* f, sap_error* error) {
   for (int32_t s = 0; s <= f->nsuper; ++s) {
     f->update_start[s + 1] += f->update_start[s];
   }
-  const sap_status status =
-      SAP_GROW(&f->update, &f->update_capacity, f->update_start[f->nsuper + 1], error);
-  if (status == SAP_STATUS_OK) {
-    each_update(f, true);
-  }
-  return status;
+  SAP_TRY(SAP_GROW(&f->update, &f->update_capacity, f->update_start[f->nsuper + 1], error));
+  each_update(f, true);
+  return SAP_STATUS_OK;
 }
 
 // Appends the tiles of one permuted block entry in the column of `chunk`. Returns the new count.
@@ -288,10 +277,7 @@ static sap_status list_loads(sap_block_factor* f, const sap_pattern_copy* patter
     return sap_fail(error, SAP_STATUS_MEMORY, "block matrix of %d chunks is too large",
                     (int)f->nchunks);
   }
-  const sap_status status = SAP_GROW(&f->load, &f->load_capacity, (int32_t)tiles, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_GROW(&f->load, &f->load_capacity, (int32_t)tiles, error));
   int32_t count = 0;
   int32_t p = 0;  // position of the block that holds the chunk
   for (int32_t s = 0; s < f->nsuper; ++s) {
@@ -314,12 +300,10 @@ static sap_status list_loads(sap_block_factor* f, const sap_pattern_copy* patter
 
 sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_copy* pattern,
                                     const sap_block_order* order, sap_error* error) {
-  sap_status status = make_chunks(factor, pattern, order, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(make_chunks(factor, pattern, order, error));
   walk_rows(factor, order, true);
   find_supernodes(factor);
+  sap_status status = SAP_STATUS_OK;
   if ((status = make_rows(factor, order, error)) || (status = list_updates(factor, error)) ||
       (status = list_loads(factor, pattern, order, error))) {
     return status;

@@ -60,10 +60,7 @@ static sap_status check_pattern(const sap_block_pattern* pattern, sap_error* err
                       (int)pattern->sizes[j]);
     }
     n += pattern->sizes[j];
-    const sap_status status = check_column(pattern, j, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(check_column(pattern, j, error));
   }
   if (n > INT32_MAX / 16) {  // so that indices of the permuted and padded forms fit too
     return sap_fail(error, SAP_STATUS_ARGUMENT, "block pattern: %lld scalar rows are too many",
@@ -75,19 +72,14 @@ static sap_status check_pattern(const sap_block_pattern* pattern, sap_error* err
 sap_status sap_pattern_assign(sap_pattern_copy* copy, const sap_block_pattern* pattern,
                               sap_error* error) {
   copy->view.nblocks = 0;
-  sap_status status = check_pattern(pattern, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_pattern(pattern, error));
   const int32_t nblocks = pattern->nblocks;
   const int32_t entries = pattern->column_start[nblocks];
-  if ((status = SAP_GROW(&copy->offset, &copy->offset_capacity, nblocks + 1, error)) ||
-      (status = SAP_GROW(&copy->sizes, &copy->sizes_capacity, nblocks, error)) ||
-      (status = SAP_GROW(&copy->column_start, &copy->column_capacity, nblocks + 1, error)) ||
-      (status = SAP_GROW(&copy->row, &copy->row_capacity, entries, error)) ||
-      (status = SAP_GROW(&copy->value_start, &copy->value_capacity, entries, error))) {
-    return status;
-  }
+  SAP_TRY(SAP_GROW(&copy->offset, &copy->offset_capacity, nblocks + 1, error));
+  SAP_TRY(SAP_GROW(&copy->sizes, &copy->sizes_capacity, nblocks, error));
+  SAP_TRY(SAP_GROW(&copy->column_start, &copy->column_capacity, nblocks + 1, error));
+  SAP_TRY(SAP_GROW(&copy->row, &copy->row_capacity, entries, error));
+  SAP_TRY(SAP_GROW(&copy->value_start, &copy->value_capacity, entries, error));
   memcpy(copy->sizes, pattern->sizes, (size_t)nblocks * sizeof(int32_t));
   memcpy(copy->column_start, pattern->column_start, ((size_t)nblocks + 1) * sizeof(int32_t));
   memcpy(copy->row, pattern->row, (size_t)entries * sizeof(int32_t));
@@ -164,18 +156,14 @@ void sap_block_order_clear(sap_block_order* order) {
 
 static sap_status reserve_order(sap_block_order* order, int32_t nblocks, int32_t entries,
                                 sap_error* error) {
-  sap_status status;
-  if ((status = SAP_GROW(&order->block_at, &order->block_capacity, nblocks, error)) ||
-      (status = SAP_GROW(&order->position_of, &order->position_capacity, nblocks, error)) ||
-      (status = SAP_GROW(&order->column_start, &order->column_capacity, nblocks + 2, error)) ||
-      (status = SAP_GROW(&order->row, &order->row_capacity, entries, error)) ||
-      (status = SAP_GROW(&order->entry, &order->entry_capacity, entries, error)) ||
-      (status =
-           SAP_GROW(&order->by_row_start, &order->by_row_start_capacity, nblocks + 2, error)) ||
-      (status = SAP_GROW(&order->by_row_column, &order->by_row_column_capacity, entries, error)) ||
-      (status = SAP_GROW(&order->by_row_entry, &order->by_row_entry_capacity, entries, error))) {
-    return status;
-  }
+  SAP_TRY(SAP_GROW(&order->block_at, &order->block_capacity, nblocks, error));
+  SAP_TRY(SAP_GROW(&order->position_of, &order->position_capacity, nblocks, error));
+  SAP_TRY(SAP_GROW(&order->column_start, &order->column_capacity, nblocks + 2, error));
+  SAP_TRY(SAP_GROW(&order->row, &order->row_capacity, entries, error));
+  SAP_TRY(SAP_GROW(&order->entry, &order->entry_capacity, entries, error));
+  SAP_TRY(SAP_GROW(&order->by_row_start, &order->by_row_start_capacity, nblocks + 2, error));
+  SAP_TRY(SAP_GROW(&order->by_row_column, &order->by_row_column_capacity, entries, error));
+  SAP_TRY(SAP_GROW(&order->by_row_entry, &order->by_row_entry_capacity, entries, error));
   return SAP_STATUS_OK;
 }
 
@@ -268,13 +256,10 @@ static void assign_positions(sap_block_order* order, const sap_block_pattern* pa
 
 sap_status sap_block_order_assign(sap_block_order* order, const sap_block_pattern* pattern,
                                   const int32_t* block_at, sap_error* error) {
-  const sap_status status =
-      reserve_order(order, pattern->nblocks, pattern->column_start[pattern->nblocks], error);
-  if (status == SAP_STATUS_OK) {
-    memmove(order->block_at, block_at, (size_t)pattern->nblocks * sizeof *block_at);
-    assign_positions(order, pattern);
-  }
-  return status;
+  SAP_TRY(reserve_order(order, pattern->nblocks, pattern->column_start[pattern->nblocks], error));
+  memmove(order->block_at, block_at, (size_t)pattern->nblocks * sizeof *block_at);
+  assign_positions(order, pattern);
+  return SAP_STATUS_OK;
 }
 
 // Parts of order->nested_work.

@@ -148,16 +148,13 @@ static int64_t count_entries(const sap_pattern_copy* pattern) {
 }
 
 static sap_status reserve(sparse_factor* sparse, int32_t n, int32_t entries, sap_error* error) {
-  sap_status status;
-  if ((status = SAP_GROW(&sparse->column_start, &sparse->column_capacity, n + 1, error)) ||
-      (status = SAP_GROW(&sparse->row, &sparse->row_capacity, entries, error)) ||
-      (status = SAP_GROW(&sparse->source, &sparse->source_capacity, entries, error)) ||
-      (status = SAP_GROW(&sparse->value, &sparse->value_capacity, entries, error)) ||
-      (status = SAP_GROW(&sparse->rhs, &sparse->rhs_capacity, n, error)) ||
-      (status = SAP_GROW(&sparse->scalar_at, &sparse->scalar_capacity, n, error)) ||
-      (status = SAP_GROW(&sparse->scalar_start, &sparse->start_capacity, n, error))) {
-    return status;
-  }
+  SAP_TRY(SAP_GROW(&sparse->column_start, &sparse->column_capacity, n + 1, error));
+  SAP_TRY(SAP_GROW(&sparse->row, &sparse->row_capacity, entries, error));
+  SAP_TRY(SAP_GROW(&sparse->source, &sparse->source_capacity, entries, error));
+  SAP_TRY(SAP_GROW(&sparse->value, &sparse->value_capacity, entries, error));
+  SAP_TRY(SAP_GROW(&sparse->rhs, &sparse->rhs_capacity, n, error));
+  SAP_TRY(SAP_GROW(&sparse->scalar_at, &sparse->scalar_capacity, n, error));
+  SAP_TRY(SAP_GROW(&sparse->scalar_start, &sparse->start_capacity, n, error));
   return SAP_STATUS_OK;
 }
 
@@ -231,10 +228,7 @@ static sap_status order_sparse(sparse_factor* sparse, const sap_pattern_copy* pa
     return sap_fail(error, SAP_STATUS_MEMORY, "sparse factorization: %lld entries are too many",
                     (long long)entries);
   }
-  const sap_status status = reserve(sparse, pattern->n, (int32_t)entries, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(reserve(sparse, pattern->n, (int32_t)entries, error));
   fill_pattern(sparse, pattern, order);
   wrap_arrays(sparse, pattern->n, (int32_t)entries);
   sparse->L = cholmod_analyze(&sparse->A, &sparse->common);
@@ -343,25 +337,20 @@ static sap_linear_solver predict_faster(const sap_cholesky* cholesky) {
 static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
   const sap_pattern_copy* pattern = &cholesky->pattern;
   cholesky->choice = cholesky->requested;
-  sap_status status = SAP_STATUS_OK;
   if (cholesky->choice != SAP_LINEAR_DENSE) {
-    status = sap_block_order_compute(&cholesky->order, &pattern->view, error);
+    SAP_TRY(sap_block_order_compute(&cholesky->order, &pattern->view, error));
   }
-  if (status == SAP_STATUS_OK &&
-      (cholesky->choice == SAP_LINEAR_AUTO || cholesky->choice == SAP_LINEAR_BLOCK)) {
-    status = sap_block_factor_analyze(&cholesky->block, pattern, &cholesky->order, error);
+  if (cholesky->choice == SAP_LINEAR_AUTO || cholesky->choice == SAP_LINEAR_BLOCK) {
+    SAP_TRY(sap_block_factor_analyze(&cholesky->block, pattern, &cholesky->order, error));
     cholesky->kernels = sap_block_kernels_for(cholesky->block.lane_work);
   }
-  if (status == SAP_STATUS_OK && cholesky->choice == SAP_LINEAR_AUTO) {
+  if (cholesky->choice == SAP_LINEAR_AUTO) {
     cholesky->choice = predict_faster(cholesky);
   }
-  if (status == SAP_STATUS_OK && cholesky->choice == SAP_LINEAR_DENSE) {
-    status = analyze_dense(&cholesky->dense, pattern, error);
+  if (cholesky->choice == SAP_LINEAR_DENSE) {
+    SAP_TRY(analyze_dense(&cholesky->dense, pattern, error));
   }
-  if (status == SAP_STATUS_OK && cholesky->choice == SAP_LINEAR_SPARSE) {
-    status = analyze_sparse(cholesky, error);
-  }
-  return status;
+  return cholesky->choice == SAP_LINEAR_SPARSE ? analyze_sparse(cholesky, error) : SAP_STATUS_OK;
 }
 
 sap_status sap_cholesky_analyze(sap_cholesky* cholesky, const sap_block_pattern* pattern,
@@ -372,12 +361,9 @@ sap_status sap_cholesky_analyze(sap_cholesky* cholesky, const sap_block_pattern*
   if (choice == cholesky->requested && sap_pattern_equal(&cholesky->pattern, pattern)) {
     return SAP_STATUS_OK;
   }
-  sap_status status = sap_pattern_assign(&cholesky->pattern, pattern, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_pattern_assign(&cholesky->pattern, pattern, error));
   cholesky->requested = choice;
-  status = analyze_choice(cholesky, error);
+  sap_status status = analyze_choice(cholesky, error);
   if (status != SAP_STATUS_OK) {
     cholesky->pattern.view.nblocks = 0;
     return status;
@@ -396,11 +382,7 @@ sap_linear_solver sap_cholesky_choice(const sap_cholesky* cholesky) {
 // values are checked only then.
 static sap_status report_failure(const sap_cholesky* cholesky, const double* values, int32_t broken,
                                  int32_t* failed_block, sap_error* error) {
-  const sap_status status =
-      sap_pattern_check_finite(&cholesky->pattern, values, failed_block, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_pattern_check_finite(&cholesky->pattern, values, failed_block, error));
   if (failed_block != NULL) {
     *failed_block = broken;
   }
