@@ -17,21 +17,52 @@ static double distance2(const sap_identity* a, const sap_identity* b) {
   return sap_least(sap_v3_dot(d_A, d_A), sap_v3_dot(d_B, d_B));
 }
 
+typedef double distance_table[SAP_MANIFOLD_POINTS][SAP_MANIFOLD_POINTS];
+
+// Hot path: mostly the new points have different nearest old points. Returns false and sets nothing
+// if they have not, or if one has none nearer than the square root of `limit2`.
+static bool match_nearest(const sap_identity* old, int32_t old_count, double limit2,
+                          distance_table apart2, sap_identity* points, int32_t count) {
+  int32_t nearest[SAP_MANIFOLD_POINTS];
+  uint32_t taken = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    int32_t best = -1;
+    double least = limit2;
+    for (int32_t j = 0; j < old_count; ++j) {
+      best = apart2[i][j] < least ? j : best;
+      least = apart2[i][j] < least ? apart2[i][j] : least;
+    }
+    if (best < 0 || (taken >> best & 1U) != 0) {
+      return false;
+    }
+    taken |= 1U << best;
+    nearest[i] = best;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    points[i].feature = old[nearest[i]].feature;
+  }
+  return true;
+}
+
 void sap_identity_match(const sap_identity* old, int32_t old_count, double tolerance,
                         sap_identity* points, int32_t count) {
-  bool matched[SAP_MANIFOLD_POINTS] = {false};
-  double apart2[SAP_MANIFOLD_POINTS][SAP_MANIFOLD_POINTS];
+  bool matched[SAP_MANIFOLD_POINTS] = {false}, taken[SAP_MANIFOLD_POINTS] = {false};
+  const double limit2 = tolerance * tolerance;
+  distance_table apart2;
   for (int32_t i = 0; i < count; ++i) {
     for (int32_t j = 0; j < old_count; ++j) {
       apart2[i][j] = distance2(&points[i], &old[j]);
     }
   }
+  if (match_nearest(old, old_count, limit2, apart2, points, count)) {
+    return;
+  }
   for (int32_t match = 0; match < count && match < old_count; ++match) {
-    double best = tolerance * tolerance;
+    double best = limit2;
     int32_t best_point = -1, best_old = -1;
     for (int32_t i = 0; i < count; ++i) {
-      for (int32_t j = 0; j < old_count; ++j) {
-        if (apart2[i][j] < best) {
+      for (int32_t j = 0; j < old_count && !matched[i]; ++j) {
+        if (!taken[j] && apart2[i][j] < best) {
           best = apart2[i][j];
           best_point = i;
           best_old = j;
@@ -41,14 +72,8 @@ void sap_identity_match(const sap_identity* old, int32_t old_count, double toler
     if (best_point < 0) {
       break;
     }
-    matched[best_point] = true;
+    matched[best_point] = taken[best_old] = true;
     points[best_point].feature = old[best_old].feature;
-    for (int32_t j = 0; j < old_count; ++j) {
-      apart2[best_point][j] = HUGE_VAL;
-    }
-    for (int32_t i = 0; i < count; ++i) {
-      apart2[i][best_old] = HUGE_VAL;
-    }
   }
   int32_t fresh = 0;
   for (int32_t i = 0; i < count; ++i) {
