@@ -165,42 +165,34 @@ static sap_status print_block(FILE* out, const sap_page_block* block, sap_error*
 }
 #endif
 
-static void print_bytes(FILE* out, const unsigned char* bytes, size_t size) {
-  (void)fwrite(bytes, 1, size, out);
+static bool starts_with(const char* text, const char* mark, size_t* length) {
+  *length = strncmp(text, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
+  return *length > 0;
 }
 
 // Prints the part of the page that replaces the mark at the start of `text`, and sets *length to
 // that of the mark; 0: there is no mark.
 static sap_status print_part(FILE* out, const char* text, size_t* length, sap_page_data* data,
                              sap_error* error) {
-  static const char* const marks[] = {"@CSS@", "@THREE@", "@ORBIT@", "@JS@", "@HEADER@", "@BLOCK@"};
-  enum { MARKS = sizeof marks / sizeof *marks };
-  int which = 0;
-  while (which < MARKS && strncmp(text, marks[which], strlen(marks[which])) != 0) {
-    ++which;
+  const struct {
+    const char* mark;
+    const unsigned char* bytes;
+    size_t size;
+  } files[] = {{"@CSS@", sap_page_style, sap_page_style_size},
+               {"@THREE@", sap_page_three, sap_page_three_size},
+               {"@ORBIT@", sap_page_orbit, sap_page_orbit_size},
+               {"@JS@", sap_page_script, sap_page_script_size}};
+  for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
+    if (starts_with(text, files[i].mark, length)) {
+      (void)fwrite(files[i].bytes, 1, files[i].size, out);
+      return SAP_STATUS_OK;
+    }
   }
-  *length = which < MARKS ? strlen(marks[which]) : 0;
-  switch (which) {
-    case 0:
-      print_bytes(out, sap_page_style, sap_page_style_size);
-      break;
-    case 1:
-      print_bytes(out, sap_page_three, sap_page_three_size);
-      break;
-    case 2:
-      print_bytes(out, sap_page_orbit, sap_page_orbit_size);
-      break;
-    case 3:
-      print_bytes(out, sap_page_script, sap_page_script_size);
-      break;
-    case 4:
-      return print_header(out, data, error);
-    case 5:
-      return print_block(out, &data->block, error);
-    default:
-      break;
+  if (starts_with(text, "@HEADER@", length)) {
+    return print_header(out, data, error);
   }
-  return SAP_STATUS_OK;
+  return starts_with(text, "@BLOCK@", length) ? print_block(out, &data->block, error)
+                                              : SAP_STATUS_OK;
 }
 
 // Copies the template, with its marks replaced.
