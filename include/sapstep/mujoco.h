@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// MuJoCo's models and data, stepped by sapstep: library sapstep_mujoco, for MuJoCo 2.2.2 and 3.3.3
-// to 4.0. MuJoCo finds kinematics, forces, contacts and constraint rows; sapstep finds the velocities
-// at the end of the step; MuJoCo moves the state and evaluates sensors.
+// SPDX-License-Identifier: BSD-3-Clause MuJoCo's models and data, stepped by sapstep: library
+// sapstep_mujoco, for MuJoCo 2.2.2 and 3.3.3 to 4.0. MuJoCo finds kinematics, forces, contacts and
+// constraint rows; sapstep finds the velocities at the end of the step; MuJoCo moves the state and
+// evaluates sensors.
 //
 //   A                    = M + h D + h^2 K
 //   A (v* - v0)          = h f - h^2 K v0
@@ -12,8 +12,8 @@
 //   M qacc               = qfrc_smooth + qfrc_constraint
 //
 // Forces of springs, dampers and servos are those at the end of the step; they are written back to
-// qfrc_passive, qfrc_actuator and actuator_force. efc_aref, used by MuJoCo's own solver only, is zero
-// except after sap_mj_step1 and with surface velocities.
+// qfrc_passive, qfrc_actuator and actuator_force. efc_aref, used by MuJoCo's own solver only, is
+// zero except after sap_mj_step1 and with surface velocities.
 //
 // D and K: damping and stiffness of joints, tendons and actuators, gains of affine servos, of
 // MuJoCo 4's orientation servos and DC motors. Muscles, fluid drag, plugins and callbacks act with
@@ -24,14 +24,14 @@
 //
 // Contacts have physical stiffness k and relaxation time tau_d, from the first of these:
 //   sap_mj_set_geom
-//   <custom> numerics  "sapstep:stiffness:GEOM", "sapstep:stiffness", "sapstep:relaxation_time[:GEOM]"
+//   <custom> numerics  "sapstep:stiffness[:GEOM]", "sapstep:relaxation_time[:GEOM]"
 //   negative solref    read as (-k, -k tau_d) [N/m], [N s/m]
 //   default            k = max(1e6 N/m, 1e5 s^-2 m), static geoms rigid, tau_d = 0.01 s
-// Limits and equalities: "sapstep:limit_stiffness", a negative solref (in their own SI units), rigid.
-// A violated rigid limit, or a rigid equality that starts open, recovers at up to 1 m/s or rad/s
-// (SAP_RECOVERY_SPEED), while MuJoCo's soft ones creep. Example: the torso of Gymnasium's Fetch
-// starts 39 mm below its range while its straight arm is welded to a mocap body; its elbow then turns
-// at 35 rad/s once, but not with sapstep:limit_stiffness 1e4.
+// Limits and equalities: "sapstep:limit_stiffness", a negative solref (in their own SI units),
+// rigid. A violated rigid limit, or a rigid equality that starts open, recovers at up to 1 m/s or
+// rad/s (SAP_RECOVERY_SPEED), while MuJoCo's soft ones creep. Example: the torso of Gymnasium's
+// Fetch starts 39 mm below its range while its straight arm is welded to a mocap body; its elbow
+// then turns at 35 rad/s once, but not with sapstep:limit_stiffness 1e4.
 //
 // The model is not modified. All its options apply except: integrator (always linearly implicit
 // Euler), solver and its settings, noslip, islands, sleep, warm start. Contacts ignore o_solref,
@@ -39,8 +39,8 @@
 // Flexes: springs along their edges are implicit; with MuJoCo 4.0 also stretch and bending (of
 // interpolated flexes: those of one cell). Other elastic forces are those at the start of the step.
 // Contacts of flexes have k = 1e6 N/m and tau_d = 0.01 s, or the flex's own solref and numerics as
-// for a geom. Edges and strains held by equalities without a negative solref are as soft as in MuJoCo
-// at rest.
+// for a geom. Edges and strains held by equalities without a negative solref are as soft as in
+// MuJoCo at rest.
 //
 // MuJoCo's errors (mju_error) are returned as SAP_STATUS_CALLBACK with MuJoCo's text. The first
 // sap_mj_create or sap_mj_call sets a handler in mju_user_error; errors outside of our calls are
@@ -113,16 +113,17 @@ typedef struct sap_mj_report {
 
 typedef struct sap_mj sap_mj;  // workspace for one model; one per thread
 
-// Creates an adapter. options NULL: defaults. The model must outlive the adapter and keep its sizes;
-// its options, gains, stiffness and the like may change between steps. UNSUPPORTED: the message names
-// the feature of the model that is not supported.
+// Creates an adapter. options NULL: defaults. The model must outlive the adapter and keep its
+// sizes; its options, gains, stiffness and the like may change between steps. UNSUPPORTED: the
+// message names the feature of the model that is not supported.
 SAP_API sap_status sap_mj_create(const mjModel* model, const sap_mj_options* options, sap_mj** out,
                                  sap_error* error);
 SAP_API void sap_mj_destroy(sap_mj* adapter);
 
 // Makes one step of the model's timestep, in place of mj_step. A failure leaves qpos, qvel, act and
-// time unchanged. NOT_FINITE: the state, controls or applied forces. STEP_FAILED: the contact solver
-// stalled, or MuJoCo had no room for contacts or constraints. NOT_SPD: M. CALLBACK: mju_error.
+// time unchanged. NOT_FINITE: the state, controls or applied forces. STEP_FAILED: the contact
+// solver stalled, or MuJoCo had no room for contacts or constraints. NOT_SPD: M. CALLBACK:
+// mju_error.
 SAP_API sap_status sap_mj_step(sap_mj* adapter, mjData* data, sap_mj_report* report,
                                sap_error* error);
 // Make half a step each, in place of mj_step1 and mj_step2; set controls in between.
@@ -133,8 +134,8 @@ SAP_API sap_status sap_mj_step2(sap_mj* adapter, mjData* data, sap_mj_report* re
 SAP_API sap_status sap_mj_forward(sap_mj* adapter, mjData* data, sap_mj_report* report,
                                   sap_error* error);
 
-// Sets contact stiffness [N/m], > 0 or infinite, and relaxation time [s] of a geom; -1: of all geoms
-// and flexes.
+// Sets contact stiffness [N/m], > 0 or infinite, and relaxation time [s] of a geom; -1: of all
+// geoms and flexes.
 SAP_API sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffness,
                                    double relaxation_time, sap_error* error);
 SAP_API sap_status sap_mj_get_geom(const sap_mj* adapter, int32_t geom, double* stiffness,
@@ -144,25 +145,26 @@ SAP_API sap_status sap_mj_get_geom(const sap_mj* adapter, int32_t geom, double* 
 SAP_API sap_status sap_mj_set_limit(sap_mj* adapter, int32_t joint, double stiffness,
                                     double relaxation_time, sap_error* error);
 
-// Forgets impulses and mocap positions of earlier steps: from the same mjData, this adapter and a new
-// one then give bit-identical steps.
+// Forgets impulses and mocap positions of earlier steps: from the same mjData, this adapter and a
+// new one then give bit-identical steps.
 SAP_API void sap_mj_forget(sap_mj* adapter);
 
-// Saves a run after a step: mjData's state, controls and applied forces (mjSTATE_INTEGRATION) and the
-// adapter's memory. A run that continues from the file is bit-identical with the same MuJoCo on the
-// same kind of machine. The file is written completely or not at all and ends with a checksum.
+// Saves a run after a step: mjData's state, controls and applied forces (mjSTATE_INTEGRATION) and
+// the adapter's memory. A run that continues from the file is bit-identical with the same MuJoCo on
+// the same kind of machine. The file is written completely or not at all and ends with a checksum.
 // Fails with ARGUMENT, NOT_FINITE (the state), MEMORY, IO.
 SAP_API sap_status sap_mj_checkpoint_write(const char* path, sap_mj* adapter, const mjData* data,
                                            int64_t steps, sap_error* error);
-// Loads a run. IO: no file, or not readable. SYNTAX: not a checkpoint, of another version of sapstep
-// or of MuJoCo, damaged or truncated. ARGUMENT: another model, other materials of geoms and limits, or
-// other options; the message names the first difference and both values. A failure leaves data,
-// *steps and the adapter unchanged, except that MEMORY may leave the adapter as sap_mj_forget does.
+// Loads a run. IO: no file, or not readable. SYNTAX: not a checkpoint, of another version of
+// sapstep or of MuJoCo, damaged or truncated. ARGUMENT: another model, other materials of geoms and
+// limits, or other options; the message names the first difference and both values. A failure
+// leaves data, *steps and the adapter unchanged, except that MEMORY may leave the adapter as
+// sap_mj_forget does.
 SAP_API sap_status sap_mj_checkpoint_read(const char* path, sap_mj* adapter, mjData* data,
                                           int64_t* steps, sap_error* error);
 
-// Calls a function, e.g. one that calls mj_makeData, and returns MuJoCo's errors as a status. Memory
-// that the function has allocated before an error is not freed.
+// Calls a function, e.g. one that calls mj_makeData, and returns MuJoCo's errors as a status.
+// Memory that the function has allocated before an error is not freed.
 SAP_API sap_status sap_mj_call(void (*function)(void* context), void* context, sap_error* error);
 // Loads a model by mj_loadModel if the name ends in .mjb, else by mj_loadXML; free it with
 // mj_deleteModel. IO: no such file. SYNTAX: MuJoCo's text.

@@ -84,9 +84,9 @@ static sap_mj_row simple_row(const sap_mj* a, const mjData* d, int32_t row) {
 }
 
 // Returns true if a limit can be left out: it has no impulse while J v >= v_hat = -g0/(h + tau_d),
-// and
-// neither v0 nor v* comes near that. The detection range of a tenth puts many limits into MuJoCo's
-// list. sap_mj_blocks_check_limits checks the solution, which is the same as with all of them.
+// and neither v0 nor v* comes near that. The detection range of a tenth puts many limits into
+// MuJoCo's list. sap_mj_blocks_check_limits checks the solution, which is the same as with all of
+// them.
 static bool is_far(sap_mj* a, const mjData* d, const sap_mj_row* row,
                    const sap_compliant_row* limit, double* bound) {
   static const double share = 0.5;  // of the velocity that reaches the limit
@@ -171,10 +171,9 @@ static bool is_of_flex(const mjModel* m, int32_t equality) {
 }
 
 // Sets stiffness and relaxation time of a flex's row. With all rows rigid, a triangulated sheet
-// could
-// not bend: without a stiffness of its own (negative solref) a row is as spring as in MuJoCo at
-// rest,
-// whose law a + R f = -B v - K d r is a spring and a damper, with constants in efc_KBIP and efc_R:
+// could not bend: without a stiffness of its own (negative solref) a row is as soft as in MuJoCo
+// at rest, whose law a + R f = -B v - K d r is a spring and a damper, with constants in efc_KBIP
+// and efc_R:
 //   k     = K d/R
 //   tau_d = B/(K d)
 static void find_flex_law(const sap_mj* a, const mjData* d, int32_t row,

@@ -2,11 +2,11 @@
 // MuJoCo's contacts as blocks of the problem.
 //
 // A contact keeps its id from step to step, so that the solver starts from its impulse; MuJoCo
-// lists
-// the contacts of a pair in an order that may change. A contact takes the id of the nearest one of
-// the same pair in the step before, in the frame of body 1, unless that is further than half the
-// smaller geom. The points of boxes move far as faces turn, and any impulse of the pair is a better
-// start than none: 3.5 Newton iterations on falling clutter, 3.7 with a tenth instead of a half.
+// lists the contacts of a pair in an order that may change. A contact takes the id of the nearest
+// one of the same pair in the step before, in the frame of body 1, unless that is further than half
+// the smaller geom. The points of boxes move far as faces turn, and any impulse of the pair is a
+// better start than none: 3.5 Newton iterations on falling clutter, 3.7 with a tenth instead of a
+// half.
 #include <math.h>
 #include <stdio.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mj_fwdPosition with wider margins: contacts that slide are kept while they glide above the
-// surface,
-// and limits are detected before they are reached. Both have their constraint rows in mjData, with
-// MuJoCo's own margins and zero force until they act.
+// surface, and limits are detected before they are reached. Both have their constraint rows in
+// mjData, with MuJoCo's own margins and zero force until they act.
 //   Gliding: SAP lets a sliding contact rise to (h + tau_d) mu |v_t| above the surface (castro,
 //   Sec. III-B), where geometry alone would lose it. The contacts of the step before, in mjData,
 //   tell which pairs slide and how far.

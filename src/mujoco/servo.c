@@ -117,9 +117,8 @@ static bool norm_is_clipped(const mjModel* m, const mjData* d, int32_t actuator)
 }
 
 // Reads a DC motor of resistance R = gain[0] and constant K = gain[1], damped by K^2/R. A
-// controller
-// with kp = gain[4] and kd = gain[6] compensates this damping while the voltage is not bounded
-// (dynamics[1]). A lagging current (dynamics[0]) has no slope.
+// controller with kp = gain[4] and kd = gain[6] compensates this damping while the voltage is not
+// bounded (dynamics[1]). A lagging current (dynamics[0]) has no slope.
 static void read_motor(const mjtNum* gain, const mjtNum* dynamics, sap_mj_servo* servo) {
   const bool controlled = gain[4] != 0.0 || gain[5] != 0.0 || gain[6] != 0.0;
   if (dynamics[0] > 0.0 || (controlled && dynamics[1] > 0.0)) {
