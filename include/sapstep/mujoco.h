@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause MuJoCo's models and data, stepped by sapstep: library
-// sapstep_mujoco, for MuJoCo 2.2.2 and 3.3.3 to 4.0. MuJoCo finds kinematics, forces, contacts and
-// constraint rows; sapstep finds the velocities at the end of the step; MuJoCo moves the state and
-// evaluates sensors.
+// SPDX-License-Identifier: BSD-3-Clause
+// MuJoCo's models and data, stepped by sapstep: library sapstep_mujoco, for MuJoCo 2.2.2 and 3.3.3
+// to 4.0. MuJoCo finds kinematics, forces, contacts and constraint rows; sapstep finds the
+// velocities at the end of the step; MuJoCo moves the state and evaluates sensors.
 //
 //   A                    = M + h D + h^2 K
 //   A (v* - v0)          = h f - h^2 K v0
