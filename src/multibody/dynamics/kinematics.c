@@ -246,28 +246,26 @@ void sap_rows_add_scaled(const sap_rows* rows, int32_t r, double s, double* out)
   }
 }
 
-// Copies rows of `size` numbers, `distance` apart, to columns; returns false if all are zero.
-static inline bool copy_rows(const double* from, size_t distance, int32_t count, int32_t size,
-                             double* to) {
-  bool any = false;
-  for (int32_t r = 0; r < count; ++r) {
-    const double* row = from + distance * (size_t)r;
-    for (int32_t j = 0; j < size; ++j) {
-      to[(size_t)j * (size_t)count + (size_t)r] = row[j];
-      any |= row[j] != 0.0;
-    }
-  }
-  return any;
-}
-
 // Copies one tree's columns to `to`; returns false if all are zero.
 static bool pack_tree(const sap_rows* rows, int32_t tree, int32_t first, int32_t count,
                       double* to) {
-  const double* from = sap_rows_at(rows, first) + rows->model->tree_dofs[tree];
-  const size_t distance = (size_t)rows->model->sizes.nv;
+  const int32_t dof = rows->model->tree_dofs[tree];
   const int32_t size = rows->model->tree_sizes[tree];
-  return count == 1 ? copy_rows(from, distance, 1, size, to)
-                    : copy_rows(from, distance, count, size, to);
+  bool any = false;
+  for (int32_t r = 0; r < count; ++r) {
+    const double* from = sap_rows_at(rows, first + r) + dof;
+    for (int32_t j = 0; !any && j < size; ++j) {
+      any = from[j] != 0.0;
+    }
+    if (count == 1) {
+      memcpy(to, from, (size_t)size * sizeof *to);
+      break;
+    }
+    for (int32_t j = 0; j < size; ++j) {
+      to[(size_t)j * (size_t)count + (size_t)r] = from[j];
+    }
+  }
+  return any;
 }
 
 void sap_rows_pack(sap_rows* rows, int32_t first, int32_t count) {
