@@ -69,9 +69,6 @@ static bool may_act(const sap_assembly_call* call, double g, double range, doubl
 static sap_status add_scalar_limits(const sap_assembly_call* call, int32_t id) {
   const sap_assembly_start* start = call->start;
   const sap_model_joint_data* joint = &call->assembly->model->joints[id];
-  if (isinf(joint->lower) && isinf(joint->upper)) {
-    return SAP_STATUS_OK;
-  }
   const double q = start->q0[joint->q_start];
   const double v_star = sap_problem_v_star(call->problem)[joint->v_start];
   const double speed0 = fabs(start->v0[joint->v_start]), speed_star = fabs(v_star);
@@ -118,37 +115,37 @@ static sap_status add_ball_limit(const sap_assembly_call* call, int32_t id) {
   return add_limit(call, &l);
 }
 
-static bool is_locked(const sap_assembly* assembly, int32_t id) {
-  return assembly->locked != NULL && assembly->locked[assembly->model->joints[id].v_start];
+static inline bool is_locked(const sap_assembly* assembly, const sap_model_joint_data* joint) {
+  return assembly->locked != NULL && assembly->locked[joint->v_start];
 }
 
-static sap_status add_joint_limits(const sap_assembly_call* call, int32_t id) {
-  if (is_locked(call->assembly, id)) {
+// Hot path, with add_joint_friction: most joints have no limit and no friction.
+static inline sap_status add_joint_limits(const sap_assembly_call* call, int32_t id) {
+  const sap_model_joint_data* joint = &call->assembly->model->joints[id];
+  if (joint->type == SAP_JOINT_FREE || (isinf(joint->lower) && isinf(joint->upper)) ||
+      is_locked(call->assembly, joint)) {
     return SAP_STATUS_OK;
   }
-  switch (call->assembly->model->joints[id].type) {
-    case SAP_JOINT_HINGE:
-    case SAP_JOINT_SLIDE:
-      return add_scalar_limits(call, id);
-    case SAP_JOINT_BALL:
-      return add_ball_limit(call, id);
-    case SAP_JOINT_FREE:
-      break;
-  }
-  return SAP_STATUS_OK;
+  return joint->type == SAP_JOINT_BALL ? add_ball_limit(call, id) : add_scalar_limits(call, id);
 }
 
-static sap_status add_joint_friction(const sap_assembly_call* call, int32_t id) {
+static sap_status add_friction_rows(const sap_assembly_call* call, int32_t id) {
   sap_rows* rows = &call->assembly->rows;
   const sap_model_joint_data* joint = &call->assembly->model->joints[id];
-  const bool moves = joint->friction_loss > 0.0 && !is_locked(call->assembly, id);
-  for (int32_t k = 0; moves && k < joint->nv; ++k) {
+  for (int32_t k = 0; k < joint->nv; ++k) {
     sap_rows_begin(rows, 1);
     sap_rows_touch(rows, joint->tree);
     sap_rows_at(rows, 0)[joint->v_start + k] = 1.0;
     SAP_TRY(add_friction(call, joint->friction_loss, sap_assembly_key(SAP_KEY_FRICTION, id, k, 0)));
   }
   return SAP_STATUS_OK;
+}
+
+static inline sap_status add_joint_friction(const sap_assembly_call* call, int32_t id) {
+  const sap_model_joint_data* joint = &call->assembly->model->joints[id];
+  return joint->friction_loss > 0.0 && !is_locked(call->assembly, joint)
+             ? add_friction_rows(call, id)
+             : SAP_STATUS_OK;
 }
 
 // Makes the row s dl/dq.
