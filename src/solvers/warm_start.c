@@ -20,6 +20,22 @@ const double* sap_warm_start_find(const sap_warm_start* m, uint64_t key, int32_t
   return i >= 0 && i < m->nrows && m->rows[i].count == nrows ? m->values + m->rows[i].first : NULL;
 }
 
+// Finds the values of block b: mostly the b-th block of the previous solve has the same key.
+static const double* recall_block(const sap_warm_start* m, const sap_block_data* block, int32_t b) {
+  const bool same =
+      b < m->nrows && m->keys.keys[b] == block->key && m->rows[b].count == block->nrows;
+  return same ? m->values + m->rows[b].first : sap_warm_start_find(m, block->key, block->nrows);
+}
+
+// Returns true if the blocks have the stored keys in the stored order.
+static bool has_same_keys(const sap_warm_start* m, const sap_problem* p) {
+  bool same = m->nrows == p->nblocks && m->keys.count == p->nblocks;
+  for (int32_t b = 0; same && b < p->nblocks; ++b) {
+    same = m->keys.keys[b] == p->blocks[b].key;
+  }
+  return same;
+}
+
 typedef struct recall_job {
   const sap_warm_start* memory;
   const sap_problem* problem;
@@ -30,7 +46,7 @@ static void recall_blocks(void* context, int32_t first, int32_t end) {
   const recall_job* job = context;
   for (int32_t b = first; b < end; ++b) {
     const sap_block_data* block = &job->problem->blocks[b];
-    const double* stored = sap_warm_start_find(job->memory, block->key, block->nrows);
+    const double* stored = recall_block(job->memory, block, b);
     for (int32_t i = 0; i < block->nrows; ++i) {
       job->values[block->first_row + i] = stored != NULL ? stored[i] : (double)NAN;
     }
@@ -44,12 +60,19 @@ void sap_warm_start_recall(const sap_warm_start* m, const sap_problem* p, double
 }
 
 void sap_warm_start_store(sap_warm_start* m, const sap_problem* p, const double* values) {
-  sap_hash_map_clear(&m->keys);
-  m->nrows = 0;
+  const bool same = has_same_keys(m, p);
   m->nvalues = p->nrows;
   if (p->nrows > 0) {
     memcpy(m->values, values, (size_t)p->nrows * sizeof(double));
   }
+  for (int32_t b = 0; same && b < p->nblocks; ++b) {
+    m->rows[b] = (sap_warm_rows){p->blocks[b].first_row, p->blocks[b].nrows};
+  }
+  if (same) {
+    return;
+  }
+  sap_hash_map_clear(&m->keys);
+  m->nrows = 0;
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
     if (block->key != 0 && sap_hash_map_add(&m->keys, block->key) == m->nrows) {
