@@ -46,14 +46,14 @@ typedef struct cli_journal_def {
   uint64_t hash;        // of the study
   bool fresh;           // drop the records that are there
   const char* busy;     // message: another process has the journal open
-  const char* foreign;  // message: the journal is of another study
+  const char* foreign;  // message: the journal belongs to another study
   // Restores a record of `size` bytes; false: it is damaged, and the journal ends before it.
   bool (*restore)(void* context, const void* record, size_t size);
   void* context;
 } cli_journal_def;
 
 // Opens or creates a journal, locks it for this process and restores its records. Fails with IO, or
-// ARGUMENT: it is of another study.
+// ARGUMENT: it belongs to another study.
 sap_status cli_journal_open(const char* path, const cli_journal_def* def, cli_journal** out,
                             sap_error* error);
 // Appends a record of two parts, thread-safe; `second` may be NULL with size 0. After a failure the

@@ -138,7 +138,7 @@ static sap_status check_header(const char* path, const sap_mj* a, const header* 
   }
   if (h->nstate != now.nstate || h->model != now.model) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "%s: checkpoint is of another model, or of this one before it was changed",
+                    "%s: checkpoint belongs to another model, or of this one before it was changed",
                     path);
   }
   return SAP_STATUS_OK;

@@ -152,7 +152,7 @@ static sap_status check_system(const char* path, const sap_stepper* stepper,
   for (int i = 0; i < 2; ++i) {
     if (!(fabs(masses[i] - header->masses[i]) <= SAME * fabs(header->masses[i]))) {
       return sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "%s: checkpoint is of another system: its mass matrix differs", path);
+                      "%s: checkpoint belongs to another system: its mass matrix differs", path);
     }
   }
   return SAP_STATUS_OK;
@@ -195,10 +195,11 @@ static sap_status restore_file(const char* path, sap_stepper* stepper, const uns
   checkpoint_header header = {.version = 0};
   SAP_TRY(read_header(path, bytes, size, &header, error));
   if (header.nq != state->nq || header.nv != state->nv || header.na != state->na) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "%s: checkpoint is of a system with nq = %d, nv = %d, na = %d, this one has nq "
-                    "= %d, nv = %d, na = %d",
-                    path, header.nq, header.nv, header.na, state->nq, state->nv, state->na);
+    return sap_fail(
+        error, SAP_STATUS_ARGUMENT,
+        "%s: checkpoint belongs to a system with nq = %d, nv = %d, na = %d, this one has nq "
+        "= %d, nv = %d, na = %d",
+        path, header.nq, header.nv, header.na, state->nq, state->nv, state->na);
   }
   const unsigned char* options = bytes + sizeof header;
   const size_t count = (size_t)header.nq + (size_t)header.nv + (size_t)header.na;

@@ -61,7 +61,7 @@ static void check(scratch* s, const char* arguments, const char* journal, int ke
 
 static void sweeps(void** state) {
   check(*state, "sweep fall.study --csv a.csv --jobs 1", "fall.h5.journal", 1000,
-        "this journal is of another study, or the study, its scene or the program changed");
+        "this journal belongs to another study, or the study, its scene or the program changed");
 }
 
 static void convergence(void** state) {

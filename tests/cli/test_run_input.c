@@ -44,7 +44,7 @@ static void bad_command_lines(void** state) {
       {"'" BOX "' --contact-law hard", "--contact-law 'hard' must be auto, compliant or rigid"},
       {"'" BOX "' --contact-law rigid", "solver 'sap' needs R > 0"},
       {"'" BOX "' --solver nbgs --restitution 1.5", "--restitution '1.5' must be in [0, 1]"},
-      {"'" BOX "' --restitution 0.5", "--restitution is of rigid contact"},
+      {"'" BOX "' --restitution 0.5", "--restitution needs rigid contact"},
       {"'" BOX "' --solver nbgs --contact-law compliant --baumgarte 0.5",
        "--baumgarte is of rigid"},
       {"'" BOX "' --stiffness 0", "--stiffness '0' must be"},

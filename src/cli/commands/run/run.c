@@ -271,7 +271,7 @@ static int check_law(const cli_command* command, const cli_parser* parser,
   if (!rigid && (restitution || cli_given(parser, "baumgarte"))) {
     return cli_usage_error(
         command,
-        "--%s is of rigid contact: --contact-law rigid, or a solver that steps by Moreau-Jean",
+        "--%s needs rigid contact: use --contact-law rigid, or a solver that steps by Moreau-Jean",
         restitution ? "restitution" : "baumgarte");
   }
   return CLI_OK;

@@ -180,7 +180,7 @@ static sap_status open_journal(const char* path, const study_spec* study, bool f
       .fresh = fresh,
       .busy = "another sweep is writing this journal",
       .foreign =
-          "this journal is of another study, or the study, its scene or the program changed "
+          "this journal belongs to another study, or the study, its scene or the program changed "
           "since: finish that one, or discard its cases with --restart",
       .restore = restore_row,
       .context = &context};
