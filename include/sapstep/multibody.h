@@ -117,10 +117,9 @@ SAP_API sap_status sap_multibody_actuator_forces(sap_multibody* multibody,
                                                  const sap_step_report* report, double* force,
                                                  sap_error* error);
 // Sets the force [N] and the moment [N m] about the anchor, in world axes, that a joint transmits
-// to
-// the bodies behind it, including efforts, springs, limits and friction of the joint. `end`: state
-// at the end of the step. First order in dt; zero for a free joint. UNSUPPORTED in models with
-// springs or bushings between bodies, tendons through points, actuators on sites, or a medium.
+// to the bodies behind it, including efforts, springs, limits and friction of the joint. `end`:
+// state at the end of the step. First order in dt; zero for a free joint. UNSUPPORTED in models
+// with springs or bushings between bodies, tendons through points, actuators on sites, or a medium.
 SAP_API sap_status sap_multibody_joint_reaction(sap_multibody* multibody,
                                                 const sap_step_report* report, const sap_state* end,
                                                 int32_t joint, double force[3], double moment[3],

@@ -21,10 +21,9 @@ extern "C" {
 //   treeA treeB mu  Rt Rt Rn  vhat_t1 vhat_t2 vhat_n  J_A(3*nA, row by row) [J_B(3*nB)]
 // A contact with spin or rolling friction has 4 or 6 rows, [t1 t2 n spin roll1 roll2], and as many
 // numbers for R, vhat and each column of J. treeB = -1: one tree. vc = J_A v_A + J_B v_B. Every
-// line
-// ends with a newline, the last one too (a truncated file is refused); blank lines are skipped. A
-// must be positive definite and symmetric, |A_ij - A_ji| <= 1e-10 sqrt(A_ii A_jj); the lower
-// triangle is used. Written problems are restored bit by bit.
+// line ends with a newline, the last one too (a truncated file is refused); blank lines are
+// skipped. A must be positive definite and symmetric, |A_ij - A_ji| <= 1e-10 sqrt(A_ii A_jj); the
+// lower triangle is used. Written problems are restored bit by bit.
 //
 // HDF5 in FCLIB's layout, one problem per file, recognized by its first bytes or the ending .hdf5
 // or .h5: /fclib_global (M v = H r + f, u = H' v + w, and G, b for bilateral rows) and /fclib_local
@@ -57,11 +56,9 @@ SAP_API sap_status sap_solution_reader_next(sap_solution_reader* reader, sap_sol
 SAP_API void sap_solution_reader_close(sap_solution_reader* reader);
 
 // Reads /solution (index 0) or /guesses/1, 2, ... (index 1, 2, ...) of an HDF5 file, for `problem`
-// as
-// it was read from the same file. *found = false if the file has none; text files never have one. v
-// of
-// a local problem is its u; vc = J v; cost is NaN if the file has none. Some FCLIB files have r = 0
-// next to a correct u.
+// as it was read from the same file. *found = false if the file has none; text files never have
+// one. v of a local problem is its u; vc = J v; cost is NaN if the file has none. Some FCLIB files
+// have r = 0 next to a correct u.
 SAP_API sap_status sap_problem_file_solution(const char* path, const sap_problem* problem,
                                              int32_t index, sap_solution* solution, bool* found,
                                              sap_error* error);
@@ -71,11 +68,9 @@ SAP_API sap_status sap_problem_file_solution(const char* path, const sap_problem
 // is not a regular file (a pipe, /dev/stdout) receives everything at commit.
 //
 // A path that ends in .hdf5 or .h5 is written in FCLIB's layout: one problem (global, or local if
-// it
-// has a mobility), then its solution (/solution: v, r, u, l). The problem must exist until then.
-// Data
-// that FCLIB cannot express (dt, v_guess, trees, keys, R, limits, boxes) are in /sapstep and are
-// restored bit by bit. Not supported: cones of 4 or 6 rows, and contacts with a potential.
+// it has a mobility), then its solution (/solution: v, r, u, l). The problem must exist until then.
+// Data that FCLIB cannot express (dt, v_guess, trees, keys, R, limits, boxes) are in /sapstep and
+// are restored bit by bit. Not supported: cones of 4 or 6 rows, and contacts with a potential.
 typedef struct sap_problem_writer sap_problem_writer;
 SAP_API sap_status sap_problem_writer_open(const char* path, sap_problem_writer** out,
                                            sap_error* error);

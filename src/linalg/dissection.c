@@ -14,8 +14,7 @@ enum {
   MOST_PENDING = 64      // parts waiting to be cut
 };
 // A vertex with more than HUB_DEGREES times the mean number of neighbours, and more than LEAST_HUB,
-// joins the last
-// separator: paths through it would make all vertices near to each other.
+// joins the last separator: paths through it would make all vertices near to each other.
 static const int32_t HUB_DEGREES = 8;
 static const int32_t LEAST_HUB = 24;
 // Share of a part's weight; a part without a lighter separator is not cut.

@@ -417,9 +417,8 @@ static sap_status read_chunks(chunk* c, hid_t list, unsigned char* out, const ch
 }
 
 // Returns true if HDF5 may read the set itself. Without a cache HDF5 reads unfiltered chunks
-// directly
-// with their nominal sizes, whatever the index says, so that no chunk needs a look-up in the index,
-// which is linear. The total size shows whether the index is consistent.
+// directly with their nominal sizes, whatever the index says, so that no chunk needs a look-up in
+// the index, which is linear. The total size shows whether the index is consistent.
 static bool is_plain(const chunk* c, hid_t list) {
   hsize_t chunks = 0;
   const hid_t space = H5Dget_space(c->set->id);
