@@ -56,6 +56,7 @@ static sap_status find_answer(const sap_problem* problem, const char* name, answ
     out->first = solution.v[0];
   }
   sap_solution_clear(&solution);
+  sap_report_clear(&report);
   sap_solver_destroy(solver);
   return status;
 }
