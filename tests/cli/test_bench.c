@@ -105,9 +105,8 @@ static void peers_that_never_answer(void** state) {
   static const char* const peers[] = {"cat", "yes peer | tr -d '\\n'", "sleep 600",
                                       "echo '{\"peer\": \"dumb\"}'; exec sleep 600"};
   static const char* const told[] = {
-      "peer 'cat' is left out: no answer within --patience",
-      "a line is too long", "peer 'sleep 600' is left out: no answer",
-      "dumb leaves out ball.xml: no answer"};
+      "peer 'cat' is left out: no answer within --patience", "a line is too long",
+      "peer 'sleep 600' is left out: no answer", "dumb leaves out ball.xml: no answer"};
   for (size_t i = 0; i < sizeof peers / sizeof *peers; ++i) {
     char path[SCRATCH_PATH_SIZE];
     scratch_write(*state, "peer.txt", peers[i], strlen(peers[i]), path);
@@ -143,7 +142,8 @@ static void wrong_input(void** state) {
   command_expect(*state, program, "bench", 2, "at least one scene file is needed");
   command_expect(*state, program, "bench ball.xml --steps 0", 2, "--steps '0' must be");
   command_expect(*state, program, "bench ball.xml --repetitions 1001", 2, "--repetitions '1001'");
-  command_expect(*state, program, "bench ball.xml --dt -1", 2, "--dt '-1' must be finite and > 0 s");
+  command_expect(*state, program, "bench ball.xml --dt -1", 2,
+                 "--dt '-1' must be finite and > 0 s");
   command_expect(*state, program, "bench ball.xml --patience 0", 2, "--patience '0' must be");
   command_expect(*state, program, "bench ball.xml --clock sun", 2, "must be wall or cpu");
   command_result r = command_run(*state, program, "", "bench none.xml ball.xml --steps 1");

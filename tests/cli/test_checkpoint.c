@@ -109,8 +109,7 @@ static void other_options_refused(void** state) {
   (void)snprintf(line, sizeof line, "%s --baumgarte 0.3", rigid);
   command_expect(*state, program, line, 3, "baumgarte = 0.2 in the checkpoint, 0.3 here");
   (void)snprintf(line, sizeof line, "%s --contact-law compliant", rigid);
-  command_expect(*state, program, line, 3,
-                 "contact_law = auto in the checkpoint, compliant here");
+  command_expect(*state, program, line, 3, "contact_law = auto in the checkpoint, compliant here");
 }
 
 static void time_limit_is_told(void** state) {

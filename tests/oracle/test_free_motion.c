@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "linalg/dense.h"
 #include "integrators/free_motion.h"
+#include "linalg/dense.h"
 #include "support/near.h"
 #include "support/toy_system.h"
 
