@@ -46,7 +46,7 @@ static void bad_command_lines(void** state) {
       {"'" BOX "' --solver nbgs --restitution 1.5", "--restitution '1.5' must be in [0, 1]"},
       {"'" BOX "' --restitution 0.5", "--restitution needs rigid contact"},
       {"'" BOX "' --solver nbgs --contact-law compliant --baumgarte 0.5",
-       "--baumgarte is of rigid"},
+       "--baumgarte needs rigid"},
       {"'" BOX "' --stiffness 0", "--stiffness '0' must be"},
       {"'" BOX "' --relaxation-time -1", "--relaxation-time '-1' must be"},
       {"'" BOX "' --friction -0.1", "--friction '-0.1' must be"},

@@ -235,11 +235,11 @@ static void journal_of_another_study(void** state) {
   const char header[40] = "sapstep sweep 1";
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, JOURNAL("fall", "a"), header, sizeof header, path);
-  command_expect(*state, program, "sweep fall.study" TABLE("a"), 3, "of another study");
+  command_expect(*state, program, "sweep fall.study" TABLE("a"), 3, "belongs to another study");
   run(*state, "", "sweep fall.study" TABLE("a") "--restart", 0);
   // Short ones: notes of someone's, and what a kill left of a header.
   (void)scratch_write(*state, JOURNAL("fall", "a"), "notes\n", 6, path);
-  command_expect(*state, program, "sweep fall.study" TABLE("a"), 3, "of another study");
+  command_expect(*state, program, "sweep fall.study" TABLE("a"), 3, "belongs to another study");
   (void)scratch_write(*state, JOURNAL("fall", "a"), header, 12, path);
   run(*state, "", "sweep fall.study" TABLE("a"), 0);
 #ifdef SAPSTEP_HDF5
