@@ -11,12 +11,14 @@ extern "C" {
 #endif
 
 // Result of a solve. Not converging is not an error: the solution is the best iterate then.
-#define SAP_OUTCOME_LIST(X)                                                      \
-  X(CONVERGED, "converged") /* momentum test, castro (26)                     */ \
-  /* cost and gradient no longer fall; momentum error at most 1e-5 */            \
-  X(ROUNDOFF, "converged_to_roundoff")                                           \
-  X(ITERATION_LIMIT, "iteration_limit")                                          \
-  X(TIME_LIMIT, "time_limit")                                                    \
+#define SAP_OUTCOME_LIST(X)                                                        \
+  X(CONVERGED, "converged") /* momentum test, castro (26)                     */   \
+  /* cost and gradient no longer fall; momentum error at most 1e-5 */              \
+  X(ROUNDOFF, "converged_to_roundoff")                                             \
+  /* the method's own rule ended it, but its law does not hold to the tolerance */ \
+  X(EARLY_STOP, "early_stop")                                                      \
+  X(ITERATION_LIMIT, "iteration_limit")                                            \
+  X(TIME_LIMIT, "time_limit")                                                      \
   X(STALLED, "stalled") /* no descent, or the same at a larger momentum error */
 
 typedef enum sap_outcome {

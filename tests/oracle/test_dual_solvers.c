@@ -245,7 +245,7 @@ static void check_all_sets(bool wide) {
       const sap_outcome outcome = solve(info->name, p, 1e-12, &s, &residual);
       const double error = difference(s.v, ncp ? exact.v : reference.v, s.nv);
       print_message("%-16s %-16s v error %.1e\n", info->name, sap_outcome_text(outcome), error);
-      if (outcome == SAP_OUTCOME_CONVERGED) {
+      if (outcome == SAP_OUTCOME_CONVERGED || outcome == SAP_OUTCOME_ROUNDOFF) {
         assert_true(error <= 1e-9);
       } else {
         // only Gauss-Seidel may give up

@@ -17,7 +17,7 @@ from ._library import InputError, array, call, check, count_of, ffi, lib, number
 class StepReport:
     """Report of the last step.
 
-    outcome: of the contact solver, "converged", "converged_to_roundoff", "iteration_limit", ..., or
+    outcome: of the contact solver, "converged", "converged_to_roundoff", "early_stop", ..., or
     "no contact" when there was nothing to solve; iterations: Newton iterations of the contact
     solver; momentum_error: castro (32) [-]; free_motion_iterations; blocks and rows of the contact
     problem; time: wall clock of the step [s].

@@ -22,8 +22,8 @@ class Solution:
 
     v: velocities (nv) [m/s, rad/s]; gamma: impulses, block by block (nrows) [N s, N m s]; vc: J v
     (nrows); impulse: J' gamma (nv) [N s, N m s]; cost: l(v) [J]; outcome: "converged",
-    "converged_to_roundoff", "iteration_limit", ...; iterations; momentum_error: castro (32) [-];
-    time: wall clock [s].
+    "converged_to_roundoff", "early_stop", "iteration_limit", ...; iterations; momentum_error:
+    castro (32) [-]; time: wall clock [s].
     """
 
     v: NDArray[np.float64]

@@ -4,6 +4,7 @@
 // island is solved.
 #include "solvers/dual/dual.h"
 
+#include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -37,9 +38,11 @@ void sap_dual_project(const sap_delassus_item* item, const double* x, double* ou
   }
 }
 
+static const double PI = 3.14159265358979323846;
+
 // The facet k whose sector contains x: x is projected on the edge of this facet alone.
 void sap_dual_project_polygon(double radius, int32_t sides, const double x[2], double out[2]) {
-  const double half = 3.14159265358979323846 / sides;
+  const double half = PI / sides;
   const double angle = 2.0 * half * floor(atan2(x[1], x[0]) / (2.0 * half) + 0.5);
   const double c = cos(angle), s = sin(angle);
   const double along = c * x[0] + s * x[1], across = c * x[1] - s * x[0];
@@ -68,15 +71,46 @@ void sap_dual_project_all(const sap_dual* d, const double* x, double* out) {
   }
 }
 
+// A pyramid: the normal first, then the tangents on the polygon of the present normal impulse.
+static void pyramid_law(const sap_delassus_item* item, const double* z, const double* g,
+                        double reach, double turn, int32_t sides, double* next) {
+  const double x = z[0] - g[0], y = z[1] - g[1], c = cos(turn), s = sin(turn);
+  double on[2];
+  sap_dual_project_polygon(reach * item->mu * fmax(z[SAP_NORMAL_ROW], 0.0), sides,
+                           (double[]){c * x + s * y, c * y - s * x}, on);
+  next[0] = c * on[0] - s * on[1];
+  next[1] = s * on[0] + c * on[1];
+  next[SAP_NORMAL_ROW] = fmax(z[SAP_NORMAL_ROW] - g[SAP_NORMAL_ROW], 0.0);
+}
+
+void sap_dual_facets_law(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                         const double* g, double* next) {
+  pyramid_law(item, z, g, 1.0, 0.0, d->options->friction_directions, next);
+}
+
+void sap_dual_edges_law(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                        const double* g, double* next) {
+  const int32_t sides = d->options->friction_directions;
+  const double half = PI / sides;
+  pyramid_law(item, z, g, cos(half), half, sides, next);
+}
+
 // out = z - P(z - g) of one item, computed as g + (x - P(x)) with x = z - g: no cancellation inside
-// the set, however large z is.
-static void item_map(const sap_delassus_item* item, const double* z, const double* g, bool ncp,
-                     double* out) {
+// the set, however large z is. Other laws: z less what the law makes of it.
+static void item_map(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                     const double* g, double* out) {
   double x[SAP_CONE_ROWS_MAX] = {0.0}, step[SAP_CONE_ROWS_MAX] = {0.0};
+  if (d->law != NULL && item->is_cone) {
+    d->law(d, item, z, g, step);
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      out[r] = z[r] - step[r];
+    }
+    return;
+  }
   for (int32_t r = 0; r < item->nrows; ++r) {
     step[r] = g[r];
   }
-  if (ncp && item->is_cone) {
+  if (d->ncp && item->is_cone) {
     step[SAP_NORMAL_ROW] += item->mu * sqrt(sap_cone_n_dot(item->nrows, g, g));
   }
   for (int32_t r = 0; r < item->nrows; ++r) {
@@ -91,16 +125,20 @@ static void item_map(const sap_delassus_item* item, const double* z, const doubl
 typedef struct map_sums {
   double map_2, gamma_2;  // |map|^2, |gamma|^2 in impulses
   double scaled_2;        // |map|^2 in scaled impulses
+  double speed;           // largest |map_i| in velocities, less the round-off of D z
 } map_sums;
 
-// Sets d->map from d->z and d->g, with De Saxce's correction for the NCP.
-static map_sums natural_map(sap_dual* d) {
-  const double *z = d->z, *g = d->g;
+// Sets d->map of z and g = D z + q.
+static map_sums natural_map(sap_dual* d, const double* z, const double* g) {
+  // Of an item's D z, in which all impulses of its bodies meet. It must not hide that impulses grow
+  // without bound.
+  const double noise = 8.0 * DBL_EPSILON * cblas_dnrm2(d->op.n, z, 1);
+  const double most = sqrt(d->options->relative_tolerance) * d->speed;
   map_sums sums = {0};
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     double* map = d->map + item->first;
-    item_map(item, z + item->first, g + item->first, d->ncp, map);
+    item_map(d, item, z + item->first, g + item->first, map);
     double map_2 = 0.0, z_2 = 0.0;
     for (int32_t r = 0; r < item->nrows; ++r) {
       map_2 += map[r] * map[r];
@@ -109,8 +147,16 @@ static map_sums natural_map(sap_dual* d) {
     sums.scaled_2 += map_2;
     sums.map_2 += item->scale * item->scale * map_2;
     sums.gamma_2 += item->scale * item->scale * z_2;
+    sums.speed = fmax(sums.speed, sqrt(map_2) / item->scale - fmin(noise / item->scale, most));
   }
   return sums;
+}
+
+void sap_dual_set_law(sap_dual* d, sap_local_rule law) {
+  d->law = law;
+  memset(d->z_best, 0, (size_t)d->op.n * sizeof(double));
+  d->speed = 0.0;
+  d->speed = natural_map(d, d->z_best, d->op.q).speed;
 }
 
 static double relative_map(const map_sums* sums) {
@@ -118,13 +164,14 @@ static double relative_map(const map_sums* sums) {
   return ratio <= DBL_MAX ? ratio : DBL_MAX;
 }
 
-// True if the natural map is near the precision of its sums and no longer halves.
+// True if the natural map is near the precision of its sums and neither test's part halves again.
 static bool at_roundoff(sap_dual* d) {
   static const double NEAR_ROUNDOFF = 1e-12;  // sums over a block and its neighbours: 1000s of eps
   enum { PATIENCE = 500 };
+  const double left = fmax(d->residual, d->miss);
   d->idle += 1;
-  if (d->residual <= 0.5 * d->mark) {
-    d->mark = d->residual;
+  if (left <= 0.5 * d->mark) {
+    d->mark = left;
     d->idle = 0;
   }
   return d->idle >= PATIENCE && d->best <= NEAR_ROUNDOFF;
@@ -146,22 +193,17 @@ void sap_dual_evaluate(sap_dual* d) {
 
 bool sap_dual_continues(sap_dual* d, int32_t limit, double step_length) {
   sap_dual_evaluate(d);
-  const map_sums sums = natural_map(d);
+  const map_sums sums = natural_map(d, d->z, d->g);
+  const double eps = d->options->relative_tolerance;
   d->residual = relative_map(&sums);
+  d->miss = d->speed > 0.0 ? sums.speed / d->speed : 0.0;
   if (!isfinite(sums.map_2) || !isfinite(sums.gamma_2)) {
     d->outcome = SAP_OUTCOME_STALLED;  // diverged; the best iterate is finite
     return false;
   }
-  // impulses of a problem without solution grow and make the relative map small: test against q too
-  const bool meaningful = sums.scaled_2 <= d->options->relative_tolerance * d->q_2;
   const double least = d->options->absolute_tolerance * d->options->absolute_tolerance;
-  const bool solved =
-      sums.scaled_2 <= least || (d->residual <= d->options->relative_tolerance && meaningful);
-  // impulses that are round-off themselves never stop changing: accept a map below eps_a as well
-  const bool still =
-      d->iterations > 0 && (d->change <= d->options->relative_tolerance || sums.scaled_2 <= least);
-  const bool converged = d->fixed_point ? still : solved;
-  if (d->iterations == 0 || d->fixed_point || converged || sums.scaled_2 < d->best_2) {
+  const bool converged = sums.scaled_2 <= least || (d->residual <= eps && d->miss <= eps);
+  if (d->iterations == 0 || converged || sums.scaled_2 < d->best_2) {
     d->best = d->residual;
     d->best_2 = sums.scaled_2;
     memcpy(d->z_best, d->z, (size_t)d->op.n * sizeof(double));
@@ -169,8 +211,10 @@ bool sap_dual_continues(sap_dual* d, int32_t limit, double step_length) {
   bool done = true;
   if (converged) {
     d->outcome = SAP_OUTCOME_CONVERGED;
-  } else if (!d->fixed_point && at_roundoff(d)) {
+  } else if (at_roundoff(d)) {
     d->outcome = SAP_OUTCOME_ROUNDOFF;
+  } else if (d->saving <= eps) {
+    d->outcome = SAP_OUTCOME_EARLY_STOP;
   } else if (d->iterations >= limit) {
     d->outcome = SAP_OUTCOME_ITERATION_LIMIT;
   } else if (sap_clock_seconds() >= d->deadline) {
@@ -274,11 +318,12 @@ static sap_status start_island(dual_workspace* w, const double* given, sap_error
   d->iterations = d->factorizations = d->evaluations = 0;
   d->best = d->mark = (double)INFINITY;
   d->idle = 0;
-  d->fixed_point = false;
+  d->saving = (double)INFINITY;
   d->q_2 = 0.0;
   for (int32_t i = 0; i < d->op.n; ++i) {
     d->q_2 += d->op.q[i] * d->op.q[i];
   }
+  sap_dual_set_law(d, NULL);
   return SAP_STATUS_OK;
 }
 

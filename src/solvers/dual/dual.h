@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Solvers in impulse space: one island after the other, scaled impulses z, one stopping test.
-//   CCP   C contains z _|_ g in C*,  g = D z + q
-//   NCP   the same with g_n + mu |g_t| in place of g_n (De Saxce)
-// Stopping test: the natural map of every block, each with its own step rho,
-//   |gamma - P_C(gamma - rho g)| <= eps_r |gamma|,  rho_i = 1/lambda_max(D_ii)  tsounis (163)-(164)
-// and, in scaled impulses, |map| <= sqrt(eps_r) |q|. A map <= eps_a [sqrt(J)] passes as well.
+//   CCP    C contains z _|_ g in C*,  g = D z + q
+//   NCP    the same with g_n + mu |g_t| in place of g_n (De Saxce)
+//   other  z_i = rule(z_i, g_i) for every cone: pyramids, and RaiSim's contact
+// Stopping test: the natural map of the method's law, every item with its own step rho,
+//   impulses    |map| <= eps_r |gamma|,  map = gamma - P_C(gamma - rho g)       tsounis (163)-(164)
+//               rho_i = 1/lambda_max(D_ii)
+//   velocities  |map_i|/rho_i <= eps_r V for every item i, V the largest |map_i|/rho_i of gamma = 0
+// Impulses alone would hide velocities where they are large: light bodies below heavy ones,
+// problems without solution. The second test is each item's own; round-off of D z is allowed for.
+// A map <= eps_a [sqrt(J)] passes as well.
 #ifndef SAP_SOLVERS_DUAL_DUAL_H
 #define SAP_SOLVERS_DUAL_DUAL_H
 
@@ -19,24 +24,34 @@
 #include "solvers/registry.h"
 #include "solvers/report.h"
 
-typedef struct sap_dual {
+typedef struct sap_dual sap_dual;
+
+// A rule of one friction cone from its own block of D: computes its next impulses. z: its impulses;
+// g: D z + q of its rows. A step of Gauss-Seidel sweeps, or a law, whose solutions it leaves alone.
+typedef void (*sap_local_rule)(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                               const double* g, double* next);
+
+struct sap_dual {
   const sap_solver_options* options;
-  sap_delassus op;   // the island
-  bool ncp;          // stopping test: NCP, else CCP
-  double* z;         // iterate; at the start the guess           (n)
-  double* g;         // D z + q                                   (n)
-  double* v;         // v* + Y z                                  (nv)
-  double* z_best;    // iterate with the least best_2             (n)
-  double* map;       // z - P(z - g)                              (n)
-  double residual;   // |map|/|gamma| of z, in impulses
-  double best;       // the same of z_best
-  double best_2;     // |map|^2 of z_best in scaled impulses: large impulses do not hide it
-  double q_2;        // |q|^2
-  bool fixed_point;  // neither NCP nor CCP is the model: stop when `change` falls below eps_r
-  double change;     // relative change of the impulses in the last iteration
-  double mark;       // residual when it last halved
-  int32_t idle;      // iterations since `mark`
-  double deadline;   // clock of the time limit [s]
+  sap_delassus op;     // the island
+  bool ncp;            // stopping test: NCP, else CCP
+  double* z;           // iterate; at the start the guess           (n)
+  double* g;           // D z + q                                   (n)
+  double* v;           // v* + Y z                                  (nv)
+  double* z_best;      // iterate with the least best_2             (n)
+  double* map;         // z - P(z - g)                              (n)
+  double residual;     // |map|/|gamma| of z, in impulses
+  double miss;         // largest |map_i|/(rho_i V) of z less round-off; 0 where V = 0
+  double speed;        // V [m/s, rad/s]
+  double best;         // residual of z_best
+  double best_2;       // |map|^2 of z_best in scaled impulses: large impulses do not hide it
+  double q_2;          // |q|^2
+  sap_local_rule law;  // the cones' law where it is neither CCP nor NCP; NULL: these
+  double saving;       // rise of the dual cost in the last sweep over the inertia [m^2/s^2]; a
+                       // value <= eps_r ends the iterations, tsounis (160). Infinite: no such rule
+  double mark;         // the larger of residual and miss when it last halved
+  int32_t idle;        // iterations since `mark`
+  double deadline;     // clock of the time limit [s]
 
   sap_outcome outcome;
   sap_status status;  // of the history's memory
@@ -50,7 +65,7 @@ typedef struct sap_dual {
   sap_sparse_lu lu;            // factors of a part of D
   size_t* reduced_start;       // start of that part's entries in sparse's values
   int32_t vectors_capacity, work_capacity, integers_capacity, reduced_start_capacity;
-} sap_dual;
+};
 
 typedef sap_status (*sap_dual_method)(sap_dual* d);
 
@@ -63,6 +78,16 @@ sap_status sap_dual_solve(void* workspace, const sap_solver_row* row, const sap_
 // Solves all islands by `method`. fails: NOT_FINITE, NOT_SPD, MEMORY; nothing is written then.
 sap_status sap_dual_run(void* workspace, const sap_solve_call* call, bool ncp,
                         sap_dual_method method, sap_error* error);
+
+// Takes a law other than CCP and NCP for the stopping test, before the first iterate.
+void sap_dual_set_law(sap_dual* d, sap_local_rule law);
+
+// The laws of friction pyramids of options->friction_directions: facets tangent to the cone, the
+// first normal to the first tangent, or edges on the cone, the first along the first tangent.
+void sap_dual_facets_law(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                         const double* g, double* next);
+void sap_dual_edges_law(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                        const double* g, double* next);
 
 // Borrow memory of undefined contents for a method; one request of each kind per island.
 sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out);
@@ -87,16 +112,11 @@ void sap_dual_evaluate(sap_dual* d);
 // limit: iterations allowed. step_length: of the last iteration, not used for the guess.
 bool sap_dual_continues(sap_dual* d, int32_t limit, double step_length);
 
-// A local rule of Gauss-Seidel sweeps: computes the next impulses of a friction cone from its own
-// block of D. z: its impulses; g: D z + q of its rows. Interval rows are solved without a rule.
-typedef void (*sap_local_rule)(const sap_dual* d, const sap_delassus_item* item, const double* z,
-                               const double* g, double* next);
-
-// Sweeps once over all items and sets d->change to the relative change of the impulses. Each change
-// is scaled by options->over_relaxation. Returns the rise of the dual cost 1/2 z' D z + q' z [J].
+// Sweeps once over all items; interval rows are solved without a rule. Each change is scaled by
+// options->over_relaxation. Returns the rise of the dual cost 1/2 z' D z + q' z [J].
 double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule);
 // Sweeps until sap_dual_continues ends it. inertia: 0, or the number by which the rise of the dual
-// cost is divided to give d->change.
+// cost is divided to give d->saving.
 sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, double inertia);
 
 // Returns the largest eigenvalue of the tangents' block of a D_ii of n rows.

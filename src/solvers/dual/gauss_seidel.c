@@ -4,7 +4,6 @@
 // fails: with R = 0 and redundant contacts, or large mass ratios, convergence is slow or missing.
 #include "solvers/dual/dual.h"
 
-#include <float.h>
 #include <math.h>
 
 // Takes a projected gradient step: the block's largest eigenvalue is 1, or 0.  tsounis Alg. 2
@@ -36,7 +35,7 @@ static double cost_change(const sap_delassus_item* item, const double* g, const 
 double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule) {
   const sap_delassus* op = &d->op;
   const double omega = d->options->over_relaxation;
-  double change_2 = 0.0, gamma_2 = 0.0, rise = 0.0;
+  double rise = 0.0;
   for (int32_t k = 0; k < op->nitems; ++k) {
     const sap_delassus_item* item = &op->items[k];
     double* z = d->z + item->first;
@@ -55,20 +54,17 @@ double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule) {
     for (int32_t r = 0; r < item->nrows; ++r) {
       change[r] = next[r] - z[r];
       z[r] = next[r];
-      change_2 += item->scale * item->scale * change[r] * change[r];
-      gamma_2 += item->scale * item->scale * z[r] * z[r];
     }
     rise += cost_change(item, g, change);
     sap_delassus_add_item(op, item, change, d->v);
   }
-  d->change = change_2 > 0.0 ? sqrt(change_2) / sqrt(fmax(gamma_2, DBL_MIN)) : 0.0;
   return rise;
 }
 
 sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, double inertia) {
   while (sap_dual_continues(d, d->options->max_sweeps, d->options->over_relaxation)) {
     const double rise = sap_gauss_seidel_sweep(d, rule);  // from v anew: no drift
-    d->change = inertia > 0.0 ? fabs(rise) / inertia : d->change;
+    d->saving = inertia > 0.0 ? fabs(rise) / inertia : d->saving;
     d->iterations += 1;
   }
   return d->status;
@@ -108,8 +104,7 @@ static void pyramid_rule(const sap_dual* d, const sap_delassus_item* item, const
   }
 }
 
-// The pyramid's solution solves neither CCP nor NCP: ends at a fixed point.
 sap_status sap_pgs_lcp(sap_dual* d) {
-  d->fixed_point = true;
+  sap_dual_set_law(d, sap_dual_facets_law);
   return sap_gauss_seidel(d, pyramid_rule, 0.0);
 }

@@ -235,6 +235,26 @@ static void assemble(const sap_dual* d, const double* D, int32_t directions, con
   }
 }
 
+// Moves d->z into the pyramids and takes it as an iterate; returns true if it solves the problem.
+static bool try_impulses(sap_dual* d, int32_t iterations) {
+  static const double STILL[SAP_CONE_ROWS_MAX] = {0.0};
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    double x[SAP_CONE_ROWS_MAX];
+    memcpy(x, d->z + item->first, (size_t)item->nrows * sizeof(double));
+    if (item->is_cone) {
+      sap_dual_edges_law(d, item, x, STILL, d->z + item->first);
+    } else {
+      sap_dual_project(item, x, d->z + item->first);
+    }
+  }
+  d->iterations = iterations;
+  (void)sap_dual_continues(d, iterations, 1.0);
+  return d->outcome == SAP_OUTCOME_CONVERGED;
+}
+
+// If no attempt solves the problem, the best of the last attempt's impulses, the guess and zero is
+// handed on: a ray leaves impulses of any size.
 sap_status sap_lemke_solve(sap_dual* d) {
   const int32_t directions = d->options->friction_directions;
   int64_t n = 0;
@@ -262,17 +282,22 @@ sap_status sap_lemke_solve(sap_dual* d) {
   sap_delassus_dense(&d->op, D);
   assemble(d, D, directions, columns, M, q, lcp.n);
   int32_t pivots = d->options->max_sweeps;
+  sap_dual_set_law(d, sap_dual_edges_law);
+  (void)try_impulses(d, 0);
   const sap_lcp_end end = sap_lemke(&lcp, &pivots);
   memset(d->z, 0, (size_t)rows * sizeof(double));
   for (int32_t u = 0; u < lcp.n; ++u) {
     d->z[columns[u].row[0]] += columns[u].weight[0] * lcp.z[u];
     d->z[columns[u].row[1]] += columns[u].weight[1] * lcp.z[u];
   }
-  d->iterations = pivots;
-  d->fixed_point = true;  // the solution of the pyramid is final
-  (void)sap_dual_continues(d, pivots, 1.0);
-  d->outcome = end == SAP_LCP_SOLVED  ? SAP_OUTCOME_CONVERGED
-               : end == SAP_LCP_LIMIT ? SAP_OUTCOME_ITERATION_LIMIT
-                                      : SAP_OUTCOME_STALLED;
+  const int32_t done = pivots > 0 ? pivots : 1;
+  if (!try_impulses(d, done)) {
+    const bool accurate = end == SAP_LCP_SOLVED && d->residual <= ACCURACY;
+    memset(d->z, 0, (size_t)rows * sizeof(double));
+    (void)try_impulses(d, done);
+    d->outcome = accurate               ? SAP_OUTCOME_ROUNDOFF
+                 : end == SAP_LCP_LIMIT ? SAP_OUTCOME_ITERATION_LIMIT
+                                        : SAP_OUTCOME_STALLED;
+  }
   return d->status;
 }

@@ -6,14 +6,13 @@
 //   sliding   the least energy 1/2 gamma' D gamma + b' gamma on the curve
 //             g_n = 0, |gamma_t| = mu gamma_n, by bisection over the angle of gamma_t
 // Where D couples normal and tangents, friction does not oppose slip exactly: Signorini and Coulomb
-// hold, maximum dissipation does not, lelidec (24). The natural map is no test then: the method
-// ends at a fixed point.
+// hold, maximum dissipation does not, lelidec (24). The rule itself is the law of the stopping test.
 // raisim-ds adds De Saxce's s gamma_n, s = mu |g_t|, to the energy. Along the curve
 //   slope    = g_t . gamma_t' + s gamma_n'
 //   gamma_n' = gamma_t . gamma_t'/(mu |gamma_t|)
 // The slope is zero for g_t = -(s/(mu^2 gamma_n)) gamma_t: friction opposes slip, and the fixed
 // point solves the NCP. s is found by successive approximation.
-// raisim-ds-es ends when a sweep changes the dual cost by too little.               tsounis (160)
+// raisim-ds-es ends when a sweep changes the dual cost by too little, solved or not. tsounis (160)
 #include <math.h>
 
 #include "problem/problem_data.h"
@@ -155,7 +154,7 @@ static void corrected_rule(const sap_dual* d, const sap_delassus_item* item, con
 }
 
 sap_status sap_raisim(sap_dual* d) {
-  d->fixed_point = true;
+  sap_dual_set_law(d, bisection_rule);
   return sap_gauss_seidel(d, bisection_rule, 0.0);
 }
 
@@ -163,17 +162,17 @@ sap_status sap_raisim_ds(sap_dual* d) {
   return sap_gauss_seidel(d, corrected_rule, 0.0);
 }
 
-// Stops on the rise of the dual cost over the island's total inertia, here the trace of A.
-//                                                                                  tsounis (160)
+// Ends on the rise of the dual cost over the island's total inertia, the trace of A; of a problem
+// that stores B = A^-1 the sum of 1/B_ii.                                          tsounis (160)
 sap_status sap_raisim_ds_es(sap_dual* d) {
   double inertia = 0.0;
   for (int32_t t = 0; t < d->op.ntrees; ++t) {
     const sap_problem* p = d->op.problem;
     const int32_t tree = d->op.trees[t], n = p->tree_size[tree];
     for (int32_t i = 0; i < n; ++i) {
-      inertia += p->diagonal[p->diagonal_start[tree] + i * (n + 1)];
+      const double entry = p->diagonal[p->diagonal_start[tree] + i * (n + 1)];
+      inertia += !p->has_mobility ? entry : entry > 0.0 ? 1.0 / entry : 0.0;  // 0: immovable
     }
   }
-  d->fixed_point = true;
   return sap_gauss_seidel(d, corrected_rule, inertia);
 }

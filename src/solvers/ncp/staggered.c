@@ -149,36 +149,6 @@ static sap_status solve_stage(stage* s, const double* D, double tolerance) {
   return SAP_STATUS_OK;
 }
 
-// Returns |z - P(z - g)|/|z| with normals and tangents projected one after the other: 0 at the
-// solution of either model. Impulses of a problem without solution grow and make it small: the rest
-// of q counts as well, as in sap_dual_continues.
-static double staggered_map(const sap_dual* d, int32_t sides) {
-  double map_2 = 0.0, z_2 = DBL_MIN, scaled_2 = 0.0;
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
-    const double *z = d->z + item->first, *g = d->g + item->first;
-    double x[SAP_CONE_ROWS_MAX] = {0.0}, out[SAP_CONE_ROWS_MAX] = {0.0}, sum = 0.0, size = 0.0;
-    for (int32_t r = 0; r < item->nrows; ++r) {
-      x[r] = z[r] - g[r];
-    }
-    if (item->is_cone) {
-      project_tangents(item, sides, z[SAP_NORMAL_ROW], x, out);
-      out[SAP_NORMAL_ROW] = fmax(x[SAP_NORMAL_ROW], 0.0);
-    } else {
-      sap_dual_project(item, x, out);
-    }
-    for (int32_t r = 0; r < item->nrows; ++r) {
-      sum += (z[r] - out[r]) * (z[r] - out[r]);
-      size += z[r] * z[r];
-    }
-    scaled_2 += sum;
-    map_2 += item->scale * item->scale * sum;
-    z_2 += item->scale * item->scale * size;
-  }
-  const double rest = d->q_2 > 0.0 ? sqrt(d->options->relative_tolerance * scaled_2 / d->q_2) : 0.0;
-  return fmax(rest, sqrt(map_2 / z_2));
-}
-
 static sap_status run_stages(sap_dual* d, int32_t sides) {
   const int64_t n = d->op.n;
   stage stages[2] = {{.d = d}, {.d = d, .friction = true, .sides = sides}};
@@ -196,10 +166,8 @@ static sap_status run_stages(sap_dual* d, int32_t sides) {
     SAP_TRY(begin_stage(&stages[k], D, largest));
   }
   const double omega = d->options->over_relaxation;
-  sap_dual_evaluate(d);
-  d->change = staggered_map(d, sides);
   while (sap_dual_continues(d, d->options->max_sweeps, omega)) {
-    const double tolerance = fmax(TIGHTEST, fmin(LOOSEST, TIGHTER * d->change));
+    const double tolerance = fmax(TIGHTEST, fmin(LOOSEST, TIGHTER * d->residual));
     memcpy(d->map, d->z, (size_t)n * sizeof(double));
     for (int k = 0; k < 2; ++k) {
       SAP_TRY(solve_stage(&stages[k], D, tolerance));
@@ -208,8 +176,6 @@ static sap_status run_stages(sap_dual* d, int32_t sides) {
       d->z[i] = d->map[i] + omega * (d->z[i] - d->map[i]);
     }
     d->iterations += 1;
-    sap_dual_evaluate(d);
-    d->change = staggered_map(d, sides);
   }
   return d->status;
 }
@@ -219,6 +185,6 @@ sap_status sap_staggered(sap_dual* d) {
 }
 
 sap_status sap_staggered_lcp(sap_dual* d) {
-  d->fixed_point = true;
+  sap_dual_set_law(d, sap_dual_facets_law);
   return run_stages(d, d->options->friction_directions);
 }
