@@ -113,6 +113,7 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
       .restitution = step->rigid ? options->restitution : 0.0,
       .baumgarte = step->rigid ? options->baumgarte : 0.0,
       .model = step->rigid ? SAP_CONTACT_BY_MATERIAL : options->contact_model,
+      .castro = true,  // until contacts ahead are found
       .v0 = step->v0_free};
   SAP_TRY(sap_problem_set_law(problem, &scheme, error));
   sap_problem_forbid_gliding(problem, stage->glides);

@@ -116,6 +116,8 @@ SAP_API sap_regularization sap_regularization_default(void);
 //   Rn    = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))                     castro (29)
 //   Rt    = sigma w                                                           castro (30)
 //   v_hat = (0, 0, -phi0/(dt + tau_d))
+// That is castro's law as printed: where phi0 > 0, it acts tau_d/(dt + tau_d) phi0 ahead of the
+// surface. See `castro` of sap_contact_scheme for the law without that.
 // w [1/kg] is the Delassus scale |W_ii|_F/3. Fails with ARGUMENT unless dt > 0, w > 0, k > 0,
 // tau_d >= 0, mu >= 0, sigma > 0 and R > 0; with NOT_FINITE for NaN or an infinite number other
 // than k.
@@ -128,9 +130,11 @@ SAP_API sap_status sap_contact_regularize(const sap_material* pair,
 // of the step, or rigid.
 //
 // Compliant: at the end of the step (theta = theta_vq = 1) or, with both in [1/2, 1], at the
-// scheme's theta point: second order for the midpoint rule. Stiff rows that the step does not
-// resolve, new impacts, sticking friction, and similar and lagged contacts are evaluated at the end
-// in any case.
+// scheme's theta point: second order for the midpoint rule. Unless `castro` is set, contacts, limits
+// and cables ahead (phi0 > 0) push only if the gap closes within the step, whatever tau_d is:
+//   v_hat = -phi0/(dt + tau_d) where phi0 <= 0, -phi0/dt where phi0 > 0
+// Stiff rows that the step does not resolve, new impacts, sticking friction, and similar and lagged
+// contacts are evaluated at the end in any case.
 //
 // Rigid: at the level of velocities, as in Moreau-Jean time stepping. R = 0 and, with the gap (or
 // error) g0 and its rate at the start of the step,
@@ -145,9 +149,12 @@ typedef struct sap_contact_scheme {
   double restitution;       // e, [0, 1]; compliant: 0                               (0)
   double baumgarte;         // b, [0, 1]; compliant: 0                               (0)
   sap_contact_model model;  // of all contacts; rigid: BY_MATERIAL, without effect   (BY_MATERIAL)
+  bool castro;              // compliant, at the end of the step: contacts and unilateral rows as
+                            // printed in castro (29)-(30), also where phi0 > 0      (false)
   const double* v0;         // velocities at the start of the step (nv). NULL only if compliant at
                             // the end of the step: slip and normal speed are then 0 in static
-                            // friction and in n0 of new lagged contacts             (NULL)
+                            // friction and in n0 of new lagged contacts, and the law is castro's
+                            //                                                       (NULL)
 } sap_contact_scheme;
 
 // Returns the values in parentheses above.

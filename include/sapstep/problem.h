@@ -78,6 +78,9 @@ typedef struct sap_contact_block {
   // sap_contact_block_move in sapstep/system.h:
   double velocity_change[3];  // vc at the end less J v, [t1 t2 n] [m/s]
   double gap_change;          // phi of that point less J times the way there, less phi0 [m]
+  // Thickness of the thinner of the two shapes across the contact, along n, such as twice the
+  // half-size of a plate; bounds the depth, so that nothing is shot through. 0: unknown, no bound.
+  double thickness;  // [m], >= 0
 } sap_contact_block;
 
 // Creates an empty problem: dt 0 and no trees until sap_problem_reset.
@@ -183,7 +186,8 @@ typedef struct sap_compliant_row {
 // with an open loop, is corrected in about a second instead of within (dt + tau_d). [m/s, rad/s]
 #define SAP_RECOVERY_SPEED 1.0
 
-// Computes R and v_hat of the row by the problem's law; castro (29)-(30) at the end of the step.
+// Computes R and v_hat of the row by the problem's law, see sap_contact_scheme; bilateral rows have
+// v_hat = -g0/(dt + tau_d) for g0 > 0, too.
 SAP_API sap_status sap_problem_compliant_law(const sap_problem* problem,
                                              const sap_regularization* regularization,
                                              const sap_compliant_row* row, double* R, double* v_hat,
@@ -201,7 +205,7 @@ typedef struct sap_compliant_block {
   const double* g0;                // errors, or distances to the limit, now [m, rad]     (nrows)
   double stiffness;        // k [N/m, N m/rad], > 0; infinite: R = 1e-6 w of bilateral rows, the
                            // near-rigid limit of castro (29) of unilateral ones
-  double relaxation_time;  // tau_d [s], >= 0: an open row closes within dt + tau_d
+  double relaxation_time;  // tau_d [s], >= 0
   bool unilateral;         // the constraint is g >= 0 instead of g = 0
   uint64_t key;
 } sap_compliant_block;

@@ -4,11 +4,22 @@
 // w: Delassus scale |W_ii|_F/nrows,  k: stiffness,  tau_d: relaxation time,  mu: friction,
 // b: velocity of a belt,  phi0, vn0, vt0: distance and velocities at the start of the step.
 //
-// 1. End of the step: gamma_n = -dt k (phi + tau_d vn),  phi = phi0 + dt vn.
+// 1. End of the step, phi = phi0 + dt vn: gamma_n = (-dt k (phi + tau_d vn))+ where phi0 <= 0.
 //   Rn      = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))                     castro (29)
 //   Rt      = sigma w                                                           castro (30)
-//   v_hat_n = -phi0/(dt + tau_d)
+//   v_hat_n = -phi0/(dt + tau_d)  where phi0 <= 0                               castro (30)
+//             -phi0/dt            where phi0 > 0, but for schemes with `castro`
 //   v_hat_t = b
+//   A contact ahead (phi0 > 0) is the same law written with depths d = (-phi)+, d0 = (-phi0)+:
+//     gamma_n = (dt k d + k tau_d (d - d0))+
+//   the elastic force at the end plus the impulse of the damper k tau_d over the change of depth.
+//   phi0 > 0 has d0 = 0, so that gamma_n = k (dt + tau_d) d: the R of (29) with another v_hat. Hence
+//     no action at a distance  gamma_n = 0 exactly if phi >= 0, for every tau_d
+//     continuous               d, d0 are Lipschitz in (phi0, vn), and so is gamma_n: no jump at 0
+//     convex                   gamma_n falls as vn rises: -int gamma_n dvn is a convex cost
+//     no energy gained         dt k d vn = k d (phi - phi0) <= k (d0^2 - d^2)/2, (d - d0) vn <= 0
+//   The near-rigid limit only replaces k by a smaller one, the same on both sides of phi0 = 0.
+//   Unilateral rows (limits, cables) have the same law; bilateral ones always tau_d.
 //   Where J changes, the row's position at the end gains the curvature e: v_hat_n gains -e/dt.
 //   Where J is that of a point within the step, the end moves by J_end v: v_hat loses
 //   (J_end - J) v as expected.
@@ -81,33 +92,44 @@ static double near_rigid(const sap_law_settings* s, double w) {
   return s->regularization->beta * s->regularization->beta / FOUR_PI_SQUARED * w;
 }
 
+static bool is_castro(const sap_contact_scheme* scheme) {
+  return scheme == NULL || scheme->castro || scheme->v0 == NULL;
+}
+
+// Time within which the law lets the row's gap close [s].
+static double closing_time(const sap_law_settings* s, const sap_compliant_row* row) {
+  const bool ahead = row->unilateral && row->g0 > 0.0;
+  return ahead && !is_castro(s->scheme) ? s->dt : s->dt + row->relaxation_time;
+}
+
 static sap_status check_gap(double phi0, sap_error* error) {
   return isfinite(phi0) ? SAP_STATUS_OK
                         : sap_fail(error, SAP_STATUS_NOT_FINITE, "phi0 = %g must be finite", phi0);
 }
 
-// 1. End of the step: Rn, Rt and v_hat_n.
-static sap_status find_end_law(const sap_law_settings* s, const sap_material* pair, double phi0,
-                               double w, double R[2], double* v_hat, sap_error* error) {
+// 1. End of the step: Rn, Rt and v_hat_n of a row of the pair's stiffness and relaxation time.
+static sap_status find_end_law(const sap_law_settings* s, const sap_material* pair,
+                               const sap_compliant_row* row, double R[2], double* v_hat,
+                               sap_error* error) {
   SAP_TRY(sap_material_check(pair, error));
   SAP_TRY(sap_contact_check_number("dt", s->dt, true, error));
-  SAP_TRY(sap_contact_check_number("w", w, true, error));
+  SAP_TRY(sap_contact_check_number("w", row->w, true, error));
   SAP_TRY(sap_contact_check_number("beta", s->regularization->beta, false, error));
   SAP_TRY(sap_contact_check_number("sigma", s->regularization->sigma, true, error));
-  SAP_TRY(check_gap(phi0, error));
-  const double time = s->dt + pair->relaxation_time;
-  const double Rn = larger_of(near_rigid(s, w), 1.0 / (s->dt * pair->stiffness * time));
-  const double Rt = s->regularization->sigma * w;
-  const double bias = -phi0 / time;
+  SAP_TRY(check_gap(row->g0, error));
+  const double k = row->stiffness, tau_d = row->relaxation_time;
+  const double Rn = larger_of(near_rigid(s, row->w), 1.0 / (s->dt * k * (s->dt + tau_d)));
+  const double Rt = s->regularization->sigma * row->w;
+  const double bias = -row->g0 / closing_time(s, row);
   if (!isfinite(Rn) || !isfinite(Rt) || !isfinite(bias)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE,
                     "contact: Rn = %g, Rt = %g, v_hat = %g overflow (k = %g, tau_d = %g, w = %g)",
-                    Rn, Rt, bias, pair->stiffness, pair->relaxation_time, w);
+                    Rn, Rt, bias, k, tau_d, row->w);
   }
   if (!(Rn >= DBL_MIN) || !(Rt >= DBL_MIN)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "contact: Rn = %g, Rt = %g must be > 0: beta = %g, stiffness = %g, sigma = %g",
-                    Rn, Rt, s->regularization->beta, pair->stiffness, s->regularization->sigma);
+                    Rn, Rt, s->regularization->beta, k, s->regularization->sigma);
   }
   R[0] = Rt;
   R[1] = Rn;
@@ -122,8 +144,13 @@ sap_status sap_contact_regularize(const sap_material* pair,
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_contact_regularize: an argument is NULL");
   }
   const sap_law_settings settings = {.dt = dt, .regularization = regularization};
+  const sap_compliant_row normal = {.stiffness = pair->stiffness,
+                                    .relaxation_time = pair->relaxation_time,
+                                    .g0 = phi0,
+                                    .w = w,
+                                    .unilateral = true};
   double law[2] = {0.0, 0.0}, bias = 0.0;
-  SAP_TRY(find_end_law(&settings, pair, phi0, w, law, &bias, error));
+  SAP_TRY(find_end_law(&settings, pair, &normal, law, &bias, error));
   R[0] = R[1] = law[0];
   R[2] = law[1];
   v_hat[0] = v_hat[1] = 0.0;
@@ -260,17 +287,18 @@ static double find_rigid_bias(const sap_law_settings* s, const sap_compliant_row
 
 static sap_status find_cone(const sap_law_settings* s, const sap_law_contact* c, sap_law_rows* rows,
                             sap_error* error) {
+  sap_compliant_row normal = {.stiffness = c->material->stiffness,
+                              .relaxation_time = c->material->relaxation_time,
+                              .g0 = c->phi0,
+                              .rate0 = c->vc0 != NULL ? c->vc0[SAP_NORMAL_ROW] : 0.0,
+                              .w = c->w,
+                              .unilateral = true};
   double law[2] = {0.0, 0.0};
-  SAP_TRY(find_end_law(s, c->material, c->phi0, c->w, law, &rows->v_hat[SAP_NORMAL_ROW], error));
+  SAP_TRY(find_end_law(s, c->material, &normal, law, &rows->v_hat[SAP_NORMAL_ROW], error));
   for (int32_t i = 0; i < c->nrows; ++i) {
     rows->R[i] = law[i == SAP_NORMAL_ROW];
   }
-  const sap_compliant_row normal = {.stiffness = c->material->stiffness,
-                                    .relaxation_time = c->material->relaxation_time,
-                                    .g0 = c->phi0 + c->gap_change,
-                                    .rate0 = c->vc0 != NULL ? c->vc0[SAP_NORMAL_ROW] : 0.0,
-                                    .w = c->w,
-                                    .unilateral = true};
+  normal.g0 += c->gap_change;
   rows->within =
       sap_law_theta_row(s, &normal, &rows->R[SAP_NORMAL_ROW], &rows->v_hat[SAP_NORMAL_ROW]);
   if (rows->within) {
@@ -320,7 +348,7 @@ sap_status sap_law_row(const sap_law_settings* s, const sap_compliant_row* row, 
   const sap_material material = {.stiffness = row->stiffness,
                                  .relaxation_time = row->relaxation_time};
   double law[2] = {0.0, 0.0}, bias = 0.0;
-  SAP_TRY(find_end_law(s, &material, row->g0, row->w, law, &bias, error));
+  SAP_TRY(find_end_law(s, &material, row, law, &bias, error));
   *R = law[1];
   *v_hat = bound_recovery(row, bias) - row->curvature / s->dt;
   (void)sap_law_theta_row(s, row, R, v_hat);
