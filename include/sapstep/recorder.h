@@ -52,10 +52,14 @@
 // `no_thread` is set, if no thread can be started, or if HDF5 is not built for threads (Debian's
 // is). One recorder or recording at a time in a process whose HDF5 is not built for threads.
 //
-// Crashes: the file on disk is consistent after each flush and holds all rows up to it. With
-// `flush_rows` > 0 a flush ends before the call returns that recorded its last row; otherwise the
-// thread flushes about once per MiB. An error of the thread, such as a full disk, is returned by
-// the calls that follow it, at the latest by sap_recorder_close.
+// Crashes: after each flush the file holds all rows up to it, and stays readable by every reader of
+// HDF5 when the process is killed at any later moment, in the middle of the next flush too: a flush
+// appends, then changes old bytes one object at a time, in an order that keeps the file consistent.
+// (Data sets may then differ in length; n is the least.) A power failure may damage the file. With
+// `flush_rows` > 0 a flush ends before the call returns that recorded its last row. Otherwise the
+// thread flushes about once per MiB, and a call that comes a second after the last flush starts the
+// next. An error of the thread, such as a full disk, is returned by the calls that follow it, at the
+// latest by sap_recorder_close.
 //
 // Compression is lossless, by HDF5's filters shuffle and deflate, which all readers know. Bytes
 // without repetition are stored uncompressed, as are chunks that were not full when flushed;
@@ -76,7 +80,7 @@ extern "C" {
 
 typedef struct sap_recorder_options {
   int32_t compression;  // 0: none; 1 to 9: level of zlib                                     (1)
-  int32_t flush_rows;   // rows between flushes, 1 to 1e6; 0: about 1 MiB                     (0)
+  int32_t flush_rows;   // rows between flushes, 1 to 1e6; 0: about 1 MiB or 1 s              (0)
   bool no_thread;       // true: the calls do all work                                    (false)
 } sap_recorder_options;
 

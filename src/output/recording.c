@@ -92,11 +92,31 @@ static bool names_vary(hid_t file) {
   return vary;
 }
 
+// Returns true if the file begins as a recording does until its first flush: empty or with zeros.
+static bool is_begun(const char* path) {
+  static const char zeros[8];
+  char bytes[sizeof zeros] = {0};
+  FILE* file = fopen(path, "rb");
+  const size_t size = file != NULL ? fread(bytes, 1, sizeof bytes, file) : sizeof bytes;
+  const bool begun = file != NULL && (size == 0 || size == sizeof bytes) &&
+                     memcmp(bytes, zeros, sizeof zeros) == 0;
+  if (file != NULL) {
+    (void)fclose(file);
+  }
+  return begun;
+}
+
 static sap_status open_file(const char* path, sap_recording* recording, sap_error* error) {
   SAP_TRY(sap_file_regular(path, error));  // HDF5 gives no reason
   recording->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
   if (recording->file < 0) {
     const bool other = H5Fis_hdf5(path) == 0;
+    if (is_begun(path)) {
+      return sap_fail(error, SAP_STATUS_SYNTAX,
+                      "'%s' is not an HDF5 file: it is empty or begins with zeros, as a recording "
+                      "that was killed before it had rows",
+                      path);
+    }
     if (!other) {
       sap_hdf5_silence_exit();
     }

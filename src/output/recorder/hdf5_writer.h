@@ -13,9 +13,9 @@
 #include "output/recorder/chunk_packer.h"
 
 // HDF5 1.10 crashes at the end of the process if a file could not be closed, and closing needs
-// writes. With the driver of this file, *failure becomes the error number of the first write that
-// fails (0 at first); later writes are dropped unknown to HDF5, so that it can always close. HDF5
-// appends new data before it changes old bytes, so the file stays as the last flush left it.
+// writes. With the driver of hdf5_driver.c, *failure becomes the error number of the first write that
+// fails (0 at first); later writes are dropped unknown to HDF5, so that it can always close. The file
+// stays as the last flush left it, also if the process is killed.
 // Returns -1 if the file could not be created; *failure is then the reason, ENOMEM included.
 // `failure` must outlive the file. Always call sap_hdf5_file_close.
 hid_t sap_hdf5_file_create(const char* path, int* failure, hid_t* driver_id);
@@ -29,7 +29,7 @@ void* sap_hdf5_allocate(size_t count, size_t size, int* failure);
 // Adds a text attribute to an object; nothing if `text` is NULL.
 bool sap_hdf5_attribute(hid_t object, const char* name, const char* text);
 
-// Data sets do not store their time of creation: the same run gives the same bytes.
+// Data sets do not store their time of creation: the same rows and flushes give the same bytes.
 typedef enum sap_hdf5_number {
   SAP_HDF5_REAL,      // double
   SAP_HDF5_SHORT,     // float
@@ -76,7 +76,7 @@ size_t sap_hdf5_column_chunk_size(const sap_hdf5_column* column);
 void* sap_hdf5_column_next(sap_hdf5_column* column);
 // Writes the rows in the buffer that are not in the file. A full chunk leaves the buffer. A chunk
 // that is full, or the `last` one, is compressed. Any other stays uncompressed in the file when it
-// is completed: bytes in the file never move, so a crash between two flushes cannot lose them.
+// is completed: its rows in the file never move, so a kill between two flushes cannot lose them.
 // packer: NULL without compression. scratch has room for the packer's bound of the chunk.
 bool sap_hdf5_column_write(sap_hdf5_column* column, bool last, sap_chunk_packer* packer,
                            unsigned char* scratch);

@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/platform.h"
 
 sap_recorder_options sap_recorder_options_default(void) {
   return (sap_recorder_options){.compression = 1, .flush_rows = 0};
@@ -11,7 +12,11 @@ sap_recorder_options sap_recorder_options_default(void) {
 
 #ifdef SAPSTEP_HDF5
 
-enum { FLUSH_ROWS_MAX = 1000 * 1000 };
+enum {
+  FLUSH_ROWS_MAX = 1000 * 1000,
+  FLUSH_CHUNKS = 8,  // full chunks between flushes: 1 MiB, about
+};
+static const double FLUSH_SECONDS = 1.0;
 
 bool sap_recorder_available(void) {
   return true;
@@ -137,6 +142,8 @@ static sap_status create_parts(sap_recorder* recorder, const char* path,
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
   }
   SAP_TRY(create_file(recorder, model, options, error));
+  recorder->flush_rows =
+      (int64_t)recorder->columns[SAP_RECORD_TIME].capacity * (recorder->prompt ? 1 : FLUSH_CHUNKS);
   if (options->compression > 0) {
     SAP_TRY(create_packer(recorder, options->compression, error));
   }
@@ -168,6 +175,7 @@ sap_status sap_recorder_create_as(const char* path, const sap_recorded_model* mo
   recorder->sizes = model->sizes;
   recorder->file = recorder->driver = -1;
   recorder->prompt = options->flush_rows > 0;
+  recorder->flush_time = sap_clock_seconds();
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
   const sap_status status = create_parts(recorder, path, model, options, safe, error);
@@ -205,13 +213,21 @@ static sap_status check_row(const sap_recorder* recorder, const sap_recorded_row
   return SAP_STATUS_OK;
 }
 
+static void give_flush(sap_recorder* recorder) {
+  recorder->rows = 0;
+  recorder->flush_time = sap_clock_seconds();
+  sap_recorder_queue_give(recorder, SAP_THEN_FLUSH);
+}
+
 sap_status sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row,
                                 sap_error* error) {
   SAP_TRY(check_writes(recorder, error));
   SAP_TRY(sap_recorder_queue_add(recorder, row, error));
   ++recorder->rows;
-  if (recorder->rows % recorder->columns[SAP_RECORD_TIME].capacity == 0) {  // a flush falls due
-    sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);
+  const bool late =
+      !recorder->prompt && sap_clock_seconds() - recorder->flush_time >= FLUSH_SECONDS;
+  if (late || recorder->rows >= recorder->flush_rows) {
+    give_flush(recorder);
     if (recorder->prompt) {
       sap_recorder_queue_drain(recorder);
     }
@@ -232,7 +248,7 @@ sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error) {
   if (recorder == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "recorder is NULL");
   }
-  sap_recorder_queue_give(recorder, SAP_THEN_FLUSH);
+  give_flush(recorder);
   sap_recorder_queue_drain(recorder);
   return check_writes(recorder, error);
 }

@@ -99,7 +99,9 @@ struct sap_recorder {
   sap_recorder_queue queue;
   // The calling thread's:
   bool prompt;             // calls return after a flush that falls due
-  int64_t rows;            // recorded
+  int64_t flush_rows;      // rows between flushes ...
+  int64_t rows;            // ... and since the last one
+  double flush_time;       // of the last one; see sap_clock_seconds
   double* actuator_force;  // of a row of this library's engine (nu)
   sap_recorded_force* forces;
   int32_t actuator_capacity, force_capacity;

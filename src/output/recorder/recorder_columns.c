@@ -8,9 +8,9 @@
 #ifdef SAPSTEP_HDF5
 
 enum {
-  DETAIL_ROWS = 1024,         // of a chunk of contacts, forces or iterations
-  CHUNK_BYTES = 1024 * 1024,  // of rows between flushes, about
-  CHUNK_ROWS = 2048           // at most
+  DETAIL_ROWS = 1024,        // of a chunk of contacts, forces or iterations
+  CHUNK_BYTES = 128 * 1024,  // of the rows of a chunk, about: a flush leaves one uncompressed
+  CHUNK_ROWS = 2048          // at most
 };
 
 // A friction force this close to the cone's boundary slides; the projection leaves round-off.
@@ -48,8 +48,8 @@ bool sap_recorder_create_columns(sap_recorder* recorder, const sap_recorder_opti
   return true;
 }
 
-// Writes the buffered rows of the columns first ... last to the file, the last column first. After
-// a failure drops them.
+// Writes the buffered rows of the columns first ... last to the file, the last column first; drops
+// those of the columns after one that fails.
 static void write_chunks(sap_recorder* recorder, int first, int last, bool closing) {
   for (int i = last; i >= first; --i) {
     sap_hdf5_column* column = &recorder->columns[i];
@@ -198,6 +198,10 @@ static void put_poses(sap_recorder* recorder, const sap_recorded_row* row) {
 }
 
 void sap_recorder_write_columns(sap_recorder* recorder, const sap_recorded_row* row) {
+  if (atomic_load(&recorder->failed)) {
+    return;  // some columns dropped their rows, others not
+  }
+  make_room(recorder, SAP_RECORD_TIME, SAP_RECORD_ITERATION_COUNT);
   put_contacts(recorder, row);
   put_forces(recorder, row);
   put_iterations(recorder, row->solver);

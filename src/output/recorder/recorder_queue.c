@@ -104,15 +104,11 @@ sap_status sap_recorder_queue_add(sap_recorder* recorder, const sap_recorded_row
 static void process_batch(sap_recorder* recorder, const sap_row_batch* batch) {
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  const sap_hdf5_column* time = &recorder->columns[SAP_RECORD_TIME];
   for (size_t at = 0; at < batch->used;) {
     sap_packed_row* packed = (sap_packed_row*)(void*)(batch->bytes + at);
     at += packed->size;
     packed->row.solver = packed->row.solver != NULL ? &packed->solver : NULL;
     sap_recorder_write_columns(recorder, &packed->row);
-    if (time->count == time->capacity) {
-      sap_recorder_flush_columns(recorder, false);
-    }
   }
   if (batch->then != SAP_THEN_NOTHING) {
     sap_recorder_flush_columns(recorder, batch->then == SAP_THEN_CLOSE);
