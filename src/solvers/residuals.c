@@ -103,8 +103,10 @@ static void add_cone(const sap_block_data* block, const double* gamma, const dou
   for (int32_t i = 0; i < nrows; ++i) {
     distance_2 += outside[i] * outside[i];
   }
+  const double scaled_2 = cone_map_2(mu, nrows, gamma, g, rho);
   sums->map_2 += cone_map_2(mu, nrows, gamma, g, 1.0);
-  sums->scaled_map_2 += cone_map_2(mu, nrows, gamma, g, rho);
+  sums->scaled_map_2 += scaled_2;
+  sums->speed = fmax(sums->speed, sqrt(scaled_2) / rho);
   sums->dual = fmax(sums->dual, sqrt(distance_2));
   sums->complementarity = fmax(sums->complementarity, fabs(product));
 }
@@ -117,8 +119,10 @@ static double row_map_2(double lower, double upper, double gamma, double g, doub
 static void add_row(double lower, double upper, double gamma, double g, double rho,
                     sap_model_sums* sums) {
   const double bound = g > 0.0 ? lower : upper;
+  const double scaled_2 = row_map_2(lower, upper, gamma, g, rho);
   sums->map_2 += row_map_2(lower, upper, gamma, g, 1.0);
-  sums->scaled_map_2 += row_map_2(lower, upper, gamma, g, rho);
+  sums->scaled_map_2 += scaled_2;
+  sums->speed = fmax(sums->speed, sqrt(scaled_2) / rho);
   if (isinf(bound)) {
     sums->dual = fmax(sums->dual, fabs(g));
   } else {

@@ -11,6 +11,7 @@
 // Violation of  C contains gamma _|_ g in C*  by (gamma, g) of blocks, for CCP and NCP.
 typedef struct sap_model_sums {
   double map_2, scaled_map_2;  // sums of squares [(N s)^2 in SI numbers]
+  double speed;                // largest scaled map over rho of a cone or row [m/s, rad/s]
   double dual, complementarity;
 } sap_model_sums;
 

@@ -145,8 +145,95 @@ static void test_squeezed(void** state) {
   }
 }
 
+// The velocities of a mass that falls on the ground and slides, with R in all rows: the impulse is
+// on the cone where friction does not hold it.
+static void slide(double mass, double mu, double R, const double v_star[3], double v[3]) {
+  const double w = 1.0 / mass, gamma = v_star[2] < 0.0 ? -v_star[2] / (w + R) : 0.0;
+  const double rest = fmax(0.0, fabs(v_star[0]) - mu * gamma * (w + R));
+  v[0] = v_star[0] - w * (rest > 0.0 ? mu * gamma : fabs(v_star[0]) / (w + R));
+  v[1] = 0.0;
+  v[2] = v_star[2] + w * gamma;
+}
+
+// A light mass that slides beside heavy ones, on no contact with them: islands of their own. Exact
+// Coulomb friction, R so small that the contact is rigid to 1e-9.
+static void test_beside(void** state) {
+  (void)state;
+  static const double V[MASSES][3] = {{0, 0, -0.01}, {1, 0, -0.01}, {0.001, 0, -0.01}};
+  static const double mu = 0.5, mass[MASSES] = {1e3, 1e-4, 1e4};
+  for (int32_t k = 0; k < sap_solver_count(); ++k) {
+    const sap_solver_info* info = sap_solver_get_info(k);
+    if (!info->signorini || strcmp(info->name, "raisim-ds-es") == 0) {
+      continue;
+    }
+    for (int merged = 0; merged < 2; ++merged) {
+      sap_problem* p = make_masses(mass, V, MASSES);
+      sap_solver_options options = sap_solver_options_default();
+      options.islands = merged == 0;
+      for (int32_t i = 0; i < MASSES; ++i) {
+        add_contact(p, i, -1, mu, 1e-9 / mass[i]);
+      }
+      sap_solution s = {0};
+      const sap_outcome outcome = solve_problem(info->name, &options, p, &s, NULL);
+      if (outcome != SAP_OUTCOME_CONVERGED) {
+        fail_msg("%s: %s", info->name, sap_outcome_text(outcome));
+      }
+      for (int32_t i = 0; i < MASSES; ++i) {
+        double truth[3];
+        slide(mass[i], mu, 1e-9 / mass[i], V[i], truth);
+        for (int r = 0; r < 3; ++r) {
+          // the natural map of 1e-6 of the fall, on slanted cones
+          if (!(fabs(s.v[3 * i + r] - truth[r]) <= 4e-8)) {
+            fail_msg("%s: mass %g has v[%d] = %.9g, not %.9g", info->name, mass[i], r,
+                     s.v[3 * i + r], truth[r]);
+          }
+        }
+      }
+      sap_solution_clear(&s);
+      sap_problem_destroy(p);
+    }
+  }
+}
+
+// A light mass between heavy ones that slide, one island, whose sums the heavy ones make. SAP and
+// its NCP at their defaults against the same to 1e-13.
+static void test_light_in_island(void** state) {
+  (void)state;
+  static const char* const names[] = {"sap", "sap-ncp"};
+  double worst = 0.0;
+  uint32_t seed = 7;
+  for (int k = 0; k < 200; ++k) {
+    double V[MASSES][3];
+    for (int i = 0; i < 3 * MASSES; ++i) {
+      seed = seed * 1664525u + 1013904223u;
+      V[i / 3][i % 3] = (double)(seed >> 8) / (1u << 24) - (i % 3 == 2 ? 1.0 : 0.5);
+    }
+    const double mass[MASSES] = {1e3, 1e-5, 1e4};
+    sap_problem* p = make_masses(mass, (const double(*)[3])V, MASSES);
+    add_contact(p, 0, -1, 0.4, 1e-6);
+    add_contact(p, 1, 0, 0.3, 1e2);
+    add_contact(p, 1, 2, 0.6, 1e2);
+    sap_solver_options options = sap_solver_options_default(), tight = options;
+    tight.relative_tolerance = 1e-12;
+    sap_solution s = {0}, truth = {0};
+    const char* name = names[k % 2];
+    assert_int_equal(solve_problem(name, &options, p, &s, NULL), SAP_OUTCOME_CONVERGED);
+    assert_true(says_solved(solve_problem(name, &tight, p, &truth, NULL)));
+    for (int i = 0; i < 3 * MASSES; ++i) {
+      worst = fmax(worst, fabs(s.v[i] - truth.v[i]));
+    }
+    sap_solution_clear(&s);
+    sap_solution_clear(&truth);
+    sap_problem_destroy(p);
+  }
+  print_message("largest error of a velocity: %g m/s\n", worst);
+  assert_true(worst <= 1e-5);  // 1e-6 of speeds about 1 m/s, three masses, slanted cones
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_beside),
+      cmocka_unit_test(test_light_in_island),
       cmocka_unit_test(test_stacks),
       cmocka_unit_test(test_squeezed),
   };

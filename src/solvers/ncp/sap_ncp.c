@@ -17,6 +17,7 @@
 #include "core/platform.h"
 #include "problem/problem_data.h"
 #include "solvers/dual/dual.h"
+#include "solvers/islands.h"
 #include "solvers/primal/sap.h"
 #include "solvers/report.h"
 #include "solvers/residuals.h"
@@ -42,13 +43,14 @@ typedef struct anderson {
 
 typedef struct sap_ncp {
   void *primal, *polish;  // workspaces of the inner solvers
+  sap_islands islands;
   anderson anderson;
   sap_warm_start warm;       // shifts of the previous solve, in the rows of normals
   sap_solution inner, best;  // of the last inner solve, of the least error
   sap_report report;         // of the last inner solve
   sap_report totals;         // over the inner solves
   sap_history history;       // one row per inner solve
-  double least_error;        // of `best`: the larger of natural map and momentum error
+  double least_error;        // of `best`: the largest of the maps and of the momentum's errors
   double deadline;           // clock of the time limit [s]
   int32_t ncones;
   int32_t* cone;  // block of each cone                                    (ncones)
@@ -57,7 +59,8 @@ typedef struct sap_ncp {
   double* rows;        // shifted v_hat                                    (nrows)
   double* shift_rows;  // shifts by rows, for the warm start               (nrows)
   double* rho;         // steps of the natural map                         (nrows)
-  int32_t cone_capacity, cones_capacity, rows_capacity;
+  double* speeds;      // largest map of no impulses in an island [m/s]    (islands)
+  int32_t cone_capacity, cones_capacity, rows_capacity, speeds_capacity;
 } sap_ncp;
 
 static double* column_f(const anderson* a, int32_t i) {
@@ -182,6 +185,7 @@ sap_status sap_ncp_create(void** workspace, sap_error* error) {
     sap_ncp_destroy(w);
     return SAP_STATUS_MEMORY;
   }
+  ((sap_primal*)w->primal)->keeps_errors = true;
   *workspace = w;
   return SAP_STATUS_OK;
 }
@@ -202,6 +206,8 @@ void sap_ncp_destroy(void* workspace) {
   sap_free(w->cone);
   sap_free(w->cones);
   sap_free(w->rows);
+  sap_free(w->speeds);
+  sap_islands_clear(&w->islands);
   sap_free(w);
 }
 
@@ -215,6 +221,32 @@ sap_status sap_ncp_archive(void* workspace, sap_archive* archive, sap_error* err
 // Returns the rest of the time limit [s], never 0, which would mean no limit.
 static double time_left(const sap_solver_options* options, double deadline) {
   return options->time_limit > 0.0 ? fmax(deadline - sap_clock_seconds(), 1e-9) : 0.0;
+}
+
+// Adds up the natural maps of an island's blocks at w->inner, each with its step.
+static sap_complementarity island_maps(const sap_ncp* w, const sap_problem* p, int32_t island) {
+  const sap_island view = sap_islands_get(&w->islands, island);
+  sap_complementarity sums = {0};
+  for (int32_t i = 0; i < view.nblocks; ++i) {
+    const int32_t b = view.blocks[i], row = p->blocks[b].first_row;
+    sap_complementarity_add(p, b, w->inner.vc + row, w->inner.gamma + row, w->rho + row, &sums);
+  }
+  return sums;
+}
+
+// Finds the islands, and in each the speed that its impulses must make up.  fails: MEMORY
+static sap_status begin_islands(sap_ncp* w, const sap_problem* p, sap_error* error) {
+  SAP_TRY(sap_islands_find(&w->islands, p, false, error));
+  SAP_TRY(SAP_RESERVE(&w->speeds, &w->speeds_capacity, w->islands.count, error));
+  SAP_TRY(sap_solution_resize(&w->inner, p->nv, p->nrows, error));
+  sap_contact_velocity(p, p->v_star, w->inner.vc);
+  for (int32_t i = 0; i < p->nrows; ++i) {
+    w->inner.gamma[i] = 0.0;
+  }
+  for (int32_t i = 0; i < w->islands.count; ++i) {
+    w->speeds[i] = island_maps(w, p, i).ncp.speed;
+  }
+  return SAP_STATUS_OK;
 }
 
 // Makes room, lists the cones, computes the steps of the natural map, and recalls the shifts that
@@ -246,17 +278,24 @@ static sap_status begin_shifts(sap_ncp* w, const sap_problem* p, bool warm, sap_
     SAP_TRY(
         sap_complementarity_steps(p, b, w->rho + nrows, w->rho + p->blocks[b].first_row, error));
   }
+  SAP_TRY(begin_islands(w, p, error));
   return anderson_begin(&w->anderson, w->ncones, error);
 }
 
-// Returns the relative natural map of the inner solution on the NCP, each block with its step.
-static double natural_map(const sap_ncp* w, const sap_problem* p) {
-  sap_complementarity sums = {0};
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    const int32_t row = p->blocks[b].first_row;
-    sap_complementarity_add(p, b, w->inner.vc + row, w->inner.gamma + row, w->rho + row, &sums);
+// Returns the largest relative natural map of an island's NCP at the inner solution: as impulses
+// of the island, or as the velocity of one of its blocks (dual.h). Maps whose work is below eps_a^2
+// are round-off.
+static double natural_map(const sap_ncp* w, const sap_problem* p, double absolute) {
+  double worst = 0.0;
+  for (int32_t i = 0; i < w->islands.count; ++i) {
+    const sap_complementarity sums = island_maps(w, p, i);
+    if (sqrt(sums.ncp.scaled_map_2) * sums.ncp.speed <= absolute * absolute) {
+      continue;
+    }
+    const double miss = w->speeds[i] > 0.0 ? sums.ncp.speed / w->speeds[i] : 0.0;
+    worst = fmax(worst, fmax(miss, sap_relative_map(sums.ncp.scaled_map_2, sums.gamma_2)));
   }
-  return sap_relative_map(sums.ncp.scaled_map_2, sums.gamma_2);
+  return worst;
 }
 
 // Sets the images T of the inner solution, and weights 1 for contacts that press.
@@ -352,7 +391,8 @@ static sap_status iterate_shifts(sap_ncp* w, const sap_solve_call* call, sap_err
   double tolerance = w->ncones > 0 ? fmax(wanted, LOOSEST) : wanted;
   for (int k = 0; k < SOLVES; ++k) {
     SAP_TRY(solve_shifted(w, call, k > 0, tolerance, error));
-    const double map = natural_map(w, p), momentum = w->report.momentum_error;
+    const double map = natural_map(w, p, call->options->absolute_tolerance);
+    const double momentum = sap_primal_worst_error(w->primal);
     const double error_now = fmax(map, momentum);
     add_solve(w, map);
     find_images(w, p);
@@ -384,7 +424,7 @@ static sap_status polish(sap_ncp* w, const sap_solve_call* call, sap_error* erro
   inner.time_limit = time_left(call->options, w->deadline);
   const sap_solve_call one = {&inner, call->problem, &w->inner, &w->report, w->best.gamma};
   SAP_TRY(sap_dual_run(w->polish, &one, true, sap_proximal_newton, error));
-  const double map = natural_map(w, call->problem);
+  const double map = natural_map(w, call->problem, call->options->absolute_tolerance);
   add_solve(w, map);
   w->totals.outcome = w->report.outcome;
   if (fmax(map, w->report.momentum_error) < w->least_error) {

@@ -184,6 +184,49 @@ void sap_newton_evaluate(sap_newton* n) {
   n->state.cost_scale = energy + scale + n->state.impulse * sqrt(speed_2);
 }
 
+// Squares of tree t alone, as in sap_newton_evaluate.
+typedef struct tree_sums {
+  double mass, gradient_2, scale_2;  // scale: the larger of momentum and impulse
+} tree_sums;
+
+static tree_sums sum_tree(const sap_newton* n, int32_t t) {
+  tree_sums sums = {0.0, 0.0, 0.0};
+  double momentum_2 = 0.0, impulse_2 = 0.0;
+  for (int32_t i = n->start[t]; i < n->start[t] + n->size[t]; ++i) {
+    const double inverse = 1.0 / n->mass[i];
+    const double momentum = n->momentum[i] + n->momentum_star[i];
+    sums.mass += n->mass[i];
+    sums.gradient_2 += n->gradient[i] * n->gradient[i] * inverse;
+    momentum_2 += momentum * momentum * inverse;
+    impulse_2 += n->impulse[i] * n->impulse[i] * inverse;
+  }
+  sums.scale_2 = momentum_2 > impulse_2 ? momentum_2 : impulse_2;
+  return sums;
+}
+
+double sap_newton_tree_error(const sap_newton* n, double absolute) {
+  double speed_2 = 0.0, worst = 0.0;
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    const tree_sums tree = sum_tree(n, t);
+    const double left = sqrt(tree.gradient_2) - absolute;
+    speed_2 += tree.scale_2 / tree.mass;
+    worst = left > 0.0 ? fmax(worst, left / sqrt(tree.mass)) : worst;
+  }
+  return worst > 0.0 ? worst / sqrt(speed_2) : 0.0;
+}
+
+bool sap_newton_is_converged(const sap_newton* n, const sap_solver_options* options) {
+  const sap_newton_state* s = &n->state;
+  if (s->gradient == 0.0 || !(s->gradient < sap_newton_tolerance(s, options))) {
+    return s->gradient == 0.0;
+  }
+  // An upper bound of the trees' errors saves a pass over the velocities.
+  const double scale = s->momentum > s->impulse ? s->momentum : s->impulse;
+  const double eps = options->relative_tolerance, allowed = eps * scale;
+  return s->gradient * s->gradient * n->heaviest <= allowed * allowed * n->lightest ||
+         sap_newton_tree_error(n, options->absolute_tolerance) <= eps;
+}
+
 double sap_newton_contact_cost(const sap_newton* n, const double* v) {
   double *vc = n->cone_d, *u = n->cone_G, *gamma = n->cone_G + 3 * (size_t)n->ncones;
   double scale = 0.0;

@@ -289,7 +289,7 @@ static bool end_with_old_factors(sap_newton* n, const sap_solver_options* option
   sap_cholesky_solve(n->cholesky, n->dv);
   (void)move_velocities(n, 1.0);
   sap_newton_evaluate(n);
-  if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(&n->state, options)) {
+  if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(n, options)) {
     sap_newton_start_multipliers(n, false);
     return true;
   }
@@ -338,7 +338,7 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
                                                                      : SAP_STEP_PRIMAL};
   double before = n->state.gradient;
   while (status == SAP_STATUS_OK) {
-    if (sap_newton_is_converged(&n->state, options)) {
+    if (sap_newton_is_converged(n, options)) {
       result->outcome = SAP_OUTCOME_CONVERGED;
       break;
     }

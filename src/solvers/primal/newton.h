@@ -84,8 +84,9 @@ typedef struct sap_newton {
   int32_t nrows;          // of the row arrays: interval rows, then rows of cones of n rows
   int32_t ncone_patches;  // the first patches
   int32_t npairs, ncouplings;
-  int32_t largest_patch;  // ncols
-  int64_t nruns;          // an upper bound
+  int32_t largest_patch;      // ncols
+  int64_t nruns;              // an upper bound
+  double lightest, heaviest;  // m_t = tr A_tt of a tree
   size_t njacobian, nwhitened, nvalues;
 
   int32_t* size;           // of trees (ntrees)
@@ -225,10 +226,14 @@ static inline double sap_newton_tolerance(const sap_newton_state* s,
   return options->absolute_tolerance + options->relative_tolerance * scale;
 }
 
-static inline bool sap_newton_is_converged(const sap_newton_state* s,
-                                           const sap_solver_options* options) {
-  return s->gradient < sap_newton_tolerance(s, options) || s->gradient == 0.0;
-}
+// Returns the largest error of a tree in units of the island's speeds:
+//   (|D grad l|_t - absolute) / (sqrt(m_t) V),  m_t = tr A_tt
+//   V^2 = sum max(|D A v|_t^2, |D J' gamma|_t^2)/m_t
+// Between trees of equal m_t castro (26) implies an error of at most eps_r.
+double sap_newton_tree_error(const sap_newton* newton, double absolute);
+// Returns true if the test holds for the island, whose sums would hide a light tree beside a heavy
+// one, and the error of every tree is at most eps_r.
+bool sap_newton_is_converged(const sap_newton* newton, const sap_solver_options* options);
 
 static inline double sap_newton_momentum_error(const sap_newton_state* s) {
   const double scale = s->momentum > s->impulse ? s->momentum : s->impulse;

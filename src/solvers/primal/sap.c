@@ -87,6 +87,10 @@ static sap_status solve_island(const primal_call* call, sap_island_batch* batch,
                              &out->result, error));
   out->end_row = batch->iterates.next;
   out->state = n->state;
+  if (s->keeps_errors) {
+    out->error = fmax(sap_newton_momentum_error(&n->state),
+                      sap_newton_tree_error(n, call->options->absolute_tolerance));
+  }
   out->result.symbolic_analyses = analysed ? 1 : 0;
   scatter_results(s, n, call->problem);
   return SAP_STATUS_OK;
@@ -250,6 +254,14 @@ static double momentum_error(const sap_primal* s, double free_2) {
     sum.impulse_2 += state->impulse * state->impulse;
   }
   return sap_history_error(&sum);
+}
+
+double sap_primal_worst_error(const sap_primal* s) {
+  double worst = 0.0;
+  for (int32_t i = 0; i < s->islands.count; ++i) {
+    worst = fmax(worst, s->results[i].error);
+  }
+  return worst;
 }
 
 sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sap_solve_call* call,

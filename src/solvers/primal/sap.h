@@ -20,6 +20,7 @@ enum {
 typedef struct sap_island_result {
   sap_report result;
   sap_newton_state state;      // at the end
+  double error;                // of the island or its worst tree, if keeps_errors
   int32_t first_row, end_row;  // in its batch's iterates
 } sap_island_result;
 
@@ -44,12 +45,16 @@ typedef struct sap_primal {
   sap_warm_start warm;  // multipliers of the previous solve
   sap_solution answer;  // of the whole problem
   double* lambda;       // multipliers (linearise.c)
+  bool keeps_errors;
   int32_t lambda_capacity, result_capacity;
 } sap_primal;
 
 sap_status sap_primal_create(void** workspace, sap_error* error);
 void sap_primal_destroy(void* workspace);
 sap_status sap_primal_archive(void* workspace, sap_archive* archive, sap_error* error);
+// Returns the largest error of an island or tree after a solve, relative as in the stopping test.
+// Only of a workspace that keeps errors: they cost a pass over the velocities.
+double sap_primal_worst_error(const sap_primal* primal);
 sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sap_solve_call* call,
                             sap_error* error);
 

@@ -169,7 +169,7 @@ static void come_to_rest(sap_newton* n, const sap_solver_options* options) {
   memcpy(n->v_best, n->v, (size_t)n->nv * sizeof(double));
   memset(n->v, 0, (size_t)n->nv * sizeof(double));
   sap_newton_evaluate(n);
-  if (!(n->state.gradient <= gradient && sap_newton_is_converged(&n->state, options))) {
+  if (!(n->state.gradient <= gradient && sap_newton_is_converged(n, options))) {
     memcpy(n->v, n->v_best, (size_t)n->nv * sizeof(double));
     sap_newton_evaluate(n);
   }
@@ -228,7 +228,7 @@ sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sa
   n->starts_near = false;
   gather_velocity(n, sap_problem_v_guess(n->problem), n->v);
   sap_newton_evaluate(n);
-  if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(&n->state, options)) {
+  if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(n, options)) {
     come_to_rest(n, options);
     sap_newton_start_multipliers(n, false);
     return SAP_STATUS_OK;
