@@ -143,10 +143,7 @@ static sap_status create_sparse(sap_momentum_factor* factor, sap_group* group, s
       count += (size_t)arrays.sizes[arrays.row[e]] * (size_t)arrays.sizes[j];
     }
   }
-  sparse->values = sap_allocate(count, sizeof(double));
-  if (sparse->values == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: coupled trees");
-  }
+  SAP_TRY(SAP_NEW(&sparse->values, count, "coupled trees", error));
   SAP_TRY(sap_cholesky_create(&sparse->cholesky, error));
   return sap_cholesky_analyze(sparse->cholesky, &sparse->pattern, SAP_LINEAR_AUTO, NULL, error);
 }

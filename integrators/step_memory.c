@@ -69,9 +69,7 @@ static memory_header make_header(const sap_stepper* stepper, size_t own, size_t 
 
 sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t capacity, size_t* size,
                                    sap_error* error) {
-  if (stepper == NULL || size == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", stepper == NULL ? "stepper" : "size");
-  }
+  SAP_NOT_NULL(error, stepper, size);
   sap_archive measure = {.mode = SAP_ARCHIVE_SIZE};
   size_t system_size = 0;
   SAP_TRY(archive_own(stepper, &measure, error));
@@ -125,10 +123,7 @@ static sap_status check_header(const sap_stepper* stepper, const unsigned char* 
 
 sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* bytes, size_t size,
                                    sap_error* error) {
-  if (stepper == NULL || bytes == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL",
-                    stepper == NULL ? "stepper" : "bytes");
-  }
+  SAP_NOT_NULL(error, stepper, bytes);
   memory_header header;
   SAP_TRY(check_header(stepper, bytes, size, &header, error));
   // The bytes are only read: archives have no const pointers.

@@ -51,23 +51,15 @@ static sap_status create_parts(sap_stepper* stepper, const sap_system* system,
 
 sap_status sap_stepper_create(const sap_system* system, const sap_stepper_options* options,
                               sap_stepper** out, sap_error* error) {
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
-  }
+  SAP_NOT_NULL(error, out);
   *out = NULL;
   const sap_stepper_options defaults = sap_stepper_options_default();
   options = options != NULL ? options : &defaults;
   SAP_TRY(sap_system_check(system, error));
   SAP_TRY(sap_stepper_options_check(options, error));
-  sap_stepper* stepper = sap_allocate(1, sizeof *stepper);
-  if (stepper == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: stepper");
-  }
-  const sap_status status = create_parts(stepper, system, options, error);
-  if (status != SAP_STATUS_OK) {
-    sap_stepper_destroy(stepper);
-    return status;
-  }
+  sap_stepper* stepper;
+  SAP_TRY(SAP_NEW(&stepper, 1, "stepper", error));
+  SAP_TRY_OR(create_parts(stepper, system, options, error), sap_stepper_destroy(stepper));
   *out = stepper;
   return SAP_STATUS_OK;
 }
@@ -87,9 +79,7 @@ void sap_stepper_destroy(sap_stepper* stepper) {
 }
 
 sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error) {
-  if (stepper == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "stepper is NULL");
-  }
+  SAP_NOT_NULL(error, stepper);
   if (!(isfinite(dt) && dt > 0.0)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "dt = %g must be finite and > 0 s", dt);
   }
@@ -179,9 +169,7 @@ static sap_status advance_activations(sap_stepper* stepper, const sap_state* sta
 sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state, double* v_star,
                                    sap_error* error) {
   SAP_TRY(check_state(stepper, state, error));
-  if (v_star == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "v_star is NULL");
-  }
+  SAP_NOT_NULL(error, v_star);
   set_context(stepper, state);
   SAP_TRY(advance_activations(stepper, state, error));
   SAP_TRY(sap_relinearize_free_motion(&stepper->solution, &stepper->step, error));

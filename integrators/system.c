@@ -57,9 +57,7 @@ static sap_status check_couplings(const sap_system* system, sap_error* error) {
 }
 
 sap_status sap_system_check(const sap_system* system, sap_error* error) {
-  if (system == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "system is NULL");
-  }
+  SAP_NOT_NULL(error, system);
   if (system->nq < 1) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "system: nq = %d must be >= 1", system->nq);
   }
@@ -83,10 +81,8 @@ sap_status sap_system_check(const sap_system* system, sap_error* error) {
 
 sap_status sap_step_displacement(const sap_step_context* step, int32_t nv, double* way,
                                  sap_error* error) {
-  if (step == NULL || way == NULL || step->v0_free == NULL || step->v_guess == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_step_displacement: %s is NULL",
-                    step == NULL || way == NULL ? "an argument" : "v0_free or v_guess of the step");
-  }
+  SAP_NOT_NULL(error, step, way);
+  SAP_NOT_NULL(error, step->v0_free, step->v_guess);
   const double theta_vq = step->stage_theta_vq;
   const double time = step->stage_theta * step->dt;
   for (int32_t i = 0; i < nv; ++i) {
@@ -109,9 +105,7 @@ static double dot_turned_tangent(const double t[3], const double n[3], const dou
 
 sap_status sap_contact_block_move(const sap_step_context* step, const sap_contact_move* move,
                                   sap_contact_block* block, sap_error* error) {
-  if (step == NULL || move == NULL || block == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_contact_block_move: an argument is NULL");
-  }
+  SAP_NOT_NULL(error, step, move, block);
   const double *R = move->R_WC_theta, *n0 = move->normal0, *u0 = move->velocity0;
   if (!(1.0 + sap_v3_dot(R + 6, n0) > 0.0) || !(step->stage_theta > 0.0)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
@@ -182,9 +176,7 @@ static void copy_numbers(double* to, const double* from, int32_t count) {
 }
 
 sap_status sap_state_copy(const sap_state* from, sap_state* to, sap_error* error) {
-  if (from == NULL || to == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "state: NULL");
-  }
+  SAP_NOT_NULL(error, from, to);
   if (from->nq != to->nq || from->nv != to->nv) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "state: nq = %d, nv = %d cannot be copied to nq = %d, nv = %d", (int)from->nq,

@@ -140,9 +140,7 @@ static sap_status find_end_law(const sap_law_settings* s, const sap_material* pa
 sap_status sap_contact_regularize(const sap_material* pair,
                                   const sap_regularization* regularization, double dt, double phi0,
                                   double w, double R[3], double v_hat[3], sap_error* error) {
-  if (pair == NULL || regularization == NULL || R == NULL || v_hat == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_contact_regularize: an argument is NULL");
-  }
+  SAP_NOT_NULL(error, pair, regularization, R, v_hat);
   const sap_law_settings settings = {.dt = dt, .regularization = regularization};
   const sap_compliant_row normal = {.stiffness = pair->stiffness,
                                     .relaxation_time = pair->relaxation_time,

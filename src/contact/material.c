@@ -100,12 +100,7 @@ double sap_friction_combine(double a, double b, sap_friction_rule rule) {
 
 sap_status sap_material_combine(const sap_material* a, const sap_material* b,
                                 sap_friction_rule rule, sap_material* out, sap_error* error) {
-  if (a == NULL || b == NULL || out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_material_combine: %s is NULL",
-                    a == NULL   ? "a"
-                    : b == NULL ? "b"
-                                : "out");
-  }
+  SAP_NOT_NULL(error, a, b, out);
   if (rule != SAP_FRICTION_HARMONIC && rule != SAP_FRICTION_MAXIMUM) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "rule = %d is not a sap_friction_rule", (int)rule);
   }

@@ -31,6 +31,14 @@ sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...
   return status;
 }
 
+sap_status sap_fail_null(sap_error* error, const char* function, const char* names, size_t index) {
+  for (; index > 0; --index) {
+    names += strcspn(names, ",") + 2;
+  }
+  return sap_fail(error, SAP_STATUS_ARGUMENT, "%s: %.*s is NULL", function,
+                  (int)strcspn(names, ","), names);
+}
+
 sap_status sap_check_numbers(const char* name, const double* x, int32_t count, sap_error* error) {
   if (x == NULL && count > 0) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", name);

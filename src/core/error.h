@@ -24,6 +24,35 @@ sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...
     }                                   \
   } while (0)
 
+// The same for functions that own something: releases it by the statement `cleanup` first.
+#define SAP_TRY_OR(call, cleanup)       \
+  do {                                  \
+    const sap_status sap_try_ = (call); \
+    if (sap_try_ != SAP_STATUS_OK) {    \
+      cleanup;                          \
+      return sap_try_;                  \
+    }                                   \
+  } while (0)
+
+// Returns ARGUMENT from the calling function if one of the pointers is NULL, with the message
+// "sap_solver_solve: problem is NULL": SAP_NOT_NULL(error, solver, problem, solution)
+#define SAP_NOT_NULL(error, ...)                                                                  \
+  SAP_TRY(sap_check_pointers((error), __func__, #__VA_ARGS__, (const void* const[]){__VA_ARGS__}, \
+                             sizeof((const void* const[]){__VA_ARGS__}) / sizeof(void*)))
+// Fails with ARGUMENT: `index` counts the names of a list "a, b, c".
+sap_status sap_fail_null(sap_error* error, const char* function, const char* names, size_t index);
+// Inline, because it is on the path of each contact.
+static inline sap_status sap_check_pointers(sap_error* error, const char* function,
+                                            const char* names, const void* const* pointers,
+                                            size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (pointers[i] == NULL) {
+      return sap_fail_null(error, function, names, i);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
 // Checks numbers. fails: ARGUMENT if x is NULL and count > 0; NOT_FINITE with "name[i] = x must be
 // finite".
 sap_status sap_check_numbers(const char* name, const double* x, int32_t count, sap_error* error);

@@ -137,10 +137,8 @@ static int open_collector(sap_file* file, const char* path) {
 
 sap_status sap_file_create(const char* path, sap_file** out, sap_error* error) {
   *out = NULL;
-  sap_file* file = sap_allocate(1, sizeof *file);
-  if (file == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  sap_file* file;
+  SAP_TRY(SAP_NEW(&file, 1, "file", error));
   const int error_number = open_collector(file, path);
   if (error_number != 0) {
     sap_file_close(file);

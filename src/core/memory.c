@@ -23,6 +23,13 @@ void sap_free(void* memory) {
   free(memory);
 }
 
+sap_status sap_new(void* array, size_t count, size_t size, const char* what, sap_error* error) {
+  void* const memory = sap_allocate(count, size);
+  memcpy(array, &memory, sizeof memory);
+  return memory != NULL ? SAP_STATUS_OK
+                        : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %s", what);
+}
+
 char* sap_duplicate_string(const char* text) {
   if (text == NULL) {
     return NULL;

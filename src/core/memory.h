@@ -10,6 +10,11 @@
 // memory; not NULL for count 0. Free it with sap_free.
 void* sap_allocate(size_t count, size_t size);
 void sap_free(void* memory);
+// The same, stored in the pointer at the address `array`: SAP_NEW(&model, 1, "model", error)
+// Fails with MEMORY: "out of memory: model"; the pointer is NULL then.
+#define SAP_NEW(array, count, what, error) \
+  sap_new((array), (size_t)(count), sizeof(**(array)), (what), (error))
+sap_status sap_new(void* array, size_t count, size_t size, const char* what, sap_error* error);
 char* sap_duplicate_string(const char* text);  // NULL if text is NULL or memory is lacking
 
 // Makes room for `needed` elements of `size` bytes in an array; `array` is the address of its

@@ -114,10 +114,8 @@ static void* work(void* threads) {
 
 sap_status sap_threads_create(int32_t count, sap_threads** out, sap_error* error) {
   *out = NULL;
-  sap_threads* t = sap_allocate(1, sizeof *t);
-  if (t == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: threads");
-  }
+  sap_threads* t;
+  SAP_TRY(SAP_NEW(&t, 1, "threads", error));
   atomic_store(&t->owners, 1);
   const bool room = count <= sysconf(_SC_NPROCESSORS_ONLN);  // spin only if every thread has a core
   t->looks_ahead = room ? (int32_t)LOOKS_AHEAD : 0;

@@ -110,9 +110,7 @@ static sap_status read_scene(const char* path, const sap_scene_options* options,
 
 sap_status sap_scene_read(const char* path, const sap_scene_options* options, sap_model** out,
                           sap_error* error) {
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
-  }
+  SAP_NOT_NULL(error, out);
   *out = NULL;
   const sap_scene_options defaults = sap_scene_options_default();
   options = options != NULL ? options : &defaults;

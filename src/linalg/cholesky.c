@@ -291,10 +291,7 @@ struct sap_cholesky {
 };
 
 sap_status sap_cholesky_create(sap_cholesky** out, sap_error* error) {
-  *out = sap_allocate(1, sizeof **out);
-  if (*out == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: Cholesky factorization");
-  }
+  SAP_TRY(SAP_NEW(out, 1, "Cholesky factorization", error));
   return SAP_STATUS_OK;
 }
 

@@ -249,28 +249,18 @@ static sap_status check_model(const mjModel* m, sap_error* error) {
 
 sap_status sap_mj_create(const mjModel* model, const sap_mj_options* options, sap_mj** out,
                          sap_error* error) {
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_create: out is NULL");
-  }
+  SAP_NOT_NULL(error, out);
   *out = NULL;
-  if (model == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_create: model is NULL");
-  }
+  SAP_NOT_NULL(error, model);
   SAP_TRY(check_model(model, error));
   sap_mj_options chosen = options != NULL ? *options : sap_mj_options_default();
   complete_options(model, &chosen);
   SAP_TRY(check_options(&chosen, error));
-  sap_mj* a = sap_allocate(1, sizeof *a);
-  if (a == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: MuJoCo adapter");
-  }
+  sap_mj* a;
+  SAP_TRY(SAP_NEW(&a, 1, "MuJoCo adapter", error));
   a->model = model;
   a->options = chosen;
-  const sap_status status = create_parts(a, error);
-  if (status != SAP_STATUS_OK) {
-    sap_mj_destroy(a);
-    return status;
-  }
+  SAP_TRY_OR(create_parts(a, error), sap_mj_destroy(a));
   *out = a;
   return SAP_STATUS_OK;
 }

@@ -117,10 +117,7 @@ static void load_model(void* context) {
 }
 
 sap_status sap_mj_load(const char* path, mjModel** out, sap_error* error) {
-  if (out == NULL || path == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_load: %s is NULL",
-                    out == NULL ? "out" : "path");
-  }
+  SAP_NOT_NULL(error, out, path);
   *out = NULL;
   load l = {.path = path};
   SAP_TRY(sap_file_readable(path, error));

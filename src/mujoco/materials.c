@@ -191,51 +191,45 @@ static sap_status check_index(const char* name, int32_t index, int32_t lowest, i
                         lowest, count);
 }
 
-sap_status sap_mj_set_geom(sap_mj* a, int32_t geom, double stiffness, double relaxation_time,
+sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffness, double relaxation_time,
                            sap_error* error) {
   const sap_mj_law law = {stiffness, relaxation_time};
-  if (a == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_set_geom: adapter is NULL");
-  }
-  const mjModel* m = a->model;
+  SAP_NOT_NULL(error, adapter);
+  const mjModel* m = adapter->model;
   SAP_TRY(check_index("geom", geom, -1, (int32_t)m->ngeom, error));
   SAP_TRY(check_law("geom", geom, law, error));
-  set_laws(a->materials.geoms, (int32_t)m->ngeom, geom, law);
+  set_laws(adapter->materials.geoms, (int32_t)m->ngeom, geom, law);
   if (geom < 0) {
-    set_laws(a->materials.flexes, sap_mj_flex_count(m), -1, law);
+    set_laws(adapter->materials.flexes, sap_mj_flex_count(m), -1, law);
   }
   // Materials set here replace the model's values for explicit pairs.
   for (int32_t i = 0; i < (int32_t)m->npair; ++i) {
     if (geom < 0 || m->pair_geom1[i] == geom || m->pair_geom2[i] == geom) {
-      a->materials.pairs[i].stiffness = 0.0;
+      adapter->materials.pairs[i].stiffness = 0.0;
     }
   }
   return SAP_STATUS_OK;
 }
 
-sap_status sap_mj_get_geom(const sap_mj* a, int32_t geom, double* stiffness,
+sap_status sap_mj_get_geom(const sap_mj* adapter, int32_t geom, double* stiffness,
                            double* relaxation_time, sap_error* error) {
-  if (a == NULL || stiffness == NULL || relaxation_time == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_get_geom: an argument is NULL");
-  }
-  SAP_TRY(check_index("geom", geom, 0, (int32_t)a->model->ngeom, error));
-  *stiffness = a->materials.geoms[geom].stiffness;
-  *relaxation_time = a->materials.geoms[geom].relaxation_time;
+  SAP_NOT_NULL(error, adapter, stiffness, relaxation_time);
+  SAP_TRY(check_index("geom", geom, 0, (int32_t)adapter->model->ngeom, error));
+  *stiffness = adapter->materials.geoms[geom].stiffness;
+  *relaxation_time = adapter->materials.geoms[geom].relaxation_time;
   return SAP_STATUS_OK;
 }
 
-sap_status sap_mj_set_limit(sap_mj* a, int32_t joint, double stiffness, double relaxation_time,
-                            sap_error* error) {
+sap_status sap_mj_set_limit(sap_mj* adapter, int32_t joint, double stiffness,
+                            double relaxation_time, sap_error* error) {
   const sap_mj_law law = {stiffness, relaxation_time};
-  if (a == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_set_limit: adapter is NULL");
-  }
-  const mjModel* m = a->model;
+  SAP_NOT_NULL(error, adapter);
+  const mjModel* m = adapter->model;
   SAP_TRY(check_index("joint", joint, -1, (int32_t)m->njnt, error));
   SAP_TRY(check_law("limit of joint", joint, law, error));
-  set_laws(a->materials.joints, (int32_t)m->njnt, joint, law);
+  set_laws(adapter->materials.joints, (int32_t)m->njnt, joint, law);
   if (joint < 0) {
-    set_laws(a->materials.tendons, (int32_t)m->ntendon, -1, law);
+    set_laws(adapter->materials.tendons, (int32_t)m->ntendon, -1, law);
   }
   return SAP_STATUS_OK;
 }

@@ -217,9 +217,7 @@ static sap_status restore_file(const char* path, sap_stepper* stepper, const uns
 sap_status sap_checkpoint_read(const char* path, sap_stepper* stepper, sap_state* state,
                                int64_t* steps, sap_error* error) {
   SAP_TRY(check_arguments(path, stepper, state, error));
-  if (steps == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "checkpoint: steps is NULL");
-  }
+  SAP_NOT_NULL(error, steps);
   unsigned char* bytes = NULL;
   size_t size = 0;
   sap_status status = sap_sealed_read(path, MAGIC, "checkpoint", &bytes, &size, error);

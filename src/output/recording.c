@@ -153,13 +153,9 @@ sap_status sap_recording_open(const char* path, sap_recording** out, sap_error* 
   if (out != NULL) {
     *out = NULL;
   }
-  if (path == NULL || out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", path == NULL ? "path" : "out");
-  }
-  sap_recording* recording = sap_allocate(1, sizeof *recording);
-  if (recording == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recording");
-  }
+  SAP_NOT_NULL(error, path, out);
+  sap_recording* recording;
+  SAP_TRY(SAP_NEW(&recording, 1, "recording", error));
   recording->file = -1;
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
@@ -207,9 +203,7 @@ static sap_status fail_no_table(const char* name, sap_error* error) {
 
 sap_status sap_recording_size(const sap_recording* recording, const char* name, int64_t* rows,
                               int64_t* columns, sap_error* error) {
-  if (recording == NULL || name == NULL || rows == NULL || columns == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_recording_size: an argument is NULL");
-  }
+  SAP_NOT_NULL(error, recording, name, rows, columns);
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
   const bool good = measure_table(recording->file, name, rows, columns);
@@ -238,9 +232,7 @@ static sap_status read_rows(const sap_hdf5_set* set, const char* name, int64_t f
 
 sap_status sap_recording_read(const sap_recording* recording, const char* name, int64_t first,
                               int64_t count, double* out, sap_error* error) {
-  if (recording == NULL || name == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_recording_read: an argument is NULL");
-  }
+  SAP_NOT_NULL(error, recording, name);
   sap_hdf5_set set;
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);

@@ -103,10 +103,8 @@ sap_status sap_result_table_write(const char* path, const sap_result_table* tabl
                     path);
   }
   // A temporary file first: an earlier table stays until this one is complete.
-  char* temporary = sap_allocate(strlen(path) + 6, 1);
-  if (temporary == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  char* temporary;
+  SAP_TRY(SAP_NEW(&temporary, strlen(path) + 6, "table", error));
   (void)sprintf(temporary, "%s.part", path);
   int failure = 0;
   bool good = write_hdf5(temporary, table, &failure);

@@ -95,10 +95,8 @@ static void print_activation_columns(FILE* stream, const sap_model* model, int32
 
 static sap_status print_header(FILE* stream, const sap_model* model, sap_error* error) {
   const sap_model_sizes sizes = sap_model_get_sizes(model);
-  int32_t* q_joint = sap_allocate((size_t)sizes.nq + (size_t)sizes.nv, sizeof *q_joint);
-  if (q_joint == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  int32_t* q_joint;
+  SAP_TRY(SAP_NEW(&q_joint, (size_t)sizes.nq + (size_t)sizes.nv, "trajectory", error));
   int32_t* v_joint = q_joint + sizes.nq;
   for (int32_t joint = 0; joint < sizes.joints; ++joint) {
     int32_t q_start = 0, v_start = 0;
@@ -117,17 +115,11 @@ static sap_status print_header(FILE* stream, const sap_model* model, sap_error* 
 
 sap_status sap_trajectory_create(const char* path, const sap_model* model, sap_trajectory** out,
                                  sap_error* error) {
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
-  }
+  SAP_NOT_NULL(error, out);
   *out = NULL;
-  if (path == NULL || model == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", path == NULL ? "path" : "model");
-  }
-  sap_trajectory* trajectory = sap_allocate(1, sizeof *trajectory);
-  if (trajectory == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  SAP_NOT_NULL(error, path, model);
+  sap_trajectory* trajectory;
+  SAP_TRY(SAP_NEW(&trajectory, 1, "trajectory", error));
   const sap_model_sizes sizes = sap_model_get_sizes(model);
   trajectory->nq = sizes.nq;
   trajectory->nv = sizes.nv;
@@ -152,9 +144,8 @@ static void print_numbers(FILE* stream, const double* x, int32_t count) {
 
 sap_status sap_trajectory_write(sap_trajectory* trajectory, const sap_trajectory_row* row,
                                 sap_error* error) {
-  if (trajectory == NULL || row == NULL || row->state == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "trajectory, row or row->state is NULL");
-  }
+  SAP_NOT_NULL(error, trajectory, row);
+  SAP_NOT_NULL(error, row->state);
   const sap_state* state = row->state;
   if (state->nq != trajectory->nq || state->nv != trajectory->nv) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
@@ -179,9 +170,7 @@ sap_status sap_trajectory_write(sap_trajectory* trajectory, const sap_trajectory
 }
 
 sap_status sap_trajectory_commit(sap_trajectory* trajectory, sap_error* error) {
-  if (trajectory == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "trajectory is NULL");
-  }
+  SAP_NOT_NULL(error, trajectory);
   return sap_file_commit(trajectory->file, error);
 }
 

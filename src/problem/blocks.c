@@ -236,39 +236,34 @@ sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_erro
 }
 
 sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block, sap_error* error) {
-  if (problem == NULL || block == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_block: %s is NULL",
-                    problem == NULL ? "problem" : "block");
-  }
+  SAP_NOT_NULL(error, problem, block);
   SAP_TRY(sap_problem_check_jacobians(problem, block, error));
   SAP_TRY(check_rows(problem, block, error));
   return sap_problem_append_block(problem, block, error);
 }
 
-sap_status sap_problem_block(const sap_problem* p, int32_t index, sap_block* out,
+sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_block* out,
                              int32_t* first_row, sap_error* error) {
-  if (p == NULL || out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_block: %s is NULL",
-                    p == NULL ? "problem" : "out");
+  SAP_NOT_NULL(error, problem, out);
+  if (index < 0 || index >= problem->nblocks) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d must be in [0, %d)", index,
+                    problem->nblocks);
   }
-  if (index < 0 || index >= p->nblocks) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d must be in [0, %d)", index, p->nblocks);
-  }
-  const sap_block_data* block = &p->blocks[index];
+  const sap_block_data* block = &problem->blocks[index];
   const bool box = block->set == SAP_SET_BOX;
   *out = (sap_block){.set = block->set,
                      .nrows = block->nrows,
                      .ntrees = block->ntrees,
-                     .trees = p->block_trees + block->first_tree,
-                     .jacobians = p->jacobians + block->first_tree,
-                     .R = p->R + block->first_row,
-                     .v_hat = p->v_hat_shifted + block->first_row,
+                     .trees = problem->block_trees + block->first_tree,
+                     .jacobians = problem->jacobians + block->first_tree,
+                     .R = problem->R + block->first_row,
+                     .v_hat = problem->v_hat_shifted + block->first_row,
                      .friction = block->friction,
                      .dissipation = block->dissipation,
                      .slip_speed = block->slip_speed,
                      .lagged_impulse = block->lagged_impulse,
-                     .lower = box ? p->lower + block->first_row : NULL,
-                     .upper = box ? p->upper + block->first_row : NULL,
+                     .lower = box ? problem->lower + block->first_row : NULL,
+                     .upper = box ? problem->upper + block->first_row : NULL,
                      .key = block->key};
   if (first_row != NULL) {
     *first_row = block->first_row;

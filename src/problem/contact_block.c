@@ -80,11 +80,7 @@ static sap_status check_contact(const sap_problem* p, const sap_contact_block* c
   const int32_t nrows = count_rows(contact);
   sap_block part = linear_part(contact);
   SAP_TRY(check_friction(p, contact, nrows, error));
-  const sap_status status = check_motion(contact, error);
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(error, "block %d", p->nblocks);
-    return status;
-  }
+  SAP_TRY_OR(check_motion(contact, error), sap_error_prefix(error, "block %d", p->nblocks));
   SAP_TRY(sap_problem_check_shape(p, &part, error));
   if (nrows == 3) {
     return SAP_STATUS_OK;
@@ -209,32 +205,27 @@ static sap_status put_contact(sap_problem* p, const sap_contact_block* contact,
   }
   const sap_law_settings settings = sap_problem_law_settings(p, regularization);
   sap_law_rows law;
-  const sap_status status = sap_law_contact_rows(&settings, &start, &law, error);
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(error, "block %d", p->nblocks);
-    return status;
-  }
+  SAP_TRY_OR(sap_law_contact_rows(&settings, &start, &law, error),
+             sap_error_prefix(error, "block %d", p->nblocks));
   put_block(p, contact, &law, start.w, &block, at);
   return SAP_STATUS_OK;
 }
 
-sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* contact,
+sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block* contact,
                                    const sap_regularization* regularization, sap_error* error) {
-  if (p == NULL || contact == NULL || regularization == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
-  }
-  SAP_TRY(check_contact(p, contact, error));
-  const sap_block_place at = sap_problem_end(p);
+  SAP_NOT_NULL(error, problem, contact, regularization);
+  SAP_TRY(check_contact(problem, contact, error));
+  const sap_block_place at = sap_problem_end(problem);
   sap_block_place end = at;
-  sap_problem_pass_block(p, count_rows(contact), contact->ntrees, contact->trees, &end);
-  sap_problem_cache* cache = p->cache;
-  const int64_t room = find_room(p, contact);
+  sap_problem_pass_block(problem, count_rows(contact), contact->ntrees, contact->trees, &end);
+  sap_problem_cache* cache = problem->cache;
+  const int64_t room = find_room(problem, contact);
   SAP_TRY(SAP_RESERVE(&cache->scratch, &cache->scratch_capacity, room, error));
   SAP_TRY(SAP_RESERVE(&cache->views, &cache->views_capacity, contact->ntrees, error));
-  SAP_TRY(sap_problem_reserve_blocks(p, &end, error));
+  SAP_TRY(sap_problem_reserve_blocks(problem, &end, error));
   const contact_work work = {cache->scratch, cache->views};
-  SAP_TRY(put_contact(p, contact, regularization, &work, &at, error));
-  sap_problem_set_end(p, &end);
+  SAP_TRY(put_contact(problem, contact, regularization, &work, &at, error));
+  sap_problem_set_end(problem, &end);
   return SAP_STATUS_OK;
 }
 

@@ -186,9 +186,7 @@ static sap_status find_condition(const sap_problem* problem, const double* v,
 
 sap_status sap_problem_condition(const sap_problem* problem, const double* v, double* condition,
                                  sap_error* error) {
-  if (problem == NULL || v == NULL || condition == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_condition: an argument is NULL");
-  }
+  SAP_NOT_NULL(error, problem, v, condition);
   const int32_t nv = problem->nv;
   if (nv == 0 || sap_problem_has_mobility(problem)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s",

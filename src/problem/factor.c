@@ -291,47 +291,40 @@ void sap_problem_unlock(const sap_problem* p) {
   (void)pthread_mutex_unlock(&p->cache->mutex);
 }
 
-sap_status sap_problem_check(const sap_problem* p, sap_error* error) {
-  if (p == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_check: problem is NULL");
+sap_status sap_problem_check(const sap_problem* problem, sap_error* error) {
+  SAP_NOT_NULL(error, problem);
+  if (problem->has_mobility) {
+    return sap_mobility_check(problem, error);
   }
-  if (p->has_mobility) {
-    return sap_mobility_check(p, error);
-  }
-  for (int32_t t = 0; t < p->ntrees; ++t) {
+  for (int32_t t = 0; t < problem->ntrees; ++t) {
     const double* factor;
-    SAP_TRY(sap_problem_tree_factor(p, t, &factor, error));
+    SAP_TRY(sap_problem_tree_factor(problem, t, &factor, error));
   }
-  if (p->ncouplings == 0) {
+  if (problem->ncouplings == 0) {
     return SAP_STATUS_OK;
   }
-  sap_problem_lock(p);
-  const sap_status status = factor_whole(p, error);
-  sap_problem_unlock(p);
+  sap_problem_lock(problem);
+  const sap_status status = factor_whole(problem, error);
+  sap_problem_unlock(problem);
   return status;
 }
 
-sap_status sap_problem_solve_momentum(sap_problem* p, const double* b, double* x,
+sap_status sap_problem_solve_momentum(sap_problem* problem, const double* b, double* x,
                                       sap_error* error) {
-  if (p == NULL || b == NULL || x == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_solve_momentum: %s is NULL",
-                    p == NULL   ? "problem"
-                    : b == NULL ? "b"
-                                : "x");
-  }
-  if (p->has_mobility) {
+  SAP_NOT_NULL(error, problem, b, x);
+  if (problem->has_mobility) {
     return sap_fail(error, SAP_STATUS_UNSUPPORTED, "the problem gives the inverse of A");
   }
-  SAP_TRY(sap_check_numbers("b", b, p->nv, error));
-  if (p->ncouplings > 0) {
-    SAP_TRY(factor_whole(p, error));
-    memmove(x, b, (size_t)p->nv * sizeof(double));
-    sap_cholesky_solve(p->cache->whole, x);
+  SAP_TRY(sap_check_numbers("b", b, problem->nv, error));
+  if (problem->ncouplings > 0) {
+    SAP_TRY(factor_whole(problem, error));
+    memmove(x, b, (size_t)problem->nv * sizeof(double));
+    sap_cholesky_solve(problem->cache->whole, x);
     return SAP_STATUS_OK;
   }
-  for (int32_t t = 0; t < p->ntrees; ++t) {
-    const int32_t first = p->tree_start[t];
-    SAP_TRY(sap_problem_solve_tree(p, t, b + first, x + first, error));
+  for (int32_t t = 0; t < problem->ntrees; ++t) {
+    const int32_t first = problem->tree_start[t];
+    SAP_TRY(sap_problem_solve_tree(problem, t, b + first, x + first, error));
   }
   return SAP_STATUS_OK;
 }
@@ -471,10 +464,7 @@ sap_status sap_problem_checked_scale(sap_problem* p, const sap_block* b, double*
 sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32_t ntrees,
                                       const int32_t* trees, const double* const* jacobians,
                                       double* w, sap_error* error) {
-  if (problem == NULL || w == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_delassus_scale: %s is NULL",
-                    problem == NULL ? "problem" : "w");
-  }
+  SAP_NOT_NULL(error, problem, w);
   const sap_block block = {
       .nrows = nrows, .ntrees = ntrees, .trees = trees, .jacobians = jacobians};
   SAP_TRY(sap_problem_check_shape(problem, &block, error));

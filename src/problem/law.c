@@ -60,10 +60,7 @@ static sap_status check_scheme(const sap_contact_scheme* s, sap_error* error) {
 }
 
 sap_status sap_problem_set_law(sap_problem* p, const sap_contact_scheme* scheme, sap_error* error) {
-  if (p == NULL || scheme == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_set_law: %s is NULL",
-                    p == NULL ? "problem" : "scheme");
-  }
+  SAP_NOT_NULL(error, p, scheme);
   SAP_TRY(check_scheme(scheme, error));
   if (p->law_is_set) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
@@ -82,9 +79,7 @@ sap_status sap_problem_set_law(sap_problem* p, const sap_contact_scheme* scheme,
 sap_status sap_problem_compliant_law(const sap_problem* p, const sap_regularization* regularization,
                                      const sap_compliant_row* row, double* R, double* v_hat,
                                      sap_error* error) {
-  if (p == NULL || regularization == NULL || row == NULL || R == NULL || v_hat == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_compliant_law: an argument is NULL");
-  }
+  SAP_NOT_NULL(error, p, regularization, row, R, v_hat);
   const sap_law_settings settings = sap_problem_law_settings(p, regularization);
   double law[2];
   SAP_TRY(sap_law_row(&settings, row, &law[0], &law[1], error));
@@ -107,11 +102,8 @@ static sap_status find_rows(const sap_problem* p, const sap_compliant_block* c,
                                    .rate0 = work[r],
                                    .w = w > 0.0 ? w : 1.0,
                                    .unilateral = c->unilateral};
-    const sap_status status = sap_law_row(settings, &row, &R[r], &v_hat[r], error);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(error, "block %d, row %d", p->nblocks, r);
-      return status;
-    }
+    SAP_TRY_OR(sap_law_row(settings, &row, &R[r], &v_hat[r], error),
+               sap_error_prefix(error, "block %d, row %d", p->nblocks, r));
     if (rigid) {
       sap_law_rigid_row(&row, p->dt, &R[r], &v_hat[r]);
     }
@@ -121,13 +113,8 @@ static sap_status find_rows(const sap_problem* p, const sap_compliant_block* c,
 
 sap_status sap_problem_add_compliant(sap_problem* p, const sap_compliant_block* compliant,
                                      const sap_regularization* regularization, sap_error* error) {
-  if (p == NULL || compliant == NULL || regularization == NULL || compliant->g0 == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_compliant: %s is NULL",
-                    p == NULL               ? "problem"
-                    : compliant == NULL     ? "block"
-                    : compliant->g0 == NULL ? "g0"
-                                            : "regularization");
-  }
+  SAP_NOT_NULL(error, p, compliant, regularization);
+  SAP_NOT_NULL(error, compliant->g0);
   sap_block block = {.set = compliant->unilateral ? SAP_SET_NONNEGATIVE : SAP_SET_FREE,
                      .nrows = compliant->nrows,
                      .ntrees = compliant->ntrees,
@@ -239,19 +226,13 @@ static sap_status archive_memory(void* memory, sap_archive* archive, sap_error* 
 
 sap_status sap_problem_save_memory(sap_problem* problem, void* bytes, size_t capacity, size_t* size,
                                    sap_error* error) {
-  if (problem == NULL || size == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_save_memory: %s is NULL",
-                    problem == NULL ? "problem" : "size");
-  }
+  SAP_NOT_NULL(error, problem, size);
   return sap_archive_to_bytes(archive_memory, &problem->lag, bytes, capacity, size, error);
 }
 
 sap_status sap_problem_load_memory(sap_problem* problem, const void* bytes, size_t size,
                                    sap_error* error) {
-  if (problem == NULL || bytes == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_load_memory: %s is NULL",
-                    problem == NULL ? "problem" : "bytes");
-  }
+  SAP_NOT_NULL(error, problem, bytes);
   return sap_archive_from_bytes(archive_memory, &problem->lag, bytes, size, error);
 }
 
@@ -264,9 +245,7 @@ const double* sap_problem_find_force(const sap_problem* p, uint64_t key) {
 }
 
 sap_status sap_problem_keep_impulses(sap_problem* p, const double* gamma, sap_error* error) {
-  if (p == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_keep_impulses: problem is NULL");
-  }
+  SAP_NOT_NULL(error, p);
   int32_t needed = 0;
   for (int32_t b = 0; gamma != NULL && b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];

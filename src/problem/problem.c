@@ -96,9 +96,7 @@ sap_status sap_problem_grow_group(sap_problem* p, sap_problem_group group, int64
 }
 
 sap_status sap_problem_create(sap_problem** out, sap_error* error) {
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_create: out is NULL");
-  }
+  SAP_NOT_NULL(error, out);
   *out = NULL;
   sap_problem* problem = sap_allocate(1, sizeof *problem);
   sap_problem_cache* cache = sap_allocate(1, sizeof *cache);
@@ -130,15 +128,13 @@ void sap_problem_lend_threads(sap_problem* p, sap_threads* threads) {
   sap_threads_lend(&p->threads, threads);
 }
 
-sap_status sap_problem_use_threads(sap_problem* p, int32_t count, sap_error* error) {
-  if (p == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_use_threads: problem is NULL");
-  }
+sap_status sap_problem_use_threads(sap_problem* problem, int32_t count, sap_error* error) {
+  SAP_NOT_NULL(error, problem);
   if (count < 1 || count > SAP_THREADS_MAX) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "threads = %d must be 1 to %d", (int)count,
                     (int)SAP_THREADS_MAX);
   }
-  return sap_threads_set_count(&p->threads, count, error);
+  return sap_threads_set_count(&problem->threads, count, error);
 }
 
 static sap_status check_sizes(double dt, int32_t ntrees, const int32_t* tree_sizes,
@@ -187,9 +183,7 @@ static void age_all(sap_problem* p, int32_t ntrees, const int32_t* tree_sizes) {
 
 sap_status sap_problem_begin(sap_problem* p, double dt, int32_t ntrees, const int32_t* tree_sizes,
                              sap_error* error) {
-  if (p == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_reset: problem is NULL");
-  }
+  SAP_NOT_NULL(error, p);
   int64_t nv = 0, squares = 0;
   SAP_TRY(check_sizes(dt, ntrees, tree_sizes, &nv, &squares, error));
   SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_TREES, (int64_t)ntrees + 1, error));

@@ -154,9 +154,7 @@ static void list_names(char* out, size_t size) {
 
 sap_status sap_solver_create(const char* name, const sap_solver_options* options, sap_solver** out,
                              sap_error* error) {
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_solver_create: out is NULL");
-  }
+  SAP_NOT_NULL(error, out);
   *out = NULL;
   const sap_solver_row* row = find_row(name);
   if (row == NULL) {
@@ -173,19 +171,13 @@ sap_status sap_solver_create(const char* name, const sap_solver_options* options
   }
   solver->row = row;
   solver->options = chosen;
-  const sap_status status = row->create(&solver->workspace, error);
-  if (status != SAP_STATUS_OK) {
-    sap_free(solver);
-    return status;
-  }
+  SAP_TRY_OR(row->create(&solver->workspace, error), sap_free(solver));
   *out = solver;
   return SAP_STATUS_OK;
 }
 
 sap_status sap_solver_set_time_limit(sap_solver* solver, double seconds, sap_error* error) {
-  if (solver == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_solver_set_time_limit: solver is NULL");
-  }
+  SAP_NOT_NULL(error, solver);
   sap_solver_options options = solver->options;
   options.time_limit = seconds;
   SAP_TRY(sap_solver_options_check(&options, error));
@@ -203,19 +195,13 @@ static sap_status archive_solver(void* solver, sap_archive* archive, sap_error* 
 
 sap_status sap_solver_save_memory(sap_solver* solver, void* bytes, size_t capacity, size_t* size,
                                   sap_error* error) {
-  if (solver == NULL || size == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_solver_save_memory: %s is NULL",
-                    solver == NULL ? "solver" : "size");
-  }
+  SAP_NOT_NULL(error, solver, size);
   return sap_archive_to_bytes(archive_solver, solver, bytes, capacity, size, error);
 }
 
 sap_status sap_solver_load_memory(sap_solver* solver, const void* bytes, size_t size,
                                   sap_error* error) {
-  if (solver == NULL || bytes == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_solver_load_memory: %s is NULL",
-                    solver == NULL ? "solver" : "bytes");
-  }
+  SAP_NOT_NULL(error, solver, bytes);
   return sap_archive_from_bytes(archive_solver, solver, bytes, size, error);
 }
 
@@ -268,12 +254,7 @@ static sap_status check_blocks(const sap_solver_row* row, const sap_problem* p, 
 sap_status sap_solver_solve(sap_solver* solver, const sap_problem* problem, sap_solution* solution,
                             sap_report* report, sap_error* error) {
   const double start = sap_clock_seconds();
-  if (solver == NULL || problem == NULL || solution == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_solver_solve: %s is NULL",
-                    solver == NULL    ? "solver"
-                    : problem == NULL ? "problem"
-                                      : "solution");
-  }
+  SAP_NOT_NULL(error, solver, problem, solution);
   SAP_TRY(check_blocks(solver->row, problem, error));
   if (solver->options.check_input) {
     SAP_TRY(sap_problem_check(problem, error));

@@ -457,16 +457,13 @@ static sap_status judge_problem(const sap_problem* p, const double* v, const dou
   return SAP_STATUS_OK;
 }
 
-sap_status sap_residuals(const sap_problem* p, const double* v, const double* gamma,
+sap_status sap_residuals(const sap_problem* problem, const double* v, const double* gamma,
                          sap_residual* out, sap_error* error) {
-  if (p == NULL || out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_residuals: %s is NULL",
-                    p == NULL ? "problem" : "out");
-  }
-  SAP_TRY(sap_check_numbers("v", v, p->nv, error));
-  SAP_TRY(sap_check_numbers("gamma", gamma, p->nrows, error));
-  sap_problem_lock(p);
-  const sap_status status = judge_problem(p, v, gamma, out, error);
-  sap_problem_unlock(p);
+  SAP_NOT_NULL(error, problem, out);
+  SAP_TRY(sap_check_numbers("v", v, problem->nv, error));
+  SAP_TRY(sap_check_numbers("gamma", gamma, problem->nrows, error));
+  sap_problem_lock(problem);
+  const sap_status status = judge_problem(problem, v, gamma, out, error);
+  sap_problem_unlock(problem);
   return status;
 }

@@ -165,10 +165,8 @@ static sap_status read_keyframes(sap_mjcf_reader* r) {
   if (a.nq != r->nq || a.nv != r->nv) {
     return sap_fail(r->error, SAP_STATUS_INTERNAL, "coordinates are counted differently");
   }
-  a.q = sap_allocate((size_t)a.nq + (size_t)a.nv + (size_t)a.nu + (size_t)a.na, sizeof *a.q);
-  if (a.q == NULL) {
-    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  SAP_TRY(SAP_NEW(&a.q, (size_t)a.nq + (size_t)a.nv + (size_t)a.nu + (size_t)a.na, "keyframe",
+                  r->error));
   a.v = a.q + a.nq;
   a.control = a.v + a.nv;
   a.act = a.control + a.nu;
@@ -190,12 +188,8 @@ static sap_status build_model(sap_mjcf_reader* r, sap_xml_node* root) {
   SAP_TRY(sap_mjcf_add_space(r, &world, &index));
   SAP_TRY(sap_mjcf_read_bodies(r));
   if (r->main->compiler.total_mass > 0.0) {
-    const sap_status status =
-        sap_builder_scale_masses(r->builder, r->main->compiler.total_mass, r->error);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(r->error, "%.200s", r->path);
-      return status;
-    }
+    SAP_TRY_OR(sap_builder_scale_masses(r->builder, r->main->compiler.total_mass, r->error),
+               sap_error_prefix(r->error, "%.200s", r->path));
   }
   SAP_TRY(sap_mjcf_check_settings(r));
   // Elements that name others, in the order in which they may name each other.

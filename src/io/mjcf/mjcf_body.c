@@ -199,10 +199,7 @@ static sap_status gather_contents(sap_mjcf_reader* r, contents* c) {
   for (int32_t i = c->first; i < c->end; ++i) {
     geoms += sap_xml_is(r->items[i].node, "geom") ? 1 : 0;
   }
-  c->geoms = sap_allocate((size_t)geoms, sizeof *c->geoms);
-  if (c->geoms == NULL) {
-    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  SAP_TRY(SAP_NEW(&c->geoms, geoms, "body", r->error));
   for (int32_t i = c->first; i < c->end; ++i) {
     const sap_mjcf_item* item = &r->items[i];
     if (sap_xml_is(item->node, "geom")) {

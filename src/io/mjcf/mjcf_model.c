@@ -225,10 +225,8 @@ sap_status sap_mjcf_load_model(sap_mjcf_reader* r, const char* path, sap_xml_nod
     SAP_TRY(sap_scene_apply_edits(r->store, root, r->options, r->error));
   }
   SAP_TRY(sap_schema_check(&sap_mjcf_schema, root, r->options, r->error));
-  sap_mjcf_model* model = sap_allocate(1, sizeof *model);
-  if (model == NULL) {
-    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  sap_mjcf_model* model;
+  SAP_TRY(SAP_NEW(&model, 1, "model file", r->error));
   model->root = root;
   model->user = user;
   model->main_class = -1;
@@ -238,11 +236,7 @@ sap_status sap_mjcf_load_model(sap_mjcf_reader* r, const char* path, sap_xml_nod
                                         .inertia_from_geom = SAP_MJCF_AUTO,
                                         .group_range = {0, 5},
                                         .use_lengths = true};
-  const sap_status status = read_sections(r, model);
-  if (status != SAP_STATUS_OK) {
-    sap_mjcf_free_model(model);
-    return status;
-  }
+  SAP_TRY_OR(read_sections(r, model), sap_mjcf_free_model(model));
   *out = model;
   return SAP_STATUS_OK;
 }

@@ -225,10 +225,8 @@ struct sap_fclib_writer {
 
 sap_status sap_fclib_writer_create(sap_fclib_writer** out, sap_error* error) {
   *out = NULL;
-  sap_fclib_writer* writer = sap_allocate(1, sizeof *writer);
-  if (writer == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  sap_fclib_writer* writer;
+  SAP_TRY(SAP_NEW(&writer, 1, "problem file", error));
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
   const hid_t list = H5Pcreate(H5P_FILE_ACCESS);

@@ -29,17 +29,11 @@ struct sap_problem_reader {
 };
 
 sap_status sap_problem_reader_open(const char* path, sap_problem_reader** out, sap_error* error) {
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
-  }
+  SAP_NOT_NULL(error, out);
   *out = NULL;
-  if (path == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "path is NULL");
-  }
-  sap_problem_reader* reader = sap_allocate(1, sizeof *reader);
-  if (reader == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  SAP_NOT_NULL(error, path);
+  sap_problem_reader* reader;
+  SAP_TRY(SAP_NEW(&reader, 1, "problem file", error));
   sap_status status = SAP_STATUS_OK;
   if (sap_fclib_is_file(path)) {
     reader->hdf5_path = sap_duplicate_string(path);
@@ -308,9 +302,7 @@ static sap_status next_hdf5(sap_problem_reader* reader, sap_problem* problem, bo
 
 sap_status sap_problem_reader_next(sap_problem_reader* reader, sap_problem* problem, bool* found,
                                    sap_error* error) {
-  if (reader == NULL || problem == NULL || found == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "reader, problem or found is NULL");
-  }
+  SAP_NOT_NULL(error, reader, problem, found);
   *found = false;
   if (reader->hdf5_path != NULL) {
     return next_hdf5(reader, problem, found, error);
@@ -339,22 +331,12 @@ struct sap_solution_reader {
 };
 
 sap_status sap_solution_reader_open(const char* path, sap_solution_reader** out, sap_error* error) {
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
-  }
+  SAP_NOT_NULL(error, out);
   *out = NULL;
-  if (path == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "path is NULL");
-  }
-  sap_solution_reader* reader = sap_allocate(1, sizeof *reader);
-  if (reader == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
-  const sap_status status = sap_text_open(&reader->text, path, error);
-  if (status != SAP_STATUS_OK) {
-    sap_free(reader);
-    return status;
-  }
+  SAP_NOT_NULL(error, path);
+  sap_solution_reader* reader;
+  SAP_TRY(SAP_NEW(&reader, 1, "problem file", error));
+  SAP_TRY_OR(sap_text_open(&reader->text, path, error), sap_free(reader));
   *out = reader;
   return SAP_STATUS_OK;
 }
@@ -387,9 +369,7 @@ static sap_status read_solution(sap_solution_reader* reader, bool* found) {
 
 sap_status sap_solution_reader_next(sap_solution_reader* reader, sap_solution* solution,
                                     bool* found, sap_error* error) {
-  if (reader == NULL || solution == NULL || found == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "reader, solution or found is NULL");
-  }
+  SAP_NOT_NULL(error, reader, solution, found);
   *found = false;
   sap_text_reader* text = &reader->text;
   text->error = error;

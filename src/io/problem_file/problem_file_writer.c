@@ -16,17 +16,11 @@ struct sap_problem_writer {
 };
 
 sap_status sap_problem_writer_open(const char* path, sap_problem_writer** out, sap_error* error) {
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
-  }
+  SAP_NOT_NULL(error, out);
   *out = NULL;
-  if (path == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "path is NULL");
-  }
-  sap_problem_writer* writer = sap_allocate(1, sizeof *writer);
-  if (writer == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  SAP_NOT_NULL(error, path);
+  sap_problem_writer* writer;
+  SAP_TRY(SAP_NEW(&writer, 1, "problem file", error));
   sap_status status = sap_file_create(path, &writer->file, error);
   if (status == SAP_STATUS_OK && sap_fclib_is_name(path)) {
     status = sap_fclib_writer_create(&writer->hdf5, error);
@@ -48,9 +42,7 @@ void sap_problem_writer_close(sap_problem_writer* writer) {
 }
 
 sap_status sap_problem_writer_commit(sap_problem_writer* writer, sap_error* error) {
-  if (writer == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "writer is NULL");
-  }
+  SAP_NOT_NULL(error, writer);
   if (writer->hdf5 != NULL) {
     SAP_TRY(sap_fclib_write_bytes(writer->hdf5, sap_file_stream(writer->file), error));
   }
@@ -141,9 +133,7 @@ static void write_contact(FILE* stream, const sap_problem* problem, const sap_bl
 
 sap_status sap_problem_writer_problem(sap_problem_writer* writer, const sap_problem* problem,
                                       sap_error* error) {
-  if (writer == NULL || problem == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "writer or problem is NULL");
-  }
+  SAP_NOT_NULL(error, writer, problem);
   if (writer->hdf5 != NULL) {
     writer->problem = problem;
     return sap_fclib_write_problem(writer->hdf5, problem, error);
@@ -191,9 +181,7 @@ static sap_status write_hdf5_solution(sap_problem_writer* writer, const sap_solu
 
 sap_status sap_problem_writer_solution(sap_problem_writer* writer, const sap_solution* solution,
                                        sap_error* error) {
-  if (writer == NULL || solution == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "writer or solution is NULL");
-  }
+  SAP_NOT_NULL(error, writer, solution);
   SAP_TRY(check_values("cost", &solution->cost, 1, error));
   SAP_TRY(check_values("v", solution->v, solution->nv, error));
   SAP_TRY(check_values("gamma", solution->gamma, solution->nrows, error));

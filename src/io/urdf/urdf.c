@@ -312,11 +312,8 @@ static void warn_of_spare_armature(const sap_urdf_reader* r, const sap_model* mo
 
 static sap_status compile_model(sap_urdf_reader* r, const char* path, sap_model** out) {
   sap_builder_spare_armature(r->builder, r->options->lenient ? spare_armature : 0.0);
-  const sap_status status = sap_builder_compile(r->builder, out, r->error);
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(r->error, "%.200s", path);
-    return status;
-  }
+  SAP_TRY_OR(sap_builder_compile(r->builder, out, r->error),
+             sap_error_prefix(r->error, "%.200s", path));
   warn_of_spare_armature(r, *out, r->root_joint, r->root);
   for (int32_t j = 0; j < r->joint_count; ++j) {
     warn_of_spare_armature(r, *out, r->joints[j].id, r->joints[j].node);

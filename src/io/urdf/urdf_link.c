@@ -155,10 +155,8 @@ static sap_status find_file(sap_urdf_reader* r, const sap_xml_node* node, const 
 static sap_status add_mesh(sap_urdf_reader* r, sap_urdf_mesh_use* use) {
   const sap_mesh_data* data;
   SAP_TRY(sap_mesh_files_read(&r->mesh_files, use->path, &data, r->error));
-  double* vertices = sap_allocate(3 * (size_t)data->vertex_count, sizeof *vertices);
-  if (vertices == NULL) {
-    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory: mesh");
-  }
+  double* vertices;
+  SAP_TRY(SAP_NEW(&vertices, 3 * (size_t)data->vertex_count, "mesh", r->error));
   for (int32_t i = 0; i < 3 * data->vertex_count; ++i) {
     vertices[i] = use->scale[i % 3] * data->vertices[i];
   }

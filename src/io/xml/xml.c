@@ -34,10 +34,7 @@ struct sap_xml_store {
 
 sap_status sap_xml_store_create(const sap_scene_options* options, sap_xml_store** out,
                                 sap_error* error) {
-  *out = sap_allocate(1, sizeof **out);
-  if (*out == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  SAP_TRY(SAP_NEW(out, 1, "element", error));
   (*out)->options = options;
   return SAP_STATUS_OK;
 }

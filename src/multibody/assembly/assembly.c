@@ -44,17 +44,11 @@ static sap_status fill_assembly(sap_assembly* assembly, sap_error* error) {
 
 sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_error* error) {
   *out = NULL;
-  sap_assembly* assembly = sap_allocate(1, sizeof *assembly);
-  if (assembly == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contact assembly");
-  }
+  sap_assembly* assembly;
+  SAP_TRY(SAP_NEW(&assembly, 1, "contact assembly", error));
   assembly->model = model;
   assembly->pool.owner = "contact assembly";
-  const sap_status status = fill_assembly(assembly, error);
-  if (status != SAP_STATUS_OK) {
-    sap_assembly_destroy(assembly);
-    return status;
-  }
+  SAP_TRY_OR(fill_assembly(assembly, error), sap_assembly_destroy(assembly));
   *out = assembly;
   return SAP_STATUS_OK;
 }

@@ -116,15 +116,11 @@ static sap_status add_in_turn(const contact_call* call, int32_t* count, sap_erro
     if (!make_contact(call, contact, &parts, &block)) {
       continue;
     }
-    const sap_status status =
-        sap_problem_add_contact(call->problem, &block, call->start->regularization, error);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(error, "contact %d of shapes %d '%s' and %d '%s'", i, contact->shape_A,
-                       sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A),
-                       contact->shape_B,
-                       sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
-      return status;
-    }
+    SAP_TRY_OR(sap_problem_add_contact(call->problem, &block, call->start->regularization, error),
+               sap_error_prefix(
+                   error, "contact %d of shapes %d '%s' and %d '%s'", i, contact->shape_A,
+                   sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A), contact->shape_B,
+                   sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B)));
     call->list->contacts[kept++] = *contact;
   }
   *count = kept;

@@ -170,22 +170,14 @@ static sap_status fill_workspace(sap_dynamics* d, sap_error* error) {
 }
 
 sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_error* error) {
-  if (out == NULL || model == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "dynamics: model or out is NULL");
-  }
+  SAP_NOT_NULL(error, out, model);
   *out = NULL;
-  sap_dynamics* d = sap_allocate(1, sizeof *d);
-  if (d == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: dynamics");
-  }
+  sap_dynamics* d;
+  SAP_TRY(SAP_NEW(&d, 1, "dynamics", error));
   d->model = model;
   d->kernels = sap_dynamics_kernels_get(0);
   d->pool.owner = "dynamics";
-  const sap_status status = fill_workspace(d, error);
-  if (status != SAP_STATUS_OK) {
-    sap_dynamics_destroy(d);
-    return status;
-  }
+  SAP_TRY_OR(fill_workspace(d, error), sap_dynamics_destroy(d));
   *out = d;
   return SAP_STATUS_OK;
 }

@@ -48,11 +48,7 @@ static sap_status allocate_arrays(sap_kinematics* kin, sap_error* error) {
 
 sap_status sap_kinematics_create(sap_kinematics* kin, const sap_dynamics* d, sap_error* error) {
   *kin = (sap_kinematics){.dynamics = d, .pool = {.owner = "kinematics"}};
-  const sap_status status = allocate_arrays(kin, error);
-  if (status != SAP_STATUS_OK) {
-    sap_kinematics_clear(kin);
-    return status;
-  }
+  SAP_TRY_OR(allocate_arrays(kin, error), sap_kinematics_clear(kin));
   memset(kin->q, UNPLACED, (size_t)d->model->sizes.nq * sizeof *kin->q);
   place_static_bodies(kin);
   sap_kinematics_set(kin, d->model->q_default);

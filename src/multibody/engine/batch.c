@@ -44,9 +44,7 @@ sap_status sap_batch_create(const sap_model* model, const sap_stepper_options* o
   if (out != NULL) {
     *out = NULL;
   }
-  if (model == NULL || out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", model == NULL ? "model" : "out");
-  }
+  SAP_NOT_NULL(error, model, out);
   SAP_TRY(check_count("count", count, INT32_MAX, error));
   SAP_TRY(check_count("threads", threads, SAP_THREADS_MAX, error));
   sap_batch* batch = sap_allocate(1, sizeof *batch);
@@ -119,9 +117,7 @@ static void step_member(void* context, int32_t index) {
 
 sap_status sap_batch_step(sap_batch* batch, sap_state* states, const double* controls,
                           int32_t steps, sap_status* statuses, sap_error* error) {
-  if (batch == NULL || states == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", batch == NULL ? "batch" : "states");
-  }
+  SAP_NOT_NULL(error, batch, states);
   sap_status status = SAP_STATUS_OK;
   SAP_TRY(check_count("steps", steps, INT32_MAX, error));
   batch->states = states;

@@ -81,20 +81,12 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   if (out != NULL) {
     *out = NULL;
   }
-  if (model == NULL || out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", model == NULL ? "model" : "out");
-  }
-  sap_multibody* multibody = sap_allocate(1, sizeof *multibody);
-  if (multibody == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
-  }
+  SAP_NOT_NULL(error, model, out);
+  sap_multibody* multibody;
+  SAP_TRY(SAP_NEW(&multibody, 1, "multibody", error));
   multibody->model = model;
   multibody->pool.owner = "multibody";
-  const sap_status status = create_parts(multibody, error);
-  if (status != SAP_STATUS_OK) {
-    sap_multibody_destroy(multibody);
-    return status;
-  }
+  SAP_TRY_OR(create_parts(multibody, error), sap_multibody_destroy(multibody));
   memset(multibody->shape_on, 1, (size_t)model->sizes.shapes * sizeof(bool));
   sap_multibody_fill_system(multibody);
   sap_assembly_set_locked(multibody->assembly, multibody->system.locked);
@@ -248,9 +240,7 @@ sap_status sap_multibody_enable(sap_multibody* multibody, sap_switch kind, int32
 
 sap_status sap_multibody_closure(sap_multibody* multibody, const double* q, double* gap,
                                  sap_error* error) {
-  if (multibody == NULL || gap == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody or gap is NULL");
-  }
+  SAP_NOT_NULL(error, multibody, gap);
   SAP_TRY(sap_check_numbers("q", q, multibody->model->sizes.nq, error));
   *gap = 0.0;
   if (multibody->model->sizes.equalities > 0) {
@@ -261,9 +251,7 @@ sap_status sap_multibody_closure(sap_multibody* multibody, const double* q, doub
 
 sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, int32_t body,
                                    double p_WB[3], double q_WB[4], sap_error* error) {
-  if (multibody == NULL || p_WB == NULL || q_WB == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, p_WB or q_WB is NULL");
-  }
+  SAP_NOT_NULL(error, multibody, p_WB, q_WB);
   SAP_TRY(sap_multibody_check_id("body", body, multibody->model->sizes.bodies, error));
   SAP_TRY(sap_check_numbers("q", q, multibody->model->sizes.nq, error));
   const sap_kinematics* kin = sap_multibody_start_kinematics(multibody, q);
@@ -274,9 +262,7 @@ sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, in
 
 sap_status sap_multibody_point_jacobian(sap_multibody* multibody, const double* q, int32_t body,
                                         const double p_BP[3], double* J, sap_error* error) {
-  if (multibody == NULL || J == NULL || p_BP == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, p_BP or J is NULL");
-  }
+  SAP_NOT_NULL(error, multibody, J, p_BP);
   const sap_model* model = multibody->model;
   SAP_TRY(sap_multibody_check_id("body", body, model->sizes.bodies, error));
   SAP_TRY(sap_check_numbers("q", q, model->sizes.nq, error));
@@ -288,9 +274,7 @@ sap_status sap_multibody_point_jacobian(sap_multibody* multibody, const double* 
 
 sap_status sap_multibody_diagnose(sap_multibody* multibody, const sap_state* state,
                                   sap_diagnostics* out, sap_error* error) {
-  if (multibody == NULL || state == NULL || out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, state or out is NULL");
-  }
+  SAP_NOT_NULL(error, multibody, state, out);
   const sap_model_sizes sizes = sap_model_get_sizes(multibody->model);
   if (state->nq != sizes.nq || state->nv != sizes.nv) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,

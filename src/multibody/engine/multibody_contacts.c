@@ -89,10 +89,7 @@ static sap_status collect_contact(sap_multibody* multibody, const sap_step_repor
 
 sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report* report,
                                  sap_error* error) {
-  if (multibody == NULL || report == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL",
-                    multibody == NULL ? "multibody" : "report");
-  }
+  SAP_NOT_NULL(error, multibody, report);
   if (multibody->contact_count == 0) {
     return SAP_STATUS_OK;
   }

@@ -360,9 +360,7 @@ static void find_reaction(sap_multibody* multibody, const sap_step_report* repor
 sap_status sap_multibody_joint_reaction(sap_multibody* multibody, const sap_step_report* report,
                                         const sap_state* end, int32_t joint, double force[3],
                                         double moment[3], sap_error* error) {
-  if (multibody == NULL || report == NULL || end == NULL || force == NULL || moment == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, report, state or output is NULL");
-  }
+  SAP_NOT_NULL(error, multibody, report, end, force, moment);
   SAP_TRY(check_reaction(multibody, end, joint, error));
   SAP_TRY(sap_multibody_collect(multibody, report, error));
   const sap_model* model = multibody->model;

@@ -22,11 +22,7 @@ static sap_status allocate_broadphase(sap_broadphase* bp, sap_error* error) {
 
 sap_status sap_broadphase_create(sap_broadphase* broadphase, int32_t count, sap_error* error) {
   *broadphase = (sap_broadphase){.pool.owner = "bounding boxes", .count = count};
-  const sap_status status = allocate_broadphase(broadphase, error);
-  if (status != SAP_STATUS_OK) {
-    sap_broadphase_destroy(broadphase);
-    return status;
-  }
+  SAP_TRY_OR(allocate_broadphase(broadphase, error), sap_broadphase_destroy(broadphase));
   for (int32_t i = 0; i < count; ++i) {
     broadphase->order[i] = i;
   }

@@ -90,15 +90,9 @@ static sap_status init_collision(sap_collision* c, const sap_model* model, sap_e
 
 sap_status sap_collision_create(const sap_model* model, sap_collision** out, sap_error* error) {
   *out = NULL;
-  sap_collision* c = sap_allocate(1, sizeof *c);
-  if (c == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: collision detection");
-  }
-  const sap_status status = init_collision(c, model, error);
-  if (status != SAP_STATUS_OK) {
-    sap_collision_destroy(c);
-    return status;
-  }
+  sap_collision* c;
+  SAP_TRY(SAP_NEW(&c, 1, "collision detection", error));
+  SAP_TRY_OR(init_collision(c, model, error), sap_collision_destroy(c));
   *out = c;
   return SAP_STATUS_OK;
 }

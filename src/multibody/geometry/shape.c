@@ -182,11 +182,7 @@ sap_status sap_polytope_create(const sap_hull* source, sap_polytope* out, sap_er
                         .nfaces = nfaces,
                         .neighbor_start = source->neighbor_start,
                         .neighbors = source->neighbors};
-  const sap_status status = allocate_polytope(source, out, error);
-  if (status != SAP_STATUS_OK) {
-    sap_polytope_clear(out);
-    return status;
-  }
+  SAP_TRY_OR(allocate_polytope(source, out, error), sap_polytope_clear(out));
   center_vertices(source, out);
   int32_t corner_count = 0;
   out->inner = HUGE_VAL;

@@ -151,21 +151,13 @@ static sap_status init_builder(sap_builder* builder, const sap_model_options* op
 
 sap_status sap_builder_create(const sap_model_options* options, sap_builder** out,
                               sap_error* error) {
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "builder: out is NULL");
-  }
+  SAP_NOT_NULL(error, out);
   *out = NULL;
   const sap_model_options chosen = options != NULL ? *options : sap_model_options_default();
   SAP_TRY(check_options(&chosen, error));
-  sap_builder* builder = sap_allocate(1, sizeof *builder);
-  if (builder == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: builder");
-  }
-  const sap_status status = init_builder(builder, &chosen, error);
-  if (status != SAP_STATUS_OK) {
-    sap_builder_destroy(builder);
-    return status;
-  }
+  sap_builder* builder;
+  SAP_TRY(SAP_NEW(&builder, 1, "builder", error));
+  SAP_TRY_OR(init_builder(builder, &chosen, error), sap_builder_destroy(builder));
   *out = builder;
   return SAP_STATUS_OK;
 }
@@ -258,9 +250,7 @@ sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_erro
 
 sap_status sap_builder_exclude(sap_builder* builder, int32_t body_a, int32_t body_b,
                                sap_error* error) {
-  if (builder == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "exclusion: builder is NULL");
-  }
+  SAP_NOT_NULL(error, builder);
   const sap_checker checker = {"exclusion", NULL, builder->nexclusions, error};
   SAP_TRY(sap_check_id(&checker, "body_a", body_a, 0, builder->nbodies));
   SAP_TRY(sap_check_id(&checker, "body_b", body_b, 0, builder->nbodies));

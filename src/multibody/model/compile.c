@@ -332,20 +332,12 @@ static sap_status fill_model(const sap_builder* builder, sap_model* model, sap_e
 }
 
 sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_error* error) {
-  if (out == NULL || builder == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "compile: builder or out is NULL");
-  }
+  SAP_NOT_NULL(error, out, builder);
   *out = NULL;
-  sap_model* model = sap_allocate(1, sizeof *model);
-  if (model == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
-  }
+  sap_model* model;
+  SAP_TRY(SAP_NEW(&model, 1, "model", error));
   model->pool.owner = "model";
-  const sap_status status = fill_model(builder, model, error);
-  if (status != SAP_STATUS_OK) {
-    sap_model_destroy(model);
-    return status;
-  }
+  SAP_TRY_OR(fill_model(builder, model, error), sap_model_destroy(model));
   *out = model;
   return SAP_STATUS_OK;
 }

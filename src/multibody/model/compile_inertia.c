@@ -155,10 +155,8 @@ static bool can_be_spared(const sap_model* model, const sap_builder* builder, in
 
 sap_status sap_compile_check_inertia(const sap_builder* builder, sap_model* model,
                                      sap_error* error) {
-  inertias* all = sap_allocate((size_t)model->sizes.bodies, sizeof *all);
-  if (all == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
-  }
+  inertias* all;
+  SAP_TRY(SAP_NEW(&all, model->sizes.bodies, "model", error));
   int32_t bad = eliminate_all(model, all);
   while (bad >= 0 && can_be_spared(model, builder, bad)) {
     model->joints[bad].armature = builder->spare_armature;

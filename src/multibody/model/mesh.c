@@ -176,10 +176,7 @@ static void set_mass(const moments* m, const double o[3], sap_mesh_mass* out) {
 // Makes triangles of the hull: each face is a fan.
 static sap_status hull_triangles(const sap_hull* hull, triangles* t, sap_error* error) {
   const int32_t count = hull->face_start[hull->nfaces] - 2 * hull->nfaces;
-  t->owned = sap_allocate(3 * (size_t)count, sizeof *t->owned);
-  if (t->owned == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: mesh");
-  }
+  SAP_TRY(SAP_NEW(&t->owned, 3 * (size_t)count, "mesh", error));
   int32_t* out = t->owned;
   for (int32_t f = 0; f < hull->nfaces; ++f) {
     const int32_t first = hull->face_start[f];
@@ -233,9 +230,7 @@ static sap_status compute_mass(const sap_checker* checker, const triangles* t, s
 
 sap_status sap_mesh_def_mass(const sap_mesh_def* def, sap_mesh_solid solid, sap_mesh_mass* out,
                              sap_error* error) {
-  if (def == NULL || out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "mesh: definition or out is NULL");
-  }
+  SAP_NOT_NULL(error, def, out);
   SAP_TRY(sap_check_cookie(def->cookie, "sap_mesh_def", error));
   const sap_checker checker = {"mesh", def->name, 0, error};
   if ((int)solid < SAP_MESH_CONVEX || (int)solid > SAP_MESH_SHELL) {

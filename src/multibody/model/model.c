@@ -43,11 +43,7 @@ sap_status sap_names_add(sap_model_names* names, const char* text, sap_error* er
   if (copy == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: name '%s'", text);
   }
-  const sap_status status = sap_name_map_add(&names->ids, copy, id, NULL, error);
-  if (status != SAP_STATUS_OK) {
-    sap_free(copy);
-    return status;
-  }
+  SAP_TRY_OR(sap_name_map_add(&names->ids, copy, id, NULL, error), sap_free(copy));
   names->text[id] = copy;
   names->count = id + 1;
   return SAP_STATUS_OK;
@@ -60,11 +56,7 @@ int32_t sap_names_find(const sap_model_names* names, const char* text) {
 sap_status sap_names_copy(const sap_model_names* from, sap_model_names* to, sap_error* error) {
   *to = (sap_model_names){0};
   for (int32_t id = 0; id < from->count; ++id) {
-    const sap_status status = sap_names_add(to, from->text[id], error);
-    if (status != SAP_STATUS_OK) {
-      sap_names_clear(to);
-      return status;
-    }
+    SAP_TRY_OR(sap_names_add(to, from->text[id], error), sap_names_clear(to));
   }
   return SAP_STATUS_OK;
 }
@@ -272,9 +264,7 @@ static void copy_values(double* to, const double* from, int32_t count) {
 }
 
 sap_status sap_model_get_default_state(const sap_model* model, sap_state* state, sap_error* error) {
-  if (model == NULL || state == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "default state: model or state is NULL");
-  }
+  SAP_NOT_NULL(error, model, state);
   const sap_model_sizes* n = &model->sizes;
   SAP_TRY(sap_state_resize_with(state, n->nq, n->nv, n->na, error));
   state->t = 0.0;

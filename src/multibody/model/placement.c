@@ -32,11 +32,7 @@ static sap_status allocate_placed(sap_placed* placed, sap_error* error) {
 
 sap_status sap_placed_create(const sap_model* model, sap_placed* placed, sap_error* error) {
   *placed = (sap_placed){.model = model, .pool.owner = "actuators"};
-  const sap_status status = allocate_placed(placed, error);
-  if (status != SAP_STATUS_OK) {
-    sap_placed_clear(placed);
-    return status;
-  }
+  SAP_TRY_OR(allocate_placed(placed, error), sap_placed_clear(placed));
   memcpy(placed->q, model->q_default, (size_t)model->sizes.nq * sizeof(double));
   placed->root[0] = -1;
   for (int32_t n = 0; n < model->sizes.bodies; ++n) {

@@ -163,15 +163,11 @@ sap_status sap_recorder_create_as(const char* path, const sap_recorded_model* mo
                                   sap_recorder** out, sap_error* error) {
   const sap_recorder_options defaults = sap_recorder_options_default();
   options = options != NULL ? options : &defaults;
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
-  }
+  SAP_NOT_NULL(error, out);
   *out = NULL;
   SAP_TRY(check_arguments(path, model, options, error));
-  sap_recorder* recorder = sap_allocate(1, sizeof *recorder);
-  if (recorder == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
-  }
+  sap_recorder* recorder;
+  SAP_TRY(SAP_NEW(&recorder, 1, "recorder", error));
   recorder->sizes = model->sizes;
   recorder->file = recorder->driver = -1;
   recorder->prompt = options->flush_rows > 0;
@@ -237,17 +233,13 @@ sap_status sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* 
 
 sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row* row,
                                   sap_error* error) {
-  if (recorder == NULL || row == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", row == NULL ? "row" : "recorder");
-  }
+  SAP_NOT_NULL(error, recorder, row);
   SAP_TRY(check_row(recorder, row, error));
   return sap_recorder_add_row(recorder, row, error);
 }
 
 sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error) {
-  if (recorder == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "recorder is NULL");
-  }
+  SAP_NOT_NULL(error, recorder);
   give_flush(recorder);
   sap_recorder_queue_drain(recorder);
   return check_writes(recorder, error);

@@ -118,9 +118,7 @@ static sap_status describe_model(const sap_model* model, description* d, sap_rec
 sap_status sap_recorder_create(const char* path, const sap_model* model,
                                const sap_recorder_options* options, sap_recorder** out,
                                sap_error* error) {
-  if (out == NULL || model == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", out == NULL ? "out" : "model");
-  }
+  SAP_NOT_NULL(error, out, model);
   *out = NULL;
   description d = {.pool = {.owner = "recorder"}};
   sap_recorded_model recorded;
@@ -235,9 +233,7 @@ static sap_status check_sizes(const sap_recorder* recorder, const sap_multibody*
 sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
                               const sap_state* state, const sap_step_report* report,
                               sap_error* error) {
-  if (recorder == NULL || multibody == NULL || state == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "recorder, multibody or state is NULL");
-  }
+  SAP_NOT_NULL(error, recorder, multibody, state);
   SAP_TRY(check_sizes(recorder, multibody, state, error));
   if (report != NULL && report->solution != NULL && !multibody->collected) {
     SAP_TRY(sap_multibody_collect(multibody, report, error));

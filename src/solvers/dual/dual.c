@@ -246,10 +246,8 @@ typedef struct dual_workspace {
 
 sap_status sap_dual_create(void** workspace, sap_error* error) {
   *workspace = NULL;
-  dual_workspace* w = sap_allocate(1, sizeof *w);
-  if (w == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
-  }
+  dual_workspace* w;
+  SAP_TRY(SAP_NEW(&w, 1, "solver", error));
   const sap_status status = sap_delassus_create(&w->dual.op, error);
   if (status != SAP_STATUS_OK) {
     sap_free(w);

@@ -176,10 +176,8 @@ static void anderson_next(anderson* a, const double* s, const double* T, const d
 
 sap_status sap_ncp_create(void** workspace, sap_error* error) {
   *workspace = NULL;
-  sap_ncp* w = sap_allocate(1, sizeof *w);
-  if (w == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
-  }
+  sap_ncp* w;
+  SAP_TRY(SAP_NEW(&w, 1, "solver", error));
   if (sap_primal_create(&w->primal, error) != SAP_STATUS_OK ||
       sap_dual_create(&w->polish, error) != SAP_STATUS_OK) {
     sap_ncp_destroy(w);

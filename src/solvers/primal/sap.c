@@ -40,10 +40,7 @@ static sap_status set_batches(sap_primal* s, int32_t threads, bool own, sap_erro
   const int32_t count = threads == 1 ? 1 : BATCHES_PER_THREAD * threads;
   if (s->nbatches != count) {
     clear_batches(s);
-    s->batches = sap_allocate((size_t)count, sizeof *s->batches);
-    if (s->batches == NULL) {
-      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
-    }
+    SAP_TRY(SAP_NEW(&s->batches, count, "solver", error));
     for (; s->nbatches < count; ++s->nbatches) {
       sap_newton_init(&s->batches[s->nbatches].newton);
     }
@@ -190,10 +187,8 @@ static sap_status solve_islands(const primal_call* call, sap_report* sum, sap_er
 
 sap_status sap_primal_create(void** workspace, sap_error* error) {
   *workspace = NULL;
-  sap_primal* s = sap_allocate(1, sizeof *s);
-  if (s == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
-  }
+  sap_primal* s;
+  SAP_TRY(SAP_NEW(&s, 1, "solver", error));
   *workspace = s;
   return SAP_STATUS_OK;
 }
