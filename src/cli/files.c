@@ -196,9 +196,17 @@ static sap_status read_piece(FILE* file, text_buffer* t, const char* path, bool*
   return SAP_STATUS_OK;
 }
 
+void cli_announce_pipe(const char* path) {
+  struct stat info;
+  if (lstat(path, &info) == 0 && S_ISFIFO(info.st_mode)) {
+    cli_message("reading the pipe '%.300s'", path);
+  }
+}
+
 char* cli_read_text(const char* path, sap_error* error) {
   static const char mark[] = "\xef\xbb\xbf";
   text_buffer t = {0};
+  cli_announce_pipe(path);
   errno = 0;
   FILE* file = fopen(path, "rb");
   if (file == NULL) {
@@ -256,6 +264,7 @@ static int visit_file(const char* path, sap_problem* problem, cli_problem_visit 
                       void* context) {
   sap_error error;
   sap_problem_reader* reader;
+  cli_announce_pipe(path);
   if (sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK) {
     return cli_report(&error);
   }

@@ -49,6 +49,8 @@ sap_status cli_check_paths(const cli_path* paths, int count, sap_error* error);
 // Reads a file or pipe, without a UTF-8 byte order mark, ended by '\0'; to be freed. NULL: it
 // cannot be read, holds a null byte, or memory is lacking.
 char* cli_read_text(const char* path, sap_error* error);
+// Says so if the path is a named pipe, which may be waited for without end.
+void cli_announce_pipe(const char* path);
 // Cuts off the next line, without its end; NULL: none is left.
 char* cli_next_line(char** rest);
 // Cuts a line into words separated by blanks, up to a comment that # begins; returns their number,

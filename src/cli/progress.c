@@ -67,6 +67,10 @@ void interrupt_catch(bool once) {
   (void)sigemptyset(&action.sa_mask);
   (void)sigaction(SIGINT, &action, NULL);
   (void)sigaction(SIGTERM, &action, NULL);
+  struct sigaction hangup;
+  if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {  // as nohup sets it
+    (void)sigaction(SIGHUP, &action, NULL);
+  }
 }
 
 bool interrupt_came(void) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long studies: a progress bar on standard error, drawn only if that is a terminal, Ctrl-C and
-// SIGTERM as a flag, threads, and journals. A journal's header identifies the study; each record has
+// Long studies: a progress bar on standard error, drawn only if that is a terminal, Ctrl-C,
+// SIGTERM and SIGHUP as a flag, threads, and journals. A journal's header identifies the study; each record has
 // a checksum and is synced to disk before the next. An incomplete or damaged end is dropped when the
 // journal is opened.
 #ifndef SAP_CLI_PROGRESS_H
@@ -26,7 +26,8 @@ void progress_draw(progress* bar, double fraction, const char* note);
 // Removes the bar, so that other text can follow.
 void progress_end(progress* bar);
 
-// Makes a signal set the flag; `once`: a second signal kills.
+// Makes a signal set the flag; `once`: a second signal kills. Call it when inputs have been read:
+// before, signals end the process, also while it reads a pipe that never ends.
 void interrupt_catch(bool once);
 // True if a signal has come. Any thread may call it.
 bool interrupt_came(void);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/files.h"
 #include "cli/options.h"
 
 #define SAP_X(name, text) text,
@@ -79,6 +80,7 @@ sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, co
   options.note_context = scene->note_context;
   options.file = scene->file;
   options.file_context = scene->file_context;
+  cli_announce_pipe(scene->path);
   const sap_status status = sap_scene_read(scene->path, &options, model, error);
   print_more(&printed);
   return status;

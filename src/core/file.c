@@ -11,6 +11,7 @@
 
 #include "core/archive.h"
 #include "core/memory.h"
+#include "core/platform.h"
 
 enum {
   SUFFIX_SIZE = 64,     // of the temporary name
@@ -23,7 +24,8 @@ struct sap_file {
   bool committed;
   int error_number;                        // of the first failed write, 0: none
   char path[PATH_MAX];                     // symbolic links resolved
-  char temporary[PATH_MAX + SUFFIX_SIZE];  // "": none
+  char temporary[PATH_MAX + SUFFIX_SIZE];  // name that must be removed; "": none
+  char reopen[SUFFIX_SIZE];                // "/proc/self/fd/N", of a file without a name; or ""
 };
 
 sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, const char* path) {
@@ -54,28 +56,62 @@ sap_status sap_file_regular(const char* path, sap_error* error) {
                         "cannot read '%s': a file is needed, not a pipe or device", path);
 }
 
-// Creates the temporary file under a free name and with the mode that open() would give the path.
-static FILE* open_temporary(sap_file* file) {
+// Calls make with names beside the path until one is free. Returns its result; < 0: failed.
+static int try_names(sap_file* file, int (*make)(const sap_file* file)) {
   for (int attempt = 0; attempt < NAME_ATTEMPTS; ++attempt) {
     (void)snprintf(file->temporary, sizeof file->temporary, "%s.%ld-%d.tmp", file->path,
                    (long)getpid(), attempt);
-    const int descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) {
-      FILE* stream = fdopen(descriptor, "w");
-      if (stream == NULL) {
-        const int saved = errno;
-        (void)close(descriptor);
-        (void)unlink(file->temporary);
-        errno = saved;
-      }
-      return stream;
+    const int result = make(file);
+    if (result >= 0) {
+      return result;
     }
     if (errno != EEXIST) {
       break;
     }
   }
   file->temporary[0] = '\0';
-  return NULL;
+  return -1;
+}
+
+static int open_named(const sap_file* file) {
+  return open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+// Opens a file without a name in the path's folder: nothing is left of it if the process is killed.
+// Returns -1 where there are none.
+static int open_nameless(sap_file* file) {
+  char folder[PATH_MAX + 2];
+  const char* slash = strrchr(file->path, '/');
+  (void)snprintf(folder, sizeof folder, "%.*s.", slash != NULL ? (int)(slash + 1 - file->path) : 0,
+                 file->path);
+  const int descriptor = sap_open_nameless(folder);
+  (void)snprintf(file->reopen, sizeof file->reopen, "/proc/self/fd/%d", descriptor);
+  if (descriptor >= 0 && access(file->reopen, F_OK) == 0) {
+    return descriptor;
+  }
+  if (descriptor >= 0) {
+    (void)close(descriptor);
+  }
+  file->reopen[0] = '\0';
+  return -1;
+}
+
+// Creates the temporary file with the mode that open() would give the path.
+static FILE* open_temporary(sap_file* file) {
+  int descriptor = open_nameless(file);
+  descriptor = descriptor >= 0 ? descriptor : try_names(file, open_named);
+  FILE* stream = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+  if (stream == NULL && descriptor >= 0) {
+    const int saved = errno;
+    (void)close(descriptor);
+    errno = saved;
+  }
+  return stream;
+}
+
+// Gives a file without a name the temporary one.
+static int link_named(const sap_file* file) {
+  return linkat(AT_FDCWD, file->reopen, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW);
 }
 
 // Checks whether the path can be written. Returns 0 or an error number.
@@ -152,6 +188,10 @@ FILE* sap_file_stream(sap_file* file) {
   return file->stream;
 }
 
+const char* sap_file_name(const sap_file* file) {
+  return file->reopen[0] != '\0' ? file->reopen : file->temporary;
+}
+
 static void note_error(sap_file* file) {
   if (file->error_number == 0) {
     file->error_number = errno != 0 ? errno : EIO;
@@ -197,7 +237,8 @@ static void move_to_path(sap_file* file) {
     note_error(file);
     return;
   }
-  if (rename(file->temporary, file->path) != 0) {
+  if ((file->temporary[0] == '\0' && try_names(file, link_named) != 0) ||
+      rename(file->temporary, file->path) != 0) {
     note_error(file);
     return;
   }
@@ -242,13 +283,11 @@ bool sap_file_keep_lines(sap_file* file) {
   if (file == NULL || file->committed || file->direct || file->error_number == 0) {
     return false;
   }
-  const int descriptor = open(file->temporary, O_RDWR | O_CLOEXEC);
-  const off_t length = descriptor >= 0 ? length_of_lines(descriptor) : -1;
+  const int descriptor = fileno(file->stream);
+  const off_t length = length_of_lines(descriptor);
   const bool kept = length > 0 && ftruncate(descriptor, length) == 0 &&
-                    link(file->temporary, file->path) == 0;  // fails if the path exists
-  if (descriptor >= 0) {
-    (void)close(descriptor);
-  }
+                    linkat(AT_FDCWD, sap_file_name(file), AT_FDCWD, file->path,
+                           AT_SYMLINK_FOLLOW) == 0;  // fails if the path exists
   file->committed = kept;
   return kept;
 }
@@ -314,6 +353,7 @@ static sap_status read_all(const char* path, FILE* file, const char* kind, unsig
 sap_status sap_sealed_read(const char* path, const char mark[SAP_SEAL], const char* kind,
                            unsigned char** bytes, size_t* size, sap_error* error) {
   *bytes = NULL;
+  SAP_TRY(sap_file_regular(path, error));  // its length is needed
   FILE* file = fopen(path, "rb");
   if (file == NULL) {
     return sap_fail_io(error, errno, "open", path);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that are written whole or not at all, sealed files and cells of CSV.
 //
-// sap_file collects text in a temporary file beside the path, and commit moves it to the path. If
-// the path is not a regular file (a pipe, a terminal, /dev/full), commit copies the text to it.
+// sap_file collects text in a temporary file beside the path, and commit moves it to the path. The
+// file has no name until then where the system can do this, so that a kill leaves no trace. If the
+// path is not a regular file (a pipe, a terminal, /dev/full), commit copies the text to it.
 #ifndef SAP_CORE_FILE_H
 #define SAP_CORE_FILE_H
 
@@ -20,6 +21,8 @@ typedef struct sap_file sap_file;
 sap_status sap_file_create(const char* path, sap_file** out, sap_error* error);
 // Returns the stream to print to. sap_file_check and sap_file_commit report its write errors.
 FILE* sap_file_stream(sap_file* file);
+// Returns a name that opens the temporary file a second time.
+const char* sap_file_name(const sap_file* file);
 // fails: IO if text printed so far could not be written. Call it now and then while writing.
 sap_status sap_file_check(sap_file* file, sap_error* error);
 // Puts the text in place, with the permissions of the file that it replaces. fails: IO; `path` is

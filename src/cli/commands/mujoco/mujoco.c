@@ -287,6 +287,7 @@ static sap_status look_at_start(mujoco_run* r, sap_error* error) {
   s->start = s->end = measure_energy(r);
   s->dt = r->loaded.model->opt.timestep;
   run_plan_steps(&r->o.plan, s);
+  interrupt_catch(false);
   if (r->o.plan.output != NULL) {
     SAP_TRY(mujoco_output_open(r->o.plan.output, r->loaded.model, &r->out, error));
   }
@@ -410,7 +411,6 @@ static int run_mujoco(const cli_command* command, int argc, char** argv) {
     return code;
   }
   r.o.path = parser.operands[0];
-  interrupt_catch(false);
 
   sap_error error = {0};
   code = prepare(&r, &error) == SAP_STATUS_OK ? execute(&r) : report(&error);

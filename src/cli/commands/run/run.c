@@ -383,6 +383,7 @@ static sap_status run_prepare(run* r, sap_error* error) {
   SAP_TRY(resume(r, error));
   SAP_TRY(run_measure_energy(r, &r->statistics.start, error));
   SAP_TRY(sap_multibody_detect(r->multibody, r->state.q, error));
+  interrupt_catch(false);
   if (plan->output != NULL) {
     SAP_TRY(sap_trajectory_create(plan->output, r->model, &r->trajectory, error));
   }
@@ -519,7 +520,6 @@ static int run_scene(const cli_command* command, int argc, char** argv) {
   if (code != CLI_OK) {
     return code;
   }
-  interrupt_catch(false);
 
   sap_error error = {0};
   if (run_prepare(&r, &error) == SAP_STATUS_OK) {

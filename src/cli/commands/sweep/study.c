@@ -422,13 +422,13 @@ static int sweep(const cli_command* command, int argc, char** argv) {
     return cli_out_of_memory();
   }
   study_mpi_begin();
-  interrupt_catch(false);
   const bool good = study_read(options.study, study, &error) &&
                     (options.svg == NULL || study_chart_possible(study, &error));
   if (!good && study_mpi_rank() == 0) {
     (void)cli_report(&error);
   }
   code = CLI_FILE;
+  interrupt_catch(false);
   if (study_mpi_agree(good, study->hash)) {
     code = execute(study, &options);
   } else if (good && study_mpi_rank() == 0) {
