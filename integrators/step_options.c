@@ -2,10 +2,6 @@
 // The stepper's options: named (theta, theta_vq) pairs, defaults and the check.
 #include "integrators/step_options.h"
 
-#include <math.h>
-
-#include "solvers/solver_options.h"
-
 static const struct {
   const char* text;
   double theta, theta_vq;
@@ -14,37 +10,6 @@ static const struct {
     SAP_SCHEME_LIST(SAP_X)
 #undef SAP_X
 };
-
-#define SAP_X(name, text) text,
-static const char* const stage_words[] = {SAP_STAGE_LIST(SAP_X)};
-static const char* const law_words[] = {SAP_LAW_LIST(SAP_X)};
-static const char* const model_words[] = {"material", SAP_CONTACT_MODEL_LIST(SAP_X)};
-#undef SAP_X
-
-#define SAP_OPTION_KIND_stage SAP_OPTION_WORD
-#define SAP_OPTION_KIND_law SAP_OPTION_WORD
-#define SAP_OPTION_KIND_contact_model SAP_OPTION_WORD
-#define SAP_OPTION_WORDS_stage stage_words
-#define SAP_OPTION_WORDS_law law_words
-#define SAP_OPTION_WORDS_contact_model model_words
-
-sap_option_table sap_stepper_option_table(void) {
-  static const sap_option OPTIONS[] = {
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_stepper_options, name, type, name, value, low, high, meaning)
-      SAP_STEPPER_OPTIONS(SAP_X)
-#undef SAP_X
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_stepper_options, regularization.name, type, name, value, low, high, meaning)
-          SAP_REGULARIZATION_OPTIONS(SAP_X)
-#undef SAP_X
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_stepper_options, solver_options.name, type, name, value, low, high, meaning)
-              SAP_SOLVER_OPTIONS(SAP_X)
-#undef SAP_X
-  };
-  return (sap_option_table){OPTIONS, (int32_t)(sizeof OPTIONS / sizeof OPTIONS[0])};
-}
 
 static bool is_scheme(sap_scheme s) {
   return (int)s >= 0 && (int)s < (int)SAP_SCHEME_COUNT;
@@ -55,12 +20,12 @@ const char* sap_scheme_text(sap_scheme s) {
 }
 
 const char* sap_stage_text(sap_stage stage) {
-  return (int)stage >= 0 && (int)stage < (int)SAP_STAGE_COUNT ? stage_words[stage]
+  return (int)stage >= 0 && (int)stage < (int)SAP_STAGE_COUNT ? sap_stage_words[stage]
                                                               : "unknown stage";
 }
 
 const char* sap_law_text(sap_law law) {
-  return (int)law >= 0 && (int)law < (int)SAP_LAW_COUNT ? law_words[law] : "unknown law";
+  return (int)law >= 0 && (int)law < (int)SAP_LAW_COUNT ? sap_law_words[law] : "unknown law";
 }
 
 sap_stepper_options sap_stepper_options_default(void) {

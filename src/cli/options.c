@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solvers/solver_options.h"
-
 // --- values ---
 
 const char cli_solver_allowed[] = "a solver of 'sapstep solvers'";
@@ -87,47 +85,6 @@ int64_t cli_step_count(double duration, double dt) {
 }
 
 // --- options of the library ---
-
-#define SAP_X(name, text) text,
-static const char* const stage_words[] = {SAP_STAGE_LIST(SAP_X)};
-static const char* const law_words[] = {SAP_LAW_LIST(SAP_X)};
-static const char* const model_words[] = {"material", SAP_CONTACT_MODEL_LIST(SAP_X)};
-#undef SAP_X
-
-#define SAP_OPTION_KIND_stage SAP_OPTION_WORD
-#define SAP_OPTION_KIND_law SAP_OPTION_WORD
-#define SAP_OPTION_KIND_contact_model SAP_OPTION_WORD
-#define SAP_OPTION_WORDS_stage stage_words
-#define SAP_OPTION_WORDS_law law_words
-#define SAP_OPTION_WORDS_contact_model model_words
-
-sap_option_table cli_solver_table(void) {
-  static const sap_option OPTIONS[] = {
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_solver_options, name, type, name, value, low, high, meaning)
-      SAP_SOLVER_OPTIONS(SAP_X)
-#undef SAP_X
-  };
-  return (sap_option_table){OPTIONS, (int32_t)(sizeof OPTIONS / sizeof OPTIONS[0])};
-}
-
-sap_option_table cli_stepper_table(void) {
-  static const sap_option OPTIONS[] = {
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_stepper_options, name, type, name, value, low, high, meaning)
-      SAP_STEPPER_OPTIONS(SAP_X)
-#undef SAP_X
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_stepper_options, regularization.name, type, name, value, low, high, meaning)
-          SAP_REGULARIZATION_OPTIONS(SAP_X)
-#undef SAP_X
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_stepper_options, solver_options.name, type, name, value, low, high, meaning)
-              SAP_SOLVER_OPTIONS(SAP_X)
-#undef SAP_X
-  };
-  return (sap_option_table){OPTIONS, (int32_t)(sizeof OPTIONS / sizeof OPTIONS[0])};
-}
 
 double cli_solver_default(const sap_option* option) {
   const sap_solver_options defaults = sap_solver_options_default();

@@ -4,12 +4,9 @@
 #ifndef SAP_CLI_OPTIONS_H
 #define SAP_CLI_OPTIONS_H
 
-#include <sapstep/solver.h>
-#include <sapstep/stepper.h>
-
 #include "cli/command.h"
 #include "cli/files.h"
-#include "core/options.h"
+#include "integrators/step_options.h"
 
 enum { CLI_OPTION_MAX = 128, CLI_NAME_SIZE = 48, CLI_PATH_MAX = 16 };
 
@@ -54,10 +51,7 @@ const char* cli_take_option(const cli_option* option, void* options, const char*
 // the values allowed (valid until the next call). *known is false if the table has no such name.
 const char* cli_set_option(sap_option_table table, void* options, const char* name,
                            const char* text, bool* known);
-// Tables of sap_solver_options and of sap_stepper_options (its own, the regularization's and the
-// solver's), and their defaults.
-sap_option_table cli_solver_table(void);
-sap_option_table cli_stepper_table(void);
+// Return the default of an option of sap_solver_options or sap_stepper_options.
 double cli_solver_default(const sap_option* option);
 double cli_stepper_default(const sap_option* option);
 

@@ -37,6 +37,11 @@ typedef struct sap_option_table {
    (double)(value), (double)(low),          (double)(high),                 \
    meaning,         SAP_OPTION_WORDS_##type},
 
+#define SAP_OPTION_TABLE(rows)                       \
+  (sap_option_table) {                               \
+    (rows), (int32_t)(sizeof(rows) / sizeof *(rows)) \
+  }
+
 // Kinds of the lists' types. The file that declares an enum adds its SAP_OPTION_KIND_ and _WORDS_.
 #define SAP_OPTION_KIND_real SAP_OPTION_REAL
 #define SAP_OPTION_KIND_positive SAP_OPTION_POSITIVE

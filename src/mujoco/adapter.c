@@ -5,32 +5,7 @@
 #include <math.h>
 
 #include "core/memory.h"
-#include "solvers/solver_options.h"
-
-#define SAP_X(name, text) text,
-static const char* const model_words[] = {SAP_CONTACT_MODEL_LIST(SAP_X)};
-#undef SAP_X
-
-#define SAP_OPTION_KIND_contact_model SAP_OPTION_WORD
-#define SAP_OPTION_WORDS_contact_model model_words
-
-sap_option_table sap_mj_option_table(void) {
-  static const sap_option OPTIONS[] = {
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_mj_options, name, type, name, value, low, high, meaning)
-      SAP_MJ_OPTIONS(SAP_X)
-#undef SAP_X
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_mj_options, regularization.name, type, name, value, low, high, meaning)
-          SAP_REGULARIZATION_OPTIONS(SAP_X)
-#undef SAP_X
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_mj_options, solver_options.name, type, name, value, low, high, meaning)
-              SAP_SOLVER_OPTIONS(SAP_X)
-#undef SAP_X
-  };
-  return (sap_option_table){OPTIONS, (int32_t)(sizeof OPTIONS / sizeof OPTIONS[0])};
-}
+#include "mujoco/mujoco_options.h"
 
 sap_mj_options sap_mj_options_default(void) {
   sap_mj_options options = {.cookie = SAP_OPTIONS_COOKIE,

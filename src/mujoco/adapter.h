@@ -57,7 +57,5 @@ struct sap_mj {
 void sap_mj_refresh(sap_mj* a);
 // Returns a number of the model's <custom>, or `otherwise`.
 double sap_mj_numeric(const mjModel* m, const char* name, double otherwise);
-// Options of sap_mj_options: its own, those of the regularization, those of the solver.
-sap_option_table sap_mj_option_table(void);
 
 #endif

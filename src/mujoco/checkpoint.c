@@ -7,8 +7,8 @@
 
 #include "core/file.h"
 #include "core/memory.h"
-#include "core/options.h"
 #include "mujoco/adapter.h"
+#include "mujoco/mujoco_options.h"
 
 static const char MARK[SAP_SEAL] = "SAPMJRN";
 static const char KIND[] = "checkpoint of a MuJoCo run";

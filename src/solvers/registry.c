@@ -81,16 +81,6 @@ static const sap_solver_row TABLE[] = {
     DUAL_NCP("proximal-newton", "Acary, Bremond, Huber 2018", sap_proximal_newton),
 };
 
-sap_option_table sap_solver_option_table(void) {
-  static const sap_option OPTIONS[] = {
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_solver_options, name, type, name, value, low, high, meaning)
-      SAP_SOLVER_OPTIONS(SAP_X)
-#undef SAP_X
-  };
-  return (sap_option_table){OPTIONS, (int32_t)(sizeof OPTIONS / sizeof OPTIONS[0])};
-}
-
 sap_solver_options sap_solver_options_default(void) {
   sap_solver_options options = {.cookie = SAP_OPTIONS_COOKIE};
   sap_options_reset(sap_solver_option_table(), &options);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SAP_SOLVER_OPTIONS as a table. The words of its enums are in this header for every file that
-// makes a table of a struct with solver options inside.
+// SAP_SOLVER_OPTIONS as a table, and rows for tables of structs with solver options inside. Tables
+// are inline: the program and the MuJoCo adapter cannot link hidden functions of a shared library.
 #ifndef SAP_SOLVERS_SOLVER_OPTIONS_H
 #define SAP_SOLVERS_SOLVER_OPTIONS_H
+
+#include <math.h>
 
 #include <sapstep/solver.h>
 
@@ -24,7 +26,24 @@ static const char* const sap_penalty_words[] = {SAP_PENALTY_LIST(SAP_X)};
 #define SAP_OPTION_WORDS_linear_solver sap_linear_words
 #define SAP_OPTION_WORDS_penalty sap_penalty_words
 
+// Rows of the struct SAP_OPTION_OWNER: its own, those of its regularization, of its solver_options.
+#define SAP_OWN_ROW(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(SAP_OPTION_OWNER, name, type, name, value, low, high, meaning)
+#define SAP_REGULARIZATION_ROW(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(SAP_OPTION_OWNER, regularization.name, type, name, value, low, high, meaning)
+#define SAP_SOLVER_ROW(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(SAP_OPTION_OWNER, solver_options.name, type, name, value, low, high, meaning)
+#define SAP_ALL_ROWS(OWN)                            \
+  OWN(SAP_OWN_ROW)                                   \
+  SAP_REGULARIZATION_OPTIONS(SAP_REGULARIZATION_ROW) \
+  SAP_SOLVER_OPTIONS(SAP_SOLVER_ROW)
+
 // All options of sap_solver_options, in the order of the list.
-sap_option_table sap_solver_option_table(void);
+static inline sap_option_table sap_solver_option_table(void) {
+#define SAP_OPTION_OWNER sap_solver_options
+  static const sap_option ROWS[] = {SAP_SOLVER_OPTIONS(SAP_OWN_ROW)};
+#undef SAP_OPTION_OWNER
+  return SAP_OPTION_TABLE(ROWS);
+}
 
 #endif

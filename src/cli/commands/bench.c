@@ -588,7 +588,7 @@ const cli_command cli_command_bench = {
         "      --peer 'python3 tests/bench/peers/drake_peer.py' --svg bench.svg \\\n"
         "      examples/scenes/*.xml\n",
     .options = option_list,
-    .table = cli_stepper_table,
+    .table = sap_stepper_option_table,
     .table_offset = offsetof(bench, stepper),
     .table_default = cli_stepper_default,
     .hidden = hidden,

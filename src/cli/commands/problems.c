@@ -185,7 +185,7 @@ const cli_command cli_command_solve = {
         "  sapstep solve --tolerance 1e-12 --output pile.solution pile.problem\n"
         "  sapstep solve --linear-solver sparse --repeat 10 --format json *.problem\n",
     .options = solve_options,
-    .table = cli_solver_table,
+    .table = sap_solver_option_table,
     .table_offset = offsetof(solve_job, options),
     .table_default = cli_solver_default,
     .run = run_solve,

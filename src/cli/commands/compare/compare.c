@@ -391,7 +391,7 @@ const cli_command cli_command_compare = {
         "  sapstep compare examples/scenes/quadruped.xml --every 10 --profile quadruped.svg\n"
         "  sapstep compare examples/studies/pyramid_drift.study\n",
     .options = compare_option_list,
-    .table = cli_solver_table,
+    .table = sap_solver_option_table,
     .table_offset = offsetof(compare_options, setup.stepper.solver_options),
     .table_default = cli_solver_default,
     .run = run,

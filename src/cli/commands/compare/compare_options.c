@@ -65,7 +65,7 @@ static bool set_option(sap_solver_options* options, char* text) {
   const char* value = cut_value(text);
   bool known = false;
   return value != NULL &&
-         cli_set_option(cli_solver_table(), options, text, value, &known) == NULL && known;
+         cli_set_option(sap_solver_option_table(), options, text, value, &known) == NULL && known;
 }
 
 const char* compare_read_solver(const char** text, compare_contender* contender) {

@@ -561,7 +561,7 @@ const cli_command cli_command_converge = {
         "orders.journal\n"
         "  sapstep converge examples/scenes/sliding_box.xml --contact-stage end,theta\n",
     .options = converge_option_list,
-    .table = cli_stepper_table,
+    .table = sap_stepper_option_table,
     .table_offset = offsetof(converge_options, stepper),
     .table_default = cli_stepper_default,
     .hidden = converge_hidden,

@@ -17,7 +17,7 @@
 #include "cli/scene.h"
 #include "core/file.h"
 #include "mujoco/compat.h"
-#include "solvers/solver_options.h"
+#include "mujoco/mujoco_options.h"
 
 // --- command line ---
 
@@ -28,27 +28,6 @@ typedef struct mujoco_options {
   double dt, stiffness, relaxation_time;  // NaN: not given
   sap_mj_options adapter;
 } mujoco_options;
-
-#define SAP_OPTION_KIND_contact_model SAP_OPTION_WORD
-#define SAP_OPTION_WORDS_contact_model cli_contact_models
-
-static sap_option_table mujoco_table(void) {
-  static const sap_option OPTIONS[] = {
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_mj_options, name, type, name, value, low, high, meaning)
-      SAP_MJ_OPTIONS(SAP_X)
-#undef SAP_X
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_mj_options, regularization.name, type, name, value, low, high, meaning)
-          SAP_REGULARIZATION_OPTIONS(SAP_X)
-#undef SAP_X
-#define SAP_X(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_mj_options, solver_options.name, type, name, value, low, high, meaning)
-              SAP_SOLVER_OPTIONS(SAP_X)
-#undef SAP_X
-  };
-  return (sap_option_table){OPTIONS, (int32_t)(sizeof OPTIONS / sizeof OPTIONS[0])};
-}
 
 static double mujoco_default(const sap_option* option) {
   const sap_mj_options defaults = sap_mj_options_default();
@@ -438,7 +417,7 @@ const cli_command cli_command_mujoco = {
         "  sapstep mujoco humanoid.xml --duration 2 --checkpoint at2.checkpoint\n"
         "  sapstep mujoco humanoid.xml --duration 4 --resume at2.checkpoint\n",
     .options = mujoco_option_list,
-    .table = mujoco_table,
+    .table = sap_mj_option_table,
     .table_offset = offsetof(mujoco_options, adapter),
     .table_default = mujoco_default,
     .run = run_mujoco,

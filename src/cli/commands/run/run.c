@@ -547,7 +547,7 @@ const cli_command cli_command_run = {
         "  sapstep run examples/scenes/clutter_40.xml --duration 2 --checkpoint at2.checkpoint\n"
         "  sapstep run examples/scenes/clutter_40.xml --duration 4 --resume at2.checkpoint\n",
     .options = run_option_list,
-    .table = cli_stepper_table,
+    .table = sap_stepper_option_table,
     .table_offset = offsetof(run_options, stepper),
     .table_default = cli_stepper_default,
     .run = run_scene,

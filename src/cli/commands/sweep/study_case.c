@@ -43,8 +43,8 @@ static void append_name(char* out, size_t size, const char* text) {
 void study_list_parameters(char* out, size_t size) {
   out[0] = '\0';
   append_name(out, size, "scheme, solver");
-  const sap_option_table table = cli_stepper_table();
-  const int32_t own = table.count - cli_solver_table().count;
+  const sap_option_table table = sap_stepper_option_table();
+  const int32_t own = table.count - sap_solver_option_table().count;
   for (int32_t i = 0; i < own; ++i) {
     append_name(out, size, table.options[i].name);
   }
@@ -112,7 +112,8 @@ const char* study_setup_take(study_setup* setup, const char* name, const char* v
     }
   }
   bool known;
-  const char* allowed = cli_set_option(cli_stepper_table(), &setup->stepper, name, value, &known);
+  const char* allowed =
+      cli_set_option(sap_stepper_option_table(), &setup->stepper, name, value, &known);
   return known ? allowed : strchr(name, '/') != NULL ? take_path(setup, name, value) : "";
 }
 
