@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -326,6 +328,46 @@ static void test_files(void** state) {
   scratch_end(&s);
 }
 
+// Reads a scene with `count` attributes between two texts; `message` is part of what is said.
+static void expect_attributes(scratch* s, const char* before, int count, const char* after,
+                              const char* message) {
+  char path[SCRATCH_PATH_SIZE];
+  const size_t room = strlen(before) + strlen(after) + 16 * (size_t)count + 1;
+  char* text = malloc(room);
+  assert_non_null(text);
+  size_t length = (size_t)snprintf(text, room, "%s", before);
+  for (int i = 0; i < count; ++i) {
+    length += (size_t)snprintf(text + length, room - length, " a%d='>'", i);
+  }
+  length += (size_t)snprintf(text + length, room - length, "%s", after);
+  scratch_write(s, "many", text, length, path);
+  sap_model* model = NULL;
+  sap_error error = {0};
+  const clock_t start = clock();
+  assert_int_equal(sap_scene_read(path, NULL, &model, &error), SAP_STATUS_SYNTAX);
+  assert_true(clock() - start < 2 * CLOCKS_PER_SEC);
+  if (strstr(error.message, message) == NULL) {
+    fail_msg("%d attributes: '%s'", count, error.message);
+  }
+  free(text);
+}
+
+// libxml2's time grows with the square of the attributes of an element.
+static void test_many_attributes(void** state) {
+  (void)state;
+  scratch s;
+  scratch_begin(&s);
+  static const char many[] = "many:2: XML: an element has more than 1000 attributes";
+  expect_attributes(&s, "<mujoco>\n<worldbody", 200000, "/></mujoco>", many);
+  expect_attributes(&s, "<mujoco><!-- it's > -->\n<worldbody", 1001, "/></mujoco>", many);
+  expect_attributes(&s, "<mujoco>\n<worldbody", 1000, "/></mujoco>", "unknown attribute");
+  expect_attributes(&s, "<mujoco>\n<!--", 2000, "--><worldbody b=''/></mujoco>", "b=\"\"");
+  expect_attributes(&s, "<mujoco>\n<![CDATA[<", 2000, "]]><worldbody b=''/></mujoco>", "b=\"\"");
+  expect_attributes(&s, "<?x", 2000, "?><mujoco><worldbody b=''/></mujoco>", "b=\"\"");
+  expect_attributes(&s, "<mujoco><!--", 2000, "", "XML: ");
+  scratch_end(&s);
+}
+
 static void test_cyclic_include(void** state) {
   (void)state;
   scratch s;
@@ -363,6 +405,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_mjcf),
       cmocka_unit_test(test_files),
+      cmocka_unit_test(test_many_attributes),
       cmocka_unit_test(test_cyclic_include),
       cmocka_unit_test(test_options),
   };

@@ -18,6 +18,7 @@ enum {
   PIECE_BYTES = 1 << 16,
   MAX_FILE_BYTES = 1 << 28,  // 256 MiB: longer than any scene
   MAX_DEPTH = 200,           // nested elements of one file; bounds every recursion over the tree
+  MAX_ATTRIBUTES = 1000      // of an element: libxml2 needs time by their square
 };
 
 // --- store --------------------------------------------------------------------------------------
@@ -297,6 +298,57 @@ static sap_status parse_bytes(sap_xml_store* store, const char* path, const char
   return status == SAP_STATUS_OK ? status : sap_fail(error, status, "%s", state.error.message);
 }
 
+// Returns the end of a comment, CDATA section or processing instruction at `at`; NULL: it is none.
+static const char* skip_markup(const char* at, const char* end) {
+  static const char* const kinds[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+    const size_t begin = strlen(kinds[i][0]), last = strlen(kinds[i][1]);
+    if ((size_t)(end - at) >= begin && memcmp(at, kinds[i][0], begin) == 0) {
+      for (at += begin; (size_t)(end - at) >= last; ++at) {
+        if (memcmp(at, kinds[i][1], last) == 0) {
+          return at + last;
+        }
+      }
+      return end;
+    }
+  }
+  return NULL;
+}
+
+// Returns the first tag with more than MAX_ATTRIBUTES attributes, NULL: there is none.
+static const char* find_long_tag(const char* at, const char* end) {
+  while ((at = memchr(at, '<', (size_t)(end - at))) != NULL) {
+    const char *tag = at, *skipped = skip_markup(at, end);
+    int count = 0;
+    char quote = '\0';
+    for (; skipped == NULL && at < end && (quote != '\0' || *at != '>'); ++at) {
+      if (*at == quote) {
+        quote = '\0';
+      } else if (quote == '\0') {
+        count += *at == '=' ? 1 : 0;
+        quote = *at == '"' || *at == '\'' ? *at : '\0';
+      }
+    }
+    if (count > MAX_ATTRIBUTES) {
+      return tag;
+    }
+    at = skipped != NULL ? skipped : at;
+  }
+  return NULL;
+}
+
+static sap_status check_tags(const char* path, const char* bytes, size_t size, sap_error* error) {
+  const char* tag = find_long_tag(bytes, bytes + size);
+  int line = 1;
+  for (const char* at = bytes; tag != NULL && at < tag; ++at) {
+    line += *at == '\n' ? 1 : 0;
+  }
+  return tag == NULL ? SAP_STATUS_OK
+                     : sap_fail(error, SAP_STATUS_SYNTAX,
+                                "%.300s:%d: XML: an element has more than %d attributes", path,
+                                line, (int)MAX_ATTRIBUTES);
+}
+
 static sap_status read_root(sap_xml_store* store, const char* path, const char* bytes, size_t size,
                             sap_xml_node** root, sap_error* error) {
   sap_scene_report_file(store->options, path, bytes, size);
@@ -307,6 +359,7 @@ static sap_status read_root(sap_xml_store* store, const char* path, const char* 
     return sap_fail(error, SAP_STATUS_SYNTAX,
                     "%.300s: an HDF5 file (a recording or contact problems), not a scene", path);
   }
+  SAP_TRY(check_tags(path, bytes, size, error));
   return parse_bytes(store, path, bytes, size, root, error);
 }
 
