@@ -64,6 +64,9 @@ typedef enum sap_shape_type {
      semidefinite, and no principal moment above the sum of the others, both to 1e-6 of the        \
      largest moment */                                                                             \
   ARRAY(double, I_BCo_B, 6, (0.0), OWN)                                                            \
+  /* frame from which the principal axes are sought, which equal moments leave open: drag of bodies\
+     without ellipsoid shapes depends on them; normalised; 0: that of B */                         \
+  ARRAY(double, q_BI, 4, (0.0), OWN)                                                               \
   /* true: principal moments may exceed the sum of the others */                                   \
   FIELD(bool, any_inertia, false, OWN)                                                             \
   /* fraction of the body's weight that is compensated */                                          \
@@ -250,7 +253,8 @@ typedef struct sap_tendon_wrap {
   FIELD(double, stiffness, 0.0, NOT_NEGATIVE)                                                      \
   FIELD(double, damping, 0.0, NOT_NEGATIVE)                                                        \
   FIELD(double, friction_loss, 0.0, NOT_NEGATIVE)                                                  \
-  /* the spring is relaxed between these lengths [m]; NaN, NaN: at that of the default pose */     \
+  /* the spring is relaxed between these lengths [m]; NaN, NaN: at the one where all hinge and     \
+     slide joints are at their spring_reference */                                                 \
   FIELD(double, spring_lower, (double)NAN, OWN)                                                    \
   FIELD(double, spring_upper, (double)NAN, OWN)                                                    \
   /* bounds of the sum of its actuators' forces before their gears [N]; infinite: none */          \

@@ -117,11 +117,11 @@ static void jacobi_rotate(double a[9], double v[9], int p, int q) {
 void sap_symmetric3_eigen(const double S[6], double eigenvalues[3], double V[9]) {
   double a[9] = {S[0], S[3], S[4], S[3], S[1], S[5], S[4], S[5], S[2]};
   double v[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
-  enum { SWEEPS = 12 };  // convergence is quadratic: 6 are enough for doubles
-  for (int sweep = 0; sweep < SWEEPS; ++sweep) {
-    jacobi_rotate(a, v, 0, 1);
-    jacobi_rotate(a, v, 0, 2);
-    jacobi_rotate(a, v, 1, 2);
+  enum { ROTATIONS = 36 };               // convergence is quadratic: 18 are enough for doubles
+  for (int i = 0; i < ROTATIONS; ++i) {  // of the largest entry
+    const double xy = fabs(a[1]), xz = fabs(a[2]), yz = fabs(a[5]);
+    const int p = xy > xz && xy > yz ? 0 : xz > yz ? 0 : 1;
+    jacobi_rotate(a, v, p, xy > xz && xy > yz ? 1 : 2);
   }
   eigenvalues[0] = a[0];
   eigenvalues[1] = a[4];

@@ -191,7 +191,7 @@ static void test_all(void** state) {
     check_file(&c);
     ++files;
   }
-  assert_int_equal(files, 9);
+  assert_int_equal(files, 10);
   assert_int_equal(fclose(c.file), 0);
 }
 

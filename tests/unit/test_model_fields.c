@@ -91,6 +91,7 @@ static void bodies(void** state) {
   SAP_BODY_FIELDS(SET, SET_ARRAY)
   def.parent = 1;
   memcpy(def.q_PB, (double[]){0.0, 1.0, 0.0, 0.0}, sizeof def.q_PB);
+  memcpy(def.q_BI, (double[]){0.0, 0.0, 1.0, 0.0}, sizeof def.q_BI);
   memcpy(def.I_BCo_B, (double[]){0.5, 0.6, 0.7, 0.01, 0.02, 0.03}, sizeof def.I_BCo_B);
   def.any_inertia = true;
   SAP_BODY_FIELDS(CHANGED, CHANGED)

@@ -31,7 +31,8 @@ typedef struct contents {
 
 // --- mass properties ----------------------------------------------------------------------------
 
-static sap_status read_tensor(sap_mjcf_reader* r, const sap_mjcf_item* inertial, double I[6]) {
+static sap_status read_tensor(sap_mjcf_reader* r, const sap_mjcf_item* inertial,
+                              sap_body_def* def) {
   const sap_xml_node* node = inertial->node;
   sap_pose pose;
   SAP_TRY(sap_mjcf_pose(r, node, &inertial->scope, &pose));
@@ -43,11 +44,12 @@ static sap_status read_tensor(sap_mjcf_reader* r, const sap_mjcf_item* inertial,
                               "not together with fullinertia");
       }
     }
-    return sap_xml_numbers(node, "fullinertia", 6, 6, I, NULL, r->error);
+    return sap_xml_numbers(node, "fullinertia", 6, 6, def->I_BCo_B, NULL, r->error);
   }
   double diagonal[6] = {0.0};
   SAP_TRY(sap_xml_optional(node, "diaginertia", 3, 3, diagonal, r->error));
-  sap_inertia_rotate(I, diagonal, pose.q);
+  sap_inertia_rotate(def->I_BCo_B, diagonal, pose.q);
+  memcpy(def->q_BI, pose.q, sizeof pose.q);
   return SAP_STATUS_OK;
 }
 
@@ -59,7 +61,7 @@ static sap_status read_inertial(sap_mjcf_reader* r, const sap_mjcf_item* inertia
       {0},
   };
   SAP_TRY(sap_xml_require_fields(inertial->node, fields, def, r->error));
-  return read_tensor(r, inertial, def->I_BCo_B);
+  return read_tensor(r, inertial, def);
 }
 
 static bool in_group_range(const sap_mjcf_compiler* compiler, const sap_mjcf_geom* geom) {
@@ -113,6 +115,7 @@ static void add_inertia(const sap_mjcf_geom* geom, const double about[3], double
 static sap_status sum_geoms(sap_mjcf_reader* r, const sap_mjcf_compiler* compiler,
                             const contents* c, sap_body_def* def) {
   double moment[3] = {0.0, 0.0, 0.0}, I[6] = {0.0};
+  int32_t parts = 0;
   for (int32_t i = 0; i < c->geom_count; ++i) {
     bool counts;
     SAP_TRY(find_mass(r, compiler, &c->geoms[i], &counts));
@@ -129,7 +132,12 @@ static sap_status sum_geoms(sap_mjcf_reader* r, const sap_mjcf_compiler* compile
   for (int32_t i = 0; i < c->geom_count; ++i) {
     if (in_group_range(compiler, &c->geoms[i]) && c->geoms[i].mass > 0.0) {
       add_inertia(&c->geoms[i], def->p_BCo, I);
+      memcpy(def->q_BI, c->geoms[i].def.q_BS, sizeof def->q_BI);
+      ++parts;
     }
+  }
+  if (parts != 1) {  // MuJoCo takes the frame of the only geom, and else the body's
+    memset(def->q_BI, 0, sizeof def->q_BI);
   }
   memcpy(def->I_BCo_B, I, sizeof I);
   return SAP_STATUS_OK;

@@ -37,9 +37,10 @@ static sap_status read_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* i, sa
   def->effort_lower = efforts[0];
   def->effort_upper = efforts[1];
   SAP_TRY(sap_mjcf_numbers(&s, "springlength", 1, 2, length, &given));
-  if (length[0] >= 0.0) {  // negative: the length in the default pose
+  length[1] = given == 1 ? length[0] : length[1];
+  if (length[0] != -1.0 || length[1] != -1.0) {  // -1 -1: as if not given
     def->spring_lower = length[0];
-    def->spring_upper = given == 1 ? length[0] : length[1];
+    def->spring_upper = length[1];
   }
   return SAP_STATUS_OK;
 }

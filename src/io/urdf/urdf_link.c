@@ -12,6 +12,8 @@
 #include "linalg/dense.h"
 #include "math/quaternion.h"
 
+// Radius of spheres of radius 0, which are Drake's way to write a contact point, if lenient [m].
+static const double point_radius = 1e-4;
 enum { MAX_LEVELS = 64 };  // folders searched upwards from that of the URDF
 
 // --- mass properties ----------------------------------------------------------------------------
@@ -73,7 +75,7 @@ sap_status sap_urdf_inertial(sap_urdf_reader* r, const sap_urdf_link* link, sap_
   SAP_TRY(sap_urdf_require_child(r, inertial, "mass", &mass));
   SAP_TRY(sap_urdf_child(r, inertial, "inertia", &inertia));
   SAP_TRY(sap_xml_require_fields(mass, mass_field, def, r->error));
-  memcpy(def->p_BCo, pose.p, sizeof pose.p);
+  sap_pose_get(&pose, def->p_BCo, def->q_BI);
   def->any_inertia = true;
   return inertia != NULL ? read_tensor(r, inertia, def->mass, pose.q, def->I_BCo_B) : SAP_STATUS_OK;
 }
@@ -169,7 +171,7 @@ static sap_status add_mesh(sap_urdf_reader* r, sap_urdf_mesh_use* use) {
 }
 
 // Reads <mesh>. Links that use a file with the same scale share the model's mesh. *id -1: the
-// format is not supported and the reader is lenient.
+// file is missing or its format is not supported, and the reader is lenient.
 static sap_status read_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_t* id) {
   sap_urdf_mesh_use use = {.scale = {1.0, 1.0, 1.0}};
   const char* name;
@@ -179,7 +181,13 @@ static sap_status read_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_
   if (why != NULL) {
     return sap_scene_unsupported(r->options, node, "filename", why, r->error);
   }
-  SAP_TRY(find_file(r, node, name, &use.path));
+  const sap_status found = find_file(r, node, name, &use.path);
+  if (r->options->lenient &&
+      (found == SAP_STATUS_IO || (found == SAP_STATUS_OK && !is_readable(use.path)))) {
+    sap_scene_warn(r->options, node, "filename", "the file is missing: the shape is left out");
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(found);
   SAP_TRY(sap_xml_optional(node, "scale", 3, 3, use.scale, r->error));
   if (use.scale[0] == 0.0 || use.scale[1] == 0.0 || use.scale[2] == 0.0) {
     return sap_xml_syntax(node, "scale", r->error, "must not be zero");
@@ -226,6 +234,19 @@ static const shape_kind shape_kinds[] = {
     {"drake:capsule", SAP_SHAPE_CAPSULE, {false, true}, ROUND},
 };
 
+// Sets *point if the sphere has the radius 0 and the reader is lenient.
+static sap_status read_point(sap_urdf_reader* r, const sap_xml_node* node, sap_shape_def* def,
+                             bool* point) {
+  double radius = 1.0;
+  SAP_TRY(sap_xml_optional(node, "radius", 1, 1, &radius, r->error));
+  *point = r->options->lenient && radius == 0.0;
+  if (*point) {
+    def->size[0] = point_radius;
+    sap_scene_warn(r->options, node, "radius", "a point: becomes a sphere of 0.1 mm");
+  }
+  return SAP_STATUS_OK;
+}
+
 static sap_status read_shape(sap_urdf_reader* r, const sap_xml_node* node, sap_shape_def* def) {
   if (sap_xml_is(node, "mesh")) {
     def->type = SAP_SHAPE_MESH;
@@ -236,6 +257,11 @@ static sap_status read_shape(sap_urdf_reader* r, const sap_xml_node* node, sap_s
     ++kind;  // the schema has no others
   }
   def->type = kind->type;
+  bool point = false;
+  SAP_TRY(kind->type == SAP_SHAPE_SPHERE ? read_point(r, node, def, &point) : SAP_STATUS_OK);
+  if (point) {
+    return SAP_STATUS_OK;
+  }
   SAP_TRY(sap_xml_require_fields(node, kind->fields, def, r->error));
   for (int i = 0; i < 3; ++i) {
     def->size[i] *= kind->halved[i] ? 0.5 : 1.0;

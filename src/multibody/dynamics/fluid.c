@@ -104,6 +104,27 @@ static void make_ellipsoid(const sap_model* model, const sap_shape_def* shape,
   part->lift[1] = density * c[4] * 4.0 / 3.0 * pi * r[0] * r[1] * r[2];
 }
 
+// Finds principal moments and axes R_BF. Jacobi's rotations begin at the body's frame I, which they
+// leave as it is where the inertia is diagonal in it: equal moments leave the axes open.
+static void find_principal(const sap_model_body* body, double moments[3], double R_BF[9]) {
+  static const double rounding = 1e-12;  // of the largest moment, as MuJoCo's, which is absolute
+  double R_BI[9], R_IB[9], q_BI[4], q_IB[4], I[6], V[9];
+  memcpy(q_BI, body->q_BI, sizeof q_BI);
+  if (!sap_quaternion_normalize(q_BI)) {  // zero: the body's axes
+    memcpy(q_BI, (double[]){1.0, 0.0, 0.0, 0.0}, sizeof q_BI);
+  }
+  sap_quaternion_to_matrix(R_BI, q_BI);
+  sap_quaternion_conjugate(q_IB, q_BI);
+  sap_quaternion_to_matrix(R_IB, q_IB);
+  sap_m3_rotate_packed(I, R_IB, body->I_BCo_B);
+  const double largest = fmax(fmax(I[0], I[1]), I[2]);
+  for (int i = 3; i < 6; ++i) {
+    I[i] = fabs(I[i]) > rounding * largest ? I[i] : 0.0;
+  }
+  sap_symmetric3_eigen(I, moments, V);
+  sap_m3_mul(R_BF, R_BI, V);
+}
+
 // False: the body has no mass.
 static bool make_box(const sap_model* model, int32_t id, sap_fluid_part* part) {
   const sap_model_body* body = &model->bodies[id];
@@ -114,7 +135,7 @@ static bool make_box(const sap_model* model, int32_t id, sap_fluid_part* part) {
   }
   part->body = id;
   sap_v3_copy(part->p_BF, body->p_BCo);
-  sap_symmetric3_eigen(body->I_BCo_B, moments, part->R_BF);
+  find_principal(body, moments, part->R_BF);
   const double sum = moments[0] + moments[1] + moments[2];
   for (int i = 0; i < 3; ++i) {
     b[i] = sqrt(fmax(LEAST, sum - 2.0 * moments[i]) / body->mass * 6.0);

@@ -223,6 +223,10 @@ sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, i
   SAP_TRY(sap_check_id(&checker, "parent", def->parent, 0, builder->nbodies));
   SAP_TRY(SAP_CHECK_FIELDS(&checker, "", def, body_fields));
   SAP_TRY(sap_check_quaternion(&checker, "q_PB", def->q_PB, body.q_PB));
+  const double* q = def->q_BI;
+  if (q[0] != 0.0 || q[1] != 0.0 || q[2] != 0.0 || q[3] != 0.0) {
+    SAP_TRY(sap_check_quaternion(&checker, "q_BI", q, body.q_BI));
+  }
   SAP_TRY(sap_check_inertia(&checker, "I_BCo_B", def->I_BCo_B, def->any_inertia));
   SAP_BUILDER_APPEND_NAMED(builder, bodies, SAP_ELEMENT_BODY, def->name, body, id, error);
   return SAP_STATUS_OK;

@@ -62,17 +62,24 @@ sap_status sap_compile_stiffness(sap_model* model, sap_error* error) {
 
 // --- tendons ---
 
-static sap_status set_length(const sap_placed* placed, int32_t id, sap_model_tendon* tendon,
+static sap_status set_length(const sap_placed* placed, int32_t id, double* length,
                              sap_error* error) {
   const sap_poses at = sap_placed_poses(placed);
-  tendon->length0 = sap_drive_tendon_length(placed->model, &at, id);
-  if (!isfinite(tendon->length0)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "tendon %d: its length overflows", (int)id);
+  *length = sap_drive_tendon_length(placed->model, &at, id);
+  return isfinite(*length)
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_NOT_FINITE, "tendon %d: its length overflows", (int)id);
+}
+
+// Places the bodies where the springs of all hinge and slide joints are relaxed.
+static void relax(sap_placed* placed) {
+  const sap_model* model = placed->model;
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    if (sap_joint_is_scalar(model->joints[j].type)) {
+      placed->q[model->joints[j].q_start] = model->joints[j].spring_reference;
+    }
   }
-  if (isnan(tendon->spring_lower)) {
-    tendon->spring_lower = tendon->spring_upper = tendon->length0;
-  }
-  return SAP_STATUS_OK;
+  sap_placed_move(placed);
 }
 
 sap_status sap_compile_tendons(sap_model* model, sap_error* error) {
@@ -82,7 +89,17 @@ sap_status sap_compile_tendons(sap_model* model, sap_error* error) {
   sap_placed placed;
   sap_status status = sap_placed_create(model, &placed, error);
   for (int32_t t = 0; t < model->sizes.tendons && status == SAP_STATUS_OK; ++t) {
-    status = set_length(&placed, t, &model->tendons[t], error);
+    status = set_length(&placed, t, &model->tendons[t].length0, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    relax(&placed);
+  }
+  for (int32_t t = 0; t < model->sizes.tendons && status == SAP_STATUS_OK; ++t) {
+    sap_model_tendon* tendon = &model->tendons[t];
+    if (isnan(tendon->spring_lower)) {
+      status = set_length(&placed, t, &tendon->spring_lower, error);
+      tendon->spring_upper = tendon->spring_lower;
+    }
   }
   sap_placed_clear(&placed);
   return status;
