@@ -75,21 +75,22 @@ static void places(void** state) {
       "<mesh filename='package://pkg/meshes/t.obj'/></geometry></collision></link></robot>";
   static const char mesh[] =
       "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
-  static const char info[] = "info --floating-base r.urdf";
+  static const char run[] = "run --duration 0.002 --floating-base r.urdf";
   put(*state, "t.obj", mesh);
   put(*state, "r.urdf", robot);
   put(*state, "i.xml", "<mujoco><include file='a.xml'/></mujoco>");
   command_expect_after(*state, program,
                        "mkdir -p pkg/urdf pkg/meshes && mv r.urdf pkg/urdf && mv t.obj pkg/meshes "
                        "&& cd pkg/urdf &&",
-                       info, 0, NULL);
-  command_expect_after(*state, program, "cd pkg &&", "info --floating-base ./urdf/r.urdf", 0, NULL);
-  command_expect_after(*state, program, "cd pkg/meshes &&", "info --floating-base ../urdf/r.urdf",
-                       0, NULL);
-  command_expect_after(*state, program, "cat pkg/urdf/r.urdf |", "info --floating-base /dev/stdin",
-                       0, NULL);
+                       run, 0, NULL);
+  command_expect_after(*state, program, "cd pkg &&",
+                       "run --duration 0.002 --floating-base ./urdf/r.urdf", 0, NULL);
+  command_expect_after(*state, program, "cd pkg/meshes &&",
+                       "run --duration 0.002 --floating-base ../urdf/r.urdf", 0, NULL);
+  command_expect_after(*state, program, "cat pkg/urdf/r.urdf |",
+                       "run --duration 0.002 --floating-base /dev/stdin", 0, NULL);
   command_expect_after(*state, program, "cat i.xml |", "info /dev/stdin", 0, NULL);
-  command_expect_after(*state, program, "mv pkg/meshes/t.obj . && cd pkg/urdf &&", info, 3,
+  command_expect_after(*state, program, "mv pkg/meshes/t.obj . && cd pkg/urdf &&", run, 3,
                        "no folder from that of the URDF upwards holds this file");
   command_expect_after(*state, program, "rm -r pkg;", "info a.xml", 0, NULL);
 }

@@ -93,6 +93,29 @@ static void test_mocap(void** state) {
   sap_model_destroy(m);
 }
 
+// The control of a damper is limited whatever autolimits says, as in MuJoCo, and needs its range.
+static void test_damper_range(void** state) {
+  (void)state;
+#define DAMPER(autolimits, range)                                                     \
+  "<mujoco><compiler autolimits='" autolimits                                         \
+  "'/><worldbody><body><joint name='j'/><geom "                                       \
+  "size='1' mass='1'/></body></worldbody><actuator>\n<damper joint='j' kv='2' " range \
+  "/>"                                                                                \
+  "</actuator></mujoco>"
+  static const char* const good[] = {DAMPER("true", "ctrlrange='0 3'"),
+                                     DAMPER("false", "ctrlrange='0 3'")};
+  static const char* const bad[] = {DAMPER("true", ""), DAMPER("false", "ctrlrange='-1 3'")};
+  for (int i = 0; i < 2; ++i) {
+    sap_model* m = scene_text_model("a.xml", good[i], NULL);
+    ASSERT_NEAR(m->actuators[0].control_lower, 0.0, 0.0);
+    ASSERT_NEAR(m->actuators[0].control_upper, 3.0, 0.0);
+    sap_model_destroy(m);
+    sap_error error = {0};
+    assert_int_equal(scene_text_read("a.xml", bad[i], NULL, NULL, &m, &error), SAP_STATUS_SYNTAX);
+    assert_non_null(strstr(error.message, "a.xml:2: <damper>: needs a ctrlrange"));
+  }
+}
+
 // Springs and dampers; with neither, no passive force at all (MuJoCo 4.0: qfrc_passive is zero).
 static void test_passive(void** state) {
   (void)state;
@@ -186,9 +209,10 @@ static void test_override(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_passive),       cmocka_unit_test(test_actuation),
-      cmocka_unit_test(test_override),      cmocka_unit_test(test_flags),
-      cmocka_unit_test(test_repeated_pair), cmocka_unit_test(test_mocap),
+      cmocka_unit_test(test_passive),   cmocka_unit_test(test_damper_range),
+      cmocka_unit_test(test_actuation), cmocka_unit_test(test_override),
+      cmocka_unit_test(test_flags),     cmocka_unit_test(test_repeated_pair),
+      cmocka_unit_test(test_mocap),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,28 @@ static void test_zero_key(void** state) {
   sap_model_destroy(m);
 }
 
+// <size nkey> is the least number of keyframes; those without a <key> are the default pose, as in
+// MuJoCo.
+static void test_spare_keys(void** state) {
+  (void)state;
+  sap_model* m = scene_text_model(
+      "a.xml",
+      "<mujoco><size nkey='3'/><compiler angle='radian'/><worldbody><body><joint ref='0.5'/><geom "
+      "size='1' mass='1'/></body></worldbody><keyframe><key qpos='2' "
+      "time='4'/></keyframe></mujoco>",
+      NULL);
+  sap_state key = {0};
+  assert_int_equal(m->sizes.keyframes, 3);
+  assert_int_equal(sap_state_resize(&key, 1, 1, NULL), SAP_STATUS_OK);
+  for (int32_t i = 0; i < 3; ++i) {
+    assert_int_equal(sap_model_get_keyframe(m, i, &key, NULL, NULL), SAP_STATUS_OK);
+    ASSERT_NEAR(key.q[0], i == 0 ? 2.0 : 0.5, 0.0);
+    ASSERT_NEAR(key.t, i == 0 ? 4.0 : 0.0, 0.0);
+  }
+  sap_state_clear(&key);
+  sap_model_destroy(m);
+}
+
 // A keyframe of a scene that cannot move holds a time.
 static void test_key_without_coordinates(void** state) {
   (void)state;
@@ -102,6 +124,7 @@ int main(void) {
       cmocka_unit_test(test_zero_key),
       cmocka_unit_test(test_names_that_end_like_copies),
       cmocka_unit_test(test_one_in_each_copy),
+      cmocka_unit_test(test_spare_keys),
       cmocka_unit_test(test_key_without_coordinates),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

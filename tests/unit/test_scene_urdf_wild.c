@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <sapstep/multibody.h>
 #include <sapstep/scene.h>
 
 #include "multibody/model/model_data.h"
@@ -182,9 +183,104 @@ static void test_fixed_mimics(void** state) {
   assert_int_equal(read_text(PAIR("fixed", "continuous"), false, &w, &m, &error), SAP_STATUS_OK);
   assert_int_equal(m->sizes.equalities, 1);
   assert_int_equal(m->equalities[0].b, -1);
-  ASSERT_NEAR(m->equalities[0].polynomial[0], 0.25, 0.0);
+  ASSERT_NEAR(m->equalities[0].polynomial[0], 0.0, 0.0);
+  ASSERT_NEAR(m->q_default[0], 0.25, 0.0);
   assert_int_equal(w.count, 0);
   sap_model_destroy(m);
+}
+
+// Followers of followers start where their equations hold, and their links where those coordinates
+// put them: nothing moves in the first step without gravity. A circle of followers starts at 0.
+static void test_mimic_start(void** state) {
+  (void)state;
+#define CHAIN(i_inside)                                                                        \
+  "<robot name='r'><link name='a'/><link name='b'>" BODY "</link><link name='c'>" BODY         \
+  "</link><link name='d'>" BODY                                                                \
+  "</link><joint name='k' type='prismatic'><parent link='b'/><child "                          \
+  "link='c'/><origin xyz='0 0 1'/><axis xyz='0 3 4'/><limit lower='-9' upper='9'/><mimic "     \
+  "joint='j' multiplier='-2' offset='0.5'/></joint><joint name='j' type='continuous'><parent " \
+  "link='c'/><child link='d'/><axis xyz='0 0 2'/><mimic joint='i' multiplier='3' "             \
+  "offset='0.25'/></joint><joint name='i' type='continuous'><parent link='a'/><child "         \
+  "link='b'/>" i_inside "</joint></robot>"
+  scene_warnings w;
+  sap_model* m = NULL;
+  sap_error error = {0};
+  assert_int_equal(read_text(CHAIN(""), false, &w, &m, &error), SAP_STATUS_OK);
+  const double* q = m->q_default;  // i, k, j: depth first
+  ASSERT_NEAR(q[0], 0.0, 0.0);
+  ASSERT_NEAR(q[1], 0.5 - 2.0 * 0.25, 0.0);
+  ASSERT_NEAR(q[2], 0.25, 0.0);
+  sap_multibody* multibody = NULL;
+  double gap = 1.0, p[3], turn[4];
+  assert_int_equal(sap_multibody_create(m, &multibody, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_multibody_closure(multibody, q, &gap, &error), SAP_STATUS_OK);
+  ASSERT_NEAR(gap, 0.0, 1e-16);
+  const double other[3] = {0.0, 1.5,
+                           -0.4};  // absolute coordinates: 1.5 along the axis, -0.4 about z
+  assert_int_equal(sap_multibody_body_pose(multibody, other, 4, p, turn, &error), SAP_STATUS_OK);
+  ASSERT_NEAR(p[1], 0.6 * 1.5, 1e-15);
+  ASSERT_NEAR(p[2], 1.0 + 0.8 * 1.5, 1e-15);
+  ASSERT_NEAR(2.0 * atan2(turn[3], turn[0]), -0.4, 1e-15);
+  sap_multibody_destroy(multibody);
+  sap_model_destroy(m);
+  assert_int_equal(read_text(CHAIN("<mimic joint='k' offset='1'/>"), false, &w, &m, &error),
+                   SAP_STATUS_OK);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_NEAR(m->q_default[i], 0.0, 0.0);
+  }
+  sap_model_destroy(m);
+}
+
+// A parent "world" without a link of that name is the world; a child is not.
+static void test_implicit_world(void** state) {
+  (void)state;
+#define TO(parent, child)                               \
+  "<robot name='r'><link name='b'>" BODY                \
+  "</link>\n<joint name='j' type='continuous'><parent " \
+  "link='" parent "'/><child link='" child "'/></joint></robot>"
+  scene_warnings w;
+  sap_model* m = NULL;
+  sap_error error = {0};
+  assert_int_equal(read_text(TO("world", "b"), false, &w, &m, &error), SAP_STATUS_OK);
+  assert_int_equal(m->sizes.bodies, 2);
+  assert_int_equal(m->sizes.joints, 1);
+  assert_int_equal(m->bodies[1].parent, 0);
+  sap_model_destroy(m);
+  assert_int_equal(read_text(TO("b", "world"), false, &w, &m, &error), SAP_STATUS_SYNTAX);
+  assert_non_null(strstr(error.message, "a.urdf:2: <child link=\"world\">: unknown link"));
+}
+
+// Drake's points are small spheres, and shapes whose mesh is missing are left out: if lenient, with
+// a warning each.
+static void test_lenient_shapes(void** state) {
+  (void)state;
+#define SHAPE(shape)                                             \
+  "<robot name='r'>\n<link name='b'><collision><geometry>" shape \
+  "</geometry></collision></link></robot>"
+  static const struct {
+    const char* text;
+    sap_status status;
+    int shapes;
+    const char *refusal, *warning;
+  } cases[] = {{SHAPE("<sphere radius='0'/>"), SAP_STATUS_SYNTAX, 1, "must be > 0", "0.1 mm"},
+               {SHAPE("<mesh filename='n.stl'/>"), SAP_STATUS_IO, 0, "n.stl", "is missing"},
+               {SHAPE("<mesh filename='package://p/n.stl'/>"), SAP_STATUS_IO, 0,
+                "no folder from that of the URDF upwards", "is missing"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    scene_warnings w;
+    sap_model* m = NULL;
+    sap_error error = {0};
+    assert_int_equal(read_text(cases[i].text, false, &w, &m, &error), cases[i].status);
+    assert_non_null(strstr(error.message, cases[i].refusal));
+    assert_int_equal(read_text(cases[i].text, true, &w, &m, &error), SAP_STATUS_OK);
+    assert_int_equal(w.count, 1);
+    assert_non_null(strstr(w.last, cases[i].warning));
+    assert_int_equal(m->sizes.shapes, cases[i].shapes);
+    if (cases[i].shapes == 1) {
+      ASSERT_NEAR(m->shapes[0].size[0], 1e-4, 0.0);
+    }
+    sap_model_destroy(m);
+  }
 }
 
 // A last link without inertia: refused; if lenient, its joint has an armature, with a warning. What
@@ -229,6 +325,9 @@ int main(void) {
       cmocka_unit_test(test_inertias),
       cmocka_unit_test(test_planar),
       cmocka_unit_test(test_fixed_mimics),
+      cmocka_unit_test(test_mimic_start),
+      cmocka_unit_test(test_implicit_world),
+      cmocka_unit_test(test_lenient_shapes),
       cmocka_unit_test(test_no_inertia),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,6 +144,26 @@ static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t 
   return SAP_XML_ADD(r, node, sap_builder_add_keyframe, &def, NULL);
 }
 
+// <size nkey> is the least number of keyframes: those beyond the <key>s are the default pose.
+static sap_status add_spare_keys(sap_mjcf_reader* r, key_arrays* arrays) {
+  static const int32_t most = 1000000;  // more than any scene has
+  const sap_xml_node* root = r->main->root;
+  for (const sap_xml_node* n = root->first_child; n != NULL; n = n->next) {
+    int32_t count = 0;
+    if (!sap_xml_is(n, "size") || sap_xml_get(n, "nkey") == NULL) {
+      continue;
+    }
+    SAP_TRY(sap_xml_integer(n, "nkey", &count, r->error));
+    if (count > most) {
+      return sap_xml_syntax(n, "nkey", r->error, "more than %d keyframes", (int)most);
+    }
+    while (r->builder->nkeys < count) {
+      SAP_TRY(add_key(r, n, 0, arrays));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
 static sap_status add_keys(sap_mjcf_reader* r, key_arrays* arrays) {
   for (int32_t i = 0; i < r->space_count; ++i) {
     const sap_xml_node* root = r->spaces[i].model->root;
@@ -153,7 +173,7 @@ static sap_status add_keys(sap_mjcf_reader* r, key_arrays* arrays) {
       SAP_TRY(add_key(r, n, i, arrays));
     }
   }
-  return SAP_STATUS_OK;
+  return add_spare_keys(r, arrays);
 }
 
 static sap_status read_keyframes(sap_mjcf_reader* r) {

@@ -513,10 +513,13 @@ static sap_status read_actuator(const sap_mjcf_sources* s, const sap_mjcf_instan
   } ranges[] = {{"ctrlrange", &def->control_lower, &def->control_upper},
                 {"forcerange", &def->force_lower, &def->force_upper},
                 {"actrange", &def->activation_lower, &def->activation_upper}};
+  // Their control is always limited, whatever autolimits says.
+  const bool bounded = sap_xml_is(i->node, "damper") || sap_xml_is(i->node, "adhesion");
   SAP_TRY(read_gear(s, def));
   for (size_t k = 0; k < sizeof ranges / sizeof *ranges; ++k) {
-    double range[2];
-    SAP_TRY(sap_mjcf_read_range(s, ranges[k].attribute, 1.0, range));
+    double range[2] = {0.0, 0.0};
+    SAP_TRY(bounded && k == 0 ? sap_mjcf_numbers(s, ranges[k].attribute, 2, 2, range, NULL)
+                              : sap_mjcf_read_range(s, ranges[k].attribute, 1.0, range));
     *ranges[k].lower = range[0];
     *ranges[k].upper = range[1];
   }
@@ -528,8 +531,7 @@ static sap_status read_actuator(const sap_mjcf_sources* s, const sap_mjcf_instan
   SAP_TRY(read_lengths(s, def));
   apply_law(l, def);
   SAP_TRY(sap_mjcf_full_name(s->r, i->space, sap_xml_get(i->node, "name"), &def->name));
-  if (sap_xml_is(i->node, "adhesion") &&
-      !(def->control_lower >= 0.0 && isfinite(def->control_upper))) {
+  if (bounded && !(def->control_lower >= 0.0 && def->control_lower < def->control_upper)) {
     return sap_xml_syntax(i->node, NULL, s->r->error, "needs a ctrlrange that is not negative");
   }
   return SAP_STATUS_OK;

@@ -110,12 +110,29 @@ static sap_status read_link(sap_urdf_reader* r, const sap_xml_node* node) {
   return SAP_STATUS_OK;
 }
 
+// Makes sure that there is a link called "world". Without a <link> of that name a joint's parent may still be the
+// world; `node`, which has no children, then stands for it.
+static sap_status need_world(sap_urdf_reader* r, const sap_xml_node* node) {
+  if (sap_name_map_find(&r->link_names, "world") >= 0) {
+    return SAP_STATUS_OK;
+  }
+  const sap_urdf_link world = {
+      .node = node, .name = "world", .joint = -1, .children = -1, .body = -1};
+  SAP_TRY(sap_name_map_add(&r->link_names, world.name, r->link_count, NULL, r->error));
+  SAP_TRY(SAP_GROW(&r->links, &r->link_capacity, r->link_count + 1, r->error));
+  r->links[r->link_count++] = world;
+  return SAP_STATUS_OK;
+}
+
 static sap_status read_end(sap_urdf_reader* r, const sap_xml_node* joint, const char* which,
                            int32_t* link) {
   const sap_xml_node* node;
   SAP_TRY(sap_urdf_child(r, joint, which, &node));
   if (node == NULL || sap_xml_get(node, "link") == NULL) {
     return sap_xml_syntax(joint, NULL, r->error, "has no <%s link=...>", which);
+  }
+  if (strcmp(which, "parent") == 0 && strcmp(sap_xml_get(node, "link"), "world") == 0) {
+    SAP_TRY(need_world(r, node));
   }
   return sap_urdf_find(r, &r->link_names, node, "link", "link", link);
 }
@@ -240,6 +257,7 @@ static sap_status add_child(sap_urdf_reader* r, sap_urdf_joint* joint) {
   sap_body_def def = sap_body_def_default();
   SAP_TRY(sap_urdf_origin(r, joint->node, &pose));
   SAP_TRY(sap_urdf_is_fixed(r, joint, &fixed));
+  SAP_TRY(sap_urdf_move_to_start(r, joint, &pose));
   def.parent = parent->body;
   sap_pose_get(&pose, def.p_PB, def.q_PB);
   link->is_static = parent->is_static && fixed;
@@ -292,6 +310,7 @@ static sap_status build_model(sap_urdf_reader* r, sap_xml_node* root) {
   SAP_TRY(sap_builder_create(&options, &r->builder, r->error));
   SAP_TRY(read_tree(r, root, &root_link));
   sap_urdf_find_transmissions(r, root);
+  SAP_TRY(sap_urdf_find_starts(r));
   SAP_TRY(add_links(r, root_link));
   SAP_TRY(add_floor(r));
   SAP_TRY(sap_urdf_add_mimics(r));

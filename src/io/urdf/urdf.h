@@ -26,6 +26,7 @@ typedef struct sap_urdf_joint {
   int32_t next;                  // joint of the same parent, in the file's order; -1
   int32_t id;                    // of the model, -1: none
   bool is_scalar;                // hinge or slide
+  double start;                  // q in the default pose [rad, m]
   const sap_xml_node* actuator;  // of the first transmission that drives this joint alone, NULL
 } sap_urdf_joint;
 
@@ -91,6 +92,10 @@ void sap_urdf_clear_meshes(sap_urdf_reader* r);
 sap_status sap_urdf_is_fixed(sap_urdf_reader* r, const sap_urdf_joint* joint, bool* fixed);
 // Adds the joints (none if fixed) of `body`.
 sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t body);
+// Finds the coordinates of joints with <mimic> in the default pose, where all others are 0.
+sap_status sap_urdf_find_starts(sap_urdf_reader* r);
+// Moves the pose of a joint's child from q = 0 to the default pose.
+sap_status sap_urdf_move_to_start(sap_urdf_reader* r, const sap_urdf_joint* joint, sap_pose* pose);
 // Adds <mimic> of every joint, once all joints are added.
 sap_status sap_urdf_add_mimics(sap_urdf_reader* r);
 // Finds the transmissions of the joints; later adds them as actuators.

@@ -14,7 +14,7 @@
 // ignored.
 #include "io/urdf/urdf.h"
 #include "io/xml/schema.h"
-#include "math/vector3.h"
+#include "math/quaternion.h"
 
 // "spherical" is Bullet's; ball, planar, universal and screw are also types of <drake:joint>.
 static const char types[] =
@@ -190,6 +190,7 @@ sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t
              : type == BALL || type == SPHERICAL ? SAP_JOINT_BALL
              : type == PRISMATIC                 ? SAP_JOINT_SLIDE
                                                  : SAP_JOINT_HINGE;
+  def.reference = joint->start;
   joint->is_scalar = def.type == SAP_JOINT_HINGE || def.type == SAP_JOINT_SLIDE;
   if (type != FLOATING) {
     SAP_TRY(read_properties(r, joint, type, &def));
@@ -210,34 +211,97 @@ sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t
 
 // --- mimic --------------------------------------------------------------------------------------
 
-// Adds <mimic>: q = multiplier q_other + offset. Reduced models fix joints and leave their <mimic>:
-// a fixed joint cannot follow; a joint that follows a fixed one (q = 0) stays at the offset.
-static sap_status add_mimic(sap_urdf_reader* r, const sap_urdf_joint* joint) {
+// <mimic> is q = multiplier q_other + offset. A model starts in a pose that satisfies it: the
+// reference of such a joint is its q there (`start`), and its body's pose is moved along.
+
+// Reads <mimic> of a joint; *other: the joint that it follows, -1 without <mimic>.
+static sap_status read_mimic(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t* other,
+                             sap_equality_def* def) {
   static const sap_xml_field fields[] = {
       SAP_XML_NUMBER(sap_equality_def, polynomial[0], "offset", ANY),
       SAP_XML_NUMBER(sap_equality_def, polynomial[1], "multiplier", ANY),
       {0},
   };
   const sap_xml_node* node;
-  sap_equality_def def = sap_equality_def_default();
+  *other = -1;
+  *def = sap_equality_def_default();
   SAP_TRY(sap_urdf_child(r, joint->node, "mimic", &node));
   if (node == NULL) {
     return SAP_STATUS_OK;
   }
-  const char* other = sap_xml_get(node, "joint");
-  const int32_t index = other != NULL ? sap_name_map_find(&r->joint_names, other) : -1;
-  if (index < 0) {
+  const char* name = sap_xml_get(node, "joint");
+  *other = name != NULL ? sap_name_map_find(&r->joint_names, name) : -1;
+  if (*other < 0) {
     return sap_xml_syntax(node, "joint", r->error, "must name another joint");
   }
-  SAP_TRY(sap_xml_read_fields(node, fields, &def, r->error));
-  if (joint->id < 0) {
-    sap_scene_warn(r->options, node, "joint", "a fixed joint cannot follow: ignored");
+  return sap_xml_read_fields(node, fields, def, r->error);
+}
+
+// Follows the chain of joints from j; joints that follow each other in a circle start at 0.
+static sap_status find_start(sap_urdf_reader* r, int32_t j) {
+  double start = 0.0, factor = 1.0;
+  for (int32_t at = j, links = 0; at >= 0 && links <= r->joint_count; ++links) {
+    sap_equality_def def;
+    int32_t type = FIXED, other;
+    SAP_TRY(read_type(r, &r->joints[at], &type));
+    SAP_TRY(read_mimic(r, &r->joints[at], &other, &def));
+    if (other < 0 || (type != REVOLUTE && type != CONTINUOUS && type != PRISMATIC)) {
+      r->joints[j].start = start;
+      return SAP_STATUS_OK;
+    }
+    start += factor * def.polynomial[0];
+    factor *= def.polynomial[1];
+    at = other;
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_urdf_find_starts(sap_urdf_reader* r) {
+  for (int32_t j = 0; j < r->joint_count; ++j) {
+    SAP_TRY(find_start(r, j));
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_urdf_move_to_start(sap_urdf_reader* r, const sap_urdf_joint* joint, sap_pose* pose) {
+  int32_t type = FIXED;
+  double axis[3];
+  sap_pose motion = sap_pose_identity;
+  if (joint->start == 0.0) {
     return SAP_STATUS_OK;
   }
+  SAP_TRY(read_type(r, joint, &type));
+  SAP_TRY(sap_urdf_axis(r, joint->node, axis));
+  sap_v3_scale(axis, axis, 1.0 / sap_v3_norm(axis));
+  if (type == PRISMATIC) {
+    sap_v3_scale(motion.p, axis, joint->start);
+  } else {
+    sap_quaternion_from_axis_angle(motion.q, axis, joint->start);
+  }
+  sap_pose_compose(pose, pose, &motion);
+  return SAP_STATUS_OK;
+}
+
+// Adds <mimic>. Reduced models fix joints and leave their <mimic>: a fixed joint cannot follow; a
+// joint that follows a fixed one (q = 0) stays at the offset.
+static sap_status add_mimic(sap_urdf_reader* r, const sap_urdf_joint* joint) {
+  sap_equality_def def;
+  int32_t index;
+  SAP_TRY(read_mimic(r, joint, &index, &def));
+  if (index < 0) {
+    return SAP_STATUS_OK;
+  }
+  if (joint->id < 0) {
+    sap_scene_warn(r->options, sap_xml_child(joint->node, "mimic"), "joint",
+                   "a fixed joint cannot follow: ignored");
+    return SAP_STATUS_OK;
+  }
+  const sap_urdf_joint* other = &r->joints[index];
   def.type = SAP_EQUALITY_JOINT;
   def.a = joint->id;
-  def.b = r->joints[index].id;
-  return SAP_XML_ADD(r, node, sap_builder_add_equality, &def, NULL);
+  def.b = other->id;
+  def.polynomial[0] += def.polynomial[1] * other->start - joint->start;
+  return SAP_XML_ADD(r, sap_xml_child(joint->node, "mimic"), sap_builder_add_equality, &def, NULL);
 }
 
 sap_status sap_urdf_add_mimics(sap_urdf_reader* r) {
