@@ -125,8 +125,14 @@ static sap_status check_state(const sap_stepper* stepper, const sap_state* state
                     iq >= 0 ? iq : iv, iq >= 0 ? state->q[iq] : state->v[iv]);
   }
   const int32_t ia = first_not_finite(state->act, state->na);
-  return ia < 0 ? SAP_STATUS_OK
-                : sap_fail(error, SAP_STATUS_NOT_FINITE, "state: act[%d] = %g", ia, state->act[ia]);
+  if (ia >= 0) {
+    return sap_fail(error, SAP_STATUS_NOT_FINITE, "state: act[%d] = %g", ia, state->act[ia]);
+  }
+  sap_error unused = {0};
+  const sap_system* system = &stepper->system;
+  return system->check_positions == NULL
+             ? SAP_STATUS_OK
+             : system->check_positions(system->context, state->q, error != NULL ? error : &unused);
 }
 
 // Describes the step from `state` for callbacks.

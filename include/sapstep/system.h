@@ -82,6 +82,9 @@ typedef struct sap_system {
                              double* q);
 
   // --- optional: NULL if there is none ---
+  // Checks positions before a step that starts there: the status other than OK ends the step, with
+  // the text of error, which is never NULL. Finite numbers are all that the stepper checks.
+  sap_status (*check_positions)(void* context, const double* q, sap_error* error);
   // Called once at the start of a step, before all other functions, e.g. to choose controls.
   int (*begin_step)(void* context, const sap_step_context* step);
   // Fills K = -dk1/dq N and D = -dk1/dv at (t, q, v), SPD or positive semidefinite; castro

@@ -11,6 +11,9 @@
 
 #include <sapstep/stepper.h>
 
+#include "multibody/model/model_data.h"
+#include "support/scene_text.h"
+#include "support/simulation.h"
 #include "support/toy_system.h"
 
 // Two trees of two, a spring between them, a limit on velocity 0.
@@ -282,6 +285,48 @@ static void test_free_motion_that_has_no_root(void** unused) {
   sap_state_clear(&state);
 }
 
+// A zero quaternion is no rotation: whatever is asked there is refused with the joint's name, and the
+// state stays.
+static void test_zero_quaternion(void** unused) {
+  (void)unused;
+  sap_model* model = scene_text_model(
+      "a.xml",
+      "<mujoco><worldbody><body name='stone'><freejoint name='fly'/><geom size='1'/></body><body "
+      "name='arm' pos='9 0 0'><joint name='shoulder' type='ball'/><geom size='1'/></body>"
+      "</worldbody></mujoco>",
+      NULL);
+  static const char* const texts[2] = {
+      "q[3] to q[6] = 0: the quaternion of joint 0 'fly' of body 'stone' must not be zero",
+      "q[7] to q[10] = 0: the quaternion of joint 1 'shoulder' of body 'arm' must not be zero"};
+  simulation s = {.model = model};
+  simulation_complete(&s, SAP_SCHEME_IMPLICIT_EULER, 0.01);
+  for (int i = 0; i < 2; ++i) {
+    double q[11], v[9] = {1.0, 2.0}, kept[11], p[3], turn[4];
+    memcpy(q, model->q_default, sizeof q);
+    memset(q + 3 + 4 * i, 0, 4 * sizeof *q);
+    memcpy(s.state.q, q, sizeof q);
+    memcpy(s.state.v, v, sizeof v);
+    memcpy(kept, q, sizeof q);
+    sap_diagnostics energies;
+    sap_error errors[4] = {0};
+    assert_int_equal(sap_stepper_step(s.stepper, &s.state, NULL, &errors[0]), SAP_STATUS_ARGUMENT);
+    assert_int_equal(sap_stepper_step(s.stepper, &s.state, NULL, NULL), SAP_STATUS_ARGUMENT);
+    assert_int_equal(sap_multibody_diagnose(s.multibody, &s.state, &energies, &errors[1]),
+                     SAP_STATUS_ARGUMENT);
+    assert_int_equal(sap_multibody_detect(s.multibody, q, &errors[2]), SAP_STATUS_ARGUMENT);
+    assert_int_equal(sap_multibody_body_pose(s.multibody, q, 1, p, turn, &errors[3]),
+                     SAP_STATUS_ARGUMENT);
+    for (int k = 0; k < 4; ++k) {
+      assert_non_null(strstr(errors[k].message, texts[i]));
+    }
+    assert_memory_equal(s.state.q, kept, sizeof kept);
+    assert_memory_equal(s.state.v, v, sizeof v);
+  }
+  memcpy(s.state.q, model->q_default, 11 * sizeof *s.state.q);
+  simulation_step(&s, 1);
+  simulation_end(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_callbacks_that_fail),
@@ -292,6 +337,7 @@ int main(void) {
       cmocka_unit_test(test_states_that_do_not_fit),
       cmocka_unit_test(test_overflow),
       cmocka_unit_test(test_free_motion_that_has_no_root),
+      cmocka_unit_test(test_zero_quaternion),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

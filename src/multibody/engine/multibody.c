@@ -47,6 +47,26 @@ sap_status sap_multibody_check_id(const char* what, int32_t id, int32_t count, s
              : sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %d must be 0 to %d", what, id, count - 1);
 }
 
+sap_status sap_multibody_check_positions(const sap_multibody* multibody, const double* q,
+                                         sap_error* error) {
+  const sap_model* model = multibody->model;
+  SAP_TRY(sap_check_numbers("q", q, model->sizes.nq, error));
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    const sap_model_joint_data* joint = &model->joints[j];
+    const int32_t first = joint->q_start + joint->nq - 4;
+    if (joint->nq >= 4 && q[first] == 0.0 && q[first + 1] == 0.0 && q[first + 2] == 0.0 &&
+        q[first + 3] == 0.0) {
+      return sap_fail(
+          error, SAP_STATUS_ARGUMENT,
+          "q[%d] to q[%d] = 0: the quaternion of joint %d '%s' of body '%s' must not be "
+          "zero",
+          (int)first, (int)first + 3, (int)j, sap_model_get_name(model, SAP_ELEMENT_JOINT, j),
+          sap_model_get_name(model, SAP_ELEMENT_BODY, joint->body));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
 static sap_status create_arrays(sap_multibody* m, sap_error* error) {
   const sap_model_sizes* sizes = &m->model->sizes;
   sap_pool* pool = &m->pool;
@@ -241,7 +261,7 @@ sap_status sap_multibody_enable(sap_multibody* multibody, sap_switch kind, int32
 sap_status sap_multibody_closure(sap_multibody* multibody, const double* q, double* gap,
                                  sap_error* error) {
   SAP_NOT_NULL(error, multibody, gap);
-  SAP_TRY(sap_check_numbers("q", q, multibody->model->sizes.nq, error));
+  SAP_TRY(sap_multibody_check_positions(multibody, q, error));
   *gap = 0.0;
   if (multibody->model->sizes.equalities > 0) {
     *gap = sap_assembly_closure(multibody->assembly, sap_multibody_start_kinematics(multibody, q));
@@ -253,7 +273,7 @@ sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, in
                                    double p_WB[3], double q_WB[4], sap_error* error) {
   SAP_NOT_NULL(error, multibody, p_WB, q_WB);
   SAP_TRY(sap_multibody_check_id("body", body, multibody->model->sizes.bodies, error));
-  SAP_TRY(sap_check_numbers("q", q, multibody->model->sizes.nq, error));
+  SAP_TRY(sap_multibody_check_positions(multibody, q, error));
   const sap_kinematics* kin = sap_multibody_start_kinematics(multibody, q);
   memcpy(p_WB, kin->p_WB + 3 * (size_t)body, 3 * sizeof(double));
   memcpy(q_WB, kin->q_WB + 4 * (size_t)body, 4 * sizeof(double));
@@ -265,7 +285,7 @@ sap_status sap_multibody_point_jacobian(sap_multibody* multibody, const double* 
   SAP_NOT_NULL(error, multibody, J, p_BP);
   const sap_model* model = multibody->model;
   SAP_TRY(sap_multibody_check_id("body", body, model->sizes.bodies, error));
-  SAP_TRY(sap_check_numbers("q", q, model->sizes.nq, error));
+  SAP_TRY(sap_multibody_check_positions(multibody, q, error));
   SAP_TRY(sap_check_numbers("p_BP", p_BP, 3, error));
   sap_dynamics_point_jacobian(multibody->dynamics, sap_multibody_kinematics(multibody, q), body,
                               p_BP, J);
@@ -281,7 +301,7 @@ sap_status sap_multibody_diagnose(sap_multibody* multibody, const sap_state* sta
                     "state has nq = %d, nv = %d, the model nq = %d, nv = %d", state->nq, state->nv,
                     sizes.nq, sizes.nv);
   }
-  SAP_TRY(sap_check_numbers("q", state->q, sizes.nq, error));
+  SAP_TRY(sap_multibody_check_positions(multibody, state->q, error));
   SAP_TRY(sap_check_numbers("v", state->v, sizes.nv, error));
   sap_dynamics_diagnose(multibody->dynamics, sap_multibody_start_kinematics(multibody, state->q),
                         state->v, out);

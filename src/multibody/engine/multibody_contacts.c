@@ -115,7 +115,7 @@ sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report
 
 sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_error* error) {
   SAP_TRY(sap_multibody_check(multibody, error));
-  SAP_TRY(sap_check_numbers("q", q, multibody->model->sizes.nq, error));
+  SAP_TRY(sap_multibody_check_positions(multibody, q, error));
   multibody->detected = false;
   return sap_multibody_find_contacts(multibody, sap_multibody_kinematics(multibody, q), 0.0, false,
                                      error);

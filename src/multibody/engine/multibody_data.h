@@ -92,6 +92,10 @@ const sap_kinematics* sap_multibody_kinematics(sap_multibody* multibody, const d
 // Same, and gives that snapshot the role SAP_SNAPSHOT_START: it stays until the next call.
 const sap_kinematics* sap_multibody_start_kinematics(sap_multibody* multibody, const double* q);
 
+// Fails with NOT_FINITE, or with ARGUMENT for a quaternion that is zero.
+sap_status sap_multibody_check_positions(const sap_multibody* multibody, const double* q,
+                                         sap_error* error);
+
 // Sets the inputs from the controls, and from act (na) for actuators with activation.
 void sap_multibody_set_input(sap_multibody* multibody, const double* act);
 // Fills the table of callbacks.

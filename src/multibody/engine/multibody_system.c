@@ -198,6 +198,10 @@ static int energies(void* context, double t, const double* q, const double* v, d
   return 0;
 }
 
+static sap_status check_positions(void* context, const double* q, sap_error* error) {
+  return sap_multibody_check_positions(context, q, error);
+}
+
 // The step's checks of forces, blocks or activations reject controls that are not finite.
 static int begin_step(void* context, const sap_step_context* step) {
   sap_multibody* multibody = context;
@@ -257,6 +261,7 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .nv = model->sizes.nv,
       .ntrees = model->sizes.trees,
       .tree_sizes = model->tree_sizes,
+      .check_positions = check_positions,
       .begin_step = begin_step,
       .mass_matrix = mass_matrix,
       .forces = forces,

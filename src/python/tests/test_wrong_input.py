@@ -109,3 +109,13 @@ def test_names_in_messages():
     ):
         with pytest.raises(TypeError, match=text):
             act()
+
+
+def test_zero_quaternion():
+    box = sapstep.Simulation(BOX)
+    q = box.q.copy()
+    q[3:7] = 0.0
+    box.q = q
+    with pytest.raises(sapstep.Error, match=r"q\[3\] to q\[6\] = 0: the quaternion of joint 0 .* must not be zero"):
+        box.step()
+    assert np.array_equal(box.q, q) and box.t == 0.0
