@@ -66,6 +66,26 @@ static void json(void** state) {
   command_clear(&r);
 }
 
+// 100 kg on a contact of 1e4 N/m: m g/k = 98.1 mm.
+static void soft_contact(void** state) {
+  static const char soft[] =
+      "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body><freejoint/><geom name='heavy' "
+      "size='.1' mass='100' solref='-10000 -100'/></body></worldbody></mujoco>";
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(*state, "soft.xml", soft, sizeof soft - 1, path);
+  command_result r = command_run(*state, program, "", "info soft.xml");
+  assert_int_equal(r.exit_code, 0);
+  command_says(
+      r.out,
+      "rest depth  0.0981 m where its tree stands on one contact of shape 1 'heavy' (10000 "
+      "N/m)\n");
+  command_clear(&r);
+  r = command_run(*state, program, "", "info --format json soft.xml");
+  assert_true(json_valid(r.out));
+  command_says(r.out, "\"rest_depth_m\": 0.098");
+  command_clear(&r);
+}
+
 static void bad_input(void** state) {
   command_expect(*state, program, "info", 2, "a scene file is needed");
   command_expect(*state, program, "info scene.xml scene.xml", 2, "a scene file is needed, found 2");
@@ -80,6 +100,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(table),
       cmocka_unit_test(json),
+      cmocka_unit_test(soft_contact),
       cmocka_unit_test(bad_input),
   };
   return cmocka_run_group_tests(tests, begin, scratch_teardown);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep info: what a scene is made of, and what reading left out.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -127,7 +128,20 @@ static const cli_column shape_columns[] = {CLI_INTEGERS("id"),
                                            CLI_REALS("friction", 5),
                                            CLI_REALS("stiffness_Npm", 5),
                                            CLI_REALS("margin_m", 5),
-                                           CLI_REALS("rest_distance_m", 5)};
+                                           CLI_REALS("rest_distance_m", 5),
+                                           CLI_REALS("rest_depth_m", 3)};
+
+// Returns m g/k: how deep the tree sinks into a rigid floor where it stands on one contact of the
+// shape; 0 for a shape that does not move, or is rigid.
+static double find_rest_depth(const sap_model* model, const sap_shape_def* shape) {
+  const double* g = sap_model_get_options(model)->gravity;
+  const int32_t tree = sap_model_get_body_tree(model, shape->body);
+  double mass = 0.0;
+  for (int32_t b = 0; tree >= 0 && b < sap_model_get_sizes(model).bodies; ++b) {
+    mass += sap_model_get_body_tree(model, b) == tree ? sap_model_get_body_mass(model, b) : 0.0;
+  }
+  return mass * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) / shape->material.stiffness;
+}
 
 static void add_shape(cli_table* table, const sap_model* model, int32_t id) {
   static const char* const types[] = {"plane", "sphere",    "capsule", "cylinder",
@@ -144,7 +158,7 @@ static void add_shape(cli_table* table, const sap_model* model, int32_t id) {
     cli_table_text(table, "");
   }
   CLI_CELLS(table, CLI_I(def.condim), CLI_R(def.material.friction), CLI_R(def.material.stiffness),
-            CLI_R(def.margin), CLI_R(def.rest_distance));
+            CLI_R(def.margin), CLI_R(def.rest_distance), CLI_R(find_rest_depth(model, &def)));
 }
 
 static const cli_column mesh_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("name"),
@@ -347,9 +361,35 @@ static bool print_section(const char* title, const cli_table* table, int32_t cou
   return cli_table_print(table, format, stdout);
 }
 
+// Says which shape sinks deepest, if that can be seen: a soft contact in a file is easily meant
+// otherwise. MuJoCo reads a negative solref per unit of mass, this reader in N/m.
+static void print_rest_depth(const sap_model* model) {
+  static const double visible = 1e-3;  // [m]
+  double deepest = 0.0, stiffness = 0.0;
+  int32_t shape = -1;
+  for (int32_t s = 0; s < sap_model_get_sizes(model).shapes; ++s) {
+    sap_shape_def def = {0};
+    (void)sap_model_get_shape(model, s, &def, NULL);
+    const double depth = find_rest_depth(model, &def);
+    if (depth > deepest) {
+      deepest = depth;
+      stiffness = def.material.stiffness;
+      shape = s;
+    }
+  }
+  if (deepest > visible) {
+    (void)printf(
+        "rest depth  %.3g m where its tree stands on one contact of shape %d '%s' (%g N/m)\n",
+        deepest, (int)shape, sap_model_get_name(model, SAP_ELEMENT_SHAPE, shape), stiffness);
+  }
+}
+
 static bool print_all(const sap_model* model, const skipped* left_out, cli_format format) {
   const sap_model_sizes sizes = sap_model_get_sizes(model);
   print_sizes(model, format);
+  if (format == CLI_FORMAT_TABLE) {
+    print_rest_depth(model);
+  }
   bool printed = true;
   for (const info_section* s = info_sections; s->title != NULL && printed; ++s) {
     cli_table* table = cli_table_create(s->columns, s->ncolumns);
