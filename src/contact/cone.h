@@ -262,15 +262,17 @@ static inline bool sap_cone_is_lagged(const sap_cone* cone) {
   return cone->potential != NULL && cone->potential->lagged;
 }
 
-// Friction that is a projection, so that a dual variable gives its direction: all contacts but
-// similar ones.
-static inline bool sap_cone_has_friction_dual(const sap_cone* cone) {
-  return cone->potential == NULL || cone->potential->lagged;
-}
-
 // Largest friction impulse: mu times the normal impulse, or the lagged limit.
 static inline double sap_cone_friction_limit(const sap_cone* cone, double normal) {
   return sap_cone_is_lagged(cone) ? cone->potential->limit : cone->mu * normal;
+}
+
+// The same at a sliding point: of the law's own normal impulse there.
+static inline double sap_cone_sliding_limit(const sap_cone* cone, double ur, double un) {
+  if (cone->potential != NULL && !cone->potential->lagged) {
+    return cone->mu * sap_potential_at(cone->potential, ur, un).gamma_n;
+  }
+  return sap_cone_friction_limit(cone, sap_cone_sliding_normal(cone, ur, un));
 }
 
 static inline bool sap_cone_slides(const sap_cone* cone, double ur2, double un) {

@@ -28,7 +28,9 @@
 // Rt = v_s/r; their normal law is linearised by itself. Semismooth step, c = r/|z_t|:
 //   stiction  q_t = u_t/Rt,  G_tt = 1/Rt
 //   sliding   q_t = r t^ + (1 - e) (p^ . lambda_t) p^,  G_tt = rho c e p^ p^'
-// Slip-direction step: w = lambda_t/r. Similar contacts are linearised as in SAP's step.
+// Slip-direction step: w = lambda_t/r.
+// Similar contacts: the same with r = mu gamma_n of the present point and rho <= 1/Rt. gamma_n also
+// depends on u_t: G += n' (mu w, 1) (mu w, 1)', n' = d gamma_n/du_n.
 //
 // Cones of n rows: I - t^ t^' takes the place of p^ p^'.
 //
@@ -67,7 +69,7 @@ static void relax_direction_3(const sap_cone* cone, sap_triple u, sap_triple lam
     return;
   }
   const double ur = sqrt(ur2);
-  const double c = sap_cone_friction_limit(cone, sap_cone_sliding_normal(cone, ur, u.n)) / ur;
+  const double c = sap_cone_sliding_limit(cone, ur, u.n) / ur;
   const double t0 = u.t0 / ur, t1 = u.t1 / ur;
   double w[3];
   find_direction(cone, 3, (double[]){lambda.t0, lambda.t1, lambda.n}, w);
@@ -76,31 +78,54 @@ static void relax_direction_3(const sap_cone* cone, sap_triple u, sap_triple lam
   G[2] += c * t1 * (t1 - w[1]);
 }
 
-// Returns q of a lagged contact's semismooth step and sets G but for the normal's entry, already
-// set.
-static sap_triple linearise_lagged_3(const sap_potential* p, double rho, sap_triple u,
-                                     sap_triple lambda, double G[6]) {
-  const double gamma_n = sap_potential_at(p, 0.0, u.n).gamma_n;
+// Friction of a potential's contact at a point: the disk's radius, Rt and the metric.
+typedef struct disk {
+  double limit, Rt, rho;
+  double gamma_n, nn;  // of the law there
+} disk;
+
+static disk find_disk(const sap_potential* p, double rho, double ur, double un) {
+  const sap_potential_point at = sap_potential_at(p, p->lagged ? 0.0 : ur, un);
+  const double limit = p->lagged ? p->limit : p->mu * at.gamma_n;
+  const double Rt = p->slip_speed / limit;
+  return (disk){limit, Rt, p->lagged || rho * Rt < 1.0 ? rho : 1.0 / Rt, at.gamma_n, at.nn};
+}
+
+// Returns q of a potential's semismooth step and sets G, whose normal entry is already set.
+static sap_triple linearise_potential_3(const sap_cone* cone, double metric, sap_triple u,
+                                        sap_triple lambda, double G[6]) {
+  const disk on = find_disk(cone->potential, metric, sqrt(u.t0 * u.t0 + u.t1 * u.t1), u.n);
+  const double Rt = on.Rt, rho = on.rho, gamma_n = on.gamma_n;
   G[0] = G[1] = G[2] = G[3] = G[4] = 0.0;
-  if (!(p->limit > 0.0)) {
+  if (!(on.limit > 0.0)) {
     return (sap_triple){0.0, 0.0, gamma_n};
   }
-  const double Rt = p->slip_speed / p->limit;
+  if (!cone->potential->lagged) {
+    const double slope = cone->mu * on.nn;
+    double w[3];
+    find_direction(cone, 3, (double[]){lambda.t0, lambda.t1, lambda.n}, w);
+    G[0] = cone->mu * slope * w[0] * w[0];
+    G[1] = cone->mu * slope * w[0] * w[1];
+    G[2] = cone->mu * slope * w[1] * w[1];
+    G[3] = slope * w[0];
+    G[4] = slope * w[1];
+  }
   const double z0 = lambda.t0 + rho * (u.t0 - Rt * lambda.t0);
   const double z1 = lambda.t1 + rho * (u.t1 - Rt * lambda.t1);
   const double zr = sqrt(z0 * z0 + z1 * z1);
-  if (zr <= p->limit) {
-    G[0] = G[2] = 1.0 / Rt;
+  if (zr <= on.limit) {
+    G[0] += 1.0 / Rt;
+    G[2] += 1.0 / Rt;
     return (sap_triple){u.t0 / Rt, u.t1 / Rt, gamma_n};
   }
-  const double t0 = z0 / zr, t1 = z1 / zr, c = p->limit / zr;
+  const double t0 = z0 / zr, t1 = z1 / zr, c = on.limit / zr;
   const double e = 1.0 / (1.0 - c + c * rho * Rt);
   const double across = rho * c * e;
-  G[0] = across * t1 * t1;
-  G[1] = -across * t0 * t1;
-  G[2] = across * t0 * t0;
+  G[0] += across * t1 * t1;
+  G[1] -= across * t0 * t1;
+  G[2] += across * t0 * t0;
   const double qp = (1.0 - e) * (t0 * lambda.t1 - t1 * lambda.t0);
-  return (sap_triple){p->limit * t0 - qp * t1, p->limit * t1 + qp * t0, gamma_n};
+  return (sap_triple){on.limit * t0 - qp * t1, on.limit * t1 + qp * t0, gamma_n};
 }
 
 // Returns q of the semismooth step and sets G.
@@ -161,8 +186,7 @@ static void relax_direction_n(const sap_newton* newton, sap_cone_n* cone_n) {
     return;
   }
   const double ur = sqrt(ur2);
-  const double c =
-      sap_cone_friction_limit(&cone_n->cone, sap_cone_sliding_normal(&cone_n->cone, ur, un)) / ur;
+  const double c = sap_cone_sliding_limit(&cone_n->cone, ur, un) / ur;
   double t[SAP_CONE_ROWS_MAX], w[SAP_CONE_ROWS_MAX];
   find_direction(&cone_n->cone, n, lambda, w);
   for (int32_t i = 0; i < n; ++i) {
@@ -183,36 +207,48 @@ static void linearise_potential(const sap_newton* newton, sap_cone_n* cone_n) {
   double* target = newton->row_target + cone_n->first;
   const int32_t n = cone_n->nrows;
   const sap_potential* p = cone_n->cone.potential;
+  const disk on = find_disk(p, cone_n->rho, sqrt(sap_cone_n_dot(n, u, u)), u[SAP_NORMAL_ROW]);
+  const double Rt = on.Rt, rho = on.rho;
   memcpy(target, gamma, (size_t)n * sizeof *target);
-  if (!p->lagged || !(p->limit > 0.0)) {
+  if (!(on.limit > 0.0)) {
     sap_cone_n_hessian(&cone_n->cone, n, u, cone_n->G);
     return;
   }
-  const double Rt = p->slip_speed / p->limit;
   double z[SAP_CONE_ROWS_MAX] = {0.0}, t[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t i = 0; i < n; ++i) {
-    z[i] = lambda[i] + cone_n->rho * (u[i] - Rt * lambda[i]);
+    z[i] = lambda[i] + rho * (u[i] - Rt * lambda[i]);
   }
   const double zr = sqrt(sap_cone_n_dot(n, z, z));
-  sap_cone_n_parts parts = {.nn = sap_potential_at(p, 0.0, u[SAP_NORMAL_ROW]).nn};
-  if (zr <= p->limit) {
+  sap_cone_n_parts parts = {.nn = on.nn};
+  if (zr <= on.limit) {
     parts.along = parts.across = 1.0 / Rt;
     for (int32_t i = 0; i < n; ++i) {
       target[i] = i == SAP_NORMAL_ROW ? target[i] : u[i] / Rt;
     }
   } else {
-    const double c = p->limit / zr, e = 1.0 / (1.0 - c + c * cone_n->rho * Rt);
+    const double c = on.limit / zr, e = 1.0 / (1.0 - c + c * rho * Rt);
     for (int32_t i = 0; i < n; ++i) {
       t[i] = z[i] / zr;
     }
-    parts.across = cone_n->rho * c * e;
+    parts.across = rho * c * e;
     const double forward = sap_cone_n_dot(n, t, lambda);
     for (int32_t i = 0; i < n; ++i) {
-      const double q = p->limit * t[i] + (1.0 - e) * (lambda[i] - forward * t[i]);
+      const double q = on.limit * t[i] + (1.0 - e) * (lambda[i] - forward * t[i]);
       target[i] = i == SAP_NORMAL_ROW ? target[i] : q;
     }
   }
   sap_cone_n_fill(n, &parts, t, cone_n->G);
+  if (!p->lagged) {
+    double w[SAP_CONE_ROWS_MAX];
+    find_direction(&cone_n->cone, n, lambda, w);
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t i = 0; i < n; ++i) {
+        const double a = i == SAP_NORMAL_ROW ? 1.0 : p->mu * w[i];
+        const double b = j == SAP_NORMAL_ROW ? 1.0 : p->mu * w[j];
+        cone_n->G[j * n + i] += i == SAP_NORMAL_ROW && j == i ? 0.0 : on.nn * a * b;
+      }
+    }
+  }
 }
 
 // Sets target and G of the semismooth step.
@@ -269,7 +305,7 @@ static void linearise_cones_n(sap_newton* n, sap_step_kind kind) {
       continue;
     }
     sap_cone_n_hessian(&cone_n->cone, cone_n->nrows, n->row_u + cone_n->first, cone_n->G);
-    if (kind == SAP_STEP_SLIP_DIRECTION && sap_cone_has_friction_dual(&cone_n->cone)) {
+    if (kind == SAP_STEP_SLIP_DIRECTION) {
       relax_direction_n(n, cone_n);
     }
   }
@@ -284,11 +320,9 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
     if (kind == SAP_STEP_SEMISMOOTH && cone->potential != NULL) {
       const double rows[3] = {u.t0, u.t1, u.n};
       sap_cone_hessian(cone, rows, G);
+      const sap_triple lambda = sap_triple_load(n->cone_lambda, nc, c);
       sap_triple_store(n->cone_target, nc, c,
-                       sap_cone_is_lagged(cone)
-                           ? linearise_lagged_3(cone->potential, n->cone_rho[c], u,
-                                                sap_triple_load(n->cone_lambda, nc, c), G)
-                           : sap_triple_load(n->cone_gamma, nc, c));
+                       linearise_potential_3(cone, n->cone_rho[c], u, lambda, G));
       continue;
     }
     if (kind == SAP_STEP_SEMISMOOTH) {
@@ -299,7 +333,7 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
     }
     const double rows[3] = {u.t0, u.t1, u.n};
     sap_cone_hessian(cone, rows, G);
-    if (kind == SAP_STEP_SLIP_DIRECTION && sap_cone_has_friction_dual(cone)) {
+    if (kind == SAP_STEP_SLIP_DIRECTION) {
       relax_direction_3(cone, u, sap_triple_load(n->cone_lambda, nc, c), G);
     }
   }
@@ -313,15 +347,13 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
 // the law's at the new v.
 static inline void limit_friction(const sap_cone* cone, int32_t n, double gamma_n, double* lambda) {
   const double normal = lambda[SAP_NORMAL_ROW];
-  if (sap_cone_has_friction_dual(cone)) {
-    const double limit = sap_cone_friction_limit(cone, fmax(normal, gamma_n));
-    const double size_2 = sap_cone_n_dot(n, lambda, lambda);
-    const double scale = size_2 > limit * limit ? limit / sqrt(size_2) : 1.0;
-    for (int32_t i = 0; i < n; ++i) {
-      lambda[i] *= scale;
-    }
-    lambda[SAP_NORMAL_ROW] = normal;
+  const double limit = sap_cone_friction_limit(cone, fmax(normal, gamma_n));
+  const double size_2 = sap_cone_n_dot(n, lambda, lambda);
+  const double scale = size_2 > limit * limit ? limit / sqrt(size_2) : 1.0;
+  for (int32_t i = 0; i < n; ++i) {
+    lambda[i] *= scale;
   }
+  lambda[SAP_NORMAL_ROW] = normal;
 }
 
 // Sets lambda = gamma_n (mu w, 1) with gamma_n of the new point and

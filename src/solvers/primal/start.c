@@ -50,6 +50,9 @@ static double choose_rho(const sap_newton* n, const sap_patch* patch, const doub
 
 // Returns the largest R of the rows on which rho acts.
 static double largest_R(const sap_cone* cone) {
+  if (cone->potential != NULL && !cone->potential->lagged) {
+    return 0.0;  // changes with gamma_n: linearise.c bounds rho
+  }
   if (sap_cone_is_lagged(cone) && cone->potential->limit > 0.0) {
     return cone->potential->slip_speed / cone->potential->limit;
   }
