@@ -7,8 +7,6 @@
 #include <math.h>
 
 #include "contact/cone.h"
-#include "core/error.h"
-#include "core/memory.h"
 #include "problem/blocks.h"
 #include "problem/factor.h"
 #include "problem/problem_data.h"
@@ -23,23 +21,12 @@
 #define PROJECTED 1e-3
 enum { SWEEPS_MAX = 12 };
 
-sap_status sap_end_positions_create(int32_t ntrees, int32_t nv, sap_end_positions* end,
-                                    sap_error* error) {
-  end->change = sap_allocate((size_t)ntrees, sizeof(double));
-  end->pushed = sap_allocate((size_t)ntrees, sizeof(double));
-  end->rest = sap_allocate((size_t)nv, sizeof(double));
-  end->x = sap_allocate((size_t)nv, sizeof(double));
-  return end->change != NULL && end->pushed != NULL && end->rest != NULL && end->x != NULL
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: positions of %d numbers", nv);
-}
-
-void sap_end_positions_clear(sap_end_positions* end) {
-  sap_free(end->change);
-  sap_free(end->pushed);
-  sap_free(end->rest);
-  sap_free(end->x);
-  *end = (sap_end_positions){0};
+sap_status sap_end_positions_create(int32_t ntrees, int32_t nv, sap_pool* pool,
+                                    sap_end_positions* end, sap_error* error) {
+  SAP_TRY(SAP_POOL_ADD(pool, &end->change, ntrees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &end->pushed, ntrees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &end->rest, nv, error));
+  return SAP_POOL_ADD(pool, &end->x, nv, error);
 }
 
 // True if the contact acts at the end of the step and pushes.

@@ -18,16 +18,17 @@
 #include <sapstep/problem.h>
 #include <sapstep/solver.h>
 
+#include "core/memory.h"
+
 typedef struct sap_end_positions {
   double *change, *pushed;  // of trees [m/s]; `change` is s in the end  (ntrees)
   double* rest;             // s (1 - theta_vq) (v - v0) - d    (nv)
   double* x;                // A^-1 J_n' of a contact and tree  (nv)
 } sap_end_positions;
 
-// Allocates; start from {0}.
-sap_status sap_end_positions_create(int32_t ntrees, int32_t nv, sap_end_positions* end,
-                                    sap_error* error);
-void sap_end_positions_clear(sap_end_positions* end);
+// Allocates in the pool; start from {0}.
+sap_status sap_end_positions_create(int32_t ntrees, int32_t nv, sap_pool* pool,
+                                    sap_end_positions* end, sap_error* error);
 // Adds d to v_vq (nv).
 sap_status sap_end_positions_correct(sap_end_positions* end, sap_problem* problem,
                                      const sap_solution* solution, const double* v0,

@@ -4,63 +4,35 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "integrators/newton.h"
 
 enum { START_WORK = 50, NORM_WORK = 10 };  // instructions of a velocity, about
 // No step is trusted to contract better than this.
 #define BEST_CONTRACTION 0.01
 
-static sap_status create_parts(const sap_system* system, sap_free_motion* fm, sap_error* error) {
-  const size_t nv = (size_t)system->nv;
+sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool, sap_free_motion* fm,
+                                  sap_error* error) {
   fm->system = system;
-  SAP_TRY(sap_momentum_balance_create(system, &fm->balance, error));
-  SAP_TRY(sap_momentum_factor_create(system, &fm->factor, error));
-  SAP_TRY(sap_prediction_create(system->nv, SAP_PREDICTION_DEPTH, &fm->prediction, error));
-  SAP_TRY(sap_linearization_create(system, fm->factor.ngroups, &fm->linearization, error));
+  fm->pool = pool;
+  SAP_TRY(sap_momentum_balance_create(system, pool, &fm->balance, error));
+  SAP_TRY(sap_momentum_factor_create(system, pool, &fm->factor, error));
+  const int32_t ngroups = fm->factor.ngroups;
+  SAP_TRY(sap_prediction_create(system->nv, SAP_PREDICTION_DEPTH, pool, &fm->prediction, error));
+  SAP_TRY(sap_linearization_create(system, ngroups, pool, &fm->linearization, error));
   double** const vectors[] = {&fm->v_star, &fm->m,      &fm->v_best,   &fm->load,
                               &fm->dv,     &fm->weight, &fm->direction};
-  bool complete = true;
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
-    *vectors[i] = sap_allocate(nv, sizeof(double));
-    complete = complete && *vectors[i] != NULL;
+    SAP_TRY(SAP_POOL_ADD(pool, vectors[i], system->nv, error));
   }
   for (int32_t i = 0; i < SAP_BROYDEN_DEPTH; ++i) {
-    fm->steps[i] = sap_allocate(nv, sizeof(double));
-    complete = complete && fm->steps[i] != NULL;
+    SAP_TRY(SAP_POOL_ADD(pool, &fm->steps[i], system->nv, error));
   }
-  fm->progress = sap_allocate((size_t)fm->factor.ngroups, sizeof *fm->progress);
-  fm->alpha = sap_allocate((size_t)fm->factor.ngroups, sizeof(double));
-  fm->group_status = sap_allocate((size_t)fm->factor.ngroups, sizeof *fm->group_status);
-  return complete && fm->progress != NULL && fm->alpha != NULL && fm->group_status != NULL
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: free motion of %zu velocities",
-                        nv);
-}
-
-sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* fm, sap_error* error) {
-  const sap_status status = create_parts(system, fm, error);
-  if (status != SAP_STATUS_OK) {
-    sap_free_motion_clear(fm);
-  }
-  return status;
+  SAP_TRY(SAP_POOL_ADD(pool, &fm->progress, ngroups, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &fm->alpha, ngroups, error));
+  return SAP_POOL_ADD(pool, &fm->group_status, ngroups, error);
 }
 
 void sap_free_motion_clear(sap_free_motion* fm) {
-  double* const vectors[] = {fm->v_star, fm->m,      fm->v_best, fm->load,     fm->dv,
-                             fm->weight, fm->m_plus, fm->alpha,  fm->jacobian, fm->direction};
-  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
-    sap_free(vectors[i]);
-  }
-  for (int32_t i = 0; i < SAP_BROYDEN_DEPTH; ++i) {
-    sap_free(fm->steps[i]);
-  }
-  sap_free(fm->pivots);
-  sap_free(fm->progress);
-  sap_free(fm->group_status);
-  sap_momentum_balance_clear(&fm->balance);
-  sap_prediction_clear(&fm->prediction);
-  sap_linearization_clear(&fm->linearization);
   sap_momentum_factor_clear(&fm->factor);
   memset(fm, 0, sizeof *fm);
 }

@@ -16,6 +16,7 @@ struct sap_group_progress;
 
 struct sap_free_motion {
   const sap_system* system;
+  sap_pool* pool;
   sap_momentum_balance balance;
   sap_momentum_factor factor;
   sap_prediction prediction;
@@ -38,9 +39,10 @@ struct sap_free_motion {
   bool matrix_is_current;  // balance.A is that of v_star
 };
 
-// Allocates; start from {0}.
-sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* free_motion,
-                                  sap_error* error);
+// Allocates in the pool, also later; start from {0}. To be cleared before the pool, also after a
+// failure.
+sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool,
+                                  sap_free_motion* free_motion, sap_error* error);
 void sap_free_motion_clear(sap_free_motion* free_motion);
 
 // The impulses p about which m is linearized.

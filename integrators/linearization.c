@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "integrators/free_motion.h"
 #include "integrators/newton.h"
 
@@ -12,30 +11,14 @@ enum { SOLVE_WORK = 50, CHECK_WORK = 25 };  // instructions of a velocity, about
 // A remembered contraction grows by this factor in each step that does not measure it.
 #define DOUBT 2.0
 
-sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, sap_linearization* l,
-                                    sap_error* error) {
+sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, sap_pool* pool,
+                                    sap_linearization* l, sap_error* error) {
   double** const vectors[] = {
       &l->v_near, &l->p, &l->trial, &l->best, &l->back, &l->expected.memory, &l->expected.guess};
-  l->contraction = sap_allocate((size_t)ngroups, sizeof *l->contraction);
-  bool complete = l->contraction != NULL;
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
-    *vectors[i] = sap_allocate((size_t)system->nv, sizeof(double));
-    complete = complete && *vectors[i] != NULL;
+    SAP_TRY(SAP_POOL_ADD(pool, vectors[i], system->nv, error));
   }
-  return complete ? SAP_STATUS_OK
-                  : sap_fail(error, SAP_STATUS_MEMORY,
-                             "out of memory: linearization of %d velocities", system->nv);
-}
-
-void sap_linearization_clear(sap_linearization* l) {
-  sap_free(l->contraction);
-  sap_free(l->v_near);
-  sap_free(l->p);
-  sap_free(l->trial);
-  sap_free(l->best);
-  sap_free(l->back);
-  sap_free(l->expected.memory);
-  sap_free(l->expected.guess);
+  return SAP_POOL_ADD(pool, &l->contraction, ngroups, error);
 }
 
 sap_status sap_linearization_archive(sap_free_motion* fm, sap_archive* archive, sap_error* error) {

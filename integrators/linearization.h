@@ -43,10 +43,9 @@ typedef struct sap_linearization {
                      // of the linear balance, and the solution is checked by m itself
 } sap_linearization;
 
-// Allocates; start from {0}.
-sap_status sap_linearization_create(const sap_system* system, int32_t ngroups,
+// Allocates in the pool; start from {0}.
+sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, sap_pool* pool,
                                     sap_linearization* linearization, sap_error* error);
-void sap_linearization_clear(sap_linearization* linearization);
 // Sizes, saves, loads or forgets the memory of steps made.
 sap_status sap_linearization_archive(sap_free_motion* free_motion, sap_archive* archive,
                                      sap_error* error);

@@ -4,57 +4,26 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
-
 // The theta point may move by this [rad, m] before A is evaluated again: A changes by a relative
 // amount of the same size, far below the accuracy of the contact solve.
 static const double NEAR = 1e-6;
 
-static sap_status create_matrices(const sap_system* system, sap_momentum_balance* balance,
-                                  sap_error* error) {
-  SAP_TRY(sap_tree_store_create(system, &balance->A, error));
-  if (system->stiffness_damping != NULL && system->add_stiffness_damping == NULL) {
-    SAP_TRY(sap_tree_store_create(system, &balance->K, error));
-    SAP_TRY(sap_tree_store_create(system, &balance->D, error));
-  }
-  return system->inverse_dynamics == NULL ? sap_tree_store_create(system, &balance->M, error)
-                                          : SAP_STATUS_OK;
-}
-
-sap_status sap_momentum_balance_create(const sap_system* system, sap_momentum_balance* balance,
-                                       sap_error* error) {
-  const size_t nv = (size_t)system->nv;
+sap_status sap_momentum_balance_create(const sap_system* system, sap_pool* pool,
+                                       sap_momentum_balance* balance, sap_error* error) {
   balance->system = system;
-  balance->q_theta = sap_allocate((size_t)system->nq, sizeof(double));
-  bool complete = balance->q_theta != NULL;
+  SAP_TRY(SAP_POOL_ADD(pool, &balance->q_theta, system->nq, error));
   double** const vectors[] = {&balance->v_theta, &balance->v_vq, &balance->k1,
                               &balance->k2,      &balance->a,    &balance->v_matrix};
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
-    *vectors[i] = sap_allocate(nv, sizeof(double));
-    complete = complete && *vectors[i] != NULL;
+    SAP_TRY(SAP_POOL_ADD(pool, vectors[i], system->nv, error));
   }
-  const sap_status status =
-      complete ? create_matrices(system, balance, error)
-               : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: balance of %zu velocities", nv);
-  if (status != SAP_STATUS_OK) {
-    sap_momentum_balance_clear(balance);
+  SAP_TRY(sap_tree_store_create(system, pool, &balance->A, error));
+  if (system->stiffness_damping != NULL && system->add_stiffness_damping == NULL) {
+    SAP_TRY(sap_tree_store_create(system, pool, &balance->K, error));
+    SAP_TRY(sap_tree_store_create(system, pool, &balance->D, error));
   }
-  return status;
-}
-
-void sap_momentum_balance_clear(sap_momentum_balance* balance) {
-  sap_free(balance->q_theta);
-  sap_free(balance->v_theta);
-  sap_free(balance->v_vq);
-  sap_free(balance->k1);
-  sap_free(balance->k2);
-  sap_free(balance->a);
-  sap_free(balance->v_matrix);
-  sap_tree_store_clear(&balance->A);
-  sap_tree_store_clear(&balance->K);
-  sap_tree_store_clear(&balance->D);
-  sap_tree_store_clear(&balance->M);
-  memset(balance, 0, sizeof *balance);
+  return system->inverse_dynamics == NULL ? sap_tree_store_create(system, pool, &balance->M, error)
+                                          : SAP_STATUS_OK;
 }
 
 void sap_momentum_balance_release(const sap_momentum_balance* balance, double* v) {

@@ -40,10 +40,9 @@ typedef struct sap_momentum_balance {
   sap_tree_store M;     // only if the system has no inverse_dynamics
 } sap_momentum_balance;
 
-// Allocates; start from {0}.
-sap_status sap_momentum_balance_create(const sap_system* system, sap_momentum_balance* balance,
-                                       sap_error* error);
-void sap_momentum_balance_clear(sap_momentum_balance* balance);
+// Allocates in the pool; start from {0}.
+sap_status sap_momentum_balance_create(const sap_system* system, sap_pool* pool,
+                                       sap_momentum_balance* balance, sap_error* error);
 
 // Starts a step at its theta point of v = v0_free, with p = 0.
 void sap_momentum_balance_begin(sap_momentum_balance* balance, const sap_step_context* step);

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/memory.h"
 #include "linalg/dense.h"
 
 // A single tree with BRANCH_FIRST to SAP_BRANCH_TREE velocities is factorized along its branches.
@@ -103,35 +102,25 @@ static void add_column(const sap_momentum_factor* factor, const sap_group* group
   arrays->column_start[j + 1] = end;
 }
 
-static sap_status create_sparse(sap_momentum_factor* factor, sap_group* group, sap_error* error) {
+static sap_status create_sparse(sap_momentum_factor* factor, sap_group* group, sap_pool* pool,
+                                sap_error* error) {
   const sap_system* system = factor->system;
   int32_t entries = group->ntrees;
   for (int32_t c = 0; c < system->ncouplings; ++c) {
     entries += &factor->groups[factor->tree_group[system->couplings[c][0]]] == group;
   }
-  sap_sparse_group* sparse = sap_allocate(1, sizeof *sparse);
-  pattern_arrays arrays = {
-      .sizes = sap_allocate((size_t)group->ntrees, sizeof(int32_t)),
-      .column_start = sap_allocate((size_t)group->ntrees + 1, sizeof(int32_t)),
-      .row = sap_allocate((size_t)entries, sizeof(int32_t)),
-      .value_start = sap_allocate((size_t)entries, sizeof(size_t)),
-  };
-  if (sparse == NULL) {
-    sap_free(arrays.sizes);
-    sap_free(arrays.column_start);
-    sap_free(arrays.row);
-    sap_free(arrays.value_start);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: coupled trees");
-  }
+  sap_sparse_group* sparse;
+  pattern_arrays arrays;
+  SAP_TRY(SAP_POOL_ADD(pool, &sparse, 1, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &arrays.sizes, group->ntrees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &arrays.column_start, group->ntrees + 1, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &arrays.row, entries, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &arrays.value_start, entries, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &sparse->entry_source, entries, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &sparse->x, group->ndofs, error));
   group->sparse = sparse;
   sparse->pattern = (sap_block_pattern){group->ntrees, arrays.sizes, arrays.column_start,
                                         arrays.row, arrays.value_start};
-  sparse->entry_source = sap_allocate((size_t)entries, sizeof(int32_t));
-  sparse->x = sap_allocate((size_t)group->ndofs, sizeof(double));
-  if (arrays.sizes == NULL || arrays.column_start == NULL || arrays.row == NULL ||
-      arrays.value_start == NULL || sparse->entry_source == NULL || sparse->x == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: coupled trees");
-  }
   size_t count = 0;
   for (int32_t j = 0; j < group->ntrees; ++j) {
     arrays.sizes[j] = system->tree_sizes[factor->group_trees[group->first_tree + j]];
@@ -143,7 +132,7 @@ static sap_status create_sparse(sap_momentum_factor* factor, sap_group* group, s
       count += (size_t)arrays.sizes[arrays.row[e]] * (size_t)arrays.sizes[j];
     }
   }
-  SAP_TRY(SAP_NEW(&sparse->values, count, "coupled trees", error));
+  SAP_TRY(SAP_POOL_ADD(pool, &sparse->values, count, error));
   SAP_TRY(sap_cholesky_create(&sparse->cholesky, error));
   return sap_cholesky_analyze(sparse->cholesky, &sparse->pattern, SAP_LINEAR_AUTO, NULL, error);
 }
@@ -153,7 +142,7 @@ static bool follows_branches(const sap_momentum_factor* factor, int32_t tree) {
   return group->ntrees == 1 && group->ndofs >= BRANCH_FIRST && group->ndofs <= SAP_BRANCH_TREE;
 }
 
-static sap_status allocate_branches(sap_momentum_factor* factor, sap_error* error) {
+static sap_status allocate_branches(sap_momentum_factor* factor, sap_pool* pool, sap_error* error) {
   const sap_system* system = factor->system;
   size_t numbers = 0, runs = 0;
   for (int32_t t = 0; t < system->ntrees; ++t) {
@@ -161,91 +150,56 @@ static sap_status allocate_branches(sap_momentum_factor* factor, sap_error* erro
     numbers += follows_branches(factor, t) ? SAP_BRANCH_SIZE(n) : 0;
     runs += follows_branches(factor, t) ? SAP_BRANCH_RUNS(n) : 0;
   }
-  factor->branch = sap_allocate((size_t)system->ntrees, sizeof *factor->branch);
-  factor->branch_runs = sap_allocate((size_t)system->ntrees, sizeof *factor->branch_runs);
-  factor->branch_memory = sap_allocate(numbers, sizeof *factor->branch_memory);
-  factor->runs_memory = sap_allocate(runs, sizeof *factor->runs_memory);
-  if (factor->branch == NULL || factor->branch_runs == NULL || factor->branch_memory == NULL ||
-      factor->runs_memory == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: factors of %d trees", system->ntrees);
-  }
-  numbers = runs = 0;
+  double* next_factor;
+  int32_t* next_runs;
+  SAP_TRY(SAP_POOL_ADD(pool, &factor->branch, system->ntrees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &factor->branch_runs, system->ntrees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &next_factor, numbers, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &next_runs, runs, error));
   for (int32_t t = 0; t < system->ntrees; ++t) {
     const size_t n = (size_t)system->tree_sizes[t];
     if (follows_branches(factor, t)) {
-      factor->branch[t] = factor->branch_memory + numbers;
-      factor->branch_runs[t] = factor->runs_memory + runs;
-      numbers += SAP_BRANCH_SIZE(n);
-      runs += SAP_BRANCH_RUNS(n);
+      factor->branch[t] = next_factor;
+      factor->branch_runs[t] = next_runs;
+      next_factor += SAP_BRANCH_SIZE(n);
+      next_runs += SAP_BRANCH_RUNS(n);
     }
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status allocate_groups(sap_momentum_factor* factor, sap_error* error) {
-  const size_t ntrees = (size_t)factor->system->ntrees;
-  factor->group_trees = sap_allocate(ntrees, sizeof(int32_t));
-  factor->tree_group = sap_allocate(ntrees, sizeof(int32_t));
-  factor->tree_dof = sap_allocate(ntrees + 1, sizeof(int32_t));
-  if (factor->group_trees == NULL || factor->tree_group == NULL || factor->tree_dof == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %zu trees", ntrees);
-  }
+static sap_status allocate_groups(sap_momentum_factor* factor, sap_pool* pool, sap_error* error) {
+  const int32_t ntrees = factor->system->ntrees;
+  SAP_TRY(SAP_POOL_ADD(pool, &factor->group_trees, ntrees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &factor->tree_group, ntrees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &factor->tree_dof, ntrees + 1, error));
   number_groups(factor, factor->group_trees);  // scratch until fill_groups
-  factor->groups = sap_allocate((size_t)factor->ngroups, sizeof(sap_group));
-  if (factor->groups == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d groups of trees", factor->ngroups);
-  }
+  SAP_TRY(SAP_POOL_ADD(pool, &factor->groups, factor->ngroups, error));
   fill_groups(factor);
-  factor->generation = sap_allocate((size_t)factor->ngroups, sizeof *factor->generation);
-  if (factor->generation == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d groups of trees", factor->ngroups);
-  }
-  SAP_TRY(allocate_branches(factor, error));
-  SAP_TRY(sap_tree_store_create(factor->system, &factor->L, error));
-  return sap_tree_store_create(factor->system, &factor->source, error);
+  SAP_TRY(SAP_POOL_ADD(pool, &factor->generation, factor->ngroups, error));
+  SAP_TRY(allocate_branches(factor, pool, error));
+  SAP_TRY(sap_tree_store_create(factor->system, pool, &factor->L, error));
+  return sap_tree_store_create(factor->system, pool, &factor->source, error);
 }
 
-sap_status sap_momentum_factor_create(const sap_system* system, sap_momentum_factor* factor,
-                                      sap_error* error) {
+sap_status sap_momentum_factor_create(const sap_system* system, sap_pool* pool,
+                                      sap_momentum_factor* factor, sap_error* error) {
   factor->system = system;
-  sap_status status = allocate_groups(factor, error);
-  for (int32_t g = 0; status == SAP_STATUS_OK && g < factor->ngroups; ++g) {
+  SAP_TRY(allocate_groups(factor, pool, error));
+  for (int32_t g = 0; g < factor->ngroups; ++g) {
     if (factor->groups[g].ntrees > 1) {
-      status = create_sparse(factor, &factor->groups[g], error);
+      SAP_TRY(create_sparse(factor, &factor->groups[g], pool, error));
     }
   }
-  if (status != SAP_STATUS_OK) {
-    sap_momentum_factor_clear(factor);
-  }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 void sap_momentum_factor_clear(sap_momentum_factor* factor) {
   for (int32_t g = 0; factor->groups != NULL && g < factor->ngroups; ++g) {
-    sap_sparse_group* sparse = factor->groups[g].sparse;
-    if (sparse != NULL) {
-      sap_cholesky_destroy(sparse->cholesky);
-      sap_free((void*)sparse->pattern.sizes);
-      sap_free((void*)sparse->pattern.column_start);
-      sap_free((void*)sparse->pattern.row);
-      sap_free((void*)sparse->pattern.value_start);
-      sap_free(sparse->entry_source);
-      sap_free(sparse->values);
-      sap_free(sparse->x);
-      sap_free(sparse);
+    if (factor->groups[g].sparse != NULL) {
+      sap_cholesky_destroy(factor->groups[g].sparse->cholesky);
     }
   }
-  sap_free(factor->groups);
-  sap_free(factor->group_trees);
-  sap_free(factor->tree_group);
-  sap_free(factor->tree_dof);
-  sap_free(factor->generation);
-  sap_free(factor->branch);
-  sap_free(factor->branch_runs);
-  sap_free(factor->branch_memory);
-  sap_free(factor->runs_memory);
-  sap_tree_store_clear(&factor->L);
-  sap_tree_store_clear(&factor->source);
   memset(factor, 0, sizeof *factor);
 }
 

@@ -15,7 +15,7 @@ enum { SAP_BRANCH_TREE = 64 };  // the largest tree whose factor follows its bra
 
 typedef struct sap_sparse_group {
   sap_cholesky* cholesky;
-  sap_block_pattern pattern;  // blocks in the order of the group's trees; owned
+  sap_block_pattern pattern;  // blocks in the order of the group's trees
   int32_t* entry_source;      // of entry k: diagonal block of tree i: i; coupling c: -1 - c;
                               // transposed coupling c: -1 - ncouplings - c
   double* values;             // the pattern's values
@@ -39,15 +39,13 @@ typedef struct sap_momentum_factor {
   // factors along branches, for trees of medium size
   double** branch;        // NULL: dense                            (ntrees)
   int32_t** branch_runs;  //                                        (ntrees)
-  double* branch_memory;
-  int32_t* runs_memory;
   sap_tree_store source;  // A of the factors of single trees
   uint64_t* generation;   // of A of each factor, 0: no factor           (ngroups)
 } sap_momentum_factor;
 
-// Allocates; start from {0}.
-sap_status sap_momentum_factor_create(const sap_system* system, sap_momentum_factor* factor,
-                                      sap_error* error);
+// Allocates in the pool; start from {0}. To be cleared before the pool, also after a failure.
+sap_status sap_momentum_factor_create(const sap_system* system, sap_pool* pool,
+                                      sap_momentum_factor* factor, sap_error* error);
 void sap_momentum_factor_clear(sap_momentum_factor* factor);
 
 // Factorizes A of a group, unless its factor is of the same generation of A, or of a single tree

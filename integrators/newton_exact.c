@@ -41,22 +41,18 @@ static sap_status allocate_jacobian(sap_free_motion* fm, sap_error* error) {
   if (fm->jacobian != NULL) {
     return SAP_STATUS_OK;
   }
-  const size_t nv = (size_t)fm->system->nv;
   size_t entries = 0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const size_t n = (size_t)fm->factor.groups[g].ndofs;
     entries += n <= LARGEST_GROUP ? n * n : 0;
   }
-  sap_free(fm->m_plus);
-  sap_free(fm->pivots);
-  fm->m_plus = sap_allocate(nv, sizeof(double));
-  fm->pivots = sap_allocate(LARGEST_GROUP, sizeof(int32_t));
-  if (fm->m_plus != NULL && fm->pivots != NULL) {
-    fm->jacobian = sap_allocate(entries, sizeof(double));
+  if (fm->m_plus == NULL) {
+    SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->m_plus, fm->system->nv, error));
   }
-  return fm->jacobian != NULL
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: Jacobian of the free motion");
+  if (fm->pivots == NULL) {
+    SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->pivots, LARGEST_GROUP, error));
+  }
+  return SAP_POOL_ADD(fm->pool, &fm->jacobian, entries, error);
 }
 
 // Computes m with velocity `local` of every pending group at v_best + sign h.

@@ -4,30 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
-
-sap_status sap_prediction_create(int32_t nv, int32_t depth, sap_prediction* p, sap_error* error) {
+sap_status sap_prediction_create(int32_t nv, int32_t depth, sap_pool* pool, sap_prediction* p,
+                                 sap_error* error) {
   p->nv = nv;
   p->depth = depth;
-  p->guess = sap_allocate((size_t)nv, sizeof(double));
-  bool complete = p->guess != NULL;
   for (int k = 0; k < p->depth; ++k) {
-    p->difference[k] = sap_allocate((size_t)nv, sizeof(double));
-    complete = complete && p->difference[k] != NULL;
+    SAP_TRY(SAP_POOL_ADD(pool, &p->difference[k], nv, error));
   }
-  if (!complete) {
-    sap_prediction_clear(p);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: guess of %d velocities", nv);
-  }
-  return SAP_STATUS_OK;
-}
-
-void sap_prediction_clear(sap_prediction* p) {
-  for (int k = 0; k < p->depth; ++k) {
-    sap_free(p->difference[k]);
-  }
-  sap_free(p->guess);
-  memset(p, 0, sizeof *p);
+  return SAP_POOL_ADD(pool, &p->guess, nv, error);
 }
 
 bool sap_prediction_guess(const sap_prediction* p, const sap_theta* scheme, const double* v0,

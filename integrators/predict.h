@@ -22,11 +22,10 @@ typedef struct sap_prediction {
   double* guess;                             // d of the next step               (nv)
 } sap_prediction;
 
-// Allocates; start from {0}. Each further degree doubles the effect of errors of the steps before
-// on the guess: use depth 1 for velocities known to a tolerance only.
-sap_status sap_prediction_create(int32_t nv, int32_t depth, sap_prediction* prediction,
-                                 sap_error* error);
-void sap_prediction_clear(sap_prediction* prediction);
+// Allocates in the pool; start from {0}. Each further degree doubles the effect of errors of the
+// steps before on the guess: use depth 1 for velocities known to a tolerance only.
+sap_status sap_prediction_create(int32_t nv, int32_t depth, sap_pool* pool,
+                                 sap_prediction* prediction, sap_error* error);
 
 // Sets v = v0 + guess. Without a guess for this scheme and dt sets v = v0 and returns false.
 bool sap_prediction_guess(const sap_prediction* prediction, const sap_theta* scheme,

@@ -12,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "core/platform.h"
 #include "problem/factor.h"
 #include "problem/problem_data.h"
@@ -38,17 +37,14 @@ enum { PREDICTION_DEPTH = 1 };
 #define LINEARIZATION_SHARE 1e-2
 
 sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_options* options,
-                                  sap_relinearize* r, sap_error* error) {
+                                  sap_pool* pool, sap_relinearize* r, sap_error* error) {
   r->system = system;
   r->options = options;
-  r->q_end = sap_allocate((size_t)system->nq, sizeof(double));
-  r->v_first = sap_allocate((size_t)system->nv, sizeof(double));
-  r->v_predicted = sap_allocate((size_t)system->nv, sizeof(double));
-  if (r->q_end == NULL || r->v_first == NULL || r->v_predicted == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: relinearization");
-  }
-  SAP_TRY(sap_free_motion_create(system, &r->free_motion, error));
-  SAP_TRY(sap_prediction_create(system->nv, PREDICTION_DEPTH, &r->prediction, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &r->q_end, system->nq, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &r->v_first, system->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &r->v_predicted, system->nv, error));
+  SAP_TRY(sap_free_motion_create(system, pool, &r->free_motion, error));
+  SAP_TRY(sap_prediction_create(system->nv, PREDICTION_DEPTH, pool, &r->prediction, error));
   r->free_motion.linearization.tolerance =
       fmin(LINEARIZATION_TOLERANCE, LINEARIZATION_SHARE * options->balance_tolerance);
   return sap_contact_stage_create(options, &r->contact, error);
@@ -65,10 +61,6 @@ void sap_relinearize_lend_threads(sap_relinearize* r, sap_threads* threads) {
 void sap_relinearize_clear(sap_relinearize* r) {
   sap_free_motion_clear(&r->free_motion);
   sap_contact_stage_clear(&r->contact);
-  sap_free(r->q_end);
-  sap_free(r->v_first);
-  sap_prediction_clear(&r->prediction);
-  sap_free(r->v_predicted);
   memset(r, 0, sizeof *r);
 }
 

@@ -30,9 +30,10 @@ typedef struct sap_relinearize {
   double time_free_motion, time_constraints, time_solver;  // [s]
 } sap_relinearize;
 
-// Allocates; start from {0}. The system and the options must outlive it.
+// Allocates in the pool; start from {0}. The system and the options must outlive it. To be cleared
+// before the pool, also after a failure.
 sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_options* options,
-                                  sap_relinearize* r, sap_error* error);
+                                  sap_pool* pool, sap_relinearize* r, sap_error* error);
 void sap_relinearize_clear(sap_relinearize* r);
 // Borrows the caller's threads. NULL: one.
 void sap_relinearize_lend_threads(sap_relinearize* r, sap_threads* threads);

@@ -28,22 +28,20 @@ static sap_status create_threads(sap_stepper* stepper, const sap_system* system,
 
 static sap_status create_parts(sap_stepper* stepper, const sap_system* system,
                                const sap_stepper_options* options, sap_error* error) {
-  const size_t nv = (size_t)system->nv;
+  sap_pool* pool = &stepper->pool;
+  pool->owner = "stepper";
   stepper->system = *system;
   stepper->options = *options;
   stepper->solver_hash = sap_hash(SAP_HASH_START, options->solver, strlen(options->solver));
   SAP_TRY(create_threads(stepper, system, options->solver_options.threads, error));
-  stepper->q = sap_allocate((size_t)system->nq, sizeof(double));
-  stepper->v_vq = sap_allocate(nv, sizeof(double));
-  stepper->v0_free = sap_allocate(nv, sizeof(double));
-  stepper->act = sap_allocate((size_t)system->na, sizeof(double));
-  if (stepper->q == NULL || stepper->v_vq == NULL || stepper->v0_free == NULL ||
-      stepper->act == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %d + %d + %d numbers",
-                    system->nq, system->nv, system->na);
-  }
-  SAP_TRY(sap_end_positions_create(system->ntrees, system->nv, &stepper->end_positions, error));
-  SAP_TRY(sap_relinearize_create(&stepper->system, &stepper->options, &stepper->solution, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &stepper->q, system->nq, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &stepper->v_vq, system->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &stepper->v0_free, system->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &stepper->act, system->na, error));
+  SAP_TRY(
+      sap_end_positions_create(system->ntrees, system->nv, pool, &stepper->end_positions, error));
+  SAP_TRY(
+      sap_relinearize_create(&stepper->system, &stepper->options, pool, &stepper->solution, error));
   stepper->options.solver = sap_solver_find(options->solver)->name;  // outlives the caller's text
   sap_relinearize_lend_threads(&stepper->solution, stepper->threads);
   return SAP_STATUS_OK;
@@ -70,11 +68,7 @@ void sap_stepper_destroy(sap_stepper* stepper) {
   }
   sap_relinearize_clear(&stepper->solution);
   sap_threads_destroy(stepper->threads);
-  sap_free(stepper->q);
-  sap_free(stepper->v_vq);
-  sap_free(stepper->act);
-  sap_free(stepper->v0_free);
-  sap_end_positions_clear(&stepper->end_positions);
+  sap_pool_free(&stepper->pool);
   sap_free(stepper);
 }
 

@@ -13,6 +13,7 @@ struct sap_stepper {
   sap_stepper_options options;
   uint64_t solver_hash;   // of the solver's name
   sap_threads* threads;   // NULL: one
+  sap_pool pool;          // of all arrays below
   sap_step_context step;  // of the last step
   sap_relinearize solution;
   sap_end_positions end_positions;

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "linalg/square.h"
 #include "math/scalar.h"
 
@@ -12,7 +11,7 @@ static size_t block_size(const sap_system* system, int32_t a, int32_t b) {
   return (size_t)system->tree_sizes[a] * (size_t)system->tree_sizes[b];
 }
 
-sap_status sap_tree_store_create(const sap_system* system, sap_tree_store* store,
+sap_status sap_tree_store_create(const sap_system* system, sap_pool* pool, sap_tree_store* store,
                                  sap_error* error) {
   const int32_t blocks = system->ntrees + system->ncouplings;
   store->count = 0;
@@ -22,12 +21,8 @@ sap_status sap_tree_store_create(const sap_system* system, sap_tree_store* store
   for (int32_t c = 0; c < system->ncouplings; ++c) {
     store->count += block_size(system, system->couplings[c][0], system->couplings[c][1]);
   }
-  store->values = sap_allocate(store->count, sizeof(double));
-  store->pointers = sap_allocate((size_t)blocks, sizeof(double*));
-  if (store->values == NULL || store->pointers == NULL) {
-    sap_tree_store_clear(store);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: matrix of %d velocities", system->nv);
-  }
+  SAP_TRY(SAP_POOL_ADD(pool, &store->values, store->count, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &store->pointers, blocks, error));
   double* next = store->values;
   for (int32_t i = 0; i < blocks; ++i) {
     const bool diagonal = i < system->ntrees;
@@ -38,12 +33,6 @@ sap_status sap_tree_store_create(const sap_system* system, sap_tree_store* store
   store->view.diagonal = store->pointers;
   store->view.coupling = store->pointers + system->ntrees;
   return SAP_STATUS_OK;
-}
-
-void sap_tree_store_clear(sap_tree_store* store) {
-  sap_free(store->values);
-  sap_free(store->pointers);
-  memset(store, 0, sizeof *store);
 }
 
 void sap_tree_store_zero(sap_tree_store* store) {

@@ -6,6 +6,7 @@
 
 #include <sapstep/system.h>
 
+#include "core/memory.h"
 #include "core/threads.h"
 
 typedef struct sap_tree_store {
@@ -16,9 +17,9 @@ typedef struct sap_tree_store {
   uint64_t generation;   // of the entries: how often they were set to zero
 } sap_tree_store;
 
-// Allocates; start from {0}.
-sap_status sap_tree_store_create(const sap_system* system, sap_tree_store* store, sap_error* error);
-void sap_tree_store_clear(sap_tree_store* store);
+// Allocates in the pool; start from {0}.
+sap_status sap_tree_store_create(const sap_system* system, sap_pool* pool, sap_tree_store* store,
+                                 sap_error* error);
 
 // Sets all entries to zero and starts a new generation.
 void sap_tree_store_zero(sap_tree_store* store);

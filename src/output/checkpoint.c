@@ -32,7 +32,8 @@ typedef struct checkpoint_header {
 static sap_status measure_masses(const sap_system* system, const double* q, double masses[2],
                                  sap_error* error) {
   sap_tree_store M = {0};
-  SAP_TRY(sap_tree_store_create(system, &M, error));
+  sap_pool pool = {.owner = "checkpoint"};
+  SAP_TRY_OR(sap_tree_store_create(system, &pool, &M, error), sap_pool_free(&pool));
   sap_tree_store_zero(&M);
   const int code = system->mass_matrix(system->context, q, &M.view);
   masses[0] = masses[1] = 0.0;
@@ -40,7 +41,7 @@ static sap_status measure_masses(const sap_system* system, const double* q, doub
     masses[0] += fabs(M.values[i]);
     masses[1] += fabs(M.values[i]) * (double)(i + 1) / (double)M.count;
   }
-  sap_tree_store_clear(&M);
+  sap_pool_free(&pool);
   return code == 0
              ? SAP_STATUS_OK
              : sap_fail(error, SAP_STATUS_CALLBACK, "the system's mass_matrix returned %d", code);

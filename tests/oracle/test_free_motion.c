@@ -28,10 +28,17 @@ static sap_step_context context_of(const sap_theta* scheme, const sap_state* sta
                             .v0_free = state->v};
 }
 
+static sap_pool pool = {.owner = "test"};
+
+static void clear(sap_free_motion* fm) {
+  sap_free_motion_clear(fm);
+  sap_pool_free(&pool);
+}
+
 static void solve(sap_free_motion* fm, const sap_system* system, const sap_theta* scheme,
                   const sap_state* state) {
   sap_error error = {0};
-  assert_int_equal(sap_free_motion_create(system, fm, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_free_motion_create(system, &pool, fm, &error), SAP_STATUS_OK);
   const sap_step_context step = context_of(scheme, state);
   if (sap_free_motion_solve(fm, &step, 50, SAP_IMPULSE_NONE, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
@@ -79,7 +86,7 @@ static void test_linear(void** state) {
     }
     assert_true(fm.iterations <= 2);
     assert_true(fm.residual <= 1e-12);
-    sap_free_motion_clear(&fm);
+    clear(&fm);
   }
   sap_state_clear(&s);
 }
@@ -125,7 +132,7 @@ static void test_pendulum(void** state) {
       if (r == 0) {
         assert_true(fm.iterations <= 6);  // superlinear: dt |dm/dv - A| ~ 1e-2
       }
-      sap_free_motion_clear(&fm);
+      clear(&fm);
     }
   }
   sap_state_clear(&s);
@@ -144,7 +151,7 @@ static void test_no_root(void** state) {
   s.v[1] = -30.0;
   sap_free_motion fm = {0};
   sap_error error = {0};
-  assert_int_equal(sap_free_motion_create(&toy.system, &fm, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_free_motion_create(&toy.system, &pool, &fm, NULL), SAP_STATUS_OK);
   const sap_step_context implicit = context_of(&schemes[2], &s);
   const sap_step_context midpoint = context_of(&schemes[3], &s);
   assert_int_equal(sap_free_motion_solve(&fm, &implicit, 50, SAP_IMPULSE_NONE, &error),
@@ -155,7 +162,7 @@ static void test_no_root(void** state) {
                    SAP_STATUS_OK);
   ASSERT_NEAR(fm.v_star[0], 59.70088469, 1e-7);  // the same Newton in an independent program
   ASSERT_NEAR(fm.v_star[1], -30.89860928, 1e-7);
-  sap_free_motion_clear(&fm);
+  clear(&fm);
   sap_state_clear(&s);
 }
 
@@ -175,7 +182,7 @@ static void test_matrix_is_at_v_star(void** state) {
   const double expected = toy.m[1] * toy.length[0] * toy.length[1] * cos(q0 - q1);
   ASSERT_NEAR(fm.balance.A.view.diagonal[0][1], expected, 1e-15);
   assert_true(fabs(expected - toy.m[1] * toy.length[0] * toy.length[1] * cos(1.0)) > 1e-3);
-  sap_free_motion_clear(&fm);
+  clear(&fm);
   sap_state_clear(&s);
 }
 
@@ -204,7 +211,7 @@ static void test_fast_top(void** state) {
     ASSERT_NEAR(after / before, 1.0, 1e-12);
     ASSERT_NEAR(momentum_after / momentum_before, 1.0, 1e-12);
     assert_true(fm.residual <= 1e-10);
-    sap_free_motion_clear(&fm);
+    clear(&fm);
     sap_state_clear(&s);
   }
 }
@@ -223,7 +230,7 @@ static void test_round_off_of_a_stiff_spring(void** state) {
   for (int k = 2; k < SCHEMES; ++k) {
     sap_free_motion fm = {0};
     solve(&fm, &toy.system, &schemes[k], &s);
-    sap_free_motion_clear(&fm);
+    clear(&fm);
   }
   sap_state_clear(&s);
 }
@@ -247,7 +254,7 @@ static void test_time(void** state) {
     sap_free_motion fm = {0};
     solve(&fm, &toy.system, &schemes[k], &s);
     ASSERT_NEAR(fm.v_star[0], schemes[k].dt * (2.0 + schemes[k].theta * schemes[k].dt), 1e-16);
-    sap_free_motion_clear(&fm);
+    clear(&fm);
   }
   sap_state_clear(&s);
 }

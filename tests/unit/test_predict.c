@@ -18,8 +18,9 @@ static const sap_theta scheme = {0.01, 1.0, 1.0};
 
 static void test_predictors(void** state) {
   (void)state;
+  sap_pool pool = {.owner = "test"};
   sap_prediction p = {0};
-  assert_int_equal(sap_prediction_create(2, SAP_PREDICTION_DEPTH, &p, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_prediction_create(2, SAP_PREDICTION_DEPTH, &pool, &p, NULL), SAP_STATUS_OK);
   double v[2];
   const double zero[2] = {0.0, 0.0}, v0[2] = {10.0, 20.0};
   assert_false(sap_prediction_guess(&p, &scheme, v0, v));
@@ -37,7 +38,7 @@ static void test_predictors(void** state) {
   sap_prediction_record(&p, &other, zero, v0);
   assert_true(sap_prediction_guess(&p, &other, zero, v));
   assert_true(v[0] == 10.0);  // nothing is left of the old scheme's steps
-  sap_prediction_clear(&p);
+  sap_pool_free(&pool);
 }
 
 // A stepper whose state is replaced between steps agrees with a fresh one to round-off.
