@@ -33,6 +33,25 @@ sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool, sap_
 }
 
 void sap_free_motion_clear(sap_free_motion* fm) {
+<<<<<<< HEAD
+=======
+  double* const vectors[] = {fm->v_star,     fm->m,         fm->v_best,         fm->load,
+                             fm->dv,         fm->weight,    fm->m_plus,         fm->alpha,
+                             fm->jacobian,   fm->direction, fm->part_positions, fm->part_velocities,
+                             fm->part_speeds};
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
+    sap_free(vectors[i]);
+  }
+  for (int32_t i = 0; i < SAP_BROYDEN_DEPTH; ++i) {
+    sap_free(fm->steps[i]);
+  }
+  sap_free(fm->pivots);
+  sap_free(fm->progress);
+  sap_free(fm->group_status);
+  sap_momentum_balance_clear(&fm->balance);
+  sap_prediction_clear(&fm->prediction);
+  sap_linearization_clear(&fm->linearization);
+>>>>>>> 04b7b31 (integrators: make the free motion in parts where it has no root)
   sap_momentum_factor_clear(&fm->factor);
   memset(fm, 0, sizeof *fm);
 }
@@ -199,8 +218,7 @@ sap_status sap_free_motion_evaluate(sap_free_motion* fm, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Solves with theta = 0: m is linear in v and A = M(q0).
-static sap_status solve_linear(sap_free_motion* fm, sap_error* error) {
+sap_status sap_free_motion_solve_linear(sap_free_motion* fm, sap_error* error) {
   const int32_t nv = fm->system->nv;
   SAP_TRY(sap_newton_quasi_factor(fm, error));
   for (int32_t i = 0; i < nv; ++i) {
@@ -224,13 +242,15 @@ static sap_status solve_linear(sap_free_motion* fm, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, sap_error* error) {
+// Iterates with A, then with exact Jacobians if `exact` is true. STEP_FAILED: not converged.
+static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, bool exact,
+                                 sap_error* error) {
   SAP_TRY(sap_newton_quasi_iterate(fm, max_iterations, error));
   for (int32_t k = 0; k < SAP_DAMPED_TRIALS && sap_newton_quasi_wants_damping(fm); ++k) {
     SAP_TRY(sap_newton_damped_iterate(fm, max_iterations, error));
     SAP_TRY(sap_newton_quasi_iterate(fm, max_iterations, error));
   }
-  SAP_TRY(sap_newton_exact_iterate(fm, max_iterations, error));
+  SAP_TRY(sap_newton_exact_iterate(fm, exact ? max_iterations : 0, error));
   if (fm->moved) {
     SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, fm->v_star, error));
   }
@@ -239,19 +259,60 @@ static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, sa
              : sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, error);
 }
 
-sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_step_context* step,
-                                 int32_t max_iterations, sap_impulse_guess guess,
-                                 sap_error* error) {
+static void begin(sap_free_motion* fm, const sap_step_context* step) {
   fm->iterations = 0;
   fm->moved = false;
   sap_momentum_balance_begin(&fm->balance, step);
+}
+
+sap_status sap_free_motion_solve_part(sap_free_motion* fm, const sap_step_context* part,
+                                      int32_t max_iterations, sap_error* error) {
+  begin(fm, part);
+  SAP_TRY(start_iteration(fm, error));
+  return solve_implicit(fm, max_iterations, false, error);
+}
+
+sap_status sap_free_motion_start_at(sap_free_motion* fm, const sap_step_context* part,
+                                    const double* v, sap_error* error) {
+  begin(fm, part);
+  for (int32_t i = 0; i < fm->system->nv; ++i) {
+    fm->v_star[i] = v != NULL ? v[i] : 0.0;
+  }
+  return start_here(fm, error);
+}
+
+// Solves as one step, or, if that does not converge, in parts.
+static sap_status solve_step(sap_free_motion* fm, const sap_step_context* step,
+                             int32_t max_iterations, bool free, sap_error* error) {
+  SAP_TRY(start_iteration(fm, error));
+  if (!(step->theta > 0.0)) {
+    return sap_free_motion_solve_linear(fm, error);
+  }
+  sap_error attempt = {0};
+  const sap_status status = solve_implicit(fm, max_iterations, true, &attempt);
+  if (status != SAP_STATUS_STEP_FAILED || !free) {
+    if (status != SAP_STATUS_OK && error != NULL) {
+      *error = attempt;
+    }
+    return status;
+  }
+  const int32_t iterations = fm->iterations;
+  SAP_TRY(sap_free_motion_in_parts(fm, step, max_iterations, error));
+  fm->iterations += iterations;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_step_context* step,
+                                 int32_t max_iterations, sap_impulse_guess guess,
+                                 sap_error* error) {
+  begin(fm, step);
+  fm->substeps = fm->linearized = 0;
   if (guess == SAP_IMPULSE_CHOSEN) {
     fm->balance.impulse = fm->linearization.trial;
   } else if (guess == SAP_IMPULSE_EXPECTED) {
     fm->balance.impulse = sap_linearization_expected(&fm->linearization, &fm->balance.scheme);
   }
-  SAP_TRY(start_iteration(fm, error));
-  SAP_TRY(step->theta > 0.0 ? solve_implicit(fm, max_iterations, error) : solve_linear(fm, error));
+  SAP_TRY(solve_step(fm, step, max_iterations, fm->balance.impulse == NULL, error));
   fm->residual = 0.0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const sap_group_progress* p = &fm->progress[g];

@@ -32,8 +32,13 @@ struct sap_free_motion {
   // for exact Jacobians, allocated when first needed
   double *jacobian, *m_plus;
   int32_t* pivots;
+  // for parts of a step, allocated when first needed
+  double *part_positions, *part_velocities;  // (2 nq), (nv)
+  double* part_speeds;                       // limits of |D^-1 v|       (ngroups)
   // results of the solve
   int32_t iterations;
+  int32_t substeps;        // parts in which the motion was computed, 0: as one step
+  int32_t linearized;      // of these, made by one linear step
   double residual;         // the largest |D m|/scale of all groups
   bool moved;              // the theta point is no longer that of v_star
   bool matrix_is_current;  // balance.A is that of v_star
@@ -52,8 +57,8 @@ typedef enum sap_impulse_guess {
   SAP_IMPULSE_CHOSEN,    // those of sap_linearization_choose
 } sap_impulse_guess;
 
-// Computes v* in v_star and A in balance.A. STEP_FAILED: the iteration does not converge;
-// NOT_FINITE: forces or matrices; NOT_SPD: A; CALLBACK.
+// Computes v* in v_star and A in balance.A; without impulses p in parts (substeps.c) where the
+// iteration does not converge. STEP_FAILED: it does not converge with impulses p; NOT_FINITE: forces or matrices; NOT_SPD: A; CALLBACK.
 sap_status sap_free_motion_solve(sap_free_motion* free_motion, const sap_step_context* step,
                                  int32_t max_iterations, sap_impulse_guess guess, sap_error* error);
 
@@ -80,6 +85,17 @@ sap_status sap_free_motion_factor_status(sap_free_motion* free_motion, sap_error
 bool sap_free_motion_expects_impulse(const sap_free_motion* free_motion, int32_t group);
 // Returns |D x| over the velocities of a group, D = diag(A)^-1/2.
 double sap_free_motion_norm(const sap_free_motion* free_motion, int32_t group, const double* x);
+// Solves m = 0 of a part of a step without exact Jacobians. STEP_FAILED: not converged.
+sap_status sap_free_motion_solve_part(sap_free_motion* free_motion, const sap_step_context* part,
+                                      int32_t max_iterations, sap_error* error);
+// Computes m, A and the residuals at v (nv), NULL: zero, of a step or a part of one.
+sap_status sap_free_motion_start_at(sap_free_motion* free_motion, const sap_step_context* part,
+                                    const double* v, sap_error* error);
+// Makes one step v_star -= A^-1 m from there: exact with theta = 0, where m is linear in v.
+sap_status sap_free_motion_solve_linear(sap_free_motion* free_motion, sap_error* error);
+// Computes v_star at the end of a step in parts. Fails as callbacks and matrices do.
+sap_status sap_free_motion_in_parts(sap_free_motion* free_motion, const sap_step_context* step,
+                                    int32_t max_iterations, sap_error* error);
 // Moves the theta point to v_star and computes m and the residual of every group.
 sap_status sap_free_motion_evaluate(sap_free_motion* free_motion, sap_error* error);
 

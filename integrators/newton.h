@@ -45,6 +45,7 @@ typedef struct sap_group_progress {
   int32_t damped;    // visits to damped Newton
   double first;      // residual where the iteration began
   double second;     // residual after its first step, 0: not evaluated
+  double entered;    // residual where exact Newton began
 } sap_group_progress;
 
 // Factorizes A for the groups that are not done.

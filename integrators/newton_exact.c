@@ -5,7 +5,8 @@
 // dm/dv by central differences, one velocity of every group at a time. Couplings between groups
 // through forces outside K and D are left out; they only cost contraction.
 // cost: two inverse dynamics per velocity of the largest group and iteration.
-// fails: STEP_FAILED with the residual when no step length lowers it.
+// fails: STEP_FAILED with the residual when no step length lowers it, or when it falls so slowly
+// that it is in a valley of |D m| without a root.
 #include <float.h>
 #include <math.h>
 
@@ -20,6 +21,10 @@ enum {
 // With the exact Jacobian and no descent left, a residual below this share of the scale is
 // round-off of m: forces of stiff springs at large q (k = 1e12, q = 1) are known to 1e-7 only.
 #define ROUNDOFF_ILL_CONDITIONED 1e-6
+// Newton's iteration near a root squares the residual. One that has not halved it every other
+// iteration after the first PATIENCE crawls along a valley.
+enum { PATIENCE = 3 };
+#define VALLEY 0.7071
 // Required share of the decrease that the linear model predicts.
 #define SUFFICIENT_DECREASE 1e-4
 
@@ -170,8 +175,9 @@ static sap_status line_search(sap_free_motion* fm, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Ends groups that have converged. STEP_FAILED: no step length lowers the residual of a group.
-static sap_status conclude_iteration(sap_free_motion* fm, sap_error* error) {
+// Ends groups that have converged. STEP_FAILED: no step length lowers the residual of a group, or it
+// hardly falls.
+static sap_status conclude_iteration(sap_free_motion* fm, int32_t iteration, sap_error* error) {
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     sap_group_progress* p = &fm->progress[g];
     if (!is_pending(fm, g)) {
@@ -189,6 +195,8 @@ static sap_status conclude_iteration(sap_free_motion* fm, sap_error* error) {
       p->phase = SAP_GROUP_DONE;
     } else if (stuck) {
       return fail_group(fm, g, "no step length lowers the residual", error);
+    } else if (iteration >= PATIENCE && p->best > pow(VALLEY, iteration) * p->entered) {
+      return fail_group(fm, g, "the residual hardly falls", error);
     }
   }
   return SAP_STATUS_OK;
@@ -213,6 +221,7 @@ sap_status sap_newton_exact_iterate(sap_free_motion* fm, int32_t max_iterations,
   int32_t largest = 0;
   int32_t first = 0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    fm->progress[g].entered = fm->progress[g].best;
     if (fm->progress[g].phase == SAP_GROUP_QUASI) {
       return fail_group(fm, g, "the iteration limit is reached", error);
     }
@@ -231,7 +240,7 @@ sap_status sap_newton_exact_iterate(sap_free_motion* fm, int32_t max_iterations,
     SAP_TRY(sap_free_motion_evaluate(fm, error));
     SAP_TRY(solve_directions(fm, error));
     SAP_TRY(line_search(fm, error));
-    SAP_TRY(conclude_iteration(fm, error));
+    SAP_TRY(conclude_iteration(fm, k + 1, error));
     fm->iterations += 1;
   }
   return SAP_STATUS_OK;

@@ -217,7 +217,8 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
   int lost = 0;
   sap_status status = SAP_STATUS_OK;
   while (status == SAP_STATUS_OK && r->count < COUNT_MAX && !is_out_of_time(r) && lost < 2) {
-    const bool balanced = r->balance_error <= tolerance;
+    // Motion computed in parts does not solve m of the whole step.
+    const bool balanced = r->balance_error <= tolerance || r->free_motion.substeps > 0;
     // An impact whose closure does not contract is left to the next step.
     const bool closed = !(r->closure_error > CLOSURE_TOLERANCE) ||
                         !(r->closure_error < 0.5 * closure_before) || isinf(tolerance);

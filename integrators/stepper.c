@@ -213,6 +213,8 @@ static void fill_report(const sap_stepper* stepper, double time, sap_step_report
   const int32_t blocks = sap_problem_block_count(contact->problem);
   *report = (sap_step_report){
       .free_motion_iterations = solution->free_motion.iterations,
+      .free_motion_substeps = solution->free_motion.substeps,
+      .free_motion_linearized = solution->free_motion.linearized,
       .free_motion_residual = solution->free_motion.residual,
       .relinearizations = solution->count,
       .relinearizations_withdrawn = solution->withdrawn,

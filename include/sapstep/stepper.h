@@ -127,6 +127,11 @@ SAP_API sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, 
 // Report of a step.
 typedef struct sap_step_report {
   int32_t free_motion_iterations;
+  // Parts in which stage 1 was computed because m(v*) = 0 of the whole step has no root near v0
+  // (light links that turn by radians in a step), 0: as one step. The step is then not solved again
+  // for its balance error; a smaller dt is more accurate.
+  int32_t free_motion_substeps;
+  int32_t free_motion_linearized;  // of these, parts that did not converge: one linear step each
   // Residual of stage 1, up to 1e-5 where impulses are expected:
   //   |D m(v*)|/(|D dt (|k1| + |k2|)| + |D A v0|/100) [-],  D = diag(A)^-1/2
   // the largest of all groups of coupled trees.
@@ -154,8 +159,7 @@ SAP_API sap_status sap_stepper_create(const sap_system* system, const sap_steppe
 SAP_API void sap_stepper_destroy(sap_stepper* stepper);
 
 // Advances `state` by one dt. On failure `state` is bitwise unchanged. NOT_FINITE: input or forces;
-// STEP_FAILED: the free motion does not converge, or the contact solver stalled far from the
-// solution; NOT_SPD: M or A; CALLBACK. `report` may be NULL.
+// STEP_FAILED: the contact solver ended far from the solution; NOT_SPD: M or A; CALLBACK. `report` may be NULL.
 SAP_API sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
                                     sap_error* error);
 

@@ -24,8 +24,9 @@ typedef struct sap_tree_matrix {
   double* const* coupling;  // coupling[c]: n_a x n_b, ld n_a, of couplings[c] = {a, b} (ncouplings)
 } sap_tree_matrix;
 
-// The step under way, as the stepper hands it to callbacks. The arrays are views, valid during the
-// call. The scheme evaluates the free motion at its theta point, castro (14):
+// The step under way, as the stepper hands it to callbacks; for momentum_balance it may be a part of
+// the step, with its own t, dt, q0 and v0. The arrays are views, valid during the call. The scheme
+// evaluates the free motion at its theta point, castro (14):
 //   v^theta = theta v + (1 - theta) v0
 //   q^theta = q0 (+) theta dt (theta_vq v + (1 - theta_vq) v0)
 typedef struct sap_step_context {
