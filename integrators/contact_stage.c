@@ -8,11 +8,6 @@
 #include "problem/matrix.h"
 #include "problem/problem_data.h"
 
-// A solve that reaches the iteration limit or stalls is accepted if castro's momentum error (32) is
-// below this, or below a looser relative_tolerance: an error of a thousandth in the momentum
-// balance is far above round-off and far below anything visible.
-#define ACCEPTED_MOMENTUM_ERROR 1e-3
-
 // Repeated solutions with shifted v_hat: each leaves a tenth or less of the error before.
 enum { SHIFTS_MAX = 6 };
 
@@ -32,8 +27,7 @@ static sap_status choose_law(const sap_stepper_options* options, sap_contact_sta
 
 sap_status sap_contact_stage_create(const sap_stepper_options* options, sap_contact_stage* stage,
                                     sap_error* error) {
-  stage->accepted_momentum_error =
-      fmax(ACCEPTED_MOMENTUM_ERROR, options->solver_options.relative_tolerance);
+  stage->accepted_error = fmax(options->accepted_error, options->solver_options.relative_tolerance);
   SAP_TRY(sap_solver_create(options->solver, &options->solver_options, &stage->solver, error));
   SAP_TRY(choose_law(options, stage, error));
   return sap_problem_create(&stage->problem, error);
@@ -176,11 +170,12 @@ sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error) {
   const bool accepted = report->outcome == SAP_OUTCOME_CONVERGED ||
                         report->outcome == SAP_OUTCOME_ROUNDOFF ||
                         report->outcome == SAP_OUTCOME_TIME_LIMIT;
-  if (!accepted && !(report->momentum_error <= stage->accepted_momentum_error)) {
+  if (!accepted && !(report->island_error <= stage->accepted_error)) {
     return sap_fail(error, SAP_STATUS_STEP_FAILED,
-                    "contact solver: %s after %d iterations, momentum error %g must be <= %g",
-                    sap_outcome_text(report->outcome), report->iterations, report->momentum_error,
-                    stage->accepted_momentum_error);
+                    "contact solver: %s after %d iterations, error %g of an island must be <= "
+                    "accepted_error %g",
+                    sap_outcome_text(report->outcome), report->iterations, report->island_error,
+                    stage->accepted_error);
   }
   return SAP_STATUS_OK;
 }

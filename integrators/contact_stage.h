@@ -14,9 +14,9 @@ typedef struct sap_contact_stage {
   sap_solver* solver;
   sap_solution solution;
   sap_report report;
-  bool rigid;                      // Moreau-Jean's law
-  bool glides;                     // the solver's convex model lifts sliding contacts
-  double accepted_momentum_error;  // of a solve that did not converge [-]
+  bool rigid;             // Moreau-Jean's law
+  bool glides;            // the solver's convex model lifts sliding contacts
+  double accepted_error;  // of an island of a solve that did not converge [-]
 } sap_contact_stage;
 
 // Allocates; start from {0}.

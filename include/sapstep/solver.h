@@ -156,6 +156,11 @@ typedef struct sap_report {
   int32_t largest_island;     // velocities of the largest island
   double cost;                // l(v) [J]
   double momentum_error;      // of the whole problem [-]                            castro (32)
+  // The largest error of an island [-] by what the solver cannot make exact. Solvers of velocities:
+  // castro (32). Solvers of impulses: natural map of their law over the larger of the impulses and
+  // the impulses that stop v*, all in the norm of energies. sap-ncp: of the whole problem, the
+  // larger of castro (32) and tsounis (163).
+  double island_error;
   double time;                // wall clock [s]
   sap_iteration* history;     // (history_count)
   int32_t history_count;

@@ -97,6 +97,9 @@ typedef sap_law sap_type_law;
   /* see balance_error of sap_step_report; infinite: never linearise again */                    \
   X(real, balance_tolerance, 1e-3, 0, INFINITY,                                                  \
     "momentum error above which a step is solved again [-]")                                     \
+  /* A looser relative_tolerance counts instead; infinite: the best found makes a step */         \
+  X(real, accepted_error, 1e-3, 0, INFINITY,                                                     \
+    "largest island_error of an unconverged contact solve that makes a step [-]")                \
   X(integer, free_motion_max_iterations, 50, 1, 1000000000,                                      \
     "Newton iterations of the free motion [-]")                                                  \
   /* false: each step forgets first, and is a function of the state alone */                     \
@@ -159,7 +162,8 @@ SAP_API sap_status sap_stepper_create(const sap_system* system, const sap_steppe
 SAP_API void sap_stepper_destroy(sap_stepper* stepper);
 
 // Advances `state` by one dt. On failure `state` is bitwise unchanged. NOT_FINITE: input or forces;
-// STEP_FAILED: the contact solver ended far from the solution; NOT_SPD: M or A; CALLBACK. `report` may be NULL.
+// STEP_FAILED: the contact solver ended with an island_error above accepted_error; where a time
+// limit ended it, its best always makes the step; NOT_SPD: M or A; CALLBACK. `report` may be NULL.
 SAP_API sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
                                     sap_error* error);
 

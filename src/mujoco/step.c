@@ -101,9 +101,9 @@ static sap_status update_position(call* c) {
   return SAP_STATUS_OK;
 }
 
-// Momentum error, castro (32), below which a solve that stalls or reaches the iteration limit still
-// makes a step. A looser tolerance of the caller replaces it.
-#define ACCEPTED_MOMENTUM_ERROR 1e-3
+// Error of an island below which a solve that stalls or reaches the iteration limit still makes a
+// step. A looser tolerance of the caller replaces it.
+#define ACCEPTED_ERROR 1e-3
 
 // Assembles A, v* and the blocks for the current choice of servos in A and in blocks.
 static sap_status assemble(sap_mj* a, const mjData* d, sap_error* error) {
@@ -130,15 +130,14 @@ static sap_status solve(sap_mj* a, double began, sap_error* error) {
   SAP_TRY(limit_time(a, began, error));
   SAP_TRY(sap_solver_solve(a->solver, a->problem, &a->solution, &a->report, error));
   const sap_report* r = &a->report;
-  const double error_accepted =
-      fmax(ACCEPTED_MOMENTUM_ERROR, a->options.solver_options.relative_tolerance);
+  const double error_accepted = fmax(ACCEPTED_ERROR, a->options.solver_options.relative_tolerance);
   // With a time limit the caller accepts the best impulses found by then.
   const bool accepted = r->outcome == SAP_OUTCOME_CONVERGED || r->outcome == SAP_OUTCOME_ROUNDOFF ||
                         r->outcome == SAP_OUTCOME_TIME_LIMIT;
-  if (!accepted && !(r->momentum_error <= error_accepted)) {
+  if (!accepted && !(r->island_error <= error_accepted)) {
     return sap_fail(error, SAP_STATUS_STEP_FAILED,
-                    "contact solver: %s after %d iterations, momentum error %g must be <= %g",
-                    sap_outcome_text(r->outcome), r->iterations, r->momentum_error, error_accepted);
+                    "contact solver: %s after %d iterations, error %g of an island must be <= %g",
+                    sap_outcome_text(r->outcome), r->iterations, r->island_error, error_accepted);
   }
   return SAP_STATUS_OK;
 }

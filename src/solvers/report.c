@@ -67,6 +67,7 @@ void sap_report_add(sap_report* sum, const sap_report* island) {
   sum->largest_island =
       island->largest_island > sum->largest_island ? island->largest_island : sum->largest_island;
   sum->cost += island->cost;
+  sum->island_error = fmax(sum->island_error, island->island_error);
 }
 
 sap_status sap_report_reserve(const sap_solve_call* call, int32_t history_rows, sap_error* error) {

@@ -333,6 +333,75 @@ static void test_zero_quaternion(void** unused) {
   simulation_end(&s);
 }
 
+// Two islands: a fast velocity above its bound, and two slow ones, coupled and below theirs.
+static int two_islands(void* context, const sap_step_context* step, sap_problem* problem,
+                       sap_error* error) {
+  (void)context;
+  (void)step;
+  const double fast[2] = {1.0, 0.0}, slow[2] = {1.0, 0.9}, other[2] = {0.9, 1.0};
+  const double* const rows[3] = {fast, slow, other};
+  for (int32_t i = 0; i < 3; ++i) {
+    const int32_t tree = i == 0 ? 0 : 1;
+    const double R = 1.0, v_hat = 0.0;
+    const sap_block block = {.set = SAP_SET_NONNEGATIVE,
+                             .nrows = 1,
+                             .ntrees = 1,
+                             .trees = &tree,
+                             .jacobians = &rows[i],
+                             .R = &R,
+                             .v_hat = &v_hat,
+                             .key = (uint64_t)i + 1};
+    const sap_status status = sap_problem_add_block(problem, &block, error);
+    if (status != SAP_STATUS_OK) {
+      return (int)status;
+    }
+  }
+  return 0;
+}
+
+// The momentum of a fast island must not hide that a slow one is unsolved; that the impulses'
+// momentum balance holds exactly must not hide that they break their law.
+static void test_unsolved_island(void** unused) {
+  (void)unused;
+  static const char* const solvers[] = {"sap", "pgs-ccp", "nbgs", "lemke"};
+  for (size_t k = 0; k < sizeof solvers / sizeof *solvers; ++k) {
+    toy_linear toy;
+    toy_linear_init(&toy, 2, 2);
+    toy.system.constraints = two_islands;
+    sap_state state = toy_state(&toy.system);
+    state.v[0] = 1e5;
+    state.v[2] = -1.0;
+    state.v[3] = -0.7;
+    const double v[4] = {1e5, 0.0, -1.0, -0.7};
+    sap_stepper_options options = sap_stepper_options_default();
+    options.solver = solvers[k];
+    options.contact_law = SAP_LAW_COMPLIANT;
+    options.solver_options.max_iterations = 0;
+    options.solver_options.max_sweeps = 0;
+    sap_stepper* stepper = NULL;
+    sap_error error = {0};
+    sap_step_report report = {0};
+    assert_int_equal(sap_stepper_create(&toy.system, &options, &stepper, NULL), SAP_STATUS_OK);
+    const sap_status status = sap_stepper_step(stepper, &state, &report, &error);
+    if (status != SAP_STATUS_STEP_FAILED) {
+      fail_msg("%s: %s %s", solvers[k], sap_status_text(status), error.message);
+    }
+    assert_non_null(strstr(error.message, "must be <= accepted_error 0.001"));
+    assert_memory_equal(state.v, v, sizeof v);
+    assert_true(state.t == 0.0 && state.q[0] == 0.0 && state.q[1] == 0.0);
+    sap_stepper_destroy(stepper);
+
+    options.accepted_error = (double)INFINITY;
+    assert_int_equal(sap_stepper_create(&toy.system, &options, &stepper, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_stepper_step(stepper, &state, &report, &error), SAP_STATUS_OK);
+    assert_true(report.solver->outcome == SAP_OUTCOME_ITERATION_LIMIT);
+    assert_true(report.solver->momentum_error < 1e-4 && report.solver->island_error > 0.1);
+    assert_true(state.t == options.dt);
+    sap_stepper_destroy(stepper);
+    sap_state_clear(&state);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_callbacks_that_fail),
@@ -344,6 +413,7 @@ int main(void) {
       cmocka_unit_test(test_overflow),
       cmocka_unit_test(test_free_motion_that_has_no_root),
       cmocka_unit_test(test_zero_quaternion),
+      cmocka_unit_test(test_unsolved_island),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -428,6 +428,7 @@ static sap_status polish(sap_ncp* w, const sap_solve_call* call, sap_error* erro
   if (fmax(map, w->report.momentum_error) < w->least_error) {
     find_images(w, call->problem);
     memcpy(w->shift, w->image, (size_t)w->ncones * sizeof(double));
+    w->least_error = fmax(map, w->report.momentum_error);
     return keep_best(w, call->problem, error);
   }
   return SAP_STATUS_OK;
@@ -449,6 +450,7 @@ static sap_status hand_over(sap_ncp* w, const sap_solve_call* call, sap_error* e
   sap_warm_start_store(&w->warm, p, w->shift_rows);
   sap_generalized_impulse(p, w->best.gamma, w->best.impulse);
   w->totals.momentum_error = residual.momentum;
+  w->totals.island_error = w->least_error;
   w->totals.cost = residual.cost;
   sap_report_write(call, &w->best, &w->totals, &w->history);
   return SAP_STATUS_OK;

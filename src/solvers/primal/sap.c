@@ -84,8 +84,9 @@ static sap_status solve_island(const primal_call* call, sap_island_batch* batch,
                              &out->result, error));
   out->end_row = batch->iterates.next;
   out->state = n->state;
+  out->result.island_error = sap_newton_momentum_error(&n->state);
   if (s->keeps_errors) {
-    out->error = fmax(sap_newton_momentum_error(&n->state),
+    out->error = fmax(out->result.island_error,
                       sap_newton_tree_error(n, call->options->absolute_tolerance));
   }
   out->result.symbolic_analyses = analysed ? 1 : 0;
