@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of a stepper, forgotten, saved and loaded: predictions of the free motion and of the end
+// Memory of a stepper, forgotten, saved and loaded: the count of steps, predictions of the free motion and of the end
 // of the step, expected impulses, the solver's impulses, forces of lagged contacts, and the memory
 // of the system.
 #include <string.h>
@@ -22,11 +22,12 @@ typedef struct memory_header {
 } memory_header;
 
 static const char MAGIC[8] = "SAPMEM\n";
-enum { VERSION = 5 };
+enum { VERSION = 6 };
 
 // Measures, saves, loads or forgets the stepper's own memory.
 static sap_status archive_own(sap_stepper* stepper, sap_archive* archive, sap_error* error) {
   sap_relinearize* solution = &stepper->solution;
+  SAP_TRY(sap_archive_value(archive, &stepper->clock, sizeof stepper->clock, error));
   SAP_TRY(sap_prediction_archive(&solution->free_motion.prediction, archive, error));
   SAP_TRY(sap_linearization_archive(&solution->free_motion, archive, error));
   SAP_TRY(sap_prediction_archive(&solution->prediction, archive, error));

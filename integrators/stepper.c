@@ -13,6 +13,8 @@
 #include "integrators/stepper.h"
 #include "math/scalar.h"
 
+#define MOST_STEPS 4503599627370496.0  // 2^52: whole numbers and their quotients are exact below
+
 // Starts the threads of the step and hands them to the system.
 static sap_status create_threads(sap_stepper* stepper, const sap_system* system, int32_t count,
                                  sap_error* error) {
@@ -244,6 +246,20 @@ static sap_status begin_step(const sap_stepper* stepper, sap_error* error) {
              : sap_fail(error, SAP_STATUS_CALLBACK, "the system's begin_step returned %d", code);
 }
 
+// Returns the time after a step from t: start + steps dt with one rounding. A new count begins where
+// t is not that of the last step, or dt another; at 0 if t is a multiple of dt.
+static double advance_clock(sap_step_clock* clock, double t, double dt) {
+  if (clock->steps == 0 || clock->t != t || clock->dt != dt) {
+    const double whole = rint(t / dt);
+    const bool multiple = fabs(whole) < MOST_STEPS && whole * dt == t;
+    *clock = (sap_step_clock){
+        .start = multiple ? 0.0 : t, .dt = dt, .steps = multiple ? (int64_t)whole : 0};
+  }
+  clock->steps += 1;
+  clock->t = fma((double)clock->steps, dt, clock->start);
+  return clock->t;
+}
+
 sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
                             sap_error* error) {
   const double began = sap_clock_seconds();
@@ -268,7 +284,7 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
   if (state->na > 0) {
     memcpy(state->act, stepper->act, (size_t)state->na * sizeof(double));
   }
-  state->t += stepper->options.dt;
+  state->t = advance_clock(&stepper->clock, state->t, stepper->options.dt);
   if (report != NULL) {
     fill_report(stepper, sap_clock_seconds() - began, report);
   }

@@ -8,6 +8,12 @@
 #include "integrators/end_positions.h"
 #include "integrators/relinearize.h"
 
+// The time of steps, counted: sums of dt drift by a rounding error per step.
+typedef struct sap_step_clock {
+  double start, dt, t;  // of the count, of its steps, after the last one [s]
+  int64_t steps;        // 0: none
+} sap_step_clock;
+
 struct sap_stepper {
   sap_system system;  // copy of the caller's table
   sap_stepper_options options;
@@ -15,6 +21,7 @@ struct sap_stepper {
   sap_threads* threads;   // NULL: one
   sap_pool pool;          // of all arrays below
   sap_step_context step;  // of the last step
+  sap_step_clock clock;
   sap_relinearize solution;
   sap_end_positions end_positions;
   double* v0_free;  // v0 with zeros where velocities are locked (nv)

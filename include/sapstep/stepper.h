@@ -97,7 +97,7 @@ typedef sap_law sap_type_law;
   /* see balance_error of sap_step_report; infinite: never linearise again */                    \
   X(real, balance_tolerance, 1e-3, 0, INFINITY,                                                  \
     "momentum error above which a step is solved again [-]")                                     \
-  /* A looser relative_tolerance counts instead; infinite: the best found makes a step */         \
+  /* A looser relative_tolerance counts instead; infinite: the best found makes a step */        \
   X(real, accepted_error, 1e-3, 0, INFINITY,                                                     \
     "largest island_error of an unconverged contact solve that makes a step [-]")                \
   X(integer, free_motion_max_iterations, 50, 1, 1000000000,                                      \
@@ -161,7 +161,9 @@ SAP_API sap_status sap_stepper_create(const sap_system* system, const sap_steppe
                                       sap_stepper** out, sap_error* error);
 SAP_API void sap_stepper_destroy(sap_stepper* stepper);
 
-// Advances `state` by one dt. On failure `state` is bitwise unchanged. NOT_FINITE: input or forces;
+// Advances `state` by one dt. state->t becomes start + n dt with one rounding, for the n-th step from
+// `start` with this dt: 0 if the first of these steps began at a multiple of dt, else the time at
+// which it began. A caller's own t or another dt starts a new count. On failure `state` is bitwise unchanged. NOT_FINITE: input or forces;
 // STEP_FAILED: the contact solver ended with an island_error above accepted_error; where a time
 // limit ended it, its best always makes the step; NOT_SPD: M or A; CALLBACK. `report` may be NULL.
 SAP_API sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,

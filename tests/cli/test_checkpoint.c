@@ -61,6 +61,85 @@ static void written_on_the_way(void** state) {
   command_clear(&r);
 }
 
+// Steps of the run, however duration/dt is rounded, and times on the multiples of dt.
+static void as_many_steps_as_fit(void** state) {
+  static const struct {
+    const char* options;
+    double steps;
+  } cases[] = {{"--duration 0.14 --dt 0.02", 7.0},  {"--duration 0.3 --dt 0.1", 3.0},
+               {"--duration 0.7 --dt 0.1", 7.0},    {"--duration 0.06 --dt 0.02", 3.0},
+               {"--duration 0.29 --dt 0.01", 29.0}, {"--duration 0.145 --dt 0.02", 8.0},
+               {"--duration 0 --dt 0.02", 0.0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    char line[512];
+    (void)snprintf(line, sizeof line, "run " QUADRUPED " --format json %s", cases[i].options);
+    command_result r = command_exits(*state, program, line, 0);
+    assert_true(json_member(r.out, "steps") == cases[i].steps);
+    command_clear(&r);
+  }
+  run(*state, "run " QUADRUPED " --duration 0.14 --dt 0.02 --output t.csv >/dev/null");
+  char* last = last_line(*state, "t.csv");
+  assert_true(strtod(last, NULL) == 7 * 0.02);
+  free(last);
+}
+
+// The first column of a CSV file as one text; to be freed.
+static char* times_of(scratch* s, const char* name) {
+  char path[SCRATCH_PATH_SIZE];
+  size_t size;
+  char* text = scratch_read(scratch_path(s, name, path), &size);
+  assert_non_null(text);
+  char* to = text;
+  for (const char* line = text; *line != '\0'; line = strchr(line, '\n') + 1) {
+    const size_t length = strcspn(line, ",");
+    memmove(to, line, length);
+    to += length;
+    *to++ = ' ';
+  }
+  *to = '\0';
+  return text;
+}
+
+// Rows and problems of every third step stay those of the whole run, and keep their numbers.
+static void phase_is_kept(void** state) {
+  run(*state, "run " QUADRUPED " --duration 0.07 --dt 0.01 --checkpoint p.checkpoint >/dev/null");
+  run(*state, "run " QUADRUPED
+              " --duration 0.16 --dt 0.01 --resume p.checkpoint --every 3 --output p.csv"
+              " --dump-problems p.problems --dump-every 3 >/dev/null");
+  char* times = times_of(*state, "p.csv");
+  char expected[256];
+  (void)snprintf(expected, sizeof expected, "t_s %.17g %.17g %.17g %.17g %.17g ", 7 * 0.01,
+                 9 * 0.01, 12 * 0.01, 15 * 0.01, 16 * 0.01);
+  assert_string_equal(times, expected);
+  free(times);
+  command_result r = command_run(*state, "ls", "", "p.problems; rm -r p.problems");
+  assert_string_equal(r.out, "step_000009.hdf5\nstep_000012.hdf5\nstep_000015.hdf5\n");
+  command_clear(&r);
+}
+
+// Counts beyond 32 bits are refused, not cut.
+static void large_counts_refused(void** state) {
+  static const char* const options[] = {
+      "every",       "checkpoint-every",    "dump-every",
+      "max-sweeps",  "max-iterations",      "threads",
+      "compression", "friction-directions", "free-motion-max-iterations"};
+  static const char* const numbers[] = {"4294967297",  "2147483648", "18446744073709551617",
+                                        "-4294967295", "1e3",        "3.0",
+                                        "0x3",         "",           "3x"};
+  for (size_t i = 0; i < sizeof options / sizeof *options; ++i) {
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; ++k) {
+      char line[512], name[64];
+      (void)snprintf(line, sizeof line,
+                     "run " QUADRUPED
+                     " --duration 0 --output l.csv --record l.h5 --checkpoint l.c "
+                     "--dump-problems l.p --%s '%s'",
+                     options[i], numbers[k]);
+      (void)snprintf(name, sizeof name, "--%s", options[i]);
+      command_expect(*state, program, line, 2, name);
+    }
+  }
+}
+
 static void refused(void** state) {
   run(*state, "run " QUADRUPED " --duration 0.1 --dt 0.01 --checkpoint c.checkpoint >/dev/null");
   command_expect(*state, program, "run " QUADRUPED " --dt 0.02 --resume c.checkpoint", 3,
@@ -122,11 +201,10 @@ static void time_limit_is_told(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(two_parts_are_one),
-      cmocka_unit_test(written_on_the_way),
-      cmocka_unit_test(refused),
-      cmocka_unit_test(other_options_refused),
-      cmocka_unit_test(time_limit_is_told),
+      cmocka_unit_test(two_parts_are_one),     cmocka_unit_test(written_on_the_way),
+      cmocka_unit_test(as_many_steps_as_fit),  cmocka_unit_test(phase_is_kept),
+      cmocka_unit_test(large_counts_refused),  cmocka_unit_test(refused),
+      cmocka_unit_test(other_options_refused), cmocka_unit_test(time_limit_is_told),
   };
   return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -169,7 +169,7 @@ static void run_controls_clear(run_controls* controls) {
   *controls = (run_controls){0};
 }
 
-// Times of steps are sums of dt: a row within this relative distance of t is due.
+// Times of steps and of rows are rounded: a row within this relative distance of t is due.
 #define TIME_TOLERANCE 1e-9
 
 // A sap_control_function whose context is a run_controls.
@@ -435,8 +435,9 @@ static sap_status step(void* context, sap_error* error) {
     statistics->failures += status != SAP_STATUS_MEMORY && status != SAP_STATUS_INTERNAL;
     return status;
   }
-  if (r->options.dump != NULL && (statistics->steps + 1) % r->options.dump_every == 0) {
-    SAP_TRY(run_dump(r->options.dump, (long long)statistics->steps + 1, report.problem, error));
+  const long long number = (long long)(statistics->before + statistics->steps) + 1;
+  if (r->options.dump != NULL && number % r->options.dump_every == 0) {
+    SAP_TRY(run_dump(r->options.dump, number, report.problem, error));
   }
   SAP_TRY(sap_multibody_collect(r->multibody, &report, error));
   const int32_t contacts = sap_multibody_contact_count(r->multibody);
