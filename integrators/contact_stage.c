@@ -166,10 +166,10 @@ static sap_status solve_problem(sap_contact_stage* stage, sap_error* error) {
 sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error) {
   SAP_TRY(solve_problem(stage, error));
   const sap_report* report = &stage->report;
-  // With a time limit the caller accepts the best iterate.
-  const bool accepted = report->outcome == SAP_OUTCOME_CONVERGED ||
-                        report->outcome == SAP_OUTCOME_ROUNDOFF ||
-                        report->outcome == SAP_OUTCOME_TIME_LIMIT;
+  // With a time limit, or a method that ends early, the caller accepts what is found.
+  const bool accepted =
+      report->outcome == SAP_OUTCOME_CONVERGED || report->outcome == SAP_OUTCOME_ROUNDOFF ||
+      report->outcome == SAP_OUTCOME_EARLY_STOP || report->outcome == SAP_OUTCOME_TIME_LIMIT;
   if (!accepted && !(report->island_error <= stage->accepted_error)) {
     return sap_fail(error, SAP_STATUS_STEP_FAILED,
                     "contact solver: %s after %d iterations, error %g of an island must be <= "

@@ -22,8 +22,9 @@ enum {
 // round-off of m: forces of stiff springs at large q (k = 1e12, q = 1) are known to 1e-7 only.
 #define ROUNDOFF_ILL_CONDITIONED 1e-6
 // Newton's iteration near a root squares the residual. One that has not halved it every other
-// iteration after the first PATIENCE crawls along a valley.
-enum { PATIENCE = 3 };
+// iteration crawls along a valley, which may end at a root after 40 iterations or never: it is
+// given this many evaluations of m, about 10 ms of a humanoid's.
+enum { EVALUATIONS = 1000 };
 #define VALLEY 0.7071
 // Required share of the decrease that the linear model predicts.
 #define SUFFICIENT_DECREASE 1e-4
@@ -195,7 +196,8 @@ static sap_status conclude_iteration(sap_free_motion* fm, int32_t iteration, sap
       p->phase = SAP_GROUP_DONE;
     } else if (stuck) {
       return fail_group(fm, g, "no step length lowers the residual", error);
-    } else if (iteration >= PATIENCE && p->best > pow(VALLEY, iteration) * p->entered) {
+    } else if (2 * iteration * fm->factor.groups[g].ndofs >= EVALUATIONS &&
+               p->best > pow(VALLEY, iteration) * p->entered) {
       return fail_group(fm, g, "the residual hardly falls", error);
     }
   }

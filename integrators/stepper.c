@@ -179,6 +179,19 @@ sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state,
   return SAP_STATUS_OK;
 }
 
+// Computes the positions at the end of a free motion in parts: these end at q_n with v*, and
+//   q = q_n (+) dt theta_vq (v - v*)
+// adds what the impulses move.
+static int move_from_parts(sap_stepper* stepper, const double* v) {
+  const sap_system* system = &stepper->system;
+  const sap_free_motion* fm = &stepper->solution.free_motion;
+  for (int32_t i = 0; i < system->nv; ++i) {
+    stepper->v_vq[i] = stepper->options.theta_vq * (v[i] - fm->v_star[i]);
+  }
+  return system->integrate_positions(system->context, sap_free_motion_end_of_parts(fm),
+                                     stepper->v_vq, stepper->options.dt, stepper->q);
+}
+
 // Computes the positions at the end, corrected for contacts (end_positions.h), in stepper->q:
 //   q = q0 (+) dt (theta_vq v + (1 - theta_vq) v0)
 static sap_status move_positions(sap_stepper* stepper, const sap_state* state, const double* v,
@@ -194,8 +207,10 @@ static sap_status move_positions(sap_stepper* stepper, const sap_state* state, c
     SAP_TRY(sap_end_positions_correct(&stepper->end_positions, contact->problem, &contact->solution,
                                       v0, theta_vq, stepper->v_vq, error));
   }
-  const int code = system->integrate_positions(system->context, state->q, stepper->v_vq,
-                                               stepper->options.dt, stepper->q);
+  const int code = stepper->solution.free_motion.substeps > 0
+                       ? move_from_parts(stepper, v)
+                       : system->integrate_positions(system->context, state->q, stepper->v_vq,
+                                                     stepper->options.dt, stepper->q);
   if (code != 0) {
     return sap_fail(error, SAP_STATUS_CALLBACK, "the system's integrate_positions returned %d",
                     code);

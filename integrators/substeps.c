@@ -9,7 +9,7 @@
 // which always exists. Gyroscopic forces do no work, but taken explicitly at radians per part they
 // would add energy without bound: v_i+1 is shortened so that |D^-1 v| of no group rises far above
 // that at the start of the step and what the other forces, those at rest, add in the whole step.
-// A of stage 2 is that of the whole step at v*.
+// A of stage 2 is that of the whole step at v*; positions start from q_n (stepper.c).
 // cost: up to FINEST parts and log2(FINEST) failures, each of a bounded number of evaluations.
 #include <math.h>
 #include <string.h>
@@ -40,6 +40,15 @@ static sap_status allocate_parts(sap_free_motion* fm, sap_error* error) {
   return fm->part_positions != NULL && fm->part_velocities != NULL && fm->part_speeds != NULL
              ? SAP_STATUS_OK
              : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: parts of a step");
+}
+
+// Positions alternate between two arrays.
+static double* end_of_parts(const sap_free_motion* fm) {
+  return fm->part_positions + (fm->substeps % 2 == 0 ? 0 : fm->system->nq);
+}
+
+const double* sap_free_motion_end_of_parts(const sap_free_motion* fm) {
+  return end_of_parts(fm);
 }
 
 // Moves to the end of the part, whose velocity is v_star.
@@ -122,9 +131,8 @@ sap_status sap_free_motion_in_parts(sap_free_motion* fm, const sap_step_context*
       *error = attempt;
     }
     SAP_TRY(status);
-    double* q = fm->part_positions + (fm->substeps % 2 == 0 ? 0 : fm->system->nq);
-    SAP_TRY(advance_part(fm, &part, q, error));
     fm->substeps += 1;
+    SAP_TRY(advance_part(fm, &part, end_of_parts(fm), error));
     done += length;
   }
   SAP_TRY(sap_free_motion_start_at(fm, step, fm->part_velocities, error));

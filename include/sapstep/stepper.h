@@ -131,8 +131,8 @@ SAP_API sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, 
 typedef struct sap_step_report {
   int32_t free_motion_iterations;
   // Parts in which stage 1 was computed because m(v*) = 0 of the whole step has no root near v0
-  // (light links that turn by radians in a step), 0: as one step. The step is then not solved again
-  // for its balance error; a smaller dt is more accurate.
+  // (light links that turn by radians in a step), 0: as one step. Positions then follow the parts,
+  // and the step is not solved again for its balance error; a smaller dt is more accurate.
   int32_t free_motion_substeps;
   int32_t free_motion_linearized;  // of these, parts that did not converge: one linear step each
   // Residual of stage 1, up to 1e-5 where impulses are expected:
@@ -161,11 +161,12 @@ SAP_API sap_status sap_stepper_create(const sap_system* system, const sap_steppe
                                       sap_stepper** out, sap_error* error);
 SAP_API void sap_stepper_destroy(sap_stepper* stepper);
 
-// Advances `state` by one dt. state->t becomes start + n dt with one rounding, for the n-th step from
-// `start` with this dt: 0 if the first of these steps began at a multiple of dt, else the time at
-// which it began. A caller's own t or another dt starts a new count. On failure `state` is bitwise unchanged. NOT_FINITE: input or forces;
-// STEP_FAILED: the contact solver ended with an island_error above accepted_error; where a time
-// limit ended it, its best always makes the step; NOT_SPD: M or A; CALLBACK. `report` may be NULL.
+// Advances `state` by one dt. state->t becomes start + n dt with one rounding, for the n-th step
+// from `start` with this dt: 0 if the first of these steps began at a multiple of dt, else the time
+// at which it began. A caller's own t or another dt starts a new count. On failure `state` is
+// bitwise unchanged; memory may be that of the attempt. NOT_FINITE: input or forces; STEP_FAILED:
+// the contact solver ended with an island_error above accepted_error, which TIME_LIMIT and
+// EARLY_STOP may; NOT_SPD: M or A; CALLBACK. `report` may be NULL.
 SAP_API sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
                                     sap_error* error);
 

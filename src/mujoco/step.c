@@ -131,8 +131,9 @@ static sap_status solve(sap_mj* a, double began, sap_error* error) {
   SAP_TRY(sap_solver_solve(a->solver, a->problem, &a->solution, &a->report, error));
   const sap_report* r = &a->report;
   const double error_accepted = fmax(ACCEPTED_ERROR, a->options.solver_options.relative_tolerance);
-  // With a time limit the caller accepts the best impulses found by then.
+  // With a time limit, or a method that ends early, the caller accepts what is found.
   const bool accepted = r->outcome == SAP_OUTCOME_CONVERGED || r->outcome == SAP_OUTCOME_ROUNDOFF ||
+                        r->outcome == SAP_OUTCOME_EARLY_STOP ||
                         r->outcome == SAP_OUTCOME_TIME_LIMIT;
   if (!accepted && !(r->island_error <= error_accepted)) {
     return sap_fail(error, SAP_STATUS_STEP_FAILED,
