@@ -33,25 +33,6 @@ sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool, sap_
 }
 
 void sap_free_motion_clear(sap_free_motion* fm) {
-<<<<<<< HEAD
-=======
-  double* const vectors[] = {fm->v_star,     fm->m,         fm->v_best,         fm->load,
-                             fm->dv,         fm->weight,    fm->m_plus,         fm->alpha,
-                             fm->jacobian,   fm->direction, fm->part_positions, fm->part_velocities,
-                             fm->part_speeds};
-  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
-    sap_free(vectors[i]);
-  }
-  for (int32_t i = 0; i < SAP_BROYDEN_DEPTH; ++i) {
-    sap_free(fm->steps[i]);
-  }
-  sap_free(fm->pivots);
-  sap_free(fm->progress);
-  sap_free(fm->group_status);
-  sap_momentum_balance_clear(&fm->balance);
-  sap_prediction_clear(&fm->prediction);
-  sap_linearization_clear(&fm->linearization);
->>>>>>> 04b7b31 (integrators: make the free motion in parts where it has no root)
   sap_momentum_factor_clear(&fm->factor);
   memset(fm, 0, sizeof *fm);
 }

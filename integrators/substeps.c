@@ -27,19 +27,16 @@ enum {
 #define SLACK 2.0
 
 static sap_status allocate_parts(sap_free_motion* fm, sap_error* error) {
-  const size_t nq = (size_t)fm->system->nq, nv = (size_t)fm->system->nv;
+  const int32_t nq = fm->system->nq;
   if (fm->part_positions == NULL) {
-    fm->part_positions = sap_allocate(2 * nq, sizeof(double));
+    SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->part_positions, 2 * (int64_t)nq, error));
   }
   if (fm->part_velocities == NULL) {
-    fm->part_velocities = sap_allocate(nv, sizeof(double));
+    SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->part_velocities, fm->system->nv, error));
   }
-  if (fm->part_speeds == NULL) {
-    fm->part_speeds = sap_allocate((size_t)fm->factor.ngroups, sizeof(double));
-  }
-  return fm->part_positions != NULL && fm->part_velocities != NULL && fm->part_speeds != NULL
+  return fm->part_speeds != NULL
              ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: parts of a step");
+             : SAP_POOL_ADD(fm->pool, &fm->part_speeds, fm->factor.ngroups, error);
 }
 
 // Positions alternate between two arrays.
