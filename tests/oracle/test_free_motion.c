@@ -281,7 +281,7 @@ static void test_always_ends(void** state) {
         // parts of up to 0.15 rad, of first order: measured 1.14
         assert_true(kinetic(&x.pendulum, q, fm.v_star) <= 1.2 * kinetic(&x.pendulum, s.q, s.v));
       }
-      sap_free_motion_clear(&fm);
+      clear(&fm);
       sap_state_clear(&s);
     }
   }
@@ -299,7 +299,7 @@ static void test_linear_parts(void** state) {
   s.v[1] = -30.0;
   sap_free_motion fm = {0};
   sap_error error = {0};
-  assert_int_equal(sap_free_motion_create(&toy.system, &fm, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_free_motion_create(&toy.system, &pool, &fm, NULL), SAP_STATUS_OK);
   const sap_step_context step = context_of(&schemes[2], &s);
   assert_int_equal(sap_free_motion_solve(&fm, &step, 1, SAP_IMPULSE_NONE, &error), SAP_STATUS_OK);
   assert_int_equal(fm.substeps, 64);
@@ -309,7 +309,7 @@ static void test_linear_parts(void** state) {
   for (int i = 0; i < 2; ++i) {  // 64 parts of 0.01 rad, of first order
     ASSERT_NEAR(fm.v_star[i], x[2 + i], 0.01 * 60.0);
   }
-  sap_free_motion_clear(&fm);
+  clear(&fm);
   sap_state_clear(&s);
 }
 
