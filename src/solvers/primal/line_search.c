@@ -150,9 +150,9 @@ static double evaluate_cost(const line* l, double alpha) {
   return cost;
 }
 
-// Tries the steps a_max, rho a_max, ... and takes the first that satisfies Armijo's rule and after
-// which l rises again. Armijo's rule alone would always take a_max > 1 and spoil the quadratic
-// convergence.
+// Tries the steps a_max, rho a_max, ..., Newton's step 1 among them, and takes the first that
+// satisfies Armijo's rule and after which l rises again. Armijo's rule alone would always take a_max
+// > 1 and spoil the quadratic convergence.
 sap_step sap_newton_backtracking_search(const sap_newton* n, const sap_solver_options* options,
                                         double slope, double curvature) {
   const line l = {n, sap_row_dot(n->dv, n->momentum, n->nv), curvature};
@@ -161,7 +161,8 @@ sap_step sap_newton_backtracking_search(const sap_newton* n, const sap_solver_op
   double cost = evaluate_cost(&l, alpha);
   int32_t evaluations = 2;
   while (alpha > DBL_EPSILON) {
-    const double shorter = alpha * options->backtracking_factor;
+    const double next = alpha * options->backtracking_factor;
+    const double shorter = alpha > 1.0 && next < 1.0 ? 1.0 : next;
     const double shorter_cost = evaluate_cost(&l, shorter);
     ++evaluations;
     const bool armijo = cost < start + options->backtracking_decrease * alpha * slope;
