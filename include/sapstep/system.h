@@ -59,6 +59,16 @@ typedef enum sap_memory_request {
 // Threads of a stepper, opaque.
 typedef struct sap_threads sap_threads;
 
+// A number, or some numbers, of a system on which its steps depend: "friction" of "shape" 3 "foot".
+typedef struct sap_trait {
+  const char *element, *field;
+  int32_t id;         // of the element, -1: the system itself
+  const char* name;   // of the element, "": none
+  const void* value;  // (size) bytes, the same in every process
+  size_t size;
+} sap_trait;
+typedef void (*sap_trait_visitor)(void* visitor, const sap_trait* trait);
+
 typedef struct sap_system {
   void* context;  // first argument of every function
 
@@ -138,6 +148,11 @@ typedef struct sap_system {
   // Sets `a` to the activations at the end of the step. (na) each; a does not alias a0. Also called
   // by sap_stepper_free_motion, which discards `a`.
   int (*activations)(void* context, const sap_step_context* step, const double* a0, double* a);
+
+  // Optional: visits all numbers on which steps depend beside state, memory and what the caller sets
+  // between steps (controls, forces, locks), always in the same order. A checkpoint of a system with
+  // others is refused by the first that differs.
+  void (*traits)(void* context, sap_trait_visitor visit, void* visitor);
 } sap_system;
 
 // Checks sizes, pairs and required functions.

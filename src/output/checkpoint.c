@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes and reads checkpoints: a header, the options, q, v, act, the stepper's memory, and a
-// checksum of all bytes.
+// Writes and reads checkpoints: a header, the options, q, v, act, the stepper's memory, a hash of
+// each trait of the system, and a checksum of all bytes.
 #include <sapstep/output.h>
 
 #include <math.h>
@@ -15,12 +15,13 @@
 #include "math/scalar.h"
 
 static const char MAGIC[SAP_SEAL] = "SAPRUN\n";
-enum { VERSION = 3, NAME_SIZE = 32 };
+enum { VERSION = 4, NAME_SIZE = 32 };
 
 typedef struct checkpoint_header {
   char magic[8];
   uint32_t version, options;
-  int32_t nq, nv, na, spare;
+  int32_t nq, nv, na;
+  uint32_t traits;
   int64_t steps;
   double t;
   char solver[NAME_SIZE];
@@ -47,9 +48,43 @@ static sap_status measure_masses(const sap_system* system, const double* q, doub
              : sap_fail(error, SAP_STATUS_CALLBACK, "the system's mass_matrix returned %d", code);
 }
 
+static uint32_t hash_trait(const sap_trait* trait) {
+  const uint64_t hash = sap_hash(SAP_HASH_START, trait->value, trait->size);
+  return (uint32_t)(hash ^ (hash >> 32));
+}
+
+// Hashes traits, or compares them with those of a checkpoint.
+typedef struct trait_list {
+  unsigned char* hashes;        // written; NULL: only counted
+  const unsigned char* stored;  // compared (nstored)
+  uint32_t count, nstored;
+  sap_trait other;  // the first that differs; field NULL: none
+} trait_list;
+
+static void take_trait(void* visitor, const sap_trait* trait) {
+  trait_list* list = visitor;
+  const uint32_t hash = hash_trait(trait);
+  const size_t at = list->count * sizeof hash;
+  if (list->hashes != NULL) {
+    memcpy(list->hashes + at, &hash, sizeof hash);
+  }
+  if (list->stored != NULL && list->other.field == NULL &&
+      (list->count >= list->nstored || memcmp(list->stored + at, &hash, sizeof hash) != 0)) {
+    list->other = *trait;
+  }
+  list->count += 1;
+}
+
+static void visit_traits(const sap_system* system, trait_list* list) {
+  if (system->traits != NULL) {
+    system->traits(system->context, take_trait, list);
+  }
+}
+
 static size_t file_size(const checkpoint_header* h) {
   const size_t numbers = h->options + (size_t)h->nq + (size_t)h->nv + (size_t)h->na;
-  return sizeof *h + numbers * sizeof(double) + (size_t)h->memory_size + SAP_SEAL;
+  return sizeof *h + numbers * sizeof(double) + (size_t)h->memory_size +
+         h->traits * sizeof(uint32_t) + SAP_SEAL;
 }
 
 // Composes the whole file in memory, with room for its checksum. The caller frees *out.
@@ -69,6 +104,9 @@ static sap_status compose_file(sap_stepper* stepper, const sap_state* state, int
   SAP_TRY(measure_masses(&stepper->system, state->q, header.masses, error));
   SAP_TRY(sap_stepper_save_memory(stepper, NULL, 0, &memory_size, error));
   header.memory_size = memory_size;
+  trait_list traits = {0};
+  visit_traits(&stepper->system, &traits);
+  header.traits = traits.count;
   *size = file_size(&header);
   *out = sap_allocate(*size, 1);
   if (*out == NULL) {
@@ -86,6 +124,8 @@ static sap_status compose_file(sap_stepper* stepper, const sap_state* state, int
       at += (size_t)counts[i] * sizeof(double);
     }
   }
+  traits = (trait_list){.hashes = at + memory_size};
+  visit_traits(&stepper->system, &traits);
   return sap_stepper_save_memory(stepper, at, memory_size, &memory_size, error);
 }
 
@@ -159,6 +199,26 @@ static sap_status check_system(const char* path, const sap_stepper* stepper,
   return SAP_STATUS_OK;
 }
 
+static sap_status check_traits(const char* path, const sap_stepper* stepper,
+                               const checkpoint_header* header, const unsigned char* stored,
+                               sap_error* error) {
+  trait_list traits = {.stored = stored, .nstored = header->traits};
+  visit_traits(&stepper->system, &traits);
+  const sap_trait* other = &traits.other;
+  if (other->field == NULL && traits.count == header->traits) {
+    return SAP_STATUS_OK;
+  }
+  if (other->field == NULL || other->id < 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "%s: checkpoint belongs to another system: %s of the %s differs", path,
+                    other->field == NULL ? "the size" : other->field,
+                    other->field == NULL ? "system" : other->element);
+  }
+  return sap_fail(error, SAP_STATUS_ARGUMENT,
+                  "%s: checkpoint belongs to another system: %s of %s %d '%s' differs", path,
+                  other->field, other->element, (int)other->id, other->name);
+}
+
 static sap_status check_options(const char* path, const sap_stepper_options* now,
                                 const checkpoint_header* header, const unsigned char* options,
                                 sap_error* error) {
@@ -179,6 +239,7 @@ static sap_status restore_numbers(const char* path, sap_stepper* stepper,
     return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
   }
   SAP_TRY(check_options(path, &stepper->options, header, options, error));
+  SAP_TRY(check_traits(path, stepper, header, memory + header->memory_size, error));
   SAP_TRY(check_system(path, stepper, header, numbers, error));
   SAP_TRY(sap_stepper_load_memory(stepper, memory, (size_t)header->memory_size, error));
   state->t = header->t;

@@ -191,6 +191,83 @@ static void other_options_refused(void** state) {
   command_expect(*state, program, line, 3, "contact_law = auto in the checkpoint, compliant here");
 }
 
+// A scene with an element of each kind; one text of it is replaced.
+static const char other_scene[] =
+    "<mujoco><option timestep='0.01' gravity='0 0 -9.81' density='1.2' viscosity='1e-5'/>"
+    "<asset><mesh name='wedge' vertex='0 0 0  .1 0 0  0 .1 0  0 0 .1'/></asset><worldbody>"
+    "<geom name='floor' type='plane' size='2 2 .1' friction='0.8 .01 .001' solref='-20000 -50'/>"
+    "<site name='hook' pos='0 0 1.5'/>"
+    "<body name='ball' pos='0 0 1'><freejoint name='fly'/><geom name='round' size='.1' "
+    "rgba='1 0 0 1' margin='.002'/><site name='ring' pos='0 0 .1'/></body>"
+    "<body name='arm' pos='1 0 1'><joint name='elbow' axis='0 1 0' damping='.3' range='-90 91' "
+    "limited='true'/><inertial pos='.1 0 0' mass='2' diaginertia='.02 .03 .03'/>"
+    "<geom name='chip' type='mesh' mesh='wedge' mass='0'/></body>"
+    "<body name='leg' pos='2 0 1'><joint name='knee' axis='0 1 0'/><geom name='shin' size='.1'/>"
+    "</body></worldbody>"
+    "<contact><pair geom1='round' geom2='chip' margin='.004'/><exclude body1='ball' body2='leg'/>"
+    "</contact><tendon><spatial name='rope' stiffness='7' damping='.5'><site site='hook'/>"
+    "<site site='ring'/></spatial><fixed name='gear'><joint joint='elbow' coef='1'/>"
+    "<joint joint='knee' coef='2.5'/></fixed></tendon>"
+    "<equality><connect name='pin' body1='arm' body2='leg' anchor='.5 0 0' active='false'/>"
+    "</equality><actuator><position name='push' joint='elbow' kp='11'/></actuator></mujoco>";
+
+static void write_scene(scratch* s, const char* from, const char* to) {
+  char text[sizeof other_scene + 64];
+  const char* at = strstr(other_scene, from);
+  assert_non_null(at);
+  (void)snprintf(text, sizeof text, "%.*s%s%s", (int)(at - other_scene), other_scene, to,
+                 at + strlen(from));
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(s, "other.xml", text, strlen(text), path);
+}
+
+// Whatever number of the scene steps depend on, another one is refused with its name.
+static void other_scenes_refused(void** state) {
+  static const struct {
+    const char *from, *to, *text;
+  } cases[] = {
+      {"0 0 -9.81", "0 0 -9.8", "gravity of the model differs"},
+      {"density='1.2'", "density='1.3'", "fluid_density of the model differs"},
+      {"1e-5", "2e-5", "fluid_viscosity of the model differs"},
+      {"friction='0.8", "friction='0.7", "friction of shape 0 'floor' differs"},
+      {".8 .01 .001", ".8 .02 .001", "friction_torsional of shape 0 'floor' differs"},
+      {"-20000", "-30000", "stiffness of shape 0 'floor' differs"},
+      {"-50", "-60", "relaxation_time of shape 0 'floor' differs"},
+      {"margin='.002'", "margin='.003'", "rest_distance of shape 1 'round' differs"},
+      {"damping='.3'", "damping='.4'", "damping of joint 1 'elbow' differs"},
+      {"-90 91", "-90 92", "upper of joint 1 'elbow' differs"},
+      {".02 .03 .03", ".025 .03 .03", "I_BCo_B of body 2 'arm' differs"},
+      {"0 0 .1'/></asset>", "0 0 .11'/></asset>", "of mesh 0 'wedge' differs"},
+      {"margin='.004'", "margin='.005'", "rest_distance of pair 0 '' differs"},
+      {"body1='ball' body2='leg'", "body1='ball' body2='arm'", "bodies of exclusion 0 '' differs"},
+      {"stiffness='7'", "stiffness='8'", "stiffness of tendon 0 'rope' differs"},
+      {"0 0 1.5", "0 0 1.6", "of tendon 0 'rope' differs"},
+      {"coef='2.5'", "coef='2.6'", "coefficients of tendon 1 'gear' differs"},
+      {"anchor='.5 0 0'", "anchor='.6 0 0'", "anchor_A of equality 0 'pin' differs"},
+      {"active='false'", "active='true'", "active of equality 0 'pin' differs"},
+      {"kp='11'", "kp='12'", "of actuator 0 'push' differs"},
+      {"<exclude body1='ball' body2='leg'/>", "", "exclusions of the model differs"},
+      {"<exclude body1='ball' body2='leg'/>",
+       "<exclude body1='ball' body2='leg'/><exclude body1='ball' body2='arm'/>",
+       "exclusions of the model differs"},
+  };
+  write_scene(*state, "x", "x");
+  run(*state, "run other.xml --duration 0.05 --checkpoint s.checkpoint >/dev/null");
+  run(*state, "run other.xml --duration 0.1 --resume s.checkpoint >/dev/null");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    write_scene(*state, cases[i].from, cases[i].to);
+    command_expect(*state, program, "run other.xml --resume s.checkpoint", 3, cases[i].text);
+  }
+  static const char* const same[][2] = {
+      {"rgba='1 0 0 1'", "rgba='0 1 0 1'"},
+      {"<exclude body1='ball' body2='leg'/>", "<exclude body1='leg' body2='ball'/>"},
+      {"timestep='0.01'", "timestep='0.010'"}};
+  for (size_t i = 0; i < sizeof same / sizeof *same; ++i) {
+    write_scene(*state, same[i][0], same[i][1]);
+    run(*state, "run other.xml --duration 0.1 --resume s.checkpoint >/dev/null");
+  }
+}
+
 static void time_limit_is_told(void** state) {
   command_result r = command_run(*state, program, "",
                                  "run " CLUTTER " --duration 0.6 --time-limit 1e-7 --format json");
@@ -204,7 +281,8 @@ int main(void) {
       cmocka_unit_test(two_parts_are_one),     cmocka_unit_test(written_on_the_way),
       cmocka_unit_test(as_many_steps_as_fit),  cmocka_unit_test(phase_is_kept),
       cmocka_unit_test(large_counts_refused),  cmocka_unit_test(refused),
-      cmocka_unit_test(other_options_refused), cmocka_unit_test(time_limit_is_told),
+      cmocka_unit_test(other_options_refused), cmocka_unit_test(other_scenes_refused),
+      cmocka_unit_test(time_limit_is_told),
   };
   return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -8,6 +8,7 @@
 #include "multibody/dynamics/forces.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
+#include "multibody/model/traits.h"
 
 static int mass_matrix(void* context, const double* q, const sap_tree_matrix* M) {
   sap_multibody* multibody = context;
@@ -202,6 +203,11 @@ static sap_status check_positions(void* context, const double* q, sap_error* err
   return sap_multibody_check_positions(context, q, error);
 }
 
+static void traits(void* context, sap_trait_visitor visit, void* visitor) {
+  const sap_multibody* multibody = context;
+  sap_model_traits(multibody->model, visit, visitor);
+}
+
 // The step's checks of forces, blocks or activations reject controls that are not finite.
 static int begin_step(void* context, const sap_step_context* step) {
   sap_multibody* multibody = context;
@@ -263,6 +269,7 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .tree_sizes = model->tree_sizes,
       .check_positions = check_positions,
       .begin_step = begin_step,
+      .traits = traits,
       .mass_matrix = mass_matrix,
       .forces = forces,
       .integrate_positions = integrate_positions,
