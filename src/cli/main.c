@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -24,11 +25,22 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 extern void openblas_set_num_threads(int count) __attribute__((weak));
 #endif
 
-// Sets one thread, so that a run is reproducible, unless OPENBLAS_NUM_THREADS is set.
-static void limit_threads(void) {
+static bool is_limited(int resource) {
+  struct rlimit limit;
+  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+// Sets one thread, so that a run is reproducible, unless OPENBLAS_NUM_THREADS is set. OpenBLAS starts
+// its threads when it is loaded. One that cannot have its buffer tries without end, and the end of
+// the process waits for it: with limited memory starts the program again, without those threads.
+static void limit_threads(char** argv) {
 #if defined(__GNUC__)
   if (getenv("OPENBLAS_NUM_THREADS") == NULL && openblas_set_num_threads != NULL) {
     openblas_set_num_threads(1);
+    if ((is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)) &&
+        setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0) {
+      (void)execv("/proc/self/exe", argv);
+    }
   }
 #endif
 }
@@ -136,7 +148,7 @@ int main(int argc, char** argv) {
   fill_streams();
   // A file that grows too large is a write error to report, not a reason to die.
   (void)signal(SIGXFSZ, SIG_IGN);
-  limit_threads();
+  limit_threads(argv);
   const int exit_code = dispatch(argc, argv);
   const int flushed = cli_flush();
   return exit_code == CLI_OK || exit_code == CLI_UNCONVERGED

@@ -68,8 +68,13 @@ static void refuses(void** state) {
 
 // Collects errors from the beginning; plays for a while and tells what became of it.
 static const char probe[] =
-    "<script>'use strict';\n"
+    "<script nonce='sapstep'>'use strict';\n"
     "const faults = [];\n"
+    "let blocked = 0, ran = 0;\n"
+    "addEventListener('securitypolicyviolation', () => ++blocked);\n"
+    "document.createElement('div').innerHTML = '<img src=\"none.png\" onerror=\"ran = 1\">';\n"
+    "document.head.append(Object.assign(document.createElement('script'), {text: 'ran = 1'}));\n"
+    "fetch('none.json').then(() => ran = 1, () => 0);\n"
     "addEventListener('error', (e) => faults.push(e.message));\n"
     "addEventListener('unhandledrejection', (e) => faults.push(String(e.reason)));\n"
     "console.error = (...x) => faults.push(x.join(' '));\n"
@@ -87,7 +92,7 @@ static const char probe[] =
     "setTimeout(function look() {\n"
     "  const state = document.documentElement.dataset.state;\n"
     "  if (!state && faults.length === 0) { setTimeout(look, 50); return; }\n"
-    "  const app = sapstep.app, out = {state, faults, began: -1};\n"
+    "  const app = sapstep.app, out = {state, faults, blocked, ran, began: -1};\n"
     "  if (app) {\n"
     "    out.began = app.frame();\n"
     "    app.seek(1.4); out.colors = colors(); out.contacts = app.contacts.discs.count;\n"
@@ -158,6 +163,8 @@ static void plays_in_a_browser(void** state) {
   if (strstr(report, "'state':'ready','faults':[]") == NULL) {
     fail_msg("the page has errors: %s", report);
   }
+  assert_true(number(report, "'blocked':") >= 3.0);  // the image, the script, the file
+  assert_true(number(report, "'ran':") == 0.0);
   assert_true(number(report, "'colors':") > 200.0);   // shades of box, ground and shadow
   assert_true(number(report, "'contacts':") >= 1.0);  // the box lies at 1.4 s
   assert_true(number(report, "'height':") > 0.09 && number(report, "'height':") < 0.15);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program with little memory: it ends, with its result or with a message.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/command.h"
+#include "support/skip.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+#define SCENES SAPSTEP_SOURCE_DIR "/examples/scenes/"
+
+// OpenBLAS's threads want 128 MiB each, and wait for them without end.
+static void address_space(void** state) {
+#if defined(__SANITIZE_ADDRESS__)
+  (void)state;
+  SKIP("the address sanitizer needs more");
+#else
+  enum { ENOUGH = 280 };  // MiB
+  for (int size = 120; size <= ENOUGH; size += 20) {
+    char before[96];
+    (void)snprintf(before, sizeof before,
+                   "unset OPENBLAS_NUM_THREADS; ulimit -v %d; timeout -s KILL 30", 1024 * size);
+    command_result r =
+        command_run(*state, program, before, "run '" SCENES "clutter_40.xml' --duration 0.02");
+    const bool told = r.exit_code != 0 && r.exit_code != 128 + 9 && strlen(r.err) > 0;
+    if (!(r.exit_code == 0 || (told && size < ENOUGH))) {
+      fail_msg("%d MiB: exit %d, '%s'", size, r.exit_code, r.err);
+    }
+    command_clear(&r);
+  }
+#endif
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(address_space, scratch_setup, scratch_teardown)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
