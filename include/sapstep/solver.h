@@ -255,6 +255,18 @@ typedef struct sap_residual {
                         // ncp_complementarity
   double signorini;     // largest |g_n gamma_n| of friction cones and nonnegative rows [J]
   double dissipation;   // -sum of gamma_t . vc_t over friction cones [J]
+  // Natural maps have one rho per cone and one sum over the problem: they do not see rows with far
+  // less friction than others of their cone, or light bodies beside heavy ones. These do: the least
+  // change of each row that satisfies the law, rho_r = 1/(W_rr + R_r) of each row,
+  //   gamma' - rho g' = gamma - rho g:  |gamma' - gamma| and |g' - g|; NCP: the normal row first
+  // [N s, N m s] and [m/s, rad/s] of rows as they are in the problem, and the latter relative to the
+  // row's own  sum_i |J_ri| (|v_i| + |v*_i|) + |v_hat_r| + R_r |gamma|_max of its cone.
+  double ccp_row, ccp_row_velocity, ccp_row_impulse;  // the largest of all rows
+  double ncp_row, ncp_row_velocity, ncp_row_impulse;
+  // |A (v - v*) - J' gamma|_i, the same over A_ii, and a tree's |D (..)| relative to its |v| + |v*|
+  // in the norm of diag(A). Velocities below 1e-9 of the fastest, and impulses that cancel in
+  // J' gamma to 1e-10, count as round-off.
+  double tree, tree_velocity, tree_impulse;  // the largest of all trees
 } sap_residual;
 
 // Computes the residuals of v (nv), gamma (nrows).

@@ -21,6 +21,7 @@
 #include "problem/factor.h"
 #include "problem/matrix.h"
 #include "problem/problem_data.h"
+#include "solvers/row_violation.h"
 
 // Natural map gamma - P_C(gamma - rho g), dual distance and complementarity of one block.
 //   g = J v - v_hat + R gamma;  NCP: g_n + mu |g_t|          tsounis (156)-(164), lelidec Sec. II
@@ -139,7 +140,7 @@ int64_t sap_complementarity_work(const sap_problem* p) {
 }
 
 sap_status sap_complementarity_steps(const sap_problem* p, int32_t index, double* work, double* rho,
-                                     sap_error* error) {
+                                     double* row_rho, sap_error* error) {
   const sap_block_data* block = &p->blocks[index];
   const double* R = p->R + block->first_row;
   const bool cone = sap_set_is_contact(block->set);
@@ -152,7 +153,11 @@ sap_status sap_complementarity_steps(const sap_problem* p, int32_t index, double
     }
     largest = sap_largest_eigenvalue(W, count);
     for (int32_t i = 0; i < count; ++i) {
+      const double own = W[i * (count + 1)];
       rho[r + i] = largest > 0.0 ? 1.0 / largest : 1.0;  // else: moves nothing, R = 0
+      if (row_rho != NULL) {
+        row_rho[r + i] = own > 0.0 ? 1.0 / own : 1.0;
+      }
     }
   }
   return SAP_STATUS_OK;
@@ -301,7 +306,7 @@ static momentum_balance make_momentum(double gradient_2, double momentum_2, doub
 
 // With B = A^-1: D (v - v* - B J' gamma), relative to the larger of |D v| and |D B J' gamma|.
 static void mobility_residual(const sap_problem* p, const double* v, const double* impulse,
-                              double* velocity, momentum_balance* out) {
+                              double* velocity, double* left, momentum_balance* out) {
   double gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, energy = 0.0;
   memset(velocity, 0, (size_t)p->nv * sizeof(double));
   add_mobility(p, impulse, velocity);
@@ -316,6 +321,7 @@ static void mobility_residual(const sap_problem* p, const double* v, const doubl
       momentum_2 += mass * v[at] * v[at];
       impulse_2 += mass * velocity[at] * velocity[at];
       energy += 0.5 * step * impulse[at];
+      left[at] = g;
     }
   }
   *out = make_momentum(gradient_2, momentum_2, impulse_2, energy);
@@ -325,8 +331,9 @@ static void mobility_residual(const sap_problem* p, const double* v, const doubl
 static sap_status momentum_residual(const sap_problem* p, const double* v, const double* gamma,
                                     momentum_balance* out, sap_error* error) {
   const size_t nv = (size_t)p->nv;
-  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, 4 * (int64_t)p->nv, error));
-  double* step = p->cache->scratch;  // v - v*
+  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, 4 * (int64_t)p->nv + 1,
+                      error));       // + 1: never NULL
+  double* step = p->cache->scratch;  // v - v*; at the end what is left of the balance [m/s]
   double* momentum = step + nv;      // A (v - v*)
   double* absolute = momentum + nv;  // A v
   double* impulse = absolute + nv;   // J' gamma
@@ -336,7 +343,7 @@ static sap_status momentum_residual(const sap_problem* p, const double* v, const
   }
   sap_generalized_impulse(p, gamma, impulse);
   if (p->has_mobility) {
-    mobility_residual(p, v, impulse, momentum, out);
+    mobility_residual(p, v, impulse, momentum, step, out);
     return SAP_STATUS_OK;
   }
   for (int32_t t = 0; t < p->ntrees; ++t) {
@@ -362,6 +369,7 @@ static sap_status momentum_residual(const sap_problem* p, const double* v, const
       momentum_2 += absolute[at] * absolute[at] / mass;
       impulse_2 += impulse[at] * impulse[at] / mass;
       energy += 0.5 * step[at] * momentum[at];
+      step[at] = g / mass;
     }
   }
   *out = make_momentum(gradient_2, momentum_2, impulse_2, energy);
@@ -414,24 +422,35 @@ static void judge_block(const sap_block* block, const double* vc, const double* 
 
 // Judges with the scratch memory of the problem.
 static sap_status judge_problem(const sap_problem* p, const double* v, const double* gamma,
-                                sap_residual* out, sap_error* error) {
+                                bool rows, sap_residual* out, sap_error* error) {
   momentum_balance momentum = {0};
+  sap_worst worst = {0};
   SAP_TRY(momentum_residual(p, v, gamma, &momentum, error));
-  const int64_t needed = 3 * (int64_t)p->nrows + sap_complementarity_work(p);
+  if (rows) {  // while the scratch memory holds the balance
+    sap_judge_trees(p, v, gamma, p->cache->scratch, &worst.tree);
+  }
+  const int64_t needed = 4 * (int64_t)p->nrows + sap_complementarity_work(p) + 1;
   SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error));
   block_sums sums = {0};
   sap_complementarity models = {0};
+  sap_judged_rows judged = {.v = v, .resting = rows ? sap_resting_velocity(p, v) : 0.0};
   for (int32_t b = 0; b < p->nblocks; ++b) {
-    double* vc = p->cache->scratch;
-    double* projected = vc + p->blocks[b].nrows;
+    const int32_t nrows = p->blocks[b].nrows;
+    double *vc = p->cache->scratch, *projected = vc + nrows, *rho = projected + nrows;
     sap_block block;
     int32_t first_row;
     (void)sap_problem_block(p, b, &block, &first_row, NULL);
     sap_problem_block_velocity(p, &p->blocks[b], v, vc);
     judge_block(&block, vc, gamma + first_row, projected, &sums);
-    double* rho = projected + p->blocks[b].nrows;
-    SAP_TRY(sap_complementarity_steps(p, b, rho + p->blocks[b].nrows, rho, error));
+    SAP_TRY(sap_complementarity_steps(p, b, rho + 2 * nrows, rho, rho + nrows, error));
     sap_complementarity_add(p, b, vc, gamma + first_row, rho, &models);
+    if (rows) {
+      judged.vc = vc;
+      judged.gamma = gamma + first_row;
+      judged.rho = rho + nrows;
+      judged.law = projected;
+      sap_judge_rows(p, &p->blocks[b], &judged, &worst);
+    }
   }
   const double cost = momentum.energy + sums.cost;
   const double mean = sums.ncones > 0 ? sums.slackness / (double)sums.ncones : 0.0;
@@ -453,17 +472,36 @@ static sap_status judge_problem(const sap_problem* p, const double* v, const dou
       .ncp_complementarity = models.ncp.complementarity,
       .ncp_absolute = fmax(sums.set_violation, fmax(models.ncp.dual, models.ncp.complementarity)),
       .signorini = models.signorini,
-      .dissipation = models.dissipation};
+      .dissipation = models.dissipation,
+      .ccp_row = worst.ccp.relative,
+      .ccp_row_velocity = worst.ccp.velocity,
+      .ccp_row_impulse = worst.ccp.impulse,
+      .ncp_row = worst.ncp.relative,
+      .ncp_row_velocity = worst.ncp.velocity,
+      .ncp_row_impulse = worst.ncp.impulse,
+      .tree = worst.tree.relative,
+      .tree_velocity = worst.tree.velocity,
+      .tree_impulse = worst.tree.impulse};
   return SAP_STATUS_OK;
+}
+
+static sap_status judge(const sap_problem* problem, const double* v, const double* gamma, bool rows,
+                        sap_residual* out, sap_error* error) {
+  SAP_TRY(sap_check_numbers("v", v, problem->nv, error));
+  SAP_TRY(sap_check_numbers("gamma", gamma, problem->nrows, error));
+  sap_problem_lock(problem);
+  const sap_status status = judge_problem(problem, v, gamma, rows, out, error);
+  sap_problem_unlock(problem);
+  return status;
 }
 
 sap_status sap_residuals(const sap_problem* problem, const double* v, const double* gamma,
                          sap_residual* out, sap_error* error) {
   SAP_NOT_NULL(error, problem, out);
-  SAP_TRY(sap_check_numbers("v", v, problem->nv, error));
-  SAP_TRY(sap_check_numbers("gamma", gamma, problem->nrows, error));
-  sap_problem_lock(problem);
-  const sap_status status = judge_problem(problem, v, gamma, out, error);
-  sap_problem_unlock(problem);
-  return status;
+  return judge(problem, v, gamma, true, out, error);
+}
+
+sap_status sap_residuals_of_blocks(const sap_problem* problem, const double* v, const double* gamma,
+                                   sap_residual* out, sap_error* error) {
+  return judge(problem, v, gamma, false, out, error);
 }

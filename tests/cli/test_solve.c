@@ -48,6 +48,8 @@ static void test_formats(void** state) {
                          "\"outcome\": \"converged"));
   ASSERT_NEAR(json_member(r.out, "cost"), 0.5, 1e-14);  // by hand, to a few eps
   assert_true(json_member(r.out, "momentum_error") <= 1e-12);
+  assert_true(json_member(r.out, "row") <= 1e-12 && json_member(r.out, "row_m_s") <= 1e-12);
+  assert_true(json_member(r.out, "tree") <= 1e-12 && json_member(r.out, "tree_m_s") <= 1e-12);
   assert_true(json_member(r.out, "iterations") >= 1);
   assert_true(json_member(r.out, "time_us") > 0);
   assert_non_null(
@@ -57,7 +59,8 @@ static void test_formats(void** state) {
   r = command_run(s, program, "", "solve --format csv two.problem");
   assert_int_equal(r.exit_code, 0);
   static const char header[] =
-      "file,index,nv,nc,outcome,iterations,cost,momentum_error,time_us\ntwo.problem,0,3,1,";
+      "file,index,nv,nc,outcome,iterations,cost,momentum_error,row,row_m_s,tree,tree_m_s,time_us\n"
+      "two.problem,0,3,1,";
   assert_memory_equal(r.out, header, sizeof header - 1);
   assert_non_null(strstr(r.out, "\ntwo.problem,1,3,0,"));
   command_clear(&r);

@@ -97,7 +97,13 @@ static void add_contact(wild_problem* s, const rows* of, uint64_t key) {
   pack(s, of, 3, n - 3, turning, angular);
   const double sliding = friction(s) * (pick(s, 8) == 0 ? magnitude(s, 1e-12, 1e-3) : 1.0);
   for (int i = 0; i < 5; ++i) {
-    mu[i] = pick(s, 5) == 0 ? 0.0 : sliding * between(s, 0.2, 1.0) * (i > 1 ? 0.05 : 1.0);
+    if (pick(s, 5) == 0) {
+      mu[i] = 0.0;
+    } else if (s->of.rows > 0.0) {
+      mu[i] = sliding * magnitude(s, 1.0 / s->of.rows, s->of.rows);
+    } else {
+      mu[i] = sliding * between(s, 0.2, 1.0) * (i > 1 ? 0.05 : 1.0);
+    }
   }
   sap_contact_block contact = {.ntrees = of->ntrees,
                                .trees = of->trees,
@@ -105,15 +111,17 @@ static void add_contact(wild_problem* s, const rows* of, uint64_t key) {
                                .material = sap_material_default(),
                                .phi0 = between(s, -0.01, 0.01),
                                .key = key};
-  contact.material.stiffness = pick(s, 6) == 0 ? (double)INFINITY : magnitude(s, 1e2, 1e9);
+  contact.material.stiffness =
+      pick(s, 6) == 0 ? (double)INFINITY : magnitude(s, 1e2, s->of.rows > 0.0 ? 1e14 : 1e9);
   contact.material.relaxation_time = pick(s, 3) == 0 ? 0.0 : magnitude(s, 1e-4, 1.0);
   contact.material.friction = sliding;
-  if (n > 3) {
+  if (n > 3 || s->of.rows > 0.0) {
     contact.nrows = n;
-    contact.angular = angular;
+    contact.angular = n > 3 ? angular : NULL;
     contact.friction = mu;
   }
-  const sap_regularization regularization = {1.0, magnitude(s, s->of.sigma, 1e-3)};
+  const double roughest = s->of.rows > 0.0 ? 1e-1 : 1e-3;
+  const sap_regularization regularization = {1.0, magnitude(s, s->of.sigma, roughest)};
   const sap_status status = sap_problem_add_contact(s->problem, &contact, &regularization, NULL);
   // Nothing moves in rows of zeros: there is no w then.
   assert_true(status == SAP_STATUS_OK || status == SAP_STATUS_ARGUMENT);

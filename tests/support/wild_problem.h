@@ -12,6 +12,9 @@ typedef struct wild_limits {
   double masses;  // of trees: within [1/masses, masses]
   double spread;  // of a tree's velocities
   double sigma;   // of contacts: from this to 1e-3
+  // 0, or of problems that are wilder still: friction of each row within [1/rows, rows] of the
+  // contact's, stiffness from 1e2 to 1e14, sigma from its limit to 1e-1.
+  double rows;
 } wild_limits;
 
 typedef struct wild_problem {

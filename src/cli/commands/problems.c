@@ -18,9 +18,11 @@
 // --- sapstep solve ---
 
 static const cli_column columns[] = {
-    CLI_TEXTS("file"),     CLI_INTEGERS("index"),          CLI_INTEGERS("nv"),
-    CLI_INTEGERS("nc"),    CLI_TEXTS("outcome"),           CLI_INTEGERS("iterations"),
-    CLI_REALS("cost", 10), CLI_REALS("momentum_error", 3), CLI_REALS("time_us", 6),
+    CLI_TEXTS("file"),       CLI_INTEGERS("index"),          CLI_INTEGERS("nv"),
+    CLI_INTEGERS("nc"),      CLI_TEXTS("outcome"),           CLI_INTEGERS("iterations"),
+    CLI_REALS("cost", 10),   CLI_REALS("momentum_error", 3), CLI_REALS("row", 3),
+    CLI_REALS("row_m_s", 3), CLI_REALS("tree", 3),           CLI_REALS("tree_m_s", 3),
+    CLI_REALS("time_us", 6),
 };
 
 typedef struct solve_job {
@@ -81,10 +83,13 @@ static sap_status solve_problem(void* context, const char* path, int64_t index, 
     SAP_TRY(sap_problem_writer_solution(job->writer, &job->solution, error));
   }
   const sap_outcome outcome = job->report.outcome;
+  const bool ncp = sap_solver_find(job->solver_name)->signorini;
   CLI_CELLS(job->table, CLI_T(path), CLI_I(index), CLI_I(sap_problem_velocity_count(job->problem)),
             CLI_I(sap_problem_block_count(job->problem)), CLI_T(sap_outcome_text(outcome)),
             CLI_I(job->report.iterations), CLI_R(residual.cost), CLI_R(residual.momentum),
-            CLI_R(1e6 * time));
+            CLI_R(ncp ? residual.ncp_row : residual.ccp_row),
+            CLI_R(ncp ? residual.ncp_row_velocity : residual.ccp_row_velocity),
+            CLI_R(residual.tree), CLI_R(residual.tree_velocity), CLI_R(1e6 * time));
   if (outcome != SAP_OUTCOME_CONVERGED && outcome != SAP_OUTCOME_ROUNDOFF) {
     job->unconverged = true;
   }

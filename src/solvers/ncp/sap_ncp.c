@@ -21,6 +21,7 @@
 #include "solvers/primal/sap.h"
 #include "solvers/report.h"
 #include "solvers/residuals.h"
+#include "solvers/row_violation.h"
 #include "solvers/warm_start.h"
 
 enum {
@@ -273,8 +274,8 @@ static sap_status begin_shifts(sap_ncp* w, const sap_problem* p, bool warm, sap_
     w->shift[k] = stored != NULL ? stored[SAP_NORMAL_ROW] : 0.0;
   }
   for (int32_t b = 0; b < p->nblocks; ++b) {
-    SAP_TRY(
-        sap_complementarity_steps(p, b, w->rho + nrows, w->rho + p->blocks[b].first_row, error));
+    SAP_TRY(sap_complementarity_steps(p, b, w->rho + nrows, w->rho + p->blocks[b].first_row, NULL,
+                                      error));
   }
   SAP_TRY(begin_islands(w, p, error));
   return anderson_begin(&w->anderson, w->ncones, error);
@@ -294,6 +295,21 @@ static double natural_map(const sap_ncp* w, const sap_problem* p, double absolut
     worst = fmax(worst, fmax(miss, sap_relative_map(sums.ncp.scaled_map_2, sums.gamma_2)));
   }
   return worst;
+}
+
+// The natural map where it is above eps_r; else rows and trees on their own scales, as a part of
+// what they may miss by, take its place if they miss.  fails: MEMORY, NOT_SPD
+static sap_status find_map(const sap_ncp* w, const sap_solve_call* call, double* map,
+                           sap_error* error) {
+  const double wanted = call->options->relative_tolerance;
+  *map = natural_map(w, call->problem, call->options->absolute_tolerance);
+  if (*map <= wanted) {
+    sap_residual r;
+    SAP_TRY(sap_residuals(call->problem, w->inner.v, w->inner.gamma, &r, error));
+    const double miss = fmax(r.ncp_row, r.tree) / sap_row_tolerance(wanted);
+    *map = miss > 1.0 ? wanted * miss : *map;
+  }
+  return SAP_STATUS_OK;
 }
 
 // Sets the images T of the inner solution, and weights 1 for contacts that press.
@@ -389,7 +405,8 @@ static sap_status iterate_shifts(sap_ncp* w, const sap_solve_call* call, sap_err
   double tolerance = w->ncones > 0 ? fmax(wanted, LOOSEST) : wanted;
   for (int k = 0; k < SOLVES; ++k) {
     SAP_TRY(solve_shifted(w, call, k > 0, tolerance, error));
-    const double map = natural_map(w, p, call->options->absolute_tolerance);
+    double map;
+    SAP_TRY(find_map(w, call, &map, error));
     const double momentum = sap_primal_worst_error(w->primal);
     const double error_now = fmax(map, momentum);
     add_solve(w, map);
@@ -422,10 +439,12 @@ static sap_status polish(sap_ncp* w, const sap_solve_call* call, sap_error* erro
   inner.time_limit = time_left(call->options, w->deadline);
   const sap_solve_call one = {&inner, call->problem, &w->inner, &w->report, w->best.gamma};
   SAP_TRY(sap_dual_run(w->polish, &one, true, sap_proximal_newton, error));
-  const double map = natural_map(w, call->problem, call->options->absolute_tolerance);
+  double map;
+  SAP_TRY(find_map(w, call, &map, error));
   add_solve(w, map);
   w->totals.outcome = w->report.outcome;
-  if (fmax(map, w->report.momentum_error) < w->least_error) {
+  if (w->report.outcome == SAP_OUTCOME_CONVERGED ||
+      fmax(map, w->report.momentum_error) < w->least_error) {
     find_images(w, call->problem);
     memcpy(w->shift, w->image, (size_t)w->ncones * sizeof(double));
     w->least_error = fmax(map, w->report.momentum_error);
@@ -444,7 +463,7 @@ static sap_status hand_over(sap_ncp* w, const sap_solve_call* call, sap_error* e
     w->shift_rows[p->blocks[w->cone[k]].first_row + SAP_NORMAL_ROW] = w->best_image[k];
   }
   sap_residual residual;
-  SAP_TRY(sap_residuals(p, w->best.v, w->best.gamma, &residual, error));
+  SAP_TRY(sap_residuals_of_blocks(p, w->best.v, w->best.gamma, &residual, error));
   SAP_TRY(sap_report_reserve(call, w->history.capacity, error));
   SAP_TRY(sap_warm_start_reserve(&w->warm, p, error));
   sap_warm_start_store(&w->warm, p, w->shift_rows);

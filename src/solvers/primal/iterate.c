@@ -41,6 +41,8 @@ static const double GOOD_STEP = 0.05;
 // If the cost no longer falls above this momentum error, R is too small for double precision: J v's
 // round-off over R dominates.
 static const double ROUNDOFF_MOMENTUM_ERROR = 1e-5;
+// The same of a tree, in which the round-off of heavier ones may show.
+static const double ROUNDOFF_TREE_ERROR = 1e-3;
 // Primal-dual: a search ends where |l'| is below the first part of |l'(0)| and l has fallen by the
 // second part of the slope (strong Wolfe conditions). Measured: as many iterations as with searches
 // to round-off, which primal steps need.
@@ -258,10 +260,18 @@ static void watch_floor(sap_newton* n, floor_watch* watch) {
   }
 }
 
-static bool is_at_floor(const sap_newton* n, const floor_watch* watch) {
-  const double error = sap_newton_momentum_error(&n->state);
-  const bool small = error <= ROUNDOFF_MOMENTUM_ERROR;
-  return watch->idle >= (small ? ROUNDOFF_PATIENCE : STALL_PATIENCE) || error <= DBL_EPSILON;
+// Returns true if the momentum error is small, also that of each tree.
+static bool is_small(const sap_newton* n, const sap_solver_options* options) {
+  return sap_newton_momentum_error(&n->state) <= ROUNDOFF_MOMENTUM_ERROR &&
+         sap_newton_tree_error(n, options->absolute_tolerance) <= ROUNDOFF_TREE_ERROR;
+}
+
+static bool is_at_floor(const sap_newton* n, const sap_solver_options* options,
+                        const floor_watch* watch) {
+  if (watch->idle < ROUNDOFF_PATIENCE && sap_newton_momentum_error(&n->state) > DBL_EPSILON) {
+    return false;
+  }
+  return watch->idle >= STALL_PATIENCE || is_small(n, options);
 }
 
 static void return_to_best(sap_newton* n, const floor_watch* watch) {
@@ -342,7 +352,7 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       result->outcome = SAP_OUTCOME_CONVERGED;
       break;
     }
-    if (is_at_floor(n, &watch)) {
+    if (is_at_floor(n, options, &watch)) {
       result->outcome = SAP_OUTCOME_ROUNDOFF;
       break;
     }
@@ -397,7 +407,7 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
   result->total_iterations = result->iterations;
   if (status == SAP_STATUS_OK && result->outcome == SAP_OUTCOME_ROUNDOFF) {
     return_to_best(n, &watch);
-    if (!(sap_newton_momentum_error(&n->state) <= ROUNDOFF_MOMENTUM_ERROR)) {
+    if (!is_small(n, options)) {
       result->outcome = SAP_OUTCOME_STALLED;
     }
   }

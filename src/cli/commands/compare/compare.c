@@ -27,6 +27,12 @@ const compare_residual compare_residuals[COMPARE_RESIDUALS] = {
     {"ncp_complementarity_J", FIELD(ncp_complementarity), true},
     {"ncp_absolute", FIELD(ncp_absolute), true},
     {"signorini_J", FIELD(signorini), true},
+    {"ccp_row", FIELD(ccp_row), true},
+    {"ncp_row", FIELD(ncp_row), true},
+    {"tree", FIELD(tree), true},
+    {"ccp_row_m_s", FIELD(ccp_row_velocity), false},
+    {"ncp_row_m_s", FIELD(ncp_row_velocity), false},
+    {"tree_m_s", FIELD(tree_velocity), false},
 };
 
 // A map relative to vanishing impulses is meaningless: a problem whose absolute residuals are

@@ -76,7 +76,7 @@ typedef struct compare_options {
 } compare_options;
 
 // Residuals that tables show, in the order of compare_residuals.
-enum { COMPARE_RESIDUALS = 12 };
+enum { COMPARE_RESIDUALS = 18 };
 typedef struct compare_residual {
   const char* name;  // with unit
   size_t offset;     // in sap_residual
