@@ -120,25 +120,61 @@ void sap_arrays_free(const sap_array* arrays, size_t count) {
   }
 }
 
-enum { HEADER = 64 };  // keeps the alignment of the array behind it
+_Static_assert(sizeof(sap_pool_block) <= SAP_POOL_HEADER, "a block's header fits");
 
 sap_status sap_pool_add(sap_pool* pool, void* array, size_t count, size_t size, sap_error* error) {
-  const bool fits = size == 0 || count <= (SIZE_MAX - HEADER) / size;
-  char* block = fits ? sap_allocate(HEADER + count * size, 1) : NULL;
+  const bool fits = size == 0 || count <= (SIZE_MAX - SAP_POOL_HEADER) / size;
+  sap_pool_block* block = fits ? sap_allocate(SAP_POOL_HEADER + count * size, 1) : NULL;
   if (block == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %s", pool->owner);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %s",
+                    pool->owner != NULL ? pool->owner : "an array");
   }
-  void* const start = block + HEADER;
-  memcpy(block, &pool->newest, sizeof pool->newest);
+  *block = (sap_pool_block){.older = pool->newest, .room = (int64_t)count};
+  if (block->older != NULL) {
+    block->older->newer = block;
+  }
   pool->newest = block;
+  void* const start = (char*)block + SAP_POOL_HEADER;
   memcpy(array, &start, sizeof start);
+  return SAP_STATUS_OK;
+}
+
+static void free_block(sap_pool* pool, sap_pool_block* block) {
+  if (block->older != NULL) {
+    block->older->newer = block->newer;
+  }
+  if (block->newer != NULL) {
+    block->newer->older = block->older;
+  } else {
+    pool->newest = block->older;
+  }
+  sap_free(block);
+}
+
+sap_status sap_pool_grow(sap_pool* pool, void* array, int64_t needed, size_t size,
+                         sap_error* error) {
+  void* old;
+  memcpy(&old, array, sizeof old);
+  const int64_t room = old != NULL ? sap_pool_block_of(old)->room : 0;
+  if (needed < 0 || needed > INT32_MAX) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "array too large: %lld elements", (long long)needed);
+  }
+  if (old != NULL && needed <= room) {
+    return SAP_STATUS_OK;
+  }
+  const int64_t more = room + room / 2;
+  void* grown = NULL;
+  SAP_TRY(sap_pool_add(pool, &grown, (size_t)(more > needed ? more : needed), size, error));
+  if (old != NULL) {
+    memcpy(grown, old, (size_t)room * size);
+    free_block(pool, sap_pool_block_of(old));
+  }
+  memcpy(array, &grown, sizeof grown);
   return SAP_STATUS_OK;
 }
 
 void sap_pool_free(sap_pool* pool) {
   while (pool->newest != NULL) {
-    void* const block = pool->newest;
-    memcpy(&pool->newest, block, sizeof pool->newest);
-    sap_free(block);
+    free_block(pool, pool->newest);
   }
 }

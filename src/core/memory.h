@@ -50,7 +50,7 @@ void sap_arrays_free(const sap_array* arrays, size_t count);
 // Start with {.owner = "model"}; sap_pool_free frees.
 typedef struct sap_pool {
   const char* owner;  // named in messages: "out of memory: model"
-  void* newest;       // block; each begins with the address of the one before
+  void* newest;       // sap_pool_block
 } sap_pool;
 
 // Stores a zeroed array of `count` elements of `size` bytes, 64-byte aligned, in the pointer at the
@@ -60,5 +60,26 @@ sap_status sap_pool_add(sap_pool* pool, void* array, size_t count, size_t size, 
 #define SAP_POOL_ADD(pool, array, count, error) \
   sap_pool_add((pool), (array), (size_t)(count), sizeof(**(array)), (error))
 void sap_pool_free(sap_pool* pool);
+
+// An array of a pool begins this many bytes behind its block, which keeps it aligned.
+enum { SAP_POOL_HEADER = 64 };
+typedef struct sap_pool_block {
+  struct sap_pool_block *older, *newer;
+  int64_t room;  // elements that the array has
+} sap_pool_block;
+
+static inline sap_pool_block* sap_pool_block_of(const void* array) {
+  return (sap_pool_block*)((uintptr_t)array - SAP_POOL_HEADER);
+}
+
+// Grows an array of the pool as sap_grow does; its pointer is NULL at first.
+sap_status sap_pool_grow(sap_pool* pool, void* array, int64_t needed, size_t size,
+                         sap_error* error);
+// The same, sized by the pointer: SAP_ROOM(&p->pool, &p->blocks, n, error)
+// Hot path as that of SAP_GROW.
+#define SAP_ROOM(pool, array, needed, error)                                                   \
+  (*(array) != NULL && (needed) >= 0 && (int64_t)(needed) <= sap_pool_block_of(*(array))->room \
+       ? SAP_STATUS_OK                                                                         \
+       : sap_pool_grow((pool), (array), (needed), sizeof(**(array)), (error)))
 
 #endif

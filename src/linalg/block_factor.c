@@ -6,44 +6,32 @@
 
 #include <string.h>
 
-#include "core/memory.h"
 
 void sap_block_factor_clear(sap_block_factor* factor) {
-  void* const arrays[] = {factor->chunk_first,  factor->chunk_size,   factor->chunk_block,
-                          factor->chunk_scalar, factor->chunk_column, factor->super_of,
-                          factor->parent,       factor->count,        factor->mark,
-                          factor->super_first,  factor->super_width,  factor->row_start,
-                          factor->panel_start,  factor->row,          factor->update_start,
-                          factor->update,       factor->load_start,   factor->load,
-                          factor->panel,        factor->inverse,      factor->work};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) {
-    sap_free(arrays[k]);
-  }
+  sap_pool_free(&factor->pool);
   *factor = (sap_block_factor){0};
 }
 
 static sap_status reserve_chunks(sap_block_factor* f, int32_t nblocks, int32_t n,
                                  sap_error* error) {
-  sap_status status;
-  if ((status = SAP_GROW(&f->chunk_first, &f->first_capacity, nblocks + 1, error)) ||
-      (status = SAP_GROW(&f->chunk_size, &f->size_capacity, n, error)) ||
-      (status = SAP_GROW(&f->chunk_block, &f->block_capacity, n, error)) ||
-      (status = SAP_GROW(&f->chunk_scalar, &f->scalar_capacity, n, error)) ||
-      (status = SAP_GROW(&f->chunk_column, &f->column_capacity, n, error)) ||
-      (status = SAP_GROW(&f->super_of, &f->super_of_capacity, n, error)) ||
-      (status = SAP_GROW(&f->parent, &f->parent_capacity, n, error)) ||
-      (status = SAP_GROW(&f->count, &f->count_capacity, n, error)) ||
-      (status = SAP_GROW(&f->mark, &f->mark_capacity, n, error)) ||
-      (status = SAP_GROW(&f->super_first, &f->super_capacity, n + 1, error)) ||
-      (status = SAP_GROW(&f->super_width, &f->width_capacity, n, error)) ||
-      (status = SAP_GROW(&f->row_start, &f->row_start_capacity, n + 2, error)) ||
-      (status = SAP_GROW(&f->panel_start, &f->panel_start_capacity, n + 1, error)) ||
-      (status = SAP_GROW(&f->update_start, &f->update_start_capacity, n + 2, error)) ||
-      (status = SAP_GROW(&f->load_start, &f->load_start_capacity, n + 1, error)) ||
-      (status = SAP_GROW(&f->inverse, &f->inverse_capacity, SAP_CHUNK * n, error)) ||
-      (status = SAP_GROW(&f->work, &f->work_capacity, 2 * SAP_CHUNK * n, error))) {
-    return status;
-  }
+  sap_pool* pool = &f->pool;
+  SAP_TRY(SAP_ROOM(pool, &f->chunk_first, nblocks + 1, error));
+  SAP_TRY(SAP_ROOM(pool, &f->chunk_size, n, error));
+  SAP_TRY(SAP_ROOM(pool, &f->chunk_block, n, error));
+  SAP_TRY(SAP_ROOM(pool, &f->chunk_scalar, n, error));
+  SAP_TRY(SAP_ROOM(pool, &f->chunk_column, n, error));
+  SAP_TRY(SAP_ROOM(pool, &f->super_of, n, error));
+  SAP_TRY(SAP_ROOM(pool, &f->parent, n, error));
+  SAP_TRY(SAP_ROOM(pool, &f->count, n, error));
+  SAP_TRY(SAP_ROOM(pool, &f->mark, n, error));
+  SAP_TRY(SAP_ROOM(pool, &f->super_first, n + 1, error));
+  SAP_TRY(SAP_ROOM(pool, &f->super_width, n, error));
+  SAP_TRY(SAP_ROOM(pool, &f->row_start, n + 2, error));
+  SAP_TRY(SAP_ROOM(pool, &f->panel_start, n + 1, error));
+  SAP_TRY(SAP_ROOM(pool, &f->update_start, n + 2, error));
+  SAP_TRY(SAP_ROOM(pool, &f->load_start, n + 1, error));
+  SAP_TRY(SAP_ROOM(pool, &f->inverse, SAP_CHUNK * n, error));
+  SAP_TRY(SAP_ROOM(pool, &f->work, 2 * SAP_CHUNK * n, error));
   return SAP_STATUS_OK;
 }
 
@@ -182,8 +170,8 @@ static sap_status make_rows(sap_block_factor* f, const sap_block_order* order, s
   }
   f->row_start[0] = 0;
   f->panel_start[f->nsuper] = values;
-  SAP_TRY(SAP_GROW(&f->row, &f->row_capacity, (int32_t)rows, error));
-  SAP_TRY(SAP_GROW(&f->panel, &f->panel_capacity, (int32_t)values, error));
+  SAP_TRY(SAP_ROOM(&f->pool, &f->row, (int32_t)rows, error));
+  SAP_TRY(SAP_ROOM(&f->pool, &f->panel, (int32_t)values, error));
   for (int32_t s = 0; s < f->nsuper; ++s) {
     for (int32_t k = f->super_first[s]; k < f->super_first[s + 1]; ++k) {
       f->row[f->row_start[s + 1]++] = k;
@@ -230,7 +218,7 @@ static sap_status list_updates(sap_block_factor* f, sap_error* error) {
   for (int32_t s = 0; s <= f->nsuper; ++s) {
     f->update_start[s + 1] += f->update_start[s];
   }
-  SAP_TRY(SAP_GROW(&f->update, &f->update_capacity, f->update_start[f->nsuper + 1], error));
+  SAP_TRY(SAP_ROOM(&f->pool, &f->update, f->update_start[f->nsuper + 1], error));
   each_update(f, true);
   return SAP_STATUS_OK;
 }
@@ -277,7 +265,7 @@ static sap_status list_loads(sap_block_factor* f, const sap_pattern_copy* patter
     return sap_fail(error, SAP_STATUS_MEMORY, "block matrix of %d chunks is too large",
                     (int)f->nchunks);
   }
-  SAP_TRY(SAP_GROW(&f->load, &f->load_capacity, (int32_t)tiles, error));
+  SAP_TRY(SAP_ROOM(&f->pool, &f->load, (int32_t)tiles, error));
   int32_t count = 0;
   int32_t p = 0;  // position of the block that holds the chunk
   for (int32_t s = 0; s < f->nsuper; ++s) {

@@ -29,6 +29,7 @@ typedef struct sap_block_load {
 } sap_block_load;
 
 typedef struct sap_block_factor {
+  sap_pool pool;  // of all arrays
   int32_t nchunks, nsuper;
   double lane_work;  // multiply-adds of whole chunk columns (LANES doubles) per factorization
 
@@ -56,12 +57,6 @@ typedef struct sap_block_factor {
   double* panel;    // (panel_start[nsuper])
   double* inverse;  // 1 / L_ii, chunk by chunk in SAP_CHUNK lanes     (LANES nchunks)
   double* work;     // right-hand side in lanes, then packed solution  (2 LANES nchunks)
-
-  int32_t first_capacity, size_capacity, block_capacity, scalar_capacity, column_capacity;
-  int32_t super_of_capacity, parent_capacity, count_capacity, mark_capacity;
-  int32_t super_capacity, width_capacity, row_start_capacity, panel_start_capacity, row_capacity;
-  int32_t update_start_capacity, update_capacity, load_start_capacity, load_capacity;
-  int32_t panel_capacity, inverse_capacity, work_capacity;
 } sap_block_factor;
 
 void sap_block_factor_clear(sap_block_factor* factor);

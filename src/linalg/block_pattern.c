@@ -7,15 +7,10 @@
 #include <amd.h>
 #include <camd.h>
 
-#include "core/memory.h"
 #include "linalg/dissection.h"
 
 void sap_pattern_clear(sap_pattern_copy* copy) {
-  sap_free(copy->offset);
-  sap_free(copy->sizes);
-  sap_free(copy->column_start);
-  sap_free(copy->row);
-  sap_free(copy->value_start);
+  sap_pool_free(&copy->pool);
   *copy = (sap_pattern_copy){0};
 }
 
@@ -75,11 +70,11 @@ sap_status sap_pattern_assign(sap_pattern_copy* copy, const sap_block_pattern* p
   SAP_TRY(check_pattern(pattern, error));
   const int32_t nblocks = pattern->nblocks;
   const int32_t entries = pattern->column_start[nblocks];
-  SAP_TRY(SAP_GROW(&copy->offset, &copy->offset_capacity, nblocks + 1, error));
-  SAP_TRY(SAP_GROW(&copy->sizes, &copy->sizes_capacity, nblocks, error));
-  SAP_TRY(SAP_GROW(&copy->column_start, &copy->column_capacity, nblocks + 1, error));
-  SAP_TRY(SAP_GROW(&copy->row, &copy->row_capacity, entries, error));
-  SAP_TRY(SAP_GROW(&copy->value_start, &copy->value_capacity, entries, error));
+  SAP_TRY(SAP_ROOM(&copy->pool, &copy->offset, nblocks + 1, error));
+  SAP_TRY(SAP_ROOM(&copy->pool, &copy->sizes, nblocks, error));
+  SAP_TRY(SAP_ROOM(&copy->pool, &copy->column_start, nblocks + 1, error));
+  SAP_TRY(SAP_ROOM(&copy->pool, &copy->row, entries, error));
+  SAP_TRY(SAP_ROOM(&copy->pool, &copy->value_start, entries, error));
   memcpy(copy->sizes, pattern->sizes, (size_t)nblocks * sizeof(int32_t));
   memcpy(copy->column_start, pattern->column_start, ((size_t)nblocks + 1) * sizeof(int32_t));
   memcpy(copy->row, pattern->row, (size_t)entries * sizeof(int32_t));
@@ -142,28 +137,20 @@ int32_t sap_pattern_block_of(const sap_pattern_copy* copy, int32_t scalar) {
 }
 
 void sap_block_order_clear(sap_block_order* order) {
-  sap_free(order->block_at);
-  sap_free(order->position_of);
-  sap_free(order->column_start);
-  sap_free(order->row);
-  sap_free(order->entry);
-  sap_free(order->by_row_start);
-  sap_free(order->by_row_column);
-  sap_free(order->by_row_entry);
-  sap_free(order->nested_work);
+  sap_pool_free(&order->pool);
   *order = (sap_block_order){0};
 }
 
 static sap_status reserve_order(sap_block_order* order, int32_t nblocks, int32_t entries,
                                 sap_error* error) {
-  SAP_TRY(SAP_GROW(&order->block_at, &order->block_capacity, nblocks, error));
-  SAP_TRY(SAP_GROW(&order->position_of, &order->position_capacity, nblocks, error));
-  SAP_TRY(SAP_GROW(&order->column_start, &order->column_capacity, nblocks + 2, error));
-  SAP_TRY(SAP_GROW(&order->row, &order->row_capacity, entries, error));
-  SAP_TRY(SAP_GROW(&order->entry, &order->entry_capacity, entries, error));
-  SAP_TRY(SAP_GROW(&order->by_row_start, &order->by_row_start_capacity, nblocks + 2, error));
-  SAP_TRY(SAP_GROW(&order->by_row_column, &order->by_row_column_capacity, entries, error));
-  SAP_TRY(SAP_GROW(&order->by_row_entry, &order->by_row_entry_capacity, entries, error));
+  SAP_TRY(SAP_ROOM(&order->pool, &order->block_at, nblocks, error));
+  SAP_TRY(SAP_ROOM(&order->pool, &order->position_of, nblocks, error));
+  SAP_TRY(SAP_ROOM(&order->pool, &order->column_start, nblocks + 2, error));
+  SAP_TRY(SAP_ROOM(&order->pool, &order->row, entries, error));
+  SAP_TRY(SAP_ROOM(&order->pool, &order->entry, entries, error));
+  SAP_TRY(SAP_ROOM(&order->pool, &order->by_row_start, nblocks + 2, error));
+  SAP_TRY(SAP_ROOM(&order->pool, &order->by_row_column, entries, error));
+  SAP_TRY(SAP_ROOM(&order->pool, &order->by_row_entry, entries, error));
   return SAP_STATUS_OK;
 }
 
@@ -279,7 +266,7 @@ static bool carve_nested(sap_block_order* order, const sap_block_pattern* patter
   if (total > INT32_MAX / 2) {
     return false;  // keeps AMD's order
   }
-  *status = SAP_GROW(&order->nested_work, &order->nested_capacity, (int32_t)total, error);
+  *status = SAP_ROOM(&order->pool, &order->nested_work, (int32_t)total, error);
   if (*status != SAP_STATUS_OK) {
     return false;
   }

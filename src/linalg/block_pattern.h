@@ -4,9 +4,11 @@
 #ifndef SAP_LINALG_BLOCK_PATTERN_H
 #define SAP_LINALG_BLOCK_PATTERN_H
 
+#include "core/memory.h"
 #include "linalg/cholesky.h"
 
 typedef struct sap_pattern_copy {
+  sap_pool pool;           // of all arrays
   sap_block_pattern view;  // points into the arrays below
   int32_t n;               // scalar size, the sum of the block sizes
   int32_t* offset;         // first scalar of a block                    (nblocks + 1)
@@ -14,7 +16,6 @@ typedef struct sap_pattern_copy {
   int32_t* column_start;
   int32_t* row;
   size_t* value_start;
-  int32_t offset_capacity, sizes_capacity, column_capacity, row_capacity, value_capacity;
 } sap_pattern_copy;
 
 void sap_pattern_clear(sap_pattern_copy* copy);
@@ -34,6 +35,7 @@ int32_t sap_pattern_block_of(const sap_pattern_copy* copy, int32_t scalar);
 
 // Elimination order of the blocks, and the pattern in that order.
 typedef struct sap_block_order {
+  sap_pool pool;  // of all arrays
   int32_t nblocks;
   int32_t* block_at;     // block eliminated at a position            (nblocks)
   int32_t* position_of;  // position at which a block is eliminated   (nblocks)
@@ -47,8 +49,6 @@ typedef struct sap_block_order {
   int32_t* by_row_column;
   int32_t* by_row_entry;
   int32_t* nested_work;  // of nested dissection
-  int32_t block_capacity, position_capacity, column_capacity, row_capacity, entry_capacity;
-  int32_t by_row_start_capacity, by_row_column_capacity, by_row_entry_capacity, nested_capacity;
 } sap_block_order;
 
 void sap_block_order_clear(sap_block_order* order);

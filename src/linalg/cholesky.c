@@ -75,6 +75,7 @@ typedef struct sparse_factor {
   cholmod_dense *X, *Y, *E;  // workspace of cholmod_solve2, reused
   cholmod_sparse A;          // permuted lower triangle in the arrays below
   cholmod_dense b;
+  sap_pool pool;          // of the arrays below
   int32_t* column_start;  // (n + 1)
   int32_t* row;           // (entries)
   size_t* source;         // index of a value in the caller's array     (entries)
@@ -82,8 +83,6 @@ typedef struct sparse_factor {
   double* rhs;            // (n)
   int32_t* scalar_at;     // caller's scalar row at an eliminated position  (n)
   int32_t* scalar_start;  // first scalar of an eliminated block            (nblocks)
-  int32_t column_capacity, row_capacity, source_capacity, value_capacity;
-  int32_t rhs_capacity, scalar_capacity, start_capacity;
 } sparse_factor;
 
 static sparse_factor* create_sparse(void) {
@@ -124,13 +123,7 @@ static void destroy_sparse(sparse_factor* sparse) {
   }
   drop_factor(sparse);
   cholmod_finish(&sparse->common);
-  sap_free(sparse->column_start);
-  sap_free(sparse->row);
-  sap_free(sparse->source);
-  sap_free(sparse->value);
-  sap_free(sparse->rhs);
-  sap_free(sparse->scalar_at);
-  sap_free(sparse->scalar_start);
+  sap_pool_free(&sparse->pool);
   sap_free(sparse);
 }
 
@@ -148,13 +141,13 @@ static int64_t count_entries(const sap_pattern_copy* pattern) {
 }
 
 static sap_status reserve(sparse_factor* sparse, int32_t n, int32_t entries, sap_error* error) {
-  SAP_TRY(SAP_GROW(&sparse->column_start, &sparse->column_capacity, n + 1, error));
-  SAP_TRY(SAP_GROW(&sparse->row, &sparse->row_capacity, entries, error));
-  SAP_TRY(SAP_GROW(&sparse->source, &sparse->source_capacity, entries, error));
-  SAP_TRY(SAP_GROW(&sparse->value, &sparse->value_capacity, entries, error));
-  SAP_TRY(SAP_GROW(&sparse->rhs, &sparse->rhs_capacity, n, error));
-  SAP_TRY(SAP_GROW(&sparse->scalar_at, &sparse->scalar_capacity, n, error));
-  SAP_TRY(SAP_GROW(&sparse->scalar_start, &sparse->start_capacity, n, error));
+  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->column_start, n + 1, error));
+  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->row, entries, error));
+  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->source, entries, error));
+  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->value, entries, error));
+  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->rhs, n, error));
+  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->scalar_at, n, error));
+  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->scalar_start, n, error));
   return SAP_STATUS_OK;
 }
 

@@ -9,8 +9,6 @@
 #include <cblas.h>
 #include <klu.h>
 
-#include "core/memory.h"
-
 // Options of KLU; what it reports per call is not kept.
 static klu_common options(sap_lu_pivots pivots) {
   klu_common common;
@@ -40,11 +38,7 @@ static void free_analysis(sap_sparse_lu* lu) {
 void sap_sparse_lu_clear(sap_sparse_lu* lu) {
   free_analysis(lu);
   sap_pattern_clear(&lu->pattern);
-  sap_free(lu->start);
-  sap_free(lu->row);
-  sap_free(lu->value);
-  sap_free(lu->filled);
-  sap_free(lu->work);
+  sap_pool_free(&lu->pool);
   *lu = (sap_sparse_lu){0};
 }
 
@@ -52,8 +46,8 @@ void sap_sparse_lu_clear(sap_sparse_lu* lu) {
 static sap_status count_entries(sap_sparse_lu* lu, sap_error* error) {
   const sap_block_pattern* p = &lu->pattern.view;
   const int32_t nblocks = p->nblocks, n = lu->pattern.n;
-  SAP_TRY(SAP_GROW(&lu->start, &lu->capacity[0], n + 1, error));
-  SAP_TRY(SAP_GROW(&lu->filled, &lu->capacity[1], nblocks, error));
+  SAP_TRY(SAP_ROOM(&lu->pool, &lu->start, n + 1, error));
+  SAP_TRY(SAP_ROOM(&lu->pool, &lu->filled, nblocks, error));
   memset(lu->filled, 0, (size_t)nblocks * sizeof *lu->filled);
   for (int32_t j = 0; j < nblocks; ++j) {
     for (int32_t e = p->column_start[j]; e < p->column_start[j + 1]; ++e) {
@@ -118,9 +112,9 @@ static void fill(sap_sparse_lu* lu, const sap_block_matrix* matrix) {
 static sap_status analyze(sap_sparse_lu* lu, sap_error* error) {
   SAP_TRY(count_entries(lu, error));
   const int32_t n = lu->pattern.n, entries = lu->start[n];
-  SAP_TRY(SAP_GROW(&lu->row, &lu->capacity[2], entries, error));
-  SAP_TRY(SAP_GROW(&lu->value, &lu->capacity[3], entries, error));
-  SAP_TRY(SAP_GROW(&lu->work, &lu->capacity[4], 3 * n, error));
+  SAP_TRY(SAP_ROOM(&lu->pool, &lu->row, entries, error));
+  SAP_TRY(SAP_ROOM(&lu->pool, &lu->value, entries, error));
+  SAP_TRY(SAP_ROOM(&lu->pool, &lu->work, 3 * n, error));
   fill(lu, NULL);
   klu_common common = options(SAP_LU_DIAGONAL_PIVOTS);
   lu->symbolic = klu_analyze(n, lu->start, lu->row, &common);

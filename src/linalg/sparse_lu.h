@@ -19,12 +19,12 @@ typedef struct sap_sparse_lu {
   sap_pattern_copy pattern;  // analysed last
   void* symbolic;            // KLU's analysis of the pattern, NULL: none
   void* numeric;             // KLU's factors and pivots, NULL: none
+  sap_pool pool;             // of the arrays below
   int32_t* start;            // first entry of a scalar column                  (n + 1)
   int32_t* row;              // ascending                                       (start[n])
   double* value;             //                                                 (start[n])
   int32_t* filled;           // work: rows of a block column filled so far      (nblocks)
   double* work;              // right-hand side, residual, correction           (3 n)
-  int32_t capacity[5];
 } sap_sparse_lu;
 
 typedef enum sap_lu_pivots {

@@ -248,13 +248,6 @@ void sap_mj_destroy(sap_mj* a) {
   sap_free(a->glides.list);
   sap_free(a->identities.before);
   sap_free(a->identities.now);
-  sap_free(a->momentum.couplings);
-  sap_free(a->momentum.coupling_values);
-  sap_free(a->elements.elastics);
-  sap_free(a->servos.list);
-  sap_free(a->rows.J);
-  sap_free(a->blocks.slots);
-  sap_free(a->blocks.far_limits);
   sap_problem_destroy(a->problem);
   sap_solver_destroy(a->solver);
   sap_solution_clear(&a->solution);

@@ -10,8 +10,7 @@
 
 // rows.c: scratch of one block
 typedef struct sap_mj_rows {
-  double* J;  // Jacobians
-  int32_t J_capacity;
+  double* J;                     // Jacobians
   int32_t* trees;                // of the block (ntrees)
   const double** parts;          // Jacobian per tree of the block (ntrees)
   const double** angular_parts;  // rows [spin roll1 roll2] of a contact (ntrees)
@@ -66,9 +65,9 @@ typedef struct sap_mj_slot {
 
 typedef struct sap_mj_blocks {
   sap_mj_slot* slots;
-  int32_t slot_count, slot_capacity;
+  int32_t slot_count;
   sap_mj_far_limit* far_limits;
-  int32_t far_limit_count, far_limit_capacity;
+  int32_t far_limit_count;
   bool all_limits;            // none is left out
   uint64_t epoch;             // of the keys; sap_mj_forget starts a new one
   double* bias_acceleration;  // spatial, of bodies, for equalities (6 nbody)
@@ -118,7 +117,7 @@ typedef struct sap_mj_servo {
 
 typedef struct sap_mj_servos {
   sap_mj_servo* list;
-  int32_t count, capacity;
+  int32_t count;
 } sap_mj_servos;
 
 sap_status sap_mj_servos_find(sap_mj* a, const mjData* d, sap_error* error);

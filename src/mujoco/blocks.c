@@ -19,7 +19,7 @@ uint64_t sap_mj_blocks_key(const sap_mj* a, int32_t kind, int32_t first, int32_t
 
 sap_status sap_mj_blocks_add_slot(sap_mj* a, int32_t contact, int32_t first, int32_t count,
                                   sap_error* error) {
-  SAP_TRY(SAP_GROW(&a->blocks.slots, &a->blocks.slot_capacity, a->blocks.slot_count + 1, error));
+  SAP_TRY(SAP_ROOM(&a->pool, &a->blocks.slots, a->blocks.slot_count + 1, error));
   a->blocks.slots[a->blocks.slot_count++] =
       (sap_mj_slot){contact, first, count, sap_problem_row_count(a->problem)};
   return SAP_STATUS_OK;
@@ -97,8 +97,7 @@ static bool is_far(sap_mj* a, const mjData* d, const sap_mj_row* row,
 }
 
 static sap_status leave_out(sap_mj* a, int32_t row, double bound, sap_error* error) {
-  SAP_TRY(SAP_GROW(&a->blocks.far_limits, &a->blocks.far_limit_capacity,
-                   a->blocks.far_limit_count + 1, error));
+  SAP_TRY(SAP_ROOM(&a->pool, &a->blocks.far_limits, a->blocks.far_limit_count + 1, error));
   a->blocks.far_limits[a->blocks.far_limit_count++] = (sap_mj_far_limit){row, bound};
   return SAP_STATUS_OK;
 }

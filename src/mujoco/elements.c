@@ -157,7 +157,7 @@ static sap_status add_element(sap_mj* a, sap_mj_elastic element, const int* bodi
   element.tree_a = a->trees.of_dof[element.a];
   element.tree_b = a->trees.of_dof[element.b];
   element.order = p->elastic_count;
-  SAP_TRY(SAP_GROW(&p->elastics, &p->elastic_capacity, p->elastic_count + 1, error));
+  SAP_TRY(SAP_ROOM(&a->pool, &p->elastics, p->elastic_count + 1, error));
   p->elastics[p->elastic_count++] = element;
   return SAP_STATUS_OK;
 }

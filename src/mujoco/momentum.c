@@ -54,14 +54,12 @@ void sap_mj_momentum_add_mass(sap_mj* a, const mjData* d) {
 }
 
 // Adds a zeroed coupling of two trees; returns its values, NULL: out of memory.
-static double* append_coupling(sap_mj_momentum* p, const sap_mj_trees* trees, int32_t tree_a,
-                               int32_t tree_b, sap_error* error) {
-  const int32_t count = trees->size[tree_a] * trees->size[tree_b];
+static double* append_coupling(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
+  sap_mj_momentum* p = &a->momentum;
+  const int32_t count = a->trees.size[tree_a] * a->trees.size[tree_b];
   const int32_t start = p->coupling_value_count;
-  if (SAP_GROW(&p->couplings, &p->coupling_capacity, p->coupling_count + 1, error) !=
-          SAP_STATUS_OK ||
-      SAP_GROW(&p->coupling_values, &p->coupling_value_capacity, start + count, error) !=
-          SAP_STATUS_OK) {
+  if (SAP_ROOM(&a->pool, &p->couplings, p->coupling_count + 1, error) != SAP_STATUS_OK ||
+      SAP_ROOM(&a->pool, &p->coupling_values, start + count, error) != SAP_STATUS_OK) {
     return NULL;
   }
   p->couplings[p->coupling_count++] = (sap_mj_coupling){tree_a, tree_b, start};
@@ -80,7 +78,7 @@ static double* find_coupling(sap_mj* a, int32_t first, int32_t tree_a, int32_t t
       return p->coupling_values + p->couplings[c].start;
     }
   }
-  return append_coupling(p, &a->trees, tree_a, tree_b, error);
+  return append_coupling(a, tree_a, tree_b, error);
 }
 
 sap_status sap_mj_momentum_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor,

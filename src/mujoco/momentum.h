@@ -20,9 +20,9 @@ typedef struct sap_mj_momentum {
   bool is_plain;        // A = M and rhs = h qfrc_smooth: MuJoCo's qacc_smooth leads to v*
   int32_t* mass_place;  // index in A of MuJoCo's nonzeros of M (nC or nM)
   sap_mj_coupling* couplings;
-  int32_t coupling_count, coupling_capacity;
+  int32_t coupling_count;
   double* coupling_values;
-  int32_t coupling_value_count, coupling_value_capacity;
+  int32_t coupling_value_count;
   double *rhs, *v_star;                  // (nv)
   double *v_before, *v_after, *v_guess;  // at the start and the end of the step before (nv)
   bool has_before;                       // v_before and v_after are filled
@@ -64,7 +64,7 @@ typedef struct sap_mj_elements {
   double *dof_stiffness, *dof_damping;        // joints: -dF/dq and -dF/dv (nv)
   double *tendon_stiffness, *tendon_damping;  // (ntendon)
   sap_mj_elastic* elastics;                   // flexes, sorted by blocks of A
-  int32_t elastic_count, elastic_capacity;
+  int32_t elastic_count;
   bool has_stretch, has_cells;
   double* cell_stiffness;  // of interpolated flexes, in MuJoCo's layout (nflexstiffness)
 } sap_mj_elements;

@@ -67,7 +67,7 @@ static sap_status make_parts(sap_mj* a, int32_t ntrees, int32_t rows, sap_error*
   if (((int64_t)rows + 3) * columns > INT32_MAX) {
     return sap_fail(error, SAP_STATUS_MEMORY, "Jacobian of %d rows is too large", rows);
   }
-  SAP_TRY(SAP_GROW(&a->rows.J, &a->rows.J_capacity, (rows + 3) * columns, error));
+  SAP_TRY(SAP_ROOM(&a->pool, &a->rows.J, (rows + 3) * columns, error));
   memset(a->rows.J, 0, (size_t)rows * (size_t)columns * sizeof(double));
   double* J = a->rows.J;
   for (int32_t i = 0; i < ntrees; ++i) {
@@ -224,7 +224,8 @@ static sap_status fill_contact(sap_mj* a, const mjData* d, const mjContact* c, i
                                sap_error* error) {
   const int32_t columns = sap_mj_rows_columns(a, ntrees);
   const int32_t linear = c->dim < 3 ? c->dim : 3, angular = c->dim - linear;
-  if (c->dim == 3 && 3 * (int64_t)columns <= a->rows.J_capacity &&
+  if (c->dim == 3 && a->rows.J != NULL &&
+      3 * (int64_t)columns <= sap_pool_block_of(a->rows.J)->room &&
       fill_whole_trees(a, d, c, ntrees)) {
     return SAP_STATUS_OK;
   }

@@ -253,7 +253,7 @@ static bool leaves_range(const sap_mj_servo* s, double force) {
 
 static sap_status append_servo(sap_mj* a, const sap_mj_servo* servo, sap_error* error) {
   sap_mj_servos* servos = &a->servos;
-  SAP_TRY(SAP_GROW(&servos->list, &servos->capacity, servos->count + 1, error));
+  SAP_TRY(SAP_ROOM(&a->pool, &servos->list, servos->count + 1, error));
   servos->list[servos->count++] = *servo;
   return SAP_STATUS_OK;
 }

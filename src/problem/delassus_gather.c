@@ -16,36 +16,24 @@
 #include "problem/matrix.h"
 
 struct sap_delassus_memory {
+  sap_pool pool;  // of all arrays
   int32_t *start, *item_trees;
   sap_delassus_item* items;
   double *jacobian, *lift, *rows, *velocities, *values;
   int32_t* lift_integers;  // of a mobility: neighbours of every tree, marks, trees of the lifts
-  int32_t start_capacity, item_trees_capacity, items_capacity;
-  int32_t jacobian_capacity, lift_capacity, rows_capacity, velocities_capacity, values_capacity;
-  int32_t lift_integers_capacity;
   sap_cholesky* cholesky;  // of a coupled island; created when first needed
 };
 
 sap_status sap_delassus_create(sap_delassus* d, sap_error* error) {
   *d = (sap_delassus){0};
-  d->memory = sap_allocate(1, sizeof *d->memory);
-  return d->memory != NULL ? SAP_STATUS_OK
-                           : sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
+  return SAP_NEW(&d->memory, 1, "solver", error);
 }
 
 void sap_delassus_clear(sap_delassus* d) {
   sap_delassus_memory* m = d->memory;
   if (m != NULL) {
-    sap_free(m->start);
-    sap_free(m->item_trees);
-    sap_free(m->items);
-    sap_free(m->jacobian);
-    sap_free(m->lift);
-    sap_free(m->rows);
-    sap_free(m->velocities);
-    sap_free(m->values);
     sap_cholesky_destroy(m->cholesky);
-    sap_free(m->lift_integers);
+    sap_pool_free(&m->pool);
     sap_free(m);
   }
   *d = (sap_delassus){0};
@@ -74,8 +62,7 @@ static sap_status reserve_island(sap_delassus* d, const sap_delassus_island* isl
       values += (int64_t)block->nrows * p->tree_size[p->block_trees[block->first_tree + t]];
     }
   }
-#define RESERVE(array, needed) \
-  SAP_TRY(SAP_RESERVE(&m->array, &m->array##_capacity, (needed), error))
+#define RESERVE(array, needed) SAP_TRY(SAP_ROOM(&m->pool, &m->array, (needed), error))
   RESERVE(start, (int64_t)island->ntrees + 1);
   RESERVE(item_trees, trees);
   RESERVE(items, items);
@@ -286,12 +273,12 @@ static sap_status lift_mobility_items(sap_delassus* d, const int32_t* local, sap
   sap_delassus_memory* m = d->memory;
   const int64_t entries = d->ntrees + 2 * count_couplings(d);
   const int64_t fixed = 3 * (int64_t)d->ntrees + 2 + entries;
-  SAP_TRY(SAP_RESERVE(&m->lift_integers, &m->lift_integers_capacity, fixed, error));
+  SAP_TRY(SAP_ROOM(&m->pool, &m->lift_integers, fixed, error));
   neighbours n;
   place_neighbours(m, d, entries, &n);
   find_neighbours(d, local, &n);
   const int64_t bound = lift_bound(d, &n);
-  SAP_TRY(SAP_RESERVE(&m->lift_integers, &m->lift_integers_capacity, fixed + bound, error));
+  SAP_TRY(SAP_ROOM(&m->pool, &m->lift_integers, fixed + bound, error));
   place_neighbours(m, d, entries, &n);
   int64_t next = 0, values = 0;
   for (int32_t k = 0; k < d->nitems; ++k) {
@@ -299,7 +286,7 @@ static sap_status lift_mobility_items(sap_delassus* d, const int32_t* local, sap
     d->items[k].lift = (size_t)values;
     values += (int64_t)d->items[k].nrows * d->items[k].nlift;
   }
-  SAP_TRY(SAP_RESERVE(&m->lift, &m->lift_capacity, values, error));
+  SAP_TRY(SAP_ROOM(&m->pool, &m->lift, values, error));
   for (int32_t t = 0; t < d->ntrees; ++t) {
     n.mark[t] = -1;
   }
@@ -320,7 +307,7 @@ static sap_status factorize_coupled(sap_delassus* d, const int32_t* local, sap_e
   const sap_problem* p = d->problem;
   sap_delassus_memory* m = d->memory;
   const int64_t n = d->nv;
-  SAP_TRY(SAP_RESERVE(&m->values, &m->values_capacity, n * n, error));
+  SAP_TRY(SAP_ROOM(&m->pool, &m->values, n * n, error));
   if (m->cholesky == NULL) {
     SAP_TRY(sap_cholesky_create(&m->cholesky, error));
   }

@@ -3,17 +3,11 @@
 
 #include <string.h>
 
-#include "core/memory.h"
 #include "problem/problem_data.h"
 
 void sap_delassus_sparse_clear(sap_delassus_sparse* s) {
   sap_cholesky_destroy(s->cholesky);
-  sap_free(s->values);
-  sap_free(s->shifted);
-  sap_free(s->integers);
-  sap_free(s->value_start);
-  sap_free(s->row_first);
-  sap_free(s->upper_values);
+  sap_pool_free(&s->pool);
   memset(s, 0, sizeof *s);
 }
 
@@ -99,12 +93,12 @@ static sap_status build_pattern(sap_delassus_sparse* s, const sap_delassus* d, s
   }
   const bool all = d->coupled;
   const int64_t fixed = (int64_t)d->ntrees + 1 + nlisted + 3 * (int64_t)d->nitems + 1;
-  SAP_TRY(SAP_RESERVE(&s->integers, &s->integers_capacity, fixed, error));
+  SAP_TRY(SAP_ROOM(&s->pool, &s->integers, fixed, error));
   tree_items t = {s->integers, s->integers + d->ntrees + 1, s->integers + d->ntrees + 1 + nlisted};
   list_items(d, &t);
   const int64_t most = count_blocks(d, &t, nlisted, all);
-  SAP_TRY(SAP_RESERVE(&s->integers, &s->integers_capacity, fixed + most, error));
-  SAP_TRY(SAP_RESERVE(&s->value_start, &s->value_start_capacity, most, error));
+  SAP_TRY(SAP_ROOM(&s->pool, &s->integers, fixed + most, error));
+  SAP_TRY(SAP_ROOM(&s->pool, &s->value_start, most, error));
   t = (tree_items){s->integers, s->integers + d->ntrees + 1, s->integers + d->ntrees + 1 + nlisted};
   int32_t* sizes = t.mark + d->nitems;
   int32_t* column_start = sizes + d->nitems;
@@ -166,8 +160,8 @@ static void assemble_upper(sap_delassus_sparse* s, const sap_delassus* d, int32_
 // Lists the entries by rows.
 static sap_status list_rows(sap_delassus_sparse* s, sap_error* error) {
   const int64_t nblocks = s->pattern.nblocks, entries = s->pattern.column_start[nblocks];
-  SAP_TRY(SAP_RESERVE(&s->row_first, &s->row_first_capacity, nblocks + 2 * entries, error));
-  SAP_TRY(SAP_RESERVE(&s->upper_values, &s->upper_capacity, (int64_t)s->nvalues, error));
+  SAP_TRY(SAP_ROOM(&s->pool, &s->row_first, nblocks + 2 * entries, error));
+  SAP_TRY(SAP_ROOM(&s->pool, &s->upper_values, (int64_t)s->nvalues, error));
   s->row_next = s->row_first + nblocks;
   s->column_of = s->row_next + entries;
   memset(s->row_first, -1, (size_t)nblocks * sizeof *s->row_first);
@@ -185,7 +179,7 @@ static sap_status list_rows(sap_delassus_sparse* s, sap_error* error) {
 sap_status sap_delassus_sparse_assemble(sap_delassus_sparse* s, const sap_delassus* d,
                                         sap_error* error) {
   SAP_TRY(build_pattern(s, d, error));
-  SAP_TRY(SAP_RESERVE(&s->values, &s->values_capacity, (int64_t)s->nvalues, error));
+  SAP_TRY(SAP_ROOM(&s->pool, &s->values, (int64_t)s->nvalues, error));
   if (d->mobility) {
     SAP_TRY(list_rows(s, error));
   }
@@ -231,7 +225,7 @@ void sap_delassus_sparse_apply(const sap_delassus_sparse* s, const sap_delassus*
 }
 
 sap_status sap_delassus_sparse_factorize(sap_delassus_sparse* s, double shift, sap_error* error) {
-  SAP_TRY(SAP_RESERVE(&s->shifted, &s->shifted_capacity, (int64_t)s->nvalues, error));
+  SAP_TRY(SAP_ROOM(&s->pool, &s->shifted, (int64_t)s->nvalues, error));
   if (s->cholesky == NULL) {
     SAP_TRY(sap_cholesky_create(&s->cholesky, error));
   }

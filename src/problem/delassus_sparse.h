@@ -5,11 +5,13 @@
 #ifndef SAP_PROBLEM_DELASSUS_SPARSE_H
 #define SAP_PROBLEM_DELASSUS_SPARSE_H
 
+#include "core/memory.h"
 #include "linalg/cholesky.h"
 #include "problem/delassus.h"
 
 // Start from {0}.
 typedef struct sap_delassus_sparse {
+  sap_pool pool;              // of all arrays
   sap_block_pattern pattern;  // lower triangle by block columns; diagonal blocks full squares
   double* values;
   double* upper;    // blocks of the upper triangle, transposed, in the places of those of the
@@ -22,8 +24,6 @@ typedef struct sap_delassus_sparse {
   sap_cholesky* cholesky;  // made when first needed
   int32_t n;
   size_t nvalues;
-  int32_t values_capacity, shifted_capacity, integers_capacity, value_start_capacity;
-  int32_t row_first_capacity, upper_capacity;
 } sap_delassus_sparse;
 
 void sap_delassus_sparse_clear(sap_delassus_sparse* s);

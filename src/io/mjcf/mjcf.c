@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "core/memory.h"
 #include "io/mjcf/mjcf_attribute.h"
 #include "io/mjcf/mjcf_body.h"
 #include "multibody/model/builder.h"
@@ -224,15 +223,7 @@ static void clear_reader(sap_mjcf_reader* r) {
   sap_builder_destroy(r->builder);
   sap_mjcf_free_model(r->main);
   sap_mjcf_clear_meshes(r);
-  sap_free(r->items);
-  sap_free(r->spaces);
-  sap_free(r->joints);
-  sap_free(r->controls);
-  sap_free(r->q_default);
-  sap_free(r->places);
-  sap_free(r->sites);
-  sap_free(r->tendons);
-  sap_free(r->obstacles);
+  sap_pool_free(&r->pool);
   sap_name_map* const names[] = {&r->body_names,   &r->joint_names,  &r->site_names,
                                  &r->geom_names,   &r->tendon_names, &r->obstacle_names,
                                  &r->used_settings};

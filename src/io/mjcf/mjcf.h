@@ -6,6 +6,7 @@
 #include <sapstep/scene.h>
 
 #include "core/hash_map.h"
+#include "core/memory.h"
 #include "io/geometry.h"
 #include "io/mesh/mesh_file.h"
 #include "io/xml/xml.h"
@@ -128,6 +129,7 @@ typedef struct sap_mjcf_override {
 } sap_mjcf_override;
 
 typedef struct sap_mjcf_reader {
+  sap_pool pool;  // of all arrays
   const sap_scene_options* options;
   sap_error* error;
   const char* path;
@@ -138,28 +140,26 @@ typedef struct sap_mjcf_reader {
   sap_mjcf_override override;
 
   sap_mjcf_item* items;  // a stack: elements of the bodies being read
-  int32_t item_count, item_capacity;
+  int32_t item_count;
   int64_t total;  // elements instantiated so far
 
   sap_mjcf_space* spaces;
-  int32_t space_count, space_capacity;
+  int32_t space_count;
   sap_mjcf_joint* joints;  // by joint id
-  int32_t joint_count, joint_capacity;
+  int32_t joint_count;
   sap_mjcf_control* controls;  // in MuJoCo's order of actuators
-  int32_t control_count, control_capacity;
+  int32_t control_count;
   double* q_default;  // MuJoCo's qpos0
-  int32_t nq, q_capacity, nv;
+  int32_t nq, nv;
   sap_mjcf_place* places;  // by body id
-  int32_t place_capacity;
   sap_mjcf_site* sites;
-  int32_t site_count, site_capacity;
+  int32_t site_count;
   sap_mjcf_obstacle* obstacles;
-  int32_t obstacle_count, obstacle_capacity;
+  int32_t obstacle_count;
   sap_mjcf_tendon* tendons;  // by tendon id
-  int32_t tendon_capacity;
   sap_name_map body_names, joint_names, site_names, geom_names, obstacle_names, tendon_names;
   struct sap_mjcf_mesh* meshes;  // mjcf_mesh.c
-  int32_t mesh_count, mesh_capacity;
+  int32_t mesh_count;
   sap_mesh_files mesh_files;
   sap_name_map used_settings;  // names of <numeric> and <text> that set something for one geom
 } sap_mjcf_reader;

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "io/mjcf/mjcf_attribute.h"
 #include "io/xml/schema.h"
 #include "math/quaternion.h"
@@ -580,7 +579,7 @@ sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i)
   sap_mjcf_sources s;
   law l;
   int32_t id;
-  SAP_TRY(SAP_GROW(&r->controls, &r->control_capacity, r->control_count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->controls, r->control_count + 1, r->error));
   SAP_TRY(check_target(r, i->node));
   SAP_TRY(sap_mjcf_instance_sources(r, i, "motor", &s));
   SAP_TRY(read_law(&s, &l));

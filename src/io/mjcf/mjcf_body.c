@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "io/geometry.h"
 #include "io/xml/schema.h"
 #include "linalg/dense.h"
@@ -230,7 +229,7 @@ static sap_status remember_obstacle(sap_mjcf_reader* r, const sap_mjcf_geom* geo
   if (geom->def.name == NULL) {
     return SAP_STATUS_OK;
   }
-  SAP_TRY(SAP_GROW(&r->obstacles, &r->obstacle_capacity, r->obstacle_count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->obstacles, r->obstacle_count + 1, r->error));
   r->obstacles[r->obstacle_count] =
       (sap_mjcf_obstacle){.body = body,
                           .space = space,
@@ -293,7 +292,7 @@ static sap_status add_site(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_
   SAP_TRY(sap_mjcf_source(&s, "fromto") != NULL ? sap_mjcf_fromto(&s, &site.pose, &length)
                                                 : sap_mjcf_orientation(&s, site.pose.q));
   SAP_TRY(sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &name));
-  SAP_TRY(SAP_GROW(&r->sites, &r->site_capacity, r->site_count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->sites, r->site_count + 1, r->error));
   sap_pose_compose(&site.pose, &item->scope.frame, &site.pose);
   if (name != NULL) {
     SAP_TRY(sap_name_map_add(&r->site_names, name, r->site_count, &added, r->error));
@@ -334,7 +333,7 @@ static sap_status add_parts(sap_mjcf_reader* r, const contents* c, const place* 
 static sap_status remember_body(sap_mjcf_reader* r, const sap_mjcf_item* item,
                                 const sap_body_def* def, int32_t id) {
   bool added = true;
-  SAP_TRY(SAP_GROW(&r->places, &r->place_capacity, id + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->places, id + 1, r->error));
   r->places[id] = (sap_mjcf_place){
       .parent = def->parent, .space = item->scope.space, .pose = sap_pose_of(def->p_PB, def->q_PB)};
   if (def->name != NULL) {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "io/mjcf/mjcf_attribute.h"
 #include "io/mjcf/mjcf_body.h"
 #include "io/xml/schema.h"
@@ -22,7 +21,7 @@ static sap_status count_element(sap_mjcf_reader* r, const sap_xml_node* node) {
 }
 
 sap_status sap_mjcf_add_space(sap_mjcf_reader* r, const sap_mjcf_space* space, int32_t* index) {
-  SAP_TRY(SAP_GROW(&r->spaces, &r->space_capacity, r->space_count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->spaces, r->space_count + 1, r->error));
   *index = r->space_count;
   r->spaces[r->space_count++] = *space;
   return SAP_STATUS_OK;
@@ -43,7 +42,7 @@ sap_status sap_mjcf_child_class(sap_mjcf_reader* r, const sap_xml_node* node,
 static sap_status push_item(sap_mjcf_reader* r, const sap_xml_node* node,
                             const sap_mjcf_scope* scope) {
   SAP_TRY(count_element(r, node));
-  SAP_TRY(SAP_GROW(&r->items, &r->item_capacity, r->item_count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->items, r->item_count + 1, r->error));
   r->items[r->item_count++] = (sap_mjcf_item){.node = node, .scope = *scope};
   return SAP_STATUS_OK;
 }

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "io/mjcf/mjcf_attribute.h"
 #include "io/xml/schema.h"
 #include "math/quaternion.h"
@@ -57,7 +56,7 @@ static sap_status add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap
   def->stiffness = r->disabled.spring ? 0.0 : def->stiffness;
   def->damping = r->disabled.damper ? 0.0 : def->damping;
   SAP_TRY(SAP_XML_ADD(r, i->node, sap_builder_add_tendon, def, &id));
-  SAP_TRY(SAP_GROW(&r->tendons, &r->tendon_capacity, id + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->tendons, id + 1, r->error));
   r->tendons[id] = (sap_mjcf_tendon){.space = i->space, .range = {range[0], range[1]}};
   return def->name != NULL ? sap_name_map_add(&r->tendon_names, def->name, id, NULL, r->error)
                            : SAP_STATUS_OK;

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "io/mjcf/mjcf_attribute.h"
 #include "io/mjcf/mjcf_body.h"
 #include "io/xml/schema.h"
@@ -140,8 +139,8 @@ static void count_in_models(sap_mjcf_reader* r, int32_t space, int32_t nq, int32
 static sap_status remember_joint(sap_mjcf_reader* r, int32_t id, const sap_joint_def* def,
                                  const sap_mjcf_joint* joint, const sap_body_def* body) {
   const int32_t nq = sap_joint_position_count(def->type), nv = sap_joint_velocity_count(def->type);
-  SAP_TRY(SAP_GROW(&r->joints, &r->joint_capacity, id + 1, r->error));
-  SAP_TRY(SAP_GROW(&r->q_default, &r->q_capacity, r->nq + nq, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->joints, id + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->q_default, r->nq + nq, r->error));
   if (def->name != NULL) {
     SAP_TRY(sap_name_map_add(&r->joint_names, def->name, id, NULL, r->error));
   }

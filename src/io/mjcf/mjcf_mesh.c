@@ -15,7 +15,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "io/mjcf/mjcf_body.h"
 #include "io/xml/schema.h"
 #include "linalg/dense.h"
@@ -35,7 +34,6 @@ void sap_mjcf_clear_meshes(sap_mjcf_reader* r) {
     sap_free((double*)r->meshes[i].def.vertices);
     sap_free((int32_t*)r->meshes[i].def.faces);
   }
-  sap_free(r->meshes);
   sap_mesh_files_clear(&r->mesh_files);
 }
 
@@ -246,7 +244,7 @@ sap_status sap_mjcf_mesh_find(sap_mjcf_reader* r, const sap_mjcf_scope* scope,
       return SAP_STATUS_OK;
     }
   }
-  SAP_TRY(SAP_GROW(&r->meshes, &r->mesh_capacity, r->mesh_count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->meshes, r->mesh_count + 1, r->error));
   sap_mjcf_mesh* mesh = &r->meshes[r->mesh_count++];
   *mesh = (sap_mjcf_mesh){
       .asset = asset, .model = scope->model, .def = sap_mesh_def_default(), .id = -1};

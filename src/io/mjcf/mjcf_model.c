@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "io/mjcf/mjcf_attribute.h"
 #include "io/xml/schema.h"
 #include "math/vector3.h"

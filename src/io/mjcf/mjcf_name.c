@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
 
 // The names that an element holds.
 typedef struct name_list {

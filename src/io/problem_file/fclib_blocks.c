@@ -235,11 +235,10 @@ typedef struct cursor {
   double* values;
   const double** jacobians;
   int32_t* part;  // 1 + offset of a tree's Jacobian in the current block, 0: none  (ntrees)
-  int32_t values_capacity, jacobians_capacity;
 } cursor;
 
 // Copies columns [first, first + nrows) of `a`; rows of cones change from N T1 T2 to T1 T2 N.
-static sap_status fill_jacobian(const sap_fclib_file* file, const sap_fclib_global* g,
+static sap_status fill_jacobian(sap_fclib_file* file, const sap_fclib_global* g,
                                 const sap_fclib_matrix* a, int32_t first, sap_block* block,
                                 cursor* c) {
   int64_t needed = 0;
@@ -250,8 +249,8 @@ static sap_status fill_jacobian(const sap_fclib_file* file, const sap_fclib_glob
     return sap_fail(file->error, SAP_STATUS_MEMORY, "a Jacobian with %lld entries is too large",
                     (long long)needed);
   }
-  SAP_TRY(SAP_GROW(&c->values, &c->values_capacity, (int32_t)needed, file->error));
-  SAP_TRY(SAP_GROW(&c->jacobians, &c->jacobians_capacity, block->ntrees, file->error));
+  SAP_TRY(SAP_ROOM(&file->pool, &c->values, (int32_t)needed, file->error));
+  SAP_TRY(SAP_ROOM(&file->pool, &c->jacobians, block->ntrees, file->error));
   memset(c->values, 0, (size_t)needed * sizeof(double));
   double* J = c->values;
   for (int32_t t = 0; t < block->ntrees; ++t) {
@@ -278,7 +277,7 @@ static sap_status fill_jacobian(const sap_fclib_file* file, const sap_fclib_glob
   return SAP_STATUS_OK;
 }
 
-static sap_status add_block(const sap_fclib_file* file, const sap_fclib_global* g, int32_t index,
+static sap_status add_block(sap_fclib_file* file, const sap_fclib_global* g, int32_t index,
                             cursor* c, sap_problem* problem) {
   const int32_t* table = g->blocks.values + (size_t)SAP_FCLIB_FIELDS * (size_t)index;
   const int kind = sap_fclib_kind((sap_set)table[SAP_FCLIB_SET]);
@@ -304,12 +303,10 @@ static sap_status add_block(const sap_fclib_file* file, const sap_fclib_global* 
 sap_status sap_fclib_add_blocks(sap_fclib_file* file, const sap_fclib_global* g,
                                 sap_problem* problem) {
   cursor c = {0};
-  sap_status status = SAP_FCLIB_ADD(file, &c.part, g->tree_sizes.count);
-  for (int32_t b = 0; b < g->blocks.count / SAP_FCLIB_FIELDS && status == SAP_STATUS_OK; ++b) {
-    status = add_block(file, g, b, &c, problem);
+  SAP_TRY(SAP_FCLIB_ADD(file, &c.part, g->tree_sizes.count));
+  for (int32_t b = 0; b < g->blocks.count / SAP_FCLIB_FIELDS; ++b) {
+    SAP_TRY(add_block(file, g, b, &c, problem));
   }
-  sap_free(c.values);
-  sap_free(c.jacobians);
-  return status;
+  return SAP_STATUS_OK;
 }
 #endif

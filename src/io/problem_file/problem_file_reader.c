@@ -25,7 +25,6 @@ struct sap_problem_reader {
   double* matrices;      // the trees' blocks of A, concatenated
   int32_t matrix_count;  // numbers in `matrices`
   double* scratch;       // factor of a block, or Jacobians of a contact, column-major
-  int32_t tree_capacity, matrix_capacity, scratch_capacity;
 };
 
 sap_status sap_problem_reader_open(const char* path, sap_problem_reader** out, sap_error* error) {
@@ -54,9 +53,6 @@ void sap_problem_reader_close(sap_problem_reader* reader) {
   if (reader != NULL) {
     sap_text_close(&reader->text);
     sap_free(reader->hdf5_path);
-    sap_free(reader->tree_sizes);
-    sap_free(reader->matrices);
-    sap_free(reader->scratch);
     sap_free(reader);
   }
 }
@@ -89,8 +85,7 @@ static sap_status check_symmetric(const sap_text_reader* text, const char* name,
 static sap_status check_spd(sap_problem_reader* reader, const char* name, int32_t n) {
   const sap_text_reader* text = &reader->text;
   SAP_TRY(check_symmetric(text, name, n));
-  SAP_TRY(sap_text_pass(text,
-                        SAP_GROW(&reader->scratch, &reader->scratch_capacity, n * n, text->error)));
+  SAP_TRY(sap_text_pass(text, SAP_ROOM(&reader->text.pool, &reader->scratch, n * n, text->error)));
   memcpy(reader->scratch, text->values + 1, (size_t)n * (size_t)n * sizeof *reader->scratch);
   const int32_t broken = sap_dense_factorize(n, reader->scratch);
   if (broken >= 0) {
@@ -131,9 +126,9 @@ static sap_status read_tree(sap_problem_reader* reader, int32_t tree) {
   if (count > INT32_MAX - reader->matrix_count) {
     return sap_text_fail(text, SAP_STATUS_MEMORY, "A has more than 2^31 numbers");
   }
-  SAP_TRY(sap_text_pass(
-      text, SAP_GROW(&reader->tree_sizes, &reader->tree_capacity, tree + 1, text->error)));
-  SAP_TRY(sap_text_pass(text, SAP_GROW(&reader->matrices, &reader->matrix_capacity,
+  SAP_TRY(sap_text_pass(text,
+                        SAP_ROOM(&reader->text.pool, &reader->tree_sizes, tree + 1, text->error)));
+  SAP_TRY(sap_text_pass(text, SAP_ROOM(&reader->text.pool, &reader->matrices,
                                        reader->matrix_count + count, text->error)));
   reader->tree_sizes[tree] = n;
   double* a = reader->matrices + reader->matrix_count;
@@ -229,8 +224,8 @@ static sap_status read_contact(sap_problem_reader* reader, sap_problem* problem,
                          (long long)(CONTACT_HEAD + 4 * (2 + columns)),
                          (long long)(CONTACT_HEAD + 6 * (2 + columns)), (long)text->value_count);
   }
-  SAP_TRY(sap_text_pass(text, SAP_GROW(&reader->scratch, &reader->scratch_capacity,
-                                       nrows * (int32_t)columns, text->error)));
+  SAP_TRY(sap_text_pass(
+      text, SAP_ROOM(&reader->text.pool, &reader->scratch, nrows * (int32_t)columns, text->error)));
   const double* rows = text->values + CONTACT_HEAD + 2 * nrows;
   double* jacobian = reader->scratch;
   const double* jacobians[2] = {NULL, NULL};
@@ -327,7 +322,7 @@ struct sap_solution_reader {
   sap_text_reader text;
   double cost;
   double* v;  // (nv)
-  int32_t nv, v_capacity;
+  int32_t nv;
 };
 
 sap_status sap_solution_reader_open(const char* path, sap_solution_reader** out, sap_error* error) {
@@ -344,7 +339,6 @@ sap_status sap_solution_reader_open(const char* path, sap_solution_reader** out,
 void sap_solution_reader_close(sap_solution_reader* reader) {
   if (reader != NULL) {
     sap_text_close(&reader->text);
-    sap_free(reader->v);
     sap_free(reader);
   }
 }
@@ -360,7 +354,7 @@ static sap_status read_solution(sap_solution_reader* reader, bool* found) {
   reader->cost = text->values[0];
   SAP_TRY(sap_text_numbers(text, "v", -1, "the line 'v'"));
   reader->nv = text->value_count;
-  SAP_TRY(sap_text_pass(text, SAP_GROW(&reader->v, &reader->v_capacity, reader->nv, text->error)));
+  SAP_TRY(sap_text_pass(text, SAP_ROOM(&reader->text.pool, &reader->v, reader->nv, text->error)));
   if (reader->nv > 0) {
     memcpy(reader->v, text->values, (size_t)reader->nv * sizeof *reader->v);
   }

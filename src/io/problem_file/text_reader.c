@@ -17,18 +17,18 @@ enum {
 };
 
 sap_status sap_text_open(sap_text_reader* text, const char* path, sap_error* error) {
-  *text = (sap_text_reader){.error = error};
+  *text = (sap_text_reader){.pool.owner = "problem file", .error = error};
   errno = 0;
   text->file = fopen(path, "rb");
   if (text->file == NULL) {
     return sap_fail_io(error, errno, "read", path);
   }
   text->path = sap_duplicate_string(path);
-  text->chunk = sap_allocate(CHUNK_SIZE, 1);
-  if (text->path == NULL || text->chunk == NULL) {
+  if (text->path == NULL) {
     sap_text_close(text);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
   }
+  SAP_TRY_OR(SAP_POOL_ADD(&text->pool, &text->chunk, CHUNK_SIZE, error), sap_text_close(text));
   return SAP_STATUS_OK;
 }
 
@@ -37,9 +37,7 @@ void sap_text_close(sap_text_reader* text) {
     (void)fclose(text->file);
   }
   sap_free(text->path);
-  sap_free(text->chunk);
-  sap_free(text->text);
-  sap_free(text->values);
+  sap_pool_free(&text->pool);
   memset(text, 0, sizeof *text);
 }
 
@@ -99,8 +97,7 @@ static sap_status append_bytes(sap_text_reader* text, const char* bytes, size_t 
     return sap_text_fail(text, SAP_STATUS_SYNTAX, "the line is longer than 2 GiB");
   }
   const int32_t length = text->text_length + (int32_t)count;
-  SAP_TRY(
-      sap_text_pass(text, SAP_GROW(&text->text, &text->text_capacity, length + 1, text->error)));
+  SAP_TRY(sap_text_pass(text, SAP_ROOM(&text->pool, &text->text, length + 1, text->error)));
   memcpy(text->text + text->text_length, bytes, count);
   text->text[length] = '\0';
   text->text_length = length;
@@ -234,7 +231,7 @@ sap_status sap_text_numbers(sap_text_reader* text, const char* keyword, int64_t 
     double value = 0.0;
     SAP_TRY(read_number(text, &cursor, what, &value));
     SAP_TRY(sap_text_pass(
-        text, SAP_GROW(&text->values, &text->value_capacity, text->value_count + 1, text->error)));
+        text, SAP_ROOM(&text->pool, &text->values, text->value_count + 1, text->error)));
     text->values[text->value_count++] = value;
   }
   if (expected >= 0 && text->value_count != expected) {

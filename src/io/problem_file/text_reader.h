@@ -5,21 +5,22 @@
 
 #include <stdio.h>
 
-#include "core/error.h"
+#include "core/memory.h"
 
 typedef struct sap_text_reader {
+  sap_pool pool;  // of all arrays, also those of the readers of problems and solutions
   FILE* file;
   char* path;
   char* chunk;  // bytes read ahead
   size_t chunk_position, chunk_count;
   char* text;  // the current line, without its end, zero-terminated
-  int32_t text_length, text_capacity;
+  int32_t text_length;
   int64_t line;      // number of the current line, from 1; 0 before the first
   int64_t sections;  // headers seen
   bool failed;       // an error ended the reading
   bool ended;        // the current line ended with '\n', not with the file
   double* values;    // numbers of the current line                       (value_count)
-  int32_t value_count, value_capacity;
+  int32_t value_count;
   sap_error* error;  // of the call that reads
 } sap_text_reader;
 

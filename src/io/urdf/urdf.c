@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "io/xml/schema.h"
 #include "math/vector3.h"
 #include "multibody/model/builder.h"
@@ -105,7 +104,7 @@ sap_status sap_urdf_add_name(sap_urdf_reader* r, sap_name_map* names, const sap_
 static sap_status read_link(sap_urdf_reader* r, const sap_xml_node* node) {
   sap_urdf_link link = {.node = node, .joint = -1, .children = -1, .body = -1};
   SAP_TRY(sap_urdf_add_name(r, &r->link_names, node, r->link_count, &link.name));
-  SAP_TRY(SAP_GROW(&r->links, &r->link_capacity, r->link_count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->links, r->link_count + 1, r->error));
   r->links[r->link_count++] = link;
   return SAP_STATUS_OK;
 }
@@ -119,7 +118,7 @@ static sap_status need_world(sap_urdf_reader* r, const sap_xml_node* node) {
   const sap_urdf_link world = {
       .node = node, .name = "world", .joint = -1, .children = -1, .body = -1};
   SAP_TRY(sap_name_map_add(&r->link_names, world.name, r->link_count, NULL, r->error));
-  SAP_TRY(SAP_GROW(&r->links, &r->link_capacity, r->link_count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->links, r->link_count + 1, r->error));
   r->links[r->link_count++] = world;
   return SAP_STATUS_OK;
 }
@@ -149,7 +148,7 @@ static sap_status read_joint(sap_urdf_reader* r, const sap_xml_node* node) {
                           "<loop_joint> or <drake:ball_constraint>",
                           child->name, r->joints[child->joint].name);
   }
-  SAP_TRY(SAP_GROW(&r->joints, &r->joint_capacity, r->joint_count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->joints, r->joint_count + 1, r->error));
   child->joint = r->joint_count;
   r->joints[r->joint_count++] = joint;
   return SAP_STATUS_OK;
@@ -349,10 +348,8 @@ sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* r
     status = compile_model(&r, path, out);
   }
   sap_builder_destroy(r.builder);
-  sap_urdf_clear_meshes(&r);
-  sap_free(r.links);
-  sap_free(r.joints);
-  sap_free(r.frames);
+  sap_mesh_files_clear(&r.mesh_files);
+  sap_pool_free(&r.pool);
   sap_name_map_clear(&r.link_names);
   sap_name_map_clear(&r.joint_names);
   sap_name_map_clear(&r.frame_names);

@@ -6,6 +6,7 @@
 #include <sapstep/scene.h>
 
 #include "core/hash_map.h"
+#include "core/memory.h"
 #include "io/geometry.h"
 #include "io/mesh/mesh_file.h"
 #include "io/xml/xml.h"
@@ -38,22 +39,23 @@ typedef struct sap_urdf_mesh_use {
 } sap_urdf_mesh_use;
 
 typedef struct sap_urdf_reader {
+  sap_pool pool;  // of all arrays
   const sap_scene_options* options;
   sap_error* error;
   sap_xml_store* store;
   sap_builder* builder;
   sap_urdf_link* links;
-  int32_t link_count, link_capacity;
+  int32_t link_count;
   sap_urdf_joint* joints;
-  int32_t joint_count, joint_capacity;
+  int32_t joint_count;
   const sap_xml_node* root;  // of the root link, if a free joint moves it
   int32_t root_joint;
   sap_urdf_mesh_use* meshes;
-  int32_t mesh_count, mesh_capacity;
+  int32_t mesh_count;
   sap_mesh_files mesh_files;
   sap_name_map link_names, joint_names, frame_names;
   const sap_xml_node** frames;
-  int32_t frame_count, frame_capacity;
+  int32_t frame_count;
 } sap_urdf_reader;
 
 // Builds a model from the tree of a file, which it may edit.
@@ -86,7 +88,6 @@ sap_status sap_urdf_add_name(sap_urdf_reader* r, sap_name_map* names, const sap_
 // urdf_link.c: reads mass properties into `def`; adds the collision shapes of a body.
 sap_status sap_urdf_inertial(sap_urdf_reader* r, const sap_urdf_link* link, sap_body_def* def);
 sap_status sap_urdf_shapes(sap_urdf_reader* r, const sap_urdf_link* link);
-void sap_urdf_clear_meshes(sap_urdf_reader* r);
 
 // urdf_joint.c
 sap_status sap_urdf_is_fixed(sap_urdf_reader* r, const sap_urdf_joint* joint, bool* fixed);

@@ -16,7 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "io/urdf/urdf.h"
 #include "math/quaternion.h"
 #include "math/vector3.h"
@@ -53,7 +52,7 @@ static sap_status add_frame(sap_urdf_reader* r, const sap_xml_node* node) {
   if (sap_name_map_find(&r->link_names, name) >= 0) {
     return sap_xml_syntax(node, "name", r->error, "a second <frame> or <link> of that name");
   }
-  SAP_TRY(SAP_GROW(&r->frames, &r->frame_capacity, r->frame_count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->frames, r->frame_count + 1, r->error));
   r->frames[r->frame_count++] = node;
   return read_frame(r, node, &frame);
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/file.h"
-#include "core/memory.h"
 #include "io/geometry.h"
 #include "io/urdf/urdf.h"
 #include "io/xml/schema.h"
@@ -81,11 +80,6 @@ sap_status sap_urdf_inertial(sap_urdf_reader* r, const sap_urdf_link* link, sap_
 }
 
 // --- meshes -------------------------------------------------------------------------------------
-
-void sap_urdf_clear_meshes(sap_urdf_reader* r) {
-  sap_free(r->meshes);
-  sap_mesh_files_clear(&r->mesh_files);
-}
 
 static bool is_readable(const char* path) {
   return sap_file_readable(path, NULL) == SAP_STATUS_OK;
@@ -200,7 +194,7 @@ static sap_status read_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_
       return SAP_STATUS_OK;
     }
   }
-  SAP_TRY(SAP_GROW(&r->meshes, &r->mesh_capacity, r->mesh_count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &r->meshes, r->mesh_count + 1, r->error));
   SAP_TRY(sap_xml_locate(node, add_mesh(r, &use), r->error));
   r->meshes[r->mesh_count++] = use;
   *id = use.id;
