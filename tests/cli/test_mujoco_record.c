@@ -265,7 +265,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_wrong_input, begin, end),
   };
   if (!sap_recorder_available()) {
-    return skip_program("this build has no HDF5");
+    return skip_program_lacking("this build has no HDF5");
   }
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

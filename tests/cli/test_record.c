@@ -64,7 +64,7 @@ static void recording_equals_trajectory(void** state) {
 static void h5py_reads_it(void** state) {
   need_hdf5(*state);
   if (system("python3 -c 'import h5py' >/dev/null 2>&1") != 0) {
-    SKIP("python3 has no h5py");
+    SKIP_LACKING("python3 has no h5py");
   }
   char path[SCRATCH_PATH_SIZE], line[2 * SCRATCH_PATH_SIZE];
   command_expect(*state, program,

@@ -310,7 +310,7 @@ static void ranks(void** state) {
       mpirun, mpirun, program, mpirun, program, mpirun, program);
   run(*state, line, "sweep fall.study" TABLE("a"), 0);
   if (!exists(*state, "mpi")) {
-    SKIP("no mpirun, or a build without MPI");
+    SKIP_LACKING("no mpirun, or a build without MPI");
   }
   assert_same_file(*state, "m.csv", "a.csv");
   assert_true(exists(*state, "killed"));

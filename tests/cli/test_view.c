@@ -25,7 +25,7 @@ static void need_pages(scratch* s) {
     return;
   }
   command_expect(s, program, "view a.h5", 3, sap_recorder_available() ? "'a.h5'" : "libhdf5-dev");
-  SKIP("this build has no HDF5 or no three.js");
+  SKIP_LACKING("this build has no HDF5 or no three.js");
 }
 
 static void record(scratch* s) {
@@ -144,7 +144,7 @@ static double number(const char* report, const char* name) {
 static void plays_in_a_browser(void** state) {
   need_pages(*state);
   if (system("command -v chromium >/dev/null") != 0) {
-    SKIP("no chromium to try the page in");
+    SKIP_LACKING("no chromium to try the page in");
   }
   record(*state);
   command_expect(*state, program, "view a.h5 >/dev/null", 0, NULL);

@@ -120,7 +120,7 @@ int main(void) {
 #else
 
 int main(void) {
-  return skip_program("this build has no HDF5");
+  return skip_program_lacking("this build has no HDF5");
 }
 
 #endif

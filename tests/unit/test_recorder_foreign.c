@@ -199,7 +199,7 @@ int main(void) {
       cmocka_unit_test(test_refusals),
   };
   if (!sap_recorder_available()) {
-    return skip_program("this build has no HDF5");
+    return skip_program_lacking("this build has no HDF5");
   }
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
