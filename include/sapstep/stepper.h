@@ -94,7 +94,8 @@ typedef sap_law sap_type_law;
     "contact law (auto: the solver's, see 'sapstep solvers')")                                   \
   X(real, restitution, 0, 0, 1, "rigid contacts: coefficient of restitution e [-]")              \
   X(real, baumgarte, 0.2, 0, 1, "rigid constraints: fraction of the error removed per step [-]") \
-  /* see balance_error of sap_step_report; infinite: never linearise again */                    \
+  /* see balance_error of sap_step_report; times dt/5 ms for shorter steps */                    \
+  /* infinite: never linearise again */                                                          \
   X(real, balance_tolerance, 1e-3, 0, INFINITY,                                                  \
     "momentum error above which a step is solved again [-]")                                     \
   /* A looser relative_tolerance counts instead; infinite: the best found makes a step */        \
@@ -113,7 +114,9 @@ typedef struct sap_stepper_options {
 #undef SAP_X
   sap_regularization regularization;  // beta, sigma
   const char* solver;                 // name of the contact solver ("sap")
-  // Options of the contact solver. check_input is off here: the stepper checks itself. time_limit
+  // Options of the contact solver. check_input is off here: the stepper checks itself.
+  // relative_tolerance of solvers that need R, whose rest is momentum, is multiplied by dt/5 ms for
+  // shorter steps. time_limit
   // bounds a whole step: the solver gets what the free motion and the assembly have left over, and
   // its best impulses make the step; its report's outcome is then TIME_LIMIT. threads share the
   // work of the whole step.

@@ -175,6 +175,10 @@ sap_status sap_solver_set_time_limit(sap_solver* solver, double seconds, sap_err
   return SAP_STATUS_OK;
 }
 
+void sap_solver_set_tolerance(sap_solver* solver, double relative) {
+  solver->options.relative_tolerance = relative;
+}
+
 sap_status sap_solver_archive(sap_solver* solver, sap_archive* archive, sap_error* error) {
   return solver->row->archive(solver->workspace, archive, error);
 }

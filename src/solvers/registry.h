@@ -42,6 +42,8 @@ typedef struct sap_solver_row {
   bool ncp;
 } sap_solver_row;
 
+// Sets relative_tolerance of the next solves, in its range.
+void sap_solver_set_tolerance(sap_solver* solver, double relative);
 // Saves, loads or forgets the memory between solves of any solver.
 sap_status sap_solver_archive(sap_solver* solver, sap_archive* archive, sap_error* error);
 
