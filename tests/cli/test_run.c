@@ -325,6 +325,58 @@ static void failed_step_is_reported_and_the_rest_kept(void** state) {
   command_clear(&r);
 }
 
+// What a solver leaves unsolved fails the step; who asks for it gets the best found, counted.
+static void unsolved_contacts_fail(void** state) {
+#define UNSOLVED                                                        \
+  "run '" SAPSTEP_SOURCE_DIR                                            \
+  "/examples/scenes/heavy_on_light.xml' --solver pgs-ncp --max-sweeps " \
+  "1 --duration 0.02 --format json"
+  command_result r = command_run(*state, program, "", UNSOLVED);
+  assert_int_equal(r.exit_code, 1);
+  assert_true(json_member(r.out, "failures") == 1 && json_member(r.out, "steps") < 20);
+  assert_non_null(strstr(r.err, "must be <= accepted_error 0.001"));
+  command_clear(&r);
+  r = command_run(*state, program, "", UNSOLVED " --accepted-error inf");
+  assert_int_equal(r.exit_code, 1);
+  assert_true(json_member(r.out, "failures") == 0 && json_member(r.out, "steps") == 20);
+  assert_true(json_member(r.out, "unconverged") > 0);
+  assert_non_null(strstr(r.err, "did not converge"));
+  command_clear(&r);
+}
+
+// Links so fast that a step has no root are stepped in parts, and the program says so.
+static void fast_links_are_told(void** state) {
+  enum { FINGERS = 16, LINKS = 3 };
+  static const char* const axes[3] = {"0 0 1", "0 .6 .8", "1 0 0"};
+  char text[32768] =
+      "<mujoco><option timestep='.01'/><worldbody><body><joint axis='0 0 1'/><inertial pos='0 0 0' "
+      "mass='3' diaginertia='.02 .02 .01'/>";
+  size_t at = strlen(text);
+  for (int f = 0; f < FINGERS; ++f) {
+    for (int k = 0; k < LINKS; ++k) {
+      at += (size_t)snprintf(text + at, sizeof text - at,
+                             "<body pos='%g %g %g'><joint axis='%s'/><inertial pos='%g .007 .005' "
+                             "mass='1e-3' diaginertia='1e-6 1.5e-6 1.2e-6'/>",
+                             0.02 + 0.01 * (f % 3), 0.02 * (f % 5 - 2), 0.01 * ((f + k) % 4),
+                             axes[(f + k) % 3], 0.006 * (f % 3 - 1));
+    }
+    at += (size_t)snprintf(text + at, sizeof text - at, "</body></body></body>");
+  }
+  at += (size_t)snprintf(text + at, sizeof text - at,
+                         "</body></worldbody><keyframe><key name='fast' qvel='1");
+  for (int i = 0; i < FINGERS * LINKS; ++i) {
+    at += (size_t)snprintf(text + at, sizeof text - at, " %d", (i * 37 % 11 - 5) * 100);
+  }
+  at += (size_t)snprintf(text + at, sizeof text - at, "'/></keyframe></mujoco>");
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(*state, "fast.xml", text, at, path);
+  command_result r = command_exits(*state, program,
+                                   "run fast.xml --keyframe fast --duration 0.05 --format json", 0);
+  assert_true(json_member(r.out, "in_parts") > 0 && json_member(r.out, "failures") == 0);
+  assert_non_null(strstr(r.err, "steps were made in parts"));
+  command_clear(&r);
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
@@ -338,6 +390,8 @@ int main(void) {
       TEST(table_for_people),
       TEST(interrupt_keeps_table_and_trajectory),
       TEST(failed_step_is_reported_and_the_rest_kept),
+      TEST(unsolved_contacts_fail),
+      TEST(fast_links_are_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -541,7 +541,10 @@ const cli_command cli_command_run = {
         "step, contacts, Newton iterations, penetration, slip and energies. A failed step or "
         "Ctrl-C\n"
         "ends the run; the table, the trajectory and the recording so far are kept, and the exit "
-        "code is 1.",
+        "code is 1.\n"
+        "A step fails where its contact problem is left with an error above --accepted-error; "
+        "smaller\n"
+        "errors of solves that did not converge are counted, and the exit code is 1 too.",
     .examples =
         "  sapstep run examples/scenes/clutter_40.xml --duration 10\n"
         "  sapstep run examples/scenes/quadruped.xml --scheme midpoint --output quadruped.csv\n"

@@ -88,6 +88,7 @@ bool run_statistics_add(run_statistics* s, const sap_step_report* report,
   s->seconds_constraints += report->time_constraints;
   s->seconds_solver += report->time_solver;
   s->free_motion_iterations += report->free_motion_iterations;
+  s->in_parts += report->free_motion_substeps > 0 ? 1 : 0;
   s->relinearizations += report->relinearizations;
   s->withdrawn += report->relinearizations_withdrawn ? 1 : 0;
   s->balance_error = fmax(s->balance_error, report->balance_error);
@@ -233,6 +234,7 @@ void run_statistics_print(const run_statistics* s, const char* scene, cli_format
       {"potential_start_J", "potential energy, start", s->start.potential, "J"},
       {"potential_end_J", "potential energy, end", s->end.potential, "J"},
       {"unconverged", "steps not converged", (double)s->unconverged, ""},
+      {"in_parts", "steps made in parts", (double)s->in_parts, ""},
       {"failures", "failed steps", (double)s->failures, ""},
   };
   if (format == CLI_FORMAT_JSON) {
@@ -325,6 +327,12 @@ static sap_status make_steps(const run_plan* plan, const run_engine* engine, run
 sap_status run_all_steps(const run_plan* plan, const run_engine* engine, run_statistics* s,
                          int* code, sap_error* error) {
   const sap_status status = make_steps(plan, engine, s, error);
+  if (s->in_parts > 0) {
+    cli_message(
+        "%lld of %lld steps were made in parts: links turn by radians in a step, use a "
+        "smaller --dt",
+        (long long)s->in_parts, (long long)s->steps);
+  }
   if (status != SAP_STATUS_OK && s->failures == 0) {
     return status;
   }

@@ -31,6 +31,7 @@ typedef struct run_statistics {
   int64_t before;       // made by the run that this one resumes
   int64_t failures;     // steps that could not be done
   int64_t unconverged;  // steps whose contact solve ended without convergence
+  int64_t in_parts;     // steps whose free motion has no root near v0
   double dt, time;      // [s]
 
   int64_t contacts, contacts_max;       // contacts: summed over steps
