@@ -18,25 +18,25 @@
 static const double SOLVED = 1e-8;  // what Acary et al. 2018 ask for
 enum { PROBLEMS = 38, LEAST = 37 };
 
-static sap_solver* make_solver(const char* name) {
+static sap_solver_options patient_options(void) {
   sap_solver_options options = sap_solver_options_default();
   options.relative_tolerance = 1e-9;  // of the solver's own map; room for the judge's rounding
   options.max_iterations = 100000;
   options.time_limit = 60.0;  // for a busy machine; the slowest takes 1.5 s of processor time
-  sap_solver* solver;
-  assert_int_equal(sap_solver_create(name, &options, &solver, NULL), SAP_STATUS_OK);
-  return solver;
+  return options;
 }
 
-static double natural_map(const char* path, const char* name) {
+static double natural_map(const char* path, const char* name, const sap_solver_options* options,
+                          sap_outcome* outcome) {
   sap_error error;
   sap_problem_reader* reader;
   sap_problem* problem;
-  sap_solver* solver = make_solver(name);
+  sap_solver* solver;
   sap_solution solution = {0};
   sap_report report = {0};
   sap_residual residual;
   bool found;
+  assert_int_equal(sap_solver_create(name, options, &solver, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
   if (sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK ||
       sap_problem_reader_next(reader, problem, &found, &error) != SAP_STATUS_OK || !found ||
@@ -44,6 +44,7 @@ static double natural_map(const char* path, const char* name) {
       sap_residuals(problem, solution.v, solution.gamma, &residual, &error) != SAP_STATUS_OK) {
     fail_msg("%s: %s", path, error.message);
   }
+  *outcome = report.outcome;
   sap_problem_reader_close(reader);
   sap_solution_clear(&solution);
   sap_report_clear(&report);
@@ -52,30 +53,66 @@ static double natural_map(const char* path, const char* name) {
   return residual.ncp_natural_map_scaled;
 }
 
-static void test_set(void** unused) {
-  (void)unused;
+// Runs a solver on all problems. Returns how many it says it solved; *least: how many the judge
+// says. Fails where a solver claims one that the judge refuses.
+static int run_set(const char* name, const sap_solver_options* options, double tolerance,
+                   int* least) {
   const char* folder = SAPSTEP_SHARED "/data/fclib";
   SKIP_WITHOUT(folder);
   DIR* entries = opendir(folder);
   assert_non_null(entries);
-  int problems = 0, solved = 0;
+  int problems = 0, claimed = 0, solved = 0;
   for (struct dirent* entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
     char path[1024];
     if (strstr(entry->d_name, ".hdf5") == NULL) {
       continue;
     }
     (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-    const double map = natural_map(path, "proximal-newton");
+    sap_outcome outcome;
+    const double map = natural_map(path, name, options, &outcome);
+    const bool claims = outcome == SAP_OUTCOME_CONVERGED || outcome == SAP_OUTCOME_ROUNDOFF;
     problems += 1;
-    solved += map <= SOLVED ? 1 : 0;
-    if (!(map <= SOLVED)) {
+    claimed += claims ? 1 : 0;
+    solved += map <= tolerance ? 1 : 0;
+    // the judge takes W_ii by trees and its own sums
+    if (claims && !(map <= 1.01 * tolerance)) {
+      fail_msg("%s, %s: %s with natural map %g", name, entry->d_name, sap_outcome_text(outcome),
+               map);
+    }
+    if (!(map <= tolerance) && options->max_iterations > 300) {
       print_message("%s: natural map %g\n", entry->d_name, map);
     }
   }
   closedir(entries);
-  print_message("%d of %d\n", solved, problems);
+  print_message("%-16s %d claimed, %d of %d\n", name, claimed, solved, problems);
   assert_int_equal(problems, PROBLEMS);
+  *least = solved;
+  return claimed;
+}
+
+static void test_set(void** unused) {
+  (void)unused;
+  int solved = 0;
+  const sap_solver_options options = patient_options();
+  (void)run_set("proximal-newton", &options, SOLVED, &solved);
   assert_true(solved >= LEAST);
+}
+
+// No solver calls a problem solved that the judge does not. proximal-newton needs more than its
+// default iterations for RockPile_tob1 alone.
+static void test_claims(void** unused) {
+  (void)unused;
+  static const char* const names[] = {"proximal-newton", "newton-ncp", "nbgs",        "pgs-ncp",
+                                      "raisim-ds",       "admm-ncp",   "raisim-ds-es"};
+  static const int LEAST_CLAIMED[] = {37, 36, 25, 20, 25, 20, 10};
+  for (int k = 0; k < 7; ++k) {
+    sap_solver_options options = sap_solver_options_default();
+    int solved = 0;
+    options.relative_tolerance = k == 0 ? SOLVED : 1e-6;
+    options.max_sweeps = 200;
+    const int claimed = run_set(names[k], &options, options.relative_tolerance, &solved);
+    assert_true(claimed >= LEAST_CLAIMED[k]);
+  }
 }
 
 // Rovers have an unsymmetric W: gradients take its transpose, stages take its rows, where symmetry
@@ -87,14 +124,17 @@ static void test_unsymmetric(void** unused) {
     char path[1024];
     (void)snprintf(path, sizeof path, SAPSTEP_SHARED "/data/fclib/%s.hdf5", names[i]);
     SKIP_WITHOUT(path);
-    assert_true(natural_map(path, "implicit-complementarity") <= SOLVED);
-    assert_true(natural_map(path, "staggered") <= SOLVED);
+    sap_outcome outcome;
+    const sap_solver_options options = patient_options();
+    assert_true(natural_map(path, "implicit-complementarity", &options, &outcome) <= SOLVED);
+    assert_true(natural_map(path, "staggered", &options, &outcome) <= SOLVED);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_set),
+      cmocka_unit_test(test_claims),
       cmocka_unit_test(test_unsymmetric),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
