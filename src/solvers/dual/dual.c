@@ -129,12 +129,15 @@ typedef struct map_sums {
   double speed;           // largest |map_i| in velocities, less the round-off of D z
 } map_sums;
 
+// Returns the round-off of D z of these impulses: of all that may meet in an item, or of its own.
+// Tests allow for it up to a part of the speed V: it must not hide that impulses grow without bound.
+static double round_off(int32_t n, const double* z) {
+  return 8.0 * DBL_EPSILON * cblas_dnrm2(n, z, 1);
+}
+
 // Sets d->map of z and g = D z + q.
 static map_sums natural_map(sap_dual* d, const double* z, const double* g) {
-  // Of an item's D z, in which all impulses of its bodies meet. It must not hide that impulses grow
-  // without bound.
-  const double noise = 8.0 * DBL_EPSILON * cblas_dnrm2(d->op.n, z, 1);
-  const double most = sqrt(d->options->relative_tolerance) * d->speed;
+  const double noise = round_off(d->op.n, z);
   map_sums sums = {0};
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
@@ -148,7 +151,9 @@ static map_sums natural_map(sap_dual* d, const double* z, const double* g) {
     sums.scaled_2 += map_2;
     sums.map_2 += item->scale * item->scale * map_2;
     sums.gamma_2 += item->scale * item->scale * z_2;
-    sums.speed = fmax(sums.speed, sqrt(map_2) / item->scale - fmin(noise / item->scale, most));
+    const double hidden =
+        fmin(noise, sqrt(d->options->relative_tolerance) * d->speed * item->scale);
+    sums.speed = fmax(sums.speed, (sqrt(map_2) - hidden) / item->scale);
   }
   return sums;
 }
@@ -191,6 +196,8 @@ static bool rows_hold(const sap_dual* d) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     const double *z = d->z + item->first, *g = d->g + item->first;
+    const double hidden =
+        fmin(round_off(item->nrows, z), d->options->relative_tolerance * d->speed * item->scale);
     double rho[SAP_CONE_ROWS_MAX], change[SAP_CONE_ROWS_MAX] = {0.0};
     for (int32_t r = 0; r < item->nrows; ++r) {
       const double diagonal = item->diagonal[r * (item->nrows + 1)];
@@ -203,7 +210,7 @@ static bool rows_hold(const sap_dual* d) {
     }
     for (int32_t r = 0; r < item->nrows; ++r) {
       const double miss = fabs(change[r]) / rho[r];
-      if (!(miss <= most * row_scale(d, item, r) ||
+      if (!(miss <= hidden || miss <= most * row_scale(d, item, r) ||
             miss * sqrt(rho[r]) <= d->options->absolute_tolerance)) {
         return false;
       }
