@@ -10,6 +10,9 @@
 // Impulses alone would hide velocities where they are large: light bodies below heavy ones,
 // problems without solution. The second test is each item's own; round-off of D z is allowed for.
 // A map <= eps_a [sqrt(J)] passes as well.
+//   rows        each row, moved to the law with rho_r = 1/D_rr of its own, misses by no more than
+//               sqrt(eps_r) of its own velocities (row_violation.h); also of what ends at round-off
+// One rho per item does not see rows with far less friction than others of their cone.
 #ifndef SAP_SOLVERS_DUAL_DUAL_H
 #define SAP_SOLVERS_DUAL_DUAL_H
 
