@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/files.h"
 #include "core/file.h"
+#include "core/memory.h"
 
 enum { POINTS = 400 };
 
@@ -62,14 +63,8 @@ int32_t cli_thin_line(int64_t n, const double* x, const double* y, int32_t most,
 
 bool cli_line_add(cli_lines* lines, int panel, const char* label, int64_t count, const double* x,
                   const double* y) {
-  if (lines->count == lines->capacity) {
-    const int capacity = 2 * lines->capacity + 16;
-    cli_line* grown = realloc(lines->lines, (size_t)capacity * sizeof *grown);
-    if (grown == NULL) {
-      return false;
-    }
-    lines->lines = grown;
-    lines->capacity = capacity;
+  if (SAP_GROW(&lines->lines, &lines->capacity, lines->count + 1, NULL) != SAP_STATUS_OK) {
+    return false;
   }
   cli_line* line = &lines->lines[lines->count];
   *line = (cli_line){.panel = panel, .count = count};
@@ -92,7 +87,7 @@ void cli_lines_clear(cli_lines* lines) {
     free(lines->lines[i].x);
     free(lines->lines[i].y);
   }
-  free(lines->lines);
+  sap_free(lines->lines);
   *lines = (cli_lines){0};
 }
 
@@ -186,14 +181,8 @@ enum { TITLE_SIZE = 160 };
 
 bool profile_add_problem(profile* p, int nsolvers) {
   p->nsolvers = nsolvers;
-  if (p->nproblems == p->capacity) {
-    const int64_t capacity = 2 * p->capacity + 16;
-    double* times = realloc(p->times, (size_t)(capacity * nsolvers) * sizeof *times);
-    if (times == NULL) {
-      return false;
-    }
-    p->times = times;
-    p->capacity = capacity;
+  if (SAP_GROW(&p->times, &p->capacity, (p->nproblems + 1) * nsolvers, NULL) != SAP_STATUS_OK) {
+    return false;
   }
   for (int s = 0; s < nsolvers; ++s) {
     p->times[p->nproblems * nsolvers + s] = (double)NAN;
@@ -207,7 +196,7 @@ void profile_set(profile* p, int solver, double time) {
 }
 
 void profile_clear(profile* p) {
-  free(p->times);
+  sap_free(p->times);
   *p = (profile){0};
 }
 

@@ -19,7 +19,7 @@ typedef struct cli_line {
 
 typedef struct cli_lines {
   cli_line* lines;
-  int count, capacity;
+  int32_t count, capacity;
 } cli_lines;
 
 // Adds a copy of a line; false: out of memory.
@@ -43,7 +43,8 @@ int32_t cli_thin_line(int64_t n, const double* x, const double* y, int32_t most,
 // fastest.                                                                     Dolan, More 2002
 typedef struct profile {
   int nsolvers;
-  int64_t nproblems, capacity;
+  int64_t nproblems;
+  int32_t capacity;
   double* times;  // of problem p by solver s at p nsolvers + s [s]; NaN: not solved
 } profile;
 

@@ -10,6 +10,7 @@
 #include "cli/files.h"
 #include "cli/options.h"
 #include "core/file.h"
+#include "core/memory.h"
 
 // --- one problem, all solvers, one judge ---
 
@@ -88,14 +89,8 @@ double compare_median_time(const compare_group* group) {
 
 bool compare_count(compare_group* g, const compare_contender* contender, const sap_report* report,
                    const sap_residual* residual) {
-  if (g->problems == g->times_capacity) {
-    const int64_t capacity = 2 * g->times_capacity + 64;
-    double* times = realloc(g->times, (size_t)capacity * sizeof *times);
-    if (times == NULL) {
-      return false;
-    }
-    g->times = times;
-    g->times_capacity = capacity;
+  if (SAP_GROW(&g->times, &g->times_capacity, g->problems + 1, NULL) != SAP_STATUS_OK) {
+    return false;
   }
   g->times[g->problems] = report->time;
   const double map = compare_map(residual, contender->nonlinear);
@@ -243,7 +238,7 @@ static void destroy(compare_job* job) {
   sap_problem_destroy(job->problem);
   const int groups = job->scene_count * job->options.value_count * COMPARE_CLASSES * job->count;
   for (int i = 0; job->groups != NULL && i < groups; ++i) {
-    free(job->groups[i].times);
+    sap_free(job->groups[i].times);
   }
   for (int i = 0; i < job->count; ++i) {
     sap_solver_destroy(job->contenders[i].solver);

@@ -119,7 +119,7 @@ typedef struct compare_group {
   int64_t problems, refused, solved_4, solved_8, iterations, iterations_max;
   double time_max;         // [s]
   double* times;           // of solves [s]                                      (problems)
-  int64_t times_capacity;  //
+  int32_t times_capacity;  //
   double worst[COMPARE_RESIDUALS];
   double penetration;  // the deepest contact or row [m]
   int64_t steps;       // --self: made

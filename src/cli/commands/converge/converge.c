@@ -22,9 +22,8 @@
 // --- journal ---
 
 typedef struct journal_record {
-  int64_t index, steps, unconverged;
-  converge_errors errors;
-  double energy_drift, penetration, drift, newton, seconds;
+  int64_t index;
+  converge_result result;
 } journal_record;
 
 // Returns the size of the samples that follow a record of a reference; 0 for other runs.
@@ -55,15 +54,8 @@ static bool restore_run(void* context, const void* bytes, size_t size) {
     memcpy(c->samples, (const char*)bytes + sizeof r, size - sizeof r);
   }
   c->done = true;
-  c->steps = r.steps;
-  c->unconverged = r.unconverged;
-  c->errors = r.errors;
-  c->energy_drift = r.energy_drift;
-  c->penetration = r.penetration;
-  c->drift = r.drift;
-  c->newton = r.newton;
-  c->seconds = r.seconds;
-  s->steps += r.steps;
+  c->result = r.result;
+  s->steps += r.result.steps;
   return true;
 }
 
@@ -81,18 +73,8 @@ static sap_status open_journal(converge_study* s, sap_error* error) {
 
 // Keeps a finished run in the journal; a failure is only a message.
 static void converge_keep(converge_study* s, const converge_case* c) {
-  journal_record r;
+  const journal_record r = {.index = c - s->cases, .result = c->result};
   sap_error error;
-  memset(&r, 0, sizeof r);
-  r.index = c - s->cases;
-  r.steps = c->steps;
-  r.unconverged = c->unconverged;
-  r.errors = c->errors;
-  r.energy_drift = c->energy_drift;
-  r.penetration = c->penetration;
-  r.drift = c->drift;
-  r.newton = c->newton;
-  r.seconds = c->seconds;
   if (cli_journal_add(s->journal, &r, sizeof r, c->samples, sample_bytes(s, r.index), &error) !=
       SAP_STATUS_OK) {
     cli_message("%s: this run is not kept", error.message);
@@ -264,15 +246,16 @@ static double energy(work* w) {
 static sap_status advance(converge_study* study, converge_case* c, work* w, double* iterations) {
   sap_step_report report;
   SAP_TRY(sap_stepper_step(w->stepper, &w->state, &report, &c->error));
-  ++c->steps;
+  ++c->result.steps;
   atomic_fetch_add_explicit(&study->steps, 1, memory_order_relaxed);
   *iterations += run_newton_iterations(&report);
   if (report.solver != NULL && report.solver->outcome != SAP_OUTCOME_CONVERGED &&
       report.solver->outcome != SAP_OUTCOME_ROUNDOFF) {
-    ++c->unconverged;
+    ++c->result.unconverged;
   }
-  c->penetration = fmax(c->penetration, run_penetration(sap_multibody_contacts(w->multibody),
-                                                        sap_multibody_contact_count(w->multibody)));
+  c->result.penetration =
+      fmax(c->result.penetration, run_penetration(sap_multibody_contacts(w->multibody),
+                                                  sap_multibody_contact_count(w->multibody)));
   return SAP_STATUS_OK;
 }
 
@@ -291,19 +274,19 @@ static void converge_case_run(converge_study* study, converge_case* c) {
       double gap = 0.0;
       sample(study, c, &w, k);
       (void)sap_multibody_closure(w.multibody, w.state.q, &gap, NULL);
-      c->drift = fmax(c->drift, gap);
+      c->result.drift = fmax(c->result.drift, gap);
     }
     if (interrupt_came()) {
       break;
     }
   }
-  c->done = status == SAP_STATUS_OK && c->steps == study->samples * c->stride;
+  c->done = status == SAP_STATUS_OK && c->result.steps == study->samples * c->stride;
   if (c->done) {
-    c->errors = means(&w.squares, study->samples);
-    c->energy_drift = energy(&w) - before;
+    c->result.errors = means(&w.squares, study->samples);
+    c->result.energy_drift = energy(&w) - before;
   }
-  c->newton = c->steps > 0 ? iterations / (double)c->steps : (double)NAN;
-  c->seconds = sap_clock_seconds() - begun;
+  c->result.newton = c->result.steps > 0 ? iterations / (double)c->result.steps : (double)NAN;
+  c->result.seconds = sap_clock_seconds() - begun;
   if (c->done && study->journal != NULL) {
     converge_keep(study, c);
   }

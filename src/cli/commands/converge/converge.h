@@ -63,6 +63,17 @@ typedef struct converge_errors {
   double velocity_end;
 } converge_errors;
 
+// Plain bytes, stored in the journal.
+typedef struct converge_result {
+  int64_t steps, unconverged;
+  converge_errors errors;
+  double energy_drift;  // at the end, since the start [J]
+  double penetration;   // largest [m]
+  double drift;         // largest gap of an equality at a sample [m, rad]
+  double newton;        // iterations, mean
+  double seconds;       // wall clock
+} converge_result;
+
 // A run at one step size.
 typedef struct converge_case {
   int32_t series;  // scheme x stage x solver; -1: a reference
@@ -71,16 +82,9 @@ typedef struct converge_case {
   const char* solver;
   double dt;
   int64_t stride;  // steps from one sample to the next
-  // results
   bool done;
   sap_error error;  // of a run that ended early
-  converge_errors errors;
-  double energy_drift;  // at the end, since the start [J]
-  double penetration;   // largest [m]
-  double drift;         // largest gap of an equality at a sample [m, rad]
-  double newton;        // iterations, mean
-  double seconds;       // wall clock
-  int64_t steps, unconverged;
+  converge_result result;
   double* samples;  // q, v at every sample of a reference, else NULL
 } converge_case;
 

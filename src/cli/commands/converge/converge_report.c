@@ -73,10 +73,10 @@ static void evaluate(const converge_study* s, int index, series* out) {
     const converge_case* c = converge_at(s, index, l);
     const double nan = (double)NAN;
     out->dt[l] = c->dt;
-    fill(s, &out->position, out, l, c->done ? c->errors.position : nan, s->reference_error.position,
-         s->roundoff.position);
-    fill(s, &out->velocity, out, l, c->done ? c->errors.velocity : nan, s->reference_error.velocity,
-         s->roundoff.velocity);
+    fill(s, &out->position, out, l, c->done ? c->result.errors.position : nan,
+         s->reference_error.position, s->roundoff.position);
+    fill(s, &out->velocity, out, l, c->done ? c->result.errors.velocity : nan,
+         s->reference_error.velocity, s->roundoff.velocity);
     out->coarse[l] = c->done && (out->position.coarse[l] || out->velocity.coarse[l]);
   }
 }
@@ -86,10 +86,10 @@ static double local_order(const column* c, int level) {
 }
 
 static const char* verdict(const converge_case* c, bool coarse) {
-  return !c->done             ? (c->error.message[0] != '\0' ? c->error.message : "not run")
-         : coarse             ? "reference too coarse"
-         : c->unconverged > 0 ? "solver not converged"
-                              : "ok";
+  return !c->done                    ? (c->error.message[0] != '\0' ? c->error.message : "not run")
+         : coarse                    ? "reference too coarse"
+         : c->result.unconverged > 0 ? "solver not converged"
+                                     : "ok";
 }
 
 static bool print_rows(const converge_study* s, const series* all) {
@@ -130,10 +130,11 @@ static bool print_rows(const converge_study* s, const series* all) {
                 CLI_T(c->solver), CLI_R(c->dt), CLI_R(all[i].position.all[l]),
                 CLI_R(local_order(&all[i].position, l)), CLI_R(all[i].velocity.all[l]),
                 CLI_R(local_order(&all[i].velocity, l)),
-                CLI_R(c->done ? c->errors.position_end : nan),
-                CLI_R(c->done ? c->errors.velocity_end : nan),
-                CLI_R(c->done ? c->energy_drift : nan), CLI_R(c->penetration), CLI_R(c->drift),
-                CLI_R(c->newton), CLI_R(c->seconds), CLI_T(verdict(c, all[i].coarse[l])));
+                CLI_R(c->done ? c->result.errors.position_end : nan),
+                CLI_R(c->done ? c->result.errors.velocity_end : nan),
+                CLI_R(c->done ? c->result.energy_drift : nan), CLI_R(c->result.penetration),
+                CLI_R(c->result.drift), CLI_R(c->result.newton), CLI_R(c->result.seconds),
+                CLI_T(verdict(c, all[i].coarse[l])));
       if (fits) {
         CLI_CELLS(table, CLI_R(all[i].position.fit.order), CLI_R(all[i].position.fit.uncertainty),
                   CLI_R(all[i].velocity.fit.order), CLI_R(all[i].velocity.fit.uncertainty));
@@ -220,7 +221,7 @@ static int judge(const converge_study* s, const series* all) {
       const converge_case* c = converge_at(s, i, l);
       coarse += all[i].coarse[l];
       failed += !c->done;
-      unconverged += c->unconverged > 0;
+      unconverged += c->result.unconverged > 0;
     }
   }
   const int runs = s->series * s->options.levels;

@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "cli/scene.h"
 #include "core/file.h"
+#include "core/memory.h"
 #include "mujoco/compat.h"
 #include "mujoco/mujoco_options.h"
 
@@ -290,14 +291,8 @@ static sap_status prepare(mujoco_run* r, sap_error* error) {
 
 // Copies the fields of contacts needed by the statistics; returns their number, -1: no memory.
 static int32_t collect(mujoco_run* r, const sap_mj_report* report) {
-  if (report->contacts > r->contact_capacity) {
-    const int32_t capacity = 2 * report->contacts;
-    sap_contact* grown = realloc(r->contacts, (size_t)capacity * sizeof *grown);
-    if (grown == NULL) {
-      return -1;
-    }
-    r->contacts = grown;
-    r->contact_capacity = capacity;
+  if (SAP_GROW(&r->contacts, &r->contact_capacity, report->contacts, NULL) != SAP_STATUS_OK) {
+    return -1;
   }
   int32_t count = 0;
   for (int32_t i = 0; i < (int32_t)r->loaded.data->ncon && count < report->contacts; ++i) {
@@ -396,7 +391,7 @@ static int run_mujoco(const cli_command* command, int argc, char** argv) {
   sap_file_close(r.out);
   (void)mujoco_record_close(r.record, NULL);
   mujoco_unload(&r.loaded);
-  free(r.contacts);
+  sap_free(r.contacts);
   run_statistics_clear(&r.statistics);
   return code;
 }

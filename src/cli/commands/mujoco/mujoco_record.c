@@ -4,21 +4,20 @@
 // change a run.
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands/mujoco/mujoco.h"
+#include "core/memory.h"
 #include "mujoco/compat.h"
 
 struct mujoco_record {
   const mjModel* model;
   mjData* look;  // poses and energies
   sap_recorder* recorder;
+  sap_pool pool;  // of the arrays below
   sap_contact* contacts;
   sap_recorded_force* forces;
   mjtNum* row_velocity;  // of all constraint rows
-  int32_t contact_capacity, force_capacity, row_capacity;
 };
 
 // Numbers used by /constraint/id.
@@ -32,24 +31,6 @@ enum {
   KIND_EQUALITY = 8
 };
 
-static bool grow(void** array, int32_t* capacity, int32_t needed, size_t size) {
-  if (needed <= *capacity) {
-    return true;
-  }
-  void* grown = realloc(*array, 2 * (size_t)needed * size);
-  if (grown != NULL) {
-    *array = grown;
-    *capacity = 2 * needed;
-  }
-  return grown != NULL;
-}
-
-static sap_status out_of_memory(sap_error* error) {
-  *error = (sap_error){.status = SAP_STATUS_MEMORY};
-  (void)snprintf(error->message, sizeof error->message, "out of memory: recording");
-  return SAP_STATUS_MEMORY;
-}
-
 static void make_data(void* context) {
   mujoco_record* record = context;
   record->look = mj_makeData(record->model);
@@ -59,15 +40,13 @@ sap_status mujoco_record_open(const char* path, const mjModel* model,
                               const sap_recorder_options* options, mujoco_record** out,
                               sap_error* error) {
   *out = NULL;
-  mujoco_record* record = calloc(1, sizeof *record);
-  if (record == NULL) {
-    return out_of_memory(error);
-  }
+  mujoco_record* record;
+  SAP_TRY(SAP_NEW(&record, 1, "recording", error));
   record->model = model;
   mujoco_description description = {0};
   sap_status status = sap_mj_call(make_data, record, error);
   if (status == SAP_STATUS_OK && !mujoco_describe(model, &description)) {
-    status = out_of_memory(error);
+    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recording");
   }
   if (status == SAP_STATUS_OK) {
     status =
@@ -90,10 +69,8 @@ sap_status mujoco_record_close(mujoco_record* record, sap_error* error) {
   if (record->look != NULL) {
     mj_deleteData(record->look);
   }
-  free(record->contacts);
-  free(record->forces);
-  free(record->row_velocity);
-  free(record);
+  sap_pool_free(&record->pool);
+  sap_free(record);
   return status;
 }
 
@@ -186,15 +163,8 @@ static void fill_contact(const mujoco_record* record, const mjData* d, int32_t i
 
 static sap_status find_contacts(mujoco_record* record, const mjData* d, sap_recorded_row* row,
                                 sap_error* error) {
-  void *contacts = record->contacts, *velocities = record->row_velocity;
-  const bool good =
-      grow(&contacts, &record->contact_capacity, (int32_t)d->ncon, sizeof(sap_contact)) &&
-      grow(&velocities, &record->row_capacity, (int32_t)d->nefc, sizeof(mjtNum));
-  record->contacts = contacts;
-  record->row_velocity = velocities;
-  if (!good) {
-    return out_of_memory(error);
-  }
+  SAP_TRY(SAP_ROOM(&record->pool, &record->contacts, (int32_t)d->ncon, error));
+  SAP_TRY(SAP_ROOM(&record->pool, &record->row_velocity, (int32_t)d->nefc, error));
   if (d->nefc > 0) {
     // The function takes non-const data, but writes only the stack.
     mjData* data = (mjData*)(uintptr_t)d;
@@ -254,13 +224,7 @@ static sap_recorded_force describe_force(const mjModel* m, const mjData* d, int3
 
 static sap_status find_forces(mujoco_record* record, const mjData* d, sap_recorded_row* row,
                               sap_error* error) {
-  void* forces = record->forces;
-  const bool good =
-      grow(&forces, &record->force_capacity, (int32_t)d->nefc, sizeof(sap_recorded_force));
-  record->forces = forces;
-  if (!good) {
-    return out_of_memory(error);
-  }
+  SAP_TRY(SAP_ROOM(&record->pool, &record->forces, (int32_t)d->nefc, error));
   int32_t first = 0;  // row of the equality that this row belongs to
   for (int32_t i = 0; i < (int32_t)d->nefc; ++i) {
     const int type = d->efc_type[i];

@@ -19,14 +19,16 @@
 #include "cli/progress.h"
 #include "cli/scene.h"
 #include "cli/table.h"
+#include "core/memory.h"
 
 // --- controls over time ---
 
 typedef struct run_controls {
   int32_t columns;    // actuators named
   int32_t* actuator;  // their ids                                       (columns)
-  int32_t rows, row_capacity;
+  int32_t rows;
   double* values;  // t, then a control per column, row by row           ((1 + columns) rows)
+  int32_t capacity;
 } run_controls;
 
 // The file being read.
@@ -92,14 +94,9 @@ static sap_status read_header(const source* s, char* line, const sap_model* mode
 
 static sap_status read_row(const source* s, char* line, run_controls* out) {
   const int32_t width = out->columns + 1;
-  if (out->rows == out->row_capacity) {
-    const int32_t capacity = 2 * out->row_capacity + 64;
-    double* grown = realloc(out->values, (size_t)capacity * (size_t)width * sizeof *out->values);
-    if (grown == NULL) {
-      return fail_at_line(s, SAP_STATUS_MEMORY, "out of memory");
-    }
-    out->values = grown;
-    out->row_capacity = capacity;
+  if (SAP_GROW(&out->values, &out->capacity, ((int64_t)out->rows + 1) * width, NULL) !=
+      SAP_STATUS_OK) {
+    return fail_at_line(s, SAP_STATUS_MEMORY, "out of memory");
   }
   double* row = out->values + (size_t)out->rows * (size_t)width;
   int32_t count = 0;
@@ -165,7 +162,7 @@ static sap_status run_controls_read(const char* path, const sap_model* model, ru
 
 static void run_controls_clear(run_controls* controls) {
   free(controls->actuator);
-  free(controls->values);
+  sap_free(controls->values);
   *controls = (run_controls){0};
 }
 

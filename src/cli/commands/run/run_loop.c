@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #include "cli/progress.h"
+#include "core/memory.h"
 
 int32_t run_newton_iterations(const sap_step_report* report) {
   return report->solver != NULL ? report->solver->iterations : 0;
@@ -53,15 +54,9 @@ static void add_late_slip(run_statistics* s) {
 }
 
 static bool count_iterations(run_statistics* s, int32_t iterations) {
-  if (iterations >= s->histogram_count) {
-    const int64_t count = 2 * (int64_t)iterations + 16;
-    int64_t* grown = realloc(s->histogram, (size_t)count * sizeof *grown);
-    if (grown == NULL) {
-      return false;
-    }
-    memset(grown + s->histogram_count, 0, (size_t)(count - s->histogram_count) * sizeof *grown);
-    s->histogram = grown;
-    s->histogram_count = count;
+  if (SAP_GROW(&s->histogram, &s->histogram_count, (int64_t)iterations + 16, NULL) !=
+      SAP_STATUS_OK) {
+    return false;
   }
   ++s->histogram[iterations];
   return true;
@@ -110,7 +105,7 @@ int64_t run_peak_memory(void) {
 }
 
 void run_statistics_clear(run_statistics* statistics) {
-  free(statistics->histogram);
+  sap_free(statistics->histogram);
   memset(statistics, 0, sizeof *statistics);
 }
 

@@ -37,7 +37,7 @@ typedef struct run_statistics {
   int64_t contacts, contacts_max;       // contacts: summed over steps
   int64_t iterations_late;              // Newton iterations of the second half of the plan
   int64_t* histogram;                   // steps by Newton iterations     (histogram_count)
-  int64_t histogram_count;              //
+  int32_t histogram_count;              //
   double penetration_max;               // over the run [m]
   double penetration_end;               // at the state that the run ended with [m]
   run_slip slip_end, slip_late;         // at the last step; summed over the second half

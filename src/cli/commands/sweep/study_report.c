@@ -147,6 +147,17 @@ static void summarize(const study_spec* s, const study_row* rows, int measure, c
             CLI_R(count > 0 ? least : nan), CLI_R(count > 0 ? most : nan));
 }
 
+// The mean of a measure over the samples of a point.
+static double mean_of(const study_spec* s, const study_row* rows, int64_t point, int measure) {
+  double sum = 0.0, n = 0.0;
+  for (int64_t i = point * s->samples; i < (point + 1) * s->samples; ++i) {
+    const double x = rows[i].index >= 0 ? rows[i].measures[measure] : (double)NAN;
+    sum += isfinite(x) ? x : 0.0;
+    n += isfinite(x) ? 1.0 : 0.0;
+  }
+  return n > 0.0 ? sum / n : (double)NAN;
+}
+
 // Prints a row per point of the grid with the means over its samples, for grids of readable size.
 enum { POINTS_MAX = 200 };
 static bool print_points(const study_spec* s, const study_row* rows) {
@@ -174,13 +185,7 @@ static bool print_points(const study_spec* s, const study_row* rows) {
       }
     }
     for (int k = 0; k < s->measure_count; ++k) {
-      double sum = 0.0, n = 0.0;
-      for (int64_t i = point * s->samples; i < (point + 1) * s->samples; ++i) {
-        const bool good = rows[i].index >= 0 && isfinite(rows[i].measures[k]);
-        sum += good ? rows[i].measures[k] : 0.0;
-        n += good ? 1.0 : 0.0;
-      }
-      cli_table_real(table, n > 0.0 ? sum / n : (double)NAN);
+      cli_table_real(table, mean_of(s, rows, point, k));
     }
   }
   const bool printed = table != NULL && cli_table_print(table, CLI_FORMAT_TABLE, stdout);
@@ -251,17 +256,6 @@ static void label_of(const study_spec* s, int x, int64_t point, char out[CLI_LAB
       used += n > 0 ? (size_t)n : 0;
     }
   }
-}
-
-// The mean of a measure over the samples of a point.
-static double mean_of(const study_spec* s, const study_row* rows, int64_t point, int measure) {
-  double sum = 0.0, n = 0.0;
-  for (int64_t i = point * s->samples; i < (point + 1) * s->samples; ++i) {
-    const double x = rows[i].index >= 0 ? rows[i].measures[measure] : (double)NAN;
-    sum += isfinite(x) ? x : 0.0;
-    n += isfinite(x) ? 1.0 : 0.0;
-  }
-  return n > 0.0 ? sum / n : (double)NAN;
 }
 
 // Adds the line of the points that have the label of `first`, a line for each measure.
