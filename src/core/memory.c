@@ -69,57 +69,6 @@ sap_status sap_grow(void* array, int32_t* capacity, int64_t needed, size_t size,
   return SAP_STATUS_OK;
 }
 
-static void* load_pointer(const sap_array* array) {
-  void* pointer;
-  memcpy(&pointer, array->array, sizeof pointer);
-  return pointer;
-}
-
-static void store_pointer(const sap_array* array, void* pointer) {
-  memcpy(array->array, &pointer, sizeof pointer);
-}
-
-enum { ARRAYS_MAX = 16 };  // of one group
-
-sap_status sap_arrays_reserve(const sap_array* arrays, size_t count, int32_t* capacity,
-                              int64_t needed, sap_error* error) {
-  if (needed <= *capacity && load_pointer(&arrays[0]) != NULL) {
-    return SAP_STATUS_OK;
-  }
-  if (needed < 0 || needed > INT32_MAX || count > ARRAYS_MAX) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "array too large: %lld elements", (long long)needed);
-  }
-  const int64_t half_more = (int64_t)*capacity + *capacity / 2;
-  const int64_t wanted = half_more > needed && half_more <= INT32_MAX ? half_more : needed;
-  void* grown[ARRAYS_MAX] = {NULL};
-  for (size_t i = 0; i < count; ++i) {
-    grown[i] = sap_allocate((size_t)wanted, arrays[i].size);
-    if (grown[i] == NULL) {
-      while (i-- > 0) {
-        sap_free(grown[i]);
-      }
-      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %lld elements", (long long)wanted);
-    }
-  }
-  for (size_t i = 0; i < count; ++i) {
-    void* old = load_pointer(&arrays[i]);
-    if (old != NULL) {
-      memcpy(grown[i], old, (size_t)*capacity * arrays[i].size);
-      sap_free(old);
-    }
-    store_pointer(&arrays[i], grown[i]);
-  }
-  *capacity = (int32_t)wanted;
-  return SAP_STATUS_OK;
-}
-
-void sap_arrays_free(const sap_array* arrays, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    sap_free(load_pointer(&arrays[i]));
-    store_pointer(&arrays[i], NULL);
-  }
-}
-
 _Static_assert(sizeof(sap_pool_block) <= SAP_POOL_HEADER, "a block's header fits");
 
 sap_status sap_pool_add(sap_pool* pool, void* array, size_t count, size_t size, sap_error* error) {

@@ -28,22 +28,6 @@ sap_status sap_grow(void* array, int32_t* capacity, int64_t needed, size_t size,
        ? SAP_STATUS_OK                                          \
        : sap_grow((array), (capacity), (needed), sizeof(**(array)), (error)))
 
-// One of several arrays that grow together and share one capacity.
-typedef struct sap_array {
-  void* array;  // address of the array's pointer
-  size_t size;  // bytes of an element
-} sap_array;
-#define SAP_ARRAY(pointer) \
-  { &(pointer), sizeof *(pointer) }
-
-// Makes room for `needed` elements in each of `count` arrays; grows by at least a half, keeps the
-// contents, zeroes the new elements. Fails with MEMORY; no array has changed then. Hot callers test
-// needed <= *capacity and the first pointer themselves.
-sap_status sap_arrays_reserve(const sap_array* arrays, size_t count, int32_t* capacity,
-                              int64_t needed, sap_error* error);
-// Frees the arrays; their pointers become NULL.
-void sap_arrays_free(const sap_array* arrays, size_t count);
-
 // Tests wrap the allocator to count calls and to make the n-th one fail. All heap calls of the
 // library itself go through malloc, calloc, realloc, aligned_alloc and free.
 

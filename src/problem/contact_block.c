@@ -220,8 +220,8 @@ sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block
   sap_problem_pass_block(problem, count_rows(contact), contact->ntrees, contact->trees, &end);
   sap_problem_cache* cache = problem->cache;
   const int64_t room = find_room(problem, contact);
-  SAP_TRY(SAP_RESERVE(&cache->scratch, &cache->scratch_capacity, room, error));
-  SAP_TRY(SAP_RESERVE(&cache->views, &cache->views_capacity, contact->ntrees, error));
+  SAP_TRY(SAP_ROOM(&cache->pool, &cache->scratch, room, error));
+  SAP_TRY(SAP_ROOM(&cache->pool, &cache->views, contact->ntrees, error));
   SAP_TRY(sap_problem_reserve_blocks(problem, &end, error));
   const contact_work work = {cache->scratch, cache->views};
   SAP_TRY(put_contact(problem, contact, regularization, &work, &at, error));
@@ -304,9 +304,8 @@ static void plan_jobs(contact_list* list) {
 
 static sap_status reserve_list(const contact_list* list, sap_error* error) {
   sap_problem_cache* cache = list->problem->cache;
-  SAP_TRY(SAP_RESERVE(&cache->scratch, &cache->scratch_capacity, list->room * list->njobs, error));
-  SAP_TRY(SAP_RESERVE(&cache->views, &cache->views_capacity,
-                      (int64_t)list->most_trees * list->njobs, error));
+  SAP_TRY(SAP_ROOM(&cache->pool, &cache->scratch, list->room * list->njobs, error));
+  SAP_TRY(SAP_ROOM(&cache->pool, &cache->views, (int64_t)list->most_trees * list->njobs, error));
   return sap_problem_reserve_blocks(list->problem, &list->end, error);
 }
 
@@ -314,7 +313,7 @@ static sap_status reserve_list(const contact_list* list, sap_error* error) {
 static bool add_side_by_side(contact_list* list) {
   sap_problem* p = list->problem;
   sap_problem_cache* cache = p->cache;
-  if (SAP_GROW(&cache->jobs, &cache->job_capacity, list->njobs, NULL) != SAP_STATUS_OK) {
+  if (SAP_ROOM(&cache->pool, &cache->jobs, list->njobs, NULL) != SAP_STATUS_OK) {
     return false;
   }
   sap_threads_run(p->threads, list->njobs, check_job, list);

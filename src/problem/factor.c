@@ -157,7 +157,7 @@ sap_status sap_problem_solve_tree(sap_problem* p, int32_t tree, const double* b,
   if (n > SAP_SMALL_TREE) {
     sap_branch_factor factor;
     SAP_TRY(sap_problem_branch_factor(p, tree, &factor, error));
-    SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, SAP_BRANCH_ROW(n), error));
+    SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, SAP_BRANCH_ROW(n), error));
     memmove(x, b, (size_t)n * sizeof(double));
     sap_branch_solve(&factor, x, p->cache->scratch);
     return SAP_STATUS_OK;
@@ -177,13 +177,7 @@ void sap_problem_cache_destroy(sap_problem_cache* cache) {
   }
   (void)pthread_mutex_destroy(&cache->mutex);
   sap_cholesky_destroy(cache->whole);
-  sap_free(cache->scratch);
-  sap_free(cache->views);
-  sap_free(cache->jobs);
-  sap_free(cache->column_start);
-  sap_free(cache->row);
-  sap_free(cache->value_start);
-  sap_free(cache->values);
+  sap_pool_free(&cache->pool);
   sap_free(cache);
 }
 
@@ -202,10 +196,10 @@ static sap_status reserve_whole(const sap_problem* p, sap_error* error) {
   if (cache->whole == NULL) {
     SAP_TRY(sap_cholesky_create(&cache->whole, error));
   }
-  const sap_array arrays[] = {SAP_ARRAY(cache->column_start), SAP_ARRAY(cache->row),
-                              SAP_ARRAY(cache->value_start)};
-  SAP_TRY(sap_arrays_reserve(arrays, 3, &cache->entry_capacity, entries + 1, error));
-  return SAP_RESERVE(&cache->values, &cache->value_capacity, values, error);
+  SAP_TRY(SAP_ROOM(&cache->pool, &cache->column_start, entries + 1, error));
+  SAP_TRY(SAP_ROOM(&cache->pool, &cache->row, entries + 1, error));
+  SAP_TRY(SAP_ROOM(&cache->pool, &cache->value_start, entries + 1, error));
+  return SAP_ROOM(&cache->pool, &cache->values, values, error);
 }
 
 // Sorts the couplings by column, then row: insertion sort, couplings are few and come in order.
@@ -457,7 +451,7 @@ sap_status sap_problem_find_checked_scale(const sap_problem* p, const sap_block*
 sap_status sap_problem_checked_scale(sap_problem* p, const sap_block* b, double* w,
                                      sap_error* error) {
   const int64_t room = sap_problem_scale_room(p, b);
-  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, room, error));
+  SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, room, error));
   return sap_problem_find_checked_scale(p, b, p->cache->scratch, w, error);
 }
 

@@ -125,7 +125,7 @@ sap_status sap_problem_add_compliant(sap_problem* p, const sap_compliant_block* 
   SAP_TRY(sap_problem_check_shape(p, &block, error));
   SAP_TRY(sap_problem_checked_scale(p, &block, &w, error));
   const int64_t n = block.nrows;
-  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, 3 * n, error));
+  SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, 3 * n, error));
   double *R = p->cache->scratch, *v_hat = R + n;
   const sap_law_settings settings = sap_problem_law_settings(p, regularization);
   SAP_TRY(find_rows(p, compliant, &settings, w, R, v_hat, v_hat + n, error));
@@ -210,7 +210,7 @@ static sap_status restart_memory(sap_lag_memory* memory, int32_t needed, sap_err
   while (count < 2 * (int64_t)needed) {
     count *= 2;
   }
-  SAP_TRY(SAP_RESERVE(&memory->entries, &memory->capacity, count, error));
+  SAP_TRY(SAP_GROW(&memory->entries, &memory->capacity, count, error));
   memory->count = (int32_t)count;
   memset(memory->entries, 0, (size_t)count * sizeof *memory->entries);
   return SAP_STATUS_OK;

@@ -9,13 +9,23 @@
 #include "math/scalar.h"
 #include "problem/factor.h"
 
-enum { ARRAYS_MAX = 12 };  // of one group
+static void move_views(sap_problem* p) {
+  const double* J = p->jacobian_values;
+  for (int32_t i = 0; i < p->nblocks; ++i) {
+    const sap_block_data* block = &p->blocks[i];
+    for (int32_t t = block->first_tree; t < block->first_tree + block->ntrees; ++t) {
+      p->jacobians[t] = J;
+      J += (size_t)block->nrows * (size_t)p->tree_size[p->block_trees[t]];
+    }
+  }
+}
 
-// Lists the arrays of a group; returns their number.
-static size_t list_arrays(sap_problem* p, sap_problem_group group, sap_array arrays[ARRAYS_MAX]) {
+sap_status sap_problem_grow_group(sap_problem* p, sap_problem_group group, int64_t needed,
+                                  sap_error* error) {
   sap_problem_cache* c = p->cache;
-  size_t count = 0;
-#define ADD(pointer) arrays[count++] = (sap_array)SAP_ARRAY(pointer)
+  const int64_t capacity = p->capacity[group], half_more = capacity + capacity / 2;
+  const int64_t wanted = half_more > needed && half_more <= INT32_MAX ? half_more : needed;
+#define ADD(array) SAP_TRY(SAP_ROOM(&c->pool, &(array), wanted, error))
   switch (group) {
     case SAP_GROUP_TREES:
       ADD(p->tree_size);
@@ -66,29 +76,11 @@ static size_t list_arrays(sap_problem* p, sap_problem_group group, sap_array arr
       ADD(p->upper);
       ADD(p->gamma_guess);
       break;
-    case SAP_GROUP_COUNT:
-      break;
+    default:
+      return SAP_STATUS_OK;
   }
 #undef ADD
-  return count;
-}
-
-static void move_views(sap_problem* p) {
-  const double* J = p->jacobian_values;
-  for (int32_t i = 0; i < p->nblocks; ++i) {
-    const sap_block_data* block = &p->blocks[i];
-    for (int32_t t = block->first_tree; t < block->first_tree + block->ntrees; ++t) {
-      p->jacobians[t] = J;
-      J += (size_t)block->nrows * (size_t)p->tree_size[p->block_trees[t]];
-    }
-  }
-}
-
-sap_status sap_problem_grow_group(sap_problem* p, sap_problem_group group, int64_t needed,
-                                  sap_error* error) {
-  sap_array arrays[ARRAYS_MAX];
-  const size_t count = list_arrays(p, group, arrays);
-  SAP_TRY(sap_arrays_reserve(arrays, count, &p->capacity[group], needed, error));
+  p->capacity[group] = (int32_t)wanted;
   if (group == SAP_GROUP_JACOBIANS) {
     move_views(p);
   }
@@ -113,10 +105,6 @@ sap_status sap_problem_create(sap_problem** out, sap_error* error) {
 void sap_problem_destroy(sap_problem* problem) {
   if (problem == NULL) {
     return;
-  }
-  for (int32_t group = 0; group < (int32_t)SAP_GROUP_COUNT; ++group) {
-    sap_array arrays[ARRAYS_MAX];
-    sap_arrays_free(arrays, list_arrays(problem, (sap_problem_group)group, arrays));
   }
   sap_problem_cache_destroy(problem->cache);
   sap_threads_destroy(problem->threads);

@@ -54,6 +54,7 @@ typedef _Atomic int32_t sap_factor_mark;  // a sap_factor_state
 // problem fill it, also in several threads. A thread claims a factor before it computes the factor,
 // and holds `mutex` while it uses the arrays behind `mutex`.
 typedef struct sap_problem_cache {
+  sap_pool pool;                  // of all arrays of the problem and of this
   double* diagonal_before;        // diagonal of the previous problem; a reset exchanges the two
   double* factor;                 // L of each diagonal block, reciprocal diagonal; starts as in A
   sap_factor_mark* factor_state;  // (ntrees)
@@ -72,7 +73,6 @@ typedef struct sap_problem_cache {
   int32_t* row;
   size_t* value_start;
   double* values;
-  int32_t scratch_capacity, views_capacity, job_capacity, entry_capacity, value_capacity;
 } sap_problem_cache;
 
 // Arrays that grow together; arrays of a group have one capacity.
@@ -146,9 +146,6 @@ struct sap_problem {
   double* upper;
   sap_problem_cache* cache;
 };
-
-// sap_grow for counts that may exceed int32_t: fails with MEMORY then.
-#define SAP_RESERVE SAP_GROW
 
 // Makes room for `needed` elements in the arrays of a group; moves views of Jacobians.
 sap_status sap_problem_grow_group(sap_problem* problem, sap_problem_group group, int64_t needed,

@@ -331,8 +331,8 @@ static void mobility_residual(const sap_problem* p, const double* v, const doubl
 static sap_status momentum_residual(const sap_problem* p, const double* v, const double* gamma,
                                     momentum_balance* out, sap_error* error) {
   const size_t nv = (size_t)p->nv;
-  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, 4 * (int64_t)p->nv + 1,
-                      error));       // + 1: never NULL
+  SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, 4 * (int64_t)p->nv + 1,
+                   error));          // + 1: never NULL
   double* step = p->cache->scratch;  // v - v*; at the end what is left of the balance [m/s]
   double* momentum = step + nv;      // A (v - v*)
   double* absolute = momentum + nv;  // A v
@@ -430,7 +430,7 @@ static sap_status judge_problem(const sap_problem* p, const double* v, const dou
     sap_judge_trees(p, v, gamma, p->cache->scratch, &worst.tree);
   }
   const int64_t needed = 4 * (int64_t)p->nrows + sap_complementarity_work(p) + 1;
-  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error));
+  SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, needed, error));
   block_sums sums = {0};
   sap_complementarity models = {0};
   sap_judged_rows judged = {.v = v, .resting = rows ? sap_resting_velocity(p, v) : 0.0};

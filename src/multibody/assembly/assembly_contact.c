@@ -155,11 +155,11 @@ static bool assign_memory(sap_assembly* assembly, const sap_contact_list* list) 
     values +=
         sap_assembly_contact_rows(&list->contacts[i]) * count_columns(model, &list->contacts[i]);
   }
-  if (SAP_RESERVE(&assembly->contact_parts, &assembly->part_capacity, count, NULL) !=
+  if (SAP_GROW(&assembly->contact_parts, &assembly->part_capacity, count, NULL) !=
           SAP_STATUS_OK ||
-      SAP_RESERVE(&assembly->contact_blocks, &assembly->block_capacity, count, NULL) !=
+      SAP_GROW(&assembly->contact_blocks, &assembly->block_capacity, count, NULL) !=
           SAP_STATUS_OK ||
-      SAP_RESERVE(&assembly->contact_values, &assembly->value_capacity, values, NULL) !=
+      SAP_GROW(&assembly->contact_values, &assembly->value_capacity, values, NULL) !=
           SAP_STATUS_OK) {
     return false;
   }

@@ -20,13 +20,13 @@
 #include "solvers/warm_start.h"
 
 sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out) {
-  SAP_TRY(SAP_RESERVE(&d->work, &d->work_capacity, count, d->error));
+  SAP_TRY(SAP_GROW(&d->work, &d->work_capacity, count, d->error));
   *out = d->work;
   return SAP_STATUS_OK;
 }
 
 sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out) {
-  SAP_TRY(SAP_RESERVE(&d->integers, &d->integers_capacity, count, d->error));
+  SAP_TRY(SAP_GROW(&d->integers, &d->integers_capacity, count, d->error));
   *out = d->integers;
   return SAP_STATUS_OK;
 }
@@ -366,7 +366,7 @@ static void set_guess(dual_workspace* w, const double* given) {
 static sap_status start_island(dual_workspace* w, const double* given, sap_error* error) {
   sap_dual* d = &w->dual;
   const int64_t n = d->op.n;
-  SAP_TRY(SAP_RESERVE(&d->vectors, &d->vectors_capacity, 4 * n + d->op.nv, error));
+  SAP_TRY(SAP_GROW(&d->vectors, &d->vectors_capacity, 4 * n + d->op.nv, error));
   d->z = d->vectors;
   d->g = d->z + n;
   d->z_best = d->g + n;
@@ -458,7 +458,7 @@ static sap_status hand_over(dual_workspace* w, const sap_solve_call* call, sap_r
 // keep small ones from being solved. Stable. The second half of `keys` is scratch.
 static sap_status order_islands(dual_workspace* w, bool by_size, sap_error* error) {
   const int32_t count = w->islands.count;
-  SAP_TRY(SAP_RESERVE(&w->order, &w->order_capacity, 2 * (int64_t)count + 1, error));
+  SAP_TRY(SAP_GROW(&w->order, &w->order_capacity, 2 * (int64_t)count + 1, error));
   for (int32_t i = 0; i < count; ++i) {
     const uint64_t key = by_size ? (uint64_t)sap_islands_get(&w->islands, i).nblocks : 0;
     w->order[i] = (sap_sort_key){.key = key, .index = i};

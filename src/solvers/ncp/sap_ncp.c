@@ -236,7 +236,7 @@ static sap_complementarity island_maps(const sap_ncp* w, const sap_problem* p, i
 // Finds the islands, and in each the speed that its impulses must make up.  fails: MEMORY
 static sap_status begin_islands(sap_ncp* w, const sap_problem* p, sap_error* error) {
   SAP_TRY(sap_islands_find(&w->islands, p, false, error));
-  SAP_TRY(SAP_RESERVE(&w->speeds, &w->speeds_capacity, w->islands.count, error));
+  SAP_TRY(SAP_GROW(&w->speeds, &w->speeds_capacity, w->islands.count, error));
   SAP_TRY(sap_solution_resize(&w->inner, p->nv, p->nrows, error));
   sap_contact_velocity(p, p->v_star, w->inner.vc);
   for (int32_t i = 0; i < p->nrows; ++i) {
@@ -253,8 +253,8 @@ static sap_status begin_islands(sap_ncp* w, const sap_problem* p, sap_error* err
 static sap_status begin_shifts(sap_ncp* w, const sap_problem* p, bool warm, sap_error* error) {
   const int64_t nrows = p->nrows;
   SAP_TRY(SAP_GROW(&w->cone, &w->cone_capacity, p->nblocks, error));
-  SAP_TRY(SAP_RESERVE(&w->cones, &w->cones_capacity, 5 * (int64_t)p->nblocks, error));
-  SAP_TRY(SAP_RESERVE(&w->rows, &w->rows_capacity, 3 * nrows + sap_complementarity_work(p), error));
+  SAP_TRY(SAP_GROW(&w->cones, &w->cones_capacity, 5 * (int64_t)p->nblocks, error));
+  SAP_TRY(SAP_GROW(&w->rows, &w->rows_capacity, 3 * nrows + sap_complementarity_work(p), error));
   SAP_TRY(sap_history_begin(&w->history, SOLVES + 1, 0.0, error));
   w->ncones = 0;
   for (int32_t b = 0; b < p->nblocks; ++b) {

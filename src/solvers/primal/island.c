@@ -32,7 +32,7 @@ void sap_newton_clear(sap_newton* n) {
   *n = (sap_newton){0};
 }
 
-#define RESERVE(array, needed) SAP_TRY(SAP_RESERVE(&n->array, &n->capacity.array, (needed), error));
+#define RESERVE(array, needed) SAP_TRY(SAP_GROW(&n->array, &n->capacity.array, (needed), error));
 
 sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   const int64_t nt = n->ntrees, nv = n->nv, nc = n->ncones, ni = n->nintervals, nr = n->nrows;
