@@ -23,6 +23,8 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 #if defined(__GNUC__)
 // Weak: another BLAS may replace OpenBLAS.
 extern void openblas_set_num_threads(int count) __attribute__((weak));
+// Weak: the library may have been built without HDF5.
+extern int H5dont_atexit(void) __attribute__((weak));
 #endif
 
 static bool is_limited(int resource) {
@@ -144,13 +146,35 @@ static void fill_streams(void) {
   }
 }
 
+// Lets HDF5 do nothing at the end of the process, where it crashes if it lacked memory before.
+static void skip_exit_of_hdf5(void) {
+#if defined(__GNUC__)
+  if (H5dont_atexit != NULL) {
+    (void)H5dont_atexit();
+  }
+#endif
+}
+
+static bool ended;  // main has come to its end
+
+// HDF5 calls exit(-1) without a word if it cannot have memory.
+static void on_exit_of_library(void) {
+  if (!ended) {
+    cli_message("a library ended the program, probably for lack of memory");
+    _exit(CLI_INTERNAL);
+  }
+}
+
 int main(int argc, char** argv) {
   fill_streams();
   // A file that grows too large is a write error to report, not a reason to die.
   (void)signal(SIGXFSZ, SIG_IGN);
   limit_threads(argv);
+  (void)atexit(on_exit_of_library);
+  skip_exit_of_hdf5();
   const int exit_code = dispatch(argc, argv);
   const int flushed = cli_flush();
+  ended = true;
   return exit_code == CLI_OK || exit_code == CLI_UNCONVERGED
              ? (flushed != CLI_OK ? flushed : exit_code)
              : exit_code;

@@ -59,7 +59,7 @@ static void add_cell(cli_table* table, cell value) {
 }
 
 void cli_table_cells(cli_table* table, const cli_value* values, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count && !table->failed; ++i) {  // a gap would shift what follows
     const cli_cell_kind kind = table->columns[table->count % (size_t)table->ncolumns].kind;
     cell value = {.integer = values[i].integer, .real = values[i].real};
     if (kind == CLI_CELL_TEXT) {
