@@ -33,7 +33,7 @@ int skip_program_lacking(const char* reason) {
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
-// What --wrap sends here: cmocka's functions behind skip() and cmocka_run_group_tests().
+// Functions of cmocka that --wrap sends here: the end of a skipped test, and a program's tests.
 
 static size_t skipped;
 
