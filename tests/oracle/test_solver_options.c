@@ -226,6 +226,31 @@ static void check_admm(const char* name, sap_penalty penalty, double value, doub
   assert_true(a.changes > 0 || penalty == SAP_PENALTY_FIXED);
 }
 
+// Interval rows are in both stages of staggered projections, each of which solves them: an iteration
+// of weight omega leaves 1 - omega of the way.
+static void test_relaxed_stages(void** state) {
+  (void)state;
+  const rows r = make_rows();
+  double z[N] = {0};
+  for (int i = 0; i < 10000; ++i) {
+    sweep(&r, 1.0, z);
+  }
+  sap_problem* p = make_problem(&r);
+  for (int32_t count = 1; count <= 3; ++count) {
+    sap_solver_options options = sap_solver_options_default();
+    sap_solution s = {0};
+    options.max_sweeps = count;
+    options.over_relaxation = 0.5;
+    (void)solve_problem("staggered", &options, p, &s, NULL);
+    for (int i = 0; i < N; ++i) {
+      const double whole = r.scale[i] * z[i];
+      ASSERT_NEAR(s.gamma[i], whole * (1.0 - pow(0.5, count)), 0.03 * fabs(whole) + 1e-12);
+    }
+    sap_solution_clear(&s);
+  }
+  sap_problem_destroy(p);
+}
+
 // The first rho of the spectral penalty, sqrt(L eta) (L/eta)^0.2 with L the largest eigenvalue of D,
 // which the solver knows to 1 %: the iterates before rho changes.                     tsounis (172)
 static void test_spectral_start(void** state) {
@@ -535,6 +560,7 @@ int main(void) {
       cmocka_unit_test(test_penalties),
       cmocka_unit_test(test_spectral_start),
       cmocka_unit_test(test_warm_start),
+      cmocka_unit_test(test_relaxed_stages),
       cmocka_unit_test(test_reports),
       cmocka_unit_test(test_analyses),
       cmocka_unit_test(test_backtracking_factors),
