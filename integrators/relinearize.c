@@ -32,11 +32,9 @@ enum { COUNT_MAX = 12 };  // solutions beyond the first
 // A correction with the same A that leaves more than this share does not contract.
 #define CONTRACTION 0.3
 enum { PREDICTION_DEPTH = 1 };
-// Tolerances are those of steps of this length [s], and shrink in proportion for shorter ones.
-//   balance: v misses m by a share of about dt |omega| of p. A fixed tolerance would stop correcting
-//     the same motion where dt becomes short, and its misses would add up.
-//   momentum of the contact solver: eps_r |D A v| is left in each step, as often as there are steps.
-// Both then leave less in a second of shorter steps, and correct the same motions.
+// balance_tolerance is a share of the impulses of a step, and of those of a second: their number
+// per second does not change it. eps_r of solvers whose rest is momentum is a share of |D A v|, left
+// in each step: it is that of steps of this length [s], and shrinks in proportion for shorter ones.
 #define TOLERANCE_DT 0.005
 // m(v) = p is solved to this share of the impulses of a group, and to this share of
 // balance_tolerance.
@@ -52,6 +50,8 @@ sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_op
   SAP_TRY(SAP_POOL_ADD(pool, &r->v_predicted, system->nv, error));
   SAP_TRY(sap_free_motion_create(system, pool, &r->free_motion, error));
   SAP_TRY(sap_prediction_create(system->nv, PREDICTION_DEPTH, pool, &r->prediction, error));
+  r->free_motion.linearization.tolerance =
+      fmin(LINEARIZATION_TOLERANCE, LINEARIZATION_SHARE * options->balance_tolerance);
   return sap_contact_stage_create(options, &r->contact, error);
 }
 
@@ -77,14 +77,11 @@ static void propagate_callback_error(sap_status status, const sap_error* attempt
   }
 }
 
-// Sets the tolerances of steps of length dt. Solvers in impulse space keep theirs: what it leaves
-// out is no momentum.
-static void set_tolerances(sap_relinearize* r, double dt) {
+// Sets the solver's tolerance of steps of length dt. Solvers in impulse space keep theirs: what it
+// leaves out is no momentum.
+static void set_tolerance(sap_relinearize* r, double dt) {
   const double share = fmin(1.0, dt / TOLERANCE_DT);
   const sap_stepper_options* options = r->options;
-  r->balance_tolerance = share * options->balance_tolerance;
-  r->free_motion.linearization.tolerance =
-      fmin(LINEARIZATION_TOLERANCE, LINEARIZATION_SHARE * r->balance_tolerance);
   if (sap_solver_find(options->solver)->needs_R) {
     sap_solver_set_tolerance(r->contact.solver, share * options->solver_options.relative_tolerance);
   }
@@ -195,7 +192,7 @@ static sap_status solve_about_solution(sap_relinearize* r, bool both, sap_error*
 // Solves again with v* corrected for the balance error, with the same A and the same rows.
 static sap_status solve_corrected(sap_relinearize* r, sap_error* error) {
   const double* v = r->contact.solution.v;
-  SAP_TRY(sap_linearization_correct(&r->free_motion, v, r->balance_tolerance, error));
+  SAP_TRY(sap_linearization_correct(&r->free_motion, v, r->options->balance_tolerance, error));
   SAP_TRY(sap_problem_set_v_star(r->contact.problem, r->free_motion.v_star, error));
   SAP_TRY(sap_problem_set_v_guess(r->contact.problem, v, error));
   return solve_contact(r, error);
@@ -229,7 +226,7 @@ static bool has_diverged(const sap_relinearize* r, const first_solution* first) 
 // Repeats the solution until both errors are within their tolerances.
 static sap_status iterate_solutions(sap_relinearize* r, const first_solution* first,
                                     sap_error* error) {
-  const double tolerance = r->balance_tolerance;
+  const double tolerance = r->options->balance_tolerance;
   double balance_before = HUGE_VAL, closure_before = HUGE_VAL;
   bool first_choice = true;
   int lost = 0;
@@ -296,7 +293,7 @@ static sap_status improve_solution(sap_relinearize* r, sap_error* error) {
   SAP_TRY(measure_errors(r, error));
   const double* v = r->contact.solution.v;
   const first_solution first = {
-      .balance = fmax(r->balance_error, r->balance_tolerance),
+      .balance = fmax(r->balance_error, r->options->balance_tolerance),
       .closure = r->closure_error,
       .speed = fmax(weighted_square(r, v), weighted_square(r, r->step.v0_free))};
   memcpy(r->v_first, v, (size_t)r->system->nv * sizeof *v);
@@ -320,7 +317,7 @@ sap_status sap_relinearize_solve(sap_relinearize* r, const sap_step_context* ste
   r->balance_error = r->closure_error = 0.0;
   r->time_free_motion = r->time_constraints = r->time_solver = 0.0;
   *v = fm->v_star;
-  set_tolerances(r, step->dt);
+  set_tolerance(r, step->dt);
   SAP_TRY(prepare_first(r, error));
   if (sap_problem_block_count(r->contact.problem) > 0) {
     SAP_TRY(solve_contact(r, error));

@@ -25,7 +25,6 @@ typedef struct sap_relinearize {
   double began;                                            // clock at its start [s]
   int32_t count;                                           // solutions beyond the first
   bool withdrawn;                                          // diverged, the first solution is used
-  double balance_tolerance;                                // of this dt
   double balance_error;                                    // see sap_step_report
   double closure_error;                                    // of bilateral constraints [m, rad]
   double time_free_motion, time_constraints, time_solver;  // [s]

@@ -94,8 +94,7 @@ typedef sap_law sap_type_law;
     "contact law (auto: the solver's, see 'sapstep solvers')")                                   \
   X(real, restitution, 0, 0, 1, "rigid contacts: coefficient of restitution e [-]")              \
   X(real, baumgarte, 0.2, 0, 1, "rigid constraints: fraction of the error removed per step [-]") \
-  /* see balance_error of sap_step_report; times dt/5 ms for shorter steps */                    \
-  /* infinite: never linearise again */                                                          \
+  /* see balance_error of sap_step_report; infinite: never linearise again */                    \
   X(real, balance_tolerance, 1e-3, 0, INFINITY,                                                  \
     "momentum error above which a step is solved again [-]")                                     \
   /* A looser relative_tolerance counts instead; infinite: the best found makes a step */        \
