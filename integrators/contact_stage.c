@@ -21,6 +21,7 @@ static sap_status choose_law(const sap_stepper_options* options, sap_contact_sta
                     "contact_law rigid has R = 0, solver '%s' needs R > 0", info->name);
   }
   stage->glides = !info->signorini;
+  stage->castro = options->contact_law == SAP_LAW_CASTRO;
   stage->rigid = demanded || (options->contact_law == SAP_LAW_AUTO && info->rigid);
   return SAP_STATUS_OK;
 }
@@ -84,8 +85,8 @@ static sap_status constraints_failed(int code, sap_error* error) {
 }
 
 bool sap_stepper_acts_within(const sap_stepper_options* options) {
-  return options->contact_stage != SAP_STAGE_END && options->theta >= 0.5 &&
-         options->theta_vq >= 0.5;
+  return options->contact_stage != SAP_STAGE_END && options->contact_law != SAP_LAW_CASTRO &&
+         options->theta >= 0.5 && options->theta_vq >= 0.5;
 }
 
 sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system* system,
@@ -107,10 +108,11 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
       .restitution = step->rigid ? options->restitution : 0.0,
       .baumgarte = step->rigid ? options->baumgarte : 0.0,
       .model = step->rigid ? SAP_CONTACT_BY_MATERIAL : options->contact_model,
-      .castro = true,  // until contacts ahead are found
-      .v0 = step->v0_free};
+      .castro = stage->castro,
+      .glides = !stage->glides,
+      .v0 = step->v0_free,
+      .v_star = stage->v_free};
   SAP_TRY(sap_problem_set_law(problem, &scheme, error));
-  sap_problem_forbid_gliding(problem, stage->glides);
   sap_error local = {0};
   const int code = system->constraints(system->context, step, problem, &local);
   if (code == 0) {

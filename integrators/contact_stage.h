@@ -14,8 +14,11 @@ typedef struct sap_contact_stage {
   sap_solver* solver;
   sap_solution solution;
   sap_report report;
-  bool rigid;             // Moreau-Jean's law
-  bool glides;            // the solver's convex model lifts sliding contacts
+  bool rigid;            // Moreau-Jean's law
+  bool castro;           // the law as castro prints it
+  bool glides;           // the solver's convex model lifts sliding contacts
+  const double* v_free;  // v* of the step's first linear balance, the caller's; slips are predicted
+                         // from it also when the step is solved again (nv)
   double accepted_error;  // of an island of a solve that did not converge [-]
 } sap_contact_stage;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kaczmarz projections on the rows J_n, one tree's part of a contact after the other, forwards and
-// backwards in turn.
-// cost: O(n^2) per row of a tree of n velocities.
+// d minimises |r|, r = target - J_n d, among the smallest in the metric of A, by conjugate gradients:
+//   g = J_n' r,  s = A^-1 g,  p = s + (s' g)/(s' g)_before p,  d += a p with a = (s' g)/|J_n p|^2
+// Rows that depend on one another, such as those of four corners, may contradict each other a little.
+// cost: O(n^2) per tree of n velocities and iteration; iterations are few, one per different stiffness.
 #include "integrators/end_positions.h"
 
 #include <math.h>
@@ -11,40 +12,28 @@
 #include "problem/factor.h"
 #include "problem/problem_data.h"
 
-// s = min(1, change/(IMPACT_SHARE pushed)) min(1, PUSHED_SHARE pushed/change). A smaller
-// IMPACT_SHARE calms smaller hops, a larger one leaves smooth motion alone.
-#define IMPACT_SHARE 0.01
+// The correction fades where the impulses change a tree's speed by less than a third of what the
+// correction is worth: a contact that lets go would otherwise move its tree by a jump.
 #define PUSHED_SHARE 3.0
 // Smaller changes of speed are round-off [m/s].
 #define LEAST_CHANGE 1e-12
-// Accepted remainder of the rows, relative to the first sweep.
-#define PROJECTED 1e-3
-enum { SWEEPS_MAX = 12 };
+// s' g at which the iteration ends, relative to its start. What is left tilts what has landed, and
+// friction lets that creep back at the same relative speed.
+#define PROJECTED 1e-20
+enum { ITERATIONS_MAX = 50 };
 
 sap_status sap_end_positions_create(int32_t ntrees, int32_t nv, sap_pool* pool,
                                     sap_end_positions* end, sap_error* error) {
-  SAP_TRY(SAP_POOL_ADD(pool, &end->change, ntrees, error));
   SAP_TRY(SAP_POOL_ADD(pool, &end->pushed, ntrees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &end->rest, nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &end->p, nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &end->g, nv, error));
   return SAP_POOL_ADD(pool, &end->x, nv, error);
 }
 
-// True if the contact acts at the end of the step and pushes.
+// True if part of the contact's law acts at the end of the step, and the contact pushes.
 static bool pushes(const sap_block_data* block, const double* gamma) {
-  return block->ends && gamma[block->first_row + SAP_NORMAL_ROW] > 0.0;
-}
-
-// Returns the change of the relative normal speed over the step [m/s].
-static double find_change(const sap_problem* p, const sap_block_data* block,
-                          const sap_solution* solution, const double* v0) {
-  double vc0[SAP_CONE_ROWS_MAX];
-  sap_problem_block_velocity(p, block, v0, vc0);
-  const double vn0 = vc0[SAP_NORMAL_ROW];
-  // An open gap has no J at the theta point: only a closing speed is an impact. Elsewhere J may be
-  // that of the theta point, midway: vn0 = J v0 - 2 (J_end - J) v.
-  return block->end_open ? fmax(0.0, -vn0)
-                         : fabs(solution->vc[block->first_row + SAP_NORMAL_ROW] - vn0 +
-                                2.0 * block->end_change);
+  return block->end > 0.0 && sap_set_is_contact(block->set) &&
+         gamma[block->first_row + SAP_NORMAL_ROW] > 0.0;
 }
 
 // Computes J_n A^-1 J_n' of tree i of the block; leaves A^-1 J_n' in end->x.
@@ -63,89 +52,122 @@ static sap_status find_mobility(sap_end_positions* end, sap_problem* p, const sa
   return SAP_STATUS_OK;
 }
 
+// Sets the block's end_move and adds its push to its trees.
 static sap_status add_push(sap_end_positions* end, sap_problem* p, const sap_solution* solution,
-                           const sap_block_data* block, double change, sap_error* error) {
+                           sap_block_data* block, const sap_end_motion* motion, sap_error* error) {
+  double vc0[SAP_CONE_ROWS_MAX];
+  const int32_t normal = block->first_row + SAP_NORMAL_ROW;
+  sap_problem_block_velocity(p, block, motion->v0, vc0);
+  const double change = solution->vc[normal] - vc0[SAP_NORMAL_ROW];
+  block->end_move = block->end * ((1.0 - motion->theta_vq) * change + block->end_change);
   for (int32_t i = 0; i < block->ntrees; ++i) {
-    const int32_t t = p->block_trees[block->first_tree + i];
     double mobility = 0.0;
     SAP_TRY(find_mobility(end, p, block, i, &mobility, error));
-    end->change[t] = fmax(end->change[t], change);
-    end->pushed[t] += mobility * solution->gamma[block->first_row + SAP_NORMAL_ROW];
+    end->pushed[p->block_trees[block->first_tree + i]] += mobility * solution->gamma[normal];
   }
   return SAP_STATUS_OK;
 }
 
-// Computes s of the trees in `change`. *any: some are not zero.
-static sap_status find_shares(sap_end_positions* end, sap_problem* p, const sap_solution* solution,
-                              const double* v0, bool* any, sap_error* error) {
+// Lets the block's end_move fade where its trees are hardly pushed.
+static void fade_move(const sap_end_positions* end, const sap_problem* p, double theta_vq,
+                      sap_block_data* block) {
+  double pushed = 0.0;
+  for (int32_t i = 0; i < block->ntrees; ++i) {
+    pushed = fmax(pushed, end->pushed[p->block_trees[block->first_tree + i]]);
+  }
+  const double most = (1.0 - theta_vq) * PUSHED_SHARE * pushed, move = fabs(block->end_move);
+  block->end_move *= move > most ? most / move : 1.0;
+}
+
+// Sets the moves of all blocks. *any: some are not zero.
+static sap_status find_moves(sap_end_positions* end, sap_problem* p, const sap_solution* solution,
+                             const sap_end_motion* motion, bool* any, sap_error* error) {
   for (int32_t t = 0; t < p->ntrees; ++t) {
-    end->change[t] = end->pushed[t] = 0.0;
+    end->pushed[t] = 0.0;
+  }
+  *any = false;
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    sap_block_data* block = &p->blocks[b];
+    if (pushes(block, solution->gamma)) {
+      SAP_TRY(add_push(end, p, solution, block, motion, error));
+      *any = *any || fabs(block->end_move) > LEAST_CHANGE;
+    }
+  }
+  for (int32_t b = 0; *any && b < p->nblocks; ++b) {
+    if (pushes(&p->blocks[b], solution->gamma)) {
+      fade_move(end, p, motion->theta_vq, &p->blocks[b]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// g = J_n' r and x = A^-1 g; returns x' g.
+static sap_status find_gradient(sap_end_positions* end, sap_problem* p, const double* gamma,
+                                double* product, sap_error* error) {
+  for (int32_t i = 0; i < p->nv; ++i) {
+    end->g[i] = 0.0;
   }
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
-    const double change =
-        pushes(block, solution->gamma) ? find_change(p, block, solution, v0) : 0.0;
-    if (change > LEAST_CHANGE) {
-      SAP_TRY(add_push(end, p, solution, block, change, error));
+    for (int32_t i = 0; i < block->ntrees && pushes(block, gamma); ++i) {
+      const int32_t t = p->block_trees[block->first_tree + i];
+      const double* J = p->jacobians[block->first_tree + i] + SAP_NORMAL_ROW;
+      for (int32_t j = 0; j < p->tree_size[t]; ++j) {
+        end->g[p->tree_start[t] + j] += J[(size_t)j * (size_t)block->nrows] * block->end_move;
+      }
     }
   }
-  *any = false;
+  *product = 0.0;
   for (int32_t t = 0; t < p->ntrees; ++t) {
-    const double change = end->change[t], pushed = end->pushed[t];
-    end->change[t] = change > 0.0 ? fmin(1.0, change / (IMPACT_SHARE * pushed)) *
-                                        fmin(1.0, PUSHED_SHARE * pushed / change)
-                                  : 0.0;
-    *any = *any || change > 0.0;
+    const int32_t first = p->tree_start[t];
+    SAP_TRY(sap_problem_solve_tree(p, t, end->g + first, end->x + first, error));
+    for (int32_t j = first; j < first + p->tree_size[t]; ++j) {
+      *product += end->g[j] * end->x[j];
+    }
   }
   return SAP_STATUS_OK;
 }
 
-// Projects the rest of tree i on the block's normal row. *most: the largest remainder so far.
-static sap_status project_tree(sap_end_positions* end, sap_problem* p, const sap_block_data* block,
-                               int32_t i, double* v_vq, double* most, sap_error* error) {
-  const int32_t t = p->block_trees[block->first_tree + i];
-  const int32_t n = p->tree_size[t], first = p->tree_start[t];
-  if (!(end->change[t] > 0.0)) {
-    return SAP_STATUS_OK;
+// Sets end_rate to J_n p of each block; returns its square.
+static double find_rates(const sap_end_positions* end, sap_problem* p, const double* gamma) {
+  double sum = 0.0, vc[SAP_CONE_ROWS_MAX];
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    if (pushes(&p->blocks[b], gamma)) {
+      sap_problem_block_velocity(p, &p->blocks[b], end->p, vc);
+      p->blocks[b].end_rate = vc[SAP_NORMAL_ROW];
+      sum += vc[SAP_NORMAL_ROW] * vc[SAP_NORMAL_ROW];
+    }
   }
-  const double* J = p->jacobians[block->first_tree + i] + SAP_NORMAL_ROW;
-  double left = 0.0, mobility = 0.0;
-  for (int32_t j = 0; j < n; ++j) {
-    left += J[(size_t)j * (size_t)block->nrows] * end->rest[first + j];
-  }
-  *most = fmax(*most, fabs(left));
-  SAP_TRY(find_mobility(end, p, block, i, &mobility, error));
-  for (int32_t j = 0; mobility > 0.0 && j < n; ++j) {
-    end->rest[first + j] -= left / mobility * end->x[j];
-    v_vq[first + j] += left / mobility * end->x[j];
-  }
-  return SAP_STATUS_OK;
+  return sum;
 }
 
 sap_status sap_end_positions_correct(sap_end_positions* end, sap_problem* p,
-                                     const sap_solution* solution, const double* v0,
-                                     double theta_vq, double* v_vq, sap_error* error) {
+                                     const sap_solution* solution, const sap_end_motion* motion,
+                                     double* v_vq, sap_error* error) {
   bool any = false;
-  SAP_TRY(find_shares(end, p, solution, v0, &any, error));
-  if (!any) {
-    return SAP_STATUS_OK;
-  }
-  for (int32_t t = 0; t < p->ntrees; ++t) {
-    for (int32_t i = p->tree_start[t]; i < p->tree_start[t] + p->tree_size[t]; ++i) {
-      end->rest[i] = end->change[t] * (1.0 - theta_vq) * (solution->v[i] - v0[i]);
+  SAP_TRY(find_moves(end, p, solution, motion, &any, error));
+  double first = 0.0, before = 0.0;
+  for (int32_t k = 0; k < ITERATIONS_MAX && any; ++k) {
+    double product = 0.0;
+    SAP_TRY(find_gradient(end, p, solution->gamma, &product, error));
+    first = k == 0 ? product : first;
+    if (!(product > PROJECTED * first)) {
+      break;
     }
-  }
-  double first = 0.0, most = 1.0;
-  for (int32_t sweep = 0; sweep < SWEEPS_MAX && most > PROJECTED * first; ++sweep) {
-    most = 0.0;
-    for (int32_t k = 0; k < p->nblocks; ++k) {
-      const sap_block_data* block = &p->blocks[sweep % 2 == 0 ? k : p->nblocks - 1 - k];
-      const int32_t parts = pushes(block, solution->gamma) ? block->ntrees : 0;
-      for (int32_t i = 0; i < parts; ++i) {
-        SAP_TRY(project_tree(end, p, block, i, v_vq, &most, error));
-      }
+    for (int32_t i = 0; i < p->nv; ++i) {
+      end->p[i] = end->x[i] + (k == 0 ? 0.0 : product / before * end->p[i]);
     }
-    first = sweep == 0 ? most : first;
+    before = product;
+    const double square = find_rates(end, p, solution->gamma);
+    if (!(square > 0.0)) {
+      break;
+    }
+    for (int32_t i = 0; i < p->nv; ++i) {
+      v_vq[i] += product / square * end->p[i];
+    }
+    for (int32_t b = 0; b < p->nblocks; ++b) {
+      p->blocks[b].end_move -= product / square * p->blocks[b].end_rate;
+    }
   }
   return SAP_STATUS_OK;
 }

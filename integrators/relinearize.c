@@ -46,6 +46,7 @@ sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_op
   r->system = system;
   r->options = options;
   SAP_TRY(SAP_POOL_ADD(pool, &r->q_end, system->nq, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &r->v_free, system->nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &r->v_first, system->nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &r->v_predicted, system->nv, error));
   SAP_TRY(sap_free_motion_create(system, pool, &r->free_motion, error));
@@ -264,6 +265,8 @@ static sap_status prepare_first(sap_relinearize* r, sap_error* error) {
   const double* v0 = r->step.v0_free;
   const sap_theta scheme = sap_theta_of(&r->step);
   SAP_TRY(solve_free_motion(r, SAP_IMPULSE_EXPECTED, error));
+  memcpy(r->v_free, r->free_motion.v_star, (size_t)r->system->nv * sizeof(double));
+  r->contact.v_free = r->v_free;
   SAP_TRY(assemble_constraints(r, v0, error));
   if (sap_prediction_guess(&r->prediction, &scheme, v0, r->v_predicted)) {
     sap_problem_set_v_expected(r->contact.problem, r->v_predicted);

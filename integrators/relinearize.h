@@ -16,6 +16,7 @@ typedef struct sap_relinearize {
   sap_contact_stage contact;
   sap_step_context step;  // the step under way
   double* q_end;          // scratch (nq)
+  double* v_free;         // v* of the first solution (nv)
   double* v_first;        // v of the first solution (nv)
   // Prediction of v from the steps before, where contacts creep, roll or swing: a better initial
   // guess for the solver. Constraints are evaluated without it.

@@ -204,8 +204,9 @@ static sap_status move_positions(sap_stepper* stepper, const sap_state* state, c
   }
   if (theta_vq < 1.0 && sap_stepper_acts_within(&stepper->options)) {
     const sap_contact_stage* contact = &stepper->solution.contact;
+    const sap_end_motion motion = {v0, theta_vq};
     SAP_TRY(sap_end_positions_correct(&stepper->end_positions, contact->problem, &contact->solution,
-                                      v0, theta_vq, stepper->v_vq, error));
+                                      &motion, stepper->v_vq, error));
   }
   const int code = stepper->solution.free_motion.substeps > 0
                        ? move_from_parts(stepper, v)

@@ -12,8 +12,8 @@ extern "C" {
 
 // The model of a compliant contact.
 //
-// sap      A cone constraint with linear damping by tau_d. A sliding body glides at a height of
-//          (dt + tau_d) mu |v_t|.
+// sap      A cone constraint with linear damping by tau_d. As printed, a sliding body glides
+//          at a height of (dt + tau_d) mu |v_t|; see `castro` of sap_contact_scheme.
 // similar, lagged
 //          "Irrotational contact fields" (Castro, Han, Masterjohn, arXiv 2312.03908): the impulse
 //          is the gradient of a convex potential, with the damping of Hunt and Crossley by d. Primal
@@ -23,7 +23,7 @@ extern "C" {
 //            v_hat = -phi0/dt
 //            Rn    = max(beta^2/(4 pi^2) w, 1/(dt^2 k))
 // similar    gamma_n = n(v_n - mu h(s)),  gamma_t = -mu gamma_n h'(s) v_t/s
-//            Glides at a height of dt mu |v_t|: a body that starts to slide is still thrown up.
+//            Glides at a height of dt mu |v_t|, unless v_hat is shifted as sap's is.
 // lagged     gamma_n = n(v_n),  gamma_t = -mu n0 h'(s) v_t/s,  n0: gamma_n of the previous step
 //            No gliding; Coulomb's law except for the delay of n0. If gamma_n differs much from n0
 //            (an impact, a new contact), the stepper solves once more with gamma_n for n0.
@@ -133,8 +133,10 @@ SAP_API sap_status sap_contact_regularize(const sap_material* pair,
 // scheme's theta point: second order for the midpoint rule. Unless `castro` is set, contacts, limits
 // and cables ahead (phi0 > 0) push only if the gap closes within the step, whatever tau_d is:
 //   v_hat = -phi0/(dt + tau_d) where phi0 <= 0, -phi0/dt where phi0 > 0
-// Stiff rows that the step does not resolve, new impacts, sticking friction, and similar and lagged
-// contacts are evaluated at the end in any case.
+// Contacts whose convex law would glide, at a height of (dt + tau_d) mu |v_t|, get v_hat_n less mu
+// times the slip that v*, v0 and the gap predict (unless `glides`, `castro`; v* must be set before).
+// Stiff rows that the step does not resolve, sticking friction, and similar and lagged contacts are
+// evaluated at the end in any case.
 //
 // Rigid: at the level of velocities, as in Moreau-Jean time stepping. R = 0 and, with the gap (or
 // error) g0 and its rate at the start of the step,
@@ -150,11 +152,16 @@ typedef struct sap_contact_scheme {
   double baumgarte;         // b, [0, 1]; compliant: 0                               (0)
   sap_contact_model model;  // of all contacts; rigid: BY_MATERIAL, without effect   (BY_MATERIAL)
   bool castro;              // compliant, at the end of the step: contacts and unilateral rows as
-                            // printed in castro (29)-(30), also where phi0 > 0      (false)
+                            // printed in castro (29)-(30), also where phi0 > 0; they glide
+                            //                                                       (false)
+  bool glides;              // sliding contacts keep v_hat: for solvers with exact Coulomb friction,
+                            // `signorini` of sap_solver_info, which do not glide    (false)
   const double* v0;         // velocities at the start of the step (nv). NULL only if compliant at
                             // the end of the step: slip and normal speed are then 0 in static
                             // friction and in n0 of new lagged contacts, and the law is castro's
                             //                                                       (NULL)
+  const double* v_star;     // velocities without contact from which slips are predicted (nv), valid
+                            // until all contacts are added; NULL: the problem's     (NULL)
 } sap_contact_scheme;
 
 // Returns the values in parentheses above.

@@ -53,6 +53,7 @@ typedef struct sap_block {
   double dissipation;              // potentials: d [s/m], >= 0
   double slip_speed;               // potentials: v_s [m/s], > 0
   double lagged_impulse;           // lagged: n0 [N s], >= 0
+  double shift;                    // similar: v_hat_n is lowered by it against gliding [m/s]
   const double* lower;             // box only: bounds, lower <= upper, may be infinite   (nrows)
   const double* upper;
   uint64_t key;  // identity across steps for warm starts, 0: none

@@ -66,7 +66,9 @@ SAP_API const char* sap_stage_text(sap_stage stage);
 #define SAP_LAW_LIST(X)                                                                          \
   X(AUTO, "auto") /* rigid for solvers with rigid laws only, compliant for the others         */ \
   X(COMPLIANT, "compliant") /* stiffness and relaxation time, castro (29)-(30)               */  \
-  X(RIGID, "rigid")         /* Moreau-Jean: R = 0, restitution, Baumgarte                    */
+  X(RIGID, "rigid")         /* Moreau-Jean: R = 0, restitution, Baumgarte                    */  \
+  X(CASTRO, "castro")       /* compliant as printed: it acts ahead of the surface (30), and     \
+                               sliding contacts glide; at the end of the step                */
 
 typedef enum sap_law {
 #define SAP_X(name, text) SAP_LAW_##name,

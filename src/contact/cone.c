@@ -4,7 +4,7 @@
 #include <string.h>
 
 sap_potential sap_potential_make(const sap_block* block) {
-  const double v_hat = block->v_hat[2], Rn = block->R[2], d = block->dissipation;
+  const double v_hat = block->v_hat[2] + block->shift, Rn = block->R[2], d = block->dissipation;
   const double excess = d * v_hat - 1.0;  // > 0: damping ends the contact before v_hat
   return (sap_potential){.lagged = block->set == SAP_SET_LAGGED,
                          .mu = block->friction,

@@ -4,47 +4,66 @@
 // w: Delassus scale |W_ii|_F/nrows,  k: stiffness,  tau_d: relaxation time,  mu: friction,
 // b: velocity of a belt,  phi0, vn0, vt0: distance and velocities at the start of the step.
 //
-// 1. End of the step, phi = phi0 + dt vn: gamma_n = (-dt k (phi + tau_d vn))+ where phi0 <= 0.
-//   Rn      = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))                     castro (29)
+// 1. Compliant rows. With theta = theta_vq = 1 the law acts at the end of the step. The row's
+// distance is phi0 at the start and at the end of the step
+//   phi   = phi0 + e + dt v_vq,  v_vq = theta_vq vn + (1 - theta_vq) vn0
+// with the curvature e where J changes. With the time T and depths d0 = (-phi0)+, d = (-phi)+
+//   T       = theta dt + tau_d
+//   gamma_n = k (T d + (dt - T) d0)+  =  (dt k (theta d + (1 - theta) d0) + k tau_d (d - d0))+
+// the mean elastic force plus the impulse of the damper k tau_d over the change of depth; a contact
+// that opens has -phi for d. As R, v_hat:
+//   Rn      = max(beta^2/(4 pi^2) w, 1/(dt k theta_vq T))                       castro (29)
+//   v_hat_n = -(phi0/T  + e/dt + (1 - theta_vq) vn0)/theta_vq  where phi0 <= 0  castro (30)
+//             -(phi0/dt + e/dt + (1 - theta_vq) vn0)/theta_vq  where phi0 > 0
 //   Rt      = sigma w                                                           castro (30)
-//   v_hat_n = -phi0/(dt + tau_d)  where phi0 <= 0                               castro (30)
-//             -phi0/dt            where phi0 > 0, but for schemes with `castro`
 //   v_hat_t = b
-//   A contact ahead (phi0 > 0) is the same law written with depths d = (-phi)+, d0 = (-phi0)+:
-//     gamma_n = (dt k d + k tau_d (d - d0))+
-//   the elastic force at the end plus the impulse of the damper k tau_d over the change of depth.
-//   phi0 > 0 has d0 = 0, so that gamma_n = k (dt + tau_d) d: the R of (29) with another v_hat. Hence
-//     no action at a distance  gamma_n = 0 exactly if phi >= 0, for every tau_d
-//     continuous               d, d0 are Lipschitz in (phi0, vn), and so is gamma_n: no jump at 0
-//     convex                   gamma_n falls as vn rises: -int gamma_n dvn is a convex cost
-//     no energy gained         dt k d vn = k d (phi - phi0) <= k (d0^2 - d^2)/2, (d - d0) vn <= 0
-//   The near-rigid limit only replaces k by a smaller one, the same on both sides of phi0 = 0.
-//   Unilateral rows (limits, cables) have the same law; bilateral ones always tau_d.
-//   Where J changes, the row's position at the end gains the curvature e: v_hat_n gains -e/dt.
-//   Where J is that of a point within the step, the end moves by J_end v: v_hat loses
-//   (J_end - J) v as expected.
+// Both lines of v_hat have the same R: phi0 <= 0 gives gamma_n = -dt k (phi0 + T (e/dt + v_vq)),
+// phi0 > 0 gives k T d. Hence
+//   no action at a distance  phi0 >= 0: gamma_n = 0 exactly if phi >= 0, for every tau_d
+//   continuous               d, d0 are Lipschitz in (phi0, vn), and so is gamma_n: no jump at 0
+//   convex                   gamma_n falls as vn rises: -int gamma_n dvn is a convex cost
+//   no energy gained         theta = 1: dt k d vn = k d (phi - phi0) <= k (d0^2 - d^2)/2
+//                            theta = 1/2: k (d0 + d)/2 (phi - phi0) = k (d0^2 - d^2)/2 while closed
+//                            and the damper: (d - d0) v_vq <= 0
+// The near-rigid limit only replaces k by a smaller one, the same on both sides of phi0 = 0.
+// At the end of the step and for phi0 <= 0 this is castro's law to the bit; with `castro` of the
+// scheme the first line holds for phi0 > 0, too. Bilateral rows always have the first line.
+// Where J is that of a point within the step, the end moves by J_end v: the part of a row that acts
+// at the end has v_hat less (J_end - J) v as expected.
 //
-// 2. Theta point: gamma_n = -dt k (phi^theta + tau_d vn^theta),  gamma_t = -(vt^theta - b)/Rt.
-//   phi^theta = phi0 + dt theta (theta_vq vn + (1 - theta_vq) vn0) + theta^2 e
-//   v^theta   = theta v + (1 - theta) v0 + 2 theta e/dt
-//   c         = dt theta theta_vq + theta tau_d
-//   Rn        = 1/(dt k c)
-//   v_hat_n   = -(phi0 + (dt theta (1 - theta_vq) + (1 - theta) tau_d) vn0)/c
-//   R_t       = Rt/theta
-//   v_hat_t   = b - ((1 - theta)/theta) (vt0 - b)
-//   theta = theta_vq = 1 is the end of the step. theta = 1/2 is second order, but reverses motion
-//   that the step does not resolve. A row is therefore evaluated at the end of the step if it
-//     is stiff  dt k (dt + tau_d) w > RESOLVED, which includes the near-rigid limit of (29)
-//     is new    unilateral, and open now or one step ago at its present speed
-//     sticks    tangents: friction can stop the slip within the step. Rt = sigma w is never
-//               resolved.
-//   Dry friction of one row has the same impulse either way while it slides; it stays at the end.
+// 2. Theta point. theta = 1/2 is second order, but reverses motion that the step does not resolve.
+// Rows move from the scheme's theta to the end of the step (theta = theta_vq = 1) as
+//   z = dt k (dt + tau_d) w
+// the square of the step in radians of the contact's vibration when undamped, goes from 1 to 2: up
+// to 2 the midpoint rule damps a pure damper's velocity without changing its sign. The positions
+// follow (integrators/end_positions.h). Tangents, with gamma_t = -(vt^theta - b)/Rt:
+//   R_t     = Rt/theta
+//   v_hat_t = b - ((1 - theta)/theta) (vt0 - b)
+// move from the theta of the normal to the end as the slip falls from SLIDES to STICKS times
+// what friction takes from it in a step: a sliding contact that stops, sticks. Rt = sigma w is
+// never resolved. Dry friction of one row has the same impulse either way while it slides; it stays
+// at the end.
 //
-// 3. Similar and lagged, sapstep/contact.h, at the end of the step:
+// 3. No gliding. In the convex problem (24) a contact that slides opens until
+//   g_n = mu |g_t|,  g = vc - v_hat + R gamma                                  castro, Sec. III
+// at the height (dt + tau_d) mu |v_t|, and acts ahead up to the gap dt mu |v_t|. De Saxce's shift of
+// v_hat_n by -mu s undoes it where s = |g_t|. s is predicted from v*, v0 and the gap, so that the
+// problem stays convex. For the contact alone, with wn = W_nn, wt = tr(W_tt)/2:
+//   g~ = (v_hat_n - vn*)+/(wn + Rn)          impulse that stops it
+//   p  = (|vt* - v_hat_t| - mu wt g~)+       slip that Coulomb's friction leaves
+//   g0 = k dt d0                             load at the start (near rigid: by Rn)
+//   s0 = (|vt0 - v_hat_t| - mu Rt g0)+       slip at the start, less the creep of stiction
+//   s  = max(min(2 s0, p), p - mu wt g0)
+// An open contact has s = p, and gamma = 0 exactly if the gap stays open; a contact at rest has
+// s = 0, and the law is unchanged to the bit. A contact that slides has s = p, which is exact alone;
+// 2 s0 keeps a contact that rests under others, whose load p does not see, from sinking.
+// All parts are Lipschitz.
+//
+// 4. Similar and lagged, sapstep/contact.h, at the end of the step:
 //   Rn      = max(beta^2/(4 pi^2) w, 1/(dt^2 k))
 //   v_hat_n = -phi0/dt
 //
-// 4. Rigid, at the level of velocities: R = 0 and, with g0 = phi0 + e,  Moreau 1988, Jean 1999
+// 5. Rigid, at the level of velocities: R = 0 and, with g0 = phi0 + e,  Moreau 1988, Jean 1999
 //   contact    g0 <= 0:  v_n >= -e_r min(v_n0, 0) + b_r (-g0)/dt    (Newton's restitution e_r,
 //                                                                    Baumgarte 1972)
 //              g0 > 0:   v_n >= -e_r v_n0  where e_r > 0 and v_n0 closes the gap within the step
@@ -52,7 +71,7 @@
 //   limit      as a contact with e_r = 0
 //   bilateral  v = -b_r g0/dt
 //
-// 5. Rigid bilateral rows of a compliant scheme:
+// 6. Rigid bilateral rows of a compliant scheme:
 //   R     = SAP_RIGID_ROW w
 //   v_hat = -g0/(dt + tau_d) - e/dt
 //   With a recovery speed the first term stays within it, and R grows with the square of the part
@@ -60,12 +79,11 @@
 //   nothing can close, give way. Exactly rigid rows would demand any joint speed near singular
 //   poses, such as a stretched arm with a welded hand.
 //
-// 6. Servo, force = offset - kp l - kd dl/dt:
-//   end of the step  R     = max(1/(dt (dt kp + kd)), beta^2/(4 pi^2) w)
-//                    v_hat = (offset - kp l0)/(dt kp + kd)
-//   theta point      c     = dt theta theta_vq kp + theta kd
-//                    R     = 1/(dt c)
-//                    v_hat = (offset - kp l0 - (dt theta (1 - theta_vq) kp + (1 - theta) kd) dl0)/c
+// 7. Servo, force = offset - kp l - kd dl/dt, moved to the end of the step like 2 with
+// z = dt (dt kp + kd) w:
+//   c     = dt theta theta_vq kp + theta kd
+//   R     = max(1/(dt c), beta^2/(4 pi^2) w)
+//   v_hat = (offset - kp l0 - (dt theta (1 - theta_vq) kp + (1 - theta) kd) dl0)/c
 #include "contact/contact_law.h"
 
 #include <float.h>
@@ -74,11 +92,11 @@
 #include "contact/material.h"
 
 static const double FOUR_PI_SQUARED = 39.478417604357434475;  // of the near-rigid limit
-// Bound of dt k (dt + tau_d) w, (the step in radians of the contact's vibration)^2 when undamped:
-// up to 2 the midpoint rule damps a pure damper's velocity without changing its sign.
-static const double RESOLVED = 2.0;
-// Slip continues if it is faster than this many times what friction takes from it in a step.
-static const double SLIDING = 2.0;
+// Bounds of z between which rows move from the theta point to the end of the step.
+static const double RESOLVED = 1.0, UNRESOLVED = 2.0;
+// Bounds of the slip, relative to what friction takes from it in a step, between which tangents move
+// from the end of the step to the theta point.
+static const double STICKS = 2.0, SLIDES = 4.0;
 
 sap_contact_scheme sap_contact_scheme_default(void) {
   return (sap_contact_scheme){.theta = 1.0, .theta_vq = 1.0, .model = SAP_CONTACT_BY_MATERIAL};
@@ -96,10 +114,52 @@ static bool is_castro(const sap_contact_scheme* scheme) {
   return scheme == NULL || scheme->castro || scheme->v0 == NULL;
 }
 
-// Time within which the law lets the row's gap close [s].
-static double closing_time(const sap_law_settings* s, const sap_compliant_row* row) {
-  const bool ahead = row->unilateral && row->g0 > 0.0;
-  return ahead && !is_castro(s->scheme) ? s->dt : s->dt + row->relaxation_time;
+// Returns true if laws may act before the end of the step.
+static bool acts_within(const sap_contact_scheme* scheme) {
+  return scheme != NULL && (scheme->theta < 1.0 || scheme->theta_vq < 1.0);
+}
+
+// The point of the step at which a row acts, between the scheme's theta point and the end.
+typedef struct law_point {
+  double end;              // share of the end, in [0, 1]
+  double theta, theta_vq;  // 1 at the end
+} law_point;
+
+typedef struct row_law {
+  double Rn, Rt, v_hat;
+  double T;  // theta dt + tau_d
+  law_point at;
+} row_law;
+
+static law_point find_point(const sap_contact_scheme* scheme, double end) {
+  return (law_point){end, scheme->theta + end * (1.0 - scheme->theta),
+                     scheme->theta_vq + end * (1.0 - scheme->theta_vq)};
+}
+
+// z = dt (dt k + d) w of a row of stiffness k and damping d. Where the near-rigid limit acts, the
+// row acts at the end.
+static law_point find_normal_point(const sap_law_settings* s, double z) {
+  if (!acts_within(s->scheme)) {
+    return (law_point){1.0, 1.0, 1.0};
+  }
+  const double beta = s->regularization->beta;
+  const double limit = larger_of(1.0, UNRESOLVED * beta * beta / FOUR_PI_SQUARED);
+  const double end = (z * limit - RESOLVED) / (UNRESOLVED - RESOLVED);
+  return find_point(s->scheme, fmin(fmax(end, 0.0), 1.0));
+}
+
+double sap_law_end_share(const sap_law_settings* s, const sap_compliant_row* row) {
+  return find_normal_point(s, s->dt * row->stiffness * (s->dt + row->relaxation_time) * row->w).end;
+}
+
+bool sap_law_needs_v0(const sap_contact_scheme* scheme, sap_contact_model model) {
+  return scheme->rigid || acts_within(scheme) || model != SAP_CONTACT_SAP ||
+         sap_law_shifts(scheme, model);
+}
+
+static double bound_recovery(const sap_compliant_row* row, double v_hat) {
+  const double most = row->recovery_speed > 0.0 ? row->recovery_speed : (double)INFINITY;
+  return fmin(row->unilateral ? v_hat : fmax(v_hat, -most), most);
 }
 
 static sap_status check_gap(double phi0, sap_error* error) {
@@ -107,33 +167,35 @@ static sap_status check_gap(double phi0, sap_error* error) {
                         : sap_fail(error, SAP_STATUS_NOT_FINITE, "phi0 = %g must be finite", phi0);
 }
 
-// 1. End of the step: Rn, Rt and v_hat_n of a row of the pair's stiffness and relaxation time.
-static sap_status find_end_law(const sap_law_settings* s, const sap_material* pair,
-                               const sap_compliant_row* row, double R[2], double* v_hat,
-                               sap_error* error) {
+// 1. Rn, v_hat_n and the point of a row of the pair's stiffness and relaxation time.
+static sap_status find_row_law(const sap_law_settings* s, const sap_material* pair,
+                               const sap_compliant_row* row, row_law* law, sap_error* error) {
   SAP_TRY(sap_material_check(pair, error));
   SAP_TRY(sap_contact_check_number("dt", s->dt, true, error));
   SAP_TRY(sap_contact_check_number("w", row->w, true, error));
   SAP_TRY(sap_contact_check_number("beta", s->regularization->beta, false, error));
   SAP_TRY(sap_contact_check_number("sigma", s->regularization->sigma, true, error));
   SAP_TRY(check_gap(row->g0, error));
-  const double k = row->stiffness, tau_d = row->relaxation_time;
-  const double Rn = larger_of(near_rigid(s, row->w), 1.0 / (s->dt * k * (s->dt + tau_d)));
-  const double Rt = s->regularization->sigma * row->w;
-  const double bias = -row->g0 / closing_time(s, row);
-  if (!isfinite(Rn) || !isfinite(Rt) || !isfinite(bias)) {
+  const double dt = s->dt, k = row->stiffness, tau_d = row->relaxation_time;
+  const law_point at = find_normal_point(s, dt * k * (dt + tau_d) * row->w);
+  const double T = dt * at.theta + tau_d;
+  const bool ahead = row->unilateral && row->g0 > 0.0 && !is_castro(s->scheme);
+  const double back = bound_recovery(row, -row->g0 / (ahead ? dt : T)) - row->curvature / dt;
+  law->at = at;
+  law->T = T;
+  law->Rn = larger_of(near_rigid(s, row->w), 1.0 / (dt * k * T * at.theta_vq));
+  law->Rt = s->regularization->sigma * row->w;
+  law->v_hat = (back - (1.0 - at.theta_vq) * row->rate0) / at.theta_vq;
+  if (!isfinite(law->Rn) || !isfinite(law->Rt) || !isfinite(law->v_hat)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE,
                     "contact: Rn = %g, Rt = %g, v_hat = %g overflow (k = %g, tau_d = %g, w = %g)",
-                    Rn, Rt, bias, k, tau_d, row->w);
+                    law->Rn, law->Rt, law->v_hat, k, tau_d, row->w);
   }
-  if (!(Rn >= DBL_MIN) || !(Rt >= DBL_MIN)) {
+  if (!(law->Rn >= DBL_MIN) || !(law->Rt >= DBL_MIN)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "contact: Rn = %g, Rt = %g must be > 0: beta = %g, stiffness = %g, sigma = %g",
-                    Rn, Rt, s->regularization->beta, k, s->regularization->sigma);
+                    law->Rn, law->Rt, s->regularization->beta, k, s->regularization->sigma);
   }
-  R[0] = Rt;
-  R[1] = Rn;
-  *v_hat = bias;
   return SAP_STATUS_OK;
 }
 
@@ -147,75 +209,50 @@ sap_status sap_contact_regularize(const sap_material* pair,
                                     .g0 = phi0,
                                     .w = w,
                                     .unilateral = true};
-  double law[2] = {0.0, 0.0}, bias = 0.0;
-  SAP_TRY(find_end_law(&settings, pair, &normal, law, &bias, error));
-  R[0] = R[1] = law[0];
-  R[2] = law[1];
+  row_law law = {0};
+  SAP_TRY(find_row_law(&settings, pair, &normal, &law, error));
+  R[0] = R[1] = law.Rt;
+  R[2] = law.Rn;
   v_hat[0] = v_hat[1] = 0.0;
-  v_hat[2] = bias;
+  v_hat[2] = law.v_hat;
   return SAP_STATUS_OK;
 }
 
-// 2. Theta point.
-static bool acts_within(const sap_contact_scheme* scheme) {
-  return scheme->theta < 1.0 || scheme->theta_vq < 1.0;
-}
-
-bool sap_law_needs_v0(const sap_contact_scheme* scheme, sap_contact_model model) {
-  return scheme->rigid || acts_within(scheme) || model != SAP_CONTACT_SAP;
-}
-
-// z = dt (dt k + d) w of a row of stiffness k and damping d
-static bool is_resolved(double z, double beta) {
-  return z <= RESOLVED && z * beta * beta <= FOUR_PI_SQUARED;
-}
-
-static bool is_new(const sap_law_settings* s, const sap_compliant_row* row) {
-  return row->unilateral && !(row->g0 <= 0.0 && row->g0 - s->dt * row->rate0 <= 0.0);
-}
-
-bool sap_law_theta_row(const sap_law_settings* s, const sap_compliant_row* row, double* R,
-                       double* v_hat) {
-  const double dt = s->dt, theta = s->scheme->theta, theta_vq = s->scheme->theta_vq;
-  const double tau_d = row->relaxation_time;
-  const double z = dt * row->stiffness * (dt + tau_d) * row->w;
-  if (!acts_within(s->scheme) || !is_resolved(z, s->regularization->beta) || is_new(s, row)) {
-    return false;
-  }
-  const double c = theta * (dt * theta_vq + tau_d);
-  const double c0 = dt * theta * (1.0 - theta_vq) + (1.0 - theta) * tau_d;
-  const double g_theta = row->g0 + theta * (theta + 2.0 * tau_d / dt) * row->curvature;
-  *R = 1.0 / (dt * row->stiffness * c);
-  *v_hat = -(g_theta + c0 * row->rate0) / c;
-  return true;
-}
-
-// Moves the tangents of a contact whose normal acts at the theta point there, unless it sticks.
-static void move_tangents(const sap_law_settings* s, const sap_law_contact* c,
-                          const sap_compliant_row* normal, sap_law_rows* rows) {
-  const double theta = s->scheme->theta;
-  const double force = -normal->stiffness * (normal->g0 + normal->relaxation_time * c->vc0[2]);
-  const double stopped = c->friction * s->dt * fmax(0.0, force) * normal->w;
+// |vc - v_hat| of the tangents.
+static double find_slip(const sap_law_contact* c, const sap_law_rows* rows, const double* vc) {
   double slip_2 = 0.0;
   for (int32_t i = 0; i < c->nrows; ++i) {
-    const double slip = i == SAP_NORMAL_ROW ? 0.0 : c->vc0[i] - rows->v_hat[i];
+    const double slip = i == SAP_NORMAL_ROW ? 0.0 : vc[i] - rows->v_hat[i];
     slip_2 += slip * slip;
   }
-  if (!(sqrt(slip_2) > SLIDING * stopped)) {
-    rows->v_hat[0] -= c->scales[0] * c->velocity_change[0];
-    rows->v_hat[1] -= c->scales[1] * c->velocity_change[1];
-    return;
+  return sqrt(slip_2);
+}
+
+// 2. Moves the tangents of a contact towards the theta point, as far as the normal and as it slides.
+static void move_tangents(const sap_law_settings* s, const sap_law_contact* c,
+                          const row_law* normal, sap_law_rows* rows) {
+  double end = 1.0;
+  if (normal->at.end < 1.0) {
+    const double force =
+        -c->material->stiffness * (c->phi0 + c->material->relaxation_time * c->vc0[SAP_NORMAL_ROW]);
+    const double stopped = c->friction * s->dt * fmax(0.0, force) * c->w;
+    const double slip = find_slip(c, rows, c->vc0);
+    const double sticks = (SLIDES * stopped - slip) / ((SLIDES - STICKS) * stopped);
+    end = slip >= SLIDES * stopped ? normal->at.end
+                                   : fmax(normal->at.end, fmin(fmax(sticks, 0.0), 1.0));
   }
-  rows->slip = sqrt(slip_2) / theta;
+  const double theta = end < 1.0 ? find_point(s->scheme, end).theta : 1.0;
   for (int32_t i = 0; i < c->nrows; ++i) {
-    if (i != SAP_NORMAL_ROW) {
+    if (i != SAP_NORMAL_ROW && theta < 1.0) {
       rows->R[i] /= theta;
       rows->v_hat[i] -= (1.0 - theta) / theta * (c->vc0[i] - rows->v_hat[i]);
     }
   }
+  rows->v_hat[0] -= end * (c->scales[0] * c->velocity_change[0]);
+  rows->v_hat[1] -= end * (c->scales[1] * c->velocity_change[1]);
 }
 
-// 3. Similar and lagged.
+// 4. Similar and lagged.
 
 // mu at a slip speed: static up to v_s, dynamic from 3 v_s on, a cubic between. A contact without
 // friction (condim 1) has no static friction either.
@@ -256,21 +293,19 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
                     "contact: Rn = %g must be > 0: beta = %g, stiffness = %g", Rn,
                     s->regularization->beta, pair->stiffness);
   }
-  double slip_2 = 0.0;
   for (int32_t i = 0; i < c->nrows; ++i) {
-    const double slip = i == SAP_NORMAL_ROW ? 0.0 : c->vc0[i] - rows->v_hat[i];
-    slip_2 += slip * slip;
     rows->R[i] = Rn;
   }
   rows->v_hat[SAP_NORMAL_ROW] = v_hat;
   rows->slip_speed =
       pair->stiction_tolerance > 0.0 ? pair->stiction_tolerance : SAP_STICTION_TOLERANCE;
-  rows->friction = friction_at(c->friction, pair->static_friction, rows->slip_speed, sqrt(slip_2));
+  rows->friction =
+      friction_at(c->friction, pair->static_friction, rows->slip_speed, find_slip(c, rows, c->vc0));
   rows->new_impulse = find_new_impulse(c, Rn, v_hat);
   return SAP_STATUS_OK;
 }
 
-// 4. Rigid: v_hat of a row whose velocity may not be less (bilateral: must be equal).
+// 5. Rigid: v_hat of a row whose velocity may not be less (bilateral: must be equal).
 static double find_rigid_bias(const sap_law_settings* s, const sap_compliant_row* row,
                               double restitution) {
   const double gap = row->g0 + row->curvature;
@@ -285,28 +320,28 @@ static double find_rigid_bias(const sap_law_settings* s, const sap_compliant_row
 
 static sap_status find_cone(const sap_law_settings* s, const sap_law_contact* c, sap_law_rows* rows,
                             sap_error* error) {
+  const double theta = s->scheme->theta;
   sap_compliant_row normal = {.stiffness = c->material->stiffness,
                               .relaxation_time = c->material->relaxation_time,
                               .g0 = c->phi0,
                               .rate0 = c->vc0 != NULL ? c->vc0[SAP_NORMAL_ROW] : 0.0,
                               .w = c->w,
                               .unilateral = true};
-  double law[2] = {0.0, 0.0};
-  SAP_TRY(find_end_law(s, c->material, &normal, law, &rows->v_hat[SAP_NORMAL_ROW], error));
+  row_law law = {0};
+  SAP_TRY(find_row_law(s, c->material, &normal, &law, error));
   for (int32_t i = 0; i < c->nrows; ++i) {
-    rows->R[i] = law[i == SAP_NORMAL_ROW];
+    rows->R[i] = law.Rt;
   }
-  normal.g0 += c->gap_change;
-  rows->within =
-      sap_law_theta_row(s, &normal, &rows->R[SAP_NORMAL_ROW], &rows->v_hat[SAP_NORMAL_ROW]);
-  if (rows->within) {
-    move_tangents(s, c, &normal, rows);
-    return SAP_STATUS_OK;
-  }
-  for (int32_t i = 0; i < 3; ++i) {
-    rows->v_hat[i] -= c->scales[i] * c->velocity_change[i];
-  }
+  // J is that at q^theta: phi0 + gap_change + J way = phi(q^theta) = phi0 + ... of second order in
+  // the way, so that the end is at phi0 + J (end) + gap_change (2 theta - 1)/theta^2.
+  const double e = (1.0 - law.at.end) * c->gap_change * (2.0 * theta - 1.0) / (theta * theta);
+  rows->R[SAP_NORMAL_ROW] = law.Rn;
+  rows->v_hat[SAP_NORMAL_ROW] = law.v_hat - e / (s->dt * law.at.theta_vq) -
+                                law.at.end * (c->scales[2] * c->velocity_change[2]);
+  rows->end = law.at.end;
+  move_tangents(s, c, &law, rows);
   if (s->scheme->rigid) {
+    normal.curvature = c->gap_change;
     for (int32_t i = 0; i < c->nrows; ++i) {
       rows->R[i] = 0.0;
     }
@@ -315,22 +350,37 @@ static sap_status find_cone(const sap_law_settings* s, const sap_law_contact* c,
   return SAP_STATUS_OK;
 }
 
+// 3. Predicts the slip |g_t| of a contact at the end of the step.
+static double predict_slip(const sap_law_settings* s, const sap_law_contact* c,
+                           const sap_law_rows* rows) {
+  const double Rn = rows->R[SAP_NORMAL_ROW];
+  // Friction of similar contacts has no R.
+  const double Rt = c->model == SAP_CONTACT_SAP ? rows->R[0] : 0.0;
+  const double tau_d = c->model == SAP_CONTACT_SAP ? c->material->relaxation_time : 0.0;
+  const double approach = fmax(0.0, rows->v_hat[SAP_NORMAL_ROW] - c->vc_star[SAP_NORMAL_ROW]);
+  const double alone = approach / (c->wn + Rn);
+  const double load = fmax(0.0, -c->phi0) / ((s->dt + tau_d) * Rn);
+  const double p = fmax(0.0, find_slip(c, rows, c->vc_star) - c->friction * c->wt * alone);
+  const double s0 = fmax(0.0, find_slip(c, rows, c->vc0) - c->friction * Rt * load);
+  return fmax(fmin(2.0 * s0, p), p - c->friction * c->wt * load);
+}
+
 sap_status sap_law_contact_rows(const sap_law_settings* settings, const sap_law_contact* contact,
                                 sap_law_rows* rows, sap_error* error) {
   const double* belt = contact->surface_velocity;
-  *rows = (sap_law_rows){.friction = contact->friction};
+  *rows = (sap_law_rows){.friction = contact->friction, .end = 1.0};
   for (int32_t i = 0; i < contact->nrows && i < 4; ++i) {
     if (i != SAP_NORMAL_ROW) {
       rows->v_hat[i] = (0.0 - belt[i < SAP_NORMAL_ROW ? i : i - 1]) * contact->scales[i];
     }
   }
-  return contact->model == SAP_CONTACT_SAP ? find_cone(settings, contact, rows, error)
-                                           : find_potential(settings, contact, rows, error);
-}
-
-static double bound_recovery(const sap_compliant_row* row, double v_hat) {
-  const double most = row->recovery_speed > 0.0 ? row->recovery_speed : (double)INFINITY;
-  return fmin(row->unilateral ? v_hat : fmax(v_hat, -most), most);
+  SAP_TRY(contact->model == SAP_CONTACT_SAP ? find_cone(settings, contact, rows, error)
+                                            : find_potential(settings, contact, rows, error));
+  if (sap_law_shifts(settings->scheme, contact->model) && rows->friction > 0.0) {
+    rows->shifts = true;
+    rows->slip = predict_slip(settings, contact, rows);
+  }
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_law_row(const sap_law_settings* s, const sap_compliant_row* row, double* R,
@@ -345,11 +395,10 @@ sap_status sap_law_row(const sap_law_settings* s, const sap_compliant_row* row, 
   }
   const sap_material material = {.stiffness = row->stiffness,
                                  .relaxation_time = row->relaxation_time};
-  double law[2] = {0.0, 0.0}, bias = 0.0;
-  SAP_TRY(find_end_law(s, &material, row, law, &bias, error));
-  *R = law[1];
-  *v_hat = bound_recovery(row, bias) - row->curvature / s->dt;
-  (void)sap_law_theta_row(s, row, R, v_hat);
+  row_law law = {0};
+  SAP_TRY(find_row_law(s, &material, row, &law, error));
+  *R = law.Rn;
+  *v_hat = law.v_hat;
   if (s->scheme->rigid) {
     *R = 0.0;
     *v_hat = find_rigid_bias(s, row, 0.0);
@@ -357,19 +406,13 @@ sap_status sap_law_row(const sap_law_settings* s, const sap_compliant_row* row, 
   return SAP_STATUS_OK;
 }
 
-// 6. Servo.
+// 7. Servo.
 void sap_law_servo_row(const sap_law_settings* s, const sap_law_servo* servo, double* R,
                        double* v_hat) {
-  const double dt = s->dt, theta = s->scheme->theta, theta_vq = s->scheme->theta_vq;
-  const double kp = servo->kp, kd = servo->kd;
-  const double gain = dt * kp + kd;
-  if (!acts_within(s->scheme) || !is_resolved(dt * gain * servo->w, s->regularization->beta)) {
-    *R = fmax(1.0 / (dt * gain), near_rigid(s, servo->w));
-    *v_hat = (servo->offset - kp * servo->length0) / gain;
-    return;
-  }
-  const double c = theta * (dt * theta_vq * kp + kd);
-  const double c0 = dt * theta * (1.0 - theta_vq) * kp + (1.0 - theta) * kd;
-  *R = 1.0 / (dt * c);
+  const double dt = s->dt, kp = servo->kp, kd = servo->kd;
+  const law_point at = find_normal_point(s, dt * (dt * kp + kd) * servo->w);
+  const double c = at.theta * (dt * at.theta_vq * kp + kd);
+  const double c0 = dt * at.theta * (1.0 - at.theta_vq) * kp + (1.0 - at.theta) * kd;
+  *R = fmax(1.0 / (dt * c), near_rigid(s, servo->w));
   *v_hat = (servo->offset - kp * servo->length0 - c0 * servo->rate0) / c;
 }

@@ -22,28 +22,33 @@ typedef struct sap_law_contact {
   sap_contact_model model;       // decides, not the material's
   double phi0;                   // signed distance [m]
   double gap_change;             // of the theta point, see sap_contact_block [m]
-  double w;                      // Delassus scale [1/kg]
+  double w, wt, wn;              // Delassus scale, tr(W_tt)/2, W_nn of [t1 t2 n] [1/kg]
   double friction;               // mu of the scaled rows [-]
   int32_t nrows;
   const double* scales;            // of rows                                           (nrows)
   const double* surface_velocity;  // [t1 t2 spin], unscaled [m/s], [rad/s]
   const double* velocity_change;   // from J v to the end of the step [t1 t2 n], unscaled [m/s]
-  const double* vc0;      // J v0; NULL where sap_law_needs_v0 is false                  (nrows)
-  const double* vc_star;  // J v*; similar and lagged only                              (nrows)
+  const double *vc0, *vc_star;     // J v0, J v*; NULL where sap_law_needs_v0 is false      (nrows)
 } sap_law_contact;
 
 typedef struct sap_law_rows {
   double R[SAP_CONE_ROWS_MAX], v_hat[SAP_CONE_ROWS_MAX];
-  bool within;      // the law acts at the theta point, not at the end of the step
-  double slip;      // within: |g_t| expected, 0 where the contact sticks [m/s]
+  double end;       // share of the end of the step at which the law acts; 0: the theta point
+  bool shifts;      // v_hat_n is to be shifted against gliding
+  double slip;      // then: |g_t| expected [m/s]
   double friction;  // mu, static friction included [-]
   // Similar and lagged only:
   double slip_speed;   // v_s [m/s]
   double new_impulse;  // n0 of a contact without one from the step before [N s]
 } sap_law_rows;
 
-// True if the law reads vc0.
+// True if the law of a contact of that model reads vc0 and vc_star.
 bool sap_law_needs_v0(const sap_contact_scheme* scheme, sap_contact_model model);
+// True if v_hat_n of contacts of that model is shifted against gliding.
+static inline bool sap_law_shifts(const sap_contact_scheme* scheme, sap_contact_model model) {
+  return scheme->v0 != NULL && !scheme->castro && !scheme->glides && !scheme->rigid &&
+         model != SAP_CONTACT_LAGGED;
+}
 
 // Computes the law of a contact. Fails with ARGUMENT or NOT_FINITE for parameters out of range and
 // for R that overflows or is 0 without a rigid scheme.
@@ -54,10 +59,8 @@ sap_status sap_law_contact_rows(const sap_law_settings* settings, const sap_law_
 // NOT_FINITE.
 sap_status sap_law_row(const sap_law_settings* settings, const sap_compliant_row* row, double* R,
                        double* v_hat, sap_error* error);
-// Computes the law of a row that acts at the theta point; returns false and changes nothing where
-// the row acts at the end of the step.
-bool sap_law_theta_row(const sap_law_settings* settings, const sap_compliant_row* row, double* R,
-                       double* v_hat);
+// Returns the share of the end of the step in the point where the row acts; 0: the theta point.
+double sap_law_end_share(const sap_law_settings* settings, const sap_compliant_row* row);
 
 // R of a rigid bilateral row relative to w. A loop of mass m opens under a load F by the order of
 // F/m dt (dt + tau_d) times this, and H = A + J' R^-1 J still keeps nine digits.

@@ -107,6 +107,14 @@ static bool is_zero(const double* J, int32_t count) {
   return true;
 }
 
+// Returns the gap at which the law's v_hat_n is that of `phi` plus `change`: -phi/(h + tau_d) where
+// phi <= 0, -phi/h where phi > 0.
+static double shift_gap(const sap_mj* a, const sap_material* material, double phi, double change) {
+  const double h = a->model->opt.timestep, long_time = h + material->relaxation_time;
+  const double v_hat = -phi / (phi > 0.0 ? h : long_time) + change;
+  return -v_hat * (v_hat < 0.0 ? h : long_time);
+}
+
 #if SAP_MJ_SINCE(3, 11, 0)
 // Adds the velocity of belts, which MuJoCo adds to that of the bodies in efc_vel.
 static void add_surface_velocity(const sap_mj* a, const mjData* d, const mjContact* c,
@@ -130,7 +138,7 @@ static sap_status add_adhesion(sap_mj* a, const mjContact* c, const sap_material
                                      a->rows.parts, &w, error));
   SAP_TRY(
       sap_contact_regularize(material, &a->options.regularization, h, *phi, w, R, v_hat, error));
-  *phi -= (h + material->relaxation_time) * R[2] * h * c->adhesion;
+  *phi = shift_gap(a, material, *phi, R[2] * h * c->adhesion);
   return SAP_STATUS_OK;
 }
 #endif
@@ -199,8 +207,8 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
   SAP_TRY(sap_mj_blocks_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c),
                                  error));
   if (a->model->nmocap > 0) {
-    block.phi0 += (a->model->opt.timestep + block.material.relaxation_time) *
-                  add_mocap_velocity(a, d, c, block.surface_velocity);
+    block.phi0 = shift_gap(a, &block.material, block.phi0,
+                           -add_mocap_velocity(a, d, c, block.surface_velocity));
   }
 #if SAP_MJ_SINCE(3, 11, 0)
   if (a->model->flg_surfacevel && c->dim > 1) {

@@ -153,12 +153,10 @@ static void put_block(sap_problem* p, const sap_contact_block* contact, const sa
   if (sap_set_is_potential(block->set)) {
     data->w = w;
   }
-  if (law->within) {
+  data->end = law->end;
+  data->end_change = contact->velocity_change[2];
+  if (law->shifts) {
     sap_problem_shift_contact(p, at->block, law->slip);
-  } else {
-    data->ends = true;
-    data->end_change = contact->velocity_change[2];
-    data->end_open = contact->phi0 > 0.0;
   }
 }
 
@@ -188,7 +186,11 @@ static sap_status put_contact(sap_problem* p, const sap_contact_block* contact,
                            .surface_velocity = contact->surface_velocity,
                            .velocity_change = contact->velocity_change};
   const sap_block part = linear_part(contact);
-  SAP_TRY(sap_problem_find_checked_scale(p, &part, work->scratch, &start.w, error));
+  double w[3];
+  SAP_TRY(sap_problem_find_checked_scale(p, &part, work->scratch, w, error));
+  start.w = w[0];
+  start.wt = w[1];
+  start.wn = w[2];
   if (contact->friction != NULL) {
     block.friction = sap_friction_scales(contact->friction, block.nrows, scales);
     scale_block(p, contact, scales, work, &block);
@@ -197,10 +199,8 @@ static sap_status put_contact(sap_problem* p, const sap_contact_block* contact,
   const sap_rows_view rows = {block.nrows, block.ntrees, block.trees, block.jacobians};
   if (sap_law_needs_v0(&p->scheme, model)) {
     sap_problem_rows_times(p, &rows, p->scheme.v0, vc0);
+    sap_problem_rows_times(p, &rows, p->scheme.v_star, vc_star);
     start.vc0 = vc0;
-  }
-  if (model != SAP_CONTACT_SAP) {
-    sap_problem_rows_times(p, &rows, p->v_star, vc_star);
     start.vc_star = vc_star;
   }
   const sap_law_settings settings = sap_problem_law_settings(p, regularization);

@@ -362,10 +362,12 @@ static sap_status check_scale(const sap_problem* p, double scale, sap_error* err
                                     "block %d: its Delassus block overflows", p->nblocks);
 }
 
-// |W|_F/3 from W's lower triangle.
-static double scale_of_three(const double W[9]) {
+// Sets |W|_F/3, (W_11 + W_22)/2 and W_33 from W's lower triangle.
+static void find_scales_of_three(const double W[9], double w[3]) {
   const double below = W[1] * W[1] + W[2] * W[2] + W[5] * W[5];
-  return sqrt(W[0] * W[0] + W[4] * W[4] + W[8] * W[8] + 2.0 * below) / 3.0;
+  w[0] = sqrt(W[0] * W[0] + W[4] * W[4] + W[8] * W[8] + 2.0 * below) / 3.0;
+  w[1] = 0.5 * (W[0] + W[4]);
+  w[2] = W[8];
 }
 
 static double scale_of(const double* W, size_t nrows) {
@@ -381,19 +383,18 @@ static double scale_of(const double* W, size_t nrows) {
 }
 
 // The scale of one or three rows on one large tree.
-static sap_status scale_on_large(const sap_problem* p, const sap_block* b, double* x, double* w,
+static sap_status scale_on_large(const sap_problem* p, const sap_block* b, double* x, double w[3],
                                  sap_error* error) {
   sap_branch_factor factor;
   SAP_TRY(sap_problem_branch_factor(p, b->trees[0], &factor, error));
-  double W[9] = {0.0}, sum = 0.0;
+  double W[9] = {0.0};
   if (b->nrows == 3) {
     sap_branch_add_three_rows(&factor, b->jacobians[0], x, W);
-    sum = scale_of_three(W);
+    find_scales_of_three(W, w);
   } else {
-    sum = sap_branch_row_square(&factor, b->jacobians[0], x);
+    w[0] = sap_branch_row_square(&factor, b->jacobians[0], x);
   }
-  *w = sum;
-  return check_scale(p, sum, error);
+  return check_scale(p, w[0], error);
 }
 
 int64_t sap_problem_scale_room(const sap_problem* p, const sap_block* b) {
@@ -406,7 +407,7 @@ int64_t sap_problem_scale_room(const sap_problem* p, const sap_block* b) {
   return rows * rows + (rows + 1) * SAP_BRANCH_ROW((int64_t)largest);
 }
 
-static sap_status find_scale(const sap_problem* p, const sap_block* b, double* scratch, double* w,
+static sap_status find_scale(const sap_problem* p, const sap_block* b, double* scratch, double w[3],
                              sap_error* error) {
   if ((b->nrows == 1 || b->nrows == 3) && b->ntrees == 1 && !p->has_mobility &&
       p->tree_size[b->trees[0]] > SAP_SMALL_TREE) {
@@ -431,14 +432,18 @@ static sap_status find_scale(const sap_problem* p, const sap_block* b, double* s
       add_tree(p, tree, &factor, b->jacobians[t], b->nrows, X, W);
     }
   }
-  *w = nrows == 3 ? scale_of_three(W) : scale_of(W, nrows);
-  return check_scale(p, *w, error);
+  if (nrows == 3) {
+    find_scales_of_three(W, w);
+  } else {
+    w[0] = scale_of(W, nrows);
+  }
+  return check_scale(p, w[0], error);
 }
 
 // Every entry of J enters the scale, except those that a zero of a mobility hides: a finite scale
 // proves that they are finite.
 sap_status sap_problem_find_checked_scale(const sap_problem* p, const sap_block* b, double* scratch,
-                                          double* w, sap_error* error) {
+                                          double w[3], sap_error* error) {
   const sap_status status =
       p->has_mobility ? SAP_STATUS_NOT_FINITE : find_scale(p, b, scratch, w, error);
   if (status != SAP_STATUS_NOT_FINITE) {
@@ -452,7 +457,10 @@ sap_status sap_problem_checked_scale(sap_problem* p, const sap_block* b, double*
                                      sap_error* error) {
   const int64_t room = sap_problem_scale_room(p, b);
   SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, room, error));
-  return sap_problem_find_checked_scale(p, b, p->cache->scratch, w, error);
+  double scales[3] = {0.0};
+  const sap_status status = sap_problem_find_checked_scale(p, b, p->cache->scratch, scales, error);
+  *w = status == SAP_STATUS_OK ? scales[0] : *w;
+  return status;
 }
 
 sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32_t ntrees,

@@ -12,14 +12,11 @@ static inline sap_law_settings sap_problem_law_settings(const sap_problem* probl
   return (sap_law_settings){problem->dt, &problem->scheme, regularization};
 }
 
-// For convex solvers of laws that act within the step: contacts added afterwards that slide get
-// v_hat_n shifted; a reset undoes it.
-void sap_problem_forbid_gliding(sap_problem* problem, bool forbidden);
-// Shifts v_hat_n of a contact whose law acts within the step; slip: |g_t| expected.
+// Shifts v_hat_n of a contact against gliding; slip: |g_t| expected.
 void sap_problem_shift_contact(sap_problem* problem, int64_t index, double slip);
-// Shifts v_hat_n by |g_t| of a solution. Returns true if the solution would change.
+// Shifts v_hat_n of contacts that act within the step by |g_t| of a solution. Returns true if the
+// solution would change.
 bool sap_problem_shift_again(sap_problem* problem, const double* vc, const double* gamma);
-
 // Sets n0 of all lagged contacts to gamma_n of a solve, if any contact's n0 is so far from gamma_n
 // that its motion changes visibly. Returns true if it did.
 bool sap_problem_relag(sap_problem* problem, const double* gamma);

@@ -189,8 +189,9 @@ sap_status sap_problem_begin(sap_problem* p, double dt, int32_t ntrees, const in
   p->v_expected = NULL;
   p->guess_rows = -1;
   p->has_momentum = p->has_mobility = false;
+  p->law_is_set = false;
   p->scheme = sap_contact_scheme_default();
-  p->law_is_set = p->no_gliding = false;
+  p->scheme.v_star = p->v_star;
   p->tree_start[0] = 0;
   p->diagonal_start[0] = 0;
   for (int32_t t = 0; t < ntrees; ++t) {

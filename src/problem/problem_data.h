@@ -32,11 +32,10 @@ typedef struct sap_block_data {
   double dissipation, slip_speed, lagged_impulse;  // potential
   double w;                                        // potential: Delassus scale; 0: unknown
   bool no_gliding;                                 // contact: v_hat_n is shifted, law.c
-  double shift;  // v_hat_law - v_hat_shifted of its normal row [m/s]
-  // Contacts whose law acts at the end of the step: the normal speed there less J v [m/s], and
-  // whether the contact starts open.
-  bool ends, end_open;
-  double end_change;
+  double shift;               // v_hat_law - v_hat_shifted of its normal row [m/s]
+  double end;                 // contact: share of the end of the step at which its law acts
+  double end_change;          // contact: the normal speed at the end less J v [m/s]
+  double end_move, end_rate;  // scratch memory of integrators/end_positions.c [m/s]
   uint64_t key;
 } sap_block_data;
 
@@ -129,7 +128,6 @@ struct sap_problem {
   // law
   sap_contact_scheme scheme;  // its v0: NULL or v0 below
   bool law_is_set;            // since the last reset
-  bool no_gliding;            // of contacts that slide within the step
   double* v0;                 // start of the step (nv)
   sap_lag_memory lag;         // outlives a reset
   // blocks

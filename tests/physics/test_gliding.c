@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sliding that glides and sliding that does not. Under a push of mu m g and more SAP's contact
-// glides at the height (dt + tau_d) mu v, well above where geometry alone would lose it, and must
-// not let go for a single step.
+// What slides stays down, though SAP's convex cone would glide at the height (dt + tau_d) mu v.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,18 +34,13 @@ static void pushed_faster_and_faster(void** state) {
     for (int j = 0; j < 4; ++j) {
       normal += c[j].gamma[2];
     }
-    // The start of the glide shakes: the height it settles on follows v by steps of dt.
     if (i > 40) {
       ASSERT_NEAR(normal / (dt * mass * g), 1.0, 1e-3);
-      // gamma_n = -dt k (phi0 + (dt + tau_d) (vn - mu v)), at vn = (dt + tau_d) mu a, four times.
-      const double glide = dt + tau_d;
-      const double height = glide * mu * (s.state.v[0] - glide * excess * g) - mass * g / (4.0 * k);
-      ASSERT_NEAR(c[0].phi, height, 1e-3 * height);
-      assert_true(c[0].phi > 0.0);
+      // never above the ground, nor pressed deeper than twice its weight on one corner
+      ASSERT_NEAR(c[0].phi / (mass * g / k), -1.0, 1.0);
     }
   }
-  // The push, less friction from the impulse that lifted the body to vn = (dt + tau_d) mu a.
-  const double speed = excess * g * 200 * dt - mu * mu * (dt + tau_d) * excess * g;
+  const double speed = excess * g * 200 * dt;
   ASSERT_NEAR(s.state.v[0], speed, 1e-5 * speed);
   simulation_end(&s);
 }

@@ -44,7 +44,7 @@ static int32_t add_box(sap_builder* builder, double mass, const double half[3], 
   return body;
 }
 
-static simulation begin(sap_builder* builder, double dt) {
+static simulation begin_law(sap_builder* builder, double dt, sap_law law) {
   simulation s = {0};
   assert_int_equal(sap_builder_compile(builder, &s.model, NULL), SAP_STATUS_OK);
   sap_builder_destroy(builder);
@@ -52,11 +52,16 @@ static simulation begin(sap_builder* builder, double dt) {
   sap_stepper_options options = sap_stepper_options_default();
   options.dt = dt;
   options.regularization = sap_model_get_options(s.model)->regularization;
+  options.contact_law = law;
   sap_stepper_destroy(s.stepper);
   assert_int_equal(
       sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
       SAP_STATUS_OK);
   return s;
+}
+
+static simulation begin(sap_builder* builder, double dt) {
+  return begin_law(builder, dt, SAP_LAW_AUTO);
 }
 
 static double deepest(const simulation* s) {
@@ -141,7 +146,8 @@ static void test_books(void** unused) {
     add_box(builder, 0.3 + 0.1 * (i % 3), half, p, material);
     mass += 0.3 + 0.1 * (i % 3);
   }
-  simulation s = begin(builder, dt);
+  // Books that rock: the compliant law needs contacts found before they touch.
+  simulation s = begin_law(builder, dt, SAP_LAW_CASTRO);
   for (int i = 0; i < BOOKS; ++i) {
     double* quaternion = s.state.q + 7 * i + 3;
     const double angle = i < LYING ? 0.2 * i : -0.5 * pi + lean;  // about z, about y

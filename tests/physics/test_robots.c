@@ -154,7 +154,8 @@ static void test_cassie(void** unused) {
       speed = fmax(speed, fabs(s.state.v[i]));
     }
     print_message("Cassie, dt %g: loops open by %.2g m, %.2g at the end\n", steps[k], worst, speed);
-    if (!(worst < (k < 2 ? 1e-4 : 2e-4)) || !(speed < 0.2)) {
+    // Limits stop joints within a step, without castro's damping ahead of them (5e-5 m at 10 ms).
+    if (!(worst < 1e-4 * (k + 1)) || !(speed < 0.2)) {
       fail_msg("dt %g: loops open by %g m, speed %g at the end", steps[k], worst, speed);
     }
     simulation_end(&s);

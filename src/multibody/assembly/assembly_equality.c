@@ -8,7 +8,7 @@
 //   tendon    same as joint, with lengths
 // A finite stiffness k with damping k tau_d, limited as a contact's is:
 //   R = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))
-//   R = 1e-6 w                                          for infinite k, contact/contact_law.c (5)
+//   R = 1e-6 w                                          for infinite k, contact/contact_law.c (6)
 // w = |W|_F/3 of the three translations or rotations (else of the row), so that a row along which
 // nothing can move, as across a planar loop, has R > 0.
 // The position after the step is g0 + dt J v + c with the curvature c = O(dt^2). A step that closes
@@ -209,12 +209,10 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
       predicted[r] = g[r] + row.curvature;
       SAP_TRY(set_law(call, e, r, &row, &law));
     } else {
-      row.g0 = sap_assembly_gap0(call, r, g[r]);
-      if (!sap_law_theta_row(&settings, &row, &law.R[r], &law.v_hat[r])) {
-        row.g0 = predicted[r];
-        row.curvature = call->dt * (rate_end[r] - rate_guess);
-        SAP_TRY(set_law(call, e, r, &row, &law));
-      }
+      const double end = isinf(e->stiffness) ? 1.0 : sap_law_end_share(&settings, &row);
+      row.g0 = end * predicted[r] + (1.0 - end) * sap_assembly_gap0(call, r, g[r]);
+      row.curvature = end * call->dt * (rate_end[r] - rate_guess);
+      SAP_TRY(set_law(call, e, r, &row, &law));
     }
   }
   return sap_assembly_add_rows(call, &law);

@@ -301,7 +301,8 @@ static const sap_potential* gather_potential(sap_newton* n, const sap_block_data
                           .friction = block->friction,
                           .dissipation = block->dissipation,
                           .slip_speed = block->slip_speed,
-                          .lagged_impulse = block->lagged_impulse};
+                          .lagged_impulse = block->lagged_impulse,
+                          .shift = block->shift};
   sap_potential* potential = &n->potentials[n->npotentials++];
   *potential = sap_potential_make(&view);
   return potential;
