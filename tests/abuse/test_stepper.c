@@ -335,6 +335,43 @@ static void test_zero_quaternion(void** unused) {
   simulation_end(&s);
 }
 
+static int fast_stop(void* context, const sap_step_context* step, sap_problem* problem,
+                     sap_error* error) {
+  (void)context, (void)step;
+  const double row[2] = {1.0, 0.0};
+  return (int)toy_add_row(problem, SAP_SET_NONNEGATIVE, row, 1e-9, 90.0, error);
+}
+
+// Impulses move the end of the parts by dt theta_vq (v - v*).
+static void test_impulse_after_parts(void** unused) {
+  (void)unused;
+  const double q[2] = {2.0, -0.7}, v[2] = {60.0, -30.0};
+  sap_state ends[2];
+  for (int k = 0; k < 2; ++k) {
+    toy_pendulum toy;
+    toy_pendulum_init(&toy);
+    toy.system.constraints = k == 1 ? fast_stop : NULL;
+    ends[k] = toy_state(&toy.system);
+    memcpy(ends[k].q, q, sizeof q);
+    memcpy(ends[k].v, v, sizeof v);
+    sap_stepper_options options = sap_stepper_options_default();
+    options.dt = 0.01;
+    sap_stepper* stepper = NULL;
+    sap_step_report report;
+    assert_int_equal(sap_stepper_create(&toy.system, &options, &stepper, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_stepper_step(stepper, &ends[k], &report, NULL), SAP_STATUS_OK);
+    assert_true(report.free_motion_substeps > 0);
+    sap_stepper_destroy(stepper);
+  }
+  assert_true(fabs(ends[1].v[0] - 90.0) < 1e-3 && fabs(ends[1].v[0] - ends[0].v[0]) > 1.0);
+  for (int i = 0; i < 2; ++i) {
+    const double moved = ends[1].q[i] - ends[0].q[i];
+    assert_true(fabs(moved - 0.01 * (ends[1].v[i] - ends[0].v[i])) < 1e-12);
+  }
+  sap_state_clear(&ends[0]);
+  sap_state_clear(&ends[1]);
+}
+
 // Two islands: a fast velocity above its bound, and two slow ones, coupled and below theirs.
 static int two_islands(void* context, const sap_step_context* step, sap_problem* problem,
                        sap_error* error) {
@@ -416,6 +453,7 @@ int main(void) {
       cmocka_unit_test(test_free_motion_that_has_no_root),
       cmocka_unit_test(test_zero_quaternion),
       cmocka_unit_test(test_unsolved_island),
+      cmocka_unit_test(test_impulse_after_parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
