@@ -217,6 +217,8 @@ static void test_shorter_steps(void** unused) {
     sap_stepper_options options = sap_stepper_options_default();
     options.dt = steps[k];
     options.balance_tolerance = 1e-6;
+    // Smooths blows on limits, whose linearization would miss more than solvers do at 4 ms.
+    options.contact_law = SAP_LAW_CASTRO;
     sap_stepper_destroy(s.stepper);
     assert_int_equal(
         sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
