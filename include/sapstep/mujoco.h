@@ -80,7 +80,7 @@ typedef struct sap_mj_options {
 #define SAP_X(type, name, value, low, high, meaning) sap_type_##type name;
   SAP_MJ_OPTIONS(SAP_X)
 #undef SAP_X
-  sap_regularization regularization;  // beta, sigma; NaN: the model's "sapstep:beta",
+  sap_regularization regularization;  // impact_speed; beta, sigma; NaN: the model's "sapstep:beta",
                                       // "sapstep:sigma", else 1 and 1e-3 (NaN)
   const char* solver;                 // name of the contact solver ("sap")
   // Options of the contact solver. check_input is off by default here. time_limit bounds a whole

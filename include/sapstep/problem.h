@@ -82,6 +82,9 @@ typedef struct sap_contact_block {
   // Thickness of the thinner of the two shapes across the contact, along n, such as twice the
   // half-size of a plate; bounds the depth, so that nothing is shot through. 0: unknown, no bound.
   double thickness;  // [m], >= 0
+  // Of all that moves. An impact of this mass at the impact speed of sap_regularization explains a
+  // depth; deeper contacts are undone slowly. 0: unknown, any depth is explained.
+  double mass;  // [kg], >= 0
 } sap_contact_block;
 
 // Creates an empty problem: dt 0 and no trees until sap_problem_reset.

@@ -84,6 +84,21 @@
 //   c     = dt theta theta_vq kp + theta kd
 //   R     = max(1/(dt c), beta^2/(4 pi^2) w)
 //   v_hat = (offset - kp l0 - (dt theta (1 - theta_vq) kp + (1 - theta) kd) dl0)/c
+//
+// 8. Wrong starts. A contact or rigid limit that was closed by motion stores at most the energy of
+// that motion: with k' = 1/(R dt T), the stiffness that the step sees, T = dt + tau_d, and M the
+// mass of all that moves; limits: M = 1/w and V/5 in place of V,
+//   d <= d_e = V sqrt(M/k')  after an impact at the speed V;  a load F has d = F/k'
+// or, in schemes with theta_vq < 1, after a way (1 - theta_vq) dt vn0 that is no longer than that.
+// Up to d_e the law is that of 1 to 3 to the bit. Overlaps beyond d_e, which V and M do not explain,
+// would leave at d/T. Their damper is stiffer by f: T becomes f T and w becomes w/f, hence
+//   R' = R/f, v_hat' = v_hat/f,  gamma_n = dt k' (d - f T vn)
+// At vn = 0 nothing changes, so that loads are borne at the same depth, and the contact leaves at
+// d/(f T) or slower. More damping gives no energy. With m = 1/w, the mass that moves along n,
+//   f = 1 + ((d/d_e)^4 - 1) max(1, sqrt(m/M)),  at most  d/(T V_r) max(1, sqrt(m/M))
+// V_r: a fiftieth of the impact speed, for limits too.
+// The square root: what nearly cannot move, such as a leg pushed along itself, has a mass m far
+// above M and gets no more energy than M at V_r. f is a continuous function of q0 and h alone.
 #include "contact/contact_law.h"
 
 #include <float.h>
@@ -105,6 +120,11 @@ sap_contact_scheme sap_contact_scheme_default(void) {
 static double larger_of(double a, double b) {
   return a > b ? a : b;
 }
+
+// A wrong start is undone at this part of the impact speed.
+static const double RECOVERY = 0.02;
+// Joints reach their rigid limits at this part of the impact speed or slower.
+static const double LIMIT_SPEED = 0.2;
 
 static double near_rigid(const sap_law_settings* s, double w) {
   return s->regularization->beta * s->regularization->beta / FOUR_PI_SQUARED * w;
@@ -160,6 +180,33 @@ bool sap_law_needs_v0(const sap_contact_scheme* scheme, sap_contact_model model)
 static double bound_recovery(const sap_compliant_row* row, double v_hat) {
   const double most = row->recovery_speed > 0.0 ? row->recovery_speed : (double)INFINITY;
   return fmin(row->unilateral ? v_hat : fmax(v_hat, -most), most);
+}
+
+// 8. Returns f >= 1 of a row. mass: M, 0: any depth is explained; part: of the impact speed.
+static double find_slowing(const sap_law_settings* s, const sap_compliant_row* row, double mass,
+                           double part) {
+  const double V = part * s->regularization->impact_speed, T = s->dt + row->relaxation_time;
+  if (!(row->g0 < 0.0 && V > 0.0 && mass > 0.0 && row->w > 0.0)) {
+    return 1.0;
+  }
+  const double R = larger_of(near_rigid(s, row->w), 1.0 / (s->dt * row->stiffness * T));
+  const double square = row->g0 * row->g0 / (V * V * mass * R * s->dt * T);  // (d/d_e)^2
+  if (!(square > 1.0) || !isfinite(square * square)) {
+    return 1.0;
+  }
+  const double ratio = sqrt(larger_of(1.0, 1.0 / (row->w * mass)));
+  const double f = 1.0 + (square * square - 1.0) * ratio;
+  return larger_of(1.0, fmin(f, -row->g0 * part / (T * RECOVERY * V) * ratio));
+}
+
+// 8. Makes the damper of a row stiffer.
+static void slow_down(const sap_law_settings* s, double mass, double part, sap_compliant_row* row) {
+  const double f = find_slowing(s, row, mass, part);
+  if (f > 1.0) {
+    row->relaxation_time = f * (s->dt + row->relaxation_time) - s->dt;
+    row->w /= f;
+    row->g0 /= s->scheme != NULL && s->scheme->rigid ? f : 1.0;
+  }
 }
 
 static sap_status check_gap(double phi0, sap_error* error) {
@@ -282,8 +329,10 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
   SAP_TRY(sap_contact_check_number("w", c->w, true, error));
   SAP_TRY(sap_contact_check_number("beta", s->regularization->beta, false, error));
   SAP_TRY(check_gap(c->phi0, error));
-  const double Rn = larger_of(near_rigid(s, c->w), 1.0 / (s->dt * s->dt * pair->stiffness));
-  const double v_hat = -c->phi0 / s->dt;
+  const sap_compliant_row normal = {.stiffness = pair->stiffness, .g0 = c->phi0, .w = c->w};
+  const double f = find_slowing(s, &normal, c->mass, 1.0);
+  const double Rn = larger_of(near_rigid(s, c->w), 1.0 / (s->dt * s->dt * pair->stiffness)) / f;
+  const double v_hat = -c->phi0 / s->dt / f;
   if (!isfinite(Rn) || !isfinite(v_hat)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "contact: Rn = %g, v_hat = %g overflow (k = %g)",
                     Rn, v_hat, pair->stiffness);
@@ -328,6 +377,7 @@ static sap_status find_cone(const sap_law_settings* s, const sap_law_contact* c,
                               .w = c->w,
                               .unilateral = true};
   row_law law = {0};
+  slow_down(s, c->mass, 1.0, &normal);
   SAP_TRY(find_row_law(s, c->material, &normal, &law, error));
   for (int32_t i = 0; i < c->nrows; ++i) {
     rows->R[i] = law.Rt;
@@ -392,6 +442,11 @@ sap_status sap_law_row(const sap_law_settings* s, const sap_compliant_row* row, 
   if (!(row->recovery_speed >= 0.0)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "recovery_speed = %g must be >= 0",
                     row->recovery_speed);
+  }
+  sap_compliant_row slowed = *row;
+  if (row->unilateral && row->recovery_speed > 0.0) {
+    slow_down(s, 1.0 / row->w, LIMIT_SPEED, &slowed);
+    row = &slowed;
   }
   const sap_material material = {.stiffness = row->stiffness,
                                  .relaxation_time = row->relaxation_time};

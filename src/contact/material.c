@@ -40,7 +40,7 @@ const char* sap_contact_model_text(sap_contact_model model) {
 }
 
 sap_regularization sap_regularization_default(void) {
-  return (sap_regularization){.beta = 1.0, .sigma = 1e-3};
+  return (sap_regularization){.beta = 1.0, .sigma = 1e-3, .impact_speed = 5.0};
 }
 
 sap_status sap_contact_fail_number(const char* name, double value, bool positive,

@@ -12,7 +12,7 @@ sap_mj_options sap_mj_options_default(void) {
                             .solver = "sap",
                             .solver_options = sap_solver_options_default()};
   sap_options_reset(sap_mj_option_table(), &options);
-  options.regularization = (sap_regularization){.beta = (double)NAN, .sigma = (double)NAN};
+  options.regularization.beta = options.regularization.sigma = (double)NAN;
   options.solver_options.check_input = false;
   return options;
 }
@@ -113,6 +113,7 @@ static sap_status create_trees(sap_mj* a, sap_error* error) {
     t->of_body[b] = m->body_dofnum[b] > 0 ? t->of_dof[m->body_dofadr[b]]
                     : b == 0              ? -1
                                           : t->of_body[parent];
+    a->mass += t->of_body[b] >= 0 ? m->body_mass[b] : 0.0;
   }
   return SAP_STATUS_OK;
 }

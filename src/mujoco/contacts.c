@@ -202,6 +202,7 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
                              .trees = a->rows.trees,
                              .jacobians = a->rows.parts,
                              .phi0 = c->dist - c->includemargin,
+                             .mass = a->mass,
                              .key = key};
   sap_mj_materials_contact(a, c, &block.material);
   SAP_TRY(sap_mj_blocks_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c),

@@ -157,7 +157,7 @@ static void test_cone_cases(void** state) {
       {{.1, 0, .1}, 2},    {{1e-4, -2e-3, .01}, 2}, {{-.1, .1, .2}, 2},
   };
   const sap_material pair = {.stiffness = 3e5, .relaxation_time = 0.02, .friction = 0.5};
-  const sap_regularization regularization = {1.0, 1e-3};
+  const sap_regularization regularization = {1.0, 1e-3, 0.0};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     // a gap for those without contact: with 2.5 mm of penetration they would still be pushed out
     const double phi0 = cases[i].region == 2 ? 2.5e-3 : -2.5e-3;

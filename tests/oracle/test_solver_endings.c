@@ -101,7 +101,7 @@ static void test_kinks(void** state) {
                                    .jacobians = jacobians,
                                    .material = sap_material_default(),
                                    .phi0 = draw(&seed, -0.01, 0.01)};
-      const sap_regularization regularization = {1.0, 1e-3};
+      const sap_regularization regularization = {1.0, 1e-3, 0.0};
       contact.material.model = SAP_CONTACT_SIMILAR;
       contact.material.friction = exp(draw(&seed, -4.0, 2.0));
       contact.material.stiction_tolerance = 1e-6;

@@ -66,20 +66,30 @@ static void test_stretched_arm(void** state) {
   }
 }
 
-// A hinge 0.5 rad beyond its limit returns at 1 rad/s, stops there, and keeps no speed to bounce.
+// A hinge 0.5 rad beyond its limit returns at V_r, a fiftieth of the impact speed, a tenth of V; one
+// that is nearer comes back, stops there, and keeps no speed to bounce.
 static void test_limit(void** state) {
   (void)state;
   static const char text[] =
       "<mujoco><compiler angle='radian' autolimits='true'/><option gravity='0 0 0'/><worldbody>"
       "<body><joint range='0.5 2'/><geom type='sphere' size='0.1' mass='1' pos='1 0 0'/></body>"
       "</worldbody></mujoco>";
-  const double dt = 0.005;
+  const double dt = 0.005, V = 0.2 * sap_regularization_default().impact_speed;
   simulation s = read_scene(text, dt);
   simulation_step(&s, 1);
-  // Near rigid: R = w/(4 pi^2), so that v = v_hat/(1 + 1/(4 pi^2)) from rest.
-  ASSERT_NEAR(s.state.v[0], SAP_RECOVERY_SPEED / (1.0 + 1.0 / 39.47841760435743), 1e-9);
+  // Near rigid: R = w/(4 pi^2)/f, f = d/(T V_r), so that v = V_r/(1 + 1/(4 pi^2 f)) from rest.
+  const double f = 0.5 / ((dt + 0.01) * V / 10.0);
+  ASSERT_NEAR(s.state.v[0], V / 10.0 / (1.0 + 1.0 / (39.47841760435743 * f)), 1e-9);
   simulation_step(&s, 89);
-  ASSERT_NEAR(s.state.q[0], 90 * dt * SAP_RECOVERY_SPEED, 1e-3);
+  ASSERT_NEAR(s.state.q[0], 90 * dt * V / 10.0, 1e-3);
+  s.state.q[0] = 0.48;
+  double fastest = 0.0;
+  for (int i = 0; i < 1000; ++i) {
+    simulation_step(&s, 1);
+    fastest = fmax(fastest, s.state.v[0]);
+  }
+  assert_true(fastest < V / 10.0 && fastest > 0.8 * V / 10.0);
+  assert_true(s.state.q[0] > 0.5 - 1e-4);
   simulation_end(&s);
 }
 

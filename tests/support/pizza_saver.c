@@ -24,7 +24,7 @@ void pizza_saver_fill(const pizza_saver* pizza, sap_problem* problem) {
   assert_int_equal(sap_problem_set_v_guess(problem, guess, NULL), SAP_STATUS_OK);
   const double corners[3][2] = {{-sqrt(3.0) / 2, -0.5}, {sqrt(3.0) / 2, -0.5}, {0, 1}};
   const double c = cos(pizza->theta), s = sin(pizza->theta);
-  const sap_regularization regularization = {pizza->beta, 1e-3};
+  const sap_regularization regularization = {pizza->beta, 1e-3, 0.0};
   for (int i = 0; i < 3; ++i) {
     const double x = RADIUS * (c * corners[i][0] - s * corners[i][1]);
     const double y = RADIUS * (s * corners[i][0] + c * corners[i][1]);

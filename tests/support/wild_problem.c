@@ -121,7 +121,7 @@ static void add_contact(wild_problem* s, const rows* of, uint64_t key) {
     contact.friction = mu;
   }
   const double roughest = s->of.rows > 0.0 ? 1e-1 : 1e-3;
-  const sap_regularization regularization = {1.0, magnitude(s, s->of.sigma, roughest)};
+  const sap_regularization regularization = {1.0, magnitude(s, s->of.sigma, roughest), 0.0};
   const sap_status status = sap_problem_add_contact(s->problem, &contact, &regularization, NULL);
   // Nothing moves in rows of zeros: there is no w then.
   assert_true(status == SAP_STATUS_OK || status == SAP_STATUS_ARGUMENT);

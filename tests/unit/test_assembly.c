@@ -17,7 +17,7 @@
 #include "support/near.h"
 
 static const double dt = 0.01;
-static const sap_regularization regularization = {1.0, 1e-3};
+static const sap_regularization regularization = {1.0, 1e-3, 0.0};
 
 typedef struct fixture {
   sap_model* model;

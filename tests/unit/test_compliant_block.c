@@ -15,7 +15,7 @@
 #include "support/near.h"
 
 static const double dt = 0.01, mass[2] = {2.0, 3.0};
-static const sap_regularization regularization = {1.0, 1e-3};
+static const sap_regularization regularization = {1.0, 1e-3, 0.0};
 static const int32_t trees[2] = {0, 1};
 // g = x_1 - x_0 of two points, along x and y.
 static const double minus[4] = {-1.0, 0.0, 0.0, -1.0}, plus[4] = {1.0, 0.0, 0.0, 1.0};

@@ -16,7 +16,7 @@
 #include "support/near.h"
 
 static const double dt = 1e-3, theta = 0.6, theta_vq = 0.7;
-static const sap_regularization regularization = {1.0, 1e-3};
+static const sap_regularization regularization = {1.0, 1e-3, 0.0};
 
 // One tree of three velocities, mass m, v0 given; the contact's frame is turned about z by 30 deg.
 static sap_problem* begin(double m, const double v0[3], bool stage, bool glides) {
@@ -165,7 +165,7 @@ static double between(uint64_t* seed, double low, double high) {
 // closes in the step, and adds no energy.
 static void test_depths(void** state) {
   (void)state;
-  const sap_regularization soft = {0.0, 1e-3};
+  const sap_regularization soft = {0.0, 1e-3, 0.0};
   const double zero = 0.0;
   const int32_t size = 1;
   uint64_t seed = 7;

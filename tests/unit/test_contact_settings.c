@@ -138,7 +138,7 @@ static sap_block add(sap_problem* problem, double dt, double phi0, const double 
   contact.material.dissipation = 2.0;
   contact.material.static_friction = 0.8;
   contact.material.friction = key == 9 ? 0.0 : 0.5;
-  const sap_regularization regularization = {0.0, 1e-3};
+  const sap_regularization regularization = {0.0, 1e-3, 0.0};
   assert_int_equal(sap_problem_reset(problem, dt, 1, &size, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_set_momentum_block(problem, 0, 0, mass, 3, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_set_v_star(problem, v_star, NULL), SAP_STATUS_OK);

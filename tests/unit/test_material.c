@@ -65,7 +65,7 @@ static void test_combine_limits(void** state) {
 static void test_soft(void** state) {
   (void)state;
   const sap_material pair = {.stiffness = 1e5, .relaxation_time = 0.01, .friction = 1.0};
-  const sap_regularization regularization = {0.0, 1e-4};
+  const sap_regularization regularization = {0.0, 1e-4, 0.0};
   double R[3], v_hat[3];
   assert_int_equal(sap_contact_regularize(&pair, &regularization, 5e-3, 0.03, 3.0, R, v_hat, NULL),
                    SAP_STATUS_OK);
@@ -80,7 +80,7 @@ static void test_near_rigid(void** state) {
   (void)state;
   const sap_material pair = {
       .stiffness = (double)INFINITY, .relaxation_time = 0.01, .friction = 1.0};
-  const sap_regularization regularization = {2.0, 1e-3};
+  const sap_regularization regularization = {2.0, 1e-3, 0.0};
   double R[3], v_hat[3];
   assert_int_equal(sap_contact_regularize(&pair, &regularization, 5e-3, -0.03, 3.0, R, v_hat, NULL),
                    SAP_STATUS_OK);
@@ -103,7 +103,7 @@ static void expect(sap_status status, sap_material pair, sap_regularization regu
 static void test_bad_input(void** state) {
   (void)state;
   const sap_material good = {.stiffness = 1e5, .relaxation_time = 0.01, .friction = 1.0};
-  const sap_regularization one = {1.0, 1e-3};
+  const sap_regularization one = {1.0, 1e-3, 0.0};
   const double fine[3] = {5e-3, 0.0, 3.0};
   expect(SAP_STATUS_ARGUMENT,
          (sap_material){.stiffness = 0.0, .relaxation_time = 0.01, .friction = 1.0}, one, fine,
@@ -120,15 +120,15 @@ static void test_bad_input(void** state) {
   expect(SAP_STATUS_NOT_FINITE,
          (sap_material){.stiffness = 1e5, .relaxation_time = 0.01, .friction = (double)NAN}, one,
          fine, "friction");
-  expect(SAP_STATUS_ARGUMENT, good, (sap_regularization){-1.0, 1e-3}, fine, "beta");
-  expect(SAP_STATUS_ARGUMENT, good, (sap_regularization){1.0, 0.0}, fine, "sigma");
+  expect(SAP_STATUS_ARGUMENT, good, (sap_regularization){-1.0, 1e-3, 0.0}, fine, "beta");
+  expect(SAP_STATUS_ARGUMENT, good, (sap_regularization){1.0, 0.0, 0.0}, fine, "sigma");
   expect(SAP_STATUS_ARGUMENT, good, one, (double[3]){0.0, 0.0, 3.0}, "dt");
   expect(SAP_STATUS_ARGUMENT, good, one, (double[3]){5e-3, 0.0, 0.0}, "w = 0");
   expect(SAP_STATUS_NOT_FINITE, good, one, (double[3]){5e-3, (double)NAN, 3.0}, "phi0");
   // rigid without the near-rigid limit: R would be 0
   expect(SAP_STATUS_ARGUMENT,
          (sap_material){.stiffness = (double)INFINITY, .relaxation_time = 0.01, .friction = 1.0},
-         (sap_regularization){0.0, 1e-3}, fine, "Rn = 0");
+         (sap_regularization){0.0, 1e-3, 0.0}, fine, "Rn = 0");
 }
 
 // From the static friction up to v_s to the other at 3 v_s by the cubic that is flat at both ends.

@@ -28,6 +28,9 @@ static sap_status fill_assembly(sap_assembly* assembly, sap_error* error) {
   const size_t equality_rows = SAP_ROWS_MAX * (size_t)sizes->equalities;
   sap_pool* pool = &assembly->pool;
   int32_t largest = 1;
+  for (int32_t b = 0; b < sizes->bodies; ++b) {
+    assembly->mass += model->bodies[b].tree >= 0 ? model->bodies[b].mass : 0.0;
+  }
   for (int32_t t = 0; t < sizes->trees; ++t) {
     largest = model->tree_sizes[t] > largest ? model->tree_sizes[t] : largest;
   }

@@ -61,6 +61,7 @@ struct sap_assembly {
   const sap_model* model;
   sap_pool pool;  // holds the arrays of fixed size
   sap_block_range ranges[SAP_BLOCK_KINDS];
+  double mass;           // of all that moves [kg]
   double* jacobians[2];  // of a contact's trees             (3 x largest tree)
   double* angular[2];    // spin and rolling rows of these   (3 x largest tree)
   sap_rows rows;         // of any other block

@@ -32,8 +32,8 @@ void study_setup_begin(study_setup* setup) {
   *setup = (study_setup){.material = sap_material_unset()};
   setup->stepper = sap_stepper_options_default();
   setup->stepper.dt = (double)NAN;
+  setup->stepper.regularization.beta = setup->stepper.regularization.sigma = (double)NAN;
   setup->stepper.accepted_error = (double)INFINITY;  // studies tell how far solvers come
-  setup->stepper.regularization = (sap_regularization){.beta = (double)NAN, .sigma = (double)NAN};
 }
 
 static void append_name(char* out, size_t size, const char* text) {

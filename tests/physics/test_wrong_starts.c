@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Overlaps that no motion explains part slowly; contacts that motion has closed keep their law to
+// the bit, and those that bear a load its depth.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "multibody/model/model_data.h"
+#include "support/near.h"
+#include "support/scene_text.h"
+#include "support/simulation.h"
+
+// impact_speed < 0: the default.
+static simulation begin(const char* text, sap_scheme scheme, double dt, double impact_speed) {
+  simulation s = {.model = scene_text_model("a.xml", text, NULL)};
+  simulation_complete(&s, scheme, dt);
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = dt;
+  assert_int_equal(sap_stepper_options_set_scheme(&options, scheme, NULL), SAP_STATUS_OK);
+  if (impact_speed >= 0.0) {
+    options.regularization.impact_speed = impact_speed;
+  }
+  sap_stepper_destroy(s.stepper);
+  s.stepper = NULL;
+  assert_int_equal(
+      sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
+      SAP_STATUS_OK);
+  return s;
+}
+
+// Two boxes of 1 kg, 1.1 m inside each other: 2048 J in the first step without the bound.
+static void test_boxes(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option gravity='0 0 0'/><worldbody><body><freejoint/><geom type='box' size='1 1 1' "
+      "mass='1'/></body><body pos='0.9 0 0'><freejoint/><geom type='box' size='1 1 1' mass='1'/>"
+      "</body></worldbody></mujoco>";
+  const double steps[] = {0.0005, 0.002, 0.01};
+  for (int i = 0; i < 3; ++i) {
+    simulation s = begin(text, SAP_SCHEME_IMPLICIT_EULER, steps[i], -1.0);
+    double last = 0.0, largest = 0.0;
+    for (double t = 0.0; t < 15.0; t += steps[i]) {
+      simulation_step(&s, 1);
+      largest = fmax(largest, simulation_diagnose(&s).kinetic);
+      last = s.state.q[7] - s.state.q[0];
+    }
+    assert_true(last > 2.0);                 // they do part
+    assert_true(largest < 0.5 * 2.0 * 1.0);  // slower than a fifth of the impact speed
+    simulation_end(&s);
+    s = begin(text, SAP_SCHEME_IMPLICIT_EULER, steps[i], 0.0);
+    simulation_step(&s, 1);
+    assert_true(simulation_diagnose(&s).kinetic > 500.0);  // what the bound takes
+    simulation_end(&s);
+  }
+}
+
+#define BALL(height, speed, solref)                                              \
+  {                                                                              \
+    "<mujoco><worldbody><geom type='plane' size='9 9 1'/><body pos='0 0 " height \
+    "'><freejoint/><geom type='sphere' size='0.1' mass='1' solref='" solref      \
+    "'/></body></worldbody>"                                                     \
+    "</mujoco>",                                                                 \
+        speed                                                                    \
+  }
+
+// Physical contacts are the same to the bit with and without the bound: a stiff one hit at 10 m/s, a
+// soft one without damping that rebounds, one that comes to rest.
+static void test_impacts(void** state) {
+  (void)state;
+  static const struct {
+    const char* text;
+    double speed;
+  } cases[] = {BALL("0.12", -10.0, "-1e6 -1e4"), BALL("0.12", -10.0, "-1e9 0"),
+               BALL("0.12", -4.5, "-1e4 0"), BALL("0.1", 0.0, "-1e3 -20")};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    for (int scheme = 0; scheme < (int)SAP_SCHEME_COUNT; ++scheme) {
+      // Explicit Euler makes energy out of the undamped stiff contact by itself.
+      if (i == 1 && scheme == (int)SAP_SCHEME_EXPLICIT_EULER) {
+        continue;
+      }
+      double q[2] = {0.0, 0.0}, v[2] = {0.0, 0.0}, deepest[2] = {1.0, 1.0};
+      for (int bound = 0; bound < 2; ++bound) {
+        simulation s = begin(cases[i].text, (sap_scheme)scheme, 0.002, bound == 0 ? 0.0 : -1.0);
+        // Schemes that move the positions by v0 are a step deep before the contact acts.
+        const bool by_v0 =
+            scheme == (int)SAP_SCHEME_EXPLICIT_EULER || scheme == (int)SAP_SCHEME_MIDPOINT;
+        s.state.v[2] = by_v0 ? 0.02 * cases[i].speed : cases[i].speed;
+        s.state.q[2] = by_v0 ? fmin(0.101, s.state.q[2]) : s.state.q[2];
+        for (int n = 0; n < 400; ++n) {
+          simulation_step(&s, 1);
+          deepest[bound] = fmin(deepest[bound], s.state.q[2] - 0.1);
+        }
+        q[bound] = s.state.q[2];
+        v[bound] = s.state.v[2];
+        simulation_end(&s);
+      }
+      assert_true(deepest[0] < -1e-6);
+      if (q[0] != q[1]) {
+        fail_msg("case %d, scheme %d: %.17g, %.17g", (int)i, scheme, q[0], q[1]);
+      }
+      assert_memory_equal(&v[0], &v[1], sizeof(double));
+    }
+  }
+}
+
+// A load beyond the explained depth, here at a low impact speed, is borne where the law bears it:
+// F/k = 1000 N/1e4 N/m.
+static void test_load(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option gravity='0 0 -10'/><worldbody><geom type='plane' size='9 9 1'/><body pos='0 "
+      "0 0.4'><freejoint/><geom type='sphere' size='0.5' mass='100' solref='-1e4 -1e3'/></body>"
+      "</worldbody></mujoco>";
+  simulation s = begin(text, SAP_SCHEME_IMPLICIT_EULER, 0.002, 0.1);
+  simulation_step(&s, 5000);
+  ASSERT_NEAR(s.state.q[2], 0.5 - 0.1, 1e-9);
+  simulation_end(&s);
+}
+
+// The law is a continuous function of the overlap: the speed after a step from rest.
+static void test_continuous(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option gravity='0 0 0'/><worldbody><geom type='plane' size='9 9 1'/><body pos='0 0 "
+      "1'><freejoint/><geom type='sphere' size='0.5' mass='1'/></body></worldbody></mujoco>";
+  simulation s = begin(text, SAP_SCHEME_IMPLICIT_EULER, 0.002, -1.0);
+  const double rest = s.state.q[2] - 0.5, way = 1e-5;
+  double before = 0.0, fastest = 0.0;
+  for (int i = 0; i < 40000; ++i) {
+    memset(s.state.v, 0, 6 * sizeof *s.state.v);
+    s.state.q[0] = s.state.q[1] = 0.0;
+    memcpy(s.state.q + 3, s.model->q_default + 3, 4 * sizeof *s.state.q);
+    s.state.q[2] = rest - i * way;
+    sap_stepper_forget(s.stepper);
+    simulation_step(&s, 1);
+    // Steepest where f grows as d^4: |dv/dd| <= 4/T, T = dt + tau_d >= dt.
+    assert_true(fabs(s.state.v[2] - before) <= 4.0 / 0.002 * way);
+    before = s.state.v[2];
+    fastest = fmax(fastest, before);
+  }
+  assert_true(fastest < 1.0 && before > 0.05 && before < 0.11);  // V_r = 0.1 m/s
+  simulation_end(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_boxes),
+      cmocka_unit_test(test_impacts),
+      cmocka_unit_test(test_load),
+      cmocka_unit_test(test_continuous),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
