@@ -210,7 +210,7 @@ static void test_depths(void** state) {
 // damping a mass that closes or opens loses energy and one in contact keeps it.
 static void test_theta_depths(void** state) {
   (void)state;
-  const sap_regularization soft = {0.0, 1e-3};
+  const sap_regularization soft = {0.0, 1e-3, 0.0};
   const double zero = 0.0;
   const int32_t size = 1;
   uint64_t seed = 3;
