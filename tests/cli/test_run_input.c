@@ -41,7 +41,7 @@ static void bad_command_lines(void** state) {
       {"'" BOX "' --dissipation -1", "--dissipation '-1' must be"},
       {"'" BOX "' --stiction-tolerance 0", "--stiction-tolerance '0' must be"},
       {"'" BOX "' --static-friction -1", "--static-friction '-1' must be"},
-      {"'" BOX "' --contact-law hard", "--contact-law 'hard' must be auto, compliant or rigid"},
+      {"'" BOX "' --contact-law hard", "--contact-law 'hard' must be auto, compliant, rigid or castro"},
       {"'" BOX "' --contact-law rigid", "solver 'sap' needs R > 0"},
       {"'" BOX "' --solver nbgs --restitution 1.5", "--restitution '1.5' must be in [0, 1]"},
       {"'" BOX "' --restitution 0.5", "--restitution needs rigid contact"},

@@ -114,7 +114,14 @@ static void predict_equalities(sap_multibody* multibody, const sap_step_context*
   }
 }
 
-// Fills multibody->poses for a step of v*: rigid contacts must be known before they close.
+// Rigid contacts must be known before they close. At the theta point the step that closes a contact
+// must know it for second order. Compliant contacts at the end of the step act from the first
+// overlap on.
+static bool looks_ahead(const sap_step_context* step) {
+  return step->rigid || step->stage_theta < 1.0 || step->stage_theta_vq < 1.0;
+}
+
+// Fills multibody->poses for a step of v*.
 static void look_ahead(sap_multibody* multibody, const sap_step_context* step,
                        const double* v_star) {
   const size_t bodies = (size_t)multibody->model->sizes.bodies;
@@ -197,10 +204,11 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
   const sap_kinematics* kin0 = sap_multibody_start_kinematics(multibody, step->q0);
   predict_equalities(multibody, step, within);
   if (!multibody->detected) {  // else called again in the same step
-    if (step->rigid) {
+    const bool ahead = looks_ahead(step);
+    if (ahead) {
       look_ahead(multibody, step, sap_problem_v_star(problem));
     }
-    SAP_TRY(sap_multibody_find_contacts(multibody, kin0, step->dt, step->rigid, error));
+    SAP_TRY(sap_multibody_find_contacts(multibody, kin0, step->dt, ahead, error));
     multibody->detected = true;
     SAP_TRY(store_contacts(&multibody->point, multibody->contacts,
                            within ? multibody->contact_count : 0, error));
