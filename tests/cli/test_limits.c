@@ -12,7 +12,6 @@
 #include "support/command.h"
 #include "support/skip.h"
 
-static const char* const program = SAPSTEP_PROGRAM;
 #define SCENES SAPSTEP_SOURCE_DIR "/examples/scenes/"
 
 // OpenBLAS's threads want 128 MiB each, and wait for them without end.
@@ -26,8 +25,8 @@ static void address_space(void** state) {
     char before[96];
     (void)snprintf(before, sizeof before,
                    "unset OPENBLAS_NUM_THREADS; ulimit -v %d; timeout -s KILL 30", 1024 * size);
-    command_result r =
-        command_run(*state, program, before, "run '" SCENES "clutter_40.xml' --duration 0.02");
+    command_result r = command_run(*state, SAPSTEP_PROGRAM, before,
+                                   "run '" SCENES "clutter_40.xml' --duration 0.02");
     const bool told = r.exit_code != 0 && r.exit_code != 128 + 9 && strlen(r.err) > 0;
     if (!(r.exit_code == 0 || (told && size < ENOUGH))) {
       fail_msg("%d MiB: exit %d, '%s'", size, r.exit_code, r.err);
@@ -56,7 +55,7 @@ static void allocations(void** state) {
       char before[256];
       (void)snprintf(before, sizeof before,
                      "OPENBLAS_NUM_THREADS=1 FAIL_AT=%d LD_PRELOAD='" SAPSTEP_FAIL_MALLOC "'", at);
-      command_result r = command_run(*state, program, before, commands[i].arguments);
+      command_result r = command_run(*state, SAPSTEP_PROGRAM, before, commands[i].arguments);
       const bool told = r.exit_code > 0 && strlen(r.err) > 0;
       if (!(r.exit_code == 0 || (told && r.exit_code <= 127))) {
         fail_msg("allocation %d of '%s': exit %d, '%s'", at, commands[i].arguments, r.exit_code,
