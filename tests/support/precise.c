@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // File: precise 1, then nv ntrees nrows nblocks, tree sizes, A (nv nv), v* (nv); for each block
 //   cone nrows mu | interval nrows, and for each row R v_hat lower upper, J (nv).
+// Doubles are promoted to __float128 all over, which is what this file is for.
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
 #include "support/precise.h"
 
 #include <math.h>

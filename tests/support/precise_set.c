@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Doubles are promoted to __float128 all over, which is what this file is for.
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
 #include "support/precise_set.h"
 
 #include <stdlib.h>

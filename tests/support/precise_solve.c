@@ -5,6 +5,8 @@
 //   coulomb  gamma_n = max(0, u_n/R_n), gamma_t = u_t/R_t or at the edge of the disk
 // G = dgamma/du; Newton with (A + J' G J) dv = -F, halved until |F| falls.
 
+// Doubles are promoted to __float128 all over, which is what this file is for.
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
 #include <stdlib.h>
 #include <string.h>
 
