@@ -74,14 +74,31 @@ static sap_status set_momentum_matrix(sap_problem* problem, const sap_system* sy
   return SAP_STATUS_OK;
 }
 
-// Makes the error of a failed callback, which may have filled the error object.
-static sap_status constraints_failed(int code, sap_error* error) {
-  if (error == NULL || error->status == SAP_STATUS_OK || error->message[0] == '\0') {
-    return sap_fail(error, SAP_STATUS_CALLBACK, "the system's constraints returned %d", code);
+// Makes the error of a callback that failed with a code and may have filled `local`.
+static sap_status check_callback(const char* name, int code, sap_error* local, sap_error* error) {
+  if (code == 0) {
+    return SAP_STATUS_OK;
   }
-  error->status = SAP_STATUS_CALLBACK;
-  sap_error_prefix(error, "the system's constraints returned %d", code);
+  if (local->status == SAP_STATUS_OK || local->message[0] == '\0') {
+    return sap_fail(error, SAP_STATUS_CALLBACK, "the system's %s returned %d", name, code);
+  }
+  local->status = SAP_STATUS_CALLBACK;
+  sap_error_prefix(local, "the system's %s returned %d", name, code);
+  if (error != NULL) {
+    *error = *local;
+  }
   return SAP_STATUS_CALLBACK;
+}
+
+sap_status sap_contact_stage_find_missing(const sap_system* system, const sap_step_context* step,
+                                          const double* v, int32_t* count, sap_error* error) {
+  sap_error local = {0};
+  *count = 0;
+  if (system->missing_contacts == NULL) {
+    return SAP_STATUS_OK;
+  }
+  const int code = system->missing_contacts(system->context, step, v, count, &local);
+  return check_callback("missing_contacts", code, &local, error);
 }
 
 bool sap_stepper_acts_within(const sap_stepper_options* options) {
@@ -115,14 +132,7 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
   SAP_TRY(sap_problem_set_law(problem, &scheme, error));
   sap_error local = {0};
   const int code = system->constraints(system->context, step, problem, &local);
-  if (code == 0) {
-    return SAP_STATUS_OK;
-  }
-  const sap_status status = constraints_failed(code, &local);
-  if (error != NULL) {
-    *error = local;
-  }
-  return status;
+  return check_callback("constraints", code, &local, error);
 }
 
 static void add_work(sap_report* report, const sap_report* before) {

@@ -36,6 +36,9 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
                                       const sap_stepper_options* options,
                                       const sap_free_motion* free_motion,
                                       const sap_step_context* step, sap_error* error);
+// Calls system->missing_contacts; NULL: none are.
+sap_status sap_contact_stage_find_missing(const sap_system* system, const sap_step_context* step,
+                                          const double* v, int32_t* count, sap_error* error);
 // Solves the problem; the result is in stage->solution. STEP_FAILED: far from the solution.
 sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error);
 // Solves again; the report adds the work of the solve before.

@@ -17,7 +17,8 @@
 #include "problem/problem_data.h"
 #include "solvers/registry.h"
 
-enum { COUNT_MAX = 12 };  // solutions beyond the first
+enum { COUNT_MAX = 12 };   // solutions beyond the first
+enum { ROUNDS_MAX = 16 };  // of contacts that a solution lacked
 // Closure error that is accepted for constraints that are not exactly linear [m, rad].
 #define CLOSURE_TOLERANCE 1e-7
 // The iteration has diverged if v' diag(A) v exceeds FASTER times that of the first solution and of
@@ -139,15 +140,41 @@ static bool is_out_of_time(const sap_relinearize* r) {
          sap_clock_seconds() - r->began > r->options->solver_options.time_limit;
 }
 
-static sap_status solve_contact(sap_relinearize* r, sap_error* error) {
+static sap_status solve_once(sap_relinearize* r, bool again, sap_error* error) {
   const double began = sap_clock_seconds();
   sap_status status = set_solver_time(r, error);
   if (status == SAP_STATUS_OK) {
-    status = r->count == 0 ? sap_contact_stage_solve(&r->contact, error)
-                           : sap_contact_stage_solve_again(&r->contact, error);
+    status = again ? sap_contact_stage_solve_again(&r->contact, error)
+                   : sap_contact_stage_solve(&r->contact, error);
   }
   r->time_solver += sap_clock_seconds() - began;
   return status;
+}
+
+// Asks the system for contacts that the solution closes and the problem lacks.
+static sap_status find_missing(sap_relinearize* r, int32_t* count, sap_error* error) {
+  const double began = sap_clock_seconds();
+  const sap_status status = sap_contact_stage_find_missing(
+      r->system, &r->step, r->contact.solution.v, count, error);
+  r->time_constraints += sap_clock_seconds() - began;
+  return status;
+}
+
+// Solves the problem, and again with each set of contacts that the solution before lacked. The set
+// only grows; a chain of pushes takes a round per link.
+static sap_status solve_contact(sap_relinearize* r, sap_error* error) {
+  SAP_TRY(solve_once(r, r->count > 0, error));
+  for (int round = 0; round < ROUNDS_MAX && !is_out_of_time(r); ++round) {
+    int32_t missing = 0;
+    SAP_TRY(find_missing(r, &missing, error));
+    if (missing == 0) {
+      break;
+    }
+    SAP_TRY(assemble_constraints(r, r->step.v_guess, error));
+    SAP_TRY(sap_problem_set_v_guess(r->contact.problem, r->contact.solution.v, error));
+    SAP_TRY(solve_once(r, true, error));
+  }
+  return SAP_STATUS_OK;
 }
 
 // Measures the closure error. Only schemes that move by the velocity at the end close constraints.

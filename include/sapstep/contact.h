@@ -197,6 +197,9 @@ typedef struct sap_contact {
   int32_t condim;              // 1 frictionless, 3 sliding friction, 4 and spin, 6 and rolling
   double point[3];             // p_WC [m], between the surfaces by compliance (on the rigid one's)
   double R_WC[9];              // column-major; columns t1, t2, n
+  // Way of A's and of B's origin until the surfaces meet within the step, where `point` is: J is
+  // that of the bodies' material points at point - ahead. 0 if they meet at its start. [m]
+  double ahead_A[3], ahead_B[3];
   double phi;                  // signed distance less the pair's rest distance [m], < 0 penetration
   sap_material material;       // of the pair
   double friction[5];          // mu of [t1 t2 spin roll1 roll2] [-], [m]; 0 beyond condim

@@ -123,6 +123,13 @@ typedef struct sap_system {
   // evaluated at q0, or at q^theta for second order, see sap_contact_block_move.
   int (*constraints)(void* context, const sap_step_context* step, sap_problem* problem,
                      sap_error* error);
+  // Looks for contacts that motion with v (nv) closes within the step and that the last call of
+  // `constraints` did not add. Sets *count to their number; `constraints` is then called again and
+  // adds them too, and the problem is solved again from v. Thus the step has the solution of all
+  // contacts, whichever `constraints` chose to begin with, by v* of the problem or by a margin:
+  // contacts without impulse change nothing. NULL: `constraints` adds all that may act.
+  int (*missing_contacts)(void* context, const sap_step_context* step, const double* v,
+                          int32_t* count, sap_error* error);
   // Sets *error to the largest |g(q) - (g0 + dt vc + curvature)| [m, rad] of all bilateral rows:
   // the error g at the end of the step against the prediction of the row. vc: velocities of all
   // rows of the problem. The curvature is the one that `constraints` found.

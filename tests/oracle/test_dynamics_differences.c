@@ -285,6 +285,30 @@ static void far_trees_lose_no_digits(void** state) {
   }
 }
 
+// [omega; velocity of the origin] of each body, from its centre of mass and rotation.
+static void velocities_from_positions(void** state) {
+  (void)state;
+  rates rate;
+  double V[MIXED_BODIES][6];
+  differentiate(mixed_v, &rate);
+  sap_kinematics_set(&kin, mixed_q);
+  sap_kinematics_velocities(&kin, mixed_v, V);
+  for (int b = 0; b < MIXED_BODIES; ++b) {
+    double arm[3], v[3];
+    sap_m3_mul_v3(arm, kin.R_WB + 9 * b, model->bodies[b].p_BCo);
+    sap_v3_cross(v, V[b], arm);
+    sap_v3_add(v, v, V[b] + 3);
+    for (int i = 0; i < 3; ++i) {
+      double axis[3];
+      assert_close(v[i], rate.c[b][i], TOLERANCE, "v", b, i);
+      sap_v3_cross(axis, V[b], kin.R_WB + 9 * b + 3 * i);
+      for (int k = 0; k < 3; ++k) {
+        assert_close(axis[k], rate.R[b][3 * i + k], TOLERANCE, "R", b, 3 * i + k);
+      }
+    }
+  }
+}
+
 static void difference_undoes_integration(void** state) {
   (void)state;
   double q[MIXED_NQ], delta[MIXED_NV];
@@ -307,6 +331,7 @@ int main(void) {
       cmocka_unit_test(ball_stiffness_is_semidefinite),
       cmocka_unit_test(inverse_dynamics_is_Ma_minus_k),
       cmocka_unit_test(far_trees_lose_no_digits),
+      cmocka_unit_test(velocities_from_positions),
       cmocka_unit_test(difference_undoes_integration),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contacts that are found before shapes touch: margins, contact pairs, gliding.
+// Contacts that are found before shapes touch: margins, contact pairs, gliding, motion.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -165,12 +165,87 @@ static void gliding_contacts_stay(void** state) {
   scene_end(&s);
 }
 
+// Detects with the velocity v and the angular velocity w of body 1, 10 ms ahead.
+static void detect_ahead(collision_scene* s, const double v[3], const double w[3], bool more) {
+  double V[2][6] = {{0.0}};
+  sap_v3_copy(V[1], w);
+  sap_v3_copy(V[1] + 3, v);
+  const sap_collision_query query = {
+      .p_WB = s->p_WB, .R_WB = s->R_WB, .remember = !more, .V_WB = V[0], .dt = 0.01, .more = more};
+  sap_error error;
+  assert_int_equal(sap_collision_detect(s->collision, &query, &s->contacts, &s->count, &error),
+                   SAP_STATUS_OK);
+}
+
+// A ball of 0.1 m above a box of 2 m: found if and only if its motion closes the gap.
+static void motion_is_looked_ahead(void** state) {
+  (void)state;
+  collision_scene s;
+  scene_begin(&s);
+  scene_add_shape(&s, 0, SAP_SHAPE_BOX, 1.0, 1.0, 1.0);
+  (void)add_sphere(&s, scene_add_body(&s, 0), 0.0, 1);
+  scene_compile(&s);
+  scene_place(&s, 0, 0.0, 0.0, -1.0);
+  static const double spin[3] = {0.0, 300.0, 0.0}, none[3] = {0.0, 0.0, 0.0};
+  static const struct {
+    double x, gap, v[3];
+    int32_t count;
+  } cases[] = {
+      {0.0, 0.05, {0.0, 0.0, -5.01}, 1},    {0.0, 0.05, {0.0, 0.0, -4.99}, 0},
+      {0.0, 0.05, {900.0, 0.0, 5.01}, 0},   {0.0, 9.0, {0.0, 0.0, -2000.0}, 1},
+      {1.05, 0.05, {0.0, 0.0, -5.6}, 0},  // past the edge, where the ball is rounder:
+      {1.05, 0.05, {0.0, 0.0, -6.4}, 1},  // sqrt(0.1^2 - 0.05^2) = 0.1 - 13.4 mm
+      {-3.0, 2.0, {300.0, 0.0, -250.0}, 1}, {-3.0, 2.0, {300.0, 0.0, -190.0}, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    scene_place(&s, 1, cases[i].x, 0.0, 0.1 + cases[i].gap);
+    detect_ahead(&s, cases[i].v, i % 2 == 0 ? spin : none, false);
+    assert_int_equal(s.count, cases[i].count);
+    for (int32_t k = 0; k < s.count; ++k) {
+      // the gap that J v closes: J v dt + phi is what is left at the end of the step
+      const sap_contact* c = &s.contacts[k];
+      ASSERT_NEAR(c->R_WC[8], cases[i].x > 1.0 ? c->R_WC[8] : 1.0, 1e-14);
+      ASSERT_NEAR(c->phi, cases[i].x > 1.0 ? c->phi : cases[i].gap, 1e-12);
+      assert_true(c->ahead_A[2] == 0.0 && c->ahead_B[2] < 0.0);
+    }
+  }
+  scene_end(&s);
+}
+
+// A rod of 0.4 m turns its tip into a box beside it, whose face a motion without rotation would not
+// reach; the contact is at the tip when it touches.
+static void rotation_is_looked_ahead(void** state) {
+  (void)state;
+  collision_scene s;
+  scene_begin(&s);
+  scene_add_shape(&s, 0, SAP_SHAPE_BOX, 0.5, 0.5, 0.5);
+  scene_add_shape(&s, scene_add_body(&s, 0), SAP_SHAPE_CAPSULE, 0.01, 0.19, 0.0);
+  scene_compile(&s);
+  scene_place(&s, 0, 0.0, 0.0, -0.5);
+  scene_place(&s, 1, 0.0, 0.0, 0.05);
+  scene_turn(&s, 1, 0.0, 0.5 * 3.14159265358979, 0.0);  // along x
+  static const double rest[3] = {0.0, 0.0, 0.0}, turning[3] = {0.0, 30.0, 0.0};
+  detect_ahead(&s, rest, rest, false);
+  assert_int_equal(s.count, 0);
+  detect_ahead(&s, rest, turning, true);
+  assert_true(s.count >= 1);
+  const sap_contact* c = &s.contacts[0];
+  // 0.05 - 0.19 sin(a) - 0.01 = 0
+  const double angle = asin(0.04 / 0.19), x = 0.19 * cos(angle);
+  ASSERT_NEAR(c->point[0], x, 5e-3);  // found a hundredth of the rod's length before the touch
+  ASSERT_NEAR(c->point[2], 0.0, 2e-2);
+  ASSERT_NEAR(c->R_WC[8], 1.0, 1e-12);
+  ASSERT_NEAR(c->phi, angle * x, 1e-3);
+  detect_ahead(&s, rest, turning, true);  // known by now
+  assert_int_equal(s.count, 0);
+  scene_end(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_larger_margin_counts),
-      cmocka_unit_test(pairs_override),
-      cmocka_unit_test(pairs_have_their_margin),
-      cmocka_unit_test(gliding_contacts_stay),
+      cmocka_unit_test(the_larger_margin_counts), cmocka_unit_test(pairs_override),
+      cmocka_unit_test(pairs_have_their_margin),  cmocka_unit_test(gliding_contacts_stay),
+      cmocka_unit_test(motion_is_looked_ahead),   cmocka_unit_test(rotation_is_looked_ahead),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

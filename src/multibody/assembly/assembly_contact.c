@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "math/vector3.h"
 #include "multibody/assembly/assembly_data.h"
 #include "problem/blocks.h"
 #include "problem/problem_data.h"
@@ -43,7 +44,9 @@ static int32_t find_jacobians(const sap_assembly* assembly, const sap_kinematics
       }
     }
     const double sign = side == 0 ? -1.0 : 1.0;
-    sap_kinematics_add_point_jacobian(kin, bodies[side], contact->point, contact->R_WC, sign, J);
+    double point[3];
+    sap_v3_sub(point, contact->point, side == 0 ? contact->ahead_A : contact->ahead_B);
+    sap_kinematics_add_point_jacobian(kin, bodies[side], point, contact->R_WC, sign, J);
     if (turns > 0) {
       sap_kinematics_add_angular_jacobian(kin, bodies[side], contact->R_WC, sign, turns, angular);
     }

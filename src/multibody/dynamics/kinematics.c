@@ -112,6 +112,42 @@ void sap_kinematics_add_angular_jacobian(const sap_kinematics* kin, int32_t body
   }
 }
 
+void sap_kinematics_velocities(const sap_kinematics* kin, const double* v, double (*V_WB)[6]) {
+  const sap_dynamics* d = kin->dynamics;
+  const sap_model* model = d->model;
+  for (int32_t n = 0; n < model->sizes.bodies; ++n) {
+    const int32_t id = model->body_order[n];
+    const sap_model_body* body = &model->bodies[id];
+    double* V = V_WB[id];
+    memset(V, 0, sizeof V_WB[id]);
+    if (body->tree < 0) {
+      continue;
+    }
+    const int32_t root = d->tree_root[body->tree];
+    int32_t i = body->first_dof;
+    if (id != root) {
+      double arm[3], turned[3];
+      memcpy(V, V_WB[body->parent], sizeof V_WB[id]);
+      sap_v3_sub(arm, kin->p_WB + 3 * id, kin->p_WB + 3 * body->parent);
+      sap_v3_cross(turned, V, arm);
+      sap_v3_add(V + 3, V + 3, turned);
+    } else if (d->tree_free[body->tree]) {
+      sap_m3_mul_v3(V, kin->R_WB + 9 * id, v + i + 3);
+      sap_v3_copy(V + 3, v + i);
+      i += 6;
+    }
+    double arm[3], turned[3];
+    sap_v3_sub(arm, kin->p_WB + 3 * id, kin->p_WB + 3 * root);
+    for (; i < body->first_dof + body->ndofs; ++i) {
+      const double* S = kin->S[i];
+      sap_v3_cross(turned, S, arm);
+      sap_v3_add_scaled(V, S, v[i]);
+      sap_v3_add_scaled(V + 3, S + 3, v[i]);
+      sap_v3_add_scaled(V + 3, turned, v[i]);
+    }
+  }
+}
+
 void sap_kinematics_point(const sap_kinematics* kin, int32_t body, const double p_BP[3],
                           double p_W[3]) {
   sap_v3_place(p_W, kin->p_WB + 3 * (size_t)body, kin->R_WB + 9 * (size_t)body, p_BP);

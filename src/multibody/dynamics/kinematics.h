@@ -92,6 +92,9 @@ void sap_kinematics_add_angular_jacobian(const sap_kinematics* kin, int32_t body
                                          const double R_WC[9], double sign, int32_t rows,
                                          double* J);
 
+// Computes [omega; velocity of the origin] of all bodies in the world at v (nv).     (bodies)
+void sap_kinematics_velocities(const sap_kinematics* kin, const double* v, double (*V_WB)[6]);
+
 // Adds the generalized force of a force f at p_W and a moment m (NULL: none) on a body to tau (nv):
 //   tau_i += S_i . [m + (p - O) x f; f]   for the dofs i on the path from the body to its root
 void sap_kinematics_add_wrench(const sap_kinematics* kin, int32_t body, const double p_W[3],

@@ -76,7 +76,7 @@ static sap_status create_arrays(sap_multibody* m, sap_error* error) {
   SAP_TRY(SAP_POOL_ADD(pool, &m->q_next, sizes->nq, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->rotations, sizes->joints, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->acceleration, sizes->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->poses, 12 * (size_t)sizes->bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->velocities, sizes->bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->carrier, sizes->bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->shape_on, sizes->shapes, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->start.q0, sizes->nq, error));

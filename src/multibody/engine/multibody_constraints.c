@@ -10,12 +10,17 @@
 // Cosine of the largest angle between the normals of one contact at q0 and at q^theta.
 #define SAME_NORMAL 0.9
 
+sap_status sap_evaluation_point_reserve(sap_evaluation_point* point, int32_t count,
+                                        sap_error* error) {
+  SAP_TRY(SAP_GROW(&point->contacts, &point->capacity, count, error));
+  SAP_TRY(SAP_GROW(&point->within, &point->within_capacity, count, error));
+  return SAP_GROW(&point->change, &point->change_capacity, 4 * count, error);
+}
+
 // Stores the contacts at q0.
 static sap_status store_contacts(sap_evaluation_point* point, const sap_contact* contacts,
                                  int32_t count, sap_error* error) {
-  SAP_TRY(SAP_GROW(&point->contacts, &point->capacity, count, error));
-  SAP_TRY(SAP_GROW(&point->within, &point->within_capacity, count, error));
-  SAP_TRY(SAP_GROW(&point->change, &point->change_capacity, 4 * count, error));
+  SAP_TRY(sap_evaluation_point_reserve(point, count, error));
   point->count = count;
   if (count > 0) {
     memcpy(point->contacts, contacts, (size_t)count * sizeof *contacts);
@@ -43,12 +48,6 @@ static bool choose_contacts(sap_evaluation_point* point, const sap_assembly* ass
     any = any || *within;
   }
   return any;
-}
-
-static bool is_before(const sap_contact* a, const sap_contact* b) {
-  return a->shape_A != b->shape_A   ? a->shape_A < b->shape_A
-         : a->shape_B != b->shape_B ? a->shape_B < b->shape_B
-                                    : a->feature < b->feature;
 }
 
 // Fills `change` and contact->phi. `contact` is the one at q^theta and `start` the same contact at
@@ -83,11 +82,11 @@ static sap_status replace_contacts(sap_multibody* multibody, const sap_kinematic
   int32_t k = 0;
   for (int32_t i = 0; i < point->count; ++i) {
     const sap_contact* start = &point->contacts[i];
-    while (k < count && is_before(&found[k], start)) {
+    while (k < count && sap_contact_is_before(&found[k], start)) {
       ++k;
     }
     const sap_contact* other = &found[k];
-    point->within[i] = point->within[i] && k < count && !is_before(start, other) &&
+    point->within[i] = point->within[i] && k < count && !sap_contact_is_before(start, other) &&
                        sap_v3_dot(start->R_WC + 6, other->R_WC + 6) > SAME_NORMAL;
     if (point->within[i]) {
       multibody->contacts[i] = *other;
@@ -119,17 +118,6 @@ static void predict_equalities(sap_multibody* multibody, const sap_step_context*
 // overlap on.
 static bool looks_ahead(const sap_step_context* step) {
   return step->rigid || step->stage_theta < 1.0 || step->stage_theta_vq < 1.0;
-}
-
-// Fills multibody->poses for a step of v*.
-static void look_ahead(sap_multibody* multibody, const sap_step_context* step,
-                       const double* v_star) {
-  const size_t bodies = (size_t)multibody->model->sizes.bodies;
-  sap_manifold_integrate_threads(multibody->model, multibody->threads, step->q0, v_star, step->dt,
-                                 NULL, multibody->q_next);
-  const sap_kinematics* kin = sap_multibody_kinematics(multibody, multibody->q_next);
-  memcpy(multibody->poses, kin->p_WB, 3 * bodies * sizeof(double));
-  memcpy(multibody->poses + 3 * bodies, kin->R_WB, 9 * bodies * sizeof(double));
 }
 
 // Moves the point of evaluation to the expected q^theta: sets start->kin and start->moved, and
@@ -195,6 +183,22 @@ static void store_start(sap_multibody* multibody, const sap_step_context* step) 
   memcpy(multibody->start.input, multibody->input, (size_t)sizes->nu * sizeof(double));
 }
 
+// Where positions move by v0 too, finds contacts that v* alone does not close.
+static sap_status find_on_the_way(sap_multibody* multibody, const sap_step_context* step,
+                                  const double* v, sap_error* error) {
+  const int32_t nv = multibody->model->sizes.nv;
+  const double share = step->stage_theta_vq;
+  int32_t count = 0;
+  if (!(share < 1.0)) {
+    return SAP_STATUS_OK;
+  }
+  for (int32_t i = 0; i < nv; ++i) {
+    multibody->acceleration[i] = share * v[i] + (1.0 - share) * step->v0_free[i];
+  }
+  return sap_multibody_find_more(multibody, sap_multibody_start_kinematics(multibody, step->q0),
+                                 step->dt, multibody->acceleration, true, &count, error);
+}
+
 static sap_status add_constraints(sap_multibody* multibody, const sap_step_context* step,
                                   sap_problem* problem, sap_error* error) {
   sap_assembly* assembly = multibody->assembly;
@@ -204,14 +208,12 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
   const sap_kinematics* kin0 = sap_multibody_start_kinematics(multibody, step->q0);
   predict_equalities(multibody, step, within);
   if (!multibody->detected) {  // else called again in the same step
-    const bool ahead = looks_ahead(step);
-    if (ahead) {
-      look_ahead(multibody, step, sap_problem_v_star(problem));
-    }
-    SAP_TRY(sap_multibody_find_contacts(multibody, kin0, step->dt, ahead, error));
+    const double* v = looks_ahead(step) ? sap_problem_v_star(problem) : NULL;
+    SAP_TRY(sap_multibody_find_contacts(multibody, kin0, step->dt, v, error));
     multibody->detected = true;
     SAP_TRY(store_contacts(&multibody->point, multibody->contacts,
                            within ? multibody->contact_count : 0, error));
+    SAP_TRY(find_on_the_way(multibody, step, sap_problem_v_star(problem), error));
   }
   multibody->collected = false;
   sap_assembly_start start = {.dynamics = multibody->dynamics,
@@ -237,6 +239,18 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
 int sap_multibody_constraints(void* context, const sap_step_context* step, sap_problem* problem,
                               sap_error* error) {
   return (int)add_constraints(context, step, problem, error);
+}
+
+int sap_multibody_missing_contacts(void* context, const sap_step_context* step, const double* v,
+                                   int32_t* count, sap_error* error) {
+  sap_multibody* multibody = context;
+  *count = 0;
+  if (!looks_ahead(step)) {
+    return 0;
+  }
+  const sap_kinematics* kin0 = sap_multibody_start_kinematics(multibody, step->q0);
+  return (int)sap_multibody_find_more(multibody, kin0, step->dt, v, step->stage_theta_vq < 1.0,
+                                      count, error);
 }
 
 int sap_multibody_closure_error(void* context, const sap_step_context* step,

@@ -33,27 +33,66 @@ static sap_id_pair* find_pair_off(const sap_multibody* multibody, int32_t shape_
                        sap_compare_id_pairs);
 }
 
+static bool is_on(const sap_multibody* multibody, const sap_contact* contact) {
+  return multibody->carrier[contact->body_A] != multibody->carrier[contact->body_B] &&
+         multibody->shape_on[contact->shape_A] && multibody->shape_on[contact->shape_B] &&
+         find_pair_off(multibody, contact->shape_A, contact->shape_B) == NULL;
+}
+
 sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
-                                       double dt, bool ahead, sap_error* error) {
-  const sap_collision_query query = {
-      .p_WB = kin->p_WB,
-      .R_WB = kin->R_WB,
-      .remember = dt > 0.0,
-      .dt = dt,
-      .p_next = ahead ? multibody->poses : NULL,
-      .R_next = multibody->poses + 3 * multibody->model->sizes.bodies};
+                                       double dt, const double* v, sap_error* error) {
+  const sap_collision_query query = {.p_WB = kin->p_WB,
+                                     .R_WB = kin->R_WB,
+                                     .remember = dt > 0.0,
+                                     .V_WB = v != NULL ? multibody->velocities[0] : NULL,
+                                     .dt = dt};
   const sap_contact* found = NULL;
   int32_t count = 0;
+  if (v != NULL) {
+    sap_kinematics_velocities(kin, v, multibody->velocities);
+  }
   SAP_TRY(sap_collision_detect(multibody->collision, &query, &found, &count, error));
   SAP_TRY(SAP_GROW(&multibody->contacts, &multibody->contact_capacity, count, error));
   multibody->contact_count = 0;
   multibody->collected = false;
   for (int32_t i = 0; i < count; ++i) {
-    if (multibody->carrier[found[i].body_A] != multibody->carrier[found[i].body_B] &&
-        multibody->shape_on[found[i].shape_A] && multibody->shape_on[found[i].shape_B] &&
-        find_pair_off(multibody, found[i].shape_A, found[i].shape_B) == NULL) {
+    if (is_on(multibody, &found[i])) {
       multibody->contacts[multibody->contact_count++] = found[i];
     }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematics* kin, double dt,
+                                   const double* v, bool at_point, int32_t* count,
+                                   sap_error* error) {
+  sap_kinematics_velocities(kin, v, multibody->velocities);
+  const sap_collision_query query = {.p_WB = kin->p_WB,
+                                     .R_WB = kin->R_WB,
+                                     .V_WB = multibody->velocities[0],
+                                     .dt = dt,
+                                     .more = true};
+  const sap_contact* found = NULL;
+  int32_t nfound = 0;
+  SAP_TRY(sap_collision_detect(multibody->collision, &query, &found, &nfound, error));
+  sap_evaluation_point* point = &multibody->point;
+  int32_t* size = at_point ? &point->count : &multibody->contact_count;
+  SAP_TRY(SAP_GROW(&multibody->contacts, &multibody->contact_capacity, *size + nfound, error));
+  if (at_point) {
+    SAP_TRY(sap_evaluation_point_reserve(point, *size + nfound, error));
+  }
+  sap_contact* list = at_point ? point->contacts : multibody->contacts;
+  *count = 0;
+  for (int32_t i = 0; i < nfound; ++i) {
+    if (!is_on(multibody, &found[i])) {
+      continue;
+    }
+    int32_t at = (*size)++;
+    for (; at > 0 && sap_contact_is_before(&found[i], &list[at - 1]); --at) {
+      list[at] = list[at - 1];
+    }
+    list[at] = found[i];
+    *count += 1;
   }
   return SAP_STATUS_OK;
 }
@@ -117,7 +156,7 @@ sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_e
   SAP_TRY(sap_multibody_check(multibody, error));
   SAP_TRY(sap_multibody_check_positions(multibody, q, error));
   multibody->detected = false;
-  return sap_multibody_find_contacts(multibody, sap_multibody_kinematics(multibody, q), 0.0, false,
+  return sap_multibody_find_contacts(multibody, sap_multibody_kinematics(multibody, q), 0.0, NULL,
                                      error);
 }
 

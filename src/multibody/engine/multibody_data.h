@@ -71,7 +71,7 @@ struct sap_multibody {
   double* q_next;                  // scratch (nq)
   sap_rotation_memory* rotations;  // of the joints (joints)
   double* acceleration;            // scratch (nv)
-  double* poses;                   // a step later: p_WB, then R_WB               (12 bodies)
+  double (*velocities)[6];         // of the bodies in a step, see sap_collision_query  (bodies)
   sap_momentum_memory momenta;
   sap_step_start start;
   sap_control_function control_function;
@@ -111,15 +111,30 @@ sap_status sap_multibody_check_id(const char* what, int32_t id, int32_t count, s
 // Callbacks, see sap_system.
 int sap_multibody_constraints(void* context, const sap_step_context* step, sap_problem* problem,
                               sap_error* error);
+int sap_multibody_missing_contacts(void* context, const sap_step_context* step, const double* v,
+                                   int32_t* count, sap_error* error);
 int sap_multibody_closure_error(void* context, const sap_step_context* step,
                                 const sap_problem* problem, const double* vc, const double* q,
                                 double* error);
 
-// Sets `contacts` to those at kin that are not switched off. dt > 0: as part of a step, so that
-// contacts which slid since the last step are kept up to the height at which they glide. 0: without
-// a trace for later steps. ahead: includes contacts that the way to multibody->poses may close.
+// Sets `contacts` to those at kin that are not switched off. dt > 0: as part of a step, with those
+// that motion with v closes within it. 0: without a trace for later steps; v is NULL.
 sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
-                                       double dt, bool ahead, sap_error* error);
+                                       double dt, const double* v, sap_error* error);
+// Finds contacts of pairs without one that motion with v closes, and inserts them into the list: the
+// contacts or those of the evaluation point, which has room.
+sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematics* kin, double dt,
+                                   const double* v, bool at_point, int32_t* count,
+                                   sap_error* error);
+// Returns true if contact a comes before b in lists.
+static inline bool sap_contact_is_before(const sap_contact* a, const sap_contact* b) {
+  return a->shape_A != b->shape_A   ? a->shape_A < b->shape_A
+         : a->shape_B != b->shape_B ? a->shape_B < b->shape_B
+                                    : a->feature < b->feature;
+}
+// Makes room for contacts at the evaluation point.
+sap_status sap_evaluation_point_reserve(sap_evaluation_point* point, int32_t count,
+                                        sap_error* error);
 // Updates `carrier` after locks have changed: bodies that move as one do not touch.
 void sap_multibody_find_carriers(sap_multibody* multibody);
 

@@ -278,6 +278,7 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .inverse_dynamics = inverse_dynamics,
       .momentum_balance = momentum_balance,
       .constraints = sap_multibody_constraints,
+      .missing_contacts = sap_multibody_missing_contacts,
       .closure_error = sap_multibody_closure_error,
       .energies = energies,
       .memory = memory,

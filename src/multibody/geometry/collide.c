@@ -48,7 +48,13 @@ bool sap_collide_are_apart(const sap_placed_shape* a, const sap_placed_shape* b,
 
 void sap_collide(const sap_placed_shape* a, const sap_placed_shape* b, double reach,
                  sap_manifold* out) {
+  sap_collide_above(a, b, HUGE_VAL, reach, out);
+}
+
+void sap_collide_above(const sap_placed_shape* a, const sap_placed_shape* b, double near,
+                       double reach, sap_manifold* out) {
   out->count = 0;
+  out->near = near;
   sap_v3_set(out->apart, 0.0, 0.0, 0.0);
   const bool swap = a->type > b->type;
   const sap_placed_shape* first = swap ? b : a;

@@ -152,23 +152,6 @@ static sap_status check_poses(const sap_model* model, const sap_collision_query*
   return SAP_STATUS_OK;
 }
 
-// Returns a bound of the way of the shape's points between the two poses, the way of its centre
-// plus |R1 - R0| times its radius; 0 if that is not finite.
-static double bound_way(const sap_collision_shape* shape, const sap_collision_query* query) {
-  const int32_t body = shape->filter.body;
-  const double* R = query->R_next + 9 * body;
-  double p[3], turn_2 = 0.0;
-  sap_v3_place(p, query->p_next + 3 * body, R, shape->p_BS);
-  sap_v3_sub(p, p, shape->placed.p);
-  for (int k = 0; k < 9; ++k) {
-    const double turn = R[k] - query->R_WB[9 * body + k];
-    turn_2 += turn * turn;
-  }
-  const double turn = turn_2 > 0.0 ? sqrt(turn_2) * shape->placed.bound : 0.0;
-  const double way = sqrt(sap_v3_dot(p, p)) + turn;
-  return isfinite(way) ? way : 0.0;
-}
-
 enum { JOB_SHAPES = 256 };
 
 typedef struct placing {
@@ -192,9 +175,7 @@ static void place_shapes(void* context, int32_t job) {
     if (shape->placed.type != SAP_SHAPE_SPHERE) {
       sap_m3_mul(shape->placed.R, R, shape->R_BS);
     }
-    shape->way = query->p_next != NULL && !sap_collision_shape_is_static(shape)
-                     ? bound_way(shape, query)
-                     : 0.0;
+    sap_motion_set(shape, query);
   }
 }
 
@@ -212,6 +193,22 @@ static void compare_statics(sap_collision* c, const sap_collision_query* query) 
   }
 }
 
+// Adds the contacts of this call to those of the last one.
+static sap_status remember_more(sap_collision* c, sap_error* error) {
+  const int32_t count = c->last_count + c->contact_count;
+  SAP_TRY(SAP_GROW(&c->identities[c->last], &c->identity_capacity[c->last], count, error));
+  sap_identity* all = c->identities[c->last];
+  for (int32_t i = 0; i < c->contact_count; ++i) {
+    const sap_identity* one = &c->identities[1 - c->last][i];
+    int32_t at = c->last_count++;
+    for (; at > 0 && all[at - 1].pair > one->pair; --at) {
+      all[at] = all[at - 1];
+    }
+    all[at] = *one;
+  }
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error) {
   sap_collision* c = collision;
@@ -220,9 +217,11 @@ sap_status sap_collision_detect(sap_collision* collision, const sap_collision_qu
   compare_statics(c, query);
   placing of = {c, query};
   sap_threads_run(c->threads, (c->shape_count + JOB_SHAPES - 1) / JOB_SHAPES, place_shapes, &of);
-  SAP_TRY(sap_collision_find_pairs(c, error));
+  SAP_TRY(sap_collision_find_pairs(c, query->more, error));
   SAP_TRY(sap_collision_collide(c, query, error));
-  if (query->remember) {
+  if (query->more) {
+    SAP_TRY(remember_more(c, error));
+  } else if (query->remember) {
     c->last = 1 - c->last;
     c->last_count = c->contact_count;
   }

@@ -22,18 +22,21 @@ typedef struct sap_collision_query {
   const double* R_WB;  // column-major                                                (9 bodies)
   // true: the next call compares with this one: features keep their numbers, slip is measured.
   bool remember;
-  // Time since the last remembered call [s]; 0: no gliding. Otherwise contacts of that call that
-  // have slid since, at v_t, are found up to the height (dt + tau_d) mu |v_t| at which SAP lets
-  // them glide (castro, Sec. III); otherwise they would be lost and hop. Heights below 1 um count
-  // as rest.
-  double dt;
-  // Poses a step later, or NULL. Contacts are then found as far ahead as the two shapes move
-  // between the poses, in any direction.
-  const double* p_next;
-  const double* R_next;
+  // The bodies' motion in the time dt [s] ahead, [omega; velocity of the origin] in the world, both
+  // constant, or NULL. Pairs of shapes that it brings into touch are then found as well. (6 bodies)
+  const double* V_WB;
+  double dt;  // without V_WB: time since the last remembered call, by which slip is measured [s];
+              // 0: no gliding
+  // true: finds only contacts of pairs that have none in the last remembered call, and remembers
+  // them in addition.
+  bool more;
 } sap_collision_query;
 
 // Finds all contacts with phi < margin, sorted by (shape_A, shape_B, feature).
+// Of a pair that the motion brings into touch, all contacts of the features that face each other:
+// whether one acts is for the law to decide. With the motion up to the first touch, at the time s,
+//   R_WC, point  at s;  ahead: way of the two bodies' origins until s
+//   phi          distance at s less s times its rate: linear in time as J is constant in a step
 //   margin  of the contact pair, else the larger one of the two shapes; at least SAP_TOUCHING times
 //           the smaller shape's radius, so that shapes placed to touch do touch
 //   phi     signed distance minus the rest distance: of the contact pair, else the sum of both

@@ -92,8 +92,8 @@ void sap_identity_match(const sap_identity* old, int32_t old_count, double toler
 
 // --- gliding ---
 // SAP lets sliding contacts glide at a height of up to (dt + tau_d) mu |v_t| (castro, Sec. III-B),
-// where geometry alone would lose them.
-
+// where geometry alone would lose them. Steps that look ahead find them by
+// their motion.
 // Lower heights count as rest [m]: creep within stiction is well below 0.1 mm/s.
 static const double floor_height = 1e-6;
 // Relative to the smaller shape's size; a body that a user moved has not slid.
@@ -136,7 +136,8 @@ sap_status sap_collision_find_glides(sap_collision* c, const sap_collision_query
     c->shapes[i].glide = 0.0;
   }
   c->glide_count = 0;
-  for (int32_t i = 0; query->dt > 0.0 && i < c->last_count; ++i) {
+  const bool glides = query->dt > 0.0 && query->V_WB == NULL;
+  for (int32_t i = 0; glides && i < c->last_count; ++i) {
     const sap_identity* point = &c->identities[c->last][i];
     const int32_t a = (int32_t)(point->pair >> 32), b = (int32_t)(point->pair & UINT32_MAX);
     const double slip = slip_of(query, point, c->shapes[a].filter.body, c->shapes[b].filter.body);
@@ -266,9 +267,11 @@ static double share_of_A(double stiffness_a, double stiffness_b) {
   return isfinite(share) ? share : 0.5;  // both rigid
 }
 
-static void to_body(const sap_collision_query* at, int32_t body, const double p[3], double p_B[3]) {
+static void to_body(const sap_collision_query* at, int32_t body, const double p[3],
+                    const double ahead[3], double p_B[3]) {
   double d[3];
   sap_v3_sub(d, p, at->p_WB + 3 * body);
+  sap_v3_sub(d, d, ahead);
   sap_m3_tmul_v3(p_B, at->R_WB + 9 * body, d);
 }
 
@@ -305,7 +308,57 @@ typedef struct contact_place {
   const sap_collision_query* at;
   uint64_t pair;
   int32_t first;  // of `contacts` and of the identities of this call, which have room
+  double time;    // at which the manifold was found [s]
 } contact_place;
+
+// Velocity of B's surface away from A's along n in the motion of the query [m/s].
+static double normal_speed(const sap_collision_query* at, const sap_contact* contact) {
+  double speed = 0.0;
+  for (int32_t side = 0; at->V_WB != NULL && side < 2; ++side) {
+    const int32_t body = side == 0 ? contact->body_A : contact->body_B;
+    const double *V = at->V_WB + 6 * body, *ahead = side == 0 ? contact->ahead_A : contact->ahead_B;
+    double arm[3], v[3];
+    sap_v3_sub(arm, contact->point, at->p_WB + 3 * body);
+    sap_v3_sub(arm, arm, ahead);
+    sap_v3_cross(v, V, arm);
+    sap_v3_add(v, v, V + 3);
+    speed += (side == 0 ? -1.0 : 1.0) * sap_v3_dot(contact->R_WC + 6, v);
+  }
+  return speed;
+}
+
+// Positions move from q0 with the velocity after the impact, so impulses conserve angular momentum
+// if they act at one point of q0. Two moving bodies get the mean of their ways while these differ by
+// less than NEAR_WAYS of the smaller shape, and their own ways beyond FAR_WAYS.
+static void share_ahead(const sap_collision_shape* a, const sap_collision_shape* b,
+                        sap_contact* contact) {
+  static const double NEAR_WAYS = 0.25, FAR_WAYS = 0.5;
+  if (sap_collision_shape_is_static(a) || sap_collision_shape_is_static(b)) {
+    return;
+  }
+  double half[3];
+  sap_v3_sub(half, contact->ahead_B, contact->ahead_A);
+  const double apart = sap_v3_norm(half) / sap_least(a->placed.bound, b->placed.bound);
+  const double own = sap_least(1.0, sap_most(0.0, (apart - NEAR_WAYS) / (FAR_WAYS - NEAR_WAYS)));
+  sap_v3_scale(half, half, 0.5 * (1.0 - own));
+  sap_v3_add(contact->ahead_A, contact->ahead_A, half);
+  sap_v3_sub(contact->ahead_B, contact->ahead_B, half);
+}
+
+// Sets `ahead` of both bodies, and the centre of shape A at the manifold's time.
+static void place_ahead(const sap_collision* c, const contact_place* place, sap_contact* contact,
+                        double p_A[3]) {
+  const sap_collision_query* at = place->at;
+  sap_v3_copy(p_A, c->shapes[contact->shape_A].placed.p);
+  if (place->time > 0.0) {
+    sap_placed_shape placed;
+    sap_motion_place(&c->shapes[contact->shape_A], at, place->time, &placed);
+    sap_v3_copy(p_A, placed.p);
+    sap_v3_scale(contact->ahead_A, at->V_WB + 6 * contact->body_A + 3, place->time);
+    sap_v3_scale(contact->ahead_B, at->V_WB + 6 * contact->body_B + 3, place->time);
+    share_ahead(&c->shapes[contact->shape_A], &c->shapes[contact->shape_B], contact);
+  }
+}
 
 // Sets the contacts of a pair. Pairs come in ascending order: *cursor moves along the points of the
 // last call.
@@ -327,6 +380,8 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
                          .material = rule.material,
                          .condim = rule.condim};
   memcpy(contact.friction, rule.friction, sizeof rule.friction);
+  double p_A[3];
+  place_ahead(c, place, &contact, p_A);
   sap_identity* points = c->identities[next] + first;
   for (int32_t i = 0; i < manifold->count; ++i) {
     const sap_manifold_point* point = &manifold->points[i];
@@ -337,16 +392,17 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
         fix_tangents(contact.R_WC);
       }
     }
-    sap_v3_add(contact.point, shape_a->p, point->p);
+    sap_v3_add(contact.point, p_A, point->p);
     sap_v3_add_scaled(contact.point, point->n, 0.5 * rule.rest_distance + share * contact.phi);
     add_belts(c, at, &contact);
+    contact.phi -= place->time * normal_speed(at, &contact);
     c->contacts[first + i] = contact;
     points[i].pair = pair;
     points[i].friction = fmax(contact.friction[0], contact.friction[1]);
     points[i].relaxation_time = contact.material.relaxation_time;
     sap_m3_tmul_v3(points[i].n, at->R_WB + 9 * contact.body_A, point->n);
-    to_body(at, contact.body_A, contact.point, points[i].p_A);
-    to_body(at, contact.body_B, contact.point, points[i].p_B);
+    to_body(at, contact.body_A, contact.point, contact.ahead_A, points[i].p_A);
+    to_body(at, contact.body_B, contact.point, contact.ahead_B, points[i].p_B);
   }
   const int32_t old_count = memory_points(c, pair, cursor);
   sap_identity_match(old_count > 0 ? c->identities[c->last] + *cursor : NULL, old_count,
@@ -377,9 +433,8 @@ static int32_t first_row(const void* rows, int32_t count, size_t size, uint64_t 
 // FEW_JOBS run on one thread.
 enum { BLOCK_JOBS = 16, THREADED_BLOCK_JOBS = 64, FEW_JOBS = 4 };
 
-// Returns the distance at which the pair's contacts are found: rest distance plus margin, or plus
-// the height at which they glide. *cursor moves along the glides.
-static double reach_of(const sap_collision* c, const sap_shape_pair* shapes, int32_t* cursor) {
+static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* shapes,
+                               const sap_collision_query* query) {
   const uint64_t pair = shapes->pair;
   const sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
   sap_near_pair made;
@@ -389,12 +444,30 @@ static double reach_of(const sap_collision* c, const sap_shape_pair* shapes, int
   } else {
     made = sap_collision_near_pair(c, pair);
   }
-  const double margin = sap_most(near->margin, a->way + b->way);
-  while (*cursor < c->glide_count && c->glides[*cursor].pair < pair) {
-    ++*cursor;
+  sap_pair_reach reach = {.rest = near->rest, .margin = near->margin};
+  const int32_t at = first_row(c->glides, c->glide_count, sizeof *c->glides, pair);
+  if (at < c->glide_count && c->glides[at].pair == pair) {
+    reach.margin = sap_most(reach.margin, c->glides[at].reach);
   }
-  const bool glides = *cursor < c->glide_count && c->glides[*cursor].pair == pair;
-  return near->rest + (glides ? sap_most(margin, c->glides[*cursor].reach) : margin);
+  reach.way = query->V_WB != NULL ? sap_motion_bound(a, b) : 0.0;
+  reach.points = reach.rest + sap_most(reach.margin, reach.way);
+  return reach;
+}
+
+// Decides about a pair with points: true if it touches, or will in the motion, then at *time.
+static bool touches(const sap_collision_shape* a, const sap_collision_shape* b,
+                    const sap_collision_query* query, const sap_pair_reach* reach,
+                    sap_manifold* manifold, double* time) {
+  const sap_manifold_point* deepest = sap_manifold_deepest(manifold);
+  const double gap = deepest->phi - reach->rest;
+  *time = 0.0;
+  if (!(gap > 0.0) || query->V_WB == NULL) {
+    return true;
+  }
+  sap_v3_copy(manifold->apart, deepest->n);
+  const bool closes = gap + sap_motion_along(a, b, deepest->n) < 0.0;
+  return (closes && sap_motion_first_touch(a, b, query, reach, time, manifold)) ||
+         gap < reach->margin;
 }
 
 // Drops points above `reach`, for surfaces that may sink into each other.
@@ -413,28 +486,37 @@ typedef struct block {
   const sap_collision_query* query;
 } block;
 
+static bool is_known(const sap_collision* c, uint64_t pair) {
+  const sap_identity* known = c->identities[c->last];
+  const int32_t at = first_row(known, c->last_count, sizeof *known, pair);
+  return at < c->last_count && known[at].pair == pair;
+}
+
 // Collides the pairs of a job: most are apart, many along the direction found last.
 static void collide_pairs(void* context, int32_t index) {
   const sap_collision* c = ((const block*)context)->c;
+  const sap_collision_query* query = ((const block*)context)->query;
   sap_pair_job* job = &c->jobs[index];
   sap_near_pair* near = c->near[c->near_now];
-  int32_t cursor =
-      first_row(c->glides, c->glide_count, sizeof *c->glides, c->pairs[job->first].pair);
   job->nmanifolds = job->npoints = 0;
   for (int32_t i = job->first; i < job->first + job->count; ++i) {
     const sap_shape_pair* of = &c->pairs[i];
-    const sap_placed_shape* a = &c->shapes[of->pair >> 32].placed;
-    const sap_placed_shape* b = &c->shapes[of->pair & UINT32_MAX].placed;
-    const double asked = reach_of(c, of, &cursor), reach = sap_most(asked, 0.0);
-    if (of->near >= 0 && sap_collide_are_apart(a, b, reach, near[of->near].along)) {
+    const sap_collision_shape* a = &c->shapes[of->pair >> 32];
+    const sap_collision_shape* b = &c->shapes[of->pair & UINT32_MAX];
+    const sap_pair_reach reach = reach_of(c, of, query);
+    if ((of->near >= 0 && sap_collide_are_apart(&a->placed, &b->placed, sap_most(reach.points, 0.0),
+                                                near[of->near].along)) ||
+        (query->more && is_known(c, of->pair))) {
       continue;
     }
     sap_manifold* manifold = &job->manifolds[job->nmanifolds];
-    sap_collide(a, b, reach, manifold);
-    if (asked < 0.0) {
-      drop_shallow(asked, manifold);
+    sap_collide_above(&a->placed, &b->placed, sap_most(reach.rest + reach.margin, 0.0),
+                      sap_most(reach.points, 0.0), manifold);
+    if (reach.points < 0.0) {
+      drop_shallow(reach.points, manifold);
     }
-    if (manifold->count > 0) {
+    if (manifold->count > 0 &&
+        touches(a, b, query, &reach, manifold, &job->times[job->nmanifolds])) {
       job->pairs[job->nmanifolds++] = of->pair;
       job->npoints += manifold->count;
     }
@@ -454,7 +536,7 @@ static void add_manifolds(void* context, int32_t index) {
   int32_t at = job->first_contact;
   job->status = SAP_STATUS_OK;
   for (int32_t i = 0; job->status == SAP_STATUS_OK && i < job->nmanifolds; ++i) {
-    const contact_place place = {of->query, job->pairs[i], at};
+    const contact_place place = {of->query, job->pairs[i], at, job->times[i]};
     job->status = set_contacts(c, &place, &job->manifolds[i], &cursor, &job->error);
     at += job->manifolds[i].count;
   }

@@ -59,6 +59,7 @@ typedef struct sap_pair_job {
   sap_error error;
   uint64_t pairs[SAP_JOB_PAIRS];  // with points                                (nmanifolds)
   sap_manifold manifolds[SAP_JOB_PAIRS];
+  double times[SAP_JOB_PAIRS];  // at which each manifold was found [s], 0: the start
 } sap_pair_job;
 
 typedef struct sap_collision_shape {
@@ -69,7 +70,8 @@ typedef struct sap_collision_shape {
   double touch;             // distance at which surfaces touch a larger shape [m]
   double reach;             // the largest margin of its pairs [m]
   double rest;              // the largest rest distance, its own included [m] >= 0
-  double way;               // bound of its way until the next call [m]
+  double move[3];           // way of its centre by the motion, without its curvature [m]
+  double turn;              // bound of what rotation adds to the way of any point [m]
   double glide;             // the largest height at which one of its contacts glides [m]
 } sap_collision_shape;
 
@@ -143,12 +145,36 @@ void sap_identity_match(const sap_identity* old, int32_t old_count, double toler
 // sets `glide` of all shapes.
 sap_status sap_collision_find_glides(sap_collision* c, const sap_collision_query* query,
                                      sap_error* error);
+// Sets move and turn of a placed shape.
+void sap_motion_set(sap_collision_shape* shape, const sap_collision_query* query);
+// Bound of the way of any point of B relative to any of A [m].
+double sap_motion_bound(const sap_collision_shape* a, const sap_collision_shape* b);
+// Lower bound of n . (way of a point of B - way of a point of A), for a unit n.
+double sap_motion_along(const sap_collision_shape* a, const sap_collision_shape* b,
+                        const double n[3]);
+// Places a shape where the motion takes it in `time`.
+void sap_motion_place(const sap_collision_shape* shape, const sap_collision_query* query,
+                      double time, sap_placed_shape* placed);
+// Where the contacts of a pair are looked for.
+typedef struct sap_pair_reach {
+  double rest;    // rest distance [m]
+  double margin;  // contacts at the start: phi < rest + margin [m]
+  double way;     // bound of the pair's relative way [m]; 0: no motion
+  double points;  // points of the manifold: phi < points [m]
+} sap_pair_reach;
+
+// First touch of two shapes that are apart at the start by conservative advancement. `manifold`:
+// theirs at the start, then that at *time. Returns false if they do not touch: the manifold is then
+// that at the start.
+bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_shape* b,
+                            const sap_collision_query* query, const sap_pair_reach* reach,
+                            double* time, sap_manifold* manifold);
 // Makes room for the near pairs of a scene that is not crowded; later steps rarely need more.
 sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error);
 // Returns a near pair with the margin and rest distance of its contact pair, else of its shapes.
 sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair);
-// Fills `pairs`, ascending.
-sap_status sap_collision_find_pairs(sap_collision* c, sap_error* error);
+// Fills `pairs`, ascending. again: in the step of the last call.
+sap_status sap_collision_find_pairs(sap_collision* c, bool again, sap_error* error);
 // Fills `contacts` from the pairs.
 sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* query,
                                  sap_error* error);

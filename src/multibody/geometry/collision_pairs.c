@@ -137,25 +137,29 @@ static void make_roomy(sap_collision* c, int32_t i) {
   }
 }
 
-// Grows the box by its own rest distance and reach: the reach of a pair is at most their sum.
+// Grows the box by its own rest distance and reach, as the reach of a pair is at most their sum,
+// and sweeps it along its motion.
 static void make_box(const sap_collision_shape* shape, sap_aabb* box) {
   sap_shape_bounds(&shape->placed, box->lower, box->upper);
-  const double reach = shape->rest + sap_most(sap_most(shape->reach, shape->glide), shape->way);
+  const double reach = shape->rest + sap_most(sap_most(shape->reach, shape->glide), shape->turn);
   for (int k = 0; k < 3; ++k) {
-    box->lower[k] -= reach;
-    box->upper[k] += reach;
+    box->lower[k] -= reach - sap_least(shape->move[k], 0.0);
+    box->upper[k] += reach + sap_most(shape->move[k], 0.0);
   }
 }
 
 // Sets `boxes` and lists the movers.
-static void set_boxes(sap_collision* c) {
+static void set_boxes(sap_collision* c, bool again) {
   for (int32_t m = 0; m < c->mover_count; ++m) {
     c->outside[c->movers[m]] = false;
   }
   c->mover_count = 0;
-  sap_aabb* const before = c->boxes;
-  c->boxes = c->boxes_before;
-  c->boxes_before = before;
+  if (!again) {
+    sap_aabb* const boxes = c->boxes;
+    c->boxes = c->boxes_before;
+    c->boxes_before = boxes;
+  }
+  sap_aabb* const before = c->boxes_before;
   for (int32_t i = 0; i < c->box_count; ++i) {
     const sap_collision_shape* shape = &c->shapes[c->boxed[i]];
     if (sap_collision_shape_rests(c, shape)) {
@@ -263,8 +267,8 @@ static sap_status renew_near(sap_collision* c, bool all, sap_error* error) {
 }
 
 // Sets the boxes, and `near` to all pairs whose boxes overlap.
-static sap_status find_near(sap_collision* c, sap_error* error) {
-  set_boxes(c);
+static sap_status find_near(sap_collision* c, bool again, sap_error* error) {
+  set_boxes(c, again);
   if (c->has_near && c->mover_count == 0) {
     return SAP_STATUS_OK;
   }
@@ -291,9 +295,9 @@ static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* err
       continue;
     }
     // The plane is static: it neither moves nor glides.
+    const double way = shape->turn - sap_v3_dot(n, shape->move);
     const double reach =
-        ground->rest + shape->rest +
-        sap_most(sap_most(ground->reach, shape->way), sap_most(shape->reach, shape->glide));
+        ground->rest + shape->rest + sap_most(sap_most(ground->reach, sap_most(shape->reach, shape->glide)), way);
     // Slack for the cancellation far from the origin; the test of the pair itself has none.
     const double height = sap_v3_dot(n, shape->placed.p) - offset;
     const double least = height * (1.0 - 1e-9) - 1e-9 * (fabs(offset) + shape->placed.bound);
@@ -334,8 +338,8 @@ static sap_status merge_pairs(sap_collision* c, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-sap_status sap_collision_find_pairs(sap_collision* c, sap_error* error) {
-  SAP_TRY(find_near(c, error));
+sap_status sap_collision_find_pairs(sap_collision* c, bool again, sap_error* error) {
+  SAP_TRY(find_near(c, again, error));
   c->key_count = 0;
   for (int32_t i = 0; i < c->plane_count; ++i) {
     SAP_TRY(add_plane_keys(c, c->planes[i], error));

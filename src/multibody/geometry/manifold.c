@@ -143,12 +143,12 @@ static int32_t outermost(const sap_candidates* list, const int32_t abc[3], doubl
   return best;
 }
 
-void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out) {
-  out->count = 0;
+// Adds the points chosen from the list.
+static void choose(const sap_candidates* list, double scale, sap_manifold* out) {
   if (list->count == 0) {
     return;
   }
-  int32_t chosen[SAP_MANIFOLD_POINTS];
+  int32_t chosen[SAP_CHOSEN_POINTS];
   int32_t count = 0;
   chosen[count++] = deepest(list, scale);
   const double gap = same_point * scale;
@@ -166,7 +166,35 @@ void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifol
     }
   }
   for (int32_t i = 0; i < count; ++i) {
-    out->points[i] = list->points[chosen[i]];
+    out->points[out->count++] = list->points[chosen[i]];
   }
-  out->count = count;
+}
+
+// Takes the points below or above the height.
+static void take(const sap_candidates* list, double height, bool below, sap_candidates* part) {
+  sap_candidates_start(part, list->reach);
+  part->boxes = list->boxes;
+  for (int32_t i = 0; i < list->count; ++i) {
+    if ((list->points[i].phi < height) == below) {
+      part->witness = i == list->witness ? part->count : part->witness;
+      part->points[part->count++] = list->points[i];
+    }
+  }
+}
+
+void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out) {
+  int32_t below = 0;
+  for (int32_t i = 0; i < list->count; ++i) {
+    below += list->points[i].phi < out->near;
+  }
+  out->count = 0;
+  if (below == 0 || below == list->count) {
+    choose(list, scale, out);
+    return;
+  }
+  sap_candidates part;
+  take(list, out->near, true, &part);
+  choose(&part, scale, out);
+  take(list, out->near, false, &part);
+  choose(&part, scale, out);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contact manifolds: at most four well-spread points of a pair of shapes.
+// Contact manifolds: at most four well-spread points of a pair of shapes, and as many above them.
 //
 // Two flat features meet along a common normal n. Each is a segment, a parallelogram, a polygon or
 // an ellipse's disc
@@ -11,7 +11,7 @@
 
 #include "multibody/geometry/shape.h"
 
-enum { SAP_MANIFOLD_POINTS = 4, SAP_CANDIDATE_POINTS = 40 };
+enum { SAP_CHOSEN_POINTS = 4, SAP_MANIFOLD_POINTS = 8, SAP_CANDIDATE_POINTS = 40 };
 
 typedef struct sap_manifold_point {
   double p[3];  // on A's surface, from A's centre in world axes [m]; B's is at p + phi n
@@ -22,9 +22,22 @@ typedef struct sap_manifold_point {
 typedef struct sap_manifold {
   int32_t count;
   sap_manifold_point points[SAP_MANIFOLD_POINTS];
+  // Set by sap_collide_above: points below this height are chosen without regard to those above [m].
+  double near;
   // Without points: unit direction from A to B along which they are apart by the reach; 0: unknown.
   double apart[3];
 } sap_manifold;
+
+// The point with the least phi, of at least one.
+static inline const sap_manifold_point* sap_manifold_deepest(const sap_manifold* manifold) {
+  const sap_manifold_point* deepest = manifold->points;
+  for (int32_t i = 1; i < manifold->count; ++i) {
+    if (manifold->points[i].phi < deepest->phi) {
+      deepest = &manifold->points[i];
+    }
+  }
+  return deepest;
+}
 
 // Points from which a manifold is chosen.
 typedef struct sap_candidates {
@@ -40,7 +53,7 @@ void sap_candidates_start(sap_candidates* list, double reach);
 // and the farthest in sixteen directions.
 void sap_candidates_add(sap_candidates* list, const double p[3], const double n[3], double phi);
 
-// Chooses at most four points: the deepest, then those that span the largest area. Points closer
+// Chooses at most four points below out->near, and four above it: the deepest, then those that span the largest area. Points closer
 // than 1e-6 `scale` count as one. Depths closer than 1e-9 `scale` (corners 1e-4, corners of boxes
 // 3e-3) count as equal; the earlier one wins.
 void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out);
