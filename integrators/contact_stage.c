@@ -15,12 +15,12 @@ enum { SHIFTS_MAX = 6 };
 static sap_status choose_law(const sap_stepper_options* options, sap_contact_stage* stage,
                              sap_error* error) {
   const sap_solver_info* info = sap_solver_find(options->solver);
+  stage->info = info;
   const bool demanded = options->contact_law == SAP_LAW_RIGID;
   if (demanded && info->needs_R) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "contact_law rigid has R = 0, solver '%s' needs R > 0", info->name);
   }
-  stage->glides = !info->signorini;
   stage->castro = options->contact_law == SAP_LAW_CASTRO;
   stage->rigid = demanded || (options->contact_law == SAP_LAW_AUTO && info->rigid);
   return SAP_STATUS_OK;
@@ -126,7 +126,7 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
       .baumgarte = step->rigid ? options->baumgarte : 0.0,
       .model = step->rigid ? SAP_CONTACT_BY_MATERIAL : options->contact_model,
       .castro = stage->castro,
-      .glides = !stage->glides,
+      .glides = stage->info->signorini,
       .v0 = step->v0_free,
       .v_star = stage->v_free};
   SAP_TRY(sap_problem_set_law(problem, &scheme, error));

@@ -12,11 +12,11 @@
 typedef struct sap_contact_stage {
   sap_problem* problem;
   sap_solver* solver;
+  const sap_solver_info* info;  // of the solver
   sap_solution solution;
   sap_report report;
   bool rigid;            // Moreau-Jean's law
   bool castro;           // the law as castro prints it
-  bool glides;           // the solver's convex model lifts sliding contacts
   const double* v_free;  // v* of the step's first linear balance, the caller's; slips are predicted
                          // from it also when the step is solved again (nv)
   double accepted_error;  // of an island of a solve that did not converge [-]

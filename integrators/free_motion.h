@@ -58,7 +58,8 @@ typedef enum sap_impulse_guess {
 } sap_impulse_guess;
 
 // Computes v* in v_star and A in balance.A; without impulses p in parts (substeps.c) where the
-// iteration does not converge. STEP_FAILED: it does not converge with impulses p; NOT_FINITE: forces or matrices; NOT_SPD: A; CALLBACK.
+// iteration does not converge. STEP_FAILED: it does not converge with impulses p; NOT_FINITE: forces
+// or matrices; NOT_SPD: A; CALLBACK.
 sap_status sap_free_motion_solve(sap_free_motion* free_motion, const sap_step_context* step,
                                  int32_t max_iterations, sap_impulse_guess guess, sap_error* error);
 

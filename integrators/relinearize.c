@@ -83,9 +83,9 @@ static void propagate_callback_error(sap_status status, const sap_error* attempt
 // leaves out is no momentum.
 static void set_tolerance(sap_relinearize* r, double dt) {
   const double share = fmin(1.0, dt / TOLERANCE_DT);
-  const sap_stepper_options* options = r->options;
-  if (sap_solver_find(options->solver)->needs_R) {
-    sap_solver_set_tolerance(r->contact.solver, share * options->solver_options.relative_tolerance);
+  if (r->contact.info->needs_R) {
+    sap_solver_set_tolerance(r->contact.solver,
+                             share * r->options->solver_options.relative_tolerance);
   }
 }
 
@@ -154,8 +154,8 @@ static sap_status solve_once(sap_relinearize* r, bool again, sap_error* error) {
 // Asks the system for contacts that the solution closes and the problem lacks.
 static sap_status find_missing(sap_relinearize* r, int32_t* count, sap_error* error) {
   const double began = sap_clock_seconds();
-  const sap_status status = sap_contact_stage_find_missing(
-      r->system, &r->step, r->contact.solution.v, count, error);
+  const sap_status status =
+      sap_contact_stage_find_missing(r->system, &r->step, r->contact.solution.v, count, error);
   r->time_constraints += sap_clock_seconds() - began;
   return status;
 }

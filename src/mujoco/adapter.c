@@ -207,7 +207,8 @@ static sap_status create_parts(sap_mj* a, sap_error* error) {
   SAP_TRY(sap_mj_materials_create(a, error));
   SAP_TRY(sap_problem_create(&a->problem, error));
   SAP_TRY(sap_solver_create(a->options.solver, &a->options.solver_options, &a->solver, error));
-  a->options.solver = sap_solver_find(a->options.solver)->name;  // outlives the caller's text
+  a->solver_info = sap_solver_find(a->options.solver);
+  a->options.solver = a->solver_info->name;  // outlives the caller's text
   return SAP_STATUS_OK;
 }
 

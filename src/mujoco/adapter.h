@@ -50,6 +50,7 @@ struct sap_mj {
 
   sap_problem* problem;
   sap_solver* solver;
+  const sap_solver_info* solver_info;
   sap_solution solution;
   sap_report report;
 };

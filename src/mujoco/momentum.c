@@ -223,7 +223,7 @@ sap_status sap_mj_momentum_set_problem(sap_mj* a, const mjData* d, sap_error* er
   SAP_TRY(sap_problem_set_v_star(p, momentum->v_star, error));
   SAP_TRY(sap_problem_set_v_guess(p, guess_velocity(a, d), error));
   sap_contact_scheme scheme = sap_contact_scheme_default();
-  scheme.glides = sap_solver_find(a->options.solver)->signorini;
+  scheme.glides = a->solver_info->signorini;
   scheme.v0 = d->qvel;
   return sap_problem_set_law(p, &scheme, error);
 }

@@ -426,14 +426,15 @@ static sap_status judge_problem(const sap_problem* p, const double* v, const dou
   momentum_balance momentum = {0};
   sap_worst worst = {0};
   SAP_TRY(momentum_residual(p, v, gamma, &momentum, error));
+  const double resting = rows ? sap_resting_velocity(p, v) : 0.0;
   if (rows) {  // while the scratch memory holds the balance
-    sap_judge_trees(p, v, gamma, p->cache->scratch, &worst.tree);
+    sap_judge_trees(p, v, gamma, resting, p->cache->scratch, &worst.tree);
   }
   const int64_t needed = 4 * (int64_t)p->nrows + sap_complementarity_work(p) + 1;
   SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, needed, error));
   block_sums sums = {0};
   sap_complementarity models = {0};
-  sap_judged_rows judged = {.v = v, .resting = rows ? sap_resting_velocity(p, v) : 0.0};
+  sap_judged_rows judged = {.v = v, .resting = resting};
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const int32_t nrows = p->blocks[b].nrows;
     double *vc = p->cache->scratch, *projected = vc + nrows, *rho = projected + nrows;

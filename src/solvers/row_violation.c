@@ -213,9 +213,8 @@ static void add_absolute(const sap_problem* p, const sap_block_data* block, cons
   }
 }
 
-void sap_judge_trees(const sap_problem* p, const double* v, const double* gamma, double* left,
-                     sap_violation* worst) {
-  const double rest = sap_resting_velocity(p, v);
+void sap_judge_trees(const sap_problem* p, const double* v, const double* gamma, double resting,
+                     double* left, sap_violation* worst) {
   double* cancels = left + p->nv;
   for (int32_t i = 0; i < p->nv; ++i) {
     cancels[i] = 0.0;
@@ -231,7 +230,7 @@ void sap_judge_trees(const sap_problem* p, const double* v, const double* gamma,
       const double mass = !p->has_mobility ? entry : entry > 0.0 ? 1.0 / entry : 1.0;
       const int32_t at = p->tree_start[t] + i;
       const double scale =
-          fabs(v[at]) + fabs(p->v_star[at]) + CANCELLED * cancels[at] / mass + rest;
+          fabs(v[at]) + fabs(p->v_star[at]) + CANCELLED * cancels[at] / mass + resting;
       left_2 += mass * left[at] * left[at];
       scale_2 += mass * scale * scale;
       worst->velocity = fmax(worst->velocity, fabs(left[at]));

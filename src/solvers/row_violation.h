@@ -43,7 +43,7 @@ typedef struct sap_worst {
   sap_violation ccp, ncp, tree;
 } sap_worst;
 
-// What the judge knows of a block.
+// The arguments of sap_judge_rows for one block.
 typedef struct sap_judged_rows {
   const double* v;                       // (nv)
   const double *vc, *gamma, *rho, *law;  // rows of the block; law: impulses of a potential
@@ -56,7 +56,8 @@ double sap_resting_velocity(const sap_problem* problem, const double* v);
 void sap_judge_rows(const sap_problem* problem, const sap_block_data* block,
                     const sap_judged_rows* rows, sap_worst* worst);
 // left (nv): what is left of the momentum balance over diag(A) [m/s]; behind it nv numbers of work.
-void sap_judge_trees(const sap_problem* problem, const double* v, const double* gamma, double* left,
-                     sap_violation* worst);
+// resting: as in sap_judged_rows.
+void sap_judge_trees(const sap_problem* problem, const double* v, const double* gamma,
+                     double resting, double* left, sap_violation* worst);
 
 #endif
