@@ -191,12 +191,12 @@ SAP_API double sap_friction_scales(const double* friction, int32_t nrows, double
 
 // One contact of a configuration, as collision detection finds it and the stepper reports it.
 typedef struct sap_contact {
-  int32_t body_A, body_B;      // model body ids; the normal points from A into B
-  int32_t shape_A, shape_B;    // model shape ids; shape_A < shape_B
-  int32_t feature;             // which point of the pair's manifold; stable while the contact lasts
-  int32_t condim;              // 1 frictionless, 3 sliding friction, 4 and spin, 6 and rolling
-  double point[3];             // p_WC [m], between the surfaces by compliance (on the rigid one's)
-  double R_WC[9];              // column-major; columns t1, t2, n
+  int32_t body_A, body_B;    // model body ids; the normal points from A into B
+  int32_t shape_A, shape_B;  // model shape ids; shape_A < shape_B
+  int32_t feature;           // which point of the pair's manifold; stable while the contact lasts
+  int32_t condim;            // 1 frictionless, 3 sliding friction, 4 and spin, 6 and rolling
+  double point[3];           // p_WC [m], between the surfaces by compliance (on the rigid one's)
+  double R_WC[9];            // column-major; columns t1, t2, n
   // Way of A's and of B's origin until the surfaces meet within the step, where `point` is: J is
   // that of the bodies' material points at point - ahead. 0 if they meet at its start. [m]
   double ahead_A[3], ahead_B[3];

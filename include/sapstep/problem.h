@@ -79,11 +79,8 @@ typedef struct sap_contact_block {
   // sap_contact_block_move in sapstep/system.h:
   double velocity_change[3];  // vc at the end less J v, [t1 t2 n] [m/s]
   double gap_change;          // phi of that point less J times the way there, less phi0 [m]
-  // Thickness of the thinner of the two shapes across the contact, along n, such as twice the
-  // half-size of a plate; bounds the depth, so that nothing is shot through. 0: unknown, no bound.
-  double thickness;  // [m], >= 0
-  // Of all that moves. An impact of this mass at the impact speed of sap_regularization explains a
-  // depth; deeper contacts are undone slowly. 0: unknown, any depth is explained.
+  // Mass of all bodies that move. An impact of this mass at the impact speed of sap_regularization
+  // explains a depth; deeper contacts are undone slowly. 0: unknown, any depth is explained.
   double mass;  // [kg], >= 0
 } sap_contact_block;
 

@@ -161,8 +161,8 @@ typedef struct sap_report {
   // the impulses that stop v*, all in the norm of energies. sap-ncp: of the whole problem, the
   // larger of castro (32) and tsounis (163).
   double island_error;
-  double time;                // wall clock [s]
-  sap_iteration* history;     // (history_count)
+  double time;             // wall clock [s]
+  sap_iteration* history;  // (history_count)
   int32_t history_count;
   int32_t history_capacity;
 } sap_report;

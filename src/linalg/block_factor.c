@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-
 void sap_block_factor_clear(sap_block_factor* factor) {
   sap_pool_free(&factor->pool);
   *factor = (sap_block_factor){0};

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 // The names that an element holds.
 typedef struct name_list {
   const char* attribute[SAP_MJCF_MAX_NAMES];

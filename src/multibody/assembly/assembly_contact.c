@@ -159,8 +159,7 @@ static bool assign_memory(sap_assembly* assembly, const sap_contact_list* list) 
     values +=
         sap_assembly_contact_rows(&list->contacts[i]) * count_columns(model, &list->contacts[i]);
   }
-  if (SAP_GROW(&assembly->contact_parts, &assembly->part_capacity, count, NULL) !=
-          SAP_STATUS_OK ||
+  if (SAP_GROW(&assembly->contact_parts, &assembly->part_capacity, count, NULL) != SAP_STATUS_OK ||
       SAP_GROW(&assembly->contact_blocks, &assembly->block_capacity, count, NULL) !=
           SAP_STATUS_OK ||
       SAP_GROW(&assembly->contact_values, &assembly->value_capacity, values, NULL) !=

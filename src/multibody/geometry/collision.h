@@ -32,9 +32,9 @@ typedef struct sap_collision_query {
   bool more;
 } sap_collision_query;
 
-// Finds all contacts with phi < margin, sorted by (shape_A, shape_B, feature).
-// Of a pair that the motion brings into touch, all contacts of the features that face each other:
-// whether one acts is for the law to decide. With the motion up to the first touch, at the time s,
+// Finds all contacts with phi < margin, sorted by (shape_A, shape_B, feature). A pair that the motion
+// brings into touch gets the contacts of all features that face each other; the contact law decides
+// which of them act. With the motion up to the first touch, at the time s:
 //   R_WC, point  at s;  ahead: way of the two bodies' origins until s
 //   phi          distance at s less s times its rate: linear in time as J is constant in a step
 //   margin  of the contact pair, else the larger one of the two shapes; at least SAP_TOUCHING times

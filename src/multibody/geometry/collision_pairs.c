@@ -297,7 +297,8 @@ static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* err
     // The plane is static: it neither moves nor glides.
     const double way = shape->turn - sap_v3_dot(n, shape->move);
     const double reach =
-        ground->rest + shape->rest + sap_most(sap_most(ground->reach, sap_most(shape->reach, shape->glide)), way);
+        ground->rest + shape->rest +
+        sap_most(sap_most(ground->reach, sap_most(shape->reach, shape->glide)), way);
     // Slack for the cancellation far from the origin; the test of the pair itself has none.
     const double height = sap_v3_dot(n, shape->placed.p) - offset;
     const double least = height * (1.0 - 1e-9) - 1e-9 * (fabs(offset) + shape->placed.bound);

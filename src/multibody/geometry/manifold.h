@@ -53,9 +53,9 @@ void sap_candidates_start(sap_candidates* list, double reach);
 // and the farthest in sixteen directions.
 void sap_candidates_add(sap_candidates* list, const double p[3], const double n[3], double phi);
 
-// Chooses at most four points below out->near, and four above it: the deepest, then those that span the largest area. Points closer
-// than 1e-6 `scale` count as one. Depths closer than 1e-9 `scale` (corners 1e-4, corners of boxes
-// 3e-3) count as equal; the earlier one wins.
+// Chooses at most four points below out->near, and four above it: the deepest, then those that span
+// the largest area. Points closer than 1e-6 `scale` count as one. Depths closer than 1e-9 `scale`
+// (corners 1e-4, corners of boxes 3e-3) count as equal; the earlier one wins.
 void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out);
 
 typedef enum sap_feature_kind {
