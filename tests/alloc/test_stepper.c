@@ -103,10 +103,7 @@ static void test_threads(void** state) {
   sap_stepper_options options = sap_stepper_options_default();
   options.dt = 5e-3;
   options.solver_options.threads = THREADS;
-  sap_stepper_destroy(s.stepper);
-  assert_int_equal(
-      sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
-      SAP_STATUS_OK);
+  simulation_use(&s, &options);
   simulation_step(&s, 100);
   const int64_t before = heap_calls();
   simulation_step(&s, 50);

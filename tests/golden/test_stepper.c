@@ -25,10 +25,7 @@ static uint64_t run_model(const char* path, sap_scheme scheme, int32_t steps,
   if (model != SAP_CONTACT_BY_MATERIAL) {
     sap_stepper_options options = sap_stepper_options_default();
     options.contact_model = model;
-    sap_stepper_destroy(s.stepper);
-    assert_int_equal(
-        sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
-        SAP_STATUS_OK);
+    simulation_use(&s, &options);
   }
   simulation_step(&s, steps);
   const uint64_t h = hash(&s.state);

@@ -11,43 +11,22 @@
 #include <sapstep/solver.h>
 
 #include "support/near.h"
+#include "support/point_masses.h"
 
-static const double I3[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1},
-                    MINUS_I3[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1};
 static const double ZERO[3] = {0, 0, 0}, FALL = 0.01;  // g dt [m/s]
 
-// Point masses, one on the other, the first on the ground.
-static sap_problem* make_stack(const double* mass, int32_t n) {
-  const int32_t sizes[2] = {3, 3};
-  double v_star[6] = {0};
-  sap_problem* p;
-  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_reset(p, 1e-3, n, sizes, NULL), SAP_STATUS_OK);
-  for (int32_t i = 0; i < n; ++i) {
-    const double A[9] = {mass[i], 0, 0, 0, mass[i], 0, 0, 0, mass[i]};
-    assert_int_equal(sap_problem_set_momentum_block(p, i, i, A, 3, NULL), SAP_STATUS_OK);
-    v_star[3 * i + 2] = -FALL;
-  }
-  assert_int_equal(sap_problem_set_v_star(p, v_star, NULL), SAP_STATUS_OK);
-  for (int32_t i = 0; i < n; ++i) {
-    const int32_t trees[2] = {i, i - 1};
-    const double* jacobians[2] = {I3, MINUS_I3};
-    const sap_block block = {.set = SAP_SET_FRICTION_CONE,
-                             .nrows = 3,
-                             .ntrees = i == 0 ? 1 : 2,
-                             .trees = trees,
-                             .jacobians = jacobians,
-                             .R = ZERO,
-                             .v_hat = ZERO,
-                             .friction = 0.5,
-                             .key = (uint64_t)i + 1};
-    assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
+// Two point masses, one on the other, the first on the ground.
+static sap_problem* make_stack(const double* mass) {
+  const double v_star[2][3] = {{0.0, 0.0, -FALL}, {0.0, 0.0, -FALL}};
+  sap_problem* p = point_masses_create(mass, v_star, 2);
+  for (int32_t i = 0; i < 2; ++i) {
+    point_masses_add_contact(p, i, i - 1, 0.5, 0.0, (uint64_t)i + 1);
   }
   return p;
 }
 
 static void check_stack(const char* name, const double* mass, double tolerance) {
-  sap_problem* p = make_stack(mass, 2);
+  sap_problem* p = make_stack(mass);
   sap_solver* solver;
   sap_solution s = {0};
   sap_report report = {0};

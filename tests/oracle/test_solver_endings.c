@@ -15,42 +15,13 @@
 #include <sapstep/solver.h>
 
 #include "support/convex_oracle.h"
+#include "support/point_masses.h"
 #include "support/solve.h"
 
 static const double I3[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1},
                     MINUS_I3[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1};
 static const double ZERO[3] = {0, 0, 0};
 enum { MASSES = 3 };
-
-// Point masses of three velocities each.
-static sap_problem* make_masses(const double* mass, const double (*v_star)[3], int32_t n) {
-  const int32_t sizes[MASSES] = {3, 3, 3};
-  sap_problem* p;
-  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_reset(p, 1e-3, n, sizes, NULL), SAP_STATUS_OK);
-  for (int32_t i = 0; i < n; ++i) {
-    const double A[9] = {mass[i], 0, 0, 0, mass[i], 0, 0, 0, mass[i]};
-    assert_int_equal(sap_problem_set_momentum_block(p, i, i, A, 3, NULL), SAP_STATUS_OK);
-  }
-  assert_int_equal(sap_problem_set_v_star(p, v_star[0], NULL), SAP_STATUS_OK);
-  return p;
-}
-
-// A contact of mass a on mass b; b < 0: on the ground.
-static void add_contact(sap_problem* p, int32_t a, int32_t b, double mu, double R) {
-  const int32_t trees[2] = {a, b};
-  const double* jacobians[2] = {I3, MINUS_I3};
-  const double compliance[3] = {R, R, R};
-  const sap_block block = {.set = SAP_SET_FRICTION_CONE,
-                           .nrows = 3,
-                           .ntrees = b < 0 ? 1 : 2,
-                           .trees = trees,
-                           .jacobians = jacobians,
-                           .R = compliance,
-                           .v_hat = ZERO,
-                           .friction = mu};
-  assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
-}
 
 static bool says_solved(sap_outcome outcome) {
   return outcome == SAP_OUTCOME_CONVERGED || outcome == SAP_OUTCOME_ROUNDOFF;
@@ -129,12 +100,12 @@ static void test_kinks(void** state) {
 static void check_stack(const sap_solver_info* info, const double* mass, double tolerance,
                         int32_t* solved) {
   static const double V[MASSES][3] = {{1e-3, 0, -0.01}, {0, 1e-3, -0.01}, {-1e-3, 0, -0.01}};
-  sap_problem* p = make_masses(mass, V, MASSES);
+  sap_problem* p = point_masses_create(mass, V, MASSES);
   sap_solver_options options = sap_solver_options_default();
   options.relative_tolerance = tolerance;
   options.max_sweeps = 3000;
   for (int32_t i = 0; i < MASSES; ++i) {
-    add_contact(p, i, i - 1, 0.5, 0.0);
+    point_masses_add_contact(p, i, i - 1, 0.5, 0.0, 0);
   }
   sap_solution s = {0};
   const sap_outcome outcome = solve_problem(info->name, &options, p, &s, NULL);
@@ -186,7 +157,7 @@ static void test_squeezed(void** state) {
   static const char* const names[] = {"lemke", "pgs-lcp", "nbgs", "raisim", "admm-ncp"};
   const int32_t tree = 0;
   for (size_t k = 0; k < sizeof names / sizeof names[0]; ++k) {
-    sap_problem* p = make_masses(mass, V, MASSES);
+    sap_problem* p = point_masses_create(mass, V, MASSES);
     sap_solver_options options = sap_solver_options_default();
     options.max_sweeps = 200;
     for (int side = 0; side < 2; ++side) {
@@ -236,11 +207,11 @@ static void test_beside(void** state) {
       continue;
     }
     for (int merged = 0; merged < 2; ++merged) {
-      sap_problem* p = make_masses(mass, V, MASSES);
+      sap_problem* p = point_masses_create(mass, V, MASSES);
       sap_solver_options options = sap_solver_options_default();
       options.islands = merged == 0;
       for (int32_t i = 0; i < MASSES; ++i) {
-        add_contact(p, i, -1, mu, 1e-9 / mass[i]);
+        point_masses_add_contact(p, i, -1, mu, 1e-9 / mass[i], 0);
       }
       sap_solution s = {0};
       const sap_outcome outcome = solve_problem(info->name, &options, p, &s, NULL);
@@ -278,10 +249,10 @@ static void test_light_in_island(void** state) {
       V[i / 3][i % 3] = (double)(seed >> 8) / (1u << 24) - (i % 3 == 2 ? 1.0 : 0.5);
     }
     const double mass[MASSES] = {1e3, 1e-5, 1e4};
-    sap_problem* p = make_masses(mass, (const double(*)[3])V, MASSES);
-    add_contact(p, 0, -1, 0.4, 1e-6);
-    add_contact(p, 1, 0, 0.3, 1e2);
-    add_contact(p, 1, 2, 0.6, 1e2);
+    sap_problem* p = point_masses_create(mass, (const double(*)[3])V, MASSES);
+    point_masses_add_contact(p, 0, -1, 0.4, 1e-6, 0);
+    point_masses_add_contact(p, 1, 0, 0.3, 1e2, 0);
+    point_masses_add_contact(p, 1, 2, 0.6, 1e2, 0);
     sap_solver_options options = sap_solver_options_default(), tight = options;
     tight.relative_tolerance = 1e-12;
     sap_solution s = {0}, truth = {0};

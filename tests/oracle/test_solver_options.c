@@ -14,6 +14,7 @@
 #include <sapstep/solver.h>
 
 #include "support/near.h"
+#include "support/point_masses.h"
 #include "support/solve.h"
 
 enum { N = 3 };
@@ -349,29 +350,6 @@ typedef struct body {
   double mass, v_star[3], mu, R;
 } body;
 
-static void set_body(sap_problem* p, int32_t tree, const body* b, double* v_star) {
-  const double A[9] = {b->mass, 0, 0, 0, b->mass, 0, 0, 0, b->mass};
-  assert_int_equal(sap_problem_set_momentum_block(p, tree, tree, A, 3, NULL), SAP_STATUS_OK);
-  memcpy(v_star + 3 * tree, b->v_star, sizeof b->v_star);
-}
-
-static void add_contact(sap_problem* p, int32_t a, int32_t b, double mu, double R) {
-  static const double I3[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1},
-                      MINUS_I3[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1}, ZERO[3] = {0};
-  const int32_t trees[2] = {a, b};
-  const double* jacobians[2] = {I3, MINUS_I3};
-  const double compliance[3] = {R, R, R};
-  const sap_block block = {.set = SAP_SET_FRICTION_CONE,
-                           .nrows = 3,
-                           .ntrees = b < 0 ? 1 : 2,
-                           .trees = trees,
-                           .jacobians = jacobians,
-                           .R = compliance,
-                           .v_hat = ZERO,
-                           .friction = mu};
-  assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
-}
-
 enum { BODIES = 6 };
 static const body ISLANDS[BODIES] = {
     {1.0, {3.0, 0.2, -1.0}, 0.3, 0.1},  {2.0, {0.1, 0.0, -2.0}, 0.8, 0.2},
@@ -382,21 +360,19 @@ static const body ISLANDS[BODIES] = {
 static sap_problem* make_islands(int only) {
   static const int first[4] = {0, 1, 3, 6};
   const int from = only < 0 ? 0 : first[only], to = only < 0 ? BODIES : first[only + 1];
-  const int32_t sizes[BODIES] = {3, 3, 3, 3, 3, 3};
-  double v_star[3 * BODIES];
-  sap_problem* p;
-  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_reset(p, 1e-3, to - from, sizes, NULL), SAP_STATUS_OK);
+  double mass[BODIES] = {0}, v_star[BODIES][3] = {{0}};
   for (int32_t i = from; i < to; ++i) {
-    set_body(p, i - from, &ISLANDS[i], v_star);
+    mass[i - from] = ISLANDS[i].mass;
+    memcpy(v_star[i - from], ISLANDS[i].v_star, sizeof v_star[0]);
   }
-  assert_int_equal(sap_problem_set_v_star(p, v_star, NULL), SAP_STATUS_OK);
+  sap_problem* p = point_masses_create(mass, (const double(*)[3])v_star, to - from);
   for (int32_t i = from; i < to; ++i) {
     const bool starts = i == 0 || i == 1 || i == 3;
-    add_contact(p, i - from, starts ? -1 : i - from - 1, ISLANDS[i].mu, ISLANDS[i].R);
+    point_masses_add_contact(p, i - from, starts ? -1 : i - from - 1, ISLANDS[i].mu, ISLANDS[i].R,
+                             0);
   }
   if (to == BODIES) {  // as many rows as velocities would hide which of them is counted
-    add_contact(p, to - from - 1, -1, 0.1, 0.7);
+    point_masses_add_contact(p, to - from - 1, -1, 0.1, 0.7, 0);
   }
   return p;
 }

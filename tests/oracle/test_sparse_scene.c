@@ -16,16 +16,12 @@ static simulation begin(const char* scene, sap_linear_solver linear, sap_newton_
   if (!simulation_read(&s, scene, SAP_SCHEME_IMPLICIT_EULER, 0.01, &error)) {
     fail_msg("%s", error.message);
   }
-  sap_stepper_destroy(s.stepper);
-  s.stepper = NULL;
   sap_stepper_options options = sap_stepper_options_default();
   options.dt = 0.01;
   options.solver_options.linear_solver = linear;
   options.solver_options.newton = newton;
   options.solver_options.relative_tolerance = 1e-10;
-  assert_int_equal(
-      sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, &error),
-      SAP_STATUS_OK);
+  simulation_use(&s, &options);
   return s;
 }
 

@@ -160,10 +160,7 @@ static void test_blow(void** unused) {
     options.dt = 2e-3;
     options.contact_law = SAP_LAW_CASTRO;  // throws the chain up: one blow, where else it slides on
     options.balance_tolerance = repeated == 1 ? 1e-3 : (double)INFINITY;
-    sap_stepper_destroy(s.stepper);
-    assert_int_equal(
-        sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
-        SAP_STATUS_OK);
+    simulation_use(&s, &options);
     for (int32_t i = 0; i < s.state.nv; ++i) {
       s.state.v[i] = i < 6 ? 0.0 : 8.0 * scatter(i);
     }
@@ -219,10 +216,7 @@ static void test_shorter_steps(void** unused) {
     options.balance_tolerance = 1e-6;
     // Smooths blows on limits, whose linearization would miss more than solvers do at 4 ms.
     options.contact_law = SAP_LAW_CASTRO;
-    sap_stepper_destroy(s.stepper);
-    assert_int_equal(
-        sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
-        SAP_STATUS_OK);
+    simulation_use(&s, &options);
     const sap_diagnostics first = simulation_diagnose(&s);
     simulation_step(&s, (int32_t)lround(2.0 / steps[k]));
     const sap_diagnostics last = simulation_diagnose(&s);

@@ -17,15 +17,11 @@ static double mean_iterations(double sigma, sap_contact_model model, int steps) 
                        SAP_SCHEME_IMPLICIT_EULER, 0.01, &error)) {
     fail_msg("%s", error.message);
   }
-  sap_stepper_destroy(s.stepper);
-  s.stepper = NULL;
   sap_stepper_options options = sap_stepper_options_default();
   options.dt = 0.01;
   options.regularization.sigma = sigma;
   options.contact_model = model;
-  assert_int_equal(
-      sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, &error),
-      SAP_STATUS_OK);
+  simulation_use(&s, &options);
   int32_t sum = 0;
   for (int i = 0; i < steps; ++i) {
     simulation_step(&s, 1);

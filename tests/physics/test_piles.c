@@ -53,10 +53,7 @@ static simulation begin_law(sap_builder* builder, double dt, sap_law law) {
   options.dt = dt;
   options.regularization = sap_model_get_options(s.model)->regularization;
   options.contact_law = law;
-  sap_stepper_destroy(s.stepper);
-  assert_int_equal(
-      sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
-      SAP_STATUS_OK);
+  simulation_use(&s, &options);
   return s;
 }
 

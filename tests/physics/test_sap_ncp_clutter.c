@@ -52,10 +52,7 @@ static course run(const char* solver, double tolerance) {
   options.dt = 0.01;
   options.solver = solver;
   options.solver_options.relative_tolerance = tolerance;
-  sap_stepper_destroy(s.stepper);
-  s.stepper = NULL;
-  require(sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, &error),
-          &error);
+  simulation_use(&s, &options);
   for (int i = 0; i < STEPS; ++i) {
     sap_step_report report;
     require(sap_stepper_step(s.stepper, &s.state, &report, &error), &error);

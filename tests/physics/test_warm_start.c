@@ -57,10 +57,7 @@ static simulation begin(sap_builder* builder) {
   simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
   sap_stepper_options options = sap_stepper_options_default();
   options.dt = dt;
-  sap_stepper_destroy(s.stepper);
-  assert_int_equal(
-      sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
-      SAP_STATUS_OK);
+  simulation_use(&s, &options);
   return s;
 }
 

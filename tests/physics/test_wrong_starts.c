@@ -25,11 +25,7 @@ static simulation begin(const char* text, sap_scheme scheme, double dt, double i
   if (impact_speed >= 0.0) {
     options.regularization.impact_speed = impact_speed;
   }
-  sap_stepper_destroy(s.stepper);
-  s.stepper = NULL;
-  assert_int_equal(
-      sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
-      SAP_STATUS_OK);
+  simulation_use(&s, &options);
   return s;
 }
 

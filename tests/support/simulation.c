@@ -42,8 +42,7 @@ static void complete(simulation* s, sap_scheme scheme, sap_stage stage, double d
   options.solver_options.relative_tolerance = 1e-12;  // the physics is on trial, not the solver
   require(sap_stepper_options_set_scheme(&options, scheme, &error), &error);
   require(sap_multibody_create(s->model, &s->multibody, &error), &error);
-  require(sap_stepper_create(sap_multibody_system(s->multibody), &options, &s->stepper, &error),
-          &error);
+  simulation_use(s, &options);
   require(sap_model_get_default_state(s->model, &s->state, &error), &error);
 }
 
@@ -89,6 +88,14 @@ void simulation_skip_absent(const sap_error* error) {
 
 void simulation_complete(simulation* s, sap_scheme scheme, double dt) {
   complete(s, scheme, SAP_STAGE_AUTO, dt);
+}
+
+void simulation_use(simulation* s, const sap_stepper_options* options) {
+  sap_error error = {0};
+  sap_stepper_destroy(s->stepper);
+  s->stepper = NULL;
+  require(sap_stepper_create(sap_multibody_system(s->multibody), options, &s->stepper, &error),
+          &error);
 }
 
 void simulation_end(simulation* s) {

@@ -29,6 +29,8 @@ bool simulation_read(simulation* s, const char* path, sap_scheme scheme, double 
 void simulation_skip_absent(const sap_error* error);
 // The same for a model that is there already, the rest zero.
 void simulation_complete(simulation* s, sap_scheme scheme, double dt);
+// Replaces the stepper by a new one with these options.
+void simulation_use(simulation* s, const sap_stepper_options* options);
 void simulation_end(simulation* s);
 // Steps n times and collects the last step's contacts.
 void simulation_step(simulation* s, int32_t n);

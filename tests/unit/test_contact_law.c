@@ -206,8 +206,9 @@ static void test_depths(void** state) {
 }
 
 // The theta law of random rows against depths, phi = phi0 + h (q v + (1 - q) v0), q = theta_vq:
-// gamma = k (T d + (h - T) d0)+, with -phi for d where it opens. It acts only where the gap closes, and at the midpoint without
-// damping a mass that closes or opens loses energy and one in contact keeps it.
+// gamma = k (T d + (h - T) d0)+, with -phi for d where it opens. It acts only where the gap closes,
+// and at the midpoint without damping a mass that closes or opens loses energy and one in contact
+// keeps it.
 static void test_theta_depths(void** state) {
   (void)state;
   const sap_regularization soft = {0.0, 1e-3, 0.0};

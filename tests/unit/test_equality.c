@@ -110,10 +110,7 @@ static simulation mixed(const sap_equality_def* def, double* q0, double* v0) {
   sap_stepper_options options = sap_stepper_options_default();
   options.dt = dt;
   options.balance_tolerance = (double)INFINITY;  // blocks as the first round has them
-  sap_stepper_destroy(s.stepper);
-  assert_int_equal(
-      sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
-      SAP_STATUS_OK);
+  simulation_use(&s, &options);
   double v[64];
   for (int32_t i = 0; i < s.state.nv; ++i) {
     v[i] = scatter(i);
