@@ -113,13 +113,6 @@ static void predict_equalities(sap_multibody* multibody, const sap_step_context*
   }
 }
 
-// Rigid contacts must be known before they close. At the theta point the step that closes a contact
-// must know it for second order. Compliant contacts at the end of the step act from the first
-// overlap on.
-static bool looks_ahead(const sap_step_context* step) {
-  return step->rigid || step->stage_theta < 1.0 || step->stage_theta_vq < 1.0;
-}
-
 // Moves the point of evaluation to the expected q^theta: sets start->kin and start->moved, and
 // replaces the contacts that stay closed by those at q^theta.
 static sap_status move_to_point(sap_multibody* multibody, const sap_step_context* step,
@@ -208,12 +201,12 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
   const sap_kinematics* kin0 = sap_multibody_start_kinematics(multibody, step->q0);
   predict_equalities(multibody, step, within);
   if (!multibody->detected) {  // else called again in the same step
-    const double* v = looks_ahead(step) ? sap_problem_v_star(problem) : NULL;
+    const double* v = sap_problem_v_star(problem);
     SAP_TRY(sap_multibody_find_contacts(multibody, kin0, step->dt, v, error));
     multibody->detected = true;
     SAP_TRY(store_contacts(&multibody->point, multibody->contacts,
                            within ? multibody->contact_count : 0, error));
-    SAP_TRY(find_on_the_way(multibody, step, sap_problem_v_star(problem), error));
+    SAP_TRY(find_on_the_way(multibody, step, v, error));
   }
   multibody->collected = false;
   sap_assembly_start start = {.dynamics = multibody->dynamics,
@@ -244,10 +237,6 @@ int sap_multibody_constraints(void* context, const sap_step_context* step, sap_p
 int sap_multibody_missing_contacts(void* context, const sap_step_context* step, const double* v,
                                    int32_t* count, sap_error* error) {
   sap_multibody* multibody = context;
-  *count = 0;
-  if (!looks_ahead(step)) {
-    return 0;
-  }
   const sap_kinematics* kin0 = sap_multibody_start_kinematics(multibody, step->q0);
   return (int)sap_multibody_find_more(multibody, kin0, step->dt, v, step->stage_theta_vq < 1.0,
                                       count, error);
