@@ -5,11 +5,8 @@
 static const double same_point = 1e-6;  // nearer points act as one
 static const double same_depth = 1e-9;  // above round-off, below the effect of any load
 // Equal depths among the corners of faces that lie flat on each other: the deepest corner changes
-// as a body rocks at rest, and the points chosen after it would change too. Boxes' faces are flat,
-// and in piles they rock by 1e-3 of their size; nearly coplanar facets of hulls count as one, and
-// rims have points all around.
+// as a body rocks at rest, and the points chosen after it would change too.
 static const double same_corner = 1e-4;
-static const double same_box_corner = 3e-3;
 
 void sap_candidates_start(sap_candidates* list, double reach) {
   list->count = 0;
@@ -76,7 +73,7 @@ static int32_t deepest(const sap_candidates* list, double scale) {
     }
   }
   const double apart = same_point * scale;
-  const double margin = (list->boxes ? same_box_corner : same_corner) * scale;
+  const double margin = same_corner * scale;
   for (int32_t i = 0; best != list->witness && i < best; ++i) {
     if (list->points[i].phi < list->points[best].phi + margin &&
         distance2(list->points[i].p, list->points[best].p) > apart * apart) {
@@ -143,6 +140,26 @@ static int32_t outermost(const sap_candidates* list, const int32_t abc[3], doubl
   return best;
 }
 
+// Takes all corners of two boxes' faces, at most eight: a choice among them turns with the smallest
+// motion, and the bodies rock from choice to choice. Returns false if there are more.
+static bool take_corners(const sap_candidates* list, double scale, sap_manifold* out) {
+  const double apart = same_point * scale;
+  out->count = 0;
+  for (int32_t i = 0; i < list->count; ++i) {
+    int32_t k = 0;
+    while (k < out->count && distance2(list->points[i].p, out->points[k].p) > apart * apart) {
+      ++k;
+    }
+    if (k == SAP_MANIFOLD_POINTS) {
+      return false;
+    }
+    if (k == out->count) {
+      out->points[out->count++] = list->points[i];
+    }
+  }
+  return true;
+}
+
 // Adds the points chosen from the list.
 static void choose(const sap_candidates* list, double scale, sap_manifold* out) {
   if (list->count == 0) {
@@ -173,7 +190,6 @@ static void choose(const sap_candidates* list, double scale, sap_manifold* out) 
 // Takes the points below or above the height.
 static void take(const sap_candidates* list, double height, bool below, sap_candidates* part) {
   sap_candidates_start(part, list->reach);
-  part->boxes = list->boxes;
   for (int32_t i = 0; i < list->count; ++i) {
     if ((list->points[i].phi < height) == below) {
       part->witness = i == list->witness ? part->count : part->witness;
@@ -183,6 +199,9 @@ static void take(const sap_candidates* list, double height, bool below, sap_cand
 }
 
 void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out) {
+  if (list->boxes && take_corners(list, scale, out)) {
+    return;
+  }
   int32_t below = 0;
   for (int32_t i = 0; i < list->count; ++i) {
     below += list->points[i].phi < out->near;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contact manifolds: at most four well-spread points of a pair of shapes, and as many above them.
+// Contact manifolds: all corners where two boxes' faces overlap, else at most four well-spread
+// points of a pair of shapes, and as many above them.
 //
 // Two flat features meet along a common normal n. Each is a segment, a parallelogram, a polygon or
 // an ellipse's disc
@@ -53,9 +54,9 @@ void sap_candidates_start(sap_candidates* list, double reach);
 // and the farthest in sixteen directions.
 void sap_candidates_add(sap_candidates* list, const double p[3], const double n[3], double phi);
 
-// Chooses at most four points below out->near, and four above it: the deepest, then those that span
-// the largest area. Points closer than 1e-6 `scale` count as one. Depths closer than 1e-9 `scale`
-// (corners 1e-4, corners of boxes 3e-3) count as equal; the earlier one wins.
+// Takes all corners of boxes' faces; else chooses at most four points below out->near, and four above
+// it: the deepest, then those that span the largest area. Points closer than 1e-6 `scale` count as
+// one. Depths closer than 1e-9 `scale` (corners 1e-4) count as equal; the earlier one wins.
 void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out);
 
 typedef enum sap_feature_kind {
