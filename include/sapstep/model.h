@@ -136,8 +136,8 @@ typedef enum sap_shape_type {
   FIELD(int32_t, priority, 0, OWN)                                                                 \
   /* id of the mesh of a SAP_SHAPE_MESH */                                                         \
   FIELD(int32_t, mesh, -1, OWN)                                                                    \
-  /* contacts are found at phi < margin [m]; a pair uses the larger one, and at least SAP_TOUCHING \
-     times the smaller shape's radius */                                                           \
+  /* contacts are found at phi < margin [m], and where the motion of a step closes them; a pair    \
+     uses the larger one */                                                                        \
   FIELD(double, margin, 0.0, NOT_NEGATIVE)                                                         \
   /* the surfaces touch at this distance from each other [m], < 0: depth. phi of a contact is the  \
      distance minus this; a pair uses the sum */                                                   \

@@ -26,9 +26,7 @@ static void init_shape(sap_collision* c, int32_t id) {
   sap_quaternion_to_matrix(shape->R_BS, def->q_BS);
   sap_v3_copy(shape->p_BS, def->p_BS);
   shape->margin = def->margin;
-  shape->touch = SAP_TOUCHING * shape->placed.bound;
-  shape->reach =
-      shape->placed.type == SAP_SHAPE_PLANE ? def->margin : sap_most(def->margin, shape->touch);
+  shape->reach = def->margin;
   shape->rest = sap_most(0.0, def->rest_distance);
   for (int32_t i = 0; i < c->model->sizes.pairs; ++i) {
     const sap_pair_def* pair = &c->model->pairs[i];
@@ -107,7 +105,6 @@ void sap_collision_destroy(sap_collision* collision) {
     sap_polytope_clear(&collision->hulls[i]);
   }
   sap_pool_free(&collision->pool);
-  sap_free(collision->glides);
   sap_free(collision->jobs);
   sap_free(collision->near[0]);
   sap_free(collision->near[1]);
@@ -213,7 +210,6 @@ sap_status sap_collision_detect(sap_collision* collision, const sap_collision_qu
                                 const sap_contact** contacts, int32_t* count, sap_error* error) {
   sap_collision* c = collision;
   SAP_TRY(check_poses(c->model, query, error));
-  SAP_TRY(sap_collision_find_glides(c, query, error));
   compare_statics(c, query);
   placing of = {c, query};
   sap_threads_run(c->threads, (c->shape_count + JOB_SHAPES - 1) / JOB_SHAPES, place_shapes, &of);

@@ -20,13 +20,12 @@ void sap_collision_lend_threads(sap_collision* collision, sap_threads* threads);
 typedef struct sap_collision_query {
   const double* p_WB;  // by body id                                                  (3 bodies)
   const double* R_WB;  // column-major                                                (9 bodies)
-  // true: the next call compares with this one: features keep their numbers, slip is measured.
+  // true: the next call compares with this one: features keep their numbers.
   bool remember;
   // The bodies' motion in the time dt [s] ahead, [omega; velocity of the origin] in the world, both
   // constant, or NULL. Pairs of shapes that it brings into touch are then found as well. (6 bodies)
   const double* V_WB;
-  double dt;  // without V_WB: time since the last remembered call, by which slip is measured [s];
-              // 0: no gliding
+  double dt;  // 0 without V_WB
   // true: finds only contacts of pairs that have none in the last remembered call, and remembers
   // them in addition.
   bool more;
@@ -37,8 +36,7 @@ typedef struct sap_collision_query {
 // which of them act. With the motion up to the first touch, at the time s:
 //   R_WC, point  at s;  ahead: way of the two bodies' origins until s
 //   phi          distance at s less s times its rate: linear in time as J is constant in a step
-//   margin  of the contact pair, else the larger one of the two shapes; at least SAP_TOUCHING times
-//           the smaller shape's radius, so that shapes placed to touch do touch
+//   margin  of the contact pair, else the larger one of the two shapes
 //   phi     signed distance minus the rest distance: of the contact pair, else the sum of both
 //           shapes
 //   filters sap_filter_collides

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contacts of a call: manifolds of the pairs by jobs, features kept from call to call, heights of
-// gliding, materials and frames.
+// Contacts of a call: manifolds of the pairs by jobs, features kept from call to call, materials and
+// frames.
 #include "multibody/geometry/collision_data.h"
 
 #include <math.h>
@@ -88,65 +88,6 @@ void sap_identity_match(const sap_identity* old, int32_t old_count, double toler
     }
     points[i].feature = fresh++;
   }
-}
-
-// --- gliding ---
-// SAP lets sliding contacts glide at a height of up to (dt + tau_d) mu |v_t| (castro, Sec. III-B),
-// where geometry alone would lose them. Steps that look ahead find them by
-// their motion.
-// Lower heights count as rest [m]: creep within stiction is well below 0.1 mm/s.
-static const double floor_height = 1e-6;
-// Relative to the smaller shape's size; a body that a user moved has not slid.
-static const double largest_glide = 0.25;
-
-// Returns the distance of the two material points across the normal [m].
-static double slip_of(const sap_collision_query* at, const sap_identity* point, int32_t body_A,
-                      int32_t body_B) {
-  double x_A[3], x_B[3], n[3];
-  sap_v3_place(x_A, at->p_WB + 3 * body_A, at->R_WB + 9 * body_A, point->p_A);
-  sap_v3_place(x_B, at->p_WB + 3 * body_B, at->R_WB + 9 * body_B, point->p_B);
-  sap_m3_mul_v3(n, at->R_WB + 9 * body_A, point->n);
-  sap_v3_sub(x_B, x_B, x_A);
-  sap_v3_add_scaled(x_B, n, -sap_v3_dot(n, x_B));
-  return sap_v3_norm(x_B);
-}
-
-static sap_status add_glide(sap_collision* c, uint64_t pair, double height, sap_error* error) {
-  sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
-  const double reach =
-      sap_least(height, largest_glide * sap_least(a->placed.bound, b->placed.bound));
-  // One of the two suffices; the boxes of static shapes do not change.
-  a->glide = sap_collision_shape_is_static(a) ? 0.0 : sap_most(a->glide, reach);
-  b->glide = sap_collision_shape_is_static(b) ? 0.0 : sap_most(b->glide, reach);
-  if (c->glide_count > 0 && c->glides[c->glide_count - 1].pair == pair) {
-    sap_glide* glide = &c->glides[c->glide_count - 1];
-    glide->reach = sap_most(glide->reach, reach);
-    return SAP_STATUS_OK;
-  }
-  const sap_status status = SAP_GROW(&c->glides, &c->glide_capacity, c->glide_count + 1, error);
-  if (status == SAP_STATUS_OK) {
-    c->glides[c->glide_count++] = (sap_glide){pair, reach};
-  }
-  return status;
-}
-
-sap_status sap_collision_find_glides(sap_collision* c, const sap_collision_query* query,
-                                     sap_error* error) {
-  for (int32_t i = 0; i < c->shape_count; ++i) {
-    c->shapes[i].glide = 0.0;
-  }
-  c->glide_count = 0;
-  const bool glides = query->dt > 0.0 && query->V_WB == NULL;
-  for (int32_t i = 0; glides && i < c->last_count; ++i) {
-    const sap_identity* point = &c->identities[c->last][i];
-    const int32_t a = (int32_t)(point->pair >> 32), b = (int32_t)(point->pair & UINT32_MAX);
-    const double slip = slip_of(query, point, c->shapes[a].filter.body, c->shapes[b].filter.body);
-    const double height = (1.0 + point->relaxation_time / query->dt) * point->friction * slip;
-    if (height > floor_height) {
-      SAP_TRY(add_glide(c, point->pair, height, error));
-    }
-  }
-  return SAP_STATUS_OK;
 }
 
 // --- contacts of a pair ---
@@ -398,9 +339,6 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
     contact.phi -= place->time * normal_speed(at, &contact);
     c->contacts[first + i] = contact;
     points[i].pair = pair;
-    points[i].friction = fmax(contact.friction[0], contact.friction[1]);
-    points[i].relaxation_time = contact.material.relaxation_time;
-    sap_m3_tmul_v3(points[i].n, at->R_WB + 9 * contact.body_A, point->n);
     to_body(at, contact.body_A, contact.point, contact.ahead_A, points[i].p_A);
     to_body(at, contact.body_B, contact.point, contact.ahead_B, points[i].p_B);
   }
@@ -445,10 +383,6 @@ static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* sha
     made = sap_collision_near_pair(c, pair);
   }
   sap_pair_reach reach = {.rest = near->rest, .margin = near->margin};
-  const int32_t at = first_row(c->glides, c->glide_count, sizeof *c->glides, pair);
-  if (at < c->glide_count && c->glides[at].pair == pair) {
-    reach.margin = sap_most(reach.margin, c->glides[at].reach);
-  }
   reach.way = query->V_WB != NULL ? sap_motion_bound(a, b) : 0.0;
   reach.points = reach.rest + sap_most(reach.margin, reach.way);
   return reach;

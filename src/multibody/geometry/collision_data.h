@@ -24,15 +24,8 @@ typedef struct sap_filter_shape {
 typedef struct sap_identity {
   uint64_t pair;  // shape_A << 32 | shape_B
   int32_t feature;
-  double p_A[3], p_B[3];             // in the frames of the two bodies [m]
-  double n[3];                       // normal, from A into B, in A's body frame
-  double friction, relaxation_time;  // mu, tau_d [s]
+  double p_A[3], p_B[3];  // in the frames of the two bodies [m]
 } sap_identity;
-
-typedef struct sap_glide {
-  uint64_t pair;
-  double reach;  // [m]
-} sap_glide;
 
 // Two shapes whose roomy boxes overlap and that the filters accept.
 typedef struct sap_near_pair {
@@ -67,12 +60,10 @@ typedef struct sap_collision_shape {
   sap_filter_shape filter;
   double p_BS[3], R_BS[9];  // of a mesh: of the hull's centre
   double margin;            // its own [m]
-  double touch;             // distance at which surfaces touch a larger shape [m]
   double reach;             // the largest margin of its pairs [m]
   double rest;              // the largest rest distance, its own included [m] >= 0
   double move[3];           // way of its centre by the motion, without its curvature [m]
   double turn;              // bound of what rotation adds to the way of any point [m]
-  double glide;             // the largest height at which one of its contacts glides [m]
 } sap_collision_shape;
 
 // Returns true if the shape is welded to the world.
@@ -115,8 +106,6 @@ struct sap_collision {
   int32_t last, last_count;  // index of the last call's `identities`; its points
   sap_pair_job* jobs;
   int32_t job_capacity;
-  sap_glide* glides;  // ascending pairs                                          (glide_count)
-  int32_t glide_count, glide_capacity;
 };
 
 // Returns true if the shape has the pose of the last call; pose and box are still set.
@@ -141,10 +130,6 @@ bool sap_filter_collides(const sap_model* model, const sap_filter_shape* a,
 void sap_identity_match(const sap_identity* old, int32_t old_count, double tolerance,
                         sap_identity* points, int32_t count);
 
-// Lists the pairs of the last call whose contacts slid since, with the height at which they glide;
-// sets `glide` of all shapes.
-sap_status sap_collision_find_glides(sap_collision* c, const sap_collision_query* query,
-                                     sap_error* error);
 // Sets move and turn of a placed shape.
 void sap_motion_set(sap_collision_shape* shape, const sap_collision_query* query);
 // Bound of the way of any point of B relative to any of A [m].

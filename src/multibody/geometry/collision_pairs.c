@@ -82,14 +82,12 @@ sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair) {
   const uint64_t ids[2] = {pair >> 32, pair & UINT32_MAX};
   const sap_collision_shape *a = &c->shapes[ids[0]], *b = &c->shapes[ids[1]];
   const sap_pair_def* own = sap_filter_find_pair(c->model, &a->filter, &b->filter);
-  const double touch = sap_least(a->touch, b->touch);
   if (own != NULL) {
-    return (sap_near_pair){
-        .pair = pair, .margin = sap_most(own->margin, touch), .rest = own->rest_distance};
+    return (sap_near_pair){.pair = pair, .margin = own->margin, .rest = own->rest_distance};
   }
   const sap_shape_def* shapes = c->model->shapes;
   return (sap_near_pair){.pair = pair,
-                         .margin = sap_most(sap_most(a->margin, b->margin), touch),
+                         .margin = sap_most(a->margin, b->margin),
                          .rest = shapes[ids[0]].rest_distance + shapes[ids[1]].rest_distance};
 }
 
@@ -141,7 +139,7 @@ static void make_roomy(sap_collision* c, int32_t i) {
 // and sweeps it along its motion.
 static void make_box(const sap_collision_shape* shape, sap_aabb* box) {
   sap_shape_bounds(&shape->placed, box->lower, box->upper);
-  const double reach = shape->rest + sap_most(sap_most(shape->reach, shape->glide), shape->turn);
+  const double reach = shape->rest + sap_most(shape->reach, shape->turn);
   for (int k = 0; k < 3; ++k) {
     box->lower[k] -= reach - sap_least(shape->move[k], 0.0);
     box->upper[k] += reach + sap_most(shape->move[k], 0.0);
@@ -294,11 +292,9 @@ static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* err
     if (shape->filter.weld == ground->filter.weld) {
       continue;
     }
-    // The plane is static: it neither moves nor glides.
     const double way = shape->turn - sap_v3_dot(n, shape->move);
     const double reach =
-        ground->rest + shape->rest +
-        sap_most(sap_most(ground->reach, sap_most(shape->reach, shape->glide)), way);
+        ground->rest + shape->rest + sap_most(sap_most(ground->reach, shape->reach), way);
     // Slack for the cancellation far from the origin; the test of the pair itself has none.
     const double height = sap_v3_dot(n, shape->placed.p) - offset;
     const double least = height * (1.0 - 1e-9) - 1e-9 * (fabs(offset) + shape->placed.bound);
