@@ -201,6 +201,7 @@ typedef struct sap_contact {
   // that of the bodies' material points at point - ahead. 0 if they meet at its start. [m]
   double ahead_A[3], ahead_B[3];
   double phi;                  // signed distance less the pair's rest distance [m], < 0 penetration
+  double thickness;            // of the thinner shape along n [m]; 0: not looked for
   sap_material material;       // of the pair
   double friction[5];          // mu of [t1 t2 spin roll1 roll2] [-], [m]; 0 beyond condim
   double surface_velocity[3];  // by belts: of B's surface relative to A's, [t1 t2 spin] [m/s],

@@ -82,6 +82,9 @@ typedef struct sap_contact_block {
   // Mass of all bodies that move. An impact of this mass at the impact speed of sap_regularization
   // explains a depth; deeper contacts are undone slowly. 0: unknown, any depth is explained.
   double mass;  // [kg], >= 0
+  // Of the thinner of the two shapes, along the normal. A contact alone sinks in by a quarter of it
+  // at most in a step, however soft or fast it is. INFINITY: half spaces; 0: unknown, no bound.
+  double thickness;  // [m], >= 0
 } sap_contact_block;
 
 // Creates an empty problem: dt 0 and no trees until sap_problem_reset.

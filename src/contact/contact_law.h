@@ -23,7 +23,7 @@ typedef struct sap_law_contact {
   double phi0;                   // signed distance [m]
   double gap_change;             // of the theta point, see sap_contact_block [m]
   double w, wt, wn;              // Delassus scale, tr(W_tt)/2, W_nn of [t1 t2 n] [1/kg]
-  double mass;                   // see sap_contact_block [kg]
+  double mass, thickness;        // see sap_contact_block [kg], [m]
   double friction;               // mu of the scaled rows [-]
   int32_t nrows;
   const double* scales;            // of rows                                           (nrows)

@@ -64,6 +64,9 @@ static sap_status check_friction(const sap_problem* p, const sap_contact_block* 
 
 static sap_status check_motion(const sap_contact_block* c, sap_error* error) {
   const double *u = c->surface_velocity, *dv = c->velocity_change;
+  if (!(c->thickness >= 0.0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "thickness = %g must be >= 0", c->thickness);
+  }
   if (isfinite(u[0] + u[1] + u[2] + dv[0] + dv[1] + dv[2] + c->gap_change)) {
     return SAP_STATUS_OK;  // then each of them is finite
   }
@@ -182,6 +185,7 @@ static sap_status put_contact(sap_problem* p, const sap_contact_block* contact,
                            .phi0 = contact->phi0,
                            .gap_change = contact->gap_change,
                            .mass = contact->mass,
+                           .thickness = contact->thickness,
                            .nrows = block.nrows,
                            .scales = scales,
                            .surface_velocity = contact->surface_velocity,

@@ -87,6 +87,7 @@ static bool make_contact(const contact_call* call, const sap_contact* contact,
       .material = contact->material,
       .phi0 = contact->phi,
       .mass = assembly->mass,
+      .thickness = contact->thickness,
       .key =
           sap_assembly_key(SAP_KEY_CONTACT, contact->shape_A, contact->shape_B, contact->feature),
       .nrows = nrows,

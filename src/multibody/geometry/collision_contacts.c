@@ -286,18 +286,29 @@ static void share_ahead(const sap_collision_shape* a, const sap_collision_shape*
   sap_v3_sub(contact->ahead_B, contact->ahead_B, half);
 }
 
-// Sets `ahead` of both bodies, and the centre of shape A at the manifold's time.
-static void place_ahead(const sap_collision* c, const contact_place* place, sap_contact* contact,
-                        double p_A[3]) {
+// Sets `ahead` of both bodies, the thickness of the thinner shape along n, and the centre of shape A
+// at the manifold's time.
+static void place_ahead(const sap_collision* c, const contact_place* place, const double n[3],
+                        sap_contact* contact, double p_A[3]) {
   const sap_collision_query* at = place->at;
-  sap_v3_copy(p_A, c->shapes[contact->shape_A].placed.p);
+  const sap_collision_shape *a = &c->shapes[contact->shape_A], *b = &c->shapes[contact->shape_B];
+  sap_placed_shape moved[2];
+  const sap_placed_shape *placed_a = &a->placed, *placed_b = &b->placed;
   if (place->time > 0.0) {
-    sap_placed_shape placed;
-    sap_motion_place(&c->shapes[contact->shape_A], at, place->time, &placed);
-    sap_v3_copy(p_A, placed.p);
+    sap_motion_place(a, at, place->time, &moved[0]);
+    sap_motion_place(b, at, place->time, &moved[1]);
+    placed_a = &moved[0];
+    placed_b = &moved[1];
+  }
+  sap_v3_copy(p_A, placed_a->p);
+  if (at->V_WB != NULL) {
+    contact->thickness =
+        sap_least(sap_shape_thickness(placed_a, n), sap_shape_thickness(placed_b, n));
+  }
+  if (place->time > 0.0) {
     sap_v3_scale(contact->ahead_A, at->V_WB + 6 * contact->body_A + 3, place->time);
     sap_v3_scale(contact->ahead_B, at->V_WB + 6 * contact->body_B + 3, place->time);
-    share_ahead(&c->shapes[contact->shape_A], &c->shapes[contact->shape_B], contact);
+    share_ahead(a, b, contact);
   }
 }
 
@@ -322,7 +333,7 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
                          .condim = rule.condim};
   memcpy(contact.friction, rule.friction, sizeof rule.friction);
   double p_A[3];
-  place_ahead(c, place, &contact, p_A);
+  place_ahead(c, place, manifold->points[0].n, &contact, p_A);
   sap_identity* points = c->identities[next] + first;
   for (int32_t i = 0; i < manifold->count; ++i) {
     const sap_manifold_point* point = &manifold->points[i];

@@ -72,6 +72,30 @@ void sap_shape_bounds(const sap_placed_shape* shape, double lower[3], double upp
   }
 }
 
+double sap_shape_thickness(const sap_placed_shape* shape, const double n[3]) {
+  const double* s = shape->size;
+  const double back[3] = {-n[0], -n[1], -n[2]};
+  double m[3];
+  sap_m3_tmul_v3(m, shape->R, n);
+  switch (shape->type) {
+    case SAP_SHAPE_PLANE:
+      return HUGE_VAL;
+    case SAP_SHAPE_MESH:
+      return sap_shape_extent(shape, n) + sap_shape_extent(shape, back);
+    case SAP_SHAPE_BOX:
+      return 2.0 / sap_most(fabs(m[0]) / s[0], sap_most(fabs(m[1]) / s[1], fabs(m[2]) / s[2]));
+    case SAP_SHAPE_CYLINDER:
+      return 2.0 / sap_most(hypot(m[0], m[1]) / s[0], fabs(m[2]) / s[1]);
+    case SAP_SHAPE_ELLIPSOID:
+      sap_v3_set(m, m[0] / s[0], m[1] / s[1], m[2] / s[2]);
+      return 2.0 / sap_v3_norm(m);
+    case SAP_SHAPE_SPHERE:
+    case SAP_SHAPE_CAPSULE:
+      break;
+  }
+  return 2.0 * shape->radius;
+}
+
 // --- hulls of meshes ---
 
 // Up to this many vertices, testing all of them is faster than climbing.

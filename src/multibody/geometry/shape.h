@@ -78,6 +78,10 @@ void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def, const sap
 // Computes the world bounding box; not for planes.
 void sap_shape_bounds(const sap_placed_shape* shape, double lower[3], double upper[3]);
 
+// Returns the length of the line through p along a unit direction that lies in the shape; of a
+// capsule its diameter, of a mesh the hull's width; a plane: HUGE_VAL [m].
+double sap_shape_thickness(const sap_placed_shape* shape, const double n[3]);
+
 // Finds the point of the core, from p in world axes, that is farthest along d (any length). *hint:
 // for a mesh, the vertex to start from, then the vertex found.
 static inline void sap_shape_support_from(const sap_placed_shape* s, const double d[3],
