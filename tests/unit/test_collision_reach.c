@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contacts that are found before shapes touch: margins, contact pairs, gliding, motion.
+// Contacts that are found before shapes touch: margins, contact pairs, motion.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -120,51 +120,6 @@ static void pairs_have_their_margin(void** state) {
   scene_end(&s);
 }
 
-static const double mu = 0.5, tau_d = 0.01, dt = 0.01;
-
-static int32_t count_after_slip(collision_scene* s, double slip, double rise) {
-  s->dt = 0.0;
-  scene_place(s, 1, 0.0, 0.0, 0.1 - 1e-4);
-  scene_detect(s);
-  assert_int_equal(s->count, 1);
-  s->dt = dt;
-  scene_place(s, 1, slip, 0.0, 0.1 + rise);
-  scene_detect(s);
-  return s->count;
-}
-
-// A contact that slid by v_t dt is found up to (dt + tau_d) mu v_t, and only then.
-static void gliding_contacts_stay(void** state) {
-  (void)state;
-  collision_scene s;
-  scene_begin(&s);
-  scene_add_shape(&s, 0, SAP_SHAPE_BOX, 1.0, 1.0, 1.0);
-  (void)add_sphere(&s, scene_add_body(&s, 0), 0.0, 1);
-  scene_compile(&s);
-  scene_place(&s, 0, 0.0, 0.0, -1.0);
-  const double speed = 1.0, height = (dt + tau_d) * mu * speed;  // 10 mm
-  assert_int_equal(count_after_slip(&s, dt * speed, 0.999 * height), 1);
-  ASSERT_NEAR(s.contacts[0].phi, 0.999 * height, 1e-12);
-  assert_int_equal(s.contacts[0].feature, 0);
-  assert_int_equal(count_after_slip(&s, dt * speed, 1.001 * height), 0);
-  assert_int_equal(count_after_slip(&s, 0.0, 1e-3), 0);   // rises without sliding
-  assert_int_equal(count_after_slip(&s, 1e-7, 5e-8), 0);  // creeps: rests
-  // A look in between that is not remembered changes nothing.
-  s.dt = 0.0;
-  scene_place(&s, 1, 0.0, 0.0, 0.1 - 1e-4);
-  scene_detect(&s);
-  scene_place(&s, 1, dt * speed, 0.0, 0.105);
-  const sap_collision_query look = {.p_WB = s.p_WB, .R_WB = s.R_WB};
-  sap_error error;
-  assert_int_equal(sap_collision_detect(s.collision, &look, &s.contacts, &s.count, &error),
-                   SAP_STATUS_OK);
-  assert_int_equal(s.count, 0);
-  s.dt = dt;
-  scene_detect(&s);
-  assert_int_equal(s.count, 1);
-  scene_end(&s);
-}
-
 // Detects with the velocity v and the angular velocity w of body 1, 10 ms ahead.
 static void detect_ahead(collision_scene* s, const double v[3], const double w[3], bool more) {
   double V[2][6] = {{0.0}};
@@ -244,7 +199,7 @@ static void rotation_is_looked_ahead(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_larger_margin_counts), cmocka_unit_test(pairs_override),
-      cmocka_unit_test(pairs_have_their_margin),  cmocka_unit_test(gliding_contacts_stay),
+      cmocka_unit_test(pairs_have_their_margin),
       cmocka_unit_test(motion_is_looked_ahead),   cmocka_unit_test(rotation_is_looked_ahead),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static void flip(const double ab[3], sap_manifold* manifold) {
 }
 
 bool sap_collide_are_apart(const sap_placed_shape* a, const sap_placed_shape* b, double reach,
-                           const double along[3]) {
+                           const double along[3], double* gap) {
   static const double round_off = 1e-9;  // relative to both sizes
   if (along[0] == 0.0 && along[1] == 0.0 && along[2] == 0.0) {
     return false;
@@ -42,8 +42,9 @@ bool sap_collide_are_apart(const sap_placed_shape* a, const sap_placed_shape* b,
   double ab[3];
   sap_v3_sub(ab, b->p, a->p);
   const double back[3] = {-along[0], -along[1], -along[2]};
-  const double gap = sap_v3_dot(along, ab) - sap_shape_extent(a, along) - sap_shape_extent(b, back);
-  return gap > reach + round_off * (a->bound + b->bound + reach);
+  *gap = sap_v3_dot(along, ab) - sap_shape_extent(a, along) - sap_shape_extent(b, back) -
+         round_off * (a->bound + b->bound + reach);
+  return *gap > reach;
 }
 
 void sap_collide(const sap_placed_shape* a, const sap_placed_shape* b, double reach,

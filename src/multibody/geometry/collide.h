@@ -21,10 +21,10 @@ void sap_collide(const sap_placed_shape* a, const sap_placed_shape* b, double re
 void sap_collide_above(const sap_placed_shape* a, const sap_placed_shape* b, double near,
                        double reach, sap_manifold* out);
 // Returns true if the shapes are apart by the reach along a unit direction from a to b, beyond
-// round-off: sap_collide then finds nothing. A zero direction gives false. The direction found a
-// step ago often still separates, at a fraction of the cost of a search.
+// round-off: sap_collide then finds nothing. *gap: by how much. A zero direction gives false. The
+// direction found a step ago often still separates, at a fraction of the cost of a search.
 bool sap_collide_are_apart(const sap_placed_shape* a, const sap_placed_shape* b, double reach,
-                           const double along[3]);
+                           const double along[3], double* gap);
 
 // --- by pair of types, type of a <= type of b; ab = b's centre - a's centre ---
 typedef void sap_collide_function(const sap_placed_shape* a, const sap_placed_shape* b,

@@ -67,6 +67,7 @@ static sap_status init_collision(sap_collision* c, const sap_model* model, sap_e
   SAP_TRY(SAP_POOL_ADD(&c->pool, &c->planes, n, error));
   SAP_TRY(SAP_POOL_ADD(&c->pool, &c->boxed, n, error));
   SAP_TRY(SAP_POOL_ADD(&c->pool, &c->box_of, n, error));
+  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->bounds, n, error));
   SAP_TRY(SAP_POOL_ADD(&c->pool, &c->boxes, n, error));
   SAP_TRY(SAP_POOL_ADD(&c->pool, &c->boxes_before, n, error));
   SAP_TRY(SAP_POOL_ADD(&c->pool, &c->outside, n, error));
@@ -156,7 +157,7 @@ typedef struct placing {
   const sap_collision_query* query;
 } placing;
 
-// Sets the poses of a job's shapes.
+// Sets the poses, bounds and motions of a job's shapes; with `more` the motions alone.
 static void place_shapes(void* context, int32_t job) {
   const sap_collision_query* query = ((const placing*)context)->query;
   sap_collision* c = ((const placing*)context)->c;
@@ -167,12 +168,20 @@ static void place_shapes(void* context, int32_t job) {
     if (sap_collision_shape_rests(c, shape)) {
       continue;
     }
+    if (query->more) {
+      sap_motion_set(shape, query);
+      continue;
+    }
     const double* R = query->R_WB + 9 * shape->filter.body;
     sap_v3_place(shape->placed.p, query->p_WB + 3 * shape->filter.body, R, shape->p_BS);
     if (shape->placed.type != SAP_SHAPE_SPHERE) {
       sap_m3_mul(shape->placed.R, R, shape->R_BS);
     }
     sap_motion_set(shape, query);
+    if (shape->placed.type != SAP_SHAPE_PLANE) {
+      sap_aabb* bounds = &c->bounds[c->box_of[i]];
+      sap_shape_bounds(&shape->placed, bounds->lower, bounds->upper);
+    }
   }
 }
 
@@ -209,8 +218,10 @@ static sap_status remember_more(sap_collision* c, sap_error* error) {
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error) {
   sap_collision* c = collision;
-  SAP_TRY(check_poses(c->model, query, error));
-  compare_statics(c, query);
+  if (!query->more) {
+    SAP_TRY(check_poses(c->model, query, error));
+    compare_statics(c, query);
+  }
   placing of = {c, query};
   sap_threads_run(c->threads, (c->shape_count + JOB_SHAPES - 1) / JOB_SHAPES, place_shapes, &of);
   SAP_TRY(sap_collision_find_pairs(c, query->more, error));

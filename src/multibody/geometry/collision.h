@@ -26,8 +26,8 @@ typedef struct sap_collision_query {
   // constant, or NULL. Pairs of shapes that it brings into touch are then found as well. (6 bodies)
   const double* V_WB;
   double dt;  // 0 without V_WB
-  // true: finds only contacts of pairs that have none in the last remembered call, and remembers
-  // them in addition.
+  // true: finds only contacts of pairs that have none in the last call, which was remembered and had
+  // the same poses, and remembers them in addition.
   bool more;
 } sap_collision_query;
 

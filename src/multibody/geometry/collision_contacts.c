@@ -395,11 +395,14 @@ static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* sha
   }
   sap_pair_reach reach = {.rest = near->rest, .margin = near->margin};
   reach.way = query->V_WB != NULL ? sap_motion_bound(a, b) : 0.0;
-  reach.points = reach.rest + sap_most(reach.margin, reach.way);
+  reach.slack = query->more ? 0.0 : sap_motion_slack(a, b, reach.way);
+  reach.points = reach.rest + sap_most(reach.margin, reach.way + reach.slack);
   return reach;
 }
 
-// Decides about a pair with points: true if it touches, or will in the motion, then at *time.
+// Decides about a pair with points: true if it touches, or will in the motion, then at *time. Pairs
+// that the motion leaves nearly touching are contacts too, as impulses change the motion: that saves
+// most further solves for contacts that are found missing.
 static bool touches(const sap_collision_shape* a, const sap_collision_shape* b,
                     const sap_collision_query* query, const sap_pair_reach* reach,
                     sap_manifold* manifold, double* time) {
@@ -410,7 +413,7 @@ static bool touches(const sap_collision_shape* a, const sap_collision_shape* b,
     return true;
   }
   sap_v3_copy(manifold->apart, deepest->n);
-  const bool closes = gap + sap_motion_along(a, b, deepest->n) < 0.0;
+  const bool closes = gap + sap_motion_along(a, b, deepest->n) < reach->slack;
   return (closes && sap_motion_first_touch(a, b, query, reach, time, manifold)) ||
          gap < reach->margin;
 }
@@ -437,26 +440,33 @@ static bool is_known(const sap_collision* c, uint64_t pair) {
   return at < c->last_count && known[at].pair == pair;
 }
 
-// Collides the pairs of a job: most are apart, many along the direction found last.
+// Collides the pairs of a job: most are apart, many along the direction found last, which the motion
+// of a second call in a step hardly ever overcomes.
 static void collide_pairs(void* context, int32_t index) {
   const sap_collision* c = ((const block*)context)->c;
   const sap_collision_query* query = ((const block*)context)->query;
   sap_pair_job* job = &c->jobs[index];
-  sap_near_pair* near = c->near[c->near_now];
   job->nmanifolds = job->npoints = 0;
   for (int32_t i = job->first; i < job->first + job->count; ++i) {
     const sap_shape_pair* of = &c->pairs[i];
     const sap_collision_shape* a = &c->shapes[of->pair >> 32];
     const sap_collision_shape* b = &c->shapes[of->pair & UINT32_MAX];
+    sap_near_pair* near = of->near >= 0 ? &c->near[c->near_now][of->near] : NULL;
+    if (query->more &&
+        ((near != NULL && near->gap - near->rest + sap_motion_along(a, b, near->along) >= 0.0) ||
+         is_known(c, of->pair))) {
+      continue;
+    }
     const sap_pair_reach reach = reach_of(c, of, query);
-    if ((of->near >= 0 && sap_collide_are_apart(&a->placed, &b->placed, sap_most(reach.points, 0.0),
-                                                near[of->near].along)) ||
-        (query->more && is_known(c, of->pair))) {
+    const double most = sap_most(reach.points, 0.0);
+    if (near != NULL &&
+        sap_collide_are_apart(&a->placed, &b->placed, most, near->along, &near->gap)) {
       continue;
     }
     sap_manifold* manifold = &job->manifolds[job->nmanifolds];
-    sap_collide_above(&a->placed, &b->placed, sap_most(reach.rest + reach.margin, 0.0),
-                      sap_most(reach.points, 0.0), manifold);
+    sap_collide_above(&a->placed, &b->placed, sap_most(reach.rest + reach.margin, 0.0), most,
+                      manifold);
+    const double gap = manifold->count > 0 ? sap_manifold_deepest(manifold)->phi : most;
     if (reach.points < 0.0) {
       drop_shallow(reach.points, manifold);
     }
@@ -465,8 +475,9 @@ static void collide_pairs(void* context, int32_t index) {
       job->pairs[job->nmanifolds++] = of->pair;
       job->npoints += manifold->count;
     }
-    if (of->near >= 0) {
-      sap_v3_copy(near[of->near].along, manifold->apart);
+    if (near != NULL) {
+      sap_v3_copy(near->along, manifold->apart);
+      near->gap = sap_v3_dot(near->along, near->along) > 0.0 ? gap : -HUGE_VAL;
     }
   }
 }

@@ -33,6 +33,7 @@ typedef struct sap_near_pair {
   double margin;    // of the pair [m]
   double rest;      // its rest distance [m]
   double along[3];  // unit, world: direction along which they were apart last; 0: unknown
+  double gap;       // lower bound of their distance along it at the start of this step [m]
 } sap_near_pair;
 
 // A pair to collide in this call.
@@ -86,7 +87,8 @@ struct sap_collision {
   int32_t* planes;              // shape ids                                       (plane_count)
   int32_t* boxed;               // shape ids of those with boxes, ascending        (box_count)
   int32_t* box_of;              // by shape id: its place in `boxed`             (shape_count)
-  sap_aabb* boxes;              // as `boxed`                                      (box_count)
+  sap_aabb* bounds;             // as `boxed`: of the shapes alone                 (box_count)
+  sap_aabb* boxes;              // as `boxed`: grown and swept                     (box_count)
   sap_aabb* boxes_before;       // as `boxed`; of the last call                    (box_count)
   sap_broadphase broadphase;    // as `boxed`: the roomy boxes
   bool* outside;                // as `boxed`: its box has left the roomy one      (box_count)
@@ -145,12 +147,16 @@ typedef struct sap_pair_reach {
   double rest;    // rest distance [m]
   double margin;  // contacts at the start: phi < rest + margin [m]
   double way;     // bound of the pair's relative way [m]; 0: no motion
+  double slack;   // gap that the motion may leave [m]
   double points;  // points of the manifold: phi < points [m]
 } sap_pair_reach;
 
-// First touch of two shapes that are apart at the start by conservative advancement. `manifold`:
-// theirs at the start, then that at *time. Returns false if they do not touch: the manifold is then
-// that at the start.
+// Slack of a pair with that way, at most the gap at which its contact is taken [m].
+double sap_motion_slack(const sap_collision_shape* a, const sap_collision_shape* b, double way);
+
+// First touch of two shapes, to the slack, that are apart at the start by conservative advancement.
+// `manifold`: theirs at the start, then that at *time. Returns false if they do not touch: the
+// manifold is then that at the start.
 bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_shape* b,
                             const sap_collision_query* query, const sap_pair_reach* reach,
                             double* time, sap_manifold* manifold);

@@ -16,6 +16,8 @@ static const double slow_gap = 0.1, fast_gap = 1e-3;
 static const double slow_way = 0.5, fast_way = 1.0;
 // The gap may be larger by this factor: the bounds of speed are not sharp.
 static const double late = 1.5;
+// Slack relative to the pair's way.
+static const double slack_share = 0.05;
 // Advances of one pair: where two rods turn past each other, each closes only part of the gap.
 enum { ADVANCES_MAX = 48 };
 
@@ -107,6 +109,11 @@ static double contact_gap(double size, double way) {
   return size * (slow_gap + share * (fast_gap - slow_gap));
 }
 
+double sap_motion_slack(const sap_collision_shape* a, const sap_collision_shape* b, double way) {
+  return sap_least(slack_share * way,
+                   contact_gap(sap_least(a->placed.bound, b->placed.bound), way));
+}
+
 bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_shape* b,
                             const sap_collision_query* query, const sap_pair_reach* reach,
                             double* time, sap_manifold* manifold) {
@@ -119,7 +126,7 @@ bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_sh
     const sap_manifold_point* deepest = sap_manifold_deepest(&at);
     const double gap = deepest->phi - reach->rest;
     const double speed = closing_speed(shapes, placed, query, t, deepest->n);
-    if (!(speed * (query->dt - t) > gap)) {
+    if (!(speed * (query->dt - t) > gap - reach->slack)) {
       return false;
     }
     if (gap <= (t > 0.0 ? late : 1.0) * near) {
@@ -128,7 +135,7 @@ bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_sh
     t += (gap - near) / speed;
     sap_motion_place(a, query, t, &placed[0]);
     sap_motion_place(b, query, t, &placed[1]);
-    const double left = reach->rest + near + reach->way * (1.0 - t / query->dt);
+    const double left = reach->rest + near + reach->slack + reach->way * (1.0 - t / query->dt);
     sap_collide(&placed[0], &placed[1], sap_most(0.0, sap_most(left, reach->points)), &at);
     if (at.count == 0) {
       return false;

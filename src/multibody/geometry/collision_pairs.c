@@ -83,12 +83,14 @@ sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair) {
   const sap_collision_shape *a = &c->shapes[ids[0]], *b = &c->shapes[ids[1]];
   const sap_pair_def* own = sap_filter_find_pair(c->model, &a->filter, &b->filter);
   if (own != NULL) {
-    return (sap_near_pair){.pair = pair, .margin = own->margin, .rest = own->rest_distance};
+    return (sap_near_pair){
+        .pair = pair, .margin = own->margin, .rest = own->rest_distance, .gap = -HUGE_VAL};
   }
   const sap_shape_def* shapes = c->model->shapes;
   return (sap_near_pair){.pair = pair,
                          .margin = sap_most(a->margin, b->margin),
-                         .rest = shapes[ids[0]].rest_distance + shapes[ids[1]].rest_distance};
+                         .rest = shapes[ids[0]].rest_distance + shapes[ids[1]].rest_distance,
+                         .gap = -HUGE_VAL};
 }
 
 // Adds a pair of shape ids to `keys`.
@@ -137,12 +139,11 @@ static void make_roomy(sap_collision* c, int32_t i) {
 
 // Grows the box by its own rest distance and reach, as the reach of a pair is at most their sum,
 // and sweeps it along its motion.
-static void make_box(const sap_collision_shape* shape, sap_aabb* box) {
-  sap_shape_bounds(&shape->placed, box->lower, box->upper);
+static void make_box(const sap_collision_shape* shape, const sap_aabb* bounds, sap_aabb* box) {
   const double reach = shape->rest + sap_most(shape->reach, shape->turn);
   for (int k = 0; k < 3; ++k) {
-    box->lower[k] -= reach - sap_least(shape->move[k], 0.0);
-    box->upper[k] += reach + sap_most(shape->move[k], 0.0);
+    box->lower[k] = bounds->lower[k] - reach + sap_least(shape->move[k], 0.0);
+    box->upper[k] = bounds->upper[k] + reach + sap_most(shape->move[k], 0.0);
   }
 }
 
@@ -163,7 +164,7 @@ static void set_boxes(sap_collision* c, bool again) {
     if (sap_collision_shape_rests(c, shape)) {
       continue;
     }
-    make_box(shape, &c->boxes[i]);
+    make_box(shape, &c->bounds[i], &c->boxes[i]);
     if (!c->has_near || sap_collision_shape_is_static(shape)) {
       before[i] = c->boxes[i];
     }
@@ -309,8 +310,8 @@ static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* err
 }
 
 // Merges the near pairs whose boxes overlap now with the pairs with planes in `keys`.
-static sap_status merge_pairs(sap_collision* c, sap_error* error) {
-  const sap_near_pair* near = c->near[c->near_now];
+static sap_status merge_pairs(sap_collision* c, bool again, sap_error* error) {
+  sap_near_pair* near = c->near[c->near_now];
   if (c->near_count > INT32_MAX - c->key_count) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: pairs of shapes");
   }
@@ -318,6 +319,7 @@ static sap_status merge_pairs(sap_collision* c, sap_error* error) {
   int32_t count = 0, key = 0;
   for (int32_t i = 0; i < c->near_count; ++i) {
     const uint64_t pair = near[i].pair;
+    near[i].gap = again ? near[i].gap : -HUGE_VAL;
     const sap_aabb *a = &c->boxes[c->box_of[pair >> 32]],
                    *b = &c->boxes[c->box_of[pair & UINT32_MAX]];
     if (!sap_aabb_overlap(a, b)) {
@@ -342,5 +344,5 @@ sap_status sap_collision_find_pairs(sap_collision* c, bool again, sap_error* err
     SAP_TRY(add_plane_keys(c, c->planes[i], error));
   }
   SAP_TRY(sort_keys(c, error));
-  return merge_pairs(c, error);
+  return merge_pairs(c, again, error);
 }
