@@ -154,8 +154,11 @@ static sap_status create_arrays(sap_mj* a, sap_error* error) {
       ARRAY(margins.pair, m->npair),
       ARRAY(margins.joint, m->njnt),
       ARRAY(margins.tendon, m->ntendon),
-      ARRAY(glides.poses, 12 * m->nbody),
-      ARRAY(glides.motions, 2 * m->nbody),
+      ARRAY(ahead.motion, 6 * m->nbody),
+      ARRAY(ahead.arm, m->nbody),
+      ARRAY(ahead.reach, m->nbody),
+      ARRAY(ahead.found, mjMAXCONPAIR),
+      ARRAY(ahead.turn, 6 * m->nv),
       ARRAY(mocap.pos, 3 * m->nmocap),
       ARRAY(mocap.quat, 4 * m->nmocap),
       ARRAY(mocap.velocity, 6 * m->nmocap),
@@ -198,7 +201,7 @@ static sap_status create_parts(sap_mj* a, sap_error* error) {
   a->materials.common.model = a->options.contact_model;
   a->materials.common.dissipation = a->options.dissipation;
   a->materials.common.stiction_tolerance = a->options.stiction_tolerance;
-  a->margins.finds_touch = sap_mj_position_finds_touch(a->model);
+  a->ahead.is_on = sap_mj_flex_count(a->model) == 0;
   SAP_TRY(create_trees(a, error));
   a->has_few_geoms = has_few_geoms(a);
   SAP_TRY(create_arrays(a, error));
@@ -247,7 +250,6 @@ void sap_mj_destroy(sap_mj* a) {
     return;
   }
   sap_pool_free(&a->pool);
-  sap_free(a->glides.list);
   sap_free(a->identities.before);
   sap_free(a->identities.now);
   sap_problem_destroy(a->problem);
@@ -262,7 +264,6 @@ void sap_mj_forget(sap_mj* a) {
     a->blocks.epoch += 1;
     a->mocap.is_known = false;
     a->momentum.has_before = false;
-    a->glides.are_loaded = false;
     a->identities.count = a->identities.next = 0;
   }
 }

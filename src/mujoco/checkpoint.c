@@ -12,7 +12,7 @@
 
 static const char MARK[SAP_SEAL] = "SAPMJRN";
 static const char KIND[] = "checkpoint of a MuJoCo run";
-enum { VERSION = 3, NAME_SIZE = 32 };
+enum { VERSION = 4, NAME_SIZE = 32 };
 
 enum { MEMORIES = 3 };
 
@@ -94,7 +94,6 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d,
     SAP_TRY(sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps));
   }
   SAP_TRY(sap_mj_state_check(a->model, d, error));
-  SAP_TRY(sap_mj_position_save_contacts(a, d, error));
   header h = header_of(a, steps);
   SAP_TRY(save_memories(a, NULL, h.memory_size, error));
   const size_t size = file_size(&h), nstate = (size_t)h.nstate;
@@ -179,7 +178,6 @@ static sap_status load_run(sap_mj* a, const header* h, const unsigned char* byte
   const sap_status status = load_memories(a, at + nstate * sizeof *state, h->memory_size, error);
   if (status == SAP_STATUS_OK) {
     sap_mj_state_set_run(a->model, d, state);
-    a->glides.are_loaded = true;
   } else {
     sap_solver_forget(a->solver);
     sap_mj_forget(a);

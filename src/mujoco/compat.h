@@ -153,6 +153,31 @@ static inline int32_t sap_mj_contact_row_count(const mjModel* m, const mjContact
   return mj_isPyramidal(m) && contact->dim > 1 ? 2 * (contact->dim - 1) : contact->dim;
 }
 
+// Collides the two geoms of a contact; `found` has room for mjMAXCONPAIR contacts like it, of which
+// only dist, pos and the normal are set. Returns how many there are.
+static inline int32_t sap_mj_collide(const mjModel* m, mjData* d, const mjContact* like,
+                                     mjtNum margin, mjContact* found) {
+  const int g1 = like->geom1, g2 = like->geom2;
+  const mjfCollision function = mjCOLLISIONFUNC[m->geom_type[g1]][m->geom_type[g2]];
+#if SAP_MJ_SINCE(4, 0, 0)
+  mjPreContact made[mjMAXCONPAIR];
+#else
+  mjContact made[mjMAXCONPAIR];
+#endif
+  const int32_t count = function != NULL ? function(m, d, made, g1, g2, margin) : 0;
+  for (int32_t i = 0; i < count; ++i) {
+    found[i] = *like;
+    found[i].dist = made[i].dist;
+    mju_copy3(found[i].pos, made[i].pos);
+#if SAP_MJ_SINCE(4, 0, 0)
+    mju_copy3(found[i].frame, made[i].normal);
+#else
+    mju_copy3(found[i].frame, made[i].frame);
+#endif
+  }
+  return count;
+}
+
 static inline bool sap_mj_contact_is_of_geoms(const mjContact* contact) {
   return sap_mj_contact_flex(contact, 0) < 0 && sap_mj_contact_flex(contact, 1) < 0;
 }

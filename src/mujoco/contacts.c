@@ -185,6 +185,34 @@ static sap_status find_key(sap_mj* a, const mjData* d, const mjContact* c, uint6
   return SAP_STATUS_OK;
 }
 
+// Returns the length of the line through a geom's centre along n that lies in it; of a capsule its
+// diameter, of a mesh that of its box.
+static double thickness_of(const mjModel* m, const mjData* d, int32_t geom, const mjtNum n[3]) {
+  const mjtNum* s = m->geom_size + 3 * geom;
+  mjtNum x[3];
+  mju_mulMatTVec(x, d->geom_xmat + 9 * geom, n, 3, 3);
+  switch (m->geom_type[geom]) {
+    case mjGEOM_SPHERE:
+    case mjGEOM_CAPSULE:
+      return 2.0 * s[0];
+    case mjGEOM_CYLINDER:
+      return 2.0 / fmax(hypot(x[0], x[1]) / s[0], fabs(x[2]) / s[1]);
+    case mjGEOM_ELLIPSOID:
+      return 2.0 / hypot(hypot(x[0] / s[0], x[1] / s[1]), x[2] / s[2]);
+    case mjGEOM_BOX:
+    case mjGEOM_MESH:
+      return 2.0 / fmax(fabs(x[0]) / s[0], fmax(fabs(x[1]) / s[1], fabs(x[2]) / s[2]));
+    default:
+      return HUGE_VAL;
+  }
+}
+
+static double thinner_of(const mjModel* m, const mjData* d, const mjContact* c) {
+  return sap_mj_contact_is_of_geoms(c) ? fmin(thickness_of(m, d, c->geom1, c->frame),
+                                              thickness_of(m, d, c->geom2, c->frame))
+                                       : 0.0;
+}
+
 static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_error* error) {
   const mjContact* c = &d->contact[index];
   const int32_t ntrees = sap_mj_rows_gather_contact(a, d, c, error);
@@ -203,6 +231,7 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
                              .jacobians = a->rows.parts,
                              .phi0 = c->dist - c->includemargin,
                              .mass = a->mass,
+                             .thickness = thinner_of(a->model, d, c),
                              .key = key};
   sap_mj_materials_contact(a, c, &block.material);
   SAP_TRY(sap_mj_blocks_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contacts: materials, wider margins, identities from step to step, motion of mocap bodies.
+// Contacts: materials, those ahead, identities from step to step, motion of mocap bodies.
 #ifndef SAP_MUJOCO_CONTACTS_H
 #define SAP_MUJOCO_CONTACTS_H
 
@@ -27,7 +27,6 @@ typedef struct sap_mj_materials {
 // Fills the arrays from the model. Fails as sap_mj_set_geom does.
 sap_status sap_mj_materials_create(sap_mj* a, sap_error* error);
 void sap_mj_materials_contact(const sap_mj* a, const mjContact* contact, sap_material* out);
-double sap_mj_materials_contact_relaxation_time(const sap_mj* a, const mjContact* contact);
 // Returns the contact point's place between the surfaces: 0 on that of geom 1, 1 on that of geom 2.
 double sap_mj_materials_contact_share(const sap_mj* a, const mjContact* contact);
 // Returns the index of an explicit pair of the two geoms, -1: none.
@@ -35,32 +34,50 @@ int32_t sap_mj_materials_find_pair(const mjModel* m, int32_t geom1, int32_t geom
 
 // position.c
 typedef struct sap_mj_margins {
-  bool finds_touch;  // sap_mj_position_finds_touch
   mjtNum *geom, *body, *pair, *joint, *tendon;
 } sap_mj_margins;
 
-// A contact of the step before, whose geoms may glide on one another.
-typedef struct sap_mj_glide {
-  int32_t geom1, geom2;
-  double reach;       // contacts are detected up to this height [m]
-  double rise;        // height per distance slipped in a step [-]
-  double p[3], n[3];  // point and normal in the step before, in the world
-} sap_mj_glide;
-
-typedef struct sap_mj_glides {
-  sap_mj_glide* list;
-  int32_t count, capacity;
-  double* poses;    // of bodies in the step before: position and rotation matrix (12 nbody)
-  double* motions;  // since then: |displacement| of the origin [m], |change of R|_F (2 nbody)
-  bool are_loaded;  // from a checkpoint: mjData has no contacts of the step before
-} sap_mj_glides;
-
-// Returns true if MuJoCo can be asked for contacts of geoms that only just touch.
-bool sap_mj_position_finds_touch(const mjModel* m);
-// Saves the contacts in mjData, while the kinematics are still those of their step.
-sap_status sap_mj_position_save_contacts(sap_mj* a, const mjData* d, sap_error* error);
 // Runs MuJoCo's position stage with wider margins.
 sap_status sap_mj_position_update(sap_mj* a, mjData* d, sap_error* error);
+// Finds the contacts, with margins of the bodies' reach, and makes the rows of all constraints.
+sap_status sap_mj_position_collide(sap_mj* a, mjData* d, sap_error* error);
+void sap_mj_position_make_rows(sap_mj* a, mjData* d);
+// Moves the point of a contact to where the surfaces meet; its normal is that from geom 1 to 2.
+void sap_mj_position_place(const sap_mj* a, mjContact* contact);
+// Finds the distances that MuJoCo derives from the model's own margins: contacts have forces below
+// `force` and are listed below `detect`.
+void sap_mj_position_own_margins(const mjModel* m, const mjContact* contact, double* force,
+                                 double* detect);
+
+// ahead.c
+// A contact in mjData acts on geom 1 at pos + part, on geom 2 at pos - part.
+typedef struct sap_mj_part {
+  int32_t contact;
+  double part[3];
+} sap_mj_part;
+
+typedef struct sap_mj_ahead {
+  bool is_on;        // no flexes, whose collisions want small margins
+  double* motion;    // of bodies: [omega; velocity of the origin] at the start (6 nbody)
+  double *arm;       // of bodies: radius that holds their geoms, about the origin (nbody)
+  double *reach;     // of bodies: way that the margins cover (nbody)
+  double spare;      // part of the reach for v* less v0
+  mjContact* found;  // scratch of one pair (mjMAXCONPAIR)
+  mjContact* list;   // of pairs that are apart; exclude 0: added to mjData
+  int32_t count;
+  sap_mj_part* parts;  // of contacts that were added far ahead
+  int32_t part_count;
+  double* turn;  // scratch: Jacobians of two bodies' rotation (6 nv)
+} sap_mj_ahead;
+
+// Starts a step: finds the reach with v0.
+void sap_mj_ahead_begin(sap_mj* a, const mjData* d);
+// Removes the contacts that do not close from those of mj_collision.
+sap_status sap_mj_ahead_settle(sap_mj* a, mjData* d, sap_error* error);
+// Adds the contacts that the motion with v closes to mjData: first with v*, then with the step's
+// solution. *added: there were some or, with a solution, the contacts were found anew.
+sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solution, bool* added,
+                            sap_error* error);
 
 // contacts.c
 typedef struct sap_mj_identity {

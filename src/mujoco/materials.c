@@ -166,16 +166,6 @@ void sap_mj_materials_contact(const sap_mj* a, const mjContact* contact, sap_mat
   out->relaxation_time = tau1 == tau2 ? tau1 : share * tau1 + (1.0 - share) * tau2;
 }
 
-double sap_mj_materials_contact_relaxation_time(const sap_mj* a, const mjContact* contact) {
-  const double tau1 = law_of(a, contact, 0).relaxation_time;
-  if (a->model->npair == 0 && tau1 == law_of(a, contact, 1).relaxation_time) {
-    return tau1;
-  }
-  sap_material material;
-  sap_mj_materials_contact(a, contact, &material);
-  return material.relaxation_time;
-}
-
 // Sets law `id` of `count` laws, or all of them if id is -1.
 static void set_laws(sap_mj_law* laws, int32_t count, int32_t id, sap_mj_law law) {
   for (int32_t i = id < 0 ? 0 : id; i < (id < 0 ? count : id + 1); ++i) {

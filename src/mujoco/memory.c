@@ -24,12 +24,9 @@ sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error*
       {&a->mocap.is_known, sizeof a->mocap.is_known},
       {a->mocap.pos, 3 * mocaps},
       {a->mocap.quat, 4 * mocaps},
-      {a->glides.poses, 12 * (size_t)a->model->nbody * sizeof(double)},
   };
   SAP_TRY(SAP_ARCHIVE_ARRAY(archive, &a->identities.now, &a->identities.count,
                             &a->identities.capacity, error));
-  SAP_TRY(
-      SAP_ARCHIVE_ARRAY(archive, &a->glides.list, &a->glides.count, &a->glides.capacity, error));
   for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
     SAP_TRY(sap_archive_value(archive, values[i].value, values[i].size, error));
   }
@@ -43,12 +40,7 @@ static bool is_flag(const bool* flag) {
 }
 
 sap_status sap_mj_memory_check(const sap_mj* a, sap_error* error) {
-  const int32_t ngeom = (int32_t)a->model->ngeom;
-  bool good = is_flag(&a->momentum.has_before) && is_flag(&a->mocap.is_known);
-  for (int32_t i = 0; good && i < a->glides.count; ++i) {
-    const sap_mj_glide* glide = &a->glides.list[i];
-    good = glide->geom1 >= 0 && glide->geom1 < ngeom && glide->geom2 >= 0 && glide->geom2 < ngeom;
-  }
+  const bool good = is_flag(&a->momentum.has_before) && is_flag(&a->mocap.is_known);
   return good ? SAP_STATUS_OK
               : sap_fail(error, SAP_STATUS_SYNTAX, "the adapter's memory is damaged");
 }

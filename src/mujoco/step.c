@@ -105,12 +105,21 @@ static sap_status update_position(call* c) {
 // step. A looser tolerance of the caller replaces it.
 #define ACCEPTED_ERROR 1e-3
 
+static sap_status look_ahead(sap_mj* a, mjData* d, const double* v, bool is_solution, bool* added,
+                             sap_error* error) {
+  const int lost = lost_count(d);
+  SAP_TRY(sap_mj_ahead_add(a, d, v, is_solution, added, error));
+  return check_room(d, lost, error);
+}
+
 // Assembles A, v* and the blocks for the current choice of servos in A and in blocks.
-static sap_status assemble(sap_mj* a, const mjData* d, sap_error* error) {
+static sap_status assemble(sap_mj* a, mjData* d, sap_error* error) {
+  bool added = false;
   sap_mj_momentum_add_mass(a, d);
   SAP_TRY(sap_mj_momentum_add_elements(a, d, error));
   SAP_TRY(sap_mj_servos_add(a, error));
   SAP_TRY(sap_mj_momentum_set_problem(a, d, error));
+  SAP_TRY(look_ahead(a, d, a->momentum.v_star, false, &added, error));
   SAP_TRY(sap_mj_servos_add_blocks(a, error));
   return sap_mj_blocks_add(a, d, error);
 }
@@ -154,7 +163,7 @@ static const double* end_velocity(const sap_mj* a, const step_result* result) {
 }
 
 // Solves the contact problem of a step that began at that time (core/platform.h). Solves again
-// while a servo met its range or v reached a limit that was left out.
+// while a servo met its range, or v reached a limit or closed a contact that was left out.
 static sap_status solve_step(sap_mj* a, mjData* d, double began, step_result* out,
                              sap_error* error) {
   *out = (step_result){0};
@@ -173,7 +182,8 @@ static sap_status solve_step(sap_mj* a, mjData* d, double began, step_result* ou
     ++out->solves;
     const double* v = end_velocity(a, out);
     const bool servos = sap_mj_servos_check(a, v), limits = sap_mj_blocks_check_limits(a, d, v);
-    again = servos || limits;
+    SAP_TRY(look_ahead(a, d, v, true, &again, error));
+    again = again || servos || limits;
   }
   return SAP_STATUS_OK;
 }

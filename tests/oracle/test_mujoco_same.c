@@ -201,12 +201,33 @@ static void test_adhesion(void** state) {
   assert_int_equal(touched, 100);
 }
 
+// Bodies that meet within a step, far from where they were: a ball that falls by more than its size,
+// one that passes the edge of a box, one that hits three others in a row, and a capsule that turns.
+static void test_ahead(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.01'/><worldbody><geom type='plane' size='5 5 1'/>"
+      "<geom type='box' size='.2 .2 .2' pos='3 0 .5'/>"
+      "<body pos='0 0 .3'><freejoint/><geom type='sphere' size='.05' mass='1'/></body>"
+      "<body pos='2.6 .26 .6'><freejoint/><geom type='sphere' size='.05' mass='1'/></body>"
+      "<body pos='0 2 1'><freejoint/><geom type='sphere' size='.05' mass='1'/></body>"
+      "<body pos='.2 2 1'><freejoint/><geom type='sphere' size='.05' mass='1'/></body>"
+      "<body pos='.30001 2 1'><freejoint/><geom type='sphere' size='.05' mass='1'/></body>"
+      "<body pos='.40002 2 1'><freejoint/><geom type='sphere' size='.05' mass='1'/></body>"
+      "<body pos='-2 0 .4'><freejoint/><geom type='capsule' size='.03 .1' mass='1'/></body>"
+      "</worldbody></mujoco>";
+  static const double v0[42] = {[2] = -20.0, [6] = 40.0, [12] = 15.0, [38] = -8.0, [40] = 10.0};
+  int touched;
+  compare(text, 0.01, v0, 40, 1e-7, &touched);
+  assert_true(touched > 30);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arm),      cmocka_unit_test(test_spheres),
       cmocka_unit_test(test_boxes),    cmocka_unit_test(test_arm_contact),
       cmocka_unit_test(test_touching), cmocka_unit_test(test_margins),
-      cmocka_unit_test(test_adhesion),
+      cmocka_unit_test(test_adhesion), cmocka_unit_test(test_ahead),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
