@@ -17,7 +17,7 @@ static const double slow_way = 0.5, fast_way = 1.0;
 // The gap may be larger by this factor: the bounds of speed are not sharp.
 static const double late = 1.5;
 // Slack relative to the pair's way.
-static const double slack_share = 0.05;
+static const double slack_share = 0.25;
 // Advances of one pair: where two rods turn past each other, each closes only part of the gap.
 enum { ADVANCES_MAX = 48 };
 
