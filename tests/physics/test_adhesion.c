@@ -129,12 +129,31 @@ static void pulls_both(void** state) {
   }
 }
 
+// What only comes near in a step is not pulled: the step that reaches the floor is the same with and
+// without the force.
+static void waits_for_the_touch(void** state) {
+  (void)state;
+  double speed[2];
+  for (int on = 0; on < 2; ++on) {
+    simulation s = begin(SAP_SCHEME_IMPLICIT_EULER, FLOOR, "type='sphere' size='.1'", "0 0 .103",
+                         on == 1 ? 300.0 : 0.0);
+    s.state.v[2] = -1.0;
+    simulation_step(&s, 1);
+    assert_int_equal(sap_multibody_contact_count(s.multibody), 1);
+    assert_true(sap_multibody_contacts(s.multibody)[0].gamma[2] > 0.0);
+    speed[on] = s.state.v[2];
+    simulation_end(&s);
+  }
+  assert_true(speed[0] == speed[1]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(presses),
       cmocka_unit_test(hangs),
       cmocka_unit_test(holds_on_a_wall),
       cmocka_unit_test(pulls_both),
+      cmocka_unit_test(waits_for_the_touch),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,12 +89,6 @@ static void rests(scratch* where, const rest* c, bool plane) {
                  "<body %s><freejoint/><geom %s mass='0.5' friction='0.7'/></body>", c->pose,
                  c->geom);
   simulation s = start(where, body, c->corner, plane);
-  if (c->corner) {  // creeps and rocks: the compliant law needs contacts found before they touch
-    sap_stepper_options options = sap_stepper_options_default();
-    options.dt = dt;
-    options.contact_law = SAP_LAW_CASTRO;
-    simulation_use(&s, &options);
-  }
   simulation_step(&s, 400);
   double q[7], most = 0.0, moved = 0.0;
   memcpy(q, s.state.q, sizeof q);

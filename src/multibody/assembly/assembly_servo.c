@@ -171,23 +171,34 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
   return SAP_STATUS_OK;
 }
 
-static bool involves(const sap_contact* contact, int32_t body) {
-  return contact->body_A == body || contact->body_B == body;
+// Returns true if a contact touches at the start of the step, by its margin, and is one of the body's.
+// Contacts ahead do not pull.
+static bool pulls(const sap_model* model, const sap_contact* contact, int32_t body) {
+  static const double touch = 1e-7;  // above the round-off of poses [m]
+  if (contact->body_A != body && contact->body_B != body) {
+    return false;
+  }
+  const sap_pair_def* pair = sap_model_find_pair(model, contact->shape_A, contact->shape_B);
+  const double margin = pair != NULL ? pair->margin
+                                     : fmax(model->shapes[contact->shape_A].margin,
+                                            model->shapes[contact->shape_B].margin);
+  return contact->phi <= margin + touch;
 }
 
 static sap_status add_pull(const sap_assembly_call* call, int32_t id, double force,
                            const sap_contact_list* contacts) {
   const sap_kinematics* kin = call->start->kin;
-  const int32_t body = call->assembly->model->actuators[id].target;
+  const sap_model* model = call->assembly->model;
+  const int32_t body = model->actuators[id].target;
   sap_rows* rows = &call->assembly->rows;
   int32_t touching = 0;
   for (int32_t i = 0; i < contacts->count; ++i) {
-    touching += involves(&contacts->contacts[i], body) ? 1 : 0;
+    touching += pulls(model, &contacts->contacts[i], body) ? 1 : 0;
   }
   sap_rows_begin(rows, 1);
   for (int32_t i = 0; i < contacts->count; ++i) {
     const sap_contact* contact = &contacts->contacts[i];
-    if (involves(contact, body)) {
+    if (pulls(model, contact, body)) {
       const int32_t bodies[2] = {contact->body_A, contact->body_B};
       double n[3], p[2][3];
       sap_v3_copy(p[0], contact->point);

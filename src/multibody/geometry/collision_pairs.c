@@ -30,13 +30,7 @@ void sap_filter_init(const sap_model* model, int32_t shape, sap_filter_shape* ou
 
 const sap_pair_def* sap_filter_find_pair(const sap_model* model, const sap_filter_shape* a,
                                          const sap_filter_shape* b) {
-  if (!a->paired || !b->paired) {
-    return NULL;
-  }
-  const bool ordered = a->shape < b->shape;
-  const sap_pair_def key = {.shape_a = ordered ? a->shape : b->shape,
-                            .shape_b = ordered ? b->shape : a->shape};
-  return bsearch(&key, model->pairs, (size_t)model->sizes.pairs, sizeof key, sap_compare_pair_defs);
+  return a->paired && b->paired ? sap_model_find_pair(model, a->shape, b->shape) : NULL;
 }
 
 static bool is_excluded(const sap_model* model, int32_t body_a, int32_t body_b) {

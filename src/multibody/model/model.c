@@ -3,6 +3,7 @@
 #include "multibody/model/model_data.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -25,6 +26,13 @@ int sap_compare_pair_defs(const void* a, const void* b) {
   const sap_pair_def *p = a, *q = b;
   const sap_id_pair pair_p = {p->shape_a, p->shape_b}, pair_q = {q->shape_a, q->shape_b};
   return sap_compare_id_pairs(pair_p, pair_q);
+}
+
+const sap_pair_def* sap_model_find_pair(const sap_model* model, int32_t shape_a, int32_t shape_b) {
+  const bool ordered = shape_a < shape_b;
+  const sap_pair_def key = {.shape_a = ordered ? shape_a : shape_b,
+                            .shape_b = ordered ? shape_b : shape_a};
+  return bsearch(&key, model->pairs, (size_t)model->sizes.pairs, sizeof key, sap_compare_pair_defs);
 }
 
 sap_status sap_names_add(sap_model_names* names, const char* text, sap_error* error) {

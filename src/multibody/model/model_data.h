@@ -122,6 +122,8 @@ const char* sap_element_text(sap_element kind);
 // Orders id pairs and contact pairs, for qsort and bsearch.
 int sap_compare_id_pairs(const void* a, const void* b);
 int sap_compare_pair_defs(const void* a, const void* b);
+// Returns the contact pair of two shapes; NULL: none.
+const sap_pair_def* sap_model_find_pair(const sap_model* model, int32_t shape_a, int32_t shape_b);
 
 static inline bool sap_joint_is_scalar(sap_joint_type type) {
   return type == SAP_JOINT_HINGE || type == SAP_JOINT_SLIDE;
