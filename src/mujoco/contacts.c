@@ -208,9 +208,9 @@ static double thickness_of(const mjModel* m, const mjData* d, int32_t geom, cons
 }
 
 static double thinner_of(const mjModel* m, const mjData* d, const mjContact* c) {
-  return sap_mj_contact_is_of_geoms(c) ? fmin(thickness_of(m, d, c->geom1, c->frame),
-                                              thickness_of(m, d, c->geom2, c->frame))
-                                       : 0.0;
+  return sap_mj_contact_is_of_geoms(c)
+             ? fmin(thickness_of(m, d, c->geom1, c->frame), thickness_of(m, d, c->geom2, c->frame))
+             : 0.0;
 }
 
 static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_error* error) {

@@ -59,8 +59,8 @@ typedef struct sap_mj_part {
 typedef struct sap_mj_ahead {
   bool is_on;        // no flexes, whose collisions want small margins
   double* motion;    // of bodies: [omega; velocity of the origin] at the start (6 nbody)
-  double *arm;       // of bodies: radius that holds their geoms, about the origin (nbody)
-  double *reach;     // of bodies: way that the margins cover (nbody)
+  double* arm;       // of bodies: radius that holds their geoms, about the origin (nbody)
+  double* reach;     // of bodies: way that the margins cover (nbody)
   double spare;      // part of the reach for v* less v0
   mjContact* found;  // scratch of one pair (mjMAXCONPAIR)
   mjContact* list;   // of pairs that are apart; exclude 0: added to mjData
