@@ -19,15 +19,9 @@
 #include "math/quaternion.h"
 #include "math/vector3.h"
 #include "mujoco/adapter.h"
+#include "multibody/geometry/ahead_gap.h"
 
-// Gap at which a far contact is taken, and relative ways between which it falls from one to the
-// other, all relative to the smaller geom: see multibody/geometry/collision_motion.c.
-static const double SLOW_GAP = 0.1, FAST_GAP = 1e-3;
-static const double SLOW_WAY = 0.5, FAST_WAY = 1.0;
-static const double LATE = 1.5;  // the gap may be larger by this factor: bounds are not sharp
 enum { ADVANCES_MAX = 48 };
-// Slack relative to the way: impulses change the motion. Saves most further solves.
-static const double SLACK = 0.05;
 // Differences of the ways of two bodies until they touch, relative to the smaller geom, between which
 // their points go from the mean to their own.
 static const double NEAR_WAYS = 0.25, FAR_WAYS = 0.5;
@@ -109,7 +103,7 @@ void sap_mj_ahead_begin(sap_mj* a, const mjData* d) {
   }
   for (int32_t b = 1; b < (int32_t)m->nbody; ++b) {
     const bool moves = a->trees.of_body[b] >= 0;
-    ahead->reach[b] = way_of(a, b) + (moves ? SPARE * fall : 0.0);
+    ahead->reach[b] = 1.25 * way_of(a, b) + (moves ? SPARE * fall : 0.0);
   }
 }
 
@@ -193,11 +187,6 @@ static double relative_way(const sap_mj* a, const mjData* d, const mjContact* c)
   return way + h * sap_v3_norm(velocity);
 }
 
-static double contact_gap(double size, double way) {
-  const double fast = (way / size - SLOW_WAY) / (FAST_WAY - SLOW_WAY);
-  return size * (SLOW_GAP + fmin(1.0, fmax(0.0, fast)) * (FAST_GAP - SLOW_GAP));
-}
-
 // Places a geom where its body's motion takes it in the time t; R may be NULL.
 static void place_geom(const sap_mj* a, const mjData* d, int32_t geom, double t, double p[3],
                        double R[9]) {
@@ -274,13 +263,15 @@ static double closing_speed(const sap_mj* a, const mjData* d, const mjContact* c
 }
 
 // Finds the first touch by conservative advancement of a pair whose `count` contacts at q0 are in
-// a->ahead.found; returns the number of contacts at the touch, which replace them, 0: none. Pairs
-// that the motion leaves apart by less than `slack` of the way are taken, too.
-static int32_t advance_to_touch(sap_mj* a, mjData* d, int32_t count, double slack, double* time) {
+// a->ahead.found; returns the number of contacts at the touch, which replace them, 0: none. v*
+// may leave some distance.
+static int32_t advance_to_touch(sap_mj* a, mjData* d, int32_t count, bool is_solution,
+                                double* time) {
   const mjContact first = a->ahead.found[0];
   const double h = a->model->opt.timestep, rest = first.includemargin;
   const double way = relative_way(a, d, &first);
-  const double near = contact_gap(size_of(a->model, &first), way), spare = fmin(slack * way, near);
+  const double size = size_of(a->model, &first), near = sap_ahead_gap(size, way);
+  const double spare = is_solution ? 0.0 : sap_ahead_slack(size, way);
   double t = 0.0;
   for (int32_t k = 0; k < ADVANCES_MAX && count > 0; ++k) {
     const mjContact* deepest = deepest_of(a->ahead.found, count);
@@ -289,7 +280,7 @@ static int32_t advance_to_touch(sap_mj* a, mjData* d, int32_t count, double slac
     if (!(speed * (h - t) > gap - spare)) {
       return 0;
     }
-    if (gap <= (k > 0 ? LATE : 1.0) * near) {
+    if (gap <= (k > 0 ? SAP_AHEAD_LATE : 1.0) * near) {
       break;
     }
     t += (gap - near) / speed;
@@ -478,11 +469,11 @@ sap_status sap_mj_ahead_settle(sap_mj* a, mjData* d, sap_error* error) {
 }
 
 // Adds the contacts of a pair that is apart, `count` of them at q0, where the motion closes it.
-static sap_status add_pair(sap_mj* a, mjData* d, mjContact* list, int32_t count, double slack,
+static sap_status add_pair(sap_mj* a, mjData* d, mjContact* list, int32_t count, bool is_solution,
                            bool* added, sap_error* error) {
   double t = 0.0;
   memcpy(a->ahead.found, list, (size_t)count * sizeof *list);
-  const int32_t found = is_exact(a->model, list) ? advance_to_touch(a, d, count, slack, &t)
+  const int32_t found = is_exact(a->model, list) ? advance_to_touch(a, d, count, is_solution, &t)
                                                  : bisect_touch(a, d, list, &t);
   for (int32_t i = 0; i < found; ++i) {
     mjContact* c = &a->ahead.found[i];
@@ -515,7 +506,7 @@ sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solut
     for (int32_t i = 0; i < a->ahead.count; i = end) {
       end = end_of_pair(list, i, a->ahead.count);
       if (list[i].exclude != 0) {
-        SAP_TRY(add_pair(a, d, &list[i], end - i, is_solution ? 0.0 : SLACK, added, error));
+        SAP_TRY(add_pair(a, d, &list[i], end - i, is_solution, added, error));
       }
     }
     if (*added) {

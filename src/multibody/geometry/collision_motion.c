@@ -8,16 +8,8 @@
 #include "multibody/geometry/collision_data.h"
 
 #include "math/quaternion.h"
+#include "multibody/geometry/ahead_gap.h"
 
-// Gap at which a contact is taken, before the touch, relative to the smaller shape. J and R_WC
-// there serve for the rest of the way, so the gap is small where that is long.
-static const double slow_gap = 0.1, fast_gap = 1e-3;
-// Relative ways between which the gap goes from one to the other, relative to the smaller shape.
-static const double slow_way = 0.5, fast_way = 1.0;
-// The gap may be larger by this factor: the bounds of speed are not sharp.
-static const double late = 1.5;
-// Slack relative to the pair's way.
-static const double slack_share = 0.25;
 // Advances of one pair: where two rods turn past each other, each closes only part of the gap.
 enum { ADVANCES_MAX = 48 };
 
@@ -102,23 +94,15 @@ static double closing_speed(const sap_collision_shape* const shapes[2],
   return speed;
 }
 
-// Gap at which the contact of a pair is taken [m].
-static double contact_gap(double size, double way) {
-  const double fast = (way / size - slow_way) / (fast_way - slow_way);
-  const double share = sap_least(1.0, sap_most(0.0, fast));
-  return size * (slow_gap + share * (fast_gap - slow_gap));
-}
-
 double sap_motion_slack(const sap_collision_shape* a, const sap_collision_shape* b, double way) {
-  return sap_least(slack_share * way,
-                   contact_gap(sap_least(a->placed.bound, b->placed.bound), way));
+  return sap_ahead_slack(sap_least(a->placed.bound, b->placed.bound), way);
 }
 
 bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_shape* b,
                             const sap_collision_query* query, const sap_pair_reach* reach,
                             double* time, sap_manifold* manifold) {
   const sap_collision_shape* const shapes[2] = {a, b};
-  const double near = contact_gap(sap_least(a->placed.bound, b->placed.bound), reach->way);
+  const double near = sap_ahead_gap(sap_least(a->placed.bound, b->placed.bound), reach->way);
   sap_placed_shape placed[2] = {a->placed, b->placed};
   sap_manifold at = *manifold;
   double t = 0.0;
@@ -129,7 +113,7 @@ bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_sh
     if (!(speed * (query->dt - t) > gap - reach->slack)) {
       return false;
     }
-    if (gap <= (t > 0.0 ? late : 1.0) * near) {
+    if (gap <= (t > 0.0 ? SAP_AHEAD_LATE : 1.0) * near) {
       break;
     }
     t += (gap - near) / speed;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gaps of contacts ahead, which our own collision detection and the MuJoCo adapter share.
+#ifndef SAP_MULTIBODY_GEOMETRY_AHEAD_GAP_H
+#define SAP_MULTIBODY_GEOMETRY_AHEAD_GAP_H
+
+#include <math.h>
+
+// The gap at which a contact is taken may be larger by this factor: the bounds of speed are not
+// sharp.
+#define SAP_AHEAD_LATE 1.5
+
+// Returns the gap at which a contact is taken, before the touch, of a pair whose smaller shape has
+// that size and whose relative way is `way` [m]. J and the normal there serve for the rest of the
+// way, so the gap is small where that is long.
+static inline double sap_ahead_gap(double size, double way) {
+  static const double slow_gap = 0.1, fast_gap = 1e-3;  // of the size
+  static const double slow_way = 0.5, fast_way = 1.0;   // between which the gap changes
+  const double fast = (way / size - slow_way) / (fast_way - slow_way);
+  return size * (slow_gap + fmin(1.0, fmax(0.0, fast)) * (fast_gap - slow_gap));
+}
+
+// Returns the distance that v* may leave between a pair that is taken all the same, as impulses
+// change the motion [m].
+static inline double sap_ahead_slack(double size, double way) {
+  static const double share = 0.25;  // of the way
+  return fmin(share * way, sap_ahead_gap(size, way));
+}
+
+#endif
