@@ -53,10 +53,11 @@
 //   p  = (|vt* - v_hat_t| - mu wt g~)+       slip that Coulomb's friction leaves
 //   g0 = k dt d0                             load at the start (near rigid: by Rn)
 //   s0 = (|vt0 - v_hat_t| - mu Rt g0)+       slip at the start, less the creep of stiction
-//   s  = max(min(2 s0, p), p - mu wt g0)
+//   s  = max(min(2 s0, p), p - 4 mu wt g0)
 // An open contact has s = p, and gamma = 0 exactly if the gap stays open; a contact at rest has
 // s = 0, and the law is unchanged to the bit. A contact that slides has s = p, which is exact alone;
-// 2 s0 keeps a contact that rests under others, whose load p does not see, from sinking.
+// 2 s0 keeps a contact that rests under others, whose load p does not see, from sinking. The 4 does
+// so where others hold up what leans on a contact of little load: p is that of a free fall.
 // All parts are Lipschitz.
 //
 // 4. Similar and lagged, sapstep/contact.h, at the end of the step:
@@ -137,6 +138,8 @@ static double larger_of(double a, double b) {
 static const double RECOVERY = 0.02;
 // Joints reach their rigid limits at this part of the impact speed or slower.
 static const double LIMIT_SPEED = 0.2;
+// Part of the friction of the load at the start beyond which a contact that rests stays at rest.
+static const double BORNE = 4.0;
 
 static double near_rigid(const sap_law_settings* s, double w) {
   return s->regularization->beta * s->regularization->beta / FOUR_PI_SQUARED * w;
@@ -441,7 +444,7 @@ static double predict_slip(const sap_law_settings* s, const sap_law_contact* c,
   const double load = fmax(0.0, -c->phi0) / ((s->dt + tau_d) * Rn);
   const double p = fmax(0.0, find_slip(c, rows, c->vc_star) - c->friction * c->wt * alone);
   const double s0 = fmax(0.0, find_slip(c, rows, c->vc0) - c->friction * Rt * load);
-  return fmax(fmin(2.0 * s0, p), p - c->friction * c->wt * load);
+  return fmax(fmin(2.0 * s0, p), p - BORNE * c->friction * c->wt * load);
 }
 
 sap_status sap_law_contact_rows(const sap_law_settings* settings, const sap_law_contact* contact,
