@@ -91,11 +91,25 @@ static void test_holding(void** unused) {
   }
 }
 
-// Objects in the Shadow hand move at 10 ms by more than its joints: SAP's creep, which falls
-// with sigma. [rad of half the turn, m]
+// The fastest that rows of friction creep while they hold: at the cone's bound, where
+// v_j = R_j mu_j gamma_n. [rad/s, m/s]
+static double fastest_creep(const simulation* s) {
+  double fastest = 0.0;
+  for (int32_t i = 0; i < sap_multibody_contact_count(s->multibody); ++i) {
+    const sap_contact* c = &sap_multibody_contacts(s->multibody)[i];
+    for (int j = 0; j < 5; ++j) {
+      fastest = fmax(fastest, c->R[j < 2 ? j : j + 1] * c->friction[j] * c->gamma[2]);
+    }
+  }
+  return fastest;
+}
+
+// Objects in the Shadow hand move at 10 ms by more than its joints: a ball rests where friction
+// against rolling holds it, and creeps as SAP does, slower in proportion to sigma. Half the angle in
+// two seconds. [rad, m]
 static void test_shadow_holds_still(void** unused) {
   (void)unused;
-  static const double sigma[2] = {1e-3, 1e-6}, bound[2] = {5e-3, 5e-6};
+  static const double sigma[2] = {1e-3, 1e-6};
   for (int k = 0; k < 2; ++k) {
     simulation s = start(MENAGERIE "shadow_hand/scene_right.xml", 0.01, false);
     sap_stepper_options options = sap_stepper_options_default();
@@ -110,7 +124,7 @@ static void test_shadow_holds_still(void** unused) {
     for (int32_t i = 0; i < s.state.nq; ++i) {
       largest = fmax(largest, fabs(s.state.q[i] - q[i]));
     }
-    assert_true(largest < bound[k]);
+    assert_true(largest < fastest_creep(&s) && largest < 10.0 * sigma[k]);
     simulation_end(&s);
   }
 }
