@@ -134,6 +134,7 @@ struct sap_dynamics {
   double (*V)[6];          // velocities of the links about O                      (nlinks)
   double (*A)[6];          // accelerations                                        (nlinks)
   double (*F)[6];          // forces                                               (nlinks)
+  double (*drag)[6][6];    // damping by the medium about O; NULL: no medium       (nlinks)
   double* effort;          // of motors by bound, then their forces       (2 (joints + tendons))
   double* force;           // generalized forces                                        (nv)
 };
@@ -165,8 +166,6 @@ void sap_dynamics_sort_actuators(sap_dynamics* d);
 // Memory and couplings of the force elements; `kin`: of the default configuration.
 sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* kin,
                                         sap_error* error);
-// out += J' S J of d->rows, S symmetric (column-major): lower triangles, and couplings.
-void sap_dynamics_add_product(const sap_dynamics* d, const double* S, const sap_tree_matrix* out);
 // Makes dynamics->placing, in the dynamics' pool. The links must be made.
 sap_status sap_placing_create(sap_dynamics* dynamics, sap_error* error);
 
