@@ -134,6 +134,8 @@ static sap_status allocate_tables(sap_dynamics* d, sap_error* error) {
   SAP_TRY(SAP_POOL_ADD(pool, &d->locked, sizes->nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->motors, sizes->actuators, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->other_actuators, sizes->actuators, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->servos, sizes->actuators, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->servo_of, sizes->actuators, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->floating, sizes->bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->effort, 2 * (sizes->joints + sizes->tendons), error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->force, sizes->nv, error));
