@@ -144,7 +144,8 @@ static int momentum_balance(void* context, const sap_step_context* step, const d
 static int changed_laws(void* context, const sap_step_context* step, const double* v,
                         int32_t* count) {
   sap_multibody* multibody = context;
-  *count = sap_dynamics_check_servos(multibody->dynamics, step->q0, v, step->dt);
+  *count = sap_dynamics_check_servos(multibody->dynamics, step->q0, v, step->dt) +
+           sap_assembly_check_limits(multibody->assembly, step->q0, v, step->dt);
   multibody->servos_chosen = *count > 0;  // else the step is over
   return 0;
 }
@@ -229,6 +230,7 @@ static int begin_step(void* context, const sap_step_context* step) {
   sap_multibody* multibody = context;
   multibody->detected = multibody->servos_chosen = false;
   sap_dynamics_forget_servos(multibody->dynamics);
+  sap_assembly_forget_limits(multibody->assembly);
   (void)sap_multibody_start_kinematics(multibody, step->q0);
   const int code = multibody->control_function == NULL
                        ? 0
