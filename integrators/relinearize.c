@@ -18,7 +18,7 @@
 #include "solvers/registry.h"
 
 enum { COUNT_MAX = 12 };   // solutions beyond the first
-enum { ROUNDS_MAX = 16 };  // of contacts that a solution lacked
+enum { ROUNDS_MAX = 16 };  // of contacts that a solution lacked, of laws that did not hold
 // Closure error that is accepted for constraints that are not exactly linear [m, rad].
 #define CLOSURE_TOLERANCE 1e-7
 // The iteration has diverged if v' diag(A) v exceeds FASTER times that of the first solution and of
@@ -106,12 +106,6 @@ static sap_status solve_free_motion(sap_relinearize* r, sap_impulse_guess guess,
   }
   r->time_free_motion += sap_clock_seconds() - began;
   return status;
-}
-
-sap_status sap_relinearize_free_motion(sap_relinearize* r, const sap_step_context* step,
-                                       sap_error* error) {
-  r->step = *step;
-  return solve_free_motion(r, SAP_IMPULSE_NONE, error);
 }
 
 static sap_status assemble_constraints(sap_relinearize* r, const double* v_guess,
@@ -337,17 +331,12 @@ static sap_status improve_solution(sap_relinearize* r, sap_error* error) {
   return withdraw(r, error);
 }
 
-sap_status sap_relinearize_solve(sap_relinearize* r, const sap_step_context* step, double began,
-                                 const double** v, sap_error* error) {
-  sap_free_motion* fm = &r->free_motion;
-  r->step = *step;
-  r->began = began;
+static sap_status solve_stages(sap_relinearize* r, const double** v, sap_error* error) {
+  const sap_free_motion* fm = &r->free_motion;
   r->count = 0;
   r->withdrawn = false;
   r->balance_error = r->closure_error = 0.0;
-  r->time_free_motion = r->time_constraints = r->time_solver = 0.0;
   *v = fm->v_star;
-  set_tolerance(r, step->dt);
   SAP_TRY(prepare_first(r, error));
   if (sap_problem_block_count(r->contact.problem) > 0) {
     SAP_TRY(solve_contact(r, error));
@@ -355,6 +344,44 @@ sap_status sap_relinearize_solve(sap_relinearize* r, const sap_step_context* ste
     *v = r->contact.solution.v;
   } else if (fm->balance.impulse != NULL) {
     return solve_free_motion(r, SAP_IMPULSE_NONE, error);  // impulses were expected, none came
+  }
+  return SAP_STATUS_OK;
+}
+
+// Asks the system for forces whose law does not hold at v. They take another from then on.
+static sap_status find_changed(const sap_relinearize* r, const double* v, int32_t* count,
+                               sap_error* error) {
+  const sap_system* system = r->system;
+  *count = 0;
+  const int code = system->changed_laws != NULL
+                       ? system->changed_laws(system->context, &r->step, v, count)
+                       : 0;
+  return code == 0 ? SAP_STATUS_OK
+                   : sap_fail(error, SAP_STATUS_CALLBACK,
+                              "the system's changed_laws returned %d", code);
+}
+
+sap_status sap_relinearize_free_motion(sap_relinearize* r, const sap_step_context* step,
+                                       sap_error* error) {
+  int32_t changed = 1;
+  r->step = *step;
+  for (int round = 0; changed > 0 && round < ROUNDS_MAX; ++round) {
+    SAP_TRY(solve_free_motion(r, SAP_IMPULSE_NONE, error));
+    SAP_TRY(find_changed(r, r->free_motion.v_star, &changed, error));
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_relinearize_solve(sap_relinearize* r, const sap_step_context* step, double began,
+                                 const double** v, sap_error* error) {
+  int32_t changed = 1;
+  r->step = *step;
+  r->began = began;
+  r->time_free_motion = r->time_constraints = r->time_solver = 0.0;
+  set_tolerance(r, step->dt);
+  for (int round = 0; changed > 0 && round < ROUNDS_MAX; ++round) {
+    SAP_TRY(solve_stages(r, v, error));
+    SAP_TRY(find_changed(r, *v, &changed, error));
   }
   return SAP_STATUS_OK;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stepper's options: named (theta, theta_vq) pairs, defaults and the check.
+// The stepper's options: named (theta, theta_vq) pairs, defaults, presets and the check.
 #include "integrators/step_options.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static const struct {
   const char* text;
@@ -35,6 +38,46 @@ sap_stepper_options sap_stepper_options_default(void) {
   sap_options_reset(sap_stepper_option_table(), &options);
   options.solver_options.check_input = false;
   return options;
+}
+
+// Sets an option of the table from "name=value".
+static void take_setting(const char* text, sap_stepper_options* options) {
+  const sap_option_table table = sap_stepper_option_table();
+  const size_t length = strcspn(text, "=");
+  for (int32_t i = 0; i < table.count; ++i) {
+    const sap_option* o = &table.options[i];
+    if (strlen(o->name) != length || strncmp(o->name, text, length) != 0) {
+      continue;
+    }
+    const char* value = text + length + 1;
+    int word = 0;
+    while (o->words != NULL && strncmp(o->words[word], value, strcspn(value, " ")) != 0) {
+      ++word;
+    }
+    sap_option_set(o, options, o->words != NULL ? o->minimum + word : strtod(value, NULL));
+  }
+}
+
+sap_status sap_stepper_options_preset(const char* name, sap_stepper_options* options,
+                                      sap_error* error) {
+#define SAP_X(preset, source, settings) {preset, settings},
+  static const char* const presets[][2] = {SAP_PRESET_LIST(SAP_X)};
+#undef SAP_X
+  SAP_NOT_NULL(error, name, options);
+  size_t p = 0;
+  while (p < sizeof presets / sizeof *presets && strcmp(name, presets[p][0]) != 0) {
+    ++p;
+  }
+  if (p == sizeof presets / sizeof *presets) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "unknown preset '%.60s'; available: default, castro, drake", name);
+  }
+  for (const char* at = presets[p][1]; *at != '\0'; at += strspn(at, " ")) {
+    options->solver = "sap";
+    take_setting(at, options);
+    at += strcspn(at, " ");
+  }
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, sap_scheme s,

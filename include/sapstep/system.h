@@ -130,6 +130,11 @@ typedef struct sap_system {
   // contacts without impulse change nothing. NULL: `constraints` adds all that may act.
   int (*missing_contacts)(void* context, const sap_step_context* step, const double* v,
                           int32_t* count, sap_error* error);
+  // Looks for forces that momentum_balance took by a law that does not hold at the velocities v (nv)
+  // at the end of the step, as that of an actuator within its bounds. Sets *count to their number
+  // and takes them by another law, mostly as blocks, until the step ends, which is then solved
+  // again from its start. Each call may only add to them. NULL: all laws hold always.
+  int (*changed_laws)(void* context, const sap_step_context* step, const double* v, int32_t* count);
   // Sets *error to the largest |g(q) - (g0 + dt vc + curvature)| [m, rad] of all bilateral rows:
   // the error g at the end of the step against the prediction of the row. vc: velocities of all
   // rows of the problem. The curvature is the one that `constraints` found.

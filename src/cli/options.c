@@ -91,8 +91,20 @@ double cli_solver_default(const sap_option* option) {
   return sap_option_get(option, &defaults);
 }
 
+sap_stepper_options cli_stepper_options(void) {
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = options.regularization.beta = options.regularization.sigma = (double)NAN;
+  return options;
+}
+
+sap_status cli_check_stepper(sap_stepper_options options, sap_error* error) {
+  options.dt = 1.0;
+  options.regularization = sap_regularization_default();
+  return sap_stepper_options_check(&options, error);
+}
+
 double cli_stepper_default(const sap_option* option) {
-  const sap_stepper_options defaults = sap_stepper_options_default();
+  const sap_stepper_options defaults = cli_stepper_options();
   return sap_option_get(option, &defaults);
 }
 
@@ -244,6 +256,10 @@ const char* cli_take_option(const cli_option* o, void* options, const char* text
     case CLI_SOLVER:
       *(const char**)target = text;
       return sap_solver_find(text) != NULL ? NULL : cli_solver_allowed;
+    case CLI_PRESET:
+      return sap_stepper_options_preset(text, target, NULL) == SAP_STATUS_OK
+                 ? NULL
+                 : "default, castro or drake";
     case CLI_CALL:
       return o->take(options, text);
   }
@@ -419,9 +435,14 @@ static bool parse(cli_parser* parser, const cli_command* command, void* options,
   list_options(parser, &list);
   optind = 1;
   opterr = 0;
-  for (;;) {
+  for (bool presets = true;;) {  // first: all other options override them
     int index = -1;
     int value = getopt_long(argc, argv, ":ho:", list.rows, &index);
+    if (value == -1 && presets) {
+      presets = false;
+      optind = 1;
+      continue;
+    }
     if (value == -1) {
       parser->operands = argv + optind;
       parser->noperands = argc - optind;
@@ -442,6 +463,8 @@ static bool parse(cli_parser* parser, const cli_command* command, void* options,
     } else if (index < 0 || value == ID_HELP) {
       cli_print_help(command);
       parser->exit_code = CLI_OK;
+    } else if (presets == (value >= ID_HELP || command->options[value].kind != CLI_PRESET)) {
+      continue;
     } else {
       parser->given[index] = true;
       parser->exit_code = take_value(parser, &list, value, index);

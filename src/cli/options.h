@@ -44,6 +44,14 @@ bool cli_read_integer(const char* text, int32_t* out);
 int cli_read_choice(const char* text, const char* const* choices);
 bool cli_read_scheme(const char* text, sap_scheme* out);
 
+#define CLI_PRESET_ROW(owner)                                                         \
+  {                                                                                   \
+    "preset", "NAME",                                                                 \
+        "default, castro (the paper's algorithm as printed) or drake, see\n'sapstep " \
+        "solvers --presets'; all other options override it",                          \
+        CLI_PRESET, .offset = offsetof(owner, stepper)                                \
+  }
+
 // Stores the argument of an option (NULL of a flag) at its place in `options`. Returns NULL, or
 // what it must be.
 const char* cli_take_option(const cli_option* option, void* options, const char* text);
@@ -51,7 +59,11 @@ const char* cli_take_option(const cli_option* option, void* options, const char*
 // the values allowed (valid until the next call). *known is false if the table has no such name.
 const char* cli_set_option(sap_option_table table, void* options, const char* name,
                            const char* text, bool* known);
-// Return the default of an option of sap_solver_options or sap_stepper_options.
+// Returns the defaults of commands that step scenes: dt, beta and sigma are NaN, the scene's.
+sap_stepper_options cli_stepper_options(void);
+// sap_stepper_options_check, before the scene's dt, beta and sigma are known.
+sap_status cli_check_stepper(sap_stepper_options options, sap_error* error);
+// Return the default of an option of sap_solver_options or cli_stepper_options.
 double cli_solver_default(const sap_option* option);
 double cli_stepper_default(const sap_option* option);
 

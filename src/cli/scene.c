@@ -8,17 +8,8 @@
 #include "cli/files.h"
 #include "cli/options.h"
 
-#define SAP_X(name, text) text,
-const char* const cli_contact_models[] = {SAP_CONTACT_MODEL_LIST(SAP_X) NULL};
-#undef SAP_X
-
 cli_scene cli_scene_default(void) {
-  return (cli_scene){.floor = (double)NAN,
-                     .override = sap_material_unset(),
-                     .contact_model = (int)SAP_CONTACT_BY_MATERIAL,
-                     .sigma = (double)NAN,
-                     .beta = (double)NAN,
-                     .dt = (double)NAN};
+  return (cli_scene){.floor = (double)NAN, .override = sap_material_unset()};
 }
 
 void cli_ignore_warning(void* context, const char* message) {
@@ -134,11 +125,10 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
                       : sap_model_get_default_state(model, state, error);
 }
 
-void cli_scene_stepper(const cli_scene* scene, const sap_model* model,
-                       sap_stepper_options* stepper) {
+void cli_scene_stepper(const sap_model* model, sap_stepper_options* stepper) {
   const sap_model_options* own = sap_model_get_options(model);
-  stepper->dt = isnan(scene->dt) ? own->timestep : scene->dt;
-  stepper->regularization.sigma = isnan(scene->sigma) ? own->regularization.sigma : scene->sigma;
-  stepper->regularization.beta = isnan(scene->beta) ? own->regularization.beta : scene->beta;
-  stepper->contact_model = (sap_contact_model)scene->contact_model;
+  sap_regularization* r = &stepper->regularization;
+  stepper->dt = isnan(stepper->dt) ? own->timestep : stepper->dt;
+  r->sigma = isnan(r->sigma) ? own->regularization.sigma : r->sigma;
+  r->beta = isnan(r->beta) ? own->regularization.beta : r->beta;
 }

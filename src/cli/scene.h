@@ -15,9 +15,6 @@ typedef struct cli_scene {
   bool lenient, floating_base;
   double floor;                 // of a URDF [m], NaN: none
   sap_material override;        // NaN: the scene's
-  int contact_model;            // of all contacts: -1 the materials', else a sap_contact_model
-  double sigma, beta;           // NaN: the scene's
-  double dt;                    // [s], NaN: the scene's
   const sap_scene_edit* edits;  // (edit_count)
   int32_t edit_count;
   sap_note_function note;  // of sap_scene_options
@@ -26,8 +23,6 @@ typedef struct cli_scene {
   void* file_context;
 } cli_scene;
 
-extern const char* const cli_contact_models[];
-
 #define CLI_SCENE_AT(owner, member) .offset = offsetof(owner, scene) + offsetof(cli_scene, member)
 
 #define CLI_SCENE_KEYFRAME_ROW(owner)                                           \
@@ -35,10 +30,8 @@ extern const char* const cli_contact_models[];
     "keyframe", "NAME", "start from this keyframe, by name or index", CLI_TEXT, \
         CLI_SCENE_AT(owner, keyframe)                                           \
   }
-#define CLI_SCENE_NUMBER(owner, kind, member, name, argument, help) \
-  { name, argument, help, kind, CLI_SCENE_AT(owner, member), .high = 1e300 }
 #define CLI_SCENE_SHAPES(owner, kind, member, name, argument, help) \
-  CLI_SCENE_NUMBER(owner, kind, override.member, name, argument, help)
+  { name, argument, help, kind, CLI_SCENE_AT(owner, override.member), .high = 1e300 }
 #define CLI_SCENE_CONTACT_ROWS(owner)                                                       \
   CLI_SCENE_SHAPES(owner, CLI_POSITIVE, stiffness, "stiffness", "K",                        \
                    "contact stiffness of every shape [N/m]"),                               \
@@ -46,22 +39,12 @@ extern const char* const cli_contact_models[];
                        "relaxation time of every shape [s]"),                               \
       CLI_SCENE_SHAPES(owner, CLI_REAL, friction, "friction", "MU",                         \
                        "friction coefficient of every shape"),                              \
-      {"contact-model",                                                                     \
-       "NAME",                                                                              \
-       "sap, similar or lagged for all contacts (the scene's)",                             \
-       CLI_WORD,                                                                            \
-       CLI_SCENE_AT(owner, contact_model),                                                  \
-       .words = cli_contact_models},                                                        \
       CLI_SCENE_SHAPES(owner, CLI_REAL, dissipation, "dissipation", "D",                    \
                        "Hunt-Crossley dissipation of every shape (similar, lagged) [s/m]"), \
       CLI_SCENE_SHAPES(owner, CLI_POSITIVE, stiction_tolerance, "stiction-tolerance", "V",  \
                        "slip speed below which contacts stick (similar, lagged) [m/s]"),    \
       CLI_SCENE_SHAPES(owner, CLI_REAL, static_friction, "static-friction", "MU",           \
-                       "static friction of every shape (similar, lagged)"),                 \
-      CLI_SCENE_NUMBER(owner, CLI_POSITIVE, sigma, "sigma", "X",                            \
-                       "slip parameter of the regularization (the scene's)"),               \
-      CLI_SCENE_NUMBER(owner, CLI_REAL, beta, "beta", "X",                                  \
-                       "near-rigid parameter of the regularization (the scene's)")
+                       "static friction of every shape (similar, lagged)")
 #define CLI_SCENE_URDF_ROWS(owner)                                             \
   {"floating-base", NULL, "let the root link of a URDF move freely", CLI_FLAG, \
    CLI_SCENE_AT(owner, floating_base)},                                        \
@@ -92,8 +75,7 @@ sap_status cli_refuse_keyframe(const char* path, const char* asked, const char* 
 // with ARGUMENT if no body can move.
 sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_state* state,
                            double* control, sap_error* error);
-// Sets dt, regularization and contact model from the command line, else from the model.
-void cli_scene_stepper(const cli_scene* scene, const sap_model* model,
-                       sap_stepper_options* stepper);
+// Sets dt, beta and sigma to the model's where they are NaN.
+void cli_scene_stepper(const sap_model* model, sap_stepper_options* stepper);
 
 #endif

@@ -110,6 +110,8 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
     sap_multibody_accelerations(P(1, multibody), P(2, &report), V(3, state.v, 8),                  \
                                 P(4, out.numbers), error))                                         \
   X(sap_stepper_options_check, 1, sap_stepper_options_check(P(1, &stepper_options), error))        \
+  X(sap_stepper_options_preset, 2,                                                                 \
+    sap_stepper_options_preset(P(1, "castro"), P(2, &stepper_options), error))                     \
   X(sap_stepper_options_set_scheme, 2,                                                             \
     sap_stepper_options_set_scheme(P(1, &stepper_options), (sap_scheme)I(2, 1), error))            \
   X(sap_batch_create, 4,                                                                           \

@@ -99,7 +99,7 @@ static void refusals(void** state) {
       {CYLINDER " --scheme midpoint,nothing", 2, "must be one or more of explicit-euler"},
       {CYLINDER " --scheme midpoint,", 2, "must be one or more of explicit-euler"},
       {CYLINDER " --contact-stage start", 2, "one or more of auto, end, theta"},
-      {CYLINDER " --contact-model sticky", 2, "must be sap, similar or lagged"},
+      {CYLINDER " --contact-model sticky", 2, "must be material, sap, similar or lagged"},
       {CYLINDER " --solver nothing", 2, "'sapstep solvers'"},
       {CYLINDER " --scheme explicit-euler --contact-stage theta", 2, "no scheme is left"},
       {CYLINDER " --reference-ratio 1", 2, "an integer from 2 to 4096"},

@@ -37,7 +37,7 @@ static void bad_command_lines(void** state) {
       {"'" BOX "' --contact-stage start", "--contact-stage 'start' must be auto, end or theta"},
       {"'" BOX "' --contact-stage theta --scheme symplectic-euler", "theta and theta_vq >= 0.5"},
       {"'" BOX "' --solver sep", "--solver 'sep' must be"},
-      {"'" BOX "' --contact-model sticky", "--contact-model 'sticky' must be sap, similar or"},
+      {"'" BOX "' --contact-model sticky", "--contact-model 'sticky' must be material, sap, similar or"},
       {"'" BOX "' --dissipation -1", "--dissipation '-1' must be"},
       {"'" BOX "' --stiction-tolerance 0", "--stiction-tolerance '0' must be"},
       {"'" BOX "' --static-friction -1", "--static-friction '-1' must be"},

@@ -201,6 +201,68 @@ static void test_damping_positive(void** unused) {
   sap_model_destroy(model);
 }
 
+// Boxes on a chain with welded bodies, behind a free root and alone.
+static const char boxes[] =
+    "<mujoco><compiler angle='radian'/><option density='1.3' viscosity='.4' wind='.5 -.3 .2'/>"
+    "<worldbody>"
+    "<body pos='.1 .2 .3' quat='.9 .1 -.2 .3'><joint type='hinge' axis='1 2 3'/>"
+    "<joint type='slide' axis='1 0 1'/><geom type='box' size='.1 .2 .3' pos='.05 -.02 .1'/>"
+    "<body pos='.3 .1 0'><geom type='box' size='.1 .05 .3'/>"
+    "<body pos='.3 .1 0'><joint type='ball'/><geom type='box' size='.1 .4 "
+    ".3'/></body></body></body>"
+    "<body pos='1 0 0'><freejoint/><geom type='box' size='.1 .2 .3'/>"
+    "<body pos='0 .3 0'><joint type='hinge' axis='0 1 1'/><geom type='box' size='.2 .1 .2'/></body>"
+    "<body pos='0 -.3 0'><joint type='hinge' axis='1 1 0'/><geom type='box' size='.2 .2 "
+    ".3'/></body>"
+    "</body>"
+    "<body pos='3 0 0'><freejoint/><geom type='box' size='.1 .2 .3' pos='.2 0 0'/></body>"
+    "</worldbody></mujoco>";
+
+// D of whole trees against differences of the forces, exact for boxes.
+static void test_tree_damping(void** unused) {
+  (void)unused;
+  enum { SIZE = 19, TREES = 3 };
+  static const double h = 1e-5;
+  sap_error error = {0};
+  sap_model* model = read_text(boxes, &error);
+  assert_non_null(model);
+  assert_int_equal(model->sizes.nv, SIZE);
+  assert_int_equal(model->sizes.trees, TREES);
+  sap_dynamics* dynamics = NULL;
+  sap_kinematics kin;
+  assert_int_equal(sap_dynamics_create(model, &dynamics, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&kin, dynamics, NULL), SAP_STATUS_OK);
+  double q[32], v[SIZE], D[TREES][SIZE * SIZE] = {{0.0}};
+  double* diagonal[TREES] = {D[0], D[1], D[2]};
+  for (int i = 0; i < SIZE; ++i) {
+    v[i] = 2.0 * sin(12.9898 * (i + 1.0));
+  }
+  sap_manifold_integrate(model, model->q_default, v, 0.3, q);
+  sap_kinematics_set(&kin, q);
+  const sap_tree_matrix A = {.diagonal = diagonal};
+  sap_dynamics_add_fluid_damping(dynamics, &(sap_dynamics_state){&kin, v, NULL}, 2.0, &A);
+  for (int j = 0; j < SIZE; ++j) {
+    double k[SIZE] = {0.0};
+    const double middle = v[j];
+    v[j] = middle - h;
+    sap_dynamics_add_fluid(dynamics, &(sap_dynamics_state){&kin, v, NULL}, 1.0 / h, k);
+    v[j] = middle + h;
+    sap_dynamics_add_fluid(dynamics, &(sap_dynamics_state){&kin, v, NULL}, -1.0 / h, k);
+    v[j] = middle;
+    const int32_t tree = model->dof_tree[j], first = model->tree_dofs[tree];
+    for (int32_t i = 0; i < SIZE; ++i) {
+      const int32_t n = model->tree_sizes[tree];
+      const double entry = model->dof_tree[i] != tree ? 0.0
+                           : i >= j ? D[tree][(size_t)(n * (j - first) + i - first)]
+                                    : D[tree][(size_t)(n * (i - first) + j - first)];
+      ASSERT_NEAR(entry, k[i], 1e-7);
+    }
+  }
+  sap_kinematics_clear(&kin);
+  sap_dynamics_destroy(dynamics);
+  sap_model_destroy(model);
+}
+
 static simulation falling(const char* option, double dt) {
   char text[512];
   (void)snprintf(text, sizeof text,
@@ -272,7 +334,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_mujoco),           cmocka_unit_test(test_damping_exact),
       cmocka_unit_test(test_damping_positive), cmocka_unit_test(test_terminal_velocity),
-      cmocka_unit_test(test_bad_input),
+      cmocka_unit_test(test_tree_damping),     cmocka_unit_test(test_bad_input),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,7 +88,8 @@ static void compare_judges(const precise_problem* p, const sap_problem* problem,
 static void test_residuals(void** state) {
   (void)state;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
-    const wild_limits of = {1e3, seed % 2 == 0 ? 1.0 : 10.0, 1e-6, seed % 3 == 0 ? 1.0 : 1e4};
+    const wild_limits of = {1e3, seed % 2 == 0 ? 1.0 : 10.0, 1e-6, seed % 3 == 0 ? 1.0 : 1e4,
+                            false};
     wild_problem s = wild_make(seed, of);
     precise_problem p;
     assert_true(precise_of(s.problem, &p));

@@ -151,15 +151,15 @@ static void check_sap(uint64_t seed, wild_limits of) {
 static void test_all_ways_of_sap(void** state) {
   (void)state;
   for (uint64_t seed = 1; seed <= 150; ++seed) {
-    check_sap(seed,
-              (wild_limits){seed % 2 == 0 ? 10.0 : 1e3, seed % 3 == 0 ? 1.0 : 10.0, 1e-3, 0.0});
+    check_sap(seed, (wild_limits){seed % 2 == 0 ? 10.0 : 1e3, seed % 3 == 0 ? 1.0 : 10.0, 1e-3, 0.0,
+                                  false});
   }
 }
 
 static void test_huge_ratios(void** state) {
   (void)state;
   for (uint64_t seed = 1001; seed <= 1100; ++seed) {
-    check_sap(seed, (wild_limits){1e12, 1e3, 1e-3, 0.0});
+    check_sap(seed, (wild_limits){1e12, 1e3, 1e-3, 0.0, false});
   }
 }
 
@@ -167,10 +167,10 @@ static void test_huge_ratios(void** state) {
 // round-off, the gradient is still large, and goes down in the end.
 static void test_corner_after_corner(void** state) {
   (void)state;
-  check_sap(100398, (wild_limits){1e10, 1e4, 1e-9, 0.0});
-  check_sap(100655, (wild_limits){1e10, 1e4, 1e-9, 0.0});
-  check_sap(102199, (wild_limits){1e10, 1e4, 1e-9, 0.0});
-  check_sap(104960, (wild_limits){1e10, 1e3, 1e-9, 0.0});
+  check_sap(100398, (wild_limits){1e10, 1e4, 1e-9, 0.0, false});
+  check_sap(100655, (wild_limits){1e10, 1e4, 1e-9, 0.0, false});
+  check_sap(102199, (wild_limits){1e10, 1e4, 1e-9, 0.0, false});
+  check_sap(104960, (wild_limits){1e10, 1e3, 1e-9, 0.0, false});
 }
 
 static void test_other_convex_solvers(void** state) {
@@ -180,7 +180,7 @@ static void test_other_convex_solvers(void** state) {
   options.max_sweeps = 3000;
   int32_t converged[3] = {0};
   for (uint64_t seed = 2001; seed <= 2040; ++seed) {
-    const wild_problem s = wild_make(seed, (wild_limits){10.0, 1.0, 1e-3, 0.0});
+    const wild_problem s = wild_make(seed, (wild_limits){10.0, 1.0, 1e-3, 0.0, false});
     answer minimum, other;
     sap_solver* sap = create("sap", &options);
     solve(&s, sap, &minimum);
@@ -214,7 +214,7 @@ static void test_exact_coulomb(void** state) {
   sap_solver_options options = variant(0);
   options.max_sweeps = 3000;
   for (uint64_t seed = 3001; seed <= 3060; ++seed) {
-    const wild_problem s = wild_make(seed, (wild_limits){10.0, 1.0, 1e-3, 0.0});
+    const wild_problem s = wild_make(seed, (wild_limits){10.0, 1.0, 1e-3, 0.0, false});
     for (int k = 0; k < 2; ++k) {
       answer a;
       sap_solver* solver = create(names[k], &options);

@@ -220,8 +220,39 @@ static void test_blow(void** unused) {
   ASSERT_NEAR(run(hinged_boxes(), 5e-3, spin), 0.0, bound);
 }
 
+// A slide at rest, far from its limit, is carried along by one that moves: it stops at the limit in
+// the step in which it starts to move, which neither v0 nor v* foretell.
+static void test_limit_within_step(void** unused) {
+  (void)unused;
+  const double origin[3] = {0.0, 0.0, 0.0}, upper = 0.04, dt = 0.01;
+  sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+  sap_equality_def same = sap_equality_def_default();
+  same.type = SAP_EQUALITY_JOINT;
+  int32_t* const ids[2] = {&same.a, &same.b};
+  for (int i = 0; i < 2; ++i) {
+    sap_joint_def joint = sap_joint_def_default();
+    joint.type = SAP_JOINT_SLIDE;
+    joint.body = simulation_body(builder, 0, 1.0, 1.0, origin);
+    joint.upper = i == 0 ? (double)INFINITY : upper;
+    joint.lower = i == 0 ? -(double)INFINITY : -1.0;
+    assert_int_equal(sap_builder_add_joint(builder, &joint, ids[i], NULL), SAP_STATUS_OK);
+  }
+  assert_int_equal(sap_builder_add_equality(builder, &same, NULL, NULL), SAP_STATUS_OK);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+  s.state.v[0] = 10.0;
+  simulation_step(&s, 1);
+  double force = 0.0;
+  assert_int_equal(sap_multibody_limit_force(s.multibody, &s.report, same.b, &force, NULL),
+                   SAP_STATUS_OK);
+  assert_int_equal(s.report.blocks, 2);
+  assert_true(force < 0.0);
+  assert_true(s.state.q[1] < 1.05 * upper && s.state.q[1] > 0.95 * upper);
+  simulation_end(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_limit_within_step),
       cmocka_unit_test(test_boxes),
       cmocka_unit_test(test_fourbar),
       cmocka_unit_test(test_blow),

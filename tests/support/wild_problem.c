@@ -84,6 +84,9 @@ static void pack(const wild_problem* s, const rows* of, int32_t first, int32_t c
 }
 
 static double friction(wild_problem* s) {
+  if (s->of.wide) {
+    return pick(s, 4) == 0 ? 0.0 : magnitude(s, 1e-3, 10.0);
+  }
   const double mus[] = {0.0, 0.5, 1.0, magnitude(s, 1e-3, 1e3)};
   return mus[pick(s, 4)];
 }
@@ -121,7 +124,13 @@ static void add_contact(wild_problem* s, const rows* of, uint64_t key) {
     contact.friction = mu;
   }
   const double roughest = s->of.rows > 0.0 ? 1e-1 : 1e-3;
-  const sap_regularization regularization = {1.0, magnitude(s, s->of.sigma, roughest), 0.0};
+  sap_regularization regularization = {1.0, magnitude(s, s->of.sigma, roughest), 0.0};
+  if (s->of.wide) {
+    contact.material.model = (sap_contact_model)pick(s, SAP_CONTACT_MODEL_COUNT);
+    contact.material.dissipation = pick(s, 3) == 0 ? 0.0 : magnitude(s, 1e-2, 1e3);
+    contact.material.stiction_tolerance = magnitude(s, 1e-6, 1e-1);
+    regularization.beta = pick(s, 2);
+  }
   const sap_status status = sap_problem_add_contact(s->problem, &contact, &regularization, NULL);
   // Nothing moves in rows of zeros: there is no w then.
   assert_true(status == SAP_STATUS_OK || status == SAP_STATUS_ARGUMENT);
@@ -161,9 +170,11 @@ static void add_intervals(wild_problem* s, const rows* of, uint64_t key) {
 static void set_velocities(wild_problem* s) {
   double v[WILD_VELOCITIES];
   const bool rests = pick(s, 12) == 0, guessed = pick(s, 2) == 0;
+  const double speed = s->of.wide ? magnitude(s, 1e-2, 1e3) : 1.0;
   for (int guess = 0; guess < (guessed ? 2 : 1); ++guess) {
     for (int32_t i = 0; i < s->start[s->ntrees]; ++i) {
-      v[i] = rests ? 0.0 : between(s, -1.0, 1.0) * (guess == 1 && pick(s, 10) == 0 ? 1e3 : 1.0);
+      v[i] = rests ? 0.0
+                   : speed * between(s, -1.0, 1.0) * (guess == 1 && pick(s, 10) == 0 ? 1e3 : 1.0);
     }
     assert_int_equal(
         (guess == 0 ? sap_problem_set_v_star : sap_problem_set_v_guess)(s->problem, v, NULL),
@@ -180,12 +191,14 @@ wild_problem wild_make(uint64_t seed, wild_limits of_scene) {
     s.sizes[t] = pick(&s, 2) == 0 ? 6 : 1 + pick(&s, WILD_SIZE);
     s.start[t + 1] = s.start[t] + s.sizes[t];
   }
-  assert_int_equal(sap_problem_reset(s.problem, 0.01, s.ntrees, s.sizes, NULL), SAP_STATUS_OK);
+  const double dt = of_scene.wide ? magnitude(&s, 1e-5, 1e-1) : 0.01;
+  assert_int_equal(sap_problem_reset(s.problem, dt, s.ntrees, s.sizes, NULL), SAP_STATUS_OK);
   for (int32_t t = 0; t < s.ntrees; ++t) {
     add_tree(&s, t);
   }
   set_velocities(&s);
-  const int32_t blocks = pick(&s, 3 * s.ntrees + 2);
+  const int32_t blocks =
+      of_scene.wide ? (int32_t)magnitude(&s, 1.0, 202.0) - 1 : pick(&s, 3 * s.ntrees + 2);
   for (int32_t b = 0; b < blocks; ++b) {
     if (b == 0 || pick(&s, 6) > 0) {  // else redundant
       make_rows(&s, &of);

@@ -15,6 +15,9 @@ typedef struct wild_limits {
   // 0, or of problems that are wilder still: friction of each row within [1/rows, rows] of the
   // contact's, stiffness from 1e2 to 1e14, sigma from its limit to 1e-1.
   double rows;
+  // Contacts of all models, with and without near-rigid limit, dt from 1e-5 to 0.1 s, v* up to 1e3,
+  // friction up to 10, up to 200 blocks.
+  bool wide;
 } wild_limits;
 
 typedef struct wild_problem {

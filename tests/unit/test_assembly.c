@@ -209,7 +209,7 @@ static void test_limits(void** state) {
   add_joint(builder, limited(SAP_JOINT_HINGE, -0.5, 2.3, 1e5));
   fixture f = compile(builder);
   const double q[3] = {3.1, 3.1, 3.1};
-  const double v[3] = {0.0, 0.0, -100.0};  // fast: both sides of the third may act
+  const double v[3] = {-100.0, 0.0, -100.0};  // fast: both sides of the third may act
   add_joints(&f, q, v);
   assert_int_equal(sap_problem_block_count(f.problem), 4);
   const int32_t tree[4] = {0, 1, 2, 2};
@@ -228,23 +228,34 @@ static void test_limits(void** state) {
   end(&f);
 }
 
-// A limit that is far and not approached is left out; near or approached it is there.
+// A limit that is not approached is left out; approached, or missed at the end of a step, it is
+// there.
 static void test_far_limits(void** state) {
   (void)state;
   sap_builder* builder = builder_create();
   add_joint(builder, limited(SAP_JOINT_HINGE, -1.0, 1.0, (double)INFINITY));
   fixture f = compile(builder);
-  const double zero = 0.0, fast = 20.0, near = -0.85;
-  add_joints(&f, &zero, &zero);
+  const double zero = 0.0, fast[2] = {30.0, -30.0}, near = -0.85, blow = -10.0;
+  add_joints(&f, &near, &zero);
   assert_int_equal(sap_problem_block_count(f.problem), 0);
+  assert_int_equal(sap_assembly_check_limits(f.assembly, &near, &zero, dt), 0);
+  assert_int_equal(sap_assembly_check_limits(f.assembly, &near, &blow, dt), 1);
+  assert_int_equal(sap_assembly_check_limits(f.assembly, &near, &blow, dt), 0);  // it has one now
   add_joints(&f, &near, &zero);
   assert_int_equal(sap_problem_block_count(f.problem), 1);
   ASSERT_NEAR(get(&f, 0).v_hat[0], -0.15 / 0.02, 1e-12);
-  add_joints(&f, &zero, &fast);
-  assert_int_equal(sap_problem_block_count(f.problem), 3);
-  assert_int_equal(sap_problem_set_v_star(f.problem, &fast, NULL), SAP_STATUS_OK);
-  add_joints(&f, &zero, &zero);
-  assert_int_equal(sap_problem_block_count(f.problem), 5);
+  sap_assembly_forget_limits(f.assembly);
+  add_joints(&f, &near, &zero);
+  assert_int_equal(sap_problem_block_count(f.problem), 1);
+  for (int way = 0; way < 2; ++way) {
+    add_joints(&f, &zero, &fast[way]);
+    assert_int_equal(sap_problem_block_count(f.problem), 2 + 2 * way);
+    assert_true(get(&f, 1 + 2 * way).jacobians[0][0] == (way == 0 ? -1.0 : 1.0));
+    assert_int_equal(sap_problem_set_v_star(f.problem, &fast[way], NULL), SAP_STATUS_OK);
+    add_joints(&f, &zero, &zero);
+    assert_int_equal(sap_problem_block_count(f.problem), 3 + 2 * way);
+    assert_int_equal(sap_problem_set_v_star(f.problem, &zero, NULL), SAP_STATUS_OK);
+  }
   end(&f);
 }
 

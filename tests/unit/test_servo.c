@@ -72,7 +72,13 @@ static void test_pd_with_effort_limit(void** unused) {
     const double v = s.state.v[0];
     ASSERT_NEAR(s.state.q[0], 0.1 + dt * v, 1e-15);
     const double law = -kp * (s.state.q[0] - qd) - kd * (v - vd) + u;
-    const double force = s.report.solution->gamma[0] / dt;
+    double force = 0.0, effort = 0.0;
+    assert_int_equal(sap_multibody_actuator_forces(s.multibody, &s.report, &force, NULL),
+                     SAP_STATUS_OK);
+    assert_int_equal(sap_multibody_constraint_forces(s.multibody, &s.report, &effort, NULL),
+                     SAP_STATUS_OK);
+    ASSERT_NEAR(effort, force, 1e-12);
+    assert_int_equal(s.report.blocks, fabs(speeds[i]) > 2.0 ? 1 : 0);
     if (fabs(speeds[i]) > 2.0) {
       assert_true(force == copysign(bound, -speeds[i]));  // exactly at its limit
     } else {
@@ -82,6 +88,50 @@ static void test_pd_with_effort_limit(void** unused) {
     ASSERT_NEAR(mass * (v - speeds[i]), dt * force, 1e-12);
     simulation_end(&s);
   }
+}
+
+// Servos of a joint and of a fixed tendon leave their bounds within a step of free fall that begins
+// inside them: the step is solved again, with a block that stops at the bound exactly.
+static void test_bound_within_step(void** unused) {
+  (void)unused;
+  const double dt = 0.01, kp = 100.0, kd = 5.0, g = 10.0, mass = 2.0;
+  int reached = 0;
+  for (int kind = 0; kind < 2; ++kind) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, -g);
+    const int32_t joint = add_slide(builder, mass, unlimited);
+    const double two = 2.0;
+    sap_tendon_def tendon = sap_tendon_def_default();
+    tendon.njoints = 1;
+    tendon.joints = &joint;
+    tendon.coefficients = &two;
+    assert_int_equal(sap_builder_add_tendon(builder, &tendon, NULL, NULL), SAP_STATUS_OK);
+    sap_actuator_def def = sap_actuator_def_default();
+    def.transmission = kind == 0 ? SAP_TRANSMISSION_JOINT : SAP_TRANSMISSION_TENDON;
+    def.gear = kind == 0 ? 2.0 : 1.0;
+    def.bias[1] = -kp;
+    def.bias[2] = -kd;
+    def.force_upper = 7.0;
+    assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    s.state.q[0] = -0.0345;  // 6.9 at the start of the first step
+    for (int n = 0; n < 20; ++n) {
+      const double v0 = s.state.v[0];
+      const double start = -kp * 2.0 * (s.state.q[0] + dt * v0) - kd * 2.0 * v0;
+      simulation_step(&s, 1);
+      const double v = s.state.v[0];
+      const double law = -kp * 2.0 * s.state.q[0] - kd * 2.0 * v;
+      const double force = fmin(law, 7.0);
+      reached += start < 7.0 && law > 7.0;
+      double given = 0.0;
+      assert_int_equal(sap_multibody_actuator_forces(s.multibody, &s.report, &given, NULL),
+                       SAP_STATUS_OK);
+      ASSERT_NEAR(mass * (v - v0), dt * (2.0 * force - mass * g), 1e-11);
+      ASSERT_NEAR(given, force, 1e-10);
+      assert_int_equal(s.report.blocks, law > 7.0 ? 1 : 0);
+    }
+    simulation_end(&s);
+  }
+  assert_int_equal(reached, 2);
 }
 
 // Gains beyond the near-rigid limit: R = beta^2/(4 pi^2) w, Kd/Kp stays, 0 stays 0.
@@ -139,12 +189,13 @@ static void test_effort_range(void** unused) {
   const double dt = 0.01, mass = 2.0;
   const struct {
     double motor, offset_a, offset_b, expected;
+    int cut;
   } rows[] = {
-      {3.0, 0.5, 0.25, 3.75},     // within -10 ... 5
-      {3.0, 4.0, 1.0, 5.0},       // servos cut
-      {7.0, -1.0, 0.0, 4.0},      // the motor is cut to 5 first
-      {-20.0, -3.0, 0.0, -10.0},  // both down
-      {-20.0, 3.0, 1.0, -6.0},
+      {3.0, 0.5, 0.25, 3.75, 0},     // within -10 ... 5
+      {3.0, 4.0, 1.0, 5.0, 1},       // servos cut
+      {7.0, -1.0, 0.0, 4.0, 0},      // the motor is cut to 5 first
+      {-20.0, -3.0, 0.0, -10.0, 1},  // both down
+      {-20.0, 3.0, 1.0, -6.0, 0},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
@@ -159,7 +210,7 @@ static void test_effort_range(void** unused) {
     const double control[3] = {rows[i].motor / 2.0, 0.0, 0.0};
     assert_int_equal(sap_multibody_set_control(s.multibody, control, NULL), SAP_STATUS_OK);
     simulation_step(&s, 1);
-    assert_int_equal(s.report.blocks, 1);
+    assert_int_equal(s.report.blocks, rows[i].cut);
     ASSERT_NEAR(mass * s.state.v[0] / dt, rows[i].expected, 1e-8);
     simulation_end(&s);
   }
@@ -366,15 +417,11 @@ static void test_ball_and_free(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pd_with_effort_limit),
-      cmocka_unit_test(test_near_rigid),
-      cmocka_unit_test(test_rest_under_load),
-      cmocka_unit_test(test_effort_range),
-      cmocka_unit_test(test_tendon_transmission),
-      cmocka_unit_test(test_site_servos),
-      cmocka_unit_test(test_thrust),
-      cmocka_unit_test(test_motor_speed),
-      cmocka_unit_test(test_ball_and_free),
+      cmocka_unit_test(test_pd_with_effort_limit), cmocka_unit_test(test_bound_within_step),
+      cmocka_unit_test(test_near_rigid),           cmocka_unit_test(test_rest_under_load),
+      cmocka_unit_test(test_effort_range),         cmocka_unit_test(test_tendon_transmission),
+      cmocka_unit_test(test_site_servos),          cmocka_unit_test(test_thrust),
+      cmocka_unit_test(test_motor_speed),          cmocka_unit_test(test_ball_and_free),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,10 +180,60 @@ static void test_cookie(void** state) {
                    SAP_STATUS_ARGUMENT);
 }
 
+// Each preset sets what its paper or program does, from whatever was there; "default" nothing.
+static void test_presets(void** state) {
+  (void)state;
+  sap_error error = {0};
+  for (int start = 0; start < 2; ++start) {
+    sap_stepper_options o = sap_stepper_options_default();
+    const sap_option_table table = sap_stepper_option_table();
+    for (int32_t i = 0; start == 1 && i < table.count; ++i) {
+      sap_option_set(&table.options[i], &o, other_value(&table.options[i]));
+    }
+    o.solver = "ipm";
+    const sap_stepper_options before = o;
+    assert_int_equal(sap_stepper_options_preset("default", &o, &error), SAP_STATUS_OK);
+    assert_memory_equal(&o, &before, sizeof o);
+    assert_int_equal(sap_stepper_options_preset("castro", &o, &error), SAP_STATUS_OK);
+    sap_stepper_options spelled = before;
+    spelled.solver = "sap";
+    spelled.contact_law = SAP_LAW_CASTRO;
+    spelled.contact_model = SAP_CONTACT_SAP;
+    spelled.contact_stage = SAP_STAGE_END;
+    spelled.regularization.impact_speed = 0.0;
+    spelled.balance_tolerance = (double)INFINITY;
+    spelled.remember = false;
+    spelled.solver_options.islands = false;
+    spelled.solver_options.newton = SAP_NEWTON_PRIMAL;
+    spelled.solver_options.line_search = SAP_LINE_SEARCH_EXACT;
+    spelled.solver_options.linear_solver = SAP_LINEAR_SPARSE;
+    assert_string_equal(o.solver, "sap");
+    o.solver = spelled.solver;
+    assert_memory_equal(&o, &spelled, sizeof o);
+    assert_int_equal(sap_stepper_options_preset("drake", &o, &error), SAP_STATUS_OK);
+    spelled.theta = 0.0;
+    spelled.theta_vq = 1.0;
+    spelled.regularization.beta = 1.0;
+    spelled.regularization.sigma = 1e-3;
+    spelled.solver_options.relative_tolerance = 1e-6;
+    spelled.solver_options.absolute_tolerance = 1e-14;
+    spelled.solver_options.max_iterations = 100;
+    spelled.solver_options.linear_solver = SAP_LINEAR_BLOCK;
+    o.solver = spelled.solver;
+    assert_memory_equal(&o, &spelled, sizeof o);
+    assert_int_equal(sap_stepper_options_preset("Castro", &o, &error), SAP_STATUS_ARGUMENT);
+    assert_string_equal(error.message,
+                        "unknown preset 'Castro'; available: default, castro, drake");
+    assert_int_equal(sap_stepper_options_preset(NULL, &o, &error), SAP_STATUS_ARGUMENT);
+    assert_int_equal(sap_stepper_options_preset("castro", NULL, &error), SAP_STATUS_ARGUMENT);
+    assert_memory_equal(&o, &spelled, sizeof o);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_schemes), cmocka_unit_test(test_table), cmocka_unit_test(test_compare),
-      cmocka_unit_test(test_cookie),  cmocka_unit_test(test_check),
+      cmocka_unit_test(test_cookie),  cmocka_unit_test(test_check), cmocka_unit_test(test_presets),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

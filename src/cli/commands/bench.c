@@ -315,7 +315,8 @@ static const cli_option option_list[] = {
     {"skip", "N", "steps before them, not timed (0)", CLI_INTEGER, AT(request.skip), 0, 1e9},
     {"repetitions", "N", "repetitions of each engine, interleaved, 1 to 1000 (7)", CLI_INTEGER,
      AT(repetitions), 1, BENCH_REPETITIONS_MAX},
-    {"dt", "S", "time step (the scene's) [s]", CLI_POSITIVE, AT(request.dt), 0, 1e300},
+    CLI_PRESET_ROW(bench),
+    {"dt", "S", "time step (the scene's) [s]", CLI_POSITIVE, AT(stepper.dt), 0, 1e300},
     {"peer", "COMMAND",
      "a program that steps the same scenes with another engine, see\ntests/bench/peers; up to 8",
      CLI_CALL, .take = take_peer},
@@ -328,8 +329,6 @@ static const cli_option option_list[] = {
     {0},
 };
 #undef AT
-static const char* const hidden[] = {"sigma", "beta", NULL};  // those of the scenes
-
 // What `sapstep bench` prints and draws.
 
 static double bench_quantile(const double* values, int32_t count, double part) {
@@ -399,12 +398,10 @@ static bool bench_allocate(bench* b, int nscenes) {
   return b->table != NULL && b->points != NULL;
 }
 
-static sap_status bench_scene_open(bench* b, bench_scene* s, double dt, sap_error* error) {
+static sap_status bench_scene_open(bench* b, bench_scene* s, sap_error* error) {
   SAP_TRY(cli_scene_read(&b->scene, cli_ignore_warning, NULL, &s->model, error));
   sap_stepper_options options = b->stepper;
-  const sap_model_options* scene = sap_model_get_options(s->model);
-  options.dt = dt > 0.0 ? dt : scene->timestep;
-  options.regularization = scene->regularization;
+  cli_scene_stepper(s->model, &options);
   b->request.dt = options.dt;
   SAP_TRY(sap_multibody_create(s->model, &s->multibody, error));
   SAP_TRY(sap_stepper_create(sap_multibody_system(s->multibody), &options, &s->stepper, error));
@@ -479,14 +476,13 @@ static sap_status take_turn(bench* b, bench_scene* scene, int32_t turn, sap_erro
   return SAP_STATUS_OK;
 }
 
-static sap_status bench_one(bench* b, const char* path, double dt, progress* bar,
-                            sap_error* error) {
+static sap_status bench_one(bench* b, const char* path, progress* bar, sap_error* error) {
   bench_scene scene = {0};
   b->scene.path = b->request.scene = path;
   if (b->npeers > 0) {
     SAP_TRY(cli_check_reread(path, error));
   }
-  sap_status status = bench_scene_open(b, &scene, dt, error);
+  sap_status status = bench_scene_open(b, &scene, error);
   for (int i = 0; i <= b->npeers; ++i) {
     b->sides[i].left_out = false;
     b->sides[i].count = 0;
@@ -516,7 +512,6 @@ static sap_status bench_one(bench* b, const char* path, double dt, progress* bar
 // --- the whole ---
 
 static int execute(bench* b, char** scenes, int nscenes) {
-  const double dt = b->request.dt;
   b->request.cpu = b->clock == 1;
   for (int i = 0; i < b->ncommands; ++i) {
     b->npeers += bench_peer_start(&b->peers[b->npeers], b->commands[i], b->patience) ? 1 : 0;
@@ -526,7 +521,7 @@ static int execute(bench* b, char** scenes, int nscenes) {
   int code = CLI_OK;
   for (int i = 0; i < nscenes; ++i) {
     sap_error error = {0};
-    if (bench_one(b, scenes[i], dt, &bar, &error) != SAP_STATUS_OK) {
+    if (bench_one(b, scenes[i], &bar, &error) != SAP_STATUS_OK) {
       progress_end(&bar);
       code = cli_report(&error);
     }
@@ -547,7 +542,7 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
   if (b == NULL) {
     return cli_out_of_memory();
   }
-  b->stepper = sap_stepper_options_default();
+  b->stepper = cli_stepper_options();
   b->scene = cli_scene_default();
   b->scene.lenient = true;
   b->request = (bench_request){.steps = 200};
@@ -591,6 +586,5 @@ const cli_command cli_command_bench = {
     .table = sap_stepper_option_table,
     .table_offset = offsetof(bench, stepper),
     .table_default = cli_stepper_default,
-    .hidden = hidden,
     .run = run_bench,
 };

@@ -198,26 +198,37 @@ const cli_command cli_command_solve = {
 
 // --- sapstep solvers: the table of contact solvers ---
 
+typedef struct solvers_job {
+  cli_format format;
+  bool presets;
+} solvers_job;
+
 static const cli_option solvers_options[] = {
-    {"format", "table|csv|json", "output format (table)", CLI_WORD, .words = cli_formats},
+    {"presets", NULL, "list the presets of 'run --preset' instead", CLI_FLAG,
+     .offset = offsetof(solvers_job, presets)},
+    {"format", "table|csv|json", "output format (table)", CLI_WORD,
+     .offset = offsetof(solvers_job, format), .words = cli_formats},
     {0},
 };
 
-static int run_solvers(const cli_command* command, int argc, char** argv) {
-  cli_format format = CLI_FORMAT_TABLE;
-  cli_parser parser;
-  if (!cli_parse(&parser, command, &format, argc, argv)) {
-    return parser.exit_code;
+static cli_table* list_presets(void) {
+#define SAP_X(name, source, settings) CLI_T(name), CLI_T(source), CLI_T(settings),
+  static const cli_value cells[] = {SAP_PRESET_LIST(SAP_X)};
+#undef SAP_X
+  static const cli_column three[] = {CLI_TEXTS("name"), CLI_TEXTS("source"), CLI_TEXTS("sets")};
+  cli_table* table = cli_table_create(three, 3);
+  if (table != NULL) {
+    cli_table_cells(table, cells, sizeof cells / sizeof *cells);
   }
-  if (parser.noperands > 0) {
-    return cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]);
-  }
+  return table;
+}
+
+static cli_table* list_solvers(void) {
   static const cli_column solver_columns[] = {CLI_TEXTS("name"),       CLI_TEXTS("model"),
                                               CLI_TEXTS("principles"), CLI_TEXTS("blocks"),
                                               CLI_TEXTS("stepping"),   CLI_TEXTS("reference")};
   cli_table* table = cli_table_create(solver_columns, 6);
-  bool printed = table != NULL;
-  for (int32_t i = 0; i < sap_solver_count() && printed; ++i) {
+  for (int32_t i = 0; i < sap_solver_count() && table != NULL; ++i) {
     const sap_solver_info* info = sap_solver_get_info(i);
     CLI_CELLS(table, CLI_T(info->name), CLI_T(info->model), CLI_T(info->principles));
     char blocks[96];
@@ -225,7 +236,20 @@ static int run_solvers(const cli_command* command, int argc, char** argv) {
     CLI_CELLS(table, CLI_T(blocks), CLI_T(info->rigid ? "Moreau-Jean" : "semi-implicit"),
               CLI_T(info->reference));
   }
-  printed = printed && cli_table_print(table, format, stdout);
+  return table;
+}
+
+static int run_solvers(const cli_command* command, int argc, char** argv) {
+  solvers_job job = {.format = CLI_FORMAT_TABLE};
+  cli_parser parser;
+  if (!cli_parse(&parser, command, &job, argc, argv)) {
+    return parser.exit_code;
+  }
+  if (parser.noperands > 0) {
+    return cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]);
+  }
+  cli_table* table = job.presets ? list_presets() : list_solvers();
+  const bool printed = table != NULL && cli_table_print(table, job.format, stdout);
   cli_table_destroy(table);
   if (!printed) {
     return cli_out_of_memory();
@@ -245,6 +269,7 @@ const cli_command cli_command_solvers = {
         "velocities) and where it was published.",
     .examples =
         "  sapstep solvers\n"
+        "  sapstep solvers --presets\n"
         "  sapstep solvers --format json\n",
     .options = solvers_options,
     .run = run_solvers,

@@ -38,6 +38,7 @@ static sap_status fill_assembly(sap_assembly* assembly, sap_error* error) {
     SAP_TRY(SAP_POOL_ADD(pool, &assembly->jacobians[side], 3 * (size_t)largest, error));
     SAP_TRY(SAP_POOL_ADD(pool, &assembly->angular[side], 3 * (size_t)largest, error));
   }
+  SAP_TRY(SAP_POOL_ADD(pool, &assembly->limits, 2 * (size_t)sizes->joints, error));
   SAP_TRY(SAP_POOL_ADD(pool, &assembly->bound_servos, sizes->joints + sizes->tendons, error));
   SAP_TRY(SAP_POOL_ADD(pool, &assembly->predicted, equality_rows, error));
   SAP_TRY(SAP_POOL_ADD(pool, &assembly->rate_end, equality_rows, error));
@@ -69,6 +70,11 @@ void sap_assembly_destroy(sap_assembly* assembly) {
 
 void sap_assembly_set_locked(sap_assembly* assembly, const bool* locked) {
   assembly->locked = locked;
+}
+
+void sap_assembly_forget_limits(sap_assembly* assembly) {
+  assembly->limits_checked = false;
+  memset(assembly->limits, 0, 2 * (size_t)assembly->model->sizes.joints * sizeof(sap_limit_state));
 }
 
 void sap_assembly_begin(sap_assembly* assembly) {

@@ -69,6 +69,11 @@ void sap_assembly_contact_velocity(const sap_assembly* assembly, const sap_kinem
 // Adds limits and dry friction of joints and tendons.
 sap_status sap_assembly_add_limits(sap_assembly* assembly, const sap_assembly_start* start,
                                    sap_problem* problem, sap_error* error);
+// Returns the number of limits without a block that may have acted in a step from q0 with the
+// velocities v at its end: from then on they have one, until the next sap_assembly_forget_limits.
+int32_t sap_assembly_check_limits(sap_assembly* assembly, const double* q0, const double* v,
+                                  double dt);
+void sap_assembly_forget_limits(sap_assembly* assembly);
 sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_start* start,
                                    sap_problem* problem, sap_error* error);
 // Adds the actuators of adhesion that pull at one of the problem's contacts.

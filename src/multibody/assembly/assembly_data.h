@@ -10,6 +10,8 @@
 #define SAP_LIMIT_RANGE_SHARE 0.1
 // or if the faster of v0 and v* reaches it within this many times dt + tau_d.
 #define SAP_LIMIT_HORIZONS 4.0
+// The same for limits that are looked at after the step.
+#define SAP_CHECKED_HORIZONS 2.0
 
 // Kinds of block identities: the top four bits of a key; three ids of 20 bits each follow.
 enum sap_key_kind {
@@ -57,6 +59,12 @@ typedef struct sap_contact_parts {
   bool moves;
 } sap_contact_parts;
 
+// A side of a scalar joint's limits in the step under way.
+typedef struct sap_limit_state {
+  bool has_block;
+  bool needed;  // it may have acted where it had no block
+} sap_limit_state;
+
 struct sap_assembly {
   const sap_model* model;
   sap_pool pool;  // holds the arrays of fixed size
@@ -71,6 +79,8 @@ struct sap_assembly {
   double* predicted;                // (SAP_ROWS_MAX equalities)
   double* rate_end;                 // J v_guess at q0 (+) dt v_guess (SAP_ROWS_MAX equalities)
   bool* on[SAP_ASSEMBLY_SWITCHES];  // by kind and id
+  sap_limit_state* limits;          // lower, upper                       (2 joints)
+  bool limits_checked;              // those without a block are to be looked at after the step
   sap_servo_law* bound_servos;      // sums over the servos of a bound (joints + tendons)
   // Contacts made side by side in threads.
   sap_contact_parts* contact_parts;

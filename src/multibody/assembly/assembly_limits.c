@@ -7,10 +7,12 @@
 //             creeps by at most sigma w dt tau_f
 // w = J A^-1 J' from the diagonal blocks of A. J is one velocity of a joint or dl/dq of a tendon.
 //
-// A limit pushes only if J v < v_hat at the end of the step. It is left out when it is far: when g
-// is above a tenth of the range, and the larger of |v0| and |v*| times four (dt + tau_d) does not
-// reach it. Only a blow within this very step could have made it act, at a distance; the joint
-// itself stays inside and the next step has the limit. One-sided limits are never left out.
+// A limit pushes only if J v < v_hat at the end of the step, which is no sooner than at
+//   g + (dt + tau_d) J v < 0
+// It is left out when it is far: when neither v0 nor v* reaches it within some times dt + tau_d.
+// Limits of hinges and slides that act at the end of the step are looked at again where it ends:
+// if one that was left out may have acted, the step is solved again with it. All others must be
+// above a tenth of the range too, and those with one side are never left out.
 #include <math.h>
 
 #include "math/quaternion.h"
@@ -65,27 +67,41 @@ static bool may_act(const sap_assembly_call* call, double g, double range, doubl
   return g <= SAP_LIMIT_RANGE_SHARE * range || g <= SAP_LIMIT_HORIZONS * (call->dt + tau_d) * speed;
 }
 
+// The distance of a scalar joint from its lower (side 0) or upper limit.
+static double scalar_distance(const sap_model_joint_data* joint, int side, double q) {
+  return side == 0 ? q - joint->lower : joint->upper - q;
+}
+
+// The same where a limit left out is looked at after the step.
+static bool may_act_at_end(const sap_assembly_call* call, const sap_model_joint_data* joint,
+                           int side, double g) {
+  const double v0 = call->start->v0[joint->v_start];
+  const double v_star = sap_problem_v_star(call->problem)[joint->v_start];
+  const double approach = side == 0 ? -fmin(v0, v_star) : fmax(v0, v_star);
+  return g <= SAP_CHECKED_HORIZONS * (call->dt + joint->limit_relaxation_time) * approach;
+}
+
 // Hinge and slide: one row of +-1 per side. g is linear in q, so that q0 serves at any point.
 static sap_status add_scalar_limits(const sap_assembly_call* call, int32_t id) {
   const sap_assembly_start* start = call->start;
   const sap_model_joint_data* joint = &call->assembly->model->joints[id];
-  const double q = start->q0[joint->q_start];
-  const double v_star = sap_problem_v_star(call->problem)[joint->v_start];
-  const double speed0 = fabs(start->v0[joint->v_start]), speed_star = fabs(v_star);
-  const double speed = speed0 > speed_star ? speed0 : speed_star;
   const double range = joint->upper - joint->lower;
-  const double below = q - joint->lower, above = joint->upper - q;
-  if (!may_act(call, below < above ? below : above, range, speed, joint->limit_relaxation_time)) {
-    return SAP_STATUS_OK;
-  }
-  for (int32_t side = 0; side < 2; ++side) {
-    const double bound = side == 0 ? joint->lower : joint->upper;
-    const double sign = side == 0 ? 1.0 : -1.0;
-    const limit l = {sign * (q - bound), joint->limit_stiffness, joint->limit_relaxation_time,
-                     sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0)};
-    if (!isinf(bound) && may_act(call, l.g, range, speed, joint->limit_relaxation_time)) {
+  const double v_star = sap_problem_v_star(call->problem)[joint->v_start];
+  const double speed = fmax(fabs(start->v0[joint->v_start]), fabs(v_star));
+  for (int side = 0; side < 2; ++side) {
+    const double g = scalar_distance(joint, side, start->q0[joint->q_start]);
+    sap_limit_state* state = &call->assembly->limits[2 * (size_t)id + (size_t)side];
+    state->has_block =
+        isfinite(g) &&
+        (g <= 0.0 || state->needed ||
+         (start->moved == NULL ? may_act_at_end(call, joint, side, g)
+                               : may_act(call, g, range, speed, joint->limit_relaxation_time)));
+    if (state->has_block) {
+      const limit l = {g, joint->limit_stiffness, joint->limit_relaxation_time,
+                       sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0)};
       sap_rows_begin(&call->assembly->rows, 1);
-      sap_kinematics_add_joint_row(start->kin, id, sign, &call->assembly->rows, 0);
+      sap_kinematics_add_joint_row(start->kin, id, side == 0 ? 1.0 : -1.0, &call->assembly->rows,
+                                   0);
       SAP_TRY(add_limit(call, &l));
     }
   }
@@ -119,11 +135,15 @@ static inline bool is_locked(const sap_assembly* assembly, const sap_model_joint
   return assembly->locked != NULL && assembly->locked[joint->v_start];
 }
 
+static inline bool has_limits(const sap_assembly* assembly, const sap_model_joint_data* joint) {
+  return joint->type != SAP_JOINT_FREE && (isfinite(joint->lower) || isfinite(joint->upper)) &&
+         !is_locked(assembly, joint);
+}
+
 // Hot path, with add_joint_friction: most joints have no limit and no friction.
 static inline sap_status add_joint_limits(const sap_assembly_call* call, int32_t id) {
   const sap_model_joint_data* joint = &call->assembly->model->joints[id];
-  if (joint->type == SAP_JOINT_FREE || (isinf(joint->lower) && isinf(joint->upper)) ||
-      is_locked(call->assembly, joint)) {
+  if (!has_limits(call->assembly, joint)) {
     return SAP_STATUS_OK;
   }
   return joint->type == SAP_JOINT_BALL ? add_ball_limit(call, id) : add_scalar_limits(call, id);
@@ -148,11 +168,34 @@ static inline sap_status add_joint_friction(const sap_assembly_call* call, int32
              : SAP_STATUS_OK;
 }
 
-// Makes the row s dl/dq.
-static void make_tendon_row(const sap_assembly_call* call, int32_t id, double s) {
+int32_t sap_assembly_check_limits(sap_assembly* assembly, const double* q0, const double* v,
+                                  double dt) {
+  int32_t count = 0;
+  for (int32_t id = 0; assembly->limits_checked && id < assembly->model->sizes.joints; ++id) {
+    const sap_model_joint_data* joint = &assembly->model->joints[id];
+    if (!sap_joint_is_scalar(joint->type) || !has_limits(assembly, joint) ||
+        !assembly->on[SAP_ASSEMBLY_JOINT_LIMIT][id]) {
+      continue;
+    }
+    for (int side = 0; side < 2; ++side) {
+      sap_limit_state* state = &assembly->limits[2 * (size_t)id + (size_t)side];
+      const double approach = side == 0 ? -v[joint->v_start] : v[joint->v_start];
+      if (!state->has_block && !state->needed &&
+          scalar_distance(joint, side, q0[joint->q_start]) <
+              (dt + joint->limit_relaxation_time) * approach) {
+        state->needed = true;
+        ++count;
+      }
+    }
+  }
+  return count;
+}
+
+// Makes the row dl/dq.
+static void make_tendon_row(const sap_assembly_call* call, int32_t id) {
   sap_rows* rows = &call->assembly->rows;
   sap_rows_begin(rows, 1);
-  sap_tendon_add_row(call->start->kin, id, s, rows, 0);
+  sap_tendon_add_row(call->start->kin, id, 1.0, rows, 0);
 }
 
 static sap_status add_tendon_limits(const sap_assembly_call* call, int32_t id) {
@@ -163,7 +206,7 @@ static sap_status add_tendon_limits(const sap_assembly_call* call, int32_t id) {
   const sap_assembly_start* start = call->start;
   const sap_rows* rows = &call->assembly->rows;
   const double length = sap_tendon_length(start->kin, id);
-  make_tendon_row(call, id, 1.0);
+  make_tendon_row(call, id);
   const double speed = fmax(fabs(sap_rows_times(rows, 0, start->v0)),
                             fabs(sap_rows_times(rows, 0, sap_problem_v_star(call->problem))));
   for (int32_t side = 0; side < 2; ++side) {
@@ -171,7 +214,9 @@ static sap_status add_tendon_limits(const sap_assembly_call* call, int32_t id) {
     const double g = side == 0 ? length - bound : bound - length;
     if (isfinite(bound) &&
         may_act(call, g, tendon->upper - tendon->lower, speed, tendon->limit_relaxation_time)) {
-      make_tendon_row(call, id, side == 0 ? 1.0 : -1.0);
+      if (side == 1) {
+        sap_rows_add_scaled(rows, 0, -2.0, sap_rows_at(rows, 0));  // the row's negative, exactly
+      }
       const limit l = {
           sap_assembly_gap0(call, 0, g), tendon->limit_stiffness, tendon->limit_relaxation_time,
           sap_assembly_key(side == 0 ? SAP_KEY_TENDON_LOWER : SAP_KEY_TENDON_UPPER, id, 0, 0)};
@@ -186,7 +231,7 @@ static sap_status add_tendon_friction(const sap_assembly_call* call, int32_t id)
   if (!(force > 0.0)) {
     return SAP_STATUS_OK;
   }
-  make_tendon_row(call, id, 1.0);
+  make_tendon_row(call, id);
   return add_friction(call, force, sap_assembly_key(SAP_KEY_TENDON_FRICTION, id, 0, 0));
 }
 
@@ -216,6 +261,7 @@ static inline sap_status add_kind(const sap_assembly_call* call, const limit_kin
 sap_status sap_assembly_add_limits(sap_assembly* assembly, const sap_assembly_start* start,
                                    sap_problem* problem, sap_error* error) {
   const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
+  assembly->limits_checked = start->moved == NULL;
   SAP_TRY(add_kind(&call, (limit_kind){SAP_BLOCKS_JOINT_LIMIT, SAP_ASSEMBLY_JOINT_LIMIT,
                                        "limit of joint", SAP_ELEMENT_JOINT, add_joint_limits}));
   SAP_TRY(

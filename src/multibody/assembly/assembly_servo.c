@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servos: the force follows its law at the end of the step, up to its bounds.
+// Servos that are not linear forces of the step (multibody/dynamics/servos.c): the force follows its law at the end of the step, up to its bounds.
 //   gamma/dt = clamp(offset - kp (l0 + dt J v) - kd J v, lower, upper)   l: transmission length
 // is a box block with
 //   R     = 1/(dt (dt kp + kd))
@@ -147,7 +147,8 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
   for (int32_t n = 0; n < count; ++n) {
     const int32_t id = others[n];
     if (!sap_dynamics_actuator_is_on(start->dynamics, id) ||
-        !sap_dynamics_actuator_is_servo(model, id, start->input)) {
+        !sap_dynamics_actuator_is_servo(model, id, start->input) ||
+        sap_dynamics_servo_is_linear(start->dynamics, id)) {
       continue;
     }
     const int32_t bound = sap_model_effort_bound(model, id);

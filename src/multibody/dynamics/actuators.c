@@ -328,6 +328,9 @@ void sap_dynamics_add_motors(sap_dynamics* d, const sap_dynamics_state* at, doub
   add_simple(d, input, sign, k);
   for (int32_t n = 0; n < d->nother_actuators; ++n) {
     const int32_t i = d->other_actuators[n];
+    if (sap_dynamics_servo_is_linear(d, i)) {
+      continue;
+    }
     if (is_summed(d, i, input)) {
       summed = true;
     } else if (d->actuator_active[i] && !sap_dynamics_actuator_is_elastic(model, i) &&

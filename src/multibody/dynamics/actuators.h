@@ -3,8 +3,9 @@
 // `input` (nu; NULL: zero) holds the controls, or the activation of actuators that have one.
 //
 // The law of an actuator decides how it is treated:
-//   servo    force = offset - kp l - kd dl/dt with kp, kd >= 0, not both 0: a block of the contact
-//            problem (multibody/assembly/assembly_servo.c)
+//   servo    force = offset - kp l - kd dl/dt with kp, kd >= 0, not both 0: a linear force of the
+//            momentum balance (servos.c), or a block of the contact problem
+//            (multibody/assembly/assembly_servo.c)
 //   motor    constant force: explicit. On a joint with a motor speed: a servo of that speed, with
 //            bounds 0 and the force
 //   element  all others, in particular muscles: a force element with the positive parts of its
@@ -49,6 +50,23 @@ bool sap_dynamics_actuator_is_servo(const sap_model* model, int32_t actuator, co
 bool sap_dynamics_actuator_is_elastic(const sap_model* model, int32_t actuator);
 sap_actuator_force sap_dynamics_actuator_force(const sap_model* model, int32_t actuator,
                                                const double* input, double length, double rate);
+
+// --- servos as linear forces of a step, see servos.c ---
+// Chooses them for a step of dt from its start.
+void sap_dynamics_choose_servos(sap_dynamics* dynamics, const sap_dynamics_state* at, double dt);
+// No servo is linear from now on.
+void sap_dynamics_forget_servos(sap_dynamics* dynamics);
+bool sap_dynamics_servo_is_linear(const sap_dynamics* dynamics, int32_t actuator);
+// Returns how many are no longer linear: out of their bounds at q0 (+) dt v and v.
+int32_t sap_dynamics_check_servos(sap_dynamics* dynamics, const double* q0, const double* v,
+                                  double dt);
+// k += sign times their generalized forces at q (+) dt v and v.
+void sap_dynamics_add_servos(const sap_dynamics* dynamics, const double* q, const double* v,
+                             double dt, double sign, double* k);
+// diagonal += K_scale K + D_scale D: lower triangles of the trees.
+void sap_dynamics_add_servo_matrices(const sap_dynamics* dynamics, double K_scale, double D_scale,
+                                     double* const* diagonal);
+bool sap_dynamics_may_have_servos(const sap_dynamics* dynamics);
 
 // The bound of the sum that an actuator belongs to; -1: none.
 int32_t sap_model_effort_bound(const sap_model* model, int32_t actuator);

@@ -134,6 +134,8 @@ static sap_status allocate_tables(sap_dynamics* d, sap_error* error) {
   SAP_TRY(SAP_POOL_ADD(pool, &d->locked, sizes->nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->motors, sizes->actuators, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->other_actuators, sizes->actuators, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->servos, sizes->actuators, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->servo_of, sizes->actuators, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->floating, sizes->bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->effort, 2 * (sizes->joints + sizes->tendons), error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->force, sizes->nv, error));
@@ -163,6 +165,10 @@ static sap_status fill_workspace(sap_dynamics* d, sap_error* error) {
   make_tables(d);
   SAP_TRY(sap_placing_create(d, error));
   SAP_TRY(sap_fluid_create(d->model, &d->pool, &d->fluid, error));
+  for (int32_t i = 0; i < d->fluid.count; ++i) {
+    d->fluid.parts[i].link = link_of[d->model->bodies[d->fluid.parts[i].body].weld];
+  }
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->drag, d->fluid.count > 0 ? d->nlinks : 0, error));
   SAP_TRY(sap_kinematics_create(&kin, d, error));
   const sap_status status = sap_dynamics_create_elements(d, &kin, error);
   sap_kinematics_clear(&kin);

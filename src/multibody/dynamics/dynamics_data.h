@@ -83,6 +83,17 @@ typedef struct sap_simple_motor {
   double input_lower, input_upper;  // bounds of u
 } sap_simple_motor;
 
+// Servos along x = sum_i coefficients[i] q of joints[i]: an effort f = offset - kp x - kd dx/dt,
+// gears included.
+typedef struct sap_servo {
+  int32_t count;
+  const int32_t* joints;
+  const double* coefficients;
+  int32_t bound;  // see actuators.h: of the servos that act here as one; -1: one servo
+  double offset, kp, kd, lower, upper;
+  bool linear;  // within its bounds
+} sap_servo;
+
 // A force element that may have a force: kind (forces.h) and id.
 typedef struct sap_elastic {
   int32_t kind, id;
@@ -110,6 +121,9 @@ struct sap_dynamics {
   sap_simple_motor* motors;  //                                                  (actuators)
   int32_t nother_actuators;  // all others
   int32_t* other_actuators;  //                                                  (actuators)
+  int32_t nservos;           // of linear lengths, in the step under way or the last one
+  sap_servo* servos;         //                                                  (actuators)
+  int32_t* servo_of;         // index in servos; valid if nservos > 0            (actuators)
   int32_t nfloating;         // bodies with gravity compensation
   int32_t* floating;         //                                                        (bodies)
 
@@ -134,6 +148,7 @@ struct sap_dynamics {
   double (*V)[6];          // velocities of the links about O                      (nlinks)
   double (*A)[6];          // accelerations                                        (nlinks)
   double (*F)[6];          // forces                                               (nlinks)
+  double (*drag)[6][6];    // damping by the medium about O; NULL: no medium       (nlinks)
   double* effort;          // of motors by bound, then their forces       (2 (joints + tendons))
   double* force;           // generalized forces                                        (nv)
 };
@@ -165,8 +180,6 @@ void sap_dynamics_sort_actuators(sap_dynamics* d);
 // Memory and couplings of the force elements; `kin`: of the default configuration.
 sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* kin,
                                         sap_error* error);
-// out += J' S J of d->rows, S symmetric (column-major): lower triangles, and couplings.
-void sap_dynamics_add_product(const sap_dynamics* d, const double* S, const sap_tree_matrix* out);
 // Makes dynamics->placing, in the dynamics' pool. The links must be made.
 sap_status sap_placing_create(sap_dynamics* dynamics, sap_error* error);
 

@@ -332,7 +332,8 @@ static void add_tree_product(const sap_rows* rows, const double* S, int32_t a, i
   }
 }
 
-void sap_dynamics_add_product(const sap_dynamics* d, const double* S, const sap_tree_matrix* out) {
+// out += J' S J of d->rows, S symmetric (column-major): lower triangles, and couplings.
+static void add_product(const sap_dynamics* d, const double* S, const sap_tree_matrix* out) {
   const sap_rows* rows = &d->rows;
   for (int32_t i = 0; i < rows->ntrees; ++i) {
     for (int32_t j = 0; j < rows->ntrees; ++j) {
@@ -354,7 +355,7 @@ void sap_dynamics_add_element_matrices(sap_dynamics* d, const sap_dynamics_state
       for (int i = 0; i < d->rows.nrows * d->rows.nrows; ++i) {
         l.K[i] = K_scale * l.K[i] + D_scale * l.D[i];
       }
-      sap_dynamics_add_product(d, l.K, A);
+      add_product(d, l.K, A);
     }
   }
 }

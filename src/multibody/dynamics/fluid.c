@@ -268,51 +268,167 @@ void sap_fluid_law(const sap_fluid_part* part, const double motion[6], double fo
   (part->ellipsoid ? ellipsoid_law : box_law)(part, motion, force, D);
 }
 
-// Makes the rows of the part's motion along its axes, in d->rows.
-static void make_rows(sap_dynamics* d, const sap_kinematics* kin, const sap_fluid_part* part,
-                      double R_WF[9]) {
-  static const double zero[3] = {0.0, 0.0, 0.0};
-  double p[3];
-  sap_kinematics_point(kin, part->body, part->p_BF, p);
-  sap_m3_mul(R_WF, kin->R_WB + 9 * (size_t)part->body, part->R_BF);
-  sap_rows_begin(&d->rows, 6);
-  for (int32_t i = 0; i < 3; ++i) {
-    sap_kinematics_add_wrench_row(kin, part->body, p, zero, R_WF + 3 * i, &d->rows, i);
-    sap_kinematics_add_wrench_row(kin, part->body, p, R_WF + 3 * i, NULL, &d->rows, 3 + i);
+// Returns the directions of the dofs of a link's tree. Those of a lone link are not in the
+// kinematics: [0; e_k] and [b_k; 0], b_k the body's axes, in `own`.
+static double (*tree_directions(const sap_kinematics* kin, const sap_link* link,
+                                double own[6][6]))[6] {
+  if (!link->lone) {
+    return kin->S + kin->dynamics->model->tree_dofs[link->tree];
+  }
+  memset(own, 0, 36 * sizeof(double));
+  for (int k = 0; k < 3; ++k) {
+    own[k][3 + k] = 1.0;
+    sap_v3_copy(own[3 + k], kin->R_WB + 9 * (size_t)link->body + 3 * k);
+  }
+  return own;
+}
+
+// Sets d->V to the links' velocities about the points O of their trees, at v.
+static void find_velocities(sap_dynamics* d, const sap_dynamics_state* at) {
+  double own[6][6];
+  for (int32_t l = 0; l < d->nlinks; ++l) {
+    const sap_link* link = &d->links[l];
+    if (!link->lone) {
+      sap_dynamics_set_link_velocity(d, at, l);
+      continue;
+    }
+    double(*S)[6] = tree_directions(at->kin, link, own);
+    memset(d->V[l], 0, sizeof d->V[l]);
+    for (int i = 0; i < 6; ++i) {
+      sap_spatial_add_scaled(d->V[l], S[i], at->v[link->first_dof + i]);
+    }
   }
 }
 
-// Force of the medium at v, along d->rows; D may be NULL.
-static void evaluate_part(sap_dynamics* d, const sap_dynamics_state* at, const sap_fluid_part* part,
-                          double force[6], double D[36]) {
-  double R_WF[9], motion[6], wind[3];
-  make_rows(d, at->kin, part, R_WF);
-  sap_m3_tmul_v3(wind, R_WF, d->model->options.wind);
-  for (int32_t r = 0; r < 6; ++r) {
-    motion[r] = sap_rows_times(&d->rows, r, at->v) - (r < 3 ? 0.0 : wind[r - 3]);
-  }
+// Where a part is: its axes, and its origin from the point O of its tree.
+typedef struct part_place {
+  double R_WF[9], arm[3];
+} part_place;
+
+// Force of the medium, in F's axes, on a part of a link with the velocities of d->V. D may be NULL.
+static void evaluate_part(const sap_dynamics* d, const sap_kinematics* kin,
+                          const sap_fluid_part* part, part_place* place, double force[6],
+                          double D[36]) {
+  const double* V = d->V[part->link];
+  const double* O = kin->p_WB + 3 * (size_t)d->tree_root[d->links[part->link].tree];
+  double u[3], turning[3], motion[6];
+  sap_m3_mul(place->R_WF, kin->R_WB + 9 * (size_t)part->body, part->R_BF);
+  sap_kinematics_point(kin, part->body, part->p_BF, place->arm);
+  sap_v3_sub(place->arm, place->arm, O);
+  sap_v3_cross(turning, V, place->arm);
+  sap_v3_add(u, V + 3, turning);
+  sap_v3_sub(u, u, d->model->options.wind);
+  sap_m3_tmul_v3(motion, place->R_WF, V);
+  sap_m3_tmul_v3(motion + 3, place->R_WF, u);
   sap_fluid_law(part, motion, force, D);
 }
 
 void sap_dynamics_add_fluid(sap_dynamics* d, const sap_dynamics_state* at, double sign, double* k) {
+  if (d->fluid.count == 0) {
+    return;
+  }
+  double own[6][6];
+  find_velocities(d, at);
+  memset(d->F, 0, (size_t)d->nlinks * sizeof *d->F);
   for (int32_t i = 0; i < d->fluid.count; ++i) {
-    double force[6];
-    evaluate_part(d, at, &d->fluid.parts[i], force, NULL);
-    for (int32_t r = 0; r < 6; ++r) {
-      sap_rows_add_scaled(&d->rows, r, sign * force[r], k);
+    const sap_fluid_part* part = &d->fluid.parts[i];
+    part_place place;
+    double force[6], wrench[6], turning[3];
+    evaluate_part(d, at->kin, part, &place, force, NULL);
+    sap_m3_mul_v3(wrench, place.R_WF, force);
+    sap_m3_mul_v3(wrench + 3, place.R_WF, force + 3);
+    sap_v3_cross(turning, place.arm, wrench + 3);
+    sap_v3_add(wrench, wrench, turning);
+    sap_spatial_add_scaled(d->F[part->link], wrench, sign);
+  }
+  for (int32_t l = d->nlinks; l-- > 0;) {
+    const sap_link* link = &d->links[l];
+    const int32_t first = d->model->tree_dofs[link->tree];
+    double(*S)[6] = tree_directions(at->kin, link, own);
+    for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
+      k[i] += sap_spatial_dot(S[i - first], d->F[l]);
+    }
+    if (link->parent >= 0) {
+      sap_spatial_add_scaled(d->F[link->parent], d->F[l], 1.0);
+    }
+  }
+}
+
+// out = R D R', the 3x3 block of D at `first` in world axes.
+static void turn_block(const double R[9], const double D[36], int first, double out[9]) {
+  double block[9], R_transposed[9], half[9];
+  for (int j = 0; j < 3; ++j) {
+    for (int i = 0; i < 3; ++i) {
+      block[3 * j + i] = D[6 * (first + j) + first + i];
+      R_transposed[3 * j + i] = R[3 * i + j];
+    }
+  }
+  sap_m3_mul(half, R, block);
+  sap_m3_mul(out, half, R_transposed);
+}
+
+// Adds D of a part, [angular, 0; 0, linear] in its axes, about O: with the arm r,
+//   sum += [angular + r~ linear r~', r~ linear; (.)', linear]
+static void add_part_damping(const part_place* place, const double D[36], double sum[6][6]) {
+  double angular[9], linear[9], moved[9];
+  turn_block(place->R_WF, D, 0, angular);
+  turn_block(place->R_WF, D, 3, linear);
+  for (int j = 0; j < 3; ++j) {  // columns of r~ linear
+    sap_v3_cross(moved + 3 * j, place->arm, linear + 3 * j);
+  }
+  for (int i = 0; i < 3; ++i) {
+    const double row[3] = {moved[i], moved[3 + i], moved[6 + i]};
+    double turned[3];  // row i of r~ linear r~'
+    sap_v3_cross(turned, place->arm, row);
+    for (int j = 0; j < 3; ++j) {
+      sum[i][j] += angular[3 * j + i] + turned[j];
+      sum[i][3 + j] += row[j];
+      sum[3 + j][i] += row[j];
+      sum[3 + i][3 + j] += linear[3 * j + i];
+    }
+  }
+}
+
+// Adds scale S' D S of a link's dofs with themselves and those before them on the path to the root.
+static void add_link_damping(const sap_dynamics* d, const sap_kinematics* kin, int32_t l,
+                             double scale, const sap_tree_matrix* A) {
+  const sap_link* link = &d->links[l];
+  const sap_model* model = d->model;
+  const int32_t first = model->tree_dofs[link->tree];
+  const size_t ld = (size_t)model->tree_sizes[link->tree];
+  double own[6][6];
+  double(*S)[6] = tree_directions(kin, link, own);
+  for (int32_t j = link->first_dof; j < link->first_dof + link->ndofs; ++j) {
+    double f[6] = {0.0};
+    for (int c = 0; c < 6; ++c) {
+      sap_spatial_add_scaled(f, d->drag[l][c], scale * S[j - first][c]);
+    }
+    for (int32_t i = j; i >= 0; i = model->dof_parent[i]) {
+      A->diagonal[link->tree][ld * (size_t)(i - first) + (size_t)(j - first)] +=
+          sap_spatial_dot(f, S[i - first]);
     }
   }
 }
 
 void sap_dynamics_add_fluid_damping(sap_dynamics* d, const sap_dynamics_state* at, double scale,
                                     const sap_tree_matrix* A) {
+  if (d->fluid.count == 0) {
+    return;
+  }
+  find_velocities(d, at);
+  memset(d->drag, 0, (size_t)d->nlinks * sizeof *d->drag);
   for (int32_t i = 0; i < d->fluid.count; ++i) {
     double force[6], D[36];
-    evaluate_part(d, at, &d->fluid.parts[i], force, D);
-    for (int r = 0; r < 36; ++r) {
-      D[r] *= scale;
+    part_place place;
+    evaluate_part(d, at->kin, &d->fluid.parts[i], &place, force, D);
+    add_part_damping(&place, D, d->drag[d->fluid.parts[i].link]);
+  }
+  for (int32_t l = d->nlinks; l-- > 0;) {
+    const int32_t parent = d->links[l].parent;
+    add_link_damping(d, at->kin, l, scale, A);
+    for (int c = 0; parent >= 0 && c < 6; ++c) {
+      sap_spatial_add_scaled(d->drag[parent][c], d->drag[l][c], 1.0);
     }
-    sap_dynamics_add_product(d, D, A);
   }
 }
 

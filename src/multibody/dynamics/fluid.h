@@ -9,6 +9,7 @@
 // A body or shape that the medium acts on.
 typedef struct sap_fluid_part {
   int32_t body;
+  int32_t link;  // of the dynamics, which sets it
   bool ellipsoid;
   double p_BF[3], R_BF[9];    // its frame F in the body: principal axes
   double size[3];             // sides of the box, semi-axes of the ellipsoid [m]

@@ -77,6 +77,7 @@ struct sap_multibody {
   sap_control_function control_function;
   void* control_context;
   int32_t* carrier;        // nearest body, the body itself or above, with an unlocked dof (bodies)
+  bool servos_chosen;      // for the step under way
   bool detected;           // `contacts` belong to the step under way or to the last step
   bool collected;          // they have the R, vc and gamma of that step's solution
   bool* shape_on;          // false: all contacts of the shape are switched off  (shapes)

@@ -115,6 +115,11 @@ static void find_start(sap_multibody* multibody, const double* q0, const double*
 static void balance_momenta(sap_multibody* multibody, const sap_step_context* context,
                             const double* q, const double* v, double* residual, double* load) {
   sap_momentum_memory* memory = &multibody->momenta;
+  if (!multibody->servos_chosen) {
+    const sap_dynamics_state start = state_at(multibody, context->q0, context->v0);
+    sap_dynamics_choose_servos(multibody->dynamics, &start, context->dt);
+    multibody->servos_chosen = true;
+  }
   find_start(multibody, context->q0, context->v0);
   const sap_momentum_step step = {
       .dt = context->dt,
@@ -136,6 +141,15 @@ static int momentum_balance(void* context, const sap_step_context* step, const d
   return 0;
 }
 
+static int changed_laws(void* context, const sap_step_context* step, const double* v,
+                        int32_t* count) {
+  sap_multibody* multibody = context;
+  *count = sap_dynamics_check_servos(multibody->dynamics, step->q0, v, step->dt) +
+           sap_assembly_check_limits(multibody->assembly, step->q0, v, step->dt);
+  multibody->servos_chosen = *count > 0;  // else the step is over
+  return 0;
+}
+
 static int stiffness_damping(void* context, double t, const double* q, const double* v,
                              const sap_tree_matrix* K, const sap_tree_matrix* D) {
   sap_multibody* multibody = context;
@@ -143,6 +157,8 @@ static int stiffness_damping(void* context, double t, const double* q, const dou
   const sap_dynamics_state at = state_at(multibody, q, v);
   (void)t;
   sap_dynamics_add_joint_matrices(dynamics, q, 1.0, 1.0, K->diagonal, D->diagonal);
+  sap_dynamics_add_servo_matrices(dynamics, 1.0, 0.0, K->diagonal);
+  sap_dynamics_add_servo_matrices(dynamics, 0.0, 1.0, D->diagonal);
   sap_dynamics_add_element_matrices(dynamics, &at, 1.0, 0.0, K);
   sap_dynamics_add_element_matrices(dynamics, &at, 0.0, 1.0, D);
   sap_dynamics_add_fluid_damping(dynamics, &at, 1.0, D);
@@ -156,6 +172,7 @@ static int add_stiffness_damping(void* context, double t, const double* q, const
   const sap_dynamics_state at = state_at(multibody, q, v);
   (void)t;
   sap_dynamics_add_joint_matrices(dynamics, q, K_scale, D_scale, A->diagonal, A->diagonal);
+  sap_dynamics_add_servo_matrices(dynamics, K_scale, D_scale, A->diagonal);
   sap_dynamics_add_element_matrices(dynamics, &at, K_scale, D_scale, A);
   sap_dynamics_add_fluid_damping(dynamics, &at, D_scale, A);
   return 0;
@@ -211,7 +228,9 @@ static void traits(void* context, sap_trait_visitor visit, void* visitor) {
 // The step's checks of forces, blocks or activations reject controls that are not finite.
 static int begin_step(void* context, const sap_step_context* step) {
   sap_multibody* multibody = context;
-  multibody->detected = false;
+  multibody->detected = multibody->servos_chosen = false;
+  sap_dynamics_forget_servos(multibody->dynamics);
+  sap_assembly_forget_limits(multibody->assembly);
   (void)sap_multibody_start_kinematics(multibody, step->q0);
   const int code = multibody->control_function == NULL
                        ? 0
@@ -256,6 +275,7 @@ static bool has_springs_or_dampers(const sap_multibody* multibody) {
     }
   }
   return sap_dynamics_has_elements(multibody->dynamics) ||
+         sap_dynamics_may_have_servos(multibody->dynamics) ||
          sap_dynamics_has_fluid(multibody->dynamics);
 }
 
@@ -279,6 +299,7 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .momentum_balance = momentum_balance,
       .constraints = sap_multibody_constraints,
       .missing_contacts = sap_multibody_missing_contacts,
+      .changed_laws = changed_laws,
       .closure_error = sap_multibody_closure_error,
       .energies = energies,
       .memory = memory,

@@ -82,9 +82,17 @@ static sap_status find_generalized(const sap_multibody* multibody, const sap_ste
   return SAP_STATUS_OK;
 }
 
+// Velocities at the end of the step; without blocks the free motion is the solution.
+static const double* end_velocities(const sap_step_report* report) {
+  return report->solution != NULL ? report->solution->v : sap_problem_v_star(report->problem);
+}
+
 sap_status sap_multibody_constraint_forces(sap_multibody* multibody, const sap_step_report* report,
                                            double* tau, sap_error* error) {
-  return find_generalized(multibody, report, (sap_block_range){0, INT32_MAX}, tau, error);
+  SAP_TRY(find_generalized(multibody, report, (sap_block_range){0, INT32_MAX}, tau, error));
+  sap_dynamics_add_servos(multibody->dynamics, multibody->start.q0, end_velocities(report),
+                          sap_problem_dt(report->problem), 1.0, tau);
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_multibody_contact_forces(sap_multibody* multibody, const sap_step_report* report,
@@ -139,16 +147,18 @@ static double law_at_end(sap_multibody* multibody, double dt, const double* v, i
 }
 
 // Divides `total`, the effort of a bound's servos or motors together, in proportion to the force
-// that each alone would have (in force[]).
-static void divide_effort(const sap_model* model, const double* input, int32_t bound, bool servos,
-                          double total, double* force) {
+// that each alone would have (in force[]). Those of linear servos are known.
+static void divide_effort(const sap_multibody* multibody, int32_t bound, bool servos, double total,
+                          double* force) {
+  const sap_model* model = multibody->model;
   double sum = 0.0;
   int32_t count = 0;
   for (int pass = 0; pass < 2; ++pass) {
     for (int32_t i = 0; i < model->sizes.actuators; ++i) {
       const sap_model_actuator* a = &model->actuators[i];
       if (sap_model_effort_bound(model, i) != bound ||
-          sap_dynamics_actuator_is_servo(model, i, input) != servos) {
+          sap_dynamics_actuator_is_servo(model, i, multibody->start.input) != servos ||
+          sap_dynamics_servo_is_linear(multibody->dynamics, i)) {
         continue;
       }
       if (pass == 0) {
@@ -181,9 +191,7 @@ static bool find_unbounded(sap_multibody* multibody, const sap_step_report* repo
   const sap_model* model = multibody->model;
   const double* input = multibody->start.input;
   const double dt = sap_problem_dt(report->problem);
-  // Without blocks the free motion is the solution.
-  const double* v =
-      report->solution != NULL ? report->solution->v : sap_problem_v_star(report->problem);
+  const double* v = end_velocities(report);
   bool any = false;
   int32_t count = 0;
   find_servo_forces(multibody, report, force);
@@ -195,7 +203,8 @@ static bool find_unbounded(sap_multibody* multibody, const sap_step_report* repo
     any = any || shared;
     if (!sap_dynamics_actuator_is_on(multibody->dynamics, i)) {
       force[i] = 0.0;
-    } else if (!servo || (report->solution != NULL && shared)) {
+    } else if (!servo || (report->solution != NULL && shared) ||
+               sap_dynamics_servo_is_linear(multibody->dynamics, i)) {
       force[i] = law_at_end(multibody, dt, v, i);
     }
   }
@@ -218,8 +227,8 @@ static void divide_efforts(sap_multibody* multibody, const sap_step_report* repo
           find_impulses(multibody, report, SAP_BLOCKS_SERVO,
                         sap_assembly_key(SAP_KEY_BOUND_SERVOS, bound, 0, 0), &block);
       const double servos = gamma != NULL ? gamma[0] / sap_problem_dt(report->problem) : 0.0;
-      divide_effort(model, start->input, bound, false, motors[bound], force);
-      divide_effort(model, start->input, bound, true, servos, force);
+      divide_effort(multibody, bound, false, motors[bound], force);
+      divide_effort(multibody, bound, true, servos, force);
     }
   }
 }

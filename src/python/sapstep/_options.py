@@ -103,14 +103,21 @@ def set_options(options: Any, values: Dict[str, Any], others: Iterable[str] = ()
         assign(options, name, value)
 
 
-def stepper_options(dt: Optional[float], scheme: Union[str, Tuple[float, float]], stage: str, solver: str,
-                    values: Dict[str, Any], others: Iterable[str]) -> Tuple[Any, Any]:
+def stepper_options(dt: Optional[float], preset: str, scheme: Union[str, Tuple[float, float], None],
+                    stage: Optional[str], solver: Optional[str], values: Dict[str, Any], others: Iterable[str],
+                    scene: Any = None) -> Tuple[Any, Any]:
     """Returns a sap_stepper_options and the objects it points to. `values` has its other fields and those
-    of the solver's options, `others` the caller's own keywords."""
+    of the solver's options, `others` the caller's own keywords. None leaves what the preset sets; `scene`
+    is a sap_regularization that the preset overrides."""
     options = ffi.new("sap_stepper_options*", lib.sap_stepper_options_default())
+    if scene is not None:
+        options.regularization.beta, options.regularization.sigma = scene.beta, scene.sigma
+    call(lib.sap_stepper_options_preset, c_string(preset, "preset"), options)
     if dt is not None:
         assign(options, "dt", dt)
-    if isinstance(scheme, str):
+    if scheme is None:
+        pass
+    elif isinstance(scheme, str):
         call(lib.sap_stepper_options_set_scheme, options, enumerator("SAP_SCHEME_", _SCHEMES, scheme, "scheme"))
     else:
         try:
@@ -119,11 +126,12 @@ def stepper_options(dt: Optional[float], scheme: Union[str, Tuple[float, float]]
             raise TypeError(f"scheme = {reprlib.repr(scheme)} must be a name or (theta, theta_vq)") from None
         assign(options, "theta", theta)
         assign(options, "theta_vq", theta_vq)
-    assign(options, "contact_stage", stage)
+    if stage is not None:
+        assign(options, "contact_stage", stage)
     rest = dict(values)
     take(options.regularization, REGULARIZATION, rest)
     take(options, _STEPPER, rest)
     set_options(options.solver_options, rest, (*REGULARIZATION, *_STEPPER, *others))
-    name = c_string(solver, "solver")
+    name = c_string("sap" if solver is None else solver, "solver")
     options.solver = name
     return options, name

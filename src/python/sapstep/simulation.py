@@ -47,16 +47,17 @@ _Simulation = TypeVar("_Simulation", bound="Simulation")
 class Simulation(Scene, StateOwner):
     """An MJCF or URDF scene and its state.
 
-    dt: time step [s] (default: the scene's); scheme: "explicit-euler", "symplectic-euler",
-    "implicit-euler", "midpoint" or (theta, theta_vq); solver: see :func:`sapstep.solvers`;
-    contact_stage: "auto", "end" or "theta", the time within the step at which contact is evaluated; keyframe:
+    dt: time step [s] (default: the scene's); preset: "default", "castro" (the paper's Algorithm 1 as
+    printed) or "drake", which other keywords override; scheme: "explicit-euler", "symplectic-euler",
+    "implicit-euler" (default), "midpoint" or (theta, theta_vq); solver: see :func:`sapstep.solvers` ("sap");
+    contact_stage: "auto" (default), "end" or "theta", the time within the step at which contact is evaluated; keyframe:
     name or index of the start; lenient: unsupported features become warnings;
     floating_base: the root link of a URDF moves freely; floor: height [m] of a floor under a URDF;
     edits: values of the file to change, by ELEMENT/NAME/ATTRIBUTE, as {"geom/ball/density": 500,
     "option/*/gravity": [0, 0, -1.6]}.
 
     Other keywords: sigma, beta; contact_model ("sap", "similar", "lagged"); contact_law ("auto",
-    "compliant", "rigid"), restitution, baumgarte; remember; time_limit [s] (of a step);
+    "compliant", "rigid", "castro"), restitution, baumgarte; remember; time_limit [s] (of a step);
     balance_tolerance; free_motion_max_iterations; and the fields of sap_solver_options, e.g.
     relative_tolerance, max_iterations, threads.
     """
@@ -66,9 +67,10 @@ class Simulation(Scene, StateOwner):
         path: Union[str, "os.PathLike[str]"],
         dt: Optional[float] = None,
         *,
-        scheme: Union[str, Tuple[float, float]] = "implicit-euler",
-        solver: str = "sap",
-        contact_stage: str = "auto",
+        preset: str = "default",
+        scheme: Union[str, Tuple[float, float], None] = None,
+        solver: Optional[str] = None,
+        contact_stage: Optional[str] = None,
         keyframe: Union[str, int, None] = None,
         lenient: bool = False,
         floating_base: bool = False,
@@ -83,10 +85,9 @@ class Simulation(Scene, StateOwner):
         _kept = edit(reading, edits or {})
         self._model = read_scene(path, reading)  # immutable: reading it needs no lock
         scene = lib.sap_model_get_options(self._model)
-        options.setdefault("sigma", scene.regularization.sigma)
-        options.setdefault("beta", scene.regularization.beta)
         dt = scene.timestep if dt is None else dt
-        self._options = stepper_options(dt, scheme, contact_stage, solver, options, _KEYWORDS)
+        self._options = stepper_options(dt, preset, scheme, contact_stage, solver, options, _KEYWORDS,
+                                        scene.regularization)
         self._assemble()
         if keyframe is not None:
             self.reset(keyframe)

@@ -147,9 +147,10 @@ class Stepper(StateOwner):
         v: ArrayLike,
         dt: float,
         *,
-        scheme: Union[str, Tuple[float, float]] = "implicit-euler",
-        solver: str = "sap",
-        contact_stage: str = "auto",
+        preset: str = "default",
+        scheme: Union[str, Tuple[float, float], None] = None,
+        solver: Optional[str] = None,
+        contact_stage: Optional[str] = None,
         **options: Any,
     ) -> None:
         if not isinstance(system, System):
@@ -158,7 +159,8 @@ class Stepper(StateOwner):
         self._tree_sizes = tree_counts(system.tree_sizes)
         nv = integer(sum(self._tree_sizes), "nv")
         nq = nv if system.nq is None else integer(system.nq, "nq")
-        made, _name = stepper_options(number(dt, "dt"), scheme, contact_stage, solver, options, _KEYWORDS)
+        made, _name = stepper_options(number(dt, "dt"), preset, scheme, contact_stage, solver, options,
+                                      _KEYWORDS)
         table = self._make_table(nq, nv)
         state = ffi.gc(ffi.new("sap_state*"), lib.sap_state_clear)
         call(lib.sap_state_resize, state, nq, nv)

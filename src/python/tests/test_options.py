@@ -47,3 +47,25 @@ def test_each_option_is_a_keyword():
             with pytest.raises((TypeError, ValueError, OverflowError, sapstep.Error)) as refusal:
                 sapstep.Simulation(SCENES / "falling_box.xml", **{name: "no such word"})
             assert "unknown option" not in str(refusal.value) and name in str(refusal.value)
+
+
+def test_presets():
+    names = rows("stepper.h", "SAP_PRESET_LIST", r'X\("(\w+)"')
+    assert names == ["default", "castro", "drake"]
+    castro = dict(contact_law="castro", contact_model="sap", contact_stage="end", impact_speed=0.0,
+                  balance_tolerance=float("inf"), remember=False, islands=False, newton="primal",
+                  line_search="exact", linear_solver="sparse")
+    drake = dict(castro, linear_solver="block", scheme="symplectic-euler", beta=1.0, sigma=1e-3,
+                 relative_tolerance=1e-6, absolute_tolerance=1e-14, max_iterations=100)
+
+    def end(**keywords):
+        simulation = sapstep.Simulation(SCENES / "quadruped.xml", **keywords)
+        simulation.step(40)
+        return simulation.q.tobytes()
+
+    assert end(preset="castro") == end(**castro) != end()
+    assert end(preset="drake") == end(**drake) != end(**castro)
+    assert end(preset="castro", newton="primal-dual", sigma=1e-4) == end(**{**castro, "newton": "primal-dual", "sigma": 1e-4})
+    assert end(preset="default") == end()
+    with pytest.raises(sapstep.Error, match="unknown preset 'paper'; available: default, castro, drake"):
+        sapstep.Simulation(SCENES / "quadruped.xml", preset="paper")

@@ -112,7 +112,7 @@ TAKE_LIST(take_solvers, add_solver, "one or more of 'sapstep solvers', separated
 static const char* const references[] = {"auto", "run", "richardson", NULL};
 #define AT(member) .offset = offsetof(converge_options, member)
 const cli_option converge_option_list[] = {
-    {"dt", "S", "largest time step (the scene's) [s]", CLI_POSITIVE, AT(scene.dt), 0, 1e9},
+    {"dt", "S", "largest time step (the scene's) [s]", CLI_POSITIVE, AT(stepper.dt), 0, 1e9},
     {"levels", "N", "number of step sizes dt, dt/2, dt/4, ...: 2 to 20 (5)", CLI_INTEGER,
      AT(levels), 2, CONVERGE_LEVELS_MAX},
     {"duration", "S", "simulated time, rounded up to a multiple of dt (1) [s]", CLI_POSITIVE,
@@ -146,6 +146,7 @@ const cli_option converge_option_list[] = {
     CLI_SCENE_KEYFRAME_ROW(converge_options),
     {"start", "JOINT=X", "start with this joint at X [m, rad]; may be given for several", CLI_CALL,
      .take = take_start},
+    CLI_PRESET_ROW(converge_options),
     CLI_SCENE_CONTACT_ROWS(converge_options),
     CLI_SCENE_URDF_ROWS(converge_options),
     CLI_SCENE_LENIENT_ROW(converge_options),
@@ -162,7 +163,7 @@ static void set_defaults(converge_options* o) {
                           .ratio = 16,
                           .jobs = processors >= 1 && processors <= 64 ? (int32_t)processors : 1,
                           .scene = cli_scene_default()};
-  o->stepper = sap_stepper_options_default();
+  o->stepper = cli_stepper_options();
   // The study measures the error of the step, not that of the solver.
   o->stepper.solver_options.relative_tolerance = 1e-10;
 }
@@ -185,7 +186,7 @@ static int check_command(const cli_command* command, const cli_parser* parser,
     (void)take_list(o, "symplectic-euler,implicit-euler,midpoint", add_scheme);
   }
   if (o->nstages == 0) {
-    o->stages[o->nstages++] = SAP_STAGE_AUTO;
+    o->stages[o->nstages++] = o->stepper.contact_stage;
   }
   if (o->nsolvers == 0) {
     o->solvers[o->nsolvers++] = o->stepper.solver;
@@ -299,7 +300,7 @@ sap_status converge_scene_read(converge_study* s, sap_error* error) {
     SAP_TRY(check_notes(s, error));
   }
   SAP_TRY(set_start(s, error));
-  cli_scene_stepper(&s->options.scene, s->model, &s->options.stepper);
+  cli_scene_stepper(s->model, &s->options.stepper);
   s->options.dt = s->options.stepper.dt;
   s->samples = cli_step_count(s->options.duration, s->options.dt);
   return SAP_STATUS_OK;

@@ -195,10 +195,10 @@ static int run_controls_apply(void* context, double t, const double* q, const do
 typedef struct run_options {
   run_plan plan;
   cli_scene scene;
-  const char* controls;         // path of a CSV file, NULL: those of the keyframe
-  const char* dump;             // folder of contact problems, NULL: none
-  int32_t dump_every;           // steps per problem
-  sap_stepper_options stepper;  // dt, regularization and contact model: see scene
+  const char* controls;  // path of a CSV file, NULL: those of the keyframe
+  const char* dump;      // folder of contact problems, NULL: none
+  int32_t dump_every;    // steps per problem
+  sap_stepper_options stepper;
 } run_options;
 
 // Everything that a run owns.
@@ -229,13 +229,14 @@ static const char* take_scheme(void* options, const char* name) {
 #define AT(member) .offset = offsetof(run_options, member)
 static const cli_option run_option_list[] = {
     RUN_START_ROWS(run_options),
-    {"dt", "S", "time step (the scene's) [s]", CLI_POSITIVE, AT(scene.dt), 0, 1e9},
+    {"dt", "S", "time step (the scene's) [s]", CLI_POSITIVE, AT(stepper.dt), 0, 1e9},
     {"scheme", "NAME",
      "explicit-euler, symplectic-euler, implicit-euler or\nmidpoint (implicit-euler); sets theta "
      "and theta-vq",
      CLI_CALL, .take = take_scheme},
     {"solver", "NAME", "contact solver, see 'sapstep solvers' (sap)", CLI_SOLVER,
      AT(stepper.solver)},
+    CLI_PRESET_ROW(run_options),
     {"controls", "FILE",
      "CSV of controls over time, columns t_s and actuator names; a row holds\nuntil the next; or a "
      "keyframe whose controls are held (those of\n--keyframe)",
@@ -292,7 +293,7 @@ static int check_options(const cli_command* command, const cli_parser* parser,
     return cli_usage_error(command, "--dump-every needs --dump-problems");
   }
   sap_error error;
-  if (sap_stepper_options_check(&options->stepper, &error) != SAP_STATUS_OK) {
+  if (cli_check_stepper(options->stepper, &error) != SAP_STATUS_OK) {
     return cli_usage_error(command, "%s", error.message);
   }
   options->scene.path = parser->operands[0];
@@ -328,7 +329,7 @@ static sap_status set_controls(run* r, sap_error* error) {
 
 static sap_status create_stepper(run* r, sap_error* error) {
   sap_stepper_options* options = &r->options.stepper;
-  cli_scene_stepper(&r->options.scene, r->model, options);
+  cli_scene_stepper(r->model, options);
   SAP_TRY(sap_multibody_create(r->model, &r->multibody, error));
   SAP_TRY(set_controls(r, error));
   return sap_stepper_create(sap_multibody_system(r->multibody), options, &r->stepper, error);
@@ -509,7 +510,7 @@ static int run_scene(const cli_command* command, int argc, char** argv) {
   run r = {.options = {.plan = run_plan_default(),
                        .dump_every = 1,
                        .scene = cli_scene_default(),
-                       .stepper = sap_stepper_options_default()}};
+                       .stepper = cli_stepper_options()}};
   cli_parser parser;
   if (!cli_parse(&parser, command, &r.options, argc, argv)) {
     return parser.exit_code;

@@ -30,9 +30,7 @@ enum { MATERIALS = sizeof materials / sizeof materials[0] };
 
 void study_setup_begin(study_setup* setup) {
   *setup = (study_setup){.material = sap_material_unset()};
-  setup->stepper = sap_stepper_options_default();
-  setup->stepper.dt = (double)NAN;
-  setup->stepper.regularization.beta = setup->stepper.regularization.sigma = (double)NAN;
+  setup->stepper = cli_stepper_options();
   setup->stepper.accepted_error = (double)INFINITY;  // studies tell how far solvers come
 }
 
@@ -53,7 +51,7 @@ void study_list_parameters(char* out, size_t size) {
     append_name(out, size, materials[i].name);
   }
   append_name(out, size, "solver options of 'sapstep run --help' (relative_tolerance, ...)");
-  append_name(out, size, "q/JOINT, v/JOINT, q/JOINT[part]");
+  append_name(out, size, "preset, q/JOINT, v/JOINT, q/JOINT[part]");
   append_name(out, size, "ELEMENT/NAME/ATTRIBUTE of the scene (geom/ball/density)");
 }
 
@@ -106,6 +104,9 @@ const char* study_setup_take(study_setup* setup, const char* name, const char* v
   }
   if (strcmp(name, "solver") == 0) {
     return take_solver(setup, value);
+  }
+  if (strcmp(name, "preset") == 0) {
+    return cli_take_option(&(cli_option){.kind = CLI_PRESET}, &setup->stepper, value);
   }
   for (int i = 0; i < MATERIALS; ++i) {
     if (strcmp(name, materials[i].name) == 0) {
@@ -388,12 +389,8 @@ typedef struct work {
 } work;
 
 sap_stepper_options study_stepper_options(const study_setup* setup, const sap_model* model) {
-  const sap_model_options* scene = sap_model_get_options(model);
   sap_stepper_options options = setup->stepper;
-  options.dt = isnan(options.dt) ? scene->timestep : options.dt;
-  sap_regularization* r = &options.regularization;
-  r->sigma = isnan(r->sigma) ? scene->regularization.sigma : r->sigma;
-  r->beta = isnan(r->beta) ? scene->regularization.beta : r->beta;
+  cli_scene_stepper(model, &options);
   return options;
 }
 
@@ -475,7 +472,12 @@ void study_case_run(const study_spec* study, int64_t index, study_row* row) {
   }
   study_setup_begin(&setup);
   sap_status status = SAP_STATUS_OK;
-  for (int i = 0; status == SAP_STATUS_OK && i < study->parameter_count; ++i) {
+  const int count = study->parameter_count;
+  for (int k = 0; status == SAP_STATUS_OK && k < 2 * count; ++k) {
+    const int i = k % count;
+    if ((strcmp(study->parameters[i].name, "preset") == 0) != (k < count)) {
+      continue;  // presets first
+    }
     study_value(study, i, index, values[i]);
     const char* wrong = study_setup_take(&setup, study->parameters[i].name, values[i]);
     if (wrong != NULL) {
