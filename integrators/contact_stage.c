@@ -163,6 +163,9 @@ static sap_status solve_problem(sap_contact_stage* stage, sap_error* error) {
   const sap_solution* solution = &stage->solution;
   sap_status status =
       sap_solver_solve(stage->solver, problem, &stage->solution, &stage->report, error);
+  if (stage->restored) {
+    return status;
+  }
   if (status == SAP_STATUS_OK && sap_problem_relag(problem, solution->gamma)) {
     status = solve_from_solution(stage, error);
   }

@@ -14,6 +14,7 @@
 
 #include "core/platform.h"
 #include "problem/factor.h"
+#include "problem/law.h"
 #include "problem/problem_data.h"
 #include "solvers/registry.h"
 
@@ -112,6 +113,7 @@ static sap_status assemble_constraints(sap_relinearize* r, const double* v_guess
                                        sap_error* error) {
   const double began = sap_clock_seconds();
   r->step.v_guess = v_guess;
+  r->step.solutions = r->withdrawn ? 0 : r->count;
   const sap_status status = sap_contact_stage_assemble(&r->contact, r->system, r->options,
                                                        &r->free_motion, &r->step, error);
   r->time_constraints += sap_clock_seconds() - began;
@@ -263,6 +265,9 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
     if (balanced && closed) {
       break;
     }
+    if (r->count == 0) {
+      sap_problem_store_repeats(r->contact.problem);
+    }
     r->count += 1;
     if (closed && r->balance_error <= CONTRACTION * balance_before) {
       balance_before = r->count == 1 ? r->balance_error / CONTRACTION : r->balance_error;
@@ -306,9 +311,12 @@ void sap_relinearize_record(sap_relinearize* r, const double* v) {
 static sap_status withdraw(sap_relinearize* r, sap_error* error) {
   r->withdrawn = true;
   SAP_TRY(prepare_first(r, error));
+  sap_problem_restore_repeats(r->contact.problem);
   SAP_TRY(sap_problem_set_v_guess(r->contact.problem, r->v_first, error));
-  SAP_TRY(solve_contact(r, error));
-  return measure_errors(r, error);
+  r->contact.restored = true;
+  const sap_status status = solve_contact(r, error);
+  r->contact.restored = false;
+  return status == SAP_STATUS_OK ? measure_errors(r, error) : status;
 }
 
 // Improves the first solution. Far from closed loops and in the hardest impacts the iteration may

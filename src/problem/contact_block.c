@@ -14,6 +14,8 @@
 #include "problem/factor.h"
 #include "problem/law.h"
 
+// Depth that a prediction of the slip may add, relative to the thickness of the thinner shape.
+static const double SHIFT_DEPTH = 1.0 / 8.0;
 // Instructions, about.
 enum {
   CHECK_WORK = 200,
@@ -160,6 +162,8 @@ static void put_block(sap_problem* p, const sap_contact_block* contact, const sa
   data->end_change = contact->velocity_change[2];
   if (law->shifts) {
     sap_problem_shift_contact(p, at->block, law->slip);
+    data->shift_excess =
+        contact->thickness > 0.0 ? SHIFT_DEPTH * contact->thickness / p->dt : (double)INFINITY;
   }
 }
 

@@ -14,6 +14,10 @@
 
 // Solutions are repeated where shifts change by more than this part of the load, Rn gamma_n.
 static const double SHIFT_TOLERANCE = 1e-5;
+// or, at the end of the step, by more than this part of what is too much.
+static const double SETTLED = 1e-3;
+// Shifts converge linearly, by this ratio or less.
+static const double FASTEST = 0.9;
 // n0 is far from gamma_n if they differ by more than this part of the larger,
 static const double FAR = 0.2;
 // and visibly so if that moves the contact by this many times v_s.
@@ -178,17 +182,26 @@ static double find_slip(const sap_problem* p, const sap_block_data* block, const
 
 // Contacts at the theta point converge, for second order; the tolerance is infinite at the end of the
 // step, where the predicted slip of contacts that others disturb is good to O(dt), the order of the
-// law: a miss is a depth or gap of dt mu |change of slip|, which the next step sees.
+// law: a miss is a depth or gap of dt mu |change of slip|, which the next step sees. Only depths that
+// thin shapes cannot have are taken back, to the last that they can: so that nothing jumps.
 bool sap_problem_shift_again(sap_problem* p, const double* vc, const double* gamma) {
   bool moved = false;
   for (int32_t b = 0; b < p->nblocks; ++b) {
     sap_block_data* block = &p->blocks[b];
-    if (!block->no_gliding || block->end == 1.0) {
+    const bool at_end = block->end == 1.0;
+    if (!block->no_gliding || (at_end && isinf(block->shift_excess))) {
       continue;
     }
     const int32_t normal = block->first_row + SAP_NORMAL_ROW;
-    const double change = find_rise(block, find_slip(p, block, vc, gamma)) - block->shift;
-    const double accepted = SHIFT_TOLERANCE / (1.0 - block->end) * p->R[normal] * gamma[normal];
+    double change = find_rise(block, find_slip(p, block, vc, gamma)) - block->shift;
+    double accepted = SHIFT_TOLERANCE / (1.0 - block->end) * p->R[normal] * gamma[normal];
+    if (at_end) {
+      accepted = SETTLED * block->shift_excess;
+      change = fmin(0.0, change + block->shift_excess);
+    }
+    const double ratio = at_end && block->shift_change < 0.0 ? change / block->shift_change : 0.0;
+    block->shift_change = ratio > 0.0 ? 0.0 : change;  // Aitken, every second time
+    change /= 1.0 - fmin(ratio, FASTEST);
     const bool acts = gamma[normal] > 0.0 || p->v_hat_law[normal] > vc[normal];
     if (acts && fabs(change) > accepted) {
       change_shift(p, block, change);
@@ -196,6 +209,26 @@ bool sap_problem_shift_again(sap_problem* p, const double* vc, const double* gam
     }
   }
   return moved;
+}
+
+void sap_problem_store_repeats(sap_problem* p) {
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    const int32_t row = block->first_row + (block->no_gliding ? SAP_NORMAL_ROW : 0);
+    p->repeats[b] = (sap_repeat){block->shift, block->lagged_impulse, p->v_hat_shifted[row]};
+  }
+  p->repeat_count = p->nblocks;
+}
+
+void sap_problem_restore_repeats(sap_problem* p) {
+  for (int32_t b = 0; b < p->nblocks && p->nblocks == p->repeat_count; ++b) {
+    sap_block_data* block = &p->blocks[b];
+    block->lagged_impulse = p->repeats[b].lagged_impulse;
+    if (block->no_gliding) {
+      block->shift = p->repeats[b].shift;
+      p->v_hat_shifted[block->first_row + SAP_NORMAL_ROW] = p->repeats[b].v_hat;
+    }
+  }
 }
 
 // Normal forces of lagged contacts, kept from one step to the next: a hash table.

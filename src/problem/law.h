@@ -20,6 +20,9 @@ bool sap_problem_shift_again(sap_problem* problem, const double* vc, const doubl
 // Sets n0 of all lagged contacts to gamma_n of a solve, if any contact's n0 is so far from gamma_n
 // that its motion changes visibly. Returns true if it did.
 bool sap_problem_relag(sap_problem* problem, const double* gamma);
+// Store what these two changed, and restore it in a problem of the same blocks.
+void sap_problem_store_repeats(sap_problem* problem);
+void sap_problem_restore_repeats(sap_problem* problem);
 // Returns the force kept for a contact's key, NULL: none.
 const double* sap_problem_find_force(const sap_problem* problem, uint64_t key);
 // Saves or loads the kept forces.

@@ -60,6 +60,7 @@ sap_status sap_problem_grow_group(sap_problem* p, sap_problem_group group, int64
       break;
     case SAP_GROUP_BLOCKS:
       ADD(p->blocks);
+      ADD(p->repeats);
       break;
     case SAP_GROUP_BLOCK_TREES:
       ADD(p->block_trees);

@@ -33,11 +33,18 @@ typedef struct sap_block_data {
   double w;                                        // potential: Delassus scale; 0: unknown
   bool no_gliding;                                 // contact: v_hat_n is shifted, law.c
   double shift;               // v_hat_law - v_hat_shifted of its normal row [m/s]
+  double shift_excess;        // what it may be too large by at the end of the step [m/s]
+  double shift_change;        // its last change [m/s]
   double end;                 // contact: share of the end of the step at which its law acts
   double end_change;          // contact: the normal speed at the end less J v [m/s]
   double end_move, end_rate;  // scratch memory of integrators/end_positions.c [m/s]
   uint64_t key;
 } sap_block_data;
+
+// What repeated solutions change in a block.
+typedef struct sap_repeat {
+  double shift, lagged_impulse, v_hat;  // v_hat of a contact's normal, shifted
+} sap_repeat;
 
 // A stale factor belongs to the previous problem of the same trees; it is valid again if their
 // block of A has not changed.
@@ -131,7 +138,9 @@ struct sap_problem {
   double* v0;                 // start of the step (nv)
   sap_lag_memory lag;         // outlives a reset
   // blocks
-  sap_block_data* blocks;    // (nblocks)
+  sap_block_data* blocks;  // (nblocks)
+  sap_repeat* repeats;     // stored of the first repeat_count blocks                     (nblocks)
+  int32_t repeat_count;
   int32_t* block_trees;      // (nblock_trees)
   const double** jacobians;  // into jacobian_values (nblock_trees)
   double* jacobian_values;

@@ -197,7 +197,15 @@ static void rotation_is_looked_ahead(void** state) {
   ASSERT_NEAR(c->point[2], 0.0, 2e-2);
   ASSERT_NEAR(c->R_WC[8], 1.0, 1e-12);
   ASSERT_NEAR(c->phi, angle * x, 1e-3);
-  detect_ahead(&s, rest, turning, true);  // known by now
+  // Known by now; but the motion goes on into the box: 3/8 of the rod's thickness at
+  // 0.05 - 0.19 sin(a) - 0.01 = -0.0075, found at 31/32 of that or deeper.
+  detect_ahead(&s, rest, turning, true);
+  assert_true(s.count >= 1);
+  const double deep = asin(0.0475 / 0.19), deep_x = 0.19 * cos(deep);
+  ASSERT_NEAR(s.contacts[0].point[0], deep_x, 2e-3);
+  ASSERT_NEAR(s.contacts[0].phi, -0.0075 + deep * deep_x, 2e-3);
+  const double slow[3] = {0.0, 20.0, 0.0};  // not as far
+  detect_ahead(&s, rest, slow, true);
   assert_int_equal(s.count, 0);
   scene_end(&s);
 }
@@ -205,8 +213,8 @@ static void rotation_is_looked_ahead(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_larger_margin_counts), cmocka_unit_test(pairs_override),
-      cmocka_unit_test(pairs_have_their_margin),
-      cmocka_unit_test(motion_is_looked_ahead),   cmocka_unit_test(rotation_is_looked_ahead),
+      cmocka_unit_test(pairs_have_their_margin),  cmocka_unit_test(motion_is_looked_ahead),
+      cmocka_unit_test(rotation_is_looked_ahead),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

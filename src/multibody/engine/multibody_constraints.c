@@ -189,7 +189,7 @@ static sap_status find_on_the_way(sap_multibody* multibody, const sap_step_conte
     multibody->acceleration[i] = share * v[i] + (1.0 - share) * step->v0_free[i];
   }
   return sap_multibody_find_more(multibody, sap_multibody_start_kinematics(multibody, step->q0),
-                                 step->dt, multibody->acceleration, true, &count, error);
+                                 step, multibody->acceleration, &count, error);
 }
 
 static sap_status add_constraints(sap_multibody* multibody, const sap_step_context* step,
@@ -207,6 +207,8 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
     SAP_TRY(store_contacts(&multibody->point, multibody->contacts,
                            within ? multibody->contact_count : 0, error));
     SAP_TRY(find_on_the_way(multibody, step, v, error));
+  } else if (step->solutions == 0) {
+    sap_multibody_drop_later(multibody, within);
   }
   multibody->collected = false;
   sap_assembly_start start = {.dynamics = multibody->dynamics,
@@ -238,8 +240,7 @@ int sap_multibody_missing_contacts(void* context, const sap_step_context* step, 
                                    int32_t* count, sap_error* error) {
   sap_multibody* multibody = context;
   const sap_kinematics* kin0 = sap_multibody_start_kinematics(multibody, step->q0);
-  return (int)sap_multibody_find_more(multibody, kin0, step->dt, v, step->stage_theta_vq < 1.0,
-                                      count, error);
+  return (int)sap_multibody_find_more(multibody, kin0, step, v, count, error);
 }
 
 int sap_multibody_closure_error(void* context, const sap_step_context* step,

@@ -63,14 +63,15 @@ sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinem
   return SAP_STATUS_OK;
 }
 
-sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematics* kin, double dt,
-                                   const double* v, bool at_point, int32_t* count,
+sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematics* kin,
+                                   const sap_step_context* step, const double* v, int32_t* count,
                                    sap_error* error) {
+  const bool at_point = step->stage_theta_vq < 1.0;
   sap_kinematics_velocities(kin, v, multibody->velocities);
   const sap_collision_query query = {.p_WB = kin->p_WB,
                                      .R_WB = kin->R_WB,
                                      .V_WB = multibody->velocities[0],
-                                     .dt = dt,
+                                     .dt = step->dt,
                                      .more = true};
   const sap_contact* found = NULL;
   int32_t nfound = 0;
@@ -92,9 +93,22 @@ sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematic
       list[at] = list[at - 1];
     }
     list[at] = found[i];
+    list[at].gamma[0] = step->solutions;
     *count += 1;
   }
   return SAP_STATUS_OK;
+}
+
+void sap_multibody_drop_later(sap_multibody* multibody, bool at_point) {
+  sap_contact* list = at_point ? multibody->point.contacts : multibody->contacts;
+  int32_t* size = at_point ? &multibody->point.count : &multibody->contact_count;
+  int32_t kept = 0;
+  for (int32_t i = 0; i < *size; ++i) {
+    if (list[i].gamma[0] == 0.0) {
+      list[kept++] = list[i];
+    }
+  }
+  *size = kept;
 }
 
 int32_t sap_multibody_contact_count(const sap_multibody* multibody) {

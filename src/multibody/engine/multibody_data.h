@@ -122,11 +122,14 @@ int sap_multibody_closure_error(void* context, const sap_step_context* step,
 // that motion with v closes within it. 0: without a trace for later steps; v is NULL.
 sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
                                        double dt, const double* v, sap_error* error);
-// Finds contacts of pairs without one that motion with v closes, and inserts them into the list: the
-// contacts or those of the evaluation point, which has room.
-sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematics* kin, double dt,
-                                   const double* v, bool at_point, int32_t* count,
+// Finds contacts that motion with v closes and that are not there, and inserts them into the list:
+// the contacts or, for theta_vq < 1, those of the evaluation point, which has room. gamma[0] is the
+// number of solutions before.
+sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematics* kin,
+                                   const sap_step_context* step, const double* v, int32_t* count,
                                    sap_error* error);
+// Removes those that another solution than the first lacked.
+void sap_multibody_drop_later(sap_multibody* multibody, bool at_point);
 // Returns true if contact a comes before b in lists.
 static inline bool sap_contact_is_before(const sap_contact* a, const sap_contact* b) {
   return a->shape_A != b->shape_A   ? a->shape_A < b->shape_A

@@ -354,8 +354,20 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
     to_body(at, contact.body_B, contact.point, contact.ahead_B, points[i].p_B);
   }
   const int32_t old_count = memory_points(c, pair, cursor);
-  sap_identity_match(old_count > 0 ? c->identities[c->last] + *cursor : NULL, old_count,
-                     sap_least(shape_a->bound, shape_b->bound), points, manifold->count);
+  const sap_identity* old = old_count > 0 ? c->identities[c->last] + *cursor : NULL;
+  if (at->more) {  // beside the contacts that the pair has in this step
+    for (int32_t i = 0; i < manifold->count; ++i) {
+      points[i].feature = i;
+      for (int32_t j = 0; j < old_count; ++j) {
+        points[i].feature =
+            old[j].feature >= points[i].feature ? old[j].feature + 1 + i : points[i].feature;
+      }
+    }
+  } else {
+    sap_identity_match(old,
+                       old_count < SAP_MANIFOLD_POINTS ? old_count : (int32_t)SAP_MANIFOLD_POINTS,
+                       sap_least(shape_a->bound, shape_b->bound), points, manifold->count);
+  }
   sort_by_feature(c->contacts + first, points, manifold->count);
   return SAP_STATUS_OK;
 }
@@ -440,6 +452,28 @@ static bool is_known(const sap_collision* c, uint64_t pair) {
   return at < c->last_count && known[at].pair == pair;
 }
 
+// Collides a pair; true if it touches, or will at *time. The gap is kept with the near pair.
+static bool collide_pair(const sap_collision* c, const sap_shape_pair* of,
+                         const sap_pair_reach* reach, const sap_collision_query* query,
+                         sap_manifold* manifold, double* time) {
+  const sap_collision_shape* a = &c->shapes[of->pair >> 32];
+  const sap_collision_shape* b = &c->shapes[of->pair & UINT32_MAX];
+  const double most = sap_most(reach->points, 0.0);
+  sap_collide_above(&a->placed, &b->placed, sap_most(reach->rest + reach->margin, 0.0), most,
+                    manifold);
+  const double gap = manifold->count > 0 ? sap_manifold_deepest(manifold)->phi : most;
+  if (reach->points < 0.0) {
+    drop_shallow(reach->points, manifold);
+  }
+  const bool found = manifold->count > 0 && touches(a, b, query, reach, manifold, time);
+  if (of->near >= 0) {
+    sap_near_pair* near = &c->near[c->near_now][of->near];
+    sap_v3_copy(near->along, manifold->apart);
+    near->gap = sap_v3_dot(near->along, near->along) > 0.0 ? gap : -HUGE_VAL;
+  }
+  return found;
+}
+
 // Collides the pairs of a job: most are apart, many along the direction found last, which the motion
 // of a second call in a step hardly ever overcomes.
 static void collide_pairs(void* context, int32_t index) {
@@ -452,32 +486,23 @@ static void collide_pairs(void* context, int32_t index) {
     const sap_collision_shape* a = &c->shapes[of->pair >> 32];
     const sap_collision_shape* b = &c->shapes[of->pair & UINT32_MAX];
     sap_near_pair* near = of->near >= 0 ? &c->near[c->near_now][of->near] : NULL;
-    if (query->more &&
-        ((near != NULL && near->gap - near->rest + sap_motion_along(a, b, near->along) >= 0.0) ||
-         is_known(c, of->pair))) {
+    if (query->more && near != NULL &&
+        near->gap - near->rest + sap_motion_along(a, b, near->along) >= 0.0) {
       continue;
     }
+    const bool known = query->more && is_known(c, of->pair);
     const sap_pair_reach reach = reach_of(c, of, query);
-    const double most = sap_most(reach.points, 0.0);
-    if (near != NULL &&
-        sap_collide_are_apart(&a->placed, &b->placed, most, near->along, &near->gap)) {
+    if ((known && !sap_motion_turns(a, b)) ||
+        (near != NULL && sap_collide_are_apart(&a->placed, &b->placed, sap_most(reach.points, 0.0),
+                                               near->along, &near->gap))) {
       continue;
     }
     sap_manifold* manifold = &job->manifolds[job->nmanifolds];
-    sap_collide_above(&a->placed, &b->placed, sap_most(reach.rest + reach.margin, 0.0), most,
-                      manifold);
-    const double gap = manifold->count > 0 ? sap_manifold_deepest(manifold)->phi : most;
-    if (reach.points < 0.0) {
-      drop_shallow(reach.points, manifold);
-    }
-    if (manifold->count > 0 &&
-        touches(a, b, query, &reach, manifold, &job->times[job->nmanifolds])) {
+    double* time = &job->times[job->nmanifolds];
+    if (known ? sap_motion_first_overlap(a, b, query, &reach, time, manifold)
+              : collide_pair(c, of, &reach, query, manifold, time)) {
       job->pairs[job->nmanifolds++] = of->pair;
       job->npoints += manifold->count;
-    }
-    if (near != NULL) {
-      sap_v3_copy(near->along, manifold->apart);
-      near->gap = sap_v3_dot(near->along, near->along) > 0.0 ? gap : -HUGE_VAL;
     }
   }
 }

@@ -160,6 +160,13 @@ double sap_motion_slack(const sap_collision_shape* a, const sap_collision_shape*
 bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_shape* b,
                             const sap_collision_query* query, const sap_pair_reach* reach,
                             double* time, sap_manifold* manifold);
+// Returns true if the motion turns the shapes enough to overlap by DEEP of the thinner one.
+bool sap_motion_turns(const sap_collision_shape* a, const sap_collision_shape* b);
+// Finds the first time at which the motion makes two shapes overlap by more than DEEP of the thinner
+// one, which a contact before did not foresee because they turn. Returns false if there is none.
+bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_shape* b,
+                              const sap_collision_query* query, const sap_pair_reach* reach,
+                              double* time, sap_manifold* manifold);
 // Makes room for the near pairs of a scene that is not crowded; later steps rarely need more.
 sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error);
 // Returns a near pair with the margin and rest distance of its contact pair, else of its shapes.

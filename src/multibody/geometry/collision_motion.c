@@ -10,8 +10,15 @@
 #include "math/quaternion.h"
 #include "multibody/geometry/ahead_gap.h"
 
+// Gap at which shapes that come near with a long way surely touch, relative to the smaller one.
+static const double sure_gap = 1e-6;
 // Advances of one pair: where two rods turn past each other, each closes only part of the gap.
 enum { ADVANCES_MAX = 48 };
+
+// Overlaps of turning shapes that closure looks for, relative to the thinner shape: the law of
+// contact keeps those that it knows below a quarter, and beyond one half normals point the other way.
+static const double DEEP = 0.375, KNOWN = 0.25;
+enum { INTERVALS_MAX = 400 };
 
 // Velocity of the centre less that of the body's origin at the start; returns the centre's distance
 // from the origin.
@@ -102,30 +109,162 @@ bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_sh
                             const sap_collision_query* query, const sap_pair_reach* reach,
                             double* time, sap_manifold* manifold) {
   const sap_collision_shape* const shapes[2] = {a, b};
-  const double near = sap_ahead_gap(sap_least(a->placed.bound, b->placed.bound), reach->way);
+  const double size = sap_least(a->placed.bound, b->placed.bound);
+  const bool may_miss = reach->way > size;
+  double near = sap_ahead_gap(size, reach->way), slack = reach->slack, t = 0.0;
   sap_placed_shape placed[2] = {a->placed, b->placed};
-  sap_manifold at = *manifold;
-  double t = 0.0;
-  for (int k = 0; k < ADVANCES_MAX; ++k) {
+  sap_manifold at = *manifold, taken = at;
+  bool sure = false, is_near = false;
+  for (int k = 0; k < ADVANCES_MAX && !sure; ++k) {
     const sap_manifold_point* deepest = sap_manifold_deepest(&at);
     const double gap = deepest->phi - reach->rest;
     const double speed = closing_speed(shapes, placed, query, t, deepest->n);
-    if (!(speed * (query->dt - t) > gap - reach->slack)) {
+    if (!(speed * (query->dt - t) > gap - slack)) {
       return false;
     }
-    if (gap <= (t > 0.0 ? SAP_AHEAD_LATE : 1.0) * near) {
-      break;
+    if (gap <= (t > 0.0 ? SAP_AHEAD_LATE : 1.0) * near && !is_near) {
+      is_near = true;
+      taken = at;
+      *time = t;
+      near = sure_gap * size;
+      slack = may_miss ? 0.0 : slack;
     }
-    t += (gap - near) / speed;
-    sap_motion_place(a, query, t, &placed[0]);
-    sap_motion_place(b, query, t, &placed[1]);
-    const double left = reach->rest + near + reach->slack + reach->way * (1.0 - t / query->dt);
-    sap_collide(&placed[0], &placed[1], sap_most(0.0, sap_most(left, reach->points)), &at);
-    if (at.count == 0) {
-      return false;
+    sure = is_near && (!may_miss || gap <= SAP_AHEAD_LATE * near);
+    if (!sure) {
+      t += (gap - near) / speed;
+      sap_motion_place(a, query, t, &placed[0]);
+      sap_motion_place(b, query, t, &placed[1]);
+      const double left = reach->rest + near + slack + reach->way * (1.0 - t / query->dt);
+      sap_collide(&placed[0], &placed[1], sap_most(0.0, sap_most(left, reach->points)), &at);
+      if (at.count == 0) {
+        return false;
+      }
     }
   }
-  *time = t;
-  *manifold = at;
+  *time = is_near ? *time : t;
+  *manifold = is_near ? taken : at;
   return true;
+}
+
+bool sap_motion_turns(const sap_collision_shape* a, const sap_collision_shape* b) {
+  const double thin = 2.0 * sap_least(a->placed.inner, b->placed.inner);
+  return a->turn + b->turn > (DEEP - KNOWN) * thin;
+}
+
+// The gap of the shapes along n, a lower bound of their distance [m].
+static double gap_along(const sap_placed_shape placed[2], const double n[3]) {
+  const double back[3] = {-n[0], -n[1], -n[2]};
+  double d[3];
+  sap_v3_sub(d, placed[1].p, placed[0].p);
+  return sap_v3_dot(n, d) - sap_shape_extent(&placed[0], n) - sap_shape_extent(&placed[1], back);
+}
+
+// Bounds of what gaps deviate by from their chords in the time t, divided by t^2: along a fixed n,
+// where points of both shapes turn, and along a normal that turns with them [m/s^2].
+static void find_bends(const sap_collision_shape* const shapes[2], const sap_collision_query* query,
+                       double* fixed, double* turning) {
+  double d[3], rates = 0.0;
+  *fixed = 0.0;
+  for (int side = 0; side < 2; ++side) {
+    const int32_t body = shapes[side]->filter.body;
+    const double rate = sap_v3_norm(query->V_WB + 6 * body);
+    sap_v3_sub(d, shapes[side]->placed.p, query->p_WB + 3 * body);
+    rates += rate;
+    *fixed += rate > 0.0 ? rate * rate * (sap_v3_norm(d) + shapes[side]->placed.bound) / 8.0 : 0.0;
+  }
+  sap_v3_sub(d, shapes[1]->move, shapes[0]->move);
+  *turning = *fixed + 0.25 * rates * sap_v3_norm(d) / query->dt;
+}
+
+// State of a search for an overlap: all before t is less deep.
+typedef struct overlap_search {
+  const sap_collision_shape* shapes[2];
+  const sap_collision_query* query;
+  const sap_pair_reach* reach;
+  double t, gap;  // at t, a lower bound if not `fresh`
+  double n[3];    // along which the gap is
+  bool fresh;     // `manifold` and n are those at t
+  sap_manifold* manifold;
+} overlap_search;
+
+static void place_both(const overlap_search* s, double t, sap_placed_shape placed[2]) {
+  sap_motion_place(s->shapes[0], s->query, t, &placed[0]);
+  sap_motion_place(s->shapes[1], s->query, t, &placed[1]);
+}
+
+// Collides the shapes, placed at t. Returns the gap; without points they no longer meet.
+static double collide_at(const overlap_search* s, const sap_placed_shape placed[2], double t,
+                         sap_manifold* manifold) {
+  const double left = s->reach->rest + s->reach->way * (1.0 - t / s->query->dt);
+  sap_collide(&placed[0], &placed[1], sap_most(left, 0.0), manifold);
+  return manifold->count > 0 ? sap_manifold_deepest(manifold)->phi - s->reach->rest : HUGE_VAL;
+}
+
+// Passes an interval if the gap within stays above `least`, by its values at both ends along one n
+// or along two that differ little.
+static bool pass_interval(overlap_search* s, double length, const double bends[2], double least) {
+  static const double SAME_NORMAL = 0.9;
+  sap_placed_shape placed[2];
+  place_both(s, s->t + length, placed);
+  const double along = gap_along(placed, s->n) - s->reach->rest;
+  if (sap_least(s->gap, along) - bends[0] * length * length > least) {
+    s->t += length;
+    s->gap = along;
+    s->fresh = false;
+    return true;
+  }
+  sap_manifold next;
+  const double gap = collide_at(s, placed, s->t + length, &next);
+  if (next.count == 0 || !(sap_least(s->gap, gap) - bends[1] * length * length > least) ||
+      !(sap_v3_dot(s->n, sap_manifold_deepest(&next)->n) > SAME_NORMAL)) {
+    return false;
+  }
+  s->t += length;
+  s->gap = gap;
+  *s->manifold = next;
+  sap_v3_copy(s->n, sap_manifold_deepest(&next)->n);
+  s->fresh = true;
+  return true;
+}
+
+// Renews the gap, n and the manifold at t; false: the shapes no longer meet.
+static bool renew(overlap_search* s) {
+  sap_placed_shape placed[2];
+  place_both(s, s->t, placed);
+  s->gap = collide_at(s, placed, s->t, s->manifold);
+  s->fresh = true;
+  if (s->manifold->count > 0) {
+    sap_v3_copy(s->n, sap_manifold_deepest(s->manifold)->n);
+  }
+  return s->manifold->count > 0;
+}
+
+bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_shape* b,
+                              const sap_collision_query* query, const sap_pair_reach* reach,
+                              double* time, sap_manifold* manifold) {
+  overlap_search s = {.shapes = {a, b}, .query = query, .reach = reach, .manifold = manifold};
+  const double thin = 2.0 * sap_least(a->placed.inner, b->placed.inner);
+  const double step = (DEEP - KNOWN) * thin, shortest = query->dt / 8192.0;
+  double bends[2], length = query->dt;
+  find_bends(s.shapes, query, &bends[0], &bends[1]);
+  if (!renew(&s)) {
+    return false;
+  }
+  const double least = sap_least(-DEEP * thin, s.gap - step);
+  for (int k = 0; k < INTERVALS_MAX && s.t < query->dt; ++k) {
+    length = sap_least(length, query->dt - s.t);
+    if (pass_interval(&s, length, bends, least)) {
+      length *= 2.0;
+    } else if (!s.fresh) {
+      if (!renew(&s)) {
+        return false;
+      }
+    } else if (s.gap > least + 0.25 * step && length > shortest) {
+      length *= 0.5;
+    } else {
+      *time = s.t;
+      return true;
+    }
+  }
+  return false;
 }

@@ -7,27 +7,32 @@ void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def, const sap
   sap_v3_copy(shape->size, s);
   switch (def->type) {
     case SAP_SHAPE_PLANE:
-      shape->bound = HUGE_VAL;
+      shape->bound = shape->inner = HUGE_VAL;
       break;
     case SAP_SHAPE_SPHERE:
       shape->radius = s[0];
-      shape->bound = s[0];
+      shape->bound = shape->inner = s[0];
       break;
     case SAP_SHAPE_CAPSULE:
       shape->radius = s[0];
       shape->bound = s[0] + s[1];
+      shape->inner = s[0];
       break;
     case SAP_SHAPE_CYLINDER:
       shape->bound = hypot(s[0], s[1]);
+      shape->inner = sap_least(s[0], s[1]);
       break;
     case SAP_SHAPE_BOX:
       shape->bound = sap_v3_norm(s);
+      shape->inner = sap_least(s[0], sap_least(s[1], s[2]));
       break;
     case SAP_SHAPE_ELLIPSOID:
       shape->bound = sap_most(s[0], sap_most(s[1], s[2]));
+      shape->inner = sap_least(s[0], sap_least(s[1], s[2]));
       break;
     case SAP_SHAPE_MESH:
       shape->bound = hull->bound;
+      shape->inner = hull->inner;
       break;
   }
 }

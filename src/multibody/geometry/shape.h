@@ -67,6 +67,7 @@ typedef struct sap_placed_shape {
   double size[3];  // as in sap_shape_def [m]
   double radius;   // of the swept sphere [m]
   double bound;    // radius of a sphere about p that holds the shape [m]; a plane: HUGE_VAL
+  double inner;    // radius of a sphere about p in the shape, the largest but of meshes [m]
   double p[3];     // p_WS, of a mesh that of the hull's centre [m]
   double R[9];     // R_WS, column-major
   const sap_polytope* hull;  // of a mesh
