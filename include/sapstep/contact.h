@@ -184,11 +184,6 @@ SAP_API sap_contact_scheme sap_contact_scheme_default(void);
 // roll2] (nrows - 1), each >= 0. Sets scales of all rows, 1 for n, (nrows); returns mu.
 SAP_API double sap_friction_scales(const double* friction, int32_t nrows, double* scales);
 
-// Surfaces touch within this part of the smaller shape's radius. It is above the round-off of poses
-// and of the single precision of most meshes; with 0, shapes placed exactly in touch would have
-// contact by chance.
-#define SAP_TOUCHING 1e-7
-
 // One contact of a configuration, as collision detection finds it and the stepper reports it.
 typedef struct sap_contact {
   int32_t body_A, body_B;    // model body ids; the normal points from A into B

@@ -9,9 +9,11 @@
 // by Newton to round-off with                                                       castro (15)
 //   A = M + dt^2 theta theta_vq K + dt theta D
 // Stage 2 assembles the constraint blocks, at q0, or for theta_vq < 1 (midpoint) at the expected
-// q^theta for lasting contacts, and minimises the contact cost (24). With the rigid law it is
-// Moreau-Jean time stepping instead: impulses at the level of velocities with the laws of Signorini
-// and Coulomb, or of the solver's model, Newton's restitution and Baumgarte's correction. Then
+// q^theta for lasting contacts, and minimises the contact cost (24). Contacts that the motion of the
+// step closes are among them; those that only the solution closes are added, and it is solved again.
+// With the rigid law it is Moreau-Jean time stepping instead: impulses at the level of velocities
+// with the laws of Signorini and Coulomb, or of the solver's model, Newton's restitution and
+// Baumgarte's correction. Then
 //   q = q0 (+) dt v^theta_vq
 //
 // A stepper has memory: velocities and impulses of the last steps are the first guess of the next,
