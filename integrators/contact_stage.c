@@ -9,7 +9,7 @@
 #include "problem/problem_data.h"
 
 // Repeated solutions with shifted v_hat: each leaves a tenth or less of the error before.
-enum { SHIFTS_MAX = 6 };
+enum { SHIFTS_MAX = 6, LAGS_MAX = 12 };
 
 // Chooses Moreau-Jean's law if the options demand it or if the solver has no other.
 static sap_status choose_law(const sap_stepper_options* options, sap_contact_stage* stage,
@@ -156,8 +156,8 @@ static sap_status solve_from_solution(sap_contact_stage* stage, sap_error* error
   return status;
 }
 
-// Solves once more if the impulses of lagged contacts changed by much, and until the shifts
-// converge where sliding contacts must not separate.
+// Solves until the impulses of lagged contacts and the shifts against gliding converge: what the
+// stepper remembers of them is a guess.
 static sap_status solve_problem(sap_contact_stage* stage, sap_error* error) {
   sap_problem* problem = stage->problem;
   const sap_solution* solution = &stage->solution;
@@ -166,7 +166,10 @@ static sap_status solve_problem(sap_contact_stage* stage, sap_error* error) {
   if (stage->restored) {
     return status;
   }
-  if (status == SAP_STATUS_OK && sap_problem_relag(problem, solution->gamma)) {
+  for (int i = 0; i < LAGS_MAX && status == SAP_STATUS_OK &&
+                  stage->report.outcome != SAP_OUTCOME_TIME_LIMIT &&
+                  sap_problem_relag(problem, solution->gamma);
+       ++i) {
     status = solve_from_solution(stage, error);
   }
   for (int i = 0; i < SHIFTS_MAX && status == SAP_STATUS_OK &&

@@ -24,9 +24,9 @@ extern "C" {
 //            Rn    = max(beta^2/(4 pi^2) w, 1/(dt^2 k))
 // similar    gamma_n = n(v_n - mu h(s)),  gamma_t = -mu gamma_n h'(s) v_t/s
 //            Glides at a height of dt mu |v_t|, unless v_hat is shifted as sap's is.
-// lagged     gamma_n = n(v_n),  gamma_t = -mu n0 h'(s) v_t/s,  n0: gamma_n of the previous step
-//            No gliding; Coulomb's law except for the delay of n0. If gamma_n differs much from n0
-//            (an impact, a new contact), the stepper solves once more with gamma_n for n0.
+// lagged     gamma_n = n(v_n),  gamma_t = -mu n0 h'(s) v_t/s,  n0: gamma_n of the solution before
+//            No gliding. The stepper starts from gamma_n of the step before and solves again until
+//            n0 is gamma_n: Coulomb's law.
 //
 // In both a contact inside its cone creeps more slowly than v_s. Rn is SAP's near-rigid limit,
 // castro (29): k above 4 pi^2/(beta^2 dt^2 w), at which the contact vibrates once per beta steps,

@@ -18,10 +18,9 @@ static const double SHIFT_TOLERANCE = 1e-5;
 static const double SETTLED = 1e-3;
 // Shifts converge linearly, by this ratio or less.
 static const double FASTEST = 0.9;
-// n0 is far from gamma_n if they differ by more than this part of the larger,
-static const double FAR = 0.2;
-// and visibly so if that moves the contact by this many times v_s.
-static const double VISIBLE = 10.0;
+// n0 differs from gamma_n if by more than this part of the larger, and if friction by the difference
+// changes the velocity by more than this part of v_s.
+static const double LAG_TOLERANCE = 1e-6, LAG_SPEED = 1e-3;
 static const uint64_t SPREAD = 0x9E3779B97F4A7C15u;  // 2^64/golden ratio
 
 static sap_status check_range(const char* name, double value, double lower, sap_error* error) {
@@ -318,8 +317,8 @@ sap_status sap_problem_keep_impulses(sap_problem* p, const double* gamma, sap_er
 
 static bool is_far(const sap_block_data* block, double gamma_n) {
   const double n0 = block->lagged_impulse, change = fabs(gamma_n - n0);
-  return change > FAR * fmax(gamma_n, n0) &&
-         block->friction * block->w * change > VISIBLE * block->slip_speed;
+  return change > LAG_TOLERANCE * fmax(gamma_n, n0) &&
+         block->friction * block->w * change > LAG_SPEED * block->slip_speed;
 }
 
 bool sap_problem_relag(sap_problem* p, const double* gamma) {

@@ -17,8 +17,8 @@ void sap_problem_shift_contact(sap_problem* problem, int64_t index, double slip)
 // Shifts v_hat_n of contacts that act within the step by |g_t| of a solution. Returns true if the
 // solution would change.
 bool sap_problem_shift_again(sap_problem* problem, const double* vc, const double* gamma);
-// Sets n0 of all lagged contacts to gamma_n of a solve, if any contact's n0 is so far from gamma_n
-// that its motion changes visibly. Returns true if it did.
+// Sets n0 of all lagged contacts to gamma_n of a solve, if any contact's n0 differs. Returns true if
+// it did.
 bool sap_problem_relag(sap_problem* problem, const double* gamma);
 // Store what these two changed, and restore it in a problem of the same blocks.
 void sap_problem_store_repeats(sap_problem* problem);
