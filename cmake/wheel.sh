@@ -28,7 +28,8 @@ for tool in cc ar ranlib; do
   printf '#!/bin/sh\nexec "%s/bin/python" -m ziglang %s %s "$@"\n' "$venv" $tool "$target" > "$work/bin/$tool"
   chmod +x "$work/bin/$tool"
 done
-export CC="$work/bin/cc" AR="$work/bin/ar" RANLIB="$work/bin/ranlib" CFLAGS="-O3 -fPIC -fvisibility=hidden -ffunction-sections -fno-sanitize=all"
+export CC="$work/bin/cc" AR="$work/bin/ar" RANLIB="$work/bin/ranlib"
+export CFLAGS="-O3 -fPIC -fvisibility=hidden -ffunction-sections -fno-sanitize=all"
 export PATH="$venv/bin:$PATH"
 
 if [ ! -e "$sources/done" ]; then
@@ -52,8 +53,8 @@ with_cmake() {
   shift
   [ -e "$prefix/$name.done" ] && return
   echo "Building $name"
-  (cmake -S "$sources/$name"-*/ -B "$work/$name" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF \
-    -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_PREFIX_PATH="$prefix" \
+  (cmake -S "$sources/$name"-*/ -B "$work/$name" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
+    -DBUILD_TESTING=OFF -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_AR="$AR" -DCMAKE_RANLIB="$RANLIB" -DCMAKE_POSITION_INDEPENDENT_CODE=ON "$@" &&
     cmake --build "$work/$name" -j "$jobs" && cmake --install "$work/$name") > "$work/$name.log" 2>&1 ||
     { tail -20 "$work/$name.log" >&2; exit 1; }
@@ -71,8 +72,10 @@ with_cmake qhull -DBUILD_APPLICATIONS=OFF
 if [ ! -e "$prefix/hdf5.done" ]; then
   echo "Building hdf5"
   mkdir -p "$work/hdf5"
-  # (one of its functions has no type)
-  (cd "$work/hdf5" && CFLAGS="$CFLAGS -Wno-error=implicit-int" "$sources"/hdf5-*/configure --prefix="$prefix" --libdir="$prefix/lib" --with-zlib="$prefix" \
+  folder=$(echo "$sources"/hdf5-*/)
+  # One of its functions has no type.
+  (cd "$work/hdf5" && CFLAGS="$CFLAGS -Wno-error=implicit-int" "$folder/configure" --prefix="$prefix" \
+    --libdir="$prefix/lib" --with-zlib="$prefix" \
     --disable-shared --disable-hl --disable-tests --disable-tools --enable-threadsafe --enable-build-mode=production &&
     make -j "$jobs" -C src install) > "$work/hdf5.log" 2>&1 || { tail -20 "$work/hdf5.log" >&2; exit 1; }
   touch "$prefix/hdf5.done"
@@ -102,7 +105,8 @@ for name in sorted(set(re.findall(r" scipy_((?:cblas_d|LAPACKE_d|openblas_)\w+)\
 END
 # module NAME CFLAGS LIBS: a file of pkg-config.
 module() {
-  printf 'Name: %s\nDescription: %s\nVersion: 1\nCflags: %s\nLibs: %s\n' "$1" "$1" "$2" "$3" > "$prefix/lib/pkgconfig/$1.pc"
+  printf 'Name: %s\nDescription: %s\nVersion: 1\nCflags: %s\nLibs: %s\n' "$1" "$1" "$2" "$3" \
+    > "$prefix/lib/pkgconfig/$1.pc"
 }
 include="-I$prefix/include"
 module openblas "-I$blas/../include -include $prefix/include/openblas_names.h" "-L$blas -lscipy_openblas"
@@ -127,6 +131,6 @@ define() { printf -- '-Ccmake.define.%s ' "$@"; }
 "$venv/bin/python" -m build --no-isolation --outdir "$work/raw" \
   $(define SAPSTEP_SUPERNODAL=OFF "SAPSTEP_LAPACKE=$blas/libscipy_openblas.so" "SAPSTEP_LICENSES=$licenses" \
     "CMAKE_PREFIX_PATH=$prefix" SAPSTEP_HDF5=ON)
-"$venv/bin/auditwheel" repair --plat "manylinux_$(echo $glibc | tr . _)_x86_64" --exclude 'libmujoco.so*' \
-  --wheel-dir "$work/dist" "$work"/raw/*.whl
+LD_LIBRARY_PATH=$blas "$venv/bin/auditwheel" repair --plat "manylinux_$(echo $glibc | tr . _)_x86_64" \
+  --exclude 'libmujoco.so*' --wheel-dir "$work/dist" "$work"/raw/*.whl
 ls -l "$work/dist"
