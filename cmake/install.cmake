@@ -46,7 +46,9 @@ install(FILES ${CMAKE_BINARY_DIR}/sapstep-config.cmake
 # An archive needs its dependencies at every link, without `pkg-config --static`, which would ask for
 # the dependencies' own archives as well.
 list(JOIN SAPSTEP_MODULES " " SAPSTEP_PC_MODULES)
-set(libraries "-lcholmod -lklu -lamd -lcamd -lsuitesparseconfig -llapacke -lpthread -lm")
+get_filename_component(lapacke ${SAPSTEP_LAPACKE} NAME_WE)
+string(REGEX REPLACE "^lib" "-l" lapacke ${lapacke})
+set(libraries "-lcholmod -lklu -lamd -lcamd -lsuitesparseconfig ${lapacke} -lpthread -lm")
 if(BUILD_SHARED_LIBS)
   set(SAPSTEP_PC_REQUIRES Requires.private)
   set(SAPSTEP_PC_LIBS "")

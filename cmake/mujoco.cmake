@@ -5,6 +5,24 @@ set(SAPSTEP_WITH_MUJOCO OFF)
 if(NOT SAPSTEP_MUJOCO)
   return()
 endif()
+# pip builds for the MuJoCo that the same Python imports, or without the adapter: other versions have other
+# structures. Its build runs in isolation (PYTHONPATH, which -E ignores) or in an environment of its own.
+if(SKBUILD AND NOT MUJOCO_DIR)
+  unset(MuJoCo_INCLUDE_DIR CACHE)  # of an earlier build in the same folder
+  unset(MuJoCo_LIBRARY CACHE)
+  foreach(python ${Python_EXECUTABLE} $ENV{VIRTUAL_ENV}/bin/python $ENV{CONDA_PREFIX}/bin/python python3)
+    execute_process(COMMAND ${python} -E -c
+      "import importlib.util as u, os; print(os.path.dirname(u.find_spec('mujoco').origin))"
+      OUTPUT_VARIABLE MUJOCO_DIR OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE result)
+    if(result EQUAL 0)
+      break()
+    endif()
+  endforeach()
+  if(NOT MUJOCO_DIR)
+    message(STATUS "No mujoco in this Python: sapstep.mujoco will not be built")
+    return()
+  endif()
+endif()
 find_package(MuJoCo QUIET)
 if(NOT MuJoCo_FOUND)
   if(MUJOCO_DIR)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MuJoCo's models stepped by sapstep, beside MuJoCo itself: run as a script or cell by cell.
 
-    pip install ./src/python mujoco matplotlib \\
-        -C cmake.define.MUJOCO_DIR=$(python -c "import mujoco, os; print(os.path.dirname(mujoco.__file__))")
+    pip install mujoco matplotlib && pip install .
     python examples/mujoco_notebook.py [figure.png]
 """
 

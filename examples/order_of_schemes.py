@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Energy and order of three schemes, from Python: run as a script or cell by cell.
 
-    pip install ./src/python matplotlib && python examples/order_of_schemes.py [figure.png]
+    pip install . matplotlib && python examples/order_of_schemes.py [figure.png]
 """
 
 # %% A pendulum of 1 m as a system of our own: q'' = -g sin q.

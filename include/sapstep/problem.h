@@ -211,6 +211,7 @@ typedef struct sap_compliant_block {
                            // near-rigid limit of castro (29) of unilateral ones
   double relaxation_time;  // tau_d [s], >= 0
   bool unilateral;         // the constraint is g >= 0 instead of g = 0
+  double recovery_speed;   // of the rows, see sap_compliant_row; 0: none
   uint64_t key;
 } sap_compliant_block;
 // Adds a free or, if unilateral, a nonnegative block with w of all its rows and R and v_hat of

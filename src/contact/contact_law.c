@@ -26,6 +26,9 @@
 //                            theta = 1/2: k (d0 + d)/2 (phi - phi0) = k (d0^2 - d^2)/2 while closed
 //                            and the damper: (d - d0) v_vq <= 0
 // The near-rigid limit only replaces k by a smaller one, the same on both sides of phi0 = 0.
+// Rn is at least SAP_ROUNDOFF_ROW w: below it the round-off of v changes gamma more than v moves
+// anything. Similar and lagged: SAP_ROUNDOFF_ROW w times the largest 1 + d v, by which their slope
+// exceeds 1/Rn, and 10: other contacts may be faster.
 // At the end of the step and for phi0 <= 0 this is castro's law to the bit; with `castro` of the
 // scheme the first line holds for phi0 > 0, too. Bilateral rows always have the first line.
 // Where J is that of a point within the step, the end moves by J_end v: the part of a row that acts
@@ -258,6 +261,7 @@ static sap_status find_row_law(const sap_law_settings* s, const sap_material* pa
                     "contact: Rn = %g, Rt = %g must be > 0: beta = %g, stiffness = %g, sigma = %g",
                     law->Rn, law->Rt, s->regularization->beta, k, s->regularization->sigma);
   }
+  law->Rn = larger_of(law->Rn, SAP_ROUNDOFF_ROW * row->w);
   return SAP_STATUS_OK;
 }
 
@@ -361,7 +365,7 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
   SAP_TRY(check_gap(c->phi0, error));
   const sap_compliant_row normal = {.stiffness = pair->stiffness, .g0 = c->phi0, .w = c->w};
   const double f = find_slowing(s, &normal, c->mass, 1.0);
-  const double Rn = larger_of(near_rigid(s, c->w), 1.0 / (s->dt * s->dt * pair->stiffness)) / f;
+  double Rn = larger_of(near_rigid(s, c->w), 1.0 / (s->dt * s->dt * pair->stiffness)) / f;
   const double v_hat = -c->phi0 / s->dt / f;
   if (!isfinite(Rn) || !isfinite(v_hat)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "contact: Rn = %g, v_hat = %g overflow (k = %g)",
@@ -372,6 +376,9 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
                     "contact: Rn = %g must be > 0: beta = %g, stiffness = %g", Rn,
                     s->regularization->beta, pair->stiffness);
   }
+  const double speed = fabs(v_hat) + 2.0 * fabs(c->vc_star[SAP_NORMAL_ROW]) +
+                       c->friction * find_slip(c, rows, c->vc_star);
+  Rn = larger_of(Rn, 10.0 * SAP_ROUNDOFF_ROW * c->w * (1.0 + pair->dissipation * speed));
   for (int32_t i = 0; i < c->nrows; ++i) {
     rows->R[i] = Rn;
   }

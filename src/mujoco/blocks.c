@@ -30,21 +30,17 @@ const char* sap_mj_blocks_name(const mjModel* m, int type, int32_t id) {
   return name != NULL ? name : "";
 }
 
-// Bounds v_hat = -g0/(h + tau_d) by the recovery speed, as sap_problem_compliant_law does, but
-// through g0: with all laws evaluated at the end of the step nothing else depends on g0.
 sap_status sap_mj_blocks_add_compliant(sap_mj* a, int32_t ntrees, const sap_compliant_row* row,
                                        uint64_t key, sap_error* error) {
-  const double time = a->model->opt.timestep + row->relaxation_time;
-  const double furthest = -row->recovery_speed * time;  // gap that one step closes
-  const double g0 = row->recovery_speed > 0.0 && row->g0 < furthest ? furthest : row->g0;
   const sap_compliant_block block = {.nrows = 1,
                                      .ntrees = ntrees,
                                      .trees = a->rows.trees,
                                      .jacobians = a->rows.parts,
-                                     .g0 = &g0,
+                                     .g0 = &row->g0,
                                      .stiffness = row->stiffness,
                                      .relaxation_time = row->relaxation_time,
                                      .unilateral = row->unilateral,
+                                     .recovery_speed = row->recovery_speed,
                                      .key = key};
   const int32_t before = sap_problem_block_count(a->problem);
   const sap_status status =

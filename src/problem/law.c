@@ -107,6 +107,7 @@ static sap_status find_rows(const sap_problem* p, const sap_compliant_block* c,
                                    .g0 = c->g0[r],
                                    .rate0 = work[r],
                                    .w = w > 0.0 ? w : 1.0,
+                                   .recovery_speed = c->recovery_speed,
                                    .unilateral = c->unilateral};
     SAP_TRY_OR(sap_law_row(settings, &row, &R[r], &v_hat[r], error),
                sap_error_prefix(error, "block %d, row %d", p->nblocks, r));

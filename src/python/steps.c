@@ -37,14 +37,42 @@ static sap_status record(sap_python_turn* t) {
              : sap_recorder_write(t->recorder, t->multibody, t->state, t->report, &t->error);
 }
 
+static double* append(double* to, const double* from, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    *to++ = from[i];
+  }
+  return to;
+}
+
+static sap_status set_control(sap_python_turn* t) {
+  if (t->controls == NULL) {
+    return SAP_STATUS_OK;
+  }
+  const double* u = t->controls;
+  t->controls += t->nu;
+  return sap_multibody_set_control(t->multibody, u, &t->error);
+}
+
+static void put_row(sap_python_turn* t) {
+  const sap_state* s = t->state;
+  *t->rows++ = s->t;
+  t->rows = append(append(append(t->rows, s->q, s->nq), s->v, s->nv), s->act, s->na);
+}
+
 static void take_turn(void* context, int32_t index) {
   const slice* s = context;
   sap_python_turn* t = s->turns[index];
   while (t->left > 0 && sap_clock_seconds() < s->end) {
-    t->status = sap_stepper_step(t->stepper, t->state, t->report, &t->error);
-    t->stepped = t->status == SAP_STATUS_OK;
-    if (t->stepped) {
+    t->status = set_control(t);
+    if (t->status == SAP_STATUS_OK) {
+      t->status = sap_stepper_step(t->stepper, t->state, t->report, &t->error);
+      t->stepped = t->status == SAP_STATUS_OK;
+    }
+    if (t->status == SAP_STATUS_OK) {
       t->status = record(t);
+    }
+    if (t->status == SAP_STATUS_OK && t->rows != NULL) {
+      put_row(t);
     }
     t->left = t->status == SAP_STATUS_OK ? t->left - 1 : 0;
   }

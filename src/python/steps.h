@@ -16,11 +16,14 @@ typedef struct sap_python_turn {
   sap_step_report* report;
   sap_multibody* multibody;  // NULL: a user's own system
   const double* control;     // copied when steps begin; NULL: none
-  sap_recorder* recorder;    // NULL: none
-  int64_t every, until;      // steps between rows, steps since the last row
-  int64_t left;              // steps to make; 0 after a failure
-  bool stepped;              // the last step succeeded: `report` is valid
-  sap_status status;         // of setting controls, of the last step and of its row
+  const double* controls;    // of each step (steps, nu), instead of `control`; NULL: none
+  int32_t nu;
+  double* rows;  // takes [t, q, v, act] after each step (steps, 1 + nq + nv + na); NULL: none
+  sap_recorder* recorder;  // NULL: none
+  int64_t every, until;    // steps between rows, steps since the last row
+  int64_t left;            // steps to make; 0 after a failure
+  bool stepped;            // the last step succeeded: `report` is valid
+  sap_status status;       // of setting controls, of the last step and of its row
   sap_error error;
 } sap_python_turn;
 

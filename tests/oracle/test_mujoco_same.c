@@ -28,7 +28,6 @@ static own_run own_run_text(const char* text, double dt) {
   options.dt = dt;
   options.solver_options.relative_tolerance = TOLERANCE;
   (void)sap_stepper_options_set_scheme(&options, SAP_SCHEME_SYMPLECTIC_EULER, NULL);
-  options.regularization.impact_speed = 0.0;  // the adapter does not slow limits
   if (sap_scene_read(scratch_write(&s, "scene.xml", text, strlen(text), path), NULL, &run.model,
                      &error) != SAP_STATUS_OK ||
       sap_multibody_create(run.model, &run.multibody, &error) != SAP_STATUS_OK ||
@@ -153,6 +152,20 @@ static void test_arm_contact(void** state) {
   assert_true(touched > 20);
 }
 
+// Joints that start beyond their limits, by 0.3 rad and 0.2 m.
+static void test_wrong_starts(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><compiler autolimits='true'/><option timestep='0.005'/><default><geom contype='0' "
+      "conaffinity='0'/></default><worldbody><body><joint type='hinge' axis='0 1 0' "
+      "range='17.188733853924695 60'/><geom type='capsule' fromto='0 0 0 .4 0 0' "
+      "size='.04'/></body>"
+      "<body pos='0 1 0'><joint type='slide' axis='1 0 0' range='.2 1'/><geom size='.1'/></body>"
+      "</worldbody></mujoco>";
+  int touched;
+  compare(text, 0.005, NULL, 200, 1e-8, &touched);
+}
+
 // Bodies that rest at a distance from the ground and from each other. In MuJoCo before 3.9 a pair
 // has the larger margin, and a gap counts from it: there it rests on one geom only.
 #if mjVERSION_HEADER >= 3009000
@@ -228,6 +241,7 @@ int main(void) {
       cmocka_unit_test(test_boxes),    cmocka_unit_test(test_arm_contact),
       cmocka_unit_test(test_touching), cmocka_unit_test(test_margins),
       cmocka_unit_test(test_adhesion), cmocka_unit_test(test_ahead),
+      cmocka_unit_test(test_wrong_starts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,6 +173,29 @@ static void test_corner_after_corner(void** state) {
   check_sap(104960, (wild_limits){1e10, 1e3, 1e-9, 0.0, false});
 }
 
+// All models of contacts, with and without near-rigid limit, in the ranges of wild_limits.wide:
+// without the limit at round-off one in twenty stalls.
+static void test_wide(void** state) {
+  (void)state;
+  const sap_solver_options options = sap_solver_options_default();
+  sap_solver* solver = create("sap", &options);
+  for (uint64_t seed = 500001; seed <= 500300; ++seed) {
+    const wild_limits of = {seed % 5 == 0 ? 1e2 : 1e6, seed % 2 == 0 ? 1.0 : 10.0, 1e-8, 1.0, true};
+    const wild_problem s = wild_make(seed, of);
+    sap_solution solution = {0};
+    sap_report report = {0};
+    assert_int_equal(sap_solver_solve(solver, s.problem, &solution, &report, NULL), SAP_STATUS_OK);
+    if (report.outcome != SAP_OUTCOME_CONVERGED && report.outcome != SAP_OUTCOME_ROUNDOFF) {
+      fail_msg("seed %lu: %s, error %g", (unsigned long)seed, sap_outcome_text(report.outcome),
+               report.island_error);
+    }
+    sap_solution_clear(&solution);
+    sap_report_clear(&report);
+    sap_problem_destroy(s.problem);
+  }
+  sap_solver_destroy(solver);
+}
+
 static void test_other_convex_solvers(void** state) {
   (void)state;
   static const char* const names[] = {"ipm", "apgd", "admm-ccp"};
@@ -231,7 +254,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all_ways_of_sap),     cmocka_unit_test(test_huge_ratios),
       cmocka_unit_test(test_corner_after_corner), cmocka_unit_test(test_other_convex_solvers),
-      cmocka_unit_test(test_exact_coulomb),
+      cmocka_unit_test(test_exact_coulomb),       cmocka_unit_test(test_wide),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,6 +170,31 @@ static void test_limits(void** state) {
   mujoco_run_end(&run);
 }
 
+// A hinge 0.3 rad beyond its limit returns at a fiftieth of the impact speed of 5 rad/s or slower,
+// for every step size; without the bound it would leave at its recovery speed of 1 rad/s.
+static void test_wrong_start(void** state) {
+  (void)state;
+  static const double steps[] = {0.0005, 0.002, 0.01};
+  for (int k = 0; k < 3; ++k) {
+    char text[600];
+    (void)snprintf(text, sizeof text,
+                   "<mujoco><compiler angle='radian' autolimits='true'/><option timestep='%g' "
+                   "gravity='0 0 0'/><worldbody><body><joint type='hinge' axis='0 1 0' "
+                   "range='.3 1'/><geom type='capsule' fromto='0 0 0 .4 0 0' size='.04'/></body>"
+                   "</worldbody></mujoco>",
+                   steps[k]);
+    mujoco_run run = mujoco_run_text(text, NULL);
+    double fastest = 0.0;
+    for (double t = 0.0; t < 20.0; t += steps[k]) {
+      mujoco_run_step(&run, 1);
+      fastest = fmax(fastest, run.data->qvel[0]);
+    }
+    assert_true(fastest <= 0.1 * (1.0 + 1e-3));
+    assert_true(run.data->qpos[0] > 0.3 - 0.1);  // it does return
+    mujoco_run_end(&run);
+  }
+}
+
 // Pushed by more than mu m g a box slides on the ground and does not glide above it.
 static void test_gliding(void** state) {
   (void)state;
@@ -302,6 +327,7 @@ int main(void) {
     cmocka_unit_test(test_effort_range),
 #endif
     cmocka_unit_test(test_limits),
+    cmocka_unit_test(test_wrong_start),
     cmocka_unit_test(test_gliding),
     cmocka_unit_test(test_loop),
     cmocka_unit_test(test_mocap),

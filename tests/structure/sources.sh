@@ -34,7 +34,7 @@ fi
 for entry in *; do
   case $entry in
     src | include | integrators | tests | examples | cmake | CMakeLists.txt | README.md | LICENSE | \
-      CHANGELOG.md | build* | MUJOCO_LOG.TXT) ;;
+      CHANGELOG.md | pyproject.toml | build* | MUJOCO_LOG.TXT) ;;
     *)
       echo "$entry: not part of the layout"
       bad=1

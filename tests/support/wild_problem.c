@@ -197,6 +197,11 @@ wild_problem wild_make(uint64_t seed, wild_limits of_scene) {
     add_tree(&s, t);
   }
   set_velocities(&s);
+  if (of_scene.wide) {
+    sap_contact_scheme law = sap_contact_scheme_default();
+    law.v0 = law.v_star = sap_problem_v_star(s.problem);
+    assert_int_equal(sap_problem_set_law(s.problem, &law, NULL), SAP_STATUS_OK);
+  }
   const int32_t blocks =
       of_scene.wide ? (int32_t)magnitude(&s, 1.0, 202.0) - 1 : pick(&s, 3 * s.ntrees + 2);
   for (int32_t b = 0; b < blocks; ++b) {

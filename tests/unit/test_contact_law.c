@@ -354,12 +354,53 @@ static void test_refusals(void** state) {
   sap_problem_destroy(problem);
 }
 
+// Without the near-rigid limit R stops at round-off: 2.5e-8 w, for potentials with the largest slope
+// 1 + d v of a contact at v = |v_hat| + 2 |v*_n| + mu |v*_t|, tenfold.
+static void test_roundoff(void** state) {
+  (void)state;
+  const sap_regularization soft = {0.0, 1e-3, 0.0};
+  const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, v_star[3] = {3.0, 4.0, -2.0}, h = 0.01;
+  const double A[9] = {0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5}, w = 2.0 / sqrt(3.0);
+  const double* const jacobians[] = {identity};
+  const int32_t size = 3, tree = 0;
+  sap_problem* p = NULL;
+  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
+  for (int model = 0; model < (int)SAP_CONTACT_MODEL_COUNT; ++model) {
+    for (int stiff = 0; stiff < 2; ++stiff) {
+      sap_contact_scheme scheme = sap_contact_scheme_default();
+      scheme.v0 = scheme.v_star = v_star;
+      sap_contact_block contact = {.ntrees = 1,
+                                   .trees = &tree,
+                                   .jacobians = jacobians,
+                                   .material = sap_material_default(),
+                                   .phi0 = -1e-3};
+      contact.material.model = (sap_contact_model)model;
+      contact.material.stiffness = stiff == 1 ? 1e14 : 1e6;
+      contact.material.dissipation = 5.0;
+      contact.material.friction = 0.25;
+      assert_int_equal(sap_problem_reset(p, h, 1, &size, NULL), SAP_STATUS_OK);
+      assert_int_equal(sap_problem_set_momentum_block(p, 0, 0, A, 3, NULL), SAP_STATUS_OK);
+      assert_int_equal(sap_problem_set_law(p, &scheme, NULL), SAP_STATUS_OK);
+      assert_int_equal(sap_problem_add_contact(p, &contact, &soft, NULL), SAP_STATUS_OK);
+      sap_block block;
+      int32_t row;
+      assert_int_equal(sap_problem_block(p, 0, &block, &row, NULL), SAP_STATUS_OK);
+      const double T = model == 0 ? h + contact.material.relaxation_time : h;
+      const double floor = model == 0 ? 2.5e-8 * w : 2.5e-7 * w * (1.0 + 5.0 * (0.1 + 4.0 + 1.25));
+      const double expected = stiff == 1 ? floor : 1.0 / (h * 1e6 * T);
+      ASSERT_NEAR(block.R[2], expected, 1e-14 * expected);
+    }
+  }
+  sap_problem_destroy(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_contact_law),   cmocka_unit_test(test_what_stays_at_the_end),
       cmocka_unit_test(test_compliant_row), cmocka_unit_test(test_depths),
-      cmocka_unit_test(test_theta_depths),  cmocka_unit_test(test_blend),
-      cmocka_unit_test(test_shift),         cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_roundoff),      cmocka_unit_test(test_theta_depths),
+      cmocka_unit_test(test_blend),         cmocka_unit_test(test_shift),
+      cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

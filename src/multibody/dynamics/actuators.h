@@ -57,12 +57,13 @@ void sap_dynamics_choose_servos(sap_dynamics* dynamics, const sap_dynamics_state
 // No servo is linear from now on.
 void sap_dynamics_forget_servos(sap_dynamics* dynamics);
 bool sap_dynamics_servo_is_linear(const sap_dynamics* dynamics, int32_t actuator);
-// Returns how many are no longer linear: out of their bounds at q0 (+) dt v and v.
-int32_t sap_dynamics_check_servos(sap_dynamics* dynamics, const double* q0, const double* v,
-                                  double dt);
-// k += sign times their generalized forces at q (+) dt v and v.
-void sap_dynamics_add_servos(const sap_dynamics* dynamics, const double* q, const double* v,
-                             double dt, double sign, double* k);
+// Takes their lengths from another start, as of a part of the step.
+void sap_dynamics_place_servos(sap_dynamics* dynamics, const sap_kinematics* kin);
+// Returns how many are no longer linear: out of their bounds after dt, at v.
+int32_t sap_dynamics_check_servos(sap_dynamics* dynamics, const double* v, double dt);
+// k += sign times their generalized forces after dt, at v.
+void sap_dynamics_add_servos(const sap_dynamics* dynamics, const double* v, double dt, double sign,
+                             double* k);
 // diagonal += K_scale K + D_scale D: lower triangles of the trees.
 void sap_dynamics_add_servo_matrices(const sap_dynamics* dynamics, double K_scale, double D_scale,
                                      double* const* diagonal);

@@ -134,8 +134,6 @@ static sap_status allocate_tables(sap_dynamics* d, sap_error* error) {
   SAP_TRY(SAP_POOL_ADD(pool, &d->locked, sizes->nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->motors, sizes->actuators, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->other_actuators, sizes->actuators, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->servos, sizes->actuators, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->servo_of, sizes->actuators, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->floating, sizes->bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->effort, 2 * (sizes->joints + sizes->tendons), error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->force, sizes->nv, error));
@@ -163,6 +161,7 @@ static sap_status fill_workspace(sap_dynamics* d, sap_error* error) {
   SAP_TRY(SAP_POOL_ADD(&d->pool, &link_of, d->model->sizes.bodies, error));
   make_links(d, link_of);
   make_tables(d);
+  SAP_TRY(sap_dynamics_create_servos(d, error));
   SAP_TRY(sap_placing_create(d, error));
   SAP_TRY(sap_fluid_create(d->model, &d->pool, &d->fluid, error));
   for (int32_t i = 0; i < d->fluid.count; ++i) {

@@ -83,12 +83,12 @@ typedef struct sap_simple_motor {
   double input_lower, input_upper;  // bounds of u
 } sap_simple_motor;
 
-// Servos along x = sum_i coefficients[i] q of joints[i]: an effort f = offset - kp x - kd dx/dt,
-// gears included.
+// Servos along one length x, see servos.c: an effort f, gears included.
 typedef struct sap_servo {
-  int32_t count;
-  const int32_t* joints;
-  const double* coefficients;
+  int32_t id;     // the actuator, the first of those of a bound
+  int32_t count;  // entries of J
+  int32_t* dofs;
+  double *J, x0;
   int32_t bound;  // see actuators.h: of the servos that act here as one; -1: one servo
   double offset, kp, kd, lower, upper;
   bool linear;  // within its bounds
@@ -121,8 +121,8 @@ struct sap_dynamics {
   sap_simple_motor* motors;  //                                                  (actuators)
   int32_t nother_actuators;  // all others
   int32_t* other_actuators;  //                                                  (actuators)
-  int32_t nservos;           // of linear lengths, in the step under way or the last one
-  sap_servo* servos;         //                                                  (actuators)
+  int32_t nservos;           // that the step under way, or the last one, looked at
+  sap_servo* servos;         //                                            (nother_actuators)
   int32_t* servo_of;         // index in servos; valid if nservos > 0            (actuators)
   int32_t nfloating;         // bodies with gravity compensation
   int32_t* floating;         //                                                        (bodies)
@@ -180,6 +180,8 @@ void sap_dynamics_sort_actuators(sap_dynamics* d);
 // Memory and couplings of the force elements; `kin`: of the default configuration.
 sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* kin,
                                         sap_error* error);
+// Memory of the servos. The actuators must be sorted.
+sap_status sap_dynamics_create_servos(sap_dynamics* d, sap_error* error);
 // Makes dynamics->placing, in the dynamics' pool. The links must be made.
 sap_status sap_placing_create(sap_dynamics* dynamics, sap_error* error);
 

@@ -115,11 +115,11 @@ void sap_dynamics_momentum_balance(sap_dynamics* d, const sap_dynamics_state* at
   balance_task task = {at, step, residual, load};
   sap_dynamics_run_links(d, FORCES_WORK, begin_balance, &task);
   if (load != NULL) {
-    sap_dynamics_add_servos(d, at->kin->q, at->v, 0.0, 1.0, load);
+    sap_dynamics_add_servos(d, at->v, step->dt, 1.0, load);
     sap_dynamics_add_forces(d, at, 1.0, load, d->force);
     sap_dynamics_run_links(d, WEIGHT_WORK, end_balance, &task);
   } else {
-    sap_dynamics_add_servos(d, at->kin->q, at->v, 0.0, -1.0, residual);
+    sap_dynamics_add_servos(d, at->v, step->dt, -1.0, residual);
     sap_dynamics_add_forces(d, at, -1.0, residual, residual);
   }
 }

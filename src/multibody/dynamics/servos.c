@@ -1,70 +1,84 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servos within their bounds, as linear forces of the momentum balance. Along x = sum_i c_i q_i, a
-// joint's coordinate or the length of a fixed tendon, those of one length and one bound act as
-//   f = offset - kp x - kd dx/dt,   K = kp c c',   D = kd c c'
-// A step takes them so if f at (q0 (+) dt v0, v0) is within the bounds; where f leaves them by the
-// end of the step, it is solved again with a block in the contact problem instead
-// (multibody/assembly/assembly_servo.c), as are all servos of other lengths and schemes, those with
-// gains that depend on the input, and those far beyond the near-rigid limit, 4 pi^2 here, which
-// would take digits from A:
-//   dt (dt kp + kd) c' diag(I)^-1 c > STIFFEST,  I the inertia on each dof in the default pose
+// Servos within their bounds, as linear forces of the momentum balance. Along the length x of their
+// transmission, x0 + dt J v with x0 and J at the start of the step, those of one bound act as
+//   f = offset - kp x - kd dx/dt,   K = kp J' J,   D = kd J' J
+// A step takes them so if f at v0 is within the bounds; where f leaves them by the end of the step,
+// it is solved again with a block in the contact problem instead
+// (multibody/assembly/assembly_servo.c), which has the same law. So have all servos of other
+// schemes, those that move more than one tree, those with gains that depend on the input, and those
+// far beyond the near-rigid limit, 4 pi^2 here, which would take digits from A:
+//   dt (dt kp + kd) J diag(I)^-1 J' > STIFFEST,  I the inertia on each dof in the default pose
 #include <math.h>
-#include <string.h>
 
 #include "math/scalar.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics_data.h"
 
-// Finds the terms of a servo's length; false: it is not linear, or moves more than one tree.
-static bool find_length(const sap_dynamics* d, int32_t id, sap_servo* servo) {
-  static const double one = 1.0;
+// Finds x0 and J of a servo; false: it moves nothing, or more than one tree.
+static bool place_servo(sap_dynamics* d, const sap_kinematics* kin, sap_servo* servo) {
   const sap_model* model = d->model;
-  const sap_model_actuator* a = &model->actuators[id];
-  servo->bound = sap_model_effort_bound(model, id);
-  if (a->transmission == SAP_TRANSMISSION_JOINT) {
-    const sap_model_joint_data* joint = &model->joints[a->target];
-    servo->joints = &a->target;
-    servo->coefficients = &one;
+  const sap_model_actuator* a = &model->actuators[servo->id];
+  const sap_model_joint_data* joint = &model->joints[a->target];
+  if (a->transmission == SAP_TRANSMISSION_JOINT && sap_joint_is_scalar(joint->type)) {
+    servo->x0 = kin->q[joint->q_start];
+    servo->dofs[0] = joint->v_start;
+    servo->J[0] = 1.0;
     servo->count = 1;
-    return sap_joint_is_scalar(joint->type) && !isfinite(joint->motor_speed) &&
-           !d->locked[joint->v_start];
+    return !d->locked[joint->v_start];
   }
-  if (a->transmission != SAP_TRANSMISSION_TENDON || servo->bound >= 0) {
+  servo->count = 0;
+  sap_rows_begin(&d->rows, 1);
+  sap_transmission_add_row(kin, servo->id, 1.0, &d->rows, 0);
+  if (d->rows.ntrees != 1) {
     return false;
   }
-  const sap_model_tendon* tendon = &model->tendons[a->target];
-  servo->joints = model->tendon_joints + tendon->first;
-  servo->coefficients = model->tendon_coefficients + tendon->first;
-  servo->count = tendon->count;
-  bool one_tree = tendon->npoints == 0 && tendon->count > 0;
-  for (int32_t i = 1; i < tendon->count; ++i) {
-    one_tree =
-        one_tree && model->joints[servo->joints[i]].tree == model->joints[servo->joints[0]].tree;
+  const double* row = sap_rows_at(&d->rows, 0);
+  const int32_t first = model->tree_dofs[d->rows.trees[0]];
+  servo->x0 = sap_transmission_length(kin, servo->id);
+  for (int32_t i = first; i < first + model->tree_sizes[d->rows.trees[0]]; ++i) {
+    if (row[i] != 0.0) {
+      servo->dofs[servo->count] = i;
+      servo->J[servo->count++] = row[i];
+    }
   }
-  return one_tree;
+  return servo->count > 0;
 }
 
-// Returns the servo that others of this bound have joined, or a new one.
-static sap_servo* find_servo(sap_dynamics* d, const sap_servo* length) {
-  for (int32_t s = 0; length->bound >= 0 && s < d->nservos; ++s) {
-    if (d->servos[s].bound == length->bound) {
+// True if the actuator is a servo of the kind above.
+static bool is_candidate(const sap_dynamics* d, int32_t id, const double* input) {
+  const sap_model_actuator* a = &d->model->actuators[id];
+  const bool on_joint = a->transmission == SAP_TRANSMISSION_JOINT;
+  return d->actuator_active[id] && !sap_dynamics_actuator_is_elastic(d->model, id) &&
+         sap_dynamics_actuator_is_servo(d->model, id, input) &&
+         a->transmission != SAP_TRANSMISSION_ADHESION &&
+         (!on_joint || !isfinite(d->model->joints[a->target].motor_speed)) &&
+         (on_joint || sap_model_effort_bound(d->model, id) < 0);
+}
+
+// Returns the servo that others of this bound have joined, or a new one; NULL: it has no place.
+static sap_servo* find_servo(sap_dynamics* d, const sap_kinematics* kin, int32_t id) {
+  const int32_t bound = sap_model_effort_bound(d->model, id);
+  for (int32_t s = 0; bound >= 0 && s < d->nservos; ++s) {
+    if (d->servos[s].bound == bound) {
       return &d->servos[s];
     }
   }
-  d->servos[d->nservos] = *length;
-  return &d->servos[d->nservos++];
+  sap_servo* servo = &d->servos[d->nservos];
+  *servo = (sap_servo){.id = id, .bound = bound, .dofs = servo->dofs, .J = servo->J};
+  if (!place_servo(d, kin, servo)) {
+    return NULL;
+  }
+  ++d->nservos;
+  return servo;
 }
 
-// The force along x at q (+) dt v and v.
-static double force_at(const sap_dynamics* d, const sap_servo* servo, const double* q,
-                       const double* v, double dt) {
-  double x = 0.0, rate = 0.0;
+// The force along x after a step of dt, at v.
+static double force_at(const sap_servo* servo, const double* v, double dt) {
+  double rate = 0.0;
   for (int32_t i = 0; i < servo->count; ++i) {
-    const sap_model_joint_data* joint = &d->model->joints[servo->joints[i]];
-    x += servo->coefficients[i] * (q[joint->q_start] + dt * v[joint->v_start]);
-    rate += servo->coefficients[i] * v[joint->v_start];
+    rate += servo->J[i] * v[servo->dofs[i]];
   }
-  return servo->offset - servo->kp * x - servo->kd * rate;
+  return servo->offset - servo->kp * (servo->x0 + dt * rate) - servo->kd * rate;
 }
 
 #define STIFFEST 1e4
@@ -72,17 +86,15 @@ static double force_at(const sap_dynamics* d, const sap_servo* servo, const doub
 static bool is_too_stiff(const sap_dynamics* d, const sap_servo* servo, double dt) {
   double mobility = 0.0;
   for (int32_t i = 0; i < servo->count; ++i) {
-    const double c = servo->coefficients[i];
-    mobility += c * c / d->model->dof_inertia[d->model->joints[servo->joints[i]].v_start];
+    mobility += servo->J[i] * servo->J[i] / d->model->dof_inertia[servo->dofs[i]];
   }
   return !(dt * (dt * servo->kp + servo->kd) * mobility <= STIFFEST);
 }
 
 // Takes the servo out of the linear ones if its force is not within its bounds. Returns true if it
 // has been one of them.
-static bool drop_servo(const sap_dynamics* d, sap_servo* servo, const double* q, const double* v,
-                       double dt) {
-  const double force = force_at(d, servo, q, v, dt);
+static bool drop_servo(sap_servo* servo, const double* v, double dt) {
+  const double force = force_at(servo, v, dt);
   const bool within = force >= servo->lower && force <= servo->upper;
   const bool dropped = servo->linear && !within;
   servo->linear = servo->linear && within;
@@ -95,15 +107,13 @@ void sap_dynamics_choose_servos(sap_dynamics* d, const sap_dynamics_state* at, d
   d->nservos = 0;
   for (int32_t n = 0; n < d->nother_actuators; ++n) {
     const int32_t id = d->other_actuators[n];
-    sap_servo length = {0};
     d->servo_of[id] = -1;
-    if (!d->actuator_active[id] || !sap_dynamics_actuator_is_servo(model, id, at->input) ||
-        sap_dynamics_actuator_is_elastic(model, id) || !find_length(d, id, &length)) {
+    sap_servo* servo = is_candidate(d, id, at->input) ? find_servo(d, at->kin, id) : NULL;
+    if (servo == NULL) {
       continue;
     }
     const sap_actuator_line line = sap_dynamics_actuator_line(model, id, at->input);
     const double gear = model->actuators[id].gear;
-    sap_servo* servo = find_servo(d, &length);
     d->servo_of[id] = (int32_t)(servo - d->servos);
     servo->offset += gear * line.offset;
     servo->kp += gear * gear * line.kp;
@@ -123,7 +133,7 @@ void sap_dynamics_choose_servos(sap_dynamics* d, const sap_dynamics_state* at, d
       servo->upper = sap_clamp(servo->upper, lower, upper);
     }
     servo->linear = !is_too_stiff(d, servo, dt);
-    (void)drop_servo(d, servo, at->kin->q, at->v, dt);
+    (void)drop_servo(servo, at->v, dt);
   }
 }
 
@@ -135,57 +145,68 @@ bool sap_dynamics_servo_is_linear(const sap_dynamics* d, int32_t actuator) {
   return d->nservos > 0 && d->servo_of[actuator] >= 0 && d->servos[d->servo_of[actuator]].linear;
 }
 
-int32_t sap_dynamics_check_servos(sap_dynamics* d, const double* q0, const double* v, double dt) {
+void sap_dynamics_place_servos(sap_dynamics* d, const sap_kinematics* kin) {
+  for (int32_t s = 0; s < d->nservos; ++s) {
+    (void)place_servo(d, kin, &d->servos[s]);
+  }
+}
+
+int32_t sap_dynamics_check_servos(sap_dynamics* d, const double* v, double dt) {
   int32_t dropped = 0;
   for (int32_t s = 0; s < d->nservos; ++s) {
-    dropped += drop_servo(d, &d->servos[s], q0, v, dt);
+    dropped += drop_servo(&d->servos[s], v, dt);
   }
   return dropped;
 }
 
-void sap_dynamics_add_servos(const sap_dynamics* d, const double* q, const double* v, double dt,
-                             double sign, double* k) {
+void sap_dynamics_add_servos(const sap_dynamics* d, const double* v, double dt, double sign,
+                             double* k) {
   for (int32_t s = 0; s < d->nservos; ++s) {
     const sap_servo* servo = &d->servos[s];
-    const double force = servo->linear ? sign * force_at(d, servo, q, v, dt) : 0.0;
+    const double force = servo->linear ? sign * force_at(servo, v, dt) : 0.0;
     for (int32_t i = 0; servo->linear && i < servo->count; ++i) {
-      k[d->model->joints[servo->joints[i]].v_start] += servo->coefficients[i] * force;
-    }
-  }
-}
-
-// diagonal += s c c' of its tree: lower triangle.
-static void add_square(const sap_model* model, const sap_servo* servo, double s, double* diagonal) {
-  const int32_t tree = model->joints[servo->joints[0]].tree;
-  const int32_t first = model->tree_dofs[tree], n = model->tree_sizes[tree];
-  for (int32_t a = 0; a < servo->count; ++a) {
-    for (int32_t b = 0; b < servo->count; ++b) {
-      const int32_t i = model->joints[servo->joints[a]].v_start - first;
-      const int32_t j = model->joints[servo->joints[b]].v_start - first;
-      if (i >= j) {
-        diagonal[(size_t)n * (size_t)j + (size_t)i] +=
-            s * servo->coefficients[a] * servo->coefficients[b];
-      }
+      k[servo->dofs[i]] += servo->J[i] * force;
     }
   }
 }
 
 void sap_dynamics_add_servo_matrices(const sap_dynamics* d, double K_scale, double D_scale,
                                      double* const* diagonal) {
+  const sap_model* model = d->model;
   for (int32_t s = 0; s < d->nservos; ++s) {
     const sap_servo* servo = &d->servos[s];
-    if (servo->linear) {
-      add_square(d->model, servo, K_scale * servo->kp + D_scale * servo->kd,
-                 diagonal[d->model->joints[servo->joints[0]].tree]);
+    const double scale = K_scale * servo->kp + D_scale * servo->kd;
+    for (int32_t j = 0; servo->linear && j < servo->count; ++j) {
+      const int32_t tree = model->dof_tree[servo->dofs[j]], first = model->tree_dofs[tree];
+      double* column =
+          diagonal[tree] + (size_t)model->tree_sizes[tree] * (size_t)(servo->dofs[j] - first);
+      for (int32_t i = j; i < servo->count; ++i) {
+        column[servo->dofs[i] - first] += scale * servo->J[i] * servo->J[j];
+      }
     }
   }
 }
 
 bool sap_dynamics_may_have_servos(const sap_dynamics* d) {
-  bool may = false;
-  for (int32_t n = 0; n < d->nother_actuators; ++n) {
-    const sap_transmission way = d->model->actuators[d->other_actuators[n]].transmission;
-    may = may || way == SAP_TRANSMISSION_JOINT || way == SAP_TRANSMISSION_TENDON;
+  return d->nother_actuators > 0;
+}
+
+sap_status sap_dynamics_create_servos(sap_dynamics* d, sap_error* error) {
+  const sap_model* model = d->model;
+  const int32_t count = d->nother_actuators;
+  int32_t* dofs = NULL;
+  double* J = NULL;
+  int32_t largest = 1;
+  for (int32_t t = 0; t < model->sizes.trees; ++t) {
+    largest = model->tree_sizes[t] > largest ? model->tree_sizes[t] : largest;
   }
-  return may;
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->servos, count, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->servo_of, model->sizes.actuators, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &dofs, (size_t)count * (size_t)largest, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &J, (size_t)count * (size_t)largest, error));
+  for (int32_t s = 0; s < count; ++s) {
+    d->servos[s].dofs = dofs + (size_t)s * (size_t)largest;
+    d->servos[s].J = J + (size_t)s * (size_t)largest;
+  }
+  return SAP_STATUS_OK;
 }

@@ -112,14 +112,22 @@ static void find_start(sap_multibody* multibody, const double* q0, const double*
   }
 }
 
-static void balance_momenta(sap_multibody* multibody, const sap_step_context* context,
-                            const double* q, const double* v, double* residual, double* load) {
-  sap_momentum_memory* memory = &multibody->momenta;
+// Chooses the servos at the start of a step; gives them the lengths at the start of its parts.
+static void place_servos(sap_multibody* multibody, const sap_step_context* context) {
   if (!multibody->servos_chosen) {
     const sap_dynamics_state start = state_at(multibody, context->q0, context->v0);
     sap_dynamics_choose_servos(multibody->dynamics, &start, context->dt);
     multibody->servos_chosen = true;
+  } else if (!is_at(multibody->model, &multibody->momenta.start, context->q0, context->v0)) {
+    sap_dynamics_place_servos(multibody->dynamics,
+                              sap_multibody_kinematics(multibody, context->q0));
   }
+}
+
+static void balance_momenta(sap_multibody* multibody, const sap_step_context* context,
+                            const double* q, const double* v, double* residual, double* load) {
+  sap_momentum_memory* memory = &multibody->momenta;
+  place_servos(multibody, context);
   find_start(multibody, context->q0, context->v0);
   const sap_momentum_step step = {
       .dt = context->dt,
@@ -144,7 +152,10 @@ static int momentum_balance(void* context, const sap_step_context* step, const d
 static int changed_laws(void* context, const sap_step_context* step, const double* v,
                         int32_t* count) {
   sap_multibody* multibody = context;
-  *count = sap_dynamics_check_servos(multibody->dynamics, step->q0, v, step->dt) +
+  if (multibody->servos_chosen) {  // else the scheme has none
+    place_servos(multibody, step);
+  }
+  *count = sap_dynamics_check_servos(multibody->dynamics, v, step->dt) +
            sap_assembly_check_limits(multibody->assembly, step->q0, v, step->dt);
   multibody->servos_chosen = *count > 0;  // else the step is over
   return 0;

@@ -90,7 +90,7 @@ static const double* end_velocities(const sap_step_report* report) {
 sap_status sap_multibody_constraint_forces(sap_multibody* multibody, const sap_step_report* report,
                                            double* tau, sap_error* error) {
   SAP_TRY(find_generalized(multibody, report, (sap_block_range){0, INT32_MAX}, tau, error));
-  sap_dynamics_add_servos(multibody->dynamics, multibody->start.q0, end_velocities(report),
+  sap_dynamics_add_servos(multibody->dynamics, end_velocities(report),
                           sap_problem_dt(report->problem), 1.0, tau);
   return SAP_STATUS_OK;
 }

@@ -7,29 +7,42 @@ Three entry points:
   and impulses from any solver.
 * :class:`Stepper`: your own system as Python functions (mass matrix, forces, contacts), stepped.
 * :class:`Simulation`: an MJCF or URDF scene, stepped by the built-in engine; :func:`step_all` steps
-  many at once. ``sapstep.mujoco`` steps MuJoCo's own models and data, ``sapstep.program`` runs the
-  command-line program.
+  many at once, :meth:`Simulation.rollout` returns trajectories under many controls.
+
+:class:`Recording` reads recordings, :func:`converge` measures the order of a scheme on your system.
+``sapstep.mujoco`` steps MuJoCo's own models and data, ``sapstep.gym`` makes Gymnasium environments,
+``sapstep.program`` runs the command-line program.
 
 SI units; quaternions w, x, y, z; contact rows [t1 t2 n] with the normal from body A into body B.
 Arrays are float64. Failures of the library are raised as :class:`Error` with its message.
 """
 
+from importlib import import_module
+from typing import Any
+
+from ._elements import Actuator, Body, Joint
 from ._library import Error, InputError, StepError, version
+from ._names import hint
 from ._recording import Recorder
-from ._scene import Joint
 from ._stepper import StepReport
-from .batch import step_all
+from .batch import Trajectories, step_all
+from .convergence import Orders, converge
 from .problem import Problem, ProblemView, Residuals, Solution, solvers
+from .recording import Recording
 from .simulation import Simulation
 from .system import Step, Stepper, System
 
 __all__ = [
+    "Actuator",
+    "Body",
     "Error",
     "InputError",
     "Joint",
+    "Orders",
     "Problem",
     "ProblemView",
     "Recorder",
+    "Recording",
     "Residuals",
     "Simulation",
     "Solution",
@@ -38,8 +51,18 @@ __all__ = [
     "StepReport",
     "Stepper",
     "System",
+    "Trajectories",
+    "converge",
     "solvers",
     "step_all",
     "version",
 ]
 __version__ = version()
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("gym", "mujoco", "program"):
+        return import_module(f"sapstep.{name}")
+    if name.startswith("_"):
+        raise AttributeError(name)
+    raise AttributeError(f"sapstep has no '{name}': {hint(name, __all__, {})}")

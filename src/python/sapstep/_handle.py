@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, Callable, List, Optional, Tuple
 
 from ._library import InputError, call, ffi
+from ._names import Suggests
 
 _Lock: Any = RLock
 _forks = 0  # forks of this process since the import of the package
@@ -112,7 +113,7 @@ class OwningHandle(Handle):
         self.close()
 
 
-class Owner:
+class Owner(Suggests):
     """Base of classes that hold C objects; they cannot be pickled."""
 
     _c: Handle

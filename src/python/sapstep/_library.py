@@ -18,7 +18,7 @@ FOLDER = Path(os.environ.get("SAPSTEP_LIBRARY", Path(__file__).parent))
 if not (FOLDER / "_declarations.py").exists():
     raise ImportError(
         f"there is no library in {FOLDER}: these are the package's sources; install it with "
-        "`pip install ./src/python` and import it from elsewhere, or set SAPSTEP_LIBRARY to the folder of a build"
+        "`pip install .` in their root and import it from elsewhere, or set SAPSTEP_LIBRARY to the folder of a build"
     )
 _declared = spec_from_file_location("sapstep._declarations", FOLDER / "_declarations.py")
 assert _declared is not None and _declared.loader is not None

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 import reprlib
@@ -12,6 +11,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 import numpy as np
 
 from ._library import InputError, call, ffi, lib
+from ._names import hint
 
 _SCHEMES = ("explicit-euler", "symplectic-euler", "implicit-euler", "midpoint")
 
@@ -97,9 +97,7 @@ def set_options(options: Any, values: Dict[str, Any], others: Iterable[str] = ()
     for name, value in values.items():
         if name not in SOLVER:
             known = sorted({*SOLVER, *others})
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"available: {', '.join(known)}"
-            raise TypeError(f"unknown option '{name}', {hint}")
+            raise TypeError(f"unknown option '{name}', {hint(name, known)}")
         assign(options, name, value)
 
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from dataclasses import dataclass
 from typing import Any, List, Mapping, Union
 
 import numpy as np
 
+from ._elements import Actuator, Body, Joint
 from ._library import InputError, array, call, ffi, integer, lib
+from ._names import hint
 from ._options import c_string, file_name
 
 _COUNTS = {
@@ -20,26 +21,6 @@ _COUNTS = {
     "bushing": "bushings",
 }
 MEMORY = "/proc/self/fd/"  # path of a scene given as a string
-_COORDINATES = {"free": (7, 6), "ball": (4, 3)}  # positions, velocities; other joints have one each
-
-
-@dataclass(frozen=True)
-class Joint:
-    """Slices of a joint: ``robot.q[robot.joint("knee").q]``.
-
-    index: its id; type: "free" (p_WB [m] and quaternion), "ball" (quaternion), "hinge" [rad] or
-    "slide" [m]; body: id of the body it moves; q, v: slices of the positions and velocities; lower,
-    upper: its limits, -inf and inf if it has none.
-    """
-
-    index: int
-    name: str
-    type: str
-    body: int
-    q: slice
-    v: slice
-    lower: float
-    upper: float
 
 
 def _attribute(value: Any, name: str) -> str:
@@ -96,7 +77,8 @@ def read_scene(path: Union[str, "os.PathLike[str]"], options: Any) -> Any:
 
 def _element(kind: str) -> int:
     if not isinstance(kind, str) or kind not in _COUNTS:
-        raise InputError(f"{kind!r} must be one of {', '.join(_COUNTS)}")
+        raise InputError(f"{kind!r} must be one of {', '.join(_COUNTS)}" + (
+            "; geoms are shapes here" if isinstance(kind, str) and kind == "geom" else ""))
     return int(getattr(lib, "SAP_ELEMENT_" + kind.upper()))
 
 
@@ -134,21 +116,25 @@ class Scene:
         """Returns the id of a named element."""
         index = lib.sap_model_find(self._model, _element(kind), c_string(name, f"the name of a {kind}"))
         if index < 0:
-            known = ", ".join(n for n in self.names(kind) if n) or "none has a name"
-            raise InputError(f"there is no {kind} {name!r} ({known})")
+            raise InputError(f"there is no {kind} {name!r}: {hint(name, self.names(kind), {})}")
         return int(index)
 
     def _index(self, kind: str, which: Union[str, int]) -> int:
-        return self.find(kind, which) if isinstance(which, str) else integer(which, kind)
+        if isinstance(which, str):
+            return self.find(kind, which)
+        index, count = integer(which, kind), getattr(self._sizes, _COUNTS[kind])
+        if not 0 <= index < count:
+            raise InputError(f"there is no {kind} {index}" + (f": ids are 0 to {count - 1}" if count else ""))
+        return index
+
+    def body(self, which: Union[str, int]) -> Body:
+        """Returns a body: its position, rotation, velocity."""
+        return Body(self, which)
 
     def joint(self, which: Union[str, int]) -> Joint:
-        """Returns the slices of a joint in q and v."""
-        index = self._index("joint", which)
-        joint, q, v = ffi.new("sap_joint_def*"), ffi.new("int32_t*"), ffi.new("int32_t*")
-        call(lib.sap_model_get_joint, self._model, index, joint)
-        call(lib.sap_model_joint_address, self._model, index, ffi.NULL, ffi.NULL, q, v)
-        kind = ffi.string(ffi.cast("sap_joint_type", joint.type)).rsplit("_", 1)[1].lower()
-        nq, nv = _COORDINATES.get(kind, (1, 1))
-        name = self._name(lib.SAP_ELEMENT_JOINT, index)
-        return Joint(index, name, kind, joint.body, slice(q[0], q[0] + nq), slice(v[0], v[0] + nv), joint.lower,
-                     joint.upper)
+        """Returns a joint: its q and v, which may be set."""
+        return Joint(self, which)
+
+    def actuator(self, which: Union[str, int]) -> Actuator:
+        """Returns an actuator: its control, which may be set, and its force."""
+        return Actuator(self, which)

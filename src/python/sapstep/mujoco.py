@@ -11,30 +11,51 @@ Needs the package built against the same MuJoCo: see the README.
 
 from __future__ import annotations
 
+import copy
 import os
+import re
 import threading
 import weakref
-from typing import Any, Dict, Optional
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-import mujoco
+try:
+    import mujoco
+except ImportError:
+    raise ImportError("sapstep.mujoco needs mujoco: pip install mujoco") from None
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ._handle import OwningHandle, Owner
-from ._library import FOLDER, Error, InputError, call, check, count_of, ffi, integer, number
+from ._library import FOLDER, Error, InputError, array, call, check, count_of, ffi, integer, number
 from ._options import REGULARIZATION, assign, c_string, keywords, set_options, take
 
-_HOW = f"install sapstep from its sources with -C cmake.define.MUJOCO_DIR={os.path.dirname(mujoco.__file__)}"
-if not (FOLDER / "libsapstep_mujoco.so").exists():
-    raise ImportError(f"sapstep was built without MuJoCo: {_HOW}")
-try:
-    _lib = ffi.dlopen(str(FOLDER / "libsapstep_mujoco.so"))
-except OSError as reason:
-    raise ImportError(f"sapstep was built with another MuJoCo than mujoco {mujoco.__version__} ({reason}): {_HOW}") \
-        from None
+_HERE = f"mujoco {mujoco.mj_versionString()}"
+_HOW = f"""To build it for {_HERE}, with that installed:
+    pip install --force-reinstall --no-deps --no-cache-dir PATH_OR_URL_OF_SAPSTEPS_SOURCES"""
 
-_built = ffi.string(_lib.sap_mj_version()).decode()
-if _built != mujoco.mj_versionString():
-    raise ImportError(f"sapstep was built with MuJoCo {_built}, this is mujoco {mujoco.mj_versionString()} with "
-                      f"other structures: {_HOW}")
+
+def _load() -> Any:
+    path = FOLDER / "libsapstep_mujoco.so"
+    if not path.exists():
+        raise ImportError("sapstep was installed without the adapter for MuJoCo: no mujoco was found when it was built.\n"
+                          + _HOW)
+    # The version is read before loading: the library would not load with another one.
+    built = re.search(rb"libmujoco\.so\.(\d+\.\d+\.\d+)", path.read_bytes())
+    version = built.group(1).decode() if built else ""
+    try:
+        loaded = ffi.dlopen(str(path))
+        version = ffi.string(loaded.sap_mj_version()).decode()
+    except OSError as reason:
+        if version in ("", mujoco.mj_versionString()):
+            raise ImportError(f"sapstep's adapter does not load: {reason}\n{_HOW}") from None
+    if version != mujoco.mj_versionString():
+        raise ImportError(f"sapstep was built for mujoco {version}, this is {_HERE} with other structures: "
+                          f"pip install mujoco=={version}, or build sapstep again.\n{_HOW}")
+    return loaded
+
+
+_lib = _load()
 
 # Arrays of mjData and the member of mjModel with their length.
 _SIZES = {
@@ -168,4 +189,144 @@ def step(model: "mujoco.MjModel", data: "mujoco.MjData", count: int = 1) -> None
     _adapter(model).step(data, count)
 
 
-__all__ = ["Adapter", "Error", "step"]
+class Rollout(NamedTuple):
+    """Results of :func:`rollout`: state (n, steps, nstate), mjSTATE_FULLPHYSICS after each step; sensordata
+    (n, steps, nsensordata); errors: why trajectories ended early, by index. The rest of such a one is NaN."""
+
+    state: NDArray[np.float64]
+    sensordata: NDArray[np.float64]
+    errors: Dict[int, Error]
+
+
+_PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
+
+
+def _set_state(model: Any, data: Any, state: NDArray[np.float64]) -> None:
+    mujoco.mj_setState(model, data, state, _PHYSICS)
+    data.qacc_warmstart[:] = 0
+
+
+def rollout(model: "mujoco.MjModel", data: "mujoco.MjData", initial_state: ArrayLike,
+            control: Optional[ArrayLike] = None, *, nstep: Optional[int] = None, threads: Optional[int] = None,
+            **options: Any) -> Rollout:
+    """Steps many trajectories by sapstep, in place of mujoco.rollout.rollout, which steps by MuJoCo's own physics.
+
+    initial_state: (n, nstate) or one, of mj_getState with mjSTATE_FULLPHYSICS; control: (n, nstep, nu), or
+    (nstep, nu) for all (default: those of `data`); threads: default all cores. Other keywords: of
+    :class:`Adapter`. `data` holds what is not in a state (mocap, applied forces) and does not change. A
+    trajectory depends on its state and controls alone, not on the number of threads.
+    """
+    _check_type("model", model, mujoco.MjModel)
+    _check_type("data", data, mujoco.MjData)
+    size = mujoco.mj_stateSize(model, _PHYSICS)
+    shape = (-1, size) if np.ndim(initial_state) == 2 else (size,)
+    starts = array(initial_state, shape, "initial_state").reshape(-1, size)
+    inputs = None
+    if control is not None:
+        many = np.ndim(control) == 3
+        inputs = array(control, (-1, -1, model.nu) if many else (-1, model.nu), "control")
+        inputs = inputs if many else inputs[None]
+    elif nstep is None:
+        raise TypeError("rollout needs control (n, nstep, nu), or nstep")
+    steps = count_of(nstep if inputs is None else inputs.shape[1], "nstep")
+    if nstep not in (None, steps):
+        raise InputError(f"nstep = {nstep}, but control has {steps}")
+    n = max(len(starts), 1 if inputs is None else len(inputs))
+    for name, given in (("initial_state", starts), ("control", inputs)):
+        if given is not None and len(given) not in (1, n):
+            raise InputError(f"{name} has {len(given)} trajectories, must be 1 or {n}")
+    found = Rollout(np.full((n, steps, size), np.nan), np.full((n, steps, model.nsensordata), np.nan), {})
+    workers = min(n, len(os.sched_getaffinity(0)) if threads is None else count_of(threads, "threads", 1))
+    todo, stop = iter(range(n)), threading.Event()
+
+    def work() -> None:
+        adapter, own = Adapter(model, **options), copy.copy(data)
+        for i in todo:  # each takes the next one
+            _set_state(model, own, starts[i if len(starts) > 1 else 0])
+            adapter.forget()
+            try:
+                for k in range(steps):
+                    if stop.is_set():
+                        return
+                    if inputs is not None:
+                        own.ctrl[:] = inputs[i if len(inputs) > 1 else 0, k]
+                    adapter.step(own)
+                    mujoco.mj_getState(model, own, found.state[i, k], _PHYSICS)
+                    found.sensordata[i, k] = own.sensordata
+            except Error as error:
+                found.errors[i] = error
+
+    with ThreadPoolExecutor(max(workers, 1)) as pool:
+        try:
+            for done in [pool.submit(work) for _ in range(workers)]:
+                done.result()
+        finally:
+            stop.set()  # after Ctrl-C or an error of one
+    return found
+
+
+class Transition(NamedTuple):
+    """Derivatives of :func:`transition_fd`: x' = A dx + B du, sensors = C dx + D du, x = [dq, v, act]."""
+
+    A: NDArray[np.float64]
+    B: NDArray[np.float64]
+    C: NDArray[np.float64]
+    D: NDArray[np.float64]
+
+
+def transition_fd(model: "mujoco.MjModel", data: "mujoco.MjData", eps: float = 1e-6, centered: bool = True,
+                  **options: Any) -> Transition:
+    """Differentiates one step by sapstep at the state of `data`, in place of mujoco.mjd_transitionFD, which
+    differentiates MuJoCo's own. dq (nv) is a difference of mj_differentiatePos. Controls stay in their
+    ranges. Other keywords: of :class:`Adapter`; relative_tolerance is 1e-12 by default, for the differences.
+    `data` does not change.
+    """
+    _check_type("model", model, mujoco.MjModel)
+    _check_type("data", data, mujoco.MjData)
+    options.setdefault("relative_tolerance", 1e-12)
+    adapter, own, eps = Adapter(model, **options), copy.copy(data), number(eps, "eps")
+    start = np.empty(mujoco.mj_stateSize(model, _PHYSICS))
+    mujoco.mj_getState(model, data, start, _PHYSICS)
+    nv, na, control = model.nv, model.na, data.ctrl.copy()
+    _set_state(model, own, start)
+    q0 = own.qpos.copy()
+
+    def step(dx: NDArray[np.float64], u: NDArray[np.float64]) -> Tuple[Any, ...]:
+        _set_state(model, own, start)
+        mujoco.mj_integratePos(model, own.qpos, dx[:nv], 1)
+        own.qvel[:] += dx[nv:2 * nv]
+        own.act[:] += dx[2 * nv:]
+        own.ctrl[:] = u
+        adapter.forget()
+        adapter.step(own)
+        dq = np.empty(nv)
+        mujoco.mj_differentiatePos(model, dq, 1, q0, own.qpos)
+        return np.concatenate([dq, own.qvel, own.act]), own.sensordata.copy()
+
+    def column(move: Any, up: float, down: float) -> Tuple[Any, Any]:
+        (x1, s1), (x0, s0) = move(up), move(-down)
+        return (x1 - x0) / (up + down), (s1 - s0) / (up + down)
+
+    back, nothing = (eps if centered else 0.0), np.zeros(2 * nv + na)
+    in_x, in_u = [], []
+    for i in range(2 * nv + na):
+        unit = np.eye(1, 2 * nv + na, i)[0]
+        in_x.append(column(lambda h, unit=unit: step(h * unit, control), eps, back))
+    for i in range(model.nu):
+        up, down, unit = eps, back, np.eye(1, model.nu, i)[0]
+        if model.actuator_ctrllimited[i]:
+            low, high = model.actuator_ctrlrange[i]
+            if control[i] + eps > high:
+                up, down = 0.0, eps
+            elif control[i] - back < low:
+                down = 0.0
+        in_u.append(column(lambda h, unit=unit: step(nothing, control + h * unit), up, down))
+
+    def matrix(columns: Any, which: int, rows: int) -> NDArray[np.float64]:
+        return np.stack([column[which] for column in columns], axis=1) if columns else np.empty((rows, 0))
+
+    return Transition(matrix(in_x, 0, 2 * nv + na), matrix(in_u, 0, 2 * nv + na),
+                      matrix(in_x, 1, model.nsensordata), matrix(in_u, 1, model.nsensordata))
+
+
+__all__ = ["Adapter", "Error", "Rollout", "Transition", "rollout", "step", "transition_fd"]

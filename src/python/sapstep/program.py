@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn, Union
 
@@ -13,8 +15,14 @@ from ._library import Error, InputError
 
 
 def path() -> Path:
-    """Returns the path of the program."""
-    return Path(os.environ.get("SAPSTEP_PROGRAM", Path(__file__).parent / "bin" / "sapstep"))
+    """Returns the path of the program: the one with ``sapstep mujoco`` if its MuJoCo is installed."""
+    folder = Path(__file__).parent / "bin"
+    with_mujoco, mujoco = folder / "sapstep-mujoco", find_spec("mujoco")
+    if with_mujoco.exists() and mujoco is not None and mujoco.origin is not None:
+        version = re.search(rb"libmujoco\.so[.\d]*", with_mujoco.read_bytes())
+        if version and Path(mujoco.origin).with_name(version.group().decode()).exists():
+            return with_mujoco
+    return Path(os.environ.get("SAPSTEP_PROGRAM", folder / "sapstep"))
 
 
 def run(*arguments: Union[str, "os.PathLike[str]"], check: bool = True) -> "subprocess.CompletedProcess[str]":

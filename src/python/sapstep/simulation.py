@@ -4,18 +4,20 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _recording
+from . import _recording, batch
 from ._handle import OwningHandle
 from ._library import InputError, array, call, count_of, ffi, lib, pointer
 from ._options import assign, file_name, keywords, stepper_options
 from ._recording import Recorder
 from ._scene import MEMORY, Scene, edit, read_scene
 from ._stepper import StateOwner
+from .batch import Trajectories
 
 CONTACT = np.dtype(
     [
@@ -172,6 +174,32 @@ class Simulation(Scene, StateOwner):
             raise InputError(f"control[{i}] = {control[i]} is not finite", "value is not finite")
         with self._c:
             self._control[:] = control
+
+    @property
+    def ctrl(self) -> NDArray[np.float64]:
+        """MuJoCo's name of :attr:`control`; warns once."""
+        warnings.warn("'ctrl' is 'control' here; both work", stacklevel=2)
+        return self._control
+
+    @ctrl.setter
+    def ctrl(self, values: ArrayLike) -> None:
+        warnings.warn("'ctrl' is 'control' here; both work", stacklevel=3)
+        self.control = values
+
+    def rollout(self, states: Optional[ArrayLike] = None, controls: Optional[ArrayLike] = None, *,
+                steps: Optional[int] = None, threads: Optional[int] = None) -> Trajectories:
+        """Returns trajectories from many states under many controls, computed by threads (default: all cores).
+
+        states: (n, 1 + nq + nv + na) or one, as :attr:`state` (default: the current one); controls: of each
+        step, (n, steps, nu), or (steps, nu) for all (default: the current ones in all `steps`). Forces of
+        apply and push act. Each trajectory depends on its state and controls alone, bit for bit, and not on
+        earlier steps or the number of threads; this simulation does not change. If a step fails, the rest of
+        its trajectory is NaN, and ``errors[i]`` is the reason::
+
+            found = robot.rollout(controls=np.random.randn(64, 100, robot.nu))
+            best = np.argmax(found.q[:, -1, 0])
+        """
+        return batch.rollout(self, states, controls, steps, threads)
 
     def apply(self, forces: Optional[ArrayLike]) -> None:
         """Sets applied generalized forces (nv) [N, N m], constant until set again; None removes them."""

@@ -115,3 +115,73 @@ def test_data_of_another_model():
         adapter.step("box.xml", other)
     with pytest.raises(TypeError, match="data must be a mujoco.MjData, not NoneType"):
         adapter.step(model, None)
+
+
+CART = """<mujoco><option timestep="0.01" gravity="0 0 -9.81"/><worldbody>
+<body><joint name="x" type="slide" axis="1 0 0" stiffness="20" damping="3"/><geom size=".1" mass="2"/></body></worldbody>
+<actuator><motor joint="x" ctrlrange="-1 1" ctrllimited="true" gear="2"/></actuator>
+<sensor><jointpos joint="x"/></sensor></mujoco>"""
+
+
+def states_of(model, count, seed=0):
+    """States of boxes thrown, with mjSTATE_FULLPHYSICS."""
+    rng, kind = np.random.default_rng(seed), mujoco.mjtState.mjSTATE_FULLPHYSICS
+    data, states = mujoco.MjData(model), np.empty((count, mujoco.mj_stateSize(model, kind)))
+    for state in states:
+        data.qvel[:] = rng.standard_normal(model.nv)
+        mujoco.mj_getState(model, data, state, kind)
+    return states
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rollout_equals_steps(threads):
+    model = mujoco.MjModel.from_xml_string(BOX)
+    data, kind = mujoco.MjData(model), mujoco.mjtState.mjSTATE_FULLPHYSICS
+    states = states_of(model, 5)
+    found = adapter.rollout(model, data, states, nstep=40, threads=threads)
+    assert data.time == 0 and not found.errors and found.state.shape == (5, 40, states.shape[1])
+    for i in range(5):
+        one, stepper, state = mujoco.MjData(model), adapter.Adapter(model), states[i].copy()
+        mujoco.mj_setState(model, one, state, kind)
+        stepper.step(one, 40)
+        mujoco.mj_getState(model, one, state, kind)
+        assert np.array_equal(found.state[i, -1], state)
+
+
+def test_rollout_controls():
+    model = mujoco.MjModel.from_xml_string(CART)
+    data = mujoco.MjData(model)
+    controls = np.linspace(-1, 1, 60).reshape(3, 20, 1)
+    found = adapter.rollout(model, data, states_of(model, 1)[0], controls)
+    assert np.array_equal(found.sensordata[..., 0].shape, (3, 20)) and np.isfinite(found.sensordata).all()
+    assert found.state[0, -1, 1] < found.state[1, -1, 1] < found.state[2, -1, 1]
+    same = adapter.rollout(model, data, states_of(model, 1), controls[1])
+    assert np.array_equal(same.state[0], found.state[1])
+    for wrong, told in (({"control": np.ones((4, 2))}, "control has shape"), ({}, "needs control"),
+                        ({"control": controls, "nstep": 3}, "nstep = 3, but control has 20"),
+                        ({"nstep": 1, "threads": 0}, "threads")):
+        with pytest.raises((TypeError, ValueError), match=told):
+            adapter.rollout(model, data, states_of(model, 1), **wrong)
+
+
+@pytest.mark.parametrize("centered", [True, False])
+def test_transition_of_a_linear_system(centered):
+    """Implicit Euler on m x'' = -k x - d x' + g u: (m + dt d + dt^2 k) v = m v0 - dt k x0 + dt g u."""
+    model = mujoco.MjModel.from_xml_string(CART)
+    data, dt, m, k, d, g = mujoco.MjData(model), 0.01, 2.0, 20.0, 3.0, 2.0
+    data.qpos[:], data.qvel[:], data.ctrl[:] = 0.1, -0.2, 1.0  # at the end of its range
+    A, B, C, D = adapter.transition_fd(model, data, centered=centered)
+    mass = m + dt * d + dt * dt * k
+    v = np.array([-dt * k, m, dt * g]) / mass
+    exact = np.array([np.array([1, 0, 0]) + dt * v, v])
+    assert np.allclose(np.hstack([A, B]), exact, atol=1e-8)
+    assert np.array_equal(data.qpos, [0.1]) and data.time == 0 and C.shape == (1, 2) and D.shape == (1, 1)
+
+
+def test_transition_of_a_resting_box():
+    """A box at rest sticks: its next velocity hardly depends on that before along the floor."""
+    model = mujoco.MjModel.from_xml_string(BOX)
+    data = mujoco.MjData(model)
+    adapter.step(model, data, 300)
+    A = adapter.transition_fd(model, data).A
+    assert A.shape == (12, 12) and abs(A[6, 6]) < 0.1 and abs(A[8, 8]) < 0.9  # (1 in free flight)

@@ -37,12 +37,12 @@ def test_joints_by_name():
     robot = sapstep.Simulation(SCENES / "quadruped.xml")
     joints = [robot.joint(i) for i in range(len(robot.names("joint")))]
     assert [joint.name for joint in joints] == robot.names("joint")
-    assert joints[0].type == "free" and joints[0].q == slice(0, 7) and joints[0].v == slice(0, 6)
+    assert joints[0].type == "free" and joints[0].q_slice == slice(0, 7) and joints[0].v_slice == slice(0, 6)
     last = robot.joint(joints[-1].name)
-    assert last.type == "hinge" and last.q.stop == robot.nq and last.v.stop == robot.nv
+    assert last.type == "hinge" and last.q_slice.stop == robot.nq and last.v_slice.stop == robot.nv
     # Moving it moves its body and no other body's ancestor.
     before = robot.pose(last.body)[1]
-    robot.q[last.q] += 0.3
+    last.q += 0.3
     angle = 2 * np.arccos(np.clip(abs(before @ robot.pose(last.body)[1]), 0, 1))
     assert angle == pytest.approx(0.3, abs=1e-9)
     with pytest.raises(sapstep.InputError, match="joint"):

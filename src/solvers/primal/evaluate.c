@@ -54,6 +54,12 @@ static void multiply(const sap_newton* n, const double* x, double* y, double* ro
   for (int32_t q = n->ncone_patches; q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
     const double* J = n->jacobian + patch->jacobian;
+    for (int32_t k = 0; patch->velocity >= 0 && k < patch->nrows; ++k) {
+      rows[patch->first_row + k] = J[k] * x[patch->velocity];
+    }
+    if (patch->velocity >= 0) {
+      continue;
+    }
     sap_patch_gather(n, patch, x, n->scratch);
     for (int32_t k = 0; k < patch->nrows; ++k, J += patch->ncols) {
       rows[patch->first_row + k] = sap_row_dot(J, n->scratch, patch->ncols);
@@ -90,8 +96,11 @@ static void add_transposed(const sap_newton* n, const double* y, const double* r
   }
   for (int32_t q = n->ncone_patches; q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
-    if (transpose_rows(n->jacobian + patch->jacobian, patch->ncols, rows + patch->first_row,
-                       patch->nrows, part)) {
+    const double *J = n->jacobian + patch->jacobian, *z = rows + patch->first_row;
+    for (int32_t k = 0; patch->velocity >= 0 && k < patch->nrows; ++k) {
+      x[patch->velocity] += J[k] * z[k];
+    }
+    if (patch->velocity < 0 && transpose_rows(J, patch->ncols, z, patch->nrows, part)) {
       sap_patch_scatter_add(n, patch, part, x);
     }
   }

@@ -235,6 +235,8 @@ static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t
     patch->ncols += patch->nruns == 0 ? n->size[tree] : 0;
   }
   find_bodies(n, patch);
+  const bool single = patch->kind == SAP_PATCH_INTERVALS && patch->nruns == 1 && patch->ncols == 1;
+  patch->velocity = single ? n->runs[patch->first_run].velocity : -1;
   if (patch->kind == SAP_PATCH_CONES && patch->bodies[0] < 0) {
     patch->ncols = sap_patch_fill_up(patch->ncols);
   }

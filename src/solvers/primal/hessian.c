@@ -57,6 +57,16 @@ static bool add_intervals(const sap_newton* n, const sap_patch* patch, double* S
   return active;
 }
 
+// Adds rows on one velocity to its entry of H.
+static void add_single(const sap_newton* n, const sap_patch* patch) {
+  const int32_t tree = n->patch_trees[patch->first_tree];
+  const size_t at = (size_t)(patch->velocity - n->start[tree]) * (size_t)(n->size[tree] + 1);
+  const double *J = n->jacobian + patch->jacobian, *G = n->interval_G + patch->first;
+  for (int32_t k = 0; k < patch->count; ++k) {
+    n->values[n->pair_values[patch->first_pair] + at] += J[k] * (G[k] * J[k]);
+  }
+}
+
 // W = G J, then S += J' W on and below the diagonal.
 static void add_cone_n(const sap_cone_n* cone_n, const double* J, int32_t ncols, double* S,
                        double* W) {
@@ -186,6 +196,10 @@ void sap_newton_assemble(sap_newton* n, bool with_constraints) {
   double* W = S + (size_t)n->largest_patch * (size_t)n->largest_patch;
   for (int32_t q = 0; with_constraints && q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
+    if (patch->velocity >= 0) {
+      add_single(n, patch);
+      continue;
+    }
     const bool active = patch->kind == SAP_PATCH_CONES     ? add_cones(n, patch, S, W)
                         : patch->kind == SAP_PATCH_CONES_N ? add_cones_n(n, patch, S, W)
                                                            : add_intervals(n, patch, S);

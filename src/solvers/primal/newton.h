@@ -45,6 +45,7 @@ typedef struct sap_patch {
   int32_t ncols;             // velocities; of cones not on bodies: rounded up to fours
   int32_t first_run, nruns;  // in runs; nruns = 0: all velocities of its trees
   int32_t bodies[2];         // first velocities of its one or two free bodies; -1: other trees
+  int32_t velocity;          // the only one of interval rows; -1: they have several
   size_t jacobian;           // start of its rows, ncols each
 } sap_patch;
 

@@ -226,9 +226,25 @@ static void choose_start(sap_newton* n, double cost, bool evaluated) {
   }
 }
 
+// Where cones are few, which rarely come to rest: moves to the velocities that the stepper expects.
+// Returns false if their momentum error is large.
+static bool start_expected(sap_newton* n) {
+  if (n->problem->v_expected == NULL || 2 * n->ncones > n->nrows) {
+    return false;
+  }
+  gather_velocity(n, n->problem->v_expected, n->v);
+  sap_newton_evaluate(n);
+  return sap_newton_is_finite(&n->state) &&
+         sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR;
+}
+
 sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sap_error* error) {
   const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
-  n->starts_near = false;
+  n->starts_near = primal_dual && start_expected(n);
+  if (n->starts_near) {
+    sap_newton_start_multipliers(n, false);
+    return SAP_STATUS_OK;
+  }
   gather_velocity(n, sap_problem_v_guess(n->problem), n->v);
   sap_newton_evaluate(n);
   if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(n, options)) {
