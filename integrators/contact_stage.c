@@ -166,9 +166,9 @@ static sap_status solve_problem(sap_contact_stage* stage, sap_error* error) {
   if (stage->restored) {
     return status;
   }
-  for (int i = 0; i < LAGS_MAX && status == SAP_STATUS_OK &&
-                  stage->report.outcome != SAP_OUTCOME_TIME_LIMIT &&
-                  sap_problem_relag(problem, solution->gamma);
+  for (int i = 0;
+       i < LAGS_MAX && status == SAP_STATUS_OK && stage->report.outcome != SAP_OUTCOME_TIME_LIMIT &&
+       sap_problem_relag(problem, solution->gamma);
        ++i) {
     status = solve_from_solution(stage, error);
   }

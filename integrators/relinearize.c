@@ -361,12 +361,11 @@ static sap_status find_changed(const sap_relinearize* r, const double* v, int32_
                                sap_error* error) {
   const sap_system* system = r->system;
   *count = 0;
-  const int code = system->changed_laws != NULL
-                       ? system->changed_laws(system->context, &r->step, v, count)
-                       : 0;
-  return code == 0 ? SAP_STATUS_OK
-                   : sap_fail(error, SAP_STATUS_CALLBACK,
-                              "the system's changed_laws returned %d", code);
+  const int code =
+      system->changed_laws != NULL ? system->changed_laws(system->context, &r->step, v, count) : 0;
+  return code == 0
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_CALLBACK, "the system's changed_laws returned %d", code);
 }
 
 sap_status sap_relinearize_free_motion(sap_relinearize* r, const sap_step_context* step,

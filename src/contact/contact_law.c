@@ -191,8 +191,7 @@ double sap_law_end_share(const sap_law_settings* s, const sap_compliant_row* row
 }
 
 bool sap_law_needs_v0(const sap_contact_scheme* scheme, sap_contact_model model) {
-  return scheme->rigid || acts_within(scheme) || model != SAP_CONTACT_SAP ||
-         !is_castro(scheme);
+  return scheme->rigid || acts_within(scheme) || model != SAP_CONTACT_SAP || !is_castro(scheme);
 }
 
 static double bound_recovery(const sap_compliant_row* row, double v_hat) {

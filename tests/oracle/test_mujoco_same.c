@@ -237,10 +237,10 @@ static void test_ahead(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_arm),      cmocka_unit_test(test_spheres),
-      cmocka_unit_test(test_boxes),    cmocka_unit_test(test_arm_contact),
-      cmocka_unit_test(test_touching), cmocka_unit_test(test_margins),
-      cmocka_unit_test(test_adhesion), cmocka_unit_test(test_ahead),
+      cmocka_unit_test(test_arm),          cmocka_unit_test(test_spheres),
+      cmocka_unit_test(test_boxes),        cmocka_unit_test(test_arm_contact),
+      cmocka_unit_test(test_touching),     cmocka_unit_test(test_margins),
+      cmocka_unit_test(test_adhesion),     cmocka_unit_test(test_ahead),
       cmocka_unit_test(test_wrong_starts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,7 @@ static void init_shape(sap_collision* c, int32_t id) {
     sap_m3_mul_v3(center, shape->R_BS, hull->center);
     sap_v3_add(shape->p_BS, shape->p_BS, center);
   }
+  shape->arm = sap_v3_norm(shape->p_BS);
 }
 
 // Lists the static bodies with shapes, each once.

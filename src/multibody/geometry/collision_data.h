@@ -60,6 +60,7 @@ typedef struct sap_collision_shape {
   sap_placed_shape placed;
   sap_filter_shape filter;
   double p_BS[3], R_BS[9];  // of a mesh: of the hull's centre
+  double arm;               // |p_BS| [m]
   double margin;            // its own [m]
   double reach;             // the largest margin of its pairs [m]
   double rest;              // the largest rest distance, its own included [m] >= 0

@@ -20,10 +20,9 @@ enum { ADVANCES_MAX = 48 };
 static const double DEEP = 0.375, KNOWN = 0.25;
 enum { INTERVALS_MAX = 400 };
 
-// Velocity of the centre less that of the body's origin at the start; returns the centre's distance
-// from the origin.
-static double centre_velocity(const sap_collision_shape* shape, const sap_collision_query* query,
-                              const double p[3], const double ahead[3], double velocity[3]) {
+// Velocity of the centre p; ahead: way of the body's origin until then.
+static void centre_velocity(const sap_collision_shape* shape, const sap_collision_query* query,
+                            const double p[3], const double ahead[3], double velocity[3]) {
   const int32_t body = shape->filter.body;
   const double* V = query->V_WB + 6 * body;
   double arm[3];
@@ -31,7 +30,6 @@ static double centre_velocity(const sap_collision_shape* shape, const sap_collis
   sap_v3_sub(arm, arm, ahead);
   sap_v3_cross(velocity, V, arm);
   sap_v3_add(velocity, velocity, V + 3);
-  return sap_v3_norm(arm);
 }
 
 void sap_motion_set(sap_collision_shape* shape, const sap_collision_query* query) {
@@ -42,11 +40,14 @@ void sap_motion_set(sap_collision_shape* shape, const sap_collision_query* query
     return;
   }
   double velocity[3];
-  const double arm = centre_velocity(shape, query, shape->placed.p, origin, velocity);
-  const double angle = query->dt * sap_v3_norm(query->V_WB + 6 * shape->filter.body);
-  const double about = shape->placed.type == SAP_SHAPE_SPHERE ? 0.0 : shape->placed.bound;
-  const double turn = sap_least(angle, 2.0) * about + 0.5 * angle * angle * arm;
-  if (isfinite(turn) && isfinite(sap_v3_norm(velocity))) {
+  const double* w = query->V_WB + 6 * shape->filter.body;
+  centre_velocity(shape, query, shape->placed.p, origin, velocity);
+  const double angle2 = query->dt * query->dt * sap_v3_dot(w, w);
+  const double turn = (shape->placed.type == SAP_SHAPE_SPHERE
+                           ? 0.0
+                           : sap_least(sqrt(angle2), 2.0) * shape->placed.bound) +
+                      0.5 * angle2 * shape->arm;
+  if (isfinite(turn + sap_v3_dot(velocity, velocity))) {
     sap_v3_scale(shape->move, velocity, query->dt);
     shape->turn = turn;
   }
@@ -91,12 +92,12 @@ static double closing_speed(const sap_collision_shape* const shapes[2],
     const int32_t body = shapes[side]->filter.body;
     double ahead[3], velocity[3];
     sap_v3_scale(ahead, query->V_WB + 6 * body + 3, time);
-    const double arm = centre_velocity(shapes[side], query, placed[side].p, ahead, velocity);
+    centre_velocity(shapes[side], query, placed[side].p, ahead, velocity);
     const double rate = sap_v3_norm(query->V_WB + 6 * body);
     const double about =
         rate > 0.0 && placed[side].type != SAP_SHAPE_SPHERE ? placed[side].bound : 0.0;
     speed += (side == 0 ? 1.0 : -1.0) * sap_v3_dot(n, velocity) + rate * about +
-             (query->dt - time) * rate * rate * arm;
+             (query->dt - time) * rate * rate * shapes[side]->arm;
   }
   return speed;
 }
