@@ -216,11 +216,40 @@ static void test_cradle(void** state) {
   }
 }
 
+// What the stepper remembers is a guess: a step from the same state without it is the same within
+// ten times the solver's tolerance.
+static void test_remembered(void** state) {
+  (void)state;
+  simulation s[2];
+  sap_error error = {0};
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = DT;
+  for (int k = 0; k < 2; ++k) {
+    assert_true(simulation_read(&s[k], SAPSTEP_SOURCE_DIR "/examples/scenes/clutter_40.xml",
+                                SAP_SCHEME_IMPLICIT_EULER, DT, &error));
+    simulation_use(&s[k], &options);
+  }
+  for (int n = 0; n < 800; ++n) {
+    double fastest = 0.1, most = 0.0;
+    assert_int_equal(sap_state_copy(&s[0].state, &s[1].state, NULL), SAP_STATUS_OK);
+    sap_stepper_forget(s[1].stepper);
+    simulation_step(&s[0], 1);
+    simulation_step(&s[1], 1);
+    for (int32_t i = 0; i < s[0].state.nv; ++i) {
+      fastest = fmax(fastest, fabs(s[0].state.v[i]));
+      most = fmax(most, fabs(s[0].state.v[i] - s[1].state.v[i]));
+    }
+    assert_true(most <= 10.0 * options.solver_options.relative_tolerance * fastest);
+  }
+  simulation_end(&s[0]);
+  simulation_end(&s[1]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gaps),     cmocka_unit_test(test_restitution),
       cmocka_unit_test(test_glancing), cmocka_unit_test(test_stiffness),
-      cmocka_unit_test(test_cradle),
+      cmocka_unit_test(test_cradle),   cmocka_unit_test(test_remembered),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -193,11 +193,10 @@ static void place_both(const overlap_search* s, double t, sap_placed_shape place
   sap_motion_place(s->shapes[1], s->query, t, &placed[1]);
 }
 
-// Collides the shapes, placed at t. Returns the gap; without points they no longer meet.
-static double collide_at(const overlap_search* s, const sap_placed_shape placed[2], double t,
-                         sap_manifold* manifold) {
-  const double left = s->reach->rest + s->reach->way * (1.0 - t / s->query->dt);
-  sap_collide(&placed[0], &placed[1], sap_most(left, 0.0), manifold);
+// Collides placed shapes. Returns the gap; without points they do not meet in this step.
+static double collide_placed(const overlap_search* s, const sap_placed_shape placed[2],
+                             sap_manifold* manifold) {
+  sap_collide(&placed[0], &placed[1], sap_most(s->reach->points, 0.0), manifold);
   return manifold->count > 0 ? sap_manifold_deepest(manifold)->phi - s->reach->rest : HUGE_VAL;
 }
 
@@ -215,7 +214,7 @@ static bool pass_interval(overlap_search* s, double length, const double bends[2
     return true;
   }
   sap_manifold next;
-  const double gap = collide_at(s, placed, s->t + length, &next);
+  const double gap = collide_placed(s, placed, &next);
   if (next.count == 0 || !(sap_least(s->gap, gap) - bends[1] * length * length > least) ||
       !(sap_v3_dot(s->n, sap_manifold_deepest(&next)->n) > SAME_NORMAL)) {
     return false;
@@ -228,11 +227,11 @@ static bool pass_interval(overlap_search* s, double length, const double bends[2
   return true;
 }
 
-// Renews the gap, n and the manifold at t; false: the shapes no longer meet.
+// Renews the gap, n and the manifold at t; false: the shapes do not meet in this step.
 static bool renew(overlap_search* s) {
   sap_placed_shape placed[2];
   place_both(s, s->t, placed);
-  s->gap = collide_at(s, placed, s->t, s->manifold);
+  s->gap = collide_placed(s, placed, s->manifold);
   s->fresh = true;
   if (s->manifold->count > 0) {
     sap_v3_copy(s->n, sap_manifold_deepest(s->manifold)->n);
