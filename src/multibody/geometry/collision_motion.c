@@ -152,117 +152,60 @@ bool sap_motion_turns(const sap_collision_shape* a, const sap_collision_shape* b
   return a->turn + b->turn > (DEEP - KNOWN) * thin;
 }
 
-// The gap of the shapes along n, a lower bound of their distance [m].
-static double gap_along(const sap_placed_shape placed[2], const double n[3]) {
-  const double back[3] = {-n[0], -n[1], -n[2]};
-  double d[3];
-  sap_v3_sub(d, placed[1].p, placed[0].p);
-  return sap_v3_dot(n, d) - sap_shape_extent(&placed[0], n) - sap_shape_extent(&placed[1], back);
+// Collides the shapes at `time`. Returns the gap; the reach is that of all gaps in the step.
+static double collide_at(const sap_collision_shape* const shapes[2],
+                         const sap_collision_query* query, const sap_pair_reach* reach, double time,
+                         sap_manifold* manifold) {
+  sap_placed_shape a, b;
+  sap_motion_place(shapes[0], query, time, &a);
+  sap_motion_place(shapes[1], query, time, &b);
+  sap_collide(&a, &b, 2.0 * sap_most(reach->points, 0.0), manifold);
+  return manifold->count > 0 ? sap_manifold_deepest(manifold)->phi - reach->rest : HUGE_VAL;
 }
 
-// Bounds of what gaps deviate by from their chords in the time t, divided by t^2: along a fixed n,
-// where points of both shapes turn, and along a normal that turns with them [m/s^2].
-static void find_bends(const sap_collision_shape* const shapes[2], const sap_collision_query* query,
-                       double* fixed, double* turning) {
-  double d[3], rates = 0.0;
-  *fixed = 0.0;
+// Bound of what a gap along a normal that turns with the shapes deviates by from its chord in the
+// time t, divided by t^2: points that turn, and slip along a normal that turns [m/s^2].
+static double find_bend(const sap_collision_shape* const shapes[2],
+                        const sap_collision_query* query) {
+  double d[3], rates = 0.0, bend = 0.0;
   for (int side = 0; side < 2; ++side) {
     const int32_t body = shapes[side]->filter.body;
     const double rate = sap_v3_norm(query->V_WB + 6 * body);
     sap_v3_sub(d, shapes[side]->placed.p, query->p_WB + 3 * body);
     rates += rate;
-    *fixed += rate > 0.0 ? rate * rate * (sap_v3_norm(d) + shapes[side]->placed.bound) / 8.0 : 0.0;
+    bend += rate > 0.0 ? rate * rate * (sap_v3_norm(d) + shapes[side]->placed.bound) / 8.0 : 0.0;
   }
   sap_v3_sub(d, shapes[1]->move, shapes[0]->move);
-  *turning = *fixed + 0.25 * rates * sap_v3_norm(d) / query->dt;
+  return bend + 0.25 * rates * sap_v3_norm(d) / query->dt;
 }
 
-// State of a search for an overlap: all before t is less deep.
-typedef struct overlap_search {
-  const sap_collision_shape* shapes[2];
-  const sap_collision_query* query;
-  const sap_pair_reach* reach;
-  double t, gap;  // at t, a lower bound if not `fresh`
-  double n[3];    // along which the gap is
-  bool fresh;     // `manifold` and n are those at t
-  sap_manifold* manifold;
-} overlap_search;
-
-static void place_both(const overlap_search* s, double t, sap_placed_shape placed[2]) {
-  sap_motion_place(s->shapes[0], s->query, t, &placed[0]);
-  sap_motion_place(s->shapes[1], s->query, t, &placed[1]);
-}
-
-// Collides placed shapes. Returns the gap; without points they do not meet in this step.
-static double collide_placed(const overlap_search* s, const sap_placed_shape placed[2],
-                             sap_manifold* manifold) {
-  sap_collide(&placed[0], &placed[1], sap_most(s->reach->points, 0.0), manifold);
-  return manifold->count > 0 ? sap_manifold_deepest(manifold)->phi - s->reach->rest : HUGE_VAL;
-}
-
-// Passes an interval if the gap within stays above `least`, by its values at both ends along one n
-// or along two that differ little.
-static bool pass_interval(overlap_search* s, double length, const double bends[2], double least) {
-  static const double SAME_NORMAL = 0.9;
-  sap_placed_shape placed[2];
-  place_both(s, s->t + length, placed);
-  const double along = gap_along(placed, s->n) - s->reach->rest;
-  if (sap_least(s->gap, along) - bends[0] * length * length > least) {
-    s->t += length;
-    s->gap = along;
-    s->fresh = false;
-    return true;
-  }
-  sap_manifold next;
-  const double gap = collide_placed(s, placed, &next);
-  if (next.count == 0 || !(sap_least(s->gap, gap) - bends[1] * length * length > least) ||
-      !(sap_v3_dot(s->n, sap_manifold_deepest(&next)->n) > SAME_NORMAL)) {
-    return false;
-  }
-  s->t += length;
-  s->gap = gap;
-  *s->manifold = next;
-  sap_v3_copy(s->n, sap_manifold_deepest(&next)->n);
-  s->fresh = true;
-  return true;
-}
-
-// Renews the gap, n and the manifold at t; false: the shapes do not meet in this step.
-static bool renew(overlap_search* s) {
-  sap_placed_shape placed[2];
-  place_both(s, s->t, placed);
-  s->gap = collide_placed(s, placed, s->manifold);
-  s->fresh = true;
-  if (s->manifold->count > 0) {
-    sap_v3_copy(s->n, sap_manifold_deepest(s->manifold)->n);
-  }
-  return s->manifold->count > 0;
-}
-
+// Passes intervals at whose ends the normals differ little and in which the gap, by its chord, stays
+// above that of the depth looked for; halves the others.
 bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_shape* b,
                               const sap_collision_query* query, const sap_pair_reach* reach,
                               double* time, sap_manifold* manifold) {
-  overlap_search s = {.shapes = {a, b}, .query = query, .reach = reach, .manifold = manifold};
+  static const double SAME_NORMAL = 0.9;
+  const sap_collision_shape* const shapes[2] = {a, b};
   const double thin = 2.0 * sap_least(a->placed.inner, b->placed.inner);
   const double step = (DEEP - KNOWN) * thin, shortest = query->dt / 8192.0;
-  double bends[2], length = query->dt;
-  find_bends(s.shapes, query, &bends[0], &bends[1]);
-  if (!renew(&s)) {
-    return false;
-  }
-  const double least = sap_least(-DEEP * thin, s.gap - step);
-  for (int k = 0; k < INTERVALS_MAX && s.t < query->dt; ++k) {
-    length = sap_least(length, query->dt - s.t);
-    if (pass_interval(&s, length, bends, least)) {
+  const double bend = find_bend(shapes, query);
+  double gap = collide_at(shapes, query, reach, 0.0, manifold), length = query->dt;
+  const double least = sap_least(-DEEP * thin, gap - step);
+  *time = 0.0;
+  for (int k = 0; k < INTERVALS_MAX && *time < query->dt && manifold->count > 0; ++k) {
+    sap_manifold next;
+    length = sap_least(length, query->dt - *time);
+    const double to = collide_at(shapes, query, reach, *time + length, &next);
+    if (next.count > 0 && sap_least(gap, to) - bend * length * length > least &&
+        sap_v3_dot(sap_manifold_deepest(manifold)->n, sap_manifold_deepest(&next)->n) >
+            SAME_NORMAL) {
+      *time += length;
       length *= 2.0;
-    } else if (!s.fresh) {
-      if (!renew(&s)) {
-        return false;
-      }
-    } else if (s.gap > least + 0.25 * step && length > shortest) {
+      gap = to;
+      *manifold = next;
+    } else if (gap > least + 0.25 * step && length > shortest) {
       length *= 0.5;
     } else {
-      *time = s.t;
       return true;
     }
   }
