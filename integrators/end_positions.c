@@ -75,7 +75,8 @@ static void fade_move(const sap_end_positions* end, const sap_problem* p, double
   for (int32_t i = 0; i < block->ntrees; ++i) {
     pushed = fmax(pushed, end->pushed[p->block_trees[block->first_tree + i]]);
   }
-  const double most = (1.0 - theta_vq) * PUSHED_SHARE * pushed, move = fabs(block->end_move);
+  const double share = theta_vq < 1.0 ? 1.0 - theta_vq : (double)INFINITY;  // rigid: exact
+  const double most = share * PUSHED_SHARE * pushed, move = fabs(block->end_move);
   block->end_move *= move > most ? most / move : 1.0;
 }
 

@@ -10,7 +10,8 @@
 //   J_n d = s ((1 - theta_vq) J_n (v - v0) + (J_end - J) v)
 // in these contacts, where s is the share of the end of the step in their law
 // (src/contact/contact_law.c): along their normals bodies move as their law says. Where contacts
-// carry smoothly, J_n v0 = J_n v + 2 (J_end - J) v at the midpoint, and d is 0.
+// carry smoothly, J_n v0 = J_n v + 2 (J_end - J) v at the midpoint, and d is 0. Where a rigid law
+// lets a body bounce within the step, J_n d takes it to the touch at its old speed.
 #ifndef SAP_INTEGRATORS_END_POSITIONS_H
 #define SAP_INTEGRATORS_END_POSITIONS_H
 

@@ -202,8 +202,9 @@ static sap_status move_positions(sap_stepper* stepper, const sap_state* state, c
   for (int32_t i = 0; i < system->nv; ++i) {
     stepper->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * v0[i];
   }
-  if (theta_vq < 1.0 && sap_stepper_acts_within(&stepper->options)) {
-    const sap_contact_stage* contact = &stepper->solution.contact;
+  const sap_contact_stage* contact = &stepper->solution.contact;
+  if ((theta_vq < 1.0 && sap_stepper_acts_within(&stepper->options)) ||
+      (contact->rigid && stepper->options.restitution > 0.0)) {
     const sap_end_motion motion = {v0, theta_vq};
     SAP_TRY(sap_end_positions_correct(&stepper->end_positions, contact->problem, &contact->solution,
                                       &motion, stepper->v_vq, error));

@@ -72,6 +72,7 @@
 //                                                                    Baumgarte 1972)
 //              g0 > 0:   v_n >= -e_r v_n0  where e_r > 0 and v_n0 closes the gap within the step
 //                        v_n >= -g0/dt     else
+//              positions then move by v_n - (1 + e_r) g0/dt: to the touch with v_n0, and on with v_n
 //   limit      as a contact with e_r = 0
 //   bilateral  v = -b_r g0/dt
 //
@@ -433,7 +434,11 @@ static sap_status find_cone(const sap_law_settings* s, const sap_law_contact* c,
     for (int32_t i = 0; i < c->nrows; ++i) {
       rows->R[i] = 0.0;
     }
-    rows->v_hat[SAP_NORMAL_ROW] = find_rigid_bias(s, &normal, s->scheme->restitution);
+    const double e_r = s->scheme->restitution, gap = normal.g0 + normal.curvature;
+    rows->v_hat[SAP_NORMAL_ROW] = find_rigid_bias(s, &normal, e_r);
+    if (e_r > 0.0 && gap > 0.0 && gap + s->dt * normal.rate0 <= 0.0) {
+      rows->end_change = -(1.0 + e_r) * gap / s->dt;
+    }
   }
   return SAP_STATUS_OK;
 }
@@ -456,7 +461,8 @@ static double predict_slip(const sap_law_settings* s, const sap_law_contact* c,
 sap_status sap_law_contact_rows(const sap_law_settings* settings, const sap_law_contact* contact,
                                 sap_law_rows* rows, sap_error* error) {
   const double* belt = contact->surface_velocity;
-  *rows = (sap_law_rows){.friction = contact->friction, .end = 1.0};
+  *rows = (sap_law_rows){
+      .friction = contact->friction, .end = 1.0, .end_change = contact->velocity_change[2]};
   for (int32_t i = 0; i < contact->nrows && i < 4; ++i) {
     if (i != SAP_NORMAL_ROW) {
       rows->v_hat[i] = (0.0 - belt[i < SAP_NORMAL_ROW ? i : i - 1]) * contact->scales[i];

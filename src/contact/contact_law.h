@@ -34,10 +34,11 @@ typedef struct sap_law_contact {
 
 typedef struct sap_law_rows {
   double R[SAP_CONE_ROWS_MAX], v_hat[SAP_CONE_ROWS_MAX];
-  double end;       // share of the end of the step at which the law acts; 0: the theta point
-  bool shifts;      // v_hat_n is to be shifted against gliding
-  double slip;      // then: |g_t| expected [m/s]
-  double friction;  // mu, static friction included [-]
+  double end;         // share of the end of the step at which the law acts; 0: the theta point
+  double end_change;  // normal speed by which positions move less v_n, at the end of the step [m/s]
+  bool shifts;        // v_hat_n is to be shifted against gliding
+  double slip;        // then: |g_t| expected [m/s]
+  double friction;    // mu, static friction included [-]
   // Similar and lagged only:
   double slip_speed;   // v_s [m/s]
   double new_impulse;  // n0 of a contact without one from the step before [N s]

@@ -159,7 +159,7 @@ static void put_block(sap_problem* p, const sap_contact_block* contact, const sa
     data->w = w;
   }
   data->end = law->end;
-  data->end_change = contact->velocity_change[2];
+  data->end_change = law->end_change;
   if (law->shifts) {
     sap_problem_shift_contact(p, at->block, law->slip);
     data->shift_excess =

@@ -138,6 +138,14 @@ static void test_restitution(void** state) {
     step_from(&s, 0.0, sweep, v);
     assert_true(fabs(s.state.q[2] - below) <= 10.0 * 2.0 * sweep);
   }
+  // Touches after a part of the step, leaves at half the speed for the rest of it; at the whole step
+  // it just touches.
+  for (int i = 0; i < 11; ++i) {
+    const double gap = i == 10 ? (1.0 + 1e-7) * DT : 0.1 * i * DT;
+    step_from(&s, 0.0, gap, v);
+    ASSERT_NEAR(s.state.q[2], HALF + 0.5 * (DT - gap), 1e-8);
+    assert_true(i == 10 || fabs(s.state.v[2] - 0.5) < 1e-9);
+  }
   simulation_end(&s);
 }
 
