@@ -154,6 +154,7 @@ static void put_block(sap_problem* p, const sap_contact_block* contact, const sa
     data->w = w;
   }
   data->end = law->end;
+  data->is_wrong = law->is_wrong;
   data->end_change = contact->velocity_change[2];
   if (law->shifts) {
     sap_problem_shift_contact(p, at->block, law->slip);
