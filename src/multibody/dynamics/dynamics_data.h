@@ -123,7 +123,7 @@ struct sap_dynamics {
   int32_t* other_actuators;  //                                                  (actuators)
   int32_t nservos;           // that the step under way, or the last one, looked at
   sap_servo* servos;         //                                            (nother_actuators)
-  int32_t* servo_of;         // index in servos; valid if nservos > 0            (actuators)
+  int32_t* servo_of;         // index in servos, -1; valid if nservos > 0        (actuators)
   int32_t nfloating;         // bodies with gravity compensation
   int32_t* floating;         //                                                        (bodies)
 
