@@ -88,6 +88,25 @@ SAP_API sap_status sap_multibody_collect(sap_multibody* multibody, const sap_ste
 SAP_API sap_status sap_multibody_detect(sap_multibody* multibody, const double* q,
                                         sap_error* error);
 
+// A pair of shapes that overlap, or a limit that is violated, by more than an impact at the impact
+// speed of sap_regularization explains: what is placed wrong, as motion does not lead there. It is
+// undone slowly.
+typedef struct sap_wrong_start {
+  sap_element
+      kind;       // SAP_ELEMENT_SHAPE: shapes a and b; SAP_ELEMENT_JOINT, SAP_ELEMENT_TENDON: the
+  int32_t a, b;   // lower (b = 0) or upper (b = 1) limit of a
+  double depth;   // [m], [rad]
+  bool is_angle;  // depth is an angle
+} sap_wrong_start;
+typedef void sap_wrong_start_function(void* context, const sap_wrong_start* found);
+// Calls `found` for each at the start of the last step, whose report that is; a pair of shapes with
+// its deepest contact. ARGUMENT: as sap_multibody_collect.
+SAP_API sap_status sap_multibody_wrong_starts(sap_multibody* multibody,
+                                              const sap_step_report* report,
+                                              const sap_regularization* regularization,
+                                              sap_wrong_start_function* found, void* context,
+                                              sap_error* error);
+
 // --- forces of the last step: means over the step (impulse/dt); `report` is that step's ---
 
 // Sets tau (nv) to the generalized forces J' gamma/dt of all constraints, servos included.

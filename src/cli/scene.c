@@ -125,6 +125,61 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
                       : sap_model_get_default_state(model, state, error);
 }
 
+// --- wrong starts ---
+
+enum { STARTS_MAX = 3 };  // printed
+
+typedef struct starts {
+  sap_wrong_start deepest[STARTS_MAX];
+  int count;
+} starts;
+
+static void keep_deepest(void* context, const sap_wrong_start* found) {
+  starts* s = context;
+  int at = s->count < STARTS_MAX ? s->count : STARTS_MAX;
+  for (; at > 0 && s->deepest[at - 1].depth < found->depth; --at) {
+    if (at < STARTS_MAX) {
+      s->deepest[at] = s->deepest[at - 1];
+    }
+  }
+  if (at < STARTS_MAX) {
+    s->deepest[at] = *found;
+  }
+  ++s->count;
+}
+
+sap_status cli_warn_wrong_starts(sap_multibody* multibody, const sap_model* model,
+                                 const sap_step_report* report,
+                                 const sap_regularization* regularization, sap_error* error) {
+  static const double degree = 57.295779513082320877;
+  starts s = {.count = 0};
+  SAP_TRY(sap_multibody_wrong_starts(multibody, report, regularization, keep_deepest, &s, error));
+  for (int i = 0; i < s.count && i < STARTS_MAX; ++i) {
+    const sap_wrong_start* at = &s.deepest[i];
+    const char* name = sap_model_get_name(model, at->kind, at->a);
+    if (at->kind == SAP_ELEMENT_SHAPE) {
+      cli_message("warning: shapes %d '%s' and %d '%s' start %.4g mm inside each other", (int)at->a,
+                  name, (int)at->b, sap_model_get_name(model, at->kind, at->b), 1e3 * at->depth);
+    } else {
+      const bool joint = at->kind == SAP_ELEMENT_JOINT;  // a tendon's length may be a sum of angles
+      const double unit = !joint ? 1.0 : at->is_angle ? degree : 1e3;
+      cli_message("warning: %s %d '%s' starts %.4g %s beyond its %s limit",
+                  joint ? "joint" : "tendon", (int)at->a, name, unit * at->depth,
+                  !joint         ? "m or rad"
+                  : at->is_angle ? "degrees"
+                                 : "mm",
+                  at->b == 0 ? "lower" : "upper");
+    }
+  }
+  if (s.count > STARTS_MAX) {
+    cli_message("warning: and %d more overlaps or limits at the start", s.count - STARTS_MAX);
+  }
+  if (s.count > 0) {
+    cli_message("warning: what starts so is undone slowly, see --impact-speed");
+  }
+  return SAP_STATUS_OK;
+}
+
 void cli_scene_stepper(const sap_model* model, sap_stepper_options* stepper) {
   const sap_model_options* own = sap_model_get_options(model);
   sap_regularization* r = &stepper->regularization;

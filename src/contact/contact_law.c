@@ -217,14 +217,22 @@ static double find_slowing(const sap_law_settings* s, const sap_compliant_row* r
   return larger_of(1.0, fmin(f, -row->g0 * part / (T * RECOVERY * V) * ratio));
 }
 
-// 8. Makes the damper of a row stiffer.
-static void slow_down(const sap_law_settings* s, double mass, double part, sap_compliant_row* row) {
+bool sap_law_limit_is_wrong(const sap_law_settings* s, double g0, double relaxation_time) {
+  const sap_compliant_row row = {
+      .stiffness = (double)INFINITY, .relaxation_time = relaxation_time, .g0 = g0, .w = 1.0};
+  return find_slowing(s, &row, 1.0, LIMIT_SPEED) > 1.0;
+}
+
+// 8. Makes the damper of a row stiffer; returns f.
+static double slow_down(const sap_law_settings* s, double mass, double part,
+                        sap_compliant_row* row) {
   const double f = find_slowing(s, row, mass, part);
   if (f > 1.0) {
     row->relaxation_time = f * (s->dt + row->relaxation_time) - s->dt;
     row->w /= f;
     row->g0 /= s->scheme != NULL && s->scheme->rigid ? f : 1.0;
   }
+  return f;
 }
 
 static sap_status check_gap(double phi0, sap_error* error) {
@@ -365,6 +373,7 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
   SAP_TRY(check_gap(c->phi0, error));
   const sap_compliant_row normal = {.stiffness = pair->stiffness, .g0 = c->phi0, .w = c->w};
   const double f = find_slowing(s, &normal, c->mass, 1.0);
+  rows->is_wrong = f > 1.0;
   double Rn = larger_of(near_rigid(s, c->w), 1.0 / (s->dt * s->dt * pair->stiffness)) / f;
   const double v_hat = -c->phi0 / s->dt / f;
   if (!isfinite(Rn) || !isfinite(v_hat)) {
@@ -415,7 +424,7 @@ static sap_status find_cone(const sap_law_settings* s, const sap_law_contact* c,
                               .w = c->w,
                               .unilateral = true};
   row_law law = {0};
-  slow_down(s, c->mass, 1.0, &normal);
+  rows->is_wrong = slow_down(s, c->mass, 1.0, &normal) > 1.0;
   SAP_TRY(find_row_law(s, c->material, &normal, &law, error));
   for (int32_t i = 0; i < c->nrows; ++i) {
     rows->R[i] = law.Rt;
@@ -489,7 +498,7 @@ sap_status sap_law_row(const sap_law_settings* s, const sap_compliant_row* row, 
   }
   sap_compliant_row slowed = *row;
   if (row->unilateral && row->recovery_speed > 0.0) {
-    slow_down(s, 1.0 / row->w, LIMIT_SPEED, &slowed);
+    (void)slow_down(s, 1.0 / row->w, LIMIT_SPEED, &slowed);
     row = &slowed;
   }
   const sap_material material = {.stiffness = row->stiffness,

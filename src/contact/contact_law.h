@@ -36,6 +36,7 @@ typedef struct sap_law_rows {
   double R[SAP_CONE_ROWS_MAX], v_hat[SAP_CONE_ROWS_MAX];
   double end;         // share of the end of the step at which the law acts; 0: the theta point
   double end_change;  // normal speed by which positions move less v_n, at the end of the step [m/s]
+  bool is_wrong;      // deeper than an impact explains
   bool shifts;        // v_hat_n is to be shifted against gliding
   double slip;        // then: |g_t| expected [m/s]
   double friction;    // mu, static friction included [-]
@@ -61,6 +62,8 @@ sap_status sap_law_contact_rows(const sap_law_settings* settings, const sap_law_
 // NOT_FINITE.
 sap_status sap_law_row(const sap_law_settings* settings, const sap_compliant_row* row, double* R,
                        double* v_hat, sap_error* error);
+// Returns true if a limit is violated by more than an impact explains, as if it were rigid.
+bool sap_law_limit_is_wrong(const sap_law_settings* settings, double g0, double relaxation_time);
 // Returns the share of the end of the step in the point where the row acts; 0: the theta point.
 double sap_law_end_share(const sap_law_settings* settings, const sap_compliant_row* row);
 

@@ -160,6 +160,7 @@ static void put_block(sap_problem* p, const sap_contact_block* contact, const sa
   }
   data->end = law->end;
   data->end_change = law->end_change;
+  data->is_wrong = law->is_wrong;
   if (law->shifts) {
     sap_problem_shift_contact(p, at->block, law->slip);
     data->shift_excess =

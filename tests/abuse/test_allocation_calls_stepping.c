@@ -21,6 +21,11 @@ static const char scene[] =
     "joint='j'/></actuator></mujoco>";
 static const double zeros[8];
 
+static void ignore_start(void* context, const sap_wrong_start* found) {
+  (void)context;
+  (void)found;
+}
+
 static sap_model* model;
 static sap_multibody* multibody;
 static sap_stepper* stepper;
@@ -91,6 +96,10 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
     sap_stepper_save_memory(P(1, stepper), bytes, sizeof bytes, P(2, &size), error))               \
   X(sap_stepper_load_memory, 2, sap_stepper_load_memory(P(1, stepper), P(2, bytes), size, error))  \
   X(sap_stepper_step, 2, sap_stepper_step(P(1, stepper), P(2, &state), &report, error))            \
+  X(sap_multibody_wrong_starts, 4,                                                                 \
+    sap_multibody_wrong_starts(P(1, multibody), P(2, &report),                                     \
+                               P(3, &stepper_options.regularization),                              \
+                               call_breaks(4, 0) ? NULL : ignore_start, NULL, error))              \
   X(sap_multibody_collect, 2, sap_multibody_collect(P(1, multibody), P(2, &report), error))        \
   X(sap_multibody_constraint_forces, 3,                                                            \
     sap_multibody_constraint_forces(P(1, multibody), P(2, &report), P(3, out.numbers), error))     \

@@ -76,6 +76,40 @@ static void test_callbacks_that_fail(void** unused) {
   }
 }
 
+// Says that a law did not hold, or fails.
+static int never_done(void* context, const sap_step_context* step, const double* v,
+                      int32_t* count) {
+  toy_linear* toy = context;
+  (void)step;
+  (void)v;
+  toy->limit_bias += 1.0;  // counts the calls
+  *count = 1;
+  return toy->fail != NULL ? 7 : 0;
+}
+
+// A system whose laws never hold gets its step after a bounded number of solves.
+static void test_laws_that_change(void** unused) {
+  (void)unused;
+  for (int fails = 0; fails < 2; ++fails) {
+    toy_linear toy;
+    make(&toy);
+    toy.limit = false;
+    toy.fail = fails == 1 ? "changed_laws" : NULL;
+    toy.system.changed_laws = never_done;
+    sap_state state = start(&toy);
+    if (fails == 1) {
+      refuse(&toy, &state, SAP_STATUS_CALLBACK, "changed_laws returned 7");
+    } else {
+      sap_stepper* stepper = NULL;
+      assert_int_equal(sap_stepper_create(&toy.system, NULL, &stepper, NULL), SAP_STATUS_OK);
+      assert_int_equal(sap_stepper_step(stepper, &state, NULL, NULL), SAP_STATUS_OK);
+      assert_true(toy.limit_bias > 1.0 && toy.limit_bias < 100.0);
+      sap_stepper_destroy(stepper);
+    }
+    sap_state_clear(&state);
+  }
+}
+
 // A pendulum that hits a stop, any of whose callbacks fails once, in the call with this number.
 typedef struct stumbling {
   toy_pendulum pendulum;
@@ -444,6 +478,7 @@ static void test_unsolved_island(void** unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_callbacks_that_fail),
+      cmocka_unit_test(test_laws_that_change),
       cmocka_unit_test(test_callbacks_that_fail_once),
       cmocka_unit_test(test_stiffness_that_fails),
       cmocka_unit_test(test_callbacks_that_return_nan),

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -86,6 +87,49 @@ static void soft_contact(void** state) {
   command_clear(&r);
 }
 
+// Boxes 1.1 m inside each other, a ball that rests m g/k deep, a hinge and a slide beyond their
+// limits, and a hinge at its limit: info lists what is wrong, run warns of the deepest three.
+static void wrong_starts(void** state) {
+  static const char text[] =
+      "<mujoco><compiler autolimits='true'/><worldbody><geom type='plane' size='9 9 1'/>"
+      "<body pos='0 0 3'><freejoint/><geom name='left' type='box' size='1 1 1' mass='1'/></body>"
+      "<body pos='.9 0 3'><freejoint/><geom name='right' type='box' size='1 1 1' mass='1'/></body>"
+      "<body pos='5 0 .0999'><freejoint/><geom size='.1' mass='1'/></body>"
+      "<body pos='-5 0 3'><joint name='elbow' axis='0 1 0' range='20 60'/><geom size='.1'/></body>"
+      "<body pos='-7 0 3'><joint name='rail' type='slide' range='-1 -.25'/><geom size='.1'/></body>"
+      "<body pos='-7 3 3'><joint name='last' type='slide' range='.05 1'/><geom size='.1'/></body>"
+      "<body pos='-7 6 3'><joint axis='0 1 0' range='0 60'/><geom size='.1'/></body>"
+      "</worldbody></mujoco>";
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(*state, "wrong.xml", text, sizeof text - 1, path);
+  command_result r = command_run(*state, program, "", "info wrong.xml");
+  assert_int_equal(r.exit_code, 0);
+  command_says(r.out,
+               "wrong_starts\nkind         a      b       depth  unit\n"
+               "shapes       left   right     1.1  m\n"
+               "joint limit  elbow  lower  0.3491  rad\n"
+               "joint limit  rail   upper    0.25  m\n"
+               "joint limit  last   lower    0.05  m\n");
+  command_clear(&r);
+  r = command_run(*state, program, "", "info --format json wrong.xml");
+  assert_true(json_valid(r.out));
+  command_says(r.out, "\"wrong_starts\": [\n{\"kind\": \"shapes\", \"a\": \"left\"");
+  command_clear(&r);
+  r = command_run(*state, program, "", "run wrong.xml --duration .01");
+  assert_int_equal(r.exit_code, 0);
+  assert_string_equal(
+      r.err,
+      "sapstep: warning: shapes 1 'left' and 2 'right' start 1100 mm inside each other\n"
+      "sapstep: warning: joint 3 'elbow' starts 20 degrees beyond its lower limit\n"
+      "sapstep: warning: joint 4 'rail' starts 250 mm beyond its upper limit\n"
+      "sapstep: warning: and 1 more overlaps or limits at the start\n"
+      "sapstep: warning: what starts so is undone slowly, see --impact-speed\n");
+  command_clear(&r);
+  r = command_run(*state, program, "", "run scene.xml --duration .01 --lenient --impact-speed 0");
+  assert_null(strstr(r.err, "starts"));
+  command_clear(&r);
+}
+
 static void bad_input(void** state) {
   command_expect(*state, program, "info", 2, "a scene file is needed");
   command_expect(*state, program, "info scene.xml scene.xml", 2, "a scene file is needed, found 2");
@@ -98,10 +142,8 @@ static void bad_input(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(table),
-      cmocka_unit_test(json),
-      cmocka_unit_test(soft_contact),
-      cmocka_unit_test(bad_input),
+      cmocka_unit_test(table),        cmocka_unit_test(json),      cmocka_unit_test(soft_contact),
+      cmocka_unit_test(wrong_starts), cmocka_unit_test(bad_input),
   };
   return cmocka_run_group_tests(tests, begin, scratch_teardown);
 }

@@ -99,6 +99,10 @@ static void test_by_hand(void** state) {
   ASSERT_NEAR(out.ncp_absolute, 0.51, 1e-14);
   ASSERT_NEAR(out.signorini, fmax(0.32 * 0.4, 0.51 * 0.1), 1e-15);
   ASSERT_NEAR(out.dissipation, 0.0, 1e-15);  // vc_t = 0
+  // The cone's normal, before the row, penetrates more: v_hat_n = 0.3.
+  const double deeper[4] = {0, 0, -0.7, -0.5};
+  assert_int_equal(sap_residuals(p, deeper, gamma, &out, NULL), SAP_STATUS_OK);
+  ASSERT_NEAR(out.penetration, 1.0, 1e-15);
   sap_problem_destroy(p);
 }
 

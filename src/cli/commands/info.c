@@ -384,7 +384,64 @@ static void print_rest_depth(const sap_model* model) {
   }
 }
 
-static bool print_all(const sap_model* model, const skipped* left_out, cli_format format) {
+// --- wrong starts ---
+
+static const cli_column start_columns[] = {CLI_TEXTS("kind"), CLI_TEXTS("a"), CLI_TEXTS("b"),
+                                           CLI_REALS("depth", 4), CLI_TEXTS("unit")};
+
+typedef struct starts {
+  const sap_model* model;
+  cli_table* table;
+  int32_t count;
+} starts;
+
+static void add_start(void* context, const sap_wrong_start* at) {
+  starts* s = context;
+  const bool shapes = at->kind == SAP_ELEMENT_SHAPE;
+  ++s->count;
+  cli_table_text(s->table, shapes                          ? "shapes"
+                           : at->kind == SAP_ELEMENT_JOINT ? "joint limit"
+                                                           : "tendon limit");
+  add_reference(s->table, s->model, at->kind, at->a);
+  if (shapes) {
+    add_reference(s->table, s->model, at->kind, at->b);
+  } else {
+    cli_table_text(s->table, at->b == 0 ? "lower" : "upper");
+  }
+  CLI_CELLS(s->table, CLI_R(at->depth),
+            CLI_T(at->kind == SAP_ELEMENT_TENDON ? "m or rad"
+                  : at->is_angle                 ? "rad"
+                                                 : "m"));
+}
+
+// Overlaps and violated limits of the default pose, which the first step finds; none if it fails.
+static bool print_starts(const cli_scene* scene, const sap_model* model, cli_format format) {
+  starts s = {model, cli_table_create(start_columns, sizeof start_columns / sizeof *start_columns),
+              0};
+  sap_stepper_options stepping = sap_stepper_options_default();
+  sap_multibody* multibody = NULL;
+  sap_stepper* stepper = NULL;
+  sap_state state = {0};
+  sap_step_report report;
+  cli_scene_stepper(model, &stepping);
+  if (s.table != NULL && cli_scene_start(scene, model, &state, NULL, NULL) == SAP_STATUS_OK &&
+      sap_multibody_create(model, &multibody, NULL) == SAP_STATUS_OK &&
+      sap_stepper_create(sap_multibody_system(multibody), &stepping, &stepper, NULL) ==
+          SAP_STATUS_OK &&
+      sap_stepper_step(stepper, &state, &report, NULL) == SAP_STATUS_OK) {
+    (void)sap_multibody_wrong_starts(multibody, &report, &stepping.regularization, add_start, &s,
+                                     NULL);
+  }
+  const bool printed = s.table != NULL && print_section("wrong_starts", s.table, s.count, format);
+  sap_stepper_destroy(stepper);
+  sap_multibody_destroy(multibody);
+  sap_state_clear(&state);
+  cli_table_destroy(s.table);
+  return printed;
+}
+
+static bool print_all(const cli_scene* scene, const sap_model* model, const skipped* left_out,
+                      cli_format format) {
   const sap_model_sizes sizes = sap_model_get_sizes(model);
   print_sizes(model, format);
   if (format == CLI_FORMAT_TABLE) {
@@ -401,6 +458,7 @@ static bool print_all(const sap_model* model, const skipped* left_out, cli_forma
     printed = table != NULL && print_section(s->title, table, count, format);
     cli_table_destroy(table);
   }
+  printed = printed && print_starts(scene, model, format);
   printed = printed && print_section("skipped", left_out->table, left_out->count, format);
   if (format == CLI_FORMAT_JSON) {
     (void)printf("}\n");
@@ -429,7 +487,7 @@ static int run(const cli_command* command, int argc, char** argv) {
   int exit_code = CLI_OK;
   if (cli_scene_read(&r.scene, keep_warning, &left_out, &model, &error) != SAP_STATUS_OK) {
     exit_code = cli_report(&error);
-  } else if (!print_all(model, &left_out, r.format)) {
+  } else if (!print_all(&r.scene, model, &left_out, r.format)) {
     exit_code = cli_out_of_memory();
   }
   sap_model_destroy(model);
@@ -443,8 +501,9 @@ const cli_command cli_command_info = {
     .summary = "list what a scene contains and what the reader ignores",
     .description =
         "Reads a scene (MJCF or URDF) as 'run --lenient' does and prints its bodies, joints,\n"
-        "dofs per tree, shapes, meshes, actuators, tendons, equalities and keyframes, and\n"
-        "what reading left out because it is not supported.",
+        "dofs per tree, shapes, meshes, actuators, tendons, equalities and keyframes, shapes\n"
+        "that start inside each other and limits that start violated by more than an impact\n"
+        "explains, and what reading left out because it is not supported.",
     .examples =
         "  sapstep info robot.xml\n"
         "  sapstep info --format json robot.urdf\n",

@@ -123,7 +123,7 @@ struct sap_dynamics {
   int32_t* other_actuators;  //                                                  (actuators)
   int32_t nservos;           // that the step under way, or the last one, looked at
   sap_servo* servos;         //                                            (nother_actuators)
-  int32_t* servo_of;         // index in servos; valid if nservos > 0            (actuators)
+  int32_t* servo_of;         // index in servos, -1; valid if nservos > 0        (actuators)
   int32_t nfloating;         // bodies with gravity compensation
   int32_t* floating;         //                                                        (bodies)
 
@@ -148,7 +148,7 @@ struct sap_dynamics {
   double (*V)[6];          // velocities of the links about O                      (nlinks)
   double (*A)[6];          // accelerations                                        (nlinks)
   double (*F)[6];          // forces                                               (nlinks)
-  double (*drag)[6][6];    // damping by the medium about O; NULL: no medium       (nlinks)
+  sap_drag* drag;          // by the medium about O; NULL: no medium               (nlinks)
   double* effort;          // of motors by bound, then their forces       (2 (joints + tendons))
   double* force;           // generalized forces                                        (nv)
 };

@@ -354,38 +354,39 @@ void sap_dynamics_add_fluid(sap_dynamics* d, const sap_dynamics_state* at, doubl
   }
 }
 
-// out = R D R', the 3x3 block of D at `first` in world axes.
-static void turn_block(const double R[9], const double D[36], int first, double out[9]) {
-  double block[9], R_transposed[9], half[9];
-  for (int j = 0; j < 3; ++j) {
-    for (int i = 0; i < 3; ++i) {
-      block[3 * j + i] = D[6 * (first + j) + first + i];
-      R_transposed[3 * j + i] = R[3 * i + j];
-    }
-  }
-  sap_m3_mul(half, R, block);
-  sap_m3_mul(out, half, R_transposed);
-}
-
 // Adds D of a part, [angular, 0; 0, linear] in its axes, about O: with the arm r,
 //   sum += [angular + r~ linear r~', r~ linear; (.)', linear]
-static void add_part_damping(const part_place* place, const double D[36], double sum[6][6]) {
-  double angular[9], linear[9], moved[9];
-  turn_block(place->R_WF, D, 0, angular);
-  turn_block(place->R_WF, D, 3, linear);
-  for (int j = 0; j < 3; ++j) {  // columns of r~ linear
-    sap_v3_cross(moved + 3 * j, place->arm, linear + 3 * j);
+static void add_part_damping(const part_place* place, const double D[36], sap_drag* sum) {
+  const double angular[6] = {D[0], D[7], D[14], D[6], D[12], D[13]};
+  const double linear[6] = {D[21], D[28], D[35], D[27], D[33], D[34]};
+  double a[6], l[6], moved[9], turned[9];
+  sap_m3_rotate_packed(a, place->R_WF, angular);
+  sap_m3_rotate_packed(l, place->R_WF, linear);
+  const double columns[9] = {l[0], l[3], l[4], l[3], l[1], l[5], l[4], l[5], l[2]};
+  for (int j = 0; j < 3; ++j) {
+    sap_v3_cross(moved + 3 * j, place->arm, columns + 3 * j);
   }
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 3; ++i) {  // columns of r~ (r~ linear)', which is symmetric
     const double row[3] = {moved[i], moved[3 + i], moved[6 + i]};
-    double turned[3];  // row i of r~ linear r~'
-    sap_v3_cross(turned, place->arm, row);
-    for (int j = 0; j < 3; ++j) {
-      sum[i][j] += angular[3 * j + i] + turned[j];
-      sum[i][3 + j] += row[j];
-      sum[3 + j][i] += row[j];
-      sum[3 + i][3 + j] += linear[3 * j + i];
-    }
+    sap_v3_cross(turned + 3 * i, place->arm, row);
+  }
+  const double added[6] = {turned[0], turned[4], turned[8], turned[1], turned[2], turned[5]};
+  for (int i = 0; i < 6; ++i) {
+    sum->angular[i] += a[i] + added[i];
+    sum->linear[i] += l[i];
+  }
+  for (int i = 0; i < 9; ++i) {
+    sum->coupling[i] += moved[i];
+  }
+}
+
+static void add_drag(sap_drag* sum, const sap_drag* drag) {
+  for (int i = 0; i < 6; ++i) {
+    sum->angular[i] += drag->angular[i];
+    sum->linear[i] += drag->linear[i];
+  }
+  for (int i = 0; i < 9; ++i) {
+    sum->coupling[i] += drag->coupling[i];
   }
 }
 
@@ -393,19 +394,24 @@ static void add_part_damping(const part_place* place, const double D[36], double
 static void add_link_damping(const sap_dynamics* d, const sap_kinematics* kin, int32_t l,
                              double scale, const sap_tree_matrix* A) {
   const sap_link* link = &d->links[l];
+  const sap_drag* drag = &d->drag[l];
   const sap_model* model = d->model;
   const int32_t first = model->tree_dofs[link->tree];
   const size_t ld = (size_t)model->tree_sizes[link->tree];
   double own[6][6];
   double(*S)[6] = tree_directions(kin, link, own);
   for (int32_t j = link->first_dof; j < link->first_dof + link->ndofs; ++j) {
-    double f[6] = {0.0};
-    for (int c = 0; c < 6; ++c) {
-      sap_spatial_add_scaled(f, d->drag[l][c], scale * S[j - first][c]);
-    }
+    const double* Sj = S[j - first];
+    double f[6], x[3], y[3];
+    sap_symmetric_mul(f, drag->angular, Sj);
+    sap_symmetric_mul(f + 3, drag->linear, Sj + 3);
+    sap_m3_mul_v3(x, drag->coupling, Sj + 3);
+    sap_m3_tmul_v3(y, drag->coupling, Sj);
+    sap_v3_add(f, f, x);
+    sap_v3_add(f + 3, f + 3, y);
     for (int32_t i = j; i >= 0; i = model->dof_parent[i]) {
       A->diagonal[link->tree][ld * (size_t)(i - first) + (size_t)(j - first)] +=
-          sap_spatial_dot(f, S[i - first]);
+          scale * sap_spatial_dot(f, S[i - first]);
     }
   }
 }
@@ -421,13 +427,13 @@ void sap_dynamics_add_fluid_damping(sap_dynamics* d, const sap_dynamics_state* a
     double force[6], D[36];
     part_place place;
     evaluate_part(d, at->kin, &d->fluid.parts[i], &place, force, D);
-    add_part_damping(&place, D, d->drag[d->fluid.parts[i].link]);
+    add_part_damping(&place, D, &d->drag[d->fluid.parts[i].link]);
   }
   for (int32_t l = d->nlinks; l-- > 0;) {
     const int32_t parent = d->links[l].parent;
     add_link_damping(d, at->kin, l, scale, A);
-    for (int c = 0; parent >= 0 && c < 6; ++c) {
-      sap_spatial_add_scaled(d->drag[parent][c], d->drag[l][c], 1.0);
+    if (parent >= 0) {
+      add_drag(&d->drag[parent], &d->drag[l]);
     }
   }
 }

@@ -21,6 +21,12 @@ typedef struct sap_fluid_part {
   double drag[3];             // of an ellipsoid: blunt, slender, angular, times the density
 } sap_fluid_part;
 
+// A symmetric D about a point: [angular, coupling; coupling', linear], symmetric blocks as in
+// sap_inertia, the coupling column-major.
+typedef struct sap_drag {
+  double angular[6], linear[6], coupling[9];
+} sap_drag;
+
 typedef struct sap_fluid {
   int32_t count;
   sap_fluid_part* parts;

@@ -204,6 +204,9 @@ sap_status sap_dynamics_create_servos(sap_dynamics* d, sap_error* error) {
   SAP_TRY(SAP_POOL_ADD(&d->pool, &d->servo_of, model->sizes.actuators, error));
   SAP_TRY(SAP_POOL_ADD(&d->pool, &dofs, (size_t)count * (size_t)largest, error));
   SAP_TRY(SAP_POOL_ADD(&d->pool, &J, (size_t)count * (size_t)largest, error));
+  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
+    d->servo_of[i] = -1;
+  }
   for (int32_t s = 0; s < count; ++s) {
     d->servos[s].dofs = dofs + (size_t)s * (size_t)largest;
     d->servos[s].J = J + (size_t)s * (size_t)largest;

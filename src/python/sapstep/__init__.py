@@ -60,9 +60,12 @@ __all__ = [
 __version__ = version()
 
 
+_OTHERS = dict.fromkeys(("load", "Model", "MjModel", "MjData", "Scene", "Robot"), "Simulation(PATH)")
+
+
 def __getattr__(name: str) -> Any:
     if name in ("gym", "mujoco", "program"):
         return import_module(f"sapstep.{name}")
     if name.startswith("_"):
         raise AttributeError(name)
-    raise AttributeError(f"sapstep has no '{name}': {hint(name, __all__, {})}")
+    raise AttributeError(f"sapstep has no '{name}': {hint(name, __all__, _OTHERS)}")

@@ -48,6 +48,7 @@ class Body(Element):
     """A body: ``robot.body("trunk").position``. Axes are those of the world."""
 
     _kind = "body"
+    _read_only = ": set q or v of the joint that moves it"
 
     @property
     def position(self) -> NDArray[np.float64]:

@@ -116,7 +116,9 @@ class Scene:
         """Returns the id of a named element."""
         index = lib.sap_model_find(self._model, _element(kind), c_string(name, f"the name of a {kind}"))
         if index < 0:
-            raise InputError(f"there is no {kind} {name!r}: {hint(name, self.names(kind), {})}")
+            names = self.names(kind)
+            told = hint(name, names, {}) if names else "the scene has none"
+            raise InputError(f"there is no {kind} {name!r}: {told}")
         return int(index)
 
     def _index(self, kind: str, which: Union[str, int]) -> int:

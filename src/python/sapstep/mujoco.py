@@ -19,10 +19,6 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-try:
-    import mujoco
-except ImportError:
-    raise ImportError("sapstep.mujoco needs mujoco: pip install mujoco") from None
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -30,21 +26,28 @@ from ._handle import OwningHandle, Owner
 from ._library import FOLDER, Error, InputError, array, call, check, count_of, ffi, integer, number
 from ._options import REGULARIZATION, assign, c_string, keywords, set_options, take
 
+_BUILD = "pip install --force-reinstall --no-deps --no-cache-dir PATH_OR_URL_OF_SAPSTEPS_SOURCES"
+_LIBRARY = FOLDER / "libsapstep_mujoco.so"
+try:
+    import mujoco
+except ImportError:
+    raise ImportError("sapstep.mujoco needs mujoco: pip install mujoco" + (
+        "" if _LIBRARY.exists() else f", then build sapstep again: {_BUILD}")) from None
+
 _HERE = f"mujoco {mujoco.mj_versionString()}"
 _HOW = f"""To build it for {_HERE}, with that installed:
-    pip install --force-reinstall --no-deps --no-cache-dir PATH_OR_URL_OF_SAPSTEPS_SOURCES"""
+    {_BUILD}"""
 
 
 def _load() -> Any:
-    path = FOLDER / "libsapstep_mujoco.so"
-    if not path.exists():
-        raise ImportError("sapstep was installed without the adapter for MuJoCo: no mujoco was found when it was built.\n"
-                          + _HOW)
+    if not _LIBRARY.exists():
+        raise ImportError("sapstep was installed without the adapter for MuJoCo: no mujoco was found when it was built."
+                          f"\n{_HOW}")
     # The version is read before loading: the library would not load with another one.
-    built = re.search(rb"libmujoco\.so\.(\d+\.\d+\.\d+)", path.read_bytes())
+    built = re.search(rb"libmujoco\.so\.(\d+\.\d+\.\d+)", _LIBRARY.read_bytes())
     version = built.group(1).decode() if built else ""
     try:
-        loaded = ffi.dlopen(str(path))
+        loaded = ffi.dlopen(str(_LIBRARY))
         version = ffi.string(loaded.sap_mj_version()).decode()
     except OSError as reason:
         if version in ("", mujoco.mj_versionString()):

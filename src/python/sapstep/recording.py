@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import Any, Dict, Iterator, List, Optional, Union
 
@@ -40,7 +41,7 @@ class Recording(Suggests):
         try:
             self._file: Any = h5py.File(self._path, "r")
         except FileNotFoundError:
-            raise
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._path) from None
         except OSError as reason:
             raise InputError(f"{self._path} is not a recording: {reason}") from None
         if self._file.attrs.get("format", b"") not in (b"sapstep recording", "sapstep recording"):

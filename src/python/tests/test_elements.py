@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bodies, joints and actuators by name, and hints on wrong names."""
 
+import re
+
 import numpy as np
 import pytest
 from things import SCENES, Ball
@@ -87,16 +89,19 @@ def test_ctrl_is_accepted():
 
 
 @pytest.mark.parametrize("name, right", [("qpos", "q"), ("qvel", "v"), ("time", "t"), ("contrl", "control"),
-                                         ("timestep", "dt"), ("contact", "contacts"), ("xpos", "body(NAME).position")])
+                                         ("timestep", "dt"), ("contact", "contacts"), ("xpos", "body(NAME).position"),
+                                         ("energy", "diagnose()"), ("nbody", "len(names('body'))")])
 def test_wrong_attributes(name, right):
     robot = arm()
-    told = f"a Simulation has no '{name}': did you mean '{right}'".replace("(", "\\(").replace(")", "\\)")
+    right = f"'{right}'" if right.isidentifier() else re.escape(right)
+    told = f"a Simulation has no '{name}': did you mean {right}\\?"
     with pytest.raises(AttributeError, match=told):
         getattr(robot, name)
-    with pytest.raises(AttributeError, match=told):
-        setattr(robot, name, 1.0)
-    robot.mine = 1  # a name of the user's own
-    assert robot.mine == 1 and not hasattr(robot, "nonsense")
+    if right.startswith("'"):
+        with pytest.raises(AttributeError, match=told):
+            setattr(robot, name, 1.0)
+    robot.mine = robot.energy = 1  # names of the user's own
+    assert robot.mine == robot.energy == 1 and not hasattr(robot, "nonsense")
 
 
 def test_wrong_names():
@@ -111,6 +116,12 @@ def test_wrong_names():
         robot.body(9)
     with pytest.raises(sapstep.InputError, match="geoms are shapes here"):
         robot.names("geom")
+    with pytest.raises(AttributeError, match="position of a Body cannot be set: set q or v of the joint"):
+        robot.body("arm").position = [0, 0, 1]
+    with pytest.raises(sapstep.InputError, match="there is no tendon 'x': the scene has none"):
+        robot.find("tendon", "x")
+    with pytest.raises(AttributeError, match="sapstep has no 'MjModel': did you mean Simulation"):
+        sapstep.MjModel
     with pytest.raises(AttributeError, match="a Joint has no 'qpos': did you mean 'q'"):
         robot.joint("elbow").qpos = 1
     with pytest.raises(AttributeError, match="sapstep has no 'Simulaton': did you mean 'Simulation'"):

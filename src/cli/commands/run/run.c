@@ -434,6 +434,10 @@ static sap_status step(void* context, sap_error* error) {
     return status;
   }
   const long long number = (long long)(statistics->before + statistics->steps) + 1;
+  if (number == 1) {
+    SAP_TRY(cli_warn_wrong_starts(r->multibody, r->model, &report,
+                                  &r->options.stepper.regularization, error));
+  }
   if (r->options.dump != NULL && number % r->options.dump_every == 0) {
     SAP_TRY(run_dump(r->options.dump, number, report.problem, error));
   }
