@@ -42,6 +42,10 @@
 // for a geom. Edges and strains held by equalities without a negative solref are as soft as in
 // MuJoCo at rest.
 //
+// Contacts act in the step that closes them. mjData lists geoms that are apart at its start where
+// the motion brings them together: dist > 0 is then the gap from which they act, their rows are
+// those of the place where they first touch. Not for models with flexes.
+//
 // MuJoCo's errors (mju_error) are returned as SAP_STATUS_CALLBACK with MuJoCo's text. The first
 // sap_mj_create or sap_mj_call sets a handler in mju_user_error; errors outside of our calls are
 // passed on to the previous handler.

@@ -318,24 +318,25 @@ static int32_t bisect_touch(sap_mj* a, mjData* d, const mjContact* c, double* ti
 static sap_status bring_back(sap_mj* a, const mjData* d, double t, mjContact* c, sap_error* error) {
   const int32_t geoms[2] = {c->geom1, c->geom2};
   double ways[2][3], part[3] = {0.0, 0.0, 0.0}, p[3], v[3] = {0.0, 0.0, 0.0};
-  bool both = true;
+  int32_t moving = 0;
   sap_mj_position_place(a, c);
   if (!(t > 0.0)) {
     return SAP_STATUS_OK;
   }
   for (int32_t side = 0; side < 2; ++side) {
     const int32_t body = a->model->geom_bodyid[geoms[side]];
-    sap_v3_scale(ways[side], a->ahead.motion + 6 * body + 3, t);
-    both = both && a->trees.of_body[body] >= 0;
+    const bool moves = a->trees.of_body[body] >= 0;  // others have no Jacobian
+    sap_v3_scale(ways[side], a->ahead.motion + 6 * body + 3, moves ? t : 0.0);
+    moving += moves ? 1 : 0;
   }
-  if (both) {
+  if (moving == 2) {
     sap_v3_sub(part, ways[1], ways[0]);
     const double apart = sap_v3_norm(part) / size_of(a->model, c);
     const double own = fmin(1.0, fmax(0.0, (apart - NEAR_WAYS) / (FAR_WAYS - NEAR_WAYS)));
     sap_v3_scale(part, part, 0.5 * own);
   }
   for (int32_t side = 0; side < 2; ++side) {
-    sap_v3_add_scaled(c->pos, ways[side], both ? -0.5 : -1.0);
+    sap_v3_add_scaled(c->pos, ways[side], moving == 2 ? -0.5 : -1.0);
   }
   for (int32_t side = 0; side < 2; ++side) {
     sap_v3_copy(p, c->pos);
@@ -358,6 +359,9 @@ static void add_part(sap_mj* a, mjData* d, const sap_mj_part* of) {
   const bool pyramidal = c->dim > 1 && mj_isPyramidal(m);
   const int32_t nv = a->nv, rows = sap_mj_contact_row_count(m, c);
   double *turn = a->ahead.turn, *other = turn + 3 * nv;
+  if (c->efc_address < 0) {
+    return;
+  }
   mj_jac(m, d, NULL, turn, c->pos, m->geom_bodyid[c->geom1]);
   mj_jac(m, d, NULL, other, c->pos, m->geom_bodyid[c->geom2]);
   for (int32_t r = 0; r < (pyramidal ? rows : rows < 3 ? rows : 3); ++r) {

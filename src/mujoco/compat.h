@@ -159,7 +159,7 @@ static inline int32_t sap_mj_collide(const mjModel* m, mjData* d, const mjContac
                                      mjtNum margin, mjContact* found) {
   const int g1 = like->geom1, g2 = like->geom2;
   const mjfCollision function = mjCOLLISIONFUNC[m->geom_type[g1]][m->geom_type[g2]];
-#if SAP_MJ_SINCE(4, 0, 0)
+#if SAP_MJ_SINCE(3, 9, 0)
   mjPreContact made[mjMAXCONPAIR];
 #else
   mjContact made[mjMAXCONPAIR];
@@ -169,7 +169,7 @@ static inline int32_t sap_mj_collide(const mjModel* m, mjData* d, const mjContac
     found[i] = *like;
     found[i].dist = made[i].dist;
     mju_copy3(found[i].pos, made[i].pos);
-#if SAP_MJ_SINCE(4, 0, 0)
+#if SAP_MJ_SINCE(3, 9, 0)
     mju_copy3(found[i].frame, made[i].normal);
 #else
     mju_copy3(found[i].frame, made[i].frame);

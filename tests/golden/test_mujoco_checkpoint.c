@@ -5,7 +5,7 @@
 
 #include "support/mujoco_run.h"
 
-// Sliding boxes (glides, identities), a servo at its range, a tendon, a moved mocap body, an
+// Sliding boxes (identities), a servo at its range, a tendon, a moved mocap body, an
 // activation.
 static const char SCENE[] =
     "<mujoco><option timestep='0.005' integrator='Euler'/><worldbody>"
