@@ -77,7 +77,8 @@ sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematic
                                      .R_WB = kin->R_WB,
                                      .V_WB = multibody->velocities[0],
                                      .dt = step->dt,
-                                     .more = true};
+                                     .more = true,
+                                     .solutions = step->solutions};
   const sap_contact* found = NULL;
   int32_t nfound = 0;
   SAP_TRY(sap_collision_detect(multibody->collision, &query, &found, &nfound, error));
@@ -114,6 +115,7 @@ void sap_multibody_drop_later(sap_multibody* multibody, bool at_point) {
     }
   }
   *size = kept;
+  sap_collision_drop_later(multibody->collision);
 }
 
 int32_t sap_multibody_contact_count(const sap_multibody* multibody) {

@@ -123,6 +123,17 @@ void sap_collision_lend_threads(sap_collision* c, sap_threads* threads) {
   sap_threads_lend(&c->threads, threads);
 }
 
+void sap_collision_drop_later(sap_collision* c) {
+  sap_identity* all = c->identities[c->last];
+  int32_t kept = 0;
+  for (int32_t i = 0; i < c->last_count; ++i) {
+    if (all[i].solutions == 0) {
+      all[kept++] = all[i];
+    }
+  }
+  c->last_count = kept;
+}
+
 sap_status sap_collision_archive(sap_collision* c, sap_archive* archive, sap_error* error) {
   return SAP_ARCHIVE_ARRAY(archive, &c->identities[c->last], &c->last_count,
                            &c->identity_capacity[c->last], error);

@@ -29,6 +29,7 @@ typedef struct sap_collision_query {
   // true: finds only contacts of pairs that have none in the last call, which was remembered and had
   // the same poses, and remembers them in addition.
   bool more;
+  int32_t solutions;  // with `more`: of the step before, see sap_collision_drop_later
 } sap_collision_query;
 
 // Finds all contacts with phi < margin, sorted by (shape_A, shape_B, feature). A pair that the motion
@@ -46,6 +47,9 @@ typedef struct sap_collision_query {
 // R, vc and gamma of the contacts are zero. No heap calls after warm-up.
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error);
+
+// Drops the points of the last call that were found after the first solution of the step.
+void sap_collision_drop_later(sap_collision* collision);
 
 // Archives the contact points with which the next call compares.
 sap_status sap_collision_archive(sap_collision* collision, sap_archive* archive, sap_error* error);

@@ -350,6 +350,7 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
     contact.phi -= place->time * normal_speed(at, &contact);
     c->contacts[first + i] = contact;
     points[i].pair = pair;
+    points[i].solutions = at->solutions;
     to_body(at, contact.body_A, contact.point, contact.ahead_A, points[i].p_A);
     to_body(at, contact.body_B, contact.point, contact.ahead_B, points[i].p_B);
   }

@@ -24,6 +24,7 @@ typedef struct sap_filter_shape {
 typedef struct sap_identity {
   uint64_t pair;  // shape_A << 32 | shape_B
   int32_t feature;
+  int32_t solutions;      // of the step before it was found
   double p_A[3], p_B[3];  // in the frames of the two bodies [m]
 } sap_identity;
 
