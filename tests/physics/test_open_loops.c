@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "multibody/model/model_data.h"
+#include "support/near.h"
 #include "support/simulation.h"
 
 #define CASSIE SAPSTEP_SHARED "/models/menagerie/agility_cassie/scene.xml"
@@ -45,8 +46,9 @@ static sap_stepper* stepper_of(const simulation* s, double balance_tolerance) {
 }
 
 // Rounds that run away are said to have been withdrawn; the step is then that of the first
-// solution, as a stepper without relinearization makes it, bit for bit, and costs few solutions
-// more.
+// solution, as a stepper without relinearization makes it, to round-off, and costs few solutions
+// more. (Bit for bit unless the laws of a limit or servo change: then the step is solved from its
+// start again, by a solver that has ordered more blocks before.)
 static void test_withdrawn(void** state) {
   (void)state;
   simulation s;
@@ -74,8 +76,12 @@ static void test_withdrawn(void** state) {
     if (report.relinearizations_withdrawn) {
       ++withdrawn;
       assert_in_range(report.relinearizations, 1, 12);
-      assert_memory_equal(s.state.v, first.v, (size_t)first.nv * sizeof(double));
-      assert_memory_equal(s.state.q, first.q, (size_t)first.nq * sizeof(double));
+      for (int32_t i = 0; i < first.nv; ++i) {
+        ASSERT_NEAR(s.state.v[i], first.v[i], 1e-12 * (1.0 + fabs(first.v[i])));
+      }
+      for (int32_t i = 0; i < first.nq; ++i) {
+        ASSERT_NEAR(s.state.q[i], first.q[i], 1e-12);
+      }
     }
   }
   assert_true(withdrawn > 0);
