@@ -28,10 +28,9 @@
 //   negative solref    read as (-k, -k tau_d) [N/m], [N s/m]
 //   default            k = max(1e6 N/m, 1e5 s^-2 m), static geoms rigid, tau_d = 0.01 s
 // Limits and equalities: "sapstep:limit_stiffness", a negative solref (in their own SI units),
-// rigid. A violated rigid limit, or a rigid equality that starts open, recovers at up to 1 m/s or
-// rad/s (SAP_RECOVERY_SPEED), while MuJoCo's soft ones creep. Example: the torso of Gymnasium's
-// Fetch starts 39 mm below its range while its straight arm is welded to a mocap body; its elbow
-// then turns at 35 rad/s once, but not with sapstep:limit_stiffness 1e4.
+// rigid. A rigid equality that starts open closes at up to 1 m/s or rad/s (SAP_RECOVERY_SPEED); a
+// rigid limit that starts violated by more than motion explains returns at up to a fiftieth of
+// regularization.impact_speed. MuJoCo's soft ones creep.
 //
 // The model is not modified. All its options apply except: integrator (always linearly implicit
 // Euler), solver and its settings, noslip, islands, sleep, warm start. Contacts ignore o_solref,

@@ -27,6 +27,7 @@ typedef enum cli_kind {
   CLI_INTEGER,   // int32_t, low to high
   CLI_WORD,      // an enum: the index in `words`
   CLI_SOLVER,    // const char*, a name that 'sapstep solvers' lists
+  CLI_SCHEME,    // sap_stepper_options, whose theta and theta_vq it sets
   CLI_PRESET,    // sap_stepper_options; all other options override it, wherever it is
   CLI_CALL,      // `take` stores it
 } cli_kind;

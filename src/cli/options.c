@@ -189,14 +189,12 @@ const char* cli_set_option(sap_option_table table, void* options, const char* na
 // --- one option of a command ---
 
 static const char* list_words(const char* const* words) {
-  static char text[160];
-  size_t length = 0;
-  text[0] = '\0';
-  for (int i = 0; words[i] != NULL && length < sizeof text; ++i) {
-    const char* separator = i == 0 ? "" : words[i + 1] == NULL ? " or " : ", ";
-    const int n = snprintf(text + length, sizeof text - length, "%s%s", separator, words[i]);
-    length += n > 0 ? (size_t)n : 0;
+  static char text[SAP_OPTION_TEXT_SIZE];
+  int count = 0;
+  while (words[count] != NULL) {
+    ++count;
   }
+  sap_words_text(words, count, text);
   return text;
 }
 
@@ -253,9 +251,18 @@ const char* cli_take_option(const cli_option* o, void* options, const char* text
       }
       return choice >= 0 ? NULL : list_words(o->words);
     }
-    case CLI_SOLVER:
-      *(const char**)target = text;
-      return sap_solver_find(text) != NULL ? NULL : cli_solver_allowed;
+    case CLI_SOLVER: {
+      const sap_solver_info* solver = sap_solver_find(text);
+      *(const char**)target = solver != NULL ? solver->name : text;
+      return solver != NULL ? NULL : cli_solver_allowed;
+    }
+    case CLI_SCHEME: {
+      sap_scheme scheme;
+      return cli_read_scheme(text, &scheme) &&
+                     sap_stepper_options_set_scheme(target, scheme, NULL) == SAP_STATUS_OK
+                 ? NULL
+                 : cli_scheme_allowed;
+    }
     case CLI_PRESET:
       return sap_stepper_options_preset(text, target, NULL) == SAP_STATUS_OK
                  ? NULL

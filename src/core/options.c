@@ -18,48 +18,30 @@ sap_status sap_options_check_cookie(const char* name, const uint32_t* cookie, sa
 }
 
 double sap_option_get(const sap_option* option, const void* options) {
-  const char* field = (const char*)options + option->offset;
+  const void* field = (const char*)options + option->offset;
   switch (option->kind) {
-    case SAP_OPTION_INTEGER: {
-      int32_t value;
-      memcpy(&value, field, sizeof value);
-      return (double)value;
-    }
-    case SAP_OPTION_BOOLEAN: {
-      bool value;
-      memcpy(&value, field, sizeof value);
-      return value ? 1.0 : 0.0;
-    }
-    case SAP_OPTION_WORD: {
-      int value;
-      memcpy(&value, field, sizeof value);
-      return (double)value;
-    }
-    default: {
-      double value;
-      memcpy(&value, field, sizeof value);
-      return value;
-    }
+    case SAP_OPTION_INTEGER:
+    case SAP_OPTION_WORD:
+      return *(const int32_t*)field;
+    case SAP_OPTION_BOOLEAN:
+      return *(const bool*)field ? 1.0 : 0.0;
+    default:
+      return *(const double*)field;
   }
 }
 
 void sap_option_set(const sap_option* option, void* options, double value) {
-  char* field = (char*)options + option->offset;
-  const int32_t integer = option->kind == SAP_OPTION_INTEGER ? (int32_t)value : 0;
-  const int word = option->kind == SAP_OPTION_WORD ? (int)value : 0;
-  const bool boolean = value > 0.5;
+  void* field = (char*)options + option->offset;
   switch (option->kind) {
     case SAP_OPTION_INTEGER:
-      memcpy(field, &integer, sizeof integer);
+    case SAP_OPTION_WORD:
+      *(int32_t*)field = (int32_t)value;
       break;
     case SAP_OPTION_BOOLEAN:
-      memcpy(field, &boolean, sizeof boolean);
-      break;
-    case SAP_OPTION_WORD:
-      memcpy(field, &word, sizeof word);
+      *(bool*)field = value > 0.5;
       break;
     default:
-      memcpy(field, &value, sizeof value);
+      *(double*)field = value;
   }
 }
 
@@ -100,6 +82,17 @@ void sap_range_allowed(double minimum, double maximum, bool open, const char* me
   }
 }
 
+void sap_words_text(const char* const* words, int count, char text[SAP_OPTION_TEXT_SIZE]) {
+  size_t length = 0;
+  text[0] = '\0';
+  for (int i = 0; i < count && length < SAP_OPTION_TEXT_SIZE; ++i) {
+    const char* separator = i == 0 ? "" : i == count - 1 ? " or " : ", ";
+    const int n =
+        snprintf(text + length, SAP_OPTION_TEXT_SIZE - length, "%s%s", separator, words[i]);
+    length += n > 0 ? (size_t)n : 0;
+  }
+}
+
 void sap_option_allowed(const sap_option* option, char text[SAP_OPTION_TEXT_SIZE]) {
   if (option->kind == SAP_OPTION_BOOLEAN) {
     (void)snprintf(text, SAP_OPTION_TEXT_SIZE, "on or off");
@@ -110,15 +103,7 @@ void sap_option_allowed(const sap_option* option, char text[SAP_OPTION_TEXT_SIZE
                       option->meaning, text);
     return;
   }
-  const int last = (int)(option->maximum - option->minimum);
-  size_t length = 0;
-  text[0] = '\0';
-  for (int i = 0; i <= last && length < SAP_OPTION_TEXT_SIZE; ++i) {
-    const char* separator = i == 0 ? "" : i == last ? " or " : ", ";
-    const int n =
-        snprintf(text + length, SAP_OPTION_TEXT_SIZE - length, "%s%s", separator, option->words[i]);
-    length += n > 0 ? (size_t)n : 0;
-  }
+  sap_words_text(option->words, (int)(option->maximum - option->minimum) + 1, text);
 }
 
 sap_status sap_options_check(sap_option_table table, const void* options, sap_error* error) {

@@ -67,6 +67,8 @@ void sap_options_reset(sap_option_table table, void* options);
 enum { SAP_OPTION_TEXT_SIZE = 160 };
 // "0.005", "on", "rigid".
 void sap_option_text(const sap_option* option, double value, char text[SAP_OPTION_TEXT_SIZE]);
+// "auto, end or theta" of `count` words.
+void sap_words_text(const char* const* words, int count, char text[SAP_OPTION_TEXT_SIZE]);
 // The values allowed: "finite and > 0 s", "in [0, 1]", "auto, end or theta".
 void sap_option_allowed(const sap_option* option, char text[SAP_OPTION_TEXT_SIZE]);
 // The same for a range: `unit` is taken from the end of a meaning "... [unit]".

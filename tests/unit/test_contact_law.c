@@ -394,12 +394,81 @@ static void test_roundoff(void** state) {
   sap_problem_destroy(p);
 }
 
+static sap_block contact_under(sap_problem* p, const sap_contact_scheme* scheme, double phi0,
+                               double stiffness, double gap_change) {
+  static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, A[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2};
+  static const double* const jacobians[] = {identity};
+  static const int32_t size = 3, tree = 0;
+  const sap_regularization soft = {0.0, 1e-3, 0.0};
+  sap_contact_block contact = {.ntrees = 1,
+                               .trees = &tree,
+                               .jacobians = jacobians,
+                               .material = sap_material_default(),
+                               .phi0 = phi0,
+                               .gap_change = gap_change};
+  contact.material.stiffness = stiffness;
+  contact.material.relaxation_time = 0.0;
+  contact.material.friction = 0.5;
+  assert_int_equal(sap_problem_reset(p, 0.01, 1, &size, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_momentum_block(p, 0, 0, A, 3, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_law(p, scheme, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_add_contact(p, &contact, &soft, NULL), SAP_STATUS_OK);
+  sap_block block;
+  int32_t row;
+  assert_int_equal(sap_problem_block(p, 0, &block, &row, NULL), SAP_STATUS_OK);
+  return block;
+}
+
+// Tangents move from the end of the step to the theta point as the slip goes from 2 to 4 times what
+// friction takes from it in a step, mu (dt k d0) w: a share of the time step, not of a second.
+static void test_sliding_share(void** state) {
+  (void)state;
+  const double h = 0.01, w = 1.0 / (2.0 * sqrt(3.0)), taken = 0.5 * h * 1e3 * 1e-3 * w;
+  sap_problem* p;
+  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
+  for (int k = 0; k <= 6; ++k) {  // slip: 0, 1, ... 6 times what friction takes
+    const double v0[3] = {0.6 * k * taken, -0.8 * k * taken, 0.0};
+    sap_contact_scheme scheme = sap_contact_scheme_default();
+    scheme.theta = scheme.theta_vq = 0.5;
+    scheme.v0 = scheme.v_star = v0;
+    const sap_block block = contact_under(p, &scheme, -1e-3, 1e3, 0.0);
+    const double end = k <= 2 ? 1.0 : k >= 4 ? 0.0 : 0.5, at = 0.5 + 0.5 * end;
+    ASSERT_NEAR(block.R[0], 1e-3 * w / at, 1e-15 * w);
+    ASSERT_NEAR(block.v_hat[0], -(1.0 - at) / at * v0[0], 1e-15);
+    ASSERT_NEAR(block.v_hat[1], -(1.0 - at) / at * v0[1], 1e-15);
+  }
+  sap_problem_destroy(p);
+}
+
+// Rigid contact: the gap that counts is phi0 and the curvature e of the step.
+static void test_rigid_curvature(void** state) {
+  (void)state;
+  const double h = 0.01, zero[3] = {0.0, 0.0, 0.0};
+  const double gaps[4] = {3e-3, 1e-3, -1e-3, -3e-3}, changes[3] = {0.0, 2e-3, -2e-3};
+  sap_problem* p;
+  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      sap_contact_scheme scheme = sap_contact_scheme_default();
+      scheme.rigid = true;
+      scheme.baumgarte = 0.25;
+      scheme.v0 = scheme.v_star = zero;
+      const sap_block block = contact_under(p, &scheme, gaps[i], 1e6, changes[j]);
+      const double gap = gaps[i] + changes[j];
+      ASSERT_NEAR(block.v_hat[2], gap > 0.0 ? -gap / h : -0.25 * gap / h, 1e-15);
+      assert_true(block.R[0] == 0.0 && block.R[2] == 0.0);
+    }
+  }
+  sap_problem_destroy(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_contact_law),   cmocka_unit_test(test_what_stays_at_the_end),
-      cmocka_unit_test(test_compliant_row), cmocka_unit_test(test_depths),
-      cmocka_unit_test(test_roundoff),      cmocka_unit_test(test_theta_depths),
-      cmocka_unit_test(test_blend),         cmocka_unit_test(test_shift),
+      cmocka_unit_test(test_contact_law),     cmocka_unit_test(test_what_stays_at_the_end),
+      cmocka_unit_test(test_compliant_row),   cmocka_unit_test(test_depths),
+      cmocka_unit_test(test_roundoff),        cmocka_unit_test(test_sliding_share),
+      cmocka_unit_test(test_rigid_curvature), cmocka_unit_test(test_theta_depths),
+      cmocka_unit_test(test_blend),           cmocka_unit_test(test_shift),
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

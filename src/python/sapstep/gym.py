@@ -13,7 +13,8 @@
     env = Hopper("hopper.xml", substeps=4, horizon=1000)
     envs = sapstep.gym.VectorEnv(lambda: Hopper("hopper.xml", substeps=4, horizon=1000), 64)
 
-Actions are the controls, observations [q, v, act] unless ``observation`` is overridden.
+Actions are the controls, observations [q, v, act] unless ``observation`` is overridden. Without a class of
+one's own: ``gymnasium.make("sapstep.gym:sapstep/Scene-v0", scene="hopper.xml")``, whose reward is 0.
 """
 
 from __future__ import annotations
@@ -123,3 +124,6 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc, unused-ignore
         observations, rewards, terminated, truncated = (np.array(column) for column in zip(*results))
         self._ended = terminated | truncated
         return observations, rewards, terminated, truncated, {}
+
+
+gymnasium.register("sapstep/Scene-v0", entry_point="sapstep.gym:Env")

@@ -72,6 +72,12 @@ def test_vector_equals_single_ones(scene):
     ours.close()
 
 
+def test_made_by_name(scene):
+    env = gymnasium.make("sapstep.gym:sapstep/Scene-v0", scene=str(scene), horizon=2)
+    assert env.reset(seed=1)[0].shape == env.observation_space.shape and not env.step(env.action_space.sample())[3]
+    assert env.step(env.action_space.sample())[3]
+
+
 def test_no_gymnasium(monkeypatch):
     import importlib
     import sys

@@ -217,15 +217,6 @@ typedef struct run {
 
 // --- command line ---
 
-static const char* take_scheme(void* options, const char* name) {
-  sap_scheme scheme;
-  run_options* o = options;
-  return cli_read_scheme(name, &scheme) &&
-                 sap_stepper_options_set_scheme(&o->stepper, scheme, NULL) == SAP_STATUS_OK
-             ? NULL
-             : cli_scheme_allowed;
-}
-
 #define AT(member) .offset = offsetof(run_options, member)
 static const cli_option run_option_list[] = {
     RUN_START_ROWS(run_options),
@@ -233,7 +224,7 @@ static const cli_option run_option_list[] = {
     {"scheme", "NAME",
      "explicit-euler, symplectic-euler, implicit-euler or\nmidpoint (implicit-euler); sets theta "
      "and theta-vq",
-     CLI_CALL, .take = take_scheme},
+     CLI_SCHEME, AT(stepper)},
     {"solver", "NAME", "contact solver, see 'sapstep solvers' (sap)", CLI_SOLVER,
      AT(stepper.solver)},
     CLI_PRESET_ROW(run_options),

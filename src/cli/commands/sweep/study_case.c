@@ -67,23 +67,6 @@ static const char* take_material(study_setup* setup, int index, const char* text
   return NULL;
 }
 
-static const char* take_scheme(study_setup* setup, const char* text) {
-  sap_scheme scheme;
-  return cli_read_scheme(text, &scheme) &&
-                 sap_stepper_options_set_scheme(&setup->stepper, scheme, NULL) == SAP_STATUS_OK
-             ? NULL
-             : cli_scheme_allowed;
-}
-
-static const char* take_solver(study_setup* setup, const char* text) {
-  const sap_solver_info* solver = sap_solver_find(text);
-  if (solver == NULL) {
-    return cli_solver_allowed;
-  }
-  setup->stepper.solver = solver->name;
-  return NULL;
-}
-
 static const char* take_path(study_setup* setup, const char* name, const char* value) {
   if (strncmp(name, "q/", 2) != 0 && strncmp(name, "v/", 2) != 0) {
     setup->edits[setup->edit_count++] = (sap_scene_edit){.path = name, .value = value};
@@ -99,14 +82,15 @@ static const char* take_path(study_setup* setup, const char* name, const char* v
 }
 
 const char* study_setup_take(study_setup* setup, const char* name, const char* value) {
-  if (strcmp(name, "scheme") == 0) {
-    return take_scheme(setup, value);
-  }
-  if (strcmp(name, "solver") == 0) {
-    return take_solver(setup, value);
-  }
-  if (strcmp(name, "preset") == 0) {
-    return cli_take_option(&(cli_option){.kind = CLI_PRESET}, &setup->stepper, value);
+  static const cli_option own[] = {
+      {.name = "scheme", .kind = CLI_SCHEME},
+      {.name = "preset", .kind = CLI_PRESET},
+      {.name = "solver", .kind = CLI_SOLVER, .offset = offsetof(sap_stepper_options, solver)},
+  };
+  for (size_t i = 0; i < sizeof own / sizeof *own; ++i) {
+    if (strcmp(name, own[i].name) == 0) {
+      return cli_take_option(&own[i], &setup->stepper, value);
+    }
   }
   for (int i = 0; i < MATERIALS; ++i) {
     if (strcmp(name, materials[i].name) == 0) {
