@@ -196,14 +196,16 @@ bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_
     sap_manifold next;
     length = sap_least(length, query->dt - *time);
     const double to = collide_at(shapes, query, reach, *time + length, &next);
-    if (next.count > 0 && sap_least(gap, to) - bend * length * length > least &&
-        sap_v3_dot(sap_manifold_deepest(manifold)->n, sap_manifold_deepest(&next)->n) >
-            SAME_NORMAL) {
+    const bool deep = !(gap > least + 0.25 * step);
+    const bool is_safe =
+        next.count > 0 && sap_least(gap, to) - bend * length * length > least &&
+        sap_v3_dot(sap_manifold_deepest(manifold)->n, sap_manifold_deepest(&next)->n) > SAME_NORMAL;
+    if (is_safe || (!deep && length <= shortest)) {  // the normal may jump
       *time += length;
       length *= 2.0;
       gap = to;
       *manifold = next;
-    } else if (gap > least + 0.25 * step && length > shortest) {
+    } else if (!deep) {
       length *= 0.5;
     } else {
       return true;
