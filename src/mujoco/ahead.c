@@ -87,6 +87,7 @@ void sap_mj_ahead_begin(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
   const double h = m->opt.timestep;
   sap_mj_ahead* ahead = &a->ahead;
+  ahead->is_narrow = !ahead->is_on;
   if (!ahead->is_on) {
     return;
   }
@@ -498,7 +499,7 @@ sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solut
                             sap_error* error) {
   mjContact* list = a->ahead.list;
   *added = false;
-  if (!a->ahead.is_on || (a->ahead.count == 0 && !is_solution)) {
+  if (!a->ahead.is_on || a->ahead.is_narrow || (a->ahead.count == 0 && !is_solution)) {
     return SAP_STATUS_OK;
   }
   find_motion(a, d, v);

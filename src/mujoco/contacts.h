@@ -57,6 +57,7 @@ typedef struct sap_mj_part {
 } sap_mj_part;
 
 typedef struct sap_mj_ahead {
+  bool is_narrow;    // in this step there is no room for contacts of pairs that are apart
   bool is_on;        // no flexes, whose collisions want small margins
   double* motion;    // of bodies: [omega; velocity of the origin] at the start (6 nbody)
   double* arm;       // of bodies: radius that holds their geoms, about the origin (nbody)

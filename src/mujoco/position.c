@@ -149,8 +149,22 @@ void sap_mj_position_make_rows(sap_mj* a, mjData* d) {
 }
 
 sap_status sap_mj_position_collide(sap_mj* a, mjData* d, sap_error* error) {
+  const mjWarningStat before = d->warning[mjWARN_CONTACTFULL];
   widen_contacts(a);
+  mjWarningStat* warning = &d->warning[mjWARN_CONTACTFULL];
+  warning->number += a->ahead.is_narrow ? 0 : 1;  // MuJoCo prints the first one
+  const int number = warning->number;
   mj_collision(&a->shadow, d);
+  const bool is_full = warning->number != number;
+  if (!a->ahead.is_narrow) {
+    *warning = before;
+  }
+  if (is_full && !a->ahead.is_narrow) {  // no room for what is apart
+    memset(a->ahead.reach, 0, (size_t)a->model->nbody * sizeof(double));
+    a->ahead.is_narrow = true;
+    widen_contacts(a);
+    mj_collision(&a->shadow, d);
+  }
   SAP_TRY(sap_mj_ahead_settle(a, d, error));
   sap_mj_position_make_rows(a, d);
   return SAP_STATUS_OK;
