@@ -183,13 +183,14 @@ static void print_csv(const cli_table* table, FILE* stream) {
   }
 }
 
-// Aligned tables: a wide one is printed in blocks that fit a terminal.
+// Aligned tables: a wide one is printed in blocks that fit the terminal, whole into files and pipes.
 
 enum {
   NUMBER_SIZE = 40,  // characters of a printed number
   GAP = 2,           // between columns
   WIDTH_DEFAULT = 120,
   WIDTH_LEAST = 60,
+  WIDTH_WHOLE = 1000000,
 };
 
 // Characters of the folders that all files of a table have in common.
@@ -258,10 +259,13 @@ typedef struct layout {
   int width;      // of a block
 } layout;
 
-// Returns the width of the terminal, if it is one.
+// Returns the width of the terminal; files and pipes take whole tables.
 static int width_of_lines(FILE* stream) {
   struct winsize size;
-  const bool known = isatty(fileno(stream)) == 1 && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0;
+  if (isatty(fileno(stream)) != 1) {
+    return WIDTH_WHOLE;
+  }
+  const bool known = ioctl(fileno(stream), TIOCGWINSZ, &size) == 0;
   return known && size.ws_col >= WIDTH_LEAST ? size.ws_col : WIDTH_DEFAULT;
 }
 

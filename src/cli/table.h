@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of results, printed as an aligned table (a wide one in blocks that fit a terminal; NaN is
+// Rows of results, printed as an aligned table (a wide one in blocks that fit the terminal; NaN is
 // "-"), as CSV (RFC 4180) or as JSON (an array of objects, one per line; numbers that are not
 // finite are null).
 #ifndef SAP_CLI_TABLE_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables for people: wide ones come in blocks that a terminal can show, and CSV has all in one.
+// Tables for people: wide ones come in blocks on a terminal, and whole in pipes; CSV has all columns.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,8 +47,17 @@ static command_result run(scratch* s, const char* arguments) {
   "compare '" SAPSTEP_SOURCE_DIR \
   "/examples/scenes/falling_box.xml' --duration 0.5 --every 10 --solvers sap,ipm"
 
+// Runs it on a terminal of WIDTH columns.
+static command_result run_on_terminal(scratch* s, const char* arguments) {
+  char line[2000];
+  (void)snprintf(line, sizeof line,
+                 "-qec \"stty cols %d; '%s' %s 2>/dev/null\" /dev/null < /dev/null | tr -d '\\r'",
+                 WIDTH, program, arguments);
+  return command_exits(s, "script", line, 0);
+}
+
 static void wide_tables_come_in_blocks(void** state) {
-  command_result table = run(*state, BOX), csv = run(*state, BOX " --format csv");
+  command_result table = run_on_terminal(*state, BOX), csv = run(*state, BOX " --format csv");
   names in_blocks = {.count = 0}, in_csv = {.count = 0};
   int lines = 0, words = 0, blocks = 0;
   for (const char* at = table.out; *at != '\0'; at += strcspn(at, "\n") + 1, ++lines) {
@@ -83,6 +92,27 @@ static void wide_tables_come_in_blocks(void** state) {
   command_clear(&csv);
 }
 
+// A pipe takes one block with all columns of those on a terminal.
+static void tables_are_whole_in_pipes(void** state) {
+  command_result piped = run(*state, BOX), shown = run_on_terminal(*state, BOX);
+  names in_pipe = {.count = 0}, on_terminal = {.count = 0};
+  assert_null(strstr(piped.out, "\n\n"));
+  const int words = collect(&in_pipe, piped.out, strcspn(piped.out, "\n"), " ");
+  int lines = 0;
+  for (const char* at = piped.out; *at != '\0'; at += strcspn(at, "\n") + 1, ++lines) {
+    names ignored = {.count = 0};
+    assert_int_equal(collect(&ignored, at, strcspn(at, "\n"), " "), words);
+  }
+  assert_int_equal(lines, 5);  // names; two solvers, cold and warm
+  for (const char* at = shown.out; at != NULL; at = strstr(at, "\n\n")) {
+    at += strspn(at, "\n");
+    (void)collect(&on_terminal, at, strcspn(at, "\n"), " ");
+  }
+  assert_int_equal(on_terminal.count, in_pipe.count);
+  command_clear(&piped);
+  command_clear(&shown);
+}
+
 static void files_are_named_without_their_folder(void** state) {
   static const char problem[] =
       "sapstep_problem 1\n0.01 1\n3 2 0 0 0 2 0 0 0 2\n0 0 -1\n0 0 -1\n1\n"
@@ -105,6 +135,7 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
       TEST(wide_tables_come_in_blocks),
+      TEST(tables_are_whole_in_pipes),
       TEST(files_are_named_without_their_folder),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

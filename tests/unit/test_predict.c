@@ -81,10 +81,42 @@ static void test_state_replaced(void** state) {
   sap_state_clear(&b);
 }
 
+// Without memory a step is, bit for bit, that of a fresh stepper; with memory it is not.
+static void test_without_memory(void** state) {
+  (void)state;
+  toy_pendulum toy;
+  toy_pendulum_init(&toy);
+  for (int remember = 0; remember < 2; ++remember) {
+    sap_stepper_options options = sap_stepper_options_default();
+    options.remember = remember == 1;
+    sap_state a = toy_state(&toy.system), b = toy_state(&toy.system);
+    sap_stepper *old = NULL, *fresh = NULL;
+    assert_int_equal(sap_stepper_create(&toy.system, &options, &old, NULL), SAP_STATUS_OK);
+    a.q[0] = 1.0;
+    a.v[0] = 3.0;
+    int equal = 0;
+    for (int i = 0; i < 20; ++i) {
+      memcpy(b.q, a.q, 2 * sizeof(double));
+      memcpy(b.v, a.v, 2 * sizeof(double));
+      b.t = a.t;
+      assert_int_equal(sap_stepper_create(&toy.system, &options, &fresh, NULL), SAP_STATUS_OK);
+      assert_int_equal(sap_stepper_step(old, &a, NULL, NULL), SAP_STATUS_OK);
+      assert_int_equal(sap_stepper_step(fresh, &b, NULL, NULL), SAP_STATUS_OK);
+      equal += memcmp(a.v, b.v, 2 * sizeof(double)) == 0 ? 1 : 0;
+      sap_stepper_destroy(fresh);
+    }
+    assert_true(remember == 0 ? equal == 20 : equal < 20);
+    sap_stepper_destroy(old);
+    sap_state_clear(&a);
+    sap_state_clear(&b);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_predictors),
       cmocka_unit_test(test_state_replaced),
+      cmocka_unit_test(test_without_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
