@@ -6,9 +6,9 @@
 //   Ahead    Pairs that are apart, and that v* brings together, have the contacts of q0 if they are
 //            close, else those of the place where they first touch, the time s ahead; phi0 is the
 //            distance there less s times its rate. Pairs that pass each other have none.
-//   Inexact  MuJoCo's general convex collision inflates the shapes by the margin and finds wrong
-//            depths (8 cm within 10 cm). Such pairs are collided again within their own margins,
-//            and are apart if that finds nothing; their touch is bisected.
+//   Inexact  Without native CCD (MuJoCo 3.3) the general convex collision inflates the shapes by the
+//            margin and finds wrong depths (8 cm within 10 cm). Such pairs are collided again within
+//            their own margins, and are apart if that finds nothing; their touch is bisected.
 //   Closure  Pairs that the solution closes join those of the step, which is solved again. If it moves
 //            bodies beyond the margins, all pairs are found again.
 #include <float.h>
@@ -27,7 +27,7 @@ enum { ADVANCES_MAX = 48 };
 static const double NEAR_WAYS = 0.25, FAR_WAYS = 0.5;
 // Reach beyond the way of v0, relative to that of a fall from rest: springs and impacts accelerate
 // more. Less costs collisions again, more costs pairs.
-static const double SPARE = 20.0;
+static const double SPARE = 1.5;
 // Samples of the way of an inexact pair, one for each SAMPLE of the smaller geom, and bisections.
 static const double SAMPLE = 0.25;
 enum { SAMPLES_MAX = 64, BISECTIONS = 12 };
@@ -126,12 +126,20 @@ static bool leaves_margins(sap_mj* a) {
 // Returns true if MuJoCo's collision of the two types is exact within any margin.
 static bool is_exact(const mjModel* m, const mjContact* c) {
   bool exact = true;
+#if SAP_MJ_SINCE(3, 3, 0)
+  const bool native = (m->opt.disableflags & mjDSBL_NATIVECCD) == 0;
+#else
+  const bool native = false;
+#endif
   for (int32_t side = 0; side < 2; ++side) {
     const int type = m->geom_type[sap_mj_contact_geom(c, side)];
     if (type == mjGEOM_PLANE) {
       return true;
     }
-    exact = exact && (type == mjGEOM_SPHERE || type == mjGEOM_CAPSULE || type == mjGEOM_BOX);
+    exact =
+        exact &&
+        (type == mjGEOM_SPHERE || type == mjGEOM_CAPSULE || type == mjGEOM_BOX ||
+         (native && (type == mjGEOM_ELLIPSOID || type == mjGEOM_CYLINDER || type == mjGEOM_MESH)));
   }
   return exact;
 }
