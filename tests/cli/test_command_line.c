@@ -131,6 +131,7 @@ static void test_solvers(void** state) {
   scratch* s = *state;
   assert_prints(s, "solvers", "name  ");
   assert_prints(s, "solvers", "\nsap ");
+  assert_prints(s, "solvers", "\ncastro ");
   assert_prints(s, "solvers --format csv", "name,model,principles,blocks,stepping,reference\n");
   command_result r = command_run(s, program, "", "solvers --format json");
   assert_int_equal(r.exit_code, 0);

@@ -204,7 +204,7 @@ typedef struct solvers_job {
 } solvers_job;
 
 static const cli_option solvers_options[] = {
-    {"presets", NULL, "list the presets of 'run --preset' instead", CLI_FLAG,
+    {"presets", NULL, "list the presets of 'run --preset' only", CLI_FLAG,
      .offset = offsetof(solvers_job, presets)},
     {"format", "table|csv|json", "output format (table)", CLI_WORD,
      .offset = offsetof(solvers_job, format), .words = cli_formats},
@@ -239,6 +239,12 @@ static cli_table* list_solvers(void) {
   return table;
 }
 
+static bool print_once(cli_table* table, cli_format format) {
+  const bool printed = table != NULL && cli_table_print(table, format, stdout);
+  cli_table_destroy(table);
+  return printed;
+}
+
 static int run_solvers(const cli_command* command, int argc, char** argv) {
   solvers_job job = {.format = CLI_FORMAT_TABLE};
   cli_parser parser;
@@ -248,13 +254,13 @@ static int run_solvers(const cli_command* command, int argc, char** argv) {
   if (parser.noperands > 0) {
     return cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]);
   }
-  cli_table* table = job.presets ? list_presets() : list_solvers();
-  const bool printed = table != NULL && cli_table_print(table, job.format, stdout);
-  cli_table_destroy(table);
-  if (!printed) {
-    return cli_out_of_memory();
+  const bool both = !job.presets && job.format == CLI_FORMAT_TABLE;
+  bool printed = job.presets || print_once(list_solvers(), job.format);
+  if (both) {
+    (void)printf("\npresets of 'run', 'converge' and 'bench', --preset NAME:\n\n");
   }
-  return CLI_OK;
+  printed = printed && (!(both || job.presets) || print_once(list_presets(), job.format));
+  return printed ? CLI_OK : cli_out_of_memory();
 }
 
 const cli_command cli_command_solvers = {
