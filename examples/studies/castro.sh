@@ -160,15 +160,23 @@ slip() {
   fi
   sed "s#^scene .*#scene clutter.xml#; s#^duration .*#duration $duration#" "$studies/castro_14.study" > "$scratch/slip.study"
   "$sapstep" sweep "$scratch/slip.study" -o "$scratch/slip.h5" --csv "$2.csv" --svg "$2.svg" > "$scratch/table"
-  awk -F, -v walls="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) column[$i] = i; next }
-    { s = $column["sigma"]; printf "%-7s %10.0e %14.3g %14.3g %11.2f %14.3g\n", walls ? "with" : "without", s,
-        $column["slip_end"], 0.0981 * s, $column["iterations_mean"], $column["hessian_condition"] }' "$2.csv"
+  # Sorted by sigma and one quantity after the other: the middle row of each sigma's is the median.
+  awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) column[$i] = i; next }
+    { n = split("slip_end iterations_mean hessian_condition", name, " ")
+      for (i = 1; i <= n; ++i) print i, $column["sigma"], $column[name[i]] }' "$2.csv" | sort -k1,1n -k2,2g -k3,3g |
+    awk -v walls="$1" '{ key = $1 SUBSEP $2; value[key, ++count[key]] = $3; if ($1 == 1 && count[key] == 1) sigma[++sigmas] = $2 }
+      function middle(i, s, n) { n = count[i, s]; return value[i SUBSEP s, int((n + 1) / 2)] }
+      END { for (k = 1; k <= sigmas; ++k) { s = sigma[k]
+        printf "%-7s %10.0e %11.2g %8.2g to %7.2g %11.2g %8.2f %6.2f to %5.2f %12.2g\n", walls ? "with" : "without", s,
+          middle(1, s), value[1 SUBSEP s, 1], value[1 SUBSEP s, count[1, s]], 0.0981 * s,
+          middle(2, s), value[2 SUBSEP s, 1], value[2 SUBSEP s, count[2, s]], middle(3, s) } }'
 }
 
 figure_14() {
   say "Figs. 14 and 15, slip at rest, Newton iterations and condition number of the Hessian against sigma. Paper: slip below" \
     "0.098 sigma, with walls along its slope; iterations ~ ln(1/sigma); condition number ~ 1/sigma."
-  printf '%-7s %10s %14s %14s %11s %14s\n' walls sigma "mean slip m/s" "bound m/s" iterations condition
+  say "Medians of seven piles, with the least and the largest."
+  printf '%-7s %10s %31s %11s %24s %12s\n' walls sigma "slip m/s" "bound m/s" iterations condition
   slip 1 castro_14
   slip 0 castro_14_open
 }
