@@ -97,6 +97,7 @@ static void test_hulls(void** state) {
     place(&a, &b, 0.1, run, &seed);
     changes += turn_slowly(&a, &b, &seed);
   }
+  mesh_shapes_destroy(meshes);
   assert_true(changes <= 2 * RUNS);
 }
 
