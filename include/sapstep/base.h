@@ -86,7 +86,7 @@ SAP_API const char* sap_version(void);
 
 // Version of these headers; sap_version() returns the library's.
 #define SAP_VERSION_MAJOR 0
-#define SAP_VERSION_MINOR 2
+#define SAP_VERSION_MINOR 3
 #define SAP_VERSION_PATCH 0
 
 #endif
