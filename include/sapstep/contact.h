@@ -191,6 +191,7 @@ typedef struct sap_contact {
   int32_t shape_A, shape_B;  // model shape ids; shape_A < shape_B
   int32_t feature;           // which point of the pair's manifold; stable while the contact lasts
   int32_t condim;            // 1 frictionless, 3 sliding friction, 4 and spin, 6 and rolling
+  int32_t solutions;         // of the step before the contact was found: 0, or later ones closed it
   double point[3];           // p_WC [m], between the surfaces by compliance (on the rigid one's)
   double R_WC[9];            // column-major; columns t1, t2, n
   // Way of A's and of B's origin until the surfaces meet within the step, where `point` is: J is

@@ -82,8 +82,8 @@ typedef struct sap_contact_block {
   // Mass of all bodies that move. An impact of this mass at the impact speed of sap_regularization
   // explains a depth; deeper contacts are undone slowly. 0: unknown, any depth is explained.
   double mass;  // [kg], >= 0
-  // Of the thinner of the two shapes, along the normal. A contact alone sinks in by a quarter of it
-  // at most in a step, however soft or fast it is. INFINITY: half spaces; 0: unknown, no bound.
+  // Thickness of the thinner shape along the normal. In a step, a contact alone sinks in by at most a
+  // quarter of it, however soft or fast it is. INFINITY: two half spaces; 0: unknown, no bound.
   double thickness;  // [m], >= 0
 } sap_contact_block;
 

@@ -44,9 +44,9 @@ typedef struct sap_step_context {
   // Velocities expected at the end of the step. `constraints`: v0_free in the first solution, then
   // the solution before. `closure_error`: v of the solution that leads to q. Elsewhere NULL. (nv)
   const double* v_guess;
-  int32_t
-      solutions;  // of this step before; `constraints` and `missing_contacts`: 0 again where the
-                  // first solution is restored, without the contacts that later ones lacked
+  // Solutions of this step before, in `constraints` and `missing_contacts`: 0 again where the first
+  // solution is restored, without the contacts that later ones lacked.
+  int32_t solutions;
   sap_regularization regularization;  // beta and sigma of the stepper's options
 } sap_step_context;
 

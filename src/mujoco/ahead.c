@@ -22,9 +22,6 @@
 #include "multibody/geometry/ahead_gap.h"
 
 enum { ADVANCES_MAX = 48 };
-// Differences of the ways of two bodies until they touch, relative to the smaller geom, between which
-// their points go from the mean to their own.
-static const double NEAR_WAYS = 0.25, FAR_WAYS = 0.5;
 // Reach beyond the way of v0, relative to that of a fall from rest: springs and impacts accelerate
 // more. Less costs collisions again, more costs pairs.
 static const double SPARE = 1.5;
@@ -340,8 +337,7 @@ static sap_status bring_back(sap_mj* a, const mjData* d, double t, mjContact* c,
   }
   if (moving == 2) {
     sap_v3_sub(part, ways[1], ways[0]);
-    const double apart = sap_v3_norm(part) / size_of(a->model, c);
-    const double own = fmin(1.0, fmax(0.0, (apart - NEAR_WAYS) / (FAR_WAYS - NEAR_WAYS)));
+    const double own = sap_ahead_own_ways(size_of(a->model, c), sap_v3_norm(part));
     sap_v3_scale(part, part, 0.5 * own);
   }
   for (int32_t side = 0; side < 2; ++side) {
@@ -433,7 +429,7 @@ static sap_status settle(sap_mj* a, mjData* d, const run* of, const mjContact* f
 }
 
 // Settles the `count` contacts of a pair of geoms, which `list` has. Inexact pairs are collided
-// again, and those without contacts keep one that stands for the pair.
+// again, and the list of pairs that are apart has one contact of a pair that has none.
 static sap_status settle_pair(sap_mj* a, mjData* d, const mjContact* list, int32_t count,
                               int32_t* kept, sap_error* error) {
   const mjModel* m = a->model;

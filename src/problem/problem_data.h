@@ -42,7 +42,7 @@ typedef struct sap_block_data {
   uint64_t key;
 } sap_block_data;
 
-// What repeated solutions change in a block.
+// Values of a block that change when a problem is solved again with other shifts or normal forces.
 typedef struct sap_repeat {
   double shift, lagged_impulse, v_hat;  // v_hat of a contact's normal, shifted
 } sap_repeat;

@@ -99,7 +99,6 @@ sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematic
       list[at] = list[at - 1];
     }
     list[at] = found[i];
-    list[at].gamma[0] = step->solutions;
     *count += 1;
   }
   return SAP_STATUS_OK;
@@ -110,7 +109,7 @@ void sap_multibody_drop_later(sap_multibody* multibody, bool at_point) {
   int32_t* size = at_point ? &multibody->point.count : &multibody->contact_count;
   int32_t kept = 0;
   for (int32_t i = 0; i < *size; ++i) {
-    if (list[i].gamma[0] == 0.0) {
+    if (list[i].solutions == 0) {
       list[kept++] = list[i];
     }
   }

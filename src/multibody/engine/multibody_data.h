@@ -123,8 +123,7 @@ int sap_multibody_closure_error(void* context, const sap_step_context* step,
 sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
                                        double dt, const double* v, sap_error* error);
 // Finds contacts that motion with v closes and that are not there, and inserts them into the list:
-// the contacts or, for theta_vq < 1, those of the evaluation point, which has room. gamma[0] is the
-// number of solutions before.
+// the contacts or, for theta_vq < 1, those of the evaluation point, which has room.
 sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematics* kin,
                                    const sap_step_context* step, const double* v, int32_t* count,
                                    sap_error* error);

@@ -169,6 +169,20 @@ typedef struct placing {
   const sap_collision_query* query;
 } placing;
 
+// Sets the pose and the bounds of a shape.
+static void place_shape(sap_collision* c, int32_t i, const sap_collision_query* query) {
+  sap_collision_shape* shape = &c->shapes[i];
+  const double* R = query->R_WB + 9 * shape->filter.body;
+  sap_v3_place(shape->placed.p, query->p_WB + 3 * shape->filter.body, R, shape->p_BS);
+  if (shape->placed.type != SAP_SHAPE_SPHERE) {
+    sap_m3_mul(shape->placed.R, R, shape->R_BS);
+  }
+  if (shape->placed.type != SAP_SHAPE_PLANE) {
+    sap_aabb* bounds = &c->bounds[c->box_of[i]];
+    sap_shape_bounds(&shape->placed, bounds->lower, bounds->upper);
+  }
+}
+
 // Sets the poses, bounds and motions of a job's shapes; with `more` the motions alone.
 static void place_shapes(void* context, int32_t job) {
   const sap_collision_query* query = ((const placing*)context)->query;
@@ -180,20 +194,10 @@ static void place_shapes(void* context, int32_t job) {
     if (sap_collision_shape_rests(c, shape)) {
       continue;
     }
-    if (query->more) {
-      sap_motion_set(shape, query);
-      continue;
-    }
-    const double* R = query->R_WB + 9 * shape->filter.body;
-    sap_v3_place(shape->placed.p, query->p_WB + 3 * shape->filter.body, R, shape->p_BS);
-    if (shape->placed.type != SAP_SHAPE_SPHERE) {
-      sap_m3_mul(shape->placed.R, R, shape->R_BS);
+    if (!query->more) {
+      place_shape(c, i, query);
     }
     sap_motion_set(shape, query);
-    if (shape->placed.type != SAP_SHAPE_PLANE) {
-      sap_aabb* bounds = &c->bounds[c->box_of[i]];
-      sap_shape_bounds(&shape->placed, bounds->lower, bounds->upper);
-    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "math/quaternion.h"
+#include "multibody/geometry/ahead_gap.h"
 
 // --- identity of contact points (see collision_data.h) ---
 
@@ -257,30 +258,24 @@ static double normal_speed(const sap_collision_query* at, const sap_contact* con
   double speed = 0.0;
   for (int32_t side = 0; at->V_WB != NULL && side < 2; ++side) {
     const int32_t body = side == 0 ? contact->body_A : contact->body_B;
-    const double *V = at->V_WB + 6 * body, *ahead = side == 0 ? contact->ahead_A : contact->ahead_B;
-    double arm[3], v[3];
-    sap_v3_sub(arm, contact->point, at->p_WB + 3 * body);
-    sap_v3_sub(arm, arm, ahead);
-    sap_v3_cross(v, V, arm);
-    sap_v3_add(v, v, V + 3);
+    double v[3];
+    sap_motion_velocity(at, body, contact->point, side == 0 ? contact->ahead_A : contact->ahead_B,
+                        v);
     speed += (side == 0 ? -1.0 : 1.0) * sap_v3_dot(contact->R_WC + 6, v);
   }
   return speed;
 }
 
-// Positions move from q0 with the velocity after the impact, so impulses conserve angular momentum
-// if they act at one point of q0. Two moving bodies get the mean of their ways while these differ by
-// less than NEAR_WAYS of the smaller shape, and their own ways beyond FAR_WAYS.
+// Shares the ways of two moving bodies, see sap_ahead_own_ways.
 static void share_ahead(const sap_collision_shape* a, const sap_collision_shape* b,
                         sap_contact* contact) {
-  static const double NEAR_WAYS = 0.25, FAR_WAYS = 0.5;
   if (sap_collision_shape_is_static(a) || sap_collision_shape_is_static(b)) {
     return;
   }
   double half[3];
   sap_v3_sub(half, contact->ahead_B, contact->ahead_A);
-  const double apart = sap_v3_norm(half) / sap_least(a->placed.bound, b->placed.bound);
-  const double own = sap_least(1.0, sap_most(0.0, (apart - NEAR_WAYS) / (FAR_WAYS - NEAR_WAYS)));
+  const double own =
+      sap_ahead_own_ways(sap_least(a->placed.bound, b->placed.bound), sap_v3_norm(half));
   sap_v3_scale(half, half, 0.5 * (1.0 - own));
   sap_v3_add(contact->ahead_A, contact->ahead_A, half);
   sap_v3_sub(contact->ahead_B, contact->ahead_B, half);
@@ -348,6 +343,7 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
     sap_v3_add_scaled(contact.point, point->n, 0.5 * rule.rest_distance + share * contact.phi);
     add_belts(c, at, &contact);
     contact.phi -= place->time * normal_speed(at, &contact);
+    contact.solutions = at->solutions;
     c->contacts[first + i] = contact;
     points[i].pair = pair;
     points[i].solutions = at->solutions;

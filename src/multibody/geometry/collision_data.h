@@ -134,6 +134,9 @@ bool sap_filter_collides(const sap_model* model, const sap_filter_shape* a,
 void sap_identity_match(const sap_identity* old, int32_t old_count, double tolerance,
                         sap_identity* points, int32_t count);
 
+// Finds the velocity of the body's point that is at p after the way `ahead` of its origin [m/s].
+void sap_motion_velocity(const sap_collision_query* query, int32_t body, const double p[3],
+                         const double ahead[3], double velocity[3]);
 // Sets move and turn of a placed shape.
 void sap_motion_set(sap_collision_shape* shape, const sap_collision_query* query);
 // Bound of the way of any point of B relative to any of A [m].

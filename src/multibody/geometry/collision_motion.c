@@ -20,10 +20,8 @@ enum { ADVANCES_MAX = 48 };
 static const double DEEP = 0.375, KNOWN = 0.25;
 enum { INTERVALS_MAX = 400 };
 
-// Velocity of the centre p; ahead: way of the body's origin until then.
-static void centre_velocity(const sap_collision_shape* shape, const sap_collision_query* query,
-                            const double p[3], const double ahead[3], double velocity[3]) {
-  const int32_t body = shape->filter.body;
+void sap_motion_velocity(const sap_collision_query* query, int32_t body, const double p[3],
+                         const double ahead[3], double velocity[3]) {
   const double* V = query->V_WB + 6 * body;
   double arm[3];
   sap_v3_sub(arm, p, query->p_WB + 3 * body);
@@ -41,7 +39,7 @@ void sap_motion_set(sap_collision_shape* shape, const sap_collision_query* query
   }
   double velocity[3];
   const double* w = query->V_WB + 6 * shape->filter.body;
-  centre_velocity(shape, query, shape->placed.p, origin, velocity);
+  sap_motion_velocity(query, shape->filter.body, shape->placed.p, origin, velocity);
   const double angle2 = query->dt * query->dt * sap_v3_dot(w, w);
   const double turn = (shape->placed.type == SAP_SHAPE_SPHERE
                            ? 0.0
@@ -92,7 +90,7 @@ static double closing_speed(const sap_collision_shape* const shapes[2],
     const int32_t body = shapes[side]->filter.body;
     double ahead[3], velocity[3];
     sap_v3_scale(ahead, query->V_WB + 6 * body + 3, time);
-    centre_velocity(shapes[side], query, placed[side].p, ahead, velocity);
+    sap_motion_velocity(query, body, placed[side].p, ahead, velocity);
     const double rate = sap_v3_norm(query->V_WB + 6 * body);
     const double about =
         rate > 0.0 && placed[side].type != SAP_SHAPE_SPHERE ? placed[side].bound : 0.0;
@@ -169,11 +167,9 @@ static double find_bend(const sap_collision_shape* const shapes[2],
                         const sap_collision_query* query) {
   double d[3], rates = 0.0, bend = 0.0;
   for (int side = 0; side < 2; ++side) {
-    const int32_t body = shapes[side]->filter.body;
-    const double rate = sap_v3_norm(query->V_WB + 6 * body);
-    sap_v3_sub(d, shapes[side]->placed.p, query->p_WB + 3 * body);
+    const double rate = sap_v3_norm(query->V_WB + 6 * shapes[side]->filter.body);
     rates += rate;
-    bend += rate > 0.0 ? rate * rate * (sap_v3_norm(d) + shapes[side]->placed.bound) / 8.0 : 0.0;
+    bend += rate > 0.0 ? rate * rate * (shapes[side]->arm + shapes[side]->placed.bound) / 8.0 : 0.0;
   }
   sap_v3_sub(d, shapes[1]->move, shapes[0]->move);
   return bend + 0.25 * rates * sap_v3_norm(d) / query->dt;
