@@ -11,7 +11,6 @@
 #include "core/memory.h"
 
 enum {
-  CHUNK_SIZE = 1 << 16,
   EXCERPT_SIZE = 32,  // characters of the file that a message shows
   MESSAGE_SIZE = 320,
 };
@@ -28,7 +27,6 @@ sap_status sap_text_open(sap_text_reader* text, const char* path, sap_error* err
     sap_text_close(text);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
   }
-  SAP_TRY_OR(SAP_POOL_ADD(&text->pool, &text->chunk, CHUNK_SIZE, error), sap_text_close(text));
   return SAP_STATUS_OK;
 }
 
@@ -83,68 +81,36 @@ static const char* excerpt(const char* from, bool whole_line, char out[EXCERPT_S
   return out;
 }
 
-// Appends bytes to the current line.
-static sap_status append_bytes(sap_text_reader* text, const char* bytes, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    const unsigned char byte = (unsigned char)bytes[i];
-    if (!is_text(byte)) {
-      return sap_text_fail(text, SAP_STATUS_SYNTAX,
-                           "byte 0x%02x is not text: this is not a file of problems or solutions",
-                           byte);
-    }
-  }
-  if (count > (size_t)(INT32_MAX - 1 - text->text_length)) {
-    return sap_text_fail(text, SAP_STATUS_SYNTAX, "the line is longer than 2 GiB");
-  }
-  const int32_t length = text->text_length + (int32_t)count;
-  SAP_TRY(sap_text_pass(text, SAP_ROOM(&text->pool, &text->text, length + 1, text->error)));
-  memcpy(text->text + text->text_length, bytes, count);
-  text->text[length] = '\0';
-  text->text_length = length;
-  return SAP_STATUS_OK;
-}
-
-// Refills the chunk; *more = false at the end of the file.
-static sap_status refill(sap_text_reader* text, bool* more) {
-  errno = 0;
-  text->chunk_position = 0;
-  text->chunk_count = fread(text->chunk, 1, CHUNK_SIZE, text->file);
-  *more = text->chunk_count > 0;
-  if (!*more && ferror(text->file)) {
-    return sap_fail_io(text->error, errno, "read", text->path);
-  }
-  if (text->line == 0 && text->chunk_count >= 3 && memcmp(text->chunk, "\xef\xbb\xbf", 3) == 0) {
-    text->chunk_position = 3;  // UTF-8 byte order mark
-  }
-  return SAP_STATUS_OK;
-}
-
 // Reads one line, blank or not.
 static sap_status read_line(sap_text_reader* text, bool* found) {
-  *found = false;
+  FILE* file = text->file;
+  errno = 0;
+  int byte = getc(file);
+  *found = byte != EOF;
+  text->line += *found ? 1 : 0;
   text->text_length = 0;
-  bool complete = false;
-  while (!complete) {
-    if (text->chunk_position == text->chunk_count) {
-      bool more;
-      SAP_TRY(refill(text, &more));
-      if (!more) {
-        break;
-      }
-    }
-    if (!*found) {
-      *found = true;
-      ++text->line;
-    }
-    const char* from = text->chunk + text->chunk_position;
-    const size_t rest = text->chunk_count - text->chunk_position;
-    const char* end = memchr(from, '\n', rest);
-    complete = end != NULL;
-    const size_t count = complete ? (size_t)(end - from) : rest;
-    SAP_TRY(append_bytes(text, from, count));
-    text->chunk_position += count + (complete ? 1 : 0);
+  if (text->line == 1 && byte == 0xef && getc(file) == 0xbb && getc(file) == 0xbf) {
+    byte = getc(file);  // after UTF-8's byte order mark
   }
-  text->ended = complete;
+  for (; byte != EOF && byte != '\n'; byte = getc(file)) {
+    if (!is_text((unsigned char)byte)) {
+      return sap_text_fail(text, SAP_STATUS_SYNTAX,
+                           "byte 0x%02x is not text: this is not a file of problems or solutions",
+                           (unsigned)byte);
+    }
+    if (text->text_length == INT32_MAX - 2) {
+      return sap_text_fail(text, SAP_STATUS_SYNTAX, "the line is longer than 2 GiB");
+    }
+    SAP_TRY(sap_text_pass(text,
+                          SAP_ROOM(&text->pool, &text->text, text->text_length + 2, text->error)));
+    text->text[text->text_length++] = (char)byte;
+  }
+  if (ferror(file)) {
+    return sap_fail_io(text->error, errno, "read", text->path);
+  }
+  SAP_TRY(sap_text_pass(text, SAP_ROOM(&text->pool, &text->text, 1, text->error)));
+  text->text[text->text_length] = '\0';
+  text->ended = byte == '\n';
   return SAP_STATUS_OK;
 }
 

@@ -11,8 +11,6 @@ typedef struct sap_text_reader {
   sap_pool pool;  // of all arrays, also those of the readers of problems and solutions
   FILE* file;
   char* path;
-  char* chunk;  // bytes read ahead
-  size_t chunk_position, chunk_count;
   char* text;  // the current line, without its end, zero-terminated
   int32_t text_length;
   int64_t line;      // number of the current line, from 1; 0 before the first

@@ -298,55 +298,26 @@ static sap_status parse_bytes(sap_xml_store* store, const char* path, const char
   return status == SAP_STATUS_OK ? status : sap_fail(error, status, "%s", state.error.message);
 }
 
-// Returns the end of a comment, CDATA section or processing instruction at `at`; NULL: it is none.
-static const char* skip_markup(const char* at, const char* end) {
-  static const char* const kinds[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}};
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
-    const size_t begin = strlen(kinds[i][0]), last = strlen(kinds[i][1]);
-    if ((size_t)(end - at) >= begin && memcmp(at, kinds[i][0], begin) == 0) {
-      for (at += begin; (size_t)(end - at) >= last; ++at) {
-        if (memcmp(at, kinds[i][1], last) == 0) {
-          return at + last;
-        }
-      }
-      return end;
-    }
-  }
-  return NULL;
-}
-
-// Returns the first tag with more than MAX_ATTRIBUTES attributes, NULL: there is none.
-static const char* find_long_tag(const char* at, const char* end) {
-  while ((at = memchr(at, '<', (size_t)(end - at))) != NULL) {
-    const char *tag = at, *skipped = skip_markup(at, end);
-    int count = 0;
-    char quote = '\0';
-    for (; skipped == NULL && at < end && (quote != '\0' || *at != '>'); ++at) {
-      if (*at == quote) {
-        quote = '\0';
-      } else if (quote == '\0') {
-        count += *at == '=' ? 1 : 0;
-        quote = *at == '"' || *at == '\'' ? *at : '\0';
-      }
-    }
-    if (count > MAX_ATTRIBUTES) {
-      return tag;
-    }
-    at = skipped != NULL ? skipped : at;
-  }
-  return NULL;
-}
-
+// Checks that no element has more than MAX_ATTRIBUTES attributes. An attribute is an equals sign
+// before a quote; '<' begins an element (in a comment or string too) unless "! ?" follow, which
+// begin comments and instructions. Zeros are half of UTF-16.
 static sap_status check_tags(const char* path, const char* bytes, size_t size, sap_error* error) {
-  const char* tag = find_long_tag(bytes, bytes + size);
-  int line = 1;
-  for (const char* at = bytes; tag != NULL && at < tag; ++at) {
+  static const char between[] = " \t\r\n";
+  int line = 1, tag_line = 1, count = 0;
+  bool element = false, equals = false;
+  for (const char* at = bytes; at < bytes + size; ++at) {
     line += *at == '\n' ? 1 : 0;
+    tag_line = *at == '<' ? line : tag_line;
+    element = *at == '<' ? memchr("! ?", at[1], 3) == NULL : element;
+    count = *at == '<' ? 0 : count + (element && equals && memchr("\"'", *at, 2) != NULL ? 1 : 0);
+    equals = *at == '=' || (equals && memchr(between, *at, sizeof between) != NULL);
+    if (count > MAX_ATTRIBUTES) {
+      return sap_fail(error, SAP_STATUS_SYNTAX,
+                      "%.300s:%d: XML: an element has more than %d attributes", path, tag_line,
+                      (int)MAX_ATTRIBUTES);
+    }
   }
-  return tag == NULL ? SAP_STATUS_OK
-                     : sap_fail(error, SAP_STATUS_SYNTAX,
-                                "%.300s:%d: XML: an element has more than %d attributes", path,
-                                line, (int)MAX_ATTRIBUTES);
+  return SAP_STATUS_OK;
 }
 
 static sap_status read_root(sap_xml_store* store, const char* path, const char* bytes, size_t size,
