@@ -123,12 +123,36 @@ sapstep.ContactData = class {
   }
 };
 
+// Chart, name and unit of the series; those that are always zero are not shown.
+sapstep.SERIES = [
+  ['Energy', 'kinetic', 'J'], ['Energy', 'gravity', 'J'], ['Energy', 'springs', 'J'],
+  ['Energy', 'total', 'J'], ['Newton iterations', '', ''], ['Contacts', '', ''],
+  ['Penetration', '', 'mm'], ['Contact slip', '', 'mm/s'], ['Step time', '', 'ms'],
+];
+
+// Returns the rows of a table with `width` columns.
+sapstep.rows = function (values, width) {
+  const count = width > 0 ? values.length / width : 0;
+  return Array.from({length: count}, (_, i) => values.subarray(i * width, (i + 1) * width));
+};
+
+// Makes a shape of a row of the recording's /model/shape.
+sapstep.shapeOf = function (row) {
+  const part = (from, to) => Array.from(row.subarray(from, to), (x) => (isFinite(x) ? x : 0));
+  const shape = {type: row[0], body: row[1], mesh: row[2], collides: row[3] > 0};
+  Object.assign(shape, {size: part(4, 7), p: part(7, 10), q: part(10, 14)});
+  return row.subarray(14, 18).every(isFinite) ? {...shape, color: part(14, 18)} : shape;
+};
+
 sapstep.load = async function () {
   const header = JSON.parse(document.getElementById('header').textContent);
   const sections = new sapstep.Sections(header, await sapstep.readBlock());
   const series = sections.floats('series');
-  header.series.forEach((s, k) => {
-    s.values = series.subarray(k * header.frames, (k + 1) * header.frames);
+  header.shapes = sapstep.rows(sections.floats('shape'), 18).map(sapstep.shapeOf);
+  header.meshes = sapstep.rows(sections.integers('mesh'), 4);
+  header.series = sapstep.rows(series, header.frames).map((values, k) => {
+    const [chart, name, unit] = sapstep.SERIES[k];
+    return {chart, name, unit, values, shown: values.some((v) => v !== 0)};
   });
   return {
     header,

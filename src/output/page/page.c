@@ -38,69 +38,6 @@ static void print_string(FILE* out, const char* text) {
   (void)fputc('"', out);
 }
 
-static void print_numbers(FILE* out, const char* name, const double* x, int count) {
-  (void)fprintf(out, "\"%s\":[", name);
-  for (int i = 0; i < count; ++i) {
-    (void)fprintf(out, "%s%.7g", i > 0 ? "," : "", isfinite(x[i]) ? x[i] : 0.0);
-  }
-  (void)fputs("]", out);
-}
-
-static sap_status print_shapes(FILE* out, sap_page_data* data, sap_error* error) {
-  double* shapes = NULL;
-  int64_t count = 0;
-  SAP_TRY(sap_page_read(data, "model/shape", SAP_PAGE_SHAPE_COLUMNS, &shapes, &count, error));
-  for (int64_t i = 0; i < count; ++i) {
-    const double* s = shapes + SAP_PAGE_SHAPE_COLUMNS * i;
-    (void)fprintf(out, "%s{\"type\":%d,\"body\":%d,\"mesh\":%d,\"collides\":%s,",
-                  i > 0 ? ",\n" : "", (int)s[0], (int)s[1], (int)s[2],
-                  s[3] > 0.0 ? "true" : "false");
-    print_numbers(out, "size", s + 4, 3);
-    (void)fputs(",", out);
-    print_numbers(out, "p", s + 7, 3);
-    (void)fputs(",", out);
-    print_numbers(out, "q", s + 10, 4);
-    if (isfinite(s[14] + s[15] + s[16] + s[17])) {
-      (void)fputs(",", out);
-      print_numbers(out, "color", s + 14, 4);
-    }
-    (void)fputs("}", out);
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status print_meshes(FILE* out, sap_page_data* data, sap_error* error) {
-  double* meshes = NULL;
-  int64_t count = 0;
-  SAP_TRY(sap_page_read(data, "model/mesh", 4, &meshes, &count, error));
-  for (int64_t i = 0; i < count; ++i) {
-    const double* m = meshes + 4 * i;
-    (void)fprintf(out, "%s[%d,%d,%d,%d]", i > 0 ? "," : "", (int)m[0], (int)m[1], (int)m[2],
-                  (int)m[3]);
-  }
-  return SAP_STATUS_OK;
-}
-
-// Prints the list of series; those that are always zero are not shown.
-static void print_series(FILE* out, const sap_page_data* data) {
-  static const struct {
-    const char *chart, *name, *unit;
-  } rows[SAP_PAGE_SERIES] = {
-      {"Energy", "kinetic", "J"}, {"Energy", "gravity", "J"},    {"Energy", "springs", "J"},
-      {"Energy", "total", "J"},   {"Newton iterations", "", ""}, {"Contacts", "", ""},
-      {"Penetration", "", "mm"},  {"Contact slip", "", "mm/s"},  {"Step time", "", "ms"},
-  };
-  for (int i = 0; i < SAP_PAGE_SERIES; ++i) {
-    bool shown = false;
-    for (int32_t f = 0; f < data->frames && !shown; ++f) {
-      shown = data->series[i * data->frames + f] != 0.0f;
-    }
-    (void)fprintf(out, "%s{\"chart\":\"%s\",\"name\":\"%s\",\"unit\":\"%s\",\"shown\":%s}",
-                  i > 0 ? ",\n" : "", rows[i].chart, rows[i].name, rows[i].unit,
-                  shown ? "true" : "false");
-  }
-}
-
 static sap_status print_header(FILE* out, sap_page_data* data, sap_error* error) {
   const char* title = data->options->title;
   char name[NAME_SIZE] = "";
@@ -118,12 +55,6 @@ static sap_status print_header(FILE* out, sap_page_data* data, sap_error* error)
     (void)fputs(b > 0 ? "," : "", out);
     print_string(out, name);
   }
-  (void)fputs("],\n\"shapes\":[", out);
-  SAP_TRY(print_shapes(out, data, error));
-  (void)fputs("],\n\"meshes\":[", out);
-  SAP_TRY(print_meshes(out, data, error));
-  (void)fputs("],\n\"series\":[", out);
-  print_series(out, data);
   (void)fputs("],\n\"sections\":{", out);
   for (int32_t i = 0; i < data->block.count; ++i) {
     (void)fprintf(out, "%s\"%s\":[%ld,%ld]", i > 0 ? "," : "", data->block.sections[i].name,
@@ -248,7 +179,7 @@ static sap_status check_arguments(const sap_recording* recording, const char* pa
 
 static sap_status fill_data(sap_page_data* data, sap_error* error) {
   sap_status (*const parts[])(sap_page_data*, sap_error*) = {
-      sap_page_pick_frames, sap_page_add_poses, sap_page_add_meshes, sap_page_add_contacts,
+      sap_page_pick_frames, sap_page_add_poses, sap_page_add_model, sap_page_add_contacts,
       sap_page_add_series};
   sap_status status = SAP_STATUS_OK;
   for (size_t i = 0; i < sizeof parts / sizeof *parts && status == SAP_STATUS_OK; ++i) {

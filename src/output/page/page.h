@@ -13,7 +13,7 @@ enum { SAP_PAGE_SECTIONS = 24 };
 // Columns of /model/shape and /step.
 enum { SAP_PAGE_SHAPE_COLUMNS = 18, SAP_PAGE_STEP_COLUMNS = 13 };
 
-// Order of the series.
+// Order of the series, as in data.js.
 enum {
   SAP_PAGE_KINETIC,
   SAP_PAGE_GRAVITY,
@@ -54,7 +54,7 @@ typedef struct sap_page_data {
 // Each adds its sections to the block; call them in this order. page_data.c but contacts.
 sap_status sap_page_pick_frames(sap_page_data* data, sap_error* error);
 sap_status sap_page_add_poses(sap_page_data* data, sap_error* error);
-sap_status sap_page_add_meshes(sap_page_data* data, sap_error* error);
+sap_status sap_page_add_model(sap_page_data* data, sap_error* error);
 sap_status sap_page_add_contacts(sap_page_data* data, sap_error* error);  // and fills its series
 sap_status sap_page_add_series(sap_page_data* data, sap_error* error);    // fills the others
 

@@ -191,25 +191,31 @@ sap_status sap_page_add_poses(sap_page_data* data, sap_error* error) {
   return sap_page_add_words(data, "rest", numbers, width, error);
 }
 
-// --- meshes ---
+// --- shapes and meshes ---
 
-// Adds a table of three columns as floats or as integers.
-static sap_status add_table(sap_page_data* data, const char* name, const char* section, bool real,
-                            sap_error* error) {
-  double* values = NULL;
-  uint32_t* numbers = NULL;
-  int64_t rows = 0;
-  SAP_TRY(sap_page_read(data, name, 3, &values, &rows, error));
-  SAP_TRY(SAP_POOL_ADD(&data->scratch, &numbers, 3 * rows, error));
-  for (int64_t i = 0; i < 3 * rows; ++i) {
-    numbers[i] = real ? sap_page_float_bits(values[i]) : sap_page_zigzag((int32_t)values[i]);
+sap_status sap_page_add_model(sap_page_data* data, sap_error* error) {
+  static const struct {
+    const char *name, *section;
+    int64_t columns;
+    bool real;
+  } tables[] = {{"model/shape", "shape", SAP_PAGE_SHAPE_COLUMNS, true},
+                {"model/mesh", "mesh", 4, false},
+                {"model/vertex", "vertex", 3, true},
+                {"model/triangle", "triangle", 3, false}};
+  for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t) {
+    double* values = NULL;
+    uint32_t* numbers = NULL;
+    int64_t rows = 0;
+    SAP_TRY(sap_page_read(data, tables[t].name, tables[t].columns, &values, &rows, error));
+    const int64_t count = rows * tables[t].columns;
+    SAP_TRY(SAP_POOL_ADD(&data->scratch, &numbers, count, error));
+    for (int64_t i = 0; i < count; ++i) {
+      numbers[i] =
+          tables[t].real ? sap_page_float_bits(values[i]) : sap_page_zigzag((int32_t)values[i]);
+    }
+    SAP_TRY(sap_page_add_words(data, tables[t].section, numbers, (size_t)count, error));
   }
-  return sap_page_add_words(data, section, numbers, 3 * (size_t)rows, error);
-}
-
-sap_status sap_page_add_meshes(sap_page_data* data, sap_error* error) {
-  SAP_TRY(add_table(data, "model/vertex", "vertex", true, error));
-  return add_table(data, "model/triangle", "triangle", false, error);
+  return SAP_STATUS_OK;
 }
 
 // --- series ---
