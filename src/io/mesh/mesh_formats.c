@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Words and numbers of mesh files, and readers of OBJ, STL and MSH files.
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,15 +85,13 @@ sap_status sap_mesh_number(const sap_mesh_source* s, sap_mesh_word word, double*
                                   "'%.*s' %s", word.length < 40 ? word.length : 40, word.text, why);
 }
 
-sap_status sap_mesh_fail_at(const sap_mesh_source* s, bool line, sap_status status,
-                            const char* format, ...) {
-  char text[SAP_ERROR_MESSAGE_SIZE];
-  va_list arguments;
-  va_start(arguments, format);
-  (void)vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return line ? sap_fail(s->error, status, "%.300s:%lld: %s", s->path, (long long)s->line, text)
-              : sap_fail(s->error, status, "%.300s: %s", s->path, text);
+sap_status sap_mesh_locate(const sap_mesh_source* s, bool line, sap_status status) {
+  if (line) {
+    sap_error_prefix(s->error, "%.300s:%lld", s->path, (long long)s->line);
+  } else {
+    sap_error_prefix(s->error, "%.300s", s->path);
+  }
+  return status;
 }
 
 // Decodes little-endian numbers of 4 bytes.

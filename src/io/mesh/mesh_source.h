@@ -31,10 +31,11 @@ bool sap_mesh_word_is(sap_mesh_word word, const char* text);
 // SYNTAX: not a decimal number; NOT_FINITE.
 sap_status sap_mesh_number(const sap_mesh_source* s, sap_mesh_word word, double* value);
 // Fails with "path:line: " or "path: ".
-sap_status sap_mesh_fail_at(const sap_mesh_source* s, bool line, sap_status status,
-                            const char* format, ...) SAP_PRINTF(4, 5);
-#define sap_mesh_fail_line(s, status, ...) sap_mesh_fail_at(s, true, status, __VA_ARGS__)
-#define sap_mesh_fail(s, status, ...) sap_mesh_fail_at(s, false, status, __VA_ARGS__)
+#define sap_mesh_fail_line(s, status, ...) \
+  sap_mesh_locate((s), true, sap_fail((s)->error, (status), __VA_ARGS__))
+#define sap_mesh_fail(s, status, ...) \
+  sap_mesh_locate((s), false, sap_fail((s)->error, (status), __VA_ARGS__))
+sap_status sap_mesh_locate(const sap_mesh_source* s, bool line, sap_status status);
 
 sap_status sap_mesh_add_vertex(sap_mesh_source* s, const double p[3]);
 // Corners: indices of vertices, which may be added later.

@@ -35,10 +35,8 @@ static sap_status add_included(includer* in, const char* path, const sap_xml_nod
                             "'%.200s' is included in itself or more than once", path);
     }
   }
-  included_file* f = sap_xml_allocate(in->store, sizeof *f);
-  if (f == NULL) {
-    return sap_fail(in->error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  included_file* f;
+  SAP_TRY(SAP_XML_NEW(in->store, &f, 1, in->error));
   *f = (included_file){path, in->files};
   in->files = f;
   return SAP_STATUS_OK;

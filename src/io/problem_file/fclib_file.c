@@ -3,23 +3,16 @@
 
 #ifdef SAPSTEP_HDF5
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "io/hdf5/hdf5_set.h"
 
-enum { MESSAGE_SIZE = 320, NAME_SIZE = 128 };
-enum { VALUE_SIZE = 8 };  // of double, int64_t and uint64_t
+enum { NAME_SIZE = 128, VALUE_SIZE = 8 };  // VALUE_SIZE: of double, int64_t and uint64_t
 
-sap_status sap_fclib_fail(const sap_fclib_file* file, sap_status status, const char* name,
-                          const char* format, ...) {
-  char message[MESSAGE_SIZE];
-  va_list arguments;
-  va_start(arguments, format);
-  (void)vsnprintf(message, sizeof message, format, arguments);
-  va_end(arguments);
-  return sap_fail(file->error, status, "%s: dataset '/%s': %s", file->path, name, message);
+sap_status sap_fclib_locate(const sap_fclib_file* file, const char* name, sap_status status) {
+  sap_error_prefix(file->error, "%s: dataset '/%s'", file->path, name);
+  return status;
 }
 
 static void name_part(char name[NAME_SIZE], const char* group, const char* part) {

@@ -41,8 +41,9 @@ typedef struct sap_fclib_matrix {
 } sap_fclib_matrix;
 
 // Fails with "path: dataset '/name': ...".
-sap_status sap_fclib_fail(const sap_fclib_file* file, sap_status status, const char* name,
-                          const char* format, ...) SAP_PRINTF(4, 5);
+#define sap_fclib_fail(file, status, name, ...) \
+  sap_fclib_locate((file), (name), sap_fail((file)->error, (status), __VA_ARGS__))
+sap_status sap_fclib_locate(const sap_fclib_file* file, const char* name, sap_status status);
 
 enum { SAP_FCLIB_ANY = -1 };  // any number of values
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes contact problems and solutions as text; 17 digits restore every double bit by bit.
-#include <math.h>
-
 #include <sapstep/problem_file.h>
 
 #include "core/file.h"
@@ -156,17 +154,6 @@ sap_status sap_problem_writer_problem(sap_problem_writer* writer, const sap_prob
   return sap_file_check(writer->file, error);
 }
 
-static sap_status check_values(const char* name, const double* values, int32_t count,
-                               sap_error* error) {
-  for (int32_t i = 0; i < count; ++i) {
-    if (!isfinite(values[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%ld] = %g is not finite", name, (long)i,
-                      values[i]);
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
 static sap_status write_hdf5_solution(sap_problem_writer* writer, const sap_solution* solution,
                                       sap_error* error) {
   const sap_problem* problem = writer->problem;
@@ -182,9 +169,9 @@ static sap_status write_hdf5_solution(sap_problem_writer* writer, const sap_solu
 sap_status sap_problem_writer_solution(sap_problem_writer* writer, const sap_solution* solution,
                                        sap_error* error) {
   SAP_NOT_NULL(error, writer, solution);
-  SAP_TRY(check_values("cost", &solution->cost, 1, error));
-  SAP_TRY(check_values("v", solution->v, solution->nv, error));
-  SAP_TRY(check_values("gamma", solution->gamma, solution->nrows, error));
+  SAP_TRY(sap_check_numbers("cost", &solution->cost, 1, error));
+  SAP_TRY(sap_check_numbers("v", solution->v, solution->nv, error));
+  SAP_TRY(sap_check_numbers("gamma", solution->gamma, solution->nrows, error));
   if (writer->hdf5 != NULL) {
     return write_hdf5_solution(writer, solution, error);
   }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +11,6 @@
 
 enum {
   EXCERPT_SIZE = 32,  // characters of the file that a message shows
-  MESSAGE_SIZE = 320,
 };
 
 sap_status sap_text_open(sap_text_reader* text, const char* path, sap_error* error) {
@@ -37,15 +35,6 @@ void sap_text_close(sap_text_reader* text) {
   sap_free(text->path);
   sap_pool_free(&text->pool);
   memset(text, 0, sizeof *text);
-}
-
-sap_status sap_text_fail(const sap_text_reader* text, sap_status status, const char* format, ...) {
-  char message[MESSAGE_SIZE];
-  va_list arguments;
-  va_start(arguments, format);
-  (void)vsnprintf(message, sizeof message, format, arguments);
-  va_end(arguments);
-  return sap_text_pass(text, sap_fail(text->error, status, "%s", message));
 }
 
 sap_status sap_text_pass(const sap_text_reader* text, sap_status status) {

@@ -36,10 +36,10 @@ sap_status sap_text_numbers(sap_text_reader* text, const char* keyword, int64_t 
 sap_status sap_text_integer(const sap_text_reader* text, int32_t index, int32_t low,
                             const char* what, int32_t* out);
 
-// Fails with "path:line: ..." for the current line.
-sap_status sap_text_fail(const sap_text_reader* text, sap_status status, const char* format, ...)
-    SAP_PRINTF(3, 4);
 // Returns the status of a callee; prefixes its message with "path:line" if it failed.
 sap_status sap_text_pass(const sap_text_reader* text, sap_status status);
+// Fails with "path:line: ..." for the current line.
+#define sap_text_fail(text, status, ...) \
+  sap_text_pass((text), sap_fail((text)->error, (status), __VA_ARGS__))
 
 #endif

@@ -101,12 +101,17 @@ sap_status sap_urdf_add_name(sap_urdf_reader* r, sap_name_map* names, const sap_
 
 // --- the tree of links and joints ---------------------------------------------------------------
 
-static sap_status read_link(sap_urdf_reader* r, const sap_xml_node* node) {
-  sap_urdf_link link = {.node = node, .joint = -1, .children = -1, .body = -1};
-  SAP_TRY(sap_urdf_add_name(r, &r->link_names, node, r->link_count, &link.name));
+static sap_status add_link(sap_urdf_reader* r, const sap_xml_node* node, const char* name) {
   SAP_TRY(SAP_ROOM(&r->pool, &r->links, r->link_count + 1, r->error));
-  r->links[r->link_count++] = link;
+  r->links[r->link_count++] =
+      (sap_urdf_link){.node = node, .name = name, .joint = -1, .children = -1, .body = -1};
   return SAP_STATUS_OK;
+}
+
+static sap_status read_link(sap_urdf_reader* r, const sap_xml_node* node) {
+  const char* name;
+  SAP_TRY(sap_urdf_add_name(r, &r->link_names, node, r->link_count, &name));
+  return add_link(r, node, name);
 }
 
 // Adds a link "world" unless a <link> has that name: a joint may name the world as its parent without
@@ -115,12 +120,8 @@ static sap_status need_world(sap_urdf_reader* r, const sap_xml_node* node) {
   if (sap_name_map_find(&r->link_names, "world") >= 0) {
     return SAP_STATUS_OK;
   }
-  const sap_urdf_link world = {
-      .node = node, .name = "world", .joint = -1, .children = -1, .body = -1};
-  SAP_TRY(sap_name_map_add(&r->link_names, world.name, r->link_count, NULL, r->error));
-  SAP_TRY(SAP_ROOM(&r->pool, &r->links, r->link_count + 1, r->error));
-  r->links[r->link_count++] = world;
-  return SAP_STATUS_OK;
+  SAP_TRY(sap_name_map_add(&r->link_names, "world", r->link_count, NULL, r->error));
+  return add_link(r, node, "world");
 }
 
 static sap_status read_end(sap_urdf_reader* r, const sap_xml_node* joint, const char* which,

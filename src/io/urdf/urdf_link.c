@@ -97,14 +97,12 @@ static sap_status find_parent(sap_urdf_reader* r, const char* folder, const char
       ends_with(folder, "/./") || ends_with(folder, "/../")) {
     return sap_xml_join(r->store, folder, "../", NULL, out, r->error);
   }
-  char* parent = sap_xml_allocate(r->store, end + 1);
-  *out = parent;
-  if (parent == NULL) {
-    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  char* parent;
+  SAP_TRY(SAP_XML_NEW(r->store, &parent, end + 1, r->error));
   for (--end; end > 0 && folder[end - 1] != '/'; --end) {
   }
   memcpy(parent, folder, end);
+  *out = parent;
   return SAP_STATUS_OK;
 }
 

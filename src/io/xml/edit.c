@@ -70,10 +70,8 @@ static sap_status replace_word(sap_xml_store* store, const char* list, long comp
     return SAP_STATUS_OK;
   }
   const size_t before = (size_t)(at - list);
-  char* head = sap_xml_allocate(store, before + 1);
-  if (head == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  char* head;
+  SAP_TRY(SAP_XML_NEW(store, &head, before + 1, error));
   memcpy(head, list, before);
   return sap_xml_join(store, head, value, at + strcspn(at, blanks), out, error);
 }
@@ -96,10 +94,8 @@ static sap_status change_attribute(sap_xml_store* store, sap_xml_node* node, int
 static sap_status add_attribute(sap_xml_store* store, sap_xml_node* node, const char* name,
                                 const char* value, sap_error* error) {
   const size_t count = (size_t)node->nattributes;
-  sap_xml_attribute* grown = sap_xml_allocate(store, (count + 1) * sizeof *grown);
-  if (grown == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  sap_xml_attribute* grown;
+  SAP_TRY(SAP_XML_NEW(store, &grown, count + 1, error));
   if (count > 0) {
     memcpy(grown, node->attributes, count * sizeof *grown);
   }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <libxml/parser.h>
 #include <libxml/tree.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +51,8 @@ void sap_xml_store_destroy(sap_xml_store* store) {
   sap_free(store);
 }
 
-void* sap_xml_allocate(sap_xml_store* store, size_t bytes) {
+// Returns NULL for lack of memory.
+static void* allocate(sap_xml_store* store, size_t bytes) {
   if (bytes > MAX_ALLOCATION) {
     return NULL;
   }
@@ -73,10 +73,16 @@ void* sap_xml_allocate(sap_xml_store* store, size_t bytes) {
   return memory;
 }
 
+sap_status sap_xml_new(sap_xml_store* store, void* array, size_t bytes, sap_error* error) {
+  void* memory = allocate(store, bytes);
+  memcpy(array, &memory, sizeof memory);
+  return memory != NULL ? SAP_STATUS_OK : sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+}
+
 // NULL for lack of memory.
 static const char* join_texts(sap_xml_store* store, const char* a, const char* b, const char* c) {
   const char* const parts[3] = {a != NULL ? a : "", b != NULL ? b : "", c != NULL ? c : ""};
-  char* text = sap_xml_allocate(store, strlen(parts[0]) + strlen(parts[1]) + strlen(parts[2]) + 1);
+  char* text = allocate(store, strlen(parts[0]) + strlen(parts[1]) + strlen(parts[2]) + 1);
   char* end = text;
   for (int i = 0; i < 3 && text != NULL; ++i) {
     const size_t length = strlen(parts[i]);
@@ -98,12 +104,10 @@ sap_status sap_xml_folder(sap_xml_store* store, const char* path, const char** o
                     sap_file_regular(path, NULL) != SAP_STATUS_OK;
   const char* slash = pipe ? NULL : strrchr(path, '/');
   const size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-  char* folder = sap_xml_allocate(store, length + 1);
-  *out = folder;
-  if (folder == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  char* folder;
+  SAP_TRY(SAP_XML_NEW(store, &folder, length + 1, error));
   memcpy(folder, path, length);
+  *out = folder;
   return SAP_STATUS_OK;
 }
 
@@ -177,7 +181,7 @@ static bool copy_attributes(sap_xml_store* store, const xmlNode* from, sap_xml_n
   for (const xmlAttr* a = from->properties; a != NULL; a = a->next) {
     ++count;
   }
-  to->attributes = sap_xml_allocate(store, count * sizeof *to->attributes);
+  to->attributes = allocate(store, count * sizeof *to->attributes);
   if (to->attributes == NULL) {
     return false;
   }
@@ -198,7 +202,7 @@ static bool copy_attributes(sap_xml_store* store, const xmlNode* from, sap_xml_n
 // Returns NULL for lack of memory, or if elements are nested too deep.
 static sap_xml_node* copy_node(sap_xml_store* store, parse_state* state, const char* file,
                                const xmlNode* from, int depth) {
-  sap_xml_node* node = sap_xml_allocate(store, sizeof *node);
+  sap_xml_node* node = allocate(store, sizeof *node);
   state->too_deep = depth > MAX_DEPTH;
   if (node == NULL || state->too_deep) {
     return NULL;
@@ -380,25 +384,13 @@ const sap_xml_node* sap_xml_next(const sap_xml_node* root, const char* section,
   return node;
 }
 
-sap_status sap_xml_fail(const sap_xml_node* node, const char* attribute, sap_status status,
-                        sap_error* error, const char* format, ...) {
-  char text[SAP_ERROR_MESSAGE_SIZE];
-  va_list arguments;
-  va_start(arguments, format);
-  (void)vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
+sap_status sap_xml_locate_at(const sap_xml_node* node, const char* attribute, sap_status status,
+                             sap_error* error) {
   const char* value = attribute != NULL ? sap_xml_get(node, attribute) : NULL;
-  if (value != NULL) {
-    return sap_fail(error, status, "%.200s:%d: <%.60s %.60s=\"%.60s%s\">: %s", node->file,
-                    (int)node->line, node->name, attribute, value, strlen(value) > 60 ? "..." : "",
-                    text);
-  }
-  return sap_fail(error, status, "%.200s:%d: <%.60s>: %s", node->file, (int)node->line, node->name,
-                  text);
-}
-
-sap_status sap_xml_locate(const sap_xml_node* node, sap_status status, sap_error* error) {
-  if (status != SAP_STATUS_OK) {
+  if (status != SAP_STATUS_OK && value != NULL) {
+    sap_error_prefix(error, "%.200s:%d: <%.60s %.60s=\"%.60s%s\">", node->file, (int)node->line,
+                     node->name, attribute, value, strlen(value) > 60 ? "..." : "");
+  } else if (status != SAP_STATUS_OK) {
     sap_error_prefix(error, "%.200s:%d: <%.60s>", node->file, (int)node->line, node->name);
   }
   return status;

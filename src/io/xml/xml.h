@@ -31,8 +31,10 @@ sap_status sap_xml_store_create(const sap_scene_options* options, sap_xml_store*
                                 sap_error* error);
 void sap_xml_store_destroy(sap_xml_store* store);
 
-// Returns zeroed memory that lives as long as the store; NULL for lack of memory.
-void* sap_xml_allocate(sap_xml_store* store, size_t bytes);
+// Stores a zeroed array that lives as long as the store in the pointer at the address `array`.
+sap_status sap_xml_new(sap_xml_store* store, void* array, size_t bytes, sap_error* error);
+#define SAP_XML_NEW(store, array, count, error) \
+  sap_xml_new((store), (array), (size_t)(count) * sizeof **(array), (error))
 // Writes a + b + c (NULL: empty) to the store.
 sap_status sap_xml_join(sap_xml_store* store, const char* a, const char* b, const char* c,
                         const char** out, sap_error* error);
@@ -65,14 +67,17 @@ const sap_xml_node* sap_xml_child(const sap_xml_node* node, const char* name);
 const sap_xml_node* sap_xml_next(const sap_xml_node* root, const char* section,
                                  const sap_xml_node* last);
 
-// Fails with "file:line: <element attribute="value">: text" (attribute NULL: the element alone).
-sap_status sap_xml_fail(const sap_xml_node* node, const char* attribute, sap_status status,
-                        sap_error* error, const char* format, ...) SAP_PRINTF(5, 6);
+// Puts "file:line: <element attribute="value">" before the message of a failed call (attribute NULL
+// or absent: the element alone); returns `status`.
+sap_status sap_xml_locate_at(const sap_xml_node* node, const char* attribute, sap_status status,
+                             sap_error* error);
+#define sap_xml_locate(node, status, error) sap_xml_locate_at((node), NULL, (status), (error))
+// Fails with "file:line: <element attribute="value">: text".
+#define sap_xml_fail(node, attribute, status, error, ...) \
+  sap_xml_locate_at((node), (attribute), sap_fail((error), (status), __VA_ARGS__), (error))
 // The same with SYNTAX.
 #define sap_xml_syntax(node, attribute, error, ...) \
   sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, error, __VA_ARGS__)
-// Puts "file:line: <element>" before the message of a failed call; returns `status`.
-sap_status sap_xml_locate(const sap_xml_node* node, sap_status status, sap_error* error);
 // Calls a builder's function that adds an element, with the builder and error of the reader r.
 #define SAP_XML_ADD(r, node, function, definition, id) \
   sap_xml_locate((node), function((r)->builder, (definition), (id), (r)->error), (r)->error)

@@ -54,11 +54,6 @@ typedef struct driver_file {
   int* failure;
 } driver_file;
 
-// The file access list carries this to open_file.
-typedef struct driver_info {
-  int* failure;
-} driver_info;
-
 void* sap_hdf5_allocate(size_t count, size_t size, int* failure) {
   void* memory = sap_allocate(count, size);
   *failure = memory == NULL ? ENOMEM : *failure;
@@ -93,25 +88,25 @@ static bool reserve_kept(driver_file* file, int32_t count, int64_t bytes) {
 }
 
 static H5FD_t* open_file(const char* path, unsigned flags, hid_t list, haddr_t largest) {
-  const driver_info* info = H5Pget_driver_info(list);
+  int* const* failure = H5Pget_driver_info(list);  // see sap_hdf5_file_create
   (void)largest;
-  if (info == NULL || (flags & H5F_ACC_CREAT) == 0) {
+  if (failure == NULL || (flags & H5F_ACC_CREAT) == 0) {
     return NULL;
   }
-  driver_file* file = sap_hdf5_allocate(1, sizeof *file, info->failure);
+  driver_file* file = sap_hdf5_allocate(1, sizeof *file, *failure);
   if (file == NULL) {
     return NULL;
   }
   const int exclusive = (flags & H5F_ACC_EXCL) != 0 ? O_EXCL : 0;
-  file->failure = info->failure;
+  file->failure = *failure;
   if (!reserve_kept(file, KEPT_OBJECTS, KEPT_BYTES)) {
     free_file(file);
     return NULL;
   }
   file->descriptor = open(path, O_RDWR | O_CREAT | exclusive, 0666);
-  const int failure = file->descriptor < 0 ? errno : lock_and_empty(file->descriptor, flags);
-  if (failure != 0) {
-    *file->failure = failure;
+  const int problem = file->descriptor < 0 ? errno : lock_and_empty(file->descriptor, flags);
+  if (problem != 0) {
+    *file->failure = problem;
     if (file->descriptor >= 0) {
       (void)close(file->descriptor);
     }
@@ -119,21 +114,6 @@ static H5FD_t* open_file(const char* path, unsigned flags, hid_t list, haddr_t l
     return NULL;
   }
   return &file->base;
-}
-
-static int compare_files(const H5FD_t* a, const H5FD_t* b) {
-  const int first = ((const driver_file*)a)->descriptor;
-  const int second = ((const driver_file*)b)->descriptor;
-  return first < second ? -1 : first > second;
-}
-
-static herr_t query_features(const H5FD_t* base, unsigned long* features) {
-  (void)base;
-  if (features != NULL) {
-    // Without aggregation HDF5 allocates and writes each object by itself.
-    *features = H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
-  }
-  return 0;
 }
 
 // Appends; no object of metadata crosses a page.
@@ -313,11 +293,9 @@ static const H5FD_class_t driver = {
     .name = "sapstep",
     .maxaddr = (haddr_t)1 << 62,
     .fc_degree = H5F_CLOSE_WEAK,
-    .fapl_size = sizeof(driver_info),
+    .fapl_size = sizeof(int*),
     .open = open_file,
     .close = close_file,
-    .cmp = compare_files,
-    .query = query_features,
     .alloc = allocate_space,
     .get_eoa = get_allocated,
     .set_eoa = set_allocated,
@@ -343,12 +321,11 @@ static bool limit_cache(hid_t list) {
 }
 
 hid_t sap_hdf5_file_create(const char* path, int* failure, hid_t* driver_id) {
-  const driver_info info = {failure};
   const hid_t id = H5FDregister(&driver);
   *driver_id = id;
   const hid_t list = H5Pcreate(H5P_FILE_ACCESS);
   const bool good =
-      id >= 0 && list >= 0 && H5Pset_driver(list, id, &info) >= 0 && limit_cache(list);
+      id >= 0 && list >= 0 && H5Pset_driver(list, id, &failure) >= 0 && limit_cache(list);
   const hid_t file = good ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list) : -1;
   (void)H5Pclose(list);
   return file;
