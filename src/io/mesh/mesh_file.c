@@ -10,7 +10,6 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "io/mesh/mesh_source.h"
-#include "io/xml/xml.h"
 
 typedef sap_status (*mesh_reader)(sap_mesh_source* source);
 
@@ -18,19 +17,10 @@ static const char formats[] = "stl obj ply msh";
 static const mesh_reader readers[] = {sap_mesh_read_stl, sap_mesh_read_obj, sap_mesh_read_ply,
                                       sap_mesh_read_msh};
 
-static void clear_data(sap_mesh_data* data) {
+void sap_mesh_clear(sap_mesh_data* data) {
   sap_free(data->vertices);
   sap_free(data->faces);
   *data = (sap_mesh_data){0};
-}
-
-void sap_mesh_files_clear(sap_mesh_files* files) {
-  for (int32_t i = 0; i < files->count; ++i) {
-    sap_free(files->list[i].path);
-    clear_data(&files->list[i].data);
-  }
-  sap_free(files->list);
-  *files = (sap_mesh_files){0};
 }
 
 typedef struct numbered_point {
@@ -141,8 +131,9 @@ static sap_status check_mesh(const sap_mesh_source* s) {
   return SAP_STATUS_OK;
 }
 
-static sap_status read_file(const sap_scene_options* options, const char* path, sap_mesh_data* out,
-                            sap_error* error) {
+sap_status sap_mesh_read(sap_xml_store* store, const char* path, sap_mesh_data* out,
+                         sap_error* error) {
+  *out = (sap_mesh_data){0};
   const char* why = sap_mesh_unsupported(path);
   if (why != NULL) {
     return sap_fail(error, SAP_STATUS_UNSUPPORTED, "%.300s: %s", path, why);
@@ -154,36 +145,18 @@ static sap_status read_file(const sap_scene_options* options, const char* path, 
   sap_status status = load_bytes(path, &bytes, &source.size, error);
   source.bytes = bytes;
   if (status == SAP_STATUS_OK) {
-    sap_scene_report_file(options, path, bytes, source.size);
+    status = sap_scene_report_file(store, path, bytes, source.size, error);
+  }
+  if (status == SAP_STATUS_OK) {
     status = readers[sap_word_index(formats, extension)](&source);
   }
   sap_free(bytes);
   if (status == SAP_STATUS_OK) {
     status = check_mesh(&source);
   }
-  return status == SAP_STATUS_OK ? join_vertices(out, error) : status;
-}
-
-sap_status sap_mesh_files_read(sap_mesh_files* files, const char* path, const sap_mesh_data** out,
-                               sap_error* error) {
-  for (int32_t i = 0; i < files->count; ++i) {
-    if (strcmp(files->list[i].path, path) == 0) {
-      *out = &files->list[i].data;
-      return SAP_STATUS_OK;
-    }
-  }
-  sap_mesh_file file = {.path = sap_duplicate_string(path)};
-  sap_status status = file.path != NULL ? read_file(files->options, path, &file.data, error)
-                                        : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: mesh");
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&files->list, &files->capacity, files->count + 1, error);
-  }
+  status = status == SAP_STATUS_OK ? join_vertices(out, error) : status;
   if (status != SAP_STATUS_OK) {
-    sap_free(file.path);
-    clear_data(&file.data);
-    return status;
+    sap_mesh_clear(out);
   }
-  files->list[files->count++] = file;
-  *out = &files->list[files->count - 1].data;
-  return SAP_STATUS_OK;
+  return status;
 }

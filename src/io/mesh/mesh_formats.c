@@ -6,7 +6,6 @@
 
 #include "core/memory.h"
 #include "io/mesh/mesh_source.h"
-#include "io/xml/xml.h"
 
 // --- source -------------------------------------------------------------------------------------
 
@@ -108,11 +107,13 @@ static int32_t decode_integer(const char* bytes) {
   return value;
 }
 
-static double decode_real(const char* bytes) {
-  const uint32_t bits = decode_bits(bytes);
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return (double)value;
+static void decode_point(const char* bytes, double p[3]) {
+  for (int k = 0; k < 3; ++k) {
+    const uint32_t bits = decode_bits(bytes + 4 * k);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    p[k] = (double)value;
+  }
 }
 
 sap_status sap_mesh_add_vertex(sap_mesh_source* s, const double p[3]) {
@@ -152,7 +153,7 @@ typedef struct positions {
 } positions;
 
 static sap_status read_vertex(sap_mesh_source* s, positions* all) {
-  if (all->count == INT32_MAX / 12) {
+  if (all->count == MAX_COUNT) {
     return sap_mesh_fail_line(s, SAP_STATUS_MEMORY, "too many vertices");
   }
   SAP_TRY(SAP_GROW(&all->p, &all->capacity, 3 * (all->count + 1), s->error));
@@ -242,12 +243,9 @@ static sap_status read_stl_binary(sap_mesh_source* s, uint32_t facets) {
     const char* at = s->bytes + STL_HEADER + f * STL_FACET + STL_NORMAL;
     for (int32_t corner = 0; corner < 3; ++corner) {
       double p[3];
-      for (int32_t k = 0; k < 3; ++k, at += 4) {
-        p[k] = decode_real(at);
-        if (!isfinite(p[k])) {
-          return sap_mesh_fail(s, SAP_STATUS_NOT_FINITE, "facet %zu: a vertex is not finite",
-                               f + 1);
-        }
+      decode_point(at + 12 * corner, p);
+      if (!isfinite(p[0] + p[1] + p[2])) {  // of single precision: the sum is finite
+        return sap_mesh_fail(s, SAP_STATUS_NOT_FINITE, "facet %zu: a vertex is not finite", f + 1);
       }
       SAP_TRY(add_facet_corner(s, corner, p));
     }
@@ -328,17 +326,12 @@ sap_status sap_mesh_read_stl(sap_mesh_source* s) {
 //   float32  vertices (3 each), normals (3), texture coordinates (2)
 //   int32    corners of the triangles (3)
 
-enum { MSH_HEADER = 16, MSH_MAX_COUNT = INT32_MAX / 12 };
+enum { MSH_HEADER = 16 };
 
 static sap_status read_msh_vertices(sap_mesh_source* s, int32_t count) {
   for (int32_t i = 0; i < count; ++i) {
     double p[3];
-    for (int32_t k = 0; k < 3; ++k, s->at += 4) {
-      p[k] = decode_real(s->bytes + s->at);
-      if (!isfinite(p[k])) {
-        return sap_mesh_fail(s, SAP_STATUS_NOT_FINITE, "vertex %d is not finite", i);
-      }
-    }
+    decode_point(s->bytes + s->at + 12 * (size_t)i, p);
     SAP_TRY(sap_mesh_add_vertex(s, p));
   }
   return SAP_STATUS_OK;
@@ -364,7 +357,7 @@ sap_status sap_mesh_read_msh(sap_mesh_source* s) {
   }
   for (int i = 0; i < 4; ++i) {
     counts[i] = decode_integer(s->bytes + 4 * i);
-    if (counts[i] < (i == 0 ? 1 : 0) || counts[i] > MSH_MAX_COUNT) {
+    if (counts[i] < (i == 0 ? 1 : 0) || counts[i] > MAX_COUNT) {
       return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "%d %s are out of range", counts[i], names[i]);
     }
     expected += sizes[i] * (size_t)counts[i];
@@ -375,6 +368,6 @@ sap_status sap_mesh_read_msh(sap_mesh_source* s) {
   }
   s->at = MSH_HEADER;
   SAP_TRY(read_msh_vertices(s, counts[0]));
-  s->at += sizes[1] * (size_t)counts[1] + sizes[2] * (size_t)counts[2];
+  s->at = expected - sizes[3] * (size_t)counts[3];
   return read_msh_triangles(s, counts[3]);
 }

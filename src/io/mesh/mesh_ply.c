@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "io/mesh/mesh_source.h"
-#include "io/xml/xml.h"
 
 enum { MAX_ELEMENTS = 32, MAX_PROPERTIES = 256, CORNERS = 3 };
 typedef enum format { TEXT, LITTLE_ENDIAN, BIG_ENDIAN } format;

@@ -230,11 +230,7 @@ static void clear_reader(sap_mjcf_reader* r) {
 
 sap_status sap_mjcf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
                          const sap_scene_options* options, sap_model** out, sap_error* error) {
-  sap_mjcf_reader r = {.options = options,
-                       .error = error,
-                       .path = path,
-                       .store = store,
-                       .mesh_files.options = options};
+  sap_mjcf_reader r = {.options = options, .error = error, .path = path, .store = store};
   sap_status status = build_model(&r, root);
   if (status == SAP_STATUS_OK) {
     status = sap_builder_compile(r.builder, out, error);

@@ -8,7 +8,6 @@
 #include "core/hash_map.h"
 #include "core/memory.h"
 #include "io/geometry.h"
-#include "io/mesh/mesh_file.h"
 #include "io/xml/xml.h"
 
 typedef struct sap_mjcf_model sap_mjcf_model;
@@ -160,7 +159,6 @@ typedef struct sap_mjcf_reader {
   sap_name_map body_names, joint_names, site_names, geom_names, obstacle_names, tendon_names;
   struct sap_mjcf_mesh* meshes;  // mjcf_mesh.c
   int32_t mesh_count;
-  sap_mesh_files mesh_files;
   sap_name_map used_settings;  // names of <numeric> and <text> that set something for one geom
 } sap_mjcf_reader;
 

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "io/mesh/mesh_file.h"
 #include "io/mjcf/mjcf_body.h"
 #include "io/xml/schema.h"
 #include "linalg/dense.h"
@@ -34,7 +35,6 @@ void sap_mjcf_clear_meshes(sap_mjcf_reader* r) {
     sap_free((double*)r->meshes[i].def.vertices);
     sap_free((int32_t*)r->meshes[i].def.faces);
   }
-  sap_mesh_files_clear(&r->mesh_files);
 }
 
 // --- names and paths ----------------------------------------------------------------------------
@@ -93,27 +93,10 @@ static sap_status find_path(sap_mjcf_reader* r, const sap_mjcf_model* model, con
 
 // --- reading ------------------------------------------------------------------------------------
 
-static sap_status copy_data(sap_mjcf_reader* r, const sap_mesh_data* data, sap_mesh_def* def) {
-  double* vertices = sap_allocate(3 * (size_t)data->vertex_count, sizeof *vertices);
-  int32_t* faces = sap_allocate(3 * (size_t)data->face_count, sizeof *faces);
-  def->vertices = vertices;
-  def->faces = faces;
-  if (vertices == NULL || faces == NULL) {
-    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory: mesh");
-  }
-  memcpy(vertices, data->vertices, 3 * (size_t)data->vertex_count * sizeof *vertices);
-  if (data->face_count > 0) {
-    memcpy(faces, data->faces, 3 * (size_t)data->face_count * sizeof *faces);
-  }
-  def->vertex_count = data->vertex_count;
-  def->face_count = data->face_count;
-  return SAP_STATUS_OK;
-}
-
 static sap_status read_file(sap_mjcf_reader* r, sap_mjcf_mesh* mesh) {
   const char *file = sap_xml_get(mesh->asset, "file"), *path;
   const char* why = sap_mesh_unsupported(file);
-  const sap_mesh_data* data;
+  sap_mesh_data data;
   if (why != NULL) {
     if (!mesh->unsupported) {
       SAP_TRY(sap_scene_unsupported(r->options, mesh->asset, "file", why, r->error));
@@ -122,9 +105,12 @@ static sap_status read_file(sap_mjcf_reader* r, sap_mjcf_mesh* mesh) {
     return SAP_STATUS_UNSUPPORTED;
   }
   SAP_TRY(find_path(r, mesh->model, file, &path));
-  SAP_TRY(sap_xml_locate(mesh->asset, sap_mesh_files_read(&r->mesh_files, path, &data, r->error),
-                         r->error));
-  return copy_data(r, data, &mesh->def);
+  SAP_TRY(sap_xml_locate(mesh->asset, sap_mesh_read(r->store, path, &data, r->error), r->error));
+  mesh->def.vertex_count = data.vertex_count;
+  mesh->def.face_count = data.face_count;
+  mesh->def.vertices = data.vertices;
+  mesh->def.faces = data.faces;
+  return SAP_STATUS_OK;
 }
 
 // Reads all numbers of an attribute; their count must be a multiple of three.

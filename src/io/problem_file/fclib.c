@@ -344,51 +344,28 @@ sap_status sap_fclib_write_bytes(sap_fclib_writer* writer, FILE* stream, sap_err
 
 #else
 
-static sap_status fail_unsupported(sap_error* error, const char* verb) {
-  return sap_fail(error, SAP_STATUS_UNSUPPORTED, "this build of sapstep has no HDF5 to %s with",
-                  verb);
-}
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define UNSUPPORTED(name, where, parameters)                                                     \
+  sap_status name parameters {                                                                   \
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED,                                               \
+                    "%s: this build has no HDF5: install libhdf5-dev and build again", (where)); \
+  }
 
-sap_status sap_fclib_read_problem(const char* path, sap_problem* problem, sap_error* error) {
-  (void)problem;
-  (void)fail_unsupported(error, "read problems");
-  sap_error_prefix(error, "%s", path);
-  return SAP_STATUS_UNSUPPORTED;
-}
-
-sap_status sap_fclib_read_solution(const char* path, const sap_problem* problem, int32_t index,
-                                   sap_solution* solution, bool* found, sap_error* error) {
-  (void)problem, (void)index, (void)solution, (void)found;
-  (void)fail_unsupported(error, "read solutions");
-  sap_error_prefix(error, "%s", path);
-  return SAP_STATUS_UNSUPPORTED;
-}
-
+UNSUPPORTED(sap_fclib_read_problem, path,
+            (const char* path, sap_problem* problem, sap_error* error))
+UNSUPPORTED(sap_fclib_read_solution, path,
+            (const char* path, const sap_problem* problem, int32_t index, sap_solution* solution,
+             bool* found, sap_error* error))
+UNSUPPORTED(sap_fclib_writer_create, "FCLIB", (sap_fclib_writer * *out, sap_error* error))
 // A writer cannot be created: the functions below are never called.
-sap_status sap_fclib_writer_create(sap_fclib_writer** out, sap_error* error) {
-  *out = NULL;
-  return fail_unsupported(error, "write problems");
-}
-
+UNSUPPORTED(sap_fclib_write_problem, "FCLIB",
+            (sap_fclib_writer * writer, const sap_problem* problem, sap_error* error))
+UNSUPPORTED(sap_fclib_write_solution, "FCLIB",
+            (sap_fclib_writer * writer, const sap_problem* problem, const sap_solution* solution,
+             sap_error* error))
+UNSUPPORTED(sap_fclib_write_bytes, "FCLIB",
+            (sap_fclib_writer * writer, FILE* stream, sap_error* error))
 void sap_fclib_writer_destroy(sap_fclib_writer* writer) {
-  (void)writer;
-}
-
-sap_status sap_fclib_write_problem(sap_fclib_writer* writer, const sap_problem* problem,
-                                   sap_error* error) {
-  (void)writer, (void)problem;
-  return fail_unsupported(error, "write problems");
-}
-
-sap_status sap_fclib_write_solution(sap_fclib_writer* writer, const sap_problem* problem,
-                                    const sap_solution* solution, sap_error* error) {
-  (void)writer, (void)problem, (void)solution;
-  return fail_unsupported(error, "write problems");
-}
-
-sap_status sap_fclib_write_bytes(sap_fclib_writer* writer, FILE* stream, sap_error* error) {
-  (void)writer, (void)stream;
-  return fail_unsupported(error, "write problems");
 }
 
 #endif

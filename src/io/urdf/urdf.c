@@ -342,14 +342,12 @@ static sap_status compile_model(sap_urdf_reader* r, const char* path, sap_model*
 
 sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
                          const sap_scene_options* options, sap_model** out, sap_error* error) {
-  sap_urdf_reader r = {
-      .options = options, .error = error, .store = store, .mesh_files.options = options};
+  sap_urdf_reader r = {.options = options, .error = error, .store = store};
   sap_status status = build_model(&r, root);
   if (status == SAP_STATUS_OK) {
     status = compile_model(&r, path, out);
   }
   sap_builder_destroy(r.builder);
-  sap_mesh_files_clear(&r.mesh_files);
   sap_pool_free(&r.pool);
   sap_name_map_clear(&r.link_names);
   sap_name_map_clear(&r.joint_names);

@@ -8,7 +8,6 @@
 #include "core/hash_map.h"
 #include "core/memory.h"
 #include "io/geometry.h"
-#include "io/mesh/mesh_file.h"
 #include "io/xml/xml.h"
 
 typedef struct sap_urdf_link {
@@ -52,7 +51,6 @@ typedef struct sap_urdf_reader {
   int32_t root_joint;
   sap_urdf_mesh_use* meshes;
   int32_t mesh_count;
-  sap_mesh_files mesh_files;
   sap_name_map link_names, joint_names, frame_names;
   const sap_xml_node** frames;
   int32_t frame_count;

@@ -6,6 +6,7 @@
 
 #include "core/file.h"
 #include "io/geometry.h"
+#include "io/mesh/mesh_file.h"
 #include "io/urdf/urdf.h"
 #include "io/xml/schema.h"
 #include "linalg/dense.h"
@@ -147,18 +148,16 @@ static sap_status find_file(sap_urdf_reader* r, const sap_xml_node* node, const 
 }
 
 static sap_status add_mesh(sap_urdf_reader* r, sap_urdf_mesh_use* use) {
-  const sap_mesh_data* data;
-  SAP_TRY(sap_mesh_files_read(&r->mesh_files, use->path, &data, r->error));
-  double* vertices;
-  SAP_TRY(SAP_NEW(&vertices, 3 * (size_t)data->vertex_count, "mesh", r->error));
-  for (int32_t i = 0; i < 3 * data->vertex_count; ++i) {
-    vertices[i] = use->scale[i % 3] * data->vertices[i];
+  sap_mesh_data data;
+  SAP_TRY(sap_mesh_read(r->store, use->path, &data, r->error));
+  for (int32_t i = 0; i < 3 * data.vertex_count; ++i) {
+    data.vertices[i] *= use->scale[i % 3];
   }
   sap_mesh_def def = sap_mesh_def_default();
-  def.vertex_count = data->vertex_count;
-  def.vertices = vertices;
+  def.vertex_count = data.vertex_count;
+  def.vertices = data.vertices;
   const sap_status status = sap_builder_add_mesh(r->builder, &def, &use->id, r->error);
-  sap_free(vertices);
+  sap_mesh_clear(&data);
   return status;
 }
 

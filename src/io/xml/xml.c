@@ -27,9 +27,16 @@ typedef struct chunk {
   size_t used, size;
 } chunk;
 
+// A file that options->file has been called with.
+typedef struct reported_file {
+  const char* path;
+  struct reported_file* next;
+} reported_file;
+
 struct sap_xml_store {
   chunk* chunks;
   const sap_scene_options* options;  // may be NULL
+  reported_file* reported;
 };
 
 sap_status sap_xml_store_create(const sap_scene_options* options, sap_xml_store** out,
@@ -120,11 +127,24 @@ sap_status sap_xml_sibling(sap_xml_store* store, const char* path, const char* f
   return sap_xml_join(store, folder, file, NULL, out, error);
 }
 
-void sap_scene_report_file(const sap_scene_options* options, const char* path, const void* bytes,
-                           size_t size) {
-  if (options != NULL && options->file != NULL) {
-    options->file(options->file_context, path, bytes, size);
+sap_status sap_scene_report_file(sap_xml_store* store, const char* path, const void* bytes,
+                                 size_t size, sap_error* error) {
+  const sap_scene_options* options = store->options;
+  if (options == NULL || options->file == NULL) {
+    return SAP_STATUS_OK;
   }
+  for (const reported_file* f = store->reported; f != NULL; f = f->next) {
+    if (strcmp(f->path, path) == 0) {
+      return SAP_STATUS_OK;
+    }
+  }
+  reported_file* file;
+  SAP_TRY(SAP_XML_NEW(store, &file, 1, error));
+  SAP_TRY(sap_xml_join(store, path, NULL, NULL, &file->path, error));
+  file->next = store->reported;
+  store->reported = file;
+  options->file(options->file_context, path, bytes, size);
+  return SAP_STATUS_OK;
 }
 
 // --- reading ------------------------------------------------------------------------------------
@@ -326,7 +346,7 @@ static sap_status check_tags(const char* path, const char* bytes, size_t size, s
 
 static sap_status read_root(sap_xml_store* store, const char* path, const char* bytes, size_t size,
                             sap_xml_node** root, sap_error* error) {
-  sap_scene_report_file(store->options, path, bytes, size);
+  SAP_TRY(sap_scene_report_file(store, path, bytes, size, error));
   if (size == 0) {
     return sap_fail(error, SAP_STATUS_SYNTAX, "%.300s:1: the file is empty", path);
   }

@@ -26,7 +26,7 @@ struct sap_xml_node {
 // Memory of any number of files that belong together.
 typedef struct sap_xml_store sap_xml_store;
 
-// options (NULL allowed, borrowed): `file` is called with every file read into the store.
+// options (NULL allowed, borrowed): `file` is called with every file.
 sap_status sap_xml_store_create(const sap_scene_options* options, sap_xml_store** out,
                                 sap_error* error);
 void sap_xml_store_destroy(sap_xml_store* store);
@@ -54,9 +54,9 @@ sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** r
 // *bytes belongs to the caller, also on failure.
 sap_status sap_scene_read_bytes(const char* path, size_t most, char** bytes, size_t* size,
                                 sap_error* error);
-// Calls options->file, where there is one. options NULL: does nothing.
-void sap_scene_report_file(const sap_scene_options* options, const char* path, const void* bytes,
-                           size_t size);
+// Calls options->file, where there is one, at the first call with this path.
+sap_status sap_scene_report_file(sap_xml_store* store, const char* path, const void* bytes,
+                                 size_t size, sap_error* error);
 
 // Returns the value of an attribute, NULL when absent.
 const char* sap_xml_get(const sap_xml_node* node, const char* attribute);
