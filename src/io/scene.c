@@ -97,14 +97,13 @@ static sap_status read_format(const char* path, sap_xml_store* store, sap_xml_no
 
 static sap_status read_scene(const char* path, const sap_scene_options* options, sap_model** out,
                              sap_error* error) {
-  sap_xml_store* store;
+  sap_xml_store store = {.pool.owner = "scene", .options = options};
   sap_xml_node* root;
-  SAP_TRY(sap_xml_store_create(options, &store, error));
-  sap_status status = sap_xml_read(store, path, &root, error);
+  sap_status status = sap_xml_read(&store, path, &root, error);
   if (status == SAP_STATUS_OK) {
-    status = read_format(path, store, root, options, out, error);
+    status = read_format(path, &store, root, options, out, error);
   }
-  sap_xml_store_destroy(store);
+  sap_pool_free(&store.pool);
   return status;
 }
 

@@ -26,7 +26,7 @@ static sap_status read_values(sap_mjcf_reader* r, const sap_xml_node* node, cons
   if (sap_xml_get(node, attribute) == NULL) {
     return SAP_STATUS_OK;
   }
-  SAP_TRY(SAP_XML_NEW(r->store, values, sap_xml_word_count(node, attribute), r->error));
+  SAP_TRY(SAP_POOL_ADD(&r->store->pool, values, sap_xml_word_count(node, attribute), r->error));
   return sap_xml_numbers(node, attribute, count, count, *values, NULL, r->error);
 }
 

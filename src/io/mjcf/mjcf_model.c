@@ -36,7 +36,7 @@ static sap_status add_included(includer* in, const char* path, const sap_xml_nod
     }
   }
   included_file* f;
-  SAP_TRY(SAP_XML_NEW(in->store, &f, 1, in->error));
+  SAP_TRY(SAP_POOL_ADD(&in->store->pool, &f, 1, in->error));
   *f = (included_file){path, in->files};
   in->files = f;
   return SAP_STATUS_OK;

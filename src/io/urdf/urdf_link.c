@@ -99,7 +99,7 @@ static sap_status find_parent(sap_urdf_reader* r, const char* folder, const char
     return sap_xml_join(r->store, folder, "../", NULL, out, r->error);
   }
   char* parent;
-  SAP_TRY(SAP_XML_NEW(r->store, &parent, end + 1, r->error));
+  SAP_TRY(SAP_POOL_ADD(&r->store->pool, &parent, end + 1, r->error));
   for (--end; end > 0 && folder[end - 1] != '/'; --end) {
   }
   memcpy(parent, folder, end);

@@ -71,7 +71,7 @@ static sap_status replace_word(sap_xml_store* store, const char* list, long comp
   }
   const size_t before = (size_t)(at - list);
   char* head;
-  SAP_TRY(SAP_XML_NEW(store, &head, before + 1, error));
+  SAP_TRY(SAP_POOL_ADD(&store->pool, &head, before + 1, error));
   memcpy(head, list, before);
   return sap_xml_join(store, head, value, at + strcspn(at, blanks), out, error);
 }
@@ -95,7 +95,7 @@ static sap_status add_attribute(sap_xml_store* store, sap_xml_node* node, const 
                                 const char* value, sap_error* error) {
   const size_t count = (size_t)node->nattributes;
   sap_xml_attribute* grown;
-  SAP_TRY(SAP_XML_NEW(store, &grown, count + 1, error));
+  SAP_TRY(SAP_POOL_ADD(&store->pool, &grown, count + 1, error));
   if (count > 0) {
     memcpy(grown, node->attributes, count * sizeof *grown);
   }

@@ -11,9 +11,6 @@
 #include "core/memory.h"
 
 enum {
-  CHUNK_BYTES = 1 << 16,
-  CHUNK_HEADER = 64,         // the payload starts at the next aligned address after the header
-  MAX_ALLOCATION = 1 << 29,  // longer than any text of a scene
   PIECE_BYTES = 1 << 16,
   MAX_FILE_BYTES = 1 << 28,  // 256 MiB: longer than any scene
   MAX_DEPTH = 200,           // nested elements of one file; bounds every recursion over the tree
@@ -22,87 +19,19 @@ enum {
 
 // --- store --------------------------------------------------------------------------------------
 
-typedef struct chunk {
-  struct chunk* next;
-  size_t used, size;
-} chunk;
-
-// A file that options->file has been called with.
-typedef struct reported_file {
-  const char* path;
-  struct reported_file* next;
-} reported_file;
-
-struct sap_xml_store {
-  chunk* chunks;
-  const sap_scene_options* options;  // may be NULL
-  reported_file* reported;
-};
-
-sap_status sap_xml_store_create(const sap_scene_options* options, sap_xml_store** out,
-                                sap_error* error) {
-  SAP_TRY(SAP_NEW(out, 1, "element", error));
-  (*out)->options = options;
-  return SAP_STATUS_OK;
-}
-
-void sap_xml_store_destroy(sap_xml_store* store) {
-  if (store == NULL) {
-    return;
-  }
-  while (store->chunks != NULL) {
-    chunk* next = store->chunks->next;
-    sap_free(store->chunks);
-    store->chunks = next;
-  }
-  sap_free(store);
-}
-
-// Returns NULL for lack of memory.
-static void* allocate(sap_xml_store* store, size_t bytes) {
-  if (bytes > MAX_ALLOCATION) {
-    return NULL;
-  }
-  const size_t rounded = (bytes + 15) / 16 * 16;
-  chunk* top = store->chunks;
-  if (top == NULL || top->size - top->used < rounded) {
-    const size_t size = rounded > CHUNK_BYTES ? rounded : CHUNK_BYTES;
-    top = sap_allocate(CHUNK_HEADER + size, 1);
-    if (top == NULL) {
-      return NULL;
-    }
-    top->size = size;
-    top->next = store->chunks;
-    store->chunks = top;
-  }
-  void* memory = (char*)top + CHUNK_HEADER + top->used;
-  top->used += rounded;
-  return memory;
-}
-
-sap_status sap_xml_new(sap_xml_store* store, void* array, size_t bytes, sap_error* error) {
-  void* memory = allocate(store, bytes);
-  memcpy(array, &memory, sizeof memory);
-  return memory != NULL ? SAP_STATUS_OK : sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-}
-
-// NULL for lack of memory.
-static const char* join_texts(sap_xml_store* store, const char* a, const char* b, const char* c) {
+sap_status sap_xml_join(sap_xml_store* store, const char* a, const char* b, const char* c,
+                        const char** out, sap_error* error) {
   const char* const parts[3] = {a != NULL ? a : "", b != NULL ? b : "", c != NULL ? c : ""};
-  char* text = allocate(store, strlen(parts[0]) + strlen(parts[1]) + strlen(parts[2]) + 1);
-  char* end = text;
-  for (int i = 0; i < 3 && text != NULL; ++i) {
+  char* end;
+  SAP_TRY(SAP_POOL_ADD(&store->pool, &end,
+                       strlen(parts[0]) + strlen(parts[1]) + strlen(parts[2]) + 1, error));
+  *out = end;
+  for (int i = 0; i < 3; ++i) {
     const size_t length = strlen(parts[i]);
     memcpy(end, parts[i], length);
     end += length;
   }
-  return text;
-}
-
-sap_status sap_xml_join(sap_xml_store* store, const char* a, const char* b, const char* c,
-                        const char** out, sap_error* error) {
-  *out = join_texts(store, a, b, c);
-  return *out != NULL ? SAP_STATUS_OK : sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_xml_folder(sap_xml_store* store, const char* path, const char** out,
@@ -112,7 +41,7 @@ sap_status sap_xml_folder(sap_xml_store* store, const char* path, const char** o
   const char* slash = pipe ? NULL : strrchr(path, '/');
   const size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
   char* folder;
-  SAP_TRY(SAP_XML_NEW(store, &folder, length + 1, error));
+  SAP_TRY(SAP_POOL_ADD(&store->pool, &folder, length + 1, error));
   memcpy(folder, path, length);
   *out = folder;
   return SAP_STATUS_OK;
@@ -133,13 +62,13 @@ sap_status sap_scene_report_file(sap_xml_store* store, const char* path, const v
   if (options == NULL || options->file == NULL) {
     return SAP_STATUS_OK;
   }
-  for (const reported_file* f = store->reported; f != NULL; f = f->next) {
+  for (const sap_reported_file* f = store->reported; f != NULL; f = f->next) {
     if (strcmp(f->path, path) == 0) {
       return SAP_STATUS_OK;
     }
   }
-  reported_file* file;
-  SAP_TRY(SAP_XML_NEW(store, &file, 1, error));
+  sap_reported_file* file;
+  SAP_TRY(SAP_POOL_ADD(&store->pool, &file, 1, error));
   SAP_TRY(sap_xml_join(store, path, NULL, NULL, &file->path, error));
   file->next = store->reported;
   store->reported = file;
@@ -151,9 +80,8 @@ sap_status sap_scene_report_file(sap_xml_store* store, const char* path, const v
 
 typedef struct parse_state {
   const char* path;
-  bool failed;    // `error` is filled
-  bool too_deep;  // elements are nested more than MAX_DEPTH deep
-  sap_error error;
+  sap_status status;  // not OK: `error` is filled
+  sap_error* error;
 } parse_state;
 
 // Namespace errors are ignored because prefixes are part of a name here. So is an unknown XML
@@ -161,17 +89,13 @@ typedef struct parse_state {
 static void on_error(void* context, xmlErrorPtr problem) {
   xmlParserCtxtPtr parser = context;
   parse_state* state = parser->_private;
-  if (state->failed || problem->level < XML_ERR_ERROR || problem->domain == XML_FROM_NAMESPACE ||
-      problem->code == XML_ERR_UNKNOWN_VERSION) {
-    return;
+  if (state->status == SAP_STATUS_OK && problem->level >= XML_ERR_ERROR &&
+      problem->domain != XML_FROM_NAMESPACE && problem->code != XML_ERR_UNKNOWN_VERSION) {
+    const char* text = problem->message != NULL ? problem->message : "error";
+    state->status = sap_fail(
+        state->error, problem->code == XML_ERR_NO_MEMORY ? SAP_STATUS_MEMORY : SAP_STATUS_SYNTAX,
+        "%.200s:%d: XML: %.*s", state->path, problem->line, (int)strcspn(text, "\n"), text);
   }
-  char text[256];
-  (void)snprintf(text, sizeof text, "%s", problem->message != NULL ? problem->message : "error");
-  const size_t length = strcspn(text, "\n");
-  state->failed = true;
-  (void)sap_fail(&state->error,
-                 problem->code == XML_ERR_NO_MEMORY ? SAP_STATUS_MEMORY : SAP_STATUS_SYNTAX,
-                 "%.200s:%d: XML: %.*s", state->path, problem->line, (int)length, text);
 }
 
 // Refuses entities: they can multiply without bound, and scenes do not need them.
@@ -182,74 +106,66 @@ static void on_document_type(void* context, const xmlChar* name, const xmlChar* 
   (void)system;
   xmlParserCtxtPtr parser = context;
   parse_state* state = parser->_private;
-  if (!state->failed) {
-    state->failed = true;
-    (void)sap_fail(&state->error, SAP_STATUS_SYNTAX,
-                   "%.200s:%d: XML: a document type definition is not allowed", state->path,
-                   parser->input != NULL ? parser->input->line : 1);
+  if (state->status == SAP_STATUS_OK) {
+    state->status = sap_fail(state->error, SAP_STATUS_SYNTAX,
+                             "%.200s:%d: XML: a document type definition is not allowed",
+                             state->path, parser->input != NULL ? parser->input->line : 1);
   }
   xmlStopParser(parser);
 }
 
-static const char* copy_name(sap_xml_store* store, const xmlNs* ns, const xmlChar* name) {
+static sap_status copy_name(sap_xml_store* store, const xmlNs* ns, const xmlChar* name,
+                            const char** out, sap_error* error) {
   const char* prefix = ns != NULL ? (const char*)ns->prefix : NULL;
-  return join_texts(store, prefix, prefix != NULL ? ":" : NULL, (const char*)name);
+  return sap_xml_join(store, prefix, prefix != NULL ? ":" : NULL, (const char*)name, out, error);
 }
 
-static bool copy_attributes(sap_xml_store* store, const xmlNode* from, sap_xml_node* to) {
+static sap_status copy_attributes(sap_xml_store* store, const xmlNode* from, sap_xml_node* to,
+                                  sap_error* error) {
   size_t count = 0;
   for (const xmlAttr* a = from->properties; a != NULL; a = a->next) {
     ++count;
   }
-  to->attributes = allocate(store, count * sizeof *to->attributes);
-  if (to->attributes == NULL) {
-    return false;
-  }
+  SAP_TRY(SAP_POOL_ADD(&store->pool, &to->attributes, count, error));
   for (const xmlAttr* a = from->properties; a != NULL; a = a->next) {
-    xmlChar* value = xmlNodeListGetString(from->doc, a->children, 1);
     sap_xml_attribute* out = &to->attributes[to->nattributes++];
-    out->name = copy_name(store, a->ns, a->name);
-    out->value = join_texts(store, (const char*)value, NULL, NULL);
-    const bool ok = out->name != NULL && out->value != NULL && (value != NULL || !a->children);
+    SAP_TRY(copy_name(store, a->ns, a->name, &out->name, error));
+    xmlChar* value = xmlNodeListGetString(from->doc, a->children, 1);
+    const sap_status status =
+        value == NULL && a->children != NULL
+            ? sap_fail(error, SAP_STATUS_MEMORY, "out of memory")
+            : sap_xml_join(store, (const char*)value, NULL, NULL, &out->value, error);
     xmlFree(value);
-    if (!ok) {
-      return false;
-    }
+    SAP_TRY(status);
   }
-  return true;
+  return SAP_STATUS_OK;
 }
 
-// Returns NULL for lack of memory, or if elements are nested too deep.
-static sap_xml_node* copy_node(sap_xml_store* store, parse_state* state, const char* file,
-                               const xmlNode* from, int depth) {
-  sap_xml_node* node = allocate(store, sizeof *node);
-  state->too_deep = depth > MAX_DEPTH;
-  if (node == NULL || state->too_deep) {
-    return NULL;
+// Copies a subtree at `depth` to the end of the parent's children (NULL: none).
+static sap_status copy_node(sap_xml_store* store, const char* file, const xmlNode* from, int depth,
+                            sap_xml_node* parent, sap_xml_node** out, sap_error* error) {
+  if (depth > MAX_DEPTH) {
+    return sap_fail(error, SAP_STATUS_SYNTAX,
+                    "%.200s:1: XML: elements are nested more than %d deep", file, (int)MAX_DEPTH);
   }
+  sap_xml_node* node;
+  SAP_TRY(SAP_POOL_ADD(&store->pool, &node, 1, error));
+  *out = node;
   node->file = file;
   node->line = (int32_t)xmlGetLineNo(from);
-  node->name = copy_name(store, from->ns, from->name);
-  if (node->name == NULL || !copy_attributes(store, from, node)) {
-    return NULL;
+  node->parent = parent;
+  if (parent != NULL) {
+    *(parent->last_child != NULL ? &parent->last_child->next : &parent->first_child) = node;
+    parent->last_child = node;
   }
-  for (const xmlNode* child = from->children; child != NULL; child = child->next) {
-    if (child->type != XML_ELEMENT_NODE) {
-      continue;
-    }
-    sap_xml_node* copy = copy_node(store, state, file, child, depth + 1);
-    if (copy == NULL) {
-      return NULL;
-    }
-    copy->parent = node;
-    if (node->last_child != NULL) {
-      node->last_child->next = copy;
-    } else {
-      node->first_child = copy;
-    }
-    node->last_child = copy;
+  SAP_TRY(copy_name(store, from->ns, from->name, &node->name, error));
+  SAP_TRY(copy_attributes(store, from, node, error));
+  for (const xmlNode* c = from->children; c != NULL; c = c->next) {
+    sap_xml_node* child;
+    SAP_TRY(c->type == XML_ELEMENT_NODE ? copy_node(store, file, c, depth + 1, node, &child, error)
+                                        : SAP_STATUS_OK);
   }
-  return node;
+  return SAP_STATUS_OK;
 }
 
 // Reads in pieces, because the file may be a pipe. *bytes belongs to the caller, also on failure.
@@ -279,31 +195,20 @@ sap_status sap_scene_read_bytes(const char* path, size_t most, char** bytes, siz
   return status;
 }
 
-// Copies the document to the store; fills state->error.
-static sap_status copy_document(sap_xml_store* store, parse_state* state, const xmlNode* top,
+static sap_status copy_document(sap_xml_store* store, const parse_state* state, const xmlNode* top,
                                 sap_xml_node** root) {
-  if (state->failed) {
-    return state->error.status;
-  }
+  const char* file;
+  SAP_TRY(state->status);
   if (top == NULL) {
-    return sap_fail(&state->error, SAP_STATUS_SYNTAX, "%.200s:1: XML: no root element",
-                    state->path);
+    return sap_fail(state->error, SAP_STATUS_SYNTAX, "%.200s:1: XML: no root element", state->path);
   }
-  const char* file = join_texts(store, state->path, NULL, NULL);
-  *root = file != NULL ? copy_node(store, state, file, top, 1) : NULL;
-  if (state->too_deep) {
-    return sap_fail(&state->error, SAP_STATUS_SYNTAX,
-                    "%.200s:1: XML: elements are nested more than %d deep", state->path,
-                    (int)MAX_DEPTH);
-  }
-  return *root != NULL
-             ? SAP_STATUS_OK
-             : sap_fail(&state->error, SAP_STATUS_MEMORY, "%.200s: out of memory", state->path);
+  SAP_TRY(sap_xml_join(store, state->path, NULL, NULL, &file, state->error));
+  return copy_node(store, file, top, 1, NULL, root, state->error);
 }
 
 static sap_status parse_bytes(sap_xml_store* store, const char* path, const char* bytes,
                               size_t size, sap_xml_node** root, sap_error* error) {
-  parse_state state = {.path = path};
+  parse_state state = {.path = path, .error = error};
   xmlParserCtxtPtr parser = xmlNewParserCtxt();
   if (parser == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
@@ -319,7 +224,7 @@ static sap_status parse_bytes(sap_xml_store* store, const char* path, const char
   const sap_status status = copy_document(store, &state, top, root);
   xmlFreeDoc(document);
   xmlFreeParserCtxt(parser);
-  return status == SAP_STATUS_OK ? status : sap_fail(error, status, "%s", state.error.message);
+  return status;
 }
 
 // Checks that no element has more than MAX_ATTRIBUTES attributes. An attribute is an equals sign

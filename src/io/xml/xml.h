@@ -6,7 +6,7 @@
 
 #include <sapstep/scene.h>
 
-#include "core/error.h"
+#include "core/memory.h"
 
 typedef struct sap_xml_attribute {
   const char* name;  // qualified, "drake:mu_static"; empty once dropped
@@ -23,18 +23,19 @@ struct sap_xml_node {
   sap_xml_node *parent, *first_child, *last_child, *next;
 };
 
-// Memory of any number of files that belong together.
-typedef struct sap_xml_store sap_xml_store;
+// A file that options->file has been called with.
+typedef struct sap_reported_file {
+  const char* path;
+  struct sap_reported_file* next;
+} sap_reported_file;
 
-// options (NULL allowed, borrowed): `file` is called with every file.
-sap_status sap_xml_store_create(const sap_scene_options* options, sap_xml_store** out,
-                                sap_error* error);
-void sap_xml_store_destroy(sap_xml_store* store);
+// Memory of any number of files that belong together; pool.owner is set, and sap_pool_free frees.
+typedef struct sap_xml_store {
+  sap_pool pool;
+  const sap_scene_options* options;  // `file` is called with every file; may be NULL
+  sap_reported_file* reported;
+} sap_xml_store;
 
-// Stores a zeroed array that lives as long as the store in the pointer at the address `array`.
-sap_status sap_xml_new(sap_xml_store* store, void* array, size_t bytes, sap_error* error);
-#define SAP_XML_NEW(store, array, count, error) \
-  sap_xml_new((store), (array), (size_t)(count) * sizeof **(array), (error))
 // Writes a + b + c (NULL: empty) to the store.
 sap_status sap_xml_join(sap_xml_store* store, const char* a, const char* b, const char* c,
                         const char** out, sap_error* error);
