@@ -17,12 +17,6 @@ static const char formats[] = "stl obj ply msh";
 static const mesh_reader readers[] = {sap_mesh_read_stl, sap_mesh_read_obj, sap_mesh_read_ply,
                                       sap_mesh_read_msh};
 
-void sap_mesh_clear(sap_mesh_data* data) {
-  sap_free(data->vertices);
-  sap_free(data->faces);
-  *data = (sap_mesh_data){0};
-}
-
 typedef struct numbered_point {
   double p[3];
   int32_t id;
@@ -45,15 +39,13 @@ static bool same_point(const numbered_point* a, const numbered_point* b) {
 
 // Joins equal positions and renumbers the faces. Each position keeps its first vertex; the order of
 // the first vertices is kept.
-static sap_status join_vertices(sap_mesh_data* data, sap_error* error) {
+static sap_status join_vertices(const sap_mesh_source* s) {
+  sap_mesh_data* data = s->out;
   const size_t count = (size_t)data->vertex_count;
-  numbered_point* points = sap_allocate(count, sizeof *points);
-  int32_t* number = sap_allocate(count, sizeof *number);
-  if (points == NULL || number == NULL) {
-    sap_free(points);
-    sap_free(number);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: mesh");
-  }
+  numbered_point* points;
+  int32_t* number;
+  SAP_TRY(SAP_POOL_ADD(s->scratch, &points, count, s->error));
+  SAP_TRY(SAP_POOL_ADD(s->scratch, &number, count, s->error));
   for (size_t i = 0; i < count; ++i) {
     memcpy(points[i].p, data->vertices + 3 * i, sizeof points[i].p);
     points[i].id = (int32_t)i;
@@ -76,8 +68,6 @@ static sap_status join_vertices(sap_mesh_data* data, sap_error* error) {
     data->faces[i] = number[data->faces[i]];
   }
   data->vertex_count = count_out;
-  sap_free(points);
-  sap_free(number);
   return SAP_STATUS_OK;
 }
 
@@ -104,13 +94,6 @@ const char* sap_mesh_unsupported(const char* path) {
                                                  : "mesh files must be one of: stl obj ply msh";
 }
 
-static sap_status load_bytes(const char* path, char** bytes, size_t* size, sap_error* error) {
-  SAP_TRY(sap_file_regular(path, error));
-  SAP_TRY(sap_scene_read_bytes(path, MAX_FILE_BYTES, bytes, size, error));
-  return *size > 0 ? SAP_STATUS_OK
-                   : sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: the file is empty", path);
-}
-
 // Checks that vertices are finite and that triangles have existing corners.
 static sap_status check_mesh(const sap_mesh_source* s) {
   const sap_mesh_data* m = s->out;
@@ -131,32 +114,35 @@ static sap_status check_mesh(const sap_mesh_source* s) {
   return SAP_STATUS_OK;
 }
 
+static sap_status read_source(sap_xml_store* store, sap_mesh_source* s) {
+  char extension[EXTENSION_SIZE];
+  char* bytes;
+  SAP_TRY(sap_file_regular(s->path, s->error));
+  SAP_TRY(sap_scene_read_bytes(s->path, MAX_FILE_BYTES, s->scratch, &bytes, &s->size, s->error));
+  if (s->size == 0) {
+    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "the file is empty");
+  }
+  s->bytes = bytes;
+  SAP_TRY(sap_scene_report_file(store, s->path, bytes, s->size, s->error));
+  find_extension(s->path, extension);
+  SAP_TRY(readers[sap_word_index(formats, extension)](s));
+  SAP_TRY(check_mesh(s));
+  return join_vertices(s);
+}
+
 sap_status sap_mesh_read(sap_xml_store* store, const char* path, sap_mesh_data* out,
                          sap_error* error) {
-  *out = (sap_mesh_data){0};
+  sap_pool scratch = {.owner = "mesh"};
+  sap_mesh_source source = {.path = path,
+                            .line = 1,
+                            .out = out,
+                            .pool = &store->pool,
+                            .scratch = &scratch,
+                            .error = error};
   const char* why = sap_mesh_unsupported(path);
-  if (why != NULL) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "%.300s: %s", path, why);
-  }
-  char extension[EXTENSION_SIZE];
-  find_extension(path, extension);
-  char* bytes = NULL;
-  sap_mesh_source source = {.path = path, .line = 1, .out = out, .error = error};
-  sap_status status = load_bytes(path, &bytes, &source.size, error);
-  source.bytes = bytes;
-  if (status == SAP_STATUS_OK) {
-    status = sap_scene_report_file(store, path, bytes, source.size, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = readers[sap_word_index(formats, extension)](&source);
-  }
-  sap_free(bytes);
-  if (status == SAP_STATUS_OK) {
-    status = check_mesh(&source);
-  }
-  status = status == SAP_STATUS_OK ? join_vertices(out, error) : status;
-  if (status != SAP_STATUS_OK) {
-    sap_mesh_clear(out);
-  }
+  *out = (sap_mesh_data){0};
+  const sap_status status = why == NULL ? read_source(store, &source)
+                                        : sap_mesh_fail(&source, SAP_STATUS_UNSUPPORTED, "%s", why);
+  sap_pool_free(&scratch);
   return status;
 }

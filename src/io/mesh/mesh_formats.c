@@ -121,7 +121,7 @@ sap_status sap_mesh_add_vertex(sap_mesh_source* s, const double p[3]) {
   if (out->vertex_count == MAX_COUNT) {
     return sap_mesh_fail(s, SAP_STATUS_MEMORY, "too many vertices");
   }
-  SAP_TRY(SAP_GROW(&out->vertices, &s->vertex_capacity, 3 * (out->vertex_count + 1), s->error));
+  SAP_TRY(SAP_ROOM(s->pool, &out->vertices, 3 * (out->vertex_count + 1), s->error));
   memcpy(out->vertices + 3 * (size_t)out->vertex_count++, p, 3 * sizeof *p);
   return SAP_STATUS_OK;
 }
@@ -131,7 +131,7 @@ sap_status sap_mesh_add_triangle(sap_mesh_source* s, int32_t a, int32_t b, int32
   if (out->face_count == MAX_COUNT) {
     return sap_mesh_fail(s, SAP_STATUS_MEMORY, "too many triangles");
   }
-  SAP_TRY(SAP_GROW(&out->faces, &s->face_capacity, 3 * (out->face_count + 1), s->error));
+  SAP_TRY(SAP_ROOM(s->pool, &out->faces, 3 * (out->face_count + 1), s->error));
   int32_t* corners = out->faces + 3 * (size_t)out->face_count++;
   corners[0] = a;
   corners[1] = b;
@@ -149,14 +149,14 @@ sap_status sap_mesh_add_triangle(sap_mesh_source* s, int32_t a, int32_t b, int32
 
 typedef struct positions {
   double* p;  // (3 count)
-  int32_t count, capacity;
+  int32_t count;
 } positions;
 
 static sap_status read_vertex(sap_mesh_source* s, positions* all) {
   if (all->count == MAX_COUNT) {
     return sap_mesh_fail_line(s, SAP_STATUS_MEMORY, "too many vertices");
   }
-  SAP_TRY(SAP_GROW(&all->p, &all->capacity, 3 * (all->count + 1), s->error));
+  SAP_TRY(SAP_ROOM(s->scratch, &all->p, 3 * (all->count + 1), s->error));
   double* p = all->p + 3 * (size_t)all->count;
   for (int k = 0; k < 3; ++k) {
     SAP_TRY(sap_mesh_number(s, sap_mesh_word_of_line(s), &p[k]));
@@ -197,20 +197,15 @@ static sap_status read_face(sap_mesh_source* s, const positions* all) {
 
 sap_status sap_mesh_read_obj(sap_mesh_source* s) {
   positions all = {0};
-  sap_status status = SAP_STATUS_OK;
-  while (s->at < s->size && status == SAP_STATUS_OK) {
+  for (; s->at < s->size; sap_mesh_skip_line(s)) {
     const sap_mesh_word word = sap_mesh_word_of_line(s);
     if (sap_mesh_word_is(word, "v")) {
-      status = read_vertex(s, &all);
+      SAP_TRY(read_vertex(s, &all));
     } else if (sap_mesh_word_is(word, "f")) {
-      status = read_face(s, &all);
-    }
-    if (status == SAP_STATUS_OK) {
-      sap_mesh_skip_line(s);
+      SAP_TRY(read_face(s, &all));
     }
   }
-  sap_free(all.p);
-  return status;
+  return SAP_STATUS_OK;
 }
 
 // --- STL ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ typedef struct sap_mesh_source {
   size_t size, at;    // at: the next byte
   int64_t line;       // of `at`, from 1
   sap_mesh_data* out;
-  int32_t vertex_capacity, face_capacity;  // numbers in the arrays of `out`
+  sap_pool *pool, *scratch;  // of the arrays of `out`; freed when the file has been read
   sap_error* error;
 } sap_mesh_source;
 

@@ -180,14 +180,12 @@ static sap_status read_keyframes(sap_mjcf_reader* r) {
   if (a.nq != r->nq || a.nv != r->nv) {
     return sap_fail(r->error, SAP_STATUS_INTERNAL, "coordinates are counted differently");
   }
-  SAP_TRY(SAP_NEW(&a.q, (size_t)a.nq + (size_t)a.nv + (size_t)a.nu + (size_t)a.na, "keyframe",
-                  r->error));
+  SAP_TRY(SAP_POOL_ADD(&r->pool, &a.q, (size_t)a.nq + (size_t)a.nv + (size_t)a.nu + (size_t)a.na,
+                       r->error));
   a.v = a.q + a.nq;
   a.control = a.v + a.nv;
   a.act = a.control + a.nu;
-  const sap_status status = add_keys(r, &a);
-  sap_free(a.q);
-  return status;
+  return add_keys(r, &a);
 }
 
 // --- model --------------------------------------------------------------------------------------
@@ -217,8 +215,6 @@ static sap_status build_model(sap_mjcf_reader* r, sap_xml_node* root) {
 
 static void clear_reader(sap_mjcf_reader* r) {
   sap_builder_destroy(r->builder);
-  sap_mjcf_free_model(r->main);
-  sap_mjcf_clear_meshes(r);
   sap_pool_free(&r->pool);
   sap_name_map* const names[] = {&r->body_names,   &r->joint_names,  &r->site_names,
                                  &r->geom_names,   &r->tendon_names, &r->obstacle_names,

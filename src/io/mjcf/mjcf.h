@@ -39,7 +39,7 @@ struct sap_mjcf_model {
   const sap_xml_node* root;
   sap_mjcf_compiler compiler;
   sap_mjcf_class* classes;
-  int32_t class_count, class_capacity;
+  int32_t class_count;
   int32_t main_class;          // -1: no defaults
   const char* name;            // as an asset
   const sap_mjcf_model* user;  // the model whose asset this is; NULL: the main file
@@ -169,7 +169,6 @@ sap_status sap_mjcf_read(const char* path, sap_xml_store* store, sap_xml_node* r
 // Expands includes, checks the schema, reads settings, classes and assets.
 sap_status sap_mjcf_load_model(sap_mjcf_reader* r, const char* path, sap_xml_node* root,
                                const sap_mjcf_model* user, sap_mjcf_model** out);
-void sap_mjcf_free_model(sap_mjcf_model* model);
 // Returns the index of a class, -1 without one.
 int32_t sap_mjcf_find_class(const sap_mjcf_model* model, const char* name);
 // Reads <option> of the main file into the builder's options and the reader's flags.

@@ -206,7 +206,7 @@ static sap_status gather_contents(sap_mjcf_reader* r, contents* c) {
   for (int32_t i = c->first; i < c->end; ++i) {
     geoms += sap_xml_is(r->items[i].node, "geom") ? 1 : 0;
   }
-  SAP_TRY(SAP_NEW(&c->geoms, geoms, "body", r->error));
+  SAP_TRY(SAP_POOL_ADD(&r->pool, &c->geoms, geoms, r->error));
   for (int32_t i = c->first; i < c->end; ++i) {
     const sap_mjcf_item* item = &r->items[i];
     if (sap_xml_is(item->node, "geom")) {
@@ -392,9 +392,7 @@ static sap_status add_contents(sap_mjcf_reader* r, const sap_mjcf_item* item, co
 static sap_status read_contents(sap_mjcf_reader* r, const sap_mjcf_item* item, const place* parent,
                                 int32_t first, place at) {
   contents c = {.first = first, .end = r->item_count};
-  const sap_status status = add_contents(r, item, parent, &c, &at);
-  sap_free(c.geoms);
-  SAP_TRY(status);
+  SAP_TRY(add_contents(r, item, parent, &c, &at));
   for (int32_t i = c.first; i < c.end; ++i) {
     const sap_mjcf_item child = r->items[i];  // the array grows below
     SAP_TRY(sap_xml_is(child.node, "body") ? read_body(r, &child, &at) : SAP_STATUS_OK);

@@ -56,7 +56,6 @@ sap_status sap_mjcf_mesh_id(sap_mjcf_reader* r, int32_t index, int32_t* id);
 // Fits a primitive of def->type to a mesh: its sizes, and its pose in that of the geom.
 sap_status sap_mjcf_fit(const sap_mjcf_sources* s, const sap_mjcf_item* item, int32_t mesh,
                         sap_shape_def* def);
-void sap_mjcf_clear_meshes(sap_mjcf_reader* r);
 
 // mjcf_body.c: adds all bodies, depth first, with their joints, sites and shapes.
 sap_status sap_mjcf_read_bodies(sap_mjcf_reader* r);

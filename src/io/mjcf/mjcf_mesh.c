@@ -24,18 +24,11 @@
 typedef struct sap_mjcf_mesh {
   const sap_xml_node* asset;
   const sap_mjcf_model* model;
-  sap_mesh_def def;  // empty until it is read; its arrays are owned; the name is full
+  sap_mesh_def def;  // empty until it is read; the name is full
   sap_mesh_solid solid;
   bool unsupported;  // the file's format; a warning was given
   int32_t id;        // the builder's, -1: none yet
 } sap_mjcf_mesh;
-
-void sap_mjcf_clear_meshes(sap_mjcf_reader* r) {
-  for (int32_t i = 0; i < r->mesh_count; ++i) {
-    sap_free((double*)r->meshes[i].def.vertices);
-    sap_free((int32_t*)r->meshes[i].def.faces);
-  }
-}
 
 // --- names and paths ----------------------------------------------------------------------------
 
@@ -117,11 +110,8 @@ static sap_status read_file(sap_mjcf_reader* r, sap_mjcf_mesh* mesh) {
 static sap_status read_triples(sap_mjcf_reader* r, const sap_xml_node* node, const char* attribute,
                                double** values, int32_t* count) {
   const int32_t words = sap_xml_word_count(node, attribute);
-  *values = sap_allocate((size_t)words, sizeof **values);
   *count = words / 3;
-  if (*values == NULL) {
-    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory: mesh");
-  }
+  SAP_TRY(SAP_POOL_ADD(&r->pool, values, words, r->error));
   if (words % 3 != 0) {
     return sap_xml_syntax(node, attribute, r->error, "has %d numbers, must be a multiple of 3",
                           (int)words);
@@ -131,11 +121,9 @@ static sap_status read_triples(sap_mjcf_reader* r, const sap_xml_node* node, con
 
 static sap_status convert_faces(sap_mjcf_reader* r, const sap_xml_node* asset, const double* values,
                                 sap_mesh_def* def) {
-  int32_t* faces = sap_allocate(3 * (size_t)def->face_count, sizeof *faces);
+  int32_t* faces;
+  SAP_TRY(SAP_POOL_ADD(&r->pool, &faces, 3 * (size_t)def->face_count, r->error));
   def->faces = faces;
-  if (faces == NULL) {
-    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory: mesh");
-  }
   for (int32_t i = 0; i < 3 * def->face_count; ++i) {
     if (!(values[i] >= 0.0 && values[i] < (double)def->vertex_count) ||
         values[i] != floor(values[i])) {
@@ -148,19 +136,14 @@ static sap_status convert_faces(sap_mjcf_reader* r, const sap_xml_node* asset, c
 
 static sap_status read_attributes(sap_mjcf_reader* r, const sap_xml_node* asset,
                                   sap_mesh_def* def) {
-  double *vertices = NULL, *values = NULL;
-  const sap_status read = read_triples(r, asset, "vertex", &vertices, &def->vertex_count);
+  double *vertices, *values;
+  SAP_TRY(read_triples(r, asset, "vertex", &vertices, &def->vertex_count));
   def->vertices = vertices;
-  SAP_TRY(read);
   if (sap_xml_get(asset, "face") == NULL) {
     return SAP_STATUS_OK;
   }
-  sap_status status = read_triples(r, asset, "face", &values, &def->face_count);
-  if (status == SAP_STATUS_OK) {
-    status = convert_faces(r, asset, values, def);
-  }
-  sap_free(values);
-  return status;
+  SAP_TRY(read_triples(r, asset, "face", &values, &def->face_count));
+  return convert_faces(r, asset, values, def);
 }
 
 static sap_status transform_mesh(const sap_mjcf_sources* s, sap_mesh_def* def) {

@@ -158,7 +158,7 @@ static sap_status read_class(sap_mjcf_reader* r, sap_mjcf_model* model, const sa
   if (!top && sap_mjcf_find_class(model, name) >= 0) {
     return sap_xml_syntax(node, "class", r->error, "the class is defined twice");
   }
-  SAP_TRY(SAP_GROW(&model->classes, &model->class_capacity, model->class_count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &model->classes, model->class_count + 1, r->error));
   const int32_t index = model->class_count++;
   model->classes[index] = (sap_mjcf_class){.name = name, .parent = parent, .node = node};
   if (top) {
@@ -223,7 +223,7 @@ sap_status sap_mjcf_load_model(sap_mjcf_reader* r, const char* path, sap_xml_nod
   }
   SAP_TRY(sap_schema_check(&sap_mjcf_schema, root, r->options, r->error));
   sap_mjcf_model* model;
-  SAP_TRY(SAP_NEW(&model, 1, "model file", r->error));
+  SAP_TRY(SAP_POOL_ADD(&r->pool, &model, 1, r->error));
   model->root = root;
   model->user = user;
   model->main_class = -1;
@@ -233,22 +233,9 @@ sap_status sap_mjcf_load_model(sap_mjcf_reader* r, const char* path, sap_xml_nod
                                         .inertia_from_geom = SAP_MJCF_AUTO,
                                         .group_range = {0, 5},
                                         .use_lengths = true};
-  SAP_TRY_OR(read_sections(r, model), sap_mjcf_free_model(model));
+  SAP_TRY(read_sections(r, model));
   *out = model;
   return SAP_STATUS_OK;
-}
-
-void sap_mjcf_free_model(sap_mjcf_model* model) {
-  if (model == NULL) {
-    return;
-  }
-  while (model->assets != NULL) {
-    sap_mjcf_model* next = model->assets->next;
-    sap_mjcf_free_model(model->assets);
-    model->assets = next;
-  }
-  sap_free(model->classes);
-  sap_free(model);
 }
 
 // --- options ------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ typedef struct instance {
 
 typedef struct instance_list {
   instance* list;
-  int32_t count, capacity;
+  int32_t count;
 } instance_list;
 
 // --- names in a space ---------------------------------------------------------------------------
@@ -167,7 +167,7 @@ static int32_t model_space(const sap_mjcf_reader* r, int32_t space) {
 
 static sap_status add_instance(sap_mjcf_reader* r, instance_list* all, const sap_xml_node* node,
                                int32_t space) {
-  SAP_TRY(SAP_GROW(&all->list, &all->capacity, all->count + 1, r->error));
+  SAP_TRY(SAP_ROOM(&r->pool, &all->list, all->count + 1, r->error));
   all->list[all->count] = (instance){.node = node, .space = space, .order = all->count};
   ++all->count;
   return SAP_STATUS_OK;
@@ -252,18 +252,16 @@ static sap_status call_adder(sap_mjcf_reader* r, const instance* i, sap_mjcf_add
 sap_status sap_mjcf_add_section(sap_mjcf_reader* r, const char* section, const char* elements,
                                 sap_mjcf_adder add) {
   instance_list all = {0};
-  char* marks = sap_allocate((size_t)r->space_count, 1);
-  sap_status status = marks != NULL ? add_elements(r, section, elements, marks, &all)
-                                    : sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
-  sap_free(marks);
+  char* marks;
+  SAP_TRY(SAP_POOL_ADD(&r->pool, &marks, r->space_count, r->error));
+  SAP_TRY(add_elements(r, section, elements, marks, &all));
   if (all.count > 1) {
     qsort(all.list, (size_t)all.count, sizeof *all.list, compare_instances);
   }
-  for (int32_t i = 0; i < all.count && status == SAP_STATUS_OK; ++i) {
-    status = call_adder(r, &all.list[i], add);
+  for (int32_t i = 0; i < all.count; ++i) {
+    SAP_TRY(call_adder(r, &all.list[i], add));
   }
-  sap_free(all.list);
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_mjcf_instance_sources(sap_mjcf_reader* r, const sap_mjcf_instance* i,

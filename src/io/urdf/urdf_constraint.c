@@ -263,7 +263,7 @@ typedef struct filter_groups {
   sap_urdf_reader* r;
   sap_name_map names;
   const sap_xml_node** nodes;
-  int32_t count, capacity;
+  int32_t count;
   bool* members;  // links of each group                                      (count links)
 } filter_groups;
 
@@ -275,7 +275,7 @@ static bool is_ignored(const sap_xml_node* node) {
 static sap_status add_group(filter_groups* g, const sap_xml_node* node) {
   const char* name;
   SAP_TRY(sap_urdf_add_name(g->r, &g->names, node, g->count, &name));
-  SAP_TRY(SAP_GROW(&g->nodes, &g->capacity, g->count + 1, g->r->error));
+  SAP_TRY(SAP_ROOM(&g->r->pool, &g->nodes, g->count + 1, g->r->error));
   g->nodes[g->count++] = node;
   return SAP_STATUS_OK;
 }
@@ -328,10 +328,8 @@ static sap_status add_filters_of(filter_groups* g, const sap_xml_node* robot) {
   if (g->count == 0) {
     return SAP_STATUS_OK;
   }
-  g->members = sap_allocate((size_t)g->count * (size_t)g->r->link_count, sizeof *g->members);
-  if (g->members == NULL) {
-    return sap_fail(g->r->error, SAP_STATUS_MEMORY, "out of memory: groups");
-  }
+  SAP_TRY(SAP_POOL_ADD(&g->r->pool, &g->members, (size_t)g->count * (size_t)g->r->link_count,
+                       g->r->error));
   for (bool grew = true; grew;) {  // groups may contain groups, in any order
     grew = false;
     for (int32_t i = 0; i < g->count; ++i) {
@@ -353,8 +351,6 @@ static sap_status add_filters_of(filter_groups* g, const sap_xml_node* robot) {
 static sap_status add_filters(sap_urdf_reader* r, const sap_xml_node* robot) {
   filter_groups g = {.r = r};
   const sap_status status = add_filters_of(&g, robot);
-  sap_free(g.members);
-  sap_free(g.nodes);
   sap_name_map_clear(&g.names);
   return status;
 }

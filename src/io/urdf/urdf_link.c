@@ -156,9 +156,7 @@ static sap_status add_mesh(sap_urdf_reader* r, sap_urdf_mesh_use* use) {
   sap_mesh_def def = sap_mesh_def_default();
   def.vertex_count = data.vertex_count;
   def.vertices = data.vertices;
-  const sap_status status = sap_builder_add_mesh(r->builder, &def, &use->id, r->error);
-  sap_mesh_clear(&data);
-  return status;
+  return sap_builder_add_mesh(r->builder, &def, &use->id, r->error);
 }
 
 // Reads <mesh>. Links that use a file with the same scale share the model's mesh. *id -1: the

@@ -168,15 +168,16 @@ static sap_status copy_node(sap_xml_store* store, const char* file, const xmlNod
   return SAP_STATUS_OK;
 }
 
-// Reads in pieces, because the file may be a pipe. *bytes belongs to the caller, also on failure.
-static sap_status read_pieces(FILE* file, const char* path, size_t most, char** bytes, size_t* size,
-                              sap_error* error) {
-  int32_t capacity = 0;
+// Reads in pieces, because the file may be a pipe.
+static sap_status read_pieces(FILE* file, const char* path, size_t most, sap_pool* pool,
+                              char** bytes, size_t* size, sap_error* error) {
+  *bytes = NULL;
+  *size = 0;
   for (size_t got = PIECE_BYTES; got == PIECE_BYTES; *size += got) {
     if (*size >= most) {
       return sap_fail(error, SAP_STATUS_IO, "%.300s: larger than %zu bytes", path, most);
     }
-    SAP_TRY(SAP_GROW(bytes, &capacity, (int32_t)*size + PIECE_BYTES, error));
+    SAP_TRY(SAP_ROOM(pool, bytes, (int32_t)*size + PIECE_BYTES, error));
     got = fread(*bytes + *size, 1, PIECE_BYTES, file);
   }
   return ferror(file)
@@ -184,13 +185,13 @@ static sap_status read_pieces(FILE* file, const char* path, size_t most, char** 
              : SAP_STATUS_OK;
 }
 
-sap_status sap_scene_read_bytes(const char* path, size_t most, char** bytes, size_t* size,
-                                sap_error* error) {
+sap_status sap_scene_read_bytes(const char* path, size_t most, sap_pool* pool, char** bytes,
+                                size_t* size, sap_error* error) {
   FILE* file = fopen(path, "rb");
   if (file == NULL) {
     return sap_fail(error, SAP_STATUS_IO, "%.300s: cannot open: %s", path, strerror(errno));
   }
-  const sap_status status = read_pieces(file, path, most, bytes, size, error);
+  const sap_status status = read_pieces(file, path, most, pool, bytes, size, error);
   (void)fclose(file);
   return status;
 }
@@ -265,14 +266,15 @@ static sap_status read_root(sap_xml_store* store, const char* path, const char* 
 
 sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** root,
                         sap_error* error) {
-  char* bytes = NULL;
-  size_t size = 0;
+  sap_pool pool = {.owner = "scene"};
+  char* bytes;
+  size_t size;
   *root = NULL;
-  sap_status status = sap_scene_read_bytes(path, MAX_FILE_BYTES, &bytes, &size, error);
+  sap_status status = sap_scene_read_bytes(path, MAX_FILE_BYTES, &pool, &bytes, &size, error);
   if (status == SAP_STATUS_OK) {
     status = read_root(store, path, bytes, size, root, error);
   }
-  sap_free(bytes);
+  sap_pool_free(&pool);
   return status;
 }
 
