@@ -79,10 +79,8 @@ sap_status sap_archive_to_bytes(sap_archive_function function, void* object, voi
   if (bytes == NULL) {
     return SAP_STATUS_OK;
   }
-  if (capacity < measure.at) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "capacity = %zu must be >= %zu bytes", capacity,
-                    measure.at);
-  }
+  SAP_FAIL_IF(capacity < measure.at, error, SAP_STATUS_ARGUMENT,
+              "capacity = %zu must be >= %zu bytes", capacity, measure.at);
   sap_archive save = {.mode = SAP_ARCHIVE_SAVE, .bytes = bytes, .size = measure.at};
   return function(object, &save, error);
 }
@@ -93,10 +91,8 @@ sap_status sap_archive_from_bytes(sap_archive_function function, void* object, c
   unsigned char* from = (unsigned char*)(uintptr_t)bytes;
   sap_archive reserve = {.mode = SAP_ARCHIVE_RESERVE, .bytes = from, .size = size};
   SAP_TRY(function(object, &reserve, error));
-  if (reserve.at != size) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "saved memory has %zu bytes too many",
-                    size - reserve.at);
-  }
+  SAP_FAIL_IF(reserve.at != size, error, SAP_STATUS_ARGUMENT, "saved memory has %zu bytes too many",
+              size - reserve.at);
   sap_archive load = {.mode = SAP_ARCHIVE_LOAD, .bytes = from, .size = size};
   return function(object, &load, error);
 }

@@ -40,13 +40,10 @@ sap_status sap_fail_null(sap_error* error, const char* function, const char* nam
 }
 
 sap_status sap_check_numbers(const char* name, const double* x, int32_t count, sap_error* error) {
-  if (x == NULL && count > 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", name);
-  }
+  SAP_FAIL_IF(x == NULL && count > 0, error, SAP_STATUS_ARGUMENT, "%s is NULL", name);
   for (int32_t i = 0; i < count; ++i) {
-    if (!isfinite(x[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite", name, i, x[i]);
-    }
+    SAP_FAIL_IF(!isfinite(x[i]), error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite", name,
+                i, x[i]);
   }
   return SAP_STATUS_OK;
 }

@@ -24,6 +24,14 @@ sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...
     }                                   \
   } while (0)
 
+// Returns sap_fail(error, status, format ...) from the calling function if the condition holds.
+#define SAP_FAIL_IF(condition, error, status, ...)     \
+  do {                                                 \
+    if (condition) {                                   \
+      return sap_fail((error), (status), __VA_ARGS__); \
+    }                                                  \
+  } while (0)
+
 // The same for functions that own something: releases it by the statement `cleanup` first.
 #define SAP_TRY_OR(call, cleanup)       \
   do {                                  \

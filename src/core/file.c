@@ -246,9 +246,8 @@ static void move_to_path(sap_file* file) {
 }
 
 sap_status sap_file_commit(sap_file* file, sap_error* error) {
-  if (file->committed) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "'%s' has been committed before", file->path);
-  }
+  SAP_FAIL_IF(file->committed, error, SAP_STATUS_ARGUMENT, "'%s' has been committed before",
+              file->path);
   if (fflush(file->stream) != 0) {
     note_error(file);
   }

@@ -39,9 +39,7 @@ static void rebuild(sap_hash_map* map) {
 }
 
 static sap_status reserve_slots(sap_hash_map* map, int32_t count, sap_error* error) {
-  if (count > INT32_MAX / 4) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "too many keys: %d", count);
-  }
+  SAP_FAIL_IF(count > INT32_MAX / 4, error, SAP_STATUS_MEMORY, "too many keys: %d", count);
   int32_t nslots = LEAST_SLOTS;
   while (nslots < 2 * count) {
     nslots *= 2;

@@ -43,9 +43,8 @@ char* sap_duplicate_string(const char* text) {
 }
 
 sap_status sap_grow(void* array, int32_t* capacity, int64_t needed, size_t size, sap_error* error) {
-  if (needed < 0 || needed > INT32_MAX) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "array too large: %lld elements", (long long)needed);
-  }
+  SAP_FAIL_IF(needed < 0 || needed > INT32_MAX, error, SAP_STATUS_MEMORY,
+              "array too large: %lld elements", (long long)needed);
   void* old;
   memcpy(&old, array, sizeof old);
   if (old != NULL && needed <= *capacity) {
@@ -56,10 +55,8 @@ sap_status sap_grow(void* array, int32_t* capacity, int64_t needed, size_t size,
     wanted = *capacity + *capacity / 2;
   }
   void* grown = sap_allocate((size_t)wanted, size);
-  if (grown == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %lld elements of %zu bytes",
-                    (long long)wanted, size);
-  }
+  SAP_FAIL_IF(grown == NULL, error, SAP_STATUS_MEMORY, "out of memory: %lld elements of %zu bytes",
+              (long long)wanted, size);
   if (old != NULL) {
     memcpy(grown, old, (size_t)*capacity * size);
     sap_free(old);
@@ -74,10 +71,8 @@ _Static_assert(sizeof(sap_pool_block) <= SAP_POOL_HEADER, "a block's header fits
 sap_status sap_pool_add(sap_pool* pool, void* array, size_t count, size_t size, sap_error* error) {
   const bool fits = size == 0 || count <= (SIZE_MAX - SAP_POOL_HEADER) / size;
   sap_pool_block* block = fits ? sap_allocate(SAP_POOL_HEADER + count * size, 1) : NULL;
-  if (block == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %s",
-                    pool->owner != NULL ? pool->owner : "an array");
-  }
+  SAP_FAIL_IF(block == NULL, error, SAP_STATUS_MEMORY, "out of memory: %s",
+              pool->owner != NULL ? pool->owner : "an array");
   *block = (sap_pool_block){.older = pool->newest, .room = (int64_t)count};
   if (block->older != NULL) {
     block->older->newer = block;
@@ -105,9 +100,8 @@ sap_status sap_pool_grow(sap_pool* pool, void* array, int64_t needed, size_t siz
   void* old;
   memcpy(&old, array, sizeof old);
   const int64_t room = old != NULL ? sap_pool_block_of(old)->room : 0;
-  if (needed < 0 || needed > INT32_MAX) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "array too large: %lld elements", (long long)needed);
-  }
+  SAP_FAIL_IF(needed < 0 || needed > INT32_MAX, error, SAP_STATUS_MEMORY,
+              "array too large: %lld elements", (long long)needed);
   if (old != NULL && needed <= room) {
     return SAP_STATUS_OK;
   }

@@ -16,9 +16,7 @@ double sap_clock_seconds(void) {
 
 sap_status sap_c_locale_begin(sap_c_locale* guard, sap_error* error) {
   const locale_t mine = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (mine == (locale_t)0) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  SAP_FAIL_IF(mine == (locale_t)0, error, SAP_STATUS_MEMORY, "out of memory");
   guard->mine = mine;
   guard->previous = uselocale(mine);
   return SAP_STATUS_OK;

@@ -162,10 +162,8 @@ static sap_status make_rows(sap_block_factor* f, const sap_block_order* order, s
     f->panel_start[s] = values;
     rows += height;
     values += (size_t)SAP_CHUNK * (size_t)height * (size_t)f->super_width[s];
-    if (rows > INT32_MAX / 2 || values > INT32_MAX / 2) {
-      return sap_fail(error, SAP_STATUS_MEMORY, "block factor of %d chunks is too large",
-                      (int)f->nchunks);
-    }
+    SAP_FAIL_IF(rows > INT32_MAX / 2 || values > INT32_MAX / 2, error, SAP_STATUS_MEMORY,
+                "block factor of %d chunks is too large", (int)f->nchunks);
   }
   f->row_start[0] = 0;
   f->panel_start[f->nsuper] = values;
@@ -260,10 +258,8 @@ static sap_status list_loads(sap_block_factor* f, const sap_pattern_copy* patter
       tiles += rows * (f->chunk_first[p + 1] - f->chunk_first[p]);
     }
   }
-  if (tiles > INT32_MAX / 2) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "block matrix of %d chunks is too large",
-                    (int)f->nchunks);
-  }
+  SAP_FAIL_IF(tiles > INT32_MAX / 2, error, SAP_STATUS_MEMORY,
+              "block matrix of %d chunks is too large", (int)f->nchunks);
   SAP_TRY(SAP_ROOM(&f->pool, &f->load, (int32_t)tiles, error));
   int32_t count = 0;
   int32_t p = 0;  // position of the block that holds the chunk

@@ -30,30 +30,23 @@ bool sap_pattern_equal(const sap_pattern_copy* copy, const sap_block_pattern* pa
 static sap_status check_column(const sap_block_pattern* pattern, int32_t column, sap_error* error) {
   const int32_t first = pattern->column_start[column];
   const int32_t end = pattern->column_start[column + 1];
-  if (end <= first || pattern->row[first] != column) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "block column %d must start with its diagonal block", (int)column);
-  }
+  SAP_FAIL_IF(end <= first || pattern->row[first] != column, error, SAP_STATUS_ARGUMENT,
+              "block column %d must start with its diagonal block", (int)column);
   for (int32_t k = first + 1; k < end; ++k) {
-    if (pattern->row[k] <= pattern->row[k - 1] || pattern->row[k] >= pattern->nblocks) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "block column %d: row %d must ascend and be < %d",
-                      (int)column, (int)pattern->row[k], (int)pattern->nblocks);
-    }
+    SAP_FAIL_IF(pattern->row[k] <= pattern->row[k - 1] || pattern->row[k] >= pattern->nblocks,
+                error, SAP_STATUS_ARGUMENT, "block column %d: row %d must ascend and be < %d",
+                (int)column, (int)pattern->row[k], (int)pattern->nblocks);
   }
   return SAP_STATUS_OK;
 }
 
 static sap_status check_pattern(const sap_block_pattern* pattern, sap_error* error) {
-  if (pattern->nblocks < 1 || pattern->column_start[0] != 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "a block pattern needs at least one block and column_start[0] = 0");
-  }
+  SAP_FAIL_IF(pattern->nblocks < 1 || pattern->column_start[0] != 0, error, SAP_STATUS_ARGUMENT,
+              "a block pattern needs at least one block and column_start[0] = 0");
   int64_t n = 0;
   for (int32_t j = 0; j < pattern->nblocks; ++j) {
-    if (pattern->sizes[j] < 1) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: size %d must be >= 1", (int)j,
-                      (int)pattern->sizes[j]);
-    }
+    SAP_FAIL_IF(pattern->sizes[j] < 1, error, SAP_STATUS_ARGUMENT, "block %d: size %d must be >= 1",
+                (int)j, (int)pattern->sizes[j]);
     n += pattern->sizes[j];
     SAP_TRY(check_column(pattern, j, error));
   }
@@ -175,14 +168,10 @@ static sap_status order_blocks(sap_block_order* order, const sap_block_pattern* 
   order->by_row_start[pattern->nblocks] = count;
   const int result = amd_order(pattern->nblocks, order->by_row_start, order->by_row_column,
                                order->block_at, NULL, info);
-  if (result == AMD_OUT_OF_MEMORY) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: ordering of %d blocks",
-                    (int)pattern->nblocks);
-  }
-  if (result != AMD_OK) {
-    return sap_fail(error, SAP_STATUS_INTERNAL, "ordering of %d blocks failed (AMD %d)",
-                    (int)pattern->nblocks, result);
-  }
+  SAP_FAIL_IF(result == AMD_OUT_OF_MEMORY, error, SAP_STATUS_MEMORY,
+              "out of memory: ordering of %d blocks", (int)pattern->nblocks);
+  SAP_FAIL_IF(result != AMD_OK, error, SAP_STATUS_INTERNAL, "ordering of %d blocks failed (AMD %d)",
+              (int)pattern->nblocks, result);
   size /= pattern->nblocks;
   *multiplications = info[AMD_NMULTSUBS_LDL] * size * size * size;
   return SAP_STATUS_OK;
@@ -333,9 +322,8 @@ static double count_work(const sap_graph* g, const int32_t* block_at, int32_t* w
 }
 
 static sap_status fail_nested(int32_t nblocks, int result, sap_error* error) {
-  if (result == CAMD_OUT_OF_MEMORY) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: ordering of %d blocks", (int)nblocks);
-  }
+  SAP_FAIL_IF(result == CAMD_OUT_OF_MEMORY, error, SAP_STATUS_MEMORY,
+              "out of memory: ordering of %d blocks", (int)nblocks);
   return sap_fail(error, SAP_STATUS_INTERNAL, "ordering of %d blocks failed (CAMD %d)",
                   (int)nblocks, result);
 }

@@ -29,9 +29,8 @@ static sap_status analyze_dense(dense_factor* dense, const sap_pattern_copy* pat
     return SAP_STATUS_OK;
   }
   double* factor = sap_allocate(needed, sizeof *factor);
-  if (factor == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: dense %zu x %zu factor", n, n);
-  }
+  SAP_FAIL_IF(factor == NULL, error, SAP_STATUS_MEMORY, "out of memory: dense %zu x %zu factor", n,
+              n);
   sap_free(dense->factor);
   dense->factor = factor;
   dense->capacity = needed;
@@ -217,19 +216,15 @@ static sap_status order_sparse(sparse_factor* sparse, const sap_pattern_copy* pa
                                const sap_block_order* order, sap_error* error) {
   drop_factor(sparse);
   const int64_t entries = count_entries(pattern);
-  if (entries > INT32_MAX / 2) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "sparse factorization: %lld entries are too many",
-                    (long long)entries);
-  }
+  SAP_FAIL_IF(entries > INT32_MAX / 2, error, SAP_STATUS_MEMORY,
+              "sparse factorization: %lld entries are too many", (long long)entries);
   SAP_TRY(reserve(sparse, pattern->n, (int32_t)entries, error));
   fill_pattern(sparse, pattern, order);
   wrap_arrays(sparse, pattern->n, (int32_t)entries);
   sparse->L = cholmod_analyze(&sparse->A, &sparse->common);
-  if (sparse->L == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY,
-                    "symbolic factorization of %d rows failed (CHOLMOD status %d)", (int)pattern->n,
-                    sparse->common.status);
-  }
+  SAP_FAIL_IF(sparse->L == NULL, error, SAP_STATUS_MEMORY,
+              "symbolic factorization of %d rows failed (CHOLMOD status %d)", (int)pattern->n,
+              sparse->common.status);
   return SAP_STATUS_OK;
 }
 
@@ -252,11 +247,10 @@ static sap_status factorize_sparse(sparse_factor* sparse, const sap_pattern_copy
     *broken = sap_pattern_block_of(pattern, sparse->scalar_at[sparse->L->minor]);
     return SAP_STATUS_OK;
   }
-  if (!done || sparse->common.status != CHOLMOD_OK || (sparse->X == NULL && !solve_rhs(sparse))) {
-    return sap_fail(error, SAP_STATUS_MEMORY,
-                    "sparse factorization of %d rows failed (CHOLMOD status %d)", (int)pattern->n,
-                    sparse->common.status);
-  }
+  SAP_FAIL_IF(
+      !done || sparse->common.status != CHOLMOD_OK || (sparse->X == NULL && !solve_rhs(sparse)),
+      error, SAP_STATUS_MEMORY, "sparse factorization of %d rows failed (CHOLMOD status %d)",
+      (int)pattern->n, sparse->common.status);
   *broken = -1;
   return SAP_STATUS_OK;
 }
@@ -303,9 +297,8 @@ void sap_cholesky_destroy(sap_cholesky* cholesky) {
 static sap_status analyze_sparse(sap_cholesky* cholesky, sap_error* error) {
   if (cholesky->sparse == NULL) {
     cholesky->sparse = create_sparse();
-    if (cholesky->sparse == NULL) {
-      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: sparse factorization");
-    }
+    SAP_FAIL_IF(cholesky->sparse == NULL, error, SAP_STATUS_MEMORY,
+                "out of memory: sparse factorization");
   }
   return order_sparse(cholesky->sparse, &cholesky->pattern, &cholesky->order, error);
 }

@@ -62,9 +62,8 @@ static sap_status count_entries(sap_sparse_lu* lu, sap_error* error) {
     for (int32_t c = 0; c < p->sizes[j]; ++c) {
       lu->start[column++] = (int32_t)entries;
       entries += lu->filled[j];
-      if (entries > INT32_MAX / 2) {
-        return sap_fail(error, SAP_STATUS_MEMORY, "matrix of %d blocks is too large", nblocks);
-      }
+      SAP_FAIL_IF(entries > INT32_MAX / 2, error, SAP_STATUS_MEMORY,
+                  "matrix of %d blocks is too large", nblocks);
     }
   }
   lu->start[n] = (int32_t)entries;

@@ -9,36 +9,28 @@
 #include "math/scalar.h"
 
 static sap_status check_trees(const sap_problem* p, const sap_block* b, sap_error* error) {
-  if (b->ntrees < 1 || b->trees == NULL || b->jacobians == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "block %d: ntrees = %d must be >= 1, with trees and jacobians given",
-                    p->nblocks, b->ntrees);
-  }
+  SAP_FAIL_IF(b->ntrees < 1 || b->trees == NULL || b->jacobians == NULL, error, SAP_STATUS_ARGUMENT,
+              "block %d: ntrees = %d must be >= 1, with trees and jacobians given", p->nblocks,
+              b->ntrees);
   for (int32_t i = 0; i < b->ntrees; ++i) {
-    if (b->trees[i] < 0 || b->trees[i] >= p->ntrees) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: trees[%d] = %d must be in [0, %d)",
-                      p->nblocks, i, b->trees[i], p->ntrees);
-    }
+    SAP_FAIL_IF(b->trees[i] < 0 || b->trees[i] >= p->ntrees, error, SAP_STATUS_ARGUMENT,
+                "block %d: trees[%d] = %d must be in [0, %d)", p->nblocks, i, b->trees[i],
+                p->ntrees);
     for (int32_t j = 0; j < i; ++j) {
-      if (b->trees[i] == b->trees[j]) {
-        return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: tree %d is named twice", p->nblocks,
-                        b->trees[i]);
-      }
+      SAP_FAIL_IF(b->trees[i] == b->trees[j], error, SAP_STATUS_ARGUMENT,
+                  "block %d: tree %d is named twice", p->nblocks, b->trees[i]);
     }
   }
   return SAP_STATUS_OK;
 }
 
 sap_status sap_problem_check_shape(const sap_problem* p, const sap_block* b, sap_error* error) {
-  if (b->nrows < 1 || b->nrows > INT32_MAX / 2) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: nrows = %d must be >= 1", p->nblocks,
-                    b->nrows);
-  }
+  SAP_FAIL_IF(b->nrows < 1 || b->nrows > INT32_MAX / 2, error, SAP_STATUS_ARGUMENT,
+              "block %d: nrows = %d must be >= 1", p->nblocks, b->nrows);
   SAP_TRY(check_trees(p, b, error));
   for (int32_t t = 0; t < b->ntrees; ++t) {
-    if (b->jacobians[t] == NULL) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: jacobians[%d] is NULL", p->nblocks, t);
-    }
+    SAP_FAIL_IF(b->jacobians[t] == NULL, error, SAP_STATUS_ARGUMENT,
+                "block %d: jacobians[%d] is NULL", p->nblocks, t);
   }
   return SAP_STATUS_OK;
 }
@@ -49,33 +41,26 @@ sap_status sap_problem_check_jacobians(const sap_problem* p, const sap_block* b,
     const double* J = b->jacobians[t];
     const int64_t count = (int64_t)b->nrows * p->tree_size[b->trees[t]];
     for (int64_t i = sap_all_finite(J, (size_t)count) ? count : 0; i < count; ++i) {
-      if (!isfinite(J[i])) {
-        return sap_fail(error, SAP_STATUS_NOT_FINITE,
-                        "block %d: Jacobian of tree %d, entry (%lld, %lld) = %g must be finite",
-                        p->nblocks, b->trees[t], (long long)(i % b->nrows),
-                        (long long)(i / b->nrows), J[i]);
-      }
+      SAP_FAIL_IF(!isfinite(J[i]), error, SAP_STATUS_NOT_FINITE,
+                  "block %d: Jacobian of tree %d, entry (%lld, %lld) = %g must be finite",
+                  p->nblocks, b->trees[t], (long long)(i % b->nrows), (long long)(i / b->nrows),
+                  J[i]);
     }
   }
   return SAP_STATUS_OK;
 }
 
 static sap_status check_cone(const sap_problem* p, const sap_block* b, sap_error* error) {
-  if (b->nrows != 3 && b->nrows != 4 && b->nrows != 6) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a contact has 3, 4 or 6 rows, not %d",
-                    p->nblocks, b->nrows);
-  }
-  if (!isfinite(b->friction) || !(b->friction >= 0.0)) {
-    return sap_fail(error, isfinite(b->friction) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
-                    "block %d: friction = %g must be finite and >= 0", p->nblocks, b->friction);
-  }
+  SAP_FAIL_IF(b->nrows != 3 && b->nrows != 4 && b->nrows != 6, error, SAP_STATUS_ARGUMENT,
+              "block %d: a contact has 3, 4 or 6 rows, not %d", p->nblocks, b->nrows);
+  SAP_FAIL_IF(!isfinite(b->friction) || !(b->friction >= 0.0), error,
+              isfinite(b->friction) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+              "block %d: friction = %g must be finite and >= 0", p->nblocks, b->friction);
   for (int32_t i = 1; i < b->nrows; ++i) {
-    if (i != 2 && b->R[i] != b->R[0]) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "block %d: R[0] = %g, R[%d] = %g of a contact must be equal in all rows "
-                      "but the normal",
-                      p->nblocks, b->R[0], i, b->R[i]);
-    }
+    SAP_FAIL_IF(i != 2 && b->R[i] != b->R[0], error, SAP_STATUS_ARGUMENT,
+                "block %d: R[0] = %g, R[%d] = %g of a contact must be equal in all rows "
+                "but the normal",
+                p->nblocks, b->R[0], i, b->R[i]);
   }
   return SAP_STATUS_OK;
 }
@@ -91,36 +76,29 @@ static sap_status check_potential(const sap_problem* p, const sap_block* b, sap_
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
     const double value = numbers[i].value;
     const bool allowed = numbers[i].positive ? value >= DBL_MIN : value >= 0.0;
-    if (!isfinite(value) || !allowed) {
-      return sap_fail(error, isfinite(value) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
-                      "block %d: %s = %g must be finite and %s 0", p->nblocks, numbers[i].name,
-                      value, numbers[i].positive ? ">" : ">=");
-    }
+    SAP_FAIL_IF(!isfinite(value) || !allowed, error,
+                isfinite(value) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+                "block %d: %s = %g must be finite and %s 0", p->nblocks, numbers[i].name, value,
+                numbers[i].positive ? ">" : ">=");
   }
-  if (!(b->R[0] > 0.0) || !(b->R[2] > 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "block %d: R = (%g, %g, %g) of a potential must be > 0", p->nblocks, b->R[0],
-                    b->R[1], b->R[2]);
-  }
+  SAP_FAIL_IF(!(b->R[0] > 0.0) || !(b->R[2] > 0.0), error, SAP_STATUS_ARGUMENT,
+              "block %d: R = (%g, %g, %g) of a potential must be > 0", p->nblocks, b->R[0], b->R[1],
+              b->R[2]);
   return SAP_STATUS_OK;
 }
 
 static sap_status check_box(const sap_problem* p, const sap_block* b, sap_error* error) {
-  if (b->lower == NULL || b->upper == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a box needs lower and upper",
-                    p->nblocks);
-  }
+  SAP_FAIL_IF(b->lower == NULL || b->upper == NULL, error, SAP_STATUS_ARGUMENT,
+              "block %d: a box needs lower and upper", p->nblocks);
   for (int32_t i = 0; i < b->nrows; ++i) {
-    if (isnan(b->lower[i]) || isnan(b->upper[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d, row %d: bounds [%g, %g] are NaN",
-                      p->nblocks, i, b->lower[i], b->upper[i]);
-    }
-    if (!(b->lower[i] <= b->upper[i]) || !(b->lower[i] < (double)INFINITY) ||
-        !(b->upper[i] > -(double)INFINITY)) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "block %d, row %d: bounds [%g, %g] must hold a finite number", p->nblocks, i,
-                      b->lower[i], b->upper[i]);
-    }
+    SAP_FAIL_IF(isnan(b->lower[i]) || isnan(b->upper[i]), error, SAP_STATUS_NOT_FINITE,
+                "block %d, row %d: bounds [%g, %g] are NaN", p->nblocks, i, b->lower[i],
+                b->upper[i]);
+    SAP_FAIL_IF(!(b->lower[i] <= b->upper[i]) || !(b->lower[i] < (double)INFINITY) ||
+                    !(b->upper[i] > -(double)INFINITY),
+                error, SAP_STATUS_ARGUMENT,
+                "block %d, row %d: bounds [%g, %g] must hold a finite number", p->nblocks, i,
+                b->lower[i], b->upper[i]);
   }
   return SAP_STATUS_OK;
 }
@@ -128,20 +106,14 @@ static sap_status check_box(const sap_problem* p, const sap_block* b, sap_error*
 // Checks set, R, v_hat, mu and bounds.
 static sap_status check_rows(const sap_problem* p, const sap_block* b, sap_error* error) {
   const int set = (int)b->set;
-  if (set < (int)SAP_SET_FRICTION_CONE || set > (int)SAP_SET_LAGGED) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: set = %d is not a sap_set", p->nblocks,
-                    set);
-  }
-  if (b->R == NULL || b->v_hat == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: %s is NULL", p->nblocks,
-                    b->R == NULL ? "R" : "v_hat");
-  }
+  SAP_FAIL_IF(set < (int)SAP_SET_FRICTION_CONE || set > (int)SAP_SET_LAGGED, error,
+              SAP_STATUS_ARGUMENT, "block %d: set = %d is not a sap_set", p->nblocks, set);
+  SAP_FAIL_IF(b->R == NULL || b->v_hat == NULL, error, SAP_STATUS_ARGUMENT, "block %d: %s is NULL",
+              p->nblocks, b->R == NULL ? "R" : "v_hat");
   for (int32_t i = 0; i < b->nrows; ++i) {
-    if (!isfinite(b->R[i]) || !isfinite(b->v_hat[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d, row %d: %s = %g must be finite",
-                      p->nblocks, i, isfinite(b->R[i]) ? "v_hat" : "R",
-                      isfinite(b->R[i]) ? b->v_hat[i] : b->R[i]);
-    }
+    SAP_FAIL_IF(!isfinite(b->R[i]) || !isfinite(b->v_hat[i]), error, SAP_STATUS_NOT_FINITE,
+                "block %d, row %d: %s = %g must be finite", p->nblocks, i,
+                isfinite(b->R[i]) ? "v_hat" : "R", isfinite(b->R[i]) ? b->v_hat[i] : b->R[i]);
     if (!(b->R[i] >= DBL_MIN || b->R[i] == 0.0)) {  // 1/R of a subnormal number overflows
       return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d, row %d: R = %g must be >= 0",
                       p->nblocks, i, b->R[i]);
@@ -245,10 +217,8 @@ sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block, s
 sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_block* out,
                              int32_t* first_row, sap_error* error) {
   SAP_NOT_NULL(error, problem, out);
-  if (index < 0 || index >= problem->nblocks) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d must be in [0, %d)", index,
-                    problem->nblocks);
-  }
+  SAP_FAIL_IF(index < 0 || index >= problem->nblocks, error, SAP_STATUS_ARGUMENT,
+              "block %d must be in [0, %d)", index, problem->nblocks);
   const sap_block_data* block = &problem->blocks[index];
   const bool box = block->set == SAP_SET_BOX;
   *out = (sap_block){.set = block->set,

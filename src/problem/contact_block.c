@@ -45,30 +45,23 @@ static sap_block linear_part(const sap_contact_block* contact) {
 
 static sap_status check_friction(const sap_problem* p, const sap_contact_block* c, int32_t nrows,
                                  sap_error* error) {
-  if (nrows != 3 && nrows != 4 && nrows != 6) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a contact has 3, 4 or 6 rows, not %d",
-                    p->nblocks, nrows);
-  }
-  if (nrows > 3 && (c->friction == NULL || c->angular == NULL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "block %d: a contact with %d rows needs friction and angular", p->nblocks,
-                    nrows);
-  }
+  SAP_FAIL_IF(nrows != 3 && nrows != 4 && nrows != 6, error, SAP_STATUS_ARGUMENT,
+              "block %d: a contact has 3, 4 or 6 rows, not %d", p->nblocks, nrows);
+  SAP_FAIL_IF(nrows > 3 && (c->friction == NULL || c->angular == NULL), error, SAP_STATUS_ARGUMENT,
+              "block %d: a contact with %d rows needs friction and angular", p->nblocks, nrows);
   for (int32_t i = 0; c->friction != NULL && i < nrows - 1; ++i) {
-    if (!isfinite(c->friction[i]) || !(c->friction[i] >= 0.0)) {
-      return sap_fail(error, isfinite(c->friction[i]) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
-                      "block %d: friction[%d] = %g must be finite and >= 0", p->nblocks, i,
-                      c->friction[i]);
-    }
+    SAP_FAIL_IF(!isfinite(c->friction[i]) || !(c->friction[i] >= 0.0), error,
+                isfinite(c->friction[i]) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+                "block %d: friction[%d] = %g must be finite and >= 0", p->nblocks, i,
+                c->friction[i]);
   }
   return SAP_STATUS_OK;
 }
 
 static sap_status check_motion(const sap_contact_block* c, sap_error* error) {
   const double *u = c->surface_velocity, *dv = c->velocity_change;
-  if (!(c->thickness >= 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "thickness = %g must be >= 0", c->thickness);
-  }
+  SAP_FAIL_IF(!(c->thickness >= 0.0), error, SAP_STATUS_ARGUMENT, "thickness = %g must be >= 0",
+              c->thickness);
   if (isfinite(u[0] + u[1] + u[2] + dv[0] + dv[1] + dv[2] + c->gap_change)) {
     return SAP_STATUS_OK;  // then each of them is finite
   }
@@ -354,11 +347,10 @@ static int64_t find_work(const sap_problem* p, const sap_contact_block* c) {
 sap_status sap_problem_add_contacts(sap_problem* p, const sap_contact_block* contacts,
                                     int32_t count, const sap_regularization* regularization,
                                     sap_error* error) {
-  if (p == NULL || (contacts == NULL && count > 0) || regularization == NULL || count < 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "sap_problem_add_contacts: an argument is NULL, or count = %d is negative",
-                    (int)count);
-  }
+  SAP_FAIL_IF(p == NULL || (contacts == NULL && count > 0) || regularization == NULL || count < 0,
+              error, SAP_STATUS_ARGUMENT,
+              "sap_problem_add_contacts: an argument is NULL, or count = %d is negative",
+              (int)count);
   contact_list list = {
       .problem = p, .contacts = contacts, .count = count, .regularization = regularization};
   list.njobs =

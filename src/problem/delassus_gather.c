@@ -408,10 +408,8 @@ static sap_status finish_item(sap_delassus* d, sap_delassus_item* item, sap_erro
   const int32_t n = item->nrows;
   find_diagonal(d, item);
   const double largest = sap_largest_eigenvalue(item->diagonal, n);
-  if (!isfinite(largest)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: its Delassus block overflows",
-                    item->block);
-  }
+  SAP_FAIL_IF(!isfinite(largest), error, SAP_STATUS_NOT_FINITE,
+              "block %d: its Delassus block overflows", item->block);
   const double s = largest > 0.0 ? 1.0 / sqrt(largest) : 1.0;
   item->scale = s;
   item->lower /= s;

@@ -160,9 +160,8 @@ static sap_status add_blocks(const sap_problem* problem, const dense_hessian* d,
     double *G = d->work, *vc = G + n * n, *GJ = vc + n;
     sap_problem_block_velocity(problem, &problem->blocks[i], v, vc);
     sap_set_hessian(&block, vc, G);
-    if (!sap_all_finite(G, n * n)) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: its Hessian is not finite", i);
-    }
+    SAP_FAIL_IF(!sap_all_finite(G, n * n), error, SAP_STATUS_NOT_FINITE,
+                "block %d: its Hessian is not finite", i);
     add_block(&block, d, problem, G, GJ);
   }
   return SAP_STATUS_OK;
@@ -173,13 +172,10 @@ static sap_status find_condition(const sap_problem* problem, const double* v,
                                  sap_error* error) {
   add_momentum(problem, d);
   SAP_TRY(add_blocks(problem, d, v, error));
-  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'N', 'L', d->nv, d->H, d->nv, values) != 0) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "eigenvalues of the Hessian: LAPACK failed");
-  }
-  if (!(values[0] > 0.0)) {
-    return sap_fail(error, SAP_STATUS_NOT_SPD, "the Hessian's smallest eigenvalue is %g",
-                    values[0]);
-  }
+  SAP_FAIL_IF(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'N', 'L', d->nv, d->H, d->nv, values) != 0, error,
+              SAP_STATUS_MEMORY, "eigenvalues of the Hessian: LAPACK failed");
+  SAP_FAIL_IF(!(values[0] > 0.0), error, SAP_STATUS_NOT_SPD,
+              "the Hessian's smallest eigenvalue is %g", values[0]);
   *condition = values[d->nv - 1] / values[0];
   return SAP_STATUS_OK;
 }
@@ -188,13 +184,9 @@ sap_status sap_problem_condition(const sap_problem* problem, const double* v, do
                                  sap_error* error) {
   SAP_NOT_NULL(error, problem, v, condition);
   const int32_t nv = problem->nv;
-  if (nv == 0 || sap_problem_has_mobility(problem)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s",
-                    nv == 0 ? "the problem is empty" : "the problem has a mobility, not A");
-  }
-  if (!sap_all_finite(v, (size_t)nv)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "v is not finite");
-  }
+  SAP_FAIL_IF(nv == 0 || sap_problem_has_mobility(problem), error, SAP_STATUS_ARGUMENT, "%s",
+              nv == 0 ? "the problem is empty" : "the problem has a mobility, not A");
+  SAP_FAIL_IF(!sap_all_finite(v, (size_t)nv), error, SAP_STATUS_NOT_FINITE, "v is not finite");
   size_t most = 0;  // rows of a block
   for (int32_t i = 0; i < problem->nblocks; ++i) {
     const size_t nrows = (size_t)problem->blocks[i].nrows;

@@ -270,10 +270,8 @@ static sap_status factor_whole(const sap_problem* p, sap_error* error) {
   SAP_TRY(sap_cholesky_analyze(p->cache->whole, &pattern, SAP_LINEAR_AUTO, NULL, error));
   int32_t tree = -1;
   const sap_status status = sap_cholesky_factorize(p->cache->whole, p->cache->values, &tree, error);
-  if (status == SAP_STATUS_NOT_SPD) {
-    return sap_fail(error, SAP_STATUS_NOT_SPD,
-                    "A with its coupling blocks is not positive definite (found at tree %d)", tree);
-  }
+  SAP_FAIL_IF(status == SAP_STATUS_NOT_SPD, error, SAP_STATUS_NOT_SPD,
+              "A with its coupling blocks is not positive definite (found at tree %d)", tree);
   return status;
 }
 
@@ -306,9 +304,8 @@ sap_status sap_problem_check(const sap_problem* problem, sap_error* error) {
 sap_status sap_problem_solve_momentum(sap_problem* problem, const double* b, double* x,
                                       sap_error* error) {
   SAP_NOT_NULL(error, problem, b, x);
-  if (problem->has_mobility) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "the problem gives the inverse of A");
-  }
+  SAP_FAIL_IF(problem->has_mobility, error, SAP_STATUS_UNSUPPORTED,
+              "the problem gives the inverse of A");
   SAP_TRY(sap_check_numbers("b", b, problem->nv, error));
   if (problem->ncouplings > 0) {
     SAP_TRY(factor_whole(problem, error));

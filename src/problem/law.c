@@ -35,42 +35,32 @@ static sap_status check_scheme(const sap_contact_scheme* s, sap_error* error) {
   SAP_TRY(check_range("theta_vq", s->theta_vq, 0.5, error));
   SAP_TRY(check_range("restitution", s->restitution, 0.0, error));
   SAP_TRY(check_range("baumgarte", s->baumgarte, 0.0, error));
-  if ((int)s->model < (int)SAP_CONTACT_BY_MATERIAL ||
-      (int)s->model >= (int)SAP_CONTACT_MODEL_COUNT) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "model = %d is not a sap_contact_model",
-                    (int)s->model);
-  }
+  SAP_FAIL_IF(
+      (int)s->model < (int)SAP_CONTACT_BY_MATERIAL || (int)s->model >= (int)SAP_CONTACT_MODEL_COUNT,
+      error, SAP_STATUS_ARGUMENT, "model = %d is not a sap_contact_model", (int)s->model);
   const bool within = s->theta < 1.0 || s->theta_vq < 1.0;
-  if (s->rigid && (within || s->model != SAP_CONTACT_BY_MATERIAL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    within ? "theta = %g, theta_vq = %g: a rigid law acts at the end of the step"
-                           : "theta = %g, theta_vq = %g: a rigid law has no contact model",
-                    s->theta, s->theta_vq);
-  }
-  if (s->castro && (s->rigid || within)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "theta = %g, theta_vq = %g: castro's law is compliant, at the end of the step",
-                    s->theta, s->theta_vq);
-  }
-  if (!s->rigid && (s->restitution != 0.0 || s->baumgarte != 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "restitution = %g, baumgarte = %g of a compliant law must be 0", s->restitution,
-                    s->baumgarte);
-  }
-  if (s->v0 == NULL && (s->rigid || within)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "v0 is NULL: a law that is %s needs it",
-                    s->rigid ? "rigid" : "evaluated within the step");
-  }
+  SAP_FAIL_IF(s->rigid && (within || s->model != SAP_CONTACT_BY_MATERIAL), error,
+              SAP_STATUS_ARGUMENT,
+              within ? "theta = %g, theta_vq = %g: a rigid law acts at the end of the step"
+                     : "theta = %g, theta_vq = %g: a rigid law has no contact model",
+              s->theta, s->theta_vq);
+  SAP_FAIL_IF(s->castro && (s->rigid || within), error, SAP_STATUS_ARGUMENT,
+              "theta = %g, theta_vq = %g: castro's law is compliant, at the end of the step",
+              s->theta, s->theta_vq);
+  SAP_FAIL_IF(!s->rigid && (s->restitution != 0.0 || s->baumgarte != 0.0), error,
+              SAP_STATUS_ARGUMENT, "restitution = %g, baumgarte = %g of a compliant law must be 0",
+              s->restitution, s->baumgarte);
+  SAP_FAIL_IF(s->v0 == NULL && (s->rigid || within), error, SAP_STATUS_ARGUMENT,
+              "v0 is NULL: a law that is %s needs it",
+              s->rigid ? "rigid" : "evaluated within the step");
   return SAP_STATUS_OK;
 }
 
 sap_status sap_problem_set_law(sap_problem* p, const sap_contact_scheme* scheme, sap_error* error) {
   SAP_NOT_NULL(error, p, scheme);
   SAP_TRY(check_scheme(scheme, error));
-  if (p->law_is_set) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "the law has been set already; sap_problem_reset starts anew");
-  }
+  SAP_FAIL_IF(p->law_is_set, error, SAP_STATUS_ARGUMENT,
+              "the law has been set already; sap_problem_reset starts anew");
   if (scheme->v0 != NULL) {
     SAP_TRY(sap_check_numbers("v0", scheme->v0, p->nv, error));
     memcpy(p->v0, scheme->v0, (size_t)p->nv * sizeof(double));
@@ -294,10 +284,8 @@ sap_status sap_problem_keep_impulses(sap_problem* p, const double* gamma, sap_er
     const sap_block_data* block = &p->blocks[b];
     if (block->set == SAP_SET_LAGGED && block->key != 0) {
       const double normal = gamma[block->first_row + SAP_NORMAL_ROW];
-      if (!isfinite(normal)) {
-        return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: gamma_n = %g must be finite", b,
-                        normal);
-      }
+      SAP_FAIL_IF(!isfinite(normal), error, SAP_STATUS_NOT_FINITE,
+                  "block %d: gamma_n = %g must be finite", b, normal);
       needed += 1;
     }
   }

@@ -32,11 +32,8 @@ static sap_status check_block_entries(const sap_problem* p, int32_t a, int32_t b
     const bool good = sap_all_finite(column + first, (size_t)(p->tree_size[a] - first));
     for (int32_t i = first; !good && i < p->tree_size[a]; ++i) {
       const double x = column[i];
-      if (!isfinite(x)) {
-        return sap_fail(error, SAP_STATUS_NOT_FINITE,
-                        "A block (tree %d, tree %d): entry (%d, %d) = %g must be finite", a, b, i,
-                        j, x);
-      }
+      SAP_FAIL_IF(!isfinite(x), error, SAP_STATUS_NOT_FINITE,
+                  "A block (tree %d, tree %d): entry (%d, %d) = %g must be finite", a, b, i, j, x);
     }
   }
   return SAP_STATUS_OK;
@@ -47,20 +44,15 @@ static sap_status check_block_entries(const sap_problem* p, int32_t a, int32_t b
 static sap_status check_matrix(const sap_problem* p, int32_t tree_a, int32_t tree_b,
                                const double* block, int32_t leading_dimension, bool symmetric,
                                sap_error* error) {
-  if (p == NULL || block == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_set_%s_block: %s is NULL",
-                    symmetric ? "momentum" : "mobility", p == NULL ? "problem" : "block");
-  }
-  if (tree_a < 0 || tree_a >= p->ntrees || tree_b < 0 || tree_b >= p->ntrees) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "A block (tree %d, tree %d): trees must be in [0, %d)", tree_a, tree_b,
-                    p->ntrees);
-  }
-  if (leading_dimension < p->tree_size[tree_a]) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "A block (tree %d, tree %d): leading dimension %d must be >= %d", tree_a,
-                    tree_b, leading_dimension, p->tree_size[tree_a]);
-  }
+  SAP_FAIL_IF(p == NULL || block == NULL, error, SAP_STATUS_ARGUMENT,
+              "sap_problem_set_%s_block: %s is NULL", symmetric ? "momentum" : "mobility",
+              p == NULL ? "problem" : "block");
+  SAP_FAIL_IF(tree_a < 0 || tree_a >= p->ntrees || tree_b < 0 || tree_b >= p->ntrees, error,
+              SAP_STATUS_ARGUMENT, "A block (tree %d, tree %d): trees must be in [0, %d)", tree_a,
+              tree_b, p->ntrees);
+  SAP_FAIL_IF(leading_dimension < p->tree_size[tree_a], error, SAP_STATUS_ARGUMENT,
+              "A block (tree %d, tree %d): leading dimension %d must be >= %d", tree_a, tree_b,
+              leading_dimension, p->tree_size[tree_a]);
   return check_block_entries(p, tree_a, tree_b, block, leading_dimension, symmetric, error);
 }
 
@@ -100,11 +92,8 @@ static sap_status set_coupling(sap_problem* p, int32_t a, int32_t b, const doubl
                                int32_t ld, sap_error* error) {
   const size_t na = (size_t)p->tree_size[a], nb = (size_t)p->tree_size[b];
   int32_t c = find_coupling(p, a, b);
-  if (c >= 0 && p->couplings[c].tree_a != a) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "A block (tree %d, tree %d): its transpose (%d, %d) is set already", a, b, b,
-                    a);
-  }
+  SAP_FAIL_IF(c >= 0 && p->couplings[c].tree_a != a, error, SAP_STATUS_ARGUMENT,
+              "A block (tree %d, tree %d): its transpose (%d, %d) is set already", a, b, b, a);
   if (c < 0) {
     SAP_TRY(add_coupling(p, a, b, (int64_t)(na * nb), &c, error));
   }
@@ -116,11 +105,9 @@ sap_status sap_problem_set_momentum_block(sap_problem* p, int32_t tree_a, int32_
                                           const double* block, int32_t leading_dimension,
                                           sap_error* error) {
   SAP_TRY(check_matrix(p, tree_a, tree_b, block, leading_dimension, true, error));
-  if (p->has_mobility) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "A block (tree %d, tree %d): the problem has a mobility instead of A", tree_a,
-                    tree_b);
-  }
+  SAP_FAIL_IF(p->has_mobility, error, SAP_STATUS_ARGUMENT,
+              "A block (tree %d, tree %d): the problem has a mobility instead of A", tree_a,
+              tree_b);
   p->has_momentum = true;
   if (tree_a != tree_b) {
     return set_coupling(p, tree_a, tree_b, block, leading_dimension, error);
@@ -182,10 +169,8 @@ sap_status sap_problem_set_mobility_block(sap_problem* p, int32_t tree_a, int32_
                                           const double* block, int32_t leading_dimension,
                                           sap_error* error) {
   SAP_TRY(check_matrix(p, tree_a, tree_b, block, leading_dimension, false, error));
-  if (p->has_momentum) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "mobility block (tree %d, tree %d): the problem has A already", tree_a, tree_b);
-  }
+  SAP_FAIL_IF(p->has_momentum, error, SAP_STATUS_ARGUMENT,
+              "mobility block (tree %d, tree %d): the problem has A already", tree_a, tree_b);
   const size_t na = (size_t)p->tree_size[tree_a], nb = (size_t)p->tree_size[tree_b];
   if (tree_a == tree_b) {
     p->has_mobility = true;
@@ -278,11 +263,8 @@ sap_status sap_mobility_check(const sap_problem* p, sap_error* error) {
     const int32_t n = p->tree_size[t];
     for (int32_t i = 0; i < n; ++i) {
       const double entry = p->diagonal[p->diagonal_start[t] + i * (n + 1)];
-      if (!(entry >= 0.0)) {
-        return sap_fail(error, SAP_STATUS_NOT_SPD,
-                        "tree %d: diagonal entry %d of the mobility = %g must be >= 0", t, i,
-                        entry);
-      }
+      SAP_FAIL_IF(!(entry >= 0.0), error, SAP_STATUS_NOT_SPD,
+                  "tree %d: diagonal entry %d of the mobility = %g must be >= 0", t, i, entry);
     }
   }
   return SAP_STATUS_OK;

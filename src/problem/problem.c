@@ -119,23 +119,18 @@ void sap_problem_lend_threads(sap_problem* p, sap_threads* threads) {
 
 sap_status sap_problem_use_threads(sap_problem* problem, int32_t count, sap_error* error) {
   SAP_NOT_NULL(error, problem);
-  if (count < 1 || count > SAP_THREADS_MAX) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "threads = %d must be 1 to %d", (int)count,
-                    (int)SAP_THREADS_MAX);
-  }
+  SAP_FAIL_IF(count < 1 || count > SAP_THREADS_MAX, error, SAP_STATUS_ARGUMENT,
+              "threads = %d must be 1 to %d", (int)count, (int)SAP_THREADS_MAX);
   return sap_threads_set_count(&problem->threads, count, error);
 }
 
 static sap_status check_sizes(double dt, int32_t ntrees, const int32_t* tree_sizes,
                               int64_t* velocities, int64_t* squares, sap_error* error) {
-  if (!isfinite(dt) || !(dt > 0.0)) {
-    return sap_fail(error, isfinite(dt) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
-                    "dt = %g must be finite and > 0 s", dt);
-  }
-  if (ntrees < 0 || (ntrees > 0 && tree_sizes == NULL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "ntrees = %d must be >= 0, with sizes given",
-                    ntrees);
-  }
+  SAP_FAIL_IF(!isfinite(dt) || !(dt > 0.0), error,
+              isfinite(dt) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+              "dt = %g must be finite and > 0 s", dt);
+  SAP_FAIL_IF(ntrees < 0 || (ntrees > 0 && tree_sizes == NULL), error, SAP_STATUS_ARGUMENT,
+              "ntrees = %d must be >= 0, with sizes given", ntrees);
   *velocities = 0;
   *squares = 0;
   for (int32_t t = 0; t < ntrees; ++t) {
@@ -216,17 +211,13 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
 
 static sap_status set_velocity(sap_problem* p, const char* name, const double* from, bool is_guess,
                                sap_error* error) {
-  if (p == NULL || (from == NULL && p->nv > 0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_set_%s: %s is NULL", name,
-                    p == NULL ? "problem" : name);
-  }
+  SAP_FAIL_IF(p == NULL || (from == NULL && p->nv > 0), error, SAP_STATUS_ARGUMENT,
+              "sap_problem_set_%s: %s is NULL", name, p == NULL ? "problem" : name);
   const bool good = sap_all_finite(from, (size_t)p->nv);
   for (int32_t t = 0; !good && t < p->ntrees; ++t) {
     for (int32_t i = p->tree_start[t]; i < p->tree_start[t + 1]; ++i) {
-      if (!isfinite(from[i])) {
-        return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g (tree %d) must be finite", name,
-                        i, from[i], t);
-      }
+      SAP_FAIL_IF(!isfinite(from[i]), error, SAP_STATUS_NOT_FINITE,
+                  "%s[%d] = %g (tree %d) must be finite", name, i, from[i], t);
     }
   }
   if (p->nv > 0) {
@@ -247,10 +238,8 @@ sap_status sap_problem_set_v_guess(sap_problem* problem, const double* v_guess, 
 
 sap_status sap_problem_set_gamma_guess(sap_problem* p, const double* gamma_guess,
                                        sap_error* error) {
-  if (p == NULL || (gamma_guess == NULL && p->nrows > 0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_set_gamma_guess: %s is NULL",
-                    p == NULL ? "problem" : "gamma_guess");
-  }
+  SAP_FAIL_IF(p == NULL || (gamma_guess == NULL && p->nrows > 0), error, SAP_STATUS_ARGUMENT,
+              "sap_problem_set_gamma_guess: %s is NULL", p == NULL ? "problem" : "gamma_guess");
   SAP_TRY(sap_check_numbers("gamma_guess", gamma_guess, p->nrows, error));
   if (p->nrows > 0) {
     memcpy(p->gamma_guess, gamma_guess, (size_t)p->nrows * sizeof(double));

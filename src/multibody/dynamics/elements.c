@@ -258,9 +258,7 @@ sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* k
   for (int32_t e = 0; e < d->nelastic; ++e) {
     count += (size_t)list_pairs(d, kin, e, NULL);
   }
-  if (count > INT32_MAX) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %zu couplings", count);
-  }
+  SAP_FAIL_IF(count > INT32_MAX, error, SAP_STATUS_MEMORY, "out of memory: %zu couplings", count);
   SAP_TRY(SAP_POOL_ADD(&d->pool, &d->couplings, count, error));
   size_t filled = 0;
   for (int32_t e = 0; e < d->nelastic; ++e) {

@@ -126,12 +126,10 @@ static sap_status check_options(const sap_model_options* options, sap_error* err
   SAP_TRY(sap_check_positive(&checker, "timestep", options->timestep));
   SAP_TRY(sap_check_nonnegative(&checker, "regularization.beta", options->regularization.beta));
   SAP_TRY(sap_check_positive(&checker, "regularization.sigma", options->regularization.sigma));
-  if (options->friction_rule != SAP_FRICTION_HARMONIC &&
-      options->friction_rule != SAP_FRICTION_MAXIMUM) {
-    return sap_check_fail(&checker, SAP_STATUS_ARGUMENT,
-                          "friction_rule = %d must be harmonic (0) or maximum (1)",
-                          (int)options->friction_rule);
-  }
+  SAP_REFUSE_IF(options->friction_rule != SAP_FRICTION_HARMONIC &&
+                    options->friction_rule != SAP_FRICTION_MAXIMUM,
+                &checker, "friction_rule = %d must be harmonic (0) or maximum (1)",
+                (int)options->friction_rule);
   return SAP_STATUS_OK;
 }
 
@@ -140,9 +138,8 @@ static sap_status init_builder(sap_builder* builder, const sap_model_options* op
                                sap_error* error) {
   builder->options = *options;
   builder->options.name = sap_duplicate_string(options->name);
-  if (options->name != NULL && builder->options.name == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: name '%s'", options->name);
-  }
+  SAP_FAIL_IF(options->name != NULL && builder->options.name == NULL, error, SAP_STATUS_MEMORY,
+              "out of memory: name '%s'", options->name);
   const sap_model_body world = {.parent = -1, .q_PB = {1.0, 0.0, 0.0, 0.0}};
   int32_t id;
   SAP_BUILDER_APPEND_NAMED(builder, bodies, SAP_ELEMENT_BODY, "world", world, &id, error);
@@ -258,10 +255,8 @@ sap_status sap_builder_exclude(sap_builder* builder, int32_t body_a, int32_t bod
   const sap_checker checker = {"exclusion", NULL, builder->nexclusions, error};
   SAP_TRY(sap_check_id(&checker, "body_a", body_a, 0, builder->nbodies));
   SAP_TRY(sap_check_id(&checker, "body_b", body_b, 0, builder->nbodies));
-  if (body_a == body_b) {
-    return sap_check_fail(&checker, SAP_STATUS_ARGUMENT,
-                          "body_a = body_b = %d must be two different bodies", (int)body_a);
-  }
+  SAP_REFUSE_IF(body_a == body_b, &checker, "body_a = body_b = %d must be two different bodies",
+                (int)body_a);
   SAP_TRY(SAP_BUILDER_RESERVE(builder, exclusions, 1, error));
   int32_t* pair = builder->exclusions[builder->nexclusions++];
   pair[0] = body_a < body_b ? body_a : body_b;
@@ -296,54 +291,39 @@ static void copy_joint(const sap_joint_def* from, sap_model_joint_data* to) {
 static sap_status check_free(const sap_checker* checker, const sap_builder* builder,
                              const sap_joint_def* def) {
   const sap_model_body* body = &builder->bodies[def->body];
-  if (body->njoints > 0 && builder->joints[body->first_joint].type == SAP_JOINT_FREE) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "body = %d has a free joint, which must be its only one", (int)def->body);
-  }
+  SAP_REFUSE_IF(body->njoints > 0 && builder->joints[body->first_joint].type == SAP_JOINT_FREE,
+                checker, "body = %d has a free joint, which must be its only one", (int)def->body);
   if (def->type != SAP_JOINT_FREE) {
     return SAP_STATUS_OK;
   }
-  if (body->njoints > 0) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "body = %d has joints, but a free joint must be the only one",
-                          (int)def->body);
-  }
-  if (!sap_builder_is_static(builder, body->parent)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "body = %d hangs on a moving body, but a free joint must connect to the "
-                          "world or to a static body",
-                          (int)def->body);
-  }
+  SAP_REFUSE_IF(body->njoints > 0, checker,
+                "body = %d has joints, but a free joint must be the only one", (int)def->body);
+  SAP_REFUSE_IF(!sap_builder_is_static(builder, body->parent), checker,
+                "body = %d hangs on a moving body, but a free joint must connect to the "
+                "world or to a static body",
+                (int)def->body);
   return SAP_STATUS_OK;
 }
 
 static sap_status check_joint_limits(const sap_checker* checker, const sap_joint_def* def) {
   SAP_TRY(sap_check_limits(checker, "", def->lower, def->upper));
-  if (def->type == SAP_JOINT_FREE &&
-      (def->lower > -(double)INFINITY || def->upper < (double)INFINITY)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "lower = %g, upper = %g: a free joint has no limits", def->lower,
-                          def->upper);
-  }
-  if (def->type == SAP_JOINT_BALL && !(def->upper > 0.0 && def->lower <= 0.0)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "upper = %g must be > 0 (a ball joint's largest angle) and lower = %g "
-                          "must be 0 or -inf",
-                          def->upper, def->lower);
-  }
+  SAP_REFUSE_IF(def->type == SAP_JOINT_FREE &&
+                    (def->lower > -(double)INFINITY || def->upper < (double)INFINITY),
+                checker, "lower = %g, upper = %g: a free joint has no limits", def->lower,
+                def->upper);
+  SAP_REFUSE_IF(def->type == SAP_JOINT_BALL && !(def->upper > 0.0 && def->lower <= 0.0), checker,
+                "upper = %g must be > 0 (a ball joint's largest angle) and lower = %g "
+                "must be 0 or -inf",
+                def->upper, def->lower);
   return SAP_STATUS_OK;
 }
 
 // Checks springs and motors against the joint's type.
 static sap_status check_joint_forces(const sap_checker* checker, const sap_joint_def* def) {
-  if (def->type == SAP_JOINT_FREE && def->stiffness > 0.0) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "stiffness = %g: a free joint has no spring", def->stiffness);
-  }
-  if (def->type == SAP_JOINT_FREE && def->spring_time > 0.0) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "spring_time = %g: a free joint has no spring", def->spring_time);
-  }
+  SAP_REFUSE_IF(def->type == SAP_JOINT_FREE && def->stiffness > 0.0, checker,
+                "stiffness = %g: a free joint has no spring", def->stiffness);
+  SAP_REFUSE_IF(def->type == SAP_JOINT_FREE && def->spring_time > 0.0, checker,
+                "spring_time = %g: a free joint has no spring", def->spring_time);
   SAP_TRY(sap_check_limits(checker, "effort_", def->effort_lower, def->effort_upper));
   if (!(def->motor_speed > 0.0)) {
     return sap_check_fail(checker,
@@ -353,27 +333,20 @@ static sap_status check_joint_forces(const sap_checker* checker, const sap_joint
   if (sap_joint_is_scalar(def->type)) {
     return SAP_STATUS_OK;
   }
-  if (def->stiffness_cubic > 0.0) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "stiffness_cubic = %g: only a hinge or slide joint has a cubic spring",
-                          def->stiffness_cubic);
-  }
-  if (def->effort_lower > -(double)INFINITY || def->effort_upper < (double)INFINITY) {
-    return sap_check_fail(
-        checker, SAP_STATUS_ARGUMENT,
-        "effort_lower = %g, effort_upper = %g: only a hinge or slide joint has bounds",
-        def->effort_lower, def->effort_upper);
-  }
+  SAP_REFUSE_IF(def->stiffness_cubic > 0.0, checker,
+                "stiffness_cubic = %g: only a hinge or slide joint has a cubic spring",
+                def->stiffness_cubic);
+  SAP_REFUSE_IF(def->effort_lower > -(double)INFINITY || def->effort_upper < (double)INFINITY,
+                checker,
+                "effort_lower = %g, effort_upper = %g: only a hinge or slide joint has bounds",
+                def->effort_lower, def->effort_upper);
   return SAP_STATUS_OK;
 }
 
 static sap_status check_joint(const sap_checker* checker, const sap_builder* builder,
                               const sap_joint_def* def, sap_model_joint_data* joint) {
-  if ((int)def->type < SAP_JOINT_FREE || (int)def->type > SAP_JOINT_SLIDE) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "type = %d must be free (0), ball (1), hinge (2) or slide (3)",
-                          (int)def->type);
-  }
+  SAP_REFUSE_IF((int)def->type < SAP_JOINT_FREE || (int)def->type > SAP_JOINT_SLIDE, checker,
+                "type = %d must be free (0), ball (1), hinge (2) or slide (3)", (int)def->type);
   SAP_TRY(sap_check_id(checker, "body", def->body, 1, builder->nbodies));
   SAP_TRY(check_free(checker, builder, def));
   SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, joint_fields));

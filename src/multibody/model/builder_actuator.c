@@ -18,19 +18,14 @@ static const sap_field actuator_fields[] = {
 
 static sap_status check_fixed(const sap_checker* checker, const sap_builder* builder,
                               const sap_tendon_def* def) {
-  if (def->njoints < 1 || def->joints == NULL || def->coefficients == NULL) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "njoints = %d must be >= 1, with joints and coefficients",
-                          (int)def->njoints);
-  }
+  SAP_REFUSE_IF(def->njoints < 1 || def->joints == NULL || def->coefficients == NULL, checker,
+                "njoints = %d must be >= 1, with joints and coefficients", (int)def->njoints);
   SAP_TRY(sap_check_vector(checker, "coefficients", def->coefficients, def->njoints));
   for (int32_t i = 0; i < def->njoints; ++i) {
     SAP_TRY(sap_builder_check_scalar_joint(checker, builder, "joints", def->joints[i]));
     for (int32_t j = 0; j < i; ++j) {
-      if (def->joints[i] == def->joints[j]) {
-        return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "joints: %d is listed twice",
-                              (int)def->joints[i]);
-      }
+      SAP_REFUSE_IF(def->joints[i] == def->joints[j], checker, "joints: %d is listed twice",
+                    (int)def->joints[i]);
     }
   }
   return SAP_STATUS_OK;
@@ -92,16 +87,11 @@ static sap_status check_order(const sap_checker* checker, const sap_tendon_def* 
 
 static sap_status check_spatial(const sap_checker* checker, const sap_builder* builder,
                                 const sap_tendon_def* def) {
-  if (def->npoints < 2 || def->point_bodies == NULL || def->points == NULL) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "npoints = %d must be >= 2, with point_bodies and points",
-                          (int)def->npoints);
-  }
-  if (def->njoints != 0) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "njoints = %d must be 0: a tendon goes through points or joints",
-                          (int)def->njoints);
-  }
+  SAP_REFUSE_IF(def->npoints < 2 || def->point_bodies == NULL || def->points == NULL, checker,
+                "npoints = %d must be >= 2, with point_bodies and points", (int)def->npoints);
+  SAP_REFUSE_IF(def->njoints != 0, checker,
+                "njoints = %d must be 0: a tendon goes through points or joints",
+                (int)def->njoints);
   if (def->npoints > INT32_MAX / 3) {
     return sap_check_fail(checker, SAP_STATUS_MEMORY, "too many points");
   }
@@ -293,29 +283,21 @@ static sap_status check_target(const sap_checker* checker, const sap_builder* bu
 // replaces bias[2], which compiling computes.
 static sap_status check_law(const sap_checker* checker, const sap_actuator_def* def) {
   SAP_TRY(sap_check_finite(checker, "gear", def->gear));
-  if (!(def->gear != 0.0)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "gear = 0 must not be zero");
-  }
+  SAP_REFUSE_IF(!(def->gear != 0.0), checker, "gear = 0 must not be zero");
   SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, actuator_fields));
   for (int i = 1; i < 3; ++i) {
-    if (!(def->bias[i] <= 0.0)) {
-      return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "bias[%d] = %g must be <= 0", i,
-                            def->bias[i]);
-    }
+    SAP_REFUSE_IF(!(def->bias[i] <= 0.0), checker, "bias[%d] = %g must be <= 0", i, def->bias[i]);
   }
-  if (def->damping_ratio > 0.0 && (!(def->bias[1] < 0.0) || def->bias[2] != 0.0)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "damping_ratio = %g needs bias[1] = %g < 0 and bias[2] = %g = 0",
-                          def->damping_ratio, def->bias[1], def->bias[2]);
-  }
+  SAP_REFUSE_IF(def->damping_ratio > 0.0 && (!(def->bias[1] < 0.0) || def->bias[2] != 0.0), checker,
+                "damping_ratio = %g needs bias[1] = %g < 0 and bias[2] = %g = 0",
+                def->damping_ratio, def->bias[1], def->bias[2]);
   return SAP_STATUS_OK;
 }
 
 static sap_status check_activation(const sap_checker* checker, const sap_actuator_def* def) {
-  if (!(def->activation >= SAP_ACTIVATION_NONE && def->activation <= SAP_ACTIVATION_MUSCLE)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "activation = %d must be 0 to %d",
-                          (int)def->activation, (int)SAP_ACTIVATION_MUSCLE);
-  }
+  SAP_REFUSE_IF(
+      !(def->activation >= SAP_ACTIVATION_NONE && def->activation <= SAP_ACTIVATION_MUSCLE),
+      checker, "activation = %d must be 0 to %d", (int)def->activation, (int)SAP_ACTIVATION_MUSCLE);
   for (int i = 0; i < 3; ++i) {
     SAP_TRY(sap_check_nonnegative(checker, "activation_time", def->activation_time[i]));
   }
@@ -331,28 +313,19 @@ static sap_status check_muscle(const sap_checker* checker, const sap_actuator_de
   const double numbers[] = {m->range[0], m->range[1], m->force, m->scale, m->lmin,
                             m->lmax,     m->vmax,     m->fpmax, m->fvmax};
   SAP_TRY(sap_check_vector(checker, "muscle", numbers, 9));
-  if (!(m->range[0] < m->range[1])) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "muscle: range = %g, %g must rise",
-                          m->range[0], m->range[1]);
-  }
-  if (!(m->lmin < 1.0 && 1.0 < m->lmax)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "muscle: 1 must lie between lmin = %g and lmax = %g", m->lmin, m->lmax);
-  }
-  if (!(m->fvmax >= 1.0)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "muscle: fvmax = %g must be >= 1",
-                          m->fvmax);
-  }
+  SAP_REFUSE_IF(!(m->range[0] < m->range[1]), checker, "muscle: range = %g, %g must rise",
+                m->range[0], m->range[1]);
+  SAP_REFUSE_IF(!(m->lmin < 1.0 && 1.0 < m->lmax), checker,
+                "muscle: 1 must lie between lmin = %g and lmax = %g", m->lmin, m->lmax);
+  SAP_REFUSE_IF(!(m->fvmax >= 1.0), checker, "muscle: fvmax = %g must be >= 1", m->fvmax);
   SAP_TRY(sap_check_positive(checker, "muscle.vmax", m->vmax));
   SAP_TRY(sap_check_positive(checker, "muscle.scale", m->scale));
   SAP_TRY(sap_check_nonnegative(checker, "muscle.fpmax", m->fpmax));
-  if (!(isnan(def->length_lower) && isnan(def->length_upper)) &&
-      !(isfinite(def->length_lower) && isfinite(def->length_upper) &&
-        def->length_lower < def->length_upper)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "length_lower = %g must be < length_upper = %g, or both NaN",
-                          def->length_lower, def->length_upper);
-  }
+  SAP_REFUSE_IF(!(isnan(def->length_lower) && isnan(def->length_upper)) &&
+                    !(isfinite(def->length_lower) && isfinite(def->length_upper) &&
+                      def->length_lower < def->length_upper),
+                checker, "length_lower = %g must be < length_upper = %g, or both NaN",
+                def->length_lower, def->length_upper);
   return SAP_STATUS_OK;
 }
 

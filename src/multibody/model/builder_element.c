@@ -19,14 +19,10 @@ static sap_status check_contact(const sap_checker* checker, const sap_material* 
   checked.stiffness = material->stiffness == 0.0 ? HUGE_VAL : material->stiffness;
   SAP_TRY(SAP_CHECK_FIELDS(checker, "material.", &checked, material_fields));
   const int model = (int)material->model;
-  if (model < 0 || model >= (int)SAP_CONTACT_MODEL_COUNT) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "material.model = %d is not a sap_contact_model", model);
-  }
-  if (condim != 1 && condim != 3 && condim != 4 && condim != 6) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "condim = %d must be 1, 3, 4 or 6",
-                          (int)condim);
-  }
+  SAP_REFUSE_IF(model < 0 || model >= (int)SAP_CONTACT_MODEL_COUNT, checker,
+                "material.model = %d is not a sap_contact_model", model);
+  SAP_REFUSE_IF(condim != 1 && condim != 3 && condim != 4 && condim != 6, checker,
+                "condim = %d must be 1, 3, 4 or 6", (int)condim);
   return SAP_STATUS_OK;
 }
 
@@ -51,12 +47,10 @@ static int size_count(sap_shape_type type) {
 static sap_status check_size(const sap_checker* checker, const sap_shape_def* def) {
   static const char* const fields[] = {"size[0]", "size[1]", "size[2]"};
   const int count = size_count(def->type);
-  if (count < 0) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "type = %d must be plane (0), sphere (1), capsule (2), cylinder (3), "
-                          "box (4), ellipsoid (5) or mesh (6)",
-                          (int)def->type);
-  }
+  SAP_REFUSE_IF(count < 0, checker,
+                "type = %d must be plane (0), sphere (1), capsule (2), cylinder (3), "
+                "box (4), ellipsoid (5) or mesh (6)",
+                (int)def->type);
   for (int i = 0; i < count; ++i) {
     SAP_TRY(sap_check_positive(checker, fields[i], def->size[i]));
   }
@@ -67,20 +61,16 @@ static sap_status check_shape(const sap_checker* checker, const sap_builder* bui
                               const sap_shape_def* def, sap_shape_def* shape) {
   SAP_TRY(check_size(checker, def));
   SAP_TRY(sap_check_id(checker, "body", def->body, 0, builder->nbodies));
-  if (def->type == SAP_SHAPE_PLANE && !sap_builder_is_static(builder, def->body)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "body = %d moves, but a plane must be on the world or a static body",
-                          (int)def->body);
-  }
+  SAP_REFUSE_IF(def->type == SAP_SHAPE_PLANE && !sap_builder_is_static(builder, def->body), checker,
+                "body = %d moves, but a plane must be on the world or a static body",
+                (int)def->body);
   SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, shape_fields));
   SAP_TRY(sap_check_quaternion(checker, "q_BS", def->q_BS, shape->q_BS));
   if (def->type == SAP_SHAPE_MESH) {
     SAP_TRY(sap_check_id(checker, "mesh", def->mesh, 0, builder->nmeshes));
   }
-  if (def->fluid_ellipsoid && size_count(def->type) == 0) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "fluid_ellipsoid is not for planes and meshes");
-  }
+  SAP_REFUSE_IF(def->fluid_ellipsoid && size_count(def->type) == 0, checker,
+                "fluid_ellipsoid is not for planes and meshes");
   return check_contact(checker, &def->material, def->condim);
 }
 
@@ -103,11 +93,9 @@ static sap_status check_pair(const sap_checker* checker, const sap_builder* buil
                              const sap_pair_def* def) {
   SAP_TRY(sap_check_id(checker, "shape_a", def->shape_a, 0, builder->nshapes));
   SAP_TRY(sap_check_id(checker, "shape_b", def->shape_b, 0, builder->nshapes));
-  if (builder->shapes[def->shape_a].body == builder->shapes[def->shape_b].body) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "shape_a = %d, shape_b = %d must be of two different bodies",
-                          (int)def->shape_a, (int)def->shape_b);
-  }
+  SAP_REFUSE_IF(builder->shapes[def->shape_a].body == builder->shapes[def->shape_b].body, checker,
+                "shape_a = %d, shape_b = %d must be of two different bodies", (int)def->shape_a,
+                (int)def->shape_b);
   SAP_TRY(check_contact(checker, &def->material, def->condim));
   SAP_TRY(sap_check_nonnegative(checker, "margin", def->margin));
   SAP_TRY(sap_check_finite(checker, "rest_distance", def->rest_distance));
@@ -126,11 +114,10 @@ sap_status sap_builder_add_pair(sap_builder* builder, const sap_pair_def* def, i
   pair.shape_a = def->shape_a < def->shape_b ? def->shape_a : def->shape_b;
   pair.shape_b = def->shape_a < def->shape_b ? def->shape_b : def->shape_a;
   for (int32_t i = 0; i < builder->npairs; ++i) {
-    if (builder->pairs[i].shape_a == pair.shape_a && builder->pairs[i].shape_b == pair.shape_b) {
-      return sap_check_fail(&checker, SAP_STATUS_ARGUMENT,
-                            "shape_a = %d, shape_b = %d are already in pair %d", (int)def->shape_a,
-                            (int)def->shape_b, (int)i);
-    }
+    SAP_REFUSE_IF(
+        builder->pairs[i].shape_a == pair.shape_a && builder->pairs[i].shape_b == pair.shape_b,
+        &checker, "shape_a = %d, shape_b = %d are already in pair %d", (int)def->shape_a,
+        (int)def->shape_b, (int)i);
   }
   SAP_BUILDER_APPEND(builder, pairs, pair, id, error);
   return SAP_STATUS_OK;
@@ -145,12 +132,11 @@ static bool is_between_bodies(sap_equality_type type) {
 // Checks the type and the ids; b = -1 between bodies becomes 0, the world.
 static sap_status check_sides(const sap_checker* checker, const sap_builder* builder,
                               sap_equality_def* def) {
-  if ((int)def->type < SAP_EQUALITY_CONNECT || (int)def->type > SAP_EQUALITY_DISTANCE) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "type = %d must be connect (0), weld (1), joint (2), tendon (3) or "
-                          "distance (4)",
-                          (int)def->type);
-  }
+  SAP_REFUSE_IF((int)def->type < SAP_EQUALITY_CONNECT || (int)def->type > SAP_EQUALITY_DISTANCE,
+                checker,
+                "type = %d must be connect (0), weld (1), joint (2), tendon (3) or "
+                "distance (4)",
+                (int)def->type);
   if (is_between_bodies(def->type)) {
     def->b = def->b == -1 ? 0 : def->b;
     SAP_TRY(sap_check_id(checker, "a", def->a, 0, builder->nbodies));
@@ -166,10 +152,7 @@ static sap_status check_sides(const sap_checker* checker, const sap_builder* bui
       SAP_TRY(sap_check_id(checker, "b", def->b, 0, builder->ntendons));
     }
   }
-  if (def->a == def->b) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "a = b = %d must be two different ones",
-                          (int)def->a);
-  }
+  SAP_REFUSE_IF(def->a == def->b, checker, "a = b = %d must be two different ones", (int)def->a);
   return SAP_STATUS_OK;
 }
 
@@ -202,10 +185,7 @@ static sap_status check_bodies(const sap_checker* checker, const sap_builder* bu
                                int32_t b) {
   SAP_TRY(sap_check_id(checker, "body_a", a, 0, builder->nbodies));
   SAP_TRY(sap_check_id(checker, "body_b", b, 0, builder->nbodies));
-  if (a == b) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "body_a = body_b = %d must be two different bodies", (int)a);
-  }
+  SAP_REFUSE_IF(a == b, checker, "body_a = body_b = %d must be two different bodies", (int)a);
   return SAP_STATUS_OK;
 }
 

@@ -14,9 +14,8 @@ sap_status sap_check_fail(const sap_checker* checker, sap_status status, const c
   va_start(arguments, format);
   (void)vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  if (checker->name != NULL && checker->name[0] != '\0') {
-    return sap_fail(checker->error, status, "%s '%s': %s", checker->kind, checker->name, text);
-  }
+  SAP_FAIL_IF(checker->name != NULL && checker->name[0] != '\0', checker->error, status,
+              "%s '%s': %s", checker->kind, checker->name, text);
   return sap_fail(checker->error, status, "%s %d: %s", checker->kind, (int)checker->id, text);
 }
 
@@ -74,20 +73,16 @@ sap_status sap_check_limits(const sap_checker* checker, const char* prefix, doub
                           "%slower = %g, %supper = %g must be numbers (-inf, inf: none)", prefix,
                           lower, prefix, upper);
   }
-  if (!(lower <= upper) || lower == (double)INFINITY || upper == -(double)INFINITY) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%slower = %g must be <= %supper = %g",
-                          prefix, lower, prefix, upper);
-  }
+  SAP_REFUSE_IF(!(lower <= upper) || lower == (double)INFINITY || upper == -(double)INFINITY,
+                checker, "%slower = %g must be <= %supper = %g", prefix, lower, prefix, upper);
   return SAP_STATUS_OK;
 }
 
 sap_status sap_check_id(const sap_checker* checker, const char* field, int32_t value, int32_t first,
                         int32_t end) {
   if (value < first || value >= end) {
-    if (end <= first) {
-      return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                            "%s = %d does not exist: there are none yet", field, (int)value);
-    }
+    SAP_REFUSE_IF(end <= first, checker, "%s = %d does not exist: there are none yet", field,
+                  (int)value);
     return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %d must be in [%d, %d]", field,
                           (int)value, (int)first, (int)(end - 1));
   }
@@ -102,9 +97,7 @@ static sap_status check_direction(const sap_checker* checker, const char* field,
   for (int i = 0; i < count; ++i) {
     largest = fmax(largest, fabs(in[i]));
   }
-  if (!(largest > 0.0)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = 0 must not be zero", field);
-  }
+  SAP_REFUSE_IF(!(largest > 0.0), checker, "%s = 0 must not be zero", field);
   double scaled[4];
   for (int i = 0; i < count; ++i) {
     scaled[i] = in[i] / largest;
@@ -150,12 +143,10 @@ sap_status sap_check_inertia(const sap_checker* checker, const char* field, cons
                           "%s has principal moments %g, %g, %g: all must be >= 0", field, l[0],
                           l[1], l[2]);
   }
-  if (!any && !(l[0] + l[1] - l[2] >= -slack * largest)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "%s has principal moments %g, %g, %g: the sum of any two must be at "
-                          "least the third",
-                          field, l[0], l[1], l[2]);
-  }
+  SAP_REFUSE_IF(!any && !(l[0] + l[1] - l[2] >= -slack * largest), checker,
+                "%s has principal moments %g, %g, %g: the sum of any two must be at "
+                "least the third",
+                field, l[0], l[1], l[2]);
   return SAP_STATUS_OK;
 }
 

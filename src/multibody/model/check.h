@@ -19,6 +19,15 @@ typedef struct sap_checker {
 sap_status sap_check_fail(const sap_checker* checker, sap_status status, const char* format, ...)
     SAP_PRINTF(3, 4);
 
+// Returns sap_check_fail(checker, ARGUMENT, format ...) from the calling function if the condition
+// holds.
+#define SAP_REFUSE_IF(condition, checker, ...)                            \
+  do {                                                                    \
+    if (condition) {                                                      \
+      return sap_check_fail((checker), SAP_STATUS_ARGUMENT, __VA_ARGS__); \
+    }                                                                     \
+  } while (0)
+
 sap_status sap_check_finite(const sap_checker* checker, const char* field, double value);
 sap_status sap_check_vector(const sap_checker* checker, const char* field, const double* values,
                             int count);

@@ -56,9 +56,8 @@ static sap_status copy_records(const sap_builder* builder, sap_model* model, sap
                                    .equalities = builder->nequalities,
                                    .springs = builder->nsprings,
                                    .bushings = builder->nbushings};
-  if (builder->options.name != NULL && model->options.name == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
-  }
+  SAP_FAIL_IF(builder->options.name != NULL && model->options.name == NULL, error,
+              SAP_STATUS_MEMORY, "out of memory: model");
   SAP_MODEL_LISTS(COPY_LIST)
   sort_exclusions(model, builder->nexclusions);
   qsort(model->pairs, (size_t)builder->npairs, sizeof *model->pairs, sap_compare_pair_defs);
@@ -76,9 +75,8 @@ static sap_status copy_meshes(const sap_builder* builder, sap_model* model, sap_
   for (int32_t i = 0; i < builder->nmeshes; ++i) {
     const sap_hull* from = &builder->meshes[i];
     sap_hull* to = &model->meshes[i];
-    if (from->nvertices > INT32_MAX / 12 - vertices) {
-      return sap_fail(error, SAP_STATUS_MEMORY, "too many vertices in all meshes");
-    }
+    SAP_FAIL_IF(from->nvertices > INT32_MAX / 12 - vertices, error, SAP_STATUS_MEMORY,
+                "too many vertices in all meshes");
     vertices += from->nvertices;
     to->nvertices = from->nvertices;
     to->nfaces = from->nfaces;
@@ -146,20 +144,17 @@ static sap_status set_keyframes(const sap_builder* builder, sap_model* model, sa
     const sap_builder_key* key = &builder->keys[k];
     const sap_checker checker =
         sap_builder_checker(builder, SAP_ELEMENT_KEYFRAME, (int32_t)k, error);
-    if ((key->q != NULL && key->nq != model->sizes.nq) ||
-        (key->v != NULL && key->nv != model->sizes.nv) ||
-        (key->control != NULL && key->nu != model->sizes.nu)) {
-      return sap_check_fail(&checker, SAP_STATUS_ARGUMENT,
-                            "has nq = %d, nv = %d, nu = %d, but the model has %d, %d, %d: add "
-                            "keyframes last",
-                            (int)key->nq, (int)key->nv, (int)key->nu, (int)model->sizes.nq,
-                            (int)model->sizes.nv, (int)model->sizes.nu);
-    }
-    if (key->act != NULL && key->na != model->sizes.na) {
-      return sap_check_fail(&checker, SAP_STATUS_ARGUMENT,
-                            "has na = %d, but the model has %d: add keyframes last", (int)key->na,
-                            (int)model->sizes.na);
-    }
+    SAP_REFUSE_IF((key->q != NULL && key->nq != model->sizes.nq) ||
+                      (key->v != NULL && key->nv != model->sizes.nv) ||
+                      (key->control != NULL && key->nu != model->sizes.nu),
+                  &checker,
+                  "has nq = %d, nv = %d, nu = %d, but the model has %d, %d, %d: add "
+                  "keyframes last",
+                  (int)key->nq, (int)key->nv, (int)key->nu, (int)model->sizes.nq,
+                  (int)model->sizes.nv, (int)model->sizes.nu);
+    SAP_REFUSE_IF(key->act != NULL && key->na != model->sizes.na, &checker,
+                  "has na = %d, but the model has %d: add keyframes last", (int)key->na,
+                  (int)model->sizes.na);
     double* q = model->key_q + k * nq;
     model->key_t[k] = key->t;
     memcpy(q, key->q != NULL ? key->q : model->q_default, nq * sizeof *q);
@@ -196,9 +191,8 @@ static sap_status allocate_tables(sap_model* model, sap_error* error) {
 static sap_status order_bodies(sap_model* model, sap_error* error) {
   const int32_t bodies = model->sizes.bodies;
   int32_t* first_child = sap_allocate(2 * (size_t)bodies, sizeof *first_child);
-  if (first_child == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d bodies", (int)bodies);
-  }
+  SAP_FAIL_IF(first_child == NULL, error, SAP_STATUS_MEMORY, "out of memory: %d bodies",
+              (int)bodies);
   int32_t* next_sibling = first_child + bodies;  // 0 (the world, never a child) ends a list
   for (int32_t b = bodies - 1; b > 0; --b) {
     const int32_t parent = model->bodies[b].parent;

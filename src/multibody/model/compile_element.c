@@ -42,9 +42,8 @@ static sap_status combine_pairs(sap_model* model, sap_error* error) {
 sap_status sap_compile_stiffness(sap_model* model, sap_error* error) {
   const int32_t nbodies = model->sizes.bodies;
   double* mass = sap_allocate((size_t)nbodies, sizeof *mass);
-  if (mass == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: masses of %d bodies", (int)nbodies);
-  }
+  SAP_FAIL_IF(mass == NULL, error, SAP_STATUS_MEMORY, "out of memory: masses of %d bodies",
+              (int)nbodies);
   for (int32_t b = 0; b < nbodies; ++b) {
     mass[model->bodies[b].weld] += model->bodies[b].mass;
   }
@@ -190,10 +189,8 @@ static sap_status set_damping_and_force(const sap_checker* checker, sap_placed* 
   }
   a->damping_ratio = 0.0;
   if ((a->muscle_gain || a->muscle_bias) && a->muscle.force < 0.0) {
-    if (!(acceleration > 0.0)) {
-      return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                            "the muscle moves nothing in the default pose: give its force");
-    }
+    SAP_REFUSE_IF(!(acceleration > 0.0), checker,
+                  "the muscle moves nothing in the default pose: give its force");
     a->muscle.force = a->muscle.scale / acceleration;
   }
   return SAP_STATUS_OK;
@@ -202,13 +199,11 @@ static sap_status set_damping_and_force(const sap_checker* checker, sap_placed* 
 static sap_status set_range(const sap_checker* checker, sap_placed* placed, sap_model_actuator* a) {
   double range[2] = {0.0, 0.0};
   SAP_TRY(sap_find_reach(placed, a, range, checker->error));
-  if (!(isfinite(range[0]) && isfinite(range[1]) && range[1] - range[0] > 0.0)) {
-    return sap_check_fail(
-        checker, SAP_STATUS_ARGUMENT,
-        "the muscle's length has no range (%g to %g): give the range of lengths, or of the joints "
-        "that it moves",
-        range[0], range[1]);
-  }
+  SAP_REFUSE_IF(
+      !(isfinite(range[0]) && isfinite(range[1]) && range[1] - range[0] > 0.0), checker,
+      "the muscle's length has no range (%g to %g): give the range of lengths, or of the joints "
+      "that it moves",
+      range[0], range[1]);
   a->length_lower = range[0];
   a->length_upper = range[1];
   return SAP_STATUS_OK;

@@ -222,9 +222,8 @@ static sap_status find_facets(work* w, sap_error* error) {
   qhT* qh;
   SAP_TRY(SAP_POOL_ADD(&w->pool, &qh, 1, error));
   FILE* silent = fopen("/dev/null", "w");
-  if (silent == NULL) {
-    return sap_fail(error, SAP_STATUS_IO, "convex hull: cannot open the null device for qhull");
-  }
+  SAP_FAIL_IF(silent == NULL, error, SAP_STATUS_IO,
+              "convex hull: cannot open the null device for qhull");
   const sap_status status = run_qhull(qh, silent, w, error);
   (void)fclose(silent);
   return status;
@@ -238,10 +237,8 @@ static sap_status scale_points(work* w, const double* points, sap_error* error) 
   for (int32_t i = 0; i < w->count; ++i) {
     for (int k = 0; k < 3; ++k) {
       const double x = points[3 * (size_t)i + (size_t)k];
-      if (!isfinite(x)) {
-        return sap_fail(error, SAP_STATUS_NOT_FINITE, "vertex %d has %g, but must be finite",
-                        (int)i, x);
-      }
+      SAP_FAIL_IF(!isfinite(x), error, SAP_STATUS_NOT_FINITE,
+                  "vertex %d has %g, but must be finite", (int)i, x);
       lower[k] = fmin(lower[k], x);
       upper[k] = fmax(upper[k], x);
     }
@@ -249,9 +246,8 @@ static sap_status scale_points(work* w, const double* points, sap_error* error) 
   for (int k = 0; k < 3; ++k) {
     half = fmax(half, 0.5 * upper[k] - 0.5 * lower[k]);
   }
-  if (!(half > 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "all its %d vertices are one point", (int)w->count);
-  }
+  SAP_FAIL_IF(!(half > 0.0), error, SAP_STATUS_ARGUMENT, "all its %d vertices are one point",
+              (int)w->count);
   for (size_t i = 0; i < 3 * (size_t)w->count; ++i) {
     w->points[i] = (points[i] - (0.5 * lower[i % 3] + 0.5 * upper[i % 3])) / half;
   }
@@ -309,11 +305,9 @@ static sap_status order_facets(work* w, sap_error* error) {
     w->order[f] = rows[f].facet;
     w->owner[f] = -1;
   }
-  if (!(volume > 8.0 * FLAT_VOLUME)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "the vertices lie in a plane, so that they have "
-                    "no convex hull with a volume");
-  }
+  SAP_FAIL_IF(!(volume > 8.0 * FLAT_VOLUME), error, SAP_STATUS_ARGUMENT,
+              "the vertices lie in a plane, so that they have "
+              "no convex hull with a volume");
   return SAP_STATUS_OK;
 }
 
@@ -469,10 +463,8 @@ static sap_status build_hull(work* w, const double* points, sap_hull* hull, sap_
 
 sap_status sap_hull_create(const double* points, int32_t count, sap_hull* out, sap_error* error) {
   *out = (sap_hull){0};
-  if (count < 4 || points == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "has %d vertices, but a hull needs at least 4",
-                    (int)count);
-  }
+  SAP_FAIL_IF(count < 4 || points == NULL, error, SAP_STATUS_ARGUMENT,
+              "has %d vertices, but a hull needs at least 4", (int)count);
   work w = {.count = count, .pool.owner = "convex hull"};
   out->pool.owner = "convex hull";
   const sap_status status = build_hull(&w, points, out, error);

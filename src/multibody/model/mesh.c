@@ -21,16 +21,12 @@
 
 // Checks counts, vertices and the vertex numbers of the faces.
 static sap_status check_mesh(const sap_checker* checker, const sap_mesh_def* def) {
-  if (def->vertex_count < 1 || def->vertices == NULL) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "has no vertices");
-  }
+  SAP_REFUSE_IF(def->vertex_count < 1 || def->vertices == NULL, checker, "has no vertices");
   if (def->vertex_count > INT32_MAX / 12 || def->face_count > INT32_MAX / 12) {
     return sap_check_fail(checker, SAP_STATUS_MEMORY, "too many vertices or faces");
   }
-  if (def->face_count < 0 || (def->face_count > 0 && def->faces == NULL)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "face_count = %d must be >= 0, with faces",
-                          (int)def->face_count);
-  }
+  SAP_REFUSE_IF(def->face_count < 0 || (def->face_count > 0 && def->faces == NULL), checker,
+                "face_count = %d must be >= 0, with faces", (int)def->face_count);
   SAP_TRY(sap_check_vector(checker, "vertices", def->vertices, 3 * def->vertex_count));
   for (int32_t i = 0; i < 3 * def->face_count; ++i) {
     SAP_TRY(sap_check_id(checker, "faces", def->faces[i], 0, def->vertex_count));
@@ -205,20 +201,16 @@ static sap_status compute_mass(const sap_checker* checker, const triangles* t, s
                                sap_mesh_mass* out) {
   double o[3];
   const double area = area_center(t, o);
-  if (!(area > 0.0)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "its faces have no area");
-  }
+  SAP_REFUSE_IF(!(area > 0.0), checker, "its faces have no area");
   moments m;
   sum_moments(t, o, solid, &m);
   if (solid == SAP_MESH_EXACT) {
     SAP_TRY(check_closed(checker, t->faces, t->count));
   }
-  if (!(m.zeroth > 0.0)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "its volume is %g, but must be > 0: are its faces counter-clockwise "
-                          "from outside?",
-                          m.zeroth);
-  }
+  SAP_REFUSE_IF(!(m.zeroth > 0.0), checker,
+                "its volume is %g, but must be > 0: are its faces counter-clockwise "
+                "from outside?",
+                m.zeroth);
   if (solid == SAP_MESH_LEGACY) {
     sap_v3_add_scaled(o, m.first, 1.0 / m.zeroth);
     sum_moments(t, o, solid, &m);
@@ -233,9 +225,8 @@ sap_status sap_mesh_def_mass(const sap_mesh_def* def, sap_mesh_solid solid, sap_
   SAP_NOT_NULL(error, def, out);
   SAP_TRY(sap_check_cookie(def->cookie, "sap_mesh_def", error));
   const sap_checker checker = {"mesh", def->name, 0, error};
-  if ((int)solid < SAP_MESH_CONVEX || (int)solid > SAP_MESH_SHELL) {
-    return sap_check_fail(&checker, SAP_STATUS_ARGUMENT, "solid = %d must be 0 to 3", (int)solid);
-  }
+  SAP_REFUSE_IF((int)solid < SAP_MESH_CONVEX || (int)solid > SAP_MESH_SHELL, &checker,
+                "solid = %d must be 0 to 3", (int)solid);
   sap_status status = check_mesh(&checker, def);
   if (status != SAP_STATUS_OK) {
     return status;

@@ -44,13 +44,10 @@ sap_status sap_names_add(sap_model_names* names, const char* text, sap_error* er
     return SAP_STATUS_OK;
   }
   const int32_t same = sap_name_map_find(&names->ids, text);
-  if (same >= 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "name '%s' is already that of %d", text, (int)same);
-  }
+  SAP_FAIL_IF(same >= 0, error, SAP_STATUS_ARGUMENT, "name '%s' is already that of %d", text,
+              (int)same);
   char* copy = sap_duplicate_string(text);
-  if (copy == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: name '%s'", text);
-  }
+  SAP_FAIL_IF(copy == NULL, error, SAP_STATUS_MEMORY, "out of memory: name '%s'", text);
   SAP_TRY_OR(sap_name_map_add(&names->ids, copy, id, NULL, error), sap_free(copy));
   names->text[id] = copy;
   names->count = id + 1;
@@ -135,14 +132,10 @@ double sap_model_get_body_mass(const sap_model* model, int32_t body) {
 // Fails with ARGUMENT for a NULL model or an id out of range.
 static sap_status check_id(const sap_model* model, sap_element kind, int32_t id, sap_error* error) {
   const char* text = sap_element_text(kind);
-  if (model == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s %d: model is NULL", text, (int)id);
-  }
+  SAP_FAIL_IF(model == NULL, error, SAP_STATUS_ARGUMENT, "%s %d: model is NULL", text, (int)id);
   const int32_t count = model->names[kind].count;
-  if (id < 0 || id >= count) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s %d: the model has %d", text, (int)id,
-                    (int)count);
-  }
+  SAP_FAIL_IF(id < 0 || id >= count, error, SAP_STATUS_ARGUMENT, "%s %d: the model has %d", text,
+              (int)id, (int)count);
   return SAP_STATUS_OK;
 }
 
@@ -289,9 +282,8 @@ sap_status sap_model_get_default_state(const sap_model* model, sap_state* state,
 sap_status sap_model_get_keyframe(const sap_model* model, int32_t keyframe, sap_state* state,
                                   double* control, sap_error* error) {
   SAP_TRY(check_id(model, SAP_ELEMENT_KEYFRAME, keyframe, error));
-  if (state == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "keyframe %d: state is NULL", (int)keyframe);
-  }
+  SAP_FAIL_IF(state == NULL, error, SAP_STATUS_ARGUMENT, "keyframe %d: state is NULL",
+              (int)keyframe);
   const sap_model_sizes* n = &model->sizes;
   SAP_TRY(sap_state_resize_with(state, n->nq, n->nv, n->na, error));
   const size_t k = (size_t)keyframe;
