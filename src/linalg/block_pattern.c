@@ -341,7 +341,7 @@ static sap_status try_nested(sap_block_order* order, const sap_block_pattern* pa
   }
   const int32_t n = pattern->nblocks;
   make_graph(pattern, &w);
-  const sap_graph graph = {n, w.start, w.neighbour, NULL, pattern->sizes};
+  const sap_graph graph = {n, w.start, w.neighbour, pattern->sizes};
   (void)sap_dissect(&graph, w.member, w.rest);
   const int result = camd_order(n, w.start, w.neighbour, w.block_at, NULL, NULL, w.member);
   if (result < CAMD_OK) {

@@ -4,395 +4,445 @@
 #include "linalg/dissection.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-  SMALL_PART = 200,      // vertices of the largest part that is not cut
-  COARSEST = 60,         // vertices of the last level
-  SEPARATOR_LEVELS = 3,  // first levels refined as separators, the others as halves
-  TRIALS = 6,            // cuts of the last level
+  SMALL_PART = 200,  // vertices of the largest part that is not cut
+  COARSEST = 60,     // vertices of the last level
+  MOST_LEVELS = 24,
+  TRIALS = 6,            // searches of a cut of the last level; level 0 has one more
+  MOST_PASSES = 8,       // of a refinement
+  MOST_IDLE_MOVES = 50,  // without a lighter separator; they end a pass
   MOST_PENDING = 64      // parts waiting to be cut
 };
 // A vertex with more than HUB_DEGREES times the mean number of neighbours, and more than LEAST_HUB,
 // joins the last separator: paths through it would make all vertices near to each other.
 static const int32_t HUB_DEGREES = 8;
 static const int32_t LEAST_HUB = 24;
-// Share of a part's weight; a part without a lighter separator is not cut.
-static const double MOST_SEPARATOR = 0.25;
-
-// --- levels: a graph and smaller ones. In each, pairs of neighbours of the one before are merged,
-// pairs with most edges first.
-
-enum { MOST_LEVELS = 24 };
-
-typedef struct graph_level {
-  int32_t count;
-  int32_t *start, *neighbour, *edges, *weight;  // as in sap_graph
-  int32_t* coarse;                              // vertex of the next level
-  int32_t* side;                                // free for cuts
-} graph_level;
-
-typedef struct graph_levels {
-  graph_level level[MOST_LEVELS];
-  int32_t top;               // the last level
-  int32_t *pool, *pool_end;  // where levels are carved from
-  int32_t *order, *first;    // work: vertices, vertices + 1
-} graph_levels;
-
 // Merging ends at a level that would have fewer than this share of its vertices merged away.
 static const double LEAST_MERGED = 0.1;
+// Share of a part's weight; a part without a lighter separator is not cut.
+static const double MOST_SEPARATOR = 0.25;
+// Largest share of a part's weight that a side may have.
+static const double MOST_SIDE = 0.6;
 
-static sap_graph graph_of(const graph_level* l) {
-  return (sap_graph){l->count, l->start, l->neighbour, l->edges, l->weight};
-}
+enum { LEFT, RIGHT, CUT };
 
-static int32_t* carve_integers(graph_levels* levels, int64_t count) {
-  int32_t* taken = levels->pool;
-  levels->pool += count;
-  return taken;
-}
+// A part of the graph, or a smaller graph in which neighbours are merged in pairs.
+typedef struct level {
+  int32_t count;
+  int32_t *start, *neighbour;  // as in sap_graph
+  int32_t* edges;              // number of original edges per edge
+  int32_t* weight;
+  int32_t* coarse;  // vertex of the next level
+  int32_t* side;
+} level;
 
-static bool make_level(graph_levels* levels, graph_level* l, int32_t count, int32_t ends) {
-  if (levels->pool_end - levels->pool < 4 * (int64_t)count + 1 + 2 * (int64_t)ends) {
+typedef struct dissection {
+  const sap_graph* graph;
+  int32_t* list;   // vertices, part by part
+  int32_t* local;  // vertex of level 0, -1: not of the part being cut
+  level levels[MOST_LEVELS];
+  int32_t *pool, *pool_end;  // where levels are carved from
+  // A cut.
+  const level* l;
+  int32_t* side;
+  int64_t weight[3];  // of the sides and the separator
+  int32_t* border;    // vertices of the separator; also the queue of a search
+  int32_t* place;     // index of a vertex in border; in a merge: last place of a neighbour
+  int32_t* gain[2];   // weight that a vertex of the separator saves by moving to a side
+  int32_t* held;      // 1: the vertex moved in this pass, or was seen by the search
+  int32_t* log;       // moves of a pass  (3 count)
+  int32_t nborder, nlog;
+} dissection;
+
+static bool carve_level(dissection* d, level* l, int32_t count, int32_t ends) {
+  const int32_t sizes[] = {count + 1, count, count, count, ends, ends};
+  int32_t** const arrays[] = {&l->start, &l->weight,    &l->coarse,
+                              &l->side,  &l->neighbour, &l->edges};
+  if (d->pool_end - d->pool < 4 * (int64_t)count + 1 + 2 * (int64_t)ends) {
     return false;
   }
   l->count = count;
-  l->start = carve_integers(levels, (int64_t)count + 1);
-  l->weight = carve_integers(levels, count);
-  l->coarse = carve_integers(levels, count);
-  l->side = carve_integers(levels, count);
-  l->neighbour = carve_integers(levels, ends);
-  l->edges = carve_integers(levels, ends);
+  for (int k = 0; k < 6; ++k) {
+    *arrays[k] = d->pool;
+    d->pool += sizes[k];
+  }
   return true;
 }
 
-// Makes room for level 0 of `count` vertices and at most `ends` ends of edges. Returns false if the
-// pool is too small.
-static bool begin_levels(graph_levels* levels, int32_t count, int32_t ends) {
-  levels->top = 0;
-  return make_level(levels, &levels->level[0], count, ends);
+// Copies the part list[first, end) to level 0.
+static bool extract_part(dissection* d, int32_t first, int32_t end) {
+  const sap_graph* g = d->graph;
+  level* l = &d->levels[0];
+  int32_t ends = 0;
+  for (int32_t k = first; k < end; ++k) {
+    d->local[d->list[k]] = k - first;
+    ends += g->start[d->list[k] + 1] - g->start[d->list[k]];
+  }
+  const bool room = carve_level(d, l, end - first, ends);
+  ends = 0;
+  for (int32_t k = first; room && k < end; ++k) {
+    const int32_t v = d->list[k];
+    l->start[k - first] = ends;
+    l->weight[k - first] = g->weight[v];
+    for (int32_t i = g->start[v]; i < g->start[v + 1]; ++i) {
+      if (d->local[g->neighbour[i]] >= 0) {
+        l->neighbour[ends] = d->local[g->neighbour[i]];
+        l->edges[ends++] = 1;
+      }
+    }
+    l->start[k - first + 1] = ends;
+  }
+  for (int32_t k = first; k < end; ++k) {
+    d->local[d->list[k]] = -1;
+  }
+  return room;
 }
 
-// Sorts the vertices by ascending number of neighbours.
-static void sort_by_degree(const graph_level* l, int32_t* sorted, int32_t* first) {
-  memset(first, 0, ((size_t)l->count + 1) * sizeof *first);
+// Gives every vertex a mate, in `side`, if necessary itself: the free neighbour with most edges,
+// among equals the lightest. Numbers the pairs; returns their number.
+static int32_t match_vertices(level* l) {
+  int64_t total = 0;
+  int32_t count = 0;
   for (int32_t v = 0; v < l->count; ++v) {
-    ++first[l->start[v + 1] - l->start[v] + 1];
+    l->side[v] = -1;
+    total += l->weight[v];
+  }
+  const int64_t heaviest = 3 * total / (2 * COARSEST);
+  for (int32_t v = 0; v < l->count; ++v) {
+    int32_t best = v, most = 0;
+    if (l->side[v] >= 0) {
+      continue;
+    }
+    for (int32_t k = l->start[v]; k < l->start[v + 1]; ++k) {
+      const int32_t u = l->neighbour[k];
+      if (l->side[u] < 0 && l->weight[u] + (int64_t)l->weight[v] <= heaviest &&
+          (l->edges[k] > most || (l->edges[k] == most && l->weight[u] < l->weight[best]))) {
+        best = u;
+        most = l->edges[k];
+      }
+    }
+    l->side[v] = best;
+    l->side[best] = v;
+    l->coarse[v] = l->coarse[best] = count++;
+  }
+  return count;
+}
+
+// Makes the next level. Returns false if merging is at its end.
+static bool merge_level(dissection* d, level* fine, level* l) {
+  const int32_t count = match_vertices(fine);
+  if ((double)(fine->count - count) < LEAST_MERGED * fine->count ||
+      !carve_level(d, l, count, fine->start[fine->count])) {
+    return false;
+  }
+  int32_t ends = 0;
+  memset(d->place, -1, (size_t)count * sizeof *d->place);
+  for (int32_t v = 0; v < fine->count; ++v) {
+    const int32_t c = fine->coarse[v], pair[2] = {v, fine->side[v]};
+    if (pair[1] < v) {
+      continue;
+    }
+    l->start[c] = ends;
+    l->weight[c] = 0;
+    for (int32_t i = 0; i < (pair[1] > v ? 2 : 1); ++i) {
+      l->weight[c] += fine->weight[pair[i]];
+      for (int32_t k = fine->start[pair[i]]; k < fine->start[pair[i] + 1]; ++k) {
+        const int32_t u = fine->coarse[fine->neighbour[k]];
+        if (u != c && d->place[u] < l->start[c]) {
+          d->place[u] = ends;
+          l->neighbour[ends] = u;
+          l->edges[ends++] = 0;
+        }
+        if (u != c) {
+          l->edges[d->place[u]] += fine->edges[k];
+        }
+      }
+    }
+  }
+  l->start[count] = ends;
+  return true;
+}
+
+// Writes all vertices in breadth-first order, component by component, to `border`. Returns the
+// last.
+static int32_t search(dissection* d, int32_t root) {
+  const level* l = d->l;
+  int32_t count = 0;
+  memset(d->held, 0, (size_t)l->count * sizeof *d->held);
+  for (int32_t k = -1, next = 0; k < l->count; ++k) {
+    const int32_t seed = k < 0 ? root : k;  // of a new component
+    if (d->held[seed] == 0) {
+      d->held[seed] = 1;
+      d->border[count++] = seed;
+    }
+    for (; next < count; ++next) {
+      const int32_t v = d->border[next];
+      for (int32_t i = l->start[v]; i < l->start[v + 1]; ++i) {
+        const int32_t u = l->neighbour[i];
+        if (d->held[u] == 0) {
+          d->held[u] = 1;
+          d->border[count++] = u;
+        }
+      }
+    }
+  }
+  return d->border[count - 1];
+}
+
+// Sets the sides: the vertices nearest to one that is far from `root`, up to half of the weight,
+// their neighbours as the separator, and the rest.
+static void start_cut(dissection* d, int32_t root) {
+  const level* l = d->l;
+  (void)search(d, search(d, root));
+  int64_t total = 0, weight = 0;
+  for (int32_t v = 0; v < l->count; ++v) {
+    total += l->weight[v];
   }
   for (int32_t k = 0; k < l->count; ++k) {
-    first[k + 1] += first[k];
+    const int32_t v = d->border[k];
+    d->side[v] = 2 * weight < total ? LEFT : RIGHT;
+    weight += l->weight[v];
   }
   for (int32_t v = 0; v < l->count; ++v) {
-    sorted[first[l->start[v + 1] - l->start[v]]++] = v;
+    for (int32_t i = l->start[v]; i < l->start[v + 1] && d->side[v] == RIGHT; ++i) {
+      d->side[v] = d->side[l->neighbour[i]] == LEFT ? CUT : RIGHT;
+    }
   }
 }
 
-// Pairs: side[v] is the mate of v, -1 if it has none yet.
-static void pair_vertices(graph_level* l, int32_t v, int32_t u) {
-  l->side[v] = u;
-  l->side[u] = v;
+static int64_t imbalance(const dissection* d) {
+  return llabs((long long)(d->weight[LEFT] - d->weight[RIGHT]));
 }
 
-// Returns the free neighbour of v with most edges to v, among equals the lightest, or v if there is
-// none.
-static int32_t best_mate(const graph_level* l, int32_t v, int64_t heaviest) {
-  int32_t best = v, most = 0;
-  for (int32_t k = l->start[v]; k < l->start[v + 1]; ++k) {
-    const int32_t u = l->neighbour[k];
-    if (l->side[u] < 0 && l->weight[u] + (int64_t)l->weight[v] <= heaviest &&
-        (l->edges[k] > most || (l->edges[k] == most && l->weight[u] < l->weight[best]))) {
-      best = u;
-      most = l->edges[k];
+static void add_to_separator(dissection* d, int32_t v) {
+  const level* g = d->l;
+  d->side[v] = CUT;
+  d->place[v] = d->nborder;
+  d->border[d->nborder++] = v;
+  d->gain[LEFT][v] = d->gain[RIGHT][v] = g->weight[v];
+  for (int32_t k = g->start[v]; k < g->start[v + 1]; ++k) {
+    const int32_t u = g->neighbour[k];
+    if (d->side[u] < CUT) {
+      d->gain[1 - d->side[u]][v] -= g->weight[u];
+    }
+  }
+}
+
+// Computes the separator, its gains and the weights from `side`.
+static void collect_separator(dissection* d) {
+  memset(d->weight, 0, sizeof d->weight);
+  d->nborder = d->nlog = 0;
+  for (int32_t v = 0; v < d->l->count; ++v) {
+    d->held[v] = 0;
+    d->weight[d->side[v]] += d->l->weight[v];
+    if (d->side[v] == CUT) {
+      add_to_separator(d, v);
+    }
+  }
+}
+
+// Moves u into the separator: a neighbour of u moved to the other side.
+static void pull_in(dissection* d, int32_t u) {
+  const level* g = d->l;
+  const int32_t from = d->side[u];
+  d->weight[from] -= g->weight[u];
+  d->weight[CUT] += g->weight[u];
+  for (int32_t k = g->start[u]; k < g->start[u + 1]; ++k) {
+    const int32_t x = g->neighbour[k];
+    if (d->side[x] == CUT) {
+      d->gain[1 - from][x] += g->weight[u];
+    }
+  }
+  add_to_separator(d, u);
+}
+
+// Moves v from the separator to a side and pulls in its neighbours on the other side. Logs these,
+// then ~v.
+static void move_out(dissection* d, int32_t v, int32_t to) {
+  const level* g = d->l;
+  const int32_t last = d->border[--d->nborder];
+  d->border[d->place[v]] = last;
+  d->place[last] = d->place[v];
+  d->side[v] = to;
+  d->held[v] = 1;
+  d->weight[CUT] -= g->weight[v];
+  d->weight[to] += g->weight[v];
+  for (int32_t k = g->start[v]; k < g->start[v + 1]; ++k) {
+    const int32_t u = g->neighbour[k];
+    if (d->side[u] == CUT) {
+      d->gain[1 - to][u] -= g->weight[v];
+    } else if (d->side[u] == 1 - to) {
+      pull_in(d, u);
+      d->log[d->nlog++] = u;
+    }
+  }
+  d->log[d->nlog++] = ~v;
+}
+
+// Undoes moves until `nlog` entries of the log are left.
+static void undo_moves(dissection* d, int32_t nlog) {
+  while (d->nlog > nlog) {
+    const int32_t v = ~d->log[--d->nlog];
+    const int32_t other = 1 - d->side[v];
+    d->side[v] = CUT;
+    while (d->nlog > 0 && d->log[d->nlog - 1] >= 0) {
+      d->side[d->log[--d->nlog]] = other;
+    }
+  }
+}
+
+// Returns the vertex whose move to *to lightens the separator most, or -1 if none may move.
+static int32_t choose_move(const dissection* d, int64_t most, int32_t* to) {
+  int32_t best = -1, best_gain = 0;
+  const int32_t lighter = d->weight[LEFT] <= d->weight[RIGHT] ? LEFT : RIGHT;
+  for (int32_t k = 0; k < d->nborder; ++k) {
+    const int32_t v = d->border[k];
+    for (int32_t i = 0; i < 2 && d->held[v] == 0; ++i) {
+      const int32_t side = i == 0 ? lighter : 1 - lighter;
+      if (d->weight[side] + d->l->weight[v] <= most && (best < 0 || d->gain[side][v] > best_gain)) {
+        best = v;
+        best_gain = d->gain[side][v];
+        *to = side;
+      }
     }
   }
   return best;
 }
 
-// Pairs the free neighbours of v with each other.
-static void pair_neighbours(graph_level* l, int32_t v, int64_t heaviest) {
-  int32_t waiting = -1;
-  for (int32_t k = l->start[v]; k < l->start[v + 1]; ++k) {
-    const int32_t u = l->neighbour[k];
-    if (l->side[u] >= 0) {
-      continue;
+// Moves vertices one by one and keeps the best separator seen. Returns true if it is lighter or
+// better balanced.
+static bool pass_separator(dissection* d, int64_t most) {
+  int64_t lightest = d->weight[CUT], least_apart = imbalance(d);
+  int32_t keep = 0, to = LEFT;
+  for (int32_t idle = 0; idle < MOST_IDLE_MOVES; ++idle) {
+    const int32_t v = choose_move(d, most, &to);
+    if (v < 0) {
+      break;
     }
-    if (waiting >= 0 && l->weight[u] + (int64_t)l->weight[waiting] <= heaviest) {
-      pair_vertices(l, u, waiting);
-      waiting = -1;
-    } else {
-      waiting = u;
+    move_out(d, v, to);
+    if (d->weight[CUT] < lightest || (d->weight[CUT] == lightest && imbalance(d) < least_apart)) {
+      idle = d->weight[CUT] < lightest ? 0 : idle;
+      lightest = d->weight[CUT];
+      least_apart = imbalance(d);
+      keep = d->nlog;
     }
+  }
+  undo_moves(d, keep);
+  collect_separator(d);
+  return keep > 0;
+}
+
+static void refine(dissection* d) {
+  collect_separator(d);
+  const double total = (double)(d->weight[LEFT] + d->weight[RIGHT] + d->weight[CUT]);
+  for (int32_t k = 0; k < MOST_PASSES && pass_separator(d, (int64_t)(MOST_SIDE * total)); ++k) {
   }
 }
 
-// Gives every vertex a mate, if necessary itself, and numbers the pairs by their first vertices.
-// Returns the number of pairs.
-static int32_t match_vertices(graph_levels* levels, graph_level* l, int32_t coarsest) {
-  int64_t total = 0;
-  for (int32_t v = 0; v < l->count; ++v) {
-    l->side[v] = -1;
-    total += l->weight[v];
-  }
-  const int64_t heaviest = 3 * total / (2 * coarsest);
-  sort_by_degree(l, levels->order, levels->first);
-  for (int32_t k = 0; k < l->count; ++k) {
-    const int32_t v = levels->order[k];
-    const int32_t mate = l->side[v] < 0 ? best_mate(l, v, heaviest) : v;
-    if (mate != v) {
-      pair_vertices(l, v, mate);
+// Sets the lightest separator of a level: that of the coarser level (NULL: none), or those of some
+// searches.
+static void cut_level(dissection* d, level* l, const level* coarser, int32_t trials) {
+  int64_t lightest = -1;
+  d->l = l;
+  d->side = l->side;
+  for (int32_t trial = coarser != NULL ? -1 : 0; trial < trials; ++trial) {
+    for (int32_t v = 0; trial < 0 && v < l->count; ++v) {
+      l->side[v] = coarser->side[l->coarse[v]];
+    }
+    if (trial >= 0) {
+      start_cut(d, (int32_t)((int64_t)trial * l->count / trials));
+    }
+    refine(d);
+    if (lightest < 0 || d->weight[CUT] < lightest) {
+      lightest = d->weight[CUT];
+      memcpy(l->coarse, l->side, (size_t)l->count * sizeof *l->side);
     }
   }
-  for (int32_t v = 0; v < l->count; ++v) {
-    pair_neighbours(l, v, heaviest);
-  }
-  int32_t count = 0;
-  for (int32_t v = 0; v < l->count; ++v) {
-    if (l->side[v] < 0) {
-      l->side[v] = v;
-    }
-    if (l->side[v] >= v) {
-      l->coarse[v] = l->coarse[l->side[v]] = count++;
-    }
-  }
-  return count;
+  memcpy(l->side, l->coarse, (size_t)l->count * sizeof *l->side);
 }
 
-// Adds the edges of a fine vertex to the row of its pair, from l->start[c] to `ends`. Returns the
-// new end.
-// seen: place of a neighbour in the last row that has it.
-static int32_t add_row(const graph_level* fine, int32_t v, graph_level* l, int32_t* seen,
-                       int32_t ends) {
-  const int32_t c = fine->coarse[v];
-  for (int32_t k = fine->start[v]; k < fine->start[v + 1]; ++k) {
-    const int32_t u = fine->coarse[fine->neighbour[k]];
-    if (u == c) {
-      continue;
-    }
-    if (seen[u] < l->start[c]) {
-      seen[u] = ends;
-      l->neighbour[ends] = u;
-      l->edges[ends++] = 0;
-    }
-    l->edges[seen[u]] += fine->edges[k];
+// Finds the separator of level 0: from the last level on. Returns false if it is too heavy.
+static bool find_separator(dissection* d) {
+  level* const l = d->levels;
+  int32_t top = 0;
+  while (top + 1 < MOST_LEVELS && l[top].count > COARSEST && merge_level(d, &l[top], &l[top + 1])) {
+    ++top;
   }
-  return ends;
-}
-
-// Makes the next level. Returns false if merging is at its end.
-static bool merge_level(graph_levels* levels, graph_level* fine, graph_level* l, int32_t coarsest) {
-  const int32_t count = match_vertices(levels, fine, coarsest);
-  if ((double)(fine->count - count) < LEAST_MERGED * fine->count ||
-      !make_level(levels, l, count, fine->start[fine->count])) {
-    return false;
+  cut_level(d, &l[top], NULL, TRIALS);
+  while (top-- > 0) {
+    cut_level(d, &l[top], &l[top + 1], top == 0 ? 1 : 0);
   }
-  int32_t* seen = levels->order;
-  for (int32_t c = 0; c < count; ++c) {
-    seen[c] = -1;
-  }
-  int32_t ends = 0;
-  for (int32_t v = 0; v < fine->count; ++v) {
-    const int32_t mate = fine->side[v], c = fine->coarse[v];
-    if (mate < v) {
-      continue;
-    }
-    l->start[c] = ends;
-    l->weight[c] = fine->weight[v];
-    ends = add_row(fine, v, l, seen, ends);
-    if (mate > v) {
-      l->weight[c] += fine->weight[mate];
-      ends = add_row(fine, mate, l, seen, ends);
-    }
-  }
-  l->start[count] = ends;
-  // Returns the surplus to the pool.
-  memmove(l->neighbour + ends, l->edges, (size_t)ends * sizeof *l->edges);
-  l->edges = l->neighbour + ends;
-  levels->pool = l->edges + ends;
-  return true;
-}
-
-// Adds levels until one has at most `coarsest` vertices, merging removes too few vertices, or the
-// pool is used up.
-static void merge_levels(graph_levels* levels, int32_t coarsest) {
-  while (
-      levels->top + 1 < MOST_LEVELS && levels->level[levels->top].count > coarsest &&
-      merge_level(levels, &levels->level[levels->top], &levels->level[levels->top + 1], coarsest)) {
-    ++levels->top;
-  }
-}
-
-// --- dissection
-
-typedef struct dissection {
-  const sap_graph* graph;
-  int32_t* list;   // vertices, part by part
-  int32_t* part;   // of a vertex, -1 in separators
-  int32_t* local;  // vertex of level 0
-  sap_separator separator;
-  graph_levels levels;
-} dissection;
-
-// Copies the part list[first, end) to level 0.
-static bool extract_part(dissection* d, int32_t first, int32_t end) {
-  const sap_graph* g = d->graph;
-  int32_t ends = 0;
-  for (int32_t k = first; k < end; ++k) {
-    const int32_t v = d->list[k];
-    d->local[v] = k - first;
-    ends += g->start[v + 1] - g->start[v];
-  }
-  if (!begin_levels(&d->levels, end - first, ends)) {
-    return false;
-  }
-  const graph_level* l = &d->levels.level[0];
-  ends = 0;
-  for (int32_t k = first; k < end; ++k) {
-    const int32_t v = d->list[k];
-    l->start[k - first] = ends;
-    l->weight[k - first] = g->weight[v];
-    for (int32_t i = g->start[v]; i < g->start[v + 1]; ++i) {
-      if (d->part[g->neighbour[i]] == d->part[v]) {
-        l->neighbour[ends] = d->local[g->neighbour[i]];
-        l->edges[ends++] = 1;
-      }
-    }
-  }
-  l->start[end - first] = ends;
-  return true;
-}
-
-// Sets the best of several halves of the last level.
-static void cut_coarsest(dissection* d, const graph_level* l) {
-  const sap_graph g = graph_of(l);
-  int32_t* best = l->coarse;
-  int64_t fewest = -1;
-  d->separator.side = l->side;
-  for (int32_t k = 0; k < TRIALS; ++k) {
-    sap_separator_start(&d->separator, &g, (int32_t)((int64_t)k * l->count / TRIALS));
-    const int64_t edges = sap_separator_refine_halves(&d->separator, &g);
-    if (fewest < 0 || edges < fewest) {
-      fewest = edges;
-      memcpy(best, l->side, (size_t)l->count * sizeof *best);
-    }
-  }
-  memcpy(l->side, best, (size_t)l->count * sizeof *best);
-}
-
-// Finds the separator of the part: from the last level to level 0.
-static void find_separator(dissection* d) {
-  sap_separator* s = &d->separator;
-  int32_t top = d->levels.top;
-  bool halves = true;
-  cut_coarsest(d, &d->levels.level[top]);
-  for (;; --top) {
-    const graph_level* l = &d->levels.level[top];
-    const sap_graph g = graph_of(l);
-    s->side = l->side;
-    if (halves && top < SEPARATOR_LEVELS) {
-      sap_separator_from_halves(s, &g);
-      halves = false;
-    }
-    if (halves) {
-      (void)sap_separator_refine_halves(s, &g);
-    } else {
-      sap_separator_refine(s, &g);
-    }
-    if (top == 0) {
-      return;
-    }
-    const graph_level* fine = l - 1;
-    for (int32_t v = 0; v < fine->count; ++v) {
-      fine->side[v] = l->side[fine->coarse[v]];
-    }
-  }
+  collect_separator(d);
+  const double total = (double)(d->weight[LEFT] + d->weight[RIGHT] + d->weight[CUT]);
+  return d->weight[LEFT] > 0 && d->weight[RIGHT] > 0 &&
+         (double)d->weight[CUT] <= MOST_SEPARATOR * total;
 }
 
 // Cuts the part list[first, end). Returns true if it did: the vertices are then in the order left,
-// right, separator; *middle and *last are the first of right and of the separator.
-static bool cut_part(dissection* d, int32_t first, int32_t end, int32_t* middle, int32_t* last) {
-  int32_t* const pool = d->levels.pool;
-  bool good = extract_part(d, first, end);
-  if (good) {
-    merge_levels(&d->levels, COARSEST);
-    find_separator(d);
-    const int64_t* weight = d->separator.weight;
-    const double all = (double)(weight[0] + weight[1] + weight[2]);
-    good = weight[SAP_SIDE_LEFT] > 0 && weight[SAP_SIDE_RIGHT] > 0 &&
-           (double)weight[SAP_SIDE_CUT] <= MOST_SEPARATOR * all;
-  }
+// right, separator; bounds are the first of left, of right and of the separator.
+static bool cut_part(dissection* d, int32_t first, int32_t end, int32_t bounds[3]) {
+  int32_t* const pool = d->pool;
+  const bool good = extract_part(d, first, end) && find_separator(d);
   int32_t count = 0;
-  for (int32_t side = SAP_SIDE_LEFT; good && side <= SAP_SIDE_CUT; ++side) {
-    *(side == SAP_SIDE_RIGHT ? middle : last) = first + count;
+  for (int32_t side = LEFT; good && side <= CUT; ++side) {
+    bounds[side] = first + count;
     for (int32_t k = first; k < end; ++k) {
-      if (d->levels.level[0].side[k - first] == side) {
-        d->separator.border[count++] = d->list[k];
+      if (d->side[k - first] == side) {
+        d->border[count++] = d->list[k];
       }
     }
   }
-  memcpy(d->list + first, d->separator.border, (size_t)count * sizeof *d->list);
-  d->levels.pool = pool;
+  memcpy(d->list + first, d->border, (size_t)count * sizeof *d->list);
+  d->pool = pool;
   return good;
 }
 
-// Writes the vertices that are not hubs to `list`, as part 0. Returns their number.
+// Writes the vertices that are not hubs to `list`. Returns their number.
 static int32_t leave_hubs_out(dissection* d, int32_t* member, int32_t top) {
   const sap_graph* g = d->graph;
   const int64_t bound = (int64_t)HUB_DEGREES * (g->start[g->count] / g->count);
   int32_t count = 0;
   for (int32_t v = 0; v < g->count; ++v) {
     const int32_t degree = g->start[v + 1] - g->start[v];
-    const bool hub = degree > LEAST_HUB && degree > bound;
     member[v] = top;
-    d->part[v] = hub ? -1 : 0;
-    if (!hub) {
+    d->local[v] = -1;
+    if (degree <= LEAST_HUB || degree <= bound) {
       d->list[count++] = v;
     }
   }
   return count;
 }
 
-static void carve_work(dissection* d, int32_t* work) {
-  const int32_t n = d->graph->count;
-  int32_t* const end = work + SAP_DISSECTION_WORK(n, d->graph->start[n]);
-  int32_t** const arrays[] = {&d->list, &d->part, &d->local, &d->levels.order};
+int32_t sap_dissect(const sap_graph* graph, int32_t* member, int32_t* work) {
+  const int32_t n = graph->count;
+  dissection d = {.graph = graph, .pool_end = work + SAP_DISSECTION_WORK(n, graph->start[n])};
+  int32_t** const arrays[] = {&d.list,    &d.local,   &d.border, &d.place,
+                              &d.gain[0], &d.gain[1], &d.held,   &d.log};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k, work += n) {
     *arrays[k] = work;
   }
-  d->levels.first = work;
-  work += (size_t)n + 1;
-  sap_separator_set_work(&d->separator, n, work);
-  d->levels.pool = work + SAP_SEPARATOR_WORK((size_t)n);
-  d->levels.pool_end = end;
-}
-
-int32_t sap_dissect(const sap_graph* graph, int32_t* member, int32_t* work) {
-  const int32_t n = graph->count;
-  dissection d = {.graph = graph};
-  carve_work(&d, work);
+  d.pool = work + 2 * (size_t)n;  // the log has 3 n
   // Numbers descend, in the order in which the separators are found.
   const int32_t count = leave_hubs_out(&d, member, n - 1);
-  int32_t number = count < n ? n - 1 : n, parts = 0;
+  int32_t number = count < n ? n - 1 : n;
   int32_t pending[MOST_PENDING][2] = {{0, count}};
   for (int32_t waiting = 1; waiting > 0;) {
     const int32_t first = pending[--waiting][0], end = pending[waiting][1];
-    int32_t middle = first, last = first;
+    int32_t bounds[3] = {first, first, first};
     --number;
     // Every waiting part needs a number.
     if (end - first > SMALL_PART && waiting + 2 <= MOST_PENDING && number > waiting + 2 &&
-        cut_part(&d, first, end, &middle, &last)) {
-      const int32_t bounds[3] = {first, middle, last};
+        cut_part(&d, first, end, bounds)) {
       for (int32_t i = 0; i < 2; ++i) {
         pending[waiting][0] = bounds[i];
         pending[waiting++][1] = bounds[i + 1];
-        ++parts;
-        for (int32_t k = bounds[i]; k < bounds[i + 1]; ++k) {
-          d.part[d.list[k]] = parts;
-        }
       }
     }
-    for (int32_t k = last; k < end; ++k) {
+    for (int32_t k = bounds[CUT]; k < end; ++k) {
       member[d.list[k]] = number;
-      d.part[d.list[k]] = -1;
     }
   }
   for (int32_t v = 0; v < n; ++v) {

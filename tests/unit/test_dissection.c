@@ -48,7 +48,7 @@ static graph make(int32_t count, linked* link, int32_t size) {
       g.neighbour = take((size_t)ends);
     }
   }
-  g.view = (sap_graph){count, g.start, g.neighbour, NULL, g.weight};
+  g.view = (sap_graph){count, g.start, g.neighbour, g.weight};
   const size_t work = (size_t)SAP_DISSECTION_WORK(count, g.start[count]);
   g.member = take((size_t)count);
   g.component = take((size_t)count);
@@ -86,23 +86,27 @@ static int32_t spread(graph* g, int32_t root, int32_t from, int32_t to) {
 }
 
 // Takes the sets away from the highest down: what is left of a component of more than a part's size
-// falls into pieces of at most `share` of it. Returns the size of the first set.
+// falls into pieces of at most `share` of it. Only sets of at most a part's size lie in several
+// components. Returns the size of the first set.
 static int32_t check_cuts(graph* g, double share) {
   const int32_t n = g->view.count;
   int32_t next = 1, first = 0;
   int32_t* size = take(2 * (size_t)n + 2);  // of a component when it was one
   size[0] = n;
   for (int32_t m = g->members - 1; m >= 0; --m) {
-    int32_t whole = -1;
+    int32_t whole = -1, members = 0;
+    bool one = true;
     for (int32_t v = 0; v < n; ++v) {
       if (g->member[v] == m) {
-        assert_true(whole < 0 || whole == g->component[v]);  // a set lies in one component
+        one = one && (whole < 0 || whole == g->component[v]);
         whole = g->component[v];
         g->component[v] = -1;
+        ++members;
         first += m == g->members - 1;
       }
     }
-    for (int32_t v = 0; v < n && whole >= 0; ++v) {
+    assert_true(one || members <= SMALL_PART);
+    for (int32_t v = 0; v < n && one && whole >= 0; ++v) {
       if (g->component[v] == whole) {
         const int32_t piece = spread(g, v, whole, next);
         size[next++] = piece;
