@@ -329,77 +329,33 @@ static inline octet octet_add_product(octet z, octet x, octet y) {
   return _mm512_fmadd_pd(x, y, z);
 }
 
-#elif defined(__AVX2__) && defined(__FMA__)
-typedef struct octet {
-  __m256d low, high;
-} octet;
-
-static inline octet octet_load(const double* a) {
-  return (octet){_mm256_load_pd(a), _mm256_load_pd(a + 4)};
-}
-static inline void octet_store(double* a, octet x) {
-  _mm256_store_pd(a, x.low);
-  _mm256_store_pd(a + 4, x.high);
-}
-static inline octet octet_load_six(const double* a) {
-  return (octet){_mm256_loadu_pd(a), _mm256_zextpd128_pd256(_mm_loadu_pd(a + 4))};
-}
-static inline octet octet_zero(void) {
-  return (octet){_mm256_setzero_pd(), _mm256_setzero_pd()};
-}
-static inline octet octet_scale(octet x, double s) {
-  const __m256d v = _mm256_set1_pd(s);
-  return (octet){_mm256_mul_pd(x.low, v), _mm256_mul_pd(x.high, v)};
-}
-static inline octet octet_subtract_product(octet z, octet x, double s) {
-  const __m256d v = _mm256_set1_pd(s);
-  return (octet){_mm256_fnmadd_pd(x.low, v, z.low), _mm256_fnmadd_pd(x.high, v, z.high)};
-}
-static inline octet octet_add_product(octet z, octet x, octet y) {
-  return (octet){_mm256_fmadd_pd(x.low, y.low, z.low), _mm256_fmadd_pd(x.high, y.high, z.high)};
-}
-
 #else
-
 typedef struct octet {
-  double v[8];
+  quad low, high;
 } octet;
 
 static inline octet octet_load(const double* a) {
-  octet x;
-  for (int r = 0; r < 8; ++r) {
-    x.v[r] = a[r];
-  }
-  return x;
+  return (octet){quad_load(a), quad_load(a + 4)};
 }
 static inline void octet_store(double* a, octet x) {
-  for (int r = 0; r < 8; ++r) {
-    a[r] = x.v[r];
-  }
+  quad_store(a, x.low);
+  quad_store(a + 4, x.high);
 }
 static inline octet octet_load_six(const double* a) {
-  return (octet){{a[0], a[1], a[2], a[3], a[4], a[5], 0, 0}};
+  return (octet){quad_load(a), quad_of(a[4], a[5], 0.0, 0.0)};
 }
 static inline octet octet_zero(void) {
-  return (octet){{0}};
+  return (octet){quad_all(0.0), quad_all(0.0)};
 }
 static inline octet octet_scale(octet x, double s) {
-  for (int r = 0; r < 8; ++r) {
-    x.v[r] *= s;
-  }
-  return x;
+  return (octet){quad_multiply(x.low, quad_all(s)), quad_multiply(x.high, quad_all(s))};
 }
 static inline octet octet_subtract_product(octet z, octet x, double s) {
-  for (int r = 0; r < 8; ++r) {
-    z.v[r] -= x.v[r] * s;
-  }
-  return z;
+  const quad v = quad_all(s);
+  return (octet){quad_subtract_product(z.low, x.low, v), quad_subtract_product(z.high, x.high, v)};
 }
 static inline octet octet_add_product(octet z, octet x, octet y) {
-  for (int r = 0; r < 8; ++r) {
-    z.v[r] += x.v[r] * y.v[r];
-  }
-  return z;
+  return (octet){quad_add_product(z.low, x.low, y.low), quad_add_product(z.high, x.high, y.high)};
 }
 
 #endif
