@@ -1,17 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# cmake -DOUT=FILE -DPARTS="name=file+file|name=..." -P embed.cmake: a C file with the bytes of each part,
-# files joined, as sap_page_<name> and sap_page_<name>_size. A part without files is empty.
-set(text "// Generated.\n#include \"output/page/page.h\"\n")
+# cmake -DOUT=FILE -DTEMPLATE=FILE -DPARTS="NAME=file+file|NAME=..." -P embed.cmake: a C file with the bytes of the
+# template, whose marks @NAME@ files replace, in three pieces between the marks @HEADER@ and @BLOCK@: sap_page_head,
+# sap_page_middle and sap_page_tail with their sizes. sap_page_is_whole: every part has files.
+set(whole true)
+file(READ ${TEMPLATE} page HEX)
 string(REPLACE "|" ";" parts "${PARTS}")
 foreach(part IN LISTS parts)
-  string(REGEX MATCH "^([a-z]+)=(.*)$" matched "${part}")
+  string(REGEX MATCH "^([A-Z]+)=(.*)$" matched "${part}")
   set(name ${CMAKE_MATCH_1})
   string(REPLACE "+" ";" files "${CMAKE_MATCH_2}")
+  if(NOT files)
+    set(whole false)
+  endif()
   set(bytes "")
   foreach(file IN LISTS files)
     file(READ ${file} hex HEX)
     string(APPEND bytes ${hex})
   endforeach()
+  string(HEX "@${name}@" mark)
+  string(REPLACE "${mark}" "${bytes}" page "${page}")
+endforeach()
+foreach(mark @HEADER@ @BLOCK@)
+  string(HEX "${mark}" mark)
+  string(REPLACE "${mark}" ";" page "${page}")
+endforeach()
+set(text "// Generated.\n#include \"output/page/page.h\"\nconst bool sap_page_is_whole = ${whole};\n")
+set(names head middle tail)
+foreach(name bytes IN ZIP_LISTS names page)
   string(LENGTH "${bytes}" digits)
   math(EXPR size "${digits} / 2")
   string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")

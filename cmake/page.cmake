@@ -24,7 +24,7 @@ set(assets ${CMAKE_CURRENT_BINARY_DIR}/page_assets.c)
 add_custom_command(
   OUTPUT ${assets}
   COMMAND ${CMAKE_COMMAND} -DOUT=${assets}
-          "-DPARTS=template=${template}|style=${style}|script=${joined}|three=${three}|orbit=${orbit}"
+          -DTEMPLATE=${template} "-DPARTS=CSS=${style}|JS=${joined}|THREE=${three}|ORBIT=${orbit}"
           -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
   DEPENDS ${template} ${style} ${script} ${three} ${orbit} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
   VERBATIM)

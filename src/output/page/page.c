@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes pages: the template with its scripts, a JSON header, and the block, deflated, as base64.
+// Writes pages: page.html with its scripts, a JSON header, and the block, deflated, as base64.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ sap_page_options sap_page_options_default(void) {
 }
 
 bool sap_page_available(void) {
-  return sap_recorder_available() && sap_page_three_size > 0;
+  return sap_recorder_available() && sap_page_is_whole;
 }
 
 // Prints a JSON string that is valid in a script element.
@@ -96,46 +96,12 @@ static sap_status print_block(FILE* out, const sap_page_block* block, sap_error*
 }
 #endif
 
-static bool starts_with(const char* text, const char* mark, size_t* length) {
-  *length = strncmp(text, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
-  return *length > 0;
-}
-
-// Prints the part of the page that replaces the mark at the start of `text`, and sets *length to
-// that of the mark; 0: there is no mark.
-static sap_status print_part(FILE* out, const char* text, size_t* length, sap_page_data* data,
-                             sap_error* error) {
-  const struct {
-    const char* mark;
-    const unsigned char* bytes;
-    size_t size;
-  } files[] = {{"@CSS@", sap_page_style, sap_page_style_size},
-               {"@THREE@", sap_page_three, sap_page_three_size},
-               {"@ORBIT@", sap_page_orbit, sap_page_orbit_size},
-               {"@JS@", sap_page_script, sap_page_script_size}};
-  for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
-    if (starts_with(text, files[i].mark, length)) {
-      (void)fwrite(files[i].bytes, 1, files[i].size, out);
-      return SAP_STATUS_OK;
-    }
-  }
-  if (starts_with(text, "@HEADER@", length)) {
-    return print_header(out, data, error);
-  }
-  return starts_with(text, "@BLOCK@", length) ? print_block(out, &data->block, error)
-                                              : SAP_STATUS_OK;
-}
-
-// Copies the template, with its marks replaced.
 static sap_status print_page(FILE* out, sap_page_data* data, sap_error* error) {
-  for (const char* text = (const char*)sap_page_template; *text != '\0';) {
-    size_t length = 0;
-    SAP_TRY(print_part(out, text, &length, data, error));
-    if (length == 0) {
-      (void)fputc(*text, out);
-    }
-    text += length > 0 ? length : 1;
-  }
+  (void)fwrite(sap_page_head, 1, sap_page_head_size, out);
+  SAP_TRY(print_header(out, data, error));
+  (void)fwrite(sap_page_middle, 1, sap_page_middle_size, out);
+  SAP_TRY(print_block(out, &data->block, error));
+  (void)fwrite(sap_page_tail, 1, sap_page_tail_size, out);
   return SAP_STATUS_OK;
 }
 

@@ -90,11 +90,10 @@ static inline float* sap_page_series(sap_page_data* data, int which) {
   return data->series + (size_t)which * (size_t)data->frames;
 }
 
-// Files of the page, which cmake/page.cmake puts into the library. three and orbit are empty in a
-// build without three.js.
-extern const unsigned char sap_page_template[], sap_page_style[], sap_page_script[];
-extern const size_t sap_page_template_size, sap_page_style_size, sap_page_script_size;
-extern const unsigned char sap_page_three[], sap_page_orbit[];
-extern const size_t sap_page_three_size, sap_page_orbit_size;
+// page.html with its scripts, before, between and after header and block: cmake/page.cmake puts it
+// into the library. Not whole in a build without three.js.
+extern const bool sap_page_is_whole;
+extern const unsigned char sap_page_head[], sap_page_middle[], sap_page_tail[];
+extern const size_t sap_page_head_size, sap_page_middle_size, sap_page_tail_size;
 
 #endif
