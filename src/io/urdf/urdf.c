@@ -142,6 +142,7 @@ static sap_status read_joint(sap_urdf_reader* r, const sap_xml_node* node) {
   SAP_TRY(sap_urdf_add_name(r, &r->joint_names, node, r->joint_count, &joint.name));
   SAP_TRY(read_end(r, node, "parent", &joint.parent));
   SAP_TRY(read_end(r, node, "child", &joint.child));
+  SAP_TRY(sap_urdf_read_type(r, &joint));
   sap_urdf_link* child = &r->links[joint.child];
   if (child->joint >= 0) {
     return sap_xml_syntax(node, "name", r->error,
@@ -253,16 +254,14 @@ static sap_status add_child(sap_urdf_reader* r, sap_urdf_joint* joint) {
   const sap_urdf_link* parent = &r->links[joint->parent];
   sap_urdf_link* link = &r->links[joint->child];
   sap_pose pose;
-  bool fixed = false;
   sap_body_def def = sap_body_def_default();
   SAP_TRY(sap_urdf_origin(r, joint->node, &pose));
-  SAP_TRY(sap_urdf_is_fixed(r, joint, &fixed));
   SAP_TRY(sap_urdf_move_to_start(r, joint, &pose));
   def.parent = parent->body;
   sap_pose_get(&pose, def.p_PB, def.q_PB);
-  link->is_static = parent->is_static && fixed;
+  link->is_static = parent->is_static && joint->is_fixed;
   SAP_TRY(add_body(r, link, &def));
-  if (!fixed) {
+  if (!joint->is_fixed) {
     SAP_TRY(sap_urdf_add_joint(r, joint, link->body));
     SAP_TRY(exclude_adjacent(r, joint));
   }

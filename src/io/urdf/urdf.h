@@ -22,7 +22,9 @@ typedef struct sap_urdf_link {
 typedef struct sap_urdf_joint {
   const sap_xml_node* node;
   const char* name;
-  int32_t parent, child;         // links
+  int32_t parent, child;  // links
+  int32_t type;           // see urdf_joint.c
+  bool is_fixed;
   int32_t next;                  // joint of the same parent, in the file's order; -1
   int32_t id;                    // of the model, -1: none
   bool is_scalar;                // hinge or slide
@@ -88,7 +90,7 @@ sap_status sap_urdf_inertial(sap_urdf_reader* r, const sap_urdf_link* link, sap_
 sap_status sap_urdf_shapes(sap_urdf_reader* r, const sap_urdf_link* link);
 
 // urdf_joint.c
-sap_status sap_urdf_is_fixed(sap_urdf_reader* r, const sap_urdf_joint* joint, bool* fixed);
+sap_status sap_urdf_read_type(sap_urdf_reader* r, sap_urdf_joint* joint);
 // Adds the joints (none if fixed) of `body`.
 sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t body);
 // Finds the coordinates of joints with <mimic> in the default pose, where all others are 0.

@@ -32,16 +32,11 @@ enum {
   SCREW,
 };
 
-static sap_status read_type(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t* type) {
+sap_status sap_urdf_read_type(sap_urdf_reader* r, sap_urdf_joint* joint) {
   const char* text;
   SAP_TRY(sap_xml_require(joint->node, "type", &text, r->error));
-  return sap_xml_choice(joint->node, "type", types, type, r->error);
-}
-
-sap_status sap_urdf_is_fixed(sap_urdf_reader* r, const sap_urdf_joint* joint, bool* fixed) {
-  int32_t type = FIXED;
-  SAP_TRY(read_type(r, joint, &type));
-  *fixed = type == FIXED;
+  SAP_TRY(sap_xml_choice(joint->node, "type", types, &joint->type, r->error));
+  joint->is_fixed = joint->type == FIXED;
   return SAP_STATUS_OK;
 }
 
@@ -168,21 +163,21 @@ static sap_status add_screw(sap_urdf_reader* r, sap_urdf_joint* joint, const sap
   return SAP_XML_ADD(r, joint->node, sap_builder_add_equality, &thread, NULL);
 }
 
-static sap_status read_properties(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t type,
+static sap_status read_properties(sap_urdf_reader* r, const sap_urdf_joint* joint,
                                   sap_joint_def* def) {
-  if (def->type != SAP_JOINT_BALL && type != UNIVERSAL) {
+  if (def->type != SAP_JOINT_BALL && joint->type != UNIVERSAL) {
     SAP_TRY(sap_urdf_axis(r, joint->node, def->axis));
   }
   if (def->type != SAP_JOINT_BALL) {
-    SAP_TRY(read_limit(r, joint->node, type == REVOLUTE || type == PRISMATIC, def));
+    const bool bounded = joint->type == REVOLUTE || joint->type == PRISMATIC;
+    SAP_TRY(read_limit(r, joint->node, bounded, def));
   }
   SAP_TRY(read_dynamics(r, joint->node, def));
   return read_rotor(r, joint, def);
 }
 
 sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t body) {
-  int32_t type = FIXED;
-  SAP_TRY(read_type(r, joint, &type));
+  const int32_t type = joint->type;
   sap_joint_def def = sap_joint_def_default();
   def.name = joint->name;
   def.body = body;
@@ -193,7 +188,7 @@ sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t
   def.reference = joint->start;
   joint->is_scalar = def.type == SAP_JOINT_HINGE || def.type == SAP_JOINT_SLIDE;
   if (type != FLOATING) {
-    SAP_TRY(read_properties(r, joint, type, &def));
+    SAP_TRY(read_properties(r, joint, &def));
   }
   switch (type) {
     case FIXED:
@@ -242,8 +237,8 @@ static sap_status find_start(sap_urdf_reader* r, int32_t j) {
   double start = 0.0, factor = 1.0;
   for (int32_t at = j, links = 0; at >= 0 && links <= r->joint_count; ++links) {
     sap_equality_def def;
-    int32_t type = FIXED, other;
-    SAP_TRY(read_type(r, &r->joints[at], &type));
+    const int32_t type = r->joints[at].type;
+    int32_t other;
     SAP_TRY(read_mimic(r, &r->joints[at], &other, &def));
     if (other < 0 || (type != REVOLUTE && type != CONTINUOUS && type != PRISMATIC)) {
       r->joints[j].start = start;
@@ -264,16 +259,14 @@ sap_status sap_urdf_find_starts(sap_urdf_reader* r) {
 }
 
 sap_status sap_urdf_move_to_start(sap_urdf_reader* r, const sap_urdf_joint* joint, sap_pose* pose) {
-  int32_t type = FIXED;
   double axis[3];
   sap_pose motion = sap_pose_identity;
   if (joint->start == 0.0) {
     return SAP_STATUS_OK;
   }
-  SAP_TRY(read_type(r, joint, &type));
   SAP_TRY(sap_urdf_axis(r, joint->node, axis));
   sap_v3_scale(axis, axis, 1.0 / sap_v3_norm(axis));
-  if (type == PRISMATIC) {
+  if (joint->type == PRISMATIC) {
     sap_v3_scale(motion.p, axis, joint->start);
   } else {
     sap_quaternion_from_axis_angle(motion.q, axis, joint->start);
