@@ -66,7 +66,7 @@ static const wrong_case wrong_cases[] = {
     {3, "2 0 0 0 0", 3, SAP_STATUS_NOT_SPD, "A(0,0) = 0"},
     {3, "2 4 NaN NaN 3", 3, SAP_STATUS_NOT_FINITE, "'NaN', is not finite"},
     {3, "2 4 1e999 1 3", 3, SAP_STATUS_NOT_FINITE, "'1e999', is not finite"},
-    {4, "1 0x10", 4, SAP_STATUS_SYNTAX, "'0x10', is not a number"},
+    {4, "1 0x10", 4, SAP_STATUS_SYNTAX, "'0x10', is not a decimal number"},
     {4, "1 2.5junk", 4, SAP_STATUS_SYNTAX, "'2.5junk', is not a number"},
     {4, "1 2,5", 4, SAP_STATUS_SYNTAX, "'2,5', is not a number"},
     {4, "1 --2", 4, SAP_STATUS_SYNTAX, "is not a number"},

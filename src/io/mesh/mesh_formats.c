@@ -81,7 +81,7 @@ sap_status sap_mesh_number(const sap_mesh_source* s, sap_mesh_word word, double*
   return why == NULL
              ? SAP_STATUS_OK
              : sap_mesh_fail_line(s, isfinite(*value) ? SAP_STATUS_SYNTAX : SAP_STATUS_NOT_FINITE,
-                                  "'%.*s' %s", word.length < 40 ? word.length : 40, word.text, why);
+                                  "'%.*s%s' %s", SAP_SHOWN(word.text, word.length), why);
 }
 
 sap_status sap_mesh_locate(const sap_mesh_source* s, bool line, sap_status status) {
@@ -170,8 +170,8 @@ static sap_status add_face_corner(sap_mesh_source* s, const positions* all, sap_
   const long given = strtol(word.text, &end, 10);
   const long index = given < 0 ? given + all->count : given - 1;
   if (end == word.text || !(*end == '/' || end == word.text + word.length)) {
-    return sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "'%.*s' is not a corner of a face",
-                              word.length < 40 ? word.length : 40, word.text);
+    return sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "'%.*s%s' is not a corner of a face",
+                              SAP_SHOWN(word.text, word.length));
   }
   if (index < 0 || index >= all->count) {
     return sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "vertex %ld is not one of the %d so far", given,
@@ -252,8 +252,8 @@ static sap_status expect_word(sap_mesh_source* s, const char* keyword) {
   const sap_mesh_word word = sap_mesh_word_of_text(s);
   return sap_mesh_word_is(word, keyword)
              ? SAP_STATUS_OK
-             : sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "'%.*s' must be '%s'",
-                                  word.length < 40 ? word.length : 40, word.text, keyword);
+             : sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "'%.*s%s' must be '%s'",
+                                  SAP_SHOWN(word.text, word.length), keyword);
 }
 
 static sap_status read_point(sap_mesh_source* s, double p[3]) {
@@ -293,8 +293,8 @@ static sap_status read_stl_text(sap_mesh_source* s) {
       sap_mesh_skip_line(s);  // the name
       inside = !inside;
     } else {
-      return sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "'%.*s' must be %s",
-                                word.length < 40 ? word.length : 40, word.text,
+      return sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "'%.*s%s' must be %s",
+                                SAP_SHOWN(word.text, word.length),
                                 inside ? "'facet' or 'endsolid'" : "'solid'");
     }
   }

@@ -115,6 +115,7 @@ static sap_status collect_replicate(sap_mjcf_reader* r, const sap_xml_node* node
 
 // --- attached models ----------------------------------------------------------------------------
 
+// Finds the element of that name below a worldbody of the root, or below a body or frame.
 static const sap_xml_node* find_named(const sap_xml_node* node, const char* element,
                                       const char* name) {
   for (const sap_xml_node* c = node->first_child; c != NULL; c = c->next) {
@@ -122,22 +123,13 @@ static const sap_xml_node* find_named(const sap_xml_node* node, const char* elem
     if (sap_xml_is(c, element) && own != NULL && strcmp(own, name) == 0) {
       return c;
     }
-    const bool inner = sap_xml_is(c, "body") || sap_xml_is(c, "frame");
+    const bool inner = sap_word_index("worldbody body frame", c->name) >= 0;
     const sap_xml_node* found = inner ? find_named(c, element, name) : NULL;
     if (found != NULL) {
       return found;
     }
   }
   return NULL;
-}
-
-static const sap_xml_node* find_in_model(const sap_mjcf_model* model, const char* element,
-                                         const char* name) {
-  const sap_xml_node* found = NULL;
-  for (const sap_xml_node* s = model->root->first_child; s && !found; s = s->next) {
-    found = sap_xml_is(s, "worldbody") ? find_named(s, element, name) : NULL;
-  }
-  return found;
 }
 
 // Finds the model and the element below its worldbody (NULL: all) that an <attach> names.
@@ -161,7 +153,7 @@ static sap_status find_attached(sap_mjcf_reader* r, const sap_xml_node* node,
     return sap_xml_syntax(node, "frame", r->error, "not together with 'body'");
   }
   if (inner != NULL) {
-    *element = find_in_model(*model, kind, inner);
+    *element = find_named((*model)->root, kind, inner);
     if (*element == NULL) {
       return sap_xml_syntax(node, kind, r->error, "'%s' has no such element", (*model)->root->file);
     }
@@ -259,10 +251,7 @@ static sap_status count_body(counter* c, const sap_xml_node* node, const sap_mjc
 
 static sap_status count_worldbodies(counter* c, const sap_mjcf_model* model) {
   const sap_mjcf_scope scope = {.model = model, .child_class = -1};
-  for (const sap_xml_node* s = model->root->first_child; s != NULL; s = s->next) {
-    SAP_TRY(sap_xml_is(s, "worldbody") ? count_children(c, s, &scope, false) : SAP_STATUS_OK);
-  }
-  return SAP_STATUS_OK;
+  return count_children(c, model->root, &scope, false);
 }
 
 static sap_status count_attached(counter* c, const sap_xml_node* node,
@@ -297,7 +286,7 @@ static sap_status count_children(counter* c, const sap_xml_node* node, const sap
   for (const sap_xml_node* n = node->first_child; n != NULL && !c->stopped; n = n->next) {
     if (!joints && n == c->stop) {
       c->stopped = true;
-    } else if (sap_xml_is(n, "frame")) {
+    } else if (sap_xml_is(n, "frame") || sap_xml_is(n, "worldbody")) {
       SAP_TRY(count_children(c, n, &scope, joints));
     } else if (sap_xml_is(n, "replicate")) {
       SAP_TRY(count_replicate(c, n, &scope, joints));

@@ -3,15 +3,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/file.h"
 #include "core/memory.h"
-
-enum {
-  EXCERPT_SIZE = 32,  // characters of the file that a message shows
-};
+#include "io/xml/xml.h"
 
 sap_status sap_text_open(sap_text_reader* text, const char* path, sap_error* error) {
   *text = (sap_text_reader){.pool.owner = "problem file", .error = error};
@@ -53,21 +49,6 @@ static bool is_blank(char c) {
 
 static bool is_text(unsigned char c) {
   return (c >= ' ' && c < 0x7f) || c == '\t' || c == '\r';
-}
-
-// Copies the word (or the whole line) at `from`, truncated for a message.
-static const char* excerpt(const char* from, bool whole_line, char out[EXCERPT_SIZE]) {
-  int count = 0;
-  while (from[count] != '\0' && (whole_line || !is_blank(from[count]))) {
-    if (count == EXCERPT_SIZE - 4) {
-      memcpy(out + count, "...", 4);
-      return out;
-    }
-    out[count] = from[count];
-    ++count;
-  }
-  out[count] = '\0';
-  return out;
 }
 
 // Reads one line, blank or not.
@@ -131,36 +112,25 @@ sap_status sap_text_header(sap_text_reader* text, const char* header, bool* foun
     text->text[--text->text_length] = '\0';
   }
   if (strcmp(start, header) != 0) {
-    char shown[EXCERPT_SIZE];
-    return sap_text_fail(text, SAP_STATUS_SYNTAX, "expected '%s'%s, found '%s'", header,
+    return sap_text_fail(text, SAP_STATUS_SYNTAX, "expected '%s'%s, found '%.*s%s'", header,
                          text->sections == 0 ? "" : " or the end of the file",
-                         excerpt(start, true, shown));
+                         SAP_SHOWN(start, strlen(start)));
   }
   ++text->sections;
   *found = true;
   return SAP_STATUS_OK;
 }
 
-// Reads one number that ends at a blank or the end of the line. strtod's hexadecimal numbers,
-// infinities and NaN are not part of the format.
 static sap_status read_number(const sap_text_reader* text, const char** cursor, const char* what,
                               double* out) {
-  const char* from = *cursor;
-  const size_t length = strcspn(from, blanks);
-  const bool decimal = strspn(from, "0123456789+-.eE") == length;
-  char* end = NULL;
-  const double value = strtod(from, &end);
-  char shown[EXCERPT_SIZE];
-  if (end != from + length || (!decimal && isfinite(value))) {
-    return sap_text_fail(text, SAP_STATUS_SYNTAX, "%s: number %lld, '%s', is not a number", what,
-                         (long long)text->value_count + 1, excerpt(from, false, shown));
+  const size_t length = strcspn(*cursor, blanks);
+  const char* why = sap_word_number(*cursor, (int)length, out);
+  if (why != NULL) {
+    return sap_text_fail(text, isfinite(*out) ? SAP_STATUS_SYNTAX : SAP_STATUS_NOT_FINITE,
+                         "%s: number %lld, '%.*s%s', %s", what, (long long)text->value_count + 1,
+                         SAP_SHOWN(*cursor, length), why);
   }
-  if (!isfinite(value)) {
-    return sap_text_fail(text, SAP_STATUS_NOT_FINITE, "%s: number %lld, '%s', is not finite", what,
-                         (long long)text->value_count + 1, excerpt(from, false, shown));
-  }
-  *cursor = end;
-  *out = value;
+  *cursor += length;
   return SAP_STATUS_OK;
 }
 
@@ -174,11 +144,10 @@ sap_status sap_text_numbers(sap_text_reader* text, const char* keyword, int64_t 
   }
   if (keyword != NULL) {
     const size_t length = strlen(keyword);
-    char shown[EXCERPT_SIZE];
     if (strncmp(cursor, keyword, length) != 0 ||
         (cursor[length] != '\0' && !is_blank(cursor[length]))) {
-      return sap_text_fail(text, SAP_STATUS_SYNTAX, "expected '%s', found '%s'", keyword,
-                           excerpt(cursor, false, shown));
+      return sap_text_fail(text, SAP_STATUS_SYNTAX, "expected '%s', found '%.*s%s'", keyword,
+                           SAP_SHOWN(cursor, strcspn(cursor, blanks)));
     }
     cursor += length;
   }

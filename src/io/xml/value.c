@@ -69,7 +69,7 @@ sap_status sap_xml_numbers(const sap_xml_node* node, const char* attribute, int3
     if (why != NULL) {
       return sap_xml_fail(node, attribute,
                           isfinite(value) ? SAP_STATUS_SYNTAX : SAP_STATUS_NOT_FINITE, error,
-                          "'%.*s' %s", length < 40 ? length : 40, at, why);
+                          "'%.*s%s' %s", SAP_SHOWN(at, length), why);
     }
     if (fits) {
       values[i] = value;

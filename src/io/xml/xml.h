@@ -140,6 +140,9 @@ sap_status sap_xml_check_field(const sap_xml_field* field, const sap_xml_node* n
 // Converts a word to a finite decimal number; strtod alone also accepts hexadecimal, inf and nan.
 // Returns NULL, or why it fails: "is not a number". *value is not finite if that is why.
 const char* sap_word_number(const char* word, int length, double* value);
+// The beginning of a word, or of other text, for "%.*s%s".
+#define SAP_SHOWN(text, length) \
+  ((length) < 40 ? (int)(length) : 40), (text), ((length) > 40 ? "..." : "")
 // Returns the number of blank-separated words of the attribute; 0 when absent.
 int32_t sap_xml_word_count(const sap_xml_node* node, const char* attribute);
 // Returns the position of a word in a blank-separated list, -1 when absent.
