@@ -8,6 +8,7 @@
 //                     problem_file.h  problems and solutions as text or FCLIB files
 //   stepper API       system.h        state; callbacks of an engine: M(q), forces, constraints
 //   (own engine)      stepper.h       options, steps, reports, memory
+//                     adaptive.h      steps that choose their own length by their error
 //   scenes            scene.h         reads MJCF and URDF files into a model
 //   (built-in engine) model.h         builds models: bodies, joints, shapes, actuators
 //                     contact.h       materials, and the contact law: R and v_hat
@@ -18,6 +19,7 @@
 #ifndef SAPSTEP_SAPSTEP_H
 #define SAPSTEP_SAPSTEP_H
 
+#include <sapstep/adaptive.h>
 #include <sapstep/base.h>
 #include <sapstep/contact.h>
 #include <sapstep/model.h>

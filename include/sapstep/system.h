@@ -151,6 +151,8 @@ typedef struct sap_system {
   int (*memory)(void* context, sap_memory_request request, void* bytes, size_t* size);
   // Sets delta (nv) with q1 = q0 (+) delta, for convergence studies.
   int (*position_difference)(void* context, const double* q0, const double* q1, double* delta);
+  // Sets the mass that each velocity moves (nv) [kg], which makes M into lengths, see adaptive.h.
+  int (*moved_masses)(void* context, double* masses);
   // Allows the functions above to use `count` >= 1 threads, the caller's among them; results must
   // not depend on their number. Called by sap_stepper_create with the threads of the solver's
   // options. threads: those of the stepper, NULL if count is 1; the built-in engine shares them,

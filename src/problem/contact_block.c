@@ -161,6 +161,22 @@ static void put_block(sap_problem* p, const sap_contact_block* contact, const sa
   }
 }
 
+static sap_contact_start find_start(const sap_law_contact* c) {
+  sap_contact_start start = {.stiffness = c->material->stiffness,
+                             .relaxation_time = c->material->relaxation_time,
+                             .phi0 = c->phi0,
+                             .vn_star = c->vc_star[SAP_NORMAL_ROW],
+                             .wn = c->wn,
+                             .wt = c->wt};
+  for (int i = 0; i < 2; ++i) {
+    start.belt[i] = -c->surface_velocity[i] * c->scales[i];
+  }
+  for (int i = 0; i < 3; ++i) {
+    start.vc0[i] = c->vc0[i] - (i == SAP_NORMAL_ROW ? 0.0 : start.belt[i]);
+  }
+  return start;
+}
+
 // Makes the block of a checked contact and puts it to its place, for which there is room. Several
 // threads may call it, each with its own work, if the factors of the contact's trees are valid.
 static sap_status put_contact(sap_problem* p, const sap_contact_block* contact,
@@ -211,6 +227,9 @@ static sap_status put_contact(sap_problem* p, const sap_contact_block* contact,
   SAP_TRY_OR(sap_law_contact_rows(&settings, &start, &law, error),
              sap_error_prefix(error, "block %d", p->nblocks));
   put_block(p, contact, &law, start.w, &block, at);
+  if (p->scheme.theta < 1.0) {
+    p->blocks[at->block].start = find_start(&start);
+  }
   return SAP_STATUS_OK;
 }
 

@@ -131,7 +131,20 @@ sap_status sap_problem_add_compliant(sap_problem* p, const sap_compliant_block* 
   }
   block.R = R;
   block.v_hat = v_hat;
-  return sap_problem_append_block(p, &block, error);
+  SAP_TRY(sap_problem_append_block(p, &block, error));
+  if (p->scheme.theta < 1.0 && compliant->unilateral && n == 1 && isfinite(compliant->stiffness)) {
+    const sap_rows_view rows = {1, compliant->ntrees, compliant->trees, compliant->jacobians};
+    double v_star;
+    sap_problem_rows_times(p, &rows, p->scheme.v_star, &v_star);
+    p->blocks[p->nblocks - 1].start =
+        (sap_contact_start){.stiffness = compliant->stiffness,
+                            .relaxation_time = compliant->relaxation_time,
+                            .phi0 = compliant->g0[0],
+                            .vc0 = {0.0, 0.0, v_hat[1]},
+                            .vn_star = v_star,
+                            .wn = w};
+  }
+  return SAP_STATUS_OK;
 }
 
 // No gliding.

@@ -19,7 +19,7 @@ static const char scene[] =
     "<geom size='.1'/></body><body pos='4 0 1'><joint name='k' axis='0 1 0'/><geom size='.1'/>"
     "</body></worldbody><equality><joint joint1='j' joint2='k'/></equality><actuator><motor "
     "joint='j'/></actuator></mujoco>";
-static const double zeros[8];
+static const double zeros[8], ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
 
 static void ignore_start(void* context, const sap_wrong_start* found) {
   (void)context;
@@ -30,6 +30,8 @@ static sap_model* model;
 static sap_multibody* multibody;
 static sap_stepper* stepper;
 static sap_batch* batch;
+static sap_stepper* midpoint;
+static sap_adaptive* adaptive;
 static sap_state state, states[2];
 static sap_step_report report;
 static sap_stepper_options stepper_options;
@@ -44,6 +46,7 @@ static struct made {
   sap_multibody* multibody;
   sap_stepper* stepper;
   sap_batch* batch;
+  sap_adaptive* adaptive;
 } made;
 static union {
   sap_diagnostics diagnostics;
@@ -123,6 +126,10 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
     sap_stepper_options_preset(P(1, "castro"), P(2, &stepper_options), error))                     \
   X(sap_stepper_options_set_scheme, 2,                                                             \
     sap_stepper_options_set_scheme(P(1, &stepper_options), (sap_scheme)I(2, 1), error))            \
+  X(sap_adaptive_create, 3,                                                                        \
+    sap_adaptive_create(P(1, midpoint), NULL, W(2, ones, 8), P(3, &made.adaptive), error))         \
+  X(sap_adaptive_step, 3,                                                                          \
+    sap_adaptive_step(P(1, adaptive), P(2, &state), D(3, state.t + 1e-3), NULL, error))            \
   X(sap_batch_create, 4,                                                                           \
     sap_batch_create(P(1, model), NULL, N(2, 2), I(3, 1), P(4, &made.batch), error))               \
   X(sap_batch_step, 4,                                                                             \
@@ -155,6 +162,10 @@ static const call calls[] = {CALLS(CALL_ROW)};
   X(sap_multibody_destroy, (sap_multibody_destroy(NULL), true))                                  \
   X(sap_stepper_destroy, (sap_stepper_destroy(NULL), true))                                      \
   X(sap_stepper_forget, (sap_stepper_forget(NULL), true))                                        \
+  X(sap_adaptive_options_default, sap_adaptive_options_default().accuracy > 0.0)                 \
+  X(sap_adaptive_reason_text, sap_adaptive_reason_text((sap_adaptive_reason)999) != NULL)        \
+  X(sap_adaptive_forget, (sap_adaptive_forget(NULL), true))                                      \
+  X(sap_adaptive_destroy, (sap_adaptive_destroy(NULL), true))                                    \
   X(sap_batch_destroy, (sap_batch_destroy(NULL), true))
 
 static void check_plain(void) {
@@ -162,6 +173,7 @@ static void check_plain(void) {
 }
 
 static void cleanup(void) {
+  sap_adaptive_destroy(made.adaptive);
   sap_batch_destroy(made.batch);
   sap_stepper_destroy(made.stepper);
   sap_multibody_destroy(made.multibody);
@@ -174,6 +186,10 @@ static int setup(void** unused) {
   model = scene_text_model("a.xml", scene, NULL);
   assert_int_equal(sap_multibody_create(model, &multibody, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_stepper_create(sap_multibody_system(multibody), NULL, &stepper, NULL), 0);
+  assert_int_equal(sap_stepper_options_set_scheme(&stepper_options, SAP_SCHEME_MIDPOINT, NULL), 0);
+  assert_int_equal(
+      sap_stepper_create(sap_multibody_system(multibody), &stepper_options, &midpoint, NULL), 0);
+  assert_int_equal(sap_adaptive_create(midpoint, NULL, NULL, &adaptive, NULL), 0);
   assert_int_equal(sap_batch_create(model, NULL, 2, 1, &batch, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_model_get_default_state(model, &state, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_stepper_save_memory(stepper, bytes, sizeof bytes, &size, NULL), 0);
@@ -190,6 +206,8 @@ static int teardown(void** unused) {
   }
   sap_state_clear(&state);
   sap_batch_destroy(batch);
+  sap_adaptive_destroy(adaptive);
+  sap_stepper_destroy(midpoint);
   sap_stepper_destroy(stepper);
   sap_multibody_destroy(multibody);
   sap_model_destroy(model);

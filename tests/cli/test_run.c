@@ -377,6 +377,25 @@ static void fast_links_are_told(void** state) {
   command_clear(&r);
 }
 
+// Rows at multiples of dt, which steps of another length lead to.
+static void accuracy_chooses_the_steps(void** state) {
+  const char* const scene = SCENES "double_pendulum.xml";
+  command_result r = run_json(*state, scene, "--accuracy 1e-5 --duration 2 --output t.csv");
+  csv c = csv_read(*state, "t.csv");
+  assert_int_equal(c.rows, 101);
+  assert_true(csv_value(&c, 100, "t_s") == 2.0);
+  assert_true(json_member(r.out, "accepted") > 100.0);
+  assert_true(json_member(r.out, "solves") >
+              json_member(r.out, "accepted") + json_member(r.out, "rejected"));
+  const double energy = json_member(r.out, "potential_start_J");
+  ASSERT_NEAR(json_member(r.out, "kinetic_end_J") + json_member(r.out, "potential_end_J"), energy,
+              1e-4 * energy);
+  csv_clear(&c);
+  command_expect(*state, program,
+                 "run '" SCENES "double_pendulum.xml' --accuracy 1e-5 --scheme implicit-euler", 3,
+                 "error control needs the scheme midpoint");
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
@@ -387,6 +406,7 @@ int main(void) {
       TEST(midpoint_keeps_energy_without_friction),
       TEST(equal_runs_write_equal_bytes),
       TEST(keyframes_by_name_and_index),
+      TEST(accuracy_chooses_the_steps),
       TEST(table_for_people),
       TEST(interrupt_keeps_table_and_trajectory),
       TEST(failed_step_is_reported_and_the_rest_kept),

@@ -20,6 +20,21 @@ bool* sap_dynamics_locked(sap_dynamics* d) {
   return d->locked;
 }
 
+void sap_dynamics_moved_masses(sap_dynamics* d, double* masses) {
+  for (int32_t l = 0; l < d->nlinks; ++l) {
+    d->composite[l].mass = d->links[l].body_inertia.mass;
+  }
+  for (int32_t l = d->nlinks - 1; l >= 0; --l) {
+    const sap_link* link = &d->links[l];
+    for (int32_t i = 0; i < link->ndofs; ++i) {
+      masses[link->first_dof + i] = d->composite[l].mass;
+    }
+    if (link->parent >= 0) {
+      d->composite[link->parent].mass += d->composite[l].mass;
+    }
+  }
+}
+
 // Adds a body's inertia to that of its weld group; (p, q): its pose in the group's first body.
 static void weld_inertia(sap_inertia* sum, const sap_model_body* body, const double p[3],
                          const double q[4]) {

@@ -32,6 +32,8 @@ typedef struct sap_dynamics_state {
 // triangles per tree, ld n_t. All other entries must be zero already.
 void sap_dynamics_mass_matrix(sap_dynamics* dynamics, const sap_kinematics* kin,
                               double* const* diagonal);
+// Sets the mass that each velocity moves (nv) [kg]: that of its link and all behind it.
+void sap_dynamics_moved_masses(sap_dynamics* dynamics, double* masses);
 // J (6 x nv, column-major, ld 6): J v = [omega; velocity of the point p_BP] of a body in the world.
 void sap_dynamics_point_jacobian(sap_dynamics* dynamics, const sap_kinematics* kin, int32_t body,
                                  const double p_BP[3], double* J);

@@ -203,6 +203,12 @@ static int position_difference(void* context, const double* q0, const double* q1
   return 0;
 }
 
+static int moved_masses(void* context, double* masses) {
+  const sap_multibody* multibody = context;
+  sap_dynamics_moved_masses(multibody->dynamics, masses);
+  return 0;
+}
+
 static int memory(void* context, sap_memory_request request, void* bytes, size_t* size) {
   static const sap_archive_mode modes[] = {SAP_ARCHIVE_SIZE, SAP_ARCHIVE_SAVE, SAP_ARCHIVE_RESERVE,
                                            SAP_ARCHIVE_LOAD, SAP_ARCHIVE_FORGET};
@@ -315,6 +321,7 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .energies = energies,
       .memory = memory,
       .position_difference = position_difference,
+      .moved_masses = moved_masses,
       .use_threads = use_threads,
       .na = model->sizes.na,
       .activations = activations,

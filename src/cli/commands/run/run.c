@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,6 +199,7 @@ typedef struct run_options {
   const char* controls;  // path of a CSV file, NULL: those of the keyframe
   const char* dump;      // folder of contact problems, NULL: none
   int32_t dump_every;    // steps per problem
+  double accuracy;       // of error-controlled steps [m], 0: fixed ones
   sap_stepper_options stepper;
 } run_options;
 
@@ -207,6 +209,7 @@ typedef struct run {
   sap_model* model;
   sap_multibody* multibody;
   sap_stepper* stepper;
+  sap_adaptive* adaptive;      // NULL: fixed steps
   sap_trajectory* trajectory;  // NULL: none
   sap_recorder* recorder;      // NULL: none
   sap_state state;
@@ -225,6 +228,10 @@ static const cli_option run_option_list[] = {
      "explicit-euler, symplectic-euler, implicit-euler or\nmidpoint (implicit-euler); sets theta "
      "and theta-vq",
      CLI_SCHEME, AT(stepper)},
+    {"accuracy", "M",
+     "choose the steps by their error, at most this in each [m]; scheme\nmidpoint. They end at "
+     "multiples of dt (0.02 s), where rows are written",
+     CLI_POSITIVE, AT(accuracy), 0, 1e9},
     {"solver", "NAME", "contact solver, see 'sapstep solvers' (sap)", CLI_SOLVER,
      AT(stepper.solver)},
     CLI_PRESET_ROW(run_options),
@@ -280,6 +287,20 @@ static int check_options(const cli_command* command, const cli_parser* parser,
   if (theta != theta_vq) {
     return cli_usage_error(command, "--theta and --theta-vq belong together");
   }
+  if (options->accuracy > 0.0) {
+    if (options->dump != NULL || options->plan.checkpoint != NULL || options->plan.resume != NULL) {
+      return cli_usage_error(command,
+                             "--accuracy excludes --dump-problems, --checkpoint and --resume");
+    }
+    if (!cli_given(parser, "scheme") && !theta) {
+      (void)sap_stepper_options_set_scheme(&options->stepper, SAP_SCHEME_MIDPOINT, NULL);
+    }
+    options->stepper.dt = cli_given(parser, "dt") ? options->stepper.dt : 0.02;
+    if (!cli_given(parser, "relative-tolerance") && !cli_given(parser, "tolerance")) {
+      options->stepper.solver_options.relative_tolerance =
+          fmax(1e-12, fmin(0.01 * options->accuracy, 1e-6));
+    }
+  }
   if (cli_given(parser, "dump-every") && options->dump == NULL) {
     return cli_usage_error(command, "--dump-every needs --dump-problems");
   }
@@ -323,7 +344,13 @@ static sap_status create_stepper(run* r, sap_error* error) {
   cli_scene_stepper(r->model, options);
   SAP_TRY(sap_multibody_create(r->model, &r->multibody, error));
   SAP_TRY(set_controls(r, error));
-  return sap_stepper_create(sap_multibody_system(r->multibody), options, &r->stepper, error);
+  SAP_TRY(sap_stepper_create(sap_multibody_system(r->multibody), options, &r->stepper, error));
+  if (!(r->options.accuracy > 0.0)) {
+    return SAP_STATUS_OK;
+  }
+  sap_adaptive_options adaptive = sap_adaptive_options_default();
+  adaptive.accuracy = r->options.accuracy;
+  return sap_adaptive_create(r->stepper, &adaptive, NULL, &r->adaptive, error);
 }
 
 static sap_status resume(run* r, sap_error* error) {
@@ -414,12 +441,30 @@ static sap_status run_dump(const char* folder, long long step, const sap_problem
   return status;
 }
 
+// Makes one step, or the steps of an interval dt.
+static sap_status advance(run* r, sap_step_report* report, sap_error* error) {
+  if (r->adaptive == NULL) {
+    return sap_stepper_step(r->stepper, &r->state, report, error);
+  }
+  run_statistics* s = &r->statistics;
+  const double end = (double)(s->steps + 1) * s->dt;
+  while (r->state.t < end) {
+    sap_adaptive_report step;
+    SAP_TRY(sap_adaptive_step(r->adaptive, &r->state, end, &step, error));
+    s->accepted += 1;
+    s->rejected += step.rejected;
+    s->solves += step.solves;
+    *report = step.step;
+  }
+  return SAP_STATUS_OK;
+}
+
 // Makes a step with its statistics and outputs.
 static sap_status step(void* context, sap_error* error) {
   run* r = context;
   run_statistics* statistics = &r->statistics;
   sap_step_report report;
-  const sap_status status = sap_stepper_step(r->stepper, &r->state, &report, error);
+  const sap_status status = advance(r, &report, error);
   if (status != SAP_STATUS_OK) {
     statistics->failures += status != SAP_STATUS_MEMORY && status != SAP_STATUS_INTERNAL;
     return status;
@@ -462,6 +507,7 @@ static sap_status finish(run* r, sap_error* error) {
 static void clear(run* r) {
   (void)sap_recorder_close(r->recorder, NULL);
   sap_trajectory_close(r->trajectory);
+  sap_adaptive_destroy(r->adaptive);
   sap_stepper_destroy(r->stepper);
   sap_multibody_destroy(r->multibody);
   sap_model_destroy(r->model);
@@ -540,6 +586,7 @@ const cli_command cli_command_run = {
         "errors of solves that did not converge are counted, and the exit code is 1 too.",
     .examples =
         "  sapstep run examples/scenes/clutter_40.xml --duration 10\n"
+        "  sapstep run examples/scenes/double_pendulum.xml --accuracy 1e-5 --output pendulum.csv\n"
         "  sapstep run examples/scenes/quadruped.xml --scheme midpoint --output quadruped.csv\n"
         "  sapstep run examples/scenes/clutter_40.xml --duration 2 --checkpoint at2.checkpoint\n"
         "  sapstep run examples/scenes/clutter_40.xml --duration 4 --resume at2.checkpoint\n",

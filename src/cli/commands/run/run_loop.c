@@ -231,14 +231,18 @@ void run_statistics_print(const run_statistics* s, const char* scene, cli_format
       {"unconverged", "steps not converged", (double)s->unconverged, ""},
       {"in_parts", "steps made in parts", (double)s->in_parts, ""},
       {"failures", "failed steps", (double)s->failures, ""},
+      {"accepted", "steps chosen by their error", (double)s->accepted, ""},
+      {"rejected", "attempts rejected", (double)s->rejected, ""},
+      {"solves", "solves, attempts included", (double)s->solves, ""},
   };
+  const size_t count = sizeof rows / sizeof *rows - (s->accepted > 0 ? 0 : 3);
   if (format == CLI_FORMAT_JSON) {
     (void)fputs("{\n  \"scene\": ", out);
     cli_print_json_string(out, scene);
   } else {
     (void)fprintf(out, "%-32s%s\n", "scene", scene);
   }
-  print_rows(rows, sizeof rows / sizeof *rows, format, out);
+  print_rows(rows, count, format, out);
   if (phases) {
     print_phases(s, format, out);
   }

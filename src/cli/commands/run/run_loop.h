@@ -26,13 +26,14 @@ typedef struct run_slip {
 } run_slip;
 
 typedef struct run_statistics {
-  int64_t planned;      // steps to be made
-  int64_t steps;        // made
-  int64_t before;       // made by the run that this one resumes
-  int64_t failures;     // steps that could not be done
-  int64_t unconverged;  // steps whose contact solve ended without convergence
-  int64_t in_parts;     // steps whose free motion has no root near v0
-  double dt, time;      // [s]
+  int64_t planned;                     // steps to be made
+  int64_t steps;                       // made
+  int64_t before;                      // made by the run that this one resumes
+  int64_t failures;                    // steps that could not be done
+  int64_t unconverged;                 // steps whose contact solve ended without convergence
+  int64_t accepted, rejected, solves;  // of error-controlled steps
+  int64_t in_parts;                    // steps whose free motion has no root near v0
+  double dt, time;                     // [s]
 
   int64_t contacts, contacts_max;       // contacts: summed over steps
   int64_t iterations_late;              // Newton iterations of the second half of the plan

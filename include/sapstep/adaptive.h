@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Steps of second order that choose their own length.
+//
+// A step of the midpoint scheme is tried and accepted if its estimated error is at most `accuracy`,
+//   max_i L_i max(|dq_i|, T_v |dv_i|)  [m]
+// with a length L_i for each velocity i and the time T_v. The error of smooth motion comes from
+// divided differences of the accepted velocities and the attempt's, so that a step costs one solve:
+//   dq = h^3/6 v[t1, t2, t3]      dv = h^3/2 v[t0, t1, t2, t3]
+// and from two steps of half the length where fewer than three velocities are known. Contacts and
+// limits that close or open within the step, and contacts that stop sliding, have kinks that divided
+// differences do not see; their impulse is compared with the integral of their force, and the step
+// is cut to end just behind the kink.
+#ifndef SAPSTEP_ADAPTIVE_H
+#define SAPSTEP_ADAPTIVE_H
+
+#include <sapstep/base.h>
+#include <sapstep/stepper.h>
+#include <sapstep/system.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The one list of options, as SAP_STEPPER_OPTIONS.
+#define SAP_ADAPTIVE_OPTIONS(X)                                                               \
+  X(positive, accuracy, 1e-4, 0, 1e300, "error of a step's positions [m]")                    \
+  X(positive, velocity_time, 0.01, 0, 1e300, "time that makes errors of velocities ways [s]") \
+  X(positive, largest_dt, 0.1, 0, 1e300, "longest step [s]")                                  \
+  X(positive, least_dt, 1e-9, 0, 1e300, "shortest step, accepted whatever its error [s]")
+
+// Start with sap_adaptive_options_default(), which sets the cookie.
+typedef struct sap_adaptive_options {
+  uint32_t cookie;
+#define SAP_X(type, name, value, low, high, meaning) sap_type_##type name;
+  SAP_ADAPTIVE_OPTIONS(SAP_X)
+#undef SAP_X
+} sap_adaptive_options;
+
+SAP_API sap_adaptive_options sap_adaptive_options_default(void);
+
+// What the length of a step follows from: X(name, text)
+#define SAP_ADAPTIVE_REASON_LIST(X)       \
+  X(SMOOTH, "smooth motion")              \
+  X(KINK, "contact that closes or opens") \
+  X(STOP, "contact that stops sliding")   \
+  X(FAILED, "attempt that failed")        \
+  X(LIMIT, "longest or shortest step, or the end")
+
+typedef enum sap_adaptive_reason {
+#define SAP_X(name, text) SAP_ADAPTIVE_##name,
+  SAP_ADAPTIVE_REASON_LIST(SAP_X)
+#undef SAP_X
+      SAP_ADAPTIVE_REASON_COUNT
+} sap_adaptive_reason;
+// Returns the text ("smooth motion"); "unknown reason" for other values.
+SAP_API const char* sap_adaptive_reason_text(sap_adaptive_reason reason);
+
+// Report of an accepted step.
+typedef struct sap_adaptive_report {
+  double dt;                   // of the step [s]
+  double error;                // estimated; above accuracy only for the shortest step [m]
+  sap_adaptive_reason reason;  // of the length
+  int32_t rejected;            // attempts
+  int32_t solves;              // steps of the stepper, rejected attempts included
+  sap_step_report step;        // of the last of them
+} sap_adaptive_report;
+
+typedef struct sap_adaptive sap_adaptive;
+
+// Creates an error control for a stepper of the midpoint scheme whose contacts act at its theta
+// point. The stepper is borrowed, and its dt is changed. lengths (nv) [m] of a joint's radian, 1 of
+// a slide: copied. NULL: sqrt(M_ii/m_i) at the first state, where the system has moved_masses, else 1.
+// The stepper's solver should be more accurate than the steps: relative_tolerance <= accuracy/100.
+// fails: ARGUMENT: another scheme, a rigid or castro's law, options or lengths out of range.
+SAP_API sap_status sap_adaptive_create(sap_stepper* stepper, const sap_adaptive_options* options,
+                                       const double* lengths, sap_adaptive** out, sap_error* error);
+SAP_API void sap_adaptive_destroy(sap_adaptive* adaptive);
+
+// Makes one step, accepted, that ends at t_end or before. Callbacks of the system are called for
+// rejected attempts, too; these leave nothing behind. `report` may be NULL. On failure state and
+// memory are unchanged. ARGUMENT: t_end <= state->t; and as sap_stepper_step, STEP_FAILED only if the
+// shortest step fails.
+SAP_API sap_status sap_adaptive_step(sap_adaptive* adaptive, sap_state* state, double t_end,
+                                     sap_adaptive_report* report, sap_error* error);
+// Forgets the accepted velocities, where forces jump between steps: a new control, for example.
+// Another state than that of the last step is noticed without it. NULL allowed.
+SAP_API void sap_adaptive_forget(sap_adaptive* adaptive);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Error control of the midpoint scheme: attempts, their errors, and the length of the next one.
+//   An attempt steps a copy of the state; what the stepper remembers is saved before and loaded
+// again if the attempt is rejected.
+#include <sapstep/adaptive.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "core/options.h"
+#include "integrators/kink.h"
+#include "integrators/stepper.h"
+#include "integrators/tree_store.h"
+
+enum { POINTS = 3 };  // accepted velocities that are kept
+// An error of the third order: a step of this part of the length that would just be accepted.
+static const double SAFETY = 0.9, LEAST_FACTOR = 0.1, LARGEST_FACTOR = 5.0;
+// Changes of dt by less do not pay, since the stepper's predictions are of one dt.
+static const double WORTH_GROWING = 1.2;
+// Ways to t_end within this part of a step are made in one.
+static const double STRETCH = 1.01;
+
+struct sap_adaptive {
+  sap_stepper* stepper;
+  sap_adaptive_options options;
+  sap_pool pool;
+  sap_tree_store M;
+  sap_state half, trial;  // ends of the attempt's halves, of the attempt
+  double* lengths;        // (nv) [m]
+  bool has_lengths;
+  int32_t points;              // known
+  double times[POINTS];        // oldest first [s]
+  double* velocities[POINTS];  // (nv) each
+  double* last_q;              // positions at the last point (nq)
+  double* middle;              // velocities between the halves (nv)
+  double* difference;          // scratch (nv)
+  unsigned char* memory;       // of the stepper before the attempt
+  double dt;                   // of the next attempt [s]
+};
+
+#define ADAPTIVE_ROW(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(sap_adaptive_options, name, type, name, value, low, high, meaning)
+
+static sap_option_table option_table(void) {
+  static const sap_option rows[] = {SAP_ADAPTIVE_OPTIONS(ADAPTIVE_ROW)};
+  return SAP_OPTION_TABLE(rows);
+}
+
+sap_adaptive_options sap_adaptive_options_default(void) {
+  sap_adaptive_options options = {.cookie = SAP_OPTIONS_COOKIE};
+  sap_options_reset(option_table(), &options);
+  return options;
+}
+
+const char* sap_adaptive_reason_text(sap_adaptive_reason reason) {
+#define SAP_X(name, text) text,
+  static const char* const texts[] = {SAP_ADAPTIVE_REASON_LIST(SAP_X)};
+#undef SAP_X
+  return (int)reason >= 0 && reason < SAP_ADAPTIVE_REASON_COUNT ? texts[reason] : "unknown reason";
+}
+
+static sap_status check_create(const sap_stepper* stepper, const sap_adaptive_options* options,
+                               const double* lengths, sap_error* error) {
+  SAP_TRY(sap_options_check_cookie("sap_adaptive_options",
+                                   options != NULL ? &options->cookie : NULL, error));
+  SAP_TRY(sap_options_check(option_table(), options, error));
+  const sap_stepper_options* s = &stepper->options;
+  if (s->theta != 0.5 || s->theta_vq != 0.5 || !sap_stepper_acts_within(s) ||
+      stepper->solution.contact.rigid) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "error control needs the scheme midpoint and compliant contacts at its theta "
+                    "point, not theta %g, theta_vq %g, contact_stage %s, contact_law %s",
+                    s->theta, s->theta_vq, sap_stage_text(s->contact_stage),
+                    sap_law_text(s->contact_law));
+  }
+  for (int32_t i = 0; lengths != NULL && i < stepper->system.nv; ++i) {
+    if (!(lengths[i] > 0.0 && isfinite(lengths[i]))) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "lengths[%d] = %g must be finite and > 0 m",
+                      (int)i, lengths[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status create_parts(sap_adaptive* a, const double* lengths, sap_error* error) {
+  const sap_system* system = &a->stepper->system;
+  const int32_t nv = system->nv;
+  SAP_TRY(SAP_POOL_ADD(&a->pool, &a->lengths, nv, error));
+  SAP_TRY(SAP_POOL_ADD(&a->pool, &a->difference, nv, error));
+  SAP_TRY(SAP_POOL_ADD(&a->pool, &a->middle, nv, error));
+  SAP_TRY(SAP_POOL_ADD(&a->pool, &a->last_q, system->nq, error));
+  for (int k = 0; k < POINTS; ++k) {
+    SAP_TRY(SAP_POOL_ADD(&a->pool, &a->velocities[k], nv, error));
+  }
+  SAP_TRY(sap_state_resize_with(&a->half, system->nq, nv, system->na, error));
+  SAP_TRY(sap_state_resize_with(&a->trial, system->nq, nv, system->na, error));
+  if (lengths != NULL) {
+    memcpy(a->lengths, lengths, (size_t)nv * sizeof(double));
+    a->has_lengths = true;
+    return SAP_STATUS_OK;
+  }
+  return sap_tree_store_create(system, &a->pool, &a->M, error);
+}
+
+sap_status sap_adaptive_create(sap_stepper* stepper, const sap_adaptive_options* options,
+                               const double* lengths, sap_adaptive** out, sap_error* error) {
+  SAP_NOT_NULL(error, stepper, out);
+  *out = NULL;
+  const sap_adaptive_options defaults = sap_adaptive_options_default();
+  options = options != NULL ? options : &defaults;
+  SAP_TRY(check_create(stepper, options, lengths, error));
+  sap_adaptive* a;
+  SAP_TRY(SAP_NEW(&a, 1, "error control", error));
+  a->pool.owner = "error control";
+  a->stepper = stepper;
+  a->options = *options;
+  SAP_TRY_OR(create_parts(a, lengths, error), sap_adaptive_destroy(a));
+  *out = a;
+  return SAP_STATUS_OK;
+}
+
+void sap_adaptive_destroy(sap_adaptive* a) {
+  if (a == NULL) {
+    return;
+  }
+  sap_state_clear(&a->half);
+  sap_state_clear(&a->trial);
+  sap_pool_free(&a->pool);
+  sap_free(a);
+}
+
+void sap_adaptive_forget(sap_adaptive* a) {
+  if (a != NULL) {
+    a->points = 0;
+    a->dt = 0.0;
+  }
+}
+
+// L_i = sqrt(M_ii/m_i).
+static sap_status find_lengths(sap_adaptive* a, const sap_state* state, sap_error* error) {
+  const sap_system* system = &a->stepper->system;
+  sap_tree_store_zero(&a->M);
+  int code = system->mass_matrix(system->context, state->q, &a->M.view);
+  if (code == 0 && system->moved_masses != NULL) {
+    code = system->moved_masses(system->context, a->difference);
+  }
+  if (code != 0) {
+    return sap_fail(error, SAP_STATUS_CALLBACK,
+                    "the system's mass_matrix or moved_masses returned %d", code);
+  }
+  int32_t first = 0;
+  for (int32_t t = 0; t < system->ntrees; first += system->tree_sizes[t], ++t) {
+    const int32_t n = system->tree_sizes[t];
+    for (int32_t i = 0; i < n; ++i) {
+      const double mass = system->moved_masses != NULL ? a->difference[first + i] : 0.0;
+      const double square = a->M.view.diagonal[t][(size_t)i * (size_t)(n + 1)] / mass;
+      a->lengths[first + i] = square > 0.0 && isfinite(square) ? sqrt(square) : 1.0;
+    }
+  }
+  a->has_lengths = true;
+  return SAP_STATUS_OK;
+}
+
+static sap_status save_memory(sap_adaptive* a, size_t* size, sap_error* error) {
+  SAP_TRY(sap_stepper_save_memory(a->stepper, NULL, 0, size, error));
+  SAP_TRY(SAP_ROOM(&a->pool, &a->memory, (int64_t)*size, error));
+  return sap_stepper_save_memory(a->stepper, a->memory, *size, size, error);
+}
+
+// Steps `state` by dt; adds to the report.
+static sap_status step_by(sap_adaptive* a, double dt, sap_state* state, sap_adaptive_report* report,
+                          sap_error* error) {
+  SAP_TRY(sap_stepper_set_dt(a->stepper, dt, error));
+  report->solves += 1;
+  return sap_stepper_step(a->stepper, state, &report->step, error);
+}
+
+// Takes the kinks of the last step into the report; *dt: a length that has less.
+static void judge_kinks(const sap_adaptive* a, sap_adaptive_report* report, double* dt) {
+  const sap_step_report* step = &report->step;
+  if (step->solution == NULL) {
+    return;
+  }
+  const sap_kink_scale scale = {a->options.velocity_time, a->options.accuracy};
+  const sap_kink kink = sap_kink_find(step->problem, step->solution, &scale);
+  if (kink.error > report->error) {
+    report->error = kink.error;
+    report->reason = kink.stops ? SAP_ADAPTIVE_STOP : SAP_ADAPTIVE_KINK;
+    *dt = kink.time;
+  }
+}
+
+// Errors by divided differences of the last three points and the end of the attempt.
+static double differences(const sap_adaptive* a, double h) {
+  const double T = a->options.velocity_time, *const *v = (const double*const*)a->velocities;
+  const double h01 = a->times[1] - a->times[0], h12 = a->times[2] - a->times[1];
+  double worst = 0.0;
+  for (int32_t i = 0; i < a->trial.nv; ++i) {
+    const double v01 = (v[1][i] - v[0][i]) / h01, v12 = (v[2][i] - v[1][i]) / h12;
+    const double v23 = (a->trial.v[i] - v[2][i]) / h;
+    const double v012 = (v12 - v01) / (h01 + h12), v123 = (v23 - v12) / (h12 + h);
+    const double v0123 = (v123 - v012) / (h01 + h12 + h);
+    const double error = fmax(fabs(v123) / 6.0, 0.5 * T * fabs(v0123));
+    worst = fmax(worst, a->lengths[i] * error);
+  }
+  return worst * h * h * h;
+}
+
+// Error of a step against two halves, which are of the third order: a third of the difference.
+static sap_status doubling(sap_adaptive* a, const sap_state* halves, double* worst,
+                           sap_error* error) {
+  const sap_system* system = &a->stepper->system;
+  memset(a->difference, 0, (size_t)system->nv * sizeof(double));
+  if (system->position_difference != NULL) {
+    const int code =
+        system->position_difference(system->context, a->trial.q, halves->q, a->difference);
+    if (code != 0) {
+      return sap_fail(error, SAP_STATUS_CALLBACK, "the system's position_difference returned %d",
+                      code);
+    }
+  }
+  for (int32_t i = 0; i < system->nv; ++i) {
+    const double dv = a->options.velocity_time * fabs(a->trial.v[i] - halves->v[i]);
+    *worst = fmax(*worst, a->lengths[i] * fmax(fabs(a->difference[i]), dv) / 3.0);
+  }
+  return SAP_STATUS_OK;
+}
+
+// One attempt from `state`.
+typedef struct attempt {
+  const sap_state* state;
+  double h, t_end;
+  size_t memory;  // bytes of the stepper's before it
+  double kink;    // length that has less of the worst kink [s]
+  bool halved;    // a->trial has made two steps, with the velocities a->middle between them
+} attempt;
+
+// Makes the way again in two halves: a->trial becomes their end.
+static sap_status make_halves(sap_adaptive* a, attempt* at, double* worst,
+                              sap_adaptive_report* report, sap_error* error) {
+  SAP_TRY(sap_stepper_load_memory(a->stepper, a->memory, at->memory, error));
+  SAP_TRY(sap_state_copy(at->state, &a->half, error));
+  for (int k = 0; k < 2; ++k) {
+    SAP_TRY(step_by(a, 0.5 * at->h, &a->half, report, error));
+    double kink = 0.5 * at->h;
+    judge_kinks(a, report, &kink);
+    at->kink = fmin(at->kink, kink + 0.5 * k * at->h);
+    if (k == 0) {
+      memcpy(a->middle, a->half.v, (size_t)a->half.nv * sizeof(double));
+    }
+  }
+  SAP_TRY(doubling(a, &a->half, worst, error));
+  const sap_state end = a->half;
+  a->half = a->trial;
+  a->trial = end;
+  at->halved = true;
+  return SAP_STATUS_OK;
+}
+
+// Makes an attempt; its error and the reason of it are in the report.
+static sap_status make_attempt(sap_adaptive* a, attempt* at, sap_adaptive_report* report,
+                               sap_error* error) {
+  double smooth = 0.0;
+  report->error = 0.0;
+  report->dt = at->kink = at->h;
+  at->halved = false;
+  SAP_TRY(sap_state_copy(at->state, &a->trial, error));
+  SAP_TRY(step_by(a, at->h, &a->trial, report, error));
+  judge_kinks(a, report, &at->kink);
+  if (report->error > a->options.accuracy) {
+    return SAP_STATUS_OK;
+  }
+  if (a->points == POINTS) {
+    smooth = differences(a, at->h);
+  } else {
+    SAP_TRY(make_halves(a, at, &smooth, report, error));
+  }
+  if (!(smooth <= report->error)) {  // not a number: the largest
+    report->error = isfinite(smooth) ? smooth : (double)INFINITY;
+    report->reason = SAP_ADAPTIVE_SMOOTH;
+  }
+  return SAP_STATUS_OK;
+}
+
+static double factor_of(const sap_adaptive* a, double error) {
+  const double factor = SAFETY * cbrt(a->options.accuracy / error);  // infinite for 0
+  return fmax(LEAST_FACTOR, fmin(factor, LARGEST_FACTOR));
+}
+
+// The length of the first attempt.
+static double choose_length(const sap_adaptive* a, const sap_state* state, double t_end) {
+  const double most = a->options.largest_dt, left = t_end - state->t;
+  const double dt = fmin(a->dt > 0.0 ? a->dt : 0.1 * most, most);
+  return left <= STRETCH * dt ? left : left < 2.0 * dt ? 0.5 * left : dt;
+}
+
+// The length after an attempt that was rejected, or failed.
+static double shorten(const sap_adaptive* a, const attempt* at, sap_status status,
+                      const sap_adaptive_report* report) {
+  const double h = at->h;
+  const double next = status != SAP_STATUS_OK ? 0.25 * h
+                      : report->reason == SAP_ADAPTIVE_SMOOTH
+                          ? h * fmin(factor_of(a, report->error), SAFETY)
+                          : fmin(at->kink, SAFETY * h);
+  return fmax(next, a->options.least_dt);
+}
+
+// Adds a point to the last ones.
+static void add_point(sap_adaptive* a, double t, const double* v) {
+  const size_t bytes = (size_t)a->trial.nv * sizeof(double);
+  if (a->points == POINTS) {
+    double* oldest = a->velocities[0];
+    for (int k = 1; k < POINTS; ++k) {
+      a->velocities[k - 1] = a->velocities[k];
+      a->times[k - 1] = a->times[k];
+    }
+    a->velocities[POINTS - 1] = oldest;
+    a->points -= 1;
+  }
+  memcpy(a->velocities[a->points], v, bytes);
+  a->times[a->points++] = t;
+}
+
+// Starts anew from a state that is not the end of the last step.
+static void check_start(sap_adaptive* a, const sap_state* state) {
+  const int last = a->points - 1;
+  if (last >= 0 &&
+      (a->times[last] != state->t ||
+       memcmp(a->velocities[last], state->v, (size_t)state->nv * sizeof(double)) != 0 ||
+       memcmp(a->last_q, state->q, (size_t)state->nq * sizeof(double)) != 0)) {
+    sap_adaptive_forget(a);
+  }
+  if (a->points == 0) {
+    add_point(a, state->t, state->v);
+  }
+}
+
+static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
+                         const sap_adaptive_report* report, sap_error* error) {
+  const double before = a->dt, factor = factor_of(a, report->error);
+  const bool last = at->h == at->t_end - state->t;
+  if (at->halved) {
+    add_point(a, state->t + 0.5 * at->h, a->middle);
+  }
+  SAP_TRY(sap_state_copy(&a->trial, state, error));
+  state->t = last ? at->t_end : state->t;
+  memcpy(a->last_q, state->q, (size_t)state->nq * sizeof(double));
+  add_point(a, state->t, state->v);
+  const double grown = report->rejected > 0 || factor < WORTH_GROWING ? fmin(factor, 1.0) : factor;
+  a->dt = fmin(at->h * grown, a->options.largest_dt);
+  if (last && report->rejected == 0) {
+    a->dt = fmax(a->dt, before);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_adaptive_step(sap_adaptive* a, sap_state* state, double t_end,
+                             sap_adaptive_report* report, sap_error* error) {
+  SAP_NOT_NULL(error, a, state);
+  const sap_system* system = &a->stepper->system;
+  if (state->nq != system->nq || state->nv != system->nv || state->na != system->na) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "state has nq = %d, nv = %d, na = %d, the system "
+                    "nq = %d, nv = %d, na = %d",
+                    (int)state->nq, (int)state->nv, (int)state->na, (int)system->nq,
+                    (int)system->nv, (int)system->na);
+  }
+  if (!(isfinite(t_end) && t_end > state->t)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "t_end = %.17g must be finite and > t = %.17g s",
+                    t_end, state->t);
+  }
+  sap_adaptive_report unused;
+  report = report != NULL ? report : &unused;
+  *report = (sap_adaptive_report){.reason = SAP_ADAPTIVE_LIMIT};
+  attempt at = {.state = state, .t_end = t_end};
+  SAP_TRY(save_memory(a, &at.memory, error));
+  if (!a->has_lengths) {
+    SAP_TRY(find_lengths(a, state, error));
+  }
+  check_start(a, state);
+  at.h = choose_length(a, state, t_end);
+  for (;; ++report->rejected) {
+    sap_error failure = {0};
+    const sap_status status = make_attempt(a, &at, report, &failure);
+    const bool shortest = at.h <= a->options.least_dt;
+    if (status == SAP_STATUS_OK && (report->error <= a->options.accuracy || shortest)) {
+      return accept(a, &at, state, report, error);
+    }
+    SAP_TRY(sap_stepper_load_memory(a->stepper, a->memory, at.memory, error));
+    if (status != SAP_STATUS_OK && (status != SAP_STATUS_STEP_FAILED || shortest)) {
+      if (error != NULL) {
+        *error = failure;
+      }
+      return status;
+    }
+    at.h = shorten(a, &at, status, report);
+  }
+}

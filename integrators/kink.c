@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Contacts are treated one by one, with velocities linear in time from vc0 to vc1:
+//   phi(t) = phi0 + vn0 t + (vn1 - vn0) t^2/(2 h)
+//   f(t)   = k (-phi - tau_d dphi/dt)+  where phi < 0, else 0
+// The impulse of the step has one value of f for all of h. Where phi or f changes sign within the
+// step, the velocity is wrong by
+//   dv = W_nn |gamma_n - int f dt|
+// and the error is dv (T_v + h/2). A step that ends `stay` behind the first touch has at most the
+// accuracy: its depth is u stay, its impulse k u stay (tau_d + stay/2), u: the speed at the touch.
+//
+// Contacts whose damper is far above the critical one, tau_d^2 k W_nn/4 > OVERDAMPED, stop what hits
+// them at once, whatever h. The step acts as if from its start: with the time tc of the touch
+//   dv = W_nn gamma_n,  error dv tc
+// and a step that ends at least accuracy/u before the touch leaves less to the next one.
+//
+// A contact that slides and stops at the time ts has the impulse of sliding before ts and the one
+// that holds it after, along the slip s0 at the start:
+//   f  = s1 - s0 - W_tt gamma_t             change of the slip by all but friction
+//   ts = h s0/(W_tt mu gamma_n - f)
+//   gamma = -mu gamma_n ts/h - clamp(f (1 - ts/h)/W_tt, +-mu gamma_n (1 - ts/h))
+#include "integrators/kink.h"
+
+#include <math.h>
+
+#include "contact/cone.h"
+
+static const double OVERDAMPED = 25.0;
+
+// One contact of a step.
+typedef struct touch {
+  const sap_contact_start* start;
+  double h, vn1, gamma;
+} touch;
+
+static double gap(const touch* c, double t) {
+  const double a = (c->vn1 - c->start->vc0[2]) / c->h;
+  return c->start->phi0 + t * (c->start->vc0[2] + 0.5 * a * t);
+}
+
+// -phi - tau_d dphi/dt, what the force is proportional to.
+static double push(const touch* c, double t) {
+  const double a = (c->vn1 - c->start->vc0[2]) / c->h;
+  return -gap(c, t) - c->start->relaxation_time * (c->start->vc0[2] + a * t);
+}
+
+// Adds the roots of x + y t + z t^2 in (0, h) to the times, which rise.
+static int add_roots(double x, double y, double z, double h, double* times, int count) {
+  const double square = y * y - 4.0 * x * z;
+  if (!(square >= 0.0)) {
+    return count;
+  }
+  const double q = -0.5 * (y + copysign(sqrt(square), y));
+  const double roots[2] = {x / q, q / z};  // not finite: none
+  for (int r = 0; r < 2; ++r) {
+    if (!(roots[r] > 0.0 && roots[r] < h)) {
+      continue;
+    }
+    int at = count++;
+    for (; at > 0 && times[at - 1] > roots[r]; --at) {
+      times[at] = times[at - 1];
+    }
+    times[at] = roots[r];
+  }
+  return count;
+}
+
+// Integrates f over the step and returns the number of its kinks. first: the earliest one [s].
+static int integrate_force(const touch* c, double* impulse, double* first) {
+  double times[5] = {0.0};
+  const sap_contact_start* s = c->start;
+  const double tau = s->relaxation_time, v0 = s->vc0[2], a = (c->vn1 - v0) / c->h;
+  int count = add_roots(s->phi0, v0, 0.5 * a, c->h, times, 0);
+  count = add_roots(-s->phi0 - tau * v0, -v0 - tau * a, -0.5 * a, c->h, times, count);
+  *first = count > 0 ? times[0] : c->h;
+  times[count] = c->h;
+  *impulse = 0.0;
+  double from = 0.0;
+  for (int i = 0; i <= count; ++i) {
+    const double to = times[i], middle = 0.5 * (from + to);
+    if (gap(c, middle) < 0.0 && push(c, middle) > 0.0) {  // Simpson's rule is exact here
+      *impulse +=
+          s->stiffness * (to - from) / 6.0 * (push(c, from) + 4.0 * push(c, middle) + push(c, to));
+    }
+    from = to;
+  }
+  return count;
+}
+
+// Sets *t to the time until the first touch, as if there were no contact, and returns the speed then;
+// 0 if there is none.
+static double find_touch(const touch* c, double* t) {
+  const sap_contact_start* s = c->start;
+  const double a = (s->vn_star - s->vc0[2]) / c->h;
+  double times[3];
+  if (!(s->phi0 > 0.0) || add_roots(s->phi0, s->vc0[2], 0.5 * a, c->h, times, 0) == 0) {
+    return 0.0;
+  }
+  *t = times[0];
+  return fabs(s->vc0[2] + a * times[0]);
+}
+
+// Sets the kink of an overdamped contact if it is worse.
+static void take_impact(const touch* c, const sap_kink_scale* scale, sap_kink* kink) {
+  double t = 0.0;
+  const double u = find_touch(c, &t), error = c->start->wn * c->gamma * t;
+  if (error > kink->error) {
+    const double before = t - 0.5 * scale->accuracy / u;
+    *kink = (sap_kink){error, before > 0.0 ? before : 0.5 * c->h, false};
+  }
+}
+
+// Sets the kink of a normal if it is worse.
+static void take_normal(const touch* c, const sap_kink_scale* scale, sap_kink* kink) {
+  const sap_contact_start* s = c->start;
+  double impulse, first;
+  if (0.25 * s->relaxation_time * s->relaxation_time * s->stiffness * s->wn > OVERDAMPED) {
+    take_impact(c, scale, kink);
+    return;
+  }
+  if (integrate_force(c, &impulse, &first) == 0) {
+    return;
+  }
+  const double T = scale->velocity_time + 0.5 * c->h;
+  const double error = s->wn * fabs(c->gamma - impulse) * T;
+  if (!(error > kink->error)) {
+    return;
+  }
+  const double closing = find_touch(c, &first), u = closing > 0.0 ? closing : fabs(c->vn1);
+  const double least = scale->accuracy / (s->wn * s->stiffness * u * scale->velocity_time);
+  const double tau = s->relaxation_time;
+  const double stay = 2.0 * least / (tau + sqrt(tau * tau + 2.0 * least));
+  *kink = (sap_kink){error, fmin(first + 0.5 * stay, 0.5 * c->h), false};
+  if (first + 0.5 * stay < 0.9 * c->h) {
+    kink->time = first + 0.5 * stay;
+  }
+}
+
+// Sets the kink of a contact that stops sliding if it is worse.
+static void take_tangents(const touch* c, const sap_problem* p, const sap_block_data* block,
+                          const sap_solution* solution, const sap_kink_scale* scale,
+                          sap_kink* kink) {
+  const sap_contact_start* s = c->start;
+  const double *vc = solution->vc + block->first_row, *gamma = solution->gamma + block->first_row;
+  const double s0 = hypot(s->vc0[0], s->vc0[1]), most = block->friction * gamma[SAP_NORMAL_ROW];
+  // Slower contacts creep, held by R_t.
+  if (!(s0 > p->R[block->first_row] * most && most > 0.0 && s->wt > 0.0)) {
+    return;
+  }
+  const double e[2] = {s->vc0[0] / s0, s->vc0[1] / s0};
+  const double s1 = e[0] * (vc[0] - s->belt[0]) + e[1] * (vc[1] - s->belt[1]);
+  const double along = e[0] * gamma[0] + e[1] * gamma[1];
+  const double others = s1 - s0 - s->wt * along;
+  const double stop = s0 / (s->wt * most - others);  // ts/h
+  if (!(stop > 0.0 && stop < 1.0)) {
+    return;
+  }
+  const double left = most * (1.0 - stop);
+  const double hold = fmax(-left, fmin(left, -others * (1.0 - stop) / s->wt));
+  const double error =
+      s->wt * fabs(along + most * stop - hold) * (scale->velocity_time + 0.5 * c->h);
+  if (error > kink->error) {
+    *kink = (sap_kink){error, stop < 0.9 ? stop * c->h : 0.5 * c->h, true};
+  }
+}
+
+sap_kink sap_kink_find(const sap_problem* p, const sap_solution* solution,
+                       const sap_kink_scale* scale) {
+  sap_kink kink = {.time = p->dt};
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    const sap_contact_start* start = &block->start;
+    if (!(start->stiffness > 0.0)) {
+      continue;
+    }
+    const bool contact = sap_set_is_contact(block->set);
+    const int32_t normal = block->first_row + (contact ? SAP_NORMAL_ROW : 0);
+    const touch c = {start, p->dt, solution->vc[normal], solution->gamma[normal]};
+    take_normal(&c, scale, &kink);
+    if (contact) {
+      take_tangents(&c, p, block, solution, scale, &kink);
+    }
+  }
+  return kink;
+}

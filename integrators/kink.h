@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kinks of a solved step: contacts and limits that close or open within it, and contacts that stop
+// sliding. The step takes one force for all of its time; the error is the difference of its impulse
+// from the integral of the force over the step.
+#ifndef SAP_INTEGRATORS_KINK_H
+#define SAP_INTEGRATORS_KINK_H
+
+#include <sapstep/solver.h>
+
+#include "problem/problem_data.h"
+
+// What an error of impulse means for positions.
+typedef struct sap_kink_scale {
+  double velocity_time;  // T_v [s]
+  double accuracy;       // of a step [m]
+} sap_kink_scale;
+
+typedef struct sap_kink {
+  double error;  // [m], the largest of all blocks
+  double time;   // a step from the same start that ends here has less [s]
+  bool stops;    // a contact that stops sliding, not one that closes or opens
+} sap_kink;
+
+// Finds the worst kink of a step of the midpoint scheme.
+sap_kink sap_kink_find(const sap_problem* problem, const sap_solution* solution,
+                       const sap_kink_scale* scale);
+
+#endif

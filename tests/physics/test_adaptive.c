@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Error control: errors against exact motion and small fixed steps, orders, what attempts leave.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sapstep/adaptive.h>
+
+#include "support/simulation.h"
+
+static const double gravity = 9.81;
+
+typedef struct travel {
+  int32_t steps, solves, rejected;
+  double worst;  // largest estimated error
+} travel;
+
+// Steps to t_end; the simulation's stepper must be a midpoint's.
+static travel go(simulation* s, double accuracy, double t_end) {
+  sap_error error = {0};
+  sap_adaptive_options options = sap_adaptive_options_default();
+  sap_adaptive* adaptive = NULL;
+  travel all = {0};
+  options.accuracy = accuracy;
+  if (sap_adaptive_create(s->stepper, &options, NULL, &adaptive, &error) != SAP_STATUS_OK) {
+    fail_msg("%s", error.message);
+  }
+  while (s->state.t < t_end) {
+    sap_adaptive_report report;
+    if (sap_adaptive_step(adaptive, &s->state, t_end, &report, &error) != SAP_STATUS_OK) {
+      fail_msg("%s", error.message);
+    }
+    all.steps += 1;
+    all.solves += report.solves;
+    all.rejected += report.rejected;
+    all.worst = fmax(all.worst, report.error);
+  }
+  assert_true(s->state.t == t_end);
+  assert_string_equal(error.message, "");
+  sap_adaptive_destroy(adaptive);
+  return all;
+}
+
+// A ball of 1 kg and 0.1 m that can only move along x and z, above a floor.
+static simulation ball(double height, double speed, double friction) {
+  const double radius[3] = {0.1, 0.0, 0.0}, up[3] = {0.0, 0.0, height};
+  const sap_material material = {.stiffness = 1e4, .friction = friction};
+  sap_builder* builder = simulation_builder(0.0, 0.0, -gravity);
+  const int32_t body = simulation_body(builder, 0, 1.0, 0.004, up);
+  (void)simulation_joint(builder, body, SAP_JOINT_SLIDE, 1.0, 0.0, 0.0);
+  (void)simulation_joint(builder, body, SAP_JOINT_SLIDE, 0.0, 0.0, 1.0);
+  simulation_shape(builder, body, SAP_SHAPE_SPHERE, radius, material);
+  simulation_shape(builder, 0, SAP_SHAPE_PLANE, radius, material);
+  simulation s = simulation_begin(builder, SAP_SCHEME_MIDPOINT, 0.01);
+  s.state.v[0] = speed;
+  return s;
+}
+
+// An undamped ball bounces 14 times; the exact energy is constant.
+static void check_bounces(double accuracy, double loss, int32_t solves) {
+  simulation s = ball(0.6, 0.0, 0.0);
+  const sap_diagnostics before = simulation_diagnose(&s);
+  const travel t = go(&s, accuracy, 10.0);
+  const sap_diagnostics after = simulation_diagnose(&s);
+  const double start = before.kinetic + before.potential_gravity - gravity * 0.1;
+  const double lost = start - (after.kinetic + after.potential_gravity - gravity * 0.1);
+  if (!(fabs(lost) <= loss * start && t.solves <= solves)) {
+    fail_msg("accuracy %g: lost %g of %g J, %d solves", accuracy, lost, start, (int)t.solves);
+  }
+  simulation_end(&s);
+}
+
+static void test_energy_of_bounces(void** unused) {
+  (void)unused;
+  check_bounces(1e-4, 0.1, 600);
+  check_bounces(1e-5, 0.015, 900);
+  check_bounces(1e-6, 0.001, 1600);
+}
+
+// A point at rest on two springs of 1e4 N/m slides until friction stops it: x = v^2/(2 mu g).
+static void test_stop(void** unused) {
+  (void)unused;
+  for (int k = 0; k < 3; ++k) {
+    const double accuracy = pow(10.0, -3.0 - k), height = 0.1 - gravity / 5e3;
+    simulation s = ball(height, 1.0, 0.3);
+    (void)go(&s, accuracy, 0.6);
+    const double error = fabs(s.state.q[0] - 1.0 / (2.0 * 0.3 * gravity));
+    if (!(error <= 10.0 * accuracy && fabs(s.state.v[0]) <= 1e-4)) {
+      fail_msg("accuracy %g: error %g m, still %g m/s", accuracy, error, s.state.v[0]);
+    }
+    simulation_end(&s);
+  }
+}
+
+// Slope of the error of q over the number of solves, in powers of ten of the accuracy.
+static void check_slope(const char* scene, double duration, double slope) {
+  double q[3], errors[3], solves[3];
+  for (int k = 0; k < 4; ++k) {
+    simulation s;
+    sap_error error = {0};
+    assert_true(simulation_read(&s, scene, SAP_SCHEME_MIDPOINT, 2e-5, &error));
+    assert_true(s.state.nq <= 3);
+    if (k == 0) {
+      simulation_step(&s, (int32_t)lround(duration / 2e-5));
+      memcpy(q, s.state.q, (size_t)s.state.nq * sizeof(double));
+    } else {
+      const travel t = go(&s, pow(10.0, -3.0 - k), duration);
+      solves[k - 1] = t.solves;
+      errors[k - 1] = fabs(s.state.q[0] - q[0]);
+    }
+    simulation_end(&s);
+  }
+  const double found = log(errors[2] / errors[0]) / log(solves[2] / solves[0]);
+  if (!(found <= slope)) {
+    fail_msg("%s: slope %g, errors %g, %g, %g, solves %g, %g, %g", scene, found, errors[0],
+             errors[1], errors[2], solves[0], solves[1], solves[2]);
+  }
+}
+
+static void test_second_order(void** unused) {
+  (void)unused;
+  check_slope(SAPSTEP_SOURCE_DIR "/examples/scenes/double_pendulum.xml", 2.0, -1.8);
+  check_slope(SAPSTEP_SOURCE_DIR "/examples/scenes/spring_cylinder.xml", 1.0, -1.8);
+}
+
+// Attempts that were rejected leave nothing behind: the accepted steps, made alone by a stepper,
+// give the same bits.
+static void test_rejected_attempts(void** unused) {
+  (void)unused;
+  enum { MOST = 400 };
+  static double lengths[MOST];
+  int count = 0, rejected = 0;
+  simulation a = ball(0.6, 1.0, 0.3), b = ball(0.6, 1.0, 0.3);
+  sap_adaptive* adaptive = NULL;
+  assert_int_equal(sap_adaptive_create(a.stepper, NULL, NULL, &adaptive, NULL), SAP_STATUS_OK);
+  while (a.state.t < 1.5) {
+    sap_adaptive_report report;
+    assert_int_equal(sap_adaptive_step(adaptive, &a.state, 1.5, &report, NULL), SAP_STATUS_OK);
+    const int parts = count == 0 ? 2 : 1;  // the first step is made in halves
+    for (int k = 0; k < parts; ++k) {
+      assert_true(count < MOST);
+      lengths[count++] = report.dt / parts;
+    }
+    rejected += report.rejected;
+  }
+  assert_true(rejected > 10);
+  for (int i = 0; i < count; ++i) {
+    assert_int_equal(sap_stepper_set_dt(b.stepper, lengths[i], NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_stepper_step(b.stepper, &b.state, NULL, NULL), SAP_STATUS_OK);
+  }
+  assert_memory_equal(a.state.q, b.state.q, (size_t)a.state.nq * sizeof(double));
+  assert_memory_equal(a.state.v, b.state.v, (size_t)a.state.nv * sizeof(double));
+  sap_adaptive_destroy(adaptive);
+  simulation_end(&a);
+  simulation_end(&b);
+}
+
+// Spheres and boxes of a near-rigid pile: impacts stop at once and do not shorten steps for ever.
+static void test_near_rigid(void** unused) {
+  (void)unused;
+  simulation s;
+  sap_error error = {0};
+  assert_true(simulation_read(&s, SAPSTEP_SOURCE_DIR "/examples/scenes/clutter_40.xml",
+                              SAP_SCHEME_MIDPOINT, 0.01, &error));
+  const travel t = go(&s, 1e-3, 0.3);
+  if (!(t.solves <= 500 && t.worst <= 1e-3)) {
+    fail_msg("%d solves, error %g", (int)t.solves, t.worst);
+  }
+  simulation_end(&s);
+}
+
+static void refuse(sap_stepper* stepper, const sap_adaptive_options* options, const double* lengths,
+                   const char* part) {
+  sap_error error = {0};
+  sap_adaptive* adaptive = NULL;
+  assert_int_equal(sap_adaptive_create(stepper, options, lengths, &adaptive, &error),
+                   SAP_STATUS_ARGUMENT);
+  assert_null(adaptive);
+  if (strstr(error.message, part) == NULL) {
+    fail_msg("'%s' has no '%s'", error.message, part);
+  }
+}
+
+static int fail_above(void* context, double t, const double* q, const double* v, double* control) {
+  (void)t;
+  (void)v;
+  (void)control;
+  return q[1] < *(const double*)context ? 0 : 7;
+}
+
+static void test_wrong_input(void** unused) {
+  (void)unused;
+  simulation s = ball(0.6, 0.0, 0.0);
+  sap_adaptive_options options = sap_adaptive_options_default();
+  sap_error error = {0};
+  double lengths[2] = {1.0, 0.0};
+  refuse(s.stepper, &options, lengths, "lengths[1] = 0");
+  options.accuracy = 0.0;
+  refuse(s.stepper, &options, NULL, "accuracy = 0");
+  options = (sap_adaptive_options){0};
+  refuse(s.stepper, &options, NULL, "sap_adaptive_options_default()");
+  simulation euler = ball(0.6, 0.0, 0.0);
+  sap_stepper_options stepping = sap_stepper_options_default();
+  simulation_use(&euler, &stepping);
+  refuse(euler.stepper, NULL, NULL, "theta 1, theta_vq 1");
+  simulation_end(&euler);
+
+  sap_adaptive* adaptive = NULL;
+  assert_int_equal(sap_adaptive_create(s.stepper, NULL, NULL, &adaptive, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_adaptive_step(adaptive, &s.state, 0.0, NULL, &error), SAP_STATUS_ARGUMENT);
+  assert_non_null(strstr(error.message, "t_end = 0"));
+  assert_int_equal(sap_adaptive_step(adaptive, &s.state, (double)NAN, NULL, NULL),
+                   SAP_STATUS_ARGUMENT);
+  // A callback that fails leaves state and memory as they were.
+  double ceiling = -1.0;
+  assert_int_equal(sap_adaptive_step(adaptive, &s.state, 1.0, NULL, NULL), SAP_STATUS_OK);
+  const double t = s.state.t, q = s.state.q[1], v = s.state.v[1];
+  sap_adaptive_report report;
+  assert_int_equal(sap_multibody_set_control_function(s.multibody, fail_above, &ceiling, NULL),
+                   SAP_STATUS_OK);
+  assert_int_equal(sap_adaptive_step(adaptive, &s.state, 1.0, &report, &error),
+                   SAP_STATUS_CALLBACK);
+  assert_true(s.state.t == t && s.state.q[1] == q && s.state.v[1] == v);
+  assert_string_equal(sap_adaptive_reason_text(SAP_ADAPTIVE_SMOOTH), "smooth motion");
+  assert_string_equal(sap_adaptive_reason_text((sap_adaptive_reason)-1), "unknown reason");
+  sap_adaptive_forget(NULL);
+  sap_adaptive_forget(adaptive);
+  sap_adaptive_destroy(adaptive);
+  simulation_end(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_energy_of_bounces), cmocka_unit_test(test_stop),
+      cmocka_unit_test(test_second_order),      cmocka_unit_test(test_rejected_attempts),
+      cmocka_unit_test(test_near_rigid),        cmocka_unit_test(test_wrong_input),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
