@@ -96,8 +96,8 @@ static int32_t first_not_finite(const double* x, int32_t n) {
   return -1;
 }
 
-static sap_status check_state(const sap_stepper* stepper, const sap_state* state,
-                              sap_error* error) {
+sap_status sap_stepper_check_sizes(const sap_stepper* stepper, const sap_state* state,
+                                   sap_error* error) {
   if (stepper == NULL || state == NULL || state->q == NULL || state->v == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "stepper, state or its arrays are NULL");
   }
@@ -111,6 +111,12 @@ static sap_status check_state(const sap_stepper* stepper, const sap_state* state
                     state->na, state->na > 0 && state->act == NULL ? " with act NULL" : "",
                     stepper->system.na);
   }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_state(const sap_stepper* stepper, const sap_state* state,
+                              sap_error* error) {
+  SAP_TRY(sap_stepper_check_sizes(stepper, state, error));
   if (!isfinite(state->t)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "state: t = %g", state->t);
   }

@@ -30,4 +30,8 @@ struct sap_stepper {
   double* act;      // activations at the end (na)
 };
 
+// Fails with ARGUMENT unless the state has the system's sizes. NULL is refused.
+sap_status sap_stepper_check_sizes(const sap_stepper* stepper, const sap_state* state,
+                                   sap_error* error);
+
 #endif

@@ -129,26 +129,10 @@ static sap_status compose_file(sap_stepper* stepper, const sap_state* state, int
   return sap_stepper_save_memory(stepper, at, memory_size, &memory_size, error);
 }
 
-static sap_status check_arguments(const char* path, const sap_stepper* stepper,
-                                  const sap_state* state, sap_error* error) {
-  if (path == NULL || stepper == NULL || state == NULL || state->q == NULL || state->v == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "checkpoint: path, stepper or state is NULL");
-  }
-  if (state->nq != stepper->system.nq || state->nv != stepper->system.nv) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "state has nq = %d, nv = %d, the system nq = %d, nv = %d", state->nq, state->nv,
-                    stepper->system.nq, stepper->system.nv);
-  }
-  if (state->na != stepper->system.na || (state->na > 0 && state->act == NULL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "state has na = %d, the system na = %d", state->na,
-                    stepper->system.na);
-  }
-  return SAP_STATUS_OK;
-}
-
 sap_status sap_checkpoint_write(const char* path, sap_stepper* stepper, const sap_state* state,
                                 int64_t steps, sap_error* error) {
-  SAP_TRY(check_arguments(path, stepper, state, error));
+  SAP_NOT_NULL(error, path);
+  SAP_TRY(sap_stepper_check_sizes(stepper, state, error));
   if (steps < 0) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps);
   }
@@ -278,8 +262,8 @@ static sap_status restore_file(const char* path, sap_stepper* stepper, const uns
 
 sap_status sap_checkpoint_read(const char* path, sap_stepper* stepper, sap_state* state,
                                int64_t* steps, sap_error* error) {
-  SAP_TRY(check_arguments(path, stepper, state, error));
-  SAP_NOT_NULL(error, steps);
+  SAP_NOT_NULL(error, path, steps);
+  SAP_TRY(sap_stepper_check_sizes(stepper, state, error));
   unsigned char* bytes = NULL;
   size_t size = 0;
   sap_status status = sap_sealed_read(path, MAGIC, "checkpoint", &bytes, &size, error);

@@ -147,14 +147,11 @@ sap_status sap_trajectory_write(sap_trajectory* trajectory, const sap_trajectory
   SAP_NOT_NULL(error, trajectory, row);
   SAP_NOT_NULL(error, row->state);
   const sap_state* state = row->state;
-  if (state->nq != trajectory->nq || state->nv != trajectory->nv) {
+  if (state->nq != trajectory->nq || state->nv != trajectory->nv || state->na != trajectory->na) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "row->state has nq = %ld, nv = %ld; the model has %ld, %ld", (long)state->nq,
-                    (long)state->nv, (long)trajectory->nq, (long)trajectory->nv);
-  }
-  if (state->na != trajectory->na) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "row->state has na = %ld; the model has %ld",
-                    (long)state->na, (long)trajectory->na);
+                    "row->state has nq = %d, nv = %d, na = %d; the model has %d, %d, %d",
+                    (int)state->nq, (int)state->nv, (int)state->na, (int)trajectory->nq,
+                    (int)trajectory->nv, (int)trajectory->na);
   }
   sap_c_locale locale;
   SAP_TRY(sap_c_locale_begin(&locale, error));

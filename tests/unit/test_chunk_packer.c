@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "output/recorder/chunk_packer.h"
+#include "output/recorder/hdf5_writer.h"
 #include "support/skip.h"
 
 #ifdef SAPSTEP_HDF5

@@ -281,12 +281,21 @@ static sap_status add_geom(sap_mjcf_reader* r, sap_mjcf_geom* geom, const place*
   return remember_geom(r, geom, id);
 }
 
+// Adds the name of the element (NULL: none), which must be the first of it.
+static sap_status add_name(sap_mjcf_reader* r, sap_name_map* names, const sap_xml_node* node,
+                           const char* name, int32_t id) {
+  bool added = true;
+  SAP_TRY(name != NULL ? sap_name_map_add(names, name, id, &added, r->error) : SAP_STATUS_OK);
+  return added ? SAP_STATUS_OK
+               : sap_xml_syntax(node, "name", r->error, "there is already a %s '%s'", node->name,
+                                name);
+}
+
 static sap_status add_site(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body) {
   sap_mjcf_sources s;
   sap_mjcf_site site = {.body = body, .space = item->scope.space, .pose = sap_pose_identity};
   const char* name;
   double length;
-  bool added = true;
   SAP_TRY(sap_mjcf_find_sources(r, item->node, "site", &item->scope, &s));
   SAP_TRY(sap_mjcf_numbers(&s, "pos", 3, 3, site.pose.p, NULL));
   SAP_TRY(sap_mjcf_source(&s, "fromto") != NULL ? sap_mjcf_fromto(&s, &site.pose, &length)
@@ -294,12 +303,8 @@ static sap_status add_site(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_
   SAP_TRY(sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &name));
   SAP_TRY(SAP_ROOM(&r->pool, &r->sites, r->site_count + 1, r->error));
   sap_pose_compose(&site.pose, &item->scope.frame, &site.pose);
-  if (name != NULL) {
-    SAP_TRY(sap_name_map_add(&r->site_names, name, r->site_count, &added, r->error));
-  }
-  r->sites[r->site_count++] = site;
-  return added ? SAP_STATUS_OK
-               : sap_xml_syntax(item->node, "name", r->error, "there is already a site '%s'", name);
+  r->sites[r->site_count] = site;
+  return add_name(r, &r->site_names, item->node, name, r->site_count++);
 }
 
 // Adds joints and sites, then geoms.
@@ -332,16 +337,10 @@ static sap_status add_parts(sap_mjcf_reader* r, const contents* c, const place* 
 // Stores place and name of an added body.
 static sap_status remember_body(sap_mjcf_reader* r, const sap_mjcf_item* item,
                                 const sap_body_def* def, int32_t id) {
-  bool added = true;
   SAP_TRY(SAP_ROOM(&r->pool, &r->places, id + 1, r->error));
   r->places[id] = (sap_mjcf_place){
       .parent = def->parent, .space = item->scope.space, .pose = sap_pose_of(def->p_PB, def->q_PB)};
-  if (def->name != NULL) {
-    SAP_TRY(sap_name_map_add(&r->body_names, def->name, id, &added, r->error));
-  }
-  return added ? SAP_STATUS_OK
-               : sap_xml_syntax(item->node, "name", r->error, "there is already a body '%s'",
-                                def->name);
+  return add_name(r, &r->body_names, item->node, def->name, id);
 }
 
 static bool needs_mesh(const contents* c) {

@@ -4,7 +4,7 @@
 // Neighbouring runs are joined while the same contacts act on them and the result has at most the
 // six velocities of a free body. (With a diagonal M, as for spheres, each velocity would otherwise
 // be a tree.)
-#include "io/problem_file/fclib_blocks.h"
+#include "io/problem_file/fclib_file.h"
 
 #ifdef SAPSTEP_HDF5
 #include <string.h>

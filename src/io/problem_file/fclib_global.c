@@ -3,7 +3,7 @@
 //   M v = H r + G l + f,  u = H' v + w,  0 = G' v + b
 //   A = M,  v* = M^-1 f,  v_hat = -w
 // If M is not symmetric (some files hold one triangle), the problem stores M^-1 as a mobility.
-#include "io/problem_file/fclib_blocks.h"
+#include "io/problem_file/fclib_file.h"
 
 #ifdef SAPSTEP_HDF5
 #include <math.h>

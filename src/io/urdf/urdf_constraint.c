@@ -57,12 +57,15 @@ static sap_status add_frame(sap_urdf_reader* r, const sap_xml_node* node) {
   return read_frame(r, node, &frame);
 }
 
-// Finds the link that the attribute `name` of a child names.
+// Finds the body of the link that the attribute `name` of a child names.
 static sap_status child_link(sap_urdf_reader* r, const sap_xml_node* node, const char* child,
-                             urdf_frame* out) {
+                             int32_t* body) {
   const sap_xml_node* named;
+  urdf_frame frame = {.body = -1};
   SAP_TRY(sap_urdf_require_child(r, node, child, &named));
-  return link_frame(r, named, "name", out);
+  SAP_TRY(link_frame(r, named, "name", &frame));
+  *body = frame.body;
+  return SAP_STATUS_OK;
 }
 
 // Finds the link or frame that the attribute `name` of a child names.
@@ -93,12 +96,9 @@ static sap_status add_ball(sap_urdf_reader* r, const sap_xml_node* node) {
       {0},
   };
   sap_equality_def def = sap_equality_def_default();
-  urdf_frame a, b;
-  SAP_TRY(child_link(r, node, "drake:ball_constraint_body_A", &a));
-  SAP_TRY(child_link(r, node, "drake:ball_constraint_body_B", &b));
+  SAP_TRY(child_link(r, node, "drake:ball_constraint_body_A", &def.a));
+  SAP_TRY(child_link(r, node, "drake:ball_constraint_body_B", &def.b));
   SAP_TRY(sap_urdf_read_children(r, node, fields, true, &def));
-  def.a = a.body;
-  def.b = b.body;
   return add_equality(r, node, &def);
 }
 
@@ -197,12 +197,9 @@ static sap_status add_spring(sap_urdf_reader* r, const sap_xml_node* node) {
   };
 #undef FIELD
   sap_spring_def def = sap_spring_def_default();
-  urdf_frame a, b;
-  SAP_TRY(child_link(r, node, "drake:linear_spring_damper_body_A", &a));
-  SAP_TRY(child_link(r, node, "drake:linear_spring_damper_body_B", &b));
+  SAP_TRY(child_link(r, node, "drake:linear_spring_damper_body_A", &def.body_a));
+  SAP_TRY(child_link(r, node, "drake:linear_spring_damper_body_B", &def.body_b));
   SAP_TRY(sap_urdf_read_children(r, node, fields, true, &def));
-  def.body_a = a.body;
-  def.body_b = b.body;
   return SAP_XML_ADD(r, node, sap_builder_add_spring, &def, NULL);
 }
 

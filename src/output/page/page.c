@@ -124,10 +124,7 @@ static sap_status write_page(sap_file* file, sap_page_data* data, sap_page_summa
 
 static sap_status check_arguments(const sap_recording* recording, const char* path,
                                   const sap_page_options* options, sap_error* error) {
-  if (recording == NULL || path == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL",
-                    recording == NULL ? "recording" : "path");
-  }
+  SAP_NOT_NULL(error, recording, path);
   if (!(options->frame_rate >= 0.0) || !isfinite(options->frame_rate)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "frame_rate = %g must be finite and >= 0",
                     options->frame_rate);

@@ -82,9 +82,7 @@ static sap_status check_model(const sap_recorded_model* model, sap_error* error)
 
 static sap_status check_arguments(const char* path, const sap_recorded_model* model,
                                   const sap_recorder_options* options, sap_error* error) {
-  if (path == NULL || model == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", path == NULL ? "path" : "model");
-  }
+  SAP_NOT_NULL(error, path, model);
   if (options->compression < 0 || options->compression > 9) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "compression = %d must be 0 to 9",
                     options->compression);

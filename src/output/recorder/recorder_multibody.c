@@ -219,13 +219,10 @@ static sap_status check_sizes(const sap_recorder* recorder, const sap_multibody*
                     "multibody has %d bodies, nu = %d; the recorder's model has %d, %d", m->bodies,
                     m->nu, n->bodies, n->nu);
   }
-  if (state->nq != n->nq || state->nv != n->nv) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "state has nq = %d, nv = %d; the model has %d, %d",
-                    state->nq, state->nv, n->nq, n->nv);
-  }
-  if (state->na != n->na) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "state has na = %d; the model has %d", state->na,
-                    n->na);
+  if (state->nq != n->nq || state->nv != n->nv || state->na != n->na) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "state has nq = %d, nv = %d, na = %d; the model has %d, %d, %d", state->nq,
+                    state->nv, state->na, n->nq, n->nv, n->na);
   }
   return SAP_STATUS_OK;
 }
