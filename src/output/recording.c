@@ -17,9 +17,11 @@ struct sap_recording {
   int64_t rows;
 };
 
-// Copies a text of fixed length, cut to `size` bytes. Fails with ARGUMENT if the attribute is not
-// one, or with MEMORY.
-static sap_status copy_attribute(hid_t attribute, char* out, size_t size) {
+// Copies a text of fixed length, cut to `size` bytes. Fails with ARGUMENT if the object has no such
+// attribute, or with MEMORY.
+static sap_status read_attribute(hid_t file, const char* object, const char* name, char* out,
+                                 size_t size) {
+  const hid_t attribute = H5Aopen_by_name(file, object, name, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
   const hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
   sap_status status = SAP_STATUS_ARGUMENT;
@@ -37,6 +39,7 @@ static sap_status copy_attribute(hid_t attribute, char* out, size_t size) {
   }
   (void)H5Sclose(space);
   (void)H5Tclose(type);
+  (void)H5Aclose(attribute);
   return status;
 }
 
@@ -44,9 +47,7 @@ static sap_status copy_attribute(hid_t attribute, char* out, size_t size) {
 static sap_status compare_attribute(hid_t file, const char* name, const char* expected,
                                     bool* equal) {
   char text[64] = "";
-  const hid_t attribute = H5Aexists(file, name) > 0 ? H5Aopen(file, name, H5P_DEFAULT) : -1;
-  const sap_status status = copy_attribute(attribute, text, sizeof text);
-  (void)H5Aclose(attribute);
+  const sap_status status = read_attribute(file, "/", name, text, sizeof text);
   *equal = status == SAP_STATUS_OK && strcmp(text, expected) == 0;
   return status == SAP_STATUS_MEMORY ? status : SAP_STATUS_OK;
 }
@@ -157,10 +158,8 @@ sap_status sap_recording_open(const char* path, sap_recording** out, sap_error* 
   sap_recording* recording;
   SAP_TRY(SAP_NEW(&recording, 1, "recording", error));
   recording->file = -1;
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
-  const sap_status status = open_file(path, recording, error);
-  sap_hdf5_silence_end(&silence);
+  sap_status status;
+  SAP_HDF5_QUIET(status = open_file(path, recording, error));
   if (status != SAP_STATUS_OK) {
     if (recording->file >= 0) {  // its contents may be damaged
       sap_hdf5_silence_exit();
@@ -174,12 +173,9 @@ sap_status sap_recording_open(const char* path, sap_recording** out, sap_error* 
 
 void sap_recording_close(sap_recording* recording) {
   if (recording != NULL) {
-    sap_hdf5_silence silence;
-    sap_hdf5_silence_begin(&silence);
     if (recording->file >= 0) {
-      (void)H5Fclose(recording->file);
+      SAP_HDF5_QUIET(H5Fclose(recording->file));
     }
-    sap_hdf5_silence_end(&silence);
     sap_free(recording);
   }
 }
@@ -188,13 +184,13 @@ int64_t sap_recording_rows(const sap_recording* recording) {
   return recording == NULL ? 0 : recording->rows;
 }
 
-// Ends the silence after calls of HDF5. If an existing object could not be read, the file is
-// damaged.
-static void end_silence(hid_t file, const char* name, bool good, const sap_hdf5_silence* silence) {
-  if (!good && sap_hdf5_exists(file, name)) {
+// Calls sap_hdf5_silence_exit if an existing object could not be read: the file is damaged.
+static void note_damage(hid_t file, const char* name, bool good) {
+  bool exists = false;
+  SAP_HDF5_QUIET(exists = !good && sap_hdf5_exists(file, name));
+  if (exists) {
     sap_hdf5_silence_exit();
   }
-  sap_hdf5_silence_end(silence);
 }
 
 static sap_status fail_no_table(const char* name, sap_error* error) {
@@ -204,10 +200,9 @@ static sap_status fail_no_table(const char* name, sap_error* error) {
 sap_status sap_recording_size(const sap_recording* recording, const char* name, int64_t* rows,
                               int64_t* columns, sap_error* error) {
   SAP_NOT_NULL(error, recording, name, rows, columns);
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
-  const bool good = measure_table(recording->file, name, rows, columns);
-  end_silence(recording->file, name, good, &silence);
+  bool good;
+  SAP_HDF5_QUIET(good = measure_table(recording->file, name, rows, columns));
+  note_damage(recording->file, name, good);
   return good ? SAP_STATUS_OK : fail_no_table(name, error);
 }
 
@@ -234,14 +229,14 @@ sap_status sap_recording_read(const sap_recording* recording, const char* name, 
                               int64_t count, double* out, sap_error* error) {
   SAP_NOT_NULL(error, recording, name);
   sap_hdf5_set set;
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
-  const bool found = open_table(recording->file, name, &set);
-  const sap_status status =
-      found ? read_rows(&set, name, first, count, out, error) : fail_no_table(name, error);
-  sap_hdf5_set_close(&set);
-  end_silence(recording->file, name,
-              status == SAP_STATUS_OK || (found && status == SAP_STATUS_ARGUMENT), &silence);
+  sap_status status;
+  bool found;
+  SAP_HDF5_QUIET(found = open_table(recording->file, name, &set));
+  SAP_HDF5_QUIET(status = found ? read_rows(&set, name, first, count, out, error)
+                                : fail_no_table(name, error));
+  SAP_HDF5_QUIET(sap_hdf5_set_close(&set));
+  note_damage(recording->file, name,
+              status == SAP_STATUS_OK || (found && status == SAP_STATUS_ARGUMENT));
   return status;
 }
 
@@ -251,12 +246,9 @@ sap_status sap_recording_attribute(const sap_recording* recording, const char* n
   if (recording == NULL || name == NULL || attribute == NULL || out == NULL || size == 0) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_recording_attribute: an argument is NULL");
   }
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
-  const hid_t id = H5Aopen_by_name(recording->file, name, attribute, H5P_DEFAULT, H5P_DEFAULT);
-  const sap_status status = copy_attribute(id, out, size);
-  (void)H5Aclose(id);
-  end_silence(recording->file, name, status == SAP_STATUS_OK, &silence);
+  sap_status status;
+  SAP_HDF5_QUIET(status = read_attribute(recording->file, name, attribute, out, size));
+  note_damage(recording->file, name, status == SAP_STATUS_OK);
   return status == SAP_STATUS_OK ? status
          : status == SAP_STATUS_MEMORY
              ? sap_fail(error, status, "out of memory: attribute")
@@ -287,10 +279,9 @@ sap_status sap_recording_text(const sap_recording* recording, const char* name, 
   if (recording == NULL || name == NULL || out == NULL || size == 0) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_recording_text: an argument is NULL");
   }
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
-  const sap_status status = read_text(recording->file, name, index, out, size);
-  end_silence(recording->file, name, status == SAP_STATUS_OK, &silence);
+  sap_status status;
+  SAP_HDF5_QUIET(status = read_text(recording->file, name, index, out, size));
+  note_damage(recording->file, name, status == SAP_STATUS_OK);
   return status == SAP_STATUS_OK ? SAP_STATUS_OK
          : status == SAP_STATUS_MEMORY
              ? sap_fail(error, status, "out of memory: text")

@@ -56,6 +56,14 @@ typedef struct sap_hdf5_silence {
 } sap_hdf5_silence;
 void sap_hdf5_silence_begin(sap_hdf5_silence* silence);
 void sap_hdf5_silence_end(const sap_hdf5_silence* silence);
+// Does so while it executes an expression: SAP_HDF5_QUIET(status = read_all(file))
+#define SAP_HDF5_QUIET(expression)         \
+  do {                                     \
+    sap_hdf5_silence sap_silence_;         \
+    sap_hdf5_silence_begin(&sap_silence_); \
+    (void)(expression);                    \
+    sap_hdf5_silence_end(&sap_silence_);   \
+  } while (0)
 // Suppresses messages at the end of the process too. Call it after a damaged file: HDF5 1.10 then
 // leaks memory of its own and prints "infinite loop closing library" at exit.
 void sap_hdf5_silence_exit(void);

@@ -255,15 +255,13 @@ sap_status sap_fclib_write_problem(sap_fclib_writer* writer, const sap_problem* 
   if (writer->has_problem) {
     return sap_fail(error, SAP_STATUS_UNSUPPORTED, "an HDF5 file holds one problem");
   }
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
+  sap_status status;
   writer->has_problem = true;
   writer->file.error = error;
-  const sap_status status = sap_problem_has_mobility(problem)
-                                ? sap_fclib_put_local(&writer->file, problem)
-                                : sap_fclib_put_global(&writer->file, problem);
+  SAP_HDF5_QUIET(status = sap_problem_has_mobility(problem)
+                              ? sap_fclib_put_local(&writer->file, problem)
+                              : sap_fclib_put_global(&writer->file, problem));
   sap_pool_free(&writer->file.pool);
-  sap_hdf5_silence_end(&silence);
   return status;
 }
 
@@ -310,13 +308,11 @@ sap_status sap_fclib_write_solution(sap_fclib_writer* writer, const sap_problem*
                     writer->has_solution ? "an HDF5 file holds one solution"
                                          : "an HDF5 file needs its problem before a solution");
   }
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
+  sap_status status;
   writer->has_solution = true;
   writer->file.error = error;
-  const sap_status status = put_solution(&writer->file, problem, solution);
+  SAP_HDF5_QUIET(status = put_solution(&writer->file, problem, solution));
   sap_pool_free(&writer->file.pool);
-  sap_hdf5_silence_end(&silence);
   return status;
 }
 

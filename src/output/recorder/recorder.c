@@ -170,16 +170,14 @@ sap_status sap_recorder_create_as(const char* path, const sap_recorded_model* mo
   recorder->file = recorder->driver = -1;
   recorder->prompt = options->flush_rows > 0;
   recorder->flush_time = sap_clock_seconds();
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
-  const sap_status status = create_parts(recorder, path, model, options, safe, error);
+  sap_status status;
+  SAP_HDF5_QUIET(status = create_parts(recorder, path, model, options, safe, error));
   if (status != SAP_STATUS_OK) {
-    (void)destroy_recorder(recorder, NULL);
-  } else {
-    *out = recorder;
+    SAP_HDF5_QUIET(destroy_recorder(recorder, NULL));
+    return status;
   }
-  sap_hdf5_silence_end(&silence);
-  return status;
+  *out = recorder;
+  return SAP_STATUS_OK;
 }
 
 static sap_status check_row(const sap_recorder* recorder, const sap_recorded_row* row,
@@ -249,10 +247,8 @@ sap_status sap_recorder_close(sap_recorder* recorder, sap_error* error) {
   }
   sap_recorder_queue_give(recorder, SAP_THEN_CLOSE);
   sap_recorder_queue_drain(recorder);
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
-  const sap_status status = destroy_recorder(recorder, error);
-  sap_hdf5_silence_end(&silence);
+  sap_status status;
+  SAP_HDF5_QUIET(status = destroy_recorder(recorder, error));
   return status;
 }
 
