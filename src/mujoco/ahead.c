@@ -2,15 +2,16 @@
 // Contacts that the motion of a step closes, found from its start alone.
 //
 //   Margins  MuJoCo's collision sees the ways of all bodies with v0, and a little more.
-//   Touch    Pairs that touch at q0 have all contacts within the way of the step.
-//   Ahead    Pairs that are apart, and that v* brings together, have the contacts of q0 if they are
-//            close, else those of the place where they first touch, the time s ahead; phi0 is the
-//            distance there less s times its rate. Pairs that pass each other have none.
+//   Touch    Pairs that touch at q0 have all contacts within their relative way with v0.
+//   Ahead    Pairs that are apart, and that v0 and v* bring together, have the contacts of q0 if
+//            they are close, else those of the place where they first touch, the time s ahead; phi0
+//            is the distance there less s times its rate. Pairs that pass each other have none.
 //   Inexact  Without native CCD (MuJoCo 3.3) the general convex collision inflates the shapes by the
 //            margin and finds wrong depths (8 cm within 10 cm). Such pairs are collided again within
 //            their own margins, and are apart if that finds nothing; their touch is bisected.
-//   Closure  Pairs that the solution closes join those of the step, which is solved again. If it moves
-//            bodies beyond the margins, all pairs are found again.
+//   Closure  Contacts and pairs that the solution closes join those of the step, which is solved
+//            again. If it moves bodies beyond the margins, all pairs are found again. What v0 leaves
+//            open waits for this: v* of bodies at rest falls, and would close all gaps below them.
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -22,9 +23,10 @@
 #include "multibody/geometry/ahead_gap.h"
 
 enum { ADVANCES_MAX = 48 };
-// Reach beyond the way of v0, relative to that of a fall from rest: springs and impacts accelerate
-// more. Less costs collisions again, more costs pairs.
-static const double SPARE = 1.5;
+// Reach of the margins: WAY ways of v0, CHANGE ways of the change of v in the step before (without
+// one, that of a fall from rest) and SPARE ways of a fall. Less costs collisions again, more costs
+// pairs.
+static const double WAY = 1.25, CHANGE = 2.0, SPARE = 0.1;
 // Samples of the way of an inexact pair, one for each SAMPLE of the smaller geom, and bisections.
 static const double SAMPLE = 0.25;
 enum { SAMPLES_MAX = 64, BISECTIONS = 12 };
@@ -80,28 +82,35 @@ static double way_of(const sap_mj* a, int32_t body) {
   return a->model->opt.timestep * (sap_v3_norm(V + 3) + sap_v3_norm(V) * a->ahead.arm[body]);
 }
 
+static void find_arms(sap_mj* a) {
+  const mjModel* m = a->model;
+  memset(a->ahead.arm, 0, (size_t)m->nbody * sizeof(double));
+  for (int32_t g = 0; g < (int32_t)m->ngeom; ++g) {
+    double* arm = &a->ahead.arm[m->geom_bodyid[g]];
+    *arm = fmax(*arm, sap_v3_norm(m->geom_pos + 3 * g) + m->geom_rbound[g]);
+  }
+}
+
 void sap_mj_ahead_begin(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
-  const double h = m->opt.timestep;
+  const double h = m->opt.timestep, fall = h * h * sap_v3_norm(m->opt.gravity);
   sap_mj_ahead* ahead = &a->ahead;
   ahead->is_narrow = !ahead->is_on;
   if (!ahead->is_on) {
     return;
   }
-  find_motion(a, d, d->qvel);
-  const double fall = h * h * sap_v3_norm(m->opt.gravity);
-  ahead->spare = 2.0 * fall;
-  for (int32_t b = 0; b < (int32_t)m->nbody; ++b) {
-    ahead->arm[b] = 0.0;
-    ahead->reach[b] = 0.0;
-  }
-  for (int32_t g = 0; g < (int32_t)m->ngeom; ++g) {
-    double* arm = &ahead->arm[m->geom_bodyid[g]];
-    *arm = fmax(*arm, sap_v3_norm(m->geom_pos + 3 * g) + m->geom_rbound[g]);
+  find_arms(a);
+  const double* change = sap_mj_momentum_change(a, d);
+  if (change != NULL) {
+    find_motion(a, d, change);
   }
   for (int32_t b = 1; b < (int32_t)m->nbody; ++b) {
-    const bool moves = a->trees.of_body[b] >= 0;
-    ahead->reach[b] = 1.25 * way_of(a, b) + (moves ? SPARE * fall : 0.0);
+    const double change_way = change != NULL ? way_of(a, b) : fall;
+    ahead->reach[b] = a->trees.of_body[b] >= 0 ? CHANGE * change_way + SPARE * fall : 0.0;
+  }
+  find_motion(a, d, d->qvel);
+  for (int32_t b = 1; b < (int32_t)m->nbody; ++b) {
+    ahead->reach[b] += WAY * way_of(a, b);
   }
 }
 
@@ -390,9 +399,18 @@ static void add_part(sap_mj* a, mjData* d, const sap_mj_part* of) {
 
 // --- contacts of mjData ---
 
-static sap_status keep(sap_mj* a, const mjContact* c, sap_error* error) {
+// `exclude` of contacts in the list of what is open.
+enum {
+  IS_ADDED,     // to mjData
+  IS_EXPECTED,  // of a pair that v0 may close
+  IS_LATE,      // of a pair that v0 leaves open
+  IS_POINT      // of a pair that touches elsewhere
+};
+
+static sap_status keep(sap_mj* a, const mjContact* c, int32_t state, sap_error* error) {
   SAP_TRY(SAP_ROOM(&a->pool, &a->ahead.list, a->ahead.count + 1, error));
-  a->ahead.list[a->ahead.count++] = *c;
+  a->ahead.list[a->ahead.count] = *c;
+  a->ahead.list[a->ahead.count++].exclude = state;
   return SAP_STATUS_OK;
 }
 
@@ -400,10 +418,11 @@ static sap_status keep(sap_mj* a, const mjContact* c, sap_error* error) {
 typedef struct run {
   double force, detect;  // sap_mj_position_own_margins
   double ahead;          // contacts act below this gap, 0: the pair is apart
+  int32_t state;         // of the others in the list
 } run;
 
-// Puts a contact into mjData, at index *kept, or into the list of pairs that are apart. Contacts
-// beyond MuJoCo's own margins are in mjData only if they may act.
+// Puts a contact into mjData, at index *kept, or into the list of what is open. Contacts beyond
+// MuJoCo's own margins are in mjData only if they may act.
 static sap_status settle(sap_mj* a, mjData* d, const run* of, const mjContact* found, int32_t* kept,
                          sap_error* error) {
   mjContact c = *found;
@@ -415,8 +434,8 @@ static sap_status settle(sap_mj* a, mjData* d, const run* of, const mjContact* f
 #if SAP_MJ_SINCE(3, 11, 0)
     c.adhesion = own ? c.adhesion : 0.0;
 #endif
-    if (of->ahead == 0.0) {
-      SAP_TRY(keep(a, &c, error));
+    if (c.exclude != 0) {
+      SAP_TRY(keep(a, &c, of->state, error));
     }
   }
   if (c.exclude == 0) {
@@ -429,7 +448,7 @@ static sap_status settle(sap_mj* a, mjData* d, const run* of, const mjContact* f
 }
 
 // Settles the `count` contacts of a pair of geoms, which `list` has. Inexact pairs are collided
-// again, and the list of pairs that are apart has one contact of a pair that has none.
+// again, and the list of what is open has one contact of a pair that has none.
 static sap_status settle_pair(sap_mj* a, mjData* d, const mjContact* list, int32_t count,
                               int32_t* kept, sap_error* error) {
   const mjModel* m = a->model;
@@ -444,14 +463,14 @@ static sap_status settle_pair(sap_mj* a, mjData* d, const mjContact* list, int32
     list = a->ahead.found;
     if (count == 0) {
       const bool collides = first.exclude <= 1;
-      first.exclude = 1;
-      return collides ? keep(a, &first, error) : SAP_STATUS_OK;
+      return collides ? keep(a, &first, IS_EXPECTED, error) : SAP_STATUS_OK;
     }
     count = count < room ? count : room;
   }
-  if (deepest_of(list, count)->dist <= of.force) {
-    of.ahead = fmax(DBL_MIN, relative_way(a, d, &first) + a->ahead.spare);
-  }
+  const double gap = deepest_of(list, count)->dist - of.force,
+               way = WAY * relative_way(a, d, &first);
+  of.ahead = gap > 0.0 ? 0.0 : fmax(DBL_MIN, way);
+  of.state = gap > way ? IS_LATE : gap > 0.0 ? IS_EXPECTED : IS_POINT;
   for (int32_t i = 0; i < count; ++i) {
     SAP_TRY(settle(a, d, &of, &list[i], kept, error));
   }
@@ -477,6 +496,14 @@ sap_status sap_mj_ahead_settle(sap_mj* a, mjData* d, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
+static sap_status add_contact(sap_mj* a, mjData* d, double t, mjContact* c, sap_error* error) {
+  c->exclude = 0;
+  SAP_TRY(bring_back(a, d, t, c, error));
+  return mj_addContact(&a->shadow, d, c) == 0
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_STEP_FAILED, "MuJoCo: no room for contacts");
+}
+
 // Adds the contacts of a pair that is apart, `count` of them at q0, where the motion closes it.
 static sap_status add_pair(sap_mj* a, mjData* d, mjContact* list, int32_t count, bool is_solution,
                            bool* added, sap_error* error) {
@@ -485,23 +512,56 @@ static sap_status add_pair(sap_mj* a, mjData* d, mjContact* list, int32_t count,
   const int32_t found = is_exact(a->model, list) ? advance_to_touch(a, d, count, is_solution, &t)
                                                  : bisect_touch(a, d, list, &t);
   for (int32_t i = 0; i < found; ++i) {
-    mjContact* c = &a->ahead.found[i];
-    c->exclude = 0;
-    SAP_TRY(bring_back(a, d, t, c, error));
-    if (mj_addContact(&a->shadow, d, c) != 0) {
-      return sap_fail(error, SAP_STATUS_STEP_FAILED, "MuJoCo: no room for contacts");
-    }
+    SAP_TRY(add_contact(a, d, t, &a->ahead.found[i], error));
   }
   for (int32_t i = 0; found > 0 && i < count; ++i) {
-    list[i].exclude = 0;  // it is in mjData
+    list[i].exclude = IS_ADDED;
   }
   *added = *added || found > 0;
   return SAP_STATUS_OK;
 }
 
+// Adds the points of a pair that touches elsewhere where the motion closes them.
+static sap_status add_points(sap_mj* a, mjData* d, mjContact* list, int32_t count, bool* added,
+                             sap_error* error) {
+  for (int32_t i = 0; i < count; ++i) {
+    mjContact* c = &list[i];
+    double v[3] = {0.0, 0.0, 0.0};
+    add_velocity(a, d, c->geom1, c->pos, -1.0, v);
+    add_velocity(a, d, c->geom2, c->pos, 1.0, v);
+    const double change = a->model->opt.timestep * sap_v3_dot(c->frame, v);
+    if (c->exclude != IS_ADDED && c->dist - c->includemargin + change < 0.0) {
+      mjContact point = *c;
+      c->exclude = IS_ADDED;
+      *added = true;
+      SAP_TRY(add_contact(a, d, 0.0, &point, error));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Adds what the motion closes in the list of what is open.
+static sap_status add_closed(sap_mj* a, mjData* d, bool is_solution, bool* added,
+                             sap_error* error) {
+  mjContact* list = a->ahead.list;
+  int32_t end = 0;
+  for (int32_t i = 0; i < a->ahead.count; i = end) {
+    end = end_of_pair(list, i, a->ahead.count);
+    int32_t state = IS_ADDED;
+    for (int32_t k = i; k < end; ++k) {
+      state = list[k].exclude > state ? list[k].exclude : state;
+    }
+    if (state == IS_POINT) {
+      SAP_TRY(is_solution ? add_points(a, d, &list[i], end - i, added, error) : SAP_STATUS_OK);
+    } else if (state == IS_EXPECTED || (state == IS_LATE && is_solution)) {
+      SAP_TRY(add_pair(a, d, &list[i], end - i, is_solution, added, error));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solution, bool* added,
                             sap_error* error) {
-  mjContact* list = a->ahead.list;
   *added = false;
   if (!a->ahead.is_on || a->ahead.is_narrow || (a->ahead.count == 0 && !is_solution)) {
     return SAP_STATUS_OK;
@@ -511,13 +571,7 @@ sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solut
     *added = true;
     SAP_TRY(sap_mj_position_collide(a, d, error));
   } else {
-    int32_t end = 0;
-    for (int32_t i = 0; i < a->ahead.count; i = end) {
-      end = end_of_pair(list, i, a->ahead.count);
-      if (list[i].exclude != 0) {
-        SAP_TRY(add_pair(a, d, &list[i], end - i, is_solution, added, error));
-      }
-    }
+    SAP_TRY(add_closed(a, d, is_solution, added, error));
     if (*added) {
       sap_mj_position_make_rows(a, d);
     }

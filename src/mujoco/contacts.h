@@ -62,9 +62,8 @@ typedef struct sap_mj_ahead {
   double* motion;    // of bodies: [omega; velocity of the origin] at the start (6 nbody)
   double* arm;       // of bodies: radius that holds their geoms, about the origin (nbody)
   double* reach;     // of bodies: way that the margins cover (nbody)
-  double spare;      // part of the reach for v* less v0
   mjContact* found;  // scratch of one pair (mjMAXCONPAIR)
-  mjContact* list;   // of pairs that are apart; exclude 0: added to mjData
+  mjContact* list;   // open ones, by pairs; exclude: why they are there
   int32_t count;
   sap_mj_part* parts;  // of contacts that were added far ahead
   int32_t part_count;

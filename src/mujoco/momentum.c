@@ -172,14 +172,24 @@ sap_status sap_mj_momentum_add_elements(sap_mj* a, const mjData* d, sap_error* e
   return SAP_STATUS_OK;
 }
 
-// Returns the solver's start: v0 extrapolated from the step before, or v0 if the user has set it.
-static const double* guess_velocity(sap_mj* a, const mjData* d) {
+const double* sap_mj_momentum_change(sap_mj* a, const mjData* d) {
   const size_t bytes = (size_t)a->nv * sizeof(double);
   if (!a->momentum.has_before || memcmp(d->qvel, a->momentum.v_after, bytes) != 0) {
+    return NULL;
+  }
+  for (int32_t i = 0; i < a->nv; ++i) {
+    a->momentum.v_guess[i] = d->qvel[i] - a->momentum.v_before[i];
+  }
+  return a->momentum.v_guess;
+}
+
+// Returns the solver's start: v0 extrapolated from the step before, or v0 if the user has set it.
+static const double* guess_velocity(sap_mj* a, const mjData* d) {
+  if (sap_mj_momentum_change(a, d) == NULL) {
     return d->qvel;
   }
   for (int32_t i = 0; i < a->nv; ++i) {
-    a->momentum.v_guess[i] = 2.0 * d->qvel[i] - a->momentum.v_before[i];
+    a->momentum.v_guess[i] += d->qvel[i];
   }
   return a->momentum.v_guess;
 }

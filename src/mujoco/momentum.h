@@ -37,6 +37,9 @@ sap_status sap_mj_momentum_add_rank_one(sap_mj* a, const sap_mj_row* row, double
 sap_status sap_mj_momentum_add_elements(sap_mj* a, const mjData* d, sap_error* error);
 // Resets a->problem to A and v*, without blocks.
 sap_status sap_mj_momentum_set_problem(sap_mj* a, const mjData* d, sap_error* error);
+// Returns v0 less the velocities at the start of the step before, NULL if that step did not lead to
+// v0. Valid until the next call of this module.
+const double* sap_mj_momentum_change(sap_mj* a, const mjData* d);
 // Saves the step from d's velocities to v, for the next step's guess.
 void sap_mj_momentum_save_velocity(sap_mj* a, const mjData* d, const double* v);
 
