@@ -447,6 +447,17 @@ static sap_status settle(sap_mj* a, mjData* d, const run* of, const mjContact* f
   return SAP_STATUS_OK;
 }
 
+// Decides about a pair with that gap: pairs that touch, or that v0 may close and whose contacts are
+// those of q0, have contacts.
+static void expect(sap_mj* a, const mjData* d, double gap, bool exact, const mjContact* c,
+                   run* of) {
+  const double way = relative_way(a, d, c), reach = WAY * way;
+  const bool is_near = exact && gap <= sap_ahead_gap(size_of(a->model, c), way);
+  of->state = gap > fmax(reach, 0.0) ? IS_LATE : gap > 0.0 && !is_near ? IS_EXPECTED : IS_POINT;
+  of->ahead = of->state == IS_POINT ? fmax(DBL_MIN, reach) : 0.0;
+  a->ahead.is_expected = a->ahead.is_expected || of->state == IS_EXPECTED;
+}
+
 // Settles the `count` contacts of a pair of geoms, which `list` has. Inexact pairs are collided
 // again, and the list of what is open has one contact of a pair that has none.
 static sap_status settle_pair(sap_mj* a, mjData* d, const mjContact* list, int32_t count,
@@ -463,14 +474,12 @@ static sap_status settle_pair(sap_mj* a, mjData* d, const mjContact* list, int32
     list = a->ahead.found;
     if (count == 0) {
       const bool collides = first.exclude <= 1;
+      a->ahead.is_expected = true;
       return collides ? keep(a, &first, IS_EXPECTED, error) : SAP_STATUS_OK;
     }
     count = count < room ? count : room;
   }
-  const double gap = deepest_of(list, count)->dist - of.force,
-               way = WAY * relative_way(a, d, &first);
-  of.ahead = gap > 0.0 ? 0.0 : fmax(DBL_MIN, way);
-  of.state = gap > way ? IS_LATE : gap > 0.0 ? IS_EXPECTED : IS_POINT;
+  expect(a, d, deepest_of(list, count)->dist - of.force, exact, &first, &of);
   for (int32_t i = 0; i < count; ++i) {
     SAP_TRY(settle(a, d, &of, &list[i], kept, error));
   }
@@ -480,6 +489,7 @@ static sap_status settle_pair(sap_mj* a, mjData* d, const mjContact* list, int32
 sap_status sap_mj_ahead_settle(sap_mj* a, mjData* d, sap_error* error) {
   int32_t kept = 0, end = 0;
   a->ahead.count = a->ahead.part_count = 0;
+  a->ahead.is_expected = false;
   for (int32_t i = 0; i < (int32_t)d->ncon; i = end) {
     end = end_of_pair(d->contact, i, (int32_t)d->ncon);
     if (a->ahead.is_on) {
@@ -563,7 +573,7 @@ static sap_status add_closed(sap_mj* a, mjData* d, bool is_solution, bool* added
 sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solution, bool* added,
                             sap_error* error) {
   *added = false;
-  if (!a->ahead.is_on || a->ahead.is_narrow || (a->ahead.count == 0 && !is_solution)) {
+  if (!a->ahead.is_on || a->ahead.is_narrow || !(is_solution || a->ahead.is_expected)) {
     return SAP_STATUS_OK;
   }
   find_motion(a, d, v);

@@ -65,6 +65,7 @@ typedef struct sap_mj_ahead {
   mjContact* found;  // scratch of one pair (mjMAXCONPAIR)
   mjContact* list;   // open ones, by pairs; exclude: why they are there
   int32_t count;
+  bool is_expected;    // v* may close some of them
   sap_mj_part* parts;  // of contacts that were added far ahead
   int32_t part_count;
   double* turn;  // scratch: Jacobians of two bodies' rotation (6 nv)
