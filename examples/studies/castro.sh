@@ -19,12 +19,14 @@ export OPENBLAS_NUM_THREADS
 
 say() { printf '\n' && printf '%s\n' "$@"; }
 
-# A study; problems that the interior point method leaves short of its tolerance are no failure here.
-study() { "$sapstep" compare "$studies/$1.study" > "$scratch/table" || [ $? -eq 1 ]; }
+# A study with its chart; problems that the interior point method leaves short of its tolerance are no failure here.
+study() {
+  "$sapstep" sweep "$studies/$1.study" -o "$scratch/$1.h5" --svg "$1.svg" --lines "$1.csv" > "$scratch/table" || [ $? -eq 1 ]
+}
 
 # energy FILE.csv: band of each line over the first 5 s in the spring's 0.5 J.
 energy() {
-  awk -F, 'NR > 1 && $(NF - 2) <= 5 { gsub(/"/, ""); l = $2 "," $3; e = $NF
+  awk -F, 'NR > 1 && $(NF - 2) <= 5 { gsub(/"/, ""); l = $2; e = $NF
       if (!(l in low)) { order[++lines] = l; low[l] = high[l] = e }
       low[l] = e < low[l] ? e : low[l]; high[l] = e > high[l] ? e : high[l] }
     END { print "peak to peak, first 5 s:"
@@ -162,7 +164,7 @@ slip() {
   "$sapstep" sweep "$scratch/slip.study" -o "$scratch/slip.h5" --csv "$2.csv" --svg "$2.svg" > "$scratch/table"
   # Sorted by sigma and one quantity after the other: the middle row of each sigma's is the median.
   awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) column[$i] = i; next }
-    { n = split("slip_end iterations_mean hessian_condition", name, " ")
+    { n = split("slip_mean iterations:mean hessian_condition", name, " ")
       for (i = 1; i <= n; ++i) print i, $column["sigma"], $column[name[i]] }' "$2.csv" | sort -k1,1n -k2,2g -k3,3g |
     awk -v walls="$1" '{ key = $1 SUBSEP $2; value[key, ++count[key]] = $3; if ($1 == 1 && count[key] == 1) sigma[++sigmas] = $2 }
       function middle(i, s, n) { n = count[i, s]; return value[i SUBSEP s, int((n + 1) / 2)] }

@@ -70,6 +70,14 @@ sap_status cli_no_memory(sap_error* error) {
   return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
 }
 
+sap_status cli_prefix_error(sap_error* error, const char* prefix) {
+  char text[SAP_ERROR_MESSAGE_SIZE];
+  (void)snprintf(text, sizeof text, "%.32s: %.*s", prefix, SAP_ERROR_MESSAGE_SIZE - 48,
+                 error->message);
+  (void)snprintf(error->message, sizeof error->message, "%s", text);
+  return error->status;
+}
+
 int cli_out_of_memory(void) {
   sap_error error;
   (void)cli_no_memory(&error);

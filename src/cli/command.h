@@ -89,6 +89,8 @@ int cli_exit_code(sap_status status);
 int cli_report(const sap_error* error);
 // Fails with MEMORY, "out of memory".
 sap_status cli_no_memory(sap_error* error);
+// Puts "prefix: " before the error's message and returns its status.
+sap_status cli_prefix_error(sap_error* error, const char* prefix);
 // Prints "out of memory" and returns the exit code.
 int cli_out_of_memory(void);
 // Flushes standard output; CLI_FILE and a message if something could not be written.

@@ -126,17 +126,15 @@ static void print_csv(const cli_lines* lines, const sap_chart_panel* panels, FIL
   }
 }
 
-static sap_status write_csv(const cli_lines* lines, const sap_chart_panel* panels, const char* path,
-                            sap_error* error) {
+sap_status cli_lines_write_csv(const cli_lines* lines, const sap_chart_panel* panels,
+                               const char* path, sap_error* error) {
   sap_file* file = NULL;
-  char* name = cli_sibling_path(path, ".csv");
-  sap_status status = name != NULL ? sap_file_create(name, &file, error) : cli_no_memory(error);
+  sap_status status = sap_file_create(path, &file, error);
   if (status == SAP_STATUS_OK) {
     print_csv(lines, panels, sap_file_stream(file));
     status = sap_file_commit(file, error);
   }
   sap_file_close(file);
-  free(name);
   return status;
 }
 
@@ -172,7 +170,14 @@ sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int 
                                 : sap_chart_write_stacked(path, panels, count, error);
   free(series);
   free(points);
-  return status == SAP_STATUS_OK && table ? write_csv(lines, panels, path, error) : status;
+  if (status != SAP_STATUS_OK || !table) {
+    return status;
+  }
+  char* name = cli_sibling_path(path, ".csv");
+  const sap_status written =
+      name != NULL ? cli_lines_write_csv(lines, panels, name, error) : cli_no_memory(error);
+  free(name);
+  return written;
 }
 
 // --- performance profiles ---

@@ -33,6 +33,10 @@ void cli_lines_clear(cli_lines* lines);
 sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int count,
                            const char* path, bool table, sap_error* error);
 
+// Writes the lines as CSV: panel, line, x_label, x, y_label, y.
+sap_status cli_lines_write_csv(const cli_lines* lines, const sap_chart_panel* panels,
+                               const char* path, sap_error* error);
+
 // Thins a line to at most `most` points (even, > 2) in xs and ys; returns their number. If x never
 // falls the lowest and highest point of each stretch are kept, so that a dense oscillation keeps
 // its band; else every k-th point and the last.

@@ -186,6 +186,33 @@ const char* cli_set_option(sap_option_table table, void* options, const char* na
   return NULL;
 }
 
+const sap_solver_info* cli_read_solver(const char* text, sap_solver_options* options) {
+  enum { TEXT_SIZE = 256 };
+  char copy[TEXT_SIZE];
+  if (strlen(text) >= sizeof copy) {
+    return NULL;
+  }
+  char* option = strchr(strcpy(copy, text), ':');
+  while (option != NULL) {
+    *option++ = '\0';
+    char *next = strchr(option, ':'), *value = strchr(option, '=');
+    bool known = false;
+    if (value == NULL || (next != NULL && value > next)) {
+      return NULL;
+    }
+    *value++ = '\0';
+    if (next != NULL) {
+      *next = '\0';
+    }
+    if (cli_set_option(sap_solver_option_table(), options, option, value, &known) != NULL ||
+        !known) {
+      return NULL;
+    }
+    option = next;
+  }
+  return sap_solver_find(copy);
+}
+
 // --- one option of a command ---
 
 static const char* list_words(const char* const* words) {

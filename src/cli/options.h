@@ -70,6 +70,8 @@ double cli_stepper_default(const sap_option* option);
 // Argument checks for cli_option.take and lists: NULL if `text` is taken, else what it must be.
 extern const char cli_solver_allowed[];
 extern const char cli_scheme_allowed[];
+// Reads NAME[:OPTION=VALUE...] and stores the options; NULL: there is no such solver or option.
+const sap_solver_info* cli_read_solver(const char* text, sap_solver_options* options);
 // Returns the solver name closest to the first unknown name of a list; NULL: none is close.
 const char* cli_near_solver(const char* text);
 

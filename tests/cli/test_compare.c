@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sapstep compare: files, scenes, runs by each solver, studies; against closed forms of a cube that
-// slides on a plane.
+// sapstep compare: files, scenes, classes of problems.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,8 +27,8 @@ static const char cube[] =
     "<geom type='plane' size='5 5 0.1' friction='0.4'/>"
     "<body name='cube' pos='0 0 0.1'><freejoint name='cube'/>"
     "<geom name='box' type='box' size='0.1 0.1 0.1' mass='1' friction='0.4'/></body>"
-    "</worldbody></mujoco>";
-static const double MU = 0.4, G = 9.81;
+    "</worldbody><keyframe><key name='low' qpos='0 0 0.0999 1 0 0 0' qvel='0.2 0 0 0 0 0'/>"
+    "</keyframe></mujoco>";
 
 static int begin(void** state) {
   static scratch s;
@@ -88,8 +87,7 @@ static void test_files(void** state) {
 static void test_scene(void** state) {
   scratch* s = *state;
   static const char base[] =
-      "compare cube.xml --duration 0.1 --every 5 --set q/cube[2]=0.0999 --force cube/x=6 --format "
-      "json "
+      "compare cube.xml --duration 0.1 --every 5 --keyframe low --format json "
       "--solvers sap,sap-ncp,newton-ncp,proximal";
   ASSERT_NEAR(member(s, base, "sap", "\"start\": \"cold\"", "problems"), 10, 0);
   ASSERT_NEAR(member(s, base, "sap", "\"start\": \"warm\"", "solved_1e-8"), 10, 0);
@@ -121,82 +119,10 @@ static void test_scene(void** state) {
   free(rows);
 }
 
-// The largest and the last y of a line of a chart's CSV.
-typedef struct line_values {
-  double largest, last;
-  int count;
-} line_values;
-
-static line_values read_line(scratch* s, const char* name, const char* panel, const char* line) {
-  char begins[128];
-  line_values v = {-(double)INFINITY, (double)NAN, 0};
-  char* text = scratch_text(s, name);
-  (void)snprintf(begins, sizeof begins, "\"%s\",\"%s\",", panel, line);
-  for (char* row = strtok(text, "\n"); row != NULL; row = strtok(NULL, "\n")) {
-    if (strncmp(row, begins, strlen(begins)) == 0) {
-      v.last = strtod(strrchr(row, ',') + 1, NULL);
-      v.largest = fmax(v.largest, v.last);
-      ++v.count;
-    }
-  }
-  free(text);
-  assert_true(v.count > 0);
-  return v;
-}
-
-// Coulomb stops after v0^2/(2 mu g) on a straight line; CCP lifts off with mu v0; the pyramid turns
-// aside.
-static void test_self(void** state) {
-  scratch* s = *state;
-  const double vx = 1.2, vy = 0.5, v0 = hypot(1.2, 0.5);
-  command_result r =
-      run(s,
-          "compare cube.xml --self --solvers pgs-ncp,admm-ccp,pgs-lcp --duration 0.5 "
-          "--set contact_law=rigid,baumgarte=0,v/cube[0]=1.2,v/cube[1]=0.5 --format "
-          "json --plot q/cube[0],q/cube[1],drift/cube,v/cube[2],kinetic,normal_force,"
-          "q/cube[1]@q/cube[0] --exact 'kinetic=0.72*exp(-t)' --svg out.svg",
-          0);
-  assert_true(json_valid(r.out));
-  assert_non_null(strstr(r.out, "\"drift/cube:max\""));
-  command_clear(&r);
-  // The discrete path is longer by v0 dt/2 at most.
-  const double stop = v0 * v0 / (2.0 * MU * G), dt = 0.002;
-  const double x = read_line(s, "out.csv", "q/cube[0]", "pgs-ncp").last;
-  const double y = read_line(s, "out.csv", "q/cube[1]", "pgs-ncp").last;
-  ASSERT_NEAR(hypot(x, y), stop, v0 * dt);
-  ASSERT_NEAR(y / x, vy / vx, 1e-4);
-  ASSERT_NEAR(read_line(s, "out.csv", "drift/cube", "pgs-ncp").last, 0.0, 1e-4);
-  ASSERT_NEAR(read_line(s, "out.csv", "normal_force", "pgs-ncp").last, G, 1e-3);
-  assert_true(fabs(read_line(s, "out.csv", "drift/cube", "pgs-lcp").last) > 0.01);
-  // u_N = mu u_T after the first step: mu times what friction leaves of v0
-  const double lift = read_line(s, "out.csv", "v/cube[2]", "admm-ccp").largest;
-  assert_true(lift > 0.8 * MU * v0 && lift <= MU * v0);
-  assert_int_equal(read_line(s, "out.csv", "kinetic", "exact").count, 201);
-}
-
-// CCP's error is proportional to dt; lelidec Fig. 11.
-static void test_deviation(void** state) {
-  scratch* s = *state;
-  command_result r = run(s,
-                         "compare cube.xml --self --solvers admm-ccp,pgs-ncp --duration 0.4 --set "
-                         "contact_law=rigid --force cube/x=20*t --vary dt=0.01,0.005,0.0025 "
-                         "--reference pgs-ncp --reference-dt 2.5e-4 --plot deviation:integral "
-                         "--svg d.svg --format json",
-                         0);
-  const double coarse =
-      json_member(find_row(r.out, "\"dt\": \"0.01\"", "admm-ccp"), "deviation:integral");
-  command_clear(&r);
-  const line_values ccp = read_line(s, "d.csv", "deviation", "admm-ccp");
-  assert_int_equal(ccp.count, 3);
-  ASSERT_NEAR(ccp.largest, coarse, 1e-12 * coarse);
-  ASSERT_NEAR(log2(ccp.largest / ccp.last), 2.0, 0.4);  // order 1 over a factor 4
-  assert_true(read_line(s, "d.csv", "deviation", "pgs-ncp").largest < ccp.largest);
-}
-
 static void test_classes(void** state) {
   scratch* s = *state;
   command_result r = run(s,
-                         "compare cube.xml --classes --set q/cube[2]=0.0999 --duration 0.02 "
+                         "compare cube.xml --classes --keyframe low --duration 0.02 "
                          "--solvers sap --format csv",
                          0);
   assert_non_null(strstr(r.out, ",dense_contacts,sap,cold,10,"));  // 4 contacts on one body
@@ -220,37 +146,6 @@ static void test_classes(void** state) {
   command_clear(&r);
 }
 
-// lelidec Fig. 12: going from contact to contact jams a cube that sticks, solving all at once does
-// not; either way its weight is carried.
-static void test_internal_forces(void** state) {
-  scratch* s = *state;
-  command_result r = run(s,
-                         "compare cube.xml --self --solvers nbgs,admm-ncp --duration 0.05 --set "
-                         "contact_law=rigid --force cube/x=20*t --plot internal_force,normal_force,"
-                         "force/0/x --svg i.svg",
-                         0);
-  command_clear(&r);
-  assert_true(read_line(s, "i.csv", "internal_force", "nbgs").largest > 0.1);
-  assert_true(read_line(s, "i.csv", "internal_force", "admm-ncp").largest < 1e-6);
-  ASSERT_NEAR(read_line(s, "i.csv", "normal_force", "nbgs").last, G, 1e-6);
-  // A quarter of the pull, 1 N at the middle of the last step, times 0.98.
-  ASSERT_NEAR(read_line(s, "i.csv", "force/0/x", "admm-ncp").last, -0.25 * 20.0 * 0.049, 1e-3);
-}
-
-static void test_study(void** state) {
-  scratch* s = *state;
-  char path[SCRATCH_PATH_SIZE];
-  static const char study[] =
-      "# a comment\nscene cube.xml   # beside the study\nself\nsolvers pgs-ncp nbgs\n"
-      "set contact_law=rigid v/cube[0]=1\nduration 0.1\nplot q/cube[0] energy\nsvg s.svg\n";
-  (void)scratch_write(s, "a.study", study, sizeof study - 1, path);
-  command_result r = run(s, "compare a.study --format csv --duration 0.02", 0);
-  assert_non_null(strstr(r.out, "\ncube.xml,pgs-ncp,10,"));  // the command line goes before it
-  assert_non_null(strstr(r.out, "\ncube.xml,nbgs,10,"));
-  command_clear(&r);
-  assert_int_equal(read_line(s, "s.csv", "energy", "nbgs").count, 10);
-}
-
 typedef struct wrong_call {
   const char* arguments;
   int exit_code;
@@ -260,49 +155,29 @@ typedef struct wrong_call {
 static const wrong_call wrong_calls[] = {
     {"", 2, "no FILE given"},
     {"missing.problem", 3, "missing.problem"},
-    {"missing.study", 3, "cannot read 'missing.study': No such file"},
     {"--solvers sap,none a.problem", 2, "--solvers 'sap,none' must be names"},
     {"--solvers admm-ncp:penalty=none a.problem", 2, "must be names"},
     {"--solvers admm-ncp:none=1 a.problem", 2, "must be names"},
     {"--solvers sap: a.problem", 2, "must be names"},
-    {"--self a.problem", 2, "--self has no meaning for problem files"},
     {"--duration 1 a.problem", 2, "--duration has no meaning for problem files"},
-    {"--summary cube.xml", 2, "--summary has no meaning"},
-    {"--plot energy --svg x.svg cube.xml", 2, "--plot has no meaning"},
-    {"--self --plot energy cube.xml", 2, "--plot and --svg belong together"},
-    {"--self --plot none --svg x.svg cube.xml", 2,
-     "--plot 'none': unknown quantity; available: energy, kinetic"},
-    {"--self --plot energy:most --svg x.svg cube.xml", 2, "must be QUANTITY:max, mean"},
-    {"--self --plot q/none --svg x.svg cube.xml", 3, "the scene has no such coordinate"},
-    {"--self --plot drift/none --svg x.svg cube.xml", 3, "no free joint of that name"},
-    {"--self --plot force/0/w --svg x.svg cube.xml", 3, "force/CONTACT/x, y or z"},
-    {"--set dt=-1 cube.xml", 2, "must be finite and > 0 s"},
-    {"--set none=1 cube.xml", 2, ": unknown name; available: scheme, solver, dt, "},
-    {"--set geom/none/mass=1 cube.xml", 3, "geom/none/mass"},
-    {"--self --vary dt cube.xml", 2, "must be NAME=VALUE,..."},
-    {"--self --vary dt=1,x cube.xml", 2, "must be a number, finite and > 0 s"},
-    {"--force cube/w=1 cube.xml", 2, "must be BODY/x=FORMULA"},
-    {"--force cube/x=1+ cube.xml", 2, "must be BODY/x=FORMULA"},
-    {"--force none/x=1 cube.xml", 3, "the scene has no body 'none'"},
     {"--every 0 cube.xml", 2, "--every '0' must be an integer >= 1"},
     {"--duration nan cube.xml", 2, "--duration 'nan' must be > 0 and <= 1e+09 s"},
-    {"--reference own cube.xml", 2, "--reference own needs --self"},
-    {"--reference none cube.xml", 2, "--reference 'none' must be own, file or"},
-    {"--keyframe none cube.xml", 3, "the scene has no keyframe 'none'"},
+    {"--keyframe none cube.xml", 3, "cube.xml has no keyframe 'none'"},
+    {"--summary cube.xml", 2, "--summary has no meaning for scenes"},
+    {"--dt 0.01 a.problem", 2, "--dt has no meaning for problem files"},
+    {"--contact-law rigid a.problem", 2, "--contact-law has no meaning for problem files"},
+    {"--reference own cube.xml", 2, "--reference 'own' must be file or a solver"},
+    {"--reference file cube.xml", 2, "--reference of a scene must be a solver"},
+    {"--friction -1 cube.xml", 2, "--friction '-1' must be"},
     {"cube.xml a.problem", 2, "one kind at a time"},
     {"--start hot cube.xml", 2, "--start 'hot' must be cold, warm, both or file"},
     {"--timings t.svg --classes cube.xml", 2, "--timings and --classes exclude each other"},
     {"--convergence none/x.svg --duration 0.01 --solvers sap cube.xml", 3, "none/x.svg"},
     {"--rows none/x.csv --duration 0.01 --solvers sap cube.xml", 3, "none/x.csv"},
-    {"wrong.study", 3, "wrong.study:2: a line begins with the name of an option"},
-    {"unknown.study", 2, "unknown option '--colour'"},
 };
 
 static void test_wrong_input(void** state) {
   scratch* s = *state;
-  char path[SCRATCH_PATH_SIZE];
-  (void)scratch_write(s, "wrong.study", "self\n--set x\n", 13, path);
-  (void)scratch_write(s, "unknown.study", "scene cube.xml\ncolour red\n", 26, path);
   for (size_t i = 0; i < sizeof wrong_calls / sizeof *wrong_calls; ++i) {
     char arguments[256];
     (void)snprintf(arguments, sizeof arguments, "compare %s", wrong_calls[i].arguments);
@@ -310,37 +185,21 @@ static void test_wrong_input(void** state) {
   }
 }
 
-// Options of one solver reach that solver: the pyramid of many facets turns aside less.
-static void test_own_options(void** state) {
+// Every bundled comparison runs, if only for a few steps.
+static void test_bundled(void** state) {
   scratch* s = *state;
-  command_result r = run(s,
-                         "compare cube.xml --self --duration 0.1 --set contact_law=rigid,"
-                         "v/cube[0]=1.2,v/cube[1]=0.5 --solvers "
-                         "pgs-lcp,pgs-lcp:friction_directions=32 --plot drift/cube --svg o.svg",
-                         0);
-  command_clear(&r);
-  const double four = read_line(s, "o.csv", "drift/cube", "pgs-lcp").last;
-  const double many = read_line(s, "o.csv", "drift/cube", "pgs-lcp:friction_directions=32").last;
-  assert_true(fabs(four) > 1e-3);
-  assert_true(fabs(many) < 0.1 * fabs(four));
-}
-
-// Every bundled study runs, if only for a few steps; those of the sweep have tests of their own.
-static void test_bundled_studies(void** state) {
-  scratch* s = *state;
-  static const char* const names[] = {
-      "pyramid_drift",       "ccp_lift",    "ccp_consistency",       "internal_forces",
-      "self_consistency",    "mass_ratio",  "ill_conditioned_stack", "compliance",
-      "constrained_systems", "convergence", "tangential_compliance", "timings"};
+  static const char* const names[] = {"timings", "convergence", "constrained_systems"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    char before[512];
+    (void)snprintf(before, sizeof before, "SAPSTEP='%s'", program);
     char arguments[512];
     (void)snprintf(arguments, sizeof arguments,
-                   "compare " SAPSTEP_SOURCE_DIR
-                   "/examples/studies/%s.study --format json "
-                   "--max-sweeps 300 --duration %s%s",
-                   names[i], strcmp(names[i], "convergence") == 0 ? "0.3" : "0.03",
-                   strstr(names[i], "consistency") != NULL ? " --reference-dt 1e-4" : "");
-    command_result r = run(s, arguments, 0);
+                   SAPSTEP_SOURCE_DIR
+                   "/examples/studies/solvers.sh %s --format json "
+                   "--max-sweeps 300 --duration %s --every 10",
+                   names[i], i == 1 ? "0.3" : "0.03");
+    command_result r = command_run(s, "sh", before, arguments);
+    assert_int_equal(r.exit_code, 0);
     assert_true(json_valid(r.out));
     assert_true(json_member(r.out, "problems") >= 0);
     for (const char* at = r.err; *at != '\0'; at += strcspn(at, "\n") + 1) {  // it is that short
@@ -350,31 +209,13 @@ static void test_bundled_studies(void** state) {
   }
 }
 
-// A solver that cannot take the scene is said, the others go on.
-static void test_refused_run(void** state) {
-  scratch* s = *state;
-  command_result r = run(s,
-                         "compare cube.xml --self --solvers sap,nbgs --set contact_law=rigid "
-                         "--duration 0.02 --format json",
-                         0);
-  assert_non_null(strstr(r.err, "sap: step 1: "));
-  ASSERT_NEAR(json_member(find_row(r.out, "\"solver\": \"sap\"", ""), "refused"), 1, 0);
-  command_clear(&r);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_files, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_scene, begin, scratch_teardown),
-      cmocka_unit_test_setup_teardown(test_self, begin, scratch_teardown),
-      cmocka_unit_test_setup_teardown(test_deviation, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_classes, begin, scratch_teardown),
-      cmocka_unit_test_setup_teardown(test_internal_forces, begin, scratch_teardown),
-      cmocka_unit_test_setup_teardown(test_study, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_wrong_input, begin, scratch_teardown),
-      cmocka_unit_test_setup_teardown(test_refused_run, begin, scratch_teardown),
-      cmocka_unit_test_setup_teardown(test_own_options, begin, scratch_teardown),
-      cmocka_unit_test_setup_teardown(test_bundled_studies, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_bundled, begin, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,12 +66,15 @@ static int check_band(const char* svg) {
   return count;
 }
 
-static void test_compare(void** state) {
+static void test_sweep(void** state) {
   scratch* s = *state;
-  run(s,
-      "compare --self --solvers sap --set scheme=symplectic-euler,friction=0 --duration 200 "
-      "--plot energy --svg a.svg %s",
-      cylinder);
+  static const char study[] = "scene " SAPSTEP_SOURCE_DIR
+                              "/examples/scenes/spring_cylinder.xml\n"
+                              "set scheme symplectic-euler\nset friction 0\nduration 200\n"
+                              "plot energy\n";
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(s, "a.study", study, strlen(study), path);
+  run(s, "sweep a.study --csv t.csv --svg a.svg --lines a.csv");
   char* svg = scratch_text(s, "a.svg");
   assert_in_range(check_band(svg), 200, 400);
   free(svg);
@@ -104,7 +107,7 @@ static void test_plot(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_compare, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_sweep, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_plot, scratch_setup, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

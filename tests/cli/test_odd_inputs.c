@@ -55,7 +55,7 @@ static void pipes(void** state) {
   command_expect_after(*state, program, "printf 't_s\\n0\\n' |",
                        "run a.xml --duration 0.02 --controls /dev/stdin", 0, NULL);
   command_expect_after(*state, program, pipe, "converge /dev/stdin", 3, "not a pipe or device");
-  command_expect_after(*state, program, pipe, "compare --self /dev/stdin", 3, "not a pipe");
+  command_expect_after(*state, program, pipe, "compare /dev/stdin", 3, "not a pipe");
   put(*state, "p.study", "scene /dev/stdin\nmeasure mass\n");
   command_expect_after(*state, program, pipe, "sweep p.study", 3, "p.study:1: cannot read");
   command_expect_after(*state, program, "cat a.study |", "sweep /dev/stdin", 3,
@@ -104,17 +104,16 @@ static void texts(void** state) {
                          commands[i], 0, NULL);
     command_expect_after(*state, program, "iconv -t UTF-16 a.xml > x;", commands[i], 0, NULL);
   }
-  command_expect(*state, program, "compare --self --duration 0.01 --solvers pgs-ncp x", 0, NULL);
+  command_expect(*state, program, "compare --duration 0.01 --solvers pgs-ncp x", 0,
+                 "no contact in 0.01 s");
   static const char mark[] = "{ printf '\\357\\273\\277'; sed 's/$/\\r/' ";
   const struct {
     const char *from, *to, *arguments;
   } files[] = {
       {"a.problem", "b.problem", "solve b.problem"},
       {"a.study", "b.study", "sweep b.study --csv b.csv"},
-      {"c.study", "d.study", "compare d.study"},
       {"a.csv", "b.csv", "run a.xml --duration 0.02 --controls b.csv"},
   };
-  put(*state, "c.study", "scene a.xml\nself\nduration 0.01\nsolvers pgs-ncp\n");
   put(*state, "a.csv", "t_s\n0\n");
   for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
     char before[200];
@@ -129,14 +128,12 @@ static void no_texts(void** state) {
   } cases[] = {
       {"head -c 99 /dev/zero > x;", "solve x", "x:1: byte 0x00 is not text"},
       {"head -c 99 /dev/zero > x;", "sweep x", "x: not a text file"},
-      {"head -c 99 /dev/zero > x.study;", "compare x.study", "x.study: not a text file"},
       {"head -c 99 /dev/zero > x;", "run a.xml --controls x", "x: not a text file"},
       {"head -c 99 /dev/zero > x;", "run x", "x:1: XML"},
       {"", "solve /dev/zero", "/dev/zero:1: byte 0x00 is not text"},
       {"", "sweep .", "cannot read '.': Is a directory"},
-      {"mkdir y.study;", "compare y.study", "cannot read 'y.study': Is a directory"},
-      {"", "compare --self .", "cannot read '.': Is a directory"},
-      {"", "compare --self none.xml", "cannot read 'none.xml': No such file"},
+      {"", "compare .", "cannot read '.': Is a directory"},
+      {"", "compare none.xml", "cannot read 'none.xml': No such file"},
       {"", "run a.xml --controls .", "cannot read '.': Is a directory"},
       {"printf '\\211HDF\\r\\n\\032\\n' > h;", "run h", "h: an HDF5 file"},
   };
@@ -147,25 +144,26 @@ static void no_texts(void** state) {
                        "<body pos=\"0,0,1\">: '0,0,1' is not a number");
   command_expect_after(*state, program, "sed 's/0 0 1/1/' a.xml > x;", "info x", 3,
                        "<body pos=\"1\">: has 1 number, must be 3");
-  command_expect(*state, program, "compare --self a.problem", 2, "'a.problem' is no scene");
+  command_expect(*state, program, "compare --dt 1 a.problem", 2, "'a.problem' is no scene");
 }
 
 // Nothing that is read is written over, whatever the outputs are called.
 static void outputs(void** state) {
-  static const char self[] = "compare --self --duration 0.01 --plot energy --solvers pgs-ncp ";
+  static const char start[] = "compare --duration 0.01 --solvers pgs-ncp ";
   char line[300];
   static const struct {
     const char *arguments, *message;
   } charts[] = {
-      {"--svg a.svg a.csv", "--svg 'a.svg' would overwrite an input"},
-      {"--svg a.csv a.xml", "--svg 'a.csv' would be overwritten by its table"},
-      {"--svg a.svg --convergence ./a.svg a.xml", "--svg and --convergence are the same file"},
-      {"--svg a.svg --convergence a.png a.xml", "have the same table beside them"},
-      {"--svg a.svg --rows a.csv a.xml", "--svg and --rows are the same file"},
+      {"--timings a.svg a.csv", "--timings 'a.svg' would overwrite an input"},
+      {"--timings a.csv a.xml", "--timings 'a.csv' would be overwritten by its table"},
+      {"--timings a.svg --convergence ./a.svg a.xml",
+       "--timings and --convergence are the same file"},
+      {"--timings a.svg --convergence a.png a.xml", "have the same table beside them"},
+      {"--timings a.svg --rows a.csv a.xml", "--timings and --rows are the same file"},
   };
   put(*state, "a.csv", scene);
   for (size_t i = 0; i < sizeof charts / sizeof *charts; ++i) {
-    (void)snprintf(line, sizeof line, "%s%s", self, charts[i].arguments);
+    (void)snprintf(line, sizeof line, "%s%s", start, charts[i].arguments);
     command_expect(*state, program, line, 2, charts[i].message);
   }
   command_expect(*state, program, "run a.xml --output new --record ./new", 2, "are the same file");

@@ -21,7 +21,7 @@ static const char robot[] =
     "<collision><geometry><box size='.2 .2 .2'/></geometry></collision></link></robot>";
 static const char study[] =
     "scene box.urdf\nfloating_base\nfloor -0.5\nduration 1\nset dt 0.01\ngrid friction 0.3 0.6\n"
-    "measure contacts_max\n";
+    "measure contacts:max\n";
 
 static int begin(void** state) {
   static scratch s;
@@ -64,7 +64,7 @@ static void every_command_has_the_floor(void** state) {
   r = ask(*state, "bench" URDF "--steps 10 --skip 300 --repetitions 1 --format json");
   assert_true(json_member(r.out, "contacts") == 4.0);
   command_clear(&r);
-  r = ask(*state, "compare" URDF "--solver sap --duration 0.6 --every 100");
+  r = ask(*state, "compare" URDF "--solvers sap --duration 0.6 --every 100");
   command_clear(&r);
   r = ask(*state, "sweep floor.study --csv floor.csv");
   char path[SCRATCH_PATH_SIZE];

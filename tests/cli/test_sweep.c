@@ -90,7 +90,7 @@ static void grid_against_coulomb(void** state) {
   run(*state, "", "sweep slide.study --csv slide.csv --jobs 1", 0);
   char* csv = scratch_text(*state, "slide.csv");
   const char header[] =
-      "case,friction,scheme,geom.box.mass,v.root[0]_end,mass,steps,status,message\n";
+      "case,friction,scheme,geom.box.mass,v.root[0]:end,mass,steps,status,message\n";
   assert_memory_equal(csv, header, sizeof header - 1);
   assert_non_null(strstr(csv, "\n1,0.10000000000000001,midpoint,2,"));
   for (int i = 0; i < 4; ++i) {
@@ -112,7 +112,7 @@ static const char fall[] = "scene " SCENES
                            "random dt uniform 0.004 0.006\n"
                            "samples 8\n"
                            "seed 7\n"
-                           "measure energy_end penetration_max iterations_mean center_z\n";
+                           "measure energy penetration:max iterations:mean center_z\n";
 
 static void jobs_do_not_matter(void** state) {
   study(*state, "fall.study", fall);
@@ -174,7 +174,7 @@ static void scene_values(void** state) {
   study(*state, "box.study",
         "scene box.xml\nduration 0.5\nset dt 0.001\ngrid geom/g/density 2 3\n"
         "grid option/*/gravity[2] -1 -2\nset body/b/pos[0] 4\nset v/b[2] 3\n"
-        "measure mass center_x center_z v/b[2] kinetic_end energy_end energy_drift\n");
+        "measure mass center_x center_z v/b[2] kinetic energy:end energy:change\n");
   run(*state, "", "sweep box.study --csv box.csv", 0);
   char* csv = scratch_text(*state, "box.csv");
   for (int i = 0; i < 4; ++i) {
@@ -256,7 +256,7 @@ static void wrong_studies(void** state) {
     const char *text, *message;
   } cases[] = {
       {"measure mass\n", "x.study:2: a line 'scene FILE' is missing"},
-      {SCENE "\n", "a line 'measure NAME...' is missing"},
+      {SCENE "\n", "a line 'measure QUANTITY...' or 'plot QUANTITY...' is missing"},
       {SCENE "gird friction 1\n", "x.study:2: unknown word 'gird'"},
       {SCENE "grid frictoin 1\n",
        "x.study:2: unknown parameter 'frictoin'; available: scheme, solver, dt, theta"},
@@ -271,7 +271,7 @@ static void wrong_studies(void** state) {
       {SCENE "samples 0\n", "samples '0' must be an integer >= 1"},
       {SCENE "duration x\n", "x.study:2: duration 'x'"},
       {SCENE "set dt 1\nset dt 2\n", "x.study:3: 'dt' was given in line 2 already"},
-      {SCENE "measure enregy\n", "x.study:2: unknown measure 'enregy'; available: kinetic_end"},
+      {SCENE "measure enregy\n", "x.study:2: unknown quantity 'enregy'; available: energy"},
       {SCENE "measure mass\nset q/nobody 1\n", "x.study:3: the scene has no coordinate 'q/nobody'"},
       {SCENE "measure mass\nset geom/nobody/size 1\n", "has no element for 'geom/nobody/size'"},
       {SCENE "measure mass\nset geom/*/sise 1\n", "sise"},

@@ -48,9 +48,9 @@ static char* chart_of(scratch* s, const char* arguments) {
 static void draws_means_over_the_grid(void** state) {
   write_study(*state, BOX
               "grid geom/box/mass 1 2 3\nrandom sigma uniform 1e-3 2e-3\nsamples 2\n"
-              "measure potential_end\n");
+              "measure potential\n");
   char* svg = chart_of(*state, "sweep a.study --svg a.svg --csv a.csv");
-  command_says(svg, "potential_end [J]");
+  command_says(svg, "potential [J]");
   command_says(svg, "geom/box/mass");
   command_says(svg, "falling_box.xml");
   double at[8][2];
@@ -65,7 +65,7 @@ static void draws_means_over_the_grid(void** state) {
 static void names_lines_by_the_rest_of_the_grid(void** state) {
   write_study(*state, BOX
               "grid scheme midpoint implicit-euler\ngrid dt 0.01 0.005 0.0025\n"
-              "measure energy_end center_z steps mass\n");
+              "measure energy center_z steps mass\n");
   char* svg = chart_of(*state, "sweep a.study --svg a.svg --csv a.csv --jobs 1");
   command_says(svg, "scheme midpoint");
   command_says(svg, "scheme implicit-euler");
@@ -79,12 +79,13 @@ static void refuses_before_it_runs(void** state) {
     const char *study, *message;
   } cases[] = {
       {BOX "random sigma uniform 1e-3 2e-3\nsamples 2\nmeasure steps\n",
-       "a.study: --svg draws over a grid of numbers, and the study has none"},
-      {BOX "grid scheme midpoint implicit-euler\nmeasure steps\n", "draws over a grid of numbers"},
+       "a.study: a chart needs plots or a grid of numbers, and the study has none"},
+      {BOX "grid scheme midpoint implicit-euler\nmeasure steps\n",
+       "a chart needs plots or a grid of numbers"},
       {BOX "grid dt 0.01 0.005\ngrid sigma 1e-6 2e-6 3e-6 4e-6\ngrid beta 1 2 3 4\ngrid friction 1 "
            "2 3 4\n"
            "measure steps\n",
-       "would draw 32 lines over sigma, at most 12"},
+       "would have 32 lines over sigma, at most 12"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     write_study(*state, cases[i].study);

@@ -9,56 +9,14 @@
 #include "cli/commands/compare/compare.h"
 #include "cli/files.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "core/file.h"
 #include "core/memory.h"
 
 // --- one problem, all solvers, one judge ---
 
-#define FIELD(name) offsetof(sap_residual, name)
-const compare_residual compare_residuals[COMPARE_RESIDUALS] = {
-    {"ccp_map", FIELD(ccp_natural_map_scaled), true},
-    {"ncp_map", FIELD(ncp_natural_map_scaled), true},
-    {"momentum", FIELD(momentum), true},
-    {"set_violation_Ns", FIELD(set_violation), false},
-    {"ccp_map_unscaled", FIELD(ccp_natural_map), false},
-    {"ncp_map_unscaled", FIELD(ncp_natural_map), false},
-    {"ccp_dual_m_s", FIELD(ccp_dual), false},
-    {"ccp_complementarity_J", FIELD(ccp_complementarity), false},
-    {"ncp_dual_m_s", FIELD(ncp_dual), true},
-    {"ncp_complementarity_J", FIELD(ncp_complementarity), true},
-    {"ncp_absolute", FIELD(ncp_absolute), true},
-    {"signorini_J", FIELD(signorini), true},
-    {"ccp_row", FIELD(ccp_row), true},
-    {"ncp_row", FIELD(ncp_row), true},
-    {"tree", FIELD(tree), true},
-    {"ccp_row_m_s", FIELD(ccp_row_velocity), false},
-    {"ncp_row_m_s", FIELD(ncp_row_velocity), false},
-    {"tree_m_s", FIELD(tree_velocity), false},
-};
-
-// A map relative to vanishing impulses is meaningless: a problem whose absolute residuals are
-// round-off counts as solved.
-double compare_map(const sap_residual* r, bool nonlinear) {
-  static const double ROUNDOFF = 1e-12;  // [m/s], [N s], [J]
-  const double dual = nonlinear ? r->ncp_dual : r->ccp_dual;
-  const double product = nonlinear ? r->ncp_complementarity : r->ccp_complementarity;
-  const double absolute = fmax(r->set_violation, fmax(dual, product));
-  const double map = nonlinear ? r->ncp_natural_map_scaled : r->ccp_natural_map_scaled;
-  return absolute <= ROUNDOFF ? fmin(map, absolute) : map;
-}
-
-double compare_residual_value(const sap_residual* residual, int index) {
-  if (index < 2) {
-    return compare_map(residual, index == 1);
-  }
-  double value;
-  memcpy(&value, (const char*)residual + compare_residuals[index].offset, sizeof value);
-  return value;
-}
-
 compare_group* compare_group_of(const compare_job* job, const compare_where* where, int contender) {
-  const int at = (where->scene * job->options.value_count + where->value) * COMPARE_CLASSES +
-                 (job->options.classes ? (int)where->class : 0);
+  const int at = where->scene * COMPARE_CLASSES + (job->options.classes ? (int)where->class : 0);
   return &job->groups[(size_t)at * (size_t)job->count + (size_t)contender];
 }
 
@@ -87,13 +45,14 @@ double compare_median_time(const compare_group* group) {
   return group->problems > 0 ? compare_median(group->times, group->problems) : (double)NAN;
 }
 
-bool compare_count(compare_group* g, const compare_contender* contender, const sap_report* report,
-                   const sap_residual* residual) {
+// Adds a solve to a row of the summary; false: out of memory.
+static bool count_solve(compare_group* g, const compare_contender* contender,
+                        const sap_report* report, const sap_residual* residual) {
   if (SAP_GROW(&g->times, &g->times_capacity, g->problems + 1, NULL) != SAP_STATUS_OK) {
     return false;
   }
   g->times[g->problems] = report->time;
-  const double map = compare_map(residual, contender->nonlinear);
+  const double map = cli_residual_map(residual, contender->nonlinear);
   g->problems += 1;
   g->solved_4 += map <= 1e-4 ? 1 : 0;
   g->solved_8 += map <= 1e-8 ? 1 : 0;
@@ -101,8 +60,8 @@ bool compare_count(compare_group* g, const compare_contender* contender, const s
   g->iterations_max =
       report->iterations > g->iterations_max ? report->iterations : g->iterations_max;
   g->time_max = fmax(g->time_max, report->time);
-  for (int i = 0; i < COMPARE_RESIDUALS; ++i) {
-    g->worst[i] = fmax(g->worst[i], compare_residual_value(residual, i));
+  for (int i = 0; i < CLI_RESIDUALS; ++i) {
+    g->worst[i] = fmax(g->worst[i], cli_residual_value(residual, i));
   }
   return true;
 }
@@ -116,8 +75,10 @@ static sap_status keep_first(compare_job* job, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-sap_status compare_problem(compare_job* job, const sap_problem* problem, const compare_where* where,
-                           double dt, sap_error* error) {
+// Solves the problem with all contenders and computes the same residuals for each. A solver that
+// does not accept the problem's blocks counts as refused.
+static sap_status compare_problem(compare_job* job, const sap_problem* problem,
+                                  const compare_where* where, double dt, sap_error* error) {
   bool have_first = !job->options.scenes && job->options.reference != NULL;  // the file's
   sap_status status = sap_problem_check(problem, error);
   if (status == SAP_STATUS_OK && job->options.profile != NULL &&
@@ -145,19 +106,16 @@ sap_status compare_problem(compare_job* job, const sap_problem* problem, const c
       have_first = true;
     }
     if (status != SAP_STATUS_OK) {
-      char text[SAP_ERROR_MESSAGE_SIZE];
-      (void)snprintf(text, sizeof text, "%.32s: %.*s", c->info->name, SAP_ERROR_MESSAGE_SIZE - 48,
-                     error->message);
-      (void)snprintf(error->message, sizeof error->message, "%s", text);
+      status = cli_prefix_error(error, c->info->name);
       break;
     }
-    if (!compare_count(group, c, &job->report, &residual)) {
+    if (!count_solve(group, c, &job->report, &residual)) {
       status = cli_no_memory(error);
       break;
     }
     group->penetration = fmax(group->penetration, dt * residual.penetration);
     if (job->options.profile != NULL &&
-        compare_map(&residual, c->nonlinear) <= job->options.profile_tolerance) {
+        cli_residual_map(&residual, c->nonlinear) <= job->options.profile_tolerance) {
       profile_set(&job->profile, i, job->report.time);
     }
     if (job->rows != NULL) {
@@ -170,7 +128,7 @@ sap_status compare_problem(compare_job* job, const sap_problem* problem, const c
   return status;
 }
 
-// --- the command ---
+// --- contenders, and what is written about them ---
 
 static sap_status add_contender(compare_job* job, const compare_contender* asked, bool warm,
                                 sap_error* error) {
@@ -183,15 +141,14 @@ static sap_status add_contender(compare_job* job, const compare_contender* asked
                  : warm                             ? " warm"
                                                     : " cold");
   ++job->count;
-  return job->options.self ? SAP_STATUS_OK
-                           : sap_solver_create(c->info->name, &c->options, &c->solver, error);
+  return sap_solver_create(c->info->name, &c->options, &c->solver, error);
 }
 
 // Adds the named contenders in their order; without names all solvers.
 static sap_status add_contenders(compare_job* job, sap_error* error) {
   const char* at = job->options.names;
   for (int32_t i = 0; job->count + 2 <= COMPARE_CONTENDERS_MAX; ++i) {
-    compare_contender c = {.options = job->options.setup.stepper.solver_options};
+    compare_contender c = {.options = job->options.stepper.solver_options};
     if (at != NULL ? *at == '\0' : i == sap_solver_count()) {
       break;
     }
@@ -220,7 +177,7 @@ static int create(compare_job* job) {
     return cli_report(&error);
   }
   job->scene_count = o->scenes ? o->operand_count : 1;
-  const size_t groups = (size_t)job->scene_count * (size_t)o->value_count * COMPARE_CLASSES;
+  const size_t groups = (size_t)job->scene_count * COMPARE_CLASSES;
   job->groups = calloc(groups * (size_t)job->count, sizeof *job->groups);
   const bool rows = !o->summary || o->rows != NULL;
   job->rows = rows ? compare_rows_create() : NULL;
@@ -234,9 +191,8 @@ static void destroy(compare_job* job) {
   cli_table_destroy(job->rows);
   profile_clear(&job->profile);
   compare_convergence_destroy(job->convergence);
-  cli_lines_clear(&job->lines);
   sap_problem_destroy(job->problem);
-  const int groups = job->scene_count * job->options.value_count * COMPARE_CLASSES * job->count;
+  const int groups = job->scene_count * COMPARE_CLASSES * job->count;
   for (int i = 0; job->groups != NULL && i < groups; ++i) {
     sap_free(job->groups[i].times);
   }
@@ -246,7 +202,6 @@ static void destroy(compare_job* job) {
   sap_solution_clear(&job->solution);
   sap_solution_clear(&job->first);
   sap_report_clear(&job->report);
-  compare_options_clear(&job->options);
   free(job->groups);
 }
 
@@ -282,8 +237,7 @@ static int finish(compare_job* job) {
   if ((o->profile != NULL && write_profile(job, &error) != SAP_STATUS_OK) ||
       (o->rows != NULL && write_rows(job, &error) != SAP_STATUS_OK) ||
       (o->convergence != NULL && compare_convergence_write(job, &error) != SAP_STATUS_OK) ||
-      (o->timings != NULL && compare_timings_write(job, &error) != SAP_STATUS_OK) ||
-      (o->svg != NULL && compare_self_write(job, &error) != SAP_STATUS_OK)) {
+      (o->timings != NULL && compare_timings_write(job, &error) != SAP_STATUS_OK)) {
     return cli_report(&error);
   }
   return code;
@@ -328,44 +282,137 @@ static sap_status visit(void* context, const char* path, int64_t index, sap_erro
   return compare_problem(job, job->problem, &where, sap_problem_dt(job->problem), error);
 }
 
+// --- the problems of a scene ---
+
+// A scene that the reference steps.
+typedef struct compare_run {
+  sap_model* model;
+  sap_multibody* multibody;
+  sap_stepper* stepper;
+  sap_state state;
+  double* control;
+  int64_t planned;  // steps
+  double dt;        // [s]
+} compare_run;
+
+static void warn(void* context, const char* message) {
+  (void)context;
+  cli_message("warning: %s", message);
+}
+
+static void close_run(compare_run* run) {
+  sap_stepper_destroy(run->stepper);
+  sap_multibody_destroy(run->multibody);
+  sap_model_destroy(run->model);
+  sap_state_clear(&run->state);
+  free(run->control);
+}
+
+static sap_status open_run(const compare_options* o, const char* path, compare_run* run,
+                           sap_error* error) {
+  cli_scene scene = o->scene;
+  sap_stepper_options options = o->stepper;
+  scene.path = path;
+  SAP_TRY(cli_scene_read(&scene, warn, NULL, &run->model, error));
+  run->control = calloc((size_t)sap_model_get_sizes(run->model).nu + 1, sizeof *run->control);
+  if (run->control == NULL) {
+    return cli_no_memory(error);
+  }
+  SAP_TRY(cli_scene_start(&scene, run->model, &run->state, run->control, error));
+  SAP_TRY(sap_multibody_create(run->model, &run->multibody, error));
+  SAP_TRY(sap_multibody_set_control(run->multibody, run->control, error));
+  cli_scene_stepper(run->model, &options);
+  options.solver = o->reference != NULL ? o->reference : options.solver;
+  run->dt = options.dt;
+  run->planned = cli_step_count(o->duration, options.dt);
+  return sap_stepper_create(sap_multibody_system(run->multibody), &options, &run->stepper, error);
+}
+
+static sap_status step(compare_job* job, compare_run* run, compare_where* where, int64_t* problems,
+                       sap_error* error) {
+  sap_step_report report;
+  sap_status status = sap_stepper_step(run->stepper, &run->state, &report, error);
+  ++where->index;
+  if (status != SAP_STATUS_OK || where->index % job->options.every != 0 || report.blocks == 0) {
+    return status;
+  }
+  ++*problems;
+  where->class = COMPARE_FREE;
+  if (job->options.classes) {
+    status = compare_classify(report.problem, run->model, &where->class, error);
+  }
+  return status == SAP_STATUS_OK ? compare_problem(job, report.problem, where, run->dt, error)
+                                 : status;
+}
+
+static int compare_scene(compare_job* job, int scene) {
+  const compare_options* o = &job->options;
+  sap_error error = {0};
+  compare_run run = {0};
+  if (open_run(o, o->operands[scene], &run, &error) != SAP_STATUS_OK) {
+    close_run(&run);
+    return cli_report(&error);
+  }
+  for (int i = 0; i < job->count; ++i) {  // keys of another scene mean nothing in this one
+    sap_solver_forget(job->contenders[i].solver);
+  }
+  compare_where where = {.scene = scene, .name = o->operands[scene]};
+  progress bar;
+  progress_begin(&bar);
+  sap_status status = SAP_STATUS_OK;
+  int64_t problems = 0;
+  while (status == SAP_STATUS_OK && where.index < run.planned) {
+    status = step(job, &run, &where, &problems, &error);
+    if (progress_due(&bar)) {
+      progress_draw(&bar, (double)where.index / (double)run.planned, o->operands[scene]);
+    }
+  }
+  progress_end(&bar);
+  close_run(&run);
+  if (status != SAP_STATUS_OK) {
+    cli_message("%s: step %lld: %s", o->operands[scene], (long long)where.index, error.message);
+    return cli_exit_code(status);
+  }
+  if (problems == 0) {
+    cli_message("%s: no contact in %g s at the steps looked at, so there was nothing to solve",
+                o->operands[scene], o->duration);
+  }
+  return CLI_OK;
+}
+
+// --- the command ---
+
 static int compare(compare_job* job) {
   const compare_options* o = &job->options;
   int exit_code = create(job);
   if (exit_code == CLI_OK && !o->scenes) {
     exit_code = cli_visit_problems(o->operands, o->operand_count, job->problem, visit, job);
   }
-  bool unconverged = false;
   for (int i = 0; exit_code == CLI_OK && o->scenes && i < o->operand_count; ++i) {
-    exit_code = o->self ? compare_self(job, i) : compare_scene(job, i);
-    unconverged = unconverged || exit_code == CLI_UNCONVERGED;
-    exit_code = exit_code == CLI_UNCONVERGED ? CLI_OK : exit_code;
+    exit_code = compare_scene(job, i);
   }
-  if (exit_code == CLI_OK) {
-    exit_code = finish(job);
-  }
-  return exit_code == CLI_OK && unconverged ? CLI_UNCONVERGED : exit_code;
+  return exit_code == CLI_OK ? finish(job) : exit_code;
 }
 
 static int run(const cli_command* command, int argc, char** argv) {
   int exit_code = CLI_OK;
-  compare_arguments arguments;
   compare_job* job = calloc(1, sizeof *job);
   if (job == NULL) {
     return cli_out_of_memory();
   }
-  if (compare_study_expand(command, argc, argv, &arguments, &exit_code) &&
-      compare_options_read(command, arguments.argc, arguments.argv, &job->options, &exit_code)) {
+  if (compare_options_read(command, argc, argv, &job->options, &exit_code)) {
     exit_code = compare(job);
   }
   destroy(job);
-  compare_arguments_clear(&arguments);
   free(job);
   return exit_code;
 }
 
+static const char* const hidden[] = {"theta", "theta-vq", NULL};  // those of the schemes
+
 const cli_command cli_command_compare = {
     .name = "compare",
-    .operands = "FILE...|SCENE...|STUDY",
+    .operands = "FILE...|SCENE...",
     .summary = "compare solvers on stored problems, or on those arising in a scene",
     .description =
         "FILES are contact problems, text or HDF5 (FCLIB) as 'sapstep run --dump-problems' writes\n"
@@ -382,18 +429,15 @@ const cli_command cli_command_compare = {
         "--tolerance says otherwise, and no solver checks its input.\n"
         "A SCENE (MJCF, URDF) is stepped by one solver, and the problem of every N-th step is "
         "solved\n"
-        "by all, cold and warm: the summary. With --self each solver steps the scene itself, and\n"
-        "--plot draws what becomes of it. A STUDY (NAME.study) is a command line in a file, an "
-        "option\n"
-        "per line without its dashes and 'scene FILE'; see examples/studies.",
+        "by all, cold and warm: the summary. 'sapstep sweep' lets solvers step a scene themselves.",
     .examples =
         "  sapstep compare --summary *.problem\n"
         "  sapstep compare --solvers sap,admm-ccp,apgd --tolerance 1e-10 pile.problem\n"
-        "  sapstep compare examples/scenes/quadruped.xml --every 10 --profile quadruped.svg\n"
-        "  sapstep compare examples/studies/pyramid_drift.study\n",
+        "  sapstep compare examples/scenes/quadruped.xml --every 10 --profile quadruped.svg\n",
     .options = compare_option_list,
-    .table = sap_solver_option_table,
-    .table_offset = offsetof(compare_options, setup.stepper.solver_options),
-    .table_default = cli_solver_default,
+    .table = sap_stepper_option_table,
+    .table_offset = offsetof(compare_options, stepper),
+    .table_default = cli_stepper_default,
+    .hidden = hidden,
     .run = run,
 };

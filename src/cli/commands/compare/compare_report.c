@@ -57,8 +57,8 @@ void compare_rows_add(compare_job* job, const compare_contender* contender,
   CLI_CELLS(job->rows, CLI_T(where->name), CLI_I(where->index), CLI_T(contender->name),
             CLI_T(compare_start_names[start_of(job, contender)]),
             CLI_T(sap_outcome_text(job->report.outcome)), CLI_I(job->report.iterations),
-            CLI_R(1e6 * job->report.time), CLI_R(compare_map(r, false)),
-            CLI_R(compare_map(r, true)), CLI_R(r->momentum), CLI_R(r->slackness),
+            CLI_R(1e6 * job->report.time), CLI_R(cli_residual_map(r, false)),
+            CLI_R(cli_residual_map(r, true)), CLI_R(r->momentum), CLI_R(r->slackness),
             CLI_R(r->set_violation), CLI_R(r->ncp_dual), CLI_R(r->ncp_complementarity),
             CLI_R(r->signorini), CLI_R(r->dissipation), CLI_R(difference),
             CLI_I(count_cones(problem)));
@@ -75,11 +75,10 @@ void compare_scene_name(const char* path, char out[COMPARE_LABEL_SIZE]) {
   (void)snprintf(out, COMPARE_LABEL_SIZE, "%.*s", COMPARE_LABEL_SIZE - 1, at);
 }
 
-enum { COLUMNS_MAX = 24 + COMPARE_RESIDUALS + COMPARE_QUANTITIES_MAX };
+enum { COLUMNS_MAX = 24 + CLI_RESIDUALS };
 
 typedef struct layout {
   cli_column columns[COLUMNS_MAX];
-  char names[COMPARE_QUANTITIES_MAX][COMPARE_LABEL_SIZE];
   int count;
 } layout;
 
@@ -88,27 +87,19 @@ static void add_layout_column(layout* l, const char* name, cli_cell_kind kind, i
 }
 
 static bool shown(const compare_job* job, int residual) {
-  return job->options.format != CLI_FORMAT_TABLE || compare_residuals[residual].narrow;
+  return job->options.format != CLI_FORMAT_TABLE || cli_residuals[residual].narrow;
 }
 
 static void make_layout(const compare_job* job, layout* l) {
-  static const char* const statistics[] = {"max", "max", "mean", "end", "integral"};
   const compare_options* o = &job->options;
   if (job->scene_count > 1 || (o->scenes && o->format != CLI_FORMAT_TABLE)) {
     add_layout_column(l, "scene", CLI_CELL_TEXT, 0);
-  }
-  if (o->vary != NULL) {
-    add_layout_column(l, o->vary, CLI_CELL_TEXT, 0);
   }
   if (o->classes) {
     add_layout_column(l, "class", CLI_CELL_TEXT, 0);
   }
   add_layout_column(l, "solver", CLI_CELL_TEXT, 0);
-  if (!o->self) {
-    add_layout_column(l, "start", CLI_CELL_TEXT, 0);
-  } else {
-    add_layout_column(l, "steps", CLI_CELL_INTEGER, 0);
-  }
+  add_layout_column(l, "start", CLI_CELL_TEXT, 0);
   add_layout_column(l, "problems", CLI_CELL_INTEGER, 0);
   add_layout_column(l, "refused", CLI_CELL_INTEGER, 0);
   add_layout_column(l, "solved_1e-4", CLI_CELL_INTEGER, 0);
@@ -117,21 +108,13 @@ static void make_layout(const compare_job* job, layout* l) {
   add_layout_column(l, "iterations_max", CLI_CELL_INTEGER, 0);
   add_layout_column(l, "time_median_us", CLI_CELL_REAL, 4);
   add_layout_column(l, "time_max_us", CLI_CELL_REAL, 4);
-  for (int i = 0; i < COMPARE_RESIDUALS; ++i) {
+  for (int i = 0; i < CLI_RESIDUALS; ++i) {
     if (shown(job, i)) {
-      add_layout_column(l, compare_residuals[i].name, CLI_CELL_REAL, 3);
+      add_layout_column(l, cli_residuals[i].name, CLI_CELL_REAL, 3);
     }
   }
   if (o->scenes) {
     add_layout_column(l, "penetration_m", CLI_CELL_REAL, 3);
-  }
-  for (int i = 0; i < o->quantity_count; ++i) {
-    const compare_quantity* q = &o->quantities[i];
-    if (q->drawn) {
-      (void)snprintf(l->names[i], COMPARE_LABEL_SIZE, "%.64s:%s", q->name,
-                     statistics[q->statistic]);
-      add_layout_column(l, l->names[i], CLI_CELL_REAL, 5);
-    }
   }
 }
 
@@ -145,33 +128,21 @@ static void print_group(const compare_job* job, const compare_where* where, int 
     compare_scene_name(o->operands[where->scene], name);
     cli_table_text(table, name);
   }
-  if (o->vary != NULL) {
-    cli_table_text(table, o->values[where->value]);
-  }
   if (o->classes) {
     cli_table_text(table, compare_class_names[where->class]);
   }
   cli_table_text(table, c->name);
-  if (!o->self) {
-    cli_table_text(table, compare_start_names[start_of(job, c)]);
-  } else {
-    cli_table_integer(table, g->steps);
-  }
+  cli_table_text(table, compare_start_names[start_of(job, c)]);
   CLI_CELLS(table, CLI_I(g->problems), CLI_I(g->refused), CLI_I(g->solved_4), CLI_I(g->solved_8),
             CLI_R(n > 0.0 ? (double)g->iterations / n : nan), CLI_I(g->iterations_max),
             CLI_R(1e6 * compare_median_time(g)), CLI_R(n > 0.0 ? 1e6 * g->time_max : nan));
-  for (int i = 0; i < COMPARE_RESIDUALS; ++i) {
+  for (int i = 0; i < CLI_RESIDUALS; ++i) {
     if (shown(job, i)) {
       cli_table_real(table, n > 0.0 ? g->worst[i] : nan);
     }
   }
   if (o->scenes) {
-    cli_table_real(table, g->steps + g->problems > 0 ? g->penetration : nan);
-  }
-  for (int i = 0; i < o->quantity_count; ++i) {
-    if (o->quantities[i].drawn) {
-      cli_table_real(table, g->steps > 0 ? g->statistics[i] : nan);
-    }
+    cli_table_real(table, g->problems > 0 ? g->penetration : nan);
   }
 }
 
@@ -185,14 +156,12 @@ bool compare_print_summary(const compare_job* job) {
   const int classes = job->options.classes ? COMPARE_CLASSES : 1;
   compare_where where = {0};
   for (where.scene = 0; where.scene < job->scene_count; ++where.scene) {
-    for (where.value = 0; where.value < job->options.value_count; ++where.value) {
-      for (int k = 0; k < classes; ++k) {
-        where.class = (compare_class)k;
-        for (int i = 0; i < job->count; ++i) {
-          const compare_group* g = compare_group_of(job, &where, i);
-          if (classes == 1 || g->problems + g->refused > 0) {
-            print_group(job, &where, i, g, table);
-          }
+    for (int k = 0; k < classes; ++k) {
+      where.class = (compare_class)k;
+      for (int i = 0; i < job->count; ++i) {
+        const compare_group* g = compare_group_of(job, &where, i);
+        if (classes == 1 || g->problems + g->refused > 0) {
+          print_group(job, &where, i, g, table);
         }
       }
     }
@@ -359,9 +328,9 @@ sap_status compare_timings_write(compare_job* job, sap_error* error) {
   const compare_options* o = &job->options;
   const int first = o->start == COMPARE_WARM ? 1 : 0, last = o->start == COMPARE_COLD ? 0 : 1;
   static const char* const titles[] = {"Cold start", "Warm start"};
-  char names[COMPARE_VALUES_MAX][COMPARE_LABEL_SIZE];
-  const char* x_names[COMPARE_VALUES_MAX];
-  const int scenes = job->scene_count < COMPARE_VALUES_MAX ? job->scene_count : COMPARE_VALUES_MAX;
+  char names[COMPARE_SCENES_MAX][COMPARE_LABEL_SIZE];
+  const char* x_names[COMPARE_SCENES_MAX];
+  const int scenes = job->scene_count < COMPARE_SCENES_MAX ? job->scene_count : COMPARE_SCENES_MAX;
   cli_lines lines = {0};
   sap_chart_panel panels[2] = {{0}};
   for (int s = 0; s < scenes; ++s) {
@@ -371,7 +340,7 @@ sap_status compare_timings_write(compare_job* job, sap_error* error) {
   bool good = true;
   for (int i = 0; i < job->count && good; ++i) {
     const compare_contender* c = &job->contenders[i];
-    double x[COMPARE_VALUES_MAX], y[COMPARE_VALUES_MAX];
+    double x[COMPARE_SCENES_MAX], y[COMPARE_SCENES_MAX];
     for (int s = 0; s < scenes; ++s) {
       const compare_where where = {.scene = s};
       x[s] = s;

@@ -16,6 +16,11 @@ int32_t run_newton_iterations(const sap_step_report* report) {
   return report->solver != NULL ? report->solver->iterations : 0;
 }
 
+bool run_unconverged(const sap_step_report* report) {
+  return report->solver != NULL && report->solver->outcome != SAP_OUTCOME_CONVERGED &&
+         report->solver->outcome != SAP_OUTCOME_ROUNDOFF;
+}
+
 double run_penetration(const sap_contact* contacts, int32_t count) {
   double largest = 0.0;
   for (int32_t i = 0; i < count; ++i) {
@@ -91,11 +96,8 @@ bool run_statistics_add(run_statistics* s, const sap_step_report* report,
     s->factorizations += report->solver->factorizations;
     s->evaluations += report->solver->evaluations;
     s->symbolic_analyses += report->solver->symbolic_analyses;
-    if (report->solver->outcome != SAP_OUTCOME_CONVERGED &&
-        report->solver->outcome != SAP_OUTCOME_ROUNDOFF) {
-      ++s->unconverged;
-    }
   }
+  s->unconverged += run_unconverged(report) ? 1 : 0;
   return true;
 }
 

@@ -63,6 +63,8 @@ bool run_statistics_add(run_statistics* statistics, const sap_step_report* repor
 int64_t run_peak_memory(void);
 void run_statistics_clear(run_statistics* statistics);
 
+// True if the step had a contact problem whose solver did not converge.
+bool run_unconverged(const sap_step_report* report);
 // Return the Newton iterations of a step and the largest penetration, >= 0.
 int32_t run_newton_iterations(const sap_step_report* report);
 double run_penetration(const sap_contact* contacts, int32_t count);

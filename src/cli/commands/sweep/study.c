@@ -5,6 +5,7 @@
 #include "cli/commands/sweep/study.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "core/file.h"
+
+enum { ROW_SIZE = offsetof(study_row, series) };  // of what is stored and sent  [bytes]
 
 // --- MPI ranks ---
 
@@ -79,7 +82,7 @@ static bool study_mpi_agree(bool good, uint64_t hash) {
 
 // Rank 0: serves one rank that has finished a case or is new; false: none is waiting. `row` has
 // index -1 when no case came along. Answer with the next case; -1: there is none.
-static bool study_mpi_poll(study_row* row, int* rank) {
+static bool study_mpi_poll(const study_spec* study, study_row* row, int* rank) {
   int waiting = 0;
   MPI_Status status;
   if (!mpi_running()) {
@@ -88,7 +91,14 @@ static bool study_mpi_poll(study_row* row, int* rank) {
   (void)MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &waiting, &status);
   if (waiting != 0) {
     *rank = status.MPI_SOURCE;
-    (void)MPI_Recv(row, (int)sizeof *row, MPI_BYTE, *rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    *row = (study_row){0};
+    (void)MPI_Recv(row, ROW_SIZE, MPI_BYTE, *rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    row->series = malloc(study_series_size(study, row) + 1);
+    if (row->series == NULL) {
+      (void)MPI_Abort(MPI_COMM_WORLD, cli_out_of_memory());
+    }
+    (void)MPI_Recv(row->series, (int)study_series_size(study, row), MPI_BYTE, *rank, 1,
+                   MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   return waiting != 0;
 }
@@ -98,9 +108,10 @@ static void study_mpi_answer(int rank, int64_t index) {
 }
 
 // Other ranks: hands in a row (index -1 at first) and returns the next case; -1: the end.
-static int64_t study_mpi_ask(const study_row* row) {
+static int64_t study_mpi_ask(const study_spec* study, const study_row* row) {
   int64_t next = -1;
-  (void)MPI_Send(row, (int)sizeof *row, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+  (void)MPI_Send(row, ROW_SIZE, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+  (void)MPI_Send(row->series, (int)study_series_size(study, row), MPI_BYTE, 0, 1, MPI_COMM_WORLD);
   (void)MPI_Recv(&next, 1, MPI_INT64_T, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   return next;
 }
@@ -132,7 +143,8 @@ static bool study_mpi_agree(bool good, uint64_t hash) {
   return good;
 }
 
-static bool study_mpi_poll(study_row* row, int* rank) {
+static bool study_mpi_poll(const study_spec* study, study_row* row, int* rank) {
+  (void)study;
   (void)row;
   (void)rank;
   return false;
@@ -143,7 +155,8 @@ static void study_mpi_answer(int rank, int64_t index) {
   (void)index;
 }
 
-static int64_t study_mpi_ask(const study_row* row) {
+static int64_t study_mpi_ask(const study_spec* study, const study_row* row) {
+  (void)study;
   (void)row;
   return -1;
 }
@@ -153,18 +166,25 @@ static int64_t study_mpi_ask(const study_row* row) {
 // --- journal ---
 
 typedef struct journal_rows {
+  const study_spec* study;
   study_row* rows;
-  int64_t count;
 } journal_rows;
 
 static bool restore_row(void* context, const void* bytes, size_t size) {
   const journal_rows* j = context;
-  study_row row;
-  if (size != sizeof row) {
+  study_row row = {0};
+  if (size < ROW_SIZE) {
     return false;
   }
-  memcpy(&row, bytes, sizeof row);
-  if (row.index >= 0 && row.index < j->count) {
+  memcpy(&row, bytes, ROW_SIZE);
+  if (row.index < 0 || row.index >= j->study->cases || row.steps < 0 ||
+      study_series_size(j->study, &row) != size - ROW_SIZE) {
+    return false;
+  }
+  row.series = malloc(size - ROW_SIZE + 1);
+  if (row.series != NULL) {  // else the case is run again
+    memcpy(row.series, (const char*)bytes + ROW_SIZE, size - ROW_SIZE);
+    free(j->rows[row.index].series);
     j->rows[row.index] = row;
   }
   return true;
@@ -173,9 +193,9 @@ static bool restore_row(void* context, const void* bytes, size_t size) {
 // Fills `rows` (study->cases; index -1: not done) with the finished cases of the journal.
 static sap_status open_journal(const char* path, const study_spec* study, bool fresh,
                                study_row* rows, cli_journal** out, sap_error* error) {
-  journal_rows context = {rows, study->cases};
+  journal_rows context = {study, rows};
   const cli_journal_def def = {
-      .magic = "sapstep sweep 2",
+      .magic = "sapstep sweep 3",
       .hash = study->hash,
       .fresh = fresh,
       .busy = "another sweep is writing this journal",
@@ -222,13 +242,18 @@ static int64_t take_case(jobs* j) {
   return index;
 }
 
-static void keep_row(jobs* j, const study_row* row) {
+// Keeps a finished row, or frees its series.
+static void keep_row(jobs* j, study_row* row) {
   (void)pthread_mutex_lock(&j->mutex);
-  if (cli_journal_add(j->journal, row, sizeof *row, NULL, 0, &j->error) == SAP_STATUS_OK) {
+  if (row->index >= 0 &&
+      cli_journal_add(j->journal, row, ROW_SIZE, row->series, study_series_size(j->study, row),
+                      &j->error) == SAP_STATUS_OK) {
     j->rows[row->index] = *row;
+    row->series = NULL;
     ++j->done;
   }
   (void)pthread_mutex_unlock(&j->mutex);
+  free(row->series);
 }
 
 static void run_cases(void* context) {
@@ -237,9 +262,7 @@ static void run_cases(void* context) {
   int64_t index;
   while ((index = take_case(j)) >= 0) {
     study_case_run(j->study, index, &row);
-    if (row.index >= 0) {
-      keep_row(j, &row);
-    }
+    keep_row(j, &row);
   }
 }
 
@@ -247,10 +270,8 @@ static void run_cases(void* context) {
 static int serve(jobs* j) {
   study_row row;
   int rank, home = 0;
-  while (study_mpi_poll(&row, &rank)) {
-    if (row.index >= 0) {
-      keep_row(j, &row);
-    }
+  while (study_mpi_poll(j->study, &row, &rank)) {
+    keep_row(j, &row);
     const int64_t index = take_case(j);
     study_mpi_answer(rank, index);
     home += index < 0 ? 1 : 0;
@@ -279,9 +300,11 @@ static bool watch(void* context) {
 static int serve_rank_0(const study_spec* study) {
   study_row row = {.index = -1};
   int64_t index;
-  while ((index = study_mpi_ask(&row)) >= 0) {
+  while ((index = study_mpi_ask(study, &row)) >= 0) {
+    free(row.series);
     study_case_run(study, index, &row);
   }
+  free(row.series);
   return CLI_OK;
 }
 
@@ -307,7 +330,7 @@ static int run_jobs(const study_spec* study, int count, cli_journal* journal, st
 // --- the command ---
 
 typedef struct study_options {
-  const char *study, *output, *csv, *svg;
+  const char *study, *output, *csv, *svg, *lines;
   int32_t jobs;  // 0: choose
   bool restart;
 } study_options;
@@ -318,8 +341,9 @@ static const cli_option option_list[] = {
      AT(output)},
     {"csv", "FILE", "write the table as CSV, too; without HDF5 it is the only one", CLI_PATH,
      AT(csv)},
-    {"svg", "FILE", "write a chart: the measures over the longest grid of numbers", CLI_PATH,
-     AT(svg)},
+    {"svg", "FILE", "write a chart: the plots, and the measures over the longest grid of numbers",
+     CLI_PATH, AT(svg)},
+    {"lines", "FILE", "write the lines of that chart as CSV", CLI_PATH, AT(lines)},
     {"jobs", "N", "cases at the same time (one per processor; 1 under mpirun)", CLI_INTEGER,
      AT(jobs), 1, 256},
     {"restart", NULL, "discard the finished cases of an earlier run", CLI_FLAG, AT(restart)},
@@ -346,7 +370,7 @@ static int finish(const study_spec* study, const study_options* o, const char* o
   const char* hdf5 =
       o->output == NULL && o->csv != NULL && !sap_recorder_available() ? NULL : output;
   if (study_write(study, rows, hdf5, o->csv, &error) != SAP_STATUS_OK ||
-      (o->svg != NULL && study_chart_write(study, rows, o->svg, &error) != SAP_STATUS_OK)) {
+      study_chart_write(study, rows, o->svg, o->lines, &error) != SAP_STATUS_OK) {
     return cli_report(&error);
   }
   (void)remove(journal);
@@ -359,7 +383,8 @@ static sap_status check_outputs(const study_spec* study, const study_options* o,
   const cli_path paths[] = {
       {"the study", o->study, CLI_PATH_READ},  {"the scene", study->scene, CLI_PATH_READ},
       {"the table", output, CLI_PATH_WRITTEN}, {"the journal", journal, CLI_PATH_WRITTEN},
-      {"--csv", o->csv, CLI_PATH_WRITTEN},     {"--svg", o->svg, CLI_PATH_WRITTEN}};
+      {"--csv", o->csv, CLI_PATH_WRITTEN},     {"--svg", o->svg, CLI_PATH_WRITTEN},
+      {"--lines", o->lines, CLI_PATH_WRITTEN}};
   if (o->output == NULL && sap_file_regular(o->study, NULL) != SAP_STATUS_OK) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "a study from a pipe gives the table no name: --output is needed");
@@ -377,7 +402,7 @@ static int execute(const study_spec* study, const study_options* o) {
   char* sibling = cli_sibling_path(o->study, ".h5");
   const char* output = o->output != NULL ? o->output : sibling;
   char* path = malloc((output != NULL ? strlen(output) : 0) + 16);
-  study_row* rows = malloc((size_t)study->cases * sizeof *rows);
+  study_row* rows = calloc((size_t)study->cases, sizeof *rows);
   cli_journal* journal = NULL;
   sap_error error = {0};
   int code = CLI_OK;
@@ -399,6 +424,9 @@ static int execute(const study_spec* study, const study_options* o) {
     code = CLI_FILE;  // another rank said why
   }
   cli_journal_close(journal, false);
+  for (int64_t i = 0; rows != NULL && i < study->cases; ++i) {
+    free(rows[i].series);
+  }
   free(rows);
   free(path);
   free(sibling);
@@ -422,8 +450,9 @@ static int sweep(const cli_command* command, int argc, char** argv) {
     return cli_out_of_memory();
   }
   study_mpi_begin();
-  const bool good = study_read(options.study, study, &error) &&
-                    (options.svg == NULL || study_chart_possible(study, &error));
+  const bool good =
+      study_read(options.study, study, &error) &&
+      ((options.svg == NULL && options.lines == NULL) || study_chart_possible(study, &error));
   if (!good && study_mpi_rank() == 0) {
     (void)cli_report(&error);
   }
@@ -455,26 +484,39 @@ const cli_command cli_command_sweep = {
         "  random NAME choose VALUE...\n"
         "  samples N                       cases of random values per point of the grid (1)\n"
         "  seed N                          of the random numbers (0)\n"
-        "  measure NAME...                 columns of the table\n"
+        "  measure QUANTITY[:STATISTIC]... columns of the table\n"
+        "  plot QUANTITY|Y@X...            panels of the chart, over the time or another quantity\n"
+        "  exact QUANTITY FORMULA          a line in its panel, a formula of the time t\n"
+        "  force BODY/x FORMULA            on the body's origin along x, y or z [N]\n"
+        "  reference SOLVER|own            of the run that 'deviation' is measured from\n"
+        "  reference_dt S                  its time step (the same) [s]\n"
         "  keyframe NAME, floor Z, lenient, floating_base   as of 'sapstep run'\n"
-        "Parameters: scheme, solver and all options of 'sapstep run --help' that steppers and "
-        "solvers\n"
-        "have (dt, contact_law, relative_tolerance, ...); friction, stiffness, relaxation_time,\n"
-        "dissipation, stiction_tolerance, static_friction; initial coordinates, q/JOINT,\n"
-        "v/JOINT[part]; any value of the scene, ELEMENT/NAME/ATTRIBUTE: geom/ball/density,\n"
-        "body/box/inertial/mass, option/*/gravity[2] (* means all, [i] one of a list).\n"
-        "Measures: kinetic_end, potential_end, energy_end, energy_drift, kinetic_max [J],\n"
-        "penetration_max, penetration_end [m], slip_end [m/s], iterations_mean,\n"
-        "iterations_median, iterations_max, contacts_mean, contacts_max, momentum_error_max,\n"
-        "hessian_condition (of the last step), unconverged_steps, steps, center_x, center_y,\n"
-        "center_z [m], mass [kg], and q/JOINT, v/JOINT[part] at the end.\n"
-        "The table has a row per case, bit-identical for any number of jobs or MPI ranks. A "
+        "Parameters: scheme, solver (also with options of its own, admm-ncp:penalty=fixed) and "
+        "all\n"
+        "options of 'sapstep run --help' that steppers and solvers have (dt, contact_law,\n"
+        "relative_tolerance, ...); friction, stiffness, relaxation_time, dissipation,\n"
+        "stiction_tolerance, static_friction; initial coordinates, q/JOINT, v/JOINT[part]; any\n"
+        "value of the scene, ELEMENT/NAME/ATTRIBUTE: geom/ball/density, body/box/inertial/mass,\n"
+        "option/*/gravity[2] (* means all, [i] one of a list).\n"
+        "Quantities: energy, kinetic, potential [J], penetration [m], slip (largest), slip_mean\n"
+        "[m/s], normal_force, internal_force [N], contacts, iterations, unconverged (0 or 1),\n"
+        "momentum_error, hessian_condition, deviation [m, rad], time_us (of the solver), time "
+        "[s],\n"
+        "steps, center_x, center_y, center_z [m], mass [kg], q/JOINT, v/JOINT[part], drift/JOINT\n"
+        "(sideways, of a free joint) [m], force/CONTACT/x [N], and the judge's residuals that\n"
+        "'sapstep compare' prints (ncp_map, ncp_absolute, ...).\n"
+        "Statistics: end (default), change (end - start), max (of |x|), mean, median, sum, "
+        "integral\n"
+        "(of |x| over time).\n"
+        "The table has a row per case, but for time_us bit-identical for any number of jobs or\n"
+        "MPI ranks. A "
         "failed\n"
         "case has its message there, and the exit code is 1. Finished cases are kept in\n"
         "FILE.journal until the table is written: after a kill the same command continues.\n"
         "Across machines: mpirun -n 16 sapstep sweep STUDY, in a folder that all of them share.",
     .examples =
         "  sapstep sweep examples/studies/clutter_friction.study -o friction.h5\n"
+        "  sapstep sweep examples/studies/pyramid_drift.study -o drift.h5 --svg drift.svg\n"
         "  mpirun -n 8 sapstep sweep examples/studies/clutter_friction.study -o friction.h5\n",
     .options = option_list,
     .run = sweep,

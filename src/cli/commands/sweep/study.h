@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Studies of `sapstep sweep`: the command, its cases in threads and MPI ranks and their journal
-// (study.c), the text of a study and its check against the scene (study_text.c), parameters, one
-// run and its measures (study_case.c), tables and charts (study_report.c).
+// (study.c), the text of a study and its check against the scene (study_text.c), parameters
+// (study_setup.c), one run and the statistics of its quantities (study_case.c), the quantities
+// (study_quantity.c), tables and charts (study_report.c).
 #ifndef SAP_CLI_COMMANDS_SWEEP_STUDY_H
 #define SAP_CLI_COMMANDS_SWEEP_STUDY_H
 
@@ -13,6 +14,9 @@
 enum {
   STUDY_PARAMETERS_MAX = 64,
   STUDY_MEASURES_MAX = 64,
+  STUDY_PLOTS_MAX = 16,
+  STUDY_QUANTITIES_MAX = STUDY_MEASURES_MAX + 2 * STUDY_PLOTS_MAX,
+  STUDY_FORCES_MAX = 16,
   STUDY_NAME_SIZE = 128,
   STUDY_TEXT_SIZE = 128,
   STUDY_MESSAGE_SIZE = 256,
@@ -45,6 +49,38 @@ typedef struct study_coordinate {
   int32_t index;
 } study_coordinate;
 
+// A quantity of a run, measured or plotted. Those of which the last value alone is needed are
+// evaluated at the end only.
+typedef struct study_quantity {
+  char name[STUDY_NAME_SIZE];
+  int line;  // of the study
+  bool each_step;
+  bool kept;  // all its values: for a plot or the median
+} study_quantity;
+
+typedef enum study_statistic {
+  STUDY_END,
+  STUDY_CHANGE,  // end - start
+  STUDY_MAX,     // of |x|, with its sign
+  STUDY_MEAN,
+  STUDY_MEDIAN,  // the lower one of two
+  STUDY_SUM,
+  STUDY_INTEGRAL,  // of |x| over time
+} study_statistic;
+
+// A quantity over the time, or over another one.
+typedef struct study_plot {
+  const char* name;
+  int x, y;           // quantities
+  const char* exact;  // formula of t, NULL: none is known
+} study_plot;
+
+// A force on a body along a world axis, a formula of t [N].
+typedef struct study_force {
+  const char *body, *formula;
+  int axis, line;
+} study_force;
+
 typedef struct study_spec {
   const char* path;
   char* text;              // the whole file
@@ -60,11 +96,20 @@ typedef struct study_spec {
   int scene_line;
   study_parameter parameters[STUDY_PARAMETERS_MAX];
   int parameter_count;
+  study_quantity quantities[STUDY_QUANTITIES_MAX];  // each once
+  int quantity_count;
   struct {
-    char name[STUDY_NAME_SIZE];
-    int line;
+    const char* name;
+    int quantity;
+    study_statistic statistic;
   } measures[STUDY_MEASURES_MAX];
   int measure_count;
+  study_plot plots[STUDY_PLOTS_MAX];
+  int plot_count;
+  study_force forces[STUDY_FORCES_MAX];
+  int force_count;
+  const char* reference;  // solver of the run that `deviation` is measured from, "own"; NULL: none
+  double reference_dt;    // [s], 0: the same
   int64_t cases;
   uint64_t hash;  // of the study, the files of its scene and the program's version
 } study_spec;
@@ -77,13 +122,18 @@ typedef enum study_status {
 } study_status;
 extern const char* const study_status_names[];
 
-// Result of a case; plain bytes, stored in the journal and sent between ranks.
+// Result of a case. The bytes before `series` and those of the series are stored in the journal and
+// sent between ranks.
 typedef struct study_row {
   int64_t index;
   int64_t status;
+  int64_t steps;                        // in the series
   double measures[STUDY_MEASURES_MAX];  // NaN: not measured
   char message[STUDY_MESSAGE_SIZE];
+  double* series;  // x and y of each plot, one after the other           (2 plot_count, steps)
 } study_row;
+// Returns the size of a row's series [bytes].
+size_t study_series_size(const study_spec* study, const study_row* row);
 
 // Reads and checks a study; false: the error is "file:line: text". Values are tried on the scene.
 bool study_read(const char* path, study_spec* study, sap_error* error);
@@ -121,27 +171,57 @@ sap_stepper_options study_stepper_options(const study_setup* setup, const sap_mo
 cli_scene study_scene(const study_spec* study);
 void study_case_run(const study_spec* study, int64_t index, study_row* row);
 
-// Sums over a run that measures are made from.
-enum { STUDY_HISTOGRAM = 512 };
-typedef struct study_sums {
-  int64_t histogram[STUDY_HISTOGRAM];  // steps by their iterations, all beyond in the last
-  int64_t steps, unconverged, contacts, contacts_max, iterations, iterations_max;
-  double kinetic_start, potential_start, kinetic_max, penetration_max, momentum_error_max;
-  double hessian_condition;  // of the last step, NaN: not measured
-} study_sums;
-bool study_measure_known(const sap_model* model, const char* name);
-// Returns the unit of a measure, " [J]"; "" of numbers and coordinates.
-const char* study_measure_unit(const char* name);
-void study_list_measures(char* out, size_t size);
+// --- quantities ---
 
+// A run about to be stepped, and its last step.
+typedef struct study_run study_run;
+struct study_run {
+  sap_model* model;
+  sap_multibody* multibody;
+  sap_stepper* stepper;
+  sap_state state, start;
+  double* control;
+  double* delta;  // memory for differences of positions                                (nv)
+  double dt;
+  int64_t steps, unconverged;
+  sap_step_report report;  // of the last step
+  int32_t force_bodies[STUDY_FORCES_MAX];
+  study_run* reference;  // NULL: none
+};
+
+// A quantity resolved for a model.
+typedef struct study_probe {
+  int kind, index, component;
+} study_probe;
+
+// Values of the last step that several quantities use, computed when the first needs them.
+typedef struct study_moment {
+  double deviation;  // from the reference [m, rad], NaN: it has no such time
+  bool diagnosed, judged;
+  sap_diagnostics diagnostics;
+  sap_residual residual;
+} study_moment;
+
+bool study_quantity_known(const char* name);
+// Returns its unit; "" of numbers and coordinates.
+const char* study_quantity_unit(const char* name);
+void study_list_quantities(char* out, size_t size);
+// Fails with ARGUMENT if the model has no such joint.
+sap_status study_probe_find(const char* name, const sap_model* model, study_probe* out,
+                            sap_error* error);
+// Computes the value after the last step; before the first, that of the start. The moment begins with
+// its deviation alone after each step.
+sap_status study_probe_value(const study_probe* probe, study_run* run, study_moment* moment,
+                             double* out, sap_error* error);
 // Writes the table as HDF5 and CSV; NULL: not.
 sap_status study_write(const study_spec* study, const study_row* rows, const char* hdf5,
                        const char* csv, sap_error* error);
-// Checks that a chart over the grid can be drawn.
+// Checks that a chart can be drawn.
 bool study_chart_possible(const study_spec* study, sap_error* error);
-// Writes each measure over a parameter of the grid as SVG.
-sap_status study_chart_write(const study_spec* study, const study_row* rows, const char* path,
-                             sap_error* error);
+// Writes the plots, and each measure over a parameter of the grid, as SVG and their lines as CSV;
+// NULL: not.
+sap_status study_chart_write(const study_spec* study, const study_row* rows, const char* svg,
+                             const char* csv, sap_error* error);
 // Prints the summary and returns the exit code.
 int study_print(const study_spec* study, const study_row* rows);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parameters and measures of a study, and the run of one case.
+// A case of a study: the values of its parameters, its run, and statistics of its quantities.
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -8,260 +8,13 @@
 
 #include "cli/commands/run/run_loop.h"
 #include "cli/commands/sweep/study.h"
+#include "cli/expression.h"
+#include "cli/lines.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "core/memory.h"
 
-// --- parameters ---
-
-static const struct {
-  const char* name;
-  size_t offset;  // in sap_material
-  bool open;      // 0 is not allowed
-  const char* unit;
-} materials[] = {
-    {"friction", offsetof(sap_material, friction), false, ""},
-    {"stiffness", offsetof(sap_material, stiffness), true, "[N/m]"},
-    {"relaxation_time", offsetof(sap_material, relaxation_time), false, "[s]"},
-    {"dissipation", offsetof(sap_material, dissipation), false, "[s/m]"},
-    {"stiction_tolerance", offsetof(sap_material, stiction_tolerance), true, "[m/s]"},
-    {"static_friction", offsetof(sap_material, static_friction), false, ""},
-};
-enum { MATERIALS = sizeof materials / sizeof materials[0] };
-
-void study_setup_begin(study_setup* setup) {
-  *setup = (study_setup){.material = sap_material_unset()};
-  setup->stepper = cli_stepper_options();
-  setup->stepper.accepted_error = (double)INFINITY;  // studies tell how far solvers come
-}
-
-static void append_name(char* out, size_t size, const char* text) {
-  const size_t used = strlen(out);
-  (void)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "", text);
-}
-
-void study_list_parameters(char* out, size_t size) {
-  out[0] = '\0';
-  append_name(out, size, "scheme, solver");
-  const sap_option_table table = sap_stepper_option_table();
-  const int32_t own = table.count - sap_solver_option_table().count;
-  for (int32_t i = 0; i < own; ++i) {
-    append_name(out, size, table.options[i].name);
-  }
-  for (int i = 0; i < MATERIALS; ++i) {
-    append_name(out, size, materials[i].name);
-  }
-  append_name(out, size, "solver options of 'sapstep run --help' (relative_tolerance, ...)");
-  append_name(out, size, "preset, q/JOINT, v/JOINT, q/JOINT[part]");
-  append_name(out, size, "ELEMENT/NAME/ATTRIBUTE of the scene (geom/ball/density)");
-}
-
-static const char* take_material(study_setup* setup, int index, const char* text) {
-  static char allowed[SAP_OPTION_TEXT_SIZE];
-  double value;
-  const bool open = materials[index].open;
-  if (!cli_read_real(text, &value) || !(open ? value > 0.0 : value >= 0.0)) {
-    sap_range_allowed(0.0, 1e300, open, materials[index].unit, allowed);
-    return allowed;
-  }
-  memcpy((char*)&setup->material + materials[index].offset, &value, sizeof value);
-  return NULL;
-}
-
-static const char* take_path(study_setup* setup, const char* name, const char* value) {
-  if (strncmp(name, "q/", 2) != 0 && strncmp(name, "v/", 2) != 0) {
-    setup->edits[setup->edit_count++] = (sap_scene_edit){.path = name, .value = value};
-    return NULL;
-  }
-  double number;
-  if (!cli_read_real(value, &number)) {
-    return "a finite number";
-  }
-  setup->states[setup->state_count].name = name;
-  setup->states[setup->state_count++].value = number;
-  return NULL;
-}
-
-const char* study_setup_take(study_setup* setup, const char* name, const char* value) {
-  static const cli_option own[] = {
-      {.name = "scheme", .kind = CLI_SCHEME},
-      {.name = "preset", .kind = CLI_PRESET},
-      {.name = "solver", .kind = CLI_SOLVER, .offset = offsetof(sap_stepper_options, solver)},
-  };
-  for (size_t i = 0; i < sizeof own / sizeof *own; ++i) {
-    if (strcmp(name, own[i].name) == 0) {
-      return cli_take_option(&own[i], &setup->stepper, value);
-    }
-  }
-  for (int i = 0; i < MATERIALS; ++i) {
-    if (strcmp(name, materials[i].name) == 0) {
-      return take_material(setup, i, value);
-    }
-  }
-  bool known;
-  const char* allowed =
-      cli_set_option(sap_stepper_option_table(), &setup->stepper, name, value, &known);
-  return known ? allowed : strchr(name, '/') != NULL ? take_path(setup, name, value) : "";
-}
-
-bool study_find_coordinate(const sap_model* model, const char* name, study_coordinate* out) {
-  static const int sizes[][2] = {[SAP_JOINT_FREE] = {7, 6},
-                                 [SAP_JOINT_BALL] = {4, 3},
-                                 [SAP_JOINT_HINGE] = {1, 1},
-                                 [SAP_JOINT_SLIDE] = {1, 1}};
-  char joint[STUDY_NAME_SIZE];
-  int32_t part = 0, q, v;
-  if ((strncmp(name, "q/", 2) != 0 && strncmp(name, "v/", 2) != 0) ||
-      strlen(name) >= STUDY_NAME_SIZE) {
-    return false;
-  }
-  strcpy(joint, name + 2);
-  char* open = strrchr(joint, '[');
-  if (open != NULL) {
-    *open++ = '\0';
-    char* close = strchr(open, ']');
-    if (close == NULL || close[1] != '\0') {
-      return false;
-    }
-    *close = '\0';
-    if (!cli_read_integer(open, &part)) {
-      return false;
-    }
-  }
-  sap_joint_type type;
-  const int32_t id = sap_model_find(model, SAP_ELEMENT_JOINT, joint);
-  if (id < 0 || sap_model_joint_address(model, id, &type, NULL, &q, &v, NULL) != SAP_STATUS_OK) {
-    return false;
-  }
-  out->velocity = name[0] == 'v';
-  out->index = (out->velocity ? v : q) + part;
-  return part >= 0 && part < sizes[type][out->velocity ? 1 : 0];
-}
-
-// --- measures ---
-//
-// Nothing here depends on the clock: a case always gives the same bits.
-
-// The one list of measures: X(name, "unit", value)
-#define MEASURES(X)                                                                       \
-  X(kinetic_end, " [J]", d->kinetic)                                                      \
-  X(potential_end, " [J]", potential)                                                     \
-  X(energy_end, " [J]", d->kinetic + potential)                                           \
-  X(energy_drift, " [J]", d->kinetic + potential - s->kinetic_start - s->potential_start) \
-  X(kinetic_max, " [J]", s->kinetic_max)                                                  \
-  X(penetration_max, " [m]", s->penetration_max)                                          \
-  X(penetration_end, " [m]", run_penetration(contacts, count))                            \
-  X(slip_end, " [m/s]", mean_slip(contacts, count))                                       \
-  X(iterations_mean, "", mean_count(s->iterations, s->steps))                             \
-  X(iterations_median, "", median_iterations(s))                                          \
-  X(iterations_max, "", (double)s->iterations_max)                                        \
-  X(contacts_mean, "", mean_count(s->contacts, s->steps))                                 \
-  X(contacts_max, "", (double)s->contacts_max)                                            \
-  X(momentum_error_max, "", s->momentum_error_max)                                        \
-  X(hessian_condition, "", s->hessian_condition)                                          \
-  X(unconverged_steps, "", (double)s->unconverged)                                        \
-  X(steps, "", (double)s->steps)                                                          \
-  X(center_x, " [m]", d->p_WCm[0])                                                        \
-  X(center_y, " [m]", d->p_WCm[1])                                                        \
-  X(center_z, " [m]", d->p_WCm[2])                                                        \
-  X(mass, " [kg]", d->mass)
-
-static const struct {
-  const char *name, *unit;
-} measures[] = {
-#define SAP_X(name, unit, value) {#name, unit},
-    MEASURES(SAP_X)
-#undef SAP_X
-};
-enum { MEASURE_COUNT = sizeof measures / sizeof measures[0] };
-
-static int find_measure(const char* name) {
-  int i = 0;
-  while (i < MEASURE_COUNT && strcmp(measures[i].name, name) != 0) {
-    ++i;
-  }
-  return i;
-}
-
-bool study_measure_known(const sap_model* model, const char* name) {
-  study_coordinate coordinate;
-  return find_measure(name) < MEASURE_COUNT || study_find_coordinate(model, name, &coordinate);
-}
-
-const char* study_measure_unit(const char* name) {
-  const int id = find_measure(name);
-  return id < MEASURE_COUNT ? measures[id].unit : "";
-}
-
-void study_list_measures(char* out, size_t size) {
-  size_t used = 0;
-  for (int i = 0; i < MEASURE_COUNT && used < size; ++i) {
-    used += (size_t)snprintf(out + used, size - used, "%s, ", measures[i].name);
-  }
-  if (used < size) {
-    (void)snprintf(out + used, size - used, "q/JOINT, v/JOINT[part] at the end");
-  }
-}
-
-// True if the measure needs the condition number of the last step's Hessian.
-static bool study_measure_of_hessian(const char* name) {
-  return strcmp(name, "hessian_condition") == 0;
-}
-
-// Returns the mean tangential speed over the contacts [m/s]; 0 without any.
-static double mean_slip(const sap_contact* contacts, int32_t count) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < count; ++i) {
-    sum += hypot(contacts[i].vc[0], contacts[i].vc[1]);
-  }
-  return count > 0 ? sum / count : 0.0;
-}
-
-static double mean_count(int64_t sum, int64_t count) {
-  return count > 0 ? (double)sum / (double)count : (double)NAN;
-}
-
-// Returns the median number of iterations of the steps, the lower one of two.
-static double median_iterations(const study_sums* s) {
-  int64_t below = 0;
-  for (int i = 0; i < STUDY_HISTOGRAM; ++i) {
-    below += s->histogram[i];
-    if (2 * below >= s->steps) {
-      return s->steps > 0 ? i : (double)NAN;
-    }
-  }
-  return (double)NAN;
-}
-
-static void measure_all(const study_sums* s, const sap_diagnostics* d,
-                        const sap_multibody* multibody, double out[MEASURE_COUNT]) {
-  const double potential = d->potential_gravity + d->potential_springs;
-  const sap_contact* contacts = sap_multibody_contacts(multibody);
-  const int32_t count = sap_multibody_contact_count(multibody);
-#define SAP_X(name, unit, value) *out++ = (value);
-  MEASURES(SAP_X)
-#undef SAP_X
-}
-
-static sap_status study_measure(const study_spec* study, const study_sums* sums,
-                                sap_multibody* multibody, const sap_model* model,
-                                const sap_state* state, double* out, sap_error* error) {
-  sap_diagnostics d;
-  SAP_TRY(sap_multibody_diagnose(multibody, state, &d, error));
-  double all[MEASURE_COUNT];
-  measure_all(sums, &d, multibody, all);
-  for (int i = 0; i < study->measure_count; ++i) {
-    study_coordinate at;
-    const int id = find_measure(study->measures[i].name);
-    if (id < MEASURE_COUNT) {
-      out[i] = all[id];
-    } else if (study_find_coordinate(model, study->measures[i].name, &at)) {
-      out[i] = at.velocity ? state->v[at.index] : state->q[at.index];
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
-// --- cases ---
+// --- values of parameters ---
 
 const char* const study_status_names[] = {"ok", "unconverged", "failed"};
 
@@ -316,26 +69,6 @@ void study_value(const study_spec* study, int parameter, int64_t index, char out
   (void)snprintf(out, STUDY_TEXT_SIZE, "%s", p->values[choice]);
 }
 
-static sap_status set_start(const char* keyframe, const study_setup* setup, const sap_model* model,
-                            sap_state* state, double* control, sap_error* error) {
-  if (keyframe == NULL) {
-    SAP_TRY(sap_model_get_default_state(model, state, error));
-  } else {
-    int32_t id;
-    SAP_TRY(cli_find_keyframe(model, "the scene", keyframe, &id, error));
-    SAP_TRY(sap_model_get_keyframe(model, id, state, control, error));
-  }
-  for (int i = 0; i < setup->state_count; ++i) {
-    study_coordinate at;
-    if (!study_find_coordinate(model, setup->states[i].name, &at)) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "the scene has no coordinate '%s'",
-                      setup->states[i].name);
-    }
-    (at.velocity ? state->v : state->q)[at.index] = setup->states[i].value;
-  }
-  return SAP_STATUS_OK;
-}
-
 cli_scene study_scene(const study_spec* study) {
   cli_scene scene = cli_scene_default();
   scene.path = study->scene;
@@ -346,141 +79,271 @@ cli_scene study_scene(const study_spec* study) {
   return scene;
 }
 
-sap_status study_read_scene(const cli_scene* scene, sap_message_function warning,
-                            const study_setup* setup, sap_model** model, sap_state* state,
-                            double** control, sap_error* error) {
-  cli_scene edited = *scene;
-  edited.override = setup->material;
-  edited.edits = setup->edits;
-  edited.edit_count = setup->edit_count;
-  SAP_TRY(
-      cli_scene_read(&edited, warning != NULL ? warning : cli_ignore_warning, NULL, model, error));
-  *control = calloc((size_t)sap_model_get_sizes(*model).nu + 1, sizeof **control);
-  if (*control == NULL) {
+// --- runs ---
+
+// Steps with the forces of the middle of the step: the impulse of a linearly growing force is
+// exact.
+static sap_status step_run(const study_spec* study, study_run* run, sap_error* error) {
+  const study_force* forces = study->forces;
+  for (int i = 0; i < study->force_count; ++i) {
+    double force[3] = {0.0, 0.0, 0.0};
+    const char* wrong;
+    for (int k = 0; k < study->force_count; ++k) {  // all of the same body: one wrench
+      if (run->force_bodies[k] == run->force_bodies[i]) {
+        force[forces[k].axis] +=
+            expression_value(forces[k].formula, run->state.t + 0.5 * run->dt, &wrong);
+      }
+    }
+    SAP_TRY(sap_multibody_set_applied_wrench(run->multibody, run->force_bodies[i], NULL, force,
+                                             NULL, error));
+  }
+  SAP_TRY(sap_stepper_step(run->stepper, &run->state, &run->report, error));
+  ++run->steps;
+  run->unconverged += run_unconverged(&run->report) ? 1 : 0;
+  return SAP_STATUS_OK;
+}
+
+// Sets the parameters of a case: presets first, the solver last, so that its own options override
+// those of all solvers. `solver` NULL: that of the case.
+static sap_status set_parameters(const study_spec* study, int64_t index, const char* solver,
+                                 char (*values)[STUDY_TEXT_SIZE], study_setup* setup,
+                                 sap_error* error) {
+  study_setup_begin(setup);
+  const int count = study->parameter_count;
+  for (int k = 0; k < 3 * count; ++k) {
+    const int i = k % count;
+    const char* name = study->parameters[i].name;
+    const int turn = strcmp(name, "preset") == 0 ? 0 : strcmp(name, "solver") == 0 ? 2 : 1;
+    if (turn != k / count || (turn == 2 && solver != NULL)) {
+      continue;
+    }
+    study_value(study, i, index, values[i]);
+    const char* wrong = study_setup_take(setup, name, values[i]);
+    if (wrong != NULL) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "%.100s = %.127s must be %.200s", name, values[i],
+                      wrong);
+    }
+  }
+  setup->stepper.solver = solver != NULL ? solver : setup->stepper.solver;
+  return SAP_STATUS_OK;
+}
+
+static void close_run(study_run* run) {
+  sap_stepper_destroy(run->stepper);
+  sap_multibody_destroy(run->multibody);
+  sap_model_destroy(run->model);
+  sap_state_clear(&run->state);
+  sap_state_clear(&run->start);
+  free(run->control);
+  free(run->delta);
+  *run = (study_run){0};
+}
+
+// Opens the run of a case: with its own solver and time step, or those given.
+static sap_status open_run(const study_spec* study, int64_t index, const char* solver, double dt,
+                           study_run* run, sap_error* error) {
+  char values[STUDY_PARAMETERS_MAX][STUDY_TEXT_SIZE];
+  study_setup setup;
+  const cli_scene scene = study_scene(study);
+  SAP_TRY(set_parameters(study, index, solver, values, &setup, error));
+  SAP_TRY(study_read_scene(&scene, NULL, &setup, &run->model, &run->state, &run->control, error));
+  setup.stepper = study_stepper_options(&setup, run->model);
+  setup.stepper.dt = dt > 0.0 ? dt : setup.stepper.dt;
+  run->dt = setup.stepper.dt;
+  for (int i = 0; i < study->force_count; ++i) {
+    run->force_bodies[i] = sap_model_find(run->model, SAP_ELEMENT_BODY, study->forces[i].body);
+  }
+  SAP_TRY(sap_state_resize(&run->start, run->state.nq, run->state.nv, error));
+  SAP_TRY(sap_state_copy(&run->state, &run->start, error));
+  run->delta = calloc((size_t)run->state.nv + 1, sizeof *run->delta);
+  if (run->delta == NULL) {
     return cli_no_memory(error);
   }
-  return set_start(scene->keyframe, setup, *model, state, *control, error);
+  SAP_TRY(sap_multibody_create(run->model, &run->multibody, error));
+  SAP_TRY(sap_multibody_set_control(run->multibody, run->control, error));
+  SAP_TRY(sap_stepper_create(sap_multibody_system(run->multibody), &setup.stepper, &run->stepper,
+                             error));
+  return sap_multibody_detect(run->multibody, run->state.q, error);
 }
 
-// Everything that a run owns.
+// Advances the reference to the time of the run and computes |q (-) q_reference|; NaN if the
+// reference has no such time.
+static sap_status find_deviation(const study_spec* study, study_run* run, double* out,
+                                 sap_error* error) {
+  static const double SAME_TIME = 1e-6;  // of a step of the reference
+  study_run* r = run->reference;
+  const double at = (double)run->steps * run->dt / r->dt, nearest = round(at);
+  *out = (double)NAN;
+  if (!(fabs(at - nearest) < SAME_TIME) || r->state.nq != run->state.nq) {
+    return SAP_STATUS_OK;
+  }
+  while ((double)r->steps < nearest && !interrupt_came()) {
+    if (step_run(study, r, error) != SAP_STATUS_OK) {
+      return cli_prefix_error(error, "reference");
+    }
+  }
+  const sap_system* system = sap_multibody_system(run->multibody);
+  if (system->position_difference(system->context, r->state.q, run->state.q, run->delta) == 0) {
+    double sum = 0.0;
+    for (int32_t i = 0; i < system->nv; ++i) {
+      sum += run->delta[i] * run->delta[i];
+    }
+    *out = sqrt(sum);
+  }
+  return SAP_STATUS_OK;
+}
+
+// --- statistics ---
+//
+// But for time_us nothing here depends on the clock: a case always gives the same bits.
+
+// Sums of a quantity over the steps.
+typedef struct study_series {
+  study_probe probe;
+  double start, last, largest, sum, integral;
+  double* values;  // of quantities that are kept                                      (steps)
+  int32_t capacity;
+} study_series;
+
+// Everything that a case owns.
 typedef struct work {
-  sap_model* model;
-  sap_multibody* multibody;
-  sap_stepper* stepper;
-  sap_state state;
-  double* control;
-  study_sums sums;
+  study_run run, reference;
+  study_series series[STUDY_QUANTITIES_MAX];
+  int64_t complete;  // steps that are in all series
 } work;
 
-sap_stepper_options study_stepper_options(const study_setup* setup, const sap_model* model) {
-  sap_stepper_options options = setup->stepper;
-  cli_scene_stepper(model, &options);
-  return options;
+static sap_status add_value(study_series* s, bool kept, const study_run* run, double value,
+                            sap_error* error) {
+  s->last = value;
+  s->largest = fabs(value) <= fabs(s->largest) ? s->largest : value;
+  s->sum += value;
+  s->integral += fabs(value) * run->dt;
+  if (kept) {
+    SAP_TRY(SAP_GROW(&s->values, &s->capacity, run->steps, error));
+    s->values[run->steps - 1] = value;
+  }
+  return SAP_STATUS_OK;
 }
 
-static sap_status begin_case(const study_spec* study, study_setup* setup, work* w,
-                             sap_error* error) {
-  const cli_scene scene = study_scene(study);
-  SAP_TRY(study_read_scene(&scene, NULL, setup, &w->model, &w->state, &w->control, error));
-  setup->stepper = study_stepper_options(setup, w->model);
-  SAP_TRY(sap_multibody_create(w->model, &w->multibody, error));
-  SAP_TRY(sap_multibody_set_control(w->multibody, w->control, error));
-  return sap_stepper_create(sap_multibody_system(w->multibody), &setup->stepper, &w->stepper,
-                            error);
-}
-
-// Finds the condition number of the last step's Hessian, if it is measured.
-static sap_status find_condition(const study_spec* study, const sap_step_report* report,
-                                 study_sums* sums, sap_error* error) {
-  sums->hessian_condition = (double)NAN;
-  for (int i = 0; i < study->measure_count; ++i) {
-    if (report->problem != NULL && study_measure_of_hessian(study->measures[i].name)) {
-      const double* v =
-          report->solution != NULL ? report->solution->v : sap_problem_v_star(report->problem);
-      return sap_problem_condition(report->problem, v, &sums->hessian_condition, error);
+// Evaluates the quantities after a step: at the end also those that are not needed before.
+static sap_status evaluate(const study_spec* study, bool end, work* w, sap_error* error) {
+  study_moment moment = {.deviation = (double)NAN};
+  if (w->run.reference != NULL) {
+    SAP_TRY(find_deviation(study, &w->run, &moment.deviation, error));
+  }
+  for (int i = 0; i < study->quantity_count; ++i) {
+    study_series* s = &w->series[i];
+    double value;
+    if (!end && !study->quantities[i].each_step && w->run.steps > 0) {
+      continue;
+    }
+    SAP_TRY(study_probe_value(&s->probe, &w->run, &moment, &value, error));
+    if (w->run.steps == 0) {
+      s->start = s->last = value;
+    } else {
+      SAP_TRY(add_value(s, study->quantities[i].kept, &w->run, value, error));
     }
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status step_case(work* w, sap_step_report* last, sap_error* error) {
-  study_sums* s = &w->sums;
-  sap_step_report report;
-  sap_diagnostics d;
-  SAP_TRY(sap_stepper_step(w->stepper, &w->state, &report, error));
-  SAP_TRY(sap_multibody_collect(w->multibody, &report, error));
-  SAP_TRY(sap_multibody_diagnose(w->multibody, &w->state, &d, error));
-  *last = report;
-  const int32_t iterations = run_newton_iterations(&report);
-  const int32_t contacts = sap_multibody_contact_count(w->multibody);
-  ++s->steps;
-  s->iterations += iterations;
-  ++s->histogram[iterations < STUDY_HISTOGRAM ? iterations : STUDY_HISTOGRAM - 1];
-  s->iterations_max = iterations > s->iterations_max ? iterations : s->iterations_max;
-  s->contacts += contacts;
-  s->contacts_max = contacts > s->contacts_max ? contacts : s->contacts_max;
-  s->kinetic_max = fmax(s->kinetic_max, d.kinetic);
-  s->penetration_max =
-      fmax(s->penetration_max, run_penetration(sap_multibody_contacts(w->multibody), contacts));
-  if (report.solver != NULL) {
-    s->momentum_error_max = fmax(s->momentum_error_max, report.solver->momentum_error);
-    const sap_outcome outcome = report.solver->outcome;
-    s->unconverged += outcome != SAP_OUTCOME_CONVERGED && outcome != SAP_OUTCOME_ROUNDOFF;
+static double find_statistic(study_series* s, study_statistic statistic, int64_t steps) {
+  const double n = (double)steps;
+  switch (statistic) {
+    case STUDY_END:
+      return s->last;
+    case STUDY_CHANGE:
+      return s->last - s->start;
+    case STUDY_MAX:
+      return s->largest;
+    case STUDY_MEAN:
+      return steps > 0 ? s->sum / n : (double)NAN;
+    case STUDY_MEDIAN:
+      if (steps == 0) {
+        return (double)NAN;
+      }
+      qsort(s->values, (size_t)steps, sizeof *s->values, cli_ascending);
+      return s->values[(steps - 1) / 2];
+    case STUDY_SUM:
+      return s->sum;
+    case STUDY_INTEGRAL:
+      return s->integral;
+  }
+  return (double)NAN;
+}
+
+static sap_status begin_case(const study_spec* study, int64_t index, work* w, sap_error* error) {
+  SAP_TRY(open_run(study, index, NULL, 0.0, &w->run, error));
+  for (int i = 0; i < study->quantity_count; ++i) {
+    SAP_TRY(study_probe_find(study->quantities[i].name, w->run.model, &w->series[i].probe, error));
+  }
+  if (study->reference != NULL) {
+    const char* solver = strcmp(study->reference, "own") == 0 ? NULL : study->reference;
+    const double dt = study->reference_dt > 0.0 ? study->reference_dt : w->run.dt;
+    w->run.reference = &w->reference;
+    if (open_run(study, index, solver, dt, &w->reference, error) != SAP_STATUS_OK) {
+      return cli_prefix_error(error, "reference");
+    }
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status advance(const study_spec* study, double dt, work* w, sap_error* error) {
-  sap_diagnostics d;
-  SAP_TRY(sap_multibody_diagnose(w->multibody, &w->state, &d, error));
-  w->sums.kinetic_start = w->sums.kinetic_max = d.kinetic;
-  w->sums.potential_start = d.potential_gravity + d.potential_springs;
-  SAP_TRY(sap_multibody_detect(w->multibody, w->state.q, error));
-  const int64_t steps = cli_step_count(study->duration, dt);
-  sap_step_report last = {0};
-  while (w->sums.steps < steps && !interrupt_came()) {
-    SAP_TRY(step_case(w, &last, error));
+static sap_status advance(const study_spec* study, work* w, sap_error* error) {
+  const int64_t steps = cli_step_count(study->duration, w->run.dt);
+  SAP_TRY(evaluate(study, steps == 0, w, error));
+  while (w->run.steps < steps && !interrupt_came()) {
+    SAP_TRY(step_run(study, &w->run, error));
+    SAP_TRY(sap_multibody_collect(w->run.multibody, &w->run.report, error));
+    SAP_TRY(evaluate(study, w->run.steps == steps, w, error));
+    w->complete = w->run.steps;
   }
-  return find_condition(study, &last, &w->sums, error);
+  return SAP_STATUS_OK;
+}
+
+size_t study_series_size(const study_spec* study, const study_row* row) {
+  return 2 * (size_t)study->plot_count * (size_t)row->steps * sizeof(double);
+}
+
+// Copies what the plots need, also of a case that failed in between.
+static sap_status keep_series(const study_spec* study, const work* w, study_row* row,
+                              sap_error* error) {
+  row->steps = study->plot_count > 0 ? w->complete : 0;
+  row->series = malloc(study_series_size(study, row) + 1);
+  if (row->series == NULL) {
+    row->steps = 0;
+    return cli_no_memory(error);
+  }
+  double* out = row->series;
+  for (int p = 0; row->steps > 0 && p < study->plot_count; ++p) {
+    const int of[] = {study->plots[p].x, study->plots[p].y};
+    for (int k = 0; k < 2; ++k, out += row->steps) {
+      memcpy(out, w->series[of[k]].values, (size_t)row->steps * sizeof *out);
+    }
+  }
+  return SAP_STATUS_OK;
 }
 
 void study_case_run(const study_spec* study, int64_t index, study_row* row) {
-  char values[STUDY_PARAMETERS_MAX][STUDY_TEXT_SIZE];
-  study_setup setup;
-  work w = {0};
   sap_error error = {0};
+  work* w = calloc(1, sizeof *w);
   memset(row, 0, sizeof *row);
   row->index = index;
   for (int i = 0; i < study->measure_count; ++i) {
     row->measures[i] = (double)NAN;
   }
-  study_setup_begin(&setup);
-  sap_status status = SAP_STATUS_OK;
-  const int count = study->parameter_count;
-  for (int k = 0; status == SAP_STATUS_OK && k < 2 * count; ++k) {
-    const int i = k % count;
-    if ((strcmp(study->parameters[i].name, "preset") == 0) != (k < count)) {
-      continue;  // presets first
-    }
-    study_value(study, i, index, values[i]);
-    const char* wrong = study_setup_take(&setup, study->parameters[i].name, values[i]);
-    if (wrong != NULL) {
-      status = SAP_STATUS_ARGUMENT;
-      (void)snprintf(error.message, sizeof error.message, "%.100s = %.127s must be %.200s",
-                     study->parameters[i].name, values[i], wrong);
+  sap_status status = w != NULL ? begin_case(study, index, w, &error) : cli_no_memory(&error);
+  if (status == SAP_STATUS_OK) {
+    status = advance(study, w, &error);
+    if (keep_series(study, w, row, &error) != SAP_STATUS_OK) {
+      status = SAP_STATUS_MEMORY;
     }
   }
-  if (status == SAP_STATUS_OK) {
-    status = begin_case(study, &setup, &w, &error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = advance(study, setup.stepper.dt, &w, &error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = study_measure(study, &w.sums, w.multibody, w.model, &w.state, row->measures, &error);
+  for (int i = 0; status == SAP_STATUS_OK && i < study->measure_count; ++i) {
+    row->measures[i] = find_statistic(&w->series[study->measures[i].quantity],
+                                      study->measures[i].statistic, w->run.steps);
   }
   row->status = status != SAP_STATUS_OK  ? STUDY_FAILED
-                : w.sums.unconverged > 0 ? STUDY_UNCONVERGED
+                : w->run.unconverged > 0 ? STUDY_UNCONVERGED
                                          : STUDY_OK;
   if (status != SAP_STATUS_OK) {
     (void)snprintf(row->message, sizeof row->message, "%.*s", STUDY_MESSAGE_SIZE - 1,
@@ -490,9 +353,12 @@ void study_case_run(const study_spec* study, int64_t index, study_row* row) {
   if (interrupt_came() || status == SAP_STATUS_MEMORY) {
     row->index = -1;
   }
-  sap_stepper_destroy(w.stepper);
-  sap_multibody_destroy(w.multibody);
-  sap_model_destroy(w.model);
-  sap_state_clear(&w.state);
-  free(w.control);
+  for (int i = 0; w != NULL && i < study->quantity_count; ++i) {
+    sap_free(w->series[i].values);
+  }
+  if (w != NULL) {
+    close_run(&w->run);
+    close_run(&w->reference);
+  }
+  free(w);
 }

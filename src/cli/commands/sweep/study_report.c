@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "cli/commands/sweep/study.h"
+#include "cli/expression.h"
 #include "cli/files.h"
 #include "cli/lines.h"
+#include "cli/residual_list.h"
 #include "cli/table.h"
 
 enum {
@@ -92,11 +94,12 @@ static bool fill_columns(columns* c, const study_spec* s, const study_row* rows)
   return true;
 }
 
-// HDF5 takes '/' in a name for groups. A coordinate may be a parameter, and a measure at the end.
+// HDF5 takes '/' in a name for groups. A coordinate may be a parameter, and a measure at its end.
 static void name_sets(columns* c, int parameters, char (*names)[NAME_SIZE]) {
   for (int32_t i = 0; i < c->count; ++i) {
-    const bool end = i > parameters && strchr(c->list[i].name, '/') != NULL;
-    (void)snprintf(names[i], NAME_SIZE, "%s%s", c->list[i].name, end ? "_end" : "");
+    const char* name = c->list[i].name;
+    const bool end = i > parameters && strchr(name, '/') != NULL && strchr(name, ':') == NULL;
+    (void)snprintf(names[i], NAME_SIZE, "%s%s", name, end ? ":end" : "");
     for (char* at = names[i]; *at != '\0'; ++at) {
       *at = *at == '/' ? '.' : *at;
     }
@@ -211,8 +214,8 @@ int study_print(const study_spec* s, const study_row* rows) {
   for (int k = 0; k < s->measure_count && table != NULL; ++k) {
     summarize(s, rows, k, table);
   }
-  const bool printed =
-      print_points(s, rows) && table != NULL && cli_table_print(table, CLI_FORMAT_TABLE, stdout);
+  const bool printed = s->measure_count == 0 || (print_points(s, rows) && table != NULL &&
+                                                 cli_table_print(table, CLI_FORMAT_TABLE, stdout));
   cli_table_destroy(table);
   (void)printf("%lld cases: %lld ok, %lld unconverged, %lld failed\n", (long long)s->cases,
                (long long)counts[STUDY_OK], (long long)counts[STUDY_UNCONVERGED],
@@ -225,10 +228,10 @@ int study_print(const study_spec* s, const study_row* rows) {
                                                    : CLI_OK;
 }
 
-// A sweep as a chart: each measure over a parameter of the grid, a line for each combination of the
-// others, means over samples.
+// A sweep as a chart: the plots, with a line for each case, and each measure over a parameter of the
+// grid, with a line for each combination of the others, means over samples.
 
-enum { LINES_MAX = 12, LOG_RATIO = 20 };
+enum { LINES_MAX = 12, LOG_RATIO = 20, EXACT_POINTS = 201 };
 
 // The first of the grid whose values are numbers, and most of them; -1: none.
 static int find_x(const study_spec* s) {
@@ -240,25 +243,29 @@ static int find_x(const study_spec* s) {
       best = i;
     }
   }
-  return best;
+  return s->measure_count > 0 ? best : -1;
 }
 
-// "scheme midpoint, dt 0.01": the others of the grid at a point.
-static void label_of(const study_spec* s, int x, int64_t point, char out[CLI_LABEL_SIZE]) {
+// Writes "pgs-ncp, dt 0.01", the values of the grid but x at a case, and the scene if there are none.
+static void label_of(const study_spec* s, int x, int64_t index, char out[CLI_LABEL_SIZE]) {
   size_t used = 0;
-  out[0] = '\0';
   for (int i = 0; i < s->parameter_count; ++i) {
+    const char* name = s->parameters[i].name;
     char value[STUDY_TEXT_SIZE];
     if (s->parameters[i].kind == STUDY_GRID && i != x && used < CLI_LABEL_SIZE) {
-      study_value(s, i, point * s->samples, value);
-      const int n = snprintf(out + used, CLI_LABEL_SIZE - used, "%s%s %s", used > 0 ? ", " : "",
-                             s->parameters[i].name, value);
+      const bool plain = strcmp(name, "solver") == 0;
+      study_value(s, i, index, value);
+      const int n = snprintf(out + used, CLI_LABEL_SIZE - used, "%s%s%s%s", used > 0 ? ", " : "",
+                             plain ? "" : name, plain ? "" : " ", value);
       used += n > 0 ? (size_t)n : 0;
     }
   }
+  if (used == 0) {
+    (void)snprintf(out, CLI_LABEL_SIZE, "%s", cli_base_name(s->scene));
+  }
 }
 
-// Adds the line of the points that have the label of `first`, a line for each measure.
+// Adds the points that have the label of `first`, a line for each measure.
 static bool add_lines(const study_spec* s, const study_row* rows, int x, int64_t first,
                       const char* label, cli_lines* lines) {
   const size_t most = (size_t)s->parameters[x].count;
@@ -266,7 +273,7 @@ static bool add_lines(const study_spec* s, const study_row* rows, int x, int64_t
   char value[STUDY_TEXT_SIZE], other[CLI_LABEL_SIZE];
   size_t count = 0;
   for (int64_t p = first; values != NULL && p < s->cases / s->samples && count < most; ++p) {
-    label_of(s, x, p, other);
+    label_of(s, x, p * s->samples, other);
     if (strcmp(label, other) == 0) {
       study_value(s, x, p * s->samples, value);
       values[count] = strtod(value, NULL);
@@ -277,11 +284,52 @@ static bool add_lines(const study_spec* s, const study_row* rows, int x, int64_t
     }
   }
   bool good = values != NULL;
-  for (int m = 0; good && m < s->measure_count; ++m) {  // a line alone is named by its scene
-    good = cli_line_add(lines, m, label[0] != '\0' ? label : cli_base_name(s->scene),
-                        (int64_t)count, values, values + (size_t)(m + 1) * most);
+  for (int m = 0; good && m < s->measure_count; ++m) {
+    good = cli_line_add(lines, s->plot_count + m, label, (int64_t)count, values,
+                        values + (size_t)(m + 1) * most);
   }
   free(values);
+  return good;
+}
+
+// Adds the lines of the measures: of the first points that have a label.
+static bool add_measures(const study_spec* s, const study_row* rows, int x, cli_lines* lines) {
+  char labels[LINES_MAX][CLI_LABEL_SIZE];
+  int32_t count = 0;
+  bool good = true;
+  for (int64_t point = 0; good && point < s->cases / s->samples && count < LINES_MAX; ++point) {
+    int32_t same = 0;
+    label_of(s, x, point * s->samples, labels[count]);
+    while (strcmp(labels[same], labels[count]) != 0) {
+      ++same;
+    }
+    if (same == count) {
+      good = add_lines(s, rows, x, point, labels[count++], lines);
+    }
+  }
+  return good;
+}
+
+static bool add_plots(const study_spec* s, const study_row* rows, cli_lines* lines) {
+  bool good = true;
+  for (int64_t i = 0; s->plot_count > 0 && i < s->cases; ++i) {
+    char label[CLI_LABEL_SIZE];
+    label_of(s, -1, i, label);
+    for (int p = 0; good && rows[i].steps > 0 && p < s->plot_count; ++p) {
+      const double* x = rows[i].series + 2 * p * rows[i].steps;
+      good = cli_line_add(lines, p, label, rows[i].steps, x, x + rows[i].steps);
+    }
+  }
+  for (int p = 0; p < s->plot_count; ++p) {
+    double t[EXACT_POINTS], y[EXACT_POINTS];
+    const char* wrong;
+    for (int i = 0; s->plots[p].exact != NULL && i < EXACT_POINTS; ++i) {
+      t[i] = s->duration * i / (EXACT_POINTS - 1);
+      y[i] = expression_value(s->plots[p].exact, t[i], &wrong);
+    }
+    good =
+        good && (s->plots[p].exact == NULL || cli_line_add(lines, p, "exact", EXACT_POINTS, t, y));
+  }
   return good;
 }
 
@@ -294,53 +342,83 @@ static bool is_spread(const cli_lines* lines, int panel, bool of_x) {
 
 bool study_chart_possible(const study_spec* study, sap_error* error) {
   const int x = find_x(study);
-  if (x < 0) {
+  if (x < 0 && study->plot_count == 0) {
     (void)sap_fail(error, SAP_STATUS_ARGUMENT,
-                   "%.200s: --svg draws over a grid of numbers, and the study has none",
+                   "%.200s: a chart needs plots or a grid of numbers, and the study has none",
                    study->path);
     return false;
   }
-  const int64_t lines = study->cases / study->samples / study->parameters[x].count;
+  const int64_t over_x = x >= 0 ? study->cases / study->samples / study->parameters[x].count : 0;
+  const int64_t lines = study->plot_count > 0 ? study->cases : over_x;
   if (lines > LINES_MAX) {
     (void)sap_fail(error, SAP_STATUS_ARGUMENT,
-                   "%.200s: --svg would draw %lld lines over %s, at most %d can be told apart",
-                   study->path, (long long)lines, study->parameters[x].name, LINES_MAX);
+                   "%.200s: the chart would have %lld lines over %s, at most %d can be told apart",
+                   study->path, (long long)lines,
+                   study->plot_count > 0 ? "time" : study->parameters[x].name, LINES_MAX);
     return false;
   }
   return true;
 }
 
-sap_status study_chart_write(const study_spec* s, const study_row* rows, const char* path,
-                             sap_error* error) {
-  sap_chart_panel panels[STUDY_MEASURES_MAX];
-  char labels[LINES_MAX][CLI_LABEL_SIZE], y_labels[STUDY_MEASURES_MAX][STUDY_NAME_SIZE + 16];
+enum { AXIS_SIZE = STUDY_NAME_SIZE + 32 };
+
+// Writes "energy [J]", "deviation:integral [m, rad s]".
+static void write_axis(const study_spec* s, int quantity, const char* name, bool integral,
+                       char out[AXIS_SIZE]) {
+  const char* unit = study_quantity_unit(s->quantities[quantity].name);
+  (void)snprintf(out, AXIS_SIZE, "%.127s%s%s%s%s", name, unit[0] != '\0' ? " [" : "", unit,
+                 unit[0] != '\0' && integral ? " s" : "", unit[0] != '\0' ? "]" : "");
+}
+
+// Fills the panels, whose axes are logarithmic where values are spread, of residuals always; returns
+// their number.
+static int fill_panels(const study_spec* s, const cli_lines* lines, int x,
+                       char (*axes)[2][AXIS_SIZE], sap_chart_panel* panels) {
+  const int count = s->plot_count + (x >= 0 ? s->measure_count : 0);
+  for (int p = 0; p < count; ++p) {
+    const bool plot = p < s->plot_count;
+    const int m = p - s->plot_count;
+    const char* name = plot ? s->plots[p].name : s->measures[m].name;
+    const int y = plot ? s->plots[p].y : s->measures[m].quantity;
+    write_axis(s, y, name, !plot && s->measures[m].statistic == STUDY_INTEGRAL, axes[p][1]);
+    if (plot) {
+      write_axis(s, s->plots[p].x, s->quantities[s->plots[p].x].name, false, axes[p][0]);
+    }
+    panels[p] = (sap_chart_panel){.title = name,
+                                  .x_label = plot ? axes[p][0] : s->parameters[x].name,
+                                  .y_label = axes[p][1],
+                                  .log_x = !plot && is_spread(lines, p, true),
+                                  .log_y = cli_residual_find(s->quantities[y].name) >= 0 ||
+                                           (!plot && is_spread(lines, p, false)),
+                                  .markers = !plot,
+                                  .dashes = plot};
+    panels[p].slopes =
+        panels[p].log_x && panels[p].log_y && strcmp(s->quantities[y].name, "deviation") == 0 ? 1
+                                                                                              : 0;
+  }
+  return count;
+}
+
+sap_status study_chart_write(const study_spec* s, const study_row* rows, const char* svg,
+                             const char* csv, sap_error* error) {
+  sap_chart_panel panels[STUDY_PLOTS_MAX + STUDY_MEASURES_MAX];
+  char axes[STUDY_PLOTS_MAX + STUDY_MEASURES_MAX][2][AXIS_SIZE];
   cli_lines lines = {0};
   const int x = find_x(s);
-  int32_t count = 0;
-  bool good = true;
-  for (int64_t point = 0; good && point < s->cases / s->samples && count < LINES_MAX; ++point) {
-    int32_t same = 0;
-    label_of(s, x, point, labels[count]);
-    while (strcmp(labels[same], labels[count]) != 0) {
-      ++same;
-    }
-    if (same == count) {
-      good = add_lines(s, rows, x, point, labels[count++], &lines);
-    }
+  sap_status status = SAP_STATUS_OK;
+  if (svg == NULL && csv == NULL) {
+    return SAP_STATUS_OK;
   }
-  for (int m = 0; m < s->measure_count; ++m) {
-    const char* name = s->measures[m].name;
-    (void)snprintf(y_labels[m], sizeof y_labels[m], "%s%s", name, study_measure_unit(name));
-    panels[m] = (sap_chart_panel){.title = name,
-                                  .x_label = s->parameters[x].name,
-                                  .y_label = y_labels[m],
-                                  .log_x = is_spread(&lines, m, true),
-                                  .log_y = is_spread(&lines, m, false),
-                                  .markers = true};
+  if (!add_plots(s, rows, &lines) || (x >= 0 && !add_measures(s, rows, x, &lines))) {
+    status = cli_no_memory(error);
   }
-  const sap_status status =
-      good ? cli_lines_write(&lines, panels, s->measure_count, path, false, error)
-           : cli_no_memory(error);
+  const int count = fill_panels(s, &lines, x, axes, panels);
+  if (status == SAP_STATUS_OK && svg != NULL) {
+    status = cli_lines_write(&lines, panels, count, svg, false, error);
+  }
+  if (status == SAP_STATUS_OK && csv != NULL) {
+    status = cli_lines_write_csv(&lines, panels, csv, error);
+  }
   cli_lines_clear(&lines);
   return status;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/commands/sweep/study.h"
+#include "cli/expression.h"
 #include "cli/files.h"
 #include "cli/options.h"
 #include "core/archive.h"
@@ -122,6 +123,24 @@ static bool read_parameter(study_spec* s, int line, char** words, int count, sap
   return read && check_values(s, p, error);
 }
 
+// Checks that the scene has the bodies and coordinates that forces and quantities name.
+static bool check_names(const study_spec* s, const sap_model* model, sap_error* error) {
+  for (int i = 0; i < s->force_count; ++i) {
+    if (sap_model_find(model, SAP_ELEMENT_BODY, s->forces[i].body) < 1) {
+      return refuse_line(s, s->forces[i].line, error, "the scene has no body '%s'",
+                         s->forces[i].body);
+    }
+  }
+  for (int i = 0; i < s->quantity_count; ++i) {
+    study_probe probe;
+    sap_error reason;
+    if (study_probe_find(s->quantities[i].name, model, &probe, &reason) != SAP_STATUS_OK) {
+      return refuse_line(s, s->quantities[i].line, error, "%s", reason.message);
+    }
+  }
+  return true;
+}
+
 // Checks before the first case that the scene accepts every value of the first case and every
 // measure; the hash continues with the files of the scene.
 static bool check_scene(study_spec* s, sap_error* error) {
@@ -151,14 +170,7 @@ static bool check_scene(study_spec* s, sap_error* error) {
     bool good = study_read_scene(&scene, NULL, &setup, &model, &state, &control, &reason) ==
                     SAP_STATUS_OK ||
                 refuse_line(s, line, error, "%s", reason.message);
-    for (int j = 0; good && i < 0 && j < s->measure_count; ++j) {
-      if (!study_measure_known(model, s->measures[j].name)) {
-        char list[512];
-        study_list_measures(list, sizeof list);
-        good = refuse_line(s, s->measures[j].line, error, "unknown measure '%s'; available: %s",
-                           s->measures[j].name, list);
-      }
-    }
+    good = good && (i >= 0 || check_names(s, model, error));
     sap_model_destroy(model);
     sap_state_clear(&state);
     free(control);
@@ -169,7 +181,7 @@ static bool check_scene(study_spec* s, sap_error* error) {
   return true;
 }
 
-// --- lines ---
+// --- the study ---
 
 // Returns the path of a file named in a study, relative to its folder; pipes have none.
 static char* path_beside(const char* study, const char* path) {
@@ -184,9 +196,35 @@ static char* path_beside(const char* study, const char* path) {
   return out;
 }
 
+// --- measures, plots and forces ---
+
+// Adds a quantity unless it is there, and returns its index; -1: it is refused.
+static int add_quantity(study_spec* s, int line, const char* name, sap_error* error) {
+  int i = 0;
+  while (i < s->quantity_count && strcmp(s->quantities[i].name, name) != 0) {
+    ++i;
+  }
+  if (i < s->quantity_count) {
+    return i;
+  }
+  if (strlen(name) >= STUDY_NAME_SIZE || !study_quantity_known(name)) {
+    char list[400];
+    study_list_quantities(list, sizeof list);
+    (void)refuse_line(s, line, error, "unknown quantity '%.99s'; available: %s", name, list);
+    return -1;
+  }
+  s->quantities[i] = (study_quantity){.line = line};
+  strcpy(s->quantities[i].name, name);
+  return s->quantity_count++;
+}
+
+// Reads "measure QUANTITY[:STATISTIC]...".
 static bool read_measures(study_spec* s, int line, char** words, int count, sap_error* error) {
+  static const char* const statistics[] = {"end",    "change", "max",      "mean",
+                                           "median", "sum",    "integral", NULL};
   for (int i = 1; i < count; ++i) {
-    if (s->measure_count == STUDY_MEASURES_MAX || strlen(words[i]) >= STUDY_NAME_SIZE) {
+    char name[STUDY_NAME_SIZE];
+    if (s->measure_count == STUDY_MEASURES_MAX || strlen(words[i]) >= sizeof name) {
       return refuse_line(s, line, error, "too many measures, or too long a name");
     }
     for (int j = 0; j < s->measure_count; ++j) {
@@ -194,10 +232,93 @@ static bool read_measures(study_spec* s, int line, char** words, int count, sap_
         return refuse_line(s, line, error, "measure '%s' was given already", words[i]);
       }
     }
-    s->measures[s->measure_count].line = line;
-    strcpy(s->measures[s->measure_count++].name, words[i]);
+    char* colon = strrchr(strcpy(name, words[i]), ':');
+    if (colon != NULL) {
+      *colon = '\0';
+    }
+    const int statistic = colon != NULL ? cli_read_choice(colon + 1, statistics) : STUDY_END;
+    const int quantity = statistic >= 0 ? add_quantity(s, line, name, error) : -1;
+    if (statistic < 0) {
+      return refuse_line(s, line, error,
+                         "'%s' must be QUANTITY or QUANTITY:end, change, max, mean, median, sum or "
+                         "integral",
+                         words[i]);
+    }
+    if (quantity < 0) {
+      return false;
+    }
+    s->quantities[quantity].each_step |= statistic > STUDY_CHANGE;
+    s->quantities[quantity].kept |= statistic == STUDY_MEDIAN;
+    s->measures[s->measure_count].name = words[i];
+    s->measures[s->measure_count].quantity = quantity;
+    s->measures[s->measure_count++].statistic = (study_statistic)statistic;
   }
-  return count > 1 || refuse_line(s, line, error, "measure needs names");
+  return count > 1 || refuse_line(s, line, error, "measure needs quantities");
+}
+
+// Reads "plot QUANTITY|Y@X...".
+static bool read_plots(study_spec* s, int line, char** words, int count, sap_error* error) {
+  for (int i = 1; i < count; ++i) {
+    if (s->plot_count == STUDY_PLOTS_MAX) {
+      return refuse_line(s, line, error, "more than %d plots", STUDY_PLOTS_MAX);
+    }
+    char* at = strchr(words[i], '@');
+    if (at != NULL) {
+      *at = '\0';
+    }
+    const int y = add_quantity(s, line, words[i], error);
+    const int x = y >= 0 ? add_quantity(s, line, at != NULL ? at + 1 : "time", error) : -1;
+    if (x < 0) {
+      return false;
+    }
+    s->quantities[x].each_step = s->quantities[x].kept = true;
+    s->quantities[y].each_step = s->quantities[y].kept = true;
+    s->plots[s->plot_count++] = (study_plot){.name = words[i], .x = x, .y = y};
+  }
+  return count > 1 || refuse_line(s, line, error, "plot needs quantities");
+}
+
+static bool is_formula(const char* text) {
+  const char* wrong;
+  (void)expression_value(text, 0.0, &wrong);
+  return wrong == NULL;
+}
+
+// Reads "exact QUANTITY FORMULA".
+static bool read_exact(study_spec* s, int line, char** words, int count, sap_error* error) {
+  for (int i = 0; count == 3 && is_formula(words[2]) && i < s->plot_count; ++i) {
+    if (strcmp(s->plots[i].name, words[1]) == 0) {
+      s->plots[i].exact = words[2];
+      return true;
+    }
+  }
+  return refuse_line(s, line, error,
+                     "exact needs a quantity that a line before plots, and a formula of t without "
+                     "blanks");
+}
+
+// Reads "force BODY/x FORMULA".
+static bool read_force(study_spec* s, int line, char** words, int count, sap_error* error) {
+  char* slash = count == 3 ? strrchr(words[1], '/') : NULL;
+  if (slash == NULL || slash[1] < 'x' || slash[1] > 'z' || slash[2] != '\0' ||
+      !is_formula(words[2])) {
+    return refuse_line(s, line, error,
+                       "force needs BODY/x, y or z and a formula of t without blanks");
+  }
+  if (s->force_count == STUDY_FORCES_MAX) {
+    return refuse_line(s, line, error, "more than %d forces", STUDY_FORCES_MAX);
+  }
+  *slash = '\0';
+  s->forces[s->force_count++] =
+      (study_force){.body = words[1], .formula = words[2], .axis = slash[1] - 'x', .line = line};
+  return true;
+}
+
+// --- settings ---
+
+static const char* take_reference(void* study, const char* text) {
+  ((study_spec*)study)->reference = text;
+  return strcmp(text, "own") == 0 || sap_solver_find(text) != NULL ? NULL : "own or a solver";
 }
 
 #define AT(member) .offset = offsetof(study_spec, member)
@@ -210,6 +331,8 @@ static const cli_option settings[] = {
     {"floor", "Z", "[m]", CLI_REAL, AT(floor), -1e6, 1e6},
     {"lenient", NULL, "", CLI_FLAG, AT(lenient)},
     {"floating_base", NULL, "", CLI_FLAG, AT(floating_base)},
+    {"reference", "NAME", "", CLI_CALL, .take = take_reference},
+    {"reference_dt", "S", "[s]", CLI_POSITIVE, AT(reference_dt), 0, 1e9},
     {0},
 };
 #undef AT
@@ -222,7 +345,8 @@ static bool read_setting(study_spec* s, int line, char** words, int count, sap_e
   if (o->name == NULL) {
     return refuse_line(s, line, error,
                        "unknown word '%s'; a line begins with scene, duration, set, grid, random, "
-                       "samples, seed, measure, keyframe, floor, lenient or floating_base",
+                       "samples, seed, measure, plot, exact, force, reference, reference_dt, "
+                       "keyframe, floor, lenient or floating_base",
                        words[0]);
   }
   if (count != (o->argument != NULL ? 2 : 1)) {
@@ -250,12 +374,18 @@ static bool read_line(study_spec* s, int line, char* text, sap_error* error) {
   if (count == 0) {
     return true;
   }
-  if (strcmp(words[0], "grid") == 0 || strcmp(words[0], "random") == 0 ||
-      strcmp(words[0], "set") == 0) {
-    return read_parameter(s, line, words, count, error);
+  static const struct {
+    const char* word;
+    bool (*read)(study_spec* s, int line, char** words, int count, sap_error* error);
+  } lists[] = {{"set", read_parameter},    {"grid", read_parameter}, {"random", read_parameter},
+               {"measure", read_measures}, {"plot", read_plots},     {"exact", read_exact},
+               {"force", read_force}};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
+    if (strcmp(words[0], lists[i].word) == 0) {
+      return lists[i].read(s, line, words, count, error);
+    }
   }
-  return strcmp(words[0], "measure") == 0 ? read_measures(s, line, words, count, error)
-                                          : read_setting(s, line, words, count, error);
+  return read_setting(s, line, words, count, error);
 }
 
 static bool count_cases(study_spec* s, int line, sap_error* error) {
@@ -290,8 +420,15 @@ bool study_read(const char* path, study_spec* s, sap_error* error) {
   if (good && s->scene == NULL) {
     good = refuse_line(s, end, error, "a line 'scene FILE' is missing");
   }
-  if (good && s->measure_count == 0) {
-    good = refuse_line(s, end, error, "a line 'measure NAME...' is missing");
+  if (good && s->quantity_count == 0) {
+    good =
+        refuse_line(s, end, error, "a line 'measure QUANTITY...' or 'plot QUANTITY...' is missing");
+  }
+  for (int i = 0; good && i < s->quantity_count; ++i) {
+    if (strcmp(s->quantities[i].name, "deviation") == 0 && s->reference == NULL) {
+      good = refuse_line(s, s->quantities[i].line, error,
+                         "deviation needs a line 'reference own' or 'reference SOLVER'");
+    }
   }
   s->hash = sap_hash(SAP_HASH_START, s->text, strlen(s->text));
   s->hash = sap_hash(s->hash, sap_version(), strlen(sap_version()));
