@@ -12,6 +12,7 @@
 #include "core/platform.h"
 #include "integrators/stepper.h"
 #include "math/scalar.h"
+#include "problem/law.h"
 
 #define MOST_STEPS 4503599627370496.0  // 2^52: whole numbers and their quotients are exact below
 
@@ -248,6 +249,8 @@ static void fill_report(const sap_stepper* stepper, double time, sap_step_report
       .trees = stepper->system.ntrees,
       .blocks = blocks,
       .rows = sap_problem_row_count(contact->problem),
+      .softened =
+          blocks > 0 ? sap_problem_count_softened(contact->problem, contact->solution.gamma) : 0,
       .time_free_motion = solution->time_free_motion,
       .time_constraints = solution->time_constraints,
       .time_solver = solution->time_solver,

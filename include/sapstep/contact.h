@@ -207,6 +207,9 @@ typedef struct sap_contact {
   double R[6];      // regularization; 0 along rows without friction
   double vc[6];     // velocity of B's surface relative to A's after the step [m/s], [rad/s]
   double gamma[6];  // impulse on B [N s], [N m s]
+  // Part of the material's stiffness that R has, which dt may be too long to resolve, in (0, 1];
+  // 0: unknown, or the material is rigid.
+  double realised;
 } sap_contact;
 
 #ifdef __cplusplus

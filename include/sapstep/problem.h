@@ -54,7 +54,8 @@ typedef struct sap_block {
   double slip_speed;               // potentials: v_s [m/s], > 0
   double lagged_impulse;           // lagged: n0 [N s], >= 0
   double shift;                    // similar: v_hat_n is lowered by it against gliding [m/s]
-  const double* lower;             // box only: bounds, lower <= upper, may be infinite   (nrows)
+  double realised;      // from sap_problem_block: part of a contact's stiffness that R has
+  const double* lower;  // box only: bounds, lower <= upper, may be infinite   (nrows)
   const double* upper;
   uint64_t key;  // identity across steps for warm starts, 0: none
 } sap_block;
@@ -85,6 +86,13 @@ typedef struct sap_contact_block {
   // Thickness of the thinner shape along the normal. In a step, a contact alone sinks in by at most a
   // quarter of it, however soft or fast it is. INFINITY: two half spaces; 0: unknown, no bound.
   double thickness;  // [m], >= 0
+  // Mass that may rest on the contact, that of the heaviest tree which contacts link to it: the
+  // near-rigid limit makes it no softer than R_n = 8 beta^2/load. 0: unknown, the limit knows the
+  // mass of the contact's own bodies.
+  double load;  // [kg], >= 0
+  // Of B and A towards each other along n, in v*, as by adhesion: the cone is as wide as if the
+  // material pushed by that much more, and the contact rests where it would rest without.
+  double pull;  // [N]
 } sap_contact_block;
 
 // Creates an empty problem: dt 0 and no trees until sap_problem_reset.
@@ -182,6 +190,7 @@ typedef struct sap_compliant_row {
   double rate0;            // its rate J v0 [m/s, rad/s]
   double curvature;        // g at q0 (+) dt v0 less g0 + dt rate0 [m, rad]; 0: J is constant
   double w;                // Delassus scale of the row's block, > 0
+  double load, pull;       // as of sap_contact_block [kg], [N, N m]
   double recovery_speed;   // bound of v_hat's correction of the error [m/s, rad/s], >= 0; 0: none
   bool unilateral;
 } sap_compliant_row;

@@ -174,6 +174,9 @@ typedef struct sap_step_report {
   int32_t relinearizations;  // solutions beyond the first; iterations and times are their sums
   bool relinearizations_withdrawn;          // they diverged, and the step is the first solution
   int32_t velocities, trees, blocks, rows;  // size of the contact problem
+  // Contacts that push with less than half of the stiffness asked, which dt is too long to resolve:
+  // a smaller dt or beta keeps it. sap_contact has the part of each.
+  int32_t softened;
   double time_free_motion, time_constraints, time_solver, time_total;  // wall clock [s]
   const sap_report* solver;                                            // NULL if there was no block
   const sap_problem* problem;  // of this step; views, valid until the next step

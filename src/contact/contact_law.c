@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contact law: R and v_hat of rows whose impulse is  gamma = P_C(-R^-1 (vc - v_hat)).
 //
-// w: Delassus scale |W_ii|_F/nrows,  k: stiffness,  tau_d: relaxation time,  mu: friction,
+// w: |W_ii|_F/nrows, of contacts min(|W_ii|_F/3, 3 W_nn),  M: mass that may rest on a contact, that
+// of the heaviest tree linked to it (loads.h),  k: stiffness,  tau_d: relaxation time,  mu: friction,
 // b: velocity of a belt,  phi0, vn0, vt0: distance and velocities at the start of the step.
 //
 // 1. Compliant rows. With theta = theta_vq = 1 the law acts at the end of the step. The row's
@@ -12,11 +13,22 @@
 //   gamma_n = k (T d + (dt - T) d0)+  =  (dt k (theta d + (1 - theta) d0) + k tau_d (d - d0))+
 // the mean elastic force plus the impulse of the damper k tau_d over the change of depth; a contact
 // that opens has -phi for d. As R, v_hat:
-//   Rn      = max(beta^2/(4 pi^2) w, 1/(dt k theta_vq T))                       castro (29)
+//   Rn      = max(beta^2/(4 pi^2) w', 1/(dt k theta_vq T)), w' = min(w, 32 pi^2/M)  castro (29)
 //   v_hat_n = -(phi0/T  + e/dt + (1 - theta_vq) vn0)/theta_vq  where phi0 <= 0  castro (30)
 //             -(phi0/dt + e/dt + (1 - theta_vq) vn0)/theta_vq  where phi0 > 0
-//   Rt      = sigma w                                                           castro (30)
+//   Rt      = sigma w'                                                          castro (30)
 //   v_hat_t = b
+// castro has |W_ii|_F/3 for w and w'; so have `castro` of the scheme and problems without v0. It
+// softens the normal by W_tt/(3 W_nn) where the tangents move more easily: free bodies have up to
+// 2.6 W_nn (a cube on its corner), a light wheel under a heavy body any number. So w is at most
+// 3 W_nn; where W_nn is nearly 0, it counts as NORMAL_LEAST |W_ii|_F/3.
+// W_nn knows all that joints carry, not what rests on the bodies of the contact. With w' no tree
+// sinks deeper under its own weight, wherever it rests, than k lets it or than
+//   8 beta^2/M M g dt (dt + tau_d) = 8 beta^2 g dt (dt + tau_d)
+// A contact of the heaviest tree itself has w < 32 pi^2/M (corner of a box: 5/M): among bodies whose
+// masses differ by less than 60 w' = w. w and M are functions of q0: R does not depend on
+// velocities and forces, so that the law stays convex. z below has w. High piles of like bodies
+// still sink by more.
 // Both lines of v_hat have the same R: phi0 <= 0 gives gamma_n = -dt k (phi0 + T (e/dt + v_vq)),
 // phi0 > 0 gives k T d. Hence
 //   no action at a distance  phi0 >= 0: gamma_n = 0 exactly if phi >= 0, for every tau_d
@@ -29,6 +41,7 @@
 // Rn is at least SAP_ROUNDOFF_ROW w: below it the round-off of v changes gamma more than v moves
 // anything. Similar and lagged: SAP_ROUNDOFF_ROW w times the largest 1 + d v, by which their slope
 // exceeds 1/Rn, and 10: other contacts may be faster.
+// A pull F along n that v* has adds Rn dt F to v_hat_n, and so dt F to gamma_n.
 // At the end of the step and for phi0 <= 0 this is castro's law to the bit; with `castro` of the
 // scheme the first line holds for phi0 > 0, too. Bilateral rows always have the first line.
 // Where J is that of a point within the step, the end moves by J_end v: the part of a row that acts
@@ -138,6 +151,8 @@ static double larger_of(double a, double b) {
   return a > b ? a : b;
 }
 
+// 1. w of a contact is at most this many W_nn, and at least this part of |W_ii|_F/3.
+static const double NORMAL_MOST = 3.0, NORMAL_LEAST = 1e-4;
 // A wrong start is undone at this part of the impact speed.
 static const double RECOVERY = 0.02;
 // Joints reach their rigid limits at this part of the impact speed or slower.
@@ -145,8 +160,13 @@ static const double LIMIT_SPEED = 0.2;
 // Part of the friction of the load at the start beyond which a contact that rests stays at rest.
 static const double BORNE = 4.0;
 
-static double near_rigid(const sap_law_settings* s, double w) {
-  return s->regularization->beta * s->regularization->beta / FOUR_PI_SQUARED * w;
+// 1. w' of a row on which the mass `load` may rest; 0: unknown.
+static double find_loaded_w(double w, double load) {
+  return load > 0.0 ? fmin(w, 8.0 * FOUR_PI_SQUARED / load) : w;
+}
+
+static double near_rigid(const sap_law_settings* s, double loaded_w) {
+  return s->regularization->beta * s->regularization->beta / FOUR_PI_SQUARED * loaded_w;
 }
 
 static bool is_castro(const sap_contact_scheme* scheme) {
@@ -166,7 +186,8 @@ typedef struct law_point {
 
 typedef struct row_law {
   double Rn, Rt, v_hat;
-  double T;  // theta dt + tau_d
+  double T;         // theta dt + tau_d
+  double realised;  // stiffness, as a part of what was asked
   law_point at;
 } row_law;
 
@@ -207,7 +228,8 @@ static double find_slowing(const sap_law_settings* s, const sap_compliant_row* r
   if (!(row->g0 < 0.0 && V > 0.0 && mass > 0.0 && row->w > 0.0)) {
     return 1.0;
   }
-  const double R = larger_of(near_rigid(s, row->w), 1.0 / (s->dt * row->stiffness * T));
+  const double R = larger_of(near_rigid(s, find_loaded_w(row->w, row->load)),
+                             1.0 / (s->dt * row->stiffness * T));
   const double square = row->g0 * row->g0 / (V * V * mass * R * s->dt * T);  // (d/d_e)^2
   if (!(square > 1.0) || !isfinite(square * square)) {
     return 1.0;
@@ -230,6 +252,7 @@ static double slow_down(const sap_law_settings* s, double mass, double part,
   if (f > 1.0) {
     row->relaxation_time = f * (s->dt + row->relaxation_time) - s->dt;
     row->w /= f;
+    row->load *= f;
     row->g0 /= s->scheme != NULL && s->scheme->rigid ? f : 1.0;
   }
   return f;
@@ -256,9 +279,11 @@ static sap_status find_row_law(const sap_law_settings* s, const sap_material* pa
   const double back = bound_recovery(row, -row->g0 / (ahead ? dt : T)) - row->curvature / dt;
   law->at = at;
   law->T = T;
-  law->Rn = larger_of(near_rigid(s, row->w), 1.0 / (dt * k * T * at.theta_vq));
-  law->Rt = s->regularization->sigma * row->w;
-  law->v_hat = (back - (1.0 - at.theta_vq) * row->rate0) / at.theta_vq;
+  const double w = find_loaded_w(row->w, row->load), asked = 1.0 / (dt * k * T * at.theta_vq);
+  law->Rn = larger_of(near_rigid(s, w), asked);
+  law->Rt = s->regularization->sigma * w;
+  law->realised = asked / law->Rn;
+  law->v_hat = (back - (1.0 - at.theta_vq) * row->rate0) / at.theta_vq + law->Rn * dt * row->pull;
   if (!isfinite(law->Rn) || !isfinite(law->Rt) || !isfinite(law->v_hat)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE,
                     "contact: Rn = %g, Rt = %g, v_hat = %g overflow (k = %g, tau_d = %g, w = %g)",
@@ -341,6 +366,21 @@ static void move_tangents(const sap_law_settings* s, const sap_law_contact* c,
   rows->v_hat[1] -= end * (c->scales[1] * c->velocity_change[1]);
 }
 
+// 1. The normal row of a contact.
+static sap_compliant_row find_normal(const sap_law_settings* s, const sap_law_contact* c,
+                                     double relaxation_time) {
+  const bool castro = is_castro(s->scheme);
+  const double most = NORMAL_MOST * c->wn, least = NORMAL_LEAST * c->w;
+  return (sap_compliant_row){.stiffness = c->material->stiffness,
+                             .relaxation_time = relaxation_time,
+                             .g0 = c->phi0,
+                             .rate0 = c->vc0 != NULL ? c->vc0[SAP_NORMAL_ROW] : 0.0,
+                             .w = castro ? c->w : fmin(c->w, larger_of(most, least)),
+                             .load = castro ? 0.0 : c->load,
+                             .pull = c->pull,
+                             .unilateral = true};
+}
+
 // 4. Similar and lagged.
 
 // mu at a slip speed: static up to v_s, dynamic from 3 v_s on, a cubic between. A contact without
@@ -371,11 +411,14 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
   SAP_TRY(sap_contact_check_number("w", c->w, true, error));
   SAP_TRY(sap_contact_check_number("beta", s->regularization->beta, false, error));
   SAP_TRY(check_gap(c->phi0, error));
-  const sap_compliant_row normal = {.stiffness = pair->stiffness, .g0 = c->phi0, .w = c->w};
+  const sap_compliant_row normal = find_normal(s, c, 0.0);
   const double f = find_slowing(s, &normal, c->mass, 1.0);
   rows->is_wrong = f > 1.0;
-  double Rn = larger_of(near_rigid(s, c->w), 1.0 / (s->dt * s->dt * pair->stiffness)) / f;
-  const double v_hat = -c->phi0 / s->dt / f;
+  const double limit = near_rigid(s, find_loaded_w(normal.w, normal.load));
+  const double asked = 1.0 / (s->dt * s->dt * pair->stiffness);
+  double Rn = larger_of(limit, asked) / f;
+  rows->realised = asked / larger_of(limit, asked);
+  const double v_hat = -c->phi0 / s->dt / f + Rn * s->dt * c->pull;
   if (!isfinite(Rn) || !isfinite(v_hat)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "contact: Rn = %g, v_hat = %g overflow (k = %g)",
                     Rn, v_hat, pair->stiffness);
@@ -417,18 +460,14 @@ static double find_rigid_bias(const sap_law_settings* s, const sap_compliant_row
 static sap_status find_cone(const sap_law_settings* s, const sap_law_contact* c, sap_law_rows* rows,
                             sap_error* error) {
   const double theta = s->scheme->theta;
-  sap_compliant_row normal = {.stiffness = c->material->stiffness,
-                              .relaxation_time = c->material->relaxation_time,
-                              .g0 = c->phi0,
-                              .rate0 = c->vc0 != NULL ? c->vc0[SAP_NORMAL_ROW] : 0.0,
-                              .w = c->w,
-                              .unilateral = true};
+  sap_compliant_row normal = find_normal(s, c, c->material->relaxation_time);
   row_law law = {0};
   rows->is_wrong = slow_down(s, c->mass, 1.0, &normal) > 1.0;
   SAP_TRY(find_row_law(s, c->material, &normal, &law, error));
   for (int32_t i = 0; i < c->nrows; ++i) {
     rows->R[i] = law.Rt;
   }
+  rows->realised = law.realised;
   // J is that at q^theta: phi0 + gap_change + J way = phi(q^theta) = phi0 + ... of second order in
   // the way, so that the end is at phi0 + J (end) + gap_change (2 theta - 1)/theta^2.
   const double e = (1.0 - law.at.end) * c->gap_change * (2.0 * theta - 1.0) / (theta * theta);
@@ -443,6 +482,7 @@ static sap_status find_cone(const sap_law_settings* s, const sap_law_contact* c,
     for (int32_t i = 0; i < c->nrows; ++i) {
       rows->R[i] = 0.0;
     }
+    rows->realised = 1.0;
     const double e_r = s->scheme->restitution, gap = normal.g0 + normal.curvature;
     rows->v_hat[SAP_NORMAL_ROW] = find_rigid_bias(s, &normal, e_r);
     if (e_r > 0.0 && gap > 0.0 && gap + s->dt * normal.rate0 <= 0.0) {

@@ -23,7 +23,8 @@ typedef struct sap_law_contact {
   double phi0;                   // signed distance [m]
   double gap_change;             // of the theta point, see sap_contact_block [m]
   double w, wt, wn;              // Delassus scale, tr(W_tt)/2, W_nn of [t1 t2 n] [1/kg]
-  double mass, thickness;        // see sap_contact_block [kg], [m]
+  double mass, load, thickness;  // see sap_contact_block [kg], [kg], [m]
+  double pull;                   // [N]
   double friction;               // mu of the scaled rows [-]
   int32_t nrows;
   const double* scales;            // of rows                                           (nrows)
@@ -40,6 +41,7 @@ typedef struct sap_law_rows {
   bool shifts;        // v_hat_n is to be shifted against gliding
   double slip;        // then: |g_t| expected [m/s]
   double friction;    // mu, static friction included [-]
+  double realised;    // stiffness, as a part of the material's, in (0, 1]; rigid laws: 1
   // Similar and lagged only:
   double slip_speed;   // v_s [m/s]
   double new_impulse;  // n0 of a contact without one from the step before [N s]

@@ -85,9 +85,10 @@ static sap_status allocate(sap_mj* a, const pool_array* arrays, size_t count, sa
 static sap_status create_trees(sap_mj* a, sap_error* error) {
   const mjModel* m = a->model;
   sap_mj_trees* t = &a->trees;
-  const pool_array arrays[] = {ARRAY(trees.of_dof, m->nv), ARRAY(trees.size, m->nv),
-                               ARRAY(trees.start, m->nv + 1), ARRAY(trees.A_start, m->nv + 1),
-                               ARRAY(trees.of_body, m->nbody)};
+  const pool_array arrays[] = {ARRAY(trees.of_dof, m->nv),     ARRAY(trees.size, m->nv),
+                               ARRAY(trees.start, m->nv + 1),  ARRAY(trees.A_start, m->nv + 1),
+                               ARRAY(trees.of_body, m->nbody), ARRAY(loads.own, m->nv),
+                               ARRAY(loads.mass, m->nv),       ARRAY(loads.up, m->nv)};
   SAP_TRY(allocate(a, arrays, sizeof arrays / sizeof *arrays, error));
   for (int32_t i = 0; i < a->nv; ++i) {
     const int32_t parent = m->dof_parentid[i];
@@ -108,12 +109,16 @@ static sap_status create_trees(sap_mj* a, sap_error* error) {
     }
     t->A_start[i + 1] = (int32_t)squares;
   }
+  a->loads.ntrees = t->count;
   for (int32_t b = 0; b < m->nbody; ++b) {
     const int32_t parent = m->body_parentid[b];
     t->of_body[b] = m->body_dofnum[b] > 0 ? t->of_dof[m->body_dofadr[b]]
                     : b == 0              ? -1
                                           : t->of_body[parent];
-    a->mass += t->of_body[b] >= 0 ? m->body_mass[b] : 0.0;
+    if (t->of_body[b] >= 0) {
+      a->mass += m->body_mass[b];
+      a->loads.own[t->of_body[b]] += m->body_mass[b];
+    }
   }
   return SAP_STATUS_OK;
 }

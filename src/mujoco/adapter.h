@@ -5,6 +5,7 @@
 
 #include <sapstep/mujoco.h>
 
+#include "contact/loads.h"
 #include "core/memory.h"
 #include "core/options.h"
 #include "mujoco/assembly.h"
@@ -37,6 +38,7 @@ struct sap_mj {
   double* backup;        // state at the start of the step (sap_mj_state_size)
 
   sap_mj_trees trees;
+  sap_loads loads;
   sap_mj_materials materials;
   sap_mj_margins margins;
   sap_mj_ahead ahead;

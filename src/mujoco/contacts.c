@@ -125,22 +125,6 @@ static void add_surface_velocity(const sap_mj* a, const mjData* d, const mjConta
                    sap_mj_rows_contact_times(a, d, c, rows[k], d->qvel);
   }
 }
-
-// Shifts phi for adhesion, a constant pull that MuJoCo has in qfrc_passive. It widens the cone,
-// while the contact rests where it would rest without it:
-//   gamma_n = h (f_spring + adhesion)
-//   v_hat_n becomes v_hat_n + Rn h adhesion
-static sap_status add_adhesion(sap_mj* a, const mjContact* c, const sap_material* material,
-                               int32_t ntrees, double* phi, sap_error* error) {
-  const double h = a->model->opt.timestep;
-  double w = 0.0, R[3], v_hat[3];
-  SAP_TRY(sap_problem_delassus_scale(a->problem, c->dim < 3 ? 1 : 3, ntrees, a->rows.trees,
-                                     a->rows.parts, &w, error));
-  SAP_TRY(
-      sap_contact_regularize(material, &a->options.regularization, h, *phi, w, R, v_hat, error));
-  *phi = shift_gap(a, material, *phi, R[2] * h * c->adhesion);
-  return SAP_STATUS_OK;
-}
 #endif
 
 // Adds the velocity of mocap bodies at the contact, of geom 2 relative to geom 1. Returns its
@@ -232,6 +216,7 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
                              .phi0 = c->dist - c->includemargin,
                              .mass = a->mass,
                              .thickness = thinner_of(a->model, d, c),
+                             .load = sap_loads_get(&a->loads, a->rows.trees[0]),
                              .key = key};
   sap_mj_materials_contact(a, c, &block.material);
   SAP_TRY(sap_mj_blocks_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c),
@@ -244,14 +229,14 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
   if (a->model->flg_surfacevel && c->dim > 1) {
     add_surface_velocity(a, d, c, block.surface_velocity);
   }
-  if (a->model->flg_adhesion && c->adhesion > 0.0) {
-    SAP_TRY(add_adhesion(a, c, &block.material, ntrees, &block.phi0, error));
-  }
+  block.pull = a->model->flg_adhesion ? c->adhesion : 0.0;  // that qfrc_passive has
 #endif
   if (c->dim == 1) {
     sap_compliant_row row = {.stiffness = block.material.stiffness,
                              .relaxation_time = block.material.relaxation_time,
                              .g0 = block.phi0,
+                             .load = block.load,
+                             .pull = block.pull,
                              .unilateral = true};
     return sap_mj_blocks_add_compliant(a, ntrees, &row, block.key, error);
   }
@@ -278,12 +263,29 @@ static void name_side(const mjModel* m, const mjContact* c, int32_t side, char n
   (void)snprintf(name, NAME_SIZE, "geom %d '%.60s'", geom, sap_mj_blocks_name(m, mjOBJ_GEOM, geom));
 }
 
+static bool has_rows(const mjContact* c) {
+  return c->exclude == 0 && c->efc_address >= 0;
+}
+
+static void find_loads(sap_mj* a, const mjData* d) {
+  sap_loads_begin(&a->loads);
+  for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
+    const mjContact* c = &d->contact[i];
+    if (has_rows(c) && sap_mj_contact_is_of_geoms(c)) {
+      const int* body = a->model->geom_bodyid;
+      sap_loads_link(&a->loads, a->trees.of_body[body[c->geom1]], a->trees.of_body[body[c->geom2]]);
+    }
+  }
+  sap_loads_end(&a->loads);
+}
+
 sap_status sap_mj_contacts_add(sap_mj* a, const mjData* d, sap_error* error) {
   const mjModel* m = a->model;
   restart_identities(&a->identities);
+  find_loads(a, d);
   for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
     const mjContact* c = &d->contact[i];
-    if (c->exclude != 0 || c->efc_address < 0) {
+    if (!has_rows(c)) {
       continue;
     }
     const sap_status status = add_contact(a, d, i, error);

@@ -233,6 +233,7 @@ sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_bloc
                      .slip_speed = block->slip_speed,
                      .lagged_impulse = block->lagged_impulse,
                      .shift = block->shift,
+                     .realised = block->realised,
                      .lower = box ? problem->lower + block->first_row : NULL,
                      .upper = box ? problem->upper + block->first_row : NULL,
                      .key = block->key};

@@ -60,8 +60,8 @@ static sap_status check_friction(const sap_problem* p, const sap_contact_block* 
 
 static sap_status check_motion(const sap_contact_block* c, sap_error* error) {
   const double *u = c->surface_velocity, *dv = c->velocity_change;
-  SAP_FAIL_IF(!(c->thickness >= 0.0), error, SAP_STATUS_ARGUMENT, "thickness = %g must be >= 0",
-              c->thickness);
+  SAP_FAIL_IF(!(c->thickness >= 0.0 && c->load >= 0.0), error, SAP_STATUS_ARGUMENT,
+              "thickness = %g and load = %g must be >= 0", c->thickness, c->load);
   if (isfinite(u[0] + u[1] + u[2] + dv[0] + dv[1] + dv[2] + c->gap_change)) {
     return SAP_STATUS_OK;  // then each of them is finite
   }
@@ -154,6 +154,7 @@ static void put_block(sap_problem* p, const sap_contact_block* contact, const sa
   data->end = law->end;
   data->end_change = law->end_change;
   data->is_wrong = law->is_wrong;
+  data->realised = law->realised;
   if (law->shifts) {
     sap_problem_shift_contact(p, at->block, law->slip);
     data->shift_excess =
@@ -200,6 +201,8 @@ static sap_status put_contact(sap_problem* p, const sap_contact_block* contact,
                            .gap_change = contact->gap_change,
                            .mass = contact->mass,
                            .thickness = contact->thickness,
+                           .load = contact->load,
+                           .pull = contact->pull,
                            .nrows = block.nrows,
                            .scales = scales,
                            .surface_velocity = contact->surface_velocity,

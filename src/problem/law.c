@@ -234,6 +234,16 @@ void sap_problem_restore_repeats(sap_problem* p) {
   }
 }
 
+int32_t sap_problem_count_softened(const sap_problem* p, const double* gamma) {
+  int32_t count = 0;
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    count += block->realised > 0.0 && block->realised < 0.5 &&
+             gamma[block->first_row + SAP_NORMAL_ROW] > 0.0;
+  }
+  return count;
+}
+
 // Normal forces of lagged contacts, kept from one step to the next: a hash table.
 
 // Returns the index of the key's entry, or of the free one where it belongs.

@@ -17,6 +17,8 @@ void sap_problem_shift_contact(sap_problem* problem, int64_t index, double slip)
 // Shifts v_hat_n of contacts that act within the step by |g_t| of a solution. Returns true if the
 // solution would change.
 bool sap_problem_shift_again(sap_problem* problem, const double* vc, const double* gamma);
+// Counts contacts that push with less than half of their stiffness.
+int32_t sap_problem_count_softened(const sap_problem* problem, const double* gamma);
 // Sets n0 of all lagged contacts to gamma_n of a solve, if any contact's n0 differs. Returns true if
 // it did.
 bool sap_problem_relag(sap_problem* problem, const double* gamma);

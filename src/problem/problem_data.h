@@ -46,6 +46,7 @@ typedef struct sap_block_data {
   double shift_excess;        // what it may be too large by at the end of the step [m/s]
   double shift_change;        // its last change [m/s]
   double end;                 // contact: share of the end of the step at which its law acts
+  double realised;            // contact: stiffness, as a part of the material's; 0: unknown
   double end_change;          // contact: the normal speed at the end less J v [m/s]
   sap_contact_start start;    // also of a limit of one row
   double end_move, end_rate;  // scratch memory of integrators/end_positions.c [m/s]

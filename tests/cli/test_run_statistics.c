@@ -157,8 +157,43 @@ static void test_sums(void** state) {
   command_clear(&r);
 }
 
+// A run says what the scheme took from a spinning top, and which contact is softer than asked.
+static void test_messages(void** state) {
+  static const char top[] =
+      "<mujoco><option timestep='.004'/><worldbody><body euler='30 0 0'><joint type='ball'/>"
+      "<geom type='cylinder' size='.1 .02' pos='0 0 .2' mass='1'/></body></worldbody><keyframe>"
+      "<key name='k' qpos='.9659258 .258819 0 0' qvel='0 0 80'/></keyframe></mujoco>";
+  static const char wheel[] =
+      "<mujoco><option timestep='.01'/><worldbody><geom name='floor' type='plane' size='3 3 1'/>"
+      "<body pos='0 0 .1'><joint type='slide' axis='0 0 1'/><inertial pos='0 0 0' mass='50' "
+      "diaginertia='1 1 1'/><body><joint axis='0 1 0'/><inertial pos='0 0 0' mass='1e-3' "
+      "diaginertia='1e-3 1e-3 1e-3'/><geom name='tyre' type='sphere' size='.1'/></body></body>"
+      "</worldbody></mujoco>";
+  static const struct {
+    const char *command, *told;
+  } cases[] = {
+      {"run top.xml --keyframe k --duration 5", "--scheme midpoint"},
+      {"run top.xml --keyframe k --duration 5 --scheme midpoint", NULL},
+      {"run wheel.xml --duration 1 --contact-law castro", "'floor' and 'tyre'"},
+      {"run wheel.xml --duration 1", NULL},
+  };
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "top.xml", top, sizeof top - 1, path);
+  (void)scratch_write(*state, "wheel.xml", wheel, sizeof wheel - 1, path);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    command_result r = command_run(*state, program, "", cases[i].command);
+    assert_int_equal(r.exit_code, 0);
+    if (cases[i].told != NULL ? strstr(r.err, cases[i].told) == NULL : r.err[0] != '\0') {
+      fail_msg("%s: %s", cases[i].command, r.err);
+    }
+    command_clear(&r);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_sums, scratch_setup, scratch_teardown)};
+      cmocka_unit_test_setup_teardown(test_sums, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_messages, scratch_setup, scratch_teardown),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

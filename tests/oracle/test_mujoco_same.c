@@ -214,6 +214,22 @@ static void test_adhesion(void** state) {
   assert_int_equal(touched, 100);
 }
 
+// A heavy ball on a light box, and a light wheel under a heavy frame: the loads of contacts.
+static void test_loads(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.01'/><worldbody><geom type='plane' size='5 5 1'/>"
+      "<body pos='0 0 .1'><freejoint/><geom type='box' size='.1 .1 .1' mass='.001'/></body>"
+      "<body pos='.02 0 .3'><freejoint/><geom type='sphere' size='.1' mass='1000'/></body>"
+      "<body pos='2 0 .1'><joint type='slide' axis='0 0 1'/><joint type='slide' axis='1 0 0'/>"
+      "<inertial pos='0 0 0' mass='50' diaginertia='1 1 1'/><body><joint axis='0 1 0'/>"
+      "<inertial pos='0 0 0' mass='1e-3' diaginertia='1e-3 1e-3 1e-3'/>"
+      "<geom type='sphere' size='.1' friction='.5'/></body></body></worldbody></mujoco>";
+  int touched;
+  compare(text, 0.01, NULL, 100, 1e-8, &touched);
+  assert_int_equal(touched, 100);
+}
+
 // Bodies that meet within a step, far from where they were: a ball that falls by more than its size,
 // one that passes the edge of a box, one that hits three others in a row, and a capsule that turns.
 static void test_ahead(void** state) {
@@ -241,7 +257,7 @@ int main(void) {
       cmocka_unit_test(test_boxes),        cmocka_unit_test(test_arm_contact),
       cmocka_unit_test(test_touching),     cmocka_unit_test(test_margins),
       cmocka_unit_test(test_adhesion),     cmocka_unit_test(test_ahead),
-      cmocka_unit_test(test_wrong_starts),
+      cmocka_unit_test(test_wrong_starts), cmocka_unit_test(test_loads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,7 +117,7 @@ static void test_contacts(void** state) {
   const sap_assembly_start start = {
       .dynamics = f.dynamics, .kin = &f.kin, .regularization = &regularization};
   sap_contact_list list = {contacts, 4, NULL};
-  sap_assembly_begin(f.assembly);
+  sap_assembly_begin(f.assembly, &list);
   assert_int_equal(sap_assembly_add_contacts(f.assembly, &start, &list, f.problem, NULL),
                    SAP_STATUS_OK);
   assert_int_equal(list.count, 4);

@@ -28,8 +28,17 @@ static sap_status fill_assembly(sap_assembly* assembly, sap_error* error) {
   const size_t equality_rows = SAP_ROWS_MAX * (size_t)sizes->equalities;
   sap_pool* pool = &assembly->pool;
   int32_t largest = 1;
+  sap_loads* loads = &assembly->loads;
+  loads->ntrees = sizes->trees;
+  SAP_TRY(SAP_POOL_ADD(pool, &loads->own, sizes->trees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &loads->mass, sizes->trees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &loads->up, sizes->trees, error));
   for (int32_t b = 0; b < sizes->bodies; ++b) {
-    assembly->mass += model->bodies[b].tree >= 0 ? model->bodies[b].mass : 0.0;
+    const int32_t tree = model->bodies[b].tree;
+    if (tree >= 0) {
+      assembly->mass += model->bodies[b].mass;
+      loads->own[tree] += model->bodies[b].mass;
+    }
   }
   for (int32_t t = 0; t < sizes->trees; ++t) {
     largest = model->tree_sizes[t] > largest ? model->tree_sizes[t] : largest;
@@ -77,8 +86,15 @@ void sap_assembly_forget_limits(sap_assembly* assembly) {
   memset(assembly->limits, 0, 2 * (size_t)assembly->model->sizes.joints * sizeof(sap_limit_state));
 }
 
-void sap_assembly_begin(sap_assembly* assembly) {
+void sap_assembly_begin(sap_assembly* assembly, const sap_contact_list* contacts) {
+  const sap_model_body* bodies = assembly->model->bodies;
   memset(assembly->ranges, 0, sizeof assembly->ranges);
+  sap_loads_begin(&assembly->loads);
+  for (int32_t i = 0; i < contacts->count; ++i) {
+    const sap_contact* c = &contacts->contacts[i];
+    sap_loads_link(&assembly->loads, bodies[c->body_A].tree, bodies[c->body_B].tree);
+  }
+  sap_loads_end(&assembly->loads);
 }
 
 sap_block_range sap_assembly_blocks(const sap_assembly* assembly, sap_block_kind kind) {

@@ -32,8 +32,16 @@ typedef struct sap_block_range {
 } sap_block_range;
 // Returns where the blocks of a kind are in the problem of the last step; empty if there are none.
 sap_block_range sap_assembly_blocks(const sap_assembly* assembly, sap_block_kind kind);
-// Empties all ranges. Called before the first block of a problem is added.
-void sap_assembly_begin(sap_assembly* assembly);
+typedef struct sap_contact_list {
+  sap_contact* contacts;
+  int32_t count;
+  // velocity_change, then gap_change of sap_contact_block for all contacts; NULL: zero. (4)
+  const double* change;
+} sap_contact_list;
+
+// Empties all ranges and finds the loads of the contacts. Called before the first block of a problem
+// is added.
+void sap_assembly_begin(sap_assembly* assembly, const sap_contact_list* contacts);
 
 // Where a step evaluates its constraints: at q0, or at a point q = q0 (+) moved within the step.
 typedef struct sap_assembly_start {
@@ -44,13 +52,6 @@ typedef struct sap_assembly_start {
   const double* input;  // see multibody/dynamics/actuators.h (nu)
   const sap_regularization* regularization;
 } sap_assembly_start;
-
-typedef struct sap_contact_list {
-  sap_contact* contacts;
-  int32_t count;
-  // velocity_change, then gap_change of sap_contact_block for all contacts; NULL: zero. (4)
-  const double* change;
-} sap_contact_list;
 
 // Adds one friction cone per contact, in their order. Fails with ARGUMENT for a contact of two
 // static bodies. Removes contacts at points that no joint moves from the list.

@@ -99,6 +99,9 @@ static bool make_contact(const contact_call* call, const sap_contact* contact,
     memcpy(block->velocity_change, change, sizeof block->velocity_change);
     block->gap_change = change[3];
   }
+  if (block->ntrees > 0) {
+    block->load = sap_loads_get(&assembly->loads, parts->trees[0]);
+  }
   if (isotropic) {
     block->material.friction = contact->friction[0];
   }
@@ -269,6 +272,7 @@ bool sap_assembly_collect_contact(const sap_block* block, const double* vc, cons
   const bool scaled = block->nrows > 3 || contact->friction[0] != contact->friction[1];
   bool complete = contact->condim <= block->nrows;
   (void)sap_friction_scales(contact->friction, block->nrows, scales);
+  contact->realised = block->realised;
   memset(contact->R, 0, sizeof contact->R);
   memset(contact->vc, 0, sizeof contact->vc);
   memset(contact->gamma, 0, sizeof contact->gamma);

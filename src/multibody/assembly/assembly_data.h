@@ -3,6 +3,7 @@
 #ifndef SAP_MULTIBODY_ASSEMBLY_ASSEMBLY_DATA_H
 #define SAP_MULTIBODY_ASSEMBLY_ASSEMBLY_DATA_H
 
+#include "contact/loads.h"
 #include "multibody/assembly/assembly.h"
 #include "multibody/dynamics/kinematics.h"
 
@@ -70,6 +71,7 @@ struct sap_assembly {
   sap_pool pool;  // holds the arrays of fixed size
   sap_block_range ranges[SAP_BLOCK_KINDS];
   double mass;           // of all that moves [kg]
+  sap_loads loads;       // of the contacts
   double* jacobians[2];  // of a contact's trees             (3 x largest tree)
   double* angular[2];    // spin and rolling rows of these   (3 x largest tree)
   sap_rows rows;         // of any other block

@@ -217,7 +217,8 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
                               .v0 = step->v0_free,
                               .input = multibody->input,
                               .regularization = &step->regularization};
-  sap_assembly_begin(assembly);
+  const sap_contact_list found = {multibody->contacts, multibody->contact_count, NULL};
+  sap_assembly_begin(assembly, &found);
   if (within) {
     SAP_TRY(move_to_point(multibody, step, &start, error));
     SAP_TRY(add_moved_contacts(multibody, kin0, &start, problem, error));

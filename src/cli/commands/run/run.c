@@ -408,6 +408,7 @@ static sap_status run_prepare(run* r, sap_error* error) {
   }
   r->statistics.bodies = sap_model_get_sizes(r->model).bodies - 1;
   r->statistics.dt = r->options.stepper.dt;
+  r->statistics.late = r->adaptive == NULL ? r->options.stepper.theta - 0.5 : 0.0;
   r->statistics.end = r->statistics.start;
   return run_write_row(r, NULL, error);
 }
@@ -464,6 +465,7 @@ static sap_status step(void* context, sap_error* error) {
   run* r = context;
   run_statistics* statistics = &r->statistics;
   sap_step_report report;
+  SAP_TRY(run_statistics_before(statistics, &r->state, error));
   const sap_status status = advance(r, &report, error);
   if (status != SAP_STATUS_OK) {
     statistics->failures += status != SAP_STATUS_MEMORY && status != SAP_STATUS_INTERNAL;
@@ -482,6 +484,7 @@ static sap_status step(void* context, sap_error* error) {
   if (!run_statistics_add(statistics, &report, sap_multibody_contacts(r->multibody), contacts)) {
     return cli_no_memory(error);
   }
+  SAP_TRY(run_statistics_after(statistics, r->multibody, &r->state, &report, error));
   return run_row_due(&r->options.plan, statistics) ? run_write_row(r, &report, error)
                                                    : SAP_STATUS_OK;
 }
@@ -542,6 +545,7 @@ static int execute(run* r) {
       (r->trajectory != NULL && sap_trajectory_commit(r->trajectory, &error) != SAP_STATUS_OK)) {
     return leave(r, &error);
   }
+  run_statistics_warn(&r->statistics, r->model);
   run_statistics_print(&r->statistics, r->options.scene.path, r->options.plan.format,
                        r->options.plan.stats, stdout);
   return cli_flush() == CLI_OK ? code : CLI_FILE;
@@ -562,11 +566,7 @@ static int run_scene(const cli_command* command, int argc, char** argv) {
   }
 
   sap_error error = {0};
-  if (run_prepare(&r, &error) == SAP_STATUS_OK) {
-    code = execute(&r);
-  } else {
-    code = cli_report(&error);
-  }
+  code = run_prepare(&r, &error) == SAP_STATUS_OK ? execute(&r) : cli_report(&error);
   clear(&r);
   return code;
 }

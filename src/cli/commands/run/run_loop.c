@@ -67,6 +67,27 @@ static bool count_iterations(run_statistics* s, int32_t iterations) {
   return true;
 }
 
+// Contacts softer than asked are worth a message where that makes them deeper by this [m]; a depth
+// beyond R gamma_n (dt + tau_d) is on its way out, not borne. Less than AS_RIGID of the stiffness:
+// whoever asked for it meant rigid.
+static const double SOFT_DEPTH = 1e-4, AS_RIGID = 1e-4;
+
+static void find_softened(run_statistics* s, const sap_contact* contacts, int32_t count) {
+  double deepest = 0.0;
+  for (int32_t i = 0; i < count; ++i) {
+    const sap_contact* c = &contacts[i];
+    const bool soft = c->gamma[2] > 0.0 && c->realised > AS_RIGID && c->realised < 0.5;
+    const double rest = c->gamma[2] * c->R[2] * (s->dt + c->material.relaxation_time);
+    const double deeper = soft ? fmin(rest, -c->phi) * (1.0 - c->realised) : 0.0;
+    deepest = fmax(deepest, deeper);
+    if (deeper > s->softened_depth) {
+      s->softened_depth = deeper;
+      s->softest = *c;
+    }
+  }
+  s->softened_steps += deepest > SOFT_DEPTH ? 1 : 0;
+}
+
 bool run_statistics_add(run_statistics* s, const sap_step_report* report,
                         const sap_contact* contacts, int32_t count) {
   const int32_t iterations = run_newton_iterations(report);
@@ -82,6 +103,7 @@ bool run_statistics_add(run_statistics* s, const sap_step_report* report,
     ++s->steps_late;
     s->iterations_late += iterations;
     add_late_slip(s);
+    find_softened(s, contacts, count);
   }
   s->seconds_stepping += report->time_total;
   s->seconds_free_motion += report->time_free_motion;
@@ -106,8 +128,36 @@ int64_t run_peak_memory(void) {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024 * (int64_t)usage.ru_maxrss : 0;
 }
 
+sap_status run_statistics_before(run_statistics* s, const sap_state* state, sap_error* error) {
+  SAP_TRY(SAP_GROW(&s->v0, &s->v0_count, state->nv, error));
+  memcpy(s->v0, state->v, (size_t)state->nv * sizeof *s->v0);
+  return SAP_STATUS_OK;
+}
+
+// v^theta' M dv - ((v + v0)/2)' M dv = (theta - 1/2) dv' M dv
+sap_status run_statistics_after(run_statistics* s, sap_multibody* multibody, const sap_state* state,
+                                const sap_step_report* report, sap_error* error) {
+  bool pushed = s->late <= 0.0;
+  for (int32_t i = 0; i < report->rows && !pushed; ++i) {
+    pushed = report->solution->gamma[i] != 0.0;
+  }
+  if (pushed) {
+    return SAP_STATUS_OK;
+  }
+  sap_state change = *state;
+  change.v = s->v0;
+  for (int32_t i = 0; i < state->nv; ++i) {
+    s->v0[i] = state->v[i] - s->v0[i];
+  }
+  sap_diagnostics diagnostics;
+  SAP_TRY(sap_multibody_diagnose(multibody, &change, &diagnostics, error));
+  s->scheme_loss += 2.0 * s->late * diagnostics.kinetic;
+  return SAP_STATUS_OK;
+}
+
 void run_statistics_clear(run_statistics* statistics) {
   sap_free(statistics->histogram);
+  sap_free(statistics->v0);
   memset(statistics, 0, sizeof *statistics);
 }
 
@@ -250,6 +300,32 @@ void run_statistics_print(const run_statistics* s, const char* scene, cli_format
   }
   if (format == CLI_FORMAT_JSON) {
     (void)fputs("\n}\n", out);
+  }
+}
+
+// In more than a few steps, the scheme took this part of the energy, and much of what is gone.
+enum { FEW_STEPS = 100 };
+static const double SCHEME_TOOK = 0.1, MUCH_OF = 0.4;
+
+void run_statistics_warn(const run_statistics* s, const sap_model* model) {
+  const double fall = s->start.potential - s->end.potential;
+  const double lost = s->start.kinetic - s->end.kinetic + fall;
+  const double scale = fmax(s->start.kinetic, s->end.kinetic) + fabs(fall);
+  if (s->steps > FEW_STEPS && lost > 0.0 && s->scheme_loss > SCHEME_TOOK * scale &&
+      s->scheme_loss > MUCH_OF * lost) {
+    cli_message(
+        "%.3g J of the %.3g J that the motion lost went to the scheme, not to physics: try "
+        "--scheme midpoint or a smaller --dt",
+        fmin(s->scheme_loss, lost), lost);
+  }
+  if (2 * s->softened_steps > s->steps_late) {
+    const sap_contact* c = &s->softest;
+    const char* a = sap_model_get_name(model, SAP_ELEMENT_SHAPE, c->shape_A);
+    const char* b = sap_model_get_name(model, SAP_ELEMENT_SHAPE, c->shape_B);
+    cli_message(
+        "contacts are softer than asked: '%.60s' and '%.60s' have %.2g of their stiffness "
+        "and are %.2g m deeper; a smaller --dt or --beta keeps it",
+        a, b, c->realised, s->softened_depth);
   }
 }
 

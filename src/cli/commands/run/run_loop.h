@@ -45,6 +45,13 @@ typedef struct run_statistics {
   int64_t steps_late;                   // steps of the second half
   int64_t slip_steps[RUN_SLIPS];        // those of them with contacts that resist it
   int64_t relinearizations, withdrawn;  // and steps whose relinearization diverged
+  int64_t softened_steps;               // of the second half: with contacts of SOFT_DEPTH
+  double softened_depth;                // the largest of them [m]
+  sap_contact softest;                  // that contact
+  double late;                          // theta - 1/2 of steps of one length, else 0
+  double scheme_loss;                   // energy that the scheme took from free motion [J]
+  double* v0;                           // before the step                         (v0_count)
+  int32_t v0_count;                     //
   double balance_error;                 // the largest
   run_energy start, end;                //
   double seconds_stepping;              // wall clock inside sap_stepper_step [s]
@@ -59,6 +66,13 @@ typedef struct run_statistics {
 // Adds a step whose contacts carry the solution. False: out of memory.
 bool run_statistics_add(run_statistics* statistics, const sap_step_report* report,
                         const sap_contact* contacts, int32_t count);
+// Keeps v before a step; then adds what the scheme takes from the energy of a step that nothing but
+// force elements act in.
+sap_status run_statistics_before(run_statistics* statistics, const sap_state* state,
+                                 sap_error* error);
+sap_status run_statistics_after(run_statistics* statistics, sap_multibody* multibody,
+                                const sap_state* state, const sap_step_report* report,
+                                sap_error* error);
 // Returns the largest resident memory of the process so far [bytes].
 int64_t run_peak_memory(void);
 void run_statistics_clear(run_statistics* statistics);
@@ -72,6 +86,9 @@ double run_penetration(const sap_contact* contacts, int32_t count);
 // Prints the closing table; `phases`: with time per phase and memory.
 void run_statistics_print(const run_statistics* statistics, const char* scene, cli_format format,
                           bool phases, FILE* out);
+
+// Says which contacts are softer than asked, and what energy the scheme took.
+void run_statistics_warn(const run_statistics* statistics, const sap_model* model);
 
 // --- the loop ---
 
