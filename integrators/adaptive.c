@@ -17,6 +17,9 @@ enum { POINTS = 3 };  // accepted velocities that are kept
 static const double SAFETY = 0.9, LEAST_FACTOR = 0.1, LARGEST_FACTOR = 5.0;
 // Changes of dt by less do not pay, since the stepper's predictions are of one dt.
 static const double WORTH_GROWING = 1.2;
+// A step is cut to its kink at most so often, and by this factor at least.
+enum { DIRECT = 4 };
+static const double SHORTER = 0.98;
 // Ways to t_end within this part of a step are made in one.
 static const double STRETCH = 1.01;
 
@@ -301,7 +304,8 @@ static double shorten(const sap_adaptive* a, const attempt* at, sap_status statu
   const double next = status != SAP_STATUS_OK ? 0.25 * h
                       : report->reason == SAP_ADAPTIVE_SMOOTH
                           ? h * fmin(factor_of(a, report->error), SAFETY)
-                          : fmin(at->kink, SAFETY * h);
+                      : report->rejected < DIRECT ? fmin(at->kink, SHORTER * h)
+                                                  : 0.5 * h;
   return fmax(next, a->options.least_dt);
 }
 

@@ -117,7 +117,7 @@ static void take_normal(const touch* c, const sap_kink_scale* scale, sap_kink* k
     take_impact(c, scale, kink);
     return;
   }
-  if (integrate_force(c, &impulse, &first) == 0) {
+  if (integrate_force(c, &impulse, &first) == 0 && s->phi0 <= 0.0) {
     return;
   }
   const double T = scale->velocity_time + 0.5 * c->h;
@@ -129,10 +129,7 @@ static void take_normal(const touch* c, const sap_kink_scale* scale, sap_kink* k
   const double least = scale->accuracy / (s->wn * s->stiffness * u * scale->velocity_time);
   const double tau = s->relaxation_time;
   const double stay = 2.0 * least / (tau + sqrt(tau * tau + 2.0 * least));
-  *kink = (sap_kink){error, fmin(first + 0.5 * stay, 0.5 * c->h), false};
-  if (first + 0.5 * stay < 0.9 * c->h) {
-    kink->time = first + 0.5 * stay;
-  }
+  *kink = (sap_kink){error, first + 0.5 * stay, false};
 }
 
 // Sets the kink of a contact that stops sliding if it is worse.
@@ -159,7 +156,7 @@ static void take_tangents(const touch* c, const sap_problem* p, const sap_block_
   const double error =
       s->wt * fabs(along + most * stop - hold) * (scale->velocity_time + 0.5 * c->h);
   if (error > kink->error) {
-    *kink = (sap_kink){error, stop < 0.9 ? stop * c->h : 0.5 * c->h, true};
+    *kink = (sap_kink){error, stop * c->h, true};
   }
 }
 

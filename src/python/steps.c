@@ -59,13 +59,26 @@ static void put_row(sap_python_turn* t) {
   t->rows = append(append(append(t->rows, s->q, s->nq), s->v, s->nv), s->act, s->na);
 }
 
+static sap_status step(sap_python_turn* t) {
+  if (t->adaptive == NULL) {
+    return sap_stepper_step(t->stepper, t->state, t->report, &t->error);
+  }
+  sap_adaptive_report report;
+  const sap_status status = sap_adaptive_step(t->adaptive, t->state, t->t_end, &report, &t->error);
+  *t->report = report.step;
+  t->made += status == SAP_STATUS_OK;
+  t->rejected += report.rejected;
+  t->left = t->state->t < t->t_end ? 2 : 1;
+  return status;
+}
+
 static void take_turn(void* context, int32_t index) {
   const slice* s = context;
   sap_python_turn* t = s->turns[index];
   while (t->left > 0 && sap_clock_seconds() < s->end) {
     t->status = set_control(t);
     if (t->status == SAP_STATUS_OK) {
-      t->status = sap_stepper_step(t->stepper, t->state, t->report, &t->error);
+      t->status = step(t);
       t->stepped = t->status == SAP_STATUS_OK;
     }
     if (t->status == SAP_STATUS_OK) {

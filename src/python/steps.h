@@ -4,6 +4,7 @@
 #ifndef SAP_PYTHON_STEPS_H
 #define SAP_PYTHON_STEPS_H
 
+#include <sapstep/adaptive.h>
 #include <sapstep/mujoco.h>
 #include <sapstep/multibody.h>
 #include <sapstep/recorder.h>
@@ -21,6 +22,9 @@ typedef struct sap_python_turn {
   double* rows;  // takes [t, q, v, act] after each step (steps, 1 + nq + nv + na); NULL: none
   sap_recorder* recorder;  // NULL: none
   int64_t every, until;    // steps between rows, steps since the last row
+  sap_adaptive* adaptive;  // NULL: `left` steps of dt; else steps to t_end
+  double t_end;            // [s]
+  int64_t made, rejected;  // of the adaptive: steps and attempts since they were set to 0
   int64_t left;            // steps to make; 0 after a failure
   bool stepped;            // the last step succeeded: `report` is valid
   sap_status status;       // of setting controls, of the last step and of its row

@@ -77,9 +77,9 @@ static void check_bounces(double accuracy, double loss, int32_t solves) {
 
 static void test_energy_of_bounces(void** unused) {
   (void)unused;
-  check_bounces(1e-4, 0.1, 600);
-  check_bounces(1e-5, 0.015, 900);
-  check_bounces(1e-6, 0.001, 1600);
+  check_bounces(1e-4, 0.08, 600);
+  check_bounces(2e-5, 0.02, 800);
+  check_bounces(1e-6, 0.001, 1500);
 }
 
 // A point at rest on two springs of 1e4 N/m slides until friction stops it: x = v^2/(2 mu g).

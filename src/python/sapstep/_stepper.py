@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,6 +43,7 @@ class StateOwner(Owner):
     _c: OwningHandle
     _state: Any
     _pending: Optional[BaseException] = None  # raised by a callback of the step
+    _accuracy: Optional[float] = None  # of c.adaptive
 
     def _begin(self, system: Any, options: Any, state: Any) -> None:
         """Creates c.stepper and the buffers of steps; called last by constructors."""
@@ -145,6 +146,35 @@ class StateOwner(Owner):
             while lib.sap_python_step(c.turns, 1, ffi.NULL):
                 pass
             self._check(c.turn)
+
+    def advance(self, t: float, accuracy: float = 1e-4) -> Tuple[int, int]:
+        """Steps to the time t [s] by steps that choose their own length: their estimated error is at most
+        `accuracy` [m] each. Needs scheme "midpoint"; ``relative_tolerance`` should be accuracy/100 or less.
+        Returns the numbers of steps made and of attempts rejected. `dt` stays as it is."""
+        end, tolerance = number(t, "t"), number(accuracy, "accuracy")
+        with self._c as c:
+            options = ffi.new("sap_adaptive_options*", lib.sap_adaptive_options_default())
+            options.accuracy = tolerance
+            if not end > self.t:
+                raise InputError(f"t = {end} must be > the time now, {self.t}")
+            if self._accuracy != tolerance:
+                if self._accuracy is not None:
+                    lib.sap_adaptive_destroy(self._c.take("adaptive"))
+                    self._accuracy = None
+                self._c.make("adaptive", lib.sap_adaptive_create, c.stepper, options, ffi.NULL,
+                             end=lib.sap_adaptive_destroy)
+                self._accuracy = tolerance
+            lib.sap_python_begin(c.turns, 1, 1)
+            c.turn.adaptive, c.turn.t_end = c.adaptive, end
+            c.turn.made = c.turn.rejected = 0
+            try:
+                while lib.sap_python_step(c.turns, 1, ffi.NULL):
+                    pass
+            finally:
+                c.turn.adaptive = ffi.NULL
+                lib.sap_stepper_set_dt(c.stepper, self._dt, ffi.NULL)
+            self._check(c.turn)
+            return int(c.turn.made), int(c.turn.rejected)
 
     def _check(self, turn: Any) -> None:
         """Raises the error of the last step or of recording it."""

@@ -15,7 +15,7 @@ import sapstep
 
 
 STATE = {
-    "step": lambda o: o.step(), "forget": lambda o: o.forget(), "save": lambda o: o.save(),
+    "step": lambda o: o.step(), "advance": lambda o: o.advance(9.0), "forget": lambda o: o.forget(), "save": lambda o: o.save(),
     "load": lambda o: o.load(bytes(1000)), "report": lambda o: o.report, "state": lambda o: o.state,
     "state=": lambda o: setattr(o, "state", np.zeros(1 + o.q.size + o.v.size)),
     "t=": lambda o: setattr(o, "t", 1.0), "q=": lambda o: setattr(o, "q", o.q.copy()),

@@ -40,6 +40,29 @@ def test_state_is_a_view():
     assert q[2] > height
 
 
+def test_advance_chooses_its_steps():
+    tight = sapstep.Simulation(SCENES / "double_pendulum.xml", scheme="midpoint", relative_tolerance=1e-12)
+    loose = sapstep.Simulation(SCENES / "double_pendulum.xml", scheme="midpoint", relative_tolerance=1e-12)
+    energy = tight.diagnose()
+    energy = energy["kinetic"] + energy["potential_gravity"]
+    few, _ = loose.advance(1.0, accuracy=1e-3)
+    many, rejected = tight.advance(1.0, accuracy=1e-6)
+    assert tight.t == loose.t == 1.0
+    assert 5 < few < many / 4 and 0 <= rejected < many / 4
+    now = tight.diagnose()
+    assert now["kinetic"] + now["potential_gravity"] == pytest.approx(energy, rel=1e-5)
+    dt = tight.dt
+    tight.step()
+    assert tight.t == pytest.approx(1.0 + dt, abs=1e-15)
+    with pytest.raises(sapstep.InputError, match="t = 0.5 must be > the time now"):
+        tight.advance(0.5)
+    with pytest.raises(sapstep.InputError, match="accuracy = 0"):
+        tight.advance(2.0, accuracy=0.0)
+    euler = sapstep.Simulation(SCENES / "double_pendulum.xml", scheme="implicit-euler")
+    with pytest.raises(sapstep.InputError, match="needs the scheme midpoint"):
+        euler.advance(1.0)
+
+
 def test_failed_step_leaves_the_state():
     box = sapstep.Simulation(SCENES / "falling_box.xml")
     box.step(3)
