@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The runs of sapstep converge: failed ones, in threads, killed and resumed; wrong input.
 #define _XOPEN_SOURCE 700
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "cli/converge_command.h"
 
@@ -45,46 +42,6 @@ static void threads_change_nothing(void** state) {
   command_clear(&r[1]);
 }
 
-// Bytes of a file, 0 where it is not.
-static long long file_size(const char* path) {
-  struct stat status;
-  return stat(path, &status) == 0 ? (long long)status.st_size : 0;
-}
-
-// A killed study continues where it was; its table equals that of an undisturbed study. Killed
-// once when the journal is begun, once when a run is added.
-static void killed_and_resumed(void** state) {
-  static const char line[] =
-      "'" SCENES "double_pendulum.xml' --dt 0.002 --levels 5 --duration 1 --jobs 1 --format json";
-  char with[SCRATCH_PATH_SIZE + 256], path[SCRATCH_PATH_SIZE];
-  char command[2 * SCRATCH_PATH_SIZE + 1024];
-  command_result whole = converge(*state, line, 0);
-  (void)scratch_path(*state, "orders.journal", path);
-  (void)snprintf(with, sizeof with, "%s --journal '%s'", line, path);
-  for (int i = 0; i < 2; ++i) {
-    const long long before = file_size(path);
-    (void)snprintf(
-        command, sizeof command,
-        "'%s' converge %s > /dev/null 2>&1 & victim=$!; while kill -0 $victim && "
-        "[ \"$(stat -c %%s '%s' 2>/dev/null || echo 0)\" -le %lld ]; do sleep 0.01; done; "
-        "kill -9 $victim && wait $victim",
-        SAPSTEP_PROGRAM, with, path, before);
-    assert_int_equal(WEXITSTATUS(system(command)), 128 + SIGKILL);
-    assert_true(file_size(path) > before);
-  }
-  command_result resumed = converge(*state, with, 0);
-  remove_times(whole.out);
-  remove_times(resumed.out);
-  assert_string_equal(whole.out, resumed.out);
-  assert_int_not_equal(access(path, F_OK), 0);
-  command_clear(&whole);
-  command_clear(&resumed);
-  (void)scratch_write(*state, "no.journal", "text", 4, path);
-  command_result other = converge(*state, CYLINDER " --levels 2 --journal no.journal", 3);
-  assert_non_null(strstr(other.err, "not a journal of this very command"));
-  command_clear(&other);
-}
-
 static void refusals(void** state) {
   static const struct {
     const char* arguments;
@@ -93,7 +50,7 @@ static void refusals(void** state) {
   } cases[] = {
       {"", 2, "a scene file is needed"},
       {"no.xml", 3, "no.xml"},
-      {CYLINDER " --journal " CYLINDER, 2, "would overwrite an input"},
+      {CYLINDER " --svg " CYLINDER, 2, "would overwrite an input"},
       {CYLINDER " --levels 1", 2, "--levels '1' must be an integer from 2 to 20"},
       {CYLINDER " --dt 0", 2, "--dt '0' must be > 0 and <= 1e+09 s"},
       {CYLINDER " --scheme midpoint,nothing", 2, "must be one or more of explicit-euler"},
@@ -136,7 +93,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(failed_runs_are_told),
       TEST(threads_change_nothing),
-      TEST(killed_and_resumed),
       TEST(refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,15 +64,9 @@ static void sweeps(void** state) {
         "this journal belongs to another study, or the study, its scene or the program changed");
 }
 
-static void convergence(void** state) {
-  check(*state, "converge scene.xml --dt 0.002 --levels 5 --duration 1 --jobs 1 --journal j", "j",
-        100, "not a journal of this very command");
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(sweeps, begin, scratch_teardown),
-      cmocka_unit_test_setup_teardown(convergence, begin, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

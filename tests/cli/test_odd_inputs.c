@@ -167,8 +167,8 @@ static void outputs(void** state) {
     command_expect(*state, program, line, 2, charts[i].message);
   }
   command_expect(*state, program, "run a.xml --output new --record ./new", 2, "are the same file");
-  command_expect(*state, program, "converge a.xml --journal a.xml", 2,
-                 "--journal 'a.xml' would overwrite an input");
+  command_expect(*state, program, "converge a.xml --svg a.xml", 2,
+                 "--svg 'a.xml' would overwrite an input");
   put(*state, "b.study", "scene b.h5\nmeasure mass\n");
   put(*state, "b.h5", scene);
   command_expect(*state, program, "sweep b.study", 3, "the scene and the table would be the same");
@@ -198,7 +198,6 @@ static void unwritable(void** state) {
   } cases[] = {
       {"", "run a.xml --output no/x", "cannot write 'no/x': No such file or directory"},
       {"", "converge a.xml --svg no/x", "cannot write 'no/x': No such file or directory"},
-      {"", "converge a.xml --journal no/x", "cannot write 'no/x': No such file or directory"},
       {"", "bench a.xml --svg .", "cannot write '.': Is a directory"},
       {"", "sweep a.study -o a.xml/x", "cannot write 'a.xml/x': Not a directory"},
       {"", "sweep a.study -o .", "cannot write '.': Is a directory"},

@@ -20,7 +20,7 @@ compare_group* compare_group_of(const compare_job* job, const compare_where* whe
   return &job->groups[(size_t)at * (size_t)job->count + (size_t)contender];
 }
 
-// Returns the relative difference of the velocities from those of the first contender, or the file.
+// Returns the relative difference of the velocities from those of the first contender.
 static double difference(const sap_solution* a, const sap_solution* b) {
   double sum = 0.0, norm = 0.0;
   for (int32_t i = 0; i < a->nv; ++i) {
@@ -79,7 +79,7 @@ static sap_status keep_first(compare_job* job, sap_error* error) {
 // does not accept the problem's blocks counts as refused.
 static sap_status compare_problem(compare_job* job, const sap_problem* problem,
                                   const compare_where* where, double dt, sap_error* error) {
-  bool have_first = !job->options.scenes && job->options.reference != NULL;  // the file's
+  bool have_first = false;
   sap_status status = sap_problem_check(problem, error);
   if (status == SAP_STATUS_OK && job->options.profile != NULL &&
       !profile_add_problem(&job->profile, job->count)) {
@@ -243,42 +243,9 @@ static int finish(compare_job* job) {
   return code;
 }
 
-static sap_status refuse(const char* what, sap_error* error) {
-  error->status = SAP_STATUS_ARGUMENT;
-  (void)snprintf(error->message, sizeof error->message, "the file holds no %s", what);
-  return SAP_STATUS_ARGUMENT;
-}
-
-// Starts from the guess stored beside the problem, or else from its solution.
-static sap_status start_from_file(compare_job* job, const char* path, sap_error* error) {
-  bool found = false;
-  SAP_TRY(sap_problem_file_solution(path, job->problem, 1, &job->first, &found, error));
-  if (!found) {
-    SAP_TRY(sap_problem_file_solution(path, job->problem, 0, &job->first, &found, error));
-  }
-  if (!found) {
-    return refuse("/guesses/1 and no /solution to start from", error);
-  }
-  SAP_TRY(sap_problem_set_v_guess(job->problem, job->first.v, error));
-  return sap_problem_set_gamma_guess(job->problem, job->first.gamma, error);
-}
-
-static sap_status take_reference(compare_job* job, const char* path, sap_error* error) {
-  bool found = false;
-  const sap_status status =
-      sap_problem_file_solution(path, job->problem, 0, &job->first, &found, error);
-  return status == SAP_STATUS_OK && !found ? refuse("/solution to compare with", error) : status;
-}
-
 static sap_status visit(void* context, const char* path, int64_t index, sap_error* error) {
   compare_job* job = context;
   const compare_where where = {.name = path, .index = index};
-  if (job->options.start == COMPARE_FILE) {
-    SAP_TRY(start_from_file(job, path, error));
-  }
-  if (job->options.reference != NULL) {
-    SAP_TRY(take_reference(job, path, error));
-  }
   return compare_problem(job, job->problem, &where, sap_problem_dt(job->problem), error);
 }
 
@@ -322,7 +289,6 @@ static sap_status open_run(const compare_options* o, const char* path, compare_r
   SAP_TRY(sap_multibody_create(run->model, &run->multibody, error));
   SAP_TRY(sap_multibody_set_control(run->multibody, run->control, error));
   cli_scene_stepper(run->model, &options);
-  options.solver = o->reference != NULL ? o->reference : options.solver;
   run->dt = options.dt;
   run->planned = cli_step_count(o->duration, options.dt);
   return sap_stepper_create(sap_multibody_system(run->multibody), &options, &run->stepper, error);

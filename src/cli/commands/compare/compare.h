@@ -16,8 +16,8 @@
 enum { COMPARE_CONTENDERS_MAX = 128, COMPARE_SCENES_MAX = 64 };
 enum { COMPARE_LABEL_SIZE = 96 };
 
-// Start of the contenders: nothing, the solution of the previous problem, or the guess in the file.
-typedef enum compare_start { COMPARE_COLD, COMPARE_WARM, COMPARE_BOTH, COMPARE_FILE } compare_start;
+// Start of the contenders: nothing, or the solution of the previous problem.
+typedef enum compare_start { COMPARE_COLD, COMPARE_WARM, COMPARE_BOTH } compare_start;
 extern const char* const compare_start_names[];
 
 typedef struct compare_options {
@@ -27,7 +27,6 @@ typedef struct compare_options {
   cli_scene scene;
   double duration;  // [s]
   int32_t every;    // steps per problem
-  const char* reference;
   sap_stepper_options stepper;
   const char *profile, *convergence, *timings, *rows;  // paths, NULL: none
   double profile_tolerance;

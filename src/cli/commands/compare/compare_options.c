@@ -40,14 +40,7 @@ static const char* take_names(void* options, const char* argument) {
   return wrong;
 }
 
-static const char* take_reference(void* options, const char* argument) {
-  ((compare_options*)options)->reference = argument;
-  return sap_solver_find(argument) != NULL || strcmp(argument, "file") == 0
-             ? NULL
-             : "file or a solver of 'sapstep solvers'";
-}
-
-const char* const compare_start_names[] = {"cold", "warm", "both", "file", NULL};
+const char* const compare_start_names[] = {"cold", "warm", "both", NULL};
 
 #define AT(member) .offset = offsetof(compare_options, member)
 const cli_option compare_option_list[] = {
@@ -55,21 +48,17 @@ const cli_option compare_option_list[] = {
      "solvers, see 'sapstep solvers', with options of their own as in\nadmm-ncp:penalty=fixed "
      "(all)",
      CLI_CALL, .take = take_names},
-    {"start", "cold|warm|both|file",
+    {"start", "cold|warm|both",
      "cold: every problem anew; warm: from the impulses of the previous\nproblem (default: both "
      "for "
-     "a scene, cold for files); file: from the\nfirst of an HDF5 file's /guesses, or its /solution",
+     "a scene, cold for files)",
      CLI_WORD, AT(start), .words = compare_start_names},
     {"classes", NULL, "a row for each class of problems, by their constraints", CLI_FLAG,
      AT(classes)},
     {"duration", "S", "scenes: simulated time (1) [s]", CLI_POSITIVE, AT(duration), 0, 1e9},
     {"every", "N", "scenes: use the problem of every N-th step (1)", CLI_INTEGER, AT(every), 1,
      INT32_MAX},
-    {"reference", "NAME",
-     "the solver that steps the scene (sap); for files: file compares\nvelocities with those of "
-     "its "
-     "/solution",
-     CLI_CALL, .take = take_reference},
+    {"reference", "NAME", "the solver that steps the scene (sap)", CLI_SOLVER, AT(stepper.solver)},
     {"dt", "S", "scenes: time step (the scene's) [s]", CLI_POSITIVE, AT(stepper.dt), 0, 1e9},
     {"scheme", "NAME",
      "scenes: explicit-euler, symplectic-euler, implicit-euler or\nmidpoint (implicit-euler)",
@@ -115,9 +104,8 @@ static bool is_scene(const char* path) {
 
 // True if an option means something for problem files: those of solvers, and some of the command's.
 static bool is_of_files(const char* name) {
-  static const char* const own[] = {"solvers",           "reference", "start",   "convergence",
-                                    "summary",           "rows",      "profile", "format",
-                                    "profile-tolerance", NULL};
+  static const char* const own[] = {"solvers", "start",  "convergence",       "summary", "rows",
+                                    "profile", "format", "profile-tolerance", NULL};
   sap_solver_options options = sap_solver_options_default();
   bool known = false;
   (void)cli_set_option(sap_solver_option_table(), &options, name, "", &known);
@@ -154,14 +142,6 @@ static int check_options(const cli_command* command, const cli_parser* parser, c
   }
   if (o->timings != NULL && o->classes) {
     return cli_usage_error(command, "--timings and --classes exclude each other");
-  }
-  if (o->reference != NULL && o->scenes == (strcmp(o->reference, "file") == 0)) {
-    return cli_usage_error(command, "--reference of %s must be %s",
-                           o->scenes ? "a scene" : "problem files",
-                           o->scenes ? "a solver" : "file");
-  }
-  if (o->scenes && o->start == COMPARE_FILE) {
-    return cli_usage_error(command, "--start file has no meaning for a scene");
   }
   o->start = cli_given(parser, "start") ? o->start : o->scenes ? COMPARE_BOTH : COMPARE_COLD;
   o->summary = o->summary || o->scenes;

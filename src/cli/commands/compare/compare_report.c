@@ -31,10 +31,6 @@ static const cli_column row_columns[] = {
     CLI_INTEGERS("cones"),
 };
 
-static compare_start start_of(const compare_job* job, const compare_contender* c) {
-  return job->options.start == COMPARE_FILE ? COMPARE_FILE : c->warm ? COMPARE_WARM : COMPARE_COLD;
-}
-
 cli_table* compare_rows_create(void) {
   return cli_table_create(row_columns, sizeof row_columns / sizeof row_columns[0]);
 }
@@ -55,7 +51,7 @@ void compare_rows_add(compare_job* job, const compare_contender* contender,
                       const compare_where* where, const sap_problem* problem, const sap_residual* r,
                       double difference) {
   CLI_CELLS(job->rows, CLI_T(where->name), CLI_I(where->index), CLI_T(contender->name),
-            CLI_T(compare_start_names[start_of(job, contender)]),
+            CLI_T(compare_start_names[contender->warm ? COMPARE_WARM : COMPARE_COLD]),
             CLI_T(sap_outcome_text(job->report.outcome)), CLI_I(job->report.iterations),
             CLI_R(1e6 * job->report.time), CLI_R(cli_residual_map(r, false)),
             CLI_R(cli_residual_map(r, true)), CLI_R(r->momentum), CLI_R(r->slackness),
@@ -132,7 +128,7 @@ static void print_group(const compare_job* job, const compare_where* where, int 
     cli_table_text(table, compare_class_names[where->class]);
   }
   cli_table_text(table, c->name);
-  cli_table_text(table, compare_start_names[start_of(job, c)]);
+  cli_table_text(table, compare_start_names[c->warm ? COMPARE_WARM : COMPARE_COLD]);
   CLI_CELLS(table, CLI_I(g->problems), CLI_I(g->refused), CLI_I(g->solved_4), CLI_I(g->solved_8),
             CLI_R(n > 0.0 ? (double)g->iterations / n : nan), CLI_I(g->iterations_max),
             CLI_R(1e6 * compare_median_time(g)), CLI_R(n > 0.0 ? 1e6 * g->time_max : nan));

@@ -16,70 +16,7 @@
 #include "cli/expression.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "core/archive.h"
 #include "core/platform.h"
-
-// --- journal ---
-
-typedef struct journal_record {
-  int64_t index;
-  converge_result result;
-} journal_record;
-
-// Returns the size of the samples that follow a record of a reference; 0 for other runs.
-static size_t sample_bytes(const converge_study* s, int64_t index) {
-  const size_t numbers = (size_t)s->start.nq + (size_t)s->start.nv;
-  return index < s->references ? numbers * (size_t)s->samples * sizeof(double) : 0;
-}
-
-static bool restore_run(void* context, const void* bytes, size_t size) {
-  converge_study* s = context;
-  journal_record r;
-  if (size < sizeof r) {
-    return false;
-  }
-  memcpy(&r, bytes, sizeof r);
-  if (r.index < 0 || r.index >= s->count || size != sizeof r + sample_bytes(s, r.index)) {
-    return false;
-  }
-  converge_case* c = &s->cases[r.index];
-  if (c->done) {
-    return true;
-  }
-  if (size > sizeof r) {
-    c->samples = malloc(size - sizeof r);
-    if (c->samples == NULL) {
-      return false;
-    }
-    memcpy(c->samples, (const char*)bytes + sizeof r, size - sizeof r);
-  }
-  c->done = true;
-  c->result = r.result;
-  s->steps += r.result.steps;
-  return true;
-}
-
-static sap_status open_journal(converge_study* s, sap_error* error) {
-  const cli_journal_def def = {
-      .magic = "sapstep converge 2",
-      .hash = s->hash,
-      .busy = "another study is writing this journal",
-      .foreign =
-          "not a journal of this very command, scene and program: remove it, or name another",
-      .restore = restore_run,
-      .context = s};
-  return cli_journal_open(s->options.journal, &def, &s->journal, error);
-}
-
-// Keeps a finished run in the journal; a failure is only a message.
-static void converge_keep(converge_study* s, const converge_case* c) {
-  const journal_record r = {.index = c - s->cases, .result = c->result};
-  sap_error error;
-  if (cli_journal_add(s->journal, &r, sizeof r, c->samples, sample_bytes(s, r.index), &error) !=
-      SAP_STATUS_OK) {
-    cli_message("%s: this run is not kept", error.message);
-  }
-}
 
 // --- one run ---
 
@@ -249,10 +186,7 @@ static sap_status advance(converge_study* study, converge_case* c, work* w, doub
   ++c->result.steps;
   atomic_fetch_add_explicit(&study->steps, 1, memory_order_relaxed);
   *iterations += run_newton_iterations(&report);
-  if (report.solver != NULL && report.solver->outcome != SAP_OUTCOME_CONVERGED &&
-      report.solver->outcome != SAP_OUTCOME_ROUNDOFF) {
-    ++c->result.unconverged;
-  }
+  c->result.unconverged += run_unconverged(&report) ? 1 : 0;
   c->result.penetration =
       fmax(c->result.penetration, run_penetration(sap_multibody_contacts(w->multibody),
                                                   sap_multibody_contact_count(w->multibody)));
@@ -287,9 +221,6 @@ static void converge_case_run(converge_study* study, converge_case* c) {
   }
   c->result.newton = c->result.steps > 0 ? iterations / (double)c->result.steps : (double)NAN;
   c->result.seconds = sap_clock_seconds() - begun;
-  if (c->done && study->journal != NULL) {
-    converge_keep(study, c);
-  }
   sap_stepper_destroy(w.stepper);
   sap_multibody_destroy(w.multibody);
   sap_state_clear(&w.state);
@@ -353,25 +284,6 @@ static bool run_jobs(converge_study* study, int first, int last) {
 }
 
 // --- the command ---
-
-// Hashes the options that the results depend on: all but those of the output. The scene's files
-// follow when they are read.
-static void hash_command(converge_study* s, int argc, char** argv) {
-  static const char* const output[] = {"--jobs", "--svg", "--format", "--journal"};
-  uint64_t hash = sap_hash(SAP_HASH_START, sap_version(), strlen(sap_version()));
-  for (int i = 0; i < argc; ++i) {
-    bool skipped = false;
-    for (size_t k = 0; k < sizeof output / sizeof *output; ++k) {
-      skipped = skipped || strcmp(argv[i], output[k]) == 0;
-    }
-    if (skipped) {
-      ++i;
-    } else {
-      hash = sap_hash(hash, argv[i], strlen(argv[i]) + 1);
-    }
-  }
-  s->hash = hash;
-}
 
 static bool can_combine(sap_scheme scheme, sap_stage stage) {
   sap_stepper_options options = sap_stepper_options_default();
@@ -480,20 +392,13 @@ static int execute(converge_study* s) {
   const bool complete = referenced && run_jobs(s, s->references, s->count);
   progress_end(&s->bar);
   if (interrupt_came()) {
-    if (s->journal != NULL) {
-      cli_message("interrupted; finished runs are kept in '%s': the same command continues",
-                  s->options.journal);
-    } else {
-      cli_message("interrupted; with --journal FILE the same command could continue");
-    }
+    cli_message("interrupted");
     code = CLI_UNCONVERGED;
   }
   if (!referenced) {
     return code;
   }
   const int reported = converge_report(s);
-  cli_journal_close(s->journal, complete);
-  s->journal = NULL;
   return complete || reported > code ? reported : code;
 }
 
@@ -504,17 +409,13 @@ static int converge_scene(const cli_command* command, int argc, char** argv) {
     return code;
   }
   sap_error error = {0};
-  hash_command(&study, argc, argv);
   if (converge_scene_read(&study, &error) != SAP_STATUS_OK) {
     code = cli_report(&error);
   } else if (!list_cases(&study)) {
     code = study.series == 0 ? cli_usage_error(command, "no scheme is left") : CLI_INTERNAL;
-  } else if (study.options.journal != NULL && open_journal(&study, &error) != SAP_STATUS_OK) {
-    code = cli_report(&error);
   } else {
     code = execute(&study);
   }
-  cli_journal_close(study.journal, false);
   for (int i = 0; i < study.count && study.cases != NULL; ++i) {
     free(study.cases[i].samples);
   }
@@ -540,8 +441,7 @@ const cli_command cli_command_converge = {
         "left out of the orders, and the exit code is 1.",
     .examples =
         "  sapstep converge examples/scenes/double_pendulum.xml --dt 0.01 --svg orders.svg\n"
-        "  sapstep converge examples/scenes/spring_cylinder.xml --duration 5 --journal "
-        "orders.journal\n"
+        "  sapstep converge examples/scenes/spring_cylinder.xml --duration 5\n"
         "  sapstep converge examples/scenes/sliding_box.xml --contact-stage end,theta\n",
     .options = converge_option_list,
     .table = sap_stepper_option_table,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of `sapstep converge`: the command, its runs in threads and their journal (converge.c), the
+// Parts of `sapstep converge`: the command, its runs in threads (converge.c), the
 // command line and the scene (converge_options.c), one run at one step size (converge_case.c),
 // orders, table and chart (converge_report.c).
 #ifndef SAP_CLI_COMMANDS_CONVERGE_CONVERGE_H
@@ -39,7 +39,7 @@ typedef struct converge_start {
 
 typedef struct converge_options {
   cli_scene scene;  // with its dt: the largest step
-  const char *svg, *journal;
+  const char* svg;
   converge_against against;
   double dt, duration;  // the largest step [s]
   int32_t levels;       // step sizes
@@ -63,7 +63,6 @@ typedef struct converge_errors {
   double velocity_end;
 } converge_errors;
 
-// Plain bytes, stored in the journal.
 typedef struct converge_result {
   int64_t steps, unconverged;
   converge_errors errors;
@@ -101,8 +100,6 @@ typedef struct converge_study {
   progress bar;
   _Atomic int next;
   _Atomic int64_t steps;  // made so far
-  uint64_t hash;          // of the command, the scene and the program
-  cli_journal* journal;   // NULL: none
 } converge_study;
 
 // Reads the command line; false: return *exit_code.

@@ -133,10 +133,6 @@ const cli_option converge_option_list[] = {
      "auto, run or richardson: auto uses exact solutions, or a run if\n"
      "there are none; run always a run; richardson two runs,\nextrapolated (auto)",
      CLI_WORD, AT(against), .words = references},
-    {"journal", "FILE",
-     "keep finished runs there: after an interruption or a kill the\n"
-     "same command continues; removed at the end",
-     CLI_PATH, AT(journal)},
     {"reference-ratio", "N",
      "without exact solutions the reference is midpoint with the\n"
      "smallest step divided by N: 2 to 4096 (16)",
@@ -293,8 +289,6 @@ sap_status converge_scene_read(converge_study* s, sap_error* error) {
   const bool given = s->options.nexact > 0;
   s->options.scene.note = take_note;
   s->options.scene.note_context = s;
-  s->options.scene.file = cli_hash_file;
-  s->options.scene.file_context = &s->hash;
   SAP_TRY(cli_scene_read(&s->options.scene, NULL, NULL, &s->model, error));
   if (!given) {
     SAP_TRY(check_notes(s, error));
