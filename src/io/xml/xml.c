@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/archive.h"
 #include "core/file.h"
 #include "core/memory.h"
 
@@ -114,10 +115,20 @@ static void on_document_type(void* context, const xmlChar* name, const xmlChar* 
   xmlStopParser(parser);
 }
 
+// Names without a prefix are shared, because most of them are frequent.
 static sap_status copy_name(sap_xml_store* store, const xmlNs* ns, const xmlChar* name,
                             const char** out, sap_error* error) {
-  const char* prefix = ns != NULL ? (const char*)ns->prefix : NULL;
-  return sap_xml_join(store, prefix, prefix != NULL ? ":" : NULL, (const char*)name, out, error);
+  const char *prefix = ns != NULL ? (const char*)ns->prefix : NULL, *text = (const char*)name;
+  if (prefix != NULL) {
+    return sap_xml_join(store, prefix, ":", text, out, error);
+  }
+  const char** shared =
+      &store->names[sap_hash(SAP_HASH_START, text, strlen(text)) % SAP_XML_SHARED_NAMES];
+  if (*shared == NULL || strcmp(*shared, text) != 0) {
+    SAP_TRY(sap_xml_join(store, text, NULL, NULL, shared, error));
+  }
+  *out = *shared;
+  return SAP_STATUS_OK;
 }
 
 static sap_status copy_attributes(sap_xml_store* store, const xmlNode* from, sap_xml_node* to,

@@ -30,10 +30,12 @@ typedef struct sap_reported_file {
 } sap_reported_file;
 
 // Memory of any number of files that belong together; pool.owner is set, and sap_pool_free frees.
+enum { SAP_XML_SHARED_NAMES = 256 };
 typedef struct sap_xml_store {
   sap_pool pool;
   const sap_scene_options* options;  // `file` is called with every file; may be NULL
   sap_reported_file* reported;
+  const char* names[SAP_XML_SHARED_NAMES];  // by hash
 } sap_xml_store;
 
 // Writes a + b + c (NULL: empty) to the store.
