@@ -17,8 +17,9 @@ typedef struct cell {
 } cell;
 
 struct cli_table {
-  const cli_column* columns;
-  int ncolumns;
+  const cli_column* given;
+  cli_column* columns;  // those with a name
+  int ngiven, ncolumns, next;
   cell* cells;  // row by row
   size_t count, capacity;
   bool failed;
@@ -26,9 +27,17 @@ struct cli_table {
 
 cli_table* cli_table_create(const cli_column* columns, int ncolumns) {
   cli_table* table = calloc(1, sizeof *table);
-  if (table != NULL) {
-    table->columns = columns;
-    table->ncolumns = ncolumns;
+  cli_column* named = calloc((size_t)ncolumns, sizeof *named);
+  if (table == NULL || named == NULL) {
+    free(table);
+    free(named);
+    return NULL;
+  }
+  *table = (cli_table){.given = columns, .columns = named, .ngiven = ncolumns};
+  for (int i = 0; i < ncolumns; ++i) {
+    if (columns[i].name != NULL) {
+      named[table->ncolumns++] = columns[i];
+    }
   }
   return table;
 }
@@ -39,6 +48,7 @@ void cli_table_destroy(cli_table* table) {
       free(table->cells[i].text);
     }
     free(table->cells);
+    free(table->columns);
     free(table);
   }
 }
@@ -60,9 +70,13 @@ static void add_cell(cli_table* table, cell value) {
 
 void cli_table_cells(cli_table* table, const cli_value* values, size_t count) {
   for (size_t i = 0; i < count && !table->failed; ++i) {  // a gap would shift what follows
-    const cli_cell_kind kind = table->columns[table->count % (size_t)table->ncolumns].kind;
+    const cli_column* column = &table->given[table->next];
+    table->next = (table->next + 1) % table->ngiven;
+    if (column->name == NULL) {
+      continue;
+    }
     cell value = {.integer = values[i].integer, .real = values[i].real};
-    if (kind == CLI_CELL_TEXT) {
+    if (column->kind == CLI_CELL_TEXT) {
       const size_t size = strlen(values[i].text) + 1;
       value.text = malloc(size);
       if (value.text == NULL) {

@@ -14,7 +14,7 @@ typedef enum cli_format { CLI_FORMAT_TABLE, CLI_FORMAT_JSON, CLI_FORMAT_CSV } cl
 typedef enum cli_cell_kind { CLI_CELL_TEXT, CLI_CELL_INTEGER, CLI_CELL_REAL } cli_cell_kind;
 
 typedef struct cli_column {
-  const char* name;  // unit as suffix: time_us
+  const char* name;  // unit as suffix: time_us; NULL: its cells are not shown
   cli_cell_kind kind;
   int digits;  // of a real in an aligned table; CSV and JSON have all 17
 } cli_column;

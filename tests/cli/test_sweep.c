@@ -229,6 +229,33 @@ static void resume_after_kill(void** state) {
 #endif
 }
 
+// Plots go through the journal and between ranks: killed once, the lines are those of a whole run.
+static void plots_after_kill(void** state) {
+  study(*state, "plots.study",
+        "scene " SCENES
+        "falling_box.xml\nduration 4\ngrid friction 0.1 0.2 0.3 0.4 0.5 0.6\nset dt 0.001\n"
+        "plot energy q/root[2]@kinetic\n");
+  char line[2048];
+  (void)snprintf(line, sizeof line,
+                 "'%s' sweep plots.study" TABLE("k") "--jobs 1 > log 2>&1 & victim=$!; "
+                 "while kill -0 $victim && "
+                 "[ \"$(stat -c %%s " JOURNAL("plots", "k") " 2>/dev/null || echo 0)\" -lt 90000 ]; do "
+                 "sleep 0.01; done; kill -9 $victim; wait $victim; cp " JOURNAL("plots", "k") " kept;",
+                 program);
+  run(*state, line, "sweep plots.study" TABLE("k") "--lines k.lines", 0);
+  assert_true(exists(*state, "kept"));
+  run(*state, "", "sweep plots.study" TABLE("u") "--lines u.lines --jobs 1", 0);
+  assert_same_file(*state, "k.lines", "u.lines");
+  char* lines = scratch_text(*state, "u.lines");
+  assert_non_null(strstr(lines, "\n\"q/root[2]\",\"friction 0.6\",\"kinetic [J]\","));
+  free(lines);
+  run(*state, "ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe -n 2",
+      "sweep plots.study" TABLE("m") "--lines m.lines || true", 0);
+  if (exists(*state, "m.lines")) {
+    assert_same_file(*state, "m.lines", "u.lines");
+  }
+}
+
 static void journal_of_another_study(void** state) {
   study(*state, "fall.study", fall);
   run(*state, "", "sweep fall.study" TABLE("a"), 0);
@@ -326,6 +353,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(scene_values, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(failed_case, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(resume_after_kill, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(plots_after_kill, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(journal_of_another_study, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(wrong_studies, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(ranks, scratch_setup, scratch_teardown),

@@ -403,7 +403,7 @@ const cli_command cli_command_compare = {
     .options = compare_option_list,
     .table = sap_stepper_option_table,
     .table_offset = offsetof(compare_options, stepper),
-    .table_default = cli_stepper_default,
+    .table_default = compare_default,
     .hidden = hidden,
     .run = run,
 };

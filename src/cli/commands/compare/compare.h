@@ -100,6 +100,8 @@ typedef struct compare_job {
 extern const cli_option compare_option_list[];
 bool compare_options_read(const cli_command* command, int argc, char** argv,
                           compare_options* options, int* exit_code);
+// Returns the default of an option of the stepper or solvers.
+double compare_default(const sap_option* option);
 // Reads NAME[:OPTION=VALUE...] up to a comma and moves *text behind it; the contender has default
 // options. Returns NULL, or what the text must be.
 const char* compare_read_solver(const char** text, compare_contender* contender);

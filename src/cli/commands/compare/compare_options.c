@@ -148,17 +148,27 @@ static int check_options(const cli_command* command, const cli_parser* parser, c
   return CLI_OK;
 }
 
+static sap_stepper_options default_stepper(void) {
+  sap_stepper_options options = cli_stepper_options();
+  options.accepted_error = (double)INFINITY;  // comparisons tell how far solvers come
+  // Problems are checked once for all solvers: none pays for it in its time.
+  options.solver_options.check_input = false;
+  options.solver_options.relative_tolerance = COMPARE_TOLERANCE;
+  return options;
+}
+
+double compare_default(const sap_option* option) {
+  const sap_stepper_options defaults = default_stepper();
+  return sap_option_get(option, &defaults);
+}
+
 bool compare_options_read(const cli_command* command, int argc, char** argv,
                           compare_options* options, int* exit_code) {
   *options = (compare_options){.duration = 1.0,
                                .every = 1,
                                .scene = cli_scene_default(),
-                               .stepper = cli_stepper_options(),
+                               .stepper = default_stepper(),
                                .profile_tolerance = 1e-8};
-  options->stepper.accepted_error = (double)INFINITY;  // comparisons tell how far solvers come
-  // Problems are checked once for all solvers: none pays for it in its time.
-  options->stepper.solver_options.check_input = false;
-  options->stepper.solver_options.relative_tolerance = COMPARE_TOLERANCE;
   cli_parser parser;
   if (!cli_parse(&parser, command, options, argc, argv)) {
     *exit_code = parser.exit_code;

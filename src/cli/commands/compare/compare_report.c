@@ -71,46 +71,37 @@ void compare_scene_name(const char* path, char out[COMPARE_LABEL_SIZE]) {
   (void)snprintf(out, COMPARE_LABEL_SIZE, "%.*s", COMPARE_LABEL_SIZE - 1, at);
 }
 
-enum { COLUMNS_MAX = 24 + CLI_RESIDUALS };
+// The columns of the summary, with the residuals before the last.
+static const cli_column summary_columns[] = {CLI_TEXTS("scene"),
+                                             CLI_TEXTS("class"),
+                                             CLI_TEXTS("solver"),
+                                             CLI_TEXTS("start"),
+                                             CLI_INTEGERS("problems"),
+                                             CLI_INTEGERS("refused"),
+                                             CLI_INTEGERS("solved_1e-4"),
+                                             CLI_INTEGERS("solved_1e-8"),
+                                             CLI_REALS("iterations_mean", 4),
+                                             CLI_INTEGERS("iterations_max"),
+                                             CLI_REALS("time_median_us", 4),
+                                             CLI_REALS("time_max_us", 4),
+                                             CLI_REALS("penetration_m", 3)};
+enum {
+  SUMMARY_LAST = sizeof summary_columns / sizeof *summary_columns - 1,
+  COLUMNS = SUMMARY_LAST + CLI_RESIDUALS + 1
+};
 
-typedef struct layout {
-  cli_column columns[COLUMNS_MAX];
-  int count;
-} layout;
-
-static void add_layout_column(layout* l, const char* name, cli_cell_kind kind, int digits) {
-  l->columns[l->count++] = (cli_column){name, kind, digits};
-}
-
-static bool shown(const compare_job* job, int residual) {
-  return job->options.format != CLI_FORMAT_TABLE || cli_residuals[residual].narrow;
-}
-
-static void make_layout(const compare_job* job, layout* l) {
+// Lists the columns; those that say nothing, or would make a table too wide, have no name.
+static void list_columns(const compare_job* job, cli_column columns[COLUMNS]) {
   const compare_options* o = &job->options;
-  if (job->scene_count > 1 || (o->scenes && o->format != CLI_FORMAT_TABLE)) {
-    add_layout_column(l, "scene", CLI_CELL_TEXT, 0);
-  }
-  if (o->classes) {
-    add_layout_column(l, "class", CLI_CELL_TEXT, 0);
-  }
-  add_layout_column(l, "solver", CLI_CELL_TEXT, 0);
-  add_layout_column(l, "start", CLI_CELL_TEXT, 0);
-  add_layout_column(l, "problems", CLI_CELL_INTEGER, 0);
-  add_layout_column(l, "refused", CLI_CELL_INTEGER, 0);
-  add_layout_column(l, "solved_1e-4", CLI_CELL_INTEGER, 0);
-  add_layout_column(l, "solved_1e-8", CLI_CELL_INTEGER, 0);
-  add_layout_column(l, "iterations_mean", CLI_CELL_REAL, 4);
-  add_layout_column(l, "iterations_max", CLI_CELL_INTEGER, 0);
-  add_layout_column(l, "time_median_us", CLI_CELL_REAL, 4);
-  add_layout_column(l, "time_max_us", CLI_CELL_REAL, 4);
+  const bool wide = o->format != CLI_FORMAT_TABLE;
+  memcpy(columns, summary_columns, sizeof summary_columns);
+  columns[0].name = job->scene_count > 1 || (o->scenes && wide) ? columns[0].name : NULL;
+  columns[1].name = o->classes ? columns[1].name : NULL;
+  columns[COLUMNS - 1] = summary_columns[SUMMARY_LAST];
+  columns[COLUMNS - 1].name = o->scenes ? columns[COLUMNS - 1].name : NULL;
   for (int i = 0; i < CLI_RESIDUALS; ++i) {
-    if (shown(job, i)) {
-      add_layout_column(l, cli_residuals[i].name, CLI_CELL_REAL, 3);
-    }
-  }
-  if (o->scenes) {
-    add_layout_column(l, "penetration_m", CLI_CELL_REAL, 3);
+    const char* name = wide || cli_residuals[i].narrow ? cli_residuals[i].name : NULL;
+    columns[SUMMARY_LAST + i] = (cli_column){name, CLI_CELL_REAL, 3};
   }
 }
 
@@ -119,33 +110,23 @@ static void print_group(const compare_job* job, const compare_where* where, int 
   const compare_options* o = &job->options;
   const compare_contender* c = &job->contenders[contender];
   const double nan = (double)NAN, n = (double)g->problems;
-  if (job->scene_count > 1 || (o->scenes && o->format != CLI_FORMAT_TABLE)) {
-    char name[COMPARE_LABEL_SIZE];
-    compare_scene_name(o->operands[where->scene], name);
-    cli_table_text(table, name);
-  }
-  if (o->classes) {
-    cli_table_text(table, compare_class_names[where->class]);
-  }
-  cli_table_text(table, c->name);
-  cli_table_text(table, compare_start_names[c->warm ? COMPARE_WARM : COMPARE_COLD]);
-  CLI_CELLS(table, CLI_I(g->problems), CLI_I(g->refused), CLI_I(g->solved_4), CLI_I(g->solved_8),
+  char name[COMPARE_LABEL_SIZE];
+  compare_scene_name(o->operands[where->scene], name);
+  CLI_CELLS(table, CLI_T(name), CLI_T(compare_class_names[where->class]), CLI_T(c->name),
+            CLI_T(compare_start_names[c->warm ? COMPARE_WARM : COMPARE_COLD]), CLI_I(g->problems),
+            CLI_I(g->refused), CLI_I(g->solved_4), CLI_I(g->solved_8),
             CLI_R(n > 0.0 ? (double)g->iterations / n : nan), CLI_I(g->iterations_max),
             CLI_R(1e6 * compare_median_time(g)), CLI_R(n > 0.0 ? 1e6 * g->time_max : nan));
   for (int i = 0; i < CLI_RESIDUALS; ++i) {
-    if (shown(job, i)) {
-      cli_table_real(table, n > 0.0 ? g->worst[i] : nan);
-    }
+    cli_table_real(table, n > 0.0 ? g->worst[i] : nan);
   }
-  if (o->scenes) {
-    cli_table_real(table, g->problems > 0 ? g->penetration : nan);
-  }
+  cli_table_real(table, n > 0.0 ? g->penetration : nan);
 }
 
 bool compare_print_summary(const compare_job* job) {
-  layout l = {.count = 0};
-  make_layout(job, &l);
-  cli_table* table = cli_table_create(l.columns, l.count);
+  cli_column columns[COLUMNS];
+  list_columns(job, columns);
+  cli_table* table = cli_table_create(columns, COLUMNS);
   if (table == NULL) {
     return false;
   }

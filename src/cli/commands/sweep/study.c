@@ -341,8 +341,8 @@ static const cli_option option_list[] = {
      AT(output)},
     {"csv", "FILE", "write the table as CSV, too; without HDF5 it is the only one", CLI_PATH,
      AT(csv)},
-    {"svg", "FILE", "write a chart: the plots, and the measures over the longest grid of numbers",
-     CLI_PATH, AT(svg)},
+    {"svg", "FILE", "write a chart: plots, and measures over the longest grid of numbers", CLI_PATH,
+     AT(svg)},
     {"lines", "FILE", "write the lines of that chart as CSV", CLI_PATH, AT(lines)},
     {"jobs", "N", "cases at the same time (one per processor; 1 under mpirun)", CLI_INTEGER,
      AT(jobs), 1, 256},
@@ -508,11 +508,10 @@ const cli_command cli_command_sweep = {
         "Statistics: end (default), change (end - start), max (of |x|), mean, median, sum, "
         "integral\n"
         "(of |x| over time).\n"
-        "The table has a row per case, but for time_us bit-identical for any number of jobs or\n"
-        "MPI ranks. A "
-        "failed\n"
-        "case has its message there, and the exit code is 1. Finished cases are kept in\n"
-        "FILE.journal until the table is written: after a kill the same command continues.\n"
+        "The table has a row per case, bit-identical for any number of jobs or MPI ranks but for\n"
+        "time_us. A failed case has its message there, and the exit code is 1. Finished cases are\n"
+        "kept in FILE.journal until the table is written: after a kill the same command "
+        "continues.\n"
         "Across machines: mpirun -n 16 sapstep sweep STUDY, in a folder that all of them share.",
     .examples =
         "  sapstep sweep examples/studies/clutter_friction.study -o friction.h5\n"
