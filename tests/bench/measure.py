@@ -218,6 +218,15 @@ def measure_orders(bench):
     return rows
 
 
+def measure_accuracy(bench):
+    bench.environment.update(PYTHONPATH=str(ROOT / "src" / "python"), PYTHONDONTWRITEBYTECODE="1",
+                             SAPSTEP_LIBRARY=str(bench.build / "src" / "python" / "sapstep"))
+    rows = json.loads(bench.call(bench.python, HERE / "accuracy.py", "--turns", bench.turns))
+    for row in rows:
+        row["time_ms"] = spread(row.pop("times_ms"))
+    return rows
+
+
 def rounded(value):
     """The value with six digits, all that a measurement has."""
     if isinstance(value, dict):
@@ -229,7 +238,7 @@ def rounded(value):
 
 GROUPS = {"times": measure_times, "large": measure_large, "iterations": measure_iterations,
           "clutter": measure_clutter, "adapter": measure_adapter, "fclib": measure_fclib, "factor": measure_factor,
-          "recorder": measure_recorder, "threads": measure_threads}
+          "recorder": measure_recorder, "threads": measure_threads, "accuracy": measure_accuracy}
 
 
 def describe_machine(bench):
@@ -349,6 +358,12 @@ def show_threads(results):
     return table(["scene", "work", "speed-up by the second thread", "same bits"],
                  [[r["scene"].split("/")[-1], r["mode"], quartiles(r["speedup"]), "yes" if r["same_bits"] else "NO"]
                   for r in results["threads"]["rows"]])
+
+
+def show_accuracy(results):
+    return table(["problem", "stepper", "accuracy or dt", "error", "processor time [ms]"],
+                 [[r["problem"], r["stepper"], f"{r['setting']:g}", f"{r['error']:.1e}", quartiles(r["time_ms"])]
+                  for r in results["accuracy"]["rows"]])
 
 
 def show_recorder(results):
