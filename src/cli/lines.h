@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of a chart that are collected before it is drawn, and performance profiles.
+// Lines of a chart that are collected before it is drawn.
 #ifndef SAP_CLI_LINES_H
 #define SAP_CLI_LINES_H
 
@@ -42,22 +42,5 @@ sap_status cli_lines_write_csv(const cli_lines* lines, const sap_chart_panel* pa
 // its band; else every k-th point and the last.
 int32_t cli_thin_line(int64_t n, const double* x, const double* y, int32_t most, double* xs,
                       double* ys);
-
-// Performance profiles: the share of problems that a solver solves within tau times the time of the
-// fastest.                                                                     Dolan, More 2002
-typedef struct profile {
-  int nsolvers;
-  int64_t nproblems;
-  int32_t capacity;
-  double* times;  // of problem p by solver s at p nsolvers + s [s]; NaN: not solved
-} profile;
-
-// Adds a problem that no solver has solved yet; false: out of memory.
-bool profile_add_problem(profile* p, int nsolvers);
-void profile_set(profile* p, int solver, double time);  // of the last problem
-void profile_clear(profile* p);
-// Writes the chart to `path`, and CSV (solver, tau, share) to the same name with .csv.
-sap_status profile_write(const profile* p, const char* const* names, double tolerance,
-                         const char* path, sap_error* error);
 
 #endif

@@ -15,7 +15,7 @@
 
 #include <sapstep/problem_file.h>
 
-#include "cli/lines.h"
+#include "profile.h"
 #include "siconos_trial.h"
 
 enum { MAX_SOLVERS = 32 };

@@ -99,10 +99,10 @@ static void test_scene(void** state) {
   assert_true(member(s, base, "sap-ncp", "\"start\": \"cold\"", "ncp_map") < 1e-6);
   char arguments[512];
   (void)snprintf(arguments, sizeof arguments,
-                 "%s --rows rows.csv --profile p.svg --timings t.svg --convergence c.svg", base);
+                 "%s --rows rows.csv --timings t.svg --convergence c.svg", base);
   command_result r = run(s, arguments, 0);
   command_clear(&r);
-  static const char* const files[] = {"p.svg", "p.csv", "t.svg", "t.csv", "c.svg", "c.csv"};
+  static const char* const files[] = {"t.svg", "t.csv", "c.svg", "c.csv"};
   for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
     char* text = scratch_text(s, files[i]);
     assert_true(strlen(text) > 100);

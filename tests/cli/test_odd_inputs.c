@@ -203,7 +203,8 @@ static void unwritable(void** state) {
       {"", "sweep a.study -o .", "cannot write '.': Is a directory"},
       {"", "sweep a.study -o /dev/null", "cannot write the table '/dev/null': not a regular file"},
       {"", "compare a.problem --rows no/x", "cannot write 'no/x': No such file or directory"},
-      {"mkdir b.csv;", "compare a.problem --profile b.svg", "cannot write 'b.csv': Is a directory"},
+      {"mkdir b.csv;", "compare a.problem --convergence b.svg",
+       "cannot write 'b.csv': Is a directory"},
       {"", "plot r.h5 energy -o ''", "cannot write '': No such file or directory"},
   };
   char path[SCRATCH_PATH_SIZE];

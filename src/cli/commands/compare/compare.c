@@ -81,10 +81,6 @@ static sap_status compare_problem(compare_job* job, const sap_problem* problem,
                                   const compare_where* where, double dt, sap_error* error) {
   bool have_first = false;
   sap_status status = sap_problem_check(problem, error);
-  if (status == SAP_STATUS_OK && job->options.profile != NULL &&
-      !profile_add_problem(&job->profile, job->count)) {
-    status = cli_no_memory(error);
-  }
   for (int i = 0; status == SAP_STATUS_OK && i < job->count; ++i) {
     compare_contender* c = &job->contenders[i];
     compare_group* group = compare_group_of(job, where, i);
@@ -114,10 +110,6 @@ static sap_status compare_problem(compare_job* job, const sap_problem* problem,
       break;
     }
     group->penetration = fmax(group->penetration, dt * residual.penetration);
-    if (job->options.profile != NULL &&
-        cli_residual_map(&residual, c->nonlinear) <= job->options.profile_tolerance) {
-      profile_set(&job->profile, i, job->report.time);
-    }
     if (job->rows != NULL) {
       compare_rows_add(job, c, where, problem, &residual, difference(&job->solution, &job->first));
     }
@@ -189,7 +181,6 @@ static int create(compare_job* job) {
 
 static void destroy(compare_job* job) {
   cli_table_destroy(job->rows);
-  profile_clear(&job->profile);
   compare_convergence_destroy(job->convergence);
   sap_problem_destroy(job->problem);
   const int groups = job->scene_count * COMPARE_CLASSES * job->count;
@@ -203,15 +194,6 @@ static void destroy(compare_job* job) {
   sap_solution_clear(&job->first);
   sap_report_clear(&job->report);
   free(job->groups);
-}
-
-static sap_status write_profile(const compare_job* job, sap_error* error) {
-  const char* names[COMPARE_CONTENDERS_MAX];
-  for (int i = 0; i < job->count; ++i) {
-    names[i] = job->contenders[i].label;
-  }
-  return profile_write(&job->profile, names, job->options.profile_tolerance, job->options.profile,
-                       error);
 }
 
 static sap_status write_rows(const compare_job* job, sap_error* error) {
@@ -234,8 +216,7 @@ static int finish(compare_job* job) {
     return cli_out_of_memory();
   }
   const int code = cli_flush();
-  if ((o->profile != NULL && write_profile(job, &error) != SAP_STATUS_OK) ||
-      (o->rows != NULL && write_rows(job, &error) != SAP_STATUS_OK) ||
+  if ((o->rows != NULL && write_rows(job, &error) != SAP_STATUS_OK) ||
       (o->convergence != NULL && compare_convergence_write(job, &error) != SAP_STATUS_OK) ||
       (o->timings != NULL && compare_timings_write(job, &error) != SAP_STATUS_OK)) {
     return cli_report(&error);
@@ -399,7 +380,7 @@ const cli_command cli_command_compare = {
     .examples =
         "  sapstep compare --summary *.problem\n"
         "  sapstep compare --solvers sap,admm-ccp,apgd --tolerance 1e-10 pile.problem\n"
-        "  sapstep compare examples/scenes/quadruped.xml --every 10 --profile quadruped.svg\n",
+        "  sapstep compare examples/scenes/quadruped.xml --every 10 --timings quadruped.svg\n",
     .options = compare_option_list,
     .table = sap_stepper_option_table,
     .table_offset = offsetof(compare_options, stepper),

@@ -28,8 +28,7 @@ typedef struct compare_options {
   double duration;  // [s]
   int32_t every;    // steps per problem
   sap_stepper_options stepper;
-  const char *profile, *convergence, *timings, *rows;  // paths, NULL: none
-  double profile_tolerance;
+  const char *convergence, *timings, *rows;  // paths, NULL: none
   cli_format format;
   char** operands;
   int operand_count;
@@ -88,7 +87,6 @@ typedef struct compare_job {
   int count;
   compare_group* groups;  // (scenes, COMPARE_CLASSES, contenders)
   int scene_count;
-  profile profile;
   compare_convergence* convergence;  // NULL: none
   cli_table* rows;                   // a row per problem and contender; NULL: not wanted
   sap_problem* problem;

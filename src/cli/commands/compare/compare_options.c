@@ -75,13 +75,6 @@ const cli_option compare_option_list[] = {
     {"summary", NULL, "files: a row per solver instead of one per problem and solver", CLI_FLAG,
      AT(summary)},
     {"rows", "FILE.csv", "write a row per problem and solver as CSV", CLI_PATH, AT(rows)},
-    {"profile", "FILE.svg",
-     "write a performance profile (Dolan, More): the share of problems\nsolved within tau times "
-     "the "
-     "time of the fastest, and FILE.csv",
-     CLI_PATH, AT(profile)},
-    {"profile-tolerance", "X", "natural map that counts as solved there (1e-8)", CLI_POSITIVE,
-     AT(profile_tolerance), 0, 1e9},
     {"format", "table|csv|json", "output format (table)", CLI_WORD, AT(format),
      .words = cli_formats},
     {0},
@@ -104,8 +97,8 @@ static bool is_scene(const char* path) {
 
 // True if an option means something for problem files: those of solvers, and some of the command's.
 static bool is_of_files(const char* name) {
-  static const char* const own[] = {"solvers", "start",  "convergence",       "summary", "rows",
-                                    "profile", "format", "profile-tolerance", NULL};
+  static const char* const own[] = {"solvers", "start",  "convergence", "summary",
+                                    "rows",    "format", NULL};
   sap_solver_options options = sap_solver_options_default();
   bool known = false;
   (void)cli_set_option(sap_solver_option_table(), &options, name, "", &known);
@@ -164,11 +157,8 @@ double compare_default(const sap_option* option) {
 
 bool compare_options_read(const cli_command* command, int argc, char** argv,
                           compare_options* options, int* exit_code) {
-  *options = (compare_options){.duration = 1.0,
-                               .every = 1,
-                               .scene = cli_scene_default(),
-                               .stepper = default_stepper(),
-                               .profile_tolerance = 1e-8};
+  *options = (compare_options){
+      .duration = 1.0, .every = 1, .scene = cli_scene_default(), .stepper = default_stepper()};
   cli_parser parser;
   if (!cli_parse(&parser, command, options, argc, argv)) {
     *exit_code = parser.exit_code;
