@@ -5,9 +5,10 @@
 // cost of kappa: dense, O(nv^3 + nc nv^2), nv^2 + O(nv) doubles: for studies, not for steps.
 #include "problem/eigenvalues.h"
 
-#include <float.h>
+#include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
+#include <string.h>
 
 #include "contact/cone.h"
 #include "core/memory.h"
@@ -32,49 +33,6 @@ void sap_eigenvalues_3(const double a[9], double values[3]) {
   values[2] = m + 2.0 * p * cos(angle);
   values[0] = m + 2.0 * p * cos(angle + third);
   values[1] = 3.0 * m - values[0] - values[2];
-}
-
-// Rotates rows and columns p, q so that a_pq becomes zero, and columns of V, if given.
-static void rotate_pair(double* a, double* V, int32_t n, int32_t p, int32_t q) {
-  const double apq = a[q * n + p];
-  const double theta = 0.5 * (a[q * n + q] - a[p * n + p]) / apq;
-  const double t = (theta >= 0.0 ? 1.0 : -1.0) / (fabs(theta) + hypot(theta, 1.0));
-  const double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
-  for (int32_t k = 0; k < n; ++k) {
-    const double x = a[p * n + k], y = a[q * n + k];
-    a[p * n + k] = c * x - s * y;
-    a[q * n + k] = s * x + c * y;
-  }
-  for (int32_t k = 0; k < n; ++k) {
-    const double x = a[k * n + p], y = a[k * n + q];
-    a[k * n + p] = c * x - s * y;
-    a[k * n + q] = s * x + c * y;
-  }
-  for (int32_t k = 0; V != NULL && k < n; ++k) {
-    const double x = V[p * n + k], y = V[q * n + k];
-    V[p * n + k] = c * x - s * y;
-    V[q * n + k] = s * x + c * y;
-  }
-}
-
-void sap_eigen_small(double* a, int32_t n, double* V) {
-  enum { SWEEPS = 30 };
-  for (int32_t i = 0; V != NULL && i < n * n; ++i) {
-    V[i] = i % (n + 1) == 0 ? 1.0 : 0.0;
-  }
-  bool done = false;
-  for (int sweep = 0; sweep < SWEEPS && !done; ++sweep) {
-    done = true;
-    for (int32_t p = 0; p < n; ++p) {
-      for (int32_t q = p + 1; q < n; ++q) {
-        const double limit = DBL_EPSILON * sqrt(fabs(a[p * n + p]) * fabs(a[q * n + q]));
-        if (fabs(a[q * n + p]) > limit && fabs(a[q * n + p]) > DBL_MIN) {
-          rotate_pair(a, V, n, p, q);
-          done = false;
-        }
-      }
-    }
-  }
 }
 
 double sap_largest_eigenvalue(const double* a, int32_t n) {
@@ -102,7 +60,7 @@ double sap_largest_eigenvalue(const double* a, int32_t n) {
 typedef struct dense_hessian {
   int32_t nv;
   const int32_t* start;  // first velocity of each tree
-  double* work;          // of add_blocks: n^2 + 2 n of the largest block
+  double* work;          // of add_blocks: n^2 + n + 2 n nv of the largest block
   double* H;             // lower triangle                      (nv x nv)
 } dense_hessian;
 
@@ -123,46 +81,28 @@ static void add_momentum(const sap_problem* problem, const dense_hessian* d) {
   }
 }
 
-// Lower triangle of H += J' G J; GJ has room for nrows.
-static void add_block(const sap_block* block, const dense_hessian* d, const sap_problem* problem,
-                      const double* G, double* GJ) {
-  const int32_t n = block->nrows;
-  for (int32_t b = 0; b < block->ntrees; ++b) {
-    const int32_t nb = sap_problem_tree_size(problem, block->trees[b]);
-    for (int32_t j = 0; j < nb; ++j) {
-      const double* Jj = block->jacobians[b] + (size_t)j * (size_t)n;
-      const size_t column = (size_t)(d->start[block->trees[b]] + j);
-      for (int32_t r = 0; r < n; ++r) {
-        GJ[r] = 0.0;
-        for (int32_t s = 0; s < n; ++s) {
-          GJ[r] += G[s * n + r] * Jj[s];
-        }
-      }
-      for (int32_t a = 0; a < block->ntrees; ++a) {
-        for (int32_t i = 0; i < sap_problem_tree_size(problem, block->trees[a]); ++i) {
-          const size_t row = (size_t)(d->start[block->trees[a]] + i);
-          const double* Ji = block->jacobians[a] + (size_t)i * (size_t)n;
-          for (int32_t r = 0; row >= column && r < n; ++r) {
-            d->H[column * (size_t)d->nv + row] += Ji[r] * GJ[r];
-          }
-        }
-      }
-    }
-  }
-}
-
+// Adds J' G J of all blocks, with J of all velocities.
 static sap_status add_blocks(const sap_problem* problem, const dense_hessian* d, const double* v,
                              sap_error* error) {
+  const int32_t nv = d->nv;
   for (int32_t i = 0; i < problem->nblocks; ++i) {
     sap_block block;
     SAP_TRY(sap_problem_block(problem, i, &block, NULL, error));
-    const size_t n = (size_t)block.nrows;
-    double *G = d->work, *vc = G + n * n, *GJ = vc + n;
+    const int32_t n = block.nrows;
+    const size_t rows = (size_t)n;
+    double *G = d->work, *vc = G + rows * rows, *J = vc + rows, *GJ = J + rows * (size_t)nv;
     sap_problem_block_velocity(problem, &problem->blocks[i], v, vc);
     sap_set_hessian(&block, vc, G);
-    SAP_FAIL_IF(!sap_all_finite(G, n * n), error, SAP_STATUS_NOT_FINITE,
+    SAP_FAIL_IF(!sap_all_finite(G, rows * rows), error, SAP_STATUS_NOT_FINITE,
                 "block %d: its Hessian is not finite", i);
-    add_block(&block, d, problem, G, GJ);
+    memset(J, 0, rows * (size_t)nv * sizeof *J);
+    for (int32_t t = 0; t < block.ntrees; ++t) {
+      memcpy(J + rows * (size_t)d->start[block.trees[t]], block.jacobians[t],
+             rows * (size_t)sap_problem_tree_size(problem, block.trees[t]) * sizeof *J);
+    }
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, nv, n, 1.0, G, n, J, n, 0.0, GJ, n);
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, nv, nv, n, 1.0, J, n, GJ, n, 1.0, d->H,
+                nv);
   }
   return SAP_STATUS_OK;
 }
@@ -193,7 +133,7 @@ sap_status sap_problem_condition(const sap_problem* problem, const double* v, do
     most = nrows > most ? nrows : most;
   }
   double* H = sap_allocate((size_t)nv * (size_t)nv, sizeof *H);
-  double* values = sap_allocate((size_t)nv + most * (most + 2), sizeof *values);
+  double* values = sap_allocate((size_t)nv + most * (most + 1 + 2 * (size_t)nv), sizeof *values);
   sap_status status = SAP_STATUS_OK;
   if (H == NULL || values == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: Hessian of %d velocities", nv);

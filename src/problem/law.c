@@ -21,7 +21,6 @@ static const double FASTEST = 0.9;
 // n0 differs from gamma_n if by more than this part of the larger, and if friction by the difference
 // changes the velocity by more than this part of v_s.
 static const double LAG_TOLERANCE = 1e-6, LAG_SPEED = 1e-3;
-static const uint64_t SPREAD = 0x9E3779B97F4A7C15u;  // 2^64/golden ratio
 
 static sap_status check_range(const char* name, double value, double lower, sap_error* error) {
   return value >= lower && value <= 1.0
@@ -244,36 +243,11 @@ int32_t sap_problem_count_softened(const sap_problem* p, const double* gamma) {
   return count;
 }
 
-// Normal forces of lagged contacts, kept from one step to the next: a hash table.
-
-// Returns the index of the key's entry, or of the free one where it belongs.
-static int32_t find_place(const sap_lag_memory* memory, uint64_t key) {
-  const uint64_t mask = (uint64_t)memory->count - 1;
-  uint64_t at = (key * SPREAD) >> 32 & mask;
-  while (memory->entries[at].key != 0 && memory->entries[at].key != key) {
-    at = (at + 1) & mask;
-  }
-  return (int32_t)at;
-}
-
-// Forgets all forces and makes room for `needed`.
-static sap_status restart_memory(sap_lag_memory* memory, int32_t needed, sap_error* error) {
-  memory->count = 0;
-  if (needed == 0) {
-    return SAP_STATUS_OK;
-  }
-  int64_t count = 2;
-  while (count < 2 * (int64_t)needed) {
-    count *= 2;
-  }
-  SAP_TRY(SAP_GROW(&memory->entries, &memory->capacity, count, error));
-  memory->count = (int32_t)count;
-  memset(memory->entries, 0, (size_t)count * sizeof *memory->entries);
-  return SAP_STATUS_OK;
-}
+// Normal forces of lagged contacts, kept from one step to the next.
 
 sap_status sap_lag_memory_archive(sap_lag_memory* memory, sap_archive* archive, sap_error* error) {
-  return SAP_ARCHIVE_ARRAY(archive, &memory->entries, &memory->count, &memory->capacity, error);
+  SAP_TRY(sap_hash_map_archive(&memory->keys, archive, error));
+  return SAP_ARCHIVE_ARRAY(archive, &memory->forces, &memory->count, &memory->capacity, error);
 }
 
 static sap_status archive_memory(void* memory, sap_archive* archive, sap_error* error) {
@@ -293,15 +267,13 @@ sap_status sap_problem_load_memory(sap_problem* problem, const void* bytes, size
 }
 
 const double* sap_problem_find_force(const sap_problem* p, uint64_t key) {
-  if (p->lag.count == 0 || key == 0) {
-    return NULL;
-  }
-  const sap_lag_entry* entry = &p->lag.entries[find_place(&p->lag, key)];
-  return entry->key == key ? &entry->force : NULL;
+  const int32_t i = key != 0 ? sap_hash_map_find(&p->lag.keys, key) : -1;
+  return i >= 0 && i < p->lag.count ? &p->lag.forces[i] : NULL;
 }
 
 sap_status sap_problem_keep_impulses(sap_problem* p, const double* gamma, sap_error* error) {
   SAP_NOT_NULL(error, p);
+  sap_lag_memory* lag = &p->lag;
   int32_t needed = 0;
   for (int32_t b = 0; gamma != NULL && b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
@@ -312,18 +284,21 @@ sap_status sap_problem_keep_impulses(sap_problem* p, const double* gamma, sap_er
       needed += 1;
     }
   }
-  SAP_TRY(restart_memory(&p->lag, needed, error));
+  if (needed > 0) {
+    SAP_TRY(sap_hash_map_reserve(&lag->keys, needed, error));
+    SAP_TRY(SAP_GROW(&lag->forces, &lag->capacity, needed, error));
+  }
+  sap_hash_map_clear(&lag->keys);
   for (int32_t b = 0; needed > 0 && b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
-    if (block->set != SAP_SET_LAGGED || block->key == 0) {
-      continue;
-    }
-    sap_lag_entry* entry = &p->lag.entries[find_place(&p->lag, block->key)];
-    if (entry->key == 0) {  // of equal keys the first counts
-      *entry =
-          (sap_lag_entry){block->key, fmax(0.0, gamma[block->first_row + SAP_NORMAL_ROW]) / p->dt};
+    if (block->set == SAP_SET_LAGGED && block->key != 0) {
+      const int32_t known = lag->keys.count, i = sap_hash_map_add(&lag->keys, block->key);
+      if (i == known) {  // of equal keys the first counts
+        lag->forces[i] = fmax(0.0, gamma[block->first_row + SAP_NORMAL_ROW]) / p->dt;
+      }
     }
   }
+  lag->count = lag->keys.count;
   return SAP_STATUS_OK;
 }
 

@@ -25,62 +25,47 @@ sap_status sap_problem_grow_group(sap_problem* p, sap_problem_group group, int64
   sap_problem_cache* c = p->cache;
   const int64_t capacity = p->capacity[group], half_more = capacity + capacity / 2;
   const int64_t wanted = half_more > needed && half_more <= INT32_MAX ? half_more : needed;
-#define ADD(array) SAP_TRY(SAP_ROOM(&c->pool, &(array), wanted, error))
-  switch (group) {
-    case SAP_GROUP_TREES:
-      ADD(p->tree_size);
-      ADD(p->tree_start);
-      ADD(p->diagonal_start);
-      ADD(p->diagonal_set);
-      ADD(p->coupling_head);
-      ADD(c->factor_state);
-      ADD(c->branch_state);
-      ADD(c->lent);
-      break;
-    case SAP_GROUP_VELOCITIES:
-      ADD(p->v_star);
-      ADD(p->v_guess);
-      ADD(p->v0);
-      break;
-    case SAP_GROUP_SQUARES:
-      ADD(p->diagonal);
-      ADD(c->diagonal_before);
-      ADD(c->factor);
-      break;
-    case SAP_GROUP_BRANCHES:
-      ADD(c->branch);
-      ADD(c->branch_runs);
-      break;
-    case SAP_GROUP_COUPLINGS:
-      ADD(p->couplings);
-      ADD(c->pair_order);
-      break;
-    case SAP_GROUP_COUPLING_VALUES:
-      ADD(p->coupling_values);
-      break;
-    case SAP_GROUP_BLOCKS:
-      ADD(p->blocks);
-      ADD(p->repeats);
-      break;
-    case SAP_GROUP_BLOCK_TREES:
-      ADD(p->block_trees);
-      ADD(p->jacobians);
-      break;
-    case SAP_GROUP_JACOBIANS:
-      ADD(p->jacobian_values);
-      break;
-    case SAP_GROUP_ROWS:
-      ADD(p->R);
-      ADD(p->v_hat_law);
-      ADD(p->v_hat_shifted);
-      ADD(p->lower);
-      ADD(p->upper);
-      ADD(p->gamma_guess);
-      break;
-    default:
-      return SAP_STATUS_OK;
+#define ARRAY(pointer) &(pointer), sizeof *(pointer)
+  const struct {
+    sap_problem_group group;
+    void* array;
+    size_t size;
+  } arrays[] = {{SAP_GROUP_TREES, ARRAY(p->tree_size)},
+                {SAP_GROUP_TREES, ARRAY(p->tree_start)},
+                {SAP_GROUP_TREES, ARRAY(p->diagonal_start)},
+                {SAP_GROUP_TREES, ARRAY(p->diagonal_set)},
+                {SAP_GROUP_TREES, ARRAY(p->coupling_head)},
+                {SAP_GROUP_TREES, ARRAY(c->factor_state)},
+                {SAP_GROUP_TREES, ARRAY(c->branch_state)},
+                {SAP_GROUP_TREES, ARRAY(c->lent)},
+                {SAP_GROUP_VELOCITIES, ARRAY(p->v_star)},
+                {SAP_GROUP_VELOCITIES, ARRAY(p->v_guess)},
+                {SAP_GROUP_VELOCITIES, ARRAY(p->v0)},
+                {SAP_GROUP_SQUARES, ARRAY(p->diagonal)},
+                {SAP_GROUP_SQUARES, ARRAY(c->diagonal_before)},
+                {SAP_GROUP_SQUARES, ARRAY(c->factor)},
+                {SAP_GROUP_BRANCHES, ARRAY(c->branch)},
+                {SAP_GROUP_BRANCHES, ARRAY(c->branch_runs)},
+                {SAP_GROUP_COUPLINGS, ARRAY(p->couplings)},
+                {SAP_GROUP_COUPLINGS, ARRAY(c->pair_order)},
+                {SAP_GROUP_COUPLING_VALUES, ARRAY(p->coupling_values)},
+                {SAP_GROUP_BLOCKS, ARRAY(p->blocks)},
+                {SAP_GROUP_BLOCKS, ARRAY(p->repeats)},
+                {SAP_GROUP_BLOCK_TREES, ARRAY(p->block_trees)},
+                {SAP_GROUP_BLOCK_TREES, ARRAY(p->jacobians)},
+                {SAP_GROUP_JACOBIANS, ARRAY(p->jacobian_values)},
+                {SAP_GROUP_ROWS, ARRAY(p->R)},
+                {SAP_GROUP_ROWS, ARRAY(p->v_hat_law)},
+                {SAP_GROUP_ROWS, ARRAY(p->v_hat_shifted)},
+                {SAP_GROUP_ROWS, ARRAY(p->lower)},
+                {SAP_GROUP_ROWS, ARRAY(p->upper)},
+                {SAP_GROUP_ROWS, ARRAY(p->gamma_guess)}};
+#undef ARRAY
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
+    if (arrays[i].group == group) {
+      SAP_TRY(sap_pool_grow(&c->pool, arrays[i].array, wanted, arrays[i].size, error));
+    }
   }
-#undef ADD
   p->capacity[group] = (int32_t)wanted;
   if (group == SAP_GROUP_JACOBIANS) {
     move_views(p);
@@ -109,7 +94,8 @@ void sap_problem_destroy(sap_problem* problem) {
   }
   sap_problem_cache_destroy(problem->cache);
   sap_threads_destroy(problem->threads);
-  sap_free(problem->lag.entries);
+  sap_hash_map_free(&problem->lag.keys);
+  sap_free(problem->lag.forces);
   sap_free(problem);
 }
 

@@ -10,6 +10,7 @@
 
 #include <sapstep/problem.h>
 
+#include "core/hash_map.h"
 #include "core/memory.h"
 #include "core/threads.h"
 #include "linalg/branch_factor.h"
@@ -108,15 +109,10 @@ typedef enum sap_problem_group {
   SAP_GROUP_COUNT
 } sap_problem_group;
 
-// Normal forces of the previous step's lagged contacts by key.
-typedef struct sap_lag_entry {
-  uint64_t key;  // 0: empty
-  double force;  // [N]
-} sap_lag_entry;
-
-// Open addressing in a power of two of entries, at most half of them used. Start with {0}.
+// Normal forces of the previous step's lagged contacts by key. Start with {0}.
 typedef struct sap_lag_memory {
-  sap_lag_entry* entries;
+  sap_hash_map keys;
+  double* forces;  // [N]  (keys.count)
   int32_t count, capacity;
 } sap_lag_memory;
 

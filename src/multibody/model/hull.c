@@ -17,6 +17,7 @@
 
 #include "core/memory.h"
 #include "math/vector3.h"
+#include "multibody/model/model_data.h"
 
 // The hull as qhull finds it: facets with their points and their neighbours.
 typedef struct hull_facets {
@@ -410,13 +411,6 @@ static sap_status number_vertices(work* w, const double* points, sap_hull* hull,
   return SAP_STATUS_OK;
 }
 
-static int compare_edges(const void* a, const void* b) {
-  const int32_t* p = a;
-  const int32_t* q = b;
-  const int32_t i = p[0] != q[0] ? 0 : 1;
-  return (p[i] > q[i]) - (p[i] < q[i]);
-}
-
 // Fills the neighbours from the faces: both directions of every edge, each once.
 static sap_status join_vertices(sap_pool* scratch, sap_hull* hull, sap_error* error) {
   const int32_t total = hull->face_start[hull->nfaces];
@@ -435,10 +429,10 @@ static sap_status join_vertices(sap_pool* scratch, sap_hull* hull, sap_error* er
       count += 2;
     }
   }
-  qsort(edges, count, sizeof *edges, compare_edges);
+  qsort(edges, count, sizeof *edges, sap_compare_id_pairs);
   int32_t kept = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (i == 0 || compare_edges(edges[i - 1], edges[i]) != 0) {
+    if (i == 0 || sap_compare_id_pairs(edges[i - 1], edges[i]) != 0) {
       hull->neighbors[kept++] = edges[i][1];
       hull->neighbor_start[edges[i][0] + 1] = kept;
     }

@@ -34,46 +34,26 @@ static sap_status check_mesh(const sap_checker* checker, const sap_mesh_def* def
   return SAP_STATUS_OK;
 }
 
-typedef struct directed_edge {
-  int32_t low, high;
-  int32_t sign;  // +1: from low to high
-} directed_edge;
-
-static int compare_edges(const void* a, const void* b) {
-  const directed_edge* p = a;
-  const directed_edge* q = b;
-  if (p->low != q->low) {
-    return p->low < q->low ? -1 : 1;
-  }
-  if (p->high != q->high) {
-    return p->high < q->high ? -1 : 1;
-  }
-  return (p->sign > q->sign) - (p->sign < q->sign);
-}
-
 // Fails with ARGUMENT unless every directed edge occurs once, and once in the other direction.
 static sap_status check_closed(const sap_checker* checker, const int32_t* faces, int32_t count) {
   const size_t total = 3 * (size_t)count;
-  directed_edge* edges = sap_allocate(total, sizeof *edges);
-  if (edges == NULL) {
-    return sap_check_fail(checker, SAP_STATUS_MEMORY, "out of memory");
-  }
+  sap_id_pair* edges;
+  SAP_TRY(SAP_NEW(&edges, total, "edges of a mesh", checker->error));
   for (size_t i = 0; i < total; ++i) {
-    const int32_t a = faces[i], b = faces[i % 3 == 2 ? i - 2 : i + 1];
-    edges[i] = (directed_edge){a < b ? a : b, a < b ? b : a, a < b ? 1 : -1};
+    edges[i][0] = faces[i];
+    edges[i][1] = faces[i % 3 == 2 ? i - 2 : i + 1];
   }
-  qsort(edges, total, sizeof *edges, compare_edges);
+  qsort(edges, total, sizeof *edges, sap_compare_id_pairs);
   sap_status status = SAP_STATUS_OK;
-  for (size_t i = 0; i < total && status == SAP_STATUS_OK; i += 2) {
-    const directed_edge* e = &edges[i];
-    const bool paired = i + 1 < total && e[1].low == e->low && e[1].high == e->high &&
-                        e->sign == -1 && e[1].sign == 1;
-    const bool again = i + 2 < total && e[2].low == e->low && e[2].high == e->high;
-    if (!paired || again) {
+  for (size_t i = 0; i < total && status == SAP_STATUS_OK; ++i) {
+    const int32_t a = edges[i][0], b = edges[i][1];
+    const sap_id_pair back = {b, a};
+    if (a == b || (i > 0 && sap_compare_id_pairs(edges[i - 1], edges[i]) == 0) ||
+        bsearch(back, edges, total, sizeof *edges, sap_compare_id_pairs) == NULL) {
       status = sap_check_fail(checker, SAP_STATUS_ARGUMENT,
                               "its faces are not closed: the edge between vertices %d and %d does "
                               "not belong to two faces of the same orientation",
-                              (int)e->low, (int)e->high);
+                              (int)(a < b ? a : b), (int)(a < b ? b : a));
     }
   }
   sap_free(edges);
