@@ -286,12 +286,9 @@ sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_
   SAP_TRY(make_chunks(factor, pattern, order, error));
   walk_rows(factor, order, true);
   find_supernodes(factor);
-  sap_status status = SAP_STATUS_OK;
-  if ((status = make_rows(factor, order, error)) || (status = list_updates(factor, error)) ||
-      (status = list_loads(factor, pattern, order, error))) {
-    return status;
-  }
-  return SAP_STATUS_OK;
+  SAP_TRY(make_rows(factor, order, error));
+  SAP_TRY(list_updates(factor, error));
+  return list_loads(factor, pattern, order, error);
 }
 
 // 512-bit instructions slow the processor down for about 0.7 ms, and all code that runs then:

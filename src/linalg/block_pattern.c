@@ -152,26 +152,18 @@ static sap_status reserve_order(sap_block_order* order, int32_t nblocks, int32_t
 // bodies at rest: 2.6e8.
 static const double LARGE_WORK = 2e8;
 
-// Computes AMD's order from one triangle without the diagonal, and an estimate of the
-// multiplications.
+// Computes AMD's order and an estimate of the multiplications.
 static sap_status order_blocks(sap_block_order* order, const sap_block_pattern* pattern,
                                double* multiplications, sap_error* error) {
-  int32_t count = 0;
   double info[AMD_INFO], size = 0.0;
   for (int32_t j = 0; j < pattern->nblocks; ++j) {
     size += pattern->sizes[j];
-    order->by_row_start[j] = count;
-    for (int32_t k = pattern->column_start[j] + 1; k < pattern->column_start[j + 1]; ++k) {
-      order->by_row_column[count++] = pattern->row[k];
-    }
   }
-  order->by_row_start[pattern->nblocks] = count;
-  const int result = amd_order(pattern->nblocks, order->by_row_start, order->by_row_column,
-                               order->block_at, NULL, info);
-  SAP_FAIL_IF(result == AMD_OUT_OF_MEMORY, error, SAP_STATUS_MEMORY,
-              "out of memory: ordering of %d blocks", (int)pattern->nblocks);
-  SAP_FAIL_IF(result != AMD_OK, error, SAP_STATUS_INTERNAL, "ordering of %d blocks failed (AMD %d)",
-              (int)pattern->nblocks, result);
+  const int result =
+      amd_order(pattern->nblocks, pattern->column_start, pattern->row, order->block_at, NULL, info);
+  SAP_FAIL_IF(result != AMD_OK, error,
+              result == AMD_OUT_OF_MEMORY ? SAP_STATUS_MEMORY : SAP_STATUS_INTERNAL,
+              "ordering of %d blocks failed (AMD %d)", (int)pattern->nblocks, result);
   size /= pattern->nblocks;
   *multiplications = info[AMD_NMULTSUBS_LDL] * size * size * size;
   return SAP_STATUS_OK;
@@ -246,25 +238,22 @@ typedef struct nested {
   int32_t* rest;               // for sap_dissect; 4 nblocks for counting
 } nested;
 
-static bool carve_nested(sap_block_order* order, const sap_block_pattern* pattern, nested* w,
-                         sap_status* status, sap_error* error) {
+// Sets w->start = NULL where the work is too large: AMD's order is kept.
+static sap_status carve_nested(sap_block_order* order, const sap_block_pattern* pattern, nested* w,
+                               sap_error* error) {
   const int64_t n = pattern->nblocks;
   const int64_t ends = 2 * (pattern->column_start[n] - n);
   const int64_t total = 3 * n + 1 + ends + SAP_DISSECTION_WORK(n, ends);
-  *status = SAP_STATUS_OK;
-  if (total > INT32_MAX / 2) {
-    return false;  // keeps AMD's order
+  w->start = NULL;
+  if (total <= INT32_MAX / 2) {
+    SAP_TRY(SAP_ROOM(&order->pool, &order->nested_work, total, error));
+    w->start = order->nested_work;
+    w->member = w->start + n + 1;
+    w->block_at = w->member + n;
+    w->neighbour = w->block_at + n;
+    w->rest = w->neighbour + ends;
   }
-  *status = SAP_ROOM(&order->pool, &order->nested_work, (int32_t)total, error);
-  if (*status != SAP_STATUS_OK) {
-    return false;
-  }
-  w->start = order->nested_work;
-  w->member = w->start + n + 1;
-  w->block_at = w->member + n;
-  w->neighbour = w->block_at + n;
-  w->rest = w->neighbour + ends;
-  return true;
+  return SAP_STATUS_OK;
 }
 
 // Makes the block graph: the neighbours of a block are the rows of its column and the columns of
@@ -321,13 +310,6 @@ static double count_work(const sap_graph* g, const int32_t* block_at, int32_t* w
   return sum;
 }
 
-static sap_status fail_nested(int32_t nblocks, int result, sap_error* error) {
-  SAP_FAIL_IF(result == CAMD_OUT_OF_MEMORY, error, SAP_STATUS_MEMORY,
-              "out of memory: ordering of %d blocks", (int)nblocks);
-  return sap_fail(error, SAP_STATUS_INTERNAL, "ordering of %d blocks failed (CAMD %d)",
-                  (int)nblocks, result);
-}
-
 // Takes the order of nested dissection instead of AMD's if it makes the factorization less work:
 // parts before the separators that cut them off, and within each the order of CAMD, AMD with that
 // constraint.
@@ -335,18 +317,18 @@ static sap_status fail_nested(int32_t nblocks, int result, sap_error* error) {
 static sap_status try_nested(sap_block_order* order, const sap_block_pattern* pattern,
                              sap_error* error) {
   nested w;
-  sap_status status;
-  if (!carve_nested(order, pattern, &w, &status, error)) {
-    return status;
+  SAP_TRY(carve_nested(order, pattern, &w, error));
+  if (w.start == NULL) {
+    return SAP_STATUS_OK;
   }
   const int32_t n = pattern->nblocks;
   make_graph(pattern, &w);
   const sap_graph graph = {n, w.start, w.neighbour, pattern->sizes};
   (void)sap_dissect(&graph, w.member, w.rest);
   const int result = camd_order(n, w.start, w.neighbour, w.block_at, NULL, NULL, w.member);
-  if (result < CAMD_OK) {
-    return fail_nested(n, result, error);
-  }
+  SAP_FAIL_IF(result < CAMD_OK, error,
+              result == CAMD_OUT_OF_MEMORY ? SAP_STATUS_MEMORY : SAP_STATUS_INTERNAL,
+              "ordering of %d blocks failed (CAMD %d)", (int)n, result);
   const double amd = count_work(&graph, order->block_at, w.rest);
   return count_work(&graph, w.block_at, w.rest) < amd
              ? sap_block_order_assign(order, pattern, w.block_at, error)
@@ -356,16 +338,8 @@ static sap_status try_nested(sap_block_order* order, const sap_block_pattern* pa
 sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
                                    sap_error* error) {
   double multiplications = 0.0;
-  sap_status status =
-      reserve_order(order, pattern->nblocks, pattern->column_start[pattern->nblocks], error);
-  if (status == SAP_STATUS_OK) {
-    status = order_blocks(order, pattern, &multiplications, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    assign_positions(order, pattern);
-    if (multiplications > LARGE_WORK) {
-      status = try_nested(order, pattern, error);
-    }
-  }
-  return status;
+  SAP_TRY(reserve_order(order, pattern->nblocks, pattern->column_start[pattern->nblocks], error));
+  SAP_TRY(order_blocks(order, pattern, &multiplications, error));
+  assign_positions(order, pattern);
+  return multiplications > LARGE_WORK ? try_nested(order, pattern, error) : SAP_STATUS_OK;
 }

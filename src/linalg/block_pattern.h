@@ -45,7 +45,7 @@ typedef struct sap_block_order {
   int32_t* row;           // position of the row                      (entries)
   int32_t* entry;         // entry of the caller's pattern            (entries)
 
-  int32_t* by_row_start;  // the same by rows (before: AMD's graph)  (nblocks + 1)
+  int32_t* by_row_start;  // the same by rows                        (nblocks + 1)
   int32_t* by_row_column;
   int32_t* by_row_entry;
   int32_t* nested_work;  // of nested dissection

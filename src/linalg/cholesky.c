@@ -28,9 +28,8 @@ static sap_status analyze_dense(dense_factor* dense, const sap_pattern_copy* pat
   if (needed <= dense->capacity) {
     return SAP_STATUS_OK;
   }
-  double* factor = sap_allocate(needed, sizeof *factor);
-  SAP_FAIL_IF(factor == NULL, error, SAP_STATUS_MEMORY, "out of memory: dense %zu x %zu factor", n,
-              n);
+  double* factor;
+  SAP_TRY(SAP_NEW(&factor, needed, "dense factor", error));
   sap_free(dense->factor);
   dense->factor = factor;
   dense->capacity = needed;
@@ -84,16 +83,10 @@ typedef struct sparse_factor {
   int32_t* scalar_start;  // first scalar of an eliminated block            (nblocks)
 } sparse_factor;
 
-static sparse_factor* create_sparse(void) {
-  sparse_factor* sparse = sap_allocate(1, sizeof *sparse);
-  if (sparse == NULL) {
-    return NULL;
-  }
-  if (!cholmod_start(&sparse->common)) {
-    sap_free(sparse);
-    return NULL;
-  }
-  cholmod_common* common = &sparse->common;
+static sap_status create_sparse(sparse_factor** out, sap_error* error) {
+  SAP_TRY(SAP_NEW(out, 1, "sparse factorization", error));
+  cholmod_common* common = &(*out)->common;
+  (void)cholmod_start(common);  // sets numbers only
   common->print = 0;
   common->error_handler = NULL;
   common->nmethods = 1;
@@ -106,7 +99,7 @@ static sparse_factor* create_sparse(void) {
   common->supernodal = CHOLMOD_SIMPLICIAL;
   common->final_ll = 1;
 #endif
-  return sparse;
+  return SAP_STATUS_OK;
 }
 
 static void drop_factor(sparse_factor* sparse) {
@@ -296,9 +289,7 @@ void sap_cholesky_destroy(sap_cholesky* cholesky) {
 
 static sap_status analyze_sparse(sap_cholesky* cholesky, sap_error* error) {
   if (cholesky->sparse == NULL) {
-    cholesky->sparse = create_sparse();
-    SAP_FAIL_IF(cholesky->sparse == NULL, error, SAP_STATUS_MEMORY,
-                "out of memory: sparse factorization");
+    SAP_TRY(create_sparse(&cholesky->sparse, error));
   }
   return order_sparse(cholesky->sparse, &cholesky->pattern, &cholesky->order, error);
 }
@@ -338,21 +329,14 @@ static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
 
 sap_status sap_cholesky_analyze(sap_cholesky* cholesky, const sap_block_pattern* pattern,
                                 sap_linear_solver choice, bool* analysed, sap_error* error) {
-  if (analysed != NULL) {
-    *analysed = false;
-  }
-  if (choice == cholesky->requested && sap_pattern_equal(&cholesky->pattern, pattern)) {
-    return SAP_STATUS_OK;
-  }
-  SAP_TRY(sap_pattern_assign(&cholesky->pattern, pattern, error));
-  cholesky->requested = choice;
-  sap_status status = analyze_choice(cholesky, error);
-  if (status != SAP_STATUS_OK) {
-    cholesky->pattern.view.nblocks = 0;
-    return status;
+  const bool same = choice == cholesky->requested && sap_pattern_equal(&cholesky->pattern, pattern);
+  if (!same) {
+    SAP_TRY(sap_pattern_assign(&cholesky->pattern, pattern, error));
+    cholesky->requested = choice;
+    SAP_TRY_OR(analyze_choice(cholesky, error), cholesky->pattern.view.nblocks = 0);
   }
   if (analysed != NULL) {
-    *analysed = true;
+    *analysed = !same;
   }
   return SAP_STATUS_OK;
 }
@@ -382,13 +366,8 @@ sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
     broken = factorize_dense(&cholesky->dense, &cholesky->pattern, values);
   } else {
     // CHOLMOD may answer OK for a NaN on the diagonal.
-    sap_status status = sap_pattern_check_finite(&cholesky->pattern, values, failed_block, error);
-    if (status == SAP_STATUS_OK) {
-      status = factorize_sparse(cholesky->sparse, &cholesky->pattern, values, &broken, error);
-    }
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(sap_pattern_check_finite(&cholesky->pattern, values, failed_block, error));
+    SAP_TRY(factorize_sparse(cholesky->sparse, &cholesky->pattern, values, &broken, error));
   }
   return broken < 0 ? SAP_STATUS_OK : report_failure(cholesky, values, broken, failed_block, error);
 }

@@ -129,11 +129,8 @@ sap_status sap_sparse_lu_analyze(sap_sparse_lu* lu, const sap_block_pattern* pat
   }
   free_analysis(lu);
   SAP_TRY(sap_pattern_assign(&lu->pattern, pattern, error));
-  const sap_status status = analyze(lu, error);
-  if (status != SAP_STATUS_OK) {
-    lu->pattern.view.nblocks = 0;
-  }
-  return status;
+  SAP_TRY_OR(analyze(lu, error), lu->pattern.view.nblocks = 0);
+  return SAP_STATUS_OK;
 }
 
 static bool is_finite(const sap_sparse_lu* lu) {

@@ -102,11 +102,9 @@ sap_checker sap_builder_checker(const sap_builder* builder, sap_element kind, in
 
 sap_status sap_builder_add_name(sap_builder* builder, sap_element kind, const char* name,
                                 sap_error* error) {
-  const sap_status status = sap_names_add(&builder->names[kind], name, error);
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(error, "%s", sap_element_text(kind));
-  }
-  return status;
+  SAP_TRY_OR(sap_names_add(&builder->names[kind], name, error),
+             sap_error_prefix(error, "%s", sap_element_text(kind)));
+  return SAP_STATUS_OK;
 }
 
 bool sap_builder_is_static(const sap_builder* builder, int32_t body) {
@@ -160,10 +158,9 @@ sap_status sap_builder_create(const sap_model_options* options, sap_builder** ou
 }
 
 static void clear_key(sap_builder_key* key) {
-  sap_free(key->q);
-  sap_free(key->v);
-  sap_free(key->control);
-  sap_free(key->act);
+  for (int i = 0; i < SAP_KEY_ARRAYS; ++i) {
+    sap_free(key->values[i]);
+  }
   *key = (sap_builder_key){0};
 }
 
@@ -392,29 +389,19 @@ void sap_builder_spare_armature(sap_builder* builder, double armature) {
 
 // --- keyframes ---
 
-// Copies `values`; NULL stays NULL.
-static sap_status copy_values(const sap_checker* checker, const char* field, const double* values,
-                              int32_t count, double** copy) {
-  *copy = NULL;
-  if (values == NULL) {
-    return SAP_STATUS_OK;
-  }
-  SAP_TRY(sap_check_vector(checker, field, values, count));
-  *copy = sap_allocate((size_t)count, sizeof **copy);
-  if (*copy == NULL) {
-    return sap_check_fail(checker, SAP_STATUS_MEMORY, "out of memory");
-  }
-  memcpy(*copy, values, (size_t)count * sizeof **copy);
-  return SAP_STATUS_OK;
-}
-
 static sap_status append_key(sap_builder* builder, const sap_checker* checker,
                              const sap_keyframe_def* def, sap_builder_key* key, int32_t* id) {
+  static const char* const fields[SAP_KEY_ARRAYS] = {"q", "v", "control", "act"};
+  const double* const values[SAP_KEY_ARRAYS] = {def->q, def->v, def->control, def->act};
   SAP_TRY(sap_check_finite(checker, "t", def->t));
-  SAP_TRY(copy_values(checker, "q", def->q, key->nq, &key->q));
-  SAP_TRY(copy_values(checker, "v", def->v, key->nv, &key->v));
-  SAP_TRY(copy_values(checker, "control", def->control, key->nu, &key->control));
-  SAP_TRY(copy_values(checker, "act", def->act, key->na, &key->act));
+  for (int i = 0; i < SAP_KEY_ARRAYS; ++i) {
+    if (values[i] != NULL) {
+      const size_t count = (size_t)key->sizes[i];
+      SAP_TRY(sap_check_vector(checker, fields[i], values[i], key->sizes[i]));
+      SAP_TRY(SAP_NEW(&key->values[i], count, "keyframe", checker->error));
+      memcpy(key->values[i], values[i], count * sizeof *values[i]);
+    }
+  }
   SAP_BUILDER_APPEND_NAMED(builder, keys, SAP_ELEMENT_KEYFRAME, def->name, *key, id,
                            checker->error);
   return SAP_STATUS_OK;
@@ -425,13 +412,7 @@ sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyframe_def
   SAP_BUILDER_BEGIN(builder, def, sap_keyframe_def, "keyframe", error);
   const sap_checker checker = {"keyframe", def->name, builder->nkeys, error};
   sap_builder_key key = {.t = def->t,
-                         .nq = builder->nq,
-                         .nv = builder->nv,
-                         .nu = builder->nactuators,
-                         .na = builder->na};
-  const sap_status status = append_key(builder, &checker, def, &key, id);
-  if (status != SAP_STATUS_OK) {
-    clear_key(&key);
-  }
-  return status;
+                         .sizes = {builder->nq, builder->nv, builder->nactuators, builder->na}};
+  SAP_TRY_OR(append_key(builder, &checker, def, &key, id), clear_key(&key));
+  return SAP_STATUS_OK;
 }

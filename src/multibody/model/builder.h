@@ -7,13 +7,12 @@
 #include "multibody/model/hull.h"
 #include "multibody/model/model_data.h"
 
+enum { SAP_KEY_ARRAYS = 4 };  // q, v, control, act
+
 typedef struct sap_builder_key {
   double t;
-  int32_t nq, nv, nu, na;  // of the model when the keyframe was added
-  double* q;               // NULL: default pose
-  double* v;               // NULL: zero
-  double* control;         // NULL: zero
-  double* act;             // NULL: zero
+  int32_t sizes[SAP_KEY_ARRAYS];   // of the model when the keyframe was added
+  double* values[SAP_KEY_ARRAYS];  // NULL: default pose, zero
 } sap_builder_key;
 
 // A growing list: n<name> records.

@@ -132,42 +132,31 @@ static sap_status normalize_key(const sap_checker* checker, const sap_model* mod
 }
 
 static sap_status set_keyframes(const sap_builder* builder, sap_model* model, sap_error* error) {
-  const size_t keys = (size_t)builder->nkeys;
-  const size_t nq = (size_t)model->sizes.nq, nv = (size_t)model->sizes.nv;
-  const size_t nu = (size_t)model->sizes.nu, na = (size_t)model->sizes.na;
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->key_t, keys, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->key_q, keys * nq, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->key_v, keys * nv, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->key_control, keys * nu, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->key_act, keys * na, error));
-  for (size_t k = 0; k < keys; ++k) {
+  const int32_t sizes[SAP_KEY_ARRAYS] = {model->sizes.nq, model->sizes.nv, model->sizes.nu,
+                                         model->sizes.na};
+  double** const arrays[SAP_KEY_ARRAYS] = {&model->key_q, &model->key_v, &model->key_control,
+                                           &model->key_act};
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->key_t, builder->nkeys, error));
+  for (int i = 0; i < SAP_KEY_ARRAYS; ++i) {
+    const size_t total = (size_t)builder->nkeys * (size_t)sizes[i];
+    SAP_TRY(SAP_POOL_ADD(&model->pool, arrays[i], total, error));
+  }
+  for (int32_t k = 0; k < builder->nkeys; ++k) {
     const sap_builder_key* key = &builder->keys[k];
-    const sap_checker checker =
-        sap_builder_checker(builder, SAP_ELEMENT_KEYFRAME, (int32_t)k, error);
-    SAP_REFUSE_IF((key->q != NULL && key->nq != model->sizes.nq) ||
-                      (key->v != NULL && key->nv != model->sizes.nv) ||
-                      (key->control != NULL && key->nu != model->sizes.nu),
-                  &checker,
-                  "has nq = %d, nv = %d, nu = %d, but the model has %d, %d, %d: add "
-                  "keyframes last",
-                  (int)key->nq, (int)key->nv, (int)key->nu, (int)model->sizes.nq,
-                  (int)model->sizes.nv, (int)model->sizes.nu);
-    SAP_REFUSE_IF(key->act != NULL && key->na != model->sizes.na, &checker,
-                  "has na = %d, but the model has %d: add keyframes last", (int)key->na,
-                  (int)model->sizes.na);
-    double* q = model->key_q + k * nq;
+    const sap_checker checker = sap_builder_checker(builder, SAP_ELEMENT_KEYFRAME, k, error);
+    for (int i = 0; i < SAP_KEY_ARRAYS; ++i) {
+      const double* from = key->values[i] == NULL && i == 0 ? model->q_default : key->values[i];
+      SAP_REFUSE_IF(key->values[i] != NULL && key->sizes[i] != sizes[i], &checker,
+                    "has nq = %d, nv = %d, nu = %d, na = %d, but the model has %d, %d, %d, %d: add "
+                    "keyframes last",
+                    (int)key->sizes[0], (int)key->sizes[1], (int)key->sizes[2], (int)key->sizes[3],
+                    (int)sizes[0], (int)sizes[1], (int)sizes[2], (int)sizes[3]);
+      if (from != NULL && sizes[i] > 0) {
+        memcpy(*arrays[i] + (size_t)k * (size_t)sizes[i], from, (size_t)sizes[i] * sizeof *from);
+      }
+    }
     model->key_t[k] = key->t;
-    memcpy(q, key->q != NULL ? key->q : model->q_default, nq * sizeof *q);
-    if (key->v != NULL) {
-      memcpy(model->key_v + k * nv, key->v, nv * sizeof *key->v);
-    }
-    if (key->control != NULL) {
-      memcpy(model->key_control + k * nu, key->control, nu * sizeof *key->control);
-    }
-    if (key->act != NULL) {
-      memcpy(model->key_act + k * na, key->act, na * sizeof *key->act);
-    }
-    SAP_TRY(normalize_key(&checker, model, q));
+    SAP_TRY(normalize_key(&checker, model, model->key_q + (size_t)k * (size_t)sizes[0]));
   }
   return SAP_STATUS_OK;
 }

@@ -209,102 +209,111 @@ double sap_wrap(const sap_obstacle* o, double ends[2][3], double touch[2][3]) {
   return arc;
 }
 
-static void place_point(const sap_path* path, int32_t body, const double p_BP[3], double out[3]) {
-  sap_v3_place(out, path->p_WB + 3 * (size_t)body, path->R_WB + 9 * (size_t)body, p_BP);
+// A straight piece between material points of two bodies. The length of a tendon changes by
+//   sum share u . (pdot[1] - pdot[0])
+// over its pieces: the arc on an obstacle moves with the obstacle, and the pieces are tangent to
+// it.
+typedef struct piece {
+  int32_t body[2];
+  double p[2][3];  // in the world [m]
+  double u[3];     // unit, from the first to the second; 0 where they coincide
+  double length;   // [m]
+  double share;    // 1/divisor
+} piece;
+
+typedef struct path {
+  const sap_model* model;
+  const double *p_WB, *R_WB;
+  int32_t at, end;  // element at which the next piece begins
+  double share;
+  double on_obstacles;  // length of arcs so far, times its share [m]
+  piece behind;         // the piece after an obstacle
+  bool has_behind;
+} path;
+
+static void place_point(const path* way, int32_t body, const double p_BP[3], double out[3]) {
+  sap_v3_place(out, way->p_WB + 3 * (size_t)body, way->R_WB + 9 * (size_t)body, p_BP);
 }
 
-static void place_element(const sap_path* path, int32_t element, double out[3]) {
-  place_point(path, path->model->tendon_point_bodies[element],
-              path->model->tendon_points + 3 * (size_t)element, out);
+static void place_element(const path* way, int32_t element, double out[3]) {
+  place_point(way, way->model->tendon_point_bodies[element],
+              way->model->tendon_points + 3 * (size_t)element, out);
 }
 
-void sap_path_begin(sap_path* path, const sap_model* model, int32_t tendon, const double* p_WB,
-                    const double* R_WB) {
+static path begin_path(const sap_model* model, int32_t tendon, const sap_poses* at) {
   const sap_model_tendon* t = &model->tendons[tendon];
-  *path = (sap_path){.model = model,
-                     .p_WB = p_WB,
-                     .R_WB = R_WB,
-                     .at = t->first_point,
-                     .end = t->first_point + t->npoints,
-                     .share = 1.0};
+  return (path){.model = model,
+                .p_WB = at->p_WB,
+                .R_WB = at->R_WB,
+                .at = t->first_point,
+                .end = t->first_point + t->npoints,
+                .share = 1.0};
 }
 
-static void make_piece(sap_piece* piece) {
-  sap_v3_sub(piece->u, piece->p[1], piece->p[0]);
-  piece->length = sap_v3_norm(piece->u);
-  sap_v3_scale(piece->u, piece->u, piece->length > 0.0 ? 1.0 / piece->length : 0.0);
+static void make_piece(piece* out) {
+  sap_v3_sub(out->u, out->p[1], out->p[0]);
+  out->length = sap_v3_norm(out->u);
+  sap_v3_scale(out->u, out->u, out->length > 0.0 ? 1.0 / out->length : 0.0);
 }
 
 // Finds where the piece touches the obstacle; returns the length of the arc, < 0: no contact.
-static double wrap_piece(const sap_path* path, int32_t element, const sap_piece* piece,
-                         double touch[2][3]) {
-  const sap_tendon_wrap* wrap = &path->model->tendon_wraps[element];
-  const int32_t body = path->model->tendon_point_bodies[element];
+static double wrap_piece(const path* way, int32_t element, const piece* out, double touch[2][3]) {
+  const sap_tendon_wrap* wrap = &way->model->tendon_wraps[element];
+  const int32_t body = way->model->tendon_point_bodies[element];
   sap_obstacle obstacle = {.cylinder = wrap->way == SAP_TENDON_CYLINDER,
                            .radius = wrap->radius,
                            .has_side = wrap->side_body >= 0};
-  place_element(path, element, obstacle.center);
+  place_element(way, element, obstacle.center);
   if (obstacle.cylinder) {
-    sap_m3_mul_v3(obstacle.axis, path->R_WB + 9 * (size_t)body, wrap->axis);
+    sap_m3_mul_v3(obstacle.axis, way->R_WB + 9 * (size_t)body, wrap->axis);
   }
   if (obstacle.has_side) {
-    place_point(path, wrap->side_body, wrap->side_point, obstacle.side);
+    place_point(way, wrap->side_body, wrap->side_point, obstacle.side);
   }
   double ends[2][3];
-  sap_v3_copy(ends[0], piece->p[0]);
-  sap_v3_copy(ends[1], piece->p[1]);
+  sap_v3_copy(ends[0], out->p[0]);
+  sap_v3_copy(ends[1], out->p[1]);
   return sap_wrap(&obstacle, ends, touch);
 }
 
-bool sap_path_next(sap_path* path, sap_piece* piece) {
-  const sap_model* model = path->model;
+// Sets the next piece; false: there is none, and way->on_obstacles is complete.
+static bool next_piece(path* way, piece* out) {
+  const sap_model* model = way->model;
   const int32_t* bodies = model->tendon_point_bodies;
-  if (path->has_behind) {
-    path->has_behind = false;
-    *piece = path->behind;
+  if (way->has_behind) {
+    way->has_behind = false;
+    *out = way->behind;
     return true;
   }
-  for (int32_t i = path->at; i < path->end && i < path->at + 2; ++i) {
+  for (int32_t i = way->at; i < way->end && i < way->at + 2; ++i) {
     if (model->tendon_wraps[i].way == SAP_TENDON_PULLEY) {
-      path->share = 1.0 / model->tendon_wraps[i].divisor;
-      path->at = i + 1;
+      way->share = 1.0 / model->tendon_wraps[i].divisor;
+      way->at = i + 1;
     }
   }
-  if (path->at + 1 >= path->end) {
+  if (way->at + 1 >= way->end) {
     return false;
   }
-  const int32_t first = path->at, middle = first + 1;
+  const int32_t first = way->at, middle = first + 1;
   const bool obstructed = model->tendon_wraps[middle].way != SAP_TENDON_POINT;
   const int32_t last = obstructed ? middle + 1 : middle;
-  *piece = (sap_piece){.body = {bodies[first], bodies[last]}, .share = path->share};
-  place_element(path, first, piece->p[0]);
-  place_element(path, last, piece->p[1]);
-  path->at = last;
+  *out = (piece){.body = {bodies[first], bodies[last]}, .share = way->share};
+  place_element(way, first, out->p[0]);
+  place_element(way, last, out->p[1]);
+  way->at = last;
   double touch[2][3];
-  const double length = obstructed ? wrap_piece(path, middle, piece, touch) : -1.0;
+  const double length = obstructed ? wrap_piece(way, middle, out, touch) : -1.0;
   if (length >= 0.0) {
-    path->on_obstacles += path->share * length;
-    path->behind = *piece;
-    path->behind.body[0] = piece->body[1] = bodies[middle];
-    sap_v3_copy(path->behind.p[0], touch[1]);
-    sap_v3_copy(piece->p[1], touch[0]);
-    make_piece(&path->behind);
-    path->has_behind = true;
+    way->on_obstacles += way->share * length;
+    way->behind = *out;
+    way->behind.body[0] = out->body[1] = bodies[middle];
+    sap_v3_copy(way->behind.p[0], touch[1]);
+    sap_v3_copy(out->p[1], touch[0]);
+    make_piece(&way->behind);
+    way->has_behind = true;
   }
-  make_piece(piece);
+  make_piece(out);
   return true;
-}
-
-double sap_path_length(const sap_model* model, int32_t tendon, const double* p_WB,
-                       const double* R_WB) {
-  sap_path path;
-  sap_piece piece;
-  double length = 0.0;
-  sap_path_begin(&path, model, tendon, p_WB, R_WB);
-  while (sap_path_next(&path, &piece)) {
-    length += piece.share * piece.length;
-  }
-  return length + path.on_obstacles;
 }
 
 // --- transmissions ---
@@ -451,30 +460,34 @@ static void push_crank(const sap_poses* at, const sap_model_actuator* a, double 
 
 double sap_drive_tendon_length(const sap_model* model, const sap_poses* at, int32_t id) {
   const sap_model_tendon* tendon = &model->tendons[id];
+  path way = begin_path(model, id, at);
+  piece part;
   double length = 0.0;
   for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
     length += model->tendon_coefficients[k] * at->q[model->joints[model->tendon_joints[k]].q_start];
   }
-  return tendon->npoints > 0 ? sap_path_length(model, id, at->p_WB, at->R_WB) : length;
+  while (next_piece(&way, &part)) {
+    length += part.share * part.length;
+  }
+  return length + way.on_obstacles;
 }
 
 void sap_drive_push_tendon(const sap_model* model, const sap_poses* at, int32_t id, double s,
                            const sap_drive_sink* sink) {
   const sap_model_tendon* tendon = &model->tendons[id];
-  sap_path path;
-  sap_piece piece;
+  path way = begin_path(model, id, at);
+  piece part;
   for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
     sink->push_dof(sink->context, model->joints[model->tendon_joints[k]].v_start,
                    s * model->tendon_coefficients[k]);
   }
-  sap_path_begin(&path, model, id, at->p_WB, at->R_WB);
-  while (sap_path_next(&path, &piece)) {
+  while (next_piece(&way, &part)) {
     double pull[3];
-    if (piece.body[0] != piece.body[1]) {
-      sap_v3_scale(pull, piece.u, s * piece.share);
-      sink->push_body(sink->context, piece.body[1], -1, piece.p[1], pull, NULL);
+    if (part.body[0] != part.body[1]) {
+      sap_v3_scale(pull, part.u, s * part.share);
+      sink->push_body(sink->context, part.body[1], -1, part.p[1], pull, NULL);
       sap_v3_scale(pull, pull, -1.0);
-      sink->push_body(sink->context, piece.body[0], -1, piece.p[0], pull, NULL);
+      sink->push_body(sink->context, part.body[0], -1, part.p[0], pull, NULL);
     }
   }
 }

@@ -207,10 +207,8 @@ sap_status sap_mesh_def_mass(const sap_mesh_def* def, sap_mesh_solid solid, sap_
   const sap_checker checker = {"mesh", def->name, 0, error};
   SAP_REFUSE_IF((int)solid < SAP_MESH_CONVEX || (int)solid > SAP_MESH_SHELL, &checker,
                 "solid = %d must be 0 to 3", (int)solid);
-  sap_status status = check_mesh(&checker, def);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_mesh(&checker, def));
+  sap_status status = SAP_STATUS_OK;
   triangles t = {def->vertices, def->faces, def->face_count, NULL};
   sap_hull hull = {0};
   if (def->face_count == 0 || solid == SAP_MESH_CONVEX) {
@@ -249,9 +247,6 @@ sap_status sap_builder_add_mesh(sap_builder* builder, const sap_mesh_def* def, i
   if (status != SAP_STATUS_OK) {
     return sap_check_fail(&checker, status, "%s", reason.message);
   }
-  status = append_mesh(builder, def->name, &hull, id, error);
-  if (status != SAP_STATUS_OK) {
-    sap_hull_clear(&hull);
-  }
-  return status;
+  SAP_TRY_OR(append_mesh(builder, def->name, &hull, id, error), sap_hull_clear(&hull));
+  return SAP_STATUS_OK;
 }
