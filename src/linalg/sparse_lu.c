@@ -42,70 +42,51 @@ void sap_sparse_lu_clear(sap_sparse_lu* lu) {
   *lu = (sap_sparse_lu){0};
 }
 
-// Sets `start`: a block column has the rows of its lower blocks, and of the upper ones by symmetry.
-static sap_status count_entries(sap_sparse_lu* lu, sap_error* error) {
+// Visits all entries, rows of a column ascending: stores values or, where matrix is NULL, rows;
+// counting: only moves `filled`, the next place of each scalar column.
+static void visit_entries(sap_sparse_lu* lu, const sap_block_matrix* matrix, bool counting) {
   const sap_block_pattern* p = &lu->pattern.view;
-  const int32_t nblocks = p->nblocks, n = lu->pattern.n;
-  SAP_TRY(SAP_ROOM(&lu->pool, &lu->start, n + 1, error));
-  SAP_TRY(SAP_ROOM(&lu->pool, &lu->filled, nblocks, error));
-  memset(lu->filled, 0, (size_t)nblocks * sizeof *lu->filled);
-  for (int32_t j = 0; j < nblocks; ++j) {
+  for (int32_t j = 0; j < p->nblocks; ++j) {
     for (int32_t e = p->column_start[j]; e < p->column_start[j + 1]; ++e) {
-      const int32_t i = p->row[e];
-      lu->filled[j] += p->sizes[i];
-      lu->filled[i] += i != j ? p->sizes[j] : 0;
+      const int32_t i = p->row[e], rows = p->sizes[i], sides = i == j ? 1 : 2;
+      for (int32_t k = 0; k < rows * p->sizes[j]; ++k) {
+        const size_t source = p->value_start[e] + (size_t)k;
+        const int32_t ends[2] = {lu->pattern.offset[j] + k / rows,
+                                 lu->pattern.offset[i] + k % rows};
+        for (int32_t side = 0; side < sides;
+             ++side) {  // below the diagonal and, by symmetry, above
+          const int32_t at = lu->filled[ends[side]]++;
+          if (!counting && matrix == NULL) {
+            lu->row[at] = ends[1 - side];
+          } else if (!counting) {
+            lu->value[at] = (side == 0 ? matrix->lower : matrix->upper)[source];
+          }
+        }
+      }
     }
   }
+}
+
+static void fill(sap_sparse_lu* lu, const sap_block_matrix* matrix) {
+  memcpy(lu->filled, lu->start, (size_t)lu->pattern.n * sizeof *lu->filled);
+  visit_entries(lu, matrix, false);
+}
+
+static sap_status count_entries(sap_sparse_lu* lu, sap_error* error) {
+  const int32_t n = lu->pattern.n;
   int64_t entries = 0;
-  int32_t column = 0;
-  for (int32_t j = 0; j < nblocks; ++j) {
-    for (int32_t c = 0; c < p->sizes[j]; ++c) {
-      lu->start[column++] = (int32_t)entries;
-      entries += lu->filled[j];
-      SAP_FAIL_IF(entries > INT32_MAX / 2, error, SAP_STATUS_MEMORY,
-                  "matrix of %d blocks is too large", nblocks);
-    }
+  SAP_TRY(SAP_ROOM(&lu->pool, &lu->start, n + 1, error));
+  SAP_TRY(SAP_ROOM(&lu->pool, &lu->filled, n, error));
+  memset(lu->filled, 0, (size_t)n * sizeof *lu->filled);
+  visit_entries(lu, NULL, true);
+  for (int32_t k = 0; k < n; ++k) {
+    lu->start[k] = (int32_t)entries;
+    entries += lu->filled[k];
+    SAP_FAIL_IF(entries > INT32_MAX / 2, error, SAP_STATUS_MEMORY,
+                "matrix of %d blocks is too large", lu->pattern.view.nblocks);
   }
   lu->start[n] = (int32_t)entries;
   return SAP_STATUS_OK;
-}
-
-// Entries of one row in a block column: `count` columns, the values `step` apart.
-static void put_row(sap_sparse_lu* lu, int32_t block, int32_t at, int32_t row, const double* values,
-                    int32_t step) {
-  const int32_t first = lu->pattern.offset[block], count = lu->pattern.sizes[block];
-  for (int32_t c = 0; c < count; ++c) {
-    const int32_t k = lu->start[first + c] + at;
-    if (values != NULL) {
-      lu->value[k] = values[c * step];
-    } else {
-      lu->row[k] = row;
-    }
-  }
-}
-
-// Fills the values, or the rows where matrix is NULL. Rows of a column come out ascending.
-static void fill(sap_sparse_lu* lu, const sap_block_matrix* matrix) {
-  const sap_block_pattern* p = &lu->pattern.view;
-  const int32_t* offset = lu->pattern.offset;
-  memset(lu->filled, 0, (size_t)p->nblocks * sizeof *lu->filled);
-  for (int32_t j = 0; j < p->nblocks; ++j) {
-    const int32_t columns = p->sizes[j];
-    for (int32_t e = p->column_start[j]; e < p->column_start[j + 1]; ++e) {
-      const int32_t i = p->row[e], rows = p->sizes[i];
-      const double* lower = matrix != NULL ? matrix->lower + p->value_start[e] : NULL;
-      const double* upper = matrix != NULL ? matrix->upper + p->value_start[e] : NULL;
-      for (int32_t r = 0; r < rows; ++r) {
-        put_row(lu, j, lu->filled[j] + r, offset[i] + r, lower != NULL ? lower + r : NULL, rows);
-      }
-      lu->filled[j] += rows;
-      for (int32_t c = 0; i != j && c < columns; ++c) {
-        put_row(lu, i, lu->filled[i] + c, offset[j] + c,
-                upper != NULL ? upper + (size_t)c * (size_t)rows : NULL, 1);
-      }
-      lu->filled[i] += i != j ? columns : 0;
-    }
-  }
 }
 
 static sap_status analyze(sap_sparse_lu* lu, sap_error* error) {

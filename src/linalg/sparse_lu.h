@@ -23,7 +23,7 @@ typedef struct sap_sparse_lu {
   int32_t* start;            // first entry of a scalar column                  (n + 1)
   int32_t* row;              // ascending                                       (start[n])
   double* value;             //                                                 (start[n])
-  int32_t* filled;           // work: rows of a block column filled so far      (nblocks)
+  int32_t* filled;           // work: next place of a scalar column             (n)
   double* work;              // right-hand side, residual, correction           (3 n)
 } sap_sparse_lu;
 

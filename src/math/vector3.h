@@ -52,10 +52,6 @@ static inline void sap_v3_cross(double out[3], const double a[3], const double b
   sap_v3_set(out, a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]);
 }
 
-static inline bool sap_v3_finite(const double a[3]) {
-  return isfinite(a[0]) && isfinite(a[1]) && isfinite(a[2]);
-}
-
 // out = M a; out may alias a.
 static inline void sap_m3_mul_v3(double out[3], const double m[9], const double a[3]) {
   sap_v3_set(out, m[0] * a[0] + m[3] * a[1] + m[6] * a[2], m[1] * a[0] + m[4] * a[1] + m[7] * a[2],

@@ -116,16 +116,23 @@ sap_status sap_problem_set_momentum_block(sap_problem* p, int32_t tree_a, int32_
   return SAP_STATUS_OK;
 }
 
-const double* sap_problem_momentum_block(const sap_problem* p, int32_t tree_a, int32_t tree_b) {
-  if (p->has_mobility || tree_a < 0 || tree_a >= p->ntrees || tree_b < 0 || tree_b >= p->ntrees) {
+// Returns the stored block of A or of the mobility, NULL: none; *c: its coupling, -1: diagonal.
+static const double* find_block(const sap_problem* p, int32_t tree_a, int32_t tree_b, int32_t* c) {
+  *c = -1;
+  if (tree_a < 0 || tree_a >= p->ntrees || tree_b < 0 || tree_b >= p->ntrees) {
     return NULL;
   }
   if (tree_a == tree_b) {
     return p->diagonal_set[tree_a] ? p->diagonal + p->diagonal_start[tree_a] : NULL;
   }
-  const int32_t c = find_coupling(p, tree_a, tree_b);
-  return c >= 0 && p->couplings[c].tree_a == tree_a ? p->coupling_values + p->couplings[c].values
-                                                    : NULL;
+  *c = find_coupling(p, tree_a, tree_b);
+  return *c >= 0 ? p->coupling_values + p->couplings[*c].values : NULL;
+}
+
+const double* sap_problem_momentum_block(const sap_problem* p, int32_t tree_a, int32_t tree_b) {
+  int32_t c;
+  const double* values = p->has_mobility ? NULL : find_block(p, tree_a, tree_b, &c);
+  return values == NULL || c < 0 || p->couplings[c].tree_a == tree_a ? values : NULL;
 }
 
 typedef struct diagonals_task {
@@ -201,18 +208,9 @@ bool sap_problem_has_mobility(const sap_problem* problem) {
 }
 
 const double* sap_problem_mobility_block(const sap_problem* p, int32_t tree_a, int32_t tree_b) {
-  if (!p->has_mobility || tree_a < 0 || tree_a >= p->ntrees || tree_b < 0 || tree_b >= p->ntrees) {
-    return NULL;
-  }
-  if (tree_a == tree_b) {
-    return p->diagonal_set[tree_a] ? p->diagonal + p->diagonal_start[tree_a] : NULL;
-  }
-  const int32_t c = find_coupling(p, tree_a, tree_b);
-  if (c < 0) {
-    return NULL;
-  }
-  const double* values = p->coupling_values + p->couplings[c].values;
-  return p->couplings[c].tree_a == tree_a
+  int32_t c;
+  const double* values = p->has_mobility ? find_block(p, tree_a, tree_b, &c) : NULL;
+  return values == NULL || c < 0 || p->couplings[c].tree_a == tree_a
              ? values
              : values + (size_t)p->tree_size[tree_a] * (size_t)p->tree_size[tree_b];
 }

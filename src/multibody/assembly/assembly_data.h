@@ -121,15 +121,6 @@ sap_status sap_assembly_add_rows(const sap_assembly_call* call, const sap_row_la
 // Puts "limit of joint 3 'elbow'" (what, id, name) before the error message.
 void sap_assembly_add_prefix(const sap_assembly_call* call, const char* what, sap_element element,
                              int32_t id);
-// Adds the prefix if the status is a failure; returns the status.
-static inline sap_status sap_assembly_name_failure(const sap_assembly_call* call, sap_status status,
-                                                   const char* what, sap_element element,
-                                                   int32_t id) {
-  if (status != SAP_STATUS_OK) {
-    sap_assembly_add_prefix(call, what, element, id);
-  }
-  return status;
-}
 // Extends the range of a kind to the blocks from `first` to the end of the problem.
 void sap_assembly_record(sap_assembly* assembly, sap_block_kind kind, int32_t first,
                          const sap_problem* problem);

@@ -264,8 +264,8 @@ sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembl
   const int32_t first = sap_problem_block_count(problem);
   for (int32_t id = 0; id < model->sizes.equalities; ++id) {
     if (assembly->on[SAP_ASSEMBLY_EQUALITY][id]) {
-      SAP_TRY(sap_assembly_name_failure(&call, add_equality(&call, id), "equality",
-                                        SAP_ELEMENT_EQUALITY, id));
+      SAP_TRY_OR(add_equality(&call, id),
+                 sap_assembly_add_prefix(&call, "equality", SAP_ELEMENT_EQUALITY, id));
     }
   }
   sap_assembly_record(assembly, SAP_BLOCKS_EQUALITY, first, problem);

@@ -251,7 +251,7 @@ static inline sap_status add_kind(const sap_assembly_call* call, const limit_kin
   const int32_t first = sap_problem_block_count(call->problem);
   for (int32_t id = 0; id < count; ++id) {
     if (assembly->on[k.on][id]) {
-      SAP_TRY(sap_assembly_name_failure(call, k.add(call, id), k.text, k.element, id));
+      SAP_TRY_OR(k.add(call, id), sap_assembly_add_prefix(call, k.text, k.element, id));
     }
   }
   sap_assembly_record(assembly, k.kind, first, call->problem);

@@ -127,10 +127,10 @@ static sap_status add_all_joined(const sap_assembly_call* call) {
   for (int32_t bound = 0; bound < joints + model->sizes.tendons; ++bound) {
     if (call->assembly->bound_servos[bound].count > 0) {
       const bool on_joint = bound < joints;
-      SAP_TRY(sap_assembly_name_failure(call, add_joined(call, bound, motors[bound]),
-                                        on_joint ? "servos of joint" : "servos of tendon",
-                                        on_joint ? SAP_ELEMENT_JOINT : SAP_ELEMENT_TENDON,
-                                        on_joint ? bound : bound - joints));
+      SAP_TRY_OR(add_joined(call, bound, motors[bound]),
+                 sap_assembly_add_prefix(call, on_joint ? "servos of joint" : "servos of tendon",
+                                         on_joint ? SAP_ELEMENT_JOINT : SAP_ELEMENT_TENDON,
+                                         on_joint ? bound : bound - joints));
     }
   }
   return SAP_STATUS_OK;
@@ -162,8 +162,8 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
       joined = true;
       continue;
     }
-    SAP_TRY(sap_assembly_name_failure(&call, add_single(&call, id), "actuator",
-                                      SAP_ELEMENT_ACTUATOR, id));
+    SAP_TRY_OR(add_single(&call, id),
+               sap_assembly_add_prefix(&call, "actuator", SAP_ELEMENT_ACTUATOR, id));
   }
   if (joined) {
     SAP_TRY(add_all_joined(&call));
@@ -239,8 +239,8 @@ sap_status sap_assembly_add_adhesion(sap_assembly* assembly, const sap_assembly_
     const double force =
         a->gear * sap_dynamics_actuator_force(model, id, start->input, 0.0, 0.0).force;
     if (force != 0.0) {
-      SAP_TRY(sap_assembly_name_failure(&call, add_pull(&call, id, force, contacts), "actuator",
-                                        SAP_ELEMENT_ACTUATOR, id));
+      SAP_TRY_OR(add_pull(&call, id, force, contacts),
+                 sap_assembly_add_prefix(&call, "actuator", SAP_ELEMENT_ACTUATOR, id));
     }
   }
   sap_assembly_record(assembly, SAP_BLOCKS_ADHESION, first, problem);

@@ -92,10 +92,8 @@ sap_status sap_compile_tendons(sap_model* model, sap_error* error);
 // Fails with NOT_SPD unless the mass matrix is positive definite in the default pose.
 sap_status sap_compile_check_inertia(const sap_builder* builder, sap_model* model,
                                      sap_error* error);
-// Sets stiffness and damping of joints from time constants and damping ratios.
-sap_status sap_compile_springs(const sap_builder* builder, sap_model* model, sap_error* error);
-// Sets damping from damping ratios, and forces and ranges of muscles; after
-// sap_compile_check_inertia.
-sap_status sap_compile_actuators(const sap_builder* builder, sap_model* model, sap_error* error);
+// Sets stiffness and damping of joints from time constants and damping ratios, damping of actuators
+// from damping ratios, and forces and ranges of muscles; after sap_compile_check_inertia.
+sap_status sap_compile_forces(const sap_builder* builder, sap_model* model, sap_error* error);
 
 #endif

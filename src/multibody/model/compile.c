@@ -176,34 +176,22 @@ static sap_status allocate_tables(sap_model* model, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Fills body_order. The scratch array links children and siblings.
+// Fills body_order. A body's descendants follow it, before the next child of its parent.
 static sap_status order_bodies(sap_model* model, sap_error* error) {
   const int32_t bodies = model->sizes.bodies;
-  int32_t* first_child = sap_allocate(2 * (size_t)bodies, sizeof *first_child);
-  SAP_FAIL_IF(first_child == NULL, error, SAP_STATUS_MEMORY, "out of memory: %d bodies",
-              (int)bodies);
-  int32_t* next_sibling = first_child + bodies;  // 0 (the world, never a child) ends a list
+  int32_t* below;  // of each body; then where its next child is placed
+  SAP_TRY(SAP_NEW(&below, bodies, "model", error));
   for (int32_t b = bodies - 1; b > 0; --b) {
-    const int32_t parent = model->bodies[b].parent;
-    next_sibling[b] = first_child[parent];
-    first_child[parent] = b;
+    below[model->bodies[b].parent] += 1 + below[b];
   }
-  int32_t count = 0;
-  int32_t body = 0;
-  model->body_order[count++] = body;
-  while (body >= 0) {
-    int32_t next = first_child[body];
-    while (next == 0 && body > 0) {
-      next = next_sibling[body];
-      body = next == 0 ? model->bodies[body].parent : body;
-    }
-    if (next == 0) {
-      break;
-    }
-    model->body_order[count++] = next;
-    body = next;
+  below[0] = 1;
+  for (int32_t b = 1; b < bodies; ++b) {
+    int32_t* place = &below[model->bodies[b].parent];
+    model->body_order[*place] = b;
+    *place += 1 + below[b];
+    below[b] = *place - below[b];
   }
-  sap_free(first_child);
+  sap_free(below);
   return SAP_STATUS_OK;
 }
 
@@ -310,8 +298,7 @@ static sap_status fill_model(const sap_builder* builder, sap_model* model, sap_e
   SAP_TRY(sap_compile_tendons(model, error));
   SAP_TRY(set_keyframes(builder, model, error));
   SAP_TRY(sap_compile_check_inertia(builder, model, error));
-  SAP_TRY(sap_compile_springs(builder, model, error));
-  return sap_compile_actuators(builder, model, error);
+  return sap_compile_forces(builder, model, error);
 }
 
 sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_error* error) {

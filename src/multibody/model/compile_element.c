@@ -81,25 +81,28 @@ static void relax(sap_placed* placed) {
   sap_placed_move(placed);
 }
 
+static sap_status set_lengths(sap_model* model, sap_placed* placed, sap_error* error) {
+  for (int32_t t = 0; t < model->sizes.tendons; ++t) {
+    SAP_TRY(set_length(placed, t, &model->tendons[t].length0, error));
+  }
+  relax(placed);
+  for (int32_t t = 0; t < model->sizes.tendons; ++t) {
+    sap_model_tendon* tendon = &model->tendons[t];
+    if (isnan(tendon->spring_lower)) {
+      SAP_TRY(set_length(placed, t, &tendon->spring_lower, error));
+      tendon->spring_upper = tendon->spring_lower;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_compile_tendons(sap_model* model, sap_error* error) {
   if (model->sizes.tendons == 0) {
     return SAP_STATUS_OK;
   }
   sap_placed placed;
-  sap_status status = sap_placed_create(model, &placed, error);
-  for (int32_t t = 0; t < model->sizes.tendons && status == SAP_STATUS_OK; ++t) {
-    status = set_length(&placed, t, &model->tendons[t].length0, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    relax(&placed);
-  }
-  for (int32_t t = 0; t < model->sizes.tendons && status == SAP_STATUS_OK; ++t) {
-    sap_model_tendon* tendon = &model->tendons[t];
-    if (isnan(tendon->spring_lower)) {
-      status = set_length(&placed, t, &tendon->spring_lower, error);
-      tendon->spring_upper = tendon->spring_lower;
-    }
-  }
+  SAP_TRY(sap_placed_create(model, &placed, error));
+  const sap_status status = set_lengths(model, &placed, error);
   sap_placed_clear(&placed);
   return status;
 }
@@ -129,27 +132,6 @@ static sap_status set_spring(const sap_checker* checker, sap_placed* placed,
              : sap_check_fail(checker, SAP_STATUS_NOT_FINITE,
                               "spring_time = %g, spring_damping_ratio = %g: its spring overflows",
                               T, z);
-}
-
-sap_status sap_compile_springs(const sap_builder* builder, sap_model* model, sap_error* error) {
-  bool any = false;
-  for (int32_t j = 0; j < model->sizes.joints; ++j) {
-    any = any || has_spring_time(&model->joints[j]);
-  }
-  if (!any) {
-    return SAP_STATUS_OK;
-  }
-  sap_placed placed;
-  sap_status status = sap_placed_create(model, &placed, error);
-  for (int32_t j = 0; status == SAP_STATUS_OK && j < model->sizes.joints; ++j) {
-    if (has_spring_time(&model->joints[j])) {
-      const sap_checker checker = sap_builder_checker(builder, SAP_ELEMENT_JOINT, j, error);
-      status = set_spring(&checker, &placed, &model->joints[j]);
-      model->joints[j].spring_time = model->joints[j].spring_damping_ratio = 0.0;
-    }
-  }
-  sap_placed_clear(&placed);
-  return status;
 }
 
 // --- actuators ---
@@ -222,8 +204,34 @@ static sap_status check_parent(const sap_checker* checker, const sap_model* mode
              : SAP_STATUS_OK;
 }
 
-sap_status sap_compile_actuators(const sap_builder* builder, sap_model* model, sap_error* error) {
+static sap_status set_forces(const sap_builder* builder, sap_model* model, sap_placed* placed,
+                             sap_error* error) {
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    if (has_spring_time(&model->joints[j])) {
+      const sap_checker checker = sap_builder_checker(builder, SAP_ELEMENT_JOINT, j, error);
+      SAP_TRY(set_spring(&checker, placed, &model->joints[j]));
+      model->joints[j].spring_time = model->joints[j].spring_damping_ratio = 0.0;
+    }
+  }
+  for (int pass = 0; pass < 2; ++pass) {  // ranges of lengths leave `placed` in another pose
+    for (int32_t i = 0; i < model->sizes.actuators; ++i) {
+      const sap_checker checker = sap_builder_checker(builder, SAP_ELEMENT_ACTUATOR, i, error);
+      sap_model_actuator* a = &model->actuators[i];
+      if (pass == 0 && needs_response(a)) {
+        SAP_TRY(set_damping_and_force(&checker, placed, a));
+      } else if (pass == 1 && needs_reach(a)) {
+        SAP_TRY(set_range(&checker, placed, a));
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_compile_forces(const sap_builder* builder, sap_model* model, sap_error* error) {
   bool any = false;
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    any = any || has_spring_time(&model->joints[j]);
+  }
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
     const sap_checker checker = sap_builder_checker(builder, SAP_ELEMENT_ACTUATOR, i, error);
     SAP_TRY(check_parent(&checker, model, &model->actuators[i]));
@@ -233,19 +241,8 @@ sap_status sap_compile_actuators(const sap_builder* builder, sap_model* model, s
     return SAP_STATUS_OK;
   }
   sap_placed placed;
-  sap_status status = sap_placed_create(model, &placed, error);
-  for (int32_t i = 0; i < model->sizes.actuators && status == SAP_STATUS_OK; ++i) {
-    const sap_checker checker = sap_builder_checker(builder, SAP_ELEMENT_ACTUATOR, i, error);
-    if (needs_response(&model->actuators[i])) {
-      status = set_damping_and_force(&checker, &placed, &model->actuators[i]);
-    }
-  }
-  for (int32_t i = 0; i < model->sizes.actuators && status == SAP_STATUS_OK; ++i) {
-    const sap_checker checker = sap_builder_checker(builder, SAP_ELEMENT_ACTUATOR, i, error);
-    if (needs_reach(&model->actuators[i])) {
-      status = set_range(&checker, &placed, &model->actuators[i]);
-    }
-  }
+  SAP_TRY(sap_placed_create(model, &placed, error));
+  const sap_status status = set_forces(builder, model, &placed, error);
   sap_placed_clear(&placed);
   return status;
 }

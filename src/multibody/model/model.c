@@ -258,41 +258,40 @@ int32_t sap_model_get_tree_dofs(const sap_model* model, int32_t tree) {
   return model != NULL && tree >= 0 && tree < model->sizes.trees ? model->tree_sizes[tree] : 0;
 }
 
-static void copy_values(double* to, const double* from, int32_t count) {
-  if (count > 0) {
-    memcpy(to, from, (size_t)count * sizeof *to);
-  }
-}
-
-sap_status sap_model_get_default_state(const sap_model* model, sap_state* state, sap_error* error) {
-  SAP_NOT_NULL(error, model, state);
+// Sizes the state and sets it; NULL: zeros. (nq) (nv) (na)
+static sap_status set_state(const sap_model* model, double t, const double* q, const double* v,
+                            const double* act, sap_state* state, sap_error* error) {
   const sap_model_sizes* n = &model->sizes;
   SAP_TRY(sap_state_resize_with(state, n->nq, n->nv, n->na, error));
-  state->t = 0.0;
-  copy_values(state->q, model->q_default, model->sizes.nq);
-  for (int32_t i = 0; i < model->sizes.nv; ++i) {
-    state->v[i] = 0.0;
+  state->t = t;
+  for (int32_t i = 0; i < n->nq; ++i) {
+    state->q[i] = q[i];
   }
-  for (int32_t i = 0; i < model->sizes.na; ++i) {
-    state->act[i] = 0.0;
+  for (int32_t i = 0; i < n->nv; ++i) {
+    state->v[i] = v != NULL ? v[i] : 0.0;
+  }
+  for (int32_t i = 0; i < n->na; ++i) {
+    state->act[i] = act != NULL ? act[i] : 0.0;
   }
   return SAP_STATUS_OK;
 }
 
+sap_status sap_model_get_default_state(const sap_model* model, sap_state* state, sap_error* error) {
+  SAP_NOT_NULL(error, model, state);
+  return set_state(model, 0.0, model->q_default, NULL, NULL, state, error);
+}
+
 sap_status sap_model_get_keyframe(const sap_model* model, int32_t keyframe, sap_state* state,
                                   double* control, sap_error* error) {
+  SAP_NOT_NULL(error, state);
   SAP_TRY(check_id(model, SAP_ELEMENT_KEYFRAME, keyframe, error));
-  SAP_FAIL_IF(state == NULL, error, SAP_STATUS_ARGUMENT, "keyframe %d: state is NULL",
-              (int)keyframe);
   const sap_model_sizes* n = &model->sizes;
-  SAP_TRY(sap_state_resize_with(state, n->nq, n->nv, n->na, error));
   const size_t k = (size_t)keyframe;
-  state->t = model->key_t[k];
-  copy_values(state->q, model->key_q + k * (size_t)model->sizes.nq, model->sizes.nq);
-  copy_values(state->v, model->key_v + k * (size_t)model->sizes.nv, model->sizes.nv);
-  copy_values(state->act, model->key_act + k * (size_t)model->sizes.na, model->sizes.na);
-  if (control != NULL) {
-    copy_values(control, model->key_control + k * (size_t)model->sizes.nu, model->sizes.nu);
+  SAP_TRY(set_state(model, model->key_t[k], model->key_q + k * (size_t)n->nq,
+                    model->key_v + k * (size_t)n->nv, model->key_act + k * (size_t)n->na, state,
+                    error));
+  for (int32_t i = 0; control != NULL && i < n->nu; ++i) {
+    control[i] = model->key_control[k * (size_t)n->nu + (size_t)i];
   }
   return SAP_STATUS_OK;
 }
