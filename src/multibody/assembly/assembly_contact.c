@@ -187,31 +187,16 @@ static bool assign_memory(sap_assembly* assembly, const sap_contact_list* list) 
   return true;
 }
 
-// Removes the blocks of contacts that nothing moves; returns the number left.
-static int32_t drop_blocks(sap_assembly* assembly, int32_t count) {
+// Removes the items of contacts that nothing moves; returns the number left.
+static int32_t keep_moving(const sap_contact_parts* parts, int32_t count, void* items,
+                           size_t size) {
   int32_t kept = 0;
   for (int32_t i = 0; i < count; ++i) {
-    if (assembly->contact_parts[i].moves) {
-      if (kept < i) {
-        assembly->contact_blocks[kept] = assembly->contact_blocks[i];
-      }
-      ++kept;
+    if (parts[i].moves && kept++ < i) {
+      memcpy((char*)items + size * (size_t)(kept - 1), (char*)items + size * (size_t)i, size);
     }
   }
   return kept;
-}
-
-static void drop_contacts(const sap_assembly* assembly, sap_contact_list* list) {
-  int32_t kept = 0;
-  for (int32_t i = 0; i < list->count; ++i) {
-    if (assembly->contact_parts[i].moves) {
-      if (kept < i) {
-        list->contacts[kept] = list->contacts[i];
-      }
-      ++kept;
-    }
-  }
-  list->count = kept;
 }
 
 // Adds all contacts in the problem's threads. False: not done, because it is not worth it or would
@@ -225,14 +210,16 @@ static bool add_in_threads(sap_assembly* assembly, const contact_call* call,
     return false;
   }
   sap_threads_run_parts(p->threads, list->count, work, make_contacts, (void*)call);
-  const int32_t kept = drop_blocks(assembly, list->count);
+  const sap_contact_parts* parts = assembly->contact_parts;
+  const int32_t kept =
+      keep_moving(parts, list->count, assembly->contact_blocks, sizeof *assembly->contact_blocks);
   const sap_block_place end = sap_problem_end(p);
   if (sap_problem_add_contacts(p, assembly->contact_blocks, kept, call->start->regularization,
                                NULL) != SAP_STATUS_OK) {
     sap_problem_set_end(p, &end);
     return false;
   }
-  drop_contacts(assembly, list);
+  list->count = keep_moving(parts, list->count, list->contacts, sizeof *list->contacts);
   return true;
 }
 

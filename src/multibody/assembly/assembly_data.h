@@ -5,6 +5,7 @@
 
 #include "contact/loads.h"
 #include "multibody/assembly/assembly.h"
+#include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/kinematics.h"
 
 // A limit always gets a block if it is nearer than this share of its range,
@@ -44,13 +45,12 @@ static inline int32_t sap_assembly_key_id(uint64_t key, int which) {
   return (int32_t)(key >> (40 - 20 * which) & 0xFFFFF);
 }
 
-// Law of the servo or servos that act along one length l:
-//   force = clamp(offset - kp l - kd dl/dt, lower, upper) at the end of the step
-typedef struct sap_servo_law {
-  double offset, kp, kd, lower, upper;
+// Servos that act along one length as one.
+typedef struct sap_servo_sum {
+  sap_actuator_line law;
   double gears;   // sum of the gears
   int32_t count;  // number of servos
-} sap_servo_law;
+} sap_servo_sum;
 
 // Jacobians of a contact on its one or two trees.
 typedef struct sap_contact_parts {
@@ -83,7 +83,7 @@ struct sap_assembly {
   bool* on[SAP_ASSEMBLY_SWITCHES];  // by kind and id
   sap_limit_state* limits;          // lower, upper                       (2 joints)
   bool limits_checked;              // those without a block are to be looked at after the step
-  sap_servo_law* bound_servos;      // sums over the servos of a bound (joints + tendons)
+  sap_servo_sum* bound_servos;      // sums over the servos of a bound (joints + tendons)
   // Contacts made side by side in threads.
   sap_contact_parts* contact_parts;
   sap_contact_block* contact_blocks;

@@ -29,8 +29,8 @@
 #include "problem/law.h"
 
 // Adds the block of the row in assembly->rows.
-static sap_status add_servo(const sap_assembly_call* call, const sap_servo_law* law, double length,
-                            uint64_t key) {
+static sap_status add_servo(const sap_assembly_call* call, const sap_actuator_line* law,
+                            double length, uint64_t key) {
   double w = 0.0;
   SAP_TRY(sap_assembly_rows_scale(call, 0, 1, &w));
   if (!(w > 0.0)) {
@@ -55,18 +55,6 @@ static sap_status add_servo(const sap_assembly_call* call, const sap_servo_law* 
   return sap_assembly_add_packed_rows(call, &row);
 }
 
-static sap_servo_law make_law(const sap_assembly_call* call, int32_t id) {
-  const sap_actuator_line line =
-      sap_dynamics_actuator_line(call->assembly->model, id, call->start->input);
-  return (sap_servo_law){
-      .offset = line.offset,
-      .kp = line.kp,
-      .kd = line.kd,
-      .lower = line.lower,
-      .upper = line.upper,
-  };
-}
-
 static sap_status add_single(const sap_assembly_call* call, int32_t id) {
   const sap_model_actuator* actuator = &call->assembly->model->actuators[id];
   const sap_assembly_start* start = call->start;
@@ -74,22 +62,18 @@ static sap_status add_single(const sap_assembly_call* call, int32_t id) {
   sap_rows_begin(rows, 1);
   sap_transmission_add_row(start->kin, id, actuator->gear, rows, 0);
   const double length = sap_transmission_length(start->kin, id);
-  const sap_servo_law law = make_law(call, id);
+  const sap_actuator_line law = sap_dynamics_actuator_line(call->assembly->model, id, start->input);
   return add_servo(call, &law, actuator->gear * length, sap_assembly_key(SAP_KEY_SERVO, id, 0, 0));
 }
 
 // Adds a servo to the sum of its bound, in terms of the joint's coordinate and effort, or of the
 // tendon's length and tension.
 static void join_servo(const sap_assembly_call* call, int32_t id, int32_t bound) {
-  sap_servo_law* sum = &call->assembly->bound_servos[bound];
-  const sap_servo_law law = make_law(call, id);
-  const double gear = call->assembly->model->actuators[id].gear;
-  sum->offset += gear * law.offset;
-  sum->kp += gear * gear * law.kp;
-  sum->kd += gear * gear * law.kd;
-  sum->lower += gear * (gear > 0.0 ? law.lower : law.upper);
-  sum->upper += gear * (gear > 0.0 ? law.upper : law.lower);
-  sum->gears += gear;
+  const sap_model* model = call->assembly->model;
+  sap_servo_sum* sum = &call->assembly->bound_servos[bound];
+  const sap_actuator_line law = sap_dynamics_actuator_line(model, id, call->start->input);
+  sap_actuator_line_add(&sum->law, &law, model->actuators[id].gear);
+  sum->gears += model->actuators[id].gear;
   ++sum->count;
 }
 
@@ -97,7 +81,8 @@ static sap_status add_joined(const sap_assembly_call* call, int32_t bound, doubl
   sap_assembly* assembly = call->assembly;
   const int32_t tendon = bound - assembly->model->sizes.joints;
   const sap_kinematics* kin = call->start->kin;
-  sap_servo_law law = assembly->bound_servos[bound];
+  const sap_servo_sum* sum = &assembly->bound_servos[bound];
+  sap_actuator_line law = sum->law;
   double lower, upper, length;
   sap_model_effort_range(assembly->model, bound, &lower, &upper);
   sap_rows_begin(&assembly->rows, 1);
@@ -106,7 +91,7 @@ static sap_status add_joined(const sap_assembly_call* call, int32_t bound, doubl
     length = kin->q[assembly->model->joints[bound].q_start];
   } else {
     // The range is that of forces before the gear: the mean of the gears, if they differ.
-    const double gear = law.gears / (double)law.count;
+    const double gear = sum->gears / (double)sum->count;
     const double ends[2] = {gear * lower, gear * upper};
     lower = fmin(ends[0], ends[1]);
     upper = fmax(ends[0], ends[1]);

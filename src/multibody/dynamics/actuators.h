@@ -32,6 +32,8 @@ typedef struct sap_actuator_line {
   double offset, kp, kd;
   double lower, upper;  // bounds of the force
 } sap_actuator_line;
+// Adds a law, in terms of the length before its gear, to the sum of those along that length.
+void sap_actuator_line_add(sap_actuator_line* sum, const sap_actuator_line* line, double gear);
 
 // Clamped force at a length and rate; stiffness = -df/dl, damping = -df/d(dl/dt).
 typedef struct sap_actuator_force {

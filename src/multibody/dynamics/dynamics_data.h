@@ -8,6 +8,7 @@
 #define SAP_MULTIBODY_DYNAMICS_DYNAMICS_DATA_H
 
 #include "math/simd.h"
+#include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics.h"
 #include "multibody/dynamics/fluid.h"
 #include "multibody/dynamics/forces.h"
@@ -90,7 +91,7 @@ typedef struct sap_servo {
   int32_t* dofs;
   double *J, x0;
   int32_t bound;  // see actuators.h: of the servos that act here as one; -1: one servo
-  double offset, kp, kd, lower, upper;
+  sap_actuator_line law;
   bool linear;  // within its bounds
 } sap_servo;
 

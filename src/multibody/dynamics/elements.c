@@ -204,41 +204,23 @@ static int32_t find_coupling(const sap_dynamics* d, int32_t a, int32_t b) {
   return (int32_t)(found - (const int32_t(*)[2])d->couplings);
 }
 
-// Writes the pairs of an element's trees; `out` NULL: only counts them.
-static int32_t list_pairs(sap_dynamics* d, const sap_kinematics* kin, int32_t index,
-                          int32_t (*out)[2]) {
+// Appends the pairs of an element's trees to the couplings.
+static sap_status list_pairs(sap_dynamics* d, const sap_kinematics* kin, int32_t index,
+                             sap_error* error) {
   element_law l;
   const sap_dynamics_state at = {.kin = kin};
   (void)evaluate_element(d, &at, index, &l);
   const sap_rows* rows = &d->rows;
-  int32_t count = 0;
   for (int32_t i = 0; i < rows->ntrees; ++i) {
     for (int32_t j = 0; j < rows->ntrees; ++j) {
       if (rows->trees[i] < rows->trees[j]) {
-        if (out != NULL) {
-          out[count][0] = rows->trees[i];
-          out[count][1] = rows->trees[j];
-        }
-        ++count;
+        SAP_TRY(SAP_ROOM(&d->pool, &d->couplings, (int64_t)d->ncouplings + 1, error));
+        d->couplings[d->ncouplings][0] = rows->trees[i];
+        d->couplings[d->ncouplings++][1] = rows->trees[j];
       }
     }
   }
-  return count;
-}
-
-// Lists the elements that may have a force; only counts them while there is no list.
-static void list_elastic(sap_dynamics* d) {
-  d->nelastic = 0;
-  for (int32_t kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
-    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
-      if (is_elastic(d->model, kind, id)) {
-        if (d->elastic != NULL) {
-          d->elastic[d->nelastic] = (sap_elastic){kind, id};
-        }
-        ++d->nelastic;
-      }
-    }
-  }
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* kin,
@@ -247,30 +229,29 @@ sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* k
   SAP_TRY(SAP_POOL_ADD(&d->pool, &d->spring_active, sizes->springs, error));
   SAP_TRY(SAP_POOL_ADD(&d->pool, &d->bushing_active, sizes->bushings, error));
   SAP_TRY(SAP_POOL_ADD(&d->pool, &d->actuator_active, sizes->actuators, error));
-  list_elastic(d);
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->elastic, d->nelastic, error));
+  SAP_TRY(SAP_ROOM(&d->pool, &d->elastic, 1, error));
+  SAP_TRY(SAP_ROOM(&d->pool, &d->couplings, 1, error));
   SAP_TRY(sap_rows_create(d->model, &d->pool, &d->rows, error));
   memset(d->spring_active, true, (size_t)sizes->springs * sizeof(bool));
   memset(d->actuator_active, true, (size_t)sizes->actuators * sizeof(bool));
   memset(d->bushing_active, true, (size_t)sizes->bushings * sizeof(bool));
-  list_elastic(d);
-  size_t count = 0;
-  for (int32_t e = 0; e < d->nelastic; ++e) {
-    count += (size_t)list_pairs(d, kin, e, NULL);
-  }
-  SAP_FAIL_IF(count > INT32_MAX, error, SAP_STATUS_MEMORY, "out of memory: %zu couplings", count);
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->couplings, count, error));
-  size_t filled = 0;
-  for (int32_t e = 0; e < d->nelastic; ++e) {
-    filled += (size_t)list_pairs(d, kin, e, d->couplings + filled);
-  }
-  qsort(d->couplings, count, sizeof *d->couplings, sap_compare_id_pairs);
-  for (size_t i = 0; i < count; ++i) {
-    const int32_t last = d->ncouplings - 1;
-    if (last < 0 || sap_compare_id_pairs(d->couplings[last], d->couplings[i]) != 0) {
-      memmove(d->couplings[d->ncouplings++], d->couplings[i], sizeof *d->couplings);
+  for (int32_t kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
+    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
+      if (is_elastic(d->model, kind, id)) {
+        SAP_TRY(SAP_ROOM(&d->pool, &d->elastic, d->nelastic + 1, error));
+        d->elastic[d->nelastic] = (sap_elastic){kind, id};
+        SAP_TRY(list_pairs(d, kin, d->nelastic++, error));
+      }
     }
   }
+  qsort(d->couplings, (size_t)d->ncouplings, sizeof *d->couplings, sap_compare_id_pairs);
+  int32_t kept = 0;
+  for (int32_t i = 0; i < d->ncouplings; ++i) {
+    if (kept == 0 || sap_compare_id_pairs(d->couplings[kept - 1], d->couplings[i]) != 0) {
+      memmove(d->couplings[kept++], d->couplings[i], sizeof *d->couplings);
+    }
+  }
+  d->ncouplings = kept;
   return SAP_STATUS_OK;
 }
 

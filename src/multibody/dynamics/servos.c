@@ -72,13 +72,21 @@ static sap_servo* find_servo(sap_dynamics* d, const sap_kinematics* kin, int32_t
   return servo;
 }
 
+void sap_actuator_line_add(sap_actuator_line* sum, const sap_actuator_line* line, double gear) {
+  sum->offset += gear * line->offset;
+  sum->kp += gear * gear * line->kp;
+  sum->kd += gear * gear * line->kd;
+  sum->lower += gear * (gear > 0.0 ? line->lower : line->upper);
+  sum->upper += gear * (gear > 0.0 ? line->upper : line->lower);
+}
+
 // The force along x after a step of dt, at v.
 static double force_at(const sap_servo* servo, const double* v, double dt) {
   double rate = 0.0;
   for (int32_t i = 0; i < servo->count; ++i) {
     rate += servo->J[i] * v[servo->dofs[i]];
   }
-  return servo->offset - servo->kp * (servo->x0 + dt * rate) - servo->kd * rate;
+  return servo->law.offset - servo->law.kp * (servo->x0 + dt * rate) - servo->law.kd * rate;
 }
 
 #define STIFFEST 1e4
@@ -88,14 +96,14 @@ static bool is_too_stiff(const sap_dynamics* d, const sap_servo* servo, double d
   for (int32_t i = 0; i < servo->count; ++i) {
     mobility += servo->J[i] * servo->J[i] / d->model->dof_inertia[servo->dofs[i]];
   }
-  return !(dt * (dt * servo->kp + servo->kd) * mobility <= STIFFEST);
+  return !(dt * (dt * servo->law.kp + servo->law.kd) * mobility <= STIFFEST);
 }
 
 // Takes the servo out of the linear ones if its force is not within its bounds. Returns true if it
 // has been one of them.
 static bool drop_servo(sap_servo* servo, const double* v, double dt) {
   const double force = force_at(servo, v, dt);
-  const bool within = force >= servo->lower && force <= servo->upper;
+  const bool within = force >= servo->law.lower && force <= servo->law.upper;
   const bool dropped = servo->linear && !within;
   servo->linear = servo->linear && within;
   return dropped;
@@ -113,13 +121,8 @@ void sap_dynamics_choose_servos(sap_dynamics* d, const sap_dynamics_state* at, d
       continue;
     }
     const sap_actuator_line line = sap_dynamics_actuator_line(model, id, at->input);
-    const double gear = model->actuators[id].gear;
     d->servo_of[id] = (int32_t)(servo - d->servos);
-    servo->offset += gear * line.offset;
-    servo->kp += gear * gear * line.kp;
-    servo->kd += gear * gear * line.kd;
-    servo->lower += gear * (gear > 0.0 ? line.lower : line.upper);
-    servo->upper += gear * (gear > 0.0 ? line.upper : line.lower);
+    sap_actuator_line_add(&servo->law, &line, model->actuators[id].gear);
   }
   for (int32_t s = 0; s < d->nservos; ++s) {
     sap_servo* servo = &d->servos[s];
@@ -129,8 +132,8 @@ void sap_dynamics_choose_servos(sap_dynamics* d, const sap_dynamics_state* at, d
       sap_model_effort_range(model, servo->bound, &lower, &upper);
       lower -= motors[servo->bound];
       upper -= motors[servo->bound];
-      servo->lower = sap_clamp(servo->lower, lower, upper);
-      servo->upper = sap_clamp(servo->upper, lower, upper);
+      servo->law.lower = sap_clamp(servo->law.lower, lower, upper);
+      servo->law.upper = sap_clamp(servo->law.upper, lower, upper);
     }
     servo->linear = !is_too_stiff(d, servo, dt);
     (void)drop_servo(servo, at->v, dt);
@@ -175,7 +178,7 @@ void sap_dynamics_add_servo_matrices(const sap_dynamics* d, double K_scale, doub
   const sap_model* model = d->model;
   for (int32_t s = 0; s < d->nservos; ++s) {
     const sap_servo* servo = &d->servos[s];
-    const double scale = K_scale * servo->kp + D_scale * servo->kd;
+    const double scale = K_scale * servo->law.kp + D_scale * servo->law.kd;
     for (int32_t j = 0; servo->linear && j < servo->count; ++j) {
       const int32_t tree = model->dof_tree[servo->dofs[j]], first = model->tree_dofs[tree];
       double* column =

@@ -29,45 +29,31 @@ typedef struct hull_facets {
   int32_t* neighbors;       // facets
 } hull_facets;
 
-// Numbers the facets and counts what they refer to.
-static void count_facets(qhT* qh, hull_facets* out, int32_t* npoints, int32_t* nneighbors) {
-  facetT* facet;
-  *npoints = *nneighbors = 0;
-  FORALLfacets {
-    facet->visitid = (unsigned)out->count++;
-    *npoints += qh_setsize(qh, facet->vertices);
-    *nneighbors += qh_setsize(qh, facet->neighbors);
-  }
-}
-
-static void copy_facets(qhT* qh, hull_facets* out) {
+static sap_status get_facets(qhT* qh, sap_pool* pool, hull_facets* out, sap_error* error) {
   facetT *facet, *neighbor, **neighborp;
   vertexT *vertex, **vertexp;
   int32_t f = 0, points = 0, neighbors = 0;
   FORALLfacets {
+    facet->visitid = (unsigned)out->count++;
+  }
+  const size_t count = (size_t)out->count;
+  SAP_TRY(SAP_POOL_ADD(pool, &out->normals, 3 * count, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &out->point_start, count + 1, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &out->neighbor_start, count + 1, error));
+  FORALLfacets {
     memcpy(out->normals + 3 * (size_t)f, facet->normal, 3 * sizeof *out->normals);
     FOREACHvertex_(facet->vertices) {
+      SAP_TRY(SAP_ROOM(pool, &out->points, points + 1, error));
       out->points[points++] = qh_pointid(qh, vertex->point);
     }
     FOREACHneighbor_(facet) {
+      SAP_TRY(SAP_ROOM(pool, &out->neighbors, neighbors + 1, error));
       out->neighbors[neighbors++] = (int32_t)neighbor->visitid;
     }
     ++f;
     out->point_start[f] = points;
     out->neighbor_start[f] = neighbors;
   }
-}
-
-static sap_status get_facets(qhT* qh, sap_pool* pool, hull_facets* out, sap_error* error) {
-  int32_t points, neighbors;
-  count_facets(qh, out, &points, &neighbors);
-  const size_t count = (size_t)out->count;
-  SAP_TRY(SAP_POOL_ADD(pool, &out->normals, 3 * count, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &out->point_start, count + 1, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &out->points, points, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &out->neighbor_start, count + 1, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &out->neighbors, neighbors, error));
-  copy_facets(qh, out);
   return SAP_STATUS_OK;
 }
 
