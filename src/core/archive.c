@@ -33,26 +33,13 @@ sap_status sap_archive_value(sap_archive* a, void* value, size_t size, sap_error
   return SAP_STATUS_OK;
 }
 
-// Sets the number of elements: the array's own, or that in the bytes.
-static sap_status archive_count(sap_archive* a, int32_t* count, sap_error* error) {
-  int32_t saved = *count;
-  if (a->mode == SAP_ARCHIVE_RESERVE) {
-    if (!has_room(a, sizeof saved)) {
-      return too_short(error);
-    }
-    memcpy(&saved, a->bytes + a->at, sizeof saved);
-    a->at += sizeof saved;
-  } else {
-    SAP_TRY(sap_archive_value(a, &saved, sizeof saved, error));
-  }
-  *count = saved;
-  return SAP_STATUS_OK;
-}
-
 sap_status sap_archive_array(sap_archive* a, void* array, int32_t* count, int32_t* capacity,
                              size_t element_size, sap_error* error) {
   int32_t n = *count;
-  SAP_TRY(archive_count(a, &n, error));
+  const sap_archive_mode mode = a->mode;
+  a->mode = mode == SAP_ARCHIVE_RESERVE ? SAP_ARCHIVE_LOAD : mode;  // the number is read at once
+  SAP_TRY(sap_archive_value(a, &n, sizeof n, error));
+  a->mode = mode;
   const bool loads = a->mode == SAP_ARCHIVE_RESERVE || a->mode == SAP_ARCHIVE_LOAD;
   if (n < 0 || (loads && !has_room(a, (size_t)n * element_size))) {
     return too_short(error);

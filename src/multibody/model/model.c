@@ -167,22 +167,20 @@ sap_status sap_model_joint_address(const sap_model* model, int32_t joint, sap_jo
   return status;
 }
 
-sap_status sap_model_get_body(const sap_model* model, int32_t body, sap_body_def* out,
+sap_status sap_model_get_body(const sap_model* model, int32_t body, sap_body_def* to,
                               sap_error* error) {
-  SAP_TRY(check_getter(model, SAP_ELEMENT_BODY, body, out, error));
+  SAP_TRY(check_getter(model, SAP_ELEMENT_BODY, body, to, error));
   const sap_model_body* from = &model->bodies[body];
-  sap_body_def* to = out;
   *to = sap_body_def_default();
   to->name = model->names[SAP_ELEMENT_BODY].text[body];
   SAP_BODY_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
   return SAP_STATUS_OK;
 }
 
-sap_status sap_model_get_joint(const sap_model* model, int32_t joint, sap_joint_def* out,
+sap_status sap_model_get_joint(const sap_model* model, int32_t joint, sap_joint_def* to,
                                sap_error* error) {
-  SAP_TRY(check_getter(model, SAP_ELEMENT_JOINT, joint, out, error));
+  SAP_TRY(check_getter(model, SAP_ELEMENT_JOINT, joint, to, error));
   const sap_model_joint_data* from = &model->joints[joint];
-  sap_joint_def* to = out;
   *to = sap_joint_def_default();
   to->name = model->names[SAP_ELEMENT_JOINT].text[joint];
   SAP_JOINT_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
@@ -197,11 +195,10 @@ sap_status sap_model_get_shape(const sap_model* model, int32_t shape, sap_shape_
   return SAP_STATUS_OK;
 }
 
-sap_status sap_model_get_tendon(const sap_model* model, int32_t tendon, sap_tendon_def* out,
+sap_status sap_model_get_tendon(const sap_model* model, int32_t tendon, sap_tendon_def* to,
                                 sap_error* error) {
-  SAP_TRY(check_getter(model, SAP_ELEMENT_TENDON, tendon, out, error));
+  SAP_TRY(check_getter(model, SAP_ELEMENT_TENDON, tendon, to, error));
   const sap_model_tendon* from = &model->tendons[tendon];
-  sap_tendon_def* to = out;
   *to = sap_tendon_def_default();
   to->name = model->names[SAP_ELEMENT_TENDON].text[tendon];
   to->njoints = from->count;
@@ -215,11 +212,10 @@ sap_status sap_model_get_tendon(const sap_model* model, int32_t tendon, sap_tend
   return SAP_STATUS_OK;
 }
 
-sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator, sap_actuator_def* out,
+sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator, sap_actuator_def* to,
                                   sap_error* error) {
-  SAP_TRY(check_getter(model, SAP_ELEMENT_ACTUATOR, actuator, out, error));
+  SAP_TRY(check_getter(model, SAP_ELEMENT_ACTUATOR, actuator, to, error));
   const sap_model_actuator* from = &model->actuators[actuator];
-  sap_actuator_def* to = out;
   *to = sap_actuator_def_default();
   to->name = model->names[SAP_ELEMENT_ACTUATOR].text[actuator];
   SAP_ACTUATOR_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
