@@ -24,14 +24,6 @@ sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...
     }                                   \
   } while (0)
 
-// Returns sap_fail(error, status, format ...) from the calling function if the condition holds.
-#define SAP_FAIL_IF(condition, error, status, ...)     \
-  do {                                                 \
-    if (condition) {                                   \
-      return sap_fail((error), (status), __VA_ARGS__); \
-    }                                                  \
-  } while (0)
-
 // The same for functions that own something: releases it by the statement `cleanup` first.
 #define SAP_TRY_OR(call, cleanup)       \
   do {                                  \
@@ -40,6 +32,15 @@ sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...
       cleanup;                          \
       return sap_try_;                  \
     }                                   \
+  } while (0)
+
+// Returns sap_fail(error, status, format ...) from the calling function if the condition holds. Only
+// for functions that own nothing to release.
+#define SAP_FAIL_IF(condition, error, status, ...)     \
+  do {                                                 \
+    if (condition) {                                   \
+      return sap_fail((error), (status), __VA_ARGS__); \
+    }                                                  \
   } while (0)
 
 // Returns ARGUMENT from the calling function if one of the pointers is NULL, with the message
