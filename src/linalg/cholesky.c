@@ -330,6 +330,9 @@ static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
 sap_status sap_cholesky_analyze(sap_cholesky* cholesky, const sap_block_pattern* pattern,
                                 sap_linear_solver choice, bool* analysed, sap_error* error) {
   const bool same = choice == cholesky->requested && sap_pattern_equal(&cholesky->pattern, pattern);
+  if (analysed != NULL) {
+    *analysed = false;
+  }
   if (!same) {
     SAP_TRY(sap_pattern_assign(&cholesky->pattern, pattern, error));
     cholesky->requested = choice;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Factors of dense matrices, column-major, ld n; only the lower triangle of a symmetric matrix is
-// read. Eigenvalues of small symmetric matrices.
+// read. Eigenvalues of symmetric 3x3 matrices.
 #ifndef SAP_LINALG_DENSE_H
 #define SAP_LINALG_DENSE_H
 
@@ -51,12 +51,9 @@ void sap_dense_cholesky_solve(int32_t n, const double* L, double* x);
 // false if B is singular or not finite.
 bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x);
 
-enum { SAP_EIGEN_MAX = 6 };
-// Computes the eigenvalues of a full symmetric n x n matrix, n <= 6, by Jacobi rotations: they end
-// on the diagonal of a. V (n x n, NULL allowed): columns are the eigenvectors. A diagonal matrix
-// keeps its axes.
-void sap_eigen_small(double* a, int32_t n, double* V);
-// Does the same for {xx yy zz xy xz yz}; eigenvalues ascend, V may be NULL.
+// Computes the eigenvalues of a symmetric 3x3 matrix {xx yy zz xy xz yz}, ascending, and its
+// eigenvectors (columns of V, column-major, NULL: none) by Jacobi rotations: accurate to round-off
+// of the largest eigenvalue, also if eigenvalues repeat. A diagonal matrix keeps its axes.
 void sap_symmetric3_eigen(const double S[6], double eigenvalues[3], double V[9]);
 
 #endif

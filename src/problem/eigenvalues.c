@@ -6,6 +6,7 @@
 #include "problem/eigenvalues.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
@@ -33,6 +34,49 @@ void sap_eigenvalues_3(const double a[9], double values[3]) {
   values[2] = m + 2.0 * p * cos(angle);
   values[0] = m + 2.0 * p * cos(angle + third);
   values[1] = 3.0 * m - values[0] - values[2];
+}
+
+// Rotates rows and columns p, q so that a_pq becomes zero, and columns of V, if given.
+static void rotate_pair(double* a, double* V, int32_t n, int32_t p, int32_t q) {
+  const double apq = a[q * n + p];
+  const double theta = 0.5 * (a[q * n + q] - a[p * n + p]) / apq;
+  const double t = (theta >= 0.0 ? 1.0 : -1.0) / (fabs(theta) + hypot(theta, 1.0));
+  const double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
+  for (int32_t k = 0; k < n; ++k) {
+    const double x = a[p * n + k], y = a[q * n + k];
+    a[p * n + k] = c * x - s * y;
+    a[q * n + k] = s * x + c * y;
+  }
+  for (int32_t k = 0; k < n; ++k) {
+    const double x = a[k * n + p], y = a[k * n + q];
+    a[k * n + p] = c * x - s * y;
+    a[k * n + q] = s * x + c * y;
+  }
+  for (int32_t k = 0; V != NULL && k < n; ++k) {
+    const double x = V[p * n + k], y = V[q * n + k];
+    V[p * n + k] = c * x - s * y;
+    V[q * n + k] = s * x + c * y;
+  }
+}
+
+void sap_eigen_small(double* a, int32_t n, double* V) {
+  enum { SWEEPS = 30 };
+  for (int32_t i = 0; V != NULL && i < n * n; ++i) {
+    V[i] = i % (n + 1) == 0 ? 1.0 : 0.0;
+  }
+  bool done = false;
+  for (int sweep = 0; sweep < SWEEPS && !done; ++sweep) {
+    done = true;
+    for (int32_t p = 0; p < n; ++p) {
+      for (int32_t q = p + 1; q < n; ++q) {
+        const double limit = DBL_EPSILON * sqrt(fabs(a[p * n + p]) * fabs(a[q * n + q]));
+        if (fabs(a[q * n + p]) > limit && fabs(a[q * n + p]) > DBL_MIN) {
+          rotate_pair(a, V, n, p, q);
+          done = false;
+        }
+      }
+    }
+  }
 }
 
 double sap_largest_eigenvalue(const double* a, int32_t n) {

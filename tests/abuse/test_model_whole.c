@@ -119,7 +119,8 @@ static void keyframe_before_a_joint(void** state) {
       .cookie = sap_keyframe_def_default().cookie, .name = "pose", .q = &q};
   assert_int_equal(sap_builder_add_keyframe(b, &key, NULL, NULL), SAP_STATUS_OK);
   add_joint(b, "late", 1, SAP_JOINT_HINGE);
-  expect_no_model(b, "keyframe 'pose': has nq = 1, nv = 1, nu = 0, but the model has 2, 2, 0");
+  expect_no_model(
+      b, "keyframe 'pose': has nq = 1, nv = 1, nu = 0, na = 0, but the model has 2, 2, 0, 0");
 }
 
 static void keyframe_without_rotation(void** state) {
