@@ -104,9 +104,7 @@ static sap_status create_trees(sap_mj* a, sap_error* error) {
   int64_t squares = 0;
   for (int32_t i = 0; i < t->count; ++i) {
     squares += (int64_t)t->size[i] * t->size[i];
-    if (squares > INT32_MAX) {
-      return sap_fail(error, SAP_STATUS_MEMORY, "trees of the model are too large");
-    }
+    SAP_FAIL_IF(squares > INT32_MAX, error, SAP_STATUS_MEMORY, "trees of the model are too large");
     t->A_start[i + 1] = (int32_t)squares;
   }
   a->loads.ntrees = t->count;
@@ -147,7 +145,6 @@ static sap_status create_arrays(sap_mj* a, sap_error* error) {
   const int32_t ntrees = a->trees.count;
   const pool_array arrays[] = {
       ARRAY(no_passive_flex, sap_mj_flex_count(m)),
-      ARRAY(backup, sap_mj_state_size(m)),
       ARRAY(materials.geoms, m->ngeom),
       ARRAY(materials.flexes, sap_mj_flex_count(m)),
       ARRAY(materials.pairs, m->npair),
@@ -221,14 +218,11 @@ static sap_status create_parts(sap_mj* a, sap_error* error) {
 }
 
 static sap_status check_model(const mjModel* m, sap_error* error) {
-  if (mj_version() != mjVERSION_HEADER) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "built for MuJoCo %d, running with %d",
-                    mjVERSION_HEADER, mj_version());
-  }
-  if (m->nbody < 1 || m->nv > INT32_MAX / 8) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "the model has %lld bodies and %lld velocities",
-                    (long long)m->nbody, (long long)m->nv);
-  }
+  SAP_FAIL_IF(mj_version() != mjVERSION_HEADER, error, SAP_STATUS_UNSUPPORTED,
+              "built for MuJoCo %d, running with %d", mjVERSION_HEADER, mj_version());
+  SAP_FAIL_IF(m->nbody < 1 || m->nv > INT32_MAX / 8, error, SAP_STATUS_ARGUMENT,
+              "the model has %lld bodies and %lld velocities", (long long)m->nbody,
+              (long long)m->nv);
   return SAP_STATUS_OK;
 }
 

@@ -35,7 +35,7 @@ struct sap_mj {
   sap_pool pool;         // all arrays of fixed size
   bool has_few_geoms;    // no two bodies have many pairs of geoms
   int* no_passive_flex;  // zeros: no flex has passive contacts (nflex)
-  double* backup;        // state at the start of the step (sap_mj_state_size)
+  double* backup;        // state at the start of the step (sap_mj_state_save)
 
   sap_mj_trees trees;
   sap_loads loads;

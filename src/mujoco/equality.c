@@ -172,11 +172,9 @@ sap_status sap_mj_equality_add(sap_mj* a, const mjData* d, int32_t first, int32_
                                sap_error* error) {
   const mjModel* m = a->model;
   const int32_t id = d->efc_id[first], type = m->eq_type[id];
-  if (count > ROWS_MAX ||
-      (type != mjEQ_CONNECT && type != mjEQ_WELD && type != mjEQ_JOINT && type != mjEQ_TENDON)) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "type %d of %d rows is not stepped", type,
-                    count);
-  }
+  SAP_FAIL_IF(count > ROWS_MAX || (type != mjEQ_CONNECT && type != mjEQ_WELD &&
+                                   type != mjEQ_JOINT && type != mjEQ_TENDON),
+              error, SAP_STATUS_UNSUPPORTED, "type %d of %d rows is not stepped", type, count);
   sap_mj_row rows[ROWS_MAX];
   for (int32_t r = 0; r < count; ++r) {
     rows[r] = sap_mj_constraint_row(&a->shadow, d, first + r);

@@ -95,9 +95,7 @@ sap_status sap_mj_guard(void (*function)(void*), void* context, const sap_mj_gua
 }
 
 sap_status sap_mj_call(void (*function)(void* context), void* context, sap_error* error) {
-  if (function == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_call: function is NULL");
-  }
+  SAP_FAIL_IF(function == NULL, error, SAP_STATUS_ARGUMENT, "sap_mj_call: function is NULL");
   return sap_mj_guard(function, context, NULL, error);
 }
 typedef struct load {

@@ -25,15 +25,13 @@ static sap_mj_law read_solref(const mjtNum* solref, sap_mj_law otherwise) {
 }
 
 static sap_status check_law(const char* what, int32_t id, sap_mj_law law, sap_error* error) {
-  if (!(law.stiffness > 0.0)) {
-    return sap_fail(error, isnan(law.stiffness) ? SAP_STATUS_NOT_FINITE : SAP_STATUS_ARGUMENT,
-                    "%s %d: stiffness = %g must be > 0 N/m", what, id, law.stiffness);
-  }
-  if (!(law.relaxation_time >= 0.0 && law.relaxation_time < HUGE_VAL)) {
-    return sap_fail(
-        error, isfinite(law.relaxation_time) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
-        "%s %d: relaxation_time = %g must be finite and >= 0 s", what, id, law.relaxation_time);
-  }
+  SAP_FAIL_IF(!(law.stiffness > 0.0), error,
+              isnan(law.stiffness) ? SAP_STATUS_NOT_FINITE : SAP_STATUS_ARGUMENT,
+              "%s %d: stiffness = %g must be > 0 N/m", what, id, law.stiffness);
+  SAP_FAIL_IF(!(law.relaxation_time >= 0.0 && law.relaxation_time < HUGE_VAL), error,
+              isfinite(law.relaxation_time) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+              "%s %d: relaxation_time = %g must be finite and >= 0 s", what, id,
+              law.relaxation_time);
   return SAP_STATUS_OK;
 }
 
@@ -102,9 +100,8 @@ sap_status sap_mj_materials_create(sap_mj* a, sap_error* error) {
         read_solref(m->eq_solref + mjNREF * i, (sap_mj_law){HUGE_VAL, RELAXATION_TIME});
   }
   double* mass = sap_allocate((size_t)m->nbody, sizeof(double));
-  if (mass == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: masses of %d bodies", (int)m->nbody);
-  }
+  SAP_FAIL_IF(mass == NULL, error, SAP_STATUS_MEMORY, "out of memory: masses of %d bodies",
+              (int)m->nbody);
   for (int32_t b = 0; b < (int32_t)m->nbody; ++b) {
     mass[m->body_weldid[b]] += m->body_mass[b];
   }

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "mujoco/adapter.h"
+#include "problem/law.h"
+#include "problem/problem_data.h"
+#include "solvers/registry.h"
 
 sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error* error) {
   sap_mj* a = adapter;
@@ -30,7 +33,8 @@ sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error*
   for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
     SAP_TRY(sap_archive_value(archive, values[i].value, values[i].size, error));
   }
-  return SAP_STATUS_OK;
+  SAP_TRY(sap_lag_memory_archive(&a->problem->lag, archive, error));
+  return sap_solver_archive(a->solver, archive, error);
 }
 
 static bool is_flag(const bool* flag) {
@@ -162,19 +166,15 @@ sap_status sap_mj_state_check_numbers(const char* name, const mjtNum* x, int64_t
     good &= fabs(x[i]) < mjMAXVAL;
   }
   for (int64_t i = 0; !good && i < count; ++i) {
-    if (!(fabs(x[i]) < mjMAXVAL)) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite", name, (int)i,
-                      x[i]);
-    }
+    SAP_FAIL_IF(!(fabs(x[i]) < mjMAXVAL), error, SAP_STATUS_NOT_FINITE,
+                "%s[%d] = %g must be finite", name, (int)i, x[i]);
   }
   return SAP_STATUS_OK;
 }
 
 sap_status sap_mj_state_check(const mjModel* m, const mjData* d, sap_error* error) {
-  if (!(m->opt.timestep > 0.0 && m->opt.timestep < HUGE_VAL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "timestep = %g must be finite and > 0 s",
-                    m->opt.timestep);
-  }
+  SAP_FAIL_IF(!(m->opt.timestep > 0.0 && m->opt.timestep < HUGE_VAL), error, SAP_STATUS_ARGUMENT,
+              "timestep = %g must be finite and > 0 s", m->opt.timestep);
   SAP_TRY(sap_mj_state_check_numbers("time", &d->time, 1, error));
   SAP_TRY(sap_mj_state_check_numbers("qpos", d->qpos, (int64_t)m->nq, error));
   SAP_TRY(sap_mj_state_check_numbers("qvel", d->qvel, (int64_t)m->nv, error));
@@ -231,23 +231,16 @@ static int32_t list_moved(const mjModel* m, mjData* d, state_part out[PARTS_MAX]
   return n;
 }
 
-int64_t sap_mj_state_size(const mjModel* m) {
-  int64_t size = 1 + (int64_t)m->nq + (int64_t)m->nv + (int64_t)m->na;
-#if SAP_MJ_SINCE(3, 0, 0)
-  size += (int64_t)m->npluginstate;
-#endif
-#if SAP_MJ_SINCE(3, 5, 0)
-  size += (int64_t)m->nhistory;
-#endif
-#if SAP_MJ_SINCE(4, 0, 0)
-  size += (int64_t)m->nplastic;
-#endif
-  return size;
-}
-
-void sap_mj_state_save(sap_mj* a, mjData* d) {
+sap_status sap_mj_state_save(sap_mj* a, mjData* d, sap_error* error) {
   state_part parts[PARTS_MAX];
-  copy_out(parts, list_moved(a->model, d, parts), a->backup);
+  const int32_t count = list_moved(a->model, d, parts);
+  int64_t size = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    size += (int64_t)parts[i].count;
+  }
+  SAP_TRY(SAP_ROOM(&a->pool, &a->backup, size, error));
+  copy_out(parts, count, a->backup);
+  return SAP_STATUS_OK;
 }
 
 void sap_mj_state_load(const sap_mj* a, mjData* d) {

@@ -9,8 +9,7 @@
 #include "core/error.h"
 #include "mujoco/compat.h"
 
-// Reads or writes the memory, for sap_archive_to_bytes. mjData's contacts of the step before are
-// in it as sap_mj_position_save_contacts has stored them.
+// Reads or writes the memories of adapter, problem and solver, for sap_archive_to_bytes.
 sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error* error);
 // Fails with SYNTAX if a loaded memory holds values that no step leaves.
 sap_status sap_mj_memory_check(const sap_mj* a, sap_error* error);
@@ -23,9 +22,8 @@ sap_status sap_mj_state_check_numbers(const char* name, const mjtNum* x, int64_t
 sap_status sap_mj_state_check(const mjModel* m, const mjData* d, sap_error* error);
 sap_status sap_mj_state_check_inputs(const mjModel* m, const mjData* d, sap_error* error);
 
-// Arrays of mjData that a step's motion writes; a->backup has room for their values.
-int64_t sap_mj_state_size(const mjModel* m);
-void sap_mj_state_save(sap_mj* a, mjData* d);
+// Saves the arrays of mjData that a step's motion writes in a->backup, and loads them.
+sap_status sap_mj_state_save(sap_mj* a, mjData* d, sap_error* error);
 void sap_mj_state_load(const sap_mj* a, mjData* d);
 // State, controls and applied forces of a run (mjSTATE_INTEGRATION) as one array.
 int32_t sap_mj_state_run_size(const mjModel* m);

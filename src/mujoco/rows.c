@@ -64,9 +64,8 @@ int32_t sap_mj_rows_columns(const sap_mj* a, int32_t ntrees) {
 // Makes zeroed parts of `rows` rows on the trees found, with room for 3 more rows behind them.
 static sap_status make_parts(sap_mj* a, int32_t ntrees, int32_t rows, sap_error* error) {
   const int32_t columns = sap_mj_rows_columns(a, ntrees);
-  if (((int64_t)rows + 3) * columns > INT32_MAX) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "Jacobian of %d rows is too large", rows);
-  }
+  SAP_FAIL_IF(((int64_t)rows + 3) * columns > INT32_MAX, error, SAP_STATUS_MEMORY,
+              "Jacobian of %d rows is too large", rows);
   SAP_TRY(SAP_ROOM(&a->pool, &a->rows.J, (rows + 3) * columns, error));
   memset(a->rows.J, 0, (size_t)rows * (size_t)columns * sizeof(double));
   double* J = a->rows.J;

@@ -144,11 +144,9 @@ static sap_status solve(sap_mj* a, double began, sap_error* error) {
   const bool accepted = r->outcome == SAP_OUTCOME_CONVERGED || r->outcome == SAP_OUTCOME_ROUNDOFF ||
                         r->outcome == SAP_OUTCOME_EARLY_STOP ||
                         r->outcome == SAP_OUTCOME_TIME_LIMIT;
-  if (!accepted && !(r->island_error <= error_accepted)) {
-    return sap_fail(error, SAP_STATUS_STEP_FAILED,
-                    "contact solver: %s after %d iterations, error %g of an island must be <= %g",
-                    sap_outcome_text(r->outcome), r->iterations, r->island_error, error_accepted);
-  }
+  SAP_FAIL_IF(!accepted && !(r->island_error <= error_accepted), error, SAP_STATUS_STEP_FAILED,
+              "contact solver: %s after %d iterations, error %g of an island must be <= %g",
+              sap_outcome_text(r->outcome), r->iterations, r->island_error, error_accepted);
   return SAP_STATUS_OK;
 }
 
@@ -427,13 +425,12 @@ static void run_guarded(void* context) {
 // Runs the stages of one call under the guard. A failure leaves the state as it was.
 static sap_status advance(sap_mj* a, mjData* d, int stages, sap_mj_report* report,
                           sap_error* error) {
-  if (a == NULL || d == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", a == NULL ? "adapter" : "data");
-  }
+  SAP_FAIL_IF(a == NULL || d == NULL, error, SAP_STATUS_ARGUMENT, "%s is NULL",
+              a == NULL ? "adapter" : "data");
   call c = {.a = a, .d = d, .stages = stages, .report = report, .error = error};
   c.times[0] = sap_clock_seconds();
   sap_mj_refresh(a);
-  sap_mj_state_save(a, d);
+  SAP_TRY(sap_mj_state_save(a, d, error));
 #if SAP_MJ_SINCE(3, 0, 0)
   const size_t stack = d->pstack, base = d->pbase;
 #else
