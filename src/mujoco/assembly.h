@@ -31,12 +31,10 @@ int32_t sap_mj_rows_gather_contact(sap_mj* a, const mjData* d, const mjContact* 
                                    sap_error* error);
 // Returns the number of velocities of the block's trees.
 int32_t sap_mj_rows_columns(const sap_mj* a, int32_t ntrees);
-// Row r of [t1 t2 n spin roll1 roll2] of a contact with dim > 1: its product with v, and its value
-// from an array with one number per row of MuJoCo's.
-double sap_mj_rows_contact_times(const sap_mj* a, const mjData* d, const mjContact* contact,
-                                 int32_t r, const double* v);
-double sap_mj_rows_contact_value(const sap_mj* a, const mjContact* contact, int32_t r,
-                                 const double* rows);
+// Row r of [t1 t2 n spin roll1 roll2] of a contact with dim > 1: its value from an array with one
+// number per row of MuJoCo's, less its product with v.
+double sap_mj_rows_contact_excess(const sap_mj* a, const mjData* d, const mjContact* contact,
+                                  int32_t r, const double* rows, const double* v);
 
 // blocks.c
 enum {

@@ -121,8 +121,7 @@ static void add_surface_velocity(const sap_mj* a, const mjData* d, const mjConta
                                  double velocity[3]) {
   static const int32_t rows[3] = {0, 1, 3};
   for (int32_t k = 0; k < (c->dim > 3 ? 3 : 2); ++k) {
-    velocity[k] += sap_mj_rows_contact_value(a, c, rows[k], d->efc_vel) -
-                   sap_mj_rows_contact_times(a, d, c, rows[k], d->qvel);
+    velocity[k] += sap_mj_rows_contact_excess(a, d, c, rows[k], d->efc_vel, d->qvel);
   }
 }
 #endif

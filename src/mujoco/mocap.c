@@ -56,8 +56,7 @@ bool sap_mj_mocap_point(const sap_mj* a, const mjData* d, int32_t body, const do
   double r[3];
   sap_v3_sub(r, p, origin);
   memcpy(omega, motion, 3 * sizeof(double));
-  velocity[0] = motion[3] + omega[1] * r[2] - omega[2] * r[1];
-  velocity[1] = motion[4] + omega[2] * r[0] - omega[0] * r[2];
-  velocity[2] = motion[5] + omega[0] * r[1] - omega[1] * r[0];
+  sap_v3_cross(velocity, omega, r);
+  sap_v3_add(velocity, velocity, motion + 3);
   return true;
 }

@@ -251,25 +251,14 @@ int32_t sap_mj_rows_gather_contact(sap_mj* a, const mjData* d, const mjContact* 
   return status == SAP_STATUS_OK ? ntrees : -1;
 }
 
-double sap_mj_rows_contact_times(const sap_mj* a, const mjData* d, const mjContact* c, int32_t r,
-                                 const double* v) {
+double sap_mj_rows_contact_excess(const sap_mj* a, const mjData* d, const mjContact* c, int32_t r,
+                                  const double* rows, const double* v) {
   int32_t source[2];
   double factor[2], sum = 0.0;
   const int32_t count = source_rows(c, mj_isPyramidal(&a->shadow) != 0, r, source, factor);
   for (int32_t k = 0; k < count; ++k) {
     const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, source[k]);
-    sum += factor[k] * sap_mj_row_times(&row, v);
-  }
-  return sum;
-}
-
-double sap_mj_rows_contact_value(const sap_mj* a, const mjContact* c, int32_t r,
-                                 const double* rows) {
-  int32_t source[2];
-  double factor[2], sum = 0.0;
-  const int32_t count = source_rows(c, mj_isPyramidal(&a->shadow) != 0, r, source, factor);
-  for (int32_t k = 0; k < count; ++k) {
-    sum += factor[k] * rows[source[k]];
+    sum += factor[k] * (rows[source[k]] - sap_mj_row_times(&row, v));
   }
   return sum;
 }
