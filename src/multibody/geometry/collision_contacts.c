@@ -256,7 +256,7 @@ typedef struct contact_place {
 // Velocity of B's surface away from A's along n in the motion of the query [m/s].
 static double normal_speed(const sap_collision_query* at, const sap_contact* contact) {
   double speed = 0.0;
-  for (int32_t side = 0; at->V_WB != NULL && side < 2; ++side) {
+  for (int32_t side = 0; side < 2; ++side) {
     const int32_t body = side == 0 ? contact->body_A : contact->body_B;
     double v[3];
     sap_motion_velocity(at, body, contact->point, side == 0 ? contact->ahead_A : contact->ahead_B,
@@ -342,7 +342,7 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
     sap_v3_add(contact.point, p_A, point->p);
     sap_v3_add_scaled(contact.point, point->n, 0.5 * rule.rest_distance + share * contact.phi);
     add_belts(c, at, &contact);
-    contact.phi -= place->time * normal_speed(at, &contact);
+    contact.phi -= place->time > 0.0 ? place->time * normal_speed(at, &contact) : 0.0;
     contact.solutions = at->solutions;
     c->contacts[first + i] = contact;
     points[i].pair = pair;
@@ -418,10 +418,10 @@ static bool touches(const sap_collision_shape* a, const sap_collision_shape* b,
   const sap_manifold_point* deepest = sap_manifold_deepest(manifold);
   const double gap = deepest->phi - reach->rest;
   *time = 0.0;
+  sap_v3_copy(manifold->apart, deepest->n);
   if (!(gap > 0.0) || query->V_WB == NULL) {
     return true;
   }
-  sap_v3_copy(manifold->apart, deepest->n);
   const bool closes = gap + sap_motion_along(a, b, deepest->n) < reach->slack;
   return (closes && sap_motion_first_touch(a, b, query, reach, time, manifold)) ||
          gap < reach->margin;
@@ -483,15 +483,18 @@ static void collide_pairs(void* context, int32_t index) {
     const sap_collision_shape* a = &c->shapes[of->pair >> 32];
     const sap_collision_shape* b = &c->shapes[of->pair & UINT32_MAX];
     sap_near_pair* near = of->near >= 0 ? &c->near[c->near_now][of->near] : NULL;
-    if (query->more && near != NULL &&
+    if (query->more && near != NULL && near->gap > near->rest &&
         near->gap - near->rest + sap_motion_along(a, b, near->along) >= 0.0) {
       continue;
     }
     const bool known = query->more && is_known(c, of->pair);
+    if (known &&
+        sap_motion_stays_shallow(a, b, query, near != NULL ? near->along : a->placed.R + 6)) {
+      continue;
+    }
     const sap_pair_reach reach = reach_of(c, of, query);
-    if ((known && !sap_motion_turns(a, b)) ||
-        (near != NULL && sap_collide_are_apart(&a->placed, &b->placed, sap_most(reach.points, 0.0),
-                                               near->along, &near->gap))) {
+    if (near != NULL && sap_collide_are_apart(&a->placed, &b->placed, sap_most(reach.points, 0.0),
+                                              near->along, &near->gap)) {
       continue;
     }
     sap_manifold* manifold = &job->manifolds[job->nmanifolds];

@@ -165,8 +165,12 @@ double sap_motion_slack(const sap_collision_shape* a, const sap_collision_shape*
 bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_shape* b,
                             const sap_collision_query* query, const sap_pair_reach* reach,
                             double* time, sap_manifold* manifold);
-// Returns true if the motion turns the shapes enough to overlap by DEEP of the thinner one.
-bool sap_motion_turns(const sap_collision_shape* a, const sap_collision_shape* b);
+// Returns true if the motion surely does not make two shapes with contacts overlap by DEEP of the
+// thinner one: they turn little, or their distance along a contact's normal stays above that; the
+// distance of two points along it deviates from its chord by at most (|w| t)^2 r/8. along: that
+// normal, zero: unknown; of a pair with a plane A the plane's.
+bool sap_motion_stays_shallow(const sap_collision_shape* a, const sap_collision_shape* b,
+                              const sap_collision_query* query, const double along[3]);
 // Finds the first time at which the motion makes two shapes overlap by more than DEEP of the thinner
 // one, which a contact before did not foresee because they turn. Returns false if there is none.
 bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_shape* b,

@@ -145,9 +145,37 @@ bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_sh
   return true;
 }
 
-bool sap_motion_turns(const sap_collision_shape* a, const sap_collision_shape* b) {
+// Distance of the shapes along a unit direction from A to B, negative where they overlap.
+static double distance_along(const sap_placed_shape* a, const sap_placed_shape* b,
+                             const double n[3]) {
+  const double back[3] = {-n[0], -n[1], -n[2]};
+  double ab[3];
+  sap_v3_sub(ab, b->p, a->p);
+  return sap_v3_dot(n, ab) - (a->type == SAP_SHAPE_PLANE ? 0.0 : sap_shape_extent(a, n)) -
+         (b->type == SAP_SHAPE_PLANE ? 0.0 : sap_shape_extent(b, back));
+}
+
+bool sap_motion_stays_shallow(const sap_collision_shape* a, const sap_collision_shape* b,
+                              const sap_collision_query* query, const double along[3]) {
+  const sap_collision_shape* const shapes[2] = {a, b};
   const double thin = 2.0 * sap_least(a->placed.inner, b->placed.inner);
-  return a->turn + b->turn > (DEEP - KNOWN) * thin;
+  const double step = (DEEP - KNOWN) * thin;
+  if (a->turn + b->turn <= step || !(sap_v3_dot(along, along) > 0.0)) {
+    return a->turn + b->turn <= step;
+  }
+  sap_placed_shape end[2];
+  double n[3], bend = 0.0;
+  sap_v3_scale(n, b->placed.type == SAP_SHAPE_PLANE ? b->placed.R + 6 : along,
+               b->placed.type == SAP_SHAPE_PLANE ? -1.0 : 1.0);
+  for (int side = 0; side < 2; ++side) {
+    const double angle = query->dt * sap_v3_norm(query->V_WB + 6 * shapes[side]->filter.body);
+    const double bound = shapes[side]->arm + shapes[side]->placed.bound;
+    bend += angle > 0.0 ? angle * angle * bound / 8.0 : 0.0;
+    sap_motion_place(shapes[side], query, query->dt, &end[side]);
+  }
+  const double start = distance_along(&a->placed, &b->placed, n);
+  return sap_least(start, distance_along(&end[0], &end[1], n)) - bend >
+         sap_least(-DEEP * thin, start - step) + 0.5 * step;
 }
 
 // Collides the shapes at `time`. Returns the gap; the reach is that of all gaps in the step.
