@@ -164,6 +164,10 @@ static void record_contraction(sap_free_motion* fm) {
   }
 }
 
+// Trees of more velocities expect impulses. A free body's m is linear but for gyroscopic forces, which
+// the check of the balance sees: its free motion serves, and its step does not depend on memory.
+enum { FREE_BODY = 6 };
+
 // Remembers p of a step; weight: diag(A).
 static void record_impulse(sap_free_motion* fm, const double* p, const double* weight) {
   const sap_system* system = fm->system;
@@ -181,7 +185,7 @@ static void record_impulse(sap_free_motion* fm, const double* p, const double* w
     }
     for (int32_t k = begin; k < end; ++k) {
       expected->memory[k] = p[k];
-      expected->guess[k] = error_memory < error_zero ? p[k] : 0.0;
+      expected->guess[k] = end - begin > FREE_BODY && error_memory < error_zero ? p[k] : 0.0;
       expected->has_guess = expected->has_guess || expected->guess[k] != 0.0;
     }
   }

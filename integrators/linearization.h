@@ -20,7 +20,7 @@
 typedef struct sap_free_motion sap_free_motion;
 
 // Expected impulses p = J' gamma of the next step: tree by tree those of the last step, if they
-// were a better guess than zero in the last step.
+// were a better guess than zero in the last step; none of trees that may be free bodies.
 typedef struct sap_expected_impulse {
   sap_theta scheme;  // of the step that gave `memory`
   double* memory;    // p of the last step, zero at first          (nv)
