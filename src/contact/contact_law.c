@@ -162,7 +162,7 @@ static const double BORNE = 4.0;
 
 // 1. w' of a row on which the mass `load` may rest; 0: unknown.
 static double find_loaded_w(double w, double load) {
-  return load > 0.0 ? fmin(w, 8.0 * FOUR_PI_SQUARED / load) : w;
+  return w * load > 8.0 * FOUR_PI_SQUARED ? 8.0 * FOUR_PI_SQUARED / load : w;
 }
 
 static double near_rigid(const sap_law_settings* s, double loaded_w) {
@@ -370,12 +370,12 @@ static void move_tangents(const sap_law_settings* s, const sap_law_contact* c,
 static sap_compliant_row find_normal(const sap_law_settings* s, const sap_law_contact* c,
                                      double relaxation_time) {
   const bool castro = is_castro(s->scheme);
-  const double most = NORMAL_MOST * c->wn, least = NORMAL_LEAST * c->w;
+  const double most = larger_of(NORMAL_MOST * c->wn, NORMAL_LEAST * c->w);
   return (sap_compliant_row){.stiffness = c->material->stiffness,
                              .relaxation_time = relaxation_time,
                              .g0 = c->phi0,
                              .rate0 = c->vc0 != NULL ? c->vc0[SAP_NORMAL_ROW] : 0.0,
-                             .w = castro ? c->w : fmin(c->w, larger_of(most, least)),
+                             .w = castro || c->w < most ? c->w : most,
                              .load = castro ? 0.0 : c->load,
                              .pull = c->pull,
                              .unilateral = true};

@@ -129,15 +129,13 @@ typedef struct map_sums {
   double speed;           // largest |map_i| in velocities, less the round-off of D z
 } map_sums;
 
-// Returns the round-off of D z of these impulses: of all that may meet in an item, or of its own.
-// Tests allow for it up to a part of the speed V: it must not hide that impulses grow without bound.
-static double round_off(int32_t n, const double* z) {
-  return 8.0 * DBL_EPSILON * cblas_dnrm2(n, z, 1);
-}
+// Round-off of sums such as D z. Tests allow for it up to a part of the speed V: it must not hide that
+// impulses grow without bound.
+static const double ROUND_OFF = 8.0 * DBL_EPSILON;
 
 // Sets d->map of z and g = D z + q.
 static map_sums natural_map(sap_dual* d, const double* z, const double* g) {
-  const double noise = round_off(d->op.n, z);
+  const double noise = ROUND_OFF * cblas_dnrm2(d->op.n, z, 1);  // of all that may meet in an item
   map_sums sums = {0};
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
@@ -196,12 +194,11 @@ static bool rows_hold(const sap_dual* d) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     const double *z = d->z + item->first, *g = d->g + item->first;
-    const double hidden =
-        fmin(round_off(item->nrows, z), d->options->relative_tolerance * d->speed * item->scale);
-    double rho[SAP_CONE_ROWS_MAX], change[SAP_CONE_ROWS_MAX] = {0.0};
+    double rho[SAP_CONE_ROWS_MAX], change[SAP_CONE_ROWS_MAX] = {0.0}, energy = 0.0;
     for (int32_t r = 0; r < item->nrows; ++r) {
       const double diagonal = item->diagonal[r * (item->nrows + 1)];
       rho[r] = diagonal > 0.0 ? 1.0 / diagonal : 1.0;
+      energy += z[r] * z[r] / rho[r];
     }
     if (!item->is_cone) {
       change[0] = sap_interval_change(item->lower, item->upper, z[0], g[0], rho[0]);
@@ -209,7 +206,10 @@ static bool rows_hold(const sap_dual* d) {
       sap_cone_change(law, item->mu, item->nrows, z, g, rho, change);
     }
     for (int32_t r = 0; r < item->nrows; ++r) {
+      // |(D z)_r| <= sum sqrt(D_rr D_ss) |z_s|
       const double miss = fabs(change[r]) / rho[r];
+      const double hidden = fmin(ROUND_OFF * sqrt(energy / rho[r]),
+                                 d->options->relative_tolerance * d->speed * item->scale);
       if (!(miss <= hidden || miss <= most * row_scale(d, item, r) ||
             miss * sqrt(rho[r]) <= d->options->absolute_tolerance)) {
         return false;

@@ -9,6 +9,7 @@
 #include "problem/problem_data.h"
 #include "solvers/primal/newton.h"
 #include "solvers/primal/patch_vector.h"
+#include "solvers/row_violation.h"
 
 void sap_newton_add_momentum(const sap_newton* n, const double* x, double* y) {
   const sap_problem* p = n->problem;
@@ -193,6 +194,9 @@ void sap_newton_evaluate(sap_newton* n) {
   n->state.cost_scale = energy + scale + n->state.impulse * sqrt(speed_2);
 }
 
+// A velocity below this part of the island's is rest.
+static const double RESTING = 1e-9;
+
 // Squares of tree t alone, as in sap_newton_evaluate.
 typedef struct tree_sums {
   double mass, gradient_2, scale_2;  // scale: the larger of momentum and impulse
@@ -213,13 +217,20 @@ static tree_sums sum_tree(const sap_newton* n, int32_t t) {
   return sums;
 }
 
-double sap_newton_tree_error(const sap_newton* n, double absolute) {
-  double speed_2 = 0.0, worst = 0.0;
+double sap_newton_tree_error(const sap_newton* n, double absolute, double own, double* beyond) {
+  double speed_2 = 0.0, worst = 0.0, most = 0.0;
   for (int32_t t = 0; t < n->ntrees; ++t) {
     const tree_sums tree = sum_tree(n, t);
     const double left = sqrt(tree.gradient_2) - absolute;
     speed_2 += tree.scale_2 / tree.mass;
-    worst = left > 0.0 ? fmax(worst, left / sqrt(tree.mass)) : worst;
+    if (left > 0.0) {
+      const double error = left / sqrt(tree.mass);
+      worst = error > worst ? error : worst;
+      most = left * left > own * own * tree.scale_2 && error > most ? error : most;
+    }
+  }
+  if (beyond != NULL) {
+    *beyond = most > 0.0 ? most / sqrt(speed_2) : 0.0;
   }
   return worst > 0.0 ? worst / sqrt(speed_2) : 0.0;
 }
@@ -229,11 +240,11 @@ bool sap_newton_is_converged(const sap_newton* n, const sap_solver_options* opti
   if (s->gradient == 0.0 || !(s->gradient < sap_newton_tolerance(s, options))) {
     return s->gradient == 0.0;
   }
-  // An upper bound of the trees' errors saves a pass over the velocities.
-  const double scale = s->momentum > s->impulse ? s->momentum : s->impulse;
-  const double eps = options->relative_tolerance, allowed = eps * scale;
-  return s->gradient * s->gradient * n->heaviest <= allowed * allowed * n->lightest ||
-         sap_newton_tree_error(n, options->absolute_tolerance) <= eps;
+  const double eps = options->relative_tolerance;
+  double beyond;
+  return sap_newton_tree_error(n, options->absolute_tolerance, sap_row_tolerance(eps), &beyond) <=
+             eps &&
+         beyond <= RESTING;
 }
 
 double sap_newton_contact_cost(const sap_newton* n, const double* v) {

@@ -62,8 +62,6 @@ static sap_status count_island(sap_newton* n, sap_error* error) {
 static sap_status gather_trees(sap_newton* n, sap_error* error) {
   const sap_problem* p = n->problem;
   n->start[0] = 0;
-  n->lightest = (double)INFINITY;
-  n->heaviest = 0.0;
   int32_t ncouplings = 0;
   for (int32_t t = 0; t < n->ntrees; ++t) {
     const int32_t tree = n->trees[t];
@@ -72,7 +70,6 @@ static sap_status gather_trees(sap_newton* n, sap_error* error) {
     n->size[t] = size;
     n->start[t + 1] = n->start[t] + size;
     memcpy(n->v_star + n->start[t], p->v_star + p->tree_start[tree], (size_t)size * sizeof(double));
-    double trace = 0.0;
     for (int32_t i = 0; i < size; ++i) {
       const double mass = A[(size_t)i * (size_t)(size + 1)];
       if (!(mass > 0.0)) {
@@ -80,10 +77,7 @@ static sap_status gather_trees(sap_newton* n, sap_error* error) {
                         "tree %d: diagonal entry %d of A = %g must be > 0", tree, i, mass);
       }
       n->mass[n->start[t] + i] = mass;
-      trace += mass;
     }
-    n->lightest = fmin(n->lightest, trace);
-    n->heaviest = fmax(n->heaviest, trace);
     for (int32_t c = p->coupling_head[tree]; c >= 0; c = p->couplings[c].next) {
       n->couplings[ncouplings++] = c;
     }

@@ -263,7 +263,7 @@ static void watch_floor(sap_newton* n, floor_watch* watch) {
 // Returns true if the momentum error is small, also that of each tree.
 static bool is_small(const sap_newton* n, const sap_solver_options* options) {
   return sap_newton_momentum_error(&n->state) <= ROUNDOFF_MOMENTUM_ERROR &&
-         sap_newton_tree_error(n, options->absolute_tolerance) <= ROUNDOFF_TREE_ERROR;
+         sap_newton_tree_error(n, options->absolute_tolerance, 0.0, NULL) <= ROUNDOFF_TREE_ERROR;
 }
 
 static bool is_at_floor(const sap_newton* n, const sap_solver_options* options,

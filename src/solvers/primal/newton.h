@@ -85,9 +85,8 @@ typedef struct sap_newton {
   int32_t nrows;          // of the row arrays: interval rows, then rows of cones of n rows
   int32_t ncone_patches;  // the first patches
   int32_t npairs, ncouplings;
-  int32_t largest_patch;      // ncols
-  int64_t nruns;              // an upper bound
-  double lightest, heaviest;  // m_t = tr A_tt of a tree
+  int32_t largest_patch;  // ncols
+  int64_t nruns;          // an upper bound
   size_t njacobian, nwhitened, nvalues;
 
   int32_t* size;           // of trees (ntrees)
@@ -230,10 +229,11 @@ static inline double sap_newton_tolerance(const sap_newton_state* s,
 // Returns the largest error of a tree in units of the island's speeds:
 //   (|D grad l|_t - absolute) / (sqrt(m_t) V),  m_t = tr A_tt
 //   V^2 = sum max(|D A v|_t^2, |D J' gamma|_t^2)/m_t
-// Between trees of equal m_t castro (26) implies an error of at most eps_r.
-double sap_newton_tree_error(const sap_newton* newton, double absolute);
+// Between trees of equal m_t castro (26) implies an error of at most eps_r. *beyond, if not NULL: the same
+// of trees with |D grad l|_t above the part `own` of their own max(|D A v|_t, |D J' gamma|_t).
+double sap_newton_tree_error(const sap_newton* newton, double absolute, double own, double* beyond);
 // Returns true if the test holds for the island, whose sums would hide a light tree beside a heavy
-// one, and the error of every tree is at most eps_r.
+// one, and the error of every tree is at most eps_r and a part of its own scale, or rest.
 bool sap_newton_is_converged(const sap_newton* newton, const sap_solver_options* options);
 
 static inline double sap_newton_momentum_error(const sap_newton_state* s) {

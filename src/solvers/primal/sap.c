@@ -86,8 +86,8 @@ static sap_status solve_island(const primal_call* call, sap_island_batch* batch,
   out->state = n->state;
   out->result.island_error = sap_newton_momentum_error(&n->state);
   if (s->keeps_errors) {
-    out->error =
-        fmax(out->result.island_error, sap_newton_tree_error(n, call->options->absolute_tolerance));
+    out->error = fmax(out->result.island_error,
+                      sap_newton_tree_error(n, call->options->absolute_tolerance, 0.0, NULL));
   }
   out->result.symbolic_analyses = analysed ? 1 : 0;
   scatter_results(s, n, call->problem);
