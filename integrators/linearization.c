@@ -33,6 +33,15 @@ sap_status sap_linearization_archive(sap_free_motion* fm, sap_archive* archive, 
                            (size_t)fm->factor.ngroups * sizeof *l->contraction, error);
 }
 
+void sap_linearization_rescale(sap_linearization* l, int32_t nv, double dt) {
+  const double ratio = dt / l->expected.scheme.dt;
+  for (int32_t i = 0; i < nv; ++i) {
+    l->expected.memory[i] *= ratio;
+    l->expected.guess[i] *= ratio;
+  }
+  l->expected.scheme.dt = dt;
+}
+
 const double* sap_linearization_expected(const sap_linearization* l, const sap_theta* scheme) {
   const sap_expected_impulse* expected = &l->expected;
   return expected->has_guess && sap_theta_is_same(&expected->scheme, scheme) ? expected->guess

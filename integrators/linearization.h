@@ -53,6 +53,8 @@ sap_status sap_linearization_archive(sap_free_motion* free_motion, sap_archive* 
 // Returns the expected impulses (nv), NULL if they are all zero or of another scheme or dt.
 const double* sap_linearization_expected(const sap_linearization* linearization,
                                          const sap_theta* scheme);
+// Makes the expected impulses those of a step of dt.
+void sap_linearization_rescale(sap_linearization* linearization, int32_t nv, double dt);
 // Replaces v_star, where m(v_star) = p, by v* of the linear balance there.
 sap_status sap_linearization_finish(sap_free_motion* free_motion, sap_error* error);
 // Computes the largest share of a group's impulses by which v (nv), with the impulses that the

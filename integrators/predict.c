@@ -23,6 +23,20 @@ bool sap_prediction_guess(const sap_prediction* p, const sap_theta* scheme, cons
   return known;
 }
 
+void sap_prediction_rescale(sap_prediction* p, double dt) {
+  const double ratio = dt / p->scheme.dt;
+  double power = ratio;
+  for (int k = 0; k < p->count; ++k, power *= ratio) {
+    for (int32_t i = 0; i < p->nv; ++i) {
+      p->difference[k][i] *= power;
+    }
+  }
+  for (int32_t i = 0; i < p->nv; ++i) {
+    p->guess[i] *= ratio;
+  }
+  p->scheme.dt = dt;
+}
+
 enum { LANES = 4, LANES_WORK = 100 };  // SIMD lanes, and instructions of so many velocities, about
 
 // Records `lanes` velocities from `first` on.

@@ -217,7 +217,8 @@ SAP_API sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, si
 SAP_API sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* bytes, size_t size,
                                            sap_error* error);
 
-// Changes dt between steps. Patterns and allocations are kept.
+// Changes dt between steps. Patterns and allocations are kept; predictions and expected impulses, as
+// changes of velocity and momentum, are scaled to the new dt.
 SAP_API sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error);
 
 #ifdef __cplusplus
