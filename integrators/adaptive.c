@@ -68,19 +68,16 @@ static sap_status check_create(const sap_stepper* stepper, const sap_adaptive_op
                                    options != NULL ? &options->cookie : NULL, error));
   SAP_TRY(sap_options_check(option_table(), options, error));
   const sap_stepper_options* s = &stepper->options;
-  if (s->theta != 0.5 || s->theta_vq != 0.5 || !sap_stepper_acts_within(s) ||
-      stepper->solution.contact.rigid) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "error control needs the scheme midpoint and compliant contacts at its theta "
-                    "point, not theta %g, theta_vq %g, contact_stage %s, contact_law %s",
-                    s->theta, s->theta_vq, sap_stage_text(s->contact_stage),
-                    sap_law_text(s->contact_law));
-  }
+  SAP_FAIL_IF(s->theta != 0.5 || s->theta_vq != 0.5 || !sap_stepper_acts_within(s) ||
+                  stepper->solution.contact.rigid,
+              error, SAP_STATUS_ARGUMENT,
+              "error control needs the scheme midpoint and compliant contacts at its theta "
+              "point, not theta %g, theta_vq %g, contact_stage %s, contact_law %s",
+              s->theta, s->theta_vq, sap_stage_text(s->contact_stage),
+              sap_law_text(s->contact_law));
   for (int32_t i = 0; lengths != NULL && i < stepper->system.nv; ++i) {
-    if (!(lengths[i] > 0.0 && isfinite(lengths[i]))) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "lengths[%d] = %g must be finite and > 0 m",
-                      (int)i, lengths[i]);
-    }
+    SAP_FAIL_IF(!(lengths[i] > 0.0 && isfinite(lengths[i])), error, SAP_STATUS_ARGUMENT,
+                "lengths[%d] = %g must be finite and > 0 m", (int)i, lengths[i]);
   }
   return SAP_STATUS_OK;
 }
@@ -147,10 +144,8 @@ static sap_status find_lengths(sap_adaptive* a, const sap_state* state, sap_erro
   if (code == 0 && system->moved_masses != NULL) {
     code = system->moved_masses(system->context, a->difference);
   }
-  if (code != 0) {
-    return sap_fail(error, SAP_STATUS_CALLBACK,
-                    "the system's mass_matrix or moved_masses returned %d", code);
-  }
+  SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK,
+              "the system's mass_matrix or moved_masses returned %d", code);
   int32_t first = 0;
   for (int32_t t = 0; t < system->ntrees; first += system->tree_sizes[t], ++t) {
     const int32_t n = system->tree_sizes[t];
@@ -217,10 +212,8 @@ static sap_status doubling(sap_adaptive* a, const sap_state* halves, double* wor
   if (system->position_difference != NULL) {
     const int code =
         system->position_difference(system->context, a->trial.q, halves->q, a->difference);
-    if (code != 0) {
-      return sap_fail(error, SAP_STATUS_CALLBACK, "the system's position_difference returned %d",
-                      code);
-    }
+    SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK,
+                "the system's position_difference returned %d", code);
   }
   for (int32_t i = 0; i < system->nv; ++i) {
     const double dv = a->options.velocity_time * fabs(a->trial.v[i] - halves->v[i]);
@@ -362,17 +355,14 @@ sap_status sap_adaptive_step(sap_adaptive* a, sap_state* state, double t_end,
                              sap_adaptive_report* report, sap_error* error) {
   SAP_NOT_NULL(error, a, state);
   const sap_system* system = &a->stepper->system;
-  if (state->nq != system->nq || state->nv != system->nv || state->na != system->na) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "state has nq = %d, nv = %d, na = %d, the system "
-                    "nq = %d, nv = %d, na = %d",
-                    (int)state->nq, (int)state->nv, (int)state->na, (int)system->nq,
-                    (int)system->nv, (int)system->na);
-  }
-  if (!(isfinite(t_end) && t_end > state->t)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "t_end = %.17g must be finite and > t = %.17g s",
-                    t_end, state->t);
-  }
+  SAP_FAIL_IF(state->nq != system->nq || state->nv != system->nv || state->na != system->na, error,
+              SAP_STATUS_ARGUMENT,
+              "state has nq = %d, nv = %d, na = %d, the system "
+              "nq = %d, nv = %d, na = %d",
+              (int)state->nq, (int)state->nv, (int)state->na, (int)system->nq, (int)system->nv,
+              (int)system->na);
+  SAP_FAIL_IF(!(isfinite(t_end) && t_end > state->t), error, SAP_STATUS_ARGUMENT,
+              "t_end = %.17g must be finite and > t = %.17g s", t_end, state->t);
   sap_adaptive_report unused;
   report = report != NULL ? report : &unused;
   *report = (sap_adaptive_report){.reason = SAP_ADAPTIVE_LIMIT};

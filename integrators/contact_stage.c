@@ -17,10 +17,8 @@ static sap_status choose_law(const sap_stepper_options* options, sap_contact_sta
   const sap_solver_info* info = sap_solver_find(options->solver);
   stage->info = info;
   const bool demanded = options->contact_law == SAP_LAW_RIGID;
-  if (demanded && info->needs_R) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "contact_law rigid has R = 0, solver '%s' needs R > 0", info->name);
-  }
+  SAP_FAIL_IF(demanded && info->needs_R, error, SAP_STATUS_ARGUMENT,
+              "contact_law rigid has R = 0, solver '%s' needs R > 0", info->name);
   stage->castro = options->contact_law == SAP_LAW_CASTRO;
   stage->rigid = demanded || (options->contact_law == SAP_LAW_AUTO && info->rigid);
   return SAP_STATUS_OK;
@@ -79,9 +77,8 @@ static sap_status check_callback(const char* name, int code, sap_error* local, s
   if (code == 0) {
     return SAP_STATUS_OK;
   }
-  if (local->status == SAP_STATUS_OK || local->message[0] == '\0') {
-    return sap_fail(error, SAP_STATUS_CALLBACK, "the system's %s returned %d", name, code);
-  }
+  SAP_FAIL_IF(local->status == SAP_STATUS_OK || local->message[0] == '\0', error,
+              SAP_STATUS_CALLBACK, "the system's %s returned %d", name, code);
   local->status = SAP_STATUS_CALLBACK;
   sap_error_prefix(local, "the system's %s returned %d", name, code);
   if (error != NULL) {
@@ -188,13 +185,12 @@ sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error) {
   const bool accepted =
       report->outcome == SAP_OUTCOME_CONVERGED || report->outcome == SAP_OUTCOME_ROUNDOFF ||
       report->outcome == SAP_OUTCOME_EARLY_STOP || report->outcome == SAP_OUTCOME_TIME_LIMIT;
-  if (!accepted && !(report->island_error <= stage->accepted_error)) {
-    return sap_fail(error, SAP_STATUS_STEP_FAILED,
-                    "contact solver: %s after %d iterations, error %g of an island must be <= "
-                    "accepted_error %g",
-                    sap_outcome_text(report->outcome), report->iterations, report->island_error,
-                    stage->accepted_error);
-  }
+  SAP_FAIL_IF(!accepted && !(report->island_error <= stage->accepted_error), error,
+              SAP_STATUS_STEP_FAILED,
+              "contact solver: %s after %d iterations, error %g of an island must be <= "
+              "accepted_error %g",
+              sap_outcome_text(report->outcome), report->iterations, report->island_error,
+              stage->accepted_error);
   return SAP_STATUS_OK;
 }
 

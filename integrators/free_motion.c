@@ -137,10 +137,8 @@ static sap_status check_weights(const sap_free_motion* fm, sap_error* error) {
   for (int32_t t = 0; !positive && t < fm->system->ntrees; ++t) {
     const int32_t first = fm->factor.tree_dof[t];
     for (int32_t i = 0; i < fm->system->tree_sizes[t]; ++i) {
-      if (!(fm->weight[first + i] > 0.0)) {
-        return sap_fail(error, SAP_STATUS_NOT_SPD, "A of tree %d: its entry (%d, %d) is %g", t, i,
-                        i, fm->weight[first + i]);
-      }
+      SAP_FAIL_IF(!(fm->weight[first + i] > 0.0), error, SAP_STATUS_NOT_SPD,
+                  "A of tree %d: its entry (%d, %d) is %g", t, i, i, fm->weight[first + i]);
     }
   }
   return SAP_STATUS_OK;
@@ -156,10 +154,9 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
   SAP_TRY(check_weights(fm, error));
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const double residual = fm->progress[g].residual, scale = fm->progress[g].scale;
-    if (!isfinite(residual) || !isfinite(scale)) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "momentum of tree %d overflows: |D dt k| = %g",
-                      fm->factor.group_trees[fm->factor.groups[g].first_tree], scale);
-    }
+    SAP_FAIL_IF(!isfinite(residual) || !isfinite(scale), error, SAP_STATUS_NOT_FINITE,
+                "momentum of tree %d overflows: |D dt k| = %g",
+                fm->factor.group_trees[fm->factor.groups[g].first_tree], scale);
   }
   fm->matrix_is_current = true;
   return SAP_STATUS_OK;

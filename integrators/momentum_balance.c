@@ -256,10 +256,8 @@ static sap_status complete_matrix(sap_momentum_balance* balance, const int32_t* 
   }
   lock_matrix(balance, tree_dof);
   int32_t tree = 0;
-  if (!sap_tree_store_is_finite(balance->system, balance->threads, &balance->A, &tree)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "A of tree %d has an entry that is not finite",
-                    tree);
-  }
+  SAP_FAIL_IF(!sap_tree_store_is_finite(balance->system, balance->threads, &balance->A, &tree),
+              error, SAP_STATUS_NOT_FINITE, "A of tree %d has an entry that is not finite", tree);
   return SAP_STATUS_OK;
 }
 
@@ -291,9 +289,8 @@ sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const int32
     const double force = load[i];
     load[i] = dt * force;
     load[i] += balance->impulse != NULL ? fabs(balance->impulse[i]) : 0.0;
-    if (!isfinite(load[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "force on velocity %d is %g", i, force);
-    }
+    SAP_FAIL_IF(!isfinite(load[i]), error, SAP_STATUS_NOT_FINITE, "force on velocity %d is %g", i,
+                force);
   }
   lock_residual(balance, balance->step.v0_free, load);  // no load: zero
   return complete_matrix(balance, tree_dof, error);

@@ -242,12 +242,10 @@ static sap_status factor_tree(sap_momentum_factor* factor, int32_t index, const 
   const bool done = branch != NULL
                         ? sap_branch_factorize(block, branch, factor->branch_runs[tree], (int32_t)n)
                         : sap_dense_cholesky((int32_t)n, block, factor->L.view.diagonal[tree]);
-  if (!done) {
-    return sap_fail(error, SAP_STATUS_NOT_SPD,
-                    "A = M + dt^2 theta theta_vq K + dt theta D of tree %d is not positive "
-                    "definite",
-                    tree);
-  }
+  SAP_FAIL_IF(!done, error, SAP_STATUS_NOT_SPD,
+              "A = M + dt^2 theta theta_vq K + dt theta D of tree %d is not positive "
+              "definite",
+              tree);
   memcpy(source, block, n * n * sizeof(double));
   return SAP_STATUS_OK;
 }
@@ -259,11 +257,10 @@ static sap_status factor_trees(sap_momentum_factor* factor, int32_t index, const
   int32_t failed = 0;
   const sap_status status =
       sap_cholesky_factorize(group->sparse->cholesky, group->sparse->values, &failed, error);
-  if (status == SAP_STATUS_NOT_SPD) {
-    return sap_fail(
-        error, status, "A of the trees coupled to tree %d is not positive definite (tree %d)",
-        factor->group_trees[group->first_tree], factor->group_trees[group->first_tree + failed]);
-  }
+  SAP_FAIL_IF(status == SAP_STATUS_NOT_SPD, error, status,
+              "A of the trees coupled to tree %d is not positive definite (tree %d)",
+              factor->group_trees[group->first_tree],
+              factor->group_trees[group->first_tree + failed]);
   return status;
 }
 

@@ -77,10 +77,8 @@ sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t cap
   SAP_TRY(request_system(stepper, SAP_MEMORY_SIZE, NULL, &system_size, error));
   memory_header header = make_header(stepper, measure.at, system_size);
   const size_t needed = sizeof header + header.payload_size;
-  if (bytes != NULL && capacity < needed) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "capacity = %zu must be >= %zu bytes", capacity,
-                    needed);
-  }
+  SAP_FAIL_IF(bytes != NULL && capacity < needed, error, SAP_STATUS_ARGUMENT,
+              "capacity = %zu must be >= %zu bytes", capacity, needed);
   *size = needed;
   if (bytes == NULL) {
     return SAP_STATUS_OK;
@@ -96,29 +94,26 @@ sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t cap
 
 static sap_status check_header(const sap_stepper* stepper, const unsigned char* bytes, size_t size,
                                memory_header* header, sap_error* error) {
-  if (size < sizeof *header || memcmp(bytes, MAGIC, sizeof MAGIC) != 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "these bytes are no stepper's memory");
-  }
+  SAP_FAIL_IF(size < sizeof *header || memcmp(bytes, MAGIC, sizeof MAGIC) != 0, error,
+              SAP_STATUS_ARGUMENT, "these bytes are no stepper's memory");
   memcpy(header, bytes, sizeof *header);
-  if (header->version != VERSION || header->header_size != sizeof *header) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "stepper's memory has version %u, this library reads %d", header->version,
-                    VERSION);
-  }
+  SAP_FAIL_IF(header->version != VERSION || header->header_size != sizeof *header, error,
+              SAP_STATUS_ARGUMENT, "stepper's memory has version %u, this library reads %d",
+              header->version, VERSION);
   const sap_system* system = &stepper->system;
-  if (header->nq != system->nq || header->nv != system->nv || header->ntrees != system->ntrees) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "stepper's memory is of a system with nq = %d, nv = %d and %d trees, this one "
-                    "has nq = %d, nv = %d and %d",
-                    header->nq, header->nv, header->ntrees, system->nq, system->nv, system->ntrees);
-  }
-  if (header->solver != stepper->solver_hash) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "stepper's memory is of another contact solver");
-  }
-  if (header->payload_size != size - sizeof *header || header->system_size > header->payload_size ||
-      header->checksum != sap_hash(SAP_HASH_START, bytes + sizeof *header, header->payload_size)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "stepper's memory is damaged or cut off");
-  }
+  SAP_FAIL_IF(
+      header->nq != system->nq || header->nv != system->nv || header->ntrees != system->ntrees,
+      error, SAP_STATUS_ARGUMENT,
+      "stepper's memory is of a system with nq = %d, nv = %d and %d trees, this one "
+      "has nq = %d, nv = %d and %d",
+      header->nq, header->nv, header->ntrees, system->nq, system->nv, system->ntrees);
+  SAP_FAIL_IF(header->solver != stepper->solver_hash, error, SAP_STATUS_ARGUMENT,
+              "stepper's memory is of another contact solver");
+  SAP_FAIL_IF(header->payload_size != size - sizeof *header ||
+                  header->system_size > header->payload_size ||
+                  header->checksum !=
+                      sap_hash(SAP_HASH_START, bytes + sizeof *header, header->payload_size),
+              error, SAP_STATUS_ARGUMENT, "stepper's memory is damaged or cut off");
   return SAP_STATUS_OK;
 }
 
@@ -133,10 +128,8 @@ sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* bytes, size
   const size_t own_size = (size_t)header.payload_size - system_size;
   sap_archive reserve = {.mode = SAP_ARCHIVE_RESERVE, .bytes = payload, .size = own_size};
   SAP_TRY(archive_own(stepper, &reserve, error));
-  if (reserve.at != own_size) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "stepper's memory has %zu bytes too many",
-                    own_size - reserve.at);
-  }
+  SAP_FAIL_IF(reserve.at != own_size, error, SAP_STATUS_ARGUMENT,
+              "stepper's memory has %zu bytes too many", own_size - reserve.at);
   SAP_TRY(request_system(stepper, SAP_MEMORY_CHECK, payload + own_size, &system_size, error));
   SAP_TRY(request_system(stepper, SAP_MEMORY_LOAD, payload + own_size, &system_size, error));
   sap_archive load = {.mode = SAP_ARCHIVE_LOAD, .bytes = payload, .size = own_size};

@@ -68,10 +68,8 @@ sap_status sap_stepper_options_preset(const char* name, sap_stepper_options* opt
   while (p < sizeof presets / sizeof *presets && strcmp(name, presets[p][0]) != 0) {
     ++p;
   }
-  if (p == sizeof presets / sizeof *presets) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "unknown preset '%.60s'; available: default, castro, drake", name);
-  }
+  SAP_FAIL_IF(p == sizeof presets / sizeof *presets, error, SAP_STATUS_ARGUMENT,
+              "unknown preset '%.60s'; available: default, castro, drake", name);
   for (const char* at = presets[p][1]; *at != '\0'; at += strspn(at, " ")) {
     options->solver = "sap";
     take_setting(at, options);
@@ -82,10 +80,8 @@ sap_status sap_stepper_options_preset(const char* name, sap_stepper_options* opt
 
 sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, sap_scheme s,
                                           sap_error* error) {
-  if (options == NULL || !is_scheme(s)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "scheme = %d must be 0 to %d, options not NULL",
-                    (int)s, (int)SAP_SCHEME_COUNT - 1);
-  }
+  SAP_FAIL_IF(options == NULL || !is_scheme(s), error, SAP_STATUS_ARGUMENT,
+              "scheme = %d must be 0 to %d, options not NULL", (int)s, (int)SAP_SCHEME_COUNT - 1);
   options->theta = schemes[s].theta;
   options->theta_vq = schemes[s].theta_vq;
   return SAP_STATUS_OK;
@@ -96,14 +92,12 @@ sap_status sap_stepper_options_check(const sap_stepper_options* options, sap_err
                                    error));
   SAP_TRY(sap_options_check_cookie("sap_solver_options", &options->solver_options.cookie, error));
   SAP_TRY(sap_options_check(sap_stepper_option_table(), options, error));
-  if (options->contact_stage == SAP_STAGE_THETA &&
-      !(options->theta >= 0.5 && options->theta_vq >= 0.5)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "contact_stage theta needs theta and theta_vq >= 0.5, not %g and %g",
-                    options->theta, options->theta_vq);
-  }
-  if (options->solver == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "solver is NULL, must be a solver's name");
-  }
+  SAP_FAIL_IF(options->contact_stage == SAP_STAGE_THETA &&
+                  !(options->theta >= 0.5 && options->theta_vq >= 0.5),
+              error, SAP_STATUS_ARGUMENT,
+              "contact_stage theta needs theta and theta_vq >= 0.5, not %g and %g", options->theta,
+              options->theta_vq);
+  SAP_FAIL_IF(options->solver == NULL, error, SAP_STATUS_ARGUMENT,
+              "solver is NULL, must be a solver's name");
   return SAP_STATUS_OK;
 }

@@ -22,10 +22,9 @@ static sap_status create_threads(sap_stepper* stepper, const sap_system* system,
   if (count > 1) {
     SAP_TRY(sap_threads_create(count, &stepper->threads, error));
   }
-  if (system->use_threads != NULL &&
-      system->use_threads(system->context, count, stepper->threads) != 0) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "the system cannot use %d threads", (int)count);
-  }
+  SAP_FAIL_IF(system->use_threads != NULL &&
+                  system->use_threads(system->context, count, stepper->threads) != 0,
+              error, SAP_STATUS_MEMORY, "the system cannot use %d threads", (int)count);
   return SAP_STATUS_OK;
 }
 
@@ -77,9 +76,8 @@ void sap_stepper_destroy(sap_stepper* stepper) {
 
 sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error) {
   SAP_NOT_NULL(error, stepper);
-  if (!(isfinite(dt) && dt > 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "dt = %g must be finite and > 0 s", dt);
-  }
+  SAP_FAIL_IF(!(isfinite(dt) && dt > 0.0), error, SAP_STATUS_ARGUMENT,
+              "dt = %g must be finite and > 0 s", dt);
   sap_relinearize* solution = &stepper->solution;
   if (solution->prediction.scheme.dt > 0.0 && dt != stepper->options.dt) {  // a step was made
     sap_prediction_rescale(&solution->free_motion.prediction, dt);
@@ -105,38 +103,27 @@ static int32_t first_not_finite(const double* x, int32_t n) {
 
 sap_status sap_stepper_check_sizes(const sap_stepper* stepper, const sap_state* state,
                                    sap_error* error) {
-  if (stepper == NULL || state == NULL || state->q == NULL || state->v == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "stepper, state or its arrays are NULL");
-  }
-  if (state->nq != stepper->system.nq || state->nv != stepper->system.nv) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "state has nq = %d, nv = %d, the system nq = %d, nv = %d", state->nq, state->nv,
-                    stepper->system.nq, stepper->system.nv);
-  }
-  if (state->na != stepper->system.na || (state->na > 0 && state->act == NULL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "state has na = %d%s, the system na = %d",
-                    state->na, state->na > 0 && state->act == NULL ? " with act NULL" : "",
-                    stepper->system.na);
-  }
+  SAP_FAIL_IF(stepper == NULL || state == NULL || state->q == NULL || state->v == NULL, error,
+              SAP_STATUS_ARGUMENT, "stepper, state or its arrays are NULL");
+  SAP_FAIL_IF(state->nq != stepper->system.nq || state->nv != stepper->system.nv, error,
+              SAP_STATUS_ARGUMENT, "state has nq = %d, nv = %d, the system nq = %d, nv = %d",
+              state->nq, state->nv, stepper->system.nq, stepper->system.nv);
+  SAP_FAIL_IF(state->na != stepper->system.na || (state->na > 0 && state->act == NULL), error,
+              SAP_STATUS_ARGUMENT, "state has na = %d%s, the system na = %d", state->na,
+              state->na > 0 && state->act == NULL ? " with act NULL" : "", stepper->system.na);
   return SAP_STATUS_OK;
 }
 
 static sap_status check_state(const sap_stepper* stepper, const sap_state* state,
                               sap_error* error) {
   SAP_TRY(sap_stepper_check_sizes(stepper, state, error));
-  if (!isfinite(state->t)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "state: t = %g", state->t);
-  }
+  SAP_FAIL_IF(!isfinite(state->t), error, SAP_STATUS_NOT_FINITE, "state: t = %g", state->t);
   const int32_t iq = first_not_finite(state->q, state->nq);
   const int32_t iv = first_not_finite(state->v, state->nv);
-  if (iq >= 0 || iv >= 0) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "state: %s[%d] = %g", iq >= 0 ? "q" : "v",
-                    iq >= 0 ? iq : iv, iq >= 0 ? state->q[iq] : state->v[iv]);
-  }
+  SAP_FAIL_IF(iq >= 0 || iv >= 0, error, SAP_STATUS_NOT_FINITE, "state: %s[%d] = %g",
+              iq >= 0 ? "q" : "v", iq >= 0 ? iq : iv, iq >= 0 ? state->q[iq] : state->v[iv]);
   const int32_t ia = first_not_finite(state->act, state->na);
-  if (ia >= 0) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "state: act[%d] = %g", ia, state->act[ia]);
-  }
+  SAP_FAIL_IF(ia >= 0, error, SAP_STATUS_NOT_FINITE, "state: act[%d] = %g", ia, state->act[ia]);
   sap_error unused = {0};
   const sap_system* system = &stepper->system;
   return system->check_positions == NULL
@@ -172,9 +159,7 @@ static sap_status advance_activations(sap_stepper* stepper, const sap_state* sta
     return SAP_STATUS_OK;
   }
   const int code = system->activations(system->context, &stepper->step, state->act, stepper->act);
-  if (code != 0) {
-    return sap_fail(error, SAP_STATUS_CALLBACK, "the system's activations returned %d", code);
-  }
+  SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK, "the system's activations returned %d", code);
   const int32_t i = first_not_finite(stepper->act, system->na);
   return i < 0 ? SAP_STATUS_OK
                : sap_fail(error, SAP_STATUS_NOT_FINITE, "the step's act[%d] = %g", i,
@@ -226,16 +211,12 @@ static sap_status move_positions(sap_stepper* stepper, const sap_state* state, c
                        ? move_from_parts(stepper, v)
                        : system->integrate_positions(system->context, state->q, stepper->v_vq,
                                                      stepper->options.dt, stepper->q);
-  if (code != 0) {
-    return sap_fail(error, SAP_STATUS_CALLBACK, "the system's integrate_positions returned %d",
-                    code);
-  }
+  SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK, "the system's integrate_positions returned %d",
+              code);
   const int32_t iv = first_not_finite(v, system->nv);
   const int32_t iq = first_not_finite(stepper->q, system->nq);
-  if (iv >= 0 || iq >= 0) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "the step's %s[%d] = %g", iv >= 0 ? "v" : "q",
-                    iv >= 0 ? iv : iq, iv >= 0 ? v[iv] : stepper->q[iq]);
-  }
+  SAP_FAIL_IF(iv >= 0 || iq >= 0, error, SAP_STATUS_NOT_FINITE, "the step's %s[%d] = %g",
+              iv >= 0 ? "v" : "q", iv >= 0 ? iv : iq, iv >= 0 ? v[iv] : stepper->q[iq]);
   return SAP_STATUS_OK;
 }
 

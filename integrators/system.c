@@ -9,48 +9,38 @@
 #include "math/vector3.h"
 
 static sap_status check_trees(const sap_system* system, sap_error* error) {
-  if (system->ntrees < 1 || system->tree_sizes == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "system: ntrees = %d with tree_sizes %s: at least one tree is needed",
-                    system->ntrees, system->tree_sizes == NULL ? "NULL" : "given");
-  }
+  SAP_FAIL_IF(system->ntrees < 1 || system->tree_sizes == NULL, error, SAP_STATUS_ARGUMENT,
+              "system: ntrees = %d with tree_sizes %s: at least one tree is needed", system->ntrees,
+              system->tree_sizes == NULL ? "NULL" : "given");
   int64_t sum = 0;
   for (int32_t t = 0; t < system->ntrees; ++t) {
-    if (system->tree_sizes[t] < 1) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "system: tree_sizes[%d] = %d must be >= 1", t,
-                      system->tree_sizes[t]);
-    }
+    SAP_FAIL_IF(system->tree_sizes[t] < 1, error, SAP_STATUS_ARGUMENT,
+                "system: tree_sizes[%d] = %d must be >= 1", t, system->tree_sizes[t]);
     sum += system->tree_sizes[t];
   }
-  if (sum != system->nv) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "system: nv = %d must be the sum of tree_sizes, %lld", system->nv,
-                    (long long)sum);
-  }
+  SAP_FAIL_IF(sum != system->nv, error, SAP_STATUS_ARGUMENT,
+              "system: nv = %d must be the sum of tree_sizes, %lld", system->nv, (long long)sum);
   return SAP_STATUS_OK;
 }
 
 // Checks that each pair is given once, by a search per pair: couplings are few (springs between
 // trees).
 static sap_status check_couplings(const sap_system* system, sap_error* error) {
-  if (system->ncouplings < 0 || (system->ncouplings > 0 && system->couplings == NULL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "system: ncouplings = %d with couplings %s",
-                    system->ncouplings, system->couplings == NULL ? "NULL" : "given");
-  }
+  SAP_FAIL_IF(system->ncouplings < 0 || (system->ncouplings > 0 && system->couplings == NULL),
+              error, SAP_STATUS_ARGUMENT, "system: ncouplings = %d with couplings %s",
+              system->ncouplings, system->couplings == NULL ? "NULL" : "given");
   for (int32_t c = 0; c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0];
     const int32_t b = system->couplings[c][1];
-    if (a < 0 || a >= system->ntrees || b < 0 || b >= system->ntrees || a == b) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "system: couplings[%d] = {%d, %d} must be two different trees below %d", c, a,
-                      b, system->ntrees);
-    }
+    SAP_FAIL_IF(a < 0 || a >= system->ntrees || b < 0 || b >= system->ntrees || a == b, error,
+                SAP_STATUS_ARGUMENT,
+                "system: couplings[%d] = {%d, %d} must be two different trees below %d", c, a, b,
+                system->ntrees);
     for (int32_t e = 0; e < c; ++e) {
       const int32_t* other = system->couplings[e];
-      if ((other[0] == a && other[1] == b) || (other[0] == b && other[1] == a)) {
-        return sap_fail(error, SAP_STATUS_ARGUMENT,
-                        "system: couplings[%d] = {%d, %d} repeats couplings[%d]", c, a, b, e);
-      }
+      SAP_FAIL_IF((other[0] == a && other[1] == b) || (other[0] == b && other[1] == a), error,
+                  SAP_STATUS_ARGUMENT, "system: couplings[%d] = {%d, %d} repeats couplings[%d]", c,
+                  a, b, e);
     }
   }
   return SAP_STATUS_OK;
@@ -58,24 +48,19 @@ static sap_status check_couplings(const sap_system* system, sap_error* error) {
 
 sap_status sap_system_check(const sap_system* system, sap_error* error) {
   SAP_NOT_NULL(error, system);
-  if (system->nq < 1) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "system: nq = %d must be >= 1", system->nq);
-  }
-  if (system->na < 0 || (system->na > 0 && system->activations == NULL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "system: na = %d must be >= 0, and 0 if the function activations is NULL",
-                    system->na);
-  }
+  SAP_FAIL_IF(system->nq < 1, error, SAP_STATUS_ARGUMENT, "system: nq = %d must be >= 1",
+              system->nq);
+  SAP_FAIL_IF(
+      system->na < 0 || (system->na > 0 && system->activations == NULL), error, SAP_STATUS_ARGUMENT,
+      "system: na = %d must be >= 0, and 0 if the function activations is NULL", system->na);
   SAP_TRY(check_trees(system, error));
   SAP_TRY(check_couplings(system, error));
   const char* missing = system->mass_matrix == NULL           ? "mass_matrix"
                         : system->forces == NULL              ? "forces"
                         : system->integrate_positions == NULL ? "integrate_positions"
                                                               : NULL;
-  if (missing != NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "system: the function %s is required but NULL",
-                    missing);
-  }
+  SAP_FAIL_IF(missing != NULL, error, SAP_STATUS_ARGUMENT,
+              "system: the function %s is required but NULL", missing);
   return SAP_STATUS_OK;
 }
 
@@ -107,11 +92,10 @@ sap_status sap_contact_block_move(const sap_step_context* step, const sap_contac
                                   sap_contact_block* block, sap_error* error) {
   SAP_NOT_NULL(error, step, move, block);
   const double *R = move->R_WC_theta, *n0 = move->normal0, *u0 = move->velocity0;
-  if (!(1.0 + sap_v3_dot(R + 6, n0) > 0.0) || !(step->stage_theta > 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "sap_contact_block_move: n . n0 = %g must be > -1 and stage_theta = %g > 0",
-                    sap_v3_dot(R + 6, n0), step->stage_theta);
-  }
+  SAP_FAIL_IF(!(1.0 + sap_v3_dot(R + 6, n0) > 0.0) || !(step->stage_theta > 0.0), error,
+              SAP_STATUS_ARGUMENT,
+              "sap_contact_block_move: n . n0 = %g must be > -1 and stage_theta = %g > 0",
+              sap_v3_dot(R + 6, n0), step->stage_theta);
   const double ratio = (1.0 - step->stage_theta) / step->stage_theta;
   const double t1 = dot_turned_tangent(R, R + 6, n0, u0);
   const double t2 = dot_turned_tangent(R + 3, R + 6, n0, u0);
@@ -130,11 +114,9 @@ static bool has_size(const sap_state* state, int32_t nq, int32_t nv, int32_t na)
 
 sap_status sap_state_resize_with(sap_state* state, int32_t nq, int32_t nv, int32_t na,
                                  sap_error* error) {
-  if (state == NULL || nq < 0 || nv < 0 || na < 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "state: nq = %d, nv = %d and na = %d must be >= 0 and the state not NULL",
-                    (int)nq, (int)nv, (int)na);
-  }
+  SAP_FAIL_IF(state == NULL || nq < 0 || nv < 0 || na < 0, error, SAP_STATUS_ARGUMENT,
+              "state: nq = %d, nv = %d and na = %d must be >= 0 and the state not NULL", (int)nq,
+              (int)nv, (int)na);
   if (has_size(state, nq, nv, na)) {
     return SAP_STATUS_OK;
   }
@@ -177,15 +159,11 @@ static void copy_numbers(double* to, const double* from, int32_t count) {
 
 sap_status sap_state_copy(const sap_state* from, sap_state* to, sap_error* error) {
   SAP_NOT_NULL(error, from, to);
-  if (from->nq != to->nq || from->nv != to->nv) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "state: nq = %d, nv = %d cannot be copied to nq = %d, nv = %d", (int)from->nq,
-                    (int)from->nv, (int)to->nq, (int)to->nv);
-  }
-  if (from->na != to->na) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "state: na = %d cannot be copied to na = %d",
-                    (int)from->na, (int)to->na);
-  }
+  SAP_FAIL_IF(from->nq != to->nq || from->nv != to->nv, error, SAP_STATUS_ARGUMENT,
+              "state: nq = %d, nv = %d cannot be copied to nq = %d, nv = %d", (int)from->nq,
+              (int)from->nv, (int)to->nq, (int)to->nv);
+  SAP_FAIL_IF(from->na != to->na, error, SAP_STATUS_ARGUMENT,
+              "state: na = %d cannot be copied to na = %d", (int)from->na, (int)to->na);
   to->t = from->t;
   copy_numbers(to->q, from->q, from->nq);
   copy_numbers(to->v, from->v, from->nv);

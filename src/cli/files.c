@@ -147,11 +147,10 @@ bool cli_paths_collide(const cli_path* a, const cli_path* b) {
 sap_status cli_check_paths(const cli_path* paths, int count, sap_error* error) {
   for (int i = 0; i < count; ++i) {
     for (int j = 0; j < i; ++j) {
-      if (paths[i].path != NULL && paths[j].path != NULL &&
-          cli_paths_collide(&paths[i], &paths[j])) {
-        return sap_fail(error, SAP_STATUS_ARGUMENT, "%s and %s would be the same file, '%.300s'",
-                        paths[j].option, paths[i].option, paths[i].path);
-      }
+      SAP_FAIL_IF(
+          paths[i].path != NULL && paths[j].path != NULL && cli_paths_collide(&paths[i], &paths[j]),
+          error, SAP_STATUS_ARGUMENT, "%s and %s would be the same file, '%.300s'", paths[j].option,
+          paths[i].option, paths[i].path);
     }
   }
   return SAP_STATUS_OK;
@@ -165,9 +164,8 @@ typedef struct text_buffer {
 } text_buffer;
 
 static sap_status grow_buffer(text_buffer* t, const char* path, sap_error* error) {
-  if (t->capacity == MOST_SIZE) {
-    return sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: longer than 1 GiB", path);
-  }
+  SAP_FAIL_IF(t->capacity == MOST_SIZE, error, SAP_STATUS_SYNTAX, "%.300s: longer than 1 GiB",
+              path);
   const size_t capacity = t->capacity == 0 ? FIRST_SIZE : 2 * t->capacity;
   char* bytes = realloc(t->bytes, capacity);
   if (bytes == NULL) {
@@ -187,10 +185,8 @@ static sap_status read_piece(FILE* file, text_buffer* t, const char* path, bool*
   if (got < room && ferror(file)) {
     return sap_fail_io(error, errno, "read", path);
   }
-  if (memchr(t->bytes + t->size, '\0', got) != NULL) {
-    return sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: not a text file: it contains null bytes",
-                    path);
-  }
+  SAP_FAIL_IF(memchr(t->bytes + t->size, '\0', got) != NULL, error, SAP_STATUS_SYNTAX,
+              "%.300s: not a text file: it contains null bytes", path);
   t->size += got;
   *more = got == room;
   return SAP_STATUS_OK;

@@ -172,9 +172,8 @@ static sap_status label_joints(const sap_recording* recording, int which, quanti
       status = joint_name(recording, j, row, name, error);
     }
     const int type = status == SAP_STATUS_OK ? (int)row[0] : SAP_JOINT_HINGE;
-    if (type < SAP_JOINT_FREE || type > SAP_JOINT_SLIDE) {
-      return sap_fail(error, SAP_STATUS_SYNTAX, "'model/joint' is damaged");
-    }
+    SAP_FAIL_IF(type < SAP_JOINT_FREE || type > SAP_JOINT_SLIDE, error, SAP_STATUS_SYNTAX,
+                "'model/joint' is damaged");
     for (int32_t k = 0; k < joint_parts[type].count[which] && status == SAP_STATUS_OK; ++k) {
       const char* part = joint_parts[type].names[which][k];
       (void)snprintf(label, sizeof label, "%s%s%s", name, part[0] != '\0' ? ":" : "", part);
@@ -222,10 +221,8 @@ static sap_status read_all(const sap_recording* recording, const char* name, int
   int64_t width = 0;
   *out = NULL;
   SAP_TRY(sap_recording_size(recording, name, rows, &width, error));
-  if (width != columns) {
-    return sap_fail(error, SAP_STATUS_SYNTAX, "'%s' has %lld columns, not %lld", name,
-                    (long long)width, (long long)columns);
-  }
+  SAP_FAIL_IF(width != columns, error, SAP_STATUS_SYNTAX, "'%s' has %lld columns, not %lld", name,
+              (long long)width, (long long)columns);
   *out = malloc((size_t)(*rows * width + 1) * sizeof **out);
   return *out == NULL ? cli_no_memory(error)
                       : sap_recording_read(recording, name, 0, *rows, *out, error);

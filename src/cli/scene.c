@@ -117,10 +117,8 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
   if (name != NULL) {
     SAP_TRY(cli_find_keyframe(model, scene->path, name, &index, error));
   }
-  if (sap_model_get_sizes(model).nv == 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%.150s: nothing moves: no body has a joint",
-                    scene->path);
-  }
+  SAP_FAIL_IF(sap_model_get_sizes(model).nv == 0, error, SAP_STATUS_ARGUMENT,
+              "%.150s: nothing moves: no body has a joint", scene->path);
   return name != NULL ? sap_model_get_keyframe(model, index, state, control, error)
                       : sap_model_get_default_state(model, state, error);
 }

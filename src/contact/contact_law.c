@@ -284,16 +284,13 @@ static sap_status find_row_law(const sap_law_settings* s, const sap_material* pa
   law->Rt = s->regularization->sigma * w;
   law->realised = asked / law->Rn;
   law->v_hat = (back - (1.0 - at.theta_vq) * row->rate0) / at.theta_vq + law->Rn * dt * row->pull;
-  if (!isfinite(law->Rn) || !isfinite(law->Rt) || !isfinite(law->v_hat)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE,
-                    "contact: Rn = %g, Rt = %g, v_hat = %g overflow (k = %g, tau_d = %g, w = %g)",
-                    law->Rn, law->Rt, law->v_hat, k, tau_d, row->w);
-  }
-  if (!(law->Rn >= DBL_MIN) || !(law->Rt >= DBL_MIN)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "contact: Rn = %g, Rt = %g must be > 0: beta = %g, stiffness = %g, sigma = %g",
-                    law->Rn, law->Rt, s->regularization->beta, k, s->regularization->sigma);
-  }
+  SAP_FAIL_IF(!isfinite(law->Rn) || !isfinite(law->Rt) || !isfinite(law->v_hat), error,
+              SAP_STATUS_NOT_FINITE,
+              "contact: Rn = %g, Rt = %g, v_hat = %g overflow (k = %g, tau_d = %g, w = %g)",
+              law->Rn, law->Rt, law->v_hat, k, tau_d, row->w);
+  SAP_FAIL_IF(!(law->Rn >= DBL_MIN) || !(law->Rt >= DBL_MIN), error, SAP_STATUS_ARGUMENT,
+              "contact: Rn = %g, Rt = %g must be > 0: beta = %g, stiffness = %g, sigma = %g",
+              law->Rn, law->Rt, s->regularization->beta, k, s->regularization->sigma);
   law->Rn = larger_of(law->Rn, SAP_ROUNDOFF_ROW * row->w);
   return SAP_STATUS_OK;
 }
@@ -419,15 +416,11 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
   double Rn = larger_of(limit, asked) / f;
   rows->realised = asked / larger_of(limit, asked);
   const double v_hat = -c->phi0 / s->dt / f + Rn * s->dt * c->pull;
-  if (!isfinite(Rn) || !isfinite(v_hat)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "contact: Rn = %g, v_hat = %g overflow (k = %g)",
-                    Rn, v_hat, pair->stiffness);
-  }
-  if (!(Rn >= DBL_MIN)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "contact: Rn = %g must be > 0: beta = %g, stiffness = %g", Rn,
-                    s->regularization->beta, pair->stiffness);
-  }
+  SAP_FAIL_IF(!isfinite(Rn) || !isfinite(v_hat), error, SAP_STATUS_NOT_FINITE,
+              "contact: Rn = %g, v_hat = %g overflow (k = %g)", Rn, v_hat, pair->stiffness);
+  SAP_FAIL_IF(!(Rn >= DBL_MIN), error, SAP_STATUS_ARGUMENT,
+              "contact: Rn = %g must be > 0: beta = %g, stiffness = %g", Rn,
+              s->regularization->beta, pair->stiffness);
   const double speed = fabs(v_hat) + 2.0 * fabs(c->vc_star[SAP_NORMAL_ROW]) +
                        c->friction * find_slip(c, rows, c->vc_star);
   Rn = larger_of(Rn, 10.0 * SAP_ROUNDOFF_ROW * c->w * (1.0 + pair->dissipation * speed));
@@ -528,14 +521,10 @@ sap_status sap_law_contact_rows(const sap_law_settings* settings, const sap_law_
 
 sap_status sap_law_row(const sap_law_settings* s, const sap_compliant_row* row, double* R,
                        double* v_hat, sap_error* error) {
-  if (!isfinite(row->rate0) || !isfinite(row->curvature)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "rate0 = %g, curvature = %g must be finite",
-                    row->rate0, row->curvature);
-  }
-  if (!(row->recovery_speed >= 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "recovery_speed = %g must be >= 0",
-                    row->recovery_speed);
-  }
+  SAP_FAIL_IF(!isfinite(row->rate0) || !isfinite(row->curvature), error, SAP_STATUS_NOT_FINITE,
+              "rate0 = %g, curvature = %g must be finite", row->rate0, row->curvature);
+  SAP_FAIL_IF(!(row->recovery_speed >= 0.0), error, SAP_STATUS_ARGUMENT,
+              "recovery_speed = %g must be >= 0", row->recovery_speed);
   sap_compliant_row slowed = *row;
   if (row->unilateral && row->recovery_speed > 0.0) {
     (void)slow_down(s, 1.0 / row->w, LIMIT_SPEED, &slowed);

@@ -70,10 +70,9 @@ sap_status sap_material_check(const sap_material* m, sap_error* error) {
   if (is_sound(m)) {
     return SAP_STATUS_OK;
   }
-  if (!(m->stiffness > 0.0)) {
-    return sap_fail(error, isnan(m->stiffness) ? SAP_STATUS_NOT_FINITE : SAP_STATUS_ARGUMENT,
-                    "stiffness = %g must be > 0 N/m", m->stiffness);
-  }
+  SAP_FAIL_IF(!(m->stiffness > 0.0), error,
+              isnan(m->stiffness) ? SAP_STATUS_NOT_FINITE : SAP_STATUS_ARGUMENT,
+              "stiffness = %g must be > 0 N/m", m->stiffness);
 #define SAP_X_NOT_NEGATIVE(name) SAP_TRY(sap_contact_check_number(#name, m->name, false, error));
   SAP_MATERIAL_FIELDS(SAP_X)
 #undef SAP_X_NOT_NEGATIVE
@@ -101,9 +100,8 @@ double sap_friction_combine(double a, double b, sap_friction_rule rule) {
 sap_status sap_material_combine(const sap_material* a, const sap_material* b,
                                 sap_friction_rule rule, sap_material* out, sap_error* error) {
   SAP_NOT_NULL(error, a, b, out);
-  if (rule != SAP_FRICTION_HARMONIC && rule != SAP_FRICTION_MAXIMUM) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "rule = %d is not a sap_friction_rule", (int)rule);
-  }
+  SAP_FAIL_IF(rule != SAP_FRICTION_HARMONIC && rule != SAP_FRICTION_MAXIMUM, error,
+              SAP_STATUS_ARGUMENT, "rule = %d is not a sap_friction_rule", (int)rule);
   SAP_TRY(sap_material_check(a, error));
   SAP_TRY(sap_material_check(b, error));
   sap_material pair = {

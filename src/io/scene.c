@@ -20,11 +20,9 @@ sap_scene_options sap_scene_options_default(void) {
 // Checks a material. optional: fields may be NaN. A stiffness of 0 is chosen by mass.
 static sap_status check_material(const sap_material* m, const char* name, bool optional,
                                  sap_error* error) {
-  if (!(m->stiffness >= 0.0) && !(optional && isnan(m->stiffness))) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "%s.stiffness = %g must be > 0 N/m, or 0 to choose by mass", name,
-                    m->stiffness);
-  }
+  SAP_FAIL_IF(!(m->stiffness >= 0.0) && !(optional && isnan(m->stiffness)), error,
+              SAP_STATUS_ARGUMENT, "%s.stiffness = %g must be > 0 N/m, or 0 to choose by mass",
+              name, m->stiffness);
   const struct {
     const char* field;
     double value;
@@ -41,28 +39,21 @@ static sap_status check_material(const sap_material* m, const char* name, bool o
   };
   for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
     const double value = others[i].value;
-    if (!(value >= 0.0 && isfinite(value)) && !(optional && isnan(value))) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.%s = %g must be finite and >= 0", name,
-                      others[i].field, value);
-    }
+    SAP_FAIL_IF(!(value >= 0.0 && isfinite(value)) && !(optional && isnan(value)), error,
+                SAP_STATUS_ARGUMENT, "%s.%s = %g must be finite and >= 0", name, others[i].field,
+                value);
   }
   const int model = (int)m->model, least = optional ? (int)SAP_CONTACT_BY_MATERIAL : 0;
-  if (model < least || model >= (int)SAP_CONTACT_MODEL_COUNT) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.model = %d is not a sap_contact_model", name,
-                    model);
-  }
+  SAP_FAIL_IF(model < least || model >= (int)SAP_CONTACT_MODEL_COUNT, error, SAP_STATUS_ARGUMENT,
+              "%s.model = %d is not a sap_contact_model", name, model);
   return SAP_STATUS_OK;
 }
 
 static sap_status check_options(const char* path, const sap_scene_options* options,
                                 sap_error* error) {
-  if (path == NULL || path[0] == '\0') {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "path is empty");
-  }
-  if (isinf(options->floor)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "floor = %g must be finite, or NaN for none",
-                    options->floor);
-  }
+  SAP_FAIL_IF(path == NULL || path[0] == '\0', error, SAP_STATUS_ARGUMENT, "path is empty");
+  SAP_FAIL_IF(isinf(options->floor), error, SAP_STATUS_ARGUMENT,
+              "floor = %g must be finite, or NaN for none", options->floor);
   SAP_TRY(check_material(&options->default_material, "default_material", false, error));
   return options->override_material != NULL
              ? check_material(options->override_material, "override_material", true, error)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checkpoints of a MuJoCo run: a header, the options, mjData's state, the memory and a checksum over
-// all of it.
+// Checkpoints of a MuJoCo run: a header, the options, mjData's state, three memories (the
+// adapter's, the problem's and the solver's) and a checksum over all of it.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +14,8 @@ static const char MARK[SAP_SEAL] = "SAPMJRN";
 static const char KIND[] = "checkpoint of a MuJoCo run";
 enum { VERSION = 5, NAME_SIZE = 32 };
 
+enum { MEMORIES = 3 };
+
 typedef struct header {
   char mark[SAP_SEAL];
   uint32_t version, options;
@@ -22,11 +24,40 @@ typedef struct header {
   uint64_t model, materials;
   double timestep;
   char solver[NAME_SIZE];
-  uint64_t memory_size;
+  uint64_t memory_size[MEMORIES];  // adapter, problem, solver
 } header;
 
+// Writes the memories to `bytes`, which has room for size[]; bytes NULL: sets size[] only.
+static sap_status save_memories(sap_mj* a, unsigned char* bytes, uint64_t size[MEMORIES],
+                                sap_error* error) {
+  size_t now[MEMORIES] = {0};
+  unsigned char* problem = bytes != NULL ? bytes + size[0] : NULL;
+  unsigned char* solver = bytes != NULL ? problem + size[1] : NULL;
+  SAP_TRY(sap_archive_to_bytes(sap_mj_memory_archive, a, bytes, (size_t)size[0], &now[0], error));
+  SAP_TRY(sap_problem_save_memory(a->problem, problem, (size_t)size[1], &now[1], error));
+  SAP_TRY(sap_solver_save_memory(a->solver, solver, (size_t)size[2], &now[2], error));
+  for (int i = 0; i < MEMORIES; ++i) {
+    size[i] = now[i];
+  }
+  return SAP_STATUS_OK;
+}
+
+// Loads the solver and the problem first: a lack of memory there leaves them empty.
+static sap_status load_memories(sap_mj* a, const unsigned char* bytes,
+                                const uint64_t size[MEMORIES], sap_error* error) {
+  const unsigned char *problem = bytes + size[0], *solver = problem + size[1];
+  SAP_TRY(sap_solver_load_memory(a->solver, solver, (size_t)size[2], error));
+  SAP_TRY(sap_problem_load_memory(a->problem, problem, (size_t)size[1], error));
+  SAP_TRY(sap_archive_from_bytes(sap_mj_memory_archive, a, bytes, (size_t)size[0], error));
+  return sap_mj_memory_check(a, error);
+}
+
+static uint64_t memory_size(const header* h) {
+  return h->memory_size[0] + h->memory_size[1] + h->memory_size[2];
+}
+
 static size_t file_size(const header* h) {
-  return sizeof *h + (h->options + (size_t)h->nstate) * sizeof(double) + (size_t)h->memory_size +
+  return sizeof *h + (h->options + (size_t)h->nstate) * sizeof(double) + (size_t)memory_size(h) +
          SAP_SEAL;
 }
 
@@ -44,16 +75,27 @@ static header header_of(const sap_mj* a, int64_t steps) {
   return h;
 }
 
+static sap_status check_arguments(const char* path, const sap_mj* a, const mjData* d,
+                                  const void* steps, sap_error* error) {
+  const char* missing = path == NULL    ? "path"
+                        : a == NULL     ? "adapter"
+                        : d == NULL     ? "data"
+                        : steps == NULL ? "steps"
+                                        : NULL;
+  return missing == NULL ? SAP_STATUS_OK
+                         : sap_fail(error, SAP_STATUS_ARGUMENT, "checkpoint: %s is NULL", missing);
+}
+
 sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d, int64_t steps,
                                    sap_error* error) {
   sap_status status = SAP_STATUS_OK;
-  SAP_NOT_NULL(error, path, a, d);
-  SAP_FAIL_IF(steps < 0, error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps);
+  SAP_TRY(check_arguments(path, a, d, &steps, error));
+  if (steps < 0) {
+    SAP_TRY(sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps));
+  }
   SAP_TRY(sap_mj_state_check(a->model, d, error));
   header h = header_of(a, steps);
-  size_t memory_size = 0;
-  SAP_TRY(sap_archive_to_bytes(sap_mj_memory_archive, a, NULL, 0, &memory_size, error));
-  h.memory_size = memory_size;
+  SAP_TRY(save_memories(a, NULL, h.memory_size, error));
   const size_t size = file_size(&h), nstate = (size_t)h.nstate;
   unsigned char* bytes = sap_allocate(size, 1);
   mjtNum* state = sap_allocate(nstate, sizeof *state);  // aligned
@@ -65,8 +107,7 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d,
     memcpy(at, &h, sizeof h);
     sap_options_save(sap_mj_option_table(), &a->options, at += sizeof h);
     memcpy(at += h.options * sizeof(double), state, nstate * sizeof *state);
-    status = sap_archive_to_bytes(sap_mj_memory_archive, a, at + nstate * sizeof *state,
-                                  memory_size, &memory_size, error);
+    status = save_memories(a, at + nstate * sizeof *state, h.memory_size, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_sealed_write(path, bytes, size, error);
@@ -86,8 +127,9 @@ static sap_status check_header(const char* path, const sap_mj* a, const header* 
               path, h->version, h->options, now.version, now.options);
   SAP_FAIL_IF(h->mujoco != now.mujoco, error, SAP_STATUS_SYNTAX,
               "%s: checkpoint of MuJoCo %d, this is %d", path, h->mujoco, now.mujoco);
-  SAP_FAIL_IF(h->nstate < 0 || h->steps < 0 || h->memory_size > size || file_size(h) != size, error,
-              SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
+  SAP_FAIL_IF(h->nstate < 0 || h->steps < 0 || h->memory_size[0] > size ||
+                  h->memory_size[1] > size || h->memory_size[2] > size || file_size(h) != size,
+              error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
   SAP_FAIL_IF(h->nstate != now.nstate || h->model != now.model, error, SAP_STATUS_ARGUMENT,
               "%s: checkpoint belongs to another model, or of this one before it was changed",
               path);
@@ -120,9 +162,7 @@ static sap_status load_run(sap_mj* a, const header* h, const unsigned char* byte
   SAP_FAIL_IF(state == NULL, error, SAP_STATUS_MEMORY, "out of memory: state of %zu numbers",
               nstate);
   memcpy(state, at, nstate * sizeof *state);
-  sap_status status = sap_archive_from_bytes(sap_mj_memory_archive, a, at + nstate * sizeof *state,
-                                             (size_t)h->memory_size, error);
-  status = status == SAP_STATUS_OK ? sap_mj_memory_check(a, error) : status;
+  const sap_status status = load_memories(a, at + nstate * sizeof *state, h->memory_size, error);
   if (status == SAP_STATUS_OK) {
     sap_mj_state_set_run(a->model, d, state);
   } else {
@@ -146,7 +186,7 @@ static sap_status read_bytes(const char* path, sap_mj* a, const unsigned char* b
 
 sap_status sap_mj_checkpoint_read(const char* path, sap_mj* a, mjData* d, int64_t* steps,
                                   sap_error* error) {
-  SAP_NOT_NULL(error, path, a, d, steps);
+  SAP_TRY(check_arguments(path, a, d, steps, error));
   unsigned char* bytes = NULL;
   size_t size = 0;
   SAP_TRY(sap_sealed_read(path, MARK, KIND, &bytes, &size, error));

@@ -6,9 +6,6 @@
 #include <string.h>
 
 #include "mujoco/adapter.h"
-#include "problem/law.h"
-#include "problem/problem_data.h"
-#include "solvers/registry.h"
 
 sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error* error) {
   sap_mj* a = adapter;
@@ -33,8 +30,7 @@ sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error*
   for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
     SAP_TRY(sap_archive_value(archive, values[i].value, values[i].size, error));
   }
-  SAP_TRY(sap_lag_memory_archive(&a->problem->lag, archive, error));
-  return sap_solver_archive(a->solver, archive, error);
+  return SAP_STATUS_OK;
 }
 
 static bool is_flag(const bool* flag) {

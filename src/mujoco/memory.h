@@ -9,7 +9,8 @@
 #include "core/error.h"
 #include "mujoco/compat.h"
 
-// Reads or writes the memories of adapter, problem and solver, for sap_archive_to_bytes.
+// Reads or writes the memory, for sap_archive_to_bytes. mjData's contacts of the step before are
+// in it as sap_mj_position_save_contacts has stored them.
 sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error* error);
 // Fails with SYNTAX if a loaded memory holds values that no step leaves.
 sap_status sap_mj_memory_check(const sap_mj* a, sap_error* error);

@@ -372,13 +372,11 @@ static void draw_stacked(FILE* out, const sap_chart_panel* panels, int32_t count
 
 static sap_status write_chart(const char* path, const sap_chart_panel* panels, int32_t count,
                               bool stacked, sap_error* error) {
-  if (path == NULL || panels == NULL || count < 1) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "chart: a path and at least one panel are needed");
-  }
+  SAP_FAIL_IF(path == NULL || panels == NULL || count < 1, error, SAP_STATUS_ARGUMENT,
+              "chart: a path and at least one panel are needed");
   for (int32_t i = 0; i < count; ++i) {
-    if (panels[i].series_count < 1 || panels[i].series == NULL) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "chart: panel %d has no series", i);
-    }
+    SAP_FAIL_IF(panels[i].series_count < 1 || panels[i].series == NULL, error, SAP_STATUS_ARGUMENT,
+                "chart: panel %d has no series", i);
   }
   sap_file* file = NULL;
   SAP_TRY(sap_file_create(path, &file, error));

@@ -109,9 +109,8 @@ static sap_status compose_file(sap_stepper* stepper, const sap_state* state, int
   header.traits = traits.count;
   *size = file_size(&header);
   *out = sap_allocate(*size, 1);
-  if (*out == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: checkpoint of %zu bytes", *size);
-  }
+  SAP_FAIL_IF(*out == NULL, error, SAP_STATUS_MEMORY, "out of memory: checkpoint of %zu bytes",
+              *size);
   const double* const parts[] = {state->q, state->v, state->act};
   const int32_t counts[] = {state->nq, state->nv, state->na};
   unsigned char* at = *out;
@@ -133,14 +132,11 @@ sap_status sap_checkpoint_write(const char* path, sap_stepper* stepper, const sa
                                 int64_t steps, sap_error* error) {
   SAP_NOT_NULL(error, path);
   SAP_TRY(sap_stepper_check_sizes(stepper, state, error));
-  if (steps < 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps);
-  }
-  if (!(isfinite(state->t) && sap_all_finite(state->q, (size_t)state->nq) &&
-        sap_all_finite(state->v, (size_t)state->nv) &&
-        sap_all_finite(state->act, (size_t)state->na))) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "state holds a number that is not finite");
-  }
+  SAP_FAIL_IF(steps < 0, error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps);
+  SAP_FAIL_IF(!(isfinite(state->t) && sap_all_finite(state->q, (size_t)state->nq) &&
+                sap_all_finite(state->v, (size_t)state->nv) &&
+                sap_all_finite(state->act, (size_t)state->na)),
+              error, SAP_STATUS_NOT_FINITE, "state holds a number that is not finite");
   unsigned char* bytes = NULL;
   size_t size = 0;
   sap_status status = compose_file(stepper, state, steps, &bytes, &size, error);
@@ -156,16 +152,13 @@ static sap_status read_header(const char* path, const unsigned char* bytes, size
                               checkpoint_header* header, sap_error* error) {
   memcpy(header, bytes, size < sizeof *header ? size : sizeof *header);
   const uint32_t count = (uint32_t)sap_stepper_option_table().count;
-  if (header->version != VERSION || header->options != count) {
-    return sap_fail(error, SAP_STATUS_SYNTAX,
-                    "%s: checkpoint of another version of sapstep: format %u with %u options, this "
-                    "version reads format %d with %u",
-                    path, header->version, header->options, VERSION, count);
-  }
-  if (header->nq < 0 || header->nv < 0 || header->steps < 0 || header->na < 0 ||
-      header->memory_size > size || file_size(header) != size) {
-    return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
-  }
+  SAP_FAIL_IF(header->version != VERSION || header->options != count, error, SAP_STATUS_SYNTAX,
+              "%s: checkpoint of another version of sapstep: format %u with %u options, this "
+              "version reads format %d with %u",
+              path, header->version, header->options, VERSION, count);
+  SAP_FAIL_IF(header->nq < 0 || header->nv < 0 || header->steps < 0 || header->na < 0 ||
+                  header->memory_size > size || file_size(header) != size,
+              error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
   return SAP_STATUS_OK;
 }
 
@@ -175,10 +168,9 @@ static sap_status check_system(const char* path, const sap_stepper* stepper,
   double masses[2];
   SAP_TRY(measure_masses(&stepper->system, q, masses, error));
   for (int i = 0; i < 2; ++i) {
-    if (!(fabs(masses[i] - header->masses[i]) <= SAME * fabs(header->masses[i]))) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "%s: checkpoint belongs to another system: its mass matrix differs", path);
-    }
+    SAP_FAIL_IF(!(fabs(masses[i] - header->masses[i]) <= SAME * fabs(header->masses[i])), error,
+                SAP_STATUS_ARGUMENT,
+                "%s: checkpoint belongs to another system: its mass matrix differs", path);
   }
   return SAP_STATUS_OK;
 }
@@ -192,12 +184,10 @@ static sap_status check_traits(const char* path, const sap_stepper* stepper,
   if (other->field == NULL && traits.count == header->traits) {
     return SAP_STATUS_OK;
   }
-  if (other->field == NULL || other->id < 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "%s: checkpoint belongs to another system: %s of the %s differs", path,
-                    other->field == NULL ? "the size" : other->field,
-                    other->field == NULL ? "system" : other->element);
-  }
+  SAP_FAIL_IF(other->field == NULL || other->id < 0, error, SAP_STATUS_ARGUMENT,
+              "%s: checkpoint belongs to another system: %s of the %s differs", path,
+              other->field == NULL ? "the size" : other->field,
+              other->field == NULL ? "system" : other->element);
   return sap_fail(error, SAP_STATUS_ARGUMENT,
                   "%s: checkpoint belongs to another system: %s of %s %d '%s' differs", path,
                   other->field, other->element, (int)other->id, other->name);
@@ -206,10 +196,9 @@ static sap_status check_traits(const char* path, const sap_stepper* stepper,
 static sap_status check_options(const char* path, const sap_stepper_options* now,
                                 const checkpoint_header* header, const unsigned char* options,
                                 sap_error* error) {
-  if (strncmp(header->solver, now->solver, NAME_SIZE) != 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s: solver = %.*s in the checkpoint, %s here",
-                    path, NAME_SIZE, header->solver, now->solver);
-  }
+  SAP_FAIL_IF(strncmp(header->solver, now->solver, NAME_SIZE) != 0, error, SAP_STATUS_ARGUMENT,
+              "%s: solver = %.*s in the checkpoint, %s here", path, NAME_SIZE, header->solver,
+              now->solver);
   return sap_options_compare(path, sap_stepper_option_table(), now, options, error);
 }
 
@@ -219,9 +208,8 @@ static sap_status restore_numbers(const char* path, sap_stepper* stepper,
                                   const double* numbers, sap_state* state, sap_error* error) {
   const size_t nq = (size_t)header->nq, nv = (size_t)header->nv, na = (size_t)header->na;
   const unsigned char* memory = options + (header->options + nq + nv + na) * sizeof(double);
-  if (!(isfinite(header->t) && sap_all_finite(numbers, nq + nv + na))) {
-    return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
-  }
+  SAP_FAIL_IF(!(isfinite(header->t) && sap_all_finite(numbers, nq + nv + na)), error,
+              SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
   SAP_TRY(check_options(path, &stepper->options, header, options, error));
   SAP_TRY(check_traits(path, stepper, header, memory + header->memory_size, error));
   SAP_TRY(check_system(path, stepper, header, numbers, error));
@@ -240,19 +228,16 @@ static sap_status restore_file(const char* path, sap_stepper* stepper, const uns
                                size_t size, sap_state* state, int64_t* steps, sap_error* error) {
   checkpoint_header header = {.version = 0};
   SAP_TRY(read_header(path, bytes, size, &header, error));
-  if (header.nq != state->nq || header.nv != state->nv || header.na != state->na) {
-    return sap_fail(
-        error, SAP_STATUS_ARGUMENT,
-        "%s: checkpoint belongs to a system with nq = %d, nv = %d, na = %d, this one has nq "
-        "= %d, nv = %d, na = %d",
-        path, header.nq, header.nv, header.na, state->nq, state->nv, state->na);
-  }
+  SAP_FAIL_IF(header.nq != state->nq || header.nv != state->nv || header.na != state->na, error,
+              SAP_STATUS_ARGUMENT,
+              "%s: checkpoint belongs to a system with nq = %d, nv = %d, na = %d, this one has nq "
+              "= %d, nv = %d, na = %d",
+              path, header.nq, header.nv, header.na, state->nq, state->nv, state->na);
   const unsigned char* options = bytes + sizeof header;
   const size_t count = (size_t)header.nq + (size_t)header.nv + (size_t)header.na;
   double* numbers = sap_allocate(count, sizeof(double));  // aligned, unlike the file's bytes
-  if (numbers == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %zu numbers", count);
-  }
+  SAP_FAIL_IF(numbers == NULL, error, SAP_STATUS_MEMORY, "out of memory: state of %zu numbers",
+              count);
   memcpy(numbers, options + header.options * sizeof(double), count * sizeof(double));
   const sap_status status = restore_numbers(path, stepper, &header, options, numbers, state, error);
   sap_free(numbers);

@@ -112,12 +112,10 @@ static sap_status open_file(const char* path, sap_recording* recording, sap_erro
   recording->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
   if (recording->file < 0) {
     const bool other = H5Fis_hdf5(path) == 0;
-    if (is_begun(path)) {
-      return sap_fail(error, SAP_STATUS_SYNTAX,
-                      "'%s' is not an HDF5 file: it is empty or begins with zeros, as a recording "
-                      "that was killed before it had rows",
-                      path);
-    }
+    SAP_FAIL_IF(is_begun(path), error, SAP_STATUS_SYNTAX,
+                "'%s' is not an HDF5 file: it is empty or begins with zeros, as a recording "
+                "that was killed before it had rows",
+                path);
     if (!other) {
       sap_hdf5_silence_exit();
     }
@@ -127,24 +125,19 @@ static sap_status open_file(const char* path, sap_recording* recording, sap_erro
                     path);
   }
   bool format = false, version = false;
-  if (compare_attribute(recording->file, "format", SAP_RECORDING_FORMAT, &format) !=
-          SAP_STATUS_OK ||
-      compare_attribute(recording->file, "version", SAP_RECORDING_VERSION, &version) !=
-          SAP_STATUS_OK) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recording");
-  }
-  if (!format || !version) {
-    return sap_fail(error, SAP_STATUS_SYNTAX,
-                    format ? "'%s' is a recording of another version than " SAP_RECORDING_VERSION
-                           : "'%s' is an HDF5 file, but not a recording",
-                    path);
-  }
-  if (names_vary(recording->file)) {
-    return sap_fail(error, SAP_STATUS_SYNTAX,
-                    "'%s' was recorded by an earlier sapstep, whose names cannot be read any "
-                    "more: record it again",
-                    path);
-  }
+  SAP_FAIL_IF(compare_attribute(recording->file, "format", SAP_RECORDING_FORMAT, &format) !=
+                      SAP_STATUS_OK ||
+                  compare_attribute(recording->file, "version", SAP_RECORDING_VERSION, &version) !=
+                      SAP_STATUS_OK,
+              error, SAP_STATUS_MEMORY, "out of memory: recording");
+  SAP_FAIL_IF(!format || !version, error, SAP_STATUS_SYNTAX,
+              format ? "'%s' is a recording of another version than " SAP_RECORDING_VERSION
+                     : "'%s' is an HDF5 file, but not a recording",
+              path);
+  SAP_FAIL_IF(names_vary(recording->file), error, SAP_STATUS_SYNTAX,
+              "'%s' was recorded by an earlier sapstep, whose names cannot be read any "
+              "more: record it again",
+              path);
   return count_rows(recording)
              ? SAP_STATUS_OK
              : sap_fail(error, SAP_STATUS_IO, "the recording '%s' is damaged", path);
@@ -211,11 +204,10 @@ static sap_status read_rows(const sap_hdf5_set* set, const char* name, int64_t f
   const int64_t rows = (int64_t)set->rows;
   const char* why = "it has no numbers";
   sap_status status = SAP_STATUS_SYNTAX;
-  if (out == NULL || first < 0 || count < 0 || first > rows || count > rows - first) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "%lld rows of '%s' from %lld on must be within [0, %lld), with out != NULL",
-                    (long long)count, name, (long long)first, (long long)rows);
-  }
+  SAP_FAIL_IF(out == NULL || first < 0 || count < 0 || first > rows || count > rows - first, error,
+              SAP_STATUS_ARGUMENT,
+              "%lld rows of '%s' from %lld on must be within [0, %lld), with out != NULL",
+              (long long)count, name, (long long)first, (long long)rows);
   if (set->kind == SAP_HDF5_INTEGERS || set->kind == SAP_HDF5_FLOATS) {
     status = sap_hdf5_set_read(set, (hsize_t)first, (hsize_t)count, H5T_NATIVE_DOUBLE, out, &why);
   }
@@ -243,9 +235,8 @@ sap_status sap_recording_read(const sap_recording* recording, const char* name, 
 sap_status sap_recording_attribute(const sap_recording* recording, const char* name,
                                    const char* attribute, char* out, size_t size,
                                    sap_error* error) {
-  if (recording == NULL || name == NULL || attribute == NULL || out == NULL || size == 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_recording_attribute: an argument is NULL");
-  }
+  SAP_FAIL_IF(recording == NULL || name == NULL || attribute == NULL || out == NULL || size == 0,
+              error, SAP_STATUS_ARGUMENT, "sap_recording_attribute: an argument is NULL");
   sap_status status;
   SAP_HDF5_QUIET(status = read_attribute(recording->file, name, attribute, out, size));
   note_damage(recording->file, name, status == SAP_STATUS_OK);
@@ -276,9 +267,8 @@ static sap_status read_text(hid_t file, const char* name, int64_t index, char* o
 
 sap_status sap_recording_text(const sap_recording* recording, const char* name, int64_t index,
                               char* out, size_t size, sap_error* error) {
-  if (recording == NULL || name == NULL || out == NULL || size == 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_recording_text: an argument is NULL");
-  }
+  SAP_FAIL_IF(recording == NULL || name == NULL || out == NULL || size == 0, error,
+              SAP_STATUS_ARGUMENT, "sap_recording_text: an argument is NULL");
   sap_status status;
   SAP_HDF5_QUIET(status = read_text(recording->file, name, index, out, size));
   note_damage(recording->file, name, status == SAP_STATUS_OK);

@@ -13,16 +13,14 @@
 #include "output/recorder/hdf5_writer.h"
 
 static sap_status check_table(const char* path, const sap_result_table* table, sap_error* error) {
-  if (path == NULL || table == NULL || table->rows < 0 || table->column_count < 0 ||
-      (table->columns == NULL && table->column_count > 0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "a path and a table are needed");
-  }
+  SAP_FAIL_IF(path == NULL || table == NULL || table->rows < 0 || table->column_count < 0 ||
+                  (table->columns == NULL && table->column_count > 0),
+              error, SAP_STATUS_ARGUMENT, "a path and a table are needed");
   for (int32_t i = 0; i < table->column_count; ++i) {
     const sap_result_column* c = &table->columns[i];
-    if (c->name == NULL || (table->rows > 0 && (c->values == NULL) == (c->texts == NULL))) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "column %" PRId32 " needs a name, and either values or texts", i);
-    }
+    SAP_FAIL_IF(c->name == NULL || (table->rows > 0 && (c->values == NULL) == (c->texts == NULL)),
+                error, SAP_STATUS_ARGUMENT,
+                "column %" PRId32 " needs a name, and either values or texts", i);
   }
   return SAP_STATUS_OK;
 }

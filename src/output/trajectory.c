@@ -147,12 +147,12 @@ sap_status sap_trajectory_write(sap_trajectory* trajectory, const sap_trajectory
   SAP_NOT_NULL(error, trajectory, row);
   SAP_NOT_NULL(error, row->state);
   const sap_state* state = row->state;
-  if (state->nq != trajectory->nq || state->nv != trajectory->nv || state->na != trajectory->na) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "row->state has nq = %d, nv = %d, na = %d; the model has %d, %d, %d",
-                    (int)state->nq, (int)state->nv, (int)state->na, (int)trajectory->nq,
-                    (int)trajectory->nv, (int)trajectory->na);
-  }
+  SAP_FAIL_IF(
+      state->nq != trajectory->nq || state->nv != trajectory->nv || state->na != trajectory->na,
+      error, SAP_STATUS_ARGUMENT,
+      "row->state has nq = %d, nv = %d, na = %d; the model has %d, %d, %d", (int)state->nq,
+      (int)state->nv, (int)state->na, (int)trajectory->nq, (int)trajectory->nv,
+      (int)trajectory->na);
   sap_c_locale locale;
   SAP_TRY(sap_c_locale_begin(&locale, error));
   FILE* stream = sap_file_stream(trajectory->file);

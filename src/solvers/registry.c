@@ -156,9 +156,7 @@ sap_status sap_solver_create(const char* name, const sap_solver_options* options
   const sap_solver_options chosen = options == NULL ? sap_solver_options_default() : *options;
   SAP_TRY(sap_solver_options_check(&chosen, error));
   sap_solver* solver = sap_allocate(1, sizeof *solver);
-  if (solver == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for solver '%s'", name);
-  }
+  SAP_FAIL_IF(solver == NULL, error, SAP_STATUS_MEMORY, "out of memory for solver '%s'", name);
   solver->row = row;
   solver->options = chosen;
   SAP_TRY_OR(row->create(&solver->workspace, error), sap_free(solver));
@@ -216,30 +214,24 @@ void sap_solver_destroy(sap_solver* solver) {
 
 // Fails with UNSUPPORTED and the first block that the solver does not accept.
 static sap_status check_blocks(const sap_solver_row* row, const sap_problem* p, sap_error* error) {
-  if (row->info.needs_R && p->has_mobility) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                    "the problem stores the inverse of A, solver '%s' needs A", row->info.name);
-  }
+  SAP_FAIL_IF(row->info.needs_R && p->has_mobility, error, SAP_STATUS_UNSUPPORTED,
+              "the problem stores the inverse of A, solver '%s' needs A", row->info.name);
   static const char* const names[] = {"friction cone", "nonnegative",     "box",
                                       "free",          "similar contact", "lagged contact"};
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
-    if ((row->sets & (1 << (int)block->set)) == 0) {
-      return sap_fail(error, SAP_STATUS_UNSUPPORTED, "block %d: solver '%s' takes %s, not %s", b,
-                      row->info.name, row->info.blocks, names[(int)block->set]);
-    }
-    if (block->set == SAP_SET_FRICTION_CONE && block->nrows > 3 &&
-        (row->sets & SAP_TAKES_CONES_N) == 0) {
-      return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                      "block %d: solver '%s' takes friction cones of 3 rows, not %d (spin or "
-                      "rolling friction)",
-                      b, row->info.name, block->nrows);
-    }
+    SAP_FAIL_IF((row->sets & (1 << (int)block->set)) == 0, error, SAP_STATUS_UNSUPPORTED,
+                "block %d: solver '%s' takes %s, not %s", b, row->info.name, row->info.blocks,
+                names[(int)block->set]);
+    SAP_FAIL_IF(block->set == SAP_SET_FRICTION_CONE && block->nrows > 3 &&
+                    (row->sets & SAP_TAKES_CONES_N) == 0,
+                error, SAP_STATUS_UNSUPPORTED,
+                "block %d: solver '%s' takes friction cones of 3 rows, not %d (spin or "
+                "rolling friction)",
+                b, row->info.name, block->nrows);
     for (int32_t i = 0; row->info.needs_R && i < block->nrows; ++i) {
-      if (!(p->R[block->first_row + i] > 0.0)) {
-        return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                        "block %d, row %d: R = 0, solver '%s' needs R > 0", b, i, row->info.name);
-      }
+      SAP_FAIL_IF(!(p->R[block->first_row + i] > 0.0), error, SAP_STATUS_UNSUPPORTED,
+                  "block %d, row %d: R = 0, solver '%s' needs R > 0", b, i, row->info.name);
     }
   }
   return SAP_STATUS_OK;

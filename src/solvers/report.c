@@ -45,11 +45,9 @@ static sap_status reserve_solution(sap_solution* s, int32_t nv, int32_t nrows, s
 
 sap_status sap_solution_resize(sap_solution* solution, int32_t nv, int32_t nrows,
                                sap_error* error) {
-  if (solution == NULL || nv < 0 || nrows < 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "sap_solution_resize: solution must be given, nv = %d and nrows = %d >= 0", nv,
-                    nrows);
-  }
+  SAP_FAIL_IF(solution == NULL || nv < 0 || nrows < 0, error, SAP_STATUS_ARGUMENT,
+              "sap_solution_resize: solution must be given, nv = %d and nrows = %d >= 0", nv,
+              nrows);
   SAP_TRY(reserve_solution(solution, nv, nrows, error));
   solution->nv = nv;
   solution->nrows = nrows;

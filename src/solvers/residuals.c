@@ -360,10 +360,8 @@ static sap_status momentum_residual(const sap_problem* p, const double* v, const
     for (int32_t i = 0; i < n; ++i) {
       const double mass = p->diagonal[p->diagonal_start[t] + i * (n + 1)];
       const size_t at = (size_t)(p->tree_start[t] + i);
-      if (!(mass > 0.0)) {
-        return sap_fail(error, SAP_STATUS_NOT_SPD,
-                        "tree %d: diagonal entry %d of A = %g must be > 0", t, i, mass);
-      }
+      SAP_FAIL_IF(!(mass > 0.0), error, SAP_STATUS_NOT_SPD,
+                  "tree %d: diagonal entry %d of A = %g must be > 0", t, i, mass);
       const double g = momentum[at] - impulse[at];
       gradient_2 += g * g / mass;
       momentum_2 += absolute[at] * absolute[at] / mass;

@@ -71,13 +71,11 @@ static sap_status convert_to_png(const char* svg, const char* png, sap_error* er
   char* const arguments[] = {"rsvg-convert", "-o", (char*)png, (char*)svg, NULL};
   pid_t child;
   int state = -1;
-  if (posix_spawnp(&child, arguments[0], NULL, NULL, arguments, environ) != 0) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                    "PNG needs rsvg-convert (package librsvg2-bin); SVG does not");
-  }
-  if (waitpid(child, &state, 0) != child || !WIFEXITED(state) || WEXITSTATUS(state) != 0) {
-    return sap_fail(error, SAP_STATUS_IO, "rsvg-convert could not write '%.300s'", png);
-  }
+  SAP_FAIL_IF(posix_spawnp(&child, arguments[0], NULL, NULL, arguments, environ) != 0, error,
+              SAP_STATUS_UNSUPPORTED,
+              "PNG needs rsvg-convert (package librsvg2-bin); SVG does not");
+  SAP_FAIL_IF(waitpid(child, &state, 0) != child || !WIFEXITED(state) || WEXITSTATUS(state) != 0,
+              error, SAP_STATUS_IO, "rsvg-convert could not write '%.300s'", png);
   return SAP_STATUS_OK;
 }
 
@@ -135,10 +133,9 @@ static void set_labels(picture* p, const char* name) {
 
 static sap_status read_history(plot* all, const char* name, picture* p, sap_error* error) {
   int32_t row = -1;
-  if (name[strlen("history")] == ':' &&
-      (!cli_read_integer(name + strlen("history:"), &row) || row < 0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "'%.80s': after history: comes a row, >= 0", name);
-  }
+  SAP_FAIL_IF(name[strlen("history")] == ':' &&
+                  (!cli_read_integer(name + strlen("history:"), &row) || row < 0),
+              error, SAP_STATUS_ARGUMENT, "'%.80s': after history: comes a row, >= 0", name);
   SAP_TRY(quantity_read_history(all->recording, row, &p->q, error));
   p->x = malloc((size_t)p->q.rows * sizeof *p->x);
   for (int64_t i = 0; i < p->q.rows && p->x != NULL; ++i) {
@@ -164,11 +161,9 @@ static sap_status make_panel(plot* all, int i, sap_error* error) {
                     "'step' is many things: choose, as in step:%s; there are %s",
                     p->q.columns[0].label, list);
   }
-  if (p->q.count > LINES) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "'%.80s' is %ld lines, a chart holds %d: choose, as in %s:%.80s", name,
-                    (long)p->q.count, LINES, p->q.name, p->q.columns[0].label);
-  }
+  SAP_FAIL_IF(p->q.count > LINES, error, SAP_STATUS_ARGUMENT,
+              "'%.80s' is %ld lines, a chart holds %d: choose, as in %s:%.80s", name,
+              (long)p->q.count, LINES, p->q.name, p->q.columns[0].label);
   set_labels(p, name);
   p->thin = malloc((size_t)p->q.count * 2 * POINTS * sizeof *p->thin);
   if (p->thin == NULL) {
@@ -206,11 +201,9 @@ static sap_status draw(plot* all, const char* path, sap_error* error) {
   SAP_TRY(sap_recording_read(all->recording, "time", 0, rows, all->time, error));
   if (r->against != NULL) {
     SAP_TRY(quantity_read(all->recording, r->against, &all->against, error));
-    if (all->against.count != 1) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "--against '%.80s' is %ld columns, must be one, as in %s:%.80s", r->against,
-                      (long)all->against.count, all->against.name, all->against.columns[0].label);
-    }
+    SAP_FAIL_IF(all->against.count != 1, error, SAP_STATUS_ARGUMENT,
+                "--against '%.80s' is %ld columns, must be one, as in %s:%.80s", r->against,
+                (long)all->against.count, all->against.name, all->against.columns[0].label);
   }
   if (r->against != NULL) {
     const char* unit = all->against.columns[0].unit;

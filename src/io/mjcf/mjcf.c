@@ -177,9 +177,8 @@ static sap_status read_keyframes(sap_mjcf_reader* r) {
   for (int32_t i = 0; i < r->control_count; ++i) {
     a.na += r->controls[i].id >= 0 && r->controls[i].has_activation ? 1 : 0;
   }
-  if (a.nq != r->nq || a.nv != r->nv) {
-    return sap_fail(r->error, SAP_STATUS_INTERNAL, "coordinates are counted differently");
-  }
+  SAP_FAIL_IF(a.nq != r->nq || a.nv != r->nv, r->error, SAP_STATUS_INTERNAL,
+              "coordinates are counted differently");
   SAP_TRY(SAP_POOL_ADD(&r->pool, &a.q, (size_t)a.nq + (size_t)a.nv + (size_t)a.nu + (size_t)a.na,
                        r->error));
   a.v = a.q + a.nq;

@@ -252,9 +252,7 @@ void sap_fclib_writer_destroy(sap_fclib_writer* writer) {
 
 sap_status sap_fclib_write_problem(sap_fclib_writer* writer, const sap_problem* problem,
                                    sap_error* error) {
-  if (writer->has_problem) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "an HDF5 file holds one problem");
-  }
+  SAP_FAIL_IF(writer->has_problem, error, SAP_STATUS_UNSUPPORTED, "an HDF5 file holds one problem");
   sap_status status;
   writer->has_problem = true;
   writer->file.error = error;
@@ -303,11 +301,9 @@ static sap_status put_solution(sap_fclib_file* file, const sap_problem* problem,
 
 sap_status sap_fclib_write_solution(sap_fclib_writer* writer, const sap_problem* problem,
                                     const sap_solution* solution, sap_error* error) {
-  if (!writer->has_problem || writer->has_solution) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                    writer->has_solution ? "an HDF5 file holds one solution"
-                                         : "an HDF5 file needs its problem before a solution");
-  }
+  SAP_FAIL_IF(!writer->has_problem || writer->has_solution, error, SAP_STATUS_UNSUPPORTED,
+              writer->has_solution ? "an HDF5 file holds one solution"
+                                   : "an HDF5 file needs its problem before a solution");
   sap_status status;
   writer->has_solution = true;
   writer->file.error = error;
@@ -317,9 +313,7 @@ sap_status sap_fclib_write_solution(sap_fclib_writer* writer, const sap_problem*
 }
 
 sap_status sap_fclib_write_bytes(sap_fclib_writer* writer, FILE* stream, sap_error* error) {
-  if (!writer->has_problem) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "no problem has been written");
-  }
+  SAP_FAIL_IF(!writer->has_problem, error, SAP_STATUS_ARGUMENT, "no problem has been written");
   const hid_t id = writer->file.id;
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);

@@ -154,10 +154,8 @@ static sap_status derive_blocks(sap_fclib_file* file, sap_fclib_global* g) {
     return sap_fclib_fail(file, SAP_STATUS_SYNTAX, "fclib_global/M",
                           "no velocities for %lld constraints", (long long)nblocks);
   }
-  if (SAP_FCLIB_FIELDS * nblocks > INT32_MAX || most_trees > INT32_MAX) {
-    return sap_fail(file->error, SAP_STATUS_MEMORY, "%lld constraints are too many",
-                    (long long)nblocks);
-  }
+  SAP_FAIL_IF(SAP_FCLIB_FIELDS * nblocks > INT32_MAX || most_trees > INT32_MAX, file->error,
+              SAP_STATUS_MEMORY, "%lld constraints are too many", (long long)nblocks);
   SAP_TRY(SAP_FCLIB_ADD(file, &g->blocks.values, SAP_FCLIB_FIELDS * nblocks));
   SAP_TRY(SAP_FCLIB_ADD(file, &g->block_trees.values, most_trees));
   SAP_TRY(SAP_FCLIB_ADD(file, &met, g->tree_sizes.count));
@@ -245,10 +243,8 @@ static sap_status fill_jacobian(sap_fclib_file* file, const sap_fclib_global* g,
   for (int32_t t = 0; t < block->ntrees; ++t) {
     needed += (int64_t)block->nrows * g->tree_sizes.values[block->trees[t]];
   }
-  if (needed >= INT32_MAX) {
-    return sap_fail(file->error, SAP_STATUS_MEMORY, "a Jacobian with %lld entries is too large",
-                    (long long)needed);
-  }
+  SAP_FAIL_IF(needed >= INT32_MAX, file->error, SAP_STATUS_MEMORY,
+              "a Jacobian with %lld entries is too large", (long long)needed);
   SAP_TRY(SAP_ROOM(&file->pool, &c->values, (int32_t)needed, file->error));
   SAP_TRY(SAP_ROOM(&file->pool, &c->jacobians, block->ntrees, file->error));
   memset(c->values, 0, (size_t)needed * sizeof(double));

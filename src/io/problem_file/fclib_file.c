@@ -281,9 +281,8 @@ sap_status sap_fclib_read_matrix(sap_fclib_file* file, const char* group, int32_
 sap_status sap_fclib_start_matrix(sap_fclib_file* file, int32_t nrows, int32_t ncols,
                                   int64_t entries, sap_fclib_matrix* out) {
   *out = (sap_fclib_matrix){.nrows = nrows};
-  if (entries > INT32_MAX) {
-    return sap_fail(file->error, SAP_STATUS_UNSUPPORTED, "a matrix with more than 2^31 entries");
-  }
+  SAP_FAIL_IF(entries > INT32_MAX, file->error, SAP_STATUS_UNSUPPORTED,
+              "a matrix with more than 2^31 entries");
   SAP_TRY(SAP_FCLIB_ADD(file, &out->start, (size_t)ncols + 1));
   SAP_TRY(SAP_FCLIB_ADD(file, &out->row, entries));
   return SAP_FCLIB_ADD(file, &out->x, entries);

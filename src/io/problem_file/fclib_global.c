@@ -242,14 +242,13 @@ static sap_status start_blocks(sap_fclib_file* file, const sap_problem* problem,
     sap_block block;
     SAP_TRY(sap_problem_block(problem, b, &block, NULL, file->error));
     const int kind = sap_fclib_kind(block.set);
-    if (kind == SAP_FCLIB_CONES ? block.nrows != 3
-                                : kind == SAP_FCLIB_OTHER && block.set != SAP_SET_BOX &&
-                                      block.set != SAP_SET_NONNEGATIVE) {
-      return sap_fail(file->error, SAP_STATUS_UNSUPPORTED,
-                      "block %ld: FCLIB files hold friction cones of 3 rows, limits, boxes and "
-                      "free rows only",
-                      (long)b);
-    }
+    SAP_FAIL_IF(kind == SAP_FCLIB_CONES ? block.nrows != 3
+                                        : kind == SAP_FCLIB_OTHER && block.set != SAP_SET_BOX &&
+                                              block.set != SAP_SET_NONNEGATIVE,
+                file->error, SAP_STATUS_UNSUPPORTED,
+                "block %ld: FCLIB files hold friction cones of 3 rows, limits, boxes and "
+                "free rows only",
+                (long)b);
     rows[kind] += block.nrows;
     ntrees += block.ntrees;
     for (int32_t t = 0; t < block.ntrees; ++t) {
@@ -279,9 +278,8 @@ static sap_status start_trees(sap_fclib_file* file, const sap_problem* p, sap_fc
   SAP_TRY(SAP_FCLIB_ADD(file, &g->tree_sizes.values, ntrees));
   for (int32_t b = 0; b < ntrees; ++b) {
     const int32_t nb = sap_problem_tree_size(p, b);
-    if (sap_problem_momentum_block(p, b, b) == NULL) {
-      return sap_fail(file->error, SAP_STATUS_ARGUMENT, "A of tree %ld is not set", (long)b);
-    }
+    SAP_FAIL_IF(sap_problem_momentum_block(p, b, b) == NULL, file->error, SAP_STATUS_ARGUMENT,
+                "A of tree %ld is not set", (long)b);
     g->tree_sizes.values[b] = nb;
     g->tree_start[b + 1] = g->tree_start[b] + nb;
     for (int32_t a = 0; a < ntrees; ++a) {

@@ -173,10 +173,8 @@ sap_status sap_fclib_read_local(sap_fclib_file* file, sap_problem* problem) {
   if (l.nfree == 0) {
     return add_contacts(file, &l, problem);
   }
-  if (square(l.nfree) > INT32_MAX) {
-    return sap_fail(file->error, SAP_STATUS_MEMORY, "%ld bilateral rows are too many",
-                    (long)l.nfree);
-  }
+  SAP_FAIL_IF(square(l.nfree) > INT32_MAX, file->error, SAP_STATUS_MEMORY,
+              "%ld bilateral rows are too many", (long)l.nfree);
   SAP_TRY(set_free(file, &l, problem));
   SAP_TRY(add_contacts(file, &l, problem));
   return add_free(file, &l, problem);
@@ -200,11 +198,9 @@ static bool is_identity(const double* J, int32_t n) {
 static sap_status check_local(const sap_problem* problem, int32_t* ncontacts, sap_error* error) {
   const int32_t nblocks = sap_problem_block_count(problem);
   *ncontacts = nblocks;
-  if (nblocks != sap_problem_tree_count(problem)) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                    "FCLIB's local form has a block for each tree, not %ld for %ld", (long)nblocks,
-                    (long)sap_problem_tree_count(problem));
-  }
+  SAP_FAIL_IF(nblocks != sap_problem_tree_count(problem), error, SAP_STATUS_UNSUPPORTED,
+              "FCLIB's local form has a block for each tree, not %ld for %ld", (long)nblocks,
+              (long)sap_problem_tree_count(problem));
   for (int32_t b = 0; b < nblocks; ++b) {
     sap_block block;
     SAP_TRY(sap_problem_block(problem, b, &block, NULL, error));
@@ -216,13 +212,10 @@ static sap_status check_local(const sap_problem* problem, int32_t* ncontacts, sa
     for (int32_t i = 0; i < block.nrows && fits; ++i) {
       fits = block.v_hat[i] == 0.0 && (cone || block.R[i] == 0.0);
     }
-    if (!fits) {
-      return sap_fail(
-          error, SAP_STATUS_UNSUPPORTED,
-          "block %ld: FCLIB's local form holds friction cones of 3 rows, and rigid free "
-          "rows last, on a tree of their own with J = I and v_hat = 0",
-          (long)b);
-    }
+    SAP_FAIL_IF(!fits, error, SAP_STATUS_UNSUPPORTED,
+                "block %ld: FCLIB's local form holds friction cones of 3 rows, and rigid free "
+                "rows last, on a tree of their own with J = I and v_hat = 0",
+                (long)b);
     *ncontacts -= cone ? 0 : 1;
   }
   return SAP_STATUS_OK;

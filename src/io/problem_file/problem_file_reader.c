@@ -400,10 +400,9 @@ sap_status sap_solution_reader_next(sap_solution_reader* reader, sap_solution* s
 
 sap_status sap_problem_file_solution(const char* path, const sap_problem* problem, int32_t index,
                                      sap_solution* solution, bool* found, sap_error* error) {
-  if (path == NULL || problem == NULL || solution == NULL || found == NULL || index < 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "path, problem, solution or found is NULL, or index = %ld < 0", (long)index);
-  }
+  SAP_FAIL_IF(path == NULL || problem == NULL || solution == NULL || found == NULL || index < 0,
+              error, SAP_STATUS_ARGUMENT,
+              "path, problem, solution or found is NULL, or index = %ld < 0", (long)index);
   *found = false;
   return sap_fclib_is_file(path)
              ? sap_fclib_read_solution(path, problem, index, solution, found, error)

@@ -49,38 +49,30 @@ sap_status sap_problem_writer_commit(sap_problem_writer* writer, sap_error* erro
 
 // Checks that the text format can hold the problem.
 static sap_status check_problem(const sap_problem* problem, sap_error* error) {
-  if (sap_problem_has_mobility(problem)) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                    "the problem stores the inverse of A, which only an HDF5 file can hold");
-  }
+  SAP_FAIL_IF(sap_problem_has_mobility(problem), error, SAP_STATUS_UNSUPPORTED,
+              "the problem stores the inverse of A, which only an HDF5 file can hold");
   const int32_t ntrees = sap_problem_tree_count(problem);
-  if (ntrees < 1) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "a problem without trees cannot be written");
-  }
+  SAP_FAIL_IF(ntrees < 1, error, SAP_STATUS_UNSUPPORTED,
+              "a problem without trees cannot be written");
   for (int32_t a = 0; a < ntrees; ++a) {
     for (int32_t b = 0; b < ntrees; ++b) {
       const bool present = sap_problem_momentum_block(problem, a, b) != NULL;
-      if (a == b && !present) {
-        return sap_fail(error, SAP_STATUS_ARGUMENT, "A of tree %ld is not set", (long)a);
-      }
-      if (a != b && present) {
-        return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                        "A couples trees %ld and %ld, which the file format cannot hold", (long)a,
-                        (long)b);
-      }
+      SAP_FAIL_IF(a == b && !present, error, SAP_STATUS_ARGUMENT, "A of tree %ld is not set",
+                  (long)a);
+      SAP_FAIL_IF(a != b && present, error, SAP_STATUS_UNSUPPORTED,
+                  "A couples trees %ld and %ld, which the file format cannot hold", (long)a,
+                  (long)b);
     }
   }
   const int32_t count = sap_problem_block_count(problem);
   for (int32_t i = 0; i < count; ++i) {
     sap_block block;
     SAP_TRY(sap_problem_block(problem, i, &block, NULL, error));
-    if (block.set != SAP_SET_FRICTION_CONE || block.ntrees > 2) {
-      return sap_fail(
-          error, SAP_STATUS_UNSUPPORTED,
-          "block %ld is not a friction cone on one or two trees; text files cannot hold "
-          "it",
-          (long)i);
-    }
+    SAP_FAIL_IF(block.set != SAP_SET_FRICTION_CONE || block.ntrees > 2, error,
+                SAP_STATUS_UNSUPPORTED,
+                "block %ld is not a friction cone on one or two trees; text files cannot hold "
+                "it",
+                (long)i);
   }
   return SAP_STATUS_OK;
 }
@@ -157,12 +149,11 @@ sap_status sap_problem_writer_problem(sap_problem_writer* writer, const sap_prob
 static sap_status write_hdf5_solution(sap_problem_writer* writer, const sap_solution* solution,
                                       sap_error* error) {
   const sap_problem* problem = writer->problem;
-  if (problem != NULL && (sap_problem_velocity_count(problem) != solution->nv ||
-                          sap_problem_row_count(problem) != solution->nrows)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "a solution with %ld velocities and %ld rows does not match the problem",
-                    (long)solution->nv, (long)solution->nrows);
-  }
+  SAP_FAIL_IF(problem != NULL && (sap_problem_velocity_count(problem) != solution->nv ||
+                                  sap_problem_row_count(problem) != solution->nrows),
+              error, SAP_STATUS_ARGUMENT,
+              "a solution with %ld velocities and %ld rows does not match the problem",
+              (long)solution->nv, (long)solution->nrows);
   return sap_fclib_write_solution(writer->hdf5, problem, solution, error);
 }
 

@@ -145,10 +145,8 @@ static sap_xml_node* next_node(const sap_xml_node* root, sap_xml_node* node) {
 static sap_status apply_edit(sap_xml_store* store, sap_xml_node* root, const sap_scene_edit* edit,
                              sap_error* error) {
   edit_path path;
-  if (edit->value == NULL || !read_path(edit->path, &path)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "'%.200s' must be ELEMENT/NAME/ATTRIBUTE",
-                    edit->path != NULL ? edit->path : "");
-  }
+  SAP_FAIL_IF(edit->value == NULL || !read_path(edit->path, &path), error, SAP_STATUS_ARGUMENT,
+              "'%.200s' must be ELEMENT/NAME/ATTRIBUTE", edit->path != NULL ? edit->path : "");
   int64_t changed = 0;
   for (sap_xml_node* node = root; node != NULL; node = next_node(root, node)) {
     sap_xml_node* target = is_named(node, &path) ? descend(node, &path) : NULL;

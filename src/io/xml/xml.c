@@ -155,10 +155,8 @@ static sap_status copy_attributes(sap_xml_store* store, const xmlNode* from, sap
 // Copies a subtree at `depth` to the end of the parent's children (NULL: none).
 static sap_status copy_node(sap_xml_store* store, const char* file, const xmlNode* from, int depth,
                             sap_xml_node* parent, sap_xml_node** out, sap_error* error) {
-  if (depth > MAX_DEPTH) {
-    return sap_fail(error, SAP_STATUS_SYNTAX,
-                    "%.200s:1: XML: elements are nested more than %d deep", file, (int)MAX_DEPTH);
-  }
+  SAP_FAIL_IF(depth > MAX_DEPTH, error, SAP_STATUS_SYNTAX,
+              "%.200s:1: XML: elements are nested more than %d deep", file, (int)MAX_DEPTH);
   sap_xml_node* node;
   SAP_TRY(SAP_POOL_ADD(&store->pool, &node, 1, error));
   *out = node;
@@ -185,9 +183,7 @@ static sap_status read_pieces(FILE* file, const char* path, size_t most, sap_poo
   *bytes = NULL;
   *size = 0;
   for (size_t got = PIECE_BYTES; got == PIECE_BYTES; *size += got) {
-    if (*size >= most) {
-      return sap_fail(error, SAP_STATUS_IO, "%.300s: larger than %zu bytes", path, most);
-    }
+    SAP_FAIL_IF(*size >= most, error, SAP_STATUS_IO, "%.300s: larger than %zu bytes", path, most);
     SAP_TRY(SAP_ROOM(pool, bytes, (int32_t)*size + PIECE_BYTES, error));
     got = fread(*bytes + *size, 1, PIECE_BYTES, file);
   }
@@ -199,9 +195,7 @@ static sap_status read_pieces(FILE* file, const char* path, size_t most, sap_poo
 sap_status sap_scene_read_bytes(const char* path, size_t most, sap_pool* pool, char** bytes,
                                 size_t* size, sap_error* error) {
   FILE* file = fopen(path, "rb");
-  if (file == NULL) {
-    return sap_fail(error, SAP_STATUS_IO, "%.300s: cannot open: %s", path, strerror(errno));
-  }
+  SAP_FAIL_IF(file == NULL, error, SAP_STATUS_IO, "%.300s: cannot open: %s", path, strerror(errno));
   const sap_status status = read_pieces(file, path, most, pool, bytes, size, error);
   (void)fclose(file);
   return status;
@@ -211,9 +205,8 @@ static sap_status copy_document(sap_xml_store* store, const parse_state* state, 
                                 sap_xml_node** root) {
   const char* file;
   SAP_TRY(state->status);
-  if (top == NULL) {
-    return sap_fail(state->error, SAP_STATUS_SYNTAX, "%.200s:1: XML: no root element", state->path);
-  }
+  SAP_FAIL_IF(top == NULL, state->error, SAP_STATUS_SYNTAX, "%.200s:1: XML: no root element",
+              state->path);
   SAP_TRY(sap_xml_join(store, state->path, NULL, NULL, &file, state->error));
   return copy_node(store, file, top, 1, NULL, root, state->error);
 }
@@ -222,9 +215,7 @@ static sap_status parse_bytes(sap_xml_store* store, const char* path, const char
                               size_t size, sap_xml_node** root, sap_error* error) {
   parse_state state = {.path = path, .error = error};
   xmlParserCtxtPtr parser = xmlNewParserCtxt();
-  if (parser == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  SAP_FAIL_IF(parser == NULL, error, SAP_STATUS_MEMORY, "out of memory");
   parser->_private = &state;
   parser->sax->serror = on_error;
   parser->sax->internalSubset = on_document_type;
@@ -252,11 +243,9 @@ static sap_status check_tags(const char* path, const char* bytes, size_t size, s
     element = *at == '<' ? memchr("! ?", at[1], 3) == NULL : element;
     count = *at == '<' ? 0 : count + (element && equals && memchr("\"'", *at, 2) != NULL ? 1 : 0);
     equals = *at == '=' || (equals && memchr(between, *at, sizeof between) != NULL);
-    if (count > MAX_ATTRIBUTES) {
-      return sap_fail(error, SAP_STATUS_SYNTAX,
-                      "%.300s:%d: XML: an element has more than %d attributes", path, tag_line,
-                      (int)MAX_ATTRIBUTES);
-    }
+    SAP_FAIL_IF(count > MAX_ATTRIBUTES, error, SAP_STATUS_SYNTAX,
+                "%.300s:%d: XML: an element has more than %d attributes", path, tag_line,
+                (int)MAX_ATTRIBUTES);
   }
   return SAP_STATUS_OK;
 }
@@ -264,13 +253,9 @@ static sap_status check_tags(const char* path, const char* bytes, size_t size, s
 static sap_status read_root(sap_xml_store* store, const char* path, const char* bytes, size_t size,
                             sap_xml_node** root, sap_error* error) {
   SAP_TRY(sap_scene_report_file(store, path, bytes, size, error));
-  if (size == 0) {
-    return sap_fail(error, SAP_STATUS_SYNTAX, "%.300s:1: the file is empty", path);
-  }
-  if (size >= 4 && memcmp(bytes, "\x89HDF", 4) == 0) {
-    return sap_fail(error, SAP_STATUS_SYNTAX,
-                    "%.300s: an HDF5 file (a recording or contact problems), not a scene", path);
-  }
+  SAP_FAIL_IF(size == 0, error, SAP_STATUS_SYNTAX, "%.300s:1: the file is empty", path);
+  SAP_FAIL_IF(size >= 4 && memcmp(bytes, "\x89HDF", 4) == 0, error, SAP_STATUS_SYNTAX,
+              "%.300s: an HDF5 file (a recording or contact problems), not a scene", path);
   SAP_TRY(check_tags(path, bytes, size, error));
   return parse_bytes(store, path, bytes, size, root, error);
 }

@@ -54,15 +54,13 @@ sap_status sap_multibody_check_positions(const sap_multibody* multibody, const d
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
     const int32_t first = joint->q_start + joint->nq - 4;
-    if (joint->nq >= 4 && q[first] == 0.0 && q[first + 1] == 0.0 && q[first + 2] == 0.0 &&
-        q[first + 3] == 0.0) {
-      return sap_fail(
-          error, SAP_STATUS_ARGUMENT,
-          "q[%d] to q[%d] = 0: the quaternion of joint %d '%s' of body '%s' must not be "
-          "zero",
-          (int)first, (int)first + 3, (int)j, sap_model_get_name(model, SAP_ELEMENT_JOINT, j),
-          sap_model_get_name(model, SAP_ELEMENT_BODY, joint->body));
-    }
+    SAP_FAIL_IF(joint->nq >= 4 && q[first] == 0.0 && q[first + 1] == 0.0 && q[first + 2] == 0.0 &&
+                    q[first + 3] == 0.0,
+                error, SAP_STATUS_ARGUMENT,
+                "q[%d] to q[%d] = 0: the quaternion of joint %d '%s' of body '%s' must not be "
+                "zero",
+                (int)first, (int)first + 3, (int)j, sap_model_get_name(model, SAP_ELEMENT_JOINT, j),
+                sap_model_get_name(model, SAP_ELEMENT_BODY, joint->body));
   }
   return SAP_STATUS_OK;
 }
@@ -250,9 +248,8 @@ sap_status sap_multibody_enable(sap_multibody* multibody, sap_switch kind, int32
   int32_t count = 0;
   SAP_TRY(sap_multibody_check(multibody, error));
   bool* flags = find_switches(multibody, kind, &count);
-  if (flags == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "kind = %d is not a sap_switch", (int)kind);
-  }
+  SAP_FAIL_IF(flags == NULL, error, SAP_STATUS_ARGUMENT, "kind = %d is not a sap_switch",
+              (int)kind);
   SAP_TRY(sap_multibody_check_id("id", id, count, error));
   flags[id] = enabled;
   return SAP_STATUS_OK;
@@ -296,11 +293,9 @@ sap_status sap_multibody_diagnose(sap_multibody* multibody, const sap_state* sta
                                   sap_diagnostics* out, sap_error* error) {
   SAP_NOT_NULL(error, multibody, state, out);
   const sap_model_sizes sizes = sap_model_get_sizes(multibody->model);
-  if (state->nq != sizes.nq || state->nv != sizes.nv) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "state has nq = %d, nv = %d, the model nq = %d, nv = %d", state->nq, state->nv,
-                    sizes.nq, sizes.nv);
-  }
+  SAP_FAIL_IF(state->nq != sizes.nq || state->nv != sizes.nv, error, SAP_STATUS_ARGUMENT,
+              "state has nq = %d, nv = %d, the model nq = %d, nv = %d", state->nq, state->nv,
+              sizes.nq, sizes.nv);
   SAP_TRY(sap_multibody_check_positions(multibody, state->q, error));
   SAP_TRY(sap_check_numbers("v", state->v, sizes.nv, error));
   sap_dynamics_diagnose(multibody->dynamics, sap_multibody_start_kinematics(multibody, state->q),

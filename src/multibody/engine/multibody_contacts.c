@@ -153,18 +153,15 @@ static sap_status check_report(const sap_multibody* multibody, const sap_step_re
     return SAP_STATUS_OK;
   }
   const sap_block_range range = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT);
-  if (!multibody->detected) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "the contacts are not those of the last step: collect them before "
-                    "sap_multibody_detect and before the next step");
-  }
-  if (report->solution == NULL || report->problem == NULL ||
-      range.end - range.first != multibody->contact_count ||
-      sap_problem_block_count(report->problem) < range.end) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "the report is not that of the step that found these %d contacts",
-                    multibody->contact_count);
-  }
+  SAP_FAIL_IF(!multibody->detected, error, SAP_STATUS_ARGUMENT,
+              "the contacts are not those of the last step: collect them before "
+              "sap_multibody_detect and before the next step");
+  SAP_FAIL_IF(report->solution == NULL || report->problem == NULL ||
+                  range.end - range.first != multibody->contact_count ||
+                  sap_problem_block_count(report->problem) < range.end,
+              error, SAP_STATUS_ARGUMENT,
+              "the report is not that of the step that found these %d contacts",
+              multibody->contact_count);
   return SAP_STATUS_OK;
 }
 
@@ -223,9 +220,7 @@ sap_status sap_multibody_wrong_starts(sap_multibody* multibody, const sap_step_r
                                       sap_wrong_start_function* found, void* context,
                                       sap_error* error) {
   SAP_NOT_NULL(error, multibody, report, regularization);
-  if (found == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "found is NULL");
-  }
+  SAP_FAIL_IF(found == NULL, error, SAP_STATUS_ARGUMENT, "found is NULL");
   SAP_TRY(check_report(multibody, report, error));
   const sap_model* model = multibody->model;
   const double* q = multibody->start.q0;
@@ -274,11 +269,9 @@ sap_status sap_multibody_enable_contacts(sap_multibody* multibody, int32_t shape
   const int32_t shapes = multibody->model->sizes.shapes;
   const int32_t a = shape_a < shape_b ? shape_a : shape_b;
   const int32_t b = shape_a < shape_b ? shape_b : shape_a;
-  if (a < 0 || b >= shapes || a == b) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "shape_a = %d, shape_b = %d must be two different shapes of 0 to %d", shape_a,
-                    shape_b, shapes - 1);
-  }
+  SAP_FAIL_IF(a < 0 || b >= shapes || a == b, error, SAP_STATUS_ARGUMENT,
+              "shape_a = %d, shape_b = %d must be two different shapes of 0 to %d", shape_a,
+              shape_b, shapes - 1);
   sap_id_pair* pair = find_pair_off(multibody, a, b);
   if ((pair == NULL) == enabled) {
     return SAP_STATUS_OK;

@@ -14,18 +14,16 @@
 
 static sap_status check_report(const sap_multibody* multibody, const sap_step_report* report,
                                const double* out, sap_error* error) {
-  if (multibody == NULL || report == NULL || out == NULL || report->problem == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL",
-                    multibody == NULL ? "multibody"
-                    : report == NULL  ? "report"
-                    : out == NULL     ? "the output"
-                                      : "the report's problem");
-  }
+  SAP_FAIL_IF(multibody == NULL || report == NULL || out == NULL || report->problem == NULL, error,
+              SAP_STATUS_ARGUMENT, "%s is NULL",
+              multibody == NULL ? "multibody"
+              : report == NULL  ? "report"
+              : out == NULL     ? "the output"
+                                : "the report's problem");
   const int32_t nv = multibody->model->sizes.nv;
-  if (sap_problem_velocity_count(report->problem) != nv) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "the report's problem has %d velocities, not %d",
-                    sap_problem_velocity_count(report->problem), nv);
-  }
+  SAP_FAIL_IF(sap_problem_velocity_count(report->problem) != nv, error, SAP_STATUS_ARGUMENT,
+              "the report's problem has %d velocities, not %d",
+              sap_problem_velocity_count(report->problem), nv);
   return SAP_STATUS_OK;
 }
 
@@ -336,10 +334,9 @@ static sap_status check_reaction(const sap_multibody* multibody, const sap_state
                                  int32_t joint, sap_error* error) {
   const sap_model* model = multibody->model;
   SAP_TRY(sap_multibody_check_id("joint", joint, model->sizes.joints, error));
-  if (end->nq != model->sizes.nq || end->nv != model->sizes.nv) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "the state has nq = %d, nv = %d, the model %d, %d",
-                    end->nq, end->nv, model->sizes.nq, model->sizes.nv);
-  }
+  SAP_FAIL_IF(end->nq != model->sizes.nq || end->nv != model->sizes.nv, error, SAP_STATUS_ARGUMENT,
+              "the state has nq = %d, nv = %d, the model %d, %d", end->nq, end->nv, model->sizes.nq,
+              model->sizes.nv);
   const char* other = find_unsupported(multibody);
   return other == NULL ? SAP_STATUS_OK
                        : sap_fail(error, SAP_STATUS_UNSUPPORTED,

@@ -152,12 +152,10 @@ static sap_status check_poses(const sap_model* model, const sap_collision_query*
     for (int k = 0; k < 9; ++k) {
       zero += 0.0 * R_WB[9 * b + k];
     }
-    if (!(zero == 0.0)) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE,
-                      "body %d ('%s'): the pose must be finite; position (%g, %g, %g)", (int)b,
-                      sap_model_get_name(model, SAP_ELEMENT_BODY, b), p_WB[3 * b], p_WB[3 * b + 1],
-                      p_WB[3 * b + 2]);
-    }
+    SAP_FAIL_IF(!(zero == 0.0), error, SAP_STATUS_NOT_FINITE,
+                "body %d ('%s'): the pose must be finite; position (%g, %g, %g)", (int)b,
+                sap_model_get_name(model, SAP_ELEMENT_BODY, b), p_WB[3 * b], p_WB[3 * b + 1],
+                p_WB[3 * b + 2]);
   }
   return SAP_STATUS_OK;
 }

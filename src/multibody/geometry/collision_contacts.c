@@ -530,9 +530,8 @@ static sap_status reserve_contacts(sap_collision* c, int32_t njobs, sap_error* e
   for (int32_t k = 0; k < njobs; ++k) {
     sap_pair_job* job = &c->jobs[k];
     job->first_contact = contacts;
-    if (contacts > INT32_MAX - job->npoints) {
-      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contacts");
-    }
+    SAP_FAIL_IF(contacts > INT32_MAX - job->npoints, error, SAP_STATUS_MEMORY,
+                "out of memory: contacts");
     contacts += job->npoints;
   }
   SAP_TRY(SAP_GROW(&c->contacts, &c->contact_capacity, contacts, error));

@@ -234,9 +234,8 @@ sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error) {
 // `keys`; a pair in both keeps its data.
 static sap_status renew_near(sap_collision* c, bool all, sap_error* error) {
   const int32_t next = 1 - c->near_now, kept = all ? 0 : c->near_count;
-  if (kept > INT32_MAX - c->key_count) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: pairs of shapes");
-  }
+  SAP_FAIL_IF(kept > INT32_MAX - c->key_count, error, SAP_STATUS_MEMORY,
+              "out of memory: pairs of shapes");
   SAP_TRY(reserve_near(c, kept + c->key_count, error));
   const sap_near_pair* old = c->near[c->near_now];
   sap_near_pair* list = c->near[next];
@@ -306,9 +305,8 @@ static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* err
 // Merges the near pairs whose boxes overlap now with the pairs with planes in `keys`.
 static sap_status merge_pairs(sap_collision* c, bool again, sap_error* error) {
   sap_near_pair* near = c->near[c->near_now];
-  if (c->near_count > INT32_MAX - c->key_count) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: pairs of shapes");
-  }
+  SAP_FAIL_IF(c->near_count > INT32_MAX - c->key_count, error, SAP_STATUS_MEMORY,
+              "out of memory: pairs of shapes");
   SAP_TRY(SAP_GROW(&c->pairs, &c->pair_capacity, c->near_count + c->key_count, error));
   int32_t count = 0, key = 0;
   for (int32_t i = 0; i < c->near_count; ++i) {

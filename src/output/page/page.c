@@ -125,14 +125,10 @@ static sap_status write_page(sap_file* file, sap_page_data* data, sap_page_summa
 static sap_status check_arguments(const sap_recording* recording, const char* path,
                                   const sap_page_options* options, sap_error* error) {
   SAP_NOT_NULL(error, recording, path);
-  if (!(options->frame_rate >= 0.0) || !isfinite(options->frame_rate)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "frame_rate = %g must be finite and >= 0",
-                    options->frame_rate);
-  }
-  if (options->max_contacts < 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "max_contacts = %d must be >= 0",
-                    (int)options->max_contacts);
-  }
+  SAP_FAIL_IF(!(options->frame_rate >= 0.0) || !isfinite(options->frame_rate), error,
+              SAP_STATUS_ARGUMENT, "frame_rate = %g must be finite and >= 0", options->frame_rate);
+  SAP_FAIL_IF(options->max_contacts < 0, error, SAP_STATUS_ARGUMENT,
+              "max_contacts = %d must be >= 0", (int)options->max_contacts);
   return sap_page_available()
              ? SAP_STATUS_OK
              : sap_fail(error, SAP_STATUS_UNSUPPORTED,

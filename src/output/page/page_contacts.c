@@ -159,11 +159,9 @@ static sap_status prepare_reader(sap_page_data* data, contact_reader* r, sap_err
   SAP_TRY(sap_recording_size(data->recording, "contact/impulse", &all, &columns, error));
   for (int32_t f = 0; f < data->frames; ++f) {
     const double first = r->first[data->row[f]], count = r->count[data->row[f]];
-    if (!(first >= 0.0 && count >= 0.0 && first + count <= (double)all)) {
-      return sap_fail(error, SAP_STATUS_SYNTAX,
-                      "row %lld of the recording has contacts that do not exist",
-                      (long long)data->row[f]);
-    }
+    SAP_FAIL_IF(!(first >= 0.0 && count >= 0.0 && first + count <= (double)all), error,
+                SAP_STATUS_SYNTAX, "row %lld of the recording has contacts that do not exist",
+                (long long)data->row[f]);
     largest = (int64_t)count > largest ? (int64_t)count : largest;
     total += (int64_t)count;
   }

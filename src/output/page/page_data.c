@@ -15,10 +15,9 @@ static const double LENGTH_SHARE = 1e-4, TURN_UNIT = 1.0 / 16384.0;
 sap_status sap_page_add_section(sap_page_data* data, sap_page_layout layout, const uint32_t* values,
                                 size_t count, sap_error* error) {
   sap_page_block* block = &data->block;
-  if (count > (size_t)(INT32_MAX - block->size) / 4 || block->count == SAP_PAGE_SECTIONS) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                    "the recording is too large for a page: take fewer frames or contacts");
-  }
+  SAP_FAIL_IF(count > (size_t)(INT32_MAX - block->size) / 4 || block->count == SAP_PAGE_SECTIONS,
+              error, SAP_STATUS_UNSUPPORTED,
+              "the recording is too large for a page: take fewer frames or contacts");
   const int32_t size = layout.width * (int32_t)count;
   SAP_TRY(SAP_GROW(&block->bytes, &block->capacity, block->size + size, error));
   unsigned char* to = block->bytes + block->size;
@@ -49,10 +48,8 @@ sap_status sap_page_read(sap_page_data* data, const char* name, int64_t columns,
                          int64_t* rows, sap_error* error) {
   int64_t width = 0;
   SAP_TRY(sap_recording_size(data->recording, name, rows, &width, error));
-  if (width != columns) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "'%s' has %lld columns, not %lld", name,
-                    (long long)width, (long long)columns);
-  }
+  SAP_FAIL_IF(width != columns, error, SAP_STATUS_ARGUMENT, "'%s' has %lld columns, not %lld", name,
+              (long long)width, (long long)columns);
   SAP_TRY(SAP_POOL_ADD(&data->scratch, out, *rows * width, error));
   return sap_recording_read(data->recording, name, 0, *rows, *out, error);
 }
@@ -66,10 +63,8 @@ sap_status sap_page_pick_frames(sap_page_data* data, sap_error* error) {
   uint32_t* bits = NULL;
   SAP_TRY(sap_page_read(data, "time", 1, &time, &data->rows, error));
   data->rows = sap_recording_rows(data->recording);
-  if (data->rows < 1 || data->rows > INT32_MAX) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has %lld rows",
-                    (long long)data->rows);
-  }
+  SAP_FAIL_IF(data->rows < 1 || data->rows > INT32_MAX, error, SAP_STATUS_ARGUMENT,
+              "the recording has %lld rows", (long long)data->rows);
   SAP_TRY(SAP_POOL_ADD(&data->pool, &data->row, data->rows, error));
   SAP_TRY(SAP_POOL_ADD(&data->scratch, &bits, data->rows, error));
   double due = time[0];

@@ -68,14 +68,10 @@ static sap_status check_model(const sap_recorded_model* model, sap_error* error)
                {"equalities", n->equalities, 0, true},
                {"tendons", n->tendons, 0, true}};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
-    if (parts[i].count < parts[i].least) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %d must be >= %d", parts[i].name,
-                      parts[i].count, parts[i].least);
-    }
-    if (parts[i].count > 0 && !parts[i].given) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "%d %s, and the array is NULL", parts[i].count,
-                      parts[i].name);
-    }
+    SAP_FAIL_IF(parts[i].count < parts[i].least, error, SAP_STATUS_ARGUMENT,
+                "%s = %d must be >= %d", parts[i].name, parts[i].count, parts[i].least);
+    SAP_FAIL_IF(parts[i].count > 0 && !parts[i].given, error, SAP_STATUS_ARGUMENT,
+                "%d %s, and the array is NULL", parts[i].count, parts[i].name);
   }
   return SAP_STATUS_OK;
 }
@@ -83,14 +79,11 @@ static sap_status check_model(const sap_recorded_model* model, sap_error* error)
 static sap_status check_arguments(const char* path, const sap_recorded_model* model,
                                   const sap_recorder_options* options, sap_error* error) {
   SAP_NOT_NULL(error, path, model);
-  if (options->compression < 0 || options->compression > 9) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "compression = %d must be 0 to 9",
-                    options->compression);
-  }
-  if (options->flush_rows < 0 || options->flush_rows > FLUSH_ROWS_MAX) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "flush_rows = %d must be 0 to %d",
-                    options->flush_rows, FLUSH_ROWS_MAX);
-  }
+  SAP_FAIL_IF(options->compression < 0 || options->compression > 9, error, SAP_STATUS_ARGUMENT,
+              "compression = %d must be 0 to 9", options->compression);
+  SAP_FAIL_IF(options->flush_rows < 0 || options->flush_rows > FLUSH_ROWS_MAX, error,
+              SAP_STATUS_ARGUMENT, "flush_rows = %d must be 0 to %d", options->flush_rows,
+              FLUSH_ROWS_MAX);
   return check_model(model, error);
 }
 
@@ -136,9 +129,7 @@ static sap_status create_parts(sap_recorder* recorder, const char* path,
                                const sap_recorded_model* model, const sap_recorder_options* options,
                                bool safe, sap_error* error) {
   recorder->path = sap_duplicate_string(path);
-  if (recorder->path == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
-  }
+  SAP_FAIL_IF(recorder->path == NULL, error, SAP_STATUS_MEMORY, "out of memory: recorder");
   SAP_TRY(create_file(recorder, model, options, error));
   recorder->flush_rows =
       (int64_t)recorder->columns[SAP_RECORD_TIME].capacity * (recorder->prompt ? 1 : FLUSH_CHUNKS);
@@ -183,10 +174,9 @@ sap_status sap_recorder_create_as(const char* path, const sap_recorded_model* mo
 static sap_status check_row(const sap_recorder* recorder, const sap_recorded_row* row,
                             sap_error* error) {
   const sap_model_sizes* n = &recorder->sizes;
-  if (row->contact_count < 0 || row->force_count < 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "contact_count = %d, force_count = %d must be >= 0",
-                    row->contact_count, row->force_count);
-  }
+  SAP_FAIL_IF(row->contact_count < 0 || row->force_count < 0, error, SAP_STATUS_ARGUMENT,
+              "contact_count = %d, force_count = %d must be >= 0", row->contact_count,
+              row->force_count);
   const struct {
     const char* name;
     bool missing;
@@ -198,9 +188,8 @@ static sap_status check_row(const sap_recorder* recorder, const sap_recorded_row
                 {"contacts", row->contact_count > 0 && row->contacts == NULL},
                 {"forces", row->force_count > 0 && row->forces == NULL}};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
-    if (arrays[i].missing) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "%s of the row is NULL", arrays[i].name);
-    }
+    SAP_FAIL_IF(arrays[i].missing, error, SAP_STATUS_ARGUMENT, "%s of the row is NULL",
+                arrays[i].name);
   }
   return SAP_STATUS_OK;
 }

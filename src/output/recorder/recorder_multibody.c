@@ -214,16 +214,12 @@ static sap_status diagnose_row(sap_multibody* multibody, const sap_state* state,
 static sap_status check_sizes(const sap_recorder* recorder, const sap_multibody* multibody,
                               const sap_state* state, sap_error* error) {
   const sap_model_sizes *n = &recorder->sizes, *m = &multibody->model->sizes;
-  if (m->bodies != n->bodies || m->nu != n->nu) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "multibody has %d bodies, nu = %d; the recorder's model has %d, %d", m->bodies,
-                    m->nu, n->bodies, n->nu);
-  }
-  if (state->nq != n->nq || state->nv != n->nv || state->na != n->na) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "state has nq = %d, nv = %d, na = %d; the model has %d, %d, %d", state->nq,
-                    state->nv, state->na, n->nq, n->nv, n->na);
-  }
+  SAP_FAIL_IF(m->bodies != n->bodies || m->nu != n->nu, error, SAP_STATUS_ARGUMENT,
+              "multibody has %d bodies, nu = %d; the recorder's model has %d, %d", m->bodies, m->nu,
+              n->bodies, n->nu);
+  SAP_FAIL_IF(state->nq != n->nq || state->nv != n->nv || state->na != n->na, error,
+              SAP_STATUS_ARGUMENT, "state has nq = %d, nv = %d, na = %d; the model has %d, %d, %d",
+              state->nq, state->nv, state->na, n->nq, n->nv, n->na);
   return SAP_STATUS_OK;
 }
 

@@ -62,9 +62,7 @@ static size_t copy_arrays(const sap_model_sizes* n, sap_packed_row* packed, unsi
 // Makes room for `size` bytes in an empty batch.
 static sap_status grow_batch(sap_row_batch* batch, size_t size, sap_error* error) {
   unsigned char* bytes = sap_allocate(size, 1);
-  if (bytes == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
-  }
+  SAP_FAIL_IF(bytes == NULL, error, SAP_STATUS_MEMORY, "out of memory: recorder");
   sap_free(batch->bytes);
   batch->bytes = bytes;
   batch->room = size;

@@ -416,11 +416,9 @@ static sap_status solve_island(dual_workspace* w, const sap_solve_call* call, in
   SAP_TRY(sap_delassus_gather(&d->op, call->problem, &island, error));
   SAP_TRY(start_island(w, call->gamma_guess, error));
   SAP_TRY(method(d));
-  if (!isfinite(d->best)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE,
-                    "impulses overflow in the island of tree %d: v_star, v_hat or A is too large",
-                    island.trees[0]);
-  }
+  SAP_FAIL_IF(!isfinite(d->best), error, SAP_STATUS_NOT_FINITE,
+              "impulses overflow in the island of tree %d: v_star, v_hat or A is too large",
+              island.trees[0]);
   if (d->history != NULL) {
     sap_history_end_island(d->history);
   }

@@ -85,9 +85,7 @@ static void anderson_restart(anderson* a) {
 // Starts anew for n unknowns.  fails: MEMORY
 static sap_status anderson_begin(anderson* a, int32_t n, sap_error* error) {
   const int64_t needed = (int64_t)n * (2 * DEPTH + 2);
-  if (needed > INT32_MAX) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d contacts", n);
-  }
+  SAP_FAIL_IF(needed > INT32_MAX, error, SAP_STATUS_MEMORY, "out of memory: %d contacts", n);
   SAP_TRY(SAP_GROW(&a->memory, &a->capacity, (int32_t)needed, error));
   a->n = n;
   anderson_restart(a);

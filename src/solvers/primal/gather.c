@@ -72,10 +72,8 @@ static sap_status gather_trees(sap_newton* n, sap_error* error) {
     memcpy(n->v_star + n->start[t], p->v_star + p->tree_start[tree], (size_t)size * sizeof(double));
     for (int32_t i = 0; i < size; ++i) {
       const double mass = A[(size_t)i * (size_t)(size + 1)];
-      if (!(mass > 0.0)) {
-        return sap_fail(error, SAP_STATUS_NOT_SPD,
-                        "tree %d: diagonal entry %d of A = %g must be > 0", tree, i, mass);
-      }
+      SAP_FAIL_IF(!(mass > 0.0), error, SAP_STATUS_NOT_SPD,
+                  "tree %d: diagonal entry %d of A = %g must be > 0", tree, i, mass);
       n->mass[n->start[t] + i] = mass;
     }
     for (int32_t c = p->coupling_head[tree]; c >= 0; c = p->couplings[c].next) {

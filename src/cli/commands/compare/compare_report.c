@@ -266,9 +266,8 @@ static bool add_lines(compare_job* job, int contender, cli_lines* lines) {
 sap_status compare_convergence_write(compare_job* job, sap_error* error) {
   cli_lines lines = {0};
   sap_status status = SAP_STATUS_OK;
-  if (job->convergence == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "--convergence: no step had a contact problem");
-  }
+  SAP_FAIL_IF(job->convergence == NULL, error, SAP_STATUS_ARGUMENT,
+              "--convergence: no step had a contact problem");
   bool good = true;
   for (int i = 0; i < job->count && good; ++i) {
     good = (job->contenders[i].warm && job->options.start == COMPARE_BOTH) ||

@@ -385,15 +385,12 @@ static sap_status check_outputs(const study_spec* study, const study_options* o,
       {"the table", output, CLI_PATH_WRITTEN}, {"the journal", journal, CLI_PATH_WRITTEN},
       {"--csv", o->csv, CLI_PATH_WRITTEN},     {"--svg", o->svg, CLI_PATH_WRITTEN},
       {"--lines", o->lines, CLI_PATH_WRITTEN}};
-  if (o->output == NULL && sap_file_regular(o->study, NULL) != SAP_STATUS_OK) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "a study from a pipe gives the table no name: --output is needed");
-  }
+  SAP_FAIL_IF(o->output == NULL && sap_file_regular(o->study, NULL) != SAP_STATUS_OK, error,
+              SAP_STATUS_ARGUMENT,
+              "a study from a pipe gives the table no name: --output is needed");
   struct stat info;
-  if (stat(output, &info) == 0 && !S_ISREG(info.st_mode)) {
-    return sap_fail(error, SAP_STATUS_IO, "cannot write the table '%.300s': not a regular file",
-                    output);
-  }
+  SAP_FAIL_IF(stat(output, &info) == 0 && !S_ISREG(info.st_mode), error, SAP_STATUS_IO,
+              "cannot write the table '%.300s': not a regular file", output);
   return cli_check_paths(paths, (int)(sizeof paths / sizeof *paths), error);
 }
 

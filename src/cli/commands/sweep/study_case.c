@@ -119,10 +119,8 @@ static sap_status set_parameters(const study_spec* study, int64_t index, const c
     }
     study_value(study, i, index, values[i]);
     const char* wrong = study_setup_take(setup, name, values[i]);
-    if (wrong != NULL) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "%.100s = %.127s must be %.200s", name, values[i],
-                      wrong);
-    }
+    SAP_FAIL_IF(wrong != NULL, error, SAP_STATUS_ARGUMENT, "%.100s = %.127s must be %.200s", name,
+                values[i], wrong);
   }
   setup->stepper.solver = solver != NULL ? solver : setup->stepper.solver;
   return SAP_STATUS_OK;

@@ -287,9 +287,8 @@ sap_status study_probe_find(const char* name, const sap_model* model, study_prob
     case KIND_force:
       return find_contact(name, out, error);
     case KIND_coordinate:
-      if (!study_find_coordinate(model, name, &coordinate)) {
-        return sap_fail(error, SAP_STATUS_ARGUMENT, "the scene has no coordinate '%.100s'", name);
-      }
+      SAP_FAIL_IF(!study_find_coordinate(model, name, &coordinate), error, SAP_STATUS_ARGUMENT,
+                  "the scene has no coordinate '%.100s'", name);
       out->index = coordinate.index;
       out->component = coordinate.velocity ? 1 : 0;
       return SAP_STATUS_OK;

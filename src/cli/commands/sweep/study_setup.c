@@ -151,10 +151,8 @@ static sap_status set_start(const char* keyframe, const study_setup* setup, cons
   }
   for (int i = 0; i < setup->state_count; ++i) {
     study_coordinate at;
-    if (!study_find_coordinate(model, setup->states[i].name, &at)) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "the scene has no coordinate '%s'",
-                      setup->states[i].name);
-    }
+    SAP_FAIL_IF(!study_find_coordinate(model, setup->states[i].name, &at), error,
+                SAP_STATUS_ARGUMENT, "the scene has no coordinate '%s'", setup->states[i].name);
     (at.velocity ? state->v : state->q)[at.index] = setup->states[i].value;
   }
   return SAP_STATUS_OK;
