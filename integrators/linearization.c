@@ -173,11 +173,8 @@ static void record_contraction(sap_free_motion* fm) {
   }
 }
 
-// Trees of more velocities expect impulses. A free body's m is linear but for gyroscopic forces, which
-// the check of the balance sees: its free motion serves, and its step does not depend on memory.
-enum { FREE_BODY = 6 };
-
-// Remembers p of a step; weight: diag(A).
+// Remembers p of a step; weight: diag(A). Free bodies expect no impulses: their m is linear but for
+// gyroscopic forces, which the check of the balance sees, and their steps do not depend on memory.
 static void record_impulse(sap_free_motion* fm, const double* p, const double* weight) {
   const sap_system* system = fm->system;
   sap_expected_impulse* expected = &fm->linearization.expected;
@@ -186,6 +183,7 @@ static void record_impulse(sap_free_motion* fm, const double* p, const double* w
   int32_t i = 0;
   for (int32_t t = 0; t < system->ntrees; ++t) {
     const int32_t begin = i, end = i + system->tree_sizes[t];
+    const bool expects = system->free_bodies == NULL || !system->free_bodies[t];
     double error_memory = 0.0, error_zero = 0.0;
     for (; i < end; ++i) {
       const double change = p[i] - expected->memory[i];
@@ -194,7 +192,7 @@ static void record_impulse(sap_free_motion* fm, const double* p, const double* w
     }
     for (int32_t k = begin; k < end; ++k) {
       expected->memory[k] = p[k];
-      expected->guess[k] = end - begin > FREE_BODY && error_memory < error_zero ? p[k] : 0.0;
+      expected->guess[k] = expects && error_memory < error_zero ? p[k] : 0.0;
       expected->has_guess = expected->has_guess || expected->guess[k] != 0.0;
     }
   }

@@ -85,6 +85,9 @@ typedef struct sap_system {
   // Locking a velocity that is not zero stops it as a blow does that conserves the momentum of the
   // others. The flags may change between steps. NULL: none.                               (nv)
   const bool* locked;
+  // Trees that are one free rigid body, whose momentum balance is linear in v but for gyroscopic
+  // forces: they are linearized about the free motion. NULL: none.                        (ntrees)
+  const bool* free_bodies;
 
   // --- required ---
   // Fills the lower triangles of the diagonal blocks of M(q).

@@ -16,6 +16,10 @@ const int32_t* sap_dynamics_tree_q(const sap_dynamics* d) {
   return d->tree_q;
 }
 
+const bool* sap_dynamics_free_bodies(const sap_dynamics* d) {
+  return d->tree_lone;
+}
+
 bool* sap_dynamics_locked(sap_dynamics* d) {
   return d->locked;
 }

@@ -21,6 +21,9 @@ const int32_t* sap_dynamics_tree_q(const sap_dynamics* dynamics);
 // them. Rows and Jacobians have no entries there. (nv)
 bool* sap_dynamics_locked(sap_dynamics* dynamics);
 
+// Trees of one free body each.                                            (trees)
+const bool* sap_dynamics_free_bodies(const sap_dynamics* dynamics);
+
 // A state at which forces are evaluated.
 typedef struct sap_dynamics_state {
   const sap_kinematics* kin;  // of q

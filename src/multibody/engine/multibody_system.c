@@ -326,6 +326,7 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .na = model->sizes.na,
       .activations = activations,
   };
+  multibody->system.free_bodies = sap_dynamics_free_bodies(multibody->dynamics);
   multibody->system.locked = sap_dynamics_locked(multibody->dynamics);
   multibody->system.couplings =
       sap_dynamics_couplings(multibody->dynamics, &multibody->system.ncouplings);
