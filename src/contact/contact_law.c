@@ -69,10 +69,10 @@
 //   p  = (|vt* - v_hat_t| - mu wt g~)+       slip that Coulomb's friction leaves
 //   g0 = k dt d0                             load at the start (near rigid: by Rn)
 //   s0 = (|vt0 - v_hat_t| - mu Rt g0)+       slip at the start, less the creep of stiction
-//   s  = max(min(2 s0, p), p - 4 mu wt g0)
+//   s  = max(min(2 s0, p), p - 16 mu wt g0)
 // An open contact has s = p, and gamma = 0 exactly if the gap stays open; a contact at rest has
 // s = 0, and the law is unchanged to the bit. A contact that slides has s = p, which is exact alone;
-// 2 s0 keeps a contact that rests under others, whose load p does not see, from sinking. The 4 does
+// 2 s0 keeps a contact that rests under others, whose load p does not see, from sinking. The 16 does
 // so where others hold up what leans on a contact of little load: p is that of a free fall.
 // All parts are Lipschitz.
 //
@@ -158,7 +158,7 @@ static const double RECOVERY = 0.02;
 // Joints reach their rigid limits at this part of the impact speed or slower.
 static const double LIMIT_SPEED = 0.2;
 // Part of the friction of the load at the start beyond which a contact that rests stays at rest.
-static const double BORNE = 4.0;
+static const double BORNE = 16.0;
 
 // 1. w' of a row on which the mass `load` may rest; 0: unknown.
 static double find_loaded_w(double w, double load) {
