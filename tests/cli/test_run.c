@@ -391,6 +391,7 @@ static void accuracy_chooses_the_steps(void** state) {
   ASSERT_NEAR(json_member(r.out, "kinetic_end_J") + json_member(r.out, "potential_end_J"), energy,
               1e-4 * energy);
   csv_clear(&c);
+  command_clear(&r);
   command_expect(*state, program,
                  "run '" SCENES "double_pendulum.xml' --accuracy 1e-5 --scheme implicit-euler", 3,
                  "error control needs the scheme midpoint");
