@@ -39,6 +39,7 @@ struct sap_adaptive {
   double* difference;          // scratch (nv)
   unsigned char* memory;       // of the stepper before the attempt
   double dt;                   // of the next attempt [s]
+  sap_adaptive_reason reason;  // of its length
 };
 
 #define ADAPTIVE_ROW(type, name, value, low, high, meaning) \
@@ -258,6 +259,7 @@ static sap_status make_attempt(sap_adaptive* a, attempt* at, sap_adaptive_report
                                sap_error* error) {
   double smooth = 0.0;
   report->error = 0.0;
+  report->reason = SAP_ADAPTIVE_SMOOTH;
   report->dt = at->kink = at->h;
   at->halved = false;
   SAP_TRY(sap_state_copy(at->state, &a->trial, error));
@@ -365,7 +367,7 @@ sap_status sap_adaptive_step(sap_adaptive* a, sap_state* state, double t_end,
               "t_end = %.17g must be finite and > t = %.17g s", t_end, state->t);
   sap_adaptive_report unused;
   report = report != NULL ? report : &unused;
-  *report = (sap_adaptive_report){.reason = SAP_ADAPTIVE_LIMIT};
+  *report = (sap_adaptive_report){0};
   attempt at = {.state = state, .t_end = t_end};
   SAP_TRY(save_memory(a, &at.memory, error));
   if (!a->has_lengths) {
@@ -373,13 +375,18 @@ sap_status sap_adaptive_step(sap_adaptive* a, sap_state* state, double t_end,
   }
   check_start(a, state);
   at.h = choose_length(a, state, t_end);
+  sap_adaptive_reason cut =
+      at.h < a->dt || at.h == a->options.largest_dt ? SAP_ADAPTIVE_LIMIT : a->reason;
   for (;; ++report->rejected) {
     sap_error failure = {0};
     const sap_status status = make_attempt(a, &at, report, &failure);
     const bool shortest = at.h <= a->options.least_dt;
     if (status == SAP_STATUS_OK && (report->error <= a->options.accuracy || shortest)) {
+      a->reason = report->reason;
+      report->reason = cut;
       return accept(a, &at, state, report, error);
     }
+    cut = status == SAP_STATUS_OK ? report->reason : SAP_ADAPTIVE_FAILED;
     SAP_TRY(sap_stepper_load_memory(a->stepper, a->memory, at.memory, error));
     if (status != SAP_STATUS_OK && (status != SAP_STATUS_STEP_FAILED || shortest)) {
       if (error != NULL) {

@@ -59,7 +59,7 @@ SAP_API const char* sap_adaptive_reason_text(sap_adaptive_reason reason);
 typedef struct sap_adaptive_report {
   double dt;                   // of the step [s]
   double error;                // estimated; above accuracy only for the shortest step [m]
-  sap_adaptive_reason reason;  // of the length
+  sap_adaptive_reason reason;  // why it was not longer
   int32_t rejected;            // attempts
   int32_t solves;              // steps of the stepper, rejected attempts included
   sap_step_report step;        // of the last of them

@@ -86,7 +86,7 @@ typedef struct sap_contact_block {
   // Thickness of the thinner shape along the normal. In a step, a contact alone sinks in by at most a
   // quarter of it, however soft or fast it is. INFINITY: two half spaces; 0: unknown, no bound.
   double thickness;  // [m], >= 0
-  // Mass that may rest on the contact, that of the heaviest tree which contacts link to it: the
+  // Mass that may rest on the contact, that of the heaviest tree which contacts hold up there: the
   // near-rigid limit makes it no softer than R_n = 8 beta^2/load. 0: unknown, the limit knows the
   // mass of the contact's own bodies.
   double load;  // [kg], >= 0

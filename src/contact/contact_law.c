@@ -2,7 +2,7 @@
 // The contact law: R and v_hat of rows whose impulse is  gamma = P_C(-R^-1 (vc - v_hat)).
 //
 // w: |W_ii|_F/nrows, of contacts min(|W_ii|_F/3, 3 W_nn),  M: mass that may rest on a contact, that
-// of the heaviest tree linked to it (loads.h),  k: stiffness,  tau_d: relaxation time,  mu: friction,
+// of the heaviest tree above (loads.h),  k: stiffness,  tau_d: relaxation time,  mu: friction,
 // b: velocity of a belt,  phi0, vn0, vt0: distance and velocities at the start of the step.
 //
 // 1. Compliant rows. With theta = theta_vq = 1 the law acts at the end of the step. The row's

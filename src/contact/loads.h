@@ -1,55 +1,57 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mass that may rest on a contact: that of the heaviest tree among those which contacts link,
-// directly or through others. A union of trees whose root is its smallest one.
+// The mass that may rest on a contact: that of the heaviest tree that rests on its upper body,
+// directly or through others, or that is the upper body. What is above follows from the normal and
+// gravity; nothing rests on steep contacts, such as those with walls.
 #ifndef SAP_CONTACT_LOADS_H
 #define SAP_CONTACT_LOADS_H
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct sap_loads {
   int32_t ntrees;
-  double* own;   // masses of the trees [kg]                         (ntrees)
-  double* mass;  // of a root: the largest of its trees [kg]         (ntrees)
-  int32_t* up;   // a smaller tree of the same union, or itself      (ntrees)
+  double* own;   // masses of the trees [kg]                                   (ntrees)
+  double* mass;  // of the heaviest tree that rests on each, or its own [kg]   (ntrees)
+  double up[3];  // against gravity, unit; 0: there is none
 } sap_loads;
 
-static inline void sap_loads_begin(sap_loads* loads) {
+static inline void sap_loads_begin(sap_loads* loads, const double gravity[3]) {
+  const double g =
+      sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2]);
+  for (int i = 0; i < 3; ++i) {
+    loads->up[i] = g > 0.0 ? -gravity[i] / g : 0.0;
+  }
   for (int32_t t = 0; t < loads->ntrees; ++t) {
-    loads->up[t] = t;
     loads->mass[t] = loads->own[t];
   }
 }
 
-static inline int32_t sap_loads_root(const sap_loads* loads, int32_t tree) {
-  int32_t* up = loads->up;
-  while (up[tree] != tree) {
-    tree = up[tree] = up[up[tree]];
-  }
-  return tree;
+// Returns 1 if b rests on a, -1 if a on b, 0 on a steep contact; n: its normal from a to b.
+static inline int sap_loads_upper(const sap_loads* loads, const double n[3]) {
+  static const double steep = 0.2;  // sine of its slope from the vertical
+  const double height = n[0] * loads->up[0] + n[1] * loads->up[1] + n[2] * loads->up[2];
+  return height > steep ? 1 : height < -steep ? -1 : 0;
 }
 
-// Links the trees of a contact, -1: static.
-static inline void sap_loads_link(sap_loads* loads, int32_t a, int32_t b) {
-  if (a < 0 || b < 0 || a == b) {
-    return;
+// Adds a contact of trees a and b, -1: static. True: contacts added before may have more load, and
+// all are to be added again.
+static inline bool sap_loads_link(sap_loads* loads, int32_t a, int32_t b, const double n[3]) {
+  const int upper = a < 0 || b < 0 ? 0 : sap_loads_upper(loads, n);
+  const int32_t above = upper > 0 ? b : a, below = upper > 0 ? a : b;
+  if (upper == 0 || loads->mass[below] >= loads->mass[above]) {
+    return false;
   }
-  a = sap_loads_root(loads, a);
-  b = sap_loads_root(loads, b);
-  const int32_t root = a < b ? a : b, other = a < b ? b : a;
-  loads->up[other] = root;
-  loads->mass[root] = loads->mass[a] > loads->mass[b] ? loads->mass[a] : loads->mass[b];
+  loads->mass[below] = loads->mass[above];
+  return true;
 }
 
-// Makes sap_loads_get valid, after the last link.
-static inline void sap_loads_end(sap_loads* loads) {
-  for (int32_t t = 0; t < loads->ntrees; ++t) {
-    loads->up[t] = loads->up[loads->up[t]];
-  }
-}
-
-// Returns the load of a contact with this tree, >= 0 [kg].
-static inline double sap_loads_get(const sap_loads* loads, int32_t tree) {
-  return loads->mass[loads->up[tree]];
+// Returns the load of a contact, 0: nothing rests on it [kg].
+static inline double sap_loads_get(const sap_loads* loads, int32_t a, int32_t b,
+                                   const double n[3]) {
+  const int upper = sap_loads_upper(loads, n);
+  const int32_t above = upper > 0 ? b : a;
+  return upper == 0 || above < 0 ? 0.0 : loads->mass[above];
 }
 
 #endif

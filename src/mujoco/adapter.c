@@ -88,7 +88,7 @@ static sap_status create_trees(sap_mj* a, sap_error* error) {
   const pool_array arrays[] = {ARRAY(trees.of_dof, m->nv),     ARRAY(trees.size, m->nv),
                                ARRAY(trees.start, m->nv + 1),  ARRAY(trees.A_start, m->nv + 1),
                                ARRAY(trees.of_body, m->nbody), ARRAY(loads.own, m->nv),
-                               ARRAY(loads.mass, m->nv),       ARRAY(loads.up, m->nv)};
+                               ARRAY(loads.mass, m->nv)};
   SAP_TRY(allocate(a, arrays, sizeof arrays / sizeof *arrays, error));
   for (int32_t i = 0; i < a->nv; ++i) {
     const int32_t parent = m->dof_parentid[i];

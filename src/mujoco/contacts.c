@@ -196,6 +196,16 @@ static double thinner_of(const mjModel* m, const mjData* d, const mjContact* c) 
              : 0.0;
 }
 
+static int32_t tree_of(const sap_mj* a, int32_t geom) {
+  return a->trees.of_body[a->model->geom_bodyid[geom]];
+}
+
+static double load_of(const sap_mj* a, const mjContact* c) {
+  return sap_mj_contact_is_of_geoms(c)
+             ? sap_loads_get(&a->loads, tree_of(a, c->geom1), tree_of(a, c->geom2), c->frame)
+             : 0.0;
+}
+
 static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_error* error) {
   const mjContact* c = &d->contact[index];
   const int32_t ntrees = sap_mj_rows_gather_contact(a, d, c, error);
@@ -215,7 +225,7 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
                              .phi0 = c->dist - c->includemargin,
                              .mass = a->mass,
                              .thickness = thinner_of(a->model, d, c),
-                             .load = sap_loads_get(&a->loads, a->rows.trees[0]),
+                             .load = load_of(a, c),
                              .key = key};
   sap_mj_materials_contact(a, c, &block.material);
   SAP_TRY(sap_mj_blocks_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c),
@@ -267,15 +277,16 @@ static bool has_rows(const mjContact* c) {
 }
 
 static void find_loads(sap_mj* a, const mjData* d) {
-  sap_loads_begin(&a->loads);
-  for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
-    const mjContact* c = &d->contact[i];
-    if (has_rows(c) && sap_mj_contact_is_of_geoms(c)) {
-      const int* body = a->model->geom_bodyid;
-      sap_loads_link(&a->loads, a->trees.of_body[body[c->geom1]], a->trees.of_body[body[c->geom2]]);
+  sap_loads_begin(&a->loads, a->model->opt.gravity);
+  for (bool more = true; more;) {
+    more = false;
+    for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
+      const mjContact* c = &d->contact[i];
+      if (has_rows(c) && sap_mj_contact_is_of_geoms(c)) {
+        more |= sap_loads_link(&a->loads, tree_of(a, c->geom1), tree_of(a, c->geom2), c->frame);
+      }
     }
   }
-  sap_loads_end(&a->loads);
 }
 
 sap_status sap_mj_contacts_add(sap_mj* a, const mjData* d, sap_error* error) {

@@ -134,7 +134,7 @@ static void test_rejected_attempts(void** unused) {
   (void)unused;
   enum { MOST = 400 };
   static double lengths[MOST];
-  int count = 0, rejected = 0;
+  int count = 0, rejected = 0, reasons[SAP_ADAPTIVE_REASON_COUNT] = {0};
   simulation a = ball(0.6, 1.0, 0.3), b = ball(0.6, 1.0, 0.3);
   sap_adaptive* adaptive = NULL;
   assert_int_equal(sap_adaptive_create(a.stepper, NULL, NULL, &adaptive, NULL), SAP_STATUS_OK);
@@ -147,8 +147,11 @@ static void test_rejected_attempts(void** unused) {
       lengths[count++] = report.dt / parts;
     }
     rejected += report.rejected;
+    ++reasons[report.reason];
   }
   assert_true(rejected > 10);
+  assert_true(reasons[SAP_ADAPTIVE_SMOOTH] > 0 && reasons[SAP_ADAPTIVE_KINK] > 0);
+  assert_true(reasons[SAP_ADAPTIVE_LIMIT] > 0 && reasons[SAP_ADAPTIVE_FAILED] == 0);
   for (int i = 0; i < count; ++i) {
     assert_int_equal(sap_stepper_set_dt(b.stepper, lengths[i], NULL), SAP_STATUS_OK);
     assert_int_equal(sap_stepper_step(b.stepper, &b.state, NULL, NULL), SAP_STATUS_OK);

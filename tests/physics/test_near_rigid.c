@@ -144,12 +144,35 @@ static void test_apart(void** state) {
   assert_memory_equal(q[0], q[1], 7 * sizeof(double));
 }
 
+// A heavy body below, or beside, rests on nothing: contacts above it are as soft as their own masses.
+static void test_heavy_below(void** state) {
+  (void)state;
+  double R[2] = {0.0};
+  for (int i = 0; i < 2; ++i) {
+    char text[1024];
+    (void)snprintf(
+        text, sizeof text,
+        "<mujoco><worldbody><geom type='plane' size='3 3 .1'/>"
+        "<body pos='0 0 .1'><freejoint/><geom type='box' size='.5 .5 .1' mass='%g'/></body>"
+        "<body pos='0 0 .25'><freejoint/><geom size='.05' mass='1'/></body>"
+        "</worldbody></mujoco>",
+        i == 0 ? 2.0 : 1e4);
+    simulation s = begin(text, 0.01, SAP_LAW_AUTO);
+    simulation_step(&s, 1);
+    for (int32_t c = 0; c < sap_multibody_contact_count(s.multibody); ++c) {
+      const sap_contact* contact = &sap_multibody_contacts(s.multibody)[c];
+      R[i] = contact->body_A > 0 ? contact->R[2] : R[i];
+    }
+    simulation_end(&s);
+  }
+  assert_true(R[0] > 0.0 && R[1] > 0.3 * R[0]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wheel),
-      cmocka_unit_test(test_braked_wheel),
-      cmocka_unit_test(test_heavy_on_light),
-      cmocka_unit_test(test_apart),
+      cmocka_unit_test(test_wheel),          cmocka_unit_test(test_braked_wheel),
+      cmocka_unit_test(test_heavy_on_light), cmocka_unit_test(test_apart),
+      cmocka_unit_test(test_heavy_below),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,6 @@ static sap_status fill_assembly(sap_assembly* assembly, sap_error* error) {
   loads->ntrees = sizes->trees;
   SAP_TRY(SAP_POOL_ADD(pool, &loads->own, sizes->trees, error));
   SAP_TRY(SAP_POOL_ADD(pool, &loads->mass, sizes->trees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &loads->up, sizes->trees, error));
   for (int32_t b = 0; b < sizes->bodies; ++b) {
     const int32_t tree = model->bodies[b].tree;
     if (tree >= 0) {
@@ -89,12 +88,15 @@ void sap_assembly_forget_limits(sap_assembly* assembly) {
 void sap_assembly_begin(sap_assembly* assembly, const sap_contact_list* contacts) {
   const sap_model_body* bodies = assembly->model->bodies;
   memset(assembly->ranges, 0, sizeof assembly->ranges);
-  sap_loads_begin(&assembly->loads);
-  for (int32_t i = 0; i < contacts->count; ++i) {
-    const sap_contact* c = &contacts->contacts[i];
-    sap_loads_link(&assembly->loads, bodies[c->body_A].tree, bodies[c->body_B].tree);
+  sap_loads_begin(&assembly->loads, assembly->model->options.gravity);
+  for (bool more = true; more;) {
+    more = false;
+    for (int32_t i = 0; i < contacts->count; ++i) {
+      const sap_contact* c = &contacts->contacts[i];
+      more |= sap_loads_link(&assembly->loads, bodies[c->body_A].tree, bodies[c->body_B].tree,
+                             c->R_WC + 6);
+    }
   }
-  sap_loads_end(&assembly->loads);
 }
 
 sap_block_range sap_assembly_blocks(const sap_assembly* assembly, sap_block_kind kind) {

@@ -77,6 +77,7 @@ typedef struct contact_call {
 static bool make_contact(const contact_call* call, const sap_contact* contact,
                          sap_contact_parts* parts, sap_contact_block* block) {
   const sap_assembly* assembly = call->assembly;
+  const sap_model_body* bodies = assembly->model->bodies;
   const double* change = call->list->change;
   const int32_t nrows = sap_assembly_contact_rows(contact);
   const bool isotropic = nrows == 3 && contact->friction[0] == contact->friction[1];
@@ -88,6 +89,8 @@ static bool make_contact(const contact_call* call, const sap_contact* contact,
       .phi0 = contact->phi,
       .mass = assembly->mass,
       .thickness = contact->thickness,
+      .load = sap_loads_get(&assembly->loads, bodies[contact->body_A].tree,
+                            bodies[contact->body_B].tree, contact->R_WC + 6),
       .key =
           sap_assembly_key(SAP_KEY_CONTACT, contact->shape_A, contact->shape_B, contact->feature),
       .nrows = nrows,
@@ -98,9 +101,6 @@ static bool make_contact(const contact_call* call, const sap_contact* contact,
   if (change != NULL) {
     memcpy(block->velocity_change, change, sizeof block->velocity_change);
     block->gap_change = change[3];
-  }
-  if (block->ntrees > 0) {
-    block->load = sap_loads_get(&assembly->loads, parts->trees[0]);
   }
   if (isotropic) {
     block->material.friction = contact->friction[0];
