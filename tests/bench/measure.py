@@ -389,6 +389,10 @@ def show_summary(results):
     best = max((r for r in fclib if r["solver"].startswith("siconos")), key=lambda r: (r["solved"], -r["seconds"]))
     ours = max((r for r in fclib if not r["solver"].startswith("siconos")), key=lambda r: (r["solved"], -r["seconds"]))
     depth = results["clutter"]["rows"]["penetration_max_m"]
+    ball = [r for r in results["accuracy"]["rows"] if r["problem"] == "ball"]
+    cenic = min((r for r in ball if r["stepper"] == "CENIC"), key=lambda r: r["error"])
+    mine = min((r for r in ball if r["stepper"] == "sapstep" and r["error"] <= cenic["error"]),
+               key=lambda r: r["time_ms"]["median"])
     rows = [["time per step, 40 objects fall into a bin", "1", times("40 bodies fall into a bin")],
             ["the same, all 10 s until they rest", "1", times("40 bodies, all 10 s")],
             ["time per step, 160 objects", "1", times("160 bodies")],
@@ -399,6 +403,8 @@ def show_summary(results):
              f"{digits(creep['MuJoCo, elliptic', 1, None])}"],
             ["penetration of a sphere at rest, 1 to 1000 kg", "m g/k", "MuJoCo 0.37 mm at any mass"],
             ["largest penetration, 40 objects fall into a bin", f"{digits(depth['median'] * 1e3)} mm", ""],
+            ["10 s of a bouncing ball, energy error", f"{100 * mine['error']:.2g} % in {digits(mine['time_ms']['median'])} ms",
+             f"Drake's CENIC {100 * cenic['error']:.2g} % in {digits(cenic['time_ms']['median'])} ms"],
             ["order of the midpoint rule while contact lasts", "2.00", "1 with contact at the end of the step"],
             [f"{ours['of']} rigid problems of FCLIB to 1e-8, 10 s each", f"{ours['solved']} solved",
              f"Siconos 4.4 {best['solved']} with its best solver"]]
