@@ -206,18 +206,17 @@ static double differences(const sap_adaptive* a, double h) {
 }
 
 // Error of a step against two halves, which are of the third order: a third of the difference.
-static sap_status doubling(sap_adaptive* a, const sap_state* halves, double* worst,
-                           sap_error* error) {
+static sap_status doubling(sap_adaptive* a, double* worst, sap_error* error) {
   const sap_system* system = &a->stepper->system;
   memset(a->difference, 0, (size_t)system->nv * sizeof(double));
   if (system->position_difference != NULL) {
     const int code =
-        system->position_difference(system->context, a->trial.q, halves->q, a->difference);
+        system->position_difference(system->context, a->trial.q, a->half.q, a->difference);
     SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK,
                 "the system's position_difference returned %d", code);
   }
   for (int32_t i = 0; i < system->nv; ++i) {
-    const double dv = a->options.velocity_time * fabs(a->trial.v[i] - halves->v[i]);
+    const double dv = a->options.velocity_time * fabs(a->trial.v[i] - a->half.v[i]);
     *worst = fmax(*worst, a->lengths[i] * fmax(fabs(a->difference[i]), dv) / 3.0);
   }
   return SAP_STATUS_OK;
@@ -246,7 +245,7 @@ static sap_status make_halves(sap_adaptive* a, attempt* at, double* worst,
       memcpy(a->middle, a->half.v, (size_t)a->half.nv * sizeof(double));
     }
   }
-  SAP_TRY(doubling(a, &a->half, worst, error));
+  SAP_TRY(doubling(a, worst, error));
   const sap_state end = a->half;
   a->half = a->trial;
   a->trial = end;
@@ -355,14 +354,8 @@ static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
 
 sap_status sap_adaptive_step(sap_adaptive* a, sap_state* state, double t_end,
                              sap_adaptive_report* report, sap_error* error) {
-  SAP_NOT_NULL(error, a, state);
-  const sap_system* system = &a->stepper->system;
-  SAP_FAIL_IF(state->nq != system->nq || state->nv != system->nv || state->na != system->na, error,
-              SAP_STATUS_ARGUMENT,
-              "state has nq = %d, nv = %d, na = %d, the system "
-              "nq = %d, nv = %d, na = %d",
-              (int)state->nq, (int)state->nv, (int)state->na, (int)system->nq, (int)system->nv,
-              (int)system->na);
+  SAP_NOT_NULL(error, a);
+  SAP_TRY(sap_stepper_check_sizes(a->stepper, state, error));
   SAP_FAIL_IF(!(isfinite(t_end) && t_end > state->t), error, SAP_STATUS_ARGUMENT,
               "t_end = %.17g must be finite and > t = %.17g s", t_end, state->t);
   sap_adaptive_report unused;

@@ -9,7 +9,7 @@
 
 #include "problem/problem_data.h"
 
-// What an error of impulse means for positions.
+// Makes errors of velocities into lengths, and says which length is accepted.
 typedef struct sap_kink_scale {
   double velocity_time;  // T_v [s]
   double accuracy;       // of a step [m]

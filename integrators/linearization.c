@@ -34,6 +34,9 @@ sap_status sap_linearization_archive(sap_free_motion* fm, sap_archive* archive, 
 }
 
 void sap_linearization_rescale(sap_linearization* l, int32_t nv, double dt) {
+  if (!(l->expected.scheme.dt > 0.0)) {
+    return;  // no step was made
+  }
   const double ratio = dt / l->expected.scheme.dt;
   for (int32_t i = 0; i < nv; ++i) {
     l->expected.memory[i] *= ratio;

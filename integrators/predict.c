@@ -24,6 +24,9 @@ bool sap_prediction_guess(const sap_prediction* p, const sap_theta* scheme, cons
 }
 
 void sap_prediction_rescale(sap_prediction* p, double dt) {
+  if (!(p->scheme.dt > 0.0)) {
+    return;  // no step was made
+  }
   const double ratio = dt / p->scheme.dt;
   double power = ratio;
   for (int k = 0; k < p->count; ++k, power *= ratio) {

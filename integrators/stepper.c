@@ -79,11 +79,9 @@ sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error)
   SAP_FAIL_IF(!(isfinite(dt) && dt > 0.0), error, SAP_STATUS_ARGUMENT,
               "dt = %g must be finite and > 0 s", dt);
   sap_relinearize* solution = &stepper->solution;
-  if (solution->prediction.scheme.dt > 0.0 && dt != stepper->options.dt) {  // a step was made
-    sap_prediction_rescale(&solution->free_motion.prediction, dt);
-    sap_prediction_rescale(&solution->prediction, dt);
-    sap_linearization_rescale(&solution->free_motion.linearization, stepper->system.nv, dt);
-  }
+  sap_prediction_rescale(&solution->free_motion.prediction, dt);
+  sap_prediction_rescale(&solution->prediction, dt);
+  sap_linearization_rescale(&solution->free_motion.linearization, stepper->system.nv, dt);
   stepper->options.dt = dt;
   return SAP_STATUS_OK;
 }

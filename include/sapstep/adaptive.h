@@ -38,7 +38,7 @@ typedef struct sap_adaptive_options {
 
 SAP_API sap_adaptive_options sap_adaptive_options_default(void);
 
-// What the length of a step follows from: X(name, text)
+// Why a step is not longer: X(name, text)
 #define SAP_ADAPTIVE_REASON_LIST(X)       \
   X(SMOOTH, "smooth motion")              \
   X(KINK, "contact that closes or opens") \

@@ -219,6 +219,9 @@ static void test_wrong_input(void** unused) {
   assert_non_null(strstr(error.message, "t_end = 0"));
   assert_int_equal(sap_adaptive_step(adaptive, &s.state, (double)NAN, NULL, NULL),
                    SAP_STATUS_ARGUMENT);
+  sap_state bare = s.state;
+  bare.v = NULL;
+  assert_int_equal(sap_adaptive_step(adaptive, &bare, 1.0, NULL, &error), SAP_STATUS_ARGUMENT);
   // A callback that fails leaves state and memory as they were.
   double ceiling = -1.0;
   assert_int_equal(sap_adaptive_step(adaptive, &s.state, 1.0, NULL, NULL), SAP_STATUS_OK);

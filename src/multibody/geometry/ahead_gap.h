@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What contacts ahead of our own collision detection and of the MuJoCo adapter have in common: the
-// gaps at which they are taken, and where on two moving bodies they act.
+// Gaps at which contacts ahead are taken, and where on two moving bodies they act: for our own
+// collision detection and the MuJoCo adapter.
 #ifndef SAP_MULTIBODY_GEOMETRY_AHEAD_GAP_H
 #define SAP_MULTIBODY_GEOMETRY_AHEAD_GAP_H
 
