@@ -130,7 +130,7 @@ define() { printf -- '-Ccmake.define.%s ' "$@"; }
 # shellcheck disable=SC2046  # words
 "$venv/bin/python" -m build --no-isolation --outdir "$work/raw" \
   $(define SAPSTEP_SUPERNODAL=OFF "SAPSTEP_LAPACKE=$blas/libscipy_openblas.so" "SAPSTEP_LICENSES=$licenses" \
-    "CMAKE_PREFIX_PATH=$prefix" SAPSTEP_HDF5=ON)
+    "CMAKE_PREFIX_PATH=$prefix")
 LD_LIBRARY_PATH=$blas "$venv/bin/auditwheel" repair --plat "manylinux_$(echo $glibc | tr . _)_x86_64" \
   --exclude 'libmujoco.so*' --wheel-dir "$work/dist" "$work"/raw/*.whl
 ls -l "$work/dist"

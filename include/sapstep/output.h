@@ -60,8 +60,7 @@ typedef struct sap_result_table {
 
 // Writes HDF5: a one-dimensional data set per column (float64, or UTF-8 padded by zeros) with the
 // attribute `units`. Attributes of the file: `format`, `version`, `program`, and the note as
-// `study`. Equal tables give equal files. The file appears whole or not at all. Fails with IO, or
-// with UNSUPPORTED in a build without HDF5.
+// `study`. Equal tables give equal files. The file appears whole or not at all. Fails with IO.
 SAP_API sap_status sap_result_table_write(const char* path, const sap_result_table* table,
                                           sap_error* error);
 // Writes CSV; numbers that are not finite are empty cells. The file appears whole or not at all.
@@ -113,7 +112,7 @@ typedef struct sap_page_summary {
 
 SAP_API sap_page_options sap_page_options_default(void);
 
-// Returns true in a build with HDF5 and three.js.
+// Returns true in a build with three.js.
 SAP_API bool sap_page_available(void);
 
 // Writes a page; the file appears whole or not at all. options and summary may be NULL. Fails with

@@ -86,9 +86,6 @@ typedef struct sap_recorder_options {
 
 SAP_API sap_recorder_options sap_recorder_options_default(void);
 
-// Returns true in a build with HDF5.
-SAP_API bool sap_recorder_available(void);
-
 typedef struct sap_recorder sap_recorder;
 
 // Creates the file; replaces an existing one. options NULL: defaults. Fails with IO, ARGUMENT,

@@ -5,7 +5,7 @@
 //   every program     base.h          status, errors; conventions of units, frames and signs
 //   problem API       problem.h       contact problems: A, cones, limits, boxes, equalities
 //   (own assembly)    solver.h        options, solve, reports, residuals
-//                     problem_file.h  problems and solutions as text or FCLIB files
+//                     problem_file.h  problems and solutions as FCLIB files
 //   stepper API       system.h        state; callbacks of an engine: M(q), forces, constraints
 //   (own engine)      stepper.h       options, steps, reports, memory
 //                     adaptive.h      steps that choose their own length by their error

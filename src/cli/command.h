@@ -69,7 +69,6 @@ extern const cli_command cli_command_bench;
 extern const cli_command cli_command_compare;
 extern const cli_command cli_command_converge;
 extern const cli_command cli_command_export;
-extern const cli_command cli_command_convert;
 extern const cli_command cli_command_info;
 extern const cli_command cli_command_mujoco;
 extern const cli_command cli_command_plot;

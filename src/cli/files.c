@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of files: those derived from others, and outputs that would destroy inputs; text files and
-// files of contact problems.
+// Names of files: those derived from others, and outputs that would destroy inputs; text files.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <limits.h>
@@ -8,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <sapstep/problem_file.h>
 
 #include "cli/files.h"
 
@@ -32,12 +29,6 @@ char* cli_sibling_path(const char* path, const char* extension) {
 const char* cli_base_name(const char* path) {
   const char* slash = strrchr(path, '/');
   return slash != NULL ? slash + 1 : path;
-}
-
-bool cli_is_hdf5(const char* path) {
-  const size_t length = strlen(path);
-  return (length >= 5 && strcmp(path + length - 5, ".hdf5") == 0) ||
-         (length >= 3 && strcmp(path + length - 3, ".h5") == 0);
 }
 
 // True if two files that do not exist yet have the same name in the same folder.
@@ -254,43 +245,6 @@ int cli_split_words(char* line, char** words, int most) {
     }
   }
   return count;
-}
-
-static int visit_file(const char* path, sap_problem* problem, cli_problem_visit visit,
-                      void* context) {
-  sap_error error;
-  sap_problem_reader* reader;
-  cli_announce_pipe(path);
-  if (sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
-  }
-  int exit_code = CLI_OK;
-  for (int64_t index = 0;; ++index) {
-    bool found = false;
-    if (sap_problem_reader_next(reader, problem, &found, &error) != SAP_STATUS_OK) {
-      exit_code = cli_report(&error);
-      break;
-    }
-    if (!found) {
-      break;
-    }
-    if (visit(context, path, index, &error) != SAP_STATUS_OK) {
-      cli_message("%s: problem %lld: %s", path, (long long)index, error.message);
-      exit_code = cli_exit_code(error.status);
-      break;
-    }
-  }
-  sap_problem_reader_close(reader);
-  return exit_code;
-}
-
-int cli_visit_problems(char* const* paths, int count, sap_problem* problem, cli_problem_visit visit,
-                       void* context) {
-  int exit_code = CLI_OK;
-  for (int i = 0; i < count && exit_code == CLI_OK; ++i) {
-    exit_code = visit_file(paths[i], problem, visit, context);
-  }
-  return exit_code;
 }
 
 void cli_hash_file(void* hash, const char* path, const void* bytes, size_t size) {

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of files: those derived from others, and outputs that would destroy inputs; text files and
-// files of contact problems.
+// Names of files: those derived from others, and outputs that would destroy inputs; text files.
 #ifndef SAP_CLI_FILES_H
 #define SAP_CLI_FILES_H
 
-#include <sapstep/problem.h>
+#include <sapstep/base.h>
 
 // Returns "runs/a.svg" for "runs/a.h5" and ".svg"; to be freed, NULL without memory.
 char* cli_sibling_path(const char* path, const char* extension);
 // Returns the part after the last '/'.
 const char* cli_base_name(const char* path);
-// True if the name ends in .hdf5 or .h5.
-bool cli_is_hdf5(const char* path);
 
 // Fails with ARGUMENT if an output named after the input is the input itself.
 sap_status cli_check_sibling(const char* output, const char* input, sap_error* error);
@@ -60,12 +57,5 @@ int cli_split_words(char* line, char** words, int most);
 // A sap_file_function: continues the hash (uint64_t) with each file that a scene is read from,
 // whatever its name.
 void cli_hash_file(void* hash, const char* path, const void* bytes, size_t size);
-
-typedef sap_status (*cli_problem_visit)(void* context, const char* path, int64_t index,
-                                        sap_error* error);
-// Reads the problems of all files into `problem`, one after the other, and visits each. The first
-// failure ends it with a message that names file and problem. Returns an exit code.
-int cli_visit_problems(char* const* paths, int count, sap_problem* problem, cli_problem_visit visit,
-                       void* context);
 
 #endif

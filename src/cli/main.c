@@ -13,17 +13,16 @@
 #include "cli/options.h"
 
 static const cli_command* const commands[] = {
-    &cli_command_bench,  &cli_command_compare, &cli_command_converge, &cli_command_convert,
-    &cli_command_export, &cli_command_info,    &cli_command_mujoco,   &cli_command_plot,
-    &cli_command_run,    &cli_command_solve,   &cli_command_solvers,  &cli_command_sweep,
-    &cli_command_view,
+    &cli_command_bench, &cli_command_compare, &cli_command_converge, &cli_command_export,
+    &cli_command_info,  &cli_command_mujoco,  &cli_command_plot,     &cli_command_run,
+    &cli_command_solve, &cli_command_solvers, &cli_command_sweep,    &cli_command_view,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 #if defined(__GNUC__)
 // Weak: another BLAS may replace OpenBLAS.
 extern void openblas_set_num_threads(int count) __attribute__((weak));
-// Weak: the library may have been built without HDF5.
+// Weak: a shared library of ours may contain HDF5.
 extern int H5dont_atexit(void) __attribute__((weak));
 #endif
 

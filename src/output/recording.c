@@ -8,8 +8,6 @@
 #include "io/hdf5/hdf5_set.h"
 #include "output/recorder/recorder.h"
 
-#ifdef SAPSTEP_HDF5
-
 enum { TEXT_MOST = 1 << 20 };  // bytes of a name or attribute
 
 struct sap_recording {
@@ -278,5 +276,3 @@ sap_status sap_recording_text(const sap_recording* recording, const char* name, 
              : sap_fail(error, status, "the recording has no text %lld in '%s'", (long long)index,
                         name);
 }
-
-#endif

@@ -58,8 +58,6 @@ sap_status sap_result_table_write_csv(const char* path, const sap_result_table* 
   return status;
 }
 
-#ifdef SAPSTEP_HDF5
-
 static const char* text_at(const void* texts, int64_t index) {
   return ((const char* const*)texts)[index];
 }
@@ -106,14 +104,3 @@ sap_status sap_result_table_write(const char* path, const sap_result_table* tabl
   sap_file_close(file);
   return status;
 }
-
-#else
-
-sap_status sap_result_table_write(const char* path, const sap_result_table* table,
-                                  sap_error* error) {
-  SAP_TRY(check_table(path, table, error));
-  return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                  "this build has no HDF5: install libhdf5-dev and build again, or write CSV");
-}
-
-#endif

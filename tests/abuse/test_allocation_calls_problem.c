@@ -23,15 +23,12 @@ static const double* const jacobians[2] = {unit, minus};
 static const double zeros[64], R[3] = {0.1, 0.1, 0.1};
 
 static scratch files;
-static char problem_path[SCRATCH_PATH_SIZE], solution_path[SCRATCH_PATH_SIZE];
+static char problem_path[SCRATCH_PATH_SIZE];
 static char new_path[SCRATCH_PATH_SIZE];
 static sap_problem *problem, *other;
 static sap_solver* solver;
 static sap_solution solution;
 static sap_report report;
-static sap_problem_reader* reader;
-static sap_solution_reader* solutions;
-static sap_problem_writer* writer;
 static sap_material material;
 static sap_regularization regularization;
 static sap_solver_options options;
@@ -55,13 +52,9 @@ static size_t size, kept_size;
 static double numbers[64];
 static sap_residual residual;
 static sap_block found_block;
-static bool found;
 static struct made {
   sap_problem* problem;
   sap_solver* solver;
-  sap_problem_reader* reader;
-  sap_solution_reader* solutions;
-  sap_problem_writer* writer;
 } made;
 
 // `other` without a law.
@@ -133,23 +126,9 @@ static sap_problem* fresh(void) {
   X(sap_solution_resize, 3, sap_solution_resize(P(1, &solution), N(2, NV), N(3, 3), error))        \
   X(sap_residuals, 4,                                                                              \
     sap_residuals(P(1, problem), V(2, zeros, NV), V(3, zeros, 3), P(4, &residual), error))         \
-  X(sap_problem_reader_open, 2,                                                                    \
-    sap_problem_reader_open(P(1, problem_path), P(2, &made.reader), error))                        \
-  X(sap_problem_reader_next, 3,                                                                    \
-    sap_problem_reader_next(P(1, reader), P(2, other), P(3, &found), error))                       \
-  X(sap_problem_file_solution, 5,                                                                  \
-    sap_problem_file_solution(P(1, problem_path), P(2, problem), N(3, 0), P(4, &solution),         \
-                              P(5, &found), error))                                                \
-  X(sap_solution_reader_open, 2,                                                                   \
-    sap_solution_reader_open(P(1, solution_path), P(2, &made.solutions), error))                   \
-  X(sap_solution_reader_next, 3,                                                                   \
-    sap_solution_reader_next(P(1, solutions), P(2, &solution), P(3, &found), error))               \
-  X(sap_problem_writer_open, 2,                                                                    \
-    sap_problem_writer_open(P(1, new_path), P(2, &made.writer), error))                            \
-  X(sap_problem_writer_problem, 2, sap_problem_writer_problem(P(1, writer), P(2, problem), error)) \
-  X(sap_problem_writer_solution, 2,                                                                \
-    sap_problem_writer_solution(P(1, writer), P(2, &solution), error))                             \
-  X(sap_problem_writer_commit, 1, sap_problem_writer_commit(P(1, writer), error))
+  X(sap_problem_file_read, 2, sap_problem_file_read(P(1, problem_path), P(2, other), error))       \
+  X(sap_problem_file_write, 2,                                                                     \
+    sap_problem_file_write(P(1, new_path), P(2, problem), &solution, error))
 
 #define PLAIN(X)                                                                               \
   X(sap_outcome_text, sap_outcome_text((sap_outcome)999) != NULL)                              \
@@ -186,9 +165,6 @@ static sap_problem* fresh(void) {
   X(sap_solver_forget, (sap_solver_forget(NULL), true))                                        \
   X(sap_solver_destroy, (sap_solver_destroy(NULL), true))                                      \
   X(sap_problem_destroy, (sap_problem_destroy(NULL), true))                                    \
-  X(sap_problem_reader_close, (sap_problem_reader_close(NULL), true))                          \
-  X(sap_solution_reader_close, (sap_solution_reader_close(NULL), true))                        \
-  X(sap_problem_writer_close, (sap_problem_writer_close(NULL), true))                          \
   X(sap_solution_clear, (sap_solution_clear(&(sap_solution){0}), true))                        \
   X(sap_report_clear, (sap_report_clear(&(sap_report){0}), true))
 
@@ -209,31 +185,13 @@ static void fill(void) {
   assert_int_equal(sap_problem_add_contact(problem, &contact, &regularization, NULL), 0);
 }
 
-static void open_files(void) {
-  assert_int_equal(sap_problem_reader_open(problem_path, &reader, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_solution_reader_open(solution_path, &solutions, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_writer_open(new_path, &writer, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_writer_problem(writer, problem, NULL), SAP_STATUS_OK);
-}
-
-static void close_files(void) {
-  sap_problem_reader_close(reader);
-  sap_solution_reader_close(solutions);
-  sap_problem_writer_close(writer);
-}
-
 // Checks that a failed call changed nothing.
 static void cleanup(void) {
   sap_problem_destroy(made.problem);
   sap_solver_destroy(made.solver);
-  sap_problem_reader_close(made.reader);
-  sap_solution_reader_close(made.solutions);
-  sap_problem_writer_close(made.writer);
   made = (struct made){0};
-  close_files();
   fill();
   assert_int_equal(sap_solver_solve(solver, problem, &solution, &report, NULL), SAP_STATUS_OK);
-  open_files();
 }
 
 static int setup(void** unused) {
@@ -245,7 +203,6 @@ static int setup(void** unused) {
       .ntrees = 2, .trees = trees, .jacobians = jacobians, .material = material, .phi0 = -1e-3};
   scratch_begin(&files);
   (void)scratch_path(&files, "a.problem", problem_path);
-  (void)scratch_path(&files, "a.solution", solution_path);
   (void)scratch_path(&files, "new.problem", new_path);
   assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_create(&other, NULL), SAP_STATUS_OK);
@@ -254,21 +211,12 @@ static int setup(void** unused) {
   assert_int_equal(sap_solver_solve(solver, problem, &solution, &report, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_solver_save_memory(solver, kept, sizeof kept, &kept_size, NULL), 0);
   assert_int_equal(sap_problem_save_memory(problem, bytes, sizeof bytes, &size, NULL), 0);
-  assert_int_equal(sap_problem_writer_open(problem_path, &writer, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_writer_problem(writer, problem, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_writer_commit(writer, NULL), SAP_STATUS_OK);
-  sap_problem_writer_close(writer);
-  assert_int_equal(sap_problem_writer_open(solution_path, &writer, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_writer_solution(writer, &solution, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_writer_commit(writer, NULL), SAP_STATUS_OK);
-  sap_problem_writer_close(writer);
-  open_files();
+  assert_int_equal(sap_problem_file_write(problem_path, problem, NULL, NULL), SAP_STATUS_OK);
   return 0;
 }
 
 static int teardown(void** unused) {
   (void)unused;
-  close_files();
   sap_solution_clear(&solution);
   sap_report_clear(&report);
   sap_solver_destroy(solver);

@@ -148,7 +148,6 @@ static int64_t kill_one(const char* path, const plan* p) {
 
 static void test_kills(void** unused) {
   (void)unused;
-  SKIP_WITHOUT_HDF5();
   const char* wanted = getenv("SAPSTEP_KILLS");
   const long kills = wanted != NULL ? strtol(wanted, NULL, 10) : 50;
   const char* seed = getenv("SAPSTEP_SEED");
@@ -177,7 +176,6 @@ static void test_kills(void** unused) {
 // Few rows, and no flush by their number: those of the last second may be lost, and no others.
 static void test_flush_by_time(void** unused) {
   (void)unused;
-  SKIP_WITHOUT_HDF5();
   scratch folder;
   char path[SCRATCH_PATH_SIZE];
   scratch_begin(&folder);

@@ -27,7 +27,6 @@ static simulation box(void) {
 
 static void no_heap_call_in_steady_state(void** unused) {
   (void)unused;
-  SKIP_WITHOUT_HDF5();
   enum { WARM = 200, ROWS = 3000 };
   scratch s;
   char path[SCRATCH_PATH_SIZE];

@@ -60,16 +60,12 @@ static bool find_row(const bench* b, const char* problem, const char* name, doub
 
 static void run_file(bench* b, const char* path) {
   const char* slash = strrchr(path, '/');
-  sap_problem_reader* reader = NULL;
   sap_problem* problem = NULL;
   sap_error error;
-  bool found = false;
   if (sap_problem_create(&problem, &error) != SAP_STATUS_OK ||
-      sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK ||
-      sap_problem_reader_next(reader, problem, &found, &error) != SAP_STATUS_OK) {
+      sap_problem_file_read(path, problem, &error) != SAP_STATUS_OK) {
     trial_fail(path, &error);
   }
-  sap_problem_reader_close(reader);
   if (!sap_problem_has_mobility(problem) || sap_problem_row_count(problem) > TRIAL_ROWS_MAX ||
       sap_problem_row_count(problem) != 3 * sap_problem_tree_count(problem)) {
     (void)fprintf(stderr, "sapstep_bench_siconos: %s: not a local problem of contacts alone\n",

@@ -13,6 +13,7 @@
 
 #include "support/command.h"
 #include "support/near.h"
+#include "support/problem_files.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 
@@ -34,7 +35,7 @@ static int begin(void** state) {
   static scratch s;
   char path[SCRATCH_PATH_SIZE];
   scratch_begin(&s);
-  (void)scratch_write(&s, "a.problem", falling, strlen(falling), path);
+  problem_text_put(&s, "a.problem", falling);
   (void)scratch_write(&s, "cube.xml", cube, strlen(cube), path);
   *state = &s;
   return 0;

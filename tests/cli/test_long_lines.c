@@ -93,7 +93,6 @@ static void test_sweep(void** state) {
 
 static void test_plot(void** state) {
   scratch* s = *state;
-  SKIP_WITHOUT_HDF5();
   run(s, "run %s --scheme symplectic-euler --friction 0 --duration 200 --record a.h5", cylinder);
   run(s, "plot a.h5 energy:total -o b.svg");
   char* svg = scratch_text(s, "b.svg");

@@ -81,7 +81,6 @@ static void test_outputs_differ(void** state) {
 // A recording called as its own chart.
 static void test_sibling(void** state) {
   scratch* s = *state;
-  SKIP_WITHOUT_HDF5();
   command_expect(s, program, "run " BOX " --duration 0.1 --record a.svg", 0, NULL);
   command_expect(s, program, "plot a.svg energy", 3, "'a.svg' would be overwritten");
   command_expect(s, program, "plot missing.svg energy", 3, "cannot read 'missing.svg': No such");
@@ -98,19 +97,13 @@ static void test_sibling(void** state) {
 static void test_reasons(void** state) {
   scratch* s = *state;
   char path[SCRATCH_PATH_SIZE];
-  const bool hdf5 = sap_recorder_available();
   static const char* const readers[] = {"sweep", "view", "plot --log", "export"};
-  if (!hdf5) {
-    print_message("no HDF5: that alone is said of recordings\n");
-  }
   for (size_t i = 0; i < sizeof readers / sizeof *readers; ++i) {
-    const char* lacks = i > 0 && !hdf5 ? "this build has no HDF5: install libhdf5-dev" : NULL;
     char line[128];
     (void)snprintf(line, sizeof line, "%s nothing %s", readers[i], i > 1 ? "energy" : "");
-    command_expect(s, program, line, 3,
-                   lacks != NULL ? lacks : "cannot read 'nothing': No such file");
+    command_expect(s, program, line, 3, "cannot read 'nothing': No such file");
     (void)snprintf(line, sizeof line, "%s . %s", readers[i], i > 1 ? "energy" : "");
-    command_expect(s, program, line, 3, lacks != NULL ? lacks : "cannot read '.': Is a directory");
+    command_expect(s, program, line, 3, "cannot read '.': Is a directory");
   }
   scratch_write(s, "a.csv", "t_s,\033[31mred\n0,1\n", 16, path);
   command_result r = command_run(s, program, "", "run " BOX " --controls a.csv");

@@ -33,15 +33,6 @@ static void expect(scratch* s, const char* arguments, int exit_code, const char*
   free(run(s, arguments, exit_code, message));
 }
 
-static void need_hdf5(scratch* s) {
-  if (sap_recorder_available()) {
-    return;
-  }
-  expect(s, "plot a.h5 energy", 3, "libhdf5-dev");
-  expect(s, "export a.h5", 3, "libhdf5-dev");
-  SKIP_WITHOUT_HDF5();
-}
-
 // A box of 1 kg that falls from half a metre and lies still after 2 s.
 static void record(scratch* s) {
   expect(s, "run " BOX " --dt 0.005 --duration 3 --record a.h5", 0, NULL);
@@ -62,7 +53,6 @@ static int numbers(const char* line, double* out, int most) {
 }
 
 static void exported_numbers_obey_mechanics(void** state) {
-  need_hdf5(*state);
   record(*state);
   char* csv = run(*state,
                   "export a.h5 position:box:z v:root energy contact_force:box penetration "
@@ -124,7 +114,6 @@ static int count(const char* text, const char* word) {
 }
 
 static void pictures_hold_what_was_asked(void** state) {
-  need_hdf5(*state);
   record(*state);
   expect(*state, "plot a.h5 energy slip history", 0, NULL);
   char* svg = scratch_text(*state, "a.svg");
@@ -149,7 +138,6 @@ static void pictures_hold_what_was_asked(void** state) {
 }
 
 static void wrong_input_is_told(void** state) {
-  need_hdf5(*state);
   record(*state);
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "text.h5", "no\n", 3, path);
@@ -190,7 +178,6 @@ static void wrong_input_is_told(void** state) {
 
 // The total energy is the sum of its parts, springs among them.
 static void energies_add_up(void** state) {
-  need_hdf5(*state);
   expect(*state,
          "run '" SAPSTEP_SOURCE_DIR
          "/examples/scenes/spring_cylinder.xml' --duration 0.4 --record s.h5",

@@ -20,17 +20,7 @@
 static const char* const program = SAPSTEP_PROGRAM;
 #define BOX "'" SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml'"
 
-// Without HDF5 the option says so.
-static void need_hdf5(scratch* s) {
-  if (sap_recorder_available()) {
-    return;
-  }
-  command_expect(s, program, "run " BOX " --duration 0.1 --record a.h5", 3, "libhdf5-dev");
-  SKIP_WITHOUT_HDF5();
-}
-
 static void recording_equals_trajectory(void** state) {
-  need_hdf5(*state);
   char path[SCRATCH_PATH_SIZE];
   command_expect(*state, program,
                  "run " BOX
@@ -62,7 +52,6 @@ static void recording_equals_trajectory(void** state) {
 }
 
 static void h5py_reads_it(void** state) {
-  need_hdf5(*state);
   // The system's Python may have it where another python3 comes first in the path.
   static const char* const pythons[] = {"python3", "/usr/bin/python3"};
   const char* python = NULL;
@@ -100,7 +89,6 @@ static void h5py_reads_it(void** state) {
 }
 
 static void failures_are_told(void** state) {
-  need_hdf5(*state);
   command_expect(*state, program, "run " BOX " --duration 0.1 --record no/such/a.h5", 3,
                  "cannot write 'no/such/a.h5': No such file or directory");
   command_expect_after(*state, program, "mkdir -p folder;",
@@ -129,7 +117,6 @@ static void failures_are_told(void** state) {
 
 // A recording that was cut off anywhere: what reads it works, or says what is wrong.
 static void truncations_are_told(void** state) {
-  need_hdf5(*state);
   static const char* const readers[] = {"export cut.h5 energy contacts -o cut.csv",
                                         "plot cut.h5 energy step:newton_iterations -o cut.svg",
                                         "view cut.h5 -o cut.html"};
@@ -159,7 +146,6 @@ static void truncations_are_told(void** state) {
 
 // A reader of what a killed run left: all rows up to the last flush.
 static void a_killed_run_is_readable(void** state) {
-  need_hdf5(*state);
   command_result r = command_run(
       *state, "sh", "",
       "-c '\"$0\" run \"$1\" --dt 0.0001 --duration 1000 --record killed.h5 > killed.txt 2>&1 & "
@@ -192,7 +178,6 @@ static void a_killed_run_is_readable(void** state) {
 
 // A second run into a recording in use is refused and leaves it unchanged.
 static void one_run_at_a_time(void** state) {
-  need_hdf5(*state);
   command_result r = command_run(
       *state, "sh", "",
       "-c '\"$0\" run \"$1\" --dt 0.0001 --duration 1000 --record busy.h5 > busy.txt 2>&1 & "

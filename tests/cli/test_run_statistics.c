@@ -121,7 +121,6 @@ static void expect(const command_result* r, const char* name, double value) {
 }
 
 static void test_sums(void** state) {
-  SKIP_WITHOUT_HDF5();
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "a.xml", scene, sizeof scene - 1, path);
   command_result r =

@@ -101,7 +101,6 @@ static void endless_inputs(void** state) {
 
 // The table is written beside its place under no name that could be a link.
 static void links_are_not_followed(void** state) {
-#ifdef SAPSTEP_HDF5
   static const char study[] = "scene " SCENES "cart_pole.xml\nduration 0.01\nmeasure steps\n";
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "a.study", study, strlen(study), path);
@@ -115,10 +114,6 @@ static void links_are_not_followed(void** state) {
   char* victim = scratch_text(*state, "victim");
   assert_string_equal(victim, "precious");
   free(victim);
-#else
-  (void)state;
-  SKIP_LACKING("this build has no HDF5");
-#endif
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)

@@ -19,13 +19,8 @@ static const char* const program = SAPSTEP_PROGRAM;
 #define SCENES SAPSTEP_SOURCE_DIR "/examples/scenes/"
 
 // Tables NAME.h5 and NAME.csv, the latter alone without HDF5, and the journal beside the former.
-#ifdef SAPSTEP_HDF5
 #define TABLE(name) " -o " name ".h5 --csv " name ".csv "
 #define JOURNAL(study, name) name ".h5.journal"
-#else
-#define TABLE(name) " --csv " name ".csv "
-#define JOURNAL(study, name) study ".h5.journal"
-#endif
 
 static void study(scratch* s, const char* name, const char* text) {
   char path[SCRATCH_PATH_SIZE];
@@ -119,9 +114,7 @@ static void jobs_do_not_matter(void** state) {
   run(*state, "", "sweep fall.study" TABLE("a") "--jobs 1", 0);
   run(*state, "", "sweep fall.study" TABLE("b") "--jobs 3", 0);
   assert_same_file(*state, "a.csv", "b.csv");
-#ifdef SAPSTEP_HDF5
   assert_same_file(*state, "a.h5", "b.h5");
-#endif
   assert_false(exists(*state, JOURNAL("fall", "a")));
   char* csv = scratch_text(*state, "a.csv");
   for (int i = 1; i <= 16; ++i) {
@@ -224,9 +217,7 @@ static void resume_after_kill(void** state) {
   run(*state, line, "sweep long.study" TABLE("k") "--jobs 2", 0);
   run(*state, "", "sweep long.study" TABLE("u") "--jobs 2", 0);
   assert_same_file(*state, "k.csv", "u.csv");
-#ifdef SAPSTEP_HDF5
   assert_same_file(*state, "k.h5", "u.h5");
-#endif
 }
 
 // Plots go through the journal and between ranks: killed once, the lines are those of a whole run.
@@ -269,12 +260,8 @@ static void journal_of_another_study(void** state) {
   command_expect(*state, program, "sweep fall.study" TABLE("a"), 3, "belongs to another study");
   (void)scratch_write(*state, JOURNAL("fall", "a"), header, 12, path);
   run(*state, "", "sweep fall.study" TABLE("a"), 0);
-#ifdef SAPSTEP_HDF5
   command_expect_after(*state, program, "mkfifo pipe;", "sweep fall.study -o pipe >out", 3,
                        "'pipe': not a regular file");
-#else
-  print_message("no HDF5: tables in pipes skipped\n");
-#endif
 }
 
 static void wrong_studies(void** state) {

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "support/command.h"
+#include "support/problem_files.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 enum { WIDTH = 120, COLUMNS = 32, NAME = 32 };
@@ -118,8 +119,11 @@ static void files_are_named_without_their_folder(void** state) {
       "sapstep_problem 1\n0.01 1\n3 2 0 0 0 2 0 0 0 2\n0 0 -1\n0 0 -1\n1\n"
       "0 -1 0.5 0.01 0.01 0.5 0 0 0 1 0 0 0 1 0 0 0 1\n";
   char path[2][SCRATCH_PATH_SIZE], arguments[3 * SCRATCH_PATH_SIZE];
-  (void)scratch_write(*state, "one.problem", problem, sizeof problem - 1, path[0]);
-  (void)scratch_write(*state, "onset.problem", problem, sizeof problem - 1, path[1]);
+  static const char* const files[] = {"one.problem", "onset.problem"};
+  for (int i = 0; i < 2; ++i) {
+    problem_text_put(*state, files[i], problem);
+    (void)scratch_path(*state, files[i], path[i]);
+  }
   (void)snprintf(arguments, sizeof arguments, "solve '%s' '%s'", path[0], path[1]);
   command_result r = run(*state, arguments);
   command_says(r.out, "\none.problem ");

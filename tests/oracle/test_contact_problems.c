@@ -9,10 +9,8 @@
 
 #include <cmocka.h>
 
-#include <sapstep/problem_file.h>
-
 #include "support/near.h"
-#include "support/skip.h"
+#include "support/problem_files.h"
 #include "support/solve.h"
 
 // drake: iterations of Drake's solver where they are known, else -1. It gives up on hard_sigma1e-6;
@@ -35,23 +33,6 @@ static const data_file FILES[] = {
 };
 
 enum { NFILES = sizeof FILES / sizeof FILES[0] };
-
-static void open_files(const data_file* file, sap_problem_reader** problems,
-                       sap_solution_reader** solutions) {
-  char path[1024];
-  sap_error error = {0};
-  (void)snprintf(path, sizeof path, "%s/data/contact-problems/%s.problem", SAPSTEP_SHARED,
-                 file->name);
-  if (sap_problem_reader_open(path, problems, &error) != SAP_STATUS_OK) {
-    if (error.status != SAP_STATUS_IO) {
-      fail_msg("%s", error.message);
-    }
-    SKIP("%s", error.message);
-  }
-  (void)snprintf(path, sizeof path, "%s/data/contact-problems/%s.solution", SAPSTEP_SHARED,
-                 file->name);
-  assert_int_equal(sap_solution_reader_open(path, solutions, &error), SAP_STATUS_OK);
-}
 
 static double distance(const double* a, const double* b, int32_t n) {
   double sum = 0.0;
@@ -158,33 +139,22 @@ static void check_variants(const data_file* file, const sap_problem* problem) {
 
 static void for_each(void (*check)(const data_file*, const sap_problem*, const sap_solution*)) {
   for (int i = 0; i < NFILES; ++i) {
-    sap_problem_reader* problems;
-    sap_solution_reader* solutions;
-    open_files(&FILES[i], &problems, &solutions);
+    FILE* problems = problem_text_open(SAPSTEP_SHARED, FILES[i].name, "problem");
+    FILE* solutions = problem_text_open(SAPSTEP_SHARED, FILES[i].name, "solution");
     sap_problem* problem;
     sap_solution reference = {0};
-    sap_error error = {0};
-    assert_int_equal(sap_problem_create(&problem, &error), SAP_STATUS_OK);
     int count = 0;
-    for (;;) {
-      bool found = false, found_solution = false;
-      if (sap_problem_reader_next(problems, problem, &found, &error) != SAP_STATUS_OK) {
-        fail_msg("%s", error.message);
-      }
-      if (!found) {
-        break;
-      }
-      assert_int_equal(sap_solution_reader_next(solutions, &reference, &found_solution, &error),
-                       SAP_STATUS_OK);
-      assert_true(found_solution);
+    assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
+    while (problem_text_next(problems, problem)) {
+      assert_true(solution_text_next(solutions, &reference));
       check(&FILES[i], problem, &reference);
       ++count;
     }
     assert_int_equal(count, FILES[i].problems);
     sap_solution_clear(&reference);
     sap_problem_destroy(problem);
-    sap_problem_reader_close(problems);
-    sap_solution_reader_close(solutions);
+    (void)fclose(problems);
+    (void)fclose(solutions);
   }
 }
 

@@ -10,9 +10,8 @@
 
 #include <cmocka.h>
 
-#include <sapstep/problem_file.h>
-
 #include "support/near.h"
+#include "support/problem_files.h"
 #include "support/simulation.h"
 #include "support/solve.h"
 
@@ -117,32 +116,19 @@ static void check_nonlinear(const data_file* file, const sap_problem* p,
 
 static void for_each(void (*check)(const data_file*, const sap_problem*, const sap_solution*)) {
   for (int i = 0; i < NFILES; ++i) {
-    char path[1024];
-    sap_error error = {0};
-    sap_problem_reader* problems;
-    sap_solution_reader* solutions;
-    (void)snprintf(path, sizeof path, "%s/data/contact-problems/%s.problem", SAPSTEP_SHARED,
-                   FILES[i].name);
-    if (sap_problem_reader_open(path, &problems, &error) != SAP_STATUS_OK) {
-      simulation_skip_absent(&error);
-    }
-    (void)snprintf(path, sizeof path, "%s/data/contact-problems/%s.solution", SAPSTEP_SHARED,
-                   FILES[i].name);
-    assert_int_equal(sap_solution_reader_open(path, &solutions, &error), SAP_STATUS_OK);
+    FILE* problems = problem_text_open(SAPSTEP_SHARED, FILES[i].name, "problem");
+    FILE* solutions = problem_text_open(SAPSTEP_SHARED, FILES[i].name, "solution");
     sap_problem* problem;
     sap_solution reference = {0};
-    assert_int_equal(sap_problem_create(&problem, &error), SAP_STATUS_OK);
-    bool found = true;
-    while (sap_problem_reader_next(problems, problem, &found, &error) == SAP_STATUS_OK && found) {
-      assert_int_equal(sap_solution_reader_next(solutions, &reference, &found, &error),
-                       SAP_STATUS_OK);
+    assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
+    while (problem_text_next(problems, problem)) {
+      assert_true(solution_text_next(solutions, &reference));
       check(&FILES[i], problem, &reference);
     }
-    assert_false(found);
     sap_solution_clear(&reference);
     sap_problem_destroy(problem);
-    sap_problem_reader_close(problems);
-    sap_solution_reader_close(solutions);
+    (void)fclose(problems);
+    (void)fclose(solutions);
   }
 }
 

@@ -29,23 +29,19 @@ static sap_solver_options patient_options(void) {
 static double natural_map(const char* path, const char* name, const sap_solver_options* options,
                           sap_outcome* outcome) {
   sap_error error;
-  sap_problem_reader* reader;
   sap_problem* problem;
   sap_solver* solver;
   sap_solution solution = {0};
   sap_report report = {0};
   sap_residual residual;
-  bool found;
   assert_int_equal(sap_solver_create(name, options, &solver, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
-  if (sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK ||
-      sap_problem_reader_next(reader, problem, &found, &error) != SAP_STATUS_OK || !found ||
+  if (sap_problem_file_read(path, problem, &error) != SAP_STATUS_OK ||
       sap_solver_solve(solver, problem, &solution, &report, &error) != SAP_STATUS_OK ||
       sap_residuals(problem, solution.v, solution.gamma, &residual, &error) != SAP_STATUS_OK) {
     fail_msg("%s: %s", path, error.message);
   }
   *outcome = report.outcome;
-  sap_problem_reader_close(reader);
   sap_solution_clear(&solution);
   sap_report_clear(&report);
   sap_solver_destroy(solver);

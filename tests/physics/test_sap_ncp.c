@@ -9,9 +9,8 @@
 
 #include <cmocka.h>
 
-#include <sapstep/problem_file.h>
-
 #include "support/near.h"
+#include "support/problem_files.h"
 #include "support/simulation.h"
 
 static const double MASS = 2.0, GRAVITY = 10.0, MU = 0.5, STIFFNESS = 1e4, TAU = 0.02;
@@ -177,22 +176,14 @@ static void test_contact_problems(void** state) {
                                       "rnd_40_160",    "clutter40_a",   "articulated",
                                       "hard_sigma1e-6"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
-    char path[1024];
-    sap_error error = {0};
-    sap_problem_reader* reader;
-    (void)snprintf(path, sizeof path, "%s/data/contact-problems/%s.problem", SAPSTEP_SHARED,
-                   names[i]);
-    if (sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK) {
-      simulation_skip_absent(&error);
-    }
+    FILE* file = problem_text_open(SAPSTEP_SHARED, names[i], "problem");
     sap_problem* p;
-    bool found = true;
     assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
-    while (sap_problem_reader_next(reader, p, &found, &error) == SAP_STATUS_OK && found) {
+    while (problem_text_next(file, p)) {
       check_problem(names[i], p);
     }
     sap_problem_destroy(p);
-    sap_problem_reader_close(reader);
+    (void)fclose(file);
   }
 }
 

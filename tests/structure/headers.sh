@@ -24,12 +24,14 @@ for header in include/sapstep/*.h; do
   fi
 done
 # The MuJoCo adapter's headers need MuJoCo's, those of the public one do not.
+hdf5=$(pkg-config --cflags hdf5-serial 2> /dev/null || pkg-config --cflags hdf5)
 rooms=$(find src integrators* -name '*.h' | sort)
 if ! echo '#include <mujoco/mujoco.h>' | "$cc" -x c -fsyntax-only - 2> /dev/null; then
   rooms=$(grep -v '^src/mujoco/' <<< "$rooms")
 fi
 while IFS= read -r header; do
   printf '#include "%s"\ntypedef int alone;\n' "${header#src/}" > "$scratch/one.c" # may hold macros only
-  "$cc" -std=c17 "${warnings[@]}" -Iinclude -Isrc -I. -fsyntax-only "$scratch/one.c" || bad=1
+  # shellcheck disable=SC2086  # options
+  "$cc" -std=c17 "${warnings[@]}" -Iinclude -Isrc -I. $hdf5 -fsyntax-only "$scratch/one.c" || bad=1
 done <<< "$rooms"
 exit $bad

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/hdf5_write.h"
 
-#ifdef SAPSTEP_HDF5
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -133,5 +132,3 @@ hid_t hdf5_write_local(const char* path, int n, const double* W, const double* q
   hdf5_write_reals(file, "fclib_local/vectors/mu", n / 3, mu);
   return file;
 }
-
-#endif

@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#ifdef SAPSTEP_HDF5
 #include <hdf5.h>
 
 // A scratch folder; HDF5 prints none of the errors that a test is there to make.
@@ -31,6 +30,5 @@ void hdf5_write_matrix(hid_t file, const char* group, int m, int n, const double
 // A local FCLIB problem of n rows, N T1 T2 of each contact: u = W r + q. The file stays open.
 hid_t hdf5_write_local(const char* path, int n, const double* W, const double* q, const double* mu,
                        hdf5_write_form form);
-#endif
 
 #endif

@@ -31,18 +31,12 @@ enum { SKIP_CODE = 77 };
     SKIP(__VA_ARGS__);    \
   } while (0)
 
-// Where a file or folder, or recordings, are missing.
+// Where a file or folder is missing.
 #define SKIP_WITHOUT(path)        \
   do {                            \
     if (!skip_finds(path)) {      \
       SKIP("%s is absent", path); \
     }                             \
-  } while (0)
-#define SKIP_WITHOUT_HDF5()                   \
-  do {                                        \
-    if (!sap_recorder_available()) {          \
-      SKIP_LACKING("this build has no HDF5"); \
-    }                                         \
   } while (0)
 
 bool skip_finds(const char* path);

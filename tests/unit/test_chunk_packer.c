@@ -14,7 +14,6 @@
 #include "output/recorder/hdf5_writer.h"
 #include "support/skip.h"
 
-#ifdef SAPSTEP_HDF5
 #include <zlib.h>
 
 static uint32_t next_random(uint32_t* state) {
@@ -116,11 +115,3 @@ int main(void) {
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-int main(void) {
-  return skip_program_lacking("this build has no HDF5");
-}
-
-#endif

@@ -11,10 +11,9 @@
 
 #include <cmocka.h>
 
-#include <sapstep/problem_file.h>
-
 #include "support/hdf5_write.h"
 #include "support/near.h"
+#include "support/problem_files.h"
 #include "support/scratch.h"
 
 enum { N = 6 };
@@ -68,23 +67,6 @@ static void write_global(const char* path, hdf5_write_form form) {
   hdf5_write_close(file);
 }
 
-static sap_problem* read_problem(const char* path) {
-  sap_error error = {0};
-  sap_problem* problem = NULL;
-  sap_problem_reader* reader = NULL;
-  bool found = false;
-  assert_int_equal(sap_problem_create(&problem, &error), SAP_STATUS_OK);
-  if (sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK ||
-      sap_problem_reader_next(reader, problem, &found, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  assert_true(found);
-  assert_int_equal(sap_problem_reader_next(reader, problem, &found, &error), SAP_STATUS_OK);
-  assert_false(found);
-  sap_problem_reader_close(reader);
-  return problem;
-}
-
 static void check_solution(const sap_problem* problem, const char* name) {
   sap_error error = {0};
   sap_solver* solver = NULL;
@@ -120,7 +102,7 @@ static void test_every_form_has_the_known_solution(void** state) {
   for (int form = 0; form < 3; ++form) {
     for (int global = 0; global < 2; ++global) {
       (global ? write_global : write_local)(path, (hdf5_write_form)form);
-      sap_problem* problem = read_problem(path);
+      sap_problem* problem = problem_file_new(path);
       assert_int_equal(sap_problem_has_mobility(problem), !global);
       static const char* const solvers[] = {"nbgs", "newton-ncp", "proximal-newton"};
       for (int i = 0; i < 3; ++i) {
@@ -151,7 +133,7 @@ static void test_triplets_with_duplicates_and_room(void** state) {
   hdf5_write_integer(file, "fclib_local/W/nz", COUNT);
   hdf5_write_integer(file, "fclib_local/W/nzmax", COUNT + 2);
   hdf5_write_close(file);
-  sap_problem* problem = read_problem(path);
+  sap_problem* problem = problem_file_new(path);
   check_solution(problem, "nbgs");
   sap_problem_destroy(problem);
   scratch_end(&s);
@@ -171,7 +153,7 @@ static void test_unsymmetric_stays(void** state) {
   const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
   hdf5_write_matrix(file, "fclib_local/W", N, N, dense, HDF5_WRITE_COLUMNS);
   hdf5_write_close(file);
-  sap_problem* problem = read_problem(path);
+  sap_problem* problem = problem_file_new(path);
   const double* there = sap_problem_mobility_block(problem, 0, 1);
   const double* back = sap_problem_mobility_block(problem, 1, 0);
   assert_non_null(there);
@@ -210,7 +192,7 @@ static void test_solvers_that_need_A_say_so(void** state) {
   scratch_begin(&s);
   const char* path = scratch_path(&s, "needs.hdf5", name);
   write_local(path, HDF5_WRITE_COLUMNS);
-  sap_problem* problem = read_problem(path);
+  sap_problem* problem = problem_file_new(path);
   sap_error error = {0};
   sap_solver* solver = NULL;
   sap_solution solution = {0};

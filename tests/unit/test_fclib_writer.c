@@ -76,15 +76,7 @@ static sap_problem* mixed_problem(void) {
 
 static void write_file(const char* path, const sap_problem* problem, const sap_solution* solution) {
   sap_error error = {0};
-  sap_problem_writer* writer = NULL;
-  check(sap_problem_writer_open(path, &writer, &error), &error);
-  check(sap_problem_writer_problem(writer, problem, &error), &error);
-  if (solution != NULL) {
-    check(sap_problem_writer_solution(writer, solution, &error), &error);
-  }
-  assert_int_equal(sap_problem_writer_problem(writer, problem, &error), SAP_STATUS_UNSUPPORTED);
-  check(sap_problem_writer_commit(writer, &error), &error);
-  sap_problem_writer_close(writer);
+  check(sap_problem_file_write(path, problem, solution, &error), &error);
 }
 
 static void same(const double* a, const double* b, int32_t count) {
@@ -196,29 +188,71 @@ static void test_solution_comes_back(void** state) {
   sap_problem* problem = mixed_problem();
   sap_error error = {0};
   sap_solver* solver = NULL;
-  sap_solution solution = {0}, back = {0};
-  bool found = false;
+  sap_solution solution = {0};
   check(sap_solver_create("proximal-newton", NULL, &solver, &error), &error);
   check(sap_solver_solve(solver, problem, &solution, NULL, &error), &error);
   write_file(path, problem, &solution);
   sap_problem* read = problem_file_new(path);
-  check(sap_problem_file_solution(path, read, 0, &back, &found, &error), &error);
-  assert_true(found && back.nv == solution.nv && back.nrows == solution.nrows);
-  assert_true(back.cost == solution.cost);
-  same(back.v, solution.v, back.nv);
-  same(back.gamma, solution.gamma, back.nrows);
-  for (int32_t i = 0; i < back.nrows; ++i) {  // J v summed in another order
-    assert_true(fabs(back.vc[i] - solution.vc[i]) <= 1e-13 * (1.0 + fabs(solution.vc[i])));
-  }
+  compare(problem, read);
+  double numbers[8];
+  assert_int_equal(problem_file_numbers(path, "solution/v", 8, numbers), solution.nv);
+  same(numbers, solution.v, solution.nv);
+  assert_int_equal(problem_file_numbers(path, "sapstep/solution_cost", 8, numbers), 1);
+  assert_true(numbers[0] == solution.cost);
+  // rows: the box, the cone's T1 T2 N, three free rows, three limits
+  const double *g = solution.gamma, r[3] = {g[3], g[1], g[2]};
+  const double others[4] = {g[0], g[7], g[8], g[9]};
+  assert_int_equal(problem_file_numbers(path, "solution/r", 8, numbers), 3);
+  same(numbers, r, 3);
+  assert_int_equal(problem_file_numbers(path, "solution/u", 8, numbers), 3);
+  assert_true(numbers[0] == solution.vc[3] - 0.37 && numbers[1] == solution.vc[1]);
+  assert_int_equal(problem_file_numbers(path, "solution/l", 8, numbers), 3);
+  same(numbers, g + 4, 3);
+  assert_int_equal(problem_file_numbers(path, "sapstep/solution_K", 8, numbers), 4);
+  same(numbers, others, 4);
   sap_solution_clear(&solution);
-  sap_solution_clear(&back);
   sap_solver_destroy(solver);
   sap_problem_destroy(read);
   sap_problem_destroy(problem);
   scratch_end(&s);
 }
 
-// The same problem gives the same bytes; a file without a problem is never made.
+// Contacts with spin (4 rows) and rolling friction (6) beside one of 3.
+static void test_wide_cones_come_back(void** state) {
+  (void)state;
+  scratch s;
+  char name[SCRATCH_PATH_SIZE];
+  scratch_begin(&s);
+  const char* path = scratch_path(&s, "wide.h5", name);
+  sap_problem* problem = mixed_problem();
+  sap_error error = {0};
+  double J[18], R[6] = {1e-3, 1e-3, 0.25, 1e-3, 1e-3, 1e-3}, v_hat[6] = {1, 2, 3, 4, 5, 6};
+  for (int i = 0; i < 18; ++i) {
+    J[i] = 1.0 / (1.0 + i);
+  }
+  const double* jacobians = J;
+  const int32_t tree = 1;
+  for (int32_t nrows = 6; nrows >= 4; nrows -= 2) {
+    const sap_block block = {.set = SAP_SET_FRICTION_CONE,
+                             .nrows = nrows,
+                             .ntrees = 1,
+                             .trees = &tree,
+                             .jacobians = &jacobians,
+                             .R = R,
+                             .v_hat = v_hat,
+                             .friction = nrows / 7.0,
+                             .key = 12};
+    check(sap_problem_add_block(problem, &block, &error), &error);
+  }
+  write_file(path, problem, NULL);
+  sap_problem* back = problem_file_new(path);
+  compare(problem, back);
+  sap_problem_destroy(back);
+  sap_problem_destroy(problem);
+  scratch_end(&s);
+}
+
+// The same problem gives the same bytes; a problem that is refused leaves no file.
 static void test_bytes_and_failures(void** state) {
   (void)state;
   scratch s;
@@ -234,12 +268,14 @@ static void test_bytes_and_failures(void** state) {
   free(a);
   free(b);
   sap_error error = {0};
-  sap_problem_writer* writer = NULL;
-  sap_solution solution = {0};
-  check(sap_problem_writer_open(scratch_path(&s, "c.hdf5", first), &writer, &error), &error);
-  assert_int_equal(sap_problem_writer_solution(writer, &solution, &error), SAP_STATUS_UNSUPPORTED);
-  assert_int_equal(sap_problem_writer_commit(writer, &error), SAP_STATUS_ARGUMENT);
-  sap_problem_writer_close(writer);
+  const sap_solution other = {.nv = 1};
+  scratch_path(&s, "c.hdf5", first);
+  assert_int_equal(sap_problem_file_write(first, problem, &other, &error), SAP_STATUS_ARGUMENT);
+  assert_non_null(strstr(error.message, "does not match the problem"));
+  const int32_t size = 2;
+  check(sap_problem_reset(problem, 0.01, 1, &size, &error), &error);
+  assert_int_equal(sap_problem_file_write(first, problem, NULL, &error), SAP_STATUS_ARGUMENT);
+  assert_non_null(strstr(error.message, "A of tree 0 is not set"));
   assert_int_equal(scratch_count(&s), 2);
   sap_problem_destroy(problem);
   scratch_end(&s);
@@ -247,9 +283,8 @@ static void test_bytes_and_failures(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_block_comes_back),
-      cmocka_unit_test(test_local_comes_back),
-      cmocka_unit_test(test_solution_comes_back),
+      cmocka_unit_test(test_every_block_comes_back), cmocka_unit_test(test_local_comes_back),
+      cmocka_unit_test(test_solution_comes_back),    cmocka_unit_test(test_wide_cones_come_back),
       cmocka_unit_test(test_bytes_and_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

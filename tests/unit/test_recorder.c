@@ -125,26 +125,8 @@ static void check_rows(const sap_recording* recording, const truth* t, int64_t n
   }
 }
 
-static void need_hdf5(void) {
-  if (sap_recorder_available()) {
-    return;
-  }
-  sap_recorder* recorder = NULL;
-  sap_recording* recording = NULL;
-  sap_error error = {0};
-  simulation s = recordings_box();
-  assert_int_equal(sap_recorder_create("a.h5", s.model, NULL, &recorder, &error),
-                   SAP_STATUS_UNSUPPORTED);
-  assert_non_null(strstr(error.message, "libhdf5-dev"));
-  assert_int_equal(sap_recording_open("a.h5", &recording, &error), SAP_STATUS_UNSUPPORTED);
-  assert_int_equal(sap_recorder_close(NULL, &error), SAP_STATUS_OK);
-  simulation_end(&s);
-  SKIP_WITHOUT_HDF5();
-}
-
 static void test_round_trip_and_crash(void** unused) {
   (void)unused;
-  need_hdf5();
   scratch folder;
   scratch_begin(&folder);
   char path[SCRATCH_PATH_SIZE], copy[SCRATCH_PATH_SIZE];
@@ -167,7 +149,6 @@ static void test_round_trip_and_crash(void** unused) {
 
 static void test_reads_parts(void** unused) {
   (void)unused;
-  need_hdf5();
   scratch folder;
   scratch_begin(&folder);
   char path[SCRATCH_PATH_SIZE];
@@ -206,7 +187,6 @@ static void expect_refused(const char* path, sap_status status, const char* mess
 
 static void test_wrong_files(void** unused) {
   (void)unused;
-  need_hdf5();
   scratch folder;
   scratch_begin(&folder);
   char path[SCRATCH_PATH_SIZE], other[SCRATCH_PATH_SIZE];
@@ -261,7 +241,6 @@ static size_t allocated(void) {
 static void test_memory_does_not_grow(void** unused) {
   (void)unused;
   enum { ROWS = 20000, EARLY = 8000, FLUSH_ROWS = 16, GROWTH = 200000 };
-  need_hdf5();
   scratch folder;
   scratch_begin(&folder);
   char path[SCRATCH_PATH_SIZE];

@@ -241,7 +241,6 @@ static void replay(const char* path, size_t every) {
 }
 
 static void replay_run(int rows, int flush_rows, int compression, size_t every) {
-  SKIP_WITHOUT_HDF5();
   scratch folder;
   char path[SCRATCH_PATH_SIZE], copy[SCRATCH_PATH_SIZE];
   scratch_begin(&folder);

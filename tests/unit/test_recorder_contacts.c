@@ -71,7 +71,6 @@ static void expect(const double* found, const double* expected, int n) {
 }
 
 static void test_contacts(void** state) {
-  SKIP_WITHOUT_HDF5();
   char path[SCRATCH_PATH_SIZE];
   sap_recorder* recorder = NULL;
   sap_recording* recording = NULL;
@@ -119,7 +118,6 @@ static void test_contacts(void** state) {
 // Recording collects the contacts of the step, before or after the caller does; contacts of another
 // configuration are refused.
 static void test_order(void** state) {
-  SKIP_WITHOUT_HDF5();
   char path[SCRATCH_PATH_SIZE];
   sap_recorder* recorder = NULL;
   sap_recording* recording = NULL;

@@ -140,7 +140,6 @@ static void check_set(const sap_recording* recording, const expected* e) {
 
 static void test_layout(void** unused) {
   (void)unused;
-  SKIP_WITHOUT_HDF5();
   static const sap_recorded_body bodies[BODIES] = {{.parent = -1}, {0, 1.0, {0.0}}};
   const sap_recorded_model model = {
       .sizes = {.bodies = BODIES, .nq = NQ, .nv = NV, .na = NA, .nu = NU}, .bodies = bodies};
@@ -164,7 +163,6 @@ static void test_layout(void** unused) {
 // Outcomes that count as converged.
 static void test_converged(void** unused) {
   (void)unused;
-  SKIP_WITHOUT_HDF5();
   static const struct {
     sap_outcome outcome;
     double converged;

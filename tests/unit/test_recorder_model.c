@@ -19,7 +19,6 @@ static const double mass = 2.0, gravity = 9.81, dt = 0.01;
 // A mass that slides along z rests on its joint's lower limit; a motor carries a part of it.
 static void test_efforts_and_model(void** unused) {
   (void)unused;
-  SKIP_WITHOUT_HDF5();
   const double lift = 5.0, p[3] = {0.0, 0.0, 0.0},
                tetrahedron[12] = {0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3};
   sap_builder* builder = simulation_builder(0.0, 0.0, -gravity);
@@ -95,7 +94,6 @@ static void test_efforts_and_model(void** unused) {
 
 static void test_refusals(void** unused) {
   (void)unused;
-  SKIP_WITHOUT_HDF5();
   simulation s = recordings_box();
   sap_recorder* recorder = NULL;
   sap_error error = {0};

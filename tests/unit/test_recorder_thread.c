@@ -26,8 +26,6 @@
 #include "support/simulation.h"
 #include "support/skip.h"
 
-#ifdef SAPSTEP_HDF5
-
 // Ways of a recorder to work: with a thread, or without one because HDF5 is not built for threads,
 // because the options say so, or because no thread could be started.
 typedef enum way { THREAD_WRITES, UNSAFE_HDF5, NO_THREAD, THREAD_REFUSED, WAYS } way;
@@ -298,11 +296,3 @@ int main(void) {
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-int main(void) {
-  return skip_program_lacking("this build has no HDF5");
-}
-
-#endif

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands on contact problems in files: solve, solvers, convert.
-#define _POSIX_C_SOURCE 200809L
-#include <limits.h>
+// Commands on contact problems in files: solve and solvers.
 #include <stdio.h>
-#include <string.h>
 
 #include <sapstep/problem_file.h>
 #include <sapstep/solver.h>
 
 #include "cli/command.h"
-#include "cli/files.h"
 #include "cli/options.h"
-#include "cli/progress.h"
 #include "cli/table.h"
-#include "core/file.h"
 
 // --- sapstep solve ---
 
 static const cli_column columns[] = {
-    CLI_TEXTS("file"),       CLI_INTEGERS("index"),          CLI_INTEGERS("nv"),
-    CLI_INTEGERS("nc"),      CLI_TEXTS("outcome"),           CLI_INTEGERS("iterations"),
-    CLI_REALS("cost", 10),   CLI_REALS("momentum_error", 3), CLI_REALS("row", 3),
-    CLI_REALS("row_m_s", 3), CLI_REALS("tree", 3),           CLI_REALS("tree_m_s", 3),
+    CLI_TEXTS("file"),
+    CLI_INTEGERS("nv"),
+    CLI_INTEGERS("nc"),
+    CLI_TEXTS("outcome"),
+    CLI_INTEGERS("iterations"),
+    CLI_REALS("cost", 10),
+    CLI_REALS("momentum_error", 3),
+    CLI_REALS("row", 3),
+    CLI_REALS("row_m_s", 3),
+    CLI_REALS("tree", 3),
+    CLI_REALS("tree_m_s", 3),
     CLI_REALS("time_us", 6),
 };
 
@@ -34,7 +35,6 @@ typedef struct solve_job {
 
   sap_solver* solver;
   sap_problem* problem;
-  sap_problem_writer* writer;
   cli_table* table;
   sap_solution solution;
   sap_report report;
@@ -48,9 +48,8 @@ static const cli_option solve_options[] = {
      "output format (table); json is one array with an object\nper problem", CLI_WORD, AT(format),
      .words = cli_formats},
     {"output", "FILE",
-     "write the solutions to FILE as 'sapstep_solution 1'\nblocks, all or nothing; FILE.hdf5 takes "
-     "one problem and its\nsolution (FCLIB)",
-     CLI_TEXT, AT(output)},
+     "write the problem and its solution to FILE (FCLIB), which\ntakes one problem", CLI_TEXT,
+     AT(output)},
     {"repeat", "N",
      "solve each problem N times from the same start and\nprint the shortest time (1)", CLI_INTEGER,
      AT(repeat), 1, 1000000},
@@ -60,31 +59,21 @@ static const cli_option solve_options[] = {
 
 // Solves the problem at hand `repeat` times; *time is the shortest [s].
 static sap_status solve_repeatedly(solve_job* job, double* time, sap_error* error) {
-  for (int32_t i = 0; i < job->repeat && !interrupt_came(); ++i) {
+  for (int32_t i = 0; i < job->repeat; ++i) {
     SAP_TRY(sap_solver_solve(job->solver, job->problem, &job->solution, &job->report, error));
     *time = i == 0 || job->report.time < *time ? job->report.time : *time;
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status solve_problem(void* context, const char* path, int64_t index, sap_error* error) {
-  solve_job* job = context;
+static sap_status solve_problem(solve_job* job, const char* path, sap_error* error) {
   double time = 0.0;
   sap_residual residual;
   SAP_TRY(solve_repeatedly(job, &time, error));
-  if (interrupt_came()) {
-    return SAP_STATUS_OK;
-  }
   SAP_TRY(sap_residuals(job->problem, job->solution.v, job->solution.gamma, &residual, error));
-  if (job->writer != NULL && cli_is_hdf5(job->output)) {
-    SAP_TRY(sap_problem_writer_problem(job->writer, job->problem, error));
-  }
-  if (job->writer != NULL) {
-    SAP_TRY(sap_problem_writer_solution(job->writer, &job->solution, error));
-  }
   const sap_outcome outcome = job->report.outcome;
   const bool ncp = sap_solver_find(job->solver_name)->signorini;
-  CLI_CELLS(job->table, CLI_T(path), CLI_I(index), CLI_I(sap_problem_velocity_count(job->problem)),
+  CLI_CELLS(job->table, CLI_T(path), CLI_I(sap_problem_velocity_count(job->problem)),
             CLI_I(sap_problem_block_count(job->problem)), CLI_T(sap_outcome_text(outcome)),
             CLI_I(job->report.iterations), CLI_R(residual.cost), CLI_R(residual.momentum),
             CLI_R(ncp ? residual.ncp_row : residual.ccp_row),
@@ -106,9 +95,6 @@ static int create(solve_job* job, const cli_command* command) {
   if (status == SAP_STATUS_OK) {
     status = sap_problem_create(&job->problem, &error);
   }
-  if (status == SAP_STATUS_OK && job->output != NULL) {
-    status = sap_problem_writer_open(job->output, &job->writer, &error);
-  }
   if (status != SAP_STATUS_OK) {
     return cli_report(&error);
   }
@@ -121,7 +107,6 @@ static int create(solve_job* job, const cli_command* command) {
 
 static void destroy(solve_job* job) {
   cli_table_destroy(job->table);
-  sap_problem_writer_close(job->writer);
   sap_problem_destroy(job->problem);
   sap_solver_destroy(job->solver);
   sap_solution_clear(&job->solution);
@@ -139,10 +124,23 @@ static int finish(solve_job* job) {
     return exit_code;
   }
   sap_error error;
-  if (job->writer != NULL && sap_problem_writer_commit(job->writer, &error) != SAP_STATUS_OK) {
+  if (job->output != NULL &&
+      sap_problem_file_write(job->output, job->problem, &job->solution, &error) != SAP_STATUS_OK) {
     return cli_report(&error);
   }
   return job->unconverged ? CLI_UNCONVERGED : CLI_OK;
+}
+
+static int solve_file(solve_job* job, const char* path) {
+  sap_error error = {0};
+  if (sap_problem_file_read(path, job->problem, &error) != SAP_STATUS_OK) {
+    return cli_report(&error);
+  }
+  if (solve_problem(job, path, &error) != SAP_STATUS_OK) {
+    cli_message("%s: %s", path, error.message);
+    return cli_exit_code(error.status);
+  }
+  return CLI_OK;
 }
 
 static int run_solve(const cli_command* command, int argc, char** argv) {
@@ -154,21 +152,14 @@ static int run_solve(const cli_command* command, int argc, char** argv) {
   if (parser.noperands == 0) {
     return cli_usage_error(command, "no FILE given");
   }
-  if (job.output != NULL) {
-    // An output under way must not stay behind: the solve at hand is the last.
-    interrupt_catch(true);
+  if (job.output != NULL && parser.noperands > 1) {
+    return cli_usage_error(command, "--output takes the problem of one FILE");
   }
   int exit_code = create(&job, command);
-  if (exit_code == CLI_OK) {
-    exit_code =
-        cli_visit_problems(parser.operands, parser.noperands, job.problem, solve_problem, &job);
+  for (int i = 0; i < parser.noperands && exit_code == CLI_OK; ++i) {
+    exit_code = solve_file(&job, parser.operands[i]);
   }
-  if (exit_code == CLI_OK && interrupt_came()) {
-    cli_message("interrupted: nothing is written");
-    exit_code = CLI_UNCONVERGED;
-  } else if (exit_code == CLI_OK) {
-    exit_code = finish(&job);
-  }
+  exit_code = exit_code == CLI_OK ? finish(&job) : exit_code;
   destroy(&job);
   return exit_code;
 }
@@ -178,17 +169,16 @@ const cli_command cli_command_solve = {
     .operands = "FILE...",
     .summary = "solve contact problems stored in files",
     .description =
-        "Solves every contact problem ('sapstep_problem 1', several may be stacked in a\n"
-        "file, or HDF5 in FCLIB's layout, one in a file) and prints a row for each: file,\n"
-        "index in the file from 0, velocities nv, contacts nc, outcome, Newton iterations,\n"
+        "Solves the contact problem of each file (HDF5 in FCLIB's layout) and prints a row\n"
+        "for each: file, velocities nv, contacts nc, outcome, Newton iterations,\n"
         "cost l(v) [J], relative momentum error |D grad l| / max(|D A v|, |D J' gamma|)\n"
         "computed anew from the solution, and time [us]. Exit status 1 when a problem did\n"
         "not converge. After an error (exit status 3) nothing is printed and nothing\n"
         "written.",
     .examples =
-        "  sapstep solve pile.problem\n"
-        "  sapstep solve --tolerance 1e-12 --output pile.solution pile.problem\n"
-        "  sapstep solve --linear-solver sparse --repeat 10 --format json *.problem\n",
+        "  sapstep solve pile.hdf5\n"
+        "  sapstep solve --tolerance 1e-12 --output solved.hdf5 pile.hdf5\n"
+        "  sapstep solve --linear-solver sparse --repeat 10 --format json problems/*.hdf5\n",
     .options = solve_options,
     .table = sap_solver_option_table,
     .table_offset = offsetof(solve_job, options),
@@ -279,136 +269,4 @@ const cli_command cli_command_solvers = {
         "  sapstep solvers --format json\n",
     .options = solvers_options,
     .run = run_solvers,
-};
-
-// --- sapstep convert: from text to HDF5 (FCLIB) and back ---
-
-static const cli_option convert_options[] = {{0}};
-
-typedef struct convert_job {
-  char** inputs;  // (ninputs)
-  int ninputs;
-  const char* output;
-  bool numbered;  // HDF5 holds one problem: several go to NAME-0.hdf5, NAME-1.hdf5, ...
-  long long count;
-  sap_problem* problem;
-  sap_problem_writer* writer;  // text: all problems
-} convert_job;
-
-// The name of the next output.
-static void name_output(const convert_job* job, char path[PATH_MAX]) {
-  const char* end = strrchr(job->output, '.');
-  const int stem = job->numbered ? (int)(end - job->output) : (int)strlen(job->output);
-  if (job->numbered) {
-    (void)snprintf(path, PATH_MAX, "%.*s-%lld%s", stem, job->output, job->count, end);
-  } else {
-    (void)snprintf(path, PATH_MAX, "%.*s", stem, job->output);
-  }
-}
-
-// A numbered output may be called as an input is that has not been read.
-static sap_status check_output(const convert_job* job, const char* path, sap_error* error) {
-  if (sap_file_regular(path, NULL) != SAP_STATUS_OK) {
-    return SAP_STATUS_OK;  // nothing is there yet
-  }
-  for (int i = 0; i < job->ninputs; ++i) {
-    const cli_path paths[] = {{"an input", job->inputs[i], CLI_PATH_READ},
-                              {"an output", path, CLI_PATH_WRITTEN}};
-    SAP_TRY(cli_check_paths(paths, 2, error));
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status write_problem(convert_job* job, sap_error* error) {
-  char path[PATH_MAX];
-  sap_status status = SAP_STATUS_OK;
-  name_output(job, path);
-  if (job->writer == NULL) {
-    status = check_output(job, path, error);
-    if (status == SAP_STATUS_OK) {
-      status = sap_problem_writer_open(path, &job->writer, error);
-    }
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_writer_problem(job->writer, job->problem, error);
-  }
-  job->count += 1;
-  if (status == SAP_STATUS_OK && cli_is_hdf5(job->output)) {
-    status = sap_problem_writer_commit(job->writer, error);
-    sap_problem_writer_close(job->writer);
-    job->writer = NULL;
-  }
-  return status;
-}
-
-// Reads all problems of a file; counts them where there is nothing to write to.
-static sap_status read_file(convert_job* job, const char* path, bool write, sap_error* error) {
-  sap_problem_reader* reader = NULL;
-  sap_status status = sap_problem_reader_open(path, &reader, error);
-  while (status == SAP_STATUS_OK) {
-    bool found = false;
-    status = sap_problem_reader_next(reader, job->problem, &found, error);
-    if (status != SAP_STATUS_OK || !found) {
-      break;
-    }
-    if (write) {
-      status = write_problem(job, error);
-    } else {
-      job->count += 1;
-    }
-  }
-  sap_problem_reader_close(reader);
-  return status;
-}
-
-static sap_status convert(convert_job* job, sap_error* error) {
-  const bool hdf5 = cli_is_hdf5(job->output);  // are there several?
-  SAP_TRY(sap_problem_create(&job->problem, error));
-  for (int i = 0; hdf5 && i < job->ninputs; ++i) {
-    SAP_TRY(cli_check_reread(job->inputs[i], error));
-    SAP_TRY(read_file(job, job->inputs[i], false, error));
-  }
-  job->numbered = hdf5 && job->count > 1;
-  job->count = 0;
-  for (int i = 0; i < job->ninputs; ++i) {
-    SAP_TRY(read_file(job, job->inputs[i], true, error));
-  }
-  if (job->writer != NULL) {
-    SAP_TRY(sap_problem_writer_commit(job->writer, error));
-  }
-  return SAP_STATUS_OK;
-}
-
-static int run_convert(const cli_command* command, int argc, char** argv) {
-  cli_parser parser;
-  if (!cli_parse(&parser, command, NULL, argc, argv)) {
-    return parser.exit_code;
-  }
-  if (parser.noperands < 2) {
-    return cli_usage_error(command, "an input and an output are needed");
-  }
-  sap_error error = {0};
-  convert_job job = {.inputs = parser.operands,
-                     .ninputs = parser.noperands - 1,
-                     .output = parser.operands[parser.noperands - 1]};
-  const sap_status status = convert(&job, &error);
-  sap_problem_writer_close(job.writer);
-  sap_problem_destroy(job.problem);
-  return status == SAP_STATUS_OK ? CLI_OK : cli_report(&error);
-}
-
-const cli_command cli_command_convert = {
-    .name = "convert",
-    .operands = "FILE... OUTPUT",
-    .summary = "convert contact problems between text and HDF5 (FCLIB)",
-    .description =
-        "Writes the contact problems of the files to OUTPUT: as HDF5 in FCLIB's layout where\n"
-        "its name ends in .hdf5 or .h5, else as text, stacked. Several problems for HDF5 go to\n"
-        "NAME-0.hdf5, NAME-1.hdf5 and so on. Text holds friction cones on one or two trees\n"
-        "only; what one format cannot hold is refused, and what is written comes back bit by bit.",
-    .examples =
-        "  sapstep convert pile.problem pile.hdf5\n"
-        "  sapstep convert pile-*.hdf5 pile.problem\n",
-    .options = convert_options,
-    .run = run_convert,
 };

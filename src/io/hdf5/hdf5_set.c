@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/hdf5/hdf5_set.h"
 
-#ifdef SAPSTEP_HDF5
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -396,4 +395,3 @@ void sap_hdf5_silence_begin(sap_hdf5_silence* silence) {
 void sap_hdf5_silence_end(const sap_hdf5_silence* silence) {
   (void)H5Eset_auto2(H5E_DEFAULT, silence->function, silence->data);
 }
-#endif

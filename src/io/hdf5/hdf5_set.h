@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 
-#ifdef SAPSTEP_HDF5
 #include <hdf5.h>
 
 enum { SAP_HDF5_MOST_DIMENSIONS = 32 };  // H5S_MAX_RANK
@@ -67,6 +66,5 @@ void sap_hdf5_silence_end(const sap_hdf5_silence* silence);
 // Suppresses messages at the end of the process too. Call it after a damaged file: HDF5 1.10 then
 // leaks memory of its own and prints "infinite loop closing library" at exit.
 void sap_hdf5_silence_exit(void);
-#endif
 
 #endif

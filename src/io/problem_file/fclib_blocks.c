@@ -6,7 +6,6 @@
 // be a tree.)
 #include "io/problem_file/fclib_file.h"
 
-#ifdef SAPSTEP_HDF5
 #include <string.h>
 
 #include "core/memory.h"
@@ -176,12 +175,12 @@ static sap_status check_table(const sap_fclib_file* file, const sap_fclib_global
     const int32_t* block = g->blocks.values + i;
     const int32_t set = block[SAP_FCLIB_SET], nrows = block[SAP_FCLIB_NROWS];
     if (set < (int32_t)SAP_SET_FRICTION_CONE || set > (int32_t)SAP_SET_FREE || nrows < 1 ||
-        block[SAP_FCLIB_NTREES] < 1 || (set == (int32_t)SAP_SET_FRICTION_CONE && nrows != 3)) {
+        block[SAP_FCLIB_NTREES] < 1) {
       return sap_fclib_fail(
           file, SAP_STATUS_SYNTAX, name, "block %ld: set %ld, %ld rows, %ld trees is invalid",
           (long)(i / SAP_FCLIB_FIELDS), (long)set, (long)nrows, (long)block[SAP_FCLIB_NTREES]);
     }
-    rows[sap_fclib_kind((sap_set)set)] += nrows;
+    rows[sap_fclib_kind((sap_set)set, nrows)] += nrows;
     trees += block[SAP_FCLIB_NTREES];
   }
   const int64_t cones = rows[SAP_FCLIB_CONES] / 3;
@@ -255,8 +254,9 @@ static sap_status fill_jacobian(sap_fclib_file* file, const sap_fclib_global* g,
     J += (size_t)block->nrows * (size_t)g->tree_sizes.values[block->trees[t]];
   }
   block->jacobians = c->jacobians;
+  const int kind = sap_fclib_kind(block->set, block->nrows);
   for (int32_t j = 0; j < block->nrows; ++j) {
-    const int32_t row = block->set == SAP_SET_FRICTION_CONE ? sap_fclib_row(j) : j;
+    const int32_t row = kind == SAP_FCLIB_CONES ? sap_fclib_row(j) : j;
     for (int32_t k = a->start[first + j]; k < a->start[first + j + 1]; ++k) {
       const int32_t tree = g->tree_of[a->row[k]], i = a->row[k] - g->tree_start[tree];
       if (c->part[tree] == 0) {
@@ -276,7 +276,7 @@ static sap_status fill_jacobian(sap_fclib_file* file, const sap_fclib_global* g,
 static sap_status add_block(sap_fclib_file* file, const sap_fclib_global* g, int32_t index,
                             cursor* c, sap_problem* problem) {
   const int32_t* table = g->blocks.values + (size_t)SAP_FCLIB_FIELDS * (size_t)index;
-  const int kind = sap_fclib_kind((sap_set)table[SAP_FCLIB_SET]);
+  const int kind = sap_fclib_kind((sap_set)table[SAP_FCLIB_SET], table[SAP_FCLIB_NROWS]);
   const sap_fclib_rows* rows = &g->rows[kind];
   const int32_t row = c->row[kind];
   const bool other = kind == SAP_FCLIB_OTHER;
@@ -287,7 +287,9 @@ static sap_status add_block(sap_fclib_file* file, const sap_fclib_global* g, int
                      .key = g->keys != NULL ? g->keys[index] : 0,
                      .R = rows->R.values + row,
                      .v_hat = rows->v_hat.values + row,
-                     .friction = kind == SAP_FCLIB_CONES ? g->mu.values[row / 3] : 0.0,
+                     .friction = kind == SAP_FCLIB_CONES ? g->mu.values[row / 3]
+                                 : other                 ? g->friction.values[row]
+                                                         : 0.0,
                      .lower = other ? g->lower.values + row : NULL,
                      .upper = other ? g->upper.values + row : NULL};
   c->tree += block.ntrees;
@@ -305,4 +307,3 @@ sap_status sap_fclib_add_blocks(sap_fclib_file* file, const sap_fclib_global* g,
   }
   return SAP_STATUS_OK;
 }
-#endif

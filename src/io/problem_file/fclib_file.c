@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/problem_file/fclib_file.h"
 
-#ifdef SAPSTEP_HDF5
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -407,4 +406,3 @@ bool sap_fclib_put_matrix(const sap_fclib_file* file, const char* group,
   name_part(name, group, "x");
   return good && sap_fclib_put_reals(file, name, a->count, a->x);
 }
-#endif

@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datasets and sparse matrices of an HDF5 file: read with checks, and written.
+// Datasets and sparse matrices of files in FCLIB's layout (fclib 3.1; Acary, Bremond, Huber 2014):
+// read with checks, and written.
+//   /fclib_local   u = W r + V l + q,  0 = V' r + R l + s: matrices W [V R], vectors mu q [s]
+//   /fclib_global  M v = H r + G l + f,  u = H' v + w,  0 = G' v + b: M H [G], vectors mu f w [b]
+//   a matrix       {m n nz nzmax p i x}: nz >= 0 triplets (p columns, i rows), -1 CSC, -2 CSR
+//   /spacedim 3;  components of r, u, q, w are N T1 T2, ours T1 T2 N
+//   /solution      {v u r l}
+// Our extensions: vectors/R, the regularization of r (without it a problem is rigid), and in
+// /sapstep the data that restore a problem bit by bit:
+//   dt, tree_sizes, v_star, v_guess
+//   blocks       set, nrows, ntrees of each block
+//   block_trees  trees of each block;  keys
+//   G_R          regularization of free rows, whose Jacobians are in G
+//   K, K_R, K_v_hat, K_lower, K_upper, K_friction
+//                rows other than free rows and friction cones of 3 rows
 #ifndef SAP_IO_PROBLEM_FILE_FCLIB_FILE_H
 #define SAP_IO_PROBLEM_FILE_FCLIB_FILE_H
+
+#include <hdf5.h>
 
 #include <sapstep/problem.h>
 
 #include "core/memory.h"
-
-#ifdef SAPSTEP_HDF5
-#include <hdf5.h>
 
 // Failures fill `error`. All arrays below are in the pool.
 typedef struct sap_fclib_file {
@@ -92,12 +105,12 @@ sap_status sap_fclib_read_global(sap_fclib_file* file, sap_problem* problem);
 sap_status sap_fclib_put_local(sap_fclib_file* file, const sap_problem* problem);
 sap_status sap_fclib_put_global(sap_fclib_file* file, const sap_problem* problem);
 
-// Blocks by the place of their rows in a file: friction cones, free rows, all others.
+// Blocks by the place of their rows in a file: friction cones of 3 rows, free rows, all others.
 enum { SAP_FCLIB_CONES, SAP_FCLIB_FREE, SAP_FCLIB_OTHER, SAP_FCLIB_KINDS };
-static inline int sap_fclib_kind(sap_set set) {
-  return set == SAP_SET_FRICTION_CONE ? SAP_FCLIB_CONES
-         : set == SAP_SET_FREE        ? SAP_FCLIB_FREE
-                                      : SAP_FCLIB_OTHER;
+static inline int sap_fclib_kind(sap_set set, int32_t nrows) {
+  return set == SAP_SET_FRICTION_CONE && nrows == 3 ? SAP_FCLIB_CONES
+         : set == SAP_SET_FREE                      ? SAP_FCLIB_FREE
+                                                    : SAP_FCLIB_OTHER;
 }
 // Returns our row (T1 T2 N) of FCLIB's component (N T1 T2) of a cone.
 static inline int32_t sap_fclib_row(int32_t component) {
@@ -120,8 +133,8 @@ typedef struct sap_fclib_global {
   sap_fclib_matrix M;
   sap_fclib_rows rows[SAP_FCLIB_KINDS];
   sap_fclib_reals mu, f, v_star, v_guess;
-  sap_fclib_reals lower, upper;  // of rows of other kinds
-  bool exact;                    // the file has /sapstep/blocks, which defines trees and blocks
+  sap_fclib_reals lower, upper, friction;  // of rows of other kinds
+  bool exact;  // the file has /sapstep/blocks, which defines trees and blocks
   sap_fclib_integers tree_sizes;
   int32_t* tree_start;                     // (ntrees + 1)
   int32_t* tree_of;                        // tree of each velocity                  (nv)
@@ -136,6 +149,5 @@ sap_status sap_fclib_find_blocks(sap_fclib_file* file, sap_fclib_global* g);
 // Adds the blocks to the problem in the order of the table.
 sap_status sap_fclib_add_blocks(sap_fclib_file* file, const sap_fclib_global* g,
                                 sap_problem* problem);
-#endif
 
 #endif

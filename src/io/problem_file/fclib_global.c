@@ -5,7 +5,6 @@
 // If M is not symmetric (some files hold one triangle), the problem stores M^-1 as a mobility.
 #include "io/problem_file/fclib_file.h"
 
-#ifdef SAPSTEP_HDF5
 #include <math.h>
 #include <string.h>
 
@@ -181,6 +180,10 @@ static sap_status read_rows(sap_fclib_file* file, sap_fclib_global* g, int kind)
   if (kind == SAP_FCLIB_OTHER) {
     SAP_TRY(sap_fclib_read_bounds(file, "sapstep/K_lower", n, &g->lower));
     SAP_TRY(sap_fclib_read_bounds(file, "sapstep/K_upper", n, &g->upper));
+    if (!sap_fclib_has(file, "sapstep/K_friction")) {
+      return sap_fclib_zeros(file, n, &g->friction);
+    }
+    SAP_TRY(sap_fclib_read_reals(file, "sapstep/K_friction", n, &g->friction));
   }
   return SAP_STATUS_OK;
 }
@@ -241,14 +244,9 @@ static sap_status start_blocks(sap_fclib_file* file, const sap_problem* problem,
   for (int32_t b = 0; b < nblocks; ++b) {
     sap_block block;
     SAP_TRY(sap_problem_block(problem, b, &block, NULL, file->error));
-    const int kind = sap_fclib_kind(block.set);
-    SAP_FAIL_IF(kind == SAP_FCLIB_CONES ? block.nrows != 3
-                                        : kind == SAP_FCLIB_OTHER && block.set != SAP_SET_BOX &&
-                                              block.set != SAP_SET_NONNEGATIVE,
-                file->error, SAP_STATUS_UNSUPPORTED,
-                "block %ld: FCLIB files hold friction cones of 3 rows, limits, boxes and "
-                "free rows only",
-                (long)b);
+    const int kind = sap_fclib_kind(block.set, block.nrows);
+    SAP_FAIL_IF(block.set > SAP_SET_FREE, file->error, SAP_STATUS_UNSUPPORTED,
+                "block %ld: files hold no contacts with a potential", (long)b);
     rows[kind] += block.nrows;
     ntrees += block.ntrees;
     for (int32_t t = 0; t < block.ntrees; ++t) {
@@ -265,6 +263,7 @@ static sap_status start_blocks(sap_fclib_file* file, const sap_problem* problem,
   SAP_TRY(SAP_FCLIB_ADD(file, &g->mu.values, rows[SAP_FCLIB_CONES] / 3));
   SAP_TRY(SAP_FCLIB_ADD(file, &g->lower.values, rows[SAP_FCLIB_OTHER]));
   SAP_TRY(SAP_FCLIB_ADD(file, &g->upper.values, rows[SAP_FCLIB_OTHER]));
+  SAP_TRY(SAP_FCLIB_ADD(file, &g->friction.values, rows[SAP_FCLIB_OTHER]));
   SAP_TRY(SAP_FCLIB_ADD(file, &g->keys, nblocks));
   SAP_TRY(SAP_FCLIB_ADD(file, &g->block_trees.values, ntrees));
   return SAP_FCLIB_ADD(file, &g->blocks.values, (size_t)SAP_FCLIB_FIELDS * (size_t)nblocks);
@@ -332,7 +331,7 @@ static void append_row(const sap_fclib_global* g, const sap_block* block, int32_
 }
 
 static void append_block(const sap_block* block, sap_fclib_global* g) {
-  const int kind = sap_fclib_kind(block->set);
+  const int kind = sap_fclib_kind(block->set, block->nrows);
   sap_fclib_rows* rows = &g->rows[kind];
   int32_t* table = g->blocks.values + g->blocks.count;
   g->keys[g->blocks.count / SAP_FCLIB_FIELDS] = block->key;
@@ -354,6 +353,9 @@ static void append_block(const sap_block* block, sap_fclib_global* g) {
     if (block->set == SAP_SET_BOX) {
       g->lower.values[rows->J.ncols] = block->lower[i];
       g->upper.values[rows->J.ncols] = block->upper[i];
+    }
+    if (kind == SAP_FCLIB_OTHER) {
+      g->friction.values[rows->J.ncols] = block->friction;
     }
     append_row(g, block, row, &rows->J);
   }
@@ -387,8 +389,10 @@ static bool put_all(const sap_fclib_file* file, const sap_problem* p, const sap_
          sap_fclib_put_integers(file, "sapstep/block_trees", g->block_trees.count,
                                 g->block_trees.values) &&
          sap_fclib_put_keys(file, "sapstep/keys", sap_problem_block_count(p), g->keys) &&
-         (nother == 0 || (sap_fclib_put_reals(file, "sapstep/K_lower", nother, g->lower.values) &&
-                          sap_fclib_put_reals(file, "sapstep/K_upper", nother, g->upper.values)));
+         (nother == 0 ||
+          (sap_fclib_put_reals(file, "sapstep/K_friction", nother, g->friction.values) &&
+           sap_fclib_put_reals(file, "sapstep/K_lower", nother, g->lower.values) &&
+           sap_fclib_put_reals(file, "sapstep/K_upper", nother, g->upper.values)));
 }
 
 // Writes a problem as /fclib_global, and in /sapstep the data that restore it bit by bit.
@@ -406,4 +410,3 @@ sap_status sap_fclib_put_global(sap_fclib_file* file, const sap_problem* problem
              ? SAP_STATUS_OK
              : sap_fail(file->error, SAP_STATUS_INTERNAL, "HDF5 could not store the problem");
 }
-#endif

@@ -4,7 +4,6 @@
 // Bilateral rows (V, R, s), if any, are one more tree.
 #include "io/problem_file/fclib_file.h"
 
-#ifdef SAPSTEP_HDF5
 #include <math.h>
 #include <string.h>
 
@@ -318,4 +317,3 @@ sap_status sap_fclib_put_local(sap_fclib_file* file, const sap_problem* problem)
   return good ? SAP_STATUS_OK
               : sap_fail(file->error, SAP_STATUS_INTERNAL, "HDF5 could not store the problem");
 }
-#endif

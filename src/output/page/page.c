@@ -10,9 +10,7 @@
 #include "core/platform.h"
 #include "output/page/page.h"
 
-#ifdef SAPSTEP_HDF5
 #include <zlib.h>
-#endif
 
 enum { NAME_SIZE = 256 };
 
@@ -21,7 +19,7 @@ sap_page_options sap_page_options_default(void) {
 }
 
 bool sap_page_available(void) {
-  return sap_recorder_available() && sap_page_is_whole;
+  return sap_page_is_whole;
 }
 
 // Prints a JSON string that is valid in a script element.
@@ -64,7 +62,6 @@ static sap_status print_header(FILE* out, sap_page_data* data, sap_error* error)
   return SAP_STATUS_OK;
 }
 
-#ifdef SAPSTEP_HDF5
 static void print_base64(FILE* out, const unsigned char* bytes, size_t count) {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   for (size_t i = 0; i < count; i += 3) {
@@ -88,13 +85,6 @@ static sap_status print_block(FILE* out, const sap_page_block* block, sap_error*
   sap_free(packed);
   return SAP_STATUS_OK;
 }
-#else
-static sap_status print_block(FILE* out, const sap_page_block* block, sap_error* error) {
-  (void)out;
-  (void)block;
-  return sap_fail(error, SAP_STATUS_UNSUPPORTED, "this build has no HDF5");
-}
-#endif
 
 static sap_status print_page(FILE* out, sap_page_data* data, sap_error* error) {
   (void)fwrite(sap_page_head, 1, sap_page_head_size, out);

@@ -13,7 +13,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "output/recorder/hdf5_writer.h"
 
-#ifdef SAPSTEP_HDF5
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -338,5 +337,3 @@ bool sap_hdf5_file_close(hid_t file, hid_t driver_id) {
   }
   return good;
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/recorder/hdf5_writer.h"
 
-#ifdef SAPSTEP_HDF5
 #include <string.h>
 #include <zlib.h>
 
@@ -287,4 +286,3 @@ bool sap_hdf5_column_write(sap_hdf5_column* column, bool last, sap_chunk_packer*
   column->count = whole ? 0 : column->count;
   return good;
 }
-#endif

@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 
-#ifdef SAPSTEP_HDF5
 #include <hdf5.h>
 
 #include "io/hdf5/hdf5_set.h"
@@ -99,6 +98,5 @@ void* sap_hdf5_column_next(sap_hdf5_column* column);
 // packer: NULL without compression. scratch has room for the packer's bound of the chunk.
 bool sap_hdf5_column_write(sap_hdf5_column* column, bool last, sap_chunk_packer* packer,
                            unsigned char* scratch);
-#endif
 
 #endif

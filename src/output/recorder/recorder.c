@@ -10,17 +10,11 @@ sap_recorder_options sap_recorder_options_default(void) {
   return (sap_recorder_options){.compression = 1, .flush_rows = 0};
 }
 
-#ifdef SAPSTEP_HDF5
-
 enum {
   FLUSH_ROWS_MAX = 1000 * 1000,
   FLUSH_CHUNKS = 8,  // full chunks between flushes: 1 MiB, about
 };
 static const double FLUSH_SECONDS = 1.0;
-
-bool sap_recorder_available(void) {
-  return true;
-}
 
 // Returns IO if a write has failed.
 static sap_status check_writes(sap_recorder* recorder, sap_error* error) {
@@ -240,5 +234,3 @@ sap_status sap_recorder_close(sap_recorder* recorder, sap_error* error) {
   SAP_HDF5_QUIET(status = destroy_recorder(recorder, error));
   return status;
 }
-
-#endif

@@ -8,7 +8,6 @@
 #define SAP_RECORDING_FORMAT "sapstep recording"
 #define SAP_RECORDING_VERSION "2"
 
-#ifdef SAPSTEP_HDF5
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -145,7 +144,5 @@ sap_status sap_recorder_queue_add(sap_recorder* recorder, const sap_recorded_row
 void sap_recorder_queue_give(sap_recorder* recorder, sap_recorder_then then);
 // Waits until the worker has processed all batches.
 void sap_recorder_queue_drain(sap_recorder* recorder);
-
-#endif
 
 #endif

@@ -5,8 +5,6 @@
 
 #include "output/recorder/recorder.h"
 
-#ifdef SAPSTEP_HDF5
-
 enum {
   DETAIL_ROWS = 1024,        // of a chunk of contacts, forces or iterations
   CHUNK_BYTES = 128 * 1024,  // of the rows of a chunk, about: a flush leaves one uncompressed
@@ -215,5 +213,3 @@ void sap_recorder_write_columns(sap_recorder* recorder, const sap_recorded_row* 
   put_reals(recorder, SAP_RECORD_MOMENTUM, row->momentum, 6);
   put_report(recorder, row);
 }
-
-#endif

@@ -5,8 +5,6 @@
 #include "core/memory.h"
 #include "output/recorder/recorder.h"
 
-#ifdef SAPSTEP_HDF5
-
 enum { SHAPE_WIDTH = 18 };  // the widest table
 
 typedef struct name_list {
@@ -112,5 +110,3 @@ bool sap_recorder_write_model(hid_t file, const sap_recorded_model* model, int* 
   sap_free(rows);
   return good;
 }
-
-#endif

@@ -7,8 +7,6 @@
 #include "core/memory.h"
 #include "output/recorder/recorder.h"
 
-#ifdef SAPSTEP_HDF5
-
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
@@ -246,5 +244,3 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
   }
   return sap_recorder_add_row(recorder, &row, error);
 }
-
-#endif

@@ -3,7 +3,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "output/recorder/recorder.h"
 
-#ifdef SAPSTEP_HDF5
 #include <signal.h>
 #include <string.h>
 
@@ -216,4 +215,3 @@ void sap_recorder_queue_drain(sap_recorder* recorder) {
   }
   unlock_queue(q);
 }
-#endif

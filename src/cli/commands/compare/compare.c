@@ -224,10 +224,18 @@ static int finish(compare_job* job) {
   return code;
 }
 
-static sap_status visit(void* context, const char* path, int64_t index, sap_error* error) {
-  compare_job* job = context;
-  const compare_where where = {.name = path, .index = index};
-  return compare_problem(job, job->problem, &where, sap_problem_dt(job->problem), error);
+static int compare_file(compare_job* job, const char* path) {
+  sap_error error = {0};
+  const compare_where where = {.name = path};
+  if (sap_problem_file_read(path, job->problem, &error) != SAP_STATUS_OK) {
+    return cli_report(&error);
+  }
+  if (compare_problem(job, job->problem, &where, sap_problem_dt(job->problem), &error) !=
+      SAP_STATUS_OK) {
+    cli_message("%s: %s", path, error.message);
+    return cli_exit_code(error.status);
+  }
+  return CLI_OK;
 }
 
 // --- the problems of a scene ---
@@ -332,11 +340,8 @@ static int compare_scene(compare_job* job, int scene) {
 static int compare(compare_job* job) {
   const compare_options* o = &job->options;
   int exit_code = create(job);
-  if (exit_code == CLI_OK && !o->scenes) {
-    exit_code = cli_visit_problems(o->operands, o->operand_count, job->problem, visit, job);
-  }
-  for (int i = 0; exit_code == CLI_OK && o->scenes && i < o->operand_count; ++i) {
-    exit_code = compare_scene(job, i);
+  for (int i = 0; exit_code == CLI_OK && i < o->operand_count; ++i) {
+    exit_code = o->scenes ? compare_scene(job, i) : compare_file(job, o->operands[i]);
   }
   return exit_code == CLI_OK ? finish(job) : exit_code;
 }
@@ -362,7 +367,7 @@ const cli_command cli_command_compare = {
     .operands = "FILE...|SCENE...",
     .summary = "compare solvers on stored problems, or on those arising in a scene",
     .description =
-        "FILES are contact problems, text or HDF5 (FCLIB) as 'sapstep run --dump-problems' writes\n"
+        "FILES are contact problems, HDF5 (FCLIB) as 'sapstep run --dump-problems' writes\n"
         "them: every solver solves each, and there is a row for each with outcome, iterations,\n"
         "time [us], relative natural maps of the convex (ccp) and the nonlinear (ncp) contact\n"
         "problem with a step for each block, relative momentum error, distance of the impulses\n"
@@ -378,8 +383,8 @@ const cli_command cli_command_compare = {
         "solved\n"
         "by all, cold and warm: the summary. 'sapstep sweep' lets solvers step a scene themselves.",
     .examples =
-        "  sapstep compare --summary *.problem\n"
-        "  sapstep compare --solvers sap,admm-ccp,apgd --tolerance 1e-10 pile.problem\n"
+        "  sapstep compare --summary problems/*.hdf5\n"
+        "  sapstep compare --solvers sap,admm-ccp,apgd --tolerance 1e-10 pile.hdf5\n"
         "  sapstep compare examples/scenes/quadruped.xml --every 10 --timings quadruped.svg\n",
     .options = compare_option_list,
     .table = sap_stepper_option_table,

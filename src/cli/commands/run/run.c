@@ -430,16 +430,7 @@ static sap_status run_dump(const char* folder, long long step, const sap_problem
     errno = ENAMETOOLONG;
     return fail_to_write(error, "cannot write into '%.200s': %s", folder);
   }
-  sap_problem_writer* writer = NULL;
-  sap_status status = sap_problem_writer_open(path, &writer, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_writer_problem(writer, problem, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_writer_commit(writer, error);
-  }
-  sap_problem_writer_close(writer);
-  return status;
+  return sap_problem_file_write(path, problem, NULL, error);
 }
 
 // Makes one step, or the steps of an interval dt.

@@ -339,7 +339,7 @@ typedef struct study_options {
 static const cli_option option_list[] = {
     {"output", "FILE", "write the table as HDF5, also -o (the study's name with .h5)", CLI_PATH,
      AT(output)},
-    {"csv", "FILE", "write the table as CSV, too; without HDF5 it is the only one", CLI_PATH,
+    {"csv", "FILE", "write the table as CSV, too", CLI_PATH,
      AT(csv)},
     {"svg", "FILE", "write a chart: plots, and measures over the longest grid of numbers", CLI_PATH,
      AT(svg)},
@@ -367,9 +367,7 @@ static int finish(const study_spec* study, const study_options* o, const char* o
   if (code != CLI_OK) {
     return code;
   }
-  const char* hdf5 =
-      o->output == NULL && o->csv != NULL && !sap_recorder_available() ? NULL : output;
-  if (study_write(study, rows, hdf5, o->csv, &error) != SAP_STATUS_OK ||
+  if (study_write(study, rows, output, o->csv, &error) != SAP_STATUS_OK ||
       study_chart_write(study, rows, o->svg, o->lines, &error) != SAP_STATUS_OK) {
     return cli_report(&error);
   }
