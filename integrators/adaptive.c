@@ -30,7 +30,7 @@ struct sap_adaptive {
   sap_tree_store M;
   sap_state half, trial;  // ends of the attempt's halves, of the attempt
   double* lengths;        // (nv) [m]
-  bool has_lengths;
+  bool has_lengths, given;  // known; by the caller
   int32_t points;              // known
   double times[POINTS];        // oldest first [s]
   double* velocities[POINTS];  // (nv) each
@@ -38,6 +38,7 @@ struct sap_adaptive {
   double* middle;              // velocities between the halves (nv)
   double* difference;          // scratch (nv)
   unsigned char* memory;       // of the stepper before the attempt
+  size_t memory_sizes[2];      // of its parts
   double dt;                   // of the next attempt [s]
   sap_adaptive_reason reason;  // of its length
 };
@@ -97,10 +98,39 @@ static sap_status create_parts(sap_adaptive* a, const double* lengths, sap_error
   SAP_TRY(sap_state_resize_with(&a->trial, system->nq, nv, system->na, error));
   if (lengths != NULL) {
     memcpy(a->lengths, lengths, (size_t)nv * sizeof(double));
-    a->has_lengths = true;
+    a->has_lengths = a->given = true;
     return SAP_STATUS_OK;
   }
   return sap_tree_store_create(system, &a->pool, &a->M, error);
+}
+
+// Lists the memory: velocities and positions of the last points, the length of the next attempt.
+static sap_status archive_memory(void* object, sap_archive* archive, sap_error* error) {
+  sap_adaptive* a = object;
+  const size_t bytes = (size_t)a->trial.nv * sizeof(double);
+  SAP_TRY(sap_archive_value(archive, &a->dt, sizeof a->dt, error));
+  SAP_TRY(sap_archive_value(archive, &a->reason, sizeof a->reason, error));
+  SAP_TRY(sap_archive_value(archive, &a->points, sizeof a->points, error));
+  SAP_TRY(sap_archive_value(archive, a->times, sizeof a->times, error));
+  for (int k = 0; k < POINTS; ++k) {
+    SAP_TRY(sap_archive_value(archive, a->velocities[k], bytes, error));
+  }
+  SAP_TRY(sap_archive_value(archive, a->last_q, (size_t)a->trial.nq * sizeof(double), error));
+  if (a->given) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(sap_archive_value(archive, &a->has_lengths, sizeof a->has_lengths, error));
+  return sap_archive_value(archive, a->lengths, bytes, error);
+}
+
+// Hands the memory to the stepper. The hash tells options and given lengths from others.
+static void attach(sap_adaptive* a) {
+  uint64_t hash = sap_hash(SAP_HASH_START, &a->options.accuracy,
+                           sizeof a->options - offsetof(sap_adaptive_options, accuracy));
+  if (a->given) {
+    hash = sap_hash(hash, a->lengths, (size_t)a->trial.nv * sizeof(double));
+  }
+  a->stepper->control = (sap_step_control){archive_memory, a, hash, a->stepper->options.dt};
 }
 
 sap_status sap_adaptive_create(sap_stepper* stepper, const sap_adaptive_options* options,
@@ -116,6 +146,7 @@ sap_status sap_adaptive_create(sap_stepper* stepper, const sap_adaptive_options*
   a->stepper = stepper;
   a->options = *options;
   SAP_TRY_OR(create_parts(a, lengths, error), sap_adaptive_destroy(a));
+  attach(a);
   *out = a;
   return SAP_STATUS_OK;
 }
@@ -123,6 +154,9 @@ sap_status sap_adaptive_create(sap_stepper* stepper, const sap_adaptive_options*
 void sap_adaptive_destroy(sap_adaptive* a) {
   if (a == NULL) {
     return;
+  }
+  if (a->stepper->control.object == a) {
+    a->stepper->control = (sap_step_control){0};
   }
   sap_state_clear(&a->half);
   sap_state_clear(&a->trial);
@@ -160,10 +194,11 @@ static sap_status find_lengths(sap_adaptive* a, const sap_state* state, sap_erro
   return SAP_STATUS_OK;
 }
 
-static sap_status save_memory(sap_adaptive* a, size_t* size, sap_error* error) {
-  SAP_TRY(sap_stepper_save_memory(a->stepper, NULL, 0, size, error));
-  SAP_TRY(SAP_ROOM(&a->pool, &a->memory, (int64_t)*size, error));
-  return sap_stepper_save_memory(a->stepper, a->memory, *size, size, error);
+static sap_status save_memory(sap_adaptive* a, sap_error* error) {
+  size_t* sizes = a->memory_sizes;
+  SAP_TRY(sap_stepper_keep(a->stepper, NULL, 0, sizes, error));
+  SAP_TRY(SAP_ROOM(&a->pool, &a->memory, (int64_t)(sizes[0] + sizes[1]), error));
+  return sap_stepper_keep(a->stepper, a->memory, sizes[0] + sizes[1], sizes, error);
 }
 
 // Steps `state` by dt; adds to the report.
@@ -226,7 +261,6 @@ static sap_status doubling(sap_adaptive* a, double* worst, sap_error* error) {
 typedef struct attempt {
   const sap_state* state;
   double h, t_end;
-  size_t memory;  // bytes of the stepper's before it
   double kink;    // length that has less of the worst kink [s]
   bool halved;    // a->trial has made two steps, with the velocities a->middle between them
 } attempt;
@@ -234,7 +268,7 @@ typedef struct attempt {
 // Makes the way again in two halves: a->trial becomes their end.
 static sap_status make_halves(sap_adaptive* a, attempt* at, double* worst,
                               sap_adaptive_report* report, sap_error* error) {
-  SAP_TRY(sap_stepper_load_memory(a->stepper, a->memory, at->memory, error));
+  SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_sizes, error));
   SAP_TRY(sap_state_copy(at->state, &a->half, error));
   for (int k = 0; k < 2; ++k) {
     SAP_TRY(step_by(a, 0.5 * at->h, &a->half, report, error));
@@ -362,11 +396,11 @@ sap_status sap_adaptive_step(sap_adaptive* a, sap_state* state, double t_end,
   report = report != NULL ? report : &unused;
   *report = (sap_adaptive_report){0};
   attempt at = {.state = state, .t_end = t_end};
-  SAP_TRY(save_memory(a, &at.memory, error));
   if (!a->has_lengths) {
     SAP_TRY(find_lengths(a, state, error));
   }
   check_start(a, state);
+  SAP_TRY(save_memory(a, error));
   at.h = choose_length(a, state, t_end);
   sap_adaptive_reason cut =
       at.h < a->dt || at.h == a->options.largest_dt ? SAP_ADAPTIVE_LIMIT : a->reason;
@@ -380,7 +414,7 @@ sap_status sap_adaptive_step(sap_adaptive* a, sap_state* state, double t_end,
       return accept(a, &at, state, report, error);
     }
     cut = status == SAP_STATUS_OK ? report->reason : SAP_ADAPTIVE_FAILED;
-    SAP_TRY(sap_stepper_load_memory(a->stepper, a->memory, at.memory, error));
+    SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_sizes, error));
     if (status != SAP_STATUS_OK && (status != SAP_STATUS_STEP_FAILED || shortest)) {
       if (error != NULL) {
         *error = failure;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of a stepper, forgotten, saved and loaded: the count of steps, predictions of the free
 // motion and of the end of the step, expected impulses, the solver's impulses, forces of lagged
-// contacts, and the memory of the system.
+// contacts, and the memory of its error control and of the system.
 #include <string.h>
 
 #include "core/archive.h"
@@ -16,16 +16,17 @@ typedef struct memory_header {
   uint32_t version, header_size;
   int32_t nq, nv, ntrees, spare;
   uint64_t solver;       // hash of its name
+  uint64_t control;      // hash of an error control's options, 0: none
   uint64_t system_size;  // bytes of the system's memory, at the end
   uint64_t payload_size;
   uint64_t checksum;  // of the payload
 } memory_header;
 
 static const char MAGIC[8] = "SAPMEM\n";
-enum { VERSION = 6 };
+enum { VERSION = 7 };
 
-// Measures, saves, loads or forgets the stepper's own memory.
-static sap_status archive_own(sap_stepper* stepper, sap_archive* archive, sap_error* error) {
+// Measures, saves, loads or forgets the memory of steps.
+static sap_status archive_steps(sap_stepper* stepper, sap_archive* archive, sap_error* error) {
   sap_relinearize* solution = &stepper->solution;
   SAP_TRY(sap_archive_value(archive, &stepper->clock, sizeof stepper->clock, error));
   SAP_TRY(sap_prediction_archive(&solution->free_motion.prediction, archive, error));
@@ -33,6 +34,15 @@ static sap_status archive_own(sap_stepper* stepper, sap_archive* archive, sap_er
   SAP_TRY(sap_prediction_archive(&solution->prediction, archive, error));
   SAP_TRY(sap_lag_memory_archive(&solution->contact.problem->lag, archive, error));
   return sap_solver_archive(solution->contact.solver, archive, error);
+}
+
+// The same with that of an error control.
+static sap_status archive_own(void* object, sap_archive* archive, sap_error* error) {
+  sap_stepper* stepper = object;
+  SAP_TRY(archive_steps(stepper, archive, error));
+  const sap_step_control* control = &stepper->control;
+  return control->archive != NULL ? control->archive(control->object, archive, error)
+                                  : SAP_STATUS_OK;
 }
 
 // Passes a request to the system, if it has memory.
@@ -46,36 +56,46 @@ static sap_status request_system(sap_stepper* stepper, sap_memory_request reques
                    : sap_fail(error, SAP_STATUS_CALLBACK, "the system's memory returned %d", code);
 }
 
-void sap_stepper_forget(sap_stepper* stepper) {
-  if (stepper == NULL) {
-    return;
-  }
+void sap_stepper_forget_steps(sap_stepper* stepper) {
   sap_archive archive = {.mode = SAP_ARCHIVE_FORGET};
-  (void)archive_own(stepper, &archive, NULL);  // forgetting cannot fail
+  (void)archive_steps(stepper, &archive, NULL);  // forgetting cannot fail
   (void)request_system(stepper, SAP_MEMORY_FORGET, NULL, NULL, NULL);
 }
 
-static memory_header make_header(const sap_stepper* stepper, size_t own, size_t system) {
+void sap_stepper_forget(sap_stepper* stepper) {
+  if (stepper != NULL) {
+    sap_archive archive = {.mode = SAP_ARCHIVE_FORGET};
+    (void)archive_own(stepper, &archive, NULL);
+    sap_stepper_forget_steps(stepper);
+  }
+}
+
+sap_status sap_stepper_keep(sap_stepper* stepper, void* bytes, size_t capacity, size_t sizes[2],
+                            sap_error* error) {
+  sizes[1] = 0;
+  SAP_TRY(request_system(stepper, SAP_MEMORY_SIZE, NULL, &sizes[1], error));
+  const size_t system = sizes[1];
+  SAP_TRY(sap_archive_to_bytes(archive_own, stepper, bytes,
+                               capacity >= system ? capacity - system : 0, &sizes[0], error));
+  return bytes == NULL ? SAP_STATUS_OK
+                       : request_system(stepper, SAP_MEMORY_SAVE, (unsigned char*)bytes + sizes[0],
+                                        &sizes[1], error);
+}
+
+sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t capacity, size_t* size,
+                                   sap_error* error) {
+  SAP_NOT_NULL(error, stepper, size);
+  size_t sizes[2];
+  SAP_TRY(sap_stepper_keep(stepper, NULL, 0, sizes, error));
   memory_header header = {.version = VERSION,
                           .header_size = sizeof header,
                           .nq = stepper->system.nq,
                           .nv = stepper->system.nv,
                           .ntrees = stepper->system.ntrees,
                           .solver = stepper->solver_hash,
-                          .system_size = system,
-                          .payload_size = own + system};
-  memcpy(header.magic, MAGIC, sizeof header.magic);
-  return header;
-}
-
-sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t capacity, size_t* size,
-                                   sap_error* error) {
-  SAP_NOT_NULL(error, stepper, size);
-  sap_archive measure = {.mode = SAP_ARCHIVE_SIZE};
-  size_t system_size = 0;
-  SAP_TRY(archive_own(stepper, &measure, error));
-  SAP_TRY(request_system(stepper, SAP_MEMORY_SIZE, NULL, &system_size, error));
-  memory_header header = make_header(stepper, measure.at, system_size);
+                          .control = stepper->control.hash,
+                          .system_size = sizes[1],
+                          .payload_size = sizes[0] + sizes[1]};
   const size_t needed = sizeof header + header.payload_size;
   SAP_FAIL_IF(bytes != NULL && capacity < needed, error, SAP_STATUS_ARGUMENT,
               "capacity = %zu must be >= %zu bytes", capacity, needed);
@@ -84,9 +104,8 @@ sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t cap
     return SAP_STATUS_OK;
   }
   unsigned char* payload = (unsigned char*)bytes + sizeof header;
-  sap_archive save = {.mode = SAP_ARCHIVE_SAVE, .bytes = payload, .size = measure.at};
-  SAP_TRY(archive_own(stepper, &save, error));
-  SAP_TRY(request_system(stepper, SAP_MEMORY_SAVE, payload + measure.at, &system_size, error));
+  SAP_TRY(sap_stepper_keep(stepper, payload, capacity - sizeof header, sizes, error));
+  memcpy(header.magic, MAGIC, sizeof header.magic);
   header.checksum = sap_hash(SAP_HASH_START, payload, header.payload_size);
   memcpy(bytes, &header, sizeof header);
   return SAP_STATUS_OK;
@@ -109,6 +128,10 @@ static sap_status check_header(const sap_stepper* stepper, const unsigned char* 
       header->nq, header->nv, header->ntrees, system->nq, system->nv, system->ntrees);
   SAP_FAIL_IF(header->solver != stepper->solver_hash, error, SAP_STATUS_ARGUMENT,
               "stepper's memory is of another contact solver");
+  SAP_FAIL_IF(header->control != stepper->control.hash, error, SAP_STATUS_ARGUMENT,
+              header->control == 0         ? "stepper's memory is of steps of one length"
+              : stepper->control.hash == 0 ? "stepper's memory is of error-controlled steps"
+                                           : "stepper's memory is of another accuracy");
   SAP_FAIL_IF(header->payload_size != size - sizeof *header ||
                   header->system_size > header->payload_size ||
                   header->checksum !=
@@ -117,21 +140,26 @@ static sap_status check_header(const sap_stepper* stepper, const unsigned char* 
   return SAP_STATUS_OK;
 }
 
+sap_status sap_stepper_restore(sap_stepper* stepper, const void* bytes, const size_t sizes[2],
+                               sap_error* error) {
+  // The bytes are only read: archives have no const pointers.
+  unsigned char* own = (unsigned char*)(uintptr_t)bytes;
+  size_t system_size = sizes[1];
+  sap_archive reserve = {.mode = SAP_ARCHIVE_RESERVE, .bytes = own, .size = sizes[0]};
+  SAP_TRY(archive_own(stepper, &reserve, error));
+  SAP_FAIL_IF(reserve.at != sizes[0], error, SAP_STATUS_ARGUMENT,
+              "stepper's memory has %zu bytes too many", sizes[0] - reserve.at);
+  SAP_TRY(request_system(stepper, SAP_MEMORY_CHECK, own + sizes[0], &system_size, error));
+  SAP_TRY(request_system(stepper, SAP_MEMORY_LOAD, own + sizes[0], &system_size, error));
+  sap_archive load = {.mode = SAP_ARCHIVE_LOAD, .bytes = own, .size = sizes[0]};
+  return archive_own(stepper, &load, error);
+}
+
 sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* bytes, size_t size,
                                    sap_error* error) {
   SAP_NOT_NULL(error, stepper, bytes);
   memory_header header;
   SAP_TRY(check_header(stepper, bytes, size, &header, error));
-  // The bytes are only read: archives have no const pointers.
-  unsigned char* payload = (unsigned char*)(uintptr_t)bytes + sizeof header;
-  size_t system_size = (size_t)header.system_size;
-  const size_t own_size = (size_t)header.payload_size - system_size;
-  sap_archive reserve = {.mode = SAP_ARCHIVE_RESERVE, .bytes = payload, .size = own_size};
-  SAP_TRY(archive_own(stepper, &reserve, error));
-  SAP_FAIL_IF(reserve.at != own_size, error, SAP_STATUS_ARGUMENT,
-              "stepper's memory has %zu bytes too many", own_size - reserve.at);
-  SAP_TRY(request_system(stepper, SAP_MEMORY_CHECK, payload + own_size, &system_size, error));
-  SAP_TRY(request_system(stepper, SAP_MEMORY_LOAD, payload + own_size, &system_size, error));
-  sap_archive load = {.mode = SAP_ARCHIVE_LOAD, .bytes = payload, .size = own_size};
-  return archive_own(stepper, &load, error);
+  const size_t sizes[2] = {header.payload_size - header.system_size, header.system_size};
+  return sap_stepper_restore(stepper, (const unsigned char*)bytes + sizeof header, sizes, error);
 }

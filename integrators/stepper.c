@@ -86,6 +86,12 @@ sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error)
   return SAP_STATUS_OK;
 }
 
+sap_stepper_options sap_stepper_given_options(const sap_stepper* stepper) {
+  sap_stepper_options options = stepper->options;
+  options.dt = stepper->control.archive != NULL ? stepper->control.dt : options.dt;
+  return options;
+}
+
 // Returns the index of the first number that is not finite, or -1.
 static int32_t first_not_finite(const double* x, int32_t n) {
   if (sap_all_finite(x, (size_t)n)) {
@@ -277,7 +283,7 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
   const double* v = NULL;
   SAP_TRY(check_state(stepper, state, error));
   if (!stepper->options.remember) {
-    sap_stepper_forget(stepper);
+    sap_stepper_forget_steps(stepper);
   }
   set_context(stepper, state);
   SAP_TRY(begin_step(stepper, error));

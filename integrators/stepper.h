@@ -5,6 +5,7 @@
 
 #include <sapstep/stepper.h>
 
+#include "core/archive.h"
 #include "integrators/end_positions.h"
 #include "integrators/relinearize.h"
 
@@ -14,6 +15,14 @@ typedef struct sap_step_clock {
   int64_t steps;        // 0: none
 } sap_step_clock;
 
+// Error control that chooses dt: its memory is saved and loaded with the stepper's.
+typedef struct sap_step_control {
+  sap_archive_function archive;  // NULL: there is none
+  void* object;
+  uint64_t hash;  // of its options
+  double dt;      // of the stepper before [s]
+} sap_step_control;
+
 struct sap_stepper {
   sap_system system;  // copy of the caller's table
   sap_stepper_options options;
@@ -22,6 +31,7 @@ struct sap_stepper {
   sap_pool pool;          // of all arrays below
   sap_step_context step;  // of the last step
   sap_step_clock clock;
+  sap_step_control control;
   sap_relinearize solution;
   sap_end_positions end_positions;
   double* v0_free;  // v0 with zeros where velocities are locked (nv)
@@ -33,5 +43,18 @@ struct sap_stepper {
 // Fails with ARGUMENT unless the state has the system's sizes. NULL is refused.
 sap_status sap_stepper_check_sizes(const sap_stepper* stepper, const sap_state* state,
                                    sap_error* error);
+
+// Returns the options, with the dt that was given, not that of an error control.
+sap_stepper_options sap_stepper_given_options(const sap_stepper* stepper);
+
+// Forgets the steps, but nothing of an error control.
+void sap_stepper_forget_steps(sap_stepper* stepper);
+// Saves the memory without a header, the stepper's bytes and the system's: their numbers are in
+// sizes. bytes NULL: only measures them. fails: ARGUMENT if the capacity is too small.
+sap_status sap_stepper_keep(sap_stepper* stepper, void* bytes, size_t capacity, size_t sizes[2],
+                            sap_error* error);
+// Loads it. On failure the memory is unchanged.
+sap_status sap_stepper_restore(sap_stepper* stepper, const void* bytes, const size_t sizes[2],
+                               sap_error* error);
 
 #endif

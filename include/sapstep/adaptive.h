@@ -70,6 +70,8 @@ typedef struct sap_adaptive sap_adaptive;
 // Creates an error control for a stepper of the midpoint scheme whose contacts act at its theta
 // point. The stepper is borrowed, and its dt is changed. lengths (nv) [m] of a joint's radian, 1 of
 // a slide: copied. NULL: sqrt(M_ii/m_i) at the first state, where the system has moved_masses, else 1.
+// One control per stepper; its memory is saved, loaded and forgotten with the stepper's, so that
+// checkpoints go on bit for bit. Destroy the control before the stepper.
 // The stepper's solver should be more accurate than the steps: relative_tolerance <= accuracy/100.
 // fails: ARGUMENT: another scheme, a rigid or castro's law, options or lengths out of range.
 SAP_API sap_status sap_adaptive_create(sap_stepper* stepper, const sap_adaptive_options* options,

@@ -115,7 +115,8 @@ static sap_status compose_file(sap_stepper* stepper, const sap_state* state, int
   const int32_t counts[] = {state->nq, state->nv, state->na};
   unsigned char* at = *out;
   memcpy(at, &header, sizeof header);
-  sap_options_save(table, &stepper->options, at + sizeof header);
+  const sap_stepper_options options = sap_stepper_given_options(stepper);
+  sap_options_save(table, &options, at + sizeof header);
   at += sizeof header + header.options * sizeof(double);
   for (int i = 0; i < 3; ++i) {
     if (counts[i] > 0) {
@@ -210,10 +211,12 @@ static sap_status restore_numbers(const char* path, sap_stepper* stepper,
   const unsigned char* memory = options + (header->options + nq + nv + na) * sizeof(double);
   SAP_FAIL_IF(!(isfinite(header->t) && sap_all_finite(numbers, nq + nv + na)), error,
               SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
-  SAP_TRY(check_options(path, &stepper->options, header, options, error));
+  const sap_stepper_options now = sap_stepper_given_options(stepper);
+  SAP_TRY(check_options(path, &now, header, options, error));
   SAP_TRY(check_traits(path, stepper, header, memory + header->memory_size, error));
   SAP_TRY(check_system(path, stepper, header, numbers, error));
-  SAP_TRY(sap_stepper_load_memory(stepper, memory, (size_t)header->memory_size, error));
+  SAP_TRY_OR(sap_stepper_load_memory(stepper, memory, (size_t)header->memory_size, error),
+             sap_error_prefix(error, "%s", path));
   state->t = header->t;
   memcpy(state->q, numbers, nq * sizeof(double));
   memcpy(state->v, numbers + nq, nv * sizeof(double));

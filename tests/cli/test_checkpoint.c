@@ -49,6 +49,33 @@ static void two_parts_are_one(void** state) {
   free(rest);
 }
 
+// Error-controlled steps depend on the accepted ones before, which the checkpoint holds.
+static void adaptive_parts_are_one(void** state) {
+  static const char* const options[] = {
+      " --accuracy 1e-4 --dump-problems d --dump-every 10 --duration 0.4 --output whole.csv",
+      " --accuracy 1e-4 --duration 0.24 --checkpoint e.checkpoint",
+      " --accuracy 1e-4 --duration 0.4 --resume e.checkpoint --output rest.csv"};
+  for (size_t i = 0; i < sizeof options / sizeof *options; ++i) {
+    char line[512];
+    (void)snprintf(line, sizeof line, "run " QUADRUPED "%s >/dev/null", options[i]);
+    run(*state, line);
+  }
+  char *whole = last_line(*state, "whole.csv"), *rest = last_line(*state, "rest.csv");
+  assert_string_equal(whole, rest);
+  free(whole);
+  free(rest);
+  command_result r = command_run(*state, "ls", "", "d; rm -r d");
+  assert_string_equal(r.out, "step_000010.hdf5\nstep_000020.hdf5\n");
+  command_clear(&r);
+  command_expect(*state, program,
+                 "run " QUADRUPED " --accuracy 1e-5 --relative-tolerance 1e-6 --resume e.checkpoint",
+                 3, "e.checkpoint: stepper's memory is of another accuracy");
+  command_expect(*state, program,
+                 "run " QUADRUPED
+                 " --scheme midpoint --dt 0.02 --relative-tolerance 1e-6 --resume e.checkpoint",
+                 3, "stepper's memory is of error-controlled steps");
+}
+
 static void written_on_the_way(void** state) {
   run(*state,
       "run " QUADRUPED
@@ -279,6 +306,7 @@ static void time_limit_is_told(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(two_parts_are_one),     cmocka_unit_test(written_on_the_way),
+      cmocka_unit_test(adaptive_parts_are_one),
       cmocka_unit_test(as_many_steps_as_fit),  cmocka_unit_test(phase_is_kept),
       cmocka_unit_test(large_counts_refused),  cmocka_unit_test(refused),
       cmocka_unit_test(other_options_refused), cmocka_unit_test(other_scenes_refused),

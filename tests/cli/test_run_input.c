@@ -32,7 +32,6 @@ static void bad_command_lines(void** state) {
       {"'" BOX "' --duration inf", "--duration 'inf' must be"},
       {"'" BOX "' --scheme leapfrog", "--scheme 'leapfrog' must be explicit-euler"},
       {"'" BOX "' --accuracy 0", "--accuracy '0' must be > 0"},
-      {"'" BOX "' --accuracy 1e-4 --checkpoint c", "--accuracy excludes"},
       {"'" BOX "' --theta 0.5", "belong together"},
       {"'" BOX "' --theta 1.5 --theta-vq 1", "--theta '1.5' must be in [0, 1]"},
       {"'" BOX "' --scheme midpoint --theta 1 --theta-vq 1", "excludes"},

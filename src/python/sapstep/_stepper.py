@@ -53,7 +53,7 @@ class StateOwner(Owner):
         self._q = owned_view(state.q, state.nq, state)
         self._v = owned_view(state.v, state.nv, state)
         self._act = owned_view(state.act, state.na, state)
-        self._dt = float(options.dt)
+        self._dt, self._accuracy = float(options.dt), None
         with self._c as c:
             c.state, c.report, c.recorder = state, ffi.new("sap_step_report*"), None
             c.turn = ffi.new("sap_python_turn*", {"stepper": c.stepper, "state": state, "report": c.report})
@@ -153,17 +153,9 @@ class StateOwner(Owner):
         Returns the numbers of steps made and of attempts rejected. `dt` stays as it is."""
         end, tolerance = number(t, "t"), number(accuracy, "accuracy")
         with self._c as c:
-            options = ffi.new("sap_adaptive_options*", lib.sap_adaptive_options_default())
-            options.accuracy = tolerance
             if not end > self.t:
                 raise InputError(f"t = {end} must be > the time now, {self.t}")
-            if self._accuracy != tolerance:
-                if self._accuracy is not None:
-                    lib.sap_adaptive_destroy(self._c.take("adaptive"))
-                    self._accuracy = None
-                self._c.make("adaptive", lib.sap_adaptive_create, c.stepper, options, ffi.NULL,
-                             end=lib.sap_adaptive_destroy)
-                self._accuracy = tolerance
+            self._choose(c, tolerance)
             lib.sap_python_begin(c.turns, 1, 1)
             c.turn.adaptive, c.turn.t_end = c.adaptive, end
             c.turn.made = c.turn.rejected = 0
@@ -175,6 +167,19 @@ class StateOwner(Owner):
                 lib.sap_stepper_set_dt(c.stepper, self._dt, ffi.NULL)
             self._check(c.turn)
             return int(c.turn.made), int(c.turn.rejected)
+
+    def _choose(self, c: Any, accuracy: Optional[float]) -> None:
+        """Creates the error control of steps; None: without."""
+        if self._accuracy == accuracy:
+            return
+        if self._accuracy is not None:
+            lib.sap_adaptive_destroy(self._c.take("adaptive"))
+            self._accuracy = None
+        if accuracy is not None:
+            options = ffi.new("sap_adaptive_options*", lib.sap_adaptive_options_default())
+            options.accuracy = accuracy
+            self._c.make("adaptive", lib.sap_adaptive_create, c.stepper, options, ffi.NULL, end=lib.sap_adaptive_destroy)
+            self._accuracy = accuracy
 
     def _check(self, turn: Any) -> None:
         """Raises the error of the last step or of recording it."""
@@ -222,16 +227,24 @@ class StateOwner(Owner):
         call(lib.sap_stepper_save_memory, c.stepper, ffi.NULL, 0, size)
         memory = ffi.new("unsigned char[]", size[0])
         call(lib.sap_stepper_save_memory, c.stepper, memory, size[0], size)
-        return self._vector().tobytes() + bytes(ffi.buffer(memory))
+        head = np.concatenate(([np.nan if self._accuracy is None else self._accuracy], self._vector()))
+        return head.tobytes() + bytes(ffi.buffer(memory))
 
     def load(self, saved: bytes) -> None:
         """Restores a :meth:`save` of this or an equal simulation."""
         saved = bytes(memoryview(saved))
-        head = 8 * (1 + self._q.size + self._v.size + self._act.size)
+        head = 8 * (2 + self._q.size + self._v.size + self._act.size)
         if len(saved) < head:
             raise InputError("saved bytes are too short")
-        memory = saved[head:]
+        accuracy = np.frombuffer(saved[:8])[0]
         with self._c as c:
-            call(lib.sap_stepper_load_memory, c.stepper, memory, len(memory))
-            self._take(np.frombuffer(saved[:head]))
+            before, mine = self._accuracy, self._save(c)[head:]
+            try:
+                self._choose(c, None if np.isnan(accuracy) else float(accuracy))
+                call(lib.sap_stepper_load_memory, c.stepper, saved[head:], len(saved) - head)
+            except BaseException:
+                self._choose(c, before)
+                call(lib.sap_stepper_load_memory, c.stepper, mine, len(mine))
+                raise
+            self._take(np.frombuffer(saved[8:head]))
             c.turn.stepped = False

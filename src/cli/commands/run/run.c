@@ -243,7 +243,7 @@ static const cli_option run_option_list[] = {
     RUN_OUTPUT_ROWS(run_options),
     {"dump-problems", "FOLDER",
      "write the contact problems of steps as FOLDER/step_NNNNNN.hdf5\n(FCLIB), for solve and "
-     "compare",
+     "compare; with --accuracy that of the last\nstep of each dt",
      CLI_PATH, AT(dump)},
     {"dump-every", "N", "only that of every N-th step (1)", CLI_INTEGER, AT(dump_every), 1,
      INT32_MAX},
@@ -288,10 +288,6 @@ static int check_options(const cli_command* command, const cli_parser* parser,
     return cli_usage_error(command, "--theta and --theta-vq belong together");
   }
   if (options->accuracy > 0.0) {
-    if (options->dump != NULL || options->plan.checkpoint != NULL || options->plan.resume != NULL) {
-      return cli_usage_error(command,
-                             "--accuracy excludes --dump-problems, --checkpoint and --resume");
-    }
     if (!cli_given(parser, "scheme") && !theta) {
       (void)sap_stepper_options_set_scheme(&options->stepper, SAP_SCHEME_MIDPOINT, NULL);
     }
@@ -439,7 +435,7 @@ static sap_status advance(run* r, sap_step_report* report, sap_error* error) {
     return sap_stepper_step(r->stepper, &r->state, report, error);
   }
   run_statistics* s = &r->statistics;
-  const double end = (double)(s->steps + 1) * s->dt;
+  const double end = (double)(s->before + s->steps + 1) * s->dt;
   while (r->state.t < end) {
     sap_adaptive_report step;
     SAP_TRY(sap_adaptive_step(r->adaptive, &r->state, end, &step, error));
