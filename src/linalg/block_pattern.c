@@ -5,9 +5,6 @@
 #include <string.h>
 
 #include <amd.h>
-#include <camd.h>
-
-#include "linalg/dissection.h"
 
 void sap_pattern_clear(sap_pattern_copy* copy) {
   sap_pool_free(&copy->pool);
@@ -147,28 +144,6 @@ static sap_status reserve_order(sap_block_order* order, int32_t nblocks, int32_t
   return SAP_STATUS_OK;
 }
 
-// Nested dissection is tried above this number of multiplications of a factorization in AMD's
-// order. It takes about 3 us a block. The smallest measured pattern that gained is a pile of 2500
-// bodies at rest: 2.6e8.
-static const double LARGE_WORK = 2e8;
-
-// Computes AMD's order and an estimate of the multiplications.
-static sap_status order_blocks(sap_block_order* order, const sap_block_pattern* pattern,
-                               double* multiplications, sap_error* error) {
-  double info[AMD_INFO], size = 0.0;
-  for (int32_t j = 0; j < pattern->nblocks; ++j) {
-    size += pattern->sizes[j];
-  }
-  const int result =
-      amd_order(pattern->nblocks, pattern->column_start, pattern->row, order->block_at, NULL, info);
-  SAP_FAIL_IF(result != AMD_OK, error,
-              result == AMD_OUT_OF_MEMORY ? SAP_STATUS_MEMORY : SAP_STATUS_INTERNAL,
-              "ordering of %d blocks failed (AMD %d)", (int)pattern->nblocks, result);
-  size /= pattern->nblocks;
-  *multiplications = info[AMD_NMULTSUBS_LDL] * size * size * size;
-  return SAP_STATUS_OK;
-}
-
 static void prefix_sum(int32_t* start, int32_t count) {
   for (int32_t k = 0; k < count; ++k) {
     start[k + 1] += start[k];
@@ -214,132 +189,18 @@ static void permute_pattern(sap_block_order* order, const sap_block_pattern* pat
   }
 }
 
-static void assign_positions(sap_block_order* order, const sap_block_pattern* pattern) {
+sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
+                                   sap_error* error) {
+  SAP_TRY(reserve_order(order, pattern->nblocks, pattern->column_start[pattern->nblocks], error));
+  const int result =
+      amd_order(pattern->nblocks, pattern->column_start, pattern->row, order->block_at, NULL, NULL);
+  SAP_FAIL_IF(result != AMD_OK, error,
+              result == AMD_OUT_OF_MEMORY ? SAP_STATUS_MEMORY : SAP_STATUS_INTERNAL,
+              "ordering of %d blocks failed (AMD %d)", (int)pattern->nblocks, result);
   for (int32_t k = 0; k < pattern->nblocks; ++k) {
     order->position_of[order->block_at[k]] = k;
   }
   permute_pattern(order, pattern);
   order->nblocks = pattern->nblocks;
-}
-
-sap_status sap_block_order_assign(sap_block_order* order, const sap_block_pattern* pattern,
-                                  const int32_t* block_at, sap_error* error) {
-  SAP_TRY(reserve_order(order, pattern->nblocks, pattern->column_start[pattern->nblocks], error));
-  memmove(order->block_at, block_at, (size_t)pattern->nblocks * sizeof *block_at);
-  assign_positions(order, pattern);
   return SAP_STATUS_OK;
-}
-
-// Parts of order->nested_work.
-typedef struct nested {
-  int32_t *start, *neighbour;  // the block graph, both ways
-  int32_t* member;             // part or separator, as in sap_dissect
-  int32_t* block_at;           // CAMD's order
-  int32_t* rest;               // for sap_dissect; 4 nblocks for counting
-} nested;
-
-// Sets w->start = NULL where the work is too large: AMD's order is kept.
-static sap_status carve_nested(sap_block_order* order, const sap_block_pattern* pattern, nested* w,
-                               sap_error* error) {
-  const int64_t n = pattern->nblocks;
-  const int64_t ends = 2 * (pattern->column_start[n] - n);
-  const int64_t total = 3 * n + 1 + ends + SAP_DISSECTION_WORK(n, ends);
-  w->start = NULL;
-  if (total <= INT32_MAX / 2) {
-    SAP_TRY(SAP_ROOM(&order->pool, &order->nested_work, total, error));
-    w->start = order->nested_work;
-    w->member = w->start + n + 1;
-    w->block_at = w->member + n;
-    w->neighbour = w->block_at + n;
-    w->rest = w->neighbour + ends;
-  }
-  return SAP_STATUS_OK;
-}
-
-// Makes the block graph: the neighbours of a block are the rows of its column and the columns of
-// its row.
-static void make_graph(const sap_block_pattern* pattern, nested* w) {
-  const int32_t n = pattern->nblocks;
-  memset(w->start, 0, ((size_t)n + 1) * sizeof *w->start);
-  for (int32_t pass = 0; pass < 2; ++pass) {
-    for (int32_t j = 0; j < n; ++j) {
-      for (int32_t k = pattern->column_start[j] + 1; k < pattern->column_start[j + 1]; ++k) {
-        const int32_t i = pattern->row[k];
-        if (pass == 0) {
-          ++w->start[i];
-          ++w->start[j];
-        } else {
-          w->neighbour[--w->start[i]] = j;
-          w->neighbour[--w->start[j]] = i;
-        }
-      }
-    }
-    for (int32_t k = 0; pass == 0 && k < n; ++k) {
-      w->start[k + 1] += w->start[k];
-    }
-  }
-}
-
-// Returns the sum over the columns of L of the squares of their lengths, from the tree paths of
-// block_factor.c.
-static double count_work(const sap_graph* g, const int32_t* block_at, int32_t* work) {
-  const int32_t n = g->count;
-  const size_t room = (size_t)n;
-  int32_t *parent = work, *mark = work + room, *below = work + 2 * room,
-          *position_of = work + 3 * room;
-  for (int32_t p = 0; p < n; ++p) {
-    parent[p] = mark[p] = -1;
-    below[p] = 0;
-    position_of[block_at[p]] = p;
-  }
-  for (int32_t p = 0; p < n; ++p) {
-    const int32_t block = block_at[p];
-    for (int32_t k = g->start[block]; k < g->start[block + 1]; ++k) {
-      for (int32_t c = position_of[g->neighbour[k]]; c < p && mark[c] != p; c = parent[c]) {
-        mark[c] = p;
-        below[c] += g->weight[block];
-        parent[c] = parent[c] < 0 ? p : parent[c];
-      }
-    }
-  }
-  double sum = 0.0;
-  for (int32_t p = 0; p < n; ++p) {
-    const double size = g->weight[block_at[p]], height = size + below[p];
-    sum += size * height * height;
-  }
-  return sum;
-}
-
-// Takes the order of nested dissection instead of AMD's if it makes the factorization less work:
-// parts before the separators that cut them off, and within each the order of CAMD, AMD with that
-// constraint.
-// cost: O(blocks of L) and sap_dissect.
-static sap_status try_nested(sap_block_order* order, const sap_block_pattern* pattern,
-                             sap_error* error) {
-  nested w;
-  SAP_TRY(carve_nested(order, pattern, &w, error));
-  if (w.start == NULL) {
-    return SAP_STATUS_OK;
-  }
-  const int32_t n = pattern->nblocks;
-  make_graph(pattern, &w);
-  const sap_graph graph = {n, w.start, w.neighbour, pattern->sizes};
-  (void)sap_dissect(&graph, w.member, w.rest);
-  const int result = camd_order(n, w.start, w.neighbour, w.block_at, NULL, NULL, w.member);
-  SAP_FAIL_IF(result < CAMD_OK, error,
-              result == CAMD_OUT_OF_MEMORY ? SAP_STATUS_MEMORY : SAP_STATUS_INTERNAL,
-              "ordering of %d blocks failed (CAMD %d)", (int)n, result);
-  const double amd = count_work(&graph, order->block_at, w.rest);
-  return count_work(&graph, w.block_at, w.rest) < amd
-             ? sap_block_order_assign(order, pattern, w.block_at, error)
-             : SAP_STATUS_OK;
-}
-
-sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
-                                   sap_error* error) {
-  double multiplications = 0.0;
-  SAP_TRY(reserve_order(order, pattern->nblocks, pattern->column_start[pattern->nblocks], error));
-  SAP_TRY(order_blocks(order, pattern, &multiplications, error));
-  assign_positions(order, pattern);
-  return multiplications > LARGE_WORK ? try_nested(order, pattern, error) : SAP_STATUS_OK;
 }

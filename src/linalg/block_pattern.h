@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pattern of an analysis (an owned copy), and the fill-reducing elimination order of its
-// blocks: AMD on the block graph or, for large factors, nested dissection if that is better.
+// blocks: AMD on the block graph.
 #ifndef SAP_LINALG_BLOCK_PATTERN_H
 #define SAP_LINALG_BLOCK_PATTERN_H
 
@@ -48,15 +48,11 @@ typedef struct sap_block_order {
   int32_t* by_row_start;  // the same by rows                        (nblocks + 1)
   int32_t* by_row_column;
   int32_t* by_row_entry;
-  int32_t* nested_work;  // of nested dissection
 } sap_block_order;
 
 void sap_block_order_clear(sap_block_order* order);
 // Computes the order of the pattern. fails: MEMORY, INTERNAL.
 sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
                                    sap_error* error);
-// Sets the order block_at, a permutation of the blocks; may be order->block_at itself.
-sap_status sap_block_order_assign(sap_block_order* order, const sap_block_pattern* pattern,
-                                  const int32_t* block_at, sap_error* error);
 
 #endif

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processor times of the Cholesky back-ends on patterns as contact makes them; one JSON line per
 // case and back-end. Warm-up excluded; minimum and median of many repetitions. On piles also our
-// kernels beside CHOLMOD in turns: times and the median of the ratios.
+// kernels beside CHOLMOD, if it is installed, in turns: times and the median of the ratios.
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef BESIDE_CHOLMOD
+#include <cholmod.h>
+#endif
 
 #include "bench_clock.h"
 #include "linalg/block_factor.h"
@@ -79,7 +83,7 @@ static double residual(const block_matrix* matrix, const double* x) {
 }
 
 static void run(const char* name, const block_matrix* matrix, sap_linear_solver choice) {
-  static const char* const names[] = {"auto", "dense", "block", "sparse"};
+  static const char* const names[] = {"auto", "dense", "block"};
   sap_cholesky* cholesky = NULL;
   double* x = calloc((size_t)matrix->n, sizeof *x);
   double factor_time[REPEATS];
@@ -162,46 +166,77 @@ static void run_kernels(const char* name, const block_matrix* matrix) {
   sap_pattern_clear(&copy);
 }
 
-// Seconds per factorization.
-static double time_factor(sap_cholesky* cholesky, const block_matrix* matrix) {
-  const int32_t inner = matrix->n < 1000 ? 20 : 1;
-  const double start = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
-  for (int32_t repeat = 0; repeat < inner; ++repeat) {
-    if (sap_cholesky_factorize(cholesky, matrix->values, NULL, NULL) != SAP_STATUS_OK) {
-      abort();
+#ifdef BESIDE_CHOLMOD
+// The lower triangle as CHOLMOD's sparse matrix.
+static cholmod_sparse* to_cholmod(const block_matrix* matrix, cholmod_common* common) {
+  const sap_block_pattern* p = &matrix->pattern;
+  cholmod_triplet* entries = cholmod_allocate_triplet((size_t)matrix->n, (size_t)matrix->n,
+                                                      matrix->nvalues, -1, CHOLMOD_REAL, common);
+  if (entries == NULL) {
+    abort();
+  }
+  int32_t *row = entries->i, *column = entries->j;
+  double* value = entries->x;
+  for (int32_t j = 0; j < p->nblocks; ++j) {
+    for (int32_t k = p->column_start[j]; k < p->column_start[j + 1]; ++k) {
+      const int32_t i = p->row[k], rows = p->sizes[i];
+      for (int32_t e = 0; e < rows * p->sizes[j]; ++e) {
+        if (i != j || e % rows >= e / rows) {
+          row[entries->nnz] = matrix->offset[i] + e % rows;
+          column[entries->nnz] = matrix->offset[j] + e / rows;
+          value[entries->nnz++] = matrix->values[p->value_start[k] + (size_t)e];
+        }
+      }
     }
   }
-  return (bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - start) / inner;
+  cholmod_sparse* A = cholmod_triplet_to_sparse(entries, 0, common);
+  cholmod_free_triplet(&entries, common);
+  return A;
 }
 
 static void run_in_turns(const char* name, const block_matrix* matrix) {
-  static const sap_linear_solver choices[2] = {SAP_LINEAR_BLOCK, SAP_LINEAR_SPARSE};
-  sap_cholesky* cholesky[2] = {NULL};
+  sap_cholesky* ours = NULL;
+  cholmod_common common;
   double seconds[2][REPEATS], ratio[REPEATS];
-  for (int32_t i = 0; i < 2; ++i) {
-    if (sap_cholesky_create(&cholesky[i], NULL) != SAP_STATUS_OK ||
-        sap_cholesky_analyze(cholesky[i], &matrix->pattern, choices[i], NULL, NULL) !=
-            SAP_STATUS_OK) {
-      abort();
-    }
+  (void)cholmod_start(&common);
+  common.supernodal = CHOLMOD_SUPERNODAL;
+  common.nmethods = 1;
+  common.method[0].ordering = CHOLMOD_AMD;
+  cholmod_sparse* A = to_cholmod(matrix, &common);
+  cholmod_factor* L = cholmod_analyze(A, &common);
+  if (L == NULL || sap_cholesky_create(&ours, NULL) != SAP_STATUS_OK ||
+      sap_cholesky_analyze(ours, &matrix->pattern, SAP_LINEAR_BLOCK, NULL, NULL) != SAP_STATUS_OK) {
+    abort();
   }
+  const int32_t inner = matrix->n < 1000 ? 20 : 1;
   for (int32_t k = -2; k < REPEATS; ++k) {
+    const int32_t at = k < 0 ? 0 : k;
     for (int32_t i = 0; i < 2; ++i) {
-      seconds[i][k < 0 ? 0 : k] = time_factor(cholesky[i], matrix);
+      const double start = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
+      for (int32_t repeat = 0; repeat < inner; ++repeat) {
+        if (i == 0 ? sap_cholesky_factorize(ours, matrix->values, NULL, NULL) != SAP_STATUS_OK
+                   : cholmod_factorize(A, L, &common) == 0) {
+          abort();
+        }
+      }
+      seconds[i][at] = (bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - start) / inner;
     }
-    ratio[k < 0 ? 0 : k] = seconds[1][k < 0 ? 0 : k] / seconds[0][k < 0 ? 0 : k];
+    ratio[at] = seconds[1][at] / seconds[0][at];
   }
-  const timing ours = summarize(seconds[0]), theirs = summarize(seconds[1]);
+  const timing block = summarize(seconds[0]), theirs = summarize(seconds[1]);
   qsort(ratio, REPEATS, sizeof *ratio, ascending);
   printf(
       "{\"case\": \"%s\", \"n\": %d, \"in_turns\": \"block, cholmod\", \"block_us\": %.2f, "
       "\"cholmod_us\": %.2f, \"ratio\": %.1f, "
       "\"ratio_median\": %.1f, \"ratio_quartiles\": [%.1f, %.1f]}\n",
-      name, (int)matrix->n, ours.min, theirs.min, theirs.min / ours.min, ratio[REPEATS / 2],
+      name, (int)matrix->n, block.min, theirs.min, theirs.min / block.min, ratio[REPEATS / 2],
       ratio[REPEATS / 4], ratio[3 * REPEATS / 4]);
-  sap_cholesky_destroy(cholesky[0]);
-  sap_cholesky_destroy(cholesky[1]);
+  sap_cholesky_destroy(ours);
+  cholmod_free_factor(&L, &common);
+  cholmod_free_sparse(&A, &common);
+  (void)cholmod_finish(&common);
 }
+#endif
 
 static void run_case(const char* kind, int32_t count, int32_t size, const char* only) {
   int32_t sizes[MAX_BLOCKS];
@@ -220,14 +255,16 @@ static void run_case(const char* kind, int32_t count, int32_t size, const char* 
                             : block_matrix_create(count, sizes, pile_link, &p);
   block_matrix_fill_spd(&matrix, NULL, 1);
   run_kernels(name, &matrix);
-  for (sap_linear_solver choice = SAP_LINEAR_AUTO; choice <= SAP_LINEAR_SPARSE; ++choice) {
+  for (sap_linear_solver choice = SAP_LINEAR_AUTO; choice < SAP_LINEAR_COUNT; ++choice) {
     if (choice != SAP_LINEAR_DENSE || matrix.n <= 1000) {
       run(name, &matrix, choice);
     }
   }
+#ifdef BESIDE_CHOLMOD
   if (strcmp(kind, "pile") == 0) {
     run_in_turns(name, &matrix);
   }
+#endif
   block_matrix_destroy(&matrix);
 }
 
