@@ -44,7 +44,7 @@
 // Drake's frames, ball constraints, bushings, spring-dampers, tendon constraints and collision
 // filter groups.
 //
-// Mesh files: STL, OBJ, PLY and MSH.
+// Mesh files: STL, OBJ and MSH.
 #ifndef SAPSTEP_SCENE_H
 #define SAPSTEP_SCENE_H
 

@@ -28,12 +28,6 @@ static const char cut_stl[84 + 50 + 10] = {[80] = 2};
 static const char long_stl[84 + 50 + 1] = {[80] = 1};
 static const char nan_stl[84 + 50] = {[80] = 1, [84 + 12 + 2] = '\xc0', [84 + 12 + 3] = '\x7f'};
 
-#define PLY_HEADER(format)                                                         \
-  "ply\nformat " format                                                            \
-  " 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\n" \
-  "element face 1\nproperty list uchar int vertex_index\nend_header\n"
-#define PLY(format, face) PLY_HEADER(format) "0 0 0\n" face
-
 static const bad_mesh meshes[] = {
     {"flat.obj", TEXT("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n"),
      "mesh 'shell': its volume is 0"},
@@ -71,18 +65,6 @@ static const bad_mesh meshes[] = {
      TEXT("solid\nfacet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 1 1 0\n"
           "vertex 0 1 0\n"),
      "quad.stl:7: 'vertex' must be 'endloop'"},
-    {"text.ply", TEXT("plyy\n"), "text.ply:1: the file must begin with 'ply'"},
-    {"type.ply", TEXT("ply\nformat ascii 1.0\nelement vertex 3\nproperty real x\n"),
-     "type.ply:4: unknown type"},
-    {"open.ply", TEXT("ply\nformat ascii 1.0\n"), "open.ply:3: the header has no end_header"},
-    {"flat.ply", TEXT("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n1\n"),
-     "flat.ply: the vertices lack x, y or z"},
-    {"cut.ply", TEXT(PLY("ascii", "3 0 1\n")), "cut.ply:12: '' is not a number"},
-    {"far.ply", TEXT(PLY("ascii", "3 0 1 1\n")), "far.ply: triangle 0: no vertex 1 of 1"},
-    {"minus.ply", TEXT(PLY("ascii", "3 0 0 -1\n")), "minus.ply:11: unknown vertex -1"},
-    {"cut2.ply", TEXT(PLY("binary_big_endian", "")), "cut2.ply: the file ends before its last row"},
-    {"nan.ply", TEXT(PLY_HEADER("binary_little_endian") "\0\0\xc0\x7f\0\0\0\0\0\0\0\0\x00"),
-     "nan.ply: before byte 171: must be finite: nan"},
     {"binary.obj", TEXT("\x7f\x45\x4c\x46\x00\x01\x02"), "binary.obj"},
 };
 

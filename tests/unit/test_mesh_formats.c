@@ -35,12 +35,6 @@ static const char text_stl[] = "solid the first\n" FACET("0 0 0", "0 2 0", "1 0 
     FACET("0 0 0", "1 0 0", "0 0 3") "endsolid the first\nSOLID\n" FACET("1 0 0", "0 2 0", "0 0 3")
         FACET("0 2 0", "0 0 0", "0 0 3") "ENDSOLID\n";
 
-static const char ply[] =
-    "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float "
-    "z\n"
-    "element face 4\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 2 0\n"
-    "0 0 3\n3 0 2 1\n3 0 1 3\n3 1 2 3\n3 2 0 3\n";
-
 static size_t put_integer(char* to, int32_t value) {
   const uint32_t bits = (uint32_t)value;
   for (int i = 0; i < 4; ++i) {
@@ -53,37 +47,6 @@ static size_t put_real(char* to, float value) {
   int32_t bits;
   memcpy(&bits, &value, sizeof bits);
   return put_integer(to, bits);
-}
-
-// Faces of bytes, and properties and elements that nobody asked for.
-static size_t make_ply(char* to, bool big) {
-  size_t n = (size_t)snprintf(
-      to, 400,
-      "ply\nformat binary_%s_endian 1.0\ncomment c\nelement odd 2\nproperty list uchar short s\n"
-      "element vertex 4\nproperty float z\nproperty uchar red\nproperty float x\nproperty float "
-      "y\nelement face 4\nproperty list uint8 int8 vertex_indices\nend_header\n",
-      big ? "big" : "little");
-  memcpy(to + n, "\0\2abcd", 6);
-  n += 6;
-  for (int v = 0; v < 4; ++v) {
-    for (int k = 0; k < 3; ++k) {
-      char number[4];
-      (void)put_real(number, vertices[3 * v + (k + 2) % 3]);
-      for (int i = 0; i < 4; ++i) {
-        to[n++] = number[big ? 3 - i : i];
-      }
-      if (k == 0) {
-        to[n++] = '\x7f';
-      }
-    }
-  }
-  for (int f = 0; f < 4; ++f) {
-    to[n++] = 3;
-    for (int i = 0; i < 3; ++i) {
-      to[n++] = (char)faces[3 * f + i];
-    }
-  }
-  return n;
 }
 
 static size_t make_stl(char* to) {
@@ -161,11 +124,8 @@ static void test_formats(void** state) {
   (void)state;
   char bytes[1024];
   expect_tetrahedron("t.obj", obj, sizeof obj - 1);
-  expect_tetrahedron("t.ply", ply, sizeof ply - 1);
   expect_tetrahedron("wild.OBJ", wild_obj, sizeof wild_obj - 1);
   expect_tetrahedron("text.stl", text_stl, sizeof text_stl - 1);
-  expect_tetrahedron("big.ply", bytes, make_ply(bytes, true));
-  expect_tetrahedron("little.ply", bytes, make_ply(bytes, false));
   expect_tetrahedron("t.stl", bytes, make_stl(bytes));
   expect_tetrahedron("t.msh", bytes, make_msh(bytes));
 }

@@ -26,7 +26,7 @@
   "<collision>\n<geometry><mesh filename='" file "'/></geometry></collision></link></robot>"
 
 static const char convert[] =
-    "DAE (COLLADA) meshes are not supported: convert it to OBJ or STL, for instance with: assimp "
+    "mesh files must be one of: stl obj msh; others can be converted, for instance with: assimp "
     "export mesh.dae mesh.obj";
 
 static const struct {
@@ -37,11 +37,10 @@ static const struct {
     {"a.xml", MJCF("m.DAE", "<geom type='box' mesh='m'/>"), "a.xml:2: <mesh file=\"m.DAE\">",
      convert},
     {"a.xml", MJCF("m.x3d", "<geom type='mesh' mesh='m'/>"), "a.xml:2: <mesh file=\"m.x3d\">",
-     "must be one of: stl obj ply msh"},
+     convert},
     {"a.urdf", URDF("package://p/m.dae"), "a.urdf:3: <mesh filename=\"package://p/m.dae\">",
      convert},
-    {"a.urdf", URDF("m.x3d"), "a.urdf:3: <mesh filename=\"m.x3d\">",
-     "must be one of: stl obj ply msh"},
+    {"a.urdf", URDF("m.ply"), "a.urdf:3: <mesh filename=\"m.ply\">", convert},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes };
 

@@ -322,7 +322,7 @@ static void test_meshes(void** state) {
       {MESH("filename='flat.obj'"), SAP_STATUS_ARGUMENT, "in a plane"},
       {MESH("filename='t.stl'"), SAP_STATUS_SYNTAX,
        "t.stl:2: 'nonsense' must be 'facet' or 'endsolid'"},
-      {MESH("filename='a'"), SAP_STATUS_UNSUPPORTED, "must be one of: stl obj ply msh"},
+      {MESH("filename='a'"), SAP_STATUS_UNSUPPORTED, "must be one of: stl obj msh"},
       {MESH("filename='t.obj' scale='0 1 1'"), SAP_STATUS_SYNTAX, "a:2: <mesh scale="},
       {MESH("filename='t.obj' scale='nan 1 1'"), SAP_STATUS_NOT_FINITE, "a:2: <mesh scale="},
       {MESH("scale='1 1 1'"), SAP_STATUS_SYNTAX, "a:2: <mesh>: attribute 'filename'"},

@@ -1,21 +1,398 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads OBJ, STL and MSH files: a file in memory, word by word or number by number. Messages begin
+// with "path:line" for text files, "path" for binary ones.
 #include "io/mesh/mesh_file.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/file.h"
 #include "core/memory.h"
-#include "io/mesh/mesh_source.h"
 
-typedef sap_status (*mesh_reader)(sap_mesh_source* source);
+typedef struct mesh_source {
+  const char* path;
+  const char* bytes;  // zero-terminated                                       (size)
+  size_t size, at;    // at: the next byte
+  int64_t line;       // of `at`, from 1
+  sap_mesh_data* out;
+  sap_pool *pool, *scratch;  // of the arrays of `out`; freed when the file has been read
+  sap_error* error;
+} mesh_source;
 
-static const char formats[] = "stl obj ply msh";
-static const mesh_reader readers[] = {sap_mesh_read_stl, sap_mesh_read_obj, sap_mesh_read_ply,
-                                      sap_mesh_read_msh};
+// A word of text, not zero-terminated; length 0: none.
+typedef struct mesh_word {
+  const char* text;
+  int32_t length;
+} mesh_word;
+
+// --- source -------------------------------------------------------------------------------------
+
+enum { MAX_COUNT = INT32_MAX / 12 };  // of vertices, and of triangles
+
+static bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+// Returns the bytes of a backslash and line end that continue the line at `at`; else 0.
+static size_t continuation_size(const mesh_source* s) {
+  const char* at = s->bytes + s->at;
+  return at[0] != '\\' ? 0 : at[1] == '\n' ? 2 : at[1] == '\r' && at[2] == '\n' ? 3 : 0;
+}
+
+// Returns the next word of the line.
+static mesh_word word_of_line(mesh_source* s) {
+  for (;;) {
+    const size_t skip = continuation_size(s);
+    if (skip > 0) {
+      s->at += skip;
+      ++s->line;
+    } else if (is_blank(s->bytes[s->at])) {
+      ++s->at;
+    } else {
+      break;
+    }
+  }
+  const size_t first = s->at;
+  while (s->at < s->size && s->bytes[s->at] != '\0' && s->bytes[s->at] != '\n' &&
+         !is_blank(s->bytes[s->at]) && continuation_size(s) == 0 && s->at - first < INT32_MAX / 2) {
+    ++s->at;
+  }
+  return (mesh_word){s->bytes + first, (int32_t)(s->at - first)};
+}
+
+static void skip_line(mesh_source* s) {
+  while (s->at < s->size && s->bytes[s->at] != '\n') {
+    const size_t skip = continuation_size(s);
+    s->line += skip > 0 ? 1 : 0;
+    s->at += skip > 0 ? skip : 1;
+  }
+  if (s->at < s->size) {
+    ++s->at;
+    ++s->line;
+  }
+}
+
+// Returns the next word of the text.
+static mesh_word word_of_text(mesh_source* s) {
+  mesh_word word = word_of_line(s);
+  while (word.length == 0 && s->at < s->size && s->bytes[s->at] == '\n') {
+    skip_line(s);
+    word = word_of_line(s);
+  }
+  return word;
+}
+
+// Compares without regard to case; `text` is in lower case.
+static bool word_is(mesh_word word, const char* text) {
+  const size_t length = strlen(text);
+  if ((size_t)word.length != length) {
+    return false;
+  }
+  for (size_t i = 0; i < length; ++i) {
+    const char c = word.text[i];
+    if ((c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c) != text[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static sap_status locate(const mesh_source* s, bool line, sap_status status) {
+  if (line) {
+    sap_error_prefix(s->error, "%.300s:%lld", s->path, (long long)s->line);
+  } else {
+    sap_error_prefix(s->error, "%.300s", s->path);
+  }
+  return status;
+}
+
+// Fails with "path:line: " or "path: ".
+#define fail_line(s, status, ...) locate((s), true, sap_fail((s)->error, (status), __VA_ARGS__))
+#define fail(s, status, ...) locate((s), false, sap_fail((s)->error, (status), __VA_ARGS__))
+
+// SYNTAX: not a decimal number; NOT_FINITE.
+static sap_status read_number(const mesh_source* s, mesh_word word, double* value) {
+  const char* why = sap_word_number(word.text, word.length, value);
+  return why == NULL ? SAP_STATUS_OK
+                     : fail_line(s, isfinite(*value) ? SAP_STATUS_SYNTAX : SAP_STATUS_NOT_FINITE,
+                                 "'%.*s%s' %s", SAP_SHOWN(word.text, word.length), why);
+}
+
+// Decodes little-endian numbers of 4 bytes.
+static uint32_t decode_bits(const char* bytes) {
+  unsigned char b[4];
+  memcpy(b, bytes, sizeof b);
+  return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static int32_t decode_integer(const char* bytes) {
+  const uint32_t bits = decode_bits(bytes);
+  int32_t value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static void decode_point(const char* bytes, double p[3]) {
+  for (int k = 0; k < 3; ++k) {
+    const uint32_t bits = decode_bits(bytes + 4 * k);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    p[k] = (double)value;
+  }
+}
+
+static sap_status add_vertex(mesh_source* s, const double p[3]) {
+  sap_mesh_data* out = s->out;
+  if (out->vertex_count == MAX_COUNT) {
+    return fail(s, SAP_STATUS_MEMORY, "too many vertices");
+  }
+  SAP_TRY(SAP_ROOM(s->pool, &out->vertices, 3 * (out->vertex_count + 1), s->error));
+  memcpy(out->vertices + 3 * (size_t)out->vertex_count++, p, 3 * sizeof *p);
+  return SAP_STATUS_OK;
+}
+
+// Corners: indices of vertices, which may be added later.
+static sap_status add_triangle(mesh_source* s, int32_t a, int32_t b, int32_t c) {
+  sap_mesh_data* out = s->out;
+  if (out->face_count == MAX_COUNT) {
+    return fail(s, SAP_STATUS_MEMORY, "too many triangles");
+  }
+  SAP_TRY(SAP_ROOM(s->pool, &out->faces, 3 * (out->face_count + 1), s->error));
+  int32_t* corners = out->faces + 3 * (size_t)out->face_count++;
+  corners[0] = a;
+  corners[1] = b;
+  corners[2] = c;
+  return SAP_STATUS_OK;
+}
+
+// --- OBJ ----------------------------------------------------------------------------------------
+
+//   v X Y Z [colour]   a vertex
+//   f A B C ...        a face; corners number the vertices from 1, or backwards from the last with
+//                      a minus sign; "/texture/normal" may follow
+// Faces are cut into triangles that share the first corner. All other lines are ignored, and so are
+// vertices without a face.
+
+typedef struct positions {
+  double* p;  // (3 count)
+  int32_t count;
+} positions;
+
+static sap_status read_vertex(mesh_source* s, positions* all) {
+  if (all->count == MAX_COUNT) {
+    return fail_line(s, SAP_STATUS_MEMORY, "too many vertices");
+  }
+  SAP_TRY(SAP_ROOM(s->scratch, &all->p, 3 * (all->count + 1), s->error));
+  double* p = all->p + 3 * (size_t)all->count;
+  for (int k = 0; k < 3; ++k) {
+    SAP_TRY(read_number(s, word_of_line(s), &p[k]));
+  }
+  ++all->count;
+  return SAP_STATUS_OK;
+}
+
+static sap_status add_face_corner(mesh_source* s, const positions* all, mesh_word word) {
+  char* end = NULL;
+  const long given = strtol(word.text, &end, 10);
+  const long index = given < 0 ? given + all->count : given - 1;
+  if (end == word.text || !(*end == '/' || end == word.text + word.length)) {
+    return fail_line(s, SAP_STATUS_SYNTAX, "'%.*s%s' is not a corner of a face",
+                     SAP_SHOWN(word.text, word.length));
+  }
+  if (index < 0 || index >= all->count) {
+    return fail_line(s, SAP_STATUS_SYNTAX, "vertex %ld is not one of the %d so far", given,
+                     all->count);
+  }
+  return add_vertex(s, all->p + 3 * (size_t)index);
+}
+
+static sap_status read_face(mesh_source* s, const positions* all) {
+  const int32_t first = s->out->vertex_count;
+  int32_t corners = 0;
+  mesh_word word = word_of_line(s);
+  for (; word.length > 0 && word.text[0] != '#'; word = word_of_line(s)) {
+    SAP_TRY(add_face_corner(s, all, word));
+    if (++corners > 2) {
+      SAP_TRY(add_triangle(s, first, first + corners - 2, first + corners - 1));
+    }
+  }
+  return corners >= 3 ? SAP_STATUS_OK
+                      : fail_line(s, SAP_STATUS_SYNTAX,
+                                  "a face has %d corners, must have at least 3", corners);
+}
+
+static sap_status read_obj(mesh_source* s) {
+  positions all = {0};
+  for (; s->at < s->size; skip_line(s)) {
+    const mesh_word word = word_of_line(s);
+    if (word_is(word, "v")) {
+      SAP_TRY(read_vertex(s, &all));
+    } else if (word_is(word, "f")) {
+      SAP_TRY(read_face(s, &all));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// --- STL ----------------------------------------------------------------------------------------
+
+// Binary, little-endian: 80 bytes, the number of facets, and for each 50 bytes: normal and
+// three vertices in float32, two bytes. Text: solids of facets,
+//   facet normal X Y Z  outer loop  vertex X Y Z (3 times)  endloop  endfacet
+// A file is binary if its size agrees with its number of facets, or if it does not begin with
+// "solid".
+
+enum { STL_HEADER = 84, STL_FACET = 50, STL_NORMAL = 12 };
+
+static sap_status add_facet_corner(mesh_source* s, int32_t corner, const double p[3]) {
+  SAP_TRY(add_vertex(s, p));
+  const int32_t last = s->out->vertex_count - 1;
+  return corner == 2 ? add_triangle(s, last - 2, last - 1, last) : SAP_STATUS_OK;
+}
+
+static sap_status read_stl_binary(mesh_source* s, uint32_t facets) {
+  const size_t held = (s->size - STL_HEADER) / STL_FACET;
+  if (held < facets) {
+    return fail(s, SAP_STATUS_SYNTAX, "the file ends in facet %zu of %lu", held + 1,
+                (unsigned long)facets);
+  }
+  if (s->size != STL_HEADER + (size_t)facets * STL_FACET) {
+    return fail(s, SAP_STATUS_SYNTAX, "bytes follow the last of its %lu facets",
+                (unsigned long)facets);
+  }
+  for (size_t f = 0; f < facets; ++f) {
+    const char* at = s->bytes + STL_HEADER + f * STL_FACET + STL_NORMAL;
+    for (int32_t corner = 0; corner < 3; ++corner) {
+      double p[3];
+      decode_point(at + 12 * corner, p);
+      if (!isfinite(p[0] + p[1] + p[2])) {  // of single precision: the sum is finite
+        return fail(s, SAP_STATUS_NOT_FINITE, "facet %zu: a vertex is not finite", f + 1);
+      }
+      SAP_TRY(add_facet_corner(s, corner, p));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status expect_word(mesh_source* s, const char* keyword) {
+  const mesh_word word = word_of_text(s);
+  return word_is(word, keyword) ? SAP_STATUS_OK
+                                : fail_line(s, SAP_STATUS_SYNTAX, "'%.*s%s' must be '%s'",
+                                            SAP_SHOWN(word.text, word.length), keyword);
+}
+
+static sap_status read_point(mesh_source* s, double p[3]) {
+  for (int k = 0; k < 3; ++k) {
+    SAP_TRY(read_number(s, word_of_text(s), &p[k]));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Reads what follows "facet". The normal is ignored, because some files have nan there.
+static sap_status read_facet(mesh_source* s) {
+  double p[3];
+  SAP_TRY(expect_word(s, "normal"));
+  for (int k = 0; k < 3; ++k) {
+    (void)word_of_text(s);
+  }
+  SAP_TRY(expect_word(s, "outer"));
+  SAP_TRY(expect_word(s, "loop"));
+  for (int32_t corner = 0; corner < 3; ++corner) {
+    SAP_TRY(expect_word(s, "vertex"));
+    SAP_TRY(read_point(s, p));
+    SAP_TRY(add_facet_corner(s, corner, p));
+  }
+  SAP_TRY(expect_word(s, "endloop"));
+  return expect_word(s, "endfacet");
+}
+
+static sap_status read_stl_text(mesh_source* s) {
+  for (bool inside = false;;) {
+    const mesh_word word = word_of_text(s);
+    if (word.length == 0 && !inside && s->at == s->size) {
+      return SAP_STATUS_OK;
+    }
+    if (inside && word_is(word, "facet")) {
+      SAP_TRY(read_facet(s));
+    } else if (word_is(word, inside ? "endsolid" : "solid")) {
+      skip_line(s);  // the name
+      inside = !inside;
+    } else {
+      return fail_line(s, SAP_STATUS_SYNTAX, "'%.*s%s' must be %s",
+                       SAP_SHOWN(word.text, word.length),
+                       inside ? "'facet' or 'endsolid'" : "'solid'");
+    }
+  }
+}
+
+static sap_status read_stl(mesh_source* s) {
+  const uint32_t facets = s->size >= STL_HEADER ? decode_bits(s->bytes + STL_HEADER - 4) : 0;
+  const bool fits = s->size >= STL_HEADER && s->size == STL_HEADER + (size_t)facets * STL_FACET;
+  if (!fits && word_is(word_of_text(s), "solid")) {
+    s->at = 0;
+    s->line = 1;
+    return read_stl_text(s);
+  }
+  return s->size < STL_HEADER
+             ? fail(s, SAP_STATUS_SYNTAX, "neither a text solid nor %d bytes of binary header",
+                    STL_HEADER)
+             : read_stl_binary(s, facets);
+}
+
+// --- MSH ----------------------------------------------------------------------------------------
+
+// MSH, MuJoCo's binary mesh format, little-endian.
+//   int32    numbers of vertices, normals, texture coordinates, triangles
+//   float32  vertices (3 each), normals (3), texture coordinates (2)
+//   int32    corners of the triangles (3)
+
+enum { MSH_HEADER = 16 };
+
+static sap_status read_msh_vertices(mesh_source* s, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    double p[3];
+    decode_point(s->bytes + s->at + 12 * (size_t)i, p);
+    SAP_TRY(add_vertex(s, p));
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_msh_triangles(mesh_source* s, int32_t count) {
+  for (int32_t i = 0; i < count; ++i, s->at += 12) {
+    const char* at = s->bytes + s->at;
+    SAP_TRY(add_triangle(s, decode_integer(at), decode_integer(at + 4), decode_integer(at + 8)));
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_msh(mesh_source* s) {
+  static const char* const names[4] = {"vertices", "normals", "texture coordinates", "triangles"};
+  static const size_t sizes[4] = {12, 12, 8, 12};
+  int32_t counts[4];
+  size_t expected = MSH_HEADER;
+  if (s->size < MSH_HEADER) {
+    return fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, fewer than its header of %d", s->size,
+                MSH_HEADER);
+  }
+  for (int i = 0; i < 4; ++i) {
+    counts[i] = decode_integer(s->bytes + 4 * i);
+    if (counts[i] < (i == 0 ? 1 : 0) || counts[i] > MAX_COUNT) {
+      return fail(s, SAP_STATUS_SYNTAX, "%d %s are out of range", counts[i], names[i]);
+    }
+    expected += sizes[i] * (size_t)counts[i];
+  }
+  if (s->size != expected) {
+    return fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, must have %zu by its header", s->size,
+                expected);
+  }
+  s->at = MSH_HEADER;
+  SAP_TRY(read_msh_vertices(s, counts[0]));
+  s->at = expected - sizes[3] * (size_t)counts[3];
+  return read_msh_triangles(s, counts[3]);
+}
+
+// --- any format -----------------------------------------------------------------------------------
 
 typedef struct numbered_point {
   double p[3];
@@ -39,7 +416,7 @@ static bool same_point(const numbered_point* a, const numbered_point* b) {
 
 // Joins equal positions and renumbers the faces. Each position keeps its first vertex; the order of
 // the first vertices is kept.
-static sap_status join_vertices(const sap_mesh_source* s) {
+static sap_status join_vertices(const mesh_source* s) {
   sap_mesh_data* data = s->out;
   const size_t count = (size_t)data->vertex_count;
   numbered_point* points;
@@ -71,6 +448,11 @@ static sap_status join_vertices(const sap_mesh_source* s) {
   return SAP_STATUS_OK;
 }
 
+typedef sap_status (*mesh_reader)(mesh_source* source);
+
+static const char formats[] = "stl obj msh";
+static const mesh_reader readers[] = {read_stl, read_obj, read_msh};
+
 enum { EXTENSION_SIZE = 8, MAX_FILE_BYTES = 2000000000 };
 
 // Writes the extension in lower case, cut to its first 7 letters; "" without one.
@@ -86,41 +468,39 @@ static void find_extension(const char* path, char extension[EXTENSION_SIZE]) {
 const char* sap_mesh_unsupported(const char* path) {
   char extension[EXTENSION_SIZE];
   find_extension(path, extension);
-  if (strcmp(extension, "dae") == 0) {
-    return "DAE (COLLADA) meshes are not supported: convert it to OBJ or STL, for instance with: "
-           "assimp export mesh.dae mesh.obj";
-  }
   return sap_word_index(formats, extension) >= 0 ? NULL
-                                                 : "mesh files must be one of: stl obj ply msh";
+                                                 : "mesh files must be one of: stl obj msh; others "
+                                                   "can be converted, for instance with: "
+                                                   "assimp export mesh.dae mesh.obj";
 }
 
 // Checks that vertices are finite and that triangles have existing corners.
-static sap_status check_mesh(const sap_mesh_source* s) {
+static sap_status check_mesh(const mesh_source* s) {
   const sap_mesh_data* m = s->out;
   if (m->vertex_count == 0) {
-    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "the file has no faces");
+    return fail(s, SAP_STATUS_SYNTAX, "the file has no faces");
   }
   for (int32_t i = 0; i < 3 * m->vertex_count; ++i) {
     if (!isfinite(m->vertices[i])) {
-      return sap_mesh_fail(s, SAP_STATUS_NOT_FINITE, "vertex %d is not finite", i / 3);
+      return fail(s, SAP_STATUS_NOT_FINITE, "vertex %d is not finite", i / 3);
     }
   }
   for (int32_t i = 0; i < 3 * m->face_count; ++i) {
     if (m->faces[i] < 0 || m->faces[i] >= m->vertex_count) {
-      return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "triangle %d: no vertex %d of %d", i / 3,
-                           m->faces[i], m->vertex_count);
+      return fail(s, SAP_STATUS_SYNTAX, "triangle %d: no vertex %d of %d", i / 3, m->faces[i],
+                  m->vertex_count);
     }
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status read_source(sap_xml_store* store, sap_mesh_source* s) {
+static sap_status read_source(sap_xml_store* store, mesh_source* s) {
   char extension[EXTENSION_SIZE];
   char* bytes;
   SAP_TRY(sap_file_regular(s->path, s->error));
   SAP_TRY(sap_scene_read_bytes(s->path, MAX_FILE_BYTES, s->scratch, &bytes, &s->size, s->error));
   if (s->size == 0) {
-    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "the file is empty");
+    return fail(s, SAP_STATUS_SYNTAX, "the file is empty");
   }
   s->bytes = bytes;
   SAP_TRY(sap_scene_report_file(store, s->path, bytes, s->size, s->error));
@@ -133,16 +513,16 @@ static sap_status read_source(sap_xml_store* store, sap_mesh_source* s) {
 sap_status sap_mesh_read(sap_xml_store* store, const char* path, sap_mesh_data* out,
                          sap_error* error) {
   sap_pool scratch = {.owner = "mesh"};
-  sap_mesh_source source = {.path = path,
-                            .line = 1,
-                            .out = out,
-                            .pool = &store->pool,
-                            .scratch = &scratch,
-                            .error = error};
+  mesh_source source = {.path = path,
+                        .line = 1,
+                        .out = out,
+                        .pool = &store->pool,
+                        .scratch = &scratch,
+                        .error = error};
   const char* why = sap_mesh_unsupported(path);
   *out = (sap_mesh_data){0};
-  const sap_status status = why == NULL ? read_source(store, &source)
-                                        : sap_mesh_fail(&source, SAP_STATUS_UNSUPPORTED, "%s", why);
+  const sap_status status =
+      why == NULL ? read_source(store, &source) : fail(&source, SAP_STATUS_UNSUPPORTED, "%s", why);
   sap_pool_free(&scratch);
   return status;
 }

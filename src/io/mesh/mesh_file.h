@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mesh files (STL, OBJ, PLY, MSH) as vertices and triangles, in the file's frame and units.
+// Mesh files (STL, OBJ, MSH) as vertices and triangles, in the file's frame and units.
 #ifndef SAP_IO_MESH_MESH_FILE_H
 #define SAP_IO_MESH_MESH_FILE_H
 
