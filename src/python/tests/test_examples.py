@@ -16,14 +16,15 @@ import sapstep
 SOURCE = Path(os.environ.get("SAPSTEP_SOURCE", Path(__file__).parents[3]))
 
 
-def draw(name, picture):
+def draw(name, folder):
+    """Runs a tutorial, which draws folder/name.png; returns the lines that it prints."""
     pytest.importorskip("matplotlib")
     environment = {**os.environ, "MPLBACKEND": "Agg"}
-    command = [sys.executable, str(SOURCE / "examples" / name), str(picture)]
-    done = subprocess.run(command, env=environment, cwd=picture.parent, capture_output=True, text=True, timeout=120)
+    command = [sys.executable, str(SOURCE / "examples" / "tutorials" / f"{name}.py")]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    return done.stdout
+    assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    return done.stdout.splitlines()
 
 
 def test_readme(tmp_path, monkeypatch):
@@ -37,17 +38,32 @@ def test_readme(tmp_path, monkeypatch):
     assert (tmp_path / "run.h5").exists() and np.isfinite(names["robots"][7].v).all()
 
 
-def test_order_of_schemes(tmp_path):
-    rows = draw("order_of_schemes.py", tmp_path / "orders.png").splitlines()
-    orders = {row.split()[0]: float(row.split()[2].rstrip(",")) for row in rows}
+def test_orders(tmp_path):
+    rows = [row.split() for row in draw("orders", tmp_path) if "energy drift" in row]
+    orders = {row[0]: float(row[2].rstrip(",")) for row in rows}
     assert orders["midpoint"] == pytest.approx(2.0, abs=0.05)
     assert orders["implicit-euler"] == pytest.approx(1.0, abs=0.05)
     assert orders["symplectic-euler"] > 0.9
 
 
-def test_mujoco_notebook(tmp_path):
+def test_own_dynamics(tmp_path):
+    assert len(draw("own_dynamics", tmp_path)) == 3  # it checks its own speeds
+
+
+def test_sweep(tmp_path):
+    assert len(draw("sweep", tmp_path)) == 3  # it checks its own ways
+
+
+def test_solvers(tmp_path):
+    rows = {row.split()[0]: row.split() for row in draw("solvers", tmp_path)}
+    for name in ("sap", "newton-ncp", "nbgs"):
+        assert rows[name][1] == "converged" and float(rows[name][3]) < 1e-6
+    assert int(rows["nbgs"][2]) > 100 * int(rows["sap"][2])
+
+
+def test_mujoco_models(tmp_path):
     adapter_module()
-    rows = draw("mujoco_notebook.py", tmp_path / "mujoco.png").splitlines()
+    rows = draw("mujoco_models", tmp_path)
     speeds = {row.split()[0]: float(row.split()[2]) for row in rows[:2]}
     assert speeds["sapstep.mujoco.step"] < 0.01 * speeds["mujoco.mj_step"]
     assert "diverged" in rows[0] and "presses with" in rows[1]  # implicitfast leaves out kp

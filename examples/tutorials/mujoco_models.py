@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MuJoCo's models stepped by sapstep, beside MuJoCo itself: run as a script or cell by cell.
+# %% [markdown]
+# # MuJoCo's models, stepped by sapstep
+#
+# `sapstep.mujoco.step(model, data)` replaces `mujoco.mj_step(model, data)`. Two scenes run with both: a box on a slope of 10 degrees,
+# and an arm whose servos are too stiff for MuJoCo's integrator at this time step.
+#
+# To run this page as a script: `pip install mujoco matplotlib && pip install . && python examples/tutorials/mujoco_models.py`
 
-    pip install mujoco matplotlib && pip install .
-    python examples/mujoco_notebook.py [figure.png]
-"""
-
-# %% A box on a slope of 10 degrees, and an arm whose servos are stiffer than the step is short.
-import sys
+# %%
 import time
 
 import matplotlib.pyplot as plt
@@ -40,6 +41,7 @@ ARM = """
   <sensor><touch name="touch" site="tip"/></sensor>
 </mujoco>"""
 
+
 def creep(step, duration=2.0):
     """Time [s] and way down the slope since rest [m]."""
     model = mujoco.MjModel.from_xml_string(SLOPE)
@@ -53,8 +55,8 @@ def creep(step, duration=2.0):
 
 
 def press(step, duration=1.5):
-    """The arm is told to press its tip on the floor: time [s], largest joint error [rad], touch [N], until
-    MuJoCo warns that the accelerations are no numbers any more (it would start again from time 0)."""
+    """The arm presses its tip on the floor: time [s], largest joint error [rad], touch [N]. Ends where MuJoCo
+    warns that accelerations are not finite (it would start again from time 0)."""
     model = mujoco.MjModel.from_xml_string(ARM)
     data = mujoco.MjData(model)
     rows = []
@@ -67,9 +69,12 @@ def press(step, duration=1.5):
     return np.array(rows).T
 
 
-# %% The same loop twice: sapstep.mujoco.step stands in for mujoco.mj_step.
+# %% [markdown]
+# The same loop runs with both functions. Stock MuJoCo's box creeps, and its arm diverges.
+
+# %%
 steppers = {"mujoco.mj_step": mujoco.mj_step, "sapstep.mujoco.step": sapstep.mujoco.step}
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.6))
+figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 results = {}
 for name, step in steppers.items():
     began = time.perf_counter()
@@ -83,7 +88,19 @@ for name, step in steppers.items():
     arm = f"off by {error[-1]:.2e} rad, presses with {touch[-1]:.1f} N" if t[-1] > 1.4 else "diverged"
     print(f"{name:20} creep {1e6 * speed:8.2f} um/s, arm {arm}, {time.perf_counter() - began:.2f} s")
 
-# %% What an adapter of your own offers: stiffness by geom, reports.
+axes[0].set(xlabel="time [s]", ylabel="way down since 0.5 s [m]", title="Box on a slope, mu 1")
+axes[1].set(xlabel="time [s]", ylabel="largest joint error [rad]", title="Arm, kp 1e5 N m/rad, dt 5 ms")
+axes[2].set(xlabel="time [s]", ylabel="touch sensor [N]", title="Its tip on the floor",
+            ylim=(0, 1.2 * results["sapstep.mujoco.step"][2]))
+for a in axes:
+    a.legend(fontsize=8)
+figure.savefig("mujoco_models.png")
+
+# %% [markdown]
+# An adapter of your own sets the stiffness of single geoms, and reports on each step. The box sinks by its weight over the
+# stiffness of its four corners. `sapstep.mujoco.rollout` and `transition_fd` replace MuJoCo's functions of these names.
+
+# %%
 model = mujoco.MjModel.from_xml_string(SLOPE)
 data = mujoco.MjData(model)
 adapter = sapstep.mujoco.Adapter(model, sigma=1e-5)
@@ -93,13 +110,3 @@ report = adapter.report
 depth = 8.0 * (9.66096 + 1.70349) / (4.0 * 1e5)  # m g (cos + sin)/(4 k): the lower corners carry more
 print(f"the box sinks by {report['penetration']:.4e} m, {depth:.4e} m expected")
 assert abs(report["penetration"] - depth) < 1e-3 * depth
-
-axes[0].set(xlabel="t [s]", ylabel="way down the slope since 0.5 s [m]", title="Box on a slope, mu 1")
-axes[1].set(xlabel="t [s]", ylabel="largest joint error [rad]", title="Arm, kp 1e5 N m/rad, dt 5 ms")
-axes[2].set(xlabel="t [s]", ylabel="touch sensor [N]", title="Its tip on the floor",
-            ylim=(0, 1.2 * results["sapstep.mujoco.step"][2]))
-for a in axes:
-    a.legend(fontsize=8)
-    a.grid(alpha=0.3)
-figure.tight_layout()
-figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "mujoco_notebook.png", dpi=110)
