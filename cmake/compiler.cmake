@@ -4,7 +4,8 @@ add_library(sapstep_warnings INTERFACE)
 target_compile_options(sapstep_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wundef
   $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
-  $<$<BOOL:${SAPSTEP_WERROR}>:-Werror>)
+  $<$<BOOL:${SAPSTEP_WERROR}>:-Werror>
+  -Wno-psabi)  # vectors wider than the registers (src/math/simd.h) are passed between inlined functions only
 # No fused multiply-add behind our back: the same bits whatever the optimiser does.
 add_compile_options(-ffp-contract=off)
 if(SAPSTEP_SANITIZE)

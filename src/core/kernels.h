@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { SAP_QUAD = 4 };  // lanes of a quad (math/simd.h)
+
 // Inlines functions whose loops then have constant bounds: the tiles stay in registers.
 #if defined(__GNUC__)
 #define SAP_INLINE inline __attribute__((always_inline))

@@ -7,7 +7,7 @@ cd "$1"
 shopt -s nullglob
 cc=$2
 cxx=$3
-warnings=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+warnings=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-psabi -Werror) # as cmake/compiler.cmake
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

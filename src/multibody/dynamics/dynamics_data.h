@@ -7,7 +7,9 @@
 #ifndef SAP_MULTIBODY_DYNAMICS_DYNAMICS_DATA_H
 #define SAP_MULTIBODY_DYNAMICS_DYNAMICS_DATA_H
 
-#include "math/simd.h"
+#include <string.h>
+
+#include "core/kernels.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics.h"
 #include "multibody/dynamics/fluid.h"
