@@ -12,7 +12,7 @@
 
 static const char MARK[SAP_SEAL] = "SAPMJRN";
 static const char KIND[] = "checkpoint of a MuJoCo run";
-enum { VERSION = 5, NAME_SIZE = 32 };
+enum { VERSION = 6, NAME_SIZE = 32 };
 
 enum { MEMORIES = 3 };
 
@@ -61,18 +61,17 @@ static size_t file_size(const header* h) {
          SAP_SEAL;
 }
 
-static header header_of(const sap_mj* a, int64_t steps) {
-  header h = {.version = VERSION,
-              .options = (uint32_t)sap_mj_option_table().count,
-              .mujoco = mjVERSION_HEADER,
-              .nstate = sap_mj_state_run_size(a->model),
-              .steps = steps,
-              .model = sap_mj_memory_model_hash(a->model),
-              .materials = sap_mj_memory_material_hash(a),
-              .timestep = a->model->opt.timestep};
-  (void)snprintf(h.solver, sizeof h.solver, "%s", a->options.solver);
-  memcpy(h.mark, MARK, sizeof h.mark);
-  return h;
+static sap_status make_header(const sap_mj* a, int64_t steps, header* out, sap_error* error) {
+  *out = (header){.version = VERSION,
+                  .options = (uint32_t)sap_mj_option_table().count,
+                  .mujoco = mjVERSION_HEADER,
+                  .nstate = sap_mj_state_run_size(a->model),
+                  .steps = steps,
+                  .materials = sap_mj_memory_material_hash(a),
+                  .timestep = a->model->opt.timestep};
+  (void)snprintf(out->solver, sizeof out->solver, "%s", a->options.solver);
+  memcpy(out->mark, MARK, sizeof out->mark);
+  return sap_mj_memory_model_hash(a->model, &out->model, error);
 }
 
 static sap_status check_arguments(const char* path, const sap_mj* a, const mjData* d,
@@ -94,7 +93,8 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d,
     SAP_TRY(sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps));
   }
   SAP_TRY(sap_mj_state_check(a->model, d, error));
-  header h = header_of(a, steps);
+  header h;
+  SAP_TRY(make_header(a, steps, &h, error));
   SAP_TRY(save_memories(a, NULL, h.memory_size, error));
   const size_t size = file_size(&h), nstate = (size_t)h.nstate;
   unsigned char* bytes = sap_allocate(size, 1);
@@ -118,35 +118,33 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d,
 }
 
 // Checks that a complete file holds a run of this adapter.
-static sap_status check_header(const char* path, const sap_mj* a, const header* h, size_t size,
+static sap_status check_header(const char* path, const header* now, const header* h, size_t size,
                                sap_error* error) {
-  const header now = header_of(a, 0);
-  SAP_FAIL_IF(h->version != now.version || h->options != now.options, error, SAP_STATUS_SYNTAX,
+  SAP_FAIL_IF(h->version != now->version || h->options != now->options, error, SAP_STATUS_SYNTAX,
               "%s: checkpoint of another version of sapstep: format %u with %u options, this "
               "version reads format %u with %u",
-              path, h->version, h->options, now.version, now.options);
-  SAP_FAIL_IF(h->mujoco != now.mujoco, error, SAP_STATUS_SYNTAX,
-              "%s: checkpoint of MuJoCo %d, this is %d", path, h->mujoco, now.mujoco);
+              path, h->version, h->options, now->version, now->options);
+  SAP_FAIL_IF(h->mujoco != now->mujoco, error, SAP_STATUS_SYNTAX,
+              "%s: checkpoint of MuJoCo %d, this is %d", path, h->mujoco, now->mujoco);
   SAP_FAIL_IF(h->nstate < 0 || h->steps < 0 || h->memory_size[0] > size ||
                   h->memory_size[1] > size || h->memory_size[2] > size || file_size(h) != size,
               error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
-  SAP_FAIL_IF(h->nstate != now.nstate || h->model != now.model, error, SAP_STATUS_ARGUMENT,
+  SAP_FAIL_IF(h->nstate != now->nstate || h->model != now->model, error, SAP_STATUS_ARGUMENT,
               "%s: checkpoint belongs to another model, or of this one before it was changed",
               path);
   return SAP_STATUS_OK;
 }
 
-static sap_status check_run_options(const char* path, const sap_mj* a, const header* h,
-                                    const unsigned char* bytes, sap_error* error) {
-  const header now = header_of(a, 0);
-  SAP_FAIL_IF(strncmp(h->solver, now.solver, sizeof now.solver) != 0, error, SAP_STATUS_ARGUMENT,
+static sap_status check_run_options(const char* path, const sap_mj* a, const header* now,
+                                    const header* h, const unsigned char* bytes, sap_error* error) {
+  SAP_FAIL_IF(strncmp(h->solver, now->solver, sizeof now->solver) != 0, error, SAP_STATUS_ARGUMENT,
               "%s: solver = %.*s in the checkpoint, %s here", path, NAME_SIZE, h->solver,
-              now.solver);
-  SAP_FAIL_IF(h->timestep != now.timestep, error, SAP_STATUS_ARGUMENT,
+              now->solver);
+  SAP_FAIL_IF(h->timestep != now->timestep, error, SAP_STATUS_ARGUMENT,
               "%s: timestep = %.12g in the checkpoint, %.12g here", path, h->timestep,
-              now.timestep);
+              now->timestep);
   SAP_TRY(sap_options_compare(path, sap_mj_option_table(), &a->options, bytes + sizeof *h, error));
-  SAP_FAIL_IF(h->materials != sap_mj_memory_material_hash(a), error, SAP_STATUS_ARGUMENT,
+  SAP_FAIL_IF(h->materials != now->materials, error, SAP_STATUS_ARGUMENT,
               "%s: checkpoint was made with another stiffness or relaxation time of geoms or "
               "limits",
               path);
@@ -175,10 +173,11 @@ static sap_status load_run(sap_mj* a, const header* h, const unsigned char* byte
 
 static sap_status read_bytes(const char* path, sap_mj* a, const unsigned char* bytes, size_t size,
                              mjData* d, int64_t* steps, sap_error* error) {
-  header h = {.version = 0};
+  header h = {.version = 0}, now;
   memcpy(&h, bytes, size < sizeof h ? size : sizeof h);
-  SAP_TRY(check_header(path, a, &h, size, error));
-  SAP_TRY(check_run_options(path, a, &h, bytes, error));
+  SAP_TRY(make_header(a, 0, &now, error));
+  SAP_TRY(check_header(path, &now, &h, size, error));
+  SAP_TRY(check_run_options(path, a, &now, &h, bytes, error));
   SAP_TRY(load_run(a, &h, bytes, d, error));
   *steps = h.steps;
   return SAP_STATUS_OK;

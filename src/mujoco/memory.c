@@ -48,90 +48,19 @@ sap_status sap_mj_memory_check(const sap_mj* a, sap_error* error) {
 // Adds the bytes of an array to the hash.
 #define ADD(array, count) hash = sap_hash(hash, (array), (size_t)(count) * sizeof *(array))
 
-static uint64_t add_bodies(uint64_t hash, const mjModel* m) {
-  ADD(m->body_parentid, m->nbody);
-  ADD(m->body_mass, m->nbody);
-  ADD(m->body_inertia, 3 * m->nbody);
-  ADD(m->body_pos, 3 * m->nbody);
-  ADD(m->body_quat, 4 * m->nbody);
-  ADD(m->body_ipos, 3 * m->nbody);
-  ADD(m->body_iquat, 4 * m->nbody);
-#if SAP_MJ_SINCE(3, 0, 0)
-  ADD(m->body_gravcomp, m->nbody);
-#endif
-  ADD(m->qpos0, m->nq);
-  ADD(m->qpos_spring, m->nq);
-  ADD(m->jnt_type, m->njnt);
-  ADD(m->jnt_pos, 3 * m->njnt);
-  ADD(m->jnt_axis, 3 * m->njnt);
-  ADD(m->jnt_range, 2 * m->njnt);
-  ADD(m->jnt_stiffness, m->njnt);
-  ADD(m->dof_armature, m->nv);
-  ADD(m->dof_damping, m->nv);
-  ADD(m->dof_frictionloss, m->nv);
-  return hash;
-}
-
-static uint64_t add_geoms(uint64_t hash, const mjModel* m) {
-  ADD(m->geom_type, m->ngeom);
-  ADD(m->geom_contype, m->ngeom);
-  ADD(m->geom_conaffinity, m->ngeom);
-  ADD(m->geom_condim, m->ngeom);
-  ADD(m->geom_size, 3 * m->ngeom);
-  ADD(m->geom_pos, 3 * m->ngeom);
-  ADD(m->geom_quat, 4 * m->ngeom);
-  ADD(m->geom_friction, 3 * m->ngeom);
-  ADD(m->geom_margin, m->ngeom);
-  ADD(m->geom_gap, m->ngeom);
-  ADD(m->pair_friction, 5 * m->npair);
-  ADD(m->mesh_vert, 3 * m->nmeshvert);
-  ADD(m->hfield_data, m->nhfielddata);
-  return hash;
-}
-
-static uint64_t add_actuators(uint64_t hash, const mjModel* m) {
-  const int32_t n = sap_mj_actuator_count(m);
-  ADD(m->actuator_gainprm, mjNGAIN * n);
-  ADD(m->actuator_biasprm, mjNBIAS * n);
-  ADD(m->actuator_dynprm, mjNDYN * n);
-  ADD(m->actuator_gear, 6 * n);
-  ADD(m->actuator_forcerange, 2 * n);
-  ADD(m->tendon_stiffness, m->ntendon);
-  ADD(m->tendon_damping, m->ntendon);
-  ADD(m->tendon_range, 2 * m->ntendon);
-  ADD(m->eq_type, m->neq);
-  ADD(m->eq_data, mjNEQDATA * m->neq);
-  return hash;
-}
-
-static uint64_t add_flexes(uint64_t hash, const mjModel* m) {
-#if SAP_MJ_SINCE(3, 0, 0)
-  ADD(m->flex_vert, 3 * m->nflexvert);
-  ADD(m->flex_elem, m->nflexelemdata);
-  ADD(m->flex_radius, m->nflex);
-  ADD(m->flex_margin, m->nflex);
-  ADD(m->flex_friction, 3 * m->nflex);
-  ADD(m->flex_edgestiffness, m->nflex);
-  ADD(m->flex_edgedamping, m->nflex);
-  ADD(m->flexedge_length0, m->nflexedge);
-#endif
-#if SAP_MJ_SINCE(3, 3, 0)
-  ADD(m->flex_damping, m->nflex);
-#endif
-#if SAP_MJ_SINCE(4, 0, 0)
-  ADD(m->flex_stiffness, m->nflexstiffness);
-  ADD(m->flex_bending, m->nflexbending);
-#elif SAP_MJ_SINCE(3, 3, 0)
-  ADD(m->flex_stiffness, 21 * m->nflexelem);
-#endif
-  (void)m;
-  return hash;
-}
-
-uint64_t sap_mj_memory_model_hash(const mjModel* m) {
+// Of the options, those count that change the physics but not the numbers of a step.
+sap_status sap_mj_memory_model_hash(const mjModel* m, uint64_t* out, sap_error* error) {
   const mjOption* o = &m->opt;
-  uint64_t hash = add_actuators(add_geoms(add_bodies(SAP_HASH_START, m), m), m);
-  hash = add_flexes(hash, m);
+  mjModel plain = *m;
+  memset(&plain.opt, 0, sizeof plain.opt);
+  memset(&plain.vis, 0, sizeof plain.vis);
+  memset(&plain.stat, 0, sizeof plain.stat);
+  const size_t size = (size_t)mj_sizeModel(&plain);
+  unsigned char* bytes = sap_allocate(size, 1);
+  SAP_FAIL_IF(bytes == NULL, error, SAP_STATUS_MEMORY, "out of memory: model of %zu bytes", size);
+  mj_saveModel(&plain, NULL, bytes, (int)size);
+  uint64_t hash = sap_hash(SAP_HASH_START, bytes, size);
+  sap_free(bytes);
   ADD(o->gravity, 3);
   ADD(o->wind, 3);
   ADD(&o->density, 1);
@@ -139,7 +68,8 @@ uint64_t sap_mj_memory_model_hash(const mjModel* m) {
   ADD(&o->cone, 1);
   ADD(&o->disableflags, 1);
   ADD(&o->enableflags, 1);
-  return hash;
+  *out = hash;
+  return SAP_STATUS_OK;
 }
 
 uint64_t sap_mj_memory_material_hash(const sap_mj* a) {

@@ -14,7 +14,8 @@
 sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error* error);
 // Fails with SYNTAX if a loaded memory holds values that no step leaves.
 sap_status sap_mj_memory_check(const sap_mj* a, sap_error* error);
-uint64_t sap_mj_memory_model_hash(const mjModel* m);
+// Hashes the model, without what is only drawn or sets the accuracy of MuJoCo's own steps.
+sap_status sap_mj_memory_model_hash(const mjModel* m, uint64_t* hash, sap_error* error);
 uint64_t sap_mj_memory_material_hash(const sap_mj* a);
 
 // Fails with NOT_FINITE: "name[i] = x must be finite".

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pairs of overlapping bounding boxes, by sweep and prune within columns.
-//
-// Boxes are sorted by their lower x. The order is kept, so that insertion sort takes near-linear
-// time in the next step. The y-z plane is cut into cells of about twice the width of the mean box;
-// in each cell the sorted boxes that touch it are compared along x. Only the cell that contains the
-// lower corner of the overlap reports a pair. Boxes over many cells are tested against all boxes.
-// cost: O(n) for scattered boxes of similar size.
+// Pairs of overlapping bounding boxes, by sweep and prune: boxes are sorted by their lower x. The
+// order is kept, so that insertion sort takes near-linear time in the next call.
+// cost: O(n + pairs that overlap along x)
 #ifndef SAP_MULTIBODY_GEOMETRY_BROADPHASE_H
 #define SAP_MULTIBODY_GEOMETRY_BROADPHASE_H
 
@@ -21,16 +17,11 @@ static inline bool sap_aabb_overlap(const sap_aabb* a, const sap_aabb* b) {
 }
 
 typedef struct sap_broadphase {
-  sap_pool pool;        // of boxes, order, lower_x
-  int32_t count;        // boxes
-  sap_aabb* boxes;      // by index, filled by the caller                        (count)
-  int32_t* order;       // indices sorted by lower x                             (count)
-  double* lower_x;      // in this order                                         (count)
-  int32_t* cell_start;  // first entry of a cell                                 (cells + 1)
-  int32_t* entries;     // ranks in `order`, ascending in each cell              (entry_capacity)
-  int32_t cell_capacity, entry_capacity;
-  double origin[2], inverse_width[2];
-  int32_t cells[2];
+  sap_pool pool;    // of boxes, order, lower_x
+  int32_t count;    // boxes
+  sap_aabb* boxes;  // by index, filled by the caller                        (count)
+  int32_t* order;   // indices sorted by lower x                             (count)
+  double* lower_x;  // in this order                                         (count)
   uint64_t* pairs;  // lower index << 32 | higher index, unsorted            (pair_count)
   int32_t pair_count, pair_capacity;
 } sap_broadphase;
@@ -40,7 +31,7 @@ void sap_broadphase_destroy(sap_broadphase* broadphase);
 
 // Finds the pairs that overlap and that `accept` accepts.
 typedef bool sap_broadphase_accept(const void* context, int32_t a, int32_t b);
-sap_status sap_broadphase_find(sap_broadphase* broadphase, sap_broadphase_accept* accept,
+sap_status sap_broadphase_find(sap_broadphase* bp, sap_broadphase_accept* accept,
                                const void* context, sap_error* error);
 
 // Radix sort of 64-bit keys; scratch: (count). cost: O(n) for each byte in which the keys differ.

@@ -3,60 +3,9 @@
 // cylinders, and planes against every shape.
 #include "multibody/geometry/collide.h"
 
-// --- sphere (a) against sphere, capsule, cylinder and box (b): exact, one point ---
+// --- sphere (a) against cylinder (b): exact, one point ---
 // With m the outward normal of b where it is nearest to the sphere's centre:
 //   n = -m,  phi = (signed distance of the centre from b) - r
-
-static void set_point(const sap_placed_shape* a, const double n[3], double phi, double reach,
-                      sap_manifold* out) {
-  if (!(phi < reach)) {
-    return;
-  }
-  out->count = 1;
-  out->points[0].phi = phi;
-  sap_v3_copy(out->points[0].n, n);
-  sap_v3_scale(out->points[0].p, n, a->size[0]);
-}
-
-// Collides with a sphere of radius r about q (from a's centre); `fallback`: n for equal centres.
-static void touch_point(const sap_placed_shape* a, const double q[3], double r,
-                        const double fallback[3], double reach, sap_manifold* out) {
-  const double distance = sap_v3_norm(q);
-  const double phi = distance - a->size[0] - r;
-  if (!(phi < reach)) {
-    return;
-  }
-  double n[3];
-  sap_v3_scale(n, q, 1.0 / distance);
-  // False for distance 0 (NaN) and for one so small that 1/distance overflows.
-  const bool unit = fabs(sap_v3_dot(n, n) - 1.0) < 1e-6;
-  set_point(a, unit ? n : fallback, phi, reach, out);
-}
-
-void sap_collide_sphere_sphere(const sap_placed_shape* a, const sap_placed_shape* b,
-                               const double ab[3], double reach, sap_manifold* out) {
-  static const double up[3] = {0.0, 0.0, 1.0};
-  touch_point(a, ab, b->size[0], up, reach, out);
-}
-
-void sap_collide_sphere_capsule(const sap_placed_shape* a, const sap_placed_shape* b,
-                                const double ab[3], double reach, sap_manifold* out) {
-  const double* axis = b->R + 6;
-  const double t = -sap_v3_dot(ab, axis);
-  double q[3];
-  sap_v3_copy(q, ab);
-  sap_v3_add_scaled(q, axis, sap_most(-b->size[1], sap_least(b->size[1], t)));
-  touch_point(a, q, b->size[0], b->R, reach, out);
-}
-
-// Sets the point from the normal m in b's axes; n = -m.
-static void set_local_point(const sap_placed_shape* a, const sap_placed_shape* b, const double m[3],
-                            double distance, double reach, sap_manifold* out) {
-  double n[3];
-  sap_m3_mul_v3(n, b->R, m);
-  sap_v3_scale(n, n, -1.0);
-  set_point(a, n, distance - a->size[0], reach, out);
-}
 
 void sap_collide_sphere_cylinder(const sap_placed_shape* a, const sap_placed_shape* b,
                                  const double ab[3], double reach, sap_manifold* out) {
@@ -77,33 +26,15 @@ void sap_collide_sphere_cylinder(const sap_placed_shape* a, const sap_placed_sha
   } else {
     m[2] = copysign(1.0, x[2]);
   }
-  set_local_point(a, b, m, distance, reach, out);
+  sap_manifold_point* point = &out->points[0];
+  point->phi = distance - a->size[0];
+  sap_m3_mul_v3(point->n, b->R, m);
+  sap_v3_scale(point->n, point->n, -1.0);
+  sap_v3_scale(point->p, point->n, a->size[0]);
+  out->count = point->phi < reach ? 1 : 0;
 }
 
-void sap_collide_sphere_box(const sap_placed_shape* a, const sap_placed_shape* b,
-                            const double ab[3], double reach, sap_manifold* out) {
-  double x[3], m[3];
-  sap_m3_tmul_v3(x, b->R, ab);
-  sap_v3_scale(x, x, -1.0);
-  int nearest = 0;
-  for (int i = 0; i < 3; ++i) {
-    m[i] = copysign(sap_most(fabs(x[i]) - b->size[i], 0.0), x[i]);
-    if (fabs(x[i]) - b->size[i] > fabs(x[nearest]) - b->size[nearest]) {
-      nearest = i;
-    }
-  }
-  double distance = sap_v3_norm(m);
-  if (distance > 0.0) {
-    sap_v3_scale(m, m, 1.0 / distance);
-  } else {
-    distance = fabs(x[nearest]) - b->size[nearest];
-    sap_v3_set(m, 0.0, 0.0, 0.0);
-    m[nearest] = copysign(1.0, x[nearest]);
-  }
-  set_local_point(a, b, m, distance, reach, out);
-}
-
-// --- capsule against capsule and box: nearest points of the segment ---
+// --- capsule or sphere against capsule and box: nearest points of the segment ---
 
 static double clamp(double x, double limit) {
   return sap_most(-limit, sap_least(limit, x));

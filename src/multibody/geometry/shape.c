@@ -9,7 +9,8 @@ void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def, const sap
     case SAP_SHAPE_PLANE:
       shape->bound = shape->inner = HUGE_VAL;
       break;
-    case SAP_SHAPE_SPHERE:
+    case SAP_SHAPE_SPHERE:  // a capsule of length 0
+      sap_v3_set(shape->size, s[0], 0.0, 0.0);
       shape->radius = s[0];
       shape->bound = shape->inner = s[0];
       break;
