@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +69,44 @@ int cli_report(const sap_error* error) {
   return cli_exit_code(error->status);
 }
 
-sap_status cli_no_memory(sap_error* error) {
-  return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+void* cli_allocate(size_t count, size_t size) {
+  void* memory = calloc(count + 1, size);  // not NULL for nothing
+  if (memory == NULL) {
+    cli_message("out of memory");
+    _Exit(CLI_INTERNAL);  // other threads may run, and what is not complete must not be written
+  }
+  return memory;
+}
+
+// Blocks are never freed; the list keeps them reachable for tools that look for leaks.
+typedef struct block {
+  struct block* older;
+  max_align_t memory[];
+} block;
+
+void* cli_new(size_t count, size_t size) {
+  static _Atomic(block*) newest;
+  const size_t most = SIZE_MAX - sizeof(block) - 1;
+  block* b = cli_allocate(sizeof *b + (size > 0 && count > most / size ? most : count * size), 1);
+  b->older = atomic_exchange(&newest, b);
+  return b->memory;
+}
+
+char* cli_copy(const char* text) {
+  return strcpy(cli_new(strlen(text) + 1, 1), text);
+}
+
+void cli_grow(void* array, int32_t* room, int64_t needed, size_t size) {
+  if (needed > *room) {
+    const int64_t more = needed + needed / 2 + 16;
+    void *old, *grown = cli_new((size_t)more, size);
+    memcpy(&old, array, sizeof old);
+    if (old != NULL) {
+      memcpy(grown, old, (size_t)*room * size);
+    }
+    memcpy(array, &grown, sizeof grown);
+    *room = more < INT32_MAX ? (int32_t)more : INT32_MAX;
+  }
 }
 
 sap_status cli_prefix_error(sap_error* error, const char* prefix) {
@@ -76,12 +115,6 @@ sap_status cli_prefix_error(sap_error* error, const char* prefix) {
                  error->message);
   (void)snprintf(error->message, sizeof error->message, "%s", text);
   return error->status;
-}
-
-int cli_out_of_memory(void) {
-  sap_error error;
-  (void)cli_no_memory(&error);
-  return cli_report(&error);
 }
 
 int cli_flush(void) {

@@ -86,12 +86,19 @@ int cli_usage_error(const cli_command* command, const char* format, ...) SAP_PRI
 int cli_exit_code(sap_status status);
 // Prints the error's message and returns the exit code of its status.
 int cli_report(const sap_error* error);
-// Fails with MEMORY, "out of memory".
-sap_status cli_no_memory(sap_error* error);
+// Returns zeroed memory of the command, which lives until the program ends. Where there is none, the
+// program says so and ends with CLI_INTERNAL.
+void* cli_new(size_t count, size_t size);
+// The same, to be freed with free(): for what a long run needs again and again.
+void* cli_allocate(size_t count, size_t size);
+// Returns a copy of a text, which lives until the program ends.
+char* cli_copy(const char* text);
+// Makes room for `needed` elements in an array of cli_new, or NULL; `array` is the address of its
+// pointer. The contents stay, new elements are zero.
+void cli_grow(void* array, int32_t* room, int64_t needed, size_t size);
+#define CLI_GROW(array, room, needed) cli_grow((array), (room), (needed), sizeof(**(array)))
 // Puts "prefix: " before the error's message and returns its status.
 sap_status cli_prefix_error(sap_error* error, const char* prefix);
-// Prints "out of memory" and returns the exit code.
-int cli_out_of_memory(void);
 // Flushes standard output; CLI_FILE and a message if something could not be written.
 int cli_flush(void);
 // Returns the candidate closest to `word`; NULL: none is close.

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -18,12 +17,9 @@ char* cli_sibling_path(const char* path, const char* extension) {
   const char* slash = strrchr(path, '/');
   const char* dot = strrchr(slash != NULL ? slash : path, '.');
   const size_t stem = dot != NULL ? (size_t)(dot - path) : strlen(path);
-  char* name = malloc(stem + strlen(extension) + 1);
-  if (name != NULL) {
-    memcpy(name, path, stem);
-    memcpy(name + stem, extension, strlen(extension) + 1);
-  }
-  return name;
+  char* name = cli_new(stem + strlen(extension) + 1, 1);
+  memcpy(name, path, stem);
+  return strcat(name, extension);
 }
 
 const char* cli_base_name(const char* path) {
@@ -96,31 +92,21 @@ sap_status cli_check_writable(const cli_path* path, sap_error* error) {
     return SAP_STATUS_OK;
   }
   SAP_TRY(sap_file_writable(path->path, error));
-  if (path->use == CLI_PATH_CHART) {
-    char* table = cli_sibling_path(path->path, ".csv");
-    const sap_status status =
-        table != NULL ? sap_file_writable(table, error) : cli_no_memory(error);
-    free(table);
-    return status;
-  }
-  return SAP_STATUS_OK;
+  return path->use == CLI_PATH_CHART
+             ? sap_file_writable(cli_sibling_path(path->path, ".csv"), error)
+             : SAP_STATUS_OK;
 }
 
 // True if the other is the table beside a chart.
 static bool table_collides(const cli_path* chart, const cli_path* other) {
-  char* table = chart->use == CLI_PATH_CHART ? cli_sibling_path(chart->path, ".csv") : NULL;
-  const bool same = table != NULL && cli_same_file(table, other->path);
-  free(table);
-  return same;
+  return chart->use == CLI_PATH_CHART &&
+         cli_same_file(cli_sibling_path(chart->path, ".csv"), other->path);
 }
 
 // True if charts of different names, such as a.svg and a.png, have the same table.
 static bool tables_collide(const cli_path* a, const cli_path* b) {
-  char* table = b->use == CLI_PATH_CHART ? cli_sibling_path(b->path, ".csv") : NULL;
-  const bool same =
-      table != NULL && table_collides(a, &(cli_path){.path = table, .use = CLI_PATH_WRITTEN});
-  free(table);
-  return same;
+  return b->use == CLI_PATH_CHART &&
+         table_collides(a, &(cli_path){.path = cli_sibling_path(b->path, ".csv")});
 }
 
 bool cli_path_overwrites_itself(const cli_path* path) {
@@ -147,41 +133,7 @@ sap_status cli_check_paths(const cli_path* paths, int count, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-enum { FIRST_SIZE = 1 << 16, MOST_SIZE = 1 << 30 };
-
-typedef struct text_buffer {
-  char* bytes;
-  size_t size, capacity;
-} text_buffer;
-
-static sap_status grow_buffer(text_buffer* t, const char* path, sap_error* error) {
-  SAP_FAIL_IF(t->capacity == MOST_SIZE, error, SAP_STATUS_SYNTAX, "%.300s: longer than 1 GiB",
-              path);
-  const size_t capacity = t->capacity == 0 ? FIRST_SIZE : 2 * t->capacity;
-  char* bytes = realloc(t->bytes, capacity);
-  if (bytes == NULL) {
-    return cli_no_memory(error);
-  }
-  t->bytes = bytes;
-  t->capacity = capacity;
-  return SAP_STATUS_OK;
-}
-
-// Reads as much as fits; *more is true if that was not all.
-static sap_status read_piece(FILE* file, text_buffer* t, const char* path, bool* more,
-                             sap_error* error) {
-  const size_t room = t->capacity - t->size - 1;
-  errno = 0;
-  const size_t got = fread(t->bytes + t->size, 1, room, file);
-  if (got < room && ferror(file)) {
-    return sap_fail_io(error, errno, "read", path);
-  }
-  SAP_FAIL_IF(memchr(t->bytes + t->size, '\0', got) != NULL, error, SAP_STATUS_SYNTAX,
-              "%.300s: not a text file: it contains null bytes", path);
-  t->size += got;
-  *more = got == room;
-  return SAP_STATUS_OK;
-}
+enum { MOST_SIZE = 1 << 30, PIECE_SIZE = 1 << 16 };
 
 void cli_announce_pipe(const char* path) {
   struct stat info;
@@ -192,31 +144,33 @@ void cli_announce_pipe(const char* path) {
 
 char* cli_read_text(const char* path, sap_error* error) {
   static const char mark[] = "\xef\xbb\xbf";
-  text_buffer t = {0};
+  char* text = NULL;
+  int32_t room = 0;
+  int64_t size = 0;
+  size_t got = 0;
   cli_announce_pipe(path);
   errno = 0;
   FILE* file = fopen(path, "rb");
-  if (file == NULL) {
-    (void)sap_fail_io(error, errno, "read", path);
+  do {
+    CLI_GROW(&text, &room, size + PIECE_SIZE + 1);
+    got = file != NULL ? fread(text + size, 1, PIECE_SIZE, file) : 0;
+    size += (int64_t)got;
+  } while (got > 0 && size < MOST_SIZE && memchr(text + size - got, '\0', got) == NULL);
+  const int failure = file == NULL || ferror(file) ? errno : 0;
+  if (file != NULL) {
+    (void)fclose(file);
+  }
+  if (file == NULL || failure != 0) {
+    (void)sap_fail_io(error, failure, "read", path);
     return NULL;
   }
-  sap_status status = SAP_STATUS_OK;
-  for (bool more = true; more && status == SAP_STATUS_OK;) {
-    status = grow_buffer(&t, path, error);
-    if (status == SAP_STATUS_OK) {
-      status = read_piece(file, &t, path, &more, error);
-    }
-  }
-  (void)fclose(file);
-  if (status != SAP_STATUS_OK) {
-    free(t.bytes);
+  if (got > 0) {
+    (void)sap_fail(
+        error, SAP_STATUS_SYNTAX, "%.300s: %s", path,
+        size < MOST_SIZE ? "not a text file: it contains null bytes" : "longer than 1 GiB");
     return NULL;
   }
-  t.bytes[t.size] = '\0';
-  if (strncmp(t.bytes, mark, strlen(mark)) == 0) {
-    memmove(t.bytes, t.bytes + strlen(mark), t.size - strlen(mark) + 1);
-  }
-  return t.bytes;
+  return strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text;
 }
 
 char* cli_next_line(char** rest) {

@@ -5,7 +5,7 @@
 
 #include <sapstep/base.h>
 
-// Returns "runs/a.svg" for "runs/a.h5" and ".svg"; to be freed, NULL without memory.
+// Returns "runs/a.svg" for "runs/a.h5" and ".svg".
 char* cli_sibling_path(const char* path, const char* extension);
 // Returns the part after the last '/'.
 const char* cli_base_name(const char* path);
@@ -43,8 +43,8 @@ bool cli_paths_collide(const cli_path* a, const cli_path* b);
 // NULL are skipped.
 sap_status cli_check_paths(const cli_path* paths, int count, sap_error* error);
 
-// Reads a file or pipe, without a UTF-8 byte order mark, ended by '\0'; to be freed. NULL: it
-// cannot be read, holds a null byte, or memory is lacking.
+// Reads a file or pipe, without a UTF-8 byte order mark, ended by '\0'. NULL: it cannot be read or
+// holds a null byte.
 char* cli_read_text(const char* path, sap_error* error);
 // Says so if the path is a named pipe, which may be waited for without end.
 void cli_announce_pipe(const char* path);

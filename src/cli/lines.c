@@ -3,13 +3,11 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/files.h"
 #include "core/file.h"
-#include "core/memory.h"
 
 enum { POINTS = 400 };
 
@@ -61,34 +59,16 @@ int32_t cli_thin_line(int64_t n, const double* x, const double* y, int32_t most,
   return count;
 }
 
-bool cli_line_add(cli_lines* lines, int panel, const char* label, int64_t count, const double* x,
+void cli_line_add(cli_lines* lines, int panel, const char* label, int64_t count, const double* x,
                   const double* y) {
-  if (SAP_GROW(&lines->lines, &lines->capacity, lines->count + 1, NULL) != SAP_STATUS_OK) {
-    return false;
-  }
-  cli_line* line = &lines->lines[lines->count];
+  CLI_GROW(&lines->lines, &lines->capacity, lines->count + 1);
+  cli_line* line = &lines->lines[lines->count++];
   *line = (cli_line){.panel = panel, .count = count};
   (void)snprintf(line->label, sizeof line->label, "%.*s", CLI_LABEL_SIZE - 1, label);
-  line->x = malloc(((size_t)count + 1) * sizeof *line->x);
-  line->y = malloc(((size_t)count + 1) * sizeof *line->y);
-  if (line->x == NULL || line->y == NULL) {
-    free(line->x);
-    free(line->y);
-    return false;
-  }
+  line->x = cli_new((size_t)count, sizeof *line->x);
+  line->y = cli_new((size_t)count, sizeof *line->y);
   memcpy(line->x, x, (size_t)count * sizeof *x);
   memcpy(line->y, y, (size_t)count * sizeof *y);
-  ++lines->count;
-  return true;
-}
-
-void cli_lines_clear(cli_lines* lines) {
-  for (int i = 0; i < lines->count; ++i) {
-    free(lines->lines[i].x);
-    free(lines->lines[i].y);
-  }
-  sap_free(lines->lines);
-  *lines = (cli_lines){0};
 }
 
 void cli_lines_range(const cli_lines* lines, int panel, bool of_x, double* low, double* high) {
@@ -129,24 +109,17 @@ static void print_csv(const cli_lines* lines, const sap_chart_panel* panels, FIL
 sap_status cli_lines_write_csv(const cli_lines* lines, const sap_chart_panel* panels,
                                const char* path, sap_error* error) {
   sap_file* file = NULL;
-  sap_status status = sap_file_create(path, &file, error);
-  if (status == SAP_STATUS_OK) {
-    print_csv(lines, panels, sap_file_stream(file));
-    status = sap_file_commit(file, error);
-  }
+  SAP_TRY(sap_file_create(path, &file, error));
+  print_csv(lines, panels, sap_file_stream(file));
+  const sap_status status = sap_file_commit(file, error);
   sap_file_close(file);
   return status;
 }
 
 sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int count,
                            const char* path, bool table, sap_error* error) {
-  sap_chart_series* series = calloc((size_t)lines->count + 1, sizeof *series);
-  double* points = malloc(((size_t)lines->count + 1) * 2 * POINTS * sizeof *points);
-  if (series == NULL || points == NULL) {
-    free(series);
-    free(points);
-    return cli_no_memory(error);
-  }
+  sap_chart_series* series = cli_new((size_t)lines->count, sizeof *series);
+  double* points = cli_new((size_t)lines->count * 2 * POINTS, sizeof *points);
   int used = 0;
   bool alike = true;  // one legend for all
   for (int p = 0; p < count; ++p) {
@@ -165,17 +138,8 @@ sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int 
     }
   }
   // At most three panels side by side are readable.
-  const sap_status status = alike && count <= 3
-                                ? sap_chart_write(path, panels, count, error)
-                                : sap_chart_write_stacked(path, panels, count, error);
-  free(series);
-  free(points);
-  if (status != SAP_STATUS_OK || !table) {
-    return status;
-  }
-  char* name = cli_sibling_path(path, ".csv");
-  const sap_status written =
-      name != NULL ? cli_lines_write_csv(lines, panels, name, error) : cli_no_memory(error);
-  free(name);
-  return written;
+  SAP_TRY(alike && count <= 3 ? sap_chart_write(path, panels, count, error)
+                              : sap_chart_write_stacked(path, panels, count, error));
+  return table ? cli_lines_write_csv(lines, panels, cli_sibling_path(path, ".csv"), error)
+               : SAP_STATUS_OK;
 }

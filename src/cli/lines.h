@@ -22,12 +22,11 @@ typedef struct cli_lines {
   int32_t count, capacity;
 } cli_lines;
 
-// Adds a copy of a line; false: out of memory.
-bool cli_line_add(cli_lines* lines, int panel, const char* label, int64_t count, const double* x,
+// Adds a copy of a line.
+void cli_line_add(cli_lines* lines, int panel, const char* label, int64_t count, const double* x,
                   const double* y);
 // Finds the range of a panel's finite values of x or y: low is infinite without any, high >= 0.
 void cli_lines_range(const cli_lines* lines, int panel, bool of_x, double* low, double* high);
-void cli_lines_clear(cli_lines* lines);
 // Writes panels without series as SVG, with the collected lines thinned to what can be seen;
 // `table`: and the lines as CSV beside it.
 sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int count,

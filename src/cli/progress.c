@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/command.h"
 #include "core/archive.h"
 #include "core/error.h"
 #include "core/platform.h"
@@ -179,10 +180,10 @@ static bool restore_record(const cli_journal* j, const cli_journal_def* def, off
       size > (uint64_t)(end - start)) {
     return false;
   }
-  char* bytes = malloc((size_t)size + 1);
+  char* bytes = cli_allocate((size_t)size, 1);
   const off_t behind = start + (off_t)size;
   const bool whole =
-      bytes != NULL && pread(j->file, bytes, (size_t)size, start) == (ssize_t)size &&
+      pread(j->file, bytes, (size_t)size, start) == (ssize_t)size &&
       pread(j->file, &checksum, sizeof checksum, behind) == (ssize_t)sizeof checksum &&
       checksum == sap_hash(SAP_HASH_START, bytes, (size_t)size) &&
       def->restore(def->context, bytes, (size_t)size);
@@ -218,14 +219,8 @@ static sap_status load(cli_journal* j, const cli_journal_def* def, sap_error* er
 sap_status cli_journal_open(const char* path, const cli_journal_def* def, cli_journal** out,
                             sap_error* error) {
   *out = NULL;
-  cli_journal* j = calloc(1, sizeof *j);
-  char* copy = malloc(strlen(path) + 1);
-  if (j == NULL || copy == NULL) {
-    free(j);
-    free(copy);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
-  j->path = strcpy(copy, path);
+  cli_journal* j = cli_new(1, sizeof *j);
+  j->path = cli_copy(path);
   (void)pthread_mutex_init(&j->lock, NULL);
   sap_status status = open_file(j, def->busy, error);
   if (status == SAP_STATUS_OK) {
@@ -268,6 +263,4 @@ void cli_journal_close(cli_journal* j, bool finished) {
     (void)close(j->file);
   }
   (void)pthread_mutex_destroy(&j->lock);
-  free(j->path);
-  free(j);
 }

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/quantity.h"
@@ -23,41 +22,30 @@ enum { QUANTITY_PENETRATION, QUANTITY_SLIP, QUANTITY_FORCE };  // force: + 4 bod
 
 enum { NAME_SIZE = 96 };
 
-static sap_status add_column(quantity* q, const char* label, const char* unit, int32_t source,
-                             sap_error* error) {
-  if (q->count == q->capacity) {
-    const int32_t capacity = 2 * q->capacity + 16;
-    quantity_column* columns = realloc(q->columns, (size_t)capacity * sizeof *columns);
-    if (columns == NULL) {
-      return cli_no_memory(error);
-    }
-    q->columns = columns;
-    q->capacity = capacity;
-  }
+static void add_column(quantity* q, const char* label, const char* unit, int32_t source) {
+  CLI_GROW(&q->columns, &q->capacity, q->count + 1);
   quantity_column* c = &q->columns[q->count++];
   *c = (quantity_column){.source = source};
   (void)snprintf(c->label, sizeof c->label, "%s", label);
   (void)snprintf(c->unit, sizeof c->unit, "%s", unit);
-  return SAP_STATUS_OK;
 }
 
 // Adds the columns named by the attribute of the data set.
 static sap_status add_named(const sap_recording* recording, const char* data, const char* unit,
                             quantity* q, sap_error* error) {
   char names[512];
-  sap_status status =
-      sap_recording_attribute(recording, data, "columns", names, sizeof names, error);
   int32_t source = 0;
-  for (char* name = strtok(names, ","); name != NULL && status == SAP_STATUS_OK;
-       name = strtok(NULL, ",")) {
-    status = add_column(q, name, unit, source++, error);
+  SAP_TRY(sap_recording_attribute(recording, data, "columns", names, sizeof names, error));
+  for (char* name = strtok(names, ","); name != NULL; name = strtok(NULL, ",")) {
+    add_column(q, name, unit, source++);
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status label_energy(const sap_recording* recording, quantity* q, sap_error* error) {
   SAP_TRY(add_named(recording, "energy", "J", q, error));
-  return add_column(q, "total", "J", QUANTITY_TOTAL_ENERGY, error);
+  add_column(q, "total", "J", QUANTITY_TOTAL_ENERGY);
+  return SAP_STATUS_OK;
 }
 
 static sap_status label_momentum(const sap_recording* recording, quantity* q, sap_error* error) {
@@ -73,12 +61,11 @@ static sap_status label_step(const sap_recording* recording, quantity* q, sap_er
 }
 
 static sap_status label_one(const sap_recording* recording, quantity* q, sap_error* error) {
+  const bool depth = strcmp(q->name, "penetration") == 0, slip = strcmp(q->name, "slip") == 0;
   (void)recording;
-  if (strcmp(q->name, "penetration") == 0) {
-    return add_column(q, "", "m", QUANTITY_PENETRATION, error);
-  }
-  return strcmp(q->name, "slip") == 0 ? add_column(q, "", "m/s", QUANTITY_SLIP, error)
-                                      : add_column(q, "", "", 0, error);
+  (void)error;
+  add_column(q, "", depth ? "m" : slip ? "m/s" : "", slip ? QUANTITY_SLIP : 0);
+  return SAP_STATUS_OK;
 }
 
 // Writes an element's name, or its kind and number.
@@ -101,7 +88,7 @@ static sap_status add_bodies(const sap_recording* recording, const char* unit, i
     SAP_TRY(element_name(recording, "model/bodies", "body", b, name, error));
     for (int32_t k = 0; k < 3; ++k) {
       (void)snprintf(label, sizeof label, "%s:%c", name, "xyz"[k]);
-      SAP_TRY(add_column(q, label, unit, first + stride * b + k, error));
+      add_column(q, label, unit, first + stride * b + k);
     }
   }
   return SAP_STATUS_OK;
@@ -121,7 +108,7 @@ static sap_status label_actuators(const sap_recording* recording, quantity* q, s
   for (int32_t i = 0; i < count; ++i) {
     char name[NAME_SIZE];
     SAP_TRY(element_name(recording, "model/actuators", "actuator", i, name, error));
-    SAP_TRY(add_column(q, name, "N, N m", i, error));
+    add_column(q, name, "N, N m", i);
   }
   return SAP_STATUS_OK;
 }
@@ -162,26 +149,23 @@ static sap_status joint_name(const sap_recording* recording, int32_t joint, cons
 static sap_status label_joints(const sap_recording* recording, int which, quantity* q,
                                sap_error* error) {
   int64_t joints = 0, columns = 0;
-  sap_status status = sap_recording_size(recording, "model/joint", &joints, &columns, error);
-  for (int32_t j = 0; j < joints && status == SAP_STATUS_OK; ++j) {
+  SAP_TRY(sap_recording_size(recording, "model/joint", &joints, &columns, error));
+  for (int32_t j = 0; j < joints; ++j) {
     double row[4];
     char name[NAME_SIZE], label[QUANTITY_LABEL_SIZE];
-    status = columns == 4 ? sap_recording_read(recording, "model/joint", j, 1, row, error)
-                          : sap_fail(error, SAP_STATUS_SYNTAX, "'model/joint' is damaged");
-    if (status == SAP_STATUS_OK) {
-      status = joint_name(recording, j, row, name, error);
-    }
-    const int type = status == SAP_STATUS_OK ? (int)row[0] : SAP_JOINT_HINGE;
+    SAP_FAIL_IF(columns != 4, error, SAP_STATUS_SYNTAX, "'model/joint' is damaged");
+    SAP_TRY(sap_recording_read(recording, "model/joint", j, 1, row, error));
+    const int type = (int)row[0];
     SAP_FAIL_IF(type < SAP_JOINT_FREE || type > SAP_JOINT_SLIDE, error, SAP_STATUS_SYNTAX,
                 "'model/joint' is damaged");
-    for (int32_t k = 0; k < joint_parts[type].count[which] && status == SAP_STATUS_OK; ++k) {
+    SAP_TRY(joint_name(recording, j, row, name, error));
+    for (int32_t k = 0; k < joint_parts[type].count[which]; ++k) {
       const char* part = joint_parts[type].names[which][k];
       (void)snprintf(label, sizeof label, "%s%s%s", name, part[0] != '\0' ? ":" : "", part);
-      status =
-          add_column(q, label, coordinate_unit(type, which, k), (int32_t)row[2 + which] + k, error);
+      add_column(q, label, coordinate_unit(type, which, k), (int32_t)row[2 + which] + k);
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status label_q(const sap_recording* recording, quantity* q, sap_error* error) {
@@ -223,9 +207,8 @@ static sap_status read_all(const sap_recording* recording, const char* name, int
   SAP_TRY(sap_recording_size(recording, name, rows, &width, error));
   SAP_FAIL_IF(width != columns, error, SAP_STATUS_SYNTAX, "'%s' has %lld columns, not %lld", name,
               (long long)width, (long long)columns);
-  *out = malloc((size_t)(*rows * width + 1) * sizeof **out);
-  return *out == NULL ? cli_no_memory(error)
-                      : sap_recording_read(recording, name, 0, *rows, *out, error);
+  *out = cli_new((size_t)(*rows * width), sizeof **out);
+  return sap_recording_read(recording, name, 0, *rows, *out, error);
 }
 
 static sap_status read_piece(const sap_recording* recording, int64_t at, int64_t count, piece* p,
@@ -278,35 +261,25 @@ static sap_status quantity_read_contacts(const sap_recording* recording, quantit
                                          sap_error* error) {
   double *count = NULL, *step = NULL;
   int64_t rows = 0, all = 0, width = 0;
-  piece* p = malloc(sizeof *p);
-  sap_status status = p != NULL ? read_all(recording, "contact/count", 1, &count, &rows, error)
-                                : cli_no_memory(error);
-  if (status == SAP_STATUS_OK) {
-    status = read_all(recording, "step", STEP_WIDTH, &step, &rows, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_recording_size(recording, "contact/impulse", &all, &width, error);
-  }
+  piece* p = cli_new(1, sizeof *p);
+  SAP_TRY(read_all(recording, "contact/count", 1, &count, &rows, error));
+  SAP_TRY(read_all(recording, "step", STEP_WIDTH, &step, &rows, error));
+  SAP_TRY(sap_recording_size(recording, "contact/impulse", &all, &width, error));
   int64_t at = 0, have = 0, used = 0;  // piece [at - have, at), `used` of it
-  for (int64_t row = 0; row < q->rows && status == SAP_STATUS_OK; ++row) {
-    for (int64_t i = 0; i < (int64_t)count[row] && status == SAP_STATUS_OK; ++i) {
+  for (int64_t row = 0; row < q->rows; ++row) {
+    for (int64_t i = 0; i < (int64_t)count[row]; ++i) {
       if (used == have) {
         have = all - at < PIECE ? all - at : PIECE;
-        status = have > 0 ? read_piece(recording, at, have, p, error)
-                          : sap_fail(error, SAP_STATUS_SYNTAX,
-                                     "the recording lacks contacts of row %lld", (long long)row);
+        SAP_FAIL_IF(have <= 0, error, SAP_STATUS_SYNTAX, "the recording lacks contacts of row %lld",
+                    (long long)row);
+        SAP_TRY(read_piece(recording, at, have, p, error));
         at += have;
         used = 0;
       }
-      if (status == SAP_STATUS_OK) {
-        add_contact(p, used++, step[STEP_WIDTH * row + DT_COLUMN], row, q);
-      }
+      add_contact(p, used++, step[STEP_WIDTH * row + DT_COLUMN], row, q);
     }
   }
-  free(count);
-  free(step);
-  free(p);
-  return status;
+  return SAP_STATUS_OK;
 }
 
 // --- reading ---
@@ -368,33 +341,19 @@ static sap_status filter(quantity* q, const char* part, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-static sap_status allocate(quantity* q, sap_error* error) {
-  for (int32_t i = 0; i < q->count; ++i) {
-    q->columns[i].values = calloc((size_t)q->rows + 1, sizeof(double));
-    if (q->columns[i].values == NULL) {
-      return cli_no_memory(error);
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
 // Reads the columns from a data set, a chunk at a time.
 static sap_status read_columns(const sap_recording* recording, const char* data, quantity* q,
                                sap_error* error) {
   enum { VALUES = 1 << 18 };
   int64_t rows = 0, width = 0;
-  sap_status status = sap_recording_size(recording, data, &rows, &width, error);
+  SAP_TRY(sap_recording_size(recording, data, &rows, &width, error));
   const bool total = strcmp(data, "energy") == 0;
   const int64_t chunk = width > 0 && width < VALUES ? VALUES / width : 1;
-  double* values =
-      status == SAP_STATUS_OK ? malloc((size_t)(chunk * width) * sizeof *values) : NULL;
-  if (status == SAP_STATUS_OK && values == NULL) {
-    status = cli_no_memory(error);
-  }
-  for (int64_t at = 0; at < q->rows && status == SAP_STATUS_OK; at += chunk) {
+  double* values = cli_new((size_t)(chunk * width), sizeof *values);
+  for (int64_t at = 0; at < q->rows; at += chunk) {
     const int64_t n = q->rows - at < chunk ? q->rows - at : chunk;
-    status = sap_recording_read(recording, data, at, n, values, error);
-    for (int64_t i = 0; i < n && status == SAP_STATUS_OK; ++i) {
+    SAP_TRY(sap_recording_read(recording, data, at, n, values, error));
+    for (int64_t i = 0; i < n; ++i) {
       const double* row = values + width * i;
       for (int32_t c = 0; c < q->count; ++c) {
         const int32_t k = q->columns[c].source;
@@ -403,8 +362,7 @@ static sap_status read_columns(const sap_recording* recording, const char* data,
       }
     }
   }
-  free(values);
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status quantity_read(const sap_recording* recording, const char* text, quantity* out,
@@ -423,58 +381,32 @@ sap_status quantity_read(const sap_recording* recording, const char* text, quant
   }
   out->name = found->name;
   out->title = text;
-  sap_status status = found->label(recording, out, error);
-  if (status == SAP_STATUS_OK && text[length] == ':') {
-    status = filter(out, text + length + 1, error);
+  SAP_TRY(found->label(recording, out, error));
+  if (text[length] == ':') {
+    SAP_TRY(filter(out, text + length + 1, error));
   }
-  if (status == SAP_STATUS_OK && out->count == 0) {
-    status = sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has no '%s'", found->name);
+  SAP_FAIL_IF(out->count == 0, error, SAP_STATUS_ARGUMENT, "the recording has no '%s'",
+              found->name);
+  for (int32_t i = 0; i < out->count; ++i) {
+    out->columns[i].values = cli_new((size_t)out->rows, sizeof(double));
   }
-  if (status == SAP_STATUS_OK) {
-    status = allocate(out, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = found->data != NULL ? read_columns(recording, found->data, out, error)
-                                 : quantity_read_contacts(recording, out, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    quantity_clear(out);
-  }
-  return status;
-}
-
-void quantity_clear(quantity* q) {
-  for (int32_t i = 0; i < q->count; ++i) {
-    free(q->columns[i].values);
-  }
-  free(q->columns);
-  *q = (quantity){0};
+  return found->data != NULL ? read_columns(recording, found->data, out, error)
+                             : quantity_read_contacts(recording, out, error);
 }
 
 static sap_status fill_history(const sap_recording* recording, int64_t first, quantity* q,
                                sap_error* error) {
-  static const char* const labels[2] = {"cost above the last", "momentum error"};
-  static const char* const units[2] = {"J", ""};
-  q->columns = calloc(2, sizeof *q->columns);
-  double* values = malloc(4 * (size_t)q->rows * sizeof *values);
-  sap_status status =
-      q->columns != NULL && values != NULL
-          ? sap_recording_read(recording, "iteration/value", first, q->rows, values, error)
-          : cli_no_memory(error);
-  for (int32_t c = 0; c < 2 && status == SAP_STATUS_OK; ++c) {
-    quantity_column* column = &q->columns[q->count++];
-    (void)snprintf(column->label, sizeof column->label, "%s", labels[c]);
-    (void)snprintf(column->unit, sizeof column->unit, "%s", units[c]);
-    column->values = malloc((size_t)q->rows * sizeof(double));
-    if (column->values == NULL) {
-      status = cli_no_memory(error);
-    }
-    for (int64_t i = 0; i < q->rows && status == SAP_STATUS_OK; ++i) {
-      column->values[i] = values[4 * i + c] - (c == 0 ? values[4 * (q->rows - 1)] : 0.0);
+  double* values = cli_new(4 * (size_t)q->rows, sizeof *values);
+  SAP_TRY(sap_recording_read(recording, "iteration/value", first, q->rows, values, error));
+  add_column(q, "cost above the last", "J", 0);
+  add_column(q, "momentum error", "", 1);
+  for (int32_t c = 0; c < 2; ++c) {
+    q->columns[c].values = cli_new((size_t)q->rows, sizeof(double));
+    for (int64_t i = 0; i < q->rows; ++i) {
+      q->columns[c].values[i] = values[4 * i + c] - (c == 0 ? values[4 * (q->rows - 1)] : 0.0);
     }
   }
-  free(values);
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status quantity_read_history(const sap_recording* recording, int64_t row, quantity* out,
@@ -482,31 +414,18 @@ sap_status quantity_read_history(const sap_recording* recording, int64_t row, qu
   double *first = NULL, *count = NULL;
   int64_t rows = 0;
   *out = (quantity){.name = "history", .title = "history"};
-  sap_status status = read_all(recording, "iteration/first", 1, &first, &rows, error);
-  if (status == SAP_STATUS_OK) {
-    status = read_all(recording, "iteration/count", 1, &count, &rows, error);
-  }
-  if (status == SAP_STATUS_OK && row >= rows) {
-    status = sap_fail(error, SAP_STATUS_ARGUMENT, "row %lld: the recording has %lld",
-                      (long long)row, (long long)rows);
-  }
-  for (int64_t i = 0, most = 0; i < rows && row < 0 && status == SAP_STATUS_OK; ++i) {
-    if ((int64_t)count[i] > most) {
-      most = (int64_t)count[i];
-      out->rows = i;
+  SAP_TRY(read_all(recording, "iteration/first", 1, &first, &rows, error));
+  SAP_TRY(read_all(recording, "iteration/count", 1, &count, &rows, error));
+  SAP_FAIL_IF(row >= rows, error, SAP_STATUS_ARGUMENT, "row %lld: the recording has %lld",
+              (long long)row, (long long)rows);
+  if (row < 0) {
+    row = 0;
+    for (int64_t i = 1; i < rows; ++i) {
+      row = count[i] > count[row] ? i : row;
     }
   }
-  if (status == SAP_STATUS_OK) {
-    row = row >= 0 ? row : out->rows;
-    out->rows = (int64_t)count[row];
-    status = out->rows > 0 ? fill_history(recording, (int64_t)first[row], out, error)
-                           : sap_fail(error, SAP_STATUS_ARGUMENT,
-                                      "the solver did not iterate in row %lld", (long long)row);
-  }
-  free(first);
-  free(count);
-  if (status != SAP_STATUS_OK) {
-    quantity_clear(out);
-  }
-  return status;
+  out->rows = (int64_t)count[row];
+  SAP_FAIL_IF(out->rows <= 0, error, SAP_STATUS_ARGUMENT, "the solver did not iterate in row %lld",
+              (long long)row);
+  return fill_history(recording, (int64_t)first[row], out, error);
 }

@@ -30,7 +30,6 @@ typedef struct quantity {
 // Reads a quantity. Fails with ARGUMENT for an unknown name; the message lists the known ones.
 sap_status quantity_read(const sap_recording* recording, const char* text, quantity* out,
                          sap_error* error);
-void quantity_clear(quantity* q);
 
 // Reads the iterations of the step of a row (-1: the step with most iterations): cost above the
 // last one [J] and momentum error of each iteration, the guess first.

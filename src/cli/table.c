@@ -2,11 +2,11 @@
 #define _DEFAULT_SOURCE
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/command.h"
 #include "cli/table.h"
 #include "core/file.h"
 
@@ -21,18 +21,12 @@ struct cli_table {
   cli_column* columns;  // those with a name
   int ngiven, ncolumns, next;
   cell* cells;  // row by row
-  size_t count, capacity;
-  bool failed;
+  int32_t count, room;
 };
 
 cli_table* cli_table_create(const cli_column* columns, int ncolumns) {
-  cli_table* table = calloc(1, sizeof *table);
-  cli_column* named = calloc((size_t)ncolumns, sizeof *named);
-  if (table == NULL || named == NULL) {
-    free(table);
-    free(named);
-    return NULL;
-  }
+  cli_table* table = cli_new(1, sizeof *table);
+  cli_column* named = cli_new((size_t)ncolumns, sizeof *named);
   *table = (cli_table){.given = columns, .columns = named, .ngiven = ncolumns};
   for (int i = 0; i < ncolumns; ++i) {
     if (columns[i].name != NULL) {
@@ -42,50 +36,18 @@ cli_table* cli_table_create(const cli_column* columns, int ncolumns) {
   return table;
 }
 
-void cli_table_destroy(cli_table* table) {
-  if (table != NULL) {
-    for (size_t i = 0; i < table->count; ++i) {
-      free(table->cells[i].text);
-    }
-    free(table->cells);
-    free(table->columns);
-    free(table);
-  }
-}
-
-static void add_cell(cli_table* table, cell value) {
-  if (table->count == table->capacity) {
-    const size_t capacity = 2 * table->capacity + 64;
-    cell* grown = realloc(table->cells, capacity * sizeof *grown);
-    if (grown == NULL) {
-      table->failed = true;
-      free(value.text);
-      return;
-    }
-    table->cells = grown;
-    table->capacity = capacity;
-  }
-  table->cells[table->count++] = value;
-}
-
 void cli_table_cells(cli_table* table, const cli_value* values, size_t count) {
-  for (size_t i = 0; i < count && !table->failed; ++i) {  // a gap would shift what follows
+  for (size_t i = 0; i < count; ++i) {
     const cli_column* column = &table->given[table->next];
     table->next = (table->next + 1) % table->ngiven;
     if (column->name == NULL) {
       continue;
     }
-    cell value = {.integer = values[i].integer, .real = values[i].real};
-    if (column->kind == CLI_CELL_TEXT) {
-      const size_t size = strlen(values[i].text) + 1;
-      value.text = malloc(size);
-      if (value.text == NULL) {
-        table->failed = true;
-        return;
-      }
-      memcpy(value.text, values[i].text, size);
-    }
-    add_cell(table, value);
+    CLI_GROW(&table->cells, &table->room, table->count + 1);
+    table->cells[table->count++] =
+        (cell){.text = column->kind == CLI_CELL_TEXT ? cli_copy(values[i].text) : NULL,
+               .integer = values[i].integer,
+               .real = values[i].real};
   }
 }
 
@@ -158,7 +120,7 @@ void cli_print_json_real(FILE* stream, double value) {
 static void print_json(const cli_table* table, FILE* stream) {
   const size_t n = (size_t)table->ncolumns;
   (void)fputs("[", stream);
-  for (size_t i = 0; i < table->count; ++i) {
+  for (size_t i = 0; i < (size_t)table->count; ++i) {
     const cli_column* column = &table->columns[i % n];
     const cell* c = &table->cells[i];
     (void)fputs(i % n != 0 ? ", " : i == 0 ? "\n{" : "},\n{", stream);
@@ -180,7 +142,7 @@ static void print_csv(const cli_table* table, FILE* stream) {
   for (size_t j = 0; j < n; ++j) {
     (void)fprintf(stream, "%s%c", table->columns[j].name, j + 1 < n ? ',' : '\n');
   }
-  for (size_t i = 0; i < table->count; ++i) {
+  for (size_t i = 0; i < (size_t)table->count; ++i) {
     const cell* c = &table->cells[i];
     switch (table->columns[i % n].kind) {
       case CLI_CELL_TEXT:
@@ -211,7 +173,7 @@ enum {
 static size_t common_folder(const cli_table* table) {
   size_t length = SIZE_MAX;
   const char* first = NULL;
-  for (size_t i = 0; i < table->count; ++i) {
+  for (size_t i = 0; i < (size_t)table->count; ++i) {
     const char* text = table->cells[i].text;
     if (strcmp(table->columns[i % (size_t)table->ncolumns].name, "file") != 0) {
       continue;
@@ -299,7 +261,7 @@ static bool alike(const cli_table* table, const layout* l, size_t a, size_t b, i
 
 // Returns the fewest columns that distinguish neighbouring rows, within two thirds of the width.
 static int count_keys(const cli_table* table, const layout* l) {
-  const size_t rows = table->count / (size_t)table->ncolumns;
+  const size_t rows = (size_t)table->count / (size_t)table->ncolumns;
   int keys = 1;
   for (size_t i = 1; i < rows; ++i) {
     while (keys < table->ncolumns && alike(table, l, i - 1, i, keys)) {
@@ -313,25 +275,21 @@ static int count_keys(const cli_table* table, const layout* l) {
   return fit > 0 ? fit : 1;
 }
 
-static bool measure(const cli_table* table, FILE* stream, layout* l) {
+static void measure(const cli_table* table, FILE* stream, layout* l) {
   const size_t n = (size_t)table->ncolumns;
   char number[NUMBER_SIZE];
   l->width = width_of_lines(stream);
   l->folder = common_folder(table);
-  l->widths = calloc(n, sizeof *l->widths);
-  if (l->widths == NULL) {
-    return false;
-  }
+  l->widths = cli_new(n, sizeof *l->widths);
   for (size_t j = 0; j < n; ++j) {
     l->widths[j] = width_of(table->columns[j].name);
   }
-  for (size_t i = 0; i < table->count; ++i) {
+  for (size_t i = 0; i < (size_t)table->count; ++i) {
     const size_t j = i % n;
     const int width = width_of(cell_text(&table->columns[j], &table->cells[i], l->folder, number));
     l->widths[j] = width > l->widths[j] ? width : l->widths[j];
   }
   l->keys = count_keys(table, l);
-  return true;
 }
 
 // Returns the end of the block that begins with column `first`: one column at least after the keys.
@@ -354,7 +312,7 @@ static int end_of_block(const cli_table* table, const layout* l, int first) {
 static void print_block(const cli_table* table, const layout* l, int first, int end, FILE* stream) {
   const size_t n = (size_t)table->ncolumns;
   char number[NUMBER_SIZE];
-  for (size_t row = 0; row <= table->count / n; ++row) {  // 0: the names
+  for (size_t row = 0; row <= (size_t)table->count / n; ++row) {  // 0: the names
     for (int k = first == 0 ? 0 : first - l->keys; k < end; ++k) {
       const int j = k < first ? k - (first - l->keys) : k;
       const cli_column* column = &table->columns[j];
@@ -366,28 +324,22 @@ static void print_block(const cli_table* table, const layout* l, int first, int 
   }
 }
 
-static bool print_aligned(const cli_table* table, FILE* stream) {
+static void print_aligned(const cli_table* table, FILE* stream) {
   layout l = {0};
-  if (!measure(table, stream, &l)) {
-    return false;
-  }
+  measure(table, stream, &l);
   for (int first = 0; first < table->ncolumns;) {
     const int end = end_of_block(table, &l, first);
     (void)fputs(first > 0 ? "\n" : "", stream);
     print_block(table, &l, first, end, stream);
     first = end;
   }
-  free(l.widths);
-  return true;
 }
 
-bool cli_table_print(const cli_table* table, cli_format format, FILE* stream) {
-  if (table->failed) {
-    return false;
-  }
+void cli_table_print(const cli_table* table, cli_format format, FILE* stream) {
   switch (format) {
     case CLI_FORMAT_TABLE:
-      return print_aligned(table, stream);
+      print_aligned(table, stream);
+      break;
     case CLI_FORMAT_CSV:
       print_csv(table, stream);
       break;
@@ -395,5 +347,4 @@ bool cli_table_print(const cli_table* table, cli_format format, FILE* stream) {
       print_json(table, stream);
       break;
   }
-  return true;
 }

@@ -29,9 +29,8 @@ typedef struct cli_column {
 
 typedef struct cli_table cli_table;
 
-// Returns NULL without memory. `columns` must outlive the table.
+// `columns` must outlive the table, which lives until the program ends.
 cli_table* cli_table_create(const cli_column* columns, int ncolumns);
-void cli_table_destroy(cli_table* table);
 // A cell: text is copied.
 typedef struct cli_value {
   const char* text;
@@ -53,8 +52,7 @@ void cli_table_cells(cli_table* table, const cli_value* values, size_t count);
 void cli_table_text(cli_table* table, const char* text);
 void cli_table_integer(cli_table* table, int64_t value);
 void cli_table_real(cli_table* table, double value);
-// Prints the table. False: memory ran out, also while cells were added; nothing is printed then.
-bool cli_table_print(const cli_table* table, cli_format format, FILE* stream);
+void cli_table_print(const cli_table* table, cli_format format, FILE* stream);
 
 // Prints a JSON string, quoted and escaped; invalid UTF-8 becomes U+FFFD.
 void cli_print_json_string(FILE* stream, const char* text);

@@ -367,25 +367,20 @@ static sap_status bench_draw(bench* b, sap_error* error) {
                            .log_y = true,
                            .markers = true};
   cli_lines lines = {0};
-  double* xy = malloc(2 * (size_t)b->nscenes * sizeof *xy);
-  bool good = xy != NULL;
+  double* xy = cli_new(2 * (size_t)b->nscenes, sizeof *xy);
   qsort(b->points, (size_t)b->nscenes, sizeof *b->points, cli_ascending);
-  for (int i = 0; good && i <= b->npeers; ++i) {
+  for (int i = 0; i <= b->npeers; ++i) {
     for (int k = 0; k < b->nscenes; ++k) {
       xy[k] = b->points[k][0];
       xy[b->nscenes + k] = b->points[k][1 + i];
     }
-    good = cli_line_add(&lines, 0, i == 0 ? "sapstep" : b->peers[i - 1].name, b->nscenes, xy,
-                        xy + b->nscenes);
+    cli_line_add(&lines, 0, i == 0 ? "sapstep" : b->peers[i - 1].name, b->nscenes, xy,
+                 xy + b->nscenes);
   }
-  const sap_status status =
-      good ? cli_lines_write(&lines, &panel, 1, b->svg, false, error) : cli_no_memory(error);
-  cli_lines_clear(&lines);
-  free(xy);
-  return status;
+  return cli_lines_write(&lines, &panel, 1, b->svg, false, error);
 }
 
-static bool bench_allocate(bench* b, int nscenes) {
+static void bench_allocate(bench* b, int nscenes) {
   static const cli_column columns[] = {
       CLI_TEXTS("scene"),       CLI_TEXTS("engine"),         CLI_INTEGERS("repetitions"),
       CLI_REALS("step_us", 4),  CLI_REALS("step_min_us", 4), CLI_REALS("ratio", 3),
@@ -394,8 +389,7 @@ static bool bench_allocate(bench* b, int nscenes) {
       CLI_REALS("dt_s", 4),
   };
   b->table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  b->points = calloc((size_t)nscenes, sizeof *b->points);
-  return b->table != NULL && b->points != NULL;
+  b->points = cli_new((size_t)nscenes, sizeof *b->points);
 }
 
 static sap_status bench_scene_open(bench* b, bench_scene* s, sap_error* error) {
@@ -528,20 +522,17 @@ static int execute(bench* b, char** scenes, int nscenes) {
   }
   progress_end(&bar);
   sap_error error = {0};
-  const bool nothing = b->nscenes == 0 && b->format == CLI_FORMAT_TABLE;
-  if (!nothing && !cli_table_print(b->table, b->format, stdout)) {
-    code = cli_out_of_memory();
-  } else if (b->svg != NULL && b->nscenes > 0 && bench_draw(b, &error) != SAP_STATUS_OK) {
+  if (b->nscenes > 0 || b->format != CLI_FORMAT_TABLE) {
+    cli_table_print(b->table, b->format, stdout);
+  }
+  if (b->svg != NULL && b->nscenes > 0 && bench_draw(b, &error) != SAP_STATUS_OK) {
     code = cli_report(&error);
   }
   return cli_flush() == CLI_OK ? code : CLI_FILE;
 }
 
 static int run_bench(const cli_command* command, int argc, char** argv) {
-  bench* b = calloc(1, sizeof *b);
-  if (b == NULL) {
-    return cli_out_of_memory();
-  }
+  bench* b = cli_new(1, sizeof *b);
   b->stepper = cli_stepper_options();
   b->scene = cli_scene_default();
   b->scene.lenient = true;
@@ -554,17 +545,13 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
     code = parser.exit_code;
   } else if (parser.noperands < 1) {
     code = cli_usage_error(command, "at least one scene file is needed");
-  } else if (bench_allocate(b, parser.noperands)) {
-    code = execute(b, parser.operands, parser.noperands);
   } else {
-    code = cli_out_of_memory();
+    bench_allocate(b, parser.noperands);
+    code = execute(b, parser.operands, parser.noperands);
   }
   for (int i = 0; i < b->npeers; ++i) {
     bench_peer_stop(&b->peers[i]);
   }
-  free(b->points);
-  cli_table_destroy(b->table);
-  free(b);
   return code;
 }
 

@@ -348,17 +348,12 @@ static void print_sizes(const sap_model* model, cli_format format) {
 }
 
 // Titles the sections that are not empty; in JSON all are there.
-static bool print_section(const char* title, const cli_table* table, int32_t count,
+static void print_section(const char* title, const cli_table* table, int32_t count,
                           cli_format format) {
-  if (format == CLI_FORMAT_JSON) {
-    (void)printf(",\n\"%s\": ", title);
-    return cli_table_print(table, format, stdout);
+  if (format == CLI_FORMAT_JSON || count > 0) {
+    (void)printf(format == CLI_FORMAT_JSON ? ",\n\"%s\": " : "\n%s\n", title);
+    cli_table_print(table, format, stdout);
   }
-  if (count == 0) {
-    return true;
-  }
-  (void)printf("\n%s\n", title);
-  return cli_table_print(table, format, stdout);
 }
 
 // Says which shape sinks deepest, if that can be seen: a soft contact in a file is easily meant
@@ -415,7 +410,7 @@ static void add_start(void* context, const sap_wrong_start* at) {
 }
 
 // Overlaps and violated limits of the default pose, which the first step finds; none if it fails.
-static bool print_starts(const cli_scene* scene, const sap_model* model, cli_format format) {
+static void print_starts(const cli_scene* scene, const sap_model* model, cli_format format) {
   starts s = {model, cli_table_create(start_columns, sizeof start_columns / sizeof *start_columns),
               0};
   sap_stepper_options stepping = sap_stepper_options_default();
@@ -424,7 +419,7 @@ static bool print_starts(const cli_scene* scene, const sap_model* model, cli_for
   sap_state state = {0};
   sap_step_report report;
   cli_scene_stepper(model, &stepping);
-  if (s.table != NULL && cli_scene_start(scene, model, &state, NULL, NULL) == SAP_STATUS_OK &&
+  if (cli_scene_start(scene, model, &state, NULL, NULL) == SAP_STATUS_OK &&
       sap_multibody_create(model, &multibody, NULL) == SAP_STATUS_OK &&
       sap_stepper_create(sap_multibody_system(multibody), &stepping, &stepper, NULL) ==
           SAP_STATUS_OK &&
@@ -432,38 +427,33 @@ static bool print_starts(const cli_scene* scene, const sap_model* model, cli_for
     (void)sap_multibody_wrong_starts(multibody, &report, &stepping.regularization, add_start, &s,
                                      NULL);
   }
-  const bool printed = s.table != NULL && print_section("wrong_starts", s.table, s.count, format);
+  print_section("wrong_starts", s.table, s.count, format);
   sap_stepper_destroy(stepper);
   sap_multibody_destroy(multibody);
   sap_state_clear(&state);
-  cli_table_destroy(s.table);
-  return printed;
 }
 
-static bool print_all(const cli_scene* scene, const sap_model* model, const skipped* left_out,
+static void print_all(const cli_scene* scene, const sap_model* model, const skipped* left_out,
                       cli_format format) {
   const sap_model_sizes sizes = sap_model_get_sizes(model);
   print_sizes(model, format);
   if (format == CLI_FORMAT_TABLE) {
     print_rest_depth(model);
   }
-  bool printed = true;
-  for (const info_section* s = info_sections; s->title != NULL && printed; ++s) {
+  for (const info_section* s = info_sections; s->title != NULL; ++s) {
     cli_table* table = cli_table_create(s->columns, s->ncolumns);
     int32_t count;
     memcpy(&count, (const char*)&sizes + s->count, sizeof count);
-    for (int32_t i = 0; i < count && table != NULL; ++i) {
+    for (int32_t i = 0; i < count; ++i) {
       s->add(table, model, i);
     }
-    printed = table != NULL && print_section(s->title, table, count, format);
-    cli_table_destroy(table);
+    print_section(s->title, table, count, format);
   }
-  printed = printed && print_starts(scene, model, format);
-  printed = printed && print_section("skipped", left_out->table, left_out->count, format);
+  print_starts(scene, model, format);
+  print_section("skipped", left_out->table, left_out->count, format);
   if (format == CLI_FORMAT_JSON) {
     (void)printf("}\n");
   }
-  return printed;
 }
 
 static int run(const cli_command* command, int argc, char** argv) {
@@ -481,18 +471,12 @@ static int run(const cli_command* command, int argc, char** argv) {
   r.scene.lenient = true;
   sap_model* model = NULL;
   sap_error error = {0};
-  if (left_out.table == NULL) {
-    return cli_out_of_memory();
-  }
-  int exit_code = CLI_OK;
   if (cli_scene_read(&r.scene, keep_warning, &left_out, &model, &error) != SAP_STATUS_OK) {
-    exit_code = cli_report(&error);
-  } else if (!print_all(&r.scene, model, &left_out, r.format)) {
-    exit_code = cli_out_of_memory();
+    return cli_report(&error);
   }
+  print_all(&r.scene, model, &left_out, r.format);
   sap_model_destroy(model);
-  cli_table_destroy(left_out.table);
-  return exit_code;
+  return CLI_OK;
 }
 
 const cli_command cli_command_info = {

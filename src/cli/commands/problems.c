@@ -99,14 +99,10 @@ static int create(solve_job* job, const cli_command* command) {
     return cli_report(&error);
   }
   job->table = cli_table_create(columns, (int)(sizeof columns / sizeof columns[0]));
-  if (job->table == NULL) {
-    return cli_out_of_memory();
-  }
   return CLI_OK;
 }
 
 static void destroy(solve_job* job) {
-  cli_table_destroy(job->table);
   sap_problem_destroy(job->problem);
   sap_solver_destroy(job->solver);
   sap_solution_clear(&job->solution);
@@ -116,9 +112,7 @@ static void destroy(solve_job* job) {
 // Prints the table and only then puts the output in place, so that it never appears after a
 // failure.
 static int finish(solve_job* job) {
-  if (!cli_table_print(job->table, job->format, stdout)) {
-    return cli_out_of_memory();
-  }
+  cli_table_print(job->table, job->format, stdout);
   const int exit_code = cli_flush();
   if (exit_code != CLI_OK) {
     return exit_code;
@@ -207,9 +201,7 @@ static cli_table* list_presets(void) {
 #undef SAP_X
   static const cli_column three[] = {CLI_TEXTS("name"), CLI_TEXTS("source"), CLI_TEXTS("sets")};
   cli_table* table = cli_table_create(three, 3);
-  if (table != NULL) {
-    cli_table_cells(table, cells, sizeof cells / sizeof *cells);
-  }
+  cli_table_cells(table, cells, sizeof cells / sizeof *cells);
   return table;
 }
 
@@ -218,7 +210,7 @@ static cli_table* list_solvers(void) {
                                               CLI_TEXTS("principles"), CLI_TEXTS("blocks"),
                                               CLI_TEXTS("stepping"),   CLI_TEXTS("reference")};
   cli_table* table = cli_table_create(solver_columns, 6);
-  for (int32_t i = 0; i < sap_solver_count() && table != NULL; ++i) {
+  for (int32_t i = 0; i < sap_solver_count(); ++i) {
     const sap_solver_info* info = sap_solver_get_info(i);
     CLI_CELLS(table, CLI_T(info->name), CLI_T(info->model), CLI_T(info->principles));
     char blocks[96];
@@ -227,12 +219,6 @@ static cli_table* list_solvers(void) {
               CLI_T(info->reference));
   }
   return table;
-}
-
-static bool print_once(cli_table* table, cli_format format) {
-  const bool printed = table != NULL && cli_table_print(table, format, stdout);
-  cli_table_destroy(table);
-  return printed;
 }
 
 static int run_solvers(const cli_command* command, int argc, char** argv) {
@@ -245,12 +231,16 @@ static int run_solvers(const cli_command* command, int argc, char** argv) {
     return cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]);
   }
   const bool both = !job.presets && job.format == CLI_FORMAT_TABLE;
-  bool printed = job.presets || print_once(list_solvers(), job.format);
+  if (!job.presets) {
+    cli_table_print(list_solvers(), job.format, stdout);
+  }
   if (both) {
     (void)printf("\npresets of 'run', 'converge' and 'bench', --preset NAME:\n\n");
   }
-  printed = printed && (!(both || job.presets) || print_once(list_presets(), job.format));
-  return printed ? CLI_OK : cli_out_of_memory();
+  if (both || job.presets) {
+    cli_table_print(list_presets(), job.format, stdout);
+  }
+  return CLI_OK;
 }
 
 const cli_command cli_command_solvers = {

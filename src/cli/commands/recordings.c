@@ -4,7 +4,6 @@
 #include <math.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -41,8 +40,7 @@ static const cli_option plot_options[] = {
 // One panel with all that it draws.
 typedef struct picture {
   quantity q;
-  double* x;     // NULL: time
-  double* thin;  // the points that are drawn
+  double* x;  // NULL: time
   char y_label[LABEL_SIZE];
   sap_chart_series series[LINES];
 } picture;
@@ -90,18 +88,12 @@ static sap_status write_picture(const char* path, const sap_chart_panel* panels,
   if (!ends_with(path, ".png")) {
     return sap_chart_write_stacked(path, panels, count, error);
   }
-  const size_t size = strlen(path) + sizeof ".svg";
-  char* svg = malloc(size);
-  if (svg == NULL) {
-    return cli_no_memory(error);
-  }
-  (void)snprintf(svg, size, "%s.svg", path);
+  char* svg = strcat(strcpy(cli_new(strlen(path) + sizeof ".svg", 1), path), ".svg");
   sap_status status = sap_chart_write_stacked(svg, panels, count, error);
   if (status == SAP_STATUS_OK) {
     status = convert_to_png(svg, path, error);
     (void)remove(svg);
   }
-  free(svg);
   return status;
 }
 
@@ -137,11 +129,11 @@ static sap_status read_history(plot* all, const char* name, picture* p, sap_erro
                   (!cli_read_integer(name + strlen("history:"), &row) || row < 0),
               error, SAP_STATUS_ARGUMENT, "'%.80s': after history: comes a row, >= 0", name);
   SAP_TRY(quantity_read_history(all->recording, row, &p->q, error));
-  p->x = malloc((size_t)p->q.rows * sizeof *p->x);
-  for (int64_t i = 0; i < p->q.rows && p->x != NULL; ++i) {
+  p->x = cli_new((size_t)p->q.rows, sizeof *p->x);
+  for (int64_t i = 0; i < p->q.rows; ++i) {
     p->x[i] = (double)i;
   }
-  return p->x != NULL ? SAP_STATUS_OK : cli_no_memory(error);
+  return SAP_STATUS_OK;
 }
 
 static sap_status make_panel(plot* all, int i, sap_error* error) {
@@ -165,14 +157,10 @@ static sap_status make_panel(plot* all, int i, sap_error* error) {
               "'%.80s' is %ld lines, a chart holds %d: choose, as in %s:%.80s", name,
               (long)p->q.count, LINES, p->q.name, p->q.columns[0].label);
   set_labels(p, name);
-  p->thin = malloc((size_t)p->q.count * 2 * POINTS * sizeof *p->thin);
-  if (p->thin == NULL) {
-    return cli_no_memory(error);
-  }
+  double* points = cli_new((size_t)p->q.count * 2 * POINTS, sizeof *points);
   const bool phase = all->request->against != NULL && !history;
   const double* x = history ? p->x : phase ? all->against.columns[0].values : all->time;
-  for (int32_t c = 0; c < p->q.count; ++c) {
-    double* points = p->thin + (size_t)c * 2 * POINTS;
+  for (int32_t c = 0; c < p->q.count; ++c, points += (size_t)2 * POINTS) {
     const int32_t n =
         cli_thin_line(p->q.rows, x, p->q.columns[c].values, POINTS, points, points + POINTS);
     p->series[c] = (sap_chart_series){p->q.columns[c].label, n, points, points + POINTS};
@@ -192,12 +180,9 @@ static sap_status make_panel(plot* all, int i, sap_error* error) {
 static sap_status draw(plot* all, const char* path, sap_error* error) {
   const plot_request* r = all->request;
   const int64_t rows = sap_recording_rows(all->recording);
-  all->pictures = calloc((size_t)r->count, sizeof *all->pictures);
-  all->panels = calloc((size_t)r->count, sizeof *all->panels);
-  all->time = malloc(((size_t)rows + 1) * sizeof *all->time);
-  if (all->pictures == NULL || all->panels == NULL || all->time == NULL) {
-    return cli_no_memory(error);
-  }
+  all->pictures = cli_new((size_t)r->count, sizeof *all->pictures);
+  all->panels = cli_new((size_t)r->count, sizeof *all->panels);
+  all->time = cli_new((size_t)rows, sizeof *all->time);
   SAP_TRY(sap_recording_read(all->recording, "time", 0, rows, all->time, error));
   if (r->against != NULL) {
     SAP_TRY(quantity_read(all->recording, r->against, &all->against, error));
@@ -214,18 +199,6 @@ static sap_status draw(plot* all, const char* path, sap_error* error) {
     SAP_TRY(make_panel(all, i, error));
   }
   return write_picture(path, all->panels, all->request->count, error);
-}
-
-static void clear_plot(plot* all) {
-  for (int i = 0; i < all->request->count && all->pictures != NULL; ++i) {
-    quantity_clear(&all->pictures[i].q);
-    free(all->pictures[i].x);
-    free(all->pictures[i].thin);
-  }
-  quantity_clear(&all->against);
-  free(all->pictures);
-  free(all->panels);
-  free(all->time);
 }
 
 static int run_plot(const cli_command* command, int argc, char** argv) {
@@ -245,23 +218,18 @@ static int run_plot(const cli_command* command, int argc, char** argv) {
   r.count = parser.noperands - 1;
   sap_recording* recording = NULL;
   sap_error error = {0};
-  char* named = cli_sibling_path(r.recording, ".svg");
-  const char* path = r.output != NULL ? r.output : named;
-  sap_status status =
-      path != NULL ? cli_check_sibling(path, r.recording, &error) : cli_no_memory(&error);
+  const char* path = r.output != NULL ? r.output : cli_sibling_path(r.recording, ".svg");
+  sap_status status = cli_check_sibling(path, r.recording, &error);
   if (status == SAP_STATUS_OK) {
     status = sap_recording_open(r.recording, &recording, &error);
   }
   if (status == SAP_STATUS_OK) {
-    plot all = {.request = &r, .recording = recording};
-    status = draw(&all, path, &error);
-    clear_plot(&all);
+    status = draw(&(plot){.request = &r, .recording = recording}, path, &error);
   }
   if (status == SAP_STATUS_OK) {
     (void)printf("%s\n", path);
   }
   sap_recording_close(recording);
-  free(named);
   return status == SAP_STATUS_OK ? CLI_OK : cli_report(&error);
 }
 
@@ -353,27 +321,19 @@ static void print_quantities(FILE* out, const double* time, const quantity* all,
 static sap_status write_quantities(const sap_recording* recording, const export_request* r,
                                    FILE* out, sap_error* error) {
   const int64_t rows = sap_recording_rows(recording);
-  quantity* all = calloc((size_t)r->count, sizeof *all);
-  double* time = malloc(((size_t)rows + 1) * sizeof *time);
-  sap_status status = all != NULL && time != NULL
-                          ? sap_recording_read(recording, "time", 0, rows, time, error)
-                          : cli_no_memory(error);
-  for (int i = 0; i < r->count && status == SAP_STATUS_OK; ++i) {
-    status = quantity_read(recording, r->names[i], &all[i], error);
-    if (status != SAP_STATUS_OK && r->names == everything && error->status == SAP_STATUS_ARGUMENT) {
-      status = SAP_STATUS_OK;  // a model without joints has no q
-      all[i].rows = rows;
+  quantity* all = cli_new((size_t)r->count, sizeof *all);
+  double* time = cli_new((size_t)rows, sizeof *time);
+  SAP_TRY(sap_recording_read(recording, "time", 0, rows, time, error));
+  for (int i = 0; i < r->count; ++i) {
+    const sap_status status = quantity_read(recording, r->names[i], &all[i], error);
+    if (status == SAP_STATUS_ARGUMENT && r->names == everything) {
+      all[i] = (quantity){.rows = rows};  // a model without joints has no q
+    } else if (status != SAP_STATUS_OK) {
+      return status;
     }
   }
-  if (status == SAP_STATUS_OK) {
-    print_quantities(out, time, all, r->count);
-  }
-  for (int i = 0; i < r->count && all != NULL; ++i) {
-    quantity_clear(&all[i]);
-  }
-  free(all);
-  free(time);
-  return status;
+  print_quantities(out, time, all, r->count);
+  return SAP_STATUS_OK;
 }
 
 // The data sets of contacts, side by side.
@@ -417,12 +377,10 @@ static sap_status write_contacts(const sap_recording* recording, FILE* out, sap_
 static sap_status write_file(const sap_recording* recording, const export_request* r,
                              sap_error* error) {
   sap_file* file = NULL;
-  sap_status status = sap_file_create(r->output, &file, error);
-  if (status == SAP_STATUS_OK) {
-    FILE* out = sap_file_stream(file);
-    status = r->contacts ? write_contacts(recording, out, error)
-                         : write_quantities(recording, r, out, error);
-  }
+  SAP_TRY(sap_file_create(r->output, &file, error));
+  FILE* out = sap_file_stream(file);
+  sap_status status = r->contacts ? write_contacts(recording, out, error)
+                                  : write_quantities(recording, r, out, error);
   if (status == SAP_STATUS_OK) {
     status = sap_file_commit(file, error);
   }
@@ -504,14 +462,11 @@ static int run_view(const cli_command* command, int argc, char** argv) {
   sap_recording* recording = NULL;
   sap_page_summary summary;
   sap_error error = {0};
-  char* named = r.output == NULL ? cli_sibling_path(r.recording, ".html") : NULL;
-  const char* path = r.output != NULL ? r.output : named;
+  const char* path = r.output != NULL ? r.output : cli_sibling_path(r.recording, ".html");
   int exit_code = CLI_OK;
-  if (path == NULL) {
-    exit_code = cli_out_of_memory();
-  } else if (cli_check_sibling(path, r.recording, &error) != SAP_STATUS_OK ||
-             sap_recording_open(r.recording, &recording, &error) != SAP_STATUS_OK ||
-             sap_page_write(recording, path, &r.page, &summary, &error) != SAP_STATUS_OK) {
+  if (cli_check_sibling(path, r.recording, &error) != SAP_STATUS_OK ||
+      sap_recording_open(r.recording, &recording, &error) != SAP_STATUS_OK ||
+      sap_page_write(recording, path, &r.page, &summary, &error) != SAP_STATUS_OK) {
     exit_code = cli_report(&error);
   } else {
     (void)printf("%s: %lld frames, %.1f MB; open it in a browser\n", path,
@@ -522,7 +477,6 @@ static int run_view(const cli_command* command, int argc, char** argv) {
     }
   }
   sap_recording_close(recording);
-  free(named);
   return exit_code;
 }
 

@@ -11,7 +11,6 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "core/file.h"
-#include "core/memory.h"
 
 // --- one problem, all solvers, one judge ---
 
@@ -45,12 +44,10 @@ double compare_median_time(const compare_group* group) {
   return group->problems > 0 ? compare_median(group->times, group->problems) : (double)NAN;
 }
 
-// Adds a solve to a row of the summary; false: out of memory.
-static bool count_solve(compare_group* g, const compare_contender* contender,
+// Adds a solve to a row of the summary.
+static void count_solve(compare_group* g, const compare_contender* contender,
                         const sap_report* report, const sap_residual* residual) {
-  if (SAP_GROW(&g->times, &g->times_capacity, g->problems + 1, NULL) != SAP_STATUS_OK) {
-    return false;
-  }
+  CLI_GROW(&g->times, &g->times_capacity, g->problems + 1);
   g->times[g->problems] = report->time;
   const double map = cli_residual_map(residual, contender->nonlinear);
   g->problems += 1;
@@ -63,7 +60,6 @@ static bool count_solve(compare_group* g, const compare_contender* contender,
   for (int i = 0; i < CLI_RESIDUALS; ++i) {
     g->worst[i] = fmax(g->worst[i], cli_residual_value(residual, i));
   }
-  return true;
 }
 
 // Keeps the first contender's velocities, for the differences of the others.
@@ -105,10 +101,7 @@ static sap_status compare_problem(compare_job* job, const sap_problem* problem,
       status = cli_prefix_error(error, c->info->name);
       break;
     }
-    if (!count_solve(group, c, &job->report, &residual)) {
-      status = cli_no_memory(error);
-      break;
-    }
+    count_solve(group, c, &job->report, &residual);
     group->penetration = fmax(group->penetration, dt * residual.penetration);
     if (job->rows != NULL) {
       compare_rows_add(job, c, where, problem, &residual, difference(&job->solution, &job->first));
@@ -170,38 +163,26 @@ static int create(compare_job* job) {
   }
   job->scene_count = o->scenes ? o->operand_count : 1;
   const size_t groups = (size_t)job->scene_count * COMPARE_CLASSES;
-  job->groups = calloc(groups * (size_t)job->count, sizeof *job->groups);
-  const bool rows = !o->summary || o->rows != NULL;
-  job->rows = rows ? compare_rows_create() : NULL;
-  if (job->groups == NULL || (rows && job->rows == NULL)) {
-    return cli_out_of_memory();
-  }
+  job->groups = cli_new(groups * (size_t)job->count, sizeof *job->groups);
+  job->rows = !o->summary || o->rows != NULL ? compare_rows_create() : NULL;
   return CLI_OK;
 }
 
 static void destroy(compare_job* job) {
-  cli_table_destroy(job->rows);
-  compare_convergence_destroy(job->convergence);
   sap_problem_destroy(job->problem);
-  const int groups = job->scene_count * COMPARE_CLASSES * job->count;
-  for (int i = 0; job->groups != NULL && i < groups; ++i) {
-    sap_free(job->groups[i].times);
-  }
   for (int i = 0; i < job->count; ++i) {
     sap_solver_destroy(job->contenders[i].solver);
   }
   sap_solution_clear(&job->solution);
   sap_solution_clear(&job->first);
   sap_report_clear(&job->report);
-  free(job->groups);
 }
 
 static sap_status write_rows(const compare_job* job, sap_error* error) {
   sap_file* file;
   SAP_TRY(sap_file_create(job->options.rows, &file, error));
-  const sap_status status = cli_table_print(job->rows, CLI_FORMAT_CSV, sap_file_stream(file))
-                                ? sap_file_commit(file, error)
-                                : cli_no_memory(error);
+  cli_table_print(job->rows, CLI_FORMAT_CSV, sap_file_stream(file));
+  const sap_status status = sap_file_commit(file, error);
   sap_file_close(file);
   return status;
 }
@@ -210,10 +191,10 @@ static sap_status write_rows(const compare_job* job, sap_error* error) {
 static int finish(compare_job* job) {
   sap_error error = {0};
   const compare_options* o = &job->options;
-  const bool printed =
-      o->summary ? compare_print_summary(job) : cli_table_print(job->rows, o->format, stdout);
-  if (!printed) {
-    return cli_out_of_memory();
+  if (o->summary) {
+    compare_print_summary(job);
+  } else {
+    cli_table_print(job->rows, o->format, stdout);
   }
   const int code = cli_flush();
   if ((o->rows != NULL && write_rows(job, &error) != SAP_STATUS_OK) ||
@@ -261,7 +242,6 @@ static void close_run(compare_run* run) {
   sap_multibody_destroy(run->multibody);
   sap_model_destroy(run->model);
   sap_state_clear(&run->state);
-  free(run->control);
 }
 
 static sap_status open_run(const compare_options* o, const char* path, compare_run* run,
@@ -270,10 +250,7 @@ static sap_status open_run(const compare_options* o, const char* path, compare_r
   sap_stepper_options options = o->stepper;
   scene.path = path;
   SAP_TRY(cli_scene_read(&scene, warn, NULL, &run->model, error));
-  run->control = calloc((size_t)sap_model_get_sizes(run->model).nu + 1, sizeof *run->control);
-  if (run->control == NULL) {
-    return cli_no_memory(error);
-  }
+  run->control = cli_new((size_t)sap_model_get_sizes(run->model).nu, sizeof *run->control);
   SAP_TRY(cli_scene_start(&scene, run->model, &run->state, run->control, error));
   SAP_TRY(sap_multibody_create(run->model, &run->multibody, error));
   SAP_TRY(sap_multibody_set_control(run->multibody, run->control, error));
@@ -286,18 +263,14 @@ static sap_status open_run(const compare_options* o, const char* path, compare_r
 static sap_status step(compare_job* job, compare_run* run, compare_where* where, int64_t* problems,
                        sap_error* error) {
   sap_step_report report;
-  sap_status status = sap_stepper_step(run->stepper, &run->state, &report, error);
+  const sap_status status = sap_stepper_step(run->stepper, &run->state, &report, error);
   ++where->index;
   if (status != SAP_STATUS_OK || where->index % job->options.every != 0 || report.blocks == 0) {
     return status;
   }
   ++*problems;
-  where->class = COMPARE_FREE;
-  if (job->options.classes) {
-    status = compare_classify(report.problem, run->model, &where->class, error);
-  }
-  return status == SAP_STATUS_OK ? compare_problem(job, report.problem, where, run->dt, error)
-                                 : status;
+  where->class = job->options.classes ? compare_classify(report.problem, run->model) : COMPARE_FREE;
+  return compare_problem(job, report.problem, where, run->dt, error);
 }
 
 static int compare_scene(compare_job* job, int scene) {
@@ -348,15 +321,11 @@ static int compare(compare_job* job) {
 
 static int run(const cli_command* command, int argc, char** argv) {
   int exit_code = CLI_OK;
-  compare_job* job = calloc(1, sizeof *job);
-  if (job == NULL) {
-    return cli_out_of_memory();
-  }
+  compare_job* job = cli_new(1, sizeof *job);
   if (compare_options_read(command, argc, argv, &job->options, &exit_code)) {
     exit_code = compare(job);
   }
   destroy(job);
-  free(job);
   return exit_code;
 }
 

@@ -59,8 +59,7 @@ typedef enum compare_class {
 } compare_class;
 extern const char* const compare_class_names[COMPARE_CLASSES];
 // Classifies the problem of a step of the model.
-sap_status compare_classify(const sap_problem* problem, const sap_model* model, compare_class* out,
-                            sap_error* error);
+compare_class compare_classify(const sap_problem* problem, const sap_model* model);
 
 // A row of the summary: a scene, a class, a contender.
 typedef struct compare_group {
@@ -111,7 +110,6 @@ double compare_median_time(const compare_group* group);
 double compare_median(double* values, int64_t count);
 sap_status compare_convergence_add(compare_job* job, const sap_problem* problem, sap_error* error);
 sap_status compare_convergence_write(compare_job* job, sap_error* error);
-void compare_convergence_destroy(compare_convergence* convergence);
 
 sap_status compare_timings_write(compare_job* job, sap_error* error);
 
@@ -121,7 +119,6 @@ cli_table* compare_rows_create(void);
 void compare_rows_add(compare_job* job, const compare_contender* contender,
                       const compare_where* where, const sap_problem* problem,
                       const sap_residual* residual, double difference);
-// Prints the summary; false: out of memory.
-bool compare_print_summary(const compare_job* job);
+void compare_print_summary(const compare_job* job);
 
 #endif

@@ -85,20 +85,14 @@ static bool is_contact(sap_set set) {
   return set == SAP_SET_FRICTION_CONE || set == SAP_SET_SIMILAR || set == SAP_SET_LAGGED;
 }
 
-sap_status compare_classify(const sap_problem* problem, const sap_model* model, compare_class* out,
-                            sap_error* error) {
+compare_class compare_classify(const sap_problem* problem, const sap_model* model) {
   const int32_t nv = sap_problem_velocity_count(problem),
                 nb = sap_model_get_sizes(model).bodies - 1;
   const int32_t ntrees = sap_problem_tree_count(problem);
   const int32_t built_in = 6 * nb - nv > 0 ? 6 * nb - nv : 0;
   const int32_t count = bilateral_rows(problem, NULL, NULL);
-  int32_t* start = calloc((size_t)ntrees + 1, sizeof *start);
-  double* rows = calloc((size_t)count * (size_t)nv + 1, sizeof *rows);
-  if (start == NULL || rows == NULL) {
-    free(start);
-    free(rows);
-    return cli_no_memory(error);
-  }
+  int32_t* start = cli_allocate((size_t)ntrees + 1, sizeof *start);
+  double* rows = cli_allocate((size_t)count * (size_t)nv, sizeof *rows);
   for (int32_t t = 0; t < ntrees; ++t) {
     start[t + 1] = start[t] + sap_problem_tree_size(problem, t);
   }
@@ -115,15 +109,12 @@ sap_status compare_classify(const sap_problem* problem, const sap_model* model, 
   const double dofs = 6.0 * (nb > 0 ? nb : 1), d_j = m_j / dofs, d_c = 3.0 * n_c / dofs;
   const double d_jc = (built_in + sap_problem_row_count(problem)) / dofs;
   if (n_c == 0) {
-    *out = m_j == 0    ? COMPARE_FREE
+    return m_j == 0    ? COMPARE_FREE
            : r_J < m_j ? (d_j >= 1.0 ? COMPARE_DENSE_JOINTS : COMPARE_REDUNDANT_JOINTS)
                        : COMPARE_INDEPENDENT_JOINTS;
-  } else if (n_c == 1) {
-    *out = COMPARE_SINGLE_CONTACT;
-  } else if (m_j > 0 && d_jc >= 1.0) {
-    *out = COMPARE_DENSE_CONSTRAINTS;
-  } else {
-    *out = n_c > 2 * nb && d_c >= 1.0 ? COMPARE_DENSE_CONTACTS : COMPARE_SPARSE_CONTACTS;
   }
-  return SAP_STATUS_OK;
+  return n_c == 1                     ? COMPARE_SINGLE_CONTACT
+         : m_j > 0 && d_jc >= 1.0     ? COMPARE_DENSE_CONSTRAINTS
+         : n_c > 2 * nb && d_c >= 1.0 ? COMPARE_DENSE_CONTACTS
+                                      : COMPARE_SPARSE_CONTACTS;
 }

@@ -3,7 +3,6 @@
 // over the limit, times of scenes.
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands/compare/compare.h"
@@ -123,13 +122,10 @@ static void print_group(const compare_job* job, const compare_where* where, int 
   cli_table_real(table, n > 0.0 ? g->penetration : nan);
 }
 
-bool compare_print_summary(const compare_job* job) {
+void compare_print_summary(const compare_job* job) {
   cli_column columns[COLUMNS];
   list_columns(job, columns);
   cli_table* table = cli_table_create(columns, COLUMNS);
-  if (table == NULL) {
-    return false;
-  }
   const int classes = job->options.classes ? COMPARE_CLASSES : 1;
   compare_where where = {0};
   for (where.scene = 0; where.scene < job->scene_count; ++where.scene) {
@@ -143,9 +139,7 @@ bool compare_print_summary(const compare_job* job) {
       }
     }
   }
-  const bool printed = cli_table_print(table, job->options.format, stdout);
-  cli_table_destroy(table);
-  return printed;
+  cli_table_print(table, job->options.format, stdout);
 }
 
 // --- convergence ---
@@ -171,7 +165,7 @@ typedef struct point {
 } point;
 
 struct compare_convergence {
-  int64_t problems;
+  int32_t problems, room;
   point* points;  // [(problem contenders + contender) LIMITS + limit]
 };
 
@@ -219,29 +213,23 @@ static sap_status measure_convergence(const compare_job* job, int contender,
 
 sap_status compare_convergence_add(compare_job* job, const sap_problem* problem, sap_error* error) {
   if (job->convergence == NULL) {
-    job->convergence = calloc(1, sizeof *job->convergence);
+    job->convergence = cli_new(1, sizeof *job->convergence);
   }
   compare_convergence* all = job->convergence;
-  const size_t each = (size_t)job->count * LIMITS;
-  if (all != NULL && all->problems >= PROBLEMS_MAX) {
+  const int32_t each = job->count * LIMITS;
+  if (all->problems >= PROBLEMS_MAX) {
     return SAP_STATUS_OK;
   }
-  point* points = all != NULL
-                      ? realloc(all->points, ((size_t)all->problems + 1) * each * sizeof *points)
-                      : NULL;
-  if (points == NULL) {
-    return cli_no_memory(error);
-  }
-  all->points = points;
+  CLI_GROW(&all->points, &all->room, (all->problems + 1) * each);
   for (int i = 0; i < job->count; ++i) {
-    SAP_TRY(measure_convergence(job, i, problem,
-                                points + (size_t)all->problems * each + (size_t)i * LIMITS, error));
+    SAP_TRY(measure_convergence(job, i, problem, &all->points[all->problems * each + i * LIMITS],
+                                error));
   }
   all->problems += 1;
   return SAP_STATUS_OK;
 }
 
-static bool add_lines(compare_job* job, int contender, cli_lines* lines) {
+static void add_lines(compare_job* job, int contender, cli_lines* lines) {
   const compare_convergence* all = job->convergence;
   double x[LIMITS], y[LIMITS], t[LIMITS], maps[PROBLEMS_MAX], times[PROBLEMS_MAX];
   int count = 0;
@@ -260,18 +248,18 @@ static bool add_lines(compare_job* job, int contender, cli_lines* lines) {
     count += falls && y[count] <= GREATEST_MAP ? 1 : 0;
   }
   const char* label = job->contenders[contender].name;
-  return cli_line_add(lines, 0, label, count, x, y) && cli_line_add(lines, 1, label, count, t, y);
+  cli_line_add(lines, 0, label, count, x, y);
+  cli_line_add(lines, 1, label, count, t, y);
 }
 
 sap_status compare_convergence_write(compare_job* job, sap_error* error) {
   cli_lines lines = {0};
-  sap_status status = SAP_STATUS_OK;
   SAP_FAIL_IF(job->convergence == NULL, error, SAP_STATUS_ARGUMENT,
               "--convergence: no step had a contact problem");
-  bool good = true;
-  for (int i = 0; i < job->count && good; ++i) {
-    good = (job->contenders[i].warm && job->options.start == COMPARE_BOTH) ||
-           add_lines(job, i, &lines);
+  for (int i = 0; i < job->count; ++i) {
+    if (!job->contenders[i].warm || job->options.start != COMPARE_BOTH) {
+      add_lines(job, i, &lines);
+    }
   }
   sap_chart_panel panels[2] = {{.title = "Residual over iterations",
                                 .x_label = "iterations",
@@ -282,20 +270,7 @@ sap_status compare_convergence_write(compare_job* job, sap_error* error) {
   panels[1] = panels[0];
   panels[1].title = "Residual over time";
   panels[1].x_label = "time [µs]";
-  if (good) {
-    status = cli_lines_write(&lines, panels, 2, job->options.convergence, true, error);
-  } else {
-    status = cli_no_memory(error);
-  }
-  cli_lines_clear(&lines);
-  return status;
-}
-
-void compare_convergence_destroy(compare_convergence* convergence) {
-  if (convergence != NULL) {
-    free(convergence->points);
-  }
-  free(convergence);
+  return cli_lines_write(&lines, panels, 2, job->options.convergence, true, error);
 }
 
 // Median times of solvers on scenes, cold beside warm.
@@ -313,8 +288,7 @@ sap_status compare_timings_write(compare_job* job, sap_error* error) {
     compare_scene_name(o->operands[s], names[s]);
     x_names[s] = names[s];
   }
-  bool good = true;
-  for (int i = 0; i < job->count && good; ++i) {
+  for (int i = 0; i < job->count; ++i) {
     const compare_contender* c = &job->contenders[i];
     double x[COMPARE_SCENES_MAX], y[COMPARE_SCENES_MAX];
     for (int s = 0; s < scenes; ++s) {
@@ -322,7 +296,7 @@ sap_status compare_timings_write(compare_job* job, sap_error* error) {
       x[s] = s;
       y[s] = 1e6 * compare_median_time(compare_group_of(job, &where, i));
     }
-    good = cli_line_add(&lines, (c->warm ? 1 : 0) - first, c->name, scenes, x, y);
+    cli_line_add(&lines, (c->warm ? 1 : 0) - first, c->name, scenes, x, y);
   }
   for (int p = first; p <= last; ++p) {
     panels[p - first] = (sap_chart_panel){.title = titles[p],
@@ -333,12 +307,5 @@ sap_status compare_timings_write(compare_job* job, sap_error* error) {
                                           .x_names = x_names,
                                           .x_name_count = scenes};
   }
-  sap_status status = SAP_STATUS_OK;
-  if (good) {
-    status = cli_lines_write(&lines, panels, last - first + 1, o->timings, true, error);
-  } else {
-    status = cli_no_memory(error);
-  }
-  cli_lines_clear(&lines);
-  return status;
+  return cli_lines_write(&lines, panels, last - first + 1, o->timings, true, error);
 }

@@ -60,18 +60,15 @@ static void converge_compare(const converge_study* study, sap_multibody* multibo
                              const double* samples, converge_errors* out) {
   const sap_system* system = sap_multibody_system(multibody);
   const size_t size = (size_t)system->nq + (size_t)system->nv;
-  double* delta = malloc(((size_t)system->nv + 1) * sizeof *delta);
+  double* delta = cli_new((size_t)system->nv, sizeof *delta);
   converge_errors sums = {0.0, 0.0, 0.0, 0.0};
   for (int64_t k = 0; k < study->samples; ++k) {
     const double* reference = study->cases[0].samples + size * (size_t)k;
     const double* other = samples + size * (size_t)k;
-    double squares[2] = {(double)NAN, (double)NAN};
-    if (delta != NULL) {
-      measure(system, reference, reference + system->nq, other, other + system->nq, delta, squares);
-    }
+    double squares[2];
+    measure(system, reference, reference + system->nq, other, other + system->nq, delta, squares);
     accumulate(&sums, squares);
   }
-  free(delta);
   *out = means(&sums, study->samples);
 }
 
@@ -98,8 +95,8 @@ static void converge_find_roundoff(converge_study* study) {
 static void converge_extrapolate(converge_study* study, sap_multibody* multibody) {
   const sap_system* system = sap_multibody_system(multibody);
   const size_t size = (size_t)system->nq + (size_t)system->nv;
-  double* delta = malloc((size + 1) * sizeof *delta);
-  for (int64_t k = 0; delta != NULL && k < study->samples; ++k) {
+  double* delta = cli_new(size, sizeof *delta);
+  for (int64_t k = 0; k < study->samples; ++k) {
     double* fine = study->cases[0].samples + size * (size_t)k;
     const double* coarse = study->cases[1].samples + size * (size_t)k;
     double* q = delta + system->nv;
@@ -110,7 +107,6 @@ static void converge_extrapolate(converge_study* study, sap_multibody* multibody
       fine[system->nq + i] += (fine[system->nq + i] - coarse[system->nq + i]) / 3.0;
     }
   }
-  free(delta);
 }
 
 // Returns the velocity by differences of fourth order. For motions up to some hundred rad/s the
@@ -161,12 +157,9 @@ static sap_status begin(const converge_study* study, converge_case* c, work* w) 
   const sap_system* system = sap_multibody_system(w->multibody);
   const size_t size = (size_t)system->nq + (size_t)system->nv;
   SAP_TRY(sap_stepper_create(system, &options, &w->stepper, &c->error));
-  w->delta = malloc(((size_t)system->nv + 1) * sizeof(double));
+  w->delta = cli_allocate((size_t)system->nv, sizeof(double));
   if (c->series < 0) {
-    c->samples = malloc(size * (size_t)study->samples * sizeof(double));
-  }
-  if (w->delta == NULL || (c->series < 0 && c->samples == NULL)) {
-    return cli_no_memory(&c->error);
+    c->samples = cli_new(size * (size_t)study->samples, sizeof(double));
   }
   SAP_TRY(sap_state_resize_with(&w->state, study->start.nq, study->start.nv, study->start.na,
                                 &c->error));
@@ -323,10 +316,7 @@ static bool list_cases(converge_study* s) {
   }
   s->references = o->nexact == 0 ? 2 : 0;
   s->count = s->references + s->series * o->levels;
-  s->cases = calloc((size_t)s->count, sizeof *s->cases);
-  if (s->cases == NULL) {
-    return false;
-  }
+  s->cases = cli_new((size_t)s->count, sizeof *s->cases);
   for (int i = 0; i < s->references; ++i) {
     s->cases[i] = (converge_case){
         .series = -1,
@@ -412,17 +402,10 @@ static int converge_scene(const cli_command* command, int argc, char** argv) {
   if (converge_scene_read(&study, &error) != SAP_STATUS_OK) {
     code = cli_report(&error);
   } else if (!list_cases(&study)) {
-    code = study.series == 0 ? cli_usage_error(command, "no scheme is left") : CLI_INTERNAL;
+    code = cli_usage_error(command, "no scheme is left");
   } else {
     code = execute(&study);
   }
-  for (int i = 0; i < study.count && study.cases != NULL; ++i) {
-    free(study.cases[i].samples);
-  }
-  for (int i = 0; i < study.options.nexact; ++i) {
-    free(study.options.exact[i].owned);
-  }
-  free(study.cases);
   sap_state_clear(&study.start);
   sap_model_destroy(study.model);
   return code;

@@ -2,7 +2,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -264,14 +263,10 @@ static void take_note(void* context, const char* name, const char* text) {
     return;
   }
   converge_exact* e = &o->exact[o->nexact];
-  e->owned = malloc(strlen(text) + 1);
-  if (e->owned != NULL) {
-    memcpy(e->joint, joint, length);
-    e->joint[length] = '\0';
-    strcpy(e->owned, text);
-    e->expression = e->owned;
-    ++o->nexact;
-  }
+  memcpy(e->joint, joint, length);
+  e->joint[length] = '\0';
+  e->expression = e->owned = cli_copy(text);
+  ++o->nexact;
 }
 
 static sap_status check_notes(const converge_study* s, sap_error* error) {

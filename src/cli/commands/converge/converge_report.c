@@ -2,7 +2,6 @@
 // Orders, table and chart of a convergence study.
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cli/commands/converge/converge.h"
 
@@ -92,7 +91,7 @@ static const char* verdict(const converge_case* c, bool coarse) {
                                      : "ok";
 }
 
-static bool print_rows(const converge_study* s, const series* all) {
+static void print_rows(const converge_study* s, const series* all) {
   static const cli_column columns[] = {
       CLI_TEXTS("scheme"),
       CLI_TEXTS("contact_stage"),
@@ -119,9 +118,6 @@ static bool print_rows(const converge_study* s, const series* all) {
   const bool fits = s->options.format != CLI_FORMAT_TABLE;
   const int count = (int)(sizeof columns / sizeof *columns) - (fits ? 0 : 4);
   cli_table* table = cli_table_create(columns, count);
-  if (table == NULL) {
-    return false;
-  }
   const double nan = (double)NAN;
   for (int i = 0; i < s->series; ++i) {
     for (int l = 0; l < s->options.levels; ++l) {
@@ -141,12 +137,10 @@ static bool print_rows(const converge_study* s, const series* all) {
       }
     }
   }
-  const bool printed = cli_table_print(table, s->options.format, stdout);
-  cli_table_destroy(table);
-  return printed;
+  cli_table_print(table, s->options.format, stdout);
 }
 
-static bool print_orders(const converge_study* s, const series* all) {
+static void print_orders(const converge_study* s, const series* all) {
   static const cli_column columns[] = {
       CLI_TEXTS("scheme"),         CLI_TEXTS("contact_stage"),
       CLI_TEXTS("solver"),         CLI_REALS("position_order", 4),
@@ -154,9 +148,6 @@ static bool print_orders(const converge_study* s, const series* all) {
       CLI_REALS("uncertainty", 2), CLI_INTEGERS("points"),
   };
   cli_table* table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  if (table == NULL) {
-    return false;
-  }
   for (int i = 0; i < s->series; ++i) {
     const converge_case* c = converge_at(s, i, 0);
     CLI_CELLS(table, CLI_T(sap_scheme_text(c->scheme)), CLI_T(sap_stage_text(c->stage)),
@@ -165,9 +156,7 @@ static bool print_orders(const converge_study* s, const series* all) {
               CLI_R(all[i].velocity.fit.uncertainty), CLI_I(all[i].position.fit.points));
   }
   (void)printf("\n");
-  const bool printed = cli_table_print(table, CLI_FORMAT_TABLE, stdout);
-  cli_table_destroy(table);
-  return printed;
+  cli_table_print(table, CLI_FORMAT_TABLE, stdout);
 }
 
 enum { LABEL_SIZE = 96 };
@@ -181,36 +170,28 @@ static void label(const converge_study* s, const converge_case* c, const converg
 }
 
 static sap_status write_chart(const converge_study* s, const series* all, sap_error* error) {
-  sap_chart_series* lines = calloc(2 * (size_t)s->series, sizeof *lines);
-  char(*labels)[LABEL_SIZE] = calloc((size_t)s->series, sizeof *labels);
-  sap_status status = SAP_STATUS_MEMORY;
-  if (lines != NULL && labels != NULL) {
-    for (int i = 0; i < s->series; ++i) {
-      label(s, converge_at(s, i, 0), &all[i].position.fit, labels[i]);
-      lines[i] = (sap_chart_series){labels[i], s->options.levels, all[i].dt, all[i].position.all};
-      lines[s->series + i] =
-          (sap_chart_series){labels[i], s->options.levels, all[i].dt, all[i].velocity.all};
-    }
-    sap_chart_panel panels[2] = {{.title = "Positions",
-                                  .x_label = "time step [s]",
-                                  .y_label = "L2 error [m, rad]",
-                                  .log_x = true,
-                                  .log_y = true,
-                                  .markers = true,
-                                  .slopes = 2,
-                                  .series_count = s->series,
-                                  .series = lines}};
-    panels[1] = panels[0];
-    panels[1].title = "Velocities";
-    panels[1].y_label = "L2 error [m/s, rad/s]";
-    panels[1].series = lines + s->series;
-    status = sap_chart_write(s->options.svg, panels, 2, error);
-  } else {
-    status = cli_no_memory(error);
+  sap_chart_series* lines = cli_new(2 * (size_t)s->series, sizeof *lines);
+  char(*labels)[LABEL_SIZE] = cli_new((size_t)s->series, sizeof *labels);
+  for (int i = 0; i < s->series; ++i) {
+    label(s, converge_at(s, i, 0), &all[i].position.fit, labels[i]);
+    lines[i] = (sap_chart_series){labels[i], s->options.levels, all[i].dt, all[i].position.all};
+    lines[s->series + i] =
+        (sap_chart_series){labels[i], s->options.levels, all[i].dt, all[i].velocity.all};
   }
-  free(lines);
-  free(labels);
-  return status;
+  sap_chart_panel panels[2] = {{.title = "Positions",
+                                .x_label = "time step [s]",
+                                .y_label = "L2 error [m, rad]",
+                                .log_x = true,
+                                .log_y = true,
+                                .markers = true,
+                                .slopes = 2,
+                                .series_count = s->series,
+                                .series = lines}};
+  panels[1] = panels[0];
+  panels[1].title = "Velocities";
+  panels[1].y_label = "L2 error [m/s, rad/s]";
+  panels[1].series = lines + s->series;
+  return sap_chart_write(s->options.svg, panels, 2, error);
 }
 
 // Prints messages about doubtful results; returns the exit code.
@@ -243,23 +224,18 @@ static int judge(const converge_study* s, const series* all) {
 }
 
 int converge_report(const converge_study* s) {
-  series* all = calloc((size_t)s->series, sizeof *all);
-  bool printed = all != NULL;
-  int code = CLI_OK;
-  if (printed) {
-    for (int i = 0; i < s->series; ++i) {
-      evaluate(s, i, &all[i]);
-    }
-    code = judge(s, all);
-    printed = print_rows(s, all) && (s->options.format != CLI_FORMAT_TABLE || print_orders(s, all));
-  }
+  series* all = cli_new((size_t)s->series, sizeof *all);
   sap_error error = {0};
-  if (printed && s->options.svg != NULL && write_chart(s, all, &error) != SAP_STATUS_OK) {
-    code = cli_report(&error);
+  for (int i = 0; i < s->series; ++i) {
+    evaluate(s, i, &all[i]);
   }
-  free(all);
-  if (!printed) {
-    return cli_out_of_memory();
+  int code = judge(s, all);
+  print_rows(s, all);
+  if (s->options.format == CLI_FORMAT_TABLE) {
+    print_orders(s, all);
+  }
+  if (s->options.svg != NULL && write_chart(s, all, &error) != SAP_STATUS_OK) {
+    code = cli_report(&error);
   }
   return cli_flush() == CLI_OK ? code : CLI_FILE;
 }

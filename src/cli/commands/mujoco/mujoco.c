@@ -3,7 +3,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <mujoco/mujoco.h>
 
@@ -289,11 +288,9 @@ static sap_status prepare(mujoco_run* r, sap_error* error) {
   return status == SAP_STATUS_OK ? resume(r, error) : status;  // sap_mj_forward changed the data
 }
 
-// Copies the fields of contacts needed by the statistics; returns their number, -1: no memory.
+// Copies the fields of contacts needed by the statistics; returns their number.
 static int32_t collect(mujoco_run* r, const sap_mj_report* report) {
-  if (SAP_GROW(&r->contacts, &r->contact_capacity, report->contacts, NULL) != SAP_STATUS_OK) {
-    return -1;
-  }
+  CLI_GROW(&r->contacts, &r->contact_capacity, report->contacts);
   int32_t count = 0;
   for (int32_t i = 0; i < (int32_t)r->loaded.data->ncon && count < report->contacts; ++i) {
     const mjContact* c = &r->loaded.data->contact[i];
@@ -322,9 +319,7 @@ static sap_status step(void* context, sap_error* error) {
                                   .time_solver = done.time_solver,
                                   .time_total = done.time_total,
                                   .solver = done.solver};
-  if (contacts < 0 || !run_statistics_add(s, &common, r->contacts, contacts)) {
-    return cli_no_memory(error);
-  }
+  run_statistics_add(s, &common, r->contacts, contacts);
   s->penetration_end = done.penetration;
   return run_row_due(&r->o.plan, s) ? write_row(r, &done, error) : SAP_STATUS_OK;
 }
@@ -391,8 +386,6 @@ static int run_mujoco(const cli_command* command, int argc, char** argv) {
   sap_file_close(r.out);
   (void)mujoco_record_close(r.record, NULL);
   mujoco_unload(&r.loaded);
-  sap_free(r.contacts);
-  run_statistics_clear(&r.statistics);
   return code;
 }
 

@@ -33,9 +33,7 @@ typedef struct mujoco_description {
   int32_t (*triangles)[3];
 } mujoco_description;
 
-// Fills it, to be cleared; false: out of memory.
-bool mujoco_describe(const mjModel* model, mujoco_description* out);
-void mujoco_description_clear(mujoco_description* description);
+void mujoco_describe(const mjModel* model, mujoco_description* out);
 
 // A flex is drawn as spheres at its knots: its vertices or, if interpolated, its nodes. The shapes
 // of all knots follow those of the geoms.

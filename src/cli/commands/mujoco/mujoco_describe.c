@@ -2,7 +2,6 @@
 // Describes bodies, joints, geoms and meshes of MuJoCo; a height field becomes a mesh, a flex
 // spheres.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands/mujoco/mujoco.h"
@@ -255,11 +254,7 @@ static void count_surfaces(const mjModel* m, int32_t* vertices, int32_t* triangl
   }
 }
 
-static void* array(int32_t count, size_t size) {
-  return calloc((size_t)count + 1, size);
-}
-
-bool mujoco_describe(const mjModel* m, mujoco_description* d) {
+void mujoco_describe(const mjModel* m, mujoco_description* d) {
   *d = (mujoco_description){0};
   sap_recorded_model* model = &d->model;
   model->sizes = (sap_model_sizes){.bodies = (int32_t)m->nbody,
@@ -274,17 +269,12 @@ bool mujoco_describe(const mjModel* m, mujoco_description* d) {
                                    .equalities = (int32_t)m->neq,
                                    .na = (int32_t)m->na};
   count_surfaces(m, &model->nvertices, &model->ntriangles);
-  d->bodies = array(model->sizes.bodies, sizeof *d->bodies);
-  d->joints = array(model->sizes.joints, sizeof *d->joints);
-  d->shapes = array(model->sizes.shapes, sizeof *d->shapes);
-  d->meshes = array(model->sizes.meshes, sizeof *d->meshes);
-  d->vertices = array(model->nvertices, sizeof *d->vertices);
-  d->triangles = array(model->ntriangles, sizeof *d->triangles);
-  if (d->bodies == NULL || d->joints == NULL || d->shapes == NULL || d->meshes == NULL ||
-      d->vertices == NULL || d->triangles == NULL) {
-    mujoco_description_clear(d);
-    return false;
-  }
+  d->bodies = cli_new((size_t)model->sizes.bodies, sizeof *d->bodies);
+  d->joints = cli_new((size_t)model->sizes.joints, sizeof *d->joints);
+  d->shapes = cli_new((size_t)model->sizes.shapes, sizeof *d->shapes);
+  d->meshes = cli_new((size_t)model->sizes.meshes, sizeof *d->meshes);
+  d->vertices = cli_new((size_t)model->nvertices, sizeof *d->vertices);
+  d->triangles = cli_new((size_t)model->ntriangles, sizeof *d->triangles);
   describe_elements(m, d);
   describe_meshes(m, d);
   model->name = m->names;  // the first of all names is the model's
@@ -296,15 +286,4 @@ bool mujoco_describe(const mjModel* m, mujoco_description* d) {
   model->meshes = (const int32_t(*)[4])d->meshes;
   model->vertices = (const float(*)[3])d->vertices;
   model->triangles = (const int32_t(*)[3])d->triangles;
-  return true;
-}
-
-void mujoco_description_clear(mujoco_description* d) {
-  free(d->bodies);
-  free(d->joints);
-  free(d->shapes);
-  free(d->meshes);
-  free(d->vertices);
-  free(d->triangles);
-  *d = (mujoco_description){0};
 }

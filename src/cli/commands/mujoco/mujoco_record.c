@@ -7,17 +7,16 @@
 #include <string.h>
 
 #include "cli/commands/mujoco/mujoco.h"
-#include "core/memory.h"
 #include "mujoco/compat.h"
 
 struct mujoco_record {
   const mjModel* model;
   mjData* look;  // poses and energies
   sap_recorder* recorder;
-  sap_pool pool;  // of the arrays below
   sap_contact* contacts;
   sap_recorded_force* forces;
   mjtNum* row_velocity;  // of all constraint rows
+  int32_t contact_room, force_room, row_room;
 };
 
 // Numbers used by /constraint/id.
@@ -40,19 +39,15 @@ sap_status mujoco_record_open(const char* path, const mjModel* model,
                               const sap_recorder_options* options, mujoco_record** out,
                               sap_error* error) {
   *out = NULL;
-  mujoco_record* record;
-  SAP_TRY(SAP_NEW(&record, 1, "recording", error));
+  mujoco_record* record = cli_new(1, sizeof *record);
   record->model = model;
   mujoco_description description = {0};
   sap_status status = sap_mj_call(make_data, record, error);
-  if (status == SAP_STATUS_OK && !mujoco_describe(model, &description)) {
-    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recording");
-  }
+  mujoco_describe(model, &description);
   if (status == SAP_STATUS_OK) {
     status =
         sap_recorder_create_foreign(path, &description.model, options, &record->recorder, error);
   }
-  mujoco_description_clear(&description);
   if (status != SAP_STATUS_OK) {
     (void)mujoco_record_close(record, NULL);
     return status;
@@ -69,8 +64,6 @@ sap_status mujoco_record_close(mujoco_record* record, sap_error* error) {
   if (record->look != NULL) {
     mj_deleteData(record->look);
   }
-  sap_pool_free(&record->pool);
-  sap_free(record);
   return status;
 }
 
@@ -161,10 +154,9 @@ static void fill_contact(const mujoco_record* record, const mjData* d, int32_t i
   }
 }
 
-static sap_status find_contacts(mujoco_record* record, const mjData* d, sap_recorded_row* row,
-                                sap_error* error) {
-  SAP_TRY(SAP_ROOM(&record->pool, &record->contacts, (int32_t)d->ncon, error));
-  SAP_TRY(SAP_ROOM(&record->pool, &record->row_velocity, (int32_t)d->nefc, error));
+static void find_contacts(mujoco_record* record, const mjData* d, sap_recorded_row* row) {
+  CLI_GROW(&record->contacts, &record->contact_room, (int32_t)d->ncon);
+  CLI_GROW(&record->row_velocity, &record->row_room, (int32_t)d->nefc);
   if (d->nefc > 0) {
     // The function takes non-const data, but writes only the stack.
     mjData* data = (mjData*)(uintptr_t)d;
@@ -183,7 +175,6 @@ static sap_status find_contacts(mujoco_record* record, const mjData* d, sap_reco
     row->contact_count += 1;
   }
   row->contacts = record->contacts;
-  return SAP_STATUS_OK;
 }
 
 // True if a limit's row is that of the lower limit; the limit of a ball joint is an upper one.
@@ -222,9 +213,8 @@ static sap_recorded_force describe_force(const mjModel* m, const mjData* d, int3
   }
 }
 
-static sap_status find_forces(mujoco_record* record, const mjData* d, sap_recorded_row* row,
-                              sap_error* error) {
-  SAP_TRY(SAP_ROOM(&record->pool, &record->forces, (int32_t)d->nefc, error));
+static void find_forces(mujoco_record* record, const mjData* d, sap_recorded_row* row) {
+  CLI_GROW(&record->forces, &record->force_room, (int32_t)d->nefc);
   int32_t first = 0;  // row of the equality that this row belongs to
   for (int32_t i = 0; i < (int32_t)d->nefc; ++i) {
     const int type = d->efc_type[i];
@@ -238,7 +228,6 @@ static sap_status find_forces(mujoco_record* record, const mjData* d, sap_record
     to->row += type == mjCNSTR_EQUALITY ? i - first : 0;
   }
   row->forces = record->forces;
-  return SAP_STATUS_OK;
 }
 
 sap_status mujoco_record_row(mujoco_record* record, const mjData* d, const sap_mj_report* report,
@@ -248,9 +237,9 @@ sap_status mujoco_record_row(mujoco_record* record, const mjData* d, const sap_m
                           .v = d->qvel,
                           .act = d->act,
                           .actuator_force = report != NULL ? d->actuator_force : NULL};
-  SAP_TRY(find_contacts(record, d, &row, error));
+  find_contacts(record, d, &row);
   if (report != NULL) {
-    SAP_TRY(find_forces(record, d, &row, error));
+    find_forces(record, d, &row);
     row.stepped = true;
     row.solver = report->solver;
     row.constraint_rows = report->rows;

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,10 +73,7 @@ static sap_status read_header(const source* s, char* line, const sap_model* mode
                         first != NULL ? first : "");
   }
   const int32_t nu = sap_model_get_sizes(model).nu;
-  out->actuator = calloc((size_t)nu + 1, sizeof *out->actuator);
-  if (out->actuator == NULL) {
-    return fail_at_line(s, SAP_STATUS_MEMORY, "out of memory");
-  }
+  out->actuator = cli_new((size_t)nu, sizeof *out->actuator);
   for (const char* name = next_cell(&line); name != NULL; name = next_cell(&line)) {
     const int32_t id = sap_model_find(model, SAP_ELEMENT_ACTUATOR, name);
     if (id < 0) {
@@ -95,10 +91,7 @@ static sap_status read_header(const source* s, char* line, const sap_model* mode
 
 static sap_status read_row(const source* s, char* line, run_controls* out) {
   const int32_t width = out->columns + 1;
-  if (SAP_GROW(&out->values, &out->capacity, ((int64_t)out->rows + 1) * width, NULL) !=
-      SAP_STATUS_OK) {
-    return fail_at_line(s, SAP_STATUS_MEMORY, "out of memory");
-  }
+  CLI_GROW(&out->values, &out->capacity, ((int64_t)out->rows + 1) * width);
   double* row = out->values + (size_t)out->rows * (size_t)width;
   int32_t count = 0;
   for (const char* cell = next_cell(&line); cell != NULL; cell = next_cell(&line)) {
@@ -157,14 +150,7 @@ static sap_status run_controls_read(const char* path, const sap_model* model, ru
     ++s.line;
     status = fail_at_line(&s, SAP_STATUS_SYNTAX, "the header t_s,NAME,... is missing");
   }
-  free(text);
   return status;
-}
-
-static void run_controls_clear(run_controls* controls) {
-  free(controls->actuator);
-  sap_free(controls->values);
-  *controls = (run_controls){0};
 }
 
 // Times of steps and of rows are rounded: a row within this relative distance of t is due.
@@ -313,10 +299,7 @@ static int check_options(const cli_command* command, const cli_parser* parser,
 
 // Fills the state, and the controls, from the keyframe or the default pose.
 static sap_status set_start(run* r, sap_error* error) {
-  r->control = calloc((size_t)sap_model_get_sizes(r->model).nu + 1, sizeof *r->control);
-  if (r->control == NULL) {
-    return cli_no_memory(error);
-  }
+  r->control = cli_new((size_t)sap_model_get_sizes(r->model).nu, sizeof *r->control);
   return cli_scene_start(&r->options.scene, r->model, &r->state, r->control, error);
 }
 
@@ -452,7 +435,7 @@ static sap_status step(void* context, sap_error* error) {
   run* r = context;
   run_statistics* statistics = &r->statistics;
   sap_step_report report;
-  SAP_TRY(run_statistics_before(statistics, &r->state, error));
+  run_statistics_before(statistics, &r->state);
   const sap_status status = advance(r, &report, error);
   if (status != SAP_STATUS_OK) {
     statistics->failures += status != SAP_STATUS_MEMORY && status != SAP_STATUS_INTERNAL;
@@ -468,9 +451,7 @@ static sap_status step(void* context, sap_error* error) {
   }
   SAP_TRY(sap_multibody_collect(r->multibody, &report, error));
   const int32_t contacts = sap_multibody_contact_count(r->multibody);
-  if (!run_statistics_add(statistics, &report, sap_multibody_contacts(r->multibody), contacts)) {
-    return cli_no_memory(error);
-  }
+  run_statistics_add(statistics, &report, sap_multibody_contacts(r->multibody), contacts);
   SAP_TRY(run_statistics_after(statistics, r->multibody, &r->state, &report, error));
   return run_row_due(&r->options.plan, statistics) ? run_write_row(r, &report, error)
                                                    : SAP_STATUS_OK;
@@ -502,9 +483,6 @@ static void clear(run* r) {
   sap_multibody_destroy(r->multibody);
   sap_model_destroy(r->model);
   sap_state_clear(&r->state);
-  run_controls_clear(&r->controls);
-  free(r->control);
-  run_statistics_clear(&r->statistics);
 }
 
 // Reports an output that could not be written and keeps the rows of the trajectory so far.

@@ -5,12 +5,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "cli/progress.h"
-#include "core/memory.h"
 
 int32_t run_newton_iterations(const sap_step_report* report) {
   return report->solver != NULL ? report->solver->iterations : 0;
@@ -58,15 +56,6 @@ static void add_late_slip(run_statistics* s) {
   }
 }
 
-static bool count_iterations(run_statistics* s, int32_t iterations) {
-  if (SAP_GROW(&s->histogram, &s->histogram_count, (int64_t)iterations + 16, NULL) !=
-      SAP_STATUS_OK) {
-    return false;
-  }
-  ++s->histogram[iterations];
-  return true;
-}
-
 // Contacts softer than asked are worth a message where that makes them deeper by this [m]; a depth
 // beyond R gamma_n (dt + tau_d) is on its way out, not borne. Less than AS_RIGID of the stiffness:
 // whoever asked for it meant rigid.
@@ -88,12 +77,11 @@ static void find_softened(run_statistics* s, const sap_contact* contacts, int32_
   s->softened_steps += deepest > SOFT_DEPTH ? 1 : 0;
 }
 
-bool run_statistics_add(run_statistics* s, const sap_step_report* report,
+void run_statistics_add(run_statistics* s, const sap_step_report* report,
                         const sap_contact* contacts, int32_t count) {
   const int32_t iterations = run_newton_iterations(report);
-  if (!count_iterations(s, iterations)) {
-    return false;
-  }
+  CLI_GROW(&s->histogram, &s->histogram_count, (int64_t)iterations + 1);
+  ++s->histogram[iterations];
   ++s->steps;
   s->contacts += count;
   s->contacts_max = count > s->contacts_max ? count : s->contacts_max;
@@ -120,7 +108,6 @@ bool run_statistics_add(run_statistics* s, const sap_step_report* report,
     s->symbolic_analyses += report->solver->symbolic_analyses;
   }
   s->unconverged += run_unconverged(report) ? 1 : 0;
-  return true;
 }
 
 int64_t run_peak_memory(void) {
@@ -128,10 +115,9 @@ int64_t run_peak_memory(void) {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024 * (int64_t)usage.ru_maxrss : 0;
 }
 
-sap_status run_statistics_before(run_statistics* s, const sap_state* state, sap_error* error) {
-  SAP_TRY(SAP_GROW(&s->v0, &s->v0_count, state->nv, error));
+void run_statistics_before(run_statistics* s, const sap_state* state) {
+  CLI_GROW(&s->v0, &s->v0_count, state->nv);
   memcpy(s->v0, state->v, (size_t)state->nv * sizeof *s->v0);
-  return SAP_STATUS_OK;
 }
 
 // v^theta' M dv - ((v + v0)/2)' M dv = (theta - 1/2) dv' M dv
@@ -153,12 +139,6 @@ sap_status run_statistics_after(run_statistics* s, sap_multibody* multibody, con
   SAP_TRY(sap_multibody_diagnose(multibody, &change, &diagnostics, error));
   s->scheme_loss += 2.0 * s->late * diagnostics.kinetic;
   return SAP_STATUS_OK;
-}
-
-void run_statistics_clear(run_statistics* statistics) {
-  sap_free(statistics->histogram);
-  sap_free(statistics->v0);
-  memset(statistics, 0, sizeof *statistics);
 }
 
 typedef struct iteration_summary {

@@ -63,19 +63,17 @@ typedef struct run_statistics {
   int64_t factorizations, evaluations, symbolic_analyses, free_motion_iterations;
 } run_statistics;
 
-// Adds a step whose contacts carry the solution. False: out of memory.
-bool run_statistics_add(run_statistics* statistics, const sap_step_report* report,
+// Adds a step whose contacts carry the solution.
+void run_statistics_add(run_statistics* statistics, const sap_step_report* report,
                         const sap_contact* contacts, int32_t count);
 // Keeps v before a step; then adds what the scheme takes from the energy of a step that nothing but
 // force elements act in.
-sap_status run_statistics_before(run_statistics* statistics, const sap_state* state,
-                                 sap_error* error);
+void run_statistics_before(run_statistics* statistics, const sap_state* state);
 sap_status run_statistics_after(run_statistics* statistics, sap_multibody* multibody,
                                 const sap_state* state, const sap_step_report* report,
                                 sap_error* error);
 // Returns the largest resident memory of the process so far [bytes].
 int64_t run_peak_memory(void);
-void run_statistics_clear(run_statistics* statistics);
 
 // True if the step had a contact problem whose solver did not converge.
 bool run_unconverged(const sap_step_report* report);

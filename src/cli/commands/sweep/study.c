@@ -93,10 +93,7 @@ static bool study_mpi_poll(const study_spec* study, study_row* row, int* rank) {
     *rank = status.MPI_SOURCE;
     *row = (study_row){0};
     (void)MPI_Recv(row, ROW_SIZE, MPI_BYTE, *rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    row->series = malloc(study_series_size(study, row) + 1);
-    if (row->series == NULL) {
-      (void)MPI_Abort(MPI_COMM_WORLD, cli_out_of_memory());
-    }
+    row->series = cli_allocate(study_series_size(study, row), 1);
     (void)MPI_Recv(row->series, (int)study_series_size(study, row), MPI_BYTE, *rank, 1,
                    MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
@@ -181,12 +178,9 @@ static bool restore_row(void* context, const void* bytes, size_t size) {
       study_series_size(j->study, &row) != size - ROW_SIZE) {
     return false;
   }
-  row.series = malloc(size - ROW_SIZE + 1);
-  if (row.series != NULL) {  // else the case is run again
-    memcpy(row.series, (const char*)bytes + ROW_SIZE, size - ROW_SIZE);
-    free(j->rows[row.index].series);
-    j->rows[row.index] = row;
-  }
+  row.series = cli_new(size - ROW_SIZE, 1);
+  memcpy(row.series, (const char*)bytes + ROW_SIZE, size - ROW_SIZE);
+  j->rows[row.index] = row;
   return true;
 }
 
@@ -339,8 +333,7 @@ typedef struct study_options {
 static const cli_option option_list[] = {
     {"output", "FILE", "write the table as HDF5, also -o (the study's name with .h5)", CLI_PATH,
      AT(output)},
-    {"csv", "FILE", "write the table as CSV, too", CLI_PATH,
-     AT(csv)},
+    {"csv", "FILE", "write the table as CSV, too", CLI_PATH, AT(csv)},
     {"svg", "FILE", "write a chart: plots, and measures over the longest grid of numbers", CLI_PATH,
      AT(svg)},
     {"lines", "FILE", "write the lines of that chart as CSV", CLI_PATH, AT(lines)},
@@ -394,21 +387,16 @@ static sap_status check_outputs(const study_spec* study, const study_options* o,
 
 // Runs a study that all ranks have read.
 static int execute(const study_spec* study, const study_options* o) {
-  char* sibling = cli_sibling_path(o->study, ".h5");
-  const char* output = o->output != NULL ? o->output : sibling;
-  char* path = malloc((output != NULL ? strlen(output) : 0) + 16);
-  study_row* rows = calloc((size_t)study->cases, sizeof *rows);
+  const char* output = o->output != NULL ? o->output : cli_sibling_path(o->study, ".h5");
+  char* path = strcat(strcpy(cli_new(strlen(output) + 16, 1), output), ".journal");
+  study_row* rows = cli_new((size_t)study->cases, sizeof *rows);
   cli_journal* journal = NULL;
   sap_error error = {0};
   int code = CLI_OK;
-  if (output == NULL || path == NULL || rows == NULL) {
-    code = cli_out_of_memory();
-  } else if (study_mpi_rank() == 0) {
-    (void)sprintf(path, "%s.journal", output);
-    if (check_outputs(study, o, output, path, &error) != SAP_STATUS_OK ||
-        open_journal(path, study, o->restart, rows, &journal, &error) != SAP_STATUS_OK) {
-      code = cli_report(&error);
-    }
+  if (study_mpi_rank() == 0 &&
+      (check_outputs(study, o, output, path, &error) != SAP_STATUS_OK ||
+       open_journal(path, study, o->restart, rows, &journal, &error) != SAP_STATUS_OK)) {
+    code = cli_report(&error);
   }
   if (study_mpi_agree(code == CLI_OK, study->hash)) {
     code = run_jobs(study, count_jobs(o), journal, rows);
@@ -419,12 +407,6 @@ static int execute(const study_spec* study, const study_options* o) {
     code = CLI_FILE;  // another rank said why
   }
   cli_journal_close(journal, false);
-  for (int64_t i = 0; rows != NULL && i < study->cases; ++i) {
-    free(rows[i].series);
-  }
-  free(rows);
-  free(path);
-  free(sibling);
   return code;
 }
 
@@ -440,10 +422,7 @@ static int sweep(const cli_command* command, int argc, char** argv) {
     return cli_usage_error(command, "one study file is needed");
   }
   options.study = parser.operands[0];
-  study_spec* study = calloc(1, sizeof *study);
-  if (study == NULL) {
-    return cli_out_of_memory();
-  }
+  study_spec* study = cli_new(1, sizeof *study);
   study_mpi_begin();
   const bool good =
       study_read(options.study, study, &error) &&
@@ -458,8 +437,6 @@ static int sweep(const cli_command* command, int argc, char** argv) {
   } else if (good && study_mpi_rank() == 0) {
     cli_message("the ranks read different studies or scenes");
   }
-  study_clear(study);
-  free(study);
   study_mpi_end();
   return code;
 }

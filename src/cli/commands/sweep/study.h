@@ -84,7 +84,6 @@ typedef struct study_force {
 typedef struct study_spec {
   const char* path;
   char* text;              // the whole file
-  char* lines;             // the same, cut into words
   const char* scene_name;  // as given
   char* scene;             // path
   const char* keyframe;    // NULL: the default pose
@@ -137,7 +136,6 @@ size_t study_series_size(const study_spec* study, const study_row* row);
 
 // Reads and checks a study; false: the error is "file:line: text". Values are tried on the scene.
 bool study_read(const char* path, study_spec* study, sap_error* error);
-void study_clear(study_spec* study);
 
 // Writes the value of a parameter in a case as text; numbers are exact.
 void study_value(const study_spec* study, int parameter, int64_t index, char out[STUDY_TEXT_SIZE]);

@@ -153,10 +153,7 @@ static sap_status open_run(const study_spec* study, int64_t index, const char* s
   }
   SAP_TRY(sap_state_resize(&run->start, run->state.nq, run->state.nv, error));
   SAP_TRY(sap_state_copy(&run->state, &run->start, error));
-  run->delta = calloc((size_t)run->state.nv + 1, sizeof *run->delta);
-  if (run->delta == NULL) {
-    return cli_no_memory(error);
-  }
+  run->delta = cli_allocate((size_t)run->state.nv, sizeof *run->delta);
   SAP_TRY(sap_multibody_create(run->model, &run->multibody, error));
   SAP_TRY(sap_multibody_set_control(run->multibody, run->control, error));
   SAP_TRY(sap_stepper_create(sap_multibody_system(run->multibody), &setup.stepper, &run->stepper,
@@ -303,14 +300,9 @@ size_t study_series_size(const study_spec* study, const study_row* row) {
 }
 
 // Copies what the plots need, also of a case that failed in between.
-static sap_status keep_series(const study_spec* study, const work* w, study_row* row,
-                              sap_error* error) {
+static void keep_series(const study_spec* study, const work* w, study_row* row) {
   row->steps = study->plot_count > 0 ? w->complete : 0;
-  row->series = malloc(study_series_size(study, row) + 1);
-  if (row->series == NULL) {
-    row->steps = 0;
-    return cli_no_memory(error);
-  }
+  row->series = cli_allocate(study_series_size(study, row), 1);
   double* out = row->series;
   for (int p = 0; row->steps > 0 && p < study->plot_count; ++p) {
     const int of[] = {study->plots[p].x, study->plots[p].y};
@@ -318,23 +310,20 @@ static sap_status keep_series(const study_spec* study, const work* w, study_row*
       memcpy(out, w->series[of[k]].values, (size_t)row->steps * sizeof *out);
     }
   }
-  return SAP_STATUS_OK;
 }
 
 void study_case_run(const study_spec* study, int64_t index, study_row* row) {
   sap_error error = {0};
-  work* w = calloc(1, sizeof *w);
+  work* w = cli_allocate(1, sizeof *w);
   memset(row, 0, sizeof *row);
   row->index = index;
   for (int i = 0; i < study->measure_count; ++i) {
     row->measures[i] = (double)NAN;
   }
-  sap_status status = w != NULL ? begin_case(study, index, w, &error) : cli_no_memory(&error);
+  sap_status status = begin_case(study, index, w, &error);
   if (status == SAP_STATUS_OK) {
     status = advance(study, w, &error);
-    if (keep_series(study, w, row, &error) != SAP_STATUS_OK) {
-      status = SAP_STATUS_MEMORY;
-    }
+    keep_series(study, w, row);
   }
   for (int i = 0; status == SAP_STATUS_OK && i < study->measure_count; ++i) {
     row->measures[i] = find_statistic(&w->series[study->measures[i].quantity],
@@ -351,12 +340,10 @@ void study_case_run(const study_spec* study, int64_t index, study_row* row) {
   if (interrupt_came() || status == SAP_STATUS_MEMORY) {
     row->index = -1;
   }
-  for (int i = 0; w != NULL && i < study->quantity_count; ++i) {
+  for (int i = 0; i < study->quantity_count; ++i) {
     sap_free(w->series[i].values);
   }
-  if (w != NULL) {
-    close_run(&w->run);
-    close_run(&w->reference);
-  }
+  close_run(&w->run);
+  close_run(&w->reference);
   free(w);
 }

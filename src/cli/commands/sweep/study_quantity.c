@@ -89,26 +89,20 @@ static double internal_part(const least_squares* w, const double* gamma, double*
 }
 
 // Least impulses with the same J' gamma: gamma less those, its norm [N s].
-static sap_status internal_impulse(const sap_problem* problem, const double* gamma, double* out,
-                                   sap_error* error) {
+static double internal_impulse(const sap_problem* problem, const double* gamma) {
   least_squares w = {.problem = problem,
                      .nv = sap_problem_velocity_count(problem),
                      .nrows = sap_problem_row_count(problem)};
   const int32_t ntrees = sap_problem_tree_count(problem);
-  w.start = calloc((size_t)ntrees + 1, sizeof *w.start);
-  double* memory = calloc(2 * (size_t)w.nv + 3 * (size_t)w.nrows + 1, sizeof *memory);
-  sap_status status = SAP_STATUS_OK;
-  if (w.start == NULL || memory == NULL) {
-    status = cli_no_memory(error);
-  } else {
-    for (int32_t t = 0; t < ntrees; ++t) {
-      w.start[t + 1] = w.start[t] + sap_problem_tree_size(problem, t);
-    }
-    *out = internal_part(&w, gamma, memory);
+  w.start = cli_allocate((size_t)ntrees + 1, sizeof *w.start);
+  double* memory = cli_allocate(2 * (size_t)w.nv + 3 * (size_t)w.nrows, sizeof *memory);
+  for (int32_t t = 0; t < ntrees; ++t) {
+    w.start[t + 1] = w.start[t] + sap_problem_tree_size(problem, t);
   }
+  const double norm = internal_part(&w, gamma, memory);
   free(w.start);
   free(memory);
-  return status;
+  return norm;
 }
 
 // --- contacts ---
@@ -310,11 +304,7 @@ static sap_status find_costly(int kind, const study_run* run, double* out, sap_e
                      r->solution != NULL ? r->solution->v : sap_problem_v_star(r->problem), out,
                      error);
   }
-  *out = 0.0;
-  if (r->blocks > 0) {
-    SAP_TRY(internal_impulse(r->problem, r->solution->gamma, out, error));
-    *out /= run->dt;
-  }
+  *out = r->blocks > 0 ? internal_impulse(r->problem, r->solution->gamma) / run->dt : 0.0;
   return SAP_STATUS_OK;
 }
 

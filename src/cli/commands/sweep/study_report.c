@@ -21,77 +21,56 @@ typedef struct columns {
   sap_result_column list[COLUMNS_MAX];
   double* numbers[COLUMNS_MAX];
   const char** texts[COLUMNS_MAX];
-  char* values[COLUMNS_MAX];  // of texts, STUDY_TEXT_SIZE each
   int32_t count;
 } columns;
 
-static bool add_column(columns* c, const char* name, int64_t rows, bool numeric) {
+static void add_column(columns* c, const char* name, int64_t rows, bool numeric) {
   const int32_t i = c->count++;
-  const size_t size = (size_t)rows + 1;
   c->list[i] = (sap_result_column){.name = name};
   if (numeric) {
-    c->list[i].values = c->numbers[i] = malloc(size * sizeof(double));
-    return c->numbers[i] != NULL;
+    c->list[i].values = c->numbers[i] = cli_new((size_t)rows, sizeof(double));
+  } else {
+    c->list[i].texts = c->texts[i] = cli_new((size_t)rows, sizeof(char*));
   }
-  c->list[i].texts = c->texts[i] = calloc(size, sizeof(char*));
-  return c->texts[i] != NULL;
 }
 
-static bool add_parameter(columns* c, const study_spec* s, int parameter) {
+static void add_parameter(columns* c, const study_spec* s, int parameter) {
   const study_parameter* p = &s->parameters[parameter];
   const int32_t at = c->count;
   char value[STUDY_TEXT_SIZE];
-  if (!add_column(c, p->name, s->cases, p->numeric)) {
-    return false;
-  }
-  if (!p->numeric) {
-    c->values[at] = malloc((size_t)s->cases * STUDY_TEXT_SIZE);
-    if (c->values[at] == NULL) {
-      return false;
-    }
-  }
+  add_column(c, p->name, s->cases, p->numeric);
   for (int64_t i = 0; i < s->cases; ++i) {
-    char* text = p->numeric ? value : c->values[at] + (size_t)i * STUDY_TEXT_SIZE;
-    study_value(s, parameter, i, text);
+    study_value(s, parameter, i, value);
     if (p->numeric) {
-      c->numbers[at][i] = strtod(text, NULL);
+      c->numbers[at][i] = strtod(value, NULL);
     } else {
-      c->texts[at][i] = text;
+      c->texts[at][i] = cli_copy(value);
     }
   }
-  return true;
 }
 
-static bool fill_columns(columns* c, const study_spec* s, const study_row* rows) {
-  if (!add_column(c, "case", s->cases, true)) {
-    return false;
-  }
+static void fill_columns(columns* c, const study_spec* s, const study_row* rows) {
+  add_column(c, "case", s->cases, true);
   for (int64_t i = 0; i < s->cases; ++i) {
     c->numbers[0][i] = (double)i;
   }
   for (int i = 0; i < s->parameter_count; ++i) {
-    if (!add_parameter(c, s, i)) {
-      return false;
-    }
+    add_parameter(c, s, i);
   }
   for (int k = 0; k < s->measure_count; ++k) {
     const int32_t at = c->count;
-    if (!add_column(c, s->measures[k].name, s->cases, true)) {
-      return false;
-    }
+    add_column(c, s->measures[k].name, s->cases, true);
     for (int64_t i = 0; i < s->cases; ++i) {
       c->numbers[at][i] = rows[i].measures[k];
     }
   }
   const int32_t at = c->count;
-  if (!add_column(c, "status", s->cases, false) || !add_column(c, "message", s->cases, false)) {
-    return false;
-  }
+  add_column(c, "status", s->cases, false);
+  add_column(c, "message", s->cases, false);
   for (int64_t i = 0; i < s->cases; ++i) {
     c->texts[at][i] = study_status_names[rows[i].status];
     c->texts[at + 1][i] = rows[i].message;
   }
-  return true;
 }
 
 // HDF5 takes '/' in a name for groups. A coordinate may be a parameter, and a measure at its end.
@@ -111,26 +90,14 @@ sap_status study_write(const study_spec* study, const study_row* rows, const cha
                        const char* csv, sap_error* error) {
   columns c = {0};
   char names[COLUMNS_MAX][NAME_SIZE];
-  sap_status status = SAP_STATUS_OK;
-  if (fill_columns(&c, study, rows)) {
-    name_sets(&c, study->parameter_count, names);
-    const sap_result_table table = {
-        .columns = c.list, .column_count = c.count, .rows = study->cases, .note = study->text};
-    if (csv != NULL) {
-      status = sap_result_table_write_csv(csv, &table, error);
-    }
-    if (status == SAP_STATUS_OK && hdf5 != NULL) {
-      status = sap_result_table_write(hdf5, &table, error);
-    }
-  } else {
-    status = cli_no_memory(error);
+  fill_columns(&c, study, rows);
+  name_sets(&c, study->parameter_count, names);
+  const sap_result_table table = {
+      .columns = c.list, .column_count = c.count, .rows = study->cases, .note = study->text};
+  if (csv != NULL) {
+    SAP_TRY(sap_result_table_write_csv(csv, &table, error));
   }
-  for (int32_t i = 0; i < c.count; ++i) {
-    free(c.numbers[i]);
-    free(c.texts[i]);
-    free(c.values[i]);
-  }
-  return status;
+  return sap_result_table_write(hdf5, &table, error);
 }
 
 static void summarize(const study_spec* s, const study_row* rows, int measure, cli_table* table) {
@@ -163,7 +130,7 @@ static double mean_of(const study_spec* s, const study_row* rows, int64_t point,
 
 // Prints a row per point of the grid with the means over its samples, for grids of readable size.
 enum { POINTS_MAX = 200 };
-static bool print_points(const study_spec* s, const study_row* rows) {
+static void print_points(const study_spec* s, const study_row* rows) {
   const int64_t points = s->cases / s->samples;
   cli_column list[COLUMNS_MAX];
   int count = 0;
@@ -176,10 +143,10 @@ static bool print_points(const study_spec* s, const study_row* rows) {
     list[count++] = (cli_column){s->measures[k].name, CLI_CELL_REAL, 6};
   }
   if (points < 2 || points > POINTS_MAX) {
-    return true;
+    return;
   }
   cli_table* table = cli_table_create(list, count);
-  for (int64_t point = 0; point < points && table != NULL; ++point) {
+  for (int64_t point = 0; point < points; ++point) {
     for (int i = 0; i < s->parameter_count; ++i) {
       char value[STUDY_TEXT_SIZE];
       if (s->parameters[i].kind == STUDY_GRID) {
@@ -191,10 +158,8 @@ static bool print_points(const study_spec* s, const study_row* rows) {
       cli_table_real(table, mean_of(s, rows, point, k));
     }
   }
-  const bool printed = table != NULL && cli_table_print(table, CLI_FORMAT_TABLE, stdout);
-  cli_table_destroy(table);
+  cli_table_print(table, CLI_FORMAT_TABLE, stdout);
   (void)printf("\n");
-  return printed;
 }
 
 int study_print(const study_spec* s, const study_row* rows) {
@@ -211,21 +176,20 @@ int study_print(const study_spec* s, const study_row* rows) {
     failed = failed == NULL && rows[i].status == STUDY_FAILED ? &rows[i] : failed;
   }
   cli_table* table = cli_table_create(list, 4);
-  for (int k = 0; k < s->measure_count && table != NULL; ++k) {
+  for (int k = 0; k < s->measure_count; ++k) {
     summarize(s, rows, k, table);
   }
-  const bool printed = s->measure_count == 0 || (print_points(s, rows) && table != NULL &&
-                                                 cli_table_print(table, CLI_FORMAT_TABLE, stdout));
-  cli_table_destroy(table);
+  if (s->measure_count > 0) {
+    print_points(s, rows);
+    cli_table_print(table, CLI_FORMAT_TABLE, stdout);
+  }
   (void)printf("%lld cases: %lld ok, %lld unconverged, %lld failed\n", (long long)s->cases,
                (long long)counts[STUDY_OK], (long long)counts[STUDY_UNCONVERGED],
                (long long)counts[STUDY_FAILED]);
   if (failed != NULL) {
     cli_message("case %lld: %s", (long long)failed->index, failed->message);
   }
-  return !printed                                  ? CLI_INTERNAL
-         : left > 0 || counts[STUDY_OK] < s->cases ? CLI_UNCONVERGED
-                                                   : CLI_OK;
+  return left > 0 || counts[STUDY_OK] < s->cases ? CLI_UNCONVERGED : CLI_OK;
 }
 
 // A sweep as a chart: the plots, with a line for each case, and each measure over a parameter of the
@@ -266,13 +230,13 @@ static void label_of(const study_spec* s, int x, int64_t index, char out[CLI_LAB
 }
 
 // Adds the points that have the label of `first`, a line for each measure.
-static bool add_lines(const study_spec* s, const study_row* rows, int x, int64_t first,
+static void add_lines(const study_spec* s, const study_row* rows, int x, int64_t first,
                       const char* label, cli_lines* lines) {
   const size_t most = (size_t)s->parameters[x].count;
-  double* values = malloc((size_t)(s->measure_count + 1) * most * sizeof *values);
+  double* values = cli_new((size_t)(s->measure_count + 1) * most, sizeof *values);
   char value[STUDY_TEXT_SIZE], other[CLI_LABEL_SIZE];
   size_t count = 0;
-  for (int64_t p = first; values != NULL && p < s->cases / s->samples && count < most; ++p) {
+  for (int64_t p = first; p < s->cases / s->samples && count < most; ++p) {
     label_of(s, x, p * s->samples, other);
     if (strcmp(label, other) == 0) {
       study_value(s, x, p * s->samples, value);
@@ -283,41 +247,35 @@ static bool add_lines(const study_spec* s, const study_row* rows, int x, int64_t
       ++count;
     }
   }
-  bool good = values != NULL;
-  for (int m = 0; good && m < s->measure_count; ++m) {
-    good = cli_line_add(lines, s->plot_count + m, label, (int64_t)count, values,
-                        values + (size_t)(m + 1) * most);
+  for (int m = 0; m < s->measure_count; ++m) {
+    cli_line_add(lines, s->plot_count + m, label, (int64_t)count, values,
+                 values + (size_t)(m + 1) * most);
   }
-  free(values);
-  return good;
 }
 
 // Adds the lines of the measures: of the first points that have a label.
-static bool add_measures(const study_spec* s, const study_row* rows, int x, cli_lines* lines) {
+static void add_measures(const study_spec* s, const study_row* rows, int x, cli_lines* lines) {
   char labels[LINES_MAX][CLI_LABEL_SIZE];
   int32_t count = 0;
-  bool good = true;
-  for (int64_t point = 0; good && point < s->cases / s->samples && count < LINES_MAX; ++point) {
+  for (int64_t point = 0; point < s->cases / s->samples && count < LINES_MAX; ++point) {
     int32_t same = 0;
     label_of(s, x, point * s->samples, labels[count]);
     while (strcmp(labels[same], labels[count]) != 0) {
       ++same;
     }
     if (same == count) {
-      good = add_lines(s, rows, x, point, labels[count++], lines);
+      add_lines(s, rows, x, point, labels[count++], lines);
     }
   }
-  return good;
 }
 
-static bool add_plots(const study_spec* s, const study_row* rows, cli_lines* lines) {
-  bool good = true;
+static void add_plots(const study_spec* s, const study_row* rows, cli_lines* lines) {
   for (int64_t i = 0; s->plot_count > 0 && i < s->cases; ++i) {
     char label[CLI_LABEL_SIZE];
     label_of(s, -1, i, label);
-    for (int p = 0; good && rows[i].steps > 0 && p < s->plot_count; ++p) {
+    for (int p = 0; rows[i].steps > 0 && p < s->plot_count; ++p) {
       const double* x = rows[i].series + 2 * p * rows[i].steps;
-      good = cli_line_add(lines, p, label, rows[i].steps, x, x + rows[i].steps);
+      cli_line_add(lines, p, label, rows[i].steps, x, x + rows[i].steps);
     }
   }
   for (int p = 0; p < s->plot_count; ++p) {
@@ -327,10 +285,10 @@ static bool add_plots(const study_spec* s, const study_row* rows, cli_lines* lin
       t[i] = s->duration * i / (EXACT_POINTS - 1);
       y[i] = expression_value(s->plots[p].exact, t[i], &wrong);
     }
-    good =
-        good && (s->plots[p].exact == NULL || cli_line_add(lines, p, "exact", EXACT_POINTS, t, y));
+    if (s->plots[p].exact != NULL) {
+      cli_line_add(lines, p, "exact", EXACT_POINTS, t, y);
+    }
   }
-  return good;
 }
 
 // True if all values are positive and spread over a ratio that a linear axis would hide.
@@ -405,20 +363,16 @@ sap_status study_chart_write(const study_spec* s, const study_row* rows, const c
   char axes[STUDY_PLOTS_MAX + STUDY_MEASURES_MAX][2][AXIS_SIZE];
   cli_lines lines = {0};
   const int x = find_x(s);
-  sap_status status = SAP_STATUS_OK;
   if (svg == NULL && csv == NULL) {
     return SAP_STATUS_OK;
   }
-  if (!add_plots(s, rows, &lines) || (x >= 0 && !add_measures(s, rows, x, &lines))) {
-    status = cli_no_memory(error);
+  add_plots(s, rows, &lines);
+  if (x >= 0) {
+    add_measures(s, rows, x, &lines);
   }
   const int count = fill_panels(s, &lines, x, axes, panels);
-  if (status == SAP_STATUS_OK && svg != NULL) {
-    status = cli_lines_write(&lines, panels, count, svg, false, error);
+  if (csv != NULL) {
+    SAP_TRY(cli_lines_write_csv(&lines, panels, csv, error));
   }
-  if (status == SAP_STATUS_OK && csv != NULL) {
-    status = cli_lines_write_csv(&lines, panels, csv, error);
-  }
-  cli_lines_clear(&lines);
-  return status;
+  return svg != NULL ? cli_lines_write(&lines, panels, count, svg, false, error) : SAP_STATUS_OK;
 }

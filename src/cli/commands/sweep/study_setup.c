@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands/sweep/study.h"
@@ -167,10 +166,7 @@ sap_status study_read_scene(const cli_scene* scene, sap_message_function warning
   edited.edit_count = setup->edit_count;
   SAP_TRY(
       cli_scene_read(&edited, warning != NULL ? warning : cli_ignore_warning, NULL, model, error));
-  *control = calloc((size_t)sap_model_get_sizes(*model).nu + 1, sizeof **control);
-  if (*control == NULL) {
-    return cli_no_memory(error);
-  }
+  *control = cli_allocate((size_t)sap_model_get_sizes(*model).nu, sizeof **control);
   return set_start(scene->keyframe, setup, *model, state, *control, error);
 }
 

@@ -29,16 +29,15 @@ static bool refuse_line(const study_spec* study, int line, sap_error* error, con
 
 // --- parameters: set, grid and random ---
 
-static bool keep_values(study_parameter* p, char** words, int count) {
-  p->values = calloc((size_t)count, sizeof *p->values);
-  p->count = p->values != NULL ? count : 0;
+static void keep_values(study_parameter* p, char** words, int count) {
+  p->values = cli_new((size_t)count, sizeof *p->values);
+  p->count = count;
   p->numeric = true;
   for (int i = 0; i < p->count; ++i) {
     double number;
     p->values[i] = words[i];
     p->numeric = p->numeric && cli_read_real(words[i], &number);
   }
-  return p->values != NULL;
 }
 
 static bool check_values(const study_spec* s, const study_parameter* p, sap_error* error) {
@@ -75,8 +74,8 @@ static bool read_random(study_spec* s, study_parameter* p, char** words, int cou
   }
   p->kind = (study_kind)(STUDY_CHOOSE + kind);
   if (p->kind == STUDY_CHOOSE) {
-    return count > 1 ? keep_values(p, words + 1, count - 1)
-                     : refuse_line(s, p->line, error, "choose needs values");
+    keep_values(p, words + 1, count - 1);
+    return count > 1 || refuse_line(s, p->line, error, "choose needs values");
   }
   if (count != 3 || !cli_read_real(words[1], &p->a) || !cli_read_real(words[2], &p->b)) {
     return refuse_line(s, p->line, error, "%s needs two numbers", words[0]);
@@ -89,7 +88,8 @@ static bool read_random(study_spec* s, study_parameter* p, char** words, int cou
   if (p->kind == STUDY_LOG && !(p->a > 0.0)) {
     return refuse_line(s, p->line, error, "log needs numbers > 0");
   }
-  return keep_values(p, words + 1, 1);
+  keep_values(p, words + 1, 1);
+  return true;
 }
 
 // Reads a line "set|grid|random NAME ...", as words.
@@ -115,12 +115,8 @@ static bool read_parameter(study_spec* s, int line, char** words, int count, sap
   if (!random && p->kind == STUDY_SET && count != 3) {
     return refuse_line(s, line, error, "set takes one value; grid takes many");
   }
-  const bool read = random ? read_random(s, p, words + 2, count - 2, error)
-                           : keep_values(p, words + 2, count - 2);
-  if (!read && error->status == SAP_STATUS_OK) {
-    return refuse_line(s, line, error, "out of memory");
-  }
-  return read && check_values(s, p, error);
+  keep_values(p, words + 2, count - 2);
+  return (!random || read_random(s, p, words + 2, count - 2, error)) && check_values(s, p, error);
 }
 
 // Checks that the scene has the bodies and coordinates that forces and quantities name.
@@ -188,12 +184,9 @@ static char* path_beside(const char* study, const char* path) {
   const bool file = sap_file_regular(study, NULL) == SAP_STATUS_OK;
   const char* slash = file ? strrchr(study, '/') : NULL;
   const size_t folder = slash != NULL && path[0] != '/' ? (size_t)(slash + 1 - study) : 0;
-  char* out = malloc(folder + strlen(path) + 1);
-  if (out != NULL) {
-    memcpy(out, study, folder);
-    strcpy(out + folder, path);
-  }
-  return out;
+  char* out = cli_new(folder + strlen(path) + 1, 1);
+  memcpy(out, study, folder);
+  return strcat(out, path);
 }
 
 // --- measures, plots and forces ---
@@ -358,11 +351,10 @@ static bool read_setting(study_spec* s, int line, char** words, int count, sap_e
     return refuse_line(s, line, error, "%s '%s' must be %s", words[0], words[1], allowed);
   }
   if (o == settings) {
-    free(s->scene);
     s->scene = path_beside(s->path, s->scene_name);
     s->scene_line = line;
   }
-  return o != settings || s->scene != NULL || refuse_line(s, line, error, "out of memory");
+  return true;
 }
 
 static bool read_line(study_spec* s, int line, char* text, sap_error* error) {
@@ -406,12 +398,7 @@ bool study_read(const char* path, study_spec* s, sap_error* error) {
   if (s->text == NULL) {
     return false;
   }
-  s->lines = malloc(strlen(s->text) + 1);
-  if (s->lines == NULL) {
-    (void)cli_no_memory(error);
-    return false;
-  }
-  char* rest = strcpy(s->lines, s->text);
+  char* rest = cli_copy(s->text);
   int end = 1;  // the line after the last
   bool good = true;
   for (char* line = cli_next_line(&rest); good && line != NULL; line = cli_next_line(&rest)) {
@@ -433,13 +420,4 @@ bool study_read(const char* path, study_spec* s, sap_error* error) {
   s->hash = sap_hash(SAP_HASH_START, s->text, strlen(s->text));
   s->hash = sap_hash(s->hash, sap_version(), strlen(sap_version()));
   return good && count_cases(s, end, error) && check_scene(s, error);
-}
-
-void study_clear(study_spec* s) {
-  for (int i = 0; i < s->parameter_count; ++i) {
-    free(s->parameters[i].values);
-  }
-  free(s->text);
-  free(s->lines);
-  free(s->scene);
 }
