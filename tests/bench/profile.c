@@ -72,8 +72,7 @@ static sap_status write_profile_csv(const profile* p, const char* const* names,
                                     const sap_chart_series* series, const char* path,
                                     sap_error* error) {
   sap_file* file = NULL;
-  char* name = cli_sibling_path(path, ".csv");
-  sap_status status = name != NULL ? sap_file_create(name, &file, error) : cli_no_memory(error);
+  sap_status status = sap_file_create(cli_sibling_path(path, ".csv"), &file, error);
   if (status == SAP_STATUS_OK) {
     FILE* stream = sap_file_stream(file);
     (void)fputs("solver,tau,share\n", stream);
@@ -85,7 +84,6 @@ static sap_status write_profile_csv(const profile* p, const char* const* names,
     status = sap_file_commit(file, error);
   }
   sap_file_close(file);
-  free(name);
   return status;
 }
 
@@ -108,28 +106,19 @@ sap_status profile_write(const profile* p, const char* const* names, double tole
                          const char* path, sap_error* error) {
   static const double MARGIN = 2.0;  // past the last ratio
   const size_t n = (size_t)p->nproblems, points = 2 * n + 1, solvers = (size_t)p->nsolvers;
-  double* memory = calloc(solvers * (n + 2 * points) + 1, sizeof *memory);
-  int64_t* counts = calloc(solvers + 1, sizeof *counts);
-  sap_chart_series* series = calloc(solvers + 1, sizeof *series);
-  sap_status status = SAP_STATUS_OK;
-  if (memory == NULL || counts == NULL || series == NULL) {
-    status = cli_no_memory(error);
-  } else {
-    double end = MARGIN;
-    for (size_t s = 0; s < solvers; ++s) {
-      double* ratios = memory + s * n;
-      counts[s] = collect(p, (int)s, ratios);
-      end = counts[s] > 0 ? fmax(end, MARGIN * ratios[counts[s] - 1]) : end;
-    }
-    for (size_t s = 0; s < solvers; ++s) {
-      double* x = memory + solvers * n + 2 * s * points;
-      series[s] = (sap_chart_series){.name = names[s], .x = x, .y = x + points};
-      series[s].count = make_stair(memory + s * n, counts[s], p->nproblems, end, x, x + points);
-    }
-    status = write_both(p, names, tolerance, series, path, error);
+  double* memory = cli_new(solvers * (n + 2 * points), sizeof *memory);
+  int64_t* counts = cli_new(solvers, sizeof *counts);
+  sap_chart_series* series = cli_new(solvers, sizeof *series);
+  double end = MARGIN;
+  for (size_t s = 0; s < solvers; ++s) {
+    double* ratios = memory + s * n;
+    counts[s] = collect(p, (int)s, ratios);
+    end = counts[s] > 0 ? fmax(end, MARGIN * ratios[counts[s] - 1]) : end;
   }
-  free(memory);
-  free(counts);
-  free(series);
-  return status;
+  for (size_t s = 0; s < solvers; ++s) {
+    double* x = memory + solvers * n + 2 * s * points;
+    series[s] = (sap_chart_series){.name = names[s], .x = x, .y = x + points};
+    series[s].count = make_stair(memory + s * n, counts[s], p->nproblems, end, x, x + points);
+  }
+  return write_both(p, names, tolerance, series, path, error);
 }
