@@ -2,8 +2,8 @@
 # %% [markdown]
 # # Compare contact solvers
 #
-# A heavy cube rests on a light one. The larger the ratio of the masses, the harder is the contact problem for solvers that sweep
-# over the contacts. All solvers take the same `sapstep.Problem`, and one function judges their results.
+# A heavy cube rests on a light one, and friction holds both on an inclined floor: hard for solvers that sweep over the contacts.
+# All solvers take the same `sapstep.Problem`, and one function judges their results.
 #
 # To run this page as a script: `pip install . matplotlib && python examples/tutorials/solvers.py`
 
@@ -53,7 +53,8 @@ for solver in sapstep.solvers():
     print(f"{solver['name']:26}{found.outcome:24}{found.iterations:10}{judged['ncp_natural_map_scaled']:14.1e}")
 
 # %% [markdown]
-# Sweeps (`pgs-ncp`, `nbgs`) need more iterations the larger the ratio is, Newton's method (`sap`, `newton-ncp`) does not.
+# Sweeps (`pgs-ncp`, `nbgs`) need thousands of iterations, Newton's method (`sap`, `newton-ncp`) a few, whatever the ratio of the
+# masses is.
 
 # %%
 ratios = 10.0 ** np.arange(0, 5)
