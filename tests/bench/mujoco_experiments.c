@@ -4,14 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "mujoco_chart.h"
 #include "mujoco_runner.h"
 #include "support/mujoco_servos.h"
 
-void sweep_gains(const char* models, const char* charts) {
+void sweep_gains(const char* models) {
   static const double durations = 3.0;
-  static line lines[WHO_COUNT];
-  int count = 0;
   mjModel* m = load(models, "mujoco/humanoid/humanoid.xml");
   if (m == NULL) {
     return;
@@ -20,8 +17,6 @@ void sweep_gains(const char* models, const char* charts) {
     if (!choose(m, w)) {
       continue;
     }
-    line* l = &lines[count++];
-    l->name = who_names[w];
     for (double exponent = 2.0; exponent < 7.01; exponent += 0.5) {
       const double kp = pow(10.0, exponent);
       mujoco_stiffen(m, kp);
@@ -32,7 +27,6 @@ void sweep_gains(const char* models, const char* charts) {
           "{\"experiment\": \"humanoid_kp\", \"stepper\": \"%s\", \"dt_s\": 0.005, "
           "\"kp_Nm\": %.4g, \"holds_s\": %.3f, \"of_s\": %g}\n",
           who_names[w], kp, time, durations);
-      add_point(l, kp, time);
       end(&r);
     }
     for (double dt = 0.01; dt < 0.03; dt *= 2.0) {
@@ -47,18 +41,10 @@ void sweep_gains(const char* models, const char* charts) {
     }
   }
   mj_deleteModel(m);
-  const sap_chart_panel axes = {.title = "Humanoid, 21 position servos, dt 5 ms",
-                                .x_label = "kp [N m/rad]",
-                                .y_label = "holds [s], 3 s tried",
-                                .dashes = true,
-                                .log_x = true};
-  write_chart(charts, "mujoco_kp", &axes, lines, count);
 }
 
-void run_cassie(const char* models, const char* charts) {
+void run_cassie(const char* models) {
   static const double duration = 2.0;
-  static line lines[WHO_COUNT];
-  int count = 0;
   mjModel* m = load(models, "menagerie/agility_cassie/scene.xml");
   if (m == NULL) {
     return;
@@ -67,8 +53,6 @@ void run_cassie(const char* models, const char* charts) {
     if (!choose(m, w)) {
       continue;
     }
-    line* l = &lines[count++];
-    l->name = who_names[w];
     for (int i = 0; i < 3; ++i) {
       m->opt.timestep = 0.005 * (1 << i);
       runner r = begin(m, w, 0);
@@ -77,16 +61,10 @@ void run_cassie(const char* models, const char* charts) {
           "{\"experiment\": \"cassie\", \"stepper\": \"%s\", \"dt_s\": %g, "
           "\"holds_s\": %.3f, \"of_s\": %g}\n",
           who_names[w], m->opt.timestep, time, duration);
-      add_point(l, 1e3 * m->opt.timestep, time);
       end(&r);
     }
   }
   mj_deleteModel(m);
-  const sap_chart_panel axes = {.title = "Cassie from its keyframe, loops and leaf springs",
-                                .x_label = "dt [ms]",
-                                .y_label = "holds [s], 2 s tried",
-                                .dashes = true};
-  write_chart(charts, "mujoco_cassie", &axes, lines, count);
 }
 
 // Speed down a slope of 10 degrees with mu = 1, after a second of settling [m/s].
@@ -112,20 +90,18 @@ static double creep(mjModel* m, who w, double sigma) {
   return speed;
 }
 
-void run_creep(const char* charts) {
+void run_creep(void) {
   static const char text[] =
       "<mujoco><option timestep='0.005' gravity='1.70349 0 -9.66096'/><worldbody>"
       "<geom type='plane' size='5 5 1' friction='1'/><body pos='0 0 .1'><freejoint/>"
       "<geom type='box' size='.1 .1 .1' density='1000' friction='1'/></body></worldbody></mujoco>";
   static const double impratios[] = {1, 10, 100};
-  static line lines[3];
   mjModel* m = load_text(text);
   if (m == NULL) {
     return;
   }
   for (int cone = 0; cone < 2; ++cone) {
-    line* l = &lines[cone];
-    l->name = cone == 0 ? "MuJoCo, pyramidal" : "MuJoCo, elliptic";
+    const char* name = cone == 0 ? "MuJoCo, pyramidal" : "MuJoCo, elliptic";
     m->opt.cone = cone == 0 ? mjCONE_PYRAMIDAL : mjCONE_ELLIPTIC;
     for (size_t i = 0; i < sizeof impratios / sizeof *impratios; ++i) {
       m->opt.impratio = impratios[i];
@@ -133,11 +109,9 @@ void run_creep(const char* charts) {
       (void)printf(
           "{\"experiment\": \"creep\", \"stepper\": \"%s\", \"impratio\": %g, "
           "\"speed_um_per_s\": %.4g}\n",
-          l->name, impratios[i], 1e6 * speed);
-      add_point(l, 1.0 / impratios[i], 1e6 * speed);
+          name, impratios[i], 1e6 * speed);
     }
   }
-  lines[2].name = "sapstep, sigma";
   m->opt.impratio = 1.0;
   for (double sigma = 1e-2; sigma > 5e-6; sigma /= 10.0) {
     const double speed = creep(m, SAPSTEP, sigma);
@@ -145,27 +119,16 @@ void run_creep(const char* charts) {
         "{\"experiment\": \"creep\", \"stepper\": \"sapstep\", \"sigma\": %g, "
         "\"speed_um_per_s\": %.4g}\n",
         sigma, 1e6 * speed);
-    add_point(&lines[2], sigma, 1e6 * speed);
   }
   mj_deleteModel(m);
-  const sap_chart_panel axes = {.title = "Creep of a box on a slope of 10 deg, mu 1",
-                                .x_label = "sigma, or 1/impratio",
-                                .y_label = "speed [um/s]",
-                                .log_x = true,
-                                .log_y = true};
-  write_chart(charts, "mujoco_creep", &axes, lines, 3);
 }
 
-void run_penetration(const char* charts) {
+void run_penetration(void) {
   static const char text[] =
       "<mujoco><option timestep='0.005'/><worldbody><geom type='plane' size='5 5 1'/>"
       "<body pos='0 0 .1'><freejoint/><geom type='sphere' size='.1' mass='%g'/></body>"
       "</worldbody></mujoco>";
   static const double stiffness = 1e5;  // [N/m]
-  static line lines[3];
-  lines[0].name = "sapstep, k = 1e5 N/m";
-  lines[1].name = "MuJoCo";
-  lines[2].name = "m g/k";
   for (double mass = 1.0; mass < 1500.0; mass *= sqrt(10.0)) {
     char model[sizeof text + 32];
     (void)snprintf(model, sizeof model, text, mass);
@@ -178,21 +141,13 @@ void run_penetration(const char* charts) {
       }
       (void)survive(&r, 20.0);
       depth[i] = 0.1 - r.d->qpos[2];
-      add_point(&lines[i], mass, 1e3 * depth[i]);
       end(&r);
     }
     mj_deleteModel(m);
     const double exact = mass * 9.81 / stiffness;
-    add_point(&lines[2], mass, 1e3 * exact);
     (void)printf(
         "{\"experiment\": \"penetration\", \"mass_kg\": %g, \"exact_mm\": %.6g, "
         "\"sapstep_mm\": %.6g, \"mujoco_mm\": %.6g}\n",
         mass, 1e3 * exact, 1e3 * depth[0], 1e3 * depth[1]);
   }
-  const sap_chart_panel axes = {.title = "Penetration of a sphere at rest",
-                                .x_label = "mass [kg]",
-                                .y_label = "penetration [mm]",
-                                .log_x = true,
-                                .log_y = true};
-  write_chart(charts, "mujoco_penetration", &axes, lines, 3);
 }

@@ -33,13 +33,13 @@ bool step(runner* r, sap_mj_report* report);
 // Simulated seconds until the run diverges or is over.
 double survive(runner* r, double duration);
 
-// The experiments; charts: where to write SVG, NULL: nowhere.
-void sweep_gains(const char* models, const char* charts);
-void run_cassie(const char* models, const char* charts);
-void run_creep(const char* charts);
-void run_penetration(const char* charts);
+// The experiments; each prints JSON lines.
+void sweep_gains(const char* models);
+void run_cassie(const char* models);
+void run_creep(void);
+void run_penetration(void);
 // Times and Newton iterations of both, turn by turn. scenes: examples/scenes of the source tree,
 // NULL: not those.
-void time_models(const char* models, const char* scenes, const char* charts);
+void time_models(const char* models, const char* scenes);
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "bench_clock.h"
-#include "mujoco_chart.h"
 #include "mujoco_runner.h"
 
 // CPU time of this thread: what else the machine does counts little.
@@ -32,14 +31,9 @@ static int stock_iterations(const mjData* d) {
 #endif
 }
 
-typedef struct result {
-  double ours, stock;  // median time of a step [us]
-  double iterations, stock_iterations;
-} result;
-
 // A timed case: the file, the keyframe (-1: none), and from how many starts.
 typedef struct subject {
-  const char *file, *name;
+  const char* file;
   int key, starts;
 } subject;
 
@@ -117,12 +111,11 @@ static bool time_start(mjModel* m, const subject* what, int start, double limit,
   return good;
 }
 
-// False: it is not there, or nothing could be timed.
-static bool time_model(const char* folder, const subject* what, result* out) {
+static void time_model(const char* folder, const subject* what) {
   static times t;
   mjModel* m = load(folder, what->file);
   if (m == NULL) {
-    return false;
+    return;
   }
   t = (times){0};
   const double limit = seconds() + 20.0;
@@ -145,54 +138,28 @@ static bool time_model(const char* folder, const subject* what, result* out) {
         what->file, (int)m->nv, what->starts, n, 1e6 * t.ours[n / 2], 1e6 * t.stock[n / 2],
         1e6 * t.ours[0], 1e6 * t.stock[0], t.ratio[n / 2], t.iterations / n, t.stock_iterations / n,
         t.contacts / n, t.rows / n, t.error);
-    *out = (result){1e6 * t.ours[n / 2], 1e6 * t.stock[n / 2], t.iterations / n,
-                    t.stock_iterations / n};
   }
   mj_deleteModel(m);
-  return n > 0;
 }
 
-void time_models(const char* models, const char* scenes, const char* charts) {
+void time_models(const char* models, const char* scenes) {
   static const subject all[] = {
-      {"mujoco/humanoid/humanoid.xml", "humanoid", 0, 1},
-      {"mujoco/humanoid/22_humanoids.xml", "22 humanoids", -1, 1},
-      {"mujoco/planks.xml", "planks", -1, 1},
-      {"mujoco/stacked_boxes.xml", "stacked boxes", -1, 1},
-      {"mujoco/cube/cube_3x3x3.xml", "cube 3x3x3", -1, 1},
-      {"menagerie/shadow_hand/scene_right.xml", "Shadow hand", -1, 1},
-      {"menagerie/wonik_allegro/scene_right.xml", "Allegro", -1, 1},
-      {"menagerie/agility_cassie/scene.xml", "Cassie", 0, 1},
-      {"clutter_40.xml", "clutter", -1, 1},
-      {"clutter_40.xml", "clutter, 8 starts", -1, STARTS},
+      {"mujoco/humanoid/humanoid.xml", 0, 1},
+      {"mujoco/humanoid/22_humanoids.xml", -1, 1},
+      {"mujoco/planks.xml", -1, 1},
+      {"mujoco/stacked_boxes.xml", -1, 1},
+      {"mujoco/cube/cube_3x3x3.xml", -1, 1},
+      {"menagerie/shadow_hand/scene_right.xml", -1, 1},
+      {"menagerie/wonik_allegro/scene_right.xml", -1, 1},
+      {"menagerie/agility_cassie/scene.xml", 0, 1},
+      {"clutter_40.xml", -1, 1},
+      {"clutter_40.xml", -1, STARTS},
   };
   enum { COUNT = sizeof all / sizeof *all, SCENES = 2 };  // the last are scenes
-  static line medians[2] = {{.name = "sapstep"}, {.name = "MuJoCo"}};
-  static line iterations[2] = {{.name = "sapstep"}, {.name = "MuJoCo"}};
-  const char* names[COUNT];
-  int count = 0;
   for (int i = 0; i < COUNT; ++i) {
     const char* folder = i >= COUNT - SCENES ? scenes : models;
-    result r;
-    if (folder == NULL || !time_model(folder, &all[i], &r)) {
-      continue;
+    if (folder != NULL) {
+      time_model(folder, &all[i]);
     }
-    add_point(&medians[0], count, r.ours);
-    add_point(&medians[1], count, r.stock);
-    add_point(&iterations[0], count, r.iterations);
-    add_point(&iterations[1], count, r.stock_iterations);
-    names[count++] = all[i].name;
-  }
-  const sap_chart_panel axes[2] = {{.title = "Processor time of a step, median",
-                                    .y_label = "time [us]",
-                                    .log_y = true,
-                                    .x_names = names,
-                                    .x_name_count = count},
-                                   {.title = "Newton iterations of a step, mean",
-                                    .y_label = "iterations",
-                                    .x_names = names,
-                                    .x_name_count = count}};
-  const line* const lines[2] = {medians, iterations};
-  if (count > 0) {
-    write_panels(charts, "mujoco_times", axes, 2, lines, 2);
   }
 }
