@@ -456,11 +456,12 @@ typedef struct sap_keyframe_def {
 typedef struct sap_model_options {
   uint32_t cookie;  // set by sap_model_options_default()
   const char* name;
-  double gravity[3];       // [m/s^2]                                   (0 0 -9.81)
-  double fluid_density;    // of the medium [kg/m^3] >= 0; drag and lift, no buoyancy    (0)
-  double fluid_viscosity;  // of the medium [Pa s] >= 0                                  (0)
-  double wind[3];          // velocity of the medium [m/s]                               (0)
-  double timestep;         // suggested dt [s] > 0                      (0.002)
+  double gravity[3];         // [m/s^2]                                   (0 0 -9.81)
+  double fluid_density;      // of the medium [kg/m^3] >= 0; drag and lift, no buoyancy    (0)
+  double fluid_viscosity;    // of the medium [Pa s] >= 0                                  (0)
+  double wind[3];            // velocity of the medium [m/s]                               (0)
+  double magnetic_field[3];  // for magnetometers                      (0 -0.5 0)
+  double timestep;           // suggested dt [s] > 0                      (0.002)
   sap_friction_rule friction_rule;    //                                           (harmonic)
   sap_regularization regularization;  // suggested beta, sigma                     (default)
 } sap_model_options;
@@ -532,7 +533,8 @@ typedef struct sap_model_sizes {
   int32_t joints, shapes, tendons, actuators, keyframes;
   int32_t nq, nv, nu, trees;
   int32_t meshes, equalities, springs, bushings, pairs;
-  int32_t na;  // activations
+  int32_t na;                       // activations
+  int32_t sites, sensors, nsensor;  // nsensor: values of all sensors
 } sap_model_sizes;
 SAP_API sap_model_sizes sap_model_get_sizes(const sap_model* model);
 SAP_API const sap_model_options* sap_model_get_options(const sap_model* model);
@@ -548,6 +550,8 @@ typedef enum sap_element {
   SAP_ELEMENT_EQUALITY,
   SAP_ELEMENT_SPRING,
   SAP_ELEMENT_BUSHING,
+  SAP_ELEMENT_SITE,
+  SAP_ELEMENT_SENSOR,
   SAP_ELEMENT_COUNT,
 } sap_element;
 // Returns an element's name, "" if it has none or the id is out of range.

@@ -14,6 +14,8 @@
 //                                  factorizations, evaluations, free_motion_iterations,
 //                                  free_motion_residual, time_s, rows, dt_s, time_solver_s, islands
 //   /actuator/force     (n, nu)    before the gear [N, N m]
+//   /sensor             (n, nsensor)  values of the sensors, see /model/sensors; of MuJoCo at the
+//                                  start of the step that led to the row
 //   /contact/first      (n)        first row of the contact arrays that belongs to this step
 //   /contact/count      (n)        number of these rows
 //   /contact/id         (m, 6)     body_A, body_B, shape_A, shape_B, feature, mode
@@ -36,6 +38,7 @@
 //   /iteration/value    (h, 4)     cost_J, momentum_error, step_length, evaluations; row 0: guess
 //   /model              attribute name
 //   /model/bodies joints shapes actuators equalities tendons   their names
+//   /model/sensors      (nsensor)     names of the sensors' values: SENSOR, or SENSOR:0, SENSOR:1, ...
 //   /model/body         (bodies, 5)   parent, mass, centre of mass in the body
 //   /model/joint        (joints, 4)   type (sap_joint_type), body, first of q, first of v
 //   /model/shape        (shapes, 18)  type (sap_shape_type), body, mesh, 1 if it collides,
@@ -133,6 +136,7 @@ typedef struct sap_recorded_model {
   const float (*vertices)[3];     // of all meshes [m]
   const int32_t (*triangles)[3];  // corners, numbered from their mesh's first vertex
   int32_t nvertices, ntriangles;
+  const int32_t* sensor_values;  // number of values of each sensor; their sum is sizes.nsensor
 } sap_recorded_model;
 
 // The force of one constraint row; kind, id and row as in /constraint/id.
@@ -146,6 +150,7 @@ typedef struct sap_recorded_row {
   const double *p_WB, *q_WB;  // (3 bodies) (4 bodies)
   double energy[3], momentum[6];
   const double* actuator_force;  // NULL: zero                                       (nu)
+  const double* sensor;          // NULL: zero                                       (nsensor)
   const sap_contact* contacts;   // bodies, shapes, feature, point, R_WC, phi, friction, vc, gamma
   const sap_recorded_force* forces;
   int32_t contact_count, force_count;

@@ -11,6 +11,7 @@
 //                     adaptive.h      steps that choose their own length by their error
 //   scenes            scene.h         reads MJCF and URDF files into a model
 //   (built-in engine) model.h         builds models: bodies, joints, shapes, actuators
+//                     sensor.h        sensors and sites of a model
 //                     contact.h       materials, and the contact law: R and v_hat
 //                     multibody.h     a model as a system; contacts, energies, batches
 //   output            recorder.h      recordings of runs (HDF5), written and read
@@ -29,6 +30,7 @@
 #include <sapstep/problem_file.h>
 #include <sapstep/recorder.h>
 #include <sapstep/scene.h>
+#include <sapstep/sensor.h>
 #include <sapstep/solver.h>
 #include <sapstep/stepper.h>
 #include <sapstep/system.h>

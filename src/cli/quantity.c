@@ -102,15 +102,25 @@ static sap_status label_force(const sap_recording* recording, quantity* q, sap_e
   return add_bodies(recording, "N", QUANTITY_FORCE, 4, q, error);
 }
 
-static sap_status label_actuators(const sap_recording* recording, quantity* q, sap_error* error) {
+// Adds a column for each name of a list.
+static sap_status add_listed(const sap_recording* recording, const char* list, const char* what,
+                             const char* unit, quantity* q, sap_error* error) {
   int64_t count = 0, columns = 0;
-  SAP_TRY(sap_recording_size(recording, "model/actuators", &count, &columns, error));
+  SAP_TRY(sap_recording_size(recording, list, &count, &columns, error));
   for (int32_t i = 0; i < count; ++i) {
     char name[NAME_SIZE];
-    SAP_TRY(element_name(recording, "model/actuators", "actuator", i, name, error));
-    add_column(q, name, "N, N m", i);
+    SAP_TRY(element_name(recording, list, what, i, name, error));
+    add_column(q, name, unit, i);
   }
   return SAP_STATUS_OK;
+}
+
+static sap_status label_actuators(const sap_recording* recording, quantity* q, sap_error* error) {
+  return add_listed(recording, "model/actuators", "actuator", "N, N m", q, error);
+}
+
+static sap_status label_sensors(const sap_recording* recording, quantity* q, sap_error* error) {
+  return add_listed(recording, "model/sensors", "sensor", "", q, error);
 }
 
 // Components of a joint's coordinates, by type.
@@ -183,6 +193,7 @@ static const quantity_kind quantity_kinds[] = {
     {"v", "v", label_v},
     {"momentum", "momentum", label_momentum},
     {"actuator", "actuator/force", label_actuators},
+    {"sensor", "sensor", label_sensors},
     {"contacts", "contact/count", label_one},
     {"contact_force", NULL, label_force},
     {"penetration", NULL, label_one},

@@ -17,12 +17,14 @@
 
 static const char scene[] =
     "<mujoco><asset><mesh name='m' vertex='0 0 0 1 0 0 0 1 0 0 0 1'/></asset><worldbody>"
-    "<geom type='plane' size='1 1 1'/><body name='b' pos='0 0 .1'><freejoint/><geom size='.1'/>"
+    "<geom type='plane' size='1 1 1'/><body name='b' pos='0 0 .1'><freejoint/><geom "
+    "size='.1'/><site name='s'/>"
     "</body><body pos='2 0 1'><joint name='j' axis='0 1 0' range='-1 1' limited='true'/>"
     "<geom size='.1'/></body><body pos='4 0 1'><joint name='k' axis='0 1 0'/><geom type='mesh' "
     "mesh='m'/></body></worldbody><tendon><fixed name='t'><joint joint='j' coef='2'/></fixed>"
     "</tendon><equality><joint name='e' joint1='j' joint2='k'/></equality><actuator><motor "
-    "joint='j'/></actuator><keyframe><key qpos='0 0 1 1 0 0 0 0 0'/></keyframe></mujoco>";
+    "joint='j'/></actuator><sensor><gyro site='s'/></sensor><keyframe><key qpos='0 0 1 1 0 0 0 0 "
+    "0'/></keyframe></mujoco>";
 static const double corners[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
 
 static scratch files;
@@ -39,6 +41,8 @@ static sap_equality_def equality;
 static sap_spring_def spring;
 static sap_bushing_def bushing;
 static sap_pair_def pair;
+static sap_sensor_def sensor;
+static sap_site_def site;
 static sap_keyframe_def keyframe;
 static sap_mesh_def mesh;
 // Objects made by calls.
@@ -55,6 +59,8 @@ static union {
   sap_actuator_def actuator;
   sap_equality_def equality;
   sap_mesh_def mesh;
+  sap_sensor_def sensor;
+  sap_site_def site;
 } out;
 
 #define CALLS(X)                                                                                   \
@@ -88,6 +94,10 @@ static union {
     sap_model_get_actuator(P(1, model), I(2, 0), P(3, &out.actuator), error))                      \
   X(sap_model_get_equality, 3,                                                                     \
     sap_model_get_equality(P(1, model), I(2, 0), P(3, &out.equality), error))                      \
+  X(sap_builder_add_sensor, 2, sap_builder_add_sensor(P(1, builder), P(2, &sensor), NULL, error))  \
+  X(sap_builder_add_site, 2, sap_builder_add_site(P(1, builder), P(2, &site), NULL, error))        \
+  X(sap_model_get_sensor, 3, sap_model_get_sensor(P(1, model), I(2, 0), P(3, &out.sensor), error)) \
+  X(sap_model_get_site, 3, sap_model_get_site(P(1, model), I(2, 0), P(3, &out.site), error))       \
   X(sap_model_get_mesh, 3, sap_model_get_mesh(P(1, model), I(2, 0), P(3, &out.mesh), error))       \
   X(sap_model_get_default_state, 2, sap_model_get_default_state(P(1, model), P(2, &copy), error))  \
   X(sap_model_get_keyframe, 3,                                                                     \
@@ -113,6 +123,9 @@ static const call calls[] = {CALLS(CALL_ROW)};
                         sap_model_find(model, SAP_ELEMENT_BODY, "b") == 1)                         \
   X(sap_model_actuator_address, sap_model_actuator_address(model, -1) == -1 &&                     \
                                     sap_model_actuator_address(model, INT32_MAX) == -1)            \
+  X(sap_model_sensor_values, sap_model_sensor_values(model, 0, NULL) == 3 &&                       \
+                                 sap_model_sensor_values(model, -1, NULL) == 0 &&                  \
+                                 sap_model_sensor_values(model, INT32_MAX, NULL) == 0)             \
   X(sap_model_get_body_tree,                                                                       \
     sap_model_get_body_tree(model, -1) == -1 && sap_model_get_body_tree(model, INT32_MAX) == -1)   \
   X(sap_model_get_tree_dofs,                                                                       \
@@ -134,6 +147,8 @@ static const call calls[] = {CALLS(CALL_ROW)};
   X(sap_spring_def_default, sap_spring_def_default().stiffness == 0.0)                             \
   X(sap_bushing_def_default, sap_bushing_def_default().q_AF[0] == 1.0)                             \
   X(sap_pair_def_default, sap_pair_def_default().condim == 3)                                      \
+  X(sap_sensor_def_default, sap_sensor_def_default().reference == -1)                              \
+  X(sap_site_def_default, sap_site_def_default().q_BX[0] == 1.0)                                   \
   X(sap_model_options_default, sap_model_options_default().timestep == 0.002)                      \
   X(sap_scene_options_default, isnan(sap_scene_options_default().floor))                           \
   X(sap_builder_destroy, (sap_builder_destroy(NULL), true))                                        \
@@ -194,6 +209,8 @@ static int setup(void** unused) {
   bushing = sap_bushing_def_default();
   bushing.body_b = 1;
   pair = sap_pair_def_default();
+  sensor = sap_sensor_def_default();
+  site = sap_site_def_default();
   pair.shape_b = 1;
   make_builder();
   scratch_begin(&files);

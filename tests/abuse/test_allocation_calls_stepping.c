@@ -18,7 +18,7 @@ static const char scene[] =
     "size='.1'/></body><body pos='2 0 1'><joint name='j' axis='0 1 0' range='-1 1' limited='true'/>"
     "<geom size='.1'/></body><body pos='4 0 1'><joint name='k' axis='0 1 0'/><geom size='.1'/>"
     "</body></worldbody><equality><joint joint1='j' joint2='k'/></equality><actuator><motor "
-    "joint='j'/></actuator></mujoco>";
+    "joint='j'/></actuator><sensor><clock/></sensor></mujoco>";
 static const double zeros[8], ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
 
 static void ignore_start(void* context, const sap_wrong_start* found) {
@@ -41,6 +41,7 @@ static const sap_contact_move contact_move = {.normal0 = {0.0, 0.0, 1.0}, .R_WC_
 static sap_contact_block contact_block;
 static unsigned char bytes[65536];
 static size_t size;
+static int32_t first_shape;
 // Objects made by calls.
 static struct made {
   sap_multibody* multibody;
@@ -81,6 +82,12 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
   X(sap_multibody_point_jacobian, 5,                                                               \
     sap_multibody_point_jacobian(P(1, multibody), V(2, state.q, 9), I(3, 1), V(4, zeros, 3),       \
                                  P(5, out.numbers), error))                                        \
+  X(sap_multibody_poses, 4,                                                                        \
+    sap_multibody_poses(P(1, multibody), V(2, state.q, 9), P(3, out.numbers),                      \
+                        P(4, out.numbers + 16), error))                                            \
+  X(sap_multibody_ray, 6,                                                                          \
+    sap_multibody_ray(P(1, multibody), V(2, state.q, 9), V(3, zeros, 3), V(4, ones, 3), -1,        \
+                      P(5, out.numbers), P(6, &first_shape), error))                               \
   X(sap_multibody_closure, 3,                                                                      \
     sap_multibody_closure(P(1, multibody), V(2, state.q, 9), P(3, out.numbers), error))            \
   X(sap_multibody_diagnose, 3,                                                                     \
@@ -99,6 +106,8 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
     sap_stepper_save_memory(P(1, stepper), bytes, sizeof bytes, P(2, &size), error))               \
   X(sap_stepper_load_memory, 2, sap_stepper_load_memory(P(1, stepper), P(2, bytes), size, error))  \
   X(sap_stepper_step, 2, sap_stepper_step(P(1, stepper), P(2, &state), &report, error))            \
+  X(sap_multibody_sensors, 3,                                                                      \
+    sap_multibody_sensors(P(1, multibody), &report, P(2, &state), P(3, out.numbers), error))       \
   X(sap_multibody_wrong_starts, 4,                                                                 \
     sap_multibody_wrong_starts(P(1, multibody), P(2, &report),                                     \
                                P(3, &stepper_options.regularization),                              \

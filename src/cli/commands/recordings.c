@@ -245,6 +245,7 @@ const cli_command cli_command_plot = {
         "  q, v            coordinates and velocities of joints: JOINT, JOINT:x\n"
         "  momentum        px py pz Lx Ly Lz\n"
         "  actuator        forces of actuators\n"
+        "  sensor          values of sensors: SENSOR, SENSOR:0\n"
         "  contacts        their number\n"
         "  contact_force   sum of the contact forces on a body: BODY, BODY:z\n"
         "  penetration     the deepest\n"
@@ -263,8 +264,8 @@ const cli_command cli_command_plot = {
 // --- sapstep export: quantities as CSV ---
 
 // Exported if no quantity is named.
-static char* const everything[] = {"q",        "v",           "energy", "momentum",
-                                   "contacts", "penetration", "slip",   "step"};
+static char* const everything[] = {"q",           "v",    "energy", "momentum", "contacts",
+                                   "penetration", "slip", "step",   "sensor"};
 enum { EVERYTHING = sizeof everything / sizeof *everything };
 
 typedef struct export_request {

@@ -209,15 +209,16 @@ static sap_status build_model(sap_mjcf_reader* r, sap_xml_node* root) {
   SAP_TRY(sap_mjcf_add_section(r, "tendon", NULL, sap_mjcf_add_tendon));
   SAP_TRY(sap_mjcf_add_section(r, "actuator", NULL, sap_mjcf_add_actuator));
   SAP_TRY(sap_mjcf_add_section(r, "equality", NULL, sap_mjcf_add_equality));
+  SAP_TRY(sap_mjcf_add_section(r, "sensor", NULL, sap_mjcf_add_sensor));
   return read_keyframes(r);
 }
 
 static void clear_reader(sap_mjcf_reader* r) {
   sap_builder_destroy(r->builder);
   sap_pool_free(&r->pool);
-  sap_name_map* const names[] = {&r->body_names,   &r->joint_names,  &r->site_names,
-                                 &r->geom_names,   &r->tendon_names, &r->obstacle_names,
-                                 &r->used_settings};
+  sap_name_map* const names[] = {&r->body_names,     &r->joint_names,  &r->site_names,
+                                 &r->geom_names,     &r->tendon_names, &r->obstacle_names,
+                                 &r->actuator_names, &r->used_settings};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     sap_name_map_clear(names[i]);
   }

@@ -4,6 +4,7 @@
 #define SAP_IO_MJCF_MJCF_H
 
 #include <sapstep/scene.h>
+#include <sapstep/sensor.h>
 
 #include "core/hash_map.h"
 #include "core/memory.h"
@@ -89,6 +90,8 @@ typedef struct sap_mjcf_place {
 typedef struct sap_mjcf_site {
   int32_t body, space;
   sap_pose pose;  // in the body
+  int32_t type;   // of a zone: sphere, capsule, ellipsoid, cylinder, box
+  double size[3];
 } sap_mjcf_site;
 
 // A geom that tendons may wrap around.
@@ -157,6 +160,7 @@ typedef struct sap_mjcf_reader {
   int32_t obstacle_count;
   sap_mjcf_tendon* tendons;  // by tendon id
   sap_name_map body_names, joint_names, site_names, geom_names, obstacle_names, tendon_names;
+  sap_name_map actuator_names;   // indices of controls
   struct sap_mjcf_mesh* meshes;  // mjcf_mesh.c
   int32_t mesh_count;
   sap_name_map used_settings;  // names of <numeric> and <text> that set something for one geom

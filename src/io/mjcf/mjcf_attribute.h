@@ -89,9 +89,13 @@ sap_status sap_mjcf_add_section(sap_mjcf_reader* r, const char* section, const c
 sap_status sap_mjcf_instance_sources(sap_mjcf_reader* r, const sap_mjcf_instance* i,
                                      const char* kind, sap_mjcf_sources* out);
 
-// Adders: mjcf_coupling.c, mjcf_actuator.c.
+// Adders: mjcf_coupling.c, mjcf_actuator.c, mjcf_sensor.c.
 sap_status sap_mjcf_add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
 sap_status sap_mjcf_add_equality(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
 sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
+sap_status sap_mjcf_add_sensor(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
+// Returns the kind of name of a sensor's objtype or reftype; NULL: not supported, or no such
+// attribute.
+const char* sap_mjcf_sensed_kind(const sap_xml_node* node, const char* attribute);
 
 #endif

@@ -293,17 +293,35 @@ static sap_status add_name(sap_mjcf_reader* r, sap_name_map* names, const sap_xm
 
 static sap_status add_site(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body) {
   sap_mjcf_sources s;
-  sap_mjcf_site site = {.body = body, .space = item->scope.space, .pose = sap_pose_identity};
+  sap_mjcf_site site = {.body = body,
+                        .space = item->scope.space,
+                        .pose = sap_pose_identity,
+                        .type = SAP_SHAPE_SPHERE,
+                        .size = {0.005, 0.005, 0.005}};
+  sap_site_def def = sap_site_def_default();
   const char* name;
   double length;
   SAP_TRY(sap_mjcf_find_sources(r, item->node, "site", &item->scope, &s));
   SAP_TRY(sap_mjcf_numbers(&s, "pos", 3, 3, site.pose.p, NULL));
-  SAP_TRY(sap_mjcf_source(&s, "fromto") != NULL ? sap_mjcf_fromto(&s, &site.pose, &length)
-                                                : sap_mjcf_orientation(&s, site.pose.q));
+  SAP_TRY(sap_mjcf_choice(&s, "type", "plane sphere capsule cylinder box ellipsoid", &site.type));
+  SAP_TRY(sap_mjcf_numbers(&s, "size", 1, 3, site.size, NULL));
+  if (sap_mjcf_source(&s, "fromto") != NULL) {
+    SAP_TRY(sap_mjcf_fromto(&s, &site.pose, &length));
+    site.size[site.type == SAP_SHAPE_CAPSULE || site.type == SAP_SHAPE_CYLINDER ? 1 : 2] =
+        0.5 * length;
+  } else {
+    SAP_TRY(sap_mjcf_orientation(&s, site.pose.q));
+  }
   SAP_TRY(sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &name));
   SAP_TRY(SAP_ROOM(&r->pool, &r->sites, r->site_count + 1, r->error));
   sap_pose_compose(&site.pose, &item->scope.frame, &site.pose);
   r->sites[r->site_count] = site;
+  def.body = body;
+  sap_pose_get(&site.pose, def.p_BX, def.q_BX);
+  def.name = name;
+  if (name == NULL || sap_name_map_find(&r->site_names, name) < 0) {  // else refused below
+    SAP_TRY(SAP_XML_ADD(r, item->node, sap_builder_add_site, &def, NULL));
+  }
   return add_name(r, &r->site_names, item->node, name, r->site_count++);
 }
 

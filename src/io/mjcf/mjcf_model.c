@@ -276,6 +276,7 @@ sap_status sap_mjcf_model_options(sap_mjcf_reader* r, sap_model_options* options
       SAP_XML_NUMBER(sap_model_options, fluid_density, "density", NONNEGATIVE),
       SAP_XML_NUMBER(sap_model_options, fluid_viscosity, "viscosity", NONNEGATIVE),
       SAP_XML_FIELD(sap_model_options, wind, "wind", ANY, 3, 3),
+      SAP_XML_FIELD(sap_model_options, magnetic_field, "magnetic", ANY, 3, 3),
       {0},
   };
   static const sap_xml_field override_fields[] = {

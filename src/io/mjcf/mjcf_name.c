@@ -35,9 +35,10 @@ static const sap_name_map* names_of(const sap_mjcf_reader* r, const char* attrib
   const struct {
     const char* start;
     const sap_name_map* names;
-  } kinds[] = {{"body", &r->body_names},     {"joint", &r->joint_names},
-               {"tendon", &r->tendon_names}, {"site", &r->site_names},
-               {"geom", &r->geom_names},     {"obstacle", &r->obstacle_names}};
+  } kinds[] = {{"body", &r->body_names},        {"joint", &r->joint_names},
+               {"tendon", &r->tendon_names},    {"site", &r->site_names},
+               {"geom", &r->geom_names},        {"obstacle", &r->obstacle_names},
+               {"actuator", &r->actuator_names}};
   size_t i = 0;
   while (strncmp(attribute, kinds[i].start, strlen(kinds[i].start)) != 0) {
     ++i;  // every attribute of list_names begins with one of them
@@ -56,6 +57,9 @@ static int32_t space_of(const sap_mjcf_reader* r, const sap_name_map* names, con
   }
   if (names == &r->tendon_names) {
     return r->tendons[id].space;
+  }
+  if (names == &r->actuator_names) {
+    return r->controls[id].space;
   }
   if (names == &r->body_names) {
     return id > 0 ? r->places[id].space : 0;
@@ -102,7 +106,7 @@ static sap_status find_around(sap_mjcf_reader* r, int32_t space, const sap_name_
 }
 
 static void add_name(name_list* out, const char* kind, const char* name) {
-  if (name != NULL) {
+  if (name != NULL && kind != NULL) {
     out->attribute[out->count] = kind;
     out->name[out->count++] = name;
   }
@@ -112,7 +116,7 @@ static void add_name(name_list* out, const char* kind, const char* name) {
 static sap_status list_names(sap_mjcf_reader* r, const sap_xml_node* node, name_list* out) {
   static const char* const attributes[] = {"body",   "body1",  "body2",  "joint",   "jointinparent",
                                            "joint1", "joint2", "tendon", "tendon1", "tendon2",
-                                           "site1",  "site2",  "geom1",  "geom2"};
+                                           "site1",  "site2",  "geom1",  "geom2",   "actuator"};
   static const char* const sites[] = {"cranksite", "slidersite", "site", "refsite"};
   // Elements of a tendon's path.
   static const struct {
@@ -128,6 +132,8 @@ static sap_status list_names(sap_mjcf_reader* r, const sap_xml_node* node, name_
   for (size_t i = 0; i < sizeof sites / sizeof *sites; ++i) {
     add_name(out, "site", sap_xml_get(node, sites[i]));
   }
+  add_name(out, sap_mjcf_sensed_kind(node, "objtype"), sap_xml_get(node, "objname"));
+  add_name(out, sap_mjcf_sensed_kind(node, "reftype"), sap_xml_get(node, "refname"));
   for (const sap_xml_node* c = node->first_child; c != NULL; c = c->next) {
     for (size_t i = 0; i < sizeof inside / sizeof *inside; ++i) {
       const bool is = sap_xml_is(c, inside[i].element);

@@ -230,6 +230,29 @@ static const sap_schema_child deformable[] = {
     {0},
 };
 
+// Noise is ignored, as in MuJoCo since 3.1.4; so are the times at which values are sampled.
+#define SENSOR(names, extra)                     \
+  SAP_CHILD(names, .used = "name cutoff " extra, \
+            .skipped = "noise user nsample interp delay interval")
+static const sap_schema_child sensor[] = {
+    SENSOR("accelerometer velocimeter gyro force torque magnetometer touch", "site"),
+    SENSOR("rangefinder", "site camera data"),
+    SENSOR("jointpos jointvel jointactuatorfrc jointlimitpos jointlimitvel jointlimitfrc ballquat "
+           "ballangvel",
+           "joint"),
+    SENSOR("tendonpos tendonvel tendonactuatorfrc tendonlimitpos tendonlimitvel tendonlimitfrc",
+           "tendon"),
+    SENSOR("actuatorpos actuatorvel actuatorfrc", "actuator"),
+    SENSOR("framepos framequat framexaxis frameyaxis framezaxis framelinvel frameangvel "
+           "framelinacc frameangacc",
+           "objtype objname reftype refname"),
+    SENSOR("subtreecom subtreelinvel subtreeangmom", "body"),
+    SENSOR("clock e_potential e_kinetic", ""),
+    // The reader leaves them out with a warning.
+    SAP_UNCHECKED("camprojection insidesite distance normal fromto contact tactile user plugin"),
+    {0},
+};
+
 static const sap_schema_child mujoco[] = {
     SAP_CHILD("compiler",
               .used = "angle eulerseq autolimits inertiafromgeom inertiagrouprange boundmass "
@@ -237,14 +260,15 @@ static const sap_schema_child mujoco[] = {
               .skipped = "texturedir discardvisual convexhull fusestatic usethread saveinertial "
                          "savecanonical savecompiled conflict passthrough",
               .value = compiler_values, .child = compiler),
-    SAP_CHILD("option",
-              .used = "timestep gravity density viscosity wind o_friction o_margin o_solref",
-              .skipped = "apirate ccd_iterations ccd_tolerance cone impratio integrator "
-                         "iterations jacobian ls_iterations ls_tolerance magnetic mpr_iterations "
-                         "mpr_tolerance noslip_iterations noslip_tolerance o_solimp "
-                         "sdf_initpoints sdf_iterations sleep_tolerance solver tolerance "
-                         "collision",
-              .unsupported = "actuatorgroupdisable", .child = option),
+    SAP_CHILD(
+        "option",
+        .used = "timestep gravity density viscosity wind magnetic o_friction o_margin o_solref",
+        .skipped = "apirate ccd_iterations ccd_tolerance cone impratio integrator "
+                   "iterations jacobian ls_iterations ls_tolerance mpr_iterations "
+                   "mpr_tolerance noslip_iterations noslip_tolerance o_solimp "
+                   "sdf_initpoints sdf_iterations sleep_tolerance solver tolerance "
+                   "collision",
+        .unsupported = "actuatorgroupdisable", .child = option),
     {"default", &defaults, NULL},
     SAP_CHILD("asset", .child = asset),
     SAP_CHILD("worldbody", .used = "childclass", .child = body_children),
@@ -255,7 +279,8 @@ static const sap_schema_child mujoco[] = {
     SAP_CHILD("keyframe", .child = keyframe),
     SAP_CHILD("custom", .child = custom),
     SAP_CHILD("deformable", .child = deformable),
-    SAP_UNCHECKED("size statistic visual sensor extension"),
+    SAP_CHILD("sensor", .child = sensor),
+    SAP_UNCHECKED("size statistic visual extension"),
     {0},
 };
 const sap_schema_element sap_mjcf_schema = {.used = "model", .child = mujoco};

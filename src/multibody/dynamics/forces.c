@@ -321,35 +321,98 @@ static void subtract_wrench(const double at[3], const double f[3], const double 
   sap_v3_sub(moment, moment, m);
 }
 
-void sap_dynamics_subtree_needs(sap_dynamics* d, const sap_dynamics_state* at, const double* a,
-                                int32_t body, const double p_W[3], double force[3],
-                                double moment[3]) {
-  const sap_kinematics* kin = at->kin;
-  static const double none[3] = {0.0, 0.0, 0.0};
-  const sap_model* model = d->model;
-  find_inertia_forces(d, at, a, d->force);  // d->F: sums over the subtree of each link
+void sap_motion_of_point(const sap_kinematics* kin, const sap_body_motion* motions, int32_t body,
+                         const double p_W[3], double velocity[3], double acceleration[3]) {
+  const double *V = motions[body].V, *A = motions[body].A;
+  double r[3], turning[3], part[3];
+  sap_v3_sub(r, p_W, kin->p_WB + 3 * (size_t)body);
+  sap_v3_cross(turning, V, r);
+  sap_v3_add(velocity, V + 3, turning);
+  if (acceleration != NULL) {
+    sap_v3_cross(acceleration, V, turning);
+    sap_v3_cross(part, A, r);
+    sap_v3_add(acceleration, acceleration, part);
+    sap_v3_add(acceleration, acceleration, A + 3);
+  }
+}
+
+// Motion of a link from its spatial velocity and acceleration about the fixed point O.
+static void set_link_motion(const sap_dynamics* d, const sap_dynamics_state* at, const double* a,
+                            int32_t l, sap_body_motion* out) {
+  const sap_link* link = &d->links[l];
+  const double* p = at->kin->p_WB + 3 * (size_t)link->body;
+  if (link->lone) {
+    const double* R = at->kin->R_WB + 9 * (size_t)link->body;
+    const int32_t i = link->first_dof;
+    sap_m3_mul_v3(out->V, R, at->v + i + 3);
+    sap_m3_mul_v3(out->A, R, a + i + 3);
+    sap_v3_copy(out->V + 3, at->v + i);
+    sap_v3_sub(out->A + 3, a + i, d->model->options.gravity);
+    return;
+  }
+  double r[3], part[3];
+  sap_v3_sub(r, p, at->kin->p_WB + 3 * (size_t)d->tree_root[link->tree]);
+  memcpy(out, d->V[l], sizeof out->V);
+  memcpy(out->A, d->A[l], sizeof out->A);
+  sap_v3_cross(part, out->V, r);
+  sap_v3_add(out->V + 3, out->V + 3, part);
+  sap_v3_cross(part, out->A, r);
+  sap_v3_add(out->A + 3, out->A + 3, part);
+  sap_v3_cross(part, out->V, out->V + 3);
+  sap_v3_add(out->A + 3, out->A + 3, part);
+}
+
+void sap_dynamics_motions(sap_dynamics* d, const sap_dynamics_state* at, const double* a,
+                          sap_body_motion* motions) {
+  const double* g = d->model->options.gravity;
+  find_inertia_forces(d, at, a, d->force);  // sets d->V, d->A
+  motions[0] = (sap_body_motion){.A = {0.0, 0.0, 0.0, -g[0], -g[1], -g[2]}};
   for (int32_t l = 0; l < d->nlinks; ++l) {
-    const sap_link* link = &d->links[l];
-    if (link->body == body && !link->lone) {
-      const double* O = kin->p_WB + 3 * (size_t)d->tree_root[link->tree];
-      double arm[3], turning[3];
-      sap_v3_sub(arm, O, p_W);
-      sap_v3_cross(turning, arm, d->F[l] + 3);
-      sap_v3_copy(force, d->F[l] + 3);
-      sap_v3_add(moment, d->F[l], turning);
+    set_link_motion(d, at, a, l, &motions[d->links[l].body]);
+  }
+  for (int32_t b = 1; b < d->model->sizes.bodies; ++b) {
+    const int32_t weld = d->model->bodies[b].weld;
+    if (weld != b) {
+      const double* p = at->kin->p_WB + 3 * (size_t)b;
+      memcpy(&motions[b], &motions[weld], sizeof *motions);
+      sap_motion_of_point(at->kin, motions, weld, p, motions[b].V + 3, motions[b].A + 3);
     }
   }
-  for (int32_t b = body; b < model->sizes.bodies; ++b) {
-    const sap_model_body* part = &model->bodies[b];
+}
+
+// Adds what the inertia of a body needs: m a of its centre p, and I alpha + omega x I omega.
+static void add_needs(const sap_kinematics* kin, const sap_body_motion* motions, int32_t body,
+                      const double p[3], const double p_W[3], double force[3], double moment[3]) {
+  const sap_model_body* part = &kin->dynamics->model->bodies[body];
+  const sap_body_motion* motion = &motions[body];
+  double I[6], momentum[3], turning[3], v[3], f[3], m[3];
+  sap_m3_rotate_packed(I, kin->R_WB + 9 * (size_t)body, part->I_BCo_B);
+  sap_symmetric_mul(momentum, I, motion->V);
+  sap_v3_cross(turning, motion->V, momentum);
+  sap_symmetric_mul(m, I, motion->A);
+  sap_v3_add(m, m, turning);
+  sap_motion_of_point(kin, motions, body, p, v, f);
+  sap_v3_scale(f, f, -part->mass);
+  sap_v3_scale(m, m, -1.0);
+  subtract_wrench(p, f, m, p_W, force, moment);
+}
+
+void sap_dynamics_subtree_needs(sap_dynamics* d, const sap_kinematics* kin,
+                                const sap_body_motion* motions, int32_t body, const double p_W[3],
+                                double force[3], double moment[3]) {
+  static const double none[3] = {0.0, 0.0, 0.0};
+  sap_v3_copy(force, none);
+  sap_v3_copy(moment, none);
+  for (int32_t b = body; b < d->model->sizes.bodies; ++b) {
+    const sap_model_body* part = &d->model->bodies[b];
     double p[3], f[3];
-    if (!sap_model_is_below(model, b, body)) {
+    if (!sap_model_is_below(d->model, b, body)) {
       continue;
     }
-    if (part->gravity_compensation != 0.0) {
-      sap_kinematics_point(kin, b, part->p_BCo, p);
-      sap_v3_scale(f, model->options.gravity, -part->gravity_compensation * part->mass);
-      subtract_wrench(p, f, none, p_W, force, moment);
-    }
+    sap_kinematics_point(kin, b, part->p_BCo, p);
+    add_needs(kin, motions, b, p, p_W, force, moment);
+    sap_v3_scale(f, d->model->options.gravity, -part->gravity_compensation * part->mass);
+    subtract_wrench(p, f, none, p_W, force, moment);
     if (d->any_applied && d->wrenches[b].used) {
       sap_kinematics_point(kin, b, d->wrenches[b].p_BP, p);
       subtract_wrench(p, d->wrenches[b].force, d->wrenches[b].moment, p_W, force, moment);

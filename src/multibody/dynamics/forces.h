@@ -37,12 +37,21 @@ void sap_dynamics_set_applied_wrench(sap_dynamics* dynamics, int32_t body,
 
 // True if `body` is `top` or a descendant of it.
 bool sap_model_is_below(const sap_model* model, int32_t body, int32_t top);
-// The force, and the moment about p_W, that the subtree of `body` (moved by joints, not by a free
-// one) needs from others to move with at->v and a against gravity: I a + v x I v - m g, less
-// gravity compensation and applied wrenches. World axes.
-void sap_dynamics_subtree_needs(sap_dynamics* dynamics, const sap_dynamics_state* at,
-                                const double* a, int32_t body, const double p_W[3], double force[3],
-                                double moment[3]);
+// [omega; velocity of the origin] of a body in the world, and their rates less gravity.
+typedef struct sap_body_motion {
+  double V[6], A[6];
+} sap_body_motion;
+// Sets the motions of all bodies with at->v and the accelerations a.                (bodies)
+void sap_dynamics_motions(sap_dynamics* dynamics, const sap_dynamics_state* at, const double* a,
+                          sap_body_motion* motions);
+// Sets the velocity of the point p_W of a body and, unless NULL, its acceleration less gravity.
+void sap_motion_of_point(const sap_kinematics* kin, const sap_body_motion* motions, int32_t body,
+                         const double p_W[3], double velocity[3], double acceleration[3]);
+// The force, and the moment about p_W, that the subtree of `body` needs from others for these
+// motions: I a + v x I v - m g, less gravity compensation and applied wrenches. World axes.
+void sap_dynamics_subtree_needs(sap_dynamics* dynamics, const sap_kinematics* kin,
+                                const sap_body_motion* motions, int32_t body, const double p_W[3],
+                                double force[3], double moment[3]);
 
 // --- force elements ---
 // Force elements between any bodies and trees: two-point springs, bushings, springs and dampers of

@@ -74,6 +74,9 @@ static sap_status create_arrays(sap_multibody* m, sap_error* error) {
   SAP_TRY(SAP_POOL_ADD(pool, &m->q_next, sizes->nq, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->rotations, sizes->joints, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->acceleration, sizes->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->effort, sizes->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->actuator_force, sizes->nu, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->motions, sizes->bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->velocities, sizes->bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->carrier, sizes->bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->shape_on, sizes->shapes, error));
@@ -274,6 +277,17 @@ sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, in
   const sap_kinematics* kin = sap_multibody_start_kinematics(multibody, q);
   memcpy(p_WB, kin->p_WB + 3 * (size_t)body, 3 * sizeof(double));
   memcpy(q_WB, kin->q_WB + 4 * (size_t)body, 4 * sizeof(double));
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_poses(sap_multibody* multibody, const double* q, double* p_WB,
+                               double* R_WB, sap_error* error) {
+  SAP_NOT_NULL(error, multibody, p_WB, R_WB);
+  SAP_TRY(sap_multibody_check_positions(multibody, q, error));
+  const sap_kinematics* kin = sap_multibody_start_kinematics(multibody, q);
+  const size_t bodies = (size_t)multibody->model->sizes.bodies;
+  memcpy(p_WB, kin->p_WB, 3 * bodies * sizeof *p_WB);
+  memcpy(R_WB, kin->R_WB, 9 * bodies * sizeof *R_WB);
   return SAP_STATUS_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "core/threads.h"
 #include "multibody/assembly/assembly.h"
 #include "multibody/dynamics/dynamics.h"
+#include "multibody/dynamics/forces.h"
 #include "multibody/geometry/collision.h"
 
 // Snapshots of kinematics. Their roles are exchanged by swapping the structs, never by copying.
@@ -71,6 +72,9 @@ struct sap_multibody {
   double* q_next;                  // scratch (nq)
   sap_rotation_memory* rotations;  // of the joints (joints)
   double* acceleration;            // scratch (nv)
+  double* effort;                  // scratch (nv)
+  double* actuator_force;          // scratch (nu)
+  sap_body_motion* motions;        // scratch (bodies)
   double (*velocities)[6];         // of the bodies in a step, see sap_collision_query  (bodies)
   sap_momentum_memory momenta;
   sap_step_start start;
@@ -108,6 +112,16 @@ static inline sap_status sap_multibody_check(const sap_multibody* multibody, sap
 }
 // ARGUMENT unless 0 <= id < count: "what = id must be 0 to count - 1".
 sap_status sap_multibody_check_id(const char* what, int32_t id, int32_t count, sap_error* error);
+
+// Sets the force, and the moment about p_W, that the subtree of `body` gets from the body's parent,
+// from multibody->motions and the contacts and equalities of the step: what the subtree needs, less
+// the forces of contacts, connects, welds and distances on it. The contacts must be collected.
+void sap_multibody_reaction(sap_multibody* multibody, const sap_step_report* report,
+                            const sap_kinematics* kin, int32_t body, const double p_W[3],
+                            double force[3], double moment[3]);
+// Returns the force of the limits of a joint (kind SAP_KEY_LOWER) or tendon (SAP_KEY_TENDON_LOWER).
+double sap_multibody_force_of_limits(const sap_multibody* multibody, const sap_step_report* report,
+                                     int kind, int32_t id);
 
 // Callbacks, see sap_system.
 int sap_multibody_constraints(void* context, const sap_step_context* step, sap_problem* problem,

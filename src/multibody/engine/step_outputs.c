@@ -102,17 +102,24 @@ sap_status sap_multibody_contact_forces(sap_multibody* multibody, const sap_step
       error);
 }
 
+double sap_multibody_force_of_limits(const sap_multibody* multibody, const sap_step_report* report,
+                                     int kind, int32_t id) {
+  const sap_block_kind blocks =
+      kind == SAP_KEY_LOWER ? SAP_BLOCKS_JOINT_LIMIT : SAP_BLOCKS_TENDON_LIMIT;
+  sap_block block;
+  const double* lower =
+      find_impulses(multibody, report, blocks, sap_assembly_key(kind, id, 0, 0), &block);
+  const double* upper =
+      find_impulses(multibody, report, blocks, sap_assembly_key(kind + 1, id, 0, 0), &block);
+  const double impulse = (lower != NULL ? lower[0] : 0.0) - (upper != NULL ? upper[0] : 0.0);
+  return impulse / sap_problem_dt(report->problem);
+}
+
 sap_status sap_multibody_limit_force(sap_multibody* multibody, const sap_step_report* report,
                                      int32_t joint, double* force, sap_error* error) {
   SAP_TRY(check_report(multibody, report, force, error));
   SAP_TRY(sap_multibody_check_id("joint", joint, multibody->model->sizes.joints, error));
-  sap_block block;
-  const double* lower = find_impulses(multibody, report, SAP_BLOCKS_JOINT_LIMIT,
-                                      sap_assembly_key(SAP_KEY_LOWER, joint, 0, 0), &block);
-  const double* upper = find_impulses(multibody, report, SAP_BLOCKS_JOINT_LIMIT,
-                                      sap_assembly_key(SAP_KEY_UPPER, joint, 0, 0), &block);
-  const double impulse = (lower != NULL ? lower[0] : 0.0) - (upper != NULL ? upper[0] : 0.0);
-  *force = impulse / sap_problem_dt(report->problem);
+  *force = sap_multibody_force_of_limits(multibody, report, SAP_KEY_LOWER, joint);
   return SAP_STATUS_OK;
 }
 
@@ -343,43 +350,44 @@ static sap_status check_reaction(const sap_multibody* multibody, const sap_state
                                   "reactions of joints in models with %s are not supported", other);
 }
 
-static void find_reaction(sap_multibody* multibody, const sap_step_report* report,
-                          const sap_state* end, reaction* r) {
-  const double dt = sap_problem_dt(report->problem);
-  const sap_dynamics_state at = {.kin = r->kin, .v = end->v};
-  sap_dynamics_subtree_needs(multibody->dynamics, &at, multibody->acceleration, r->top, r->p_W,
-                             r->force, r->moment);
+void sap_multibody_reaction(sap_multibody* multibody, const sap_step_report* report,
+                            const sap_kinematics* kin, int32_t body, const double p_W[3],
+                            double force[3], double moment[3]) {
+  const sap_model* model = multibody->model;
+  reaction r = {.model = model, .kin = kin, .top = body, .force = force, .moment = moment};
+  sap_v3_copy(r.p_W, p_W);
+  sap_dynamics_subtree_needs(multibody->dynamics, kin, multibody->motions, body, p_W, force,
+                             moment);
   for (int32_t i = 0; i < multibody->contact_count; ++i) {
-    subtract_contact(r, &multibody->contacts[i], dt);
+    subtract_contact(&r, &multibody->contacts[i], sap_problem_dt(report->problem));
   }
-  for (int32_t e = 0; e < r->model->sizes.equalities; ++e) {
+  for (int32_t e = 0; e < model->sizes.equalities; ++e) {
     double rows[6];
     if (sap_multibody_equality_force(multibody, report, e, rows, NULL) == SAP_STATUS_OK) {
-      subtract_equality(r, &r->model->equalities[e], rows);
+      subtract_equality(&r, &model->equalities[e], rows);
     }
   }
 }
 
-// The force that a joint transmits is what the subtree behind it needs to move as it did in the
-// step, less the forces of contacts, connects, welds and distances on it. Impulses are those of the
-// step, the rest is evaluated at its end: first order in dt.
+// Impulses are those of the step, the rest is evaluated at its end: first order in dt.
 sap_status sap_multibody_joint_reaction(sap_multibody* multibody, const sap_step_report* report,
                                         const sap_state* end, int32_t joint, double force[3],
                                         double moment[3], sap_error* error) {
   SAP_NOT_NULL(error, multibody, report, end, force, moment);
   SAP_TRY(check_reaction(multibody, end, joint, error));
   SAP_TRY(sap_multibody_collect(multibody, report, error));
-  const sap_model* model = multibody->model;
-  const sap_model_joint_data* data = &model->joints[joint];
-  reaction r = {.model = model, .top = data->body, .force = force, .moment = moment};
+  const sap_model_joint_data* data = &multibody->model->joints[joint];
   memset(force, 0, 3 * sizeof *force);
   memset(moment, 0, 3 * sizeof *moment);
   if (data->type == SAP_JOINT_FREE) {
     return SAP_STATUS_OK;  // transmits nothing
   }
   SAP_TRY(sap_multibody_accelerations(multibody, report, end->v, multibody->acceleration, error));
-  r.kin = sap_multibody_kinematics(multibody, end->q);
-  sap_kinematics_point(r.kin, data->body, data->p_BJ, r.p_W);
-  find_reaction(multibody, report, end, &r);
+  const sap_kinematics* kin = sap_multibody_kinematics(multibody, end->q);
+  const sap_dynamics_state at = {.kin = kin, .v = end->v};
+  double p_W[3];
+  sap_dynamics_motions(multibody->dynamics, &at, multibody->acceleration, multibody->motions);
+  sap_kinematics_point(kin, data->body, data->p_BJ, p_W);
+  sap_multibody_reaction(multibody, report, kin, data->body, p_W, force, moment);
   return SAP_STATUS_OK;
 }

@@ -75,6 +75,18 @@ sap_pair_def sap_pair_def_default(void) {
                         .friction_rolling_2 = -1.0};
 }
 
+sap_sensor_def sap_sensor_def_default(void) {
+  return (sap_sensor_def){.cookie = SAP_COOKIE,
+                          .q_BX = {1.0, 0.0, 0.0, 0.0},
+                          .reference = -1,
+                          .q_BR = {1.0, 0.0, 0.0, 0.0},
+                          .zone = SAP_SHAPE_SPHERE};
+}
+
+sap_site_def sap_site_def_default(void) {
+  return (sap_site_def){.cookie = SAP_COOKIE, .q_BX = {1.0, 0.0, 0.0, 0.0}};
+}
+
 sap_mesh_def sap_mesh_def_default(void) {
   return (sap_mesh_def){.cookie = SAP_COOKIE};
 }
@@ -86,6 +98,7 @@ sap_keyframe_def sap_keyframe_def_default(void) {
 sap_model_options sap_model_options_default(void) {
   return (sap_model_options){.cookie = SAP_COOKIE,
                              .gravity = {0.0, 0.0, -9.81},
+                             .magnetic_field = {0.0, -0.5, 0.0},
                              .timestep = 0.002,
                              .friction_rule = SAP_FRICTION_HARMONIC,
                              .regularization = sap_regularization_default()};
@@ -121,6 +134,7 @@ static sap_status check_options(const sap_model_options* options, sap_error* err
   SAP_TRY(sap_check_nonnegative(&checker, "fluid_density", options->fluid_density));
   SAP_TRY(sap_check_nonnegative(&checker, "fluid_viscosity", options->fluid_viscosity));
   SAP_TRY(sap_check_vector(&checker, "wind", options->wind, 3));
+  SAP_TRY(sap_check_vector(&checker, "magnetic_field", options->magnetic_field, 3));
   SAP_TRY(sap_check_positive(&checker, "timestep", options->timestep));
   SAP_TRY(sap_check_nonnegative(&checker, "regularization.beta", options->regularization.beta));
   SAP_TRY(sap_check_positive(&checker, "regularization.sigma", options->regularization.sigma));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shapes, contact pairs, equalities, two-point springs and bushings of the builder.
+// Shapes, contact pairs, equalities, two-point springs, bushings, sensors and sites of the builder.
 #include <math.h>
 
 #include "core/memory.h"
@@ -233,5 +233,66 @@ sap_status sap_builder_add_bushing(sap_builder* builder, const sap_bushing_def* 
   bushing.name = NULL;
   SAP_TRY(check_bushing(&checker, builder, &bushing));
   SAP_BUILDER_APPEND_NAMED(builder, bushings, SAP_ELEMENT_BUSHING, def->name, bushing, id, error);
+  return SAP_STATUS_OK;
+}
+
+// --- sensors and sites ---
+
+static sap_status check_object(const sap_checker* checker, const sap_builder* builder,
+                               const sap_sensor_def* def) {
+  const int32_t counts[] = {[SAP_SENSES_FRAME] = builder->nbodies,
+                            [SAP_SENSES_SCALAR_JOINT] = builder->njoints,
+                            [SAP_SENSES_BALL_JOINT] = builder->njoints,
+                            [SAP_SENSES_TENDON] = builder->ntendons,
+                            [SAP_SENSES_ACTUATOR] = builder->nactuators,
+                            [SAP_SENSES_BODY] = builder->nbodies,
+                            [SAP_SENSES_NOTHING] = INT32_MAX};
+  const sap_sensor_traits traits = sap_sensor_find_traits((int)def->type);
+  SAP_REFUSE_IF(traits.name == NULL, checker, "type = %d is not a sap_sensor_type", (int)def->type);
+  SAP_TRY(sap_check_id(checker, "object", def->object, 0, counts[traits.object]));
+  SAP_REFUSE_IF(
+      traits.object == SAP_SENSES_BALL_JOINT && builder->joints[def->object].type != SAP_JOINT_BALL,
+      checker, "object = %d must be a ball joint", (int)def->object);
+  return traits.object == SAP_SENSES_SCALAR_JOINT
+             ? sap_builder_check_scalar_joint(checker, builder, "object", def->object)
+             : SAP_STATUS_OK;
+}
+
+sap_status sap_builder_add_sensor(sap_builder* builder, const sap_sensor_def* def, int32_t* id,
+                                  sap_error* error) {
+  SAP_BUILDER_BEGIN(builder, def, sap_sensor_def, "sensor", error);
+  const sap_checker checker = {"sensor", def->name, builder->nsensors, error};
+  sap_sensor_def sensor = *def;
+  sensor.name = NULL;
+  SAP_TRY(check_object(&checker, builder, def));
+  SAP_TRY(sap_check_id(&checker, "reference", def->reference, -1, builder->nbodies));
+  SAP_TRY(sap_check_vector(&checker, "p_BX", def->p_BX, 3));
+  SAP_TRY(sap_check_quaternion(&checker, "q_BX", def->q_BX, sensor.q_BX));
+  SAP_TRY(sap_check_vector(&checker, "p_BR", def->p_BR, 3));
+  SAP_TRY(sap_check_quaternion(&checker, "q_BR", def->q_BR, sensor.q_BR));
+  SAP_TRY(sap_check_nonnegative(&checker, "cutoff", def->cutoff));
+  if (def->type == SAP_SENSOR_TOUCH) {
+    const int count = size_count(def->zone);
+    SAP_REFUSE_IF(count <= 0, &checker,
+                  "zone = %d must be a sphere, capsule, cylinder, box or ellipsoid",
+                  (int)def->zone);
+    for (int i = 0; i < count; ++i) {
+      SAP_TRY(sap_check_positive(&checker, "zone_size", def->zone_size[i]));
+    }
+  }
+  SAP_BUILDER_APPEND_NAMED(builder, sensors, SAP_ELEMENT_SENSOR, def->name, sensor, id, error);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_builder_add_site(sap_builder* builder, const sap_site_def* def, int32_t* id,
+                                sap_error* error) {
+  SAP_BUILDER_BEGIN(builder, def, sap_site_def, "site", error);
+  const sap_checker checker = {"site", def->name, builder->nsites, error};
+  sap_site_def site = *def;
+  site.name = NULL;
+  SAP_TRY(sap_check_id(&checker, "body", def->body, 0, builder->nbodies));
+  SAP_TRY(sap_check_vector(&checker, "p_BX", def->p_BX, 3));
+  SAP_TRY(sap_check_quaternion(&checker, "q_BX", def->q_BX, site.q_BX));
+  SAP_BUILDER_APPEND_NAMED(builder, sites, SAP_ELEMENT_SITE, def->name, site, id, error);
   return SAP_STATUS_OK;
 }

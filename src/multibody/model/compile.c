@@ -55,10 +55,15 @@ static sap_status copy_records(const sap_builder* builder, sap_model* model, sap
                                    .na = builder->na,
                                    .equalities = builder->nequalities,
                                    .springs = builder->nsprings,
-                                   .bushings = builder->nbushings};
+                                   .bushings = builder->nbushings,
+                                   .sites = builder->nsites,
+                                   .sensors = builder->nsensors};
   SAP_FAIL_IF(builder->options.name != NULL && model->options.name == NULL, error,
               SAP_STATUS_MEMORY, "out of memory: model");
   SAP_MODEL_LISTS(COPY_LIST)
+  for (int32_t i = 0; i < builder->nsensors; ++i) {
+    model->sizes.nsensor += sap_sensor_find_traits((int)model->sensors[i].type).values;
+  }
   sort_exclusions(model, builder->nexclusions);
   qsort(model->pairs, (size_t)builder->npairs, sizeof *model->pairs, sap_compare_pair_defs);
   model->sizes.pairs = builder->npairs;

@@ -12,7 +12,7 @@
 const char* sap_element_text(sap_element kind) {
   static const char* const texts[SAP_ELEMENT_COUNT] = {"body",     "joint",    "shape", "tendon",
                                                        "actuator", "keyframe", "mesh",  "equality",
-                                                       "spring",   "bushing"};
+                                                       "spring",   "bushing",  "site",  "sensor"};
   return texts[kind];
 }
 
@@ -228,6 +228,41 @@ sap_status sap_model_get_equality(const sap_model* model, int32_t equality, sap_
   *out = model->equalities[equality];
   out->name = model->names[SAP_ELEMENT_EQUALITY].text[equality];
   return SAP_STATUS_OK;
+}
+
+sap_status sap_model_get_sensor(const sap_model* model, int32_t sensor, sap_sensor_def* out,
+                                sap_error* error) {
+  SAP_TRY(check_getter(model, SAP_ELEMENT_SENSOR, sensor, out, error));
+  *out = model->sensors[sensor];
+  out->name = model->names[SAP_ELEMENT_SENSOR].text[sensor];
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_model_get_site(const sap_model* model, int32_t site, sap_site_def* out,
+                              sap_error* error) {
+  SAP_TRY(check_getter(model, SAP_ELEMENT_SITE, site, out, error));
+  *out = model->sites[site];
+  out->name = model->names[SAP_ELEMENT_SITE].text[site];
+  return SAP_STATUS_OK;
+}
+
+sap_sensor_traits sap_sensor_find_traits(int type) {
+  enum { STATE, STEP };
+#define TRAITS(id, name, values, object, stage) \
+  {(name), (values), SAP_SENSES_##object, (stage) == STEP},
+  static const sap_sensor_traits table[] = {SAP_SENSOR_TYPES(TRAITS)};
+#undef TRAITS
+  return type >= 0 && type < SAP_SENSOR_TYPE_COUNT ? table[type] : (sap_sensor_traits){0};
+}
+
+int32_t sap_model_sensor_values(const sap_model* model, int32_t sensor, int32_t* first) {
+  const bool known = model != NULL && sensor >= 0 && sensor < model->sizes.sensors;
+  int32_t before = 0;
+  for (int32_t i = 0; known && i < sensor; ++i) {
+    before += sap_sensor_find_traits((int)model->sensors[i].type).values;
+  }
+  store_index(first, before);
+  return known ? sap_sensor_find_traits((int)model->sensors[sensor].type).values : 0;
 }
 
 sap_status sap_model_get_mesh(const sap_model* model, int32_t mesh, sap_mesh_def* out,

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include <sapstep/model.h>
+#include <sapstep/sensor.h>
 
 #include "core/hash_map.h"
 #include "core/memory.h"
@@ -69,6 +70,8 @@ typedef int32_t sap_id_pair[2];  // a < b
   LIST(sap_equality_def, equalities) /* names NULL, quaternions unit; of bodies b >= 0 */       \
   LIST(sap_spring_def, springs)      /* names NULL */                                           \
   LIST(sap_bushing_def, bushings)    /* names NULL, quaternions unit */                         \
+  LIST(sap_sensor_def, sensors)      /* names NULL, quaternions unit */                         \
+  LIST(sap_site_def, sites)          /* names NULL, quaternions unit */                         \
   LIST(sap_pair_def, pairs)          /* shape_a < shape_b; sorted, each pair once, in models */ \
   LIST(sap_id_pair, exclusions)      /* of bodies; sorted, each pair once, in models */
 #define SAP_MODEL_LIST(type, name) type* name;
@@ -124,6 +127,24 @@ int sap_compare_id_pairs(const void* a, const void* b);
 int sap_compare_pair_defs(const void* a, const void* b);
 // Returns the contact pair of two shapes; NULL: none.
 const sap_pair_def* sap_model_find_pair(const sap_model* model, int32_t shape_a, int32_t shape_b);
+
+typedef enum sap_sensor_object {
+  SAP_SENSES_FRAME,
+  SAP_SENSES_SCALAR_JOINT,
+  SAP_SENSES_BALL_JOINT,
+  SAP_SENSES_TENDON,
+  SAP_SENSES_ACTUATOR,
+  SAP_SENSES_BODY,
+  SAP_SENSES_NOTHING,
+} sap_sensor_object;
+// The columns of SAP_SENSOR_TYPES.
+typedef struct sap_sensor_traits {
+  const char* name;  // NULL: not a type
+  int32_t values;
+  sap_sensor_object object;
+  bool of_step;
+} sap_sensor_traits;
+sap_sensor_traits sap_sensor_find_traits(int type);
 
 static inline bool sap_joint_is_scalar(sap_joint_type type) {
   return type == SAP_JOINT_HINGE || type == SAP_JOINT_SLIDE;

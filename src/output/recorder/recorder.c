@@ -35,6 +35,7 @@ static sap_status destroy_recorder(sap_recorder* recorder, sap_error* error) {
   const sap_status status = check_writes(recorder, error);
   sap_chunk_packer_destroy(recorder->packer);
   sap_free(recorder->actuator_force);
+  sap_free(recorder->sensor);
   sap_free(recorder->forces);
   sap_free(recorder->scratch);
   sap_free(recorder->path);
@@ -58,6 +59,7 @@ static sap_status check_model(const sap_recorded_model* model, sap_error* error)
                {"nv", n->nv, 0, true},
                {"na", n->na, 0, true},
                {"nu", n->nu, 0, true},
+               {"sensors", n->sensors, 0, model->sensor_values != NULL},
                {"actuators", n->actuators, 0, true},
                {"equalities", n->equalities, 0, true},
                {"tendons", n->tendons, 0, true}};

@@ -30,6 +30,7 @@ enum { SAP_RECORD_SCALAR = -1, SAP_RECORD_STEP_WIDTH = 13 };
     "newton_iterations,converged,momentum_error,cost_J,factorizations,evaluations,"           \
     "free_motion_iterations,free_motion_residual,time_s,rows,dt_s,time_solver_s,islands")     \
   X(ACTUATOR_FORCE, "actuator/force", REAL, n->nu, "N, N m", NULL)                            \
+  X(SENSOR, "sensor", REAL, n->nsensor, "see /model/sensors", NULL)                           \
   X(CONTACT_FIRST, "contact/first", INTEGER, SAP_RECORD_SCALAR, "1", NULL)                    \
   X(CONTACT_COUNT, "contact/count", INTEGER, SAP_RECORD_SCALAR, "1", NULL)                    \
   X(BLOCK_FIRST, "constraint/first", INTEGER, SAP_RECORD_SCALAR, "1", NULL)                   \
@@ -102,8 +103,9 @@ struct sap_recorder {
   int64_t rows;            // ... and since the last one
   double flush_time;       // of the last one; see sap_clock_seconds
   double* actuator_force;  // of a row of this library's engine (nu)
+  double* sensor;          // likewise (nsensor)
   sap_recorded_force* forces;
-  int32_t actuator_capacity, force_capacity;
+  int32_t actuator_capacity, sensor_capacity, force_capacity;
   // The worker's:
   int64_t contacts, blocks, iterations;  // rows written so far
   sap_chunk_packer* packer;              // NULL: no compression

@@ -16,7 +16,7 @@ enum {
 
 static int32_t rows_of_chunk(const sap_model_sizes* n, const sap_recorder_options* options) {
   const int64_t bytes =
-      8 * ((int64_t)n->nq + n->nv + n->na + n->nu + 29) + 4 * 7 * (int64_t)n->bodies;
+      8 * ((int64_t)n->nq + n->nv + n->na + n->nu + n->nsensor + 29) + 4 * 7 * (int64_t)n->bodies;
   const int64_t rows = CHUNK_BYTES / bytes;
   if (options->flush_rows > 0) {
     return options->flush_rows;
@@ -174,12 +174,12 @@ static void put_report(sap_recorder* recorder, const sap_recorded_row* row) {
   to[11] = row->time_solver;
 }
 
-static void put_actuator_forces(sap_recorder* recorder, const sap_recorded_row* row) {
-  const int32_t nu = recorder->sizes.nu;
-  if (nu > 0 && row->actuator_force != NULL) {
-    put_reals(recorder, SAP_RECORD_ACTUATOR_FORCE, row->actuator_force, nu);
-  } else if (nu > 0) {
-    memset(next_row(recorder, SAP_RECORD_ACTUATOR_FORCE), 0, (size_t)nu * sizeof(double));
+// values NULL: zeros
+static void put_values(sap_recorder* recorder, int column, const double* values, int32_t count) {
+  if (count > 0 && values == NULL) {
+    memset(next_row(recorder, column), 0, (size_t)count * sizeof(double));
+  } else {
+    put_reals(recorder, column, values, count);
   }
 }
 
@@ -204,7 +204,8 @@ void sap_recorder_write_columns(sap_recorder* recorder, const sap_recorded_row* 
   put_forces(recorder, row);
   put_iterations(recorder, row->solver);
   put_poses(recorder, row);
-  put_actuator_forces(recorder, row);
+  put_values(recorder, SAP_RECORD_ACTUATOR_FORCE, row->actuator_force, recorder->sizes.nu);
+  put_values(recorder, SAP_RECORD_SENSOR, row->sensor, recorder->sizes.nsensor);
   put_reals(recorder, SAP_RECORD_TIME, &row->t, 1);
   put_reals(recorder, SAP_RECORD_Q, row->q, recorder->sizes.nq);
   put_reals(recorder, SAP_RECORD_V, row->v, recorder->sizes.nv);

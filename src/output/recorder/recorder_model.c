@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The group /model of a recording: names, bodies, joints, shapes and meshes.
+#include <stdio.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "output/recorder/recorder.h"
 
-enum { SHAPE_WIDTH = 18 };  // the widest table
+enum { SHAPE_WIDTH = 18, LABEL_SIZE = 128 };  // of the widest table
 
 typedef struct name_list {
   const sap_recorded_model* model;
   sap_element kind;
+  char* label;  // LABEL_SIZE characters for names of values of sensors
 } name_list;
 
 static const char* name_at(const void* context, int64_t index) {
@@ -18,6 +20,23 @@ static const char* name_at(const void* context, int64_t index) {
   const char* text =
       m->element_name != NULL ? m->element_name(m->context, list->kind, (int32_t)index) : NULL;
   return text != NULL ? text : "";
+}
+
+// Returns SENSOR for a sensor of one value, else SENSOR:0, ...; SENSOR is its name or sensor_ID.
+static const char* value_at(const void* context, int64_t index) {
+  const name_list* list = context;
+  const int32_t* values = list->model->sensor_values;
+  int32_t sensor = 0;
+  for (; index >= values[sensor]; ++sensor) {
+    index -= values[sensor];
+  }
+  const char* name = name_at(context, sensor);
+  int used = name[0] != '\0' ? snprintf(list->label, LABEL_SIZE, "%.100s", name)
+                             : snprintf(list->label, LABEL_SIZE, "sensor_%d", (int)sensor);
+  if (values[sensor] > 1) {
+    (void)snprintf(list->label + used, (size_t)(LABEL_SIZE - used), ":%d", (int)index);
+  }
+  return list->label;
 }
 
 static bool write_names(hid_t group, const sap_recorded_model* model, int* failure) {
@@ -31,12 +50,15 @@ static bool write_names(hid_t group, const sap_recorded_model* model, int* failu
                {"shapes", SAP_ELEMENT_SHAPE, n->shapes},
                {"actuators", SAP_ELEMENT_ACTUATOR, n->actuators},
                {"equalities", SAP_ELEMENT_EQUALITY, n->equalities},
-               {"tendons", SAP_ELEMENT_TENDON, n->tendons}};
+               {"tendons", SAP_ELEMENT_TENDON, n->tendons},
+               {"sensors", SAP_ELEMENT_SENSOR, n->nsensor}};
+  char label[LABEL_SIZE];
   bool good = true;
   for (size_t i = 0; i < sizeof lists / sizeof *lists && good; ++i) {
-    const name_list list = {model, lists[i].kind};
-    good =
-        sap_hdf5_write_texts(group, lists[i].name, NULL, lists[i].count, name_at, &list, failure);
+    const name_list list = {model, lists[i].kind, label};
+    good = sap_hdf5_write_texts(group, lists[i].name, NULL, lists[i].count,
+                                lists[i].kind == SAP_ELEMENT_SENSOR ? value_at : name_at, &list,
+                                failure);
   }
   return good;
 }

@@ -22,6 +22,7 @@ typedef struct description {
   int32_t (*meshes)[4];
   float (*vertices)[3];
   int32_t (*triangles)[3];
+  int32_t* sensor_values;
 } description;
 
 static const char* element_name(const void* model, sap_element kind, int32_t id) {
@@ -40,6 +41,9 @@ static void fill_elements(const sap_model* model, description* d) {
     sap_recorded_joint* joint = &d->joints[i];
     (void)sap_model_joint_address(model, i, &joint->type, &joint->body, &joint->first_q,
                                   &joint->first_v, NULL);
+  }
+  for (int32_t i = 0; i < model->sizes.sensors; ++i) {
+    d->sensor_values[i] = sap_model_sensor_values(model, i, NULL);
   }
   for (int32_t i = 0; i < model->sizes.shapes; ++i) {
     sap_shape_def shape;
@@ -94,6 +98,7 @@ static sap_status describe_model(const sap_model* model, description* d, sap_rec
   SAP_TRY(SAP_POOL_ADD(&d->pool, &d->meshes, n->meshes, error));
   SAP_TRY(SAP_POOL_ADD(&d->pool, &d->vertices, nvertices, error));
   SAP_TRY(SAP_POOL_ADD(&d->pool, &d->triangles, ntriangles, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->sensor_values, n->sensors, error));
   fill_elements(model, d);
   fill_surfaces(model, d);
   *out = (sap_recorded_model){
@@ -109,6 +114,7 @@ static sap_status describe_model(const sap_model* model, description* d, sap_rec
       .triangles = (const int32_t(*)[3])d->triangles,
       .nvertices = nvertices,
       .ntriangles = ntriangles,
+      .sensor_values = d->sensor_values,
   };
   return SAP_STATUS_OK;
 }
@@ -178,6 +184,19 @@ static sap_status find_actuator_forces(sap_recorder* recorder, sap_multibody* mu
   return sap_multibody_actuator_forces(multibody, report, recorder->actuator_force, error);
 }
 
+// Reads the sensors at the end of the step.
+static sap_status find_sensors(sap_recorder* recorder, sap_multibody* multibody,
+                               const sap_state* state, const sap_step_report* report,
+                               sap_recorded_row* row, sap_error* error) {
+  const int32_t count = recorder->sizes.nsensor;
+  if (count == 0) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(SAP_GROW(&recorder->sensor, &recorder->sensor_capacity, count, error));
+  row->sensor = recorder->sensor;
+  return sap_multibody_sensors(multibody, report, state, recorder->sensor, error);
+}
+
 static void copy_report(const sap_step_report* report, sap_recorded_row* row) {
   row->stepped = true;
   row->solver = report->solver;
@@ -237,6 +256,7 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
                           .contact_count = sap_multibody_contact_count(multibody)};
   const sap_block_range contacts = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT);
   SAP_TRY(find_actuator_forces(recorder, multibody, report, &row, error));
+  SAP_TRY(find_sensors(recorder, multibody, state, report, &row, error));
   SAP_TRY(find_forces(recorder, contacts, report, &row, error));
   SAP_TRY(diagnose_row(multibody, state, &row, error));
   if (report != NULL) {

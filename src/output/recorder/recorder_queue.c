@@ -50,6 +50,7 @@ static size_t copy_arrays(const sap_model_sizes* n, sap_packed_row* packed, unsi
   row->p_WB = copy_array(row->p_WB, 3 * bodies, real, &at, &size);
   row->q_WB = copy_array(row->q_WB, 4 * bodies, real, &at, &size);
   row->actuator_force = copy_array(row->actuator_force, (size_t)n->nu, real, &at, &size);
+  row->sensor = copy_array(row->sensor, (size_t)n->nsensor, real, &at, &size);
   row->forces = copy_array(row->forces, (size_t)row->force_count, sizeof *row->forces, &at, &size);
   row->contacts =
       copy_array(row->contacts, (size_t)row->contact_count, sizeof *row->contacts, &at, &size);

@@ -20,7 +20,7 @@ Arrays are float64. Failures of the library are raised as :class:`Error` with it
 from importlib import import_module
 from typing import Any
 
-from ._elements import Actuator, Body, Joint
+from ._elements import Actuator, Body, Joint, Site
 from ._library import Error, InputError, StepError, version
 from ._names import hint
 from ._recording import Recorder
@@ -45,6 +45,7 @@ __all__ = [
     "Recording",
     "Residuals",
     "Simulation",
+    "Site",
     "Solution",
     "Step",
     "StepError",

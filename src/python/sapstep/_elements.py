@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bodies, joints and actuators of a simulation by name."""
+"""Bodies, joints, actuators and sites of a simulation by name."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ from ._names import Suggests
 
 _COORDINATES = {"free": (7, 6), "ball": (4, 3)}  # positions, velocities; other joints have one each
 Value = Union[float, NDArray[np.float64]]
+
+
+def _matrix(quaternion: Any) -> NDArray[np.float64]:
+    w, x, y, z = quaternion
+    return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                     [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                     [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
 
 
 class Element(Suggests):
@@ -63,10 +70,7 @@ class Body(Element):
     @property
     def rotation(self) -> NDArray[np.float64]:
         """Matrix (3, 3), body to world."""
-        w, x, y, z = self.quaternion
-        return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
+        return _matrix(self.quaternion)
 
     @property
     def velocity(self) -> NDArray[np.float64]:
@@ -85,6 +89,48 @@ class Body(Element):
     def push(self, force: ArrayLike = (0, 0, 0), moment: ArrayLike = (0, 0, 0), point: ArrayLike = (0, 0, 0)) -> None:
         """See :meth:`Simulation.push`."""
         self._of.push(self._id, force, moment, point)
+
+    def _shown(self) -> str:
+        return " at [{:.4g} {:.4g} {:.4g}] m".format(*self.position)
+
+
+class Site(Element):
+    """A frame in a body: ``robot.site("grip").position``. Axes are those of the world."""
+
+    _kind = "site"
+    _read_only = ": set q or v of the joint that moves it"
+
+    def __init__(self, simulation: Any, which: Union[str, int]) -> None:
+        super().__init__(simulation, which)
+        definition = ffi.new("sap_site_def*")
+        call(lib.sap_model_get_site, simulation._model, self._id, definition)
+        self._body = Body(simulation, definition.body)
+        self._point = np.array(list(definition.p_BX))
+        self._turn = _matrix(list(definition.q_BX))
+
+    @property
+    def body(self) -> int:
+        """Id of its body."""
+        return self._body.index
+
+    @property
+    def position(self) -> NDArray[np.float64]:
+        """Of its origin (3) [m]."""
+        return self._body.position + self._body.rotation @ self._point  # type: ignore[no-any-return]
+
+    @property
+    def rotation(self) -> NDArray[np.float64]:
+        """Matrix (3, 3), site to world."""
+        return self._body.rotation @ self._turn  # type: ignore[no-any-return]
+
+    @property
+    def velocity(self) -> NDArray[np.float64]:
+        """Of its origin (3) [m/s]."""
+        return (self.jacobian() @ self._of.v)[3:]  # type: ignore[no-any-return]
+
+    def jacobian(self) -> NDArray[np.float64]:
+        """(6, nv): J v = [omega; velocity of the origin] in the world."""
+        return self._body.jacobian(self._point)
 
     def _shown(self) -> str:
         return " at [{:.4g} {:.4g} {:.4g}] m".format(*self.position)

@@ -10,7 +10,7 @@ from typing import Any, List, Mapping, Union
 
 import numpy as np
 
-from ._elements import Actuator, Body, Joint
+from ._elements import Actuator, Body, Joint, Site
 from ._library import InputError, array, call, ffi, integer, lib
 from ._names import hint
 from ._options import c_string, file_name
@@ -18,7 +18,7 @@ from ._options import c_string, file_name
 _COUNTS = {
     "body": "bodies", "joint": "joints", "shape": "shapes", "tendon": "tendons", "actuator": "actuators",
     "keyframe": "keyframes", "mesh": "meshes", "equality": "equalities", "spring": "springs",
-    "bushing": "bushings",
+    "bushing": "bushings", "site": "sites", "sensor": "sensors",
 }
 MEMORY = "/proc/self/fd/"  # path of a scene given as a string
 
@@ -136,6 +136,10 @@ class Scene:
     def joint(self, which: Union[str, int]) -> Joint:
         """Returns a joint: its q and v, which may be set."""
         return Joint(self, which)
+
+    def site(self, which: Union[str, int]) -> Site:
+        """Returns a site, a frame in a body: its position and rotation."""
+        return Site(self, which)
 
     def actuator(self, which: Union[str, int]) -> Actuator:
         """Returns an actuator: its control, which may be set, and its force."""

@@ -92,10 +92,12 @@ class Recording(Suggests):
         return self["time"]
 
     def names(self, kind: str) -> List[str]:
-        """Names of all "body", "joint", "shape", "actuator", "equality" or "tendon", in the order of their ids."""
+        """Names of all "body", "joint", "shape", "actuator", "equality" or "tendon", in the order of their ids;
+        of "sensor": of its values."""
         plural = {"body": "bodies", "equality": "equalities"}.get(kind, f"{kind}s")
         if f"model/{plural}" not in self._file:
-            raise InputError(f"a recording has no names of a {kind!r}: body, joint, shape, actuator, equality, tendon")
+            raise InputError(f"a recording has no names of a {kind!r}: body, joint, shape, actuator, equality, tendon, "
+                             "sensor")
         return [name.decode(errors="replace") for name in self._file[f"model/{plural}"][:]]
 
     def units(self, name: str) -> str:
@@ -108,6 +110,8 @@ class Recording(Suggests):
         values = self._set(name)
         if name in ("q", "v"):
             return self._coordinates(0 if name == "q" else 1, values.shape[1])
+        if name == "sensor":
+            return self.names("sensor")
         if name == "actuator/force":
             return [actuator or str(i) for i, actuator in enumerate(self.names("actuator"))]
         text = values.attrs.get("columns", b"")

@@ -227,6 +227,48 @@ class Simulation(Scene, StateOwner):
             call(lib.sap_multibody_body_pose, c.multibody, c.state.q, index, pointer(p), pointer(quaternion))
         return p, quaternion
 
+    def _poses(self) -> Tuple[NDArray[np.float64], NDArray[np.float64]]:
+        p, R = np.empty((self._sizes.bodies, 3)), np.empty((self._sizes.bodies, 3, 3))
+        with self._c as c:
+            call(lib.sap_multibody_poses, c.multibody, c.state.q, pointer(p), pointer(R))
+        return p, R.transpose(0, 2, 1)  # C has columns
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Origins p_WB of all bodies (bodies, 3) [m]; the first is the world."""
+        return self._poses()[0]
+
+    @property
+    def rotations(self) -> NDArray[np.float64]:
+        """Rotations of all bodies, body to world (bodies, 3, 3)."""
+        return self._poses()[1]
+
+    @property
+    def sensors(self) -> NDArray[np.float64]:
+        """Values of all sensors (nsensor), in the order of ``names("sensor")``. Positions and velocities are those
+        of the state; accelerations and forces are those of the last step, zero if there is none."""
+        values = np.zeros(self._sizes.nsensor)
+        with self._c as c:
+            report = c.report if c.turn.stepped else ffi.NULL
+            call(lib.sap_multibody_sensors, c.multibody, report, c.state, pointer(values) if values.size else ffi.NULL)
+        return values
+
+    def sensor(self, which: Union[str, int]) -> NDArray[np.float64]:
+        """Returns the values of a sensor, see :attr:`sensors`: ``robot.sensor("imu")``."""
+        first = ffi.new("int32_t*")
+        count = lib.sap_model_sensor_values(self._model, self._index("sensor", which), first)
+        return self.sensors[first[0]:first[0] + count]
+
+    def ray(self, origin: ArrayLike, direction: ArrayLike, body: Union[str, int, None] = None) -> Tuple[float, int]:
+        """Returns the distance [m] along a direction (3) to the first shape and its id, -1 and -1 if there is none;
+        passes the shapes of `body`."""
+        p, d = array(origin, (3,), "origin"), array(direction, (3,), "direction")
+        index = -1 if body is None else self._index("body", body)
+        distance, shape = ffi.new("double*"), ffi.new("int32_t*")
+        with self._c as c:
+            call(lib.sap_multibody_ray, c.multibody, c.state.q, pointer(p), pointer(d), index, distance, shape)
+        return float(distance[0]), int(shape[0])
+
     def jacobian(self, body: Union[str, int], point: ArrayLike = (0, 0, 0)) -> NDArray[np.float64]:
         """Returns the Jacobian (6, nv) of a point of a body [m, body axes]: J v = [omega; velocity] in the world."""
         index = self._index("body", body)

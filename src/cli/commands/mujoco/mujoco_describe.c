@@ -116,6 +116,8 @@ static const char* element_name(const void* context, sap_element kind, int32_t i
       return mj_id2name(m, mjOBJ_ACTUATOR, id);
     case SAP_ELEMENT_EQUALITY:
       return mj_id2name(m, mjOBJ_EQUALITY, id);
+    case SAP_ELEMENT_SENSOR:
+      return mj_id2name(m, mjOBJ_SENSOR, id);
     default:
       return NULL;
   }
@@ -267,7 +269,9 @@ void mujoco_describe(const mjModel* m, mujoco_description* d) {
                                    .nu = sap_mj_output_count(m),
                                    .meshes = (int32_t)(m->nmesh + m->nhfield),
                                    .equalities = (int32_t)m->neq,
-                                   .na = (int32_t)m->na};
+                                   .na = (int32_t)m->na,
+                                   .sensors = (int32_t)m->nsensor,
+                                   .nsensor = (int32_t)m->nsensordata};
   count_surfaces(m, &model->nvertices, &model->ntriangles);
   d->bodies = cli_new((size_t)model->sizes.bodies, sizeof *d->bodies);
   d->joints = cli_new((size_t)model->sizes.joints, sizeof *d->joints);
@@ -286,4 +290,5 @@ void mujoco_describe(const mjModel* m, mujoco_description* d) {
   model->meshes = (const int32_t(*)[4])d->meshes;
   model->vertices = (const float(*)[3])d->vertices;
   model->triangles = (const int32_t(*)[3])d->triangles;
+  model->sensor_values = m->sensor_dim;
 }

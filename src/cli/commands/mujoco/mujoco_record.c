@@ -236,7 +236,8 @@ sap_status mujoco_record_row(mujoco_record* record, const mjData* d, const sap_m
                           .q = d->qpos,
                           .v = d->qvel,
                           .act = d->act,
-                          .actuator_force = report != NULL ? d->actuator_force : NULL};
+                          .actuator_force = report != NULL ? d->actuator_force : NULL,
+                          .sensor = d->sensordata};
   find_contacts(record, d, &row);
   if (report != NULL) {
     find_forces(record, d, &row);
