@@ -59,6 +59,36 @@ sap_status sap_compile_stiffness(sap_model* model, sap_error* error) {
   return combine_pairs(model, error);
 }
 
+// --- inertia ---
+
+// A free body without mass is refused: it has no weight either.
+static bool can_be_spared(const sap_model* model, const sap_builder* builder, int32_t j) {
+  const sap_model_joint_data* joint = &model->joints[j];
+  return builder->spare_armature > 0.0 && joint->armature < builder->spare_armature &&
+         (joint->type != SAP_JOINT_FREE || model->bodies[joint->body].mass > 0.0);
+}
+
+sap_status sap_compile_check_inertia(const sap_builder* builder, sap_model* model,
+                                     sap_error* error) {
+  sap_placed placed;
+  SAP_TRY(sap_placed_create(model, &placed, error));
+  int32_t bad = sap_placed_eliminate(&placed);
+  while (bad >= 0 && can_be_spared(model, builder, bad)) {
+    model->joints[bad].armature = builder->spare_armature;
+    bad = sap_placed_eliminate(&placed);
+  }
+  memcpy(model->dof_inertia, placed.diagonal, (size_t)model->sizes.nv * sizeof(double));
+  sap_placed_clear(&placed);
+  if (bad < 0) {
+    return SAP_STATUS_OK;
+  }
+  const sap_checker checker = sap_builder_checker(builder, SAP_ELEMENT_JOINT, bad, error);
+  return sap_check_fail(&checker, SAP_STATUS_NOT_SPD,
+                        "the bodies that it moves have no inertia in its direction, so that the "
+                        "mass matrix is not positive definite: give them mass and inertia, or the "
+                        "joint armature");
+}
+
 // --- tendons ---
 
 static sap_status set_length(const sap_placed* placed, int32_t id, double* length,

@@ -3,6 +3,8 @@
 //   inwards, for the dofs of a body, last first, from IA = I + sum IA_child:
 //     U = IA S,  D = S . U + armature,  u = tau - S . f
 //     IA -= U U'/D,  f += U u/D
+//   A pivot D of M's L' D L factorization at the round-off of M_ii = S . Ic S + armature counts as
+//   zero; Ic = I + sum Ic_child.
 //   outwards, first dof first:
 //     a_i = (u - U . A)/D,  A += S a_i
 #include "multibody/model/placement.h"
@@ -10,6 +12,9 @@
 #include <string.h>
 
 #include "multibody/model/joint_motion.h"
+
+// Relative; the loss of double precision in IA at mass ratios up to 1e12.
+#define PIVOT_TOLERANCE 1e-13
 
 static sap_status allocate_placed(sap_placed* placed, sap_error* error) {
   const int32_t bodies = placed->model->sizes.bodies, nv = placed->model->sizes.nv;
@@ -24,6 +29,8 @@ static sap_status allocate_placed(sap_placed* placed, sap_error* error) {
   SAP_TRY(SAP_POOL_ADD(pool, &placed->gradient, nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &placed->response, nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &placed->inertia, bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->composite, bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->diagonal, nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &placed->force, bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &placed->U, nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &placed->D, nv, error));
@@ -124,7 +131,9 @@ void sap_placed_gradient(sap_placed* placed, const sap_model_actuator* actuator)
   sap_drive_push(placed->model, &at, actuator, actuator->gear, &sink);
 }
 
-void sap_add_inertia(double I[36], const double I_Co[9], double m, const double c[3]) {
+// Adds to I (column-major, rows [omega; v]) the inertia of a body of mass m about a point, c from
+// that point to the centre of mass:  I += [I_Co - m c~ c~, m c~; -m c~, m 1]
+static void add_inertia(double I[36], const double I_Co[9], double m, const double c[3]) {
   const double cc = sap_v3_dot(c, c);
   const double skew[9] = {0.0, c[2], -c[1], -c[2], 0.0, c[0], c[1], -c[0], 0.0};
   for (int j = 0; j < 3; ++j) {
@@ -145,28 +154,39 @@ static void set_own_inertia(const sap_placed* placed, int32_t b, double I[36]) {
   sap_v3_sub(c, c, placed->p_WB + 3 * (size_t)placed->root[b]);
   sap_m3_rotate_symmetric(turned, placed->R_WB + 9 * (size_t)b, body->I_BCo_B);
   memset(I, 0, 36 * sizeof *I);
-  sap_add_inertia(I, turned, body->mass, c);
+  add_inertia(I, turned, body->mass, c);
 }
 
 static double dot6(const double a[6], const double b[6]) {
   return sap_v3_dot(a, b) + sap_v3_dot(a + 3, b + 3);
 }
 
-// Eliminates the dofs of a body from its articulated inertia.
-static void eliminate_dofs(sap_placed* placed, int32_t b) {
+// out = I S; returns S . I S.
+static double apply(const double I[36], const double S[6], double out[6]) {
+  for (int r = 0; r < 6; ++r) {
+    out[r] = 0.0;
+    for (int c = 0; c < 6; ++c) {
+      out[r] += I[6 * c + r] * S[c];
+    }
+  }
+  return dot6(S, out);
+}
+
+// Eliminates the dofs of a body from its articulated inertia. Returns the joint of a dof without
+// inertia, -1: none.
+static int32_t eliminate_dofs(sap_placed* placed, int32_t b) {
   const sap_model* model = placed->model;
   const sap_model_body* body = &model->bodies[b];
   double *I = placed->inertia[b], *f = placed->force[b];
   for (int32_t i = body->first_dof + body->ndofs - 1; i >= body->first_dof; --i) {
     const double* S = placed->S[i];
-    double* U = placed->U[i];
-    for (int r = 0; r < 6; ++r) {
-      U[r] = 0.0;
-      for (int c = 0; c < 6; ++c) {
-        U[r] += I[6 * c + r] * S[c];
-      }
+    double *U = placed->U[i], unused[6];
+    const double armature = model->joints[model->dof_joint[i]].armature;
+    placed->D[i] = apply(I, S, U) + armature;
+    placed->diagonal[i] = apply(placed->composite[b], S, unused) + armature;
+    if (!(placed->D[i] > PIVOT_TOLERANCE * placed->diagonal[i])) {
+      return model->dof_joint[i];
     }
-    placed->D[i] = dot6(S, U) + model->joints[model->dof_joint[i]].armature;
     placed->u[i] = placed->gradient[i] - dot6(S, f);
     for (int c = 0; c < 6; ++c) {
       for (int r = 0; r < 6; ++r) {
@@ -175,13 +195,15 @@ static void eliminate_dofs(sap_placed* placed, int32_t b) {
       f[c] += U[c] * placed->u[i] / placed->D[i];
     }
   }
+  return -1;
 }
 
-void sap_placed_respond(sap_placed* placed) {
+int32_t sap_placed_eliminate(sap_placed* placed) {
   const sap_model* model = placed->model;
   for (int32_t b = 1; b < model->sizes.bodies; ++b) {
     if (placed->root[b] >= 0) {
       set_own_inertia(placed, b, placed->inertia[b]);
+      memcpy(placed->composite[b], placed->inertia[b], sizeof placed->inertia[b]);
     }
     memset(placed->force[b], 0, sizeof placed->force[b]);
   }
@@ -190,14 +212,24 @@ void sap_placed_respond(sap_placed* placed) {
     if (placed->root[b] < 0) {
       continue;
     }
-    eliminate_dofs(placed, b);
+    const int32_t without = eliminate_dofs(placed, b);
+    if (without >= 0) {
+      return without;
+    }
     for (int i = 0; i < 36 && placed->root[parent] >= 0; ++i) {
       placed->inertia[parent][i] += placed->inertia[b][i];
+      placed->composite[parent][i] += placed->composite[b][i];
     }
     for (int i = 0; i < 6 && placed->root[parent] >= 0; ++i) {
       placed->force[parent][i] += placed->force[b][i];
     }
   }
+  return -1;
+}
+
+void sap_placed_respond(sap_placed* placed) {
+  const sap_model* model = placed->model;
+  (void)sap_placed_eliminate(placed);
   for (int32_t n = 1; n < model->sizes.bodies; ++n) {
     const int32_t b = model->body_order[n];
     const sap_model_body* body = &model->bodies[b];

@@ -19,10 +19,12 @@ typedef struct sap_placed {
   bool* wanted;      // bodies to be placed; all at first                               (bodies)
   double* gradient;  // of a transmission's length                                      (nv)
   double* response;  // M^-1 gradient'                                                  (nv)
-  double (*inertia)[36];  // articulated                                                (bodies)
-  double (*force)[6];     //                                                            (bodies)
-  double (*U)[6];         //                                                            (nv)
-  double *D, *u;          //                                                            (nv)
+  double (*inertia)[36];    // articulated                                                (bodies)
+  double (*composite)[36];  // rigid, of all bodies below                               (bodies)
+  double* diagonal;         // of M                                                     (nv)
+  double (*force)[6];       //                                                            (bodies)
+  double (*U)[6];           //                                                            (nv)
+  double *D, *u;            //                                                            (nv)
 } sap_placed;
 
 // Places all bodies in the default pose.
@@ -36,12 +38,11 @@ sap_poses sap_placed_poses(const sap_placed* placed);
 double sap_placed_length(const sap_placed* placed, const sap_model_actuator* actuator);
 // Fills placed->gradient of that length; all bodies must be placed.
 void sap_placed_gradient(sap_placed* placed, const sap_model_actuator* actuator);
+// Factorizes M, from the leaves to the roots; returns a joint that moves no inertia, where it ends,
+// -1: none.
+int32_t sap_placed_eliminate(sap_placed* placed);
 // Fills placed->response from the gradient, by the articulated-body recursion.
 void sap_placed_respond(sap_placed* placed);
-
-// Adds to I (column-major, rows [omega; v]) the inertia of a body of mass m about a point, c from
-// that point to the centre of mass:  I += [I_Co - m c~ c~, m c~; -m c~, m 1]
-void sap_add_inertia(double I[36], const double I_Co[9], double m, const double c[3]);
 
 // Finds the least and the largest of gear times the length over the ranges of the joints that move
 // it, with equalities between joints; infinite if a joint without range lets it grow without bound.

@@ -10,37 +10,26 @@
 #include "math/quaternion.h"
 #include "multibody/model/placement.h"
 
-// Marks the joints above a body.
-static void mark_above(const sap_model* model, int32_t body, bool* moves) {
-  for (int32_t b = body; b > 0; b = model->bodies[b].parent) {
-    for (int32_t k = 0; k < model->bodies[b].njoints; ++k) {
-      moves[model->body_joints[model->bodies[b].first_joint + k]] = true;
-    }
-  }
-}
-
-// Marks joints that move at least one of the bodies but not all of them alike.
+// Marks joints that move at least one of the bodies but not all of them alike; above: zeros
+// (joints).
 static void mark_between(const sap_model* model, const int32_t* bodies, int32_t count, bool* moves,
-                         bool* scratch) {
+                         int32_t* above) {
   for (int32_t i = 0; i < count; ++i) {
-    mark_above(model, bodies[i], moves);
-  }
-  // A joint above all of them moves nothing.
-  for (int32_t j = 0; j < model->sizes.joints; ++j) {
-    bool all = moves[j];
-    for (int32_t i = 0; i < count && all; ++i) {
-      memset(scratch, 0, (size_t)model->sizes.joints * sizeof *scratch);
-      mark_above(model, bodies[i], scratch);
-      all = scratch[j];
+    for (int32_t b = bodies[i]; b > 0; b = model->bodies[b].parent) {
+      for (int32_t k = 0; k < model->bodies[b].njoints; ++k) {
+        ++above[model->body_joints[model->bodies[b].first_joint + k]];
+      }
     }
-    moves[j] = moves[j] && !all;
+  }
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    moves[j] = moves[j] || (above[j] > 0 && above[j] < count);
   }
 }
 
 // Marks the joints that change the length. bodies: room for the bodies of a tendon's points, or of
 // both ends of another transmission.
 static void mark_joints(const sap_model* model, const sap_model_actuator* a, int32_t* bodies,
-                        bool* moves, bool* scratch) {
+                        bool* moves, int32_t* above) {
   if (a->transmission == SAP_TRANSMISSION_JOINT) {
     moves[a->target] = true;
     return;
@@ -50,7 +39,7 @@ static void mark_joints(const sap_model* model, const sap_model_actuator* a, int
     const bool crank = a->transmission == SAP_TRANSMISSION_SLIDER_CRANK;
     bodies[0] = crank ? a->crank_body : a->site_body;
     bodies[1] = crank ? a->slider_body : a->reference_body;
-    mark_between(model, bodies, 2, moves, scratch);
+    mark_between(model, bodies, 2, moves, above);
     return;
   }
   if (a->transmission == SAP_TRANSMISSION_SITE || a->transmission == SAP_TRANSMISSION_ADHESION) {
@@ -70,7 +59,7 @@ static void mark_joints(const sap_model* model, const sap_model_actuator* a, int
       }
     }
   }
-  mark_between(model, bodies, count, moves, scratch);
+  mark_between(model, bodies, count, moves, above);
 }
 
 // Marks the joint that leads a marked coupled joint.
@@ -93,11 +82,10 @@ static sap_status find_joints(sap_pool* pool, const sap_model* model,
   const int32_t npoints = actuator->transmission == SAP_TRANSMISSION_TENDON
                               ? model->tendons[actuator->target].npoints
                               : 0;
-  bool* scratch;
-  int32_t* bodies;
-  SAP_TRY(SAP_POOL_ADD(pool, &scratch, model->sizes.joints, error));
+  int32_t *bodies, *above;
+  SAP_TRY(SAP_POOL_ADD(pool, &above, model->sizes.joints, error));
   SAP_TRY(SAP_POOL_ADD(pool, &bodies, 2 * (size_t)npoints + 2, error));
-  mark_joints(model, actuator, bodies, moves, scratch);
+  mark_joints(model, actuator, bodies, moves, above);
   follow_couplings(model, moves);
   return SAP_STATUS_OK;
 }
