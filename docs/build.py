@@ -113,6 +113,7 @@ def run_tutorial(name, target):
     import matplotlib.pyplot as plt
 
     page_text, notebook, names, pictures = [], [], {"__name__": "__main__"}, 0
+    os.chdir(target)  # they write files
     for is_code, text in cells((ROOT / "examples" / "tutorials" / f"{name}.py").read_text()):
         if not is_code:
             page_text.append(text + "\n")

@@ -163,7 +163,7 @@ def measure_clutter(bench):
 def measure_adapter(bench):
     """The adapter beside stock MuJoCo: three runs for the times; the other experiments repeat exactly."""
     runs = [[json.loads(line) for line in
-             bench.bench("mujoco", bench.shared / "models", "", ROOT / "examples" / "scenes").splitlines()]
+             bench.bench("mujoco", bench.shared / "models", ROOT / "examples" / "scenes").splitlines()]
             for _ in range(3)]
     times = []
     for row in (r for r in runs[0] if r.get("experiment") == "time"):
