@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -107,10 +108,53 @@ static void test_hard(void** state) {
   assert_in_range(primal_dual, 1, 1000);
 }
 
+// A bilateral row on two trees that moves one velocity of the second: v = v* + k (v_hat - v*),
+// k = 1/(1 + R), and one step finds it.
+static void test_row_of_second_tree(void** state) {
+  (void)state;
+  enum { LARGE = 7, SMALL = 2, NV = LARGE + SMALL };
+  const int32_t sizes[2] = {LARGE, SMALL}, trees[2] = {0, 1};
+  double A[LARGE * LARGE] = {0.0}, v_star[NV] = {0.0};
+  const double first[LARGE] = {0.0}, second[SMALL] = {0.0, 1.0}, R = 0.25, v_hat = 0.5;
+  const double* jacobians[2] = {first, second};
+  sap_problem* problem;
+  assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_reset(problem, 0.01, 2, sizes, NULL), SAP_STATUS_OK);
+  for (int32_t t = 0; t < 2; ++t) {
+    for (int32_t i = 0; i < sizes[t]; ++i) {
+      A[i * (sizes[t] + 1)] = 1.0;
+    }
+    assert_int_equal(sap_problem_set_momentum_block(problem, t, t, A, sizes[t], NULL), 0);
+    memset(A, 0, sizeof A);
+  }
+  v_star[NV - 1] = -2.0;
+  assert_int_equal(sap_problem_set_v_star(problem, v_star, NULL), SAP_STATUS_OK);
+  const sap_block row = {.set = SAP_SET_FREE,
+                         .nrows = 1,
+                         .ntrees = 2,
+                         .trees = trees,
+                         .jacobians = jacobians,
+                         .R = &R,
+                         .v_hat = &v_hat};
+  assert_int_equal(sap_problem_add_block(problem, &row, NULL), SAP_STATUS_OK);
+  const sap_solver_options options = sap_solver_options_default();
+  sap_solution solution = {0};
+  sap_report report = {0};
+  assert_int_equal(solve_problem("sap", &options, problem, &solution, &report),
+                   SAP_OUTCOME_CONVERGED);
+  assert_int_equal(report.iterations, 1);
+  assert_int_equal(report.factorizations, 1);
+  ASSERT_NEAR(solution.v[NV - 1], -2.0 + (v_hat + 2.0) / (1.0 + R), 1e-15);
+  sap_solution_clear(&solution);
+  sap_report_clear(&report);
+  sap_problem_destroy(problem);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_variants),
       cmocka_unit_test(test_hard),
+      cmocka_unit_test(test_row_of_second_tree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

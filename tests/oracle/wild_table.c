@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every solver on wild problems, judged by the independent judge (support/precise.h).
-//   wild_table [--count N] [--seed S] [--solver NAME] [--sweeps N] [--wide] [--list]
+//   wild_table [--count N] [--seed S] [--solver NAME] [--sweeps N] [--wide] [--list] [--strict]
 // A solver that reports convergence is wrong where a row of a law or a tree's momentum misses by
-// more than WRONG of its own scale. Exit code 1 if a solver is wrong. --list: names the seeds.
+// more than WRONG of its own scale. Exit code 1 if a solver is wrong; --strict:
+// or does not converge. --list: names the seeds.
 // --wide: problems of wild_limits.wide; the judge does not know potentials and skips their problems.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +28,7 @@ typedef struct row {
 
 typedef struct table {
   const char* only;
-  bool list, wide;
+  bool list, wide, strict;
   int32_t sweeps;
   row rows[64];
 } table;
@@ -115,7 +116,7 @@ static bool print(const table* t) {
       (void)printf("%-26s %9d %9d %9d %9d %9d %12.3g %10llu\n", sap_solver_get_info(i)->name,
                    r->converged, r->told, r->refused, r->failed, r->wrong, r->worst,
                    (unsigned long long)r->worst_seed);
-      wrong = wrong || r->wrong > 0;
+      wrong = wrong || r->wrong > 0 || (t->strict && r->told + r->failed > 0);
     }
   }
   return wrong;
@@ -129,6 +130,8 @@ int main(int argc, char** argv) {
       t.list = true;
     } else if (strcmp(argv[i], "--wide") == 0) {
       t.wide = true;
+    } else if (strcmp(argv[i], "--strict") == 0) {
+      t.strict = true;
     } else if (i + 1 < argc && strcmp(argv[i], "--solver") == 0) {
       t.only = argv[++i];
     } else if (i + 1 < argc && strcmp(argv[i], "--count") == 0) {

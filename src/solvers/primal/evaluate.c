@@ -161,10 +161,7 @@ static double evaluate_rows(const sap_newton* n, const double* vc, double* u, do
   return cost;
 }
 
-void sap_newton_evaluate(sap_newton* n) {
-  multiply(n, n->v, n->cone_vc, n->row_vc);
-  double scale = evaluate_cones(n, n->cone_vc, n->cone_u, n->cone_gamma);
-  const double contact_cost = evaluate_rows(n, n->row_vc, n->row_u, n->row_gamma, scale, &scale);
+void sap_newton_balance(sap_newton* n, double contact_cost, double scale) {
   memset(n->impulse, 0, (size_t)n->nv * sizeof(double));
   add_transposed(n, n->cone_gamma, n->row_gamma, n->impulse);
   double* step = n->product;  // v - v* (A dv is not needed here)
@@ -192,6 +189,13 @@ void sap_newton_evaluate(sap_newton* n) {
   n->state.impulse = sqrt(impulse_2);
   // an error eps |J| |v| in the argument of l_i(v_hat - J v) changes l_i by gamma times the error
   n->state.cost_scale = energy + scale + n->state.impulse * sqrt(speed_2);
+}
+
+void sap_newton_evaluate(sap_newton* n) {
+  multiply(n, n->v, n->cone_vc, n->row_vc);
+  double scale = evaluate_cones(n, n->cone_vc, n->cone_u, n->cone_gamma);
+  const double cost = evaluate_rows(n, n->row_vc, n->row_u, n->row_gamma, scale, &scale);
+  sap_newton_balance(n, cost, scale);
 }
 
 // A velocity below this part of the island's is rest.
@@ -245,6 +249,18 @@ bool sap_newton_is_converged(const sap_newton* n, const sap_solver_options* opti
   return sap_newton_tree_error(n, options->absolute_tolerance, sap_row_tolerance(eps), &beyond) <=
              eps &&
          beyond <= RESTING;
+}
+
+bool sap_newton_is_negligible(sap_newton* n, const sap_solver_options* options, double tolerance) {
+  sap_solver_options strict = *options;
+  double sum = 0.0;
+  strict.relative_tolerance = tolerance;
+  for (int32_t i = 0; i < n->nv; ++i) {
+    n->gradient[i] = n->mass[i] * n->dv[i];
+    sum += n->gradient[i] * n->dv[i];
+  }
+  n->state.gradient = sqrt(sum);
+  return sap_newton_is_converged(n, &strict);
 }
 
 double sap_newton_contact_cost(const sap_newton* n, const double* v) {

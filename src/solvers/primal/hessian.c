@@ -59,11 +59,14 @@ static bool add_intervals(const sap_newton* n, const sap_patch* patch, double* S
 
 // Adds rows on one velocity to its entry of H.
 static void add_single(const sap_newton* n, const sap_patch* patch) {
-  const int32_t tree = n->patch_trees[patch->first_tree];
-  const size_t at = (size_t)(patch->velocity - n->start[tree]) * (size_t)(n->size[tree] + 1);
+  const int32_t own = n->runs[patch->first_run].tree;  // the others' columns are zero
+  const int32_t tree = n->patch_trees[patch->first_tree + own];
+  const int32_t pair = patch->first_pair + own * (2 * patch->ntrees - own + 1) / 2;
+  const size_t at = n->pair_values[pair] +
+                    (size_t)(patch->velocity - n->start[tree]) * (size_t)(n->size[tree] + 1);
   const double *J = n->jacobian + patch->jacobian, *G = n->interval_G + patch->first;
   for (int32_t k = 0; k < patch->count; ++k) {
-    n->values[n->pair_values[patch->first_pair] + at] += J[k] * (G[k] * J[k]);
+    n->values[at] += J[k] * (G[k] * J[k]);
   }
 }
 

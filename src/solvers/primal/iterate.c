@@ -16,7 +16,8 @@
 // Round-off. H may lose A when R is tiny: if H does not factorize although A does, its diagonal is
 // raised; dv still descends then. The decrease of l drowns in round-off before the gradient stops
 // falling: then the gradient decides. If it no longer falls either, or its parts cancel to the last
-// bit, the best iterate is the limit of this precision.
+// bit, the best iterate is the limit of this precision in v; the impulses, which R tiny makes change
+// by much within the last bits of v, are then refined by themselves.
 #include "solvers/primal/newton.h"
 
 #include <float.h>
@@ -41,8 +42,6 @@ static const double GOOD_STEP = 0.05;
 // If the cost no longer falls above this momentum error, R is too small for double precision: J v's
 // round-off over R dominates.
 static const double ROUNDOFF_MOMENTUM_ERROR = 1e-5;
-// The same of a tree, in which the round-off of heavier ones may show.
-static const double ROUNDOFF_TREE_ERROR = 1e-3;
 // Primal-dual: a search ends where |l'| is below the first part of |l'(0)| and l has fallen by the
 // second part of the slope (strong Wolfe conditions). Measured: as many iterations as with searches
 // to round-off, which primal steps need.
@@ -63,6 +62,8 @@ static const double FIRST_RAISE = 1e-14;
 static const double NEXT_RAISE = 100.0;
 // SAP's own step has -slope = dv' H dv >= dv' A dv; other steps must have this part of dv' A dv.
 static const double SUFFICIENT_SLOPE = 0.1;
+// A part of v this small is its last bits.
+static const double LAST_BITS = 1e-12;
 enum { MAXIMUM_RAISES = 12 };  // the last raise makes dv the scaled gradient
 
 // A direction dv of search.
@@ -260,10 +261,11 @@ static void watch_floor(sap_newton* n, floor_watch* watch) {
   }
 }
 
-// Returns true if the momentum error is small, also that of each tree.
+// Returns true if the stopping test holds at least with the tolerance of round-off.
 static bool is_small(const sap_newton* n, const sap_solver_options* options) {
-  return sap_newton_momentum_error(&n->state) <= ROUNDOFF_MOMENTUM_ERROR &&
-         sap_newton_tree_error(n, options->absolute_tolerance, 0.0, NULL) <= ROUNDOFF_TREE_ERROR;
+  sap_solver_options loose = *options;
+  loose.relative_tolerance = fmax(options->relative_tolerance, ROUNDOFF_MOMENTUM_ERROR);
+  return sap_newton_is_converged(n, &loose);
 }
 
 static bool is_at_floor(const sap_newton* n, const sap_solver_options* options,
@@ -317,6 +319,60 @@ static void follow_step(sap_newton* n, sap_step_kind kind, const sap_step* step,
   }
 }
 
+// gamma -= G J dv, at most to the limit of friction.
+static void move_impulses(sap_newton* n) {
+  const size_t cones = 3 * (size_t)n->ncones * sizeof(double);
+  const size_t rows = (size_t)n->nrows * sizeof(double);
+  memcpy(n->cone_target, n->cone_gamma, cones);
+  memcpy(n->row_target, n->row_gamma, rows);
+  sap_newton_move_multipliers(n, SAP_STEP_SEMISMOOTH, 1.0);
+  memcpy(n->cone_gamma, n->cone_lambda, cones);
+  memcpy(n->row_gamma, n->row_lambda, rows);
+}
+
+// Where v can no longer improve in its last bits, impulses still can: the rest of the balance goes
+// to them. Where G jumps they then miss the law by at most J dv. Sets the outcome if v + dv balances
+// and dv is within the tolerance; else all is as before.
+static sap_status refine_impulses(sap_newton* n, const sap_solver_options* options,
+                                  step_direction* direction, sap_report* result, sap_error* error) {
+  const sap_newton_state state = n->state;
+  const int32_t before = direction->factorizations;
+  mark_start(n);
+  direction->kind = SAP_STEP_PRIMAL;
+  SAP_TRY(find_direction(n, direction, error));
+  // dv is too short where H was raised
+  const bool exact =
+      direction->factorizations == before + 1 && sap_newton_is_negligible(n, options, LAST_BITS);
+  if (sap_newton_is_negligible(n, options, options->relative_tolerance)) {
+    move_impulses(n);
+    (void)move_velocities(n, 1.0);
+    sap_newton_balance(n, 0.0, 0.0);
+    n->state.cost = state.cost;
+    n->state.cost_scale = state.cost_scale;
+    if (sap_newton_is_finite(&n->state) && (exact || sap_newton_is_converged(n, options))) {
+      result->outcome = SAP_OUTCOME_ROUNDOFF;
+      return SAP_STATUS_OK;
+    }
+  }
+  return_to_start(n);
+  return SAP_STATUS_OK;
+}
+
+// Where progress has ended: ends the iterations at the best iterate. At a first pause, only if the
+// impulses can be refined.
+static sap_status end_at_floor(sap_newton* n, const sap_solver_options* options,
+                               const floor_watch* watch, step_direction* direction, bool ends,
+                               sap_report* result, sap_error* error) {
+  if (ends) {
+    return_to_best(n, watch);
+  }
+  SAP_TRY(refine_impulses(n, options, direction, result, error));
+  if (ends && result->outcome != SAP_OUTCOME_ROUNDOFF) {
+    result->outcome = is_small(n, options) ? SAP_OUTCOME_ROUNDOFF : SAP_OUTCOME_STALLED;
+  }
+  return SAP_STATUS_OK;
+}
+
 static sap_status record_iterate(const sap_newton* n, const sap_step* step, sap_history* history,
                                  sap_error* error) {
   if (history == NULL) {
@@ -347,14 +403,18 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
   step_direction direction = {.kind = primal_dual && !n->starts_near ? SAP_STEP_SEMISMOOTH
                                                                      : SAP_STEP_PRIMAL};
   double before = n->state.gradient;
+  bool stuck = false;  // no velocity changed
   while (status == SAP_STATUS_OK) {
     if (sap_newton_is_converged(n, options)) {
       result->outcome = SAP_OUTCOME_CONVERGED;
       break;
     }
-    if (is_at_floor(n, options, &watch)) {
-      result->outcome = SAP_OUTCOME_ROUNDOFF;
-      break;
+    const bool ends = stuck || is_at_floor(n, options, &watch);
+    if (ends || watch.idle == ROUNDOFF_PATIENCE) {
+      status = end_at_floor(n, options, &watch, &direction, ends, result, error);
+      if (result->outcome != SAP_OUTCOME_ITERATION_LIMIT || status != SAP_STATUS_OK) {
+        break;
+      }
     }
     if (result->iterations >= options->max_iterations) {
       break;
@@ -385,9 +445,9 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
     const bool moved = step_along(n, options, &direction, &step);
     result->iterations += 1;
     result->evaluations += step.evaluations;
-    if (!moved && direction.kind == SAP_STEP_PRIMAL) {
-      result->outcome = SAP_OUTCOME_ROUNDOFF;
-      break;
+    stuck = !moved && direction.kind == SAP_STEP_PRIMAL;
+    if (stuck) {
+      continue;
     }
     if (!sap_newton_is_finite(&n->state)) {
       status = sap_newton_overflow(n, "after a step", error);
@@ -405,12 +465,6 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
   }
   result->factorizations = direction.factorizations;
   result->total_iterations = result->iterations;
-  if (status == SAP_STATUS_OK && result->outcome == SAP_OUTCOME_ROUNDOFF) {
-    return_to_best(n, &watch);
-    if (!is_small(n, options)) {
-      result->outcome = SAP_OUTCOME_STALLED;
-    }
-  }
   result->cost = n->state.cost;
   return status;
 }

@@ -180,6 +180,8 @@ sap_block_pattern sap_newton_pattern(const sap_newton* newton);
 
 // Computes vc, u, gamma, cost, gradient and the sums of `state` at newton->v.
 void sap_newton_evaluate(sap_newton* newton);
+// The same of the present gamma, which cost `contact_cost`, `scale` without cancellation.
+void sap_newton_balance(sap_newton* newton, double contact_cost, double scale);
 // Returns sum l_i at v, without the energy. Overwrites the direction's rows and G.
 double sap_newton_contact_cost(const sap_newton* newton, const double* v);
 // Computes J dv (cone_d, row_d); returns dv' A dv.
@@ -235,6 +237,9 @@ double sap_newton_tree_error(const sap_newton* newton, double absolute, double o
 // Returns true if the test holds for the island, whose sums would hide a light tree beside a heavy
 // one, and the error of every tree is at most eps_r and a part of its own scale, or rest.
 bool sap_newton_is_converged(const sap_newton* newton, const sap_solver_options* options);
+// Returns true if a change of v by dv is within a relative tolerance. Overwrites the gradient.
+bool sap_newton_is_negligible(sap_newton* newton, const sap_solver_options* options,
+                              double tolerance);
 
 static inline double sap_newton_momentum_error(const sap_newton_state* s) {
   const double scale = s->momentum > s->impulse ? s->momentum : s->impulse;
