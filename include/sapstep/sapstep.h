@@ -5,6 +5,7 @@
 //   every program     base.h          status, errors; conventions of units, frames and signs
 //   problem API       problem.h       contact problems: A, cones, limits, boxes, equalities
 //   (own assembly)    solver.h        options, solve, reports, residuals
+//                     gradient.h      derivatives of a problem's solution by its data
 //                     problem_file.h  problems and solutions as FCLIB files
 //   stepper API       system.h        state; callbacks of an engine: M(q), forces, constraints
 //   (own engine)      stepper.h       options, steps, reports, memory
@@ -23,6 +24,7 @@
 #include <sapstep/adaptive.h>
 #include <sapstep/base.h>
 #include <sapstep/contact.h>
+#include <sapstep/gradient.h>
 #include <sapstep/model.h>
 #include <sapstep/multibody.h>
 #include <sapstep/output.h>

@@ -145,36 +145,40 @@ sap_status sap_sparse_lu_factorize(sap_sparse_lu* lu, const sap_block_matrix* ma
              : SAP_STATUS_OK;
 }
 
-static void apply_inverse(sap_sparse_lu* lu, double* x) {
+static void apply_inverse(sap_sparse_lu* lu, bool transposed, double* x) {
   klu_common common = options(SAP_LU_DIAGONAL_PIVOTS);
-  (void)klu_solve(lu->symbolic, lu->numeric, lu->pattern.n, 1, x, &common);
+  const int32_t n = lu->pattern.n;
+  (void)(transposed ? klu_tsolve(lu->symbolic, lu->numeric, n, 1, x, &common)
+                    : klu_solve(lu->symbolic, lu->numeric, n, 1, x, &common));
 }
 
-// Computes r = b - A x. Returns |r|^2.
-static double find_residual(const sap_sparse_lu* lu, const double* b, const double* x, double* r) {
+// Computes r = b - A x, or b - A' x. Returns |r|^2.
+static double find_residual(const sap_sparse_lu* lu, bool transposed, const double* b,
+                            const double* x, double* r) {
   const int32_t n = lu->pattern.n;
   memcpy(r, b, (size_t)n * sizeof(double));
   for (int32_t j = 0; j < n; ++j) {
     for (int32_t k = lu->start[j]; k < lu->start[j + 1]; ++k) {
-      r[lu->row[k]] -= lu->value[k] * x[j];
+      const int32_t i = lu->row[k];
+      r[transposed ? j : i] -= lu->value[k] * x[transposed ? i : j];
     }
   }
   return cblas_ddot(n, r, 1, r, 1);
 }
 
-double sap_sparse_lu_solve(sap_sparse_lu* lu, double* x) {
+double sap_sparse_lu_solve(sap_sparse_lu* lu, double* x, bool transposed) {
   enum { REFINEMENTS = 3 };
   const int32_t n = lu->pattern.n;
   double *b = lu->work, *r = b + n, *step = r + n;
   memcpy(b, x, (size_t)n * sizeof(double));
   const double size = cblas_ddot(n, b, 1, b, 1), enough = DBL_EPSILON * DBL_EPSILON * size;
-  apply_inverse(lu, x);
-  double left = find_residual(lu, b, x, r);
+  apply_inverse(lu, transposed, x);
+  double left = find_residual(lu, transposed, b, x, r);
   for (int i = 0; i < REFINEMENTS && left > enough; ++i) {
     memcpy(step, r, (size_t)n * sizeof(double));
-    apply_inverse(lu, step);
+    apply_inverse(lu, transposed, step);
     cblas_daxpy(n, 1.0, step, 1, x, 1);
-    const double now = find_residual(lu, b, x, r);
+    const double now = find_residual(lu, transposed, b, x, r);
     if (!(now < left)) {
       cblas_daxpy(n, -1.0, step, 1, x, 1);
       break;

@@ -43,8 +43,8 @@ sap_status sap_sparse_lu_analyze(sap_sparse_lu* lu, const sap_block_pattern* pat
 // fails: MEMORY.
 sap_status sap_sparse_lu_factorize(sap_sparse_lu* lu, const sap_block_matrix* matrix,
                                    sap_lu_pivots pivots, bool* done, sap_error* error);
-// Solves A x = b in place, in the pattern's order, and refines x. Returns |b - A x| / |b|, which
-// may be infinite.
-double sap_sparse_lu_solve(sap_sparse_lu* lu, double* x);
+// Solves A x = b, or A' x = b, in place, in the pattern's order, and refines x. Returns
+// |b - A x| / |b|, which may be infinite.
+double sap_sparse_lu_solve(sap_sparse_lu* lu, double* x, bool transposed);
 
 #endif

@@ -27,6 +27,7 @@ static char problem_path[SCRATCH_PATH_SIZE];
 static char new_path[SCRATCH_PATH_SIZE];
 static sap_problem *problem, *other;
 static sap_solver* solver;
+static sap_gradient* gradient;
 static sap_solution solution;
 static sap_report report;
 static sap_material material;
@@ -50,11 +51,14 @@ static const sap_compliant_row row = {.stiffness = 100.0, .w = 1.0};
 static unsigned char bytes[65536], kept[65536];
 static size_t size, kept_size;
 static double numbers[64];
+static const sap_problem_cotangent cotangent = {.v_star = numbers};
+static const sap_problem_tangent tangent = {.v_star = zeros};
 static sap_residual residual;
 static sap_block found_block;
 static struct made {
   sap_problem* problem;
   sap_solver* solver;
+  sap_gradient* gradient;
 } made;
 
 // `other` without a law.
@@ -126,6 +130,11 @@ static sap_problem* fresh(void) {
   X(sap_solution_resize, 3, sap_solution_resize(P(1, &solution), N(2, NV), N(3, 3), error))        \
   X(sap_residuals, 4,                                                                              \
     sap_residuals(P(1, problem), V(2, zeros, NV), V(3, zeros, 3), P(4, &residual), error))         \
+  X(sap_gradient_create, 1, sap_gradient_create(NULL, P(1, &made.gradient), error))                \
+  X(sap_gradient_problem, 3,                                                                       \
+    sap_gradient_problem(P(1, gradient), P(2, problem), P(3, &solution), NULL, error))             \
+  X(sap_gradient_vjp, 2, sap_gradient_vjp(P(1, gradient), zeros, zeros, P(2, &cotangent), error))  \
+  X(sap_gradient_jvp, 2, sap_gradient_jvp(P(1, gradient), P(2, &tangent), numbers, NULL, error))   \
   X(sap_problem_file_read, 2, sap_problem_file_read(P(1, problem_path), P(2, other), error))       \
   X(sap_problem_file_write, 2,                                                                     \
     sap_problem_file_write(P(1, new_path), P(2, problem), &solution, error))
@@ -162,6 +171,9 @@ static sap_problem* fresh(void) {
                                     sap_problem_momentum_block(problem, 0, INT32_MAX) == NULL) \
   X(sap_problem_mobility_block, sap_problem_mobility_block(problem, 0, 0) == NULL &&           \
                                     sap_problem_mobility_block(problem, -1, 0) == NULL)        \
+  X(sap_gradient_options_default, sap_gradient_options_default().polish == 0)                  \
+  X(sap_gradient_count, sap_gradient_count(problem).nv == NV)                                  \
+  X(sap_gradient_destroy, (sap_gradient_destroy(NULL), true))                                  \
   X(sap_solver_forget, (sap_solver_forget(NULL), true))                                        \
   X(sap_solver_destroy, (sap_solver_destroy(NULL), true))                                      \
   X(sap_problem_destroy, (sap_problem_destroy(NULL), true))                                    \
@@ -185,13 +197,22 @@ static void fill(void) {
   assert_int_equal(sap_problem_add_contact(problem, &contact, &regularization, NULL), 0);
 }
 
+// One without arrays of earlier calls.
+static void make_gradient(void) {
+  sap_gradient_destroy(gradient);
+  assert_int_equal(sap_gradient_create(NULL, &gradient, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_gradient_problem(gradient, problem, &solution, NULL, NULL), SAP_STATUS_OK);
+}
+
 // Checks that a failed call changed nothing.
 static void cleanup(void) {
   sap_problem_destroy(made.problem);
   sap_solver_destroy(made.solver);
+  sap_gradient_destroy(made.gradient);
   made = (struct made){0};
   fill();
   assert_int_equal(sap_solver_solve(solver, problem, &solution, &report, NULL), SAP_STATUS_OK);
+  make_gradient();
 }
 
 static int setup(void** unused) {
@@ -209,6 +230,7 @@ static int setup(void** unused) {
   assert_int_equal(sap_solver_create("sap", NULL, &solver, NULL), SAP_STATUS_OK);
   fill();
   assert_int_equal(sap_solver_solve(solver, problem, &solution, &report, NULL), SAP_STATUS_OK);
+  make_gradient();
   assert_int_equal(sap_solver_save_memory(solver, kept, sizeof kept, &kept_size, NULL), 0);
   assert_int_equal(sap_problem_save_memory(problem, bytes, sizeof bytes, &size, NULL), 0);
   assert_int_equal(sap_problem_file_write(problem_path, problem, NULL, NULL), SAP_STATUS_OK);
@@ -220,6 +242,8 @@ static int teardown(void** unused) {
   sap_solution_clear(&solution);
   sap_report_clear(&report);
   sap_solver_destroy(solver);
+  sap_gradient_destroy(gradient);
+  gradient = NULL;
   sap_problem_destroy(other);
   sap_problem_destroy(problem);
   scratch_end(&files);

@@ -81,19 +81,22 @@ static void check(sap_sparse_lu* lu, const unsymmetric* m, sap_lu_pivots pivots,
   for (size_t i = 0; i < n; ++i) {
     x[i] = sin(1.0 + (double)i);
   }
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t j = 0; j < n; ++j) {
-      b[i] += m->dense[j * n + i] * x[j];
-    }
-  }
   bool done = false;
   assert_int_equal(sap_sparse_lu_analyze(lu, &m->shape.pattern, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_sparse_lu_factorize(lu, &matrix, pivots, &done, NULL), SAP_STATUS_OK);
   assert_true(done);
-  const double residual = sap_sparse_lu_solve(lu, b);
-  assert_true(residual <= 1e-14);
-  for (size_t i = 0; i < n; ++i) {
-    ASSERT_NEAR(b[i], x[i], tolerance);  // condition number times eps, refined
+  for (int transposed = 0; transposed < 2; ++transposed) {
+    for (size_t i = 0; i < n; ++i) {
+      b[i] = 0.0;
+      for (size_t j = 0; j < n; ++j) {
+        b[i] += m->dense[transposed == 1 ? i * n + j : j * n + i] * x[j];
+      }
+    }
+    const double residual = sap_sparse_lu_solve(lu, b, transposed == 1);
+    assert_true(residual <= 1e-14);
+    for (size_t i = 0; i < n; ++i) {
+      ASSERT_NEAR(b[i], x[i], tolerance);  // condition number times eps, refined
+    }
   }
   free(x);
 }

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._gradient import Gradient
 from ._handle import Handle, OwningHandle, Owner
 from ._library import InputError, array, call, ffi, integer, lib, number, pointer, view
 from ._options import assign, c_string, enumerator, set_options
@@ -35,11 +36,39 @@ class Solution:
     iterations: int
     momentum_error: float
     time: float
+    _gradient: Optional[Gradient] = field(default=None, repr=False, compare=False)
 
     @property
     def converged(self) -> bool:
         """True if the solver met its tolerance, or the limit of double precision."""
         return self.outcome in ("converged", "converged_to_roundoff")
+
+    def vjp(self, v_bar: Optional[ArrayLike] = None, gamma_bar: Optional[ArrayLike] = None, *,
+            wrt: Optional[Iterable[str]] = None, **options: Any) -> Dict[str, NDArray[np.float64]]:
+        """Computes the derivatives of v_bar . v + gamma_bar . gamma by the problem's data.
+
+        v_bar (nv), gamma_bar (nrows): None is 0. wrt: which, by default all. Returns arrays: v_star
+        (nv); A (nv, nv), symmetric, zero outside the problem's blocks; J (nrows, nv), zero outside the
+        blocks' trees; v_hat, R, lower, upper (nrows), R_t of a contact in its first row; friction,
+        lagged_impulse (blocks). options: the fields of sap_gradient_options: coulomb (True for
+        solutions of sap-ncp), smoothing, polish, ... Solve to 1e-12, or set polish, for exact ones.
+        """
+        return self._derivative().vjp(v_bar, gamma_bar, wrt, options)
+
+    def jvp(self, tangent: Mapping[str, ArrayLike], **options: Any) -> Tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Computes the change (dv, dgamma) along a change of the data: arrays named and shaped as
+        those of :meth:`vjp`; what is missing does not change."""
+        return self._derivative().jvp(tangent, options)
+
+    def modes(self, **options: Any) -> Dict[str, Any]:
+        """Counts contacts that are open, sticking, sliding; rows inside their bounds, at_bound; kinks:
+        contacts and rows near another mode; error: of the solution."""
+        return self._derivative().report(options)
+
+    def _derivative(self) -> Gradient:
+        if self._gradient is None:
+            raise InputError("this solution has no problem")
+        return self._gradient
 
 
 Residuals = Dict[str, float]
@@ -148,6 +177,7 @@ class ProblemView(Owner):
         regularization = _regularization(beta, sigma)
         with self._c as c:
             call(lib.sap_problem_add_contact, c.problem, block, regularization)
+            c.changes = getattr(c, "changes", 0) + 1
 
     def add_compliant(
         self,
@@ -179,6 +209,7 @@ class ProblemView(Owner):
         regularization = _regularization(beta, sigma)
         with self._c as c:
             call(lib.sap_problem_add_compliant, c.problem, block, regularization)
+            c.changes = getattr(c, "changes", 0) + 1
 
     def add_block(
         self,
@@ -216,6 +247,7 @@ class ProblemView(Owner):
             block.upper = pointer(upper)
         with self._c as c:
             call(lib.sap_problem_add_block, c.problem, block)
+            c.changes = getattr(c, "changes", 0) + 1
 
 
 class Problem(ProblemView):
@@ -231,7 +263,7 @@ class Problem(ProblemView):
         handle.make("problem", lib.sap_problem_create, end=lib.sap_problem_destroy)
         with self._c as c:
             call(lib.sap_problem_reset, c.problem, number(dt, "dt"), len(self._sizes), ffi.new("int32_t[]", self._sizes))
-            c.solvers = {}
+            c.solvers, c.couplings, c.changes = {}, [], 0
 
     def set_momentum(self, A: ArrayLike, tree: int = 0, other: Optional[int] = None) -> None:
         """Sets the block of A of a tree (SPD, n x n, lower triangle), or the coupling block of two trees
@@ -242,12 +274,16 @@ class Problem(ProblemView):
         block = array(A, (self._sizes[tree], self._sizes[other]), "A")
         with self._c as c:
             call(lib.sap_problem_set_momentum_block, c.problem, tree, other, pointer(block), len(block))
+            c.changes += 1
+            if tree != other and (tree, other) not in c.couplings:
+                c.couplings.append((tree, other))
 
     def set_v_star(self, v_star: ArrayLike) -> None:
         """Sets the free-motion velocities (nv)."""
         values = array(v_star, (self.nv,), "v_star")
         with self._c as c:
             call(lib.sap_problem_set_v_star, c.problem, pointer(values))
+            c.changes += 1
 
     def set_v_guess(self, v_guess: ArrayLike) -> None:
         """Sets the initial guess of the solver (nv); v* by default."""
@@ -270,6 +306,7 @@ class Problem(ProblemView):
                                     threads=values.threads > 1)
             with c.solvers[key] as own:
                 call(lib.sap_solver_solve, own.solver, c.problem, solution, report)
+            gradient = Gradient(self._c, c.changes, self._sizes, c.couplings, solution)
         return Solution(
             v=view(solution.v, solution.nv).copy(),
             gamma=view(solution.gamma, solution.nrows).copy(),
@@ -280,6 +317,7 @@ class Problem(ProblemView):
             iterations=report.iterations,
             momentum_error=report.momentum_error,
             time=report.time,
+            _gradient=gradient,
         )
 
     def residuals(self, v: ArrayLike, gamma: ArrayLike) -> Residuals:

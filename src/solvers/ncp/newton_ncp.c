@@ -222,7 +222,7 @@ static sap_status solve_reduced(sap_dual* d, equations* s, bool* solved) {
     if (done) {
       d->factorizations += 1;
       memcpy(s->right, s->copy, (size_t)n * sizeof(double));
-      const double left = sap_sparse_lu_solve(&d->lu, s->right);
+      const double left = sap_sparse_lu_solve(&d->lu, s->right, false);
       *solved = left <= ENOUGH || (pivots == SAP_LU_LARGEST_PIVOTS && isfinite(left));
     }
   }

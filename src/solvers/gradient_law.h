@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Derivatives of the impulse of one block at a solution. Formulas in gradient_law.c.
+#ifndef SAP_SOLVERS_GRADIENT_LAW_H
+#define SAP_SOLVERS_GRADIENT_LAW_H
+
+#include <sapstep/gradient.h>
+
+#include "contact/cone.h"
+
+// The change of a contact's impulse at fixed v, as of u = v_hat - vc and in itself:
+//   dgamma = G du + t (mu dmu + lagged dn0)
+//   du     = dv_hat - dJ v + by_R o dR,  and of the normal by_v_hat dv_hat_n + by_mu dmu more
+// G in a form whose round-off acts like that of u, however stiff the contact is:
+//   dgamma_n = nn (from_t t . du_t + du_n)
+//   dgamma_t = t (to_t dgamma_n + along t . du_t) + across (I - t t') du_t
+typedef struct sap_contact_slope {
+  double t[SAP_CONE_ROWS_MAX];             // direction of u_t; 0 in the normal row
+  double nn, from_t, to_t, along, across;  // from_t = to_t: G is symmetric
+  double by_v_hat, by_mu;
+  double mu, lagged;
+} sap_contact_slope;
+
+// Where the slopes of a block go.
+typedef struct sap_slopes {
+  double* G;      // of a row that is no contact's                                    (nrows)
+  double* by_R;   // (nrows)
+  int8_t* bound;  // of a box's row: -1 at the lower bound, 1 at the upper, else 0   (nrows)
+  sap_contact_slope* contact;
+} sap_slopes;
+
+// Sets the slopes of a block at vc = J v and gamma, and counts its modes.
+void sap_block_slopes(const sap_gradient_options* options, const sap_block* block, const double* vc,
+                      const double* gamma, const sap_slopes* out, sap_gradient_report* counts);
+
+#endif
