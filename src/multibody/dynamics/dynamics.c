@@ -183,10 +183,6 @@ static sap_status fill_workspace(sap_dynamics* d, sap_error* error) {
   SAP_TRY(sap_dynamics_create_servos(d, error));
   SAP_TRY(sap_placing_create(d, error));
   SAP_TRY(sap_fluid_create(d->model, &d->pool, &d->fluid, error));
-  for (int32_t i = 0; i < d->fluid.count; ++i) {
-    d->fluid.parts[i].link = link_of[d->model->bodies[d->fluid.parts[i].body].weld];
-  }
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->drag, d->fluid.count > 0 ? d->nlinks : 0, error));
   SAP_TRY(sap_kinematics_create(&kin, d, error));
   const sap_status status = sap_dynamics_create_elements(d, &kin, error);
   sap_kinematics_clear(&kin);

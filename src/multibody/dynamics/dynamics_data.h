@@ -151,7 +151,6 @@ struct sap_dynamics {
   double (*V)[6];          // velocities of the links about O                      (nlinks)
   double (*A)[6];          // accelerations                                        (nlinks)
   double (*F)[6];          // forces                                               (nlinks)
-  sap_drag* drag;          // by the medium about O; NULL: no medium               (nlinks)
   double* effort;          // of motors by bound, then their forces       (2 (joints + tendons))
   double* force;           // generalized forces                                        (nv)
 };

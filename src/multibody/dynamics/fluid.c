@@ -159,6 +159,8 @@ sap_status sap_fluid_create(const sap_model* model, sap_pool* pool, sap_fluid* f
   bool* covered = NULL;
   SAP_TRY(SAP_POOL_ADD(pool, &fluid->parts, bodies + (size_t)model->sizes.shapes, error));
   SAP_TRY(SAP_POOL_ADD(pool, &covered, bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &fluid->velocities, bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &fluid->J, 6 * (size_t)model->sizes.nv, error));
   for (int32_t i = 0; i < model->sizes.shapes; ++i) {
     const sap_shape_def* shape = &model->shapes[i];
     if (shape->fluid_ellipsoid && model->bodies[shape->body].tree >= 0) {
@@ -268,173 +270,78 @@ void sap_fluid_law(const sap_fluid_part* part, const double motion[6], double fo
   (part->ellipsoid ? ellipsoid_law : box_law)(part, motion, force, D);
 }
 
-// Returns the directions of the dofs of a link's tree. Those of a lone link are not in the
-// kinematics: [0; e_k] and [b_k; 0], b_k the body's axes, in `own`.
-static double (*tree_directions(const sap_kinematics* kin, const sap_link* link,
-                                double own[6][6]))[6] {
-  if (!link->lone) {
-    return kin->S + kin->dynamics->model->tree_dofs[link->tree];
-  }
-  memset(own, 0, 36 * sizeof(double));
-  for (int k = 0; k < 3; ++k) {
-    own[k][3 + k] = 1.0;
-    sap_v3_copy(own[3 + k], kin->R_WB + 9 * (size_t)link->body + 3 * k);
-  }
-  return own;
-}
-
-// Sets d->V to the links' velocities about the points O of their trees, at v.
-static void find_velocities(sap_dynamics* d, const sap_dynamics_state* at) {
-  double own[6][6];
-  for (int32_t l = 0; l < d->nlinks; ++l) {
-    const sap_link* link = &d->links[l];
-    if (!link->lone) {
-      sap_dynamics_set_link_velocity(d, at, l);
-      continue;
-    }
-    double(*S)[6] = tree_directions(at->kin, link, own);
-    memset(d->V[l], 0, sizeof d->V[l]);
-    for (int i = 0; i < 6; ++i) {
-      sap_spatial_add_scaled(d->V[l], S[i], at->v[link->first_dof + i]);
-    }
-  }
-}
-
-// Where a part is: its axes, and its origin from the point O of its tree.
-typedef struct part_place {
-  double R_WF[9], arm[3];
-} part_place;
-
-// Force of the medium, in F's axes, on a part of a link with the velocities of d->V. D may be NULL.
+// Force of the medium, in F's axes, on a part at p_W; V: velocity of its body. D may be NULL.
 static void evaluate_part(const sap_dynamics* d, const sap_kinematics* kin,
-                          const sap_fluid_part* part, part_place* place, double force[6],
-                          double D[36]) {
-  const double* V = d->V[part->link];
-  const double* O = kin->p_WB + 3 * (size_t)d->tree_root[d->links[part->link].tree];
-  double u[3], turning[3], motion[6];
-  sap_m3_mul(place->R_WF, kin->R_WB + 9 * (size_t)part->body, part->R_BF);
-  sap_kinematics_point(kin, part->body, part->p_BF, place->arm);
-  sap_v3_sub(place->arm, place->arm, O);
-  sap_v3_cross(turning, V, place->arm);
-  sap_v3_add(u, V + 3, turning);
+                          const sap_fluid_part* part, double R_WF[9], double p_W[3],
+                          double force[6], double D[36]) {
+  const double* V = d->fluid.velocities[part->body];
+  double arm[3], u[3], motion[6];
+  sap_m3_mul(R_WF, kin->R_WB + 9 * (size_t)part->body, part->R_BF);
+  sap_kinematics_point(kin, part->body, part->p_BF, p_W);
+  sap_v3_sub(arm, p_W, kin->p_WB + 3 * (size_t)part->body);
+  sap_v3_cross(u, V, arm);
+  sap_v3_add(u, u, V + 3);
   sap_v3_sub(u, u, d->model->options.wind);
-  sap_m3_tmul_v3(motion, place->R_WF, V);
-  sap_m3_tmul_v3(motion + 3, place->R_WF, u);
+  sap_m3_tmul_v3(motion, R_WF, V);
+  sap_m3_tmul_v3(motion + 3, R_WF, u);
   sap_fluid_law(part, motion, force, D);
 }
 
 void sap_dynamics_add_fluid(sap_dynamics* d, const sap_dynamics_state* at, double sign, double* k) {
-  if (d->fluid.count == 0) {
-    return;
+  if (d->fluid.count > 0) {
+    sap_kinematics_velocities(at->kin, at->v, d->fluid.velocities);
   }
-  double own[6][6];
-  find_velocities(d, at);
-  memset(d->F, 0, (size_t)d->nlinks * sizeof *d->F);
   for (int32_t i = 0; i < d->fluid.count; ++i) {
     const sap_fluid_part* part = &d->fluid.parts[i];
-    part_place place;
-    double force[6], wrench[6], turning[3];
-    evaluate_part(d, at->kin, part, &place, force, NULL);
-    sap_m3_mul_v3(wrench, place.R_WF, force);
-    sap_m3_mul_v3(wrench + 3, place.R_WF, force + 3);
-    sap_v3_cross(turning, place.arm, wrench + 3);
-    sap_v3_add(wrench, wrench, turning);
-    sap_spatial_add_scaled(d->F[part->link], wrench, sign);
-  }
-  for (int32_t l = d->nlinks; l-- > 0;) {
-    const sap_link* link = &d->links[l];
-    const int32_t first = d->model->tree_dofs[link->tree];
-    double(*S)[6] = tree_directions(at->kin, link, own);
-    for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
-      k[i] += sap_spatial_dot(S[i - first], d->F[l]);
-    }
-    if (link->parent >= 0) {
-      sap_spatial_add_scaled(d->F[link->parent], d->F[l], 1.0);
-    }
+    double R_WF[9], p_W[3], local[6], force[3], moment[3];
+    evaluate_part(d, at->kin, part, R_WF, p_W, local, NULL);
+    sap_m3_mul_v3(moment, R_WF, local);
+    sap_m3_mul_v3(force, R_WF, local + 3);
+    sap_v3_scale(moment, moment, sign);
+    sap_v3_scale(force, force, sign);
+    sap_kinematics_add_wrench(at->kin, part->body, p_W, force, moment, k);
   }
 }
 
-// Adds D of a part, [angular, 0; 0, linear] in its axes, about O: with the arm r,
-//   sum += [angular + r~ linear r~', r~ linear; (.)', linear]
-static void add_part_damping(const part_place* place, const double D[36], sap_drag* sum) {
-  const double angular[6] = {D[0], D[7], D[14], D[6], D[12], D[13]};
-  const double linear[6] = {D[21], D[28], D[35], D[27], D[33], D[34]};
-  double a[6], l[6], moved[9], turned[9];
-  sap_m3_rotate_packed(a, place->R_WF, angular);
-  sap_m3_rotate_packed(l, place->R_WF, linear);
-  const double columns[9] = {l[0], l[3], l[4], l[3], l[1], l[5], l[4], l[5], l[2]};
-  for (int j = 0; j < 3; ++j) {
-    sap_v3_cross(moved + 3 * j, place->arm, columns + 3 * j);
-  }
-  for (int i = 0; i < 3; ++i) {  // columns of r~ (r~ linear)', which is symmetric
-    const double row[3] = {moved[i], moved[3 + i], moved[6 + i]};
-    sap_v3_cross(turned + 3 * i, place->arm, row);
-  }
-  const double added[6] = {turned[0], turned[4], turned[8], turned[1], turned[2], turned[5]};
-  for (int i = 0; i < 6; ++i) {
-    sum->angular[i] += a[i] + added[i];
-    sum->linear[i] += l[i];
-  }
-  for (int i = 0; i < 9; ++i) {
-    sum->coupling[i] += moved[i];
-  }
-}
-
-static void add_drag(sap_drag* sum, const sap_drag* drag) {
-  for (int i = 0; i < 6; ++i) {
-    sum->angular[i] += drag->angular[i];
-    sum->linear[i] += drag->linear[i];
-  }
-  for (int i = 0; i < 9; ++i) {
-    sum->coupling[i] += drag->coupling[i];
-  }
-}
-
-// Adds scale S' D S of a link's dofs with themselves and those before them on the path to the root.
-static void add_link_damping(const sap_dynamics* d, const sap_kinematics* kin, int32_t l,
-                             double scale, const sap_tree_matrix* A) {
-  const sap_link* link = &d->links[l];
-  const sap_drag* drag = &d->drag[l];
+// Adds scale J' D J of the dofs that move the body; J = [rates; velocities] in F's axes, D's blocks
+// of rates and of velocities are not coupled.
+static void add_part_damping(const sap_dynamics* d, int32_t body, const double D[36], double scale,
+                             double* A) {
   const sap_model* model = d->model;
-  const int32_t first = model->tree_dofs[link->tree];
-  const size_t ld = (size_t)model->tree_sizes[link->tree];
-  double own[6][6];
-  double(*S)[6] = tree_directions(kin, link, own);
-  for (int32_t j = link->first_dof; j < link->first_dof + link->ndofs; ++j) {
-    const double* Sj = S[j - first];
-    double f[6], x[3], y[3];
-    sap_symmetric_mul(f, drag->angular, Sj);
-    sap_symmetric_mul(f + 3, drag->linear, Sj + 3);
-    sap_m3_mul_v3(x, drag->coupling, Sj + 3);
-    sap_m3_tmul_v3(y, drag->coupling, Sj);
-    sap_v3_add(f, f, x);
-    sap_v3_add(f + 3, f + 3, y);
+  const int32_t tree = model->bodies[body].tree, first = model->tree_dofs[tree];
+  const size_t n = (size_t)model->tree_sizes[tree];
+  const double* J[2] = {d->fluid.J, d->fluid.J + 3 * n};
+  for (int32_t j = model->bodies[body].last_dof; j >= 0; j = model->dof_parent[j]) {
+    double f[6];
+    for (int r = 0; r < 6; ++r) {
+      const double *row = D + 6 * r + r / 3 * 3, *x = J[r / 3] + 3 * (j - first);
+      f[r] = scale * (row[0] * x[0] + row[1] * x[1] + row[2] * x[2]);
+    }
     for (int32_t i = j; i >= 0; i = model->dof_parent[i]) {
-      A->diagonal[link->tree][ld * (size_t)(i - first) + (size_t)(j - first)] +=
-          scale * sap_spatial_dot(f, S[i - first]);
+      A[n * (size_t)(i - first) + (size_t)(j - first)] +=
+          sap_v3_dot(f, J[0] + 3 * (i - first)) + sap_v3_dot(f + 3, J[1] + 3 * (i - first));
     }
   }
 }
 
 void sap_dynamics_add_fluid_damping(sap_dynamics* d, const sap_dynamics_state* at, double scale,
                                     const sap_tree_matrix* A) {
-  if (d->fluid.count == 0) {
-    return;
+  if (d->fluid.count > 0) {
+    sap_kinematics_velocities(at->kin, at->v, d->fluid.velocities);
   }
-  find_velocities(d, at);
-  memset(d->drag, 0, (size_t)d->nlinks * sizeof *d->drag);
   for (int32_t i = 0; i < d->fluid.count; ++i) {
-    double force[6], D[36];
-    part_place place;
-    evaluate_part(d, at->kin, &d->fluid.parts[i], &place, force, D);
-    add_part_damping(&place, D, &d->drag[d->fluid.parts[i].link]);
-  }
-  for (int32_t l = d->nlinks; l-- > 0;) {
-    const int32_t parent = d->links[l].parent;
-    add_link_damping(d, at->kin, l, scale, A);
-    if (parent >= 0) {
-      add_drag(&d->drag[parent], &d->drag[l]);
+    const sap_fluid_part* part = &d->fluid.parts[i];
+    const int32_t tree = d->model->bodies[part->body].tree;
+    const size_t size = 3 * (size_t)d->model->tree_sizes[tree];
+    double R_WF[9], R_WC[9], p_W[3], force[6], D[36];
+    evaluate_part(d, at->kin, part, R_WF, p_W, force, D);
+    memset(d->fluid.J, 0, 2 * size * sizeof(double));
+    for (int k = 0; k < 3; ++k) {  // angular Jacobians begin with the third axis
+      sap_v3_copy(R_WC + 3 * ((k + 2) % 3), R_WF + 3 * k);
     }
+    sap_kinematics_add_angular_jacobian(at->kin, part->body, R_WC, 1.0, 3, d->fluid.J);
+    sap_kinematics_add_point_jacobian(at->kin, part->body, p_W, R_WF, 1.0, d->fluid.J + size);
+    add_part_damping(d, part->body, D, scale, A->diagonal[tree]);
   }
 }
 

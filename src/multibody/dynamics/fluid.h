@@ -9,7 +9,6 @@
 // A body or shape that the medium acts on.
 typedef struct sap_fluid_part {
   int32_t body;
-  int32_t link;  // of the dynamics, which sets it
   bool ellipsoid;
   double p_BF[3], R_BF[9];    // its frame F in the body: principal axes
   double size[3];             // sides of the box, semi-axes of the ellipsoid [m]
@@ -21,15 +20,11 @@ typedef struct sap_fluid_part {
   double drag[3];             // of an ellipsoid: blunt, slender, angular, times the density
 } sap_fluid_part;
 
-// A symmetric D about a point: [angular, coupling; coupling', linear], symmetric blocks as in
-// sap_inertia, the coupling column-major.
-typedef struct sap_drag {
-  double angular[6], linear[6], coupling[9];
-} sap_drag;
-
 typedef struct sap_fluid {
   int32_t count;
   sap_fluid_part* parts;
+  double (*velocities)[6];  // of bodies                                               (bodies)
+  double* J;                // of a part: rates, then velocities                       (6 nv)
 } sap_fluid;
 
 // Makes the parts of a model; none if its medium has neither density nor viscosity. Start from {0}.
