@@ -59,6 +59,7 @@ sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, co
                           void* context, sap_model** model, sap_error* error) {
   sap_scene_options options = sap_scene_options_default();
   options.lenient = scene->lenient;
+  options.visuals = scene->visuals;
   options.floating_base = scene->floating_base;
   options.floor = scene->floor;
   options.override_material = &scene->override;

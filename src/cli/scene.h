@@ -13,6 +13,7 @@ typedef struct cli_scene {
   const char* path;
   const char* keyframe;  // name or index, NULL: the default pose
   bool lenient, floating_base;
+  bool visuals;                 // of sap_scene_options
   double floor;                 // of a URDF [m], NaN: none
   sap_material override;        // NaN: the scene's
   const sap_scene_edit* edits;  // (edit_count)

@@ -265,6 +265,7 @@ static sap_status add_geom(sap_mjcf_reader* r, sap_mjcf_geom* geom, const place*
   }
   if (geom->mesh >= 0) {
     if (!geom->collides) {  // visual only
+      SAP_TRY(sap_mjcf_keep_visual(r, geom->mesh, def));
       return leave_out(r, geom, NULL);
     }
     const sap_status status = sap_mjcf_mesh_id(r, geom->mesh, &def->mesh);

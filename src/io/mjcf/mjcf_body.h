@@ -53,6 +53,8 @@ sap_status sap_mjcf_mesh_find(sap_mjcf_reader* r, const sap_mjcf_scope* scope,
 sap_status sap_mjcf_mesh_mass(sap_mjcf_reader* r, int32_t index, sap_mesh_mass* out);
 // Adds the mesh to the builder, which computes its hull; once.
 sap_status sap_mjcf_mesh_id(sap_mjcf_reader* r, int32_t index, int32_t* id);
+// Keeps the mesh of a visual geom, where the options say so and its file can be read.
+sap_status sap_mjcf_keep_visual(sap_mjcf_reader* r, int32_t index, const sap_shape_def* geom);
 // Fits a primitive of def->type to a mesh: its sizes, and its pose in that of the geom.
 sap_status sap_mjcf_fit(const sap_mjcf_sources* s, const sap_mjcf_item* item, int32_t mesh,
                         sap_shape_def* def);

@@ -110,6 +110,7 @@ static sap_status read_color(const sap_mjcf_sources* s, double color[4]) {
          n = sap_xml_next(root, "asset", n)) {
       const char* own = sap_xml_is(n, "material") ? sap_xml_get(n, "name") : NULL;
       if (own != NULL && strcmp(own, name) == 0) {
+        color[0] = color[1] = color[2] = color[3] = 1.0;
         SAP_TRY(sap_xml_optional(n, "rgba", 4, 4, color, s->r->error));
         break;
       }

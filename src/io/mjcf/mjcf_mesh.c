@@ -20,6 +20,7 @@
 #include "io/xml/schema.h"
 #include "linalg/dense.h"
 #include "math/quaternion.h"
+#include "multibody/model/builder.h"
 
 typedef struct sap_mjcf_mesh {
   const sap_xml_node* asset;
@@ -28,6 +29,7 @@ typedef struct sap_mjcf_mesh {
   sap_mesh_solid solid;
   bool unsupported;  // the file's format; a warning was given
   int32_t id;        // the builder's, -1: none yet
+  int32_t visual;    // the builder's visual mesh, -1: none yet
 } sap_mjcf_mesh;
 
 // --- names and paths ----------------------------------------------------------------------------
@@ -216,7 +218,7 @@ sap_status sap_mjcf_mesh_find(sap_mjcf_reader* r, const sap_mjcf_scope* scope,
   SAP_TRY(SAP_ROOM(&r->pool, &r->meshes, r->mesh_count + 1, r->error));
   sap_mjcf_mesh* mesh = &r->meshes[r->mesh_count++];
   *mesh = (sap_mjcf_mesh){
-      .asset = asset, .model = scope->model, .def = sap_mesh_def_default(), .id = -1};
+      .asset = asset, .model = scope->model, .def = sap_mesh_def_default(), .id = -1, .visual = -1};
   int32_t space = scope->space;
   while (!r->spaces[space].is_model) {
     space = r->spaces[space].parent;
@@ -238,6 +240,25 @@ sap_status sap_mjcf_mesh_id(sap_mjcf_reader* r, int32_t index, int32_t* id) {
     SAP_TRY(SAP_XML_ADD(r, mesh->asset, sap_builder_add_mesh, &mesh->def, &mesh->id));
   }
   *id = mesh->id;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mjcf_keep_visual(sap_mjcf_reader* r, int32_t index, const sap_shape_def* geom) {
+  sap_mjcf_mesh* mesh = &r->meshes[index];
+  const char* file = sap_xml_get(mesh->asset, "file");
+  if (!r->options->visuals || (file != NULL && sap_mesh_unsupported(file) != NULL)) {
+    return SAP_STATUS_OK;
+  }
+  sap_error *error = r->error, unused = {0};
+  r->error = &unused;  // a missing or damaged mesh is only not drawn
+  const sap_status status = read_mesh(r, mesh);
+  r->error = error;
+  sap_shape_def visual = *geom;
+  visual.mesh = mesh->visual;
+  if (status == SAP_STATUS_OK) {
+    SAP_TRY(sap_builder_add_visual(r->builder, &mesh->def, &visual, error));
+    mesh->visual = visual.mesh;
+  }
   return SAP_STATUS_OK;
 }
 

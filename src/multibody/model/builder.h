@@ -39,6 +39,11 @@ sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_erro
 // is compiled; with 0, the default, compiling fails. Not for massless bodies with free joints.
 void sap_builder_spare_armature(sap_builder* builder, double armature);
 
+// Adds a shape of type mesh that is for drawing alone; shape->mesh is a visual mesh, -1: that of the
+// definition becomes a new one. Fails with MEMORY only.
+sap_status sap_builder_add_visual(sap_builder* builder, const sap_mesh_def* mesh,
+                                  sap_shape_def* shape, sap_error* error);
+
 // Fails with ARGUMENT for a NULL builder or definition, or a wrong cookie.
 #define SAP_BUILDER_BEGIN(builder, def, type, text, error)                                   \
   do {                                                                                       \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shapes, contact pairs, equalities, two-point springs, bushings, sensors and sites of the builder.
 #include <math.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "multibody/model/builder.h"
@@ -86,6 +87,40 @@ sap_status sap_builder_add_shape(sap_builder* builder, const sap_shape_def* def,
   }
   shape.mesh = def->type == SAP_SHAPE_MESH ? def->mesh : -1;
   SAP_BUILDER_APPEND_NAMED(builder, shapes, SAP_ELEMENT_SHAPE, def->name, shape, id, error);
+  return SAP_STATUS_OK;
+}
+
+// Appends a mesh to the visual ones and returns its number in *id.
+static sap_status add_visual_mesh(sap_builder* b, const sap_mesh_def* mesh, int32_t* id,
+                                  sap_error* error) {
+  const int32_t rows[4] = {b->nvisual_vertices, mesh->vertex_count, b->nvisual_triangles,
+                           mesh->face_count};
+  SAP_TRY(SAP_BUILDER_RESERVE(b, visual_vertices, mesh->vertex_count, error));
+  SAP_TRY(SAP_BUILDER_RESERVE(b, visual_triangles, mesh->face_count, error));
+  SAP_TRY(SAP_BUILDER_RESERVE(b, visual_meshes, 1, error));
+  for (int32_t i = 0; i < 3 * mesh->vertex_count; ++i) {
+    b->visual_vertices[rows[0] + i / 3][i % 3] = (float)mesh->vertices[i];
+  }
+  memcpy(b->visual_triangles + rows[2], mesh->faces,
+         (size_t)mesh->face_count * sizeof *b->visual_triangles);
+  memcpy(b->visual_meshes[b->nvisual_meshes], rows, sizeof rows);
+  b->nvisual_vertices += mesh->vertex_count;
+  b->nvisual_triangles += mesh->face_count;
+  *id = b->nvisual_meshes++;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_builder_add_visual(sap_builder* builder, const sap_mesh_def* mesh,
+                                  sap_shape_def* shape, sap_error* error) {
+  if (mesh->face_count == 0 || mesh->vertex_count > INT32_MAX / 3) {
+    return SAP_STATUS_OK;  // nothing to draw
+  }
+  if (shape->mesh < 0) {
+    SAP_TRY(add_visual_mesh(builder, mesh, &shape->mesh, error));
+  }
+  SAP_TRY(SAP_BUILDER_RESERVE(builder, visuals, 1, error));
+  builder->visuals[builder->nvisuals] = *shape;
+  builder->visuals[builder->nvisuals++].name = NULL;
   return SAP_STATUS_OK;
 }
 

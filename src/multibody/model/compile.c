@@ -64,6 +64,9 @@ static sap_status copy_records(const sap_builder* builder, sap_model* model, sap
   for (int32_t i = 0; i < builder->nsensors; ++i) {
     model->sizes.nsensor += sap_sensor_find_traits((int)model->sensors[i].type).values;
   }
+  const int32_t counts[SAP_VISUAL_LISTS] = {builder->nvisuals, builder->nvisual_meshes,
+                                            builder->nvisual_vertices, builder->nvisual_triangles};
+  memcpy(model->visual_counts, counts, sizeof counts);
   sort_exclusions(model, builder->nexclusions);
   qsort(model->pairs, (size_t)builder->npairs, sizeof *model->pairs, sap_compare_pair_defs);
   model->sizes.pairs = builder->npairs;

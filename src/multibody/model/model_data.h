@@ -55,6 +55,19 @@ typedef struct sap_model_names {
 
 typedef int32_t sap_id_pair[2];  // a < b
 
+// Meshes for drawing alone, as recordings have them: {first vertex, vertices, first triangle,
+// triangles}; a triangle's corners are numbered from its mesh's first vertex.
+typedef int32_t sap_visual_mesh[4];
+typedef float sap_visual_vertex[3];
+typedef int32_t sap_visual_triangle[3];
+enum {
+  SAP_VISUALS,
+  SAP_VISUAL_MESHES,
+  SAP_VISUAL_VERTICES,
+  SAP_VISUAL_TRIANGLES,
+  SAP_VISUAL_LISTS
+};
+
 // Records that the model copies from the builder's lists of the same names: LIST(type, name)
 #define SAP_MODEL_LISTS(LIST)                                                                   \
   LIST(sap_model_body, bodies)                                                                  \
@@ -70,10 +83,14 @@ typedef int32_t sap_id_pair[2];  // a < b
   LIST(sap_equality_def, equalities) /* names NULL, quaternions unit; of bodies b >= 0 */       \
   LIST(sap_spring_def, springs)      /* names NULL */                                           \
   LIST(sap_bushing_def, bushings)    /* names NULL, quaternions unit */                         \
-  LIST(sap_sensor_def, sensors)      /* names NULL, quaternions unit */                         \
-  LIST(sap_site_def, sites)          /* names NULL, quaternions unit */                         \
-  LIST(sap_pair_def, pairs)          /* shape_a < shape_b; sorted, each pair once, in models */ \
-  LIST(sap_id_pair, exclusions)      /* of bodies; sorted, each pair once, in models */
+  LIST(sap_shape_def, visuals)       /* type mesh: a visual one; body, pose and colour count */ \
+  LIST(sap_visual_mesh, visual_meshes)                                                          \
+  LIST(sap_visual_vertex, visual_vertices)                                                      \
+  LIST(sap_visual_triangle, visual_triangles)                                                   \
+  LIST(sap_sensor_def, sensors) /* names NULL, quaternions unit */                              \
+  LIST(sap_site_def, sites)     /* names NULL, quaternions unit */                              \
+  LIST(sap_pair_def, pairs)     /* shape_a < shape_b; sorted, each pair once, in models */      \
+  LIST(sap_id_pair, exclusions) /* of bodies; sorted, each pair once, in models */
 #define SAP_MODEL_LIST(type, name) type* name;
 
 struct sap_model {
@@ -89,6 +106,7 @@ struct sap_model {
   sap_hull* meshes;  // convex hulls by mesh id; their own pools are not used     (meshes)
 
   int32_t exclusion_count;
+  int32_t visual_counts[SAP_VISUAL_LISTS];  // of visuals, visual_meshes, ...
 
   int32_t* tree_sizes;  // dofs of each tree                              (trees)
   int32_t* tree_dofs;   // first dof of each tree                         (trees + 1)

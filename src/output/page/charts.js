@@ -10,8 +10,19 @@ sapstep.short = function (x) {
   if (!Number.isFinite(x)) {
     return '–';
   }
+  if (a < 1e-12) {
+    return '0';  // round-off
+  }
   return a !== 0 && (a < 1e-3 || a >= 1e5) ? x.toExponential(1).replace('e+', 'e')
                                            : String(Number(x.toPrecision(3)));
+};
+
+// Returns a vector as text, its components rounded to 3 digits of the largest and to `unit`.
+sapstep.vector = function (x, unit = 0) {
+  const most = Math.max(...x.map(Math.abs));
+  const digits = most > 0 ? 2 - Math.floor(Math.log10(most)) : 0;
+  const places = Math.min(unit > 0 ? Math.round(-Math.log10(unit)) : 12, Math.max(0, digits));
+  return x.map((c) => String(Number(c.toFixed(places)))).join(', ');
 };
 
 sapstep.Chart = class {

@@ -7,6 +7,8 @@ sapstep.modeColors = [0x9aa5b1, 0x2f9e62, 0xe8590c];  // open, sticking, sliding
 sapstep.Contacts = class {
   constructor(data, size) {
     this.data = data.contacts;
+    this.slot = data.poses.slot;
+    this.selected = -1;
     let most = 1;
     for (let f = 0; f < data.header.frames; ++f) {
       most = Math.max(most, this.data.first[f + 1] - this.data.first[f]);
@@ -48,6 +50,17 @@ sapstep.Contacts = class {
     this.color.toArray(mesh.geometry.attributes.color.array, 3 * i);
   }
 
+  // Returns 1 if the force on B is drawn, -1 for that on A: the selected body, else the one that
+  // moves, else the later one.
+  side(i) {
+    const [a, b] = [this.data.body[i], this.data.body[this.data.count + i]];
+    if (a === this.selected || b === this.selected) {
+      return b === this.selected ? 1 : -1;
+    }
+    const moves = [this.slot[a] >= 0, this.slot[b] >= 0];
+    return moves[0] !== moves[1] ? (moves[1] ? 1 : -1) : b > a ? 1 : -1;
+  }
+
   place(frame) {
     const d = this.data;
     const n = d.count;
@@ -68,7 +81,7 @@ sapstep.Contacts = class {
         q.setFromUnitVectors(this.up, direction);
         this.set(this.discs, discs++, p, q, s.set(this.size, this.size, this.size));
       }
-      direction.set(d.force[i], d.force[n + i], d.force[2 * n + i]);
+      direction.set(d.force[i], d.force[n + i], d.force[2 * n + i]).multiplyScalar(this.side(i));
       const force = direction.length();
       if (this.forces && force > 0) {
         const length = Math.min(force * this.perNewton, 60 * this.size) * this.scale;
@@ -91,6 +104,65 @@ sapstep.Contacts = class {
     mesh.visible = count > 0;
     mesh.instanceMatrix.needsUpdate = true;
     mesh.geometry.attributes.color.needsUpdate = true;
+  }
+
+  // Returns the contact of a frame that is nearest to a ray, within twice a disc's radius; -1: none.
+  pick(ray, frame) {
+    const d = this.data;
+    const p = new THREE.Vector3();
+    let best = -1;
+    let least = 2 * this.size;
+    for (let i = d.first[frame]; i < d.first[frame + 1] && this.points; ++i) {
+      p.set(d.point[i], d.point[d.count + i], d.point[2 * d.count + i]);
+      const distance = ray.distanceToPoint(p);
+      if (distance < least) {
+        [best, least] = [i, distance];
+      }
+    }
+    return best;
+  }
+
+  // Returns the contacts that continue contact i in the frames before and after: of the same bodies,
+  // nearest to where it was. One per frame, -1: none.
+  track(i, frames) {
+    const d = this.data;
+    const found = new Int32Array(frames).fill(-1);
+    let at = 0;
+    while (d.first[at + 1] <= i) {
+      ++at;
+    }
+    const nearest = (last, f) => {
+      let best = -1;
+      let least = Infinity;
+      for (let k = d.first[f]; k < d.first[f + 1]; ++k) {
+        if (d.body[k] === d.body[i] && d.body[d.count + k] === d.body[d.count + i]) {
+          const away = Math.hypot(d.point[k] - d.point[last], d.point[d.count + k] - d.point[d.count + last],
+                                  d.point[2 * d.count + k] - d.point[2 * d.count + last]);
+          if (away < least) {
+            [best, least] = [k, away];
+          }
+        }
+      }
+      return best;
+    };
+    [1, -1].forEach((way) => {
+      for (let f = at, last = i; f >= 0 && f < frames; f += way) {
+        const k = f === at ? i : nearest(last, f);
+        found[f] = k;
+        last = k >= 0 ? k : last;
+      }
+    });
+    return found;
+  }
+
+  // Returns the normal and the tangential force [N] of contact i.
+  split(i) {
+    const d = this.data;
+    const n = [0, 1, 2].map((k) => d.normal[k * d.count + i] / 127);
+    const f = [0, 1, 2].map((k) => d.force[k * d.count + i]);
+    const size = Math.hypot(...n) || 1;
+    const normal = (n[0] * f[0] + n[1] * f[1] + n[2] * f[2]) / size;
+    return [normal, Math.sqrt(Math.max(0, f[0] ** 2 + f[1] ** 2 + f[2] ** 2 - normal ** 2))];
   }
 
   // Returns the sum of the contact forces on a body, its number of contacts and largest slip speed.
@@ -139,7 +211,13 @@ sapstep.typicalForce = function (d) {
   return all.length > 0 ? all[Math.floor(0.5 * (all.length - 1))] : 1;
 };
 
-// Sets the colour for x in [0, 1]: blue over yellow to red.
+// Viridis, which is perceptually uniform, at 0, 0.2, ... 1.
+sapstep.viridis = [0x440154, 0x414487, 0x2a788e, 0x22a884, 0x7ad151, 0xfde725];
+
+// Sets the colour for x in [0, 1].
 sapstep.heat = function (x, color) {
-  color.setHSL(0.62 * (1 - Math.min(1, x)), 0.85, 0.5).convertSRGBToLinear();
+  const at = 5 * Math.min(1, Math.max(0, x));
+  const low = Math.min(4, Math.floor(at));
+  color.setHex(sapstep.viridis[low])
+      .lerp(new THREE.Color(sapstep.viridis[low + 1]), at - low).convertSRGBToLinear();
 };

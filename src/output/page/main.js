@@ -12,7 +12,7 @@ sapstep.App = class {
     this.t = this.time[0];
     this.speed = 1;
     this.playing = false;
-    this.selected = -1;
+    this.selected = this.hovered = this.contact = -1;
     this.following = false;
     this.$ = (id) => document.getElementById(id);
     this.bodies = new sapstep.Bodies(data);
@@ -33,12 +33,9 @@ sapstep.App = class {
     document.title = header.title;
     this.$('title').textContent = header.title;
     this.$('note').textContent = header.note || '';
-    const list = this.$('body');
-    header.bodies.forEach((name, id) => {
-      if (id > 0) {
-        list.add(new Option(name || `body ${id}`, id));
-      }
-    });
+    const list = this.$('bodies');
+    this.names = header.bodies.map((name, id) => name || `body ${id}`);
+    this.names.slice(1).forEach((name) => list.append(new Option(name, name)));
     sapstep.speeds.forEach((s) => this.$('speed').add(new Option(`${s}×`, s, s === 1, s === 1)));
     this.$('collision-row').hidden = !this.bodies.visuals;
     const charts = new Map();
@@ -66,7 +63,10 @@ sapstep.App = class {
     this.$('fold').addEventListener('click', () => this.fold());
     this.$('help').addEventListener('click', () => this.showHelp());
     this.$('keys').addEventListener('click', () => this.showHelp());
-    this.$('body').addEventListener('change', (e) => this.select(Number(e.target.value)));
+    this.$('body').addEventListener('input', (e) => this.search(e.target.value));
+    this.$('link').addEventListener('click', () => this.copyLink());
+    window.addEventListener('hashchange', () => this.readLink());
+    window.addEventListener('message', (event) => this.hear(event.data));
     ['points', 'forces', 'depth', 'xray', 'collision', 'ground', 'follow'].forEach(
         (id) => this.$(id).addEventListener('change', () => this.applyLooks()));
     this.$('scale').addEventListener('input', () => this.applyLooks());
@@ -74,6 +74,8 @@ sapstep.App = class {
     window.addEventListener('keydown', (event) => this.key(event));
     this.stage.controls.addEventListener('change', () => (this.dirty = true));
     const canvas = this.$('scene');
+    canvas.addEventListener('pointermove', (e) => (this.pointer = e.buttons === 0 ? e : null));
+    canvas.addEventListener('pointerleave', () => this.hover(-1));
     canvas.addEventListener('pointerdown', (e) => (this.press = [e.clientX, e.clientY]));
     canvas.addEventListener('pointerup', (e) => {
       if (this.press && Math.hypot(e.clientX - this.press[0], e.clientY - this.press[1]) < 5) {
@@ -83,7 +85,11 @@ sapstep.App = class {
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === 'SELECT') {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === 'SELECT' ||
+        event.target.type === 'search') {
+      if (event.key === 'Escape' || event.key === 'Enter') {
+        event.target.blur();
+      }
       return;
     }
     const toggle = (id) => {
@@ -108,6 +114,8 @@ sapstep.App = class {
       g: () => toggle('ground'),
       f: () => toggle('follow'),
       s: () => this.fold(),
+      l: () => this.copyLink(),
+      '/': () => this.$('body').focus(),
       n: () => this.select((this.selected + 1) % this.data.header.bodies.length || 1),
       1: () => this.look('corner'),
       2: () => this.look('front'),
@@ -180,18 +188,145 @@ sapstep.App = class {
   }
 
   select(body) {
-    this.selected = body;
-    this.$('body').value = body;
+    this.selected = this.contacts.selected = body;
+    this.contact = -1;
+    if (document.activeElement !== this.$('body')) {
+      this.$('body').value = body > 0 ? this.names[body] : '';
+    }
+    this.middle = body > 0 ? this.bodies.middleOf(body) : null;
+    this.bodies.highlight(this.selected, this.hovered);
     this.applyLooks();
   }
 
-  pick(event) {
-    const r = event.target.getBoundingClientRect();
+  // Selects the body with this name, else the first that contains the text.
+  search(text) {
+    const wanted = text.trim().toLowerCase();
+    const names = this.names.map((name) => name.toLowerCase());
+    const at = names.indexOf(wanted);
+    this.select(wanted === '' ? -1 : at > 0 ? at : names.findIndex((n, id) => id > 0 && n.includes(wanted)));
+  }
+
+  // Returns the ray through the pointer.
+  rayOf(event) {
+    const r = this.$('scene').getBoundingClientRect();
     const ray = new THREE.Raycaster();
     ray.setFromCamera(new THREE.Vector2(((event.clientX - r.left) / r.width) * 2 - 1,
                                         1 - ((event.clientY - r.top) / r.height) * 2),
                       this.stage.camera);
-    this.select(this.bodies.pick(ray));
+    return ray;
+  }
+
+  pick(event) {
+    const ray = this.rayOf(event);
+    const contact = this.contacts.pick(ray.ray, this.near);
+    if (contact >= 0) {
+      this.selectContact(contact);
+    } else {
+      this.select(this.bodies.pick(ray));
+    }
+  }
+
+  // Follows a contact through all frames.
+  selectContact(contact) {
+    this.select(-1);
+    this.contact = contact;
+    this.track = this.contacts.track(contact, this.time.length);
+    const value = (of) => Float32Array.from(this.track, (i) => (i >= 0 ? of(i) : 0));
+    const forces = [0, 1].map((k) => value((i) => this.contacts.split(i)[k]));
+    this.$('card').innerHTML = '<b></b><br><span></span><div></div>';
+    const series = ['normal', 'tangential'].map((name, k) => ({name, unit: 'N', values: forces[k]}));
+    this.contactChart = new sapstep.Chart(this.$('card').querySelector('div'), '', series, this.time,
+                                          (t) => this.seek(t));
+    this.dirty = true;
+  }
+
+  hover(body, event) {
+    const tip = this.$('hover');
+    if (event) {
+      tip.style.left = `${event.clientX + 14}px`;
+      tip.style.top = `${event.clientY + 12}px`;
+    }
+    if (body !== this.hovered) {
+      this.hovered = body;
+      tip.hidden = body < 1;
+      tip.textContent = body > 0 ? this.names[body] : '';
+      this.bodies.highlight(this.selected, this.hovered);
+      this.dirty = true;
+    }
+  }
+
+  // Writes the time, the selected body and the view into the address.
+  link() {
+    const parts = [`t=${Number(this.t.toFixed(4))}`];
+    if (this.selected > 0) {
+      parts.push(`body=${encodeURIComponent(this.names[this.selected])}`);
+    }
+    const contact = this.contact >= 0 ? this.track[this.near] : -1;
+    if (contact >= 0) {
+      parts.push(`contact=${contact - this.data.contacts.first[this.near]}`);
+    }
+    return `${window.location.href.replace(/#.*/, '')}#${parts.join('&')}`;
+  }
+
+  copyLink() {
+    try {
+      window.history.replaceState(null, '', this.link());
+    } catch (error) {
+      // in a frame of another page
+    }
+    if (navigator.clipboard) {
+      navigator.clipboard.writeText(this.link()).catch(() => {});
+    }
+  }
+
+  // Goes to what the address names: #t=0.5&body=box&look=side&points=0&contact=2 (the third at that
+  // time); #bare without the panels; #paused only pauses.
+  readLink() {
+    const wanted = new URLSearchParams(window.location.hash.slice(1));
+    ['points', 'forces', 'depth', 'xray', 'collision', 'ground', 'follow'].forEach((id) => {
+      if (wanted.has(id)) {
+        this.$(id).checked = wanted.get(id) !== '0';
+      }
+    });
+    if (wanted.has('body')) {
+      this.search(wanted.get('body'));
+    }
+    if (wanted.has('look')) {
+      this.look(wanted.get('look'));
+    }
+    if (wanted.has('t')) {
+      this.seek(Number(wanted.get('t')) || 0);
+    }
+    const {first} = this.data.contacts;
+    const f = this.frame();
+    const contact = first[f] + Number(wanted.get('contact'));
+    if (wanted.has('contact') && contact >= first[f] && contact < first[f + 1]) {
+      this.selectContact(contact);
+    }
+    if (wanted.has('bare')) {
+      document.body.classList.add('bare', 'folded');
+      this.resize();
+    }
+    this.applyLooks();
+    return wanted.has('t') || wanted.has('paused');
+  }
+
+  // Pages beside each other in one page tell each other the time.
+  tell() {
+    if (window.parent !== window && !this.heard) {
+      window.parent.postMessage({sapstep: {t: this.t, playing: this.playing, speed: this.speed}}, '*');
+    }
+    this.heard = false;
+  }
+
+  hear(message) {
+    const told = message && message.sapstep;
+    if (!told || typeof told.t !== 'number' || Math.abs(told.t - this.t) < 1e-6) {
+      return;
+    }
+    this.heard = true;
+    this.play(false);
+    this.seek(told.t);
   }
 
   applyLooks() {
@@ -204,6 +339,8 @@ sapstep.App = class {
     this.stage.ground.visible = on('ground');
     this.$('legend').hidden = on('depth');
     this.$('depths').hidden = !on('depth');
+    this.$('side').textContent = !on('forces') || this.data.contacts.count === 0 ? '' : this.selected > 0 ?
+        `arrows: force on ${this.names[this.selected]}, elsewhere on the moving body` : 'arrows: force on the moving body, of two on the later one';
     this.$('deepest').textContent = `${sapstep.short(1e3 * this.contacts.deepest)} mm`;
     this.following = on('follow') && this.selected > 0;
     if (!this.following) {
@@ -221,22 +358,45 @@ sapstep.App = class {
     this.dirty = true;
   }
 
+  // Describes the selected contact.
+  describeContact(frame) {
+    const d = this.data.contacts;
+    const i = this.track[frame];
+    const names = [d.body[this.contact], d.body[d.count + this.contact]].map((b) => this.names[b]);
+    const card = this.$('card');
+    card.querySelector('b').textContent = `contact of ${names[0]} and ${names[1]}`;
+    this.contactChart.cursor(this.t, frame);
+    const series = this.data.header.series.find((s) => s.chart === 'Newton iterations');
+    const step = ` · step: ${series ? series.values[frame] : 0} Newton iterations`;
+    if (i < 0) {
+      card.querySelector('span').textContent = `not there at this time${step}`;
+      return;
+    }
+    const [normal, tangential] = this.contacts.split(i);
+    const k = d.depth[i] < 0 && normal > 0 ? ` · force/penetration ${sapstep.short(-normal / d.depth[i])} N/m` : '';
+    card.querySelector('span').textContent =
+        `${['open', 'sticking', 'sliding'][d.mode[i]]} · penetration ${sapstep.short(-1e3 * d.depth[i])} mm` +
+        ` · slip ${sapstep.short(1e3 * d.speed[i])} mm/s · tangential/normal ` +
+        `${normal > 0 ? sapstep.short(tangential / normal) : '–'}${k}${step}`;
+  }
+
   describe(frame) {
     const card = this.$('card');
-    card.hidden = this.selected < 1;
-    if (card.hidden) {
+    card.hidden = this.selected < 1 && this.contact < 0;
+    if (this.contact >= 0) {
+      this.describeContact(frame);
+    }
+    if (this.selected < 1) {
       return;
     }
     const p = new THREE.Vector3();
     this.data.poses.at(this.selected, frame, 0, p, new THREE.Quaternion());
     const c = this.contacts.summary(this.selected, frame);
-    const vector = (x) => x.map(sapstep.short).join(', ');
     card.innerHTML = '<b></b><br><span></span>';
-    card.querySelector('b').textContent =
-        this.data.header.bodies[this.selected] || `body ${this.selected}`;
+    card.querySelector('b').textContent = this.names[this.selected];
     card.querySelector('span').textContent =
-        `at ${vector([p.x, p.y, p.z])} m · ${c.count} contacts` +
-        (c.count > 0 ? ` · force ${vector(c.force)} N · slip ${sapstep.short(c.slip)} m/s` : '');
+        `at ${sapstep.vector([p.x, p.y, p.z], 1e-4)} m · ${c.count} contact${c.count === 1 ? '' : 's'}` +
+        (c.count > 0 ? ` · force ${sapstep.vector(c.force)} N · slip ${sapstep.short(1e3 * c.slip)} mm/s` : '');
   }
 
   draw() {
@@ -245,16 +405,19 @@ sapstep.App = class {
     const part = next > f ? (this.t - this.time[f]) / (this.time[next] - this.time[f]) : 0;
     this.bodies.place(f, part);
     const near = part > 0.5 ? next : f;
+    this.near = near;
     this.contacts.place(near);
     if (this.following) {
       this.data.poses.at(this.selected, f, part, this.bodies.position, this.bodies.quaternion);
-      this.stage.follow(this.bodies.position);
+      this.stage.follow(this.bodies.position.add(
+          this.middle.clone().applyQuaternion(this.bodies.quaternion)));
     }
     this.stage.render();
     this.charts.forEach((c) => c.cursor(this.t, near));
     this.describe(near);
     this.$('scrub').value = this.t;
     this.$('clock').textContent = `${this.t.toFixed(3)} s`;
+    this.tell();
     this.$('frame').textContent = `frame ${near + 1} of ${this.time.length}`;
   }
 
@@ -275,6 +438,10 @@ sapstep.App = class {
       }
     }
     this.last = now;
+    if (this.pointer && !this.playing) {
+      this.hover(this.bodies.pick(this.rayOf(this.pointer)), this.pointer);
+      this.pointer = null;
+    }
     if (this.dirty) {
       this.dirty = false;
       this.draw();
@@ -298,7 +465,7 @@ sapstep.begin = async function () {
   try {
     sapstep.app = new sapstep.App(await sapstep.load());
     root.dataset.state = 'ready';
-    if (window.location.hash !== '#paused') {
+    if (!sapstep.app.readLink() && window.parent === window) {
       sapstep.app.play(true);
     }
   } catch (error) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The block of a page, and its frames, poses, meshes and series.
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,15 +218,12 @@ sap_status sap_page_add_model(sap_page_data* data, sap_error* error) {
 // before.
 sap_status sap_page_add_series(sap_page_data* data, sap_error* error) {
   const size_t count = (size_t)data->frames * SAP_PAGE_SERIES;
-  double *energy = NULL, *step = NULL, lowest = DBL_MAX;
+  double *energy = NULL, *step = NULL;
   uint32_t* bits = NULL;
   int64_t rows = 0;
   SAP_TRY(sap_page_read(data, "energy", 3, &energy, &rows, error));
   SAP_TRY(sap_page_read(data, "step", SAP_PAGE_STEP_COLUMNS, &step, &rows, error));
   SAP_TRY(SAP_POOL_ADD(&data->scratch, &bits, count, error));
-  for (int64_t i = 0; i < data->rows; ++i) {
-    lowest = fmin(lowest, energy[3 * i + 1]);
-  }
   for (int32_t f = 0; f < data->frames; ++f) {
     const double* e = energy + 3 * data->row[f];
     double iterations = 0.0, time = 0.0;
@@ -236,9 +232,9 @@ sap_status sap_page_add_series(sap_page_data* data, sap_error* error) {
       time = fmax(time, step[SAP_PAGE_STEP_COLUMNS * i + 8]);
     }
     sap_page_series(data, SAP_PAGE_KINETIC)[f] = (float)e[0];
-    sap_page_series(data, SAP_PAGE_GRAVITY)[f] = (float)(e[1] - lowest);
+    sap_page_series(data, SAP_PAGE_GRAVITY)[f] = (float)e[1];
     sap_page_series(data, SAP_PAGE_SPRINGS)[f] = (float)e[2];
-    sap_page_series(data, SAP_PAGE_TOTAL)[f] = (float)(e[0] + e[1] - lowest + e[2]);
+    sap_page_series(data, SAP_PAGE_TOTAL)[f] = (float)(e[0] + e[1] + e[2]);
     sap_page_series(data, SAP_PAGE_ITERATIONS)[f] = (float)iterations;
     sap_page_series(data, SAP_PAGE_STEP_TIME)[f] = (float)(1e3 * time);
   }

@@ -69,9 +69,12 @@ sapstep.formOf = function (data, shape) {
   }
 };
 
-sapstep.colorOf = function (shape, movable) {
+sapstep.colorOf = function (shape, movable, dressed) {
   if (shape.color) {
     return new THREE.Color(shape.color[0], shape.color[1], shape.color[2]).convertSRGBToLinear();
+  }
+  if (dressed) {  // a part of a robot with visual meshes: as MuJoCo's default
+    return new THREE.Color(0x808080).convertSRGBToLinear();
   }
   const hex = movable ? sapstep.palette[shape.body % sapstep.palette.length] : 0xb9c0c8;
   return new THREE.Color(hex).convertSRGBToLinear();
@@ -120,13 +123,15 @@ sapstep.Bodies = class {
     const geometry = g.form.make();
     const colors = new Float32Array(3 * g.shapes.length);
     g.shapes.forEach(({shape}, i) => {
-      sapstep.colorOf(shape, this.data.poses.slot[shape.body] >= 0).toArray(colors, 3 * i);
+      const color = sapstep.colorOf(shape, this.data.poses.slot[shape.body] >= 0, this.visuals);
+      color.toArray(colors, 3 * i);
     });
     geometry.setAttribute('color', new THREE.InstancedBufferAttribute(colors, 3));
     const material = new THREE.MeshStandardMaterial({
       vertexColors: THREE.VertexColors, roughness: 0.55, metalness: 0.05,
       transparent: g.opacity < 1, opacity: g.opacity,
     });
+    g.colors = colors.slice();
     g.mesh = new THREE.InstancedMesh(geometry, material, g.shapes.length);
     g.mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
     g.mesh.castShadow = g.opacity > 0.5;
@@ -163,6 +168,34 @@ sapstep.Bodies = class {
       });
       g.mesh.instanceMatrix.needsUpdate = true;
     });
+  }
+
+  // Lights up the shapes of two bodies, -1: none.
+  highlight(selected, hovered) {
+    const light = new THREE.Color(0x5aa9e6).convertSRGBToLinear();
+    const color = new THREE.Color();
+    this.groups.forEach((g) => {
+      const array = g.mesh.geometry.attributes.color.array;
+      g.shapes.forEach(({shape}, i) => {
+        const share = shape.body === hovered ? 0.45 : shape.body === selected ? 0.3 : 0;
+        color.fromArray(g.colors, 3 * i).lerp(light, shape.body > 0 ? share : 0).toArray(array, 3 * i);
+      });
+      g.mesh.geometry.attributes.color.needsUpdate = true;
+    });
+  }
+
+  // Returns the middle of a body's shapes, in the body.
+  middleOf(body) {
+    const box = new THREE.Box3();
+    this.groups.filter((g) => g.mesh.visible).forEach((g) => {
+      g.shapes.filter(({shape}) => shape.body === body).forEach(({local}) => {
+        const s = g.mesh.geometry.boundingSphere;
+        const r = s.radius * local.getMaxScaleOnAxis();
+        const middle = s.center.clone().applyMatrix4(local);
+        box.expandByPoint(middle.clone().addScalar(r)).expandByPoint(middle.addScalar(-r));
+      });
+    });
+    return box.isEmpty() ? new THREE.Vector3() : box.getCenter(new THREE.Vector3());
   }
 
   // Returns the body under a ray, -1: none.

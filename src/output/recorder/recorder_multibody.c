@@ -29,6 +29,15 @@ static const char* element_name(const void* model, sap_element kind, int32_t id)
   return sap_model_get_name(model, kind, id);
 }
 
+static void fill_shape(const sap_shape_def* shape, bool collides, sap_recorded_shape* to) {
+  *to = (sap_recorded_shape){
+      .type = shape->type, .body = shape->body, .mesh = shape->mesh, .collides = collides};
+  memcpy(to->size, shape->size, sizeof to->size);
+  memcpy(to->p_BS, shape->p_BS, sizeof to->p_BS);
+  memcpy(to->q_BS, shape->q_BS, sizeof to->q_BS);
+  memcpy(to->color, shape->color, sizeof to->color);
+}
+
 static void fill_elements(const sap_model* model, description* d) {
   for (int32_t i = 0; i < model->sizes.bodies; ++i) {
     sap_body_def body = {0};
@@ -46,20 +55,22 @@ static void fill_elements(const sap_model* model, description* d) {
     d->sensor_values[i] = sap_model_sensor_values(model, i, NULL);
   }
   for (int32_t i = 0; i < model->sizes.shapes; ++i) {
-    sap_shape_def shape;
-    sap_recorded_shape* to = &d->shapes[i];
-    if (sap_model_get_shape(model, i, &shape, NULL) == SAP_STATUS_OK) {
-      *to = (sap_recorded_shape){
-          .type = shape.type, .body = shape.body, .mesh = shape.mesh, .collides = true};
-      memcpy(to->size, shape.size, sizeof to->size);
-      memcpy(to->p_BS, shape.p_BS, sizeof to->p_BS);
-      memcpy(to->q_BS, shape.q_BS, sizeof to->q_BS);
-      memcpy(to->color, shape.color, sizeof to->color);
-    }
+    const bool collides =
+        model->shapes[i].contact_type != 0 || model->shapes[i].contact_affinity != 0;
+    fill_shape(&model->shapes[i], collides, &d->shapes[i]);
+  }
+  for (int32_t i = 0; i < model->sizes.pairs; ++i) {
+    d->shapes[model->pairs[i].shape_a].collides = d->shapes[model->pairs[i].shape_b].collides =
+        true;
+  }
+  for (int32_t i = 0; i < model->visual_counts[SAP_VISUALS]; ++i) {
+    sap_recorded_shape* to = &d->shapes[model->sizes.shapes + i];
+    fill_shape(&model->visuals[i], false, to);
+    to->mesh += model->sizes.meshes;
   }
 }
 
-// Copies hulls as triangles: fans of their polygons.
+// Copies hulls as triangles, fans of their polygons, and then the visual meshes.
 static void fill_surfaces(const sap_model* model, description* d) {
   int32_t triangle = 0, vertex = 0;
   for (int32_t i = 0; i < model->sizes.meshes; ++i) {
@@ -81,17 +92,30 @@ static void fill_surfaces(const sap_model* model, description* d) {
     }
     vertex += mesh->nvertices;
   }
+  for (int32_t i = 0; i < model->visual_counts[SAP_VISUAL_MESHES]; ++i) {
+    int32_t* row = d->meshes[model->sizes.meshes + i];
+    memcpy(row, model->visual_meshes[i], sizeof *model->visual_meshes);
+    row[0] += vertex;
+    row[2] += triangle;
+  }
+  memcpy(d->vertices + vertex, model->visual_vertices,
+         (size_t)model->visual_counts[SAP_VISUAL_VERTICES] * sizeof *d->vertices);
+  memcpy(d->triangles + triangle, model->visual_triangles,
+         (size_t)model->visual_counts[SAP_VISUAL_TRIANGLES] * sizeof *d->triangles);
 }
 
 static sap_status describe_model(const sap_model* model, description* d, sap_recorded_model* out,
                                  sap_error* error) {
-  const sap_model_sizes* n = &model->sizes;
-  int32_t nvertices = 0, ntriangles = 0;
+  sap_model_sizes sizes = model->sizes, *n = &sizes;
+  const int32_t* visual = model->visual_counts;
+  int32_t nvertices = visual[SAP_VISUAL_VERTICES], ntriangles = visual[SAP_VISUAL_TRIANGLES];
   for (int32_t i = 0; i < n->meshes; ++i) {
     const sap_hull* mesh = &model->meshes[i];
     nvertices += mesh->nvertices;
     ntriangles += mesh->face_start[mesh->nfaces] - 2 * mesh->nfaces;
   }
+  sizes.shapes += visual[SAP_VISUALS];
+  sizes.meshes += visual[SAP_VISUAL_MESHES];
   SAP_TRY(SAP_POOL_ADD(&d->pool, &d->bodies, n->bodies, error));
   SAP_TRY(SAP_POOL_ADD(&d->pool, &d->joints, n->joints, error));
   SAP_TRY(SAP_POOL_ADD(&d->pool, &d->shapes, n->shapes, error));

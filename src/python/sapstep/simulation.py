@@ -81,7 +81,7 @@ class Simulation(Scene, StateOwner):
         **options: Any,
     ) -> None:
         reading = ffi.new("sap_scene_options*", lib.sap_scene_options_default())
-        reading.lenient, reading.floating_base = bool(lenient), bool(floating_base)
+        reading.lenient, reading.floating_base, reading.visuals = bool(lenient), bool(floating_base), True
         if floor is not None:
             assign(reading, "floor", floor)
         _kept = edit(reading, edits or {})

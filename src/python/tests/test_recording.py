@@ -98,3 +98,26 @@ def test_other_files(tmp_path):
             sapstep.Recording(tmp_path / name)
     with pytest.raises(FileNotFoundError, match="none.h5"):
         sapstep.Recording(tmp_path / "none.h5")
+
+
+def test_visual_meshes(tmp_path):
+    """Recordings show visual meshes; the simulation does not know them."""
+    text = """<mujoco><asset><mesh name='m' vertex='0 0 0 1 0 0 0 2 0 0 0 3' face='0 2 1 0 1 3 0 3 2 1 2 3'/>
+    <mesh name='gone' file='/nowhere/a.stl'/><material name='red' rgba='1 0 0 .5'/><material name='plain'/></asset>
+    <worldbody><body name='b' pos='0 0 1'><freejoint/><geom name='g' size='.1'/>
+    <geom type='mesh' mesh='m' contype='0' conaffinity='0' material='red' pos='.1 .2 .3' mass='0'/>
+    <geom type='mesh' mesh='m' contype='0' conaffinity='0' material='plain' mass='0'/>
+    <geom type='mesh' mesh='gone' contype='0' conaffinity='0' mass='0'/>
+    <geom size='.2' contype='0' conaffinity='0' mass='0'/></body></worldbody></mujoco>"""
+    robot = sapstep.Simulation.from_string(text)
+    assert robot.names("shape") == ["g", ""] and robot.names("mesh") == []
+    with robot.record(tmp_path / "a.h5"):
+        robot.step()
+    with h5py.File(tmp_path / "a.h5") as file:
+        shapes, meshes = file["model/shape"][:], file["model/mesh"][:]
+        assert shapes[:, 0].tolist() == [1, 1, 6, 6] and shapes[:, 3].tolist() == [1, 0, 0, 0]  # type, collides
+        assert np.allclose(shapes[2, 7:10], [0.1, 0.2, 0.3]) and shapes[2, 14:].tolist() == [1, 0, 0, 0.5]
+        assert shapes[3, 14:].tolist() == [1, 1, 1, 1]  # MuJoCo's default
+        assert meshes.tolist() == [[0, 4, 0, 4]] and shapes[2:, 2].tolist() == [0, 0]
+        assert file["model/vertex"][:].tolist() == [[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]]
+        assert file["model/triangle"][3].tolist() == [1, 2, 3]

@@ -372,6 +372,7 @@ static sap_status run_write_row(run* r, const sap_step_report* report, sap_error
 static sap_status run_prepare(run* r, sap_error* error) {
   const run_plan* plan = &r->options.plan;
   r->statistics.memory_begin = run_peak_memory();
+  r->options.scene.visuals = plan->record != NULL;
   SAP_TRY(cli_scene_read(&r->options.scene, NULL, NULL, &r->model, error));
   SAP_TRY(set_start(r, error));
   SAP_TRY(create_stepper(r, error));
