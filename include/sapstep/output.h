@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that runs leave behind: trajectories (CSV), tables of results (HDF5, CSV), charts (SVG), 3D
+// Files that runs leave behind: trajectories (CSV), tables of results (HDF5, CSV), charts, 3D
 // pages (HTML) and checkpoints.
 #ifndef SAPSTEP_OUTPUT_H
 #define SAPSTEP_OUTPUT_H
@@ -67,7 +67,7 @@ SAP_API sap_status sap_result_table_write(const char* path, const sap_result_tab
 SAP_API sap_status sap_result_table_write_csv(const char* path, const sap_result_table* table,
                                               sap_error* error);
 
-// --- charts as SVG: lines with markers on linear or logarithmic axes ---
+// --- charts, drawn by gnuplot: lines with markers, or bars, on linear or logarithmic axes ---
 
 // One line. Points that are not finite, or not > 0 on a logarithmic axis, are left out.
 typedef struct sap_chart_series {
@@ -83,19 +83,18 @@ typedef struct sap_chart_panel {
   bool markers;                // a marker at every point
   bool dashes;                 // lines take turns in dash patterns, so that overlaps are visible
   int32_t slopes;              // with both axes logarithmic: dashed lines of slope 1 ... slopes
-  const char* const* x_names;  // labels at x = 0, 1, ... in place of numbers; NULL: numbers
+  const char* const* x_names;  // bars at x = 0, 1, ..., and their names; NULL: lines
   int32_t x_name_count;        //
   int32_t series_count;        //
   const sap_chart_series* series;
 } sap_chart_panel;
 
-// Draws the panels side by side; the legend names the series of the panel with the most. The file
-// appears whole or not at all. Fails with ARGUMENT if there is nothing to draw, or with IO.
+// Draws the panels side by side, with the legend of the panel that has the most series; `stacked`:
+// below one another, each wide and with its own legend. PNG or PDF where `path` ends so, else SVG.
+// The file appears whole or not at all. Fails with ARGUMENT if there is nothing to draw, with
+// UNSUPPORTED if the program gnuplot cannot be started, or with IO.
 SAP_API sap_status sap_chart_write(const char* path, const sap_chart_panel* panels, int32_t count,
-                                   sap_error* error);
-// Draws the panels below one another, each wide and with its own legend.
-SAP_API sap_status sap_chart_write_stacked(const char* path, const sap_chart_panel* panels,
-                                           int32_t count, sap_error* error);
+                                   bool stacked, sap_error* error);
 
 // --- 3D pages: one HTML file that replays a recording in any browser, without a network ---
 

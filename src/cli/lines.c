@@ -138,8 +138,8 @@ sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int 
     }
   }
   // At most three panels side by side are readable.
-  SAP_TRY(alike && count <= 3 ? sap_chart_write(path, panels, count, error)
-                              : sap_chart_write_stacked(path, panels, count, error));
-  return table ? cli_lines_write_csv(lines, panels, cli_sibling_path(path, ".csv"), error)
-               : SAP_STATUS_OK;
+  if (table) {  // first: it needs no gnuplot
+    SAP_TRY(cli_lines_write_csv(lines, panels, cli_sibling_path(path, ".csv"), error));
+  }
+  return sap_chart_write(path, panels, count, !alike || count > 3, error);
 }

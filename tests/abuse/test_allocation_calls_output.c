@@ -69,9 +69,7 @@ static sap_status close_recorder(sap_error* error) {
 }
 
 #define CALLS(X)                                                                                   \
-  X(sap_chart_write, 3, sap_chart_write(P(1, new_path), P(2, &panel), N(3, 1), error))             \
-  X(sap_chart_write_stacked, 3,                                                                    \
-    sap_chart_write_stacked(P(1, new_path), P(2, &panel), N(3, 1), error))                         \
+  X(sap_chart_write, 3, sap_chart_write(P(1, new_path), P(2, &panel), N(3, 1), false, error))      \
   X(sap_result_table_write_csv, 2,                                                                 \
     sap_result_table_write_csv(P(1, new_path), P(2, &table), error))                               \
   X(sap_trajectory_create, 3,                                                                      \

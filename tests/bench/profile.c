@@ -98,7 +98,7 @@ static sap_status write_both(const profile* p, const char* const* names, double 
                                  .log_x = true,
                                  .series_count = p->nsolvers,
                                  .series = series};
-  SAP_TRY(sap_chart_write(path, &panel, 1, error));
+  SAP_TRY(sap_chart_write(path, &panel, 1, false, error));
   return write_profile_csv(p, names, series, path, error);
 }
 

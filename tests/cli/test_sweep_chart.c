@@ -13,6 +13,7 @@
 
 #include "support/command.h"
 #include "support/near.h"
+#include "support/svg.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 #define BOX "scene " SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml\nduration 0.02\n"
@@ -22,21 +23,9 @@ static void write_study(scratch* s, const char* text) {
   (void)scratch_write(s, "a.study", text, strlen(text), path);
 }
 
-// Places of the markers of the k-th series, circles first: cx and cy.
-static int circles(const char* svg, double (*out)[2], int most) {
-  int n = 0;
-  for (const char* at = strstr(svg, "<circle"); at != NULL; at = strstr(at + 1, "<circle")) {
-    assert_true(n < most);
-    const char *x = strstr(at, "cx=\""), *y = strstr(at, "cy=\"");
-    assert_true(x != NULL && y != NULL);
-    out[n][0] = strtod(x + 4, NULL);
-    out[n++][1] = strtod(y + 4, NULL);
-  }
-  return n;
-}
-
 // The a.svg that a sweep draws; to be freed.
 static char* chart_of(scratch* s, const char* arguments) {
+  svg_need_gnuplot();
   command_result r = command_exits(s, program, arguments, 0);
   command_clear(&r);
   char* svg = scratch_text(s, "a.svg");
@@ -54,8 +43,7 @@ static void draws_means_over_the_grid(void** state) {
   command_says(svg, "geom/box/mass");
   command_says(svg, "falling_box.xml");
   double at[8][2];
-  const int n = circles(svg, at, 8);
-  assert_true(n == 3 || n == 4);  // the legend has one, too
+  assert_int_equal(svg_points(svg, 0, at, 8), 3);
   ASSERT_NEAR(at[1][0] - at[0][0], at[2][0] - at[1][0], 0.02);
   ASSERT_NEAR(at[1][1] - at[0][1], at[2][1] - at[1][1], 0.02);
   assert_true(at[1][1] < at[0][1] - 5.0);  // up the page

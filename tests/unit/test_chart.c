@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Charts: well-formed XML, points where they belong, what is left out, refusals.
+// Charts: well-formed XML, points where they belong, what is left out, formats, refusals.
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,11 +16,16 @@
 
 #include "support/near.h"
 #include "support/scratch.h"
+#include "support/svg.h"
+
+enum { MOST = 64 };
 
 static char* draw(scratch* s, const sap_chart_panel* panels, int32_t count) {
   char path[SCRATCH_PATH_SIZE];
   sap_error error = {0};
-  if (sap_chart_write(scratch_path(s, "chart.svg", path), panels, count, &error) != SAP_STATUS_OK) {
+  svg_need_gnuplot();
+  if (sap_chart_write(scratch_path(s, "chart.svg", path), panels, count, false, &error) !=
+      SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
   size_t size = 0;
@@ -31,113 +37,128 @@ static char* draw(scratch* s, const sap_chart_panel* panels, int32_t count) {
   return text;
 }
 
-static int count_of(const char* text, const char* what) {
-  int count = 0;
-  for (const char* at = text; (at = strstr(at, what)) != NULL; ++at) {
-    ++count;
-  }
-  return count;
-}
-
-// The first three points of the n-th polyline.
-static void points_of(const char* svg, int n, double p[3][2]) {
-  const char* at = svg;
-  for (int i = 0; i <= n; ++i) {
-    at = strstr(at, " points=\"");
-    assert_non_null(at);
-    at += strlen(" points=\"");
-  }
-  for (int i = 0; i < 3; ++i) {
-    char* stop;
-    p[i][0] = strtod(at, &stop);
-    p[i][1] = strtod(stop + 1, &stop);
-    at = stop;
-  }
-}
-
 static void test_places(void** state) {
-  (void)state;
-  scratch s;
-  scratch_begin(&s);
+  scratch* s = *state;
   const double x[4] = {1.0, 10.0, 100.0, 1000.0}, y[4] = {1e-4, 1e-2, 1.0, 100.0};
   const double lx[3] = {0.0, 1.0, 4.0}, ly[3] = {-1.0, 0.0, 3.0};
-  const sap_chart_series logarithmic = {"a < b & c", 4, x, y};
+  const sap_chart_series logarithmic = {"a < b & c, it's `d` \\ \"e\" 10 µs", 4, x, y};
   const sap_chart_series linear = {"plain", 3, lx, ly};
   const sap_chart_panel panels[2] = {{.title = "squares",
                                       .x_label = "x",
-                                      .y_label = "y > 0",
+                                      .y_label = "y > 0 [m_s^2]",
                                       .log_x = true,
                                       .log_y = true,
-                                      .markers = true,
                                       .slopes = 2,
                                       .series_count = 1,
                                       .series = &logarithmic},
                                      {.series_count = 1, .series = &linear}};
-  char* svg = draw(&s, panels, 2);
-  assert_int_equal(count_of(svg, "<polyline"), 2);
-  assert_int_equal(count_of(svg, "<circle"), 5);  // four points and the legend
-  assert_int_equal(count_of(svg, "stroke-dasharray"), 3);
-  assert_non_null(strstr(svg, "a &lt; b &amp; c"));
-  assert_non_null(strstr(svg, "y &gt; 0"));
-  double p[3][2];
+  char* svg = draw(s, panels, 2);
+  assert_int_equal(svg_lines(svg), 4);  // two of them slopes
+  assert_non_null(strstr(svg, "a &lt; b &amp; c, it's `d` \\ \"e\" 10 µs"));
+  assert_non_null(strstr(svg, " 0 [m_s^2]"));
+  assert_non_null(strstr(svg, "slopes 1 to 2"));
+  double p[MOST][2];
   // y = x^2 on logarithmic axes is a straight line with equal steps, rising on paper
-  points_of(svg, 0, p);
+  assert_int_equal(svg_points(svg, 0, p, MOST), 4);
   ASSERT_NEAR(p[1][0] - p[0][0], p[2][0] - p[1][0], 0.02);
   ASSERT_NEAR(p[1][1] - p[0][1], p[2][1] - p[1][1], 0.02);
   assert_true(p[1][0] > p[0][0] && p[1][1] < p[0][1]);
   // linear axes: thrice the distance
-  points_of(svg, 1, p);
+  assert_int_equal(svg_points(svg, 3, p, MOST), 3);
   ASSERT_NEAR(p[2][0] - p[1][0], 3.0 * (p[1][0] - p[0][0]), 0.05);
   ASSERT_NEAR(p[2][1] - p[1][1], 3.0 * (p[1][1] - p[0][1]), 0.05);
   assert_true(p[0][0] > 478.0);  // the second panel is to the right of the first
   free(svg);
-  scratch_end(&s);
 }
 
 static void test_what_is_left_out(void** state) {
-  (void)state;
-  scratch s;
-  scratch_begin(&s);
+  scratch* s = *state;
   const double x[6] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0};
   const double y[6] = {1.0, 2.0, -1.0, 3.0, 4.0, (double)NAN};
   const sap_chart_series series[2] = {{"gap", 6, x, y}, {NULL, 0, NULL, NULL}};
-  sap_chart_panel panel = {.log_y = true, .markers = true, .series_count = 2, .series = series};
-  char* svg = draw(&s, &panel, 1);
-  assert_int_equal(count_of(svg, "<polyline"), 2);  // before and after the gap
-  assert_int_equal(count_of(svg, "<circle"), 5);
+  sap_chart_panel panel = {.log_y = true, .series_count = 2, .series = series};
+  double p[MOST][2];
+  char* svg = draw(s, &panel, 1);
+  assert_int_equal(svg_points(svg, 0, p, MOST), 4);  // before and after the gap
   free(svg);
   // one point, and none at all
   const sap_chart_series one = {"one", 1, x, y}, none = {"none", 1, x, y + 2};
   panel.series_count = 1;
   panel.series = &one;
-  free(draw(&s, &panel, 1));
+  free(draw(s, &panel, 1));
   panel.series = &none;
-  svg = draw(&s, &panel, 1);
-  assert_null(strstr(svg, "nan"));
+  svg = draw(s, &panel, 1);
+  assert_non_null(strstr(svg, ">none<"));
   free(svg);
-  scratch_end(&s);
+}
+
+// Bars beside one another, higher for more, above the names of their places.
+static void test_bars(void** state) {
+  scratch* s = *state;
+  const double x[2] = {0.0, 1.0}, y[2][2] = {{1.0, 10.0}, {2.0, 100.0}};
+  const char* const names[2] = {"first", "second"};
+  const sap_chart_series series[2] = {{"a", 2, x, y[0]}, {"b", 2, x, y[1]}};
+  const sap_chart_panel panel = {
+      .log_y = true, .x_names = names, .x_name_count = 2, .series_count = 2, .series = series};
+  char* svg = draw(s, &panel, 1);
+  assert_int_equal(svg_lines(svg), 2);
+  assert_non_null(strstr(svg, ">first<"));
+  assert_non_null(strstr(svg, ">second<"));
+  assert_non_null(strstr(svg, "<polygon"));
+  free(svg);
+}
+
+static void test_formats(void** state) {
+  scratch* s = *state;
+  static const struct {
+    const char *name, *begin;
+  } formats[] = {{"a.png", "\x89PNG"}, {"a.pdf", "%PDF"}, {"a", "<?xml"}};
+  const double x[2] = {0.0, 1.0};
+  const sap_chart_series series = {"one", 2, x, x};
+  const sap_chart_panel panel = {.series_count = 1, .series = &series};
+  svg_need_gnuplot();
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; ++i) {
+    char path[SCRATCH_PATH_SIZE];
+    assert_int_equal(sap_chart_write(scratch_path(s, formats[i].name, path), &panel, 1, true, NULL),
+                     SAP_STATUS_OK);
+    char* bytes = scratch_read(path, NULL);
+    assert_memory_equal(bytes, formats[i].begin, strlen(formats[i].begin));
+    free(bytes);
+  }
 }
 
 static void test_refusals(void** state) {
-  (void)state;
+  scratch* s = *state;
+  char path[SCRATCH_PATH_SIZE];
   sap_error error = {0};
   const sap_chart_panel empty = {.title = "nothing"};
   const double x = 1.0;
   const sap_chart_series series = {"one", 1, &x, &x};
   const sap_chart_panel good = {.series_count = 1, .series = &series};
-  assert_int_equal(sap_chart_write("a.svg", &empty, 1, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_chart_write("a.svg", &empty, 1, false, &error), SAP_STATUS_ARGUMENT);
   assert_string_equal(error.message, "chart: panel 0 has no series");
-  assert_int_equal(sap_chart_write(NULL, &good, 1, &error), SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_chart_write("a.svg", &good, 0, &error), SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_chart_write("no/such/folder/a.svg", &good, 1, &error), SAP_STATUS_IO);
-  assert_int_equal(sap_chart_write("/dev/full", &good, 1, &error), SAP_STATUS_IO);
+  assert_int_equal(sap_chart_write(NULL, &good, 1, false, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_chart_write("a.svg", &good, 0, false, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_chart_write("no/such/folder/a.svg", &good, 1, false, &error), SAP_STATUS_IO);
+  const int count = scratch_count(s);
+  const char* const before = getenv("PATH");
+  char* kept = strdup(before != NULL ? before : "");
+  assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
+  assert_int_equal(sap_chart_write(scratch_path(s, "b.svg", path), &good, 1, false, &error),
+                   SAP_STATUS_UNSUPPORTED);
+  assert_int_equal(setenv("PATH", kept, 1), 0);
+  free(kept);
+  assert_non_null(strstr(error.message, "gnuplot-nox"));
+  assert_int_equal(scratch_count(s), count);
+  svg_need_gnuplot();
+  assert_int_equal(sap_chart_write("/dev/full", &good, 1, false, &error), SAP_STATUS_IO);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_places),
-      cmocka_unit_test(test_what_is_left_out),
+      cmocka_unit_test(test_places),   cmocka_unit_test(test_what_is_left_out),
+      cmocka_unit_test(test_bars),     cmocka_unit_test(test_formats),
       cmocka_unit_test(test_refusals),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commands that read a recording: plot, export, view.
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include <sapstep/sapstep.h>
 
@@ -28,7 +25,7 @@ typedef struct plot_request {
 
 #define AT(member) .offset = offsetof(plot_request, member)
 static const cli_option plot_options[] = {
-    {"output", "FILE", "SVG, or PNG by its name, also -o (the recording's name with .svg)",
+    {"output", "FILE", "SVG, or PNG or PDF by its name, also -o (the recording's name with\n.svg)",
      CLI_TEXT, AT(output)},
     {"against", "QUANTITY", "draw over this one instead of time: phase plots", CLI_TEXT,
      AT(against)},
@@ -54,48 +51,6 @@ typedef struct plot {
   picture* pictures;
   sap_chart_panel* panels;
 } plot;
-
-// --- pictures: SVG, or PNG by rsvg-convert ---
-
-extern char** environ;
-
-static bool ends_with(const char* text, const char* end) {
-  const size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-// By rsvg-convert, which makes PNG of SVG.
-static sap_status convert_to_png(const char* svg, const char* png, sap_error* error) {
-  char* const arguments[] = {"rsvg-convert", "-o", (char*)png, (char*)svg, NULL};
-  pid_t child;
-  int state = -1;
-  SAP_FAIL_IF(posix_spawnp(&child, arguments[0], NULL, NULL, arguments, environ) != 0, error,
-              SAP_STATUS_UNSUPPORTED,
-              "PNG needs rsvg-convert (package librsvg2-bin); SVG does not");
-  SAP_FAIL_IF(waitpid(child, &state, 0) != child || !WIFEXITED(state) || WEXITSTATUS(state) != 0,
-              error, SAP_STATUS_IO, "rsvg-convert could not write '%.300s'", png);
-  return SAP_STATUS_OK;
-}
-
-static bool is_picture(const char* path) {
-  const char* slash = strrchr(path, '/');
-  const char* ending = strrchr(slash != NULL ? slash : path, '.');
-  return ending == NULL || ends_with(path, ".svg") || ends_with(path, ".png");
-}
-
-static sap_status write_picture(const char* path, const sap_chart_panel* panels, int count,
-                                sap_error* error) {
-  if (!ends_with(path, ".png")) {
-    return sap_chart_write_stacked(path, panels, count, error);
-  }
-  char* svg = strcat(strcpy(cli_new(strlen(path) + sizeof ".svg", 1), path), ".svg");
-  sap_status status = sap_chart_write_stacked(svg, panels, count, error);
-  if (status == SAP_STATUS_OK) {
-    status = convert_to_png(svg, path, error);
-    (void)remove(svg);
-  }
-  return status;
-}
 
 // --- panels ---
 
@@ -198,7 +153,7 @@ static sap_status draw(plot* all, const char* path, sap_error* error) {
   for (int i = 0; i < r->count; ++i) {
     SAP_TRY(make_panel(all, i, error));
   }
-  return write_picture(path, all->panels, all->request->count, error);
+  return sap_chart_write(path, all->panels, all->request->count, true, error);
 }
 
 static int run_plot(const cli_command* command, int argc, char** argv) {
@@ -209,9 +164,6 @@ static int run_plot(const cli_command* command, int argc, char** argv) {
   }
   if (parser.noperands < 2) {
     return cli_usage_error(command, "a recording and at least one quantity are needed");
-  }
-  if (r.output != NULL && !is_picture(r.output)) {
-    return cli_usage_error(command, "--output '%s' must end in .svg or .png", r.output);
   }
   r.recording = parser.operands[0];
   r.names = parser.operands + 1;
@@ -238,8 +190,8 @@ const cli_command cli_command_plot = {
     .operands = "RECORDING QUANTITY...",
     .summary = "plot energies, positions, contact forces, ...",
     .description =
-        "Draws quantities of a recording of 'sapstep run --record' over time, a panel each, as\n"
-        "SVG or PNG. After a quantity an element and a component choose some of its lines:\n"
+        "Draws quantities of a recording of 'sapstep run --record' over time, a panel each, with\n"
+        "gnuplot. After a quantity an element and a component choose some of its lines:\n"
         "  energy          kinetic, gravity, springs, total\n"
         "  position        of bodies: BODY, BODY:z\n"
         "  q, v            coordinates and velocities of joints: JOINT, JOINT:x\n"

@@ -191,7 +191,7 @@ static sap_status write_chart(const converge_study* s, const series* all, sap_er
   panels[1].title = "Velocities";
   panels[1].y_label = "L2 error [m/s, rad/s]";
   panels[1].series = lines + s->series;
-  return sap_chart_write(s->options.svg, panels, 2, error);
+  return sap_chart_write(s->options.svg, panels, 2, false, error);
 }
 
 // Prints messages about doubtful results; returns the exit code.
