@@ -7,32 +7,6 @@
 #include "linalg/block_factor.h"
 #include "linalg/dense.h"
 
-// The whole lower triangle, through LAPACK.
-typedef struct dense_factor {
-  double* factor;  // L, column-major, ld n   (n n)
-  size_t capacity;
-} dense_factor;
-
-static void clear_dense(dense_factor* dense) {
-  sap_free(dense->factor);
-  *dense = (dense_factor){0};
-}
-
-static sap_status analyze_dense(dense_factor* dense, const sap_pattern_copy* pattern,
-                                sap_error* error) {
-  const size_t n = (size_t)pattern->n;
-  const size_t needed = n * n;  // n < 2^27: no overflow
-  if (needed <= dense->capacity) {
-    return SAP_STATUS_OK;
-  }
-  double* factor;
-  SAP_TRY(SAP_NEW(&factor, needed, "dense factor", error));
-  sap_free(dense->factor);
-  dense->factor = factor;
-  dense->capacity = needed;
-  return SAP_STATUS_OK;
-}
-
 static void gather_dense(double* a, const sap_pattern_copy* pattern, const double* values) {
   const sap_block_pattern* blocks = &pattern->view;
   const size_t n = (size_t)pattern->n;
@@ -53,11 +27,9 @@ static void gather_dense(double* a, const sap_pattern_copy* pattern, const doubl
 }
 
 // Returns the block row where the factorization broke, or -1.
-static int32_t factorize_dense(dense_factor* dense, const sap_pattern_copy* pattern,
-                               const double* values) {
-  const int32_t n = pattern->n;
-  gather_dense(dense->factor, pattern, values);
-  const int32_t broken = sap_dense_factorize(n, dense->factor);
+static int32_t factorize_dense(double* L, const sap_pattern_copy* pattern, const double* values) {
+  gather_dense(L, pattern, values);
+  const int32_t broken = sap_dense_factorize(pattern->n, L);
   return broken < 0 ? -1 : sap_pattern_block_of(pattern, broken);
 }
 
@@ -68,7 +40,8 @@ struct sap_cholesky {
   sap_block_order order;
   sap_block_factor block;
   const sap_block_kernels* kernels;
-  dense_factor dense;
+  sap_pool pool;
+  double* dense;  // L through LAPACK, column-major, in `pool`                      (n n)
 };
 
 sap_status sap_cholesky_create(sap_cholesky** out, sap_error* error) {
@@ -83,7 +56,7 @@ void sap_cholesky_destroy(sap_cholesky* cholesky) {
   sap_pattern_clear(&cholesky->pattern);
   sap_block_order_clear(&cholesky->order);
   sap_block_factor_clear(&cholesky->block);
-  clear_dense(&cholesky->dense);
+  sap_pool_free(&cholesky->pool);
   sap_free(cholesky);
 }
 
@@ -111,8 +84,9 @@ static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
   if (cholesky->choice == SAP_LINEAR_AUTO) {
     cholesky->choice = predict_faster(cholesky);
   }
-  return cholesky->choice == SAP_LINEAR_DENSE ? analyze_dense(&cholesky->dense, pattern, error)
-                                              : SAP_STATUS_OK;
+  return cholesky->choice == SAP_LINEAR_DENSE
+             ? SAP_ROOM(&cholesky->pool, &cholesky->dense, (int64_t)pattern->n * pattern->n, error)
+             : SAP_STATUS_OK;
 }
 
 sap_status sap_cholesky_analyze(sap_cholesky* cholesky, const sap_block_pattern* pattern,
@@ -152,7 +126,7 @@ sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
                                   int32_t* failed_block, sap_error* error) {
   const int32_t broken = cholesky->choice == SAP_LINEAR_BLOCK
                              ? cholesky->kernels->factorize(&cholesky->block, values)
-                             : factorize_dense(&cholesky->dense, &cholesky->pattern, values);
+                             : factorize_dense(cholesky->dense, &cholesky->pattern, values);
   return broken < 0 ? SAP_STATUS_OK : report_failure(cholesky, values, broken, failed_block, error);
 }
 
@@ -160,6 +134,6 @@ void sap_cholesky_solve(sap_cholesky* cholesky, double* x) {
   if (cholesky->choice == SAP_LINEAR_BLOCK) {
     cholesky->kernels->solve(&cholesky->block, x);
   } else {
-    sap_dense_factor_solve(cholesky->pattern.n, cholesky->dense.factor, x);
+    sap_dense_factor_solve(cholesky->pattern.n, cholesky->dense, x);
   }
 }

@@ -138,47 +138,6 @@ static int32_t find_places(sap_mj* a, const sap_mj_row* row, double* const* part
   return count;
 }
 
-// Returns the index of the tree's first entry in the contact's rows if they have all of its
-// columns: dense rows do, sparse ones do for free bodies. Else returns -1.
-static int32_t whole_tree(const sap_mj* a, const sap_mj_row* row, int32_t tree) {
-  const int32_t first = a->trees.start[tree], last = first + a->trees.size[tree] - 1;
-  if (row->columns == NULL) {
-    return first;
-  }
-  int32_t at = 0;
-  while (at < row->count && row->columns[at] < first) {
-    ++at;
-  }
-  const int32_t end = at + last - first;
-  return end < row->count && row->columns[at] == first && row->columns[end] == last ? at : -1;
-}
-
-// Fills the rows [t1 t2 n] of a contact in one pass. Returns false if a tree lacks columns.
-static bool fill_whole_trees(const sap_mj* a, const mjData* d, const mjContact* c, int32_t ntrees) {
-  const sap_mj_row pattern = sap_mj_constraint_row(&a->shadow, d, c->efc_address);
-  const bool pyramidal = mj_isPyramidal(&a->shadow) != 0;
-  const double f1 = 0.5 / c->friction[0], f2 = 0.5 / c->friction[1];
-  double* to = a->rows.J;
-  for (int32_t t = 0; t < ntrees; ++t) {
-    const int32_t tree = a->rows.trees[t], size = a->trees.size[tree];
-    const int32_t at = whole_tree(a, &pattern, tree);
-    if (at < 0) {
-      return false;
-    }
-    const mjtNum* x[4];
-    for (int32_t r = 0; r < (pyramidal ? 4 : 3); ++r) {
-      x[r] = at + sap_mj_constraint_row(&a->shadow, d, c->efc_address + r).values;
-    }
-    a->rows.parts[t] = to;
-    for (int32_t k = 0; k < size; ++k, to += 3) {
-      to[0] = pyramidal ? f1 * x[0][k] - f1 * x[1][k] : x[1][k];
-      to[1] = pyramidal ? f2 * x[2][k] - f2 * x[3][k] : x[2][k];
-      to[2] = pyramidal ? 0.5 * x[0][k] + 0.5 * x[1][k] : x[0][k];
-    }
-  }
-  return true;
-}
-
 // Fills rows first to first + ld - 1 of the order [t1 t2 n spin roll1 roll2].
 static void fill_contact_rows(sap_mj* a, const mjData* d, const mjContact* c, int32_t first,
                               int32_t ld, double* const* parts, int32_t ntrees) {
@@ -223,11 +182,6 @@ static sap_status fill_contact(sap_mj* a, const mjData* d, const mjContact* c, i
                                sap_error* error) {
   const int32_t columns = sap_mj_rows_columns(a, ntrees);
   const int32_t linear = c->dim < 3 ? c->dim : 3, angular = c->dim - linear;
-  if (c->dim == 3 && a->rows.J != NULL &&
-      3 * (int64_t)columns <= sap_pool_block_of(a->rows.J)->room &&
-      fill_whole_trees(a, d, c, ntrees)) {
-    return SAP_STATUS_OK;
-  }
   SAP_TRY(make_parts(a, ntrees, linear, error));
   fill_contact_rows(a, d, c, 0, linear, (double* const*)a->rows.parts, ntrees);
   if (angular == 0) {
