@@ -38,6 +38,9 @@ static sap_status create_parts(sap_stepper* stepper, const sap_system* system,
   SAP_TRY(create_threads(stepper, system, options->solver_options.threads, error));
   SAP_TRY(SAP_POOL_ADD(pool, &stepper->q, system->nq, error));
   SAP_TRY(SAP_POOL_ADD(pool, &stepper->v_vq, system->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &stepper->q0, system->nq, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &stepper->v0, system->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &stepper->v, system->nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &stepper->v0_free, system->nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &stepper->act, system->na, error));
   SAP_TRY(
@@ -277,11 +280,21 @@ static double advance_clock(sap_step_clock* clock, double t, double dt) {
   return clock->t;
 }
 
+// Keeps what derivatives of the step need and the caller's state forgets.
+static void keep_step(sap_stepper* stepper, const sap_state* state, const double* v) {
+  memcpy(stepper->q0, state->q, (size_t)state->nq * sizeof(double));
+  memcpy(stepper->v0, state->v, (size_t)state->nv * sizeof(double));
+  memcpy(stepper->v, v, (size_t)state->nv * sizeof(double));
+  stepper->stepped = true;
+}
+
 sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
                             sap_error* error) {
   const double began = sap_clock_seconds();
   const double* v = NULL;
   SAP_TRY(check_state(stepper, state, error));
+  stepper->stepped = false;
+  sap_differentiation_forget(stepper);
   if (!stepper->options.remember) {
     sap_stepper_forget_steps(stepper);
   }
@@ -296,6 +309,7 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
   SAP_TRY(sap_problem_keep_impulses(contact->problem, constrained ? contact->solution.gamma : NULL,
                                     error));
   sap_relinearize_record(&stepper->solution, v);
+  keep_step(stepper, state, v);
   memcpy(state->q, stepper->q, (size_t)state->nq * sizeof(double));
   memcpy(state->v, v, (size_t)state->nv * sizeof(double));
   if (state->na > 0) {

@@ -38,7 +38,15 @@ struct sap_stepper {
   double* q;        // positions at the end (nq)
   double* v_vq;     // velocity that leads there (nv)
   double* act;      // activations at the end (na)
+  // The last step, for its derivatives.
+  bool stepped;         // there is one
+  double *q0, *v0, *v;  // its start and its velocities at the end (nq), (nv), (nv)
+  struct sap_differentiation* differentiation;  // NULL until first needed
 };
+
+typedef struct sap_differentiation sap_differentiation;
+// The derivatives in hand are not those of the next step.
+void sap_differentiation_forget(sap_stepper* stepper);
 
 // Fails with ARGUMENT unless the state has the system's sizes. NULL is refused.
 sap_status sap_stepper_check_sizes(const sap_stepper* stepper, const sap_state* state,

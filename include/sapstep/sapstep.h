@@ -10,6 +10,7 @@
 //   stepper API       system.h        state; callbacks of an engine: M(q), forces, constraints
 //   (own engine)      stepper.h       options, steps, reports, memory
 //                     adaptive.h      steps that choose their own length by their error
+//                     linearize.h     derivatives of steps
 //   scenes            scene.h         reads MJCF and URDF files into a model
 //   (built-in engine) model.h         builds models: bodies, joints, shapes, actuators
 //                     sensor.h        sensors and sites of a model
@@ -25,6 +26,7 @@
 #include <sapstep/base.h>
 #include <sapstep/contact.h>
 #include <sapstep/gradient.h>
+#include <sapstep/linearize.h>
 #include <sapstep/model.h>
 #include <sapstep/multibody.h>
 #include <sapstep/output.h>

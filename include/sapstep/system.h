@@ -59,6 +59,39 @@ typedef enum sap_memory_request {
   SAP_MEMORY_FORGET,  // as if no step had been made; bytes and size are NULL; must not fail
 } sap_memory_request;
 
+// A rotation in a step of positions q = q0 (+) w, for derivatives: three velocities from `first` on
+// vary by T dq0 + J dw (column-major); all others by dq0 + dw.
+typedef struct sap_step_rotation {
+  int32_t first;
+  double T[9], J[9];
+} sap_step_rotation;
+
+// Text about derivatives that are not exact: parts separated by "; ".
+enum { SAP_DERIVATIVE_NOTES = 256 };
+
+// Derivatives of the residual m/dt at (q, v, a), see sap_stepper_linearize. Matrices are dense, nv x
+// nv, column-major, zero at first; positions vary in the tangent space. At the end of a step by
+// momentum_balance `a` does not count, and the start (q0, v0) of the step does; else reversely.
+typedef struct sap_balance_derivatives {
+  const double *q, *v, *a;           // theta point, a = (v1 - v0)/dt
+  double* residual;                  // (nv)
+  double *dq, *dv, *da, *dq0, *dv0;  // NULL, all: not wanted
+  double* du;                        // to the inputs (nv x nu)
+  char* notes;                       // (SAP_DERIVATIVE_NOTES)
+} sap_balance_derivatives;
+
+// Derivatives of the impulses p = J' gamma at velocities v, with the blocks of the step as made;
+// matrices as above.
+typedef struct sap_impulse_derivatives {
+  const double* v;                          // at the end of the step
+  const double* v_star;                     // v* from which slips were predicted
+  const double* q_A;                        // where A was taken
+  double* impulse;                          // p (nv)
+  double *dv, *dq0, *dv0, *dv_star, *dq_A;  // NULL, all: not wanted
+  int32_t kinks;  // output: contacts and rows close to a kink of their law
+  char* notes;    // (SAP_DERIVATIVE_NOTES)
+} sap_impulse_derivatives;
+
 // Threads of a stepper, opaque.
 typedef struct sap_threads sap_threads;
 
@@ -161,6 +194,20 @@ typedef struct sap_system {
   // options. threads: those of the stepper, NULL if count is 1; the built-in engine shares them,
   // others use threads of their own.
   int (*use_threads)(void* context, int32_t count, sap_threads* threads);
+
+  // --- derivatives, see sapstep/linearize.h: NULL, all of them: by differences of the functions
+  // above, for systems with position_difference and steps without blocks ---
+  int32_t nu;  // inputs, such as controls, held in a step
+  // Computes the residual and its derivatives. Fails with UNSUPPORTED for elements that it names.
+  sap_status (*balance_derivatives)(void* context, const sap_step_context* step,
+                                    sap_balance_derivatives* out, sap_error* error);
+  // Computes the impulses of the last step's problem and their derivatives, likewise.
+  sap_status (*impulse_derivatives)(void* context, const sap_step_context* step,
+                                    const sap_problem* problem, sap_impulse_derivatives* out,
+                                    sap_error* error);
+  // Sets the rotations of the step q0 (+) dt v, at most nv/3; returns their number.
+  int32_t (*step_rotations)(void* context, const double* v, double dt,
+                            sap_step_rotation* rotations);
 
   // --- activations: further state a (na), as that of muscles, with da/dt = f(a, controls) ---
   int32_t na;  // 0: none, and the function is not needed

@@ -82,13 +82,33 @@ void sap_dense_cholesky_solve(int32_t n, const double* L, double* x) {
   }
 }
 
-bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x) {
+bool sap_dense_lu_factorize(int32_t n, double* B, int32_t* pivots) {
   double sum = 0.0;
   for (size_t i = 0; i < (size_t)n * (size_t)n; ++i) {
     sum += 0.0 * B[i];
   }
-  return sum == 0.0 && LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, B, n, pivots) == 0 &&
-         LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, B, n, pivots, x, n) == 0;
+  return sum == 0.0 && LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, B, n, pivots) == 0;
+}
+
+void sap_dense_lu_apply(int32_t n, const double* LU, const int32_t* pivots, bool transposed,
+                        int32_t count, double* X) {
+  if (n > 0 && count > 0) {
+    (void)LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, transposed ? 'T' : 'N', n, count, LU, n, pivots, X,
+                              n);
+  }
+}
+
+void sap_dense_add_product(int32_t m, int32_t n, int32_t k, double scale, const double* X,
+                           const double* Y, double* out) {
+  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, scale, X, k, Y, k, 1.0, out, m);
+}
+
+bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x) {
+  const bool regular = sap_dense_lu_factorize(n, B, pivots);
+  if (regular) {
+    sap_dense_lu_apply(n, B, pivots, false, 1, x);
+  }
+  return regular;
 }
 
 // Rotates entry (p, q) of the symmetric a to zero and applies the rotation to the columns of v.

@@ -51,6 +51,15 @@ void sap_dense_cholesky_solve(int32_t n, const double* L, double* x);
 // false if B is singular or not finite.
 bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x);
 
+// Factorizes B by LU with partial pivoting, and solves B X = C, or B' X = C, in place (n x count).
+// Returns false if B is singular or not finite.
+bool sap_dense_lu_factorize(int32_t n, double* B, int32_t* pivots);
+void sap_dense_lu_apply(int32_t n, const double* LU, const int32_t* pivots, bool transposed,
+                        int32_t count, double* X);
+// out (m x n) += scale X' Y, X: k x m, Y: k x n.
+void sap_dense_add_product(int32_t m, int32_t n, int32_t k, double scale, const double* X,
+                           const double* Y, double* out);
+
 // Computes the eigenvalues of a symmetric 3x3 matrix {xx yy zz xy xz yz}, ascending, and its
 // eigenvectors (columns of V, column-major, NULL: none) by Jacobi rotations: accurate to round-off
 // of the largest eigenvalue, also if eigenvalues repeat. A diagonal matrix keeps its axes.

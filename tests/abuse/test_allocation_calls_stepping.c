@@ -32,6 +32,8 @@ static sap_stepper* stepper;
 static sap_batch* batch;
 static sap_stepper* midpoint;
 static sap_adaptive* adaptive;
+static sap_multibody* loose;  // without the equality
+static sap_stepper* smooth;
 static sap_state state, states[2];
 static sap_step_report report;
 static sap_stepper_options stepper_options;
@@ -49,6 +51,7 @@ static struct made {
   sap_batch* batch;
   sap_adaptive* adaptive;
 } made;
+static double matrix[16 * 17];
 static union {
   sap_diagnostics diagnostics;
   double numbers[64];
@@ -108,6 +111,11 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
   X(sap_stepper_step, 2, sap_stepper_step(P(1, stepper), P(2, &state), &report, error))            \
   X(sap_multibody_sensors, 3,                                                                      \
     sap_multibody_sensors(P(1, multibody), &report, P(2, &state), P(3, out.numbers), error))       \
+  X(sap_stepper_linearize, 1,                                                                      \
+    sap_stepper_linearize(P(1, smooth), matrix, matrix + 256, NULL, error))                        \
+  X(sap_stepper_vjp, 3,                                                                            \
+    sap_stepper_vjp(P(1, smooth), W(2, ones, 8), W(3, ones, 8), out.numbers, out.numbers + 8,      \
+                    out.numbers + 16, NULL, error))                                                \
   X(sap_multibody_wrong_starts, 4,                                                                 \
     sap_multibody_wrong_starts(P(1, multibody), P(2, &report),                                     \
                                P(3, &stepper_options.regularization),                              \
@@ -201,6 +209,12 @@ static int setup(void** unused) {
   assert_int_equal(sap_adaptive_create(midpoint, NULL, NULL, &adaptive, NULL), 0);
   assert_int_equal(sap_batch_create(model, NULL, 2, 1, &batch, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_model_get_default_state(model, &state, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_multibody_create(model, &loose, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_multibody_enable(loose, SAP_SWITCH_EQUALITY, 0, false, NULL), 0);
+  assert_int_equal(sap_stepper_create(sap_multibody_system(loose), NULL, &smooth, NULL), 0);
+  for (int i = 0; i < 3; ++i) {
+    assert_int_equal(sap_stepper_step(smooth, &state, NULL, NULL), SAP_STATUS_OK);
+  }
   assert_int_equal(sap_stepper_save_memory(stepper, bytes, sizeof bytes, &size, NULL), 0);
   for (int i = 0; i < 2; ++i) {
     assert_int_equal(sap_model_get_default_state(model, &states[i], NULL), SAP_STATUS_OK);
@@ -216,6 +230,8 @@ static int teardown(void** unused) {
   sap_state_clear(&state);
   sap_batch_destroy(batch);
   sap_adaptive_destroy(adaptive);
+  sap_stepper_destroy(smooth);
+  sap_multibody_destroy(loose);
   sap_stepper_destroy(midpoint);
   sap_stepper_destroy(stepper);
   sap_multibody_destroy(multibody);

@@ -57,8 +57,7 @@ static void spring_law(sap_dynamics* d, const sap_kinematics* kin, const sap_spr
   out->energy = 0.5 * tension * (length - spring->rest_length);
 }
 
-// Jl^-1(phi), column-major.
-static void inverse_left_jacobian(const double phi[3], double J[9]) {
+void sap_inverse_left_jacobian(const double phi[3], double J[9]) {
   const double angle = sap_v3_norm(phi);
   const double half = 0.5 * angle;
   // Next term of the series: angle^4/30240.
@@ -84,7 +83,7 @@ static void bushing_frames(const sap_kinematics* kin, const sap_bushing_def* bus
 // The rotational half of a bushing's law, and its energy.
 static double rotation_law(const double k[3], const double phi[3], element_law* out) {
   double J[9], moment[3], energy = 0.0;
-  inverse_left_jacobian(phi, J);
+  sap_inverse_left_jacobian(phi, J);
   for (int i = 0; i < 3; ++i) {
     moment[i] = k[i] * phi[i];
     energy += 0.5 * moment[i] * phi[i];

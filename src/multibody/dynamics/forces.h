@@ -69,6 +69,8 @@ typedef enum sap_element_force_kind {
   SAP_FORCE_KINDS,
 } sap_element_force_kind;
 
+// Jl^-1(phi) of the exponential map, column-major.
+void sap_inverse_left_jacobian(const double phi[3], double J[9]);
 // Returns the pairs of trees {a, b}, a < b, sorted, that elements couple.
 const int32_t (*sap_dynamics_couplings(const sap_dynamics* dynamics, int32_t* count))[2];
 bool sap_dynamics_has_elements(const sap_dynamics* dynamics);

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/threads.h"
 #include "multibody/assembly/assembly.h"
+#include "multibody/dynamics/derivatives.h"
 #include "multibody/dynamics/dynamics.h"
 #include "multibody/dynamics/forces.h"
 #include "multibody/geometry/collision.h"
@@ -90,6 +91,8 @@ struct sap_multibody {
   sap_contact* contacts;
   int32_t contact_count, contact_capacity;
   sap_evaluation_point point;
+  sap_derivatives* derivatives;  // NULL until they are first needed
+  struct sap_contact_slopes* slopes;
 };
 
 // Returns the snapshot of q; computes SAP_SNAPSHOT_NEXT if there is none.
@@ -131,6 +134,16 @@ int sap_multibody_missing_contacts(void* context, const sap_step_context* step, 
 int sap_multibody_closure_error(void* context, const sap_step_context* step,
                                 const sap_problem* problem, const double* vc, const double* q,
                                 double* error);
+
+sap_status sap_multibody_balance_derivatives(void* context, const sap_step_context* step,
+                                             sap_balance_derivatives* out, sap_error* error);
+sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_context* step,
+                                             const sap_problem* problem,
+                                             sap_impulse_derivatives* out, sap_error* error);
+// Makes the workspace of derivatives.
+sap_status sap_multibody_derivatives(sap_multibody* multibody, sap_error* error);
+// Adds a text to the notes unless it is there.
+void sap_derivatives_note(char* notes, const char* text);
 
 // Sets `contacts` to those at kin that are not switched off. dt > 0: as part of a step, with those
 // that motion with v closes within it. 0: without a trace for later steps; v is NULL.

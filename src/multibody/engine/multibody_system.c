@@ -203,6 +203,12 @@ static int position_difference(void* context, const double* q0, const double* q1
   return 0;
 }
 
+static int32_t step_rotations(void* context, const double* v, double dt,
+                              sap_step_rotation* rotations) {
+  const sap_multibody* multibody = context;
+  return sap_manifold_derivatives(multibody->model, v, dt, rotations);
+}
+
 static int moved_masses(void* context, double* masses) {
   const sap_multibody* multibody = context;
   sap_dynamics_moved_masses(multibody->dynamics, masses);
@@ -323,6 +329,10 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .position_difference = position_difference,
       .moved_masses = moved_masses,
       .use_threads = use_threads,
+      .nu = model->sizes.nu,
+      .balance_derivatives = sap_multibody_balance_derivatives,
+      .impulse_derivatives = sap_multibody_impulse_derivatives,
+      .step_rotations = step_rotations,
       .na = model->sizes.na,
       .activations = activations,
   };

@@ -203,8 +203,7 @@ static void add_belts(const sap_collision* c, const sap_collision_query* at, sap
   }
 }
 
-// Returns A's share of the penetration: A's compliance over that of both.
-static double share_of_A(double stiffness_a, double stiffness_b) {
+double sap_collision_share_of_A(double stiffness_a, double stiffness_b) {
   const double share = 1.0 / (1.0 + stiffness_a / stiffness_b);
   return isfinite(share) ? share : 0.5;  // both rigid
 }
@@ -318,8 +317,8 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
   pair_rule rule;
   SAP_TRY(find_rule(c, a, b, &rule, error));
   const sap_placed_shape *shape_a = &c->shapes[a].placed, *shape_b = &c->shapes[b].placed;
-  const double share =
-      share_of_A(c->model->shapes[a].material.stiffness, c->model->shapes[b].material.stiffness);
+  const double share = sap_collision_share_of_A(c->model->shapes[a].material.stiffness,
+                                                c->model->shapes[b].material.stiffness);
   sap_contact contact = {.body_A = c->model->shapes[a].body,
                          .body_B = c->model->shapes[b].body,
                          .shape_A = a,

@@ -180,6 +180,8 @@ bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_
 sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error);
 // Returns a near pair with the margin and rest distance of its contact pair, else of its shapes.
 sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair);
+// Returns A's share of the penetration: A's compliance over that of both.
+double sap_collision_share_of_A(double stiffness_a, double stiffness_b);
 // Fills `pairs`, ascending. again: in the step of the last call.
 sap_status sap_collision_find_pairs(sap_collision* c, bool again, sap_error* error);
 // Fills `contacts` from the pairs.

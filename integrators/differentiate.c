@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Derivatives of a step by those of its equations,
+//   F(v) = m(v; q0, v0, u) - p(v; q0, v0, v*, q_A) = 0,  m: the momentum balance,  p = J' gamma
+// at fixed v; castro's two stages are the way to solve them and are not differentiated. With r = m/dt
+// at q^theta = q0 (+) w, w = theta dt v_vq, and d(q0 (+) w) = T dq0 + J dw:
+//   m_v  = theta dt r_v + r_a + theta theta_vq dt^2 r_q J
+//   m_v0 = (1 - theta) dt r_v - r_a + theta (1 - theta_vq) dt^2 r_q J + dt r_v0
+//   m_q0 = dt (r_q T + r_q0)
+// The laws of contacts read v*, and A at the theta point of v_near, where m(v_near) is given:
+//   dv* = dv_near = -m_v(v_near)^-1 (m_q0 dq0 + m_v0 dv0 + m_u du)
+// Before, v is improved by Newton's method with F and its derivatives.
+#include <math.h>
+#include <string.h>
+
+#include <sapstep/linearize.h>
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "integrators/stepper.h"
+#include "linalg/dense.h"
+
+// v is good enough where the next correction is below this part, and derivatives at v before a
+// correction below the second part serve.
+static const double POLISHED = 1e-11, NEAR = 1e-9;
+enum { ITERATIONS = 8 };
+
+// The derivatives of m at some velocities.
+typedef struct balance_slopes {
+  double* x;        // [m_q0 m_v0 m_u]                          (nv x (2 nv + nu))
+  double* v;        // m_v; then its LU                         (nv x nv)
+  int32_t* pivots;  // (nv)
+} balance_slopes;
+
+struct sap_differentiation {
+  bool current;  // of the last step
+  sap_linearize_report report;
+  int32_t count, end_count;                       // of rotations
+  sap_step_rotation* rotations;                   // of the way to a theta point            (nv/3)
+  sap_step_rotation* end;                         // of the step                            (nv/3)
+  double *v, *v_vq, *a, *residual, *impulse, *x;  // (nv)
+  double* q;                                      // (nq)
+  double *r_q, *r_v, *r_a, *r_q0, *r_v0, *r_u;    // (nv x nv), r_u: (nv x nu)
+  double *p_v, *p_q0, *p_v0, *p_star, *p_A;       // (nv x nv)
+  bool reads_near;                                // p depends on v_near
+  double* near_p;           // dp/dv_near                             (nv x nv)
+  balance_slopes at, near;  // F at v, m at v_near
+  double* solution;         // (nv x (2 nv + nu))
+};
+
+void sap_differentiation_forget(sap_stepper* stepper) {
+  if (stepper->differentiation != NULL) {
+    stepper->differentiation->current = false;
+  }
+}
+
+static size_t inputs_of(const sap_stepper* stepper) {
+  return stepper->system.nu > 0 ? (size_t)stepper->system.nu : 0;
+}
+
+static sap_status create_slopes(sap_pool* pool, size_t n, size_t nx, balance_slopes* s,
+                                sap_error* error) {
+  SAP_TRY(SAP_POOL_ADD(pool, &s->x, n * nx, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &s->v, n * n, error));
+  return SAP_POOL_ADD(pool, &s->pivots, n, error);
+}
+
+static sap_status create_differentiation(sap_stepper* stepper, sap_error* error) {
+  sap_pool* pool = &stepper->pool;
+  const size_t n = (size_t)stepper->system.nv, nx = 2 * n + inputs_of(stepper);
+  sap_differentiation* d;
+  SAP_TRY(SAP_POOL_ADD(pool, &d, 1, error));
+  double** const vectors[] = {&d->v, &d->v_vq, &d->a, &d->residual, &d->impulse, &d->x};
+  double** const squares[] = {&d->r_q,  &d->r_v,  &d->r_a,    &d->r_q0, &d->r_v0,  &d->p_v,
+                              &d->p_q0, &d->p_v0, &d->p_star, &d->p_A,  &d->near_p};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
+    SAP_TRY(SAP_POOL_ADD(pool, vectors[i], n, error));
+  }
+  for (size_t i = 0; i < sizeof squares / sizeof *squares; ++i) {
+    SAP_TRY(SAP_POOL_ADD(pool, squares[i], n * n, error));
+  }
+  SAP_TRY(SAP_POOL_ADD(pool, &d->r_u, n * inputs_of(stepper), error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->q, stepper->system.nq, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->rotations, n / 3 + 1, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->end, n / 3 + 1, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->solution, n * nx, error));
+  SAP_TRY(create_slopes(pool, n, nx, &d->at, error));
+  SAP_TRY(create_slopes(pool, n, nx, &d->near, error));
+  stepper->differentiation = d;
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_step(const sap_stepper* stepper, sap_error* error) {
+  const sap_system* system = &stepper->system;
+  const sap_relinearize* r = &stepper->solution;
+  const sap_contact_stage* contact = &r->contact;
+  const bool blocks = sap_problem_block_count(contact->problem) > 0;
+  SAP_FAIL_IF(!stepper->stepped, error, SAP_STATUS_ARGUMENT,
+              "derivatives of a step: no step has been made");
+  const char* what = system->na > 0                      ? "with activations"
+                     : r->free_motion.substeps > 0       ? "computed in parts"
+                     : blocks && contact->rigid          ? "with rigid contacts"
+                     : blocks && !contact->info->needs_R ? "whose solver is not for the convex law"
+                     : blocks && stepper->step.stage_theta < 1.0 ? "with laws at its theta point"
+                     : blocks && system->impulse_derivatives == NULL
+                         ? "with blocks, of a system without impulse_derivatives"
+                     : system->balance_derivatives == NULL || system->step_rotations == NULL
+                         ? "of a system without balance_derivatives and step_rotations"
+                         : NULL;
+  return what == NULL ? SAP_STATUS_OK
+                      : sap_fail(error, SAP_STATUS_UNSUPPORTED, "derivatives of a step %s", what);
+}
+
+// X := X R of a step's rotations, T or J.
+static void turn_columns(const sap_step_rotation* rotations, int32_t count, bool J, size_t n,
+                         const double* X, double* out) {
+  memcpy(out, X, n * n * sizeof *X);
+  for (int32_t k = 0; k < count; ++k) {
+    const double* R = J ? rotations[k].J : rotations[k].T;
+    const size_t first = (size_t)rotations[k].first;
+    for (size_t c = 0; c < 3; ++c) {
+      for (size_t i = 0; i < n; ++i) {
+        out[n * (first + c) + i] = R[3 * c] * X[n * first + i] +
+                                   R[3 * c + 1] * X[n * (first + 1) + i] +
+                                   R[3 * c + 2] * X[n * (first + 2) + i];
+      }
+    }
+  }
+}
+
+// x := R x, or R' x (nv).
+static void turn_vector(const sap_step_rotation* rotations, int32_t count, bool J, bool transposed,
+                        double* x) {
+  for (int32_t k = 0; k < count; ++k) {
+    const double* R = J ? rotations[k].J : rotations[k].T;
+    double* part = x + rotations[k].first;
+    const double a = part[0], b = part[1], c = part[2];
+    for (int i = 0; i < 3; ++i) {
+      part[i] = transposed ? R[3 * i] * a + R[3 * i + 1] * b + R[3 * i + 2] * c
+                           : R[i] * a + R[3 + i] * b + R[6 + i] * c;
+    }
+  }
+}
+
+static sap_step_context context_of(const sap_stepper* stepper) {
+  sap_step_context step = stepper->step;
+  step.q0 = stepper->q0;
+  step.v0 = stepper->v0;
+  step.v0_free = stepper->v0_free;
+  step.v_guess = NULL;
+  return step;
+}
+
+// Moves to v: d->q and d->x = v^theta, d->v_vq, d->a.
+static sap_status move_to(sap_stepper* stepper, const double* v, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_system* system = &stepper->system;
+  const sap_step_context* s = &stepper->step;
+  for (int32_t i = 0; i < system->nv; ++i) {
+    d->x[i] = s->theta * v[i] + (1.0 - s->theta) * stepper->v0_free[i];
+    d->v_vq[i] = s->theta_vq * v[i] + (1.0 - s->theta_vq) * stepper->v0_free[i];
+    d->a[i] = (v[i] - stepper->v0[i]) / s->dt;
+  }
+  const int code =
+      system->integrate_positions(system->context, stepper->q0, d->v_vq, s->theta * s->dt, d->q);
+  SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK, "the system's integrate_positions returned %d",
+              code);
+  return SAP_STATUS_OK;
+}
+
+// m at v in d->residual, and its derivatives unless `out` is NULL.
+static sap_status find_balance(sap_stepper* stepper, const double* v, const balance_slopes* out,
+                               sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_system* system = &stepper->system;
+  const sap_step_context step = context_of(stepper);
+  const size_t n = (size_t)system->nv;
+  const double dt = step.dt, theta = step.theta, theta_vq = step.theta_vq;
+  sap_balance_derivatives r = {.residual = d->residual, .notes = d->report.notes};
+  SAP_TRY(move_to(stepper, v, error));
+  r.q = d->q;
+  r.v = d->x;
+  r.a = d->a;
+  if (out != NULL) {
+    double** const from[] = {&r.dq, &r.dv, &r.da, &r.dq0, &r.dv0};
+    double* const to[] = {d->r_q, d->r_v, d->r_a, d->r_q0, d->r_v0};
+    for (size_t i = 0; i < 5; ++i) {
+      *from[i] = to[i];
+      memset(to[i], 0, n * n * sizeof(double));
+    }
+    r.du = d->r_u;
+    memset(r.du, 0, n * inputs_of(stepper) * sizeof(double));
+  }
+  SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
+  for (size_t i = 0; i < n; ++i) {
+    d->residual[i] *= dt;
+  }
+  if (out == NULL) {
+    return SAP_STATUS_OK;
+  }
+  d->count = system->step_rotations(system->context, d->v_vq, theta * dt, d->rotations);
+  double *q0 = out->x, *v0 = out->x + n * n, *u = out->x + 2 * n * n;
+  turn_columns(d->rotations, d->count, false, n, d->r_q, q0);
+  turn_columns(d->rotations, d->count, true, n, d->r_q, out->v);
+  for (size_t i = 0; i < n * n; ++i) {
+    const double way = theta * dt * dt * out->v[i];
+    q0[i] = dt * (q0[i] + d->r_q0[i]);
+    out->v[i] = theta * dt * d->r_v[i] + d->r_a[i] + theta_vq * way;
+    v0[i] = (1.0 - theta) * dt * d->r_v[i] - d->r_a[i] + (1.0 - theta_vq) * way + dt * d->r_v0[i];
+  }
+  for (size_t i = 0; i < n * inputs_of(stepper); ++i) {
+    u[i] = dt * d->r_u[i];
+  }
+  return SAP_STATUS_OK;
+}
+
+// p at v, and its derivatives if wanted.
+static sap_status find_impulses(sap_stepper* stepper, const double* v, bool slopes,
+                                sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_system* system = &stepper->system;
+  const sap_relinearize* r = &stepper->solution;
+  const sap_step_context step = context_of(stepper);
+  const size_t n = (size_t)system->nv;
+  double* const matrices[] = {d->p_v, d->p_q0, d->p_v0, d->p_star, d->p_A};
+  memset(d->impulse, 0, n * sizeof(double));
+  for (size_t i = 0; i < sizeof matrices / sizeof *matrices && slopes; ++i) {
+    memset(matrices[i], 0, n * n * sizeof(double));
+  }
+  d->reads_near = d->reads_near && !slopes;
+  if (sap_problem_block_count(r->contact.problem) == 0) {
+    return SAP_STATUS_OK;
+  }
+  sap_impulse_derivatives out = {
+      .v = v, .v_star = r->v_free, .impulse = d->impulse, .notes = d->report.notes};
+  if (slopes) {
+    SAP_TRY(move_to(stepper, r->free_motion.linearization.v_near, error));
+    out.q_A = d->q;
+    out.dv = d->p_v;
+    out.dq0 = d->p_q0;
+    out.dv0 = d->p_v0;
+    out.dv_star = d->p_star;
+    out.dq_A = d->p_A;
+  }
+  SAP_TRY(system->impulse_derivatives(system->context, &step, r->contact.problem, &out, error));
+  d->report.kinks = slopes ? out.kinks : d->report.kinks;
+  for (size_t i = 0; slopes && i < n * n; ++i) {
+    d->reads_near = d->reads_near || d->p_star[i] != 0.0 || d->p_A[i] != 0.0;
+  }
+  return SAP_STATUS_OK;
+}
+
+// sqrt(sum x^2 diag(A)) of velocities (scale 1), or of impulses (scale -1): sqrt(sum x^2/diag(A)).
+static double norm(const sap_stepper* stepper, const double* x, bool impulses) {
+  const double* weight = stepper->solution.free_motion.weight;
+  double sum = 0.0;
+  for (int32_t i = 0; i < stepper->system.nv; ++i) {
+    sum += impulses ? x[i] * x[i] / weight[i] : x[i] * x[i] * weight[i];
+  }
+  return sqrt(sum);
+}
+
+// One correction of v; its size relative to the speeds of the step.
+static double correct(sap_stepper* stepper) {
+  sap_differentiation* d = stepper->differentiation;
+  const int32_t n = stepper->system.nv;
+  for (int32_t i = 0; i < n; ++i) {
+    d->x[i] = d->impulse[i] - d->residual[i];
+  }
+  sap_dense_lu_apply(n, d->at.v, d->at.pivots, false, 1, d->x);
+  for (int32_t i = 0; i < n; ++i) {
+    d->v[i] += d->x[i];
+  }
+  return norm(stepper, d->x, false) /
+         (norm(stepper, d->v, false) + norm(stepper, stepper->v0, false) +
+          norm(stepper, stepper->solution.free_motion.load, true));
+}
+
+// Improves v and leaves F's derivatives there in d->at (m's in x), LU factors in d->at.v.
+static sap_status polish(sap_stepper* stepper, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  sap_linearize_report* report = &d->report;
+  const size_t n = (size_t)stepper->system.nv;
+  double correction = HUGE_VAL;
+  for (report->iterations = 0; report->iterations < ITERATIONS && correction > POLISHED;
+       ++report->iterations) {
+    const bool slopes = correction > NEAR;
+    SAP_TRY(find_balance(stepper, d->v, slopes ? &d->at : NULL, error));
+    SAP_TRY(find_impulses(stepper, d->v, slopes, error));
+    for (size_t i = 0; i < n * n && slopes; ++i) {
+      d->at.v[i] -= d->p_v[i];
+    }
+    SAP_FAIL_IF(slopes && !sap_dense_lu_factorize((int32_t)n, d->at.v, d->at.pivots), error,
+                SAP_STATUS_STEP_FAILED, "derivatives of a step: dF/dv is singular");
+    correction = correct(stepper);
+    report->correction += correction;
+    report->last_correction = correction;
+  }
+  SAP_FAIL_IF(!(correction <= NEAR), error, SAP_STATUS_STEP_FAILED,
+              "derivatives of a step: after %d corrections of v the last one is %g, not below %g",
+              report->iterations, correction, NEAR);
+  return SAP_STATUS_OK;
+}
+
+// Adds the derivatives of p at fixed v_near to those of m, and prepares those by v_near.
+static sap_status add_impulses(sap_stepper* stepper, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_relinearize* r = &stepper->solution;
+  const sap_step_context* s = &stepper->step;
+  const size_t n = (size_t)stepper->system.nv;
+  const double way = s->theta * s->dt;
+  double *q0 = d->at.x, *v0 = d->at.x + n * n;
+  for (size_t i = 0; i < n * n; ++i) {
+    q0[i] -= d->p_q0[i];
+    v0[i] -= d->p_v0[i];
+  }
+  if (!d->reads_near) {
+    return SAP_STATUS_OK;
+  }
+  if (memcmp(r->free_motion.linearization.v_near, r->v_free, n * sizeof(double)) != 0) {
+    const char text[] = "held: impulses that the step expected";
+    const size_t length = strlen(d->report.notes);
+    if (length + sizeof text + 2 < sizeof d->report.notes) {
+      memcpy(d->report.notes + length, length > 0 ? "; " : "", length > 0 ? 2 : 0);
+      memcpy(d->report.notes + length + (length > 0 ? 2 : 0), text, sizeof text);
+    }
+  }
+  SAP_TRY(find_balance(stepper, r->free_motion.linearization.v_near, &d->near, error));
+  SAP_FAIL_IF(!sap_dense_lu_factorize((int32_t)n, d->near.v, d->near.pivots), error,
+              SAP_STATUS_STEP_FAILED,
+              "derivatives of a step: dm/dv of its free motion is singular");
+  turn_columns(d->rotations, d->count, false, n, d->p_A, d->r_q);
+  turn_columns(d->rotations, d->count, true, n, d->p_A, d->r_v);
+  for (size_t i = 0; i < n * n; ++i) {
+    q0[i] -= d->r_q[i];
+    v0[i] -= way * (1.0 - s->theta_vq) * d->r_v[i];
+    d->near_p[i] = d->p_star[i] + way * s->theta_vq * d->r_v[i];
+  }
+  return SAP_STATUS_OK;
+}
+
+// Prepares the derivatives of the last step, unless they are in hand.
+static sap_status prepare(sap_stepper* stepper, sap_error* error) {
+  SAP_NOT_NULL(error, stepper);
+  SAP_TRY(check_step(stepper, error));
+  if (stepper->differentiation == NULL) {
+    SAP_TRY(create_differentiation(stepper, error));
+  }
+  sap_differentiation* d = stepper->differentiation;
+  const sap_system* system = &stepper->system;
+  const sap_step_context* s = &stepper->step;
+  if (d->current) {
+    return SAP_STATUS_OK;
+  }
+  d->report = (sap_linearize_report){0};
+  d->reads_near = false;
+  memcpy(d->v, stepper->v, (size_t)system->nv * sizeof(double));
+  SAP_TRY(polish(stepper, error));
+  SAP_TRY(add_impulses(stepper, error));
+  for (int32_t i = 0; i < system->nv; ++i) {
+    d->v_vq[i] = s->theta_vq * d->v[i] + (1.0 - s->theta_vq) * stepper->v0_free[i];
+  }
+  d->end_count = system->step_rotations(system->context, d->v_vq, s->dt, d->end);
+  d->current = true;
+  return SAP_STATUS_OK;
+}
+
+// dv1 of all inputs into d->solution.
+static void solve_velocities(sap_stepper* stepper) {
+  sap_differentiation* d = stepper->differentiation;
+  const int32_t n = stepper->system.nv, nx = 2 * n + (int32_t)inputs_of(stepper);
+  const size_t count = (size_t)n * (size_t)nx;
+  for (size_t i = 0; i < count; ++i) {
+    d->solution[i] = -d->at.x[i];
+  }
+  if (d->reads_near) {  // + p' dv_near = -p' m_v^-1 m_x: Z' m_x, Z = m_v^-T p'
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t i = 0; i < n; ++i) {
+        d->r_q[n * i + j] = d->near_p[n * j + i];
+      }
+    }
+    sap_dense_lu_apply(n, d->near.v, d->near.pivots, true, n, d->r_q);
+    sap_dense_add_product(n, nx, n, -1.0, d->r_q, d->near.x, d->solution);
+  }
+  sap_dense_lu_apply(n, d->at.v, d->at.pivots, false, nx, d->solution);
+}
+
+// Fills the columns of [q1; v1] from those of dv1; `direct`: of q0 (T), v0 (J), or none.
+static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t count, int kind,
+                         double* out) {
+  const sap_differentiation* d = stepper->differentiation;
+  const sap_step_context* s = &stepper->step;
+  const size_t n = (size_t)stepper->system.nv;
+  for (size_t c = 0; c < (size_t)count; ++c) {
+    double *q = out + 2 * n * c, *v = q + n;
+    memcpy(v, dv + n * c, n * sizeof *v);
+    for (size_t i = 0; i < n; ++i) {
+      q[i] = s->dt * s->theta_vq * v[i];
+    }
+    if (kind == 1) {
+      q[c] += s->dt * (1.0 - s->theta_vq);
+    }
+    turn_vector(d->end, d->end_count, true, false, q);
+    if (kind == 0) {
+      double column[3] = {0.0};
+      const sap_step_rotation* own = NULL;
+      for (int32_t k = 0; k < d->end_count; ++k) {
+        const int32_t first = d->end[k].first;
+        own = (int32_t)c >= first && (int32_t)c < first + 3 ? &d->end[k] : own;
+      }
+      if (own == NULL) {
+        q[c] += 1.0;
+      } else {
+        memcpy(column, own->T + 3 * ((int32_t)c - own->first), sizeof column);
+        for (int i = 0; i < 3; ++i) {
+          q[own->first + i] += column[i];
+        }
+      }
+    }
+  }
+}
+
+sap_status sap_stepper_linearize(sap_stepper* stepper, double* A, double* B,
+                                 sap_linearize_report* report, sap_error* error) {
+  SAP_TRY(prepare(stepper, error));
+  sap_differentiation* d = stepper->differentiation;
+  const size_t n = (size_t)stepper->system.nv;
+  solve_velocities(stepper);
+  if (A != NULL) {
+    fill_columns(stepper, d->solution, (int32_t)n, 0, A);
+    fill_columns(stepper, d->solution + n * n, (int32_t)n, 1, A + 2 * n * n);
+  }
+  if (B != NULL) {
+    fill_columns(stepper, d->solution + 2 * n * n, (int32_t)inputs_of(stepper), 2, B);
+  }
+  if (report != NULL) {
+    *report = d->report;
+  }
+  return SAP_STATUS_OK;
+}
+
+// out = -x' y of the columns of x (nv x count).
+static void subtract_products(const double* x, const double* y, size_t n, size_t count,
+                              double* out) {
+  for (size_t c = 0; c < count && out != NULL; ++c) {
+    double sum = 0.0;
+    for (size_t i = 0; i < n; ++i) {
+      sum += x[n * c + i] * y[i];
+    }
+    out[c] -= sum;
+  }
+}
+
+sap_status sap_stepper_vjp(sap_stepper* stepper, const double* dq1, const double* dv1, double* dq0,
+                           double* dv0, double* du, sap_linearize_report* report,
+                           sap_error* error) {
+  SAP_TRY(prepare(stepper, error));
+  sap_differentiation* d = stepper->differentiation;
+  const sap_step_context* s = &stepper->step;
+  SAP_TRY(dq1 != NULL ? sap_check_numbers("dq1", dq1, stepper->system.nv, error) : SAP_STATUS_OK);
+  SAP_TRY(dv1 != NULL ? sap_check_numbers("dv1", dv1, stepper->system.nv, error) : SAP_STATUS_OK);
+  const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper);
+  double *lambda = d->x, *end = d->a, *back = d->impulse;
+  for (size_t i = 0; i < n; ++i) {
+    end[i] = dq1 != NULL ? dq1[i] : 0.0;
+  }
+  turn_vector(d->end, d->end_count, true, true, end);
+  for (size_t i = 0; i < n; ++i) {
+    lambda[i] = (dv1 != NULL ? dv1[i] : 0.0) + s->dt * s->theta_vq * end[i];
+    if (dv0 != NULL) {
+      dv0[i] = s->dt * (1.0 - s->theta_vq) * end[i];
+    }
+    end[i] = dq1 != NULL ? dq1[i] : 0.0;
+  }
+  turn_vector(d->end, d->end_count, false, true, end);
+  if (dq0 != NULL) {
+    memcpy(dq0, end, n * sizeof *dq0);
+  }
+  if (du != NULL && nu > 0) {
+    memset(du, 0, nu * sizeof *du);
+  }
+  sap_dense_lu_apply((int32_t)n, d->at.v, d->at.pivots, true, 1, lambda);
+  subtract_products(d->at.x, lambda, n, n, dq0);
+  subtract_products(d->at.x + n * n, lambda, n, n, dv0);
+  subtract_products(d->at.x + 2 * n * n, lambda, n, nu, du);
+  if (d->reads_near) {
+    memset(back, 0, n * sizeof *back);
+    subtract_products(d->near_p, lambda, n, n, back);
+    sap_dense_lu_apply((int32_t)n, d->near.v, d->near.pivots, true, 1, back);
+    for (size_t i = 0; i < n; ++i) {
+      back[i] = -back[i];  // lambda' p' dv_near = -(m_v^-T p' lambda)' m_x
+    }
+    subtract_products(d->near.x, back, n, n, dq0);
+    subtract_products(d->near.x + n * n, back, n, n, dv0);
+    subtract_products(d->near.x + 2 * n * n, back, n, nu, du);
+  }
+  if (report != NULL) {
+    *report = d->report;
+  }
+  return SAP_STATUS_OK;
+}

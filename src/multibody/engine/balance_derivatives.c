@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Derivatives of the momentum balance of the engine: inertia, springs and dampers of joints, servos
+// within their bounds and motors exactly; other forces by differences, which the notes name.
+#include <stdio.h>
+#include <string.h>
+
+#include "math/quaternion.h"
+#include "multibody/dynamics/actuators.h"
+#include "multibody/dynamics/dynamics_data.h"
+#include "multibody/engine/multibody_data.h"
+#include "multibody/model/model_data.h"
+
+// Central differences of forces: truncation STEP^2, round-off 1e-16/STEP.
+static const double STEP = 1e-5;
+
+void sap_derivatives_note(char* notes, const char* text) {
+  const size_t length = strlen(notes);
+  if (strstr(notes, text) == NULL && length + 1 < SAP_DERIVATIVE_NOTES) {
+    (void)snprintf(notes + length, SAP_DERIVATIVE_NOTES - length, "%s%s", length > 0 ? "; " : "",
+                   text);
+  }
+}
+
+sap_status sap_multibody_derivatives(sap_multibody* multibody, sap_error* error) {
+  return multibody->derivatives != NULL
+             ? SAP_STATUS_OK
+             : sap_derivatives_create(multibody->dynamics, &multibody->pool,
+                                      &multibody->derivatives, error);
+}
+
+// Returns true, and names them, if there are forces that are taken by differences.
+static bool needs_differences(const sap_multibody* multibody, char* notes) {
+  const sap_dynamics* d = multibody->dynamics;
+  const int32_t bodies = multibody->model->sizes.bodies;
+  bool wrenches = false, drives = false;
+  for (int32_t b = 1; b < bodies && d->any_applied; ++b) {
+    wrenches = wrenches || d->wrenches[b].used;
+  }
+  for (int32_t n = 0; n < d->nother_actuators; ++n) {
+    const int32_t id = d->other_actuators[n];
+    drives = drives || (d->actuator_active[id] && !sap_dynamics_servo_is_linear(d, id) &&
+                        !sap_dynamics_actuator_is_servo(multibody->model, id, multibody->input));
+  }
+  const struct {
+    bool used;
+    const char* text;
+  } kinds[] = {{d->nelastic > 0, "by differences: springs between bodies, tendons, muscles"},
+               {d->fluid.count > 0, "by differences: fluid"},
+               {d->nfloating > 0, "by differences: gravity compensation"},
+               {wrenches, "by differences: applied wrenches"},
+               {drives, "by differences: actuators on transmissions or effort ranges"}};
+  bool any = false;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+    any = any || kinds[i].used;
+    if (kinds[i].used) {
+      sap_derivatives_note(notes, kinds[i].text);
+    }
+  }
+  return any;
+}
+
+// column = -(k(plus) - k(minus))/(2 STEP), of all forces but inertia, gravity, dampers, linear servos.
+static void add_force(sap_multibody* multibody, const double* q, const double* v, double scale,
+                      double* column) {
+  const sap_dynamics_state at = {sap_multibody_kinematics(multibody, q), v, multibody->input};
+  sap_dynamics_add_forces(multibody->dynamics, &at, scale, column, column);
+}
+
+static void differentiate_forces(sap_multibody* multibody, const sap_balance_derivatives* out) {
+  const sap_model_sizes* sizes = &multibody->model->sizes;
+  const size_t n = (size_t)sizes->nv;
+  double* x = multibody->acceleration;
+  for (size_t k = 0; k < n; ++k) {
+    for (int side = -1; side <= 1; side += 2) {
+      const double scale = -side / (2.0 * STEP);
+      memset(x, 0, n * sizeof *x);
+      x[k] = side * STEP;
+      sap_manifold_integrate(multibody->model, out->q, x, 1.0, multibody->q_next);
+      add_force(multibody, multibody->q_next, out->v, scale, out->dq + n * k);
+      memcpy(x, out->v, n * sizeof *x);
+      x[k] += side * STEP;
+      add_force(multibody, out->q, x, scale, out->dv + n * k);
+    }
+  }
+  for (size_t i = 0; i < (size_t)sizes->nu; ++i) {
+    const double u = multibody->input[i];
+    for (int side = -1; side <= 1; side += 2) {
+      multibody->input[i] = u + side * STEP;
+      add_force(multibody, out->q, out->v, -side / (2.0 * STEP), out->du + n * i);
+    }
+    multibody->input[i] = u;
+  }
+}
+
+// Joint springs: K = k + 3 k3 x^2; ball: k Jr^-1(phi), not its symmetric part.
+static void add_springs(const sap_dynamics* d, const double* q, double* dq) {
+  const size_t n = (size_t)d->model->sizes.nv;
+  for (int32_t s = 0; s < d->nsprings; ++s) {
+    const sap_spring* spring = &d->springs[s];
+    const size_t i = (size_t)spring->v_start;
+    if (spring->type != SAP_JOINT_BALL) {
+      const double x = q[spring->q_start] - spring->reference;
+      dq[(n + 1) * i] += spring->stiffness + 3.0 * spring->cubic * x * x;
+      continue;
+    }
+    double unit[4], phi[3], J[9];
+    memcpy(unit, q + spring->q_start, sizeof unit);
+    (void)sap_quaternion_normalize(unit);
+    sap_quaternion_log(phi, unit);
+    sap_inverse_left_jacobian(phi, J);  // its transposed is that of the right
+    for (size_t c = 0; c < 3; ++c) {
+      for (size_t r = 0; r < 3; ++r) {
+        dq[n * (i + c) + i + r] += spring->stiffness * J[3 * r + c];
+      }
+    }
+  }
+}
+
+static void add_motors(const sap_dynamics* d, const double* input, double* du) {
+  const size_t n = (size_t)d->model->sizes.nv;
+  for (int32_t m = 0; m < d->nmotors; ++m) {
+    const sap_simple_motor* motor = &d->motors[m];
+    const double u = input[motor->id], force = motor->gain * u + motor->bias;
+    if (d->actuator_active[motor->id] && u >= motor->input_lower && u <= motor->input_upper &&
+        force >= motor->force_lower && force <= motor->force_upper) {
+      du[n * (size_t)motor->id + (size_t)motor->dof] -= motor->gear * motor->gain;
+    }
+  }
+}
+
+// d offset/du of an actuator's line, which is piecewise linear.
+static double offset_slope(const sap_multibody* multibody, int32_t id) {
+  double offset[2];
+  for (int side = 0; side < 2; ++side) {
+    const double u = multibody->input[id];
+    multibody->input[id] = u + (side == 0 ? -STEP : STEP);
+    offset[side] = sap_dynamics_actuator_line(multibody->model, id, multibody->input).offset;
+    multibody->input[id] = u;
+  }
+  return (offset[1] - offset[0]) / (2.0 * STEP);
+}
+
+// f = offset - kp (x0 + dt J v) - kd J v of servos within their bounds, J constant.
+static sap_status add_servos(const sap_multibody* multibody, double dt,
+                             const sap_balance_derivatives* out, sap_error* error) {
+  const sap_model* model = multibody->model;
+  const sap_dynamics* d = multibody->dynamics;
+  const size_t n = (size_t)model->sizes.nv;
+  for (int32_t s = 0; s < d->nservos; ++s) {
+    const sap_servo* servo = &d->servos[s];
+    const sap_model_actuator* a = &model->actuators[servo->id];
+    const bool fixed =
+        a->transmission == SAP_TRANSMISSION_JOINT
+            ? sap_joint_is_scalar(model->joints[a->target].type)
+            : a->transmission == SAP_TRANSMISSION_TENDON && model->tendons[a->target].npoints == 0;
+    SAP_FAIL_IF(servo->linear && !fixed, error, SAP_STATUS_UNSUPPORTED,
+                "derivatives of servo %d '%s': its lever arms move", servo->id,
+                sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, servo->id));
+    for (int32_t c = 0; servo->linear && c < servo->count; ++c) {
+      for (int32_t r = 0; r < servo->count; ++r) {
+        const size_t at = n * (size_t)servo->dofs[c] + (size_t)servo->dofs[r];
+        const double JJ = servo->J[r] * servo->J[c];
+        out->dv[at] += (dt * servo->law.kp + servo->law.kd) * JJ;
+        out->dq0[at] += servo->law.kp * JJ;
+      }
+    }
+  }
+  for (int32_t id = 0; d->nservos > 0 && id < model->sizes.nu; ++id) {
+    const sap_servo* servo = d->servo_of[id] >= 0 ? &d->servos[d->servo_of[id]] : NULL;
+    for (int32_t r = 0; servo != NULL && servo->linear && r < servo->count; ++r) {
+      out->du[n * (size_t)id + (size_t)servo->dofs[r]] -=
+          servo->J[r] * model->actuators[id].gear * offset_slope(multibody, id);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_locks(const sap_multibody* multibody, sap_error* error) {
+  const sap_model* model = multibody->model;
+  for (int32_t i = 0; i < model->sizes.nv; ++i) {
+    SAP_FAIL_IF(multibody->system.locked[i], error, SAP_STATUS_UNSUPPORTED,
+                "derivatives of a step with locked joint %d '%s'", model->dof_joint[i],
+                sap_model_get_name(model, SAP_ELEMENT_JOINT, model->dof_joint[i]));
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_balance_derivatives(void* context, const sap_step_context* step,
+                                             sap_balance_derivatives* out, sap_error* error) {
+  sap_multibody* multibody = context;
+  const sap_system* system = &multibody->system;
+  const sap_dynamics* d = multibody->dynamics;
+  const bool momenta = step->theta == 1.0 && step->theta_vq == 1.0;
+  const bool servos = multibody->servos_chosen;
+  SAP_TRY(check_locks(multibody, error));
+  SAP_TRY(sap_multibody_derivatives(multibody, error));
+  multibody->servos_chosen = true;  // as they were in the step
+  const int code =
+      momenta ? system->momentum_balance(context, step, out->q, out->v, out->residual, NULL)
+              : system->inverse_dynamics(context, step->t, out->q, out->v, out->a, out->residual);
+  multibody->servos_chosen = servos;
+  if (code != 0 || out->dq == NULL) {
+    return (sap_status)code;
+  }
+  if (momenta) {
+    const sap_kinematics* kin0 = sap_multibody_start_kinematics(multibody, step->q0);
+    const sap_momentum_derivatives all = {.kin0 = kin0,
+                                          .kin = sap_multibody_kinematics(multibody, out->q),
+                                          .v0 = step->v0,
+                                          .v = out->v,
+                                          .dt = step->dt,
+                                          .dq = out->dq,
+                                          .dv = out->dv,
+                                          .dq0 = out->dq0,
+                                          .dv0 = out->dv0};
+    sap_derivatives_momentum(multibody->derivatives, &all);
+    SAP_TRY(add_servos(multibody, step->dt, out, error));
+  } else {
+    sap_derivatives_inverse(multibody->derivatives, sap_multibody_kinematics(multibody, out->q),
+                            out->v, out->a, out->dq, out->dv, out->da);
+  }
+  for (size_t i = 0, n = (size_t)system->nv; i < n; ++i) {
+    out->dv[(n + 1) * i] += d->damping[i];
+  }
+  if (needs_differences(multibody, out->notes)) {
+    differentiate_forces(multibody, out);
+  } else {
+    add_springs(d, out->q, out->dq);
+    add_motors(d, multibody->input, out->du);
+  }
+  return SAP_STATUS_OK;
+}

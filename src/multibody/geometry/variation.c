@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// With s A's share of the gap, r0 the rest distance, x and y the feet on A and B, y - x = (phi + r0) n:
+//   p = x + (r0/2 + s phi) n,  dphi = n . d(way)
+//   plane A, point or round end of radius r of B about c = y + r n:
+//     dn = 0,  dp = (1 - n n') dc + s n n' dc,  dc = way + rotation x (c - p)
+//   point or round end of A about c = x - r n, plane B:
+//     dn = rotation x n,  dp = (r + r0/2 + s phi) dn + s dphi n
+//   spheres about c_A, c_B, L = |c_B - c_A|:
+//     dn = (1 - n n') dc_B/L,  dp = (r_A + r0/2 + s phi) dn + s dphi n
+#include "multibody/geometry/variation.h"
+
+#include "math/quaternion.h"
+#include "multibody/geometry/collision_data.h"
+
+// Size of the motions for differences [rad], relative to the smaller shape [m].
+static const double STEP = 1e-6;
+// Points of a manifold that move by more than this many motions are others.
+static const double FAR = 1e3;
+
+// A contact and where its surfaces are.
+typedef struct placed_contact {
+  const sap_contact* contact;
+  const sap_placed_shape *a, *b;
+  double rest, share, reach;
+  double lift;  // of the point over x along n
+} placed_contact;
+
+// dn and dp of a relative motion.
+typedef void vary_function(const placed_contact* of, const double turn[3], const double way[3],
+                           double dn[3], double dp[3]);
+
+// Velocity of the point at p + s n.
+static void move_along(const placed_contact* of, double s, const double turn[3],
+                       const double way[3], double out[3]) {
+  double arm[3];
+  sap_v3_scale(arm, of->contact->R_WC + 6, s);
+  sap_v3_cross(out, turn, arm);
+  sap_v3_add(out, out, way);
+}
+
+static void vary_on_plane(const placed_contact* of, const double turn[3], const double way[3],
+                          double dn[3], double dp[3]) {
+  const double* n = of->contact->R_WC + 6;
+  const double s = of->contact->phi + of->rest - of->lift + of->b->radius;
+  move_along(of, s, turn, way, dp);
+  sap_v3_add_scaled(dp, n, (of->share - 1.0) * sap_v3_dot(n, dp));
+  sap_v3_set(dn, 0.0, 0.0, 0.0);
+}
+
+// dp of a surface of A that is round with radius r about a fixed centre.
+static void vary_round(const placed_contact* of, const double way[3], const double dn[3],
+                       double dp[3]) {
+  const double* n = of->contact->R_WC + 6;
+  sap_v3_scale(dp, dn, of->a->radius + of->lift);
+  sap_v3_add_scaled(dp, n, of->share * sap_v3_dot(n, way));
+}
+
+static void vary_under_plane(const placed_contact* of, const double turn[3], const double way[3],
+                             double dn[3], double dp[3]) {
+  sap_v3_cross(dn, turn, of->contact->R_WC + 6);
+  vary_round(of, way, dn, dp);
+}
+
+static void vary_spheres(const placed_contact* of, const double turn[3], const double way[3],
+                         double dn[3], double dp[3]) {
+  const double* n = of->contact->R_WC + 6;
+  double ab[3];
+  sap_v3_sub(ab, of->b->p, of->a->p);
+  const double length = sap_v3_norm(ab);
+  move_along(of, of->contact->phi + of->rest - of->lift + of->b->radius, turn, way, dn);
+  sap_v3_add_scaled(dn, n, -sap_v3_dot(n, dn));
+  sap_v3_scale(dn, dn, 1.0 / length);
+  vary_round(of, way, dn, dp);
+}
+
+static bool has_points(const sap_placed_shape* shape) {
+  return shape->type == SAP_SHAPE_SPHERE || shape->type == SAP_SHAPE_CAPSULE ||
+         shape->type == SAP_SHAPE_BOX || shape->type == SAP_SHAPE_MESH;
+}
+
+static vary_function* find_form(const placed_contact* of) {
+  const sap_shape_type a = of->a->type, b = of->b->type;
+  return a == SAP_SHAPE_PLANE && has_points(of->b)        ? vary_on_plane
+         : b == SAP_SHAPE_PLANE && has_points(of->a)      ? vary_under_plane
+         : a == SAP_SHAPE_SPHERE && b == SAP_SHAPE_SPHERE ? vary_spheres
+                                                          : NULL;
+}
+
+// Collides with B moved; finds the point of the manifold nearest to the contact's. Returns false if
+// there is none near.
+static bool collide_moved(const placed_contact* of, const double turn[3], const double way[3],
+                          double most, double n[3], double p[3]) {
+  sap_placed_shape moved = *of->b;
+  sap_manifold manifold;
+  double q[4], R[9], arm[3];
+  sap_quaternion_exp(q, turn);
+  sap_quaternion_to_matrix(R, q);
+  sap_v3_sub(arm, of->b->p, of->contact->point);
+  sap_v3_place(moved.p, of->contact->point, R, arm);
+  sap_v3_add(moved.p, moved.p, way);
+  sap_m3_mul(moved.R, R, of->b->R);
+  sap_collide(of->a, &moved, of->reach, &manifold);
+  double least = most * most;
+  bool found = false;
+  for (int32_t i = 0; i < manifold.count; ++i) {
+    const sap_manifold_point* point = &manifold.points[i];
+    double x[3], d[3];
+    sap_v3_add(x, of->a->p, point->p);
+    sap_v3_add_scaled(x, point->n, 0.5 * of->rest + of->share * (point->phi - of->rest));
+    sap_v3_sub(d, x, of->contact->point);
+    const double distance = sap_v3_dot(d, d);
+    if (distance < least) {
+      least = distance;
+      found = true;
+      sap_v3_copy(n, point->n);
+      sap_v3_copy(p, x);
+    }
+  }
+  return found;
+}
+
+static bool vary_by_differences(const placed_contact* of, sap_contact_variation* out) {
+  const double size = sap_least(of->a->bound, of->b->bound);
+  for (int k = 0; k < 6; ++k) {
+    double n[2][3], p[2][3];
+    const double step = k < 3 ? STEP : STEP * size;
+    for (int side = 0; side < 2; ++side) {
+      double turn[3] = {0.0}, way[3] = {0.0};
+      (k < 3 ? turn : way)[k % 3] = side == 0 ? -step : step;
+      if (!collide_moved(of, turn, way, FAR * STEP * size, n[side], p[side])) {
+        return false;
+      }
+    }
+    for (int i = 0; i < 3; ++i) {
+      out->normal[3 * k + i] = (n[1][i] - n[0][i]) / (2.0 * step);
+      out->point[3 * k + i] = (p[1][i] - p[0][i]) / (2.0 * step);
+    }
+  }
+  return true;
+}
+
+bool sap_collision_vary(const sap_collision* c, const sap_contact* contact,
+                        sap_contact_variation* out) {
+  const uint64_t pair = (uint64_t)contact->shape_A << 32 | (uint64_t)contact->shape_B;
+  const sap_shape_def* shapes = c->model->shapes;
+  placed_contact of = {
+      .contact = contact,
+      .a = &c->shapes[contact->shape_A].placed,
+      .b = &c->shapes[contact->shape_B].placed,
+      .rest = sap_collision_near_pair(c, pair).rest,
+      .share = sap_collision_share_of_A(shapes[contact->shape_A].material.stiffness,
+                                        shapes[contact->shape_B].material.stiffness)};
+  of.lift = 0.5 * of.rest + of.share * contact->phi;
+  of.reach = sap_most(0.0, contact->phi + of.rest) + sap_least(of.a->bound, of.b->bound);
+  vary_function* vary = find_form(&of);
+  out->exact = vary != NULL;
+  if (vary == NULL) {
+    return vary_by_differences(&of, out);
+  }
+  for (int k = 0; k < 6; ++k) {
+    double turn[3] = {0.0}, way[3] = {0.0};
+    (k < 3 ? turn : way)[k % 3] = 1.0;
+    vary(&of, turn, way, out->normal + 3 * k, out->point + 3 * k);
+  }
+  return true;
+}
