@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Derivatives of the contact problems of a scene's steps beside the steps: bench_gradient SCENE SKIP
+// STEPS [coulomb]. Prints the medians over STEPS steps after SKIP steps, processor time [us]: the
+// step, the factorization of H, a product in reverse by all data and one by v* alone, and a forward
+// one by v_hat.
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sapstep/sapstep.h>
+
+#include "bench_clock.h"
+#include "integrators/stepper.h"
+#include "scene_run.h"
+
+enum { STEP, FACTOR, REVERSE, REVERSE_V_STAR, FORWARD, KINDS, MOST = 10000 };
+static double times[KINDS][MOST];
+static const char* const NAMES[KINDS] = {"step", "factor", "reverse", "reverse_v_star", "forward"};
+
+static int compare(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static double since(double* clock) {
+  const double now = bench_seconds(CLOCK_PROCESS_CPUTIME_ID), from = *clock;
+  *clock = now;
+  return 1e6 * (now - from);
+}
+
+static double* reals(int64_t count) {
+  return calloc((size_t)count + 1, sizeof(double));
+}
+
+// Differentiates |v|^2/2 and the problem's solution by the stabilization velocities.
+static sap_status differentiate(sap_gradient* g, const sap_contact_stage* stage, int at,
+                                sap_gradient_report* report, sap_error* error) {
+  const sap_gradient_counts n = sap_gradient_count(stage->problem);
+  const sap_problem_cotangent all = {
+#define SAP_X(name, count) .name = reals(n.count),
+      SAP_GRADIENT_FIELDS(SAP_X)
+#undef SAP_X
+  };
+  const sap_problem_cotangent by_v_star = {.v_star = all.v_star};
+  double* dgamma = reals(n.nrows);
+  double clock = 0.0;
+  (void)since(&clock);
+  sap_status status = sap_gradient_problem(g, stage->problem, &stage->solution, report, error);
+  times[FACTOR][at] = since(&clock);
+  if (status == SAP_STATUS_OK) {
+    status = sap_gradient_vjp(g, stage->solution.v, NULL, &all, error);
+    times[REVERSE][at] = since(&clock);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_gradient_vjp(g, stage->solution.v, NULL, &by_v_star, error);
+    times[REVERSE_V_STAR][at] = since(&clock);
+  }
+  if (status == SAP_STATUS_OK) {
+    status =
+        sap_gradient_jvp(g, &(sap_problem_tangent){.v_hat = all.v_hat}, all.v_star, dgamma, error);
+    times[FORWARD][at] = since(&clock);
+  }
+#define SAP_X(name, count) free(all.name);
+  SAP_GRADIENT_FIELDS(SAP_X)
+#undef SAP_X
+  free(dgamma);
+  return status;
+}
+
+static sap_status measure(scene_run* run, sap_gradient* g, int skip, int steps, sap_error* error) {
+  sap_gradient_report report = {0};
+  sap_status status = SAP_STATUS_OK;
+  for (int i = 0; status == SAP_STATUS_OK && i < skip + steps; ++i) {
+    double clock = 0.0;
+    (void)since(&clock);
+    status = sap_stepper_step(run->stepper, &run->state, NULL, error);
+    if (i >= skip && status == SAP_STATUS_OK) {
+      times[STEP][i - skip] = since(&clock);
+      status = differentiate(g, &run->stepper->solution.contact, i - skip, &report, error);
+    }
+  }
+  if (status == SAP_STATUS_OK) {
+    (void)printf("velocities %d, contacts open %d, sticking %d, sliding %d\n",
+                 sap_problem_velocity_count(run->stepper->solution.contact.problem), report.open,
+                 report.sticking, report.sliding);
+    for (int k = 0; k < KINDS; ++k) {
+      qsort(times[k], (size_t)steps, sizeof *times[k], compare);
+      (void)printf("%-16s %8.1f us\n", NAMES[k], times[k][steps / 2]);
+    }
+  }
+  return status;
+}
+
+int main(int argc, char** argv) {
+  const int skip = argc > 3 ? atoi(argv[2]) : -1, steps = argc > 3 ? atoi(argv[3]) : 0;
+  if (skip < 0 || steps < 1 || steps > MOST) {
+    (void)fprintf(stderr, "usage: bench_gradient SCENE SKIP STEPS [coulomb]\n");
+    return 2;
+  }
+  sap_error error = {0};
+  scene_run run;
+  sap_gradient* g = NULL;
+  sap_gradient_options options = sap_gradient_options_default();
+  options.coulomb = argc > 4 && strcmp(argv[4], "coulomb") == 0;
+  sap_status status = scene_run_open(argv[1], &run, &error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_gradient_create(&options, &g, &error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = measure(&run, g, skip, steps, &error);
+  }
+  if (status != SAP_STATUS_OK) {
+    (void)fprintf(stderr, "%s\n", error.message);
+  }
+  sap_gradient_destroy(g);
+  scene_run_close(&run);
+  return status == SAP_STATUS_OK ? 0 : 1;
+}
