@@ -14,13 +14,10 @@
 //   J_bar  = gamma lambda' - g v'  v_hat_bar = g   R_bar = P_R' u   mu_bar = P_mu' u
 // H is factored once; each product costs a solve and a pass over the blocks.
 //
-// The solution is Lipschitz in the data. It has kinks where a contact or row changes its mode; there
-// the derivative is that of the mode in which the solution is (sticking at the edge of the cone, open
-// or at the bound else), and the report counts contacts near a kink. The derivative is as exact as
+// Where a contact or row is between two modes, the derivative is one-sided: sticking at the edge of
+// the cone, else open or at the bound; the report counts contacts near such kinks. It is as exact as
 // the solution: an error of 1e-6 in the momentum balance gives errors of about 1e-4. Solve to 1e-12,
-// or set `polish`.
-//
-// Threads: an object serves one thread at a time; several objects may share a problem.
+// or set `polish`. An object serves one thread at a time; several objects may share a problem.
 #ifndef SAPSTEP_GRADIENT_H
 #define SAPSTEP_GRADIENT_H
 
@@ -32,17 +29,14 @@
 extern "C" {
 #endif
 
-// The one list of options, as SAP_SOLVER_OPTIONS.
-//
 // coulomb    The law is exact Coulomb friction: gamma_n = (v_hat_n - v_n)/R_n and |gamma_t| <=
-//            mu gamma_n, maximally dissipative. For solutions of sap-ncp and other NCP solvers, and
-//            of steps whose v_hat is shifted against gliding. Similar and lagged contacts have the
-//            friction of their own normal impulse. H is unsymmetric.
-// smoothing  kappa: G of cones and interval rows is softened near kinks, in the metric of energy,
-//            so that an open contact has a slope. It is a heuristic, no derivative of a smoothed
-//            solution; P_R, P_mu and bounds are not softened. Not together with coulomb.
-// polish     Newton steps on (v, gamma) before the derivative, so that solutions at loose
-//            tolerances will do. Not together with coulomb.
+//            mu gamma_n, for solutions of sap-ncp and other NCP solvers, and of steps whose v_hat is
+//            shifted against gliding. Similar and lagged contacts have the friction of their own
+//            normal impulse. H is unsymmetric. Not together with smoothing and polish.
+// smoothing  G of cones and interval rows is softened near kinks, so that an open contact has a
+//            slope. A heuristic, no derivative of a smoothed solution: mu and bounds stay exact.
+// polish     Newton steps on (v, gamma) first, so that solutions at loose tolerances will do.
+// The one list, as SAP_SOLVER_OPTIONS.
 #define SAP_GRADIENT_OPTIONS(X)                                                                  \
   X(boolean, coulomb, false, 0, 1, "the solution obeys exact Coulomb friction")                  \
   X(real, smoothing, 0, 0, 1e300, "kappa of softened modes, 0: exact [sqrt(J)]")                 \
@@ -77,10 +71,10 @@ typedef struct sap_gradient_report {
                  // coulomb, gamma less P_C(y) [-]
 } sap_gradient_report;
 
-// Factors H at the solution, of which v and gamma are read and copied. The problem is borrowed: it
-// must not change until the last product. report may be NULL. Makes no heap call if blocks, sizes
-// and, with coulomb, pivots are as the last time; after that the same problem gives the same bits
-// again (with coulomb: if the problems before were the same, too).
+// Factors H at the solution, whose v and gamma are copied. The problem is borrowed: it must not
+// change until the last product. report may be NULL. Makes no heap call if blocks, sizes and, with
+// coulomb, pivots are as the last time. The same problem gives the same bits; with coulomb, if the
+// problems before were the same, too.
 // fails: ARGUMENT: the solution has other sizes, or an error above accepted_error; UNSUPPORTED: a
 // mobility, or R = 0; NOT_FINITE; NOT_SPD; MEMORY. Then there is no problem to take products of.
 SAP_API sap_status sap_gradient_problem(sap_gradient* gradient, const sap_problem* problem,

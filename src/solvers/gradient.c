@@ -69,15 +69,9 @@ static sap_status check_problem(const sap_problem* p, const sap_solution* s, sap
   SAP_FAIL_IF(s->nv != p->nv || s->nrows != p->nrows, error, SAP_STATUS_ARGUMENT,
               "the solution has %d velocities and %d rows, the problem %d and %d", s->nv, s->nrows,
               p->nv, p->nrows);
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    for (int32_t i = 0; i < p->blocks[b].nrows; ++i) {
-      SAP_FAIL_IF(!(p->R[p->blocks[b].first_row + i] > 0.0), error, SAP_STATUS_UNSUPPORTED,
-                  "block %d, row %d: R = 0: its solution may have no derivative", b, i);
-    }
-  }
-  for (int32_t t = 0; t < p->ntrees; ++t) {
-    SAP_FAIL_IF(!p->diagonal_set[t], error, SAP_STATUS_NOT_SPD,
-                "tree %d: its diagonal block of A is not set", t);
+  for (int32_t i = 0; i < p->nrows; ++i) {
+    SAP_FAIL_IF(!(p->R[i] > 0.0), error, SAP_STATUS_UNSUPPORTED,
+                "row %d has R = 0: its solution may have no derivative", i);
   }
   SAP_TRY(sap_check_numbers("v", s->v, s->nv, error));
   return sap_check_numbers("gamma", s->gamma, s->nrows, error);
