@@ -14,6 +14,8 @@ from ._names import hint
 from ._options import assign
 
 Array = NDArray[np.float64]
+# Parameters of contacts, and their names in C.
+CONTACT = {"phi": "phi0", "stiffness": "stiffness", "relaxation_time": "relaxation_time", "beta": "beta", "sigma": "sigma"}
 FIELDS = ("v_star", "A", "J", "v_hat", "R", "friction", "lagged_impulse", "lower", "upper")
 
 
@@ -54,20 +56,31 @@ class Gradient:
     def vjp(self, v_bar: Optional[ArrayLike], gamma_bar: Optional[ArrayLike], wrt: Optional[Iterable[str]],
             options: Mapping[str, Any]) -> Dict[str, Array]:
         wanted = FIELDS if wrt is None else tuple(wrt)
+        known = [*FIELDS, *CONTACT]
         for name in wanted:
-            if name not in FIELDS:
-                raise InputError(f"there is no derivative by '{name}', {hint(name, list(FIELDS))}")
+            if name not in known:
+                raise InputError(f"there is no derivative by '{name}', {hint(name, known)}")
+        physical = [name for name in wanted if name in CONTACT]
+        by_law = bool(physical) or bool(options.get("vary_w"))
         bars = [None if bar is None else array(bar, (count,), name) for bar, count, name in
                 ((v_bar, self._solution.nv, "v_bar"), (gamma_bar, self._solution.nrows, "gamma_bar"))]
         with self._problem as c, self._object(c, options) as g:
             counts = lib.sap_gradient_count(c.problem)
             out = ffi.new("sap_problem_cotangent*")
-            flat = {name: np.zeros(self._count(counts, name)) for name in wanted}
+            needed = dict.fromkeys([*wanted, "R", "v_hat", "friction"] if by_law else wanted)
+            flat = {name: np.zeros(self._count(counts, name)) for name in needed if name in FIELDS}
             for name, values in flat.items():
                 setattr(out, name, pointer(values))
             given = [ffi.NULL if bar is None else pointer(bar) for bar in bars]
             call(lib.sap_gradient_vjp, g.gradient, *given, out)
-            return {name: self._dense(c, name, values) for name, values in flat.items()}
+            by_contact = {name: np.zeros(counts.nblocks) for name in physical}
+            made = ffi.new("sap_contact_parameters*")
+            for index, block, regularization, _ in c.contacts if by_law else ():
+                call(lib.sap_gradient_contact, g.gradient, index, block, regularization, out, made)
+                for name, values in by_contact.items():
+                    values[index] = getattr(made, CONTACT[name])
+            dense = {name: self._dense(c, name, values) for name, values in flat.items()}
+            return {name: by_contact[name] if name in CONTACT else dense[name] for name in wanted}
 
     def jvp(self, tangent: Mapping[str, ArrayLike], options: Mapping[str, Any]) -> Tuple[Array, Array]:
         for name in tangent:

@@ -49,9 +49,11 @@ class Solution:
 
         v_bar (nv), gamma_bar (nrows): None is 0. wrt: which, by default all. Returns arrays: v_star
         (nv); A (nv, nv), symmetric, zero outside the problem's blocks; J (nrows, nv), zero outside the
-        blocks' trees; v_hat, R, lower, upper (nrows), R_t of a contact in its first row; friction,
-        lagged_impulse (blocks). options: the fields of sap_gradient_options: coulomb (True for
-        solutions of sap-ncp), smoothing, polish, ... Solve to 1e-12, or set polish, for exact ones.
+        blocks' trees; v_hat, R, lower, upper (nrows); friction, lagged_impulse (blocks). If named in wrt:
+        phi, stiffness, relaxation_time, beta, sigma (blocks) of what :meth:`Problem.add_contact` added;
+        vary_w=True: changes of J and A then change w in their R, too. options: the fields of
+        sap_gradient_options: coulomb (True for solutions of sap-ncp), smoothing, polish, ... Solve to
+        1e-12, or set polish, for exact ones.
         """
         return self._derivative().vjp(v_bar, gamma_bar, wrt, options)
 
@@ -142,6 +144,9 @@ class ProblemView(Owner):
     def __repr__(self) -> str:
         return f"<sapstep.{type(self).__name__} trees={self._sizes}>"
 
+    def _changed(self, c: Any, contact: Any = None) -> None:
+        """Solutions from before have no derivatives now. contact: what derivatives by its parameters need."""
+
     def add_contact(
         self,
         jacobians: Mapping[int, ArrayLike],
@@ -177,7 +182,7 @@ class ProblemView(Owner):
         regularization = _regularization(beta, sigma)
         with self._c as c:
             call(lib.sap_problem_add_contact, c.problem, block, regularization)
-            c.changes = getattr(c, "changes", 0) + 1
+            self._changed(c, (lib.sap_problem_block_count(c.problem) - 1, block, regularization, rows))
 
     def add_compliant(
         self,
@@ -209,7 +214,7 @@ class ProblemView(Owner):
         regularization = _regularization(beta, sigma)
         with self._c as c:
             call(lib.sap_problem_add_compliant, c.problem, block, regularization)
-            c.changes = getattr(c, "changes", 0) + 1
+            self._changed(c)
 
     def add_block(
         self,
@@ -247,7 +252,7 @@ class ProblemView(Owner):
             block.upper = pointer(upper)
         with self._c as c:
             call(lib.sap_problem_add_block, c.problem, block)
-            c.changes = getattr(c, "changes", 0) + 1
+            self._changed(c)
 
 
 class Problem(ProblemView):
@@ -263,7 +268,7 @@ class Problem(ProblemView):
         handle.make("problem", lib.sap_problem_create, end=lib.sap_problem_destroy)
         with self._c as c:
             call(lib.sap_problem_reset, c.problem, number(dt, "dt"), len(self._sizes), ffi.new("int32_t[]", self._sizes))
-            c.solvers, c.couplings, c.changes = {}, [], 0
+            c.solvers, c.couplings, c.contacts, c.changes = {}, [], [], 0
 
     def set_momentum(self, A: ArrayLike, tree: int = 0, other: Optional[int] = None) -> None:
         """Sets the block of A of a tree (SPD, n x n, lower triangle), or the coupling block of two trees
@@ -274,7 +279,7 @@ class Problem(ProblemView):
         block = array(A, (self._sizes[tree], self._sizes[other]), "A")
         with self._c as c:
             call(lib.sap_problem_set_momentum_block, c.problem, tree, other, pointer(block), len(block))
-            c.changes += 1
+            self._changed(c)
             if tree != other and (tree, other) not in c.couplings:
                 c.couplings.append((tree, other))
 
@@ -283,13 +288,17 @@ class Problem(ProblemView):
         values = array(v_star, (self.nv,), "v_star")
         with self._c as c:
             call(lib.sap_problem_set_v_star, c.problem, pointer(values))
-            c.changes += 1
+            self._changed(c)
 
     def set_v_guess(self, v_guess: ArrayLike) -> None:
         """Sets the initial guess of the solver (nv); v* by default."""
         values = array(v_guess, (self.nv,), "v_guess")
         with self._c as c:
             call(lib.sap_problem_set_v_guess, c.problem, pointer(values))
+
+    def _changed(self, c: Any, contact: Any = None) -> None:
+        c.changes += 1
+        c.contacts += [] if contact is None else [contact]
 
     def solve(self, solver: str = "sap", **options: Any) -> Solution:
         """Solves the problem; options are the fields of sap_solver_options, e.g. relative_tolerance=1e-9."""
