@@ -153,14 +153,7 @@ SAP_API sap_status sap_problem_add_block(sap_problem* problem, const sap_block* 
 SAP_API sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block* contact,
                                            const sap_regularization* regularization,
                                            sap_error* error);
-// Adds `count` contacts in their order, on the threads of sap_problem_use_threads. The blocks are
-// bit-identical to those of sap_problem_add_contact, one after the other. If a contact is refused,
-// those before it have been added.
-SAP_API sap_status sap_problem_add_contacts(sap_problem* problem, const sap_contact_block* contacts,
-                                            int32_t count, const sap_regularization* regularization,
-                                            sap_error* error);
-// Sets the number of threads, 1 to 256 with the caller's, that sap_problem_add_contacts may use
-// (1 at first). A solver with options.threads uses them instead of its own. The problem that a
+// Sets the number of threads, 1 to 256 with the caller's, that the problem may use (1 at first). A solver with options.threads uses them instead of its own. The problem that a
 // stepper passes to its system's constraints has the threads of the solver's options. MEMORY where
 // they cannot be started: nothing changes.
 SAP_API sap_status sap_problem_use_threads(sap_problem* problem, int32_t count, sap_error* error);

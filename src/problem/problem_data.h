@@ -82,7 +82,6 @@ typedef struct sap_problem_cache {
   sap_factor_mark* branch_state;  // (ntrees)
   sap_branch_factor* lent;        // borrowed factors, L NULL: none       (ntrees)
   const double** views;           // Jacobians of a block in scratch
-  struct sap_contact_job* jobs;   // of sap_problem_add_contacts
   pthread_mutex_t mutex;
   double* scratch;  // Delassus products, residual vectors, scaled rows
   // A with couplings

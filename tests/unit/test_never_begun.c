@@ -78,9 +78,6 @@ static void test_blocks(void** state) {
   assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_ARGUMENT);
   assert_int_equal(sap_problem_add_contact(p, &contact, &regularization, NULL),
                    SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_problem_add_contacts(p, &contact, 1, &regularization, NULL),
-                   SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_problem_add_contacts(p, NULL, 0, &regularization, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_add_compliant(p, &compliant, &regularization, NULL),
                    SAP_STATUS_ARGUMENT);
   sap_problem_destroy(p);

@@ -69,9 +69,6 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   if (assembly == NULL) {
     return;
   }
-  sap_free(assembly->contact_parts);
-  sap_free(assembly->contact_blocks);
-  sap_free(assembly->contact_values);
   sap_pool_free(&assembly->pool);
   sap_free(assembly);
 }

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contacts to friction cones and back: J = R_WC' (J_B - J_A) at the contact point, then the angular
-// rows [spin roll1 roll2] about n, t1, t2. Many contacts are made side by side: Jacobians first,
-// into memory of each contact's own, then all blocks at once.
+// rows [spin roll1 roll2] about n, t1, t2.
 #include <string.h>
 
 #include "core/memory.h"
 #include "math/vector3.h"
 #include "multibody/assembly/assembly_data.h"
-#include "problem/blocks.h"
-#include "problem/problem_data.h"
-
-enum {
-  JACOBIAN_WORK = 400,  // instructions per contact, about
-  COLUMN_WORK = 40      // and per velocity of its trees
-};
 
 int32_t sap_assembly_contact_rows(const sap_contact* contact) {
   const double* mu = contact->friction;
@@ -69,8 +61,7 @@ static bool is_fixed(const sap_model* model, const sap_contact_parts* parts, int
 typedef struct contact_call {
   const sap_assembly* assembly;
   const sap_assembly_start* start;
-  const sap_contact_list* list;
-  sap_problem* problem;
+  const double* change;  // as in sap_contact_list
 } contact_call;
 
 // Describes a contact as a block that points to it and to the parts. False: nothing moves it.
@@ -78,7 +69,7 @@ static bool make_contact(const contact_call* call, const sap_contact* contact,
                          sap_contact_parts* parts, sap_contact_block* block) {
   const sap_assembly* assembly = call->assembly;
   const sap_model_body* bodies = assembly->model->bodies;
-  const double* change = call->list->change;
+  const double* change = call->change;
   const int32_t nrows = sap_assembly_contact_rows(contact);
   const bool isotropic = nrows == 3 && contact->friction[0] == contact->friction[1];
   *block = (sap_contact_block){
@@ -113,124 +104,28 @@ static sap_contact_parts own_parts(const sap_assembly* assembly) {
                              .angular = {assembly->angular[0], assembly->angular[1]}};
 }
 
-// Adds the contacts one after the other.
-static sap_status add_in_turn(const contact_call* call, int32_t* count, sap_error* error) {
-  const sap_model* model = call->assembly->model;
-  sap_contact_parts parts = own_parts(call->assembly);
-  int32_t kept = 0;
-  for (int32_t i = 0; i < *count; ++i) {
-    const sap_contact* contact = &call->list->contacts[i];
-    sap_contact_block block;
-    if (!make_contact(call, contact, &parts, &block)) {
-      continue;
-    }
-    SAP_TRY_OR(sap_problem_add_contact(call->problem, &block, call->start->regularization, error),
-               sap_error_prefix(
-                   error, "contact %d of shapes %d '%s' and %d '%s'", i, contact->shape_A,
-                   sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A), contact->shape_B,
-                   sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B)));
-    call->list->contacts[kept++] = *contact;
-  }
-  *count = kept;
-  return SAP_STATUS_OK;
-}
-
-static void make_contacts(void* context, int32_t first, int32_t end) {
-  const contact_call* call = context;
-  const sap_assembly* assembly = call->assembly;
-  for (int32_t i = first; i < end; ++i) {
-    sap_contact_parts* parts = &assembly->contact_parts[i];
-    parts->moves =
-        make_contact(call, &call->list->contacts[i], parts, &assembly->contact_blocks[i]);
-  }
-}
-
-// Columns of a contact's Jacobians: the velocities of its trees.
-static int64_t count_columns(const sap_model* model, const sap_contact* contact) {
-  const int32_t tree_A = model->bodies[contact->body_A].tree;
-  const int32_t tree_B = model->bodies[contact->body_B].tree;
-  int64_t columns = tree_A >= 0 ? model->tree_sizes[tree_A] : 0;
-  columns += tree_B >= 0 && tree_B != tree_A ? model->tree_sizes[tree_B] : 0;
-  return columns;
-}
-
-// Assigns memory to each contact: J of the first tree, J of the second, then their angular parts.
-static bool assign_memory(sap_assembly* assembly, const sap_contact_list* list) {
-  const sap_model* model = assembly->model;
-  const int32_t count = list->count;
-  int64_t values = 0;
-  for (int32_t i = 0; i < count; ++i) {
-    values +=
-        sap_assembly_contact_rows(&list->contacts[i]) * count_columns(model, &list->contacts[i]);
-  }
-  if (SAP_GROW(&assembly->contact_parts, &assembly->part_capacity, count, NULL) != SAP_STATUS_OK ||
-      SAP_GROW(&assembly->contact_blocks, &assembly->block_capacity, count, NULL) !=
-          SAP_STATUS_OK ||
-      SAP_GROW(&assembly->contact_values, &assembly->value_capacity, values, NULL) !=
-          SAP_STATUS_OK) {
-    return false;
-  }
-  double* next = assembly->contact_values;
-  for (int32_t i = 0; i < count; ++i) {
-    const sap_contact* contact = &list->contacts[i];
-    const int32_t turns = sap_assembly_contact_rows(contact) - 3;
-    const int32_t tree_A = model->bodies[contact->body_A].tree;
-    const int64_t columns = count_columns(model, contact);
-    const int64_t first = tree_A >= 0 ? model->tree_sizes[tree_A] : columns;
-    sap_contact_parts* parts = &assembly->contact_parts[i];
-    parts->jacobians[0] = next;
-    parts->jacobians[1] = next + 3 * first;
-    parts->angular[0] = next + 3 * columns;
-    parts->angular[1] = next + 3 * columns + turns * first;
-    next += (3 + turns) * columns;
-  }
-  return true;
-}
-
-// Removes the items of contacts that nothing moves; returns the number left.
-static int32_t keep_moving(const sap_contact_parts* parts, int32_t count, void* items,
-                           size_t size) {
-  int32_t kept = 0;
-  for (int32_t i = 0; i < count; ++i) {
-    if (parts[i].moves && kept++ < i) {
-      memcpy((char*)items + size * (size_t)(kept - 1), (char*)items + size * (size_t)i, size);
-    }
-  }
-  return kept;
-}
-
-// Adds all contacts in the problem's threads. False: not done, because it is not worth it or would
-// fail.
-static bool add_in_threads(sap_assembly* assembly, const contact_call* call,
-                           sap_contact_list* list) {
-  sap_problem* p = call->problem;
-  const int64_t columns = list->count > 0 ? count_columns(assembly->model, list->contacts) : 0;
-  const int64_t work = list->count * (JACOBIAN_WORK + COLUMN_WORK * columns);
-  if (sap_threads_divide(p->threads, list->count, work) == 1 || !assign_memory(assembly, list)) {
-    return false;
-  }
-  sap_threads_run_parts(p->threads, list->count, work, make_contacts, (void*)call);
-  const sap_contact_parts* parts = assembly->contact_parts;
-  const int32_t kept =
-      keep_moving(parts, list->count, assembly->contact_blocks, sizeof *assembly->contact_blocks);
-  const sap_block_place end = sap_problem_end(p);
-  if (sap_problem_add_contacts(p, assembly->contact_blocks, kept, call->start->regularization,
-                               NULL) != SAP_STATUS_OK) {
-    sap_problem_set_end(p, &end);
-    return false;
-  }
-  list->count = keep_moving(parts, list->count, list->contacts, sizeof *list->contacts);
-  return true;
-}
-
 sap_status sap_assembly_add_contacts(sap_assembly* assembly, const sap_assembly_start* start,
                                      sap_contact_list* list, sap_problem* problem,
                                      sap_error* error) {
   const int32_t first = sap_problem_block_count(problem);
-  const contact_call call = {assembly, start, list, problem};
-  if (!add_in_threads(assembly, &call, list)) {
-    SAP_TRY(add_in_turn(&call, &list->count, error));
+  const contact_call call = {assembly, start, list->change};
+  sap_contact_parts parts = own_parts(assembly);
+  int32_t kept = 0;
+  for (int32_t i = 0; i < list->count; ++i) {
+    const sap_contact* contact = &list->contacts[i];
+    sap_contact_block block;
+    if (!make_contact(&call, contact, &parts, &block)) {
+      continue;
+    }
+    SAP_TRY_OR(
+        sap_problem_add_contact(problem, &block, start->regularization, error),
+        sap_error_prefix(error, "contact %d of shapes %d '%s' and %d '%s'", i, contact->shape_A,
+                         sap_model_get_name(assembly->model, SAP_ELEMENT_SHAPE, contact->shape_A),
+                         contact->shape_B,
+                         sap_model_get_name(assembly->model, SAP_ELEMENT_SHAPE, contact->shape_B)));
+    list->contacts[kept++] = *contact;
   }
+  list->count = kept;
   sap_assembly_record(assembly, SAP_BLOCKS_CONTACT, first, problem);
   return SAP_STATUS_OK;
 }

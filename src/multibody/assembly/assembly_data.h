@@ -57,7 +57,6 @@ typedef struct sap_contact_parts {
   int32_t trees[2];
   double* jacobians[2];  // 3 x tree size
   double* angular[2];    // (rows - 3) x tree size
-  bool moves;
 } sap_contact_parts;
 
 // A side of a scalar joint's limits in the step under way.
@@ -84,11 +83,6 @@ struct sap_assembly {
   sap_limit_state* limits;          // lower, upper                       (2 joints)
   bool limits_checked;              // those without a block are to be looked at after the step
   sap_servo_sum* bound_servos;      // sums over the servos of a bound (joints + tendons)
-  // Contacts made side by side in threads.
-  sap_contact_parts* contact_parts;
-  sap_contact_block* contact_blocks;
-  double* contact_values;
-  int32_t part_capacity, block_capacity, value_capacity;
 };
 
 // Arguments shared by all blocks of one call.
