@@ -519,10 +519,6 @@ bool cli_parse(cli_parser* parser, const cli_command* command, void* options, in
   return parser->exit_code == CLI_OK;
 }
 
-bool cli_parse_operands(cli_parser* parser, const cli_command* command, int argc, char** argv) {
-  return parse(parser, command, NULL, argc, argv);
-}
-
 bool cli_given(const cli_parser* parser, const char* name) {
   for (int i = 0; i < parser->count; ++i) {
     if (parser->given[i] && strcmp(parser->names[i], name) == 0) {

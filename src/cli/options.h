@@ -30,8 +30,6 @@ typedef struct cli_parser {
 // its inputs or one another is refused. One command line at a time (getopt).
 bool cli_parse(cli_parser* parser, const cli_command* command, void* options, int argc,
                char** argv);
-// The same without storing values and without looking at files.
-bool cli_parse_operands(cli_parser* parser, const cli_command* command, int argc, char** argv);
 // True if the option (with dashes) is on the command line.
 bool cli_given(const cli_parser* parser, const char* name);
 // Prints the help of a command to standard output.

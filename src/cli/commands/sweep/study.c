@@ -18,8 +18,6 @@
 #include "cli/progress.h"
 #include "core/file.h"
 
-enum { ROW_SIZE = offsetof(study_row, series) };  // of what is stored and sent  [bytes]
-
 // --- MPI ranks ---
 
 #ifdef SAPSTEP_MPI
@@ -92,7 +90,7 @@ static bool study_mpi_poll(const study_spec* study, study_row* row, int* rank) {
   if (waiting != 0) {
     *rank = status.MPI_SOURCE;
     *row = (study_row){0};
-    (void)MPI_Recv(row, ROW_SIZE, MPI_BYTE, *rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    (void)MPI_Recv(row, STUDY_ROW_SIZE, MPI_BYTE, *rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     row->series = cli_allocate(study_series_size(study, row), 1);
     (void)MPI_Recv(row->series, (int)study_series_size(study, row), MPI_BYTE, *rank, 1,
                    MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -107,7 +105,7 @@ static void study_mpi_answer(int rank, int64_t index) {
 // Other ranks: hands in a row (index -1 at first) and returns the next case; -1: the end.
 static int64_t study_mpi_ask(const study_spec* study, const study_row* row) {
   int64_t next = -1;
-  (void)MPI_Send(row, ROW_SIZE, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+  (void)MPI_Send(row, STUDY_ROW_SIZE, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
   (void)MPI_Send(row->series, (int)study_series_size(study, row), MPI_BYTE, 0, 1, MPI_COMM_WORLD);
   (void)MPI_Recv(&next, 1, MPI_INT64_T, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   return next;
@@ -160,50 +158,6 @@ static int64_t study_mpi_ask(const study_spec* study, const study_row* row) {
 
 #endif
 
-// --- journal ---
-
-typedef struct journal_rows {
-  const study_spec* study;
-  study_row* rows;
-} journal_rows;
-
-static bool restore_row(void* context, const void* bytes, size_t size) {
-  const journal_rows* j = context;
-  study_row row = {0};
-  if (size < ROW_SIZE) {
-    return false;
-  }
-  memcpy(&row, bytes, ROW_SIZE);
-  if (row.index < 0 || row.index >= j->study->cases || row.steps < 0 ||
-      study_series_size(j->study, &row) != size - ROW_SIZE) {
-    return false;
-  }
-  row.series = cli_new(size - ROW_SIZE, 1);
-  memcpy(row.series, (const char*)bytes + ROW_SIZE, size - ROW_SIZE);
-  j->rows[row.index] = row;
-  return true;
-}
-
-// Fills `rows` (study->cases; index -1: not done) with the finished cases of the journal.
-static sap_status open_journal(const char* path, const study_spec* study, bool fresh,
-                               study_row* rows, cli_journal** out, sap_error* error) {
-  journal_rows context = {study, rows};
-  const cli_journal_def def = {
-      .magic = "sapstep sweep 3",
-      .hash = study->hash,
-      .fresh = fresh,
-      .busy = "another sweep is writing this journal",
-      .foreign =
-          "this journal belongs to another study, or the study, its scene or the program changed "
-          "since: finish that one, or discard its cases with --restart",
-      .restore = restore_row,
-      .context = &context};
-  for (int64_t i = 0; i < study->cases; ++i) {
-    rows[i].index = -1;
-  }
-  return cli_journal_open(path, &def, out, error);
-}
-
 // --- cases ---
 //
 // Threads of rank 0 and all other ranks take the next case when they are free.
@@ -211,7 +165,7 @@ static sap_status open_journal(const char* path, const study_spec* study, bool f
 
 typedef struct jobs {
   const study_spec* study;
-  cli_journal* journal;
+  FILE* journal;
   study_row* rows;
   pthread_mutex_t mutex;  // of all below
   int64_t next, done;
@@ -239,9 +193,7 @@ static int64_t take_case(jobs* j) {
 // Keeps a finished row, or frees its series.
 static void keep_row(jobs* j, study_row* row) {
   (void)pthread_mutex_lock(&j->mutex);
-  if (row->index >= 0 &&
-      cli_journal_add(j->journal, row, ROW_SIZE, row->series, study_series_size(j->study, row),
-                      &j->error) == SAP_STATUS_OK) {
+  if (row->index >= 0 && study_journal_add(j->journal, j->study, row, &j->error) == SAP_STATUS_OK) {
     j->rows[row->index] = *row;
     row->series = NULL;
     ++j->done;
@@ -302,7 +254,7 @@ static int serve_rank_0(const study_spec* study) {
   return CLI_OK;
 }
 
-static int run_jobs(const study_spec* study, int count, cli_journal* journal, study_row* rows) {
+static int run_jobs(const study_spec* study, int count, FILE* journal, study_row* rows) {
   if (study_mpi_rank() > 0) {
     return serve_rank_0(study);
   }
@@ -390,12 +342,12 @@ static int execute(const study_spec* study, const study_options* o) {
   const char* output = o->output != NULL ? o->output : cli_sibling_path(o->study, ".h5");
   char* path = strcat(strcpy(cli_new(strlen(output) + 16, 1), output), ".journal");
   study_row* rows = cli_new((size_t)study->cases, sizeof *rows);
-  cli_journal* journal = NULL;
+  FILE* journal = NULL;
   sap_error error = {0};
   int code = CLI_OK;
   if (study_mpi_rank() == 0 &&
       (check_outputs(study, o, output, path, &error) != SAP_STATUS_OK ||
-       open_journal(path, study, o->restart, rows, &journal, &error) != SAP_STATUS_OK)) {
+       study_journal_open(path, study, o->restart, rows, &journal, &error) != SAP_STATUS_OK)) {
     code = cli_report(&error);
   }
   if (study_mpi_agree(code == CLI_OK, study->hash)) {
@@ -406,7 +358,9 @@ static int execute(const study_spec* study, const study_options* o) {
   } else if (code == CLI_OK) {
     code = CLI_FILE;  // another rank said why
   }
-  cli_journal_close(journal, false);
+  if (journal != NULL) {
+    (void)fclose(journal);
+  }
   return code;
 }
 

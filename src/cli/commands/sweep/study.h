@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Studies of `sapstep sweep`: the command, its cases in threads and MPI ranks and their journal
-// (study.c), the text of a study and its check against the scene (study_text.c), parameters
-// (study_setup.c), one run and the statistics of its quantities (study_case.c), the quantities
-// (study_quantity.c), tables and charts (study_report.c).
+// Studies of `sapstep sweep`: the command, its cases in threads and MPI ranks (study.c), their
+// journal (study_journal.c), the text of a study and its check against the scene (study_text.c),
+// parameters (study_setup.c), one run and the statistics of its quantities (study_case.c), the
+// quantities (study_quantity.c), tables and charts (study_report.c).
 #ifndef SAP_CLI_COMMANDS_SWEEP_STUDY_H
 #define SAP_CLI_COMMANDS_SWEEP_STUDY_H
+
+#include <stddef.h>
+#include <stdio.h>
 
 #include <sapstep/sapstep.h>
 
@@ -131,6 +134,7 @@ typedef struct study_row {
   char message[STUDY_MESSAGE_SIZE];
   double* series;  // x and y of each plot, one after the other           (2 plot_count, steps)
 } study_row;
+enum { STUDY_ROW_SIZE = offsetof(study_row, series) };  // of what is stored and sent  [bytes]
 // Returns the size of a row's series [bytes].
 size_t study_series_size(const study_spec* study, const study_row* row);
 
@@ -168,6 +172,15 @@ sap_status study_read_scene(const cli_scene* scene, sap_message_function warning
 sap_stepper_options study_stepper_options(const study_setup* setup, const sap_model* model);
 cli_scene study_scene(const study_spec* study);
 void study_case_run(const study_spec* study, int64_t index, study_row* row);
+
+// Opens or creates a journal, locks it for this process and fills `rows` (cases; index -1: not done)
+// with its cases; `fresh` discards them. *out is to be closed, also after a failure, unless NULL.
+// Fails with IO, or with ARGUMENT if it belongs to another study.
+sap_status study_journal_open(const char* path, const study_spec* study, bool fresh,
+                              study_row* rows, FILE** out, sap_error* error);
+// Appends a finished case. After a failure the journal ends at the previous one.
+sap_status study_journal_add(FILE* journal, const study_spec* study, const study_row* row,
+                             sap_error* error);
 
 // --- quantities ---
 
