@@ -55,7 +55,8 @@ static void refuses(void** state) {
   record(*state);
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "text.h5", "no\n", 3, path);
-  command_expect(*state, program, "view", 2, "one recording is needed");
+  command_expect(*state, program, "view", 2, "a recording is needed");
+  command_expect(*state, program, "view a.h5 -o a.mp4", 2, "films are not written");
   command_expect(*state, program, "view none.h5", 3, "'none.h5'");
   command_expect(*state, program, "view text.h5", 3, "'text.h5' is not an HDF5 file");
   command_expect(*state, program, "view a.h5 -o no/such/a.html", 3, "no/such/a.html");
@@ -106,6 +107,19 @@ static const char probe[] =
     "      out.normal = Math.min(out.normal, c.normal[2 * c.count + i] / 127);\n"
     "      out.sticking = out.sticking && c.mode[i] === 1 ? 1 : 0;\n"
     "    }\n"
+    "    const card = document.getElementById('card');\n"
+    "    app.search('BO'); out.found = app.selected; app.draw();\n"
+    "    out.one = card.textContent.includes(' 0.1 m · 4 contacts · force 0, 0, ') ? 1 : 0;\n"
+    "    out.side = app.contacts.side(first);\n"  // the force on the box, which carries it
+    "    app.selectContact(first); app.draw();\n"
+    "    out.tracked = app.track.filter((i) => i >= 0).length > 5 &&\n"
+    "        app.track[app.frame()] === first ? 1 : 0;\n"
+    "    out.card = card.textContent.includes('sticking · penetration ') ? 1 : 0;\n"
+    "    out.stiffness = app.contacts.split(first)[0] / -c.depth[first];\n"
+    "    app.readLink('#t=1.2&body=box&points=0');\n"
+    "    out.linked = app.t === 1.2 && !app.contacts.points &&\n"
+    "        app.link().endsWith('#t=1.2&body=box') ? 1 : 0;\n"
+    "    app.select(-1);\n"
     "    app.key({key: 'Home', target: document.body, preventDefault() {}});\n"
     "    out.home = app.frame();\n"
     "    out.charts = document.querySelectorAll('.chart').length;\n"
@@ -141,6 +155,50 @@ static double number(const char* report, const char* name) {
   return strtod(at + strlen(name), NULL);
 }
 
+static int count_of(const char* text, const char* part) {
+  int count = 0;
+  for (const char* at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+    ++count;
+  }
+  return count;
+}
+
+static void expect_absent(scratch* s, const char* name) {
+  char path[SCRATCH_PATH_SIZE];
+  assert_null(scratch_read(scratch_path(s, name, path), NULL));
+}
+
+// Pages of several recordings; what one of them plays the others show at the same time.
+static void shows_several(void** state) {
+  need_pages(*state);
+  record(*state);
+  command_expect(*state, program, "run " BOX " --dt 0.01 --duration 1 --record b.h5 >/dev/null", 0,
+                 NULL);
+  command_expect(*state, program, "view a.h5 b.h5 -o both.html >/dev/null", 0, NULL);
+  char* page = scratch_text(*state, "both.html");
+  assert_int_equal(count_of(page, "<iframe srcdoc="), 2);
+  assert_int_equal(count_of(page, "\"title\":\"a.h5"), 0);  // quotes are escaped
+  assert_int_equal(count_of(page, "&quot;title&quot;:&quot;a.h5&quot;"), 1);
+  assert_int_equal(count_of(page, "&quot;title&quot;:&quot;b.h5&quot;"), 1);
+  free(page);
+  expect_absent(*state, "both.part.html");
+}
+
+static void draws_a_picture(void** state) {
+  need_pages(*state);
+  record(*state);
+  command_expect_after(*state, program, "PATH=/nowhere;", "view a.h5 -o a.png", 3,
+                       "needs chromium");
+  if (system("command -v chromium >/dev/null") != 0) {
+    SKIP_LACKING("no chromium to draw the page");
+  }
+  command_expect(*state, program, "view a.h5 -o a.png --time 1 >/dev/null", 0, NULL);
+  char* picture = scratch_text(*state, "a.png");
+  assert_memory_equal(picture, "\x89PNG", 4);
+  free(picture);
+  expect_absent(*state, "a.shot.html");
+}
+
 static void plays_in_a_browser(void** state) {
   need_pages(*state);
   if (system("command -v chromium >/dev/null") != 0) {
@@ -168,6 +226,10 @@ static void plays_in_a_browser(void** state) {
   assert_true(number(report, "'colors':") > 200.0);   // shades of box, ground and shadow
   assert_true(number(report, "'contacts':") >= 1.0);  // the box lies at 1.4 s
   assert_true(number(report, "'height':") > 0.09 && number(report, "'height':") < 0.15);
+  assert_true(number(report, "'found':") == 1.0 && number(report, "'one':") == 1.0);
+  assert_true(number(report, "'side':") == 1.0 && number(report, "'tracked':") == 1.0);
+  assert_true(number(report, "'card':") == 1.0 && number(report, "'linked':") == 1.0);
+  assert_true(number(report, "'stiffness':") > 1e4);
   ASSERT_NEAR(number(report, "'force':") / 9.81, 1.0, 0.02);  // 1 kg, still settling
   assert_true(number(report, "'normal':") == 1.0 && number(report, "'sticking':") == 1.0);
   assert_true(number(report, "'home':") == 0.0);
@@ -182,8 +244,7 @@ static void plays_in_a_browser(void** state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
-      TEST(writes_one_file),
-      TEST(refuses),
+      TEST(writes_one_file),    TEST(refuses), TEST(shows_several), TEST(draws_a_picture),
       TEST(plays_in_a_browser),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,8 +281,8 @@ sapstep.App = class {
 
   // Goes to what the address names: #t=0.5&body=box&look=side&points=0&contact=2 (the third at that
   // time); #bare without the panels; #paused only pauses.
-  readLink() {
-    const wanted = new URLSearchParams(window.location.hash.slice(1));
+  readLink(link = window.location.hash) {
+    const wanted = new URLSearchParams(link.slice(1));
     ['points', 'forces', 'depth', 'xray', 'collision', 'ground', 'follow'].forEach((id) => {
       if (wanted.has(id)) {
         this.$(id).checked = wanted.get(id) !== '0';
@@ -311,22 +311,27 @@ sapstep.App = class {
     return wanted.has('t') || wanted.has('paused');
   }
 
-  // Pages beside each other in one page tell each other the time.
+  // Pages beside each other in one page tell each other time and view.
   tell() {
+    const {camera, controls} = this.stage;
+    const told = {t: this.t, eye: camera.position.toArray(), target: controls.target.toArray()};
     if (window.parent !== window && !this.heard) {
-      window.parent.postMessage({sapstep: {t: this.t, playing: this.playing, speed: this.speed}}, '*');
+      window.parent.postMessage({sapstep: told}, '*');
     }
     this.heard = false;
   }
 
   hear(message) {
     const told = message && message.sapstep;
-    if (!told || typeof told.t !== 'number' || Math.abs(told.t - this.t) < 1e-6) {
-      return;
+    if (told && typeof told.link === 'string') {
+      this.readLink(told.link);
+    } else if (told && Number.isFinite(told.t)) {
+      this.heard = true;
+      this.play(false);
+      this.seek(told.t);
+      this.stage.camera.position.fromArray(told.eye);
+      this.stage.controls.target.fromArray(told.target);
     }
-    this.heard = true;
-    this.play(false);
-    this.seek(told.t);
   }
 
   applyLooks() {
