@@ -31,7 +31,7 @@ PAGES = ["README.md", "CHANGELOG.md", "src/README.md", "integrators/README.md", 
          "tests/data/README.md", "examples/bring_your_own_dynamics.md"]
 GROUPS = {
     "base": ("Every program", ["base.h"]),
-    "problem": ("Problem API", ["problem.h", "solver.h", "contact.h", "problem_file.h"]),
+    "problem": ("Problem API", ["problem.h", "solver.h", "gradient.h", "contact.h", "problem_file.h"]),
     "stepper": ("Stepper API", ["system.h", "stepper.h", "adaptive.h"]),
     "scenes": ("Scenes", ["scene.h", "model.h", "multibody.h"]),
     "output": ("Output", ["recorder.h", "output.h"]),
@@ -90,7 +90,7 @@ def stage_reference(source):
     package = Package(ROOT / "src" / "python" / "sapstep")
     (source / "python").mkdir()
     for name, title in {"": "sapstep", "mujoco": "sapstep.mujoco", "gym": "sapstep.gym",
-                        "program": "sapstep.program"}.items():
+                        "torch": "sapstep.torch", "jax": "sapstep.jax", "program": "sapstep.program"}.items():
         (source / "python" / f"{name or 'sapstep'}.rst").write_text(package.module(name, title))
 
 

@@ -11,6 +11,7 @@ Three entry points:
 
 :class:`Recording` reads recordings, :func:`converge` measures the order of a scheme on your system.
 ``sapstep.mujoco`` steps MuJoCo's own models and data, ``sapstep.gym`` makes Gymnasium environments,
+``sapstep.torch`` and ``sapstep.jax`` make contact problems differentiable functions,
 ``sapstep.program`` runs the command-line program.
 
 SI units; quaternions w, x, y, z; contact rows [t1 t2 n] with the normal from body A into body B.
@@ -65,7 +66,7 @@ _OTHERS = dict.fromkeys(("load", "Model", "MjModel", "MjData", "Scene", "Robot")
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("gym", "mujoco", "program"):
+    if name in ("gym", "jax", "mujoco", "program", "torch"):
         return import_module(f"sapstep.{name}")
     if name.startswith("_"):
         raise AttributeError(name)
