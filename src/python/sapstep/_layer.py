@@ -66,7 +66,7 @@ class Layer:
         problem.set_v_star(x["v_star"])
         for b, (kind, rows, on) in enumerate(self.blocks):
             R[self._tangents(kind, rows)] = R[rows.start]
-            bounds = {"lower": x["lower"][rows], "upper": x["upper"][rows]} if kind == "box" else {}
+            bounds: Any = {"lower": x["lower"][rows], "upper": x["upper"][rows]} if kind == "box" else {}
             problem.add_block(kind, {t: x["J"][rows, trees[t]] for t in on}, R[rows], x["v_hat"][rows],
                               friction=x["friction"][b], **bounds)
         solution = problem.solve("sap-ncp" if self.coulomb else "sap", **self.options)

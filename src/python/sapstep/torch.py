@@ -34,7 +34,7 @@ class _Solve(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
         return tuple(torch.from_numpy(out).reshape(*ctx.batch, out.shape[1]) for out in (v, gamma))
 
     @staticmethod
-    @once_differentiable  # type: ignore[misc, unused-ignore]
+    @once_differentiable  # type: ignore[misc, untyped-decorator, unused-ignore]
     def backward(ctx: Any, *bars: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
         flat = [bar.detach().numpy().reshape(len(ctx.solutions), bar.shape[-1]) for bar in bars]
         out = ctx.layer.vjp_all(ctx.solutions, *flat)
