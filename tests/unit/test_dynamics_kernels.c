@@ -31,15 +31,14 @@ static void evaluate(const sap_model* model, const sap_dynamics_kernels* kernels
     blocks[t] = block;
     block += model->tree_sizes[t] * model->tree_sizes[t];
   }
-  const sap_dynamics_range units = {0, d->placing.nunits}, links = {0, d->nlinks};
   memset(out, 0, sizeof *out);
-  kernels->set_positions(&kin, units, mixed_q);
-  kernels->momenta(d, &at, links, NULL, out->start);
+  kernels->set_positions(&kin, mixed_q);
+  kernels->momenta(d, &at, NULL, out->start);
   sap_manifold_integrate(model, mixed_q, v, 0.01, q_end);
-  kernels->set_positions(&kin, units, q_end);
-  kernels->mass_matrix(d, &kin, links, blocks);
+  kernels->set_positions(&kin, q_end);
+  kernels->mass_matrix(d, &kin, blocks);
   const sap_momentum_step step = {.dt = 0.01, .v0 = v, .start = out->start, .end = out->end};
-  kernels->momentum_forces(d, &at, links, &step, out->tau);
+  kernels->momentum_forces(d, &at, &step, out->tau);
   const double p[3] = {0.1, -0.2, 0.3};
   for (int32_t b = 1; b < MIXED_BODIES; ++b) {
     kernels->add_point_jacobian(&kin, b, p, kin.R_WB + 9 * b, 1.0, out->J);

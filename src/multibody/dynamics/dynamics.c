@@ -10,8 +10,6 @@
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/dynamics/kernels.h"
 
-enum { MASS_WORK = 300 };  // instructions per link, about
-
 const int32_t* sap_dynamics_tree_q(const sap_dynamics* d) {
   return d->tree_q;
 }
@@ -168,7 +166,6 @@ void sap_dynamics_destroy(sap_dynamics* d) {
   if (d == NULL) {
     return;
   }
-  sap_threads_destroy(d->threads);
   sap_pool_free(&d->pool);
   sap_free(d);
 }
@@ -202,40 +199,8 @@ sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_e
   return SAP_STATUS_OK;
 }
 
-void sap_dynamics_lend_threads(sap_dynamics* d, sap_threads* threads) {
-  sap_threads_lend(&d->threads, threads);
-}
-
-typedef struct link_work {
-  sap_dynamics* d;
-  sap_links_task* task;
-  void* context;
-} link_work;
-
-static void run_units(void* context, int32_t first, int32_t end) {
-  const link_work* work = context;
-  const sap_placing_unit* units = work->d->placing.units;
-  work->task(work->d, (sap_dynamics_range){units[first].link, units[end].link}, work->context);
-}
-
-void sap_dynamics_run_links(sap_dynamics* d, int32_t work, sap_links_task* task, void* context) {
-  link_work all = {d, task, context};
-  sap_threads_run_parts(d->threads, d->placing.nunits, (int64_t)work * d->nlinks, run_units, &all);
-}
-
-typedef struct mass_task {
-  const sap_kinematics* kin;
-  double* const* diagonal;
-} mass_task;
-
-static void fill_mass_matrix(sap_dynamics* d, sap_dynamics_range links, void* context) {
-  const mass_task* task = context;
-  d->kernels->mass_matrix(d, task->kin, links, task->diagonal);
-}
-
 void sap_dynamics_mass_matrix(sap_dynamics* d, const sap_kinematics* kin, double* const* diagonal) {
-  mass_task task = {kin, diagonal};
-  sap_dynamics_run_links(d, MASS_WORK, fill_mass_matrix, &task);
+  d->kernels->mass_matrix(d, kin, diagonal);
 }
 
 void sap_dynamics_point_jacobian(sap_dynamics* d, const sap_kinematics* kin, int32_t body,

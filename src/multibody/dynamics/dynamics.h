@@ -7,14 +7,11 @@
 #include <sapstep/multibody.h>
 #include <sapstep/system.h>
 
-#include "core/threads.h"
 #include "multibody/dynamics/kinematics.h"
 #include "multibody/model/model_data.h"
 
 sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_error* error);
 void sap_dynamics_destroy(sap_dynamics* dynamics);
-// Threads for kinematics, mass matrix and inertia forces; NULL (at first): one. Same bits.
-void sap_dynamics_lend_threads(sap_dynamics* dynamics, sap_threads* threads);
 // First coordinate of each tree, then nq.                                 (trees + 1)
 const int32_t* sap_dynamics_tree_q(const sap_dynamics* dynamics);
 // Velocities held at zero, at first those of the joints that the model locks; the caller may change

@@ -18,10 +18,8 @@
 #include "multibody/dynamics/spatial.h"
 
 // --- order of placing ---
-// Bodies are placed level by level from the roots. Bodies of one level with the
-// same number of hinges and no other joints are placed four at a time, as are the inertias of all
-// links. Trees that share a group of four make one unit. Units follow one another in the order of
-// links, are independent, and can be placed side by side.
+// Bodies are placed level by level from the roots. Bodies of one level with the same number of hinges
+// and no other joints are placed four at a time, as are the inertias of all links.
 
 // A hinge of each of four bodies.
 typedef struct sap_hinge_lanes {
@@ -42,14 +40,7 @@ typedef struct sap_link_lanes {
   double mass[SAP_QUAD], h[3][SAP_QUAD], I[6][SAP_QUAD];
 } sap_link_lanes;
 
-// Where a unit begins: steps, groups of four links, links of the dynamics, trees.
-typedef struct sap_placing_unit {
-  int32_t step, four, link, tree;
-} sap_placing_unit;
-
 typedef struct sap_placing {
-  int32_t nunits;
-  sap_placing_unit* units;  // then the end of the last one                 (nunits + 1)
   int32_t nsteps;
   int32_t* steps;  // a body to place alone, or -1 - index in fours                   (nsteps)
   int32_t nfours, nhinges;
@@ -105,8 +96,7 @@ typedef struct sap_elastic {
 struct sap_dynamics {
   const sap_model* model;
   const sap_dynamics_kernels* kernels;
-  sap_threads* threads;  // NULL: one
-  sap_pool pool;         // holds all arrays
+  sap_pool pool;  // holds all arrays
   int32_t nlinks;
   sap_link* links;  // parents before children                                (nlinks)
   sap_placing placing;
@@ -171,12 +161,8 @@ static inline void sap_dynamics_set_link_velocity(sap_dynamics* d, const sap_dyn
 }
 // tau = S . F for the links of `trees` (NULL: all) except lone ones. Adds the forces F of children
 // to those of their parents first.
-void sap_dynamics_gather_forces(sap_dynamics* d, const sap_kinematics* kin,
-                                sap_dynamics_range links, const bool* trees, double* tau);
-// Does its work for the links of some units.
-typedef void sap_links_task(sap_dynamics* d, sap_dynamics_range links, void* context);
-// Runs the task for all links in the dynamics' threads; a link takes about `work` instructions.
-void sap_dynamics_run_links(sap_dynamics* d, int32_t work, sap_links_task* task, void* context);
+void sap_dynamics_gather_forces(sap_dynamics* d, const sap_kinematics* kin, const bool* trees,
+                                double* tau);
 // Splits the actuators into simple motors and others.
 void sap_dynamics_sort_actuators(sap_dynamics* d);
 // Memory and couplings of the force elements; `kin`: of the default configuration.

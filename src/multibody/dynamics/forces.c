@@ -25,8 +25,6 @@
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics_data.h"
 
-enum { LINK_WORK = 400 };  // instructions per link, about
-
 static void lone_link(const sap_kinematics* kin, const sap_link* link, const double* v,
                       const double* a, double* tau) {
   const double* R = kin->R_WB + 9 * link->body;
@@ -104,9 +102,9 @@ static void go_outwards(sap_dynamics* d, const sap_dynamics_state* at, int32_t l
   sap_spatial_add_force_cross(d->F[l], V, momentum);
 }
 
-void sap_dynamics_gather_forces(sap_dynamics* d, const sap_kinematics* kin,
-                                sap_dynamics_range links, const bool* trees, double* tau) {
-  for (int32_t l = links.end; l-- > links.first;) {
+void sap_dynamics_gather_forces(sap_dynamics* d, const sap_kinematics* kin, const bool* trees,
+                                double* tau) {
+  for (int32_t l = d->nlinks; l-- > 0;) {
     const sap_link* link = &d->links[l];
     if (link->lone || (trees != NULL && !trees[link->tree])) {
       continue;
@@ -120,33 +118,19 @@ void sap_dynamics_gather_forces(sap_dynamics* d, const sap_kinematics* kin,
   }
 }
 
-typedef struct newton_euler_task {
-  const sap_dynamics_state* at;
-  const double* a;
-  double* tau;
-} newton_euler_task;
-
-static void run_newton_euler(sap_dynamics* d, sap_dynamics_range links, void* context) {
-  const newton_euler_task* task = context;
-  const sap_dynamics_state* at = task->at;
-  const double* a = task->a;
-  for (int32_t l = links.first; l < links.end; ++l) {
+// tau = M a + Coriolis and gyroscopic forces - gravity, without armature. a NULL: zero.
+static void find_inertia_forces(sap_dynamics* d, const sap_dynamics_state* at, const double* a,
+                                double* tau) {
+  for (int32_t l = 0; l < d->nlinks; ++l) {
     const sap_link* link = &d->links[l];
     if (link->lone) {
       const int32_t i = link->first_dof;
-      lone_link(at->kin, link, at->v + i, a != NULL ? a + i : NULL, task->tau + i);
+      lone_link(at->kin, link, at->v + i, a != NULL ? a + i : NULL, tau + i);
     } else {
       go_outwards(d, at, l, a);
     }
   }
-  sap_dynamics_gather_forces(d, at->kin, links, NULL, task->tau);
-}
-
-// tau = M a + Coriolis and gyroscopic forces - gravity, without armature. a NULL: zero.
-static void find_inertia_forces(sap_dynamics* d, const sap_dynamics_state* at, const double* a,
-                                double* tau) {
-  newton_euler_task task = {at, a, tau};
-  sap_dynamics_run_links(d, LINK_WORK, run_newton_euler, &task);
+  sap_dynamics_gather_forces(d, at->kin, NULL, tau);
 }
 
 // Rotation vector of a ball joint's coordinates, which need not be unit.

@@ -1,31 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hot loops of the dynamics, compiled for several instruction sets and chosen at run time. All
-// sets do the same operations in the same order and give the same bits. Kernels with a range work
-// on some units (dynamics_data.h), or on the links of some units, and may run side by side.
+// sets do the same operations in the same order and give the same bits.
 #ifndef SAP_MULTIBODY_DYNAMICS_KERNELS_H
 #define SAP_MULTIBODY_DYNAMICS_KERNELS_H
 
 #include "multibody/dynamics/forces.h"
 
-typedef struct sap_dynamics_range {
-  int32_t first, end;
-} sap_dynamics_range;
-
 typedef struct sap_dynamics_kernels {
   const char* name;  // instruction set
-  // Forward kinematics at q of some units, into kin.
-  void (*set_positions)(sap_kinematics* kin, sap_dynamics_range units, const double* q);
+  // Forward kinematics at q, into kin.
+  void (*set_positions)(sap_kinematics* kin, const double* q);
   void (*add_point_jacobian)(const sap_kinematics* kin, int32_t body, const double p_W[3],
                              const double R_WC[9], double sign, double* J);
-  void (*mass_matrix)(sap_dynamics* dynamics, const sap_kinematics* kin, sap_dynamics_range links,
-                      double* const* diagonal);
+  void (*mass_matrix)(sap_dynamics* dynamics, const sap_kinematics* kin, double* const* diagonal);
   // trees NULL: all.
-  void (*momenta)(sap_dynamics* dynamics, const sap_dynamics_state* at, sap_dynamics_range links,
-                  const bool* trees, double (*momenta)[6]);
+  void (*momenta)(sap_dynamics* dynamics, const sap_dynamics_state* at, const bool* trees,
+                  double (*momenta)[6]);
   // Generalized forces that change the momenta as in a step; writes the momenta at its end to
   // step->end.
   void (*momentum_forces)(sap_dynamics* dynamics, const sap_dynamics_state* at,
-                          sap_dynamics_range links, const sap_momentum_step* step, double* tau);
+                          const sap_momentum_step* step, double* tau);
 } sap_dynamics_kernels;
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.

@@ -9,10 +9,7 @@
 #include "math/quaternion.h"
 #include "multibody/dynamics/dynamics_data.h"
 
-enum {
-  BODY_WORK = 250,  // instructions per body, about
-  UNPLACED = 0xff   // bytes of a q that no caller has: NaN
-};
+enum { UNPLACED = 0xff };  // bytes of a q that no caller has: NaN
 
 // Sets the poses of the world and of bodies welded to it, which never change.
 static void place_static_bodies(sap_kinematics* kin) {
@@ -64,22 +61,8 @@ bool sap_kinematics_is_at(const sap_kinematics* kin, const double* q) {
   return memcmp(kin->q, q, (size_t)kin->dynamics->model->sizes.nq * sizeof *q) == 0;
 }
 
-typedef struct placing_task {
-  sap_kinematics* kin;
-  const double* q;
-} placing_task;
-
-static void place_units(void* context, int32_t first, int32_t end) {
-  const placing_task* task = context;
-  const sap_dynamics_range units = {first, end};
-  task->kin->dynamics->kernels->set_positions(task->kin, units, task->q);
-}
-
 void sap_kinematics_set(sap_kinematics* kin, const double* q) {
-  const sap_dynamics* d = kin->dynamics;
-  placing_task task = {kin, q};
-  sap_threads_run_parts(d->threads, d->placing.nunits, (int64_t)BODY_WORK * d->model->sizes.bodies,
-                        place_units, &task);
+  kin->dynamics->kernels->set_positions(kin, q);
 }
 
 void sap_kinematics_add_point_jacobian(const sap_kinematics* kin, int32_t body, const double p_W[3],
@@ -315,16 +298,6 @@ void sap_rows_pack(sap_rows* rows, int32_t first, int32_t count) {
 
 // --- steps of the configuration ---
 
-enum { VELOCITY_WORK = 15 };  // instructions per velocity, about
-
-typedef struct integration {
-  const sap_model* model;
-  const double *q0, *v;
-  double dt;
-  sap_rotation_memory* memory;
-  double* q;
-} integration;
-
 // A zero rotation leaves the quaternion bitwise unchanged.
 static void integrate_rotation(const double* q0, const double w[3], double dt,
                                sap_rotation_memory* memory, double* q) {
@@ -347,13 +320,9 @@ static void integrate_rotation(const double* q0, const double w[3], double dt,
   }
 }
 
-static void integrate_joints(void* context, int32_t first, int32_t end) {
-  const integration* task = context;
-  const sap_model* model = task->model;
-  const double *q0 = task->q0, *v = task->v, dt = task->dt;
-  sap_rotation_memory* memory = task->memory;
-  double* q = task->q;
-  for (int32_t j = first; j < end; ++j) {
+void sap_manifold_integrate_again(const sap_model* model, const double* q0, const double* v,
+                                  double dt, sap_rotation_memory* memory, double* q) {
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
     const double* from = q0 + joint->q_start;
     const double* rate = v + joint->v_start;
@@ -378,16 +347,7 @@ static void integrate_joints(void* context, int32_t first, int32_t end) {
 
 void sap_manifold_integrate(const sap_model* model, const double* q0, const double* v, double dt,
                             double* q) {
-  integration task = {model, q0, v, dt, NULL, q};
-  integrate_joints(&task, 0, model->sizes.joints);
-}
-
-void sap_manifold_integrate_threads(const sap_model* model, sap_threads* threads, const double* q0,
-                                    const double* v, double dt, sap_rotation_memory* memory,
-                                    double* q) {
-  integration task = {model, q0, v, dt, memory, q};
-  sap_threads_run_parts(threads, model->sizes.joints, (int64_t)VELOCITY_WORK * model->sizes.nv,
-                        integrate_joints, &task);
+  sap_manifold_integrate_again(model, q0, v, dt, NULL, q);
 }
 
 // log(q0^-1 q1)

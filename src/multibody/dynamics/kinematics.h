@@ -11,7 +11,6 @@
 #include <sapstep/base.h>
 
 #include "core/memory.h"
-#include "core/threads.h"
 #include "multibody/dynamics/spatial.h"
 #include "multibody/model/model_data.h"
 
@@ -74,8 +73,7 @@ sap_status sap_kinematics_create(sap_kinematics* kin, const sap_dynamics* dynami
                                  sap_error* error);
 // Releases the arrays; {0} is allowed.
 void sap_kinematics_clear(sap_kinematics* kin);
-// Forward kinematics at q, in the threads of the dynamics. Trees whose coordinates are bitwise the
-// same as before are skipped.
+// Forward kinematics at q. Trees whose coordinates are bitwise the same as before are skipped.
 void sap_kinematics_set(sap_kinematics* kin, const double* q);
 // True if `kin` belongs to q, compared bit by bit.
 bool sap_kinematics_is_at(const sap_kinematics* kin, const double* q);
@@ -125,11 +123,9 @@ typedef struct sap_rotation_memory {
 // q = q0 (+) dt v: exponential map on rotations, quaternions unit to 1e-15.
 void sap_manifold_integrate(const sap_model* model, const double* q0, const double* v, double dt,
                             double* q);
-// Same, in `threads` (NULL: one). A rotation that equals the joint's last one is copied from
-// memory. memory (joints) may be NULL.
-void sap_manifold_integrate_threads(const sap_model* model, sap_threads* threads, const double* q0,
-                                    const double* v, double dt, sap_rotation_memory* memory,
-                                    double* q);
+// Same; a rotation that equals the joint's last one is copied from memory (joints), unless NULL.
+void sap_manifold_integrate_again(const sap_model* model, const double* q0, const double* v,
+                                  double dt, sap_rotation_memory* memory, double* q);
 // delta with q1 = q0 (+) delta.
 void sap_manifold_difference(const sap_model* model, const double* q0, const double* q1,
                              double* delta);

@@ -18,28 +18,14 @@
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/dynamics/forces.h"
 
-enum { MOMENTA_WORK = 150, FORCES_WORK = 500, WEIGHT_WORK = 100 };  // instructions per link, about
-
-typedef struct momenta_task {
-  const sap_dynamics_state* at;
-  double (*momenta)[6];
-} momenta_task;
-
-static void find_momenta(sap_dynamics* d, sap_dynamics_range links, void* context) {
-  const momenta_task* task = context;
-  d->kernels->momenta(d, task->at, links, NULL, task->momenta);
-}
-
 void sap_dynamics_momenta(sap_dynamics* d, const sap_dynamics_state* at, double (*momenta)[6]) {
-  momenta_task task = {at, momenta};
-  sap_dynamics_run_links(d, MOMENTA_WORK, find_momenta, &task);
+  d->kernels->momenta(d, at, NULL, momenta);
 }
 
 // k += the links' weight; d->composite: from the momenta of this configuration.
-static void add_weight(sap_dynamics* d, const sap_kinematics* kin, sap_dynamics_range links,
-                       double* k) {
+static void add_weight(sap_dynamics* d, const sap_kinematics* kin, double* k) {
   const double* g = d->model->options.gravity;
-  for (int32_t l = links.first; l < links.end; ++l) {
+  for (int32_t l = 0; l < d->nlinks; ++l) {
     const sap_link* link = &d->links[l];
     const sap_inertia* B = link->lone ? &link->body_inertia : &d->composite[l];
     if (link->lone) {
@@ -53,7 +39,7 @@ static void add_weight(sap_dynamics* d, const sap_kinematics* kin, sap_dynamics_
       sap_v3_scale(d->F[l] + 3, g, B->mass);
     }
   }
-  for (int32_t l = links.end; l-- > links.first;) {
+  for (int32_t l = d->nlinks; l-- > 0;) {
     const sap_link* link = &d->links[l];
     for (int32_t i = link->first_dof; !link->lone && i < link->first_dof + link->ndofs; ++i) {
       k[i] += sap_spatial_dot(kin->S[i], d->F[l]);
@@ -64,63 +50,31 @@ static void add_weight(sap_dynamics* d, const sap_kinematics* kin, sap_dynamics_
   }
 }
 
-typedef struct balance_task {
-  const sap_dynamics_state* at;
-  const sap_momentum_step* step;
-  double *residual, *load;
-} balance_task;
-
-// The dofs of consecutive links.
-static sap_dynamics_range link_dofs(const sap_dynamics* d, sap_dynamics_range links) {
-  if (links.first >= links.end) {
-    return (sap_dynamics_range){0, 0};
-  }
-  const sap_link* last = &d->links[links.end - 1];
-  return (sap_dynamics_range){d->links[links.first].first_dof, last->first_dof + last->ndofs};
-}
-
-// Sets the residual to inertia, armature and dampers, and the load to zero.
-static void begin_balance(sap_dynamics* d, sap_dynamics_range links, void* context) {
-  const balance_task* task = context;
-  const double per_dt = 1.0 / task->step->dt;
-  double* inertial = task->step->inertial;
-  d->kernels->momentum_forces(d, task->at, links, task->step, inertial);
-  const sap_dynamics_range dofs = link_dofs(d, links);
-  for (int32_t i = dofs.first; i < dofs.end; ++i) {
-    task->residual[i] =
-        inertial[i] + (d->armature[i] * (task->at->v[i] - task->step->v0[i]) * per_dt +
-                       d->damping[i] * task->at->v[i]);
-  }
-  for (int32_t i = dofs.first; task->load != NULL && i < dofs.end; ++i) {
-    task->load[i] = d->force[i] = 0.0;
-  }
-}
-
-// Subtracts the forces in load and d->force from the residual, and turns them into the load.
-static void end_balance(sap_dynamics* d, sap_dynamics_range links, void* context) {
-  const balance_task* task = context;
-  double *load = task->load, *k = d->force;
-  const sap_dynamics_range dofs = link_dofs(d, links);
-  for (int32_t i = dofs.first; i < dofs.end; ++i) {
-    task->residual[i] -= load[i] + k[i];
-  }
-  add_weight(d, task->at->kin, links, k);
-  for (int32_t i = dofs.first; i < dofs.end; ++i) {
-    load[i] = fabs(load[i] - d->damping[i] * task->at->v[i]) + fabs(k[i]);
-  }
-}
-
 void sap_dynamics_momentum_balance(sap_dynamics* d, const sap_dynamics_state* at,
                                    const sap_momentum_step* step, double* residual, double* load) {
-  balance_task task = {at, step, residual, load};
-  sap_dynamics_run_links(d, FORCES_WORK, begin_balance, &task);
-  if (load != NULL) {
-    sap_dynamics_add_servos(d, at->v, step->dt, 1.0, load);
-    sap_dynamics_add_forces(d, at, 1.0, load, d->force);
-    sap_dynamics_run_links(d, WEIGHT_WORK, end_balance, &task);
-  } else {
+  const int32_t nv = d->model->sizes.nv;
+  const double per_dt = 1.0 / step->dt;
+  double *inertial = step->inertial, *k = d->force;
+  d->kernels->momentum_forces(d, at, step, inertial);
+  for (int32_t i = 0; i < nv; ++i) {
+    residual[i] = inertial[i] +
+                  (d->armature[i] * (at->v[i] - step->v0[i]) * per_dt + d->damping[i] * at->v[i]);
+  }
+  if (load == NULL) {
     sap_dynamics_add_servos(d, at->v, step->dt, -1.0, residual);
     sap_dynamics_add_forces(d, at, -1.0, residual, residual);
+    return;
+  }
+  memset(load, 0, (size_t)nv * sizeof *load);
+  memset(k, 0, (size_t)nv * sizeof *k);
+  sap_dynamics_add_servos(d, at->v, step->dt, 1.0, load);
+  sap_dynamics_add_forces(d, at, 1.0, load, k);
+  for (int32_t i = 0; i < nv; ++i) {
+    residual[i] -= load[i] + k[i];
+  }
+  add_weight(d, at->kin, k);
+  for (int32_t i = 0; i < nv; ++i) {
+    load[i] = fabs(load[i] - d->damping[i] * at->v[i]) + fabs(k[i]);
   }
 }
 

@@ -7,17 +7,16 @@
 #include "multibody/dynamics/dynamics_data.h"
 
 typedef struct body_entry {
-  int32_t unit;
   int32_t level, hinges;  // hinges -1: has other joints, or is a root
   int32_t position, id;
 } body_entry;
 
 static int compare_entries(const void* a, const void* b) {
   const body_entry *x = a, *y = b;
-  const int32_t differences[4] = {x->unit - y->unit, x->level - y->level, x->hinges - y->hinges,
+  const int32_t differences[3] = {x->level - y->level, x->hinges - y->hinges,
                                   x->position - y->position};
   int k = 0;
-  while (k < 3 && differences[k] == 0) {
+  while (k < 2 && differences[k] == 0) {
     ++k;
   }
   return (differences[k] > 0) - (differences[k] < 0);
@@ -30,7 +29,7 @@ static int32_t count_hinges(const sap_dynamics* d, int32_t id) {
   return fixed || d->hinged[id] ? body->njoints : -1;
 }
 
-// Lists all moving bodies as one unit; returns their number. level: scratch (bodies).
+// Lists all moving bodies; returns their number. level: scratch (bodies).
 static int32_t list_bodies(const sap_dynamics* d, int32_t* level, body_entry* entries) {
   const sap_model* model = d->model;
   int32_t count = 0;
@@ -39,7 +38,7 @@ static int32_t list_bodies(const sap_dynamics* d, int32_t* level, body_entry* en
     const sap_model_body* body = &model->bodies[id];
     if (body->tree >= 0) {
       level[id] = model->bodies[body->parent].tree >= 0 ? level[body->parent] + 1 : 0;
-      entries[count] = (body_entry){0, level[id], count_hinges(d, id), count, id};
+      entries[count] = (body_entry){level[id], count_hinges(d, id), count, id};
       ++count;
     }
   }
@@ -50,43 +49,11 @@ static int32_t list_bodies(const sap_dynamics* d, int32_t* level, body_entry* en
 static int32_t group_size(const body_entry* entries, int32_t at, int32_t count) {
   int32_t n = 1;
   while (n < SAP_QUAD && at + n < count && entries[at].hinges >= 0 &&
-         entries[at + n].unit == entries[at].unit && entries[at + n].level == entries[at].level &&
+         entries[at + n].level == entries[at].level &&
          entries[at + n].hinges == entries[at].hinges) {
     ++n;
   }
   return n;
-}
-
-// Sorts the bodies unit by unit; returns the number of units. A unit ends where no tree and no
-// group extends further. reach: scratch, last position of the tree or group of a position (count);
-// unit_of: output (bodies).
-static int32_t sort_bodies(const sap_model* model, body_entry* entries, int32_t count,
-                           int32_t* reach, int32_t* unit_of) {
-  int32_t units = 0, end = -1;
-  for (int32_t i = count; i-- > 0;) {
-    const int32_t tree = model->bodies[entries[i].id].tree;
-    reach[i] = i;
-    for (int32_t k = i + 1; k < count && model->bodies[entries[k].id].tree == tree;
-         k = reach[k] + 1) {
-      reach[i] = reach[k];
-    }
-  }
-  qsort(entries, (size_t)count, sizeof *entries, compare_entries);
-  for (int32_t at = 0, n; at < count; at += n) {
-    n = group_size(entries, at, count);
-    const int32_t first = entries[at].position, last = entries[at + n - 1].position;
-    reach[first] = last > reach[first] ? last : reach[first];
-  }
-  for (int32_t i = 0; i < count; ++i) {
-    units += i > end ? 1 : 0;
-    end = reach[i] > end ? reach[i] : end;
-    reach[i] = units - 1;  // from here on: the unit
-  }
-  for (int32_t i = 0; i < count; ++i) {
-    entries[i].unit = unit_of[entries[i].id] = reach[entries[i].position];
-  }
-  qsort(entries, (size_t)count, sizeof *entries, compare_entries);
-  return units;
 }
 
 static bool is_same_point(const sap_model_joint_data* a, const sap_model_joint_data* b) {
@@ -136,17 +103,13 @@ static void fill_four(const sap_dynamics* d, const body_entry* entries, int32_t 
   }
 }
 
-// Makes the steps and where units begin in them; only counts while there is no memory.
+// Makes the steps; only counts while there is no memory.
 static void make_steps(const sap_dynamics* d, const body_entry* entries, int32_t count,
                        sap_placing* placing) {
-  int32_t unit = -1;
   placing->nsteps = placing->nfours = placing->nhinges = 0;
   for (int32_t at = 0, n; at < count; at += n) {
     n = group_size(entries, at, count);
     const bool alone = n == 1;
-    for (; unit < entries[at].unit; ++unit) {
-      placing->units[unit + 1].step = placing->nsteps;
-    }
     if (placing->steps == NULL) {
       placing->nfours += alone ? 0 : 1;
       placing->nhinges += alone ? 0 : entries[at].hinges;
@@ -158,22 +121,14 @@ static void make_steps(const sap_dynamics* d, const body_entry* entries, int32_t
     }
     ++placing->nsteps;
   }
-  placing->units[placing->nunits].step = placing->nsteps;
 }
 
 // Makes the groups of four links; only counts while there is no memory.
-static void make_link_groups(const sap_dynamics* d, const int32_t* unit_of, sap_placing* placing) {
-  int32_t used = SAP_QUAD, unit = -1;  // lanes used in the last group, and its unit
+static void make_link_groups(const sap_dynamics* d, sap_placing* placing) {
+  int32_t used = SAP_QUAD;  // lanes of the last group
   placing->nlinks = 0;
   for (int32_t l = 0; l < d->nlinks; ++l) {
     const sap_link* link = &d->links[l];
-    const int32_t own = unit_of[link->body];
-    for (; unit < own; ++unit) {
-      used = SAP_QUAD;
-      placing->units[unit + 1].four = placing->nlinks;
-      placing->units[unit + 1].link = l;
-      placing->units[unit + 1].tree = link->tree;
-    }
     if (link->lone) {
       continue;
     }
@@ -200,36 +155,31 @@ static void make_link_groups(const sap_dynamics* d, const int32_t* unit_of, sap_
       }
     }
   }
-  placing->units[placing->nunits].four = placing->nlinks;
-  placing->units[placing->nunits].link = d->nlinks;
-  placing->units[placing->nunits].tree = d->model->sizes.trees;
 }
 
 static sap_status fill_placing(sap_dynamics* d, const body_entry* entries, int32_t count,
-                               const int32_t* unit_of, sap_error* error) {
+                               sap_error* error) {
   sap_placing* placing = &d->placing;
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->units, placing->nunits + 1, error));
   make_steps(d, entries, count, placing);
-  make_link_groups(d, unit_of, placing);
+  make_link_groups(d, placing);
   SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->fours, placing->nfours, error));
   SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->hinges, placing->nhinges, error));
   SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->steps, placing->nsteps, error));
   SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->links, placing->nlinks, error));
   make_steps(d, entries, count, placing);
-  make_link_groups(d, unit_of, placing);
+  make_link_groups(d, placing);
   return SAP_STATUS_OK;
 }
 
 static sap_status make_placing(sap_dynamics* d, sap_pool* scratch, sap_error* error) {
   const int32_t bodies = d->model->sizes.bodies;
-  int32_t *level, *unit_of;
+  int32_t* level;
   body_entry* entries;
   SAP_TRY(SAP_POOL_ADD(scratch, &level, bodies, error));
-  SAP_TRY(SAP_POOL_ADD(scratch, &unit_of, bodies, error));
   SAP_TRY(SAP_POOL_ADD(scratch, &entries, bodies, error));
   const int32_t count = list_bodies(d, level, entries);
-  d->placing.nunits = sort_bodies(d->model, entries, count, level, unit_of);
-  return fill_placing(d, entries, count, unit_of, error);
+  qsort(entries, (size_t)count, sizeof *entries, compare_entries);
+  return fill_placing(d, entries, count, error);
 }
 
 sap_status sap_placing_create(sap_dynamics* d, sap_error* error) {

@@ -120,7 +120,6 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   if (multibody == NULL) {
     return;
   }
-  sap_threads_destroy(multibody->threads);
   for (int i = 0; i < SAP_SNAPSHOTS; ++i) {
     sap_kinematics_clear(&multibody->snapshots[i]);
   }

@@ -103,8 +103,7 @@ static void predict_equalities(sap_multibody* multibody, const sap_step_context*
   if (multibody->model->sizes.equalities == 0) {
     return;
   }
-  sap_manifold_integrate_threads(multibody->model, multibody->threads, step->q0, step->v_guess,
-                                 step->dt, NULL, multibody->q_next);
+  sap_manifold_integrate(multibody->model, step->q0, step->v_guess, step->dt, multibody->q_next);
   const sap_kinematics* kin = sap_multibody_kinematics(multibody, multibody->q_next);
   if (within) {
     sap_assembly_predict_rates(multibody->assembly, kin, step->v_guess);

@@ -6,7 +6,6 @@
 #include <sapstep/multibody.h>
 
 #include "core/error.h"
-#include "core/threads.h"
 #include "multibody/assembly/assembly.h"
 #include "multibody/dynamics/derivatives.h"
 #include "multibody/dynamics/dynamics.h"
@@ -61,8 +60,7 @@ typedef struct sap_evaluation_point {
 struct sap_multibody {
   const sap_model* model;
   sap_system system;
-  sap_threads* threads;  // shared with the stepper; NULL: one
-  sap_pool pool;         // holds the arrays of fixed size
+  sap_pool pool;  // holds the arrays of fixed size
   sap_dynamics* dynamics;
   sap_kinematics snapshots[SAP_SNAPSHOTS];
   sap_collision* collision;

@@ -192,8 +192,7 @@ static int add_stiffness_damping(void* context, double t, const double* q, const
 static int integrate_positions(void* context, const double* q0, const double* v, double dt,
                                double* q) {
   sap_multibody* multibody = context;
-  sap_manifold_integrate_threads(multibody->model, multibody->threads, q0, v, dt,
-                                 multibody->rotations, q);
+  sap_manifold_integrate_again(multibody->model, q0, v, dt, multibody->rotations, q);
   return 0;
 }
 
@@ -264,11 +263,9 @@ static int begin_step(void* context, const sap_step_context* step) {
 }
 
 static int use_threads(void* context, int32_t count, sap_threads* threads) {
-  sap_multibody* multibody = context;
+  const sap_multibody* multibody = context;
   (void)count;
-  sap_threads_lend(&multibody->threads, threads);
-  sap_collision_lend_threads(multibody->collision, multibody->threads);
-  sap_dynamics_lend_threads(multibody->dynamics, multibody->threads);
+  sap_collision_lend_threads(multibody->collision, threads);
   return 0;
 }
 
