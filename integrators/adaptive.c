@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/options.h"
+#include "integrators/extrapolation.h"
 #include "integrators/kink.h"
 #include "integrators/stepper.h"
 #include "integrators/tree_store.h"
@@ -20,6 +21,12 @@ static const double WORTH_GROWING = 1.2;
 // A step is cut to its kink at most so often, and by this factor at least.
 enum { DIRECT = 4 };
 static const double SHORTER = 0.98;
+// Kinks of at most this part of the accuracy let a step be extrapolated.
+static const double CALM = 0.1;
+// Extrapolation takes three solves a step; its error over many steps is far less. It starts after
+// calm steps, of which it needs the more the sooner it ends.
+static const double WORTH_EXTRAPOLATING = 1.5, STILL_WORTH = 0.5;
+enum { LEAST_PATIENCE = 4, MOST_PATIENCE = 64 };
 // Ways to t_end within this part of a step are made in one.
 static const double STRETCH = 1.01;
 
@@ -28,9 +35,9 @@ struct sap_adaptive {
   sap_adaptive_options options;
   sap_pool pool;
   sap_tree_store M;
-  sap_state half, trial;  // ends of the attempt's halves, of the attempt
-  double* lengths;        // (nv) [m]
-  bool has_lengths, given;  // known; by the caller
+  sap_state half, trial;       // ends of the attempt's halves, of the attempt
+  double* lengths;             // (nv) [m]
+  bool has_lengths, given;     // known; by the caller
   int32_t points;              // known
   double times[POINTS];        // oldest first [s]
   double* velocities[POINTS];  // (nv) each
@@ -41,6 +48,9 @@ struct sap_adaptive {
   size_t memory_sizes[2];      // of its parts
   double dt;                   // of the next attempt [s]
   sap_adaptive_reason reason;  // of its length
+  sap_extrapolation extrapolation;
+  bool extrapolates;       // the next attempt
+  int32_t calm, patience;  // steps without kinks; so many make extrapolation start
 };
 
 #define ADAPTIVE_ROW(type, name, value, low, high, meaning) \
@@ -91,6 +101,7 @@ static sap_status create_parts(sap_adaptive* a, const double* lengths, sap_error
   SAP_TRY(SAP_POOL_ADD(&a->pool, &a->difference, nv, error));
   SAP_TRY(SAP_POOL_ADD(&a->pool, &a->middle, nv, error));
   SAP_TRY(SAP_POOL_ADD(&a->pool, &a->last_q, system->nq, error));
+  SAP_TRY(sap_extrapolation_create(a->stepper, &a->pool, &a->extrapolation, error));
   for (int k = 0; k < POINTS; ++k) {
     SAP_TRY(SAP_POOL_ADD(&a->pool, &a->velocities[k], nv, error));
   }
@@ -111,6 +122,10 @@ static sap_status archive_memory(void* object, sap_archive* archive, sap_error* 
   SAP_TRY(sap_archive_value(archive, &a->dt, sizeof a->dt, error));
   SAP_TRY(sap_archive_value(archive, &a->reason, sizeof a->reason, error));
   SAP_TRY(sap_archive_value(archive, &a->points, sizeof a->points, error));
+  SAP_TRY(sap_archive_value(archive, &a->extrapolates, sizeof a->extrapolates, error));
+  SAP_TRY(sap_archive_value(archive, &a->calm, sizeof a->calm, error));
+  SAP_TRY(sap_archive_value(archive, &a->patience, sizeof a->patience, error));
+  SAP_TRY(sap_extrapolation_archive(&a->extrapolation, archive, error));
   SAP_TRY(sap_archive_value(archive, a->times, sizeof a->times, error));
   for (int k = 0; k < POINTS; ++k) {
     SAP_TRY(sap_archive_value(archive, a->velocities[k], bytes, error));
@@ -125,8 +140,12 @@ static sap_status archive_memory(void* object, sap_archive* archive, sap_error* 
 
 // Hands the memory to the stepper. The hash tells options and given lengths from others.
 static void attach(sap_adaptive* a) {
-  uint64_t hash = sap_hash(SAP_HASH_START, &a->options.accuracy,
-                           sizeof a->options - offsetof(sap_adaptive_options, accuracy));
+  const sap_option_table table = option_table();
+  uint64_t hash = SAP_HASH_START;
+  for (int32_t i = 0; i < table.count; ++i) {
+    const double value = sap_option_get(&table.options[i], &a->options);
+    hash = sap_hash(hash, &value, sizeof value);
+  }
   if (a->given) {
     hash = sap_hash(hash, a->lengths, (size_t)a->trial.nv * sizeof(double));
   }
@@ -168,6 +187,8 @@ void sap_adaptive_forget(sap_adaptive* a) {
   if (a != NULL) {
     a->points = 0;
     a->dt = 0.0;
+    a->extrapolates = false;
+    a->calm = a->patience = 0;
   }
 }
 
@@ -240,35 +261,27 @@ static double differences(const sap_adaptive* a, double h) {
   return worst * h * h * h;
 }
 
-// Error of a step against two halves, which are of the third order: a third of the difference.
-static sap_status doubling(sap_adaptive* a, double* worst, sap_error* error) {
-  const sap_system* system = &a->stepper->system;
-  memset(a->difference, 0, (size_t)system->nv * sizeof(double));
-  if (system->position_difference != NULL) {
-    const int code =
-        system->position_difference(system->context, a->trial.q, a->half.q, a->difference);
-    SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK,
-                "the system's position_difference returned %d", code);
-  }
-  for (int32_t i = 0; i < system->nv; ++i) {
-    const double dv = a->options.velocity_time * fabs(a->trial.v[i] - a->half.v[i]);
-    *worst = fmax(*worst, a->lengths[i] * fmax(fabs(a->difference[i]), dv) / 3.0);
-  }
-  return SAP_STATUS_OK;
-}
-
 // One attempt from `state`.
 typedef struct attempt {
   const sap_state* state;
   double h, t_end;
-  double kink;    // length that has less of the worst kink [s]
-  bool halved;    // a->trial has made two steps, with the velocities a->middle between them
+  double kink;                // length that has less of the worst kink [s]
+  bool halved, extrapolated;  // a->trial is the end of two halves, of an extrapolation
+  bool calm;                  // it has no kinks
+  sap_extrapolated smooth;
 } attempt;
 
-// Makes the way again in two halves: a->trial becomes their end.
-static sap_status make_halves(sap_adaptive* a, attempt* at, double* worst,
-                              sap_adaptive_report* report, sap_error* error) {
-  SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_sizes, error));
+static sap_status make_whole(sap_adaptive* a, attempt* at, sap_adaptive_report* report,
+                             sap_error* error) {
+  SAP_TRY(sap_state_copy(at->state, &a->trial, error));
+  SAP_TRY(step_by(a, at->h, &a->trial, report, error));
+  judge_kinks(a, report, &at->kink);
+  return SAP_STATUS_OK;
+}
+
+// Makes the way in two halves, with the velocities a->middle between them.
+static sap_status make_halves(sap_adaptive* a, attempt* at, sap_adaptive_report* report,
+                              sap_error* error) {
   SAP_TRY(sap_state_copy(at->state, &a->half, error));
   for (int k = 0; k < 2; ++k) {
     SAP_TRY(step_by(a, 0.5 * at->h, &a->half, report, error));
@@ -279,7 +292,32 @@ static sap_status make_halves(sap_adaptive* a, attempt* at, double* worst,
       memcpy(a->middle, a->half.v, (size_t)a->half.nv * sizeof(double));
     }
   }
-  SAP_TRY(doubling(a, worst, error));
+  return SAP_STATUS_OK;
+}
+
+// Makes the way in both ways, the one that ends in a->trial last.
+static sap_status make_both(sap_adaptive* a, attempt* at, sap_adaptive_report* report,
+                            sap_error* error) {
+  for (int k = 0; k < 2 && report->error <= a->options.accuracy; ++k) {
+    if (k == 1) {
+      SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_sizes, error));
+    }
+    SAP_TRY((k == 0) == a->extrapolates ? make_halves(a, at, report, error)
+                                        : make_whole(a, at, report, error));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Compares both ways and takes the halves, or the extrapolation.
+static sap_status take_better(sap_adaptive* a, attempt* at, sap_error* error) {
+  const sap_error_scale scale = {a->lengths, a->options.velocity_time};
+  SAP_TRY(sap_extrapolation_compare(&a->extrapolation, &scale, &a->half, &a->trial, &at->smooth,
+                                    error));
+  if (a->extrapolates) {
+    at->extrapolated = true;
+    return sap_extrapolation_apply(&a->extrapolation, &scale, at->state, &a->half, &a->trial,
+                                   &at->smooth, error);
+  }
   const sap_state end = a->half;
   a->half = a->trial;
   a->trial = end;
@@ -290,31 +328,30 @@ static sap_status make_halves(sap_adaptive* a, attempt* at, double* worst,
 // Makes an attempt; its error and the reason of it are in the report.
 static sap_status make_attempt(sap_adaptive* a, attempt* at, sap_adaptive_report* report,
                                sap_error* error) {
-  double smooth = 0.0;
   report->error = 0.0;
   report->reason = SAP_ADAPTIVE_SMOOTH;
   report->dt = at->kink = at->h;
-  at->halved = false;
-  SAP_TRY(sap_state_copy(at->state, &a->trial, error));
-  SAP_TRY(step_by(a, at->h, &a->trial, report, error));
-  judge_kinks(a, report, &at->kink);
+  at->halved = at->extrapolated = false;
+  const bool both = a->extrapolates || a->points < POINTS;
+  SAP_TRY(both ? make_both(a, at, report, error) : make_whole(a, at, report, error));
+  at->calm = report->error <= CALM * a->options.accuracy;
   if (report->error > a->options.accuracy) {
     return SAP_STATUS_OK;
   }
-  if (a->points == POINTS) {
-    smooth = differences(a, at->h);
-  } else {
-    SAP_TRY(make_halves(a, at, &smooth, report, error));
+  at->smooth = (sap_extrapolated){.error = both ? 0.0 : differences(a, at->h), .order = 3};
+  if (both) {
+    SAP_TRY(take_better(a, at, error));
   }
-  if (!(smooth <= report->error)) {  // not a number: the largest
-    report->error = isfinite(smooth) ? smooth : (double)INFINITY;
+  if (!(at->smooth.error <= report->error)) {  // not a number: the largest
+    report->error = isfinite(at->smooth.error) ? at->smooth.error : (double)INFINITY;
     report->reason = SAP_ADAPTIVE_SMOOTH;
   }
   return SAP_STATUS_OK;
 }
 
-static double factor_of(const sap_adaptive* a, double error) {
-  const double factor = SAFETY * cbrt(a->options.accuracy / error);  // infinite for 0
+static double factor_of(const sap_adaptive* a, double error, int order) {
+  const double part = a->options.accuracy / error;  // infinite for 0
+  const double factor = SAFETY * (order == 3 ? cbrt(part) : pow(part, 1.0 / order));
   return fmax(LEAST_FACTOR, fmin(factor, LARGEST_FACTOR));
 }
 
@@ -331,7 +368,7 @@ static double shorten(const sap_adaptive* a, const attempt* at, sap_status statu
   const double h = at->h;
   const double next = status != SAP_STATUS_OK ? 0.25 * h
                       : report->reason == SAP_ADAPTIVE_SMOOTH
-                          ? h * fmin(factor_of(a, report->error), SAFETY)
+                          ? h * fmin(factor_of(a, report->error, at->smooth.order), SAFETY)
                       : report->rejected < DIRECT ? fmin(at->kink, SHORTER * h)
                                                   : 0.5 * h;
   return fmax(next, a->options.least_dt);
@@ -353,6 +390,14 @@ static void add_point(sap_adaptive* a, double t, const double* v) {
   a->times[a->points++] = t;
 }
 
+// The next attempt is extrapolated, if the system has what that takes.
+static void start_extrapolating(sap_adaptive* a) {
+  const sap_system* system = &a->stepper->system;
+  a->extrapolates =
+      a->options.extrapolate && system->position_difference != NULL && system->na == 0;
+  a->calm = a->extrapolation.known = 0;
+}
+
 // Starts anew from a state that is not the end of the last step.
 static void check_start(sap_adaptive* a, const sap_state* state) {
   const int last = a->points - 1;
@@ -364,12 +409,42 @@ static void check_start(sap_adaptive* a, const sap_state* state) {
   }
   if (a->points == 0) {
     add_point(a, state->t, state->v);
+    start_extrapolating(a);
+  }
+}
+
+// Ends extrapolation. The more calm steps it needs before the next one, the sooner it ended.
+static void stop_extrapolating(sap_adaptive* a) {
+  if (a->extrapolates) {
+    const int32_t more = 2 * a->patience;
+    a->patience = a->calm >= LEAST_PATIENCE || more < LEAST_PATIENCE ? LEAST_PATIENCE
+                  : more > MOST_PATIENCE                             ? MOST_PATIENCE
+                                                                     : more;
+  }
+  a->extrapolates = false;
+  a->calm = 0;
+}
+
+// Chooses between extrapolation and steps of one solve for the next attempt.
+static void choose_kind(sap_adaptive* a, const attempt* at) {
+  a->calm = at->calm && a->calm < MOST_PATIENCE ? a->calm + 1 : at->calm ? a->calm : 0;
+  if (at->extrapolated) {
+    const double single = at->h * factor_of(a, at->smooth.single, 3);
+    if (a->dt < STILL_WORTH * single) {
+      stop_extrapolating(a);
+      a->dt = fmin(a->dt, single);
+    }
+  } else if (a->extrapolates) {
+    stop_extrapolating(a);
+  } else if (a->calm >= a->patience) {
+    start_extrapolating(a);
+    a->dt = a->extrapolates ? fmin(WORTH_EXTRAPOLATING * a->dt, a->options.largest_dt) : a->dt;
   }
 }
 
 static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
                          const sap_adaptive_report* report, sap_error* error) {
-  const double before = a->dt, factor = factor_of(a, report->error);
+  const double before = a->dt, factor = factor_of(a, report->error, at->smooth.order);
   const bool last = at->h == at->t_end - state->t;
   if (at->halved) {
     add_point(a, state->t + 0.5 * at->h, a->middle);
@@ -378,12 +453,46 @@ static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
   state->t = last ? at->t_end : state->t;
   memcpy(a->last_q, state->q, (size_t)state->nq * sizeof(double));
   add_point(a, state->t, state->v);
+  if (at->extrapolated) {
+    sap_extrapolation_keep(&a->extrapolation, state->t, at->h);
+  }
   const double grown = report->rejected > 0 || factor < WORTH_GROWING ? fmin(factor, 1.0) : factor;
   a->dt = fmin(at->h * grown, a->options.largest_dt);
   if (last && report->rejected == 0) {
     a->dt = fmax(a->dt, before);
   }
+  choose_kind(a, at);
   return SAP_STATUS_OK;
+}
+
+// Makes attempts until one is accepted.
+static sap_status attempt_step(sap_adaptive* a, attempt* at, sap_state* state,
+                               sap_adaptive_report* report, sap_error* error) {
+  SAP_TRY(save_memory(a, error));
+  sap_adaptive_reason cut =
+      at->h < a->dt || at->h == a->options.largest_dt ? SAP_ADAPTIVE_LIMIT : a->reason;
+  for (;; ++report->rejected) {
+    sap_error failure = {0};
+    const sap_status status = make_attempt(a, at, report, &failure);
+    const bool shortest = at->h <= a->options.least_dt;
+    if (status == SAP_STATUS_OK && (report->error <= a->options.accuracy || shortest)) {
+      a->reason = report->reason;
+      report->reason = cut;
+      return accept(a, at, state, report, error);
+    }
+    cut = status == SAP_STATUS_OK ? report->reason : SAP_ADAPTIVE_FAILED;
+    SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_sizes, error));
+    if (status != SAP_STATUS_OK && (status != SAP_STATUS_STEP_FAILED || shortest)) {
+      if (error != NULL) {
+        *error = failure;
+      }
+      return status;
+    }
+    if (cut != SAP_ADAPTIVE_SMOOTH) {
+      stop_extrapolating(a);
+    }
+    at->h = shorten(a, at, status, report);
+  }
 }
 
 sap_status sap_adaptive_step(sap_adaptive* a, sap_state* state, double t_end,
@@ -395,32 +504,14 @@ sap_status sap_adaptive_step(sap_adaptive* a, sap_state* state, double t_end,
   sap_adaptive_report unused;
   report = report != NULL ? report : &unused;
   *report = (sap_adaptive_report){0};
-  attempt at = {.state = state, .t_end = t_end};
   if (!a->has_lengths) {
     SAP_TRY(find_lengths(a, state, error));
   }
   check_start(a, state);
-  SAP_TRY(save_memory(a, error));
-  at.h = choose_length(a, state, t_end);
-  sap_adaptive_reason cut =
-      at.h < a->dt || at.h == a->options.largest_dt ? SAP_ADAPTIVE_LIMIT : a->reason;
-  for (;; ++report->rejected) {
-    sap_error failure = {0};
-    const sap_status status = make_attempt(a, &at, report, &failure);
-    const bool shortest = at.h <= a->options.least_dt;
-    if (status == SAP_STATUS_OK && (report->error <= a->options.accuracy || shortest)) {
-      a->reason = report->reason;
-      report->reason = cut;
-      return accept(a, &at, state, report, error);
-    }
-    cut = status == SAP_STATUS_OK ? report->reason : SAP_ADAPTIVE_FAILED;
-    SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_sizes, error));
-    if (status != SAP_STATUS_OK && (status != SAP_STATUS_STEP_FAILED || shortest)) {
-      if (error != NULL) {
-        *error = failure;
-      }
-      return status;
-    }
-    at.h = shorten(a, &at, status, report);
-  }
+  attempt at = {.state = state, .t_end = t_end, .h = choose_length(a, state, t_end)};
+  const sap_step_control control = a->stepper->control;
+  a->stepper->control.archive = NULL;  // attempts keep the memory of steps alone
+  const sap_status status = attempt_step(a, &at, state, report, error);
+  a->stepper->control = control;
+  return status;
 }

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <sapstep/adaptive.h>
+
 #include "support/heap_count.h"
 #include "support/simulation.h"
 #include "support/toy_system.h"
@@ -86,6 +88,31 @@ static void test_coupled(void** state) {
   assert_int_equal(heap_live(), 0);
 }
 
+// A quadruped whose servos hold its pose lands, and is stepped by error control from then on.
+static void test_adaptive(void** state) {
+  (void)state;
+  simulation s;
+  sap_error error = {0};
+  assert_true(simulation_read(&s, SAPSTEP_SOURCE_DIR "/examples/scenes/quadruped.xml",
+                              SAP_SCHEME_MIDPOINT, 0.01, &error));
+  sap_adaptive* adaptive = NULL;
+  assert_int_equal(sap_adaptive_create(s.stepper, NULL, NULL, &adaptive, NULL), SAP_STATUS_OK);
+  int64_t before = 0, solves = 0, rejected = 0;
+  while (solves < 5000) {
+    sap_adaptive_report report;
+    assert_int_equal(sap_adaptive_step(adaptive, &s.state, s.state.t + 0.02, &report, &error),
+                     SAP_STATUS_OK);
+    before = s.state.t < 1.0 ? heap_calls() : before;
+    solves += s.state.t < 1.0 ? 0 : report.solves;
+    rejected += report.rejected;
+  }
+  assert_int_equal(heap_calls() - before, 0);
+  assert_true(rejected > 0);
+  sap_adaptive_destroy(adaptive);
+  simulation_end(&s);
+  assert_int_equal(heap_live(), 0);
+}
+
 // So many that every phase of a step is shared.
 static void test_threads(void** state) {
   (void)state;
@@ -117,6 +144,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_multibody),
       cmocka_unit_test(test_coupled),
+      cmocka_unit_test(test_adaptive),
       cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

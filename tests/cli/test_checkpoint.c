@@ -68,7 +68,8 @@ static void adaptive_parts_are_one(void** state) {
   assert_string_equal(r.out, "step_000010.hdf5\nstep_000020.hdf5\n");
   command_clear(&r);
   command_expect(*state, program,
-                 "run " QUADRUPED " --accuracy 1e-5 --relative-tolerance 1e-6 --resume e.checkpoint",
+                 "run " QUADRUPED
+                 " --accuracy 1e-5 --relative-tolerance 1e-6 --resume e.checkpoint",
                  3, "e.checkpoint: stepper's memory is of another accuracy");
   command_expect(*state, program,
                  "run " QUADRUPED
@@ -305,11 +306,15 @@ static void time_limit_is_told(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(two_parts_are_one),     cmocka_unit_test(written_on_the_way),
+      cmocka_unit_test(two_parts_are_one),
+      cmocka_unit_test(written_on_the_way),
       cmocka_unit_test(adaptive_parts_are_one),
-      cmocka_unit_test(as_many_steps_as_fit),  cmocka_unit_test(phase_is_kept),
-      cmocka_unit_test(large_counts_refused),  cmocka_unit_test(refused),
-      cmocka_unit_test(other_options_refused), cmocka_unit_test(other_scenes_refused),
+      cmocka_unit_test(as_many_steps_as_fit),
+      cmocka_unit_test(phase_is_kept),
+      cmocka_unit_test(large_counts_refused),
+      cmocka_unit_test(refused),
+      cmocka_unit_test(other_options_refused),
+      cmocka_unit_test(other_scenes_refused),
       cmocka_unit_test(time_limit_is_told),
   };
   return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -21,9 +22,10 @@ typedef struct travel {
 } travel;
 
 // Steps to t_end; the simulation's stepper must be a midpoint's.
-static travel go(simulation* s, double accuracy, double t_end) {
+static travel go_with(simulation* s, double accuracy, bool extrapolate, double t_end) {
   sap_error error = {0};
   sap_adaptive_options options = sap_adaptive_options_default();
+  options.extrapolate = extrapolate;
   sap_adaptive* adaptive = NULL;
   travel all = {0};
   options.accuracy = accuracy;
@@ -44,6 +46,10 @@ static travel go(simulation* s, double accuracy, double t_end) {
   assert_string_equal(error.message, "");
   sap_adaptive_destroy(adaptive);
   return all;
+}
+
+static travel go(simulation* s, double accuracy, double t_end) {
+  return go_with(s, accuracy, true, t_end);
 }
 
 // A ball of 1 kg and 0.1 m that can only move along x and z, above a floor.
@@ -98,7 +104,7 @@ static void test_stop(void** unused) {
 }
 
 // Slope of the error of q over the number of solves, in powers of ten of the accuracy.
-static void check_slope(const char* scene, double duration, double slope) {
+static void check_slope(const char* scene, double duration, bool extrapolate, double slope) {
   double q[3], errors[3], solves[3];
   for (int k = 0; k < 4; ++k) {
     simulation s;
@@ -109,7 +115,7 @@ static void check_slope(const char* scene, double duration, double slope) {
       simulation_step(&s, (int32_t)lround(duration / 2e-5));
       memcpy(q, s.state.q, (size_t)s.state.nq * sizeof(double));
     } else {
-      const travel t = go(&s, pow(10.0, -3.0 - k), duration);
+      const travel t = go_with(&s, pow(10.0, -3.0 - k), extrapolate, duration);
       solves[k - 1] = t.solves;
       errors[k - 1] = fabs(s.state.q[0] - q[0]);
     }
@@ -124,8 +130,70 @@ static void check_slope(const char* scene, double duration, double slope) {
 
 static void test_second_order(void** unused) {
   (void)unused;
-  check_slope(SAPSTEP_SOURCE_DIR "/examples/scenes/double_pendulum.xml", 2.0, -1.8);
-  check_slope(SAPSTEP_SOURCE_DIR "/examples/scenes/spring_cylinder.xml", 1.0, -1.8);
+  check_slope(SAPSTEP_SOURCE_DIR "/examples/scenes/double_pendulum.xml", 2.0, false, -1.8);
+  check_slope(SAPSTEP_SOURCE_DIR "/examples/scenes/spring_cylinder.xml", 1.0, false, -1.8);
+}
+
+static void test_fourth_order(void** unused) {
+  (void)unused;
+  check_slope(SAPSTEP_SOURCE_DIR "/examples/scenes/double_pendulum.xml", 2.0, true, -3.8);
+}
+
+// Steps to t_end and returns the error of q[0].
+static double error_of(const char* scene, double accuracy, double t_end, double exact, travel* t) {
+  simulation s;
+  sap_error error = {0};
+  if (!simulation_read(&s, scene, SAP_SCHEME_MIDPOINT, 0.01, &error)) {
+    fail_msg("%s", error.message);
+  }
+  *t = go(&s, accuracy, t_end);
+  const double missed = fabs(s.state.q[0] - exact);
+  simulation_end(&s);
+  return missed;
+}
+
+// A cylinder that rolls back and forth on a contact which carries it all the time: the exact motion
+// is harmonic. The fixed midpoint takes 351 steps for 1e-4 m.
+static void test_extrapolated_contact(void** unused) {
+  (void)unused;
+  const char* const scene = SAPSTEP_SOURCE_DIR "/examples/scenes/spring_cylinder.xml";
+  const double exact = 0.1 * cos(sqrt(100.0 / 0.75));
+  travel t;
+  double missed = error_of(scene, 1e-4, 1.0, exact, &t);
+  if (!(missed <= 1e-3 && t.solves <= 100)) {
+    fail_msg("error %g m, %d solves", missed, (int)t.solves);
+  }
+  missed = error_of(scene, 1e-5, 1.0, exact, &t);
+  if (!(missed <= 1e-4 && t.solves <= 170)) {
+    fail_msg("error %g m, %d solves", missed, (int)t.solves);
+  }
+}
+
+// A double pendulum whose elbow is a spring of 1e6 N m/rad swings as one rod. Extrapolation without a
+// filter of stiff components took 22 000 solves.
+static void test_stiff_components(void** unused) {
+  (void)unused;
+  static const char scene[] = "stiff_pendulum.xml";
+  FILE* file = fopen(scene, "w");
+  assert_non_null(file);
+  (void)fputs(
+      "<mujoco><default><joint type='hinge' axis='0 1 0'/><geom type='capsule' size='0.03'"
+      " contype='0' conaffinity='0' mass='1'/></default><worldbody><body><joint/><geom"
+      " fromto='0 0 0 1 0 0'/><body pos='1 0 0'><joint stiffness='1e6'/><geom"
+      " fromto='0 0 0 1 0 0'/></body></body></worldbody></mujoco>",
+      file);
+  assert_int_equal(fclose(file), 0);
+  simulation rod;
+  sap_error error = {0};
+  assert_true(simulation_read(&rod, scene, SAP_SCHEME_MIDPOINT, 2e-5, &error));
+  simulation_step(&rod, 100000);
+  travel t;
+  const double missed = error_of(scene, 1e-3, 2.0, rod.state.q[0], &t);
+  simulation_end(&rod);
+  assert_int_equal(remove(scene), 0);
+  if (!(missed <= 1e-2 && t.solves <= 100)) {
+    fail_msg("error %g rad, %d solves", missed, (int)t.solves);
+  }
 }
 
 // Attempts that were rejected leave nothing behind: the accepted steps, made alone by a stepper,
@@ -137,7 +205,9 @@ static void test_rejected_attempts(void** unused) {
   int count = 0, rejected = 0, reasons[SAP_ADAPTIVE_REASON_COUNT] = {0};
   simulation a = ball(0.6, 1.0, 0.3), b = ball(0.6, 1.0, 0.3);
   sap_adaptive* adaptive = NULL;
-  assert_int_equal(sap_adaptive_create(a.stepper, NULL, NULL, &adaptive, NULL), SAP_STATUS_OK);
+  sap_adaptive_options options = sap_adaptive_options_default();
+  options.extrapolate = false;  // a step of one or two of the stepper's
+  assert_int_equal(sap_adaptive_create(a.stepper, &options, NULL, &adaptive, NULL), SAP_STATUS_OK);
   while (a.state.t < 1.5) {
     sap_adaptive_report report;
     assert_int_equal(sap_adaptive_step(adaptive, &a.state, 1.5, &report, NULL), SAP_STATUS_OK);
@@ -243,8 +313,10 @@ static void test_wrong_input(void** unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_energy_of_bounces), cmocka_unit_test(test_stop),
-      cmocka_unit_test(test_second_order),      cmocka_unit_test(test_rejected_attempts),
-      cmocka_unit_test(test_near_rigid),        cmocka_unit_test(test_wrong_input),
+      cmocka_unit_test(test_second_order),      cmocka_unit_test(test_fourth_order),
+      cmocka_unit_test(test_stiff_components),  cmocka_unit_test(test_extrapolated_contact),
+      cmocka_unit_test(test_rejected_attempts), cmocka_unit_test(test_near_rigid),
+      cmocka_unit_test(test_wrong_input),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
