@@ -343,7 +343,12 @@ static void move_cone(cone_rows* c, precise_law law, const real* gamma) {
   }
 }
 
-static void note(precise_worst* worst, real velocity, real impulse, real relative, int at) {
+// rests: part of the relative violation that is of velocities at rest.
+static void note(precise_worst* worst, real velocity, real impulse, real relative, real rests,
+                 int at) {
+  if (!((double)(relative - rests) <= worst->moving)) {
+    worst->moving = (double)(relative - rests);
+  }
   worst->velocity = (double)larger(worst->velocity, velocity);
   worst->impulse = (double)larger(worst->impulse, impulse);
   if (!((double)relative <= worst->relative)) {
@@ -408,12 +413,14 @@ static void judge_block(const precise_problem* p, precise_law law, const precise
       const int row = block->first_row + j;
       const double* Jr = p->J + (size_t)row * (size_t)p->nv;
       const real moved = absolute(c.y[cone ? j : 0] - gamma[row]);
-      real scale = absolute(p->v_hat[row]);
+      real scale = absolute(p->v_hat[row]), rests = 0;
       scale += (real)p->R[row] * (cone ? strongest : absolute(gamma[row]));
       for (int k = 0; k < p->nv; ++k) {
         scale += absolute(Jr[k]) * (absolute(v[k]) + absolute(p->v_star[k]) + least);
+        rests += absolute(Jr[k]) * least;
       }
-      note(worst, moved / rho[row], moved, ratio(moved / rho[row], scale), row);
+      note(worst, moved / rho[row], moved, ratio(moved / rho[row], scale), ratio(rests, scale),
+           row);
     }
   }
 }
@@ -423,7 +430,7 @@ static void judge_tree(const precise_problem* p, int tree, const double* v, cons
   static const double CANCELS = 1e-10;
   const double least = FLOOR * fastest(p, v);
   const size_t nv = (size_t)p->nv;
-  real rest_2 = 0, scale_2 = 0, velocity = 0, impulse = 0;
+  real rest_2 = 0, scale_2 = 0, total = 0, velocity = 0, impulse = 0;
   for (int i = p->tree_start[tree]; i < p->tree_start[tree + 1]; ++i) {
     const real mass = p->A[(size_t)i * nv + (size_t)i];
     real rest = 0, sum = 0;
@@ -438,10 +445,12 @@ static void judge_tree(const precise_problem* p, int tree, const double* v, cons
     const real speed = absolute(v[i]) + absolute(p->v_star[i]) + CANCELS * sum / mass + least;
     rest_2 += rest * rest / mass;
     scale_2 += mass * speed * speed;
+    total += mass;
     velocity = larger(velocity, absolute(rest) / mass);
     impulse = larger(impulse, absolute(rest));
   }
-  note(worst, velocity, impulse, ratio(root(rest_2), root(scale_2)), tree);
+  note(worst, velocity, impulse, ratio(root(rest_2), root(scale_2)),
+       ratio(least * root(total), root(scale_2)), tree);
 }
 
 bool precise_judge(const precise_problem* p, precise_law law, const double* v, const double* gamma,

@@ -17,7 +17,8 @@
 // Violation of a tree's momentum: |r_i|/A_ii [m/s] with r = A (v - v*) - J' gamma; relative in the
 // norm of diag(A) to |v| + |v*| of the tree. Impulses that cancel in J' gamma leave the round-off of
 // their numbers: 1e-10 of sum |J| |gamma| counts as scale, too, and 1e-9 of the problem's fastest
-// velocity, or of the one that a v_hat asks for: what is slower rests.
+// velocity, or of the one that a v_hat asks for: what is slower rests. `moving` is the relative violation
+// less such a velocity: an error that turns rest into rest is none.
 #ifndef SAP_TESTS_SUPPORT_PRECISE_H
 #define SAP_TESTS_SUPPORT_PRECISE_H
 
@@ -54,6 +55,7 @@ typedef enum precise_law {
 typedef struct precise_worst {
   double velocity, impulse;  // largest of all rows, or of all velocities [m/s], [N s]
   double relative;           // largest, to the row's or tree's own scale
+  double moving;             // largest of relative less what rests
   int at;                    // its row or tree
 } precise_worst;
 

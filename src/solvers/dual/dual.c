@@ -182,10 +182,22 @@ static double row_scale(const sap_dual* d, const sap_delassus_item* item, int32_
   return sum;
 }
 
+// Sets the change of a rule's cone: the velocities of its map, whose step is 1. Tangents that slide
+// also follow the step of their normal.
+static void rule_change(const sap_delassus_item* item, const double* z, const double* g,
+                        const double* map, const double* rho, double* change) {
+  const double normal = fmax(-z[SAP_NORMAL_ROW], -rho[SAP_NORMAL_ROW] * g[SAP_NORMAL_ROW]);
+  const double size = sqrt(sap_cone_n_dot(item->nrows, z, z));
+  const bool slides = 2.0 * size > item->mu * z[SAP_NORMAL_ROW];
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    const bool follows = slides && r != SAP_NORMAL_ROW;
+    change[r] = rho[r] * fabs(map[r]) + (follows ? item->mu * fabs(normal * z[r]) / size : 0.0);
+  }
+}
+
 // Returns true if each row, measured with its own step, satisfies the law within a part of its own
-// scale. The step of a whole cone does not see rows with far less friction than its others. Of the
-// laws that are rules only the pyramid of four facets has rows of its own; the others pass.
-static bool rows_hold(const sap_dual* d) {
+// scale. The step of a whole cone does not see rows with far less friction than its others.
+bool sap_dual_rows_hold(const sap_dual* d) {
   const double most = sap_row_tolerance(d->options->relative_tolerance);
   const bool box = d->law == sap_dual_facets_law && d->options->friction_directions == 4;
   const sap_violation_law law = box      ? SAP_VIOLATION_BOX
@@ -194,7 +206,7 @@ static bool rows_hold(const sap_dual* d) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     const double *z = d->z + item->first, *g = d->g + item->first;
-    double rho[SAP_CONE_ROWS_MAX], change[SAP_CONE_ROWS_MAX] = {0.0}, energy = 0.0;
+    double rho[SAP_CONE_ROWS_MAX], change[SAP_CONE_ROWS_MAX], energy = 0.0;
     for (int32_t r = 0; r < item->nrows; ++r) {
       const double diagonal = item->diagonal[r * (item->nrows + 1)];
       rho[r] = diagonal > 0.0 ? 1.0 / diagonal : 1.0;
@@ -204,6 +216,8 @@ static bool rows_hold(const sap_dual* d) {
       change[0] = sap_interval_change(item->lower, item->upper, z[0], g[0], rho[0]);
     } else if (d->law == NULL || box) {
       sap_cone_change(law, item->mu, item->nrows, z, g, rho, change);
+    } else {
+      rule_change(item, z, g, d->map + item->first, rho, change);
     }
     for (int32_t r = 0; r < item->nrows; ++r) {
       // |(D z)_r| <= sum sqrt(D_rr D_ss) |z_s|
@@ -263,8 +277,10 @@ bool sap_dual_continues(sap_dual* d, int32_t limit, double step_length) {
   }
   const double least = d->options->absolute_tolerance * d->options->absolute_tolerance;
   const bool converged =
-      (sums.scaled_2 <= least || (d->residual <= eps && d->miss <= eps)) && rows_hold(d);
-  if (d->iterations == 0 || converged || sums.scaled_2 < d->best_2) {
+      (sums.scaled_2 <= least || (d->residual <= eps && d->miss <= eps)) && sap_dual_rows_hold(d);
+  const bool ends = !converged && at_roundoff(d);
+  const bool holds = ends && sap_dual_rows_hold(d);
+  if (d->iterations == 0 || converged || holds || sums.scaled_2 < d->best_2) {
     d->best = d->residual;
     d->best_2 = sums.scaled_2;
     memcpy(d->z_best, d->z, (size_t)d->op.n * sizeof(double));
@@ -272,8 +288,8 @@ bool sap_dual_continues(sap_dual* d, int32_t limit, double step_length) {
   bool done = true;
   if (converged) {
     d->outcome = SAP_OUTCOME_CONVERGED;
-  } else if (at_roundoff(d)) {
-    d->outcome = rows_hold(d) ? SAP_OUTCOME_ROUNDOFF : SAP_OUTCOME_STALLED;
+  } else if (ends) {
+    d->outcome = holds ? SAP_OUTCOME_ROUNDOFF : SAP_OUTCOME_STALLED;
   } else if (d->saving <= eps) {
     d->outcome = SAP_OUTCOME_EARLY_STOP;
   } else if (d->iterations >= limit) {

@@ -114,6 +114,9 @@ void sap_dual_evaluate(sap_dual* d);
 // reached (d->outcome tells which), or if memory is short: methods then return d->status.
 // limit: iterations allowed. step_length: of the last iteration, not used for the guess.
 bool sap_dual_continues(sap_dual* d, int32_t limit, double step_length);
+// Returns true if each row of d->z, with d->v, d->g and the map of it, satisfies the law within the
+// root of the tolerance.
+bool sap_dual_rows_hold(const sap_dual* d);
 
 // Sweeps once over all items; interval rows are solved without a rule. Each change is scaled by
 // options->over_relaxation. Returns the rise of the dual cost 1/2 z' D z + q' z [J].

@@ -292,7 +292,7 @@ sap_status sap_lemke_solve(sap_dual* d) {
   }
   const int32_t done = pivots > 0 ? pivots : 1;
   if (!try_impulses(d, done)) {
-    const bool accurate = end == SAP_LCP_SOLVED && d->residual <= ACCURACY;
+    const bool accurate = end == SAP_LCP_SOLVED && d->residual <= ACCURACY && sap_dual_rows_hold(d);
     memset(d->z, 0, (size_t)rows * sizeof(double));
     (void)try_impulses(d, done);
     d->outcome = accurate               ? SAP_OUTCOME_ROUNDOFF
