@@ -191,8 +191,7 @@ typedef struct sap_system {
   int (*moved_masses)(void* context, double* masses);
   // Allows the functions above to use `count` >= 1 threads, the caller's among them; results must
   // not depend on their number. Called by sap_stepper_create with the threads of the solver's
-  // options. threads: those of the stepper, NULL if count is 1; the built-in engine shares them,
-  // others use threads of their own.
+  // options. threads: those of the stepper, NULL if count is 1.
   int (*use_threads)(void* context, int32_t count, sap_threads* threads);
 
   // --- derivatives, see sapstep/linearize.h: NULL, all of them: by differences of the functions

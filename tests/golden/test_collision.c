@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The same sequence of poses gives the same contacts bit by bit, feature numbers included: run to
-// run, in any number of threads, and whatever was looked at before.
+// run, and whatever was looked at before.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,33 +32,6 @@ static void pose(collision_scene* run, int step) {
 
 static void expect_same(const collision_scene* a, const collision_scene* b) {
   scene_expect_same_contacts(a->contacts, a->count, b->contacts, b->count);
-}
-
-// A pile among the others: enough pairs for several blocks of jobs.
-static void threads_agree_bitwise(void** state) {
-  (void)state;
-  static const int32_t counts[] = {1, 2, 3, 8};
-  enum { RUNS = sizeof counts / sizeof counts[0] };
-  collision_scene runs[RUNS];
-  for (int k = 0; k < RUNS; ++k) {
-    begin(&runs[k]);
-    scene_use_threads(&runs[k], counts[k]);
-  }
-  for (int step = 0; step < STEPS; ++step) {
-    for (int k = 0; k < RUNS; ++k) {
-      pose(&runs[k], step);
-      scene_detect(&runs[k]);
-      expect_same(&runs[0], &runs[k]);
-    }
-  }
-  // And back to one.
-  scene_use_threads(&runs[1], 1);
-  scene_detect(&runs[1]);
-  scene_detect(&runs[0]);
-  expect_same(&runs[0], &runs[1]);
-  for (int k = 0; k < RUNS; ++k) {
-    scene_end(&runs[k]);
-  }
 }
 
 // Directions along which pairs were apart are remembered and change nothing: one looks at each pose
@@ -114,7 +87,6 @@ static void runs_agree_bitwise(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(runs_agree_bitwise),
-                                     cmocka_unit_test(threads_agree_bitwise),
                                      cmocka_unit_test(past_poses_do_not_matter)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

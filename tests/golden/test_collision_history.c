@@ -114,12 +114,11 @@ static void find_velocities(const motion* now, const motion* next, double dt, do
   }
 }
 
-static void run(double dt, bool ahead, int32_t threads) {
+static void run(double dt, bool ahead) {
   static motion now, next;
   static double velocities[BODIES + WELDED + 1][6];
   collision_scene s;
   begin(&s);
-  scene_use_threads(&s, threads);
   start(&next);
   int32_t contacts = 0;
   for (int step = 0; step < STEPS; ++step) {
@@ -155,28 +154,22 @@ static void run(double dt, bool ahead, int32_t threads) {
 
 static void contacts_of_touching_shapes(void** state) {
   (void)state;
-  run(0.0, false, 1);
+  run(0.0, false);
 }
 
 static void contacts_that_glide(void** state) {
   (void)state;
-  run(0.01, false, 1);
+  run(0.01, false);
 }
 
 static void contacts_ahead(void** state) {
   (void)state;
-  run(0.01, true, 1);
-}
-
-static void contacts_found_by_threads(void** state) {
-  (void)state;
-  run(0.01, true, 3);
-  run(0.01, false, 3);
+  run(0.01, true);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(contacts_of_touching_shapes), cmocka_unit_test(contacts_that_glide),
-      cmocka_unit_test(contacts_ahead), cmocka_unit_test(contacts_found_by_threads)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(contacts_of_touching_shapes),
+                                     cmocka_unit_test(contacts_that_glide),
+                                     cmocka_unit_test(contacts_ahead)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

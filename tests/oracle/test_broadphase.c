@@ -43,7 +43,6 @@ static void fill(sap_broadphase* bp, uint64_t* seed, int32_t n, int frame) {
 static void all_pairs_once(void** state) {
   (void)state;
   static const int32_t counts[] = {1, 2, 10, 47, 49, 60, 300, MOST};
-  static uint64_t scratch[MOST * MOST];
   uint64_t seed = 9;
   for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
     const int32_t n = counts[c];
@@ -52,7 +51,7 @@ static void all_pairs_once(void** state) {
     for (int frame = 0; frame < FRAMES; ++frame) {
       fill(&bp, &seed, n, frame);
       assert_int_equal(sap_broadphase_find(&bp, accept_most, NULL, NULL), SAP_STATUS_OK);
-      sap_sort_keys(bp.pairs, bp.pair_count, scratch);
+      sap_sort_keys(bp.pairs, bp.pair_count);
       int32_t at = 0;
       for (int32_t a = 0; a < n; ++a) {
         for (int32_t b = a + 1; b < n; ++b) {
@@ -76,7 +75,7 @@ static int compare(const void* a, const void* b) {
 
 static void sorts_like_qsort(void** state) {
   (void)state;
-  uint64_t keys[300], expected[300], scratch[300];
+  uint64_t keys[300], expected[300];
   uint64_t seed = 4;
   for (int32_t n = 0; n <= 300; ++n) {
     for (int32_t i = 0; i < n; ++i) {
@@ -86,7 +85,7 @@ static void sorts_like_qsort(void** state) {
       keys[i] = expected[i] = n % 3 == 2 ? other : value << (n % 3 == 1 ? 40 : 0);
     }
     qsort(expected, (size_t)n, sizeof *expected, compare);
-    sap_sort_keys(keys, n, scratch);
+    sap_sort_keys(keys, n);
     assert_memory_equal(keys, expected, (size_t)n * sizeof *keys);
   }
 }

@@ -101,14 +101,6 @@ void scene_turn(collision_scene* scene, int32_t body, double x, double y, double
   sap_quaternion_to_matrix(scene->R_WB + 9 * body, q);
 }
 
-void scene_use_threads(collision_scene* scene, int32_t count) {
-  sap_error error;
-  sap_threads* threads = NULL;
-  require(sap_threads_create(count, &threads, &error), &error);
-  sap_collision_lend_threads(scene->collision, threads);
-  sap_threads_destroy(threads);
-}
-
 void scene_detect(collision_scene* scene) {
   sap_error error;
   const sap_collision_query query = {

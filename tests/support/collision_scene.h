@@ -29,7 +29,6 @@ void scene_compile(collision_scene* scene);
 void scene_place(collision_scene* scene, int32_t body, double x, double y, double z);
 // Rotation vector [rad].
 void scene_turn(collision_scene* scene, int32_t body, double x, double y, double z);
-void scene_use_threads(collision_scene* scene, int32_t count);
 void scene_detect(collision_scene* scene);
 // To the bit, all that detection fills but padding.
 void scene_expect_same_contacts(const sap_contact* a, int32_t na, const sap_contact* b, int32_t nb);

@@ -262,13 +262,6 @@ static int begin_step(void* context, const sap_step_context* step) {
   return code;
 }
 
-static int use_threads(void* context, int32_t count, sap_threads* threads) {
-  const sap_multibody* multibody = context;
-  (void)count;
-  sap_collision_lend_threads(multibody->collision, threads);
-  return 0;
-}
-
 // Sets the activations at the end of the step; the inputs take those at its start, or at its end
 // for actuators with early activation.
 static int activations(void* context, const sap_step_context* step, const double* a0, double* a) {
@@ -325,7 +318,6 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .memory = memory,
       .position_difference = position_difference,
       .moved_masses = moved_masses,
-      .use_threads = use_threads,
       .nu = model->sizes.nu,
       .balance_derivatives = sap_multibody_balance_derivatives,
       .impulse_derivatives = sap_multibody_impulse_derivatives,

@@ -27,6 +27,10 @@ void sap_broadphase_destroy(sap_broadphase* broadphase) {
   *broadphase = (sap_broadphase){0};
 }
 
+// Of Shell sorts, by Ciura.
+enum { GAPS = 9 };
+static const int32_t gaps[GAPS] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
+
 // Returns true if the box `a` with lower x comes after the box `b` with lower x `x_b`.
 static bool comes_after(double x_a, int32_t a, double x_b, int32_t b) {
   return x_a > x_b || (x_a == x_b && a > b);
@@ -52,14 +56,13 @@ static bool sort_gap(sap_broadphase* bp, int32_t gap, int64_t moves) {
 }
 
 // Sorts by lower x, ties by index: the result depends only on the boxes. The order of the last call
-// is mostly almost sorted; else Shell sort (gaps of Ciura).
+// is mostly almost sorted; else Shell sort.
 static void sort_boxes(sap_broadphase* bp) {
-  static const int32_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
   for (int32_t r = 0; r < bp->count; ++r) {
     bp->lower_x[r] = bp->boxes[bp->order[r]].lower[0];
   }
   bool sorted = sort_gap(bp, 1, 16 * (int64_t)bp->count);
-  for (size_t k = 0; !sorted && k < sizeof gaps / sizeof *gaps; ++k) {
+  for (size_t k = 0; !sorted && k < GAPS; ++k) {
     sorted = sort_gap(bp, gaps[k], INT64_MAX) && gaps[k] == 1;
   }
 }
@@ -84,55 +87,15 @@ sap_status sap_broadphase_find(sap_broadphase* bp, sap_broadphase_accept* accept
   return SAP_STATUS_OK;
 }
 
-// --- radix sort ---
-
-enum { FEW = 40, DIGIT_BITS = 8, DIGIT_VALUES = 1 << DIGIT_BITS };
-
-static void sort_few(uint64_t* keys, int32_t count) {
-  for (int32_t i = 1; i < count; ++i) {
-    const uint64_t key = keys[i];
-    int32_t j = i;
-    for (; j > 0 && keys[j - 1] > key; --j) {
-      keys[j] = keys[j - 1];
+void sap_sort_keys(uint64_t* keys, int32_t count) {
+  for (int k = 0; k < GAPS; ++k) {
+    for (int32_t i = gaps[k]; i < count; ++i) {
+      const uint64_t key = keys[i];
+      int32_t j = i;
+      for (; j >= gaps[k] && keys[j - gaps[k]] > key; j -= gaps[k]) {
+        keys[j] = keys[j - gaps[k]];
+      }
+      keys[j] = key;
     }
-    keys[j] = key;
-  }
-}
-
-// Sorts by one digit from one array to the other; stable.
-static void sort_digit(const uint64_t* from, uint64_t* to, int32_t count, int shift) {
-  int32_t start[DIGIT_VALUES + 1] = {0};
-  for (int32_t i = 0; i < count; ++i) {
-    ++start[(from[i] >> shift & (DIGIT_VALUES - 1)) + 1];
-  }
-  for (int32_t k = 0; k < DIGIT_VALUES; ++k) {
-    start[k + 1] += start[k];
-  }
-  for (int32_t i = 0; i < count; ++i) {
-    to[start[from[i] >> shift & (DIGIT_VALUES - 1)]++] = from[i];
-  }
-}
-
-void sap_sort_keys(uint64_t* keys, int32_t count, uint64_t* scratch) {
-  if (count <= FEW) {
-    sort_few(keys, count);
-    return;
-  }
-  uint64_t differ = 0;
-  for (int32_t i = 1; i < count; ++i) {
-    differ |= keys[i] ^ keys[0];
-  }
-  uint64_t *from = keys, *to = scratch;
-  for (int shift = 0; shift < 64; shift += DIGIT_BITS) {
-    if ((differ >> shift & (DIGIT_VALUES - 1)) == 0) {
-      continue;  // all keys have the same digit here
-    }
-    sort_digit(from, to, count, shift);
-    uint64_t* const swap = from;
-    from = to;
-    to = swap;
-  }
-  if (from != keys) {
-    memcpy(keys, from, (size_t)count * sizeof *keys);
   }
 }

@@ -34,7 +34,7 @@ typedef bool sap_broadphase_accept(const void* context, int32_t a, int32_t b);
 sap_status sap_broadphase_find(sap_broadphase* bp, sap_broadphase_accept* accept,
                                const void* context, sap_error* error);
 
-// Radix sort of 64-bit keys; scratch: (count). cost: O(n) for each byte in which the keys differ.
-void sap_sort_keys(uint64_t* keys, int32_t count, uint64_t* scratch);
+// Sorts the keys in place.
+void sap_sort_keys(uint64_t* keys, int32_t count);
 
 #endif

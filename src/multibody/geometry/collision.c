@@ -101,26 +101,19 @@ void sap_collision_destroy(sap_collision* collision) {
   if (collision == NULL) {
     return;
   }
-  sap_threads_destroy(collision->threads);
   sap_broadphase_destroy(&collision->broadphase);
   for (int32_t i = 0; i < collision->mesh_count; ++i) {
     sap_polytope_clear(&collision->hulls[i]);
   }
   sap_pool_free(&collision->pool);
-  sap_free(collision->jobs);
   sap_free(collision->near[0]);
   sap_free(collision->near[1]);
   sap_free(collision->keys);
-  sap_free(collision->key_scratch);
   sap_free(collision->pairs);
   sap_free(collision->contacts);
   sap_free(collision->identities[0]);
   sap_free(collision->identities[1]);
   sap_free(collision);
-}
-
-void sap_collision_lend_threads(sap_collision* c, sap_threads* threads) {
-  sap_threads_lend(&c->threads, threads);
 }
 
 void sap_collision_drop_later(sap_collision* c) {
@@ -160,13 +153,6 @@ static sap_status check_poses(const sap_model* model, const sap_collision_query*
   return SAP_STATUS_OK;
 }
 
-enum { JOB_SHAPES = 256 };
-
-typedef struct placing {
-  sap_collision* c;
-  const sap_collision_query* query;
-} placing;
-
 // Sets the pose and the bounds of a shape.
 static void place_shape(sap_collision* c, int32_t i, const sap_collision_query* query) {
   sap_collision_shape* shape = &c->shapes[i];
@@ -181,13 +167,9 @@ static void place_shape(sap_collision* c, int32_t i, const sap_collision_query* 
   }
 }
 
-// Sets the poses, bounds and motions of a job's shapes; with `more` the motions alone.
-static void place_shapes(void* context, int32_t job) {
-  const sap_collision_query* query = ((const placing*)context)->query;
-  sap_collision* c = ((const placing*)context)->c;
-  const int32_t first = job * JOB_SHAPES, left = c->shape_count - first;
-  const int32_t end = first + (left < JOB_SHAPES ? left : (int32_t)JOB_SHAPES);
-  for (int32_t i = first; i < end; ++i) {
+// Sets the poses, bounds and motions of the shapes; with `more` the motions alone.
+static void place_shapes(sap_collision* c, const sap_collision_query* query) {
+  for (int32_t i = 0; i < c->shape_count; ++i) {
     sap_collision_shape* shape = &c->shapes[i];
     if (sap_collision_shape_rests(c, shape)) {
       continue;
@@ -236,8 +218,7 @@ sap_status sap_collision_detect(sap_collision* collision, const sap_collision_qu
     SAP_TRY(check_poses(c->model, query, error));
     compare_statics(c, query);
   }
-  placing of = {c, query};
-  sap_threads_run(c->threads, (c->shape_count + JOB_SHAPES - 1) / JOB_SHAPES, place_shapes, &of);
+  place_shapes(c, query);
   SAP_TRY(sap_collision_find_pairs(c, query->more, error));
   SAP_TRY(sap_collision_collide(c, query, error));
   if (query->more) {

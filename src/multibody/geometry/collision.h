@@ -7,15 +7,12 @@
 #include <sapstep/contact.h>
 
 #include "core/archive.h"
-#include "core/threads.h"
 #include "multibody/model/model_data.h"
 
 typedef struct sap_collision sap_collision;
 
 sap_status sap_collision_create(const sap_model* model, sap_collision** out, sap_error* error);
 void sap_collision_destroy(sap_collision* collision);
-// Sets the threads of sap_collision_detect, NULL at first: one. The contacts are bit-identical.
-void sap_collision_lend_threads(sap_collision* collision, sap_threads* threads);
 
 typedef struct sap_collision_query {
   const double* p_WB;  // by body id                                                  (3 bodies)

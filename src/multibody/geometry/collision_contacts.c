@@ -368,7 +368,7 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
   return SAP_STATUS_OK;
 }
 
-// --- jobs of a few dozen pairs ---
+// --- pairs of a call ---
 
 // Returns the first of ascending rows, each beginning with its pair, at or behind `pair`; `size`:
 // bytes of a row.
@@ -385,10 +385,6 @@ static int32_t first_row(const void* rows, int32_t count, size_t size, uint64_t 
   }
   return low;
 }
-
-// Jobs of a block: their memory stays in the cache, and threads rarely wait for each other. Up to
-// FEW_JOBS run on one thread.
-enum { BLOCK_JOBS = 16, THREADED_BLOCK_JOBS = 64, FEW_JOBS = 4 };
 
 static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* shapes,
                                const sap_collision_query* query) {
@@ -437,11 +433,6 @@ static void drop_shallow(double reach, sap_manifold* manifold) {
   manifold->count = kept;
 }
 
-typedef struct block {
-  sap_collision* c;
-  const sap_collision_query* query;
-} block;
-
 static bool is_known(const sap_collision* c, uint64_t pair) {
   const sap_identity* known = c->identities[c->last];
   const int32_t at = first_row(known, c->last_count, sizeof *known, pair);
@@ -470,109 +461,50 @@ static bool collide_pair(const sap_collision* c, const sap_shape_pair* of,
   return found;
 }
 
-// Collides the pairs of a job: most are apart, many along the direction found last, which the motion
-// of a second call in a step hardly ever overcomes.
-static void collide_pairs(void* context, int32_t index) {
-  const sap_collision* c = ((const block*)context)->c;
-  const sap_collision_query* query = ((const block*)context)->query;
-  sap_pair_job* job = &c->jobs[index];
-  job->nmanifolds = job->npoints = 0;
-  for (int32_t i = job->first; i < job->first + job->count; ++i) {
-    const sap_shape_pair* of = &c->pairs[i];
-    const sap_collision_shape* a = &c->shapes[of->pair >> 32];
-    const sap_collision_shape* b = &c->shapes[of->pair & UINT32_MAX];
-    sap_near_pair* near = of->near >= 0 ? &c->near[c->near_now][of->near] : NULL;
-    if (query->more && near != NULL && near->gap > near->rest &&
-        near->gap - near->rest + sap_motion_along(a, b, near->along) >= 0.0) {
-      continue;
-    }
-    const bool known = query->more && is_known(c, of->pair);
-    if (known &&
-        sap_motion_stays_shallow(a, b, query, near != NULL ? near->along : a->placed.R + 6)) {
-      continue;
-    }
-    const sap_pair_reach reach = reach_of(c, of, query);
-    if (near != NULL && sap_collide_are_apart(&a->placed, &b->placed, sap_most(reach.points, 0.0),
-                                              near->along, &near->gap)) {
-      continue;
-    }
-    sap_manifold* manifold = &job->manifolds[job->nmanifolds];
-    double* time = &job->times[job->nmanifolds];
-    if (known ? sap_motion_first_overlap(a, b, query, &reach, time, manifold)
-              : collide_pair(c, of, &reach, query, manifold, time)) {
-      job->pairs[job->nmanifolds++] = of->pair;
-      job->npoints += manifold->count;
-    }
+// Collides a pair; true if it touches, or will at *time. Most pairs are apart, many along the
+// direction found last, which the motion of a second call in a step hardly ever overcomes.
+static bool find_points(const sap_collision* c, const sap_shape_pair* of,
+                        const sap_collision_query* query, sap_manifold* manifold, double* time) {
+  const sap_collision_shape* a = &c->shapes[of->pair >> 32];
+  const sap_collision_shape* b = &c->shapes[of->pair & UINT32_MAX];
+  sap_near_pair* near = of->near >= 0 ? &c->near[c->near_now][of->near] : NULL;
+  if (query->more && near != NULL && near->gap > near->rest &&
+      near->gap - near->rest + sap_motion_along(a, b, near->along) >= 0.0) {
+    return false;
   }
-}
-
-static void add_manifolds(void* context, int32_t index) {
-  const block* of = context;
-  sap_collision* c = of->c;
-  sap_pair_job* job = &c->jobs[index];
-  const sap_identity* old = c->identities[c->last];
-  int32_t cursor =
-      job->nmanifolds > 0 ? first_row(old, c->last_count, sizeof *old, job->pairs[0]) : 0;
-  int32_t at = job->first_contact;
-  job->status = SAP_STATUS_OK;
-  for (int32_t i = 0; job->status == SAP_STATUS_OK && i < job->nmanifolds; ++i) {
-    const contact_place place = {of->query, job->pairs[i], at, job->times[i]};
-    job->status = set_contacts(c, &place, &job->manifolds[i], &cursor, &job->error);
-    at += job->manifolds[i].count;
+  const bool known = query->more && is_known(c, of->pair);
+  if (known &&
+      sap_motion_stays_shallow(a, b, query, near != NULL ? near->along : a->placed.R + 6)) {
+    return false;
   }
-}
-
-// Makes room for the contacts of the jobs and sets where each job's contacts begin.
-static sap_status reserve_contacts(sap_collision* c, int32_t njobs, sap_error* error) {
-  const int32_t next = 1 - c->last;
-  int32_t contacts = c->contact_count;
-  for (int32_t k = 0; k < njobs; ++k) {
-    sap_pair_job* job = &c->jobs[k];
-    job->first_contact = contacts;
-    SAP_FAIL_IF(contacts > INT32_MAX - job->npoints, error, SAP_STATUS_MEMORY,
-                "out of memory: contacts");
-    contacts += job->npoints;
+  const sap_pair_reach reach = reach_of(c, of, query);
+  if (near != NULL && sap_collide_are_apart(&a->placed, &b->placed, sap_most(reach.points, 0.0),
+                                            near->along, &near->gap)) {
+    return false;
   }
-  SAP_TRY(SAP_GROW(&c->contacts, &c->contact_capacity, contacts, error));
-  return SAP_GROW(&c->identities[next], &c->identity_capacity[next], contacts, error);
-}
-
-static sap_status collide_block(sap_collision* c, const sap_collision_query* query, int32_t njobs,
-                                sap_error* error) {
-  block of = {c, query};
-  sap_threads* threads = njobs > FEW_JOBS ? c->threads : NULL;
-  sap_threads_run(threads, njobs, collide_pairs, &of);
-  sap_status status = reserve_contacts(c, njobs, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  sap_threads_run(threads, njobs, add_manifolds, &of);
-  for (int32_t k = 0; k < njobs; ++k) {
-    const sap_pair_job* job = &c->jobs[k];
-    c->contact_count += job->npoints;
-    if (job->status != SAP_STATUS_OK) {
-      *error = job->error;
-      return job->status;
-    }
-  }
-  return SAP_STATUS_OK;
+  return known ? sap_motion_first_overlap(a, b, query, &reach, time, manifold)
+               : collide_pair(c, of, &reach, query, manifold, time);
 }
 
 sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* query,
                                  sap_error* error) {
-  const int32_t needed = (c->pair_count - 1) / SAP_JOB_PAIRS + 1;
-  const int32_t most = c->threads != NULL ? THREADED_BLOCK_JOBS : BLOCK_JOBS;
-  SAP_TRY(SAP_GROW(&c->jobs, &c->job_capacity, needed < most ? needed : most, error));
+  const int32_t next = 1 - c->last;
+  int32_t cursor = 0;
   c->contact_count = 0;
-  for (int32_t at = 0; at < c->pair_count;) {
-    int32_t njobs = 0;
-    for (; njobs < most && at < c->pair_count; ++njobs) {
-      const int32_t left = c->pair_count - at;
-      c->jobs[njobs].first = at;
-      c->jobs[njobs].count = left < SAP_JOB_PAIRS ? left : (int32_t)SAP_JOB_PAIRS;
-      at += c->jobs[njobs].count;
+  for (int32_t i = 0; i < c->pair_count; ++i) {
+    sap_manifold manifold;
+    double time = 0.0;
+    if (!find_points(c, &c->pairs[i], query, &manifold, &time)) {
+      continue;
     }
-    SAP_TRY(collide_block(c, query, njobs, error));
+    SAP_FAIL_IF(c->contact_count > INT32_MAX - manifold.count, error, SAP_STATUS_MEMORY,
+                "out of memory: contacts");
+    const int32_t count = c->contact_count + manifold.count;
+    SAP_TRY(SAP_GROW(&c->contacts, &c->contact_capacity, count, error));
+    SAP_TRY(SAP_GROW(&c->identities[next], &c->identity_capacity[next], count, error));
+    const contact_place place = {query, c->pairs[i].pair, c->contact_count, time};
+    SAP_TRY(set_contacts(c, &place, &manifold, &cursor, error));
+    c->contact_count = count;
   }
   return SAP_STATUS_OK;
 }

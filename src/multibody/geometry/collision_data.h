@@ -43,20 +43,6 @@ typedef struct sap_shape_pair {
   int32_t near;   // index of its near pair, -1: one of the shapes is a plane
 } sap_shape_pair;
 
-enum { SAP_JOB_PAIRS = 32 };
-
-// A few consecutive pairs and their manifolds. Jobs share no memory that they write.
-typedef struct sap_pair_job {
-  int32_t first, count;  // of `pairs`
-  int32_t nmanifolds;
-  int32_t npoints, first_contact;  // of its contacts
-  sap_status status;
-  sap_error error;
-  uint64_t pairs[SAP_JOB_PAIRS];  // with points                                (nmanifolds)
-  sap_manifold manifolds[SAP_JOB_PAIRS];
-  double times[SAP_JOB_PAIRS];  // at which each manifold was found [s], 0: the start
-} sap_pair_job;
-
 typedef struct sap_collision_shape {
   sap_placed_shape placed;
   sap_filter_shape filter;
@@ -77,7 +63,6 @@ static inline bool sap_collision_shape_is_static(const sap_collision_shape* shap
 struct sap_collision {
   sap_pool pool;  // of the arrays of fixed size
   const sap_model* model;
-  sap_threads* threads;  // NULL: one
   int32_t* statics;      // bodies with shapes that are welded to the world      (static_count)
   double* static_poses;  // p, R of these in the last call, zeros: no call yet
                          //                                                   (12 static_count)
@@ -100,16 +85,13 @@ struct sap_collision {
   sap_near_pair* near[2];                          // ascending: the current list, and the next one
   int32_t near_count, near_capacity[2], near_now;  // the current list
   uint64_t* keys;                                  // shape_A << 32 | shape_B    (key_count)
-  uint64_t* key_scratch;
-  int32_t key_count, key_capacity, scratch_capacity;
+  int32_t key_count, key_capacity;
   sap_shape_pair* pairs;        // ascending                                      (pair_count)
   sap_contact* contacts;        // the result being built                        (contact_count)
   sap_identity* identities[2];  // one per contact: of the last call and of this one
   int32_t pair_count, pair_capacity;
   int32_t contact_count, contact_capacity, identity_capacity[2];
   int32_t last, last_count;  // index of the last call's `identities`; its points
-  sap_pair_job* jobs;
-  int32_t job_capacity;
 };
 
 // Returns true if the shape has the pose of the last call; pose and box are still set.

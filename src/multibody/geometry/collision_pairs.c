@@ -98,14 +98,6 @@ static sap_status add_key(sap_collision* c, int32_t a, int32_t b, sap_error* err
   return status;
 }
 
-static sap_status sort_keys(sap_collision* c, sap_error* error) {
-  const sap_status status = SAP_GROW(&c->key_scratch, &c->scratch_capacity, c->key_count, error);
-  if (status == SAP_STATUS_OK) {
-    sap_sort_keys(c->keys, c->key_count, c->key_scratch);
-  }
-  return status;
-}
-
 static bool box_holds(const sap_aabb* outer, const sap_aabb* inner) {
   return outer->lower[0] <= inner->lower[0] && inner->upper[0] <= outer->upper[0] &&
          outer->lower[1] <= inner->lower[1] && inner->upper[1] <= outer->upper[1] &&
@@ -225,7 +217,6 @@ sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error) {
   const int32_t count = (int32_t)(wanted < INT32_MAX ? wanted : INT32_MAX);
   SAP_TRY(reserve_near(c, count, error));
   SAP_TRY(SAP_GROW(&c->keys, &c->key_capacity, count, error));
-  SAP_TRY(SAP_GROW(&c->key_scratch, &c->scratch_capacity, count, error));
   SAP_TRY(SAP_GROW(&c->pairs, &c->pair_capacity, count, error));
   return SAP_GROW(&c->broadphase.pairs, &c->broadphase.pair_capacity, count, error);
 }
@@ -269,7 +260,7 @@ static sap_status find_near(sap_collision* c, bool again, sap_error* error) {
   c->has_near = false;  // until the list is complete
   c->key_count = 0;
   SAP_TRY(all ? find_all(c, error) : find_movers(c, error));
-  SAP_TRY(sort_keys(c, error));
+  sap_sort_keys(c->keys, c->key_count);
   SAP_TRY(renew_near(c, all, error));
   c->has_near = true;
   return SAP_STATUS_OK;
@@ -335,6 +326,6 @@ sap_status sap_collision_find_pairs(sap_collision* c, bool again, sap_error* err
   for (int32_t i = 0; i < c->plane_count; ++i) {
     SAP_TRY(add_plane_keys(c, c->planes[i], error));
   }
-  SAP_TRY(sort_keys(c, error));
+  sap_sort_keys(c->keys, c->key_count);
   return merge_pairs(c, again, error);
 }
