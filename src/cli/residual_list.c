@@ -13,18 +13,18 @@ const cli_residual cli_residuals[CLI_RESIDUALS] = {
     {"set_violation_Ns", FIELD(set_violation), false},
     {"ccp_map_unscaled", FIELD(ccp_natural_map), false},
     {"ncp_map_unscaled", FIELD(ncp_natural_map), false},
-    {"ccp_dual_m_s", FIELD(ccp_dual), false},
+    {"ccp_dual_mps", FIELD(ccp_dual), false},
     {"ccp_complementarity_J", FIELD(ccp_complementarity), false},
-    {"ncp_dual_m_s", FIELD(ncp_dual), true},
+    {"ncp_dual_mps", FIELD(ncp_dual), true},
     {"ncp_complementarity_J", FIELD(ncp_complementarity), true},
     {"ncp_absolute", FIELD(ncp_absolute), true},
     {"signorini_J", FIELD(signorini), true},
     {"ccp_row", FIELD(ccp_row), true},
     {"ncp_row", FIELD(ncp_row), true},
     {"tree", FIELD(tree), true},
-    {"ccp_row_m_s", FIELD(ccp_row_velocity), false},
-    {"ncp_row_m_s", FIELD(ncp_row_velocity), false},
-    {"tree_m_s", FIELD(tree_velocity), false},
+    {"ccp_row_mps", FIELD(ccp_row_velocity), false},
+    {"ncp_row_mps", FIELD(ncp_row_velocity), false},
+    {"tree_mps", FIELD(tree_velocity), false},
 };
 
 // A map relative to vanishing impulses is meaningless: a problem whose absolute residuals are

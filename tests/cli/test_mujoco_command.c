@@ -72,6 +72,52 @@ static void test_trajectory(void** state) {
   free(text);
 }
 
+// A mass of 2 kg on a slide: nothing for 0.1 s, 4 N for 0.2 s, -1 N for the rest; or a keyframe's 3 N.
+static void test_controls(void** state) {
+  static const char cart[] =
+      "<mujoco><option timestep='0.005'/><worldbody><body><joint name='x' type='slide' axis='1 0 "
+      "0'/>"
+      "<geom size='.1' mass='2'/></body></worldbody><actuator><motor name='push' joint='x'/>"
+      "</actuator><keyframe><key name='pushed' ctrl='3'/></keyframe></mujoco>";
+  static const char csv[] = "t_s,push\n0.1,4\n0.3,-1\n";
+  static const struct {
+    const char* controls;
+    double v;
+  } cases[] = {{"c.csv", (4.0 * 0.2 - 0.2) / 2.0}, {"pushed", 3.0 * 0.5 / 2.0}};
+  char path[SCRATCH_PATH_SIZE], line[256];
+  (void)scratch_write(*state, "cart.xml", cart, strlen(cart), path);
+  (void)scratch_write(*state, "c.csv", csv, strlen(csv), path);
+  for (int i = 0; i < 2; ++i) {
+    (void)snprintf(line, sizeof line,
+                   "mujoco cart.xml --duration 0.5 --controls %s --output t.csv > table",
+                   cases[i].controls);
+    command_expect(*state, program, line, 0, NULL);
+    char* text = scratch_text(*state, "t.csv");
+    text[strlen(text) - 1] = '\0';
+    double t, q, v;
+    assert_int_equal(sscanf(strrchr(text, '\n') + 1, "%lf,%lf,%lf", &t, &q, &v), 3);
+    ASSERT_NEAR(v, cases[i].v, 1e-12);
+    free(text);
+  }
+  command_expect(*state, program, "mujoco cart.xml --controls box.xml", 3,
+                 "first column must be t_s");
+}
+
+// The problems can be read again, those of free fall too.
+static void test_dump(void** state) {
+  char path[SCRATCH_PATH_SIZE];
+  command_expect(
+      *state, program,
+      "mujoco box.xml --keyframe up --duration 1 --dump-problems . --dump-every 50 > table", 0,
+      NULL);
+  assert_int_equal(access(scratch_path(*state, "step_000050.hdf5", path), F_OK), 0);
+  assert_int_not_equal(access(scratch_path(*state, "step_000051.hdf5", path), F_OK), 0);
+  command_result r = command_run(*state, program, "", "solve step_000200.hdf5 --format json");
+  assert_int_equal((int)json_member(r.out, "nc"), 4);
+  command_clear(&r);
+  command_expect(*state, program, "mujoco box.xml --dump-every 2", 2, "needs --dump-problems");
+}
+
 // No time to solve: the run goes on, and says in how many steps that was so.
 static void test_deadline(void** state) {
   command_result r =
@@ -159,6 +205,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_table, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_stiffness, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_trajectory, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_controls, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_dump, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_deadline, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_checkpoint, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_wrong_input, begin, scratch_teardown),

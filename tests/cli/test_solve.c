@@ -39,10 +39,10 @@ static void test_formats(void** state) {
   assert_non_null(strstr(r.out,
                          "[\n{\"file\": \"a b.problem\", \"nv\": 3, \"nc\": 1, "
                          "\"outcome\": \"converged"));
-  ASSERT_NEAR(json_member(r.out, "cost"), 0.5, 1e-14);  // by hand, to a few eps
+  ASSERT_NEAR(json_member(r.out, "cost_J"), 0.5, 1e-14);  // by hand, to a few eps
   assert_true(json_member(r.out, "momentum_error") <= 1e-12);
-  assert_true(json_member(r.out, "row") <= 1e-12 && json_member(r.out, "row_m_s") <= 1e-12);
-  assert_true(json_member(r.out, "tree") <= 1e-12 && json_member(r.out, "tree_m_s") <= 1e-12);
+  assert_true(json_member(r.out, "row") <= 1e-12 && json_member(r.out, "row_mps") <= 1e-12);
+  assert_true(json_member(r.out, "tree") <= 1e-12 && json_member(r.out, "tree_mps") <= 1e-12);
   assert_true(json_member(r.out, "iterations") >= 1);
   assert_true(json_member(r.out, "time_us") > 0);
   assert_non_null(strstr(r.out, "{\"file\": \"free.problem\", \"nv\": 3, \"nc\": 0, "));
@@ -51,7 +51,7 @@ static void test_formats(void** state) {
   r = command_run(s, program, "", "solve --format csv free.problem");
   assert_int_equal(r.exit_code, 0);
   static const char header[] =
-      "file,nv,nc,outcome,iterations,cost,momentum_error,row,row_m_s,tree,tree_m_s,time_us\n"
+      "file,nv,nc,outcome,iterations,cost_J,momentum_error,row,row_mps,tree,tree_mps,time_us\n"
       "free.problem,3,0,";
   assert_memory_equal(r.out, header, sizeof header - 1);
   command_clear(&r);
@@ -144,7 +144,7 @@ static void test_options_reach_the_solver(void** state) {
     if (r.exit_code != 0) {
       fail_msg("%s: %s", arguments, r.err);
     }
-    ASSERT_NEAR(json_member(r.out, "cost"), 0.5, 1e-5);
+    ASSERT_NEAR(json_member(r.out, "cost_J"), 0.5, 1e-5);
     command_clear(&r);
   }
   // a tolerance that the guess meets ends at once

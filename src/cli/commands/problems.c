@@ -17,12 +17,12 @@ static const cli_column columns[] = {
     CLI_INTEGERS("nc"),
     CLI_TEXTS("outcome"),
     CLI_INTEGERS("iterations"),
-    CLI_REALS("cost", 10),
+    CLI_REALS("cost_J", 10),
     CLI_REALS("momentum_error", 3),
     CLI_REALS("row", 3),
-    CLI_REALS("row_m_s", 3),
+    CLI_REALS("row_mps", 3),
     CLI_REALS("tree", 3),
-    CLI_REALS("tree_m_s", 3),
+    CLI_REALS("tree_mps", 3),
     CLI_REALS("time_us", 6),
 };
 

@@ -236,11 +236,19 @@ static const cli_option export_options[] = {
 };
 #undef AT
 
-// "q:elbow" and "rad/s" make "q:elbow_radps"; quoted where the name makes that necessary.
+// Names columns as 'sapstep run --output' does: "q:elbow" and "rad/s" make "q_elbow_radps", and
+// "energy:kinetic" makes "kinetic_J"; quoted where the name makes that necessary.
 static void print_name(FILE* out, const quantity* q, const quantity_column* c) {
   const char* quote = sap_csv_is_quoted(c->label) ? "\"" : "";
-  (void)fprintf(out, ",%s%s%s", quote, q->name, c->label[0] != '\0' ? ":" : "");
-  sap_csv_put(out, c->label);
+  const bool alone = strcmp(q->name, "energy") == 0 || strcmp(q->name, "step") == 0;
+  char label[QUANTITY_LABEL_SIZE];
+  (void)snprintf(label, sizeof label, "%s", c->label);
+  char* part = strrchr(label, ':');
+  if (part != NULL) {
+    *part = '_';
+  }
+  (void)fprintf(out, ",%s%s%s", quote, alone ? "" : q->name, alone || label[0] == '\0' ? "" : "_");
+  sap_csv_put(out, label);
   if (c->unit[0] != '\0' && strchr(c->unit, ',') == NULL) {
     (void)fputc('_', out);
     for (const char* u = c->unit; *u != '\0'; ++u) {

@@ -22,7 +22,7 @@ static const cli_column row_columns[] = {
     CLI_REALS("momentum", 3),
     CLI_REALS("slackness", 3),
     CLI_REALS("set_violation_Ns", 3),
-    CLI_REALS("ncp_dual_m_s", 3),
+    CLI_REALS("ncp_dual_mps", 3),
     CLI_REALS("ncp_complementarity_J", 3),
     CLI_REALS("signorini_J", 3),
     CLI_REALS("dissipation_J", 4),

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <mujoco/mujoco.h>
 
@@ -225,6 +226,7 @@ typedef struct mujoco_run {
   mujoco_loaded loaded;
   sap_file* out;  // the trajectory, NULL: none
   mujoco_record* record;
+  run_controls controls;
   sap_contact* contacts;  // of the last step, for the statistics
   int32_t contact_capacity;
   run_statistics statistics;
@@ -277,15 +279,38 @@ static sap_status look_at_start(mujoco_run* r, sap_error* error) {
   return write_row(r, NULL, error);
 }
 
+static int32_t find_actuator(const void* model, const char* name) {
+  return mj_name2id(model, mjOBJ_ACTUATOR, name);
+}
+
+// --controls: the keyframe of that name, unless a file has it; else the file.
+static sap_status read_controls(mujoco_run* r, sap_error* error) {
+  const char* from = r->o.plan.controls;
+  const mjModel* m = r->loaded.model;
+  const int key = from != NULL ? mj_name2id(m, mjOBJ_KEY, from) : -1;
+  if (key >= 0 && access(from, F_OK) != 0) {
+    mju_copy(r->loaded.data->ctrl, m->key_ctrl + key * m->nu, (int)m->nu);
+  } else if (from != NULL) {
+    return run_controls_read(from, (int32_t)m->nu, find_actuator, m, &r->controls, error);
+  }
+  return SAP_STATUS_OK;
+}
+
 static sap_status prepare(mujoco_run* r, sap_error* error) {
   sap_status status = mujoco_load(&r->o, &r->loaded, error);
   if (status == SAP_STATUS_OK) {
     status = resume(r, error);
   }
   if (status == SAP_STATUS_OK) {
+    status = read_controls(r, error);
+  }
+  if (status == SAP_STATUS_OK) {
     status = look_at_start(r, error);
   }
-  return status == SAP_STATUS_OK ? resume(r, error) : status;  // sap_mj_forward changed the data
+  if (status == SAP_STATUS_OK) {
+    status = resume(r, error);  // sap_mj_forward changed the data
+  }
+  return status;
 }
 
 // Copies the fields of contacts needed by the statistics; returns their number.
@@ -308,11 +333,13 @@ static sap_status step(void* context, sap_error* error) {
   mujoco_run* r = context;
   run_statistics* s = &r->statistics;
   sap_mj_report done;
+  run_controls_apply(&r->controls, r->loaded.data->time, r->loaded.data->ctrl);
   const sap_status status = sap_mj_step(r->loaded.adapter, r->loaded.data, &done, error);
   if (status != SAP_STATUS_OK) {
     s->failures += status != SAP_STATUS_MEMORY && status != SAP_STATUS_INTERNAL;
     return status;
   }
+  SAP_TRY(run_dump(&r->o.plan, s->before + s->steps + 1, done.problem, error));
   const int32_t contacts = collect(r, &done);
   const sap_step_report common = {.time_free_motion = done.time_position,
                                   .time_constraints = done.time_assembly,

@@ -21,171 +21,10 @@
 #include "cli/table.h"
 #include "core/memory.h"
 
-// --- controls over time ---
-
-typedef struct run_controls {
-  int32_t columns;    // actuators named
-  int32_t* actuator;  // their ids                                       (columns)
-  int32_t rows;
-  double* values;  // t, then a control per column, row by row           ((1 + columns) rows)
-  int32_t capacity;
-} run_controls;
-
-// The file being read.
-typedef struct source {
-  const char* path;
-  int line;
-  sap_error* error;
-} source;
-
-SAP_PRINTF(3, 4)
-static sap_status fail_at_line(const source* s, sap_status status, const char* format, ...) {
-  va_list arguments;
-  char text[256];
-  va_start(arguments, format);
-  (void)vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return sap_fail(s->error, status, "%.200s:%d: %s", s->path, s->line, text);
-}
-
-// Cuts the next cell off a line, without blanks around it; NULL: none is left.
-static char* next_cell(char** rest) {
-  char* cell = *rest;
-  if (cell == NULL) {
-    return NULL;
-  }
-  char* comma = strchr(cell, ',');
-  *rest = comma != NULL ? comma + 1 : NULL;
-  char* end = comma != NULL ? comma : cell + strlen(cell);
-  cell += strspn(cell, " \t");
-  while (end > cell && strchr(" \t\r\n", end[-1]) != NULL) {
-    --end;
-  }
-  *end = '\0';
-  return cell;
-}
-
-static sap_status read_header(const source* s, char* line, const sap_model* model,
-                              run_controls* out) {
-  const char* first = next_cell(&line);
-  if (first == NULL || strcmp(first, "t_s") != 0) {
-    return fail_at_line(s, SAP_STATUS_SYNTAX, "the first column must be t_s, not '%.60s'",
-                        first != NULL ? first : "");
-  }
-  const int32_t nu = sap_model_get_sizes(model).nu;
-  out->actuator = cli_new((size_t)nu, sizeof *out->actuator);
-  for (const char* name = next_cell(&line); name != NULL; name = next_cell(&line)) {
-    const int32_t id = sap_model_find(model, SAP_ELEMENT_ACTUATOR, name);
-    if (id < 0) {
-      return fail_at_line(s, SAP_STATUS_SYNTAX, "no actuator is called '%.60s'", name);
-    }
-    for (int32_t i = 0; i < out->columns; ++i) {
-      if (out->actuator[i] == id) {
-        return fail_at_line(s, SAP_STATUS_SYNTAX, "actuator '%.60s' appears twice", name);
-      }
-    }
-    out->actuator[out->columns++] = id;
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status read_row(const source* s, char* line, run_controls* out) {
-  const int32_t width = out->columns + 1;
-  CLI_GROW(&out->values, &out->capacity, ((int64_t)out->rows + 1) * width);
-  double* row = out->values + (size_t)out->rows * (size_t)width;
-  int32_t count = 0;
-  for (const char* cell = next_cell(&line); cell != NULL; cell = next_cell(&line)) {
-    if (count < width && !cli_read_real(cell, &row[count])) {
-      return fail_at_line(s, SAP_STATUS_SYNTAX, "'%.60s' is not a finite number", cell);
-    }
-    ++count;
-  }
-  if (count != width) {
-    return fail_at_line(s, SAP_STATUS_SYNTAX, "%ld values, the header has %ld", (long)count,
-                        (long)width);
-  }
-  if (out->rows > 0 && !(row[0] > row[-width])) {
-    return fail_at_line(s, SAP_STATUS_SYNTAX, "t_s = %g must be above that of the row before, %g",
-                        row[0], row[-width]);
-  }
-  ++out->rows;
-  return SAP_STATUS_OK;
-}
-
-// Fills the controls (nu) of the keyframe `name`, unless a file has that name. False: there is no
-// such keyframe, and `control` is unchanged.
-static bool run_controls_of_keyframe(const char* name, const sap_model* model, double* control,
-                                     sap_status* status, sap_error* error) {
-  const int32_t keyframe = sap_model_find(model, SAP_ELEMENT_KEYFRAME, name);
-  if (keyframe < 0 || access(name, F_OK) == 0) {
-    return false;
-  }
-  sap_state unused = {0};
-  *status = sap_model_get_keyframe(model, keyframe, &unused, control, error);
-  sap_state_clear(&unused);
-  return true;
-}
-
-// Start from {0}; errors name file and line.
-static sap_status run_controls_read(const char* path, const sap_model* model, run_controls* out,
-                                    sap_error* error) {
-  source s = {path, 0, error};
-  char* text = cli_read_text(path, error);
-  if (text == NULL) {
-    return error->status;
-  }
-  char* rest = text;
-  sap_status status = SAP_STATUS_OK;
-  bool header = false;
-  for (char* line = cli_next_line(&rest); status == SAP_STATUS_OK && line != NULL;
-       line = cli_next_line(&rest)) {
-    ++s.line;
-    if (line[strspn(line, " \t\r")] == '\0') {
-      continue;
-    }
-    status = header ? read_row(&s, line, out) : read_header(&s, line, model, out);
-    header = true;
-  }
-  if (status == SAP_STATUS_OK && !header) {
-    ++s.line;
-    status = fail_at_line(&s, SAP_STATUS_SYNTAX, "the header t_s,NAME,... is missing");
-  }
-  return status;
-}
-
-// Times of steps and of rows are rounded: a row within this relative distance of t is due.
-#define TIME_TOLERANCE 1e-9
-
-// A sap_control_function whose context is a run_controls.
-static int run_controls_apply(void* context, double t, const double* q, const double* v,
-                              double* control) {
-  const run_controls* controls = context;
-  const int32_t width = controls->columns + 1;
-  (void)q;
-  (void)v;
-  int32_t low = -1, high = controls->rows;  // the last row that is due is low
-  while (high - low > 1) {
-    const int32_t middle = low + (high - low) / 2;
-    const double due = controls->values[(size_t)middle * (size_t)width];
-    if (due <= t + TIME_TOLERANCE * (t > 1.0 ? t : 1.0)) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  for (int32_t i = 0; low >= 0 && i < controls->columns; ++i) {
-    control[controls->actuator[i]] = controls->values[(size_t)low * (size_t)width + 1 + (size_t)i];
-  }
-  return 0;
-}
-
 typedef struct run_options {
   run_plan plan;
   cli_scene scene;
-  const char* controls;  // path of a CSV file, NULL: those of the keyframe
-  const char* dump;      // folder of contact problems, NULL: none
-  int32_t dump_every;    // steps per problem
-  double accuracy;       // of error-controlled steps [m], 0: fixed ones
+  double accuracy;  // of error-controlled steps [m], 0: fixed ones
   sap_stepper_options stepper;
 } run_options;
 
@@ -221,18 +60,8 @@ static const cli_option run_option_list[] = {
     {"solver", "NAME", "contact solver, see 'sapstep solvers' (sap)", CLI_SOLVER,
      AT(stepper.solver)},
     CLI_PRESET_ROW(run_options),
-    {"controls", "FILE",
-     "CSV of controls over time, columns t_s and actuator names; a row holds\nuntil the next; or a "
-     "keyframe whose controls are held (those of\n--keyframe)",
-     CLI_PATH, AT(controls)},
     CLI_SCENE_CONTACT_ROWS(run_options),
     RUN_OUTPUT_ROWS(run_options),
-    {"dump-problems", "FOLDER",
-     "write the contact problems of steps as FOLDER/step_NNNNNN.hdf5\n(FCLIB), for solve and "
-     "compare; with --accuracy that of the last\nstep of each dt",
-     CLI_PATH, AT(dump)},
-    {"dump-every", "N", "only that of every N-th step (1)", CLI_INTEGER, AT(dump_every), 1,
-     INT32_MAX},
     CLI_SCENE_URDF_ROWS(run_options),
     CLI_SCENE_LENIENT_ROW(run_options),
     {0},
@@ -283,9 +112,6 @@ static int check_options(const cli_command* command, const cli_parser* parser,
           fmax(1e-12, fmin(0.01 * options->accuracy, 1e-6));
     }
   }
-  if (cli_given(parser, "dump-every") && options->dump == NULL) {
-    return cli_usage_error(command, "--dump-every needs --dump-problems");
-  }
   sap_error error;
   if (cli_check_stepper(options->stepper, &error) != SAP_STATUS_OK) {
     return cli_usage_error(command, "%s", error.message);
@@ -303,19 +129,35 @@ static sap_status set_start(run* r, sap_error* error) {
   return cli_scene_start(&r->options.scene, r->model, &r->state, r->control, error);
 }
 
+static int32_t find_actuator(const void* model, const char* name) {
+  return sap_model_find(model, SAP_ELEMENT_ACTUATOR, name);
+}
+
+static int control_over_time(void* context, double t, const double* q, const double* v,
+                             double* control) {
+  (void)q;
+  (void)v;
+  run_controls_apply(context, t, control);
+  return 0;
+}
+
+// --controls: the keyframe of that name, unless a file has it; else the file.
 static sap_status set_controls(run* r, sap_error* error) {
-  const char* from = r->options.controls;
-  sap_status status = SAP_STATUS_OK;
-  const bool over_time =
-      from != NULL && !run_controls_of_keyframe(from, r->model, r->control, &status, error);
-  SAP_TRY(status);
-  if (over_time) {
-    SAP_TRY(run_controls_read(from, r->model, &r->controls, error));
+  const char* from = r->options.plan.controls;
+  const int32_t keyframe = from != NULL ? sap_model_find(r->model, SAP_ELEMENT_KEYFRAME, from) : -1;
+  if (keyframe >= 0 && access(from, F_OK) != 0) {
+    sap_state unused = {0};
+    const sap_status status =
+        sap_model_get_keyframe(r->model, keyframe, &unused, r->control, error);
+    sap_state_clear(&unused);
+    SAP_TRY(status);
+  } else if (from != NULL) {
+    SAP_TRY(run_controls_read(from, sap_model_get_sizes(r->model).nu, find_actuator, r->model,
+                              &r->controls, error));
+    SAP_TRY(
+        sap_multibody_set_control_function(r->multibody, control_over_time, &r->controls, error));
   }
-  SAP_TRY(sap_multibody_set_control(r->multibody, r->control, error));
-  return over_time ? sap_multibody_set_control_function(r->multibody, run_controls_apply,
-                                                        &r->controls, error)
-                   : SAP_STATUS_OK;
+  return sap_multibody_set_control(r->multibody, r->control, error);
 }
 
 static sap_status create_stepper(run* r, sap_error* error) {
@@ -393,26 +235,6 @@ static sap_status run_prepare(run* r, sap_error* error) {
   return run_write_row(r, NULL, error);
 }
 
-enum { FOLDER_MODE = 0777 };
-
-static sap_status fail_to_write(sap_error* error, const char* format, const char* path) {
-  return sap_fail(error, SAP_STATUS_IO, format, path, strerror(errno));
-}
-
-static sap_status run_dump(const char* folder, long long step, const sap_problem* problem,
-                           sap_error* error) {
-  char path[PATH_MAX];
-  if (mkdir(folder, FOLDER_MODE) != 0 && errno != EEXIST) {
-    return fail_to_write(error, "cannot make the folder '%.200s': %s", folder);
-  }
-  const int length = snprintf(path, sizeof path, "%s/step_%06lld.hdf5", folder, step);
-  if (length < 0 || length >= (int)sizeof path) {
-    errno = ENAMETOOLONG;
-    return fail_to_write(error, "cannot write into '%.200s': %s", folder);
-  }
-  return sap_problem_file_write(path, problem, NULL, error);
-}
-
 // Makes one step, or the steps of an interval dt.
 static sap_status advance(run* r, sap_step_report* report, sap_error* error) {
   if (r->adaptive == NULL) {
@@ -447,9 +269,7 @@ static sap_status step(void* context, sap_error* error) {
     SAP_TRY(cli_warn_wrong_starts(r->multibody, r->model, &report,
                                   &r->options.stepper.regularization, error));
   }
-  if (r->options.dump != NULL && number % r->options.dump_every == 0) {
-    SAP_TRY(run_dump(r->options.dump, number, report.problem, error));
-  }
+  SAP_TRY(run_dump(&r->options.plan, number, report.problem, error));
   SAP_TRY(sap_multibody_collect(r->multibody, &report, error));
   const int32_t contacts = sap_multibody_contact_count(r->multibody);
   run_statistics_add(statistics, &report, sap_multibody_contacts(r->multibody), contacts);
@@ -519,7 +339,6 @@ static int execute(run* r) {
 
 static int run_scene(const cli_command* command, int argc, char** argv) {
   run r = {.options = {.plan = run_plan_default(),
-                       .dump_every = 1,
                        .scene = cli_scene_default(),
                        .stepper = cli_stepper_options()}};
   cli_parser parser;

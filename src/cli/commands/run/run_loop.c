@@ -312,7 +312,8 @@ void run_statistics_warn(const run_statistics* s, const sap_model* model) {
 // --- the loop ---
 
 run_plan run_plan_default(void) {
-  return (run_plan){.duration = 5.0, .every = 1, .recorder = sap_recorder_options_default()};
+  return (run_plan){
+      .duration = 5.0, .every = 1, .dump_every = 1, .recorder = sap_recorder_options_default()};
 }
 
 int run_plan_check(const run_plan* plan, const cli_command* command, const cli_parser* parser,
@@ -326,6 +327,9 @@ int run_plan_check(const run_plan* plan, const cli_command* command, const cli_p
   }
   if (cli_given(parser, "compression") && plan->record == NULL) {
     return cli_usage_error(command, "--compression needs --record");
+  }
+  if (cli_given(parser, "dump-every") && plan->dump == NULL) {
+    return cli_usage_error(command, "--dump-every needs --dump-problems");
   }
   if (plan->checkpoint_every > 0 && plan->checkpoint == NULL) {
     return cli_usage_error(command, "--checkpoint-every needs --checkpoint");

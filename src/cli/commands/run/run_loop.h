@@ -93,6 +93,9 @@ void run_statistics_warn(const run_statistics* statistics, const sap_model* mode
 typedef struct run_plan {
   double duration;           // [s]
   const char* keyframe;      // name or index, NULL: the default pose
+  const char* controls;      // path of a CSV file or a keyframe, NULL: those of `keyframe`
+  const char* dump;          // folder of contact problems, NULL: none
+  int32_t dump_every;        // steps per problem
   const char* output;        // path of the trajectory, NULL: none
   const char* record;        // path of the recording, NULL: none
   const char* checkpoint;    // path, NULL: none
@@ -113,7 +116,11 @@ typedef struct run_plan {
 #define RUN_START_ROWS(owner)                                                            \
   RUN_ROW(owner, duration, CLI_REAL, 0, 1e9, "duration", "S", "simulated time (5) [s]"), \
       RUN_ROW(owner, keyframe, CLI_TEXT, 0, 0, "keyframe", "NAME",                       \
-              "start from this keyframe, by name or index")
+              "start from this keyframe, by name or index"),                             \
+      RUN_ROW(owner, controls, CLI_PATH, 0, 0, "controls", "FILE",                       \
+              "CSV of controls over time, columns t_s and actuator names; a row\n"       \
+              "holds until the next; or a keyframe whose controls are held (those\n"     \
+              "of --keyframe)")
 #define RUN_OUTPUT_ROWS(owner)                                                                  \
   RUN_ROW(owner, output, CLI_PATH, 0, 0, "output", "FILE",                                      \
           "write the trajectory as CSV, also -o"),                                              \
@@ -124,6 +131,11 @@ typedef struct run_plan {
               "write a row of trajectory and recording every N steps (1)"),                     \
       RUN_ROW(owner, recorder.compression, CLI_INTEGER, 0, 9, "compression", "N",               \
               "deflate level of the recording, 0 (none) to 9 (1)"),                             \
+      RUN_ROW(owner, dump, CLI_PATH, 0, 0, "dump-problems", "FOLDER",                           \
+              "write the contact problems of steps as FOLDER/step_NNNNNN.hdf5\n(FCLIB), for "   \
+              "solve and compare"),                                                             \
+      RUN_ROW(owner, dump_every, CLI_INTEGER, 1, INT32_MAX, "dump-every", "N",                  \
+              "only that of every N-th step (1)"),                                              \
       RUN_ROW(owner, checkpoint, CLI_PATH, 0, 0, "checkpoint", "FILE",                          \
               "save the state of the run at its end, for --resume"),                            \
       RUN_ROW(owner, checkpoint_every, CLI_INTEGER, 1, INT32_MAX, "checkpoint-every", "N",      \
@@ -138,6 +150,27 @@ run_plan run_plan_default(void);
 // on.
 int run_plan_check(const run_plan* plan, const cli_command* command, const cli_parser* parser,
                    const char* what);
+
+// --- controls over time, contact problems as files ---
+
+typedef struct run_controls {
+  int32_t columns;    // actuators named
+  int32_t* actuator;  // their ids                                       (columns)
+  int32_t rows;
+  double* values;  // t, then a control per column, row by row           ((1 + columns) rows)
+  int32_t capacity;
+} run_controls;
+
+// Returns the id of the actuator called `name`, -1: none.
+typedef int32_t run_find(const void* model, const char* name);
+// Reads a CSV file for a model with nu actuators. out: start from {0}. Errors name file and line.
+sap_status run_controls_read(const char* path, int32_t nu, run_find* find, const void* model,
+                             run_controls* out, sap_error* error);
+// Sets the controls of the last row whose time is not after t; others stay.
+void run_controls_apply(const run_controls* controls, double t, double* control);
+// Writes the problem of a step if --dump-problems and --dump-every ask for it.
+sap_status run_dump(const run_plan* plan, int64_t step, const sap_problem* problem,
+                    sap_error* error);
 
 // An engine as the loop sees it.
 typedef struct run_engine {

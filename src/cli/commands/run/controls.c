@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Controls over time from a CSV file, and contact problems of steps as files.
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/commands/run/run_loop.h"
+#include "cli/files.h"
+#include "core/memory.h"
+
+// The file being read.
+typedef struct source {
+  const char* path;
+  int line;
+  sap_error* error;
+} source;
+
+SAP_PRINTF(3, 4)
+static sap_status fail_at_line(const source* s, sap_status status, const char* format, ...) {
+  va_list arguments;
+  char text[256];
+  va_start(arguments, format);
+  (void)vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return sap_fail(s->error, status, "%.200s:%d: %s", s->path, s->line, text);
+}
+
+// Cuts the next cell off a line, without blanks around it; NULL: none is left.
+static char* next_cell(char** rest) {
+  char* cell = *rest;
+  if (cell == NULL) {
+    return NULL;
+  }
+  char* comma = strchr(cell, ',');
+  *rest = comma != NULL ? comma + 1 : NULL;
+  char* end = comma != NULL ? comma : cell + strlen(cell);
+  cell += strspn(cell, " \t");
+  while (end > cell && strchr(" \t\r\n", end[-1]) != NULL) {
+    --end;
+  }
+  *end = '\0';
+  return cell;
+}
+
+static sap_status read_header(const source* s, char* line, run_find* find, const void* model,
+                              run_controls* out) {
+  const char* first = next_cell(&line);
+  if (first == NULL || strcmp(first, "t_s") != 0) {
+    return fail_at_line(s, SAP_STATUS_SYNTAX, "the first column must be t_s, not '%.60s'",
+                        first != NULL ? first : "");
+  }
+  for (const char* name = next_cell(&line); name != NULL; name = next_cell(&line)) {
+    const int32_t id = find(model, name);
+    if (id < 0) {
+      return fail_at_line(s, SAP_STATUS_SYNTAX, "no actuator is called '%.60s'", name);
+    }
+    for (int32_t i = 0; i < out->columns; ++i) {
+      if (out->actuator[i] == id) {
+        return fail_at_line(s, SAP_STATUS_SYNTAX, "actuator '%.60s' appears twice", name);
+      }
+    }
+    out->actuator[out->columns++] = id;
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_row(const source* s, char* line, run_controls* out) {
+  const int32_t width = out->columns + 1;
+  CLI_GROW(&out->values, &out->capacity, ((int64_t)out->rows + 1) * width);
+  double* row = out->values + (size_t)out->rows * (size_t)width;
+  int32_t count = 0;
+  for (const char* cell = next_cell(&line); cell != NULL; cell = next_cell(&line)) {
+    if (count < width && !cli_read_real(cell, &row[count])) {
+      return fail_at_line(s, SAP_STATUS_SYNTAX, "'%.60s' is not a finite number", cell);
+    }
+    ++count;
+  }
+  if (count != width) {
+    return fail_at_line(s, SAP_STATUS_SYNTAX, "%ld values, the header has %ld", (long)count,
+                        (long)width);
+  }
+  if (out->rows > 0 && !(row[0] > row[-width])) {
+    return fail_at_line(s, SAP_STATUS_SYNTAX, "t_s = %g must be above that of the row before, %g",
+                        row[0], row[-width]);
+  }
+  ++out->rows;
+  return SAP_STATUS_OK;
+}
+
+sap_status run_controls_read(const char* path, int32_t nu, run_find* find, const void* model,
+                             run_controls* out, sap_error* error) {
+  out->actuator = cli_new((size_t)nu, sizeof *out->actuator);
+  source s = {path, 0, error};
+  char* text = cli_read_text(path, error);
+  if (text == NULL) {
+    return error->status;
+  }
+  char* rest = text;
+  sap_status status = SAP_STATUS_OK;
+  bool header = false;
+  for (char* line = cli_next_line(&rest); status == SAP_STATUS_OK && line != NULL;
+       line = cli_next_line(&rest)) {
+    ++s.line;
+    if (line[strspn(line, " \t\r")] == '\0') {
+      continue;
+    }
+    status = header ? read_row(&s, line, out) : read_header(&s, line, find, model, out);
+    header = true;
+  }
+  if (status == SAP_STATUS_OK && !header) {
+    ++s.line;
+    status = fail_at_line(&s, SAP_STATUS_SYNTAX, "the header t_s,NAME,... is missing");
+  }
+  return status;
+}
+
+// Times of steps and of rows are rounded: a row within this relative distance of t is due.
+#define TIME_TOLERANCE 1e-9
+
+void run_controls_apply(const run_controls* controls, double t, double* control) {
+  const int32_t width = controls->columns + 1;
+  int32_t low = -1, high = controls->rows;  // the last row that is due is low
+  while (high - low > 1) {
+    const int32_t middle = low + (high - low) / 2;
+    const double due = controls->values[(size_t)middle * (size_t)width];
+    if (due <= t + TIME_TOLERANCE * (t > 1.0 ? t : 1.0)) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  for (int32_t i = 0; low >= 0 && i < controls->columns; ++i) {
+    control[controls->actuator[i]] = controls->values[(size_t)low * (size_t)width + 1 + (size_t)i];
+  }
+}
+
+enum { FOLDER_MODE = 0777 };
+
+static sap_status fail_to_write(sap_error* error, const char* format, const char* path) {
+  return sap_fail(error, SAP_STATUS_IO, format, path, strerror(errno));
+}
+
+sap_status run_dump(const run_plan* plan, int64_t step, const sap_problem* problem,
+                    sap_error* error) {
+  const char* folder = plan->dump;
+  char path[PATH_MAX];
+  if (folder == NULL || step % plan->dump_every != 0) {
+    return SAP_STATUS_OK;
+  }
+  if (mkdir(folder, FOLDER_MODE) != 0 && errno != EEXIST) {
+    return fail_to_write(error, "cannot make the folder '%.200s': %s", folder);
+  }
+  const int length = snprintf(path, sizeof path, "%s/step_%06lld.hdf5", folder, (long long)step);
+  if (length < 0 || length >= (int)sizeof path) {
+    errno = ENAMETOOLONG;
+    return fail_to_write(error, "cannot write into '%.200s': %s", folder);
+  }
+  return sap_problem_file_write(path, problem, NULL, error);
+}
