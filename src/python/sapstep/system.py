@@ -125,6 +125,11 @@ class System:
             raise NotImplementedError(f"{type(self).__name__} must define integrate(self, q, v, dt), for nq is not nv")
         return q + dt * v
 
+    def difference(self, q0: NDArray[np.float64], q1: NDArray[np.float64]) -> ArrayLike:
+        """Returns delta (nv) with q1 = q0 (+) delta, for :meth:`Stepper.advance`; q1 - q0 unless overridden.
+        Where nq is not nv and it is not, errors of positions are those of velocities."""
+        return q1 - q0
+
     def constraints(self, step: Step, problem: ProblemView) -> None:
         """Adds the contacts and blocks of a step: problem.add_contact(...)."""
 
@@ -206,6 +211,11 @@ class Stepper(StateOwner):
             view(q, nq)[:] = array(moved, (nq,), "integrate")
             return 0
 
+        def difference(_: Any, q0: Any, q1: Any, delta: Any) -> int:
+            moved = user.difference(view(q0, nq).copy(), view(q1, nq).copy())
+            view(delta, nv)[:] = array(moved, (nv,), "difference")
+            return 0
+
         def stiffness_damping(_: Any, t: float, q: Any, v: Any, K: Any, D: Any) -> int:
             both = user.stiffness_damping(t, view(q, nq).copy(), view(v, nv).copy())
             if both is not None:
@@ -225,6 +235,8 @@ class Stepper(StateOwner):
 
         functions = {"mass_matrix": mass_matrix, "forces": forces, "integrate_positions": integrate,
                      "stiffness_damping": stiffness_damping, "constraints": constraints}
+        if nq == nv or type(user).difference is not System.difference:
+            functions["position_difference"] = difference
         fields = dict(ffi.typeof("sap_system").fields)
         table = ffi.new("sap_system*")
         # A callback that fails returns 1; cffi also catches a KeyboardInterrupt.

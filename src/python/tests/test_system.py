@@ -37,6 +37,23 @@ def test_midpoint_is_second_order():
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
 
 
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-5, 1e-7])
+def test_advance_holds_the_accuracy(accuracy):
+    stepper = sapstep.Stepper(Oscillator(), [1.0], [0.0], 0.02, scheme="midpoint", relative_tolerance=1e-12)
+    made, _ = stepper.advance(2.0, accuracy=accuracy)
+    assert stepper.t == 2.0 and abs(stepper.q[0] - np.cos(10.0)) <= 10 * accuracy
+    assert 3 * made < 30 * accuracy ** -0.2  # order 4: errors of a step are of order 5
+
+    class Turned(Oscillator):
+        def difference(self, q0, q1):
+            raise RuntimeError("no difference")
+
+    broken = sapstep.Stepper(Turned(), [1.0], [0.0], 0.02, scheme="midpoint")
+    with pytest.raises(RuntimeError, match="no difference"):
+        broken.advance(1.0)
+    assert broken.t == 0.0 and broken.q[0] == 1.0
+
+
 class Block(sapstep.System):
     """1 kg sliding on a plane, two trees: the block (x, y, z), and one that nothing acts on."""
 
