@@ -66,6 +66,7 @@ struct cli_command {
 
 // A command is a constant in a file of its own and a row of the table in main.c.
 extern const cli_command cli_command_bench;
+extern const cli_command cli_command_check;
 extern const cli_command cli_command_compare;
 extern const cli_command cli_command_converge;
 extern const cli_command cli_command_export;

@@ -13,9 +13,10 @@
 #include "cli/options.h"
 
 static const cli_command* const commands[] = {
-    &cli_command_bench, &cli_command_compare, &cli_command_converge, &cli_command_export,
-    &cli_command_info,  &cli_command_mujoco,  &cli_command_plot,     &cli_command_run,
-    &cli_command_solve, &cli_command_solvers, &cli_command_sweep,    &cli_command_view,
+    &cli_command_bench,  &cli_command_check, &cli_command_compare, &cli_command_converge,
+    &cli_command_export, &cli_command_info,  &cli_command_mujoco,  &cli_command_plot,
+    &cli_command_run,    &cli_command_solve, &cli_command_solvers, &cli_command_sweep,
+    &cli_command_view,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

@@ -42,7 +42,9 @@ PUBLIC = {
         "record": lambda o: o.record("never.h5"), "write_checkpoint": lambda o: o.write_checkpoint("never"),
         "read_checkpoint": lambda o: o.read_checkpoint(SCENES / "quadruped.xml"),
         "ctrl=": lambda o: setattr(o, "ctrl", o.control), "rollout": lambda o: o.rollout(steps=1),
-    }, STATE_FREE | {"nq", "nv", "nu", "control", "ctrl", "names", "find", "body", "joint", "actuator", "from_string",
+        "ray": lambda o: o.ray([0, 0, 3], [0, 0, -1]), "sensors": lambda o: o.sensors,
+        "positions": lambda o: o.positions, "rotations": lambda o: o.rotations,
+    }, STATE_FREE | {"nq", "nv", "nu", "control", "ctrl", "names", "find", "body", "joint", "actuator", "site", "sensor", "from_string",
                      "__init__"}),
     "Stepper": (STATE, STATE_FREE | {"__init__"}),
     "Problem": ({
