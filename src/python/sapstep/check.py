@@ -105,7 +105,7 @@ class Check:
 
     def _solver(self) -> None:
         failed = int(self.statistics.get("unconverged", 0)) + int(self.statistics.get("failures", 0))
-        worst = float(np.nanmax(self.series["step:momentum_error"], initial=0.0))
+        worst = float(np.nanmax(self.series["momentum_error"], initial=0.0))
         self.add("solver", f"{failed} steps unconverged, largest momentum error {worst:.1e}", "all steps converge",
                  failed == 0, "some steps ended above the tolerance" if failed else "",
                  "a smaller --dt, or --max-iterations" if failed else "")
@@ -113,7 +113,7 @@ class Check:
     # --- what the motion conserves ---
 
     def _energy(self) -> None:
-        total, kinetic = self.series["energy:total_J"], self.series["energy:kinetic_J"]
+        total, kinetic = self.series["total_J"], self.series["kinetic_J"]
         scale = max(np.ptp(total), np.max(kinetic), 1e-12)
         rise = float(np.max(np.diff(total), initial=0.0) / scale)
         servos = self._servos()
@@ -153,8 +153,8 @@ class Check:
         mass = self.robot.diagnose()["mass"]
         weight = mass * np.array(list(options.gravity))
         t, c = self.series["t_s"], self.contacts
-        steps = self.series["step:dt_s"]
-        P = np.stack([self.series[f"momentum:p{axis}_kgmps"] for axis in "xyz"], axis=1)
+        steps = self.series["dt_s"]
+        P = np.stack([self.series[f"momentum_p{axis}_kgmps"] for axis in "xyz"], axis=1)
         impulses = np.zeros((len(t), 3))
         row = np.searchsorted(t, c["t_s"])
         moving = [np.array([lib.sap_model_get_body_tree(model, int(b)) >= 0 for b in c[f"body_{side}"]], bool) for side in "AB"]
@@ -206,8 +206,8 @@ class Check:
         if not rest.any():
             self.add("creep", "–", "held contacts stay", None, "no contact sticks at rest in the last fifth of the run")
             return
-        kinetic = self.series["energy:kinetic_J"]
-        if kinetic[-1] > 1e-4 * max(np.max(kinetic), np.ptp(self.series["energy:total_J"])):
+        kinetic = self.series["kinetic_J"]
+        if kinetic[-1] > 1e-4 * max(np.max(kinetic), np.ptp(self.series["total_J"])):
             self.add("creep", "–", "held contacts stay", None, "the scene still moves at the end; a longer --duration may show it")
             return
         slip = float(np.max(np.hypot(self.contacts["v_t1_mps"][rest], self.contacts["v_t2_mps"][rest])))
@@ -247,11 +247,11 @@ class Check:
             done = self._run(self.dt * factor, "--record", file)
             try:
                 statistics = json.loads(done.stdout)
-                energy = _table(program.run("export", file, "energy").stdout)["energy:total_J"]
+                energy = _table(program.run("export", file, "energy").stdout)["total_J"]
             except (ValueError, Error):
                 reason = "the run fails"
                 break
-            scale = max(np.ptp(energy), np.ptp(self.series["energy:total_J"]), 1e-12)
+            scale = max(np.ptp(energy), np.ptp(self.series["total_J"]), 1e-12)
             if not np.all(np.isfinite(energy)) or np.max(energy) - energy[0] > 0.05 * scale and not self._servos():
                 reason = "energy rises"
                 break

@@ -77,4 +77,4 @@ def test_recorded(tmp_path):
     assert np.array_equal(run["sensor"][-1], robot.sensors)
     assert np.array_equal(run["sensor/time"], run.time)
     out = sapstep.program.run("export", str(tmp_path / "run.h5"), "sensor:place")
-    assert out.stdout.splitlines()[0] == "t_s,sensor:place:0,sensor:place:1,sensor:place:2"
+    assert out.stdout.splitlines()[0] == "t_s,sensor_place_0,sensor_place_1,sensor_place_2"
