@@ -143,10 +143,6 @@ SAP_API sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffne
                                    double relaxation_time, sap_error* error);
 SAP_API sap_status sap_mj_get_geom(const sap_mj* adapter, int32_t geom, double* stiffness,
                                    double* relaxation_time, sap_error* error);
-// Sets stiffness [N/m, N m/rad] and relaxation time [s] of a joint's limits; -1: of all joints and
-// tendons.
-SAP_API sap_status sap_mj_set_limit(sap_mj* adapter, int32_t joint, double stiffness,
-                                    double relaxation_time, sap_error* error);
 
 // Forgets impulses and mocap positions of earlier steps: from the same mjData, this adapter and a
 // new one then give bit-identical steps.

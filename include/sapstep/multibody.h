@@ -70,9 +70,6 @@ typedef enum sap_switch {
 } sap_switch;
 SAP_API sap_status sap_multibody_enable(sap_multibody* multibody, sap_switch kind, int32_t id,
                                         bool enabled, sap_error* error);
-// Switches the contacts between two shapes. Pairs excluded by filters stay excluded.
-SAP_API sap_status sap_multibody_enable_contacts(sap_multibody* multibody, int32_t shape_a,
-                                                 int32_t shape_b, bool enabled, sap_error* error);
 
 // --- contacts of the last step, sorted by shapes and feature ---
 
@@ -206,7 +203,6 @@ SAP_API sap_status sap_batch_create(const sap_model* model, const sap_stepper_op
                                     sap_error* error);
 SAP_API void sap_batch_destroy(sap_batch* batch);
 
-SAP_API int32_t sap_batch_count(const sap_batch* batch);  // states
 // Returns the engine or the stepper of a state, for settings of single states (locks, control
 // functions); NULL: no such state. A control function runs in any thread.
 SAP_API sap_multibody* sap_batch_multibody(sap_batch* batch, int32_t index);

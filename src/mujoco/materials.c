@@ -206,17 +206,3 @@ sap_status sap_mj_get_geom(const sap_mj* adapter, int32_t geom, double* stiffnes
   *relaxation_time = adapter->materials.geoms[geom].relaxation_time;
   return SAP_STATUS_OK;
 }
-
-sap_status sap_mj_set_limit(sap_mj* adapter, int32_t joint, double stiffness,
-                            double relaxation_time, sap_error* error) {
-  const sap_mj_law law = {stiffness, relaxation_time};
-  SAP_NOT_NULL(error, adapter);
-  const mjModel* m = adapter->model;
-  SAP_TRY(check_index("joint", joint, -1, (int32_t)m->njnt, error));
-  SAP_TRY(check_law("limit of joint", joint, law, error));
-  set_laws(adapter->materials.joints, (int32_t)m->njnt, joint, law);
-  if (joint < 0) {
-    set_laws(adapter->materials.tendons, (int32_t)m->ntendon, -1, law);
-  }
-  return SAP_STATUS_OK;
-}

@@ -76,8 +76,6 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
   X(sap_multibody_lock, 2, sap_multibody_lock(P(1, multibody), I(2, 1), false, error))             \
   X(sap_multibody_enable, 3,                                                                       \
     sap_multibody_enable(P(1, multibody), (sap_switch)I(2, 0), I(3, 0), true, error))              \
-  X(sap_multibody_enable_contacts, 3,                                                              \
-    sap_multibody_enable_contacts(P(1, multibody), I(2, 0), I(3, 1), true, error))                 \
   X(sap_multibody_detect, 2, sap_multibody_detect(P(1, multibody), V(2, state.q, 9), error))       \
   X(sap_multibody_body_pose, 5,                                                                    \
     sap_multibody_body_pose(P(1, multibody), V(2, state.q, 9), I(3, 1), P(4, out.numbers),         \
@@ -166,7 +164,6 @@ static const call calls[] = {CALLS(CALL_ROW)};
     (sap_multibody_contacts(multibody) != NULL) == (sap_multibody_contact_count(multibody) > 0)) \
   X(sap_step_contact_is_within, sap_step_contact_is_within(&step_context, -1.0, 0.0) &&          \
                                     !sap_step_contact_is_within(NULL, -1.0, 0))                  \
-  X(sap_batch_count, sap_batch_count(batch) == 2)                                                \
   X(sap_batch_multibody,                                                                         \
     sap_batch_multibody(batch, -1) == NULL && sap_batch_multibody(batch, 2) == NULL)             \
   X(sap_batch_stepper,                                                                           \

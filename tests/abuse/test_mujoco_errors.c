@@ -265,8 +265,6 @@ static void test_arguments(void** state) {
   assert_int_equal(sap_mj_set_geom(a, 0, (double)NAN, 0.01, &error), SAP_STATUS_NOT_FINITE);
   assert_int_equal(sap_mj_set_geom(a, 0, 1e5, -1.0, &error), SAP_STATUS_ARGUMENT);
   assert_int_equal(sap_mj_set_geom(a, 0, HUGE_VAL, 0.0, &error), SAP_STATUS_OK);
-  assert_int_equal(sap_mj_set_limit(a, 5, 1e5, 0.01, &error), SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_mj_set_limit(a, -1, 1e5, 0.01, &error), SAP_STATUS_OK);
   double k, tau_d;
   assert_int_equal(sap_mj_get_geom(a, -1, &k, &tau_d, &error), SAP_STATUS_ARGUMENT);
   assert_int_equal(sap_mj_get_geom(a, 0, &k, &tau_d, &error), SAP_STATUS_OK);

@@ -133,26 +133,15 @@ static void test_contacts(void** unused) {
   simulation s = ball_on_plates();
   sap_multibody* m = s.multibody;
   assert_int_equal(contacts_after_step(&s), 2);
-  assert_int_equal(sap_multibody_enable_contacts(m, 2, 0, false, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_multibody_enable_contacts(m, 0, 2, false, NULL), SAP_STATUS_OK);  // again
+  assert_int_equal(sap_multibody_enable(m, SAP_SWITCH_SHAPE, 0, false, NULL), SAP_STATUS_OK);
   assert_int_equal(contacts_after_step(&s), 1);
   assert_int_equal(sap_multibody_contacts(m)[0].shape_A, 1);
-  assert_int_equal(sap_multibody_enable_contacts(m, 1, 2, false, NULL), SAP_STATUS_OK);
-  assert_int_equal(contacts_after_step(&s), 0);
-  assert_int_equal(sap_multibody_enable_contacts(m, 0, 2, true, NULL), SAP_STATUS_OK);
-  assert_int_equal(contacts_after_step(&s), 1);
-  assert_int_equal(sap_multibody_contacts(m)[0].shape_A, 0);
+  assert_int_equal(sap_multibody_enable(m, SAP_SWITCH_SHAPE, 0, true, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_multibody_enable(m, SAP_SWITCH_SHAPE, 2, false, NULL), SAP_STATUS_OK);
   assert_int_equal(contacts_after_step(&s), 0);
   assert_int_equal(sap_multibody_enable(m, SAP_SWITCH_SHAPE, 2, true, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_multibody_enable_contacts(m, 1, 2, true, NULL), SAP_STATUS_OK);
   assert_int_equal(contacts_after_step(&s), 2);
   sap_error error = {0};
-  assert_int_equal(sap_multibody_enable_contacts(m, 1, 3, false, &error), SAP_STATUS_ARGUMENT);
-  assert_string_equal(error.message,
-                      "shape_a = 1, shape_b = 3 must be two different shapes of 0 to 2");
-  assert_int_equal(sap_multibody_enable_contacts(m, 1, 1, false, &error), SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_multibody_enable_contacts(NULL, 0, 1, false, &error), SAP_STATUS_ARGUMENT);
   assert_int_equal(sap_multibody_enable(NULL, SAP_SWITCH_SHAPE, 0, false, &error),
                    SAP_STATUS_ARGUMENT);
   simulation_end(&s);

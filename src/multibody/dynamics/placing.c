@@ -103,43 +103,37 @@ static void fill_four(const sap_dynamics* d, const body_entry* entries, int32_t 
   }
 }
 
-// Makes the steps; only counts while there is no memory.
-static void make_steps(const sap_dynamics* d, const body_entry* entries, int32_t count,
-                       sap_placing* placing) {
-  placing->nsteps = placing->nfours = placing->nhinges = 0;
+static sap_status make_steps(sap_dynamics* d, const body_entry* entries, int32_t count,
+                             sap_error* error) {
+  sap_placing* placing = &d->placing;
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->steps, count, error));
   for (int32_t at = 0, n; at < count; at += n) {
     n = group_size(entries, at, count);
-    const bool alone = n == 1;
-    if (placing->steps == NULL) {
-      placing->nfours += alone ? 0 : 1;
-      placing->nhinges += alone ? 0 : entries[at].hinges;
-    } else {
-      placing->steps[placing->nsteps] = alone ? entries[at].id : -1 - placing->nfours;
-      if (!alone) {
-        fill_four(d, entries + at, n, placing);
-      }
+    placing->steps[placing->nsteps++] = n == 1 ? entries[at].id : -1 - placing->nfours;
+    if (n > 1) {
+      SAP_TRY(SAP_ROOM(&d->pool, &placing->fours, placing->nfours + 1, error));
+      SAP_TRY(SAP_ROOM(&d->pool, &placing->hinges, placing->nhinges + entries[at].hinges, error));
+      fill_four(d, entries + at, n, placing);
     }
-    ++placing->nsteps;
   }
+  return SAP_STATUS_OK;
 }
 
-// Makes the groups of four links; only counts while there is no memory.
-static void make_link_groups(const sap_dynamics* d, sap_placing* placing) {
+// Makes the groups of four links.
+static sap_status make_link_groups(sap_dynamics* d, sap_error* error) {
+  sap_placing* placing = &d->placing;
   int32_t used = SAP_QUAD;  // lanes of the last group
-  placing->nlinks = 0;
   for (int32_t l = 0; l < d->nlinks; ++l) {
     const sap_link* link = &d->links[l];
     if (link->lone) {
       continue;
     }
     if (used == SAP_QUAD) {
+      SAP_TRY(SAP_ROOM(&d->pool, &placing->links, placing->nlinks + 1, error));
       ++placing->nlinks;
       used = 0;
     }
     const int first = used++;
-    if (placing->links == NULL) {
-      continue;
-    }
     sap_link_lanes* four = &placing->links[placing->nlinks - 1];
     for (int lane = first; lane < SAP_QUAD; ++lane) {  // unused lanes repeat it
       four->link[lane] = l;
@@ -155,19 +149,6 @@ static void make_link_groups(const sap_dynamics* d, sap_placing* placing) {
       }
     }
   }
-}
-
-static sap_status fill_placing(sap_dynamics* d, const body_entry* entries, int32_t count,
-                               sap_error* error) {
-  sap_placing* placing = &d->placing;
-  make_steps(d, entries, count, placing);
-  make_link_groups(d, placing);
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->fours, placing->nfours, error));
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->hinges, placing->nhinges, error));
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->steps, placing->nsteps, error));
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->links, placing->nlinks, error));
-  make_steps(d, entries, count, placing);
-  make_link_groups(d, placing);
   return SAP_STATUS_OK;
 }
 
@@ -179,7 +160,8 @@ static sap_status make_placing(sap_dynamics* d, sap_pool* scratch, sap_error* er
   SAP_TRY(SAP_POOL_ADD(scratch, &entries, bodies, error));
   const int32_t count = list_bodies(d, level, entries);
   qsort(entries, (size_t)count, sizeof *entries, compare_entries);
-  return fill_placing(d, entries, count, error);
+  SAP_TRY(make_steps(d, entries, count, error));
+  return make_link_groups(d, error);
 }
 
 sap_status sap_placing_create(sap_dynamics* d, sap_error* error) {

@@ -83,10 +83,6 @@ void sap_batch_destroy(sap_batch* batch) {
   sap_free(batch);
 }
 
-int32_t sap_batch_count(const sap_batch* batch) {
-  return batch == NULL ? 0 : batch->count;
-}
-
 static batch_member* find_member(sap_batch* batch, int32_t index) {
   return batch != NULL && index >= 0 && index < batch->count ? &batch->members[index] : NULL;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contacts of the built-in engine: found, filtered by locks and switches, and filled from a step's
 // solution.
-#include <stdlib.h>
 #include <string.h>
 
 #include "contact/contact_law.h"
@@ -27,21 +26,9 @@ void sap_multibody_find_carriers(sap_multibody* multibody) {
   }
 }
 
-// Returns the pair of shapes among those switched off, NULL if it is not there.
-static sap_id_pair* find_pair_off(const sap_multibody* multibody, int32_t shape_a,
-                                  int32_t shape_b) {
-  const sap_id_pair key = {shape_a < shape_b ? shape_a : shape_b,
-                           shape_a < shape_b ? shape_b : shape_a};
-  return multibody->pair_off_count == 0
-             ? NULL
-             : bsearch(key, multibody->pairs_off, (size_t)multibody->pair_off_count, sizeof key,
-                       sap_compare_id_pairs);
-}
-
 static bool is_on(const sap_multibody* multibody, const sap_contact* contact) {
   return multibody->carrier[contact->body_A] != multibody->carrier[contact->body_B] &&
-         multibody->shape_on[contact->shape_A] && multibody->shape_on[contact->shape_B] &&
-         find_pair_off(multibody, contact->shape_A, contact->shape_B) == NULL;
+         multibody->shape_on[contact->shape_A] && multibody->shape_on[contact->shape_B];
 }
 
 sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
@@ -261,31 +248,4 @@ sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_e
   multibody->detected = false;
   return sap_multibody_find_contacts(multibody, sap_multibody_kinematics(multibody, q), 0.0, NULL,
                                      error);
-}
-
-sap_status sap_multibody_enable_contacts(sap_multibody* multibody, int32_t shape_a, int32_t shape_b,
-                                         bool enabled, sap_error* error) {
-  SAP_TRY(sap_multibody_check(multibody, error));
-  const int32_t shapes = multibody->model->sizes.shapes;
-  const int32_t a = shape_a < shape_b ? shape_a : shape_b;
-  const int32_t b = shape_a < shape_b ? shape_b : shape_a;
-  SAP_FAIL_IF(a < 0 || b >= shapes || a == b, error, SAP_STATUS_ARGUMENT,
-              "shape_a = %d, shape_b = %d must be two different shapes of 0 to %d", shape_a,
-              shape_b, shapes - 1);
-  sap_id_pair* pair = find_pair_off(multibody, a, b);
-  if ((pair == NULL) == enabled) {
-    return SAP_STATUS_OK;
-  }
-  const int32_t count = multibody->pair_off_count;
-  if (enabled) {
-    memmove(pair, multibody->pairs_off[count - 1], sizeof *pair);
-  } else {
-    SAP_TRY(SAP_GROW(&multibody->pairs_off, &multibody->pair_off_capacity, count + 1, error));
-    multibody->pairs_off[count][0] = a;
-    multibody->pairs_off[count][1] = b;
-  }
-  multibody->pair_off_count += enabled ? -1 : 1;
-  qsort(multibody->pairs_off, (size_t)multibody->pair_off_count, sizeof *pair,
-        sap_compare_id_pairs);
-  return SAP_STATUS_OK;
 }

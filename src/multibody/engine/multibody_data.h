@@ -79,13 +79,11 @@ struct sap_multibody {
   sap_step_start start;
   sap_control_function control_function;
   void* control_context;
-  int32_t* carrier;        // nearest body, the body itself or above, with an unlocked dof (bodies)
-  bool servos_chosen;      // for the step under way
-  bool detected;           // `contacts` belong to the step under way or to the last step
-  bool collected;          // they have the R, vc and gamma of that step's solution
-  bool* shape_on;          // false: all contacts of the shape are switched off  (shapes)
-  sap_id_pair* pairs_off;  // pairs of shapes a < b without contacts, sorted
-  int32_t pair_off_count, pair_off_capacity;
+  int32_t* carrier;    // nearest body, the body itself or above, with an unlocked dof (bodies)
+  bool servos_chosen;  // for the step under way
+  bool detected;       // `contacts` belong to the step under way or to the last step
+  bool collected;      // they have the R, vc and gamma of that step's solution
+  bool* shape_on;      // false: all contacts of the shape are switched off  (shapes)
   sap_contact* contacts;
   int32_t contact_count, contact_capacity;
   sap_evaluation_point point;

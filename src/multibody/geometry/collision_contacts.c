@@ -370,22 +370,6 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
 
 // --- pairs of a call ---
 
-// Returns the first of ascending rows, each beginning with its pair, at or behind `pair`; `size`:
-// bytes of a row.
-static int32_t first_row(const void* rows, int32_t count, size_t size, uint64_t pair) {
-  int32_t low = 0, high = count;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    const uint64_t* at = (const void*)((const char*)rows + size * (size_t)middle);
-    if (*at < pair) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* shapes,
                                const sap_collision_query* query) {
   const uint64_t pair = shapes->pair;
@@ -433,10 +417,19 @@ static void drop_shallow(double reach, sap_manifold* manifold) {
   manifold->count = kept;
 }
 
+// True if the pair had points in the last call, whose identities ascend by pairs.
 static bool is_known(const sap_collision* c, uint64_t pair) {
   const sap_identity* known = c->identities[c->last];
-  const int32_t at = first_row(known, c->last_count, sizeof *known, pair);
-  return at < c->last_count && known[at].pair == pair;
+  int32_t low = 0, high = c->last_count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (known[middle].pair < pair) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < c->last_count && known[low].pair == pair;
 }
 
 // Collides a pair; true if it touches, or will at *time. The gap is kept with the near pair.
