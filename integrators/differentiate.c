@@ -10,6 +10,7 @@
 //   dv* = dv_near = -m_v(v_near)^-1 (m_q0 dq0 + m_v0 dv0 + m_u du)
 // Before, v is improved by Newton's method with F and its derivatives.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <sapstep/linearize.h>
@@ -22,6 +23,8 @@
 // v is good enough where the next correction is below this part, and derivatives at v before a
 // correction below the second part serve.
 static const double POLISHED = 1e-11, NEAR = 1e-9;
+// The factor serves while corrections fall to this part.
+static const double SLOW = 0.1;
 enum { ITERATIONS = 8 };
 
 // The derivatives of m at some velocities.
@@ -34,18 +37,26 @@ typedef struct balance_slopes {
 struct sap_differentiation {
   bool current;  // of the last step
   sap_linearize_report report;
-  int32_t count, end_count;                       // of rotations
-  sap_step_rotation* rotations;                   // of the way to a theta point            (nv/3)
-  sap_step_rotation* end;                         // of the step                            (nv/3)
-  double *v, *v_vq, *a, *residual, *impulse, *x;  // (nv)
-  double* q;                                      // (nq)
-  double *r_q, *r_v, *r_a, *r_q0, *r_v0, *r_u;    // (nv x nv), r_u: (nv x nu)
-  double *p_v, *p_q0, *p_v0, *p_star, *p_A;       // (nv x nv)
-  bool reads_near;                                // p depends on v_near
+  int32_t count, end_count;                        // of rotations
+  sap_step_rotation* rotations;                    // of the way to a theta point            (nv/3)
+  sap_step_rotation* end;                          // of the step                            (nv/3)
+  double *v, *v_vq, *a, *residual, *impulse, *x;   // (nv)
+  double* q;                                       // (nq)
+  double *r_q, *r_v, *r_a, *r_q0, *r_v0, *r_u;     // (nv x nv), r_u: (nv x nu)
+  double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A;  // (nv x nv)
+  bool reads_near;                                 // p depends on v_near
   double* near_p;           // dp/dv_near                             (nv x nv)
   balance_slopes at, near;  // F at v, m at v_near
   double* solution;         // (nv x (2 nv + nu))
 };
+
+void sap_derivatives_note(char* notes, const char* text) {
+  const size_t length = strlen(notes);
+  if (strstr(notes, text) == NULL && length + 1 < SAP_DERIVATIVE_NOTES) {
+    (void)snprintf(notes + length, SAP_DERIVATIVE_NOTES - length, "%s%s", length > 0 ? "; " : "",
+                   text);
+  }
+}
 
 void sap_differentiation_forget(sap_stepper* stepper) {
   if (stepper->differentiation != NULL) {
@@ -79,6 +90,7 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
     SAP_TRY(SAP_POOL_ADD(pool, squares[i], n * n, error));
   }
   SAP_TRY(SAP_POOL_ADD(pool, &d->r_u, n * inputs_of(stepper), error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->p_u, n * inputs_of(stepper), error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->q, stepper->system.nq, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->rotations, n / 3 + 1, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->end, n / 3 + 1, error));
@@ -97,6 +109,7 @@ static sap_status check_step(const sap_stepper* stepper, sap_error* error) {
   SAP_FAIL_IF(!stepper->stepped, error, SAP_STATUS_ARGUMENT,
               "derivatives of a step: no step has been made");
   const char* what = system->na > 0                      ? "with activations"
+                     : r->withdrawn                      ? "whose relinearizations diverged"
                      : r->free_motion.substeps > 0       ? "computed in parts"
                      : blocks && contact->rigid          ? "with rigid contacts"
                      : blocks && !contact->info->needs_R ? "whose solver is not for the convex law"
@@ -213,8 +226,11 @@ static sap_status find_balance(sap_stepper* stepper, const double* v, const bala
   return SAP_STATUS_OK;
 }
 
-// p at v, and its derivatives if wanted.
-static sap_status find_impulses(sap_stepper* stepper, const double* v, bool slopes,
+// What of p is wanted: p, and its derivatives to v, or all.
+typedef enum slopes_wanted { NONE, TO_V, ALL } slopes_wanted;
+
+// p at v, and derivatives.
+static sap_status find_impulses(sap_stepper* stepper, const double* v, slopes_wanted wanted,
                                 sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_system* system = &stepper->system;
@@ -222,29 +238,40 @@ static sap_status find_impulses(sap_stepper* stepper, const double* v, bool slop
   const sap_step_context step = context_of(stepper);
   const size_t n = (size_t)system->nv;
   double* const matrices[] = {d->p_v, d->p_q0, d->p_v0, d->p_star, d->p_A};
+  const size_t count = wanted == ALL ? 5 : wanted == TO_V ? 1 : 0;
   memset(d->impulse, 0, n * sizeof(double));
-  for (size_t i = 0; i < sizeof matrices / sizeof *matrices && slopes; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     memset(matrices[i], 0, n * n * sizeof(double));
   }
-  d->reads_near = d->reads_near && !slopes;
+  memset(d->p_u, 0, (wanted == ALL ? n * inputs_of(stepper) : 0) * sizeof(double));
   if (sap_problem_block_count(r->contact.problem) == 0) {
     return SAP_STATUS_OK;
   }
-  sap_impulse_derivatives out = {
-      .v = v, .v_star = r->v_free, .impulse = d->impulse, .notes = d->report.notes};
-  if (slopes) {
-    SAP_TRY(move_to(stepper, r->free_motion.linearization.v_near, error));
+  sap_impulse_derivatives out = {.v = v,
+                                 .v_star = r->v_free,
+                                 .v_near = r->v_free,
+                                 .impulse = d->impulse,
+                                 .dv = wanted != NONE ? d->p_v : NULL,
+                                 .notes = d->report.notes};
+  if (wanted == ALL) {
+    const double* v_near = r->free_motion.linearization.v_near;
+    const bool same = memcmp(v_near, r->v_free, n * sizeof *v_near) == 0;
+    SAP_TRY(move_to(stepper, v_near, error));
+    out.v_near = same ? r->v_free : v_near;
+    if (r->linearized_again) {
+      sap_derivatives_note(d->report.notes, "held: impulses about which the step was solved again");
+    }
     out.q_A = d->q;
-    out.dv = d->p_v;
     out.dq0 = d->p_q0;
     out.dv0 = d->p_v0;
     out.dv_star = d->p_star;
     out.dq_A = d->p_A;
+    out.du = d->p_u;
   }
   SAP_TRY(system->impulse_derivatives(system->context, &step, r->contact.problem, &out, error));
-  d->report.kinks = slopes ? out.kinks : d->report.kinks;
-  for (size_t i = 0; slopes && i < n * n; ++i) {
-    d->reads_near = d->reads_near || d->p_star[i] != 0.0 || d->p_A[i] != 0.0;
+  d->report.kinks = wanted == ALL ? out.kinks : d->report.kinks;
+  for (size_t i = 0; wanted == ALL && !d->reads_near && i < n * n; ++i) {
+    d->reads_near = d->p_star[i] != 0.0 || d->p_A[i] != 0.0;
   }
   return SAP_STATUS_OK;
 }
@@ -275,30 +302,44 @@ static double correct(sap_stepper* stepper) {
           norm(stepper, stepper->solution.free_motion.load, true));
 }
 
-// Improves v and leaves F's derivatives there in d->at (m's in x), LU factors in d->at.v.
+// The derivatives of m at v, of p as wanted, and LU factors of F's to v.
+static sap_status factorize(sap_stepper* stepper, slopes_wanted wanted, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const size_t n = (size_t)stepper->system.nv;
+  SAP_TRY(find_balance(stepper, d->v, &d->at, error));
+  SAP_TRY(find_impulses(stepper, d->v, wanted, error));
+  for (size_t i = 0; i < n * n; ++i) {
+    d->at.v[i] -= d->p_v[i];
+  }
+  SAP_FAIL_IF(!sap_dense_lu_factorize((int32_t)n, d->at.v, d->at.pivots), error,
+              SAP_STATUS_STEP_FAILED, "derivatives of a step: dF/dv is singular");
+  return SAP_STATUS_OK;
+}
+
+// Improves v and leaves the derivatives there: m's in d->at.x, p's, LU factors of F's in d->at.v.
 static sap_status polish(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   sap_linearize_report* report = &d->report;
-  const size_t n = (size_t)stepper->system.nv;
-  double correction = HUGE_VAL;
-  for (report->iterations = 0; report->iterations < ITERATIONS && correction > POLISHED;
-       ++report->iterations) {
-    const bool slopes = correction > NEAR;
-    SAP_TRY(find_balance(stepper, d->v, slopes ? &d->at : NULL, error));
-    SAP_TRY(find_impulses(stepper, d->v, slopes, error));
-    for (size_t i = 0; i < n * n && slopes; ++i) {
-      d->at.v[i] -= d->p_v[i];
+  double correction = HUGE_VAL, before = 0.0, since = 0.0;  // the latter since the last factor
+  while (report->iterations < ITERATIONS && correction > POLISHED) {
+    if (correction > SLOW * before) {
+      SAP_TRY(factorize(stepper, TO_V, error));
+      since = 0.0;
+    } else {
+      SAP_TRY(find_balance(stepper, d->v, NULL, error));
+      SAP_TRY(find_impulses(stepper, d->v, NONE, error));
     }
-    SAP_FAIL_IF(slopes && !sap_dense_lu_factorize((int32_t)n, d->at.v, d->at.pivots), error,
-                SAP_STATUS_STEP_FAILED, "derivatives of a step: dF/dv is singular");
+    before = correction;
     correction = correct(stepper);
+    since += correction;
     report->correction += correction;
     report->last_correction = correction;
+    report->iterations += 1;
   }
   SAP_FAIL_IF(!(correction <= NEAR), error, SAP_STATUS_STEP_FAILED,
               "derivatives of a step: after %d corrections of v the last one is %g, not below %g",
               report->iterations, correction, NEAR);
-  return SAP_STATUS_OK;
+  return since > NEAR ? factorize(stepper, ALL, error) : find_impulses(stepper, d->v, ALL, error);
 }
 
 // Adds the derivatives of p at fixed v_near to those of m, and prepares those by v_near.
@@ -313,16 +354,11 @@ static sap_status add_impulses(sap_stepper* stepper, sap_error* error) {
     q0[i] -= d->p_q0[i];
     v0[i] -= d->p_v0[i];
   }
+  for (size_t i = 0; i < n * inputs_of(stepper); ++i) {
+    d->at.x[2 * n * n + i] -= d->p_u[i];
+  }
   if (!d->reads_near) {
     return SAP_STATUS_OK;
-  }
-  if (memcmp(r->free_motion.linearization.v_near, r->v_free, n * sizeof(double)) != 0) {
-    const char text[] = "held: impulses that the step expected";
-    const size_t length = strlen(d->report.notes);
-    if (length + sizeof text + 2 < sizeof d->report.notes) {
-      memcpy(d->report.notes + length, length > 0 ? "; " : "", length > 0 ? 2 : 0);
-      memcpy(d->report.notes + length + (length > 0 ? 2 : 0), text, sizeof text);
-    }
   }
   SAP_TRY(find_balance(stepper, r->free_motion.linearization.v_near, &d->near, error));
   SAP_FAIL_IF(!sap_dense_lu_factorize((int32_t)n, d->near.v, d->near.pivots), error,

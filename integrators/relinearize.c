@@ -207,6 +207,7 @@ static sap_status measure_errors(sap_relinearize* r, sap_error* error) {
 // Solves again about the solution: both stages, or stage 2 alone.
 static sap_status solve_about_solution(sap_relinearize* r, bool both, sap_error* error) {
   if (both) {
+    r->linearized_again = true;
     SAP_TRY(solve_free_motion(r, SAP_IMPULSE_CHOSEN, error));
   }
   SAP_TRY(assemble_constraints(r, r->contact.solution.v, error));
@@ -290,6 +291,7 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
 static sap_status prepare_first(sap_relinearize* r, sap_error* error) {
   const double* v0 = r->step.v0_free;
   const sap_theta scheme = sap_theta_of(&r->step);
+  r->linearized_again = false;
   SAP_TRY(solve_free_motion(r, SAP_IMPULSE_EXPECTED, error));
   memcpy(r->v_free, r->free_motion.v_star, (size_t)r->system->nv * sizeof(double));
   r->contact.v_free = r->v_free;

@@ -25,6 +25,7 @@ typedef struct sap_relinearize {
   // results of the last step
   double began;                                            // clock at its start [s]
   int32_t count;                                           // solutions beyond the first
+  bool linearized_again;                                   // stage 1, about impulses found
   bool withdrawn;                                          // diverged, the first solution is used
   double balance_error;                                    // see sap_step_report
   double closure_error;                                    // of bilateral constraints [m, rad]

@@ -4,9 +4,9 @@
 // sap_system.position_difference. Where the law of a contact has a kink they are those of one side.
 //
 // Supported: steps by a compliant law with the laws at the end of the step (implicit and symplectic
-// Euler, and every scheme where no block acts), frictional contacts of three rows, limits and dry
-// friction of hinges and slides. Other steps are refused with UNSUPPORTED and a message that names
-// what is not. What is not exact is named in the report.
+// Euler, and every scheme where no block acts), frictional contacts of three rows; limits, dry
+// friction and servos of hinges, slides and fixed tendons. Other steps are refused with UNSUPPORTED
+// and a message that names what is not. What is not exact is named in the report.
 #ifndef SAPSTEP_LINEARIZE_H
 #define SAPSTEP_LINEARIZE_H
 

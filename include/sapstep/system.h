@@ -81,13 +81,14 @@ typedef struct sap_balance_derivatives {
 } sap_balance_derivatives;
 
 // Derivatives of the impulses p = J' gamma at velocities v, with the blocks of the step as made;
-// matrices as above.
+// matrices as above. v* varies with v_near, whose derivatives are dv_star, and with q_A.
 typedef struct sap_impulse_derivatives {
   const double* v;                          // at the end of the step
   const double* v_star;                     // v* from which slips were predicted
-  const double* q_A;                        // where A was taken
+  const double *v_near, *q_A;               // where A was taken; v* = v_near - A^-1 p, p constant
   double* impulse;                          // p (nv)
-  double *dv, *dq0, *dv0, *dv_star, *dq_A;  // NULL, all: not wanted
+  double *dv, *dq0, *dv0, *dv_star, *dq_A;  // dq0 NULL: dv alone; dv NULL too: none
+  double* du;                               // to the inputs (nv x nu)
   int32_t kinks;  // output: contacts and rows close to a kink of their law
   char* notes;    // (SAP_DERIVATIVE_NOTES)
 } sap_impulse_derivatives;

@@ -28,9 +28,11 @@ typedef struct bench {
   sap_state start, end;
   double* u;
   int32_t contacts;
+  unsigned char* memory;  // with which each step begins; NULL: none
+  size_t size;
 } bench;
 
-static bench open_bench(const char* text, sap_scheme scheme) {
+static bench open_bench_with(const char* text, sap_scheme scheme, bool remember) {
   bench b = {.model = scene_text_model("scene.xml", text, NULL)};
   sap_stepper_options options = sap_stepper_options_default();
   b.sizes = sap_model_get_sizes(b.model);
@@ -38,7 +40,7 @@ static bench open_bench(const char* text, sap_scheme scheme) {
   b.system = sap_multibody_system(b.multibody);
   assert_int_equal(sap_stepper_options_set_scheme(&options, scheme, NULL), SAP_STATUS_OK);
   options.contact_stage = SAP_STAGE_END;
-  options.remember = false;
+  options.remember = remember;
   options.balance_tolerance = 1e-13;
   options.solver_options.relative_tolerance = 1e-14;
   options.solver_options.absolute_tolerance = 1e-16;
@@ -50,7 +52,12 @@ static bench open_bench(const char* text, sap_scheme scheme) {
   return b;
 }
 
+static bench open_bench(const char* text, sap_scheme scheme) {
+  return open_bench_with(text, scheme, false);
+}
+
 static void close_bench(bench* b) {
+  free(b->memory);
   sap_state_clear(&b->start);
   sap_state_clear(&b->end);
   sap_stepper_destroy(b->stepper);
@@ -65,6 +72,9 @@ static void step(bench* b, const sap_state* start) {
   sap_step_report report;
   assert_int_equal(sap_state_copy(start, &b->end, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_multibody_set_control(b->multibody, b->u, NULL), SAP_STATUS_OK);
+  if (b->memory != NULL) {
+    assert_int_equal(sap_stepper_load_memory(b->stepper, b->memory, b->size, NULL), SAP_STATUS_OK);
+  }
   if (sap_stepper_step(b->stepper, &b->end, &report, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
@@ -224,17 +234,25 @@ static void test_free_arm(void** state) {
   }
 }
 
-static void test_servos(void** state) {
+// Linear forces of implicit Euler, rows of the other schemes; and what holds a tendon.
+static void test_servos_and_tendons(void** state) {
   (void)state;
-  bench b = open_bench(WORLD ARM
-                       "</worldbody><actuator><position joint='b' kp='30' kv='2'/><velocity "
-                       "joint='c' kv='1'/></actuator></mujoco>",
-                       SAP_SCHEME_IMPLICIT_EULER);
-  b.u[0] = 0.3;
-  b.u[1] = -0.2;
-  warm_up(&b, 5);
-  check(&b, "servos", 0, "");
-  close_bench(&b);
+  static const sap_scheme schemes[] = {SAP_SCHEME_IMPLICIT_EULER, SAP_SCHEME_SYMPLECTIC_EULER};
+  for (size_t k = 0; k < 2; ++k) {
+    bench b = open_bench(WORLD ARM
+                         "</worldbody><tendon><fixed name='t' range='-.02 .02' limited='true' "
+                         "frictionloss='.3'><joint joint='b' coef='1'/><joint joint='c' "
+                         "coef='-.5'/></fixed></tendon><actuator><position joint='b' kp='30' "
+                         "kv='2'/><velocity joint='c' kv='1'/><position tendon='t' kp='9' "
+                         "gear='2'/></actuator></mujoco>",
+                         schemes[k]);
+    b.u[0] = 0.3;
+    b.u[1] = -0.2;
+    b.u[2] = 0.1;
+    warm_up(&b, 5);
+    check(&b, "servos", 0, "");
+    close_bench(&b);
+  }
 }
 
 #define BODY(z, geom) "<body pos='0 0 " z "'><freejoint/>" geom "</body>"
@@ -308,23 +326,186 @@ static void test_contacts(void** state) {
   }
 }
 
-// The arm's hand on the floor, with limits and dry friction.
+// The arm's hand on the floor, alone and with the memory of the steps before, whose impulses are
+// expected again.
 static void test_arm_on_floor(void** state) {
   (void)state;
+  for (int remember = 0; remember < 2; ++remember) {
+    bench b = open_bench_with(
+        "<mujoco><option timestep='0.004'/><worldbody>"
+        "<geom type='plane' size='5 5 1' pos='0 0 .62' friction='.3'/>" ARM "</worldbody></mujoco>",
+        SAP_SCHEME_IMPLICIT_EULER, remember == 1);
+    warm_up(&b, 64);
+    if (remember == 1) {
+      b.memory = malloc(1 << 16);
+      assert_int_equal(sap_stepper_save_memory(b.stepper, b.memory, 1 << 16, &b.size, NULL),
+                       SAP_STATUS_OK);
+    }
+    check(&b, "arm on floor", -1, "");
+    assert_true(b.contacts > 0);
+    close_bench(&b);
+  }
+}
+
+// A limit that acts and dry friction that slides and that sticks.
+static void test_limits(void** state) {
+  (void)state;
   bench b = open_bench(
-      "<mujoco><option timestep='0.004'/><worldbody>"
-      "<geom type='plane' size='5 5 1' pos='0 0 .62' friction='.7'/>" ARM "</worldbody></mujoco>",
+      WORLD
+      "<body pos='0 0 1'><joint name='a' axis='0 1 0' range='-20 5' limited='true' "
+      "frictionloss='.2'/><geom type='capsule' size='.05' fromto='0 0 0 .3 .1 0'/><body "
+      "pos='.3 .1 0'><joint name='b' axis='1 0 0' frictionloss='20'/><geom type='capsule' "
+      "size='.04' fromto='0 0 0 .3 .2 -.1'/></body></body></worldbody></mujoco>",
       SAP_SCHEME_IMPLICIT_EULER);
-  warm_up(&b, 60);
-  check(&b, "arm on floor", -1, "");
+  b.start.q[0] = 0.0865;
+  b.start.v[0] = 1.0;
+  check(&b, "limits", 0, "");
   close_bench(&b);
+}
+
+#define SLIDERS                                                                               \
+  WORLD FLOOR                                                                                 \
+      "<body pos='0 0 .0995'><freejoint/><geom type='box' size='.2 .15 .1'/></body>"          \
+      "<body pos='2 0 .0995'><freejoint/><geom type='sphere' size='.1'/></body>"              \
+      "<body pos='4 0 1'><joint name='a' axis='0 1 0'/><geom size='.1' pos='.3 0 0'/></body>" \
+      "</worldbody><actuator><motor joint='a'/></actuator></mujoco>"
+
+// Derivatives do not change the next steps, and are those of the step, not of controls set after it.
+static void test_step_as_made(void** state) {
+  (void)state;
+  double v[2][16], A[2][4 * 13 * 13];
+  for (int twice = 0; twice < 2; ++twice) {
+    bench b = open_bench_with(SLIDERS, SAP_SCHEME_IMPLICIT_EULER, true);
+    b.start.v[0] = 1.0;
+    b.start.v[7] = 0.5;
+    b.u[0] = 1.0;
+    for (int i = 0; i < 20; ++i) {
+      warm_up(&b, 1);
+      if (twice == 1) {
+        const double other = 7.0;
+        assert_int_equal(sap_multibody_set_control(b.multibody, &other, NULL), SAP_STATUS_OK);
+        assert_int_equal(sap_stepper_linearize(b.stepper, A[1], NULL, NULL, NULL), SAP_STATUS_OK);
+      }
+    }
+    assert_int_equal(sap_stepper_linearize(b.stepper, A[0], NULL, NULL, NULL), SAP_STATUS_OK);
+    memcpy(v[twice], b.start.v, sizeof(double) * (size_t)b.sizes.nv);
+    close_bench(&b);
+  }
+  assert_memory_equal(v[0], v[1], 13 * sizeof(double));
+  assert_memory_equal(A[0], A[1], sizeof A[0]);
+}
+
+static void test_threads(void** state) {
+  (void)state;
+  double A[2][4 * 13 * 13];
+  for (int many = 0; many < 2; ++many) {
+    sap_model* model = scene_text_model("scene.xml", SLIDERS, NULL);
+    sap_stepper_options options = sap_stepper_options_default();
+    options.solver_options.threads = many == 0 ? 1 : 3;
+    sap_multibody* multibody;
+    sap_stepper* stepper;
+    sap_state at = {0};
+    assert_int_equal(sap_multibody_create(model, &multibody, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_stepper_create(sap_multibody_system(multibody), &options, &stepper, NULL),
+                     0);
+    assert_int_equal(sap_model_get_default_state(model, &at, NULL), SAP_STATUS_OK);
+    at.v[0] = 1.0;
+    for (int i = 0; i < 10; ++i) {
+      assert_int_equal(sap_stepper_step(stepper, &at, NULL, NULL), SAP_STATUS_OK);
+    }
+    assert_int_equal(sap_stepper_linearize(stepper, A[many], NULL, NULL, NULL), SAP_STATUS_OK);
+    sap_state_clear(&at);
+    sap_stepper_destroy(stepper);
+    sap_multibody_destroy(multibody);
+    sap_model_destroy(model);
+  }
+  assert_memory_equal(A[0], A[1], sizeof A[0]);
+}
+
+static void assert_refused(const char* text, sap_scheme scheme, sap_status status,
+                           const char* message) {
+  bench b = open_bench(text, scheme);
+  sap_error error = {0};
+  if (status != SAP_STATUS_ARGUMENT) {
+    warm_up(&b, 2);
+  }
+  assert_int_equal(sap_stepper_linearize(b.stepper, NULL, NULL, NULL, &error), status);
+  assert_non_null(strstr(error.message, message));
+  assert_int_equal(sap_stepper_vjp(b.stepper, NULL, NULL, NULL, NULL, NULL, NULL, &error), status);
+  close_bench(&b);
+}
+
+// What is not supported is named.
+static void test_refused(void** state) {
+  (void)state;
+  const char ball[] = "<body pos='0 0 .0995'><freejoint/><geom name='b' size='.1' %s/></body>%s";
+  static const struct {
+    const char *geom, *more, *message;
+  } cases[] = {
+      {"condim='4' friction='1 .1 .1'", "", "spin or rolling"},
+      {"",
+       "<body pos='1 0 1'><joint name='j' axis='0 1 0'/><joint name='k' axis='1 0 0'/><geom "
+       "size='.1' pos='.1 0 0'/></body></worldbody><equality><joint joint1='j' "
+       "joint2='k'/></equality><worldbody>",
+       "equalities"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    char body[1024], text[2048];
+    (void)snprintf(body, sizeof body, ball, cases[i].geom, cases[i].more);
+    (void)snprintf(text, sizeof text, "%s%s%s</worldbody></mujoco>", WORLD, FLOOR, body);
+    assert_refused(text, SAP_SCHEME_IMPLICIT_EULER, SAP_STATUS_UNSUPPORTED, cases[i].message);
+  }
+  assert_refused(SLIDERS, SAP_SCHEME_IMPLICIT_EULER, SAP_STATUS_ARGUMENT, "no step");
+  bench b = open_bench(SLIDERS, SAP_SCHEME_IMPLICIT_EULER);
+  sap_error error = {0};
+  warm_up(&b, 1);
+  assert_int_equal(sap_multibody_detect(b.multibody, b.start.q, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_stepper_linearize(b.stepper, NULL, NULL, NULL, &error), SAP_STATUS_ARGUMENT);
+  close_bench(&b);
+}
+
+// A step with locked joints, by the midpoint rule with contacts, or of a user's own system.
+static void test_refused_steps(void** state) {
+  (void)state;
+  for (int i = 0; i < 3; ++i) {
+    sap_model* model = scene_text_model("scene.xml", SLIDERS, NULL);
+    sap_stepper_options options = sap_stepper_options_default();
+    sap_multibody* multibody;
+    sap_stepper* stepper;
+    sap_state at = {0};
+    sap_error error = {0};
+    assert_int_equal(sap_multibody_create(model, &multibody, NULL), SAP_STATUS_OK);
+    sap_system system = *sap_multibody_system(multibody);
+    system.impulse_derivatives = i == 2 ? NULL : system.impulse_derivatives;
+    options.theta = options.theta_vq = i == 1 ? 0.5 : 1.0;
+    assert_int_equal(sap_multibody_lock(multibody, 2, i == 0, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_stepper_create(&system, &options, &stepper, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_model_get_default_state(model, &at, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_stepper_step(stepper, &at, NULL, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_stepper_linearize(stepper, NULL, NULL, NULL, &error),
+                     SAP_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(error.message, i == 0   ? "locked joint 2 'a'"
+                                          : i == 1 ? "theta point"
+                                                   : "impulse_derivatives"));
+    sap_state_clear(&at);
+    sap_stepper_destroy(stepper);
+    sap_multibody_destroy(multibody);
+    sap_model_destroy(model);
+  }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_free_body),    cmocka_unit_test(test_free_arm),
-      cmocka_unit_test(test_servos),       cmocka_unit_test(test_contacts),
+      cmocka_unit_test(test_free_body),
+      cmocka_unit_test(test_free_arm),
+      cmocka_unit_test(test_servos_and_tendons),
+      cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_contacts),
       cmocka_unit_test(test_arm_on_floor),
+      cmocka_unit_test(test_step_as_made),
+      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_refused_steps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

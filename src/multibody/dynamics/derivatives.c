@@ -48,13 +48,21 @@ typedef struct composite {
   };
 } composite;
 
+// Velocities and momenta of a link for each of some vectors.
+typedef struct mass_fields {
+  double V[SAP_MASS_FIELDS][6], H[SAP_MASS_FIELDS][6];
+} mass_fields;
+
 struct sap_derivatives {
   sap_dynamics* dynamics;
-  int32_t* group;            // first dof of the dofs that turn with it                    (nv)
-  composite* sums;           // (links)
-  double (*V)[6];            // (links)
-  double (*A)[6];            // (links)
-  double (*S)[6], (*S0)[6];  // (nv)
+  int32_t* group;       // first dof of the dofs that turn with it                    (nv)
+  composite* sums;      // (links)
+  int32_t* tree_link;   // first link of each tree, then their number       (trees + 1)
+  mass_fields* fields;  // (links)
+  double (*field_Pd)[SAP_MASS_FIELDS][6];                       // (nv)
+  double (*V)[6];                                               // (links)
+  double (*A)[6];                                               // (links)
+  double (*S)[6], (*S0)[6];                                     // (nv)
   double (*Pd)[6], (*Pdd)[6], (*PS)[6], (*Pd0)[6], (*back)[6];  // (nv)
 };
 
@@ -67,6 +75,9 @@ sap_status sap_derivatives_create(sap_dynamics* d, sap_pool* pool, sap_derivativ
   w->dynamics = d;
   SAP_TRY(SAP_POOL_ADD(pool, &w->group, nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->sums, d->nlinks, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &w->tree_link, model->sizes.trees + 1, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &w->fields, d->nlinks, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &w->field_Pd, nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->V, d->nlinks, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->A, d->nlinks, error));
   double(** const vectors[])[6] = {&w->S, &w->S0, &w->Pd, &w->Pdd, &w->PS, &w->Pd0, &w->back};
@@ -78,6 +89,10 @@ sap_status sap_derivatives_create(sap_dynamics* d, sap_pool* pool, sap_derivativ
     const bool turns = joint->type == SAP_JOINT_FREE && i >= joint->v_start + 3;
     w->group[i] = joint->v_start + (turns ? 3 : 0);
   }
+  for (int32_t l = d->nlinks; l-- > 0;) {  // the links of a tree follow one another
+    w->tree_link[d->links[l].tree] = l;
+  }
+  w->tree_link[model->sizes.trees] = d->nlinks;
   *out = w;
   return SAP_STATUS_OK;
 }
@@ -498,74 +513,60 @@ void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives
 
 // --- products with M ---
 
+// Moves the velocities of a link across its dofs; Pd of each dof and momenta of the link.
+static void pass_fields(sap_derivatives* w, const sap_kinematics* kin, int32_t l,
+                        const double* const x[SAP_MASS_FIELDS], int fields) {
+  const sap_link* link = &w->dynamics->links[l];
+  const int32_t end = link->first_dof + link->ndofs;
+  mass_fields* at = &w->fields[l];
+  sap_inertia I;
+  memset(at, 0, sizeof *at);
+  if (link->parent >= 0) {
+    memcpy(at->V, w->fields[link->parent].V, sizeof at->V);
+  }
+  for (int32_t i = link->first_dof, next = i; i < end; i = next) {
+    double V[SAP_MASS_FIELDS][6];
+    memcpy(V, at->V, sizeof V);
+    for (; next < end && w->group[next] == w->group[i]; ++next) {
+      double S[6];
+      sap_derivatives_direction(kin, next, S);
+      for (int f = 0; f < fields; ++f) {
+        motion_cross(w->field_Pd[next][f], V[f], S);
+        sap_spatial_add_scaled(at->V[f], S, x[f][next]);
+      }
+    }
+  }
+  find_inertia(kin, l, &I);
+  for (int f = 0; f < fields; ++f) {
+    sap_inertia_mul(at->H[f], &I, at->V[f]);
+  }
+}
+
 // d(x' M y)/dq_k = Pd_k of x . H of y + Pd_k of y . H of x, H: momenta of all links behind k.
-void sap_derivatives_add_mass_product(sap_derivatives* w, const sap_kinematics* kin, int32_t tree,
-                                      const double* x, const double* y, double scale, double* out) {
+void sap_derivatives_mass_products(sap_derivatives* w, const sap_kinematics* kin, int32_t tree,
+                                   const double* const x[SAP_MASS_FIELDS],
+                                   double (*out)[SAP_MASS_PAIRS]) {
+  static const int pairs[SAP_MASS_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2},
+                                               {2, 2}, {0, 3}, {1, 3}, {2, 3}};
   const sap_dynamics* d = w->dynamics;
-  const outward of_x = {w->S, w->Pd, NULL, NULL}, of_y = {w->S, w->Pd0, NULL, NULL};
-  for (int32_t l = 0; l < d->nlinks; ++l) {
-    if (d->links[l].tree == tree) {
-      sap_inertia I;
-      find_inertia(kin, l, &I);
-      pass_link(w, kin, l, x, NULL, &of_x);
-      sap_inertia_mul(w->sums[l].F, &I, w->V[l]);
-    }
+  const int32_t first = w->tree_link[tree], end = w->tree_link[tree + 1];
+  const int fields = x[SAP_MASS_FIELDS - 1] != NULL ? SAP_MASS_FIELDS : SAP_MASS_FIELDS - 1;
+  const int count = fields == SAP_MASS_FIELDS ? SAP_MASS_PAIRS : SAP_MASS_PAIRS - 3;
+  for (int32_t l = first; l < end; ++l) {
+    pass_fields(w, kin, l, x, fields);
   }
-  for (int32_t l = 0; l < d->nlinks; ++l) {
-    if (d->links[l].tree == tree) {
-      sap_inertia I;
-      find_inertia(kin, l, &I);
-      pass_link(w, kin, l, y, NULL, &of_y);
-      sap_inertia_mul(w->sums[l].W, &I, w->V[l]);
-    }
-  }
-  for (int32_t l = d->nlinks; l-- > 0;) {
+  for (int32_t l = end; l-- > first;) {
     const sap_link* link = &d->links[l];
-    if (link->tree != tree) {
-      continue;
-    }
+    const mass_fields* at = &w->fields[l];
     for (int32_t k = link->first_dof; k < link->first_dof + link->ndofs; ++k) {
-      out[k] += scale * (sap_spatial_dot(w->Pd[k], w->sums[l].W) +
-                         sap_spatial_dot(w->Pd0[k], w->sums[l].F));
+      for (int i = 0; i < count; ++i) {
+        const int r = pairs[i][0], s = pairs[i][1];
+        out[k][i] = sap_spatial_dot(w->field_Pd[k][r], at->H[s]) +
+                    sap_spatial_dot(w->field_Pd[k][s], at->H[r]);
+      }
     }
-    if (link->parent >= 0) {
-      sap_spatial_add_scaled(w->sums[link->parent].F, w->sums[l].F, 1.0);
-      sap_spatial_add_scaled(w->sums[link->parent].W, w->sums[l].W, 1.0);
-    }
-  }
-}
-
-// --- steps of the configuration ---
-
-static void set_rotation(const double w[3], sap_step_rotation* out) {
-  const double a2 = sap_v3_dot(w, w), a = sqrt(a2);
-  // Next terms of the series: a^4/120, /720, /5040.
-  const bool small = a < 3e-2;
-  const double s = small ? 1.0 - a2 / 6.0 + a2 * a2 / 120.0 : sin(a) / a;
-  const double c = small ? 0.5 - a2 / 24.0 + a2 * a2 / 720.0 : (1.0 - cos(a)) / a2;
-  const double e = small ? 1.0 / 6.0 - a2 / 120.0 + a2 * a2 / 5040.0 : (a - sin(a)) / (a2 * a);
-  double W[9], W2[9];
-  skew(w, W);
-  sap_m3_mul(W2, W, W);
-  for (int i = 0; i < 9; ++i) {
-    const double one = i % 4 == 0 ? 1.0 : 0.0;
-    out->T[i] = one - s * W[i] + c * W2[i];
-    out->J[i] = one - c * W[i] + e * W2[i];
-  }
-}
-
-int32_t sap_manifold_derivatives(const sap_model* model, const double* v, double dt,
-                                 sap_step_rotation* rotations) {
-  int32_t count = 0;
-  for (int32_t j = 0; j < model->sizes.joints; ++j) {
-    const sap_model_joint_data* joint = &model->joints[j];
-    if (!sap_joint_is_scalar(joint->type)) {
-      sap_step_rotation* r = &rotations[count++];
-      double w[3];
-      r->first = joint->v_start + (joint->type == SAP_JOINT_FREE ? 3 : 0);
-      sap_v3_scale(w, v + r->first, dt);
-      set_rotation(w, r);
+    for (int f = 0; f < fields && link->parent >= 0; ++f) {
+      sap_spatial_add_scaled(w->fields[link->parent].H[f], at->H[f], 1.0);
     }
   }
-  return count;
 }

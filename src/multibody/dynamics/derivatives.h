@@ -29,19 +29,15 @@ typedef struct sap_momentum_derivatives {
 // No link may be locked to its parent.
 void sap_derivatives_momentum(sap_derivatives* work, const sap_momentum_derivatives* step);
 
-// Adds scale times the gradient to q of x' M(q) y to out (nv), for vectors on one tree.
-void sap_derivatives_add_mass_product(sap_derivatives* work, const sap_kinematics* kin,
-                                      int32_t tree, const double* x, const double* y, double scale,
-                                      double* out);
+// Products of four vectors with M: in the order 00, 01, 02, 11, 12, 22, 03, 13, 23.
+enum { SAP_MASS_FIELDS = 4, SAP_MASS_PAIRS = 9 };
+// Sets the gradients to q of x_r' M(q) x_s for the dofs of a tree: out[dof][pair]. The last vector may
+// be NULL, for zero.
+void sap_derivatives_mass_products(sap_derivatives* work, const sap_kinematics* kin, int32_t tree,
+                                   const double* const x[SAP_MASS_FIELDS],
+                                   double (*out)[SAP_MASS_PAIRS]);
 
 // Sets S (6) of a dof about its tree's O, of lone links too.
 void sap_derivatives_direction(const sap_kinematics* kin, int32_t dof, double S[6]);
-
-// Rotations of a step q = q0 (+) w: dq = T dq0 + J dw. T and J are the unit matrix but for the three
-// velocities from `first` on:
-//   T = Exp(-w),  J = 1 - (1 - cos a)/a^2 [w] + (a - sin a)/a^3 [w]^2,  a = |w|
-// Sets `rotations` for w = dt v; returns their number.
-int32_t sap_manifold_derivatives(const sap_model* model, const double* v, double dt,
-                                 sap_step_rotation* rotations);
 
 #endif

@@ -381,3 +381,36 @@ void sap_manifold_difference(const sap_model* model, const double* q0, const dou
     }
   }
 }
+
+static void set_rotation(const double w[3], sap_step_rotation* out) {
+  const double a2 = sap_v3_dot(w, w), a = sqrt(a2);
+  // Next terms of the series: a^4/120, /720, /5040.
+  const bool small = a < 3e-2;
+  const double s = small ? 1.0 - a2 / 6.0 + a2 * a2 / 120.0 : sin(a) / a;
+  const double c = small ? 0.5 - a2 / 24.0 + a2 * a2 / 720.0 : (1.0 - cos(a)) / a2;
+  const double e = small ? 1.0 / 6.0 - a2 / 120.0 + a2 * a2 / 5040.0 : (a - sin(a)) / (a2 * a);
+  const double W[9] = {0.0, w[2], -w[1], -w[2], 0.0, w[0], w[1], -w[0], 0.0};
+  double W2[9];
+  sap_m3_mul(W2, W, W);
+  for (int i = 0; i < 9; ++i) {
+    const double one = i % 4 == 0 ? 1.0 : 0.0;
+    out->T[i] = one - s * W[i] + c * W2[i];
+    out->J[i] = one - c * W[i] + e * W2[i];
+  }
+}
+
+int32_t sap_manifold_derivatives(const sap_model* model, const double* v, double dt,
+                                 sap_step_rotation* rotations) {
+  int32_t count = 0;
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    const sap_model_joint_data* joint = &model->joints[j];
+    if (!sap_joint_is_scalar(joint->type)) {
+      sap_step_rotation* r = &rotations[count++];
+      double w[3];
+      r->first = joint->v_start + (joint->type == SAP_JOINT_FREE ? 3 : 0);
+      sap_v3_scale(w, v + r->first, dt);
+      set_rotation(w, r);
+    }
+  }
+  return count;
+}

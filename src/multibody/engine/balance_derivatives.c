@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Derivatives of the momentum balance of the engine: inertia, springs and dampers of joints, servos
 // within their bounds and motors exactly; other forces by differences, which the notes name.
-#include <stdio.h>
 #include <string.h>
 
+#include "integrators/stepper.h"
 #include "math/quaternion.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics_data.h"
@@ -12,14 +12,6 @@
 
 // Central differences of forces: truncation STEP^2, round-off 1e-16/STEP.
 static const double STEP = 1e-5;
-
-void sap_derivatives_note(char* notes, const char* text) {
-  const size_t length = strlen(notes);
-  if (strstr(notes, text) == NULL && length + 1 < SAP_DERIVATIVE_NOTES) {
-    (void)snprintf(notes + length, SAP_DERIVATIVE_NOTES - length, "%s%s", length > 0 ? "; " : "",
-                   text);
-  }
-}
 
 sap_status sap_multibody_derivatives(sap_multibody* multibody, sap_error* error) {
   return multibody->derivatives != NULL
@@ -185,9 +177,9 @@ static sap_status check_locks(const sap_multibody* multibody, sap_error* error) 
   return SAP_STATUS_OK;
 }
 
-sap_status sap_multibody_balance_derivatives(void* context, const sap_step_context* step,
-                                             sap_balance_derivatives* out, sap_error* error) {
-  sap_multibody* multibody = context;
+// With the inputs of the step.
+static sap_status find_derivatives(sap_multibody* multibody, const sap_step_context* step,
+                                   sap_balance_derivatives* out, sap_error* error) {
   const sap_system* system = &multibody->system;
   const sap_dynamics* d = multibody->dynamics;
   const bool momenta = step->theta == 1.0 && step->theta_vq == 1.0;
@@ -196,8 +188,8 @@ sap_status sap_multibody_balance_derivatives(void* context, const sap_step_conte
   SAP_TRY(sap_multibody_derivatives(multibody, error));
   multibody->servos_chosen = true;  // as they were in the step
   const int code =
-      momenta ? system->momentum_balance(context, step, out->q, out->v, out->residual, NULL)
-              : system->inverse_dynamics(context, step->t, out->q, out->v, out->a, out->residual);
+      momenta ? system->momentum_balance(multibody, step, out->q, out->v, out->residual, NULL)
+              : system->inverse_dynamics(multibody, step->t, out->q, out->v, out->a, out->residual);
   multibody->servos_chosen = servos;
   if (code != 0 || out->dq == NULL) {
     return (sap_status)code;
@@ -229,4 +221,14 @@ sap_status sap_multibody_balance_derivatives(void* context, const sap_step_conte
     add_motors(d, multibody->input, out->du);
   }
   return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_balance_derivatives(void* context, const sap_step_context* step,
+                                             sap_balance_derivatives* out, sap_error* error) {
+  sap_multibody* multibody = context;
+  double* input = multibody->input;
+  multibody->input = multibody->start.input;
+  const sap_status status = find_derivatives(multibody, step, out, error);
+  multibody->input = input;
+  return status;
 }

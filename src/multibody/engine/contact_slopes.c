@@ -10,10 +10,9 @@ sap_status sap_contact_slopes_create(int32_t nv, sap_pool* pool, sap_contact_slo
   sap_contact_slopes* w;
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
   int32_t** const numbers[] = {&w->dofs, &w->place[0], &w->place[1], &w->path};
-  double(** const triples[])[3] = {&w->J,    &w->Dp,    &w->rho,    &w->C[0], &w->C[1],
-                                   &w->C[2], &w->C[3],  &w->C[4],   &w->C[5], &w->B,
-                                   &w->BA,   &w->scale, &w->scale_A};
-  double** const vectors[] = {&w->dphi, &w->X[0], &w->X[1], &w->X[2], &w->gradient};
+  double(** const triples[])[3] = {&w->J,    &w->Dp,   &w->rho,  &w->C[0], &w->C[1],
+                                   &w->C[2], &w->C[3], &w->C[4], &w->C[5], &w->scale};
+  double** const vectors[] = {&w->dphi, &w->X[0], &w->X[1], &w->X[2]};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, numbers[i], nv, error));
   }
@@ -24,6 +23,7 @@ sap_status sap_contact_slopes_create(int32_t nv, sap_pool* pool, sap_contact_slo
     SAP_TRY(SAP_POOL_ADD(pool, vectors[i], nv, error));
   }
   SAP_TRY(SAP_POOL_ADD(pool, &w->S, nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &w->gradients, nv, error));
   *out = w;
   return SAP_STATUS_OK;
 }

@@ -25,12 +25,11 @@ typedef struct sap_contact_slopes {
   double (*J)[3], (*Dp)[3], (*rho)[3];  // (nv)
   double* dphi;                         // (nv)
   double (*C[SAP_CONTACT_FIELDS])[3];   // d(J y) of y = v, v0, v*, X_1, X_2, X_3               (nv)
-  double (*B)[3], (*BA)[3];             // dgamma/dq0, dgamma/dq_A                            (nv)
   double (*scale)[SAP_CONTACT_SCALES],
-      (*scale_A)[SAP_CONTACT_SCALES];  // dw, dwt, dwn to q0 and q_A      (nv)
-  double* X[3];                        // (nv)
-  double* gradient;                    // (nv)
-  int32_t* path;                       // scratch (nv)
+      (*scale_A)[SAP_CONTACT_SCALES];   // dw, dwt, dwn to q0 and q_A      (nv)
+  double* X[3];                         // (nv)
+  double (*gradients)[SAP_MASS_PAIRS];  // (nv)
+  int32_t* path;                        // scratch (nv)
 } sap_contact_slopes;
 
 sap_status sap_contact_slopes_create(int32_t nv, sap_pool* pool, sap_contact_slopes** out,

@@ -10,18 +10,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "contact/contact_law.h"
+#include "integrators/stepper.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/dynamics_data.h"
-#include "multibody/engine/contact_slopes.h"
-#include "multibody/engine/multibody_data.h"
+#include "multibody/engine/impulse_slopes.h"
 #include "problem/blocks.h"
 #include "problem/factor.h"
 #include "problem/law.h"
 #include "problem/problem_data.h"
 
-// Differences of the law, a function of few numbers: relative, and least [m], [m/s].
-static const double LAW_STEP = 3e-7, LAW_LEAST = 1e-3;
 // A kink is close where sides of a condition differ by less than this part of them.
 static const double KINK = 1e-6;
 
@@ -29,19 +26,9 @@ enum { LAW_INPUTS = 10, LAW_OUTPUTS = 3, SCALES = SAP_CONTACT_SCALES };
 enum { IN_PHI, IN_W, IN_WT, IN_WN, IN_V0, IN_V_STAR = IN_V0 + 3 };
 enum { OUT_RN, OUT_RT, OUT_V_HAT };
 
-typedef struct slopes_call {
-  sap_multibody* multibody;
-  sap_contact_slopes* w;
-  const sap_step_context* step;
-  const sap_problem* problem;
-  sap_impulse_derivatives* out;
-  const sap_kinematics *kin, *kin_A;  // at q0 and q_A
-  sap_law_settings law;
-} slopes_call;
-
 // --- the law ---
 
-static sap_status evaluate_law(const slopes_call* call, sap_law_contact at,
+static sap_status evaluate_law(const sap_slopes_call* call, sap_law_contact at,
                                const double x[LAW_INPUTS], double out[LAW_OUTPUTS],
                                sap_error* error) {
   sap_law_rows rows;
@@ -59,13 +46,13 @@ static sap_status evaluate_law(const slopes_call* call, sap_law_contact at,
 }
 
 // slopes[input][output]
-static sap_status differentiate_law(const slopes_call* call, const sap_law_contact* at,
+static sap_status differentiate_law(const sap_slopes_call* call, const sap_law_contact* at,
                                     const double x[LAW_INPUTS],
                                     double slopes[LAW_INPUTS][LAW_OUTPUTS], sap_error* error) {
   for (int i = 0; i < LAW_INPUTS; ++i) {
     double moved[LAW_INPUTS], values[2][LAW_OUTPUTS];
     const bool scale = i == IN_W || i == IN_WT || i == IN_WN;
-    const double step = LAW_STEP * (scale ? x[i] : fmax(fabs(x[i]), LAW_LEAST));
+    const double step = SAP_LAW_STEP * (scale ? x[i] : fmax(fabs(x[i]), SAP_LAW_LEAST));
     for (int side = 0; side < 2 && step > 0.0; ++side) {
       memcpy(moved, x, sizeof moved);
       moved[i] += side == 0 ? -step : step;
@@ -106,22 +93,11 @@ static bool is_kink(const sap_block* block, const double u[3]) {
 
 // --- scales of W ---
 
-// -x' dA y to q_A; the stiffness in A counts as constant.
-static void find_mass_gradient(const slopes_call* call, const sap_block* block, const double* x,
-                               const double* y) {
-  memset(call->w->gradient, 0, (size_t)call->multibody->model->sizes.nv * sizeof(double));
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    sap_derivatives_add_mass_product(call->multibody->derivatives, call->kin_A, block->trees[t], x,
-                                     y, -1.0, call->w->gradient);
-  }
-}
-
-// X = A^-1 J' on the block's trees, zero elsewhere.
-static sap_status solve_rows(const slopes_call* call, const sap_block* block, sap_error* error) {
+sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
+                                 sap_error* error) {
   const sap_model* model = call->multibody->model;
   for (int32_t r = 0; r < block->nrows; ++r) {
     double* X = call->w->X[r];
-    memset(X, 0, (size_t)model->sizes.nv * sizeof *X);
     for (int32_t t = 0; t < block->ntrees; ++t) {
       const int32_t first = model->tree_dofs[block->trees[t]];
       for (int32_t i = 0; i < model->tree_sizes[block->trees[t]]; ++i) {
@@ -134,8 +110,18 @@ static sap_status solve_rows(const slopes_call* call, const sap_block* block, sa
   return SAP_STATUS_OK;
 }
 
-static void multiply_rows(const slopes_call* call, const sap_block* block, const double* v,
-                          double* out) {
+void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block* block) {
+  const sap_contact_slopes* w = call->w;
+  const bool one = block->nrows == 1;
+  const double* const x[SAP_MASS_FIELDS] = {w->X[0], w->X[one ? 0 : 1], w->X[one ? 0 : 2], call->y};
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    sap_derivatives_mass_products(call->multibody->derivatives, call->kin_A, block->trees[t], x,
+                                  w->gradients);
+  }
+}
+
+void sap_slopes_multiply_rows(const sap_slopes_call* call, const sap_block* block, const double* v,
+                              double* out) {
   const sap_rows_view rows = {block->nrows, block->ntrees, block->trees, block->jacobians};
   sap_problem_rows_times(call->problem, &rows, v, out);
 }
@@ -148,15 +134,14 @@ static void add_scale(const double W[9], double w, int r, int s, double change,
   out[2] += r == s && r == 2 ? change : 0.0;
 }
 
-// Sets x of the scales, and their derivatives.
-static sap_status find_scales(const slopes_call* call, const sap_block* block, double x[LAW_INPUTS],
-                              sap_error* error) {
+// Sets x of the scales, and their derivatives to q0.
+static sap_status find_scales(const sap_slopes_call* call, const sap_block* block, double W[9],
+                              double x[LAW_INPUTS], sap_error* error) {
   sap_contact_slopes* w = call->w;
-  const int32_t nv = call->multibody->model->sizes.nv;
-  double W[9], square = 0.0;
-  SAP_TRY(solve_rows(call, block, error));
+  double square = 0.0;
+  SAP_TRY(sap_slopes_solve_rows(call, block, error));
   for (int s = 0; s < 3; ++s) {
-    multiply_rows(call, block, w->X[s], W + 3 * s);
+    sap_slopes_multiply_rows(call, block, w->X[s], W + 3 * s);
     sap_contact_slopes_field(w, w->X[s], w->C[3 + s]);
   }
   for (int i = 0; i < 9; ++i) {
@@ -165,52 +150,40 @@ static sap_status find_scales(const slopes_call* call, const sap_block* block, d
   x[IN_W] = sqrt(square) / 3.0;
   x[IN_WT] = 0.5 * (W[0] + W[4]);
   x[IN_WN] = W[8];
-  memset(w->scale, 0, (size_t)nv * sizeof *w->scale);
-  memset(w->scale_A, 0, (size_t)nv * sizeof *w->scale_A);
-  for (int r = 0; r < 3; ++r) {
-    for (int s = r; s < 3; ++s) {
-      for (int32_t k = 0; k < w->count; ++k) {
+  for (int32_t k = 0; k < w->count; ++k) {
+    memset(w->scale[k], 0, sizeof w->scale[k]);
+    for (int r = 0; r < 3; ++r) {
+      for (int s = r; s < 3; ++s) {
         add_scale(W, x[IN_W], r, s, w->C[3 + s][k][r] + w->C[3 + r][k][s], w->scale[k]);
-      }
-      find_mass_gradient(call, block, w->X[r], w->X[s]);
-      for (int32_t i = 0; i < nv; ++i) {
-        if (w->gradient[i] != 0.0) {
-          add_scale(W, x[IN_W], r, s, w->gradient[i], w->scale_A[i]);
-        }
       }
     }
   }
+  sap_slopes_find_mass_gradients(call, block);
   return SAP_STATUS_OK;
 }
 
 // --- contacts ---
 
-// out += J' X of columns X (3 each) at `columns`, NULL: all dofs.
-static void add_columns(const slopes_call* call, double (*X)[3], int32_t count,
-                        const int32_t* columns, double* out) {
+// Column `dof` of out += J' x.
+static void add_column(const sap_slopes_call* call, int32_t dof, const double x[3], double* out) {
   const sap_contact_slopes* w = call->w;
-  const size_t n = (size_t)call->multibody->model->sizes.nv;
-  for (int32_t k = 0; k < count; ++k) {
-    double* column = out + n * (size_t)(columns != NULL ? columns[k] : k);
-    if (X[k][0] != 0.0 || X[k][1] != 0.0 || X[k][2] != 0.0) {
-      for (int32_t j = 0; j < w->count; ++j) {
-        column[w->dofs[j]] += sap_v3_dot(w->J[j], X[k]);
-      }
-    }
+  double* column = out + (size_t)call->multibody->model->sizes.nv * (size_t)dof;
+  for (int32_t j = 0; j < w->count; ++j) {
+    column[w->dofs[j]] += sap_v3_dot(w->J[j], x);
   }
 }
 
 // out += J' M J of a 3x3 matrix of columns.
-static void add_square(const slopes_call* call, const double M[9], double scale, double* out) {
-  sap_contact_slopes* w = call->w;
+static void add_square(const sap_slopes_call* call, const double M[9], double* out) {
+  const sap_contact_slopes* w = call->w;
   for (int32_t k = 0; k < w->count; ++k) {
-    sap_m3_mul_v3(w->C[3][k], M, w->J[k]);
-    sap_v3_scale(w->C[3][k], w->C[3][k], scale);
+    double x[3];
+    sap_m3_mul_v3(x, M, w->J[k]);
+    add_column(call, w->dofs[k], x, out);
   }
-  add_columns(call, w->C[3], w->count, w->dofs, out);
 }
 
-static sap_status check_contact(const slopes_call* call, const sap_contact* contact,
+static sap_status check_contact(const sap_slopes_call* call, const sap_contact* contact,
                                 const sap_block* block, sap_error* error) {
   const sap_model* model = call->multibody->model;
   const char* what = block->set != SAP_SET_FRICTION_CONE ? "of model similar or lagged"
@@ -228,7 +201,7 @@ static sap_status check_contact(const slopes_call* call, const sap_contact* cont
                                  sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
 }
 
-static sap_status find_variation(const slopes_call* call, const sap_contact* contact,
+static sap_status find_variation(const sap_slopes_call* call, const sap_contact* contact,
                                  sap_contact_variation* vary, sap_error* error) {
   const sap_model* model = call->multibody->model;
   SAP_FAIL_IF(!sap_collision_vary(call->multibody->collision, contact, vary), error,
@@ -246,7 +219,7 @@ static sap_status find_variation(const slopes_call* call, const sap_contact* con
   return SAP_STATUS_OK;
 }
 
-static sap_law_contact law_of(const slopes_call* call, const sap_contact* contact,
+static sap_law_contact law_of(const sap_slopes_call* call, const sap_contact* contact,
                               const sap_block* block, sap_material* material) {
   static const double ones[3] = {1.0, 1.0, 1.0}, zero[3] = {0.0, 0.0, 0.0};
   const sap_assembly* assembly = call->multibody->assembly;
@@ -266,40 +239,64 @@ static sap_law_contact law_of(const slopes_call* call, const sap_contact* contac
                            .velocity_change = zero};
 }
 
-// Adds what dgamma/dx of the law's inputs gives to B, BA, dv0 and dv_star.
-static void add_law(const slopes_call* call, double slopes[LAW_INPUTS][LAW_OUTPUTS],
-                    double columns[LAW_OUTPUTS][3]) {
-  sap_contact_slopes* w = call->w;
-  double g[3 * LAW_INPUTS] = {0.0};  // dgamma/dx, by columns
-  for (int i = 0; i < LAW_INPUTS; ++i) {
-    for (int o = 0; o < LAW_OUTPUTS; ++o) {
-      sap_v3_add_scaled(g + 3 * i, columns[o], slopes[i][o]);
+// Adds what dgamma/dx of the law's inputs gives to dq_A: by W, and by J v*.
+static void add_mass_changes(const sap_slopes_call* call, const sap_block* block, const double W[9],
+                             double scale, const double g[3 * LAW_INPUTS]) {
+  const sap_contact_slopes* w = call->w;
+  const sap_model* model = call->multibody->model;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t first = model->tree_dofs[block->trees[t]];
+    for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
+      const double* gradients = w->gradients[k];
+      double changes[SCALES] = {0.0}, x[3] = {0.0};
+      for (int r = 0, i = 0; r < 3; ++r) {
+        for (int s = r; s < 3; ++s, ++i) {
+          add_scale(W, scale, r, s, -gradients[i], changes);
+        }
+      }
+      for (int i = 0; i < 3; ++i) {
+        sap_v3_add_scaled(x, g + 3 * (IN_W + i), changes[i]);
+        if (call->y != NULL) {
+          sap_v3_add_scaled(x, g + 3 * (IN_V_STAR + i), gradients[6 + i]);
+        }
+      }
+      add_column(call, k, x, call->out->dq_A);
     }
   }
-  for (int32_t k = 0; k < w->count; ++k) {
-    sap_v3_add_scaled(w->B[k], g + 3 * IN_PHI, w->dphi[k]);
-    for (int i = 0; i < 3; ++i) {
-      sap_v3_add_scaled(w->B[k], g + 3 * (IN_W + i), w->scale[k][i]);
-      sap_v3_add_scaled(w->B[k], g + 3 * (IN_V0 + i), w->C[1][k][i]);
-      sap_v3_add_scaled(w->B[k], g + 3 * (IN_V_STAR + i), w->C[2][k][i]);
-    }
-  }
-  for (int32_t j = 0; j < call->multibody->model->sizes.nv; ++j) {
-    for (int i = 0; i < SCALES; ++i) {
-      sap_v3_add_scaled(w->BA[j], g + 3 * (IN_W + i), w->scale_A[j][i]);
-    }
-  }
-  add_square(call, g + 3 * IN_V0, 1.0, call->out->dv0);
-  add_square(call, g + 3 * IN_V_STAR, 1.0, call->out->dv_star);
 }
 
-static sap_status add_contact(const slopes_call* call, const sap_contact* contact,
+// Adds what dgamma = -G d(J v) and dgamma/dx of the law's inputs give.
+static void add_law(const sap_slopes_call* call, const double G[9],
+                    const double g[3 * LAW_INPUTS]) {
+  const sap_contact_slopes* w = call->w;
+  double minus[9];
+  for (int32_t k = 0; k < w->count; ++k) {
+    double x[3];
+    sap_m3_mul_v3(x, G, w->C[0][k]);
+    sap_v3_scale(x, x, -1.0);
+    sap_v3_add_scaled(x, g + 3 * IN_PHI, w->dphi[k]);
+    for (int i = 0; i < 3; ++i) {
+      sap_v3_add_scaled(x, g + 3 * (IN_W + i), w->scale[k][i]);
+      sap_v3_add_scaled(x, g + 3 * (IN_V0 + i), w->C[1][k][i]);
+      sap_v3_add_scaled(x, g + 3 * (IN_V_STAR + i), w->C[2][k][i]);
+    }
+    add_column(call, w->dofs[k], x, call->out->dq0);
+  }
+  for (int i = 0; i < 9; ++i) {
+    minus[i] = -G[i];
+  }
+  add_square(call, minus, call->out->dv);
+  add_square(call, g + 3 * IN_V0, call->out->dv0);
+  add_square(call, g + 3 * IN_V_STAR, call->out->dv_star);
+}
+
+static sap_status add_contact(const sap_slopes_call* call, const sap_contact* contact,
                               const sap_block* block, sap_error* error) {
   sap_contact_slopes* w = call->w;
-  const int32_t nv = call->multibody->model->sizes.nv;
-  double vc[3], u[3], gamma[3], G[9], x[LAW_INPUTS], values[LAW_OUTPUTS];
+  double vc[3], u[3], gamma[3], G[9], W[9], x[LAW_INPUTS], values[LAW_OUTPUTS];
+  double g[3 * LAW_INPUTS] = {0.0};  // dgamma/dx, by columns
   double slopes[LAW_INPUTS][LAW_OUTPUTS], columns[LAW_OUTPUTS][3];
-  multiply_rows(call, block, call->out->v, vc);
+  sap_slopes_multiply_rows(call, block, call->out->v, vc);
   (void)sap_set_impulse(block, vc, gamma);
   for (int i = 0; i < 3; ++i) {
     u[i] = block->v_hat[i] - vc[i];
@@ -318,113 +315,34 @@ static sap_status add_contact(const slopes_call* call, const sap_contact* contac
     sap_contact_slopes_field(w, fields[i], w->C[i]);
   }
   x[IN_PHI] = contact->phi;
-  multiply_rows(call, block, fields[1], x + IN_V0);
-  multiply_rows(call, block, fields[2], x + IN_V_STAR);
-  SAP_TRY(find_scales(call, block, x, error));
+  sap_slopes_multiply_rows(call, block, fields[1], x + IN_V0);
+  sap_slopes_multiply_rows(call, block, fields[2], x + IN_V_STAR);
+  SAP_TRY(find_scales(call, block, W, x, error));
   sap_material material;
   const sap_law_contact law = law_of(call, contact, block, &material);
   SAP_TRY(evaluate_law(call, law, x, values, error));
-  if (fabs(values[OUT_V_HAT] - block->v_hat[2]) > KINK * (fabs(block->v_hat[2]) + LAW_LEAST)) {
+  if (fabs(values[OUT_V_HAT] - block->v_hat[2]) > KINK * (fabs(block->v_hat[2]) + SAP_LAW_LEAST)) {
     sap_derivatives_note(call->out->notes, "held: corrected shifts against gliding");
   }
   SAP_TRY(differentiate_law(call, &law, x, slopes, error));
   law_columns(block, u, gamma, G, columns);
-  memset(w->BA, 0, (size_t)nv * sizeof *w->BA);
-  for (int32_t k = 0; k < w->count; ++k) {
-    sap_m3_mul_v3(w->B[k], G, w->C[0][k]);
-    sap_v3_scale(w->B[k], w->B[k], -1.0);
-  }
-  add_law(call, slopes, columns);
-  add_columns(call, w->B, w->count, w->dofs, call->out->dq0);
-  add_columns(call, w->BA, nv, NULL, call->out->dq_A);
-  add_square(call, G, -1.0, call->out->dv);
-  sap_contact_slopes_add_stiffness(w, gamma, call->out->dq0);
-  return SAP_STATUS_OK;
-}
-
-// --- limits and dry friction of hinges and slides ---
-
-// R and v_hat of a limit at x = {g0, w, rate0}.
-static sap_status limit_law(const slopes_call* call, const sap_model_joint_data* joint,
-                            const double x[3], double out[2], sap_error* error) {
-  const sap_compliant_row row = {
-      .stiffness = joint->limit_stiffness,
-      .relaxation_time = joint->limit_relaxation_time,
-      .g0 = x[0],
-      .rate0 = x[2],
-      .w = x[1],
-      .recovery_speed = isinf(joint->limit_stiffness) ? SAP_RECOVERY_SPEED : 0.0,
-      .unilateral = true};
-  return sap_law_row(&call->law, &row, &out[0], &out[1], error);
-}
-
-static sap_status limit_slopes(const slopes_call* call, const sap_model_joint_data* joint,
-                               const double x[3], double slopes[3][2], sap_error* error) {
-  for (int i = 0; i < 3; ++i) {
-    double moved[3], values[2][2];
-    const double step = LAW_STEP * (i == 1 ? x[1] : fmax(fabs(x[i]), LAW_LEAST));
-    for (int side = 0; side < 2; ++side) {
-      memcpy(moved, x, sizeof moved);
-      moved[i] += side == 0 ? -step : step;
-      SAP_TRY(limit_law(call, joint, moved, values[side], error));
+  for (int i = 0; i < LAW_INPUTS; ++i) {
+    for (int o = 0; o < LAW_OUTPUTS; ++o) {
+      sap_v3_add_scaled(g + 3 * i, columns[o], slopes[i][o]);
     }
-    slopes[i][0] = (values[1][0] - values[0][0]) / (2.0 * step);
-    slopes[i][1] = (values[1][1] - values[0][1]) / (2.0 * step);
   }
-  return SAP_STATUS_OK;
-}
-
-static sap_status add_joint_row(const slopes_call* call, const sap_block* block, sap_error* error) {
-  const sap_model* model = call->multibody->model;
-  const int kind = sap_assembly_key_kind(block->key);
-  const sap_model_joint_data* joint = &model->joints[sap_assembly_key_id(block->key, 0)];
-  const int32_t dof =
-      joint->v_start + (kind == SAP_KEY_FRICTION ? sap_assembly_key_id(block->key, 1) : 0);
-  const size_t n = (size_t)model->sizes.nv, i = (size_t)dof;
-  double vc, gamma, G, slopes[3][2] = {{0.0}};
-  multiply_rows(call, block, call->out->v, &vc);
-  (void)sap_set_impulse(block, &vc, &gamma);
-  sap_set_hessian(block, &vc, &G);
-  if (G == 0.0) {
-    return SAP_STATUS_OK;
-  }
-  SAP_FAIL_IF(kind != SAP_KEY_FRICTION && joint->type == SAP_JOINT_BALL, error,
-              SAP_STATUS_UNSUPPORTED, "derivatives of the limit of a ball joint");
-  SAP_TRY(solve_rows(call, block, error));
-  const double sign =
-      block->jacobians[0][dof - model->tree_dofs[block->trees[0]]];  // of the row at the dof
-  double w;
-  multiply_rows(call, block, call->w->X[0], &w);
-  if (kind == SAP_KEY_FRICTION) {
-    slopes[1][0] = call->law.regularization->sigma;
-  } else {
-    const double q = call->step->q0[joint->q_start];
-    const double x[3] = {sign > 0.0 ? q - joint->lower : joint->upper - q, w,
-                         sign * call->step->v0_free[dof]};
-    SAP_TRY(limit_slopes(call, joint, x, slopes, error));
-  }
-  find_mass_gradient(call, block, call->w->X[0], call->w->X[0]);
-  const double to_R = -gamma * G;  // dgamma = G (dv_hat - dvc - gamma dR)
-  call->out->dv[(n + 1) * i] -= G;
-  call->out->dq0[(n + 1) * i] += G * slopes[0][1] + to_R * slopes[0][0];
-  call->out->dv0[(n + 1) * i] += G * slopes[2][1] + to_R * slopes[2][0];
-  for (size_t k = 0; k < n; ++k) {
-    call->out->dq_A[n * k + i] +=
-        sign * (G * slopes[1][1] + to_R * slopes[1][0]) * call->w->gradient[k];
-  }
+  add_law(call, G, g);
+  add_mass_changes(call, block, W, x[IN_W], g);
+  sap_contact_slopes_add_stiffness(w, gamma, call->out->dq0);
   return SAP_STATUS_OK;
 }
 
 // --- all blocks ---
 
-static sap_status add_block(const slopes_call* call, int32_t index, const sap_block* block,
+static sap_status add_block(const sap_slopes_call* call, int32_t index, const sap_block* block,
                             sap_error* error) {
   static const char* const names[SAP_BLOCK_KINDS] = {
-      [SAP_BLOCKS_TENDON_LIMIT] = "tendon limits",
-      [SAP_BLOCKS_TENDON_FRICTION] = "friction of tendons",
-      [SAP_BLOCKS_SERVO] = "servos at their bounds, or of schemes other than implicit Euler",
-      [SAP_BLOCKS_ADHESION] = "adhesion",
-      [SAP_BLOCKS_EQUALITY] = "equalities"};
+      [SAP_BLOCKS_ADHESION] = "adhesion", [SAP_BLOCKS_EQUALITY] = "equalities"};
   int kind = 0;
   sap_block_range range = sap_assembly_blocks(call->multibody->assembly, 0);
   while (index < range.first || index >= range.end) {
@@ -434,19 +352,41 @@ static sap_status add_block(const slopes_call* call, int32_t index, const sap_bl
               names[kind]);
   return kind == SAP_BLOCKS_CONTACT
              ? add_contact(call, &call->multibody->contacts[index - range.first], block, error)
-             : add_joint_row(call, block, error);
+             : sap_slopes_add_row(call, block, error);
 }
 
-static void add_impulse(const slopes_call* call, const sap_block* block) {
+// Adds J' gamma, and -J' G J to dv if that is wanted alone.
+static void add_impulse(const sap_slopes_call* call, const sap_block* block) {
   const sap_model* model = call->multibody->model;
-  double vc[SAP_ROWS_MAX], gamma[SAP_ROWS_MAX];
-  multiply_rows(call, block, call->out->v, vc);
+  const int32_t nrows = block->nrows;
+  const bool slopes = call->out->dv != NULL && call->out->dq0 == NULL;
+  double vc[SAP_ROWS_MAX], gamma[SAP_ROWS_MAX], G[SAP_ROWS_MAX * SAP_ROWS_MAX];
+  sap_slopes_multiply_rows(call, block, call->out->v, vc);
   (void)sap_set_impulse(block, vc, gamma);
+  if (slopes) {
+    sap_set_hessian(block, vc, G);
+  }
   for (int32_t t = 0; t < block->ntrees; ++t) {
-    double* p = call->out->impulse + model->tree_dofs[block->trees[t]];
+    const int32_t first = model->tree_dofs[block->trees[t]];
     for (int32_t i = 0; i < model->tree_sizes[block->trees[t]]; ++i) {
-      for (int32_t r = 0; r < block->nrows; ++r) {
-        p[i] += block->jacobians[t][(size_t)block->nrows * (size_t)i + (size_t)r] * gamma[r];
+      const double* J = block->jacobians[t] + (size_t)nrows * (size_t)i;
+      double GJ[SAP_ROWS_MAX] = {0.0};
+      bool any = false;
+      for (int32_t r = 0; r < nrows; ++r) {
+        call->out->impulse[first + i] += J[r] * gamma[r];
+        for (int32_t c = 0; c < nrows && slopes; ++c) {
+          GJ[r] -= G[nrows * c + r] * J[c];
+          any = any || GJ[r] != 0.0;
+        }
+      }
+      for (int32_t s = 0; s < block->ntrees && any; ++s) {
+        double* column = call->out->dv + (size_t)model->sizes.nv * (size_t)(first + i) +
+                         model->tree_dofs[block->trees[s]];
+        for (int32_t j = 0; j < model->tree_sizes[block->trees[s]]; ++j) {
+          for (int32_t r = 0; r < nrows; ++r) {
+            column[j] += block->jacobians[s][(size_t)nrows * (size_t)j + (size_t)r] * GJ[r];
+          }
+        }
       }
     }
   }
@@ -456,20 +396,31 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
                                              const sap_problem* problem,
                                              sap_impulse_derivatives* out, sap_error* error) {
   sap_multibody* multibody = context;
+  const sap_block_range contacts = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT);
+  SAP_FAIL_IF(contacts.end - contacts.first != multibody->contact_count ||
+                  (multibody->contact_count > 0 && !multibody->detected),
+              error, SAP_STATUS_ARGUMENT,
+              "derivatives of a step whose contacts sap_multibody_detect has replaced");
   SAP_TRY(sap_multibody_derivatives(multibody, error));
   if (multibody->slopes == NULL) {
     SAP_TRY(sap_contact_slopes_create(multibody->model->sizes.nv, &multibody->pool,
                                       &multibody->slopes, error));
   }
-  slopes_call call = {.multibody = multibody,
-                      .w = multibody->slopes,
-                      .step = step,
-                      .problem = problem,
-                      .out = out,
-                      .law = sap_problem_law_settings(problem, &step->regularization)};
-  if (out->dv != NULL) {
+  sap_slopes_call call = {.multibody = multibody,
+                          .w = multibody->slopes,
+                          .step = step,
+                          .problem = problem,
+                          .out = out,
+                          .law = sap_problem_law_settings(problem, &step->regularization)};
+  if (out->dq0 != NULL) {
     call.kin = sap_multibody_start_kinematics(multibody, step->q0);
     call.kin_A = sap_multibody_kinematics(multibody, out->q_A);
+    if (out->v_near != out->v_star) {
+      call.y = multibody->acceleration;
+      for (int32_t i = 0; i < multibody->model->sizes.nv; ++i) {
+        multibody->acceleration[i] = out->v_near[i] - out->v_star[i];
+      }
+    }
     if (multibody->dynamics->nelastic > 0 || multibody->dynamics->fluid.count > 0) {
       sap_derivatives_note(out->notes, "held: stiffness and drag in A");
     }
@@ -478,7 +429,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
     sap_block block;
     SAP_TRY(sap_problem_block(problem, b, &block, NULL, error));
     add_impulse(&call, &block);
-    if (out->dv != NULL) {
+    if (out->dq0 != NULL) {
       SAP_TRY(add_block(&call, b, &block, error));
     }
   }

@@ -138,8 +138,6 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
                                              sap_impulse_derivatives* out, sap_error* error);
 // Makes the workspace of derivatives.
 sap_status sap_multibody_derivatives(sap_multibody* multibody, sap_error* error);
-// Adds a text to the notes unless it is there.
-void sap_derivatives_note(char* notes, const char* text);
 
 // Sets `contacts` to those at kin that are not switched off. dt > 0: as part of a step, with those
 // that motion with v closes within it. 0: without a trace for later steps; v is NULL.

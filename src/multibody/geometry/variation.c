@@ -119,21 +119,28 @@ static bool collide_moved(const placed_contact* of, const double turn[3], const 
   return found;
 }
 
+// One-sided where the point is not chosen on the other side.
 static bool vary_by_differences(const placed_contact* of, sap_contact_variation* out) {
   const double size = sap_least(of->a->bound, of->b->bound);
   for (int k = 0; k < 6; ++k) {
-    double n[2][3], p[2][3];
+    double n[2][3], p[2][3], width = 0.0;
     const double step = k < 3 ? STEP : STEP * size;
     for (int side = 0; side < 2; ++side) {
       double turn[3] = {0.0}, way[3] = {0.0};
       (k < 3 ? turn : way)[k % 3] = side == 0 ? -step : step;
-      if (!collide_moved(of, turn, way, FAR * STEP * size, n[side], p[side])) {
-        return false;
+      if (collide_moved(of, turn, way, FAR * STEP * size, n[side], p[side])) {
+        width += step;
+      } else {
+        sap_v3_copy(n[side], of->contact->R_WC + 6);
+        sap_v3_copy(p[side], of->contact->point);
       }
     }
+    if (!(width > 0.0)) {
+      return false;
+    }
     for (int i = 0; i < 3; ++i) {
-      out->normal[3 * k + i] = (n[1][i] - n[0][i]) / (2.0 * step);
-      out->point[3 * k + i] = (p[1][i] - p[0][i]) / (2.0 * step);
+      out->normal[3 * k + i] = (n[1][i] - n[0][i]) / width;
+      out->point[3 * k + i] = (p[1][i] - p[0][i]) / width;
     }
   }
   return true;

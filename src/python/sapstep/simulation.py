@@ -337,6 +337,40 @@ class Simulation(Scene, StateOwner):
         """(v - v0)/dt of the last step (nv) [m/s^2, rad/s^2]."""
         return self._step_values(lib.sap_multibody_accelerations, self.nv, self._state.v)
 
+    def linearize(self) -> Tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Exact derivatives of the last step as it was made, with its contacts and its memory: A (2 nv, 2 nv), of
+        [q1; v1] to [q0; v0], and B (2 nv, nu), to the controls; positions in the tangent space (nv). Raises
+        Error for steps with parts that it cannot differentiate, and names these.
+        :attr:`linearize_report` names what is by differences."""
+        A, B = np.zeros((2 * self.nv, 2 * self.nv), order="F"), np.zeros((2 * self.nv, self.nu), order="F")
+        self._differentiate(lib.sap_stepper_linearize, pointer(A), pointer(B) if self.nu > 0 else ffi.NULL)
+        return A, B
+
+    def vjp(self, q: Optional[ArrayLike] = None, v: Optional[ArrayLike] = None) -> Dict[str, NDArray[np.float64]]:
+        """Gradients to "q", "v" at the start of the last step (nv) and to its "control" (nu) of a function with the
+        gradients q, v (nv; None: 0) to the state at its end: A' [q; v] and B' [q; v] of :meth:`linearize`."""
+        ends = [ffi.NULL if x is None else array(x, (self.nv,), name) for name, x in (("q", q), ("v", v))]
+        out = {"q": np.zeros(self.nv), "v": np.zeros(self.nv), "control": np.zeros(self.nu)}
+        self._differentiate(lib.sap_stepper_vjp, *(x if x is ffi.NULL else pointer(x) for x in ends),
+                            *(pointer(x) if x.size else ffi.NULL for x in out.values()))
+        return out
+
+    def _differentiate(self, function: Any, *arguments: Any) -> None:
+        report = ffi.new("sap_linearize_report*")
+        with self._c as c:
+            if not c.turn.stepped:
+                raise InputError("no step has been made yet, or the last one failed")
+            call(function, c.stepper, *arguments, report)
+        self._linearize_report = {"correction": report.correction, "iterations": report.iterations,
+                                  "kinks": report.kinks, "notes": ffi.string(report.notes).decode()}
+
+    @property
+    def linearize_report(self) -> Dict[str, Any]:
+        """Of the last :meth:`linearize` or :meth:`vjp`: "correction", by which v was improved, relative to the speeds
+        of the step, in "iterations"; "kinks", contacts whose derivatives may be those of the other side; "notes",
+        what is by differences or held constant, "" for nothing."""
+        return dict(self._linearize_report)
+
     def record(self, path: Union[str, "os.PathLike[str]"], every: int = 1) -> Recorder:
         """Records the current state and every `every`-th step from now on, as HDF5, for the program's
         plot, export and view; ends with the block or by ``close``::

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What files share that differentiate the impulses of a step.
+#ifndef SAP_MULTIBODY_ENGINE_IMPULSE_SLOPES_H
+#define SAP_MULTIBODY_ENGINE_IMPULSE_SLOPES_H
+
+#include "contact/contact_law.h"
+#include "multibody/engine/contact_slopes.h"
+#include "multibody/engine/multibody_data.h"
+
+// Steps of differences of the law, a function of few numbers: relative, and least [m], [m/s].
+#define SAP_LAW_STEP 3e-7
+#define SAP_LAW_LEAST 1e-3
+
+typedef struct sap_slopes_call {
+  sap_multibody* multibody;
+  sap_contact_slopes* w;
+  const sap_step_context* step;
+  const sap_problem* problem;
+  sap_impulse_derivatives* out;
+  const sap_kinematics *kin, *kin_A;  // at q0 and q_A
+  sap_law_settings law;
+  const double* y;  // v_near - v*; NULL: zero
+} sap_slopes_call;
+
+// out = J v of a block's rows.
+void sap_slopes_multiply_rows(const sap_slopes_call* call, const sap_block* block, const double* v,
+                              double* out);
+// X = A^-1 J' on the block's trees.
+sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
+                                 sap_error* error);
+// Gradients of X_r' A X_s to q_A, and of X_r' A y, y = v_near - v*; the stiffness in A counts as
+// constant. A row alone is all three X.
+void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block* block);
+// Adds the derivatives of the impulse of a row whose J does not vary.
+sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* block,
+                              sap_error* error);
+
+#endif

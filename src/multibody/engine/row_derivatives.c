@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Derivatives of the impulses of rows whose J does not vary: limits, dry friction and servos of
+// hinges, slides and fixed tendons.
+#include <math.h>
+#include <string.h>
+
+#include "multibody/assembly/assembly_data.h"
+#include "multibody/dynamics/dynamics_data.h"
+#include "multibody/engine/impulse_slopes.h"
+
+// The law of a row as a function of x = {g0 or length, w, rate at the start}.
+typedef struct row_source {
+  int kind;  // of its key
+  double stiffness, relaxation_time;
+  sap_law_servo servo;
+  double x[3];
+} row_source;
+
+// R and v_hat.
+static sap_status evaluate_row(const sap_slopes_call* call, const row_source* of, const double x[3],
+                               double out[2], sap_error* error) {
+  const sap_compliant_row row = {.stiffness = of->stiffness,
+                                 .relaxation_time = of->relaxation_time,
+                                 .g0 = x[0],
+                                 .rate0 = x[2],
+                                 .w = x[1],
+                                 .recovery_speed = isinf(of->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
+                                 .unilateral = true};
+  sap_law_servo servo = of->servo;
+  servo.length0 = x[0];
+  servo.w = x[1];
+  servo.rate0 = x[2];
+  out[0] = call->law.regularization->sigma * x[1];
+  out[1] = 0.0;
+  if (of->kind == SAP_KEY_SERVO || of->kind == SAP_KEY_BOUND_SERVOS) {
+    sap_law_servo_row(&call->law, &servo, &out[0], &out[1]);
+  } else if (of->kind != SAP_KEY_FRICTION && of->kind != SAP_KEY_TENDON_FRICTION) {
+    return sap_law_row(&call->law, &row, &out[0], &out[1], error);
+  }
+  return SAP_STATUS_OK;
+}
+
+// The summed law of a servo, or of those of a bound, in terms of the length of the row.
+static void find_servo(const sap_slopes_call* call, const sap_block* block, sap_law_servo* out) {
+  const sap_dynamics* d = call->multibody->dynamics;
+  const sap_model* model = call->multibody->model;
+  const double* input = call->multibody->start.input;
+  const int32_t of = sap_assembly_key_id(block->key, 0);
+  const bool single = sap_assembly_key_kind(block->key) == SAP_KEY_SERVO;
+  sap_actuator_line sum = {0};
+  for (int32_t n = 0; n < d->nother_actuators; ++n) {
+    const int32_t id = d->other_actuators[n];
+    const sap_actuator_line line = sap_dynamics_actuator_line(model, id, input);
+    if (single && id == of) {
+      sum = line;
+    } else if (!single && sap_model_effort_bound(model, id) == of && d->actuator_active[id] &&
+               sap_dynamics_actuator_is_servo(model, id, input) &&
+               !sap_dynamics_servo_is_linear(d, id)) {
+      sap_actuator_line_add(&sum, &line, model->actuators[id].gear);
+    }
+  }
+  *out = (sap_law_servo){.offset = sum.offset, .kp = sum.kp, .kd = sum.kd};
+}
+
+// The joint or the fixed tendon of a row: id of the joint, or joints + tendon; -1: none of these.
+static int32_t find_length(const sap_slopes_call* call, uint64_t key) {
+  const sap_model* model = call->multibody->model;
+  const int32_t joints = model->sizes.joints, kind = sap_assembly_key_kind(key);
+  int32_t id = sap_assembly_key_id(key, 0);
+  if (kind == SAP_KEY_SERVO) {
+    const sap_model_actuator* a = &model->actuators[id];
+    id = a->transmission == SAP_TRANSMISSION_JOINT    ? a->target
+         : a->transmission == SAP_TRANSMISSION_TENDON ? joints + a->target
+                                                      : -1;
+  } else if (kind == SAP_KEY_TENDON_LOWER || kind == SAP_KEY_TENDON_UPPER ||
+             kind == SAP_KEY_TENDON_FRICTION) {
+    id += joints;
+  }
+  const bool fixed = id >= joints ? model->tendons[id - joints].npoints == 0
+                                  : id >= 0 && (sap_joint_is_scalar(model->joints[id].type) ||
+                                                kind == SAP_KEY_FRICTION);
+  return fixed ? id : -1;
+}
+
+static sap_status find_source(const sap_slopes_call* call, const sap_block* block, row_source* out,
+                              sap_error* error) {
+  const sap_model* model = call->multibody->model;
+  const int32_t id = find_length(call, block->key), joints = model->sizes.joints;
+  *out = (row_source){.kind = sap_assembly_key_kind(block->key)};
+  SAP_FAIL_IF(id < 0, error, SAP_STATUS_UNSUPPORTED,
+              "derivatives of a limit, of friction or of a servo whose lever arms move");
+  const double length = id >= joints ? sap_tendon_length(call->kin, id - joints)
+                        : sap_joint_is_scalar(model->joints[id].type)
+                            ? call->step->q0[model->joints[id].q_start]
+                            : 0.0;
+  const sap_model_joint_data* joint = id < joints ? &model->joints[id] : NULL;
+  const sap_model_tendon* tendon = id < joints ? NULL : &model->tendons[id - joints];
+  out->stiffness = joint != NULL ? joint->limit_stiffness : tendon->limit_stiffness;
+  out->relaxation_time =
+      joint != NULL ? joint->limit_relaxation_time : tendon->limit_relaxation_time;
+  const bool upper = out->kind == SAP_KEY_UPPER || out->kind == SAP_KEY_TENDON_UPPER;
+  const double lower_bound = joint != NULL ? joint->lower : tendon->lower;
+  const double upper_bound = joint != NULL ? joint->upper : tendon->upper;
+  out->x[0] = upper ? upper_bound - length : length - lower_bound;
+  if (out->kind == SAP_KEY_SERVO || out->kind == SAP_KEY_BOUND_SERVOS) {
+    const bool single = out->kind == SAP_KEY_SERVO;
+    out->x[0] = length * (single ? model->actuators[sap_assembly_key_id(block->key, 0)].gear : 1.0);
+    find_servo(call, block, &out->servo);
+  }
+  sap_slopes_multiply_rows(call, block, call->step->v0_free, &out->x[2]);
+  SAP_TRY(sap_slopes_solve_rows(call, block, error));
+  sap_slopes_multiply_rows(call, block, call->w->X[0], &out->x[1]);
+  return SAP_STATUS_OK;
+}
+
+// out (nv x nv) += scale J' b of dofs b: J itself, or the gradients of w.
+static void add_outer(const sap_slopes_call* call, const sap_block* block, double scale, bool mass,
+                      double* out) {
+  const sap_model* model = call->multibody->model;
+  for (int32_t b = 0; b < block->ntrees && scale != 0.0; ++b) {
+    const int32_t first = model->tree_dofs[block->trees[b]];
+    for (int32_t k = 0; k < model->tree_sizes[block->trees[b]]; ++k) {
+      const double factor = mass ? call->w->gradients[first + k][0] : block->jacobians[b][k];
+      for (int32_t a = 0; a < block->ntrees && factor != 0.0; ++a) {
+        double* column =
+            out + (size_t)model->sizes.nv * (size_t)(first + k) + model->tree_dofs[block->trees[a]];
+        for (int32_t i = 0; i < model->tree_sizes[block->trees[a]]; ++i) {
+          column[i] += scale * factor * block->jacobians[a][i];
+        }
+      }
+    }
+  }
+}
+
+// J' dgamma/du of a servo's row: inputs change its whole law.
+static sap_status add_inputs(const sap_slopes_call* call, const sap_block* block,
+                             const row_source* source, double gamma, double G, sap_error* error) {
+  const sap_model* model = call->multibody->model;
+  double* input = call->multibody->start.input;
+  for (int32_t u = 0; u < model->sizes.nu; ++u) {
+    const double before = input[u], step = SAP_LAW_STEP * fmax(fabs(before), 1.0);
+    double law[2][2];
+    for (int side = 0; side < 2; ++side) {
+      row_source moved = *source;
+      input[u] = before + (side == 0 ? -step : step);
+      find_servo(call, block, &moved.servo);
+      input[u] = before;
+      SAP_TRY(evaluate_row(call, &moved, source->x, law[side], error));
+    }
+    const double change = G * (law[1][1] - law[0][1] - gamma * (law[1][0] - law[0][0]));
+    for (int32_t t = 0; t < block->ntrees && change != 0.0; ++t) {
+      double* column =
+          call->out->du + (size_t)model->sizes.nv * (size_t)u + model->tree_dofs[block->trees[t]];
+      for (int32_t i = 0; i < model->tree_sizes[block->trees[t]]; ++i) {
+        column[i] += change / (2.0 * step) * block->jacobians[t][i];
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// dgamma = G (dv_hat - d(J v) - gamma dR)
+sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* block,
+                              sap_error* error) {
+  double vc, gamma, G, g[3];
+  row_source source;
+  sap_slopes_multiply_rows(call, block, call->out->v, &vc);
+  (void)sap_set_impulse(block, &vc, &gamma);
+  sap_set_hessian(block, &vc, &G);
+  if (G == 0.0) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(find_source(call, block, &source, error));
+  for (int i = 0; i < 3; ++i) {
+    double moved[3], law[2][2];
+    const double step =
+        SAP_LAW_STEP * (i == 1 ? source.x[1] : fmax(fabs(source.x[i]), SAP_LAW_LEAST));
+    for (int side = 0; side < 2; ++side) {
+      memcpy(moved, source.x, sizeof moved);
+      moved[i] += side == 0 ? -step : step;
+      SAP_TRY(evaluate_row(call, &source, moved, law[side], error));
+    }
+    g[i] = G * (law[1][1] - law[0][1] - gamma * (law[1][0] - law[0][0])) / (2.0 * step);
+  }
+  sap_slopes_find_mass_gradients(call, block);
+  add_outer(call, block, -G, false, call->out->dv);
+  add_outer(call, block, g[0], false, call->out->dq0);
+  add_outer(call, block, -g[1], true, call->out->dq_A);
+  add_outer(call, block, g[2], false, call->out->dv0);
+  return source.kind == SAP_KEY_SERVO || source.kind == SAP_KEY_BOUND_SERVOS
+             ? add_inputs(call, block, &source, gamma, G, error)
+             : SAP_STATUS_OK;
+}
