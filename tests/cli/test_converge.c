@@ -97,6 +97,29 @@ static void chart_of_sliding_box(void** state) {
   command_clear(&r);
 }
 
+// Error-controlled steps beside those of one length: far fewer solves for the same error.
+static void error_against_work(void** state) {
+  command_result r =
+      converge(*state,
+               CYLINDER
+               " --dt 0.1 --levels 4 --scheme midpoint --accuracy 1e-2 --format json "
+               "--svg work.svg",
+               0);
+  assert_string_equal(r.err, "");
+  assert_true(value(&r, 3, "solves") == 80.0);
+  for (int l = 0; l < 4; ++l) {
+    ASSERT_NEAR(value(&r, 4 + l, "solves") * value(&r, 4 + l, "dt_s"), 1.0, 1e-12);
+    assert_true(value(&r, 4 + l, "position_l2") <= 20.0 * pow(10.0, -2.0 - l));
+  }
+  assert_true(value(&r, 6, "position_l2") <= value(&r, 3, "position_l2") / 5.0);
+  assert_true(value(&r, 6, "solves") <= 2.0 * value(&r, 3, "solves"));
+  char* svg = scratch_text(*state, "work.svg");
+  assert_non_null(strstr(svg, ">adaptive, order "));
+  assert_non_null(strstr(svg, ">Work<"));
+  free(svg);
+  command_clear(&r);
+}
+
 static void coarse_reference_is_told(void** state) {
   command_result r = converge(*state,
                               "'" SCENES
@@ -234,6 +257,7 @@ int main(void) {
       TEST(double_pendulum_orders),
       TEST(spring_cylinder_errors),
       TEST(chart_of_sliding_box),
+      TEST(error_against_work),
       TEST(coarse_reference_is_told),
       TEST(exact_schemes_are_no_coarse_references),
       TEST(formulas),

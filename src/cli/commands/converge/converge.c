@@ -24,6 +24,7 @@
 typedef struct work {
   sap_multibody* multibody;
   sap_stepper* stepper;
+  sap_adaptive* adaptive;  // NULL: steps of one length
   sap_state state;
   double* delta;            // (nv)
   converge_errors squares;  // summed over samples; position_end: the last
@@ -157,6 +158,11 @@ static sap_status begin(const converge_study* study, converge_case* c, work* w) 
   const sap_system* system = sap_multibody_system(w->multibody);
   const size_t size = (size_t)system->nq + (size_t)system->nv;
   SAP_TRY(sap_stepper_create(system, &options, &w->stepper, &c->error));
+  if (c->accuracy > 0.0) {
+    sap_adaptive_options adaptive = sap_adaptive_options_default();
+    adaptive.accuracy = c->accuracy;
+    SAP_TRY(sap_adaptive_create(w->stepper, &adaptive, NULL, &w->adaptive, &c->error));
+  }
   w->delta = cli_allocate((size_t)system->nv, sizeof(double));
   if (c->series < 0) {
     c->samples = cli_new(size * (size_t)study->samples, sizeof(double));
@@ -173,9 +179,25 @@ static double energy(work* w) {
   return kinetic + potential;
 }
 
+// Makes a step, or those from one sample to the next.
+static sap_status make_step(converge_case* c, work* w, sap_step_report* report) {
+  const double end = (double)(c->result.steps + 1) * c->dt;
+  if (w->adaptive == NULL) {
+    c->result.solves += 1;
+    return sap_stepper_step(w->stepper, &w->state, report, &c->error);
+  }
+  while (w->state.t < end) {
+    sap_adaptive_report step;
+    SAP_TRY(sap_adaptive_step(w->adaptive, &w->state, end, &step, &c->error));
+    c->result.solves += step.solves;
+    *report = step.step;
+  }
+  return SAP_STATUS_OK;
+}
+
 static sap_status advance(converge_study* study, converge_case* c, work* w, double* iterations) {
   sap_step_report report;
-  SAP_TRY(sap_stepper_step(w->stepper, &w->state, &report, &c->error));
+  SAP_TRY(make_step(c, w, &report));
   ++c->result.steps;
   atomic_fetch_add_explicit(&study->steps, 1, memory_order_relaxed);
   *iterations += run_newton_iterations(&report);
@@ -214,6 +236,10 @@ static void converge_case_run(converge_study* study, converge_case* c) {
   }
   c->result.newton = c->result.steps > 0 ? iterations / (double)c->result.steps : (double)NAN;
   c->result.seconds = sap_clock_seconds() - begun;
+  if (c->accuracy > 0.0 && c->done) {
+    c->dt *= (double)c->result.steps / (double)c->result.solves;
+  }
+  sap_adaptive_destroy(w.adaptive);
   sap_stepper_destroy(w.stepper);
   sap_multibody_destroy(w.multibody);
   sap_state_clear(&w.state);
@@ -305,11 +331,19 @@ static bool list_series(converge_study* s, converge_case* series) {
       }
     }
   }
+  if (o->accuracy > 0.0) {
+    series[s->series] = (converge_case){.series = s->series,
+                                        .scheme = SAP_SCHEME_MIDPOINT,
+                                        .stage = SAP_STAGE_AUTO,
+                                        .solver = o->solvers[0],
+                                        .accuracy = o->accuracy};
+    ++s->series;
+  }
   return s->series > 0;
 }
 
 static bool list_cases(converge_study* s) {
-  converge_case series[SAP_SCHEME_COUNT * SAP_STAGE_COUNT * CONVERGE_SOLVERS_MAX];
+  converge_case series[SAP_SCHEME_COUNT * SAP_STAGE_COUNT * CONVERGE_SOLVERS_MAX + 1];
   const converge_options* o = &s->options;
   if (!list_series(s, series)) {
     return false;
@@ -329,7 +363,8 @@ static bool list_cases(converge_study* s) {
   for (int i = s->references; i < s->count; ++i) {
     const int level = o->levels - 1 - (i - s->references) / s->series;
     s->cases[i] = series[(i - s->references) % s->series];
-    s->cases[i].stride = (int64_t)1 << level;
+    s->cases[i].stride = s->cases[i].accuracy > 0.0 ? 1 : (int64_t)1 << level;
+    s->cases[i].accuracy *= pow(10.0, -level);
     s->cases[i].dt = o->dt / (double)s->cases[i].stride;
   }
   return true;

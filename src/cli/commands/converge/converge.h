@@ -42,6 +42,7 @@ typedef struct converge_options {
   const char* svg;
   converge_against against;
   double dt, duration;  // the largest step [s]
+  double accuracy;      // of error-controlled steps at the first level [m], 0: none
   int32_t levels;       // step sizes
   int32_t ratio;        // smallest step over that of the reference
   int32_t jobs;         // threads
@@ -64,7 +65,7 @@ typedef struct converge_errors {
 } converge_errors;
 
 typedef struct converge_result {
-  int64_t steps, unconverged;
+  int64_t steps, solves, unconverged;
   converge_errors errors;
   double energy_drift;  // at the end, since the start [J]
   double penetration;   // largest [m]
@@ -79,8 +80,9 @@ typedef struct converge_case {
   sap_scheme scheme;
   sap_stage stage;
   const char* solver;
-  double dt;
-  int64_t stride;  // steps from one sample to the next
+  double accuracy;  // of error-controlled steps [m], 0: steps of one length
+  double dt;        // error-controlled: simulated time of a solve, once done
+  int64_t stride;   // steps from one sample to the next
   bool done;
   sap_error error;  // of a run that ended early
   converge_result result;

@@ -114,6 +114,12 @@ const cli_option converge_option_list[] = {
     {"dt", "S", "largest time step (the scene's) [s]", CLI_POSITIVE, AT(stepper.dt), 0, 1e9},
     {"levels", "N", "number of step sizes dt, dt/2, dt/4, ...: 2 to 20 (5)", CLI_INTEGER,
      AT(levels), 2, CONVERGE_LEVELS_MAX},
+    {"accuracy", "M",
+     "also error-controlled steps, 'adaptive': of this accuracy [m] and, level\nby level, a tenth "
+     "of "
+     "it. They end at multiples of dt, which should be large,\nas 0.1; their dt_s is the time of a "
+     "solve",
+     CLI_POSITIVE, AT(accuracy), 0, 1e9},
     {"duration", "S", "simulated time, rounded up to a multiple of dt (1) [s]", CLI_POSITIVE,
      AT(duration), 0, 1e9},
     {"scheme", "LIST", "schemes, separated by commas\n(symplectic-euler,implicit-euler,midpoint)",

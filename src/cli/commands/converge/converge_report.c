@@ -49,7 +49,7 @@ typedef struct column {
 } column;
 
 typedef struct series {
-  double dt[CONVERGE_LEVELS_MAX];
+  double dt[CONVERGE_LEVELS_MAX], seconds[CONVERGE_LEVELS_MAX];
   bool coarse[CONVERGE_LEVELS_MAX];  // the reference, for any norm that the orders are of
   column position, velocity;
 } series;
@@ -72,6 +72,7 @@ static void evaluate(const converge_study* s, int index, series* out) {
     const converge_case* c = converge_at(s, index, l);
     const double nan = (double)NAN;
     out->dt[l] = c->dt;
+    out->seconds[l] = c->done ? c->result.seconds : nan;
     fill(s, &out->position, out, l, c->done ? c->result.errors.position : nan,
          s->reference_error.position, s->roundoff.position);
     fill(s, &out->velocity, out, l, c->done ? c->result.errors.velocity : nan,
@@ -80,8 +81,13 @@ static void evaluate(const converge_study* s, int index, series* out) {
   }
 }
 
-static double local_order(const column* c, int level) {
-  return level == 0 ? (double)NAN : log2(c->good[level - 1] / c->good[level]);
+static double local_order(const column* c, const double* dt, int level) {
+  return level == 0 ? (double)NAN
+                    : log(c->good[level - 1] / c->good[level]) / log(dt[level - 1] / dt[level]);
+}
+
+static const char* scheme_of(const converge_case* c) {
+  return c->accuracy > 0.0 ? "adaptive" : sap_scheme_text(c->scheme);
 }
 
 static const char* verdict(const converge_case* c, bool coarse) {
@@ -107,6 +113,7 @@ static void print_rows(const converge_study* s, const series* all) {
       CLI_REALS("penetration_m", 3),
       CLI_REALS("constraint_drift", 3),
       CLI_REALS("newton_mean", 3),
+      CLI_INTEGERS("solves"),
       CLI_REALS("time_s", 3),
       CLI_TEXTS("outcome"),
       CLI_REALS("position_fit", 0),
@@ -122,15 +129,15 @@ static void print_rows(const converge_study* s, const series* all) {
   for (int i = 0; i < s->series; ++i) {
     for (int l = 0; l < s->options.levels; ++l) {
       const converge_case* c = converge_at(s, i, l);
-      CLI_CELLS(table, CLI_T(sap_scheme_text(c->scheme)), CLI_T(sap_stage_text(c->stage)),
-                CLI_T(c->solver), CLI_R(c->dt), CLI_R(all[i].position.all[l]),
-                CLI_R(local_order(&all[i].position, l)), CLI_R(all[i].velocity.all[l]),
-                CLI_R(local_order(&all[i].velocity, l)),
+      CLI_CELLS(table, CLI_T(scheme_of(c)), CLI_T(sap_stage_text(c->stage)), CLI_T(c->solver),
+                CLI_R(c->dt), CLI_R(all[i].position.all[l]),
+                CLI_R(local_order(&all[i].position, all[i].dt, l)), CLI_R(all[i].velocity.all[l]),
+                CLI_R(local_order(&all[i].velocity, all[i].dt, l)),
                 CLI_R(c->done ? c->result.errors.position_end : nan),
                 CLI_R(c->done ? c->result.errors.velocity_end : nan),
                 CLI_R(c->done ? c->result.energy_drift : nan), CLI_R(c->result.penetration),
-                CLI_R(c->result.drift), CLI_R(c->result.newton), CLI_R(c->result.seconds),
-                CLI_T(verdict(c, all[i].coarse[l])));
+                CLI_R(c->result.drift), CLI_R(c->result.newton), CLI_I(c->result.solves),
+                CLI_R(c->result.seconds), CLI_T(verdict(c, all[i].coarse[l])));
       if (fits) {
         CLI_CELLS(table, CLI_R(all[i].position.fit.order), CLI_R(all[i].position.fit.uncertainty),
                   CLI_R(all[i].velocity.fit.order), CLI_R(all[i].velocity.fit.uncertainty));
@@ -150,10 +157,10 @@ static void print_orders(const converge_study* s, const series* all) {
   cli_table* table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (int i = 0; i < s->series; ++i) {
     const converge_case* c = converge_at(s, i, 0);
-    CLI_CELLS(table, CLI_T(sap_scheme_text(c->scheme)), CLI_T(sap_stage_text(c->stage)),
-              CLI_T(c->solver), CLI_R(all[i].position.fit.order),
-              CLI_R(all[i].position.fit.uncertainty), CLI_R(all[i].velocity.fit.order),
-              CLI_R(all[i].velocity.fit.uncertainty), CLI_I(all[i].position.fit.points));
+    CLI_CELLS(table, CLI_T(scheme_of(c)), CLI_T(sap_stage_text(c->stage)), CLI_T(c->solver),
+              CLI_R(all[i].position.fit.order), CLI_R(all[i].position.fit.uncertainty),
+              CLI_R(all[i].velocity.fit.order), CLI_R(all[i].velocity.fit.uncertainty),
+              CLI_I(all[i].position.fit.points));
   }
   (void)printf("\n");
   cli_table_print(table, CLI_FORMAT_TABLE, stdout);
@@ -164,21 +171,23 @@ enum { LABEL_SIZE = 96 };
 static void label(const converge_study* s, const converge_case* c, const converge_fit* fit,
                   char text[LABEL_SIZE]) {
   (void)snprintf(
-      text, LABEL_SIZE, "%s%s%s%s%s, order %.2f", sap_scheme_text(c->scheme),
-      s->options.nstages > 1 ? ", " : "", s->options.nstages > 1 ? sap_stage_text(c->stage) : "",
-      s->options.nsolvers > 1 ? ", " : "", s->options.nsolvers > 1 ? c->solver : "", fit->order);
+      text, LABEL_SIZE, "%s%s%s%s%s, order %.2f", scheme_of(c), s->options.nstages > 1 ? ", " : "",
+      s->options.nstages > 1 ? sap_stage_text(c->stage) : "", s->options.nsolvers > 1 ? ", " : "",
+      s->options.nsolvers > 1 ? c->solver : "", fit->order);
 }
 
 static sap_status write_chart(const converge_study* s, const series* all, sap_error* error) {
-  sap_chart_series* lines = cli_new(2 * (size_t)s->series, sizeof *lines);
+  sap_chart_series* lines = cli_new(3 * (size_t)s->series, sizeof *lines);
   char(*labels)[LABEL_SIZE] = cli_new((size_t)s->series, sizeof *labels);
   for (int i = 0; i < s->series; ++i) {
     label(s, converge_at(s, i, 0), &all[i].position.fit, labels[i]);
     lines[i] = (sap_chart_series){labels[i], s->options.levels, all[i].dt, all[i].position.all};
     lines[s->series + i] =
         (sap_chart_series){labels[i], s->options.levels, all[i].dt, all[i].velocity.all};
+    lines[2 * s->series + i] =
+        (sap_chart_series){labels[i], s->options.levels, all[i].seconds, all[i].position.all};
   }
-  sap_chart_panel panels[2] = {{.title = "Positions",
+  sap_chart_panel panels[3] = {{.title = "Positions",
                                 .x_label = "time step [s]",
                                 .y_label = "L2 error [m, rad]",
                                 .log_x = true,
@@ -191,7 +200,13 @@ static sap_status write_chart(const converge_study* s, const series* all, sap_er
   panels[1].title = "Velocities";
   panels[1].y_label = "L2 error [m/s, rad/s]";
   panels[1].series = lines + s->series;
-  return sap_chart_write(s->options.svg, panels, 2, false, error);
+  panels[2] = panels[0];
+  panels[2].title = "Work";
+  panels[2].x_label = "time of the run [s]";
+  panels[2].slopes = 0;
+  panels[2].series = lines + 2 * s->series;
+  const int count = s->options.accuracy > 0.0 ? 3 : 2;
+  return sap_chart_write(s->options.svg, panels, count, false, error);
 }
 
 // Prints messages about doubtful results; returns the exit code.
