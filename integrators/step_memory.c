@@ -75,8 +75,11 @@ sap_status sap_stepper_keep(sap_stepper* stepper, void* bytes, size_t capacity, 
   sizes[1] = 0;
   SAP_TRY(request_system(stepper, SAP_MEMORY_SIZE, NULL, &sizes[1], error));
   const size_t system = sizes[1];
-  SAP_TRY(sap_archive_to_bytes(archive_own, stepper, bytes,
-                               capacity >= system ? capacity - system : 0, &sizes[0], error));
+  sap_archive archive = {.mode = bytes == NULL ? SAP_ARCHIVE_SIZE : SAP_ARCHIVE_SAVE,
+                         .bytes = bytes,
+                         .size = capacity >= system ? capacity - system : 0};
+  SAP_TRY(archive_own(stepper, &archive, error));
+  sizes[0] = archive.at;
   return bytes == NULL ? SAP_STATUS_OK
                        : request_system(stepper, SAP_MEMORY_SAVE, (unsigned char*)bytes + sizes[0],
                                         &sizes[1], error);

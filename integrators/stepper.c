@@ -73,6 +73,7 @@ void sap_stepper_destroy(sap_stepper* stepper) {
   }
   sap_relinearize_clear(&stepper->solution);
   sap_threads_destroy(stepper->threads);
+  sap_free(stepper->memory);
   sap_pool_free(&stepper->pool);
   sap_free(stepper);
 }
@@ -288,16 +289,23 @@ static void keep_step(sap_stepper* stepper, const sap_state* state, const double
   stepper->stepped = true;
 }
 
-sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
-                            sap_error* error) {
+// Keeps the memory of earlier steps for a step that fails.
+static sap_status keep_memory(sap_stepper* stepper, sap_error* error) {
+  size_t* sizes = stepper->memory_sizes;
+  const size_t room = (size_t)stepper->memory_capacity;
+  if (room > 0 && sap_stepper_keep(stepper, stepper->memory, room, sizes, NULL) == SAP_STATUS_OK) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(sap_stepper_keep(stepper, NULL, 0, sizes, error));
+  const size_t needed = sizes[0] + sizes[1];
+  SAP_TRY(SAP_GROW(&stepper->memory, &stepper->memory_capacity, (int64_t)needed, error));
+  return sap_stepper_keep(stepper, stepper->memory, needed, sizes, error);
+}
+
+static sap_status try_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
+                           sap_error* error) {
   const double began = sap_clock_seconds();
   const double* v = NULL;
-  SAP_TRY(check_state(stepper, state, error));
-  stepper->stepped = false;
-  sap_differentiation_forget(stepper);
-  if (!stepper->options.remember) {
-    sap_stepper_forget_steps(stepper);
-  }
   set_context(stepper, state);
   SAP_TRY(begin_step(stepper, error));
   SAP_TRY(advance_activations(stepper, state, error));
@@ -320,4 +328,22 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
     fill_report(stepper, sap_clock_seconds() - began, report);
   }
   return SAP_STATUS_OK;
+}
+
+sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
+                            sap_error* error) {
+  SAP_TRY(check_state(stepper, state, error));
+  stepper->stepped = false;
+  sap_differentiation_forget(stepper);
+  const bool remembers = stepper->options.remember;
+  if (remembers) {
+    SAP_TRY(keep_memory(stepper, error));
+  } else {
+    sap_stepper_forget_steps(stepper);
+  }
+  const sap_status status = try_step(stepper, state, report, error);
+  if (status != SAP_STATUS_OK && remembers) {
+    (void)sap_stepper_restore(stepper, stepper->memory, stepper->memory_sizes, NULL);
+  }
+  return status;
 }

@@ -38,6 +38,10 @@ struct sap_stepper {
   double* q;        // positions at the end (nq)
   double* v_vq;     // velocity that leads there (nv)
   double* act;      // activations at the end (na)
+  // The memory at the start of a step, for one that fails.
+  unsigned char* memory;
+  int32_t memory_capacity;
+  size_t memory_sizes[2];
   // The last step, for its derivatives.
   bool stepped;         // there is one
   double *q0, *v0, *v;  // its start and its velocities at the end (nq), (nv), (nv)

@@ -193,7 +193,7 @@ SAP_API void sap_stepper_destroy(sap_stepper* stepper);
 // Advances `state` by one dt. state->t becomes start + n dt with one rounding, for the n-th step
 // from `start` with this dt: 0 if the first of these steps began at a multiple of dt, else the time
 // at which it began. A caller's own t or another dt starts a new count. On failure `state` is
-// bitwise unchanged; memory may be that of the attempt. NOT_FINITE: input or forces; STEP_FAILED:
+// bitwise unchanged, and so is the memory of earlier steps. NOT_FINITE: input or forces; STEP_FAILED:
 // the contact solver ended with an island_error above accepted_error, which TIME_LIMIT and
 // EARLY_STOP may; NOT_SPD: M or A; CALLBACK. `report` may be NULL.
 SAP_API sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,

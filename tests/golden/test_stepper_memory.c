@@ -101,6 +101,55 @@ static void test_goes_on(void** state) {
   }
 }
 
+static sap_system sound;
+static int32_t calls, bad;  // positions cannot be moved in the call with this number
+
+static int break_move(void* context, const double* q0, const double* v, double dt, double* q) {
+  return ++calls == bad ? 7 : sound.integrate_positions(context, q0, v, dt, q);
+}
+
+// Wherever a step fails, the memory is as it was, and the next step as if it had not been tried.
+static void test_failed_step(void** state) {
+  (void)state;
+  for (int i = 0; i < STAGE_COUNT; ++i) {
+    const sap_stepper_options options = options_of(&stages[i]);
+    simulation first = begin(&stages[i], &options), second = begin(&stages[i], &options);
+    sound = *sap_multibody_system(second.multibody);
+    sap_system broken = sound;
+    broken.integrate_positions = break_move;
+    sap_stepper_destroy(second.stepper);
+    assert_int_equal(sap_stepper_create(&broken, &options, &second.stepper, NULL), SAP_STATUS_OK);
+    bad = 0;
+    simulation_step(&first, stages[i].steps);
+    simulation_step(&second, stages[i].steps);
+    size_t size, size_after;
+    void* bytes = save(second.stepper, &size);
+    sap_status status = SAP_STATUS_CALLBACK;
+    for (bad = 1; status != SAP_STATUS_OK; ++bad) {
+      calls = 0;
+      status = sap_stepper_step(second.stepper, &second.state, NULL, NULL);
+      if (status != SAP_STATUS_OK) {
+        assert_int_equal(status, SAP_STATUS_CALLBACK);
+        void* after = save(second.stepper, &size_after);
+        assert_int_equal(size_after, size);
+        assert_memory_equal(after, bytes, size);
+        free(after);
+      }
+    }
+    assert_true(bad > 2);  // at least one failed
+    bad = 0;
+    simulation_step(&first, 1);
+    for (int k = 0; k < 5; ++k) {
+      assert_true(same(&first.state, &second.state));
+      simulation_step(&first, 1);
+      simulation_step(&second, 1);
+    }
+    free(bytes);
+    simulation_end(&first);
+    simulation_end(&second);
+  }
+}
+
 static void test_forgets(void** state) {
   (void)state;
   for (int i = 0; i < STAGE_COUNT; ++i) {
@@ -283,7 +332,8 @@ static void test_deadline(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_goes_on),           cmocka_unit_test(test_forgets),
+      cmocka_unit_test(test_goes_on),           cmocka_unit_test(test_failed_step),
+      cmocka_unit_test(test_forgets),
       cmocka_unit_test(test_remembers_nothing), cmocka_unit_test(test_refuses_damage),
       cmocka_unit_test(test_checkpoint),        cmocka_unit_test(test_deadline),
   };
