@@ -270,20 +270,25 @@ void sap_fluid_law(const sap_fluid_part* part, const double motion[6], double fo
   (part->ellipsoid ? ellipsoid_law : box_law)(part, motion, force, D);
 }
 
-// Force of the medium, in F's axes, on a part at p_W; V: velocity of its body. D may be NULL.
+// Where a part is: its axes and its origin.
+typedef struct part_place {
+  double R_WF[9], p_W[3];
+} part_place;
+
+// Force of the medium, in F's axes, on a part with the velocities of the fluid. D may be NULL.
 static void evaluate_part(const sap_dynamics* d, const sap_kinematics* kin,
-                          const sap_fluid_part* part, double R_WF[9], double p_W[3],
-                          double force[6], double D[36]) {
+                          const sap_fluid_part* part, part_place* place, double force[6],
+                          double D[36]) {
   const double* V = d->fluid.velocities[part->body];
   double arm[3], u[3], motion[6];
-  sap_m3_mul(R_WF, kin->R_WB + 9 * (size_t)part->body, part->R_BF);
-  sap_kinematics_point(kin, part->body, part->p_BF, p_W);
-  sap_v3_sub(arm, p_W, kin->p_WB + 3 * (size_t)part->body);
+  sap_m3_mul(place->R_WF, kin->R_WB + 9 * (size_t)part->body, part->R_BF);
+  sap_kinematics_point(kin, part->body, part->p_BF, place->p_W);
+  sap_v3_sub(arm, place->p_W, kin->p_WB + 3 * (size_t)part->body);
   sap_v3_cross(u, V, arm);
   sap_v3_add(u, u, V + 3);
   sap_v3_sub(u, u, d->model->options.wind);
-  sap_m3_tmul_v3(motion, R_WF, V);
-  sap_m3_tmul_v3(motion + 3, R_WF, u);
+  sap_m3_tmul_v3(motion, place->R_WF, V);
+  sap_m3_tmul_v3(motion + 3, place->R_WF, u);
   sap_fluid_law(part, motion, force, D);
 }
 
@@ -293,13 +298,14 @@ void sap_dynamics_add_fluid(sap_dynamics* d, const sap_dynamics_state* at, doubl
   }
   for (int32_t i = 0; i < d->fluid.count; ++i) {
     const sap_fluid_part* part = &d->fluid.parts[i];
-    double R_WF[9], p_W[3], local[6], force[3], moment[3];
-    evaluate_part(d, at->kin, part, R_WF, p_W, local, NULL);
-    sap_m3_mul_v3(moment, R_WF, local);
-    sap_m3_mul_v3(force, R_WF, local + 3);
+    part_place place;
+    double local[6], force[3], moment[3];
+    evaluate_part(d, at->kin, part, &place, local, NULL);
+    sap_m3_mul_v3(moment, place.R_WF, local);
+    sap_m3_mul_v3(force, place.R_WF, local + 3);
     sap_v3_scale(moment, moment, sign);
     sap_v3_scale(force, force, sign);
-    sap_kinematics_add_wrench(at->kin, part->body, p_W, force, moment, k);
+    sap_kinematics_add_wrench(at->kin, part->body, place.p_W, force, moment, k);
   }
 }
 
@@ -333,14 +339,16 @@ void sap_dynamics_add_fluid_damping(sap_dynamics* d, const sap_dynamics_state* a
     const sap_fluid_part* part = &d->fluid.parts[i];
     const int32_t tree = d->model->bodies[part->body].tree;
     const size_t size = 3 * (size_t)d->model->tree_sizes[tree];
-    double R_WF[9], R_WC[9], p_W[3], force[6], D[36];
-    evaluate_part(d, at->kin, part, R_WF, p_W, force, D);
+    part_place place;
+    double R_WC[9], force[6], D[36];
+    evaluate_part(d, at->kin, part, &place, force, D);
     memset(d->fluid.J, 0, 2 * size * sizeof(double));
     for (int k = 0; k < 3; ++k) {  // angular Jacobians begin with the third axis
-      sap_v3_copy(R_WC + 3 * ((k + 2) % 3), R_WF + 3 * k);
+      sap_v3_copy(R_WC + 3 * ((k + 2) % 3), place.R_WF + 3 * k);
     }
     sap_kinematics_add_angular_jacobian(at->kin, part->body, R_WC, 1.0, 3, d->fluid.J);
-    sap_kinematics_add_point_jacobian(at->kin, part->body, p_W, R_WF, 1.0, d->fluid.J + size);
+    sap_kinematics_add_point_jacobian(at->kin, part->body, place.p_W, place.R_WF, 1.0,
+                                      d->fluid.J + size);
     add_part_damping(d, part->body, D, scale, A->diagonal[tree]);
   }
 }
