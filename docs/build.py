@@ -32,8 +32,8 @@ PAGES = ["README.md", "CHANGELOG.md", "src/README.md", "integrators/README.md", 
 GROUPS = {
     "base": ("Every program", ["base.h"]),
     "problem": ("Problem API", ["problem.h", "solver.h", "gradient.h", "contact.h", "problem_file.h"]),
-    "stepper": ("Stepper API", ["system.h", "stepper.h", "adaptive.h"]),
-    "scenes": ("Scenes", ["scene.h", "model.h", "multibody.h"]),
+    "stepper": ("Stepper API", ["system.h", "stepper.h", "adaptive.h", "linearize.h"]),
+    "scenes": ("Scenes", ["scene.h", "model.h", "multibody.h", "sensor.h"]),
     "output": ("Output", ["recorder.h", "output.h"]),
     "mujoco": ("MuJoCo", ["mujoco.h"]),
 }

@@ -106,7 +106,7 @@ SAP_API sap_status sap_material_combine(const sap_material* a, const sap_materia
   X(real, beta, 1, 0, 1e300, "near-rigid parameter [-]")   \
   X(positive, sigma, 1e-3, 0, 1e300, "slip parameter [-]") \
   X(real, impact_speed, 5, 0, 1e300,                       \
-    "speed of impacts above which overlaps are undone slowly, 0: never [m/s], [rad/s]")
+    "deeper overlaps than an impact this fast explains close slowly (0: none) [m/s], [rad/s]")
 
 typedef struct sap_regularization {
 #define SAP_X(type, name, value, low, high, meaning) sap_type_##type name;

@@ -103,7 +103,7 @@ typedef sap_law sap_type_law;
     "momentum error above which a step is solved again [-]")                                     \
   /* A looser relative_tolerance counts instead; infinite: the best found makes a step */        \
   X(real, accepted_error, 1e-3, 0, INFINITY,                                                     \
-    "largest island_error of an unconverged contact solve that makes a step [-]")                \
+    "a step fails if its contact solve does not converge and its error is larger [-]")           \
   X(integer, free_motion_max_iterations, 50, 1, 1000000000,                                      \
     "Newton iterations of the free motion [-]")                                                  \
   /* false: each step forgets first, and is a function of the state alone */                     \

@@ -155,6 +155,7 @@ typedef struct wrong_call {
 
 static const wrong_call wrong_calls[] = {
     {"", 2, "no FILE given"},
+    {"a.study", 2, "'a.study' is a study: run it with 'sapstep sweep'"},
     {"missing.problem", 3, "missing.problem"},
     {"--solvers sap,none a.problem", 2, "--solvers 'sap,none' must be names"},
     {"--solvers admm-ncp:penalty=none a.problem", 2, "must be names"},

@@ -300,6 +300,7 @@ static void wrong_studies(void** state) {
   command_expect(*state, program, "sweep missing.study", 3,
                  "cannot read 'missing.study': No such file");
   command_expect(*state, program, "sweep", 2, "one study file is needed");
+  command_expect(*state, program, "sweep a.xml", 2, "'a.xml' is a scene: write a study");
   command_expect(*state, program, "sweep x.study --jobs 0", 2, "must be an integer from 1 to 256");
 }
 

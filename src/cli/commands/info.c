@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sapstep info: what a scene is made of, and what reading left out.
+// sapstep info: what a scene contains, and what the reader ignored.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -487,7 +487,7 @@ const cli_command cli_command_info = {
         "Reads a scene (MJCF or URDF) as 'run --lenient' does and prints its bodies, joints,\n"
         "dofs per tree, shapes, meshes, actuators, tendons, equalities and keyframes, shapes\n"
         "that start inside each other and limits that start violated by more than an impact\n"
-        "explains, and what reading left out because it is not supported.",
+        "explains, and unsupported elements that the reader ignored.",
     .examples =
         "  sapstep info robot.xml\n"
         "  sapstep info --format json robot.urdf\n",

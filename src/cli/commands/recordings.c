@@ -27,7 +27,7 @@ typedef struct plot_request {
 static const cli_option plot_options[] = {
     {"output", "FILE", "SVG, or PNG or PDF by its name, also -o (the recording's name with\n.svg)",
      CLI_TEXT, AT(output)},
-    {"against", "QUANTITY", "draw over this one instead of time: phase plots", CLI_TEXT,
+    {"against", "QUANTITY", "the horizontal axis, instead of time: phase plots", CLI_TEXT,
      AT(against)},
     {"log", NULL, "logarithmic values", CLI_FLAG, AT(logarithmic)},
     {0},
@@ -198,13 +198,13 @@ const cli_command cli_command_plot = {
         "  momentum        px py pz Lx Ly Lz\n"
         "  actuator        forces of actuators\n"
         "  sensor          values of sensors: SENSOR, SENSOR:0\n"
-        "  contacts        their number\n"
+        "  contacts        number of contacts\n"
         "  contact_force   sum of the contact forces on a body: BODY, BODY:z\n"
-        "  penetration     the deepest\n"
-        "  slip            the fastest of contacts that push\n"
+        "  penetration     the largest of all contacts\n"
+        "  slip            the largest of contacts that push\n"
         "  step            newton_iterations, cost_J, momentum_error, time_s, ...\n"
         "  history         cost and momentum error over the iterations of row ROW, or of the\n"
-        "                  step that has most",
+        "                  step with the most iterations",
     .examples =
         "  sapstep plot clutter.h5 energy step:newton_iterations slip\n"
         "  sapstep plot pendulum.h5 v:hinge --against q:hinge -o phase.png\n"
@@ -382,8 +382,8 @@ const cli_command cli_command_export = {
     .summary = "write quantities, or all contacts, as CSV",
     .description =
         "Writes quantities of a recording over time, or all its contacts, as CSV with units in\n"
-        "the names of the columns. Quantities are those of 'sapstep plot'; without any, states,\n"
-        "energies, momenta, contacts in short, and what the solver did.",
+        "the names of the columns. Quantities are those of 'sapstep plot'; without any: states,\n"
+        "energies, momenta, the number of contacts, and the solver's report.",
     .examples =
         "  sapstep export clutter.h5 energy position:s3 > a.csv\n"
         "  sapstep export clutter.h5 --contacts -o contacts.csv\n",

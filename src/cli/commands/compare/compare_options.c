@@ -112,6 +112,10 @@ static int check_options(const cli_command* command, const cli_parser* parser, c
     return cli_usage_error(command, "no FILE given");
   }
   for (int i = 0; i < o->operand_count; ++i) {
+    if (strstr(o->operands[i], ".study") != NULL) {
+      return cli_usage_error(command, "'%s' is a study: run it with 'sapstep sweep'",
+                             o->operands[i]);
+    }
     if (sap_file_regular(o->operands[i], &error) != SAP_STATUS_OK) {
       return cli_report(&error);
     }

@@ -455,8 +455,8 @@ const cli_command cli_command_converge = {
         "the multiples of dt, in the L2 norm over time, with an exact solution or with a run of\n"
         "much smaller step. The observed order is the slope of the error over the step in a\n"
         "double-logarithmic chart, by least squares, with its standard error. Two references\n"
-        "tell how accurate the reference is: errors less than ten times that are marked and\n"
-        "left out of the orders, and the exit code is 1.",
+        "estimate the error of the reference: errors less than ten times as large are marked\n"
+        "and left out of the orders, and the exit code is 1.",
     .examples =
         "  sapstep converge examples/scenes/double_pendulum.xml --dt 0.01 --svg orders.svg\n"
         "  sapstep converge examples/scenes/spring_cylinder.xml --duration 5\n"

@@ -366,9 +366,8 @@ const cli_command cli_command_run = {
         "Ctrl-C\n"
         "ends the run; the table, the trajectory and the recording so far are kept, and the exit "
         "code is 1.\n"
-        "A step fails where its contact problem is left with an error above --accepted-error; "
-        "smaller\n"
-        "errors of solves that did not converge are counted, and the exit code is 1 too.",
+        "A step fails if its contact solve ends with an error above --accepted-error. Other steps\n"
+        "whose solve did not converge are counted, and the exit code is 1 too.",
     .examples =
         "  sapstep run examples/scenes/clutter_40.xml --duration 10\n"
         "  sapstep run examples/scenes/double_pendulum.xml --accuracy 1e-5 --output pendulum.csv\n"

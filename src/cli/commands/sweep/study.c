@@ -376,6 +376,10 @@ static int sweep(const cli_command* command, int argc, char** argv) {
     return cli_usage_error(command, "one study file is needed");
   }
   options.study = parser.operands[0];
+  if (strstr(options.study, ".xml") != NULL || strstr(options.study, ".urdf") != NULL) {
+    return cli_usage_error(command, "'%s' is a scene: write a study with the line 'scene %s'",
+                           options.study, options.study);
+  }
   study_spec* study = cli_new(1, sizeof *study);
   study_mpi_begin();
   const bool good =
