@@ -41,7 +41,6 @@ extern "C" {
   X(boolean, coulomb, false, 0, 1, "the solution obeys exact Coulomb friction")                  \
   X(real, smoothing, 0, 0, 1e300, "kappa of softened modes, 0: exact [sqrt(J)]")                 \
   X(real, kink_margin, 1e-8, 0, 1e300, "impulse by which a contact counts as near a kink [N s]") \
-  X(boolean, vary_w, false, 0, 1, "parameters of contacts change J and A in w, too")             \
   X(integer, polish, 0, 0, 100, "Newton steps that improve the solution first [-]")              \
   X(real, accepted_error, 0.01, 0, 1e300, "relative error of a solution that is not refused [-]")
 
@@ -136,25 +135,6 @@ SAP_API sap_status sap_gradient_vjp(sap_gradient* gradient, const double* v_bar,
 // fails: as sap_gradient_vjp.
 SAP_API sap_status sap_gradient_jvp(sap_gradient* gradient, const sap_problem_tangent* tangent,
                                     double* dv, double* dgamma, sap_error* error);
-
-// Parameters of a contact; vc0: J v0 of [t1 t2 n].
-typedef struct sap_contact_parameters {
-  double phi0, stiffness, relaxation_time, friction, vc0[3], beta, sigma;
-} sap_contact_parameters;
-
-// Sets `out` to the derivatives by the parameters of the contact that sap_problem_add_contact added as
-// block `index`, from those by its rows in `by`: R, v_hat and friction, of sap_gradient_vjp. With
-// vary_w, w = |J A^-1 J'|_F/3 follows J and A: adds that to by->J and by->A (NULL allowed). friction:
-// at constant ratios of several coefficients.
-// fails: ARGUMENT: index, `by` without R, v_hat or friction; UNSUPPORTED: the block's R and v_hat are
-// not those of contact_law.c 1, 2 and 4 at the end of the step or at the theta point: the contact is
-// slowed, bounded in depth, between the two points, in static friction or, unless coulomb, shifted
-// against gliding; or vary_w, and several coefficients; as sap_gradient_vjp.
-SAP_API sap_status sap_gradient_contact(sap_gradient* gradient, int32_t index,
-                                        const sap_contact_block* contact,
-                                        const sap_regularization* regularization,
-                                        const sap_problem_cotangent* by,
-                                        sap_contact_parameters* out, sap_error* error);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,7 @@
 // castro has |W_ii|_F/3 for w and w'; so have `castro` of the scheme and problems without v0. It
 // softens the normal by W_tt/(3 W_nn) where the tangents move more easily: free bodies have up to
 // 2.6 W_nn (a cube on its corner), a light wheel under a heavy body any number. So w is at most
-// 3 W_nn; where W_nn is nearly 0, it counts as SAP_NORMAL_LEAST |W_ii|_F/3.
+// 3 W_nn; where W_nn is nearly 0, it counts as NORMAL_LEAST |W_ii|_F/3.
 // W_nn knows all that joints carry, not what rests on the bodies of the contact. With w' no tree
 // sinks deeper under its own weight, wherever it rests, than k lets it or than
 //   8 beta^2/M M g dt (dt + tau_d) = 8 beta^2 g dt (dt + tau_d)
@@ -136,6 +136,7 @@
 
 #include "contact/material.h"
 
+static const double FOUR_PI_SQUARED = 39.478417604357434475;  // of the near-rigid limit
 // Bounds of z between which rows move from the theta point to the end of the step.
 static const double RESOLVED = 1.0, UNRESOLVED = 2.0;
 // Bounds of the slip, relative to what friction takes from it in a step, between which tangents move
@@ -150,6 +151,8 @@ static double larger_of(double a, double b) {
   return a > b ? a : b;
 }
 
+// 1. w of a contact is at most this many W_nn, and at least this part of |W_ii|_F/3.
+static const double NORMAL_MOST = 3.0, NORMAL_LEAST = 1e-4;
 // A wrong start is undone at this part of the impact speed.
 static const double RECOVERY = 0.02;
 // Joints reach their rigid limits at this part of the impact speed or slower.
@@ -159,11 +162,11 @@ static const double BORNE = 16.0;
 
 // 1. w' of a row on which the mass `load` may rest; 0: unknown.
 static double find_loaded_w(double w, double load) {
-  return w * load > 8.0 * SAP_FOUR_PI_SQUARED ? 8.0 * SAP_FOUR_PI_SQUARED / load : w;
+  return w * load > 8.0 * FOUR_PI_SQUARED ? 8.0 * FOUR_PI_SQUARED / load : w;
 }
 
 static double near_rigid(const sap_law_settings* s, double loaded_w) {
-  return s->regularization->beta * s->regularization->beta / SAP_FOUR_PI_SQUARED * loaded_w;
+  return s->regularization->beta * s->regularization->beta / FOUR_PI_SQUARED * loaded_w;
 }
 
 static bool is_castro(const sap_contact_scheme* scheme) {
@@ -200,7 +203,7 @@ static law_point find_normal_point(const sap_law_settings* s, double z) {
     return (law_point){1.0, 1.0, 1.0};
   }
   const double beta = s->regularization->beta;
-  const double limit = larger_of(1.0, UNRESOLVED * beta * beta / SAP_FOUR_PI_SQUARED);
+  const double limit = larger_of(1.0, UNRESOLVED * beta * beta / FOUR_PI_SQUARED);
   const double end = (z * limit - RESOLVED) / (UNRESOLVED - RESOLVED);
   return find_point(s->scheme, fmin(fmax(end, 0.0), 1.0));
 }
@@ -364,7 +367,7 @@ static void move_tangents(const sap_law_settings* s, const sap_law_contact* c,
 static sap_compliant_row find_normal(const sap_law_settings* s, const sap_law_contact* c,
                                      double relaxation_time) {
   const bool castro = is_castro(s->scheme);
-  const double most = larger_of(SAP_NORMAL_MOST * c->wn, SAP_NORMAL_LEAST * c->w);
+  const double most = larger_of(NORMAL_MOST * c->wn, NORMAL_LEAST * c->w);
   return (sap_compliant_row){.stiffness = c->material->stiffness,
                              .relaxation_time = relaxation_time,
                              .g0 = c->phi0,

@@ -69,10 +69,6 @@ bool sap_law_limit_is_wrong(const sap_law_settings* settings, double g0, double 
 // Returns the share of the end of the step in the point where the row acts; 0: the theta point.
 double sap_law_end_share(const sap_law_settings* settings, const sap_compliant_row* row);
 
-#define SAP_FOUR_PI_SQUARED 39.478417604357434475  // of the near-rigid limit
-// w of a contact is at most this many W_nn, and at least this part of |W_ii|_F/3.
-#define SAP_NORMAL_MOST 3.0
-#define SAP_NORMAL_LEAST 1e-4
 // R of a rigid bilateral row relative to w. A loop of mass m opens under a load F by the order of
 // F/m dt (dt + tau_d) times this, and H = A + J' R^-1 J still keeps nine digits.
 #define SAP_RIGID_ROW 1e-6

@@ -1,13 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The factored problem of a sap_gradient: gradient.c makes it, gradient_products.c uses it.
+// The parts of gradient.c: derivatives of one block (gradient_law.c) and products
+// (gradient_products.c) of the factored problem.
 #ifndef SAP_SOLVERS_GRADIENT_DATA_H
 #define SAP_SOLVERS_GRADIENT_DATA_H
 
+#include <sapstep/gradient.h>
+
+#include "contact/cone.h"
 #include "core/memory.h"
 #include "linalg/sparse_lu.h"
 #include "problem/problem_data.h"
-#include "solvers/gradient_law.h"
 #include "solvers/primal/newton.h"
+
+// The change of a contact's impulse at fixed v, as of u = v_hat - vc and in itself:
+//   dgamma = G du + t (mu dmu + lagged dn0)
+//   du     = dv_hat - dJ v + by_R o dR,  and of the normal by_v_hat dv_hat_n + by_mu dmu more
+// G in a form whose round-off acts like that of u, however stiff the contact is:
+//   dgamma_n = nn (from_t t . du_t + du_n)
+//   dgamma_t = t (to_t dgamma_n + along t . du_t) + across (I - t t') du_t
+typedef struct sap_contact_slope {
+  double t[SAP_CONE_ROWS_MAX];             // direction of u_t; 0 in the normal row
+  double nn, from_t, to_t, along, across;  // from_t = to_t: G is symmetric
+  double by_v_hat, by_mu;
+  double mu, lagged;
+} sap_contact_slope;
+
+// Where the slopes of a block go.
+typedef struct sap_slopes {
+  double* G;      // of a row that is no contact's                                    (nrows)
+  double* by_R;   // (nrows)
+  int8_t* bound;  // of a box's row: -1 at the lower bound, 1 at the upper, else 0   (nrows)
+  sap_contact_slope* contact;
+} sap_slopes;
+
+// Sets the slopes of a block at vc = J v and gamma, and counts its modes.
+void sap_block_slopes(const sap_gradient_options* options, const sap_block* block, const double* vc,
+                      const double* gamma, const sap_slopes* out, sap_gradient_report* counts);
 
 struct sap_gradient {
   sap_gradient_options options;

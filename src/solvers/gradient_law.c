@@ -18,7 +18,7 @@
 //
 // Potentials (contact/cone.h): Y from gamma_n = Y (a + b Y). At a fixed distance z
 //   d gamma_n/d v_hat_n = b Y, and a more unless damping ends the contact before v_hat
-#include "solvers/gradient_law.h"
+#include "solvers/gradient_data.h"
 
 #include <math.h>
 #include <string.h>

@@ -116,92 +116,73 @@ static void solve_balance(sap_gradient* g, const double* b, const double* c, boo
   }
 }
 
-// A block of A as its derivatives see it: A_ij and A_ji change together, by the weight.
-typedef struct momentum_part {
-  int32_t row, nrows, column, ncolumns;  // velocities
-  size_t first;                          // in the array of derivatives
-  double weight;
-} momentum_part;
-
-// Diagonal blocks, then couplings.
-static momentum_part part_of(const sap_problem* p, int32_t index) {
-  const bool diagonal = index < p->ntrees;
-  const sap_coupling* c = diagonal ? NULL : &p->couplings[index - p->ntrees];
-  const int32_t a = diagonal ? index : c->tree_a, b = diagonal ? index : c->tree_b;
-  const int32_t at = diagonal ? p->diagonal_start[index] : p->diagonal_start[p->ntrees] + c->values;
-  return (momentum_part){p->tree_start[a], p->tree_size[a], p->tree_start[b],
-                         p->tree_size[b],  (size_t)at,      diagonal ? 0.5 : 1.0};
-}
-
-// out = -(lambda step' + step lambda') of all blocks of A.
-static void write_A(const sap_gradient* g, const double* lambda, double* out) {
-  for (int32_t k = 0; k < g->problem->ntrees + g->problem->ncouplings; ++k) {
-    const momentum_part a = part_of(g->problem, k);
-    const double *l = lambda + a.row, *step = g->step + a.row;
-    for (int32_t j = 0; j < a.ncolumns; ++j) {
-      for (int32_t i = 0; i < a.nrows; ++i) {
-        out[a.first + (size_t)(j * a.nrows + i)] =
-            -a.weight * (l[i] * g->step[a.column + j] + step[i] * lambda[a.column + j]);
-      }
-    }
-  }
-}
-
-// side -= dA (v - v*)
-static void subtract_dA(const sap_gradient* g, const double* dA, double* side) {
-  for (int32_t k = 0; k < g->problem->ntrees + g->problem->ncouplings; ++k) {
-    const momentum_part a = part_of(g->problem, k);
-    for (int32_t j = 0; j < a.ncolumns; ++j) {
-      for (int32_t i = 0; i < a.nrows; ++i) {
-        const double change = a.weight * dA[a.first + (size_t)(j * a.nrows + i)];
-        side[a.row + i] -= change * g->step[a.column + j];
-        side[a.column + j] -= change * g->step[a.row + i];
-      }
-    }
-  }
-}
-
-// J_bar of one block from its part of g.
-static void write_J(const sap_gradient* g, const sap_block* block, int32_t row,
-                    const double* lambda, const double* slope, double* out) {
+// out = -(x step' + step x') of all blocks of A or, where out is NULL, b -= dA step. A_ij and A_ji
+// change together: each counts half in diagonal blocks.
+static void visit_A(const sap_gradient* g, double* out, const double* dA) {
   const sap_problem* p = g->problem;
+  const double* x = g->x;
+  for (int32_t k = 0; k < p->ntrees + p->ncouplings; ++k) {
+    const bool diagonal = k < p->ntrees;
+    const sap_coupling* c = diagonal ? NULL : &p->couplings[k - p->ntrees];
+    const int32_t tree = diagonal ? k : c->tree_a, column_tree = diagonal ? k : c->tree_b;
+    const int32_t a = p->tree_start[tree], b = p->tree_start[column_tree], n = p->tree_size[tree];
+    int32_t at = diagonal ? p->diagonal_start[k] : p->diagonal_start[p->ntrees] + c->values;
+    const double weight = diagonal ? 0.5 : 1.0;
+    for (int32_t j = b; j < b + p->tree_size[column_tree]; ++j) {
+      for (int32_t i = a; i < a + n; ++i, ++at) {
+        if (out != NULL) {
+          out[at] = -weight * (x[i] * g->step[j] + g->step[i] * x[j]);
+        } else {
+          g->b[i] -= weight * dA[at] * g->step[j];
+          g->b[j] -= weight * dA[at] * g->step[i];
+        }
+      }
+    }
+  }
+}
+
+// The same for J of one block: out = gamma x' - slope v' or, where out is NULL, b += dJ' gamma and
+// c -= dJ v.
+static void visit_J(const sap_gradient* g, const sap_block* block, int32_t row, double* out,
+                    const double* dJ) {
+  const sap_problem* p = g->problem;
+  size_t at = (size_t)(block->jacobians[0] - p->jacobian_values);
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t first = p->tree_start[block->trees[t]], size = p->tree_size[block->trees[t]];
     for (int32_t j = first; j < first + size; ++j) {
-      for (int32_t i = 0; i < block->nrows; ++i) {
-        *out++ = g->gamma[row + i] * lambda[j] - slope[i] * g->v[j];
+      for (int32_t i = 0; i < block->nrows; ++i, ++at) {
+        if (out != NULL) {
+          out[at] = g->gamma[row + i] * g->x[j] - g->slope[row + i] * g->v[j];
+        } else {
+          g->b[j] += dJ[at] * g->gamma[row + i];
+          g->c[row + i] -= dJ[at] * g->v[j];
+        }
       }
     }
   }
 }
 
-// Cotangents of one block's rows from its parts of u and g.
+static double* given_or(double* x, double* other) {
+  return x != NULL ? x : other;
+}
+
+// Cotangents of one block's rows; what is not wanted goes to g->rest.
 static void write_rows(const sap_gradient* g, int32_t index, const sap_block* block, int32_t row,
-                       const double* u, const double* slope, const sap_problem_cotangent* out) {
+                       const sap_problem_cotangent* out) {
+  const double *u = g->u + row, *slope = g->slope + row;
   const bool contact = sap_set_is_contact(block->set);
   const sap_contact_slope* s = &g->contacts[index];
-  for (int32_t i = 0; i < block->nrows; ++i) {
-    const int32_t at = row + i;
-    if (out->v_hat != NULL) {
-      out->v_hat[at] = slope[i] * (contact && i == SAP_NORMAL_ROW ? 1.0 + s->by_v_hat : 1.0);
-    }
-    if (out->R != NULL) {
-      out->R[at] = g->by_R[at] * slope[i];
-    }
-    if (out->lower != NULL) {
-      out->lower[at] = g->bound[at] < 0 ? u[i] : 0.0;
-    }
-    if (out->upper != NULL) {
-      out->upper[at] = g->bound[at] > 0 ? u[i] : 0.0;
-    }
+  for (int32_t i = 0, at = row; i < block->nrows; ++i, ++at) {
+    given_or(out->v_hat, g->rest)[at] =
+        slope[i] * (contact && i == SAP_NORMAL_ROW ? 1.0 + s->by_v_hat : 1.0);
+    given_or(out->R, g->rest)[at] = g->by_R[at] * slope[i];
+    given_or(out->lower, g->rest)[at] = g->bound[at] < 0 ? u[i] : 0.0;
+    given_or(out->upper, g->rest)[at] = g->bound[at] > 0 ? u[i] : 0.0;
   }
   const double along = contact ? sap_cone_n_dot(block->nrows, s->t, u) : 0.0;
-  if (out->friction != NULL) {
-    out->friction[index] = contact ? s->by_mu * slope[SAP_NORMAL_ROW] + s->mu * along : 0.0;
-  }
-  if (out->lagged_impulse != NULL) {
-    out->lagged_impulse[index] = s->lagged * along;
-  }
+  given_or(out->lagged_impulse, g->rest)[index] = s->lagged * along;
+  given_or(out->friction, g->rest)[index] =
+      contact ? s->by_mu * slope[SAP_NORMAL_ROW] + s->mu * along : 0.0;
 }
 
 sap_status sap_gradient_vjp(sap_gradient* g, const double* v_bar, const double* gamma_bar,
@@ -213,43 +194,27 @@ sap_status sap_gradient_vjp(sap_gradient* g, const double* v_bar, const double* 
   SAP_TRY(sap_check_numbers("v_bar", v_bar, v_bar != NULL ? nv : 0, error));
   SAP_TRY(sap_check_numbers("gamma_bar", gamma_bar, gamma_bar != NULL ? nrows : 0, error));
   solve_balance(g, v_bar, gamma_bar, true);
-  const double *lambda = g->x, *u = g->u, *slope = g->slope;
   if (out->v_star != NULL && nv > 0) {
     memcpy(out->v_star, g->momentum, (size_t)nv * sizeof(double));
   }
   if (out->A != NULL) {
-    write_A(g, lambda, out->A);
+    visit_A(g, out->A, NULL);
   }
   for (int32_t b = 0; b < p->nblocks; ++b) {
     int32_t row;
     const sap_block block = sap_gradient_block(p, b, &row);
-    write_rows(g, b, &block, row, u + row, slope + row, out);
+    write_rows(g, b, &block, row, out);
     if (out->J != NULL) {
-      write_J(g, &block, row, lambda, slope + row,
-              out->J + (block.jacobians[0] - p->jacobian_values));
+      visit_J(g, &block, row, out->J, NULL);
     }
   }
   return SAP_STATUS_OK;
 }
 
-// Adds dJ' gamma of a block to side, and subtracts dJ v from du.
-static void apply_dJ(const sap_gradient* g, const sap_block* block, int32_t row, const double* dJ,
-                     double* side, double* du) {
-  const sap_problem* p = g->problem;
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const int32_t first = p->tree_start[block->trees[t]], size = p->tree_size[block->trees[t]];
-    for (int32_t j = first; j < first + size; ++j, dJ += block->nrows) {
-      for (int32_t i = 0; i < block->nrows; ++i) {
-        side[j] += dJ[i] * g->gamma[row + i];
-        du[i] -= dJ[i] * g->v[j];
-      }
-    }
-  }
-}
-
-// Adds to du what acts like a change of u, and sets rest to what changes the impulse by itself.
+// Adds to c what acts like a change of u, and sets rest to what changes the impulse by itself.
 static void find_change(const sap_gradient* g, int32_t index, const sap_block* block, int32_t row,
-                        const sap_problem_tangent* d, double* du, double* rest) {
+                        const sap_problem_tangent* d) {
+  double *du = g->c + row, *rest = g->rest + row;
   const sap_contact_slope* s = &g->contacts[index];
   const bool contact = sap_set_is_contact(block->set);
   const double dmu = value_of(d->friction, index), dn0 = value_of(d->lagged_impulse, index);
@@ -290,15 +255,15 @@ sap_status sap_gradient_jvp(sap_gradient* g, const sap_problem_tangent* d, doubl
     sap_newton_add_momentum(&g->newton, d->v_star, side);
   }
   if (d->A != NULL) {
-    subtract_dA(g, d->A, side);
+    visit_A(g, NULL, d->A);
   }
   for (int32_t b = 0; b < p->nblocks; ++b) {
     int32_t row;
     const sap_block block = sap_gradient_block(p, b, &row);
     if (d->J != NULL) {
-      apply_dJ(g, &block, row, d->J + (block.jacobians[0] - p->jacobian_values), side, du + row);
+      visit_J(g, &block, row, NULL, d->J);
     }
-    find_change(g, b, &block, row, d, du + row, rest + row);
+    find_change(g, b, &block, row, d);
   }
   // With u = J dv - du:  A dv + J' G u = side + J' rest,  dgamma = rest - G u
   sap_generalized_impulse(p, rest, g->x);

@@ -53,9 +53,6 @@ static size_t size, kept_size;
 static double numbers[64];
 static const sap_problem_cotangent cotangent = {.v_star = numbers};
 static const sap_problem_tangent tangent = {.v_star = zeros};
-static const sap_problem_cotangent by_rows = {
-    .R = numbers, .v_hat = numbers + 3, .friction = numbers + 6};
-static sap_contact_parameters parameters;
 static sap_residual residual;
 static sap_block found_block;
 static struct made {
@@ -134,9 +131,6 @@ static sap_problem* fresh(void) {
   X(sap_gradient_problem, 3,                                                                       \
     sap_gradient_problem(P(1, gradient), P(2, problem), P(3, &solution), NULL, error))             \
   X(sap_gradient_vjp, 2, sap_gradient_vjp(P(1, gradient), zeros, zeros, P(2, &cotangent), error))  \
-  X(sap_gradient_contact, 6,                                                                       \
-    sap_gradient_contact(P(1, gradient), I(2, 0), P(3, &contact), P(4, &regularization),           \
-                         P(5, &by_rows), P(6, &parameters), error))                                \
   X(sap_gradient_jvp, 2, sap_gradient_jvp(P(1, gradient), P(2, &tangent), numbers, NULL, error))   \
   X(sap_problem_file_read, 2, sap_problem_file_read(P(1, problem_path), P(2, other), error))       \
   X(sap_problem_file_write, 2,                                                                     \

@@ -236,104 +236,6 @@ static void test_nothing(void** unused) {
   sap_problem_destroy(p);
 }
 
-// A contact of a point mass of which v0 is given, by a law with theta = theta_vq.
-static sap_problem* physical(double theta, const sap_contact_parameters* q, const double* v0,
-                             sap_contact_block* contact, sap_regularization* regularization) {
-  static const int32_t size = 3, tree = 0;
-  static const double* const J = UNIT;
-  const double v_star[3] = {3.0, 0.5, -1.0};
-  sap_problem* p = NULL;
-  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_reset(p, 0.01, 1, &size, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_set_momentum_block(p, 0, 0, UNIT, 3, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_set_v_star(p, v_star, NULL), SAP_STATUS_OK);
-  sap_contact_scheme scheme = sap_contact_scheme_default();
-  scheme.theta = scheme.theta_vq = theta;
-  scheme.v0 = v0;
-  scheme.glides = true;
-  assert_int_equal(sap_problem_set_law(p, &scheme, NULL), SAP_STATUS_OK);
-  *contact = (sap_contact_block){.ntrees = 1, .trees = &tree, .jacobians = &J, .phi0 = q->phi0};
-  contact->material = sap_material_default();
-  contact->material.stiffness = q->stiffness;
-  contact->material.relaxation_time = q->relaxation_time;
-  contact->material.friction = q->friction;
-  *regularization = (sap_regularization){.beta = q->beta, .sigma = q->sigma};
-  assert_int_equal(sap_problem_add_contact(p, contact, regularization, NULL), SAP_STATUS_OK);
-  return p;
-}
-
-static const double BY_R[3] = {0.3, -0.2, 0.7}, BY_V_HAT[3] = {1.0, 0.4, -0.6};
-
-// The sum of R and v_hat with the weights above.
-static double weigh(double theta, const sap_contact_parameters* q, const double* v0) {
-  sap_contact_block contact;
-  sap_regularization regularization;
-  sap_problem* p = physical(theta, q, v0, &contact, &regularization);
-  sap_block block;
-  assert_int_equal(sap_problem_block(p, 0, &block, NULL, NULL), SAP_STATUS_OK);
-  double sum = 0.0;
-  for (int i = 0; i < 3; ++i) {
-    sum += BY_R[i] * block.R[i] + BY_V_HAT[i] * block.v_hat[i];
-  }
-  sap_problem_destroy(p);
-  return sum;
-}
-
-// Derivatives by the parameters against central differences of the law, near rigid and soft, ahead
-// of the surface and behind, at the end of the step and at its middle.
-static void test_contact_parameters(void** unused) {
-  (void)unused;
-  const double v0[3] = {2.9, 0.4, -0.5};
-  for (int i = 0; i < 8; ++i) {
-    const double theta = i & 1 ? 0.5 : 1.0;
-    const sap_contact_parameters q = {.phi0 = i & 2 ? 1e-3 : -1e-3,
-                                      .stiffness = i & 4 ? 1e8 : 20.0,
-                                      .relaxation_time = 0.02,
-                                      .friction = 0.5,
-                                      .vc0 = {2.9, 0.4, -0.5},
-                                      .beta = 1.2,
-                                      .sigma = 1e-3};
-    sap_contact_block contact;
-    sap_regularization regularization;
-    sap_contact_parameters out;
-    sap_problem* p = physical(theta, &q, v0, &contact, &regularization);
-    sap_gradient* g = differentiate(p, "sap", NULL, NULL);
-    double R_bar[3], v_hat_bar[3], mu_bar = 5.0;
-    memcpy(R_bar, BY_R, sizeof R_bar);
-    memcpy(v_hat_bar, BY_V_HAT, sizeof v_hat_bar);
-    const sap_problem_cotangent by = {.R = R_bar, .v_hat = v_hat_bar, .friction = &mu_bar};
-    sap_error error = {0};
-    if (sap_gradient_contact(g, 0, &contact, &regularization, &by, &out, &error) != 0) {
-      fail_msg("%d: %s", i, error.message);
-    }
-    ASSERT_NEAR(out.friction, 5.0, 0.0);
-    const double* const found = (const double*)&out;
-    for (size_t k = 0; k < sizeof q / sizeof(double); ++k) {
-      sap_contact_parameters moved[2] = {q, q};
-      double* const at[2] = {(double*)&moved[0] + k, (double*)&moved[1] + k};
-      if (at[0] == &moved[0].friction) {
-        continue;
-      }
-      const double h = 1e-5 * fabs(*at[0]);
-      *at[0] += h;
-      *at[1] -= h;
-      const double want =
-          (weigh(theta, &moved[0], moved[0].vc0) - weigh(theta, &moved[1], moved[1].vc0)) /
-          (2.0 * h);
-      // Round-off of the sum over h, and h^2 times the third derivative.
-      ASSERT_NEAR(found[k], want, 1e-8 * fabs(want) + 1e-15 * fabs(weigh(theta, &q, v0)) / h);
-    }
-    // Other parameters than those of the block are refused.
-    regularization.sigma *= 3.0;
-    assert_int_equal(sap_gradient_contact(g, 0, &contact, &regularization, &by, &out, NULL),
-                     SAP_STATUS_UNSUPPORTED);
-    assert_int_equal(sap_gradient_contact(g, 1, &contact, &regularization, &by, &out, NULL),
-                     SAP_STATUS_ARGUMENT);
-    sap_gradient_destroy(g);
-    sap_problem_destroy(p);
-  }
-}
-
 static void expect(sap_status got, sap_status want, const sap_error* error, const char* text) {
   assert_int_equal(got, want);
   if (strstr(error->message, text) == NULL) {
@@ -417,14 +319,11 @@ static void test_wrong_input(void** unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_sticking),
-                                     cmocka_unit_test(test_sliding),
-                                     cmocka_unit_test(test_open_and_kinks),
-                                     cmocka_unit_test(test_smoothing),
-                                     cmocka_unit_test(test_polish),
-                                     cmocka_unit_test(test_nothing),
-                                     cmocka_unit_test(test_contact_parameters),
-                                     cmocka_unit_test(test_wrong_options),
-                                     cmocka_unit_test(test_wrong_input)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_sticking),       cmocka_unit_test(test_sliding),
+      cmocka_unit_test(test_open_and_kinks), cmocka_unit_test(test_smoothing),
+      cmocka_unit_test(test_polish),         cmocka_unit_test(test_nothing),
+
+      cmocka_unit_test(test_wrong_options),  cmocka_unit_test(test_wrong_input)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

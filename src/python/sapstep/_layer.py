@@ -40,7 +40,7 @@ class Layer:
             row += n
         self.couplings, self.coulomb, self.threads = list(couplings), coulomb, count_of(threads, "threads", 1)
         self.options = {"relative_tolerance": 1e-10 if coulomb else 1e-12, **options}
-        self.gradient = {"coulomb": coulomb, "smoothing": smoothing, "polish": 0 if coulomb else 1}
+        self.gradient: Dict[str, Any] = {"coulomb": coulomb, "smoothing": smoothing, "polish": 0 if coulomb else 1}
         nv, nblocks = self.starts[-1], len(self.blocks)
         self.shapes: Dict[str, Tuple[int, ...]] = {
             "A": (nv, nv), "v_star": (nv,), "J": (row, nv), "R": (row,), "v_hat": (row,), "friction": (nblocks,),

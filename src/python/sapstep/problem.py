@@ -44,18 +44,19 @@ class Solution:
         return self.outcome in ("converged", "converged_to_roundoff")
 
     def vjp(self, v_bar: Optional[ArrayLike] = None, gamma_bar: Optional[ArrayLike] = None, *,
-            wrt: Optional[Iterable[str]] = None, **options: Any) -> Dict[str, NDArray[np.float64]]:
+            wrt: Optional[Iterable[str]] = None, vary_w: bool = False,
+            **options: Any) -> Dict[str, NDArray[np.float64]]:
         """Computes the derivatives of v_bar . v + gamma_bar . gamma by the problem's data.
 
         v_bar (nv), gamma_bar (nrows): None is 0. wrt: which, by default all. Returns arrays: v_star
         (nv); A (nv, nv), symmetric, zero outside the problem's blocks; J (nrows, nv), zero outside the
         blocks' trees; v_hat, R, lower, upper (nrows); friction, lagged_impulse (blocks). If named in wrt:
         phi, stiffness, relaxation_time, beta, sigma (blocks) of what :meth:`Problem.add_contact` added;
-        vary_w=True: changes of J and A then change w in their R, too. options: the fields of
+        vary_w: changes of J and A change w in their R, too. options: the fields of
         sap_gradient_options: coulomb (True for solutions of sap-ncp), smoothing, polish, ... Solve to
         1e-12, or set polish, for exact ones.
         """
-        return self._derivative().vjp(v_bar, gamma_bar, wrt, options)
+        return self._derivative().vjp(v_bar, gamma_bar, wrt, vary_w, options)
 
     def jvp(self, tangent: Mapping[str, ArrayLike], **options: Any) -> Tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Computes the change (dv, dgamma) along a change of the data: arrays named and shaped as
@@ -182,7 +183,7 @@ class ProblemView(Owner):
         regularization = _regularization(beta, sigma)
         with self._c as c:
             call(lib.sap_problem_add_contact, c.problem, block, regularization)
-            self._changed(c, (lib.sap_problem_block_count(c.problem) - 1, block, regularization, rows))
+            self._changed(c, (lib.sap_problem_block_count(c.problem) - 1, block, regularization))
 
     def add_compliant(
         self,
