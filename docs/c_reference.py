@@ -90,7 +90,7 @@ class Header:
     """Items of a header in their order: (kind, name, declaration, comment lines, members)."""
 
     def __init__(self, path, lists):
-        self.lists, self.items = lists, []
+        self.lists, self.items, self.templates = lists, [], {}  # templates: "SAP_X(name) SAP_##name,"
         lines = path.read_text().split("\n")[1:]
         end = next(i for i, line in enumerate(lines) if not line.startswith("//"))
         self.text = [line[3:] for line in lines[:end]]
@@ -135,6 +135,9 @@ class Header:
         body = body.strip()
         if parameters and re.search(r"\b(X|FIELD|ARRAY)\(", body):
             self.lists[name] = calls(body)
+        elif parameters and "##" in body:
+            self.templates[name] = (arguments(parameters[1:-1]), body)
+            return
         self.items.append(("macro", name, name + (parameters or ""), comment, []))
 
     def _declaration(self, text, comment):
@@ -161,11 +164,11 @@ class Header:
 
     def _members(self, body, kind, own):
         """Members [(declaration, comment lines)] of an enum or a struct."""
-        members, before, templates = [], [], {}
+        members, before, templates = [], [], dict(self.templates)
         lines = body.strip("\n").split("\n")
         i = 0
         while i < len(lines):
-            line = lines[i].strip()
+            line = re.sub(r"\) SAP_\w+_COUNT$", ")", lines[i].strip())
             i += 1
             define = re.match(r"#define (\w+)\(([^)]*)\) (.*)", line)
             use = re.match(r"(SAP_[A-Z_]+)\(([\w, ]+)\)$", line)
