@@ -550,8 +550,8 @@ void sap_derivatives_mass_products(sap_derivatives* w, const sap_kinematics* kin
                                                {2, 2}, {0, 3}, {1, 3}, {2, 3}};
   const sap_dynamics* d = w->dynamics;
   const int32_t first = w->tree_link[tree], end = w->tree_link[tree + 1];
-  const int fields = x[SAP_MASS_FIELDS - 1] != NULL ? SAP_MASS_FIELDS : SAP_MASS_FIELDS - 1;
-  const int count = fields == SAP_MASS_FIELDS ? SAP_MASS_PAIRS : SAP_MASS_PAIRS - 3;
+  const int fields = x[1] == NULL ? 1 : x[SAP_MASS_FIELDS - 1] == NULL ? 3 : SAP_MASS_FIELDS;
+  const int count = fields == 1 ? 1 : fields == 3 ? SAP_MASS_PAIRS - 3 : SAP_MASS_PAIRS;
   for (int32_t l = first; l < end; ++l) {
     pass_fields(w, kin, l, x, fields);
   }

@@ -113,7 +113,8 @@ sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* b
 void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block* block) {
   const sap_contact_slopes* w = call->w;
   const bool one = block->nrows == 1;
-  const double* const x[SAP_MASS_FIELDS] = {w->X[0], w->X[one ? 0 : 1], w->X[one ? 0 : 2], call->y};
+  const double* const x[SAP_MASS_FIELDS] = {w->X[0], one ? NULL : w->X[1], one ? NULL : w->X[2],
+                                            one ? NULL : call->y};
   for (int32_t t = 0; t < block->ntrees; ++t) {
     sap_derivatives_mass_products(call->multibody->derivatives, call->kin_A, block->trees[t], x,
                                   w->gradients);

@@ -29,7 +29,7 @@ void sap_slopes_multiply_rows(const sap_slopes_call* call, const sap_block* bloc
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
                                  sap_error* error);
 // Gradients of X_r' A X_s to q_A, and of X_r' A y, y = v_near - v*; the stiffness in A counts as
-// constant. A row alone is all three X.
+// constant. Of a single row X_1' A X_1 alone.
 void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block* block);
 // Adds the derivatives of the impulse of a row whose J does not vary.
 sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* block,

@@ -182,7 +182,9 @@ sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* bloc
     }
     g[i] = G * (law[1][1] - law[0][1] - gamma * (law[1][0] - law[0][0])) / (2.0 * step);
   }
-  sap_slopes_find_mass_gradients(call, block);
+  if (g[1] != 0.0) {
+    sap_slopes_find_mass_gradients(call, block);
+  }
   add_outer(call, block, -G, false, call->out->dv);
   add_outer(call, block, g[0], false, call->out->dq0);
   add_outer(call, block, -g[1], true, call->out->dq_A);
