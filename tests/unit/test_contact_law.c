@@ -313,6 +313,72 @@ static void test_shift(void** state) {
   }
 }
 
+// A contact of one tree of mass 2 that moves with v0, its frame the world's.
+static sap_problem* moving_contact(const double v0[3], const sap_contact_block* contact,
+                                   const sap_regularization* of) {
+  static const double J[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+  static const double* const jacobians[1] = {J};
+  static const int32_t tree = 0;
+  sap_contact_block block = *contact;
+  block.ntrees = 1;
+  block.trees = &tree;
+  block.jacobians = jacobians;
+  sap_problem* p = begin(2.0, v0, false, false);
+  assert_int_equal(sap_problem_set_v_star(p, v0, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_add_contact(p, &block, of, NULL), SAP_STATUS_OK);
+  return p;
+}
+
+// An open similar contact is lifted by mu h(s), with the cap of its friction law below v_s.
+static void test_similar_shift(void** state) {
+  (void)state;
+  static const double vs = 0.1, speeds[2] = {0.04, 0.7};
+  const double rises[2] = {0.5 * 0.04 * 0.04 / vs, 0.7 - 0.5 * vs};
+  for (int k = 0; k < 2; ++k) {
+    const double v0[3] = {0.6 * speeds[k], -0.8 * speeds[k], 0.0};
+    sap_contact_block block = {.material = sap_material_default(), .phi0 = 2e-4};
+    block.material.model = SAP_CONTACT_SIMILAR;
+    block.material.friction = 0.5;
+    block.material.stiction_tolerance = vs;
+    sap_problem* p = moving_contact(v0, &block, &regularization);
+    ASSERT_NEAR(p->v_hat_law[2] - p->v_hat_shifted[2], 0.5 * rises[k], 1e-15);
+    sap_problem_destroy(p);
+  }
+}
+
+// What nearly cannot move, m = 1/w far above the mass M above it, leaves a wrong start with the
+// energy that M would have: the factor of its damper has the root of m/M.
+static void test_wrong_start_of_a_heavy_contact(void** state) {
+  (void)state;
+  static const double v0[3] = {0.0, 0.0, 0.0}, d = 1.2e-3, k = 1e4, M = 0.01, V = 1.0;
+  const sap_regularization of = {1.0, 1e-3, V};
+  const sap_contact_block block = {
+      .material = {.stiffness = k, .friction = 0.0}, .phi0 = -d, .mass = M};
+  sap_problem* p = moving_contact(v0, &block, &of);
+  const double w = sqrt(3.0) / 2.0 / 3.0;  // |W_ii|_F/3, W = I/2
+  const double square = d * d * k / (V * V * M);
+  const double f = 1.0 + (square * square - 1.0) / sqrt(w * M);
+  ASSERT_NEAR(p->v_hat_law[2], d / (f * dt), 1e-14);
+  sap_problem_destroy(p);
+}
+
+// Overlaps of limits are undone at the recovery speed or slower.
+static void test_recovery_of_limits(void** state) {
+  (void)state;
+  const double v0[3] = {0.0, 0.0, 0.0};
+  sap_problem* problem = begin(2.0, v0, false, true);
+  sap_compliant_row row = {
+      .stiffness = 1e4, .relaxation_time = 0.003, .g0 = -0.01, .w = 0.5, .unilateral = true};
+  for (int bounded = 0; bounded < 2; ++bounded) {
+    double R, v_hat;
+    row.recovery_speed = bounded ? 0.5 : 0.0;
+    assert_int_equal(sap_problem_compliant_law(problem, &regularization, &row, &R, &v_hat, NULL),
+                     SAP_STATUS_OK);
+    ASSERT_NEAR(v_hat, bounded ? 0.5 : 0.01 / (dt + 0.003), 1e-14);
+  }
+  sap_problem_destroy(problem);
+}
+
 static void expect_refused(sap_problem* problem, const sap_contact_scheme* scheme,
                            sap_status status, const char* word) {
   sap_error error = {0};
@@ -464,12 +530,20 @@ static void test_rigid_curvature(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_contact_law),     cmocka_unit_test(test_what_stays_at_the_end),
-      cmocka_unit_test(test_compliant_row),   cmocka_unit_test(test_depths),
-      cmocka_unit_test(test_roundoff),        cmocka_unit_test(test_sliding_share),
-      cmocka_unit_test(test_rigid_curvature), cmocka_unit_test(test_theta_depths),
-      cmocka_unit_test(test_blend),           cmocka_unit_test(test_shift),
+      cmocka_unit_test(test_contact_law),
+      cmocka_unit_test(test_what_stays_at_the_end),
+      cmocka_unit_test(test_compliant_row),
+      cmocka_unit_test(test_depths),
+      cmocka_unit_test(test_roundoff),
+      cmocka_unit_test(test_sliding_share),
+      cmocka_unit_test(test_rigid_curvature),
+      cmocka_unit_test(test_theta_depths),
+      cmocka_unit_test(test_blend),
+      cmocka_unit_test(test_shift),
       cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_similar_shift),
+      cmocka_unit_test(test_recovery_of_limits),
+      cmocka_unit_test(test_wrong_start_of_a_heavy_contact),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
