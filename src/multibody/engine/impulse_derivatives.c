@@ -291,6 +291,20 @@ static void add_law(const sap_slopes_call* call, const double G[9],
   add_square(call, g + 3 * IN_V_STAR, call->out->dv_star);
 }
 
+// Notes a contact whose depth is bounded by the thickness of its shapes, which counts as constant.
+static sap_status note_thickness(const sap_slopes_call* call, const sap_law_contact* law,
+                                 const double x[LAW_INPUTS], const double values[LAW_OUTPUTS],
+                                 sap_error* error) {
+  sap_law_contact unbounded = *law;
+  double others[LAW_OUTPUTS];
+  unbounded.thickness = 0.0;
+  SAP_TRY(evaluate_law(call, unbounded, x, others, error));
+  if (others[OUT_RN] != values[OUT_RN]) {
+    sap_derivatives_note(call->out->notes, "held: thickness of shapes");
+  }
+  return SAP_STATUS_OK;
+}
+
 static sap_status add_contact(const sap_slopes_call* call, const sap_contact* contact,
                               const sap_block* block, sap_error* error) {
   sap_contact_slopes* w = call->w;
@@ -326,6 +340,7 @@ static sap_status add_contact(const sap_slopes_call* call, const sap_contact* co
     sap_derivatives_note(call->out->notes, "held: corrected shifts against gliding");
   }
   SAP_TRY(differentiate_law(call, &law, x, slopes, error));
+  SAP_TRY(note_thickness(call, &law, x, values, error));
   law_columns(block, u, gamma, G, columns);
   for (int i = 0; i < LAW_INPUTS; ++i) {
     for (int o = 0; o < LAW_OUTPUTS; ++o) {
@@ -393,6 +408,15 @@ static void add_impulse(const sap_slopes_call* call, const sap_block* block) {
   }
 }
 
+// True if A varies with more than the mass matrix.
+static bool has_varying_stiffness(const sap_dynamics* d) {
+  bool varies = d->nelastic > 0 || d->fluid.count > 0;
+  for (int32_t i = 0; i < d->nsprings; ++i) {
+    varies = varies || d->springs[i].type == SAP_JOINT_BALL || d->springs[i].cubic != 0.0;
+  }
+  return varies;
+}
+
 sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_context* step,
                                              const sap_problem* problem,
                                              sap_impulse_derivatives* out, sap_error* error) {
@@ -422,7 +446,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
         multibody->acceleration[i] = out->v_near[i] - out->v_star[i];
       }
     }
-    if (multibody->dynamics->nelastic > 0 || multibody->dynamics->fluid.count > 0) {
+    if (has_varying_stiffness(multibody->dynamics)) {
       sap_derivatives_note(out->notes, "held: stiffness and drag in A");
     }
   }
