@@ -259,6 +259,34 @@ static void test_changes_between_steps(void** unused) {
   }
 }
 
+// Solves of a step that are repeated, here for the normal impulses of lagged friction, add up: with
+// one island the iterations of the longest island are those of all.
+static void test_repeated_solves(void** state) {
+  (void)state;
+  simulation s;
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = 0.01;
+  options.contact_model = SAP_CONTACT_LAGGED;
+  options.solver_options.islands = false;
+  assert_true(simulation_read(&s, SAPSTEP_SOURCE_DIR "/examples/scenes/clutter_40.xml",
+                              SAP_SCHEME_IMPLICIT_EULER, 0.01, NULL));
+  sap_stepper_destroy(s.stepper);
+  assert_int_equal(
+      sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
+      SAP_STATUS_OK);
+  int repeated = 0;
+  for (int step = 0; step < 60; ++step) {
+    simulation_step(&s, 1);
+    const sap_report* report = s.report.solver;
+    if (report != NULL) {
+      assert_int_equal(report->total_iterations, report->iterations);
+      repeated += report->history_count < report->iterations + 1 ? 1 : 0;  // of the last solve
+    }
+  }
+  assert_true(repeated > 10);
+  simulation_end(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_fields),
@@ -266,6 +294,7 @@ int main(void) {
       cmocka_unit_test(test_accepted_error),
       cmocka_unit_test(test_factors_follow_the_matrix),
       cmocka_unit_test(test_changes_between_steps),
+      cmocka_unit_test(test_repeated_solves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
