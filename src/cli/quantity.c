@@ -335,18 +335,11 @@ static sap_status filter(quantity* q, const char* part, sap_error* error) {
   for (int32_t i = 0; i < q->count; ++i) {
     const char* label = q->columns[i].label;
     if (strncmp(label, part, length) == 0 && (label[length] == '\0' || label[length] == ':')) {
-      kept += 1;
+      q->columns[kept++] = q->columns[i];
     }
   }
   if (kept == 0 || length == 0) {
     return unknown_column(q, part, error);
-  }
-  kept = 0;
-  for (int32_t i = 0; i < q->count; ++i) {
-    const char* label = q->columns[i].label;
-    if (strncmp(label, part, length) == 0 && (label[length] == '\0' || label[length] == ':')) {
-      q->columns[kept++] = q->columns[i];
-    }
   }
   q->count = kept;
   return SAP_STATUS_OK;

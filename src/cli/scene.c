@@ -92,8 +92,9 @@ sap_status cli_refuse_keyframe(const char* path, const char* asked, const char* 
                   instead);
 }
 
-sap_status cli_find_keyframe(const sap_model* model, const char* path, const char* asked,
-                             int32_t* index, sap_error* error) {
+// Finds a keyframe by name or number; suggests a similar name.
+static sap_status find_keyframe(const sap_model* model, const char* path, const char* asked,
+                                int32_t* index, sap_error* error) {
   enum { NAMES = 64 };
   const char* names[NAMES];
   int named = 0;
@@ -116,7 +117,7 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
   const char* name = scene->keyframe;
   int32_t index = 0;
   if (name != NULL) {
-    SAP_TRY(cli_find_keyframe(model, scene->path, name, &index, error));
+    SAP_TRY(find_keyframe(model, scene->path, name, &index, error));
   }
   SAP_FAIL_IF(sap_model_get_sizes(model).nv == 0, error, SAP_STATUS_ARGUMENT,
               "%.150s: nothing moves: no body has a joint", scene->path);
@@ -185,4 +186,29 @@ void cli_scene_stepper(const sap_model* model, sap_stepper_options* stepper) {
   stepper->dt = isnan(stepper->dt) ? own->timestep : stepper->dt;
   r->sigma = isnan(r->sigma) ? own->regularization.sigma : r->sigma;
   r->beta = isnan(r->beta) ? own->regularization.beta : r->beta;
+}
+
+sap_status cli_run_open(const cli_scene* scene, const char* path,
+                        const sap_stepper_options* stepper,
+                        void (*warn)(void* context, const char* message), cli_run* run,
+                        sap_error* error) {
+  cli_scene at = *scene;
+  sap_stepper_options options = *stepper;
+  at.path = path;
+  *run = (cli_run){0};
+  SAP_TRY(cli_scene_read(&at, warn, NULL, &run->model, error));
+  double* control = cli_new((size_t)sap_model_get_sizes(run->model).nu, sizeof *control);
+  SAP_TRY(cli_scene_start(&at, run->model, &run->state, control, error));
+  SAP_TRY(sap_multibody_create(run->model, &run->multibody, error));
+  SAP_TRY(sap_multibody_set_control(run->multibody, control, error));
+  cli_scene_stepper(run->model, &options);
+  run->dt = options.dt;
+  return sap_stepper_create(sap_multibody_system(run->multibody), &options, &run->stepper, error);
+}
+
+void cli_run_close(cli_run* run) {
+  sap_stepper_destroy(run->stepper);
+  sap_multibody_destroy(run->multibody);
+  sap_model_destroy(run->model);
+  sap_state_clear(&run->state);
 }

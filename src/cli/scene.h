@@ -66,9 +66,6 @@ void cli_ignore_warning(void* context, const char* message);
 // Reads the scene. Warnings go to `warn`; NULL: to standard error, each kind once with a count.
 sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, const char* message),
                           void* context, sap_model** model, sap_error* error);
-// Finds a keyframe by name or number. Fails with ARGUMENT and suggests a similar name.
-sap_status cli_find_keyframe(const sap_model* model, const char* path, const char* asked,
-                             int32_t* index, sap_error* error);
 // Fails with ARGUMENT: the model at `path` has `count` keyframes, some named, but not `asked`.
 sap_status cli_refuse_keyframe(const char* path, const char* asked, const char* const* names,
                                int named, int32_t count, sap_error* error);
@@ -82,5 +79,22 @@ sap_status cli_warn_wrong_starts(sap_multibody* multibody, const sap_model* mode
                                  const sap_regularization* regularization, sap_error* error);
 // Sets dt, beta and sigma to the model's where they are NaN.
 void cli_scene_stepper(const sap_model* model, sap_stepper_options* stepper);
+
+// A scene ready to be stepped.
+typedef struct cli_run {
+  sap_model* model;
+  sap_multibody* multibody;
+  sap_stepper* stepper;
+  sap_state state;
+  double dt;  // [s]
+} cli_run;
+
+// Reads the scene at `path`, as `scene` says otherwise, and sets its start and controls. Arguments
+// of warnings as in cli_scene_read. Close the run also after a failure.
+sap_status cli_run_open(const cli_scene* scene, const char* path,
+                        const sap_stepper_options* stepper,
+                        void (*warn)(void* context, const char* message), cli_run* run,
+                        sap_error* error);
+void cli_run_close(cli_run* run);
 
 #endif

@@ -49,14 +49,6 @@ typedef struct bench_result {
   double residual;    // the largest momentum error, relative
 } bench_result;
 
-// Our own engine: a scene ready for repeated runs.
-typedef struct bench_scene {
-  sap_model* model;
-  sap_multibody* multibody;
-  sap_stepper* stepper;
-  sap_state start, state;
-} bench_scene;
-
 // A program that steps the same scenes with another engine. It is started once, stays alive, and
 // answers a line of request by a line of JSON:
 //   ->  run DT SKIP STEPS cpu|wall SCENE
@@ -392,34 +384,15 @@ static void bench_allocate(bench* b, int nscenes) {
   b->points = cli_new((size_t)nscenes, sizeof *b->points);
 }
 
-static sap_status bench_scene_open(bench* b, bench_scene* s, sap_error* error) {
-  SAP_TRY(cli_scene_read(&b->scene, cli_ignore_warning, NULL, &s->model, error));
-  sap_stepper_options options = b->stepper;
-  cli_scene_stepper(s->model, &options);
-  b->request.dt = options.dt;
-  SAP_TRY(sap_multibody_create(s->model, &s->multibody, error));
-  SAP_TRY(sap_stepper_create(sap_multibody_system(s->multibody), &options, &s->stepper, error));
-  SAP_TRY(sap_model_get_default_state(s->model, &s->start, error));
-  return sap_model_get_default_state(s->model, &s->state, error);
-}
-
-static void bench_scene_close(bench_scene* s) {
-  sap_stepper_destroy(s->stepper);
-  sap_multibody_destroy(s->multibody);
-  sap_model_destroy(s->model);
-  sap_state_clear(&s->start);
-  sap_state_clear(&s->state);
-}
-
 static double now(bool cpu) {
   struct timespec t;
   (void)clock_gettime(cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static sap_status bench_scene_run(bench_scene* s, const bench_request* request, bench_result* out,
-                                  sap_error* error) {
-  SAP_TRY(sap_state_copy(&s->start, &s->state, error));
+static sap_status bench_run(cli_run* s, const bench_request* request, bench_result* out,
+                            sap_error* error) {
+  SAP_TRY(sap_model_get_default_state(s->model, &s->state, error));
   for (int32_t i = 0; i < request->skip; ++i) {
     SAP_TRY(sap_stepper_step(s->stepper, &s->state, NULL, error));
   }
@@ -446,14 +419,14 @@ static sap_status bench_scene_run(bench_scene* s, const bench_request* request, 
 // --- one scene ---
 
 // One turn: everybody once. The order turns with the repetition.
-static sap_status take_turn(bench* b, bench_scene* scene, int32_t turn, sap_error* error) {
+static sap_status take_turn(bench* b, cli_run* scene, int32_t turn, sap_error* error) {
   const int nsides = b->npeers + 1;
   for (int k = 0; k < nsides; ++k) {
     const int index = (k + (int)turn) % nsides;
     bench_side* s = &b->sides[index];
     char why[256];
     if (index == 0) {
-      SAP_TRY(bench_scene_run(scene, &b->request, &s->last, error));
+      SAP_TRY(bench_run(scene, &b->request, &s->last, error));
     } else if (!s->left_out &&
                !bench_peer_run(&b->peers[index - 1], &b->request, &s->last, why, sizeof why)) {
       cli_message("%s leaves out %s: %s", b->peers[index - 1].name, b->request.scene, why);
@@ -471,12 +444,13 @@ static sap_status take_turn(bench* b, bench_scene* scene, int32_t turn, sap_erro
 }
 
 static sap_status bench_one(bench* b, const char* path, progress* bar, sap_error* error) {
-  bench_scene scene = {0};
-  b->scene.path = b->request.scene = path;
+  cli_run scene;
+  b->request.scene = path;
   if (b->npeers > 0) {
     SAP_TRY(cli_check_reread(path, error));
   }
-  sap_status status = bench_scene_open(b, &scene, error);
+  sap_status status = cli_run_open(&b->scene, path, &b->stepper, cli_ignore_warning, &scene, error);
+  b->request.dt = scene.dt;
   for (int i = 0; i <= b->npeers; ++i) {
     b->sides[i].left_out = false;
     b->sides[i].count = 0;
@@ -490,7 +464,7 @@ static sap_status bench_one(bench* b, const char* path, progress* bar, sap_error
       b->sides[i].count = 0;  // the first turn warms up
     }
   }
-  bench_scene_close(&scene);
+  cli_run_close(&scene);
   if (status != SAP_STATUS_OK) {
     return status;
   }

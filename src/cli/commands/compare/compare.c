@@ -221,46 +221,7 @@ static int compare_file(compare_job* job, const char* path) {
 
 // --- the problems of a scene ---
 
-// A scene that the reference steps.
-typedef struct compare_run {
-  sap_model* model;
-  sap_multibody* multibody;
-  sap_stepper* stepper;
-  sap_state state;
-  double* control;
-  int64_t planned;  // steps
-  double dt;        // [s]
-} compare_run;
-
-static void warn(void* context, const char* message) {
-  (void)context;
-  cli_message("warning: %s", message);
-}
-
-static void close_run(compare_run* run) {
-  sap_stepper_destroy(run->stepper);
-  sap_multibody_destroy(run->multibody);
-  sap_model_destroy(run->model);
-  sap_state_clear(&run->state);
-}
-
-static sap_status open_run(const compare_options* o, const char* path, compare_run* run,
-                           sap_error* error) {
-  cli_scene scene = o->scene;
-  sap_stepper_options options = o->stepper;
-  scene.path = path;
-  SAP_TRY(cli_scene_read(&scene, warn, NULL, &run->model, error));
-  run->control = cli_new((size_t)sap_model_get_sizes(run->model).nu, sizeof *run->control);
-  SAP_TRY(cli_scene_start(&scene, run->model, &run->state, run->control, error));
-  SAP_TRY(sap_multibody_create(run->model, &run->multibody, error));
-  SAP_TRY(sap_multibody_set_control(run->multibody, run->control, error));
-  cli_scene_stepper(run->model, &options);
-  run->dt = options.dt;
-  run->planned = cli_step_count(o->duration, options.dt);
-  return sap_stepper_create(sap_multibody_system(run->multibody), &options, &run->stepper, error);
-}
-
-static sap_status step(compare_job* job, compare_run* run, compare_where* where, int64_t* problems,
+static sap_status step(compare_job* job, cli_run* run, compare_where* where, int64_t* problems,
                        sap_error* error) {
   sap_step_report report;
   const sap_status status = sap_stepper_step(run->stepper, &run->state, &report, error);
@@ -276,9 +237,10 @@ static sap_status step(compare_job* job, compare_run* run, compare_where* where,
 static int compare_scene(compare_job* job, int scene) {
   const compare_options* o = &job->options;
   sap_error error = {0};
-  compare_run run = {0};
-  if (open_run(o, o->operands[scene], &run, &error) != SAP_STATUS_OK) {
-    close_run(&run);
+  cli_run run;
+  if (cli_run_open(&o->scene, o->operands[scene], &o->stepper, NULL, &run, &error) !=
+      SAP_STATUS_OK) {
+    cli_run_close(&run);
     return cli_report(&error);
   }
   for (int i = 0; i < job->count; ++i) {  // keys of another scene mean nothing in this one
@@ -289,14 +251,15 @@ static int compare_scene(compare_job* job, int scene) {
   progress_begin(&bar);
   sap_status status = SAP_STATUS_OK;
   int64_t problems = 0;
-  while (status == SAP_STATUS_OK && where.index < run.planned) {
+  const int64_t planned = cli_step_count(o->duration, run.dt);
+  while (status == SAP_STATUS_OK && where.index < planned) {
     status = step(job, &run, &where, &problems, &error);
     if (progress_due(&bar)) {
-      progress_draw(&bar, (double)where.index / (double)run.planned, o->operands[scene]);
+      progress_draw(&bar, (double)where.index / (double)planned, o->operands[scene]);
     }
   }
   progress_end(&bar);
-  close_run(&run);
+  cli_run_close(&run);
   if (status != SAP_STATUS_OK) {
     cli_message("%s: step %lld: %s", o->operands[scene], (long long)where.index, error.message);
     return cli_exit_code(status);

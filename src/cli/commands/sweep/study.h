@@ -164,12 +164,9 @@ const char* study_setup_take(study_setup* setup, const char* name, const char* v
 void study_list_parameters(char* out, size_t size);
 // Finds a coordinate "q/JOINT", "v/JOINT[2]".
 bool study_find_coordinate(const sap_model* model, const char* name, study_coordinate* out);
-// Reads the scene with the setup, and its start. warning NULL: warnings are ignored.
-sap_status study_read_scene(const cli_scene* scene, sap_message_function warning,
-                            const study_setup* setup, sap_model** model, sap_state* state,
-                            double** control, sap_error* error);
-// Returns the stepper's options: the setup's, else the scene's.
-sap_stepper_options study_stepper_options(const study_setup* setup, const sap_model* model);
+// Reads the scene with the setup, and its start. Warnings are ignored.
+sap_status study_read_scene(const cli_scene* scene, const study_setup* setup, sap_model** model,
+                            sap_state* state, double** control, sap_error* error);
 cli_scene study_scene(const study_spec* study);
 void study_case_run(const study_spec* study, int64_t index, study_row* row);
 

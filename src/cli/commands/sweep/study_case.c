@@ -144,8 +144,8 @@ static sap_status open_run(const study_spec* study, int64_t index, const char* s
   study_setup setup;
   const cli_scene scene = study_scene(study);
   SAP_TRY(set_parameters(study, index, solver, values, &setup, error));
-  SAP_TRY(study_read_scene(&scene, NULL, &setup, &run->model, &run->state, &run->control, error));
-  setup.stepper = study_stepper_options(&setup, run->model);
+  SAP_TRY(study_read_scene(&scene, &setup, &run->model, &run->state, &run->control, error));
+  cli_scene_stepper(run->model, &setup.stepper);
   setup.stepper.dt = dt > 0.0 ? dt : setup.stepper.dt;
   run->dt = setup.stepper.dt;
   for (int i = 0; i < study->force_count; ++i) {

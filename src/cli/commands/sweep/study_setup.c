@@ -139,39 +139,20 @@ bool study_find_coordinate(const sap_model* model, const char* name, study_coord
 
 // --- the scene ---
 
-static sap_status set_start(const char* keyframe, const study_setup* setup, const sap_model* model,
-                            sap_state* state, double* control, sap_error* error) {
-  if (keyframe == NULL) {
-    SAP_TRY(sap_model_get_default_state(model, state, error));
-  } else {
-    int32_t id;
-    SAP_TRY(cli_find_keyframe(model, "the scene", keyframe, &id, error));
-    SAP_TRY(sap_model_get_keyframe(model, id, state, control, error));
-  }
-  for (int i = 0; i < setup->state_count; ++i) {
-    study_coordinate at;
-    SAP_FAIL_IF(!study_find_coordinate(model, setup->states[i].name, &at), error,
-                SAP_STATUS_ARGUMENT, "the scene has no coordinate '%s'", setup->states[i].name);
-    (at.velocity ? state->v : state->q)[at.index] = setup->states[i].value;
-  }
-  return SAP_STATUS_OK;
-}
-
-sap_status study_read_scene(const cli_scene* scene, sap_message_function warning,
-                            const study_setup* setup, sap_model** model, sap_state* state,
-                            double** control, sap_error* error) {
+sap_status study_read_scene(const cli_scene* scene, const study_setup* setup, sap_model** model,
+                            sap_state* state, double** control, sap_error* error) {
   cli_scene edited = *scene;
   edited.override = setup->material;
   edited.edits = setup->edits;
   edited.edit_count = setup->edit_count;
-  SAP_TRY(
-      cli_scene_read(&edited, warning != NULL ? warning : cli_ignore_warning, NULL, model, error));
+  SAP_TRY(cli_scene_read(&edited, cli_ignore_warning, NULL, model, error));
   *control = cli_allocate((size_t)sap_model_get_sizes(*model).nu, sizeof **control);
-  return set_start(scene->keyframe, setup, *model, state, *control, error);
-}
-
-sap_stepper_options study_stepper_options(const study_setup* setup, const sap_model* model) {
-  sap_stepper_options options = setup->stepper;
-  cli_scene_stepper(model, &options);
-  return options;
+  SAP_TRY(cli_scene_start(scene, *model, state, *control, error));
+  for (int i = 0; i < setup->state_count; ++i) {
+    study_coordinate at;
+    SAP_FAIL_IF(!study_find_coordinate(*model, setup->states[i].name, &at), error,
+                SAP_STATUS_ARGUMENT, "the scene has no coordinate '%s'", setup->states[i].name);
+    (at.velocity ? state->v : state->q)[at.index] = setup->states[i].value;
+  }
+  return SAP_STATUS_OK;
 }

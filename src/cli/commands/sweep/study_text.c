@@ -163,9 +163,9 @@ static bool check_scene(study_spec* s, sap_error* error) {
       (void)study_setup_take(&setup, s->parameters[i].name, value);
     }
     const int line = i < 0 ? s->scene_line : s->parameters[i].line;
-    bool good = study_read_scene(&scene, NULL, &setup, &model, &state, &control, &reason) ==
-                    SAP_STATUS_OK ||
-                refuse_line(s, line, error, "%s", reason.message);
+    bool good =
+        study_read_scene(&scene, &setup, &model, &state, &control, &reason) == SAP_STATUS_OK ||
+        refuse_line(s, line, error, "%s", reason.message);
     good = good && (i >= 0 || check_names(s, model, error));
     sap_model_destroy(model);
     sap_state_clear(&state);
