@@ -10,6 +10,10 @@ def escape(text):
     return re.sub(r"([\\*`|])|_(?=\W|$)", lambda m: "\\" + m.group(), text)
 
 
+# The ranges of fields, see model.h; OWN: the comment has it.
+RANGES = {"FINITE": ["finite"], "NOT_NEGATIVE": [">= 0"], "POSITIVE": ["> 0"], "STIFFNESS": ["> 0 or infinite"]}
+
+
 class Words:
     """Turns text into reStructuredText with links to symbols and equations."""
 
@@ -219,7 +223,7 @@ class Header:
                     f", {bound['low']} to {bound['high']}" if bound["type"] in ("real", "integer") else
                     ", > 0" if bound["type"] == "positive" else "")]
             elif macro in ("FIELD", "ARRAY"):
-                notes = [f"{rest[0]} by default; {rest[1]}" if len(rest) == 2 else f"{', '.join(rest)}"]
+                notes = [f"{rest[0]} by default", *RANGES.get(rest[-1], [])]
             elif quoted:
                 others = [v for v in values[1:] if not v.startswith('"')]
                 notes = [", ".join(f'"{v}"' for v in quoted) + (f" ({', '.join(others)})" if others else "")]
