@@ -6,8 +6,10 @@
 //   m_v  = theta dt r_v + r_a + theta theta_vq dt^2 r_q J
 //   m_v0 = (1 - theta) dt r_v - r_a + theta (1 - theta_vq) dt^2 r_q J + dt r_v0
 //   m_q0 = dt (r_q T + r_q0)
-// The laws of contacts read v*, and A at the theta point of v_near, where m(v_near) is given:
-//   dv* = dv_near = -m_v(v_near)^-1 (m_q0 dq0 + m_v0 dv0 + m_u du)
+// The laws of contacts read A at q0, and v* = v0 - A^-1 m(v0), of free bodies that with m(v*) = 0:
+//   dv* = -A^-1 (m_q0 dq0 + (m_v + m_v0 - A) dv0 + m_u du - dA (v0 - v*))        m at v0
+//   dv* = -m_v^-1 (m_q0 dq0 + m_v0 dv0 + m_u du)                                 m at v*
+// The literal method has m(v*) = 0 for all trees, and A at the theta point of v*.
 // Before, v is improved by Newton's method with F and its derivatives.
 #include <math.h>
 #include <stdio.h>
@@ -37,11 +39,12 @@ typedef struct balance_slopes {
 struct sap_differentiation {
   bool current;  // of the last step
   sap_linearize_report report;
-  int32_t count, end_count;                        // of rotations
-  sap_step_rotation* rotations;                    // of the way to a theta point            (nv/3)
-  sap_step_rotation* end;                          // of the step                            (nv/3)
-  double *v, *v_vq, *a, *residual, *impulse, *x;   // (nv)
-  double* q;                                       // (nq)
+  int32_t count, end_count;                       // of rotations
+  sap_step_rotation* rotations;                   // of the way to a theta point            (nv/3)
+  sap_step_rotation* end;                         // of the step                            (nv/3)
+  double *v, *v_vq, *a, *residual, *impulse, *x;  // (nv)
+  double* near_v;  // where m is linearized for v*                  (nv)
+  double* q;       // (nq)
   double *r_q, *r_v, *r_a, *r_q0, *r_v0, *r_u;     // (nv x nv), r_u: (nv x nu)
   double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A;  // (nv x nv)
   bool reads_near;                                 // p depends on v_near
@@ -80,7 +83,7 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
   const size_t n = (size_t)stepper->system.nv, nx = 2 * n + inputs_of(stepper);
   sap_differentiation* d;
   SAP_TRY(SAP_POOL_ADD(pool, &d, 1, error));
-  double** const vectors[] = {&d->v, &d->v_vq, &d->a, &d->residual, &d->impulse, &d->x};
+  double** const vectors[] = {&d->v, &d->v_vq, &d->a, &d->residual, &d->impulse, &d->x, &d->near_v};
   double** const squares[] = {&d->r_q,  &d->r_v,  &d->r_a,    &d->r_q0, &d->r_v0,  &d->p_v,
                               &d->p_q0, &d->p_v0, &d->p_star, &d->p_A,  &d->near_p};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
@@ -226,6 +229,22 @@ static sap_status find_balance(sap_stepper* stepper, const double* v, const bala
   return SAP_STATUS_OK;
 }
 
+static bool is_explicit(const sap_stepper* stepper, int32_t tree) {
+  const sap_free_motion* fm = &stepper->solution.free_motion;
+  return fm->balance.matrix_at_start && fm->linearization.known[fm->factor.tree_group[tree]];
+}
+
+// out = a of trees with v* from v0, b of others.
+static void choose(const sap_stepper* stepper, const double* a, const double* b, double* out) {
+  const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
+  for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
+    const double* from = is_explicit(stepper, t) ? a : b;
+    for (int32_t i = tree_dof[t]; i < tree_dof[t + 1]; ++i) {
+      out[i] = from[i];
+    }
+  }
+}
+
 // What of p is wanted: p, and its derivatives to v, or all.
 typedef enum slopes_wanted { NONE, TO_V, ALL } slopes_wanted;
 
@@ -247,21 +266,25 @@ static sap_status find_impulses(sap_stepper* stepper, const double* v, slopes_wa
   if (sap_problem_block_count(r->contact.problem) == 0) {
     return SAP_STATUS_OK;
   }
+  const sap_linearization* l = &r->free_motion.linearization;
   sap_impulse_derivatives out = {.v = v,
-                                 .v_star = r->v_free,
-                                 .v_near = r->v_free,
+                                 .v_star = l->v_law,
+                                 .v_near = l->v_law,
                                  .impulse = d->impulse,
                                  .dv = wanted != NONE ? d->p_v : NULL,
                                  .notes = d->report.notes};
   if (wanted == ALL) {
-    const double* v_near = r->free_motion.linearization.v_near;
-    const bool same = memcmp(v_near, r->v_free, n * sizeof *v_near) == 0;
-    SAP_TRY(move_to(stepper, v_near, error));
-    out.v_near = same ? r->v_free : v_near;
     if (r->linearized_again) {
       sap_derivatives_note(d->report.notes, "held: impulses about which the step was solved again");
     }
-    out.q_A = d->q;
+    if (r->free_motion.balance.matrix_at_start) {
+      choose(stepper, stepper->v0_free, l->v_law, d->near_v);
+      out.v_near = d->near_v;
+      out.q_A = stepper->q0;
+    } else {
+      SAP_TRY(move_to(stepper, l->v_near, error));
+      out.q_A = d->q;
+    }
     out.dq0 = d->p_q0;
     out.dv0 = d->p_v0;
     out.dv_star = d->p_star;
@@ -342,7 +365,54 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
   return since > NEAR ? factorize(stepper, ALL, error) : find_impulses(stepper, d->v, ALL, error);
 }
 
-// Adds the derivatives of p at fixed v_near to those of m, and prepares those by v_near.
+// Takes a block of A, of trees a and b, in place of that of m_v. transposed: A is that of b and a.
+static void put_block(sap_stepper* stepper, int32_t a, int32_t b, const double* A,
+                      bool transposed) {
+  sap_differentiation* d = stepper->differentiation;
+  const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
+  const size_t n = (size_t)stepper->system.nv, first = (size_t)tree_dof[a];
+  const size_t rows = (size_t)tree_dof[a + 1] - first, start = (size_t)tree_dof[b];
+  const size_t columns = (size_t)tree_dof[b + 1] - start;
+  double* v0 = d->near.x + n * n;
+  for (size_t j = 0; j < columns; ++j) {
+    for (size_t i = 0; i < rows; ++i) {
+      const bool mirrored = transposed || (a == b && i < j);
+      const double value = mirrored ? A[columns * i + j] : A[rows * j + i];
+      const size_t at = n * (start + j) + first + i;
+      v0[at] += d->near.v[at] - value;
+      d->near.v[at] = value;
+    }
+  }
+}
+
+// Prepares the derivatives of v* and of p by it.
+static sap_status linearize_start(sap_stepper* stepper, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_system* system = &stepper->system;
+  const sap_free_motion* fm = &stepper->solution.free_motion;
+  const sap_tree_matrix* A = &fm->balance.A.view;
+  const size_t n = (size_t)system->nv;
+  choose(stepper, stepper->v0_free, fm->linearization.v_near, d->near_v);
+  SAP_TRY(find_balance(stepper, d->near_v, &d->near, error));
+  for (int32_t t = 0; t < system->ntrees; ++t) {
+    if (is_explicit(stepper, t)) {
+      put_block(stepper, t, t, A->diagonal[t], false);
+    }
+  }
+  for (int32_t c = 0; c < system->ncouplings; ++c) {
+    const int32_t a = system->couplings[c][0], b = system->couplings[c][1];
+    if (is_explicit(stepper, a)) {
+      put_block(stepper, a, b, A->coupling[c], false);
+      put_block(stepper, b, a, A->coupling[c], true);
+    }
+  }
+  SAP_FAIL_IF(!sap_dense_lu_factorize((int32_t)n, d->near.v, d->near.pivots), error,
+              SAP_STATUS_STEP_FAILED, "derivatives of a step: A of its free motion is singular");
+  memcpy(d->near_p, d->p_star, n * n * sizeof(double));
+  return SAP_STATUS_OK;
+}
+
+// Adds the derivatives of p at fixed v* to those of m, and prepares those by v*.
 static sap_status add_impulses(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_relinearize* r = &stepper->solution;
@@ -356,6 +426,12 @@ static sap_status add_impulses(sap_stepper* stepper, sap_error* error) {
   }
   for (size_t i = 0; i < n * inputs_of(stepper); ++i) {
     d->at.x[2 * n * n + i] -= d->p_u[i];
+  }
+  if (r->free_motion.balance.matrix_at_start) {
+    for (size_t i = 0; i < n * n; ++i) {
+      q0[i] -= d->p_A[i];
+    }
+    return d->reads_near ? linearize_start(stepper, error) : SAP_STATUS_OK;
   }
   if (!d->reads_near) {
     return SAP_STATUS_OK;

@@ -7,8 +7,6 @@
 #include "integrators/newton.h"
 
 enum { START_WORK = 50, NORM_WORK = 10 };  // instructions of a velocity, about
-// No step is trusted to contract better than this.
-#define BEST_CONTRACTION 0.01
 
 sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool, sap_free_motion* fm,
                                   sap_error* error) {
@@ -68,11 +66,11 @@ sap_status sap_free_motion_factor_status(sap_free_motion* fm, sap_error* error) 
   return SAP_STATUS_OK;
 }
 
-bool sap_free_motion_expects_impulse(const sap_free_motion* fm, int32_t group) {
+bool sap_free_motion_has_impulse(const sap_free_motion* fm, int32_t group) {
   const double* p = fm->balance.impulse;
-  bool expected = false;
-  SAP_FOR_GROUP(fm, group, i, expected = expected || (p != NULL && p[i] != 0.0))
-  return expected;
+  bool any = false;
+  SAP_FOR_GROUP(fm, group, i, any = any || (p != NULL && p[i] != 0.0))
+  return any;
 }
 
 double sap_free_motion_norm(const sap_free_motion* fm, int32_t group, const double* x) {
@@ -89,17 +87,11 @@ static double find_noise(const sap_free_motion* fm, int32_t group) {
   return SAP_NOISE * fm->balance.scheme.dt * sqrt(sum);
 }
 
-// Returns the residual/scale at which a group is done. A linearization is followed by a last step
-// without another m: its rest, judged by the contraction of earlier steps, must be within the
-// tolerance.
+// Returns the residual/scale at which a group is done.
 static double find_tolerance(const sap_free_motion* fm, int32_t group) {
-  const sap_linearization* l = &fm->linearization;
-  if (!sap_free_motion_expects_impulse(fm, group)) {
-    return SAP_ROUNDOFF;
-  }
-  const double contraction = l->contraction[group];
-  const bool known = contraction > 0.0 && contraction < 1.0;
-  return fmax(SAP_ROUNDOFF, l->tolerance / (known ? fmax(contraction, BEST_CONTRACTION) : 1.0));
+  return fm->linearization.starts[group]          ? (double)INFINITY
+         : sap_free_motion_has_impulse(fm, group) ? fm->linearization.tolerance
+                                                  : SAP_ROUNDOFF;
 }
 
 // Sets the weights and the initial progress of a group.
@@ -159,14 +151,20 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
                 fm->factor.group_trees[fm->factor.groups[g].first_tree], scale);
   }
   fm->matrix_is_current = true;
+  fm->matrix_was_renewed = false;
   return SAP_STATUS_OK;
 }
 
-// Starts at the prediction; groups for which v0 is better (the state was changed between steps)
-// start at v0.
+// Starts at the prediction; groups for which v0 is better (the state was changed between steps), and
+// those linearized there, start at v0.
 static sap_status start_iteration(sap_free_motion* fm, sap_error* error) {
   const double* v0 = fm->balance.step.v0;
   const bool predicted = sap_prediction_guess(&fm->prediction, &fm->balance.scheme, v0, fm->v_star);
+  for (int32_t g = 0; predicted && g < fm->factor.ngroups; ++g) {
+    if (fm->linearization.starts[g]) {
+      SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = v0[i])
+    }
+  }
   const sap_status status = start_here(fm, error);
   if (!predicted || (status != SAP_STATUS_OK && status != SAP_STATUS_NOT_FINITE)) {
     return status;
@@ -174,7 +172,7 @@ static sap_status start_iteration(sap_free_motion* fm, sap_error* error) {
   int32_t bad = 0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const sap_group_progress* p = &fm->progress[g];
-    if (status != SAP_STATUS_OK || p->residual > p->scale) {
+    if (status != SAP_STATUS_OK || (p->residual > p->scale && !fm->linearization.starts[g])) {
       SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = v0[i])
       ++bad;
     }
@@ -232,9 +230,12 @@ static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, bo
   if (fm->moved) {
     SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, fm->v_star, error));
   }
-  return fm->matrix_is_current || sap_momentum_balance_matrix_is_near(&fm->balance)
-             ? SAP_STATUS_OK
-             : sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, error);
+  const bool near =
+      fm->balance.matrix_at_start
+          ? !fm->matrix_was_renewed
+          : fm->matrix_is_current || sap_momentum_balance_matrix_is_near(&fm->balance);
+  return near ? SAP_STATUS_OK
+              : sap_momentum_balance_contact_matrix(&fm->balance, fm->factor.tree_dof, error);
 }
 
 static void begin(sap_free_motion* fm, const sap_step_context* step) {
@@ -281,21 +282,18 @@ static sap_status solve_step(sap_free_motion* fm, const sap_step_context* step,
 }
 
 sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_step_context* step,
-                                 int32_t max_iterations, sap_impulse_guess guess,
-                                 sap_error* error) {
+                                 int32_t max_iterations, sap_linearize_at at, sap_error* error) {
   begin(fm, step);
   fm->substeps = fm->linearized = 0;
-  if (guess == SAP_IMPULSE_CHOSEN) {
-    fm->balance.impulse = fm->linearization.trial;
-  } else if (guess == SAP_IMPULSE_EXPECTED) {
-    fm->balance.impulse = sap_linearization_expected(&fm->linearization, &fm->balance.scheme);
-  }
-  SAP_TRY(solve_step(fm, step, max_iterations, fm->balance.impulse == NULL, error));
+  fm->balance.impulse = at == SAP_LINEARIZE_CHOSEN ? fm->linearization.trial : NULL;
+  sap_linearization_begin(fm, at == SAP_LINEARIZE_START);
+  const bool free = at != SAP_LINEARIZE_CHOSEN && !fm->linearization.any_starts;
+  SAP_TRY(solve_step(fm, step, max_iterations, free, error));
   fm->residual = 0.0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const sap_group_progress* p = &fm->progress[g];
     const double relative = p->residual > 0.0 ? p->residual / p->scale : p->residual;
-    if (!(relative <= fm->residual)) {
+    if (!(relative <= fm->residual) && !fm->linearization.starts[g]) {
       fm->residual = relative;
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage 1 of a step: the free motion m(v*) = 0, castro (14), or, where constraints are expected to
-// give impulses p, the tangent A (v - v*) of m at the v with m(v) = p. Trees coupled by stiffness
+// Stage 1 of a step: the free motion m(v*) = 0, castro (14), or, of trees that constraints hold, a
+// linear balance A (v - v*) = p in place of m(v) = p (linearization.h). Trees coupled by stiffness
 // or damping form a group; groups iterate independently and finish in their own phases.
 #ifndef SAP_INTEGRATORS_FREE_MOTION_H
 #define SAP_INTEGRATORS_FREE_MOTION_H
@@ -37,11 +37,12 @@ struct sap_free_motion {
   double* part_speeds;                       // limits of |D^-1 v|       (ngroups)
   // results of the solve
   int32_t iterations;
-  int32_t substeps;        // parts in which the motion was computed, 0: as one step
-  int32_t linearized;      // of these, made by one linear step
-  double residual;         // the largest |D m|/scale of all groups
-  bool moved;              // the theta point is no longer that of v_star
-  bool matrix_is_current;  // balance.A is that of v_star
+  int32_t substeps;         // parts in which the motion was computed, 0: as one step
+  int32_t linearized;       // of these, made by one linear step
+  double residual;          // the largest |D m|/scale of all groups
+  bool moved;               // the theta point is no longer that of v_star
+  bool matrix_is_current;   // balance.A is that of v_star
+  bool matrix_was_renewed;  // balance.A is that of an iterate
 };
 
 // Allocates in the pool, also later; start from {0}. To be cleared before the pool, also after a
@@ -50,18 +51,18 @@ sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool,
                                   sap_free_motion* free_motion, sap_error* error);
 void sap_free_motion_clear(sap_free_motion* free_motion);
 
-// The impulses p about which m is linearized.
-typedef enum sap_impulse_guess {
-  SAP_IMPULSE_NONE,      // p = 0: the free motion itself
-  SAP_IMPULSE_EXPECTED,  // those of the last step
-  SAP_IMPULSE_CHOSEN,    // those of sap_linearization_choose
-} sap_impulse_guess;
+// Where m is linearized.
+typedef enum sap_linearize_at {
+  SAP_LINEARIZE_FREE,   // the free motion
+  SAP_LINEARIZE_START,  // v0, of groups that constraints held in the last step; others: free motion
+  SAP_LINEARIZE_CHOSEN,  // the v with m(v) = p, p of sap_linearization_choose
+} sap_linearize_at;
 
-// Computes v* in v_star and A in balance.A; without impulses p in parts (substeps.c) where the
+// Computes v* in v_star and A in balance.A; the free motion of all groups in parts (substeps.c) where the
 // iteration does not converge. STEP_FAILED: it does not converge with impulses p; NOT_FINITE: forces
 // or matrices; NOT_SPD: A; CALLBACK.
 sap_status sap_free_motion_solve(sap_free_motion* free_motion, const sap_step_context* step,
-                                 int32_t max_iterations, sap_impulse_guess guess, sap_error* error);
+                                 int32_t max_iterations, sap_linearize_at at, sap_error* error);
 
 // --- shared by the iterations of stage 1 ---
 
@@ -82,8 +83,8 @@ void sap_free_motion_each_group(sap_free_motion* free_motion, int32_t work, sap_
                                 const void* context);
 // Returns the first failure in group_status after groups factored A. The message names the tree.
 sap_status sap_free_motion_factor_status(sap_free_motion* free_motion, sap_error* error);
-// Returns true if constraints are expected to give the group impulses.
-bool sap_free_motion_expects_impulse(const sap_free_motion* free_motion, int32_t group);
+// Returns true if m of the group contains chosen impulses p.
+bool sap_free_motion_has_impulse(const sap_free_motion* free_motion, int32_t group);
 // Returns |D x| over the velocities of a group, D = diag(A)^-1/2.
 double sap_free_motion_norm(const sap_free_motion* free_motion, int32_t group, const double* x);
 // Solves m = 0 of a part of a step without exact Jacobians. STEP_FAILED: not converged.

@@ -7,48 +7,41 @@
 #include "integrators/free_motion.h"
 #include "integrators/newton.h"
 
+enum { MISSED_DEPTH = 3 };                  // degrees of the prediction of e
 enum { SOLVE_WORK = 50, CHECK_WORK = 25 };  // instructions of a velocity, about
-// A remembered contraction grows by this factor in each step that does not measure it.
-#define DOUBT 2.0
 
 sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, sap_pool* pool,
                                     sap_linearization* l, sap_error* error) {
-  double** const vectors[] = {
-      &l->v_near, &l->p, &l->trial, &l->best, &l->back, &l->expected.memory, &l->expected.guess};
+  double** const vectors[] = {&l->v_near, &l->p,       &l->trial, &l->best, &l->back,
+                              &l->zero,   &l->m_start, &l->e,     &l->v_law};
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, vectors[i], system->nv, error));
   }
-  return SAP_POOL_ADD(pool, &l->contraction, ngroups, error);
+  SAP_TRY(sap_prediction_create(system->nv, MISSED_DEPTH, pool, &l->missed, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &l->held, system->ntrees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &l->starts, ngroups, error));
+  return SAP_POOL_ADD(pool, &l->known, ngroups, error);
 }
 
 sap_status sap_linearization_archive(sap_free_motion* fm, sap_archive* archive, sap_error* error) {
   sap_linearization* l = &fm->linearization;
-  sap_expected_impulse* expected = &l->expected;
-  const size_t bytes = (size_t)fm->system->nv * sizeof(double);
-  SAP_TRY(sap_archive_value(archive, &expected->has_guess, sizeof expected->has_guess, error));
-  SAP_TRY(sap_archive_value(archive, &expected->scheme, sizeof expected->scheme, error));
-  SAP_TRY(sap_archive_value(archive, expected->memory, bytes, error));
-  SAP_TRY(sap_archive_value(archive, expected->guess, bytes, error));
-  return sap_archive_value(archive, l->contraction,
-                           (size_t)fm->factor.ngroups * sizeof *l->contraction, error);
+  SAP_TRY(sap_prediction_archive(&l->missed, archive, error));
+  return sap_archive_value(archive, l->held, (size_t)fm->system->ntrees * sizeof *l->held, error);
 }
 
-void sap_linearization_rescale(sap_linearization* l, int32_t nv, double dt) {
-  if (!(l->expected.scheme.dt > 0.0)) {
-    return;  // no step was made
+void sap_linearization_begin(sap_free_motion* fm, bool may_start) {
+  sap_linearization* l = &fm->linearization;
+  l->any_starts = false;
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    const sap_group* group = &fm->factor.groups[g];
+    bool held = false;
+    for (int32_t k = 0; k < group->ntrees; ++k) {
+      held = held || l->held[fm->factor.group_trees[group->first_tree + k]];
+    }
+    l->starts[g] = l->known[g] = may_start && held && fm->balance.matrix_at_start;
+    l->any_starts = l->any_starts || l->starts[g];
   }
-  const double ratio = dt / l->expected.scheme.dt;
-  for (int32_t i = 0; i < nv; ++i) {
-    l->expected.memory[i] *= ratio;
-    l->expected.guess[i] *= ratio;
-  }
-  l->expected.scheme.dt = dt;
-}
-
-const double* sap_linearization_expected(const sap_linearization* l, const sap_theta* scheme) {
-  const sap_expected_impulse* expected = &l->expected;
-  return expected->has_guess && sap_theta_is_same(&expected->scheme, scheme) ? expected->guess
-                                                                             : NULL;
+  (void)sap_prediction_guess(&l->missed, &fm->balance.scheme, l->zero, l->e);
 }
 
 // Computes v* = v - A^-1 x of a group, with A of the linearization.
@@ -61,35 +54,71 @@ static sap_status step_back(sap_free_motion* fm, int32_t group, const double* v,
   return SAP_STATUS_OK;
 }
 
-// Removes the rest of m where the iteration has stopped by one more step, which needs no other m.
-static sap_status remove_rest(sap_free_motion* fm, int32_t group, sap_error* error) {
+// Linearizes a group at v0, where m has been evaluated: v_law from v0, and v* with e.
+static sap_status start_group(sap_free_motion* fm, int32_t group) {
   sap_linearization* l = &fm->linearization;
-  const sap_group_progress* p = &fm->progress[group];
-  const bool close = p->residual <= p->tolerance * p->scale;
-  if (!close || fm->moved || p->residual <= SAP_ROUNDOFF * p->scale) {
-    return SAP_STATUS_OK;
-  }
-  const sap_status status = step_back(fm, group, l->v_near, fm->m, error);
-  SAP_FOR_GROUP(fm, group, i, l->v_near[i] = fm->v_star[i])
-  return status;
+  const double* v0 = fm->balance.step.v0_free;
+  SAP_FOR_GROUP(fm, group, i, l->m_start[i] = fm->m[i])
+  SAP_TRY(step_back(fm, group, v0, l->m_start, NULL));
+  SAP_FOR_GROUP(fm, group, i, l->v_law[i] = l->v_near[i] = fm->v_star[i])
+  return step_back(fm, group, l->v_law, l->e, NULL);
 }
 
 static void linearize_group(sap_free_motion* fm, int32_t g, const void* context) {
   sap_linearization* l = &fm->linearization;
   (void)context;
-  SAP_FOR_GROUP(fm, g, i, l->v_near[i] = fm->v_star[i])
   fm->group_status[g] = SAP_STATUS_OK;
-  if (sap_free_motion_expects_impulse(fm, g)) {
-    fm->group_status[g] = remove_rest(fm, g, NULL);
-    if (fm->group_status[g] == SAP_STATUS_OK) {
-      fm->group_status[g] = step_back(fm, g, l->v_near, fm->balance.impulse, NULL);
-    }
+  if (l->starts[g]) {
+    fm->group_status[g] = start_group(fm, g);
+    return;
+  }
+  SAP_FOR_GROUP(fm, g, i, l->v_near[i] = fm->v_star[i])
+  if (sap_free_motion_has_impulse(fm, g)) {  // m: what the iteration has left, unless it moved on
+    SAP_FOR_GROUP(fm, g, i, l->p[i] = fm->balance.impulse[i] + (fm->moved ? 0.0 : fm->m[i]))
+    fm->group_status[g] = step_back(fm, g, l->v_near, l->p, NULL);
+  } else {
+    SAP_FOR_GROUP(fm, g, i, l->v_law[i] = fm->v_star[i])
   }
 }
 
 sap_status sap_linearization_finish(sap_free_motion* fm, sap_error* error) {
   sap_free_motion_each_group(fm, SOLVE_WORK, linearize_group, NULL);
   return sap_free_motion_factor_status(fm, error);
+}
+
+sap_status sap_linearization_find_law(sap_free_motion* fm, const bool* trees, bool* changed,
+                                      sap_error* error) {
+  sap_linearization* l = &fm->linearization;
+  const double* v0 = fm->balance.step.v0_free;
+  *changed = false;
+  for (int32_t t = 0; t < fm->system->ntrees && !*changed; ++t) {
+    *changed = trees[t] && !l->known[fm->factor.tree_group[t]];
+  }
+  if (!*changed) {
+    return SAP_STATUS_OK;
+  }
+  // A (v* - v0), for e
+  for (int32_t i = 0; i < fm->system->nv; ++i) {
+    fm->v_best[i] = fm->v_star[i];
+    fm->dv[i] = fm->v_star[i] - v0[i];
+  }
+  sap_tree_store_multiply(fm->system, fm->balance.threads, fm->factor.tree_dof, &fm->balance.A,
+                          fm->dv, l->p);
+  SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, v0, error));
+  SAP_TRY(sap_momentum_balance_residual(&fm->balance, fm->factor.tree_dof, v0, fm->m, error));
+  for (int32_t t = 0; t < fm->system->ntrees; ++t) {
+    const int32_t g = fm->factor.tree_group[t];
+    if (!trees[t] || l->known[g]) {
+      continue;
+    }
+    SAP_FOR_GROUP(fm, g, i, l->m_start[i] = fm->m[i])
+    SAP_FOR_GROUP(fm, g, i, l->e[i] = -l->p[i] - fm->m[i])
+    SAP_TRY(step_back(fm, g, v0, l->m_start, error));
+    SAP_FOR_GROUP(fm, g, i, l->v_law[i] = fm->v_star[i])
+    SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i])
+    l->known[g] = true;
+  }
+  return SAP_STATUS_OK;
 }
 
 // Computes the impulses that the constraints gave: p = A (v - v*).
@@ -138,6 +167,7 @@ static void correct_group(sap_free_motion* fm, int32_t g, const void* context) {
   if (fm->alpha[g] > task->tolerance) {
     // m(v) without p = the missing part + p
     SAP_FOR_GROUP(fm, g, i, l->p[i] += fm->m[i])
+    SAP_FOR_GROUP(fm, g, i, l->e[i] += fm->m[i])
     fm->group_status[g] = step_back(fm, g, task->v, l->p, NULL);
   }
 }
@@ -167,48 +197,31 @@ void sap_linearization_choose(sap_free_motion* fm, bool first, double error_shar
   }
 }
 
-// Only an iteration measures the contraction of a step with A: without one it is trusted less.
-static void record_contraction(sap_free_motion* fm) {
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    const sap_group_progress* p = &fm->progress[g];
-    double* contraction = &fm->linearization.contraction[g];
-    *contraction = p->second > 0.0 ? p->second / p->first : fmin(DOUBT * *contraction, 1.0);
-  }
-}
-
-// Remembers p of a step; weight: diag(A). Free bodies expect no impulses: their m is linear but for
-// gyroscopic forces, which the check of the balance sees, and their steps do not depend on memory.
-static void record_impulse(sap_free_motion* fm, const double* p, const double* weight) {
+// Remembers e and the trees that constraints held. Free bodies are not remembered: their m is linear
+// but for gyroscopic forces, which the check of the balance sees.
+static void record_missed(sap_free_motion* fm, bool checked) {
   const sap_system* system = fm->system;
-  sap_expected_impulse* expected = &fm->linearization.expected;
-  expected->scheme = fm->balance.scheme;
-  expected->has_guess = false;
-  int32_t i = 0;
+  sap_linearization* l = &fm->linearization;
   for (int32_t t = 0; t < system->ntrees; ++t) {
-    const int32_t begin = i, end = i + system->tree_sizes[t];
-    const bool expects = system->free_bodies == NULL || !system->free_bodies[t];
-    double error_memory = 0.0, error_zero = 0.0;
-    for (; i < end; ++i) {
-      const double change = p[i] - expected->memory[i];
-      error_memory += change * change / weight[i];
-      error_zero += p[i] * p[i] / weight[i];
+    const bool known = l->known[fm->factor.tree_group[t]] && checked;
+    l->held[t] = false;
+    for (int32_t i = fm->factor.tree_dof[t]; i < fm->factor.tree_dof[t + 1]; ++i) {
+      l->e[i] = known ? l->e[i] + fm->m[i] : 0.0;
+      l->held[t] = l->held[t] || l->p[i] != 0.0;
     }
-    for (int32_t k = begin; k < end; ++k) {
-      expected->memory[k] = p[k];
-      expected->guess[k] = expects && error_memory < error_zero ? p[k] : 0.0;
-      expected->has_guess = expected->has_guess || expected->guess[k] != 0.0;
-    }
+    l->held[t] = l->held[t] && (system->free_bodies == NULL || !system->free_bodies[t]);
   }
+  sap_prediction_record(&l->missed, &fm->balance.scheme, l->zero, l->e);
 }
 
 void sap_linearization_record(sap_free_motion* fm, const double* v) {
   const sap_theta* scheme = &fm->balance.scheme;
   sap_prediction_record(&fm->prediction, scheme, fm->balance.step.v0, fm->linearization.v_near);
   if (scheme->theta > 0.0) {
-    record_contraction(fm);
-    if (fm->balance.impulse != fm->linearization.p) {  // no check has been made at v
+    const bool checked = fm->balance.impulse == fm->linearization.p;
+    if (!checked) {
       find_impulses(fm, v);
     }
-    record_impulse(fm, fm->linearization.p, fm->weight);
+    record_missed(fm, checked);
   }
 }

@@ -1,39 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where stage 1 linearizes the momentum balance.
 //
-// The contact stage works with the linear balance A (v - v*) = p, the tangent of m(v) = p at the
-// velocity v_near of A. Away from v_near it misses the curvature of m, mainly gyroscopic forces and
-// the rotation of M: (dt dk/dv)(v - v_near), a share dt |omega| of the change from the expected
-// impulses. Left alone, that does work on links that spin while constraints guide them. Therefore A
-// is taken where m(v) = p for the expected p, and if the v of a step misses the balance by more
-// than a tolerance,
+// The contact stage works with the linear balance A (v - v*) = p in place of m(v) = p. A is that of
+// (q0, v0). Groups of trees that no constraint holds have m(v*) = 0. The others need no v*: with
+//   e = m(v) - m(v0) - A (v - v0)     what A misses: gyroscopic forces, the rotation of M
+//   v* = v0 - A^-1 (m(v0) + e)
+// the linear balance agrees with m at the v of e, which is predicted from the steps before: it is
+// dt |omega| of a change of momentum, and changes slowly. If the v of a step misses the balance by
+// more than a tolerance,
 //   v* = v - A^-1 m(v)
-// makes the linear balance agree with m at v, and the contact stage is solved again. A stays: only
-// the contraction suffers.
+// makes the linear balance agree with m at v, and the contact stage is solved again.
+// The law of contacts sees v0 - A^-1 m(v0) instead of v*: with it, and A, it is a function of the
+// state (q0, v0) alone, whatever the memory; memory brings e, and saves solutions.
 #ifndef SAP_INTEGRATORS_LINEARIZATION_H
 #define SAP_INTEGRATORS_LINEARIZATION_H
 
 #include "core/archive.h"
 #include "core/error.h"
 #include "integrators/momentum_balance.h"
+#include "integrators/predict.h"
 
 typedef struct sap_free_motion sap_free_motion;
 
-// Expected impulses p = J' gamma of the next step: tree by tree those of the last step, if they
-// were a better guess than zero in the last step; none of trees that may be free bodies.
-typedef struct sap_expected_impulse {
-  sap_theta scheme;  // of the step that gave `memory`
-  double* memory;    // p of the last step, zero at first          (nv)
-  double* guess;     // p expected in the next step                (nv)
-  bool has_guess;    // some of it is not zero
-} sap_expected_impulse;
-
 typedef struct sap_linearization {
-  sap_expected_impulse expected;
-  double* v_near;       // where m(v) = p                                    (nv)
-  double* p;            // impulses that the constraints gave                (nv)
-  double* contraction;  // of a residual by one iteration with A in the last steps, 0: unknown
-                        //                                                   (ngroups)
+  // memory of the last steps
+  sap_prediction missed;  // of e
+  bool* held;  // constraints gave impulses to the tree, which is no free body      (ntrees)
+  // of this step
+  bool* starts;  // groups linearized at v0                                         (ngroups)
+  bool any_starts;
+  bool* known;      // groups whose e is known                                         (ngroups)
+  double* m_start;  // m(v0) of these groups                                          (nv)
+  double* zero;     // (nv)
+  double* e;        // (nv)
+  double* v_law;    // free motion that the law of contacts sees                      (nv)
+  double* v_near;   // where m(v) = p, or v0 - A^-1 m(v0)                             (nv)
+  double* p;        // impulses that the constraints gave                             (nv)
   // Fixed-point search for the p that constraints give back if A is taken where m(v) = p.
   double* trial;        // p of the solution                                (nv)
   double *best, *back;  // p of the best solution, and the impulses that it gave back (nv)
@@ -50,13 +52,15 @@ sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, s
 sap_status sap_linearization_archive(sap_free_motion* free_motion, sap_archive* archive,
                                      sap_error* error);
 
-// Returns the expected impulses (nv), NULL if they are all zero or of another scheme or dt.
-const double* sap_linearization_expected(const sap_linearization* linearization,
-                                         const sap_theta* scheme);
-// Makes the expected impulses those of a step of dt.
-void sap_linearization_rescale(sap_linearization* linearization, int32_t nv, double dt);
-// Replaces v_star, where m(v_star) = p, by v* of the linear balance there.
+// Chooses the groups that are linearized at v0: those that constraints held in the last step, or
+// none.
+void sap_linearization_begin(sap_free_motion* free_motion, bool may_start);
+// Replaces v_star, where m(v_star) = p or v0, by v* of the linear balance there.
 sap_status sap_linearization_finish(sap_free_motion* free_motion, sap_error* error);
+// Computes v_law of the groups of marked trees (ntrees) from v0, where m(v*) = 0 has been solved.
+// *changed: v_law of some has changed. The theta point moves to v0.
+sap_status sap_linearization_find_law(sap_free_motion* free_motion, const bool* trees,
+                                      bool* changed, sap_error* error);
 // Computes the largest share of a group's impulses by which v (nv), with the impulses that the
 // constraints gave it, misses m.
 sap_status sap_linearization_check(sap_free_motion* free_motion, const double* v,

@@ -44,7 +44,6 @@ typedef struct sap_group_progress {
   double floor;      // residual found to be round-off of ill-conditioned forces, or 0
   int32_t damped;    // visits to damped Newton
   double first;      // residual where the iteration began
-  double second;     // residual after its first step, 0: not evaluated
   double entered;    // residual where exact Newton began
 } sap_group_progress;
 

@@ -145,6 +145,7 @@ static sap_status renew_factor(sap_free_motion* fm, bool renew, sap_error* error
   sap_error local = {0};
   sap_status status = renew ? sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, &local)
                             : SAP_STATUS_OK;
+  fm->matrix_was_renewed |= renew;
   if (status == SAP_STATUS_OK) {
     status = sap_newton_quasi_factor(fm, &local);
   }
@@ -175,10 +176,6 @@ sap_status sap_newton_quasi_iterate(sap_free_motion* fm, int32_t max_iterations,
     }
     sap_free_motion_each_group(fm, STEP_WORK, step_group, NULL);
     SAP_TRY(sap_free_motion_evaluate(fm, error));
-    for (int32_t g = 0; fm->iterations == 0 && g < fm->factor.ngroups; ++g) {
-      sap_group_progress* p = &fm->progress[g];
-      p->second = p->phase == SAP_GROUP_QUASI ? p->residual : 0.0;
-    }
     fm->matrix_is_current = false;
     fm->iterations += 1;
   }

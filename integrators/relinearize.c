@@ -2,8 +2,8 @@
 // A step is solved once, then two errors of its linearization are measured:
 //   balance_error   v with the impulses p = J' gamma against the true momentum balance m(v) = p
 //   closure_error   bilateral constraints at the end of the step against their rows
-// Smooth motion passes at once, because the expected impulses and the curvature of constraints come
-// from the step before. After impacts the step is solved again:
+// Smooth motion passes at once, because what the linear balance misses and the curvature of
+// constraints come from the step before. After impacts the step is solved again:
 //   balance missed   v* from v with the same A (linearization.c) while that contracts; then stage 1
 //                    again, linearized about the impulses found
 //   closure missed   stage 2 again, with the curvature of constraints along the v found
@@ -31,6 +31,8 @@ enum { ROUNDS_MAX = 16 };  // of contacts that a solution lacked, of laws that d
 // The iteration is lost if v' diag(A) v exceeds this factor twice in a row; once happens on
 // iterations that converge.
 #define LOST 100.0
+// What the last step missed is no guess where the balance error of the first solution is larger.
+#define FAR 0.1
 // A correction with the same A that leaves more than this share does not contract.
 #define CONTRACTION 0.3
 enum { PREDICTION_DEPTH = 1 };
@@ -48,7 +50,7 @@ sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_op
   r->system = system;
   r->options = options;
   SAP_TRY(SAP_POOL_ADD(pool, &r->q_end, system->nq, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &r->v_free, system->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &r->touched, system->ntrees, error));
   SAP_TRY(SAP_POOL_ADD(pool, &r->v_first, system->nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &r->v_predicted, system->nv, error));
   SAP_TRY(sap_free_motion_create(system, pool, &r->free_motion, error));
@@ -90,20 +92,27 @@ static void set_tolerance(sap_relinearize* r, double dt) {
   }
 }
 
-// Runs stage 1: about the guess of impulses, or else about none.
-static sap_status solve_free_motion(sap_relinearize* r, sap_impulse_guess guess, sap_error* error) {
+// The literal method of the paper has A at v*. Else A is a function of the state alone, so that the
+// law of contacts, which contains w, is one, too.
+static sap_status linearize(sap_relinearize* r, sap_linearize_at at, sap_error* error) {
+  const bool literal = r->contact.castro && isinf(r->options->balance_tolerance);
+  r->free_motion.balance.matrix_at_start = at != SAP_LINEARIZE_CHOSEN && !literal;
+  return sap_free_motion_solve(&r->free_motion, &r->step, r->options->free_motion_max_iterations,
+                               at, error);
+}
+
+// Runs stage 1: linearized as wanted, or else about the free motion.
+static sap_status solve_free_motion(sap_relinearize* r, sap_linearize_at at, sap_error* error) {
   const double began = sap_clock_seconds();
-  sap_free_motion* fm = &r->free_motion;
-  const int32_t limit = r->options->free_motion_max_iterations;
   sap_status status = SAP_STATUS_STEP_FAILED;
   sap_problem_return_factors(r->contact.problem);
-  if (guess != SAP_IMPULSE_NONE) {
+  if (at != SAP_LINEARIZE_FREE) {
     sap_error attempt;
-    status = sap_free_motion_solve(fm, &r->step, limit, guess, &attempt);
+    status = linearize(r, at, &attempt);
     propagate_callback_error(status, &attempt, error);
   }
   if (status != SAP_STATUS_OK && status != SAP_STATUS_CALLBACK) {
-    status = sap_free_motion_solve(fm, &r->step, limit, SAP_IMPULSE_NONE, error);
+    status = linearize(r, SAP_LINEARIZE_FREE, error);
   }
   r->time_free_motion += sap_clock_seconds() - began;
   return status;
@@ -208,7 +217,7 @@ static sap_status measure_errors(sap_relinearize* r, sap_error* error) {
 static sap_status solve_about_solution(sap_relinearize* r, bool both, sap_error* error) {
   if (both) {
     r->linearized_again = true;
-    SAP_TRY(solve_free_motion(r, SAP_IMPULSE_CHOSEN, error));
+    SAP_TRY(solve_free_motion(r, SAP_LINEARIZE_CHOSEN, error));
   }
   SAP_TRY(assemble_constraints(r, r->contact.solution.v, error));
   return solve_contact(r, error);
@@ -287,15 +296,39 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
   return status;
 }
 
-// Runs stage 1 about the expected impulses and assembles stage 2.
+// Finds what the law of contacts sees of trees that have contacts now, and that no constraint held
+// in the last step. Free bodies have v*.
+static sap_status find_law(sap_relinearize* r, bool* changed, sap_error* error) {
+  const sap_problem* problem = r->contact.problem;
+  const sap_system* system = r->system;
+  *changed = false;
+  if (!r->free_motion.balance.matrix_at_start || r->free_motion.substeps > 0) {
+    return SAP_STATUS_OK;
+  }
+  memset(r->touched, 0, (size_t)system->ntrees * sizeof *r->touched);
+  for (int32_t b = 0; b < problem->nblocks; ++b) {
+    const sap_block_data* block = &problem->blocks[b];
+    for (int32_t k = 0; sap_set_is_contact(block->set) && k < block->ntrees; ++k) {
+      const int32_t tree = problem->block_trees[block->first_tree + k];
+      r->touched[tree] = system->free_bodies == NULL || !system->free_bodies[tree];
+    }
+  }
+  return sap_linearization_find_law(&r->free_motion, r->touched, changed, error);
+}
+
+// Runs stage 1 and assembles stage 2, again where the law of contacts is not yet that of the state.
 static sap_status prepare_first(sap_relinearize* r, sap_error* error) {
   const double* v0 = r->step.v0_free;
   const sap_theta scheme = sap_theta_of(&r->step);
   r->linearized_again = false;
-  SAP_TRY(solve_free_motion(r, SAP_IMPULSE_EXPECTED, error));
-  memcpy(r->v_free, r->free_motion.v_star, (size_t)r->system->nv * sizeof(double));
-  r->contact.v_free = r->v_free;
+  SAP_TRY(solve_free_motion(r, r->at, error));
+  r->contact.v_free = r->free_motion.linearization.v_law;
   SAP_TRY(assemble_constraints(r, v0, error));
+  bool changed = false;
+  SAP_TRY(find_law(r, &changed, error));
+  if (changed) {
+    SAP_TRY(assemble_constraints(r, v0, error));
+  }
   if (sap_prediction_guess(&r->prediction, &scheme, v0, r->v_predicted)) {
     sap_problem_set_v_expected(r->contact.problem, r->v_predicted);
   }
@@ -325,6 +358,12 @@ static sap_status withdraw(sap_relinearize* r, sap_error* error) {
 // diverge: the step then takes the first solution, whose errors are in the report.
 static sap_status improve_solution(sap_relinearize* r, sap_error* error) {
   SAP_TRY(measure_errors(r, error));
+  if (r->free_motion.linearization.any_starts && !(r->balance_error <= FAR)) {
+    r->at = SAP_LINEARIZE_FREE;
+    SAP_TRY(prepare_first(r, error));
+    SAP_TRY(solve_contact(r, error));
+    SAP_TRY(measure_errors(r, error));
+  }
   const double* v = r->contact.solution.v;
   const first_solution first = {
       .balance = fmax(r->balance_error, r->options->balance_tolerance),
@@ -346,14 +385,15 @@ static sap_status solve_stages(sap_relinearize* r, const double** v, sap_error* 
   r->count = 0;
   r->withdrawn = false;
   r->balance_error = r->closure_error = 0.0;
+  r->at = isinf(r->options->balance_tolerance) ? SAP_LINEARIZE_FREE : SAP_LINEARIZE_START;
   *v = fm->v_star;
   SAP_TRY(prepare_first(r, error));
   if (sap_problem_block_count(r->contact.problem) > 0) {
     SAP_TRY(solve_contact(r, error));
     SAP_TRY(improve_solution(r, error));
     *v = r->contact.solution.v;
-  } else if (fm->balance.impulse != NULL) {
-    return solve_free_motion(r, SAP_IMPULSE_NONE, error);  // impulses were expected, none came
+  } else if (fm->linearization.any_starts) {
+    return solve_free_motion(r, SAP_LINEARIZE_FREE, error);  // impulses were expected, none came
   }
   return SAP_STATUS_OK;
 }
@@ -375,7 +415,7 @@ sap_status sap_relinearize_free_motion(sap_relinearize* r, const sap_step_contex
   int32_t changed = 1;
   r->step = *step;
   for (int round = 0; changed > 0 && round < ROUNDS_MAX; ++round) {
-    SAP_TRY(solve_free_motion(r, SAP_IMPULSE_NONE, error));
+    SAP_TRY(solve_free_motion(r, SAP_LINEARIZE_FREE, error));
     SAP_TRY(find_changed(r, r->free_motion.v_star, &changed, error));
   }
   return SAP_STATUS_OK;

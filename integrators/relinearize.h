@@ -16,7 +16,7 @@ typedef struct sap_relinearize {
   sap_contact_stage contact;
   sap_step_context step;  // the step under way
   double* q_end;          // scratch (nq)
-  double* v_free;         // v* of the first solution (nv)
+  bool* touched;          // scratch: trees with contacts (ntrees)
   double* v_first;        // v of the first solution (nv)
   // Prediction of v from the steps before, where contacts creep, roll or swing: a better initial
   // guess for the solver. Constraints are evaluated without it.
@@ -24,6 +24,7 @@ typedef struct sap_relinearize {
   double* v_predicted;  // (nv)
   // results of the last step
   double began;                                            // clock at its start [s]
+  sap_linearize_at at;                                     // of the first solution
   int32_t count;                                           // solutions beyond the first
   bool linearized_again;                                   // stage 1, about impulses found
   bool withdrawn;                                          // diverged, the first solution is used

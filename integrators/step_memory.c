@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of a stepper, forgotten, saved and loaded: the count of steps, predictions of the free
-// motion and of the end of the step, expected impulses, the solver's impulses, forces of lagged
+// motion and of the end of the step, what the linear balance missed, the solver's impulses, forces of lagged
 // contacts, and the memory of its error control and of the system.
 #include <string.h>
 
@@ -23,7 +23,7 @@ typedef struct memory_header {
 } memory_header;
 
 static const char MAGIC[8] = "SAPMEM\n";
-enum { VERSION = 7 };
+enum { VERSION = 8 };
 
 // Measures, saves, loads or forgets the memory of steps.
 static sap_status archive_steps(sap_stepper* stepper, sap_archive* archive, sap_error* error) {

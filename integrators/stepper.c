@@ -85,7 +85,7 @@ sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error)
   sap_relinearize* solution = &stepper->solution;
   sap_prediction_rescale(&solution->free_motion.prediction, dt);
   sap_prediction_rescale(&solution->prediction, dt);
-  sap_linearization_rescale(&solution->free_motion.linearization, stepper->system.nv, dt);
+  sap_prediction_rescale(&solution->free_motion.linearization.missed, dt);
   stepper->options.dt = dt;
   return SAP_STATUS_OK;
 }

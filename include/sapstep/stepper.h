@@ -18,8 +18,9 @@
 //
 // A stepper has memory: velocities and impulses of the last steps are the first guess of the next,
 // contacts keep their identities, and lagged contacts their forces. From the same state, a stepper
-// with memory and a fresh one agree within the solver's tolerance, not bit for bit; the same calls
-// always give the same bits. sap_stepper_forget, or the option `remember` = false, makes a step a
+// with memory and a fresh one agree within the tolerances, not bit for bit: that of the solver and
+// balance_tolerance, which make v exact to ten times the larger. The same calls always give the same
+// bits. sap_stepper_forget, or the option `remember` = false, makes a step a
 // function of the state alone. sap_stepper_save_memory, or a checkpoint, continues a run bit for
 // bit.
 #ifndef SAPSTEP_STEPPER_H
@@ -161,7 +162,7 @@ typedef struct sap_step_report {
   // and the step is not solved again for its balance error; a smaller dt is more accurate.
   int32_t free_motion_substeps;
   int32_t free_motion_linearized;  // of these, parts that did not converge: one linear step each
-  // Residual of stage 1, up to 1e-5 where impulses are expected:
+  // Residual of stage 1, of trees for which it solves m(v*) = 0:
   //   |D m(v*)|/(|D dt (|k1| + |k2|)| + |D A v0|/100) [-],  D = diag(A)^-1/2
   // the largest of all groups of coupled trees.
   double free_motion_residual;
@@ -216,8 +217,8 @@ SAP_API sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, si
 SAP_API sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* bytes, size_t size,
                                            sap_error* error);
 
-// Changes dt between steps. Patterns and allocations are kept; predictions and expected impulses, as
-// changes of velocity and momentum, are scaled to the new dt.
+// Changes dt between steps. Patterns and allocations are kept; predictions of changes of
+// velocity and momentum are scaled to the new dt.
 SAP_API sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error);
 
 #ifdef __cplusplus

@@ -85,7 +85,7 @@ typedef struct sap_balance_derivatives {
 typedef struct sap_impulse_derivatives {
   const double* v;                          // at the end of the step
   const double* v_star;                     // v* from which slips were predicted
-  const double *v_near, *q_A;               // where A was taken; v* = v_near - A^-1 p, p constant
+  const double *v_near, *q_A;               // where A was taken; v* = v_near - A^-1 x, x constant
   double* impulse;                          // p (nv)
   double *dv, *dq0, *dv0, *dv_star, *dq_A;  // dq0 NULL: dv alone; dv NULL too: none
   double* du;                               // to the inputs (nv x nu)

@@ -40,7 +40,7 @@ static void solve(sap_free_motion* fm, const sap_system* system, const sap_theta
   sap_error error = {0};
   assert_int_equal(sap_free_motion_create(system, &pool, fm, &error), SAP_STATUS_OK);
   const sap_step_context step = context_of(scheme, state);
-  if (sap_free_motion_solve(fm, &step, 50, SAP_IMPULSE_NONE, &error) != SAP_STATUS_OK) {
+  if (sap_free_motion_solve(fm, &step, 50, SAP_LINEARIZE_FREE, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
 }
@@ -195,12 +195,12 @@ static void test_no_root(void** state) {
   assert_int_equal(sap_free_motion_create(&toy.system, &pool, &fm, NULL), SAP_STATUS_OK);
   const sap_step_context implicit = context_of(&schemes[2], &s);
   const sap_step_context midpoint = context_of(&schemes[3], &s);
-  assert_int_equal(sap_free_motion_solve(&fm, &implicit, 50, SAP_IMPULSE_CHOSEN, &error),
+  assert_int_equal(sap_free_motion_solve(&fm, &implicit, 50, SAP_LINEARIZE_CHOSEN, &error),
                    SAP_STATUS_STEP_FAILED);
   assert_non_null(strstr(error.message, "tree 0"));
   assert_non_null(strstr(error.message, "residual"));
   error = (sap_error){0};
-  assert_int_equal(sap_free_motion_solve(&fm, &implicit, 50, SAP_IMPULSE_NONE, &error),
+  assert_int_equal(sap_free_motion_solve(&fm, &implicit, 50, SAP_LINEARIZE_FREE, &error),
                    SAP_STATUS_OK);
   assert_string_equal(error.message, "");
   assert_true(fm.substeps >= 4 && fm.linearized == 0);
@@ -214,7 +214,7 @@ static void test_no_root(void** state) {
   const double turn = s.q[0] - s.q[1] + implicit.dt * (fm.v_star[0] - fm.v_star[1]);
   ASSERT_NEAR(fm.balance.A.values[1], toy.m[1] * toy.length[0] * toy.length[1] * cos(turn), 1e-12);
   assert_true(fm.residual > 1e-3);
-  assert_int_equal(sap_free_motion_solve(&fm, &midpoint, 50, SAP_IMPULSE_NONE, &error),
+  assert_int_equal(sap_free_motion_solve(&fm, &midpoint, 50, SAP_LINEARIZE_FREE, &error),
                    SAP_STATUS_OK);
   assert_int_equal(fm.substeps, 0);
   ASSERT_NEAR(fm.v_star[0], 59.70088469, 1e-7);  // the same Newton in an independent program
@@ -301,7 +301,7 @@ static void test_linear_parts(void** state) {
   sap_error error = {0};
   assert_int_equal(sap_free_motion_create(&toy.system, &pool, &fm, NULL), SAP_STATUS_OK);
   const sap_step_context step = context_of(&schemes[2], &s);
-  assert_int_equal(sap_free_motion_solve(&fm, &step, 1, SAP_IMPULSE_NONE, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_free_motion_solve(&fm, &step, 1, SAP_LINEARIZE_FREE, &error), SAP_STATUS_OK);
   assert_int_equal(fm.substeps, 64);
   assert_int_equal(fm.linearized, 64);
   double x[4] = {2.0, 0.0, 60.0, -30.0};

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "integrators/linearization.h"
 #include "integrators/momentum_factor.h"
 #include "support/near.h"
 
@@ -79,24 +78,9 @@ static void test_each_entry(void** state) {
   check((const int32_t[]){3, 2}, 2, coupled, 1);
 }
 
-static void test_expected_of_scheme(void** state) {
-  (void)state;
-  double guess[1] = {2.0};
-  const sap_theta scheme = {0.01, 1.0, 1.0};
-  const sap_theta others[3] = {{0.02, 1.0, 1.0}, {0.01, 0.5, 1.0}, {0.01, 1.0, 0.5}};
-  sap_linearization l = {.expected = {.guess = guess, .scheme = scheme, .has_guess = true}};
-  assert_ptr_equal(sap_linearization_expected(&l, &scheme), guess);
-  for (int i = 0; i < 3; ++i) {
-    assert_null(sap_linearization_expected(&l, &others[i]));
-  }
-  l.expected.has_guess = false;
-  assert_null(sap_linearization_expected(&l, &scheme));
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_each_entry),
-      cmocka_unit_test(test_expected_of_scheme),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Derivatives of the momentum balance of the engine: inertia, springs and dampers of joints, servos
 // within their bounds and motors exactly; other forces by differences, which the notes name.
+#include <math.h>
 #include <string.h>
 
 #include "integrators/stepper.h"
 #include "math/quaternion.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics_data.h"
+#include "multibody/engine/impulse_slopes.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 
@@ -103,6 +105,62 @@ static void add_springs(const sap_dynamics* d, const double* q, double* dq) {
     for (size_t c = 0; c < 3; ++c) {
       for (size_t r = 0; r < 3; ++r) {
         dq[n * (i + c) + i + r] += spring->stiffness * J[3 * r + c];
+      }
+    }
+  }
+}
+
+// With K = e 1 + c phi phi', e = h cot h, h = |phi|/2, c = (1 - e)/|phi|^2:
+//   d(x' K y) = (e'/|phi| x'y + c'/|phi| x'phi y'phi) phi' dphi + c (y'phi x + x'phi y)' dphi
+static void add_ball_gradient(const double phi[3], const double x[3], const double y[3],
+                              double scale, double out[3]) {
+  const double angle = sap_v3_norm(phi), h = 0.5 * angle, square = angle * angle;
+  const bool small = angle < 1e-2;  // series
+  const double e = small ? 1.0 - square / 12.0 : h * cos(h) / sin(h);
+  const double c = small ? 1.0 / 12.0 + square / 720.0 : (1.0 - e) / square;
+  const double de =
+      small ? -1.0 / 6.0 - square / 180.0 : 0.5 * (cos(h) / sin(h) - h / (sin(h) * sin(h))) / angle;
+  const double dc = small ? 1.0 / 360.0 : -(de + 2.0 * c) / square;
+  const double xp = sap_v3_dot(x, phi), yp = sap_v3_dot(y, phi);
+  double gradient[3], J[9];
+  for (int i = 0; i < 3; ++i) {
+    gradient[i] = (de * sap_v3_dot(x, y) + dc * xp * yp) * phi[i] + c * (yp * x[i] + xp * y[i]);
+  }
+  sap_inverse_left_jacobian(phi, J);
+  for (int i = 0; i < 3; ++i) {
+    for (int r = 0; r < 3; ++r) {
+      out[i] += scale * gradient[r] * J[3 * r + i];
+    }
+  }
+}
+
+void sap_multibody_add_spring_products(const sap_dynamics* d, const double* q, int32_t tree,
+                                       double scale, const double* const x[SAP_MASS_FIELDS],
+                                       double (*out)[SAP_MASS_PAIRS]) {
+  static const int pairs[SAP_MASS_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2},
+                                               {2, 2}, {0, 3}, {1, 3}, {2, 3}};
+  for (int32_t s = 0; s < d->nsprings; ++s) {
+    const sap_spring* spring = &d->springs[s];
+    const int32_t i = spring->v_start;
+    const bool ball = spring->type == SAP_JOINT_BALL;
+    for (int p = 0; p < SAP_MASS_PAIRS && d->model->dof_tree[i] == tree; ++p) {
+      const double *a = x[pairs[p][0]], *b = x[pairs[p][1]];
+      double gradient[3] = {0.0};
+      if (a == NULL || b == NULL) {
+        continue;
+      }
+      if (ball) {
+        double unit[4], phi[3];
+        memcpy(unit, q + spring->q_start, sizeof unit);
+        (void)sap_quaternion_normalize(unit);
+        sap_quaternion_log(phi, unit);
+        add_ball_gradient(phi, a + i, b + i, scale * spring->stiffness, gradient);
+      } else {
+        gradient[0] =
+            scale * 6.0 * spring->cubic * (q[spring->q_start] - spring->reference) * a[i] * b[i];
+      }
+      for (int k = 0; k < (ball ? 3 : 1); ++k) {
+        out[i + k][p] += gradient[k];
       }
     }
   }

@@ -112,12 +112,16 @@ sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* b
 
 void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block* block) {
   const sap_contact_slopes* w = call->w;
+  const sap_step_context* s = call->step;
+  const double stiffness = s->dt * s->dt * s->theta * s->theta_vq;
   const bool one = block->nrows == 1;
   const double* const x[SAP_MASS_FIELDS] = {w->X[0], one ? NULL : w->X[1], one ? NULL : w->X[2],
                                             one ? NULL : call->y};
   for (int32_t t = 0; t < block->ntrees; ++t) {
     sap_derivatives_mass_products(call->multibody->derivatives, call->kin_A, block->trees[t], x,
                                   w->gradients);
+    sap_multibody_add_spring_products(call->multibody->dynamics, call->out->q_A, block->trees[t],
+                                      stiffness, x, w->gradients);
   }
 }
 

@@ -28,9 +28,13 @@ void sap_slopes_multiply_rows(const sap_slopes_call* call, const sap_block* bloc
 // X = A^-1 J' on the block's trees.
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
                                  sap_error* error);
-// Gradients of X_r' A X_s to q_A, and of X_r' A y, y = v_near - v*; the stiffness in A counts as
-// constant. Of a single row X_1' A X_1 alone.
+// Gradients of X_r' A X_s to q_A, and of X_r' A y, y = v_near - v*; drag and the stiffness of
+// elements in A count as constant. Of a single row X_1' A X_1 alone.
 void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block* block);
+// Adds scale times the gradients to q of x_r' K x_s, K of the joint springs of a tree.
+void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const double* q, int32_t tree,
+                                       double scale, const double* const x[SAP_MASS_FIELDS],
+                                       double (*out)[SAP_MASS_PAIRS]);
 // Adds the derivatives of the impulse of a row whose J does not vary.
 sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* block,
                               sap_error* error);
