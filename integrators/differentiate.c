@@ -6,7 +6,7 @@
 //   m_v  = theta dt r_v + r_a + theta theta_vq dt^2 r_q J
 //   m_v0 = (1 - theta) dt r_v - r_a + theta (1 - theta_vq) dt^2 r_q J + dt r_v0
 //   m_q0 = dt (r_q T + r_q0)
-// The laws of contacts read A at q0, and v* = v0 - A^-1 m(v0), of free bodies that with m(v*) = 0:
+// Laws of contacts read A at q0, and v* = v0 - A^-1 m(v0), of free bodies that with m(v*) = 0:
 //   dv* = -A^-1 (m_q0 dq0 + (m_v + m_v0 - A) dv0 + m_u du - dA (v0 - v*))        m at v0
 //   dv* = -m_v^-1 (m_q0 dq0 + m_v0 dv0 + m_u du)                                 m at v*
 // The literal method has m(v*) = 0 for all trees, and A at the theta point of v*.
@@ -39,15 +39,14 @@ typedef struct balance_slopes {
 struct sap_differentiation {
   bool current;  // of the last step
   sap_linearize_report report;
-  int32_t count, end_count;                       // of rotations
-  sap_step_rotation* rotations;                   // of the way to a theta point            (nv/3)
-  sap_step_rotation* end;                         // of the step                            (nv/3)
-  double *v, *v_vq, *a, *residual, *impulse, *x;  // (nv)
-  double* near_v;  // where m is linearized for v*                  (nv)
-  double* q;       // (nq)
-  double *r_q, *r_v, *r_a, *r_q0, *r_v0, *r_u;     // (nv x nv), r_u: (nv x nu)
-  double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A;  // (nv x nv)
-  bool reads_near;                                 // p depends on v_near
+  int32_t count, end_count;      // of rotations
+  sap_step_rotation* rotations;  // of the way to a theta point            (nv/3)
+  sap_step_rotation* end;        // of the step                            (nv/3)
+  double *v, *v_vq, *a, *residual, *impulse, *x, *near_v;  // (nv)
+  double* q;                                               // (nq)
+  double *r_q, *r_v, *r_a, *r_q0, *r_v0, *r_u;             // (nv x nv), r_u: (nv x nu)
+  double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A;          // (nv x nv)
+  bool reads_near;                                         // p depends on v_near
   double* near_p;           // dp/dv_near                             (nv x nv)
   balance_slopes at, near;  // F at v, m at v_near
   double* solution;         // (nv x (2 nv + nu))
@@ -239,9 +238,8 @@ static void choose(const sap_stepper* stepper, const double* a, const double* b,
   const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
     const double* from = is_explicit(stepper, t) ? a : b;
-    for (int32_t i = tree_dof[t]; i < tree_dof[t + 1]; ++i) {
-      out[i] = from[i];
-    }
+    memcpy(out + tree_dof[t], from + tree_dof[t],
+           (size_t)stepper->system.tree_sizes[t] * sizeof *out);
   }
 }
 
@@ -427,14 +425,12 @@ static sap_status add_impulses(sap_stepper* stepper, sap_error* error) {
   for (size_t i = 0; i < n * inputs_of(stepper); ++i) {
     d->at.x[2 * n * n + i] -= d->p_u[i];
   }
-  if (r->free_motion.balance.matrix_at_start) {
-    for (size_t i = 0; i < n * n; ++i) {
-      q0[i] -= d->p_A[i];
-    }
-    return d->reads_near ? linearize_start(stepper, error) : SAP_STATUS_OK;
+  const bool at_start = r->free_motion.balance.matrix_at_start;
+  for (size_t i = 0; i < n * n && at_start; ++i) {
+    q0[i] -= d->p_A[i];
   }
-  if (!d->reads_near) {
-    return SAP_STATUS_OK;
+  if (at_start || !d->reads_near) {
+    return d->reads_near ? linearize_start(stepper, error) : SAP_STATUS_OK;
   }
   SAP_TRY(find_balance(stepper, r->free_motion.linearization.v_near, &d->near, error));
   SAP_FAIL_IF(!sap_dense_lu_factorize((int32_t)n, d->near.v, d->near.pivots), error,
@@ -496,7 +492,7 @@ static void solve_velocities(sap_stepper* stepper) {
   sap_dense_lu_apply(n, d->at.v, d->at.pivots, false, nx, d->solution);
 }
 
-// Fills the columns of [q1; v1] from those of dv1; `direct`: of q0 (T), v0 (J), or none.
+// Fills the columns of [q1; v1] from those of dv1; kind 0, 1, 2: of q0, v0, u.
 static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t count, int kind,
                          double* out) {
   const sap_differentiation* d = stepper->differentiation;
@@ -513,19 +509,11 @@ static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t c
     }
     turn_vector(d->end, d->end_count, true, false, q);
     if (kind == 0) {
-      double column[3] = {0.0};
-      const sap_step_rotation* own = NULL;
-      for (int32_t k = 0; k < d->end_count; ++k) {
-        const int32_t first = d->end[k].first;
-        own = (int32_t)c >= first && (int32_t)c < first + 3 ? &d->end[k] : own;
-      }
-      if (own == NULL) {
-        q[c] += 1.0;
-      } else {
-        memcpy(column, own->T + 3 * ((int32_t)c - own->first), sizeof column);
-        for (int i = 0; i < 3; ++i) {
-          q[own->first + i] += column[i];
-        }
+      double* unit = memset(stepper->differentiation->x, 0, n * sizeof *q);
+      unit[c] = 1.0;
+      turn_vector(d->end, d->end_count, false, false, unit);
+      for (size_t i = 0; i < n; ++i) {
+        q[i] += unit[i];
       }
     }
   }

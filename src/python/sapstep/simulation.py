@@ -368,8 +368,8 @@ class Simulation(Scene, StateOwner):
     def linearize_report(self) -> Dict[str, Any]:
         """Of the last :meth:`linearize` or :meth:`vjp`: "correction", by which v was improved, relative to the speeds
         of the step, in "iterations"; "kinks", contacts whose derivatives may be those of the other side; "notes",
-        what is by differences or held constant, "" for nothing."""
-        return dict(self._linearize_report)
+        what is by differences or held constant, "" for nothing. Empty before the first."""
+        return dict(getattr(self, "_linearize_report", {}))
 
     def record(self, path: Union[str, "os.PathLike[str]"], every: int = 1) -> Recorder:
         """Records the current state and every `every`-th step from now on, as HDF5, for the program's

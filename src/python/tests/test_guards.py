@@ -44,8 +44,9 @@ PUBLIC = {
         "ctrl=": lambda o: setattr(o, "ctrl", o.control), "rollout": lambda o: o.rollout(steps=1),
         "ray": lambda o: o.ray([0, 0, 3], [0, 0, -1]), "sensors": lambda o: o.sensors,
         "positions": lambda o: o.positions, "rotations": lambda o: o.rotations,
-    }, STATE_FREE | {"nq", "nv", "nu", "control", "ctrl", "names", "find", "body", "joint", "actuator", "site", "sensor", "from_string",
-                     "__init__"}),
+        "linearize": lambda o: o.linearize(), "vjp": lambda o: o.vjp(),
+    }, STATE_FREE | {"nq", "nv", "nu", "control", "ctrl", "names", "linearize_report", "find", "body", "joint", "actuator", "site", "sensor",
+                     "from_string", "__init__"}),
     "Stepper": (STATE, STATE_FREE | {"__init__"}),
     "Problem": ({
         **VIEW, "set_momentum": lambda o: o.set_momentum(np.eye(3)), "set_v_star": lambda o: o.set_v_star(np.ones(3)),
