@@ -9,9 +9,9 @@ if(NOT PkgConfig_FOUND)
   list(APPEND SAPSTEP_MISSING "pkg-config (pkg-config)")
 endif()
 
-find_package(KLU QUIET)
-if(NOT KLU_FOUND)
-  list(APPEND SAPSTEP_MISSING "KLU and AMD (libsuitesparse-dev)")
+find_package(CHOLMOD QUIET)
+if(NOT CHOLMOD_FOUND)
+  list(APPEND SAPSTEP_MISSING "CHOLMOD, KLU, AMD and CAMD (libsuitesparse-dev)")
 endif()
 
 # LAPACKE is a library of its own, or a part of OpenBLAS (Fedora).
@@ -51,5 +51,5 @@ find_package(Threads REQUIRED)
 if(NOT SAPSTEP_MISSING AND NOT TARGET sapstep::dependencies)
   add_library(sapstep::dependencies INTERFACE IMPORTED)
   target_link_libraries(sapstep::dependencies INTERFACE
-    KLU::KLU ${SAPSTEP_LAPACKE} ${SAPSTEP_MODULE_TARGETS} Threads::Threads m)
+    CHOLMOD::CHOLMOD ${SAPSTEP_LAPACKE} ${SAPSTEP_MODULE_TARGETS} Threads::Threads m)
 endif()

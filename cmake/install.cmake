@@ -40,7 +40,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/sapstep-config-version.cmak
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/sapstep-config.cmake
               ${CMAKE_BINARY_DIR}/sapstep-config-version.cmake
-              cmake/dependencies.cmake cmake/FindKLU.cmake
+              cmake/dependencies.cmake cmake/FindCHOLMOD.cmake
         DESTINATION ${package_dir})
 
 # An archive needs its dependencies at every link, without `pkg-config --static`, which would ask for
@@ -48,7 +48,7 @@ install(FILES ${CMAKE_BINARY_DIR}/sapstep-config.cmake
 list(JOIN SAPSTEP_MODULES " " SAPSTEP_PC_MODULES)
 get_filename_component(lapacke ${SAPSTEP_LAPACKE} NAME_WE)
 string(REGEX REPLACE "^lib" "-l" lapacke ${lapacke})
-set(libraries "-lklu -lamd -lsuitesparseconfig ${lapacke} -lpthread -lm")
+set(libraries "-lcholmod -lklu -lamd -lcamd -lsuitesparseconfig ${lapacke} -lpthread -lm")
 if(BUILD_SHARED_LIBS)
   set(SAPSTEP_PC_REQUIRES Requires.private)
   set(SAPSTEP_PC_LIBS "")

@@ -81,12 +81,14 @@ if [ ! -e "$prefix/hdf5.done" ]; then
   touch "$prefix/hdf5.done"
 fi
 if [ ! -e "$prefix/suitesparse.done" ]; then
-  for part in SuiteSparse_config AMD COLAMD BTF KLU; do
+  # NGPL: CHOLMOD without its modules under the GPL.
+  for part in SuiteSparse_config AMD CAMD COLAMD CCOLAMD BTF KLU CHOLMOD; do
     folder=$(echo "$sources"/suitesparse-*/$part)
     [ -d "$folder/Lib" ] && folder=$folder/Lib
-    make -C "$folder" -j "$jobs" static CC="$CC" CF="$CFLAGS -DNTIMER" AR="$AR" RANLIB="$RANLIB" BLAS= LAPACK= CUDA=no
+    make -C "$folder" -j "$jobs" static CC="$CC" CF="$CFLAGS -DNTIMER" AR="$AR" RANLIB="$RANLIB" BLAS= LAPACK= \
+      CHOLMOD_CONFIG="-DNGPL -DNPARTITION" CUDA=no
   done > "$work/suitesparse.log" 2>&1 || { tail -20 "$work/suitesparse.log" >&2; exit 1; }
-  for part in SuiteSparse_config AMD COLAMD BTF KLU; do
+  for part in SuiteSparse_config AMD CAMD COLAMD CCOLAMD BTF KLU CHOLMOD; do
     find "$sources"/suitesparse-*/$part -name '*.a' -exec cp {} "$prefix/lib" \;
     find "$sources"/suitesparse-*/$part -name '*.h' -exec cp {} "$prefix/include" \;
   done
@@ -127,7 +129,7 @@ cd "$root"
 define() { printf -- '-Ccmake.define.%s ' "$@"; }
 # shellcheck disable=SC2046  # words
 "$venv/bin/python" -m build --no-isolation --outdir "$work/raw" \
-  $(define "SAPSTEP_LAPACKE=$blas/libscipy_openblas.so" "SAPSTEP_LICENSES=$licenses" \
+  $(define SAPSTEP_SUPERNODAL=OFF "SAPSTEP_LAPACKE=$blas/libscipy_openblas.so" "SAPSTEP_LICENSES=$licenses" \
     "CMAKE_PREFIX_PATH=$prefix")
 LD_LIBRARY_PATH=$blas "$venv/bin/auditwheel" repair --plat "manylinux_$(echo $glibc | tr . _)_x86_64" \
   --exclude 'libmujoco.so*' --wheel-dir "$work/dist" "$work"/raw/*.whl

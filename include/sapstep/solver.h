@@ -61,10 +61,11 @@ typedef enum sap_newton_method {
 } sap_newton_method;
 
 // Linear algebra of one island's Newton system: X(name, text)
-#define SAP_LINEAR_LIST(X)                                                       \
-  X(AUTO, "auto")   /* one rule on size and predicted fill                    */ \
-  X(DENSE, "dense") /* LAPACK Cholesky                                        */ \
-  X(BLOCK, "block") /* our block Cholesky on the tree graph, AMD ordering     */
+#define SAP_LINEAR_LIST(X)                                                         \
+  X(AUTO, "auto")     /* one rule on size and predicted fill                    */ \
+  X(DENSE, "dense")   /* LAPACK Cholesky                                        */ \
+  X(BLOCK, "block")   /* our block Cholesky on the tree graph, AMD ordering     */ \
+  X(SPARSE, "sparse") /* CHOLMOD supernodal, AMD ordering                       */
 
 typedef enum sap_linear_solver {
 #define SAP_X(name, text) SAP_LINEAR_##name,

@@ -132,15 +132,16 @@ SAP_API sap_stepper_options sap_stepper_options_default(void);
 // Presets: X(name, "source", "options that it sets"); what castro and drake share.
 #define SAP_PRESET_CASTRO                                                                        \
   "contact_law=castro contact_model=sap contact_stage=end impact_speed=0 balance_tolerance=inf " \
-  "remember=0 islands=0 newton=primal line_search=exact linear_solver=block "
+  "remember=0 islands=0 newton=primal line_search=exact "
 #define SAP_PRESET_LIST(X)                                                              \
   X("default", "the defaults of this library", "")                                      \
   /* a step starts from v0, and its momentum balance is linearized once */              \
-  X("castro", "Castro, Permenter, Han 2022: Algorithm 1 as printed", SAP_PRESET_CASTRO) \
+  X("castro", "Castro, Permenter, Han 2022: Algorithm 1 as printed",                    \
+    SAP_PRESET_CASTRO "linear_solver=sparse")                                           \
   /* all forces are explicit, where Drake treats the damping of joints implicitly */    \
   X("drake", "the discrete step of Drake with its contact approximation 'sap'",         \
     SAP_PRESET_CASTRO                                                                   \
-    "theta=0 theta_vq=1 beta=1 sigma=1e-3 relative_tolerance=1e-6 "                     \
+    "linear_solver=block theta=0 theta_vq=1 beta=1 sigma=1e-3 relative_tolerance=1e-6 " \
     "absolute_tolerance=1e-14 max_iterations=100")
 
 // Sets solver "sap" and the options that a preset names; leaves the others. "default" changes

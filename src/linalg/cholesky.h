@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cholesky factorization of a symmetric block-sparse matrix: one interface, two back-ends
-// (LAPACK dense, our block Cholesky), chosen by one rule on size and fill.
+// Cholesky factorization of a symmetric block-sparse matrix: one interface, three back-ends
+// (LAPACK dense, our block Cholesky, CHOLMOD supernodal), chosen by one rule on size and fill.
 #ifndef SAP_LINALG_CHOLESKY_H
 #define SAP_LINALG_CHOLESKY_H
 

@@ -70,7 +70,7 @@ static void test_every_allocation(void** unused) {
   }
   block_matrix matrix = block_matrix_create(NBLOCKS, sizes, near_link, NULL);
   block_matrix_fill_spd(&matrix, NULL, 5);
-  for (sap_linear_solver choice = SAP_LINEAR_AUTO; choice < SAP_LINEAR_COUNT; ++choice) {
+  for (sap_linear_solver choice = SAP_LINEAR_AUTO; choice <= SAP_LINEAR_SPARSE; ++choice) {
     int64_t count = 0;
     while (try_failing_at(count, &matrix, choice)) {
       ++count;

@@ -115,6 +115,7 @@ static void test_solve(void** state) {
   (void)state;
   check_solve(SAP_LINEAR_DENSE);
   check_solve(SAP_LINEAR_BLOCK);
+  check_solve(SAP_LINEAR_SPARSE);
 }
 
 int main(void) {

@@ -11,8 +11,9 @@
 
 #include "support/block_matrix.h"
 
-static const sap_linear_solver choices[] = {SAP_LINEAR_AUTO, SAP_LINEAR_DENSE, SAP_LINEAR_BLOCK};
-enum { NCHOICES = 3, NBLOCKS = 9, N_MAX = 200 };
+static const sap_linear_solver choices[] = {SAP_LINEAR_AUTO, SAP_LINEAR_DENSE, SAP_LINEAR_BLOCK,
+                                            SAP_LINEAR_SPARSE};
+enum { NCHOICES = 4, NBLOCKS = 9, N_MAX = 200 };
 
 static const int32_t mixed_sizes[NBLOCKS] = {6, 1, 27, 3, 6, 8, 9, 2, 6};
 

@@ -120,7 +120,7 @@ static void test_wrong_usage(void** state) {
   command_expect(s, program, "solve --max-iterations -1 x", 2,
                  "--max-iterations '-1' must be an integer in [0, 1e+06]");
   command_expect(s, program, "solve --line-search fast x", 2, "exact or backtracking");
-  command_expect(s, program, "solve --linear-solver magic x", 2, "auto, dense or block");
+  command_expect(s, program, "solve --linear-solver magic x", 2, "auto, dense, block or sparse");
   command_expect(s, program, "solve --islands maybe x", 2, "on or off");
   command_expect(s, program, "solvers extra", 2, "takes no argument, found 'extra'");
   command_expect(s, program, "solvers --format xml", 2, "'xml' must be table, json or csv");

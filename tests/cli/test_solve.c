@@ -130,7 +130,7 @@ static void test_options_reach_the_solver(void** state) {
       "--line-search exact",
       "--linear-solver dense",
       "--linear-solver block",
-      "--linear-solver dense",
+      "--linear-solver sparse",
       "--linear-solver=auto",
       "--islands off",
       "--check-input no",

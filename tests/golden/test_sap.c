@@ -68,6 +68,7 @@ static void test_reproducible(void** state) {
   check(SAP_LINEAR_AUTO);
   check(SAP_LINEAR_DENSE);
   check(SAP_LINEAR_BLOCK);
+  check(SAP_LINEAR_SPARSE);
 }
 
 // guess (NULL allowed): velocities to start near.

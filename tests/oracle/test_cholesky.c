@@ -10,8 +10,9 @@
 #include "linalg/block_factor.h"
 #include "support/block_matrix.h"
 
-static const sap_linear_solver choices[] = {SAP_LINEAR_AUTO, SAP_LINEAR_DENSE, SAP_LINEAR_BLOCK};
-enum { NCHOICES = 3, MAX_BLOCKS = 64 };
+static const sap_linear_solver choices[] = {SAP_LINEAR_AUTO, SAP_LINEAR_DENSE, SAP_LINEAR_BLOCK,
+                                            SAP_LINEAR_SPARSE};
+enum { NCHOICES = 4, MAX_BLOCKS = 64 };
 
 typedef struct link_rule {
   double density;

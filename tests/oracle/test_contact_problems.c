@@ -122,7 +122,7 @@ static void check_variants(const data_file* file, const sap_problem* problem) {
   solve(&options, problem, &base, &report);
   for (int variant = 0; variant < 4; ++variant) {
     sap_solver_options changed = options;
-    changed.linear_solver = variant == 0 ? SAP_LINEAR_BLOCK : SAP_LINEAR_DENSE;
+    changed.linear_solver = variant == 0 ? SAP_LINEAR_BLOCK : SAP_LINEAR_SPARSE;
     changed.islands = variant != 2;
     changed.line_search = variant == 3 ? SAP_LINE_SEARCH_BACKTRACKING : SAP_LINE_SEARCH_EXACT;
     sap_solution solution = {0};

@@ -46,7 +46,7 @@ static void test_variants(void** state) {
     ASSERT_NEAR(residual.cost, base.cost, 1e-12 * base.cost);
     for (int variant = 0; variant < 6; ++variant) {
       sap_solver_options changed = options;
-      changed.linear_solver = variant == 1 ? SAP_LINEAR_DENSE : SAP_LINEAR_BLOCK;
+      changed.linear_solver = variant == 1 ? SAP_LINEAR_SPARSE : SAP_LINEAR_BLOCK;
       changed.islands = variant != 2;
       changed.line_search = variant == 3 ? SAP_LINE_SEARCH_BACKTRACKING : SAP_LINE_SEARCH_EXACT;
       changed.check_input = variant != 4;

@@ -111,7 +111,7 @@ static sap_solver_options variant(int32_t k) {
   options.max_iterations = 1000;
   options.newton = k % 2 == 0 ? SAP_NEWTON_PRIMAL_DUAL : SAP_NEWTON_PRIMAL;
   options.line_search = k / 2 == 1 ? SAP_LINE_SEARCH_BACKTRACKING : SAP_LINE_SEARCH_EXACT;
-  options.linear_solver = k == 4 ? SAP_LINEAR_DENSE : k == 5 ? SAP_LINEAR_BLOCK : SAP_LINEAR_AUTO;
+  options.linear_solver = k == 4 ? SAP_LINEAR_DENSE : k == 5 ? SAP_LINEAR_SPARSE : SAP_LINEAR_AUTO;
   options.islands = k != 6;
   options.threads = k == 7 ? 2 : 1;
   return options;

@@ -77,10 +77,12 @@ END {
   exit bad
 }' "$scratch/layers" "$scratch/symbols" || bad=1
 
-# Only one file knows KLU.
-users=$({ grep -lE "# *include *[<\"].*klu.h" -r src integrators include || true; } | wc -l)
-if [ "$users" -gt 1 ]; then
-  echo "$users files include klu.h; one may"
-  bad=1
-fi
+# Only the linear algebra knows CHOLMOD and KLU, and only one file of it each.
+for header in cholmod.h klu.h; do
+  users=$({ grep -lE "# *include *[<\"].*$header" -r src integrators include || true; } | wc -l)
+  if [ "$users" -gt 1 ]; then
+    echo "$users files include $header; one may"
+    bad=1
+  fi
+done
 exit $bad

@@ -206,7 +206,7 @@ static void test_presets(void** state) {
     spelled.solver_options.islands = false;
     spelled.solver_options.newton = SAP_NEWTON_PRIMAL;
     spelled.solver_options.line_search = SAP_LINE_SEARCH_EXACT;
-    spelled.solver_options.linear_solver = SAP_LINEAR_BLOCK;
+    spelled.solver_options.linear_solver = SAP_LINEAR_SPARSE;
     assert_string_equal(o.solver, "sap");
     o.solver = spelled.solver;
     assert_memory_equal(&o, &spelled, sizeof o);

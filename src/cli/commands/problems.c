@@ -172,7 +172,7 @@ const cli_command cli_command_solve = {
     .examples =
         "  sapstep solve pile.hdf5\n"
         "  sapstep solve --tolerance 1e-12 --output solved.hdf5 pile.hdf5\n"
-        "  sapstep solve --linear-solver dense --repeat 10 --format json problems/*.hdf5\n",
+        "  sapstep solve --linear-solver sparse --repeat 10 --format json problems/*.hdf5\n",
     .options = solve_options,
     .table = sap_solver_option_table,
     .table_offset = offsetof(solve_job, options),

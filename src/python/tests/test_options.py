@@ -54,8 +54,8 @@ def test_presets():
     assert names == ["default", "castro", "drake"]
     castro = dict(contact_law="castro", contact_model="sap", contact_stage="end", impact_speed=0.0,
                   balance_tolerance=float("inf"), remember=False, islands=False, newton="primal",
-                  line_search="exact", linear_solver="block")
-    drake = dict(castro, scheme="symplectic-euler", beta=1.0, sigma=1e-3,
+                  line_search="exact", linear_solver="sparse")
+    drake = dict(castro, linear_solver="block", scheme="symplectic-euler", beta=1.0, sigma=1e-3,
                  relative_tolerance=1e-6, absolute_tolerance=1e-14, max_iterations=100)
 
     def end(**keywords):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whole scenes by LAPACK and our block Cholesky: the same motion, whichever factorizes.
+// Whole scenes by CHOLMOD, LAPACK and our block Cholesky: the same motion, whichever factorizes.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,8 +26,9 @@ static simulation begin(const char* scene, sap_linear_solver linear, sap_newton_
 }
 
 static void check_scene(const char* scene, sap_newton_method newton) {
-  enum { WAYS = 2, STEPS = 30 };
-  static const sap_linear_solver ways[WAYS] = {SAP_LINEAR_BLOCK, SAP_LINEAR_DENSE};
+  enum { WAYS = 3, STEPS = 30 };
+  static const sap_linear_solver ways[WAYS] = {SAP_LINEAR_BLOCK, SAP_LINEAR_SPARSE,
+                                               SAP_LINEAR_DENSE};
   simulation s[WAYS];
   int32_t factorizations = 0;
   double largest = 0.0;
@@ -51,7 +52,7 @@ static void check_scene(const char* scene, sap_newton_method newton) {
       }
     }
   }
-  print_message("%d factorizations by LAPACK, speeds up to %g\n", (int)factorizations, largest);
+  print_message("%d factorizations by CHOLMOD, speeds up to %g\n", (int)factorizations, largest);
   assert_true(factorizations > STEPS / 2 && largest > 1.0);
   for (int w = 0; w < WAYS; ++w) {
     simulation_end(&s[w]);

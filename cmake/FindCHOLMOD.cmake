@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Finds CHOLMOD, KLU, AMD and CAMD of SuiteSparse 5 and 7; Debian's come without CMake or .pc files.
+# Defines the target CHOLMOD::CHOLMOD.
+find_path(CHOLMOD_INCLUDE_DIR NAMES cholmod.h PATH_SUFFIXES suitesparse)
+find_path(KLU_INCLUDE_DIR NAMES klu.h PATH_SUFFIXES suitesparse)
+find_library(CHOLMOD_LIBRARY cholmod)
+find_library(KLU_LIBRARY klu)
+find_library(AMD_LIBRARY amd)
+find_library(CAMD_LIBRARY camd)
+find_library(SUITESPARSECONFIG_LIBRARY suitesparseconfig)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(CHOLMOD REQUIRED_VARS CHOLMOD_LIBRARY KLU_LIBRARY AMD_LIBRARY
+  CAMD_LIBRARY SUITESPARSECONFIG_LIBRARY CHOLMOD_INCLUDE_DIR KLU_INCLUDE_DIR)
+if(CHOLMOD_FOUND AND NOT TARGET CHOLMOD::CHOLMOD)
+  add_library(CHOLMOD::CHOLMOD INTERFACE IMPORTED)
+  set_target_properties(CHOLMOD::CHOLMOD PROPERTIES
+    INTERFACE_INCLUDE_DIRECTORIES "${CHOLMOD_INCLUDE_DIR};${KLU_INCLUDE_DIR}"
+    INTERFACE_LINK_LIBRARIES
+    "${CHOLMOD_LIBRARY};${KLU_LIBRARY};${AMD_LIBRARY};${CAMD_LIBRARY};${SUITESPARSECONFIG_LIBRARY}")
+endif()
+# Archives need what they use.
+foreach(name ccolamd colamd btf)
+  find_library(SAPSTEP_${name}_LIBRARY ${name})
+  mark_as_advanced(SAPSTEP_${name}_LIBRARY)
+  if(CHOLMOD_FOUND AND CHOLMOD_LIBRARY MATCHES "\\.a$" AND SAPSTEP_${name}_LIBRARY)
+    set_property(TARGET CHOLMOD::CHOLMOD APPEND PROPERTY INTERFACE_LINK_LIBRARIES
+      ${SAPSTEP_${name}_LIBRARY} ${SUITESPARSECONFIG_LIBRARY})
+  endif()
+endforeach()
+mark_as_advanced(CHOLMOD_INCLUDE_DIR KLU_INCLUDE_DIR CHOLMOD_LIBRARY KLU_LIBRARY AMD_LIBRARY CAMD_LIBRARY
+  SUITESPARSECONFIG_LIBRARY)
