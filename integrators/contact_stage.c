@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "problem/factor.h"
 #include "problem/law.h"
 #include "problem/matrix.h"
 #include "problem/problem_data.h"
@@ -49,18 +50,18 @@ static bool is_zero(const double* values, size_t count) {
   return true;
 }
 
-// Lends the factor of a tree's diagonal block of A, where the free motion has one.
-static bool find_factor(const void* context, int32_t tree, sap_branch_factor* factor) {
-  const sap_free_motion* fm = context;
-  return sap_momentum_factor_branch(&fm->factor, tree, &fm->balance.A, factor);
-}
-
-// Copies A, whose diagonal blocks have been checked. A coupling that is zero at this state must not
-// join islands.
+// Copies A, whose diagonal blocks have been checked, and lends the factors that the free motion
+// has. A coupling that is zero at this state must not join islands.
 static sap_status set_momentum_matrix(sap_problem* problem, const sap_system* system,
                                       const sap_free_motion* free_motion, sap_error* error) {
   const sap_tree_store* A = &free_motion->balance.A;
-  sap_problem_put_diagonals(problem, A->view.diagonal, find_factor, free_motion);
+  for (int32_t t = 0; t < system->ntrees; ++t) {
+    sap_branch_factor factor;
+    sap_problem_put_diagonal(problem, t, A->view.diagonal[t]);
+    if (sap_momentum_factor_branch(&free_motion->factor, t, A, &factor)) {
+      sap_problem_lend_factor(problem, t, &factor);
+    }
+  }
   for (int32_t c = 0; c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0];
     const int32_t b = system->couplings[c][1];

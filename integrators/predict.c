@@ -40,7 +40,7 @@ void sap_prediction_rescale(sap_prediction* p, double dt) {
   p->scheme.dt = dt;
 }
 
-enum { LANES = 4, LANES_WORK = 100 };  // SIMD lanes, and instructions of so many velocities, about
+enum { LANES = 4 };  // of SIMD
 
 // Records `lanes` velocities from `first` on.
 static inline void record_velocities(sap_prediction* p, const double* v0, const double* v,
@@ -71,28 +71,17 @@ static inline void record_velocities(sap_prediction* p, const double* v0, const 
   }
 }
 
-typedef struct recording {
-  sap_prediction* p;
-  const double *v0, *v;
-} recording;
-
-static void record_lanes(void* context, int32_t first, int32_t end) {
-  const recording* task = context;
-  for (int32_t k = first; k < end; ++k) {
-    record_velocities(task->p, task->v0, task->v, LANES * k, LANES);
-  }
-}
-
 void sap_prediction_record(sap_prediction* p, const sap_theta* scheme, const double* v0,
                            const double* v) {
   if (!sap_theta_is_same(&p->scheme, scheme)) {
     p->count = 0;
     p->scheme = *scheme;
   }
-  recording task = {p, v0, v};
-  sap_threads_run_parts(p->threads, p->nv / LANES, (int64_t)LANES_WORK * (p->nv / LANES),
-                        record_lanes, &task);
-  for (int32_t i = p->nv / LANES * LANES; i < p->nv; ++i) {
+  int32_t i = 0;
+  for (; i + LANES <= p->nv; i += LANES) {
+    record_velocities(p, v0, v, i, LANES);
+  }
+  for (; i < p->nv; ++i) {
     record_velocities(p, v0, v, i, 1);
   }
   p->count = p->count < p->depth ? p->count + 1 : p->depth;

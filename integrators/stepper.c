@@ -16,18 +16,6 @@
 
 #define MOST_STEPS 4503599627370496.0  // 2^52: whole numbers and their quotients are exact below
 
-// Starts the threads of the step and hands them to the system.
-static sap_status create_threads(sap_stepper* stepper, const sap_system* system, int32_t count,
-                                 sap_error* error) {
-  if (count > 1) {
-    SAP_TRY(sap_threads_create(count, &stepper->threads, error));
-  }
-  SAP_FAIL_IF(system->use_threads != NULL &&
-                  system->use_threads(system->context, count, stepper->threads) != 0,
-              error, SAP_STATUS_MEMORY, "the system cannot use %d threads", (int)count);
-  return SAP_STATUS_OK;
-}
-
 static sap_status create_parts(sap_stepper* stepper, const sap_system* system,
                                const sap_stepper_options* options, sap_error* error) {
   sap_pool* pool = &stepper->pool;
@@ -35,7 +23,7 @@ static sap_status create_parts(sap_stepper* stepper, const sap_system* system,
   stepper->system = *system;
   stepper->options = *options;
   stepper->solver_hash = sap_hash(SAP_HASH_START, options->solver, strlen(options->solver));
-  SAP_TRY(create_threads(stepper, system, options->solver_options.threads, error));
+  SAP_TRY(sap_threads_set_count(&stepper->threads, options->solver_options.threads, error));
   SAP_TRY(SAP_POOL_ADD(pool, &stepper->q, system->nq, error));
   SAP_TRY(SAP_POOL_ADD(pool, &stepper->v_vq, system->nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &stepper->q0, system->nq, error));

@@ -11,8 +11,7 @@
 //
 // Threads: several threads may call the functions of a const problem at once, sap_residuals and
 // sap_solver_solve (with a solver of each thread) included; threads that need the same factor of A
-// wait for the thread that computes the factor. One thread at a time may change a problem, or solve
-// a problem that has threads of its own (sap_problem_use_threads).
+// wait for the thread that computes the factor. One thread at a time may change a problem.
 #ifndef SAPSTEP_PROBLEM_H
 #define SAPSTEP_PROBLEM_H
 
@@ -153,10 +152,6 @@ SAP_API sap_status sap_problem_add_block(sap_problem* problem, const sap_block* 
 SAP_API sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block* contact,
                                            const sap_regularization* regularization,
                                            sap_error* error);
-// Sets the number of threads, 1 to 256 with the caller's, that the problem may use (1 at first). A solver with options.threads uses them instead of its own. The problem that a
-// stepper passes to its system's constraints has the threads of the solver's options. MEMORY where
-// they cannot be started: nothing changes.
-SAP_API sap_status sap_problem_use_threads(sap_problem* problem, int32_t count, sap_error* error);
 // Keeps the normal forces of lagged contacts with a key from this problem's solution (gamma, all
 // rows), for contacts of the same keys added after the next sap_problem_reset. NULL: keeps none; n0
 // is then the law's impulse at the start of the step.

@@ -93,9 +93,6 @@ typedef struct sap_impulse_derivatives {
   char* notes;    // (SAP_DERIVATIVE_NOTES)
 } sap_impulse_derivatives;
 
-// Threads of a stepper, opaque.
-typedef struct sap_threads sap_threads;
-
 // A number, or some numbers, of a system on which its steps depend: "friction" of "shape" 3 "foot".
 typedef struct sap_trait {
   const char *element, *field;
@@ -190,10 +187,6 @@ typedef struct sap_system {
   int (*position_difference)(void* context, const double* q0, const double* q1, double* delta);
   // Sets the mass that each velocity moves (nv) [kg], which makes M into lengths, see adaptive.h.
   int (*moved_masses)(void* context, double* masses);
-  // Allows the functions above to use `count` >= 1 threads, the caller's among them; results must
-  // not depend on their number. Called by sap_stepper_create with the threads of the solver's
-  // options. threads: those of the stepper, NULL if count is 1.
-  int (*use_threads)(void* context, int32_t count, sap_threads* threads);
 
   // --- derivatives, see sapstep/linearize.h: NULL, all of them: by differences of the functions
   // above, for systems with position_difference and steps without blocks ---

@@ -27,7 +27,6 @@ enum {
 static const double LONG_YIELD = 50e-6;
 
 struct sap_threads {
-  _Atomic int32_t owners;
   pthread_t* handles;  // (started)
   int32_t started;
   int32_t looks_ahead, looks_back;
@@ -116,7 +115,6 @@ sap_status sap_threads_create(int32_t count, sap_threads** out, sap_error* error
   *out = NULL;
   sap_threads* t;
   SAP_TRY(SAP_NEW(&t, 1, "threads", error));
-  atomic_store(&t->owners, 1);
   const bool room = count <= sysconf(_SC_NPROCESSORS_ONLN);  // spin only if every thread has a core
   t->looks_ahead = room ? (int32_t)LOOKS_AHEAD : 0;
   t->looks_back = room ? (int32_t)LOOKS_BACK : 0;
@@ -136,15 +134,8 @@ sap_status sap_threads_create(int32_t count, sap_threads** out, sap_error* error
   return SAP_STATUS_OK;
 }
 
-sap_threads* sap_threads_share(sap_threads* t) {
-  if (t != NULL) {
-    (void)atomic_fetch_add(&t->owners, 1);
-  }
-  return t;
-}
-
 void sap_threads_destroy(sap_threads* t) {
-  if (t == NULL || atomic_fetch_sub(&t->owners, 1) > 1) {
+  if (t == NULL) {
     return;
   }
   (void)pthread_mutex_lock(&t->mutex);
@@ -174,13 +165,6 @@ sap_status sap_threads_set_count(sap_threads** threads, int32_t count, sap_error
   sap_threads_destroy(*threads);
   *threads = others;
   return SAP_STATUS_OK;
-}
-
-void sap_threads_lend(sap_threads** to, sap_threads* threads) {
-  if (*to != threads) {
-    sap_threads_destroy(*to);
-    *to = sap_threads_share(threads);
-  }
 }
 
 static void wait_until_done(sap_threads* t) {

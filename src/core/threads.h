@@ -15,15 +15,11 @@ typedef void sap_part_task(void* context, int32_t first, int32_t end);
 // Creates `count` >= 1 threads, including the caller's: 1 starts none. fails: MEMORY, also if the
 // system refuses more threads.
 sap_status sap_threads_create(int32_t count, sap_threads** out, sap_error* error);
-// Returns the same threads for another owner; the last owner's destroy ends them. NULL for NULL.
-sap_threads* sap_threads_share(sap_threads* threads);
 void sap_threads_destroy(sap_threads* threads);
 int32_t sap_threads_count(const sap_threads* threads);  // NULL: 1
 // Replaces *threads by `count` threads, unless it has as many; 1 thread is NULL. On failure
 // *threads is unchanged.
 sap_status sap_threads_set_count(sap_threads** threads, int32_t count, sap_error* error);
-// Replaces *to by a share of `threads`, which may be NULL.
-void sap_threads_lend(sap_threads** to, sap_threads* threads);
 
 // Runs task(context, job) for all jobs from 0 to njobs - 1 and returns when all are done. Call it
 // from one thread at a time, not from within a task. threads NULL: the jobs run in order. The

@@ -64,6 +64,7 @@ static void set_diagonal(sap_problem* p, int32_t tree, const double* block, int3
 }
 
 void sap_problem_put_diagonal(sap_problem* p, int32_t tree, const double* block) {
+  p->has_momentum = true;
   set_diagonal(p, tree, block, p->tree_size[tree]);
 }
 
@@ -133,33 +134,6 @@ const double* sap_problem_momentum_block(const sap_problem* p, int32_t tree_a, i
   int32_t c;
   const double* values = p->has_mobility ? NULL : find_block(p, tree_a, tree_b, &c);
   return values == NULL || c < 0 || p->couplings[c].tree_a == tree_a ? values : NULL;
-}
-
-typedef struct diagonals_task {
-  sap_problem* problem;
-  double* const* blocks;
-  sap_find_factor* find_factor;
-  const void* context;
-} diagonals_task;
-
-static void put_diagonals(void* context, int32_t first, int32_t end) {
-  const diagonals_task* task = context;
-  for (int32_t t = first; t < end; ++t) {
-    sap_branch_factor factor;
-    sap_problem_put_diagonal(task->problem, t, task->blocks[t]);
-    if (task->find_factor(task->context, t, &factor)) {
-      sap_problem_lend_factor(task->problem, t, &factor);
-    }
-  }
-}
-
-void sap_problem_put_diagonals(sap_problem* p, double* const* blocks, sap_find_factor* find_factor,
-                               const void* context) {
-  enum { ENTRY_WORK = 4 };  // instructions of an entry of A, about
-  diagonals_task task = {p, blocks, find_factor, context};
-  p->has_momentum = true;
-  sap_threads_run_parts(p->threads, p->ntrees, ENTRY_WORK * (int64_t)p->diagonal_start[p->ntrees],
-                        put_diagonals, &task);
 }
 
 // The mobility B = A^-1.

@@ -5,15 +5,8 @@
 
 #include "problem/problem_data.h"
 
-// Sets a tree's block of A, known to be finite: lower triangle, ld its size. Several threads may
-// call it for different trees; the caller sets has_momentum.
+// Sets a tree's block of A, known to be finite: lower triangle, ld its size.
 void sap_problem_put_diagonal(sap_problem* problem, int32_t tree, const double* block);
-// Gives the factor of a tree's diagonal block, if there is one to lend.
-typedef bool sap_find_factor(const void* context, int32_t tree, sap_branch_factor* factor);
-// Sets the diagonal blocks of A of all trees, known to be finite, in the problem's threads: lower
-// triangles, ld the tree's size. find_factor: called for each tree, by several threads.
-void sap_problem_put_diagonals(sap_problem* problem, double* const* blocks,
-                               sap_find_factor* find_factor, const void* context);
 
 // Computes rows [row, row + count) of a block's J B J', count x count. work: velocities of its
 // largest tree.

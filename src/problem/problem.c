@@ -93,21 +93,13 @@ void sap_problem_destroy(sap_problem* problem) {
     return;
   }
   sap_problem_cache_destroy(problem->cache);
-  sap_threads_destroy(problem->threads);
   sap_hash_map_free(&problem->lag.keys);
   sap_free(problem->lag.forces);
   sap_free(problem);
 }
 
 void sap_problem_lend_threads(sap_problem* p, sap_threads* threads) {
-  sap_threads_lend(&p->threads, threads);
-}
-
-sap_status sap_problem_use_threads(sap_problem* problem, int32_t count, sap_error* error) {
-  SAP_NOT_NULL(error, problem);
-  SAP_FAIL_IF(count < 1 || count > SAP_THREADS_MAX, error, SAP_STATUS_ARGUMENT,
-              "threads = %d must be 1 to %d", (int)count, (int)SAP_THREADS_MAX);
-  return sap_threads_set_count(&problem->threads, count, error);
+  p->threads = threads;
 }
 
 static sap_status check_sizes(double dt, int32_t ntrees, const int32_t* tree_sizes,

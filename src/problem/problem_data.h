@@ -117,7 +117,7 @@ typedef struct sap_lag_memory {
 
 struct sap_problem {
   double dt;
-  sap_threads* threads;  // NULL: one
+  sap_threads* threads;  // borrowed, NULL: none
   int32_t ntrees, nv, nrows, nblocks, ncouplings;
   int32_t capacity[SAP_GROUP_COUNT];
   // matrix A
@@ -174,7 +174,8 @@ static inline sap_status sap_problem_reserve_group(sap_problem* problem, sap_pro
 // sap_problem_reset for a caller that sets all of A: A is not zeroed.
 sap_status sap_problem_begin(sap_problem* problem, double dt, int32_t ntrees,
                              const int32_t* tree_sizes, sap_error* error);
-// Replaces the problem's threads by others, NULL: one.
+// Sets the threads of solvers with options.threads, in place of their own. NULL: none. They are the
+// caller's and outlive the problem. Only one thread at a time may solve a problem that has some.
 void sap_problem_lend_threads(sap_problem* problem, sap_threads* threads);
 // Sets another guess of v for the solver (nv), at which constraints are not evaluated. The array is
 // the caller's and stays valid until the next reset or sap_problem_set_v_guess.

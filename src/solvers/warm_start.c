@@ -7,8 +7,6 @@
 
 #include "core/memory.h"
 
-enum { RECALL_WORK = 50 };  // instructions per block, roughly
-
 sap_status sap_warm_start_reserve(sap_warm_start* m, const sap_problem* p, sap_error* error) {
   SAP_TRY(sap_hash_map_reserve(&m->keys, p->nblocks, error));
   SAP_TRY(SAP_GROW(&m->rows, &m->rows_capacity, p->nblocks, error));
@@ -36,27 +34,14 @@ static bool has_same_keys(const sap_warm_start* m, const sap_problem* p) {
   return same;
 }
 
-typedef struct recall_job {
-  const sap_warm_start* memory;
-  const sap_problem* problem;
-  double* values;
-} recall_job;
-
-static void recall_blocks(void* context, int32_t first, int32_t end) {
-  const recall_job* job = context;
-  for (int32_t b = first; b < end; ++b) {
-    const sap_block_data* block = &job->problem->blocks[b];
-    const double* stored = recall_block(job->memory, block, b);
+void sap_warm_start_recall(const sap_warm_start* m, const sap_problem* p, double* values) {
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    const double* stored = recall_block(m, block, b);
     for (int32_t i = 0; i < block->nrows; ++i) {
-      job->values[block->first_row + i] = stored != NULL ? stored[i] : (double)NAN;
+      values[block->first_row + i] = stored != NULL ? stored[i] : (double)NAN;
     }
   }
-}
-
-void sap_warm_start_recall(const sap_warm_start* m, const sap_problem* p, double* values) {
-  recall_job job = {m, p, values};
-  sap_threads_run_parts(p->threads, p->nblocks, (int64_t)RECALL_WORK * p->nblocks, recall_blocks,
-                        &job);
 }
 
 void sap_warm_start_store(sap_warm_start* m, const sap_problem* p, const double* values) {

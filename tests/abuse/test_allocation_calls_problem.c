@@ -98,7 +98,6 @@ static sap_problem* fresh(void) {
   X(sap_problem_add_block, 2, sap_problem_add_block(P(1, other), P(2, &block), error))             \
   X(sap_problem_add_contact, 3,                                                                    \
     sap_problem_add_contact(P(1, problem), P(2, &contact), P(3, &regularization), error))          \
-  X(sap_problem_use_threads, 2, sap_problem_use_threads(P(1, other), I(2, 2), error))              \
   X(sap_problem_add_compliant, 3,                                                                  \
     sap_problem_add_compliant(P(1, problem), P(2, &soft), P(3, &regularization), error))           \
   X(sap_problem_compliant_law, 5,                                                                  \

@@ -193,7 +193,7 @@ static void test_jobs(void** state) {
 }
 
 // Masses on the ground, each an island.
-static sap_problem* masses(int32_t threads) {
+static sap_problem* masses(sap_threads* threads) {
   enum { COUNT = 24 };
   const double A[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, J[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   const double* jacobians[1] = {J};
@@ -207,7 +207,7 @@ static sap_problem* masses(int32_t threads) {
     memcpy(v_star + 3 * i, own, sizeof own);
   }
   assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_use_threads(p, threads, NULL), SAP_STATUS_OK);
+  sap_problem_lend_threads(p, threads);
   assert_int_equal(sap_problem_reset(p, 0.01, COUNT, sizes, NULL), SAP_STATUS_OK);
   for (int32_t i = 0; i < COUNT; ++i) {
     const sap_contact_block contact = {
@@ -227,7 +227,9 @@ static void test_lent(void** state) {
   sap_solution one = {0}, other = {0};
   sap_solver_options options = sap_solver_options_default();
   options.threads = 3;
-  sap_problem *with = masses(3), *without = masses(1);
+  sap_threads* lent = NULL;
+  assert_int_equal(sap_threads_create(3, &lent, NULL), SAP_STATUS_OK);
+  sap_problem *with = masses(lent), *without = masses(NULL);
   const sap_solve_call call_with = {&options, with, &one, NULL, NULL};
   const sap_solve_call call_without = {&options, without, &other, NULL, NULL};
   assert_int_equal(sap_primal_create(&workspace, NULL), SAP_STATUS_OK);
@@ -237,10 +239,11 @@ static void test_lent(void** state) {
     assert_null(primal->threads);
     assert_int_equal(sap_primal_solve(workspace, NULL, &call_without, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_threads_count(primal->threads), 3);
-    assert_ptr_not_equal(primal->threads, with->threads);
+    assert_ptr_not_equal(primal->threads, lent);
     assert_memory_equal(one.v, other.v, (size_t)one.nv * sizeof(double));
   }
   sap_problem_destroy(with);
+  sap_threads_destroy(lent);
   assert_int_equal(sap_primal_solve(workspace, NULL, &call_without, NULL), SAP_STATUS_OK);
   sap_primal_destroy(workspace);
   sap_solution_clear(&one);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The step as callbacks see it: the scheme, the stage and law in force, states, threads.
+// The step as callbacks see it: the scheme, the stage and law in force, states.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +16,7 @@ typedef struct spy {
   bool locked[TOY_MAX];
   sap_step_context began, seen;  // in begin_step and in the first call of constraints
   double v0[2], v0_free[2], v_guess[2];
-  int32_t begin_calls, constraint_calls, threads;
-  bool has_pool, refuses_threads;
+  int32_t begin_calls, constraint_calls;
 } spy;
 
 static int begin_step(void* context, const sap_step_context* step) {
@@ -44,13 +43,6 @@ static int constraints(void* context, const sap_step_context* step, sap_problem*
   return 0;
 }
 
-static int use_threads(void* context, int32_t count, sap_threads* threads) {
-  spy* s = context;
-  s->threads = count;
-  s->has_pool = threads != NULL;
-  return s->refuses_threads;
-}
-
 // The functions of the toy take the spy for the toy: it is its first member.
 static sap_system make_system(spy* s) {
   toy_linear_init(&s->toy, 1, 2);
@@ -58,7 +50,6 @@ static sap_system make_system(spy* s) {
   system.context = s;
   system.begin_step = begin_step;
   system.constraints = constraints;
-  system.use_threads = use_threads;
   system.locked = s->locked;
   return system;
 }
@@ -123,30 +114,10 @@ static void test_stage_and_law(void** state) {
   }
 }
 
-static void test_threads(void** state) {
-  (void)state;
-  for (int32_t count = 1; count <= 2; ++count) {
-    spy s = {.begin_calls = 0};
-    const sap_system system = make_system(&s);
-    sap_stepper_options options = sap_stepper_options_default();
-    sap_stepper* stepper = NULL;
-    sap_error error = {0};
-    options.solver_options.threads = count;
-    assert_int_equal(sap_stepper_create(&system, &options, &stepper, &error), SAP_STATUS_OK);
-    assert_int_equal(s.threads, count);
-    assert_int_equal(s.has_pool, count > 1);
-    sap_stepper_destroy(stepper);
-    s.refuses_threads = true;
-    assert_int_equal(sap_stepper_create(&system, &options, &stepper, &error), SAP_STATUS_MEMORY);
-    assert_null(stepper);
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_fields),
       cmocka_unit_test(test_stage_and_law),
-      cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
