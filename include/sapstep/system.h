@@ -188,8 +188,7 @@ typedef struct sap_system {
   // Sets the mass that each velocity moves (nv) [kg], which makes M into lengths, see adaptive.h.
   int (*moved_masses)(void* context, double* masses);
 
-  // --- derivatives, see sapstep/linearize.h: NULL, all of them: by differences of the functions
-  // above, for systems with position_difference and steps without blocks ---
+  // --- derivatives, see sapstep/linearize.h, which refuses steps of systems without them ---
   int32_t nu;  // inputs, such as controls, held in a step
   // Computes the residual and its derivatives. Fails with UNSUPPORTED for elements that it names.
   sap_status (*balance_derivatives)(void* context, const sap_step_context* step,

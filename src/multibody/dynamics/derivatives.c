@@ -6,18 +6,17 @@
 // turning axes. The three rotations of a ball or free joint turn with each other: their axes are
 // those of the body behind.
 //
-// Inverse dynamics, F = I A + V x* I V, with sums over all links behind the later dof:
-//   j before k:          dtau_j/dq_k = S_j . (S_k x* F + I Pdd_k + B Pd_k)
-//   j behind or with k:  dtau_j/dq_k = (I S_j) . Pdd_k + (B' S_j) . Pd_k
-//   either:              dtau_j/dv_k = S_j . (I PS_k + B S_k),  M_jk = S_j . I S_k
-//   B = V x* I - I V x + (I V) x*: only angular parts of its argument x count,
-//   B x = [B1 x; 2 x x p],  B1 = 2 [w] I - tr(I) [w] - 2 [h] [v],  [h; p] of I and I V
-//
-// Momenta, with fixed wrenches W = [L0; P0 + dt weight] at the centres c of the links:
-//   j before k:          S_j . (S_k x* H + I Pd_k - dW_k),  dW_k = [(S_k o c) x P0; 0]
-//   j behind or with k:  (I S_j) . Pd_k - (S_k x S_j) . W - S_j . dW_k
+// Forces are tau_j = S_j . T, T the sum of wrenches over all links behind j. With dT the sum over all
+// links behind both j and k of the changes of their wrenches:
+//   j before k:          dtau_j = S_j . dT
+//   j behind or with k:  dtau_j = S_j . dT + (S_k x S_j) . T
+// Inverse dynamics, F = I A + V x* I V:
+//   dF/dq_k = S_k x* F + I Pdd_k + B Pd_k,  dF/dv_k = I PS_k + B S_k,  dF/da_k = I S_k
+//   B x = V x* I x - I (V x x) + x x* I V
+// Momenta, H - W, with fixed wrenches W = [L0; P0 + dt weight] at the centres c of the links:
+//   d(H - W)/dq_k = S_k x* H + I Pd_k - [(S_k o c) x P; 0],  dH/dv_k = I S_k
 // and at the start, for each link about its own centre c0, applied at c with the S of the end:
-//   dL = S_k x L + I_c Pd_k,  dP = S_k x P + m (Pd_k o c0)
+//   dL0 = S_k x L0 + I_c Pd_k,  dP0 = S_k x P0 + m (Pd_k o c0)
 #include "multibody/dynamics/derivatives.h"
 
 #include <math.h>
@@ -26,27 +25,22 @@
 #include "core/error.h"
 #include "multibody/dynamics/dynamics_data.h"
 
-enum { COMPOSITE_NUMBERS = 60 };
+// A link at the end of a step, or of inverse dynamics.
+typedef struct link_state {
+  sap_inertia I, I0;         // I0: at the start
+  double V[6], A[6], IV[6];  // IV = I V
+  double F[6];               // wrench that turns with the link: F of inverse dynamics, or H
+  double T[6];               // sum over this link and those behind
+  double change[6];          // of F - W, then the sum over this link and those behind
+  double c[3], P[3];         // of momenta: where W acts, and its force
+  double c0[3], L0[3], P0[3];
+  bool moves;  // is behind the dof that varies
+} link_state;
 
-// Sums over a link and all behind it.
-typedef struct composite {
-  sap_inertia I;
-  union {
-    double numbers[COMPOSITE_NUMBERS];
-    struct {
-      double F[6];      // force, or the momentum H at the end
-      double B1[9];     // column-major
-      double p[3];      // linear momentum
-      double W[6];      // of momenta: the fixed wrench
-      double N[9];      // dW_k = [N S_k + S_k(linear) x P0; 0], angular part of S_k
-      double L0[3];     // angular momenta at the start, each about its own centre
-      double P0[3];     // linear momentum at the start
-      double mc0[3];    // sum m c0
-      double theta[9];  // sum I_c + m ((c . c0) 1 - c0 c')
-      double E[9];      // sum (c . P) 1 - P c'
-    };
-  };
-} composite;
+// A change of the configuration and of the velocities and accelerations that comes with it; NULL: 0.
+typedef struct motion_change {
+  const double *turn, *velocity, *acceleration;
+} motion_change;
 
 // Velocities and momenta of a link for each of some vectors.
 typedef struct mass_fields {
@@ -56,14 +50,12 @@ typedef struct mass_fields {
 struct sap_derivatives {
   sap_dynamics* dynamics;
   int32_t* group;       // first dof of the dofs that turn with it                    (nv)
-  composite* sums;      // (links)
+  link_state* links;    // (links)
   int32_t* tree_link;   // first link of each tree, then their number       (trees + 1)
   mass_fields* fields;  // (links)
-  double (*field_Pd)[SAP_MASS_FIELDS][6];                       // (nv)
-  double (*V)[6];                                               // (links)
-  double (*A)[6];                                               // (links)
-  double (*S)[6], (*S0)[6];                                     // (nv)
-  double (*Pd)[6], (*Pdd)[6], (*PS)[6], (*Pd0)[6], (*back)[6];  // (nv)
+  double (*field_Pd)[SAP_MASS_FIELDS][6];           // (nv)
+  double (*S)[6], (*S0)[6];                         // (nv)
+  double (*Pd)[6], (*Pdd)[6], (*PS)[6], (*Pd0)[6];  // (nv)
 };
 
 sap_status sap_derivatives_create(sap_dynamics* d, sap_pool* pool, sap_derivatives** out,
@@ -74,13 +66,11 @@ sap_status sap_derivatives_create(sap_dynamics* d, sap_pool* pool, sap_derivativ
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
   w->dynamics = d;
   SAP_TRY(SAP_POOL_ADD(pool, &w->group, nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->sums, d->nlinks, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &w->links, d->nlinks, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->tree_link, model->sizes.trees + 1, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->fields, d->nlinks, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->field_Pd, nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->V, d->nlinks, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->A, d->nlinks, error));
-  double(** const vectors[])[6] = {&w->S, &w->S0, &w->Pd, &w->Pdd, &w->PS, &w->Pd0, &w->back};
+  double(** const vectors[])[6] = {&w->S, &w->S0, &w->Pd, &w->Pdd, &w->PS, &w->Pd0};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, vectors[i], nv, error));
   }
@@ -138,13 +128,13 @@ static void pass_link(sap_derivatives* w, const sap_kinematics* kin, int32_t l, 
   const sap_dynamics* d = w->dynamics;
   const sap_link* link = &d->links[l];
   const double* g = d->model->options.gravity;
-  double *V = w->V[l], *A = w->A[l];
-  memset(V, 0, sizeof w->V[l]);
-  memset(A, 0, sizeof w->A[l]);
+  double *V = w->links[l].V, *A = w->links[l].A;
+  memset(V, 0, 6 * sizeof *V);
+  memset(A, 0, 6 * sizeof *A);
   sap_v3_scale(A + 3, g, -1.0);
   if (link->parent >= 0) {
-    memcpy(V, w->V[link->parent], sizeof w->V[l]);
-    memcpy(A, w->A[link->parent], sizeof w->A[l]);
+    memcpy(V, w->links[link->parent].V, 6 * sizeof *V);
+    memcpy(A, w->links[link->parent].A, 6 * sizeof *A);
   }
   const int32_t end = link->first_dof + link->ndofs;
   for (int32_t i = link->first_dof; i < end;) {
@@ -172,81 +162,85 @@ static void pass_link(sap_derivatives* w, const sap_kinematics* kin, int32_t l, 
   }
 }
 
-static void unpack(const double s[6], double full[9]) {
-  const double all[9] = {s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2]};
-  memcpy(full, all, sizeof all);
-}
-
-// B1 of a link.
-static void set_B1(const sap_inertia* I, const double V[6], double B1[9]) {
-  double full[9];
-  const double trace = I->I[0] + I->I[1] + I->I[2];
-  unpack(I->I, full);
-  for (int j = 0; j < 3; ++j) {
-    const double e[3] = {j == 0 ? 1.0 : 0.0, j == 1 ? 1.0 : 0.0, j == 2 ? 1.0 : 0.0};
-    double x[3], y[3];
-    sap_v3_cross(B1 + 3 * j, V, full + 3 * j);
-    sap_v3_scale(B1 + 3 * j, B1 + 3 * j, 2.0);
-    sap_v3_cross(x, V, e);
-    sap_v3_add_scaled(B1 + 3 * j, x, -trace);
-    sap_v3_cross(x, V + 3, e);
-    sap_v3_cross(y, I->h, x);
-    sap_v3_add_scaled(B1 + 3 * j, y, -2.0);
+// Of F - W, about O.
+static void change_end(const link_state* at, const motion_change* by, double out[6]) {
+  double x[6], Ix[6];
+  sap_inertia_mul(out, &at->I, by->acceleration);
+  if (by->velocity != NULL) {  // B x
+    sap_inertia_mul(Ix, &at->I, by->velocity);
+    sap_spatial_add_force_cross(out, at->V, Ix);
+    motion_cross(x, at->V, by->velocity);
+    sap_inertia_mul(Ix, &at->I, x);
+    sap_spatial_add_scaled(out, Ix, -1.0);
+    sap_spatial_add_force_cross(out, by->velocity, at->IV);
+  }
+  if (by->turn != NULL) {
+    sap_spatial_add_force_cross(out, by->turn, at->F);
+    sap_v3_cross(x, by->turn, at->c);
+    sap_v3_add(x, x, by->turn + 3);
+    sap_v3_cross(Ix, x, at->P);
+    sap_v3_sub(out, out, Ix);
   }
 }
 
-// out = B x
-static void multiply_B(const composite* c, const double x[3], double out[6]) {
-  sap_m3_mul_v3(out, c->B1, x);
-  sap_v3_cross(out + 3, x, c->p);
-  sap_v3_scale(out + 3, out + 3, 2.0);
+// Of W by a change of the start.
+static void change_start(const link_state* at, const motion_change* by, double out[6]) {
+  double x[3];
+  sap_inertia_mul(out, &at->I0, by->velocity);
+  sap_v3_cross(x, at->c0, out + 3);
+  sap_v3_sub(out, out, x);
+  if (by->turn != NULL) {
+    sap_v3_cross(x, by->turn, at->L0);
+    sap_v3_add(out, out, x);
+    sap_v3_cross(x, by->turn, at->P0);
+    sap_v3_add(out + 3, out + 3, x);
+  }
+  sap_v3_cross(x, at->c, out + 3);
+  sap_v3_add(out, out, x);
+}
+
+typedef void change_function(const link_state* at, const motion_change* by, double out[6]);
+
+// Adds scale dtau_j to the column of dof k of link l. Needs T of this link and all behind it.
+static void add_column(sap_derivatives* w, int32_t l, int32_t k, change_function* change,
+                       motion_change by, double scale, double* X) {
+  const sap_dynamics* d = w->dynamics;
+  const int32_t end = w->tree_link[d->links[l].tree + 1];
+  const bool turns = change == change_end && by.turn != NULL;
+  double* column = X + (size_t)d->model->sizes.nv * (size_t)k;
+  for (int32_t i = l; i < end; ++i) {
+    link_state* at = &w->links[i];
+    at->moves = i == l || (d->links[i].parent >= l && w->links[d->links[i].parent].moves);
+    if (at->moves) {
+      change(at, &by, at->change);
+    }
+  }
+  for (int32_t i = end; i-- > l;) {
+    link_state* at = &w->links[i];
+    double T[6] = {0.0};
+    if (at->moves && i > l) {
+      sap_spatial_add_scaled(w->links[d->links[i].parent].change, at->change, 1.0);
+    }
+    if (at->moves && turns) {
+      sap_spatial_add_force_cross(T, by.turn, at->T);  // (S_k x S_j) . T = -S_j . (S_k x* T)
+    }
+    const int32_t first = d->links[i].first_dof;
+    for (int32_t j = first; at->moves && j < first + d->links[i].ndofs; ++j) {
+      const bool before = j < k && w->group[j] != w->group[k];
+      column[j] += scale * (sap_spatial_dot(w->S[j], at->change) -
+                            (before ? 0.0 : sap_spatial_dot(w->S[j], T)));
+    }
+  }
+  for (int32_t j = d->model->dof_parent[d->links[l].first_dof]; j >= 0;
+       j = d->model->dof_parent[j]) {
+    column[j] += scale * sap_spatial_dot(w->S[j], w->links[l].change);
+  }
 }
 
 static void add_to_parent(sap_derivatives* w, int32_t l) {
   const int32_t parent = w->dynamics->links[l].parent;
-  if (parent < 0) {
-    return;
-  }
-  composite* to = &w->sums[parent];
-  const composite* from = &w->sums[l];
-  sap_inertia_add(&to->I, &from->I);
-  for (int i = 0; i < COMPOSITE_NUMBERS; ++i) {
-    to->numbers[i] += from->numbers[i];
-  }
-}
-
-// Entries of the dofs of a link with all before them.
-static void inverse_entries(sap_derivatives* w, int32_t l, double* dq, double* dv, double* da) {
-  const sap_dynamics* d = w->dynamics;
-  const sap_link* link = &d->links[l];
-  const composite* c = &w->sums[l];
-  const size_t n = (size_t)d->model->sizes.nv;
-  for (int32_t j = link->first_dof; j < link->first_dof + link->ndofs; ++j) {
-    double IS[6], BS[3], with[6], turned[6], z[6], x[6];
-    const double* S = w->S[j];
-    sap_inertia_mul(IS, &c->I, S);
-    sap_m3_tmul_v3(BS, c->B1, S);
-    sap_v3_cross(x, c->p, S + 3);
-    sap_v3_add_scaled(BS, x, 2.0);
-    sap_inertia_mul(with, &c->I, w->Pdd[j]);
-    multiply_B(c, w->Pd[j], x);
-    sap_spatial_add_scaled(with, x, 1.0);
-    memcpy(turned, with, sizeof turned);
-    sap_spatial_add_force_cross(turned, S, c->F);
-    sap_inertia_mul(z, &c->I, w->PS[j]);
-    multiply_B(c, S, x);
-    sap_spatial_add_scaled(z, x, 1.0);
-    for (int32_t k = j; k >= 0; k = d->model->dof_parent[k]) {
-      const size_t jk = n * (size_t)k + (size_t)j, kj = n * (size_t)j + (size_t)k;
-      dq[jk] = sap_spatial_dot(IS, w->Pdd[k]) + sap_v3_dot(BS, w->Pd[k]);
-      dv[jk] = sap_spatial_dot(IS, w->PS[k]) + sap_v3_dot(BS, w->S[k]);
-      da[jk] = da[kj] = sap_spatial_dot(IS, w->S[k]);
-      if (k != j) {
-        dq[kj] = sap_spatial_dot(w->S[k], w->group[k] == w->group[j] ? with : turned);
-        dv[kj] = sap_spatial_dot(w->S[k], z);
-      }
-    }
-    da[(n + 1) * (size_t)j] += d->armature[j];
+  if (parent >= 0) {
+    sap_spatial_add_scaled(w->links[parent].T, w->links[l].T, 1.0);
   }
 }
 
@@ -255,259 +249,161 @@ void sap_derivatives_inverse(sap_derivatives* w, const sap_kinematics* kin, cons
   const sap_dynamics* d = w->dynamics;
   const outward out = {w->S, w->Pd, w->Pdd, w->PS};
   for (int32_t l = 0; l < d->nlinks; ++l) {
-    composite* c = &w->sums[l];
-    double H[6];
-    memset(c, 0, sizeof *c);
+    link_state* at = &w->links[l];
+    memset(at, 0, sizeof *at);
     pass_link(w, kin, l, v, a, &out);
-    find_inertia(kin, l, &c->I);
-    sap_inertia_mul(H, &c->I, w->V[l]);
-    sap_inertia_mul(c->F, &c->I, w->A[l]);
-    sap_spatial_add_force_cross(c->F, w->V[l], H);
-    sap_v3_copy(c->p, H + 3);
-    set_B1(&c->I, w->V[l], c->B1);
+    find_inertia(kin, l, &at->I);
+    sap_inertia_mul(at->IV, &at->I, at->V);
+    sap_inertia_mul(at->F, &at->I, at->A);
+    sap_spatial_add_force_cross(at->F, at->V, at->IV);
+    memcpy(at->T, at->F, sizeof at->T);
   }
   for (int32_t l = d->nlinks; l-- > 0;) {
-    inverse_entries(w, l, dq, dv, da);
+    const int32_t first = d->links[l].first_dof;
+    for (int32_t k = first; k < first + d->links[l].ndofs; ++k) {
+      add_column(w, l, k, change_end, (motion_change){w->S[k], w->Pd[k], w->Pdd[k]}, 1.0, dq);
+      add_column(w, l, k, change_end, (motion_change){NULL, w->S[k], w->PS[k]}, 1.0, dv);
+      add_column(w, l, k, change_end, (motion_change){NULL, NULL, w->S[k]}, 1.0, da);
+      da[((size_t)d->model->sizes.nv + 1) * (size_t)k] += d->armature[k];
+    }
     add_to_parent(w, l);
   }
 }
 
 // --- momenta ---
 
-// I about the centre of mass.
-static void central_inertia(const sap_inertia* I, const double c[3], double out[9]) {
-  unpack(I->I, out);
-  const double square = I->mass * sap_v3_dot(c, c);
-  for (int j = 0; j < 3; ++j) {
-    for (int i = 0; i < 3; ++i) {
-      out[3 * j + i] += I->mass * c[i] * c[j] - (i == j ? square : 0.0);
-    }
-  }
-}
-
-// m += s (a b' ) + t 1
-static void add_outer(double m[9], double s, const double a[3], const double b[3], double t) {
-  for (int j = 0; j < 3; ++j) {
-    for (int i = 0; i < 3; ++i) {
-      m[3 * j + i] += s * a[i] * b[j] + (i == j ? t : 0.0);
-    }
-  }
-}
-
-// Sums of one link; H0: its momentum at the start about O.
-static void set_momentum(const sap_derivatives* w, const sap_momentum_derivatives* s,
-                         const sap_inertia* I0, const double H0[6], int32_t l, composite* c) {
-  const double m = I0->mass, per_m = m > 0.0 ? 1.0 / m : 0.0;
-  double c0[3], c1[3], P[3], x[3];
-  find_inertia(s->kin, l, &c->I);
-  sap_inertia_mul(c->F, &c->I, w->V[l]);
-  sap_v3_scale(c0, I0->h, per_m);
-  sap_v3_scale(c1, c->I.h, per_m);
-  sap_v3_cross(x, c0, H0 + 3);
-  sap_v3_sub(c->L0, H0, x);
-  sap_v3_copy(c->P0, H0 + 3);
-  sap_v3_scale(c->mc0, c0, m);
-  central_inertia(I0, c0, c->theta);
-  add_outer(c->theta, -m, c0, c1, m * sap_v3_dot(c0, c1));
-  add_outer(c->E, -1.0, c->P0, c1, sap_v3_dot(c1, c->P0));
-  sap_v3_copy(P, c->P0);
-  sap_v3_add_scaled(P, w->dynamics->model->options.gravity, s->dt * m);
-  sap_v3_cross(x, c1, P);
-  sap_v3_add(c->W, c->L0, x);
-  sap_v3_copy(c->W + 3, P);
-  add_outer(c->N, 1.0, c1, P, -sap_v3_dot(c1, P));
-}
-
-// What the change of a start velocity S, or of the start along S with Pd, gives at the end.
-static void change_start(const composite* c, const double S[6], const double* turn, double out[6]) {
-  double x[3];
-  sap_m3_mul_v3(out, c->theta, S);
-  sap_v3_cross(x, c->I.h, S + 3);
-  sap_v3_add(out, out, x);
-  sap_v3_cross(out + 3, S, c->mc0);
-  sap_v3_add_scaled(out + 3, S + 3, c->I.mass);
-  if (turn != NULL) {
-    sap_v3_cross(x, turn, c->L0);
-    sap_v3_add(out, out, x);
-    sap_m3_mul_v3(x, c->E, turn);
-    sap_v3_add(out, out, x);
-    sap_v3_cross(x, turn, c->P0);
-    sap_v3_add(out + 3, out + 3, x);
-  }
-}
-
-// The transposed: sums applied to S of the end, for the motion (6) and the turning (3) of the start.
-static void change_end(const composite* c, const double S[6], double motion[6], double turn[3]) {
-  double x[3];
-  sap_m3_tmul_v3(motion, c->theta, S);
-  sap_v3_cross(x, c->mc0, S + 3);
-  sap_v3_add(motion, motion, x);
-  sap_v3_cross(motion + 3, S, c->I.h);
-  sap_v3_add_scaled(motion + 3, S + 3, c->I.mass);
-  sap_m3_tmul_v3(turn, c->E, S);
-  sap_v3_cross(x, c->L0, S);
-  sap_v3_add(turn, turn, x);
-  sap_v3_cross(x, c->P0, S + 3);
-  sap_v3_add(turn, turn, x);
-}
-
-// What the turning of W with k gives on j, behind or with it: S_k . back.
-static void turn_wrench(const composite* c, const double S[6], double back[6]) {
-  double x[3];
-  memset(back, 0, 6 * sizeof *back);
-  sap_spatial_add_force_cross(back, S, c->W);
-  sap_m3_tmul_v3(x, c->N, S);
-  sap_v3_add(back, back, x);
-  sap_v3_cross(x, S, c->W + 3);
-  sap_v3_sub(back + 3, back + 3, x);
-  for (int i = 0; i < 6; ++i) {
-    back[i] = -back[i];
-  }
-}
-
-static void momentum_entries(sap_derivatives* w, const sap_momentum_derivatives* s, int32_t l) {
-  const sap_dynamics* d = w->dynamics;
-  const sap_link* link = &d->links[l];
-  const composite* c = &w->sums[l];
-  const size_t n = (size_t)d->model->sizes.nv;
-  const double per_dt = 1.0 / s->dt;
-  for (int32_t j = link->first_dof; j < link->first_dof + link->ndofs; ++j) {
-    turn_wrench(c, w->S[j], w->back[j]);
-  }
-  for (int32_t j = link->first_dof; j < link->first_dof + link->ndofs; ++j) {
-    const double* S = w->S[j];
-    double IS[6], with[6], turned[6], x[3], y[3], to_q0[6], to_v0[6], motion[6], turn[3];
-    sap_inertia_mul(IS, &c->I, S);
-    sap_inertia_mul(with, &c->I, w->Pd[j]);
-    memcpy(turned, with, sizeof turned);
-    sap_spatial_add_force_cross(turned, S, c->F);
-    sap_m3_mul_v3(x, c->N, S);
-    sap_v3_cross(y, S + 3, c->W + 3);
-    sap_v3_sub(turned, turned, x);
-    sap_v3_sub(turned, turned, y);
-    change_start(c, w->Pd0[j], w->S0[j], to_q0);
-    change_start(c, w->S0[j], NULL, to_v0);
-    change_end(c, S, motion, turn);
-    for (int32_t k = j; k >= 0; k = d->model->dof_parent[k]) {
-      const size_t jk = n * (size_t)k + (size_t)j, kj = n * (size_t)j + (size_t)k;
-      s->dq[jk] = per_dt * (sap_spatial_dot(IS, w->Pd[k]) + sap_spatial_dot(w->S[k], w->back[j]));
-      s->dv[jk] = s->dv[kj] = per_dt * sap_spatial_dot(IS, w->S[k]);
-      s->dq0[jk] = -per_dt * (sap_spatial_dot(motion, w->Pd0[k]) + sap_v3_dot(turn, w->S0[k]));
-      s->dv0[jk] = -per_dt * sap_spatial_dot(motion, w->S0[k]);
-      if (k != j) {
-        const bool together = w->group[k] == w->group[j];
-        s->dq[kj] =
-            per_dt * (together ? sap_spatial_dot(w->S[k], with) + sap_spatial_dot(S, w->back[k])
-                               : sap_spatial_dot(w->S[k], turned));
-        s->dq0[kj] = -per_dt * sap_spatial_dot(w->S[k], to_q0);
-        s->dv0[kj] = -per_dt * sap_spatial_dot(w->S[k], to_v0);
-      }
-    }
-  }
-}
-
-// Adds s A, a 3x3 matrix, to rows i ... and columns j ... of X.
-static void add_block(double* X, size_t n, size_t i, size_t j, double s, const double A[9]) {
-  for (size_t c = 0; c < 3; ++c) {
-    for (size_t r = 0; r < 3; ++r) {
-      X[n * (j + c) + i + r] += s * A[3 * c + r];
-    }
-  }
-}
-
-static void skew(const double a[3], double out[9]) {
-  const double all[9] = {0.0, a[2], -a[1], -a[2], 0.0, a[0], a[1], -a[0], 0.0};
-  memcpy(out, all, sizeof all);
-}
-
 // A lone link, as lone_force of inertia.inc has it, with c = h/m in its own axes:
 //   f = (m (v - v0) + R (w x h) - R0 (w0 x h))/dt - m g,
-//   n = I_c (w - w0)/dt + w x I_c w + c x R' f
+//   n = I_c (w - w0)/dt + w x I_c w + c x R' f,  I_c x = I x - h x (x x c)
+static void central_momentum(const sap_inertia* I, const double c[3], const double x[3],
+                             double out[3]) {
+  const double motion[6] = {x[0], x[1], x[2]};
+  double all[6], y[3];
+  sap_inertia_mul(all, I, motion);
+  sap_v3_cross(y, c, all + 3);
+  sap_v3_sub(out, all, y);
+}
+
+// Changes of the velocity v and the turning R of a lone link; s = 1 at the end, -1 at the start.
+static void lone_columns(const sap_derivatives* w, const sap_momentum_derivatives* s, int32_t l,
+                         bool start, const double f[3], double* dq, double* dv) {
+  const sap_link* link = &w->dynamics->links[l];
+  const sap_inertia* I = &link->body_inertia;
+  const size_t n = (size_t)w->dynamics->model->sizes.nv, i = (size_t)link->first_dof;
+  const double *R = s->kin->R_WB + 9 * link->body, *omega = (start ? s->v0 : s->v) + i + 3;
+  const double* turned = start ? s->kin0->R_WB + 9 * link->body : R;
+  const double m = I->mass, scale = (start ? -1.0 : 1.0) / s->dt;
+  double c[3], wh[3], Iw[3], Rf[3];
+  sap_v3_scale(c, I->h, m > 0.0 ? 1.0 / m : 0.0);
+  sap_v3_cross(wh, omega, I->h);
+  central_momentum(I, c, omega, Iw);
+  sap_m3_tmul_v3(Rf, R, f);
+  for (size_t k = 0; k < 12; ++k) {  // v, then q; linear dofs first
+    const bool position = k >= 6, linear = k % 6 < 3;
+    double e[3] = {0.0}, x[3], df[3] = {0.0}, dn[3] = {0.0}, Rdf[3];
+    e[k % 3] = 1.0;
+    if (linear) {
+      sap_v3_add_scaled(df, e, position ? 0.0 : scale * m);
+    } else {
+      sap_v3_cross(x, e, position ? wh : I->h);
+      sap_m3_mul_v3(df, turned, x);
+      sap_v3_scale(df, df, scale);
+    }
+    if (!linear && !position) {
+      central_momentum(I, c, e, x);
+      sap_v3_scale(dn, x, scale);
+      if (!start) {
+        double y[3];
+        sap_v3_cross(y, omega, x);
+        sap_v3_add(dn, dn, y);
+        sap_v3_cross(y, e, Iw);
+        sap_v3_add(dn, dn, y);
+      }
+    }
+    sap_m3_tmul_v3(Rdf, R, df);
+    if (!linear && position && !start) {
+      sap_v3_cross(x, Rf, e);
+      sap_v3_add(Rdf, Rdf, x);
+    }
+    sap_v3_cross(x, c, Rdf);
+    sap_v3_add(dn, dn, x);
+    double* column = (position ? dq : dv) + n * (i + k % 6) + i;
+    sap_v3_add(column, column, df);
+    sap_v3_add(column + 3, column + 3, dn);
+  }
+}
+
 static void lone_entries(const sap_derivatives* w, const sap_momentum_derivatives* s, int32_t l) {
-  const sap_dynamics* d = w->dynamics;
-  const sap_link* link = &d->links[l];
-  const sap_inertia* B = &link->body_inertia;
-  const size_t n = (size_t)d->model->sizes.nv, i = (size_t)link->first_dof;
-  const double *R = s->kin->R_WB + 9 * link->body, *R0 = s->kin0->R_WB + 9 * link->body;
-  const double *v = s->v + i, *v0 = s->v0 + i, *omega = v + 3, *omega0 = v0 + 3;
-  const double *h = B->h, *g = d->model->options.gravity;
-  const double per_dt = 1.0 / s->dt, m = B->mass, per_m = m > 0.0 ? 1.0 / m : 0.0;
-  double c[3], wh[3], wh0[3], f[3], x[3], Iw[3], Ic[9], X[9], Y[9], C[9], CR[9], unit[9] = {0.0};
-  unit[0] = unit[4] = unit[8] = 1.0;
-  sap_v3_scale(c, h, per_m);
-  sap_v3_cross(wh, omega, h);
-  sap_v3_cross(wh0, omega0, h);
-  sap_m3_mul_v3(f, R, wh);
-  sap_m3_mul_v3(x, R0, wh0);
+  const sap_link* link = &w->dynamics->links[l];
+  const double *v = s->v + link->first_dof, *v0 = s->v0 + link->first_dof;
+  const double *h = link->body_inertia.h, m = link->body_inertia.mass;
+  double wh[3], x[3], f[3];
+  sap_v3_cross(wh, v + 3, h);
+  sap_m3_mul_v3(f, s->kin->R_WB + 9 * link->body, wh);
+  sap_v3_cross(wh, v0 + 3, h);
+  sap_m3_mul_v3(x, s->kin0->R_WB + 9 * link->body, wh);
   for (int k = 0; k < 3; ++k) {
-    f[k] = (f[k] - x[k] + m * (v[k] - v0[k])) * per_dt - m * g[k];
+    f[k] = (f[k] - x[k] + m * (v[k] - v0[k])) / s->dt - m * w->dynamics->model->options.gravity[k];
   }
-  central_inertia(B, c, Ic);
-  skew(c, C);
-  for (int k = 0; k < 3; ++k) {  // C R'
-    const double row[3] = {R[k], R[3 + k], R[6 + k]};
-    sap_m3_mul_v3(CR + 3 * k, C, row);
-  }
-  const struct {
-    double *to, scale;
-    const double *R, *a;  // df = scale R [a] in the column block from 3 on
-  } parts[] = {{s->dv, -per_dt, R, h},
-               {s->dq, -per_dt, R, wh},
-               {s->dq0, per_dt, R0, wh0},
-               {s->dv0, per_dt, R0, h}};
-  for (size_t k = 0; k < 4; ++k) {
-    skew(parts[k].a, X);
-    sap_m3_mul(Y, parts[k].R, X);
-    add_block(parts[k].to, n, i, i + 3, parts[k].scale, Y);
-    sap_m3_mul(X, CR, Y);
-    add_block(parts[k].to, n, i + 3, i + 3, parts[k].scale, X);
-  }
-  add_block(s->dv, n, i, i, m * per_dt, unit);
-  add_block(s->dv0, n, i, i, -m * per_dt, unit);
-  add_block(s->dv, n, i + 3, i, m * per_dt, CR);
-  add_block(s->dv0, n, i + 3, i, -m * per_dt, CR);
-  add_block(s->dv, n, i + 3, i + 3, per_dt, Ic);
-  add_block(s->dv0, n, i + 3, i + 3, -per_dt, Ic);
-  skew(omega, X);
-  sap_m3_mul(Y, X, Ic);
-  add_block(s->dv, n, i + 3, i + 3, 1.0, Y);
-  sap_m3_mul_v3(Iw, Ic, omega);
-  skew(Iw, X);
-  add_block(s->dv, n, i + 3, i + 3, -1.0, X);
-  sap_m3_tmul_v3(x, R, f);
-  skew(x, X);
-  sap_m3_mul(Y, C, X);
-  add_block(s->dq, n, i + 3, i + 3, 1.0, Y);
+  lone_columns(w, s, l, false, f, s->dq, s->dv);
+  lone_columns(w, s, l, true, f, s->dq0, s->dv0);
+}
+
+static void set_momentum(sap_derivatives* w, const sap_momentum_derivatives* s, int32_t l) {
+  link_state* at = &w->links[l];
+  const double per_m = at->I0.mass > 0.0 ? 1.0 / at->I0.mass : 0.0;
+  double x[3];
+  find_inertia(s->kin, l, &at->I);
+  sap_inertia_mul(at->F, &at->I, at->V);
+  sap_v3_scale(at->c, at->I.h, per_m);
+  sap_v3_copy(at->P, at->P0);
+  sap_v3_add_scaled(at->P, w->dynamics->model->options.gravity, s->dt * at->I0.mass);
+  sap_v3_cross(x, at->c, at->P);
+  sap_v3_sub(at->T, at->F, at->L0);
+  sap_v3_sub(at->T, at->T, x);
+  sap_v3_sub(at->T + 3, at->F + 3, at->P);
 }
 
 void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives* s) {
   const sap_dynamics* d = w->dynamics;
   const outward before = {w->S0, w->Pd0, NULL, NULL}, out = {w->S, w->Pd, NULL, NULL};
   const size_t n = (size_t)d->model->sizes.nv;
-  for (int32_t l = 0; l < d->nlinks; ++l) {  // momenta at the start, in PS of the link's number
-    sap_inertia I0;
+  const double per_dt = 1.0 / s->dt;
+  for (int32_t l = 0; l < d->nlinks; ++l) {
+    link_state* at = &w->links[l];
+    double H[6], x[3];
+    memset(at, 0, sizeof *at);
     pass_link(w, s->kin0, l, s->v0, NULL, &before);
-    find_inertia(s->kin0, l, &I0);
-    w->sums[l] = (composite){.I = I0};
-    sap_inertia_mul(w->sums[l].F, &I0, w->V[l]);
+    find_inertia(s->kin0, l, &at->I0);
+    sap_inertia_mul(H, &at->I0, at->V);
+    sap_v3_scale(at->c0, at->I0.h, at->I0.mass > 0.0 ? 1.0 / at->I0.mass : 0.0);
+    sap_v3_copy(at->P0, H + 3);
+    sap_v3_cross(x, at->c0, at->P0);
+    sap_v3_sub(at->L0, H, x);
   }
   for (int32_t l = 0; l < d->nlinks; ++l) {
-    const composite start = w->sums[l];
-    w->sums[l] = (composite){.I = start.I};
     pass_link(w, s->kin, l, s->v, NULL, &out);
-    set_momentum(w, s, &start.I, start.F, l, &w->sums[l]);
+    set_momentum(w, s, l);
   }
   for (int32_t l = d->nlinks; l-- > 0;) {
+    const int32_t first = d->links[l].first_dof;
     if (d->links[l].lone) {
       lone_entries(w, s, l);
-    } else {
-      momentum_entries(w, s, l);
-      add_to_parent(w, l);
+      continue;
     }
+    for (int32_t k = first; k < first + d->links[l].ndofs; ++k) {
+      const motion_change dq = {w->S[k], NULL, w->Pd[k]}, dv = {NULL, NULL, w->S[k]};
+      const motion_change dq0 = {w->S0[k], w->Pd0[k], NULL}, dv0 = {NULL, w->S0[k], NULL};
+      add_column(w, l, k, change_end, dq, per_dt, s->dq);
+      add_column(w, l, k, change_end, dv, per_dt, s->dv);
+      add_column(w, l, k, change_start, dq0, -per_dt, s->dq0);
+      add_column(w, l, k, change_start, dv0, -per_dt, s->dv0);
+    }
+    add_to_parent(w, l);
   }
   for (size_t i = 0; i < n; ++i) {
-    s->dv[(n + 1) * i] += d->armature[i] / s->dt;
-    s->dv0[(n + 1) * i] -= d->armature[i] / s->dt;
+    s->dv[(n + 1) * i] += d->armature[i] * per_dt;
+    s->dv0[(n + 1) * i] -= d->armature[i] * per_dt;
   }
 }
 

@@ -25,8 +25,7 @@ typedef struct sap_contact_slopes {
   double (*J)[3], (*Dp)[3], (*rho)[3];  // (nv)
   double* dphi;                         // (nv)
   double (*C[SAP_CONTACT_FIELDS])[3];   // d(J y) of y = v, v0, v*, X_1, X_2, X_3               (nv)
-  double (*scale)[SAP_CONTACT_SCALES],
-      (*scale_A)[SAP_CONTACT_SCALES];   // dw, dwt, dwn to q0 and q_A      (nv)
+  double (*scale)[SAP_CONTACT_SCALES];  // dw, dwt, dwn to q0 (nv)
   double* X[3];                         // (nv)
   double (*gradients)[SAP_MASS_PAIRS];  // (nv)
   int32_t* path;                        // scratch (nv)
