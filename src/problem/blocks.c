@@ -126,39 +126,11 @@ static sap_status check_rows(const sap_problem* p, const sap_block* b, sap_error
   return b->set == SAP_SET_BOX ? check_box(p, b, error) : SAP_STATUS_OK;
 }
 
-sap_block_place sap_problem_end(const sap_problem* p) {
-  return (sap_block_place){p->nblocks, p->nrows, p->nblock_trees, p->njacobian_values};
-}
-
-void sap_problem_set_end(sap_problem* p, const sap_block_place* end) {
-  p->nblocks = (int32_t)end->block;
-  p->nrows = (int32_t)end->row;
-  p->nblock_trees = (int32_t)end->tree;
-  p->njacobian_values = (int32_t)end->value;
-}
-
-void sap_problem_pass_block(const sap_problem* p, int32_t nrows, int32_t ntrees,
-                            const int32_t* trees, sap_block_place* at) {
-  at->block += 1;
-  at->row += nrows;
-  at->tree += ntrees;
-  for (int32_t t = 0; t < ntrees; ++t) {
-    at->value += (int64_t)nrows * p->tree_size[trees[t]];
-  }
-}
-
-sap_status sap_problem_reserve_blocks(sap_problem* p, const sap_block_place* end,
-                                      sap_error* error) {
-  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_BLOCKS, end->block, error));
-  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_BLOCK_TREES, end->tree, error));
-  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_ROWS, end->row, error));
-  return sap_problem_reserve_group(p, SAP_GROUP_JACOBIANS, end->value, error);
-}
-
 // Copies R, v_hat and bounds of each row: a nonnegative row is the interval [0, inf), a free one
 // (-inf, inf).
-static void copy_rows(const sap_problem* p, const sap_block* b, int64_t row) {
+static void copy_rows(const sap_problem* p, const sap_block* b) {
   const double infinity = (double)INFINITY;
+  const int32_t row = p->nrows;
   double* lower = p->lower + row;
   double* upper = p->upper + row;
   for (int32_t i = 0; i < b->nrows; ++i) {
@@ -170,13 +142,22 @@ static void copy_rows(const sap_problem* p, const sap_block* b, int64_t row) {
   }
 }
 
-void sap_problem_put_block(sap_problem* p, const sap_block* b, const sap_block_place* at) {
-  sap_block_data* data = &p->blocks[at->block];
+sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_error* error) {
+  int64_t values = p->njacobian_values;
+  for (int32_t t = 0; t < b->ntrees; ++t) {
+    values += (int64_t)b->nrows * p->tree_size[b->trees[t]];
+  }
+  const int64_t trees = (int64_t)p->nblock_trees + b->ntrees, rows = (int64_t)p->nrows + b->nrows;
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_BLOCKS, (int64_t)p->nblocks + 1, error));
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_BLOCK_TREES, trees, error));
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_ROWS, rows, error));
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_JACOBIANS, values, error));
+  sap_block_data* data = &p->blocks[p->nblocks++];
   *data = (sap_block_data){.set = b->set,
                            .nrows = b->nrows,
                            .ntrees = b->ntrees,
-                           .first_row = (int32_t)at->row,
-                           .first_tree = (int32_t)at->tree,
+                           .first_row = p->nrows,
+                           .first_tree = p->nblock_trees,
                            .key = b->key};
   if (sap_set_is_contact(b->set)) {
     data->friction = b->friction;
@@ -186,24 +167,17 @@ void sap_problem_put_block(sap_problem* p, const sap_block* b, const sap_block_p
     data->slip_speed = b->slip_speed;
     data->lagged_impulse = b->set == SAP_SET_LAGGED ? b->lagged_impulse : 0.0;
   }
-  double* J = p->jacobian_values + at->value;
+  double* J = p->jacobian_values + p->njacobian_values;
   for (int32_t t = 0; t < b->ntrees; ++t) {
     const size_t count = (size_t)b->nrows * (size_t)p->tree_size[b->trees[t]];
     memcpy(J, b->jacobians[t], count * sizeof(double));
-    p->block_trees[at->tree + t] = b->trees[t];
-    p->jacobians[at->tree + t] = J;
+    p->block_trees[p->nblock_trees] = b->trees[t];
+    p->jacobians[p->nblock_trees++] = J;
     J += count;
   }
-  copy_rows(p, b, at->row);
-}
-
-sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_error* error) {
-  const sap_block_place at = sap_problem_end(p);
-  sap_block_place end = at;
-  sap_problem_pass_block(p, b->nrows, b->ntrees, b->trees, &end);
-  SAP_TRY(sap_problem_reserve_blocks(p, &end, error));
-  sap_problem_put_block(p, b, &at);
-  sap_problem_set_end(p, &end);
+  copy_rows(p, b);
+  p->nrows = (int32_t)rows;
+  p->njacobian_values = (int32_t)values;
   return SAP_STATUS_OK;
 }
 

@@ -2,10 +2,6 @@
 // Contacts in physical terms become blocks: checks, w of the rows [t1 t2 n], R and v_hat by the
 // contact law. Rows with several coefficients of friction are scaled by s_j = mu_j/mu, which makes
 // the elliptic cone circular (sap_friction_scales).
-//
-// Many contacts at once: each is checked, made and put to its place on its own, so several threads
-// share the work. Factors of trees, which contacts share, are computed first. Where anything
-// fails, all contacts are added again one by one, which gives the error message.
 #include <math.h>
 #include <string.h>
 
@@ -16,12 +12,6 @@
 
 // Depth that a prediction of the slip may add, relative to the thickness of the thinner shape.
 static const double SHIFT_DEPTH = 1.0 / 8.0;
-
-// Scratch memory for one contact's rows: find_room doubles, views for its trees.
-typedef struct contact_work {
-  double* scratch;
-  const double** views;
-} contact_work;
 
 static int32_t count_rows(const sap_contact_block* contact) {
   return contact->nrows == 0 ? 3 : contact->nrows;
@@ -66,7 +56,7 @@ static sap_status check_motion(const sap_contact_block* c, sap_error* error) {
                                             "gap_change = %g must be finite", c->gap_change);
 }
 
-// Checks all but the linear Jacobians, which put_contact checks with their scale.
+// Checks all but the linear Jacobians, which sap_problem_checked_scale checks.
 static sap_status check_contact(const sap_problem* p, const sap_contact_block* contact,
                                 sap_error* error) {
   const int32_t nrows = count_rows(contact);
@@ -98,17 +88,25 @@ static void scale_rows(const double* linear, const double* angular, int32_t nrow
 }
 
 // Gives the block scaled Jacobians in scratch memory.
-static void scale_block(const sap_problem* p, const sap_contact_block* c, const double* scales,
-                        const contact_work* work, sap_block* block) {
-  double* J = work->scratch;
+static sap_status scale_block(sap_problem* p, const sap_contact_block* c, const double* scales,
+                              sap_block* block, sap_error* error) {
+  sap_problem_cache* cache = p->cache;
+  int64_t values = 0;
+  for (int32_t t = 0; t < c->ntrees; ++t) {
+    values += (int64_t)block->nrows * p->tree_size[c->trees[t]];
+  }
+  SAP_TRY(SAP_ROOM(&cache->pool, &cache->scratch, values, error));
+  SAP_TRY(SAP_ROOM(&cache->pool, &cache->views, c->ntrees, error));
+  double* J = cache->scratch;
   for (int32_t t = 0; t < c->ntrees; ++t) {
     const int32_t size = p->tree_size[c->trees[t]];
     scale_rows(c->jacobians[t], block->nrows > 3 ? c->angular[t] : NULL, block->nrows, size, scales,
                J);
-    work->views[t] = J;
+    cache->views[t] = J;
     J += (size_t)block->nrows * (size_t)size;
   }
-  block->jacobians = work->views;
+  block->jacobians = cache->views;
+  return SAP_STATUS_OK;
 }
 
 static sap_contact_model find_model(const sap_problem* p, const sap_contact_block* contact) {
@@ -117,20 +115,10 @@ static sap_contact_model find_model(const sap_problem* p, const sap_contact_bloc
                                                       : contact->material.model;
 }
 
-// Doubles of scratch memory for a contact.
-static int64_t find_room(const sap_problem* p, const sap_contact_block* contact) {
-  const sap_block part = linear_part(contact);
-  const int64_t scale = sap_problem_scale_room(p, &part);
-  int64_t values = 0;
-  for (int32_t t = 0; t < contact->ntrees; ++t) {
-    values += (int64_t)count_rows(contact) * p->tree_size[contact->trees[t]];
-  }
-  return values > scale ? values : scale;
-}
-
-// Copies the block with its law to its place.
-static void put_block(sap_problem* p, const sap_contact_block* contact, const sap_law_rows* law,
-                      double w, sap_block* block, const sap_block_place* at) {
+// Appends the block with its law.
+static sap_status append_block(sap_problem* p, const sap_contact_block* contact,
+                               const sap_law_rows* law, double w, sap_block* block,
+                               sap_error* error) {
   block->R = law->R;
   block->v_hat = law->v_hat;
   block->friction = law->friction;
@@ -140,8 +128,8 @@ static void put_block(sap_problem* p, const sap_contact_block* contact, const sa
     block->slip_speed = law->slip_speed;
     block->lagged_impulse = force != NULL ? *force * p->dt : law->new_impulse;
   }
-  sap_problem_put_block(p, block, at);
-  sap_block_data* data = &p->blocks[at->block];
+  SAP_TRY(sap_problem_append_block(p, block, error));
+  sap_block_data* data = &p->blocks[p->nblocks - 1];
   if (sap_set_is_potential(block->set)) {
     data->w = w;
   }
@@ -150,10 +138,11 @@ static void put_block(sap_problem* p, const sap_contact_block* contact, const sa
   data->is_wrong = law->is_wrong;
   data->realised = law->realised;
   if (law->shifts) {
-    sap_problem_shift_contact(p, at->block, law->slip);
+    sap_problem_shift_contact(p, data, law->slip);
     data->shift_excess =
         contact->thickness > 0.0 ? SHIFT_DEPTH * contact->thickness / p->dt : (double)INFINITY;
   }
+  return SAP_STATUS_OK;
 }
 
 static sap_contact_start find_start(const sap_law_contact* c) {
@@ -172,11 +161,10 @@ static sap_contact_start find_start(const sap_law_contact* c) {
   return start;
 }
 
-// Makes the block of a checked contact and puts it to its place, for which there is room. Several
-// threads may call it, each with its own work, if the factors of the contact's trees are valid.
-static sap_status put_contact(sap_problem* p, const sap_contact_block* contact,
-                              const sap_regularization* regularization, const contact_work* work,
-                              const sap_block_place* at, sap_error* error) {
+sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* contact,
+                                   const sap_regularization* regularization, sap_error* error) {
+  SAP_NOT_NULL(error, p, contact, regularization);
+  SAP_TRY(check_contact(p, contact, error));
   const sap_contact_model model = find_model(p, contact);
   sap_block block = {.set = model == SAP_CONTACT_SIMILAR  ? SAP_SET_SIMILAR
                             : model == SAP_CONTACT_LAGGED ? SAP_SET_LAGGED
@@ -203,13 +191,13 @@ static sap_status put_contact(sap_problem* p, const sap_contact_block* contact,
                            .velocity_change = contact->velocity_change};
   const sap_block part = linear_part(contact);
   double w[3];
-  SAP_TRY(sap_problem_find_checked_scale(p, &part, work->scratch, w, error));
+  SAP_TRY(sap_problem_checked_scale(p, &part, w, error));
   start.w = w[0];
   start.wt = w[1];
   start.wn = w[2];
   if (contact->friction != NULL) {
     block.friction = sap_friction_scales(contact->friction, block.nrows, scales);
-    scale_block(p, contact, scales, work, &block);
+    SAP_TRY(scale_block(p, contact, scales, &block, error));
   }
   start.friction = block.friction;
   const sap_rows_view rows = {block.nrows, block.ntrees, block.trees, block.jacobians};
@@ -223,27 +211,9 @@ static sap_status put_contact(sap_problem* p, const sap_contact_block* contact,
   sap_law_rows law;
   SAP_TRY_OR(sap_law_contact_rows(&settings, &start, &law, error),
              sap_error_prefix(error, "block %d", p->nblocks));
-  put_block(p, contact, &law, start.w, &block, at);
+  SAP_TRY(append_block(p, contact, &law, start.w, &block, error));
   if (p->scheme.theta < 1.0) {
-    p->blocks[at->block].start = find_start(&start);
+    p->blocks[p->nblocks - 1].start = find_start(&start);
   }
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block* contact,
-                                   const sap_regularization* regularization, sap_error* error) {
-  SAP_NOT_NULL(error, problem, contact, regularization);
-  SAP_TRY(check_contact(problem, contact, error));
-  const sap_block_place at = sap_problem_end(problem);
-  sap_block_place end = at;
-  sap_problem_pass_block(problem, count_rows(contact), contact->ntrees, contact->trees, &end);
-  sap_problem_cache* cache = problem->cache;
-  const int64_t room = find_room(problem, contact);
-  SAP_TRY(SAP_ROOM(&cache->pool, &cache->scratch, room, error));
-  SAP_TRY(SAP_ROOM(&cache->pool, &cache->views, contact->ntrees, error));
-  SAP_TRY(sap_problem_reserve_blocks(problem, &end, error));
-  const contact_work work = {cache->scratch, cache->views};
-  SAP_TRY(put_contact(problem, contact, regularization, &work, &at, error));
-  sap_problem_set_end(problem, &end);
   return SAP_STATUS_OK;
 }

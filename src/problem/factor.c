@@ -394,7 +394,8 @@ static sap_status scale_on_large(const sap_problem* p, const sap_block* b, doubl
   return check_scale(p, w[0], error);
 }
 
-int64_t sap_problem_scale_room(const sap_problem* p, const sap_block* b) {
+// Doubles of scratch memory for find_scale.
+static int64_t scale_room(const sap_problem* p, const sap_block* b) {
   int32_t largest = 0;
   for (int32_t t = 0; t < b->ntrees; ++t) {
     const int32_t n = p->tree_size[b->trees[t]];
@@ -439,25 +440,16 @@ static sap_status find_scale(const sap_problem* p, const sap_block* b, double* s
 
 // Every entry of J enters the scale, except those that a zero of a mobility hides: a finite scale
 // proves that they are finite.
-sap_status sap_problem_find_checked_scale(const sap_problem* p, const sap_block* b, double* scratch,
-                                          double w[3], sap_error* error) {
+sap_status sap_problem_checked_scale(sap_problem* p, const sap_block* b, double w[3],
+                                     sap_error* error) {
+  SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, scale_room(p, b), error));
   const sap_status status =
-      p->has_mobility ? SAP_STATUS_NOT_FINITE : find_scale(p, b, scratch, w, error);
+      p->has_mobility ? SAP_STATUS_NOT_FINITE : find_scale(p, b, p->cache->scratch, w, error);
   if (status != SAP_STATUS_NOT_FINITE) {
     return status;
   }
   SAP_TRY(sap_problem_check_jacobians(p, b, error));
-  return find_scale(p, b, scratch, w, error);
-}
-
-sap_status sap_problem_checked_scale(sap_problem* p, const sap_block* b, double* w,
-                                     sap_error* error) {
-  const int64_t room = sap_problem_scale_room(p, b);
-  SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, room, error));
-  double scales[3] = {0.0};
-  const sap_status status = sap_problem_find_checked_scale(p, b, p->cache->scratch, scales, error);
-  *w = status == SAP_STATUS_OK ? scales[0] : *w;
-  return status;
+  return find_scale(p, b, p->cache->scratch, w, error);
 }
 
 sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32_t ntrees,
@@ -466,6 +458,9 @@ sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32
   SAP_NOT_NULL(error, problem, w);
   const sap_block block = {
       .nrows = nrows, .ntrees = ntrees, .trees = trees, .jacobians = jacobians};
+  double scales[3];
   SAP_TRY(sap_problem_check_shape(problem, &block, error));
-  return sap_problem_checked_scale(problem, &block, w, error);
+  SAP_TRY(sap_problem_checked_scale(problem, &block, scales, error));
+  *w = scales[0];
+  return SAP_STATUS_OK;
 }

@@ -71,14 +71,10 @@ void sap_problem_unlock(const sap_problem* problem);
 // Frees the cache, NULL allowed.
 void sap_problem_cache_destroy(sap_problem_cache* cache);
 
-// Computes w = |W_ii|_F/nrows of a block whose trees have been checked. Fails with NOT_FINITE where
-// its Jacobians are not finite or W_ii overflows, NOT_SPD.
-sap_status sap_problem_checked_scale(sap_problem* problem, const sap_block* block, double* w,
+// Computes w of a block whose trees have been checked: |W_ii|_F/nrows and, of three rows,
+// (W_11 + W_22)/2 and W_33. Fails with NOT_FINITE where its Jacobians are not finite or W_ii
+// overflows, NOT_SPD.
+sap_status sap_problem_checked_scale(sap_problem* problem, const sap_block* block, double w[3],
                                      sap_error* error);
-// The same with the caller's scratch memory of sap_problem_scale_room doubles, for several threads.
-// w: |W_ii|_F/nrows and, of three rows, (W_11 + W_22)/2 and W_33.
-int64_t sap_problem_scale_room(const sap_problem* problem, const sap_block* block);
-sap_status sap_problem_find_checked_scale(const sap_problem* problem, const sap_block* block,
-                                          double* scratch, double w[3], sap_error* error);
 
 #endif

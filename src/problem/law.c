@@ -117,9 +117,10 @@ sap_status sap_problem_add_compliant(sap_problem* p, const sap_compliant_block* 
                      .trees = compliant->trees,
                      .jacobians = compliant->jacobians,
                      .key = compliant->key};
-  double w = 0.0;
+  double scales[3];
   SAP_TRY(sap_problem_check_shape(p, &block, error));
-  SAP_TRY(sap_problem_checked_scale(p, &block, &w, error));
+  SAP_TRY(sap_problem_checked_scale(p, &block, scales, error));
+  const double w = scales[0];
   const int64_t n = block.nrows;
   SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, 3 * n, error));
   double *R = p->cache->scratch, *v_hat = R + n;
@@ -163,8 +164,7 @@ static double find_rise(const sap_block_data* block, double slip) {
   return block->friction * (slip < vs ? 0.5 * slip * slip / vs : slip - 0.5 * vs);
 }
 
-void sap_problem_shift_contact(sap_problem* p, int64_t index, double slip) {
-  sap_block_data* block = &p->blocks[index];
+void sap_problem_shift_contact(sap_problem* p, sap_block_data* block, double slip) {
   block->no_gliding = true;
   change_shift(p, block, find_rise(block, slip));
 }

@@ -13,7 +13,7 @@ static inline sap_law_settings sap_problem_law_settings(const sap_problem* probl
 }
 
 // Shifts v_hat_n of a contact against gliding; slip: |g_t| expected.
-void sap_problem_shift_contact(sap_problem* problem, int64_t index, double slip);
+void sap_problem_shift_contact(sap_problem* problem, sap_block_data* block, double slip);
 // Shifts v_hat_n of contacts that act within the step by |g_t| of a solution. Returns true if the
 // solution would change.
 bool sap_problem_shift_again(sap_problem* problem, const double* vc, const double* gamma);
