@@ -33,12 +33,12 @@ typedef struct info_section {
 
 // --- sections: limits that do not exist are infinite ---
 
-// An element's name, or its number where it has none.
+// An element's name, or its number where it has none; nothing for an id below 0.
 static void add_reference(cli_table* table, const sap_model* model, sap_element kind, int32_t id) {
   const char* name = sap_model_get_name(model, kind, id);
   char number[16];
   (void)snprintf(number, sizeof number, "%d", (int)id);
-  cli_table_text(table, name[0] != '\0' ? name : number);
+  cli_table_text(table, id < 0 ? "" : name[0] != '\0' ? name : number);
 }
 
 static void add_id(cli_table* table, const sap_model* model, sap_element kind, int32_t id) {
@@ -60,11 +60,7 @@ static void add_body(cli_table* table, const sap_model* model, int32_t id) {
   sap_body_def def = {0};
   (void)sap_model_get_body(model, id, &def, NULL);
   add_id(table, model, SAP_ELEMENT_BODY, id);
-  if (id == 0) {
-    cli_table_text(table, "");
-  } else {
-    add_reference(table, model, SAP_ELEMENT_BODY, def.parent);
-  }
+  add_reference(table, model, SAP_ELEMENT_BODY, id == 0 ? -1 : def.parent);
   CLI_CELLS(table, CLI_I(sap_model_get_body_tree(model, id)), CLI_R(def.mass));
   add_reals(table, def.I_BCo_B, 3);
 }
@@ -152,11 +148,7 @@ static void add_shape(cli_table* table, const sap_model* model, int32_t id) {
   cli_table_text(table, types[def.type]);
   add_reference(table, model, SAP_ELEMENT_BODY, def.body);
   add_reals(table, def.size, 3);
-  if (def.type == SAP_SHAPE_MESH) {
-    add_reference(table, model, SAP_ELEMENT_MESH, def.mesh);
-  } else {
-    cli_table_text(table, "");
-  }
+  add_reference(table, model, SAP_ELEMENT_MESH, def.type == SAP_SHAPE_MESH ? def.mesh : -1);
   CLI_CELLS(table, CLI_I(def.condim), CLI_R(def.material.friction), CLI_R(def.material.stiffness),
             CLI_R(def.margin), CLI_R(def.rest_distance), CLI_R(find_rest_depth(model, &def)));
 }
@@ -186,31 +178,22 @@ static const cli_column actuator_columns[] = {CLI_INTEGERS("id"),
                                               CLI_REALS("force_upper", 6)};
 
 static void add_actuator(cli_table* table, const sap_model* model, int32_t id) {
+  static const struct {
+    const char* name;
+    sap_element target;
+  } transmissions[] = {[SAP_TRANSMISSION_JOINT] = {"joint", SAP_ELEMENT_JOINT},
+                       [SAP_TRANSMISSION_TENDON] = {"tendon", SAP_ELEMENT_TENDON},
+                       [SAP_TRANSMISSION_SLIDER_CRANK] = {"slider-crank", SAP_ELEMENT_BODY},
+                       [SAP_TRANSMISSION_SITE] = {"site", SAP_ELEMENT_BODY},
+                       [SAP_TRANSMISSION_ADHESION] = {"adhesion", SAP_ELEMENT_BODY}};
   sap_actuator_def def = {0};
   (void)sap_model_get_actuator(model, id, &def, NULL);
   add_id(table, model, SAP_ELEMENT_ACTUATOR, id);
-  switch (def.transmission) {
-    case SAP_TRANSMISSION_JOINT:
-      cli_table_text(table, "joint");
-      add_reference(table, model, SAP_ELEMENT_JOINT, def.target);
-      break;
-    case SAP_TRANSMISSION_TENDON:
-      cli_table_text(table, "tendon");
-      add_reference(table, model, SAP_ELEMENT_TENDON, def.target);
-      break;
-    case SAP_TRANSMISSION_SLIDER_CRANK:
-      cli_table_text(table, "slider-crank");
-      add_reference(table, model, SAP_ELEMENT_BODY, def.crank_body);
-      break;
-    case SAP_TRANSMISSION_SITE:
-      cli_table_text(table, "site");
-      add_reference(table, model, SAP_ELEMENT_BODY, def.site_body);
-      break;
-    case SAP_TRANSMISSION_ADHESION:
-      cli_table_text(table, "adhesion");
-      add_reference(table, model, SAP_ELEMENT_BODY, def.target);
-      break;
-  }
+  const int32_t target = def.transmission == SAP_TRANSMISSION_SLIDER_CRANK ? def.crank_body
+                         : def.transmission == SAP_TRANSMISSION_SITE       ? def.site_body
+                                                                           : def.target;
+  cli_table_text(table, transmissions[def.transmission].name);
+  add_reference(table, model, transmissions[def.transmission].target, target);
   CLI_CELLS(table, CLI_R(def.gear), CLI_R(def.gain));
   add_reals(table, def.bias, 3);
   const double ranges[] = {def.control_lower, def.control_upper, def.force_lower, def.force_upper};
@@ -245,11 +228,7 @@ static void add_equality(cli_table* table, const sap_model* model, int32_t id) {
   add_id(table, model, SAP_ELEMENT_EQUALITY, id);
   cli_table_text(table, types[def.type]);
   add_reference(table, model, kinds[def.type], def.a);
-  if (def.b < 0) {
-    cli_table_text(table, "");
-  } else {
-    add_reference(table, model, kinds[def.type], def.b);
-  }
+  add_reference(table, model, kinds[def.type], def.b);
   cli_table_text(table, def.active ? "yes" : "no");
 }
 

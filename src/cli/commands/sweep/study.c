@@ -18,97 +18,29 @@
 #include "cli/progress.h"
 #include "core/file.h"
 
-// --- MPI ranks ---
+// --- MPI ranks: only the main thread calls MPI; without it there is one rank, 0 ---
+
+static int mpi_rank, mpi_size = 1;
 
 #ifdef SAPSTEP_MPI
 #include <mpi.h>
 
-// True if mpirun of Open MPI or MPICH's Hydra started the program.
-static bool under_mpirun(void) {
-  return getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv("PMI_SIZE") != NULL;
-}
-
-static bool mpi_running(void) {
-  int begun = 0, ended = 0;
-  (void)MPI_Initialized(&begun);
-  (void)MPI_Finalized(&ended);
-  return begun != 0 && ended == 0;
-}
-
-// Ranks of an MPI run; without MPI there is one, 0. study_mpi_begin starts MPI only under mpirun.
-// Only the main thread calls MPI.
+// Starts MPI if mpirun of Open MPI or MPICH's Hydra started the program.
 static void study_mpi_begin(void) {
   int provided;
-  if (under_mpirun()) {
+  if (getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv("PMI_SIZE") != NULL) {
     (void)MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &mpi_rank);
+    (void)MPI_Comm_size(MPI_COMM_WORLD, &mpi_size);
   }
 }
 
 static void study_mpi_end(void) {
-  if (mpi_running()) {
+  int begun = 0;
+  (void)MPI_Initialized(&begun);
+  if (begun != 0) {
     (void)MPI_Finalize();
   }
-}
-
-static int study_mpi_rank(void) {
-  int rank = 0;
-  if (mpi_running()) {
-    (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  }
-  return rank;
-}
-
-static int study_mpi_size(void) {
-  int size = 1;
-  if (mpi_running()) {
-    (void)MPI_Comm_size(MPI_COMM_WORLD, &size);
-  }
-  return size;
-}
-
-// True if `good` is true and `hash` is the same in all ranks.
-static bool study_mpi_agree(bool good, uint64_t hash) {
-  if (!mpi_running()) {
-    return good;
-  }
-  // The largest of h and of ~h tell whether all h are equal.
-  const uint64_t mine[3] = {good ? 0u : 1u, hash, ~hash};
-  uint64_t all[3];
-  (void)MPI_Allreduce(mine, all, 3, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
-  return all[0] == 0 && all[1] == ~all[2];
-}
-
-// Rank 0: serves one rank that has finished a case or is new; false: none is waiting. `row` has
-// index -1 when no case came along. Answer with the next case; -1: there is none.
-static bool study_mpi_poll(const study_spec* study, study_row* row, int* rank) {
-  int waiting = 0;
-  MPI_Status status;
-  if (!mpi_running()) {
-    return false;
-  }
-  (void)MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &waiting, &status);
-  if (waiting != 0) {
-    *rank = status.MPI_SOURCE;
-    *row = (study_row){0};
-    (void)MPI_Recv(row, STUDY_ROW_SIZE, MPI_BYTE, *rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    row->series = cli_allocate(study_series_size(study, row), 1);
-    (void)MPI_Recv(row->series, (int)study_series_size(study, row), MPI_BYTE, *rank, 1,
-                   MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  }
-  return waiting != 0;
-}
-
-static void study_mpi_answer(int rank, int64_t index) {
-  (void)MPI_Send(&index, 1, MPI_INT64_T, rank, 0, MPI_COMM_WORLD);
-}
-
-// Other ranks: hands in a row (index -1 at first) and returns the next case; -1: the end.
-static int64_t study_mpi_ask(const study_spec* study, const study_row* row) {
-  int64_t next = -1;
-  (void)MPI_Send(row, STUDY_ROW_SIZE, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
-  (void)MPI_Send(row->series, (int)study_series_size(study, row), MPI_BYTE, 0, 1, MPI_COMM_WORLD);
-  (void)MPI_Recv(&next, 1, MPI_INT64_T, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  return next;
 }
 
 #else
@@ -122,41 +54,19 @@ static void study_mpi_begin(void) {
   }
 }
 
-static void study_mpi_end(void) {
-}
-
-static int study_mpi_rank(void) {
-  return 0;
-}
-
-static int study_mpi_size(void) {
-  return 1;
-}
-
-static bool study_mpi_agree(bool good, uint64_t hash) {
-  (void)hash;
-  return good;
-}
-
-static bool study_mpi_poll(const study_spec* study, study_row* row, int* rank) {
-  (void)study;
-  (void)row;
-  (void)rank;
-  return false;
-}
-
-static void study_mpi_answer(int rank, int64_t index) {
-  (void)rank;
-  (void)index;
-}
-
-static int64_t study_mpi_ask(const study_spec* study, const study_row* row) {
-  (void)study;
-  (void)row;
-  return -1;
-}
-
 #endif
+
+// True if `good` is true and `hash` is the same in all ranks.
+static bool study_mpi_agree(bool good, uint64_t hash) {
+  // The largest of h and of ~h tell whether all h are equal.
+  uint64_t all[3] = {good ? 0u : 1u, hash, ~hash};
+#ifdef SAPSTEP_MPI
+  if (mpi_size > 1) {
+    (void)MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+  }
+#endif
+  return all[0] == 0 && all[1] == ~all[2];
+}
 
 // --- cases ---
 //
@@ -212,23 +122,52 @@ static void run_cases(void* context) {
   }
 }
 
-// Answers all waiting ranks; returns the number that were sent home.
+#ifdef SAPSTEP_MPI
+// Rank 0: takes the row of each rank that has finished a case or is new (index -1), and answers
+// with the next case; -1: there is none. Returns the number of ranks that were sent home.
 static int serve(jobs* j) {
-  study_row row;
-  int rank, home = 0;
-  while (study_mpi_poll(j->study, &row, &rank)) {
+  int waiting = 0, home = 0;
+  MPI_Status status;
+  for (;;) {
+    (void)MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &waiting, &status);
+    if (waiting == 0) {
+      return home;
+    }
+    const int rank = status.MPI_SOURCE;
+    study_row row = {0};
+    (void)MPI_Recv(&row, STUDY_ROW_SIZE, MPI_BYTE, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    const size_t size = study_series_size(j->study, &row);
+    row.series = cli_allocate(size, 1);
+    (void)MPI_Recv(row.series, (int)size, MPI_BYTE, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     keep_row(j, &row);
     const int64_t index = take_case(j);
-    study_mpi_answer(rank, index);
+    (void)MPI_Send(&index, 1, MPI_INT64_T, rank, 0, MPI_COMM_WORLD);
     home += index < 0 ? 1 : 0;
   }
-  return home;
 }
+
+// Other ranks: hand in a row and run the case of the answer, until there is none.
+static void serve_rank_0(const study_spec* study) {
+  study_row row = {.index = -1};
+  for (int64_t index = 0;;) {
+    (void)MPI_Send(&row, STUDY_ROW_SIZE, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    (void)MPI_Send(row.series, (int)study_series_size(study, &row), MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+    (void)MPI_Recv(&index, 1, MPI_INT64_T, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    free(row.series);
+    if (index < 0) {
+      return;
+    }
+    study_case_run(study, index, &row);
+  }
+}
+#endif
 
 // Serves the ranks and draws the progress. False: all ranks were sent home.
 static bool watch(void* context) {
   jobs* j = context;
-  j->away -= serve(j);
+#ifdef SAPSTEP_MPI
+  j->away -= j->away > 0 ? serve(j) : 0;
+#endif
   const struct timespec pause = {.tv_nsec = j->away > 0 ? 500 * 1000 : 10 * 1000 * 1000};
   (void)nanosleep(&pause, NULL);
   if (progress_due(&j->bar)) {
@@ -243,22 +182,14 @@ static bool watch(void* context) {
   return j->away > 0;
 }
 
-static int serve_rank_0(const study_spec* study) {
-  study_row row = {.index = -1};
-  int64_t index;
-  while ((index = study_mpi_ask(study, &row)) >= 0) {
-    free(row.series);
-    study_case_run(study, index, &row);
-  }
-  free(row.series);
-  return CLI_OK;
-}
-
 static int run_jobs(const study_spec* study, int count, FILE* journal, study_row* rows) {
-  if (study_mpi_rank() > 0) {
-    return serve_rank_0(study);
+#ifdef SAPSTEP_MPI
+  if (mpi_rank > 0) {
+    serve_rank_0(study);
+    return CLI_OK;
   }
-  jobs j = {.study = study, .journal = journal, .rows = rows, .away = study_mpi_size() - 1};
+#endif
+  jobs j = {.study = study, .journal = journal, .rows = rows, .away = mpi_size - 1};
   for (int64_t i = 0; i < study->cases; ++i) {
     j.done += rows[i].index >= 0 ? 1 : 0;
   }
@@ -297,7 +228,7 @@ static const cli_option option_list[] = {
 #undef AT
 
 static int count_jobs(const study_options* o) {
-  const long processors = study_mpi_size() > 1 ? 1 : sysconf(_SC_NPROCESSORS_ONLN);
+  const long processors = mpi_size > 1 ? 1 : sysconf(_SC_NPROCESSORS_ONLN);
   return o->jobs > 0 ? o->jobs : processors > 0 && processors < 256 ? (int)processors : 1;
 }
 
@@ -345,14 +276,14 @@ static int execute(const study_spec* study, const study_options* o) {
   FILE* journal = NULL;
   sap_error error = {0};
   int code = CLI_OK;
-  if (study_mpi_rank() == 0 &&
+  if (mpi_rank == 0 &&
       (check_outputs(study, o, output, path, &error) != SAP_STATUS_OK ||
        study_journal_open(path, study, o->restart, rows, &journal, &error) != SAP_STATUS_OK)) {
     code = cli_report(&error);
   }
   if (study_mpi_agree(code == CLI_OK, study->hash)) {
     code = run_jobs(study, count_jobs(o), journal, rows);
-    if (study_mpi_rank() == 0) {
+    if (mpi_rank == 0) {
       code = finish(study, o, output, path, rows, code);
     }
   } else if (code == CLI_OK) {
@@ -385,17 +316,19 @@ static int sweep(const cli_command* command, int argc, char** argv) {
   const bool good =
       study_read(options.study, study, &error) &&
       ((options.svg == NULL && options.lines == NULL) || study_chart_possible(study, &error));
-  if (!good && study_mpi_rank() == 0) {
+  if (!good && mpi_rank == 0) {
     (void)cli_report(&error);
   }
   code = CLI_FILE;
   interrupt_catch(false);
   if (study_mpi_agree(good, study->hash)) {
     code = execute(study, &options);
-  } else if (good && study_mpi_rank() == 0) {
+  } else if (good && mpi_rank == 0) {
     cli_message("the ranks read different studies or scenes");
   }
+#ifdef SAPSTEP_MPI
   study_mpi_end();
+#endif
   return code;
 }
 
