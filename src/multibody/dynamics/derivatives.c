@@ -284,7 +284,7 @@ static void central_momentum(const sap_inertia* I, const double c[3], const doub
   sap_v3_sub(out, all, y);
 }
 
-// Changes of the velocity v and the turning R of a lone link; s = 1 at the end, -1 at the start.
+// Columns of the velocity and of the turning R of a lone link, at the end or the start.
 static void lone_columns(const sap_derivatives* w, const sap_momentum_derivatives* s, int32_t l,
                          bool start, const double f[3], double* dq, double* dv) {
   const sap_link* link = &w->dynamics->links[l];

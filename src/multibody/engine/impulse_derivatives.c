@@ -131,6 +131,43 @@ void sap_slopes_multiply_rows(const sap_slopes_call* call, const sap_block* bloc
   sap_problem_rows_times(call->problem, &rows, v, out);
 }
 
+void sap_slopes_add_rows(const sap_slopes_call* call, const sap_block* block, const double* x,
+                         double* column) {
+  const sap_model* model = call->multibody->model;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const double* J = block->jacobians[t];
+    const int32_t first = model->tree_dofs[block->trees[t]];
+    for (int32_t i = first; i < first + model->tree_sizes[block->trees[t]]; ++i) {
+      for (int32_t r = 0; r < block->nrows; ++r) {
+        column[i] += *J++ * x[r];
+      }
+    }
+  }
+}
+
+void sap_slopes_add_square(const sap_slopes_call* call, const sap_block* block, double scale,
+                           const double* M, double* out) {
+  const sap_model* model = call->multibody->model;
+  const int32_t n = block->nrows;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const double* J = block->jacobians[t];
+    const int32_t first = model->tree_dofs[block->trees[t]];
+    for (int32_t i = first; i < first + model->tree_sizes[block->trees[t]]; ++i, J += n) {
+      double x[SAP_ROWS_MAX] = {0.0};
+      bool any = false;
+      for (int32_t r = 0; r < n; ++r) {
+        for (int32_t c = 0; c < n; ++c) {
+          x[r] += scale * M[n * c + r] * J[c];
+        }
+        any = any || x[r] != 0.0;
+      }
+      if (any) {
+        sap_slopes_add_rows(call, block, x, out + (size_t)model->sizes.nv * (size_t)i);
+      }
+    }
+  }
+}
+
 // Adds a change of W_rs to those of w, wt, wn.
 static void add_scale(const double W[9], double w, int r, int s, double change,
                       double out[SCALES]) {
@@ -168,25 +205,6 @@ static sap_status find_scales(const sap_slopes_call* call, const sap_block* bloc
 }
 
 // --- contacts ---
-
-// Column `dof` of out += J' x.
-static void add_column(const sap_slopes_call* call, int32_t dof, const double x[3], double* out) {
-  const sap_contact_slopes* w = call->w;
-  double* column = out + (size_t)call->multibody->model->sizes.nv * (size_t)dof;
-  for (int32_t j = 0; j < w->count; ++j) {
-    column[w->dofs[j]] += sap_v3_dot(w->J[j], x);
-  }
-}
-
-// out += J' M J of a 3x3 matrix of columns.
-static void add_square(const sap_slopes_call* call, const double M[9], double* out) {
-  const sap_contact_slopes* w = call->w;
-  for (int32_t k = 0; k < w->count; ++k) {
-    double x[3];
-    sap_m3_mul_v3(x, M, w->J[k]);
-    add_column(call, w->dofs[k], x, out);
-  }
-}
 
 static sap_status check_contact(const sap_slopes_call* call, const sap_contact* contact,
                                 const sap_block* block, sap_error* error) {
@@ -265,16 +283,16 @@ static void add_mass_changes(const sap_slopes_call* call, const sap_block* block
           sap_v3_add_scaled(x, g + 3 * (IN_V_STAR + i), gradients[6 + i]);
         }
       }
-      add_column(call, k, x, call->out->dq_A);
+      sap_slopes_add_rows(call, block, x, call->out->dq_A + (size_t)model->sizes.nv * (size_t)k);
     }
   }
 }
 
 // Adds what dgamma = -G d(J v) and dgamma/dx of the law's inputs give.
-static void add_law(const sap_slopes_call* call, const double G[9],
+static void add_law(const sap_slopes_call* call, const sap_block* block, const double G[9],
                     const double g[3 * LAW_INPUTS]) {
   const sap_contact_slopes* w = call->w;
-  double minus[9];
+  const size_t nv = (size_t)call->multibody->model->sizes.nv;
   for (int32_t k = 0; k < w->count; ++k) {
     double x[3];
     sap_m3_mul_v3(x, G, w->C[0][k]);
@@ -285,14 +303,11 @@ static void add_law(const sap_slopes_call* call, const double G[9],
       sap_v3_add_scaled(x, g + 3 * (IN_V0 + i), w->C[1][k][i]);
       sap_v3_add_scaled(x, g + 3 * (IN_V_STAR + i), w->C[2][k][i]);
     }
-    add_column(call, w->dofs[k], x, call->out->dq0);
+    sap_slopes_add_rows(call, block, x, call->out->dq0 + nv * (size_t)w->dofs[k]);
   }
-  for (int i = 0; i < 9; ++i) {
-    minus[i] = -G[i];
-  }
-  add_square(call, minus, call->out->dv);
-  add_square(call, g + 3 * IN_V0, call->out->dv0);
-  add_square(call, g + 3 * IN_V_STAR, call->out->dv_star);
+  sap_slopes_add_square(call, block, -1.0, G, call->out->dv);
+  sap_slopes_add_square(call, block, 1.0, g + 3 * IN_V0, call->out->dv0);
+  sap_slopes_add_square(call, block, 1.0, g + 3 * IN_V_STAR, call->out->dv_star);
 }
 
 // Notes a contact whose depth is bounded by the thickness of its shapes, which counts as constant.
@@ -351,7 +366,7 @@ static sap_status add_contact(const sap_slopes_call* call, const sap_contact* co
       sap_v3_add_scaled(g + 3 * i, columns[o], slopes[i][o]);
     }
   }
-  add_law(call, G, g);
+  add_law(call, block, G, g);
   add_mass_changes(call, block, W, x[IN_W], g);
   sap_contact_slopes_add_stiffness(w, gamma, call->out->dq0);
   return SAP_STATUS_OK;
@@ -377,38 +392,13 @@ static sap_status add_block(const sap_slopes_call* call, int32_t index, const sa
 
 // Adds J' gamma, and -J' G J to dv if that is wanted alone.
 static void add_impulse(const sap_slopes_call* call, const sap_block* block) {
-  const sap_model* model = call->multibody->model;
-  const int32_t nrows = block->nrows;
-  const bool slopes = call->out->dv != NULL && call->out->dq0 == NULL;
   double vc[SAP_ROWS_MAX], gamma[SAP_ROWS_MAX], G[SAP_ROWS_MAX * SAP_ROWS_MAX];
   sap_slopes_multiply_rows(call, block, call->out->v, vc);
   (void)sap_set_impulse(block, vc, gamma);
-  if (slopes) {
+  sap_slopes_add_rows(call, block, gamma, call->out->impulse);
+  if (call->out->dv != NULL && call->out->dq0 == NULL) {
     sap_set_hessian(block, vc, G);
-  }
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const int32_t first = model->tree_dofs[block->trees[t]];
-    for (int32_t i = 0; i < model->tree_sizes[block->trees[t]]; ++i) {
-      const double* J = block->jacobians[t] + (size_t)nrows * (size_t)i;
-      double GJ[SAP_ROWS_MAX] = {0.0};
-      bool any = false;
-      for (int32_t r = 0; r < nrows; ++r) {
-        call->out->impulse[first + i] += J[r] * gamma[r];
-        for (int32_t c = 0; c < nrows && slopes; ++c) {
-          GJ[r] -= G[nrows * c + r] * J[c];
-          any = any || GJ[r] != 0.0;
-        }
-      }
-      for (int32_t s = 0; s < block->ntrees && any; ++s) {
-        double* column = call->out->dv + (size_t)model->sizes.nv * (size_t)(first + i) +
-                         model->tree_dofs[block->trees[s]];
-        for (int32_t j = 0; j < model->tree_sizes[block->trees[s]]; ++j) {
-          for (int32_t r = 0; r < nrows; ++r) {
-            column[j] += block->jacobians[s][(size_t)nrows * (size_t)j + (size_t)r] * GJ[r];
-          }
-        }
-      }
-    }
+    sap_slopes_add_square(call, block, -1.0, G, call->out->dv);
   }
 }
 

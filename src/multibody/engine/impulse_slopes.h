@@ -25,6 +25,12 @@ typedef struct sap_slopes_call {
 // out = J v of a block's rows.
 void sap_slopes_multiply_rows(const sap_slopes_call* call, const sap_block* block, const double* v,
                               double* out);
+// column (nv) += J' x.
+void sap_slopes_add_rows(const sap_slopes_call* call, const sap_block* block, const double* x,
+                         double* column);
+// out (nv x nv) += scale J' M J, M nrows x nrows.
+void sap_slopes_add_square(const sap_slopes_call* call, const sap_block* block, double scale,
+                           const double* M, double* out);
 // X = A^-1 J' on the block's trees.
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
                                  sap_error* error);

@@ -113,21 +113,15 @@ static sap_status find_source(const sap_slopes_call* call, const sap_block* bloc
   return SAP_STATUS_OK;
 }
 
-// out (nv x nv) += scale J' b of dofs b: J itself, or the gradients of w.
-static void add_outer(const sap_slopes_call* call, const sap_block* block, double scale, bool mass,
-                      double* out) {
+// Adds what a change of w gives to dq_A.
+static void add_mass_changes(const sap_slopes_call* call, const sap_block* block, double by_w) {
   const sap_model* model = call->multibody->model;
-  for (int32_t b = 0; b < block->ntrees && scale != 0.0; ++b) {
-    const int32_t first = model->tree_dofs[block->trees[b]];
-    for (int32_t k = 0; k < model->tree_sizes[block->trees[b]]; ++k) {
-      const double factor = mass ? call->w->gradients[first + k][0] : block->jacobians[b][k];
-      for (int32_t a = 0; a < block->ntrees && factor != 0.0; ++a) {
-        double* column =
-            out + (size_t)model->sizes.nv * (size_t)(first + k) + model->tree_dofs[block->trees[a]];
-        for (int32_t i = 0; i < model->tree_sizes[block->trees[a]]; ++i) {
-          column[i] += scale * factor * block->jacobians[a][i];
-        }
-      }
+  sap_slopes_find_mass_gradients(call, block);
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t first = model->tree_dofs[block->trees[t]];
+    for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
+      const double x = -by_w * call->w->gradients[k][0];
+      sap_slopes_add_rows(call, block, &x, call->out->dq_A + (size_t)model->sizes.nv * (size_t)k);
     }
   }
 }
@@ -147,14 +141,9 @@ static sap_status add_inputs(const sap_slopes_call* call, const sap_block* block
       input[u] = before;
       SAP_TRY(evaluate_row(call, &moved, source->x, law[side], error));
     }
-    const double change = G * (law[1][1] - law[0][1] - gamma * (law[1][0] - law[0][0]));
-    for (int32_t t = 0; t < block->ntrees && change != 0.0; ++t) {
-      double* column =
-          call->out->du + (size_t)model->sizes.nv * (size_t)u + model->tree_dofs[block->trees[t]];
-      for (int32_t i = 0; i < model->tree_sizes[block->trees[t]]; ++i) {
-        column[i] += change / (2.0 * step) * block->jacobians[t][i];
-      }
-    }
+    const double change =
+        G * (law[1][1] - law[0][1] - gamma * (law[1][0] - law[0][0])) / (2.0 * step);
+    sap_slopes_add_rows(call, block, &change, call->out->du + (size_t)model->sizes.nv * (size_t)u);
   }
   return SAP_STATUS_OK;
 }
@@ -183,12 +172,11 @@ sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* bloc
     g[i] = G * (law[1][1] - law[0][1] - gamma * (law[1][0] - law[0][0])) / (2.0 * step);
   }
   if (g[1] != 0.0) {
-    sap_slopes_find_mass_gradients(call, block);
+    add_mass_changes(call, block, g[1]);
   }
-  add_outer(call, block, -G, false, call->out->dv);
-  add_outer(call, block, g[0], false, call->out->dq0);
-  add_outer(call, block, -g[1], true, call->out->dq_A);
-  add_outer(call, block, g[2], false, call->out->dv0);
+  sap_slopes_add_square(call, block, -1.0, &G, call->out->dv);
+  sap_slopes_add_square(call, block, 1.0, &g[0], call->out->dq0);
+  sap_slopes_add_square(call, block, 1.0, &g[2], call->out->dv0);
   return source.kind == SAP_KEY_SERVO || source.kind == SAP_KEY_BOUND_SERVOS
              ? add_inputs(call, block, &source, gamma, G, error)
              : SAP_STATUS_OK;
