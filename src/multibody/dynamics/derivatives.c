@@ -34,7 +34,8 @@ typedef struct link_state {
   double change[6];          // of F - W, then the sum over this link and those behind
   double c[3], P[3];         // of momenta: where W acts, and its force
   double c0[3], L0[3], P0[3];
-  bool moves;  // is behind the dof that varies
+  double H[SAP_MASS_FIELDS][6];  // of the vectors of products with M, then the sums
+  bool moves;                    // is behind the dof that varies
 } link_state;
 
 // A change of the configuration and of the velocities and accelerations that comes with it; NULL: 0.
@@ -42,18 +43,12 @@ typedef struct motion_change {
   const double *turn, *velocity, *acceleration;
 } motion_change;
 
-// Velocities and momenta of a link for each of some vectors.
-typedef struct mass_fields {
-  double V[SAP_MASS_FIELDS][6], H[SAP_MASS_FIELDS][6];
-} mass_fields;
-
 struct sap_derivatives {
   sap_dynamics* dynamics;
-  int32_t* group;       // first dof of the dofs that turn with it                    (nv)
-  link_state* links;    // (links)
-  int32_t* tree_link;   // first link of each tree, then their number       (trees + 1)
-  mass_fields* fields;  // (links)
-  double (*field_Pd)[SAP_MASS_FIELDS][6];           // (nv)
+  int32_t* group;      // first dof of the dofs that turn with it                    (nv)
+  link_state* links;   // (links)
+  int32_t* tree_link;  // first link of each tree, then their number       (trees + 1)
+  double (*field_Pd[SAP_MASS_FIELDS])[6];           // (nv)
   double (*S)[6], (*S0)[6];                         // (nv)
   double (*Pd)[6], (*Pdd)[6], (*PS)[6], (*Pd0)[6];  // (nv)
 };
@@ -68,8 +63,9 @@ sap_status sap_derivatives_create(sap_dynamics* d, sap_pool* pool, sap_derivativ
   SAP_TRY(SAP_POOL_ADD(pool, &w->group, nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->links, d->nlinks, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->tree_link, model->sizes.trees + 1, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->fields, d->nlinks, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->field_Pd, nv, error));
+  for (int f = 0; f < SAP_MASS_FIELDS; ++f) {
+    SAP_TRY(SAP_POOL_ADD(pool, &w->field_Pd[f], nv, error));
+  }
   double(** const vectors[])[6] = {&w->S, &w->S0, &w->Pd, &w->Pdd, &w->PS, &w->Pd0};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, vectors[i], nv, error));
@@ -409,60 +405,40 @@ void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives
 
 // --- products with M ---
 
-// Moves the velocities of a link across its dofs; Pd of each dof and momenta of the link.
-static void pass_fields(sap_derivatives* w, const sap_kinematics* kin, int32_t l,
-                        const double* const x[SAP_MASS_FIELDS], int fields) {
-  const sap_link* link = &w->dynamics->links[l];
-  const int32_t end = link->first_dof + link->ndofs;
-  mass_fields* at = &w->fields[l];
-  sap_inertia I;
-  memset(at, 0, sizeof *at);
-  if (link->parent >= 0) {
-    memcpy(at->V, w->fields[link->parent].V, sizeof at->V);
-  }
-  for (int32_t i = link->first_dof, next = i; i < end; i = next) {
-    double V[SAP_MASS_FIELDS][6];
-    memcpy(V, at->V, sizeof V);
-    for (; next < end && w->group[next] == w->group[i]; ++next) {
-      double S[6];
-      sap_derivatives_direction(kin, next, S);
-      for (int f = 0; f < fields; ++f) {
-        motion_cross(w->field_Pd[next][f], V[f], S);
-        sap_spatial_add_scaled(at->V[f], S, x[f][next]);
-      }
-    }
-  }
-  find_inertia(kin, l, &I);
-  for (int f = 0; f < fields; ++f) {
-    sap_inertia_mul(at->H[f], &I, at->V[f]);
-  }
-}
+const int sap_mass_pairs[SAP_MASS_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2},
+                                               {2, 2}, {0, 3}, {1, 3}, {2, 3}};
 
 // d(x' M y)/dq_k = Pd_k of x . H of y + Pd_k of y . H of x, H: momenta of all links behind k.
 void sap_derivatives_mass_products(sap_derivatives* w, const sap_kinematics* kin, int32_t tree,
                                    const double* const x[SAP_MASS_FIELDS],
                                    double (*out)[SAP_MASS_PAIRS]) {
-  static const int pairs[SAP_MASS_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2},
-                                               {2, 2}, {0, 3}, {1, 3}, {2, 3}};
   const sap_dynamics* d = w->dynamics;
   const int32_t first = w->tree_link[tree], end = w->tree_link[tree + 1];
-  const int fields = x[1] == NULL ? 1 : x[SAP_MASS_FIELDS - 1] == NULL ? 3 : SAP_MASS_FIELDS;
-  const int count = fields == 1 ? 1 : fields == 3 ? SAP_MASS_PAIRS - 3 : SAP_MASS_PAIRS;
   for (int32_t l = first; l < end; ++l) {
-    pass_fields(w, kin, l, x, fields);
+    find_inertia(kin, l, &w->links[l].I);
+  }
+  for (int f = 0; f < SAP_MASS_FIELDS; ++f) {
+    const outward fields = {w->S, w->field_Pd[f], NULL, NULL};
+    for (int32_t l = first; l < end && x[f] != NULL; ++l) {
+      pass_link(w, kin, l, x[f], NULL, &fields);
+      sap_inertia_mul(w->links[l].H[f], &w->links[l].I, w->links[l].V);
+    }
   }
   for (int32_t l = end; l-- > first;) {
     const sap_link* link = &d->links[l];
-    const mass_fields* at = &w->fields[l];
-    for (int32_t k = link->first_dof; k < link->first_dof + link->ndofs; ++k) {
-      for (int i = 0; i < count; ++i) {
-        const int r = pairs[i][0], s = pairs[i][1];
-        out[k][i] = sap_spatial_dot(w->field_Pd[k][r], at->H[s]) +
-                    sap_spatial_dot(w->field_Pd[k][s], at->H[r]);
+    const link_state* at = &w->links[l];
+    for (int i = 0; i < SAP_MASS_PAIRS; ++i) {
+      const int r = sap_mass_pairs[i][0], s = sap_mass_pairs[i][1];
+      const int32_t last = x[r] != NULL && x[s] != NULL ? link->first_dof + link->ndofs : 0;
+      for (int32_t k = link->first_dof; k < last; ++k) {
+        out[k][i] = sap_spatial_dot(w->field_Pd[r][k], at->H[s]) +
+                    sap_spatial_dot(w->field_Pd[s][k], at->H[r]);
       }
     }
-    for (int f = 0; f < fields && link->parent >= 0; ++f) {
-      sap_spatial_add_scaled(w->fields[link->parent].H[f], at->H[f], 1.0);
+    for (int f = 0; f < SAP_MASS_FIELDS && link->parent >= 0; ++f) {
+      if (x[f] != NULL) {
+        sap_spatial_add_scaled(w->links[link->parent].H[f], at->H[f], 1.0);
+      }
     }
   }
 }

@@ -137,14 +137,12 @@ static void add_ball_gradient(const double phi[3], const double x[3], const doub
 void sap_multibody_add_spring_products(const sap_dynamics* d, const double* q, int32_t tree,
                                        double scale, const double* const x[SAP_MASS_FIELDS],
                                        double (*out)[SAP_MASS_PAIRS]) {
-  static const int pairs[SAP_MASS_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2},
-                                               {2, 2}, {0, 3}, {1, 3}, {2, 3}};
   for (int32_t s = 0; s < d->nsprings; ++s) {
     const sap_spring* spring = &d->springs[s];
     const int32_t i = spring->v_start;
     const bool ball = spring->type == SAP_JOINT_BALL;
     for (int p = 0; p < SAP_MASS_PAIRS && d->model->dof_tree[i] == tree; ++p) {
-      const double *a = x[pairs[p][0]], *b = x[pairs[p][1]];
+      const double *a = x[sap_mass_pairs[p][0]], *b = x[sap_mass_pairs[p][1]];
       double gradient[3] = {0.0};
       if (a == NULL || b == NULL) {
         continue;
