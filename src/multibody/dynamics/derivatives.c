@@ -53,6 +53,11 @@ struct sap_derivatives {
   double (*Pd)[6], (*Pdd)[6], (*PS)[6], (*Pd0)[6];  // (nv)
 };
 
+int32_t sap_derivatives_group(const sap_model* model, int32_t dof) {
+  const sap_model_joint_data* joint = &model->joints[model->dof_joint[dof]];
+  return joint->v_start + (joint->type == SAP_JOINT_FREE && dof >= joint->v_start + 3 ? 3 : 0);
+}
+
 sap_status sap_derivatives_create(sap_dynamics* d, sap_pool* pool, sap_derivatives** out,
                                   sap_error* error) {
   const sap_model* model = d->model;
@@ -71,9 +76,7 @@ sap_status sap_derivatives_create(sap_dynamics* d, sap_pool* pool, sap_derivativ
     SAP_TRY(SAP_POOL_ADD(pool, vectors[i], nv, error));
   }
   for (int32_t i = 0; i < nv; ++i) {
-    const sap_model_joint_data* joint = &model->joints[model->dof_joint[i]];
-    const bool turns = joint->type == SAP_JOINT_FREE && i >= joint->v_start + 3;
-    w->group[i] = joint->v_start + (turns ? 3 : 0);
+    w->group[i] = sap_derivatives_group(model, i);
   }
   for (int32_t l = d->nlinks; l-- > 0;) {  // the links of a tree follow one another
     w->tree_link[d->links[l].tree] = l;
@@ -280,69 +283,59 @@ static void central_momentum(const sap_inertia* I, const double c[3], const doub
   sap_v3_sub(out, all, y);
 }
 
-// Columns of the velocity and of the turning R of a lone link, at the end or the start.
-static void lone_columns(const sap_derivatives* w, const sap_momentum_derivatives* s, int32_t l,
-                         bool start, const double f[3], double* dq, double* dv) {
+// Velocities and turning in own axes of a lone link, of the start and the end.
+enum { LONE_CHANGES = 9 };
+
+// tau for (v, w) + change and R (1 + [turn]), a polynomial of degree 2 in any one of the changes.
+static void lone_balance(const sap_derivatives* w, const sap_momentum_derivatives* s, int32_t l,
+                         double change[2][LONE_CHANGES], double tau[6]) {
   const sap_link* link = &w->dynamics->links[l];
   const sap_inertia* I = &link->body_inertia;
-  const size_t n = (size_t)w->dynamics->model->sizes.nv, i = (size_t)link->first_dof;
-  const double *R = s->kin->R_WB + 9 * link->body, *omega = (start ? s->v0 : s->v) + i + 3;
-  const double* turned = start ? s->kin0->R_WB + 9 * link->body : R;
-  const double m = I->mass, scale = (start ? -1.0 : 1.0) / s->dt;
-  double c[3], wh[3], Iw[3], Rf[3];
-  sap_v3_scale(c, I->h, m > 0.0 ? 1.0 / m : 0.0);
-  sap_v3_cross(wh, omega, I->h);
-  central_momentum(I, c, omega, Iw);
-  sap_m3_tmul_v3(Rf, R, f);
-  for (size_t k = 0; k < 12; ++k) {  // v, then q; linear dofs first
-    const bool position = k >= 6, linear = k % 6 < 3;
-    double e[3] = {0.0}, x[3], df[3] = {0.0}, dn[3] = {0.0}, Rdf[3];
-    e[k % 3] = 1.0;
-    if (linear) {
-      sap_v3_add_scaled(df, e, position ? 0.0 : scale * m);
-    } else {
-      sap_v3_cross(x, e, position ? wh : I->h);
-      sap_m3_mul_v3(df, turned, x);
-      sap_v3_scale(df, df, scale);
-    }
-    if (!linear && !position) {
-      central_momentum(I, c, e, x);
-      sap_v3_scale(dn, x, scale);
-      if (!start) {
-        double y[3];
-        sap_v3_cross(y, omega, x);
-        sap_v3_add(dn, dn, y);
-        sap_v3_cross(y, e, Iw);
-        sap_v3_add(dn, dn, y);
-      }
-    }
-    sap_m3_tmul_v3(Rdf, R, df);
-    if (!linear && position && !start) {
-      sap_v3_cross(x, Rf, e);
-      sap_v3_add(Rdf, Rdf, x);
-    }
-    sap_v3_cross(x, c, Rdf);
-    sap_v3_add(dn, dn, x);
-    double* column = (position ? dq : dv) + n * (i + k % 6) + i;
-    sap_v3_add(column, column, df);
-    sap_v3_add(column + 3, column + 3, dn);
+  double c[3], x[3], f[3], Rf[3], Iw[2][3], omega[2][3];
+  sap_v3_scale(f, w->dynamics->model->options.gravity, -I->mass);
+  sap_v3_scale(c, I->h, I->mass > 0.0 ? 1.0 / I->mass : 0.0);
+  for (int end = 0; end < 2; ++end) {
+    const double* v = (end == 0 ? s->v0 : s->v) + link->first_dof;
+    const double* R = (end == 0 ? s->kin0 : s->kin)->R_WB + 9 * link->body;
+    const double per_dt = (end == 0 ? -1.0 : 1.0) / s->dt;
+    double wh[3], turned[3];
+    sap_v3_add(x, v, change[end]);
+    sap_v3_add_scaled(f, x, per_dt * I->mass);
+    sap_v3_add(omega[end], v + 3, change[end] + 3);
+    central_momentum(I, c, omega[end], Iw[end]);
+    sap_v3_cross(wh, omega[end], I->h);
+    sap_v3_cross(turned, change[end] + 6, wh);
+    sap_v3_add(wh, wh, turned);
+    sap_m3_mul_v3(x, R, wh);
+    sap_v3_add_scaled(f, x, per_dt);
   }
+  sap_m3_tmul_v3(Rf, s->kin->R_WB + 9 * link->body, f);
+  sap_v3_cross(x, Rf, change[1] + 6);
+  sap_v3_add(Rf, Rf, x);
+  sap_v3_copy(tau, f);
+  sap_v3_cross(tau + 3, c, Rf);
+  sap_v3_cross(x, omega[1], Iw[1]);
+  sap_v3_add(tau + 3, tau + 3, x);
+  sap_v3_add_scaled(tau + 3, Iw[1], 1.0 / s->dt);
+  sap_v3_add_scaled(tau + 3, Iw[0], -1.0 / s->dt);
 }
 
+// Half of tau(1) - tau(-1) is the derivative of a polynomial of degree 2.
 static void lone_entries(const sap_derivatives* w, const sap_momentum_derivatives* s, int32_t l) {
-  const sap_link* link = &w->dynamics->links[l];
-  const double *v = s->v + link->first_dof, *v0 = s->v0 + link->first_dof;
-  const double *h = link->body_inertia.h, m = link->body_inertia.mass;
-  double wh[3], x[3], f[3];
-  sap_v3_cross(wh, v + 3, h);
-  sap_m3_mul_v3(f, s->kin->R_WB + 9 * link->body, wh);
-  sap_v3_cross(wh, v0 + 3, h);
-  sap_m3_mul_v3(x, s->kin0->R_WB + 9 * link->body, wh);
-  for (int k = 0; k < 3; ++k) {
-    f[k] = (f[k] - x[k] + m * (v[k] - v0[k])) / s->dt - m * w->dynamics->model->options.gravity[k];
+  const size_t n = (size_t)w->dynamics->model->sizes.nv;
+  const size_t first = (size_t)w->dynamics->links[l].first_dof;
+  for (int end = 0; end < 2; ++end) {
+    for (size_t k = 0; k < LONE_CHANGES; ++k) {
+      double* X = k < 6 ? (end == 0 ? s->dv0 : s->dv) : (end == 0 ? s->dq0 : s->dq);
+      double* column = X + n * (first + (k < 6 ? k : k - 3)) + first;
+      for (int side = -1; side <= 1; side += 2) {
+        double change[2][LONE_CHANGES] = {{0.0}}, tau[6];
+        change[end][k] = side;
+        lone_balance(w, s, l, change, tau);
+        sap_spatial_add_scaled(column, tau, 0.5 * side);
+      }
+    }
   }
-  lone_columns(w, s, l, false, f, s->dq, s->dv);
-  lone_columns(w, s, l, true, f, s->dq0, s->dv0);
 }
 
 static void set_momentum(sap_derivatives* w, const sap_momentum_derivatives* s, int32_t l) {

@@ -38,6 +38,8 @@ void sap_derivatives_mass_products(sap_derivatives* work, const sap_kinematics* 
                                    const double* const x[SAP_MASS_FIELDS],
                                    double (*out)[SAP_MASS_PAIRS]);
 
+// Returns the first dof of those that turn together with a dof.
+int32_t sap_derivatives_group(const sap_model* model, int32_t dof);
 // Sets S (6) of a dof about its tree's O, of lone links too.
 void sap_derivatives_direction(const sap_kinematics* kin, int32_t dof, double S[6]);
 

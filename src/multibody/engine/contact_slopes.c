@@ -10,8 +10,8 @@ sap_status sap_contact_slopes_create(int32_t nv, sap_pool* pool, sap_contact_slo
   sap_contact_slopes* w;
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
   int32_t** const numbers[] = {&w->dofs, &w->place[0], &w->place[1], &w->path};
-  double(** const triples[])[3] = {&w->J,    &w->Dp,   &w->rho,  &w->C[0], &w->C[1],
-                                   &w->C[2], &w->C[3], &w->C[4], &w->C[5], &w->scale};
+  double(** const triples[])[3] = {&w->Dp,   &w->rho,  &w->C[0], &w->C[1], &w->C[2],
+                                   &w->C[3], &w->C[4], &w->C[5], &w->scale};
   double** const vectors[] = {&w->dphi, &w->X[0], &w->X[1], &w->X[2]};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, numbers[i], nv, error));
@@ -26,12 +26,6 @@ sap_status sap_contact_slopes_create(int32_t nv, sap_pool* pool, sap_contact_slo
   SAP_TRY(SAP_POOL_ADD(pool, &w->gradients, nv, error));
   *out = w;
   return SAP_STATUS_OK;
-}
-
-// First dof of those that turn together.
-static int32_t group_of(const sap_model* model, int32_t dof) {
-  const sap_model_joint_data* joint = &model->joints[model->dof_joint[dof]];
-  return joint->v_start + (joint->type == SAP_JOINT_FREE && dof >= joint->v_start + 3 ? 3 : 0);
 }
 
 // Finds the dofs and their S.
@@ -64,7 +58,7 @@ static void motion_at(const double V[6], const double arm[3], double out[3]) {
   sap_v3_add(out, out, V + 3);
 }
 
-// J, Dp, rho and dphi.
+// Dp, rho and dphi.
 static void find_motions(sap_contact_slopes* w, const sap_contact_variation* vary) {
   const double* n = w->R + 6;
   for (int32_t k = 0; k < w->count; ++k) {
@@ -90,7 +84,6 @@ static void find_motions(sap_contact_slopes* w, const sap_contact_variation* var
     }
     sap_v3_cross(x, n, dn);
     sap_v3_add(w->rho[k], w->rho[k], x);
-    sap_m3_tmul_v3(w->J[k], w->R, way);
     w->dphi[k] = sap_v3_dot(n, way);
   }
 }
@@ -107,8 +100,8 @@ void sap_contact_slopes_field(const sap_contact_slopes* w, const double* y, doub
         continue;
       }
       double Pd[6] = {0.0};
-      if (group_of(model, w->dofs[k]) != first) {
-        first = group_of(model, w->dofs[k]);
+      if (sap_derivatives_group(model, w->dofs[k]) != first) {
+        first = sap_derivatives_group(model, w->dofs[k]);
         memcpy(group, V, sizeof group);
       }
       sap_spatial_add_motion_cross(Pd, group, w->S[k]);
@@ -160,8 +153,9 @@ void sap_contact_slopes_add_stiffness(const sap_contact_slopes* w, const double 
           continue;
         }
         double entry = sap_v3_dot(w->S[j], moved) + sap_v3_dot(w->S[j] + 3, turned_f);
-        if (before >= 0 && (before < w->place[side][j] ||
-                            group_of(model, w->dofs[j]) == group_of(model, w->dofs[k]))) {
+        if (before >= 0 &&
+            (before < w->place[side][j] || sap_derivatives_group(model, w->dofs[j]) ==
+                                               sap_derivatives_group(model, w->dofs[k]))) {
           entry -= sap_spatial_dot(w->S[j], turned);
         }
         column[w->dofs[j]] += entry;

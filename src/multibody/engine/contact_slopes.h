@@ -22,7 +22,7 @@ typedef struct sap_contact_slopes {
   int32_t* dofs;                        // (nv)
   int32_t* place[SAP_CONTACT_SIDES];    // in the path of a side, -1: not on it             (nv)
   double (*S)[6];                       // (nv)
-  double (*J)[3], (*Dp)[3], (*rho)[3];  // (nv)
+  double (*Dp)[3], (*rho)[3];           // (nv)
   double* dphi;                         // (nv)
   double (*C[SAP_CONTACT_FIELDS])[3];   // d(J y) of y = v, v0, v*, X_1, X_2, X_3               (nv)
   double (*scale)[SAP_CONTACT_SCALES];  // dw, dwt, dwn to q0 (nv)
@@ -33,7 +33,7 @@ typedef struct sap_contact_slopes {
 
 sap_status sap_contact_slopes_create(int32_t nv, sap_pool* pool, sap_contact_slopes** out,
                                      sap_error* error);
-// Finds the dofs that move a contact, and J, Dp, rho and dphi.
+// Finds the dofs that move a contact, and Dp, rho and dphi.
 void sap_contact_slopes_set(sap_contact_slopes* slopes, const sap_kinematics* kin,
                             const sap_contact* contact, const sap_contact_variation* vary);
 // C = d(J y) to q0 at fixed y (nv).
