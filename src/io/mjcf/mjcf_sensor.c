@@ -14,12 +14,6 @@ const char* sap_mjcf_sensed_kind(const sap_xml_node* node, const char* attribute
   return kind >= 0 ? kinds[kind] : NULL;
 }
 
-static sap_status leave_out(sap_mjcf_reader* r, const sap_mjcf_instance* i, const char* attribute,
-                            const char* why) {
-  sap_scene_warn(r->options, i->node, attribute, why);
-  return SAP_STATUS_OK;
-}
-
 // Pose in a body of the frame that objtype or reftype names. Returns why it is not known, or NULL.
 static const char* find_frame(const sap_mjcf_reader* r, const char* type, int32_t id, bool turns,
                               int32_t* body, sap_pose* pose) {
@@ -112,14 +106,13 @@ sap_status sap_mjcf_add_sensor(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
          strcmp(i->node->name, sap_sensor_find_traits(type).name) != 0) {
     ++type;
   }
-  if (type == SAP_SENSOR_TYPE_COUNT) {
-    return leave_out(r, i, NULL, "this sensor is not supported and left out");
-  }
   def.type = (sap_sensor_type)type;
   const bool framed =
       type >= SAP_SENSOR_FRAME_POSITION && type <= SAP_SENSOR_FRAME_ANGULAR_ACCELERATION;
   const char *why = NULL, *name;
-  if (framed) {
+  if (type == SAP_SENSOR_TYPE_COUNT) {
+    why = "this sensor is not supported and left out";
+  } else if (framed) {
     SAP_TRY(sap_xml_require(i->node, "objtype", &name, r->error));
     SAP_TRY(sap_xml_require(i->node, "objname", &name, r->error));
     why = set_frames(r, i, &def);
@@ -127,7 +120,8 @@ sap_status sap_mjcf_add_sensor(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
     SAP_TRY(set_object(r, i, attributes[sap_sensor_find_traits(type).object], &def, &why));
   }
   if (why != NULL) {
-    return leave_out(r, i, NULL, why);
+    sap_scene_warn(r->options, i->node, NULL, why);
+    return SAP_STATUS_OK;
   }
   SAP_TRY(sap_xml_optional(i->node, "cutoff", 1, 1, &def.cutoff, r->error));
   SAP_TRY(sap_mjcf_full_name(r, i->space, sap_xml_get(i->node, "name"), &def.name));

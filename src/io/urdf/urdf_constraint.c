@@ -102,27 +102,17 @@ static sap_status add_ball(sap_urdf_reader* r, const sap_xml_node* node) {
   return add_equality(r, node, &def);
 }
 
-// p: the point of `frame` at `distance` along its `axis`, in the body.
-static void point_on_axis(const urdf_frame* frame, const double axis[3], double distance,
-                          double p[3]) {
-  double along[3];
-  sap_quaternion_rotate(along, frame->pose.q, axis);
-  for (int i = 0; i < 3; ++i) {
-    p[i] = frame->pose.p[i] + distance * along[i];
-  }
-}
-
 static sap_status add_hinge(sap_urdf_reader* r, const sap_xml_node* node, const urdf_frame* a,
                             const urdf_frame* b) {
-  double axis[3];
+  double axis[3], point[3];  // in the frame
   SAP_TRY(sap_urdf_axis(r, node, axis));
-  sap_v3_scale(axis, axis, 1.0 / sap_v3_norm(axis));
   for (int side = -1; side <= 1; side += 2) {
+    sap_v3_scale(point, axis, 0.5 * side * axis_length / sap_v3_norm(axis));
     sap_equality_def def = sap_equality_def_default();
     def.a = a->body;
     def.b = b->body;
-    point_on_axis(a, axis, 0.5 * side * axis_length, def.anchor_A);
-    point_on_axis(b, axis, 0.5 * side * axis_length, def.anchor_B);
+    sap_quaternion_place(def.anchor_A, a->pose.p, a->pose.q, point);
+    sap_quaternion_place(def.anchor_B, b->pose.p, b->pose.q, point);
     SAP_TRY(add_equality(r, node, &def));
   }
   return SAP_STATUS_OK;
@@ -352,13 +342,11 @@ static sap_status add_filters(sap_urdf_reader* r, const sap_xml_node* robot) {
   return status;
 }
 
-typedef struct constraint_kind {
-  const char* element;
-  sap_status (*add)(sap_urdf_reader* r, const sap_xml_node* node);
-} constraint_kind;
-
 sap_status sap_urdf_add_constraints(sap_urdf_reader* r, const sap_xml_node* robot) {
-  static const constraint_kind kinds[] = {
+  static const struct {
+    const char* element;
+    sap_status (*add)(sap_urdf_reader* r, const sap_xml_node* node);
+  } kinds[] = {
       {"frame", add_frame},
       {"drake:ball_constraint", add_ball},
       {"loop_joint", add_loop},

@@ -104,32 +104,26 @@ static double find_touch(const reading* r, const sap_sensor_def* s, const frame*
 static void read_local(const reading* r, const sap_sensor_def* s, const frame* f, double* out) {
   double velocity[3], acceleration[3], force[3], moment[3];
   const sap_body_motion* motions = r->multibody->motions;
+  const double* const vectors[] = {[SAP_SENSOR_ACCELEROMETER] = acceleration,
+                                   [SAP_SENSOR_VELOCIMETER] = velocity,
+                                   [SAP_SENSOR_GYRO] = motions[f->body].V,
+                                   [SAP_SENSOR_FORCE] = force,
+                                   [SAP_SENSOR_TORQUE] = moment,
+                                   [SAP_SENSOR_MAGNETOMETER] = r->model->options.magnetic_field};
   int32_t shape;
-  sap_motion_of_point(r->kin, motions, f->body, f->p, velocity, acceleration);
-  switch (s->type) {
-    case SAP_SENSOR_ACCELEROMETER:
-      sap_m3_tmul_v3(out, f->R, acceleration);
-      break;
-    case SAP_SENSOR_VELOCIMETER:
-      sap_m3_tmul_v3(out, f->R, velocity);
-      break;
-    case SAP_SENSOR_GYRO:
-      sap_m3_tmul_v3(out, f->R, motions[f->body].V);
-      break;
-    case SAP_SENSOR_MAGNETOMETER:
-      sap_m3_tmul_v3(out, f->R, r->model->options.magnetic_field);
-      break;
-    case SAP_SENSOR_RANGEFINDER:
-      out[0] = find_ray(r->model, r->kin, f->p, f->R + 6, f->body, &shape);
-      break;
-    case SAP_SENSOR_TOUCH:
-      out[0] = find_touch(r, s, f);
-      break;
-    default:  // force, torque
-      sap_multibody_reaction(r->multibody, r->report, r->kin, f->body, f->p, force, moment);
-      sap_m3_tmul_v3(out, f->R, s->type == SAP_SENSOR_FORCE ? force : moment);
-      break;
+  if (s->type == SAP_SENSOR_RANGEFINDER) {
+    out[0] = find_ray(r->model, r->kin, f->p, f->R + 6, f->body, &shape);
+    return;
   }
+  if (s->type == SAP_SENSOR_TOUCH) {
+    out[0] = find_touch(r, s, f);
+    return;
+  }
+  sap_motion_of_point(r->kin, motions, f->body, f->p, velocity, acceleration);
+  if (s->type == SAP_SENSOR_FORCE || s->type == SAP_SENSOR_TORQUE) {
+    sap_multibody_reaction(r->multibody, r->report, r->kin, f->body, f->p, force, moment);
+  }
+  sap_m3_tmul_v3(out, f->R, vectors[s->type]);
 }
 
 // Velocity of a frame relative to another one, in the axes of that: of its origin or angular.
@@ -195,10 +189,22 @@ static void read_framed(const reading* r, const sap_sensor_def* s, double* out) 
 
 // --- joints, tendons, actuators ---
 
-// Distance to the limits if x is beyond one, else 0; *sign of the rate of that distance.
-static double beyond_limit(double x, double lower, double upper, double* sign) {
-  *sign = x < lower ? 1.0 : x > upper ? -1.0 : 0.0;
-  return x < lower ? x - lower : x > upper ? upper - x : 0.0;
+// A position with limits: of a joint or a tendon.
+typedef struct coordinate {
+  double x, rate, effort, lower, upper;
+  int32_t limit_key;  // of its limits' rows
+} coordinate;
+
+// quantity: in the order of the sensors of joints, which is that of tendons.
+static double read_coordinate(const reading* r, int quantity, const coordinate* c, int32_t id) {
+  const double sign = c->x < c->lower   ? 1.0
+                      : c->x > c->upper ? -1.0
+                                        : 0.0;  // of the distance's rate
+  const double beyond = sign > 0.0 ? c->x - c->lower : sign < 0.0 ? c->upper - c->x : 0.0;
+  const double values[] = {c->x, c->rate, c->effort, beyond, sign * c->rate};
+  return quantity == SAP_SENSOR_JOINT_LIMIT_FORCE - SAP_SENSOR_JOINT_POSITION
+             ? fabs(sap_multibody_force_of_limits(r->multibody, r->report, c->limit_key, id))
+             : values[quantity];
 }
 
 // Adds the generalized forces of the actuators, whose forces are known, to zeros.
@@ -217,58 +223,38 @@ static double joint_effort(const reading* r, int32_t dof) {
 static void read_joint(const reading* r, const sap_sensor_def* s, double* out) {
   const sap_model_joint_data* joint = &r->model->joints[s->object];
   const double *q = r->state->q + joint->q_start, *v = r->state->v + joint->v_start;
-  double sign;
-  const double beyond = beyond_limit(q[0], joint->lower, joint->upper, &sign);
-  switch (s->type) {
-    case SAP_SENSOR_BALL_QUATERNION:
-      memcpy(out, q, 4 * sizeof *q);
-      (void)sap_quaternion_normalize(out);
-      break;
-    case SAP_SENSOR_BALL_ANGULAR_VELOCITY:
-      sap_v3_copy(out, v);
-      break;
-    case SAP_SENSOR_JOINT_EFFORT:
-      out[0] = joint_effort(r, joint->v_start);
-      break;
-    case SAP_SENSOR_JOINT_LIMIT_FORCE:
-      out[0] =
-          fabs(sap_multibody_force_of_limits(r->multibody, r->report, SAP_KEY_LOWER, s->object));
-      break;
-    default:
-      out[0] = s->type == SAP_SENSOR_JOINT_POSITION         ? q[0]
-               : s->type == SAP_SENSOR_JOINT_VELOCITY       ? v[0]
-               : s->type == SAP_SENSOR_JOINT_LIMIT_POSITION ? beyond
-                                                            : sign * v[0];
-      break;
+  if (s->type == SAP_SENSOR_BALL_QUATERNION) {
+    memcpy(out, q, 4 * sizeof *q);
+    (void)sap_quaternion_normalize(out);
+  } else if (s->type == SAP_SENSOR_BALL_ANGULAR_VELOCITY) {
+    sap_v3_copy(out, v);
+  } else {
+    const bool efforts = s->type == SAP_SENSOR_JOINT_EFFORT;
+    const coordinate c = {
+        q[0],         v[0],         efforts ? joint_effort(r, joint->v_start) : 0.0,
+        joint->lower, joint->upper, SAP_KEY_LOWER};
+    out[0] = read_coordinate(r, (int)s->type - SAP_SENSOR_JOINT_POSITION, &c, s->object);
   }
 }
 
 static void read_tendon(const reading* r, const sap_sensor_def* s, double* out) {
   const sap_model_tendon* tendon = &r->model->tendons[s->object];
-  const double length = sap_tendon_length(r->kin, s->object);
+  coordinate c = {.x = sap_tendon_length(r->kin, s->object),
+                  .lower = tendon->lower,
+                  .upper = tendon->upper,
+                  .limit_key = SAP_KEY_TENDON_LOWER};
   double* row = r->multibody->effort;
-  double rate = 0.0, sign, effort = 0.0;
   memset(row, 0, (size_t)r->model->sizes.nv * sizeof *row);
   sap_tendon_add_force(r->kin, s->object, 1.0, row);
   for (int32_t i = 0; i < r->model->sizes.nv; ++i) {
-    rate += row[i] * r->state->v[i];
+    c.rate += row[i] * r->state->v[i];
   }
   for (int32_t i = 0; i < r->model->sizes.actuators && r->report != NULL; ++i) {
     const sap_model_actuator* a = &r->model->actuators[i];
     const bool pulls = a->transmission == SAP_TRANSMISSION_TENDON && a->target == s->object;
-    effort += pulls ? r->multibody->actuator_force[i] : 0.0;
+    c.effort += pulls ? r->multibody->actuator_force[i] : 0.0;
   }
-  const double beyond = beyond_limit(length, tendon->lower, tendon->upper, &sign);
-  if (s->type == SAP_SENSOR_TENDON_LIMIT_FORCE) {
-    out[0] = fabs(
-        sap_multibody_force_of_limits(r->multibody, r->report, SAP_KEY_TENDON_LOWER, s->object));
-    return;
-  }
-  out[0] = s->type == SAP_SENSOR_TENDON_LENGTH           ? length
-           : s->type == SAP_SENSOR_TENDON_VELOCITY       ? rate
-           : s->type == SAP_SENSOR_TENDON_EFFORT         ? effort
-           : s->type == SAP_SENSOR_TENDON_LIMIT_POSITION ? beyond
-                                                         : sign * rate;
+  out[0] = read_coordinate(r, (int)s->type - SAP_SENSOR_TENDON_LENGTH, &c, s->object);
 }
 
 static void read_actuator(const reading* r, const sap_sensor_def* s, double* out) {
@@ -316,10 +302,9 @@ static void read_subtree(const reading* r, const sap_sensor_def* s, double* out)
 }
 
 static void read_total(const reading* r, const sap_sensor_def* s, double* out) {
-  out[0] = s->type == SAP_SENSOR_CLOCK ? r->state->t
-           : s->type == SAP_SENSOR_POTENTIAL_ENERGY
-               ? r->totals.potential_gravity + r->totals.potential_springs
-               : r->totals.kinetic;
+  const double values[] = {r->state->t, r->totals.potential_gravity + r->totals.potential_springs,
+                           r->totals.kinetic};
+  out[0] = values[s->type - SAP_SENSOR_CLOCK];
 }
 
 // --- all ---
