@@ -64,23 +64,16 @@ static void add_free_body(const double* S, const double* x, double* restrict y) 
   }
 }
 
-static void multiply_coupling(int32_t rows, int32_t columns, const double* C, const double* x,
-                              double* y) {
-  for (int32_t j = 0; j < columns; ++j) {
-    for (int32_t i = 0; i < rows; ++i) {
-      y[i] += C[(size_t)j * (size_t)rows + (size_t)i] * x[j];
-    }
-  }
-}
-
-static void multiply_coupling_transposed(int32_t rows, int32_t columns, const double* C,
-                                         const double* x, double* y) {
-  for (int32_t j = 0; j < columns; ++j) {
+// Adds C x_b to y_a and C' x_a to y_b.
+static void add_coupling(int32_t rows, int32_t columns, const double* C, const double* xa,
+                         const double* xb, double* ya, double* yb) {
+  for (int32_t j = 0; j < columns; ++j, C += rows) {
     double sum = 0.0;
     for (int32_t i = 0; i < rows; ++i) {
-      sum += C[(size_t)j * (size_t)rows + (size_t)i] * x[i];
+      ya[i] += C[i] * xb[j];
+      sum += C[i] * xa[i];
     }
-    y[j] += sum;
+    yb[j] += sum;
   }
 }
 
@@ -113,14 +106,10 @@ void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
   sap_threads_run_parts(threads, system->ntrees, ENTRY_WORK * (int64_t)store->count, multiply_trees,
                         &task);
   for (int32_t c = 0; c < system->ncouplings; ++c) {
-    const int32_t a = system->couplings[c][0];
-    const int32_t b = system->couplings[c][1];
-    const int32_t dof_a = tree_dof[a];
-    const int32_t dof_b = tree_dof[b];
-    const double* C = store->view.coupling[c];
-    multiply_coupling(system->tree_sizes[a], system->tree_sizes[b], C, x + dof_b, y + dof_a);
-    multiply_coupling_transposed(system->tree_sizes[a], system->tree_sizes[b], C, x + dof_a,
-                                 y + dof_b);
+    const int32_t a = system->couplings[c][0], b = system->couplings[c][1];
+    const int32_t dof_a = tree_dof[a], dof_b = tree_dof[b];
+    add_coupling(system->tree_sizes[a], system->tree_sizes[b], store->view.coupling[c], x + dof_a,
+                 x + dof_b, y + dof_a, y + dof_b);
   }
 }
 

@@ -13,7 +13,8 @@
 #include <sapstep/problem.h>
 
 #include "contact/cone.h"
-#include "core/error.h"
+#include "core/memory.h"
+#include "linalg/cholesky.h"
 #include "problem/eigenvalues.h"
 
 typedef struct sap_delassus_item {
@@ -31,8 +32,7 @@ typedef struct sap_delassus_item {
   int32_t first_lift, nlift_trees;  // in lift_trees: trees of a column of Y
 } sap_delassus_item;
 
-typedef struct sap_delassus_memory sap_delassus_memory;
-
+// Start from {0}.
 typedef struct sap_delassus {
   const sap_problem* problem;
   const int32_t* trees;  // the problem's indices                     (ntrees)
@@ -50,10 +50,12 @@ typedef struct sap_delassus {
   double* q;                  // J v* - v_hat (n)
   double* v_star;             // (nv)
   double* scratch;            // (nv)
-  sap_delassus_memory* memory;
+  sap_pool pool;              // of all arrays
+  int32_t* lift_integers;     // of a mobility: neighbours of every tree, marks, trees of the lifts
+  double* values;             // A of a coupled island
+  sap_cholesky* cholesky;     // of a coupled island; created when first needed
 } sap_delassus;
 
-sap_status sap_delassus_create(sap_delassus* d, sap_error* error);
 void sap_delassus_clear(sap_delassus* d);
 
 // Blocks of an island; trees: all trees on which the blocks act or that A couples with these.

@@ -15,27 +15,9 @@
 #include "problem/factor.h"
 #include "problem/matrix.h"
 
-struct sap_delassus_memory {
-  sap_pool pool;  // of all arrays
-  int32_t *start, *item_trees;
-  sap_delassus_item* items;
-  double *jacobian, *lift, *rows, *velocities, *values;
-  int32_t* lift_integers;  // of a mobility: neighbours of every tree, marks, trees of the lifts
-  sap_cholesky* cholesky;  // of a coupled island; created when first needed
-};
-
-sap_status sap_delassus_create(sap_delassus* d, sap_error* error) {
-  *d = (sap_delassus){0};
-  return SAP_NEW(&d->memory, 1, "solver", error);
-}
-
 void sap_delassus_clear(sap_delassus* d) {
-  sap_delassus_memory* m = d->memory;
-  if (m != NULL) {
-    sap_cholesky_destroy(m->cholesky);
-    sap_pool_free(&m->pool);
-    sap_free(m);
-  }
+  sap_cholesky_destroy(d->cholesky);
+  sap_pool_free(&d->pool);
   *d = (sap_delassus){0};
 }
 
@@ -43,7 +25,6 @@ void sap_delassus_clear(sap_delassus* d) {
 static sap_status reserve_island(sap_delassus* d, const sap_delassus_island* island,
                                  sap_error* error) {
   const sap_problem* p = d->problem;
-  sap_delassus_memory* m = d->memory;
   int64_t items = 0, trees = 0, rows = 0, values = 0, nv = 0;
   d->coupled = false;
   for (int32_t t = 0; t < island->ntrees; ++t) {
@@ -62,31 +43,24 @@ static sap_status reserve_island(sap_delassus* d, const sap_delassus_island* isl
       values += (int64_t)block->nrows * p->tree_size[p->block_trees[block->first_tree + t]];
     }
   }
-#define RESERVE(array, needed) SAP_TRY(SAP_ROOM(&m->pool, &m->array, (needed), error))
+#define RESERVE(array, needed) SAP_TRY(SAP_ROOM(&d->pool, &d->array, (needed), error))
   RESERVE(start, (int64_t)island->ntrees + 1);
   RESERVE(item_trees, trees);
   RESERVE(items, items);
   RESERVE(jacobian, values);
   RESERVE(lift, d->mobility ? 0 : (d->coupled ? rows * nv : values));
-  RESERVE(rows, 3 * rows);
-  RESERVE(velocities, 2 * nv);
+  RESERVE(R, 3 * rows);
+  RESERVE(v_star, 2 * nv);
 #undef RESERVE
   d->nv = (int32_t)nv;
   d->n = (int32_t)rows;
   d->nitems = (int32_t)items;
   d->ntrees = island->ntrees;
   d->trees = island->trees;
-  d->start = m->start;
-  d->item_trees = m->item_trees;
-  d->lift_trees = m->item_trees;
-  d->items = m->items;
-  d->jacobian = m->jacobian;
-  d->lift = m->lift;
-  d->R = m->rows;
-  d->v_hat = m->rows + rows;
-  d->q = m->rows + 2 * rows;
-  d->v_star = m->velocities;
-  d->scratch = m->velocities + nv;
+  d->lift_trees = d->item_trees;
+  d->v_hat = d->R + rows;
+  d->q = d->v_hat + rows;
+  d->scratch = d->v_star + nv;
   return SAP_STATUS_OK;
 }
 
@@ -258,9 +232,8 @@ static int64_t lift_bound(const sap_delassus* d, const neighbours* n) {
 }
 
 // Divides the memory of integers.
-static void place_neighbours(sap_delassus_memory* m, const sap_delassus* d, int64_t entries,
-                             neighbours* n) {
-  n->start = m->lift_integers;
+static void place_neighbours(const sap_delassus* d, int64_t entries, neighbours* n) {
+  n->start = d->lift_integers;
   n->mark = n->start + d->ntrees + 2;
   n->position = n->mark + d->ntrees;
   n->tree = n->position + d->ntrees;
@@ -270,33 +243,31 @@ static void place_neighbours(sap_delassus_memory* m, const sap_delassus* d, int6
 // Fills first_lift, nlift_trees, nlift, lift of the items, lift_trees and lift of the operator,
 // whose J and trees are there. local: island's index of a problem's tree.
 static sap_status lift_mobility_items(sap_delassus* d, const int32_t* local, sap_error* error) {
-  sap_delassus_memory* m = d->memory;
   const int64_t entries = d->ntrees + 2 * count_couplings(d);
   const int64_t fixed = 3 * (int64_t)d->ntrees + 2 + entries;
-  SAP_TRY(SAP_ROOM(&m->pool, &m->lift_integers, fixed, error));
+  SAP_TRY(SAP_ROOM(&d->pool, &d->lift_integers, fixed, error));
   neighbours n;
-  place_neighbours(m, d, entries, &n);
+  place_neighbours(d, entries, &n);
   find_neighbours(d, local, &n);
   const int64_t bound = lift_bound(d, &n);
-  SAP_TRY(SAP_ROOM(&m->pool, &m->lift_integers, fixed + bound, error));
-  place_neighbours(m, d, entries, &n);
+  SAP_TRY(SAP_ROOM(&d->pool, &d->lift_integers, fixed + bound, error));
+  place_neighbours(d, entries, &n);
   int64_t next = 0, values = 0;
   for (int32_t k = 0; k < d->nitems; ++k) {
     find_columns(d, &n, k, &next);
     d->items[k].lift = (size_t)values;
     values += (int64_t)d->items[k].nrows * d->items[k].nlift;
   }
-  SAP_TRY(SAP_ROOM(&m->pool, &m->lift, values, error));
+  SAP_TRY(SAP_ROOM(&d->pool, &d->lift, values, error));
   for (int32_t t = 0; t < d->ntrees; ++t) {
     n.mark[t] = -1;
   }
   next = 0;
   for (int32_t k = 0; k < d->nitems; ++k) {
     find_columns(d, &n, k, &next);
-    fill_columns(d, &n, &d->items[k], m->lift + d->items[k].lift);
+    fill_columns(d, &n, &d->items[k], d->lift + d->items[k].lift);
   }
   d->lift_trees = n.lift_tree;
-  d->lift = m->lift;
   return SAP_STATUS_OK;
 }
 
@@ -305,18 +276,17 @@ static sap_status lift_mobility_items(sap_delassus* d, const int32_t* local, sap
 // Factorizes the island's A as one dense block: coupled islands are few and small.
 static sap_status factorize_coupled(sap_delassus* d, const int32_t* local, sap_error* error) {
   const sap_problem* p = d->problem;
-  sap_delassus_memory* m = d->memory;
   const int64_t n = d->nv;
-  SAP_TRY(SAP_ROOM(&m->pool, &m->values, n * n, error));
-  if (m->cholesky == NULL) {
-    SAP_TRY(sap_cholesky_create(&m->cholesky, error));
+  SAP_TRY(SAP_ROOM(&d->pool, &d->values, n * n, error));
+  if (d->cholesky == NULL) {
+    SAP_TRY(sap_cholesky_create(&d->cholesky, error));
   }
-  memset(m->values, 0, (size_t)(n * n) * sizeof(double));
+  memset(d->values, 0, (size_t)(n * n) * sizeof(double));
   for (int32_t t = 0; t < d->ntrees; ++t) {
     const int32_t tree = d->trees[t], size = p->tree_size[tree];
     const double* A = p->diagonal + p->diagonal_start[tree];
     for (int32_t j = 0; j < size; ++j) {
-      memcpy(m->values + (d->start[t] + j) * n + d->start[t], A + (size_t)j * (size_t)size,
+      memcpy(d->values + (d->start[t] + j) * n + d->start[t], A + (size_t)j * (size_t)size,
              (size_t)size * sizeof(double));
     }
     for (int32_t c = p->coupling_head[tree]; c >= 0; c = p->couplings[c].next) {
@@ -324,7 +294,7 @@ static sap_status factorize_coupled(sap_delassus* d, const int32_t* local, sap_e
       const double* C = p->coupling_values + p->couplings[c].values;
       for (int64_t j = d->start[b]; j < d->start[b + 1]; ++j) {
         for (int64_t i = d->start[a]; i < d->start[a + 1]; ++i, ++C) {
-          m->values[j * n + i] = m->values[i * n + j] = *C;
+          d->values[j * n + i] = d->values[i * n + j] = *C;
         }
       }
     }
@@ -332,8 +302,8 @@ static sap_status factorize_coupled(sap_delassus* d, const int32_t* local, sap_e
   const int32_t column_start[2] = {0, 1}, row[1] = {0};
   const size_t value_start[1] = {0};
   const sap_block_pattern pattern = {1, &d->nv, column_start, row, value_start};
-  SAP_TRY(sap_cholesky_analyze(m->cholesky, &pattern, SAP_LINEAR_DENSE, NULL, error));
-  return sap_cholesky_factorize(m->cholesky, m->values, NULL, error);
+  SAP_TRY(sap_cholesky_analyze(d->cholesky, &pattern, SAP_LINEAR_DENSE, NULL, error));
+  return sap_cholesky_factorize(d->cholesky, d->values, NULL, error);
 }
 
 // Y = A^-1 J' of one item.
@@ -362,7 +332,7 @@ static sap_status lift_item(sap_delassus* d, const sap_delassus_item* item, sap_
       part += size;
     }
     if (d->coupled) {
-      sap_cholesky_solve(d->memory->cholesky, Y);
+      sap_cholesky_solve(d->cholesky, Y);
     }
     Y += item->nlift;
   }

@@ -325,13 +325,8 @@ sap_status sap_dual_create(void** workspace, sap_error* error) {
   *workspace = NULL;
   dual_workspace* w;
   SAP_TRY(SAP_NEW(&w, 1, "solver", error));
-  const sap_status status = sap_delassus_create(&w->dual.op, error);
-  if (status != SAP_STATUS_OK) {
-    sap_free(w);
-  } else {
-    *workspace = w;
-  }
-  return status;
+  *workspace = w;
+  return SAP_STATUS_OK;
 }
 
 void sap_dual_destroy(void* workspace) {
