@@ -206,32 +206,21 @@ static sap_status find_scales(const sap_slopes_call* call, const sap_block* bloc
 
 // --- contacts ---
 
-static sap_status check_contact(const sap_slopes_call* call, const sap_contact* contact,
-                                const sap_block* block, sap_error* error) {
-  const sap_model* model = call->multibody->model;
-  const char* what = block->set != SAP_SET_FRICTION_CONE ? "of model similar or lagged"
-                     : block->nrows != 3                 ? "with spin or rolling friction"
-                     : contact->friction[0] != contact->friction[1] ? "with anisotropic friction"
-                     : contact->surface_velocity[0] != 0.0 || contact->surface_velocity[1] != 0.0
-                         ? "with a belt"
-                         : NULL;
-  return what == NULL ? SAP_STATUS_OK
-                      : sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                                 "derivatives of a contact %s of shapes %d '%s' and %d '%s'", what,
-                                 contact->shape_A,
-                                 sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A),
-                                 contact->shape_B,
-                                 sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
-}
-
 static sap_status find_variation(const sap_slopes_call* call, const sap_contact* contact,
-                                 sap_contact_variation* vary, sap_error* error) {
+                                 const sap_block* block, sap_contact_variation* vary,
+                                 sap_error* error) {
   const sap_model* model = call->multibody->model;
-  SAP_FAIL_IF(!sap_collision_vary(call->multibody->collision, contact, vary), error,
-              SAP_STATUS_UNSUPPORTED,
-              "derivatives of a contact of shapes %d '%s' and %d '%s': its features change",
-              contact->shape_A, sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A),
-              contact->shape_B, sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
+  const char* what =
+      block->set != SAP_SET_FRICTION_CONE            ? "of model similar or lagged"
+      : block->nrows != 3                            ? "with spin or rolling friction"
+      : contact->friction[0] != contact->friction[1] ? "with anisotropic friction"
+      : contact->surface_velocity[0] != 0.0 || contact->surface_velocity[1] != 0.0 ? "with a belt"
+      : !sap_collision_vary(call->multibody->collision, contact, vary) ? "whose features change"
+                                                                       : NULL;
+  SAP_FAIL_IF(what != NULL, error, SAP_STATUS_UNSUPPORTED,
+              "derivatives of a contact %s of shapes %d '%s' and %d '%s'", what, contact->shape_A,
+              sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A), contact->shape_B,
+              sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
   if (!vary->exact) {
     sap_derivatives_note(call->out->notes, "by differences: contact geometry");
   }
@@ -339,9 +328,8 @@ static sap_status add_contact(const sap_slopes_call* call, const sap_contact* co
   if (gamma[0] == 0.0 && gamma[1] == 0.0 && gamma[2] == 0.0) {
     return SAP_STATUS_OK;
   }
-  SAP_TRY(check_contact(call, contact, block, error));
   sap_contact_variation vary;
-  SAP_TRY(find_variation(call, contact, &vary, error));
+  SAP_TRY(find_variation(call, contact, block, &vary, error));
   sap_contact_slopes_set(w, call->kin, contact, &vary);
   sap_set_hessian(block, vc, G);
   const double* fields[3] = {call->out->v, call->step->v0_free, call->out->v_star};

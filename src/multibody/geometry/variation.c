@@ -25,52 +25,29 @@ typedef struct placed_contact {
   double lift;  // of the point over x along n
 } placed_contact;
 
-// dn and dp of a relative motion.
-typedef void vary_function(const placed_contact* of, const double turn[3], const double way[3],
-                           double dn[3], double dp[3]);
-
-// Velocity of the point at p + s n.
-static void move_along(const placed_contact* of, double s, const double turn[3],
-                       const double way[3], double out[3]) {
-  double arm[3];
-  sap_v3_scale(arm, of->contact->R_WC + 6, s);
-  sap_v3_cross(out, turn, arm);
-  sap_v3_add(out, out, way);
-}
-
-static void vary_on_plane(const placed_contact* of, const double turn[3], const double way[3],
-                          double dn[3], double dp[3]) {
-  const double* n = of->contact->R_WC + 6;
-  const double s = of->contact->phi + of->rest - of->lift + of->b->radius;
-  move_along(of, s, turn, way, dp);
-  sap_v3_add_scaled(dp, n, (of->share - 1.0) * sap_v3_dot(n, dp));
-  sap_v3_set(dn, 0.0, 0.0, 0.0);
-}
-
-// dp of a surface of A that is round with radius r about a fixed centre.
-static void vary_round(const placed_contact* of, const double way[3], const double dn[3],
-                       double dp[3]) {
-  const double* n = of->contact->R_WC + 6;
-  sap_v3_scale(dp, dn, of->a->radius + of->lift);
-  sap_v3_add_scaled(dp, n, of->share * sap_v3_dot(n, way));
-}
-
-static void vary_under_plane(const placed_contact* of, const double turn[3], const double way[3],
-                             double dn[3], double dp[3]) {
-  sap_v3_cross(dn, turn, of->contact->R_WC + 6);
-  vary_round(of, way, dn, dp);
-}
-
-static void vary_spheres(const placed_contact* of, const double turn[3], const double way[3],
+// dn and dp of a relative motion in closed form.
+static void vary_exactly(const placed_contact* of, const double turn[3], const double way[3],
                          double dn[3], double dp[3]) {
   const double* n = of->contact->R_WC + 6;
-  double ab[3];
-  sap_v3_sub(ab, of->b->p, of->a->p);
-  const double length = sap_v3_norm(ab);
-  move_along(of, of->contact->phi + of->rest - of->lift + of->b->radius, turn, way, dn);
-  sap_v3_add_scaled(dn, n, -sap_v3_dot(n, dn));
-  sap_v3_scale(dn, dn, 1.0 / length);
-  vary_round(of, way, dn, dp);
+  double x[3], dc[3];
+  sap_v3_scale(x, n, of->contact->phi + of->rest - of->lift + of->b->radius);
+  sap_v3_cross(dc, turn, x);
+  sap_v3_add(dc, dc, way);
+  if (of->a->type == SAP_SHAPE_PLANE) {
+    sap_v3_set(dn, 0.0, 0.0, 0.0);
+    sap_v3_copy(dp, dc);
+    sap_v3_add_scaled(dp, n, (of->share - 1.0) * sap_v3_dot(n, dc));
+    return;
+  }
+  if (of->b->type == SAP_SHAPE_PLANE) {
+    sap_v3_cross(dn, turn, n);
+  } else {
+    sap_v3_sub(x, of->b->p, of->a->p);
+    sap_v3_add_scaled(dc, n, -sap_v3_dot(n, dc));
+    sap_v3_scale(dn, dc, 1.0 / sap_v3_norm(x));
+  }
+  sap_v3_scale(dp, dn, of->a->radius + of->lift);
+  sap_v3_add_scaled(dp, n, of->share * sap_v3_dot(n, way));
 }
 
 static bool has_points(const sap_placed_shape* shape) {
@@ -78,12 +55,11 @@ static bool has_points(const sap_placed_shape* shape) {
          shape->type == SAP_SHAPE_BOX || shape->type == SAP_SHAPE_MESH;
 }
 
-static vary_function* find_form(const placed_contact* of) {
+static bool has_closed_form(const placed_contact* of) {
   const sap_shape_type a = of->a->type, b = of->b->type;
-  return a == SAP_SHAPE_PLANE && has_points(of->b)        ? vary_on_plane
-         : b == SAP_SHAPE_PLANE && has_points(of->a)      ? vary_under_plane
-         : a == SAP_SHAPE_SPHERE && b == SAP_SHAPE_SPHERE ? vary_spheres
-                                                          : NULL;
+  return (a == SAP_SHAPE_PLANE && has_points(of->b)) ||
+         (b == SAP_SHAPE_PLANE && has_points(of->a)) ||
+         (a == SAP_SHAPE_SPHERE && b == SAP_SHAPE_SPHERE);
 }
 
 // Collides with B moved; finds the point of the manifold nearest to the contact's. Returns false if
@@ -159,15 +135,14 @@ bool sap_collision_vary(const sap_collision* c, const sap_contact* contact,
                                         shapes[contact->shape_B].material.stiffness)};
   of.lift = 0.5 * of.rest + of.share * contact->phi;
   of.reach = sap_most(0.0, contact->phi + of.rest) + sap_least(of.a->bound, of.b->bound);
-  vary_function* vary = find_form(&of);
-  out->exact = vary != NULL;
-  if (vary == NULL) {
+  out->exact = has_closed_form(&of);
+  if (!out->exact) {
     return vary_by_differences(&of, out);
   }
   for (int k = 0; k < 6; ++k) {
     double turn[3] = {0.0}, way[3] = {0.0};
     (k < 3 ? turn : way)[k % 3] = 1.0;
-    vary(&of, turn, way, out->normal + 3 * k, out->point + 3 * k);
+    vary_exactly(&of, turn, way, out->normal + 3 * k, out->point + 3 * k);
   }
   return true;
 }
