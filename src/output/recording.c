@@ -41,15 +41,6 @@ static sap_status read_attribute(hid_t file, const char* object, const char* nam
   return status;
 }
 
-// Sets *equal to true if the attribute is the text `expected`. Fails with MEMORY.
-static sap_status compare_attribute(hid_t file, const char* name, const char* expected,
-                                    bool* equal) {
-  char text[64] = "";
-  const sap_status status = read_attribute(file, "/", name, text, sizeof text);
-  *equal = status == SAP_STATUS_OK && strcmp(text, expected) == 0;
-  return status == SAP_STATUS_MEMORY ? status : SAP_STATUS_OK;
-}
-
 // Opens a data set of one or two dimensions; returns false if there is none. Must be closed by
 // sap_hdf5_set_close, also after a failure.
 static bool open_table(hid_t file, const char* name, sap_hdf5_set* set) {
@@ -122,16 +113,16 @@ static sap_status open_file(const char* path, sap_recording* recording, sap_erro
                           : "cannot open the recording '%s': it is damaged or cut off",
                     path);
   }
-  bool format = false, version = false;
-  SAP_FAIL_IF(compare_attribute(recording->file, "format", SAP_RECORDING_FORMAT, &format) !=
-                      SAP_STATUS_OK ||
-                  compare_attribute(recording->file, "version", SAP_RECORDING_VERSION, &version) !=
-                      SAP_STATUS_OK,
-              error, SAP_STATUS_MEMORY, "out of memory: recording");
-  SAP_FAIL_IF(!format || !version, error, SAP_STATUS_SYNTAX,
-              format ? "'%s' is a recording of another version than " SAP_RECORDING_VERSION
-                     : "'%s' is an HDF5 file, but not a recording",
-              path);
+  char format[64] = "", version[64] = "";
+  SAP_FAIL_IF(
+      read_attribute(recording->file, "/", "format", format, sizeof format) == SAP_STATUS_MEMORY ||
+          read_attribute(recording->file, "/", "version", version, sizeof version) ==
+              SAP_STATUS_MEMORY,
+      error, SAP_STATUS_MEMORY, "out of memory: recording");
+  SAP_FAIL_IF(strcmp(format, SAP_RECORDING_FORMAT) != 0, error, SAP_STATUS_SYNTAX,
+              "'%s' is an HDF5 file, but not a recording", path);
+  SAP_FAIL_IF(strcmp(version, SAP_RECORDING_VERSION) != 0, error, SAP_STATUS_SYNTAX,
+              "'%s' is a recording of another version than " SAP_RECORDING_VERSION, path);
   SAP_FAIL_IF(names_vary(recording->file), error, SAP_STATUS_SYNTAX,
               "'%s' was recorded by an earlier sapstep, whose names cannot be read any "
               "more: record it again",

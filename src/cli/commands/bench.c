@@ -183,12 +183,7 @@ static void become(const char* command, const int in[2], const int out[2]) {
 
 static bool launch(bench_peer* peer, const char* command) {
   int in[2], out[2];
-  if (pipe(in) != 0) {
-    return false;
-  }
-  if (pipe(out) != 0) {
-    (void)close(in[0]);
-    (void)close(in[1]);
+  if (pipe(in) != 0 || pipe(out) != 0) {
     return false;
   }
   peer->process = fork();

@@ -144,8 +144,6 @@ static sap_status draw(plot* all, const char* path, sap_error* error) {
     SAP_FAIL_IF(all->against.count != 1, error, SAP_STATUS_ARGUMENT,
                 "--against '%.80s' is %ld columns, must be one, as in %s:%.80s", r->against,
                 (long)all->against.count, all->against.name, all->against.columns[0].label);
-  }
-  if (r->against != NULL) {
     const char* unit = all->against.columns[0].unit;
     (void)snprintf(all->x_label, sizeof all->x_label, unit[0] != '\0' ? "%s [%s]" : "%s",
                    r->against, unit);
@@ -335,17 +333,23 @@ static sap_status write_contacts(const sap_recording* recording, FILE* out, sap_
   return SAP_STATUS_OK;
 }
 
-static sap_status write_file(const sap_recording* recording, const export_request* r,
-                             sap_error* error) {
+static sap_status write_export(const export_request* r, sap_error* error) {
+  sap_recording* recording = NULL;
   sap_file* file = NULL;
-  SAP_TRY(sap_file_create(r->output, &file, error));
-  FILE* out = sap_file_stream(file);
-  sap_status status = r->contacts ? write_contacts(recording, out, error)
-                                  : write_quantities(recording, r, out, error);
+  sap_status status = sap_recording_open(r->recording, &recording, error);
+  if (status == SAP_STATUS_OK && r->output != NULL) {
+    status = sap_file_create(r->output, &file, error);
+  }
   if (status == SAP_STATUS_OK) {
+    FILE* out = file != NULL ? sap_file_stream(file) : stdout;
+    status = r->contacts ? write_contacts(recording, out, error)
+                         : write_quantities(recording, r, out, error);
+  }
+  if (status == SAP_STATUS_OK && file != NULL) {
     status = sap_file_commit(file, error);
   }
   sap_file_close(file);
+  sap_recording_close(recording);
   return status;
 }
 
@@ -363,17 +367,8 @@ static int run_export(const cli_command* command, int argc, char** argv) {
   r.recording = parser.operands[0];
   r.names = parser.noperands > 1 ? parser.operands + 1 : everything;
   r.count = parser.noperands > 1 ? parser.noperands - 1 : EVERYTHING;
-  sap_recording* recording = NULL;
   sap_error error = {0};
-  sap_status status = sap_recording_open(r.recording, &recording, &error);
-  if (status == SAP_STATUS_OK && r.output != NULL) {
-    status = write_file(recording, &r, &error);
-  } else if (status == SAP_STATUS_OK) {
-    status = r.contacts ? write_contacts(recording, stdout, &error)
-                        : write_quantities(recording, &r, stdout, &error);
-  }
-  sap_recording_close(recording);
-  return status == SAP_STATUS_OK ? CLI_OK : cli_report(&error);
+  return write_export(&r, &error) == SAP_STATUS_OK ? CLI_OK : cli_report(&error);
 }
 
 const cli_command cli_command_export = {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/commands/converge/converge.h"
+#include "cli/lines.h"
 
 // Errors less than this many times the difference of the references are left out. The error of the
 // finer reference, of order p, is 1/(2^p - 1) of that difference: at most a tenth of such an error.
@@ -177,15 +178,14 @@ static void label(const converge_study* s, const converge_case* c, const converg
 }
 
 static sap_status write_chart(const converge_study* s, const series* all, sap_error* error) {
-  sap_chart_series* lines = cli_new(3 * (size_t)s->series, sizeof *lines);
-  char(*labels)[LABEL_SIZE] = cli_new((size_t)s->series, sizeof *labels);
+  const int levels = s->options.levels;
+  cli_lines lines = {0};
   for (int i = 0; i < s->series; ++i) {
-    label(s, converge_at(s, i, 0), &all[i].position.fit, labels[i]);
-    lines[i] = (sap_chart_series){labels[i], s->options.levels, all[i].dt, all[i].position.all};
-    lines[s->series + i] =
-        (sap_chart_series){labels[i], s->options.levels, all[i].dt, all[i].velocity.all};
-    lines[2 * s->series + i] =
-        (sap_chart_series){labels[i], s->options.levels, all[i].seconds, all[i].position.all};
+    char text[LABEL_SIZE];
+    label(s, converge_at(s, i, 0), &all[i].position.fit, text);
+    cli_line_add(&lines, 0, text, levels, all[i].dt, all[i].position.all);
+    cli_line_add(&lines, 1, text, levels, all[i].dt, all[i].velocity.all);
+    cli_line_add(&lines, 2, text, levels, all[i].seconds, all[i].position.all);
   }
   sap_chart_panel panels[3] = {{.title = "Positions",
                                 .x_label = "time step [s]",
@@ -193,20 +193,16 @@ static sap_status write_chart(const converge_study* s, const series* all, sap_er
                                 .log_x = true,
                                 .log_y = true,
                                 .markers = true,
-                                .slopes = 2,
-                                .series_count = s->series,
-                                .series = lines}};
+                                .slopes = 2}};
   panels[1] = panels[0];
   panels[1].title = "Velocities";
   panels[1].y_label = "L2 error [m/s, rad/s]";
-  panels[1].series = lines + s->series;
   panels[2] = panels[0];
   panels[2].title = "Work";
   panels[2].x_label = "time of the run [s]";
   panels[2].slopes = 0;
-  panels[2].series = lines + 2 * s->series;
   const int count = s->options.accuracy > 0.0 ? 3 : 2;
-  return sap_chart_write(s->options.svg, panels, count, false, error);
+  return cli_lines_write(&lines, panels, count, s->options.svg, false, error);
 }
 
 // Prints messages about doubtful results; returns the exit code.
