@@ -108,8 +108,8 @@ static int32_t find_entry(const sap_name_map* map, const char* text, uint64_t* k
 
 sap_status sap_name_map_add(sap_name_map* map, const char* text, int32_t id, bool* added,
                             sap_error* error) {
-  uint64_t key;
-  const bool is_new = find_entry(map, text, &key) < 0;
+  uint64_t key = 0;
+  const bool is_new = text != NULL && find_entry(map, text, &key) < 0;
   if (is_new) {
     // Doubled, as hash_map_reserve rebuilds the table each time it grows.
     const int32_t count = map->hashes.count;

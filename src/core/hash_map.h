@@ -44,8 +44,8 @@ typedef struct sap_name_map {
   int32_t capacity;         // of entries
 } sap_name_map;
 
-// Adds the name, which must outlive the map. A name that the map has keeps its id; *added (NULL
-// allowed) is then false. fails: MEMORY; nothing changes then.
+// Adds the name (NULL: none), which must outlive the map. A name that the map has keeps its id;
+// *added (NULL allowed): whether one was added. fails: MEMORY; nothing changes then.
 sap_status sap_name_map_add(sap_name_map* map, const char* text, int32_t id, bool* added,
                             sap_error* error);
 // Returns the id of the name, or -1.

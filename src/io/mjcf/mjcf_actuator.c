@@ -592,7 +592,5 @@ sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i)
                          .has_activation = l.activation != SAP_ACTIVATION_NONE};
   const char* name;
   SAP_TRY(sap_mjcf_full_name(r, i->space, sap_xml_get(i->node, "name"), &name));
-  return name != NULL
-             ? sap_name_map_add(&r->actuator_names, name, r->control_count - 1, NULL, r->error)
-             : SAP_STATUS_OK;
+  return sap_name_map_add(&r->actuator_names, name, r->control_count - 1, NULL, r->error);
 }

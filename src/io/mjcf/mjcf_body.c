@@ -239,18 +239,11 @@ static sap_status remember_obstacle(sap_mjcf_reader* r, const sap_mjcf_geom* geo
   return sap_name_map_add(&r->obstacle_names, geom->def.name, r->obstacle_count++, NULL, r->error);
 }
 
-// Stores the id for pairs; SAP_MJCF_LEFT_OUT: the geom is not a shape.
-static sap_status remember_geom(sap_mjcf_reader* r, const sap_mjcf_geom* geom, int32_t id) {
-  return geom->def.name != NULL
-             ? sap_name_map_add(&r->geom_names, geom->def.name, id, NULL, r->error)
-             : SAP_STATUS_OK;
-}
-
 static sap_status leave_out(sap_mjcf_reader* r, const sap_mjcf_geom* geom, const char* why) {
   if (why != NULL) {
     SAP_TRY(sap_scene_unsupported(r->options, geom->node, NULL, why, r->error));
   }
-  return remember_geom(r, geom, SAP_MJCF_LEFT_OUT);
+  return sap_name_map_add(&r->geom_names, geom->def.name, SAP_MJCF_LEFT_OUT, NULL, r->error);
 }
 
 static sap_status add_geom(sap_mjcf_reader* r, sap_mjcf_geom* geom, const place* at) {
@@ -279,17 +272,17 @@ static sap_status add_geom(sap_mjcf_reader* r, sap_mjcf_geom* geom, const place*
   }
   int32_t id = -1;
   SAP_TRY(SAP_XML_ADD(r, geom->node, sap_builder_add_shape, def, &id));
-  return remember_geom(r, geom, id);
+  return sap_name_map_add(&r->geom_names, geom->def.name, id, NULL, r->error);
 }
 
 // Adds the name of the element (NULL: none), which must be the first of it.
 static sap_status add_name(sap_mjcf_reader* r, sap_name_map* names, const sap_xml_node* node,
                            const char* name, int32_t id) {
-  bool added = true;
-  SAP_TRY(name != NULL ? sap_name_map_add(names, name, id, &added, r->error) : SAP_STATUS_OK);
-  return added ? SAP_STATUS_OK
-               : sap_xml_syntax(node, "name", r->error, "there is already a %s '%s'", node->name,
-                                name);
+  bool added;
+  SAP_TRY(sap_name_map_add(names, name, id, &added, r->error));
+  return added || name == NULL ? SAP_STATUS_OK
+                               : sap_xml_syntax(node, "name", r->error,
+                                                "there is already a %s '%s'", node->name, name);
 }
 
 static sap_status add_site(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body) {

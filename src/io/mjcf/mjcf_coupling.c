@@ -58,8 +58,7 @@ static sap_status add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap
   SAP_TRY(SAP_XML_ADD(r, i->node, sap_builder_add_tendon, def, &id));
   SAP_TRY(SAP_ROOM(&r->pool, &r->tendons, id + 1, r->error));
   r->tendons[id] = (sap_mjcf_tendon){.space = i->space, .range = {range[0], range[1]}};
-  return def->name != NULL ? sap_name_map_add(&r->tendon_names, def->name, id, NULL, r->error)
-                           : SAP_STATUS_OK;
+  return sap_name_map_add(&r->tendon_names, def->name, id, NULL, r->error);
 }
 
 static sap_status add_fixed(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_tendon_def* def) {

@@ -11,14 +11,11 @@
 #include "math/quaternion.h"
 #include "multibody/model/builder.h"
 
+// In the order of sap_shape_type; those after mesh are not supported.
 static const char geom_types[] = "plane sphere capsule cylinder box ellipsoid mesh hfield sdf";
-enum { TYPE_BOX = 4, TYPE_MESH = 6 };  // those after MESH are not supported
 // Number of sizes of a type; with fromto the length is known.
 static const int32_t sizes_needed[] = {0, 1, 2, 2, 3, 3};
 static const int32_t sizes_with_fromto[] = {0, 0, 1, 1, 1, 1};
-static const sap_shape_type primitives[] = {SAP_SHAPE_PLANE,   SAP_SHAPE_SPHERE,
-                                            SAP_SHAPE_CAPSULE, SAP_SHAPE_CYLINDER,
-                                            SAP_SHAPE_BOX,     SAP_SHAPE_ELLIPSOID};
 
 // A new field of sap_shape_def that is numbers needs one row here.
 static const sap_xml_field shape_fields[] = {
@@ -41,7 +38,7 @@ static sap_status read_fromto(const sap_mjcf_sources* s, int32_t type, sap_mjcf_
   double length;
   SAP_TRY(sap_mjcf_fromto(s, &pose, &length));
   sap_pose_get(&pose, out->def.p_BS, out->def.q_BS);
-  const bool three = type >= TYPE_BOX;  // box, ellipsoid: the length is the third size
+  const bool three = type >= SAP_SHAPE_BOX;  // box, ellipsoid: the length is the third size
   out->def.size[three ? 2 : 1] = 0.5 * length;
   if (three) {
     out->def.size[1] = out->def.size[0];
@@ -51,7 +48,7 @@ static sap_status read_fromto(const sap_mjcf_sources* s, int32_t type, sap_mjcf_
 
 static sap_status read_primitive(const sap_mjcf_sources* s, int32_t type, sap_mjcf_geom* out) {
   double size[3] = {0.0, 0.0, 0.0};
-  out->def.type = primitives[type];
+  out->def.type = (sap_shape_type)type;
   SAP_TRY(sap_mjcf_numbers(s, "size", 1, 3, size, NULL));
   const bool fromto = sap_mjcf_source(s, "fromto") != NULL;
   const int32_t needed = fromto ? sizes_with_fromto[type] : sizes_needed[type];
@@ -70,7 +67,7 @@ static sap_status read_primitive(const sap_mjcf_sources* s, int32_t type, sap_mj
 static sap_status fit_primitive(const sap_mjcf_sources* s, const sap_mjcf_item* item, int32_t type,
                                 sap_mjcf_geom* out) {
   int32_t mesh = -1;
-  out->def.type = primitives[type];
+  out->def.type = (sap_shape_type)type;
   if (type == SAP_SHAPE_PLANE) {
     return sap_mjcf_refuse(s, "mesh", "a plane cannot be fitted to a mesh");
   }
@@ -239,9 +236,9 @@ sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap
   SAP_TRY(sap_mjcf_choice(&s, "type", geom_types, &type));
   SAP_TRY(sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &def->name));
   const sap_xml_node* named = sap_mjcf_source(&s, "mesh");
-  const bool fitted = type < TYPE_MESH && named != NULL;
-  out->supported = type <= TYPE_MESH;
-  if (type == TYPE_MESH) {  // the mesh is read when its mass or its hull is needed
+  const bool fitted = type < SAP_SHAPE_MESH && named != NULL;
+  out->supported = type <= SAP_SHAPE_MESH;
+  if (type == SAP_SHAPE_MESH) {  // the mesh is read when its mass or its hull is needed
     const char* name;
     def->type = SAP_SHAPE_MESH;
     SAP_TRY(named == NULL ? sap_xml_require(item->node, "mesh", &name, r->error)
@@ -249,7 +246,7 @@ sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap
   }
   SAP_TRY(sap_mjcf_numbers(&s, "pos", 3, 3, def->p_BS, NULL));
   SAP_TRY(sap_mjcf_orientation(&s, def->q_BS));
-  if (type < TYPE_MESH && !fitted) {
+  if (type < SAP_SHAPE_MESH && !fitted) {
     SAP_TRY(read_primitive(&s, type, out));
   }
   SAP_TRY(read_surface(&s, item, out));

@@ -26,11 +26,9 @@ bool sap_mjcf_is_joint(const sap_xml_node* node) {
 }
 
 static sap_status read_type(const sap_mjcf_sources* s, sap_joint_type* type) {
-  static const sap_joint_type types[] = {SAP_JOINT_FREE, SAP_JOINT_BALL, SAP_JOINT_SLIDE,
-                                         SAP_JOINT_HINGE};
-  int32_t index = 3;
-  SAP_TRY(sap_mjcf_choice(s, "type", "free ball slide hinge", &index));
-  *type = types[index];
+  int32_t index = SAP_JOINT_HINGE;
+  SAP_TRY(sap_mjcf_choice(s, "type", "free ball hinge slide", &index));
+  *type = (sap_joint_type)index;
   return SAP_STATUS_OK;
 }
 
@@ -141,9 +139,7 @@ static sap_status remember_joint(sap_mjcf_reader* r, int32_t id, const sap_joint
   const int32_t nq = sap_joint_position_count(def->type), nv = sap_joint_velocity_count(def->type);
   SAP_TRY(SAP_ROOM(&r->pool, &r->joints, id + 1, r->error));
   SAP_TRY(SAP_ROOM(&r->pool, &r->q_default, r->nq + nq, r->error));
-  if (def->name != NULL) {
-    SAP_TRY(sap_name_map_add(&r->joint_names, def->name, id, NULL, r->error));
-  }
+  SAP_TRY(sap_name_map_add(&r->joint_names, def->name, id, NULL, r->error));
   double* q = r->q_default + r->nq;
   if (def->type == SAP_JOINT_FREE) {
     memcpy(q, body->p_PB, 3 * sizeof *q);
