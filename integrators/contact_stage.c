@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/scalar.h"
 #include "problem/factor.h"
 #include "problem/law.h"
 #include "problem/matrix.h"
@@ -41,15 +42,6 @@ void sap_contact_stage_clear(sap_contact_stage* stage) {
   memset(stage, 0, sizeof *stage);
 }
 
-static bool is_zero(const double* values, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    if (values[i] != 0.0) {
-      return false;
-    }
-  }
-  return true;
-}
-
 // Copies A, whose diagonal blocks have been checked, and lends the factors that the free motion
 // has. A coupling that is zero at this state must not join islands.
 static sap_status set_momentum_matrix(sap_problem* problem, const sap_system* system,
@@ -66,7 +58,7 @@ static sap_status set_momentum_matrix(sap_problem* problem, const sap_system* sy
     const int32_t a = system->couplings[c][0];
     const int32_t b = system->couplings[c][1];
     const int32_t rows = system->tree_sizes[a];
-    if (!is_zero(A->view.coupling[c], (size_t)rows * (size_t)system->tree_sizes[b])) {
+    if (!sap_all_zero(A->view.coupling[c], (size_t)rows * (size_t)system->tree_sizes[b])) {
       SAP_TRY(sap_problem_set_momentum_block(problem, a, b, A->view.coupling[c], rows, error));
     }
   }

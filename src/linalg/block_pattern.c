@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/block_pattern.h"
 
-#include <math.h>
 #include <string.h>
 
 #include <amd.h>
+
+#include "math/scalar.h"
 
 void sap_pattern_clear(sap_pattern_copy* copy) {
   sap_pool_free(&copy->pool);
@@ -79,26 +80,15 @@ sap_status sap_pattern_assign(sap_pattern_copy* copy, const sap_block_pattern* p
   return SAP_STATUS_OK;
 }
 
-// Only the lower triangle of a diagonal block is checked.
-static bool block_is_finite(const double* block, int32_t rows, int32_t columns, bool diagonal) {
-  for (int32_t c = 0; c < columns; ++c) {
-    for (int32_t r = diagonal ? c : 0; r < rows; ++r) {
-      if (!isfinite(block[(size_t)c * (size_t)rows + (size_t)r])) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
 sap_status sap_pattern_check_finite(const sap_pattern_copy* copy, const double* values,
                                     int32_t* failed_block, sap_error* error) {
   const sap_block_pattern* pattern = &copy->view;
   for (int32_t j = 0; j < pattern->nblocks; ++j) {
     for (int32_t k = pattern->column_start[j]; k < pattern->column_start[j + 1]; ++k) {
       const int32_t i = pattern->row[k];
-      if (!block_is_finite(values + pattern->value_start[k], pattern->sizes[i], pattern->sizes[j],
-                           i == j)) {
+      const size_t rows = (size_t)pattern->sizes[i], columns = (size_t)pattern->sizes[j];
+      const double* block = values + pattern->value_start[k];
+      if (!(i == j ? sap_lower_finite(block, rows, rows) : sap_all_finite(block, rows * columns))) {
         if (failed_block != NULL) {
           *failed_block = i;
         }

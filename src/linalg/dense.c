@@ -7,6 +7,8 @@
 #include <cblas.h>
 #include <lapacke.h>
 
+#include "math/scalar.h"
+
 int32_t sap_dense_factorize(int32_t n, double* A) {
   const lapack_int info = n > 0 ? LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, A, n) : 0;
   if (info != 0) {
@@ -83,11 +85,8 @@ void sap_dense_cholesky_solve(int32_t n, const double* L, double* x) {
 }
 
 bool sap_dense_lu_factorize(int32_t n, double* B, int32_t* pivots) {
-  double sum = 0.0;
-  for (size_t i = 0; i < (size_t)n * (size_t)n; ++i) {
-    sum += 0.0 * B[i];
-  }
-  return sum == 0.0 && LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, B, n, pivots) == 0;
+  return sap_all_finite(B, (size_t)n * (size_t)n) &&
+         LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, B, n, pivots) == 0;
 }
 
 void sap_dense_lu_apply(int32_t n, const double* LU, const int32_t* pivots, bool transposed,

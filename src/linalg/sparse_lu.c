@@ -9,6 +9,8 @@
 #include <cblas.h>
 #include <klu.h>
 
+#include "math/scalar.h"
+
 // Options of KLU; what it reports per call is not kept.
 static klu_common options(sap_lu_pivots pivots) {
   klu_common common;
@@ -114,14 +116,6 @@ sap_status sap_sparse_lu_analyze(sap_sparse_lu* lu, const sap_block_pattern* pat
   return SAP_STATUS_OK;
 }
 
-static bool is_finite(const sap_sparse_lu* lu) {
-  double sum = 0.0;
-  for (int32_t k = 0; k < lu->start[lu->pattern.n]; ++k) {
-    sum += 0.0 * lu->value[k];
-  }
-  return sum == 0.0;
-}
-
 sap_status sap_sparse_lu_factorize(sap_sparse_lu* lu, const sap_block_matrix* matrix,
                                    sap_lu_pivots pivots, bool* done, sap_error* error) {
   *done = false;
@@ -129,7 +123,7 @@ sap_status sap_sparse_lu_factorize(sap_sparse_lu* lu, const sap_block_matrix* ma
     return SAP_STATUS_OK;
   }
   fill(lu, matrix);
-  if (!is_finite(lu)) {
+  if (!sap_all_finite(lu->value, (size_t)lu->start[lu->pattern.n])) {
     return SAP_STATUS_OK;
   }
   klu_common common = options(pivots);

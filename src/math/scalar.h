@@ -44,6 +44,15 @@ static inline bool sap_lower_finite(const double* A, size_t n, size_t ld) {
   return finite;
 }
 
+static inline bool sap_all_zero(const double* x, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (x[i] != 0.0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Returns the nearest value in [lower, upper]; NaN for NaN.
 static inline double sap_clamp(double value, double lower, double upper) {
   return value < lower ? lower : value > upper ? upper : value;

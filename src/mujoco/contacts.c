@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "core/memory.h"
+#include "math/scalar.h"
 #include "math/vector3.h"
 #include "mujoco/adapter.h"
 
@@ -96,15 +97,6 @@ static sap_status identify(sap_mj* a, const mjData* d, const mjContact* c, int32
   *id = now->id;
   ++p->count;
   return SAP_STATUS_OK;
-}
-
-static bool is_zero(const double* J, int32_t count) {
-  for (int32_t i = 0; i < count; ++i) {
-    if (J[i] != 0.0) {
-      return false;
-    }
-  }
-  return true;
 }
 
 // Returns the gap at which the law's v_hat_n is that of `phi` plus `change`: -phi/(h + tau_d) where
@@ -212,7 +204,8 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
   if (ntrees < 0) {
     return SAP_STATUS_MEMORY;
   }
-  if (is_zero(a->rows.J, (c->dim < 3 ? c->dim : 3) * sap_mj_rows_columns(a, ntrees))) {
+  const int32_t rows = c->dim < 3 ? c->dim : 3;
+  if (sap_all_zero(a->rows.J, (size_t)(rows * sap_mj_rows_columns(a, ntrees)))) {
     return SAP_STATUS_OK;  // nothing can move this point
   }
   uint64_t key = 0;
