@@ -6,10 +6,11 @@
 //   m_v  = theta dt r_v + r_a + theta theta_vq dt^2 r_q J
 //   m_v0 = (1 - theta) dt r_v - r_a + theta (1 - theta_vq) dt^2 r_q J + dt r_v0
 //   m_q0 = dt (r_q T + r_q0)
-// Laws of contacts read A at q0, and v* = v0 - A^-1 m(v0), of free bodies that with m(v*) = 0:
+// Laws of contacts read v* = v0 - A^-1 m(v0) and A at the theta point of v0; of free bodies v* with
+// m(v*) = 0 and A there:
 //   dv* = -A^-1 (m_q0 dq0 + (m_v + m_v0 - A) dv0 + m_u du - dA (v0 - v*))        m at v0
 //   dv* = -m_v^-1 (m_q0 dq0 + m_v0 dv0 + m_u du)                                 m at v*
-// The literal method has m(v*) = 0 for all trees, and A at the theta point of v*.
+// The literal method has the latter of all trees.
 // Before, v is improved by Newton's method with F and its derivatives.
 #include <math.h>
 #include <stdio.h>
@@ -230,7 +231,7 @@ static sap_status find_balance(sap_stepper* stepper, const double* v, const bala
 
 static bool is_explicit(const sap_stepper* stepper, int32_t tree) {
   const sap_free_motion* fm = &stepper->solution.free_motion;
-  return fm->balance.matrix_at_start && fm->linearization.known[fm->factor.tree_group[tree]];
+  return fm->linearization.known[fm->factor.tree_group[tree]];
 }
 
 // out = a of trees with v* from v0, b of others.
@@ -275,14 +276,11 @@ static sap_status find_impulses(sap_stepper* stepper, const double* v, slopes_wa
     if (r->linearized_again) {
       sap_derivatives_note(d->report.notes, "held: impulses about which the step was solved again");
     }
-    if (r->free_motion.balance.matrix_at_start) {
-      choose(stepper, stepper->v0_free, l->v_law, d->near_v);
-      out.v_near = d->near_v;
-      out.q_A = stepper->q0;
-    } else {
-      SAP_TRY(move_to(stepper, l->v_near, error));
-      out.q_A = d->q;
-    }
+    choose(stepper, stepper->v0_free, l->v_near, d->near_v);
+    SAP_TRY(move_to(stepper, d->near_v, error));
+    out.q_A = d->q;
+    choose(stepper, stepper->v0_free, l->v_law, d->near_v);
+    out.v_near = d->near_v;
     out.dq0 = d->p_q0;
     out.dv0 = d->p_v0;
     out.dv_star = d->p_star;
@@ -383,13 +381,12 @@ static void put_block(sap_stepper* stepper, int32_t a, int32_t b, const double* 
   }
 }
 
-// Prepares the derivatives of v* and of p by it.
-static sap_status linearize_start(sap_stepper* stepper, sap_error* error) {
+// Finds the derivatives of m, or of what stands for it, where v* comes from.
+static sap_status find_near(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_system* system = &stepper->system;
   const sap_free_motion* fm = &stepper->solution.free_motion;
   const sap_tree_matrix* A = &fm->balance.A.view;
-  const size_t n = (size_t)system->nv;
   choose(stepper, stepper->v0_free, fm->linearization.v_near, d->near_v);
   SAP_TRY(find_balance(stepper, d->near_v, &d->near, error));
   for (int32_t t = 0; t < system->ntrees; ++t) {
@@ -404,19 +401,18 @@ static sap_status linearize_start(sap_stepper* stepper, sap_error* error) {
       put_block(stepper, b, a, A->coupling[c], true);
     }
   }
-  SAP_FAIL_IF(!sap_dense_lu_factorize((int32_t)n, d->near.v, d->near.pivots), error,
-              SAP_STATUS_STEP_FAILED, "derivatives of a step: A of its free motion is singular");
-  memcpy(d->near_p, d->p_star, n * n * sizeof(double));
+  SAP_FAIL_IF(!sap_dense_lu_factorize(system->nv, d->near.v, d->near.pivots), error,
+              SAP_STATUS_STEP_FAILED,
+              "derivatives of a step: dm/dv of its free motion is singular");
   return SAP_STATUS_OK;
 }
 
 // Adds the derivatives of p at fixed v* to those of m, and prepares those by v*.
 static sap_status add_impulses(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
-  const sap_relinearize* r = &stepper->solution;
   const sap_step_context* s = &stepper->step;
   const size_t n = (size_t)stepper->system.nv;
-  const double way = s->theta * s->dt;
+  const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
   double *q0 = d->at.x, *v0 = d->at.x + n * n;
   for (size_t i = 0; i < n * n; ++i) {
     q0[i] -= d->p_q0[i];
@@ -425,23 +421,19 @@ static sap_status add_impulses(sap_stepper* stepper, sap_error* error) {
   for (size_t i = 0; i < n * inputs_of(stepper); ++i) {
     d->at.x[2 * n * n + i] -= d->p_u[i];
   }
-  const bool at_start = r->free_motion.balance.matrix_at_start;
-  for (size_t i = 0; i < n * n && at_start; ++i) {
-    q0[i] -= d->p_A[i];
+  if (!d->reads_near) {
+    return SAP_STATUS_OK;
   }
-  if (at_start || !d->reads_near) {
-    return d->reads_near ? linearize_start(stepper, error) : SAP_STATUS_OK;
-  }
-  SAP_TRY(find_balance(stepper, r->free_motion.linearization.v_near, &d->near, error));
-  SAP_FAIL_IF(!sap_dense_lu_factorize((int32_t)n, d->near.v, d->near.pivots), error,
-              SAP_STATUS_STEP_FAILED,
-              "derivatives of a step: dm/dv of its free motion is singular");
+  SAP_TRY(find_near(stepper, error));
   turn_columns(d->rotations, d->count, false, n, d->p_A, d->r_q);
   turn_columns(d->rotations, d->count, true, n, d->p_A, d->r_v);
-  for (size_t i = 0; i < n * n; ++i) {
-    q0[i] -= d->r_q[i];
-    v0[i] -= way * (1.0 - s->theta_vq) * d->r_v[i];
-    d->near_p[i] = d->p_star[i] + way * s->theta_vq * d->r_v[i];
+  for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
+    const double way = s->theta * s->dt, of_near = is_explicit(stepper, t) ? 0.0 : s->theta_vq;
+    for (size_t i = n * (size_t)tree_dof[t]; i < n * (size_t)tree_dof[t + 1]; ++i) {
+      q0[i] -= d->r_q[i];
+      v0[i] -= way * (1.0 - of_near) * d->r_v[i];
+      d->near_p[i] = d->p_star[i] + way * of_near * d->r_v[i];
+    }
   }
   return SAP_STATUS_OK;
 }

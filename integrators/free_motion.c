@@ -151,7 +151,6 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
                 fm->factor.group_trees[fm->factor.groups[g].first_tree], scale);
   }
   fm->matrix_is_current = true;
-  fm->matrix_was_renewed = false;
   return SAP_STATUS_OK;
 }
 
@@ -230,12 +229,9 @@ static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, bo
   if (fm->moved) {
     SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, fm->v_star, error));
   }
-  const bool near =
-      fm->balance.matrix_at_start
-          ? !fm->matrix_was_renewed
-          : fm->matrix_is_current || sap_momentum_balance_matrix_is_near(&fm->balance);
-  return near ? SAP_STATUS_OK
-              : sap_momentum_balance_contact_matrix(&fm->balance, fm->factor.tree_dof, error);
+  return fm->matrix_is_current || sap_momentum_balance_matrix_is_near(&fm->balance)
+             ? SAP_STATUS_OK
+             : sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, error);
 }
 
 static void begin(sap_free_motion* fm, const sap_step_context* step) {

@@ -37,12 +37,11 @@ struct sap_free_motion {
   double* part_speeds;                       // limits of |D^-1 v|       (ngroups)
   // results of the solve
   int32_t iterations;
-  int32_t substeps;         // parts in which the motion was computed, 0: as one step
-  int32_t linearized;       // of these, made by one linear step
-  double residual;          // the largest |D m|/scale of all groups
-  bool moved;               // the theta point is no longer that of v_star
-  bool matrix_is_current;   // balance.A is that of v_star
-  bool matrix_was_renewed;  // balance.A is that of an iterate
+  int32_t substeps;        // parts in which the motion was computed, 0: as one step
+  int32_t linearized;      // of these, made by one linear step
+  double residual;         // the largest |D m|/scale of all groups
+  bool moved;              // the theta point is no longer that of v_star
+  bool matrix_is_current;  // balance.A is that of v_star
 };
 
 // Allocates in the pool, also later; start from {0}. To be cleared before the pool, also after a

@@ -12,8 +12,8 @@ enum { SOLVE_WORK = 50, CHECK_WORK = 25 };  // instructions of a velocity, about
 
 sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, sap_pool* pool,
                                     sap_linearization* l, sap_error* error) {
-  double** const vectors[] = {&l->v_near, &l->p,       &l->trial, &l->best, &l->back,
-                              &l->zero,   &l->m_start, &l->e,     &l->v_law};
+  double** const vectors[] = {&l->v_near, &l->p,    &l->trial, &l->best,
+                              &l->back,   &l->zero, &l->e,     &l->v_law};
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, vectors[i], system->nv, error));
   }
@@ -38,7 +38,7 @@ void sap_linearization_begin(sap_free_motion* fm, bool may_start) {
     for (int32_t k = 0; k < group->ntrees; ++k) {
       held = held || l->held[fm->factor.group_trees[group->first_tree + k]];
     }
-    l->starts[g] = l->known[g] = may_start && held && fm->balance.matrix_at_start;
+    l->starts[g] = l->known[g] = may_start && held;
     l->any_starts = l->any_starts || l->starts[g];
   }
   (void)sap_prediction_guess(&l->missed, &fm->balance.scheme, l->zero, l->e);
@@ -58,8 +58,7 @@ static sap_status step_back(sap_free_motion* fm, int32_t group, const double* v,
 static sap_status start_group(sap_free_motion* fm, int32_t group) {
   sap_linearization* l = &fm->linearization;
   const double* v0 = fm->balance.step.v0_free;
-  SAP_FOR_GROUP(fm, group, i, l->m_start[i] = fm->m[i])
-  SAP_TRY(step_back(fm, group, v0, l->m_start, NULL));
+  SAP_TRY(step_back(fm, group, v0, fm->m, NULL));
   SAP_FOR_GROUP(fm, group, i, l->v_law[i] = l->v_near[i] = fm->v_star[i])
   return step_back(fm, group, l->v_law, l->e, NULL);
 }
@@ -86,37 +85,38 @@ sap_status sap_linearization_finish(sap_free_motion* fm, sap_error* error) {
   return sap_free_motion_factor_status(fm, error);
 }
 
-sap_status sap_linearization_find_law(sap_free_motion* fm, const bool* trees, bool* changed,
-                                      sap_error* error) {
+sap_status sap_linearization_move_to_start(sap_free_motion* fm, const bool* trees,
+                                           sap_error* error) {
   sap_linearization* l = &fm->linearization;
   const double* v0 = fm->balance.step.v0_free;
-  *changed = false;
-  for (int32_t t = 0; t < fm->system->ntrees && !*changed; ++t) {
-    *changed = trees[t] && !l->known[fm->factor.tree_group[t]];
+  const int32_t nv = fm->system->nv;
+  for (int32_t t = 0; t < fm->system->ntrees; ++t) {
+    const int32_t g = fm->factor.tree_group[t];
+    l->starts[g] = l->starts[g] || trees[t];
   }
-  if (!*changed) {
-    return SAP_STATUS_OK;
+  memcpy(fm->v_best, fm->v_star, (size_t)nv * sizeof *v0);
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    if (l->starts[g]) {
+      SAP_FOR_GROUP(fm, g, i, fm->v_best[i] = v0[i])
+    }
   }
-  // A (v* - v0), for e
-  for (int32_t i = 0; i < fm->system->nv; ++i) {
+  SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, fm->v_best, error));
+  SAP_TRY(
+      sap_momentum_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_best, fm->m, error));
+  SAP_TRY(sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, error));
+  for (int32_t i = 0; i < nv; ++i) {
     fm->v_best[i] = fm->v_star[i];
     fm->dv[i] = fm->v_star[i] - v0[i];
   }
   sap_tree_store_multiply(fm->system, fm->balance.threads, fm->factor.tree_dof, &fm->balance.A,
                           fm->dv, l->p);
-  SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, v0, error));
-  SAP_TRY(sap_momentum_balance_residual(&fm->balance, fm->factor.tree_dof, v0, fm->m, error));
-  for (int32_t t = 0; t < fm->system->ntrees; ++t) {
-    const int32_t g = fm->factor.tree_group[t];
-    if (!trees[t] || l->known[g]) {
-      continue;
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    if (l->starts[g] && !l->known[g]) {
+      SAP_FOR_GROUP(fm, g, i, l->e[i] = -l->p[i] - fm->m[i])
+      SAP_TRY(start_group(fm, g));
+      SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i])
+      l->known[g] = true;
     }
-    SAP_FOR_GROUP(fm, g, i, l->m_start[i] = fm->m[i])
-    SAP_FOR_GROUP(fm, g, i, l->e[i] = -l->p[i] - fm->m[i])
-    SAP_TRY(step_back(fm, g, v0, l->m_start, error));
-    SAP_FOR_GROUP(fm, g, i, l->v_law[i] = fm->v_star[i])
-    SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i])
-    l->known[g] = true;
   }
   return SAP_STATUS_OK;
 }

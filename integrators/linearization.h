@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where stage 1 linearizes the momentum balance.
 //
-// The contact stage works with the linear balance A (v - v*) = p in place of m(v) = p. A is that of
-// (q0, v0). Groups of trees that no constraint holds have m(v*) = 0. The others need no v*: with
+// The contact stage works with the linear balance A (v - v*) = p in place of m(v) = p. Free bodies
+// and groups of trees without blocks have m(v*) = 0, and A there. Others have A at v0; with
 //   e = m(v) - m(v0) - A (v - v0)     what A misses: gyroscopic forces, the rotation of M
 //   v* = v0 - A^-1 (m(v0) + e)
 // the linear balance agrees with m at the v of e, which is predicted from the steps before: it is
@@ -29,13 +29,12 @@ typedef struct sap_linearization {
   // of this step
   bool* starts;  // groups linearized at v0                                         (ngroups)
   bool any_starts;
-  bool* known;      // groups whose e is known                                         (ngroups)
-  double* m_start;  // m(v0) of these groups                                          (nv)
-  double* zero;     // (nv)
-  double* e;        // (nv)
-  double* v_law;    // free motion that the law of contacts sees                      (nv)
-  double* v_near;   // where m(v) = p, or v0 - A^-1 m(v0)                             (nv)
-  double* p;        // impulses that the constraints gave                             (nv)
+  bool* known;     // groups whose e is known                                         (ngroups)
+  double* zero;    // (nv)
+  double* e;       // (nv)
+  double* v_law;   // free motion that the law of contacts sees                      (nv)
+  double* v_near;  // where m(v) = p, or v0 - A^-1 m(v0)                             (nv)
+  double* p;       // impulses that the constraints gave                             (nv)
   // Fixed-point search for the p that constraints give back if A is taken where m(v) = p.
   double* trial;        // p of the solution                                (nv)
   double *best, *back;  // p of the best solution, and the impulses that it gave back (nv)
@@ -57,10 +56,9 @@ sap_status sap_linearization_archive(sap_free_motion* free_motion, sap_archive* 
 void sap_linearization_begin(sap_free_motion* free_motion, bool may_start);
 // Replaces v_star, where m(v_star) = p or v0, by v* of the linear balance there.
 sap_status sap_linearization_finish(sap_free_motion* free_motion, sap_error* error);
-// Computes v_law of the groups of marked trees (ntrees) from v0, where m(v*) = 0 has been solved.
-// *changed: v_law of some has changed. The theta point moves to v0.
-sap_status sap_linearization_find_law(sap_free_motion* free_motion, const bool* trees,
-                                      bool* changed, sap_error* error);
+// Linearizes the groups of more trees (ntrees) at v0, keeping their v*, where m(v*) = 0. A changes.
+sap_status sap_linearization_move_to_start(sap_free_motion* free_motion, const bool* trees,
+                                           sap_error* error);
 // Computes the largest share of a group's impulses by which v (nv), with the impulses that the
 // constraints gave it, misses m.
 sap_status sap_linearization_check(sap_free_motion* free_motion, const double* v,

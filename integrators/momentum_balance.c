@@ -278,29 +278,13 @@ static sap_status assemble_residual(sap_momentum_balance* balance, const int32_t
   return SAP_STATUS_OK;
 }
 
-sap_status sap_momentum_balance_contact_matrix(sap_momentum_balance* balance,
-                                               const int32_t* tree_dof, sap_error* error) {
-  const double *q = balance->q, *v = balance->v;
-  if (balance->matrix_at_start) {
-    balance->q = balance->step.q0;
-    balance->v = balance->step.v0_free;
-  }
-  const sap_status status = sap_momentum_balance_matrix(balance, tree_dof, error);
-  balance->q = q;
-  balance->v = v;
-  return status;
-}
-
 sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const int32_t* tree_dof,
                                       const double* v, double* m, double* load, sap_error* error) {
   const double dt = balance->scheme.dt;
-  const bool by_system = uses_system_balance(balance);
   SAP_TRY(sap_momentum_balance_set_velocity(balance, v, error));
-  if (!by_system || !balance->matrix_at_start) {
-    SAP_TRY(fill_mass_matrix(balance, &balance->A, error));
-  }
-  SAP_TRY(by_system ? system_balance(balance, v, m, load, error)
-                    : assemble_residual(balance, tree_dof, v, m, load, error));
+  SAP_TRY(fill_mass_matrix(balance, &balance->A, error));
+  SAP_TRY(uses_system_balance(balance) ? system_balance(balance, v, m, load, error)
+                                       : assemble_residual(balance, tree_dof, v, m, load, error));
   for (int32_t i = 0; i < balance->system->nv; ++i) {
     const double force = load[i];
     load[i] = dt * force;
@@ -309,6 +293,5 @@ sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const int32
                 force);
   }
   lock_residual(balance, balance->step.v0_free, load);  // no load: zero
-  return balance->matrix_at_start ? sap_momentum_balance_contact_matrix(balance, tree_dof, error)
-                                  : complete_matrix(balance, tree_dof, error);
+  return complete_matrix(balance, tree_dof, error);
 }

@@ -29,7 +29,6 @@ typedef struct sap_momentum_balance {
   // the step
   sap_step_context step;
   sap_theta scheme;
-  bool matrix_at_start;   // A is that of (q0, v0), a function of the state; else of the theta point
   const double* impulse;  // p, NULL: zero                               (nv)
   // the theta point
   const double *q, *v;         // q^theta, v^theta: q0, v0_free or the arrays below
@@ -64,9 +63,6 @@ sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const int32
 // matrix. NOT_FINITE names the tree.
 sap_status sap_momentum_balance_matrix(sap_momentum_balance* balance, const int32_t* tree_dof,
                                        sap_error* error);
-// Computes A as the contact stage has it: of (q0, v0) or of the theta point, by matrix_at_start.
-sap_status sap_momentum_balance_contact_matrix(sap_momentum_balance* balance,
-                                               const int32_t* tree_dof, sap_error* error);
 // Returns true if A of this step is still accurate at the theta point, which has moved since.
 bool sap_momentum_balance_matrix_is_near(const sap_momentum_balance* balance);
 

@@ -123,7 +123,6 @@ sap_status sap_newton_damped_iterate(sap_free_motion* fm, int32_t max_iterations
                                      sap_error* error) {
   fm->moved = true;
   fm->matrix_is_current = false;
-  fm->matrix_was_renewed = true;
   SAP_TRY(sap_free_motion_evaluate(fm, error));
   for (int32_t k = 0; any_pending(fm) && k < max_iterations; ++k) {
     SAP_TRY(find_directions(fm, fm->dv, error));

@@ -145,7 +145,6 @@ static sap_status renew_factor(sap_free_motion* fm, bool renew, sap_error* error
   sap_error local = {0};
   sap_status status = renew ? sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, &local)
                             : SAP_STATUS_OK;
-  fm->matrix_was_renewed |= renew;
   if (status == SAP_STATUS_OK) {
     status = sap_newton_quasi_factor(fm, &local);
   }

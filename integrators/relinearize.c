@@ -92,27 +92,19 @@ static void set_tolerance(sap_relinearize* r, double dt) {
   }
 }
 
-// The literal method of the paper has A at v*. Else A is a function of the state alone, so that the
-// law of contacts, which contains w, is one, too.
-static sap_status linearize(sap_relinearize* r, sap_linearize_at at, sap_error* error) {
-  const bool literal = r->contact.castro && isinf(r->options->balance_tolerance);
-  r->free_motion.balance.matrix_at_start = at != SAP_LINEARIZE_CHOSEN && !literal;
-  return sap_free_motion_solve(&r->free_motion, &r->step, r->options->free_motion_max_iterations,
-                               at, error);
-}
-
 // Runs stage 1: linearized as wanted, or else about the free motion.
 static sap_status solve_free_motion(sap_relinearize* r, sap_linearize_at at, sap_error* error) {
   const double began = sap_clock_seconds();
+  const int32_t limit = r->options->free_motion_max_iterations;
   sap_status status = SAP_STATUS_STEP_FAILED;
   sap_problem_return_factors(r->contact.problem);
   if (at != SAP_LINEARIZE_FREE) {
     sap_error attempt;
-    status = linearize(r, at, &attempt);
+    status = sap_free_motion_solve(&r->free_motion, &r->step, limit, at, &attempt);
     propagate_callback_error(status, &attempt, error);
   }
   if (status != SAP_STATUS_OK && status != SAP_STATUS_CALLBACK) {
-    status = linearize(r, SAP_LINEARIZE_FREE, error);
+    status = sap_free_motion_solve(&r->free_motion, &r->step, limit, SAP_LINEARIZE_FREE, error);
   }
   r->time_free_motion += sap_clock_seconds() - began;
   return status;
@@ -296,24 +288,23 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
   return status;
 }
 
-// Finds what the law of contacts sees of trees that have contacts now, and that no constraint held
-// in the last step. Free bodies have v*.
-static sap_status find_law(sap_relinearize* r, bool* changed, sap_error* error) {
+// Finds trees that have blocks now, and that no constraint held in the last step: the law sees them
+// linearized at v0, so that it is a function of the state. Not free bodies, and not in the literal
+// method of the paper, which has A at v*. Returns true if there are some.
+static bool find_touched(sap_relinearize* r) {
   const sap_problem* problem = r->contact.problem;
   const sap_system* system = r->system;
-  *changed = false;
-  if (!r->free_motion.balance.matrix_at_start || r->free_motion.substeps > 0) {
-    return SAP_STATUS_OK;
-  }
+  const sap_free_motion* fm = &r->free_motion;
+  const bool literal = r->contact.castro && isinf(r->options->balance_tolerance);
+  bool any = false;
   memset(r->touched, 0, (size_t)system->ntrees * sizeof *r->touched);
-  for (int32_t b = 0; b < problem->nblocks; ++b) {
-    const sap_block_data* block = &problem->blocks[b];
-    for (int32_t k = 0; sap_set_is_contact(block->set) && k < block->ntrees; ++k) {
-      const int32_t tree = problem->block_trees[block->first_tree + k];
-      r->touched[tree] = system->free_bodies == NULL || !system->free_bodies[tree];
-    }
+  for (int32_t k = 0; k < problem->nblock_trees && !literal && fm->substeps == 0; ++k) {
+    const int32_t t = problem->block_trees[k];
+    r->touched[t] = !fm->linearization.known[fm->factor.tree_group[t]] &&
+                    (system->free_bodies == NULL || !system->free_bodies[t]);
+    any = any || r->touched[t];
   }
-  return sap_linearization_find_law(&r->free_motion, r->touched, changed, error);
+  return any;
 }
 
 // Runs stage 1 and assembles stage 2, again where the law of contacts is not yet that of the state.
@@ -324,9 +315,9 @@ static sap_status prepare_first(sap_relinearize* r, sap_error* error) {
   SAP_TRY(solve_free_motion(r, r->at, error));
   r->contact.v_free = r->free_motion.linearization.v_law;
   SAP_TRY(assemble_constraints(r, v0, error));
-  bool changed = false;
-  SAP_TRY(find_law(r, &changed, error));
-  if (changed) {
+  if (find_touched(r)) {
+    sap_problem_return_factors(r->contact.problem);
+    SAP_TRY(sap_linearization_move_to_start(&r->free_motion, r->touched, error));
     SAP_TRY(assemble_constraints(r, v0, error));
   }
   if (sap_prediction_guess(&r->prediction, &scheme, v0, r->v_predicted)) {

@@ -71,13 +71,13 @@ static void test_withdrawn(void** state) {
     assert_true(report.relinearizations == 0 && !report.relinearizations_withdrawn);
     const double missed = report.balance_error;
     assert_int_equal(sap_stepper_step(again, &s.state, &report, NULL), SAP_STATUS_OK);
-    assert_true(report.balance_error <= fmax(missed, 1e-3));
+    assert_true(report.balance_error <= fmax(missed * (1.0 + 1e-9), 1e-3));
 
     if (report.relinearizations_withdrawn) {
       ++withdrawn;
       assert_in_range(report.relinearizations, 1, 12);
       for (int32_t i = 0; i < first.nv; ++i) {
-        ASSERT_NEAR(s.state.v[i], first.v[i], 1e-12 * (1.0 + fabs(first.v[i])));
+        ASSERT_NEAR(s.state.v[i], first.v[i], 1e-11 * (1.0 + fabs(first.v[i])));
       }
       for (int32_t i = 0; i < first.nq; ++i) {
         ASSERT_NEAR(s.state.q[i], first.q[i], 1e-12);
