@@ -2,7 +2,6 @@
 // Derivatives of the impulses of rows whose J does not vary: limits, dry friction and servos of
 // hinges, slides and fixed tendons.
 #include <math.h>
-#include <string.h>
 
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/dynamics_data.h"
@@ -17,8 +16,9 @@ typedef struct row_source {
 } row_source;
 
 // R and v_hat.
-static sap_status evaluate_row(const sap_slopes_call* call, const row_source* of, const double x[3],
-                               double out[2], sap_error* error) {
+static sap_status evaluate_row(const sap_slopes_call* call, const row_source* of, double out[2],
+                               sap_error* error) {
+  const double* x = of->x;
   const sap_compliant_row row = {.stiffness = of->stiffness,
                                  .relaxation_time = of->relaxation_time,
                                  .g0 = x[0],
@@ -126,31 +126,10 @@ static void add_mass_changes(const sap_slopes_call* call, const sap_block* block
   }
 }
 
-// J' dgamma/du of a servo's row: inputs change its whole law.
-static sap_status add_inputs(const sap_slopes_call* call, const sap_block* block,
-                             const row_source* source, double gamma, double G, sap_error* error) {
-  const sap_model* model = call->multibody->model;
-  double* input = call->multibody->start.input;
-  for (int32_t u = 0; u < model->sizes.nu; ++u) {
-    const double before = input[u], step = SAP_LAW_STEP * fmax(fabs(before), 1.0);
-    double law[2][2];
-    for (int side = 0; side < 2; ++side) {
-      row_source moved = *source;
-      input[u] = before + (side == 0 ? -step : step);
-      find_servo(call, block, &moved.servo);
-      input[u] = before;
-      SAP_TRY(evaluate_row(call, &moved, source->x, law[side], error));
-    }
-    const double change =
-        G * (law[1][1] - law[0][1] - gamma * (law[1][0] - law[0][0])) / (2.0 * step);
-    sap_slopes_add_rows(call, block, &change, call->out->du + (size_t)model->sizes.nv * (size_t)u);
-  }
-  return SAP_STATUS_OK;
-}
-
-// dgamma = G (dv_hat - d(J v) - gamma dR)
+// dgamma = G (dv_hat - d(J v) - gamma dR), of x and then of inputs, which change a servo's whole law.
 sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* block,
                               sap_error* error) {
+  const sap_model_sizes* sizes = &call->multibody->model->sizes;
   double vc, gamma, G, g[3];
   row_source source;
   sap_slopes_multiply_rows(call, block, call->out->v, &vc);
@@ -160,16 +139,28 @@ sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* bloc
     return SAP_STATUS_OK;
   }
   SAP_TRY(find_source(call, block, &source, error));
-  for (int i = 0; i < 3; ++i) {
-    double moved[3], law[2][2];
-    const double step =
-        SAP_LAW_STEP * (i == 1 ? source.x[1] : fmax(fabs(source.x[i]), SAP_LAW_LEAST));
+  const bool servo = source.kind == SAP_KEY_SERVO || source.kind == SAP_KEY_BOUND_SERVOS;
+  for (int32_t i = 0; i < 3 + (servo ? sizes->nu : 0); ++i) {
+    row_source moved = source;
+    double law[2][2], *at = i < 3 ? &moved.x[i] : &call->multibody->start.input[i - 3];
+    const double before = *at, least = i < 3 ? SAP_LAW_LEAST : 1.0;
+    const double step = SAP_LAW_STEP * (i == 1 ? before : fmax(fabs(before), least));
     for (int side = 0; side < 2; ++side) {
-      memcpy(moved, source.x, sizeof moved);
-      moved[i] += side == 0 ? -step : step;
-      SAP_TRY(evaluate_row(call, &source, moved, law[side], error));
+      *at = before + (side == 0 ? -step : step);
+      if (i >= 3) {
+        find_servo(call, block, &moved.servo);
+      }
+      const sap_status status = evaluate_row(call, &moved, law[side], error);
+      *at = before;
+      SAP_TRY(status);
     }
-    g[i] = G * (law[1][1] - law[0][1] - gamma * (law[1][0] - law[0][0])) / (2.0 * step);
+    const double slope =
+        G * (law[1][1] - law[0][1] - gamma * (law[1][0] - law[0][0])) / (2.0 * step);
+    if (i < 3) {
+      g[i] = slope;
+    } else {
+      sap_slopes_add_rows(call, block, &slope, call->out->du + (size_t)sizes->nv * (size_t)(i - 3));
+    }
   }
   if (g[1] != 0.0) {
     add_mass_changes(call, block, g[1]);
@@ -177,7 +168,5 @@ sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* bloc
   sap_slopes_add_square(call, block, -1.0, &G, call->out->dv);
   sap_slopes_add_square(call, block, 1.0, &g[0], call->out->dq0);
   sap_slopes_add_square(call, block, 1.0, &g[2], call->out->dv0);
-  return source.kind == SAP_KEY_SERVO || source.kind == SAP_KEY_BOUND_SERVOS
-             ? add_inputs(call, block, &source, gamma, G, error)
-             : SAP_STATUS_OK;
+  return SAP_STATUS_OK;
 }
