@@ -154,6 +154,15 @@ static sap_status draw(plot* all, const char* path, sap_error* error) {
   return sap_chart_write(path, all->panels, all->request->count, true, error);
 }
 
+static sap_status draw_recording(const plot_request* r, const char* path, sap_error* error) {
+  sap_recording* recording = NULL;
+  SAP_TRY(cli_check_sibling(path, r->recording, error));
+  SAP_TRY(sap_recording_open(r->recording, &recording, error));
+  const sap_status status = draw(&(plot){.request = r, .recording = recording}, path, error);
+  sap_recording_close(recording);
+  return status;
+}
+
 static int run_plot(const cli_command* command, int argc, char** argv) {
   plot_request r = {0};
   cli_parser parser;
@@ -166,21 +175,13 @@ static int run_plot(const cli_command* command, int argc, char** argv) {
   r.recording = parser.operands[0];
   r.names = parser.operands + 1;
   r.count = parser.noperands - 1;
-  sap_recording* recording = NULL;
   sap_error error = {0};
   const char* path = r.output != NULL ? r.output : cli_sibling_path(r.recording, ".svg");
-  sap_status status = cli_check_sibling(path, r.recording, &error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_recording_open(r.recording, &recording, &error);
+  if (draw_recording(&r, path, &error) != SAP_STATUS_OK) {
+    return cli_report(&error);
   }
-  if (status == SAP_STATUS_OK) {
-    status = draw(&(plot){.request = &r, .recording = recording}, path, &error);
-  }
-  if (status == SAP_STATUS_OK) {
-    (void)printf("%s\n", path);
-  }
-  sap_recording_close(recording);
-  return status == SAP_STATUS_OK ? CLI_OK : cli_report(&error);
+  (void)printf("%s\n", path);
+  return CLI_OK;
 }
 
 const cli_command cli_command_plot = {

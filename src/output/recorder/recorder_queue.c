@@ -126,12 +126,10 @@ static void* run_worker(void* context) {
   sap_recorder* recorder = context;
   sap_recorder_queue* q = &recorder->queue;
   lock_queue(q);
-  for (;;) {
-    while (!q->ending && q->done == q->given) {
+  while (!q->ending) {
+    if (q->done == q->given) {
       (void)pthread_cond_wait(&q->to_worker, &q->mutex);
-    }
-    if (q->ending) {
-      break;
+      continue;
     }
     const sap_row_batch* batch = &q->batches[q->done % SAP_RECORDER_BATCHES];
     unlock_queue(q);

@@ -195,13 +195,6 @@ static void print_header(FILE* file, const mjModel* m) {
   (void)fputs(",contacts,newton_iterations,penetration_m\n", file);
 }
 
-static sap_status mujoco_output_open(const char* path, const mjModel* model, sap_file** out,
-                                     sap_error* error) {
-  SAP_TRY(sap_file_create(path, out, error));
-  print_header(sap_file_stream(*out), model);
-  return SAP_STATUS_OK;
-}
-
 static sap_status mujoco_output_row(sap_file* out, const mjModel* m, const mjData* d,
                                     const sap_mj_report* report, sap_error* error) {
   FILE* file = sap_file_stream(out);
@@ -245,13 +238,11 @@ static run_energy measure_energy(const mujoco_run* r) {
 
 // Writes a row of the trajectory and of the recording; report NULL: the start.
 static sap_status write_row(mujoco_run* r, const sap_mj_report* report, sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
   if (r->out != NULL) {
-    status = mujoco_output_row(r->out, r->loaded.model, r->loaded.data, report, error);
+    SAP_TRY(mujoco_output_row(r->out, r->loaded.model, r->loaded.data, report, error));
   }
-  return status == SAP_STATUS_OK && r->record != NULL
-             ? mujoco_record_row(r->record, r->loaded.data, report, error)
-             : status;
+  return r->record != NULL ? mujoco_record_row(r->record, r->loaded.data, report, error)
+                           : SAP_STATUS_OK;
 }
 
 static sap_status resume(mujoco_run* r, sap_error* error) {
@@ -270,7 +261,8 @@ static sap_status look_at_start(mujoco_run* r, sap_error* error) {
   run_plan_steps(&r->o.plan, s);
   interrupt_catch(false);
   if (r->o.plan.output != NULL) {
-    SAP_TRY(mujoco_output_open(r->o.plan.output, r->loaded.model, &r->out, error));
+    SAP_TRY(sap_file_create(r->o.plan.output, &r->out, error));
+    print_header(sap_file_stream(r->out), r->loaded.model);
   }
   if (r->o.plan.record != NULL) {
     SAP_TRY(mujoco_record_open(r->o.plan.record, r->loaded.model, &r->o.plan.recorder, &r->record,
@@ -297,20 +289,11 @@ static sap_status read_controls(mujoco_run* r, sap_error* error) {
 }
 
 static sap_status prepare(mujoco_run* r, sap_error* error) {
-  sap_status status = mujoco_load(&r->o, &r->loaded, error);
-  if (status == SAP_STATUS_OK) {
-    status = resume(r, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = read_controls(r, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = look_at_start(r, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = resume(r, error);  // sap_mj_forward changed the data
-  }
-  return status;
+  SAP_TRY(mujoco_load(&r->o, &r->loaded, error));
+  SAP_TRY(resume(r, error));
+  SAP_TRY(read_controls(r, error));
+  SAP_TRY(look_at_start(r, error));
+  return resume(r, error);  // sap_mj_forward changed the data
 }
 
 // Copies the fields of contacts needed by the statistics; returns their number.
