@@ -19,7 +19,6 @@
 //   dL0 = S_k x L0 + I_c Pd_k,  dP0 = S_k x P0 + m (Pd_k o c0)
 #include "multibody/dynamics/derivatives.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -320,7 +319,7 @@ static void lone_balance(const sap_derivatives* w, const sap_momentum_derivative
   sap_v3_add_scaled(tau + 3, Iw[0], -1.0 / s->dt);
 }
 
-// Half of tau(1) - tau(-1) is the derivative of a polynomial of degree 2.
+// Exact: half of tau(1) - tau(-1) is the derivative of a polynomial of degree 2.
 static void lone_entries(const sap_derivatives* w, const sap_momentum_derivatives* s, int32_t l) {
   const size_t n = (size_t)w->dynamics->model->sizes.nv;
   const size_t first = (size_t)w->dynamics->links[l].first_dof;
