@@ -207,10 +207,7 @@ static sap_status apply_dcmotor(const sap_xml_node* node, law* l, sap_error* err
 // --- general ------------------------------------------------------------------------------------
 
 static sap_status apply_general(const sap_xml_node* node, law* l, sap_error* error) {
-  static const sap_activation activations[] = {SAP_ACTIVATION_NONE,   SAP_ACTIVATION_INTEGRATOR,
-                                               SAP_ACTIVATION_FILTER, SAP_ACTIVATION_FILTER_EXACT,
-                                               SAP_ACTIVATION_MUSCLE, SAP_ACTIVATION_NONE};
-  enum { USER = 5 };
+  enum { USER = 5 };  // of dyntype, whose others have the order of sap_activation
   double time[10] = {l->time[0], l->time[1], l->time[2]};
   SAP_TRY(sap_xml_choice(node, "gaintype", "fixed affine muscle user", &l->gain_type, error));
   SAP_TRY(sap_xml_choice(node, "biastype", "none affine muscle user", &l->bias_type, error));
@@ -218,8 +215,8 @@ static sap_status apply_general(const sap_xml_node* node, law* l, sap_error* err
     int32_t type = 0;
     SAP_TRY(sap_xml_choice(node, "dyntype", "none integrator filter filterexact muscle user", &type,
                            error));
-    l->activation = activations[type];
     l->user_dynamics = type == USER;
+    l->activation = l->user_dynamics ? SAP_ACTIVATION_NONE : (sap_activation)type;
   }
   SAP_TRY(sap_xml_optional(node, "gainprm", 1, 10, l->gain, error));
   SAP_TRY(sap_xml_optional(node, "biasprm", 1, 10, l->bias, error));

@@ -142,21 +142,10 @@ static sap_status sum_geoms(sap_mjcf_reader* r, const sap_mjcf_compiler* compile
   return SAP_STATUS_OK;
 }
 
-// I = V diag(e) V'.
-static void from_principal(double I[6], const double e[3], const double V[9]) {
-  static const int rows[6] = {0, 1, 2, 0, 0, 1}, columns[6] = {0, 1, 2, 1, 2, 2};
-  for (int k = 0; k < 6; ++k) {
-    I[k] = 0.0;
-    for (int j = 0; j < 3; ++j) {
-      I[k] += V[3 * j + rows[k]] * e[j] * V[3 * j + columns[k]];
-    }
-  }
-}
-
 // Checks the inertia and applies boundmass, boundinertia and balanceinertia.
 static sap_status bound_inertia(sap_mjcf_reader* r, const sap_mjcf_compiler* compiler,
                                 const sap_xml_node* node, sap_body_def* def) {
-  double e[3], V[9];
+  double e[6] = {0.0}, V[9];  // I = V diag(e) V'
   sap_symmetric3_eigen(def->I_BCo_B, e, V);
   if (!(e[0] >= -triangle_slack * e[2]) || !(e[2] >= 0.0)) {
     return sap_xml_fail(node, NULL, SAP_STATUS_NOT_SPD, r->error,
@@ -167,7 +156,7 @@ static sap_status bound_inertia(sap_mjcf_reader* r, const sap_mjcf_compiler* com
     for (int i = 0; i < 3; ++i) {
       e[i] = fmax(e[i], compiler->bound_inertia);
     }
-    from_principal(def->I_BCo_B, e, V);
+    sap_m3_rotate_packed(def->I_BCo_B, V, e);
   }
   if (e[0] + e[1] >= e[2] * (1.0 - triangle_slack)) {
     return SAP_STATUS_OK;
