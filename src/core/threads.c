@@ -202,17 +202,6 @@ void sap_threads_run(sap_threads* t, int32_t njobs, sap_task* task, void* contex
   wait_until_done(t);
 }
 
-int32_t sap_threads_divide(const sap_threads* t, int32_t items, int64_t work) {
-  if (t == NULL || t->started == 0) {
-    return 1;
-  }
-  const int64_t most = (int64_t)JOBS_PER_THREAD * (t->started + 1);
-  int64_t njobs = work / JOB_WORK;
-  njobs = njobs < most ? njobs : most;
-  njobs = njobs < items ? njobs : items;
-  return njobs > 1 ? (int32_t)njobs : 1;
-}
-
 typedef struct parts {
   sap_part_task* task;
   void* context;
@@ -221,16 +210,20 @@ typedef struct parts {
 
 static void run_part(void* context, int32_t job) {
   const parts* of = context;
-  of->task(of->context, sap_job_first(of->items, of->njobs, job),
-           sap_job_first(of->items, of->njobs, job + 1));
+  of->task(of->context, (int32_t)((int64_t)of->items * job / of->njobs),
+           (int32_t)((int64_t)of->items * (job + 1) / of->njobs));
 }
 
 void sap_threads_run_parts(sap_threads* t, int32_t items, int64_t work, sap_part_task* task,
                            void* context) {
-  parts of = {task, context, items, sap_threads_divide(t, items, work)};
-  if (of.njobs == 1) {
+  const int64_t most = (int64_t)JOBS_PER_THREAD * sap_threads_count(t);
+  int64_t njobs = work / JOB_WORK;
+  njobs = njobs < most ? njobs : most;
+  njobs = njobs < items ? njobs : items;
+  if (sap_threads_count(t) == 1 || njobs < 2) {
     task(context, 0, items);
     return;
   }
+  parts of = {task, context, items, (int32_t)njobs};
   sap_threads_run(t, of.njobs, run_part, &of);
 }

@@ -27,18 +27,10 @@ sap_status sap_threads_set_count(sap_threads** threads, int32_t count, sap_error
 // about 200 us before they sleep, if every thread has a core.
 void sap_threads_run(sap_threads* threads, int32_t njobs, sap_task* task, void* context);
 
-// Returns the number of jobs to divide `items` into, which take about `work` instructions together:
-// several for each thread, so that a late thread does not delay the rest, and one if the work is
-// too small to share.
-int32_t sap_threads_divide(const sap_threads* threads, int32_t items, int64_t work);
-// Runs task(context, first, end) for parts of the items 0 ... items - 1, divided likewise. The
-// parts depend on the number of threads: the result for an item must not depend on its part.
+// Runs task(context, first, end) for parts of the items 0 ... items - 1, which take about `work`
+// instructions together: several parts for each thread, so that a late thread does not delay the
+// rest, one if the work is too small to share. The result for an item must not depend on its part.
 void sap_threads_run_parts(sap_threads* threads, int32_t items, int64_t work, sap_part_task* task,
                            void* context);
-
-// Returns the first item of a job; `items` for job `njobs`.
-static inline int32_t sap_job_first(int32_t items, int32_t njobs, int32_t job) {
-  return (int32_t)((int64_t)items * job / njobs);
-}
 
 #endif
