@@ -10,7 +10,7 @@
 
 #include "cli/commands/run/run_loop.h"
 #include "cli/files.h"
-#include "core/memory.h"
+#include "core/file.h"
 
 // The file being read.
 typedef struct source {
@@ -140,10 +140,6 @@ void run_controls_apply(const run_controls* controls, double t, double* control)
 
 enum { FOLDER_MODE = 0777 };
 
-static sap_status fail_to_write(sap_error* error, const char* format, const char* path) {
-  return sap_fail(error, SAP_STATUS_IO, format, path, strerror(errno));
-}
-
 sap_status run_dump(const run_plan* plan, int64_t step, const sap_problem* problem,
                     sap_error* error) {
   const char* folder = plan->dump;
@@ -152,12 +148,11 @@ sap_status run_dump(const run_plan* plan, int64_t step, const sap_problem* probl
     return SAP_STATUS_OK;
   }
   if (mkdir(folder, FOLDER_MODE) != 0 && errno != EEXIST) {
-    return fail_to_write(error, "cannot make the folder '%.200s': %s", folder);
+    return sap_fail_io(error, errno, "make the folder", folder);
   }
   const int length = snprintf(path, sizeof path, "%s/step_%06lld.hdf5", folder, (long long)step);
   if (length < 0 || length >= (int)sizeof path) {
-    errno = ENAMETOOLONG;
-    return fail_to_write(error, "cannot write into '%.200s': %s", folder);
+    return sap_fail_io(error, ENAMETOOLONG, "write into", folder);
   }
   return sap_problem_file_write(path, problem, NULL, error);
 }
