@@ -316,7 +316,8 @@ static sap_status note_thickness(const sap_slopes_call* call, const sap_law_cont
 static sap_status add_contact(const sap_slopes_call* call, const sap_contact* contact,
                               const sap_block* block, sap_error* error) {
   sap_contact_slopes* w = call->w;
-  double vc[3], u[3], gamma[3], G[9], W[9], x[LAW_INPUTS], values[LAW_OUTPUTS];
+  double vc[SAP_ROWS_MAX], gamma[SAP_ROWS_MAX];  // contacts of more than 3 rows are refused below
+  double u[3], G[9], W[9], x[LAW_INPUTS], values[LAW_OUTPUTS];
   double g[3 * LAW_INPUTS] = {0.0};  // dgamma/dx, by columns
   double slopes[LAW_INPUTS][LAW_OUTPUTS], columns[LAW_OUTPUTS][3];
   sap_slopes_multiply_rows(call, block, call->out->v, vc);
@@ -390,15 +391,6 @@ static void add_impulse(const sap_slopes_call* call, const sap_block* block) {
   }
 }
 
-// True if A varies with more than the mass matrix.
-static bool has_varying_stiffness(const sap_dynamics* d) {
-  bool varies = d->nelastic > 0 || d->fluid.count > 0;
-  for (int32_t i = 0; i < d->nsprings; ++i) {
-    varies = varies || d->springs[i].type == SAP_JOINT_BALL || d->springs[i].cubic != 0.0;
-  }
-  return varies;
-}
-
 sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_context* step,
                                              const sap_problem* problem,
                                              sap_impulse_derivatives* out, sap_error* error) {
@@ -428,7 +420,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
         multibody->acceleration[i] = out->v_near[i] - out->v_star[i];
       }
     }
-    if (has_varying_stiffness(multibody->dynamics)) {
+    if (multibody->dynamics->nelastic > 0 || multibody->dynamics->fluid.count > 0) {
       sap_derivatives_note(out->notes, "held: stiffness and drag in A");
     }
   }

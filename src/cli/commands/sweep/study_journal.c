@@ -102,7 +102,7 @@ sap_status study_journal_add(FILE* journal, const study_spec* study, const study
   const uint64_t checksum = find_checksum(study, row);
   const off_t at = ftello(journal);
   if (fwrite(row, STUDY_ROW_SIZE, 1, journal) != 1 ||
-      fwrite(row->series, 1, size, journal) != size ||
+      (size > 0 && fwrite(row->series, 1, size, journal) != size) ||
       fwrite(&checksum, sizeof checksum, 1, journal) != 1 || fsync(fileno(journal)) != 0) {
     const int failure = errno;
     (void)end_at(journal, at);
