@@ -316,8 +316,10 @@ static sap_status prepare_first(sap_relinearize* r, sap_error* error) {
   r->contact.v_free = r->free_motion.linearization.v_law;
   SAP_TRY(assemble_constraints(r, v0, error));
   if (find_touched(r)) {
+    const double began = sap_clock_seconds();
     sap_problem_return_factors(r->contact.problem);
     SAP_TRY(sap_linearization_move_to_start(&r->free_motion, r->touched, error));
+    r->time_free_motion += sap_clock_seconds() - began;
     SAP_TRY(assemble_constraints(r, v0, error));
   }
   if (sap_prediction_guess(&r->prediction, &scheme, v0, r->v_predicted)) {
