@@ -204,8 +204,7 @@ sap_status sap_free_motion_solve_linear(sap_free_motion* fm, sap_error* error) {
     fm->progress[g].phase = SAP_GROUP_DONE;
   }
   double* product = fm->v_best;
-  sap_tree_store_multiply(fm->system, fm->balance.threads, fm->factor.tree_dof, &fm->balance.A,
-                          fm->dv, product);
+  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &fm->balance.A, fm->dv, product);
   for (int32_t i = 0; i < nv; ++i) {
     fm->v_star[i] += fm->dv[i];
     fm->m[i] += product[i];

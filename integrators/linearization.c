@@ -108,8 +108,7 @@ sap_status sap_linearization_move_to_start(sap_free_motion* fm, const bool* tree
     fm->v_best[i] = fm->v_star[i];
     fm->dv[i] = fm->v_star[i] - v0[i];
   }
-  sap_tree_store_multiply(fm->system, fm->balance.threads, fm->factor.tree_dof, &fm->balance.A,
-                          fm->dv, l->p);
+  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &fm->balance.A, fm->dv, l->p);
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     if (l->starts[g] && !l->known[g]) {
       SAP_FOR_GROUP(fm, g, i, l->e[i] = -l->p[i] - fm->m[i])
@@ -126,8 +125,8 @@ static void find_impulses(sap_free_motion* fm, const double* v) {
   for (int32_t i = 0; i < fm->system->nv; ++i) {
     fm->dv[i] = v[i] - fm->v_star[i];
   }
-  sap_tree_store_multiply(fm->system, fm->balance.threads, fm->factor.tree_dof, &fm->balance.A,
-                          fm->dv, fm->linearization.p);
+  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &fm->balance.A, fm->dv,
+                          fm->linearization.p);
 }
 
 static void check_group(sap_free_motion* fm, int32_t g, const void* context) {

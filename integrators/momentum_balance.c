@@ -194,7 +194,7 @@ static void multiply_residual(sap_momentum_balance* balance, const int32_t* tree
   for (int32_t i = 0; i < system->nv; ++i) {
     balance->a[i] = v[i] - balance->step.v0[i];
   }
-  sap_tree_store_multiply(system, balance->threads, tree_dof, M, balance->a, m);
+  sap_tree_store_multiply(system, tree_dof, M, balance->a, m);
   for (int32_t i = 0; i < system->nv; ++i) {
     m[i] -= balance->step.dt * (balance->k1[i] + balance->k2[i]);
   }
@@ -256,8 +256,8 @@ static sap_status complete_matrix(sap_momentum_balance* balance, const int32_t* 
   }
   lock_matrix(balance, tree_dof);
   int32_t tree = 0;
-  SAP_FAIL_IF(!sap_tree_store_is_finite(balance->system, balance->threads, &balance->A, &tree),
-              error, SAP_STATUS_NOT_FINITE, "A of tree %d has an entry that is not finite", tree);
+  SAP_FAIL_IF(!sap_tree_store_is_finite(balance->system, &balance->A, &tree), error,
+              SAP_STATUS_NOT_FINITE, "A of tree %d has an entry that is not finite", tree);
   return SAP_STATUS_OK;
 }
 

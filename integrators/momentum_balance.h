@@ -8,6 +8,7 @@
 
 #include <sapstep/system.h>
 
+#include "core/threads.h"
 #include "integrators/tree_store.h"
 
 // The numbers of a scheme on which memory of earlier steps depends.

@@ -13,7 +13,6 @@
 enum { SAP_PREDICTION_DEPTH = 4 };
 
 typedef struct sap_prediction {
-  sap_threads* threads;  // owned by the caller, NULL: one
   int32_t nv;
   int32_t depth;                             // degrees to choose from, at most SAP_PREDICTION_DEPTH
   int32_t count;                             // steps remembered, at most depth

@@ -62,7 +62,6 @@ sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_op
 
 void sap_relinearize_lend_threads(sap_relinearize* r, sap_threads* threads) {
   r->free_motion.balance.threads = threads;
-  r->free_motion.prediction.threads = r->prediction.threads = threads;
   if (r->contact.problem != NULL) {
     sap_problem_lend_threads(r->contact.problem, threads);
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "integrators/tree_store.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "linalg/square.h"
@@ -46,10 +45,7 @@ void sap_tree_store_add_scaled(sap_tree_store* a, double s, const sap_tree_store
   }
 }
 
-enum {
-  FREE_BODY = 6,  // loops of fixed length
-  ENTRY_WORK = 3  // instructions of an entry, about
-};
+enum { FREE_BODY = 6 };  // loops of fixed length
 
 // Adds A x of a free body to y, from the lower triangle.
 static void add_free_body(const double* S, const double* x, double* restrict y) {
@@ -77,34 +73,17 @@ static void add_coupling(int32_t rows, int32_t columns, const double* C, const d
   }
 }
 
-typedef struct product {
-  const sap_system* system;
-  const int32_t* tree_dof;
-  const sap_tree_store* store;
-  const double* x;
-  double* y;
-} product;
-
-static void multiply_trees(void* context, int32_t first, int32_t end) {
-  const product* task = context;
-  const int32_t* tree_dof = task->tree_dof;
-  memset(task->y + tree_dof[first], 0, (size_t)(tree_dof[end] - tree_dof[first]) * sizeof(double));
-  for (int32_t t = first; t < end; ++t) {
-    const int32_t dof = tree_dof[t], size = task->system->tree_sizes[t];
+void sap_tree_store_multiply(const sap_system* system, const int32_t* tree_dof,
+                             const sap_tree_store* store, const double* x, double* y) {
+  memset(y, 0, (size_t)system->nv * sizeof(double));
+  for (int32_t t = 0; t < system->ntrees; ++t) {
+    const int32_t dof = tree_dof[t], size = system->tree_sizes[t];
     if (size == FREE_BODY) {
-      add_free_body(task->store->view.diagonal[t], task->x + dof, task->y + dof);
+      add_free_body(store->view.diagonal[t], x + dof, y + dof);
     } else {
-      sap_square_add_lower(size, task->store->view.diagonal[t], task->x + dof, task->y + dof);
+      sap_square_add_lower(size, store->view.diagonal[t], x + dof, y + dof);
     }
   }
-}
-
-void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
-                             const int32_t* tree_dof, const sap_tree_store* store, const double* x,
-                             double* y) {
-  product task = {system, tree_dof, store, x, y};
-  sap_threads_run_parts(threads, system->ntrees, ENTRY_WORK * (int64_t)store->count, multiply_trees,
-                        &task);
   for (int32_t c = 0; c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0], b = system->couplings[c][1];
     const int32_t dof_a = tree_dof[a], dof_b = tree_dof[b];
@@ -113,47 +92,19 @@ void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
   }
 }
 
-// Returns the first block of first ... end - 1, diagonal blocks before couplings, with an entry
-// that is not finite, or end.
-static int32_t find_not_finite(const sap_system* system, const sap_tree_store* store, int32_t first,
-                               int32_t end) {
-  for (int32_t i = first; i < end; ++i) {
+bool sap_tree_store_is_finite(const sap_system* system, const sap_tree_store* store,
+                              int32_t* tree) {
+  for (int32_t i = 0; i < system->ntrees + system->ncouplings; ++i) {
     const bool diagonal = i < system->ntrees;
     const int32_t a = diagonal ? i : system->couplings[i - system->ntrees][0];
     const int32_t b = diagonal ? i : system->couplings[i - system->ntrees][1];
-    const int32_t rows = system->tree_sizes[a];
-    const double* block = store->pointers[i];
-    const size_t count = (size_t)rows * (size_t)system->tree_sizes[b];
+    const size_t rows = (size_t)system->tree_sizes[a];
     // Tests the whole block first. Entries above a diagonal are not used and may be anything.
-    if (!sap_all_finite(block, count) &&
-        !(diagonal && sap_lower_finite(block, (size_t)rows, (size_t)rows))) {
-      return i;
+    if (!sap_all_finite(store->pointers[i], block_size(system, a, b)) &&
+        !(diagonal && sap_lower_finite(store->pointers[i], rows, rows))) {
+      *tree = a;
+      return false;
     }
   }
-  return end;
-}
-
-typedef struct check {
-  const sap_system* system;
-  const sap_tree_store* store;
-  _Atomic bool failed;
-} check;
-
-static void check_blocks(void* context, int32_t first, int32_t end) {
-  check* task = context;
-  if (find_not_finite(task->system, task->store, first, end) < end) {
-    task->failed = true;
-  }
-}
-
-bool sap_tree_store_is_finite(const sap_system* system, sap_threads* threads,
-                              const sap_tree_store* store, int32_t* tree) {
-  const int32_t blocks = system->ntrees + system->ncouplings;
-  check task = {.system = system, .store = store};
-  sap_threads_run_parts(threads, blocks, ENTRY_WORK * (int64_t)store->count, check_blocks, &task);
-  if (task.failed) {
-    const int32_t i = find_not_finite(system, store, 0, blocks);
-    *tree = i < system->ntrees ? i : system->couplings[i - system->ntrees][0];
-  }
-  return !task.failed;
+  return true;
 }

@@ -7,7 +7,6 @@
 #include <sapstep/system.h>
 
 #include "core/memory.h"
-#include "core/threads.h"
 
 typedef struct sap_tree_store {
   sap_tree_matrix view;  // filled by callbacks; points into the arrays below
@@ -25,13 +24,11 @@ sap_status sap_tree_store_create(const sap_system* system, sap_pool* pool, sap_t
 void sap_tree_store_zero(sap_tree_store* store);
 // Adds s b to a.
 void sap_tree_store_add_scaled(sap_tree_store* a, double s, const sap_tree_store* b);
-// Computes y = S x, both (nv). tree_dof[t]: first velocity of tree t; threads NULL: one.
-void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
-                             const int32_t* tree_dof, const sap_tree_store* store, const double* x,
-                             double* y);
+// Computes y = S x, both (nv). tree_dof[t]: first velocity of tree t.
+void sap_tree_store_multiply(const sap_system* system, const int32_t* tree_dof,
+                             const sap_tree_store* store, const double* x, double* y);
 // Returns true if all entries of lower triangles and couplings are finite; else *tree is the tree
 // of one that is not.
-bool sap_tree_store_is_finite(const sap_system* system, sap_threads* threads,
-                              const sap_tree_store* store, int32_t* tree);
+bool sap_tree_store_is_finite(const sap_system* system, const sap_tree_store* store, int32_t* tree);
 
 #endif
