@@ -46,8 +46,9 @@ static void all_pairs_once(void** state) {
   uint64_t seed = 9;
   for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
     const int32_t n = counts[c];
+    sap_pool pool = {.owner = "bounding boxes"};
     sap_broadphase bp;
-    assert_int_equal(sap_broadphase_create(&bp, n, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_broadphase_create(&bp, &pool, n, NULL), SAP_STATUS_OK);
     for (int frame = 0; frame < FRAMES; ++frame) {
       fill(&bp, &seed, n, frame);
       assert_int_equal(sap_broadphase_find(&bp, accept_most, NULL, NULL), SAP_STATUS_OK);
@@ -64,7 +65,7 @@ static void all_pairs_once(void** state) {
       }
       assert_int_equal(at, bp.pair_count);
     }
-    sap_broadphase_destroy(&bp);
+    sap_pool_free(&pool);
   }
 }
 

@@ -30,7 +30,9 @@ static sap_status check_count(const char* name, int32_t value, int32_t most, sap
 }
 
 static sap_status create_members(sap_batch* batch, const sap_stepper_options* options,
-                                 sap_error* error) {
+                                 int32_t count, sap_error* error) {
+  SAP_TRY(SAP_NEW(&batch->members, count, "states of a batch", error));
+  batch->count = count;
   for (int32_t i = 0; i < batch->count; ++i) {
     batch_member* m = &batch->members[i];
     SAP_TRY(sap_multibody_create(batch->model, &m->multibody, error));
@@ -47,24 +49,13 @@ sap_status sap_batch_create(const sap_model* model, const sap_stepper_options* o
   SAP_NOT_NULL(error, model, out);
   SAP_TRY(check_count("count", count, INT32_MAX, error));
   SAP_TRY(check_count("threads", threads, SAP_THREADS_MAX, error));
-  sap_batch* batch = sap_allocate(1, sizeof *batch);
-  if (batch != NULL) {
-    batch->model = model;
-    batch->nu = sap_model_get_sizes(model).nu;
-    batch->members = sap_allocate((size_t)count, sizeof *batch->members);
-  }
-  if (batch == NULL || batch->members == NULL) {
-    sap_free(batch);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: batch of %d states", count);
-  }
-  batch->count = count;
-  sap_status status = create_members(batch, options, error);
-  if (status == SAP_STATUS_OK && threads > 1) {
-    status = sap_threads_create(threads, &batch->threads, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    sap_batch_destroy(batch);
-    return status;
+  sap_batch* batch;
+  SAP_TRY(SAP_NEW(&batch, 1, "batch", error));
+  batch->model = model;
+  batch->nu = sap_model_get_sizes(model).nu;
+  SAP_TRY_OR(create_members(batch, options, count, error), sap_batch_destroy(batch));
+  if (threads > 1) {
+    SAP_TRY_OR(sap_threads_create(threads, &batch->threads, error), sap_batch_destroy(batch));
   }
   *out = batch;
   return SAP_STATUS_OK;

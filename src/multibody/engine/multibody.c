@@ -126,10 +126,6 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_dynamics_destroy(multibody->dynamics);
   sap_collision_destroy(multibody->collision);
   sap_assembly_destroy(multibody->assembly);
-  sap_free(multibody->contacts);
-  sap_free(multibody->point.contacts);
-  sap_free(multibody->point.within);
-  sap_free(multibody->point.change);
   sap_pool_free(&multibody->pool);
   sap_free(multibody);
 }

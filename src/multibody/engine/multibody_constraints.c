@@ -10,21 +10,19 @@
 // Cosine of the largest angle between the normals of one contact at q0 and at q^theta.
 #define SAME_NORMAL 0.9
 
-sap_status sap_evaluation_point_reserve(sap_evaluation_point* point, int32_t count,
-                                        sap_error* error) {
-  SAP_TRY(SAP_GROW(&point->contacts, &point->capacity, count, error));
-  SAP_TRY(SAP_GROW(&point->within, &point->within_capacity, count, error));
-  return SAP_GROW(&point->change, &point->change_capacity, 4 * count, error);
+sap_status sap_multibody_reserve_point(sap_multibody* multibody, int32_t count, sap_error* error) {
+  sap_evaluation_point* point = &multibody->point;
+  SAP_TRY(SAP_ROOM(&multibody->pool, &point->contacts, count, error));
+  SAP_TRY(SAP_ROOM(&multibody->pool, &point->within, count, error));
+  return SAP_ROOM(&multibody->pool, &point->change, 4 * (int64_t)count, error);
 }
 
 // Stores the contacts at q0.
-static sap_status store_contacts(sap_evaluation_point* point, const sap_contact* contacts,
-                                 int32_t count, sap_error* error) {
-  SAP_TRY(sap_evaluation_point_reserve(point, count, error));
-  point->count = count;
-  if (count > 0) {
-    memcpy(point->contacts, contacts, (size_t)count * sizeof *contacts);
-  }
+static sap_status store_contacts(sap_multibody* multibody, int32_t count, sap_error* error) {
+  const sap_contact* contacts = multibody->contacts;
+  SAP_TRY(sap_multibody_reserve_point(multibody, count, error));
+  multibody->point.count = count;
+  memcpy(multibody->point.contacts, contacts, (size_t)count * sizeof *contacts);
   return SAP_STATUS_OK;
 }
 
@@ -203,8 +201,7 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
     const double* v = sap_problem_v_star(problem);
     SAP_TRY(sap_multibody_find_contacts(multibody, kin0, step->dt, v, error));
     multibody->detected = true;
-    SAP_TRY(store_contacts(&multibody->point, multibody->contacts,
-                           within ? multibody->contact_count : 0, error));
+    SAP_TRY(store_contacts(multibody, within ? multibody->contact_count : 0, error));
     SAP_TRY(find_on_the_way(multibody, step, v, error));
   } else if (step->solutions == 0) {
     sap_multibody_drop_later(multibody, within);

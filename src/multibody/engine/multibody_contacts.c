@@ -44,7 +44,7 @@ sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinem
     sap_kinematics_velocities(kin, v, multibody->velocities);
   }
   SAP_TRY(sap_collision_detect(multibody->collision, &query, &found, &count, error));
-  SAP_TRY(SAP_GROW(&multibody->contacts, &multibody->contact_capacity, count, error));
+  SAP_TRY(SAP_ROOM(&multibody->pool, &multibody->contacts, count, error));
   multibody->contact_count = 0;
   multibody->collected = false;
   for (int32_t i = 0; i < count; ++i) {
@@ -71,9 +71,9 @@ sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematic
   SAP_TRY(sap_collision_detect(multibody->collision, &query, &found, &nfound, error));
   sap_evaluation_point* point = &multibody->point;
   int32_t* size = at_point ? &point->count : &multibody->contact_count;
-  SAP_TRY(SAP_GROW(&multibody->contacts, &multibody->contact_capacity, *size + nfound, error));
+  SAP_TRY(SAP_ROOM(&multibody->pool, &multibody->contacts, *size + nfound, error));
   if (at_point) {
-    SAP_TRY(sap_evaluation_point_reserve(point, *size + nfound, error));
+    SAP_TRY(sap_multibody_reserve_point(multibody, *size + nfound, error));
   }
   sap_contact* list = at_point ? point->contacts : multibody->contacts;
   *count = 0;

@@ -49,18 +49,17 @@ typedef struct sap_momentum_memory {
 typedef struct sap_evaluation_point {
   double *q, *moved;      // q^theta (nq), and the way there from q0 (nv)
   sap_contact* contacts;  // the contacts at q0
-  int32_t count, capacity;
+  int32_t count;
   bool* within;  // true: this contact is evaluated at q^theta
   // Per contact evaluated at q^theta: first its velocity at q0 with v_guess in the world's axes
   // [m/s], then velocity_change and gap_change of sap_contact_block           (4 count)
   double* change;
-  int32_t within_capacity, change_capacity;
 } sap_evaluation_point;
 
 struct sap_multibody {
   const sap_model* model;
   sap_system system;
-  sap_pool pool;  // holds the arrays of fixed size
+  sap_pool pool;  // holds all arrays
   sap_dynamics* dynamics;
   sap_kinematics snapshots[SAP_SNAPSHOTS];
   sap_collision* collision;
@@ -85,7 +84,7 @@ struct sap_multibody {
   bool collected;      // they have the R, vc and gamma of that step's solution
   bool* shape_on;      // false: all contacts of the shape are switched off  (shapes)
   sap_contact* contacts;
-  int32_t contact_count, contact_capacity;
+  int32_t contact_count;
   sap_evaluation_point point;
   sap_derivatives* derivatives;  // NULL until they are first needed
   struct sap_contact_slopes* slopes;
@@ -157,8 +156,7 @@ static inline bool sap_contact_is_before(const sap_contact* a, const sap_contact
                                     : a->feature < b->feature;
 }
 // Makes room for contacts at the evaluation point.
-sap_status sap_evaluation_point_reserve(sap_evaluation_point* point, int32_t count,
-                                        sap_error* error);
+sap_status sap_multibody_reserve_point(sap_multibody* multibody, int32_t count, sap_error* error);
 // Updates `carrier` after locks have changed: bodies that move as one do not touch.
 void sap_multibody_find_carriers(sap_multibody* multibody);
 

@@ -6,25 +6,16 @@
 
 #include "multibody/geometry/shape.h"
 
-static sap_status allocate_broadphase(sap_broadphase* bp, sap_error* error) {
-  SAP_TRY(SAP_POOL_ADD(&bp->pool, &bp->boxes, bp->count, error));
-  SAP_TRY(SAP_POOL_ADD(&bp->pool, &bp->order, bp->count, error));
-  return SAP_POOL_ADD(&bp->pool, &bp->lower_x, bp->count, error);
-}
-
-sap_status sap_broadphase_create(sap_broadphase* broadphase, int32_t count, sap_error* error) {
-  *broadphase = (sap_broadphase){.pool.owner = "bounding boxes", .count = count};
-  SAP_TRY_OR(allocate_broadphase(broadphase, error), sap_broadphase_destroy(broadphase));
+sap_status sap_broadphase_create(sap_broadphase* bp, sap_pool* pool, int32_t count,
+                                 sap_error* error) {
+  *bp = (sap_broadphase){.pool = pool, .count = count};
+  SAP_TRY(SAP_POOL_ADD(pool, &bp->boxes, count, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &bp->order, count, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &bp->lower_x, count, error));
   for (int32_t i = 0; i < count; ++i) {
-    broadphase->order[i] = i;
+    bp->order[i] = i;
   }
   return SAP_STATUS_OK;
-}
-
-void sap_broadphase_destroy(sap_broadphase* broadphase) {
-  sap_pool_free(&broadphase->pool);
-  sap_free(broadphase->pairs);
-  *broadphase = (sap_broadphase){0};
 }
 
 // Of Shell sorts, by Ciura.
@@ -79,7 +70,7 @@ sap_status sap_broadphase_find(sap_broadphase* bp, sap_broadphase_accept* accept
         continue;
       }
       const int32_t needed = bp->pair_count < INT32_MAX ? bp->pair_count + 1 : -1;
-      SAP_TRY(SAP_GROW(&bp->pairs, &bp->pair_capacity, needed, error));
+      SAP_TRY(SAP_ROOM(bp->pool, &bp->pairs, needed, error));
       const uint64_t low = (uint64_t)(a < b ? a : b), high = (uint64_t)(a < b ? b : a);
       bp->pairs[bp->pair_count++] = low << 32 | high;
     }

@@ -17,17 +17,18 @@ static inline bool sap_aabb_overlap(const sap_aabb* a, const sap_aabb* b) {
 }
 
 typedef struct sap_broadphase {
-  sap_pool pool;    // of boxes, order, lower_x
+  sap_pool* pool;   // of the arrays, the owner's
   int32_t count;    // boxes
   sap_aabb* boxes;  // by index, filled by the caller                        (count)
   int32_t* order;   // indices sorted by lower x                             (count)
   double* lower_x;  // in this order                                         (count)
   uint64_t* pairs;  // lower index << 32 | higher index, unsorted            (pair_count)
-  int32_t pair_count, pair_capacity;
+  int32_t pair_count;
 } sap_broadphase;
 
-sap_status sap_broadphase_create(sap_broadphase* broadphase, int32_t count, sap_error* error);
-void sap_broadphase_destroy(sap_broadphase* broadphase);
+// Freed with the pool.
+sap_status sap_broadphase_create(sap_broadphase* bp, sap_pool* pool, int32_t count,
+                                 sap_error* error);
 
 // Finds the pairs that overlap and that `accept` accepts.
 typedef bool sap_broadphase_accept(const void* context, int32_t a, int32_t b);

@@ -84,7 +84,7 @@ static sap_status init_collision(sap_collision* c, const sap_model* model, sap_e
     }
   }
   SAP_TRY(find_statics(c, error));
-  SAP_TRY(sap_broadphase_create(&c->broadphase, c->box_count, error));
+  SAP_TRY(sap_broadphase_create(&c->broadphase, &c->pool, c->box_count, error));
   return sap_collision_reserve_near(c, error);
 }
 
@@ -101,16 +101,10 @@ void sap_collision_destroy(sap_collision* collision) {
   if (collision == NULL) {
     return;
   }
-  sap_broadphase_destroy(&collision->broadphase);
   for (int32_t i = 0; i < collision->mesh_count; ++i) {
     sap_polytope_clear(&collision->hulls[i]);
   }
   sap_pool_free(&collision->pool);
-  sap_free(collision->near[0]);
-  sap_free(collision->near[1]);
-  sap_free(collision->keys);
-  sap_free(collision->pairs);
-  sap_free(collision->contacts);
   sap_free(collision->identities[0]);
   sap_free(collision->identities[1]);
   sap_free(collision);

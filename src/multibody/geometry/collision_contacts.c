@@ -493,7 +493,7 @@ sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* qu
     SAP_FAIL_IF(c->contact_count > INT32_MAX - manifold.count, error, SAP_STATUS_MEMORY,
                 "out of memory: contacts");
     const int32_t count = c->contact_count + manifold.count;
-    SAP_TRY(SAP_GROW(&c->contacts, &c->contact_capacity, count, error));
+    SAP_TRY(SAP_ROOM(&c->pool, &c->contacts, count, error));
     SAP_TRY(SAP_GROW(&c->identities[next], &c->identity_capacity[next], count, error));
     const contact_place place = {query, c->pairs[i].pair, c->contact_count, time};
     SAP_TRY(set_contacts(c, &place, &manifold, &cursor, error));

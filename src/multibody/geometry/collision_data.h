@@ -61,7 +61,7 @@ static inline bool sap_collision_shape_is_static(const sap_collision_shape* shap
 }
 
 struct sap_collision {
-  sap_pool pool;  // of the arrays of fixed size
+  sap_pool pool;  // of all arrays but the identities
   const sap_model* model;
   int32_t* statics;      // bodies with shapes that are welded to the world      (static_count)
   double* static_poses;  // p, R of these in the last call, zeros: no call yet
@@ -81,16 +81,15 @@ struct sap_collision {
   bool* outside;                // as `boxed`: its box has left the roomy one      (box_count)
   int32_t* movers;              // boxes that have, ascending                      (mover_count)
   int32_t mover_count;
-  bool has_near;                                   // `near` is complete
-  sap_near_pair* near[2];                          // ascending: the current list, and the next one
-  int32_t near_count, near_capacity[2], near_now;  // the current list
-  uint64_t* keys;                                  // shape_A << 32 | shape_B    (key_count)
-  int32_t key_count, key_capacity;
+  bool has_near;                 // `near` is complete
+  sap_near_pair* near[2];        // ascending: the current list, and the next one
+  int32_t near_count, near_now;  // the current list
+  uint64_t* keys;                // shape_A << 32 | shape_B    (key_count)
+  int32_t key_count;
   sap_shape_pair* pairs;        // ascending                                      (pair_count)
   sap_contact* contacts;        // the result being built                        (contact_count)
   sap_identity* identities[2];  // one per contact: of the last call and of this one
-  int32_t pair_count, pair_capacity;
-  int32_t contact_count, contact_capacity, identity_capacity[2];
+  int32_t pair_count, contact_count, identity_capacity[2];
   int32_t last, last_count;  // index of the last call's `identities`; its points
 };
 

@@ -90,12 +90,10 @@ sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair) {
 // Adds a pair of shape ids to `keys`.
 static sap_status add_key(sap_collision* c, int32_t a, int32_t b, sap_error* error) {
   const int32_t needed = c->key_count < INT32_MAX ? c->key_count + 1 : -1;
-  const sap_status status = SAP_GROW(&c->keys, &c->key_capacity, needed, error);
-  if (status == SAP_STATUS_OK) {
-    const uint64_t low = (uint64_t)(a < b ? a : b), high = (uint64_t)(a < b ? b : a);
-    c->keys[c->key_count++] = low << 32 | high;
-  }
-  return status;
+  SAP_TRY(SAP_ROOM(&c->pool, &c->keys, needed, error));
+  const uint64_t low = (uint64_t)(a < b ? a : b), high = (uint64_t)(a < b ? b : a);
+  c->keys[c->key_count++] = low << 32 | high;
+  return SAP_STATUS_OK;
 }
 
 static bool box_holds(const sap_aabb* outer, const sap_aabb* inner) {
@@ -205,10 +203,8 @@ static bool has_mover(const sap_collision* c, uint64_t pair) {
 
 // Makes room in both lists.
 static sap_status reserve_near(sap_collision* c, int32_t needed, sap_error* error) {
-  for (int k = 0; k < 2; ++k) {
-    SAP_TRY(SAP_GROW(&c->near[k], &c->near_capacity[k], needed, error));
-  }
-  return SAP_STATUS_OK;
+  SAP_TRY(SAP_ROOM(&c->pool, &c->near[0], needed, error));
+  return SAP_ROOM(&c->pool, &c->near[1], needed, error);
 }
 
 sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error) {
@@ -216,9 +212,9 @@ sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error) {
   const int64_t wanted = all < NEAR_PER_BOX * n ? all : NEAR_PER_BOX * n;
   const int32_t count = (int32_t)(wanted < INT32_MAX ? wanted : INT32_MAX);
   SAP_TRY(reserve_near(c, count, error));
-  SAP_TRY(SAP_GROW(&c->keys, &c->key_capacity, count, error));
-  SAP_TRY(SAP_GROW(&c->pairs, &c->pair_capacity, count, error));
-  return SAP_GROW(&c->broadphase.pairs, &c->broadphase.pair_capacity, count, error);
+  SAP_TRY(SAP_ROOM(&c->pool, &c->keys, count, error));
+  SAP_TRY(SAP_ROOM(&c->pool, &c->pairs, count, error));
+  return SAP_ROOM(&c->pool, &c->broadphase.pairs, count, error);
 }
 
 // Makes the next list from the pairs of the present one without movers (`all`: none) and those of
@@ -298,7 +294,7 @@ static sap_status merge_pairs(sap_collision* c, bool again, sap_error* error) {
   sap_near_pair* near = c->near[c->near_now];
   SAP_FAIL_IF(c->near_count > INT32_MAX - c->key_count, error, SAP_STATUS_MEMORY,
               "out of memory: pairs of shapes");
-  SAP_TRY(SAP_GROW(&c->pairs, &c->pair_capacity, c->near_count + c->key_count, error));
+  SAP_TRY(SAP_ROOM(&c->pool, &c->pairs, c->near_count + c->key_count, error));
   int32_t count = 0, key = 0;
   for (int32_t i = 0; i < c->near_count; ++i) {
     const uint64_t pair = near[i].pair;
