@@ -36,23 +36,13 @@ static int32_t factorize_dense(double* L, const sap_pattern_copy* pattern, const
   return broken < 0 ? -1 : sap_pattern_block_of(pattern, broken);
 }
 
-// CHOLMOD. The permutation (the block order expanded to scalars) is applied here, so that CHOLMOD
-// gets a lower triangle in natural order: no copy and few heap calls of its own per factorization.
+// CHOLMOD, on the lower triangle by scalars, in an order of its own (AMD).
 // SAPSTEP_SUPERNODAL not defined: simplicial L L^T; the GPL-2+ module is not called.
 typedef struct sparse_factor {
   cholmod_common common;
-  cholmod_factor* L;
+  cholmod_sparse* A;
+  cholmod_factor* L;         // NULL: not analysed
   cholmod_dense *X, *Y, *E;  // workspace of cholmod_solve2, reused
-  cholmod_sparse A;          // permuted lower triangle in the arrays below
-  cholmod_dense b;
-  sap_pool pool;          // of the arrays below
-  int32_t* column_start;  // (n + 1)
-  int32_t* row;           // (entries)
-  size_t* source;         // index of a value in the caller's array     (entries)
-  double* value;          // (entries)
-  double* rhs;            // (n)
-  int32_t* scalar_at;     // caller's scalar row at an eliminated position  (n)
-  int32_t* scalar_start;  // first scalar of an eliminated block            (nblocks)
 } sparse_factor;
 
 static sap_status create_sparse(sparse_factor** out, sap_error* error) {
@@ -62,8 +52,7 @@ static sap_status create_sparse(sparse_factor** out, sap_error* error) {
   common->print = 0;
   common->error_handler = NULL;
   common->nmethods = 1;
-  common->method[0].ordering = CHOLMOD_NATURAL;
-  common->postorder = 0;  // AMD's order is a postorder; a second permutation would cost copies
+  common->method[0].ordering = CHOLMOD_AMD;
   common->quick_return_if_not_posdef = 1;
 #ifdef SAPSTEP_SUPERNODAL
   common->supernodal = CHOLMOD_SUPERNODAL;
@@ -75,6 +64,7 @@ static sap_status create_sparse(sparse_factor** out, sap_error* error) {
 }
 
 static void drop_factor(sparse_factor* sparse) {
+  cholmod_free_sparse(&sparse->A, &sparse->common);
   cholmod_free_factor(&sparse->L, &sparse->common);
   cholmod_free_dense(&sparse->X, &sparse->common);
   cholmod_free_dense(&sparse->Y, &sparse->common);
@@ -87,148 +77,87 @@ static void destroy_sparse(sparse_factor* sparse) {
   }
   drop_factor(sparse);
   cholmod_finish(&sparse->common);
-  sap_pool_free(&sparse->pool);
   sap_free(sparse);
 }
 
-static int64_t count_entries(const sap_pattern_copy* pattern) {
+// Drops what the last pattern left and makes room for the entries of this one.
+static sap_status reserve_sparse(sparse_factor* sparse, const sap_pattern_copy* pattern,
+                                 sap_error* error) {
   const sap_block_pattern* blocks = &pattern->view;
-  int64_t entries = 0;
+  size_t entries = 0;
   for (int32_t j = 0; j < blocks->nblocks; ++j) {
-    const int64_t columns = blocks->sizes[j];
-    entries += columns * (columns + 1) / 2;
-    for (int32_t k = blocks->column_start[j] + 1; k < blocks->column_start[j + 1]; ++k) {
-      entries += columns * blocks->sizes[blocks->row[k]];
+    for (int32_t k = blocks->column_start[j]; k < blocks->column_start[j + 1]; ++k) {
+      entries += (size_t)blocks->sizes[j] * (size_t)blocks->sizes[blocks->row[k]];
     }
   }
-  return entries;
-}
-
-static sap_status reserve(sparse_factor* sparse, int32_t n, int32_t entries, sap_error* error) {
-  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->column_start, n + 1, error));
-  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->row, entries, error));
-  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->source, entries, error));
-  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->value, entries, error));
-  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->rhs, n, error));
-  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->scalar_at, n, error));
-  SAP_TRY(SAP_ROOM(&sparse->pool, &sparse->scalar_start, n, error));
+  drop_factor(sparse);
+  const size_t n = (size_t)pattern->n;
+  sparse->A = cholmod_allocate_sparse(n, n, entries, 1, 1, -1, CHOLMOD_REAL, &sparse->common);
+  SAP_FAIL_IF(sparse->A == NULL, error, SAP_STATUS_MEMORY,
+              "no memory for a sparse matrix of %zu rows and %zu entries", n, entries);
   return SAP_STATUS_OK;
 }
 
-// Appends the scalars of permuted block entry k in scalar column c of the block column.
-static int32_t append_block(sparse_factor* sparse, const sap_pattern_copy* pattern,
-                            const sap_block_order* order, int32_t k, int32_t c, int32_t count) {
-  const int32_t entry = order->entry[k];
-  const int32_t block = order->block_at[order->row[k]];
-  const int32_t original_row = pattern->row[entry];
-  const size_t ld = (size_t)pattern->sizes[original_row];
-  const bool transposed = block != original_row;
-  const bool diagonal = entry == pattern->column_start[original_row];
-  for (int32_t r = diagonal ? c : 0; r < pattern->sizes[block]; ++r) {
-    const size_t at = transposed ? (size_t)r * ld + (size_t)c : (size_t)c * ld + (size_t)r;
-    sparse->row[count] = sparse->scalar_start[order->row[k]] + r;
-    sparse->source[count] = pattern->view.value_start[entry] + at;
-    ++count;
-  }
-  return count;
-}
-
-static void fill_pattern(sparse_factor* sparse, const sap_pattern_copy* pattern,
-                         const sap_block_order* order) {
-  int32_t position = 0;
-  for (int32_t k = 0; k < order->nblocks; ++k) {
-    const int32_t block = order->block_at[k];
-    sparse->scalar_start[k] = position;
-    for (int32_t r = 0; r < pattern->sizes[block]; ++r) {
-      sparse->scalar_at[position++] = pattern->offset[block] + r;
-    }
-  }
+static void fill_sparse(cholmod_sparse* A, const sap_pattern_copy* pattern, const double* values) {
+  int32_t *start = A->p, *row = A->i;
+  double* value = A->x;
   int32_t count = 0;
-  for (int32_t j = 0; j < order->nblocks; ++j) {
-    for (int32_t c = 0; c < pattern->sizes[order->block_at[j]]; ++c) {
-      sparse->column_start[sparse->scalar_start[j] + c] = count;
-      for (int32_t k = order->column_start[j]; k < order->column_start[j + 1]; ++k) {
-        count = append_block(sparse, pattern, order, k, c, count);
+  for (int32_t column = 0, j = 0; column < pattern->n; ++column) {
+    j += column == pattern->offset[j + 1];
+    const size_t c = (size_t)(column - pattern->offset[j]);
+    start[column] = count;
+    for (int32_t k = pattern->column_start[j]; k < pattern->column_start[j + 1]; ++k) {
+      const int32_t i = pattern->row[k], rows = pattern->sizes[i];
+      const double* source = values + pattern->value_start[k] + c * (size_t)rows;
+      for (int32_t r = i == j ? (int32_t)c : 0; r < rows; ++r) {
+        row[count] = pattern->offset[i] + r;
+        value[count++] = source[r];
       }
     }
   }
-  sparse->column_start[pattern->n] = count;
-}
-
-static void wrap_arrays(sparse_factor* sparse, int32_t n, int32_t entries) {
-  sparse->A = (cholmod_sparse){.nrow = (size_t)n,
-                               .ncol = (size_t)n,
-                               .nzmax = (size_t)entries,
-                               .p = sparse->column_start,
-                               .i = sparse->row,
-                               .x = sparse->value,
-                               .stype = -1,
-                               .itype = CHOLMOD_INT,
-                               .xtype = CHOLMOD_REAL,
-                               .dtype = CHOLMOD_DOUBLE,
-                               .sorted = 1,
-                               .packed = 1};
-  sparse->b = (cholmod_dense){.nrow = (size_t)n,
-                              .ncol = 1,
-                              .nzmax = (size_t)n,
-                              .d = (size_t)n,
-                              .x = sparse->rhs,
-                              .xtype = CHOLMOD_REAL,
-                              .dtype = CHOLMOD_DOUBLE};
-}
-
-static sap_status order_sparse(sparse_factor* sparse, const sap_pattern_copy* pattern,
-                               const sap_block_order* order, sap_error* error) {
-  drop_factor(sparse);
-  const int64_t entries = count_entries(pattern);
-  SAP_FAIL_IF(entries > INT32_MAX / 2, error, SAP_STATUS_MEMORY,
-              "sparse factorization: %lld entries are too many", (long long)entries);
-  SAP_TRY(reserve(sparse, pattern->n, (int32_t)entries, error));
-  fill_pattern(sparse, pattern, order);
-  wrap_arrays(sparse, pattern->n, (int32_t)entries);
-  sparse->L = cholmod_analyze(&sparse->A, &sparse->common);
-  SAP_FAIL_IF(sparse->L == NULL, error, SAP_STATUS_MEMORY,
-              "symbolic factorization of %d rows failed (CHOLMOD status %d)", (int)pattern->n,
-              sparse->common.status);
-  return SAP_STATUS_OK;
+  start[pattern->n] = count;
 }
 
 // Makes X, Y and E at the first call for a pattern; later calls need no memory and cannot fail.
-static bool solve_rhs(sparse_factor* sparse) {
-  return cholmod_solve2(CHOLMOD_A, sparse->L, &sparse->b, NULL, &sparse->X, NULL, &sparse->Y,
-                        &sparse->E, &sparse->common) != 0;
+static bool solve_rhs(sparse_factor* sparse, double* rhs) {
+  cholmod_dense b = {.nrow = sparse->A->nrow,
+                     .ncol = 1,
+                     .nzmax = sparse->A->nrow,
+                     .d = sparse->A->nrow,
+                     .x = rhs,
+                     .xtype = CHOLMOD_REAL,
+                     .dtype = CHOLMOD_DOUBLE};
+  return cholmod_solve2(CHOLMOD_A, sparse->L, &b, NULL, &sparse->X, NULL, &sparse->Y, &sparse->E,
+                        &sparse->common) != 0;
 }
 
 static sap_status factorize_sparse(sparse_factor* sparse, const sap_pattern_copy* pattern,
                                    const double* values, int32_t* broken, sap_error* error) {
-  const int32_t entries = sparse->column_start[pattern->n];
-  for (int32_t k = 0; k < entries; ++k) {
-    sparse->value[k] = values[sparse->source[k]];
+  fill_sparse(sparse->A, pattern, values);
+  if (sparse->L == NULL) {
+    sparse->L = cholmod_analyze(sparse->A, &sparse->common);
   }
-  sparse->common.status = CHOLMOD_OK;
-  const bool done = cholmod_factorize(&sparse->A, sparse->L, &sparse->common) != 0;
+  const bool done =
+      sparse->L != NULL && cholmod_factorize(sparse->A, sparse->L, &sparse->common) != 0;
   // CHOLMOD returns TRUE for an indefinite matrix; L->minor is then < n.
-  if (done && sparse->L->minor < (size_t)pattern->n) {
-    *broken = sap_pattern_block_of(pattern, sparse->scalar_at[sparse->L->minor]);
+  if (done && sparse->L->minor < sparse->L->n) {
+    const int32_t* scalar_at = sparse->L->Perm;
+    *broken = sap_pattern_block_of(pattern, scalar_at[sparse->L->minor]);
     return SAP_STATUS_OK;
   }
-  SAP_FAIL_IF(
-      !done || sparse->common.status != CHOLMOD_OK || (sparse->X == NULL && !solve_rhs(sparse)),
-      error, SAP_STATUS_MEMORY, "sparse factorization of %d rows failed (CHOLMOD status %d)",
-      (int)pattern->n, sparse->common.status);
+  // Any right-hand side of n numbers makes the workspace; A has no fewer entries.
+  SAP_FAIL_IF(!done || sparse->common.status != CHOLMOD_OK ||
+                  (sparse->X == NULL && !solve_rhs(sparse, sparse->A->x)),
+              error, SAP_STATUS_MEMORY,
+              "sparse factorization of %d rows failed (CHOLMOD status %d)", (int)pattern->n,
+              sparse->common.status);
   *broken = -1;
   return SAP_STATUS_OK;
 }
 
-static void solve_sparse(sparse_factor* sparse, const sap_pattern_copy* pattern, double* x) {
-  for (int32_t k = 0; k < pattern->n; ++k) {
-    sparse->rhs[k] = x[sparse->scalar_at[k]];
-  }
-  (void)solve_rhs(sparse);
-  const double* solution = sparse->X->x;
-  for (int32_t k = 0; k < pattern->n; ++k) {
-    x[sparse->scalar_at[k]] = solution[k];
-  }
+static void solve_sparse(sparse_factor* sparse, double* x) {
+  (void)solve_rhs(sparse, x);
+  memcpy(x, sparse->X->x, sparse->L->n * sizeof *x);
 }
 
 struct sap_cholesky {
@@ -264,7 +193,7 @@ static sap_status analyze_sparse(sap_cholesky* cholesky, sap_error* error) {
   if (cholesky->sparse == NULL) {
     SAP_TRY(create_sparse(&cholesky->sparse, error));
   }
-  return order_sparse(cholesky->sparse, &cholesky->pattern, &cholesky->order, error);
+  return reserve_sparse(cholesky->sparse, &cholesky->pattern, error);
 }
 
 // Predicts the faster back-end, from sapstep_bench_cholesky on one core of a 2.5 GHz server
@@ -284,10 +213,8 @@ static sap_linear_solver predict_faster(const sap_cholesky* cholesky) {
 static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
   const sap_pattern_copy* pattern = &cholesky->pattern;
   cholesky->choice = cholesky->requested;
-  if (cholesky->choice != SAP_LINEAR_DENSE) {
-    SAP_TRY(sap_block_order_compute(&cholesky->order, &pattern->view, error));
-  }
   if (cholesky->choice == SAP_LINEAR_AUTO || cholesky->choice == SAP_LINEAR_BLOCK) {
+    SAP_TRY(sap_block_order_compute(&cholesky->order, &pattern->view, error));
     SAP_TRY(sap_block_factor_analyze(&cholesky->block, pattern, &cholesky->order, error));
     cholesky->kernels = sap_block_kernels_for(cholesky->block.lane_work);
   }
@@ -354,6 +281,6 @@ void sap_cholesky_solve(sap_cholesky* cholesky, double* x) {
   } else if (cholesky->choice == SAP_LINEAR_DENSE) {
     sap_dense_factor_solve(cholesky->pattern.n, cholesky->dense, x);
   } else {
-    solve_sparse(cholesky->sparse, &cholesky->pattern, x);
+    solve_sparse(cholesky->sparse, x);
   }
 }
