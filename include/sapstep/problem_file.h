@@ -17,9 +17,17 @@ extern "C" {
 // whose velocities are u. A global problem whose M is not symmetric also gets a mobility. Contacts
 // are rigid unless vectors/R is given; dt is 1 s.
 
-// Reads the problem of a file. Errors name file and dataset and leave `problem` reset to empty.
+// Or text: problems stacked in a file, each in lines of numbers,
+//   sapstep_problem 1 / dt ntrees / n A (a line for each tree) / v_star / v_guess / ncontacts
+//   treeA treeB mu R v_hat J_A [J_B] (a line for each contact; treeB -1: one tree; rows t1 t2 n)
+
+// Reads the problem of a file, of stacked ones the first. Errors name file and dataset and leave `problem` reset to empty.
 // Fails with IO if the file cannot be read, or with SYNTAX, NOT_FINITE, NOT_SPD, UNSUPPORTED.
 SAP_API sap_status sap_problem_file_read(const char* path, sap_problem* problem, sap_error* error);
+
+// Reads stacked problems one after the other: *at is 0 at first, and -1 behind the last one.
+SAP_API sap_status sap_problem_file_read_next(const char* path, int64_t* at, sap_problem* problem,
+                                              sap_error* error);
 
 // Writes a problem, as global, or as local if it has a mobility, and its solution (NULL: none) as
 // /solution: v, r, u, l. The file appears whole or not at all. Data that FCLIB cannot express (dt,

@@ -127,12 +127,18 @@ static int finish(solve_job* job) {
 
 static int solve_file(solve_job* job, const char* path) {
   sap_error error = {0};
-  if (sap_problem_file_read(path, job->problem, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
-  }
-  if (solve_problem(job, path, &error) != SAP_STATUS_OK) {
-    cli_message("%s: %s", path, error.message);
-    return cli_exit_code(error.status);
+  for (int64_t at = 0; at >= 0;) {
+    if (sap_problem_file_read_next(path, &at, job->problem, &error) != SAP_STATUS_OK) {
+      return cli_report(&error);
+    }
+    if (solve_problem(job, path, &error) != SAP_STATUS_OK) {
+      cli_message("%s: %s", path, error.message);
+      return cli_exit_code(error.status);
+    }
+    if (at >= 0 && job->output != NULL) {
+      cli_message("%s: --output takes a file of one problem", path);
+      return CLI_USAGE;
+    }
   }
   return CLI_OK;
 }
@@ -163,7 +169,7 @@ const cli_command cli_command_solve = {
     .operands = "FILE...",
     .summary = "solve contact problems stored in files",
     .description =
-        "Solves the contact problem of each file (HDF5 in FCLIB's layout) and prints a row\n"
+        "Solves the contact problem of each file (HDF5 in FCLIB's layout, or text) and prints a row\n"
         "for each: file, velocities nv, contacts nc, outcome, Newton iterations,\n"
         "cost l(v) [J], relative momentum error |D grad l| / max(|D A v|, |D J' gamma|)\n"
         "computed anew from the solution, and time [us]. Exit status 1 when a problem did\n"

@@ -8,11 +8,11 @@
 #include "core/file.h"
 #include "io/hdf5/hdf5_set.h"
 #include "io/problem_file/fclib_file.h"
+#include "io/problem_file/problem_text.h"
 
 // --- reading ------------------------------------------------------------------------------------
 
 static sap_status open_file(sap_fclib_file* file) {
-  SAP_TRY(sap_file_regular(file->path, file->error));  // HDF5 gives no reason if it cannot open
   file->id = H5Fopen(file->path, H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file->id < 0 && H5Fis_hdf5(file->path) > 0) {
     sap_hdf5_silence_exit();
@@ -32,8 +32,7 @@ static sap_status read_problem(sap_fclib_file* file, sap_problem* problem) {
                         "%s: no group '/fclib_local' or '/fclib_global'", file->path);
 }
 
-sap_status sap_problem_file_read(const char* path, sap_problem* problem, sap_error* error) {
-  SAP_NOT_NULL(error, path, problem);
+static sap_status read_hdf5(const char* path, sap_problem* problem, sap_error* error) {
   sap_fclib_file file = {.id = -1, .path = path, .pool.owner = "problem file", .error = error};
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
@@ -47,14 +46,31 @@ sap_status sap_problem_file_read(const char* path, sap_problem* problem, sap_err
   }
   sap_pool_free(&file.pool);
   sap_hdf5_silence_end(&silence);
-  if (status != SAP_STATUS_OK) {
-    (void)sap_problem_reset(problem, 1.0, 0, NULL, NULL);
-  }
   if (status != SAP_STATUS_OK && status != SAP_STATUS_IO && error != NULL &&
       strncmp(error->message, path, strlen(path)) != 0) {
     sap_error_prefix(error, "%s", path);
   }
   return status;
+}
+
+sap_status sap_problem_file_read_next(const char* path, int64_t* at, sap_problem* problem,
+                                      sap_error* error) {
+  SAP_NOT_NULL(error, path, at, problem);
+  SAP_FAIL_IF(*at < 0, error, SAP_STATUS_ARGUMENT, "%s: there is no other problem", path);
+  SAP_TRY(sap_file_regular(path, error));  // HDF5 gives no reason if it cannot open
+  const bool text = sap_problem_text_is(path);
+  const sap_status status =
+      text ? sap_problem_text_read(path, at, problem, error) : read_hdf5(path, problem, error);
+  *at = text ? *at : -1;
+  if (status != SAP_STATUS_OK) {
+    (void)sap_problem_reset(problem, 1.0, 0, NULL, NULL);
+  }
+  return status;
+}
+
+sap_status sap_problem_file_read(const char* path, sap_problem* problem, sap_error* error) {
+  int64_t at = 0;
+  return sap_problem_file_read_next(path, &at, problem, error);
 }
 
 // --- writing ------------------------------------------------------------------------------------

@@ -208,13 +208,15 @@ static int finish(compare_job* job) {
 static int compare_file(compare_job* job, const char* path) {
   sap_error error = {0};
   const compare_where where = {.name = path};
-  if (sap_problem_file_read(path, job->problem, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
-  }
-  if (compare_problem(job, job->problem, &where, sap_problem_dt(job->problem), &error) !=
-      SAP_STATUS_OK) {
-    cli_message("%s: %s", path, error.message);
-    return cli_exit_code(error.status);
+  for (int64_t at = 0; at >= 0;) {
+    if (sap_problem_file_read_next(path, &at, job->problem, &error) != SAP_STATUS_OK) {
+      return cli_report(&error);
+    }
+    if (compare_problem(job, job->problem, &where, sap_problem_dt(job->problem), &error) !=
+        SAP_STATUS_OK) {
+      cli_message("%s: %s", path, error.message);
+      return cli_exit_code(error.status);
+    }
   }
   return CLI_OK;
 }

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/problem_file/problem_text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/memory.h"
+#include "io/xml/xml.h"
+
+static const char FIRST_LINE[] = "sapstep_problem 1", BLANKS[] = " \t\r\n";
+
+typedef struct text_file {
+  FILE* stream;
+  const char* path;
+  int64_t line;    // number of the one in `text`
+  char* text;      // of a line, ends with 0
+  int64_t length;  // -1: the file has ended
+  double* values;
+  int32_t count;
+  double* J;       // of a contact, by columns
+  int32_t* sizes;  // of the trees read
+  double* A;
+  sap_pool pool;
+  sap_error* error;
+} text_file;
+
+static sap_status locate(const text_file* file, sap_status status) {
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(file->error, "%s:%lld", file->path, (long long)file->line);
+  }
+  return status;
+}
+
+#define FAIL(file, status, ...) locate((file), sap_fail((file)->error, (status), __VA_ARGS__))
+
+bool sap_problem_text_is(const char* path) {
+  char start[sizeof FIRST_LINE] = "";
+  FILE* stream = fopen(path, "rb");
+  const bool same = stream != NULL && fgets(start, sizeof start, stream) != NULL &&
+                    strcmp(start, FIRST_LINE) == 0;
+  if (stream != NULL) {
+    (void)fclose(stream);
+  }
+  return same;
+}
+
+static sap_status read_line(text_file* file) {
+  errno = 0;
+  int byte = getc(file->stream);
+  file->length = byte == EOF ? -1 : 0;
+  file->line += byte == EOF ? 0 : 1;
+  for (; byte != EOF && byte != '\n'; byte = getc(file->stream)) {
+    SAP_TRY(SAP_ROOM(&file->pool, &file->text, file->length + 2, file->error));
+    file->text[file->length++] = (char)byte;
+  }
+  if (ferror(file->stream)) {
+    return sap_fail_io(file->error, errno, "read", file->path);
+  }
+  SAP_TRY(SAP_ROOM(&file->pool, &file->text, file->length + 2, file->error));
+  file->text[file->length < 0 ? 0 : file->length] = '\0';
+  return SAP_STATUS_OK;
+}
+
+// Reads the next line that is not blank; length -1: there is none.
+static sap_status next_line(text_file* file) {
+  do {
+    SAP_TRY(read_line(file));
+  } while (file->length >= 0 && file->text[strspn(file->text, BLANKS)] == '\0');
+  return SAP_STATUS_OK;
+}
+
+// Reads a line of `expected` numbers, or of any number (-1).
+static sap_status read_numbers(text_file* file, int64_t expected, const char* what) {
+  SAP_TRY(next_line(file));
+  if (file->length < 0) {
+    return FAIL(file, SAP_STATUS_SYNTAX, "the file ends where %s should follow", what);
+  }
+  file->count = 0;
+  const char* at = file->text + strspn(file->text, BLANKS);
+  for (; *at != '\0'; at += strspn(at, BLANKS)) {
+    double value = 0.0;
+    const size_t length = strcspn(at, BLANKS);
+    const char* why = sap_word_number(at, (int)length, &value);
+    if (why != NULL) {
+      return FAIL(file, isfinite(value) ? SAP_STATUS_SYNTAX : SAP_STATUS_NOT_FINITE,
+                  "%s: '%.*s%s' %s", what, SAP_SHOWN(at, length), why);
+    }
+    SAP_TRY(SAP_ROOM(&file->pool, &file->values, file->count + 1, file->error));
+    file->values[file->count++] = value;
+    at += length;
+  }
+  return expected < 0 || file->count == expected
+             ? SAP_STATUS_OK
+             : FAIL(file, SAP_STATUS_SYNTAX, "%s: %lld numbers are needed, there are %d", what,
+                    (long long)expected, (int)file->count);
+}
+
+// Takes an integer from the line.
+static sap_status take_integer(const text_file* file, int32_t index, int32_t low, int32_t high,
+                               const char* what, int32_t* out) {
+  const double value = file->values[index];
+  if (!(value >= low && value <= high && value == floor(value))) {
+    return FAIL(file, SAP_STATUS_SYNTAX, "%s = %.17g must be an integer from %ld to %ld", what,
+                value, (long)low, (long)high);
+  }
+  *out = (int32_t)value;
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_trees(text_file* file, sap_problem* problem, int32_t* ntrees, int64_t* nv) {
+  int32_t read = 0;
+  int64_t size = 0;
+  SAP_TRY(read_numbers(file, 2, "dt and the number of trees"));
+  const double dt = file->values[0];
+  SAP_TRY(take_integer(file, 1, 1, INT32_MAX, "the number of trees", ntrees));
+  for (*nv = 0; read < *ntrees; ++read) {
+    int32_t n = 0;
+    SAP_TRY(read_numbers(file, -1, "n and A of a tree"));
+    SAP_TRY(take_integer(file, 0, 1, INT16_MAX, "n of a tree", &n));
+    if (file->count != 1 + n * n) {
+      return FAIL(file, SAP_STATUS_SYNTAX, "A of tree %ld: %d numbers are needed, there are %d",
+                  (long)read, (int)(n * n), (int)file->count - 1);
+    }
+    SAP_TRY(SAP_ROOM(&file->pool, &file->sizes, read + 1, file->error));
+    SAP_TRY(SAP_ROOM(&file->pool, &file->A, size + n * n, file->error));
+    memcpy(file->A + size, file->values + 1, (size_t)(n * n) * sizeof *file->A);
+    file->sizes[read] = n;
+    *nv += n;
+    size += n * n;
+  }
+  SAP_TRY(locate(file, sap_problem_reset(problem, dt, *ntrees, file->sizes, file->error)));
+  const double* A = file->A;  // symmetric: its rows are its columns
+  for (int32_t t = 0; t < *ntrees; ++t) {
+    const int32_t n = file->sizes[t];
+    SAP_TRY(locate(file, sap_problem_set_momentum_block(problem, t, t, A, n, file->error)));
+    A += n * n;
+  }
+  return SAP_STATUS_OK;
+}
+
+enum { HEAD = 3 };  // treeA treeB mu
+
+static sap_status read_contact(text_file* file, sap_problem* problem, int32_t ntrees) {
+  const int32_t* sizes = file->sizes;
+  int32_t trees[2];
+  SAP_TRY(read_numbers(file, -1, "a contact"));
+  if (file->count < HEAD) {
+    return FAIL(file, SAP_STATUS_SYNTAX, "a contact: there are only %d numbers", (int)file->count);
+  }
+  SAP_TRY(take_integer(file, 0, 0, ntrees - 1, "treeA", &trees[0]));
+  SAP_TRY(take_integer(file, 1, -1, ntrees - 1, "treeB", &trees[1]));
+  const int32_t columns = sizes[trees[0]] + (trees[1] >= 0 ? sizes[trees[1]] : 0);
+  const int32_t m = (file->count - HEAD) / (2 + columns);
+  if (file->count != HEAD + m * (2 + columns) || (m != 3 && m != 4 && m != 6)) {
+    return FAIL(file, SAP_STATUS_SYNTAX,
+                "a contact of %d velocities: %d numbers are needed for 3 rows, there are %d",
+                (int)columns, (int)(HEAD + 3 * (2 + columns)), (int)file->count);
+  }
+  SAP_TRY(SAP_ROOM(&file->pool, &file->J, (int64_t)m * columns, file->error));
+  const double* rows = file->values + HEAD + 2 * m;
+  const double* jacobians[2] = {file->J, file->J + m * sizes[trees[0]]};
+  double* to = file->J;
+  for (int32_t t = 0; t < (trees[1] >= 0 ? 2 : 1); ++t) {
+    const int32_t n = sizes[trees[t]];
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t i = 0; i < m; ++i) {
+        *to++ = rows[i * n + j];
+      }
+    }
+    rows += m * n;
+  }
+  const sap_block block = {.set = SAP_SET_FRICTION_CONE,
+                           .nrows = m,
+                           .ntrees = trees[1] >= 0 ? 2 : 1,
+                           .trees = trees,
+                           .jacobians = jacobians,
+                           .friction = file->values[2],
+                           .R = file->values + HEAD,
+                           .v_hat = file->values + HEAD + m};
+  return locate(file, sap_problem_add_block(problem, &block, file->error));
+}
+
+static sap_status read_problem(text_file* file, sap_problem* problem) {
+  int32_t ntrees = 0, contacts = 0;
+  int64_t nv = 0;
+  SAP_TRY(next_line(file));
+  const char* line = file->text + strspn(file->text, BLANKS);
+  const size_t length = sizeof FIRST_LINE - 1;
+  if (strncmp(line, FIRST_LINE, length) != 0 || line[length + strspn(line + length, BLANKS)] != 0) {
+    return FAIL(file, SAP_STATUS_SYNTAX, "'%s' or the end of the file is expected", FIRST_LINE);
+  }
+  SAP_TRY(read_trees(file, problem, &ntrees, &nv));
+  SAP_TRY(read_numbers(file, nv, "v_star"));
+  SAP_TRY(locate(file, sap_problem_set_v_star(problem, file->values, file->error)));
+  SAP_TRY(read_numbers(file, nv, "v_guess"));
+  SAP_TRY(locate(file, sap_problem_set_v_guess(problem, file->values, file->error)));
+  SAP_TRY(read_numbers(file, 1, "the number of contacts"));
+  SAP_TRY(take_integer(file, 0, 0, INT32_MAX, "the number of contacts", &contacts));
+  for (int32_t i = 0; i < contacts; ++i) {
+    SAP_TRY(read_contact(file, problem, ntrees));
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_text_read(const char* path, int64_t* lines, sap_problem* problem,
+                                 sap_error* error) {
+  errno = 0;
+  text_file file = {
+      .stream = fopen(path, "rb"), .path = path, .pool.owner = "problem file", .error = error};
+  if (file.stream == NULL) {
+    return sap_fail_io(error, errno, "read", path);
+  }
+  sap_status status = SAP_STATUS_OK;
+  while (status == SAP_STATUS_OK && file.line < *lines && file.length >= 0) {
+    status = read_line(&file);
+  }
+  status = status == SAP_STATUS_OK ? read_problem(&file, problem) : status;
+  const int64_t behind = file.line;
+  status = status == SAP_STATUS_OK ? next_line(&file) : status;
+  *lines = file.length < 0 ? -1 : behind;
+  (void)fclose(file.stream);
+  sap_pool_free(&file.pool);
+  return status;
+}
