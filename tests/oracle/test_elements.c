@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "math/vector3.h"
-#include "multibody/dynamics/forces.h"
+#include "multibody/dynamics/dynamics_data.h"
 #include "support/mixed_model.h"
 #include "support/near.h"
 #include "support/simulation.h"
@@ -158,8 +158,8 @@ static void test_forces(void** unused) {
 // K and D as full symmetric matrices, ld MAX_NV.
 static void matrices(fixture* f, double* K, double* D) {
   const sap_model* model = f->model;
-  int32_t count = 0;
-  const int32_t(*pairs)[2] = sap_dynamics_couplings(f->dynamics, &count);
+  const int32_t count = f->dynamics->ncouplings;
+  const int32_t(*pairs)[2] = (const int32_t(*)[2])f->dynamics->couplings;
   static double memory[2][2][40][MAX_NV * MAX_NV];
   double* blocks[2][2][40];
   memset(memory, 0, sizeof memory);

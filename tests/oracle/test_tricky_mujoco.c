@@ -17,9 +17,7 @@
 
 #include <sapstep/scene.h>
 
-#include "multibody/dynamics/actuators.h"
-#include "multibody/dynamics/dynamics.h"
-#include "multibody/dynamics/forces.h"
+#include "multibody/dynamics/dynamics_data.h"
 
 #define FOLDER SAPSTEP_SOURCE_DIR "/tests/oracle/scene/"
 
@@ -97,7 +95,7 @@ static void compare_mass_matrix(check* c) {
 
 static void compare_forces(check* c) {
   double k1[64], k2[64];
-  bool* on = sap_dynamics_element_switches(c->dynamics, SAP_FORCE_ACTUATOR);
+  bool* on = c->dynamics->actuator_active;
   const size_t bytes = (size_t)c->model->sizes.actuators * sizeof *on;
   memset(on, 0, bytes);
   sap_dynamics_forces(c->dynamics, &(sap_dynamics_state){&c->kin, c->v, c->input}, k1, k2);

@@ -121,7 +121,7 @@ static void test_contacts(void** state) {
   assert_int_equal(sap_assembly_add_contacts(f.assembly, &start, &list, f.problem, NULL),
                    SAP_STATUS_OK);
   assert_int_equal(list.count, 4);
-  const sap_block_range range = sap_assembly_blocks(f.assembly, SAP_BLOCKS_CONTACT);
+  const sap_block_range range = f.assembly->ranges[SAP_BLOCKS_CONTACT];
   assert_true(range.first == 0 && range.end == 4);
   assert_int_equal(sap_problem_block_count(f.problem), 4);
   for (int32_t i = 0; i < 4; ++i) {

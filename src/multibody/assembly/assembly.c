@@ -73,10 +73,6 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   sap_free(assembly);
 }
 
-void sap_assembly_set_locked(sap_assembly* assembly, const bool* locked) {
-  assembly->locked = locked;
-}
-
 void sap_assembly_forget_limits(sap_assembly* assembly) {
   assembly->limits_checked = false;
   memset(assembly->limits, 0, 2 * (size_t)assembly->model->sizes.joints * sizeof(sap_limit_state));
@@ -94,10 +90,6 @@ void sap_assembly_begin(sap_assembly* assembly, const sap_contact_list* contacts
                              c->R_WC + 6);
     }
   }
-}
-
-sap_block_range sap_assembly_blocks(const sap_assembly* assembly, sap_block_kind kind) {
-  return assembly->ranges[kind];
 }
 
 void sap_assembly_record(sap_assembly* assembly, sap_block_kind kind, int32_t first,
@@ -144,8 +136,4 @@ sap_status sap_assembly_add_packed_rows(const sap_assembly_call* call, const sap
 sap_status sap_assembly_add_rows(const sap_assembly_call* call, const sap_row_law* law) {
   sap_rows_pack(&call->assembly->rows, 0, call->assembly->rows.nrows);
   return sap_assembly_add_packed_rows(call, law);
-}
-
-bool* sap_assembly_switches(sap_assembly* assembly, sap_assembly_switch kind) {
-  return assembly->on[kind];
 }

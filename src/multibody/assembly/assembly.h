@@ -30,8 +30,6 @@ typedef enum sap_block_kind {
 typedef struct sap_block_range {
   int32_t first, end;
 } sap_block_range;
-// Returns where the blocks of a kind are in the problem of the last step; empty if there are none.
-sap_block_range sap_assembly_blocks(const sap_assembly* assembly, sap_block_kind kind);
 typedef struct sap_contact_list {
   sap_contact* contacts;
   int32_t count;
@@ -98,8 +96,6 @@ double sap_assembly_closure(const sap_assembly* assembly, const sap_kinematics* 
 double sap_assembly_closure_error(const sap_assembly* assembly, const sap_kinematics* kin,
                                   const sap_problem* problem, const double* vc);
 
-// Velocities held at zero: joints without motion get no blocks. NULL: none. (nv)
-void sap_assembly_set_locked(sap_assembly* assembly, const bool* locked);
 // Switches of a kind, by id. At first equalities are as in the model, all others are on.
 typedef enum sap_assembly_switch {
   SAP_ASSEMBLY_EQUALITY,
@@ -109,6 +105,5 @@ typedef enum sap_assembly_switch {
   SAP_ASSEMBLY_TENDON_FRICTION,
   SAP_ASSEMBLY_SWITCHES,
 } sap_assembly_switch;
-bool* sap_assembly_switches(sap_assembly* assembly, sap_assembly_switch kind);
 
 #endif

@@ -67,14 +67,14 @@ typedef struct sap_limit_state {
 
 struct sap_assembly {
   const sap_model* model;
-  sap_pool pool;  // holds the arrays of fixed size
-  sap_block_range ranges[SAP_BLOCK_KINDS];
-  double mass;           // of all that moves [kg]
-  sap_loads loads;       // of the contacts
-  double* jacobians[2];  // of a contact's trees             (3 x largest tree)
-  double* angular[2];    // spin and rolling rows of these   (3 x largest tree)
-  sap_rows rows;         // of any other block
-  const bool* locked;    // velocities held at zero; NULL: none (nv)
+  sap_pool pool;                            // holds the arrays of fixed size
+  sap_block_range ranges[SAP_BLOCK_KINDS];  // in the problem of the last step
+  double mass;                              // of all that moves [kg]
+  sap_loads loads;                          // of the contacts
+  double* jacobians[2];                     // of a contact's trees             (3 x largest tree)
+  double* angular[2];                       // spin and rolling rows of these   (3 x largest tree)
+  sap_rows rows;                            // of any other block
+  const bool* locked;  // velocities held at zero: these joints get no blocks; NULL: none (nv)
   // g of each equality, by sap_assembly_predict. sap_assembly_add_equalities adds the curvature,
   // which gives the part of g after the step that does not depend on the step's v.
   double* predicted;                // (SAP_ROWS_MAX equalities)

@@ -26,6 +26,7 @@
 #include "math/vector3.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/actuators.h"
+#include "multibody/dynamics/dynamics_data.h"
 #include "problem/law.h"
 
 // Adds the block of the row in assembly->rows.
@@ -127,13 +128,11 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
   const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
   const int32_t first = sap_problem_block_count(problem);
   bool joined = false;
-  int32_t count = 0;
-  const int32_t* others = sap_dynamics_other_actuators(start->dynamics, &count);
-  for (int32_t n = 0; n < count; ++n) {
-    const int32_t id = others[n];
-    if (!sap_dynamics_actuator_is_on(start->dynamics, id) ||
-        !sap_dynamics_actuator_is_servo(model, id, start->input) ||
-        sap_dynamics_servo_is_linear(start->dynamics, id)) {
+  const sap_dynamics* d = start->dynamics;
+  for (int32_t n = 0; n < d->nother_actuators; ++n) {
+    const int32_t id = d->other_actuators[n];
+    if (!d->actuator_active[id] || !sap_dynamics_actuator_is_servo(model, id, start->input) ||
+        sap_dynamics_servo_is_linear(d, id)) {
       continue;
     }
     const int32_t bound = sap_model_effort_bound(model, id);
@@ -212,13 +211,11 @@ sap_status sap_assembly_add_adhesion(sap_assembly* assembly, const sap_assembly_
   const sap_model* model = assembly->model;
   const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
   const int32_t first = sap_problem_block_count(problem);
-  int32_t count = 0;
-  const int32_t* others = sap_dynamics_other_actuators(start->dynamics, &count);
-  for (int32_t n = 0; n < count && contacts->count > 0; ++n) {
-    const int32_t id = others[n];
+  const sap_dynamics* d = start->dynamics;
+  for (int32_t n = 0; n < d->nother_actuators && contacts->count > 0; ++n) {
+    const int32_t id = d->other_actuators[n];
     const sap_model_actuator* a = &model->actuators[id];
-    if (a->transmission != SAP_TRANSMISSION_ADHESION ||
-        !sap_dynamics_actuator_is_on(start->dynamics, id)) {
+    if (a->transmission != SAP_TRANSMISSION_ADHESION || !d->actuator_active[id]) {
       continue;
     }
     const double force =

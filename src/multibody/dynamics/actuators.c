@@ -213,11 +213,6 @@ void sap_dynamics_sort_actuators(sap_dynamics* d) {
   }
 }
 
-const int32_t* sap_dynamics_other_actuators(const sap_dynamics* d, int32_t* count) {
-  *count = d->nother_actuators;
-  return d->other_actuators;
-}
-
 void sap_model_effort_range(const sap_model* model, int32_t bound, double* lower, double* upper) {
   const int32_t joints = model->sizes.joints;
   const bool on_joint = bound < joints;
@@ -225,10 +220,6 @@ void sap_model_effort_range(const sap_model* model, int32_t bound, double* lower
       on_joint ? model->joints[bound].effort_lower : model->tendons[bound - joints].effort_lower;
   *upper =
       on_joint ? model->joints[bound].effort_upper : model->tendons[bound - joints].effort_upper;
-}
-
-bool sap_dynamics_actuator_is_on(const sap_dynamics* d, int32_t id) {
-  return d->actuator_active[id];
 }
 
 // Force of an actuator that is not a servo. Evaluates length and rate only if it depends on them.
@@ -301,14 +292,11 @@ static double simple_force(const sap_simple_motor* m, const double* input) {
   return sap_clamp(m->gain * u + m->bias, m->force_lower, m->force_upper);
 }
 
-const int32_t* sap_dynamics_simple_forces(const sap_dynamics* d, const double* input, double* force,
-                                          int32_t* others) {
+void sap_dynamics_simple_forces(const sap_dynamics* d, const double* input, double* force) {
   for (int32_t n = 0; n < d->nmotors; ++n) {
     const sap_simple_motor* m = &d->motors[n];
     force[m->id] = d->actuator_active[m->id] ? simple_force(m, input) : 0.0;
   }
-  *others = d->nother_actuators;
-  return d->other_actuators;
 }
 
 static void add_simple(const sap_dynamics* d, const double* input, double sign, double* k) {

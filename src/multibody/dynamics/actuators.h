@@ -40,10 +40,6 @@ typedef struct sap_actuator_force {
   double force, stiffness, damping;
 } sap_actuator_force;
 
-bool sap_dynamics_actuator_is_on(const sap_dynamics* dynamics, int32_t actuator);
-// Returns the actuators that are more than motors of constant force; all servos are among them.
-const int32_t* sap_dynamics_other_actuators(const sap_dynamics* dynamics, int32_t* count);
-
 // Law of an actuator without muscle.
 sap_actuator_line sap_dynamics_actuator_line(const sap_model* model, int32_t actuator,
                                              const double* input);
@@ -56,8 +52,6 @@ sap_actuator_force sap_dynamics_actuator_force(const sap_model* model, int32_t a
 // --- servos as linear forces of a step, see servos.c ---
 // Chooses them for a step of dt from its start.
 void sap_dynamics_choose_servos(sap_dynamics* dynamics, const sap_dynamics_state* at, double dt);
-// No servo is linear from now on.
-void sap_dynamics_forget_servos(sap_dynamics* dynamics);
 bool sap_dynamics_servo_is_linear(const sap_dynamics* dynamics, int32_t actuator);
 // Takes their lengths from another start, as of a part of the step.
 void sap_dynamics_place_servos(sap_dynamics* dynamics, const sap_kinematics* kin);
@@ -69,16 +63,14 @@ void sap_dynamics_add_servos(const sap_dynamics* dynamics, const double* v, doub
 // diagonal += K_scale K + D_scale D: lower triangles of the trees.
 void sap_dynamics_add_servo_matrices(const sap_dynamics* dynamics, double K_scale, double D_scale,
                                      double* const* diagonal);
-bool sap_dynamics_may_have_servos(const sap_dynamics* dynamics);
 
 // The bound of the sum that an actuator belongs to; -1: none.
 int32_t sap_model_effort_bound(const sap_model* model, int32_t actuator);
 // Effort range of a bound: of sum gear force on a joint, of sum force on a tendon.
 void sap_model_effort_range(const sap_model* model, int32_t bound, double* lower, double* upper);
 
-// Fills in the forces of the simple motors (nu); returns the ids of the `others` other actuators.
-const int32_t* sap_dynamics_simple_forces(const sap_dynamics* dynamics, const double* input,
-                                          double* force, int32_t* others);
+// Fills in the forces of the simple motors (nu).
+void sap_dynamics_simple_forces(const sap_dynamics* dynamics, const double* input, double* force);
 
 // Adds sign times the generalized forces of motors and of bounded elements.
 void sap_dynamics_add_motors(sap_dynamics* dynamics, const sap_dynamics_state* at, double sign,

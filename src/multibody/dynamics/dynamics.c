@@ -10,18 +10,6 @@
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/dynamics/kernels.h"
 
-const int32_t* sap_dynamics_tree_q(const sap_dynamics* d) {
-  return d->tree_q;
-}
-
-const bool* sap_dynamics_free_bodies(const sap_dynamics* d) {
-  return d->tree_lone;
-}
-
-bool* sap_dynamics_locked(sap_dynamics* d) {
-  return d->locked;
-}
-
 void sap_dynamics_moved_masses(sap_dynamics* d, double* masses) {
   for (int32_t l = 0; l < d->nlinks; ++l) {
     d->composite[l].mass = d->links[l].body_inertia.mass;

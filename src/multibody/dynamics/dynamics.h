@@ -12,14 +12,6 @@
 
 sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_error* error);
 void sap_dynamics_destroy(sap_dynamics* dynamics);
-// First coordinate of each tree, then nq.                                 (trees + 1)
-const int32_t* sap_dynamics_tree_q(const sap_dynamics* dynamics);
-// Velocities held at zero, at first those of the joints that the model locks; the caller may change
-// them. Rows and Jacobians have no entries there. (nv)
-bool* sap_dynamics_locked(sap_dynamics* dynamics);
-
-// Trees of one free body each.                                            (trees)
-const bool* sap_dynamics_free_bodies(const sap_dynamics* dynamics);
 
 // A state at which forces are evaluated.
 typedef struct sap_dynamics_state {

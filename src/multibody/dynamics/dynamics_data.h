@@ -100,19 +100,21 @@ struct sap_dynamics {
   int32_t nlinks;
   sap_link* links;  // parents before children                                (nlinks)
   sap_placing placing;
-  bool* hinged;              // moving bodies with hinges only, on a moving parent    (bodies)
-  bool* tree_lone;           //                                                        (trees)
-  bool* tree_free;           // its first joint is a free one                          (trees)
-  int32_t* tree_root;        // first body                                             (trees)
-  int32_t* tree_q;           // first coordinate, then nq                              (trees + 1)
-  int32_t nsprings;          // joints with a spring
-  sap_spring* springs;       //                                                        (nsprings)
-  double* damping;           // of each dof                                            (nv)
-  double* armature;          // of each dof                                            (nv)
-  bool* locked;              // true: this velocity is held at zero                    (nv)
+  bool* hinged;         // moving bodies with hinges only, on a moving parent    (bodies)
+  bool* tree_lone;      //                                                        (trees)
+  bool* tree_free;      // its first joint is a free one                          (trees)
+  int32_t* tree_root;   // first body                                             (trees)
+  int32_t* tree_q;      // first coordinate, then nq                              (trees + 1)
+  int32_t nsprings;     // joints with a spring
+  sap_spring* springs;  //                                                        (nsprings)
+  double* damping;      // of each dof                                            (nv)
+  double* armature;     // of each dof                                            (nv)
+  // Velocities held at zero, at first those of the joints that the model locks; the engine may
+  // change them. Rows and Jacobians have no entries there.                               (nv)
+  bool* locked;
   int32_t nmotors;           // simple ones
   sap_simple_motor* motors;  //                                                  (actuators)
-  int32_t nother_actuators;  // all others
+  int32_t nother_actuators;  // all others: servos are among them
   int32_t* other_actuators;  //                                                  (actuators)
   int32_t nservos;           // that the step under way, or the last one, looked at
   sap_servo* servos;         //                                            (nother_actuators)
@@ -130,7 +132,7 @@ struct sap_dynamics {
   sap_elastic* elastic;  // by kind, then id                                      (nelastic)
   int32_t ncouplings;
   int32_t (*couplings)[2];  // trees a < b, sorted                                (ncouplings)
-  bool* spring_active;      //                                                    (springs)
+  bool* spring_active;      // switches, all on at first                          (springs)
   bool* actuator_active;    //                                                    (actuators)
   bool* bushing_active;     //                                                    (bushings)
   sap_fluid fluid;          // the medium

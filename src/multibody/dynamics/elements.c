@@ -337,19 +337,3 @@ void sap_dynamics_add_element_matrices(sap_dynamics* d, const sap_dynamics_state
     }
   }
 }
-
-bool sap_dynamics_has_elements(const sap_dynamics* d) {
-  return d->nelastic > 0;
-}
-
-const int32_t (*sap_dynamics_couplings(const sap_dynamics* d, int32_t* count))[2] {
-  *count = d->ncouplings;
-  return (const int32_t(*)[2])d->couplings;
-}
-
-bool* sap_dynamics_element_switches(sap_dynamics* d, sap_element_force_kind kind) {
-  return kind == SAP_FORCE_SPRING     ? d->spring_active
-         : kind == SAP_FORCE_BUSHING  ? d->bushing_active
-         : kind == SAP_FORCE_ACTUATOR ? d->actuator_active
-                                      : NULL;
-}

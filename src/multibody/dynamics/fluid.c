@@ -352,7 +352,3 @@ void sap_dynamics_add_fluid_damping(sap_dynamics* d, const sap_dynamics_state* a
     add_part_damping(d, part->body, D, scale, A->diagonal[tree]);
   }
 }
-
-bool sap_dynamics_has_fluid(const sap_dynamics* d) {
-  return d->fluid.count > 0;
-}

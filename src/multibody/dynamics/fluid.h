@@ -43,6 +43,5 @@ void sap_dynamics_add_fluid(sap_dynamics* dynamics, const sap_dynamics_state* at
 // Adds scale times their D to A: lower triangles of the trees.
 void sap_dynamics_add_fluid_damping(sap_dynamics* dynamics, const sap_dynamics_state* at,
                                     double scale, const sap_tree_matrix* A);
-bool sap_dynamics_has_fluid(const sap_dynamics* dynamics);
 
 #endif

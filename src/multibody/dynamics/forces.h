@@ -71,19 +71,14 @@ typedef enum sap_element_force_kind {
 
 // Jl^-1(phi) of the exponential map, column-major.
 void sap_inverse_left_jacobian(const double phi[3], double J[9]);
-// Returns the pairs of trees {a, b}, a < b, sorted, that elements couple.
-const int32_t (*sap_dynamics_couplings(const sap_dynamics* dynamics, int32_t* count))[2];
-bool sap_dynamics_has_elements(const sap_dynamics* dynamics);
 // k += sign times the elements' forces.
 void sap_dynamics_add_elements(sap_dynamics* dynamics, const sap_dynamics_state* at, double sign,
                                double* k);
 // Adds K_scale K + D_scale D of the elements to A, K and D positive semidefinite: lower triangles
-// of the trees, and couplings in the order of sap_dynamics_couplings.
+// of the trees, and couplings in the order of dynamics->couplings.
 void sap_dynamics_add_element_matrices(sap_dynamics* dynamics, const sap_dynamics_state* at,
                                        double K_scale, double D_scale, const sap_tree_matrix* A);
 double sap_dynamics_element_energy(sap_dynamics* dynamics, const sap_kinematics* kin);
-// Returns the switches of springs, bushings or actuators, all on at first; NULL for tendons.
-bool* sap_dynamics_element_switches(sap_dynamics* dynamics, sap_element_force_kind kind);
 
 // --- momenta and energies ---
 

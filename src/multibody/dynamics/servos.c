@@ -140,10 +140,6 @@ void sap_dynamics_choose_servos(sap_dynamics* d, const sap_dynamics_state* at, d
   }
 }
 
-void sap_dynamics_forget_servos(sap_dynamics* d) {
-  d->nservos = 0;
-}
-
 bool sap_dynamics_servo_is_linear(const sap_dynamics* d, int32_t actuator) {
   return d->nservos > 0 && d->servo_of[actuator] >= 0 && d->servos[d->servo_of[actuator]].linear;
 }
@@ -188,10 +184,6 @@ void sap_dynamics_add_servo_matrices(const sap_dynamics* d, double K_scale, doub
       }
     }
   }
-}
-
-bool sap_dynamics_may_have_servos(const sap_dynamics* d) {
-  return d->nother_actuators > 0;
 }
 
 sap_status sap_dynamics_create_servos(sap_dynamics* d, sap_error* error) {

@@ -368,9 +368,9 @@ static sap_status add_block(const sap_slopes_call* call, int32_t index, const sa
   static const char* const names[SAP_BLOCK_KINDS] = {
       [SAP_BLOCKS_ADHESION] = "adhesion", [SAP_BLOCKS_EQUALITY] = "equalities"};
   int kind = 0;
-  sap_block_range range = sap_assembly_blocks(call->multibody->assembly, 0);
+  sap_block_range range = call->multibody->assembly->ranges[0];
   while (index < range.first || index >= range.end) {
-    range = sap_assembly_blocks(call->multibody->assembly, (sap_block_kind)++kind);
+    range = call->multibody->assembly->ranges[++kind];
   }
   SAP_FAIL_IF(names[kind] != NULL, error, SAP_STATUS_UNSUPPORTED, "derivatives of a step with %s",
               names[kind]);
@@ -395,7 +395,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
                                              const sap_problem* problem,
                                              sap_impulse_derivatives* out, sap_error* error) {
   sap_multibody* multibody = context;
-  const sap_block_range contacts = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT);
+  const sap_block_range contacts = multibody->assembly->ranges[SAP_BLOCKS_CONTACT];
   SAP_FAIL_IF(contacts.end - contacts.first != multibody->contact_count ||
                   (multibody->contact_count > 0 && !multibody->detected),
               error, SAP_STATUS_ARGUMENT,

@@ -6,8 +6,8 @@
 #include <sapstep/multibody.h>
 
 #include "core/memory.h"
-#include "multibody/dynamics/actuators.h"
-#include "multibody/dynamics/forces.h"
+#include "multibody/assembly/assembly_data.h"
+#include "multibody/dynamics/dynamics_data.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 
@@ -110,7 +110,7 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   SAP_TRY_OR(create_parts(multibody, error), sap_multibody_destroy(multibody));
   memset(multibody->shape_on, 1, (size_t)model->sizes.shapes * sizeof(bool));
   sap_multibody_fill_system(multibody);
-  sap_assembly_set_locked(multibody->assembly, multibody->system.locked);
+  multibody->assembly->locked = multibody->dynamics->locked;
   sap_multibody_find_carriers(multibody);
   *out = multibody;
   return SAP_STATUS_OK;
@@ -202,7 +202,7 @@ sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool lock
   SAP_TRY(sap_multibody_check_id("joint", joint, multibody->model->sizes.joints, error));
   const sap_model_joint_data* data = &multibody->model->joints[joint];
   for (int32_t i = data->v_start; i < data->v_start + data->nv; ++i) {
-    sap_dynamics_locked(multibody->dynamics)[i] = locked;
+    multibody->dynamics->locked[i] = locked;
   }
   sap_momentum_memory_forget(&multibody->momenta);
   sap_multibody_find_carriers(multibody);
@@ -212,25 +212,20 @@ sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool lock
 // Returns the switches of a kind and their number; NULL for an unknown kind.
 static bool* find_switches(const sap_multibody* multibody, sap_switch kind, int32_t* count) {
   const sap_model_sizes* sizes = &multibody->model->sizes;
-  sap_assembly* a = multibody->assembly;
-  sap_dynamics* d = multibody->dynamics;
+  bool* const* on = multibody->assembly->on;
+  const sap_dynamics* d = multibody->dynamics;
   const struct {
     bool* on;
     int32_t count;
   } table[] = {
-      [SAP_SWITCH_EQUALITY] = {sap_assembly_switches(a, SAP_ASSEMBLY_EQUALITY), sizes->equalities},
-      [SAP_SWITCH_SPRING] = {sap_dynamics_element_switches(d, SAP_FORCE_SPRING), sizes->springs},
-      [SAP_SWITCH_BUSHING] = {sap_dynamics_element_switches(d, SAP_FORCE_BUSHING), sizes->bushings},
-      [SAP_SWITCH_ACTUATOR] = {sap_dynamics_element_switches(d, SAP_FORCE_ACTUATOR),
-                               sizes->actuators},
-      [SAP_SWITCH_JOINT_LIMIT] = {sap_assembly_switches(a, SAP_ASSEMBLY_JOINT_LIMIT),
-                                  sizes->joints},
-      [SAP_SWITCH_JOINT_FRICTION] = {sap_assembly_switches(a, SAP_ASSEMBLY_JOINT_FRICTION),
-                                     sizes->joints},
-      [SAP_SWITCH_TENDON_LIMIT] = {sap_assembly_switches(a, SAP_ASSEMBLY_TENDON_LIMIT),
-                                   sizes->tendons},
-      [SAP_SWITCH_TENDON_FRICTION] = {sap_assembly_switches(a, SAP_ASSEMBLY_TENDON_FRICTION),
-                                      sizes->tendons},
+      [SAP_SWITCH_EQUALITY] = {on[SAP_ASSEMBLY_EQUALITY], sizes->equalities},
+      [SAP_SWITCH_SPRING] = {d->spring_active, sizes->springs},
+      [SAP_SWITCH_BUSHING] = {d->bushing_active, sizes->bushings},
+      [SAP_SWITCH_ACTUATOR] = {d->actuator_active, sizes->actuators},
+      [SAP_SWITCH_JOINT_LIMIT] = {on[SAP_ASSEMBLY_JOINT_LIMIT], sizes->joints},
+      [SAP_SWITCH_JOINT_FRICTION] = {on[SAP_ASSEMBLY_JOINT_FRICTION], sizes->joints},
+      [SAP_SWITCH_TENDON_LIMIT] = {on[SAP_ASSEMBLY_TENDON_LIMIT], sizes->tendons},
+      [SAP_SWITCH_TENDON_FRICTION] = {on[SAP_ASSEMBLY_TENDON_FRICTION], sizes->tendons},
       [SAP_SWITCH_SHAPE] = {multibody->shape_on, sizes->shapes},
   };
   if ((int)kind < 0 || (size_t)kind >= sizeof table / sizeof *table) {

@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "math/quaternion.h"
 #include "math/vector3.h"
+#include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
@@ -115,7 +116,7 @@ const sap_contact* sap_multibody_contacts(const sap_multibody* multibody) {
 static sap_status collect_contact(sap_multibody* multibody, const sap_step_report* report,
                                   int32_t i, sap_error* error) {
   const sap_evaluation_point* point = &multibody->point;
-  const sap_block_range range = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT);
+  const sap_block_range range = multibody->assembly->ranges[SAP_BLOCKS_CONTACT];
   sap_contact* contact = &multibody->contacts[i];
   sap_block block;
   int32_t row = 0;
@@ -139,7 +140,7 @@ static sap_status check_report(const sap_multibody* multibody, const sap_step_re
   if (multibody->contact_count == 0) {
     return SAP_STATUS_OK;
   }
-  const sap_block_range range = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT);
+  const sap_block_range range = multibody->assembly->ranges[SAP_BLOCKS_CONTACT];
   SAP_FAIL_IF(!multibody->detected, error, SAP_STATUS_ARGUMENT,
               "the contacts are not those of the last step: collect them before "
               "sap_multibody_detect and before the next step");
@@ -175,7 +176,7 @@ typedef struct search {
 static void find_overlaps(const search* s, const sap_problem* problem) {
   const sap_multibody* multibody = s->multibody;
   const sap_block_data* blocks =
-      problem->blocks + sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT).first;
+      problem->blocks + multibody->assembly->ranges[SAP_BLOCKS_CONTACT].first;
   sap_wrong_start pair = {.kind = SAP_ELEMENT_SHAPE};
   for (int32_t i = 0; i < multibody->contact_count; ++i) {
     const sap_contact* c = &multibody->contacts[i];

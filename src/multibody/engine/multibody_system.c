@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "multibody/dynamics/actuators.h"
-#include "multibody/dynamics/fluid.h"
-#include "multibody/dynamics/forces.h"
+#include "multibody/assembly/assembly_data.h"
+#include "multibody/dynamics/dynamics_data.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 #include "multibody/model/traits.h"
@@ -83,7 +82,7 @@ static const bool* find_moved(sap_multibody* multibody, double dt, const double*
   if (!memory->inertial_known || memory->dt != dt) {
     return NULL;
   }
-  const int32_t* tree_q = sap_dynamics_tree_q(multibody->dynamics);
+  const int32_t* tree_q = multibody->dynamics->tree_q;
   for (int32_t t = 0; t < model->sizes.trees; ++t) {
     const size_t iq = (size_t)tree_q[t], iv = (size_t)model->tree_dofs[t];
     const size_t nq = (size_t)tree_q[t + 1] - iq, nv = (size_t)model->tree_sizes[t];
@@ -251,7 +250,7 @@ static void traits(void* context, sap_trait_visitor visit, void* visitor) {
 static int begin_step(void* context, const sap_step_context* step) {
   sap_multibody* multibody = context;
   multibody->detected = multibody->servos_chosen = false;
-  sap_dynamics_forget_servos(multibody->dynamics);
+  multibody->dynamics->nservos = 0;  // none is linear from now on
   sap_assembly_forget_limits(multibody->assembly);
   (void)sap_multibody_start_kinematics(multibody, step->q0);
   const int code = multibody->control_function == NULL
@@ -287,9 +286,8 @@ static bool has_springs_or_dampers(const sap_multibody* multibody) {
       return true;
     }
   }
-  return sap_dynamics_has_elements(multibody->dynamics) ||
-         sap_dynamics_may_have_servos(multibody->dynamics) ||
-         sap_dynamics_has_fluid(multibody->dynamics);
+  const sap_dynamics* d = multibody->dynamics;
+  return d->nelastic > 0 || d->nother_actuators > 0 || d->fluid.count > 0;
 }
 
 void sap_multibody_fill_system(sap_multibody* multibody) {
@@ -324,9 +322,9 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .step_rotations = step_rotations,
       .na = model->sizes.na,
       .activations = activations,
+      .free_bodies = multibody->dynamics->tree_lone,
+      .locked = multibody->dynamics->locked,
+      .couplings = (const int32_t(*)[2])multibody->dynamics->couplings,
+      .ncouplings = multibody->dynamics->ncouplings,
   };
-  multibody->system.free_bodies = sap_dynamics_free_bodies(multibody->dynamics);
-  multibody->system.locked = sap_dynamics_locked(multibody->dynamics);
-  multibody->system.couplings =
-      sap_dynamics_couplings(multibody->dynamics, &multibody->system.ncouplings);
 }

@@ -6,9 +6,7 @@
 #include "core/error.h"
 #include "math/quaternion.h"
 #include "multibody/assembly/assembly_data.h"
-#include "multibody/dynamics/actuators.h"
-#include "multibody/dynamics/fluid.h"
-#include "multibody/dynamics/forces.h"
+#include "multibody/dynamics/dynamics_data.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 
@@ -42,7 +40,7 @@ static bool get_block(const sap_step_report* report, int32_t i, sap_block* block
 // Returns the impulses of the block of a kind with this key, NULL if there is none.
 static const double* find_impulses(const sap_multibody* multibody, const sap_step_report* report,
                                    sap_block_kind kind, uint64_t key, sap_block* block) {
-  const sap_block_range range = sap_assembly_blocks(multibody->assembly, kind);
+  const sap_block_range range = multibody->assembly->ranges[kind];
   const double* gamma = NULL;
   for (int32_t i = range.first; i < range.end && get_block(report, i, block, &gamma); ++i) {
     if (block->key == key) {
@@ -97,9 +95,8 @@ sap_status sap_multibody_contact_forces(sap_multibody* multibody, const sap_step
                                         double* tau, sap_error* error) {
   const sap_block_range none = {0, 0};
   return find_generalized(
-      multibody, report,
-      multibody != NULL ? sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT) : none, tau,
-      error);
+      multibody, report, multibody != NULL ? multibody->assembly->ranges[SAP_BLOCKS_CONTACT] : none,
+      tau, error);
 }
 
 double sap_multibody_force_of_limits(const sap_multibody* multibody, const sap_step_report* report,
@@ -183,7 +180,7 @@ static void find_servo_forces(const sap_multibody* multibody, const sap_step_rep
   sap_block block;
   const double* gamma = NULL;
   memset(force, 0, (size_t)multibody->model->sizes.actuators * sizeof *force);
-  const sap_block_range range = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_SERVO);
+  const sap_block_range range = multibody->assembly->ranges[SAP_BLOCKS_SERVO];
   for (int32_t i = range.first; i < range.end && get_block(report, i, &block, &gamma); ++i) {
     if (sap_assembly_key_kind(block.key) == SAP_KEY_SERVO) {
       force[sap_assembly_key_id(block.key, 0)] = gamma[0] / dt;
@@ -198,18 +195,18 @@ static bool find_unbounded(sap_multibody* multibody, const sap_step_report* repo
   const double dt = sap_problem_dt(report->problem);
   const double* v = end_velocities(report);
   bool any = false;
-  int32_t count = 0;
+  const sap_dynamics* d = multibody->dynamics;
   find_servo_forces(multibody, report, force);
-  const int32_t* others = sap_dynamics_simple_forces(multibody->dynamics, input, force, &count);
-  for (int32_t n = 0; n < count; ++n) {
-    const int32_t i = others[n];
+  sap_dynamics_simple_forces(d, input, force);
+  for (int32_t n = 0; n < d->nother_actuators; ++n) {
+    const int32_t i = d->other_actuators[n];
     const bool shared = sap_model_effort_bound(model, i) >= 0;
     const bool servo = sap_dynamics_actuator_is_servo(model, i, input);
     any = any || shared;
-    if (!sap_dynamics_actuator_is_on(multibody->dynamics, i)) {
+    if (!d->actuator_active[i]) {
       force[i] = 0.0;
     } else if (!servo || (report->solution != NULL && shared) ||
-               sap_dynamics_servo_is_linear(multibody->dynamics, i)) {
+               sap_dynamics_servo_is_linear(d, i)) {
       force[i] = law_at_end(multibody, dt, v, i);
     }
   }
@@ -286,7 +283,7 @@ static const char* find_unsupported(const sap_multibody* multibody) {
       return "adhesion";
     }
   }
-  return sap_dynamics_has_fluid(multibody->dynamics) ? "a medium" : NULL;
+  return multibody->dynamics->fluid.count > 0 ? "a medium" : NULL;
 }
 
 // Subtracts sign times a force at a point of `body` and a moment, if the body is in the subtree.

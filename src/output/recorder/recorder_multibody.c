@@ -278,7 +278,7 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
                           .act = state->act,
                           .contacts = sap_multibody_contacts(multibody),
                           .contact_count = sap_multibody_contact_count(multibody)};
-  const sap_block_range contacts = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT);
+  const sap_block_range contacts = multibody->assembly->ranges[SAP_BLOCKS_CONTACT];
   SAP_TRY(find_actuator_forces(recorder, multibody, report, &row, error));
   SAP_TRY(find_sensors(recorder, multibody, state, report, &row, error));
   SAP_TRY(find_forces(recorder, contacts, report, &row, error));
