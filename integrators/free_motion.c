@@ -122,11 +122,7 @@ static void start_group(sap_free_motion* fm, int32_t g, const void* context) {
 }
 
 static sap_status check_weights(const sap_free_motion* fm, sap_error* error) {
-  bool positive = true;
-  for (int32_t i = 0; i < fm->system->nv; ++i) {
-    positive &= fm->weight[i] > 0.0;
-  }
-  for (int32_t t = 0; !positive && t < fm->system->ntrees; ++t) {
+  for (int32_t t = 0; t < fm->system->ntrees; ++t) {
     const int32_t first = fm->factor.tree_dof[t];
     for (int32_t i = 0; i < fm->system->tree_sizes[t]; ++i) {
       SAP_FAIL_IF(!(fm->weight[first + i] > 0.0), error, SAP_STATUS_NOT_SPD,

@@ -41,52 +41,23 @@ static void lock_residual(const sap_momentum_balance* balance, const double* v, 
   }
 }
 
-static bool any_is_set(const bool* flags, int32_t count) {
-  for (int32_t i = 0; i < count; ++i) {
-    if (flags[i]) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static void lock_trees(sap_momentum_balance* balance, const int32_t* tree_dof) {
-  const sap_system* system = balance->system;
-  for (int32_t t = 0; system->locked != NULL && t < system->ntrees; ++t) {
-    const bool* locked = system->locked + tree_dof[t];
-    const int32_t n = system->tree_sizes[t];
-    double* A = balance->A.view.diagonal[t];
-    const int32_t columns = any_is_set(locked, n) ? n : 0;
-    for (int32_t j = 0; j < columns; ++j) {
-      for (int32_t i = j; i < n; ++i) {
-        double* entry = A + (size_t)j * (size_t)n + (size_t)i;
-        *entry = locked[i] || locked[j] ? (i == j ? 1.0 : 0.0) : *entry;
-      }
-    }
-  }
-}
-
-static void lock_couplings(sap_momentum_balance* balance, const int32_t* tree_dof) {
+// Makes rows and columns of locked velocities in A those of the unit matrix.
+static void lock_matrix(sap_momentum_balance* balance, const int32_t* tree_dof) {
   const sap_system* system = balance->system;
   const bool* locked = system->locked;
-  for (int32_t c = 0; locked != NULL && c < system->ncouplings; ++c) {
-    const int32_t a = system->couplings[c][0];
-    const int32_t b = system->couplings[c][1];
-    const int32_t rows = system->tree_sizes[a];
-    for (int32_t j = 0; j < system->tree_sizes[b]; ++j) {
-      for (int32_t i = 0; i < rows; ++i) {
-        if (locked[tree_dof[a] + i] || locked[tree_dof[b] + j]) {
-          balance->A.view.coupling[c][(size_t)j * (size_t)rows + (size_t)i] = 0.0;
+  for (int32_t i = 0; locked != NULL && i < system->ntrees + system->ncouplings; ++i) {
+    const bool diagonal = i < system->ntrees;
+    const int32_t a = diagonal ? i : system->couplings[i - system->ntrees][0];
+    const int32_t b = diagonal ? i : system->couplings[i - system->ntrees][1];
+    double* entry = balance->A.pointers[i];
+    for (int32_t column = 0; column < system->tree_sizes[b]; ++column) {
+      for (int32_t row = 0; row < system->tree_sizes[a]; ++row, ++entry) {
+        if (locked[tree_dof[a] + row] || locked[tree_dof[b] + column]) {
+          *entry = diagonal && row == column ? 1.0 : 0.0;
         }
       }
     }
   }
-}
-
-// Makes rows and columns of locked velocities in A those of the unit matrix.
-static void lock_matrix(sap_momentum_balance* balance, const int32_t* tree_dof) {
-  lock_trees(balance, tree_dof);
-  lock_couplings(balance, tree_dof);
 }
 
 void sap_momentum_balance_begin(sap_momentum_balance* balance, const sap_step_context* step) {

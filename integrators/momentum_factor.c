@@ -59,19 +59,13 @@ typedef struct pattern_arrays {
   size_t* value_start;
 } pattern_arrays;
 
-// Returns the position of a tree among the ascending trees of its group.
-static int32_t local_index(const int32_t* trees, int32_t count, int32_t tree) {
-  int32_t low = 0;
-  int32_t high = count - 1;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (trees[middle] < tree) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+// Returns the position of a tree among the trees of its group.
+static int32_t local_index(const int32_t* trees, int32_t tree) {
+  int32_t index = 0;
+  while (trees[index] != tree) {
+    ++index;
   }
-  return low;
+  return index;
 }
 
 // Adds column j: its diagonal block, then the couplings below it by ascending row.
@@ -90,7 +84,7 @@ static void add_column(const sap_momentum_factor* factor, const sap_group* group
     if (!as_is && !transposed) {
       continue;
     }
-    const int32_t row = local_index(trees, group->ntrees, as_is ? pair[0] : pair[1]);
+    const int32_t row = local_index(trees, as_is ? pair[0] : pair[1]);
     int32_t e = end++;
     for (; e > first + 1 && arrays->row[e - 1] > row; --e) {
       arrays->row[e] = arrays->row[e - 1];

@@ -41,6 +41,17 @@ void sap_delassus_add_item(const sap_delassus* d, const sap_delassus_item* item,
   }
 }
 
+void sap_delassus_clear_velocity(const sap_delassus* d, const sap_delassus_item* item, double* v) {
+  if (d->coupled) {
+    memset(v, 0, (size_t)d->nv * sizeof(double));
+    return;
+  }
+  for (int32_t i = 0; i < item->nlift_trees; ++i) {
+    const int32_t tree = d->lift_trees[item->first_lift + i];
+    memset(v + d->start[tree], 0, (size_t)(d->start[tree + 1] - d->start[tree]) * sizeof(double));
+  }
+}
+
 void sap_delassus_item_velocity(const sap_delassus* d, const sap_delassus_item* item,
                                 const double* v, double* out) {
   const double* J = d->jacobian + item->jacobian;

@@ -72,6 +72,8 @@ sap_status sap_delassus_gather(sap_delassus* d, const sap_problem* problem,
 
 // v = v* + Y z
 void sap_delassus_velocity(const sap_delassus* d, const double* z, double* v);
+// Zeroes v of the trees that a column of Y_i moves.
+void sap_delassus_clear_velocity(const sap_delassus* d, const sap_delassus_item* item, double* v);
 // v += Y_i x of one item
 void sap_delassus_add_item(const sap_delassus* d, const sap_delassus_item* item, const double* x,
                            double* v);

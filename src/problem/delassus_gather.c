@@ -343,25 +343,11 @@ static sap_status lift_item(sap_delassus* d, const sap_delassus_item* item, sap_
 static void find_diagonal(sap_delassus* d, sap_delassus_item* item) {
   const int32_t n = item->nrows;
   for (int32_t c = 0; c < n; ++c) {
-    const double* Y = d->lift + item->lift + (size_t)c * (size_t)item->nlift;
-    if (d->mobility) {
-      double unit[SAP_EIGEN_MAX] = {0.0};
-      unit[c] = 1.0;
-      memset(d->scratch, 0, (size_t)d->nv * sizeof(double));
-      sap_delassus_add_item(d, item, unit, d->scratch);
-      sap_delassus_item_velocity(d, item, d->scratch, item->diagonal + c * n);
-    } else if (d->coupled) {
-      sap_delassus_item_velocity(d, item, Y, item->diagonal + c * n);
-    } else {
-      for (int32_t r = 0; r < n; ++r) {
-        const double* J = d->jacobian + item->jacobian + (size_t)r * (size_t)item->ncols;
-        double sum = 0.0;
-        for (int32_t i = 0; i < item->ncols; ++i) {
-          sum += J[i] * Y[i];
-        }
-        item->diagonal[c * n + r] = sum;
-      }
-    }
+    double unit[SAP_EIGEN_MAX] = {0.0};
+    unit[c] = 1.0;
+    sap_delassus_clear_velocity(d, item, d->scratch);
+    sap_delassus_add_item(d, item, unit, d->scratch);
+    sap_delassus_item_velocity(d, item, d->scratch, item->diagonal + c * n);
     item->diagonal[c * n + c] += d->R[item->first + c];
   }
   for (int32_t c = 0; c < n && d->mobility; ++c) {  // methods that use it assume symmetry

@@ -123,18 +123,6 @@ static sap_status build_pattern(sap_delassus_sparse* s, const sap_delassus* d, s
   return SAP_STATUS_OK;
 }
 
-// Zeroes v of the trees that Y_k moves.
-static void clear_velocity(const sap_delassus* d, const sap_delassus_item* item, double* v) {
-  if (d->coupled) {
-    memset(v, 0, (size_t)d->nv * sizeof(double));
-    return;
-  }
-  for (int32_t i = 0; i < item->nlift_trees; ++i) {
-    const int32_t tree = d->lift_trees[item->first_lift + i];
-    memset(v + d->start[tree], 0, (size_t)(d->start[tree + 1] - d->start[tree]) * sizeof(double));
-  }
-}
-
 // Computes D_lk, l >= k, of one column of D.
 static void assemble_column(sap_delassus_sparse* s, const sap_delassus* d, int32_t k, int32_t c) {
   for (int32_t e = s->pattern.column_start[k]; e < s->pattern.column_start[k + 1]; ++e) {
@@ -195,7 +183,7 @@ sap_status sap_delassus_sparse_assemble(sap_delassus_sparse* s, const sap_delass
       if (d->mobility) {
         assemble_upper(s, d, k, c);
       }
-      clear_velocity(d, item, d->scratch);
+      sap_delassus_clear_velocity(d, item, d->scratch);
       s->values[s->value_start[s->pattern.column_start[k]] + (size_t)(c * (item->nrows + 1))] +=
           d->R[item->first + c];
     }
