@@ -159,7 +159,7 @@ static void test_wrong_files(void** state) {
     const char *before, *message;
   } wrong[] = {
       {": > x.problem;", "x.problem: not an HDF5 file"},
-      {"echo sapstep_problem 1 > x.problem;", "x.problem: not an HDF5 file"},
+      {"echo sapstep_problem 1 > x.problem;", "x.problem:1: the file ends where dt"},
       {"head -c 1000 good.problem > x.problem;", "x.problem: not an HDF5 file, or truncated"},
       {"rm -f x.problem;", "cannot read 'x.problem': No such file or directory"},
       {"mkdir x.problem;", "cannot read 'x.problem': Is a directory"},
