@@ -13,6 +13,20 @@ static const sap_field shape_fields[] = {SAP_SHAPE_FIELDS(SAP_FIELD_ROW, SAP_FIE
 static const sap_field material_fields[] = {SAP_MATERIAL_FIELDS(SAP_FIELD_ROW)};
 #undef SAP_ROW_OWNER
 
+// Defines sap_builder_add_ELEMENT, which appends a checked copy of the definition without its name.
+// check_ELEMENT may change the copy.
+#define SAP_DEFINE_ADD(element, list, kind)                                                  \
+  sap_status sap_builder_add_##element(sap_builder* builder, const sap_##element##_def* def, \
+                                       int32_t* id, sap_error* error) {                      \
+    SAP_BUILDER_BEGIN(builder, def, sap_##element##_def, #element, error);                   \
+    const sap_checker checker = {#element, def->name, builder->n##list, error};              \
+    sap_##element##_def copy = *def;                                                         \
+    copy.name = NULL;                                                                        \
+    SAP_TRY(check_##element(&checker, builder, &copy));                                      \
+    SAP_BUILDER_APPEND_NAMED(builder, list, kind, def->name, copy, id, error);               \
+    return SAP_STATUS_OK;                                                                    \
+  }
+
 // Checks a material, whose stiffness 0 means that compiling chooses one, and condim.
 static sap_status check_contact(const sap_checker* checker, const sap_material* material,
                                 int32_t condim) {
@@ -58,37 +72,28 @@ static sap_status check_size(const sap_checker* checker, const sap_shape_def* de
   return SAP_STATUS_OK;
 }
 
+// Also clears what the type does not use.
 static sap_status check_shape(const sap_checker* checker, const sap_builder* builder,
-                              const sap_shape_def* def, sap_shape_def* shape) {
+                              sap_shape_def* def) {
   SAP_TRY(check_size(checker, def));
   SAP_TRY(sap_check_id(checker, "body", def->body, 0, builder->nbodies));
   SAP_REFUSE_IF(def->type == SAP_SHAPE_PLANE && !sap_builder_is_static(builder, def->body), checker,
                 "body = %d moves, but a plane must be on the world or a static body",
                 (int)def->body);
   SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, shape_fields));
-  SAP_TRY(sap_check_quaternion(checker, "q_BS", def->q_BS, shape->q_BS));
+  SAP_TRY(sap_check_quaternion(checker, "q_BS", def->q_BS, def->q_BS));
   if (def->type == SAP_SHAPE_MESH) {
     SAP_TRY(sap_check_id(checker, "mesh", def->mesh, 0, builder->nmeshes));
   }
   SAP_REFUSE_IF(def->fluid_ellipsoid && size_count(def->type) == 0, checker,
                 "fluid_ellipsoid is not for planes and meshes");
+  for (int i = size_count(def->type); i < 3; ++i) {
+    def->size[i] = 0.0;
+  }
+  def->mesh = def->type == SAP_SHAPE_MESH ? def->mesh : -1;
   return check_contact(checker, &def->material, def->condim);
 }
-
-sap_status sap_builder_add_shape(sap_builder* builder, const sap_shape_def* def, int32_t* id,
-                                 sap_error* error) {
-  SAP_BUILDER_BEGIN(builder, def, sap_shape_def, "shape", error);
-  const sap_checker checker = {"shape", def->name, builder->nshapes, error};
-  sap_shape_def shape = *def;
-  shape.name = NULL;
-  SAP_TRY(check_shape(&checker, builder, def, &shape));
-  for (int i = size_count(def->type); i < 3; ++i) {
-    shape.size[i] = 0.0;
-  }
-  shape.mesh = def->type == SAP_SHAPE_MESH ? def->mesh : -1;
-  SAP_BUILDER_APPEND_NAMED(builder, shapes, SAP_ELEMENT_SHAPE, def->name, shape, id, error);
-  return SAP_STATUS_OK;
-}
+SAP_DEFINE_ADD(shape, shapes, SAP_ELEMENT_SHAPE)
 
 // Appends a mesh to the visual ones and returns its number in *id.
 static sap_status add_visual_mesh(sap_builder* b, const sap_mesh_def* mesh, int32_t* id,
@@ -203,18 +208,7 @@ static sap_status check_equality(const sap_checker* checker, const sap_builder* 
   SAP_TRY(sap_check_stiffness(checker, "stiffness", def->stiffness));
   return sap_check_nonnegative(checker, "relaxation_time", def->relaxation_time);
 }
-
-sap_status sap_builder_add_equality(sap_builder* builder, const sap_equality_def* def, int32_t* id,
-                                    sap_error* error) {
-  SAP_BUILDER_BEGIN(builder, def, sap_equality_def, "equality", error);
-  const sap_checker checker = {"equality", def->name, builder->nequalities, error};
-  sap_equality_def equality = *def;
-  equality.name = NULL;
-  SAP_TRY(check_equality(&checker, builder, &equality));
-  SAP_BUILDER_APPEND_NAMED(builder, equalities, SAP_ELEMENT_EQUALITY, def->name, equality, id,
-                           error);
-  return SAP_STATUS_OK;
-}
+SAP_DEFINE_ADD(equality, equalities, SAP_ELEMENT_EQUALITY)
 
 static sap_status check_bodies(const sap_checker* checker, const sap_builder* builder, int32_t a,
                                int32_t b) {
@@ -225,7 +219,7 @@ static sap_status check_bodies(const sap_checker* checker, const sap_builder* bu
 }
 
 static sap_status check_spring(const sap_checker* checker, const sap_builder* builder,
-                               const sap_spring_def* def) {
+                               sap_spring_def* def) {
   SAP_TRY(check_bodies(checker, builder, def->body_a, def->body_b));
   SAP_TRY(sap_check_vector(checker, "point_A", def->point_A, 3));
   SAP_TRY(sap_check_vector(checker, "point_B", def->point_B, 3));
@@ -233,17 +227,7 @@ static sap_status check_spring(const sap_checker* checker, const sap_builder* bu
   SAP_TRY(sap_check_nonnegative(checker, "damping", def->damping));
   return sap_check_nonnegative(checker, "rest_length", def->rest_length);
 }
-
-sap_status sap_builder_add_spring(sap_builder* builder, const sap_spring_def* def, int32_t* id,
-                                  sap_error* error) {
-  SAP_BUILDER_BEGIN(builder, def, sap_spring_def, "spring", error);
-  const sap_checker checker = {"spring", def->name, builder->nsprings, error};
-  sap_spring_def spring = *def;
-  spring.name = NULL;
-  SAP_TRY(check_spring(&checker, builder, def));
-  SAP_BUILDER_APPEND_NAMED(builder, springs, SAP_ELEMENT_SPRING, def->name, spring, id, error);
-  return SAP_STATUS_OK;
-}
+SAP_DEFINE_ADD(spring, springs, SAP_ELEMENT_SPRING)
 
 static const sap_field bushing_fields[] = {
     {"p_AF", offsetof(sap_bushing_def, p_AF), 3, SAP_RANGE_FINITE},
@@ -259,17 +243,7 @@ static sap_status check_bushing(const sap_checker* checker, const sap_builder* b
   SAP_TRY(sap_check_quaternion(checker, "q_AF", def->q_AF, def->q_AF));
   return sap_check_quaternion(checker, "q_BG", def->q_BG, def->q_BG);
 }
-
-sap_status sap_builder_add_bushing(sap_builder* builder, const sap_bushing_def* def, int32_t* id,
-                                   sap_error* error) {
-  SAP_BUILDER_BEGIN(builder, def, sap_bushing_def, "bushing", error);
-  const sap_checker checker = {"bushing", def->name, builder->nbushings, error};
-  sap_bushing_def bushing = *def;
-  bushing.name = NULL;
-  SAP_TRY(check_bushing(&checker, builder, &bushing));
-  SAP_BUILDER_APPEND_NAMED(builder, bushings, SAP_ELEMENT_BUSHING, def->name, bushing, id, error);
-  return SAP_STATUS_OK;
-}
+SAP_DEFINE_ADD(bushing, bushings, SAP_ELEMENT_BUSHING)
 
 // --- sensors and sites ---
 
@@ -293,41 +267,29 @@ static sap_status check_object(const sap_checker* checker, const sap_builder* bu
              : SAP_STATUS_OK;
 }
 
-sap_status sap_builder_add_sensor(sap_builder* builder, const sap_sensor_def* def, int32_t* id,
-                                  sap_error* error) {
-  SAP_BUILDER_BEGIN(builder, def, sap_sensor_def, "sensor", error);
-  const sap_checker checker = {"sensor", def->name, builder->nsensors, error};
-  sap_sensor_def sensor = *def;
-  sensor.name = NULL;
-  SAP_TRY(check_object(&checker, builder, def));
-  SAP_TRY(sap_check_id(&checker, "reference", def->reference, -1, builder->nbodies));
-  SAP_TRY(sap_check_vector(&checker, "p_BX", def->p_BX, 3));
-  SAP_TRY(sap_check_quaternion(&checker, "q_BX", def->q_BX, sensor.q_BX));
-  SAP_TRY(sap_check_vector(&checker, "p_BR", def->p_BR, 3));
-  SAP_TRY(sap_check_quaternion(&checker, "q_BR", def->q_BR, sensor.q_BR));
-  SAP_TRY(sap_check_nonnegative(&checker, "cutoff", def->cutoff));
-  if (def->type == SAP_SENSOR_TOUCH) {
-    const int count = size_count(def->zone);
-    SAP_REFUSE_IF(count <= 0, &checker,
-                  "zone = %d must be a sphere, capsule, cylinder, box or ellipsoid",
-                  (int)def->zone);
-    for (int i = 0; i < count; ++i) {
-      SAP_TRY(sap_check_positive(&checker, "zone_size", def->zone_size[i]));
-    }
+static sap_status check_sensor(const sap_checker* checker, const sap_builder* builder,
+                               sap_sensor_def* def) {
+  SAP_TRY(check_object(checker, builder, def));
+  SAP_TRY(sap_check_id(checker, "reference", def->reference, -1, builder->nbodies));
+  SAP_TRY(sap_check_vector(checker, "p_BX", def->p_BX, 3));
+  SAP_TRY(sap_check_quaternion(checker, "q_BX", def->q_BX, def->q_BX));
+  SAP_TRY(sap_check_vector(checker, "p_BR", def->p_BR, 3));
+  SAP_TRY(sap_check_quaternion(checker, "q_BR", def->q_BR, def->q_BR));
+  SAP_TRY(sap_check_nonnegative(checker, "cutoff", def->cutoff));
+  const int count = def->type == SAP_SENSOR_TOUCH ? size_count(def->zone) : 0;
+  SAP_REFUSE_IF(def->type == SAP_SENSOR_TOUCH && count <= 0, checker,
+                "zone = %d must be a sphere, capsule, cylinder, box or ellipsoid", (int)def->zone);
+  for (int i = 0; i < count; ++i) {
+    SAP_TRY(sap_check_positive(checker, "zone_size", def->zone_size[i]));
   }
-  SAP_BUILDER_APPEND_NAMED(builder, sensors, SAP_ELEMENT_SENSOR, def->name, sensor, id, error);
   return SAP_STATUS_OK;
 }
+SAP_DEFINE_ADD(sensor, sensors, SAP_ELEMENT_SENSOR)
 
-sap_status sap_builder_add_site(sap_builder* builder, const sap_site_def* def, int32_t* id,
-                                sap_error* error) {
-  SAP_BUILDER_BEGIN(builder, def, sap_site_def, "site", error);
-  const sap_checker checker = {"site", def->name, builder->nsites, error};
-  sap_site_def site = *def;
-  site.name = NULL;
-  SAP_TRY(sap_check_id(&checker, "body", def->body, 0, builder->nbodies));
-  SAP_TRY(sap_check_vector(&checker, "p_BX", def->p_BX, 3));
-  SAP_TRY(sap_check_quaternion(&checker, "q_BX", def->q_BX, site.q_BX));
-  SAP_BUILDER_APPEND_NAMED(builder, sites, SAP_ELEMENT_SITE, def->name, site, id, error);
-  return SAP_STATUS_OK;
+static sap_status check_site(const sap_checker* checker, const sap_builder* builder,
+                             sap_site_def* def) {
+  SAP_TRY(sap_check_id(checker, "body", def->body, 0, builder->nbodies));
+  SAP_TRY(sap_check_vector(checker, "p_BX", def->p_BX, 3));
+  return sap_check_quaternion(checker, "q_BX", def->q_BX, def->q_BX);
 }
+SAP_DEFINE_ADD(site, sites, SAP_ELEMENT_SITE)

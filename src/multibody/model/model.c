@@ -187,13 +187,19 @@ sap_status sap_model_get_joint(const sap_model* model, int32_t joint, sap_joint_
   return SAP_STATUS_OK;
 }
 
-sap_status sap_model_get_shape(const sap_model* model, int32_t shape, sap_shape_def* out,
-                               sap_error* error) {
-  SAP_TRY(check_getter(model, SAP_ELEMENT_SHAPE, shape, out, error));
-  *out = model->shapes[shape];
-  out->name = model->names[SAP_ELEMENT_SHAPE].text[shape];
-  return SAP_STATUS_OK;
-}
+// Defines the getter of an element whose definition the model keeps, but for the name.
+#define SAP_DEFINE_GET(element, list, kind)                                                        \
+  sap_status sap_model_get_##element(const sap_model* model, int32_t id, sap_##element##_def* out, \
+                                     sap_error* error) {                                           \
+    SAP_TRY(check_getter(model, kind, id, out, error));                                            \
+    *out = model->list[id];                                                                        \
+    out->name = model->names[kind].text[id];                                                       \
+    return SAP_STATUS_OK;                                                                          \
+  }
+SAP_DEFINE_GET(shape, shapes, SAP_ELEMENT_SHAPE)
+SAP_DEFINE_GET(equality, equalities, SAP_ELEMENT_EQUALITY)
+SAP_DEFINE_GET(sensor, sensors, SAP_ELEMENT_SENSOR)
+SAP_DEFINE_GET(site, sites, SAP_ELEMENT_SITE)
 
 sap_status sap_model_get_tendon(const sap_model* model, int32_t tendon, sap_tendon_def* to,
                                 sap_error* error) {
@@ -219,30 +225,6 @@ sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator, sap_
   *to = sap_actuator_def_default();
   to->name = model->names[SAP_ELEMENT_ACTUATOR].text[actuator];
   SAP_ACTUATOR_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_model_get_equality(const sap_model* model, int32_t equality, sap_equality_def* out,
-                                  sap_error* error) {
-  SAP_TRY(check_getter(model, SAP_ELEMENT_EQUALITY, equality, out, error));
-  *out = model->equalities[equality];
-  out->name = model->names[SAP_ELEMENT_EQUALITY].text[equality];
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_model_get_sensor(const sap_model* model, int32_t sensor, sap_sensor_def* out,
-                                sap_error* error) {
-  SAP_TRY(check_getter(model, SAP_ELEMENT_SENSOR, sensor, out, error));
-  *out = model->sensors[sensor];
-  out->name = model->names[SAP_ELEMENT_SENSOR].text[sensor];
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_model_get_site(const sap_model* model, int32_t site, sap_site_def* out,
-                              sap_error* error) {
-  SAP_TRY(check_getter(model, SAP_ELEMENT_SITE, site, out, error));
-  *out = model->sites[site];
-  out->name = model->names[SAP_ELEMENT_SITE].text[site];
   return SAP_STATUS_OK;
 }
 
