@@ -92,12 +92,6 @@ static bool is_far(sap_mj* a, const mjData* d, const sap_mj_row* row,
          sap_mj_row_times(row, a->momentum.v_star) > near;
 }
 
-static sap_status leave_out(sap_mj* a, int32_t row, double bound, sap_error* error) {
-  SAP_TRY(SAP_ROOM(&a->pool, &a->blocks.far_limits, a->blocks.far_limit_count + 1, error));
-  a->blocks.far_limits[a->blocks.far_limit_count++] = (sap_mj_far_limit){row, bound};
-  return SAP_STATUS_OK;
-}
-
 bool sap_mj_blocks_check_limits(sap_mj* a, const mjData* d, const double* v) {
   for (int32_t i = 0; i < a->blocks.far_limit_count; ++i) {
     const sap_mj_row row = simple_row(a, d, a->blocks.far_limits[i].row);
@@ -121,7 +115,9 @@ static sap_status add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* 
                              .unilateral = true};
   double bound;
   if (is_far(a, d, &source, &limit, &bound)) {
-    return leave_out(a, row, bound, error);
+    SAP_TRY(SAP_ROOM(&a->pool, &a->blocks.far_limits, a->blocks.far_limit_count + 1, error));
+    a->blocks.far_limits[a->blocks.far_limit_count++] = (sap_mj_far_limit){row, bound};
+    return SAP_STATUS_OK;
   }
   const int32_t ntrees = sap_mj_rows_gather(a, &source, 1, error);
   if (ntrees < 1) {

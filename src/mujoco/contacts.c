@@ -182,20 +182,8 @@ static double thickness_of(const mjModel* m, const mjData* d, int32_t geom, cons
   }
 }
 
-static double thinner_of(const mjModel* m, const mjData* d, const mjContact* c) {
-  return sap_mj_contact_is_of_geoms(c)
-             ? fmin(thickness_of(m, d, c->geom1, c->frame), thickness_of(m, d, c->geom2, c->frame))
-             : 0.0;
-}
-
 static int32_t tree_of(const sap_mj* a, int32_t geom) {
   return a->trees.of_body[a->model->geom_bodyid[geom]];
-}
-
-static double load_of(const sap_mj* a, const mjContact* c) {
-  return sap_mj_contact_is_of_geoms(c)
-             ? sap_loads_get(&a->loads, tree_of(a, c->geom1), tree_of(a, c->geom2), c->frame)
-             : 0.0;
 }
 
 static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_error* error) {
@@ -217,9 +205,13 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
                              .jacobians = a->rows.parts,
                              .phi0 = c->dist - c->includemargin,
                              .mass = a->mass,
-                             .thickness = thinner_of(a->model, d, c),
-                             .load = load_of(a, c),
                              .key = key};
+  if (sap_mj_contact_is_of_geoms(c)) {
+    const mjModel* m = a->model;
+    block.thickness =
+        fmin(thickness_of(m, d, c->geom1, c->frame), thickness_of(m, d, c->geom2, c->frame));
+    block.load = sap_loads_get(&a->loads, tree_of(a, c->geom1), tree_of(a, c->geom2), c->frame);
+  }
   sap_mj_materials_contact(a, c, &block.material);
   SAP_TRY(sap_mj_blocks_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c),
                                  error));

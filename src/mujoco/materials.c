@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/memory.h"
 #include "mujoco/adapter.h"
 
 static const double LEAST_STIFFNESS = 1e6;     // [N/m]
@@ -99,15 +98,12 @@ sap_status sap_mj_materials_create(sap_mj* a, sap_error* error) {
     materials->equality[i] =
         read_solref(m->eq_solref + mjNREF * i, (sap_mj_law){HUGE_VAL, RELAXATION_TIME});
   }
-  double* mass = sap_allocate((size_t)m->nbody, sizeof(double));
-  SAP_FAIL_IF(mass == NULL, error, SAP_STATUS_MEMORY, "out of memory: masses of %d bodies",
-              (int)m->nbody);
+  double* mass;
+  SAP_TRY(SAP_POOL_ADD(&a->pool, &mass, m->nbody, error));
   for (int32_t b = 0; b < (int32_t)m->nbody; ++b) {
     mass[m->body_weldid[b]] += m->body_mass[b];
   }
-  const sap_status status = fill_geoms(a, mass, error);
-  sap_free(mass);
-  SAP_TRY(status);
+  SAP_TRY(fill_geoms(a, mass, error));
   SAP_TRY(
       fill_limits(m, "limit of joint", m->jnt_solref, (int32_t)m->njnt, materials->joints, error));
   return fill_limits(m, "limit of tendon", m->tendon_solref_lim, (int32_t)m->ntendon,

@@ -133,8 +133,7 @@ static void find_inertia_forces(sap_dynamics* d, const sap_dynamics_state* at, c
   sap_dynamics_gather_forces(d, at->kin, NULL, tau);
 }
 
-// Rotation vector of a ball joint's coordinates, which need not be unit.
-static void ball_rotation(double phi[3], const double* q) {
+void sap_ball_rotation(double phi[3], const double* q) {
   double unit[4] = {q[0], q[1], q[2], q[3]};
   (void)sap_quaternion_normalize(unit);
   sap_quaternion_log(phi, unit);
@@ -146,7 +145,7 @@ static void add_springs(const sap_dynamics* d, const double* q, double sign, dou
     const sap_spring* spring = &d->springs[s];
     if (spring->type == SAP_JOINT_BALL) {
       double phi[3];
-      ball_rotation(phi, q + spring->q_start);
+      sap_ball_rotation(phi, q + spring->q_start);
       sap_v3_add_scaled(k + spring->v_start, phi, -sign * spring->stiffness);
     } else {
       const double x = q[spring->q_start] - spring->reference;
@@ -173,7 +172,7 @@ double sap_dynamics_spring_energy(const sap_dynamics* d, const double* q) {
     const sap_spring* spring = &d->springs[s];
     double phi[3] = {q[spring->q_start] - spring->reference, 0.0, 0.0};
     if (spring->type == SAP_JOINT_BALL) {
-      ball_rotation(phi, q + spring->q_start);
+      sap_ball_rotation(phi, q + spring->q_start);
     }
     const double square = sap_v3_dot(phi, phi);
     energy += (0.5 * spring->stiffness + 0.25 * spring->cubic * square) * square;
@@ -207,7 +206,7 @@ void sap_dynamics_add_joint_matrices(const sap_dynamics* d, const double* q, dou
     const size_t i = (size_t)(spring->v_start - model->tree_dofs[tree]);
     if (spring->type == SAP_JOINT_BALL) {
       double phi[3];
-      ball_rotation(phi, q + spring->q_start);
+      sap_ball_rotation(phi, q + spring->q_start);
       add_ball_stiffness(K_scale * spring->stiffness, phi, ld, K[tree] + ld * i + i);
     } else {
       const double x = q[spring->q_start] - spring->reference;
@@ -221,20 +220,6 @@ void sap_dynamics_add_joint_matrices(const sap_dynamics* d, const double* q, dou
       D[tree][((size_t)model->tree_sizes[tree] + 1) * local] += D_scale * d->damping[i];
     }
   }
-}
-
-void sap_dynamics_set_applied_forces(sap_dynamics* d, const double* tau) {
-  const int32_t nv = d->model->sizes.nv;
-  d->any_applied = d->any_applied || tau != NULL;
-  for (int32_t i = 0; i < nv; ++i) {
-    d->applied[i] = tau != NULL ? tau[i] : 0.0;
-  }
-}
-
-void sap_dynamics_set_applied_wrench(sap_dynamics* d, int32_t body,
-                                     const sap_applied_wrench* wrench) {
-  d->any_applied = d->any_applied || wrench->used;
-  d->wrenches[body] = *wrench;
 }
 
 // k += sign times all applied forces.

@@ -18,6 +18,8 @@ void sap_dynamics_inverse(sap_dynamics* dynamics, const sap_dynamics_state* at, 
 // positive semidefinite projection of the exact one.
 void sap_dynamics_add_joint_matrices(const sap_dynamics* dynamics, const double* q, double K_scale,
                                      double D_scale, double* const* K, double* const* D);
+// Rotation vector of a ball joint's coordinates, which need not be unit.
+void sap_ball_rotation(double phi[3], const double* q);
 double sap_dynamics_spring_energy(const sap_dynamics* dynamics, const double* q);
 
 // Adds sign times all forces but inertia, gravity and dampers: springs, force elements and the
@@ -30,10 +32,6 @@ typedef struct sap_applied_wrench {
   bool used;
   double p_BP[3], force[3], moment[3];
 } sap_applied_wrench;
-// tau NULL: zero. (nv)
-void sap_dynamics_set_applied_forces(sap_dynamics* dynamics, const double* tau);
-void sap_dynamics_set_applied_wrench(sap_dynamics* dynamics, int32_t body,
-                                     const sap_applied_wrench* wrench);
 
 // True if `body` is `top` or a descendant of it.
 bool sap_model_is_below(const sap_model* model, int32_t body, int32_t top);

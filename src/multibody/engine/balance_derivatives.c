@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "integrators/stepper.h"
-#include "math/quaternion.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/engine/impulse_slopes.h"
@@ -97,10 +96,8 @@ static void add_springs(const sap_dynamics* d, const double* q, double* dq) {
       dq[(n + 1) * i] += spring->stiffness + 3.0 * spring->cubic * x * x;
       continue;
     }
-    double unit[4], phi[3], J[9];
-    memcpy(unit, q + spring->q_start, sizeof unit);
-    (void)sap_quaternion_normalize(unit);
-    sap_quaternion_log(phi, unit);
+    double phi[3], J[9];
+    sap_ball_rotation(phi, q + spring->q_start);
     sap_inverse_left_jacobian(phi, J);  // its transposed is that of the right
     for (size_t c = 0; c < 3; ++c) {
       for (size_t r = 0; r < 3; ++r) {
@@ -148,10 +145,8 @@ void sap_multibody_add_spring_products(const sap_dynamics* d, const double* q, i
         continue;
       }
       if (ball) {
-        double unit[4], phi[3];
-        memcpy(unit, q + spring->q_start, sizeof unit);
-        (void)sap_quaternion_normalize(unit);
-        sap_quaternion_log(phi, unit);
+        double phi[3];
+        sap_ball_rotation(phi, q + spring->q_start);
         add_ball_gradient(phi, a + i, b + i, scale * spring->stiffness, gradient);
       } else {
         gradient[0] =

@@ -169,7 +169,10 @@ sap_status sap_multibody_set_applied_forces(sap_multibody* multibody, const doub
   if (tau != NULL) {
     SAP_TRY(sap_check_numbers("tau", tau, multibody->model->sizes.nv, error));
   }
-  sap_dynamics_set_applied_forces(multibody->dynamics, tau);
+  multibody->dynamics->any_applied |= tau != NULL;
+  for (int32_t i = 0; i < multibody->model->sizes.nv; ++i) {
+    multibody->dynamics->applied[i] = tau != NULL ? tau[i] : 0.0;
+  }
   return SAP_STATUS_OK;
 }
 
@@ -192,7 +195,8 @@ sap_status sap_multibody_set_applied_wrench(sap_multibody* multibody, int32_t bo
   SAP_TRY(copy_vector("p_BP", p_BP, wrench.p_BP, error));
   SAP_TRY(copy_vector("force", force, wrench.force, error));
   SAP_TRY(copy_vector("moment", moment, wrench.moment, error));
-  sap_dynamics_set_applied_wrench(multibody->dynamics, body, &wrench);
+  multibody->dynamics->any_applied |= wrench.used;
+  multibody->dynamics->wrenches[body] = wrench;
   return SAP_STATUS_OK;
 }
 
@@ -204,7 +208,7 @@ sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool lock
   for (int32_t i = data->v_start; i < data->v_start + data->nv; ++i) {
     multibody->dynamics->locked[i] = locked;
   }
-  sap_momentum_memory_forget(&multibody->momenta);
+  multibody->momenta.start.known = multibody->momenta.end.known = false;
   sap_multibody_find_carriers(multibody);
   return SAP_STATUS_OK;
 }

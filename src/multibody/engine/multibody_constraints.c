@@ -185,8 +185,7 @@ static sap_status find_on_the_way(sap_multibody* multibody, const sap_step_conte
   for (int32_t i = 0; i < nv; ++i) {
     multibody->acceleration[i] = share * v[i] + (1.0 - share) * step->v0_free[i];
   }
-  return sap_multibody_find_more(multibody, sap_multibody_start_kinematics(multibody, step->q0),
-                                 step, multibody->acceleration, &count, error);
+  return sap_multibody_find_more(multibody, step, multibody->acceleration, &count, error);
 }
 
 static sap_status add_constraints(sap_multibody* multibody, const sap_step_context* step,
@@ -235,9 +234,7 @@ int sap_multibody_constraints(void* context, const sap_step_context* step, sap_p
 
 int sap_multibody_missing_contacts(void* context, const sap_step_context* step, const double* v,
                                    int32_t* count, sap_error* error) {
-  sap_multibody* multibody = context;
-  const sap_kinematics* kin0 = sap_multibody_start_kinematics(multibody, step->q0);
-  return (int)sap_multibody_find_more(multibody, kin0, step, v, count, error);
+  return (int)sap_multibody_find_more(context, step, v, count, error);
 }
 
 int sap_multibody_closure_error(void* context, const sap_step_context* step,

@@ -56,9 +56,9 @@ sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinem
   return SAP_STATUS_OK;
 }
 
-sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematics* kin,
-                                   const sap_step_context* step, const double* v, int32_t* count,
-                                   sap_error* error) {
+sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_step_context* step,
+                                   const double* v, int32_t* count, sap_error* error) {
+  const sap_kinematics* kin = sap_multibody_start_kinematics(multibody, step->q0);
   const bool at_point = step->stage_theta_vq < 1.0;
   sap_kinematics_velocities(kin, v, multibody->velocities);
   const sap_collision_query query = {.p_WB = kin->p_WB,

@@ -144,9 +144,8 @@ sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinem
                                        double dt, const double* v, sap_error* error);
 // Finds contacts that motion with v closes and that are not there, and inserts them into the list:
 // the contacts or, for theta_vq < 1, those of the evaluation point, which has room.
-sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_kinematics* kin,
-                                   const sap_step_context* step, const double* v, int32_t* count,
-                                   sap_error* error);
+sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_step_context* step,
+                                   const double* v, int32_t* count, sap_error* error);
 // Removes those that another solution than the first lacked.
 void sap_multibody_drop_later(sap_multibody* multibody, bool at_point);
 // Returns true if contact a comes before b in lists.
@@ -162,7 +161,5 @@ void sap_multibody_find_carriers(sap_multibody* multibody);
 
 sap_status sap_momentum_memory_create(const sap_model* model, sap_pool* pool,
                                       sap_momentum_memory* memory, sap_error* error);
-// Forgets all momenta, e.g. after locks have changed.
-void sap_momentum_memory_forget(sap_momentum_memory* memory);
 
 #endif

@@ -56,10 +56,6 @@ sap_status sap_momentum_memory_create(const sap_model* model, sap_pool* pool,
   return create_state(model, pool, &memory->end, error);
 }
 
-void sap_momentum_memory_forget(sap_momentum_memory* memory) {
-  memory->start.known = memory->end.known = false;
-}
-
 static bool is_at(const sap_model* model, const sap_momentum_state* state, const double* q,
                   const double* v) {
   return state->known && memcmp(state->q, q, (size_t)model->sizes.nq * sizeof *q) == 0 &&
@@ -123,28 +119,24 @@ static void place_servos(sap_multibody* multibody, const sap_step_context* conte
   }
 }
 
-static void balance_momenta(sap_multibody* multibody, const sap_step_context* context,
-                            const double* q, const double* v, double* residual, double* load) {
-  sap_momentum_memory* memory = &multibody->momenta;
-  place_servos(multibody, context);
-  find_start(multibody, context->q0, context->v0);
-  const sap_momentum_step step = {
-      .dt = context->dt,
-      .v0 = context->v0,
-      .start = memory->start.momenta,
-      .end = memory->end.momenta,
-      .trees = load == NULL ? find_moved(multibody, context->dt, q, v) : NULL,
-      .inertial = memory->inertial};
-  const sap_dynamics_state at = {sap_multibody_kinematics(multibody, q), v, multibody->input};
-  sap_dynamics_momentum_balance(multibody->dynamics, &at, &step, residual, load);
-  set_state(multibody->model, &memory->end, q, v);
-  memory->inertial_known = true;
-  memory->dt = context->dt;
-}
-
 static int momentum_balance(void* context, const sap_step_context* step, const double* q,
                             const double* v, double* residual, double* load) {
-  balance_momenta(context, step, q, v, residual, load);
+  sap_multibody* multibody = context;
+  sap_momentum_memory* memory = &multibody->momenta;
+  place_servos(multibody, step);
+  find_start(multibody, step->q0, step->v0);
+  const sap_momentum_step momenta = {
+      .dt = step->dt,
+      .v0 = step->v0,
+      .start = memory->start.momenta,
+      .end = memory->end.momenta,
+      .trees = load == NULL ? find_moved(multibody, step->dt, q, v) : NULL,
+      .inertial = memory->inertial};
+  const sap_dynamics_state at = state_at(multibody, q, v);
+  sap_dynamics_momentum_balance(multibody->dynamics, &at, &momenta, residual, load);
+  set_state(multibody->model, &memory->end, q, v);
+  memory->inertial_known = true;
+  memory->dt = step->dt;
   return 0;
 }
 

@@ -207,32 +207,12 @@ static sap_status check_direction(const sap_checker* checker, const sap_actuator
   return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "direction must not be zero");
 }
 
-static sap_status check_ball(const sap_checker* checker, const sap_builder* builder,
-                             const sap_actuator_def* def) {
-  const int32_t body = builder->joints[def->target].body;
-  int32_t joints = 0;
-  for (int32_t j = 0; j < builder->njoints; ++j) {
-    joints += builder->joints[j].body == body ? 1 : 0;
-  }
-  return def->in_parent && joints > 1
-             ? sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                              "in_parent needs a ball joint that is alone on its body")
-             : check_direction(checker, def, 3);
-}
-
 static sap_status check_joint(const sap_checker* checker, const sap_builder* builder,
                               const sap_actuator_def* def) {
   SAP_TRY(sap_check_id(checker, "target", def->target, 0, builder->njoints));
-  switch (builder->joints[def->target].type) {
-    case SAP_JOINT_FREE:
-      return check_direction(checker, def, 6);
-    case SAP_JOINT_BALL:
-      return check_ball(checker, builder, def);
-    case SAP_JOINT_HINGE:
-    case SAP_JOINT_SLIDE:
-      break;
-  }
-  return SAP_STATUS_OK;
+  const sap_joint_type type = builder->joints[def->target].type;
+  return sap_joint_is_scalar(type) ? SAP_STATUS_OK
+                                   : check_direction(checker, def, type == SAP_JOINT_FREE ? 6 : 3);
 }
 
 static sap_status check_site(const sap_checker* checker, const sap_builder* builder,

@@ -41,9 +41,8 @@ static sap_status combine_pairs(sap_model* model, sap_error* error) {
 
 sap_status sap_compile_stiffness(sap_model* model, sap_error* error) {
   const int32_t nbodies = model->sizes.bodies;
-  double* mass = sap_allocate((size_t)nbodies, sizeof *mass);
-  SAP_FAIL_IF(mass == NULL, error, SAP_STATUS_MEMORY, "out of memory: masses of %d bodies",
-              (int)nbodies);
+  double* mass;
+  SAP_TRY(SAP_NEW(&mass, nbodies, "masses of bodies", error));
   for (int32_t b = 0; b < nbodies; ++b) {
     mass[model->bodies[b].weld] += model->bodies[b].mass;
   }
