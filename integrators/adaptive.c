@@ -200,8 +200,7 @@ static sap_status find_lengths(sap_adaptive* a, const sap_state* state, sap_erro
   if (code == 0 && system->moved_masses != NULL) {
     code = system->moved_masses(system->context, a->difference);
   }
-  SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK,
-              "the system's mass_matrix or moved_masses returned %d", code);
+  SAP_TRY(sap_callback_check("mass_matrix or moved_masses", code, error));
   int32_t first = 0;
   for (int32_t t = 0; t < system->ntrees; first += system->tree_sizes[t], ++t) {
     const int32_t n = system->tree_sizes[t];

@@ -178,9 +178,7 @@ static sap_status move_to(sap_stepper* stepper, const double* v, sap_error* erro
   }
   const int code =
       system->integrate_positions(system->context, stepper->q0, d->v_vq, s->theta * s->dt, d->q);
-  SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK, "the system's integrate_positions returned %d",
-              code);
-  return SAP_STATUS_OK;
+  return sap_callback_check("integrate_positions", code, error);
 }
 
 // m at v in d->residual, and its derivatives unless `out` is NULL.

@@ -49,7 +49,7 @@ static sap_status set_filter(sap_extrapolation* e, const double* q, sap_error* e
   sap_free_motion* fm = &e->stepper->solution.free_motion;
   sap_tree_store_zero(&e->M);
   const int code = system->mass_matrix(system->context, q, &e->M.view);
-  SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK, "the system's mass_matrix returned %d", code);
+  SAP_TRY(sap_callback_check("mass_matrix", code, error));
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     SAP_TRY(sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, error));
   }
@@ -179,8 +179,7 @@ sap_status sap_extrapolation_compare(sap_extrapolation* e, const sap_error_scale
   const int code = system->position_difference == NULL
                        ? 0
                        : system->position_difference(system->context, x1->q, x2->q, c);
-  SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK, "the system's position_difference returned %d",
-              code);
+  SAP_TRY(sap_callback_check("position_difference", code, error));
   for (int32_t i = 0; i < nv; ++i) {
     c[i] /= 3.0;
     c[nv + i] = (x2->v[i] - x1->v[i]) / 3.0;
@@ -217,8 +216,7 @@ sap_status sap_extrapolation_apply(sap_extrapolation* e, const sap_error_scale* 
   damp(e, e->c + system->nv);
   estimate(e, scale, x0->t + 0.5 * h, h, out);
   const int code = system->integrate_positions(system->context, x2->q, e->c, 1.0, x1->q);
-  SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK, "the system's integrate_positions returned %d",
-              code);
+  SAP_TRY(sap_callback_check("integrate_positions", code, error));
   for (int32_t i = 0; i < system->nv; ++i) {
     x1->v[i] = x2->v[i] + e->c[system->nv + i];
   }

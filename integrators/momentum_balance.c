@@ -75,8 +75,10 @@ static void subtract_impulse(const sap_momentum_balance* balance, double* m) {
   }
 }
 
-static sap_status callback_failed(const char* callback, int code, sap_error* error) {
-  return sap_fail(error, SAP_STATUS_CALLBACK, "the system's %s returned %d", callback, code);
+sap_status sap_callback_check(const char* callback, int code, sap_error* error) {
+  return code == 0
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_CALLBACK, "the system's %s returned %d", callback, code);
 }
 
 static double theta_time(const sap_momentum_balance* balance) {
@@ -99,7 +101,7 @@ sap_status sap_momentum_balance_set_velocity(sap_momentum_balance* balance, cons
                                                theta * balance->scheme.dt, balance->q_theta);
   balance->q = balance->q_theta;
   balance->v = balance->v_theta;
-  return code == 0 ? SAP_STATUS_OK : callback_failed("integrate_positions", code, error);
+  return sap_callback_check("integrate_positions", code, error);
 }
 
 static sap_status evaluate_forces(sap_momentum_balance* balance, sap_error* error) {
@@ -108,7 +110,7 @@ static sap_status evaluate_forces(sap_momentum_balance* balance, sap_error* erro
   memset(balance->k2, 0, (size_t)system->nv * sizeof(double));
   const int code = system->forces(system->context, theta_time(balance), balance->q, balance->v,
                                   balance->k1, balance->k2);
-  return code == 0 ? SAP_STATUS_OK : callback_failed("forces", code, error);
+  return sap_callback_check("forces", code, error);
 }
 
 static sap_status fill_mass_matrix(sap_momentum_balance* balance, sap_tree_store* M,
@@ -116,7 +118,7 @@ static sap_status fill_mass_matrix(sap_momentum_balance* balance, sap_tree_store
   const sap_system* system = balance->system;
   sap_tree_store_zero(M);
   const int code = system->mass_matrix(system->context, balance->q, &M->view);
-  return code == 0 ? SAP_STATUS_OK : callback_failed("mass_matrix", code, error);
+  return sap_callback_check("mass_matrix", code, error);
 }
 
 // True if the system computes m itself from the change of momentum.
@@ -137,7 +139,7 @@ static sap_status system_balance(const sap_momentum_balance* balance, const doub
   }
   subtract_impulse(balance, m);
   lock_residual(balance, v, m);
-  return code == 0 ? SAP_STATUS_OK : callback_failed("momentum_balance", code, error);
+  return sap_callback_check("momentum_balance", code, error);
 }
 
 // Computes m by the system's inverse_dynamics.
@@ -155,7 +157,7 @@ static sap_status inverse_dynamics(sap_momentum_balance* balance, const double* 
   }
   subtract_impulse(balance, m);
   lock_residual(balance, v, m);
-  return code == 0 ? SAP_STATUS_OK : callback_failed("inverse_dynamics", code, error);
+  return sap_callback_check("inverse_dynamics", code, error);
 }
 
 // Computes m from M and the forces k1 and k2.
@@ -195,15 +197,13 @@ static sap_status add_stiffness_damping(sap_momentum_balance* balance, sap_error
   if (system->add_stiffness_damping != NULL) {
     const int code = system->add_stiffness_damping(system->context, theta_time(balance), balance->q,
                                                    balance->v, K_scale, D_scale, &balance->A.view);
-    return code == 0 ? SAP_STATUS_OK : callback_failed("add_stiffness_damping", code, error);
+    return sap_callback_check("add_stiffness_damping", code, error);
   }
   sap_tree_store_zero(&balance->K);
   sap_tree_store_zero(&balance->D);
   const int code = system->stiffness_damping(system->context, theta_time(balance), balance->q,
                                              balance->v, &balance->K.view, &balance->D.view);
-  if (code != 0) {
-    return callback_failed("stiffness_damping", code, error);
-  }
+  SAP_TRY(sap_callback_check("stiffness_damping", code, error));
   sap_tree_store_add_scaled(&balance->A, K_scale, &balance->K);
   sap_tree_store_add_scaled(&balance->A, D_scale, &balance->D);
   return SAP_STATUS_OK;

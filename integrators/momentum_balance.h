@@ -66,5 +66,7 @@ sap_status sap_momentum_balance_matrix(sap_momentum_balance* balance, const int3
                                        sap_error* error);
 // Returns true if A of this step is still accurate at the theta point, which has moved since.
 bool sap_momentum_balance_matrix_is_near(const sap_momentum_balance* balance);
+// fails: CALLBACK, naming the callback, unless code is 0.
+sap_status sap_callback_check(const char* callback, int code, sap_error* error);
 
 #endif

@@ -52,12 +52,8 @@ static sap_status allocate_jacobian(sap_free_motion* fm, sap_error* error) {
     const size_t n = (size_t)fm->factor.groups[g].ndofs;
     entries += n <= LARGEST_GROUP ? n * n : 0;
   }
-  if (fm->m_plus == NULL) {
-    SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->m_plus, fm->system->nv, error));
-  }
-  if (fm->pivots == NULL) {
-    SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->pivots, LARGEST_GROUP, error));
-  }
+  SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->m_plus, fm->system->nv, error));
+  SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->pivots, LARGEST_GROUP, error));
   return SAP_POOL_ADD(fm->pool, &fm->jacobian, entries, error);
 }
 

@@ -188,10 +188,7 @@ static sap_status check_closure(sap_relinearize* r, sap_error* error) {
     code = system->closure_error(system->context, &r->step, r->contact.problem, solution->vc,
                                  r->q_end, &r->closure_error);
   }
-  return code == 0
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_CALLBACK,
-                        "the system's closure_error or integrate_positions returned %d", code);
+  return sap_callback_check("closure_error or integrate_positions", code, error);
 }
 
 // Measures both errors of the solution.
@@ -397,9 +394,7 @@ static sap_status find_changed(const sap_relinearize* r, const double* v, int32_
   *count = 0;
   const int code =
       system->changed_laws != NULL ? system->changed_laws(system->context, &r->step, v, count) : 0;
-  return code == 0
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_CALLBACK, "the system's changed_laws returned %d", code);
+  return sap_callback_check("changed_laws", code, error);
 }
 
 sap_status sap_relinearize_free_motion(sap_relinearize* r, const sap_step_context* step,

@@ -52,8 +52,7 @@ static sap_status request_system(sap_stepper* stepper, sap_memory_request reques
     return SAP_STATUS_OK;
   }
   const int code = stepper->system.memory(stepper->system.context, request, bytes, size);
-  return code == 0 ? SAP_STATUS_OK
-                   : sap_fail(error, SAP_STATUS_CALLBACK, "the system's memory returned %d", code);
+  return sap_callback_check("memory", code, error);
 }
 
 void sap_stepper_forget_steps(sap_stepper* stepper) {

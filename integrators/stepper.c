@@ -11,7 +11,6 @@
 #include "core/memory.h"
 #include "core/platform.h"
 #include "integrators/stepper.h"
-#include "math/scalar.h"
 #include "problem/law.h"
 
 #define MOST_STEPS 4503599627370496.0  // 2^52: whole numbers and their quotients are exact below
@@ -86,9 +85,6 @@ sap_stepper_options sap_stepper_given_options(const sap_stepper* stepper) {
 
 // Returns the index of the first number that is not finite, or -1.
 static int32_t first_not_finite(const double* x, int32_t n) {
-  if (sap_all_finite(x, (size_t)n)) {
-    return -1;
-  }
   for (int32_t i = 0; i < n; ++i) {
     if (!isfinite(x[i])) {
       return i;
@@ -155,7 +151,7 @@ static sap_status advance_activations(sap_stepper* stepper, const sap_state* sta
     return SAP_STATUS_OK;
   }
   const int code = system->activations(system->context, &stepper->step, state->act, stepper->act);
-  SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK, "the system's activations returned %d", code);
+  SAP_TRY(sap_callback_check("activations", code, error));
   const int32_t i = first_not_finite(stepper->act, system->na);
   return i < 0 ? SAP_STATUS_OK
                : sap_fail(error, SAP_STATUS_NOT_FINITE, "the step's act[%d] = %g", i,
@@ -207,8 +203,7 @@ static sap_status move_positions(sap_stepper* stepper, const sap_state* state, c
                        ? move_from_parts(stepper, v)
                        : system->integrate_positions(system->context, state->q, stepper->v_vq,
                                                      stepper->options.dt, stepper->q);
-  SAP_FAIL_IF(code != 0, error, SAP_STATUS_CALLBACK, "the system's integrate_positions returned %d",
-              code);
+  SAP_TRY(sap_callback_check("integrate_positions", code, error));
   const int32_t iv = first_not_finite(v, system->nv);
   const int32_t iq = first_not_finite(stepper->q, system->nq);
   SAP_FAIL_IF(iv >= 0 || iq >= 0, error, SAP_STATUS_NOT_FINITE, "the step's %s[%d] = %g",
@@ -250,9 +245,7 @@ static sap_status begin_step(const sap_stepper* stepper, sap_error* error) {
     return SAP_STATUS_OK;
   }
   const int code = system->begin_step(system->context, &stepper->step);
-  return code == 0
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_CALLBACK, "the system's begin_step returned %d", code);
+  return sap_callback_check("begin_step", code, error);
 }
 
 // Returns the time after a step from t: start + steps dt with one rounding. A new count begins where

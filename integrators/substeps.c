@@ -27,16 +27,12 @@ enum {
 #define SLACK 2.0
 
 static sap_status allocate_parts(sap_free_motion* fm, sap_error* error) {
-  const int32_t nq = fm->system->nq;
-  if (fm->part_positions == NULL) {
-    SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->part_positions, 2 * (int64_t)nq, error));
+  if (fm->part_speeds != NULL) {
+    return SAP_STATUS_OK;
   }
-  if (fm->part_velocities == NULL) {
-    SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->part_velocities, fm->system->nv, error));
-  }
-  return fm->part_speeds != NULL
-             ? SAP_STATUS_OK
-             : SAP_POOL_ADD(fm->pool, &fm->part_speeds, fm->factor.ngroups, error);
+  SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->part_positions, 2 * (int64_t)fm->system->nq, error));
+  SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->part_velocities, fm->system->nv, error));
+  return SAP_POOL_ADD(fm->pool, &fm->part_speeds, fm->factor.ngroups, error);
 }
 
 // Positions alternate between two arrays.
@@ -60,9 +56,7 @@ static sap_status advance_part(sap_free_motion* fm, sap_step_context* part, doub
   memcpy(fm->part_velocities, fm->v_star, (size_t)system->nv * sizeof(double));
   part->q0 = q;
   part->v0 = part->v0_free = fm->part_velocities;
-  return code == 0 ? SAP_STATUS_OK
-                   : sap_fail(error, SAP_STATUS_CALLBACK,
-                              "the system's integrate_positions returned %d", code);
+  return sap_callback_check("integrate_positions", code, error);
 }
 
 // Returns |D^-1 v| of a group.

@@ -95,8 +95,7 @@ static void return_factor(sap_problem* p, int32_t tree) {
   }
 }
 
-// Factors in state `known` become stale, all others are dropped.
-static void keep_stale(sap_problem* p, int32_t tree, sap_factor_state known) {
+void sap_problem_keep_factors(sap_problem* p, int32_t tree, sap_factor_state known) {
   sap_problem_cache* cache = p->cache;
   sap_factor_mark* const marks[2] = {&cache->factor_state[tree], &cache->branch_state[tree]};
   return_factor(p, tree);
@@ -111,14 +110,6 @@ void sap_problem_drop_factors(sap_problem* p, int32_t tree) {
   atomic_store_explicit(&cache->factor_state[tree], SAP_FACTOR_NONE, memory_order_relaxed);
   atomic_store_explicit(&cache->branch_state[tree], SAP_FACTOR_NONE, memory_order_relaxed);
   cache->lent[tree] = (sap_branch_factor){0};
-}
-
-void sap_problem_forget_factors(sap_problem* p, int32_t tree) {
-  keep_stale(p, tree, SAP_FACTOR_STALE);
-}
-
-void sap_problem_age_factors(sap_problem* p, int32_t tree) {
-  keep_stale(p, tree, SAP_FACTOR_VALID);
 }
 
 static sap_branch_factor branch_of(const sap_problem* p, int32_t tree) {

@@ -61,10 +61,9 @@ void sap_problem_lend_factor(sap_problem* problem, int32_t tree, const sap_branc
 void sap_problem_return_factors(sap_problem* problem);
 // Drops all factors of the tree.
 void sap_problem_drop_factors(sap_problem* problem, int32_t tree);
-// The tree's block of A changed: drops its cached factors, except stale ones.
-void sap_problem_forget_factors(sap_problem* problem, int32_t tree);
-// A reset moved the block to diagonal_before: valid factors become stale.
-void sap_problem_age_factors(sap_problem* problem, int32_t tree);
+// Makes factors of the tree in state `known` stale and drops all others. STALE: its block of A
+// changed; VALID: a reset moved the block to diagonal_before.
+void sap_problem_keep_factors(sap_problem* problem, int32_t tree, sap_factor_state known);
 // Holds the mutex of the cache: scratch memory of a const problem.
 void sap_problem_lock(const sap_problem* problem);
 void sap_problem_unlock(const sap_problem* problem);

@@ -136,7 +136,7 @@ static void age_all(sap_problem* p, int32_t ntrees, const int32_t* tree_sizes) {
       (ntrees == 0 || memcmp(tree_sizes, p->tree_size, (size_t)ntrees * sizeof *tree_sizes) == 0);
   for (int32_t t = 0; t < ntrees; ++t) {
     if (same) {
-      sap_problem_age_factors(p, t);
+      sap_problem_keep_factors(p, t, SAP_FACTOR_VALID);
     } else {
       sap_problem_drop_factors(p, t);
     }
