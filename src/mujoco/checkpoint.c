@@ -74,25 +74,13 @@ static sap_status make_header(const sap_mj* a, int64_t steps, header* out, sap_e
   return sap_mj_memory_model_hash(a->model, &out->model, error);
 }
 
-static sap_status check_arguments(const char* path, const sap_mj* a, const mjData* d,
-                                  const void* steps, sap_error* error) {
-  const char* missing = path == NULL    ? "path"
-                        : a == NULL     ? "adapter"
-                        : d == NULL     ? "data"
-                        : steps == NULL ? "steps"
-                                        : NULL;
-  return missing == NULL ? SAP_STATUS_OK
-                         : sap_fail(error, SAP_STATUS_ARGUMENT, "checkpoint: %s is NULL", missing);
-}
-
-sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d, int64_t steps,
-                                   sap_error* error) {
+sap_status sap_mj_checkpoint_write(const char* path, sap_mj* adapter, const mjData* data,
+                                   int64_t steps, sap_error* error) {
   sap_status status = SAP_STATUS_OK;
-  SAP_TRY(check_arguments(path, a, d, &steps, error));
-  if (steps < 0) {
-    SAP_TRY(sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps));
-  }
-  SAP_TRY(sap_mj_state_check(a->model, d, error));
+  SAP_NOT_NULL(error, path, adapter, data);
+  sap_mj* a = adapter;
+  SAP_FAIL_IF(steps < 0, error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps);
+  SAP_TRY(sap_mj_state_check(a->model, data, error));
   header h;
   SAP_TRY(make_header(a, steps, &h, error));
   SAP_TRY(save_memories(a, NULL, h.memory_size, error));
@@ -102,7 +90,7 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d,
   if (bytes == NULL || state == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %s of %zu bytes", KIND, size);
   } else {
-    sap_mj_state_get_run(a->model, d, state);
+    sap_mj_state_get_run(a->model, data, state);
     unsigned char* at = bytes;
     memcpy(at, &h, sizeof h);
     sap_options_save(sap_mj_option_table(), &a->options, at += sizeof h);
@@ -183,13 +171,13 @@ static sap_status read_bytes(const char* path, sap_mj* a, const unsigned char* b
   return SAP_STATUS_OK;
 }
 
-sap_status sap_mj_checkpoint_read(const char* path, sap_mj* a, mjData* d, int64_t* steps,
+sap_status sap_mj_checkpoint_read(const char* path, sap_mj* adapter, mjData* data, int64_t* steps,
                                   sap_error* error) {
-  SAP_TRY(check_arguments(path, a, d, steps, error));
+  SAP_NOT_NULL(error, path, adapter, data, steps);
   unsigned char* bytes = NULL;
   size_t size = 0;
   SAP_TRY(sap_sealed_read(path, MARK, KIND, &bytes, &size, error));
-  const sap_status status = read_bytes(path, a, bytes, size, d, steps, error);
+  const sap_status status = read_bytes(path, adapter, bytes, size, data, steps, error);
   sap_free(bytes);
   return status;
 }

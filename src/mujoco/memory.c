@@ -122,18 +122,13 @@ typedef struct state_part {
 } state_part;
 enum { PARTS_MAX = 11 };
 
-static void copy_out(const state_part* parts, int32_t count, mjtNum* to) {
-  for (int32_t i = 0; i < count; to += parts[i].count, ++i) {
+// Copies the parts to `to`, or from `from` where `to` is NULL.
+static void copy_parts(const state_part* parts, int32_t count, mjtNum* to, const mjtNum* from) {
+  size_t at = 0;
+  for (int32_t i = 0; i < count; at += parts[i++].count) {
     if (parts[i].count > 0) {
-      memcpy(to, parts[i].values, parts[i].count * sizeof *to);
-    }
-  }
-}
-
-static void copy_in(const state_part* parts, int32_t count, const mjtNum* from) {
-  for (int32_t i = 0; i < count; from += parts[i].count, ++i) {
-    if (parts[i].count > 0) {
-      memcpy(parts[i].values, from, parts[i].count * sizeof *from);
+      memcpy(to != NULL ? to + at : parts[i].values, to != NULL ? parts[i].values : from + at,
+             parts[i].count * sizeof(mjtNum));
     }
   }
 }
@@ -165,13 +160,13 @@ sap_status sap_mj_state_save(sap_mj* a, mjData* d, sap_error* error) {
     size += (int64_t)parts[i].count;
   }
   SAP_TRY(SAP_ROOM(&a->pool, &a->backup, size, error));
-  copy_out(parts, count, a->backup);
+  copy_parts(parts, count, a->backup, NULL);
   return SAP_STATUS_OK;
 }
 
 void sap_mj_state_load(const sap_mj* a, mjData* d) {
   state_part parts[PARTS_MAX];
-  copy_in(parts, list_moved(a->model, d, parts), a->backup);
+  copy_parts(parts, list_moved(a->model, d, parts), NULL, a->backup);
 }
 
 #if SAP_MJ_SINCE(3, 0, 0)
@@ -213,11 +208,11 @@ int32_t sap_mj_state_run_size(const mjModel* m) {
 
 void sap_mj_state_get_run(const mjModel* m, const mjData* d, mjtNum* state) {
   state_part parts[PARTS_MAX];
-  copy_out(parts, list_run(m, d, parts), state);
+  copy_parts(parts, list_run(m, d, parts), state, NULL);
 }
 
 void sap_mj_state_set_run(const mjModel* m, mjData* d, const mjtNum* state) {
   state_part parts[PARTS_MAX];
-  copy_in(parts, list_run(m, d, parts), state);
+  copy_parts(parts, list_run(m, d, parts), NULL, state);
 }
 #endif

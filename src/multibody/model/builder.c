@@ -230,10 +230,10 @@ sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, i
   copy_body(def, &body);
   SAP_TRY(sap_check_id(&checker, "parent", def->parent, 0, builder->nbodies));
   SAP_TRY(SAP_CHECK_FIELDS(&checker, "", def, body_fields));
-  SAP_TRY(sap_check_quaternion(&checker, "q_PB", def->q_PB, body.q_PB));
+  SAP_TRY(sap_check_unit(&checker, "q_PB", def->q_PB, 4, body.q_PB));
   const double* q = def->q_BI;
   if (q[0] != 0.0 || q[1] != 0.0 || q[2] != 0.0 || q[3] != 0.0) {
-    SAP_TRY(sap_check_quaternion(&checker, "q_BI", q, body.q_BI));
+    SAP_TRY(sap_check_unit(&checker, "q_BI", q, 4, body.q_BI));
   }
   SAP_TRY(sap_check_inertia(&checker, "I_BCo_B", def->I_BCo_B, def->any_inertia));
   SAP_BUILDER_APPEND_NAMED(builder, bodies, SAP_ELEMENT_BODY, def->name, body, id, error);
@@ -362,7 +362,7 @@ static sap_status check_joint(const sap_checker* checker, const sap_builder* bui
   SAP_TRY(check_free(checker, builder, def));
   SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, joint_fields));
   if (sap_joint_is_scalar(def->type)) {
-    SAP_TRY(sap_check_axis(checker, "axis", def->axis, joint->axis));
+    SAP_TRY(sap_check_unit(checker, "axis", def->axis, 3, joint->axis));
   }
   SAP_TRY(check_joint_limits(checker, def));
   return check_joint_forces(checker, def);

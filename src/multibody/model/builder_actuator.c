@@ -40,7 +40,7 @@ static sap_status check_wrap(const sap_checker* checker, const sap_builder* buil
     case SAP_TENDON_PULLEY:
       return sap_check_positive(checker, "divisor", wrap->divisor);
     case SAP_TENDON_CYLINDER:
-      SAP_TRY(sap_check_axis(checker, "axis", wrap->axis, axis));
+      SAP_TRY(sap_check_unit(checker, "axis", wrap->axis, 3, axis));
       break;
     case SAP_TENDON_SPHERE:
       break;
@@ -161,7 +161,7 @@ static void copy_path(const sap_checker* checker, sap_builder* builder, const sa
     *wrap = def->wraps != NULL ? def->wraps[i]
                                : (sap_tendon_wrap){.way = SAP_TENDON_POINT, .side_body = -1};
     if (wrap->way == SAP_TENDON_CYLINDER) {
-      (void)sap_check_axis(checker, "axis", wrap->axis, wrap->axis);
+      (void)sap_check_unit(checker, "axis", wrap->axis, 3, wrap->axis);
     }
   }
 }
@@ -191,7 +191,7 @@ static sap_status check_slider_crank(const sap_checker* checker, const sap_build
   SAP_TRY(sap_check_id(checker, "slider_body", def->slider_body, 0, builder->nbodies));
   SAP_TRY(sap_check_vector(checker, "crank_point", def->crank_point, 3));
   SAP_TRY(sap_check_vector(checker, "slider_point", def->slider_point, 3));
-  SAP_TRY(sap_check_axis(checker, "slider_axis", def->slider_axis, axis));
+  SAP_TRY(sap_check_unit(checker, "slider_axis", def->slider_axis, 3, axis));
   return sap_check_positive(checker, "crank_length", def->crank_length);
 }
 
@@ -221,9 +221,9 @@ static sap_status check_site(const sap_checker* checker, const sap_builder* buil
   SAP_TRY(sap_check_id(checker, "site_body", def->site_body, 0, builder->nbodies));
   SAP_TRY(sap_check_id(checker, "reference_body", def->reference_body, -1, builder->nbodies));
   SAP_TRY(sap_check_vector(checker, "site_point", def->site_point, 3));
-  SAP_TRY(sap_check_quaternion(checker, "site_q", def->site_q, q));
+  SAP_TRY(sap_check_unit(checker, "site_q", def->site_q, 4, q));
   SAP_TRY(sap_check_vector(checker, "reference_point", def->reference_point, 3));
-  SAP_TRY(sap_check_quaternion(checker, "reference_q", def->reference_q, q));
+  SAP_TRY(sap_check_unit(checker, "reference_q", def->reference_q, 4, q));
   return check_direction(checker, def, 6);
 }
 
@@ -331,11 +331,11 @@ sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def
   sap_model_actuator actuator = {.act = has_activation ? builder->na : -1};
   copy_actuator(def, &actuator);
   if (def->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
-    (void)sap_check_axis(&checker, "slider_axis", def->slider_axis, actuator.slider_axis);
+    (void)sap_check_unit(&checker, "slider_axis", def->slider_axis, 3, actuator.slider_axis);
   }
   if (def->transmission == SAP_TRANSMISSION_SITE) {
-    (void)sap_check_quaternion(&checker, "site_q", def->site_q, actuator.site_q);
-    (void)sap_check_quaternion(&checker, "reference_q", def->reference_q, actuator.reference_q);
+    (void)sap_check_unit(&checker, "site_q", def->site_q, 4, actuator.site_q);
+    (void)sap_check_unit(&checker, "reference_q", def->reference_q, 4, actuator.reference_q);
   }
   SAP_BUILDER_APPEND_NAMED(builder, actuators, SAP_ELEMENT_ACTUATOR, def->name, actuator, id,
                            error);

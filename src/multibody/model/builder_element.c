@@ -81,7 +81,7 @@ static sap_status check_shape(const sap_checker* checker, const sap_builder* bui
                 "body = %d moves, but a plane must be on the world or a static body",
                 (int)def->body);
   SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, shape_fields));
-  SAP_TRY(sap_check_quaternion(checker, "q_BS", def->q_BS, def->q_BS));
+  SAP_TRY(sap_check_unit(checker, "q_BS", def->q_BS, 4, def->q_BS));
   if (def->type == SAP_SHAPE_MESH) {
     SAP_TRY(sap_check_id(checker, "mesh", def->mesh, 0, builder->nmeshes));
   }
@@ -201,7 +201,7 @@ static sap_status check_equality(const sap_checker* checker, const sap_builder* 
   SAP_TRY(check_sides(checker, builder, def));
   SAP_TRY(sap_check_vector(checker, "anchor_A", def->anchor_A, 3));
   SAP_TRY(sap_check_vector(checker, "anchor_B", def->anchor_B, 3));
-  SAP_TRY(sap_check_quaternion(checker, "q_AB", def->q_AB, def->q_AB));
+  SAP_TRY(sap_check_unit(checker, "q_AB", def->q_AB, 4, def->q_AB));
   SAP_TRY(sap_check_vector(checker, "polynomial", def->polynomial, 5));
   SAP_TRY(sap_check_positive(checker, "distance", def->distance));
   SAP_TRY(sap_check_positive(checker, "torque_scale", def->torque_scale));
@@ -240,8 +240,8 @@ static sap_status check_bushing(const sap_checker* checker, const sap_builder* b
                                 sap_bushing_def* def) {
   SAP_TRY(check_bodies(checker, builder, def->body_a, def->body_b));
   SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, bushing_fields));
-  SAP_TRY(sap_check_quaternion(checker, "q_AF", def->q_AF, def->q_AF));
-  return sap_check_quaternion(checker, "q_BG", def->q_BG, def->q_BG);
+  SAP_TRY(sap_check_unit(checker, "q_AF", def->q_AF, 4, def->q_AF));
+  return sap_check_unit(checker, "q_BG", def->q_BG, 4, def->q_BG);
 }
 SAP_DEFINE_ADD(bushing, bushings, SAP_ELEMENT_BUSHING)
 
@@ -272,9 +272,9 @@ static sap_status check_sensor(const sap_checker* checker, const sap_builder* bu
   SAP_TRY(check_object(checker, builder, def));
   SAP_TRY(sap_check_id(checker, "reference", def->reference, -1, builder->nbodies));
   SAP_TRY(sap_check_vector(checker, "p_BX", def->p_BX, 3));
-  SAP_TRY(sap_check_quaternion(checker, "q_BX", def->q_BX, def->q_BX));
+  SAP_TRY(sap_check_unit(checker, "q_BX", def->q_BX, 4, def->q_BX));
   SAP_TRY(sap_check_vector(checker, "p_BR", def->p_BR, 3));
-  SAP_TRY(sap_check_quaternion(checker, "q_BR", def->q_BR, def->q_BR));
+  SAP_TRY(sap_check_unit(checker, "q_BR", def->q_BR, 4, def->q_BR));
   SAP_TRY(sap_check_nonnegative(checker, "cutoff", def->cutoff));
   const int count = def->type == SAP_SENSOR_TOUCH ? size_count(def->zone) : 0;
   SAP_REFUSE_IF(def->type == SAP_SENSOR_TOUCH && count <= 0, checker,
@@ -290,6 +290,6 @@ static sap_status check_site(const sap_checker* checker, const sap_builder* buil
                              sap_site_def* def) {
   SAP_TRY(sap_check_id(checker, "body", def->body, 0, builder->nbodies));
   SAP_TRY(sap_check_vector(checker, "p_BX", def->p_BX, 3));
-  return sap_check_quaternion(checker, "q_BX", def->q_BX, def->q_BX);
+  return sap_check_unit(checker, "q_BX", def->q_BX, 4, def->q_BX);
 }
 SAP_DEFINE_ADD(site, sites, SAP_ELEMENT_SITE)

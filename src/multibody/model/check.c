@@ -89,9 +89,9 @@ sap_status sap_check_id(const sap_checker* checker, const char* field, int32_t v
   return SAP_STATUS_OK;
 }
 
-// Normalises; scales by the largest entry first, so that no entry under- or overflows.
-static sap_status check_direction(const sap_checker* checker, const char* field, const double* in,
-                                  int count, double* out) {
+// Scales by the largest entry first, so that no entry under- or overflows.
+sap_status sap_check_unit(const sap_checker* checker, const char* field, const double* in,
+                          int count, double* out) {
   SAP_TRY(sap_check_vector(checker, field, in, count));
   double largest = 0.0, sum = 0.0;
   for (int i = 0; i < count; ++i) {
@@ -108,16 +108,6 @@ static sap_status check_direction(const sap_checker* checker, const char* field,
     out[i] = scaled[i] / norm;
   }
   return SAP_STATUS_OK;
-}
-
-sap_status sap_check_quaternion(const sap_checker* checker, const char* field, const double in[4],
-                                double out[4]) {
-  return check_direction(checker, field, in, 4, out);
-}
-
-sap_status sap_check_axis(const sap_checker* checker, const char* field, const double in[3],
-                          double out[3]) {
-  return check_direction(checker, field, in, 3, out);
 }
 
 sap_status sap_check_inertia(const sap_checker* checker, const char* field, const double I[6],

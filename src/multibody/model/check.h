@@ -41,11 +41,9 @@ sap_status sap_check_limits(const sap_checker* checker, const char* prefix, doub
 // Requires first <= value < end.
 sap_status sap_check_id(const sap_checker* checker, const char* field, int32_t value, int32_t first,
                         int32_t end);
-// Normalises a vector that is finite and not zero.
-sap_status sap_check_quaternion(const sap_checker* checker, const char* field, const double in[4],
-                                double out[4]);
-sap_status sap_check_axis(const sap_checker* checker, const char* field, const double in[3],
-                          double out[3]);
+// Normalises a quaternion (4) or an axis (3) that is finite and not zero.
+sap_status sap_check_unit(const sap_checker* checker, const char* field, const double* in,
+                          int count, double* out);
 // Requires of a symmetric 3x3 {xx yy zz xy xz yz} principal moments >= 0 and, unless `any`, none
 // above the sum of the others; both up to SAP_INERTIA_TOLERANCE times the largest.
 sap_status sap_check_inertia(const sap_checker* checker, const char* field, const double I[6],

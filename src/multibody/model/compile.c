@@ -133,7 +133,7 @@ static sap_status normalize_key(const sap_checker* checker, const sap_model* mod
     }
     const int32_t start = joint->q_start + joint->nq - 4;
     double unit[4];
-    SAP_TRY(sap_check_quaternion(checker, "q: quaternion", q + start, unit));
+    SAP_TRY(sap_check_unit(checker, "q: quaternion", q + start, 4, unit));
     memcpy(q + start, unit, sizeof unit);
   }
   return SAP_STATUS_OK;
