@@ -124,19 +124,12 @@ static sap_status assemble(sap_mj* a, mjData* d, sap_error* error) {
   return sap_mj_blocks_add(a, d, error);
 }
 
-// Gives the solver what is left of the step's time limit, at least 1 ns.
-static sap_status limit_time(sap_mj* a, double began, sap_error* error) {
-  static const double SHORTEST = 1e-9;  // [s]
-  const double limit = a->options.solver_options.time_limit;
-  if (!(limit > 0.0)) {
-    return SAP_STATUS_OK;
-  }
-  return sap_solver_set_time_limit(a->solver, fmax(limit - (sap_clock_seconds() - began), SHORTEST),
-                                   error);
-}
-
 static sap_status solve(sap_mj* a, double began, sap_error* error) {
-  SAP_TRY(limit_time(a, began, error));
+  const double limit = a->options.solver_options.time_limit;
+  if (limit > 0.0) {  // the solver has what is left of it, at least 1 ns
+    const double left = limit - (sap_clock_seconds() - began);
+    SAP_TRY(sap_solver_set_time_limit(a->solver, fmax(left, 1e-9), error));
+  }
   SAP_TRY(sap_solver_solve(a->solver, a->problem, &a->solution, &a->report, error));
   const sap_report* r = &a->report;
   const double error_accepted = fmax(ACCEPTED_ERROR, a->options.solver_options.relative_tolerance);

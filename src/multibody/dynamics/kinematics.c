@@ -298,6 +298,11 @@ void sap_rows_pack(sap_rows* rows, int32_t first, int32_t count) {
 
 // --- steps of the configuration ---
 
+// Returns how many coordinates come before the quaternion, if the joint has one.
+static inline int32_t number_count(const sap_model_joint_data* joint) {
+  return joint->nq < 4 ? joint->nq : joint->nq - 4;
+}
+
 // A zero rotation leaves the quaternion bitwise unchanged.
 static void integrate_rotation(const double* q0, const double w[3], double dt,
                                sap_rotation_memory* memory, double* q) {
@@ -327,20 +332,12 @@ void sap_manifold_integrate_again(const sap_model* model, const double* q0, cons
     const double* from = q0 + joint->q_start;
     const double* rate = v + joint->v_start;
     double* to = q + joint->q_start;
-    switch (joint->type) {
-      case SAP_JOINT_FREE:
-        for (int i = 0; i < 3; ++i) {
-          to[i] = from[i] + dt * rate[i];
-        }
-        integrate_rotation(from + 3, rate + 3, dt, memory != NULL ? memory + j : NULL, to + 3);
-        break;
-      case SAP_JOINT_BALL:
-        integrate_rotation(from, rate, dt, memory != NULL ? memory + j : NULL, to);
-        break;
-      case SAP_JOINT_HINGE:
-      case SAP_JOINT_SLIDE:
-        to[0] = from[0] + dt * rate[0];
-        break;
+    const int32_t n = number_count(joint);
+    for (int32_t i = 0; i < n; ++i) {
+      to[i] = from[i] + dt * rate[i];
+    }
+    if (n < joint->nq) {
+      integrate_rotation(from + n, rate + n, dt, memory != NULL ? memory + j : NULL, to + n);
     }
   }
 }
@@ -366,18 +363,12 @@ void sap_manifold_difference(const sap_model* model, const double* q0, const dou
     const double* from = q0 + joint->q_start;
     const double* to = q1 + joint->q_start;
     double* out = delta + joint->v_start;
-    switch (joint->type) {
-      case SAP_JOINT_FREE:
-        sap_v3_sub(out, to, from);
-        rotation_difference(from + 3, to + 3, out + 3);
-        break;
-      case SAP_JOINT_BALL:
-        rotation_difference(from, to, out);
-        break;
-      case SAP_JOINT_HINGE:
-      case SAP_JOINT_SLIDE:
-        out[0] = to[0] - from[0];
-        break;
+    const int32_t n = number_count(joint);
+    for (int32_t i = 0; i < n; ++i) {
+      out[i] = to[i] - from[i];
+    }
+    if (n < joint->nq) {
+      rotation_difference(from + n, to + n, out + n);
     }
   }
 }
