@@ -6,7 +6,7 @@
 
 #include "integrators/newton.h"
 
-enum { START_WORK = 50, NORM_WORK = 10 };  // instructions of a velocity, about
+enum { START_WORK = 50 };  // instructions of a velocity, about
 
 sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool, sap_free_motion* fm,
                                   sap_error* error) {
@@ -175,17 +175,14 @@ static sap_status start_iteration(sap_free_motion* fm, sap_error* error) {
   return bad > 0 ? start_here(fm, error) : status;
 }
 
-static void measure_group(sap_free_motion* fm, int32_t g, const void* context) {
-  (void)context;
-  fm->progress[g].previous = fm->progress[g].residual;
-  fm->progress[g].residual = sap_free_motion_norm(fm, g, fm->m);
-}
-
 sap_status sap_free_motion_evaluate(sap_free_motion* fm, sap_error* error) {
   SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, fm->v_star, error));
   SAP_TRY(
       sap_momentum_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_star, fm->m, error));
-  sap_free_motion_each_group(fm, NORM_WORK, measure_group, NULL);
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    fm->progress[g].previous = fm->progress[g].residual;
+    fm->progress[g].residual = sap_free_motion_norm(fm, g, fm->m);
+  }
   return SAP_STATUS_OK;
 }
 

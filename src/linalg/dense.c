@@ -142,24 +142,18 @@ void sap_symmetric3_eigen(const double S[6], double eigenvalues[3], double V[9])
     const int p = xy > xz && xy > yz ? 0 : xz > yz ? 0 : 1;
     jacobi_rotate(a, v, p, xy > xz && xy > yz ? 1 : 2);
   }
-  eigenvalues[0] = a[0];
-  eigenvalues[1] = a[4];
-  eigenvalues[2] = a[8];
-  for (int pass = 0; pass < 2; ++pass) {
-    for (int i = 0; i < 2; ++i) {
-      if (eigenvalues[i] > eigenvalues[i + 1]) {
-        const double swap = eigenvalues[i];
-        eigenvalues[i] = eigenvalues[i + 1];
-        eigenvalues[i + 1] = swap;
-        for (int k = 0; k < 3; ++k) {
-          const double column = v[3 * i + k];
-          v[3 * i + k] = v[3 * i + 3 + k];
-          v[3 * i + 3 + k] = column;
-        }
-      }
+  int order[3] = {0, 1, 2};  // ascending
+  for (int i = 0; i < 3; ++i) {
+    const int k = i % 2, first = order[k];
+    if (a[4 * first] > a[4 * order[k + 1]]) {
+      order[k] = order[k + 1];
+      order[k + 1] = first;
     }
   }
-  if (V != NULL) {
-    memcpy(V, v, sizeof v);
+  for (int i = 0; i < 3; ++i) {
+    eigenvalues[i] = a[4 * order[i]];
+    if (V != NULL) {
+      memcpy(V + 3 * i, v + 3 * order[i], 3 * sizeof *V);
+    }
   }
 }

@@ -88,9 +88,7 @@ double sap_largest_eigenvalue(const double* a, int32_t n) {
     sap_eigenvalues_3(a, values);
     return values[2];
   }
-  for (int32_t i = 0; i < n * n; ++i) {
-    copy[i] = a[i];
-  }
+  memcpy(copy, a, (size_t)(n * n) * sizeof *copy);
   sap_eigen_small(copy, n, NULL);
   double largest = copy[0];
   for (int32_t i = 1; i < n; ++i) {
