@@ -4,18 +4,11 @@
 #include <string.h>
 
 #include "linalg/dense.h"
+#include "solvers/islands.h"
 
 // A single tree with BRANCH_FIRST to SAP_BRANCH_TREE velocities is factorized along its branches.
 // Smaller trees gain nothing; larger trees with few branches are faster in LAPACK.
 enum { BRANCH_FIRST = 7 };
-
-static int32_t find_root(int32_t* parent, int32_t tree) {
-  while (parent[tree] != tree) {
-    parent[tree] = parent[parent[tree]];
-    tree = parent[tree];
-  }
-  return tree;
-}
 
 // Numbers the connected components of the coupling graph by their smallest tree.
 static void number_groups(sap_momentum_factor* factor, int32_t* parent) {
@@ -24,12 +17,10 @@ static void number_groups(sap_momentum_factor* factor, int32_t* parent) {
     parent[t] = t;
   }
   for (int32_t c = 0; c < system->ncouplings; ++c) {
-    const int32_t a = find_root(parent, system->couplings[c][0]);
-    const int32_t b = find_root(parent, system->couplings[c][1]);
-    parent[a > b ? a : b] = a > b ? b : a;
+    sap_join_trees(parent, system->couplings[c][0], system->couplings[c][1]);
   }
   for (int32_t t = 0; t < system->ntrees; ++t) {
-    const int32_t root = find_root(parent, t);
+    const int32_t root = sap_tree_root(parent, t);
     factor->tree_group[t] = root == t ? factor->ngroups++ : factor->tree_group[root];
   }
 }

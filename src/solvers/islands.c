@@ -8,7 +8,7 @@
 #include "core/memory.h"
 #include "problem/problem_data.h"
 
-static int32_t find_root(int32_t* parent, int32_t tree) {
+int32_t sap_tree_root(int32_t* parent, int32_t tree) {
   while (parent[tree] != tree) {
     parent[tree] = parent[parent[tree]];
     tree = parent[tree];
@@ -16,8 +16,8 @@ static int32_t find_root(int32_t* parent, int32_t tree) {
   return tree;
 }
 
-static void join_trees(int32_t* parent, int32_t a, int32_t b) {
-  const int32_t root_a = find_root(parent, a), root_b = find_root(parent, b);
+void sap_join_trees(int32_t* parent, int32_t a, int32_t b) {
+  const int32_t root_a = sap_tree_root(parent, a), root_b = sap_tree_root(parent, b);
   if (root_a < root_b) {
     parent[root_b] = root_a;
   } else {
@@ -32,14 +32,14 @@ static void join_all(const sap_problem* p, bool merge, int32_t* parent) {
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const int32_t* trees = p->block_trees + p->blocks[b].first_tree;
     for (int32_t i = 1; i < p->blocks[b].ntrees; ++i) {
-      join_trees(parent, trees[0], trees[i]);
+      sap_join_trees(parent, trees[0], trees[i]);
     }
     if (merge) {
-      join_trees(parent, trees[0], p->block_trees[0]);
+      sap_join_trees(parent, trees[0], p->block_trees[0]);
     }
   }
   for (int32_t c = 0; c < p->ncouplings; ++c) {
-    join_trees(parent, p->couplings[c].tree_a, p->couplings[c].tree_b);
+    sap_join_trees(parent, p->couplings[c].tree_a, p->couplings[c].tree_b);
   }
 }
 
@@ -68,11 +68,11 @@ sap_status sap_islands_find(sap_islands* islands, const sap_problem* p, bool mer
     island[t] = -1;
   }
   for (int32_t b = 0; b < p->nblocks; ++b) {
-    island[find_root(parent, p->block_trees[p->blocks[b].first_tree])] = 0;
+    island[sap_tree_root(parent, p->block_trees[p->blocks[b].first_tree])] = 0;
   }
   int32_t count = 0;
   for (int32_t t = 0; t < n; ++t) {  // a root comes before the other trees of its set
-    const int32_t root = find_root(parent, t);
+    const int32_t root = sap_tree_root(parent, t);
     if (root == t && island[t] == 0) {
       tree_start[count + 1] = 0;
       block_start[count + 1] = 0;

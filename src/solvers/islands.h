@@ -35,4 +35,8 @@ typedef struct sap_sort_key {
 // Sorts by key, stable: merge sort without a heap call. Sorted keys cost one pass. scratch: (count)
 void sap_merge_sort(sap_sort_key* keys, sap_sort_key* scratch, int32_t count);
 
+// Union-find over trees, which start as their own parents: the root of a set is its smallest tree.
+int32_t sap_tree_root(int32_t* parent, int32_t tree);
+void sap_join_trees(int32_t* parent, int32_t a, int32_t b);
+
 #endif
