@@ -72,16 +72,6 @@ static bool count_rows(sap_recording* recording) {
   return true;
 }
 
-// Returns true if names are texts of variable length, as in recordings of earlier versions.
-static bool names_vary(hid_t file) {
-  const hid_t set = H5Dopen2(file, "model/bodies", H5P_DEFAULT);
-  const hid_t type = set >= 0 ? H5Dget_type(set) : -1;
-  const bool vary = type >= 0 && H5Tis_variable_str(type) > 0;
-  (void)H5Tclose(type);
-  (void)H5Dclose(set);
-  return vary;
-}
-
 // Returns true if the file begins as a recording does until its first flush: empty or with zeros.
 static bool is_begun(const char* path) {
   static const char zeros[8];
@@ -123,10 +113,6 @@ static sap_status open_file(const char* path, sap_recording* recording, sap_erro
               "'%s' is an HDF5 file, but not a recording", path);
   SAP_FAIL_IF(strcmp(version, SAP_RECORDING_VERSION) != 0, error, SAP_STATUS_SYNTAX,
               "'%s' is a recording of another version than " SAP_RECORDING_VERSION, path);
-  SAP_FAIL_IF(names_vary(recording->file), error, SAP_STATUS_SYNTAX,
-              "'%s' was recorded by an earlier sapstep, whose names cannot be read any "
-              "more: record it again",
-              path);
   return count_rows(recording)
              ? SAP_STATUS_OK
              : sap_fail(error, SAP_STATUS_IO, "the recording '%s' is damaged", path);
