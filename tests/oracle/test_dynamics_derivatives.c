@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "multibody/dynamics/derivatives.h"
-#include "multibody/dynamics/forces.h"
+#include "multibody/dynamics/dynamics_data.h"
 #include "support/mixed_model.h"
 
 #define STEP 1e-5
@@ -132,7 +132,7 @@ static void momentum(const point* at, double* tau) {
   sap_kinematics_set(&kin0, at->q0);
   sap_kinematics_set(&kin, at->q);
   const sap_dynamics_state state0 = {&kin0, at->v0, NULL}, state = {&kin, at->v, NULL};
-  sap_dynamics_momenta(dynamics, &state0, start);
+  dynamics->kernels->momenta(dynamics, &state0, NULL, start);
   const sap_momentum_step step = {
       .dt = DT, .v0 = at->v0, .start = start, .end = end, .inertial = inertial};
   double load[MOST];

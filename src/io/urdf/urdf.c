@@ -329,7 +329,7 @@ static void warn_of_spare_armature(const sap_urdf_reader* r, const sap_model* mo
 }
 
 static sap_status compile_model(sap_urdf_reader* r, const char* path, sap_model** out) {
-  sap_builder_spare_armature(r->builder, r->options->lenient ? spare_armature : 0.0);
+  r->builder->spare_armature = r->options->lenient ? spare_armature : 0.0;
   SAP_TRY_OR(sap_builder_compile(r->builder, out, r->error),
              sap_error_prefix(r->error, "%.200s", path));
   warn_of_spare_armature(r, *out, r->root_joint, r->root);

@@ -80,10 +80,6 @@ double sap_dynamics_element_energy(sap_dynamics* dynamics, const sap_kinematics*
 
 // --- momenta and energies ---
 
-// [L about its centre of mass; P] of each link in world axes.                     (links)
-void sap_dynamics_momenta(sap_dynamics* dynamics, const sap_dynamics_state* at,
-                          double (*momenta)[6]);
-
 typedef struct sap_momentum_step {
   double dt;
   const double* v0;    // velocities at the start of the step                     (nv)

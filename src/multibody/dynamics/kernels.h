@@ -13,7 +13,7 @@ typedef struct sap_dynamics_kernels {
   void (*add_point_jacobian)(const sap_kinematics* kin, int32_t body, const double p_W[3],
                              const double R_WC[9], double sign, double* J);
   void (*mass_matrix)(sap_dynamics* dynamics, const sap_kinematics* kin, double* const* diagonal);
-  // trees NULL: all.
+  // [L about its centre of mass; P] of each link of `trees` (NULL: all) in world axes. (links)
   void (*momenta)(sap_dynamics* dynamics, const sap_dynamics_state* at, const bool* trees,
                   double (*momenta)[6]);
   // Generalized forces that change the momenta as in a step; writes the momenta at its end to

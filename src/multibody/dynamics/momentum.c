@@ -18,10 +18,6 @@
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/dynamics/forces.h"
 
-void sap_dynamics_momenta(sap_dynamics* d, const sap_dynamics_state* at, double (*momenta)[6]) {
-  d->kernels->momenta(d, at, NULL, momenta);
-}
-
 // k += the links' weight; d->composite: from the momenta of this configuration.
 static void add_weight(sap_dynamics* d, const sap_kinematics* kin, double* k) {
   const double* g = d->model->options.gravity;

@@ -102,7 +102,8 @@ static void find_start(sap_multibody* multibody, const double* q0, const double*
     memory->end = start;
   } else {
     const sap_dynamics_state at = {.kin = sap_multibody_kinematics(multibody, q0), .v = v0};
-    sap_dynamics_momenta(multibody->dynamics, &at, memory->start.momenta);
+    sap_dynamics* d = multibody->dynamics;
+    d->kernels->momenta(d, &at, NULL, memory->start.momenta);
     set_state(model, &memory->start, q0, v0);
   }
 }

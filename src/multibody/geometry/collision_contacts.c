@@ -383,7 +383,8 @@ static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* sha
   }
   sap_pair_reach reach = {.rest = near->rest, .margin = near->margin};
   reach.way = query->V_WB != NULL ? sap_motion_bound(a, b) : 0.0;
-  reach.slack = query->more ? 0.0 : sap_motion_slack(a, b, reach.way);
+  const double size = sap_least(a->placed.bound, b->placed.bound);
+  reach.slack = query->more ? 0.0 : sap_ahead_slack(size, reach.way);
   reach.points = reach.rest + sap_most(reach.margin, reach.way + reach.slack);
   return reach;
 }

@@ -133,12 +133,9 @@ typedef struct sap_pair_reach {
   double rest;    // rest distance [m]
   double margin;  // contacts at the start: phi < rest + margin [m]
   double way;     // bound of the pair's relative way [m]; 0: no motion
-  double slack;   // gap that the motion may leave [m]
+  double slack;   // gap that the motion may leave, at most that at which contacts are taken [m]
   double points;  // points of the manifold: phi < points [m]
 } sap_pair_reach;
-
-// Slack of a pair with that way, at most the gap at which its contact is taken [m].
-double sap_motion_slack(const sap_collision_shape* a, const sap_collision_shape* b, double way);
 
 // First touch of two shapes, to the slack, that are apart at the start by conservative advancement.
 // `manifold`: theirs at the start, then that at *time. Returns false if they do not touch: the

@@ -100,10 +100,6 @@ static double closing_speed(const sap_collision_shape* const shapes[2],
   return speed;
 }
 
-double sap_motion_slack(const sap_collision_shape* a, const sap_collision_shape* b, double way) {
-  return sap_ahead_slack(sap_least(a->placed.bound, b->placed.bound), way);
-}
-
 bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_shape* b,
                             const sap_collision_query* query, const sap_pair_reach* reach,
                             double* time, sap_manifold* manifold) {

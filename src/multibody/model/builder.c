@@ -397,10 +397,6 @@ sap_status sap_builder_check_scalar_joint(const sap_checker* checker, const sap_
                               "%s = %d must be a hinge or slide joint", field, (int)joint);
 }
 
-void sap_builder_spare_armature(sap_builder* builder, double armature) {
-  builder->spare_armature = armature;
-}
-
 // --- keyframes ---
 
 static sap_status append_key(sap_builder* builder, const sap_checker* checker,

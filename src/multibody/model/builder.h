@@ -28,16 +28,15 @@ struct sap_builder {
   SAP_BUILDER_LIST(sap_hull, meshes)
   SAP_BUILDER_LIST(sap_builder_key, keys)
   int32_t nq, nv, na;
-  double spare_armature;  // see sap_builder_spare_armature
+  // Armature [kg m^2, kg] that joints without inertia in their direction get when the model is
+  // compiled; with 0, the default, compiling fails. Not for massless bodies with free joints.
+  double spare_armature;
   sap_model_names names[SAP_ELEMENT_COUNT];
 };
 
 // Scales masses and inertias so that the sum of all masses is `total`, if there is any mass. Fails
 // with NOT_FINITE if they overflow.
 sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_error* error);
-// Sets the armature [kg m^2, kg] that joints without inertia in their direction get when the model
-// is compiled; with 0, the default, compiling fails. Not for massless bodies with free joints.
-void sap_builder_spare_armature(sap_builder* builder, double armature);
 
 // Adds a shape of type mesh that is for drawing alone; shape->mesh is a visual mesh, -1: that of the
 // definition becomes a new one. Fails with MEMORY only.

@@ -96,11 +96,6 @@ sap_poses sap_placed_poses(const sap_placed* placed) {
   return (sap_poses){placed->q, placed->p_WB, placed->q_WB, placed->R_WB};
 }
 
-double sap_placed_length(const sap_placed* placed, const sap_model_actuator* actuator) {
-  const sap_poses at = sap_placed_poses(placed);
-  return actuator->gear * sap_drive_length(placed->model, &at, actuator);
-}
-
 static void push_dof(void* context, int32_t dof, double force) {
   const sap_placed* placed = context;
   placed->gradient[dof] += force;

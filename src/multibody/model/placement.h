@@ -34,9 +34,8 @@ void sap_placed_clear(sap_placed* placed);
 void sap_placed_move(sap_placed* placed);
 // Returns coordinates and poses for drive.h.
 sap_poses sap_placed_poses(const sap_placed* placed);
-// Returns gear times the length of an actuator's transmission in the current pose.
-double sap_placed_length(const sap_placed* placed, const sap_model_actuator* actuator);
-// Fills placed->gradient of that length; all bodies must be placed.
+// Fills placed->gradient of gear times the length of an actuator's transmission; all bodies must be
+// placed.
 void sap_placed_gradient(sap_placed* placed, const sap_model_actuator* actuator);
 // Factorizes M, from the leaves to the roots; returns a joint that moves no inertia, where it ends,
 // -1: none.

@@ -197,7 +197,8 @@ static double evaluate(const search* s, const double* x) {
   }
   apply_couplings(s->placed);
   sap_placed_move(s->placed);
-  return s->sign * sap_placed_length(s->placed, s->actuator);
+  const sap_poses at = sap_placed_poses(s->placed);
+  return s->sign * (s->actuator->gear * sap_drive_length(s->placed->model, &at, s->actuator));
 }
 
 // Evaluates s->x and inserts it into the best starts, best first.
