@@ -9,26 +9,25 @@
 #include "math/vector3.h"
 
 // clang-format off
-#define SAP_DEFAULT(type, FIELDS) \
-  (type){.cookie = SAP_COOKIE, FIELDS(SAP_FIELD_DEFAULT, SAP_FIELD_ARRAY_DEFAULT)}
+// Defines TYPE_default().
+#define SAP_DEFINE_DEFAULT(type, ...)                   \
+  type type##_default(void) {                           \
+    return (type){.cookie = SAP_COOKIE, __VA_ARGS__};   \
+  }
+#define SAP_DEFAULTS(FIELDS) FIELDS(SAP_FIELD_DEFAULT, SAP_FIELD_ARRAY_DEFAULT)
 #define SAP_SHAPE_MATERIAL {.relaxation_time = 0.01, .friction = 0.5}
 // clang-format on
 
-sap_body_def sap_body_def_default(void) {
-  return SAP_DEFAULT(sap_body_def, SAP_BODY_FIELDS);
-}
-
-sap_joint_def sap_joint_def_default(void) {
-  return SAP_DEFAULT(sap_joint_def, SAP_JOINT_FIELDS);
-}
-
-sap_shape_def sap_shape_def_default(void) {
-  return SAP_DEFAULT(sap_shape_def, SAP_SHAPE_FIELDS);
-}
-
-sap_tendon_def sap_tendon_def_default(void) {
-  return SAP_DEFAULT(sap_tendon_def, SAP_TENDON_FIELDS);
-}
+SAP_DEFINE_DEFAULT(sap_body_def, SAP_DEFAULTS(SAP_BODY_FIELDS))
+SAP_DEFINE_DEFAULT(sap_joint_def, SAP_DEFAULTS(SAP_JOINT_FIELDS))
+SAP_DEFINE_DEFAULT(sap_shape_def, SAP_DEFAULTS(SAP_SHAPE_FIELDS))
+SAP_DEFINE_DEFAULT(sap_tendon_def, SAP_DEFAULTS(SAP_TENDON_FIELDS))
+SAP_DEFINE_DEFAULT(sap_actuator_def, SAP_DEFAULTS(SAP_ACTUATOR_FIELDS))
+SAP_DEFINE_DEFAULT(sap_spring_def, .name = NULL)
+SAP_DEFINE_DEFAULT(sap_mesh_def, .name = NULL)
+SAP_DEFINE_DEFAULT(sap_keyframe_def, .name = NULL)
+SAP_DEFINE_DEFAULT(sap_site_def, .q_BX = {1.0, 0.0, 0.0, 0.0})
+SAP_DEFINE_DEFAULT(sap_bushing_def, .q_AF = {1.0, 0.0, 0.0, 0.0}, .q_BG = {1.0, 0.0, 0.0, 0.0})
 
 sap_muscle sap_muscle_default(void) {
   return (sap_muscle){.range = {0.75, 1.05},
@@ -39,10 +38,6 @@ sap_muscle sap_muscle_default(void) {
                       .vmax = 1.5,
                       .fpmax = 1.3,
                       .fvmax = 1.2};
-}
-
-sap_actuator_def sap_actuator_def_default(void) {
-  return SAP_DEFAULT(sap_actuator_def, SAP_ACTUATOR_FIELDS);
 }
 
 sap_equality_def sap_equality_def_default(void) {
@@ -56,15 +51,6 @@ sap_equality_def sap_equality_def_default(void) {
                             .stiffness = (double)INFINITY,
                             .relaxation_time = 0.01,
                             .active = true};
-}
-
-sap_spring_def sap_spring_def_default(void) {
-  return (sap_spring_def){.cookie = SAP_COOKIE};
-}
-
-sap_bushing_def sap_bushing_def_default(void) {
-  return (sap_bushing_def){
-      .cookie = SAP_COOKIE, .q_AF = {1.0, 0.0, 0.0, 0.0}, .q_BG = {1.0, 0.0, 0.0, 0.0}};
 }
 
 sap_pair_def sap_pair_def_default(void) {
@@ -81,18 +67,6 @@ sap_sensor_def sap_sensor_def_default(void) {
                           .reference = -1,
                           .q_BR = {1.0, 0.0, 0.0, 0.0},
                           .zone = SAP_SHAPE_SPHERE};
-}
-
-sap_site_def sap_site_def_default(void) {
-  return (sap_site_def){.cookie = SAP_COOKIE, .q_BX = {1.0, 0.0, 0.0, 0.0}};
-}
-
-sap_mesh_def sap_mesh_def_default(void) {
-  return (sap_mesh_def){.cookie = SAP_COOKIE};
-}
-
-sap_keyframe_def sap_keyframe_def_default(void) {
-  return (sap_keyframe_def){.cookie = SAP_COOKIE};
 }
 
 sap_model_options sap_model_options_default(void) {

@@ -205,7 +205,7 @@ static sap_status check_equality(const sap_checker* checker, const sap_builder* 
   SAP_TRY(sap_check_vector(checker, "polynomial", def->polynomial, 5));
   SAP_TRY(sap_check_positive(checker, "distance", def->distance));
   SAP_TRY(sap_check_positive(checker, "torque_scale", def->torque_scale));
-  SAP_TRY(sap_check_stiffness(checker, "stiffness", def->stiffness));
+  SAP_TRY(sap_check_range(checker, "stiffness", SAP_RANGE_STIFFNESS, def->stiffness));
   return sap_check_nonnegative(checker, "relaxation_time", def->relaxation_time);
 }
 SAP_DEFINE_ADD(equality, equalities, SAP_ELEMENT_EQUALITY)

@@ -19,9 +19,8 @@ sap_status sap_check_fail(const sap_checker* checker, sap_status status, const c
   return sap_fail(checker->error, status, "%s %d: %s", checker->kind, (int)checker->id, text);
 }
 
-// Fails with NOT_FINITE or ARGUMENT unless the value is in the range.
-static sap_status check_range(const sap_checker* checker, const char* name, sap_range range,
-                              double value) {
+sap_status sap_check_range(const sap_checker* checker, const char* name, sap_range range,
+                           double value) {
   const bool stiffness = range == SAP_RANGE_STIFFNESS;
   const char* bound = range == SAP_RANGE_NOT_NEGATIVE ? ">= 0" : "> 0";
   const char* infinite = stiffness ? " (or infinite)" : "";
@@ -39,10 +38,6 @@ static sap_status check_range(const sap_checker* checker, const char* name, sap_
                         infinite);
 }
 
-sap_status sap_check_finite(const sap_checker* checker, const char* field, double value) {
-  return check_range(checker, field, SAP_RANGE_FINITE, value);
-}
-
 sap_status sap_check_vector(const sap_checker* checker, const char* field, const double* values,
                             int count) {
   for (int i = 0; i < count; ++i) {
@@ -52,18 +47,6 @@ sap_status sap_check_vector(const sap_checker* checker, const char* field, const
     }
   }
   return SAP_STATUS_OK;
-}
-
-sap_status sap_check_nonnegative(const sap_checker* checker, const char* field, double value) {
-  return check_range(checker, field, SAP_RANGE_NOT_NEGATIVE, value);
-}
-
-sap_status sap_check_positive(const sap_checker* checker, const char* field, double value) {
-  return check_range(checker, field, SAP_RANGE_POSITIVE, value);
-}
-
-sap_status sap_check_stiffness(const sap_checker* checker, const char* field, double value) {
-  return check_range(checker, field, SAP_RANGE_STIFFNESS, value);
 }
 
 sap_status sap_check_limits(const sap_checker* checker, const char* prefix, double lower,
@@ -151,7 +134,7 @@ sap_status sap_check_fields(const sap_checker* checker, const char* prefix, cons
       memcpy(&value, (const char*)def + f->offset + (size_t)k * sizeof value, sizeof value);
       (void)snprintf(name, sizeof name, f->count > 0 ? "%s%s[%d]" : "%s%s", prefix, f->name,
                      (int)k);
-      SAP_TRY(check_range(checker, name, f->range, value));
+      SAP_TRY(sap_check_range(checker, name, f->range, value));
     }
   }
   return SAP_STATUS_OK;

@@ -28,13 +28,26 @@ sap_status sap_check_fail(const sap_checker* checker, sap_status status, const c
     }                                                                     \
   } while (0)
 
-sap_status sap_check_finite(const sap_checker* checker, const char* field, double value);
+// Ranges in the lists of fields (sapstep/model.h).
+typedef enum sap_range {
+  SAP_RANGE_OWN,  // checked by the element's own function
+  SAP_RANGE_FINITE,
+  SAP_RANGE_NOT_NEGATIVE,
+  SAP_RANGE_POSITIVE,
+  SAP_RANGE_STIFFNESS,
+} sap_range;
+
+// Requires that the value is in the range.
+sap_status sap_check_range(const sap_checker* checker, const char* name, sap_range range,
+                           double value);
+#define sap_check_finite(checker, name, value) \
+  sap_check_range((checker), (name), SAP_RANGE_FINITE, (value))
+#define sap_check_nonnegative(checker, name, value) \
+  sap_check_range((checker), (name), SAP_RANGE_NOT_NEGATIVE, (value))
+#define sap_check_positive(checker, name, value) \
+  sap_check_range((checker), (name), SAP_RANGE_POSITIVE, (value))
 sap_status sap_check_vector(const sap_checker* checker, const char* field, const double* values,
                             int count);
-sap_status sap_check_nonnegative(const sap_checker* checker, const char* field, double value);
-sap_status sap_check_positive(const sap_checker* checker, const char* field, double value);
-// Allows values > 0 and infinity.
-sap_status sap_check_stiffness(const sap_checker* checker, const char* field, double value);
 // Requires lower <= upper, each possibly infinite outwards. prefix: "", "control_", "force_".
 sap_status sap_check_limits(const sap_checker* checker, const char* prefix, double lower,
                             double upper);
@@ -51,15 +64,6 @@ sap_status sap_check_inertia(const sap_checker* checker, const char* field, cons
 
 // Relative; files give inertias with few digits.
 #define SAP_INERTIA_TOLERANCE 1e-6
-
-// Ranges in the lists of fields (sapstep/model.h).
-typedef enum sap_range {
-  SAP_RANGE_OWN,  // checked by the element's own function
-  SAP_RANGE_FINITE,
-  SAP_RANGE_NOT_NEGATIVE,
-  SAP_RANGE_POSITIVE,
-  SAP_RANGE_STIFFNESS,
-} sap_range;
 
 typedef struct sap_field {
   const char* name;

@@ -167,25 +167,21 @@ sap_status sap_model_joint_address(const sap_model* model, int32_t joint, sap_jo
   return status;
 }
 
-sap_status sap_model_get_body(const sap_model* model, int32_t body, sap_body_def* to,
-                              sap_error* error) {
-  SAP_TRY(check_getter(model, SAP_ELEMENT_BODY, body, to, error));
-  const sap_model_body* from = &model->bodies[body];
-  *to = sap_body_def_default();
-  to->name = model->names[SAP_ELEMENT_BODY].text[body];
-  SAP_BODY_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_model_get_joint(const sap_model* model, int32_t joint, sap_joint_def* to,
-                               sap_error* error) {
-  SAP_TRY(check_getter(model, SAP_ELEMENT_JOINT, joint, to, error));
-  const sap_model_joint_data* from = &model->joints[joint];
-  *to = sap_joint_def_default();
-  to->name = model->names[SAP_ELEMENT_JOINT].text[joint];
-  SAP_JOINT_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
-  return SAP_STATUS_OK;
-}
+// Defines the getter of an element whose record in the model has the fields of a list.
+#define SAP_DEFINE_GET_FIELDS(element, record, list, kind, FIELDS)                                \
+  sap_status sap_model_get_##element(const sap_model* model, int32_t id, sap_##element##_def* to, \
+                                     sap_error* error) {                                          \
+    SAP_TRY(check_getter(model, kind, id, to, error));                                            \
+    const record* from = &model->list[id];                                                        \
+    *to = sap_##element##_def_default();                                                          \
+    to->name = model->names[kind].text[id];                                                       \
+    FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)                                                  \
+    return SAP_STATUS_OK;                                                                         \
+  }
+SAP_DEFINE_GET_FIELDS(body, sap_model_body, bodies, SAP_ELEMENT_BODY, SAP_BODY_FIELDS)
+SAP_DEFINE_GET_FIELDS(joint, sap_model_joint_data, joints, SAP_ELEMENT_JOINT, SAP_JOINT_FIELDS)
+SAP_DEFINE_GET_FIELDS(actuator, sap_model_actuator, actuators, SAP_ELEMENT_ACTUATOR,
+                      SAP_ACTUATOR_FIELDS)
 
 // Defines the getter of an element whose definition the model keeps, but for the name.
 #define SAP_DEFINE_GET(element, list, kind)                                                        \
@@ -215,16 +211,6 @@ sap_status sap_model_get_tendon(const sap_model* model, int32_t tendon, sap_tend
   to->points = model->tendon_points + 3 * (size_t)from->first_point;
   to->wraps = model->tendon_wraps + from->first_point;
   SAP_TENDON_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator, sap_actuator_def* to,
-                                  sap_error* error) {
-  SAP_TRY(check_getter(model, SAP_ELEMENT_ACTUATOR, actuator, to, error));
-  const sap_model_actuator* from = &model->actuators[actuator];
-  *to = sap_actuator_def_default();
-  to->name = model->names[SAP_ELEMENT_ACTUATOR].text[actuator];
-  SAP_ACTUATOR_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
   return SAP_STATUS_OK;
 }
 
