@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The builder: creation, defaults of definitions, bodies, joints, exclusions, keyframes.
+// The builder: creation, defaults of definitions, bodies, joints, keyframes.
 #include "multibody/model/builder.h"
 
 #include <math.h>
@@ -232,21 +232,6 @@ sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_erro
   return good ? SAP_STATUS_OK
               : sap_fail(error, SAP_STATUS_NOT_FINITE,
                          "masses and inertias overflow when %g kg are scaled to %g kg", sum, total);
-}
-
-sap_status sap_builder_exclude(sap_builder* builder, int32_t body_a, int32_t body_b,
-                               sap_error* error) {
-  SAP_NOT_NULL(error, builder);
-  const sap_checker checker = {"exclusion", NULL, builder->nexclusions, error};
-  SAP_TRY(sap_check_id(&checker, "body_a", body_a, 0, builder->nbodies));
-  SAP_TRY(sap_check_id(&checker, "body_b", body_b, 0, builder->nbodies));
-  SAP_REFUSE_IF(body_a == body_b, &checker, "body_a = body_b = %d must be two different bodies",
-                (int)body_a);
-  SAP_TRY(SAP_BUILDER_RESERVE(builder, exclusions, 1, error));
-  int32_t* pair = builder->exclusions[builder->nexclusions++];
-  pair[0] = body_a < body_b ? body_a : body_b;
-  pair[1] = body_a < body_b ? body_b : body_a;
-  return SAP_STATUS_OK;
 }
 
 // --- joints ---

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shapes, contact pairs, equalities, two-point springs, bushings, sensors and sites of the builder.
+// Shapes, contact pairs, equalities, exclusions, springs, bushings, sensors and sites of the builder.
 #include <math.h>
 #include <string.h>
 
@@ -163,7 +163,7 @@ sap_status sap_builder_add_pair(sap_builder* builder, const sap_pair_def* def, i
   return SAP_STATUS_OK;
 }
 
-// --- equalities, springs and bushings ---
+// --- equalities, exclusions, springs and bushings ---
 
 static bool is_between_bodies(sap_equality_type type) {
   return type == SAP_EQUALITY_CONNECT || type == SAP_EQUALITY_WELD || type == SAP_EQUALITY_DISTANCE;
@@ -215,6 +215,18 @@ static sap_status check_bodies(const sap_checker* checker, const sap_builder* bu
   SAP_TRY(sap_check_id(checker, "body_a", a, 0, builder->nbodies));
   SAP_TRY(sap_check_id(checker, "body_b", b, 0, builder->nbodies));
   SAP_REFUSE_IF(a == b, checker, "body_a = body_b = %d must be two different bodies", (int)a);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_builder_exclude(sap_builder* builder, int32_t body_a, int32_t body_b,
+                               sap_error* error) {
+  SAP_NOT_NULL(error, builder);
+  const sap_checker checker = {"exclusion", NULL, builder->nexclusions, error};
+  SAP_TRY(check_bodies(&checker, builder, body_a, body_b));
+  SAP_TRY(SAP_BUILDER_RESERVE(builder, exclusions, 1, error));
+  int32_t* pair = builder->exclusions[builder->nexclusions++];
+  pair[0] = body_a < body_b ? body_a : body_b;
+  pair[1] = body_a < body_b ? body_b : body_a;
   return SAP_STATUS_OK;
 }
 
