@@ -66,20 +66,12 @@ void cli_table_real(cli_table* table, double value) {
 // Length of the UTF-8 sequence at `text`; 0: not valid.
 static int sequence_length(const char* text) {
   const unsigned char* s = (const unsigned char*)text;
-  int length = 0;
-  uint32_t code = 0;
-  if (s[0] < 0x80) {
-    return 1;
-  } else if ((s[0] & 0xe0) == 0xc0) {
-    length = 2;
-    code = s[0] & 0x1fu;
-  } else if ((s[0] & 0xf0) == 0xe0) {
-    length = 3;
-    code = s[0] & 0x0fu;
-  } else if ((s[0] & 0xf8) == 0xf0) {
-    length = 4;
-    code = s[0] & 0x07u;
-  }
+  const int length = s[0] < 0x80             ? 1
+                     : (s[0] & 0xe0) == 0xc0 ? 2
+                     : (s[0] & 0xf0) == 0xe0 ? 3
+                     : (s[0] & 0xf8) == 0xf0 ? 4
+                                             : 0;
+  uint32_t code = length == 1 ? s[0] : s[0] & (0x7fu >> length);  // the bits after the prefix
   for (int i = 1; i < length; ++i) {
     if ((s[i] & 0xc0) != 0x80) {
       return 0;
@@ -144,16 +136,13 @@ static void print_csv(const cli_table* table, FILE* stream) {
   }
   for (size_t i = 0; i < (size_t)table->count; ++i) {
     const cell* c = &table->cells[i];
-    switch (table->columns[i % n].kind) {
-      case CLI_CELL_TEXT:
-        sap_csv_cell(stream, c->text);
-        break;
-      case CLI_CELL_INTEGER:
-        (void)fprintf(stream, "%lld", (long long)c->integer);
-        break;
-      case CLI_CELL_REAL:
-        (void)fprintf(stream, "%.17g", c->real);
-        break;
+    const cli_cell_kind kind = table->columns[i % n].kind;
+    if (kind == CLI_CELL_TEXT) {
+      sap_csv_cell(stream, c->text);
+    } else if (kind == CLI_CELL_INTEGER) {
+      (void)fprintf(stream, "%lld", (long long)c->integer);
+    } else {
+      (void)fprintf(stream, "%.17g", c->real);
     }
     (void)fputc((i + 1) % n == 0 ? '\n' : ',', stream);
   }
@@ -336,15 +325,11 @@ static void print_aligned(const cli_table* table, FILE* stream) {
 }
 
 void cli_table_print(const cli_table* table, cli_format format, FILE* stream) {
-  switch (format) {
-    case CLI_FORMAT_TABLE:
-      print_aligned(table, stream);
-      break;
-    case CLI_FORMAT_CSV:
-      print_csv(table, stream);
-      break;
-    case CLI_FORMAT_JSON:
-      print_json(table, stream);
-      break;
+  if (format == CLI_FORMAT_CSV) {
+    print_csv(table, stream);
+  } else if (format == CLI_FORMAT_JSON) {
+    print_json(table, stream);
+  } else {
+    print_aligned(table, stream);
   }
 }
