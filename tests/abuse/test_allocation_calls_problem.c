@@ -50,6 +50,7 @@ static const sap_compliant_block soft = {.nrows = 3,
 static const sap_compliant_row row = {.stiffness = 100.0, .w = 1.0};
 static unsigned char bytes[65536], kept[65536];
 static size_t size, kept_size;
+static int64_t place;
 static double numbers[64];
 static const sap_problem_cotangent cotangent = {.v_star = numbers};
 static const sap_problem_tangent tangent = {.v_star = zeros};
@@ -132,6 +133,8 @@ static sap_problem* fresh(void) {
   X(sap_gradient_vjp, 2, sap_gradient_vjp(P(1, gradient), zeros, zeros, P(2, &cotangent), error))  \
   X(sap_gradient_jvp, 2, sap_gradient_jvp(P(1, gradient), P(2, &tangent), numbers, NULL, error))   \
   X(sap_problem_file_read, 2, sap_problem_file_read(P(1, problem_path), P(2, other), error))       \
+  X(sap_problem_file_read_next, 3,                                                                 \
+    sap_problem_file_read_next(P(1, problem_path), (place = 0, P(2, &place)), P(3, other), error)) \
   X(sap_problem_file_write, 2,                                                                     \
     sap_problem_file_write(P(1, new_path), P(2, problem), &solution, error))
 
