@@ -140,7 +140,7 @@ static void test_cut_off_and_text(void** state) {
     assert_non_null(strstr(error.message, "cut.hdf5"));
   }
   free(bytes);
-  static const char text[] = "sapstep_problem 1\n";
+  static const char text[] = "contact problem 1\n";
   (void)scratch_write(&s, "text.h5", text, sizeof text - 1, name);
   assert_int_equal(read_file(name, &error), SAP_STATUS_SYNTAX);
   assert_non_null(strstr(error.message, "not an HDF5 file"));
