@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Documentation that is installed: completion for bash, and man pages from the program's own help, which are
-# left out where help2man is not installed. The site with the reference: docs/CMakeLists.txt.
+# left out where help2man is not installed. The site with the reference: cmake/site/CMakeLists.txt.
 find_program(SAPSTEP_HELP2MAN help2man)
 mark_as_advanced(SAPSTEP_HELP2MAN)
 

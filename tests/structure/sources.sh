@@ -22,7 +22,7 @@ while IFS= read -r file; do
     echo "$file: a path of one machine"
     bad=1
   fi
-done < <(find src integrators* include tests examples cmake docs .ci -type f \
+done < <(find src integrators* include tests examples cmake .ci -type f \
   \( -name '*.[ch]' -o -name '*.inc' -o -name '*.cpp' -o -name '*.cmake' -o -name '*.sh' -o -name '*.py' \
   -o -name 'CMakeLists.txt' -o -path '.ci/run' \) ! -path 'tests/structure/sources.sh' | sort)
 
@@ -33,7 +33,7 @@ fi
 
 for entry in *; do
   case $entry in
-    src | include | integrators | tests | examples | cmake | docs | CMakeLists.txt | README.md | LICENSE | \
+    src | include | integrators | tests | examples | cmake | CMakeLists.txt | README.md | LICENSE | \
       CHANGELOG.md | pyproject.toml | build* | MUJOCO_LOG.TXT) ;;
     *)
       echo "$entry: not part of the layout"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sphinx's settings; docs/build.py collects the sources and runs Sphinx.
+# Sphinx's settings; cmake/site/build.py collects the sources and runs Sphinx.
 import os
 
 project = "sapstep"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds the site: C and Python reference, pages of the repository, tutorials.
 
-    python3 docs/build.py OUT
+    python3 cmake/site/build.py OUT
 
 needs Sphinx and myst-parser, and for the tutorials the package with matplotlib. Writes OUT/html/index.html and ends
 with status 1 if Sphinx warns, or if a link or a picture of a page does not exist; with 77 if Sphinx or myst-parser is missing.
@@ -24,7 +24,7 @@ sys.dont_write_bytecode = True
 from c_reference import ROLES, Words, enumerators, page, read  # noqa: E402
 from python_reference import Package  # noqa: E402
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["README.md", "CHANGELOG.md", "src/README.md", "integrators/README.md", "src/solvers/README.md",
          "src/multibody/README.md", ".github/CONTRIBUTING.md", "examples/scenes/README.md",
          "examples/studies/README.md", "examples/studies/orders/README.md", "tests/bench/README.md",
@@ -44,8 +44,8 @@ TUTORIALS = ["mujoco_models", "own_dynamics", "orders", "solvers", "sweep"]
 
 def stage_pages(source):
     """Copies the repository's pages; links to files that are no pages become links to copies of these files."""
-    for name in [*PAGES, "docs/index.md", "docs/method.md"]:
-        target = source / (Path(name).name if name.startswith("docs/") else name.replace(".github", "github"))
+    for name in [*PAGES, "cmake/site/index.md", "cmake/site/method.md"]:
+        target = source / (Path(name).name if name.startswith("cmake/site/") else name.replace(".github", "github"))
         target.parent.mkdir(parents=True, exist_ok=True)
         here = (ROOT / name).parent
 
@@ -77,7 +77,7 @@ def stage_pages(source):
 
 
 def stage_reference(source):
-    words = Words(re.findall(r"\(castro-(\d+)\)=", (ROOT / "docs" / "method.md").read_text()))
+    words = Words(re.findall(r"\(castro-(\d+)\)=", (ROOT / "cmake" / "site" / "method.md").read_text()))
     headers = read(ROOT / "include" / "sapstep")
     for header in headers.values():
         words.roles.update({item[1]: ROLES[item[0]] for item in header.items if item[0] in ROLES and item[1]})
@@ -207,7 +207,7 @@ def main():
     stage_reference(source)
     stage_tutorials(source)
     version = re.search(r"VERSION (\d+\.\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
-    done = subprocess.run([sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-c", ROOT / "docs",
+    done = subprocess.run([sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-c", ROOT / "cmake" / "site",
                            "-d", out / "cache", source, html], env={**os.environ, "SAPSTEP_VERSION": version})
     bad = dead_links(html)
     for line in bad:
