@@ -242,7 +242,7 @@ static void choose(const sap_stepper* stepper, const double* a, const double* b,
   }
 }
 
-// What of p is wanted: p, and its derivatives to v, or all.
+// p alone, with its derivatives to v, or with all derivatives.
 typedef enum slopes_wanted { NONE, TO_V, ALL } slopes_wanted;
 
 // p at v, and derivatives.
@@ -379,7 +379,7 @@ static void put_block(sap_stepper* stepper, int32_t a, int32_t b, const double* 
   }
 }
 
-// Finds the derivatives of m, or of what stands for it, where v* comes from.
+// Finds the derivatives of the equation for v*: of m at v*, or of its linearization at v0.
 static sap_status find_near(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_system* system = &stepper->system;

@@ -28,7 +28,7 @@ typedef struct sap_extrapolation {
   double* corrections[SAP_EXTRAPOLATION_DEPTH];  // their c/h^3 (2 nv)
 } sap_extrapolation;
 
-// What an attempt found.
+// Errors of an attempt.
 typedef struct sap_extrapolated {
   double single;  // error of x1 [m]
   double error;   // of x [m]

@@ -31,7 +31,8 @@ enum { ROUNDS_MAX = 16 };  // of contacts that a solution lacked, of laws that d
 // The iteration is lost if v' diag(A) v exceeds this factor twice in a row; once happens on
 // iterations that converge.
 #define LOST 100.0
-// What the last step missed is no guess where the balance error of the first solution is larger.
+// With a larger balance error of the first solution, which uses what the last steps missed, stage 1
+// solves m(v*) = 0 instead.
 #define FAR 0.1
 // A correction with the same A that leaves more than this share does not contract.
 #define CONTRACTION 0.3

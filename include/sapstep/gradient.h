@@ -84,12 +84,12 @@ SAP_API sap_status sap_gradient_problem(sap_gradient* gradient, const sap_proble
 // The data of a problem, by which products are taken. All arrays are the caller's.
 //   v_star          v* (nv)
 //   A               diagonal blocks, tree by tree (full squares, column-major, ld their size), then
-//                   coupling blocks A_ab in the order in which they were set (n_a x n_b). Changes
-//                   keep A symmetric: squares are symmetrised, and a coupling stands for A_ba, too.
+//                   coupling blocks A_ab in the order in which they were set (n_a x n_b). A stays
+//                   symmetric: squares are symmetrised, and a coupling is also its transposed A_ba.
 //   J               block by block, in a block tree by tree (nrows x tree size, column-major), as in
 //                   sap_block
-//   v_hat, R        (nrows). R_t of a contact is that of its first row: other tangents have no effect.
-//                   Of similar and lagged contacts only R_n has.
+//   v_hat, R        (nrows). R_t of a contact is that of its first row: R of other tangents has no
+//                   effect. Of similar and lagged contacts only R_n has an effect.
 //   friction        mu of contacts, else without effect (blocks)
 //   lagged_impulse  n0 of lagged contacts, unless coulomb (blocks)
 //   lower, upper    bounds of boxes (nrows)
