@@ -63,6 +63,10 @@ static void test_wrong(void** state) {
       {"sapstep_problem 1\n0.01 1\n1 1\n1\n1\n1\n0 1 0.5\n", ":7: treeB = 1 must be an integer"},
       {"sapstep_problem 1\n0.01 1\n1 1\n1\n1\n1\n0 -1 0.5 1 1 1 0 0 0 1 1\n", ":7: a contact of 1"},
       {"sapstep_problem 1\n0.01 1\n1 1\n1\n1\n1\n0 -1 -2 1 1 1 0 0 0 1 1 1\n", ":7: "},
+      {"sapstep_problem 1\n0.01 1\n2 2 1 0 2\n0 0\n0 0\n0\n", ":3: A of tree 0 is not symmetric"},
+      {"sapstep_problem 1\n0.01 1\n1 1\n1\n1\n0",
+       ":6: the number of contacts: the line has no end"},
+      {"sapstep_problem 1\n0.01 1\n1 1%2\n1\n1\n0\n", ":3: a byte of the line is 0"},
       {SECOND "rest\n", NULL}};
   scratch s;
   char path[SCRATCH_PATH_SIZE];
@@ -72,7 +76,14 @@ static void test_wrong(void** state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     sap_error error = {0};
     int64_t at = 0;
-    scratch_write(&s, "wrong.problem", cases[i].text, strlen(cases[i].text), path);
+    char text[256];
+    const size_t length = strlen(cases[i].text);
+    memcpy(text, cases[i].text, length);
+    char* zero = memchr(text, '%', length);  // stands for a byte 0
+    if (zero != NULL) {
+      *zero = '\0';
+    }
+    scratch_write(&s, "wrong.problem", text, length, path);
     if (cases[i].message == NULL) {  // the second one is wrong
       assert_int_equal(sap_problem_file_read_next(path, &at, p, &error), SAP_STATUS_OK);
     }

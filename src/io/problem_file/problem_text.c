@@ -11,6 +11,7 @@
 #include "io/xml/xml.h"
 
 static const char FIRST_LINE[] = "sapstep_problem 1", BLANKS[] = " \t\r\n";
+static const double SYMMETRY_TOLERANCE = 1e-10;  // of A_ij, relative to sqrt(A_ii A_jj)
 
 typedef struct text_file {
   FILE* stream;
@@ -18,6 +19,7 @@ typedef struct text_file {
   int64_t line;    // number of the one in `text`
   char* text;      // of a line, ends with 0
   int64_t length;  // -1: the file has ended
+  bool ended;      // the line has an end
   double* values;
   int32_t count;
   double* J;       // of a contact, by columns
@@ -59,9 +61,12 @@ static sap_status read_line(text_file* file) {
   if (ferror(file->stream)) {
     return sap_fail_io(file->error, errno, "read", file->path);
   }
+  file->ended = byte == '\n';
   SAP_TRY(SAP_ROOM(&file->pool, &file->text, file->length + 2, file->error));
   file->text[file->length < 0 ? 0 : file->length] = '\0';
-  return SAP_STATUS_OK;
+  return file->length < 0 || memchr(file->text, 0, (size_t)file->length) == NULL
+             ? SAP_STATUS_OK
+             : FAIL(file, SAP_STATUS_SYNTAX, "a byte of the line is 0: this is not text");
 }
 
 // Reads the next line that is not blank; length -1: there is none.
@@ -92,10 +97,13 @@ static sap_status read_numbers(text_file* file, int64_t expected, const char* wh
     file->values[file->count++] = value;
     at += length;
   }
-  return expected < 0 || file->count == expected
-             ? SAP_STATUS_OK
-             : FAIL(file, SAP_STATUS_SYNTAX, "%s: %lld numbers are needed, there are %d", what,
-                    (long long)expected, (int)file->count);
+  if (expected >= 0 && file->count != expected) {
+    return FAIL(file, SAP_STATUS_SYNTAX, "%s: %lld numbers are needed, there are %d", what,
+                (long long)expected, (int)file->count);
+  }
+  return file->ended ? SAP_STATUS_OK  // else its last number may have lost digits
+                     : FAIL(file, SAP_STATUS_SYNTAX,
+                            "%s: the line has no end, the file may be truncated", what);
 }
 
 // Takes an integer from the line.
@@ -107,6 +115,22 @@ static sap_status take_integer(const text_file* file, int32_t index, int32_t low
                 value, (long)low, (long)high);
   }
   *out = (int32_t)value;
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_symmetric(const text_file* file, int32_t tree, int32_t n) {
+  const double* A = file->values + 1;
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t j = 0; j < i; ++j) {
+      const double lower = A[i * n + j], upper = A[j * n + i];
+      if (!(fabs(lower - upper) <=
+            SYMMETRY_TOLERANCE * sqrt(fabs(A[i * n + i])) * sqrt(fabs(A[j * n + j])))) {
+        return FAIL(file, SAP_STATUS_NOT_SPD,
+                    "A of tree %ld is not symmetric, A(%ld,%ld) = %.17g, A(%ld,%ld) = %.17g",
+                    (long)tree, (long)i, (long)j, lower, (long)j, (long)i, upper);
+      }
+    }
+  }
   return SAP_STATUS_OK;
 }
 
@@ -124,6 +148,7 @@ static sap_status read_trees(text_file* file, sap_problem* problem, int32_t* ntr
       return FAIL(file, SAP_STATUS_SYNTAX, "A of tree %ld: %d numbers are needed, there are %d",
                   (long)read, (int)(n * n), (int)file->count - 1);
     }
+    SAP_TRY(check_symmetric(file, read, n));
     SAP_TRY(SAP_ROOM(&file->pool, &file->sizes, read + 1, file->error));
     SAP_TRY(SAP_ROOM(&file->pool, &file->A, size + n * n, file->error));
     memcpy(file->A + size, file->values + 1, (size_t)(n * n) * sizeof *file->A);
