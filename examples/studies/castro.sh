@@ -146,8 +146,11 @@ figure_11() {
     for n in ${COLUMN:-1 2 5 10 20 40}; do
       every=$((n < 40 ? 10 : 200))
       clutter "$n" "$walls" > "$scratch/clutter.xml"
-      "$sapstep" compare "$scratch/clutter.xml" --duration "$duration" --every $every --solvers sap,ipm \
-        --newton primal --tolerance 1e-5 --start warm --rows "$scratch/rows.csv" --format csv > "$scratch/table" || [ $? -eq 1 ]
+      rm -rf "$scratch/problems"
+      "$sapstep" run "$scratch/clutter.xml" --duration "$duration" --newton primal --tolerance 1e-5 --accepted-error inf \
+        --dump-problems "$scratch/problems" --dump-every $every > "$scratch/table" || [ $? -eq 1 ]
+      "$sapstep" compare "$scratch"/problems/*.hdf5 --solvers sap,ipm --newton primal --tolerance 1e-5 --start warm --summary \
+        --rows "$scratch/rows.csv" --format csv > "$scratch/table"
       rows $((4 * n)) "$walls"
     done
   done

@@ -69,4 +69,4 @@ axes.legend()
 figure.savefig("solvers.png")
 
 # %% [markdown]
-# The program compares solvers on whole scenes and on stored problems: `sapstep compare --help`.
+# The program compares solvers on the stored problems of whole scenes: `sapstep compare --help`.

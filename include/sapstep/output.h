@@ -67,7 +67,7 @@ SAP_API sap_status sap_result_table_write(const char* path, const sap_result_tab
 SAP_API sap_status sap_result_table_write_csv(const char* path, const sap_result_table* table,
                                               sap_error* error);
 
-// --- charts, drawn by gnuplot: lines with markers, or bars, on linear or logarithmic axes ---
+// --- charts, drawn by gnuplot: lines with markers on linear or logarithmic axes ---
 
 // One line. Points that are not finite, or not > 0 on a logarithmic axis, are left out.
 typedef struct sap_chart_series {
@@ -83,8 +83,6 @@ typedef struct sap_chart_panel {
   bool markers;                // a marker at every point
   bool dashes;                 // lines take turns in dash patterns, so that overlaps are visible
   int32_t slopes;              // with both axes logarithmic: dashed lines of slope 1 ... slopes
-  const char* const* x_names;  // bars at x = 0, 1, ..., and their names; NULL: lines
-  int32_t x_name_count;        //
   int32_t series_count;        //
   const sap_chart_series* series;
 } sap_chart_panel;

@@ -35,8 +35,8 @@ typedef enum cli_kind {
 // One option; help and parser are made from the same list.
 typedef struct cli_option {
   const char* name;      // without the dashes
-  const char* argument;  // its name in the help, NULL: the option takes none. FILE, FILE.svg and
-                         // FILE.csv are never written over inputs, see cli/files.h
+  const char* argument;  // its name in the help, NULL: the option takes none. A FILE is never
+                         // written over inputs, see cli/files.h
   const char* help;      // lines after the first are separated by '\n'; "[unit]" of a number
   cli_kind kind;
   size_t offset;  // in the command's struct of options [bytes]

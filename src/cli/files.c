@@ -80,45 +80,21 @@ cli_path_use cli_path_use_of(const char* option, const char* argument) {
       return uses[i].use;
     }
   }
-  return strcmp(argument, "FILE.svg") == 0 ? CLI_PATH_CHART : CLI_PATH_WRITTEN;
+  return CLI_PATH_WRITTEN;
 }
 
 static bool is_written(cli_path_use use) {
-  return use == CLI_PATH_WRITTEN || use == CLI_PATH_CHART || use == CLI_PATH_KEPT;
+  return use == CLI_PATH_WRITTEN || use == CLI_PATH_KEPT;
 }
 
 sap_status cli_check_writable(const cli_path* path, sap_error* error) {
-  if (!is_written(path->use)) {
-    return SAP_STATUS_OK;
-  }
-  SAP_TRY(sap_file_writable(path->path, error));
-  return path->use == CLI_PATH_CHART
-             ? sap_file_writable(cli_sibling_path(path->path, ".csv"), error)
-             : SAP_STATUS_OK;
-}
-
-// True if the other is the table beside a chart.
-static bool table_collides(const cli_path* chart, const cli_path* other) {
-  return chart->use == CLI_PATH_CHART &&
-         cli_same_file(cli_sibling_path(chart->path, ".csv"), other->path);
-}
-
-// True if charts of different names, such as a.svg and a.png, have the same table.
-static bool tables_collide(const cli_path* a, const cli_path* b) {
-  return b->use == CLI_PATH_CHART &&
-         table_collides(a, &(cli_path){.path = cli_sibling_path(b->path, ".csv")});
-}
-
-bool cli_path_overwrites_itself(const cli_path* path) {
-  return table_collides(path, path);
+  return is_written(path->use) ? sap_file_writable(path->path, error) : SAP_STATUS_OK;
 }
 
 bool cli_paths_collide(const cli_path* a, const cli_path* b) {
   const bool resumed = (a->use == CLI_PATH_KEPT && b->use == CLI_PATH_RESUMED) ||
                        (a->use == CLI_PATH_RESUMED && b->use == CLI_PATH_KEPT);
-  return (is_written(a->use) || is_written(b->use)) && !resumed &&
-         (cli_same_file(a->path, b->path) || table_collides(a, b) || table_collides(b, a) ||
-          tables_collide(a, b));
+  return (is_written(a->use) || is_written(b->use)) && !resumed && cli_same_file(a->path, b->path);
 }
 
 sap_status cli_check_paths(const cli_path* paths, int count, sap_error* error) {

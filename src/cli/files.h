@@ -21,7 +21,6 @@ typedef enum cli_path_use {
   CLI_PATH_READ,     // an input
   CLI_PATH_RESUMED,  // read at the start only: a checkpoint may replace it
   CLI_PATH_WRITTEN,  // an output
-  CLI_PATH_CHART,    // an output with a table beside it, of the same name but .csv
   CLI_PATH_KEPT,     // a checkpoint
 } cli_path_use;
 
@@ -33,10 +32,8 @@ typedef struct cli_path {
 
 // Returns the use of an option's file, from the names of the option and its argument.
 cli_path_use cli_path_use_of(const char* option, const char* argument);
-// Fails with IO if an output, or the table beside it, cannot be written.
+// Fails with IO if an output cannot be written.
 sap_status cli_check_writable(const cli_path* path, sap_error* error);
-// True if a chart has the name of the table beside it.
-bool cli_path_overwrites_itself(const cli_path* path);
 // True if one would be written over the other.
 bool cli_paths_collide(const cli_path* a, const cli_path* b);
 // Fails with ARGUMENT if two paths collide; `option` says in words what each is. Paths that are

@@ -106,8 +106,8 @@ static void print_csv(const cli_lines* lines, const sap_chart_panel* panels, FIL
   }
 }
 
-sap_status cli_lines_write_csv(const cli_lines* lines, const sap_chart_panel* panels,
-                               const char* path, sap_error* error) {
+static sap_status write_csv(const cli_lines* lines, const sap_chart_panel* panels, const char* path,
+                            sap_error* error) {
   sap_file* file = NULL;
   SAP_TRY(sap_file_create(path, &file, error));
   print_csv(lines, panels, sap_file_stream(file));
@@ -117,7 +117,7 @@ sap_status cli_lines_write_csv(const cli_lines* lines, const sap_chart_panel* pa
 }
 
 sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int count,
-                           const char* path, bool table, sap_error* error) {
+                           const char* chart, const char* csv, sap_error* error) {
   sap_chart_series* series = cli_new((size_t)lines->count, sizeof *series);
   double* points = cli_new((size_t)lines->count * 2 * POINTS, sizeof *points);
   int used = 0;
@@ -137,9 +137,10 @@ sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int 
       }
     }
   }
-  // At most three panels side by side are readable.
-  if (table) {  // first: it needs no gnuplot
-    SAP_TRY(cli_lines_write_csv(lines, panels, cli_sibling_path(path, ".csv"), error));
+  if (csv != NULL) {  // first: it needs no gnuplot
+    SAP_TRY(write_csv(lines, panels, csv, error));
   }
-  return sap_chart_write(path, panels, count, !alike || count > 3, error);
+  // At most three panels side by side are readable.
+  return chart != NULL ? sap_chart_write(chart, panels, count, !alike || count > 3, error)
+                       : SAP_STATUS_OK;
 }

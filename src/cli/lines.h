@@ -27,14 +27,10 @@ void cli_line_add(cli_lines* lines, int panel, const char* label, int64_t count,
                   const double* y);
 // Finds the range of a panel's finite values of x or y: low is infinite without any, high >= 0.
 void cli_lines_range(const cli_lines* lines, int panel, bool of_x, double* low, double* high);
-// Writes panels without series as SVG, with the collected lines thinned to what can be seen;
-// `table`: and the lines as CSV beside it.
+// Writes panels without series as a chart, with the collected lines thinned to what can be seen, and
+// the lines as CSV (panel, line, x_label, x, y_label, y); NULL: not.
 sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int count,
-                           const char* path, bool table, sap_error* error);
-
-// Writes the lines as CSV: panel, line, x_label, x, y_label, y.
-sap_status cli_lines_write_csv(const cli_lines* lines, const sap_chart_panel* panels,
-                               const char* path, sap_error* error);
+                           const char* chart, const char* csv, sap_error* error);
 
 // Thins a line to at most `most` points (even, > 2) in xs and ys; returns their number. If x never
 // falls the lowest and highest point of each stretch are kept, so that a dense oscillation keeps

@@ -414,17 +414,10 @@ static void note_path(cli_parser* parser, const cli_option* row, const char* pat
 static int check_paths(const cli_parser* parser) {
   for (int i = 0; i < parser->path_count; ++i) {
     const cli_path* p = &parser->paths[i];
-    if (cli_path_overwrites_itself(p)) {
-      return cli_usage_error(parser->command, "--%s '%s' would be overwritten by its table",
-                             p->option, p->path);
-    }
     for (int j = 0; j < i; ++j) {
       if (cli_paths_collide(p, &parser->paths[j])) {
-        return cli_usage_error(parser->command, "--%s and --%s are the same file, '%s'%s",
-                               parser->paths[j].option, p->option, p->path,
-                               p->use == CLI_PATH_CHART || parser->paths[j].use == CLI_PATH_CHART
-                                   ? ", or have the same table beside them"
-                                   : "");
+        return cli_usage_error(parser->command, "--%s and --%s are the same file, '%s'",
+                               parser->paths[j].option, p->option, p->path);
       }
     }
     for (int j = 0; j < parser->noperands; ++j) {

@@ -35,7 +35,6 @@ static const char style[] =
     "set linetype 8 lc rgb '#7F7F7F' lw 1.5 pt 9\n"
     "set border 31 lc rgb '#444444'\n"
     "set grid lt 1 lw 0.5 lc rgb '#dddddd'\n"
-    "set style fill solid 0.85 noborder\n"
     "set pointsize 0.6\n"
     "set multiplot\n";
 enum { COLORS = 8, DASHES = 4 };
@@ -113,8 +112,7 @@ static void print_axes(FILE* out, const sap_chart_panel* p, bool any, double ran
   (void)fputs("unset logscale\nset format '%h'\nset tics autofreq\nset autoscale\n", out);
   if (!any) {
     (void)fputs("set xrange [0:1]\nset yrange [0:1]\n", out);
-  } else if (p->log_y && (p->x_names != NULL || has_slopes(p))) {
-    // Bars would begin at the lowest value, and slopes would widen the axes.
+  } else if (has_slopes(p)) {  // which would widen the axes
     (void)fprintf(out, "set yrange [%g:%g]\n", range[1][0] / 2.0, range[1][1] * 2.0);
     (void)fprintf(out, "set xrange [%g:%g]\n", range[0][0] / 1.1, range[0][1] * 1.1);
   }
@@ -126,30 +124,16 @@ static void print_axes(FILE* out, const sap_chart_panel* p, bool any, double ran
   print_text(out, "set title ", p->title, " font titles noenhanced\n");
   print_text(out, "set xlabel ", p->x_label, " noenhanced\n");
   print_text(out, "set ylabel ", p->y_label, " noenhanced\n");
-  for (int32_t i = 0; i < p->x_name_count; ++i) {
-    print_text(out, i == 0 ? "set xtics noenhanced (" : ", ", p->x_names[i], "");
-    (void)fprintf(out, " %ld%s", (long)i, i + 1 == p->x_name_count ? ")\n" : "");
-  }
-  if (p->x_names != NULL) {
-    (void)fprintf(out, "set xrange [-0.5:%ld.5]\nset xtics %s\nset boxwidth %g absolute\n",
-                  (long)p->x_name_count - 1, p->x_name_count > 3 ? "rotate by -20" : "norotate",
-                  0.8 / p->series_count);
-  }
 }
 
-// Prints the command that draws all lines, or bars beside one another.
+// Prints the command that draws all lines.
 static void print_plot(FILE* out, const sap_chart_panel* p, bool any, double range[2][2]) {
   (void)fputs("plot ", out);
   for (int32_t k = 0; k < p->series_count; ++k) {
     const int dash = p->dashes ? k % DASHES : k >= COLORS ? 1 : 0;
-    const double shift = 0.8 / p->series_count * (k - 0.5 * (p->series_count - 1));
-    if (p->x_names != NULL) {
-      (void)fprintf(out, "$line%ld using ($1+%g):2 with boxes", (long)k, shift);
-    } else {
-      (void)fprintf(out, "%s%ld%s with lines%s dt %d", any ? "$line" : "NaN*", (long)k,
-                    any ? " using 1:2" : "", p->markers ? "points" : "", dash + 1);
-    }
-    (void)fprintf(out, " lt %d", (int)(k % COLORS) + 1);
+    (void)fprintf(out, "%s%ld%s with lines%s dt %d lt %d", any ? "$line" : "NaN*", (long)k,
+                  any ? " using 1:2" : "", p->markers ? "points" : "", dash + 1,
+                  (int)(k % COLORS) + 1);
     print_text(out, " title ", p->series[k].name, " noenhanced, ");
   }
   for (int32_t n = 1; n <= p->slopes && any && has_slopes(p); ++n) {

@@ -64,8 +64,6 @@ static void every_command_has_the_floor(void** state) {
   r = ask(*state, "bench" URDF "--steps 10 --skip 300 --repetitions 1 --format json");
   assert_true(json_member(r.out, "contacts") == 4.0);
   command_clear(&r);
-  r = ask(*state, "compare" URDF "--solvers sap --duration 0.6 --every 100");
-  command_clear(&r);
   r = ask(*state, "sweep floor.study --csv floor.csv");
   char path[SCRATCH_PATH_SIZE];
   size_t count = 0;

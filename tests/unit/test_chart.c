@@ -92,22 +92,6 @@ static void test_what_is_left_out(void** state) {
   free(svg);
 }
 
-// Bars beside one another, higher for more, above the names of their places.
-static void test_bars(void** state) {
-  scratch* s = *state;
-  const double x[2] = {0.0, 1.0}, y[2][2] = {{1.0, 10.0}, {2.0, 100.0}};
-  const char* const names[2] = {"first", "second"};
-  const sap_chart_series series[2] = {{"a", 2, x, y[0]}, {"b", 2, x, y[1]}};
-  const sap_chart_panel panel = {
-      .log_y = true, .x_names = names, .x_name_count = 2, .series_count = 2, .series = series};
-  char* svg = draw(s, &panel, 1);
-  assert_int_equal(svg_lines(svg), 2);
-  assert_non_null(strstr(svg, ">first<"));
-  assert_non_null(strstr(svg, ">second<"));
-  assert_non_null(strstr(svg, "<polygon"));
-  free(svg);
-}
-
 static void test_formats(void** state) {
   scratch* s = *state;
   static const struct {
@@ -156,8 +140,9 @@ static void test_refusals(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_places),   cmocka_unit_test(test_what_is_left_out),
-      cmocka_unit_test(test_bars),     cmocka_unit_test(test_formats),
+      cmocka_unit_test(test_places),
+      cmocka_unit_test(test_what_is_left_out),
+      cmocka_unit_test(test_formats),
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

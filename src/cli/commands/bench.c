@@ -364,7 +364,7 @@ static sap_status bench_draw(bench* b, sap_error* error) {
     cli_line_add(&lines, 0, i == 0 ? "sapstep" : b->peers[i - 1].name, b->nscenes, xy,
                  xy + b->nscenes);
   }
-  return cli_lines_write(&lines, &panel, 1, b->svg, false, error);
+  return cli_lines_write(&lines, &panel, 1, b->svg, NULL, error);
 }
 
 static void bench_allocate(bench* b, int nscenes) {

@@ -371,8 +371,5 @@ sap_status study_chart_write(const study_spec* s, const study_row* rows, const c
     add_measures(s, rows, x, &lines);
   }
   const int count = fill_panels(s, &lines, x, axes, panels);
-  if (csv != NULL) {
-    SAP_TRY(cli_lines_write_csv(&lines, panels, csv, error));
-  }
-  return svg != NULL ? cli_lines_write(&lines, panels, count, svg, false, error) : SAP_STATUS_OK;
+  return cli_lines_write(&lines, panels, count, svg, csv, error);
 }
