@@ -6,8 +6,6 @@
 
 #include "integrators/newton.h"
 
-enum { START_WORK = 50 };  // instructions of a velocity, about
-
 sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool, sap_free_motion* fm,
                                   sap_error* error) {
   fm->system = system;
@@ -26,44 +24,12 @@ sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool, sap_
     SAP_TRY(SAP_POOL_ADD(pool, &fm->steps[i], system->nv, error));
   }
   SAP_TRY(SAP_POOL_ADD(pool, &fm->progress, ngroups, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &fm->alpha, ngroups, error));
-  return SAP_POOL_ADD(pool, &fm->group_status, ngroups, error);
+  return SAP_POOL_ADD(pool, &fm->alpha, ngroups, error);
 }
 
 void sap_free_motion_clear(sap_free_motion* fm) {
   sap_momentum_factor_clear(&fm->factor);
   memset(fm, 0, sizeof *fm);
-}
-
-typedef struct groups_task {
-  sap_free_motion* fm;
-  sap_group_task* run;
-  const void* context;
-} groups_task;
-
-static void run_groups(void* context, int32_t first, int32_t end) {
-  const groups_task* task = context;
-  for (int32_t g = first; g < end; ++g) {
-    task->run(task->fm, g, task->context);
-  }
-}
-
-void sap_free_motion_each_group(sap_free_motion* fm, int32_t work, sap_group_task* run,
-                                const void* context) {
-  groups_task task = {fm, run, context};
-  sap_threads_run_parts(fm->balance.threads, fm->factor.ngroups, (int64_t)work * fm->system->nv,
-                        run_groups, &task);
-}
-
-sap_status sap_free_motion_factor_status(sap_free_motion* fm, sap_error* error) {
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    const sap_status failed = fm->group_status[g];
-    if (failed != SAP_STATUS_OK) {  // fails again, with the message
-      SAP_TRY(sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, error));
-      return sap_fail(error, failed, "no factor of A of group %d of trees", g);
-    }
-  }
-  return SAP_STATUS_OK;
 }
 
 bool sap_free_motion_has_impulse(const sap_free_motion* fm, int32_t group) {
@@ -95,9 +61,8 @@ static double find_tolerance(const sap_free_motion* fm, int32_t group) {
 }
 
 // Sets the weights and the initial progress of a group.
-static void start_group(sap_free_motion* fm, int32_t g, const void* context) {
+static void start_group(sap_free_motion* fm, int32_t g) {
   const sap_group* group = &fm->factor.groups[g];
-  (void)context;
   for (int32_t k = 0; k < group->ntrees; ++k) {
     const int32_t t = fm->factor.group_trees[group->first_tree + k];
     const size_t n = (size_t)fm->system->tree_sizes[t];
@@ -138,7 +103,9 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
   sap_momentum_balance_release(balance, fm->v_star);
   SAP_TRY(
       sap_momentum_balance_start(balance, fm->factor.tree_dof, fm->v_star, fm->m, fm->load, error));
-  sap_free_motion_each_group(fm, START_WORK, start_group, NULL);
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    start_group(fm, g);
+  }
   SAP_TRY(check_weights(fm, error));
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const double residual = fm->progress[g].residual, scale = fm->progress[g].scale;

@@ -22,7 +22,6 @@ struct sap_free_motion {
   sap_prediction prediction;
   sap_linearization linearization;
   struct sap_group_progress* progress;  // (ngroups)
-  sap_status* group_status;             // of the last task that can fail (ngroups)
   double* v_star;                       // the iterate, then the result   (nv)
   double *m, *v_best, *load, *dv;       // (nv)
   double* weight;                       // diag(A) of the first iterate   (nv)
@@ -75,13 +74,6 @@ sap_status sap_free_motion_solve(sap_free_motion* free_motion, const sap_step_co
     }                                                                                        \
   }
 
-// A task on one group; it must not touch another one.
-typedef void sap_group_task(sap_free_motion* free_motion, int32_t group, const void* context);
-// Runs the task on all groups, in threads. work: instructions of each velocity, about.
-void sap_free_motion_each_group(sap_free_motion* free_motion, int32_t work, sap_group_task* task,
-                                const void* context);
-// Returns the first failure in group_status after groups factored A. The message names the tree.
-sap_status sap_free_motion_factor_status(sap_free_motion* free_motion, sap_error* error);
 // Returns true if m of the group contains chosen impulses p.
 bool sap_free_motion_has_impulse(const sap_free_motion* free_motion, int32_t group);
 // Returns |D x| over the velocities of a group, D = diag(A)^-1/2.

@@ -7,8 +7,7 @@
 #include "integrators/free_motion.h"
 #include "integrators/newton.h"
 
-enum { MISSED_DEPTH = 3 };                  // degrees of the prediction of e
-enum { SOLVE_WORK = 50, CHECK_WORK = 25 };  // instructions of a velocity, about
+enum { MISSED_DEPTH = 3 };  // degrees of the prediction of e
 
 sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, sap_pool* pool,
                                     sap_linearization* l, sap_error* error) {
@@ -55,34 +54,33 @@ static sap_status step_back(sap_free_motion* fm, int32_t group, const double* v,
 }
 
 // Linearizes a group at v0, where m has been evaluated: v_law from v0, and v* with e.
-static sap_status start_group(sap_free_motion* fm, int32_t group) {
+static sap_status start_group(sap_free_motion* fm, int32_t group, sap_error* error) {
   sap_linearization* l = &fm->linearization;
   const double* v0 = fm->balance.step.v0_free;
-  SAP_TRY(step_back(fm, group, v0, fm->m, NULL));
+  SAP_TRY(step_back(fm, group, v0, fm->m, error));
   SAP_FOR_GROUP(fm, group, i, l->v_law[i] = l->v_near[i] = fm->v_star[i])
-  return step_back(fm, group, l->v_law, l->e, NULL);
+  return step_back(fm, group, l->v_law, l->e, error);
 }
 
-static void linearize_group(sap_free_motion* fm, int32_t g, const void* context) {
+static sap_status linearize_group(sap_free_motion* fm, int32_t g, sap_error* error) {
   sap_linearization* l = &fm->linearization;
-  (void)context;
-  fm->group_status[g] = SAP_STATUS_OK;
   if (l->starts[g]) {
-    fm->group_status[g] = start_group(fm, g);
-    return;
+    return start_group(fm, g, error);
   }
   SAP_FOR_GROUP(fm, g, i, l->v_near[i] = fm->v_star[i])
   if (sap_free_motion_has_impulse(fm, g)) {  // m: what the iteration has left, unless it moved on
     SAP_FOR_GROUP(fm, g, i, l->p[i] = fm->balance.impulse[i] + (fm->moved ? 0.0 : fm->m[i]))
-    fm->group_status[g] = step_back(fm, g, l->v_near, l->p, NULL);
-  } else {
-    SAP_FOR_GROUP(fm, g, i, l->v_law[i] = fm->v_star[i])
+    return step_back(fm, g, l->v_near, l->p, error);
   }
+  SAP_FOR_GROUP(fm, g, i, l->v_law[i] = fm->v_star[i])
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_linearization_finish(sap_free_motion* fm, sap_error* error) {
-  sap_free_motion_each_group(fm, SOLVE_WORK, linearize_group, NULL);
-  return sap_free_motion_factor_status(fm, error);
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    SAP_TRY(linearize_group(fm, g, error));
+  }
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_linearization_move_to_start(sap_free_motion* fm, const bool* trees,
@@ -112,7 +110,7 @@ sap_status sap_linearization_move_to_start(sap_free_motion* fm, const bool* tree
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     if (l->starts[g] && !l->known[g]) {
       SAP_FOR_GROUP(fm, g, i, l->e[i] = -l->p[i] - fm->m[i])
-      SAP_TRY(start_group(fm, g));
+      SAP_TRY(start_group(fm, g, error));
       SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i])
       l->known[g] = true;
     }
@@ -129,14 +127,6 @@ static void find_impulses(sap_free_motion* fm, const double* v) {
                           fm->linearization.p);
 }
 
-static void check_group(sap_free_motion* fm, int32_t g, const void* context) {
-  (void)context;
-  const double missing = sap_free_motion_norm(fm, g, fm->m);
-  const double scale =
-      sap_free_motion_norm(fm, g, fm->load) + sap_free_motion_norm(fm, g, fm->linearization.p);
-  fm->alpha[g] = missing > 0.0 ? missing / scale : missing;
-}
-
 sap_status sap_linearization_check(sap_free_motion* fm, const double* v, double* error_share,
                                    sap_error* error) {
   sap_linearization* l = &fm->linearization;
@@ -144,9 +134,11 @@ sap_status sap_linearization_check(sap_free_motion* fm, const double* v, double*
   fm->balance.impulse = l->p;
   SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, v, error));
   SAP_TRY(sap_momentum_balance_residual(&fm->balance, fm->factor.tree_dof, v, fm->m, error));
-  sap_free_motion_each_group(fm, CHECK_WORK, check_group, NULL);
   *error_share = 0.0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    const double missing = sap_free_motion_norm(fm, g, fm->m);
+    const double scale = sap_free_motion_norm(fm, g, fm->load) + sap_free_motion_norm(fm, g, l->p);
+    fm->alpha[g] = missing > 0.0 ? missing / scale : missing;
     if (!(fm->alpha[g] <= *error_share)) {
       *error_share = fm->alpha[g];
     }
@@ -154,28 +146,18 @@ sap_status sap_linearization_check(sap_free_motion* fm, const double* v, double*
   return SAP_STATUS_OK;
 }
 
-typedef struct correction {
-  const double* v;
-  double tolerance;
-} correction;
-
-static void correct_group(sap_free_motion* fm, int32_t g, const void* context) {
-  const correction* task = context;
-  sap_linearization* l = &fm->linearization;
-  fm->group_status[g] = SAP_STATUS_OK;
-  if (fm->alpha[g] > task->tolerance) {
-    // m(v) without p = the missing part + p
-    SAP_FOR_GROUP(fm, g, i, l->p[i] += fm->m[i])
-    SAP_FOR_GROUP(fm, g, i, l->e[i] += fm->m[i])
-    fm->group_status[g] = step_back(fm, g, task->v, l->p, NULL);
-  }
-}
-
 sap_status sap_linearization_correct(sap_free_motion* fm, const double* v, double tolerance,
                                      sap_error* error) {
-  const correction task = {v, tolerance};
-  sap_free_motion_each_group(fm, SOLVE_WORK, correct_group, &task);
-  return sap_free_motion_factor_status(fm, error);
+  sap_linearization* l = &fm->linearization;
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    if (fm->alpha[g] > tolerance) {
+      // m(v) without p = the missing part + p
+      SAP_FOR_GROUP(fm, g, i, l->p[i] += fm->m[i])
+      SAP_FOR_GROUP(fm, g, i, l->e[i] += fm->m[i])
+      SAP_TRY(step_back(fm, g, v, l->p, error));
+    }
+  }
+  return SAP_STATUS_OK;
 }
 
 void sap_linearization_choose(sap_free_motion* fm, bool first, double error_share) {

@@ -8,7 +8,6 @@
 
 #include <sapstep/system.h>
 
-#include "core/threads.h"
 #include "integrators/tree_store.h"
 
 // The numbers of a scheme on which memory of earlier steps depends.
@@ -26,7 +25,6 @@ static inline bool sap_theta_is_same(const sap_theta* a, const sap_theta* b) {
 
 typedef struct sap_momentum_balance {
   const sap_system* system;
-  sap_threads* threads;  // owned by the caller, NULL: one
   // the step
   sap_step_context step;
   sap_theta scheme;

@@ -17,7 +17,6 @@
 
 // Contraction worsens by no more than this from one step to the next, except for round-off.
 #define COLLAPSE 4.0
-enum { FACTOR_WORK = 60, STEP_WORK = 60 };  // instructions of a velocity, about
 
 // Returns (x, y) = x' diag(A) y.
 static double weighted_dot(const sap_free_motion* fm, int32_t group, const double* x,
@@ -27,24 +26,19 @@ static double weighted_dot(const sap_free_motion* fm, int32_t group, const doubl
   return sum;
 }
 
-static void factor_group(sap_free_motion* fm, int32_t g, const void* context) {
-  (void)context;
-  fm->group_status[g] = SAP_STATUS_OK;
-  if (fm->progress[g].phase != SAP_GROUP_DONE) {
-    fm->group_status[g] = sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, NULL);
-    fm->progress[g].depth = 0;
-  }
-}
-
 sap_status sap_newton_quasi_factor(sap_free_motion* fm, sap_error* error) {
-  sap_free_motion_each_group(fm, FACTOR_WORK, factor_group, NULL);
-  return sap_free_motion_factor_status(fm, error);
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    if (fm->progress[g].phase != SAP_GROUP_DONE) {
+      SAP_TRY(sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, error));
+      fm->progress[g].depth = 0;
+    }
+  }
+  return SAP_STATUS_OK;
 }
 
 // Makes the step of one group: v_star += s.
-static void step_group(sap_free_motion* fm, int32_t group, const void* context) {
+static void step_group(sap_free_motion* fm, int32_t group) {
   sap_group_progress* p = &fm->progress[group];
-  (void)context;
   if (p->phase != SAP_GROUP_QUASI) {
     return;
   }
@@ -173,7 +167,9 @@ sap_status sap_newton_quasi_iterate(sap_free_motion* fm, int32_t max_iterations,
     if (renew || fm->iterations == 0) {
       SAP_TRY(renew_factor(fm, renew, error));
     }
-    sap_free_motion_each_group(fm, STEP_WORK, step_group, NULL);
+    for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+      step_group(fm, g);
+    }
     SAP_TRY(sap_free_motion_evaluate(fm, error));
     fm->matrix_is_current = false;
     fm->iterations += 1;

@@ -61,13 +61,6 @@ sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_op
   return sap_contact_stage_create(options, &r->contact, error);
 }
 
-void sap_relinearize_lend_threads(sap_relinearize* r, sap_threads* threads) {
-  r->free_motion.balance.threads = threads;
-  if (r->contact.problem != NULL) {
-    sap_problem_lend_threads(r->contact.problem, threads);
-  }
-}
-
 void sap_relinearize_clear(sap_relinearize* r) {
   sap_free_motion_clear(&r->free_motion);
   sap_contact_stage_clear(&r->contact);

@@ -4,7 +4,6 @@
 #ifndef SAP_INTEGRATORS_RELINEARIZE_H
 #define SAP_INTEGRATORS_RELINEARIZE_H
 
-#include "core/threads.h"
 #include "integrators/contact_stage.h"
 #include "integrators/free_motion.h"
 #include "integrators/predict.h"
@@ -38,8 +37,6 @@ typedef struct sap_relinearize {
 sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_options* options,
                                   sap_pool* pool, sap_relinearize* r, sap_error* error);
 void sap_relinearize_clear(sap_relinearize* r);
-// Borrows the caller's threads. NULL: one.
-void sap_relinearize_lend_threads(sap_relinearize* r, sap_threads* threads);
 
 // Computes the free motion alone, in free_motion.v_star.
 sap_status sap_relinearize_free_motion(sap_relinearize* r, const sap_step_context* step,

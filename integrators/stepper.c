@@ -22,7 +22,6 @@ static sap_status create_parts(sap_stepper* stepper, const sap_system* system,
   stepper->system = *system;
   stepper->options = *options;
   stepper->solver_hash = sap_hash(SAP_HASH_START, options->solver, strlen(options->solver));
-  SAP_TRY(sap_threads_set_count(&stepper->threads, options->solver_options.threads, error));
   SAP_TRY(SAP_POOL_ADD(pool, &stepper->q, system->nq, error));
   SAP_TRY(SAP_POOL_ADD(pool, &stepper->v_vq, system->nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &stepper->q0, system->nq, error));
@@ -35,7 +34,6 @@ static sap_status create_parts(sap_stepper* stepper, const sap_system* system,
   SAP_TRY(
       sap_relinearize_create(&stepper->system, &stepper->options, pool, &stepper->solution, error));
   stepper->options.solver = sap_solver_find(options->solver)->name;  // outlives the caller's text
-  sap_relinearize_lend_threads(&stepper->solution, stepper->threads);
   return SAP_STATUS_OK;
 }
 
@@ -59,7 +57,6 @@ void sap_stepper_destroy(sap_stepper* stepper) {
     return;
   }
   sap_relinearize_clear(&stepper->solution);
-  sap_threads_destroy(stepper->threads);
   sap_free(stepper->memory);
   sap_pool_free(&stepper->pool);
   sap_free(stepper);

@@ -27,7 +27,6 @@ struct sap_stepper {
   sap_system system;  // copy of the caller's table
   sap_stepper_options options;
   uint64_t solver_hash;   // of the solver's name
-  sap_threads* threads;   // NULL: one
   sap_pool pool;          // of all arrays below
   sap_step_context step;  // of the last step
   sap_step_clock clock;

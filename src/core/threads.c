@@ -18,9 +18,7 @@ enum {
   LOOKS_AHEAD = 1 << 16,  // spins of a thread at the ticket before it sleeps: about 200 us
   LOOKS_BACK = 1 << 13,   // spins of the caller at unfinished jobs of others
   LOOKS_IN_A_ROW =
-      1 << 8,           // spins between yields, in case there are fewer cores for us than reported
-  JOB_WORK = 15000,     // least instructions of a job: about 5 us
-  JOBS_PER_THREAD = 4,  // at most
+      1 << 8,  // spins between yields, in case there are fewer cores for us than reported
 };
 
 // Several times the cost of a sleep and a wake-up [s].
@@ -200,30 +198,4 @@ void sap_threads_run(sap_threads* t, int32_t njobs, sap_task* task, void* contex
   }
   take_jobs(t, true);
   wait_until_done(t);
-}
-
-typedef struct parts {
-  sap_part_task* task;
-  void* context;
-  int32_t items, njobs;
-} parts;
-
-static void run_part(void* context, int32_t job) {
-  const parts* of = context;
-  of->task(of->context, (int32_t)((int64_t)of->items * job / of->njobs),
-           (int32_t)((int64_t)of->items * (job + 1) / of->njobs));
-}
-
-void sap_threads_run_parts(sap_threads* t, int32_t items, int64_t work, sap_part_task* task,
-                           void* context) {
-  const int64_t most = (int64_t)JOBS_PER_THREAD * sap_threads_count(t);
-  int64_t njobs = work / JOB_WORK;
-  njobs = njobs < most ? njobs : most;
-  njobs = njobs < items ? njobs : items;
-  if (sap_threads_count(t) == 1 || njobs < 2) {
-    task(context, 0, items);
-    return;
-  }
-  parts of = {task, context, items, (int32_t)njobs};
-  sap_threads_run(t, of.njobs, run_part, &of);
 }

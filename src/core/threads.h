@@ -10,7 +10,6 @@ enum { SAP_THREADS_MAX = 256 };
 
 typedef struct sap_threads sap_threads;
 typedef void sap_task(void* context, int32_t job);
-typedef void sap_part_task(void* context, int32_t first, int32_t end);
 
 // Creates `count` >= 1 threads, including the caller's: 1 starts none. fails: MEMORY, also if the
 // system refuses more threads.
@@ -26,11 +25,5 @@ sap_status sap_threads_set_count(sap_threads** threads, int32_t count, sap_error
 // caller takes jobs from 0 on, the others from the last one back. After a run the threads spin for
 // about 200 us before they sleep, if every thread has a core.
 void sap_threads_run(sap_threads* threads, int32_t njobs, sap_task* task, void* context);
-
-// Runs task(context, first, end) for parts of the items 0 ... items - 1, which take about `work`
-// instructions together: several parts for each thread, so that a late thread does not delay the
-// rest, one if the work is too small to share. The result for an item must not depend on its part.
-void sap_threads_run_parts(sap_threads* threads, int32_t items, int64_t work, sap_part_task* task,
-                           void* context);
 
 #endif

@@ -98,10 +98,6 @@ void sap_problem_destroy(sap_problem* problem) {
   sap_free(problem);
 }
 
-void sap_problem_lend_threads(sap_problem* p, sap_threads* threads) {
-  p->threads = threads;
-}
-
 static sap_status check_sizes(double dt, int32_t ntrees, const int32_t* tree_sizes,
                               int64_t* velocities, int64_t* squares, sap_error* error) {
   SAP_FAIL_IF(!isfinite(dt) || !(dt > 0.0), error,

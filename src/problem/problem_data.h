@@ -12,7 +12,6 @@
 
 #include "core/hash_map.h"
 #include "core/memory.h"
-#include "core/threads.h"
 #include "linalg/branch_factor.h"
 #include "linalg/cholesky.h"
 
@@ -117,7 +116,6 @@ typedef struct sap_lag_memory {
 
 struct sap_problem {
   double dt;
-  sap_threads* threads;  // borrowed, NULL: none
   int32_t ntrees, nv, nrows, nblocks, ncouplings;
   int32_t capacity[SAP_GROUP_COUNT];
   // matrix A
@@ -174,9 +172,6 @@ static inline sap_status sap_problem_reserve_group(sap_problem* problem, sap_pro
 // sap_problem_reset for a caller that sets all of A: A is not zeroed.
 sap_status sap_problem_begin(sap_problem* problem, double dt, int32_t ntrees,
                              const int32_t* tree_sizes, sap_error* error);
-// Sets the threads of solvers with options.threads, in place of their own. NULL: none. They are the
-// caller's and outlive the problem. Only one thread at a time may solve a problem that has some.
-void sap_problem_lend_threads(sap_problem* problem, sap_threads* threads);
 // Sets another guess of v for the solver (nv), at which constraints are not evaluated. The array is
 // the caller's and stays valid until the next reset or sap_problem_set_v_guess.
 void sap_problem_set_v_expected(sap_problem* problem, const double* v_expected);

@@ -13,8 +13,6 @@
 #include <sapstep/scene.h>
 
 #include "core/threads.h"
-#include "problem/problem_data.h"
-#include "solvers/primal/sap.h"
 #include "support/simulation.h"
 
 enum { BODIES = 60, STEPS = 40, STATES = 7, TASKS = 1000, ROWS = 4096 };
@@ -192,69 +190,11 @@ static void test_jobs(void** state) {
   }
 }
 
-// Masses on the ground, each an island.
-static sap_problem* masses(sap_threads* threads) {
-  enum { COUNT = 24 };
-  const double A[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, J[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  const double* jacobians[1] = {J};
-  const sap_regularization regularization = sap_regularization_default();
-  sap_problem* p = NULL;
-  double v_star[3 * COUNT];
-  int32_t sizes[COUNT];
-  for (int32_t i = 0; i < COUNT; ++i) {
-    sizes[i] = 3;
-    const double own[3] = {0.1 * i, 0.3, -0.2};
-    memcpy(v_star + 3 * i, own, sizeof own);
-  }
-  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
-  sap_problem_lend_threads(p, threads);
-  assert_int_equal(sap_problem_reset(p, 0.01, COUNT, sizes, NULL), SAP_STATUS_OK);
-  for (int32_t i = 0; i < COUNT; ++i) {
-    const sap_contact_block contact = {
-        .ntrees = 1, .trees = &i, .jacobians = jacobians, .material = sap_material_default()};
-    assert_int_equal(sap_problem_set_momentum_block(p, i, i, A, 3, NULL), SAP_STATUS_OK);
-    assert_int_equal(sap_problem_add_contact(p, &contact, &regularization, NULL), SAP_STATUS_OK);
-  }
-  assert_int_equal(sap_problem_set_v_star(p, v_star, NULL), SAP_STATUS_OK);
-  return p;
-}
-
-// A problem's threads are a solver's only as long as it solves that problem: another thread may
-// have them afterwards.
-static void test_lent(void** state) {
-  (void)state;
-  void* workspace = NULL;
-  sap_solution one = {0}, other = {0};
-  sap_solver_options options = sap_solver_options_default();
-  options.threads = 3;
-  sap_threads* lent = NULL;
-  assert_int_equal(sap_threads_create(3, &lent, NULL), SAP_STATUS_OK);
-  sap_problem *with = masses(lent), *without = masses(NULL);
-  const sap_solve_call call_with = {&options, with, &one, NULL, NULL};
-  const sap_solve_call call_without = {&options, without, &other, NULL, NULL};
-  assert_int_equal(sap_primal_create(&workspace, NULL), SAP_STATUS_OK);
-  const sap_primal* primal = workspace;
-  for (int round = 0; round < 2; ++round) {
-    assert_int_equal(sap_primal_solve(workspace, NULL, &call_with, NULL), SAP_STATUS_OK);
-    assert_null(primal->threads);
-    assert_int_equal(sap_primal_solve(workspace, NULL, &call_without, NULL), SAP_STATUS_OK);
-    assert_int_equal(sap_threads_count(primal->threads), 3);
-    assert_ptr_not_equal(primal->threads, lent);
-    assert_memory_equal(one.v, other.v, (size_t)one.nv * sizeof(double));
-  }
-  sap_problem_destroy(with);
-  sap_threads_destroy(lent);
-  assert_int_equal(sap_primal_solve(workspace, NULL, &call_without, NULL), SAP_STATUS_OK);
-  sap_primal_destroy(workspace);
-  sap_solution_clear(&one);
-  sap_solution_clear(&other);
-  sap_problem_destroy(without);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_jobs),           cmocka_unit_test(test_lent),
-      cmocka_unit_test(test_islands),        cmocka_unit_test(test_batch),
+      cmocka_unit_test(test_jobs),
+      cmocka_unit_test(test_islands),
+      cmocka_unit_test(test_batch),
       cmocka_unit_test(test_batch_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,8 +35,8 @@ static void clear_batches(sap_primal* s) {
   s->nbatches = 0;
 }
 
-// Creates the batches of the threads. own: false if the problem brings threads.  fails: MEMORY
-static sap_status set_batches(sap_primal* s, int32_t threads, bool own, sap_error* error) {
+// Creates the threads and their batches.  fails: MEMORY
+static sap_status set_batches(sap_primal* s, int32_t threads, sap_error* error) {
   const int32_t count = threads == 1 ? 1 : BATCHES_PER_THREAD * threads;
   if (s->nbatches != count) {
     clear_batches(s);
@@ -45,7 +45,7 @@ static sap_status set_batches(sap_primal* s, int32_t threads, bool own, sap_erro
       sap_newton_init(&s->batches[s->nbatches].newton);
     }
   }
-  return sap_threads_set_count(&s->threads, own ? threads : 1, error);
+  return sap_threads_set_count(&s->threads, threads, error);
 }
 
 // Copies the island's results to the problem's rows and velocities.
@@ -172,9 +172,8 @@ static sap_status sum_islands(sap_primal* s, bool keep_history, sap_report* sum,
 // Solves all islands: v, gamma, vc, impulse and lambda of the workspace, its history, the totals.
 static sap_status solve_islands(const primal_call* call, sap_report* sum, sap_error* error) {
   sap_primal* s = call->primal;
-  sap_threads* lent = call->problem->threads;
   deal_islands(s);
-  sap_threads_run(lent != NULL ? lent : s->threads, s->nbatches, run_batch, (void*)call);
+  sap_threads_run(s->threads, s->nbatches, run_batch, (void*)call);
   for (int32_t l = 0; l < s->nbatches; ++l) {
     if (s->batches[l].status != SAP_STATUS_OK) {  // the first failure in the order of islands
       if (error != NULL) {
@@ -269,7 +268,7 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sa
   double free_2 = 0.0;
   SAP_TRY(reserve_solve(s, p, error));
   SAP_TRY(sap_islands_find(&s->islands, p, !options->islands, error));
-  SAP_TRY(set_batches(s, options->threads, p->threads == NULL, error));
+  SAP_TRY(set_batches(s, options->threads, error));
   if (call->report != NULL) {
     const int32_t rows = options->max_iterations < SAP_HISTORY_RESERVE ? options->max_iterations + 1
                                                                        : SAP_HISTORY_RESERVE;

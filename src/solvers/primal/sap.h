@@ -39,7 +39,7 @@ typedef struct sap_primal {
   sap_islands islands;
   sap_island_batch* batches;  // (nbatches)
   int32_t nbatches;
-  sap_threads* threads;        // for problems without threads of their own; NULL: one thread
+  sap_threads* threads;        // NULL: one
   sap_island_result* results;  // of each island; room for one per tree
   sap_history history;
   sap_warm_start warm;  // multipliers of the previous solve
