@@ -14,7 +14,6 @@
 
 #include "contact/cone.h"
 #include "core/memory.h"
-#include "linalg/cholesky.h"
 #include "problem/eigenvalues.h"
 
 typedef struct sap_delassus_item {
@@ -49,11 +48,9 @@ typedef struct sap_delassus {
   double* v_hat;              // scaled (n)
   double* q;                  // J v* - v_hat (n)
   double* v_star;             // (nv)
-  double* scratch;            // (nv)
+  double* scratch;            // (nv of the problem, rounded up to fours)
   sap_pool pool;              // of all arrays
   int32_t* lift_integers;     // of a mobility: neighbours of every tree, marks, trees of the lifts
-  double* values;             // A of a coupled island
-  sap_cholesky* cholesky;     // of a coupled island; created when first needed
 } sap_delassus;
 
 void sap_delassus_clear(sap_delassus* d);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gathers an island: its trees and rows, Y = A^-1 J', the diagonal blocks of D, the scaling and q.
-//   A        Y by the Cholesky factors of the tree blocks; where A couples trees, by one factor of
-//            the island's A
+//   A        Y by the factors of the tree blocks; where A couples trees, by one factor of all of A
 //   mobility Y = B J'. Trees t and s are neighbours if B_ts is given or t = s. A column holds the
 //            neighbours of its row's trees, in the order in which they are met.
 //            cost: O(rows times neighbours), memory the same.
@@ -9,14 +8,12 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "linalg/cholesky.h"
 #include "problem/delassus.h"
 #include "problem/eigenvalues.h"
 #include "problem/factor.h"
 #include "problem/matrix.h"
 
 void sap_delassus_clear(sap_delassus* d) {
-  sap_cholesky_destroy(d->cholesky);
   sap_pool_free(&d->pool);
   *d = (sap_delassus){0};
 }
@@ -50,7 +47,7 @@ static sap_status reserve_island(sap_delassus* d, const sap_delassus_island* isl
   RESERVE(jacobian, values);
   RESERVE(lift, d->mobility ? 0 : (d->coupled ? rows * nv : values));
   RESERVE(R, 3 * rows);
-  RESERVE(v_star, 2 * nv);
+  RESERVE(v_star, nv + SAP_BRANCH_ROW((int64_t)p->nv));
 #undef RESERVE
   d->nv = (int32_t)nv;
   d->n = (int32_t)rows;
@@ -64,15 +61,20 @@ static sap_status reserve_island(sap_delassus* d, const sap_delassus_island* isl
   return SAP_STATUS_OK;
 }
 
+// Copies the island's part of the problem's velocities.
+static void gather_velocity(const sap_delassus* d, const double* from, double* to) {
+  for (int32_t t = 0; t < d->ntrees; ++t) {
+    memcpy(to + d->start[t], from + d->problem->tree_start[d->trees[t]],
+           (size_t)(d->start[t + 1] - d->start[t]) * sizeof(double));
+  }
+}
+
 static void gather_trees(sap_delassus* d) {
-  const sap_problem* p = d->problem;
   d->start[0] = 0;
   for (int32_t t = 0; t < d->ntrees; ++t) {
-    const int32_t tree = d->trees[t];
-    d->start[t + 1] = d->start[t] + p->tree_size[tree];
-    memcpy(d->v_star + d->start[t], p->v_star + p->tree_start[tree],
-           (size_t)p->tree_size[tree] * sizeof(double));
+    d->start[t + 1] = d->start[t] + d->problem->tree_size[d->trees[t]];
   }
+  gather_velocity(d, d->problem->v_star, d->v_star);
 }
 
 // Makes an item of rows [row, row + nrows) of a block.
@@ -273,68 +275,40 @@ static sap_status lift_mobility_items(sap_delassus* d, const int32_t* local, sap
 
 // Items.
 
-// Factorizes the island's A as one dense block: coupled islands are few and small.
-static sap_status factorize_coupled(sap_delassus* d, const int32_t* local, sap_error* error) {
-  const sap_problem* p = d->problem;
-  const int64_t n = d->nv;
-  SAP_TRY(SAP_ROOM(&d->pool, &d->values, n * n, error));
-  if (d->cholesky == NULL) {
-    SAP_TRY(sap_cholesky_create(&d->cholesky, error));
-  }
-  memset(d->values, 0, (size_t)(n * n) * sizeof(double));
-  for (int32_t t = 0; t < d->ntrees; ++t) {
-    const int32_t tree = d->trees[t], size = p->tree_size[tree];
-    const double* A = p->diagonal + p->diagonal_start[tree];
-    for (int32_t j = 0; j < size; ++j) {
-      memcpy(d->values + (d->start[t] + j) * n + d->start[t], A + (size_t)j * (size_t)size,
-             (size_t)size * sizeof(double));
-    }
-    for (int32_t c = p->coupling_head[tree]; c >= 0; c = p->couplings[c].next) {
-      const int32_t a = local[p->couplings[c].tree_a], b = local[p->couplings[c].tree_b];
-      const double* C = p->coupling_values + p->couplings[c].values;
-      for (int64_t j = d->start[b]; j < d->start[b + 1]; ++j) {
-        for (int64_t i = d->start[a]; i < d->start[a + 1]; ++i, ++C) {
-          d->values[j * n + i] = d->values[i * n + j] = *C;
-        }
-      }
-    }
-  }
-  const int32_t column_start[2] = {0, 1}, row[1] = {0};
-  const size_t value_start[1] = {0};
-  const sap_block_pattern pattern = {1, &d->nv, column_start, row, value_start};
-  SAP_TRY(sap_cholesky_analyze(d->cholesky, &pattern, SAP_LINEAR_DENSE, NULL, error));
-  return sap_cholesky_factorize(d->cholesky, d->values, NULL, error);
-}
-
 // Y = A^-1 J' of one item.
 static sap_status lift_item(sap_delassus* d, const sap_delassus_item* item, sap_error* error) {
+  const sap_problem* p = d->problem;
   const double* J = d->jacobian + item->jacobian;
-  double* Y = d->lift + item->lift;
-  if (!d->coupled) {
-    memcpy(Y, J, (size_t)item->nrows * (size_t)item->ncols * sizeof(double));
-  }
-  for (int32_t r = 0; r < item->nrows; ++r) {
-    if (d->coupled) {
-      memset(Y, 0, (size_t)d->nv * sizeof(double));
-    }
+  double *Y = d->lift + item->lift, *whole = d->scratch;
+  for (int32_t r = 0; r < item->nrows; ++r, Y += item->nlift) {
     double* part = Y;
+    for (int32_t i = 0; d->coupled && i < p->nv; ++i) {
+      whole[i] = 0.0;
+    }
     for (int32_t t = 0; t < item->ntrees; ++t) {
-      const int32_t tree = d->item_trees[item->first_tree + t];
-      const int32_t size = d->start[tree + 1] - d->start[tree];
-      if (d->coupled) {
-        memcpy(Y + d->start[tree], J, (size_t)size * sizeof(double));
-      } else {
-        const double* L;
-        SAP_TRY(sap_problem_tree_factor(d->problem, d->trees[tree], &L, error));
-        sap_tree_solve(L, size, part);
+      const int32_t tree = d->trees[d->item_trees[item->first_tree + t]], n = p->tree_size[tree];
+      memcpy(d->coupled ? whole + p->tree_start[tree] : part, J, (size_t)n * sizeof(double));
+      if (!d->coupled) {
+        sap_branch_factor factor;
+        SAP_TRY(sap_problem_tree_factor(p, tree, &factor, error));
+        sap_tree_solve(&factor, part, d->scratch);
       }
-      J += size;
-      part += size;
+      J += n;
+      part += n;
     }
     if (d->coupled) {
-      sap_cholesky_solve(d->cholesky, Y);
+      sap_problem_solve_whole(p, whole);
+      gather_velocity(d, whole, Y);
     }
-    Y += item->nlift;
+  }
+  return SAP_STATUS_OK;
+}
+
+// Y of all items.
+static sap_status lift_items(sap_delassus* d, sap_error* error) {
+  SAP_TRY(d->coupled ? sap_problem_factor_whole(d->problem, error) : SAP_STATUS_OK);
+  for (int32_t k = 0; k < d->nitems; ++k) {
+    SAP_TRY(lift_item(d, &d->items[k], error));
   }
   return SAP_STATUS_OK;
 }
@@ -394,16 +368,12 @@ sap_status sap_delassus_gather(sap_delassus* d, const sap_problem* problem,
   SAP_TRY(reserve_island(d, island, error));
   gather_trees(d);
   gather_items(d, island);
-  if (d->coupled) {
-    SAP_TRY(factorize_coupled(d, island->local, error));
-  }
-  if (d->mobility) {
-    SAP_TRY(lift_mobility_items(d, island->local, error));
-  }
+  sap_problem_lock(problem);
+  const sap_status status =
+      d->mobility ? lift_mobility_items(d, island->local, error) : lift_items(d, error);
+  sap_problem_unlock(problem);
+  SAP_TRY(status);
   for (int32_t k = 0; k < d->nitems; ++k) {
-    if (!d->mobility) {
-      SAP_TRY(lift_item(d, &d->items[k], error));
-    }
     SAP_TRY(finish_item(d, &d->items[k], error));
   }
   return SAP_STATUS_OK;

@@ -18,15 +18,17 @@
 #include "problem/blocks.h"
 #include "problem/matrix.h"
 
-// Replaces A by its Cholesky factor L with reciprocals on the diagonal. Returns false unless A is
-// positive definite.
-static bool factor_tree(double* A, int32_t n) {
-  const bool done = n == SAP_SMALL_TREE  ? sap_small_cholesky(SAP_SMALL_TREE, A)
-                    : n < SAP_SMALL_TREE ? sap_small_cholesky(n, A)
-                                         : sap_dense_factorize(n, A) < 0;
+// Factorizes A: along the branches if there are runs, else into L with reciprocals on the diagonal.
+// Returns false unless A is positive definite.
+static bool factor_tree(const double* A, int32_t n, double* L, int32_t* runs) {
+  if (runs != NULL) {
+    return sap_branch_factorize(A, L, runs, n);
+  }
+  memcpy(L, A, (size_t)n * (size_t)n * sizeof(double));
+  const bool done =
+      n == SAP_SMALL_TREE ? sap_small_cholesky(SAP_SMALL_TREE, L) : sap_small_cholesky(n, L);
   for (int32_t j = 0; done && j < n; ++j) {
-    double* diagonal = A + (size_t)j * (size_t)(n + 1);
-    *diagonal = 1.0 / *diagonal;
+    L[j * (n + 1)] = 1.0 / L[j * (n + 1)];
   }
   return done;
 }
@@ -62,78 +64,60 @@ static sap_status finish_factor(const sap_problem* p, int32_t tree, bool done,
                          tree, p->diagonal_set[tree] ? "positive definite" : "set");
 }
 
-sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const double** factor,
+sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, sap_branch_factor* factor,
                                    sap_error* error) {
-  const int32_t start = p->diagonal_start[tree], n = p->tree_size[tree];
-  sap_factor_mark* mark = &p->cache->factor_state[tree];
-  double* L = p->cache->factor + start;
-  *factor = L;
+  sap_problem_cache* cache = p->cache;
+  const int32_t n = p->tree_size[tree];
+  const size_t start = (size_t)p->diagonal_start[tree], first = (size_t)p->tree_start[tree];
+  double* L = cache->factor + start + 4 * first;
+  int32_t* runs = n > SAP_SMALL_TREE ? cache->runs + start + 3 * first : NULL;
+  *factor = cache->lent[tree].L != NULL ? cache->lent[tree] : (sap_branch_factor){n, L, runs};
+  sap_factor_mark* mark = &cache->factor_state[tree];
   if (is_valid(p, tree, mark)) {
     return SAP_STATUS_OK;
   }
-  bool done = p->diagonal_set[tree];
-  if (done) {
-    memcpy(L, p->diagonal + start, (size_t)n * (size_t)n * sizeof(double));
-    done = factor_tree(L, n);
+  return finish_factor(
+      p, tree, p->diagonal_set[tree] && factor_tree(p->diagonal + start, n, L, runs), mark, error);
+}
+
+void sap_tree_solve(const sap_branch_factor* factor, double* x, double* work) {
+  if (factor->runs != NULL) {
+    sap_branch_solve(factor, x, work);
+  } else {
+    sap_small_tree_solve(factor->L, factor->n, x);
   }
-  return finish_factor(p, tree, done, mark, error);
 }
 
-static double* branch_memory(const sap_problem* p, int32_t tree) {
-  return p->cache->branch + p->diagonal_start[tree] + 4 * (size_t)p->tree_start[tree];
-}
-
-static int32_t* branch_runs(const sap_problem* p, int32_t tree) {
-  return p->cache->branch_runs + p->diagonal_start[tree] + 3 * (size_t)p->tree_start[tree];
+void sap_tree_solve_row(const sap_branch_factor* factor, const double* J, int32_t nrows,
+                        double* x) {
+  if (factor->runs != NULL) {
+    sap_branch_solve_row(factor, J, (size_t)nrows, x);
+  } else {
+    sap_tree_forward_solve(factor->L, factor->n, J, nrows, x);
+  }
 }
 
 static void return_factor(sap_problem* p, int32_t tree) {
-  sap_problem_cache* cache = p->cache;
-  if (cache->lent[tree].L != NULL) {
-    cache->branch_state[tree] = SAP_FACTOR_NONE;
-    cache->lent[tree] = (sap_branch_factor){0};
+  if (p->cache->lent[tree].L != NULL) {
+    sap_problem_drop_factor(p, tree);
   }
 }
 
-void sap_problem_keep_factors(sap_problem* p, int32_t tree, sap_factor_state known) {
-  sap_problem_cache* cache = p->cache;
-  sap_factor_mark* const marks[2] = {&cache->factor_state[tree], &cache->branch_state[tree]};
+void sap_problem_keep_factor(sap_problem* p, int32_t tree, sap_factor_state known) {
   return_factor(p, tree);
-  for (int i = 0; i < 2; ++i) {
-    const int32_t state = *marks[i] == (int32_t)known ? SAP_FACTOR_STALE : SAP_FACTOR_NONE;
-    atomic_store_explicit(marks[i], state, memory_order_relaxed);
-  }
+  sap_factor_mark* mark = &p->cache->factor_state[tree];
+  const int32_t state = *mark == (int32_t)known ? SAP_FACTOR_STALE : SAP_FACTOR_NONE;
+  atomic_store_explicit(mark, state, memory_order_relaxed);
 }
 
-void sap_problem_drop_factors(sap_problem* p, int32_t tree) {
-  sap_problem_cache* cache = p->cache;
-  atomic_store_explicit(&cache->factor_state[tree], SAP_FACTOR_NONE, memory_order_relaxed);
-  atomic_store_explicit(&cache->branch_state[tree], SAP_FACTOR_NONE, memory_order_relaxed);
-  cache->lent[tree] = (sap_branch_factor){0};
-}
-
-static sap_branch_factor branch_of(const sap_problem* p, int32_t tree) {
-  return (sap_branch_factor){
-      .n = p->tree_size[tree], .L = branch_memory(p, tree), .runs = branch_runs(p, tree)};
-}
-
-sap_status sap_problem_branch_factor(const sap_problem* p, int32_t tree, sap_branch_factor* factor,
-                                     sap_error* error) {
-  sap_problem_cache* cache = p->cache;
-  sap_factor_mark* mark = &cache->branch_state[tree];
-  *factor = cache->lent[tree].L != NULL ? cache->lent[tree] : branch_of(p, tree);
-  if (is_valid(p, tree, mark)) {
-    return SAP_STATUS_OK;
-  }
-  const double* A = p->diagonal + p->diagonal_start[tree];
-  const bool done = p->diagonal_set[tree] && sap_branch_factorize(A, branch_memory(p, tree),
-                                                                  branch_runs(p, tree), factor->n);
-  return finish_factor(p, tree, done, mark, error);
+void sap_problem_drop_factor(sap_problem* p, int32_t tree) {
+  atomic_store_explicit(&p->cache->factor_state[tree], SAP_FACTOR_NONE, memory_order_relaxed);
+  p->cache->lent[tree] = (sap_branch_factor){0};
 }
 
 void sap_problem_lend_factor(sap_problem* p, int32_t tree, const sap_branch_factor* factor) {
   p->cache->lent[tree] = *factor;
-  p->cache->branch_state[tree] = SAP_FACTOR_VALID;
+  p->cache->factor_state[tree] = SAP_FACTOR_VALID;
 }
 
 void sap_problem_return_factors(sap_problem* p) {
@@ -145,18 +129,11 @@ void sap_problem_return_factors(sap_problem* p) {
 sap_status sap_problem_solve_tree(sap_problem* p, int32_t tree, const double* b, double* x,
                                   sap_error* error) {
   const int32_t n = p->tree_size[tree];
-  if (n > SAP_SMALL_TREE) {
-    sap_branch_factor factor;
-    SAP_TRY(sap_problem_branch_factor(p, tree, &factor, error));
-    SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, SAP_BRANCH_ROW(n), error));
-    memmove(x, b, (size_t)n * sizeof(double));
-    sap_branch_solve(&factor, x, p->cache->scratch);
-    return SAP_STATUS_OK;
-  }
-  const double* L = NULL;
-  SAP_TRY(sap_problem_tree_factor(p, tree, &L, error));
+  sap_branch_factor factor;
+  SAP_TRY(sap_problem_tree_factor(p, tree, &factor, error));
+  SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, SAP_BRANCH_ROW(n), error));
   memmove(x, b, (size_t)n * sizeof(double));
-  sap_tree_solve(L, n, x);
+  sap_tree_solve(&factor, x, p->cache->scratch);
   return SAP_STATUS_OK;
 }
 
@@ -254,8 +231,7 @@ static sap_block_pattern assemble_whole(const sap_problem* p) {
                              .value_start = cache->value_start};
 }
 
-// Factorizes A as a whole, in the cache.
-static sap_status factor_whole(const sap_problem* p, sap_error* error) {
+sap_status sap_problem_factor_whole(const sap_problem* p, sap_error* error) {
   SAP_TRY(reserve_whole(p, error));
   const sap_block_pattern pattern = assemble_whole(p);
   SAP_TRY(sap_cholesky_analyze(p->cache->whole, &pattern, SAP_LINEAR_AUTO, NULL, error));
@@ -264,6 +240,10 @@ static sap_status factor_whole(const sap_problem* p, sap_error* error) {
   SAP_FAIL_IF(status == SAP_STATUS_NOT_SPD, error, SAP_STATUS_NOT_SPD,
               "A with its coupling blocks is not positive definite (found at tree %d)", tree);
   return status;
+}
+
+void sap_problem_solve_whole(const sap_problem* p, double* x) {
+  sap_cholesky_solve(p->cache->whole, x);
 }
 
 void sap_problem_lock(const sap_problem* p) {
@@ -280,14 +260,14 @@ sap_status sap_problem_check(const sap_problem* problem, sap_error* error) {
     return sap_mobility_check(problem, error);
   }
   for (int32_t t = 0; t < problem->ntrees; ++t) {
-    const double* factor;
+    sap_branch_factor factor;
     SAP_TRY(sap_problem_tree_factor(problem, t, &factor, error));
   }
   if (problem->ncouplings == 0) {
     return SAP_STATUS_OK;
   }
   sap_problem_lock(problem);
-  const sap_status status = factor_whole(problem, error);
+  const sap_status status = sap_problem_factor_whole(problem, error);
   sap_problem_unlock(problem);
   return status;
 }
@@ -299,9 +279,9 @@ sap_status sap_problem_solve_momentum(sap_problem* problem, const double* b, dou
               "the problem gives the inverse of A");
   SAP_TRY(sap_check_numbers("b", b, problem->nv, error));
   if (problem->ncouplings > 0) {
-    SAP_TRY(factor_whole(problem, error));
+    SAP_TRY(sap_problem_factor_whole(problem, error));
     memmove(x, b, (size_t)problem->nv * sizeof(double));
-    sap_cholesky_solve(problem->cache->whole, x);
+    sap_problem_solve_whole(problem, x);
     return SAP_STATUS_OK;
   }
   for (int32_t t = 0; t < problem->ntrees; ++t) {
@@ -313,30 +293,31 @@ sap_status sap_problem_solve_momentum(sap_problem* problem, const double* b, dou
 
 // Delassus scales.
 
-// W += X' X of any number of rows of a tree; X holds nrows vectors of its size. factor: used for
-// large trees.
-static void add_tree(const sap_problem* p, int32_t tree, const sap_branch_factor* factor,
-                     const double* J, int32_t nrows, double* X, double* W) {
-  const int32_t n = p->tree_size[tree];
-  const size_t ld = SAP_BRANCH_ROW((size_t)n);
-  if (n > SAP_SMALL_TREE && nrows == 3) {
+// W += X' X of any number of rows of a tree; X holds nrows vectors of its size.
+static void add_tree(const sap_branch_factor* factor, const double* J, int32_t nrows, double* X,
+                     double* W) {
+  const size_t ld = SAP_BRANCH_ROW((size_t)factor->n);
+  if (nrows == 3 && factor->runs != NULL) {
     sap_branch_add_three_rows(factor, J, X, W);
     return;
   }
+  if (nrows == 1 && factor->runs != NULL) {
+    W[0] += sap_branch_row_square(factor, J, X);
+    return;
+  }
+  if (nrows == 3 && factor->n == SAP_SMALL_TREE) {
+    sap_square_add_three_rows(factor->L, J, W);
+    return;
+  }
   for (int32_t r = 0; r < nrows; ++r) {
-    double* x = X + (size_t)r * ld;
-    if (n > SAP_SMALL_TREE) {
-      sap_branch_solve_row(factor, J + r, (size_t)nrows, x);
-    } else {
-      sap_tree_forward_solve(p->cache->factor + p->diagonal_start[tree], n, J + r, nrows, x);
-    }
+    sap_tree_solve_row(factor, J + r, nrows, X + (size_t)r * ld);
   }
   for (int32_t c = 0; c < nrows; ++c) {
     const double* Xc = X + (size_t)c * ld;
     for (int32_t r = c; r < nrows; ++r) {
       const double* Xr = X + (size_t)r * ld;
       double sum = 0.0;
-      for (int32_t i = 0; i < n; ++i) {
+      for (int32_t i = 0; i < factor->n; ++i) {
         sum += Xr[i] * Xc[i];
       }
       W[(size_t)c * (size_t)nrows + (size_t)r] += sum;
@@ -370,21 +351,6 @@ static double scale_of(const double* W, size_t nrows) {
   return sqrt(sum) / (double)nrows;
 }
 
-// The scale of one or three rows on one large tree.
-static sap_status scale_on_large(const sap_problem* p, const sap_block* b, double* x, double w[3],
-                                 sap_error* error) {
-  sap_branch_factor factor;
-  SAP_TRY(sap_problem_branch_factor(p, b->trees[0], &factor, error));
-  double W[9] = {0.0};
-  if (b->nrows == 3) {
-    sap_branch_add_three_rows(&factor, b->jacobians[0], x, W);
-    find_scales_of_three(W, w);
-  } else {
-    w[0] = sap_branch_row_square(&factor, b->jacobians[0], x);
-  }
-  return check_scale(p, w[0], error);
-}
-
 // Doubles of scratch memory for find_scale.
 static int64_t scale_room(const sap_problem* p, const sap_block* b) {
   int32_t largest = 0;
@@ -398,10 +364,6 @@ static int64_t scale_room(const sap_problem* p, const sap_block* b) {
 
 static sap_status find_scale(const sap_problem* p, const sap_block* b, double* scratch, double w[3],
                              sap_error* error) {
-  if ((b->nrows == 1 || b->nrows == 3) && b->ntrees == 1 && !p->has_mobility &&
-      p->tree_size[b->trees[0]] > SAP_SMALL_TREE) {
-    return scale_on_large(p, b, scratch, w, error);
-  }
   const size_t nrows = (size_t)b->nrows;
   double* W = scratch;
   double* X = W + nrows * nrows;
@@ -410,16 +372,9 @@ static sap_status find_scale(const sap_problem* p, const sap_block* b, double* s
     sap_mobility_delassus(p, b, 0, b->nrows, X, W);
   }
   for (int32_t t = 0; t < b->ntrees && !p->has_mobility; ++t) {
-    const int32_t tree = b->trees[t];
-    const double* L = NULL;
     sap_branch_factor factor;
-    SAP_TRY(p->tree_size[tree] > SAP_SMALL_TREE ? sap_problem_branch_factor(p, tree, &factor, error)
-                                                : sap_problem_tree_factor(p, tree, &L, error));
-    if (b->nrows == 3 && p->tree_size[tree] == SAP_SMALL_TREE) {
-      sap_square_add_three_rows(L, b->jacobians[t], W);
-    } else {
-      add_tree(p, tree, &factor, b->jacobians[t], b->nrows, X, W);
-    }
+    SAP_TRY(sap_problem_tree_factor(p, b->trees[t], &factor, error));
+    add_tree(&factor, b->jacobians[t], b->nrows, X, W);
   }
   if (nrows == 3) {
     find_scales_of_three(W, w);

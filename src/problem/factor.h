@@ -26,8 +26,8 @@ static inline void sap_tree_forward_solve(const double* L, int32_t n, const doub
   }
 }
 
-// x = A^-1 x, n entries, A = L L'.
-static inline void sap_tree_solve(const double* L, int32_t n, double* x) {
+// x = A^-1 x, n entries, A = L L' of a small tree.
+static inline void sap_small_tree_solve(const double* L, int32_t n, double* x) {
   for (int32_t j = 0; j < n; ++j) {
     const double* Lj = L + (size_t)j * (size_t)n;
     x[j] *= Lj[j];
@@ -45,25 +45,31 @@ static inline void sap_tree_solve(const double* L, int32_t n, double* x) {
   }
 }
 
-// Returns L of the tree's diagonal block of A (lower, ld n, reciprocals on the diagonal), from the
-// cache if it is there. Fails with NOT_SPD, naming the tree.
-sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, const double** factor,
-                                   sap_error* error);
-// Returns the factor of a large tree along its branches, from the cache if it is there.
-sap_status sap_problem_branch_factor(const sap_problem* problem, int32_t tree,
-                                     sap_branch_factor* factor, sap_error* error);
-// x (n) = A_tt^-1 b of a tree alone, with the factor for its size; x may be b.
+// Returns the factor of the tree's diagonal block of A, from the cache if it is there: of a small
+// tree L (lower, ld n, reciprocals on the diagonal) without runs, of a large one along its branches.
+// Fails with NOT_SPD, naming the tree.
+sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree,
+                                   sap_branch_factor* factor, sap_error* error);
+// x = A_tt^-1 x. work: SAP_BRANCH_ROW(n).
+void sap_tree_solve(const sap_branch_factor* factor, double* x, double* work);
+// Computes x (SAP_BRANCH_ROW(n)) of a row of J with x . x = J A_tt^-1 J'.
+void sap_tree_solve_row(const sap_branch_factor* factor, const double* J, int32_t nrows, double* x);
+// x (n) = A_tt^-1 b of a tree alone; x may be b.
 sap_status sap_problem_solve_tree(sap_problem* problem, int32_t tree, const double* b, double* x,
                                   sap_error* error);
 // Borrows the caller's factor of the tree's block of A; valid until the block is set again, the
 // problem is reset or factors are returned. Trees larger than a free body only.
 void sap_problem_lend_factor(sap_problem* problem, int32_t tree, const sap_branch_factor* factor);
 void sap_problem_return_factors(sap_problem* problem);
-// Drops all factors of the tree.
-void sap_problem_drop_factors(sap_problem* problem, int32_t tree);
-// Makes factors of the tree in state `known` stale and drops all others. STALE: its block of A
+// Drops the factor of the tree.
+void sap_problem_drop_factor(sap_problem* problem, int32_t tree);
+// Makes the factor of the tree stale if its state is `known`, else drops it. STALE: its block of A
 // changed; VALID: a reset moved the block to diagonal_before.
-void sap_problem_keep_factors(sap_problem* problem, int32_t tree, sap_factor_state known);
+void sap_problem_keep_factor(sap_problem* problem, int32_t tree, sap_factor_state known);
+// Factorizes A with its couplings as a whole. The caller holds the mutex until the last
+// sap_problem_solve_whole: x (nv) = A^-1 x.
+sap_status sap_problem_factor_whole(const sap_problem* problem, sap_error* error);
+void sap_problem_solve_whole(const sap_problem* problem, double* x);
 // Holds the mutex of the cache: scratch memory of a const problem.
 void sap_problem_lock(const sap_problem* problem);
 void sap_problem_unlock(const sap_problem* problem);

@@ -60,7 +60,7 @@ static sap_status check_matrix(const sap_problem* p, int32_t tree_a, int32_t tre
 static void set_diagonal(sap_problem* p, int32_t tree, const double* block, int32_t ld) {
   sap_square_mirror(p->tree_size[tree], block, ld, p->diagonal + p->diagonal_start[tree]);
   p->diagonal_set[tree] = true;
-  sap_problem_keep_factors(p, tree, SAP_FACTOR_STALE);
+  sap_problem_keep_factor(p, tree, SAP_FACTOR_STALE);
 }
 
 void sap_problem_put_diagonal(sap_problem* p, int32_t tree, const double* block) {

@@ -36,16 +36,14 @@ sap_status sap_problem_grow_group(sap_problem* p, sap_problem_group group, int64
                 {SAP_GROUP_TREES, ARRAY(p->diagonal_set)},
                 {SAP_GROUP_TREES, ARRAY(p->coupling_head)},
                 {SAP_GROUP_TREES, ARRAY(c->factor_state)},
-                {SAP_GROUP_TREES, ARRAY(c->branch_state)},
                 {SAP_GROUP_TREES, ARRAY(c->lent)},
                 {SAP_GROUP_VELOCITIES, ARRAY(p->v_star)},
                 {SAP_GROUP_VELOCITIES, ARRAY(p->v_guess)},
                 {SAP_GROUP_VELOCITIES, ARRAY(p->v0)},
                 {SAP_GROUP_SQUARES, ARRAY(p->diagonal)},
                 {SAP_GROUP_SQUARES, ARRAY(c->diagonal_before)},
-                {SAP_GROUP_SQUARES, ARRAY(c->factor)},
-                {SAP_GROUP_BRANCHES, ARRAY(c->branch)},
-                {SAP_GROUP_BRANCHES, ARRAY(c->branch_runs)},
+                {SAP_GROUP_BRANCHES, ARRAY(c->factor)},
+                {SAP_GROUP_BRANCHES, ARRAY(c->runs)},
                 {SAP_GROUP_COUPLINGS, ARRAY(p->couplings)},
                 {SAP_GROUP_COUPLINGS, ARRAY(c->pair_order)},
                 {SAP_GROUP_COUPLING_VALUES, ARRAY(p->coupling_values)},
@@ -132,9 +130,9 @@ static void age_all(sap_problem* p, int32_t ntrees, const int32_t* tree_sizes) {
       (ntrees == 0 || memcmp(tree_sizes, p->tree_size, (size_t)ntrees * sizeof *tree_sizes) == 0);
   for (int32_t t = 0; t < ntrees; ++t) {
     if (same) {
-      sap_problem_keep_factors(p, t, SAP_FACTOR_VALID);
+      sap_problem_keep_factor(p, t, SAP_FACTOR_VALID);
     } else {
-      sap_problem_drop_factors(p, t);
+      sap_problem_drop_factor(p, t);
     }
   }
 }

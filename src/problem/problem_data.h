@@ -74,11 +74,9 @@ typedef _Atomic int32_t sap_factor_mark;  // a sap_factor_state
 typedef struct sap_problem_cache {
   sap_pool pool;                  // of all arrays of the problem and of this
   double* diagonal_before;        // diagonal of the previous problem; a reset exchanges the two
-  double* factor;                 // L of each diagonal block, reciprocal diagonal; starts as in A
+  double* factor;                 // of each diagonal block, factor.h: n^2 + 4 n each
+  int32_t* runs;                  // of large trees: n^2 + 3 n each
   sap_factor_mark* factor_state;  // (ntrees)
-  double* branch;                 // factors of large trees, branch_factor.h: n^2 + 4 n each
-  int32_t* branch_runs;           // n^2 + 3 n each
-  sap_factor_mark* branch_state;  // (ntrees)
   sap_branch_factor* lent;        // borrowed factors, L NULL: none       (ntrees)
   const double** views;           // Jacobians of a block in scratch
   pthread_mutex_t mutex;

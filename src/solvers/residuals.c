@@ -42,15 +42,16 @@ static sap_status delassus_rows(const sap_problem* p, const sap_block_data* bloc
   }
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t tree = p->block_trees[block->first_tree + t], n = p->tree_size[tree];
-    const double* L;
-    SAP_TRY(sap_problem_tree_factor(p, tree, &L, error));
+    const int32_t ld = SAP_BRANCH_ROW(n);
+    sap_branch_factor factor;
+    SAP_TRY(sap_problem_tree_factor(p, tree, &factor, error));
     for (int32_t r = 0; r < count; ++r) {
-      sap_tree_forward_solve(L, n, p->jacobians[block->first_tree + t] + row + r, block->nrows,
-                             work + r * n);
+      sap_tree_solve_row(&factor, p->jacobians[block->first_tree + t] + row + r, block->nrows,
+                         work + r * ld);
       for (int32_t c = 0; c <= r; ++c) {
         double sum = 0.0;
         for (int32_t i = 0; i < n; ++i) {
-          sum += work[r * n + i] * work[c * n + i];
+          sum += work[r * ld + i] * work[c * ld + i];
         }
         W[c * count + r] += sum;
         W[r * count + c] = W[c * count + r];
@@ -136,7 +137,7 @@ int64_t sap_complementarity_work(const sap_problem* p) {
   for (int32_t t = 0; t < p->ntrees; ++t) {
     largest = p->tree_size[t] > largest ? p->tree_size[t] : largest;
   }
-  return 6 * (int64_t)largest;
+  return 6 * SAP_BRANCH_ROW((int64_t)largest);
 }
 
 sap_status sap_complementarity_steps(const sap_problem* p, int32_t index, double* work, double* rho,

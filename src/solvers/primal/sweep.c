@@ -60,10 +60,11 @@ static inline void add_columns(double* restrict w, const double* restrict x, dou
 static bool whiten_velocity(sap_newton* n) {
   memset(n->sweep_w, 0, (size_t)n->ntrees * COLUMNS * sizeof(double));
   for (int32_t t = 0; t < n->ntrees; ++t) {
-    const double* L;
-    if (sap_problem_tree_factor(n->problem, n->trees[t], &L, NULL) != SAP_STATUS_OK) {
+    sap_branch_factor factor;
+    if (sap_problem_tree_factor(n->problem, n->trees[t], &factor, NULL) != SAP_STATUS_OK) {
       return false;
     }
+    const double* L = factor.L;
     const int32_t size = n->size[t];
     const double* v = n->v_star + n->start[t];
     double* w = n->sweep_w + (size_t)t * COLUMNS;
@@ -80,8 +81,10 @@ static bool whiten_velocity(sap_newton* n) {
 // Sets v = L'^-1 sweep_w (nv).
 static void unwhiten_velocity(const sap_newton* n, double* v) {
   for (int32_t t = 0; t < n->ntrees; ++t) {
-    const double* L;
-    (void)sap_problem_tree_factor(n->problem, n->trees[t], &L, NULL);  // exists: whiten_velocity
+    sap_branch_factor factor;
+    (void)sap_problem_tree_factor(n->problem, n->trees[t], &factor,
+                                  NULL);  // exists: whiten_velocity
+    const double* L = factor.L;
     const int32_t size = n->size[t];
     double* x = v + n->start[t];
     const double* w = n->sweep_w + (size_t)t * COLUMNS;
@@ -114,13 +117,13 @@ static inline void invert_factor(const double* restrict L, int32_t size, double*
 // Sets sweep_factor = L^-1.
 static void invert_factors(sap_newton* n) {
   for (int32_t t = 0; t < n->ntrees; ++t) {
-    const double* L;
-    (void)sap_problem_tree_factor(n->problem, n->trees[t], &L, NULL);
+    sap_branch_factor factor;
+    (void)sap_problem_tree_factor(n->problem, n->trees[t], &factor, NULL);
     double* inverse = n->sweep_factor + (size_t)t * COLUMNS * COLUMNS;
     if (n->size[t] == COLUMNS) {
-      invert_factor(L, COLUMNS, inverse);
+      invert_factor(factor.L, COLUMNS, inverse);
     } else {
-      invert_factor(L, n->size[t], inverse);
+      invert_factor(factor.L, n->size[t], inverse);
     }
   }
 }
