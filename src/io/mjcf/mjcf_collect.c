@@ -227,86 +227,61 @@ sap_status sap_mjcf_collect(sap_mjcf_reader* r, const sap_xml_node* node,
 // attached.
 
 typedef struct counter {
-  sap_mjcf_reader* r;
   const sap_xml_node* stop;
-  int64_t nq, nv;
+  int32_t nq, nv;
   bool stopped;
 } counter;
 
-static sap_status count_children(counter* c, const sap_xml_node* node, const sap_mjcf_scope* scope,
-                                 bool joints);
-
-static sap_status count_joint(counter* c, const sap_xml_node* node, const sap_mjcf_scope* scope) {
-  sap_joint_type type = SAP_JOINT_HINGE;
-  SAP_TRY(sap_mjcf_joint_type(c->r, node, scope, &type));
-  c->nq += sap_joint_position_count(type);
-  c->nv += sap_joint_velocity_count(type);
-  return SAP_STATUS_OK;
-}
-
-static sap_status count_body(counter* c, const sap_xml_node* node, const sap_mjcf_scope* scope) {
-  SAP_TRY(count_children(c, node, scope, true));
-  return count_children(c, node, scope, false);
-}
-
-static sap_status count_worldbodies(counter* c, const sap_mjcf_model* model) {
-  const sap_mjcf_scope scope = {.model = model, .child_class = -1};
-  return count_children(c, model->root, &scope, false);
-}
-
-static sap_status count_attached(counter* c, const sap_xml_node* node,
-                                 const sap_mjcf_scope* scope) {
-  sap_mjcf_scope inner = {.child_class = -1};
-  const sap_xml_node* element;
-  SAP_TRY(find_attached(c->r, node, scope->model, &inner.model, &element));
-  return element != NULL ? count_body(c, element, &inner) : count_worldbodies(c, inner.model);
-}
-
-// A replicate counts `count` times; where the search stops inside, its first copy counts.
-static sap_status count_replicate(counter* c, const sap_xml_node* node, const sap_mjcf_scope* scope,
-                                  bool joints) {
-  const int64_t nq = c->nq, nv = c->nv;
-  int32_t count = 1;
-  SAP_TRY(read_count(c->r, node, &count));
-  SAP_TRY(count_children(c, node, scope, joints));
-  if (!c->stopped) {
-    c->nq = nq + count * (c->nq - nq);
-    c->nv = nv + count * (c->nv - nv);
+static bool is_within(const sap_xml_node* node, const sap_xml_node* outer) {
+  while (node != NULL && node != outer) {
+    node = node->parent;
   }
-  return SAP_STATUS_OK;
+  return node != NULL;
 }
 
-static sap_status count_children(counter* c, const sap_xml_node* node, const sap_mjcf_scope* outer,
-                                 bool joints) {
-  sap_mjcf_scope scope = *outer;
-  const char* class_name = sap_xml_get(node, "childclass");
-  if (class_name != NULL) {
-    scope.child_class = sap_mjcf_find_class(scope.model, class_name);
-  }
-  for (const sap_xml_node* n = node->first_child; n != NULL && !c->stopped; n = n->next) {
-    if (!joints && n == c->stop) {
-      c->stopped = true;
-    } else if (sap_xml_is(n, "frame") || sap_xml_is(n, "worldbody")) {
-      SAP_TRY(count_children(c, n, &scope, joints));
-    } else if (sap_xml_is(n, "replicate")) {
-      SAP_TRY(count_replicate(c, n, &scope, joints));
-    } else if (joints && sap_mjcf_is_joint(n)) {
-      SAP_TRY(count_joint(c, n, &scope));
-    } else if (!joints && sap_xml_is(n, "body")) {
-      SAP_TRY(count_body(c, n, &scope));
-    } else if (!joints && sap_xml_is(n, "attach")) {
-      SAP_TRY(count_attached(c, n, &scope));
+// Counts the joints of the items from `first` on, then those of their bodies; removes the items.
+static sap_status count_items(sap_mjcf_reader* r, int32_t first, counter* c) {
+  const int32_t end = r->item_count;
+  for (int32_t i = first; i < end; ++i) {
+    const sap_mjcf_item item = r->items[i];
+    sap_joint_type type = SAP_JOINT_HINGE;
+    if (sap_mjcf_is_joint(item.node)) {
+      SAP_TRY(sap_mjcf_joint_type(r, item.node, &item.scope, &type));
+      c->nq += sap_joint_position_count(type);
+      c->nv += sap_joint_velocity_count(type);
     }
   }
+  for (int32_t i = first; i < end && !c->stopped; ++i) {
+    const sap_mjcf_item item = r->items[i];  // the array grows below
+    sap_mjcf_scope scope = item.scope;
+    if (!sap_xml_is(item.node, "body")) {
+      continue;
+    }
+    c->stopped = c->stop != NULL && is_within(item.node, c->stop);
+    if (!c->stopped) {
+      SAP_TRY(sap_mjcf_child_class(r, item.node, &scope));
+      SAP_TRY(sap_mjcf_collect(r, item.node, &scope));
+      SAP_TRY(count_items(r, end, c));
+    }
+  }
+  r->item_count = first;
   return SAP_STATUS_OK;
 }
 
 sap_status sap_mjcf_count_coordinates(sap_mjcf_reader* r, const sap_mjcf_model* model,
                                       const sap_xml_node* stop, int32_t* nq, int32_t* nv) {
-  counter c = {.r = r, .stop = stop};
-  SAP_TRY(count_worldbodies(&c, model));
-  // No keyframe has as many values as the bound.
-  *nq = c.nq <= INT32_MAX ? (int32_t)c.nq : INT32_MAX;
-  *nv = c.nv <= INT32_MAX ? (int32_t)c.nv : INT32_MAX;
+  const sap_mjcf_space alone = {
+      .model = model, .parent = -1, .prefix = "", .suffix = "", .is_model = true};
+  const int64_t total = r->total;
+  const int32_t spaces = r->space_count, items = r->item_count;
+  sap_mjcf_scope scope = {.model = model, .child_class = -1, .frame = sap_pose_identity};
+  counter c = {.stop = stop};
+  SAP_TRY(sap_mjcf_add_space(r, &alone, &scope.space));
+  SAP_TRY(sap_mjcf_collect_worldbody(r, &scope));
+  SAP_TRY(count_items(r, items, &c));
+  r->total = total;  // nothing was added
+  r->space_count = spaces;
+  *nq = c.nq;
+  *nv = c.nv;
   return SAP_STATUS_OK;
 }
