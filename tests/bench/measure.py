@@ -114,8 +114,8 @@ def time_scene(bench, words, steps, skip, drake, peers=True):
     peer = f"{bench.python} {HERE}/peers/"
     options = ["--peer", peer + "mujoco_peer.py"] if peers else []
     options += ["--peer", peer + "drake_peer.py"] if drake else []
-    text = bench.call(sys.executable, HERE / "interleave.py", "--program", bench.program, "--clock", "cpu", "--steps", steps,
-                      "--skip", skip, "--repetitions", bench.turns, "--patience", 120, *options, bench.scene(words))
+    text = bench.call(bench.program, "bench", "--clock", "cpu", "--steps", steps, "--skip", skip, "--repetitions",
+                      bench.turns, "--patience", 120, "--format", "json", *options, bench.scene(words))
     rows = json.loads(text)
     row = {key: rows[0][key] for key in ("step_us", "contacts", "iterations", "residual", "dt_s")}
     row.update(steps=steps, skip=skip, turns=rows[0]["repetitions"])

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sapstep bench: its numbers, bad input; tests/bench/interleave.py beside peers that answer, refuse,
-// die or talk nonsense.
+// sapstep bench: numbers of ourselves, peers that answer, refuse, die or talk nonsense, bad input.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -44,7 +42,9 @@ static void alone(void** state) {
   assert_int_equal(r.exit_code, 0);
   assert_string_equal(r.err, "");
   assert_true(json_valid(r.out));
+  command_says(r.out, "\"engine\": \"sapstep\"");
   assert_true(json_member(r.out, "repetitions") == 3.0);
+  assert_true(json_member(r.out, "ratio") == 1.0);
   assert_true(json_member(r.out, "contacts") == 1.0);
   assert_true(json_member(r.out, "dt_s") == 0.004);
   const double step = json_member(r.out, "step_us");
@@ -53,62 +53,89 @@ static void alone(void** state) {
   command_clear(&r);
 }
 
-// Runs tests/bench/interleave.py; the caller clears the result.
-static command_result take_turns(scratch* s, const char* arguments) {
-  char line[1024];
-  (void)snprintf(line, sizeof line,
-                 "30 python3 " SAPSTEP_SOURCE_DIR
-                 "/tests/bench/interleave.py --program '%s' ball.xml --steps 4 --repetitions 2 %s",
-                 program, arguments);
-  command_result r = command_run(s, "timeout", "rm -f asked.txt;", line);
+static void beside_a_peer(void** state) {
+  command_result r = command_run(*state, program, "rm -f asked.txt;",
+                                 "bench ball.xml --steps 4 --skip 2 --repetitions 2 --format json "
+                                 "--clock cpu --peer 'sh peer.sh' --svg chart.svg");
   assert_int_equal(r.exit_code, 0);
   assert_true(json_valid(r.out));
-  command_says(r.out, "\"engine\": \"sapstep\"");
-  return r;
-}
-
-// Each peer ends when its own input does, whichever others are there.
-static void beside_peers(void** state) {
-  command_result r = take_turns(
-      *state, "--skip 2 --clock cpu --peer 'sh peer.sh' --peer 'sh refuses.sh' --tolerance 1e-6");
   const char* row = strstr(r.out, "clock 1");
   assert_non_null(row);
   assert_true(json_member(row, "step_us") == 1e6);
   assert_true(json_member(row, "contacts") == 3.0);
   assert_true(json_member(row, "ratio") > 1e3);
-  command_says(r.err, "no leaves out ball.xml: not a scene of mine");
-  command_says(r.out, "\"engine\": \"no\", \"repetitions\": 0, \"step_us\": null");
   command_clear(&r);
   r = command_run(*state, "cat", "", "asked.txt");
-  const char line[] = "run 0.004 2 4 cpu ball.xml\n";
+  const char line[] = "run 0.0040000000000000001 2 4 cpu ball.xml\n";
   assert_int_equal(strlen(r.out), 3 * strlen(line));  // two, and one that warms up
   assert_memory_equal(r.out, line, strlen(line));
+  command_clear(&r);
+  r = command_run(*state, "grep", "", "-c 'clock 1' chart.svg");
+  assert_int_equal(r.exit_code, 0);
+  command_clear(&r);
+}
+
+// Each peer ends when its own input does, whichever others are there.
+static void beside_two_peers(void** state) {
+  command_result r =
+      command_run(*state, program, "timeout 20",
+                  "bench ball.xml --steps 2 --repetitions 2 --format json --peer 'sh peer.sh' "
+                  "--peer 'sh peer.sh' --peer 'sh peer.sh'");
+  assert_int_equal(r.exit_code, 0);
+  assert_true(json_valid(r.out));
+  command_clear(&r);
+}
+
+static void peers_that_cannot(void** state) {
+  command_result r = command_run(*state, program, "",
+                                 "bench ball.xml --steps 2 --repetitions 2 --format json --peer "
+                                 "false --peer 'echo hello' --peer 'sh refuses.sh'");
+  assert_int_equal(r.exit_code, 0);
+  command_says(r.err, "peer 'false' ended before its greeting");
+  command_says(r.err, "peer 'echo hello' is left out");
+  command_says(r.err, "no leaves out ball.xml: not a scene of mine");
+  assert_true(json_valid(r.out));
+  command_says(r.out, "\"engine\": \"no\", \"repetitions\": 0, \"step_us\": null");
   command_clear(&r);
 }
 
 // A peer that never ends a line, one that says nothing and ignores the end of its input, and one
 // that falls silent later: each is left out after the time that it is given.
-static void peers_that_cannot(void** state) {
-  static const char* const peers[] = {
-      "false",
-      "echo hello",
-      "yes peer | tr -d '\\n'",
-      "sleep 600",
-      "echo '{\"peer\": \"dumb\"}'; exec sleep 600",
-      "echo '{\"peer\": \"odd\"}'; read -r x; echo '{\"step_s\": 1e999}'"};
-  static const char* const told[] = {"peer 'false' is left out: it ended",
-                                     "is left out: its first line is not a greeting",
-                                     "a line is too long",
-                                     "peer 'sleep 600' is left out: no answer",
-                                     "dumb leaves out ball.xml: no answer",
-                                     "odd leaves out ball.xml: no time in its answer"};
+static void peers_that_never_answer(void** state) {
+  static const char* const peers[] = {"cat", "yes peer | tr -d '\\n'", "sleep 600",
+                                      "echo '{\"peer\": \"dumb\"}'; exec sleep 600"};
+  static const char* const told[] = {
+      "peer 'cat' is left out: no answer within --patience", "a line is too long",
+      "peer 'sleep 600' is left out: no answer", "dumb leaves out ball.xml: no answer"};
   for (size_t i = 0; i < sizeof peers / sizeof *peers; ++i) {
     char path[SCRATCH_PATH_SIZE];
     scratch_write(*state, "peer.txt", peers[i], strlen(peers[i]), path);
-    command_result r = take_turns(*state, "--patience 0.5 --peer \"$(cat peer.txt)\"");
+    command_result r =
+        command_run(*state, program, "timeout 30",
+                    "bench ball.xml --steps 2 --repetitions 2 --patience 0.2 --format json --peer "
+                    "\"$(cat peer.txt)\"");
+    assert_int_equal(r.exit_code, 0);
     command_says(r.err, told[i]);
+    assert_true(json_valid(r.out));
     command_clear(&r);
   }
+}
+
+// The name ends where its quotes do, and what follows the time is not read.
+static void what_a_peer_says(void** state) {
+  static const char talks[] =
+      "echo '{\"peer\": \"one \\\"1\\\"\", \"version\": \"2\"}'\n"
+      "read -r line; echo '{\"step_s\": 1e999}'\n"
+      "read -r line; echo '{\"error\": 5}'\n";
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(*state, "talks.sh", talks, sizeof talks - 1, path);
+  command_result r =
+      command_run(*state, program, "timeout 30",
+                  "bench ball.xml ball.xml --steps 2 --repetitions 2 --peer 'sh talks.sh'");
+  assert_int_equal(r.exit_code, 0);
+  command_says(r.err, "one \\\"1\\\" leaves out ball.xml: no time in its answer");
+  assert_null(strstr(r.err, "version"));
+  command_clear(&r);
 }
 
 static void wrong_input(void** state) {
@@ -117,6 +144,7 @@ static void wrong_input(void** state) {
   command_expect(*state, program, "bench ball.xml --repetitions 1001", 2, "--repetitions '1001'");
   command_expect(*state, program, "bench ball.xml --dt -1", 2,
                  "--dt '-1' must be finite and > 0 s");
+  command_expect(*state, program, "bench ball.xml --patience 0", 2, "--patience '0' must be");
   command_expect(*state, program, "bench ball.xml --clock sun", 2, "must be wall or cpu");
   command_result r = command_run(*state, program, "", "bench none.xml ball.xml --steps 1");
   assert_int_equal(r.exit_code, 3);
@@ -128,8 +156,11 @@ static void wrong_input(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(alone),
-      cmocka_unit_test(beside_peers),
+      cmocka_unit_test(beside_a_peer),
+      cmocka_unit_test(beside_two_peers),
       cmocka_unit_test(peers_that_cannot),
+      cmocka_unit_test(peers_that_never_answer),
+      cmocka_unit_test(what_a_peer_says),
       cmocka_unit_test(wrong_input),
   };
   return cmocka_run_group_tests(tests, begin, scratch_teardown);

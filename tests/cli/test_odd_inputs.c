@@ -177,7 +177,7 @@ static void unwritable(void** state) {
   } cases[] = {
       {"", "run a.xml --output no/x", "cannot write 'no/x': No such file or directory"},
       {"", "converge a.xml --svg no/x", "cannot write 'no/x': No such file or directory"},
-      {"", "plot r.h5 energy -o .", "cannot write '.': Is a directory"},
+      {"", "bench a.xml --svg .", "cannot write '.': Is a directory"},
       {"", "sweep a.study -o a.xml/x", "cannot write 'a.xml/x': Not a directory"},
       {"", "sweep a.study -o .", "cannot write '.': Is a directory"},
       {"", "sweep a.study -o /dev/null", "cannot write the table '/dev/null': not a regular file"},

@@ -44,6 +44,7 @@ static void test_inputs_stay(void** state) {
       "run link.xml --duration 0.1 --checkpoint a.xml",
       "converge a.xml --duration 0.1 --svg a.xml",
       "compare a.xml --rows a.xml",
+      "bench a.xml --svg a.xml",
       "sweep a.xml --csv a.xml",
       "solve a.xml --output a.xml",
       "plot a.xml energy --output a.xml",

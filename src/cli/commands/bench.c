@@ -1,56 +1,383 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sapstep bench: time per step of scenes. tests/bench/interleave.py takes turns with other engines.
+// sapstep bench: time per step of scenes, beside other engines in the same minutes. Repetitions of
+// all take turns, so that other load hits all alike, and ratios are taken within a turn.
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <sapstep/sapstep.h>
 
-#include "cli/files.h"
 #include "cli/lines.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/scene.h"
 #include "cli/table.h"
+#include "core/platform.h"
 
-enum { REPETITIONS_MAX = 1000 };
+enum {
+  BENCH_PEERS_MAX = 8,
+  BENCH_SIDES_MAX = BENCH_PEERS_MAX + 1,
+  BENCH_REPETITIONS_MAX = 1000,
+  BENCH_NAME_SIZE = 64,
+  BENCH_LINE_SIZE = 4096  // of a peer's answer
+};
 
-typedef struct bench {
-  sap_stepper_options stepper;
-  cli_scene scene;
-  int32_t steps, skip;  // of a repetition: timed, and before them
-  int32_t repetitions;
-  int clock;  // 0: wall, 1: cpu
-  cli_format format;
-  cli_table* table;
-} bench;
+// One repetition: from the scene's start `skip` steps untimed, then `steps` timed.
+typedef struct bench_request {
+  const char* scene;
+  double dt;  // [s]
+  int32_t skip, steps;
+  bool cpu;  // time of the processor instead of the wall clock
+} bench_request;
 
-// Measurements of a repetition. Means are over the timed steps.
-typedef struct measured {
+// Measurements of a repetition; NaN: unknown. Means are over the timed steps.
+typedef struct bench_result {
   double step;        // time per step [s]
   double solver;      // of it in the contact solver [s]
   double contacts;    // mean
   double iterations;  // mean
   double residual;    // the largest momentum error, relative
-} measured;
+} bench_result;
+
+// A program that steps the same scenes with another engine. It is started once, stays alive, and
+// answers a line of request by a line of JSON:
+//   ->  run DT SKIP STEPS cpu|wall SCENE
+//   <-  {"step_s": 1e-4, "contacts": 10, "iterations": 2.1}   or   {"error": "why not"}
+// Its first line, unasked, says who it is: {"peer": "mujoco 3.3.0"}.
+typedef struct bench_peer {
+  char name[BENCH_NAME_SIZE];
+  double patience;        // [s]
+  int requests, answers;  // pipes
+  pid_t process;          // <= 0: it has ended
+  char text[BENCH_LINE_SIZE];
+  size_t size, used;  // of text: read, and of it taken
+} bench_peer;
+
+// All repetitions of one engine on one scene; the first engine is ourselves.
+typedef struct bench_side {
+  bool left_out;
+  int32_t count;
+  double step[BENCH_REPETITIONS_MAX];
+  double ratio[BENCH_REPETITIONS_MAX];  // to ours in the same turn
+  bench_result last;
+} bench_side;
+
+typedef struct bench {
+  sap_stepper_options stepper;
+  cli_scene scene;
+  bench_request request;
+  int32_t repetitions;
+  int clock;  // 0: wall, 1: cpu
+  const char* svg;
+  cli_format format;
+  bench_peer peers[BENCH_PEERS_MAX];
+  int npeers;
+  double patience;  // with peers [s]
+  const char* commands[BENCH_PEERS_MAX];
+  int ncommands;
+  cli_table* table;
+  bench_side sides[BENCH_SIDES_MAX];
+  // for the chart: contacts, then the median of each side; NaN: left out      (nscenes)
+  double (*points)[1 + BENCH_SIDES_MAX];
+  int nscenes;
+} bench;
+
+// --- a peer: a child process with a pipe each way ---
+
+static const double FAREWELL = 0.5;  // time to exit after its input ended, and after SIGTERM [s]
+
+static const char ENDED[] = "it ended";
+
+// Waits for more answers; false if none comes until the deadline.
+static bool wait_for_more(const bench_peer* peer, double deadline) {
+  struct pollfd answers = {.fd = peer->answers, .events = POLLIN};
+  for (double left = deadline - sap_clock_seconds(); left > 0.0;
+       left = deadline - sap_clock_seconds()) {
+    const int ready = poll(&answers, 1, (int)fmin(1e3 * left + 1.0, 1e6));
+    if (ready > 0 || (ready < 0 && errno != EINTR)) {
+      return ready > 0;
+    }
+  }
+  return false;
+}
+
+// Reads the next line into *line, valid until the next call; returns NULL or the reason of failure.
+static const char* read_line(bench_peer* peer, const char** line) {
+  const double deadline = sap_clock_seconds() + peer->patience;
+  peer->size -= peer->used;
+  memmove(peer->text, peer->text + peer->used, peer->size);
+  peer->used = 0;
+  char* end;
+  while ((end = memchr(peer->text, '\n', peer->size)) == NULL) {
+    if (peer->size == sizeof peer->text) {
+      return "a line is too long";
+    }
+    if (!wait_for_more(peer, deadline)) {
+      return "no answer within --patience";
+    }
+    const ssize_t got =
+        read(peer->answers, peer->text + peer->size, sizeof peer->text - peer->size);
+    if (got == 0 || (got < 0 && errno != EINTR)) {
+      return ENDED;
+    }
+    peer->size += got > 0 ? (size_t)got : 0;
+  }
+  *end = '\0';
+  peer->used = (size_t)(end - peer->text) + 1;
+  *line = peer->text;
+  return NULL;
+}
+
+// Returns the text after "key": in a flat JSON object; NULL if the key is missing.
+static const char* find_value(const char* line, const char* key) {
+  char quoted[BENCH_NAME_SIZE];
+  (void)snprintf(quoted, sizeof quoted, "\"%s\":", key);
+  const char* at = strstr(line, quoted);
+  return at != NULL ? at + strlen(quoted) : NULL;
+}
+
+// Returns a number of the object; NaN if it is missing.
+static double find_number(const char* line, const char* key) {
+  const char* at = find_value(line, key);
+  char* end = NULL;
+  const double value = at != NULL ? strtod(at, &end) : 0.0;
+  return at != NULL && end != at ? value : (double)NAN;
+}
+
+// Without the quotes; escapes stay as they are.
+static bool find_text(const char* line, const char* key, char* out, size_t size) {
+  const char* at = find_value(line, key);
+  at = at != NULL ? at + strspn(at, " \t") : NULL;
+  if (at == NULL || *at++ != '"') {
+    return false;
+  }
+  const char* end = at;
+  while (*end != '\0' && *end != '"') {
+    end += *end == '\\' && end[1] != '\0' ? 2 : 1;
+  }
+  (void)snprintf(out, size, "%.*s", (int)(end - at), at);
+  return *end == '"';
+}
+
+// Runs the command in the child, with the pipes as standard input and output.
+static void become(const char* command, const int in[2], const int out[2]) {
+  if (dup2(in[0], STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0) {
+    (void)close(in[0]);
+    (void)close(in[1]);
+    (void)close(out[0]);
+    (void)close(out[1]);
+    (void)execl("/bin/sh", "sh", "-c", command, (char*)NULL);
+  }
+  _exit(127);
+}
+
+static bool launch(bench_peer* peer, const char* command) {
+  int in[2], out[2];
+  if (pipe(in) != 0 || pipe(out) != 0) {
+    return false;
+  }
+  peer->process = fork();
+  if (peer->process == 0) {
+    become(command, in, out);
+  }
+  (void)close(in[0]);
+  (void)close(out[1]);
+  // Not for the peers that start later: this one would miss the end of its input.
+  (void)fcntl(in[1], F_SETFD, FD_CLOEXEC);
+  (void)fcntl(out[0], F_SETFD, FD_CLOEXEC);
+  peer->requests = in[1];
+  peer->answers = out[0];
+  return peer->process > 0;
+}
+
+static bool has_ended(pid_t process) {
+  const struct timespec moment = {.tv_nsec = 5000000};
+  const double deadline = sap_clock_seconds() + FAREWELL;
+  pid_t ended;
+  while ((ended = waitpid(process, NULL, WNOHANG)) == 0 && sap_clock_seconds() < deadline) {
+    (void)nanosleep(&moment, NULL);
+  }
+  return ended != 0;
+}
+
+static void bench_peer_stop(bench_peer* peer) {
+  if (peer->requests >= 0) {
+    (void)close(peer->requests);  // the end of its input ends it
+  }
+  if (peer->answers >= 0) {
+    (void)close(peer->answers);
+  }
+  if (peer->process > 0 && !has_ended(peer->process)) {
+    (void)kill(peer->process, SIGTERM);
+    if (!has_ended(peer->process)) {
+      (void)kill(peer->process, SIGKILL);
+      (void)waitpid(peer->process, NULL, 0);
+    }
+  }
+  peer->process = -1;
+  peer->requests = peer->answers = -1;
+}
+
+// False, and a message on standard error, when the program cannot be used.
+// patience: how long each answer may take [s].
+static bool bench_peer_start(bench_peer* peer, const char* command, double patience) {
+  *peer = (bench_peer){.process = -1, .requests = -1, .answers = -1, .patience = patience};
+  (void)signal(SIGPIPE, SIG_IGN);  // a peer that dies is a failed answer
+  const char* line;
+  char said[256];
+  if (!launch(peer, command)) {
+    cli_message("peer '%s' cannot be started: %s", command, strerror(errno));
+    bench_peer_stop(peer);
+    return false;
+  }
+  const char* why = read_line(peer, &line);
+  if (why == NULL && find_text(line, "peer", peer->name, sizeof peer->name)) {
+    return true;
+  }
+  if (why == NULL) {
+    why = find_text(line, "error", said, sizeof said) ? said : "its first line is not a greeting";
+  }
+  if (why == ENDED) {
+    cli_message("peer '%s' ended before its greeting", command);
+  } else {
+    cli_message("peer '%s' is left out: %s", command, why);
+  }
+  bench_peer_stop(peer);
+  return false;
+}
+
+// False with the reason in `why`: the scene is left out for this peer, and where it has ended or is
+// silent, which ends it, so are those that follow.
+static bool bench_peer_run(bench_peer* peer, const bench_request* request, bench_result* out,
+                           char* why, size_t size) {
+  const char* line = NULL;
+  const char* failure = ENDED;
+  if (peer->process > 0 &&
+      dprintf(peer->requests, "run %.17g %ld %ld %s %s\n", request->dt, (long)request->skip,
+              (long)request->steps, request->cpu ? "cpu" : "wall", request->scene) > 0) {
+    failure = read_line(peer, &line);
+  }
+  if (failure != NULL) {  // what it says later would be taken for the answer to something else
+    bench_peer_stop(peer);
+    (void)snprintf(why, size, "%s", failure);
+    return false;
+  }
+  *out = (bench_result){.step = find_number(line, "step_s"),
+                        .solver = find_number(line, "solver_s"),
+                        .contacts = find_number(line, "contacts"),
+                        .iterations = find_number(line, "iterations"),
+                        .residual = find_number(line, "residual")};
+  if (out->step > 0.0 && isfinite(out->step)) {
+    return true;
+  }
+  if (!find_text(line, "error", why, size)) {
+    (void)snprintf(why, size, "no time in its answer");
+  }
+  return false;
+}
+
+static const char* take_peer(void* options, const char* argument) {
+  bench* b = options;
+  if (b->ncommands == BENCH_PEERS_MAX) {
+    return "given at most 8 times";
+  }
+  b->commands[b->ncommands++] = argument;
+  return NULL;
+}
 
 static const char* const clocks[] = {"wall", "cpu", NULL};
 #define AT(member) .offset = offsetof(bench, member)
 static const cli_option option_list[] = {
-    {"steps", "N", "timed steps of a repetition (200)", CLI_INTEGER, AT(steps), 1, 1e9},
-    {"skip", "N", "steps before them, not timed (0)", CLI_INTEGER, AT(skip), 0, 1e9},
-    {"repetitions", "N", "repetitions, 1 to 1000 (7); one more warms up", CLI_INTEGER,
-     AT(repetitions), 1, REPETITIONS_MAX},
+    {"steps", "N", "timed steps of a repetition (200)", CLI_INTEGER, AT(request.steps), 1, 1e9},
+    {"skip", "N", "steps before them, not timed (0)", CLI_INTEGER, AT(request.skip), 0, 1e9},
+    {"repetitions", "N", "repetitions of each engine, interleaved, 1 to 1000 (7)", CLI_INTEGER,
+     AT(repetitions), 1, BENCH_REPETITIONS_MAX},
     CLI_PRESET_ROW(bench),
     {"dt", "S", "time step (the scene's) [s]", CLI_POSITIVE, AT(stepper.dt), 0, 1e300},
+    {"peer", "COMMAND",
+     "a program that steps the same scenes with another engine, see\ntests/bench/peers; up to 8",
+     CLI_CALL, .take = take_peer},
+    {"patience", "S", "skip a peer that takes longer to answer (60) [s]", CLI_POSITIVE,
+     AT(patience), 0, 1e300},
     {"clock", "NAME", "wall, or cpu: processor time (wall)", CLI_WORD, AT(clock), .words = clocks},
     CLI_SCENE_URDF_ROWS(bench),
+    {"svg", "FILE", "write a chart of the medians over the number of contacts", CLI_TEXT, AT(svg)},
     {"format", "NAME", "table, json or csv (table)", CLI_WORD, AT(format), .words = cli_formats},
     {0},
 };
 #undef AT
+// What `sapstep bench` prints and draws.
+
+static double bench_quantile(const double* values, int32_t count, double part) {
+  static double sorted[BENCH_REPETITIONS_MAX];
+  if (count == 0) {
+    return (double)NAN;
+  }
+  memcpy(sorted, values, (size_t)count * sizeof *sorted);
+  qsort(sorted, (size_t)count, sizeof *sorted, cli_ascending);
+  const double at = part * (count - 1);
+  const int32_t low = (int32_t)at, high = low + 1 < count ? low + 1 : low;
+  return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
+}
+
+static void bench_report_side(bench* b, int index) {
+  const bench_side* s = &b->sides[index];
+  const double median = 1e6 * bench_quantile(s->step, s->count, 0.5), nan = (double)NAN;
+  const bench_result last = s->count > 0 ? s->last : (bench_result){nan, nan, nan, nan, nan};
+  CLI_CELLS(b->table, CLI_T(cli_base_name(b->request.scene)),
+            CLI_T(index == 0 ? "sapstep" : b->peers[index - 1].name), CLI_I(s->count),
+            CLI_R(median), CLI_R(1e6 * bench_quantile(s->step, s->count, 0.0)),
+            CLI_R(bench_quantile(s->ratio, s->count, 0.5)),
+            CLI_R(bench_quantile(s->ratio, s->count, 0.25)),
+            CLI_R(bench_quantile(s->ratio, s->count, 0.75)),
+            CLI_R(median * (last.solver / last.step)),  // the last repetition's share
+            CLI_R(last.contacts), CLI_R(last.iterations), CLI_R(last.residual),
+            CLI_R(b->request.dt));
+}
+
+// Draws the lines from few contacts to many.
+static sap_status bench_draw(bench* b, sap_error* error) {
+  sap_chart_panel panel = {.title = "Time per step",
+                           .x_label = "contacts of sapstep, mean",
+                           .y_label = "time per step [us], median",
+                           .log_x = true,
+                           .log_y = true,
+                           .markers = true};
+  cli_lines lines = {0};
+  double* xy = cli_new(2 * (size_t)b->nscenes, sizeof *xy);
+  qsort(b->points, (size_t)b->nscenes, sizeof *b->points, cli_ascending);
+  for (int i = 0; i <= b->npeers; ++i) {
+    for (int k = 0; k < b->nscenes; ++k) {
+      xy[k] = b->points[k][0];
+      xy[b->nscenes + k] = b->points[k][1 + i];
+    }
+    cli_line_add(&lines, 0, i == 0 ? "sapstep" : b->peers[i - 1].name, b->nscenes, xy,
+                 xy + b->nscenes);
+  }
+  return cli_lines_write(&lines, &panel, 1, b->svg, NULL, error);
+}
+
+static void bench_allocate(bench* b, int nscenes) {
+  static const cli_column columns[] = {
+      CLI_TEXTS("scene"),       CLI_TEXTS("engine"),         CLI_INTEGERS("repetitions"),
+      CLI_REALS("step_us", 4),  CLI_REALS("step_min_us", 4), CLI_REALS("ratio", 3),
+      CLI_REALS("ratio_q1", 3), CLI_REALS("ratio_q3", 3),    CLI_REALS("solver_us", 4),
+      CLI_REALS("contacts", 4), CLI_REALS("iterations", 3),  CLI_REALS("residual", 3),
+      CLI_REALS("dt_s", 4),
+  };
+  b->table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  b->points = cli_new((size_t)nscenes, sizeof *b->points);
+}
 
 static double now(bool cpu) {
   struct timespec t;
@@ -58,15 +385,15 @@ static double now(bool cpu) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// Makes a repetition, from the scene's start.
-static sap_status repeat(const bench* b, cli_run* s, measured* out, sap_error* error) {
+static sap_status bench_run(cli_run* s, const bench_request* request, bench_result* out,
+                            sap_error* error) {
   SAP_TRY(sap_model_get_default_state(s->model, &s->state, error));
-  for (int32_t i = 0; i < b->skip; ++i) {
+  for (int32_t i = 0; i < request->skip; ++i) {
     SAP_TRY(sap_stepper_step(s->stepper, &s->state, NULL, error));
   }
   double contacts = 0.0, iterations = 0.0, solver = 0.0, residual = 0.0, whole = 0.0;
-  const double begin = now(b->clock == 1);
-  for (int32_t i = 0; i < b->steps; ++i) {
+  const double begin = now(request->cpu);
+  for (int32_t i = 0; i < request->steps; ++i) {
     sap_step_report report;
     SAP_TRY(sap_stepper_step(s->stepper, &s->state, &report, error));
     solver += report.time_solver;
@@ -77,83 +404,140 @@ static sap_status repeat(const bench* b, cli_run* s, measured* out, sap_error* e
       residual = fmax(residual, report.solver->momentum_error);
     }
   }
-  const double n = b->steps, total = now(b->clock == 1) - begin;
+  const double n = request->steps, total = now(request->cpu) - begin;
   // The solver's share by the wall clock, of the time by either.
-  *out =
-      (measured){total / n, total / n * (solver / whole), contacts / n, iterations / n, residual};
+  *out = (bench_result){total / n, total / n * (solver / whole), contacts / n, iterations / n,
+                        residual};
   return SAP_STATUS_OK;
 }
 
-static sap_status measure_scene(bench* b, const char* path, progress* bar, sap_error* error) {
-  double step[REPETITIONS_MAX + 1];
-  measured last = {0};
-  cli_run scene;
-  sap_status status = cli_run_open(&b->scene, path, &b->stepper, cli_ignore_warning, &scene, error);
-  for (int32_t i = 0; status == SAP_STATUS_OK && i <= b->repetitions; ++i) {
-    if (progress_due(bar)) {
-      progress_draw(bar, (double)i / (b->repetitions + 1), cli_base_name(path));
+// --- one scene ---
+
+// One turn: everybody once. The order turns with the repetition.
+static sap_status take_turn(bench* b, cli_run* scene, int32_t turn, sap_error* error) {
+  const int nsides = b->npeers + 1;
+  for (int k = 0; k < nsides; ++k) {
+    const int index = (k + (int)turn) % nsides;
+    bench_side* s = &b->sides[index];
+    char why[256];
+    if (index == 0) {
+      SAP_TRY(bench_run(scene, &b->request, &s->last, error));
+    } else if (!s->left_out &&
+               !bench_peer_run(&b->peers[index - 1], &b->request, &s->last, why, sizeof why)) {
+      cli_message("%s leaves out %s: %s", b->peers[index - 1].name, b->request.scene, why);
+      s->left_out = true;
     }
-    status = repeat(b, &scene, &last, error);
-    step[i] = last.step;
+  }
+  for (int i = 0; i < nsides; ++i) {
+    bench_side* s = &b->sides[i];
+    if (!s->left_out) {
+      s->step[s->count] = s->last.step;
+      s->ratio[s->count++] = s->last.step / b->sides[0].last.step;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status bench_one(bench* b, const char* path, progress* bar, sap_error* error) {
+  cli_run scene;
+  b->request.scene = path;
+  if (b->npeers > 0) {
+    SAP_TRY(cli_check_reread(path, error));
+  }
+  sap_status status = cli_run_open(&b->scene, path, &b->stepper, cli_ignore_warning, &scene, error);
+  b->request.dt = scene.dt;
+  for (int i = 0; i <= b->npeers; ++i) {
+    b->sides[i].left_out = false;
+    b->sides[i].count = 0;
+  }
+  for (int32_t turn = -1; status == SAP_STATUS_OK && turn < b->repetitions; ++turn) {
+    if (progress_due(bar)) {
+      progress_draw(bar, (double)(turn + 1) / (b->repetitions + 1), cli_base_name(path));
+    }
+    status = take_turn(b, &scene, turn + 1, error);
+    for (int i = 0; turn < 0 && i <= b->npeers; ++i) {
+      b->sides[i].count = 0;  // the first turn warms up
+    }
   }
   cli_run_close(&scene);
-  SAP_TRY(status);
-  const int32_t n = b->repetitions;
-  const double* times = step + 1;  // the first warms up
-  qsort(step + 1, (size_t)n, sizeof *step, cli_ascending);
-  const double median = 5e5 * (times[(n - 1) / 2] + times[n / 2]);
-  CLI_CELLS(b->table, CLI_T(cli_base_name(path)), CLI_I(n), CLI_R(median), CLI_R(1e6 * times[0]),
-            CLI_R(median * (last.solver / last.step)),  // the last repetition's share
-            CLI_R(last.contacts), CLI_R(last.iterations), CLI_R(last.residual), CLI_R(scene.dt));
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  b->points[b->nscenes][0] = b->sides[0].last.contacts;
+  for (int i = 0; i <= b->npeers; ++i) {
+    bench_report_side(b, i);
+    b->points[b->nscenes][1 + i] = 1e6 * bench_quantile(b->sides[i].step, b->sides[i].count, 0.5);
+  }
+  ++b->nscenes;
   return SAP_STATUS_OK;
+}
+
+// --- the whole ---
+
+static int execute(bench* b, char** scenes, int nscenes) {
+  b->request.cpu = b->clock == 1;
+  for (int i = 0; i < b->ncommands; ++i) {
+    b->npeers += bench_peer_start(&b->peers[b->npeers], b->commands[i], b->patience) ? 1 : 0;
+  }
+  progress bar;
+  progress_begin(&bar);
+  int code = CLI_OK;
+  for (int i = 0; i < nscenes; ++i) {
+    sap_error error = {0};
+    if (bench_one(b, scenes[i], &bar, &error) != SAP_STATUS_OK) {
+      progress_end(&bar);
+      code = cli_report(&error);
+    }
+  }
+  progress_end(&bar);
+  sap_error error = {0};
+  if (b->nscenes > 0 || b->format != CLI_FORMAT_TABLE) {
+    cli_table_print(b->table, b->format, stdout);
+  }
+  if (b->svg != NULL && b->nscenes > 0 && bench_draw(b, &error) != SAP_STATUS_OK) {
+    code = cli_report(&error);
+  }
+  return cli_flush() == CLI_OK ? code : CLI_FILE;
 }
 
 static int run_bench(const cli_command* command, int argc, char** argv) {
-  static const cli_column columns[] = {
-      CLI_TEXTS("scene"),          CLI_INTEGERS("repetitions"), CLI_REALS("step_us", 4),
-      CLI_REALS("step_min_us", 4), CLI_REALS("solver_us", 4),   CLI_REALS("contacts", 4),
-      CLI_REALS("iterations", 3),  CLI_REALS("residual", 3),    CLI_REALS("dt_s", 4),
-  };
-  bench b = {.stepper = cli_stepper_options(),
-             .scene = cli_scene_default(),
-             .steps = 200,
-             .repetitions = 7};
-  b.scene.lenient = true;
+  bench* b = cli_new(1, sizeof *b);
+  b->stepper = cli_stepper_options();
+  b->scene = cli_scene_default();
+  b->scene.lenient = true;
+  b->request = (bench_request){.steps = 200};
+  b->repetitions = 7;
+  b->patience = 60.0;
   cli_parser parser;
-  if (!cli_parse(&parser, command, &b, argc, argv)) {
-    return parser.exit_code;
+  int code;
+  if (!cli_parse(&parser, command, b, argc, argv)) {
+    code = parser.exit_code;
+  } else if (parser.noperands < 1) {
+    code = cli_usage_error(command, "at least one scene file is needed");
+  } else {
+    bench_allocate(b, parser.noperands);
+    code = execute(b, parser.operands, parser.noperands);
   }
-  if (parser.noperands < 1) {
-    return cli_usage_error(command, "at least one scene file is needed");
+  for (int i = 0; i < b->npeers; ++i) {
+    bench_peer_stop(&b->peers[i]);
   }
-  b.table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  progress bar;
-  progress_begin(&bar);
-  int code = CLI_OK, done = 0;
-  for (int i = 0; i < parser.noperands; ++i) {
-    sap_error error = {0};
-    const bool good = measure_scene(&b, parser.operands[i], &bar, &error) == SAP_STATUS_OK;
-    progress_end(&bar);
-    code = good ? code : cli_report(&error);
-    done += good ? 1 : 0;
-  }
-  if (done > 0 || b.format != CLI_FORMAT_TABLE) {
-    cli_table_print(b.table, b.format, stdout);
-  }
-  return cli_flush() == CLI_OK ? code : CLI_FILE;
+  return code;
 }
 
 const cli_command cli_command_bench = {
     .name = "bench",
     .operands = "SCENE...",
-    .summary = "time per step of scenes",
+    .summary = "time per step, interleaved with other engines",
     .description =
-        "Steps every scene from its default pose, repetition by repetition, and prints median and\n"
-        "least time per step with contacts, Newton iterations and the largest momentum error. In\n"
-        "the source, tests/bench/interleave.py takes turns with other engines on the same scenes.",
+        "Steps every scene from its default pose, repetition by repetition, and prints the median\n"
+        "time per step with contacts, Newton iterations and the largest momentum error. Peers\n"
+        "step the same scenes in the same turns; `ratio` is their time over ours, median and\n"
+        "quartiles. The first turn warms up and does not count.",
     .examples =
         "  sapstep bench examples/scenes/clutter_40.xml\n"
-        "  sapstep bench --clock cpu --steps 100 --skip 800 examples/scenes/*.xml\n",
+        "  sapstep bench --peer 'python3 tests/bench/peers/mujoco_peer.py' \\\n"
+        "      --peer 'python3 tests/bench/peers/drake_peer.py' --svg bench.svg \\\n"
+        "      examples/scenes/*.xml\n",
     .options = option_list,
     .table = sap_stepper_option_table,
     .table_offset = offsetof(bench, stepper),

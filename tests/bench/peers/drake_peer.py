@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Drake as a peer of interleave.py: MultibodyPlant with its SAP solver, or --approximation."""
+"""Drake as a peer of `sapstep bench`: MultibodyPlant with its SAP solver, or --approximation."""
 import argparse
 
 import peer

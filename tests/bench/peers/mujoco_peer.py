@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MuJoCo as a peer of interleave.py, at the scene's own settings."""
+"""MuJoCo as a peer of `sapstep bench`, at the scene's own settings."""
 import argparse
 
 import peer

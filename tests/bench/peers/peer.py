@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The protocol of interleave.py for engines with Python bindings.
+"""The protocol of `sapstep bench` for engines with Python bindings.
 
 A request is a line "run DT SKIP STEPS cpu|wall SCENE", the answer a line of JSON.
 """
