@@ -56,7 +56,7 @@ static void refuses(void** state) {
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "text.h5", "no\n", 3, path);
   command_expect(*state, program, "view", 2, "a recording is needed");
-  command_expect(*state, program, "view a.h5 -o a.mp4", 2, "a page (.html) is written");
+  command_expect(*state, program, "view a.h5 -o a.mp4", 2, "films are not written");
   command_expect(*state, program, "view none.h5", 3, "'none.h5'");
   command_expect(*state, program, "view text.h5", 3, "'text.h5' is not an HDF5 file");
   command_expect(*state, program, "view a.h5 -o no/such/a.html", 3, "no/such/a.html");
@@ -184,6 +184,21 @@ static void shows_several(void** state) {
   expect_absent(*state, "both.part.html");
 }
 
+static void draws_a_picture(void** state) {
+  need_pages(*state);
+  record(*state);
+  command_expect_after(*state, program, "PATH=/nowhere;", "view a.h5 -o a.png", 3,
+                       "needs chromium");
+  if (system("command -v chromium >/dev/null") != 0) {
+    SKIP_LACKING("no chromium to draw the page");
+  }
+  command_expect(*state, program, "view a.h5 -o a.png --time 1 >/dev/null", 0, NULL);
+  char* picture = scratch_text(*state, "a.png");
+  assert_memory_equal(picture, "\x89PNG", 4);
+  free(picture);
+  expect_absent(*state, "a.shot.html");
+}
+
 static void plays_in_a_browser(void** state) {
   need_pages(*state);
   if (system("command -v chromium >/dev/null") != 0) {
@@ -229,9 +244,7 @@ static void plays_in_a_browser(void** state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
-      TEST(writes_one_file),
-      TEST(refuses),
-      TEST(shows_several),
+      TEST(writes_one_file),    TEST(refuses), TEST(shows_several), TEST(draws_a_picture),
       TEST(plays_in_a_browser),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

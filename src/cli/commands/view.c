@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sapstep view: 3D pages of recordings, several beside each other.
+// sapstep view: 3D pages of recordings, several beside each other, and pictures of them.
+#define _XOPEN_SOURCE 700
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <sapstep/sapstep.h>
 
@@ -11,13 +17,17 @@
 
 typedef struct view_request {
   const char* output;
+  double time;  // of a picture
   sap_page_options page;
 } view_request;
 
 #define AT(member) .offset = offsetof(view_request, member)
 static const cli_option view_options[] = {
-    {"output", "FILE", "the page, also -o (the recording's name with .html)", CLI_PATH, AT(output)},
+    {"output", "FILE",
+     "the page, or a picture of it (.png), also -o (the recording's\nname with .html)", CLI_PATH,
+     AT(output)},
     {"title", "TEXT", "its title (the model's name)", CLI_TEXT, AT(page.title)},
+    {"time", "S", "of a picture [s] (0)", CLI_REAL, AT(time), 0, 1e9},
     {"frame-rate", "N", "frames per simulated second at most, 0: all rows (60)", CLI_REAL,
      AT(page.frame_rate), 0, 1e300},
     {"contacts", "N", "total number of contacts at most, the strongest stay\n(1000000)",
@@ -25,6 +35,13 @@ static const cli_option view_options[] = {
     {0},
 };
 #undef AT
+
+extern char** environ;
+
+static bool ends_with(const char* text, const char* end) {
+  const size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
 
 // --- pages ---
 
@@ -104,19 +121,67 @@ static sap_status write_several(const char* path, char* const* inputs, int count
   return status;
 }
 
+// --- pictures ---
+
+static int run_quietly(char* const* arguments) {
+  posix_spawn_file_actions_t actions;
+  pid_t child;
+  int state = -1;
+  (void)posix_spawn_file_actions_init(&actions);
+  (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  (void)posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  const bool started = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ) == 0;
+  (void)posix_spawn_file_actions_destroy(&actions);
+  return started && waitpid(child, &state, 0) == child && WIFEXITED(state) ? WEXITSTATUS(state)
+                                                                           : -1;
+}
+
+// Lets a browser without a window draw the page, and removes the page.
+static sap_status photograph(char* page, const char* path, double time, sap_error* error) {
+  static const char* const browsers[] = {"chromium", "chromium-browser", "google-chrome", "chrome"};
+  char url[4200], shot[4200], *whole = realpath(page, NULL);
+  (void)snprintf(url, sizeof url, "file://%s#t=%.9g&bare=1", whole != NULL ? whole : page, time);
+  (void)snprintf(shot, sizeof shot, "--screenshot=%s", path);
+  free(whole);
+  int code = -1;
+  for (size_t i = 0; i < sizeof browsers / sizeof *browsers && code != 0; ++i) {
+    char* const arguments[] = {(char*)browsers[i],
+                               "--headless=new",
+                               "--use-angle=swiftshader",
+                               "--enable-unsafe-swiftshader",
+                               "--hide-scrollbars",
+                               "--window-size=1280,800",
+                               "--virtual-time-budget=10000",
+                               shot,
+                               url,
+                               geteuid() == 0 ? "--no-sandbox" : NULL,
+                               NULL};
+    code = run_quietly(arguments);
+  }
+  (void)remove(page);
+  SAP_FAIL_IF(code != 0 || access(path, R_OK) != 0, error, SAP_STATUS_UNSUPPORTED,
+              "'%.300s': a picture needs chromium or google-chrome, and none could draw it; a page "
+              "(.html) needs neither",
+              path);
+  return SAP_STATUS_OK;
+}
+
 // --- the command ---
 
 static sap_status write_output(const char* path, char* const* inputs, int count,
                                const view_request* r, sap_page_summary* summary, sap_error* error) {
+  const bool picture = ends_with(path, ".png");
+  char* page = picture ? cli_sibling_path(path, ".shot.html") : (char*)path;
   for (int i = 0; i < count; ++i) {
     SAP_TRY(cli_check_sibling(path, inputs[i], error));
   }
-  return count > 1 ? write_several(path, inputs, count, r, error)
-                   : write_page(path, inputs[0], &r->page, summary, error);
+  SAP_TRY(count > 1 ? write_several(page, inputs, count, r, error)
+                    : write_page(page, inputs[0], &r->page, summary, error));
+  return picture ? photograph(page, path, r->time, error) : SAP_STATUS_OK;
 }
 
 static int run_view(const cli_command* command, int argc, char** argv) {
-  static const char* const pictures[] = {".png", ".mp4", ".gif", ".webm", ".avi", ".mov", ".mkv"};
+  static const char* const films[] = {".mp4", ".gif", ".webm", ".avi", ".mov", ".mkv"};
   view_request r = {.page = sap_page_options_default()};
   cli_parser parser;
   sap_page_summary summary = {0};
@@ -128,12 +193,11 @@ static int run_view(const cli_command* command, int argc, char** argv) {
     return cli_usage_error(command, "a recording is needed");
   }
   const char* path = r.output != NULL ? r.output : cli_sibling_path(parser.operands[0], ".html");
-  for (size_t i = 0; i < sizeof pictures / sizeof *pictures; ++i) {
-    const size_t length = strlen(path), end = strlen(pictures[i]);
-    if (length >= end && strcmp(path + length - end, pictures[i]) == 0) {
+  for (size_t i = 0; i < sizeof films / sizeof *films; ++i) {
+    if (ends_with(path, films[i])) {
       return cli_usage_error(command,
-                             "'%s': a page (.html) is written; the last example draws a picture of "
-                             "it, and those of t=0, t=0.04, ... make a film by ffmpeg",
+                             "'%s': films are not written; a page (.html) plays the recording, and "
+                             "pictures (.png) of --time 0, 0.04, ... make a film by ffmpeg",
                              path);
     }
   }
@@ -141,7 +205,7 @@ static int run_view(const cli_command* command, int argc, char** argv) {
       SAP_STATUS_OK) {
     return cli_report(&error);
   }
-  if (parser.noperands > 1) {
+  if (ends_with(path, ".png") || parser.noperands > 1) {
     (void)printf("%s\n", path);
   } else {
     (void)printf("%s: %lld frames, %.1f MB; open it in a browser\n", path,
@@ -159,14 +223,12 @@ const cli_command cli_command_view = {
         "network: shapes, contact points and forces coloured by mode, penetration, charts at\n"
         "the time cursor. '?' on the page lists its keys. Several recordings are shown beside\n"
         "each other at the same time. The address of a page may name a time and a body:\n"
-        "clutter.html#t=0.5&body=s3&look=side (and bare=1: without the panels).",
+        "clutter.html#t=0.5&body=s3&look=side. A picture is drawn by chromium.",
     .examples =
         "  sapstep run examples/scenes/clutter_40.xml --record clutter.h5\n"
         "  sapstep view clutter.h5 -o clutter.html\n"
         "  sapstep view sap.h5 pgs.h5 -o both.html\n"
-        "  chromium --headless=new --enable-unsafe-swiftshader --virtual-time-budget=10000 \\\n"
-        "      --window-size=1280,800 --screenshot=a.png "
-        "\"file://$PWD/clutter.html#t=0.5&bare=1\"\n",
+        "  sapstep view clutter.h5 -o clutter.png --time 0.5\n",
     .options = view_options,
     .run = run_view,
 };
