@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 sh cmake/install_packages.sh g++ libcmocka-dev libmujoco-dev libode-dev libeigen3-dev python3-h5py python3-cffi \
-  python3-numpy python3-pytest python3-venv python3-sphinx python3-myst-parser python3-matplotlib help2man chromium \
+  python3-numpy python3-pytest python3-venv python3-sphinx python3-myst-parser python3-matplotlib help2man chromium ffmpeg \
   libopenmpi-dev openmpi-bin gnuplot-nox clang clang-tidy shellcheck
 for kind in release sanitize; do
   cmake -C "cmake/presets/$kind.cmake" -S . -B "build-$kind" -G Ninja

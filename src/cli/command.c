@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 
@@ -165,4 +167,18 @@ const char* cli_suggest(const char* word, const char* const* candidates, int cou
     }
   }
   return best;
+}
+
+int cli_start_python(char** arguments, const char* needed) {
+  char self[4096];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length > 0) {
+    self[length] = '\0';
+    (void)setenv("SAPSTEP_PROGRAM", self, 0);
+  }
+  const char* python = getenv("SAPSTEP_PYTHON");
+  arguments[0] = (char*)(python != NULL ? python : "python3");
+  (void)execvp(arguments[0], arguments);
+  cli_message("%s cannot be started: %s", arguments[0], needed);
+  return CLI_INTERNAL;
 }

@@ -102,6 +102,10 @@ void cli_grow(void* array, int32_t* room, int64_t needed, size_t size);
 sap_status cli_prefix_error(sap_error* error, const char* prefix);
 // Flushes standard output; CLI_FILE and a message if something could not be written.
 int cli_flush(void);
+// Replaces the program by Python: the python3 of the path, or the one that SAPSTEP_PYTHON names.
+// arguments[0] is set here; SAPSTEP_PROGRAM names the program to it. Returns an exit code only if
+// Python cannot be started, with a message that ends with `needed`.
+int cli_start_python(char** arguments, const char* needed);
 // Returns the candidate closest to `word`; NULL: none is close.
 const char* cli_suggest(const char* word, const char* const* candidates, int count);
 

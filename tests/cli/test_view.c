@@ -56,7 +56,8 @@ static void refuses(void** state) {
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "text.h5", "no\n", 3, path);
   command_expect(*state, program, "view", 2, "a recording is needed");
-  command_expect(*state, program, "view a.h5 -o a.mp4", 2, "films are not written");
+  command_expect(*state, program, "view --live a.h5 b.h5", 2, "--live shows one recording");
+  command_expect(*state, program, "view a.h5 -o a.mp4 --speed 0", 2, "--speed '0' must be");
   command_expect(*state, program, "view none.h5", 3, "'none.h5'");
   command_expect(*state, program, "view text.h5", 3, "'text.h5' is not an HDF5 file");
   command_expect(*state, program, "view a.h5 -o no/such/a.html", 3, "no/such/a.html");
@@ -187,14 +188,23 @@ static void shows_several(void** state) {
 static void draws_a_picture(void** state) {
   need_pages(*state);
   record(*state);
-  command_expect_after(*state, program, "PATH=/nowhere;", "view a.h5 -o a.png", 3,
-                       "needs chromium");
+  command_expect_after(*state, program, "PATH=/nowhere;", "view a.h5 -o a.png", 4,
+                       "needs Python 3; a page (.html) does not");
+  expect_absent(*state, "a.shot.html");
+  static const char alone[] =
+      "SAPSTEP_PYTHON=$(python3 -c 'import sys; print(sys.executable)') && export SAPSTEP_PYTHON && "
+      "PATH=/nowhere;";
+  command_expect_after(*state, program, alone, "view a.h5 -o a.png", 3, "needs chromium");
+  command_expect_after(*state, program, alone, "view a.h5 -o a.mp4", 3, "needs ffmpeg");
+  command_expect_after(*state, program, alone, "view a.h5 -o a.png --size 3", 3,
+                       "--size '3' must be WIDTHxHEIGHT");
   if (system("command -v chromium >/dev/null") != 0) {
     SKIP_LACKING("no chromium to draw the page");
   }
-  command_expect(*state, program, "view a.h5 -o a.png --time 1 >/dev/null", 0, NULL);
+  command_expect(*state, program, "view a.h5 -o a.png --time 1 --size 320x200 >/dev/null", 0,
+                 NULL);
   char* picture = scratch_text(*state, "a.png");
-  assert_memory_equal(picture, "\x89PNG", 4);
+  assert_memory_equal(picture, "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\x40\0\0\0\xc8", 24);
   free(picture);
   expect_absent(*state, "a.shot.html");
 }

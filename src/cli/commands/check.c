@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep check: starts the Python package's report about a scene.
-#define _XOPEN_SOURCE 700
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "cli/options.h"
 
 typedef struct check_request {
@@ -40,19 +36,9 @@ static int run_check(const cli_command* command, int argc, char** argv) {
   if (parser.noperands != 1) {
     return cli_usage_error(command, "one scene is needed, found %d", parser.noperands);
   }
-  const char* python = getenv("SAPSTEP_PYTHON");
-  arguments[0] = (char*)(python != NULL ? python : "python3");
   arguments[1] = "-m";
   arguments[2] = "sapstep";
-  char self[4096];
-  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length > 0) {
-    self[length] = '\0';
-    (void)setenv("SAPSTEP_PROGRAM", self, 0);  // which makes the runs
-  }
-  (void)execvp(arguments[0], arguments);
-  cli_message("%s cannot be started: check needs Python with the package sapstep", arguments[0]);
-  return CLI_INTERNAL;
+  return cli_start_python(arguments, "check needs Python with the package sapstep");
 }
 
 const cli_command cli_command_check = {

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep view: 3D pages of recordings, several beside each other, and pictures of them.
-#define _XOPEN_SOURCE 700
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <sapstep/sapstep.h>
 
@@ -17,17 +11,29 @@
 
 typedef struct view_request {
   const char* output;
-  double time;  // of a picture
+  const char* size;           // of pictures and films
+  double time, until, speed;  // of pictures and films; time and until -1: the recording's
+  bool live;
+  int32_t port;
   sap_page_options page;
 } view_request;
 
 #define AT(member) .offset = offsetof(view_request, member)
 static const cli_option view_options[] = {
     {"output", "FILE",
-     "the page, or a picture of it (.png), also -o (the recording's\nname with .html)", CLI_PATH,
-     AT(output)},
+     "the page, a picture (.png) or a film (.mp4, .gif, .webm) of it,\nalso -o (the recording's "
+     "name with .html)",
+     CLI_PATH, AT(output)},
     {"title", "TEXT", "its title (the model's name)", CLI_TEXT, AT(page.title)},
-    {"time", "S", "of a picture [s] (0)", CLI_REAL, AT(time), 0, 1e9},
+    {"time", "S", "of a picture, begin of a film [s] (the recording's begin)", CLI_REAL, AT(time),
+     0, 1e9},
+    {"until", "S", "end of a film [s] (the recording's end)", CLI_REAL, AT(until), 0, 1e9},
+    {"speed", "X", "of a film: simulated time per time, 0.1 is slow motion (1)", CLI_POSITIVE,
+     AT(speed), .high = 1e6},
+    {"size", "WxH", "of a picture or a film [pixels] (1280x800, of a film 960x600)", CLI_TEXT,
+     AT(size)},
+    {"live", NULL, "serve a page that follows a recording while it is written", CLI_FLAG, AT(live)},
+    {"port", "N", "of --live, 0: any (0)", CLI_INTEGER, AT(port), 0, 65535},
     {"frame-rate", "N", "frames per simulated second at most, 0: all rows (60)", CLI_REAL,
      AT(page.frame_rate), 0, 1e300},
     {"contacts", "N", "total number of contacts at most, the strongest stay\n(1000000)",
@@ -35,8 +41,6 @@ static const cli_option view_options[] = {
     {0},
 };
 #undef AT
-
-extern char** environ;
 
 static bool ends_with(const char* text, const char* end) {
   const size_t n = strlen(text), m = strlen(end);
@@ -121,91 +125,108 @@ static sap_status write_several(const char* path, char* const* inputs, int count
   return status;
 }
 
-// --- pictures ---
+// --- pictures, films and live pages: by a script for Python that the program carries ---
 
-static int run_quietly(char* const* arguments) {
-  posix_spawn_file_actions_t actions;
-  pid_t child;
-  int state = -1;
-  (void)posix_spawn_file_actions_init(&actions);
-  (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  (void)posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  const bool started = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ) == 0;
-  (void)posix_spawn_file_actions_destroy(&actions);
-  return started && waitpid(child, &state, 0) == child && WIFEXITED(state) ? WEXITSTATUS(state)
-                                                                           : -1;
+extern const char cli_view_script[];  // src/python/sapstep/view.py
+
+static char* number(double value) {
+  char text[32];
+  (void)snprintf(text, sizeof text, "%.17g", value);
+  return cli_copy(text);
 }
 
-// Lets a browser without a window draw the page, and removes the page.
-static sap_status photograph(char* page, const char* path, double time, sap_error* error) {
-  static const char* const browsers[] = {"chromium", "chromium-browser", "google-chrome", "chrome"};
-  char url[4200], shot[4200], *whole = realpath(page, NULL);
-  (void)snprintf(url, sizeof url, "file://%s#t=%.9g&bare=1", whole != NULL ? whole : page, time);
-  (void)snprintf(shot, sizeof shot, "--screenshot=%s", path);
-  free(whole);
-  int code = -1;
-  for (size_t i = 0; i < sizeof browsers / sizeof *browsers && code != 0; ++i) {
-    char* const arguments[] = {(char*)browsers[i],
-                               "--headless=new",
-                               "--use-angle=swiftshader",
-                               "--enable-unsafe-swiftshader",
-                               "--hide-scrollbars",
-                               "--window-size=1280,800",
-                               "--virtual-time-budget=10000",
-                               shot,
-                               url,
-                               geteuid() == 0 ? "--no-sandbox" : NULL,
-                               NULL};
-    code = run_quietly(arguments);
-  }
+// Draws the page as a picture or film, and removes the page.
+static int start_film(char* page, char* path, const view_request* r) {
+  char* arguments[] = {NULL,
+                       "-c",
+                       (char*)cli_view_script,
+                       "film",
+                       "--time",
+                       number(r->time),
+                       "--until",
+                       number(r->until),
+                       "--speed",
+                       number(r->speed),
+                       "--size",
+                       (char*)(r->size != NULL ? r->size : ""),
+                       "--remove",
+                       "--",
+                       page,
+                       path,
+                       NULL};
+  const int code = cli_start_python(arguments,
+                                    "a picture or a film needs Python 3; a page (.html) "
+                                    "does not");
   (void)remove(page);
-  SAP_FAIL_IF(code != 0 || access(path, R_OK) != 0, error, SAP_STATUS_UNSUPPORTED,
-              "'%.300s': a picture needs chromium or google-chrome, and none could draw it; a page "
-              "(.html) needs neither",
-              path);
-  return SAP_STATUS_OK;
+  return code;
+}
+
+// Serves a page that follows a recording while it is written.
+static int start_live(char* recording, const view_request* r) {
+  char* arguments[] = {NULL,
+                       "-c",
+                       (char*)cli_view_script,
+                       "live",
+                       "--port",
+                       number(r->port),
+                       "--frame-rate",
+                       number(r->page.frame_rate),
+                       "--contacts",
+                       number(r->page.max_contacts),
+                       "--",
+                       recording,
+                       NULL};
+  return cli_start_python(arguments, "--live needs Python 3");
 }
 
 // --- the command ---
 
-static sap_status write_output(const char* path, char* const* inputs, int count,
+static sap_status write_output(const char* page, char* const* inputs, int count,
                                const view_request* r, sap_page_summary* summary, sap_error* error) {
-  const bool picture = ends_with(path, ".png");
-  char* page = picture ? cli_sibling_path(path, ".shot.html") : (char*)path;
   for (int i = 0; i < count; ++i) {
-    SAP_TRY(cli_check_sibling(path, inputs[i], error));
+    SAP_TRY(cli_check_sibling(page, inputs[i], error));
   }
-  SAP_TRY(count > 1 ? write_several(page, inputs, count, r, error)
-                    : write_page(page, inputs[0], &r->page, summary, error));
-  return picture ? photograph(page, path, r->time, error) : SAP_STATUS_OK;
+  return count > 1 ? write_several(page, inputs, count, r, error)
+                   : write_page(page, inputs[0], &r->page, summary, error);
+}
+
+static bool is_drawn(const char* path) {
+  static const char* const ends[] = {".png", ".gif", ".mp4", ".webm", ".avi", ".mov", ".mkv"};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) {
+    if (ends_with(path, ends[i])) {
+      return true;
+    }
+  }
+  return false;
 }
 
 static int run_view(const cli_command* command, int argc, char** argv) {
-  static const char* const films[] = {".mp4", ".gif", ".webm", ".avi", ".mov", ".mkv"};
-  view_request r = {.page = sap_page_options_default()};
+  view_request r = {.page = sap_page_options_default(), .time = -1, .until = -1, .speed = 1};
   cli_parser parser;
   sap_page_summary summary = {0};
   sap_error error = {0};
   if (!cli_parse(&parser, command, &r, argc, argv)) {
     return parser.exit_code;
   }
-  if (parser.noperands < 1) {
-    return cli_usage_error(command, "a recording is needed");
+  const int count = parser.noperands;
+  if (count < 1 || (r.live && (count > 1 || r.output != NULL))) {
+    return cli_usage_error(
+        command, "%s",
+        count < 1 ? "a recording is needed" : "--live shows one recording, and writes no --output");
+  }
+  if (r.live) {
+    return start_live(parser.operands[0], &r);
   }
   const char* path = r.output != NULL ? r.output : cli_sibling_path(parser.operands[0], ".html");
-  for (size_t i = 0; i < sizeof films / sizeof *films; ++i) {
-    if (ends_with(path, films[i])) {
-      return cli_usage_error(command,
-                             "'%s': films are not written; a page (.html) plays the recording, and "
-                             "pictures (.png) of --time 0, 0.04, ... make a film by ffmpeg",
-                             path);
-    }
-  }
-  if (write_output(path, parser.operands, parser.noperands, &r, &summary, &error) !=
-      SAP_STATUS_OK) {
+  const bool drawn = is_drawn(path);
+  char* page = drawn ? cli_sibling_path(path, ".shot.html") : (char*)path;
+  if (write_output(page, parser.operands, count, &r, &summary, &error) != SAP_STATUS_OK) {
     return cli_report(&error);
   }
-  if (ends_with(path, ".png") || parser.noperands > 1) {
+  if (drawn) {
+    return start_film(page, (char*)path, &r);
+  }
+  if (count > 1) {
     (void)printf("%s\n", path);
   } else {
     (void)printf("%s: %lld frames, %.1f MB; open it in a browser\n", path,
@@ -223,12 +244,15 @@ const cli_command cli_command_view = {
         "network: shapes, contact points and forces coloured by mode, penetration, charts at\n"
         "the time cursor. '?' on the page lists its keys. Several recordings are shown beside\n"
         "each other at the same time. The address of a page may name a time and a body:\n"
-        "clutter.html#t=0.5&body=s3&look=side. A picture is drawn by chromium.",
+        "clutter.html#t=0.5&body=s3&look=side.\n"
+        "Pictures and films need Python 3 and chromium, films also ffmpeg.",
     .examples =
         "  sapstep run examples/scenes/clutter_40.xml --record clutter.h5\n"
         "  sapstep view clutter.h5 -o clutter.html\n"
         "  sapstep view sap.h5 pgs.h5 -o both.html\n"
-        "  sapstep view clutter.h5 -o clutter.png --time 0.5\n",
+        "  sapstep view clutter.h5 -o clutter.png --time 0.5\n"
+        "  sapstep view clutter.h5 -o clutter.mp4 --until 2 --speed 0.25\n"
+        "  sapstep run robot.xml --record r.h5 & sapstep view --live r.h5\n",
     .options = view_options,
     .run = run_view,
 };

@@ -280,7 +280,7 @@ sapstep.App = class {
   }
 
   // Goes to what the address names: #t=0.5&body=box&look=side&points=0&contact=2 (the third at that
-  // time); #bare without the panels; #paused only pauses.
+  // time); #bare without the panels, #bare=film with title and time; #paused only pauses.
   readLink(link = window.location.hash) {
     const wanted = new URLSearchParams(link.slice(1));
     ['points', 'forces', 'depth', 'xray', 'collision', 'ground', 'follow'].forEach((id) => {
@@ -305,16 +305,18 @@ sapstep.App = class {
     }
     if (wanted.has('bare')) {
       document.body.classList.add('bare', 'folded');
+      document.body.classList.toggle('film', wanted.get('bare') === 'film');
       this.resize();
     }
     this.applyLooks();
     return wanted.has('t') || wanted.has('paused');
   }
 
-  // Pages beside each other in one page tell each other time and view.
+  // Pages beside each other in one page tell each other time, view and selected body.
   tell() {
     const {camera, controls} = this.stage;
-    const told = {t: this.t, eye: camera.position.toArray(), target: controls.target.toArray()};
+    const told = {t: this.t, eye: camera.position.toArray(), target: controls.target.toArray(),
+                  body: this.selected > 0 ? this.names[this.selected] : ''};
     if (window.parent !== window && !this.heard) {
       window.parent.postMessage({sapstep: told}, '*');
     }
@@ -329,8 +331,14 @@ sapstep.App = class {
       this.heard = true;
       this.play(false);
       this.seek(told.t);
-      this.stage.camera.position.fromArray(told.eye);
-      this.stage.controls.target.fromArray(told.target);
+      if (told.eye) {
+        this.stage.camera.position.fromArray(told.eye);
+        this.stage.controls.target.fromArray(told.target);
+      }
+      const body = this.names.indexOf(told.body);
+      if (told.body !== undefined && this.contact < 0 && body !== this.selected) {
+        this.select(body);
+      }
     }
   }
 
@@ -423,7 +431,8 @@ sapstep.App = class {
     this.$('scrub').value = this.t;
     this.$('clock').textContent = `${this.t.toFixed(3)} s`;
     this.tell();
-    this.$('frame').textContent = `frame ${near + 1} of ${this.time.length}`;
+    const film = document.body.classList.contains('film');
+    this.$('frame').textContent = film ? `${this.t.toFixed(2)} s` : `frame ${near + 1} of ${this.time.length}`;
   }
 
   loop(now) {
@@ -437,7 +446,8 @@ sapstep.App = class {
     }
     if (this.dirty && now - (this.last || now) > 120) {
       this.late = (this.late || 0) + 1;
-      if (this.late === 6) {  // drawn without a graphics processor, for example
+      const patient = document.body.classList.contains('bare');  // a film waits for every frame
+      if (this.late === 6 && !patient) {  // drawn without a graphics processor, for example
         this.stage.simplify();
         this.resize();
       }

@@ -25,10 +25,10 @@ def path() -> Path:
     return Path(os.environ.get("SAPSTEP_PROGRAM", folder / "sapstep"))
 
 
-def run(*arguments: Union[str, "os.PathLike[str]"], check: bool = True) -> "subprocess.CompletedProcess[str]":
+def run(*arguments: Union[str, "os.PathLike[str]", float], check: bool = True) -> "subprocess.CompletedProcess[str]":
     """Runs the program and returns ``stdout``, ``stderr`` and ``returncode``. Raises an error with the
     text of stderr if the exit code is not 0, unless ``check`` is False."""
-    command = [str(path()), *(os.fspath(argument) for argument in arguments)]
+    command = [str(path()), *(str(a) if isinstance(a, (int, float)) else os.fspath(a) for a in arguments)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
     if check and done.returncode != 0:
         kind = InputError if done.returncode in (2, 3) else Error  # usage, input file
@@ -38,4 +38,5 @@ def run(*arguments: Union[str, "os.PathLike[str]"], check: bool = True) -> "subp
 
 def main() -> NoReturn:
     """Console script: replaces this process by the program."""
+    os.environ.setdefault("SAPSTEP_PYTHON", sys.executable)  # for the commands that use this package
     os.execv(path(), [str(path()), *sys.argv[1:]])
