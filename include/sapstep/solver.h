@@ -100,7 +100,7 @@ typedef sap_penalty sap_type_penalty;
     "relative tolerance on the momentum residual (Castro et al. 2022, eq. 26) [-]")            \
   X(real, absolute_tolerance, 1e-14, 0, 1e300,                                                 \
     "absolute tolerance on the momentum residual (Castro et al. 2022, eq. 26) [sqrt(J)]")      \
-  X(integer, max_iterations, 300, 0, 1000000, "Newton iterations [-]")                         \
+  X(integer, max_iterations, 500, 0, 1000000, "Newton iterations [-]")                         \
   X(newton_method, newton, SAP_NEWTON_PRIMAL_DUAL, 0, SAP_NEWTON_COUNT - 1, "Newton's method") \
   X(line_search, line_search, SAP_LINE_SEARCH_EXACT, 0, SAP_LINE_SEARCH_COUNT - 1,             \
     "line search of Newton's method")                                                          \

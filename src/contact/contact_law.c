@@ -41,6 +41,7 @@
 // Rn is at least SAP_ROUNDOFF_ROW w: below it the round-off of v changes gamma more than v moves
 // anything. Similar and lagged: SAP_ROUNDOFF_ROW w times the largest 1 + d v, by which their slope
 // exceeds 1/Rn, and 10: other contacts may be faster.
+// Rt is at least SAP_ROUNDOFF_TANGENT W_ii of each of its rows, scaled by their friction.
 // A pull F along n that v* has adds Rn dt F to v_hat_n, and so dt F to gamma_n.
 // At the end of the step and for phi0 <= 0 this is castro's law to the bit; with `castro` of the
 // scheme the first line holds for phi0 > 0, too. Bilateral rows always have the first line.
@@ -458,7 +459,7 @@ static sap_status find_cone(const sap_law_settings* s, const sap_law_contact* c,
   rows->is_wrong = slow_down(s, c->mass, 1.0, &normal) > 1.0;
   SAP_TRY(find_row_law(s, c->material, &normal, &law, error));
   for (int32_t i = 0; i < c->nrows; ++i) {
-    rows->R[i] = law.Rt;
+    rows->R[i] = larger_of(law.Rt, SAP_ROUNDOFF_TANGENT * c->largest_w);
   }
   rows->realised = law.realised;
   // J is that at q^theta: phi0 + gap_change + J way = phi(q^theta) = phi0 + ... of second order in

@@ -23,6 +23,7 @@ typedef struct sap_law_contact {
   double phi0;                   // signed distance [m]
   double gap_change;             // of the theta point, see sap_contact_block [m]
   double w, wt, wn;              // Delassus scale, tr(W_tt)/2, W_nn of [t1 t2 n] [1/kg]
+  double largest_w;              // W_ii of a row, about; 0: not above w [1/kg]
   double mass, load, thickness;  // see sap_contact_block [kg], [kg], [m]
   double pull;                   // [N]
   double friction;               // mu of the scaled rows [-]
@@ -77,6 +78,9 @@ double sap_law_end_share(const sap_law_settings* settings, const sap_compliant_r
 #define SAP_ROUNDOFF_ROW 2.5e-8
 // The same at the recovery speed, as soft as MuJoCo's constraints are.
 #define SAP_GIVING_ROW 0.1
+// Least Rt relative to W_ii of each scaled row of its cone. Below 2e-17 H = A + J' R^-1 J
+// loses A; with 1e-15 all of 1e6 random problems converge whose friction rows are 1e6 apart.
+#define SAP_ROUNDOFF_TANGENT 1e-15
 
 // Computes the law of a rigid bilateral row. Inline: the MuJoCo adapter is a library of its own.
 static inline void sap_law_rigid_row(const sap_compliant_row* row, double dt, double* R,

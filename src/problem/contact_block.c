@@ -109,6 +109,22 @@ static sap_status scale_block(sap_problem* p, const sap_contact_block* c, const 
   return SAP_STATUS_OK;
 }
 
+// Returns the largest J_j diag(A)^-1 J_j' of the block's rows.
+static double find_largest_row(const sap_problem* p, const sap_block* block) {
+  double weights[SAP_CONE_ROWS_MAX] = {0.0}, largest = 0.0;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const size_t start = (size_t)p->diagonal_start[block->trees[t]];
+    const int32_t size = p->tree_size[block->trees[t]];
+    for (int32_t k = 0; k < size * block->nrows; ++k) {
+      const double A = p->diagonal[start + (size_t)(k / block->nrows) * (size_t)(size + 1)];
+      double* weight = &weights[k % block->nrows];
+      *weight += block->jacobians[t][k] * block->jacobians[t][k] * (p->has_mobility ? A : 1.0 / A);
+      largest = *weight > largest ? *weight : largest;
+    }
+  }
+  return largest;
+}
+
 static sap_contact_model find_model(const sap_problem* p, const sap_contact_block* contact) {
   return p->scheme.rigid                              ? SAP_CONTACT_SAP
          : p->scheme.model != SAP_CONTACT_BY_MATERIAL ? p->scheme.model
@@ -198,6 +214,7 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
   if (contact->friction != NULL) {
     block.friction = sap_friction_scales(contact->friction, block.nrows, scales);
     SAP_TRY(scale_block(p, contact, scales, &block, error));
+    start.largest_w = find_largest_row(p, &block);
   }
   start.friction = block.friction;
   const sap_rows_view rows = {block.nrows, block.ntrees, block.trees, block.jacobians};

@@ -174,7 +174,7 @@ static void refused(void** state) {
                  "dt = 0.01 in the checkpoint, 0.02 here");
   command_expect(*state, program,
                  "run " QUADRUPED " --dt 0.01 --max-iterations 7 --resume c.checkpoint", 3,
-                 "max_iterations = 300 in the checkpoint, 7 here");
+                 "max_iterations = 500 in the checkpoint, 7 here");
   command_expect(*state, program, "run " CLUTTER " --resume c.checkpoint", 3, "nv = 18");
   command_expect(*state, program, "run " CLUTTER " --resume none", 3, "none");
   command_expect(*state, program, "run " CLUTTER " --resume " CLUTTER, 3, "no checkpoint");

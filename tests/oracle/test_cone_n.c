@@ -167,12 +167,50 @@ static void test_scales(void** state) {
   }
 }
 
+// Rt of a body of 2 kg and 0.5 kg m^2 with sigma 1e-8: w = |diag(1/2, 1/2, 1/2)|_F/3, and of spin
+// s^2/0.5, of which Rt is at least 1e-15.
+static void test_rows_far_apart(void** state) {
+  (void)state;
+  static const double SPIN[] = {1.0, 1e3, 1e6};
+  const double w = sqrt(0.75) / 3.0, Rt[] = {1e-8 * w, 1e-8 * w, 1e-15 * 1e12 / 0.5};
+  const int32_t size = 6, tree = 0;
+  double A[36] = {0.0}, linear[18] = {0.0}, angular[6] = {0.0};
+  const double *jacobians[] = {linear}, *turning[] = {angular};
+  for (int32_t i = 0; i < 3; ++i) {
+    A[7 * i] = 0.5;
+    A[7 * (i + 3)] = 2.0;
+    linear[3 * (i + 3) + i] = 1.0;
+  }
+  angular[2] = 1.0;
+  for (int k = 0; k < 3; ++k) {
+    const double mu[3] = {1.0, 1.0, SPIN[k]};
+    const sap_regularization regularization = {1.0, 1e-8, 0.0};
+    const sap_contact_block contact = {.nrows = 4,
+                                       .ntrees = 1,
+                                       .trees = &tree,
+                                       .jacobians = jacobians,
+                                       .angular = turning,
+                                       .friction = mu,
+                                       .material = sap_material_default()};
+    sap_problem* problem;
+    sap_block block;
+    assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_reset(problem, 0.01, 1, &size, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_set_momentum_block(problem, 0, 0, A, 6, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_add_contact(problem, &contact, &regularization, NULL),
+                     SAP_STATUS_OK);
+    assert_int_equal(sap_problem_block(problem, 0, &block, NULL, NULL), SAP_STATUS_OK);
+    ASSERT_NEAR(block.R[0], Rt[k], 1e-14 * Rt[k]);  // a few roundings
+    ASSERT_NEAR(block.R[3], Rt[k], 1e-14 * Rt[k]);
+    sap_problem_destroy(problem);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_projection),
-      cmocka_unit_test(test_three_rows),
-      cmocka_unit_test(test_differences),
-      cmocka_unit_test(test_scales),
+      cmocka_unit_test(test_projection),     cmocka_unit_test(test_three_rows),
+      cmocka_unit_test(test_differences),    cmocka_unit_test(test_scales),
+      cmocka_unit_test(test_rows_far_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static int run_set(const char* name, const sap_solver_options* options, double t
       fail_msg("%s, %s: %s with natural map %g", name, entry->d_name, sap_outcome_text(outcome),
                map);
     }
-    if (!(map <= tolerance) && options->max_iterations > 300) {
+    if (!(map <= tolerance) && options->max_iterations > 500) {
       print_message("%s: natural map %g\n", entry->d_name, map);
     }
   }

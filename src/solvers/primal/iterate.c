@@ -343,7 +343,8 @@ static sap_status refine_impulses(sap_newton* n, const sap_solver_options* optio
   // dv is too short where H was raised
   const bool exact =
       direction->factorizations == before + 1 && sap_newton_is_negligible(n, options, LAST_BITS);
-  if (sap_newton_is_negligible(n, options, options->relative_tolerance)) {
+  const double tolerance = fmax(options->relative_tolerance, ROUNDOFF_MOMENTUM_ERROR);
+  if (sap_newton_is_negligible(n, options, tolerance)) {
     move_impulses(n);
     (void)move_velocities(n, 1.0);
     sap_newton_balance(n, 0.0, 0.0);
@@ -458,8 +459,10 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
     }
     watch_floor(n, &watch);
     if (primal_dual) {
-      direction.kind = watch.idle > 0 ? SAP_STEP_PRIMAL
-                                      : plan_step(direction.kind, step.alpha, result->iterations);
+      // SAP's own step comes last before the patience ends; in a row, these zigzag between corners.
+      const bool last = watch.idle == ROUNDOFF_PATIENCE - 1;
+      direction.kind =
+          last ? SAP_STEP_PRIMAL : plan_step(direction.kind, step.alpha, result->iterations);
     }
     status = record_iterate(n, &step, history, error);
   }
