@@ -107,4 +107,9 @@ void sap_transmission_add_force(const sap_kinematics* kin, int32_t actuator, dou
 void sap_transmission_add_row(const sap_kinematics* kin, int32_t actuator, double s, sap_rows* rows,
                               int32_t r);
 
+// Finds the least and the largest of gear times the length over the ranges of the joints that move
+// it, with equalities between joints; infinite if a joint without range lets it grow without bound.
+// Leaves kin in another pose. In reach.c.
+sap_status sap_find_reach(sap_kinematics* kin, int32_t actuator, double range[2], sap_error* error);
+
 #endif

@@ -86,18 +86,8 @@ sap_status sap_builder_check_scalar_joint(const sap_checker* checker, const sap_
 // included.
 bool sap_builder_is_static(const sap_builder* builder, int32_t body);
 
-// Steps of sap_builder_compile. Each fills its part of a zeroed model; sap_model_destroy frees the
-// model at any stage.
-
-// Sets the stiffness of shapes and pairs that define none.
-sap_status sap_compile_stiffness(sap_model* model, sap_error* error);
-// Sets the tendons' lengths in the default pose; springs without a length are relaxed there.
-sap_status sap_compile_tendons(sap_model* model, sap_error* error);
-// Fails with NOT_SPD unless the mass matrix is positive definite in the default pose.
-sap_status sap_compile_check_inertia(const sap_builder* builder, sap_model* model,
-                                     sap_error* error);
-// Sets stiffness and damping of joints from time constants and damping ratios, damping of actuators
-// from damping ratios, and forces and ranges of muscles; after sap_compile_check_inertia.
-sap_status sap_compile_forces(const sap_builder* builder, sap_model* model, sap_error* error);
+// The part of sap_builder_compile that needs no pose: fills a zeroed model; sap_model_destroy frees it
+// at any stage.
+sap_status sap_compile_records(const sap_builder* builder, sap_model* model, sap_error* error);
 
 #endif

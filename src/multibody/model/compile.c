@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a builder to a model: copies, numbering, keyframes and checks of the whole.
+// From a builder to a model: copies, numbering, contact stiffness, keyframes and checks of the whole.
+// What depends on the default pose follows in multibody/dynamics/compile_pose.c.
 // Numbering is depth first: bodies (children in the order of their ids), their joints in the order
 // in which they were added, coordinates and trees in the order of that walk. cost: O(bodies + dofs)
 #include "multibody/model/builder.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,25 +299,63 @@ static sap_status number_model(sap_model* model, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-static sap_status fill_model(const sap_builder* builder, sap_model* model, sap_error* error) {
+// --- contact stiffness ---
+// Shapes that define no stiffness get
+//   k = max(1e6 N/m, 1e5 s^-2 m),  so that  m g/k <= 1e-4 m
+// m is the mass of all bodies welded together. A fixed number would let a heavy body sink deep, and
+// near-rigid contact would hide the compliance of light ones. Static shapes are rigid: the pair
+// then has k of the moving one.
+
+static const double LEAST_STIFFNESS = 1e6;     // [N/m]
+static const double STIFFNESS_PER_MASS = 1e5;  // [s^-2]: g / 0.1 mm
+
+// Gives pairs without a stiffness that of their shapes in series and its damping. Contact model,
+// v_s and static mu of the shapes replace the pair's if they are later or larger.
+static sap_status combine_pairs(sap_model* model, sap_error* error) {
+  for (int32_t i = 0; i < model->sizes.pairs; ++i) {
+    sap_pair_def* pair = &model->pairs[i];
+    if (pair->material.stiffness == 0.0) {
+      sap_material both;
+      SAP_TRY(sap_material_combine(&model->shapes[pair->shape_a].material,
+                                   &model->shapes[pair->shape_b].material,
+                                   model->options.friction_rule, &both, error));
+      pair->material.stiffness = both.stiffness;
+      pair->material.relaxation_time = both.relaxation_time;
+      pair->material.dissipation = both.dissipation;
+      pair->material.stiction_tolerance =
+          fmax(pair->material.stiction_tolerance, both.stiction_tolerance);
+      pair->material.static_friction = fmax(pair->material.static_friction, both.static_friction);
+      pair->material.model = pair->material.model > both.model ? pair->material.model : both.model;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Sets the stiffness of shapes and pairs that define none.
+static sap_status set_stiffness(sap_model* model, sap_error* error) {
+  const int32_t nbodies = model->sizes.bodies;
+  double* mass;
+  SAP_TRY(SAP_NEW(&mass, nbodies, "masses of bodies", error));
+  for (int32_t b = 0; b < nbodies; ++b) {
+    mass[model->bodies[b].weld] += model->bodies[b].mass;
+  }
+  for (int32_t s = 0; s < model->sizes.shapes; ++s) {
+    sap_shape_def* shape = &model->shapes[s];
+    const sap_model_body* body = &model->bodies[shape->body];
+    if (shape->material.stiffness == 0.0) {
+      shape->material.stiffness =
+          body->tree < 0 ? HUGE_VAL : fmax(LEAST_STIFFNESS, STIFFNESS_PER_MASS * mass[body->weld]);
+    }
+  }
+  sap_free(mass);
+  return combine_pairs(model, error);
+}
+
+sap_status sap_compile_records(const sap_builder* builder, sap_model* model, sap_error* error) {
   SAP_TRY(copy_records(builder, model, error));
   SAP_TRY(number_model(model, error));
   SAP_TRY(check_static(builder, model, error));
-  SAP_TRY(sap_compile_stiffness(model, error));
+  SAP_TRY(set_stiffness(model, error));
   SAP_TRY(copy_meshes(builder, model, error));
-  SAP_TRY(sap_compile_tendons(model, error));
-  SAP_TRY(set_keyframes(builder, model, error));
-  SAP_TRY(sap_compile_check_inertia(builder, model, error));
-  return sap_compile_forces(builder, model, error);
-}
-
-sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_error* error) {
-  SAP_NOT_NULL(error, out, builder);
-  *out = NULL;
-  sap_model* model;
-  SAP_TRY(SAP_NEW(&model, 1, "model", error));
-  model->pool.owner = "model";
-  SAP_TRY_OR(fill_model(builder, model, error), sap_model_destroy(model));
-  *out = model;
-  return SAP_STATUS_OK;
+  return set_keyframes(builder, model, error);
 }

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "math/quaternion.h"
-#include "multibody/model/placement.h"
+#include "multibody/dynamics/actuators.h"
+#include "multibody/dynamics/dynamics_data.h"
 
 // Marks joints that move at least one of the bodies but not all of them alike; above: zeros
 // (joints).
@@ -105,8 +106,10 @@ typedef struct variable {
 } variable;
 
 typedef struct search {
-  sap_placed* placed;
-  const sap_model_actuator* actuator;
+  sap_kinematics* kin;
+  const sap_model* model;
+  int32_t actuator;
+  double* q;    // (nq)
   double sign;  // +1: the largest, -1: the least
   int32_t count;
   variable* variables;
@@ -130,10 +133,11 @@ static void add_variable(search* s, int32_t joint, double lower, double upper) {
 
 // Lists the box of variables; false: the length has no bound.
 static bool list_variables(search* s, const bool* moves) {
-  const sap_model* model = s->placed->model;
-  const bool angles_close = s->actuator->transmission != SAP_TRANSMISSION_JOINT &&
-                            !(s->actuator->transmission == SAP_TRANSMISSION_TENDON &&
-                              model->tendons[s->actuator->target].count > 0);
+  const sap_model* model = s->model;
+  const sap_model_actuator* actuator = &model->actuators[s->actuator];
+  const bool angles_close = actuator->transmission != SAP_TRANSMISSION_JOINT &&
+                            !(actuator->transmission == SAP_TRANSMISSION_TENDON &&
+                              model->tendons[actuator->target].count > 0);
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
     if (!moves[j] || coupling_of(model, j) != NULL || joint->locked) {
@@ -162,8 +166,7 @@ static bool list_variables(search* s, const bool* moves) {
   return true;
 }
 
-static void apply_couplings(sap_placed* placed) {
-  const sap_model* model = placed->model;
+static void apply_couplings(const sap_model* model, double* q) {
   // Couplings may depend on couplings.
   for (int32_t pass = 0; pass < model->sizes.equalities; ++pass) {
     for (int32_t e = 0; e < model->sizes.equalities; ++e) {
@@ -175,19 +178,18 @@ static void apply_couplings(sap_placed* placed) {
       double x = 0.0;
       if (c->b >= 0) {
         b = &model->joints[c->b];
-        x = placed->q[b->q_start] - b->reference;
+        x = q[b->q_start] - b->reference;
       }
       const double* p = c->polynomial;
-      placed->q[a->q_start] = a->reference + p[0] + x * (p[1] + x * (p[2] + x * (p[3] + x * p[4])));
+      q[a->q_start] = a->reference + p[0] + x * (p[1] + x * (p[2] + x * (p[3] + x * p[4])));
     }
   }
 }
 
 static double evaluate(const search* s, const double* x) {
-  const sap_model* model = s->placed->model;
   for (int32_t i = 0; i < s->count; ++i) {
-    const sap_model_joint_data* joint = &model->joints[s->variables[i].joint];
-    double* q = s->placed->q + joint->q_start;
+    const sap_model_joint_data* joint = &s->model->joints[s->variables[i].joint];
+    double* q = s->q + joint->q_start;
     if (joint->type == SAP_JOINT_BALL) {
       sap_quaternion_exp(q, x + i);
       i += 2;
@@ -195,10 +197,10 @@ static double evaluate(const search* s, const double* x) {
       q[0] = x[i];
     }
   }
-  apply_couplings(s->placed);
-  sap_placed_move(s->placed);
-  const sap_poses at = sap_placed_poses(s->placed);
-  return s->sign * (s->actuator->gear * sap_drive_length(s->placed->model, &at, s->actuator));
+  apply_couplings(s->model, s->q);
+  sap_kinematics_set(s->kin, s->q);
+  return s->sign *
+         (s->model->actuators[s->actuator].gear * sap_transmission_length(s->kin, s->actuator));
 }
 
 // Evaluates s->x and inserts it into the best starts, best first.
@@ -290,59 +292,29 @@ static double extreme(search* s, double sign) {
   return sign * best;
 }
 
-// Only bodies that the joints move, and those above them, need placing.
-static void set_wanted(sap_placed* placed, const sap_model_actuator* a) {
-  const sap_model* model = placed->model;
-  if (a->transmission != SAP_TRANSMISSION_TENDON || model->tendons[a->target].npoints == 0) {
-    return;
-  }
-  memset(placed->wanted, 0, (size_t)model->sizes.bodies * sizeof *placed->wanted);
-  const sap_model_tendon* t = &model->tendons[a->target];
-  placed->wanted[0] = true;
-  for (int32_t k = t->first_point; k < t->first_point + t->npoints; ++k) {
-    const sap_tendon_wrap* wrap = &model->tendon_wraps[k];
-    for (int32_t b = model->tendon_point_bodies[k]; b > 0; b = model->bodies[b].parent) {
-      placed->wanted[b] = true;
-    }
-    for (int32_t b = wrap->side_body; b > 0; b = model->bodies[b].parent) {
-      placed->wanted[b] = true;
-    }
-  }
-}
-
-static void measure_range(search* s, const bool* moves, double range[2]) {
-  sap_placed* placed = s->placed;
-  const sap_model* model = placed->model;
-  if (!list_variables(s, moves)) {
-    range[0] = -(double)INFINITY;
-    range[1] = (double)INFINITY;
-    return;
-  }
-  set_wanted(placed, s->actuator);
-  range[0] = extreme(s, -1.0);
-  range[1] = extreme(s, 1.0);
-  memcpy(placed->q, model->q_default, (size_t)model->sizes.nq * sizeof(double));
-  memset(placed->wanted, true, (size_t)model->sizes.bodies * sizeof *placed->wanted);
-}
-
-static sap_status find_reach(sap_pool* pool, sap_placed* placed, const sap_model_actuator* actuator,
-                             double range[2], sap_error* error) {
-  const size_t joints = (size_t)placed->model->sizes.joints, most = 3 * joints + 1;
-  search s = {.placed = placed, .actuator = actuator};
+static sap_status find_reach(sap_pool* pool, sap_kinematics* kin, int32_t actuator, double range[2],
+                             sap_error* error) {
+  const sap_model* model = kin->dynamics->model;
+  const size_t joints = (size_t)model->sizes.joints, most = 3 * joints + 1;
+  search s = {.kin = kin, .model = model, .actuator = actuator};
   bool* moves;
   SAP_TRY(SAP_POOL_ADD(pool, &moves, joints, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &s.q, model->sizes.nq, error));
   SAP_TRY(SAP_POOL_ADD(pool, &s.variables, most, error));
   SAP_TRY(SAP_POOL_ADD(pool, &s.x, most, error));
   SAP_TRY(SAP_POOL_ADD(pool, &s.starts, STARTS * most, error));
-  SAP_TRY(find_joints(pool, placed->model, actuator, moves, error));
-  measure_range(&s, moves, range);
+  SAP_TRY(find_joints(pool, model, &model->actuators[actuator], moves, error));
+  memcpy(s.q, model->q_default, (size_t)model->sizes.nq * sizeof *s.q);
+  const bool bounded = list_variables(&s, moves);
+  range[0] = bounded ? extreme(&s, -1.0) : -(double)INFINITY;
+  range[1] = bounded ? extreme(&s, 1.0) : (double)INFINITY;
   return SAP_STATUS_OK;
 }
 
-sap_status sap_find_reach(sap_placed* placed, const sap_model_actuator* actuator, double range[2],
+sap_status sap_find_reach(sap_kinematics* kin, int32_t actuator, double range[2],
                           sap_error* error) {
   sap_pool pool = {.owner = "range of an actuator"};
-  const sap_status status = find_reach(&pool, placed, actuator, range, error);
+  const sap_status status = find_reach(&pool, kin, actuator, range, error);
   sap_pool_free(&pool);
   return status;
 }
