@@ -16,7 +16,7 @@
 #include "math/vector3.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics.h"
-#include "multibody/model/drive.h"
+#include "multibody/dynamics/drive.h"
 #include "support/near.h"
 
 static uint64_t seed = 12345;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "multibody/model/drive.h"
+#include "multibody/dynamics/drive.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 
 #include "math/quaternion.h"
 #include "math/vector3.h"
+#include "multibody/dynamics/dynamics_data.h"
 
 // --- paths of tendons ---
 
@@ -222,8 +223,8 @@ typedef struct piece {
 } piece;
 
 typedef struct path {
+  const sap_kinematics* kin;
   const sap_model* model;
-  const double *p_WB, *R_WB;
   int32_t at, end;  // element at which the next piece begins
   double share;
   double on_obstacles;  // length of arcs so far, times its share [m]
@@ -231,20 +232,16 @@ typedef struct path {
   bool has_behind;
 } path;
 
-static void place_point(const path* way, int32_t body, const double p_BP[3], double out[3]) {
-  sap_v3_place(out, way->p_WB + 3 * (size_t)body, way->R_WB + 9 * (size_t)body, p_BP);
-}
-
 static void place_element(const path* way, int32_t element, double out[3]) {
-  place_point(way, way->model->tendon_point_bodies[element],
-              way->model->tendon_points + 3 * (size_t)element, out);
+  sap_kinematics_point(way->kin, way->model->tendon_point_bodies[element],
+                       way->model->tendon_points + 3 * (size_t)element, out);
 }
 
-static path begin_path(const sap_model* model, int32_t tendon, const sap_poses* at) {
+static path begin_path(const sap_kinematics* kin, int32_t tendon) {
+  const sap_model* model = kin->dynamics->model;
   const sap_model_tendon* t = &model->tendons[tendon];
-  return (path){.model = model,
-                .p_WB = at->p_WB,
-                .R_WB = at->R_WB,
+  return (path){.kin = kin,
+                .model = model,
                 .at = t->first_point,
                 .end = t->first_point + t->npoints,
                 .share = 1.0};
@@ -265,10 +262,10 @@ static double wrap_piece(const path* way, int32_t element, const piece* out, dou
                            .has_side = wrap->side_body >= 0};
   place_element(way, element, obstacle.center);
   if (obstacle.cylinder) {
-    sap_m3_mul_v3(obstacle.axis, way->R_WB + 9 * (size_t)body, wrap->axis);
+    sap_m3_mul_v3(obstacle.axis, way->kin->R_WB + 9 * (size_t)body, wrap->axis);
   }
   if (obstacle.has_side) {
-    place_point(way, wrap->side_body, wrap->side_point, obstacle.side);
+    sap_kinematics_point(way->kin, wrap->side_body, wrap->side_point, obstacle.side);
   }
   double ends[2][3];
   sap_v3_copy(ends[0], out->p[0]);
@@ -318,6 +315,38 @@ static bool next_piece(path* way, piece* out) {
 
 // --- transmissions ---
 
+// A generalized force, or a row of which the trees are touched.
+typedef struct pull {
+  const sap_kinematics* kin;
+  double* tau;
+  sap_rows* rows;  // NULL: tau is no row
+} pull;
+
+static void push_dof(const pull* to, int32_t dof, double force) {
+  const sap_dynamics* d = to->kin->dynamics;
+  if (to->rows != NULL) {
+    sap_rows_touch(to->rows, d->model->dof_tree[dof]);
+  }
+  to->tau[dof] += d->locked[dof] ? 0.0 : force;
+}
+
+static void touch_tree_of(const sap_kinematics* kin, int32_t body, sap_rows* rows) {
+  const int32_t tree = kin->dynamics->model->bodies[body].tree;
+  if (tree >= 0) {
+    sap_rows_touch(rows, tree);
+  }
+}
+
+// Pushes with a force at p_W and a moment (NULL: none) on a body in world axes, for the dofs after
+// `stop` only.
+static void push_body(const pull* to, int32_t body, int32_t stop, const double p_W[3],
+                      const double force[3], const double moment[3]) {
+  if (to->rows != NULL) {
+    touch_tree_of(to->kin, body, to->rows);
+  }
+  sap_kinematics_add_wrench_after(to->kin, body, stop, p_W, force, moment, to->tau);
+}
+
 static double joint_length(const sap_model* model, const sap_model_actuator* actuator,
                            const double* q) {
   const sap_model_joint_data* joint = &model->joints[actuator->target];
@@ -344,18 +373,18 @@ static void from_parent(const sap_model* model, const sap_model_joint_data* join
   sap_quaternion_rotate(v, back, v);
 }
 
-static void push_joint(const sap_model* model, const sap_poses* at,
-                       const sap_model_actuator* actuator, double s, const sap_drive_sink* sink) {
+static void push_joint(const pull* to, const sap_model_actuator* actuator, double s) {
+  const sap_model* model = to->kin->dynamics->model;
   const sap_model_joint_data* joint = &model->joints[actuator->target];
   double g[6] = {1.0};
   if (!sap_joint_is_scalar(joint->type)) {
     memcpy(g, actuator->direction, (size_t)joint->nv * sizeof *g);
     if (actuator->in_parent) {
-      from_parent(model, joint, at->q_WB, g + joint->nv - 3);
+      from_parent(model, joint, to->kin->q_WB, g + joint->nv - 3);
     }
   }
   for (int32_t i = 0; i < joint->nv; ++i) {
-    sink->push_dof(sink->context, joint->v_start + i, s * g[i]);
+    push_dof(to, joint->v_start + i, s * g[i]);
   }
 }
 
@@ -379,20 +408,18 @@ typedef struct site_drive {
   double force[3], moment[3];  // on the site; minus these on the reference; world axes
 } site_drive;
 
-static site_drive find_site(const sap_poses* at, const sap_model_actuator* a) {
+static site_drive find_site(const sap_kinematics* at, const sap_model_actuator* a) {
   double q_S[4], q_R[4], back[4], turn[4], arm[3], r[3];
   site_drive out = {0};
-  const size_t site = (size_t)a->site_body;
-  sap_v3_place(out.p[0], at->p_WB + 3 * site, at->R_WB + 9 * site, a->site_point);
-  sap_quaternion_multiply(q_S, at->q_WB + 4 * site, a->site_q);
+  sap_kinematics_point(at, a->site_body, a->site_point, out.p[0]);
+  sap_quaternion_multiply(q_S, at->q_WB + 4 * (size_t)a->site_body, a->site_q);
   if (a->reference_body < 0) {
     sap_quaternion_rotate(out.force, q_S, a->direction);
     sap_quaternion_rotate(out.moment, q_S, a->direction + 3);
     return out;
   }
-  const size_t reference = (size_t)a->reference_body;
-  sap_v3_place(out.p[1], at->p_WB + 3 * reference, at->R_WB + 9 * reference, a->reference_point);
-  sap_quaternion_multiply(q_R, at->q_WB + 4 * reference, a->reference_q);
+  sap_kinematics_point(at, a->reference_body, a->reference_point, out.p[1]);
+  sap_quaternion_multiply(q_R, at->q_WB + 4 * (size_t)a->reference_body, a->reference_q);
   sap_quaternion_rotate(out.force, q_R, a->direction);
   sap_quaternion_rotate(out.moment, q_R, a->direction + 3);
   sap_quaternion_conjugate(back, q_R);
@@ -403,16 +430,16 @@ static site_drive find_site(const sap_poses* at, const sap_model_actuator* a) {
   return out;
 }
 
-static void push_site(const sap_model* model, const sap_poses* at, const sap_model_actuator* a,
-                      double s, const sap_drive_sink* sink) {
-  const site_drive drive = find_site(at, a);
+static void push_site(const pull* to, const sap_model_actuator* a, double s) {
+  const sap_model* model = to->kin->dynamics->model;
+  const site_drive drive = find_site(to->kin, a);
   const int32_t bodies[2] = {a->site_body, a->reference_body};
   const int32_t stop = bodies[1] < 0 ? -1 : shared_dof(model, bodies[0], bodies[1]);
   for (int32_t i = 0; i < 2 && bodies[i] >= 0; ++i) {
     double force[3], moment[3];
     sap_v3_scale(force, drive.force, i == 0 ? s : -s);
     sap_v3_scale(moment, drive.moment, i == 0 ? s : -s);
-    sink->push_body(sink->context, bodies[i], stop, drive.p[i], force, moment);
+    push_body(to, bodies[i], stop, drive.p[i], force, moment);
   }
 }
 
@@ -424,13 +451,12 @@ typedef struct crank_drive {
   double length;
 } crank_drive;
 
-static crank_drive find_crank(const sap_poses* at, const sap_model_actuator* actuator) {
-  const size_t crank = (size_t)actuator->crank_body, slider = (size_t)actuator->slider_body;
+static crank_drive find_crank(const sap_kinematics* at, const sap_model_actuator* actuator) {
   double a[3], arm[3], g_a[3];
   crank_drive out;
-  sap_v3_place(out.p_C, at->p_WB + 3 * crank, at->R_WB + 9 * crank, actuator->crank_point);
-  sap_v3_place(out.p_P, at->p_WB + 3 * slider, at->R_WB + 9 * slider, actuator->slider_point);
-  sap_m3_mul_v3(a, at->R_WB + 9 * slider, actuator->slider_axis);
+  sap_kinematics_point(at, actuator->crank_body, actuator->crank_point, out.p_C);
+  sap_kinematics_point(at, actuator->slider_body, actuator->slider_point, out.p_P);
+  sap_m3_mul_v3(a, at->R_WB + 9 * (size_t)actuator->slider_body, actuator->slider_axis);
   sap_v3_sub(arm, out.p_C, out.p_P);
   const double s = sap_v3_dot(a, arm), r = actuator->crank_length;
   const double e_2 = s * s + r * r - sap_v3_dot(arm, arm);
@@ -447,20 +473,20 @@ static crank_drive find_crank(const sap_poses* at, const sap_model_actuator* act
   return out;
 }
 
-static void push_crank(const sap_poses* at, const sap_model_actuator* a, double s,
-                       const sap_drive_sink* sink) {
-  const crank_drive c = find_crank(at, a);
+static void push_crank(const pull* to, const sap_model_actuator* a, double s) {
+  const crank_drive c = find_crank(to->kin, a);
   double force[3], moment[3];
   sap_v3_scale(force, c.g_d, s);
-  sink->push_body(sink->context, a->crank_body, -1, c.p_C, force, NULL);
+  push_body(to, a->crank_body, -1, c.p_C, force, NULL);
   sap_v3_scale(force, c.g_d, -s);
   sap_v3_scale(moment, c.moment, s);
-  sink->push_body(sink->context, a->slider_body, -1, c.p_P, force, moment);
+  push_body(to, a->slider_body, -1, c.p_P, force, moment);
 }
 
-double sap_drive_tendon_length(const sap_model* model, const sap_poses* at, int32_t id) {
+double sap_tendon_length(const sap_kinematics* at, int32_t id) {
+  const sap_model* model = at->dynamics->model;
   const sap_model_tendon* tendon = &model->tendons[id];
-  path way = begin_path(model, id, at);
+  path way = begin_path(at, id);
   piece part;
   double length = 0.0;
   for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
@@ -472,33 +498,33 @@ double sap_drive_tendon_length(const sap_model* model, const sap_poses* at, int3
   return length + way.on_obstacles;
 }
 
-void sap_drive_push_tendon(const sap_model* model, const sap_poses* at, int32_t id, double s,
-                           const sap_drive_sink* sink) {
+static void push_tendon(const pull* to, int32_t id, double s) {
+  const sap_model* model = to->kin->dynamics->model;
   const sap_model_tendon* tendon = &model->tendons[id];
-  path way = begin_path(model, id, at);
+  path way = begin_path(to->kin, id);
   piece part;
   for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
-    sink->push_dof(sink->context, model->joints[model->tendon_joints[k]].v_start,
-                   s * model->tendon_coefficients[k]);
+    push_dof(to, model->joints[model->tendon_joints[k]].v_start, s * model->tendon_coefficients[k]);
   }
   while (next_piece(&way, &part)) {
-    double pull[3];
+    double force[3];
     if (part.body[0] != part.body[1]) {
-      sap_v3_scale(pull, part.u, s * part.share);
-      sink->push_body(sink->context, part.body[1], -1, part.p[1], pull, NULL);
-      sap_v3_scale(pull, pull, -1.0);
-      sink->push_body(sink->context, part.body[0], -1, part.p[0], pull, NULL);
+      sap_v3_scale(force, part.u, s * part.share);
+      push_body(to, part.body[1], -1, part.p[1], force, NULL);
+      sap_v3_scale(force, force, -1.0);
+      push_body(to, part.body[0], -1, part.p[0], force, NULL);
     }
   }
 }
 
-double sap_drive_length(const sap_model* model, const sap_poses* at,
-                        const sap_model_actuator* actuator) {
+double sap_transmission_length(const sap_kinematics* at, int32_t id) {
+  const sap_model* model = at->dynamics->model;
+  const sap_model_actuator* actuator = &model->actuators[id];
   switch (actuator->transmission) {
     case SAP_TRANSMISSION_JOINT:
       return joint_length(model, actuator, at->q);
     case SAP_TRANSMISSION_TENDON:
-      return sap_drive_tendon_length(model, at, actuator->target);
+      return sap_tendon_length(at, actuator->target);
     case SAP_TRANSMISSION_SITE:
       return find_site(at, actuator).length;
     case SAP_TRANSMISSION_SLIDER_CRANK:
@@ -509,22 +535,66 @@ double sap_drive_length(const sap_model* model, const sap_poses* at,
   return 0.0;
 }
 
-void sap_drive_push(const sap_model* model, const sap_poses* at, const sap_model_actuator* actuator,
-                    double s, const sap_drive_sink* sink) {
+static void push_actuator(const pull* to, int32_t id, double s) {
+  const sap_model_actuator* actuator = &to->kin->dynamics->model->actuators[id];
   switch (actuator->transmission) {
     case SAP_TRANSMISSION_JOINT:
-      push_joint(model, at, actuator, s, sink);
+      push_joint(to, actuator, s);
       break;
     case SAP_TRANSMISSION_TENDON:
-      sap_drive_push_tendon(model, at, actuator->target, s, sink);
+      push_tendon(to, actuator->target, s);
       break;
     case SAP_TRANSMISSION_SLIDER_CRANK:
-      push_crank(at, actuator, s, sink);
+      push_crank(to, actuator, s);
       break;
     case SAP_TRANSMISSION_SITE:
-      push_site(model, at, actuator, s, sink);
+      push_site(to, actuator, s);
       break;
     case SAP_TRANSMISSION_ADHESION:
       break;
   }
+}
+
+void sap_tendon_add_force(const sap_kinematics* kin, int32_t id, double s, double* tau) {
+  push_tendon(&(pull){kin, tau, NULL}, id, s);
+}
+
+void sap_tendon_add_row(const sap_kinematics* kin, int32_t id, double s, sap_rows* rows,
+                        int32_t r) {
+  const sap_model* model = kin->dynamics->model;
+  const sap_model_tendon* tendon = &model->tendons[id];
+  // Trees of obstacles that are not in the way now are touched too: the pattern is constant.
+  for (int32_t i = tendon->first_point; i < tendon->first_point + tendon->npoints; ++i) {
+    if (model->tendon_wraps[i].way != SAP_TENDON_PULLEY) {
+      touch_tree_of(kin, model->tendon_point_bodies[i], rows);
+    }
+  }
+  push_tendon(&(pull){kin, sap_rows_at(rows, r), rows}, id, s);
+}
+
+void sap_transmission_add_force(const sap_kinematics* kin, int32_t id, double s, double* tau) {
+  push_actuator(&(pull){kin, tau, NULL}, id, s);
+}
+
+void sap_transmission_add_row(const sap_kinematics* kin, int32_t id, double s, sap_rows* rows,
+                              int32_t r) {
+  const sap_model_actuator* actuator = &kin->dynamics->model->actuators[id];
+  if (actuator->transmission == SAP_TRANSMISSION_TENDON) {
+    sap_tendon_add_row(kin, actuator->target, s, rows, r);
+  } else {
+    push_actuator(&(pull){kin, sap_rows_at(rows, r), rows}, id, s);
+  }
+}
+
+double sap_transmission_rate(sap_dynamics* d, const sap_kinematics* kin, const double* v,
+                             int32_t id) {
+  const sap_model* model = d->model;
+  const sap_model_actuator* actuator = &model->actuators[id];
+  if (actuator->transmission == SAP_TRANSMISSION_JOINT && model->joints[actuator->target].nv == 1) {
+    const int32_t dof = model->joints[actuator->target].v_start;
+    return d->locked[dof] ? 0.0 : v[dof];
+  }
+  sap_rows_begin(&d->rows, 1);
+  sap_transmission_add_row(kin, id, 1.0, &d->rows, 0);
+  return sap_rows_times(&d->rows, 0, v);
 }

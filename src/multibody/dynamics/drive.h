@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lengths l of transmissions, as in MuJoCo, and the generalized forces of pulls along them.
+// Lengths l of transmissions, as in MuJoCo and before the gear, and the generalized forces of pulls
+// along them.
+//   fixed tendon  l = sum_i c_i q_i
 //   hinge, slide  l = q
 //   ball          l = r . g, r the joint's rotation vector; moment g in the body's axes (or in the
 //                 parent's)
@@ -13,36 +15,28 @@
 //   slider-crank  l = s - e,  s = a . d,  e = sqrt(s^2 + r^2 - d^2);  dl = g_d . dd + g_a . da
 //                 g_d = (1 - s/e) a + d/e,  g_a = (1 - s/e) d
 //                 without a real e: l = s, g_d = a, g_a = d
-#ifndef SAP_MULTIBODY_MODEL_DRIVE_H
-#define SAP_MULTIBODY_MODEL_DRIVE_H
+#ifndef SAP_MULTIBODY_DYNAMICS_DRIVE_H
+#define SAP_MULTIBODY_DYNAMICS_DRIVE_H
 
-#include "multibody/model/model_data.h"
+#include "multibody/dynamics/kinematics.h"
 
-// Coordinates and world poses of a model's bodies.
-typedef struct sap_poses {
-  const double *q, *p_WB, *q_WB, *R_WB;  // (nq), (3 bodies), (4 bodies), (9 bodies)
-} sap_poses;
+double sap_tendon_length(const sap_kinematics* kin, int32_t tendon);
+// Adds s times the gradient of the length to tau (nv): the generalized force of a pull -s. A
+// segment of length zero adds nothing.
+void sap_tendon_add_force(const sap_kinematics* kin, int32_t tendon, double s, double* tau);
+// Adds the same to row r.
+void sap_tendon_add_row(const sap_kinematics* kin, int32_t tendon, double s, sap_rows* rows,
+                        int32_t r);
 
-// Length of a tendon: sum_i c_i q_i, or that of its path.
-double sap_drive_tendon_length(const sap_model* model, const sap_poses* at, int32_t tendon);
-// Length of an actuator's transmission, before the gear.
-double sap_drive_length(const sap_model* model, const sap_poses* at,
-                        const sap_model_actuator* actuator);
-
-// Receives a generalized force part by part.
-typedef struct sap_drive_sink {
-  void* context;
-  void (*push_dof)(void* context, int32_t dof, double force);
-  // Force at p_W and moment (NULL: none) on a body in world axes, for the dofs after `stop` only.
-  void (*push_body)(void* context, int32_t body, int32_t stop, const double p_W[3],
-                    const double force[3], const double moment[3]);
-} sap_drive_sink;
-
-// Pass on s times the gradient of a length. A piece of length zero adds nothing.
-void sap_drive_push_tendon(const sap_model* model, const sap_poses* at, int32_t tendon, double s,
-                           const sap_drive_sink* sink);
-void sap_drive_push(const sap_model* model, const sap_poses* at, const sap_model_actuator* actuator,
-                    double s, const sap_drive_sink* sink);
+double sap_transmission_length(const sap_kinematics* kin, int32_t actuator);
+// d(length)/dt at v; overwrites the workspace's rows of force elements.
+double sap_transmission_rate(sap_dynamics* dynamics, const sap_kinematics* kin, const double* v,
+                             int32_t actuator);
+// Adds s times the gradient of the length to tau (nv).
+void sap_transmission_add_force(const sap_kinematics* kin, int32_t actuator, double s, double* tau);
+// Adds the same to row r.
+void sap_transmission_add_row(const sap_kinematics* kin, int32_t actuator, double s, sap_rows* rows,
+                              int32_t r);
 
 // --- paths of tendons ---
 // Path of a spatial tendon: straight pieces between points, and arcs around obstacles.
