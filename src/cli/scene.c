@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/files.h"
@@ -188,22 +189,18 @@ void cli_scene_stepper(const sap_model* model, sap_stepper_options* stepper) {
   r->beta = isnan(r->beta) ? own->regularization.beta : r->beta;
 }
 
-sap_status cli_run_open(const cli_scene* scene, const char* path,
-                        const sap_stepper_options* stepper,
+sap_status cli_run_open(const cli_scene* scene, const sap_stepper_options* stepper,
                         void (*warn)(void* context, const char* message), cli_run* run,
                         sap_error* error) {
-  cli_scene at = *scene;
-  sap_stepper_options options = *stepper;
-  at.path = path;
-  *run = (cli_run){0};
-  SAP_TRY(cli_scene_read(&at, warn, NULL, &run->model, error));
-  double* control = cli_new((size_t)sap_model_get_sizes(run->model).nu, sizeof *control);
-  SAP_TRY(cli_scene_start(&at, run->model, &run->state, control, error));
+  *run = (cli_run){.options = *stepper};
+  SAP_TRY(cli_scene_read(scene, warn, NULL, &run->model, error));
+  run->control = cli_allocate((size_t)sap_model_get_sizes(run->model).nu, sizeof *run->control);
+  SAP_TRY(cli_scene_start(scene, run->model, &run->state, run->control, error));
   SAP_TRY(sap_multibody_create(run->model, &run->multibody, error));
-  SAP_TRY(sap_multibody_set_control(run->multibody, control, error));
-  cli_scene_stepper(run->model, &options);
-  run->dt = options.dt;
-  return sap_stepper_create(sap_multibody_system(run->multibody), &options, &run->stepper, error);
+  SAP_TRY(sap_multibody_set_control(run->multibody, run->control, error));
+  cli_scene_stepper(run->model, &run->options);
+  return sap_stepper_create(sap_multibody_system(run->multibody), &run->options, &run->stepper,
+                            error);
 }
 
 void cli_run_close(cli_run* run) {
@@ -211,4 +208,6 @@ void cli_run_close(cli_run* run) {
   sap_multibody_destroy(run->multibody);
   sap_model_destroy(run->model);
   sap_state_clear(&run->state);
+  free(run->control);
+  *run = (cli_run){0};
 }

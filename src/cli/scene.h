@@ -86,13 +86,13 @@ typedef struct cli_run {
   sap_multibody* multibody;
   sap_stepper* stepper;
   sap_state state;
-  double dt;  // [s]
+  double* control;              // of the keyframe (nu)
+  sap_stepper_options options;  // with the scene's dt, beta and sigma
 } cli_run;
 
-// Reads the scene at `path`, as `scene` says otherwise, and sets its start and controls. Arguments
-// of warnings as in cli_scene_read. Close the run also after a failure.
-sap_status cli_run_open(const cli_scene* scene, const char* path,
-                        const sap_stepper_options* stepper,
+// Reads the scene and sets its start and controls. `warn` as in cli_scene_read. Close the run also
+// after a failure.
+sap_status cli_run_open(const cli_scene* scene, const sap_stepper_options* stepper,
                         void (*warn)(void* context, const char* message), cli_run* run,
                         sap_error* error);
 void cli_run_close(cli_run* run);

@@ -444,8 +444,9 @@ static sap_status bench_one(bench* b, const char* path, progress* bar, sap_error
   if (b->npeers > 0) {
     SAP_TRY(cli_check_reread(path, error));
   }
-  sap_status status = cli_run_open(&b->scene, path, &b->stepper, cli_ignore_warning, &scene, error);
-  b->request.dt = scene.dt;
+  b->scene.path = path;
+  sap_status status = cli_run_open(&b->scene, &b->stepper, cli_ignore_warning, &scene, error);
+  b->request.dt = scene.options.dt;
   for (int i = 0; i <= b->npeers; ++i) {
     b->sides[i].left_out = false;
     b->sides[i].count = 0;

@@ -31,14 +31,10 @@ typedef struct run_options {
 // Everything that a run owns.
 typedef struct run {
   run_options options;
-  sap_model* model;
-  sap_multibody* multibody;
-  sap_stepper* stepper;
+  cli_run on;                  // what is stepped
   sap_adaptive* adaptive;      // NULL: fixed steps
   sap_trajectory* trajectory;  // NULL: none
   sap_recorder* recorder;      // NULL: none
-  sap_state state;
-  double* control;  // of the keyframe, (nu)
   run_controls controls;
   run_statistics statistics;
 } run;
@@ -123,12 +119,6 @@ static int check_options(const cli_command* command, const cli_parser* parser,
 
 // --- the run ---
 
-// Fills the state, and the controls, from the keyframe or the default pose.
-static sap_status set_start(run* r, sap_error* error) {
-  r->control = cli_new((size_t)sap_model_get_sizes(r->model).nu, sizeof *r->control);
-  return cli_scene_start(&r->options.scene, r->model, &r->state, r->control, error);
-}
-
 static int32_t find_actuator(const void* model, const char* name) {
   return sap_model_find(model, SAP_ELEMENT_ACTUATOR, name);
 }
@@ -144,47 +134,43 @@ static int control_over_time(void* context, double t, const double* q, const dou
 // --controls: the keyframe of that name, unless a file has it; else the file.
 static sap_status set_controls(run* r, sap_error* error) {
   const char* from = r->options.plan.controls;
-  const int32_t keyframe = from != NULL ? sap_model_find(r->model, SAP_ELEMENT_KEYFRAME, from) : -1;
+  const int32_t keyframe =
+      from != NULL ? sap_model_find(r->on.model, SAP_ELEMENT_KEYFRAME, from) : -1;
   if (keyframe >= 0 && access(from, F_OK) != 0) {
     sap_state unused = {0};
     const sap_status status =
-        sap_model_get_keyframe(r->model, keyframe, &unused, r->control, error);
+        sap_model_get_keyframe(r->on.model, keyframe, &unused, r->on.control, error);
     sap_state_clear(&unused);
     SAP_TRY(status);
   } else if (from != NULL) {
-    SAP_TRY(run_controls_read(from, sap_model_get_sizes(r->model).nu, find_actuator, r->model,
+    SAP_TRY(run_controls_read(from, sap_model_get_sizes(r->on.model).nu, find_actuator, r->on.model,
                               &r->controls, error));
-    SAP_TRY(
-        sap_multibody_set_control_function(r->multibody, control_over_time, &r->controls, error));
+    SAP_TRY(sap_multibody_set_control_function(r->on.multibody, control_over_time, &r->controls,
+                                               error));
   }
-  return sap_multibody_set_control(r->multibody, r->control, error);
+  return sap_multibody_set_control(r->on.multibody, r->on.control, error);
 }
 
-static sap_status create_stepper(run* r, sap_error* error) {
-  sap_stepper_options* options = &r->options.stepper;
-  cli_scene_stepper(r->model, options);
-  SAP_TRY(sap_multibody_create(r->model, &r->multibody, error));
-  SAP_TRY(set_controls(r, error));
-  SAP_TRY(sap_stepper_create(sap_multibody_system(r->multibody), options, &r->stepper, error));
+static sap_status create_adaptive(run* r, sap_error* error) {
   if (!(r->options.accuracy > 0.0)) {
     return SAP_STATUS_OK;
   }
   sap_adaptive_options adaptive = sap_adaptive_options_default();
   adaptive.accuracy = r->options.accuracy;
-  return sap_adaptive_create(r->stepper, &adaptive, NULL, &r->adaptive, error);
+  return sap_adaptive_create(r->on.stepper, &adaptive, NULL, &r->adaptive, error);
 }
 
 static sap_status resume(run* r, sap_error* error) {
   if (r->options.plan.resume == NULL) {
     return SAP_STATUS_OK;
   }
-  return sap_checkpoint_read(r->options.plan.resume, r->stepper, &r->state, &r->statistics.before,
-                             error);
+  return sap_checkpoint_read(r->options.plan.resume, r->on.stepper, &r->on.state,
+                             &r->statistics.before, error);
 }
 
 static sap_status run_measure_energy(run* r, run_energy* out, sap_error* error) {
   sap_diagnostics diagnostics;
-  SAP_TRY(sap_multibody_diagnose(r->multibody, &r->state, &diagnostics, error));
+  SAP_TRY(sap_multibody_diagnose(r->on.multibody, &r->on.state, &diagnostics, error));
   out->kinetic = diagnostics.kinetic;
   out->potential = diagnostics.potential_gravity + diagnostics.potential_springs;
   return SAP_STATUS_OK;
@@ -192,21 +178,21 @@ static sap_status run_measure_energy(run* r, run_energy* out, sap_error* error) 
 
 static sap_status run_write_row(run* r, const sap_step_report* report, sap_error* error) {
   if (r->recorder != NULL) {
-    SAP_TRY(sap_recorder_write(r->recorder, r->multibody, &r->state, report, error));
+    SAP_TRY(sap_recorder_write(r->recorder, r->on.multibody, &r->on.state, report, error));
   }
   if (r->trajectory == NULL) {
     return SAP_STATUS_OK;
   }
   run_energy energy;
   SAP_TRY(run_measure_energy(r, &energy, error));
-  const int32_t contacts = sap_multibody_contact_count(r->multibody);
+  const int32_t contacts = sap_multibody_contact_count(r->on.multibody);
   const sap_trajectory_row row = {
-      .state = &r->state,
+      .state = &r->on.state,
       .contacts = contacts,
       .newton_iterations = report != NULL ? run_newton_iterations(report) : 0,
       .kinetic = energy.kinetic,
       .potential = energy.potential,
-      .penetration = run_penetration(sap_multibody_contacts(r->multibody), contacts),
+      .penetration = run_penetration(sap_multibody_contacts(r->on.multibody), contacts),
   };
   return sap_trajectory_write(r->trajectory, &row, error);
 }
@@ -215,22 +201,22 @@ static sap_status run_prepare(run* r, sap_error* error) {
   const run_plan* plan = &r->options.plan;
   r->statistics.memory_begin = run_peak_memory();
   r->options.scene.visuals = plan->record != NULL;
-  SAP_TRY(cli_scene_read(&r->options.scene, NULL, NULL, &r->model, error));
-  SAP_TRY(set_start(r, error));
-  SAP_TRY(create_stepper(r, error));
+  SAP_TRY(cli_run_open(&r->options.scene, &r->options.stepper, NULL, &r->on, error));
+  SAP_TRY(set_controls(r, error));
+  SAP_TRY(create_adaptive(r, error));
   SAP_TRY(resume(r, error));
   SAP_TRY(run_measure_energy(r, &r->statistics.start, error));
-  SAP_TRY(sap_multibody_detect(r->multibody, r->state.q, error));
+  SAP_TRY(sap_multibody_detect(r->on.multibody, r->on.state.q, error));
   interrupt_catch(false);
   if (plan->output != NULL) {
-    SAP_TRY(sap_trajectory_create(plan->output, r->model, &r->trajectory, error));
+    SAP_TRY(sap_trajectory_create(plan->output, r->on.model, &r->trajectory, error));
   }
   if (plan->record != NULL) {
-    SAP_TRY(sap_recorder_create(plan->record, r->model, &plan->recorder, &r->recorder, error));
+    SAP_TRY(sap_recorder_create(plan->record, r->on.model, &plan->recorder, &r->recorder, error));
   }
-  r->statistics.bodies = sap_model_get_sizes(r->model).bodies - 1;
-  r->statistics.dt = r->options.stepper.dt;
-  r->statistics.late = r->adaptive == NULL ? r->options.stepper.theta - 0.5 : 0.0;
+  r->statistics.bodies = sap_model_get_sizes(r->on.model).bodies - 1;
+  r->statistics.dt = r->on.options.dt;
+  r->statistics.late = r->adaptive == NULL ? r->on.options.theta - 0.5 : 0.0;
   r->statistics.end = r->statistics.start;
   return run_write_row(r, NULL, error);
 }
@@ -238,13 +224,13 @@ static sap_status run_prepare(run* r, sap_error* error) {
 // Makes one step, or the steps of an interval dt.
 static sap_status advance(run* r, sap_step_report* report, sap_error* error) {
   if (r->adaptive == NULL) {
-    return sap_stepper_step(r->stepper, &r->state, report, error);
+    return sap_stepper_step(r->on.stepper, &r->on.state, report, error);
   }
   run_statistics* s = &r->statistics;
   const double end = (double)(s->before + s->steps + 1) * s->dt;
-  while (r->state.t < end) {
+  while (r->on.state.t < end) {
     sap_adaptive_report step;
-    SAP_TRY(sap_adaptive_step(r->adaptive, &r->state, end, &step, error));
+    SAP_TRY(sap_adaptive_step(r->adaptive, &r->on.state, end, &step, error));
     s->accepted += 1;
     s->rejected += step.rejected;
     s->solves += step.solves;
@@ -258,7 +244,7 @@ static sap_status step(void* context, sap_error* error) {
   run* r = context;
   run_statistics* statistics = &r->statistics;
   sap_step_report report;
-  run_statistics_before(statistics, &r->state);
+  run_statistics_before(statistics, &r->on.state);
   const sap_status status = advance(r, &report, error);
   if (status != SAP_STATUS_OK) {
     statistics->failures += status != SAP_STATUS_MEMORY && status != SAP_STATUS_INTERNAL;
@@ -266,14 +252,14 @@ static sap_status step(void* context, sap_error* error) {
   }
   const long long number = (long long)(statistics->before + statistics->steps) + 1;
   if (number == 1) {
-    SAP_TRY(cli_warn_wrong_starts(r->multibody, r->model, &report,
-                                  &r->options.stepper.regularization, error));
+    SAP_TRY(cli_warn_wrong_starts(r->on.multibody, r->on.model, &report,
+                                  &r->on.options.regularization, error));
   }
   SAP_TRY(run_dump(&r->options.plan, number, report.problem, error));
-  SAP_TRY(sap_multibody_collect(r->multibody, &report, error));
-  const int32_t contacts = sap_multibody_contact_count(r->multibody);
-  run_statistics_add(statistics, &report, sap_multibody_contacts(r->multibody), contacts);
-  SAP_TRY(run_statistics_after(statistics, r->multibody, &r->state, &report, error));
+  SAP_TRY(sap_multibody_collect(r->on.multibody, &report, error));
+  const int32_t contacts = sap_multibody_contact_count(r->on.multibody);
+  run_statistics_add(statistics, &report, sap_multibody_contacts(r->on.multibody), contacts);
+  SAP_TRY(run_statistics_after(statistics, r->on.multibody, &r->on.state, &report, error));
   return run_row_due(&r->options.plan, statistics) ? run_write_row(r, &report, error)
                                                    : SAP_STATUS_OK;
 }
@@ -281,7 +267,7 @@ static sap_status step(void* context, sap_error* error) {
 static sap_status write_checkpoint(void* context, const char* path, int64_t steps,
                                    sap_error* error) {
   run* r = context;
-  return sap_checkpoint_write(path, r->stepper, &r->state, steps, error);
+  return sap_checkpoint_write(path, r->on.stepper, &r->on.state, steps, error);
 }
 
 // Measures energy and penetration at the end of the run.
@@ -290,9 +276,9 @@ static sap_status finish(run* r, sap_error* error) {
   statistics->time = (double)statistics->steps * statistics->dt;
   statistics->memory_end = run_peak_memory();
   SAP_TRY(run_measure_energy(r, &statistics->end, error));
-  SAP_TRY(sap_multibody_detect(r->multibody, r->state.q, error));
-  statistics->penetration_end = run_penetration(sap_multibody_contacts(r->multibody),
-                                                sap_multibody_contact_count(r->multibody));
+  SAP_TRY(sap_multibody_detect(r->on.multibody, r->on.state.q, error));
+  statistics->penetration_end = run_penetration(sap_multibody_contacts(r->on.multibody),
+                                                sap_multibody_contact_count(r->on.multibody));
   return SAP_STATUS_OK;
 }
 
@@ -300,10 +286,7 @@ static void clear(run* r) {
   (void)sap_recorder_close(r->recorder, NULL);
   sap_trajectory_close(r->trajectory);
   sap_adaptive_destroy(r->adaptive);
-  sap_stepper_destroy(r->stepper);
-  sap_multibody_destroy(r->multibody);
-  sap_model_destroy(r->model);
-  sap_state_clear(&r->state);
+  cli_run_close(&r->on);
 }
 
 // Reports an output that could not be written and keeps the rows of the trajectory so far.
@@ -320,7 +303,7 @@ static int leave(run* r, const sap_error* error) {
 static int execute(run* r) {
   sap_error error = {0};
   int code = CLI_OK;
-  const run_engine engine = {r, &r->state.t, step, write_checkpoint};
+  const run_engine engine = {r, &r->on.state.t, step, write_checkpoint};
   run_plan_steps(&r->options.plan, &r->statistics);
   if (run_all_steps(&r->options.plan, &engine, &r->statistics, &code, &error) != SAP_STATUS_OK) {
     return leave(r, &error);
@@ -331,7 +314,7 @@ static int execute(run* r) {
       (r->trajectory != NULL && sap_trajectory_commit(r->trajectory, &error) != SAP_STATUS_OK)) {
     return leave(r, &error);
   }
-  run_statistics_warn(&r->statistics, r->model);
+  run_statistics_warn(&r->statistics, r->on.model);
   run_statistics_print(&r->statistics, r->options.scene.path, r->options.plan.format,
                        r->options.plan.stats, stdout);
   return cli_flush() == CLI_OK ? code : CLI_FILE;
