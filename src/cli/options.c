@@ -171,13 +171,18 @@ static void with_dashes(const char* name, char out[CLI_NAME_SIZE]) {
   }
 }
 
+bool cli_same_name(const char* a, const char* b) {
+  while (*a != '\0' && (*a == '_' ? '-' : *a) == (*b == '_' ? '-' : *b)) {
+    ++a;
+    ++b;
+  }
+  return *a == *b;
+}
+
 const char* cli_set_option(sap_option_table table, void* options, const char* name,
                            const char* text, bool* known) {
-  char dashed[CLI_NAME_SIZE], other[CLI_NAME_SIZE];
-  with_dashes(name, dashed);
   for (int32_t i = 0; i < table.count; ++i) {
-    with_dashes(table.options[i].name, other);
-    if (strcmp(dashed, other) == 0) {
+    if (cli_same_name(name, table.options[i].name)) {
       *known = true;
       return set_option(&table.options[i], options, text);
     }

@@ -53,6 +53,8 @@ bool cli_read_scheme(const char* text, sap_scheme* out);
 // Stores the argument of an option (NULL of a flag) at its place in `options`. Returns NULL, or
 // what it must be.
 const char* cli_take_option(const cli_option* option, void* options, const char* text);
+// True if the names are the same but for dashes and underscores.
+bool cli_same_name(const char* a, const char* b);
 // Stores an option of a table; its name may have dashes or underscores. Returns NULL if done, else
 // the values allowed (valid until the next call). *known is false if the table has no such name.
 const char* cli_set_option(sap_option_table table, void* options, const char* name,

@@ -146,10 +146,9 @@ void study_value(const study_spec* study, int parameter, int64_t index, char out
 
 // Settings of a case. dt, sigma and beta of the stepper are NaN until set: the scene's.
 typedef struct study_setup {
+  cli_scene scene;
   sap_stepper_options stepper;
-  sap_material material;
   sap_scene_edit edits[STUDY_PARAMETERS_MAX];
-  int32_t edit_count;
   struct {
     const char* name;
     double value;
@@ -157,17 +156,15 @@ typedef struct study_setup {
   int state_count;
 } study_setup;
 
-void study_setup_begin(study_setup* setup);
+void study_setup_begin(const study_spec* study, study_setup* setup);
 // Sets a parameter; both texts must outlive the setup. Returns NULL if done, "" if there is no such
 // parameter, else the values allowed.
 const char* study_setup_take(study_setup* setup, const char* name, const char* value);
 void study_list_parameters(char* out, size_t size);
 // Finds a coordinate "q/JOINT", "v/JOINT[2]".
 bool study_find_coordinate(const sap_model* model, const char* name, study_coordinate* out);
-// Reads the scene with the setup, and its start. Warnings are ignored.
-sap_status study_read_scene(const cli_scene* scene, const study_setup* setup, sap_model** model,
-                            sap_state* state, double** control, sap_error* error);
-cli_scene study_scene(const study_spec* study);
+// Opens the scene with the setup. Warnings are ignored. Close the run also after a failure.
+sap_status study_open(const study_setup* setup, cli_run* run, sap_error* error);
 void study_case_run(const study_spec* study, int64_t index, study_row* row);
 
 // Opens or creates a journal, locks it for this process and fills `rows` (cases; index -1: not done)
@@ -184,13 +181,9 @@ sap_status study_journal_add(FILE* journal, const study_spec* study, const study
 // A run about to be stepped, and its last step.
 typedef struct study_run study_run;
 struct study_run {
-  sap_model* model;
-  sap_multibody* multibody;
-  sap_stepper* stepper;
-  sap_state state, start;
-  double* control;
+  cli_run on;
+  sap_state start;
   double* delta;  // memory for differences of positions                                (nv)
-  double dt;
   int64_t steps, unconverged;
   sap_step_report report;  // of the last step
   int32_t force_bodies[STUDY_FORCES_MAX];

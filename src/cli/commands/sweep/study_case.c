@@ -69,16 +69,6 @@ void study_value(const study_spec* study, int parameter, int64_t index, char out
   (void)snprintf(out, STUDY_TEXT_SIZE, "%s", p->values[choice]);
 }
 
-cli_scene study_scene(const study_spec* study) {
-  cli_scene scene = cli_scene_default();
-  scene.path = study->scene;
-  scene.keyframe = study->keyframe;
-  scene.lenient = study->lenient;
-  scene.floating_base = study->floating_base;
-  scene.floor = study->floor;
-  return scene;
-}
-
 // --- runs ---
 
 // Steps with the forces of the middle of the step: the impulse of a linearly growing force is
@@ -91,13 +81,13 @@ static sap_status step_run(const study_spec* study, study_run* run, sap_error* e
     for (int k = 0; k < study->force_count; ++k) {  // all of the same body: one wrench
       if (run->force_bodies[k] == run->force_bodies[i]) {
         force[forces[k].axis] +=
-            expression_value(forces[k].formula, run->state.t + 0.5 * run->dt, &wrong);
+            expression_value(forces[k].formula, run->on.state.t + 0.5 * run->on.options.dt, &wrong);
       }
     }
-    SAP_TRY(sap_multibody_set_applied_wrench(run->multibody, run->force_bodies[i], NULL, force,
+    SAP_TRY(sap_multibody_set_applied_wrench(run->on.multibody, run->force_bodies[i], NULL, force,
                                              NULL, error));
   }
-  SAP_TRY(sap_stepper_step(run->stepper, &run->state, &run->report, error));
+  SAP_TRY(sap_stepper_step(run->on.stepper, &run->on.state, &run->report, error));
   ++run->steps;
   run->unconverged += run_unconverged(&run->report) ? 1 : 0;
   return SAP_STATUS_OK;
@@ -108,7 +98,7 @@ static sap_status step_run(const study_spec* study, study_run* run, sap_error* e
 static sap_status set_parameters(const study_spec* study, int64_t index, const char* solver,
                                  char (*values)[STUDY_TEXT_SIZE], study_setup* setup,
                                  sap_error* error) {
-  study_setup_begin(setup);
+  study_setup_begin(study, setup);
   const int count = study->parameter_count;
   for (int k = 0; k < 3 * count; ++k) {
     const int i = k % count;
@@ -127,12 +117,8 @@ static sap_status set_parameters(const study_spec* study, int64_t index, const c
 }
 
 static void close_run(study_run* run) {
-  sap_stepper_destroy(run->stepper);
-  sap_multibody_destroy(run->multibody);
-  sap_model_destroy(run->model);
-  sap_state_clear(&run->state);
+  cli_run_close(&run->on);
   sap_state_clear(&run->start);
-  free(run->control);
   free(run->delta);
   *run = (study_run){0};
 }
@@ -142,23 +128,16 @@ static sap_status open_run(const study_spec* study, int64_t index, const char* s
                            study_run* run, sap_error* error) {
   char values[STUDY_PARAMETERS_MAX][STUDY_TEXT_SIZE];
   study_setup setup;
-  const cli_scene scene = study_scene(study);
   SAP_TRY(set_parameters(study, index, solver, values, &setup, error));
-  SAP_TRY(study_read_scene(&scene, &setup, &run->model, &run->state, &run->control, error));
-  cli_scene_stepper(run->model, &setup.stepper);
   setup.stepper.dt = dt > 0.0 ? dt : setup.stepper.dt;
-  run->dt = setup.stepper.dt;
+  SAP_TRY(study_open(&setup, &run->on, error));
   for (int i = 0; i < study->force_count; ++i) {
-    run->force_bodies[i] = sap_model_find(run->model, SAP_ELEMENT_BODY, study->forces[i].body);
+    run->force_bodies[i] = sap_model_find(run->on.model, SAP_ELEMENT_BODY, study->forces[i].body);
   }
-  SAP_TRY(sap_state_resize(&run->start, run->state.nq, run->state.nv, error));
-  SAP_TRY(sap_state_copy(&run->state, &run->start, error));
-  run->delta = cli_allocate((size_t)run->state.nv, sizeof *run->delta);
-  SAP_TRY(sap_multibody_create(run->model, &run->multibody, error));
-  SAP_TRY(sap_multibody_set_control(run->multibody, run->control, error));
-  SAP_TRY(sap_stepper_create(sap_multibody_system(run->multibody), &setup.stepper, &run->stepper,
-                             error));
-  return sap_multibody_detect(run->multibody, run->state.q, error);
+  SAP_TRY(sap_state_resize(&run->start, run->on.state.nq, run->on.state.nv, error));
+  SAP_TRY(sap_state_copy(&run->on.state, &run->start, error));
+  run->delta = cli_allocate((size_t)run->on.state.nv, sizeof *run->delta);
+  return sap_multibody_detect(run->on.multibody, run->on.state.q, error);
 }
 
 // Advances the reference to the time of the run and computes |q (-) q_reference|; NaN if the
@@ -167,9 +146,9 @@ static sap_status find_deviation(const study_spec* study, study_run* run, double
                                  sap_error* error) {
   static const double SAME_TIME = 1e-6;  // of a step of the reference
   study_run* r = run->reference;
-  const double at = (double)run->steps * run->dt / r->dt, nearest = round(at);
+  const double at = (double)run->steps * run->on.options.dt / r->on.options.dt, nearest = round(at);
   *out = (double)NAN;
-  if (!(fabs(at - nearest) < SAME_TIME) || r->state.nq != run->state.nq) {
+  if (!(fabs(at - nearest) < SAME_TIME) || r->on.state.nq != run->on.state.nq) {
     return SAP_STATUS_OK;
   }
   while ((double)r->steps < nearest && !interrupt_came()) {
@@ -177,8 +156,9 @@ static sap_status find_deviation(const study_spec* study, study_run* run, double
       return cli_prefix_error(error, "reference");
     }
   }
-  const sap_system* system = sap_multibody_system(run->multibody);
-  if (system->position_difference(system->context, r->state.q, run->state.q, run->delta) == 0) {
+  const sap_system* system = sap_multibody_system(run->on.multibody);
+  if (system->position_difference(system->context, r->on.state.q, run->on.state.q, run->delta) ==
+      0) {
     double sum = 0.0;
     for (int32_t i = 0; i < system->nv; ++i) {
       sum += run->delta[i] * run->delta[i];
@@ -212,7 +192,7 @@ static sap_status add_value(study_series* s, bool kept, const study_run* run, do
   s->last = value;
   s->largest = fabs(value) <= fabs(s->largest) ? s->largest : value;
   s->sum += value;
-  s->integral += fabs(value) * run->dt;
+  s->integral += fabs(value) * run->on.options.dt;
   if (kept) {
     SAP_TRY(SAP_GROW(&s->values, &s->capacity, run->steps, error));
     s->values[run->steps - 1] = value;
@@ -270,11 +250,12 @@ static double find_statistic(study_series* s, study_statistic statistic, int64_t
 static sap_status begin_case(const study_spec* study, int64_t index, work* w, sap_error* error) {
   SAP_TRY(open_run(study, index, NULL, 0.0, &w->run, error));
   for (int i = 0; i < study->quantity_count; ++i) {
-    SAP_TRY(study_probe_find(study->quantities[i].name, w->run.model, &w->series[i].probe, error));
+    SAP_TRY(
+        study_probe_find(study->quantities[i].name, w->run.on.model, &w->series[i].probe, error));
   }
   if (study->reference != NULL) {
     const char* solver = strcmp(study->reference, "own") == 0 ? NULL : study->reference;
-    const double dt = study->reference_dt > 0.0 ? study->reference_dt : w->run.dt;
+    const double dt = study->reference_dt > 0.0 ? study->reference_dt : w->run.on.options.dt;
     w->run.reference = &w->reference;
     if (open_run(study, index, solver, dt, &w->reference, error) != SAP_STATUS_OK) {
       return cli_prefix_error(error, "reference");
@@ -284,11 +265,11 @@ static sap_status begin_case(const study_spec* study, int64_t index, work* w, sa
 }
 
 static sap_status advance(const study_spec* study, work* w, sap_error* error) {
-  const int64_t steps = cli_step_count(study->duration, w->run.dt);
+  const int64_t steps = cli_step_count(study->duration, w->run.on.options.dt);
   SAP_TRY(evaluate(study, steps == 0, w, error));
   while (w->run.steps < steps && !interrupt_came()) {
     SAP_TRY(step_run(study, &w->run, error));
-    SAP_TRY(sap_multibody_collect(w->run.multibody, &w->run.report, error));
+    SAP_TRY(sap_multibody_collect(w->run.on.multibody, &w->run.report, error));
     SAP_TRY(evaluate(study, w->run.steps == steps, w, error));
     w->complete = w->run.steps;
   }

@@ -171,12 +171,12 @@ static double drift(const study_probe* p, const sap_state* start, const sap_stat
   X(internal_force, "N", costly) \
   X(hessian_condition, "", costly)
 #define SIMPLE(X)                                                            \
-  X(time, "s", run->state.t)                                                 \
+  X(time, "s", run->on.state.t)                                              \
   X(steps, "", (double)run->steps)                                           \
   X(penetration, "m", run_penetration(contacts, count))                      \
   X(slip, "m/s", largest_slip(contacts, count))                              \
   X(slip_mean, "m/s", mean_slip(contacts, count))                            \
-  X(normal_force, "N", normal_force(contacts, count, run->dt))               \
+  X(normal_force, "N", normal_force(contacts, count, run->on.options.dt))    \
   X(contacts, "", count)                                                     \
   X(iterations, "", run_newton_iterations(r))                                \
   X(unconverged, "", run_unconverged(r) ? 1.0 : 0.0)                         \
@@ -304,7 +304,8 @@ static sap_status find_costly(int kind, const study_run* run, double* out, sap_e
                      r->solution != NULL ? r->solution->v : sap_problem_v_star(r->problem), out,
                      error);
   }
-  *out = r->blocks > 0 ? internal_impulse(r->problem, r->solution->gamma) / run->dt : 0.0;
+  *out =
+      r->blocks > 0 ? internal_impulse(r->problem, r->solution->gamma) / run->on.options.dt : 0.0;
   return SAP_STATUS_OK;
 }
 
@@ -316,7 +317,8 @@ static sap_status prepare(int kind, study_run* run, study_moment* moment, double
 #define SAP_X(name, unit, value) case KIND_##name:
     DIAGNOSED(SAP_X)
     if (!moment->diagnosed) {
-      SAP_TRY(sap_multibody_diagnose(run->multibody, &run->state, &moment->diagnostics, error));
+      SAP_TRY(
+          sap_multibody_diagnose(run->on.multibody, &run->on.state, &moment->diagnostics, error));
       moment->diagnosed = true;
     }
     return SAP_STATUS_OK;
@@ -339,8 +341,8 @@ sap_status study_probe_value(const study_probe* probe, study_run* run, study_mom
                              double* out, sap_error* error) {
   double costly = 0.0;
   SAP_TRY(prepare(probe->kind, run, moment, &costly, error));
-  const sap_contact* contacts = sap_multibody_contacts(run->multibody);
-  const int32_t count = sap_multibody_contact_count(run->multibody);
+  const sap_contact* contacts = sap_multibody_contacts(run->on.multibody);
+  const int32_t count = sap_multibody_contact_count(run->on.multibody);
   const sap_step_report* r = &run->report;
   const sap_diagnostics* d = &moment->diagnostics;
   switch (probe->kind) {
@@ -351,13 +353,13 @@ sap_status study_probe_value(const study_probe* probe, study_run* run, study_mom
     PLAIN(SAP_X)
 #undef SAP_X
     case KIND_drift:
-      *out = drift(probe, &run->start, &run->state);
+      *out = drift(probe, &run->start, &run->on.state);
       break;
     case KIND_force:
-      *out = contact_force(probe, contacts, count, run->dt);
+      *out = contact_force(probe, contacts, count, run->on.options.dt);
       break;
     case KIND_coordinate:
-      *out = (probe->component == 1 ? run->state.v : run->state.q)[probe->index];
+      *out = (probe->component == 1 ? run->on.state.v : run->on.state.q)[probe->index];
       break;
     default:
       *out = moment->judged ? cli_residual_value(&moment->residual, probe->index) : 0.0;

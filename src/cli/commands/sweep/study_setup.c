@@ -8,24 +8,21 @@
 #include "cli/commands/sweep/study.h"
 #include "cli/options.h"
 
-static const struct {
-  const char* name;
-  size_t offset;  // in sap_material
-  bool open;      // 0 is not allowed
-  const char* unit;
-} materials[] = {
-    {"friction", offsetof(sap_material, friction), false, ""},
-    {"stiffness", offsetof(sap_material, stiffness), true, "[N/m]"},
-    {"relaxation_time", offsetof(sap_material, relaxation_time), false, "[s]"},
-    {"dissipation", offsetof(sap_material, dissipation), false, "[s/m]"},
-    {"stiction_tolerance", offsetof(sap_material, stiction_tolerance), true, "[m/s]"},
-    {"static_friction", offsetof(sap_material, static_friction), false, ""},
+static const cli_option own[] = {
+    {.name = "scheme", .kind = CLI_SCHEME, .offset = offsetof(study_setup, stepper)},
+    CLI_PRESET_ROW(study_setup),
+    CLI_SCENE_CONTACT_ROWS(study_setup),
 };
-enum { MATERIALS = sizeof materials / sizeof materials[0] };
+enum { OWN = sizeof own / sizeof own[0], MATERIALS = 2 };
 
-void study_setup_begin(study_setup* setup) {
-  *setup = (study_setup){.material = sap_material_unset()};
-  setup->stepper = cli_stepper_options();
+void study_setup_begin(const study_spec* study, study_setup* setup) {
+  *setup = (study_setup){.scene = cli_scene_default(), .stepper = cli_stepper_options()};
+  setup->scene.path = study->scene;
+  setup->scene.keyframe = study->keyframe;
+  setup->scene.lenient = study->lenient;
+  setup->scene.floating_base = study->floating_base;
+  setup->scene.floor = study->floor;
+  setup->scene.edits = setup->edits;
   setup->stepper.accepted_error = (double)INFINITY;  // studies tell how far solvers come
 }
 
@@ -38,33 +35,24 @@ void study_list_parameters(char* out, size_t size) {
   out[0] = '\0';
   append_name(out, size, "scheme, solver");
   const sap_option_table table = sap_stepper_option_table();
-  const int32_t own = table.count - sap_solver_option_table().count;
-  for (int32_t i = 0; i < own; ++i) {
+  const int32_t count = table.count - sap_solver_option_table().count;
+  for (int32_t i = 0; i < count; ++i) {
     append_name(out, size, table.options[i].name);
   }
-  for (int i = 0; i < MATERIALS; ++i) {
-    append_name(out, size, materials[i].name);
+  for (int i = MATERIALS; i < OWN; ++i) {
+    append_name(out, size, own[i].name);
+  }
+  for (char* c = strchr(out, '-'); c != NULL; c = strchr(c, '-')) {
+    *c = '_';
   }
   append_name(out, size, "solver options of 'sapstep run --help' (relative_tolerance, ...)");
   append_name(out, size, "preset, q/JOINT, v/JOINT, q/JOINT[part]");
   append_name(out, size, "ELEMENT/NAME/ATTRIBUTE of the scene (geom/ball/density)");
 }
 
-static const char* take_material(study_setup* setup, int index, const char* text) {
-  static char allowed[SAP_OPTION_TEXT_SIZE];
-  double value;
-  const bool open = materials[index].open;
-  if (!cli_read_real(text, &value) || !(open ? value > 0.0 : value >= 0.0)) {
-    sap_range_allowed(0.0, 1e300, open, materials[index].unit, allowed);
-    return allowed;
-  }
-  memcpy((char*)&setup->material + materials[index].offset, &value, sizeof value);
-  return NULL;
-}
-
 static const char* take_path(study_setup* setup, const char* name, const char* value) {
   if (strncmp(name, "q/", 2) != 0 && strncmp(name, "v/", 2) != 0) {
-    setup->edits[setup->edit_count++] = (sap_scene_edit){.path = name, .value = value};
+    setup->edits[setup->scene.edit_count++] = (sap_scene_edit){.path = name, .value = value};
     return NULL;
   }
   double number;
@@ -77,13 +65,9 @@ static const char* take_path(study_setup* setup, const char* name, const char* v
 }
 
 const char* study_setup_take(study_setup* setup, const char* name, const char* value) {
-  static const cli_option own[] = {
-      {.name = "scheme", .kind = CLI_SCHEME},
-      {.name = "preset", .kind = CLI_PRESET},
-  };
-  for (size_t i = 0; i < sizeof own / sizeof *own; ++i) {
-    if (strcmp(name, own[i].name) == 0) {
-      return cli_take_option(&own[i], &setup->stepper, value);
+  for (int i = 0; i < OWN; ++i) {
+    if (cli_same_name(name, own[i].name)) {
+      return cli_take_option(&own[i], setup, value);
     }
   }
   if (strcmp(name, "solver") == 0) {
@@ -91,11 +75,6 @@ const char* study_setup_take(study_setup* setup, const char* name, const char* v
     setup->stepper.solver = solver != NULL ? solver->name : value;
     return solver != NULL ? NULL
                           : "a solver of 'sapstep solvers', also as in admm-ncp:penalty=fixed";
-  }
-  for (int i = 0; i < MATERIALS; ++i) {
-    if (strcmp(name, materials[i].name) == 0) {
-      return take_material(setup, i, value);
-    }
   }
   bool known;
   const char* allowed =
@@ -139,20 +118,13 @@ bool study_find_coordinate(const sap_model* model, const char* name, study_coord
 
 // --- the scene ---
 
-sap_status study_read_scene(const cli_scene* scene, const study_setup* setup, sap_model** model,
-                            sap_state* state, double** control, sap_error* error) {
-  cli_scene edited = *scene;
-  edited.override = setup->material;
-  edited.edits = setup->edits;
-  edited.edit_count = setup->edit_count;
-  SAP_TRY(cli_scene_read(&edited, cli_ignore_warning, NULL, model, error));
-  *control = cli_allocate((size_t)sap_model_get_sizes(*model).nu, sizeof **control);
-  SAP_TRY(cli_scene_start(scene, *model, state, *control, error));
+sap_status study_open(const study_setup* setup, cli_run* run, sap_error* error) {
+  SAP_TRY(cli_run_open(&setup->scene, &setup->stepper, cli_ignore_warning, run, error));
   for (int i = 0; i < setup->state_count; ++i) {
     study_coordinate at;
-    SAP_FAIL_IF(!study_find_coordinate(*model, setup->states[i].name, &at), error,
+    SAP_FAIL_IF(!study_find_coordinate(run->model, setup->states[i].name, &at), error,
                 SAP_STATUS_ARGUMENT, "the scene has no coordinate '%s'", setup->states[i].name);
-    (at.velocity ? state->v : state->q)[at.index] = setup->states[i].value;
+    (at.velocity ? run->state.v : run->state.q)[at.index] = setup->states[i].value;
   }
   return SAP_STATUS_OK;
 }

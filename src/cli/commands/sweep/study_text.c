@@ -43,7 +43,7 @@ static void keep_values(study_parameter* p, char** words, int count) {
 static bool check_values(const study_spec* s, const study_parameter* p, sap_error* error) {
   for (int32_t i = 0; i < p->count; ++i) {
     study_setup setup;
-    study_setup_begin(&setup);
+    study_setup_begin(s, &setup);
     const char* wrong = study_setup_take(&setup, p->name, p->values[i]);
     if (wrong != NULL && wrong[0] == '\0') {
       char list[1024];
@@ -140,21 +140,18 @@ static bool check_names(const study_spec* s, const sap_model* model, sap_error* 
 // Checks before the first case that the scene accepts every value of the first case and every
 // measure; the hash continues with the files of the scene.
 static bool check_scene(study_spec* s, sap_error* error) {
-  cli_scene scene = study_scene(s);
-  scene.file = cli_hash_file;
-  scene.file_context = &s->hash;
   sap_error refusal;
-  if (cli_check_reread(scene.path, &refusal) != SAP_STATUS_OK) {
+  if (cli_check_reread(s->scene, &refusal) != SAP_STATUS_OK) {
     return refuse_line(s, s->scene_line, error, "%s", refusal.message);
   }
   for (int i = -1; i < s->parameter_count; ++i) {
     char value[STUDY_TEXT_SIZE];
     study_setup setup;
-    sap_model* model = NULL;
-    sap_state state = {0};
-    double* control = NULL;
+    cli_run run;
     sap_error reason = {0};
-    study_setup_begin(&setup);
+    study_setup_begin(s, &setup);
+    setup.scene.file = cli_hash_file;
+    setup.scene.file_context = &s->hash;
     if (i >= 0) {
       if (strchr(s->parameters[i].name, '/') == NULL) {
         continue;
@@ -163,13 +160,10 @@ static bool check_scene(study_spec* s, sap_error* error) {
       (void)study_setup_take(&setup, s->parameters[i].name, value);
     }
     const int line = i < 0 ? s->scene_line : s->parameters[i].line;
-    bool good =
-        study_read_scene(&scene, &setup, &model, &state, &control, &reason) == SAP_STATUS_OK ||
-        refuse_line(s, line, error, "%s", reason.message);
-    good = good && (i >= 0 || check_names(s, model, error));
-    sap_model_destroy(model);
-    sap_state_clear(&state);
-    free(control);
+    bool good = study_open(&setup, &run, &reason) == SAP_STATUS_OK ||
+                refuse_line(s, line, error, "%s", reason.message);
+    good = good && (i >= 0 || check_names(s, run.model, error));
+    cli_run_close(&run);
     if (!good) {
       return false;
     }
