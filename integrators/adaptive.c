@@ -149,7 +149,9 @@ static void attach(sap_adaptive* a) {
   if (a->given) {
     hash = sap_hash(hash, a->lengths, (size_t)a->trial.nv * sizeof(double));
   }
-  a->stepper->control = (sap_step_control){archive_memory, a, hash, a->stepper->options.dt};
+  const sap_step_control control = {
+      .archive = archive_memory, .object = a, .hash = hash, .accuracy = a->options.accuracy};
+  sap_stepper_set_control(a->stepper, &control);
 }
 
 sap_status sap_adaptive_create(sap_stepper* stepper, const sap_adaptive_options* options,
@@ -175,7 +177,7 @@ void sap_adaptive_destroy(sap_adaptive* a) {
     return;
   }
   if (a->stepper->control.object == a) {
-    a->stepper->control = (sap_step_control){0};
+    sap_stepper_set_control(a->stepper, NULL);
   }
   sap_state_clear(&a->half);
   sap_state_clear(&a->trial);
@@ -239,7 +241,7 @@ static void judge_kinks(const sap_adaptive* a, sap_adaptive_report* report, doub
   const sap_kink kink = sap_kink_find(step->problem, step->solution, &scale);
   if (kink.error > report->error) {
     report->error = kink.error;
-    report->reason = kink.stops ? SAP_ADAPTIVE_STOP : SAP_ADAPTIVE_KINK;
+    report->reason = kink.reason;
     *dt = kink.time;
   }
 }

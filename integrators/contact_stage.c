@@ -117,6 +117,7 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
       .model = step->rigid ? SAP_CONTACT_BY_MATERIAL : options->contact_model,
       .castro = stage->castro,
       .glides = stage->info->signorini,
+      .settled = stage->settled,
       .v0 = step->v0_free,
       .v_star = stage->v_free};
   SAP_TRY(sap_problem_set_law(problem, &scheme, error));

@@ -17,6 +17,7 @@ typedef struct sap_contact_stage {
   sap_report report;
   bool rigid;            // Moreau-Jean's law
   bool castro;           // the law as castro prints it
+  double settled;        // of the scheme [m]
   bool restored;         // the next solution is not repeated with what it changes in the law
   const double* v_free;  // v* of the step's first linear balance, the caller's; slips are predicted
                          // from it also when the step is solved again (nv)

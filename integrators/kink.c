@@ -2,14 +2,16 @@
 // Contacts are treated one by one, with velocities linear in time from vc0 to vc1:
 //   phi(t) = phi0 + vn0 t + (vn1 - vn0) t^2/(2 h)
 //   f(t)   = k (-phi - tau_d dphi/dt)+  where phi < 0, else 0
+// Servos likewise, with their bounds in place of the gap:
+//   f(t)   = clamp(offset - kp l - kd dl/dt, lower, upper)
 // The impulse of the step has one value of f for all of h. Where phi or f changes sign within the
 // step, the velocity is wrong by
 //   dv = W_nn |gamma_n - int f dt|
 // and the error is dv (T_v + h/2). A step that ends `stay` behind the first touch has at most the
 // accuracy: its depth is u stay, its impulse k u stay (tau_d + stay/2), u: the speed at the touch.
 //
-// Contacts whose damper is far above the critical one, tau_d^2 k W_nn/4 > OVERDAMPED, stop what hits
-// them at once, whatever h. The step acts as if from its start: with the time tc of the touch
+// Contacts and limits that are rigid, or whose damper is far above the critical one,
+// tau_d^2 k W_nn/4 > OVERDAMPED, stop what hits them at once, whatever h. The step acts as if from its start: with the time tc of the touch
 //   dv = W_nn gamma_n,  error dv tc
 // and a step that ends at least accuracy/u before the touch leaves less to the next one.
 //
@@ -26,9 +28,17 @@
 
 static const double OVERDAMPED = 25.0;
 
-// One contact of a step.
+// Friction of a step along the slip at its start.
+typedef struct slide {
+  double h, s0, s1;       // length [s]; slip at the start, at the end [m/s]
+  double w, along, most;  // W_tt [1/kg]; impulse, the largest one [N s]
+} slide;
+
+// One contact, limit or servo of a step.
 typedef struct touch {
   const sap_contact_start* start;
+  bool opens;           // contacts and limits push only where the gap is closed
+  double lower, upper;  // of the force, else [N]
   double h, vn1, gamma;
 } touch;
 
@@ -37,10 +47,12 @@ static double gap(const touch* c, double t) {
   return c->start->phi0 + t * (c->start->vc0[2] + 0.5 * a * t);
 }
 
-// -phi - tau_d dphi/dt, what the force is proportional to.
+// The force within its bounds.
 static double push(const touch* c, double t) {
-  const double a = (c->vn1 - c->start->vc0[2]) / c->h;
-  return -gap(c, t) - c->start->relaxation_time * (c->start->vc0[2] + a * t);
+  const sap_contact_start* s = c->start;
+  const double a = (c->vn1 - s->vc0[2]) / c->h, way = t * (s->vc0[2] + 0.5 * a * t);
+  const double f = s->force - s->stiffness * way - s->damping * (s->vc0[2] + a * t);
+  return fmin(fmax(f, c->lower), c->upper);
 }
 
 // Adds the roots of x + y t + z t^2 in (0, h) to the times, which rise.
@@ -64,22 +76,28 @@ static int add_roots(double x, double y, double z, double h, double* times, int 
   return count;
 }
 
+// Adds the times at which the force without its bounds is f.
+static int add_force(const touch* c, double f, double* times, int count) {
+  const sap_contact_start* s = c->start;
+  const double v0 = s->vc0[2], a = (c->vn1 - v0) / c->h, k = s->stiffness, d = s->damping;
+  return add_roots(s->force - d * v0 - f, -k * v0 - d * a, -0.5 * k * a, c->h, times, count);
+}
+
 // Integrates f over the step and returns the number of its kinks. first: the earliest one [s].
 static int integrate_force(const touch* c, double* impulse, double* first) {
-  double times[5] = {0.0};
-  const sap_contact_start* s = c->start;
-  const double tau = s->relaxation_time, v0 = s->vc0[2], a = (c->vn1 - v0) / c->h;
-  int count = add_roots(s->phi0, v0, 0.5 * a, c->h, times, 0);
-  count = add_roots(-s->phi0 - tau * v0, -v0 - tau * a, -0.5 * a, c->h, times, count);
+  double times[7] = {0.0};
+  const double v0 = c->start->vc0[2], a = (c->vn1 - v0) / c->h;
+  int count = add_force(c, c->lower, times, 0);
+  count = add_force(c, c->upper, times, count);
+  count = c->opens ? add_roots(c->start->phi0, v0, 0.5 * a, c->h, times, count) : count;
   *first = count > 0 ? times[0] : c->h;
   times[count] = c->h;
   *impulse = 0.0;
   double from = 0.0;
   for (int i = 0; i <= count; ++i) {
     const double to = times[i], middle = 0.5 * (from + to);
-    if (gap(c, middle) < 0.0 && push(c, middle) > 0.0) {  // Simpson's rule is exact here
-      *impulse +=
-          s->stiffness * (to - from) / 6.0 * (push(c, from) + 4.0 * push(c, middle) + push(c, to));
+    if (!c->opens || gap(c, middle) < 0.0) {  // Simpson's rule is exact here
+      *impulse += (to - from) / 6.0 * (push(c, from) + 4.0 * push(c, middle) + push(c, to));
     }
     from = to;
   }
@@ -105,19 +123,20 @@ static void take_impact(const touch* c, const sap_kink_scale* scale, sap_kink* k
   const double u = find_touch(c, &t), error = c->start->wn * c->gamma * t;
   if (error > kink->error) {
     const double before = t - 0.5 * scale->accuracy / u;
-    *kink = (sap_kink){error, before > 0.0 ? before : 0.5 * c->h, false};
+    *kink = (sap_kink){error, before > 0.0 ? before : 0.5 * c->h, SAP_ADAPTIVE_KINK, NULL};
   }
 }
 
-// Sets the kink of a normal if it is worse.
+// Sets the kink of a servo, or of a normal, if it is worse.
 static void take_normal(const touch* c, const sap_kink_scale* scale, sap_kink* kink) {
   const sap_contact_start* s = c->start;
   double impulse, first;
-  if (0.25 * s->relaxation_time * s->relaxation_time * s->stiffness * s->wn > OVERDAMPED) {
+  const double tau = s->damping / s->stiffness;  // not a number if rigid
+  if (c->opens && !(0.25 * tau * s->damping * s->wn <= OVERDAMPED)) {
     take_impact(c, scale, kink);
     return;
   }
-  if (integrate_force(c, &impulse, &first) == 0 && s->phi0 <= 0.0) {
+  if (integrate_force(c, &impulse, &first) == 0 && !(c->opens && s->phi0 > 0.0)) {
     return;
   }
   const double T = scale->velocity_time + 0.5 * c->h;
@@ -125,18 +144,37 @@ static void take_normal(const touch* c, const sap_kink_scale* scale, sap_kink* k
   if (!(error > kink->error)) {
     return;
   }
+  if (!c->opens) {
+    *kink = (sap_kink){error, first, SAP_ADAPTIVE_SERVO, NULL};
+    return;
+  }
   const double closing = find_touch(c, &first), u = closing > 0.0 ? closing : fabs(c->vn1);
   const double least = scale->accuracy / (s->wn * s->stiffness * u * scale->velocity_time);
-  const double tau = s->relaxation_time;
   const double stay = 2.0 * least / (tau + sqrt(tau * tau + 2.0 * least));
-  *kink = (sap_kink){error, first + 0.5 * stay, false};
+  *kink = (sap_kink){error, first + 0.5 * stay, SAP_ADAPTIVE_KINK, NULL};
 }
 
-// Sets the kink of a contact that stops sliding if it is worse.
-static void take_tangents(const touch* c, const sap_problem* p, const sap_block_data* block,
+// Sets the kink of friction that holds what slid, if it is worse. s0, s1: slip at the start and the
+// end along the slip at the start, along: impulse in that direction, most: the largest one.
+static void take_stop(const slide* c, const sap_kink_scale* scale, sap_kink* kink) {
+  const double others = c->s1 - c->s0 - c->w * c->along;
+  const double stop = c->s0 / (c->w * c->most - others);  // ts/h
+  if (!(stop > 0.0 && stop < 1.0)) {
+    return;
+  }
+  const double left = c->most * (1.0 - stop);
+  const double hold = fmax(-left, fmin(left, -others * (1.0 - stop) / c->w));
+  const double error =
+      c->w * fabs(c->along + c->most * stop - hold) * (scale->velocity_time + 0.5 * c->h);
+  if (error > kink->error) {
+    *kink = (sap_kink){error, stop * c->h, SAP_ADAPTIVE_STOP, NULL};
+  }
+}
+
+static void take_tangents(const sap_problem* p, const sap_block_data* block,
                           const sap_solution* solution, const sap_kink_scale* scale,
                           sap_kink* kink) {
-  const sap_contact_start* s = c->start;
+  const sap_contact_start* s = &block->start;
   const double *vc = solution->vc + block->first_row, *gamma = solution->gamma + block->first_row;
   const double s0 = hypot(s->vc0[0], s->vc0[1]), most = block->friction * gamma[SAP_NORMAL_ROW];
   // Slower contacts creep, held by R_t.
@@ -145,18 +183,24 @@ static void take_tangents(const touch* c, const sap_problem* p, const sap_block_
   }
   const double e[2] = {s->vc0[0] / s0, s->vc0[1] / s0};
   const double s1 = e[0] * (vc[0] - s->belt[0]) + e[1] * (vc[1] - s->belt[1]);
-  const double along = e[0] * gamma[0] + e[1] * gamma[1];
-  const double others = s1 - s0 - s->wt * along;
-  const double stop = s0 / (s->wt * most - others);  // ts/h
-  if (!(stop > 0.0 && stop < 1.0)) {
-    return;
-  }
-  const double left = most * (1.0 - stop);
-  const double hold = fmax(-left, fmin(left, -others * (1.0 - stop) / s->wt));
-  const double error =
-      s->wt * fabs(along + most * stop - hold) * (scale->velocity_time + 0.5 * c->h);
-  if (error > kink->error) {
-    *kink = (sap_kink){error, stop * c->h, true};
+  const slide c = {p->dt, s0, s1, s->wt, e[0] * gamma[0] + e[1] * gamma[1], most};
+  take_stop(&c, scale, kink);
+}
+
+// Dry friction of one row.
+static void take_friction(const sap_problem* p, const sap_block_data* block,
+                          const sap_solution* solution, const sap_kink_scale* scale,
+                          sap_kink* kink) {
+  const int32_t row = block->first_row;
+  const double e = copysign(1.0, block->start.vc0[SAP_NORMAL_ROW]), most = p->upper[row];
+  const slide c = {p->dt,
+                   e * block->start.vc0[SAP_NORMAL_ROW],
+                   e * solution->vc[row],
+                   block->start.wn,
+                   e * solution->gamma[row],
+                   most};
+  if (c.s0 > p->R[row] * most && most > 0.0) {
+    take_stop(&c, scale, kink);
   }
 }
 
@@ -166,16 +210,28 @@ sap_kink sap_kink_find(const sap_problem* p, const sap_solution* solution,
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
     const sap_contact_start* start = &block->start;
-    if (!(start->stiffness > 0.0)) {
+    const double before = kink.error;
+    if (!(start->wn > 0.0)) {
       continue;
     }
-    const bool contact = sap_set_is_contact(block->set);
+    const bool contact = sap_set_is_contact(block->set), box = block->set == SAP_SET_BOX;
     const int32_t normal = block->first_row + (contact ? SAP_NORMAL_ROW : 0);
-    const touch c = {start, p->dt, solution->vc[normal], solution->gamma[normal]};
-    take_normal(&c, scale, &kink);
-    if (contact) {
-      take_tangents(&c, p, block, solution, scale, &kink);
+    const touch c = {.start = start,
+                     .opens = !box,
+                     .lower = box ? p->lower[normal] / p->dt : 0.0,
+                     .upper = box ? p->upper[normal] / p->dt : (double)INFINITY,
+                     .h = p->dt,
+                     .vn1 = solution->vc[normal],
+                     .gamma = solution->gamma[normal]};
+    if (box && !(start->stiffness > 0.0 || start->damping > 0.0)) {
+      take_friction(p, block, solution, scale, &kink);
+    } else {
+      take_normal(&c, scale, &kink);
     }
+    if (contact) {
+      take_tangents(p, block, solution, scale, &kink);
+    }
+    kink.block = kink.error > before ? block : kink.block;
   }
   return kink;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kinks of a solved step: contacts and limits that close or open within it, and contacts that stop
-// sliding. The step takes one force for all of its time; the error is the difference of its impulse
+// Kinks of a solved step: contacts and limits that close or open within it, servos that reach their
+// bounds, and what friction stops. The step takes one force for all of its time; the error is the difference of its impulse
 // from the integral of the force over the step.
 #ifndef SAP_INTEGRATORS_KINK_H
 #define SAP_INTEGRATORS_KINK_H
 
+#include <sapstep/adaptive.h>
 #include <sapstep/solver.h>
 
 #include "problem/problem_data.h"
@@ -18,7 +19,8 @@ typedef struct sap_kink_scale {
 typedef struct sap_kink {
   double error;  // [m], the largest of all blocks
   double time;   // a step from the same start that ends here has less [s]
-  bool stops;    // a contact that stops sliding, not one that closes or opens
+  sap_adaptive_reason reason;
+  const sap_block_data* block;
 } sap_kink;
 
 // Finds the worst kink of a step of the midpoint scheme.

@@ -56,9 +56,13 @@ sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_op
   SAP_TRY(SAP_POOL_ADD(pool, &r->v_predicted, system->nv, error));
   SAP_TRY(sap_free_motion_create(system, pool, &r->free_motion, error));
   SAP_TRY(sap_prediction_create(system->nv, PREDICTION_DEPTH, pool, &r->prediction, error));
-  r->free_motion.linearization.tolerance =
-      fmin(LINEARIZATION_TOLERANCE, LINEARIZATION_SHARE * options->balance_tolerance);
+  sap_relinearize_set_tolerance(r);
   return sap_contact_stage_create(options, &r->contact, error);
+}
+
+void sap_relinearize_set_tolerance(sap_relinearize* r) {
+  r->free_motion.linearization.tolerance =
+      fmin(LINEARIZATION_TOLERANCE, LINEARIZATION_SHARE * r->options->balance_tolerance);
 }
 
 void sap_relinearize_clear(sap_relinearize* r) {

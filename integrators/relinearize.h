@@ -37,6 +37,8 @@ typedef struct sap_relinearize {
 sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_options* options,
                                   sap_pool* pool, sap_relinearize* r, sap_error* error);
 void sap_relinearize_clear(sap_relinearize* r);
+// Takes balance_tolerance from the options.
+void sap_relinearize_set_tolerance(sap_relinearize* r);
 
 // Computes the free motion alone, in free_motion.v_star.
 sap_status sap_relinearize_free_motion(sap_relinearize* r, const sap_step_context* step,

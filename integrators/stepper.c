@@ -13,6 +13,12 @@
 #include "integrators/stepper.h"
 #include "problem/law.h"
 
+// Under error control what sticks creeps by at most this part of the accuracy in a step, held by
+// sigma >= LEAST_SIGMA against LOAD [m/s^2]; the heights to which sliding contacts would glide are known
+// to the same way, and balance_tolerance is at most BALANCE [1/m] times the accuracy.
+static const double SETTLED = 0.05, LOAD = 10.0, LEAST_SIGMA = 1e-6;
+static const double BALANCE = 10.0, LEAST_BALANCE = 1e-10;
+
 #define MOST_STEPS 4503599627370496.0  // 2^52: whole numbers and their quotients are exact below
 
 static sap_status create_parts(sap_stepper* stepper, const sap_system* system,
@@ -76,8 +82,25 @@ sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error)
 
 sap_stepper_options sap_stepper_given_options(const sap_stepper* stepper) {
   sap_stepper_options options = stepper->options;
-  options.dt = stepper->control.archive != NULL ? stepper->control.dt : options.dt;
+  if (stepper->control.archive != NULL) {
+    options.dt = stepper->control.dt;
+    options.balance_tolerance = stepper->control.balance_tolerance;
+  }
   return options;
+}
+
+void sap_stepper_set_control(sap_stepper* stepper, const sap_step_control* control) {
+  sap_stepper_options* options = &stepper->options;
+  options->balance_tolerance = sap_stepper_given_options(stepper).balance_tolerance;
+  stepper->control = control != NULL ? *control : (sap_step_control){0};
+  stepper->control.dt = options->dt;
+  stepper->control.balance_tolerance = options->balance_tolerance;
+  stepper->solution.contact.settled = SETTLED * stepper->control.accuracy;
+  if (control != NULL) {
+    options->balance_tolerance =
+        fmin(options->balance_tolerance, fmax(BALANCE * control->accuracy, LEAST_BALANCE));
+  }
+  sap_relinearize_set_tolerance(&stepper->solution);
 }
 
 // Returns the index of the first number that is not finite, or -1.
@@ -138,6 +161,11 @@ static void set_context(sap_stepper* stepper, const sap_state* state) {
                                      .v0 = state->v,
                                      .v0_free = stepper->v0_free,
                                      .regularization = options->regularization};
+  const double way = stepper->solution.contact.settled;
+  if (way > 0.0) {
+    double* sigma = &stepper->step.regularization.sigma;
+    *sigma = fmin(*sigma, fmax(LEAST_SIGMA, way / (LOAD * options->dt * options->dt)));
+  }
 }
 
 // Computes the activations at the end of the step; forces are those with the state's activations.

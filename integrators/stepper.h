@@ -19,8 +19,9 @@ typedef struct sap_step_clock {
 typedef struct sap_step_control {
   sap_archive_function archive;  // NULL: there is none
   void* object;
-  uint64_t hash;  // of its options
-  double dt;      // of the stepper before [s]
+  uint64_t hash;                 // of its options
+  double accuracy;               // of a step's positions [m]
+  double dt, balance_tolerance;  // of the stepper before [s, -]
 } sap_step_control;
 
 struct sap_stepper {
@@ -57,7 +58,9 @@ void sap_differentiation_forget(sap_stepper* stepper);
 sap_status sap_stepper_check_sizes(const sap_stepper* stepper, const sap_state* state,
                                    sap_error* error);
 
-// Returns the options, with the dt that was given, not that of an error control.
+// Takes an error control: solutions become as exact as its accuracy needs. NULL: it ends.
+void sap_stepper_set_control(sap_stepper* stepper, const sap_step_control* control);
+// Returns the options as they were given, not those of an error control.
 sap_stepper_options sap_stepper_given_options(const sap_stepper* stepper);
 
 // Forgets the steps, but nothing of an error control.

@@ -11,9 +11,11 @@
 // part of it that the step does not resolve, as a stiff spring's oscillation, is filtered out: three
 // solves a step, which is longer, and an error that is about the accuracy even after many steps, if
 // positions have a position_difference and there are no activations. Contacts and
-// limits that close or open within the step, and contacts that stop sliding, have kinks that divided
-// differences do not see; their impulse is compared with the integral of their force, and the step
-// is cut to end just behind the kink.
+// limits that close or open within the step, servos that reach their bounds, and contacts and joints
+// that friction stops have kinks that divided differences do not see; their impulse is compared with
+// the integral of their force, and the step is cut to end just behind the kink. Solutions are as exact
+// as the accuracy needs: friction holds what sticks to a twentieth of it in a step, sliding contacts
+// are solved again until they do not glide, and balance_tolerance is at most 10/m times the accuracy.
 #ifndef SAPSTEP_ADAPTIVE_H
 #define SAPSTEP_ADAPTIVE_H
 
@@ -48,6 +50,7 @@ SAP_API sap_adaptive_options sap_adaptive_options_default(void);
   X(SMOOTH, "smooth motion")              \
   X(KINK, "contact that closes or opens") \
   X(STOP, "contact that stops sliding")   \
+  X(SERVO, "servo at its bounds")         \
   X(FAILED, "attempt that failed")        \
   X(LIMIT, "longest or shortest step, or the end")
 

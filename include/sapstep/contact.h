@@ -163,6 +163,8 @@ typedef struct sap_contact_scheme {
                             //                                                       (false)
   bool glides;              // sliding contacts keep v_hat: for solvers with exact Coulomb friction,
                             // `signorini` of sap_solver_info, which do not glide    (false)
+  double settled;           // > 0: contacts that act at the end of the step are solved again until
+                            // the shift against gliding misses by no more than this way [m] (0)
   const double* v0;         // velocities at the start of the step (nv). NULL only if compliant at
                             // the end of the step: slip and normal speed are then 0 in static
                             // friction and in n0 of new lagged contacts, and the law is castro's

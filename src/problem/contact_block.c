@@ -162,8 +162,10 @@ static sap_status append_block(sap_problem* p, const sap_contact_block* contact,
 }
 
 static sap_contact_start find_start(const sap_law_contact* c) {
-  sap_contact_start start = {.stiffness = c->material->stiffness,
-                             .relaxation_time = c->material->relaxation_time,
+  const double k = c->material->stiffness;
+  sap_contact_start start = {.force = -k * c->phi0,
+                             .stiffness = k,
+                             .damping = k * c->material->relaxation_time,
                              .phi0 = c->phi0,
                              .vn_star = c->vc_star[SAP_NORMAL_ROW],
                              .wn = c->wn,

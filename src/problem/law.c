@@ -132,19 +132,24 @@ sap_status sap_problem_add_compliant(sap_problem* p, const sap_compliant_block* 
   block.R = R;
   block.v_hat = v_hat;
   SAP_TRY(sap_problem_append_block(p, &block, error));
-  if (p->scheme.theta < 1.0 && compliant->unilateral && n == 1 && isfinite(compliant->stiffness)) {
-    const sap_rows_view rows = {1, compliant->ntrees, compliant->trees, compliant->jacobians};
-    double v_star;
-    sap_problem_rows_times(p, &rows, p->scheme.v_star, &v_star);
-    p->blocks[p->nblocks - 1].start =
-        (sap_contact_start){.stiffness = compliant->stiffness,
-                            .relaxation_time = compliant->relaxation_time,
-                            .phi0 = compliant->g0[0],
-                            .vc0 = {0.0, 0.0, v_hat[1]},
-                            .vn_star = v_star,
-                            .wn = w};
+  if (compliant->unilateral && n == 1) {
+    const double k = compliant->stiffness;
+    sap_problem_set_start(p, &(sap_contact_start){.force = -k * compliant->g0[0],
+                                                  .stiffness = k,
+                                                  .damping = k * compliant->relaxation_time,
+                                                  .phi0 = compliant->g0[0],
+                                                  .wn = w});
   }
   return SAP_STATUS_OK;
+}
+
+void sap_problem_set_start(sap_problem* p, const sap_contact_start* start) {
+  if (p->scheme.theta < 1.0) {
+    sap_block_data* block = &p->blocks[p->nblocks - 1];
+    block->start = *start;
+    sap_problem_block_velocity(p, block, p->scheme.v0, &block->start.vc0[SAP_NORMAL_ROW]);
+    sap_problem_block_velocity(p, block, p->scheme.v_star, &block->start.vn_star);
+  }
 }
 
 // No gliding.
@@ -190,13 +195,14 @@ bool sap_problem_shift_again(sap_problem* p, const double* vc, const double* gam
   bool moved = false;
   for (int32_t b = 0; b < p->nblocks; ++b) {
     sap_block_data* block = &p->blocks[b];
-    const bool at_end = block->end == 1.0;
+    const bool settles = p->scheme.settled > 0.0, at_end = block->end == 1.0 && !settles;
     if (!block->no_gliding || (at_end && isinf(block->shift_excess))) {
       continue;
     }
     const int32_t normal = block->first_row + SAP_NORMAL_ROW;
     double change = find_rise(block, find_slip(p, block, vc, gamma)) - block->shift;
-    double accepted = SHIFT_TOLERANCE / (1.0 - block->end) * p->R[normal] * gamma[normal];
+    double accepted = settles ? p->scheme.settled / p->dt
+                              : SHIFT_TOLERANCE / (1.0 - block->end) * p->R[normal] * gamma[normal];
     if (at_end) {
       accepted = SETTLED * block->shift_excess;
       change = fmin(0.0, change + block->shift_excess);

@@ -12,6 +12,8 @@ static inline sap_law_settings sap_problem_law_settings(const sap_problem* probl
   return (sap_law_settings){problem->dt, &problem->scheme, regularization};
 }
 
+// Sets the last block's start, its velocities from the scheme, if the scheme has a theta point.
+void sap_problem_set_start(sap_problem* problem, const sap_contact_start* start);
 // Shifts v_hat_n of a contact against gliding; slip: |g_t| expected.
 void sap_problem_shift_contact(sap_problem* problem, sap_block_data* block, double slip);
 // Shifts v_hat_n of contacts that act within the step by |g_t| of a solution. Returns true if the

@@ -23,13 +23,14 @@ typedef struct sap_coupling {
   bool both;       // mobility: B_ba has been set, too
 } sap_coupling;
 
-// A contact, or a row of a limit, at the start of the step, for estimates of the step's error.
+// A contact, or a block of one row, at the start of the step, for estimates of the step's error. Its
+// normal force is force - stiffness x - damping dx/dt after the way x; dry friction has none.
 typedef struct sap_contact_start {
-  double stiffness, relaxation_time;  // [N/m], [s]; stiffness 0: no contact
-  double phi0;                        // gap [m]
-  double vc0[3], belt[2];             // slip and normal speed, velocity of a belt: scaled [m/s]
-  double vn_star;                     // normal speed without contacts at the end [m/s]
-  double wn, wt;                      // W_nn, tr(W_tt)/2 [1/kg]
+  double force, stiffness, damping;  // [N], [N/m], [N s/m]
+  double phi0;                       // gap [m]
+  double vc0[3], belt[2];            // slip and normal speed, velocity of a belt: scaled [m/s]
+  double vn_star;                    // normal speed without contacts at the end [m/s]
+  double wn, wt;                     // W_nn, tr(W_tt)/2 [1/kg]; wn = 0: unknown
 } sap_contact_start;
 
 typedef struct sap_block_data {
@@ -48,7 +49,7 @@ typedef struct sap_block_data {
   double end;                 // contact: share of the end of the step at which its law acts
   double realised;            // contact: stiffness, as a part of the material's; 0: unknown
   double end_change;          // contact: the normal speed at the end less J v [m/s]
-  sap_contact_start start;    // also of a limit of one row
+  sap_contact_start start;    // where the scheme has a theta point
   double end_move, end_rate;  // scratch memory of integrators/end_positions.c [m/s]
   uint64_t key;
 } sap_block_data;

@@ -196,6 +196,124 @@ static void test_stiff_components(void** unused) {
   }
 }
 
+// A rod of 1 kg on one joint, at q0.
+static simulation one_joint(const char* joint, const char* actuator, double dt, double q0) {
+  static const char path[] = "one_joint.xml";
+  FILE* file = fopen(path, "w");
+  assert_non_null(file);
+  (void)fprintf(file,
+                "<mujoco><compiler angle='radian'/><worldbody><body><joint name='j' %s/>"
+                "<geom type='capsule' size='0.03' fromto='0 0 0 0 0 -1' mass='1' contype='0'"
+                " conaffinity='0'/></body></worldbody><actuator>%s</actuator></mujoco>",
+                joint, actuator);
+  assert_int_equal(fclose(file), 0);
+  simulation s;
+  sap_error error = {0};
+  if (!simulation_read(&s, path, SAP_SCHEME_MIDPOINT, dt, &error)) {
+    fail_msg("%s", error.message);
+  }
+  assert_int_equal(remove(path), 0);
+  s.state.q[0] = q0;
+  return s;
+}
+
+// A body falls on the limit of its slide, a spring without damper, again and again for 10 s: the energy
+// is constant. Limits whose kinks are not seen lose 12 % at 1e-5 m, and 66 % at 1e-4 m.
+static void test_limits(void** unused) {
+  (void)unused;
+  static const double accuracies[] = {1e-4, 1e-5}, losses[] = {0.12, 0.01};
+  for (int k = 0; k < 2; ++k) {
+    simulation s = one_joint(
+        "type='slide' axis='0 0 1' limited='true' range='0 10'"
+        " solreflimit='-10000 0'",
+        "", 0.01, 0.5);
+    const sap_diagnostics before = simulation_diagnose(&s);
+    const travel t = go(&s, accuracies[k], 10.0);
+    const sap_diagnostics after = simulation_diagnose(&s);
+    const double start = gravity * 0.5, spring = fmin(s.state.q[0], 0.0);
+    const double lost = before.kinetic + before.potential_gravity - after.kinetic -
+                        after.potential_gravity - 0.5 * 1e4 * spring * spring;
+    if (!(fabs(lost) <= losses[k] * start && t.solves <= 1000)) {
+      fail_msg("accuracy %g: lost %g of %g J, %d solves", accuracies[k], lost, start,
+               (int)t.solves);
+    }
+    simulation_end(&s);
+  }
+}
+
+// Error of a pendulum after 2 s against 1e5 fixed steps.
+static void check_pendulum(const char* joint, const char* actuator, double control, double q0,
+                           double accuracy, double most, int32_t solves) {
+  simulation fixed = one_joint(joint, actuator, 2e-5, q0), s = one_joint(joint, actuator, 0.01, q0);
+  simulation* both[] = {&fixed, &s};
+  for (int k = 0; k < 2; ++k) {
+    if (actuator[0] != '\0') {
+      assert_int_equal(sap_multibody_set_control(both[k]->multibody, &control, NULL),
+                       SAP_STATUS_OK);
+    }
+  }
+  simulation_step(&fixed, 100000);
+  const travel t = go(&s, accuracy, 2.0);
+  const double error = fabs(s.state.q[0] - fixed.state.q[0]);
+  if (!(error <= most && t.solves <= solves)) {
+    fail_msg("accuracy %g: error %g rad, %d solves", accuracy, error, (int)t.solves);
+  }
+  simulation_end(&fixed);
+  simulation_end(&s);
+}
+
+// Dry friction stops the joint twice. Unseen, the error is 1.5e-3 rad at 1e-5 m.
+static void test_dry_friction(void** unused) {
+  (void)unused;
+  check_pendulum("axis='0 1 0' frictionloss='1'", "", 0.0, 2.0, 1e-5, 5e-5, 180);
+}
+
+// A servo leaves its bounds and reaches them again. Unseen, the error is 8.7e-4 rad at 1e-5 m.
+static void test_saturated_servo(void** unused) {
+  (void)unused;
+  static const char servo[] = "<position joint='j' kp='200' kv='5' forcerange='-12 12'/>";
+  check_pendulum("axis='0 1 0'", servo, -0.5, 1.5, 1e-5, 2e-4, 400);
+  check_pendulum("axis='0 1 0'", servo, -0.5, 1.5, 1e-7, 2e-6, 1000);
+}
+
+// A cylinder on a spring slips, rolls and slips again. The contact's vibration is not resolved; where
+// the height of sliding contacts is wrong it hops, and the error is 4.6e-4 m with 229 solves.
+static void test_slipping(void** unused) {
+  (void)unused;
+  double q[2];
+  int32_t solves = 0;
+  for (int k = 0; k < 2; ++k) {
+    const double radius[3] = {0.05, 0.0, 0.0}, start[3] = {0.1, 0.0, 0.05 - 0.5 * gravity / 1e4};
+    const sap_material ground = {.stiffness = 1e4, .friction = 0.3};
+    const sap_material rigid = {.stiffness = 1e30, .friction = 0.3};
+    sap_builder* builder = simulation_builder(0.0, 0.0, -gravity);
+    const int32_t body = simulation_body(builder, 0, 0.5, 6.25e-4, start);
+    sap_joint_def x = sap_joint_def_default();
+    x.type = SAP_JOINT_SLIDE;
+    x.body = body;
+    x.axis[0] = 1.0;
+    x.axis[2] = 0.0;
+    x.stiffness = 100.0;
+    x.spring_reference = -0.1;
+    assert_int_equal(sap_builder_add_joint(builder, &x, NULL, NULL), SAP_STATUS_OK);
+    (void)simulation_joint(builder, body, SAP_JOINT_SLIDE, 0.0, 0.0, 1.0);
+    (void)simulation_joint(builder, body, SAP_JOINT_HINGE, 0.0, 1.0, 0.0);
+    simulation_shape(builder, body, SAP_SHAPE_SPHERE, radius, rigid);
+    simulation_shape(builder, 0, SAP_SHAPE_PLANE, radius, ground);
+    simulation s = simulation_begin(builder, SAP_SCHEME_MIDPOINT, 2e-5);
+    if (k == 0) {
+      simulation_step(&s, 75000);
+    } else {
+      solves = go(&s, 1e-4, 1.5).solves;
+    }
+    q[k] = s.state.q[0];
+    simulation_end(&s);
+  }
+  if (!(fabs(q[1] - q[0]) <= 2e-4 && solves <= 190)) {
+    fail_msg("error %g m, %d solves", fabs(q[1] - q[0]), (int)solves);
+  }
+}
+
 // Attempts that were rejected leave nothing behind: the accepted steps, made alone by a stepper,
 // give the same bits.
 static void test_rejected_attempts(void** unused) {
@@ -204,10 +322,11 @@ static void test_rejected_attempts(void** unused) {
   static double lengths[MOST];
   int count = 0, rejected = 0, reasons[SAP_ADAPTIVE_REASON_COUNT] = {0};
   simulation a = ball(0.6, 1.0, 0.3), b = ball(0.6, 1.0, 0.3);
-  sap_adaptive* adaptive = NULL;
+  sap_adaptive *adaptive = NULL, *idle = NULL;  // idle: makes b's solutions as exact
   sap_adaptive_options options = sap_adaptive_options_default();
   options.extrapolate = false;  // a step of one or two of the stepper's
   assert_int_equal(sap_adaptive_create(a.stepper, &options, NULL, &adaptive, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_adaptive_create(b.stepper, &options, NULL, &idle, NULL), SAP_STATUS_OK);
   while (a.state.t < 1.5) {
     sap_adaptive_report report;
     assert_int_equal(sap_adaptive_step(adaptive, &a.state, 1.5, &report, NULL), SAP_STATUS_OK);
@@ -229,6 +348,7 @@ static void test_rejected_attempts(void** unused) {
   assert_memory_equal(a.state.q, b.state.q, (size_t)a.state.nq * sizeof(double));
   assert_memory_equal(a.state.v, b.state.v, (size_t)a.state.nv * sizeof(double));
   sap_adaptive_destroy(adaptive);
+  sap_adaptive_destroy(idle);
   simulation_end(&a);
   simulation_end(&b);
 }
@@ -316,7 +436,9 @@ int main(void) {
       cmocka_unit_test(test_second_order),      cmocka_unit_test(test_fourth_order),
       cmocka_unit_test(test_stiff_components),  cmocka_unit_test(test_extrapolated_contact),
       cmocka_unit_test(test_rejected_attempts), cmocka_unit_test(test_near_rigid),
-      cmocka_unit_test(test_wrong_input),
+      cmocka_unit_test(test_wrong_input),       cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_dry_friction),      cmocka_unit_test(test_saturated_servo),
+      cmocka_unit_test(test_slipping),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 #include "math/quaternion.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/actuators.h"
+#include "problem/law.h"
 
 typedef struct limit {
   double g;  // distance to the limit [rad, m], < 0 beyond it
@@ -43,7 +44,14 @@ static sap_status add_limit(const sap_assembly_call* call, const limit* l) {
   sap_row_law law = {.set = SAP_SET_NONNEGATIVE, .key = l->key};
   SAP_TRY(sap_problem_compliant_law(call->problem, call->start->regularization, &soft, law.R,
                                     law.v_hat, call->error));
-  return sap_assembly_add_packed_rows(call, &law);
+  SAP_TRY(sap_assembly_add_packed_rows(call, &law));
+  sap_problem_set_start(call->problem,
+                        &(sap_contact_start){.force = -l->stiffness * l->g,
+                                             .stiffness = l->stiffness,
+                                             .damping = l->stiffness * l->relaxation_time,
+                                             .phi0 = l->g,
+                                             .wn = w});
+  return SAP_STATUS_OK;
 }
 
 // Adds the dry friction of the row in assembly->rows, likewise; force: tau_f.
@@ -59,7 +67,9 @@ static sap_status add_friction(const sap_assembly_call* call, double force, uint
                            .lower = {-bound},
                            .upper = {bound},
                            .key = key};
-  return sap_assembly_add_packed_rows(call, &law);
+  SAP_TRY(sap_assembly_add_packed_rows(call, &law));
+  sap_problem_set_start(call->problem, &(sap_contact_start){.wn = w});
+  return SAP_STATUS_OK;
 }
 
 static bool may_act(const sap_assembly_call* call, double g, double range, double speed,

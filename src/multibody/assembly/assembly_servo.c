@@ -53,7 +53,13 @@ static sap_status add_servo(const sap_assembly_call* call, const sap_actuator_li
                            .lower = {call->dt * law->lower},
                            .upper = {call->dt * law->upper},
                            .key = key};
-  return sap_assembly_add_packed_rows(call, &row);
+  SAP_TRY(sap_assembly_add_packed_rows(call, &row));
+  sap_problem_set_start(call->problem,
+                        &(sap_contact_start){.force = servo.offset - servo.kp * servo.length0,
+                                             .stiffness = servo.kp,
+                                             .damping = servo.kd,
+                                             .wn = w});
+  return SAP_STATUS_OK;
 }
 
 static sap_status add_single(const sap_assembly_call* call, int32_t id) {
