@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#define _DEFAULT_SOURCE
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/table.h"
@@ -145,9 +148,14 @@ static void print_csv(const cli_table* table, FILE* stream) {
   }
 }
 
+// Aligned tables: a wide one is printed in blocks that fit the terminal, whole into files and pipes.
+
 enum {
   NUMBER_SIZE = 40,  // characters of a printed number
-  GAP = 2            // between columns
+  GAP = 2,           // between columns
+  WIDTH_DEFAULT = 120,
+  WIDTH_LEAST = 60,
+  WIDTH_WHOLE = 1000000,
 };
 
 // Characters of the folders that all files of a table have in common.
@@ -209,25 +217,110 @@ static void print_padded(FILE* stream, const char* text, int width, bool right, 
   (void)fputs(last ? "\n" : "", stream);
 }
 
-static void print_aligned(const cli_table* table, FILE* stream) {
-  const size_t n = (size_t)table->ncolumns, folder = common_folder(table);
+typedef struct layout {
+  int* widths;    // of all columns
+  size_t folder;  // characters left out of files
+  int keys;       // columns that begin every block
+  int width;      // of a block
+} layout;
+
+// Returns the width of the terminal; files and pipes take whole tables.
+static int width_of_lines(FILE* stream) {
+  struct winsize size;
+  if (isatty(fileno(stream)) != 1) {
+    return WIDTH_WHOLE;
+  }
+  const bool known = ioctl(fileno(stream), TIOCGWINSZ, &size) == 0;
+  return known && size.ws_col >= WIDTH_LEAST ? size.ws_col : WIDTH_DEFAULT;
+}
+
+// True if two rows look the same in the first `count` columns.
+static bool alike(const cli_table* table, const layout* l, size_t a, size_t b, int count) {
+  const size_t n = (size_t)table->ncolumns;
+  for (int j = 0; j < count; ++j) {
+    char text[NUMBER_SIZE], other[NUMBER_SIZE];
+    const cli_column* column = &table->columns[j];
+    if (strcmp(cell_text(column, &table->cells[a * n + (size_t)j], l->folder, text),
+               cell_text(column, &table->cells[b * n + (size_t)j], l->folder, other)) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Returns the fewest columns that distinguish neighbouring rows, within two thirds of the width.
+static int count_keys(const cli_table* table, const layout* l) {
+  const size_t rows = (size_t)table->count / (size_t)table->ncolumns;
+  int keys = 1;
+  for (size_t i = 1; i < rows; ++i) {
+    while (keys < table->ncolumns && alike(table, l, i - 1, i, keys)) {
+      ++keys;
+    }
+  }
+  int width = 0, fit = 0;
+  while (fit < keys && 3 * (width + l->widths[fit]) <= 2 * l->width) {
+    width += l->widths[fit++] + GAP;
+  }
+  return fit > 0 ? fit : 1;
+}
+
+static void measure(const cli_table* table, FILE* stream, layout* l) {
+  const size_t n = (size_t)table->ncolumns;
   char number[NUMBER_SIZE];
-  int* widths = cli_new(n, sizeof *widths);
+  l->width = width_of_lines(stream);
+  l->folder = common_folder(table);
+  l->widths = cli_new(n, sizeof *l->widths);
   for (size_t j = 0; j < n; ++j) {
-    widths[j] = width_of(table->columns[j].name);
+    l->widths[j] = width_of(table->columns[j].name);
   }
   for (size_t i = 0; i < (size_t)table->count; ++i) {
     const size_t j = i % n;
-    const int width = width_of(cell_text(&table->columns[j], &table->cells[i], folder, number));
-    widths[j] = width > widths[j] ? width : widths[j];
+    const int width = width_of(cell_text(&table->columns[j], &table->cells[i], l->folder, number));
+    l->widths[j] = width > l->widths[j] ? width : l->widths[j];
   }
-  for (size_t row = 0; row <= (size_t)table->count / n; ++row) {  // 0: the names
-    for (size_t j = 0; j < n; ++j) {
-      const cli_column* c = &table->columns[j];
-      const char* text =
-          row == 0 ? c->name : cell_text(c, &table->cells[(row - 1) * n + j], folder, number);
-      print_padded(stream, text, widths[j], c->kind != CLI_CELL_TEXT, j + 1 == n);
+  l->keys = count_keys(table, l);
+}
+
+// Returns the end of the block that begins with column `first`: one column at least after the keys.
+static int end_of_block(const cli_table* table, const layout* l, int first) {
+  int width = 0, end = first;
+  for (int j = 0; j < l->keys && first > 0; ++j) {
+    width += l->widths[j] + GAP;
+  }
+  for (; end < table->ncolumns; ++end) {
+    width += l->widths[end];
+    if (width > l->width && end > (first == 0 ? l->keys : first)) {
+      break;
     }
+    width += GAP;
+  }
+  return end;
+}
+
+// The rows with the columns first ... end - 1 behind the keys.
+static void print_block(const cli_table* table, const layout* l, int first, int end, FILE* stream) {
+  const size_t n = (size_t)table->ncolumns;
+  char number[NUMBER_SIZE];
+  for (size_t row = 0; row <= (size_t)table->count / n; ++row) {  // 0: the names
+    for (int k = first == 0 ? 0 : first - l->keys; k < end; ++k) {
+      const int j = k < first ? k - (first - l->keys) : k;
+      const cli_column* column = &table->columns[j];
+      const char* text =
+          row == 0 ? column->name
+                   : cell_text(column, &table->cells[(row - 1) * n + (size_t)j], l->folder, number);
+      print_padded(stream, text, l->widths[j], column->kind != CLI_CELL_TEXT, k + 1 == end);
+    }
+  }
+}
+
+static void print_aligned(const cli_table* table, FILE* stream) {
+  layout l = {0};
+  measure(table, stream, &l);
+  for (int first = 0; first < table->ncolumns;) {
+    const int end = end_of_block(table, &l, first);
+    (void)fputs(first > 0 ? "\n" : "", stream);
+    print_block(table, &l, first, end, stream);
+    first = end;
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of results, printed as an aligned table (NaN is "-"), as CSV (RFC 4180) or as JSON (an array
-// of objects, one per line; numbers that are not finite are null).
+// Rows of results, printed as an aligned table (a wide one in blocks that fit the terminal; NaN is
+// "-"), as CSV (RFC 4180) or as JSON (an array of objects, one per line; numbers that are not
+// finite are null).
 #ifndef SAP_CLI_TABLE_H
 #define SAP_CLI_TABLE_H
 
