@@ -13,7 +13,6 @@
 // The literal method has the latter of all trees.
 // Before, v is improved by Newton's method with F and its derivatives.
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <sapstep/linearize.h>
@@ -23,11 +22,8 @@
 #include "integrators/stepper.h"
 #include "linalg/dense.h"
 
-// v is good enough where the next correction is below this part, and derivatives at v before a
-// correction below the second part serve.
-static const double POLISHED = 1e-11, NEAR = 1e-9;
-// The factor serves while corrections fall to this part.
-static const double SLOW = 0.1;
+// v is good enough, and derivatives at v before a correction serve, where it is below this part.
+static const double NEAR = 1e-9;
 enum { ITERATIONS = 8 };
 
 // The derivatives of m at some velocities.
@@ -46,20 +42,14 @@ struct sap_differentiation {
   double *v, *v_vq, *a, *residual, *impulse, *x, *near_v;  // (nv)
   double* q;                                               // (nq)
   double *r_q, *r_v, *r_a, *r_q0, *r_v0, *r_u;             // (nv x nv), r_u: (nv x nu)
-  double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A;          // (nv x nv)
+  double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A;          // of p (nv x nv), or lambda' p (nv)
   bool reads_near;                                         // p depends on v_near
-  double* near_p;           // dp/dv_near                             (nv x nv)
-  balance_slopes at, near;  // F at v, m at v_near
-  double* solution;         // (nv x (2 nv + nu))
+  bool has_near;                                           // `near` is that of the last step
+  double* near_p;                    // dp/dv_near, or lambda' of it           (nv x nv)
+  balance_slopes at, near;           // m at v with LU factors of F's, m at v_near
+  double* solution;                  // (nv x (2 nv + nu))
+  double *lambda, *p_way, *end_bar;  // (nv)
 };
-
-void sap_derivatives_note(char* notes, const char* text) {
-  const size_t length = strlen(notes);
-  if (strstr(notes, text) == NULL && length + 1 < SAP_DERIVATIVE_NOTES) {
-    (void)snprintf(notes + length, SAP_DERIVATIVE_NOTES - length, "%s%s", length > 0 ? "; " : "",
-                   text);
-  }
-}
 
 void sap_differentiation_forget(sap_stepper* stepper) {
   if (stepper->differentiation != NULL) {
@@ -83,7 +73,8 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
   const size_t n = (size_t)stepper->system.nv, nx = 2 * n + inputs_of(stepper);
   sap_differentiation* d;
   SAP_TRY(SAP_POOL_ADD(pool, &d, 1, error));
-  double** const vectors[] = {&d->v, &d->v_vq, &d->a, &d->residual, &d->impulse, &d->x, &d->near_v};
+  double** const vectors[] = {&d->v, &d->v_vq,   &d->a,      &d->residual, &d->impulse,
+                              &d->x, &d->near_v, &d->lambda, &d->p_way,    &d->end_bar};
   double** const squares[] = {&d->r_q,  &d->r_v,  &d->r_a,    &d->r_q0, &d->r_v0,  &d->p_v,
                               &d->p_q0, &d->p_v0, &d->p_star, &d->p_A,  &d->near_p};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
@@ -242,43 +233,41 @@ static void choose(const sap_stepper* stepper, const double* a, const double* b,
   }
 }
 
-// p alone, with its derivatives to v, or with all derivatives.
-typedef enum slopes_wanted { NONE, TO_V, ALL } slopes_wanted;
-
-// p at v, and derivatives.
-static sap_status find_impulses(sap_stepper* stepper, const double* v, slopes_wanted wanted,
+// Finds p at v with its derivatives to v; `all`: instead all derivatives, of lambda' p unless NULL.
+static sap_status find_impulses(sap_stepper* stepper, bool all, const double* lambda,
                                 sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_system* system = &stepper->system;
   const sap_relinearize* r = &stepper->solution;
   const sap_step_context step = context_of(stepper);
-  const size_t n = (size_t)system->nv;
-  double* const matrices[] = {d->p_v, d->p_q0, d->p_v0, d->p_star, d->p_A};
-  const size_t count = wanted == ALL ? 5 : wanted == TO_V ? 1 : 0;
-  memset(d->impulse, 0, n * sizeof(double));
-  for (size_t i = 0; i < count; ++i) {
-    memset(matrices[i], 0, n * n * sizeof(double));
+  const size_t n = (size_t)system->nv, size = lambda != NULL ? n : n * n;
+  double* const arrays[] = {d->p_q0, d->p_v0, d->p_star, d->p_A};
+  memset(d->impulse, 0, all ? 0 : n * sizeof(double));
+  memset(d->p_v, 0, all ? 0 : n * n * sizeof(double));
+  for (size_t i = 0; all && i < sizeof arrays / sizeof *arrays; ++i) {
+    memset(arrays[i], 0, size * sizeof(double));
   }
-  memset(d->p_u, 0, (wanted == ALL ? n * inputs_of(stepper) : 0) * sizeof(double));
+  memset(d->p_u, 0, (all ? size / n * inputs_of(stepper) : 0) * sizeof(double));
   if (sap_problem_block_count(r->contact.problem) == 0) {
     return SAP_STATUS_OK;
   }
   const sap_linearization* l = &r->free_motion.linearization;
-  sap_impulse_derivatives out = {.v = v,
-                                 .v_star = l->v_law,
-                                 .v_near = l->v_law,
-                                 .impulse = d->impulse,
-                                 .dv = wanted != NONE ? d->p_v : NULL,
-                                 .notes = d->report.notes};
-  if (wanted == ALL) {
+  sap_impulse_derivatives out = {
+      .v = d->v, .v_star = l->v_law, .v_near = l->v_law, .notes = d->report.notes};
+  if (!all) {
+    out.impulse = d->impulse;
+    out.dv = d->p_v;
+  } else {
     if (r->linearized_again) {
       sap_derivatives_note(d->report.notes, "held: impulses about which the step was solved again");
     }
     choose(stepper, stepper->v0_free, l->v_near, d->near_v);
     SAP_TRY(move_to(stepper, d->near_v, error));
+    d->count = system->step_rotations(system->context, d->v_vq, step.theta * step.dt, d->rotations);
     out.q_A = d->q;
     choose(stepper, stepper->v0_free, l->v_law, d->near_v);
     out.v_near = d->near_v;
+    out.lambda = lambda;
     out.dq0 = d->p_q0;
     out.dv0 = d->p_v0;
     out.dv_star = d->p_star;
@@ -286,10 +275,7 @@ static sap_status find_impulses(sap_stepper* stepper, const double* v, slopes_wa
     out.du = d->p_u;
   }
   SAP_TRY(system->impulse_derivatives(system->context, &step, r->contact.problem, &out, error));
-  d->report.kinks = wanted == ALL ? out.kinks : d->report.kinks;
-  for (size_t i = 0; wanted == ALL && !d->reads_near && i < n * n; ++i) {
-    d->reads_near = d->p_star[i] != 0.0 || d->p_A[i] != 0.0;
-  }
+  d->report.kinks = all ? out.kinks : d->report.kinks;
   return SAP_STATUS_OK;
 }
 
@@ -319,44 +305,27 @@ static double correct(sap_stepper* stepper) {
           norm(stepper, stepper->solution.free_motion.load, true));
 }
 
-// The derivatives of m at v, of p as wanted, and LU factors of F's to v.
-static sap_status factorize(sap_stepper* stepper, slopes_wanted wanted, sap_error* error) {
-  sap_differentiation* d = stepper->differentiation;
-  const size_t n = (size_t)stepper->system.nv;
-  SAP_TRY(find_balance(stepper, d->v, &d->at, error));
-  SAP_TRY(find_impulses(stepper, d->v, wanted, error));
-  for (size_t i = 0; i < n * n; ++i) {
-    d->at.v[i] -= d->p_v[i];
-  }
-  SAP_FAIL_IF(!sap_dense_lu_factorize((int32_t)n, d->at.v, d->at.pivots), error,
-              SAP_STATUS_STEP_FAILED, "derivatives of a step: dF/dv is singular");
-  return SAP_STATUS_OK;
-}
-
-// Improves v and leaves the derivatives there: m's in d->at.x, p's, LU factors of F's in d->at.v.
+// Improves v and leaves the derivatives of m there in d->at.x, LU factors of F's to v in d->at.v.
 static sap_status polish(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   sap_linearize_report* report = &d->report;
-  double correction = HUGE_VAL, before = 0.0, since = 0.0;  // the latter since the last factor
-  while (report->iterations < ITERATIONS && correction > POLISHED) {
-    if (correction > SLOW * before) {
-      SAP_TRY(factorize(stepper, TO_V, error));
-      since = 0.0;
-    } else {
-      SAP_TRY(find_balance(stepper, d->v, NULL, error));
-      SAP_TRY(find_impulses(stepper, d->v, NONE, error));
+  const size_t n = (size_t)stepper->system.nv;
+  do {
+    SAP_TRY(find_balance(stepper, d->v, &d->at, error));
+    SAP_TRY(find_impulses(stepper, false, NULL, error));
+    for (size_t i = 0; i < n * n; ++i) {
+      d->at.v[i] -= d->p_v[i];
     }
-    before = correction;
-    correction = correct(stepper);
-    since += correction;
-    report->correction += correction;
-    report->last_correction = correction;
+    SAP_FAIL_IF(!sap_dense_near_spd_lu((int32_t)n, d->at.v, d->at.pivots, d->p_v), error,
+                SAP_STATUS_STEP_FAILED, "derivatives of a step: dF/dv is singular");
+    report->last_correction = correct(stepper);
+    report->correction += report->last_correction;
     report->iterations += 1;
-  }
-  SAP_FAIL_IF(!(correction <= NEAR), error, SAP_STATUS_STEP_FAILED,
+  } while (report->iterations < ITERATIONS && report->last_correction > NEAR);
+  SAP_FAIL_IF(!(report->last_correction <= NEAR), error, SAP_STATUS_STEP_FAILED,
               "derivatives of a step: after %d corrections of v the last one is %g, not below %g",
-              report->iterations, correction, NEAR);
-  return since > NEAR ? factorize(stepper, ALL, error) : find_impulses(stepper, d->v, ALL, error);
+              report->iterations, report->last_correction, NEAR);
+  return SAP_STATUS_OK;
 }
 
 // Takes a block of A, of trees a and b, in place of that of m_v. transposed: A is that of b and a.
@@ -385,6 +354,9 @@ static sap_status find_near(sap_stepper* stepper, sap_error* error) {
   const sap_system* system = &stepper->system;
   const sap_free_motion* fm = &stepper->solution.free_motion;
   const sap_tree_matrix* A = &fm->balance.A.view;
+  if (d->has_near) {
+    return SAP_STATUS_OK;
+  }
   choose(stepper, stepper->v0_free, fm->linearization.v_near, d->near_v);
   SAP_TRY(find_balance(stepper, d->near_v, &d->near, error));
   for (int32_t t = 0; t < system->ntrees; ++t) {
@@ -399,41 +371,34 @@ static sap_status find_near(sap_stepper* stepper, sap_error* error) {
       put_block(stepper, b, a, A->coupling[c], true);
     }
   }
-  SAP_FAIL_IF(!sap_dense_lu_factorize(system->nv, d->near.v, d->near.pivots), error,
+  SAP_FAIL_IF(!sap_dense_near_spd_lu(system->nv, d->near.v, d->near.pivots, d->r_q), error,
               SAP_STATUS_STEP_FAILED,
               "derivatives of a step: dm/dv of its free motion is singular");
+  d->has_near = true;
   return SAP_STATUS_OK;
 }
 
-// Adds the derivatives of p at fixed v* to those of m, and prepares those by v*.
-static sap_status add_impulses(sap_stepper* stepper, sap_error* error) {
+// Sets near_p = p_star + p_A d(q_A)/dv_near, of `rows` numbers a velocity, and prepares `near` unless
+// that is zero. r_v = p_A J.
+static sap_status find_near_part(sap_stepper* stepper, size_t rows, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_step_context* s = &stepper->step;
-  const size_t n = (size_t)stepper->system.nv;
   const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
-  double *q0 = d->at.x, *v0 = d->at.x + n * n;
-  for (size_t i = 0; i < n * n; ++i) {
-    q0[i] -= d->p_q0[i];
-    v0[i] -= d->p_v0[i];
-  }
-  for (size_t i = 0; i < n * inputs_of(stepper); ++i) {
-    d->at.x[2 * n * n + i] -= d->p_u[i];
-  }
-  if (!d->reads_near) {
-    return SAP_STATUS_OK;
-  }
-  SAP_TRY(find_near(stepper, error));
-  turn_columns(d->rotations, d->count, false, n, d->p_A, d->r_q);
-  turn_columns(d->rotations, d->count, true, n, d->p_A, d->r_v);
+  d->reads_near = false;
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
-    const double way = s->theta * s->dt, of_near = is_explicit(stepper, t) ? 0.0 : s->theta_vq;
-    for (size_t i = n * (size_t)tree_dof[t]; i < n * (size_t)tree_dof[t + 1]; ++i) {
-      q0[i] -= d->r_q[i];
-      v0[i] -= way * (1.0 - of_near) * d->r_v[i];
-      d->near_p[i] = d->p_star[i] + way * of_near * d->r_v[i];
+    const double way = is_explicit(stepper, t) ? 0.0 : s->theta * s->dt * s->theta_vq;
+    for (size_t i = rows * (size_t)tree_dof[t]; i < rows * (size_t)tree_dof[t + 1]; ++i) {
+      d->near_p[i] = d->p_star[i] + way * d->r_v[i];
+      d->reads_near = d->reads_near || d->near_p[i] != 0.0;
     }
   }
-  return SAP_STATUS_OK;
+  return d->reads_near ? find_near(stepper, error) : SAP_STATUS_OK;
+}
+
+// The part of v0 in q_A's way of a velocity's tree.
+static double start_way(const sap_stepper* stepper, int32_t tree) {
+  const sap_step_context* s = &stepper->step;
+  return s->theta * s->dt * (is_explicit(stepper, tree) ? 1.0 : 1.0 - s->theta_vq);
 }
 
 // Prepares the derivatives of the last step, unless they are in hand.
@@ -450,10 +415,9 @@ static sap_status prepare(sap_stepper* stepper, sap_error* error) {
     return SAP_STATUS_OK;
   }
   d->report = (sap_linearize_report){0};
-  d->reads_near = false;
+  d->has_near = d->reads_near = false;
   memcpy(d->v, stepper->v, (size_t)system->nv * sizeof(double));
   SAP_TRY(polish(stepper, error));
-  SAP_TRY(add_impulses(stepper, error));
   for (int32_t i = 0; i < system->nv; ++i) {
     d->v_vq[i] = s->theta_vq * d->v[i] + (1.0 - s->theta_vq) * stepper->v0_free[i];
   }
@@ -462,24 +426,39 @@ static sap_status prepare(sap_stepper* stepper, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// dv1 of all inputs into d->solution.
-static void solve_velocities(sap_stepper* stepper) {
+// dv1 of all inputs into d->solution: F_v dv1 = (p - m) of them.
+static sap_status solve_velocities(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
-  const int32_t n = stepper->system.nv, nx = 2 * n + (int32_t)inputs_of(stepper);
-  const size_t count = (size_t)n * (size_t)nx;
-  for (size_t i = 0; i < count; ++i) {
-    d->solution[i] = -d->at.x[i];
+  const size_t n = (size_t)stepper->system.nv, nx = 2 * n + inputs_of(stepper);
+  const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
+  double *q0 = d->solution, *v0 = q0 + n * n;
+  SAP_TRY(find_impulses(stepper, true, NULL, error));
+  turn_columns(d->rotations, d->count, false, n, d->p_A, d->r_q);
+  turn_columns(d->rotations, d->count, true, n, d->p_A, d->r_v);
+  for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
+    const double way = start_way(stepper, t);
+    for (size_t i = n * (size_t)tree_dof[t]; i < n * (size_t)tree_dof[t + 1]; ++i) {
+      q0[i] = d->p_q0[i] + d->r_q[i];
+      v0[i] = d->p_v0[i] + way * d->r_v[i];
+    }
   }
+  memcpy(v0 + n * n, d->p_u, n * inputs_of(stepper) * sizeof(double));
+  for (size_t i = 0; i < n * nx; ++i) {
+    d->solution[i] -= d->at.x[i];
+  }
+  SAP_TRY(find_near_part(stepper, n, error));
   if (d->reads_near) {  // + p' dv_near = -p' m_v^-1 m_x: Z' m_x, Z = m_v^-T p'
-    for (int32_t j = 0; j < n; ++j) {
-      for (int32_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < n; ++j) {
+      for (size_t i = 0; i < n; ++i) {
         d->r_q[n * i + j] = d->near_p[n * j + i];
       }
     }
-    sap_dense_lu_apply(n, d->near.v, d->near.pivots, true, n, d->r_q);
-    sap_dense_add_product(n, nx, n, -1.0, d->r_q, d->near.x, d->solution);
+    sap_dense_lu_apply((int32_t)n, d->near.v, d->near.pivots, true, (int32_t)n, d->r_q);
+    sap_dense_add_product((int32_t)n, (int32_t)nx, (int32_t)n, -1.0, d->r_q, d->near.x,
+                          d->solution);
   }
-  sap_dense_lu_apply(n, d->at.v, d->at.pivots, false, nx, d->solution);
+  sap_dense_lu_apply((int32_t)n, d->at.v, d->at.pivots, false, (int32_t)nx, d->solution);
+  return SAP_STATUS_OK;
 }
 
 // Fills the columns of [q1; v1] from those of dv1; kind 0, 1, 2: of q0, v0, u.
@@ -512,9 +491,9 @@ static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t c
 sap_status sap_stepper_linearize(sap_stepper* stepper, double* A, double* B,
                                  sap_linearize_report* report, sap_error* error) {
   SAP_TRY(prepare(stepper, error));
+  SAP_TRY(solve_velocities(stepper, error));
   sap_differentiation* d = stepper->differentiation;
   const size_t n = (size_t)stepper->system.nv;
-  solve_velocities(stepper);
   if (A != NULL) {
     fill_columns(stepper, d->solution, (int32_t)n, 0, A);
     fill_columns(stepper, d->solution + n * n, (int32_t)n, 1, A + 2 * n * n);
@@ -540,6 +519,39 @@ static void subtract_products(const double* x, const double* y, size_t n, size_t
   }
 }
 
+static void add_to(double* out, const double* x, size_t n) {
+  for (size_t i = 0; i < n && out != NULL; ++i) {
+    out[i] += x[i];
+  }
+}
+
+// Finds lambda' dp, and lambda' dp/dv_near in near_p; of q_A in p_A, by q0, and r_v, by the way.
+static sap_status find_impulse_products(sap_stepper* stepper, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const size_t n = (size_t)stepper->system.nv;
+  SAP_TRY(find_impulses(stepper, true, d->lambda, error));
+  memcpy(d->r_v, d->p_A, n * sizeof(double));
+  turn_vector(d->rotations, d->count, true, true, d->r_v);
+  turn_vector(d->rotations, d->count, false, true, d->p_A);
+  memcpy(d->p_way, d->r_v, n * sizeof(double));
+  return find_near_part(stepper, 1, error);
+}
+
+static void add_impulse_products(const sap_stepper* stepper, double* dq0, double* dv0, double* du) {
+  const sap_differentiation* d = stepper->differentiation;
+  const size_t n = (size_t)stepper->system.nv;
+  const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
+  add_to(dq0, d->p_q0, n);
+  add_to(dq0, d->p_A, n);
+  add_to(dv0, d->p_v0, n);
+  add_to(du, d->p_u, inputs_of(stepper));
+  for (int32_t t = 0; t < stepper->system.ntrees && dv0 != NULL; ++t) {
+    for (int32_t i = tree_dof[t]; i < tree_dof[t + 1]; ++i) {
+      dv0[i] += start_way(stepper, t) * d->p_way[i];
+    }
+  }
+}
+
 sap_status sap_stepper_vjp(sap_stepper* stepper, const double* dq1, const double* dv1, double* dq0,
                            double* dv0, double* du, sap_linearize_report* report,
                            sap_error* error) {
@@ -549,36 +561,34 @@ sap_status sap_stepper_vjp(sap_stepper* stepper, const double* dq1, const double
   SAP_TRY(dq1 != NULL ? sap_check_numbers("dq1", dq1, stepper->system.nv, error) : SAP_STATUS_OK);
   SAP_TRY(dv1 != NULL ? sap_check_numbers("dv1", dv1, stepper->system.nv, error) : SAP_STATUS_OK);
   const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper);
-  double *lambda = d->x, *end = d->a, *back = d->impulse;
+  double *lambda = d->lambda, *end = d->end_bar, *back = d->near_p;
   for (size_t i = 0; i < n; ++i) {
     end[i] = dq1 != NULL ? dq1[i] : 0.0;
   }
   turn_vector(d->end, d->end_count, true, true, end);
   for (size_t i = 0; i < n; ++i) {
     lambda[i] = (dv1 != NULL ? dv1[i] : 0.0) + s->dt * s->theta_vq * end[i];
-    if (dv0 != NULL) {
-      dv0[i] = s->dt * (1.0 - s->theta_vq) * end[i];
-    }
-    end[i] = dq1 != NULL ? dq1[i] : 0.0;
   }
-  turn_vector(d->end, d->end_count, false, true, end);
+  sap_dense_lu_apply((int32_t)n, d->at.v, d->at.pivots, true, 1, lambda);
+  SAP_TRY(find_impulse_products(stepper, error));
+  for (size_t i = 0; i < n && dv0 != NULL; ++i) {
+    dv0[i] = s->dt * (1.0 - s->theta_vq) * end[i];
+  }
+  for (size_t i = 0; i < n && dq0 != NULL; ++i) {
+    dq0[i] = dq1 != NULL ? dq1[i] : 0.0;
+  }
   if (dq0 != NULL) {
-    memcpy(dq0, end, n * sizeof *dq0);
+    turn_vector(d->end, d->end_count, false, true, dq0);
   }
   if (du != NULL && nu > 0) {
     memset(du, 0, nu * sizeof *du);
   }
-  sap_dense_lu_apply((int32_t)n, d->at.v, d->at.pivots, true, 1, lambda);
   subtract_products(d->at.x, lambda, n, n, dq0);
   subtract_products(d->at.x + n * n, lambda, n, n, dv0);
   subtract_products(d->at.x + 2 * n * n, lambda, n, nu, du);
-  if (d->reads_near) {
-    memset(back, 0, n * sizeof *back);
-    subtract_products(d->near_p, lambda, n, n, back);
+  add_impulse_products(stepper, dq0, dv0, du);
+  if (d->reads_near) {  // lambda' p' dv_near = -(m_v^-T p' lambda)' m_x
     sap_dense_lu_apply((int32_t)n, d->near.v, d->near.pivots, true, 1, back);
-    for (size_t i = 0; i < n; ++i) {
-      back[i] = -back[i];  // lambda' p' dv_near = -(m_v^-T p' lambda)' m_x
-    }
     subtract_products(d->near.x, back, n, n, dq0);
     subtract_products(d->near.x + n * n, back, n, n, dv0);
     subtract_products(d->near.x + 2 * n * n, back, n, nu, du);

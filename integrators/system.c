@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of a system's table of functions, contacts at the theta point of a step, states.
+// Checks of a system's table of functions, contacts at the theta point of a step, states, notes.
+#include <stdio.h>
 #include <string.h>
 
 #include <sapstep/system.h>
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "integrators/stepper.h"
 #include "math/vector3.h"
 
 static sap_status check_trees(const sap_system* system, sap_error* error) {
@@ -169,4 +171,12 @@ sap_status sap_state_copy(const sap_state* from, sap_state* to, sap_error* error
   copy_numbers(to->v, from->v, from->nv);
   copy_numbers(to->act, from->act, from->na);
   return SAP_STATUS_OK;
+}
+
+void sap_derivatives_note(char* notes, const char* text) {
+  const size_t length = strlen(notes);
+  if (strstr(notes, text) == NULL && length + 1 < SAP_DERIVATIVE_NOTES) {
+    (void)snprintf(notes + length, SAP_DERIVATIVE_NOTES - length, "%s%s", length > 0 ? "; " : "",
+                   text);
+  }
 }

@@ -4,7 +4,7 @@
 // sap_system.position_difference. Where the law of a contact has a kink they are those of one side.
 //
 // Supported: steps by a compliant law with the laws at the end of the step (implicit and symplectic
-// Euler, and every scheme where no block acts), frictional contacts of three rows; limits, dry
+// Euler, and every scheme where no block acts), contacts of all kinds and models; limits, dry
 // friction and servos of hinges, slides and fixed tendons. Other steps are refused with UNSUPPORTED
 // and a message that names what is not. What is not exact is named in the report.
 #ifndef SAPSTEP_LINEARIZE_H
@@ -33,9 +33,9 @@ typedef struct sap_linearize_report {
 SAP_API sap_status sap_stepper_linearize(sap_stepper* stepper, double* A, double* B,
                                          sap_linearize_report* report, sap_error* error);
 // Sets the gradients dq0, dv0 (nv) and du (nu) of a function of q1 and v1 with the gradients dq1 and
-// dv1 (nv): dq0 = A_qq' dq1 + A_vq' dv1, and likewise, by one transposed solve. NULL: zero, or not
-// wanted. After sap_stepper_linearize, or another vjp, of the same step the derivatives in hand
-// serve.
+// dv1 (nv): dq0 = A_qq' dq1 + A_vq' dv1, and likewise, by one transposed solve, without matrices of
+// contacts. NULL: zero, or not wanted. After sap_stepper_linearize, or another vjp, of the same step
+// the factors in hand serve.
 SAP_API sap_status sap_stepper_vjp(sap_stepper* stepper, const double* dq1, const double* dv1,
                                    double* dq0, double* dv0, double* du,
                                    sap_linearize_report* report, sap_error* error);

@@ -81,16 +81,19 @@ typedef struct sap_balance_derivatives {
 } sap_balance_derivatives;
 
 // Derivatives of the impulses p = J' gamma at velocities v, with the blocks of the step as made;
-// matrices as above. v* varies with v_near, whose derivatives are dv_star, and with q_A.
+// matrices as above. v* varies with v_near, whose derivatives are dv_star, and with q_A. With lambda
+// (nv) vectors lambda' dp/dx (nv), (nu) take the place of the matrices.
 typedef struct sap_impulse_derivatives {
-  const double* v;                          // at the end of the step
-  const double* v_star;                     // v* from which slips were predicted
-  const double *v_near, *q_A;               // where A was taken; v* = v_near - A^-1 x, x constant
-  double* impulse;                          // p (nv)
-  double *dv, *dq0, *dv0, *dv_star, *dq_A;  // dq0 NULL: dv alone; dv NULL too: none
-  double* du;                               // to the inputs (nv x nu)
-  int32_t kinks;  // output: contacts and rows close to a kink of their law
-  char* notes;    // (SAP_DERIVATIVE_NOTES)
+  const double* v;                     // at the end of the step
+  const double* v_star;                // v* from which slips were predicted
+  const double *v_near, *q_A;          // where A was taken; v* = v_near - A^-1 x, x constant
+  const double* lambda;                // NULL: matrices
+  double* impulse;                     // p (nv); NULL: not wanted
+  double* dv;                          // NULL: not wanted
+  double *dq0, *dv0, *dv_star, *dq_A;  // NULL, all, and du: not wanted
+  double* du;                          // to the inputs (nv x nu)
+  int32_t kinks;                       // output: contacts and rows close to a kink of their law
+  char* notes;                         // (SAP_DERIVATIVE_NOTES)
 } sap_impulse_derivatives;
 
 // A number, or some numbers, of a system on which its steps depend: "friction" of "shape" 3 "foot".

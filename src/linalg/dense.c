@@ -84,9 +84,45 @@ void sap_dense_cholesky_solve(int32_t n, const double* L, double* x) {
   }
 }
 
+// Of an update, relative to the diagonal entry before it.
+static const double GROWTH = 2.0;
+
 bool sap_dense_lu_factorize(int32_t n, double* B, int32_t* pivots) {
   return sap_all_finite(B, (size_t)n * (size_t)n) &&
          LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, B, n, pivots) == 0;
+}
+
+// Eliminates column k from the rows below it. Returns false where that would lose digits: an update
+// is larger than what it updates, which is never so in an SPD matrix.
+static bool eliminate(int32_t n, int32_t k, double* B) {
+  double* column = B + (size_t)n * (size_t)k;
+  const double inverse = 1.0 / column[k];
+  for (int32_t i = k + 1; i < n; ++i) {
+    column[i] *= inverse;
+  }
+  for (int32_t j = k + 1; j < n; ++j) {
+    double* Bj = B + (size_t)n * (size_t)j;
+    const double x = Bj[k];
+    if (!(fabs(column[j] * x) <= GROWTH * fabs(Bj[j]))) {
+      return false;
+    }
+    for (int32_t i = k + 1; x != 0.0 && i < n; ++i) {
+      Bj[i] -= column[i] * x;
+    }
+  }
+  return isfinite(inverse);
+}
+
+bool sap_dense_near_spd_lu(int32_t n, double* B, int32_t* pivots, double* work) {
+  memcpy(work, B, (size_t)n * (size_t)n * sizeof *B);
+  for (int32_t k = 0; k < n; ++k) {
+    pivots[k] = k + 1;
+    if (!eliminate(n, k, B)) {
+      memcpy(B, work, (size_t)n * (size_t)n * sizeof *B);
+      return sap_dense_lu_factorize(n, B, pivots);
+    }
+  }
+  return true;
 }
 
 void sap_dense_lu_apply(int32_t n, const double* LU, const int32_t* pivots, bool transposed,

@@ -56,6 +56,8 @@ bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x);
 bool sap_dense_lu_factorize(int32_t n, double* B, int32_t* pivots);
 void sap_dense_lu_apply(int32_t n, const double* LU, const int32_t* pivots, bool transposed,
                         int32_t count, double* X);
+// Factorizes likewise a matrix near an SPD one, without pivots where that is stable; work: (n x n).
+bool sap_dense_near_spd_lu(int32_t n, double* B, int32_t* pivots, double* work);
 // out (m x n) += scale X' Y, X: k x m, Y: k x n.
 void sap_dense_add_product(int32_t m, int32_t n, int32_t k, double scale, const double* X,
                            const double* Y, double* out);

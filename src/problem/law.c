@@ -160,13 +160,8 @@ static void change_shift(sap_problem* p, sap_block_data* block, double change) {
   p->v_hat_shifted[block->first_row + SAP_NORMAL_ROW] -= change;
 }
 
-// The height per time to which the cone lifts a contact of slip |g_t|, by mu h(s) if similar.
 static double find_rise(const sap_block_data* block, double slip) {
-  const double vs = block->slip_speed;
-  if (block->set != SAP_SET_SIMILAR) {
-    return block->friction * slip;
-  }
-  return block->friction * (slip < vs ? 0.5 * slip * slip / vs : slip - 0.5 * vs);
+  return block->friction * sap_law_rise(block->set, block->slip_speed, slip);
 }
 
 void sap_problem_shift_contact(sap_problem* p, sap_block_data* block, double slip) {

@@ -14,6 +14,11 @@ static inline sap_law_settings sap_problem_law_settings(const sap_problem* probl
 
 // Sets the last block's start, its velocities from the scheme, if the scheme has a theta point.
 void sap_problem_set_start(sap_problem* problem, const sap_contact_start* start);
+// Returns the height per time and mu to which the cone lifts a contact of slip |g_t|: h(s) if similar.
+static inline double sap_law_rise(sap_set set, double slip_speed, double slip) {
+  const double vs = slip_speed;
+  return set != SAP_SET_SIMILAR ? slip : slip < vs ? 0.5 * slip * slip / vs : slip - 0.5 * vs;
+}
 // Shifts v_hat_n of a contact against gliding; slip: |g_t| expected.
 void sap_problem_shift_contact(sap_problem* problem, sap_block_data* block, double slip);
 // Shifts v_hat_n of contacts that act within the step by |g_t| of a solution. Returns true if the

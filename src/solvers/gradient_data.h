@@ -37,6 +37,10 @@ typedef struct sap_slopes {
 void sap_block_slopes(const sap_gradient_options* options, const sap_block* block, const double* vc,
                       const double* gamma, const sap_slopes* out, sap_gradient_report* counts);
 
+// y = G x, or G' x, of a contact of n rows; y is not x.
+void sap_contact_slope_multiply(const sap_contact_slope* contact, int32_t n, bool transposed,
+                                const double* x, double* y);
+
 struct sap_gradient {
   sap_gradient_options options;
   sap_pool pool;               // of the arrays below

@@ -197,3 +197,14 @@ void sap_block_slopes(const sap_gradient_options* o, const sap_block* block, con
     cone_slopes(o, &c, out, counts);
   }
 }
+
+void sap_contact_slope_multiply(const sap_contact_slope* c, int32_t n, bool transposed,
+                                const double* x, double* y) {
+  const double slip = sap_cone_n_dot(n, c->t, x), to_t = transposed ? c->from_t : c->to_t;
+  const double normal = c->nn * ((transposed ? c->to_t : c->from_t) * slip + x[SAP_NORMAL_ROW]);
+  const double along = to_t * normal + c->along * slip;
+  for (int32_t i = 0; i < n; ++i) {
+    y[i] = c->t[i] * along + c->across * (x[i] - c->t[i] * slip);
+  }
+  y[SAP_NORMAL_ROW] = normal;
+}

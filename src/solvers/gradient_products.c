@@ -35,14 +35,7 @@ static void apply_G(const sap_gradient* g, bool transposed, const double* x, dou
       }
       continue;
     }
-    const double slip = sap_cone_n_dot(n, c->t, x + row), to_t = transposed ? c->from_t : c->to_t;
-    const double normal =
-        c->nn * ((transposed ? c->to_t : c->from_t) * slip + x[row + SAP_NORMAL_ROW]);
-    const double along = to_t * normal + c->along * slip;
-    for (int32_t i = 0; i < n; ++i) {
-      y[row + i] = c->t[i] * along + c->across * (x[row + i] - c->t[i] * slip);
-    }
-    y[row + SAP_NORMAL_ROW] = normal;
+    sap_contact_slope_multiply(c, n, transposed, x + row, y + row);
   }
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Derivatives of the contact problems of a scene's steps beside the steps: bench_gradient SCENE SKIP
-// STEPS [coulomb]. Prints the medians over STEPS steps after SKIP steps, processor time [us]: the
-// step, the factorization of H, a product in reverse by all data and one by v* alone, and a forward
-// one by v_hat.
+// STEPS [coulomb | whole]. Prints the medians over STEPS steps after SKIP steps, processor time [us]:
+// the step; the factorization of H, a product in reverse by all data and one by v* alone, and a
+// forward one by v_hat; with `whole` instead A and B of the whole step, a product in reverse from
+// scratch, and one more of the same step.
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sapstep/linearize.h>
 #include <sapstep/sapstep.h>
 
 #include "bench_clock.h"
@@ -16,7 +18,9 @@
 
 enum { STEP, FACTOR, REVERSE, REVERSE_V_STAR, FORWARD, KINDS, MOST = 10000 };
 static double times[KINDS][MOST];
-static const char* const NAMES[KINDS] = {"step", "factor", "reverse", "reverse_v_star", "forward"};
+static const char* const NAMES[2][KINDS] = {
+    {"step", "factor", "reverse", "reverse_v_star", "forward"},
+    {"step", "linearize", "vjp", "vjp_again", "linearize_again"}};
 
 static int compare(const void* a, const void* b) {
   const double x = *(const double*)a, y = *(const double*)b;
@@ -68,8 +72,37 @@ static sap_status differentiate(sap_gradient* g, const sap_contact_stage* stage,
   return status;
 }
 
+static sap_status differentiate_step(scene_run* run, int at, sap_linearize_report* report,
+                                     sap_error* error) {
+  sap_stepper* stepper = run->stepper;
+  const int64_t nv = stepper->system.nv, nu = stepper->system.nu;
+  double *A = reals(4 * nv * nv), *B = reals(2 * nv * nu), *back = reals(2 * nv + nu);
+  double clock = 0.0;
+  (void)since(&clock);
+  sap_status status = sap_stepper_linearize(stepper, A, B, report, error);
+  times[FACTOR][at] = since(&clock);
+  for (int again = 0; again < 2 && status == SAP_STATUS_OK; ++again) {
+    if (again == 0) {
+      sap_differentiation_forget(stepper);
+    }
+    (void)since(&clock);
+    status = sap_stepper_vjp(stepper, stepper->v, stepper->v, back, back + nv, back + 2 * nv,
+                             report, error);
+    times[REVERSE + again][at] = since(&clock);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_stepper_linearize(stepper, A, B, report, error);
+    times[FORWARD][at] = since(&clock);
+  }
+  free(A);
+  free(B);
+  free(back);
+  return status;
+}
+
 static sap_status measure(scene_run* run, sap_gradient* g, int skip, int steps, sap_error* error) {
   sap_gradient_report report = {0};
+  sap_linearize_report of_step = {0};
   sap_status status = SAP_STATUS_OK;
   for (int i = 0; status == SAP_STATUS_OK && i < skip + steps; ++i) {
     double clock = 0.0;
@@ -77,16 +110,23 @@ static sap_status measure(scene_run* run, sap_gradient* g, int skip, int steps, 
     status = sap_stepper_step(run->stepper, &run->state, NULL, error);
     if (i >= skip && status == SAP_STATUS_OK) {
       times[STEP][i - skip] = since(&clock);
-      status = differentiate(g, &run->stepper->solution.contact, i - skip, &report, error);
+      status = g != NULL
+                   ? differentiate(g, &run->stepper->solution.contact, i - skip, &report, error)
+                   : differentiate_step(run, i - skip, &of_step, error);
     }
   }
   if (status == SAP_STATUS_OK) {
-    (void)printf("velocities %d, contacts open %d, sticking %d, sliding %d\n",
-                 sap_problem_velocity_count(run->stepper->solution.contact.problem), report.open,
+    const sap_problem* problem = run->stepper->solution.contact.problem;
+    (void)printf("velocities %d, blocks %d, contacts open %d, sticking %d, sliding %d\n",
+                 sap_problem_velocity_count(problem), sap_problem_block_count(problem), report.open,
                  report.sticking, report.sliding);
+    if (g == NULL) {
+      (void)printf("iterations %d, correction %.2g, notes '%s'\n", of_step.iterations,
+                   of_step.correction, of_step.notes);
+    }
     for (int k = 0; k < KINDS; ++k) {
       qsort(times[k], (size_t)steps, sizeof *times[k], compare);
-      (void)printf("%-16s %8.1f us\n", NAMES[k], times[k][steps / 2]);
+      (void)printf("%-16s %8.1f us\n", NAMES[g == NULL][k], times[k][steps / 2]);
     }
   }
   return status;
@@ -95,7 +135,7 @@ static sap_status measure(scene_run* run, sap_gradient* g, int skip, int steps, 
 int main(int argc, char** argv) {
   const int skip = argc > 3 ? atoi(argv[2]) : -1, steps = argc > 3 ? atoi(argv[3]) : 0;
   if (skip < 0 || steps < 1 || steps > MOST) {
-    (void)fprintf(stderr, "usage: bench_gradient SCENE SKIP STEPS [coulomb]\n");
+    (void)fprintf(stderr, "usage: bench_gradient SCENE SKIP STEPS [coulomb | whole]\n");
     return 2;
   }
   sap_error error = {0};
@@ -104,7 +144,7 @@ int main(int argc, char** argv) {
   sap_gradient_options options = sap_gradient_options_default();
   options.coulomb = argc > 4 && strcmp(argv[4], "coulomb") == 0;
   sap_status status = scene_run_open(argv[1], &run, &error);
-  if (status == SAP_STATUS_OK) {
+  if (status == SAP_STATUS_OK && !(argc > 4 && strcmp(argv[4], "whole") == 0)) {
     status = sap_gradient_create(&options, &g, &error);
   }
   if (status == SAP_STATUS_OK) {

@@ -32,15 +32,22 @@ typedef struct bench {
   size_t size;
 } bench;
 
-static bench open_bench_with(const char* text, sap_scheme scheme, bool remember) {
+typedef struct bench_options {
+  sap_scheme scheme;
+  bool remember;
+  sap_contact_model model;
+} bench_options;
+
+static bench open_bench_with(const char* text, bench_options with) {
   bench b = {.model = scene_text_model("scene.xml", text, NULL)};
   sap_stepper_options options = sap_stepper_options_default();
   b.sizes = sap_model_get_sizes(b.model);
   assert_int_equal(sap_multibody_create(b.model, &b.multibody, NULL), SAP_STATUS_OK);
   b.system = sap_multibody_system(b.multibody);
-  assert_int_equal(sap_stepper_options_set_scheme(&options, scheme, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_stepper_options_set_scheme(&options, with.scheme, NULL), SAP_STATUS_OK);
   options.contact_stage = SAP_STAGE_END;
-  options.remember = remember;
+  options.remember = with.remember;
+  options.contact_model = with.model;
   options.balance_tolerance = 1e-13;
   options.solver_options.relative_tolerance = 1e-14;
   options.solver_options.absolute_tolerance = 1e-16;
@@ -53,7 +60,7 @@ static bench open_bench_with(const char* text, sap_scheme scheme, bool remember)
 }
 
 static bench open_bench(const char* text, sap_scheme scheme) {
-  return open_bench_with(text, scheme, false);
+  return open_bench_with(text, (bench_options){scheme, false, SAP_CONTACT_BY_MATERIAL});
 }
 
 static void close_bench(bench* b) {
@@ -143,21 +150,34 @@ static void check(bench* b, const char* name, int32_t contacts, const char* note
   const size_t n = (size_t)b->sizes.nv, nu = (size_t)b->sizes.nu, rows = 2 * n;
   double* AB = calloc(rows * (rows + nu), sizeof(double));
   double *coarse = calloc(rows, 8), *fine = calloc(rows, 8);
-  double *x = calloc(rows, 8), *back = calloc(rows + nu, 8);
+  double *x = calloc(rows, 8), *back = calloc(rows + nu, 8), *again = calloc(rows + nu, 8);
   sap_linearize_report report;
   sap_error error = {0};
   step(b, &b->start);
   if (contacts >= 0) {
-    assert_int_equal(b->contacts, contacts);
-  }
-  if (sap_stepper_linearize(b->stepper, AB, AB + rows * rows, &report, &error) != SAP_STATUS_OK) {
-    fail_msg("%s: %s", name, error.message);
+    if (b->contacts != contacts) {
+      fail_msg("%s: %d contacts", name, b->contacts);
+    }
   }
   for (size_t i = 0; i < rows; ++i) {
     x[i] = sin(1.0 + (double)i);
   }
-  assert_int_equal(sap_stepper_vjp(b->stepper, x, x + n, back, back + n, back + rows, NULL, NULL),
-                   SAP_STATUS_OK);
+  // Without the matrices, twice, and with them.
+  for (int i = 0; i < 2; ++i) {
+    if (sap_stepper_vjp(b->stepper, x, x + n, back, back + n, back + rows, NULL, &error) != 0) {
+      fail_msg("%s: %s", name, error.message);
+    }
+    if (i == 0) {
+      memcpy(again, back, (rows + nu) * sizeof(double));
+    }
+  }
+  assert_memory_equal(back, again, (rows + nu) * sizeof(double));
+  if (sap_stepper_linearize(b->stepper, AB, AB + rows * rows, &report, &error) != SAP_STATUS_OK) {
+    fail_msg("%s: %s", name, error.message);
+  }
+  assert_int_equal(
+      sap_stepper_vjp(b->stepper, x, x + n, again, again + n, again + rows, NULL, NULL),
+      SAP_STATUS_OK);
   const double most = largest(AB, rows * (rows + nu));
   double worst = 0.0, worst_vjp = 0.0;
   for (size_t k = 0; k < rows + nu; ++k) {
@@ -177,6 +197,7 @@ static void check(bench* b, const char* name, int32_t contacts, const char* note
     }
     worst = fmax(worst, error_k / scale);
     worst_vjp = fmax(worst_vjp, fabs(product - back[k]) / scale);
+    worst_vjp = fmax(worst_vjp, fabs(product - again[k]) / scale);
   }
   if (!(worst <= TOLERANCE && worst_vjp <= 1e-12)) {
     fail_msg("%s: %d contacts, error %.2g, of the vjp %.2g", name, b->contacts, worst, worst_vjp);
@@ -187,6 +208,7 @@ static void check(bench* b, const char* name, int32_t contacts, const char* note
   free(fine);
   free(x);
   free(back);
+  free(again);
 }
 
 #define WORLD "<mujoco><option timestep='0.005'/><worldbody>"
@@ -311,13 +333,61 @@ static void test_contacts(void** state) {
        1,
        8,
        "by differences: contact geometry"},
+      {"sphere spins",
+       WORLD FLOOR BODY(".0995", "<geom type='sphere' size='.1' condim='4' friction='.6 .05 0'/>"),
+       {1.0, 0.5, -0.05, 0.2, 0.1, 9.0},
+       0,
+       1,
+       ""},
+      {"sphere rolls",
+       WORLD FLOOR BODY(".0995",
+                        "<geom type='sphere' size='.1' condim='6' friction='.6 .05 .01'/>"),
+       {1.0, 0.5, -0.05, -4.0, 9.0, 3.0},
+       0,
+       1,
+       ""},
+      {"sphere with all frictions rests",
+       WORLD FLOOR BODY(".0995",
+                        "<geom type='sphere' size='.1' condim='6' friction='.6 .05 .01'/>"),
+       {0.001, 0.0, -0.05, 0.02, 0.01, 0.03},
+       0,
+       1,
+       ""},
+      {"similar slides",
+       WORLD FLOOR BODY(".0995", "<geom type='box' size='.2 .15 .1'/>"),
+       {1.0, 0.5, -0.05, 0.02, 0.01, 2.0},
+       2,
+       4,
+       ""},
+      {"similar creeps",
+       WORLD FLOOR BODY(".0995", "<geom type='box' size='.2 .15 .1'/>"),
+       {0.01, 0.005, -0.05, 0.0, 0.0, 0.02},
+       9,
+       4,
+       ""},
+      {"lagged slides",
+       WORLD FLOOR BODY(".0995", "<geom type='sphere' size='.1'/>"),
+       {1.0, 0.5, -0.05, 0.02, 0.01, 2.0},
+       0,
+       1,
+       ""},
+      {"lagged creeps",
+       WORLD FLOOR BODY(".0995", "<geom type='box' size='.2 .15 .1'/>"),
+       {0.01, 0.005, -0.05, 0.0, 0.0, 0.02},
+       9,
+       4,
+       ""},
   };
   for (size_t s = 0; s < sizeof scenes / sizeof *scenes; ++s) {
     static const sap_scheme schemes[] = {SAP_SCHEME_IMPLICIT_EULER, SAP_SCHEME_SYMPLECTIC_EULER};
     for (size_t k = 0; k < 2; ++k) {
       char text[4096];
       (void)snprintf(text, sizeof text, "%s</worldbody></mujoco>", scenes[s].text);
-      bench b = open_bench(text, schemes[k]);
+      const sap_contact_model model =
+          strncmp(scenes[s].name, "similar", 7) == 0  ? SAP_CONTACT_SIMILAR
+          : strncmp(scenes[s].name, "lagged", 6) == 0 ? SAP_CONTACT_LAGGED
+                                                      : SAP_CONTACT_BY_MATERIAL;
+      bench b = open_bench_with(text, (bench_options){schemes[k], false, model});
       memcpy(b.start.v, scenes[s].v, sizeof scenes[s].v);
       warm_up(&b, scenes[s].steps);
       check(&b, scenes[s].name, scenes[s].contacts, scenes[s].notes);
@@ -334,7 +404,7 @@ static void test_arm_on_floor(void** state) {
     bench b = open_bench_with(
         "<mujoco><option timestep='0.004'/><worldbody>"
         "<geom type='plane' size='5 5 1' pos='0 0 .62' friction='.3'/>" ARM "</worldbody></mujoco>",
-        SAP_SCHEME_IMPLICIT_EULER, remember == 1);
+        (bench_options){SAP_SCHEME_IMPLICIT_EULER, remember == 1, SAP_CONTACT_BY_MATERIAL});
     warm_up(&b, 64);
     if (remember == 1) {
       b.memory = malloc(1 << 16);
@@ -375,7 +445,8 @@ static void test_step_as_made(void** state) {
   (void)state;
   double v[2][16], A[2][4 * 13 * 13];
   for (int twice = 0; twice < 2; ++twice) {
-    bench b = open_bench_with(SLIDERS, SAP_SCHEME_IMPLICIT_EULER, true);
+    bench b = open_bench_with(
+        SLIDERS, (bench_options){SAP_SCHEME_IMPLICIT_EULER, true, SAP_CONTACT_BY_MATERIAL});
     b.start.v[0] = 1.0;
     b.start.v[7] = 0.5;
     b.u[0] = 1.0;
@@ -442,7 +513,6 @@ static void test_refused(void** state) {
   static const struct {
     const char *geom, *more, *message;
   } cases[] = {
-      {"condim='4' friction='1 .1 .1'", "", "spin or rolling"},
       {"",
        "<body pos='1 0 1'><joint name='j' axis='0 1 0'/><joint name='k' axis='1 0 0'/><geom "
        "size='.1' pos='.1 0 0'/></body></worldbody><equality><joint joint1='j' "

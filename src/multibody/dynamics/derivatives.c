@@ -10,45 +10,57 @@
 // links behind both j and k of the changes of their wrenches:
 //   j before k:          dtau_j = S_j . dT
 //   j behind or with k:  dtau_j = S_j . dT + (S_k x S_j) . T
-// Inverse dynamics, F = I A + V x* I V:
+// dT is linear in S_k, Pd_k, Pdd_k, with matrices that are summed over the links: those of the link
+// of k give a column of j before k, those of the link of j, transposed, a row of k before j.
+// Inverse dynamics, F = I A + V x* I V, [L; P] = I V, V = [w; u]:
 //   dF/dq_k = S_k x* F + I Pdd_k + B Pd_k,  dF/dv_k = I PS_k + B S_k,  dF/da_k = I S_k
-//   B x = V x* I x - I (V x x) + x x* I V
-// Momenta, H - W, with fixed wrenches W = [L0; P0 + dt weight] at the centres c of the links:
-//   d(H - W)/dq_k = S_k x* H + I Pd_k - [(S_k o c) x P; 0],  dH/dv_k = I S_k
-// and at the start, for each link about its own centre c0, applied at c with the S of the end:
-//   dL0 = S_k x L0 + I_c Pd_k,  dP0 = S_k x P0 + m (Pd_k o c0)
+//   B x = V x* I x - I (V x x) + x x* I V = [K x_w; 2 x_w x P]
+//   K = [w] I - I [w] + 2 (u . h) 1 - h u' - u h' - [L]
+// Momenta, H - W, with fixed wrenches W = [L0 + c x P; P] at the centres c of the links, P = P0 + dt
+// weight:
+//   d(H - W)/dq_k = S_k x* H + I Pd_k - [N S_w + S_u x P; 0],  N = c P' - (c . P) 1,  dH/dv_k = I S_k
+// and at the start, for each link about its own centre c0, h0 = m c0, applied at c:
+//   dW/dq0_k = Z Pd_k + [(c . P0 - P0 c' - [L0]) S_w; S_w x P0],  dW/dv0_k = Z S_k
+//   Z x = [(I0 + h0 (c0 - c)' - (c0 - c) . h0) x_w + h x x_u; x_w x h0 + m x_u],  h = m c
 #include "multibody/dynamics/derivatives.h"
 
 #include <string.h>
 
 #include "core/error.h"
 #include "multibody/dynamics/dynamics_data.h"
+#include "multibody/dynamics/lanes.h"
 
-// A link at the end of a step, or of inverse dynamics.
+// x -> [K x_w; x_w x p]
+typedef struct turn_map {
+  double K[9], p[3];
+} turn_map;
+
+// A link, and then the sum over it and those behind.
+typedef struct link_sums {
+  sap_inertia I;
+  double T[6];     // wrench
+  double F[6];     // part of the wrench that turns with the link: F or H
+  double P[3];     // of momenta: W's force
+  double N[9];     // of momenta
+  turn_map B;      // of inverse dynamics B, of momenta that of Pd and v0 in dW
+  turn_map start;  // of momenta: of S in dW
+} link_sums;
+
 typedef struct link_state {
-  sap_inertia I, I0;         // I0: at the start
-  double V[6], A[6], IV[6];  // IV = I V
-  double F[6];               // wrench that turns with the link: F of inverse dynamics, or H
-  double T[6];               // sum over this link and those behind
-  double change[6];          // of F - W, then the sum over this link and those behind
-  double c[3], P[3];         // of momenta: where W acts, and its force
-  double c0[3], L0[3], P0[3];
-  double H[SAP_MASS_FIELDS][6];  // of the vectors of products with M, then the sums
-  bool moves;                    // is behind the dof that varies
+  double V[6], A[6];
+  double c0[3], L0[3], P0[3];  // of momenta
+  sap_inertia I0;              // at the start
+  sap_lanes lanes[6], H[6];    // of products with M: V, then sums of I V
+  link_sums sums;
 } link_state;
-
-// A change of the configuration and of the velocities and accelerations that comes with it; NULL: 0.
-typedef struct motion_change {
-  const double *turn, *velocity, *acceleration;
-} motion_change;
 
 struct sap_derivatives {
   sap_dynamics* dynamics;
-  int32_t* group;      // first dof of the dofs that turn with it                    (nv)
-  link_state* links;   // (links)
-  int32_t* tree_link;  // first link of each tree, then their number       (trees + 1)
-  double (*field_Pd[SAP_MASS_FIELDS])[6];           // (nv)
-  double (*S)[6], (*S0)[6];                         // (nv)
+  int32_t* group;            // first dof of the dofs that turn with it                    (nv)
+  link_state* links;         // (links)
+  int32_t* tree_link;        // first link of each tree, then their number       (trees + 1)
+  sap_lanes (*field_Pd)[6];  // (nv)
+  double (*S)[6], (*S0)[6];  // (nv)
   double (*Pd)[6], (*Pdd)[6], (*PS)[6], (*Pd0)[6];  // (nv)
 };
 
@@ -67,9 +79,7 @@ sap_status sap_derivatives_create(sap_dynamics* d, sap_pool* pool, sap_derivativ
   SAP_TRY(SAP_POOL_ADD(pool, &w->group, nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->links, d->nlinks, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->tree_link, model->sizes.trees + 1, error));
-  for (int f = 0; f < SAP_MASS_FIELDS; ++f) {
-    SAP_TRY(SAP_POOL_ADD(pool, &w->field_Pd[f], nv, error));
-  }
+  SAP_TRY(SAP_POOL_ADD(pool, &w->field_Pd, nv, error));
   double(** const vectors[])[6] = {&w->S, &w->S0, &w->Pd, &w->Pdd, &w->PS, &w->Pd0};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, vectors[i], nv, error));
@@ -160,86 +170,120 @@ static void pass_link(sap_derivatives* w, const sap_kinematics* kin, int32_t l, 
   }
 }
 
-// Of F - W, about O.
-static void change_end(const link_state* at, const motion_change* by, double out[6]) {
-  double x[6], Ix[6];
-  sap_inertia_mul(out, &at->I, by->acceleration);
-  if (by->velocity != NULL) {  // B x
-    sap_inertia_mul(Ix, &at->I, by->velocity);
-    sap_spatial_add_force_cross(out, at->V, Ix);
-    motion_cross(x, at->V, by->velocity);
-    sap_inertia_mul(Ix, &at->I, x);
-    sap_spatial_add_scaled(out, Ix, -1.0);
-    sap_spatial_add_force_cross(out, by->velocity, at->IV);
-  }
-  if (by->turn != NULL) {
-    sap_spatial_add_force_cross(out, by->turn, at->F);
-    sap_v3_cross(x, by->turn, at->c);
-    sap_v3_add(x, x, by->turn + 3);
-    sap_v3_cross(Ix, x, at->P);
-    sap_v3_sub(out, out, Ix);
+// --- sums over links ---
+
+// K += s a b'
+static void add_outer(double K[9], double s, const double a[3], const double b[3]) {
+  for (int c = 0; c < 3; ++c) {
+    sap_v3_add_scaled(K + 3 * c, a, s * b[c]);
   }
 }
 
-// Of W by a change of the start.
-static void change_start(const link_state* at, const motion_change* by, double out[6]) {
+// K += s 1
+static void add_unit(double K[9], double s) {
+  K[0] += s;
+  K[4] += s;
+  K[8] += s;
+}
+
+// K -= [a]
+static void subtract_cross(double K[9], const double a[3]) {
+  K[1] -= a[2];
+  K[2] += a[1];
+  K[3] += a[2];
+  K[5] -= a[0];
+  K[6] -= a[1];
+  K[7] += a[0];
+}
+
+static void map_add(const turn_map* map, const double w[3], double out[6]) {
   double x[3];
-  sap_inertia_mul(out, &at->I0, by->velocity);
-  sap_v3_cross(x, at->c0, out + 3);
-  sap_v3_sub(out, out, x);
-  if (by->turn != NULL) {
-    sap_v3_cross(x, by->turn, at->L0);
-    sap_v3_add(out, out, x);
-    sap_v3_cross(x, by->turn, at->P0);
-    sap_v3_add(out + 3, out + 3, x);
-  }
-  sap_v3_cross(x, at->c, out + 3);
+  sap_m3_mul_v3(x, map->K, w);
+  sap_v3_add(out, out, x);
+  sap_v3_cross(x, w, map->p);
+  sap_v3_add(out + 3, out + 3, x);
+}
+
+static void map_transposed(const turn_map* map, const double y[6], double out[3]) {
+  double x[3];
+  sap_m3_tmul_v3(out, map->K, y);
+  sap_v3_cross(x, map->p, y + 3);
   sap_v3_add(out, out, x);
 }
 
-typedef void change_function(const link_state* at, const motion_change* by, double out[6]);
-
-// Adds scale dtau_j to the column of dof k of link l. Needs T of this link and all behind it.
-static void add_column(sap_derivatives* w, int32_t l, int32_t k, change_function* change,
-                       motion_change by, double scale, double* X) {
-  const sap_dynamics* d = w->dynamics;
-  const int32_t end = w->tree_link[d->links[l].tree + 1];
-  const bool turns = change == change_end && by.turn != NULL;
-  double* column = X + (size_t)d->model->sizes.nv * (size_t)k;
-  for (int32_t i = l; i < end; ++i) {
-    link_state* at = &w->links[i];
-    at->moves = i == l || (d->links[i].parent >= l && w->links[d->links[i].parent].moves);
-    if (at->moves) {
-      change(at, &by, at->change);
-    }
-  }
-  for (int32_t i = end; i-- > l;) {
-    link_state* at = &w->links[i];
-    double T[6] = {0.0};
-    if (at->moves && i > l) {
-      sap_spatial_add_scaled(w->links[d->links[i].parent].change, at->change, 1.0);
-    }
-    if (at->moves && turns) {
-      sap_spatial_add_force_cross(T, by.turn, at->T);  // (S_k x S_j) . T = -S_j . (S_k x* T)
-    }
-    const int32_t first = d->links[i].first_dof;
-    for (int32_t j = first; at->moves && j < first + d->links[i].ndofs; ++j) {
-      const bool before = j < k && w->group[j] != w->group[k];
-      column[j] += scale * (sap_spatial_dot(w->S[j], at->change) -
-                            (before ? 0.0 : sap_spatial_dot(w->S[j], T)));
-    }
-  }
-  for (int32_t j = d->model->dof_parent[d->links[l].first_dof]; j >= 0;
-       j = d->model->dof_parent[j]) {
-    column[j] += scale * sap_spatial_dot(w->S[j], w->links[l].change);
-  }
-}
-
+// Adds the sums of a link to those of its parent.
 static void add_to_parent(sap_derivatives* w, int32_t l) {
   const int32_t parent = w->dynamics->links[l].parent;
   if (parent >= 0) {
-    sap_spatial_add_scaled(w->links[parent].T, w->links[l].T, 1.0);
+    double* to = (double*)&w->links[parent].sums;
+    const double* from = (const double*)&w->links[l].sums;
+    for (size_t i = 0; i < sizeof(link_sums) / sizeof(double); ++i) {
+      to[i] += from[i];
+    }
   }
+}
+
+// A matrix of derivatives and its vectors of dof k: `column` gives the entries of dofs before k and
+// of k's link; those of k by the dofs i before are sums of rows[r] . of[r][i], three numbers where
+// short_row is r. S's own part turns the wrench T.
+enum { ROW_PARTS = 2 };
+typedef struct derivative {
+  double *X, scale;
+  bool turns;
+  int parts, short_row;
+  double (*of[ROW_PARTS])[6];
+  double column[6], rows[ROW_PARTS][6];
+} derivative;
+
+static void add_entries(const sap_derivatives* w, int32_t l, int32_t k, const derivative* d) {
+  const sap_model* model = w->dynamics->model;
+  const sap_link* link = &w->dynamics->links[l];
+  const size_t n = (size_t)model->sizes.nv;
+  double *column = d->X + n * (size_t)k, *row = d->X + k, turned[6] = {0.0};
+  if (d->turns) {
+    sap_spatial_add_force_cross(turned, w->S[k], w->links[l].sums.T);
+  }
+  for (int32_t j = link->first_dof; j < link->first_dof + link->ndofs; ++j) {
+    const bool before = j < k && w->group[j] != w->group[k];
+    column[j] += d->scale * (sap_spatial_dot(w->S[j], d->column) -
+                             (before || !d->turns ? 0.0 : sap_spatial_dot(w->S[j], turned)));
+  }
+  for (int32_t j = model->dof_parent[link->first_dof]; j >= 0; j = model->dof_parent[j]) {
+    double entry = 0.0;
+    column[j] += d->scale * sap_spatial_dot(w->S[j], d->column);
+    for (int r = 0; r < d->parts; ++r) {
+      entry += r == d->short_row ? sap_v3_dot(d->rows[r], d->of[r][j])
+                                 : sap_spatial_dot(d->rows[r], d->of[r][j]);
+    }
+    row[n * (size_t)j] += d->scale * entry;
+  }
+}
+
+// --- inverse dynamics ---
+
+static void set_inverse(sap_derivatives* w, const sap_kinematics* kin, int32_t l) {
+  const link_state* at = &w->links[l];
+  link_sums* sums = &w->links[l].sums;
+  double IV[6], *K = sums->B.K;
+  memset(sums, 0, sizeof *sums);
+  find_inertia(kin, l, &sums->I);
+  sap_inertia_mul(IV, &sums->I, at->V);
+  sap_inertia_mul(sums->T, &sums->I, at->A);
+  sap_spatial_add_force_cross(sums->T, at->V, IV);
+  for (int c = 0; c < 3; ++c) {
+    double e[3] = {0.0}, Ie[3], turned[3], x[3];
+    e[c] = 1.0;
+    sap_symmetric_mul(Ie, sums->I.I, e);
+    sap_v3_cross(K + 3 * c, at->V, Ie);
+    sap_v3_cross(turned, at->V, e);
+    sap_symmetric_mul(x, sums->I.I, turned);
+    sap_v3_add_scaled(K + 3 * c, x, -1.0);
+  }
+  add_unit(K, 2.0 * sap_v3_dot(at->V + 3, sums->I.h));
+  add_outer(K, -1.0, sums->I.h, at->V + 3);
+  add_outer(K, -1.0, at->V + 3, sums->I.h);
+  subtract_cross(K, IV);
+  sap_v3_scale(sums->B.p, IV + 3, 2.0);
 }
 
 void sap_derivatives_inverse(sap_derivatives* w, const sap_kinematics* kin, const double* v,
@@ -247,21 +291,31 @@ void sap_derivatives_inverse(sap_derivatives* w, const sap_kinematics* kin, cons
   const sap_dynamics* d = w->dynamics;
   const outward out = {w->S, w->Pd, w->Pdd, w->PS};
   for (int32_t l = 0; l < d->nlinks; ++l) {
-    link_state* at = &w->links[l];
-    memset(at, 0, sizeof *at);
     pass_link(w, kin, l, v, a, &out);
-    find_inertia(kin, l, &at->I);
-    sap_inertia_mul(at->IV, &at->I, at->V);
-    sap_inertia_mul(at->F, &at->I, at->A);
-    sap_spatial_add_force_cross(at->F, at->V, at->IV);
-    memcpy(at->T, at->F, sizeof at->T);
+    set_inverse(w, kin, l);
   }
   for (int32_t l = d->nlinks; l-- > 0;) {
+    const link_sums* at = &w->links[l].sums;
     const int32_t first = d->links[l].first_dof;
     for (int32_t k = first; k < first + d->links[l].ndofs; ++k) {
-      add_column(w, l, k, change_end, (motion_change){w->S[k], w->Pd[k], w->Pdd[k]}, 1.0, dq);
-      add_column(w, l, k, change_end, (motion_change){NULL, w->S[k], w->PS[k]}, 1.0, dv);
-      add_column(w, l, k, change_end, (motion_change){NULL, NULL, w->S[k]}, 1.0, da);
+      derivative q = {
+          .X = dq, .scale = 1.0, .turns = true, .parts = 2, .short_row = 1, .of = {w->Pdd, w->Pd}};
+      derivative u = {.X = dv, .scale = 1.0, .parts = 2, .short_row = 1, .of = {w->PS, w->S}};
+      derivative c = {.X = da, .scale = 1.0, .parts = 1, .short_row = -1, .of = {w->S, NULL}};
+      sap_inertia_mul(c.column, &at->I, w->S[k]);
+      memcpy(c.rows[0], c.column, sizeof c.column);
+      memcpy(u.rows[0], c.column, sizeof c.column);
+      memcpy(q.rows[0], c.column, sizeof c.column);
+      map_transposed(&at->B, w->S[k], u.rows[1]);
+      map_transposed(&at->B, w->S[k], q.rows[1]);
+      sap_inertia_mul(u.column, &at->I, w->PS[k]);
+      map_add(&at->B, w->S[k], u.column);
+      sap_inertia_mul(q.column, &at->I, w->Pdd[k]);
+      map_add(&at->B, w->Pd[k], q.column);
+      sap_spatial_add_force_cross(q.column, w->S[k], at->T);
+      add_entries(w, l, k, &q);
+      add_entries(w, l, k, &u);
+      add_entries(w, l, k, &c);
       da[((size_t)d->model->sizes.nv + 1) * (size_t)k] += d->armature[k];
     }
     add_to_parent(w, l);
@@ -338,18 +392,75 @@ static void lone_entries(const sap_derivatives* w, const sap_momentum_derivative
 }
 
 static void set_momentum(sap_derivatives* w, const sap_momentum_derivatives* s, int32_t l) {
-  link_state* at = &w->links[l];
-  const double per_m = at->I0.mass > 0.0 ? 1.0 / at->I0.mass : 0.0;
-  double x[3];
-  find_inertia(s->kin, l, &at->I);
-  sap_inertia_mul(at->F, &at->I, at->V);
-  sap_v3_scale(at->c, at->I.h, per_m);
-  sap_v3_copy(at->P, at->P0);
-  sap_v3_add_scaled(at->P, w->dynamics->model->options.gravity, s->dt * at->I0.mass);
-  sap_v3_cross(x, at->c, at->P);
-  sap_v3_sub(at->T, at->F, at->L0);
-  sap_v3_sub(at->T, at->T, x);
-  sap_v3_sub(at->T + 3, at->F + 3, at->P);
+  const link_state* at = &w->links[l];
+  link_sums* sums = &w->links[l].sums;
+  const double *P0 = at->P0, *h0 = at->I0.h;
+  double c[3], x[3];
+  memset(sums, 0, sizeof *sums);
+  find_inertia(s->kin, l, &sums->I);
+  sap_inertia_mul(sums->F, &sums->I, at->V);
+  sap_v3_scale(c, sums->I.h, sums->I.mass > 0.0 ? 1.0 / sums->I.mass : 0.0);
+  sap_v3_copy(sums->P, P0);
+  sap_v3_add_scaled(sums->P, w->dynamics->model->options.gravity, s->dt * sums->I.mass);
+  sap_v3_cross(x, c, sums->P);
+  sap_v3_sub(sums->T, sums->F, at->L0);
+  sap_v3_sub(sums->T, sums->T, x);
+  sap_v3_sub(sums->T + 3, sums->F + 3, sums->P);
+  add_outer(sums->N, 1.0, c, sums->P);
+  add_unit(sums->N, -sap_v3_dot(c, sums->P));
+  for (int i = 0; i < 3; ++i) {
+    double e[3] = {0.0};
+    e[i] = 1.0;
+    sap_symmetric_mul(sums->B.K + 3 * i, at->I0.I, e);
+  }
+  sap_v3_sub(x, at->c0, c);
+  add_outer(sums->B.K, 1.0, h0, x);
+  add_unit(sums->B.K, -sap_v3_dot(x, h0));
+  sap_v3_copy(sums->B.p, h0);
+  add_unit(sums->start.K, sap_v3_dot(c, P0));
+  add_outer(sums->start.K, -1.0, P0, c);
+  subtract_cross(sums->start.K, at->L0);
+  sap_v3_copy(sums->start.p, P0);
+}
+
+// Z x.
+static void start_mul(const link_sums* at, const double x[6], double out[6]) {
+  sap_v3_cross(out, at->I.h, x + 3);
+  sap_v3_scale(out + 3, x + 3, at->I.mass);
+  map_add(&at->B, x, out);
+}
+
+// The vectors of a dof of a link.
+static void set_momentum_entries(const sap_derivatives* w, const link_sums* at, int32_t k,
+                                 derivative* q, derivative* v, derivative* q0, derivative* v0) {
+  const double* S = w->S[k];
+  double x[3], y[3], W[6];
+  sap_inertia_mul(v->column, &at->I, S);
+  memcpy(v->rows[0], v->column, sizeof v->column);
+  memcpy(q->rows[1], v->column, sizeof v->column);
+  sap_inertia_mul(q->column, &at->I, w->Pd[k]);
+  sap_spatial_add_force_cross(q->column, S, at->F);
+  sap_m3_mul_v3(x, at->N, S);
+  sap_v3_cross(y, S + 3, at->P);
+  sap_v3_sub(q->column, q->column, x);
+  sap_v3_sub(q->column, q->column, y);
+  for (int i = 0; i < 6; ++i) {
+    W[i] = at->T[i] - at->F[i];
+  }
+  memset(q->rows[0], 0, sizeof q->rows[0]);
+  sap_spatial_add_force_cross(q->rows[0], S, W);
+  sap_m3_tmul_v3(x, at->N, S);
+  sap_v3_cross(y, at->P, S);
+  sap_v3_sub(q->rows[0], q->rows[0], x);
+  sap_v3_sub(q->rows[0] + 3, q->rows[0] + 3, y);
+  start_mul(at, w->Pd0[k], q0->column);
+  map_add(&at->start, w->S0[k], q0->column);
+  start_mul(at, w->S0[k], v0->column);
+  map_transposed(&at->B, S, v0->rows[0]);
+  sap_v3_cross(v0->rows[0] + 3, S, at->I.h);
+  sap_v3_add_scaled(v0->rows[0] + 3, S + 3, at->I.mass);
+  memcpy(q0->rows[0], v0->rows[0], sizeof q0->rows[0]);
+  map_transposed(&at->start, S, q0->rows[1]);
 }
 
 void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives* s) {
@@ -360,7 +471,6 @@ void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives
   for (int32_t l = 0; l < d->nlinks; ++l) {
     link_state* at = &w->links[l];
     double H[6], x[3];
-    memset(at, 0, sizeof *at);
     pass_link(w, s->kin0, l, s->v0, NULL, &before);
     find_inertia(s->kin0, l, &at->I0);
     sap_inertia_mul(H, &at->I0, at->V);
@@ -379,13 +489,23 @@ void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives
       lone_entries(w, s, l);
       continue;
     }
+    derivative q = {.X = s->dq,
+                    .scale = per_dt,
+                    .turns = true,
+                    .parts = 2,
+                    .short_row = -1,
+                    .of = {w->S, w->Pd}};
+    derivative v = {.X = s->dv, .scale = per_dt, .parts = 1, .short_row = -1, .of = {w->S, NULL}};
+    derivative q0 = {
+        .X = s->dq0, .scale = -per_dt, .parts = 2, .short_row = 1, .of = {w->Pd0, w->S0}};
+    derivative v0 = {
+        .X = s->dv0, .scale = -per_dt, .parts = 1, .short_row = -1, .of = {w->S0, NULL}};
     for (int32_t k = first; k < first + d->links[l].ndofs; ++k) {
-      const motion_change dq = {w->S[k], NULL, w->Pd[k]}, dv = {NULL, NULL, w->S[k]};
-      const motion_change dq0 = {w->S0[k], w->Pd0[k], NULL}, dv0 = {NULL, w->S0[k], NULL};
-      add_column(w, l, k, change_end, dq, per_dt, s->dq);
-      add_column(w, l, k, change_end, dv, per_dt, s->dv);
-      add_column(w, l, k, change_start, dq0, -per_dt, s->dq0);
-      add_column(w, l, k, change_start, dv0, -per_dt, s->dv0);
+      set_momentum_entries(w, &w->links[l].sums, k, &q, &v, &q0, &v0);
+      add_entries(w, l, k, &q);
+      add_entries(w, l, k, &v);
+      add_entries(w, l, k, &q0);
+      add_entries(w, l, k, &v0);
     }
     add_to_parent(w, l);
   }
@@ -397,6 +517,48 @@ void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives
 
 // --- products with M ---
 
+// Moves V of all vectors across the dofs of a link; sets its momenta.
+static void pass_lanes(sap_derivatives* w, const sap_kinematics* kin, int32_t l,
+                       const double* const x[SAP_MASS_FIELDS]) {
+  const sap_link* link = &w->dynamics->links[l];
+  link_state* at = &w->links[l];
+  sap_lanes *V = at->lanes, *H = at->H, before[6];
+  sap_inertia I;
+  memset(V, 0, sizeof at->lanes);
+  if (link->parent >= 0) {
+    memcpy(V, w->links[link->parent].lanes, sizeof at->lanes);
+  }
+  for (int32_t k = link->first_dof; k < link->first_dof + link->ndofs; ++k) {
+    sap_lanes* Pd = w->field_Pd[k];
+    double S[6];
+    if (k == link->first_dof || w->group[k] != w->group[k - 1]) {
+      memcpy(before, V, sizeof before);
+    }
+    sap_derivatives_direction(kin, k, S);
+    memset(Pd, 0, sizeof w->field_Pd[k]);
+    sap_lanes_add_cross(Pd, before, S, 1.0);
+    sap_lanes_add_cross(Pd + 3, before, S + 3, 1.0);
+    sap_lanes_add_cross(Pd + 3, before + 3, S, 1.0);
+    for (int f = 0; f < SAP_LANES; ++f) {
+      const double y = x[f] != NULL ? x[f][k] : 0.0;
+      for (int i = 0; i < 6; ++i) {
+        V[i][f] += S[i] * y;
+      }
+    }
+  }
+  find_inertia(kin, l, &I);
+  const double* m = I.I;
+  for (int f = 0; f < SAP_LANES; ++f) {
+    H[0][f] = m[0] * V[0][f] + m[3] * V[1][f] + m[4] * V[2][f];
+    H[1][f] = m[3] * V[0][f] + m[1] * V[1][f] + m[5] * V[2][f];
+    H[2][f] = m[4] * V[0][f] + m[5] * V[1][f] + m[2] * V[2][f];
+  }
+  memset(H + 3, 0, 3 * sizeof *H);
+  sap_lanes_add_cross(H, V + 3, I.h, -1.0);
+  sap_lanes_add_cross(H + 3, V, I.h, 1.0);
+  sap_lanes_add(H + 3, V + 3, I.mass, 3);
+}
+
 const int sap_mass_pairs[SAP_MASS_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2},
                                                {2, 2}, {0, 3}, {1, 3}, {2, 3}};
 
@@ -407,30 +569,27 @@ void sap_derivatives_mass_products(sap_derivatives* w, const sap_kinematics* kin
   const sap_dynamics* d = w->dynamics;
   const int32_t first = w->tree_link[tree], end = w->tree_link[tree + 1];
   for (int32_t l = first; l < end; ++l) {
-    find_inertia(kin, l, &w->links[l].I);
-  }
-  for (int f = 0; f < SAP_MASS_FIELDS; ++f) {
-    const outward fields = {w->S, w->field_Pd[f], NULL, NULL};
-    for (int32_t l = first; l < end && x[f] != NULL; ++l) {
-      pass_link(w, kin, l, x[f], NULL, &fields);
-      sap_inertia_mul(w->links[l].H[f], &w->links[l].I, w->links[l].V);
-    }
+    pass_lanes(w, kin, l, x);
   }
   for (int32_t l = end; l-- > first;) {
     const sap_link* link = &d->links[l];
-    const link_state* at = &w->links[l];
-    for (int i = 0; i < SAP_MASS_PAIRS; ++i) {
-      const int r = sap_mass_pairs[i][0], s = sap_mass_pairs[i][1];
-      const int32_t last = x[r] != NULL && x[s] != NULL ? link->first_dof + link->ndofs : 0;
-      for (int32_t k = link->first_dof; k < last; ++k) {
-        out[k][i] = sap_spatial_dot(w->field_Pd[r][k], at->H[s]) +
-                    sap_spatial_dot(w->field_Pd[s][k], at->H[r]);
+    link_state* at = &w->links[l];
+    for (int32_t k = link->first_dof; k < link->first_dof + link->ndofs; ++k) {
+      sap_lanes product[SAP_LANES] = {{0.0}};
+      for (int r = 0; r < SAP_LANES; ++r) {
+        for (int i = 0; i < 6; ++i) {
+          for (int f = 0; f < SAP_LANES; ++f) {
+            product[r][f] += w->field_Pd[k][i][r] * at->H[i][f];
+          }
+        }
+      }
+      for (int i = 0; i < SAP_MASS_PAIRS; ++i) {
+        const int r = sap_mass_pairs[i][0], f = sap_mass_pairs[i][1];
+        out[k][i] = product[r][f] + product[f][r];
       }
     }
-    for (int f = 0; f < SAP_MASS_FIELDS && link->parent >= 0; ++f) {
-      if (x[f] != NULL) {
-        sap_spatial_add_scaled(w->links[link->parent].H[f], at->H[f], 1.0);
-      }
+    if (link->parent >= 0) {
+      sap_lanes_add(w->links[link->parent].H, at->H, 1.0, 6);
     }
   }
 }

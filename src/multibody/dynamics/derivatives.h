@@ -32,8 +32,7 @@ void sap_derivatives_momentum(sap_derivatives* work, const sap_momentum_derivati
 // Products of four vectors with M: in the order 00, 01, 02, 11, 12, 22, 03, 13, 23.
 enum { SAP_MASS_FIELDS = 4, SAP_MASS_PAIRS = 9 };
 extern const int sap_mass_pairs[SAP_MASS_PAIRS][2];
-// Sets the gradients to q of x_r' M(q) x_s for the dofs of a tree: out[dof][pair]. There may be the
-// first vector alone, or the first three; others are NULL, and their pairs are not set.
+// Sets the gradients to q of x_r' M(q) x_s for the dofs of a tree: out[dof][pair]. x NULL: 0.
 void sap_derivatives_mass_products(sap_derivatives* work, const sap_kinematics* kin, int32_t tree,
                                    const double* const x[SAP_MASS_FIELDS],
                                    double (*out)[SAP_MASS_PAIRS]);

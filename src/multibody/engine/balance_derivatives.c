@@ -138,7 +138,10 @@ void sap_multibody_add_spring_products(const sap_dynamics* d, const double* q, i
     const sap_spring* spring = &d->springs[s];
     const int32_t i = spring->v_start;
     const bool ball = spring->type == SAP_JOINT_BALL;
-    for (int p = 0; p < SAP_MASS_PAIRS && d->model->dof_tree[i] == tree; ++p) {
+    if (d->model->dof_tree[i] != tree || (!ball && spring->cubic == 0.0)) {
+      continue;
+    }
+    for (int p = 0; p < SAP_MASS_PAIRS; ++p) {
       const double *a = x[sap_mass_pairs[p][0]], *b = x[sap_mass_pairs[p][1]];
       double gradient[3] = {0.0};
       if (a == NULL || b == NULL) {

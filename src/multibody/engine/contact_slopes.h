@@ -1,34 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a contact's J, and the generalized force of its impulse, change with the configuration.
 // A change of q_k turns what is behind it by S_k; p moves by Dp, the frame R turns by rho. With
-// J v = R' (v_B - v_A), V o p the velocity of a motion V at p, Pd_k = V x S_k before the joint of k:
-//   d(J v) = R' (sum of sides +-((S_k x V_b + Pd_k) o p + w_b x Dp) - rho x (v_B - v_A))
+// J v = R' (v_B - v_A), V o p the velocity of a motion V at p, U_k the motion before the joint of k:
+//   d(J v) = R' (sum of sides +-((S_k x (V_b - U_k)) o p + w_b x Dp) - rho x (v_B - v_A))
+// and of the angular rows R' (w_B - w_A) likewise;
 //   d(J' f)_j = sum +-((S_k x S_j) o p . f + (S_j x Dp) . f + (S_j o p) . (rho x f)),  f = R gamma,
 //   the first term for j behind or with k
 #ifndef SAP_MULTIBODY_ENGINE_CONTACT_SLOPES_H
 #define SAP_MULTIBODY_ENGINE_CONTACT_SLOPES_H
 
+#include "contact/cone.h"
 #include "multibody/dynamics/derivatives.h"
+#include "multibody/dynamics/lanes.h"
 #include "multibody/geometry/variation.h"
 
-enum { SAP_CONTACT_SIDES = 2, SAP_CONTACT_FIELDS = 6, SAP_CONTACT_SCALES = 3 };
+enum { SAP_CONTACT_SIDES = 2, SAP_CONTACT_SCALES = 3 };
+// Fields y of which d(J y) is found, in two groups of lanes.
+enum { SAP_FIELD_V, SAP_FIELD_V0, SAP_FIELD_V_STAR, SAP_FIELD_LAMBDA, SAP_FIELD_X, SAP_FIELDS = 8 };
+
+// d(J y)_r of a dof is C[r][field].
+typedef double sap_field_slopes[SAP_CONE_ROWS_MAX][SAP_FIELDS];
 
 // The dofs that move a contact, those of A's path first, each path from the root.
 typedef struct sap_contact_slopes {
   const sap_kinematics* kin;                                  // at q0
   double sign[SAP_CONTACT_SIDES], arm[SAP_CONTACT_SIDES][3];  // p less O of each side's tree
+  bool moves[SAP_CONTACT_SIDES];                              // dofs move that side
   double R[9];
   int32_t count;
-  int32_t* dofs;                        // (nv)
-  int32_t* place[SAP_CONTACT_SIDES];    // in the path of a side, -1: not on it             (nv)
-  double (*S)[6];                       // (nv)
-  double (*Dp)[3], (*rho)[3];           // (nv)
-  double* dphi;                         // (nv)
-  double (*C[SAP_CONTACT_FIELDS])[3];   // d(J y) of y = v, v0, v*, X_1, X_2, X_3               (nv)
-  double (*scale)[SAP_CONTACT_SCALES];  // dw, dwt, dwn to q0 (nv)
-  double* X[3];                         // (nv)
-  double (*gradients)[SAP_MASS_PAIRS];  // (nv)
-  int32_t* path;                        // scratch (nv)
+  int32_t* dofs;                      // (nv)
+  int32_t* group;                     // see sap_derivatives_group                             (nv)
+  int32_t* place[SAP_CONTACT_SIDES];  // in the path of a side, -1: not on it                  (nv)
+  double (*S)[6];                     // (nv)
+  double (*Dp)[3], (*rho)[3];         // (nv)
+  double* dphi;                       // (nv)
+  sap_lanes (*before[SAP_CONTACT_SIDES])[6];  // scratch: U                              (nv)
+  sap_field_slopes* C;                        // (nv)
+  double (*scale)[SAP_CONTACT_SCALES];        // dw, dwt, dwn to q0 (nv)
+  double* X[3];                               // (nv)
+  double (*gradients)[SAP_MASS_PAIRS];        // (nv)
+  int32_t* path;                              // scratch (nv)
+  // Columns of the block's J that are not zero, and J lambda.
+  int32_t rows, columns;
+  int32_t* column_dof;             // (nv)
+  double (*J)[SAP_CONE_ROWS_MAX];  // (nv)
+  double u[SAP_CONE_ROWS_MAX];
 } sap_contact_slopes;
 
 sap_status sap_contact_slopes_create(int32_t nv, sap_pool* pool, sap_contact_slopes** out,
@@ -36,10 +52,12 @@ sap_status sap_contact_slopes_create(int32_t nv, sap_pool* pool, sap_contact_slo
 // Finds the dofs that move a contact, and Dp, rho and dphi.
 void sap_contact_slopes_set(sap_contact_slopes* slopes, const sap_kinematics* kin,
                             const sap_contact* contact, const sap_contact_variation* vary);
-// C = d(J y) to q0 at fixed y (nv).
-void sap_contact_slopes_field(const sap_contact_slopes* slopes, const double* y, double (*C)[3]);
-// Adds d(J' gamma) at fixed gamma to dq0 (nv x nv).
-void sap_contact_slopes_add_stiffness(const sap_contact_slopes* slopes, const double gamma[3],
-                                      double* dq0);
+// Sets C, d(J y) to q0 at fixed y (nv), of the group of lanes that begins with field `first`; y
+// NULL: 0. angular: of 6 rows, not 3.
+void sap_contact_slopes_fields(const sap_contact_slopes* slopes, const double* const y[SAP_LANES],
+                               int first, bool angular);
+// Adds d(J' gamma) at fixed gamma to dq0 (nv x nv); gamma: 3 rows or 6.
+void sap_contact_slopes_add_stiffness(const sap_contact_slopes* slopes, const double* gamma,
+                                      bool angular, double* dq0);
 
 #endif

@@ -2,35 +2,45 @@
 // Derivatives of the impulses p = J' gamma of a step's blocks, with the set of blocks as it is.
 //
 // A contact at p with the frame R, J v = R' (v_B - v_A), gamma = P(u), u = v_hat - J v, G = dgamma/du:
-//   dgamma = G (dv_hat - d(J v)) + (dgamma/dR) dR
-//     sticks: -gamma_i/R_i dR_i;  slides: -k gamma (dRn + mu^2 dRt);  open: 0
-//   R and v_hat_n are the law's functions of phi0, the scales w of W = J A^-1 J', J v0 and J v*
+//   dgamma = G (dv_hat - d(J v) + by_R dR) + ...       solvers/gradient_data.h
+//   R, v_hat, mu and n0 are the law's functions of phi0, the scales w of W = J A^-1 J', J v0 and J v*
 //   dW_rs = d(J X_s)_r + d(J X_r)_s - X_r' dA X_s,  X = A^-1 J'
-// with changes of J by contact_slopes.h.
+// with changes of J by contact_slopes.h. Lagged contacts are solved until their friction is that of
+// their own normal impulse.
 #include <math.h>
 #include <string.h>
 
+#include "contact/material.h"
 #include "integrators/stepper.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/engine/impulse_slopes.h"
-#include "problem/blocks.h"
 #include "problem/factor.h"
 #include "problem/law.h"
 #include "problem/problem_data.h"
+#include "solvers/gradient_data.h"
 
 // A kink is close where sides of a condition differ by less than this part of them.
 static const double KINK = 1e-6;
 
-enum { LAW_INPUTS = 10, LAW_OUTPUTS = 3, SCALES = SAP_CONTACT_SCALES };
-enum { IN_PHI, IN_W, IN_WT, IN_WN, IN_V0, IN_V_STAR = IN_V0 + 3 };
-enum { OUT_RN, OUT_RT, OUT_V_HAT };
+enum { ROWS = SAP_CONE_ROWS_MAX, SCALES = SAP_CONTACT_SCALES };
+// Inputs and outputs of the law of a contact; SHIFT is what v_hat_n of the law is lowered by.
+enum { IN_PHI, IN_W, IN_WT, IN_WN, IN_V0, IN_V_STAR = IN_V0 + ROWS, LAW_INPUTS = IN_V_STAR + ROWS };
+enum { OUT_R, OUT_V_HAT = ROWS, OUT_SHIFT = 2 * ROWS, OUT_MU, OUT_LAGGED, LAW_OUTPUTS };
 
 // --- the law ---
 
-static sap_status evaluate_law(const sap_slopes_call* call, sap_law_contact at,
+typedef struct contact_law {
+  int32_t inputs;  // the first of them have effects
+  sap_law_contact contact;
+  sap_material material;
+  double scales[ROWS], x[LAW_INPUTS];
+} contact_law;
+
+static sap_status evaluate_law(const sap_slopes_call* call, const contact_law* law,
                                const double x[LAW_INPUTS], double out[LAW_OUTPUTS],
                                sap_error* error) {
+  sap_law_contact at = law->contact;
   sap_law_rows rows;
   at.phi0 = x[IN_PHI];
   at.w = x[IN_W];
@@ -39,56 +49,120 @@ static sap_status evaluate_law(const sap_slopes_call* call, sap_law_contact at,
   at.vc0 = x + IN_V0;
   at.vc_star = x + IN_V_STAR;
   SAP_TRY(sap_law_contact_rows(&call->law, &at, &rows, error));
-  out[OUT_RN] = rows.R[2];
-  out[OUT_RT] = rows.R[0];
-  out[OUT_V_HAT] = rows.v_hat[2] - (rows.shifts ? rows.friction * rows.slip : 0.0);
+  memcpy(out + OUT_R, rows.R, sizeof rows.R);
+  memcpy(out + OUT_V_HAT, rows.v_hat, sizeof rows.v_hat);
+  const sap_set set = at.model == SAP_CONTACT_SIMILAR ? SAP_SET_SIMILAR : SAP_SET_FRICTION_CONE;
+  out[OUT_SHIFT] =
+      rows.shifts ? rows.friction * sap_law_rise(set, rows.slip_speed, rows.slip) : 0.0;
+  out[OUT_MU] = rows.friction;
+  out[OUT_LAGGED] = rows.new_impulse;
   return SAP_STATUS_OK;
 }
 
-// slopes[input][output]
-static sap_status differentiate_law(const sap_slopes_call* call, const sap_law_contact* at,
-                                    const double x[LAW_INPUTS],
-                                    double slopes[LAW_INPUTS][LAW_OUTPUTS], sap_error* error) {
-  for (int i = 0; i < LAW_INPUTS; ++i) {
-    double moved[LAW_INPUTS], values[2][LAW_OUTPUTS];
+// Sets g, dgamma of the law's inputs at fixed vc: columns of block->nrows.
+static sap_status differentiate_law(const sap_slopes_call* call, const sap_block* block,
+                                    const contact_law* law, const sap_slopes* slopes,
+                                    double g[LAW_INPUTS][ROWS], sap_error* error) {
+  const sap_contact_slope* s = slopes->contact;
+  const int32_t n = block->nrows;
+  memset(g, 0, LAW_INPUTS * sizeof *g);
+  for (int i = 0; i < law->inputs; ++i) {
     const bool scale = i == IN_W || i == IN_WT || i == IN_WN;
+    const double* x = law->x;
     const double step = SAP_LAW_STEP * (scale ? x[i] : fmax(fabs(x[i]), SAP_LAW_LEAST));
-    for (int side = 0; side < 2 && step > 0.0; ++side) {
+    double moved[LAW_INPUTS], d[2][LAW_OUTPUTS], du[ROWS];
+    if (!(step > 0.0) || (i >= IN_V0 && (i - IN_V0) % ROWS >= n)) {
+      continue;
+    }
+    for (int side = 0; side < 2; ++side) {
       memcpy(moved, x, sizeof moved);
       moved[i] += side == 0 ? -step : step;
-      SAP_TRY(evaluate_law(call, *at, moved, values[side], error));
+      SAP_TRY(evaluate_law(call, law, moved, d[side], error));
     }
     for (int o = 0; o < LAW_OUTPUTS; ++o) {
-      slopes[i][o] = step > 0.0 ? (values[1][o] - values[0][o]) / (2.0 * step) : 0.0;
+      d[0][o] = (d[1][o] - d[0][o]) / (2.0 * step);
+    }
+    for (int32_t r = 0; r < n; ++r) {
+      du[r] = d[0][OUT_V_HAT + r] + slopes->by_R[r] * d[0][OUT_R + r];
+    }
+    du[SAP_NORMAL_ROW] +=
+        s->by_v_hat * d[0][OUT_V_HAT + SAP_NORMAL_ROW] + s->by_mu * d[0][OUT_MU] - d[0][OUT_SHIFT];
+    sap_contact_slope_multiply(s, n, false, du, g[i]);
+    for (int32_t r = 0; r < n; ++r) {
+      g[i][r] += s->t[r] * (s->mu * d[0][OUT_MU] + s->lagged * d[0][OUT_LAGGED]);
     }
   }
   return SAP_STATUS_OK;
 }
 
-// dgamma of dRn, dRt, dv_hat_n; G column-major.
-static void law_columns(const sap_block* block, const double u[3], const double gamma[3],
-                        const double G[9], double columns[LAW_OUTPUTS][3]) {
-  const sap_cone cone = sap_cone_make(block->friction, block->R[0], block->R[2]);
-  const sap_cone_region region = sap_cone_classify(&cone, u[0] * u[0] + u[1] * u[1], u[2]);
-  const bool slides = region == SAP_CONE_SLIDING;
-  memset(columns, 0, LAW_OUTPUTS * sizeof *columns);
-  if (region == SAP_CONE_STICTION) {
-    columns[OUT_RN][2] = -gamma[2] * cone.inverse_Rn;
-    columns[OUT_RT][0] = -gamma[0] * cone.inverse_Rt;
-    columns[OUT_RT][1] = -gamma[1] * cone.inverse_Rt;
+// --- rows of a block ---
+
+void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block) {
+  const sap_model* model = call->multibody->model;
+  sap_contact_slopes* w = call->w;
+  w->columns = 0;
+  memset(w->u, 0, sizeof w->u);
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const double* J = block->jacobians[t];
+    const int32_t first = model->tree_dofs[block->trees[t]];
+    for (int32_t i = first; i < first + model->tree_sizes[block->trees[t]]; ++i) {
+      bool any = false;
+      for (int32_t r = 0; r < block->nrows; ++r) {
+        w->J[w->columns][r] = *J++;
+        any = any || w->J[w->columns][r] != 0.0;
+      }
+      w->column_dof[w->columns] = i;
+      w->columns += any;
+    }
   }
-  for (int i = 0; i < 3; ++i) {
-    columns[OUT_RN][i] -= slides ? cone.k * gamma[i] : 0.0;
-    columns[OUT_RT][i] -= slides ? cone.k * cone.mu * cone.mu * gamma[i] : 0.0;
-    columns[OUT_V_HAT][i] = G[6 + i];
+  w->rows = block->nrows;
+  if (call->out->lambda != NULL) {
+    sap_slopes_multiply_rows(call, call->out->lambda, w->u);
   }
 }
 
-static bool is_kink(const sap_block* block, const double u[3]) {
-  const double t = sqrt(u[0] * u[0] + u[1] * u[1]), mu = block->friction;
-  const double rest = mu * u[2] / block->R[2] - t / block->R[0], open = u[2] + mu * t;
-  return fabs(rest) < KINK * (t / block->R[0] + mu * fabs(u[2]) / block->R[2]) ||
-         fabs(open) < KINK * (fabs(u[2]) + mu * t);
+void sap_slopes_multiply_rows(const sap_slopes_call* call, const double* v, double* out) {
+  const sap_contact_slopes* w = call->w;
+  memset(out, 0, (size_t)w->rows * sizeof *out);
+  for (int32_t k = 0; k < w->columns; ++k) {
+    for (int32_t r = 0; r < w->rows; ++r) {
+      out[r] += w->J[k][r] * v[w->column_dof[k]];
+    }
+  }
+}
+
+static double dot_rows(const sap_contact_slopes* w, const double* a, const double* b) {
+  double sum = 0.0;
+  for (int32_t r = 0; r < w->rows; ++r) {
+    sum += a[r] * b[r];
+  }
+  return sum;
+}
+
+void sap_slopes_add_rows(const sap_slopes_call* call, const double* x, double* out, int32_t k) {
+  const sap_contact_slopes* w = call->w;
+  if (call->out->lambda != NULL) {
+    out[k] += dot_rows(w, w->u, x);
+    return;
+  }
+  double* column = out + (size_t)call->multibody->model->sizes.nv * (size_t)k;
+  for (int32_t i = 0; i < w->columns; ++i) {
+    column[w->column_dof[i]] += dot_rows(w, w->J[i], x);
+  }
+}
+
+void sap_slopes_add_square(const sap_slopes_call* call, double scale, const double* M,
+                           double* out) {
+  const sap_contact_slopes* w = call->w;
+  for (int32_t k = 0; k < w->columns; ++k) {
+    double x[SAP_ROWS_MAX] = {0.0};
+    for (int32_t c = 0; c < w->rows; ++c) {
+      for (int32_t r = 0; r < w->rows; ++r) {
+        x[r] += scale * M[w->rows * c + r] * w->J[k][c];
+      }
+    }
+    sap_slopes_add_rows(call, x, out, w->column_dof[k]);
+  }
 }
 
 // --- scales of W ---
@@ -96,15 +170,18 @@ static bool is_kink(const sap_block* block, const double u[3]) {
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
                                  sap_error* error) {
   const sap_model* model = call->multibody->model;
-  for (int32_t r = 0; r < block->nrows; ++r) {
-    double* X = call->w->X[r];
+  const sap_contact_slopes* w = call->w;
+  for (int32_t r = 0; r < block->nrows && r < 3; ++r) {
     for (int32_t t = 0; t < block->ntrees; ++t) {
       const int32_t first = model->tree_dofs[block->trees[t]];
-      for (int32_t i = 0; i < model->tree_sizes[block->trees[t]]; ++i) {
-        X[first + i] = block->jacobians[t][(size_t)block->nrows * (size_t)i + (size_t)r];
-      }
-      SAP_TRY(sap_problem_solve_tree((sap_problem*)call->problem, block->trees[t], X + first,
-                                     X + first, error));
+      memset(w->X[r] + first, 0, (size_t)model->tree_sizes[block->trees[t]] * sizeof(double));
+    }
+    for (int32_t k = 0; k < w->columns; ++k) {
+      w->X[r][w->column_dof[k]] = w->J[k][r] / (call->scales != NULL ? call->scales[r] : 1.0);
+    }
+    for (int32_t t = 0; t < block->ntrees; ++t) {
+      double* x = w->X[r] + model->tree_dofs[block->trees[t]];
+      SAP_TRY(sap_problem_solve_tree((sap_problem*)call->problem, block->trees[t], x, x, error));
     }
   }
   return SAP_STATUS_OK;
@@ -125,49 +202,6 @@ void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block
   }
 }
 
-void sap_slopes_multiply_rows(const sap_slopes_call* call, const sap_block* block, const double* v,
-                              double* out) {
-  const sap_rows_view rows = {block->nrows, block->ntrees, block->trees, block->jacobians};
-  sap_problem_rows_times(call->problem, &rows, v, out);
-}
-
-void sap_slopes_add_rows(const sap_slopes_call* call, const sap_block* block, const double* x,
-                         double* column) {
-  const sap_model* model = call->multibody->model;
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const double* J = block->jacobians[t];
-    const int32_t first = model->tree_dofs[block->trees[t]];
-    for (int32_t i = first; i < first + model->tree_sizes[block->trees[t]]; ++i) {
-      for (int32_t r = 0; r < block->nrows; ++r) {
-        column[i] += *J++ * x[r];
-      }
-    }
-  }
-}
-
-void sap_slopes_add_square(const sap_slopes_call* call, const sap_block* block, double scale,
-                           const double* M, double* out) {
-  const sap_model* model = call->multibody->model;
-  const int32_t n = block->nrows;
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const double* J = block->jacobians[t];
-    const int32_t first = model->tree_dofs[block->trees[t]];
-    for (int32_t i = first; i < first + model->tree_sizes[block->trees[t]]; ++i, J += n) {
-      double x[SAP_ROWS_MAX] = {0.0};
-      bool any = false;
-      for (int32_t r = 0; r < n; ++r) {
-        for (int32_t c = 0; c < n; ++c) {
-          x[r] += scale * M[n * c + r] * J[c];
-        }
-        any = any || x[r] != 0.0;
-      }
-      if (any) {
-        sap_slopes_add_rows(call, block, x, out + (size_t)model->sizes.nv * (size_t)i);
-      }
-    }
-  }
-}
-
 // Adds a change of W_rs to those of w, wt, wn.
 static void add_scale(const double W[9], double w, int r, int s, double change,
                       double out[SCALES]) {
@@ -180,23 +214,28 @@ static void add_scale(const double W[9], double w, int r, int s, double change,
 static sap_status find_scales(const sap_slopes_call* call, const sap_block* block, double W[9],
                               double x[LAW_INPUTS], sap_error* error) {
   sap_contact_slopes* w = call->w;
+  const double* const fields[SAP_LANES] = {w->X[0], w->X[1], w->X[2], NULL};
   double square = 0.0;
   SAP_TRY(sap_slopes_solve_rows(call, block, error));
+  sap_contact_slopes_fields(w, fields, SAP_FIELD_X, false);
   for (int s = 0; s < 3; ++s) {
-    sap_slopes_multiply_rows(call, block, w->X[s], W + 3 * s);
-    sap_contact_slopes_field(w, w->X[s], w->C[3 + s]);
-  }
-  for (int i = 0; i < 9; ++i) {
-    square += W[i] * W[i];
+    double y[ROWS];
+    sap_slopes_multiply_rows(call, w->X[s], y);
+    for (int r = 0; r < 3; ++r) {
+      W[3 * s + r] = y[r] / call->scales[r];
+      square += W[3 * s + r] * W[3 * s + r];
+    }
   }
   x[IN_W] = sqrt(square) / 3.0;
   x[IN_WT] = 0.5 * (W[0] + W[4]);
   x[IN_WN] = W[8];
   for (int32_t k = 0; k < w->count; ++k) {
+    sap_field_slopes* C = &w->C[k];
     memset(w->scale[k], 0, sizeof w->scale[k]);
     for (int r = 0; r < 3; ++r) {
       for (int s = r; s < 3; ++s) {
-        add_scale(W, x[IN_W], r, s, w->C[3 + s][k][r] + w->C[3 + r][k][s], w->scale[k]);
+        add_scale(W, x[IN_W], r, s, (*C)[r][SAP_FIELD_X + s] + (*C)[s][SAP_FIELD_X + r],
+                  w->scale[k]);
       }
     }
   }
@@ -207,20 +246,13 @@ static sap_status find_scales(const sap_slopes_call* call, const sap_block* bloc
 // --- contacts ---
 
 static sap_status find_variation(const sap_slopes_call* call, const sap_contact* contact,
-                                 const sap_block* block, sap_contact_variation* vary,
-                                 sap_error* error) {
+                                 sap_contact_variation* vary, sap_error* error) {
   const sap_model* model = call->multibody->model;
-  const char* what =
-      block->set != SAP_SET_FRICTION_CONE            ? "of model similar or lagged"
-      : block->nrows != 3                            ? "with spin or rolling friction"
-      : contact->friction[0] != contact->friction[1] ? "with anisotropic friction"
-      : contact->surface_velocity[0] != 0.0 || contact->surface_velocity[1] != 0.0 ? "with a belt"
-      : !sap_collision_vary(call->multibody->collision, contact, vary) ? "whose features change"
-                                                                       : NULL;
-  SAP_FAIL_IF(what != NULL, error, SAP_STATUS_UNSUPPORTED,
-              "derivatives of a contact %s of shapes %d '%s' and %d '%s'", what, contact->shape_A,
-              sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A), contact->shape_B,
-              sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
+  SAP_FAIL_IF(!sap_collision_vary(call->multibody->collision, contact, vary), error,
+              SAP_STATUS_UNSUPPORTED,
+              "derivatives of a contact whose features change of shapes %d '%s' and %d '%s'",
+              contact->shape_A, sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A),
+              contact->shape_B, sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
   if (!vary->exact) {
     sap_derivatives_note(call->out->notes, "by differences: contact geometry");
   }
@@ -231,140 +263,220 @@ static sap_status find_variation(const sap_slopes_call* call, const sap_contact*
   return SAP_STATUS_OK;
 }
 
-static sap_law_contact law_of(const sap_slopes_call* call, const sap_contact* contact,
-                              const sap_block* block, sap_material* material) {
-  static const double ones[3] = {1.0, 1.0, 1.0}, zero[3] = {0.0, 0.0, 0.0};
+static void set_law(const sap_slopes_call* call, const sap_contact* contact, const sap_block* block,
+                    contact_law* law) {
+  static const double zero[3] = {0.0, 0.0, 0.0};
   const sap_assembly* assembly = call->multibody->assembly;
   const sap_model_body* bodies = call->multibody->model->bodies;
-  *material = contact->material;
-  material->friction = contact->friction[0];
-  return (sap_law_contact){.material = material,
-                           .model = SAP_CONTACT_SAP,
-                           .mass = assembly->mass,
-                           .load = sap_loads_get(&assembly->loads, bodies[contact->body_A].tree,
-                                                 bodies[contact->body_B].tree, contact->R_WC + 6),
-                           .thickness = contact->thickness,
-                           .friction = block->friction,
-                           .nrows = 3,
-                           .scales = ones,
-                           .surface_velocity = zero,
-                           .velocity_change = zero};
+  const bool isotropic = block->nrows == 3 && contact->friction[0] == contact->friction[1];
+  double mu = contact->friction[0];
+  law->material = contact->material;
+  for (int i = 0; i < ROWS; ++i) {
+    law->scales[i] = 1.0;
+  }
+  if (isotropic) {
+    law->material.friction = mu;
+  } else {
+    mu = sap_friction_scales(contact->friction, block->nrows, law->scales);
+  }
+  law->contact =
+      (sap_law_contact){.material = &law->material,
+                        .model = block->set == SAP_SET_SIMILAR  ? SAP_CONTACT_SIMILAR
+                                 : block->set == SAP_SET_LAGGED ? SAP_CONTACT_LAGGED
+                                                                : SAP_CONTACT_SAP,
+                        .mass = assembly->mass,
+                        .load = sap_loads_get(&assembly->loads, bodies[contact->body_A].tree,
+                                              bodies[contact->body_B].tree, contact->R_WC + 6),
+                        .thickness = contact->thickness,
+                        .friction = mu,
+                        .nrows = block->nrows,
+                        .scales = law->scales,
+                        .surface_velocity = contact->surface_velocity,
+                        .velocity_change = zero};
 }
 
 // Adds what dgamma/dx of the law's inputs gives to dq_A: by W, and by J v*.
 static void add_mass_changes(const sap_slopes_call* call, const sap_block* block, const double W[9],
-                             double scale, const double g[3 * LAW_INPUTS]) {
+                             const contact_law* law, double (*g)[ROWS]) {
   const sap_contact_slopes* w = call->w;
   const sap_model* model = call->multibody->model;
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t first = model->tree_dofs[block->trees[t]];
     for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
       const double* gradients = w->gradients[k];
-      double changes[SCALES] = {0.0}, x[3] = {0.0};
+      double changes[SCALES] = {0.0}, x[ROWS] = {0.0};
       for (int r = 0, i = 0; r < 3; ++r) {
         for (int s = r; s < 3; ++s, ++i) {
-          add_scale(W, scale, r, s, -gradients[i], changes);
+          add_scale(W, law->x[IN_W], r, s, -gradients[i], changes);
         }
       }
       for (int i = 0; i < 3; ++i) {
-        sap_v3_add_scaled(x, g + 3 * (IN_W + i), changes[i]);
-        if (call->y != NULL) {
-          sap_v3_add_scaled(x, g + 3 * (IN_V_STAR + i), gradients[6 + i]);
+        for (int32_t r = 0; r < block->nrows; ++r) {
+          x[r] += g[IN_W + i][r] * changes[i];
+          x[r] += call->y != NULL ? g[IN_V_STAR + i][r] * law->scales[i] * gradients[6 + i] : 0.0;
         }
       }
-      sap_slopes_add_rows(call, block, x, call->out->dq_A + (size_t)model->sizes.nv * (size_t)k);
+      sap_slopes_add_rows(call, x, call->out->dq_A, k);
     }
   }
 }
 
 // Adds what dgamma = -G d(J v) and dgamma/dx of the law's inputs give.
-static void add_law(const sap_slopes_call* call, const sap_block* block, const double G[9],
-                    const double g[3 * LAW_INPUTS]) {
+static void add_law(const sap_slopes_call* call, const double* G, double (*g)[ROWS],
+                    const contact_law* law) {
   const sap_contact_slopes* w = call->w;
-  const size_t nv = (size_t)call->multibody->model->sizes.nv;
+  const int32_t n = w->rows;
+  double by[2][ROWS * ROWS];
   for (int32_t k = 0; k < w->count; ++k) {
-    double x[3];
-    sap_m3_mul_v3(x, G, w->C[0][k]);
-    sap_v3_scale(x, x, -1.0);
-    sap_v3_add_scaled(x, g + 3 * IN_PHI, w->dphi[k]);
-    for (int i = 0; i < 3; ++i) {
-      sap_v3_add_scaled(x, g + 3 * (IN_W + i), w->scale[k][i]);
-      sap_v3_add_scaled(x, g + 3 * (IN_V0 + i), w->C[1][k][i]);
-      sap_v3_add_scaled(x, g + 3 * (IN_V_STAR + i), w->C[2][k][i]);
+    double x[ROWS];
+    for (int32_t r = 0; r < n; ++r) {
+      x[r] = g[IN_PHI][r] * w->dphi[k];
+      for (int i = 0; i < SCALES; ++i) {
+        x[r] += g[IN_W + i][r] * w->scale[k][i];
+      }
+      for (int32_t i = 0; i < n; ++i) {
+        const double* C = w->C[k][i];
+        x[r] += law->scales[i] *
+                (g[IN_V0 + i][r] * C[SAP_FIELD_V0] + g[IN_V_STAR + i][r] * C[SAP_FIELD_V_STAR] -
+                 G[n * i + r] * C[SAP_FIELD_V]);
+      }
     }
-    sap_slopes_add_rows(call, block, x, call->out->dq0 + nv * (size_t)w->dofs[k]);
+    sap_slopes_add_rows(call, x, call->out->dq0, w->dofs[k]);
   }
-  sap_slopes_add_square(call, block, -1.0, G, call->out->dv);
-  sap_slopes_add_square(call, block, 1.0, g + 3 * IN_V0, call->out->dv0);
-  sap_slopes_add_square(call, block, 1.0, g + 3 * IN_V_STAR, call->out->dv_star);
+  for (int32_t c = 0; c < n; ++c) {
+    memcpy(by[0] + n * c, g[IN_V0 + c], (size_t)n * sizeof(double));
+    memcpy(by[1] + n * c, g[IN_V_STAR + c], (size_t)n * sizeof(double));
+  }
+  for (int i = 0; i < 2 && law->inputs > IN_V0; ++i) {
+    sap_slopes_add_square(call, 1.0, by[i], i == 0 ? call->out->dv0 : call->out->dv_star);
+  }
 }
 
-// Notes a contact whose depth is bounded by the thickness of its shapes, which counts as constant.
-static sap_status note_thickness(const sap_slopes_call* call, const sap_law_contact* law,
-                                 const double x[LAW_INPUTS], const double values[LAW_OUTPUTS],
-                                 sap_error* error) {
-  sap_law_contact unbounded = *law;
-  double others[LAW_OUTPUTS];
-  unbounded.thickness = 0.0;
-  SAP_TRY(evaluate_law(call, unbounded, x, others, error));
-  if (others[OUT_RN] != values[OUT_RN]) {
+// Notes what the law has that is held constant, and finds its inputs: at the end of the step
+// velocities have effects by slips and the thickness alone.
+static sap_status note_law(const sap_slopes_call* call, const sap_block* block, contact_law* law,
+                           sap_error* error) {
+  contact_law unbounded = *law;
+  double values[LAW_OUTPUTS], others[LAW_OUTPUTS];
+  unbounded.contact.material = &unbounded.material;
+  unbounded.contact.scales = unbounded.scales;
+  unbounded.contact.thickness = 0.0;
+  SAP_TRY(evaluate_law(call, law, law->x, values, error));
+  SAP_TRY(evaluate_law(call, &unbounded, law->x, others, error));
+  const bool bounded = others[OUT_R + SAP_NORMAL_ROW] != values[OUT_R + SAP_NORMAL_ROW];
+  const bool rests = values[OUT_SHIFT] == 0.0 && law->contact.model == SAP_CONTACT_SAP &&
+                     call->law.scheme->theta == 1.0 && call->law.scheme->theta_vq == 1.0;
+  law->inputs = rests && !bounded ? IN_V0 : LAW_INPUTS;
+  if (bounded) {
     sap_derivatives_note(call->out->notes, "held: thickness of shapes");
+  }
+  if (fabs(values[OUT_SHIFT] - block->shift) > KINK * (fabs(block->shift) + SAP_LAW_LEAST)) {
+    sap_derivatives_note(call->out->notes, "held: corrected shifts against gliding");
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status add_contact(const sap_slopes_call* call, const sap_contact* contact,
-                              const sap_block* block, sap_error* error) {
-  sap_contact_slopes* w = call->w;
-  double vc[SAP_ROWS_MAX], gamma[SAP_ROWS_MAX];  // contacts of more than 3 rows are refused below
-  double u[3], G[9], W[9], x[LAW_INPUTS], values[LAW_OUTPUTS];
-  double g[3 * LAW_INPUTS] = {0.0};  // dgamma/dx, by columns
-  double slopes[LAW_INPUTS][LAW_OUTPUTS], columns[LAW_OUTPUTS][3];
-  sap_slopes_multiply_rows(call, block, call->out->v, vc);
-  (void)sap_set_impulse(block, vc, gamma);
-  for (int i = 0; i < 3; ++i) {
-    u[i] = block->v_hat[i] - vc[i];
+// G (nrows x nrows) by its products.
+static void fill_G(const sap_contact_slope* slope, int32_t n, double* G) {
+  for (int32_t c = 0; c < n; ++c) {
+    double e[ROWS] = {0.0};
+    e[c] = 1.0;
+    sap_contact_slope_multiply(slope, n, false, e, G + n * c);
   }
-  call->out->kinks += is_kink(block, u);
-  if (gamma[0] == 0.0 && gamma[1] == 0.0 && gamma[2] == 0.0) {
-    return SAP_STATUS_OK;
+}
+
+// A block at v.
+typedef struct block_point {
+  double vc[ROWS], gamma[ROWS], G[ROWS * ROWS], by_R[ROWS];
+  int8_t bound[ROWS];
+  sap_contact_slope contact;
+} block_point;
+
+// Sets gamma and, if wanted, the slopes.
+static void find_point(const sap_slopes_call* call, sap_block* block, bool slopes,
+                       block_point* at) {
+  sap_gradient_options options = sap_gradient_options_default();
+  sap_gradient_report counts = {0};
+  const sap_slopes out = {at->G, at->by_R, at->bound, &at->contact};
+  const int32_t n = block->nrows;
+  sap_slopes_multiply_rows(call, call->out->v, at->vc);
+  (void)sap_set_impulse(block, at->vc, at->gamma);
+  options.coulomb = block->set == SAP_SET_LAGGED;
+  if (options.coulomb) {
+    block->lagged_impulse = fmax(0.0, at->gamma[SAP_NORMAL_ROW]);
+    (void)sap_set_impulse(block, at->vc, at->gamma);
   }
-  sap_contact_variation vary;
-  SAP_TRY(find_variation(call, contact, block, &vary, error));
-  sap_contact_slopes_set(w, call->kin, contact, &vary);
-  sap_set_hessian(block, vc, G);
-  const double* fields[3] = {call->out->v, call->step->v0_free, call->out->v_star};
-  for (int i = 0; i < 3; ++i) {
-    sap_contact_slopes_field(w, fields[i], w->C[i]);
+  if (!slopes) {
+    return;
   }
-  x[IN_PHI] = contact->phi;
-  sap_slopes_multiply_rows(call, block, fields[1], x + IN_V0);
-  sap_slopes_multiply_rows(call, block, fields[2], x + IN_V_STAR);
-  SAP_TRY(find_scales(call, block, W, x, error));
-  sap_material material;
-  const sap_law_contact law = law_of(call, contact, block, &material);
-  SAP_TRY(evaluate_law(call, law, x, values, error));
-  if (fabs(values[OUT_V_HAT] - block->v_hat[2]) > KINK * (fabs(block->v_hat[2]) + SAP_LAW_LEAST)) {
-    sap_derivatives_note(call->out->notes, "held: corrected shifts against gliding");
+  double size = 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    const double u = fabs(block->v_hat[i] - at->vc[i]);
+    size += i == SAP_NORMAL_ROW || n < 3 ? u : block->friction * u;
   }
-  SAP_TRY(differentiate_law(call, &law, x, slopes, error));
-  SAP_TRY(note_thickness(call, &law, x, values, error));
-  law_columns(block, u, gamma, G, columns);
-  for (int i = 0; i < LAW_INPUTS; ++i) {
-    for (int o = 0; o < LAW_OUTPUTS; ++o) {
-      sap_v3_add_scaled(g + 3 * i, columns[o], slopes[i][o]);
+  options.kink_margin = KINK * size / block->R[n > SAP_NORMAL_ROW ? SAP_NORMAL_ROW : 0];
+  sap_block_slopes(&options, block, at->vc, at->gamma, &out, &counts);
+  call->out->kinks += call->out->dq0 != NULL && sap_set_is_contact(block->set) ? counts.kinks : 0;
+  if (sap_set_is_contact(block->set)) {
+    fill_G(&at->contact, n, at->G);
+  } else {
+    for (int32_t i = n; i-- > 0;) {
+      const double diagonal = at->G[i];
+      memset(at->G + n * i, 0, (size_t)n * sizeof(double));
+      at->G[(n + 1) * i] = diagonal;
     }
   }
-  add_law(call, block, G, g);
-  add_mass_changes(call, block, W, x[IN_W], g);
-  sap_contact_slopes_add_stiffness(w, gamma, call->out->dq0);
+}
+
+static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
+                              const sap_block* block, block_point* at, sap_error* error) {
+  sap_contact_slopes* w = call->w;
+  const sap_slopes slopes = {at->G, at->by_R, at->bound, &at->contact};
+  const double* const fields[SAP_LANES] = {call->out->v, call->step->v0_free, call->out->v_star,
+                                           call->out->lambda};
+  const bool angular = block->nrows > 3;
+  double W[9], g[LAW_INPUTS][ROWS], force[ROWS] = {0.0};
+  contact_law law;
+  sap_contact_variation vary;
+  double any = 0.0;
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    any = fmax(any, fabs(at->gamma[i]));
+  }
+  if (any == 0.0) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(find_variation(call, contact, &vary, error));
+  set_law(call, contact, block, &law);
+  call->scales = law.scales;
+  sap_contact_slopes_set(w, call->kin, contact, &vary);
+  sap_contact_slopes_fields(w, fields, 0, angular);
+  law.x[IN_PHI] = contact->phi;
+  memset(law.x + IN_V0, 0, 2 * ROWS * sizeof(double));
+  sap_slopes_multiply_rows(call, fields[1], law.x + IN_V0);
+  sap_slopes_multiply_rows(call, fields[2], law.x + IN_V_STAR);
+  SAP_TRY(find_scales(call, block, W, law.x, error));
+  SAP_TRY(note_law(call, block, &law, error));
+  SAP_TRY(differentiate_law(call, block, &law, &slopes, g, error));
+  add_law(call, at->G, g, &law);
+  add_mass_changes(call, block, W, &law, g);
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    force[i] = law.scales[i] * at->gamma[i];
+  }
+  if (call->out->lambda == NULL) {
+    sap_contact_slopes_add_stiffness(w, force, angular, call->out->dq0);
+  }
+  for (int32_t k = 0; k < w->count && call->out->lambda != NULL; ++k) {
+    for (int32_t i = 0; i < block->nrows; ++i) {
+      call->out->dq0[w->dofs[k]] += force[i] * w->C[k][i][SAP_FIELD_LAMBDA];
+    }
+  }
   return SAP_STATUS_OK;
 }
 
 // --- all blocks ---
 
-static sap_status add_block(const sap_slopes_call* call, int32_t index, const sap_block* block,
-                            sap_error* error) {
+static sap_status add_block(sap_slopes_call* call, int32_t index, const sap_block* block,
+                            block_point* at, sap_error* error) {
   static const char* const names[SAP_BLOCK_KINDS] = {
       [SAP_BLOCKS_ADHESION] = "adhesion", [SAP_BLOCKS_EQUALITY] = "equalities"};
   int kind = 0;
@@ -374,21 +486,10 @@ static sap_status add_block(const sap_slopes_call* call, int32_t index, const sa
   }
   SAP_FAIL_IF(names[kind] != NULL, error, SAP_STATUS_UNSUPPORTED, "derivatives of a step with %s",
               names[kind]);
+  call->scales = NULL;
   return kind == SAP_BLOCKS_CONTACT
-             ? add_contact(call, &call->multibody->contacts[index - range.first], block, error)
-             : sap_slopes_add_row(call, block, error);
-}
-
-// Adds J' gamma, and -J' G J to dv if that is wanted alone.
-static void add_impulse(const sap_slopes_call* call, const sap_block* block) {
-  double vc[SAP_ROWS_MAX], gamma[SAP_ROWS_MAX], G[SAP_ROWS_MAX * SAP_ROWS_MAX];
-  sap_slopes_multiply_rows(call, block, call->out->v, vc);
-  (void)sap_set_impulse(block, vc, gamma);
-  sap_slopes_add_rows(call, block, gamma, call->out->impulse);
-  if (call->out->dv != NULL && call->out->dq0 == NULL) {
-    sap_set_hessian(block, vc, G);
-    sap_slopes_add_square(call, block, -1.0, G, call->out->dv);
-  }
+             ? add_contact(call, &call->multibody->contacts[index - range.first], block, at, error)
+             : sap_slopes_add_row(call, block, at->gamma[0], at->G[0], error);
 }
 
 sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_context* step,
@@ -426,10 +527,20 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
   }
   for (int32_t b = 0; b < problem->nblocks; ++b) {
     sap_block block;
+    block_point at;
     SAP_TRY(sap_problem_block(problem, b, &block, NULL, error));
-    add_impulse(&call, &block);
+    sap_slopes_set_rows(&call, &block);
+    find_point(&call, &block, out->dv != NULL || out->dq0 != NULL, &at);
+    if (out->impulse != NULL) {
+      for (int32_t k = 0; k < call.w->columns; ++k) {
+        out->impulse[call.w->column_dof[k]] += dot_rows(call.w, call.w->J[k], at.gamma);
+      }
+    }
+    if (out->dv != NULL) {
+      sap_slopes_add_square(&call, -1.0, at.G, out->dv);
+    }
     if (out->dq0 != NULL) {
-      SAP_TRY(add_block(&call, b, &block, error));
+      SAP_TRY(add_block(&call, b, &block, &at, error));
     }
   }
   return SAP_STATUS_OK;

@@ -19,19 +19,19 @@ typedef struct sap_slopes_call {
   sap_impulse_derivatives* out;
   const sap_kinematics *kin, *kin_A;  // at q0 and q_A
   sap_law_settings law;
-  const double* y;  // v_near - v*; NULL: zero
+  const double* y;       // v_near - v*; NULL: zero
+  const double* scales;  // of a contact's rows; NULL: 1
 } sap_slopes_call;
 
-// out = J v of a block's rows.
-void sap_slopes_multiply_rows(const sap_slopes_call* call, const sap_block* block, const double* v,
-                              double* out);
-// column (nv) += J' x.
-void sap_slopes_add_rows(const sap_slopes_call* call, const sap_block* block, const double* x,
-                         double* column);
-// out (nv x nv) += scale J' M J, M nrows x nrows.
-void sap_slopes_add_square(const sap_slopes_call* call, const sap_block* block, double scale,
-                           const double* M, double* out);
-// X = A^-1 J' on the block's trees.
+// Takes a block's rows, for what follows.
+void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block);
+// out = J v.
+void sap_slopes_multiply_rows(const sap_slopes_call* call, const double* v, double* out);
+// Adds dp = J' x to column k of a matrix, or lambda' dp to its entry k of a vector.
+void sap_slopes_add_rows(const sap_slopes_call* call, const double* x, double* out, int32_t k);
+// Adds scale J' M J, or lambda' of it; M nrows x nrows.
+void sap_slopes_add_square(const sap_slopes_call* call, double scale, const double* M, double* out);
+// X = A^-1 J' of the first rows, unscaled, on the block's trees.
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
                                  sap_error* error);
 // Gradients of X_r' A X_s to q_A, and of X_r' A y, y = v_near - v*; drag and the stiffness of
@@ -42,7 +42,7 @@ void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const doubl
                                        double scale, const double* const x[SAP_MASS_FIELDS],
                                        double (*out)[SAP_MASS_PAIRS]);
 // Adds the derivatives of the impulse of a row whose J does not vary.
-sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* block,
-                              sap_error* error);
+sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* block, double gamma,
+                              double G, sap_error* error);
 
 #endif

@@ -107,9 +107,9 @@ static sap_status find_source(const sap_slopes_call* call, const sap_block* bloc
     out->x[0] = length * (single ? model->actuators[sap_assembly_key_id(block->key, 0)].gear : 1.0);
     find_servo(call, block, &out->servo);
   }
-  sap_slopes_multiply_rows(call, block, call->step->v0_free, &out->x[2]);
+  sap_slopes_multiply_rows(call, call->step->v0_free, &out->x[2]);
   SAP_TRY(sap_slopes_solve_rows(call, block, error));
-  sap_slopes_multiply_rows(call, block, call->w->X[0], &out->x[1]);
+  sap_slopes_multiply_rows(call, call->w->X[0], &out->x[1]);
   return SAP_STATUS_OK;
 }
 
@@ -121,20 +121,17 @@ static void add_mass_changes(const sap_slopes_call* call, const sap_block* block
     const int32_t first = model->tree_dofs[block->trees[t]];
     for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
       const double x = -by_w * call->w->gradients[k][0];
-      sap_slopes_add_rows(call, block, &x, call->out->dq_A + (size_t)model->sizes.nv * (size_t)k);
+      sap_slopes_add_rows(call, &x, call->out->dq_A, k);
     }
   }
 }
 
 // dgamma = G (dv_hat - d(J v) - gamma dR), of x and then of inputs, which change a servo's whole law.
-sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* block,
-                              sap_error* error) {
+sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* block, double gamma,
+                              double G, sap_error* error) {
   const sap_model_sizes* sizes = &call->multibody->model->sizes;
-  double vc, gamma, G, g[3];
+  double g[3];
   row_source source;
-  sap_slopes_multiply_rows(call, block, call->out->v, &vc);
-  (void)sap_set_impulse(block, &vc, &gamma);
-  sap_set_hessian(block, &vc, &G);
   if (G == 0.0) {
     return SAP_STATUS_OK;
   }
@@ -159,14 +156,13 @@ sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* bloc
     if (i < 3) {
       g[i] = slope;
     } else {
-      sap_slopes_add_rows(call, block, &slope, call->out->du + (size_t)sizes->nv * (size_t)(i - 3));
+      sap_slopes_add_rows(call, &slope, call->out->du, i - 3);
     }
   }
   if (g[1] != 0.0) {
     add_mass_changes(call, block, g[1]);
   }
-  sap_slopes_add_square(call, block, -1.0, &G, call->out->dv);
-  sap_slopes_add_square(call, block, 1.0, &g[0], call->out->dq0);
-  sap_slopes_add_square(call, block, 1.0, &g[2], call->out->dv0);
+  sap_slopes_add_square(call, 1.0, &g[0], call->out->dq0);
+  sap_slopes_add_square(call, 1.0, &g[2], call->out->dv0);
   return SAP_STATUS_OK;
 }
