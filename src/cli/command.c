@@ -169,6 +169,15 @@ const char* cli_suggest(const char* word, const char* const* candidates, int cou
   return best;
 }
 
+const char cli_package_script[] =
+    "import importlib.util, runpy, sys\n"
+    "if importlib.util.find_spec('sapstep') is None:\n"
+    "    print(f'sapstep: {sys.executable} has no package sapstep: pip install . in its sources, "
+    "or '\n"
+    "          'name another Python in SAPSTEP_PYTHON', file=sys.stderr)\n"
+    "    sys.exit(3)\n"
+    "runpy.run_module('sapstep', run_name='__main__', alter_sys=True)\n";
+
 int cli_start_python(char** arguments, const char* needed) {
   char self[4096];
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);

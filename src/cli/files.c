@@ -27,6 +27,17 @@ const char* cli_base_name(const char* path) {
   return slash != NULL ? slash + 1 : path;
 }
 
+bool cli_path_ends(const char* path, const char* const* endings) {
+  const size_t n = strlen(path);
+  for (; *endings != NULL; ++endings) {
+    const size_t m = strlen(*endings);
+    if (n >= m && strcmp(path + n - m, *endings) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // True if two files that do not exist yet have the same name in the same folder.
 static bool same_place(const char* a, const char* b) {
   const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');

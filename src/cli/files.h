@@ -9,6 +9,8 @@
 char* cli_sibling_path(const char* path, const char* extension);
 // Returns the part after the last '/'.
 const char* cli_base_name(const char* path);
+// True if the path ends with one of the endings, a list ended by NULL.
+bool cli_path_ends(const char* path, const char* const* endings);
 
 // Fails with ARGUMENT if an output named after the input is the input itself.
 sap_status cli_check_sibling(const char* output, const char* input, sap_error* error);

@@ -36,8 +36,8 @@ static int run_check(const cli_command* command, int argc, char** argv) {
   if (parser.noperands != 1) {
     return cli_usage_error(command, "one scene is needed, found %d", parser.noperands);
   }
-  arguments[1] = "-m";
-  arguments[2] = "sapstep";
+  arguments[1] = "-c";
+  arguments[2] = (char*)cli_package_script;
   return cli_start_python(arguments, "check needs Python with the package sapstep");
 }
 

@@ -228,7 +228,8 @@ typedef struct export_request {
 
 #define AT(member) .offset = offsetof(export_request, member)
 static const cli_option export_options[] = {
-    {"output", "FILE", "output file, also -o (standard output)", CLI_TEXT, AT(output)},
+    {"output", "FILE", "output file, also -o (standard output): CSV, or .glb, .gltf, .mcap",
+     CLI_TEXT, AT(output)},
     {"contacts", NULL, "a line for each contact of each row, instead of quantities", CLI_FLAG,
      AT(contacts)},
     {0},
@@ -365,6 +366,21 @@ static int run_export(const cli_command* command, int argc, char** argv) {
         command, "%s",
         parser.noperands < 1 ? "a recording is needed" : "--contacts excludes quantities");
   }
+  static const char* const others[] = {".glb", ".gltf", ".mcap", NULL};
+  if (r.output != NULL && cli_path_ends(r.output, others)) {
+    char* arguments[] = {NULL,
+                         "-c",
+                         (char*)cli_package_script,
+                         "export",
+                         "-o",
+                         (char*)r.output,
+                         "--",
+                         parser.operands[0],
+                         NULL};
+    return r.contacts || parser.noperands > 1
+               ? cli_usage_error(command, "glTF and MCAP have all quantities and contacts")
+               : cli_start_python(arguments, "glTF and MCAP need Python with the package sapstep");
+  }
   r.recording = parser.operands[0];
   r.names = parser.noperands > 1 ? parser.operands + 1 : everything;
   r.count = parser.noperands > 1 ? parser.noperands - 1 : EVERYTHING;
@@ -375,13 +391,17 @@ static int run_export(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_export = {
     .name = "export",
     .operands = "RECORDING [QUANTITY...]",
-    .summary = "write quantities, or all contacts, as CSV",
+    .summary = "write quantities or contacts as CSV, or the run as glTF or MCAP",
     .description =
         "Writes quantities of a recording over time, or all its contacts, as CSV with units in\n"
         "the names of the columns. Quantities are those of 'sapstep plot'; without any: states,\n"
-        "energies, momenta, the number of contacts, and the solver's report.",
+        "energies, momenta, the number of contacts, and the solver's report.\n"
+        "Names with .glb or .gltf give the scene and its motion as glTF, .mcap those with contact\n"
+        "forces and all quantities for Foxglove or Rerun; both need Python with the package\n"
+        "sapstep: the python3 of the path, or the one that SAPSTEP_PYTHON names.",
     .examples =
         "  sapstep export clutter.h5 energy position:s3 > a.csv\n"
+        "  sapstep export clutter.h5 -o clutter.glb\n"
         "  sapstep export clutter.h5 --contacts -o contacts.csv\n",
     .options = export_options,
     .run = run_export,

@@ -42,11 +42,6 @@ static const cli_option view_options[] = {
 };
 #undef AT
 
-static bool ends_with(const char* text, const char* end) {
-  const size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 // --- pages ---
 
 static sap_status write_page(const char* path, const char* input, const sap_page_options* options,
@@ -190,17 +185,9 @@ static sap_status write_output(const char* page, char* const* inputs, int count,
                    : write_page(page, inputs[0], &r->page, summary, error);
 }
 
-static bool is_drawn(const char* path) {
-  static const char* const ends[] = {".png", ".gif", ".mp4", ".webm", ".avi", ".mov", ".mkv"};
-  for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) {
-    if (ends_with(path, ends[i])) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static int run_view(const cli_command* command, int argc, char** argv) {
+  static const char* const drawings[] = {".png", ".gif", ".mp4", ".webm",
+                                         ".avi", ".mov", ".mkv", NULL};
   view_request r = {.page = sap_page_options_default(), .time = -1, .until = -1, .speed = 1};
   cli_parser parser;
   sap_page_summary summary = {0};
@@ -218,7 +205,7 @@ static int run_view(const cli_command* command, int argc, char** argv) {
     return start_live(parser.operands[0], &r);
   }
   const char* path = r.output != NULL ? r.output : cli_sibling_path(parser.operands[0], ".html");
-  const bool drawn = is_drawn(path);
+  const bool drawn = cli_path_ends(path, drawings);
   char* page = drawn ? cli_sibling_path(path, ".shot.html") : (char*)path;
   if (write_output(page, parser.operands, count, &r, &summary, &error) != SAP_STATUS_OK) {
     return cli_report(&error);

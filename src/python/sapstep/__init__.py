@@ -66,7 +66,7 @@ _OTHERS = dict.fromkeys(("load", "Model", "MjModel", "MjData", "Scene", "Robot")
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("check", "gym", "jax", "mujoco", "program", "torch"):
+    if name in ("check", "export", "gym", "jax", "mujoco", "program", "torch", "view"):
         return import_module(f"sapstep.{name}")
     if name.startswith("_"):
         raise AttributeError(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+from importlib import import_module
 from typing import Any, Dict, Iterator, List, Optional, Union
 
 import numpy as np
@@ -18,9 +19,10 @@ _ROWS = ("contact", "constraint", "iteration")  # groups with any number of rows
 
 def _module(name: str) -> Any:
     try:
-        return __import__(name)
+        return import_module(name)
     except ImportError:
-        raise ImportError(f"this needs {name}: pip install {name}") from None
+        package = name.partition(".")[0]
+        raise ImportError(f"this needs {package}: pip install {package}") from None
 
 
 class Recording(Suggests):
