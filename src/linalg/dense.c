@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/dense.h"
 
+#include <float.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -146,38 +147,52 @@ bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x) {
   return regular;
 }
 
-// Rotates entry (p, q) of the symmetric a to zero and applies the rotation to the columns of v.
-static void jacobi_rotate(double a[9], double v[9], int p, int q) {
-  if (a[3 * p + q] == 0.0) {
-    return;
-  }
-  const double theta = (a[4 * q] - a[4 * p]) / (2.0 * a[3 * p + q]);
-  const double t = copysign(1.0, theta) / (fabs(theta) + sqrt(theta * theta + 1.0));
+// Rotates rows and columns p, q so that a_pq becomes zero, and columns of V, if given.
+static void rotate_pair(double* a, double* V, int32_t n, int32_t p, int32_t q) {
+  const double apq = a[q * n + p];
+  const double theta = 0.5 * (a[q * n + q] - a[p * n + p]) / apq;
+  const double t = (theta >= 0.0 ? 1.0 : -1.0) / (fabs(theta) + hypot(theta, 1.0));
   const double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
-  for (int k = 0; k < 3; ++k) {
-    const double kp = a[3 * k + p], kq = a[3 * k + q];
-    a[3 * k + p] = c * kp - s * kq;
-    a[3 * k + q] = s * kp + c * kq;
+  for (int32_t k = 0; k < n; ++k) {
+    const double x = a[p * n + k], y = a[q * n + k];
+    a[p * n + k] = c * x - s * y;
+    a[q * n + k] = s * x + c * y;
   }
-  for (int k = 0; k < 3; ++k) {
-    const double pk = a[3 * p + k], qk = a[3 * q + k];
-    a[3 * p + k] = c * pk - s * qk;
-    a[3 * q + k] = s * pk + c * qk;
-    const double vp = v[3 * p + k], vq = v[3 * q + k];
-    v[3 * p + k] = c * vp - s * vq;
-    v[3 * q + k] = s * vp + c * vq;
+  for (int32_t k = 0; k < n; ++k) {
+    const double x = a[k * n + p], y = a[k * n + q];
+    a[k * n + p] = c * x - s * y;
+    a[k * n + q] = s * x + c * y;
+  }
+  for (int32_t k = 0; V != NULL && k < n; ++k) {
+    const double x = V[p * n + k], y = V[q * n + k];
+    V[p * n + k] = c * x - s * y;
+    V[q * n + k] = s * x + c * y;
+  }
+}
+
+void sap_eigen_small(double* a, int32_t n, double* V) {
+  enum { SWEEPS = 30 };
+  for (int32_t i = 0; V != NULL && i < n * n; ++i) {
+    V[i] = i % (n + 1) == 0 ? 1.0 : 0.0;
+  }
+  bool done = false;
+  for (int sweep = 0; sweep < SWEEPS && !done; ++sweep) {
+    done = true;
+    for (int32_t p = 0; p < n; ++p) {
+      for (int32_t q = p + 1; q < n; ++q) {
+        const double limit = DBL_EPSILON * sqrt(fabs(a[p * n + p]) * fabs(a[q * n + q]));
+        if (fabs(a[q * n + p]) > limit && fabs(a[q * n + p]) > DBL_MIN) {
+          rotate_pair(a, V, n, p, q);
+          done = false;
+        }
+      }
+    }
   }
 }
 
 void sap_symmetric3_eigen(const double S[6], double eigenvalues[3], double V[9]) {
-  double a[9] = {S[0], S[3], S[4], S[3], S[1], S[5], S[4], S[5], S[2]};
-  double v[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
-  enum { ROTATIONS = 36 };               // convergence is quadratic: 18 are enough for doubles
-  for (int i = 0; i < ROTATIONS; ++i) {  // of the largest entry
-    const double xy = fabs(a[1]), xz = fabs(a[2]), yz = fabs(a[5]);
-    const int p = xy > xz && xy > yz ? 0 : xz > yz ? 0 : 1;
-    jacobi_rotate(a, v, p, xy > xz && xy > yz ? 1 : 2);
-  }
+  double a[9] = {S[0], S[3], S[4], S[3], S[1], S[5], S[4], S[5], S[2]}, v[9];
+  sap_eigen_small(a, 3, v);
   int order[3] = {0, 1, 2};  // ascending
   for (int i = 0; i < 3; ++i) {
     const int k = i % 2, first = order[k];

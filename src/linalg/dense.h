@@ -62,8 +62,13 @@ bool sap_dense_near_spd_lu(int32_t n, double* B, int32_t* pivots, double* work);
 void sap_dense_add_product(int32_t m, int32_t n, int32_t k, double scale, const double* X,
                            const double* Y, double* out);
 
+enum { SAP_EIGEN_MAX = 6 };
+
+// Computes the eigenvalues of a full symmetric n x n matrix, n <= SAP_EIGEN_MAX, by Jacobi rotations:
+// they end on the diagonal of a. V (n x n, NULL allowed): columns are the eigenvectors.
+void sap_eigen_small(double* a, int32_t n, double* V);
 // Computes the eigenvalues of a symmetric 3x3 matrix {xx yy zz xy xz yz}, ascending, and its
-// eigenvectors (columns of V, column-major, NULL: none) by Jacobi rotations: accurate to round-off
+// eigenvectors (columns of V, column-major, NULL: none) likewise: accurate to round-off
 // of the largest eigenvalue, also if eigenvalues repeat. A diagonal matrix keeps its axes.
 void sap_symmetric3_eigen(const double S[6], double eigenvalues[3], double V[9]);
 

@@ -7,14 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SAP_EIGEN_MAX = 6 };
+#include "linalg/dense.h"
 
-// Computes the eigenvalues of a 3x3 matrix (lower triangle), ascending.
-void sap_eigenvalues_3(const double a[9], double values[3]);
-// Computes the eigenvalues of a full n x n matrix, n <= 6, by Jacobi rotations: they end on the
-// diagonal of a. V (n x n, NULL allowed): columns are the eigenvectors.
-void sap_eigen_small(double* a, int32_t n, double* V);
-// Returns the largest eigenvalue of a full n x n matrix, n <= 6; NaN or infinite if an entry is.
+// Returns the largest eigenvalue of a full n x n matrix, n <= SAP_EIGEN_MAX; NaN if an entry is not
+// finite.
 double sap_largest_eigenvalue(const double* a, int32_t n);
 
 #endif
