@@ -368,7 +368,14 @@ static sap_status end_at_floor(sap_newton* n, const sap_solver_options* options,
     return_to_best(n, watch);
   }
   SAP_TRY(refine_impulses(n, options, direction, result, error));
+  if (ends && result->outcome != SAP_OUTCOME_ROUNDOFF && direction->slope < 0.0) {
+    // The search ends before a corner of the last bits: impulses can be refined behind it.
+    (void)move_velocities(n, 2.0 * search_along(n, options, direction, 0.0).alpha);
+    sap_newton_evaluate(n);
+    SAP_TRY(refine_impulses(n, options, direction, result, error));
+  }
   if (ends && result->outcome != SAP_OUTCOME_ROUNDOFF) {
+    return_to_best(n, watch);
     result->outcome = is_small(n, options) ? SAP_OUTCOME_ROUNDOFF : SAP_OUTCOME_STALLED;
   }
   return SAP_STATUS_OK;
