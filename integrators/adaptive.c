@@ -269,6 +269,7 @@ typedef struct attempt {
   double kink;                // length that has less of the worst kink [s]
   bool halved, extrapolated;  // a->trial is the end of two halves, of an extrapolation
   bool calm;                  // it has no kinks
+  bool restarts;              // it ends behind the only kink that the system has
   sap_extrapolated smooth;
 } attempt;
 
@@ -431,13 +432,13 @@ static void choose_kind(sap_adaptive* a, const attempt* at) {
   a->calm = at->calm && a->calm < MOST_PATIENCE ? a->calm + 1 : at->calm ? a->calm : 0;
   if (at->extrapolated) {
     const double single = at->h * factor_of(a, at->smooth.single, 3);
-    if (a->dt < STILL_WORTH * single) {
+    if (a->dt < STILL_WORTH * single || single >= a->options.largest_dt) {
       stop_extrapolating(a);
       a->dt = fmin(a->dt, single);
     }
   } else if (a->extrapolates) {
     stop_extrapolating(a);
-  } else if (a->calm >= a->patience) {
+  } else if (a->calm >= a->patience && a->dt < a->options.largest_dt) {
     start_extrapolating(a);
     a->dt = a->extrapolates ? fmin(WORTH_EXTRAPOLATING * a->dt, a->options.largest_dt) : a->dt;
   }
@@ -463,6 +464,10 @@ static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
     a->dt = fmax(a->dt, before);
   }
   choose_kind(a, at);
+  if (at->restarts) {  // velocities before the kink say nothing about those behind it
+    a->points = 0;
+    add_point(a, state->t, state->v);
+  }
   return SAP_STATUS_OK;
 }
 
@@ -479,6 +484,7 @@ static sap_status attempt_step(sap_adaptive* a, attempt* at, sap_state* state,
     if (status == SAP_STATUS_OK && (report->error <= a->options.accuracy || shortest)) {
       a->reason = report->reason;
       report->reason = cut;
+      report->parts = at->extrapolated ? 3 : at->halved ? 2 : 1;
       return accept(a, at, state, report, error);
     }
     cut = status == SAP_STATUS_OK ? report->reason : SAP_ADAPTIVE_FAILED;
@@ -489,6 +495,8 @@ static sap_status attempt_step(sap_adaptive* a, attempt* at, sap_state* state,
       }
       return status;
     }
+    at->restarts = at->restarts || (status == SAP_STATUS_OK && cut != SAP_ADAPTIVE_SMOOTH &&
+                                    a->stepper->system.ntrees == 1 && report->step.blocks <= 1);
     if (cut != SAP_ADAPTIVE_SMOOTH) {
       stop_extrapolating(a);
     }

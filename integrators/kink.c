@@ -7,8 +7,11 @@
 // The impulse of the step has one value of f for all of h. Where phi or f changes sign within the
 // step, the velocity is wrong by
 //   dv = W_nn |gamma_n - int f dt|
-// and the error is dv (T_v + h/2). A step that ends `stay` behind the first touch has at most the
-// accuracy: its depth is u stay, its impulse k u stay (tau_d + stay/2), u: the speed at the touch.
+// and the error is dv (T_v + h/2). A step that ends `stay` behind the first touch, at the time tc, has
+// half of the accuracy: its depth is u stay, u the speed at the touch, and its impulse at most that of
+// a law at the end of the step, k u stay (tc + tau_d). Such a law touches where
+//   phi0 + vn0 t + (1 + end)/2 (vn1 - vn0) t^2/h = 0
+// which is sooner for what falls; end: its share of the end. The next, shorter step goes the rest.
 //
 // Contacts and limits that are rigid, or whose damper is far above the critical one,
 // tau_d^2 k W_nn/4 > OVERDAMPED, stop what hits them at once, whatever h. The step acts as if from its start: with the time tc of the touch
@@ -37,9 +40,9 @@ typedef struct slide {
 // One contact, limit or servo of a step.
 typedef struct touch {
   const sap_contact_start* start;
-  bool opens;           // contacts and limits push only where the gap is closed
-  double lower, upper;  // of the force, else [N]
-  double h, vn1, gamma;
+  bool opens;                 // contacts and limits push only where the gap is closed
+  double lower, upper;        // of the force, else [N]
+  double h, vn1, gamma, end;  // end: share of the end of the step at which its law acts
 } touch;
 
 static double gap(const touch* c, double t) {
@@ -109,8 +112,9 @@ static int integrate_force(const touch* c, double* impulse, double* first) {
 static double find_touch(const touch* c, double* t) {
   const sap_contact_start* s = c->start;
   const double a = (s->vn_star - s->vc0[2]) / c->h;
+  const double share = a < 0.0 ? 0.5 * (1.0 + c->end) : 0.5;
   double times[3];
-  if (!(s->phi0 > 0.0) || add_roots(s->phi0, s->vc0[2], 0.5 * a, c->h, times, 0) == 0) {
+  if (!(s->phi0 > 0.0) || add_roots(s->phi0, s->vc0[2], share * a, c->h, times, 0) == 0) {
     return 0.0;
   }
   *t = times[0];
@@ -149,8 +153,9 @@ static void take_normal(const touch* c, const sap_kink_scale* scale, sap_kink* k
     return;
   }
   const double closing = find_touch(c, &first), u = closing > 0.0 ? closing : fabs(c->vn1);
-  const double least = scale->accuracy / (s->wn * s->stiffness * u * scale->velocity_time);
-  const double stay = 2.0 * least / (tau + sqrt(tau * tau + 2.0 * least));
+  const double impulse_per_depth = s->stiffness * first + s->damping;
+  const double stay =
+      scale->accuracy / (s->wn * impulse_per_depth * u * (scale->velocity_time + 0.5 * first));
   *kink = (sap_kink){error, first + 0.5 * stay, SAP_ADAPTIVE_KINK, NULL};
 }
 
@@ -222,7 +227,8 @@ sap_kink sap_kink_find(const sap_problem* p, const sap_solution* solution,
                      .upper = box ? p->upper[normal] / p->dt : (double)INFINITY,
                      .h = p->dt,
                      .vn1 = solution->vc[normal],
-                     .gamma = solution->gamma[normal]};
+                     .gamma = solution->gamma[normal],
+                     .end = contact ? block->end : 1.0};
     if (box && !(start->stiffness > 0.0 || start->damping > 0.0)) {
       take_friction(p, block, solution, scale, &kink);
     } else {

@@ -83,9 +83,9 @@ static void check_bounces(double accuracy, double loss, int32_t solves) {
 
 static void test_energy_of_bounces(void** unused) {
   (void)unused;
-  check_bounces(1e-4, 0.08, 600);
-  check_bounces(2e-5, 0.02, 800);
-  check_bounces(1e-6, 0.001, 1500);
+  check_bounces(1e-4, 0.02, 550);
+  check_bounces(1e-5, 0.002, 850);
+  check_bounces(1e-6, 0.0005, 1250);
 }
 
 // A point at rest on two springs of 1e4 N/m slides until friction stops it: x = v^2/(2 mu g).
@@ -265,7 +265,7 @@ static void check_pendulum(const char* joint, const char* actuator, double contr
 // Dry friction stops the joint twice. Unseen, the error is 1.5e-3 rad at 1e-5 m.
 static void test_dry_friction(void** unused) {
   (void)unused;
-  check_pendulum("axis='0 1 0' frictionloss='1'", "", 0.0, 2.0, 1e-5, 5e-5, 180);
+  check_pendulum("axis='0 1 0' frictionloss='1'", "", 0.0, 2.0, 1e-5, 1e-4, 180);
 }
 
 // A servo leaves its bounds and reaches them again. Unseen, the error is 8.7e-4 rad at 1e-5 m.
@@ -309,7 +309,7 @@ static void test_slipping(void** unused) {
     q[k] = s.state.q[0];
     simulation_end(&s);
   }
-  if (!(fabs(q[1] - q[0]) <= 2e-4 && solves <= 190)) {
+  if (!(fabs(q[1] - q[0]) <= 4e-4 && solves <= 180)) {
     fail_msg("error %g m, %d solves", fabs(q[1] - q[0]), (int)solves);
   }
 }
@@ -327,13 +327,12 @@ static void test_rejected_attempts(void** unused) {
   options.extrapolate = false;  // a step of one or two of the stepper's
   assert_int_equal(sap_adaptive_create(a.stepper, &options, NULL, &adaptive, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_adaptive_create(b.stepper, &options, NULL, &idle, NULL), SAP_STATUS_OK);
-  while (a.state.t < 1.5) {
+  while (a.state.t < 3.0) {
     sap_adaptive_report report;
-    assert_int_equal(sap_adaptive_step(adaptive, &a.state, 1.5, &report, NULL), SAP_STATUS_OK);
-    const int parts = count == 0 ? 2 : 1;  // the first step is made in halves
-    for (int k = 0; k < parts; ++k) {
+    assert_int_equal(sap_adaptive_step(adaptive, &a.state, 3.0, &report, NULL), SAP_STATUS_OK);
+    for (int k = 0; k < report.parts; ++k) {
       assert_true(count < MOST);
-      lengths[count++] = report.dt / parts;
+      lengths[count++] = report.dt / report.parts;
     }
     rejected += report.rejected;
     ++reasons[report.reason];
