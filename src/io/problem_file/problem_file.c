@@ -122,7 +122,8 @@ static sap_status put_file(sap_fclib_file* file, const sap_problem* problem,
   (void)H5Pclose(list);
   SAP_FAIL_IF(file->id < 0, file->error, SAP_STATUS_INTERNAL,
               "HDF5 cannot create a file in memory");
-  SAP_TRY(sap_fclib_put_global(file, problem));
+  SAP_TRY(sap_problem_has_mobility(problem) ? sap_fclib_put_local(file, problem)
+                                            : sap_fclib_put_global(file, problem));
   if (solution != NULL) {
     SAP_TRY(put_solution(file, problem, solution));
   }
@@ -152,8 +153,6 @@ static sap_status check_solution(const sap_problem* problem, const sap_solution*
 sap_status sap_problem_file_write(const char* path, const sap_problem* problem,
                                   const sap_solution* solution, sap_error* error) {
   SAP_NOT_NULL(error, path, problem);
-  SAP_FAIL_IF(sap_problem_has_mobility(problem), error, SAP_STATUS_UNSUPPORTED,
-              "a problem with a mobility in place of A cannot be written");
   if (solution != NULL) {
     SAP_TRY(check_solution(problem, solution, error));
   }
