@@ -18,12 +18,12 @@ sapstep.Contacts = class {
     this.deepest = Math.max(1e-9, sapstep.typicalDepth(this.data));
     this.group = new THREE.Group();
     const around = 0.6 * sapstep.cornersOf(most);
-    this.discs = this.instances(new THREE.CylinderBufferGeometry(1, 1, 0.12, around), most);
+    this.discs = this.instances(sapstep.geometry('Cylinder', 1, 1, 0.12, around), most);
     this.shafts = this.instances(
-        new THREE.CylinderBufferGeometry(1, 1, 1, 0.7 * around, 1, true).translate(0, 0.5, 0), most);
+        sapstep.geometry('Cylinder', 1, 1, 1, 0.7 * around, 1, true).translate(0, 0.5, 0), most);
     this.heads = this.instances(
-        new THREE.ConeBufferGeometry(1, 1, 0.8 * around).translate(0, 0.5, 0), most);
-    this.modes = sapstep.modeColors.map((c) => new THREE.Color(c).convertSRGBToLinear());
+        sapstep.geometry('Cone', 1, 1, 0.8 * around).translate(0, 0.5, 0), most);
+    this.modes = sapstep.modeColors.map((c) => sapstep.color(c));
     this.up = new THREE.Vector3(0, 1, 0);
     this.matrix = new THREE.Matrix4();
     this.color = new THREE.Color();
@@ -37,7 +37,7 @@ sapstep.Contacts = class {
         'color', new THREE.InstancedBufferAttribute(new Float32Array(3 * most), 3)
                      .setUsage(THREE.DynamicDrawUsage));
     const material =
-        new THREE.MeshStandardMaterial({vertexColors: THREE.VertexColors, roughness: 0.5});
+        new THREE.MeshStandardMaterial({vertexColors: THREE.VertexColors || true, roughness: 0.5, metalness: 0.5});
     const mesh = new THREE.InstancedMesh(geometry, material, most);
     mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
     mesh.frustumCulled = false;
@@ -218,6 +218,5 @@ sapstep.viridis = [0x440154, 0x414487, 0x2a788e, 0x22a884, 0x7ad151, 0xfde725];
 sapstep.heat = function (x, color) {
   const at = 5 * Math.min(1, Math.max(0, x));
   const low = Math.min(4, Math.floor(at));
-  color.setHex(sapstep.viridis[low])
-      .lerp(new THREE.Color(sapstep.viridis[low + 1]), at - low).convertSRGBToLinear();
+  color.copy(sapstep.color(sapstep.viridis[low])).lerp(sapstep.color(sapstep.viridis[low + 1]), at - low);
 };

@@ -122,8 +122,8 @@ static sap_status check_arguments(const sap_recording* recording, const char* pa
   return sap_page_available()
              ? SAP_STATUS_OK
              : sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                        "this build has no three.js: install libjs-three and build again to have "
-                        "3D pages");
+                        "this build has no three.js: install libjs-three, or configure with "
+                        "-DSAPSTEP_THREE=npm, and build again to have 3D pages");
 }
 
 static sap_status fill_data(sap_page_data* data, sap_error* error) {

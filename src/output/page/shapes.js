@@ -2,6 +2,17 @@
 // Draws the bodies: shapes of equal form are instances of one mesh.
 'use strict';
 
+// three.js is Debian's r111 or a current one (cmake/page.cmake): names and colours of both.
+sapstep.geometry = (name, ...sizes) =>
+  new (THREE[`${name}BufferGeometry`] || THREE[`${name}Geometry`])(...sizes);
+
+// Returns a colour of sRGB (0xrrggbb, or three values), linear. Later versions convert the first form.
+sapstep.color = function (...rgb) {
+  const color = new THREE.Color(...rgb);
+  const done = rgb.length === 1 && THREE.ColorManagement && THREE.ColorManagement.enabled;
+  return done ? color : color.convertSRGBToLinear();
+};
+
 // Shape types as in sap_shape_type: plane, sphere, capsule, cylinder, box, ellipsoid, mesh.
 sapstep.PLANE = 0;
 sapstep.MESH = 6;
@@ -26,7 +37,7 @@ sapstep.capsuleGeometry = function (radius, half, around) {
     const a = (Math.PI / 2) * (i / rings);
     points.push(new THREE.Vector2(radius * Math.cos(a), half + radius * Math.sin(a)));
   }
-  return new THREE.LatheBufferGeometry(points, around).rotateX(Math.PI / 2);
+  return sapstep.geometry('Lathe', points, around).rotateX(Math.PI / 2);
 };
 
 sapstep.meshGeometry = function (data, mesh) {
@@ -50,19 +61,19 @@ sapstep.formOf = function (data, shape) {
   switch (shape.type) {
     case 1:
       return {key: 'sphere', scale: [a, a, a],
-              make: () => new THREE.SphereBufferGeometry(1, around, 0.6 * around)};
+              make: () => sapstep.geometry('Sphere', 1, around, 0.6 * around)};
     case 2:
       return {key: `capsule ${(b / a).toPrecision(4)}`, scale: [a, a, a],
               make: () => sapstep.capsuleGeometry(1, b / a, around)};
     case 3:
       return {key: 'cylinder', scale: [a, a, b],
-              make: () => new THREE.CylinderBufferGeometry(1, 1, 2, around).rotateX(Math.PI / 2)};
+              make: () => sapstep.geometry('Cylinder', 1, 1, 2, around).rotateX(Math.PI / 2)};
     case 4:
-      return {key: 'box', scale: [a, b, c], make: () => new THREE.BoxBufferGeometry(2, 2, 2)};
+      return {key: 'box', scale: [a, b, c], make: () => sapstep.geometry('Box', 2, 2, 2)};
     case 5:
       return {key: `ellipsoid ${(b / a).toPrecision(4)} ${(c / a).toPrecision(4)}`,
               scale: [a, a, a],
-              make: () => new THREE.SphereBufferGeometry(1, around, 0.6 * around).scale(1, b / a, c / a)};
+              make: () => sapstep.geometry('Sphere', 1, around, 0.6 * around).scale(1, b / a, c / a)};
     default:
       return {key: `mesh ${shape.mesh}`, scale: [1, 1, 1],
               make: () => sapstep.meshGeometry(data, shape.mesh)};
@@ -71,13 +82,13 @@ sapstep.formOf = function (data, shape) {
 
 sapstep.colorOf = function (shape, movable, dressed) {
   if (shape.color) {
-    return new THREE.Color(shape.color[0], shape.color[1], shape.color[2]).convertSRGBToLinear();
+    return sapstep.color(shape.color[0], shape.color[1], shape.color[2]);
   }
   if (dressed) {  // a part of a robot with visual meshes: as MuJoCo's default
-    return new THREE.Color(0x808080).convertSRGBToLinear();
+    return sapstep.color(0x808080);
   }
   const hex = movable ? sapstep.palette[shape.body % sapstep.palette.length] : 0xb9c0c8;
-  return new THREE.Color(hex).convertSRGBToLinear();
+  return sapstep.color(hex);
 };
 
 sapstep.Bodies = class {
@@ -128,7 +139,7 @@ sapstep.Bodies = class {
     });
     geometry.setAttribute('color', new THREE.InstancedBufferAttribute(colors, 3));
     const material = new THREE.MeshStandardMaterial({
-      vertexColors: THREE.VertexColors, roughness: 0.55, metalness: 0.05,
+      vertexColors: THREE.VertexColors || true, roughness: 0.55, metalness: 0.05,
       transparent: g.opacity < 1, opacity: g.opacity,
     });
     g.colors = colors.slice();
@@ -172,7 +183,7 @@ sapstep.Bodies = class {
 
   // Lights up the shapes of two bodies, -1: none.
   highlight(selected, hovered) {
-    const light = new THREE.Color(0x5aa9e6).convertSRGBToLinear();
+    const light = sapstep.color(0x5aa9e6);
     const color = new THREE.Color();
     this.groups.forEach((g) => {
       const array = g.mesh.geometry.attributes.color.array;
@@ -202,6 +213,7 @@ sapstep.Bodies = class {
   pick(raycaster) {
     const hits = [];
     this.groups.filter((g) => g.mesh.visible).forEach((g) => {
+      g.mesh.boundingSphere = null;  // bodies have moved
       raycaster.intersectObject(g.mesh).forEach((h) => {
         hits.push({distance: h.distance, body: g.shapes[h.instanceId].shape.body});
       });

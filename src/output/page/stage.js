@@ -8,8 +8,9 @@ sapstep.Stage = class {
   constructor(canvas, data, bodies) {
     this.data = data;
     this.renderer = new THREE.WebGLRenderer({canvas, antialias: true});
-    this.renderer.gammaOutput = true;
-    this.renderer.gammaFactor = 2.2;
+    if (!('outputColorSpace' in this.renderer)) {  // else sRGB
+      Object.assign(this.renderer, {gammaOutput: true, gammaFactor: 2.2, outputEncoding: THREE.sRGBEncoding});
+    }
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
     this.scene = new THREE.Scene();
@@ -38,8 +39,9 @@ sapstep.Stage = class {
   }
 
   addLight() {
-    this.scene.add(new THREE.HemisphereLight(0xffffff, 0x9a9288, 0.8));
-    this.sun = new THREE.DirectionalLight(0xfff6ea, 0.85);
+    const unit = Number(THREE.REVISION) < 155 ? 1 : Math.PI;  // of intensities
+    this.scene.add(new THREE.HemisphereLight(0xffffff, 0x9a9288, 0.8 * unit));
+    this.sun = new THREE.DirectionalLight(0xfff6ea, 0.85 * unit);
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(2048, 2048);
     this.sun.shadow.radius = 2.5;
@@ -51,12 +53,12 @@ sapstep.Stage = class {
     eye.near = 0.01 * r;
     eye.far = 8 * r;
     this.sunAway = new THREE.Vector3(1.0, -0.7, 2.1).normalize().multiplyScalar(4 * r);
-    const fill = new THREE.DirectionalLight(0xdfe9ff, 0.22);
+    const fill = new THREE.DirectionalLight(0xdfe9ff, 0.22 * unit);
     fill.position.set(-2, 3, 1);
     this.scene.add(this.sun, this.sun.target, fill);
-    const sun = new THREE.DirectionalLight(0xffffff, 0.5);
+    const sun = new THREE.DirectionalLight(0xffffff, 0.5 * unit);
     sun.position.copy(this.sunAway);
-    this.front.add(new THREE.HemisphereLight(0xffffff, 0xc8c8c8, 1.1), sun);
+    this.front.add(new THREE.HemisphereLight(0xffffff, 0xc8c8c8, 1.1 * unit), sun);
     this.light(this.center);
   }
 
@@ -78,8 +80,8 @@ sapstep.Stage = class {
       this.data.poses.at(s.body, 0, 0, position, quaternion);
       position.add(new THREE.Vector3(...s.p).applyQuaternion(quaternion));
       quaternion.multiply(new THREE.Quaternion(s.q[1], s.q[2], s.q[3], s.q[0]));
-      const plane = new THREE.Mesh(new THREE.PlaneBufferGeometry(2 * far, 2 * far),
-                                   new THREE.MeshStandardMaterial({roughness: 0.95}));
+      const plane = new THREE.Mesh(sapstep.geometry('Plane', 2 * far, 2 * far),
+                                   new THREE.MeshStandardMaterial({roughness: 0.95, metalness: 0.5}));
       plane.material.onBeforeCompile = (shader) => this.grid(shader);
       plane.quaternion.copy(quaternion);
       const normal = new THREE.Vector3(0, 0, 1).applyQuaternion(quaternion);
@@ -122,12 +124,12 @@ sapstep.Stage = class {
   paint() {
     const dark = window.matchMedia('(prefers-color-scheme: dark)').matches;
     const [fog, floor] = sapstep.sky[dark ? 'dark' : 'light'];
-    const horizon = new THREE.Color(fog).convertSRGBToLinear();
+    const horizon = sapstep.color(fog);
     this.scene.background = horizon;
     this.scene.fog = new THREE.Fog(horizon, 12 * this.radius, 60 * this.radius);
     this.ground.children.forEach((m) => {
       if (this.hasFloor) {
-        m.material.color = new THREE.Color(floor).convertSRGBToLinear();
+        m.material.color = sapstep.color(floor);
       }
     });
   }
