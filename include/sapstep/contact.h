@@ -67,7 +67,10 @@ SAP_API const char* sap_contact_model_text(sap_contact_model model);
   FIELD(double, stiction_tolerance, 1e-4, NOT_NEGATIVE)                                            \
   /* similar and lagged: mu of a contact that slips less than v_s at the start of a step [-]; it  \
      falls to `friction` until 3 v_s. Below `friction`: the same as `friction` */                  \
-  FIELD(double, static_friction, 0.0, NOT_NEGATIVE)
+  FIELD(double, static_friction, 0.0, NOT_NEGATIVE)                                                \
+  /* elastic modulus E of a shape's pressure field [Pa]; 0: none. Pairs with a field touch in        \
+     patches, see field_depth of a shape; `stiffness` is then not used */                          \
+  FIELD(double, modulus, 0.0, NOT_NEGATIVE)
 // clang-format on
 
 // Contact parameters of a surface or of a pair of surfaces.
@@ -93,7 +96,7 @@ SAP_API sap_material sap_material_unset(void);
 // Combines two surfaces. Springs in series: k = kA kB/(kA + kB); tau_d is the mean weighted by
 // compliance, (kB tauA + kA tauB)/(kA + kB); mu by `rule`. An infinite stiffness leaves the other's
 // values; two infinite ones give an infinite k and the mean of the times. d like tau_d, static mu
-// like mu; the larger v_s; the later model of the list.
+// like mu; the larger v_s and modulus; the later model of the list.
 SAP_API sap_status sap_material_combine(const sap_material* a, const sap_material* b,
                                         sap_friction_rule rule, sap_material* out,
                                         sap_error* error);
@@ -203,7 +206,9 @@ typedef struct sap_contact {
   double ahead_A[3], ahead_B[3];
   double phi;                  // signed distance less the pair's rest distance [m], < 0 penetration
   double thickness;            // of the thinner shape along n [m]; 0: not looked for
-  sap_material material;       // of the pair
+  int32_t patch;               // number of the points that stand for its patch, 0: a point contact
+  double area;                 // of that patch [m^2]
+  sap_material material;       // of the pair; of a patch its stiffness is that of the point
   double friction[5];          // mu of [t1 t2 spin roll1 roll2] [-], [m]; 0 beyond condim
   double surface_velocity[3];  // by belts: of B's surface relative to A's, [t1 t2 spin] [m/s],
                                // [rad/s]

@@ -21,6 +21,8 @@
 //   sapstep:relaxation_time:GEOM    of one geom
 //   sapstep:dissipation, sapstep:stiction_tolerance, sapstep:static_friction, and each with :GEOM
 //                                   d [s/m], v_s [m/s], static mu of similar and lagged contacts
+//   sapstep:modulus, sapstep:modulus:GEOM
+//                                   E of a pressure field [Pa]: contact in patches
 //   <text name="sapstep:contact_model" data="lagged"/>, also with :GEOM: sap, similar or lagged; of
 //                                   two geoms the later of these models
 //   sapstep:surface_velocity:GEOM   velocity [m/s] and angular velocity [rad/s] of a geom's surface
@@ -40,8 +42,10 @@
 // bounds the actuators' forces, a velocity limit > 0 is the fastest that motors drive the joint.
 // <transmission> makes an actuator of a joint: an effort, or with <drake:controller_gains> a servo.
 // Material: <drake:proximity_properties> with drake:point_contact_stiffness,
-// drake:relaxation_time, drake:hunt_crossley_dissipation, drake:mu_dynamic and drake:mu_static (one
-// alone: both), or Bullet's <contact><lateral_friction/>; pairs combine harmonically.
+// drake:relaxation_time, drake:hunt_crossley_dissipation, drake:hydroelastic_modulus (of a pressure
+// field: contact in patches; other tags of hydroelastic contact and its mesh resolution have no
+// effect, the shape that it touches may have any), drake:mu_dynamic and drake:mu_static (one alone:
+// both), or Bullet's <contact><lateral_friction/>; pairs combine harmonically.
 // drake:rotor_inertia and drake:gear_ratio make the armature gear_ratio^2 rotor_inertia. Also
 // Drake's frames, ball constraints, bushings, spring-dampers, tendon constraints and collision
 // filter groups.

@@ -45,7 +45,9 @@ typedef struct cli_scene {
       CLI_SCENE_SHAPES(owner, CLI_POSITIVE, stiction_tolerance, "stiction-tolerance", "V",  \
                        "slip speed below which contacts stick (similar, lagged) [m/s]"),    \
       CLI_SCENE_SHAPES(owner, CLI_REAL, static_friction, "static-friction", "MU",           \
-                       "static friction of every shape (similar, lagged)")
+                       "static friction of every shape (similar, lagged)"),                 \
+      CLI_SCENE_SHAPES(owner, CLI_REAL, modulus, "patches", "E",                            \
+                       "elastic modulus of every shape: contact in patches [Pa]")
 #define CLI_SCENE_URDF_ROWS(owner)                                             \
   {"floating-base", NULL, "let the root link of a URDF move freely", CLI_FLAG, \
    CLI_SCENE_AT(owner, floating_base)},                                        \

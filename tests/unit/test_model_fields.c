@@ -146,6 +146,7 @@ static void shapes(void** state) {
     m->dissipation = next_value();
     m->stiction_tolerance = next_value();
     m->static_friction = next_value();
+    m->modulus = next_value();
   }
   def.type = SAP_SHAPE_BOX;
   def.body = 1;

@@ -123,6 +123,7 @@ static const cli_column shape_columns[] = {CLI_INTEGERS("id"),
                                            CLI_INTEGERS("condim"),
                                            CLI_REALS("friction", 5),
                                            CLI_REALS("stiffness_Npm", 5),
+                                           CLI_REALS("modulus_Pa", 5),
                                            CLI_REALS("margin_m", 5),
                                            CLI_REALS("rest_distance_m", 5),
                                            CLI_REALS("rest_depth_m", 3)};
@@ -150,7 +151,8 @@ static void add_shape(cli_table* table, const sap_model* model, int32_t id) {
   add_reals(table, def.size, 3);
   add_reference(table, model, SAP_ELEMENT_MESH, def.type == SAP_SHAPE_MESH ? def.mesh : -1);
   CLI_CELLS(table, CLI_I(def.condim), CLI_R(def.material.friction), CLI_R(def.material.stiffness),
-            CLI_R(def.margin), CLI_R(def.rest_distance), CLI_R(find_rest_depth(model, &def)));
+            CLI_R(def.material.modulus), CLI_R(def.margin), CLI_R(def.rest_distance),
+            CLI_R(find_rest_depth(model, &def)));
 }
 
 static const cli_column mesh_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("name"),
@@ -358,6 +360,23 @@ static void print_rest_depth(const sap_model* model) {
   }
 }
 
+// Says which shapes touch in patches.
+static void print_fields(const sap_model* model) {
+  const int32_t shapes = sap_model_get_sizes(model).shapes;
+  int32_t count = 0;
+  for (int32_t s = 0; s < shapes; ++s) {
+    sap_shape_def def = {0};
+    (void)sap_model_get_shape(model, s, &def, NULL);
+    count += def.material.modulus > 0.0 && (def.type != SAP_SHAPE_PLANE || def.field_depth > 0.0);
+  }
+  if (count > 0) {
+    (void)printf(
+        "patches     %d of %d shapes have a pressure field; pairs without one, or with a "
+        "rest distance, touch in points\n",
+        (int)count, (int)shapes);
+  }
+}
+
 // --- wrong starts ---
 
 static const cli_column start_columns[] = {CLI_TEXTS("kind"), CLI_TEXTS("a"), CLI_TEXTS("b"),
@@ -418,6 +437,7 @@ static void print_all(const cli_scene* scene, const sap_model* model, const skip
   print_sizes(model, format);
   if (format == CLI_FORMAT_TABLE) {
     print_rest_depth(model);
+    print_fields(model);
   }
   for (const info_section* s = info_sections; s->title != NULL; ++s) {
     cli_table* table = cli_table_create(s->columns, s->ncolumns);

@@ -12,7 +12,8 @@
   X(relaxation_time, false)   \
   X(dissipation, false)       \
   X(stiction_tolerance, true) \
-  X(static_friction, false)
+  X(static_friction, false)   \
+  X(modulus, false)
 
 typedef struct material_setting {
   const char* name;

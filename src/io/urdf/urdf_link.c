@@ -269,6 +269,7 @@ static sap_status read_material(sap_urdf_reader* r, const sap_xml_node* link,
       PROPERTY(dissipation, "drake:hunt_crossley_dissipation", NONNEGATIVE),
       PROPERTY(static_friction, "drake:mu_static", NONNEGATIVE),
       PROPERTY(friction, "drake:mu_dynamic", NONNEGATIVE),
+      PROPERTY(modulus, "drake:hydroelastic_modulus", NONNEGATIVE),
       {0},
   };
 #undef PROPERTY

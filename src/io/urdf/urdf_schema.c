@@ -25,11 +25,9 @@ static const sap_schema_child geometry[] = {
 
 static const sap_schema_child proximity_properties[] = {
     VALUES("drake:point_contact_stiffness drake:relaxation_time drake:hunt_crossley_dissipation "
-           "drake:mu_dynamic drake:mu_static"),
-    SAP_REFUSED("drake:rigid_hydroelastic drake:compliant_hydroelastic drake:soft_hydroelastic "
-                "drake:hydroelastic_modulus drake:hydroelastic_margin",
-                "hydroelastic contact is not supported"),
-    SAP_UNCHECKED("drake:mesh_resolution_hint"),
+           "drake:mu_dynamic drake:mu_static drake:hydroelastic_modulus"),
+    SAP_UNCHECKED("drake:rigid_hydroelastic drake:compliant_hydroelastic drake:soft_hydroelastic "
+                  "drake:hydroelastic_margin drake:mesh_resolution_hint"),
     {0},
 };
 

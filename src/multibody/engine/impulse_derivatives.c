@@ -248,11 +248,12 @@ static sap_status find_scales(const sap_slopes_call* call, const sap_block* bloc
 static sap_status find_variation(const sap_slopes_call* call, const sap_contact* contact,
                                  sap_contact_variation* vary, sap_error* error) {
   const sap_model* model = call->multibody->model;
-  SAP_FAIL_IF(!sap_collision_vary(call->multibody->collision, contact, vary), error,
-              SAP_STATUS_UNSUPPORTED,
-              "derivatives of a contact whose features change of shapes %d '%s' and %d '%s'",
-              contact->shape_A, sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A),
-              contact->shape_B, sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
+  const bool patch = contact->patch > 0;
+  SAP_FAIL_IF(patch || !sap_collision_vary(call->multibody->collision, contact, vary), error,
+              SAP_STATUS_UNSUPPORTED, "derivatives of a contact %s of shapes %d '%s' and %d '%s'",
+              patch ? "in a patch" : "whose features change", contact->shape_A,
+              sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A), contact->shape_B,
+              sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
   if (!vary->exact) {
     sap_derivatives_note(call->out->notes, "by differences: contact geometry");
   }

@@ -4,8 +4,10 @@
 
 #include "core/memory.h"
 #include "math/vector3.h"
+#include "multibody/assembly/assembly_data.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
+#include "problem/law.h"
 
 // Cosine of the largest angle between the normals of one contact at q0 and at q^theta.
 #define SAME_NORMAL 0.9
@@ -166,6 +168,22 @@ static sap_status add_contacts(sap_multibody* multibody, const sap_assembly_star
   return SAP_STATUS_OK;
 }
 
+// Evens out the contacts of each patch.
+static void even_patches(const sap_multibody* multibody, sap_problem* problem) {
+  const int32_t first = multibody->assembly->ranges[SAP_BLOCKS_CONTACT].first;
+  const sap_contact* c = multibody->contacts;
+  for (int32_t i = 0, end; i < multibody->contact_count; i = end) {
+    end = i + 1;
+    while (c[i].patch > 0 && end < multibody->contact_count && c[end].shape_A == c[i].shape_A &&
+           c[end].shape_B == c[i].shape_B) {
+      ++end;
+    }
+    if (end > i + 1) {
+      sap_problem_even_contacts(problem, first + i, end - i);
+    }
+  }
+}
+
 static void store_start(sap_multibody* multibody, const sap_step_context* step) {
   const sap_model_sizes* sizes = &multibody->model->sizes;
   memcpy(multibody->start.q0, step->q0, (size_t)sizes->nq * sizeof(double));
@@ -220,6 +238,7 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
   } else {
     SAP_TRY(add_contacts(multibody, &start, problem, error));
   }
+  even_patches(multibody, problem);
   SAP_TRY(sap_assembly_add_limits(assembly, &start, problem, error));
   SAP_TRY(sap_assembly_add_servos(assembly, &start, problem, error));
   const sap_contact_list contacts = {multibody->contacts, multibody->contact_count, NULL};

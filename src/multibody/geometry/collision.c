@@ -28,6 +28,9 @@ static void init_shape(sap_collision* c, int32_t id) {
   shape->margin = def->margin;
   shape->reach = def->margin;
   shape->rest = sap_most(0.0, def->rest_distance);
+  const double thickness = def->field_depth > 0.0 ? def->field_depth : shape->placed.inner;
+  const double kappa = def->material.modulus / thickness;
+  shape->kappa = kappa > 0.0 ? kappa : (double)INFINITY;
   for (int32_t i = 0; i < c->model->sizes.pairs; ++i) {
     const sap_pair_def* pair = &c->model->pairs[i];
     if (pair->shape_a == id || pair->shape_b == id) {
@@ -83,6 +86,7 @@ static sap_status init_collision(sap_collision* c, const sap_model* model, sap_e
       c->boxed[c->box_count++] = i;
     }
   }
+  SAP_TRY(sap_collision_reserve_patches(c, error));
   SAP_TRY(find_statics(c, error));
   SAP_TRY(sap_broadphase_create(&c->broadphase, &c->pool, c->box_count, error));
   return sap_collision_reserve_near(c, error);

@@ -124,8 +124,9 @@ static void set_pair_rule(const sap_pair_def* pair, pair_rule* rule) {
       rule->friction[0] != rule->friction[1] || rule->friction[3] != rule->friction[4];
 }
 
-static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b, pair_rule* rule,
-                            sap_error* error) {
+// of_patch: weighs times and dissipation of the shapes by their fields.
+static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b, bool of_patch,
+                            pair_rule* rule, sap_error* error) {
   const sap_pair_def* pair =
       sap_filter_find_pair(c->model, &c->shapes[a].filter, &c->shapes[b].filter);
   if (pair != NULL) {
@@ -134,8 +135,12 @@ static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b, pair_r
   }
   const sap_shape_def *shape_a = &c->model->shapes[a], *shape_b = &c->model->shapes[b];
   const sap_friction_rule combine = c->model->options.friction_rule;
-  SAP_TRY(sap_material_combine(&shape_a->material, &shape_b->material, combine, &rule->material,
-                               error));
+  sap_material of_a = shape_a->material, of_b = shape_b->material;
+  if (of_patch) {
+    of_a.stiffness = c->shapes[a].kappa;
+    of_b.stiffness = c->shapes[b].kappa;
+  }
+  SAP_TRY(sap_material_combine(&of_a, &of_b, combine, &rule->material, error));
   rule->anisotropic = false;
   rule->rest_distance = shape_a->rest_distance + shape_b->rest_distance;
   if (shape_a->priority != shape_b->priority) {
@@ -248,8 +253,9 @@ static void sort_by_feature(sap_contact* contacts, sap_identity* points, int32_t
 typedef struct contact_place {
   const sap_collision_query* at;
   uint64_t pair;
-  int32_t first;  // of `contacts` and of the identities of this call, which have room
-  double time;    // at which the manifold was found [s]
+  int32_t first;           // of `contacts` and of the identities of this call, which have room
+  double time;             // at which the manifold was found [s]
+  const sap_patch* patch;  // NULL: points
 } contact_place;
 
 // Velocity of B's surface away from A's along n in the motion of the query [m/s].
@@ -306,6 +312,18 @@ static void place_ahead(const sap_collision* c, const contact_place* place, cons
   }
 }
 
+// Makes a contact one of the points of a patch.
+static void set_patch_point(const sap_patch* patch, int32_t i, sap_contact* contact) {
+  const double spin = patch->torsion * contact->friction[0];
+  contact->material.stiffness = patch->stiffness[i];
+  contact->patch = patch->count;
+  contact->area = patch->area;
+  if (spin > contact->friction[2]) {
+    contact->condim = contact->condim > 4 ? contact->condim : 4;
+    contact->friction[2] = spin;
+  }
+}
+
 // Sets the contacts of a pair. Pairs come in ascending order: *cursor moves along the points of the
 // last call.
 static sap_status set_contacts(sap_collision* c, const contact_place* place,
@@ -315,10 +333,13 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
   const int32_t a = (int32_t)(pair >> 32), b = (int32_t)(pair & UINT32_MAX);
   const int32_t next = 1 - c->last, first = place->first;
   pair_rule rule;
-  SAP_TRY(find_rule(c, a, b, &rule, error));
+  const sap_patch* patch = place->patch;
+  SAP_TRY(find_rule(c, a, b, patch != NULL, &rule, error));
   const sap_placed_shape *shape_a = &c->shapes[a].placed, *shape_b = &c->shapes[b].placed;
-  const double share = sap_collision_share_of_A(c->model->shapes[a].material.stiffness,
-                                                c->model->shapes[b].material.stiffness);
+  const double share = patch != NULL
+                           ? 0.0
+                           : sap_collision_share_of_A(c->model->shapes[a].material.stiffness,
+                                                      c->model->shapes[b].material.stiffness);
   sap_contact contact = {.body_A = c->model->shapes[a].body,
                          .body_B = c->model->shapes[b].body,
                          .shape_A = a,
@@ -340,6 +361,9 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
     }
     sap_v3_add(contact.point, p_A, point->p);
     sap_v3_add_scaled(contact.point, point->n, 0.5 * rule.rest_distance + share * contact.phi);
+    if (patch != NULL) {
+      set_patch_point(patch, i, &contact);
+    }
     add_belts(c, at, &contact);
     contact.phi -= place->time > 0.0 ? place->time * normal_speed(at, &contact) : 0.0;
     contact.solutions = at->solutions;
@@ -351,7 +375,12 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
   }
   const int32_t old_count = memory_points(c, pair, cursor);
   const sap_identity* old = old_count > 0 ? c->identities[c->last] + *cursor : NULL;
-  if (at->more) {  // beside the contacts that the pair has in this step
+  for (int32_t i = 0; patch != NULL && i < manifold->count; ++i) {
+    points[i].feature = patch->features[i];
+  }
+  if (patch != NULL) {
+    // The points of a patch have numbers of their own.
+  } else if (at->more) {  // beside the contacts that the pair has in this step
     for (int32_t i = 0; i < manifold->count; ++i) {
       points[i].feature = i;
       for (int32_t j = 0; j < old_count; ++j) {
@@ -467,6 +496,9 @@ static bool find_points(const sap_collision* c, const sap_shape_pair* of,
     return false;
   }
   const bool known = query->more && is_known(c, of->pair);
+  if (known && sap_collision_has_patch(c, of->pair)) {
+    return false;
+  }
   if (known &&
       sap_motion_stays_shallow(a, b, query, near != NULL ? near->along : a->placed.R + 6)) {
     return false;
@@ -491,12 +523,17 @@ sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* qu
     if (!find_points(c, &c->pairs[i], query, &manifold, &time)) {
       continue;
     }
+    sap_patch patch;
+    const bool has_patch =
+        sap_collision_has_patch(c, c->pairs[i].pair) &&
+        sap_collision_find_patch(c, c->pairs[i].pair, query, &manifold, &time, &patch);
     SAP_FAIL_IF(c->contact_count > INT32_MAX - manifold.count, error, SAP_STATUS_MEMORY,
                 "out of memory: contacts");
     const int32_t count = c->contact_count + manifold.count;
     SAP_TRY(SAP_ROOM(&c->pool, &c->contacts, count, error));
     SAP_TRY(SAP_GROW(&c->identities[next], &c->identity_capacity[next], count, error));
-    const contact_place place = {query, c->pairs[i].pair, c->contact_count, time};
+    const contact_place place = {query, c->pairs[i].pair, c->contact_count, time,
+                                 has_patch ? &patch : NULL};
     SAP_TRY(set_contacts(c, &place, &manifold, &cursor, error));
     c->contact_count = count;
   }

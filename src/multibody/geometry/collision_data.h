@@ -7,6 +7,7 @@
 #include "multibody/geometry/broadphase.h"
 #include "multibody/geometry/collide.h"
 #include "multibody/geometry/collision.h"
+#include "multibody/geometry/patch.h"
 
 typedef struct sap_filter_shape {
   int32_t shape;
@@ -53,6 +54,7 @@ typedef struct sap_collision_shape {
   double rest;              // the largest rest distance, its own included [m] >= 0
   double move[3];           // way of its centre by the motion, without its curvature [m]
   double turn;              // bound of what rotation adds to the way of any point [m]
+  double kappa;             // slope of its pressure field [Pa/m]; INFINITY: rigid
 } sap_collision_shape;
 
 // Returns true if the shape is welded to the world.
@@ -90,6 +92,7 @@ struct sap_collision {
   sap_contact* contacts;        // the result being built                        (contact_count)
   sap_identity* identities[2];  // one per contact: of the last call and of this one
   int32_t pair_count, contact_count, identity_capacity[2];
+  sap_patch_surface* surface;  // of the patch being made; NULL: no shape has a field
   int32_t last, last_count;  // index of the last call's `identities`; its points
 };
 
@@ -162,6 +165,16 @@ sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair);
 double sap_collision_share_of_A(double stiffness_a, double stiffness_b);
 // Fills `pairs`, ascending. again: in the step of the last call.
 sap_status sap_collision_find_pairs(sap_collision* c, bool again, sap_error* error);
+// Returns true if the pair touches in patches.
+bool sap_collision_has_patch(const sap_collision* c, uint64_t pair);
+// Replaces the points at which a pair with patches touches, or will at *time, by its patch: at the
+// start where the shapes overlap, else where the motion takes them, at the new *time. Returns false,
+// without a change, where there is none.
+bool sap_collision_find_patch(const sap_collision* c, uint64_t pair,
+                              const sap_collision_query* query, sap_manifold* manifold,
+                              double* time, sap_patch* patch);
+// Makes room for patches if some shape has a field.
+sap_status sap_collision_reserve_patches(sap_collision* c, sap_error* error);
 // Fills `contacts` from the pairs.
 sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* query,
                                  sap_error* error);

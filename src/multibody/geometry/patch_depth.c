@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Depth fields of the shapes, see patch.h.
+#include "multibody/geometry/patch.h"
+
+// The tip of a field, where its gradient is not defined.
+static const double TIP = 1e-30;
+
+// Round about the point `core` (local axes): d = radius - |x - core|.
+static void set_round(double radius, const double x[3], const double core[3],
+                      sap_patch_depth* out) {
+  double r[3];
+  sap_v3_sub(r, x, core);
+  const double distance = sap_v3_norm(r);
+  out->d = radius - distance;
+  out->curved = true;
+  sap_v3_copy(out->foot, core);
+  sap_v3_set(out->m, 0.0, 0.0, 1.0);
+  if (distance > TIP) {
+    sap_v3_scale(out->m, r, 1.0 / distance);
+  }
+}
+
+static void set_ellipsoid(const double size[3], double least, const double x[3],
+                          sap_patch_depth* out) {
+  const double u[3] = {x[0] / size[0], x[1] / size[1], x[2] / size[2]};
+  const double q = sap_v3_norm(u);
+  out->d = least * (1.0 - q);
+  out->curved = true;
+  for (int k = 0; k < 3; ++k) {
+    out->m[k] = q > TIP ? least * u[k] / (size[k] * q) : 0.0;
+  }
+}
+
+static void set_box(const double size[3], const double x[3], sap_patch_depth* out) {
+  out->d = HUGE_VAL;
+  for (int k = 0; k < 3; ++k) {
+    const double d = size[k] - fabs(x[k]);
+    if (d < out->d) {
+      out->d = d;
+      out->side = 2 * k + (x[k] < 0.0);
+    }
+  }
+  out->m[out->side / 2] = out->side % 2 == 0 ? 1.0 : -1.0;
+}
+
+static void set_hull(const sap_polytope* hull, const double x[3], sap_patch_depth* out) {
+  out->d = HUGE_VAL;
+  for (int32_t i = 0; i < hull->nfaces; ++i) {
+    const double d = hull->offsets[i] - sap_v3_dot(hull->normals + 3 * (size_t)i, x);
+    if (d < out->d) {
+      out->d = d;
+      out->side = i;
+    }
+  }
+  sap_v3_copy(out->m, hull->normals + 3 * (size_t)out->side);
+}
+
+static void set_cylinder(const double size[3], const double x[3], sap_patch_depth* out) {
+  const double axis[3] = {0.0, 0.0, x[2]};
+  set_round(size[0], x, axis, out);
+  if (size[1] - fabs(x[2]) < out->d) {
+    out->d = size[1] - fabs(x[2]);
+    out->side = x[2] < 0.0 ? 2 : 1;
+    out->curved = false;
+    sap_v3_set(out->m, 0.0, 0.0, x[2] < 0.0 ? -1.0 : 1.0);
+  }
+}
+
+void sap_patch_find_depth(const sap_placed_shape* shape, const double x[3], sap_patch_depth* out) {
+  const double* size = shape->size;
+  double local[3], m[3], foot[3];
+  *out = (sap_patch_depth){0};
+  sap_m3_tmul_v3(local, shape->R, x);
+  switch (shape->type) {
+    case SAP_SHAPE_PLANE:
+      out->d = -local[2];
+      out->m[2] = 1.0;
+      break;
+    case SAP_SHAPE_SPHERE: {  // has no axes
+      const double centre[3] = {0.0, 0.0, 0.0};
+      set_round(size[0], x, centre, out);
+      return;
+    }
+    case SAP_SHAPE_CAPSULE: {
+      const double z = sap_most(-size[1], sap_least(size[1], local[2]));
+      const double core[3] = {0.0, 0.0, z};
+      set_round(size[0], local, core, out);
+      out->side = z == local[2] ? 0 : z < 0.0 ? 2 : 1;
+      break;
+    }
+    case SAP_SHAPE_CYLINDER:
+      set_cylinder(size, local, out);
+      break;
+    case SAP_SHAPE_BOX:
+      set_box(size, local, out);
+      break;
+    case SAP_SHAPE_ELLIPSOID:
+      set_ellipsoid(size, shape->inner, local, out);
+      break;
+    case SAP_SHAPE_MESH:
+      set_hull(shape->hull, local, out);
+      break;
+  }
+  sap_m3_mul_v3(m, shape->R, out->m);
+  sap_m3_mul_v3(foot, shape->R, out->foot);
+  sap_v3_copy(out->m, m);
+  sap_v3_copy(out->foot, foot);
+}
+
+static void set_plane(const double m[3], double offset, const double centre[3], double plane[4]) {
+  sap_v3_copy(plane, m);
+  plane[3] = offset + sap_v3_dot(m, centre);
+}
+
+int32_t sap_patch_set_planes(const sap_placed_shape* shape, const double centre[3],
+                             double (*planes)[4]) {
+  if (shape->type == SAP_SHAPE_PLANE) {
+    set_plane(shape->R + 6, 0.0, centre, planes[0]);
+    return 1;
+  }
+  if (shape->type == SAP_SHAPE_BOX) {
+    for (int k = 0; k < 6; ++k) {
+      double m[3];
+      sap_v3_scale(m, shape->R + 3 * (k / 2), k % 2 == 0 ? 1.0 : -1.0);
+      set_plane(m, shape->size[k / 2], centre, planes[k]);
+    }
+    return 6;
+  }
+  for (int32_t i = 0; i < shape->hull->nfaces; ++i) {
+    double m[3];
+    sap_m3_mul_v3(m, shape->R, shape->hull->normals + 3 * (size_t)i);
+    set_plane(m, shape->hull->offsets[i], centre, planes[i]);
+  }
+  return shape->hull->nfaces;
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Contact surface of two flat shapes. Facets i of A and j of B make the plane alpha d_i = beta d_j,
+// clipped to p >= 0, d_i <= d_i' and d_j <= d_j' of all others: one convex polygon. Every edge names
+// the constraint that cut it, and so the neighbouring pair (i', j) or (i, j'): the surface is filled
+// from a first pair.
+// cost: O(polygons (facets of A + facets of B))
+#include "multibody/geometry/patch.h"
+
+enum { NO_LABEL = -1, PAIRS = 256 };
+// Edges shorter than this, relative to the smaller shape, lead to no neighbour.
+static const double SHORT = 1e-12;
+
+typedef struct polygon {
+  int32_t count;
+  double x[SAP_PATCH_SIDES][3];
+  int32_t label[SAP_PATCH_SIDES];  // of the edge from corner i to i + 1
+} polygon;
+
+// Keeps the part with b - m . x >= 0; the new edge gets the label. False: full.
+static bool clip(polygon* poly, const double m[3], double b, int32_t label) {
+  double h[SAP_PATCH_SIDES];
+  bool cut = false;
+  for (int32_t i = 0; i < poly->count; ++i) {
+    h[i] = b - sap_v3_dot(m, poly->x[i]);
+    cut = cut || h[i] < 0.0;
+  }
+  if (!cut) {
+    return true;
+  }
+  polygon out = {.count = 0};
+  for (int32_t i = 0; i < poly->count; ++i) {
+    const int32_t next = i + 1 < poly->count ? i + 1 : 0;
+    if (out.count + 2 > SAP_PATCH_SIDES) {
+      return false;
+    }
+    if (h[i] >= 0.0) {
+      sap_v3_copy(out.x[out.count], poly->x[i]);
+      out.label[out.count++] = poly->label[i];
+    }
+    if ((h[i] >= 0.0) != (h[next] >= 0.0)) {
+      double* x = out.x[out.count];
+      const double t = h[i] / (h[i] - h[next]);
+      sap_v3_sub(x, poly->x[next], poly->x[i]);
+      sap_v3_scale(x, x, t);
+      sap_v3_add(x, x, poly->x[i]);
+      out.label[out.count++] = h[i] >= 0.0 ? label : poly->label[i];
+    }
+  }
+  *poly = out;
+  return true;
+}
+
+// Sets a large square on the plane m . x = b about the point nearest to x0.
+static void set_square(const double m[3], double b, const double x0[3], double half,
+                       polygon* poly) {
+  double n[3], R[9], middle[3];
+  const double norm = sap_v3_norm(m);
+  sap_v3_scale(n, m, 1.0 / norm);
+  sap_m3_from_normal(R, n);
+  sap_v3_copy(middle, x0);
+  sap_v3_add_scaled(middle, n, b / norm - sap_v3_dot(n, x0));
+  poly->count = 4;
+  for (int32_t i = 0; i < 4; ++i) {
+    sap_v3_copy(poly->x[i], middle);
+    sap_v3_add_scaled(poly->x[i], R, i == 0 || i == 3 ? half : -half);
+    sap_v3_add_scaled(poly->x[i], R + 3, i < 2 ? half : -half);
+    poly->label[i] = NO_LABEL;
+  }
+}
+
+// Clips to the part where facet i is the nearest one of its shape.
+static bool clip_to_facet(const sap_patch_surface* s, int side, int32_t i, int32_t first_label,
+                          polygon* poly) {
+  const double(*planes)[4] = (const double(*)[4])s->planes[side];
+  for (int32_t k = 0; k < s->nplanes[side] && poly->count > 2; ++k) {
+    double m[3];
+    sap_v3_sub(m, planes[k], planes[i]);
+    if (k != i && !clip(poly, m, planes[k][3] - planes[i][3], first_label + k)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Adds the polygon as a piece. False: no room.
+static bool add_piece(sap_patch_surface* s, int32_t i, int32_t j, const double m[3],
+                      const polygon* poly) {
+  const double *plane_A = s->planes[0][i], *plane_B = s->planes[1][j];
+  if (s->npieces >= SAP_PATCH_PIECES || s->ncorners + poly->count > SAP_PATCH_CORNERS) {
+    return false;
+  }
+  sap_patch_piece* piece = &s->pieces[s->npieces];
+  *piece = (sap_patch_piece){.first = s->ncorners, .count = poly->count};
+  sap_v3_scale(piece->n, m, 1.0 / sap_v3_norm(m));
+  piece->g = sap_patch_slope(s, piece->n, plane_A, plane_B);
+  for (int32_t k = 0; k < poly->count; ++k) {
+    sap_patch_corner* corner = &s->corners[s->ncorners + k];
+    sap_v3_copy(corner->x, poly->x[k]);
+    corner->p = s->series * (plane_A[3] - sap_v3_dot(plane_A, corner->x) + plane_B[3] -
+                             sap_v3_dot(plane_B, corner->x));
+  }
+  const sap_patch_corner* c = &s->corners[s->ncorners];
+  for (int32_t k = 1; k + 1 < poly->count; ++k) {
+    double u[3], v[3], cross[3];
+    sap_v3_sub(u, c[k].x, c[0].x);
+    sap_v3_sub(v, c[k + 1].x, c[0].x);
+    sap_v3_cross(cross, u, v);
+    const double area = 0.5 * fabs(sap_v3_dot(piece->n, cross));
+    piece->area += area;
+    piece->force += area / 3.0 * (c[0].p + c[k].p + c[k + 1].p);
+  }
+  if (piece->force > 0.0) {
+    ++s->npieces;
+    s->ncorners += poly->count;
+  }
+  return true;
+}
+
+typedef struct flood {
+  int32_t pairs[PAIRS][2], count;
+} flood;
+
+static void push(flood* f, int32_t i, int32_t j) {
+  for (int32_t k = 0; k < f->count; ++k) {
+    if (f->pairs[k][0] == i && f->pairs[k][1] == j) {
+      return;
+    }
+  }
+  if (f->count < PAIRS) {
+    f->pairs[f->count][0] = i;
+    f->pairs[f->count++][1] = j;
+  }
+}
+
+static void push_neighbours(const sap_patch_surface* s, const polygon* poly, const int32_t pair[2],
+                            double shortest, flood* f) {
+  for (int32_t k = 0; k < poly->count; ++k) {
+    double edge[3];
+    const int32_t next = k + 1 < poly->count ? k + 1 : 0, label = poly->label[k];
+    sap_v3_sub(edge, poly->x[next], poly->x[k]);
+    if (label == NO_LABEL || !(sap_v3_dot(edge, edge) > shortest * shortest)) {
+      continue;
+    }
+    const bool of_A = label < s->nplanes[0];
+    push(f, of_A ? label : pair[0], of_A ? pair[1] : label - s->nplanes[0]);
+  }
+}
+
+// Adds the polygon of a pair of facets. False: no room.
+static bool add_pair(sap_patch_surface* s, const int32_t pair[2], double size, flood* f) {
+  const double *A = s->planes[0][pair[0]], *B = s->planes[1][pair[1]];
+  double m[3], sum[3];
+  polygon poly;
+  sap_v3_scale(m, A, s->alpha);
+  sap_v3_add_scaled(m, B, -s->beta);
+  if (!(sap_v3_dot(m, m) > 1e-12)) {
+    return true;
+  }
+  set_square(m, s->alpha * A[3] - s->beta * B[3], s->x0, 4.0 * size, &poly);
+  sap_v3_add(sum, A, B);
+  if (!clip(&poly, sum, A[3] + B[3], NO_LABEL) || !clip_to_facet(s, 0, pair[0], 0, &poly) ||
+      !clip_to_facet(s, 1, pair[1], s->nplanes[0], &poly)) {
+    return false;
+  }
+  if (poly.count > 2) {
+    push_neighbours(s, &poly, pair, SHORT * size, f);
+    return add_piece(s, pair[0], pair[1], m, &poly);
+  }
+  return true;
+}
+
+// Pushes the pairs of facets whose depths at x0 exceed the least ones by at most `more`.
+static void push_first(const sap_patch_surface* s, double more, flood* f) {
+  double depth[2];
+  for (int side = 0; side < 2; ++side) {
+    double x[3];
+    sap_patch_depth at;
+    sap_v3_sub(x, s->x0, s->centre[side]);
+    sap_patch_find_depth(s->shape[side], x, &at);
+    depth[side] = at.d + more;
+  }
+  for (int32_t i = 0; i < s->nplanes[0]; ++i) {
+    const double* A = s->planes[0][i];
+    for (int32_t j = 0; A[3] - sap_v3_dot(A, s->x0) <= depth[0] && j < s->nplanes[1]; ++j) {
+      const double* B = s->planes[1][j];
+      if (B[3] - sap_v3_dot(B, s->x0) <= depth[1]) {
+        push(f, i, j);
+      }
+    }
+  }
+}
+
+bool sap_patch_add_polygons(sap_patch_surface* s) {
+  static const double ROUND_OFF = 1e-12;  // of a depth, relative to the size
+  const double size = sap_least(s->shape[0]->bound, s->shape[1]->bound);
+  flood f = {.count = 0};
+  for (int side = 0; side < 2; ++side) {
+    s->nplanes[side] = sap_patch_set_planes(s->shape[side], s->centre[side], s->planes[side]);
+  }
+  push_first(s, ROUND_OFF * size, &f);
+  for (int32_t k = 0; k < f.count; ++k) {
+    if (!add_pair(s, f.pairs[k], size, &f)) {
+      return false;
+    }
+    if (k + 1 == f.count && s->npieces == 0) {  // x0 is over an edge
+      push_first(s, 2.0 * s->depth, &f);
+    }
+  }
+  return s->npieces > 0;
+}

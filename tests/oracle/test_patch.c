@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Patches of pressure fields against closed forms, sums over fine grids and finite differences.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "math/quaternion.h"
+#include "multibody/geometry/collide.h"
+#include "multibody/geometry/patch.h"
+#include "support/near.h"
+
+static const double PI = 3.14159265358979323846, E = 1e5;
+
+// A surface with room for the planes of boxes.
+typedef struct room {
+  sap_patch_surface surface;
+  double planes[2][6][4];
+} room;
+
+static room* make_room(void) {
+  room* r = calloc(1, sizeof *r);
+  assert_non_null(r);
+  r->surface.planes[0] = r->planes[0];
+  r->surface.planes[1] = r->planes[1];
+  return r;
+}
+
+static sap_placed_shape place(sap_shape_type type, double x, double y, double z, const double p[3],
+                              const double turn[3]) {
+  sap_shape_def def = sap_shape_def_default();
+  sap_placed_shape shape;
+  double q[4];
+  def.type = type;
+  sap_v3_set(def.size, x, y, z);
+  sap_shape_init(&shape, &def, NULL);
+  sap_v3_copy(shape.p, p);
+  sap_quaternion_exp(q, turn);
+  sap_quaternion_to_matrix(shape.R, q);
+  return shape;
+}
+
+// Force on b, moment about the world's origin, stiffness along N, and its moments.
+typedef struct wrench {
+  double f[3], m[3], k, area;
+  int32_t count;
+  sap_manifold points;
+  sap_patch patch;
+} wrench;
+
+static const double rigid = INFINITY;
+
+// kappa 0: E over the inner radius.
+static wrench touch(const sap_placed_shape* a, const sap_placed_shape* b, double kappa_a,
+                    double kappa_b) {
+  room* r = make_room();
+  wrench w = {.k = 0.0};
+  const double kappa[2] = {kappa_a == 0.0 ? E / a->inner : kappa_a,
+                           kappa_b == 0.0 ? E / b->inner : kappa_b};
+  sap_collide(a, b, 0.0, &w.points);
+  if (w.points.count > 0 && sap_patch_find(&r->surface, a, b, kappa, &w.points, &w.patch)) {
+    w.count = w.patch.count;
+    w.area = w.patch.area;
+  }
+  for (int32_t i = 0; i < w.count; ++i) {
+    const double f = -w.patch.stiffness[i] * w.points.points[i].phi;
+    double x[3], force[3], moment[3];
+    sap_v3_add(x, w.points.points[i].p, a->p);
+    sap_v3_scale(force, w.points.points[i].n, f);
+    sap_v3_cross(moment, x, force);
+    sap_v3_add(w.f, w.f, force);
+    sap_v3_add(w.m, w.m, moment);
+    w.k += w.patch.stiffness[i];
+  }
+  free(r);
+  return w;
+}
+
+static const double none[3] = {0.0, 0.0, 0.0};
+
+static sap_placed_shape ground(void) {
+  return place(SAP_SHAPE_PLANE, 0.0, 0.0, 0.0, none, none);
+}
+
+// pi/3 E d^2 (3 - 2 d/R) and its slope; a parabolic pressure has the torsion 8/15 a, to O(d/R).
+static void test_sphere(void** state) {
+  (void)state;
+  const double R = 0.05, depths[3] = {1e-4, 1e-3, 5e-3}, tolerance[3] = {1e-6, 1e-6, 2e-5};
+  const sap_placed_shape plane = ground();
+  for (int i = 0; i < 3; ++i) {
+    const double d = depths[i], p[3] = {0.3, -0.2, R - d};
+    const double F = PI / 3.0 * E * d * d * (3.0 - 2.0 * d / R),
+                 K = 2.0 * PI * E * d * (1.0 - d / R);
+    const double a = sqrt(2.0 * R * d - d * d);
+    const sap_placed_shape ball = place(SAP_SHAPE_SPHERE, R, 0.0, 0.0, p, none);
+    const wrench w = touch(&plane, &ball, rigid, 0.0);
+    assert_int_equal(w.count, 1);
+    ASSERT_NEAR(w.f[2], F, tolerance[i] * F);
+    ASSERT_NEAR(w.k, K, 1e-6 * K);
+    ASSERT_NEAR(w.area, PI * a * a, 1e-2 * PI * a * a);
+    ASSERT_NEAR(w.patch.torsion, 8.0 / 15.0 * a, (1e-3 + d / R) * a);
+    const wrench swapped = touch(&ball, &plane, 0.0, rigid);
+    ASSERT_NEAR(swapped.f[2], -w.f[2], 1e-12 * F);
+  }
+}
+
+// Two equal balls meet in the middle plane, each at half the depth; of unlike ones the stiffer one
+// keeps its shape.
+static void test_balls(void** state) {
+  (void)state;
+  const double R = 0.05, d = 1e-3, p[3] = {0.0, 0.0, 2.0 * R - d}, q[3] = {0.0, 0.0, 0.0};
+  const sap_placed_shape a = place(SAP_SHAPE_SPHERE, R, 0.0, 0.0, q, none);
+  const sap_placed_shape b = place(SAP_SHAPE_SPHERE, R, 0.0, 0.0, p, none);
+  const double F = PI / 3.0 * E * 0.25 * d * d * (3.0 - d / R);
+  const wrench w = touch(&a, &b, 0.0, 0.0);
+  ASSERT_NEAR(w.f[2], F, 1e-6 * F);
+  const wrench soft = touch(&a, &b, 0.0, 1e9 * E), hard = touch(&a, &b, 0.0, rigid);
+  ASSERT_NEAR(soft.f[2], hard.f[2], 1e-6 * hard.f[2]);
+  ASSERT_NEAR(soft.k, hard.k, 1e-6 * hard.k);
+}
+
+// End: a truncated cone of pressure. Side: the sum over strips of a fine grid, tapered at both ends.
+static void test_cylinder(void** state) {
+  (void)state;
+  const double R = 0.03, h = 0.05, kappa = E / R, turned[3] = {0.5 * PI, 0.0, 0.0};
+  const sap_placed_shape plane = ground();
+  for (int i = 0; i < 2; ++i) {
+    const double d = i == 0 ? 1e-5 : 1e-4, p[3] = {0.0, 0.0, h - d}, side[3] = {0.0, 0.0, R - d};
+    const double end = PI * kappa * (R * R * d - R * d * d + d * d * d / 3.0);
+    const sap_placed_shape standing = place(SAP_SHAPE_CYLINDER, R, h, 0.0, p, none);
+    const sap_placed_shape lying = place(SAP_SHAPE_CYLINDER, R, h, 0.0, side, turned);
+    wrench w = touch(&plane, &standing, rigid, 0.0);
+    assert_int_equal(w.count, 5);
+    ASSERT_NEAR(w.f[2], end, 2e-5 * end);
+    ASSERT_NEAR(w.k, PI * kappa * (R - d) * (R - d), 1e-6 * w.k);
+    double sum = 0.0;
+    const int strips = 4000;
+    const double a = sqrt(2.0 * R * d);
+    for (int k = 0; k < strips; ++k) {
+      const double top = R - hypot(a * (k + 0.5) / strips, R - d);
+      sum += top > 0.0 ? 2.0 * a / strips * kappa * (2.0 * h * top - top * top) : 0.0;
+    }
+    w = touch(&plane, &lying, rigid, 0.0);
+    assert_int_equal(w.count, 3);
+    ASSERT_NEAR(w.f[2], sum, 1e-5 * sum);
+    for (int j = 0; j < w.count; ++j) {  // a line along the axis: no resistance to rolling
+      ASSERT_NEAR(w.points.points[j].p[0], 0.0, 1e-9);
+    }
+  }
+}
+
+// Torsion of a uniform pressure on a disc 2/3 R; the five points have it exactly.
+static void test_torsion(void** state) {
+  (void)state;
+  const double R = 0.05, h = 0.02, d = 1e-7, p[3] = {0.0, 0.0, h - d};
+  const sap_placed_shape plane = ground();
+  const sap_placed_shape disc = place(SAP_SHAPE_CYLINDER, R, h, 0.0, p, none);
+  const wrench w = touch(&plane, &disc, rigid, 0.0);
+  double torsion = 0.0;
+  for (int j = 0; j < w.count; ++j) {
+    const sap_manifold_point* x = &w.points.points[j];
+    torsion -= w.patch.stiffness[j] * x->phi * hypot(x->p[0], x->p[1]);
+  }
+  ASSERT_NEAR(torsion, 2.0 / 3.0 * R * w.f[2], 2e-3 * torsion);  // of 144 samples
+  // A square of side 2: (sqrt 2 + asinh 1)/3.
+  const double q[3] = {0.0, 0.0, 0.05 - d};
+  const sap_placed_shape box = place(SAP_SHAPE_BOX, 0.05, 0.05, 0.05, q, none);
+  const wrench v = touch(&plane, &box, rigid, 0.0);
+  torsion = 0.0;
+  for (int j = 0; j < v.count; ++j) {
+    const sap_manifold_point* x = &v.points.points[j];
+    torsion -= v.patch.stiffness[j] * x->phi * hypot(x->p[0], x->p[1]);
+  }
+  ASSERT_NEAR(torsion, (sqrt(2.0) + asinh(1.0)) / 3.0 * 0.05 * v.f[2],
+              1e-4 * torsion);  // four points an edge
+}
+
+// A frustum of pressure of the height d over a rectangle.
+static double frustum(double width, double length, double d) {
+  return width * length * d - (width + length) * d * d + 4.0 / 3.0 * d * d * d;
+}
+
+static void test_box(void** state) {
+  (void)state;
+  const double h[3] = {0.06, 0.04, 0.05}, d = 1e-4, turn[3] = {0.0, 0.0, 0.3};
+  const double p[3] = {0.1, 0.2, h[2] - d}, q[3] = {0.1, 0.2, 3.0 * h[2] - 2.0 * d};
+  const sap_placed_shape plane = ground();
+  const sap_placed_shape low = place(SAP_SHAPE_BOX, h[0], h[1], h[2], p, turn);
+  const sap_placed_shape high = place(SAP_SHAPE_BOX, h[0], h[1], h[2], q, turn);
+  const double F = E / 0.04 * frustum(0.12, 0.08, d);
+  wrench w = touch(&plane, &low, rigid, 0.0);
+  assert_int_equal(w.count, 5);
+  ASSERT_NEAR(w.f[2], F, 1e-12 * F);
+  ASSERT_NEAR(w.m[0], 0.2 * F, 1e-12 * F);
+  ASSERT_NEAR(w.m[1], -0.1 * F, 1e-12 * F);
+  // Equal boxes meet half way; the walls that slant there do not count.
+  w = touch(&low, &high, 0.0, 0.0);
+  const double flat = E / 0.04 * 0.5 * d * (0.12 - d) * (0.08 - d);
+  assert_int_equal(w.count, 5);
+  ASSERT_NEAR(w.f[2], flat, 2.0 * d / 0.04 * flat);
+  const wrench swapped = touch(&high, &low, 0.0, 0.0);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_NEAR(swapped.f[i], -w.f[i], 1e-12 * F);
+    ASSERT_NEAR(swapped.m[i], -w.m[i], 1e-12 * F);
+  }
+}
+
+static wrench tilted(double z, double angle) {
+  const double p[3] = {0.0, 0.0, z}, turn[3] = {0.0, angle, 0.0};
+  const sap_placed_shape plane = ground();
+  const sap_placed_shape box = place(SAP_SHAPE_BOX, 0.06, 0.04, 0.05, p, turn);
+  return touch(&plane, &box, rigid, 0.0);
+}
+
+// The points have dF/dz and the rocking stiffness of the surface, flat and half lifted. A rotation
+// about the middle moves the patch, too, which changes the moment by F h.
+static void test_stiffness(void** state) {
+  (void)state;
+  const double z = 0.05 - 1e-4, step = 1e-7;
+  for (int i = 0; i < 6; ++i) {
+    const double angle = 7e-4 * i;
+    const wrench w = tilted(z, angle), up = tilted(z + step, angle), down = tilted(z - step, angle);
+    const wrench left = tilted(z, angle - step), right = tilted(z, angle + step);
+    double rocking = 0.0;
+    for (int j = 0; j < w.count; ++j) {
+      const double x = w.points.points[j].p[0];
+      rocking += w.patch.stiffness[j] * x * x;
+    }
+    assert_int_equal(w.count, 5);
+    const double k = (down.f[2] - up.f[2]) / (2.0 * step);
+    const double turned = (left.m[1] - right.m[1]) / (2.0 * step);
+    ASSERT_NEAR(w.k, k, 1e-6 * k);
+    ASSERT_NEAR(rocking, turned + w.f[2] * z, 1e-5 * rocking);  // F h: to the tilt squared
+  }
+}
+
+// The force is smooth, and the points move little, while the face lifts off.
+static void test_continuity(void** state) {
+  (void)state;
+  wrench before[2] = {tilted(0.0499, -3e-3), tilted(0.0499, -3e-3)};
+  for (int i = 1; i <= 600; ++i) {
+    const wrench w = tilted(0.0499, -3e-3 + 1e-5 * i);
+    const double second = w.f[2] - 2.0 * before[1].f[2] + before[0].f[2];
+    assert_int_equal(w.count, 5);
+    if (i > 1) {
+      ASSERT_NEAR(second, 0.0, 1e-5 * 8.0);
+    }
+    for (int j = 0; j < w.count; ++j) {
+      double way[3];
+      sap_v3_sub(way, w.points.points[j].p, before[1].points.points[j].p);
+      assert_true(sap_v3_norm(way) < 6e-4);  // where it lifts, the edge of the patch moves 0.35 mm
+      assert_true(w.points.points[j].phi <= 0.0);
+    }
+    before[0] = before[1];
+    before[1] = w;
+  }
+}
+
+// Random poses of boxes: the patch exists where they overlap, and a swap gives the same wrench.
+static void test_random(void** state) {
+  (void)state;
+  uint32_t seed = 7;
+  int32_t touching = 0;
+  for (int i = 0; i < 300; ++i) {
+    double x[9];
+    for (int k = 0; k < 9; ++k) {
+      seed = seed * 1664525U + 1013904223U;
+      x[k] = 2.0 * (seed >> 8) / 16777216.0 - 1.0;
+    }
+    const double origin[3] = {0.0, 0.0, 0.0};
+    const sap_placed_shape a =
+        place(i % 3 == 0 ? SAP_SHAPE_CYLINDER : SAP_SHAPE_BOX, 0.05, 0.06, 0.04, origin, x);
+    sap_v3_scale(x + 6, x + 6, 0.11);
+    const sap_placed_shape b =
+        place(i % 4 == 0 ? SAP_SHAPE_CAPSULE : SAP_SHAPE_BOX, 0.03, 0.05, 0.06, x + 6, x + 3);
+    sap_manifold points;
+    sap_collide(&a, &b, 0.0, &points);
+    const double depth = points.count > 0 ? -sap_manifold_deepest(&points)->phi : 0.0;
+    const wrench w = touch(&a, &b, 0.0, 2.0 * E / 0.03), v = touch(&b, &a, 2.0 * E / 0.03, 0.0);
+    if (depth <= 1e-6 || depth > 0.01) {
+      continue;
+    }
+    ++touching;
+    assert_true(w.count > 0 && v.count > 0);
+    const double F = sap_v3_norm(w.f);
+    for (int k = 0; k < 3; ++k) {
+      ASSERT_NEAR(v.f[k], -w.f[k], 1e-9 * F);
+    }
+  }
+  assert_true(touching > 20);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_sphere),     cmocka_unit_test(test_balls),
+      cmocka_unit_test(test_cylinder),   cmocka_unit_test(test_torsion),
+      cmocka_unit_test(test_box),        cmocka_unit_test(test_stiffness),
+      cmocka_unit_test(test_continuity), cmocka_unit_test(test_random),
+  };
+  return cmocka_run_group_tests_name("patch", tests, NULL, NULL);
+}
