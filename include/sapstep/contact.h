@@ -68,9 +68,14 @@ SAP_API const char* sap_contact_model_text(sap_contact_model model);
   /* similar and lagged: mu of a contact that slips less than v_s at the start of a step [-]; it  \
      falls to `friction` until 3 v_s. Below `friction`: the same as `friction` */                  \
   FIELD(double, static_friction, 0.0, NOT_NEGATIVE)                                                \
-  /* elastic modulus E of a shape's pressure field [Pa]; 0: none. Pairs with a field touch in        \
-     patches, see field_depth of a shape; `stiffness` is then not used */                          \
-  FIELD(double, modulus, 0.0, NOT_NEGATIVE)
+  /* E of a shape's pressure field p = E depth/H [Pa]; 0: none. Two shapes of which one has a       \
+     field, the other is then rigid, or both, touch in a patch: at most five contacts with the      \
+     force, moments, stiffness and torsion of the pressure over the surface, not with `stiffness`. \
+     Pairs with a rest distance, and shapes that are both rigid, touch in points */                \
+  FIELD(double, modulus, 0.0, NOT_NEGATIVE)                                                        \
+  /* H [m]; 0: radius, least half extent or semi-axis, of a mesh the radius of a ball about its    \
+     centre; planes have a field only with H > 0 */                                                \
+  FIELD(double, field_depth, 0.0, NOT_NEGATIVE)
 // clang-format on
 
 // Contact parameters of a surface or of a pair of surfaces.
@@ -96,7 +101,7 @@ SAP_API sap_material sap_material_unset(void);
 // Combines two surfaces. Springs in series: k = kA kB/(kA + kB); tau_d is the mean weighted by
 // compliance, (kB tauA + kA tauB)/(kA + kB); mu by `rule`. An infinite stiffness leaves the other's
 // values; two infinite ones give an infinite k and the mean of the times. d like tau_d, static mu
-// like mu; the larger v_s and modulus; the later model of the list.
+// like mu; the larger v_s, E and H; the later model of the list.
 SAP_API sap_status sap_material_combine(const sap_material* a, const sap_material* b,
                                         sap_friction_rule rule, sap_material* out,
                                         sap_error* error);

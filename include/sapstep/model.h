@@ -142,13 +142,6 @@ typedef enum sap_shape_type {
   /* the surfaces touch at this distance from each other [m], < 0: depth. phi of a contact is the  \
      distance minus this; a pair uses the sum */                                                   \
   FIELD(double, rest_distance, 0.0, FINITE)                                                        \
-  /* H [m] of the pressure field p = E depth/H inside a shape with a modulus E of its material; 0: \
-     radius, least half extent or semi-axis, of a mesh the radius of a ball about its centre.      \
-     Planes have a field only with H > 0. A pair of shapes of which one has a field, the other is  \
-     then rigid, or both, touches in a patch: up to five contacts with the force, the moments, the \
-     stiffness and the torsion of the pressure over the surface. Pairs with a rest distance touch  \
-     in points */                                                                                  \
-  FIELD(double, field_depth, 0.0, NOT_NEGATIVE)                                                    \
   /* friction moment per normal force [m]: about the normal (condim 4, 6), about the tangents      \
      (condim 6); combined for a pair as its friction */                                            \
   FIELD(double, friction_torsional, 0.0, NOT_NEGATIVE)                                             \

@@ -21,8 +21,8 @@
 //   sapstep:relaxation_time:GEOM    of one geom
 //   sapstep:dissipation, sapstep:stiction_tolerance, sapstep:static_friction, and each with :GEOM
 //                                   d [s/m], v_s [m/s], static mu of similar and lagged contacts
-//   sapstep:modulus, sapstep:modulus:GEOM
-//                                   E of a pressure field [Pa]: contact in patches
+//   sapstep:modulus, sapstep:field_depth, and each with :GEOM
+//                                   E [Pa] and H [m] of a pressure field: contact in patches
 //   <text name="sapstep:contact_model" data="lagged"/>, also with :GEOM: sap, similar or lagged; of
 //                                   two geoms the later of these models
 //   sapstep:surface_velocity:GEOM   velocity [m/s] and angular velocity [rad/s] of a geom's surface

@@ -108,7 +108,8 @@ sap_status sap_material_combine(const sap_material* a, const sap_material* b,
       .friction = sap_friction_combine(a->friction, b->friction, rule),
       .model = a->model > b->model ? a->model : b->model,
       .stiction_tolerance = larger_of(a->stiction_tolerance, b->stiction_tolerance),
-      .modulus = larger_of(a->modulus, b->modulus)};
+      .modulus = larger_of(a->modulus, b->modulus),
+      .field_depth = larger_of(a->field_depth, b->field_depth)};
   if (a->static_friction > a->friction || b->static_friction > b->friction) {
     pair.static_friction = sap_friction_combine(larger_of(a->static_friction, a->friction),
                                                 larger_of(b->static_friction, b->friction), rule);

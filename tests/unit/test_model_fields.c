@@ -147,6 +147,7 @@ static void shapes(void** state) {
     m->stiction_tolerance = next_value();
     m->static_friction = next_value();
     m->modulus = next_value();
+    m->field_depth = next_value();
   }
   def.type = SAP_SHAPE_BOX;
   def.body = 1;

@@ -367,7 +367,8 @@ static void print_fields(const sap_model* model) {
   for (int32_t s = 0; s < shapes; ++s) {
     sap_shape_def def = {0};
     (void)sap_model_get_shape(model, s, &def, NULL);
-    count += def.material.modulus > 0.0 && (def.type != SAP_SHAPE_PLANE || def.field_depth > 0.0);
+    count += def.material.modulus > 0.0 &&
+             (def.type != SAP_SHAPE_PLANE || def.material.field_depth > 0.0);
   }
   if (count > 0) {
     (void)printf(

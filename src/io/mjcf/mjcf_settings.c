@@ -13,7 +13,8 @@
   X(dissipation, false)       \
   X(stiction_tolerance, true) \
   X(static_friction, false)   \
-  X(modulus, false)
+  X(modulus, false)           \
+  X(field_depth, false)
 
 typedef struct material_setting {
   const char* name;

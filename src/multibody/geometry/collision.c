@@ -28,7 +28,8 @@ static void init_shape(sap_collision* c, int32_t id) {
   shape->margin = def->margin;
   shape->reach = def->margin;
   shape->rest = sap_most(0.0, def->rest_distance);
-  const double thickness = def->field_depth > 0.0 ? def->field_depth : shape->placed.inner;
+  const double thickness =
+      def->material.field_depth > 0.0 ? def->material.field_depth : shape->placed.inner;
   const double kappa = def->material.modulus / thickness;
   shape->kappa = kappa > 0.0 ? kappa : (double)INFINITY;
   for (int32_t i = 0; i < c->model->sizes.pairs; ++i) {
