@@ -108,7 +108,7 @@ SAP_API sap_status sap_material_combine(const sap_material* a, const sap_materia
 
 // The numbers of the regularization, castro (29) and (30); beta = 0 limits the stiffness only
 // at round-off, Rn = 2.5e-8 w (similar and lagged: 2.5e-7 (1 + d v) w). Rt = sigma w likewise, at
-// 1e-15 W_ii of the scaled rows: with sigma 1e-3 where spin or rolling friction is 1e6 times
+// 1e-14 W_ii of the scaled rows: with sigma 1e-3 where spin or rolling friction is 3e5 times
 // sliding. An overlap, or a violated rigid limit, that stores more energy than all that moves has
 // at the impact speed is a wrong start: it is undone slowly, at a fiftieth of that speed where it
 // is deep.

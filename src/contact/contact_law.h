@@ -79,8 +79,9 @@ double sap_law_end_share(const sap_law_settings* settings, const sap_compliant_r
 // The same at the recovery speed, as soft as MuJoCo's constraints are.
 #define SAP_GIVING_ROW 0.1
 // Least Rt relative to W_ii of each scaled row of its cone. Below 2e-17 H = A + J' R^-1 J
-// loses A; with 1e-15 all of 1e6 random problems converge whose friction rows are 1e6 apart.
-#define SAP_ROUNDOFF_TANGENT 1e-15
+// loses A, with 1e-15 all but one digit; with 1e-14 1e6 random problems converge whose friction
+// rows are up to 1e12 apart.
+#define SAP_ROUNDOFF_TANGENT 1e-14
 
 // Computes the law of a rigid bilateral row. Inline: the MuJoCo adapter is a library of its own.
 static inline void sap_law_rigid_row(const sap_compliant_row* row, double dt, double* R,

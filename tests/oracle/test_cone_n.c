@@ -168,11 +168,11 @@ static void test_scales(void** state) {
 }
 
 // Rt of a body of 2 kg and 0.5 kg m^2 with sigma 1e-8: w = |diag(1/2, 1/2, 1/2)|_F/3, and of spin
-// s^2/0.5, of which Rt is at least 1e-15.
+// s^2/0.5, of which Rt is at least 1e-14.
 static void test_rows_far_apart(void** state) {
   (void)state;
-  static const double SPIN[] = {1.0, 1e3, 1e6};
-  const double w = sqrt(0.75) / 3.0, Rt[] = {1e-8 * w, 1e-8 * w, 1e-15 * 1e12 / 0.5};
+  static const double SPIN[] = {1.0, 1e2, 1e6};
+  const double w = sqrt(0.75) / 3.0, Rt[] = {1e-8 * w, 1e-8 * w, 1e-14 * 1e12 / 0.5};
   const int32_t size = 6, tree = 0;
   double A[36] = {0.0}, linear[18] = {0.0}, angular[6] = {0.0};
   const double *jacobians[] = {linear}, *turning[] = {angular};
