@@ -36,6 +36,7 @@ struct sap_adaptive {
   sap_pool pool;
   sap_tree_store M;
   sap_state half, trial;       // ends of the attempt's halves, of the attempt
+  sap_state start;             // of the last step
   double* lengths;             // (nv) [m]
   bool has_lengths, given;     // known; by the caller
   int32_t points;              // known
@@ -107,6 +108,7 @@ static sap_status create_parts(sap_adaptive* a, const double* lengths, sap_error
   }
   SAP_TRY(sap_state_resize_with(&a->half, system->nq, nv, system->na, error));
   SAP_TRY(sap_state_resize_with(&a->trial, system->nq, nv, system->na, error));
+  SAP_TRY(sap_state_resize_with(&a->start, system->nq, nv, system->na, error));
   if (lengths != NULL) {
     memcpy(a->lengths, lengths, (size_t)nv * sizeof(double));
     a->has_lengths = a->given = true;
@@ -131,6 +133,10 @@ static sap_status archive_memory(void* object, sap_archive* archive, sap_error* 
     SAP_TRY(sap_archive_value(archive, a->velocities[k], bytes, error));
   }
   SAP_TRY(sap_archive_value(archive, a->last_q, (size_t)a->trial.nq * sizeof(double), error));
+  SAP_TRY(sap_archive_value(archive, &a->start.t, sizeof a->start.t, error));
+  SAP_TRY(sap_archive_value(archive, a->start.q, (size_t)a->trial.nq * sizeof(double), error));
+  SAP_TRY(sap_archive_value(archive, a->start.v, bytes, error));
+  SAP_TRY(sap_archive_value(archive, a->start.act, (size_t)a->trial.na * sizeof(double), error));
   if (a->given) {
     return SAP_STATUS_OK;
   }
@@ -181,6 +187,7 @@ void sap_adaptive_destroy(sap_adaptive* a) {
   }
   sap_state_clear(&a->half);
   sap_state_clear(&a->trial);
+  sap_state_clear(&a->start);
   sap_pool_free(&a->pool);
   sap_free(a);
 }
@@ -451,6 +458,7 @@ static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
   if (at->halved) {
     add_point(a, state->t + 0.5 * at->h, a->middle);
   }
+  SAP_TRY(sap_state_copy(state, &a->start, error));
   SAP_TRY(sap_state_copy(&a->trial, state, error));
   state->t = last ? at->t_end : state->t;
   memcpy(a->last_q, state->q, (size_t)state->nq * sizeof(double));
@@ -523,4 +531,37 @@ sap_status sap_adaptive_step(sap_adaptive* a, sap_state* state, double t_end,
   const sap_status status = attempt_step(a, &at, state, report, error);
   a->stepper->control = control;
   return status;
+}
+
+// With the way w = q1 (-) q0 and s = (t - t0)/h:
+//   q = q0 (+) ((3 s^2 - 2 s^3) w + h (s - 2 s^2 + s^3) v0 + h (s^3 - s^2) v1),  v: its rate
+sap_status sap_adaptive_interpolate(sap_adaptive* a, const sap_state* end, double t, sap_state* out,
+                                    sap_error* error) {
+  SAP_NOT_NULL(error, a, end, out);
+  const sap_system* system = &a->stepper->system;
+  const sap_state* start = &a->start;
+  const double h = end->t - start->t, s = (t - start->t) / h;
+  SAP_FAIL_IF(system->position_difference == NULL, error, SAP_STATUS_UNSUPPORTED,
+              "the system has no position_difference");
+  SAP_FAIL_IF(!(s >= 0.0 && s <= 1.0), error, SAP_STATUS_ARGUMENT,
+              "t = %.17g must be in the last step, from %.17g to %.17g s", t, start->t, end->t);
+  SAP_TRY(sap_state_copy(s < 1.0 ? start : end, out, error));
+  out->t = t;
+  if (s == 0.0 || s == 1.0) {
+    return SAP_STATUS_OK;
+  }
+  double *w = a->difference, *way = a->middle;
+  int code = system->position_difference(system->context, start->q, end->q, w);
+  for (int32_t i = 0; i < out->nv; ++i) {
+    const double v0 = start->v[i], v1 = end->v[i];
+    way[i] = s * (s * (3.0 - 2.0 * s) * w[i] + h * (1.0 - s) * ((1.0 - s) * v0 - s * v1));
+    out->v[i] = 6.0 * s * (1.0 - s) * w[i] / h + (1.0 - s) * (1.0 - 3.0 * s) * v0 +
+                s * (3.0 * s - 2.0) * v1;
+  }
+  for (int32_t i = 0; i < out->na; ++i) {
+    out->act[i] += s * (end->act[i] - out->act[i]);
+  }
+  code =
+      code != 0 ? code : system->integrate_positions(system->context, start->q, way, 1.0, out->q);
+  return sap_callback_check("position_difference or integrate_positions", code, error);
 }

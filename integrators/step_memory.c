@@ -23,7 +23,7 @@ typedef struct memory_header {
 } memory_header;
 
 static const char MAGIC[8] = "SAPMEM\n";
-enum { VERSION = 8 };
+enum { VERSION = 9 };
 
 // Measures, saves, loads or forgets the memory of steps.
 static sap_status archive_steps(sap_stepper* stepper, sap_archive* archive, sap_error* error) {

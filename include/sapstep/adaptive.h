@@ -93,6 +93,11 @@ SAP_API void sap_adaptive_destroy(sap_adaptive* adaptive);
 // shortest step fails.
 SAP_API sap_status sap_adaptive_step(sap_adaptive* adaptive, sap_state* state, double t_end,
                                      sap_adaptive_report* report, sap_error* error);
+// Interpolates the last step at t, from its start to `end`, the state that it led to: positions and
+// velocities are those of a cubic, with both at the ends; activations are linear. UNSUPPORTED: the
+// system has no position_difference. ARGUMENT: t is not within the step.
+SAP_API sap_status sap_adaptive_interpolate(sap_adaptive* adaptive, const sap_state* end, double t,
+                                            sap_state* out, sap_error* error);
 // Forgets the accepted velocities, where forces jump between steps: a new control, for example.
 // Another state than that of the last step is noticed without it. NULL allowed.
 SAP_API void sap_adaptive_forget(sap_adaptive* adaptive);

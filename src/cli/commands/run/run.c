@@ -33,6 +33,9 @@ typedef struct run {
   run_options options;
   cli_run on;                  // what is stepped
   sap_adaptive* adaptive;      // NULL: fixed steps
+  sap_state between;           // within its last step
+  const sap_state* shown;      // in rows and statistics: that, or the last state
+  sap_step_report report;      // of the last step
   sap_trajectory* trajectory;  // NULL: none
   sap_recorder* recorder;      // NULL: none
   run_controls controls;
@@ -50,8 +53,8 @@ static const cli_option run_option_list[] = {
      "and theta-vq",
      CLI_SCHEME, AT(stepper)},
     {"accuracy", "M",
-     "choose the steps by their error, at most this in each [m]; scheme\nmidpoint. They end at "
-     "multiples of dt (0.02 s), where rows are written",
+     "choose the steps by their error, at most this in each [m]; scheme\nmidpoint. Rows are "
+     "written at multiples of dt (0.02 s), where controls of\na file change and those steps end",
      CLI_POSITIVE, AT(accuracy), 0, 1e9},
     {"solver", "NAME", "contact solver, see 'sapstep solvers' (sap)", CLI_SOLVER,
      AT(stepper.solver)},
@@ -157,6 +160,8 @@ static sap_status create_adaptive(run* r, sap_error* error) {
   }
   sap_adaptive_options adaptive = sap_adaptive_options_default();
   adaptive.accuracy = r->options.accuracy;
+  SAP_TRY(
+      sap_state_resize_with(&r->between, r->on.state.nq, r->on.state.nv, r->on.state.na, error));
   return sap_adaptive_create(r->on.stepper, &adaptive, NULL, &r->adaptive, error);
 }
 
@@ -170,7 +175,7 @@ static sap_status resume(run* r, sap_error* error) {
 
 static sap_status run_measure_energy(run* r, run_energy* out, sap_error* error) {
   sap_diagnostics diagnostics;
-  SAP_TRY(sap_multibody_diagnose(r->on.multibody, &r->on.state, &diagnostics, error));
+  SAP_TRY(sap_multibody_diagnose(r->on.multibody, r->shown, &diagnostics, error));
   out->kinetic = diagnostics.kinetic;
   out->potential = diagnostics.potential_gravity + diagnostics.potential_springs;
   return SAP_STATUS_OK;
@@ -178,7 +183,7 @@ static sap_status run_measure_energy(run* r, run_energy* out, sap_error* error) 
 
 static sap_status run_write_row(run* r, const sap_step_report* report, sap_error* error) {
   if (r->recorder != NULL) {
-    SAP_TRY(sap_recorder_write(r->recorder, r->on.multibody, &r->on.state, report, error));
+    SAP_TRY(sap_recorder_write(r->recorder, r->on.multibody, r->shown, report, error));
   }
   if (r->trajectory == NULL) {
     return SAP_STATUS_OK;
@@ -187,7 +192,7 @@ static sap_status run_write_row(run* r, const sap_step_report* report, sap_error
   SAP_TRY(run_measure_energy(r, &energy, error));
   const int32_t contacts = sap_multibody_contact_count(r->on.multibody);
   const sap_trajectory_row row = {
-      .state = &r->on.state,
+      .state = r->shown,
       .contacts = contacts,
       .newton_iterations = report != NULL ? run_newton_iterations(report) : 0,
       .kinetic = energy.kinetic,
@@ -205,6 +210,7 @@ static sap_status run_prepare(run* r, sap_error* error) {
   SAP_TRY(set_controls(r, error));
   SAP_TRY(create_adaptive(r, error));
   SAP_TRY(resume(r, error));
+  r->shown = &r->on.state;
   SAP_TRY(run_measure_energy(r, &r->statistics.start, error));
   SAP_TRY(sap_multibody_detect(r->on.multibody, r->on.state.q, error));
   interrupt_catch(false);
@@ -221,46 +227,58 @@ static sap_status run_prepare(run* r, sap_error* error) {
   return run_write_row(r, NULL, error);
 }
 
-// Makes one step, or the steps of an interval dt.
-static sap_status advance(run* r, sap_step_report* report, sap_error* error) {
+// Steps chosen by their error end where controls change, if they do, else anywhere: rows are between
+// their ends, and parts of a run make the same steps as the whole.
+static const double NEVER = 1e300;
+
+// Makes one step, or steps until the end of an interval dt is reached.
+static sap_status advance(run* r, sap_error* error) {
   if (r->adaptive == NULL) {
-    return sap_stepper_step(r->on.stepper, &r->on.state, report, error);
+    return sap_stepper_step(r->on.stepper, &r->on.state, &r->report, error);
   }
   run_statistics* s = &r->statistics;
-  const double end = (double)(s->before + s->steps + 1) * s->dt;
-  while (r->on.state.t < end) {
+  const double next = (double)(s->before + s->steps + 1) * s->dt;
+  while (r->on.state.t < next) {
     sap_adaptive_report step;
+    const double end = r->controls.rows > 0 ? next : NEVER;
     SAP_TRY(sap_adaptive_step(r->adaptive, &r->on.state, end, &step, error));
     s->accepted += 1;
     s->rejected += step.rejected;
     s->solves += step.solves;
-    *report = step.step;
+    r->report = step.step;
   }
-  return SAP_STATUS_OK;
+  r->shown = r->on.state.t > next ? &r->between : &r->on.state;
+  return r->on.state.t > next
+             ? sap_adaptive_interpolate(r->adaptive, &r->on.state, next, &r->between, error)
+             : SAP_STATUS_OK;
 }
 
 // Makes a step with its statistics and outputs.
 static sap_status step(void* context, sap_error* error) {
   run* r = context;
   run_statistics* statistics = &r->statistics;
-  sap_step_report report;
-  run_statistics_before(statistics, &r->on.state);
-  const sap_status status = advance(r, &report, error);
+  const sap_step_report* report = &r->report;
+  run_statistics_before(statistics, r->shown);
+  const sap_status status = advance(r, error);
   if (status != SAP_STATUS_OK) {
     statistics->failures += status != SAP_STATUS_MEMORY && status != SAP_STATUS_INTERNAL;
     return status;
   }
   const long long number = (long long)(statistics->before + statistics->steps) + 1;
+  if (report->problem == NULL) {  // within the step that a checkpoint ends with
+    return run_row_due(&r->options.plan, statistics) ? run_write_row(r, NULL, error)
+                                                     : SAP_STATUS_OK;
+  }
   if (number == 1) {
-    SAP_TRY(cli_warn_wrong_starts(r->on.multibody, r->on.model, &report,
+    SAP_TRY(cli_warn_wrong_starts(r->on.multibody, r->on.model, report,
                                   &r->on.options.regularization, error));
   }
-  SAP_TRY(run_dump(&r->options.plan, number, report.problem, error));
-  SAP_TRY(sap_multibody_collect(r->on.multibody, &report, error));
+  SAP_TRY(run_dump(&r->options.plan, number, report->problem, error));
+  SAP_TRY(sap_multibody_collect(r->on.multibody, report, error));
   const int32_t contacts = sap_multibody_contact_count(r->on.multibody);
-  run_statistics_add(statistics, &report, sap_multibody_contacts(r->on.multibody), contacts);
-  SAP_TRY(run_statistics_after(statistics, r->on.multibody, &r->on.state, &report, error));
-  return run_row_due(&r->options.plan, statistics) ? run_write_row(r, &report, error)
+  run_statistics_add(statistics, report, sap_multibody_contacts(r->on.multibody), contacts);
+  SAP_TRY(run_statistics_after(statistics, r->on.multibody, r->shown, report, error));
+  return run_row_due(&r->options.plan, statistics) ? run_write_row(r, report, error)
                                                    : SAP_STATUS_OK;
 }
 
@@ -276,7 +294,7 @@ static sap_status finish(run* r, sap_error* error) {
   statistics->time = (double)statistics->steps * statistics->dt;
   statistics->memory_end = run_peak_memory();
   SAP_TRY(run_measure_energy(r, &statistics->end, error));
-  SAP_TRY(sap_multibody_detect(r->on.multibody, r->on.state.q, error));
+  SAP_TRY(sap_multibody_detect(r->on.multibody, r->shown->q, error));
   statistics->penetration_end = run_penetration(sap_multibody_contacts(r->on.multibody),
                                                 sap_multibody_contact_count(r->on.multibody));
   return SAP_STATUS_OK;
@@ -286,6 +304,7 @@ static void clear(run* r) {
   (void)sap_recorder_close(r->recorder, NULL);
   sap_trajectory_close(r->trajectory);
   sap_adaptive_destroy(r->adaptive);
+  sap_state_clear(&r->between);
   cli_run_close(&r->on);
 }
 
