@@ -91,41 +91,53 @@ static disk find_disk(const sap_potential* p, double rho, double ur, double un) 
   return (disk){limit, Rt, p->lagged || rho * Rt < 1.0 ? rho : 1.0 / Rt, at.gamma_n, at.nn};
 }
 
-// Returns q of a potential's semismooth step and sets G, whose normal entry is already set.
-static sap_triple linearise_potential_3(const sap_cone* cone, double metric, sap_triple u,
-                                        sap_triple lambda, double G[6]) {
-  const disk on = find_disk(cone->potential, metric, sqrt(u.t0 * u.t0 + u.t1 * u.t1), u.n);
-  const double Rt = on.Rt, rho = on.rho, gamma_n = on.gamma_n;
-  G[0] = G[1] = G[2] = G[3] = G[4] = 0.0;
+// Sets target q and G (n x n) of the semismooth step of a similar or lagged contact.
+static void linearise_potential(const sap_cone* cone, double metric, int32_t n, const double* u,
+                                const double* lambda, double* target, double* G) {
+  const sap_potential* p = cone->potential;
+  const disk on = find_disk(p, metric, sqrt(sap_cone_n_dot(n, u, u)), u[SAP_NORMAL_ROW]);
+  const double Rt = on.Rt, rho = on.rho;
+  memset(target, 0, (size_t)n * sizeof *target);
+  target[SAP_NORMAL_ROW] = on.gamma_n;
   if (!(on.limit > 0.0)) {
-    return (sap_triple){0.0, 0.0, gamma_n};
+    sap_cone_n_hessian(cone, n, u, G);
+    return;
   }
-  if (!cone->potential->lagged) {
-    const double slope = cone->mu * on.nn;
-    double w[3];
-    find_direction(cone, 3, (double[]){lambda.t0, lambda.t1, lambda.n}, w);
-    G[0] = cone->mu * slope * w[0] * w[0];
-    G[1] = cone->mu * slope * w[0] * w[1];
-    G[2] = cone->mu * slope * w[1] * w[1];
-    G[3] = slope * w[0];
-    G[4] = slope * w[1];
+  double z[SAP_CONE_ROWS_MAX] = {0.0}, t[SAP_CONE_ROWS_MAX] = {0.0};
+  for (int32_t i = 0; i < n; ++i) {
+    z[i] = lambda[i] + rho * (u[i] - Rt * lambda[i]);
   }
-  const double z0 = lambda.t0 + rho * (u.t0 - Rt * lambda.t0);
-  const double z1 = lambda.t1 + rho * (u.t1 - Rt * lambda.t1);
-  const double zr = sqrt(z0 * z0 + z1 * z1);
+  const double zr = sqrt(sap_cone_n_dot(n, z, z));
+  sap_cone_n_parts parts = {.nn = on.nn};
   if (zr <= on.limit) {
-    G[0] += 1.0 / Rt;
-    G[2] += 1.0 / Rt;
-    return (sap_triple){u.t0 / Rt, u.t1 / Rt, gamma_n};
+    parts.along = parts.across = 1.0 / Rt;
+    for (int32_t i = 0; i < n; ++i) {
+      target[i] = i == SAP_NORMAL_ROW ? target[i] : u[i] / Rt;
+    }
+  } else {
+    const double c = on.limit / zr, e = 1.0 / (1.0 - c + c * rho * Rt);
+    for (int32_t i = 0; i < n; ++i) {
+      t[i] = z[i] / zr;
+    }
+    parts.across = rho * c * e;
+    const double forward = sap_cone_n_dot(n, t, lambda);
+    for (int32_t i = 0; i < n; ++i) {
+      const double q = on.limit * t[i] + (1.0 - e) * (lambda[i] - forward * t[i]);
+      target[i] = i == SAP_NORMAL_ROW ? target[i] : q;
+    }
   }
-  const double t0 = z0 / zr, t1 = z1 / zr, c = on.limit / zr;
-  const double e = 1.0 / (1.0 - c + c * rho * Rt);
-  const double across = rho * c * e;
-  G[0] += across * t1 * t1;
-  G[1] -= across * t0 * t1;
-  G[2] += across * t0 * t0;
-  const double qp = (1.0 - e) * (t0 * lambda.t1 - t1 * lambda.t0);
-  return (sap_triple){on.limit * t0 - qp * t1, on.limit * t1 + qp * t0, gamma_n};
+  sap_cone_n_fill(n, &parts, t, G);
+  if (!p->lagged) {
+    double w[SAP_CONE_ROWS_MAX];
+    find_direction(cone, n, lambda, w);
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t i = 0; i < n; ++i) {
+        const double a = i == SAP_NORMAL_ROW ? 1.0 : p->mu * w[i];
+        const double b = j == SAP_NORMAL_ROW ? 1.0 : p->mu * w[j];
+        G[j * n + i] += i == SAP_NORMAL_ROW && j == i ? 0.0 : on.nn * a * b;
+      }
+    }
+  }
 }
 
 // Returns q of the semismooth step and sets G.
@@ -199,65 +211,13 @@ static void relax_direction_n(const sap_newton* newton, sap_cone_n* cone_n) {
   }
 }
 
-// Sets target and G of a similar or lagged contact.
-static void linearise_potential(const sap_newton* newton, sap_cone_n* cone_n) {
-  const double* u = newton->row_u + cone_n->first;
-  const double* lambda = newton->row_lambda + cone_n->first;
-  const double* gamma = newton->row_gamma + cone_n->first;
-  double* target = newton->row_target + cone_n->first;
-  const int32_t n = cone_n->nrows;
-  const sap_potential* p = cone_n->cone.potential;
-  const disk on = find_disk(p, cone_n->rho, sqrt(sap_cone_n_dot(n, u, u)), u[SAP_NORMAL_ROW]);
-  const double Rt = on.Rt, rho = on.rho;
-  memcpy(target, gamma, (size_t)n * sizeof *target);
-  if (!(on.limit > 0.0)) {
-    sap_cone_n_hessian(&cone_n->cone, n, u, cone_n->G);
-    return;
-  }
-  double z[SAP_CONE_ROWS_MAX] = {0.0}, t[SAP_CONE_ROWS_MAX] = {0.0};
-  for (int32_t i = 0; i < n; ++i) {
-    z[i] = lambda[i] + rho * (u[i] - Rt * lambda[i]);
-  }
-  const double zr = sqrt(sap_cone_n_dot(n, z, z));
-  sap_cone_n_parts parts = {.nn = on.nn};
-  if (zr <= on.limit) {
-    parts.along = parts.across = 1.0 / Rt;
-    for (int32_t i = 0; i < n; ++i) {
-      target[i] = i == SAP_NORMAL_ROW ? target[i] : u[i] / Rt;
-    }
-  } else {
-    const double c = on.limit / zr, e = 1.0 / (1.0 - c + c * rho * Rt);
-    for (int32_t i = 0; i < n; ++i) {
-      t[i] = z[i] / zr;
-    }
-    parts.across = rho * c * e;
-    const double forward = sap_cone_n_dot(n, t, lambda);
-    for (int32_t i = 0; i < n; ++i) {
-      const double q = on.limit * t[i] + (1.0 - e) * (lambda[i] - forward * t[i]);
-      target[i] = i == SAP_NORMAL_ROW ? target[i] : q;
-    }
-  }
-  sap_cone_n_fill(n, &parts, t, cone_n->G);
-  if (!p->lagged) {
-    double w[SAP_CONE_ROWS_MAX];
-    find_direction(&cone_n->cone, n, lambda, w);
-    for (int32_t j = 0; j < n; ++j) {
-      for (int32_t i = 0; i < n; ++i) {
-        const double a = i == SAP_NORMAL_ROW ? 1.0 : p->mu * w[i];
-        const double b = j == SAP_NORMAL_ROW ? 1.0 : p->mu * w[j];
-        cone_n->G[j * n + i] += i == SAP_NORMAL_ROW && j == i ? 0.0 : on.nn * a * b;
-      }
-    }
-  }
-}
-
 // Sets target and G of the semismooth step.
 static void linearise_law_n(const sap_newton* newton, sap_cone_n* cone_n) {
   const double* u = newton->row_u + cone_n->first;
   const double* lambda = newton->row_lambda + cone_n->first;
   double* target = newton->row_target + cone_n->first;
   if (cone_n->cone.potential != NULL) {
-    linearise_potential(newton, cone_n);
+    linearise_potential(&cone_n->cone, cone_n->rho, cone_n->nrows, u, lambda, target, cone_n->G);
     return;
   }
   const int32_t n = cone_n->nrows;
@@ -318,11 +278,15 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
     const sap_triple u = sap_triple_load(n->cone_u, nc, c);
     double* G = n->cone_G + 6 * c;
     if (kind == SAP_STEP_SEMISMOOTH && cone->potential != NULL) {
-      const double rows[3] = {u.t0, u.t1, u.n};
-      sap_cone_hessian(cone, rows, G);
-      const sap_triple lambda = sap_triple_load(n->cone_lambda, nc, c);
-      sap_triple_store(n->cone_target, nc, c,
-                       linearise_potential_3(cone, n->cone_rho[c], u, lambda, G));
+      static const int at[6] = {0, 1, 4, 2, 5, 8};  // of a 3 x 3 matrix
+      const sap_triple l = sap_triple_load(n->cone_lambda, nc, c);
+      const double rows[3] = {u.t0, u.t1, u.n}, lambda[3] = {l.t0, l.t1, l.n};
+      double target[3], full[9];
+      linearise_potential(cone, n->cone_rho[c], 3, rows, lambda, target, full);
+      sap_triple_store(n->cone_target, nc, c, (sap_triple){target[0], target[1], target[2]});
+      for (int i = 0; i < 6; ++i) {
+        G[i] = full[at[i]];
+      }
       continue;
     }
     if (kind == SAP_STEP_SEMISMOOTH) {
