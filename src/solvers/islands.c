@@ -54,8 +54,7 @@ static void accumulate(int32_t* start, int32_t count) {
 sap_status sap_islands_find(sap_islands* islands, const sap_problem* p, bool merge,
                             sap_error* error) {
   const int32_t n = p->ntrees;
-  SAP_TRY(SAP_GROW(&islands->memory, &islands->memory_capacity, 6 * (int64_t)n + p->nblocks + 2,
-                   error));
+  SAP_TRY(SAP_ROOM(&islands->pool, &islands->memory, 6 * (int64_t)n + p->nblocks + 2, error));
   int32_t* parent = islands->memory;
   int32_t* island = parent + n;  // of each tree, -1: none
   int32_t* local = island + n;
@@ -107,7 +106,7 @@ sap_status sap_islands_find(sap_islands* islands, const sap_problem* p, bool mer
 }
 
 void sap_islands_clear(sap_islands* islands) {
-  sap_free(islands->memory);
+  sap_pool_free(&islands->pool);
   *islands = (sap_islands){0};
 }
 

@@ -13,8 +13,8 @@ typedef struct sap_islands {
   const int32_t* block_start;  // (count + 1)
   const int32_t* blocks;       // blocks of island i: blocks[block_start[i] ...]
   const int32_t* local;        // index of a tree inside its island, -1: in no island  (ntrees)
+  sap_pool pool;
   int32_t* memory;
-  int32_t memory_capacity;
 } sap_islands;
 
 // One island; the indices in `trees` and `blocks` are the problem's, `local` as in sap_islands.

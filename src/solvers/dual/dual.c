@@ -20,13 +20,13 @@
 #include "solvers/warm_start.h"
 
 sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out) {
-  SAP_TRY(SAP_GROW(&d->work, &d->work_capacity, count, d->error));
+  SAP_TRY(SAP_ROOM(&d->pool, &d->work, count, d->error));
   *out = d->work;
   return SAP_STATUS_OK;
 }
 
 sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out) {
-  SAP_TRY(SAP_GROW(&d->integers, &d->integers_capacity, count, d->error));
+  SAP_TRY(SAP_ROOM(&d->pool, &d->integers, count, d->error));
   *out = d->integers;
   return SAP_STATUS_OK;
 }
@@ -318,7 +318,6 @@ typedef struct dual_workspace {
   sap_warm_start warm;  // impulses of the previous solve
   sap_sort_key* order;  // of islands
   sap_solution answer;
-  int32_t order_capacity;
 } dual_workspace;
 
 sap_status sap_dual_create(void** workspace, sap_error* error) {
@@ -338,13 +337,9 @@ void sap_dual_destroy(void* workspace) {
   sap_delassus_clear(&w->dual.op);
   sap_delassus_sparse_clear(&w->dual.sparse);
   sap_sparse_lu_clear(&w->dual.lu);
-  sap_free(w->dual.reduced_start);
-  sap_free(w->dual.vectors);
-  sap_free(w->dual.work);
-  sap_free(w->dual.integers);
+  sap_pool_free(&w->dual.pool);
   sap_history_clear(&w->history);
   sap_warm_start_clear(&w->warm);
-  sap_free(w->order);
   sap_solution_clear(&w->answer);
   sap_free(w);
 }
@@ -377,7 +372,7 @@ static void set_guess(dual_workspace* w, const double* given) {
 static sap_status start_island(dual_workspace* w, const double* given, sap_error* error) {
   sap_dual* d = &w->dual;
   const int64_t n = d->op.n;
-  SAP_TRY(SAP_GROW(&d->vectors, &d->vectors_capacity, 4 * n + d->op.nv, error));
+  SAP_TRY(SAP_ROOM(&d->pool, &d->vectors, 4 * n + d->op.nv, error));
   d->z = d->vectors;
   d->g = d->z + n;
   d->z_best = d->g + n;
@@ -467,7 +462,7 @@ static sap_status hand_over(dual_workspace* w, const sap_solve_call* call, sap_r
 // keep small ones from being solved. Stable. The second half of `keys` is scratch.
 static sap_status order_islands(dual_workspace* w, bool by_size, sap_error* error) {
   const int32_t count = w->islands.count;
-  SAP_TRY(SAP_GROW(&w->order, &w->order_capacity, 2 * (int64_t)count + 1, error));
+  SAP_TRY(SAP_ROOM(&w->dual.pool, &w->order, 2 * (int64_t)count + 1, error));
   for (int32_t i = 0; i < count; ++i) {
     const uint64_t key = by_size ? (uint64_t)sap_islands_get(&w->islands, i).nblocks : 0;
     w->order[i] = (sap_sort_key){.key = key, .index = i};

@@ -62,12 +62,12 @@ struct sap_dual {
   int32_t iterations, factorizations, evaluations;
 
   sap_history* history;  // NULL: not recorded
+  sap_pool pool;         // of the arrays below
   double *vectors, *work;
   int32_t* integers;
   sap_delassus_sparse sparse;  // D of methods that factorize it sparsely
   sap_sparse_lu lu;            // factors of a part of D
   size_t* reduced_start;       // start of that part's entries in sparse's values
-  int32_t vectors_capacity, work_capacity, integers_capacity, reduced_start_capacity;
 };
 
 typedef sap_status (*sap_dual_method)(sap_dual* d);

@@ -57,7 +57,7 @@ static sap_status start_equations(sap_dual* d, equations* s) {
   const int64_t entries = d->sparse.pattern.column_start[nitems];
   SAP_TRY(sap_dual_reals(d, (8 + SAP_CONE_ROWS_MAX) * n + 2 * values, &s->F));
   SAP_TRY(sap_dual_integers(d, 3 * nitems + 1 + entries, &s->sizes));
-  SAP_TRY(SAP_GROW(&d->reduced_start, &d->reduced_start_capacity, entries, d->error));
+  SAP_TRY(SAP_ROOM(&d->pool, &d->reduced_start, entries, d->error));
   double** const vectors[] = {&s->dz,   &s->g,      &s->dg,    &s->z_ref,
                               &s->copy, &s->z_mark, &s->right, &s->T};
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {

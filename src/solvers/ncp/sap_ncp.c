@@ -36,7 +36,7 @@ static const double TOO_FAR = 10.0;  // ratio to the least error that restarts
 // differences are in a ring.
 typedef struct anderson {
   double* memory;  // differences of f and of T, then the last f and T
-  int32_t capacity, n;
+  int32_t n;
   int32_t count;  // differences in the ring, at most DEPTH
   int32_t next;   // place of the next difference
   bool has_last;
@@ -53,6 +53,7 @@ typedef struct sap_ncp {
   sap_history history;       // one row per inner solve
   double least_error;        // of `best`: the largest of the maps and of the momentum's errors
   double deadline;           // clock of the time limit [s]
+  sap_pool pool;             // of the arrays below, and of the acceleration's
   int32_t ncones;
   int32_t* cone;  // block of each cone                                    (ncones)
   double *shift, *image, *best_shift, *best_image, *weight;  // s, T(s)    (ncones)
@@ -61,7 +62,6 @@ typedef struct sap_ncp {
   double* shift_rows;  // shifts by rows, for the warm start               (nrows)
   double* rho;         // steps of the natural map                         (nrows)
   double* speeds;      // largest map of no impulses in an island [m/s]    (islands)
-  int32_t cone_capacity, cones_capacity, rows_capacity, speeds_capacity;
 } sap_ncp;
 
 static double* column_f(const anderson* a, int32_t i) {
@@ -83,10 +83,9 @@ static void anderson_restart(anderson* a) {
 }
 
 // Starts anew for n unknowns.  fails: MEMORY
-static sap_status anderson_begin(anderson* a, int32_t n, sap_error* error) {
+static sap_status anderson_begin(anderson* a, sap_pool* pool, int32_t n, sap_error* error) {
   const int64_t needed = (int64_t)n * (2 * DEPTH + 2);
-  SAP_FAIL_IF(needed > INT32_MAX, error, SAP_STATUS_MEMORY, "out of memory: %d contacts", n);
-  SAP_TRY(SAP_GROW(&a->memory, &a->capacity, (int32_t)needed, error));
+  SAP_TRY(SAP_ROOM(pool, &a->memory, needed, error));
   a->n = n;
   anderson_restart(a);
   return SAP_STATUS_OK;
@@ -194,16 +193,12 @@ void sap_ncp_destroy(void* workspace) {
   }
   sap_primal_destroy(w->primal);
   sap_dual_destroy(w->polish);
-  sap_free(w->anderson.memory);
   sap_warm_start_clear(&w->warm);
   sap_solution_clear(&w->inner);
   sap_solution_clear(&w->best);
   sap_report_clear(&w->report);
   sap_history_clear(&w->history);
-  sap_free(w->cone);
-  sap_free(w->cones);
-  sap_free(w->rows);
-  sap_free(w->speeds);
+  sap_pool_free(&w->pool);
   sap_islands_clear(&w->islands);
   sap_free(w);
 }
@@ -234,7 +229,7 @@ static sap_complementarity island_maps(const sap_ncp* w, const sap_problem* p, i
 // Finds the islands, and in each the speed that its impulses must make up.  fails: MEMORY
 static sap_status begin_islands(sap_ncp* w, const sap_problem* p, sap_error* error) {
   SAP_TRY(sap_islands_find(&w->islands, p, false, error));
-  SAP_TRY(SAP_GROW(&w->speeds, &w->speeds_capacity, w->islands.count, error));
+  SAP_TRY(SAP_ROOM(&w->pool, &w->speeds, w->islands.count, error));
   SAP_TRY(sap_solution_resize(&w->inner, p->nv, p->nrows, error));
   sap_contact_velocity(p, p->v_star, w->inner.vc);
   for (int32_t i = 0; i < p->nrows; ++i) {
@@ -250,9 +245,9 @@ static sap_status begin_islands(sap_ncp* w, const sap_problem* p, sap_error* err
 // the blocks had in the previous solve (warm).  fails: MEMORY, NOT_SPD
 static sap_status begin_shifts(sap_ncp* w, const sap_problem* p, bool warm, sap_error* error) {
   const int64_t nrows = p->nrows;
-  SAP_TRY(SAP_GROW(&w->cone, &w->cone_capacity, p->nblocks, error));
-  SAP_TRY(SAP_GROW(&w->cones, &w->cones_capacity, 5 * (int64_t)p->nblocks, error));
-  SAP_TRY(SAP_GROW(&w->rows, &w->rows_capacity, 3 * nrows + sap_complementarity_work(p), error));
+  SAP_TRY(SAP_ROOM(&w->pool, &w->cone, p->nblocks, error));
+  SAP_TRY(SAP_ROOM(&w->pool, &w->cones, 5 * (int64_t)p->nblocks, error));
+  SAP_TRY(SAP_ROOM(&w->pool, &w->rows, 3 * nrows + sap_complementarity_work(p), error));
   SAP_TRY(sap_history_begin(&w->history, SOLVES + 1, 0.0, error));
   w->ncones = 0;
   for (int32_t b = 0; b < p->nblocks; ++b) {
@@ -276,7 +271,7 @@ static sap_status begin_shifts(sap_ncp* w, const sap_problem* p, bool warm, sap_
                                       error));
   }
   SAP_TRY(begin_islands(w, p, error));
-  return anderson_begin(&w->anderson, w->ncones, error);
+  return anderson_begin(&w->anderson, &w->pool, w->ncones, error);
 }
 
 // Returns the largest relative natural map of an island's NCP at the inner solution: as impulses

@@ -17,22 +17,17 @@ struct sap_tree_pair {
 };
 
 void sap_newton_init(sap_newton* newton) {
-  *newton =
-      (sap_newton){.kernels = sap_patch_kernels_get(0), .cone_kernels = sap_cone_kernels_get(0)};
+  *newton = (sap_newton){.kernels = sap_patch_kernels_get(0),
+                         .cone_kernels = sap_cone_kernels_get(0),
+                         .pool = {.owner = "solver"}};
 }
 
 void sap_newton_clear(sap_newton* n) {
-  void* const arrays[] = {n->integers,     n->reals,       n->keys,        n->patches,
-                          n->runs,         n->cones,       n->pairs,       n->sweep_cones,
-                          n->potentials,   n->cones_n,     n->intervals,   n->row,
-                          n->column_start, n->value_start, n->pair_values, n->values};
-  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) {
-    sap_free(arrays[i]);
-  }
+  sap_pool_free(&n->pool);
   *n = (sap_newton){0};
 }
 
-#define RESERVE(array, needed) SAP_TRY(SAP_GROW(&n->array, &n->capacity.array, (needed), error));
+#define RESERVE(array, needed) SAP_TRY(SAP_ROOM(&n->pool, &n->array, (needed), error));
 
 sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   const int64_t nt = n->ntrees, nv = n->nv, nc = n->ncones, ni = n->nintervals, nr = n->nrows;

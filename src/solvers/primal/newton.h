@@ -155,15 +155,11 @@ typedef struct sap_newton {
   const sap_cone_kernels* cone_kernels;
 
   // memory of the arrays above
+  sap_pool pool;
   int32_t* integers;
   double* reals;
   sap_sort_key* keys;    // block and start of its trees in tree_order; twice, for sorting
   sap_tree_pair* pairs;  // twice, for sorting
-  struct {
-    int32_t integers, reals, keys, patches, runs, cones, sweep_cones, potentials, cones_n,
-        intervals;
-    int32_t column_start, row, value_start, pairs, pair_values, values;
-  } capacity;
 } sap_newton;
 
 void sap_newton_init(sap_newton* newton);

@@ -200,10 +200,9 @@ void sap_primal_destroy(void* workspace) {
   }
   sap_islands_clear(&s->islands);
   clear_batches(s);
-  sap_free(s->results);
   sap_history_clear(&s->history);
   sap_solution_clear(&s->answer);
-  sap_free(s->lambda);
+  sap_pool_free(&s->pool);
   sap_warm_start_clear(&s->warm);
   sap_free(s);
 }
@@ -214,8 +213,8 @@ sap_status sap_primal_archive(void* workspace, sap_archive* archive, sap_error* 
 
 static sap_status reserve_solve(sap_primal* s, const sap_problem* p, sap_error* error) {
   SAP_TRY(sap_solution_resize(&s->answer, p->nv, p->nrows, error));
-  SAP_TRY(SAP_GROW(&s->lambda, &s->lambda_capacity, p->nrows, error));
-  SAP_TRY(SAP_GROW(&s->results, &s->result_capacity, p->ntrees, error));
+  SAP_TRY(SAP_ROOM(&s->pool, &s->lambda, p->nrows, error));
+  SAP_TRY(SAP_ROOM(&s->pool, &s->results, p->ntrees, error));
   return sap_warm_start_reserve(&s->warm, p, error);
 }
 

@@ -44,9 +44,9 @@ typedef struct sap_primal {
   sap_history history;
   sap_warm_start warm;  // multipliers of the previous solve
   sap_solution answer;  // of the whole problem
+  sap_pool pool;        // of lambda and results
   double* lambda;       // multipliers (linearise.c)
   bool keeps_errors;
-  int32_t lambda_capacity, result_capacity;
 } sap_primal;
 
 sap_status sap_primal_create(void** workspace, sap_error* error);
