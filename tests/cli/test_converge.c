@@ -120,6 +120,28 @@ static void error_against_work(void** state) {
   command_clear(&r);
 }
 
+// A peer's points are rows and a line of the chart; one that fails is named.
+static void peers_beside(void** state) {
+  command_result r =
+      converge(*state,
+               CYLINDER
+               " --dt 0.1 --levels 2 --scheme midpoint --format json --svg peer.svg "
+               "--peer 'printf \"a head\\nother,0.1,0.5,10,1e-3\\nother,0.05,1,20,5e-4\\n\" #'",
+               0);
+  assert_true(json_valid(r.out));
+  assert_true(value(&r, 2, "solves") == 10.0 && value(&r, 3, "solves") == 20.0);
+  assert_true(value(&r, 2, "dt_s") == 0.1 && value(&r, 2, "time_s") == 0.5);
+  assert_true(value(&r, 3, "position_l2") == 5e-4);
+  char* svg = scratch_text(*state, "peer.svg");
+  assert_non_null(strstr(svg, ">other<"));
+  assert_non_null(strstr(svg, ">Work<"));
+  free(svg);
+  command_clear(&r);
+  r = converge(*state, CYLINDER " --dt 0.1 --levels 2 --scheme midpoint --peer false", 1);
+  assert_non_null(strstr(r.err, "peer 'false' failed"));
+  command_clear(&r);
+}
+
 static void coarse_reference_is_told(void** state) {
   command_result r = converge(*state,
                               "'" SCENES
@@ -258,6 +280,7 @@ int main(void) {
       TEST(spring_cylinder_errors),
       TEST(chart_of_sliding_box),
       TEST(error_against_work),
+      TEST(peers_beside),
       TEST(coarse_reference_is_told),
       TEST(exact_schemes_are_no_coarse_references),
       TEST(formulas),

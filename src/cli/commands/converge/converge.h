@@ -15,6 +15,7 @@
 #include "cli/table.h"
 
 enum { CONVERGE_EXACT_MAX = 16, CONVERGE_SOLVERS_MAX = 16, CONVERGE_LEVELS_MAX = 20 };
+enum { CONVERGE_PEERS_MAX = 8, CONVERGE_POINTS_MAX = 256 };
 
 // The exact solution of one joint's coordinate.
 typedef struct converge_exact {
@@ -52,7 +53,8 @@ typedef struct converge_options {
   int nschemes, nstages, nsolvers;
   converge_exact exact[CONVERGE_EXACT_MAX];
   converge_start start[CONVERGE_EXACT_MAX];
-  int nexact, nstart;
+  const char* peers[CONVERGE_PEERS_MAX];  // commands
+  int nexact, nstart, npeers;
   cli_format format;
   sap_stepper_options stepper;
 } converge_options;
@@ -71,7 +73,7 @@ typedef struct converge_result {
   double penetration;   // largest [m]
   double drift;         // largest gap of an equality at a sample [m, rad]
   double newton;        // iterations, mean
-  double seconds;       // wall clock
+  double seconds;       // processor time of the run's thread
 } converge_result;
 
 // A run at one step size.
@@ -89,6 +91,13 @@ typedef struct converge_case {
   double* samples;  // q, v at every sample of a reference, else NULL
 } converge_case;
 
+// A run of a peer, measured by itself: setting is its step [s] or its accuracy.
+typedef struct converge_point {
+  char name[64];
+  double setting, seconds, error;
+  int64_t solves;
+} converge_point;
+
 typedef struct converge_study {
   converge_options options;
   sap_model* model;
@@ -99,6 +108,8 @@ typedef struct converge_study {
   int count, references, series;
   converge_errors reference_error;  // by how much the two references differ; NaN with exact ones
   converge_errors roundoff;  // what a reference's steps make of it at most; 0 with exact ones
+  converge_point* points;    // of peers                                      (npoints)
+  int npoints;
   progress bar;
   _Atomic int next;
   _Atomic int64_t steps;  // made so far
@@ -119,6 +130,8 @@ static inline const converge_case* converge_at(const converge_study* study, int 
 // Reads the scene, its valid exact solutions, and the state that all runs start from.
 sap_status converge_scene_read(converge_study* study, sap_error* error);
 
+// Runs the peers, one after the other; false: one failed, with a message.
+bool converge_ask_peers(converge_study* study);
 // Prints the table and writes the chart; returns the exit code.
 int converge_report(const converge_study* study);
 

@@ -97,6 +97,15 @@ static const char* take_exact(void* options, const char* text) {
   return error == NULL ? NULL : reason;
 }
 
+static const char* take_peer(void* options, const char* text) {
+  converge_options* o = options;
+  if (o->npeers == CONVERGE_PEERS_MAX) {
+    return "given at most 8 times";
+  }
+  o->peers[o->npeers++] = text;
+  return NULL;
+}
+
 #define TAKE_LIST(name, add, allowed)                        \
   static const char* name(void* options, const char* text) { \
     return take_list(options, text, add) ? NULL : allowed;   \
@@ -142,6 +151,12 @@ const cli_option converge_option_list[] = {
      "without exact solutions the reference is midpoint with the\n"
      "smallest step divided by N: 2 to 4096 (16)",
      CLI_INTEGER, AT(ratio), 2, 4096},
+    {"peer", "CMD",
+     "also the errors and times that a program measures of another engine:\nCMD 'SCENE' DURATION "
+     "DT "
+     "prints lines NAME,SETTING,SECONDS,SOLVES,ERROR;\nmay be given for several "
+     "(tests/bench/peers/work_peer.py)",
+     CLI_CALL, .take = take_peer},
     {"jobs", "N", "threads: 1 to 64 (one per processor)", CLI_INTEGER, AT(jobs), 1, 64},
     {"svg", "FILE", "write a chart of the errors", CLI_PATH, AT(svg)},
     CLI_SCENE_KEYFRAME_ROW(converge_options),

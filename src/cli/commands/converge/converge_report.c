@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Orders, table and chart of a convergence study.
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/commands/converge/converge.h"
 #include "cli/lines.h"
@@ -98,6 +100,66 @@ static const char* verdict(const converge_case* c, bool coarse) {
                                      : "ok";
 }
 
+// --- peers ---
+
+// Reads a line NAME,SETTING,SECONDS,SOLVES,ERROR; false: it is none.
+static bool read_point(const char* line, converge_point* point) {
+  double solves = 0.0;
+  const int read = sscanf(line, "%63[^,],%lf,%lf,%lf,%lf", point->name, &point->setting,
+                          &point->seconds, &solves, &point->error);
+  point->solves = (int64_t)solves;
+  return read == 5 && solves >= 0.0 && solves < 1e15;
+}
+
+bool converge_ask_peers(converge_study* s) {
+  const converge_options* o = &s->options;
+  s->points = cli_new(CONVERGE_POINTS_MAX, sizeof *s->points);
+  for (int i = 0; i < o->npeers; ++i) {
+    char line[4096];
+    const int size = snprintf(line, sizeof line, "%s '%s' %.17g %.17g", o->peers[i], o->scene.path,
+                              o->duration, o->dt);
+    FILE* peer =
+        size < (int)sizeof line && strchr(o->scene.path, '\'') == NULL ? popen(line, "r") : NULL;
+    const int before = s->npoints;
+    while (peer != NULL && fgets(line, sizeof line, peer) != NULL) {
+      if (s->npoints < CONVERGE_POINTS_MAX && read_point(line, &s->points[s->npoints])) {
+        ++s->npoints;
+      }
+    }
+    if (peer == NULL || pclose(peer) != 0 || s->npoints == before) {
+      cli_message("peer '%s' failed", o->peers[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
+static void print_points(const converge_study* s, cli_table* table, bool fits) {
+  const double nan = (double)NAN;
+  for (int i = 0; i < s->npoints; ++i) {
+    const converge_point* c = &s->points[i];
+    CLI_CELLS(table, CLI_T(c->name), CLI_T(""), CLI_T(""), CLI_R(c->setting), CLI_R(c->error),
+              CLI_R(nan), CLI_R(nan), CLI_R(nan), CLI_R(nan), CLI_R(nan), CLI_R(nan), CLI_R(nan),
+              CLI_R(nan), CLI_R(nan), CLI_I(c->solves), CLI_R(c->seconds), CLI_T("peer"));
+    if (fits) {
+      CLI_CELLS(table, CLI_R(nan), CLI_R(nan), CLI_R(nan), CLI_R(nan));
+    }
+  }
+}
+
+// Adds a line for each run of points with one name.
+static void draw_points(const converge_study* s, cli_lines* lines) {
+  double x[CONVERGE_POINTS_MAX], y[CONVERGE_POINTS_MAX];
+  for (int i = 0, count = 0; i < s->npoints; ++i) {
+    x[count] = s->points[i].seconds;
+    y[count++] = s->points[i].error;
+    if (i + 1 == s->npoints || strcmp(s->points[i].name, s->points[i + 1].name) != 0) {
+      cli_line_add(lines, 2, s->points[i].name, count, x, y);
+      count = 0;
+    }
+  }
+}
+
 static void print_rows(const converge_study* s, const series* all) {
   static const cli_column columns[] = {
       CLI_TEXTS("scheme"),
@@ -145,6 +207,7 @@ static void print_rows(const converge_study* s, const series* all) {
       }
     }
   }
+  print_points(s, table, fits);
   cli_table_print(table, s->options.format, stdout);
 }
 
@@ -187,6 +250,7 @@ static sap_status write_chart(const converge_study* s, const series* all, sap_er
     cli_line_add(&lines, 1, text, levels, all[i].dt, all[i].velocity.all);
     cli_line_add(&lines, 2, text, levels, all[i].seconds, all[i].position.all);
   }
+  draw_points(s, &lines);
   sap_chart_panel panels[3] = {{.title = "Positions",
                                 .x_label = "time step [s]",
                                 .y_label = "L2 error [m, rad]",
@@ -201,7 +265,7 @@ static sap_status write_chart(const converge_study* s, const series* all, sap_er
   panels[2].title = "Work";
   panels[2].x_label = "time of the run [s]";
   panels[2].slopes = 0;
-  const int count = s->options.accuracy > 0.0 ? 3 : 2;
+  const int count = s->options.accuracy > 0.0 || s->npoints > 0 ? 3 : 2;
   return cli_lines_write(&lines, panels, count, s->options.svg, NULL, error);
 }
 
