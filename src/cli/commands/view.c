@@ -94,13 +94,14 @@ static sap_status write_frames(FILE* out, const char* part, char* const* inputs,
   (void)fputs(
       "<script nonce=\"sapstep\">\nconst known = new Set();\n"
       "addEventListener('message', (e) => {\n"
-      "  const others = [...document.querySelectorAll('iframe')].map((f) => f.contentWindow)\n"
-      "      .filter((f) => f !== e.source);\n"
+      "  const all = [...document.querySelectorAll('iframe')].map((f) => f.contentWindow);\n"
+      "  const others = all.filter((f) => f !== e.source);\n"
       "  if (e.data && e.data.sapstep && known.has(e.source)) {\n"
       "    others.forEach((f) => f.postMessage(e.data, '*'));\n"
       "  } else if (e.data && e.data.sapstep) {\n"
       "    known.add(e.source);\n"
-      "    e.source.postMessage({sapstep: {link: location.hash}}, '*');\n"
+      "    const hello = {link: location.hash, index: all.indexOf(e.source)};\n"
+      "    e.source.postMessage({sapstep: hello}, '*');\n"
       "  }\n});\n</script></body></html>\n",
       out);
   return SAP_STATUS_OK;
@@ -230,7 +231,8 @@ const cli_command cli_command_view = {
         "Writes one HTML file that replays a recording of 'sapstep run --record' without a\n"
         "network: shapes, contact points and forces coloured by mode, penetration, charts at\n"
         "the time cursor. '?' on the page lists its keys. Several recordings are shown beside\n"
-        "each other at the same time. The address of a page may name a time and a body:\n"
+        "each other at the same time, and arrows of the later ones are coloured by how far their\n"
+        "forces are from the first one's. The address of a page may name a time and a body:\n"
         "clutter.html#t=0.5&body=s3&look=side.\n"
         "Pictures and films need Python 3 and chromium, films also ffmpeg.",
     .examples =

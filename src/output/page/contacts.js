@@ -29,7 +29,8 @@ sapstep.Contacts = class {
     this.color = new THREE.Color();
     this.scale = 1;
     this.points = this.forces = true;
-    this.byDepth = false;
+    this.byDepth = this.byDifference = false;
+    this.reference = null;  // forces that another page shows at the same time
   }
 
   instances(geometry, most) {
@@ -74,6 +75,8 @@ sapstep.Contacts = class {
       this.color.copy(this.modes[d.mode[i]]);
       if (this.byDepth) {
         sapstep.heat(Math.max(0, -d.depth[i]) / this.deepest, this.color);
+      } else if (this.byDifference && this.reference) {
+        sapstep.heat(this.difference(i) / this.reference.scale, this.color);
       }
       p.set(d.point[i], d.point[n + i], d.point[2 * n + i]);
       if (this.points) {
@@ -153,6 +156,49 @@ sapstep.Contacts = class {
       }
     });
     return found;
+  }
+
+  // Returns bodies, points and forces of a frame, which other pages compare theirs with.
+  forcesAt(frame) {
+    const d = this.data;
+    const rows = [];
+    for (let i = d.first[frame]; i < d.first[frame + 1]; ++i) {
+      const of = (values) => [values[i], values[d.count + i], values[2 * d.count + i]];
+      rows.push({pair: `${d.body[i]} ${d.body[d.count + i]}`, point: of(d.point), force: of(d.force)});
+    }
+    return {rows, scale: 2 * sapstep.typicalForce(d)};
+  }
+
+  // Takes the forces of another page as reference.
+  compare(forces) {
+    const pairs = new Map();
+    forces.rows.forEach((row) => pairs.set(row.pair, [...(pairs.get(row.pair) || []), row]));
+    this.reference = {pairs, scale: forces.scale};
+  }
+
+  // Returns |F - F of the reference| [N] of contact i: there of the same bodies, nearest; 0 if none is.
+  difference(i) {
+    const d = this.data;
+    const at = (values, k) => values[k * d.count + i];
+    const away = (row) => Math.hypot(...row.point.map((x, k) => x - at(d.point, k)));
+    const rows = this.reference.pairs.get(`${d.body[i]} ${d.body[d.count + i]}`) || [];
+    const near = rows.reduce((best, row) => (best && away(best) <= away(row) ? best : row), null);
+    return Math.hypot(...[0, 1, 2].map((k) => at(d.force, k) - (near ? near.force[k] : 0)));
+  }
+
+  // Returns the largest difference of a frame [N], with pairs of bodies that only the reference has.
+  largestDifference(frame) {
+    const d = this.data;
+    const here = new Set();
+    let largest = 0;
+    for (let i = d.first[frame]; i < d.first[frame + 1]; ++i) {
+      here.add(`${d.body[i]} ${d.body[d.count + i]}`);
+      largest = Math.max(largest, this.difference(i));
+    }
+    this.reference.pairs.forEach((rows, pair) => rows.forEach((row) => {
+      largest = here.has(pair) ? largest : Math.max(largest, Math.hypot(...row.force));
+    }));
+    return largest;
   }
 
   // Returns the normal and the tangential force [N] of contact i.

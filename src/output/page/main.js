@@ -67,7 +67,7 @@ sapstep.App = class {
     this.$('link').addEventListener('click', () => this.copyLink());
     window.addEventListener('hashchange', () => this.readLink());
     window.addEventListener('message', (event) => this.hear(event.data));
-    ['points', 'forces', 'depth', 'xray', 'collision', 'ground', 'follow'].forEach(
+    ['points', 'forces', 'depth', 'differ', 'xray', 'collision', 'ground', 'follow'].forEach(
         (id) => this.$(id).addEventListener('change', () => this.applyLooks()));
     this.$('scale').addEventListener('input', () => this.applyLooks());
     window.addEventListener('resize', () => this.resize());
@@ -109,6 +109,7 @@ sapstep.App = class {
       c: () => toggle('points'),
       a: () => toggle('forces'),
       p: () => toggle('depth'),
+      d: () => toggle('differ'),
       x: () => toggle('xray'),
       v: () => toggle('collision'),
       g: () => toggle('ground'),
@@ -283,7 +284,7 @@ sapstep.App = class {
   // time); #bare without the panels, #bare=film with title and time; #paused only pauses.
   readLink(link = window.location.hash) {
     const wanted = new URLSearchParams(link.slice(1));
-    ['points', 'forces', 'depth', 'xray', 'collision', 'ground', 'follow'].forEach((id) => {
+    ['points', 'forces', 'depth', 'differ', 'xray', 'collision', 'ground', 'follow'].forEach((id) => {
       if (wanted.has(id)) {
         this.$(id).checked = wanted.get(id) !== '0';
       }
@@ -312,12 +313,20 @@ sapstep.App = class {
     return wanted.has('t') || wanted.has('paused');
   }
 
-  // Pages beside each other in one page tell each other time, view and selected body.
+  // Pages beside each other in one page tell each other time, view and selected body, the first one
+  // its forces.
   tell() {
     const {camera, controls} = this.stage;
+    const film = document.body.classList.contains('bare');  // which others set the time of
+    if (this.leads && this.near !== this.led) {
+      this.led = this.near;
+      const forces = {...this.contacts.forcesAt(this.near), bodies: this.names.join(),
+                      eye: camera.position.toArray(), target: controls.target.toArray()};
+      window.parent.postMessage({sapstep: {forces}}, '*');
+    }
     const told = {t: this.t, eye: camera.position.toArray(), target: controls.target.toArray(),
                   body: this.selected > 0 ? this.names[this.selected] : ''};
-    if (window.parent !== window && !this.heard) {
+    if (window.parent !== window && !this.heard && !film) {
       window.parent.postMessage({sapstep: told}, '*');
     }
     this.heard = false;
@@ -326,7 +335,12 @@ sapstep.App = class {
   hear(message) {
     const told = message && message.sapstep;
     if (told && typeof told.link === 'string') {
+      this.leads = told.index === 0;
+      this.led = -1;
       this.readLink(told.link);
+    } else if (told && told.forces) {
+      this.heard = true;
+      this.learn(told.forces);
     } else if (told && Number.isFinite(told.t)) {
       this.heard = true;
       this.play(false);
@@ -342,15 +356,37 @@ sapstep.App = class {
     }
   }
 
+  // Takes the forces of the first page, if it shows the same bodies.
+  learn(forces) {
+    if (forces.bodies !== this.names.join()) {
+      return;
+    }
+    const first = this.contacts.reference === null;
+    this.contacts.compare(forces);
+    this.dirty = true;
+    if (document.body.classList.contains('bare')) {
+      this.stage.camera.position.fromArray(forces.eye);
+      this.stage.controls.target.fromArray(forces.target);
+    }
+    if (first) {
+      this.$('differ-row').hidden = false;
+      this.$('differ').checked = true;
+      this.applyLooks();
+    }
+  }
+
   applyLooks() {
     const on = (id) => this.$(id).checked;
     this.contacts.points = on('points');
     this.contacts.forces = on('forces');
     this.contacts.byDepth = on('depth');
+    this.contacts.byDifference = on('differ') && !on('depth');
+    const differs = this.contacts.byDifference && this.contacts.reference !== null;
+    this.$('differences').hidden = !differs;
     this.contacts.scale = Math.pow(10, Number(this.$('scale').value));
     this.bodies.show(on('collision'), on('xray'));
     this.stage.ground.visible = on('ground');
-    this.$('legend').hidden = on('depth');
+    this.$('legend').hidden = on('depth') || differs;
     this.$('depths').hidden = !on('depth');
     this.$('side').textContent = !on('forces') || this.data.contacts.count === 0 ? '' : this.selected > 0 ?
         `arrows: force on ${this.names[this.selected]}, elsewhere on the moving body` : 'arrows: force on the moving body, of two on the later one';
@@ -427,6 +463,11 @@ sapstep.App = class {
     }
     this.stage.render();
     this.charts.forEach((c) => c.cursor(this.t, near));
+    if (!this.$('differences').hidden) {
+      const {scale} = this.contacts.reference;
+      this.$('largest').textContent =
+          `${sapstep.short(scale)} N, largest now ${sapstep.short(this.contacts.largestDifference(near))} N`;
+    }
     this.describe(near);
     this.$('scrub').value = this.t;
     this.$('clock').textContent = `${this.t.toFixed(3)} s`;

@@ -99,7 +99,7 @@ class Page:
         return done["result"].get("value")
 
     def _wait(self) -> None:
-        parts = "((f) => f.length > 0 ? f.map((x) => x.contentDocument) : [document])([...document.querySelectorAll('iframe')])"
+        parts = "((f) => f.length > 0 ? f.map((w) => w.document) : [document])(Array.from(window))"
         for _ in range(1200):
             states = self.evaluate(f"{parts}.map((d) => d && d.documentElement && d.documentElement.dataset.state || '')")
             if "failed" in states:
@@ -114,9 +114,16 @@ class Page:
 
     def draw(self, t: float) -> bytes:
         """Returns a PNG of the time t [s]."""
-        self.evaluate(f"((f) => (f.length > 0 ? f : [window]).forEach((w) => w.postMessage({{sapstep: {{t: {t!r}}}}}, '*')))"
-                      "(Array.from(window)); new Promise((r) => setTimeout(() => requestAnimationFrame("
-                      "() => requestAnimationFrame(r)), 0))")
+        self.evaluate("""(async (t) => {
+            const frames = Array.from(window);
+            const windows = frames.length > 0 ? frames : [window];
+            const shows = (bar) => Math.abs(Number(bar.value) - Math.min(Math.max(t, bar.min), bar.max)) < 1e-4;
+            for (let k = 0, good = 0; k < 100 && good < (frames.length > 0 ? 2 : 1); ++k) {  // messages may be late
+                windows.forEach((w) => w.postMessage({sapstep: {t}}, '*'));
+                await new Promise((r) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(r)), 0));
+                good = windows.every((w) => shows(w.document.getElementById('scrub'))) ? good + 1 : 0;
+            }
+        })(%r)""" % t)
         return base64.b64decode(self._call("Page.captureScreenshot", format="png", optimizeForSpeed=True)["data"])
 
 
@@ -157,7 +164,9 @@ def film(page: str, output: str, begin: Optional[float] = None, until: Optional[
     encoder = "" if picture else _ffmpeg()
     width, height = size or ((1280, 800) if picture else (960, 600))
     part = os.path.join(os.path.dirname(output), f".part.{os.path.basename(output)}")
-    shown = Page(page, width, height, "1" if picture else "film")
+    with open(page, "rb") as file:
+        several = b"<iframe" in file.read(2000)
+    shown = Page(page, width, height, "film" if several or not picture else "1")  # with titles
     try:
         t0 = shown.begin if begin is None else begin
         if picture:

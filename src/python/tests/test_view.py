@@ -126,3 +126,23 @@ def test_a_taken_port_is_refused(recorded):
     finally:
         live.server.shutdown()
         live.close()
+
+
+def test_pages_beside_each_other_compare_forces(recorded):
+    if not CHROMIUM:
+        pytest.skip("no chromium")
+    for name, gravity in (("one", -9.81), ("two", -14.81)):
+        box = sapstep.Simulation(str(SCENES / "falling_box.xml"), dt=0.01, edits={"option/*/gravity": [0, 0, gravity]})
+        with box.record(recorded / f"{name}.h5"):
+            box.step(200)
+    program.run("view", recorded / "one.h5", recorded / "two.h5", "-o", recorded / "both.html")
+    page = view.Page(str(recorded / "both.html"), 640, 300, "film")
+    try:
+        page.draw(2.0)
+        shown = [page.evaluate(f"((d) => d.getElementById('differences').hidden ? '' : "
+                               f"d.getElementById('largest').textContent)(window[{i}].document)") for i in range(2)]
+    finally:
+        page.close()
+    assert shown[0] == ""
+    # Each of the four corners of 1 kg carries a quarter of 5 N more.
+    assert float(re.search(r"largest now ([\d.]+) N", shown[1]).group(1)) == pytest.approx(1.25, rel=0.02)
