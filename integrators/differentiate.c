@@ -153,7 +153,7 @@ static sap_step_context context_of(const sap_stepper* stepper) {
   step.q0 = stepper->q0;
   step.v0 = stepper->v0;
   step.v0_free = stepper->v0_free;
-  step.v_guess = NULL;
+  step.v_guess = stepper->solution.about_solution ? NULL : stepper->v0_free;
   return step;
 }
 

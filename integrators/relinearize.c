@@ -111,6 +111,7 @@ static sap_status assemble_constraints(sap_relinearize* r, const double* v_guess
                                        sap_error* error) {
   const double began = sap_clock_seconds();
   r->step.v_guess = v_guess;
+  r->about_solution = v_guess != r->step.v0_free;
   r->step.solutions = r->withdrawn ? 0 : r->count;
   const sap_status status = sap_contact_stage_assemble(&r->contact, r->system, r->options,
                                                        &r->free_motion, &r->step, error);

@@ -22,13 +22,14 @@ typedef struct sap_relinearize {
   sap_prediction prediction;
   double* v_predicted;  // (nv)
   // results of the last step
-  double began;                                            // clock at its start [s]
-  sap_linearize_at at;                                     // of the first solution
-  int32_t count;                                           // solutions beyond the first
-  bool linearized_again;                                   // stage 1, about impulses found
-  bool withdrawn;                                          // diverged, the first solution is used
-  double balance_error;                                    // see sap_step_report
-  double closure_error;                                    // of bilateral constraints [m, rad]
+  double began;           // clock at its start [s]
+  sap_linearize_at at;    // of the first solution
+  int32_t count;          // solutions beyond the first
+  bool linearized_again;  // stage 1, about impulses found
+  bool about_solution;    // constraints have the solution before for v_guess, not v0
+  bool withdrawn;         // diverged, the first solution is used
+  double balance_error;   // see sap_step_report
+  double closure_error;   // of bilateral constraints [m, rad]
   double time_free_motion, time_constraints, time_solver;  // [s]
 } sap_relinearize;
 

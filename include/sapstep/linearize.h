@@ -4,9 +4,11 @@
 // sap_system.position_difference. Where the law of a contact has a kink they are those of one side.
 //
 // Supported: steps by a compliant law with the laws at the end of the step (implicit and symplectic
-// Euler, and every scheme where no block acts), contacts of all kinds and models; limits, dry
-// friction and servos of hinges, slides and fixed tendons. Other steps are refused with UNSUPPORTED
-// and a message that names what is not. What is not exact is named in the report.
+// Euler, and every scheme where no block acts); contacts of all kinds and models, limits, dry
+// friction, servos and equalities. Refused with UNSUPPORTED and a message that names the reason:
+// laws at the theta point (contacts of the midpoint rule), activations, adhesion, locked joints,
+// rigid laws, solvers of another law than the convex one. What is not exact is named in the report;
+// the curvature of equalities is that along the solution before where a step was solved again.
 #ifndef SAPSTEP_LINEARIZE_H
 #define SAPSTEP_LINEARIZE_H
 

@@ -80,7 +80,8 @@ typedef struct sap_balance_derivatives {
   char* notes;                       // (SAP_DERIVATIVE_NOTES)
 } sap_balance_derivatives;
 
-// Derivatives of the impulses p = J' gamma at velocities v, with the blocks of the step as made;
+// Derivatives of the impulses p = J' gamma at velocities v, with the blocks of the step as made,
+// by constraints at step->v_guess, NULL: v;
 // matrices as above. v* varies with v_near, whose derivatives are dv_star, and with q_A. With lambda
 // (nv) vectors lambda' dp/dx (nv), (nu) take the place of the matrices.
 typedef struct sap_impulse_derivatives {

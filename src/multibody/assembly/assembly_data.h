@@ -118,6 +118,9 @@ void sap_assembly_add_prefix(const sap_assembly_call* call, const char* what, sa
 // Extends the range of a kind to the blocks from `first` to the end of the problem.
 void sap_assembly_record(sap_assembly* assembly, sap_block_kind kind, int32_t first,
                          const sap_problem* problem);
+// Makes the rows of an equality in assembly->rows, and its gaps.
+void sap_assembly_make_equality(sap_assembly* assembly, const sap_kinematics* kin, int32_t id,
+                                double g[SAP_ROWS_MAX]);
 // Part of a gap g(q) that does not depend on the step's velocity: g - row . moved.
 static inline double sap_assembly_gap0(const sap_assembly_call* call, int32_t row, double g) {
   const double* moved = call->start->moved;

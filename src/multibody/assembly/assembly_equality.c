@@ -218,6 +218,12 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
   return sap_assembly_add_rows(call, &law);
 }
 
+void sap_assembly_make_equality(sap_assembly* assembly, const sap_kinematics* kin, int32_t id,
+                                double g[SAP_ROWS_MAX]) {
+  find_gaps(kin, assembly->model, &assembly->model->equalities[id], g);
+  make_rows(kin, assembly->model, &assembly->model->equalities[id], &assembly->rows);
+}
+
 double sap_assembly_closure(const sap_assembly* assembly, const sap_kinematics* kin) {
   const sap_model* model = assembly->model;
   double largest = 0.0;

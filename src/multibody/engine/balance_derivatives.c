@@ -186,12 +186,32 @@ static double offset_slope(const sap_multibody* multibody, int32_t id) {
   return (offset[1] - offset[0]) / (2.0 * STEP);
 }
 
-// f = offset - kp (x0 + dt J v) - kd J v of servos within their bounds, J constant.
-static sap_status add_servos(const sap_multibody* multibody, double dt,
-                             const sap_balance_derivatives* out, sap_error* error) {
+// Adds the derivatives to q0 of servos whose lever arms J move, and of all others with them.
+static void move_servos(sap_multibody* multibody, const sap_step_context* step,
+                        const sap_balance_derivatives* out) {
+  const size_t n = (size_t)multibody->model->sizes.nv;
+  sap_dynamics* d = multibody->dynamics;
+  double* x = multibody->acceleration;
+  sap_derivatives_note(out->notes, "by differences: servos of tendons, transmissions");
+  for (size_t k = 0; k < n; ++k) {
+    for (int side = -1; side <= 1; side += 2) {
+      memset(x, 0, n * sizeof *x);
+      x[k] = side * STEP;
+      sap_manifold_integrate(multibody->model, step->q0, x, 1.0, multibody->q_next);
+      sap_dynamics_place_servos(d, sap_multibody_kinematics(multibody, multibody->q_next));
+      sap_dynamics_add_servos(d, out->v, step->dt, -side / (2.0 * STEP), out->dq0 + n * k);
+    }
+  }
+  sap_dynamics_place_servos(d, sap_multibody_start_kinematics(multibody, step->q0));
+}
+
+// f = offset - kp (x0 + dt J v) - kd J v of servos within their bounds, J of q0.
+static void add_servos(sap_multibody* multibody, const sap_step_context* step,
+                       const sap_balance_derivatives* out) {
   const sap_model* model = multibody->model;
   const sap_dynamics* d = multibody->dynamics;
   const size_t n = (size_t)model->sizes.nv;
+  bool moves = false;
   for (int32_t s = 0; s < d->nservos; ++s) {
     const sap_servo* servo = &d->servos[s];
     const sap_model_actuator* a = &model->actuators[servo->id];
@@ -199,15 +219,19 @@ static sap_status add_servos(const sap_multibody* multibody, double dt,
         a->transmission == SAP_TRANSMISSION_JOINT
             ? sap_joint_is_scalar(model->joints[a->target].type)
             : a->transmission == SAP_TRANSMISSION_TENDON && model->tendons[a->target].npoints == 0;
-    SAP_FAIL_IF(servo->linear && !fixed, error, SAP_STATUS_UNSUPPORTED,
-                "derivatives of servo %d '%s': its lever arms move", servo->id,
-                sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, servo->id));
+    moves = moves || (servo->linear && !fixed);
+  }
+  if (moves) {
+    move_servos(multibody, step, out);
+  }
+  for (int32_t s = 0; s < d->nservos; ++s) {
+    const sap_servo* servo = &d->servos[s];
     for (int32_t c = 0; servo->linear && c < servo->count; ++c) {
       for (int32_t r = 0; r < servo->count; ++r) {
         const size_t at = n * (size_t)servo->dofs[c] + (size_t)servo->dofs[r];
         const double JJ = servo->J[r] * servo->J[c];
-        out->dv[at] += (dt * servo->law.kp + servo->law.kd) * JJ;
-        out->dq0[at] += servo->law.kp * JJ;
+        out->dv[at] += (step->dt * servo->law.kp + servo->law.kd) * JJ;
+        out->dq0[at] += moves ? 0.0 : servo->law.kp * JJ;
       }
     }
   }
@@ -218,7 +242,6 @@ static sap_status add_servos(const sap_multibody* multibody, double dt,
           servo->J[r] * model->actuators[id].gear * offset_slope(multibody, id);
     }
   }
-  return SAP_STATUS_OK;
 }
 
 static sap_status check_locks(const sap_multibody* multibody, sap_error* error) {
@@ -260,7 +283,7 @@ static sap_status find_derivatives(sap_multibody* multibody, const sap_step_cont
                                           .dq0 = out->dq0,
                                           .dv0 = out->dv0};
     sap_derivatives_momentum(multibody->derivatives, &all);
-    SAP_TRY(add_servos(multibody, step->dt, out, error));
+    add_servos(multibody, step, out);
   } else {
     sap_derivatives_inverse(multibody->derivatives, sap_multibody_kinematics(multibody, out->q),
                             out->v, out->a, out->dq, out->dv, out->da);

@@ -5,15 +5,15 @@
 
 #include "multibody/dynamics/dynamics_data.h"
 
-sap_status sap_contact_slopes_create(int32_t nv, sap_pool* pool, sap_contact_slopes** out,
-                                     sap_error* error) {
+sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
+                                     sap_contact_slopes** out, sap_error* error) {
   sap_contact_slopes* w;
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
   int32_t** const numbers[] = {&w->dofs,     &w->group, &w->place[0],
                                &w->place[1], &w->path,  &w->column_dof};
   double(** const triples[])[3] = {&w->Dp, &w->rho, &w->scale};
   double(** const sixes[])[6] = {&w->S, &w->J};
-  double** const vectors[] = {&w->dphi, &w->X[0], &w->X[1], &w->X[2]};
+  double** const vectors[] = {&w->dphi, &w->X[0], &w->X[1], &w->X[2], &w->row_way};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, numbers[i], nv, error));
   }
@@ -29,6 +29,9 @@ sap_status sap_contact_slopes_create(int32_t nv, sap_pool* pool, sap_contact_slo
   SAP_TRY(SAP_POOL_ADD(pool, &w->before[0], nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->before[1], nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->C, nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &w->row_change, 6 * nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &w->row_q, nq, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &w->row_q_end, nq, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->gradients, nv, error));
   *out = w;
   return SAP_STATUS_OK;

@@ -34,12 +34,13 @@ typedef struct sap_contact_slopes {
   double (*S)[6];                     // (nv)
   double (*Dp)[3], (*rho)[3];         // (nv)
   double* dphi;                       // (nv)
-  sap_lanes (*before[SAP_CONTACT_SIDES])[6];  // scratch: U                              (nv)
-  sap_field_slopes* C;                        // (nv)
-  double (*scale)[SAP_CONTACT_SCALES];        // dw, dwt, dwn to q0 (nv)
-  double* X[3];                               // (nv)
-  double (*gradients)[SAP_MASS_PAIRS];        // (nv)
-  int32_t* path;                              // scratch (nv)
+  sap_lanes (*before[SAP_CONTACT_SIDES])[6];         // scratch: U                              (nv)
+  sap_field_slopes* C;                               // (nv)
+  double (*scale)[SAP_CONTACT_SCALES];               // dw, dwt, dwn to q0 (nv)
+  double* X[3];                                      // (nv)
+  double (*gradients)[SAP_MASS_PAIRS];               // (nv)
+  int32_t* path;                                     // scratch (nv)
+  double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
   // Columns of the block's J that are not zero, and J lambda.
   int32_t rows, columns;
   int32_t* column_dof;             // (nv)
@@ -47,8 +48,8 @@ typedef struct sap_contact_slopes {
   double u[SAP_CONE_ROWS_MAX];
 } sap_contact_slopes;
 
-sap_status sap_contact_slopes_create(int32_t nv, sap_pool* pool, sap_contact_slopes** out,
-                                     sap_error* error);
+sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
+                                     sap_contact_slopes** out, sap_error* error);
 // Finds the dofs that move a contact, and Dp, rho and dphi.
 void sap_contact_slopes_set(sap_contact_slopes* slopes, const sap_kinematics* kin,
                             const sap_contact* contact, const sap_contact_variation* vary);

@@ -478,16 +478,21 @@ static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
 
 static sap_status add_block(sap_slopes_call* call, int32_t index, const sap_block* block,
                             block_point* at, sap_error* error) {
-  static const char* const names[SAP_BLOCK_KINDS] = {
-      [SAP_BLOCKS_ADHESION] = "adhesion", [SAP_BLOCKS_EQUALITY] = "equalities"};
   int kind = 0;
   sap_block_range range = call->multibody->assembly->ranges[0];
   while (index < range.first || index >= range.end) {
     range = call->multibody->assembly->ranges[++kind];
   }
-  SAP_FAIL_IF(names[kind] != NULL, error, SAP_STATUS_UNSUPPORTED, "derivatives of a step with %s",
-              names[kind]);
+  SAP_FAIL_IF(kind == SAP_BLOCKS_ADHESION, error, SAP_STATUS_UNSUPPORTED,
+              "derivatives of a step with adhesion");
   call->scales = NULL;
+  if (kind == SAP_BLOCKS_EQUALITY) {
+    sap_slopes_add_equality(call, block, at->gamma, at->G);
+    return SAP_STATUS_OK;
+  }
+  if (call->out->dq0 == NULL) {
+    return SAP_STATUS_OK;
+  }
   return kind == SAP_BLOCKS_CONTACT
              ? add_contact(call, &call->multibody->contacts[index - range.first], block, at, error)
              : sap_slopes_add_row(call, block, at->gamma[0], at->G[0], error);
@@ -504,8 +509,8 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
               "derivatives of a step whose contacts sap_multibody_detect has replaced");
   SAP_TRY(sap_multibody_derivatives(multibody, error));
   if (multibody->slopes == NULL) {
-    SAP_TRY(sap_contact_slopes_create(multibody->model->sizes.nv, &multibody->pool,
-                                      &multibody->slopes, error));
+    SAP_TRY(sap_contact_slopes_create(multibody->model->sizes.nv, multibody->model->sizes.nq,
+                                      &multibody->pool, &multibody->slopes, error));
   }
   sap_slopes_call call = {.multibody = multibody,
                           .w = multibody->slopes,
@@ -540,9 +545,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
     if (out->dv != NULL) {
       sap_slopes_add_square(&call, -1.0, at.G, out->dv);
     }
-    if (out->dq0 != NULL) {
-      SAP_TRY(add_block(&call, b, &block, &at, error));
-    }
+    SAP_TRY(add_block(&call, b, &block, &at, error));
   }
   return SAP_STATUS_OK;
 }

@@ -41,8 +41,15 @@ void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block
 void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const double* q, int32_t tree,
                                        double scale, const double* const x[SAP_MASS_FIELDS],
                                        double (*out)[SAP_MASS_PAIRS]);
-// Adds the derivatives of the impulse of a row whose J does not vary.
-sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* block, double gamma,
-                              double G, sap_error* error);
+// Adds the derivatives of the impulse of a row but -J' G J.
+sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
+                              sap_error* error);
+
+// Adds what a change of the J of such a row gives; by: dgamma of its length, w and rate at the start.
+void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double gamma, double G,
+                           const double by[3]);
+// Adds the derivatives of the impulses of an equality but -J' G J; of its diagonal G.
+void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, const double* gamma,
+                             const double* G);
 
 #endif

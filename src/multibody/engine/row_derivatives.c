@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Derivatives of the impulses of rows whose J does not vary: limits, dry friction and servos of
-// hinges, slides and fixed tendons.
+// Derivatives of the impulses of single rows: limits, dry friction and servos. What a change of J
+// gives is in moving_rows.c.
 #include <math.h>
 
+#include "math/quaternion.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/engine/impulse_slopes.h"
 
 // The law of a row as a function of x = {g0 or length, w, rate at the start}.
 typedef struct row_source {
-  int kind;  // of its key
+  int kind;    // of its key
+  bool moves;  // J varies
   double stiffness, relaxation_time;
   sap_law_servo servo;
   double x[3];
@@ -62,50 +64,58 @@ static void find_servo(const sap_slopes_call* call, const sap_block* block, sap_
   *out = (sap_law_servo){.offset = sum.offset, .kp = sum.kp, .kd = sum.kd};
 }
 
-// The joint or the fixed tendon of a row: id of the joint, or joints + tendon; -1: none of these.
-static int32_t find_length(const sap_slopes_call* call, uint64_t key) {
-  const sap_model* model = call->multibody->model;
-  const int32_t joints = model->sizes.joints, kind = sap_assembly_key_kind(key);
-  int32_t id = sap_assembly_key_id(key, 0);
-  if (kind == SAP_KEY_SERVO) {
-    const sap_model_actuator* a = &model->actuators[id];
-    id = a->transmission == SAP_TRANSMISSION_JOINT    ? a->target
-         : a->transmission == SAP_TRANSMISSION_TENDON ? joints + a->target
-                                                      : -1;
-  } else if (kind == SAP_KEY_TENDON_LOWER || kind == SAP_KEY_TENDON_UPPER ||
-             kind == SAP_KEY_TENDON_FRICTION) {
-    id += joints;
+// Length of the joint or tendon of a row.
+static double find_length(const sap_slopes_call* call, int32_t id, bool tendon) {
+  const double* q0 = call->step->q0;
+  double r[3];
+  if (tendon) {
+    return sap_tendon_length(call->kin, id);
   }
-  const bool fixed = id >= joints ? model->tendons[id - joints].npoints == 0
-                                  : id >= 0 && (sap_joint_is_scalar(model->joints[id].type) ||
-                                                kind == SAP_KEY_FRICTION);
-  return fixed ? id : -1;
+  const sap_model_joint_data* joint = &call->multibody->model->joints[id];
+  if (joint->type == SAP_JOINT_BALL) {
+    sap_quaternion_log(r, q0 + joint->q_start);
+    return sap_v3_norm(r);
+  }
+  return joint->type == SAP_JOINT_FREE ? 0.0 : q0[joint->q_start];
+}
+
+// The same of a servo, before its gear.
+static double find_servo_length(const sap_slopes_call* call, int32_t id, bool* moves) {
+  const sap_model* model = call->multibody->model;
+  const sap_model_actuator* a = &model->actuators[id];
+  *moves = !(a->transmission == SAP_TRANSMISSION_JOINT &&
+             sap_joint_is_scalar(model->joints[a->target].type)) &&
+           !(a->transmission == SAP_TRANSMISSION_TENDON && model->tendons[a->target].npoints == 0);
+  return sap_transmission_length(call->kin, id);
 }
 
 static sap_status find_source(const sap_slopes_call* call, const sap_block* block, row_source* out,
                               sap_error* error) {
   const sap_model* model = call->multibody->model;
-  const int32_t id = find_length(call, block->key), joints = model->sizes.joints;
-  *out = (row_source){.kind = sap_assembly_key_kind(block->key)};
-  SAP_FAIL_IF(id < 0, error, SAP_STATUS_UNSUPPORTED,
-              "derivatives of a limit, of friction or of a servo whose lever arms move");
-  const double length = id >= joints ? sap_tendon_length(call->kin, id - joints)
-                        : sap_joint_is_scalar(model->joints[id].type)
-                            ? call->step->q0[model->joints[id].q_start]
-                            : 0.0;
-  const sap_model_joint_data* joint = id < joints ? &model->joints[id] : NULL;
-  const sap_model_tendon* tendon = id < joints ? NULL : &model->tendons[id - joints];
-  out->stiffness = joint != NULL ? joint->limit_stiffness : tendon->limit_stiffness;
-  out->relaxation_time =
-      joint != NULL ? joint->limit_relaxation_time : tendon->limit_relaxation_time;
-  const bool upper = out->kind == SAP_KEY_UPPER || out->kind == SAP_KEY_TENDON_UPPER;
-  const double lower_bound = joint != NULL ? joint->lower : tendon->lower;
-  const double upper_bound = joint != NULL ? joint->upper : tendon->upper;
-  out->x[0] = upper ? upper_bound - length : length - lower_bound;
-  if (out->kind == SAP_KEY_SERVO || out->kind == SAP_KEY_BOUND_SERVOS) {
-    const bool single = out->kind == SAP_KEY_SERVO;
-    out->x[0] = length * (single ? model->actuators[sap_assembly_key_id(block->key, 0)].gear : 1.0);
+  const int kind = sap_assembly_key_kind(block->key);
+  int32_t id = sap_assembly_key_id(block->key, 0);
+  *out = (row_source){.kind = kind};
+  if (kind == SAP_KEY_SERVO) {
+    out->x[0] = model->actuators[id].gear * find_servo_length(call, id, &out->moves);
     find_servo(call, block, &out->servo);
+  } else {
+    const bool bound = kind == SAP_KEY_BOUND_SERVOS && id >= model->sizes.joints;
+    const bool tendon = bound || kind == SAP_KEY_TENDON_LOWER || kind == SAP_KEY_TENDON_UPPER ||
+                        kind == SAP_KEY_TENDON_FRICTION;
+    id -= bound ? model->sizes.joints : 0;
+    const double length = find_length(call, id, tendon);
+    const sap_model_joint_data* joint = tendon ? NULL : &model->joints[id];
+    const sap_model_tendon* of = tendon ? &model->tendons[id] : NULL;
+    const bool upper = kind == SAP_KEY_UPPER || kind == SAP_KEY_TENDON_UPPER;
+    out->stiffness = tendon ? of->limit_stiffness : joint->limit_stiffness;
+    out->relaxation_time = tendon ? of->limit_relaxation_time : joint->limit_relaxation_time;
+    out->moves = tendon ? of->npoints > 0 : joint->type == SAP_JOINT_BALL && upper;
+    out->x[0] = upper ? (tendon ? of->upper : joint->upper) - length
+                      : length - (tendon ? of->lower : joint->lower);
+    if (kind == SAP_KEY_BOUND_SERVOS) {
+      out->x[0] = length;
+      find_servo(call, block, &out->servo);
+    }
   }
   sap_slopes_multiply_rows(call, call->step->v0_free, &out->x[2]);
   SAP_TRY(sap_slopes_solve_rows(call, block, error));
@@ -127,17 +137,17 @@ static void add_mass_changes(const sap_slopes_call* call, const sap_block* block
 }
 
 // dgamma = G (dv_hat - d(J v) - gamma dR), of x and then of inputs, which change a servo's whole law.
-sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* block, double gamma,
-                              double G, sap_error* error) {
+sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
+                              sap_error* error) {
   const sap_model_sizes* sizes = &call->multibody->model->sizes;
-  double g[3];
+  double g[3] = {0.0};
   row_source source;
-  if (G == 0.0) {
+  if (G == 0.0 && gamma == 0.0) {
     return SAP_STATUS_OK;
   }
   SAP_TRY(find_source(call, block, &source, error));
   const bool servo = source.kind == SAP_KEY_SERVO || source.kind == SAP_KEY_BOUND_SERVOS;
-  for (int32_t i = 0; i < 3 + (servo ? sizes->nu : 0); ++i) {
+  for (int32_t i = 0; G != 0.0 && i < 3 + (servo ? sizes->nu : 0); ++i) {
     row_source moved = source;
     double law[2][2], *at = i < 3 ? &moved.x[i] : &call->multibody->start.input[i - 3];
     const double before = *at, least = i < 3 ? SAP_LAW_LEAST : 1.0;
@@ -164,5 +174,8 @@ sap_status sap_slopes_add_row(const sap_slopes_call* call, const sap_block* bloc
   }
   sap_slopes_add_square(call, 1.0, &g[0], call->out->dq0);
   sap_slopes_add_square(call, 1.0, &g[2], call->out->dv0);
+  if (source.moves) {
+    sap_slopes_add_moving(call, block, gamma, G, g);
+  }
   return SAP_STATUS_OK;
 }
