@@ -7,7 +7,8 @@ Three entry points:
   and impulses from any solver.
 * :class:`Stepper`: your own system as Python functions (mass matrix, forces, contacts), stepped.
 * :class:`Simulation`: an MJCF or URDF scene, stepped by the built-in engine; :func:`step_all` steps
-  many at once, :meth:`Simulation.rollout` returns trajectories under many controls.
+  many at once, :meth:`Simulation.rollout` returns trajectories under many controls; :class:`Tape`
+  differentiates functions of a trajectory.
 
 :class:`Recording` reads recordings, :func:`converge` measures the order of a scheme on your system.
 ``sapstep.mujoco`` steps MuJoCo's own models and data, ``sapstep.gym`` makes Gymnasium environments,
@@ -32,6 +33,7 @@ from .problem import Problem, ProblemView, Residuals, Solution, solvers
 from .recording import Recording
 from .simulation import Simulation
 from .system import Step, Stepper, System
+from .tape import Tape, vjp_all
 
 __all__ = [
     "Actuator",
@@ -53,11 +55,13 @@ __all__ = [
     "StepReport",
     "Stepper",
     "System",
+    "Tape",
     "Trajectories",
     "converge",
     "solvers",
     "step_all",
     "version",
+    "vjp_all",
 ]
 __version__ = version()
 

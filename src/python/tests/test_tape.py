@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gradients of trajectories against differences of trajectories."""
+
+import numpy as np
+import pytest
+
+import sapstep
+from test_linearize import ARM
+
+TIGHT = dict(dt=0.004, relative_tolerance=1e-14, balance_tolerance=1e-13)
+STEPS = 30
+
+
+def arm():
+    sim = sapstep.Simulation.from_string(ARM, **TIGHT)
+    sim.control = [-1.0, 0.5]
+    sim.step(50)  # the hand is on the floor
+    return sim
+
+
+def controls():
+    return np.random.default_rng(1).normal(size=(STEPS, 2))
+
+
+def test_differences():
+    sim = arm()
+    tape = sapstep.Tape(sim)
+    u, rng = controls(), np.random.default_rng(2)
+    states = tape.run(u)
+    assert states.shape == (STEPS + 1, 5)
+    dq, dv = rng.normal(size=(2, STEPS + 1, 2))
+    value = lambda x: np.sum(dq * x[:, 1:3]) + np.sum(dv * x[:, 3:5])  # noqa: E731
+    found = tape.vjp(q=dq, v=dv)
+    h = 1e-6
+    for i, k in ((0, 0), (7, 1), (STEPS - 1, 0)):
+        e = np.zeros_like(u)
+        e[i, k] = h
+        expected = (value(sapstep.Tape(sim).run(u + e)) - value(sapstep.Tape(sim).run(u - e))) / (2 * h)
+        assert found["control"][i, k] == pytest.approx(expected, rel=1e-5, abs=1e-8)
+
+
+def test_checkpoints_and_threads_have_the_same_bits():
+    sim, u = arm(), controls()
+    dv = np.random.default_rng(3).normal(size=(STEPS + 1, 2))
+    tapes = [sapstep.Tape(sim, every=every) for every in (1, 4, STEPS, None)]
+    states = [tape.run(u) for tape in tapes]
+    found = [tape.vjp(v=dv) for tape in tapes]
+    threaded = sapstep.vjp_all(tapes, v=[dv] * 4, threads=3)
+    for state, one, other in zip(states, found, threaded):
+        assert np.array_equal(state, states[0])
+        for name in ("q", "v", "control"):
+            assert np.array_equal(one[name], found[0][name])
+            assert np.array_equal(other[name], found[0][name])
+    assert np.array_equal(tapes[0].run(u), states[0])  # again from the same start
+
+
+def test_wrong_input():
+    tape = sapstep.Tape(arm())
+    with pytest.raises(sapstep.InputError, match="run comes before"):
+        tape.vjp()
+    with pytest.raises(sapstep.InputError, match="controls or steps"):
+        tape.run()
+    tape.run(steps=3)
+    with pytest.raises(sapstep.InputError, match="shape"):
+        tape.vjp(v=[1.0])
