@@ -366,6 +366,32 @@ static void test_near_rigid(void** unused) {
   simulation_end(&s);
 }
 
+// A humanoid falls: its balance is linearized anew in at most a fifth of the solves.
+static void test_relinearizations(void** unused) {
+  (void)unused;
+  simulation s;
+  sap_error error = {0};
+  if (!simulation_read(&s, SAPSTEP_SHARED "/models/mujoco/humanoid/humanoid.xml",
+                       SAP_SCHEME_MIDPOINT, 0.01, &error)) {
+    simulation_skip_absent(&error);
+  }
+  sap_adaptive* adaptive = NULL;
+  assert_int_equal(sap_adaptive_create(s.stepper, NULL, NULL, &adaptive, NULL), SAP_STATUS_OK);
+  int32_t solves = 0, steps = 0, again = 0;
+  while (s.state.t < 1.5) {
+    sap_adaptive_report report;
+    assert_int_equal(sap_adaptive_step(adaptive, &s.state, 1.5, &report, NULL), SAP_STATUS_OK);
+    solves += report.solves;
+    again += report.step.relinearizations;
+    steps += 1;
+  }
+  if (!(again <= 0.2 * steps && solves <= 1000)) {
+    fail_msg("%d relinearizations in %d steps, %d solves", (int)again, (int)steps, (int)solves);
+  }
+  sap_adaptive_destroy(adaptive);
+  simulation_end(&s);
+}
+
 static void refuse(sap_stepper* stepper, const sap_adaptive_options* options, const double* lengths,
                    const char* part) {
   sap_error error = {0};
@@ -437,7 +463,7 @@ int main(void) {
       cmocka_unit_test(test_rejected_attempts), cmocka_unit_test(test_near_rigid),
       cmocka_unit_test(test_wrong_input),       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_dry_friction),      cmocka_unit_test(test_saturated_servo),
-      cmocka_unit_test(test_slipping),
+      cmocka_unit_test(test_slipping),          cmocka_unit_test(test_relinearizations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
