@@ -49,6 +49,7 @@ struct sap_adaptive {
   size_t memory_sizes[2];      // of its parts
   double dt;                   // of the next attempt [s]
   sap_adaptive_reason reason;  // of its length
+  int32_t velocity;            // that the reason is about
   sap_extrapolation extrapolation;
   bool extrapolates;       // the next attempt
   int32_t calm, patience;  // steps without kinks; so many make extrapolation start
@@ -123,6 +124,7 @@ static sap_status archive_memory(void* object, sap_archive* archive, sap_error* 
   const size_t bytes = (size_t)a->trial.nv * sizeof(double);
   SAP_TRY(sap_archive_value(archive, &a->dt, sizeof a->dt, error));
   SAP_TRY(sap_archive_value(archive, &a->reason, sizeof a->reason, error));
+  SAP_TRY(sap_archive_value(archive, &a->velocity, sizeof a->velocity, error));
   SAP_TRY(sap_archive_value(archive, &a->points, sizeof a->points, error));
   SAP_TRY(sap_archive_value(archive, &a->extrapolates, sizeof a->extrapolates, error));
   SAP_TRY(sap_archive_value(archive, &a->calm, sizeof a->calm, error));
@@ -238,6 +240,18 @@ static sap_status step_by(sap_adaptive* a, double dt, sap_state* state, sap_adap
   return sap_stepper_step(a->stepper, state, &report->step, error);
 }
 
+// The last velocity that moves a block.
+static int32_t find_mover(const sap_adaptive* a, const sap_problem* p,
+                          const sap_block_data* block) {
+  const int32_t last = block->first_tree + block->ntrees - 1, tree = p->block_trees[last];
+  const double* J = p->jacobians[last];
+  int32_t i = p->tree_size[tree] * block->nrows - 1;
+  while (i > 0 && J[i] == 0.0) {
+    --i;
+  }
+  return a->stepper->solution.free_motion.factor.tree_dof[tree] + i / block->nrows;
+}
+
 // Takes the kinks of the last step into the report; *dt: a length that has less.
 static void judge_kinks(const sap_adaptive* a, sap_adaptive_report* report, double* dt) {
   const sap_step_report* step = &report->step;
@@ -249,12 +263,13 @@ static void judge_kinks(const sap_adaptive* a, sap_adaptive_report* report, doub
   if (kink.error > report->error) {
     report->error = kink.error;
     report->reason = kink.reason;
+    report->velocity = find_mover(a, step->problem, kink.block);
     *dt = kink.time;
   }
 }
 
 // Errors by divided differences of the last three points and the end of the attempt.
-static double differences(const sap_adaptive* a, double h) {
+static double differences(const sap_adaptive* a, double h, int32_t* velocity) {
   const double T = a->options.velocity_time, *const *v = (const double*const*)a->velocities;
   const double h01 = a->times[1] - a->times[0], h12 = a->times[2] - a->times[1];
   double worst = 0.0;
@@ -264,7 +279,10 @@ static double differences(const sap_adaptive* a, double h) {
     const double v012 = (v12 - v01) / (h01 + h12), v123 = (v23 - v12) / (h12 + h);
     const double v0123 = (v123 - v012) / (h01 + h12 + h);
     const double error = fmax(fabs(v123) / 6.0, 0.5 * T * fabs(v0123));
-    worst = fmax(worst, a->lengths[i] * error);
+    if (!(a->lengths[i] * error <= worst)) {
+      worst = a->lengths[i] * error;
+      *velocity = i;
+    }
   }
   return worst * h * h * h;
 }
@@ -347,13 +365,17 @@ static sap_status make_attempt(sap_adaptive* a, attempt* at, sap_adaptive_report
   if (report->error > a->options.accuracy) {
     return SAP_STATUS_OK;
   }
-  at->smooth = (sap_extrapolated){.error = both ? 0.0 : differences(a, at->h), .order = 3};
+  at->smooth = (sap_extrapolated){.order = 3};
+  if (!both) {
+    at->smooth.error = differences(a, at->h, &at->smooth.velocity);
+  }
   if (both) {
     SAP_TRY(take_better(a, at, error));
   }
   if (!(at->smooth.error <= report->error)) {  // not a number: the largest
     report->error = isfinite(at->smooth.error) ? at->smooth.error : (double)INFINITY;
     report->reason = SAP_ADAPTIVE_SMOOTH;
+    report->velocity = at->smooth.velocity;
   }
   return SAP_STATUS_OK;
 }
@@ -485,6 +507,7 @@ static sap_status attempt_step(sap_adaptive* a, attempt* at, sap_state* state,
   SAP_TRY(save_memory(a, error));
   sap_adaptive_reason cut =
       at->h < a->dt || at->h == a->options.largest_dt ? SAP_ADAPTIVE_LIMIT : a->reason;
+  int32_t velocity = a->velocity;
   for (;; ++report->rejected) {
     sap_error failure = {0};
     const sap_status status = make_attempt(a, at, report, &failure);
@@ -492,10 +515,13 @@ static sap_status attempt_step(sap_adaptive* a, attempt* at, sap_state* state,
     if (status == SAP_STATUS_OK && (report->error <= a->options.accuracy || shortest)) {
       a->reason = report->reason;
       report->reason = cut;
+      a->velocity = report->velocity;
+      report->velocity = velocity;
       report->parts = at->extrapolated ? 3 : at->halved ? 2 : 1;
       return accept(a, at, state, report, error);
     }
     cut = status == SAP_STATUS_OK ? report->reason : SAP_ADAPTIVE_FAILED;
+    velocity = report->velocity;
     SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_sizes, error));
     if (status != SAP_STATUS_OK && (status != SAP_STATUS_STEP_FAILED || shortest)) {
       if (error != NULL) {

@@ -158,13 +158,17 @@ static void damp(sap_extrapolation* e, double* c) {
   }
 }
 
-static double measure(const sap_extrapolation* e, const sap_error_scale* scale, const double* x) {
+static double measure(const sap_extrapolation* e, const sap_error_scale* scale, const double* x,
+                      int32_t* velocity) {
   const int32_t nv = e->stepper->system.nv;
   double worst = 0.0;
   for (int32_t i = 0; i < nv; ++i) {
     const double error =
         scale->lengths[i] * fmax(fabs(x[i]), scale->velocity_time * fabs(x[nv + i]));
-    worst = !(error <= worst) ? error : worst;
+    if (!(error <= worst)) {
+      worst = error;
+      *velocity = i;
+    }
   }
   return worst;
 }
@@ -184,8 +188,9 @@ sap_status sap_extrapolation_compare(sap_extrapolation* e, const sap_error_scale
     c[i] /= 3.0;
     c[nv + i] = (x2->v[i] - x1->v[i]) / 3.0;
   }
-  const double found = measure(e, scale, c);
-  *out = (sap_extrapolated){4.0 * found, found, 3};
+  *out = (sap_extrapolated){.order = 3};
+  out->error = measure(e, scale, c, &out->velocity);
+  out->single = 4.0 * out->error;
   return SAP_STATUS_OK;
 }
 
@@ -199,9 +204,11 @@ static void estimate(sap_extrapolation* e, const sap_error_scale* scale, double 
     const double second = (first - (g1[i] - g0[i]) / (m[1] - m[0])) / (middle - m[0]);
     e->work[i] = e->known == 1 ? h3 * h * first : h3 * h * h * second;
   }
-  const double found = measure(e, scale, e->work);
+  int32_t velocity = 0;
+  const double found = measure(e, scale, e->work, &velocity);
   if (e->known > 0 && found < out->error) {
     out->error = found;
+    out->velocity = velocity;
     out->order = 3 + e->known;
   }
 }

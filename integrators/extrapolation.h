@@ -30,9 +30,10 @@ typedef struct sap_extrapolation {
 
 // Errors of an attempt.
 typedef struct sap_extrapolated {
-  double single;  // error of x1 [m]
-  double error;   // of x [m]
-  int order;      // of the error in h, 3 to 5
+  double single;     // error of x1 [m]
+  double error;      // of x [m]
+  int order;         // of the error in h, 3 to 5
+  int32_t velocity;  // with the largest one
 } sap_extrapolated;
 
 // Makes errors of velocities into lengths (nv) [m], and those of rates by a time [s].

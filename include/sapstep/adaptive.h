@@ -68,6 +68,7 @@ typedef struct sap_adaptive_report {
   double dt;                   // of the step [s]
   double error;                // estimated; above accuracy only for the shortest step [m]
   sap_adaptive_reason reason;  // why it was not longer
+  int32_t velocity;            // that the reason is about: the last one that moves a contact
   int32_t parts;               // 1 step of the stepper, 2 halves, or 3: extrapolated
   int32_t rejected;            // attempts
   int32_t solves;              // steps of the stepper, rejected attempts included

@@ -387,6 +387,11 @@ static void accuracy_chooses_the_steps(void** state) {
   assert_true(json_member(r.out, "accepted") < 100.0);  // longer than dt
   assert_true(json_member(r.out, "solves") >
               json_member(r.out, "accepted") + json_member(r.out, "rejected"));
+  assert_true(json_member(r.out, "dt_largest_s") > 0.02);
+  assert_true(json_member(r.out, "dt_least_s") < 0.02);
+  assert_true(json_member(r.out, "short_smooth") + json_member(r.out, "short_limit") ==
+              json_member(r.out, "accepted"));
+  assert_true(json_member(r.out, "shortest_velocity") >= 0.0);
   const double energy = json_member(r.out, "potential_start_J");
   ASSERT_NEAR(json_member(r.out, "kinetic_end_J") + json_member(r.out, "potential_end_J"), energy,
               1e-4 * energy);

@@ -335,6 +335,9 @@ static void test_rejected_attempts(void** unused) {
       lengths[count++] = report.dt / report.parts;
     }
     rejected += report.rejected;
+    if (report.reason == SAP_ADAPTIVE_KINK) {
+      assert_int_equal(report.velocity, 1);  // the slide along z
+    }
     ++reasons[report.reason];
   }
   assert_true(rejected > 10);

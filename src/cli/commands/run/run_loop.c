@@ -141,6 +141,18 @@ sap_status run_statistics_after(run_statistics* s, sap_multibody* multibody, con
   return SAP_STATUS_OK;
 }
 
+void run_statistics_count(run_statistics* s, const sap_adaptive_report* report) {
+  if (s->accepted == 0 || report->dt < s->dt_least) {
+    s->dt_least = report->dt;
+    s->shortest = report->velocity;
+  }
+  s->dt_largest = fmax(s->dt_largest, report->dt);
+  s->accepted += 1;
+  s->rejected += report->rejected;
+  s->solves += report->solves;
+  s->reasons[report->reason] += 1;
+}
+
 typedef struct iteration_summary {
   double mean, percentile95, maximum;
 } iteration_summary;
@@ -266,8 +278,17 @@ void run_statistics_print(const run_statistics* s, const char* scene, cli_format
       {"accepted", "steps chosen by their error", (double)s->accepted, ""},
       {"rejected", "attempts rejected", (double)s->rejected, ""},
       {"solves", "solves, attempts included", (double)s->solves, ""},
+      {"dt_least_s", "shortest of these steps", s->dt_least, "s"},
+      {"dt_largest_s", "longest of these steps", s->dt_largest, "s"},
+      {"short_smooth", "  short for smooth motion", (double)s->reasons[SAP_ADAPTIVE_SMOOTH], ""},
+      {"short_touch", "  for what closes or opens", (double)s->reasons[SAP_ADAPTIVE_KINK], ""},
+      {"short_stop", "  for what stops sliding", (double)s->reasons[SAP_ADAPTIVE_STOP], ""},
+      {"short_servo", "  for servos at their bounds", (double)s->reasons[SAP_ADAPTIVE_SERVO], ""},
+      {"short_failed", "  for attempts that failed", (double)s->reasons[SAP_ADAPTIVE_FAILED], ""},
+      {"short_limit", "  by limits, or the end", (double)s->reasons[SAP_ADAPTIVE_LIMIT], ""},
+      {"shortest_velocity", "  the shortest for the velocity", s->shortest, ""},
   };
-  const size_t count = sizeof rows / sizeof *rows - (s->accepted > 0 ? 0 : 3);
+  const size_t count = sizeof rows / sizeof *rows - (s->accepted > 0 ? 0 : 12);
   if (format == CLI_FORMAT_JSON) {
     (void)fputs("{\n  \"scene\": ", out);
     cli_print_json_string(out, scene);

@@ -32,8 +32,11 @@ typedef struct run_statistics {
   int64_t failures;                    // steps that could not be done
   int64_t unconverged;                 // steps whose contact solve ended without convergence
   int64_t accepted, rejected, solves;  // of error-controlled steps
-  int64_t in_parts;                    // steps whose free motion has no root near v0
-  double dt, time;                     // [s]
+  int64_t reasons[SAP_ADAPTIVE_REASON_COUNT];  // why accepted ones are not longer
+  double dt_least, dt_largest;                 // of them [s]
+  int32_t shortest;                            // velocity that made the least one so
+  int64_t in_parts;                            // steps whose free motion has no root near v0
+  double dt, time;                             // [s]
 
   int64_t contacts, contacts_max;       // contacts: summed over steps
   int64_t iterations_late;              // Newton iterations of the second half of the plan
@@ -63,6 +66,8 @@ typedef struct run_statistics {
   int64_t factorizations, evaluations, symbolic_analyses, free_motion_iterations;
 } run_statistics;
 
+// Counts an error-controlled step.
+void run_statistics_count(run_statistics* s, const sap_adaptive_report* report);
 // Adds a step whose contacts carry the solution.
 void run_statistics_add(run_statistics* statistics, const sap_step_report* report,
                         const sap_contact* contacts, int32_t count);
