@@ -72,7 +72,8 @@ static double fastest(const simulation* s) {
   return most;
 }
 
-// A box that is let go tilted by 5 degrees comes to rest.
+// A box that is let go tilted by 5 degrees comes to rest: contact is seen before it happens, also of
+// the edge that comes down last.
 static void test_rest(void** state) {
   (void)state;
   static const double h[3] = {0.06, 0.04, 0.05}, steps[4] = {1e-3, 5e-3, 1e-2, 2e-2};
@@ -102,9 +103,149 @@ static void test_rest(void** state) {
   }
 }
 
+// A spinning disc stops after 3 R w/(4 mu g): the torsion of a uniform pressure is 2/3 mu F R.
+static void test_spinning(void** state) {
+  (void)state;
+  static const double size[3] = {0.05, 0.02, 0.0}, steps[3] = {1e-3, 5e-3, 1e-2};
+  for (int i = 0; i < 3; ++i) {
+    const double R = size[0], dt = steps[i], w0 = 20.0, t = 0.1;
+    const sap_material m = material(1e7, SAP_CONTACT_LAGGED);
+    sap_builder* builder = on_ground(g, &m);
+    add_body(builder, SAP_SHAPE_CYLINDER, size, 1.0, (double[3]){1e-3, 1e-3, 0.5 * R * R},
+             (double[3]){0.0, 0.0, 0.02 - 2e-6}, &m);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    simulation_step(&s, (int32_t)lround(0.02 / dt));  // settles
+    s.state.v[5] = w0;
+    simulation_step(&s, (int32_t)lround(t / dt));
+    ASSERT_NEAR((w0 - s.state.v[5]) / t, 4.0 * mu * g / (3.0 * R), 5e-3 * w0 / t);
+    simulation_step(&s, (int32_t)lround(0.06 / dt));
+    ASSERT_NEAR(s.state.v[5], 0.0, 1e-3 * w0);
+    simulation_end(&s);
+  }
+}
+
+// A rolling ball and a rolling cylinder keep their speed.
+static void test_rolling(void** state) {
+  (void)state;
+  static const double size[3] = {0.05, 0.04, 0.0};
+  for (int i = 0; i < 8; ++i) {
+    const bool ball = i % 2 == 0;
+    const double R = size[0], dt = i / 2 % 2 == 0 ? 1e-3 : 1e-2, E = i < 4 ? 1e5 : 1e7;
+    const sap_material m = material(E, SAP_CONTACT_LAGGED);
+    sap_builder* builder = on_ground(g, &m);
+    const double inertia = (ball ? 0.4 : 0.5) * R * R;
+    add_body(builder, ball ? SAP_SHAPE_SPHERE : SAP_SHAPE_CYLINDER, size, 1.0,
+             (double[3]){inertia, inertia, inertia}, (double[3]){0.0, 0.0, R}, &m);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    s.state.q[3] = s.state.q[4] = ball ? s.state.q[3] : sqrt(0.5);
+    s.state.v[0] = 1.0;
+    s.state.v[ball ? 4 : 5] = (ball ? 1.0 : -1.0) / R;
+    simulation_step(&s, (int32_t)lround(0.5 / dt));
+    const double v = s.state.v[0];
+    simulation_step(&s, (int32_t)lround(1.0 / dt));
+    ASSERT_NEAR((v - s.state.v[0]) / g, 0.0, 1e-6);  // g; 2e-7 while it settles
+    simulation_end(&s);
+  }
+}
+
+// Largest tilt after a push at the height z_p for 3 s, as a part of the rigid tipping load.
+static double push(double part, double E, double dt) {
+  static const double h[3] = {0.04, 0.04, 0.05};
+  const double mass = 1.0, z_p = 0.08, load = part * mass * g * h[0] / z_p;
+  sap_material m = material(E, SAP_CONTACT_LAGGED);
+  m.friction = 1.0;
+  sap_builder* builder = on_ground(g, &m);
+  double inertia[3];
+  box_inertia(mass, h, inertia);
+  add_body(builder, SAP_SHAPE_BOX, h, mass, inertia, (double[3]){0.0, 0.0, 0.05}, &m);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+  double most = 0.0;
+  for (int k = 0; k < (int)lround(4.0 / dt) && most < 0.1; ++k) {
+    const double now = load * fmin(1.0, k * dt / 1.5);  // grows in 1.5 s
+    const double tau[6] = {now, 0.0, 0.0, 0.0, now * (z_p - s.state.q[2]), 0.0};
+    assert_int_equal(sap_multibody_set_applied_forces(s.multibody, tau, NULL), SAP_STATUS_OK);
+    simulation_step(&s, 1);
+    most = fmax(most, 2.0 * fabs(s.state.q[5]));
+  }
+  simulation_end(&s);
+  return most;
+}
+
+// The face stands on a wedge of pressure of the width x and leans by th, so that it tips before a
+// rigid one: P = m g max over th of (w/2 - x/3 - h th)/z_p with x = sqrt(2 m g/(kappa l th)).
+static void test_tipping(void** state) {
+  (void)state;
+  for (int i = 0; i < 2; ++i) {
+    const double E = i == 0 ? 1e7 : 1e8, w = 0.08, h = 0.05;
+    const double a = sqrt(2.0 * g / (E / 0.04 * w)) / 3.0, th = pow(a / (2.0 * h), 2.0 / 3.0);
+    const double part = 1.0 - (a / sqrt(th) + h * th) / (0.5 * w);
+    assert_true(push(0.985 * part, E, 0.01) < 0.05);
+    assert_true(push(1.01 * part, E, 0.01) > 0.05);
+  }
+}
+
+// Ten cubes, turned and shifted against each other, stand at 20 ms.
+static void test_stack(void** state) {
+  (void)state;
+  static const double h[3] = {0.05, 0.05, 0.05};
+  const sap_material m = material(1e7, SAP_CONTACT_LAGGED);
+  sap_builder* builder = on_ground(g, &m);
+  double inertia[3], middle[70];
+  box_inertia(1.0, h, inertia);
+  for (int i = 0; i < 10; ++i) {
+    const double p[3] = {0.005 * cos(2.3 * i), 0.005 * sin(1.7 * i), 0.05 + 0.1 * i};
+    add_body(builder, SAP_SHAPE_BOX, h, 1.0, inertia, p, &m);
+  }
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 0.02);
+  for (int i = 0; i < 10; ++i) {
+    const double turn = 0.1 * sin(3.1 * i);
+    s.state.q[7 * i + 3] = cos(turn);
+    s.state.q[7 * i + 6] = sin(turn);
+  }
+  simulation_step(&s, 150);
+  memcpy(middle, s.state.q, sizeof middle);
+  simulation_step(&s, 150);
+  assert_int_equal(sap_multibody_contact_count(s.multibody), 50);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_NEAR(hypot(s.state.q[7 * i] - middle[7 * i], s.state.q[7 * i + 1] - middle[7 * i + 1]),
+                0.0, 2e-4);
+    ASSERT_NEAR(s.state.q[7 * i + 2], 0.05 + 0.1 * i, 2e-3);
+  }
+  simulation_end(&s);
+}
+
+// A box and a ball that fall are caught in the step in which they touch, not one later: the depth is
+// far below the way of a step, and they do not bounce above the height where they began.
+static void test_landing(void** state) {
+  (void)state;
+  static const double h[3] = {0.05, 0.05, 0.05}, dt = 0.01;
+  for (int i = 0; i < 24; ++i) {
+    const bool ball = i % 2 == 1;
+    const sap_material m = material(1e7, SAP_CONTACT_LAGGED);
+    sap_builder* builder = on_ground(g, &m);
+    double inertia[3], deepest = 0.0;
+    box_inertia(1.0, h, inertia);
+    add_body(builder, ball ? SAP_SHAPE_SPHERE : SAP_SHAPE_BOX, h, 1.0, inertia,
+             (double[3]){0.0, 0.0, 0.15 + 0.003 * i}, &m);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    double bounce = 0.0;
+    for (int k = 0; k < 100; ++k) {
+      simulation_step(&s, 1);
+      deepest = fmax(deepest, 0.05 - s.state.q[2]);
+      bounce = fmax(bounce, s.state.v[2]);
+    }
+    assert_true(deepest < (ball ? 1.5e-3 : 1e-4));  // a step's way is 14 to 18 mm
+    assert_true(bounce < 0.05);                     // 1/d of Hunt and Crossley
+    ASSERT_NEAR(s.state.v[2], 0.0, 1e-6);
+    simulation_end(&s);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rest),
+      cmocka_unit_test(test_rest),    cmocka_unit_test(test_spinning),
+      cmocka_unit_test(test_rolling), cmocka_unit_test(test_tipping),
+      cmocka_unit_test(test_stack),   cmocka_unit_test(test_landing),
   };
   return cmocka_run_group_tests_name("patches", tests, NULL, NULL);
 }

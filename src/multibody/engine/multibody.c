@@ -78,6 +78,7 @@ static sap_status create_arrays(sap_multibody* m, sap_error* error) {
   SAP_TRY(SAP_POOL_ADD(pool, &m->actuator_force, sizes->nu, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->motions, sizes->bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->velocities, sizes->bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->velocities0, sizes->bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->carrier, sizes->bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->shape_on, sizes->shapes, error));
   SAP_TRY(SAP_POOL_ADD(pool, &m->start.q0, sizes->nq, error));

@@ -33,16 +33,21 @@ static bool is_on(const sap_multibody* multibody, const sap_contact* contact) {
 }
 
 sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
-                                       double dt, const double* v, sap_error* error) {
+                                       double dt, const double* v, const double* v0,
+                                       sap_error* error) {
   const sap_collision_query query = {.p_WB = kin->p_WB,
                                      .R_WB = kin->R_WB,
                                      .remember = dt > 0.0,
                                      .V_WB = v != NULL ? multibody->velocities[0] : NULL,
-                                     .dt = dt};
+                                     .dt = dt,
+                                     .V0_WB = v0 != NULL ? multibody->velocities0[0] : NULL};
   const sap_contact* found = NULL;
   int32_t count = 0;
   if (v != NULL) {
     sap_kinematics_velocities(kin, v, multibody->velocities);
+  }
+  if (v0 != NULL) {
+    sap_kinematics_velocities(kin, v0, multibody->velocities0);
   }
   SAP_TRY(sap_collision_detect(multibody->collision, &query, &found, &count, error));
   SAP_TRY(SAP_ROOM(&multibody->pool, &multibody->contacts, count, error));
@@ -82,11 +87,16 @@ sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_step_cont
     if (!is_on(multibody, &found[i])) {
       continue;
     }
-    int32_t at = (*size)++;
-    for (; at > 0 && sap_contact_is_before(&found[i], &list[at - 1]); --at) {
-      list[at] = list[at - 1];
+    int32_t at = *size;
+    while (at > 0 && sap_contact_is_before(&found[i], &list[at - 1])) {
+      --at;
     }
-    list[at] = found[i];
+    if (at > 0 && !sap_contact_is_before(&list[at - 1], &found[i])) {  // of a patch found anew
+      list[--at] = found[i];
+    } else {
+      memmove(list + at + 1, list + at, (size_t)((*size)++ - at) * sizeof *list);
+      list[at] = found[i];
+    }
     *count += 1;
   }
   return SAP_STATUS_OK;
@@ -248,5 +258,5 @@ sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_e
   SAP_TRY(sap_multibody_check_positions(multibody, q, error));
   multibody->detected = false;
   return sap_multibody_find_contacts(multibody, sap_multibody_kinematics(multibody, q), 0.0, NULL,
-                                     error);
+                                     NULL, error);
 }

@@ -74,6 +74,7 @@ struct sap_multibody {
   double* actuator_force;          // scratch (nu)
   sap_body_motion* motions;        // scratch (bodies)
   double (*velocities)[6];         // of the bodies in a step, see sap_collision_query  (bodies)
+  double (*velocities0)[6];        // V0_WB of it                                       (bodies)
   sap_momentum_memory momenta;
   sap_step_start start;
   sap_control_function control_function;
@@ -139,9 +140,11 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
 sap_status sap_multibody_derivatives(sap_multibody* multibody, sap_error* error);
 
 // Sets `contacts` to those at kin that are not switched off. dt > 0: as part of a step, with those
-// that motion with v closes within it. 0: without a trace for later steps; v is NULL.
+// that motion with v closes within it. 0: without a trace for later steps; v is NULL. v0: velocities
+// at the start of the step, needed only where there are patches; or NULL.
 sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
-                                       double dt, const double* v, sap_error* error);
+                                       double dt, const double* v, const double* v0,
+                                       sap_error* error);
 // Finds contacts that motion with v closes and that are not there, and inserts them into the list:
 // the contacts or, for theta_vq < 1, those of the evaluation point, which has room.
 sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_step_context* step,

@@ -194,15 +194,22 @@ static void compare_statics(sap_collision* c, const sap_collision_query* query) 
   }
 }
 
-// Adds the contacts of this call to those of the last one.
+// Adds the contacts of this call to those of the last one; a patch found anew replaces its points.
 static sap_status remember_more(sap_collision* c, sap_error* error) {
   const int32_t count = c->last_count + c->contact_count;
   SAP_TRY(SAP_GROW(&c->identities[c->last], &c->identity_capacity[c->last], count, error));
   sap_identity* all = c->identities[c->last];
   for (int32_t i = 0; i < c->contact_count; ++i) {
     const sap_identity* one = &c->identities[1 - c->last][i];
-    int32_t at = c->last_count++;
-    for (; at > 0 && all[at - 1].pair > one->pair; --at) {
+    int32_t at = c->last_count, same = -1;
+    for (; at > 0 && all[at - 1].pair >= one->pair && same < 0; --at) {
+      same = all[at - 1].pair == one->pair && all[at - 1].feature == one->feature ? at - 1 : -1;
+    }
+    if (same >= 0) {
+      all[same] = *one;
+      continue;
+    }
+    for (at = c->last_count++; at > 0 && all[at - 1].pair > one->pair; --at) {
       all[at] = all[at - 1];
     }
     all[at] = *one;

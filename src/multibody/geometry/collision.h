@@ -23,6 +23,8 @@ typedef struct sap_collision_query {
   // constant, or NULL. Pairs of shapes that it brings into touch are then found as well. (6 bodies)
   const double* V_WB;
   double dt;  // 0 without V_WB
+  // The same motion with the velocities at the start of the step, or NULL; for patches. (6 bodies)
+  const double* V0_WB;
   // true: finds only contacts of pairs that have none in the last call, which was remembered and had
   // the same poses, and remembers them in addition.
   bool more;
@@ -44,6 +46,9 @@ typedef struct sap_collision_query {
 // R, vc and gamma of the contacts are zero. No heap calls after warm-up.
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error);
+
+// Returns true if some shape has a pressure field.
+bool sap_collision_has_fields(const sap_collision* collision);
 
 // Drops the points of the last call that were found after the first solution of the step.
 void sap_collision_drop_later(sap_collision* collision);

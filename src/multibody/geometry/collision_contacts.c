@@ -375,8 +375,9 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
   }
   const int32_t old_count = memory_points(c, pair, cursor);
   const sap_identity* old = old_count > 0 ? c->identities[c->last] + *cursor : NULL;
-  for (int32_t i = 0; patch != NULL && i < manifold->count; ++i) {
-    points[i].feature = patch->features[i];
+  for (int32_t i = 0; i < manifold->count; ++i) {
+    points[i].area = patch != NULL ? patch->area : 0.0;
+    points[i].feature = patch != NULL ? patch->features[i] : 0;
   }
   if (patch != NULL) {
     // The points of a patch have numbers of their own.
@@ -447,8 +448,8 @@ static void drop_shallow(double reach, sap_manifold* manifold) {
   manifold->count = kept;
 }
 
-// True if the pair had points in the last call, whose identities ascend by pairs.
-static bool is_known(const sap_collision* c, uint64_t pair) {
+// Returns the pair's first point of the last call, whose identities ascend by pairs; NULL: none.
+static const sap_identity* find_known(const sap_collision* c, uint64_t pair) {
   const sap_identity* known = c->identities[c->last];
   int32_t low = 0, high = c->last_count;
   while (low < high) {
@@ -459,7 +460,7 @@ static bool is_known(const sap_collision* c, uint64_t pair) {
       high = middle;
     }
   }
-  return low < c->last_count && known[low].pair == pair;
+  return low < c->last_count && known[low].pair == pair ? &known[low] : NULL;
 }
 
 // Collides a pair; true if it touches, or will at *time. The gap is kept with the near pair.
@@ -495,10 +496,7 @@ static bool find_points(const sap_collision* c, const sap_shape_pair* of,
       near->gap - near->rest + sap_motion_along(a, b, near->along) >= 0.0) {
     return false;
   }
-  const bool known = query->more && is_known(c, of->pair);
-  if (known && sap_collision_has_patch(c, of->pair)) {
-    return false;
-  }
+  const bool known = query->more && find_known(c, of->pair) != NULL;
   if (known &&
       sap_motion_stays_shallow(a, b, query, near != NULL ? near->along : a->placed.R + 6)) {
     return false;
@@ -512,6 +510,28 @@ static bool find_points(const sap_collision* c, const sap_shape_pair* of,
                : collide_pair(c, of, &reach, query, manifold, time);
 }
 
+// Finds where a pair touches, or will at *time, in points or in a patch. Returns false if it does
+// not.
+static bool find_touch(const sap_collision* c, const sap_shape_pair* of,
+                       const sap_collision_query* query, sap_manifold* manifold, double* time,
+                       sap_patch* patch) {
+  patch->count = 0;
+  if (!sap_collision_has_patch(c, of->pair)) {
+    return find_points(c, of, query, manifold, time);
+  }
+  const sap_identity* known = query->more ? find_known(c, of->pair) : NULL;
+  if (known != NULL) {
+    return sap_collision_grow_patch(c, of->pair, query, known, manifold, patch);
+  }
+  if (!find_points(c, of, query, manifold, time)) {
+    return false;
+  }
+  if (!sap_collision_find_patch(c, of->pair, query, manifold, time, patch)) {
+    patch->count = 0;
+  }
+  return true;
+}
+
 sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* query,
                                  sap_error* error) {
   const int32_t next = 1 - c->last;
@@ -519,21 +539,18 @@ sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* qu
   c->contact_count = 0;
   for (int32_t i = 0; i < c->pair_count; ++i) {
     sap_manifold manifold;
+    sap_patch patch;
     double time = 0.0;
-    if (!find_points(c, &c->pairs[i], query, &manifold, &time)) {
+    if (!find_touch(c, &c->pairs[i], query, &manifold, &time, &patch)) {
       continue;
     }
-    sap_patch patch;
-    const bool has_patch =
-        sap_collision_has_patch(c, c->pairs[i].pair) &&
-        sap_collision_find_patch(c, c->pairs[i].pair, query, &manifold, &time, &patch);
     SAP_FAIL_IF(c->contact_count > INT32_MAX - manifold.count, error, SAP_STATUS_MEMORY,
                 "out of memory: contacts");
     const int32_t count = c->contact_count + manifold.count;
     SAP_TRY(SAP_ROOM(&c->pool, &c->contacts, count, error));
     SAP_TRY(SAP_GROW(&c->identities[next], &c->identity_capacity[next], count, error));
     const contact_place place = {query, c->pairs[i].pair, c->contact_count, time,
-                                 has_patch ? &patch : NULL};
+                                 patch.count > 0 ? &patch : NULL};
     SAP_TRY(set_contacts(c, &place, &manifold, &cursor, error));
     c->contact_count = count;
   }

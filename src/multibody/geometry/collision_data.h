@@ -27,6 +27,7 @@ typedef struct sap_identity {
   int32_t feature;
   int32_t solutions;      // of the step before it was found
   double p_A[3], p_B[3];  // in the frames of the two bodies [m]
+  double area;            // of the patch that it stands for [m^2], 0: none
 } sap_identity;
 
 // Two shapes whose roomy boxes overlap and that the filters accept.
@@ -173,6 +174,11 @@ bool sap_collision_has_patch(const sap_collision* c, uint64_t pair);
 bool sap_collision_find_patch(const sap_collision* c, uint64_t pair,
                               const sap_collision_query* query, sap_manifold* manifold,
                               double* time, sap_patch* patch);
+// Finds the patch of a pair anew if the motion of the query, which is that of a solution, makes it
+// much larger than that of the last call, whose points are `known`.
+bool sap_collision_grow_patch(const sap_collision* c, uint64_t pair,
+                              const sap_collision_query* query, const sap_identity* known,
+                              sap_manifold* manifold, sap_patch* patch);
 // Makes room for patches if some shape has a field.
 sap_status sap_collision_reserve_patches(sap_collision* c, sap_error* error);
 // Fills `contacts` from the pairs.

@@ -2,9 +2,9 @@
 // Patches of pairs in a call of collision detection.
 #include "multibody/geometry/collision_data.h"
 
-// Depth, relative to the smaller shape, that a patch ahead may have: the motion without contact ends
-// deeper than the one with it.
-static const double DEEPEST_AHEAD = 0.02;
+// Depths, relative to the smaller shape, by which a patch is ahead: the motion without contact ends
+// deeper than the one with it, and a face has its stiffness as soon as it touches.
+static const double DEEPEST_AHEAD = 0.02, LEAST_AHEAD = 1e-4;
 
 sap_status sap_collision_reserve_patches(sap_collision* c, sap_error* error) {
   int32_t most = 6;
@@ -23,6 +23,10 @@ sap_status sap_collision_reserve_patches(sap_collision* c, sap_error* error) {
   return SAP_POOL_ADD(&c->pool, &c->surface->planes[1], most, error);
 }
 
+bool sap_collision_has_fields(const sap_collision* c) {
+  return c->surface != NULL;
+}
+
 bool sap_collision_has_patch(const sap_collision* c, uint64_t pair) {
   const int32_t a = (int32_t)(pair >> 32), b = (int32_t)(pair & UINT32_MAX);
   if (c->surface == NULL || (isinf(c->shapes[a].kappa) && isinf(c->shapes[b].kappa))) {
@@ -31,36 +35,144 @@ bool sap_collision_has_patch(const sap_collision* c, uint64_t pair) {
   return sap_collision_near_pair(c, pair).rest == 0.0;
 }
 
+static double smaller_size(const sap_collision_shape* a, const sap_collision_shape* b) {
+  return sap_least(a->placed.bound, b->placed.bound);
+}
+
+// Largest way [m], over the extent of the smaller shape, by which the shapes approach each other in
+// the step by the motion V_WB; p: a point where they touch. What turns about its own axis does
+// not come nearer.
+static double find_approach(const sap_collision_shape* a, const sap_collision_shape* b,
+                            const sap_collision_query* motion, const double p[3],
+                            const double n[3]) {
+  static const double origin[3] = {0.0, 0.0, 0.0};
+  if (motion->V_WB == NULL) {
+    return 0.0;
+  }
+  const sap_placed_shape* small = a->placed.bound < b->placed.bound ? &a->placed : &b->placed;
+  double closing[3], turn[3], along[3], to[3];
+  sap_motion_velocity(motion, a->filter.body, p, origin, closing);
+  sap_motion_velocity(motion, b->filter.body, p, origin, to);
+  sap_v3_sub(closing, closing, to);
+  sap_v3_sub(turn, motion->V_WB + 6 * b->filter.body, motion->V_WB + 6 * a->filter.body);
+  double speed = sap_v3_dot(n, closing);
+  bool round = false;
+  for (int side = 0; side < 2; ++side) {
+    const sap_placed_shape* shape = side == 0 ? &a->placed : &b->placed;
+    if (shape->type == SAP_SHAPE_CAPSULE || shape->type == SAP_SHAPE_CYLINDER) {
+      sap_v3_add_scaled(turn, shape->R + 6, -sap_v3_dot(shape->R + 6, turn));
+    } else {
+      round = round || !sap_patch_is_flat(shape);
+    }
+  }
+  sap_v3_cross(along, turn, n);  // grad of the speed over the contact plane
+  const double slope = sap_v3_norm(along);
+  if (!round && slope > 0.0) {
+    sap_v3_scale(to, along, 1.0 / slope);
+    speed += slope * sap_shape_extent(small, to);
+    sap_v3_sub(to, small->p, p);
+    speed += sap_v3_dot(along, to);
+  }
+  return sap_most(motion->dt * speed, 0.0);
+}
+
+// The patch of shapes that overlap. Where they approach each other by `ahead` it is that of shapes
+// nearer by so much, with its points at phi = -f/k + ahead: it knows the stiffness that comes.
+static bool find_now(const sap_collision* c, const sap_collision_shape* a,
+                     const sap_collision_shape* b, const sap_collision_query* motion,
+                     sap_manifold* manifold, sap_patch* patch) {
+  const double kappa[2] = {a->kappa, b->kappa};
+  const sap_manifold_point* deepest = sap_manifold_deepest(manifold);
+  double p[3];
+  sap_v3_add(p, a->placed.p, deepest->p);
+  const double ahead =
+      sap_least(find_approach(a, b, motion, p, deepest->n), DEEPEST_AHEAD * smaller_size(a, b));
+  sap_manifold at = *manifold;
+  sap_placed_shape near = b->placed;
+  sap_v3_add_scaled(near.p, deepest->n, -ahead);
+  for (int32_t i = 0; i < at.count; ++i) {
+    at.points[i].phi -= ahead;
+  }
+  if (!sap_patch_find(c->surface, &a->placed, &near, kappa, &at, patch)) {
+    return false;
+  }
+  for (int32_t i = 0; i < at.count; ++i) {
+    at.points[i].phi += ahead;
+  }
+  *manifold = at;
+  return true;
+}
+
+// Places the shapes where the motion makes them overlap by about `depth`, or at its end. Returns
+// false if it does not bring them so far. manifold: theirs at *time.
+static bool place_ahead(const sap_collision_shape* a, const sap_collision_shape* b,
+                        const sap_collision_query* query, double depth, double* time,
+                        sap_placed_shape placed[2], sap_manifold* manifold) {
+  double end = query->dt, gap = sap_manifold_deepest(manifold)->phi;
+  for (int k = 0; k < 3; ++k) {
+    sap_manifold at;
+    sap_motion_place(a, query, end, &placed[0]);
+    sap_motion_place(b, query, end, &placed[1]);
+    sap_collide(&placed[0], &placed[1], 0.0, &at);
+    const double found = at.count > 0 ? -sap_manifold_deepest(&at)->phi : 0.0;
+    if (!(found > 0.0)) {
+      return false;
+    }
+    if (found <= 2.0 * depth || k == 2) {
+      *manifold = at;
+      *time = end;
+      return true;
+    }
+    end = *time + (end - *time) * (gap + depth) / (gap + found);
+  }
+  return false;
+}
+
 bool sap_collision_find_patch(const sap_collision* c, uint64_t pair,
                               const sap_collision_query* query, sap_manifold* manifold,
                               double* time, sap_patch* patch) {
   const sap_collision_shape* a = &c->shapes[pair >> 32];
   const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
   const double kappa[2] = {a->kappa, b->kappa};
+  const sap_collision_query before = {.p_WB = query->p_WB, .V_WB = query->V0_WB, .dt = query->dt};
   if (*time == 0.0 && sap_manifold_deepest(manifold)->phi < 0.0) {
-    return sap_patch_find(c->surface, &a->placed, &b->placed, kappa, manifold, patch);
+    return find_now(c, a, b, &before, manifold, patch);
   }
   if (query->V_WB == NULL) {
     return false;
   }
-  const double deepest = DEEPEST_AHEAD * sap_least(a->placed.bound, b->placed.bound);
-  double end = query->dt;
+  const sap_manifold_point* deepest = sap_manifold_deepest(manifold);
+  double p[3], end = *time;
+  sap_v3_add(p, a->placed.p, deepest->p);
+  const double size = smaller_size(a, b), way = find_approach(a, b, &before, p, deepest->n);
+  const double depth =
+      sap_most(LEAST_AHEAD * size, sap_least(DEEPEST_AHEAD * size, way - deepest->phi));
   sap_placed_shape placed[2];
-  sap_manifold at;
-  for (int k = 0; k < 2; ++k) {
-    sap_motion_place(a, query, end, &placed[0]);
-    sap_motion_place(b, query, end, &placed[1]);
-    sap_collide(&placed[0], &placed[1], 0.0, &at);
-    const double depth = at.count > 0 ? -sap_manifold_deepest(&at)->phi : 0.0;
-    if (!(depth > deepest)) {
-      break;
-    }
-    end = *time + (end - *time) * deepest / depth;
-  }
-  if (at.count == 0 || !sap_patch_find(c->surface, &placed[0], &placed[1], kappa, &at, patch)) {
+  sap_manifold at = *manifold;
+  if (!place_ahead(a, b, query, depth, &end, placed, &at) ||
+      !sap_patch_find(c->surface, &placed[0], &placed[1], kappa, &at, patch)) {
     return false;
   }
   *manifold = at;
   *time = end;
   return true;
+}
+
+bool sap_collision_grow_patch(const sap_collision* c, uint64_t pair,
+                              const sap_collision_query* query, const sap_identity* known,
+                              sap_manifold* manifold, sap_patch* patch) {
+  static const double LARGER = 1.2;  // a tenth of a face lands, not the last bits of a patch
+  const sap_collision_shape* a = &c->shapes[pair >> 32];
+  const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
+  if (!(known->area > 0.0) || !(sap_motion_bound(a, b) > LEAST_AHEAD * smaller_size(a, b))) {
+    return false;
+  }
+  sap_collide(&a->placed, &b->placed, 0.0, manifold);
+  int32_t count = 1;
+  while (known + count < c->identities[c->last] + c->last_count && known[count].pair == pair) {
+    ++count;
+  }
+  return manifold->count > 0 && sap_manifold_deepest(manifold)->phi < 0.0 &&
+         find_now(c, a, b, query, manifold, patch) && patch->area > LARGER * known->area &&
+         patch->count >= count;
 }

@@ -42,9 +42,7 @@ typedef struct moments {
 static double find_weight(const sap_patch_surface* s, const sap_patch_piece* piece,
                           const double N[3]) {
   const double t = (sap_v3_dot(piece->n, N) - WALL) / (FACE - WALL);
-  const bool plane = (s->shape[0]->type == SAP_SHAPE_PLANE && s->alpha == 1.0) ||
-                     (s->shape[1]->type == SAP_SHAPE_PLANE && s->alpha == 0.0);
-  return plane || t >= 1.0 ? 1.0 : t <= 0.0 ? 0.0 : t * t * (3.0 - 2.0 * t);
+  return sap_patch_keeps_walls(s) || t >= 1.0 ? 1.0 : t <= 0.0 ? 0.0 : t * t * (3.0 - 2.0 * t);
 }
 
 // Sets N to the direction of the force of all pieces, then to that of those that count.
@@ -163,7 +161,8 @@ static double edge_torsion(const double a[3], const double b[3], const double p[
   double sum = 0.0;
   for (int k = 0; k < 4; ++k) {
     const double t = gauss_4[k][0];
-    const double r = hypot(a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1]));
+    const double x = a[0] + t * (b[0] - a[0]), y = a[1] + t * (b[1] - a[1]),
+                 r = sqrt(x * x + y * y);
     sum += gauss_4[k][1] * r * (p[2] / 12.0 + 0.25 * (p[0] + t * (p[1] - p[0])));
   }
   return sum * (a[0] * b[1] - a[1] * b[0]);

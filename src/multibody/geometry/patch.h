@@ -91,6 +91,11 @@ static inline bool sap_patch_is_flat(const sap_placed_shape* shape) {
   return shape->type == SAP_SHAPE_PLANE || shape->type == SAP_SHAPE_BOX ||
          shape->type == SAP_SHAPE_MESH;
 }
+// Returns true if all of the surface lies on a rigid plane.
+static inline bool sap_patch_keeps_walls(const sap_patch_surface* s) {
+  return (s->shape[0]->type == SAP_SHAPE_PLANE && s->alpha == 1.0) ||
+         (s->shape[1]->type == SAP_SHAPE_PLANE && s->alpha == 0.0);
+}
 // Sets the planes of a flat shape; returns their number.
 int32_t sap_patch_set_planes(const sap_placed_shape* shape, const double centre[3],
                              double (*planes)[4]);

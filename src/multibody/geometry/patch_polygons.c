@@ -4,11 +4,15 @@
 // the constraint that cut it, and so the neighbouring pair (i', j) or (i, j'): the surface is filled
 // from a first pair.
 // cost: O(polygons (facets of A + facets of B))
+#include <string.h>
+
 #include "multibody/geometry/patch.h"
 
 enum { NO_LABEL = -1, PAIRS = 256 };
 // Edges shorter than this, relative to the smaller shape, lead to no neighbour.
 static const double SHORT = 1e-12;
+// Cosine of the largest angle between the rough normal and that of a facet pair that may count.
+static const double NEAR = 0.8;
 
 typedef struct polygon {
   int32_t count;
@@ -27,7 +31,8 @@ static bool clip(polygon* poly, const double m[3], double b, int32_t label) {
   if (!cut) {
     return true;
   }
-  polygon out = {.count = 0};
+  polygon out;
+  out.count = 0;
   for (int32_t i = 0; i < poly->count; ++i) {
     const int32_t next = i + 1 < poly->count ? i + 1 : 0;
     if (out.count + 2 > SAP_PATCH_SIDES) {
@@ -46,7 +51,9 @@ static bool clip(polygon* poly, const double m[3], double b, int32_t label) {
       out.label[out.count++] = h[i] >= 0.0 ? label : poly->label[i];
     }
   }
-  *poly = out;
+  poly->count = out.count;
+  memcpy(poly->x, out.x, (size_t)out.count * sizeof *out.x);
+  memcpy(poly->label, out.label, (size_t)out.count * sizeof *out.label);
   return true;
 }
 
@@ -153,7 +160,8 @@ static bool add_pair(sap_patch_surface* s, const int32_t pair[2], double size, f
   polygon poly;
   sap_v3_scale(m, A, s->alpha);
   sap_v3_add_scaled(m, B, -s->beta);
-  if (!(sap_v3_dot(m, m) > 1e-12)) {
+  const double norm = sap_v3_norm(m);
+  if (!(sap_v3_dot(m, s->N) > (sap_patch_keeps_walls(s) ? 1e-6 : NEAR * norm))) {
     return true;
   }
   set_square(m, s->alpha * A[3] - s->beta * B[3], s->x0, 4.0 * size, &poly);
@@ -193,7 +201,8 @@ static void push_first(const sap_patch_surface* s, double more, flood* f) {
 bool sap_patch_add_polygons(sap_patch_surface* s) {
   static const double ROUND_OFF = 1e-12;  // of a depth, relative to the size
   const double size = sap_least(s->shape[0]->bound, s->shape[1]->bound);
-  flood f = {.count = 0};
+  flood f;
+  f.count = 0;
   for (int side = 0; side < 2; ++side) {
     s->nplanes[side] = sap_patch_set_planes(s->shape[side], s->centre[side], s->planes[side]);
   }

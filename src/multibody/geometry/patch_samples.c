@@ -8,7 +8,7 @@
 // ends of the range of u by u = end - length s^2, as the width of a round patch ends with a root.
 #include "multibody/geometry/patch.h"
 
-enum { GAUSS_U = 6, GAUSS_W = 3, NEWTON_Z = 16, NEWTON_ROOT = 60, BISECTIONS = 40, SEARCH = 40 };
+enum { GAUSS_U = 6, GAUSS_W = 3, NEWTON_Z = 16, NEWTON_ROOT = 60, BISECTIONS = 22, SEARCH = 40 };
 static const double gauss_6[GAUSS_U][2] = {
     {0.033765242898423989, 0.085662246189585178}, {0.169395306766867731, 0.180380786524069303},
     {0.380690406958401562, 0.233956967286345519}, {0.619309593041598494, 0.233956967286345519},
@@ -44,7 +44,8 @@ static void find_depths(const sap_patch_surface* s, const double x[3], sap_patch
 static void evaluate(const slices* c, double u, double w, place* at) {
   const sap_patch_surface* s = c->s;
   const double* N = s->N;
-  const double start = s->alpha == 0.0 ? -2.0 : s->beta == 0.0 ? 2.0 : 0.0;
+  const double outside = s->alpha == 0.0 ? -2.0 : s->beta == 0.0 ? 2.0 : 0.0;
+  const double start = sap_patch_keeps_walls(s) ? 0.0 : outside;
   sap_v3_copy(at->x, s->x0);
   sap_v3_add_scaled(at->x, c->e[0], u);
   sap_v3_add_scaled(at->x, c->e[1], w);
@@ -278,10 +279,11 @@ bool sap_patch_add_samples(sap_patch_surface* s) {
     const double cuts[3] = {0.0, find_change(&ridge, end), end};
     for (int part = 0; part < 2; ++part) {
       const double length = cuts[part + 1] - cuts[part];
-      for (int k = 0; k < GAUSS_U && length != 0.0; ++k) {
-        const double t = gauss_6[k][0];
-        if (!add_slice(&c, cuts[part + 1] - length * t * t,
-                       2.0 * t * fabs(length) * gauss_6[k][1])) {
+      const bool last = part == 1 && cuts[1] != 0.0;  // a narrow rim
+      const double(*nodes)[2] = last ? gauss_3 : gauss_6;
+      for (int k = 0; k < (last ? GAUSS_W : GAUSS_U) && length != 0.0; ++k) {
+        const double t = nodes[k][0];
+        if (!add_slice(&c, cuts[part + 1] - length * t * t, 2.0 * t * fabs(length) * nodes[k][1])) {
           return false;
         }
       }
