@@ -10,7 +10,7 @@ static sap_collide_function* const table[TYPES][TYPES] = {
     [SAP_SHAPE_PLANE] = {NULL, sap_collide_plane_any, sap_collide_plane_any, sap_collide_plane_any,
                          sap_collide_plane_any, sap_collide_plane_any, sap_collide_plane_any},
     [SAP_SHAPE_SPHERE] = {NULL, sap_collide_capsule_capsule, sap_collide_capsule_capsule,
-                          sap_collide_sphere_cylinder, sap_collide_capsule_box, sap_collide_convex,
+                          sap_collide_convex, sap_collide_capsule_box, sap_collide_convex,
                           sap_collide_convex},
     [SAP_SHAPE_CAPSULE] = {NULL, NULL, sap_collide_capsule_capsule, sap_collide_convex,
                            sap_collide_capsule_box, sap_collide_convex, sap_collide_convex},

@@ -30,7 +30,6 @@ bool sap_collide_are_apart(const sap_placed_shape* a, const sap_placed_shape* b,
 typedef void sap_collide_function(const sap_placed_shape* a, const sap_placed_shape* b,
                                   const double ab[3], double reach, sap_manifold* out);
 sap_collide_function sap_collide_plane_any;
-sap_collide_function sap_collide_sphere_cylinder;
 // A sphere is a capsule of length 0.
 sap_collide_function sap_collide_capsule_capsule;
 sap_collide_function sap_collide_capsule_box;

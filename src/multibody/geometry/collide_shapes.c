@@ -1,38 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pairs of shapes with closed forms: spheres, capsules and boxes among each other, spheres and
-// cylinders, and planes against every shape.
+// Pairs of shapes with closed forms: spheres, capsules and boxes among each other, and planes
+// against every shape.
 #include "multibody/geometry/collide.h"
-
-// --- sphere (a) against cylinder (b): exact, one point ---
-// With m the outward normal of b where it is nearest to the sphere's centre:
-//   n = -m,  phi = (signed distance of the centre from b) - r
-
-void sap_collide_sphere_cylinder(const sap_placed_shape* a, const sap_placed_shape* b,
-                                 const double ab[3], double reach, sap_manifold* out) {
-  double x[3];
-  sap_m3_tmul_v3(x, b->R, ab);
-  sap_v3_scale(x, x, -1.0);
-  const double rho = hypot(x[0], x[1]);
-  const double radial[3] = {rho > 0.0 ? x[0] / rho : 1.0, rho > 0.0 ? x[1] / rho : 0.0, 0.0};
-  const double out_r = rho - b->size[0], out_z = fabs(x[2]) - b->size[1];
-  double m[3] = {0.0, 0.0, 0.0};
-  double distance = sap_most(out_r, out_z);
-  if (out_r > 0.0 && out_z > 0.0) {
-    distance = hypot(out_r, out_z);
-    sap_v3_scale(m, radial, out_r / distance);
-    m[2] = copysign(out_z / distance, x[2]);
-  } else if (out_r > out_z) {
-    sap_v3_copy(m, radial);
-  } else {
-    m[2] = copysign(1.0, x[2]);
-  }
-  sap_manifold_point* point = &out->points[0];
-  point->phi = distance - a->size[0];
-  sap_m3_mul_v3(point->n, b->R, m);
-  sap_v3_scale(point->n, point->n, -1.0);
-  sap_v3_scale(point->p, point->n, a->size[0]);
-  out->count = point->phi < reach ? 1 : 0;
-}
 
 // --- capsule or sphere against capsule and box: nearest points of the segment ---
 
