@@ -45,11 +45,6 @@ static void fill_groups(sap_momentum_factor* factor) {
   }
 }
 
-typedef struct pattern_arrays {
-  int32_t *sizes, *column_start, *row;
-  size_t* value_start;
-} pattern_arrays;
-
 // Returns the position of a tree among the trees of its group.
 static int32_t local_index(const int32_t* trees, int32_t tree) {
   int32_t index = 0;
@@ -59,67 +54,37 @@ static int32_t local_index(const int32_t* trees, int32_t tree) {
   return index;
 }
 
-// Adds column j: its diagonal block, then the couplings below it by ascending row.
-static void add_column(const sap_momentum_factor* factor, const sap_group* group, int32_t j,
-                       const pattern_arrays* arrays, int32_t* entry_source) {
-  const sap_system* system = factor->system;
-  const int32_t* trees = factor->group_trees + group->first_tree;
-  const int32_t first = arrays->column_start[j];
-  int32_t end = first;
-  arrays->row[end] = j;
-  entry_source[end++] = trees[j];
-  for (int32_t c = 0; c < system->ncouplings; ++c) {
-    const int32_t* pair = system->couplings[c];
-    const bool as_is = pair[1] == trees[j] && pair[0] > trees[j];
-    const bool transposed = pair[0] == trees[j] && pair[1] > trees[j];
-    if (!as_is && !transposed) {
-      continue;
-    }
-    const int32_t row = local_index(trees, as_is ? pair[0] : pair[1]);
-    int32_t e = end++;
-    for (; e > first + 1 && arrays->row[e - 1] > row; --e) {
-      arrays->row[e] = arrays->row[e - 1];
-      entry_source[e] = entry_source[e - 1];
-    }
-    arrays->row[e] = row;
-    entry_source[e] = as_is ? -1 - c : -1 - system->ncouplings - c;
-  }
-  arrays->column_start[j + 1] = end;
-}
-
 static sap_status create_sparse(sap_momentum_factor* factor, sap_group* group, sap_pool* pool,
                                 sap_error* error) {
   const sap_system* system = factor->system;
-  int32_t entries = group->ntrees;
-  for (int32_t c = 0; c < system->ncouplings; ++c) {
-    entries += &factor->groups[factor->tree_group[system->couplings[c][0]]] == group;
-  }
+  const int32_t* trees = factor->group_trees + group->first_tree;
   sap_sparse_group* sparse;
-  pattern_arrays arrays;
   SAP_TRY(SAP_POOL_ADD(pool, &sparse, 1, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &arrays.sizes, group->ntrees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &arrays.column_start, group->ntrees + 1, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &arrays.row, entries, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &arrays.value_start, entries, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &sparse->entry_source, entries, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &sparse->sizes, group->ntrees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &sparse->couplings, system->ncouplings, error));
   SAP_TRY(SAP_POOL_ADD(pool, &sparse->x, group->ndofs, error));
   group->sparse = sparse;
-  sparse->pattern = (sap_block_pattern){group->ntrees, arrays.sizes, arrays.column_start,
-                                        arrays.row, arrays.value_start};
-  size_t count = 0;
-  for (int32_t j = 0; j < group->ntrees; ++j) {
-    arrays.sizes[j] = system->tree_sizes[factor->group_trees[group->first_tree + j]];
-  }
-  for (int32_t j = 0; j < group->ntrees; ++j) {
-    add_column(factor, group, j, &arrays, sparse->entry_source);
-    for (int32_t e = arrays.column_start[j]; e < arrays.column_start[j + 1]; ++e) {
-      arrays.value_start[e] = count;
-      count += (size_t)arrays.sizes[arrays.row[e]] * (size_t)arrays.sizes[j];
+  for (int32_t c = 0; c < system->ncouplings; ++c) {
+    if (&factor->groups[factor->tree_group[system->couplings[c][0]]] == group) {
+      sparse->couplings[sparse->ncouplings++] = c;
     }
   }
-  SAP_TRY(SAP_POOL_ADD(pool, &sparse->values, count, error));
+  const int32_t count = group->ntrees + sparse->ncouplings;
+  SAP_TRY(sap_pair_pattern_reserve(&sparse->pattern, pool, group->ntrees, count, error));
+  for (int32_t j = 0; j < group->ntrees; ++j) {
+    sparse->sizes[j] = system->tree_sizes[trees[j]];
+    sparse->pattern.pairs[j] = (sap_block_pair){j, j, j};
+  }
+  for (int32_t i = group->ntrees; i < count; ++i) {
+    const int32_t* pair = system->couplings[sparse->couplings[i - group->ntrees]];
+    sparse->pattern.pairs[i] =
+        sap_block_pair_of(local_index(trees, pair[0]), local_index(trees, pair[1]), i);
+  }
+  sap_pair_pattern_build(&sparse->pattern, group->ntrees, sparse->sizes, count);
+  SAP_TRY(SAP_POOL_ADD(pool, &sparse->values, sparse->pattern.nvalues, error));
   SAP_TRY(sap_cholesky_create(&sparse->cholesky, error));
-  return sap_cholesky_analyze(sparse->cholesky, &sparse->pattern, SAP_LINEAR_AUTO, NULL, error);
+  return sap_cholesky_analyze(sparse->cholesky, &sparse->pattern.view, SAP_LINEAR_AUTO, NULL,
+                              error);
 }
 
 static bool follows_branches(const sap_momentum_factor* factor, int32_t tree) {
@@ -189,29 +154,19 @@ void sap_momentum_factor_clear(sap_momentum_factor* factor) {
 }
 
 // Copies the blocks of A into the values of the group's pattern.
-static void fill_values(const sap_momentum_factor* factor, sap_sparse_group* sparse,
+static void fill_values(const sap_momentum_factor* factor, const sap_group* group,
                         const sap_tree_store* A) {
-  const sap_block_pattern* pattern = &sparse->pattern;
-  const int32_t ncouplings = factor->system->ncouplings;
-  for (int32_t j = 0; j < pattern->nblocks; ++j) {
-    for (int32_t e = pattern->column_start[j]; e < pattern->column_start[j + 1]; ++e) {
-      const size_t rows = (size_t)pattern->sizes[pattern->row[e]];
-      const size_t columns = (size_t)pattern->sizes[j];
-      double* out = sparse->values + pattern->value_start[e];
-      const int32_t source = sparse->entry_source[e];
-      if (source >= -ncouplings) {
-        const double* block =
-            source >= 0 ? A->view.diagonal[source] : A->view.coupling[-1 - source];
-        memcpy(out, block, rows * columns * sizeof(double));
-        continue;
-      }
-      const double* block = A->view.coupling[-1 - ncouplings - source];
-      for (size_t c = 0; c < columns; ++c) {
-        for (size_t r = 0; r < rows; ++r) {
-          out[c * rows + r] = block[r * columns + c];
-        }
-      }
-    }
+  const sap_sparse_group* sparse = group->sparse;
+  const size_t* start = sparse->pattern.pair_values;
+  for (int32_t j = 0; j < group->ntrees; ++j) {
+    const size_t n = (size_t)sparse->sizes[j];
+    memcpy(sparse->values + start[j], A->view.diagonal[factor->group_trees[group->first_tree + j]],
+           n * n * sizeof(double));
+  }
+  for (int32_t k = 0; k < sparse->ncouplings; ++k) {
+    const int32_t c = sparse->couplings[k], *pair = factor->system->couplings[c];
+    sap_pair_copy(pair[0], pair[1], A->view.coupling[c], factor->system->tree_sizes[pair[0]],
+                  factor->system->tree_sizes[pair[1]], sparse->values + start[group->ntrees + k]);
   }
 }
 
@@ -238,7 +193,7 @@ static sap_status factor_tree(sap_momentum_factor* factor, int32_t index, const 
 static sap_status factor_trees(sap_momentum_factor* factor, int32_t index, const sap_tree_store* A,
                                sap_error* error) {
   const sap_group* group = &factor->groups[index];
-  fill_values(factor, group->sparse, A);
+  fill_values(factor, group, A);
   int32_t failed = 0;
   const sap_status status =
       sap_cholesky_factorize(group->sparse->cholesky, group->sparse->values, &failed, error);

@@ -8,6 +8,7 @@
 #include <sapstep/system.h>
 
 #include "integrators/tree_store.h"
+#include "linalg/block_pattern.h"
 #include "linalg/branch_factor.h"
 #include "linalg/cholesky.h"
 
@@ -15,11 +16,12 @@ enum { SAP_BRANCH_TREE = 64 };  // the largest tree whose factor follows its bra
 
 typedef struct sap_sparse_group {
   sap_cholesky* cholesky;
-  sap_block_pattern pattern;  // blocks in the order of the group's trees
-  int32_t* entry_source;      // of entry k: diagonal block of tree i: i; coupling c: -1 - c;
-                              // transposed coupling c: -1 - ncouplings - c
-  double* values;             // the pattern's values
-  double* x;                  // right-hand side in the pattern's order
+  sap_pair_pattern pattern;  // of the group's trees, then of its couplings
+  int32_t* sizes;            // of the trees
+  int32_t ncouplings;
+  int32_t* couplings;  // the system's indices
+  double* values;      // the pattern's values
+  double* x;           // right-hand side in the pattern's order
 } sap_sparse_group;
 
 typedef struct sap_group {

@@ -116,6 +116,65 @@ int32_t sap_pattern_block_of(const sap_pattern_copy* copy, int32_t scalar) {
   return low;
 }
 
+sap_status sap_pair_pattern_reserve(sap_pair_pattern* p, sap_pool* pool, int32_t nblocks,
+                                    int64_t count, sap_error* error) {
+  SAP_TRY(SAP_ROOM(pool, &p->pairs, 2 * count, error));
+  SAP_TRY(SAP_ROOM(pool, &p->pair_values, count, error));
+  SAP_TRY(SAP_ROOM(pool, &p->row, count, error));
+  SAP_TRY(SAP_ROOM(pool, &p->value_start, count, error));
+  return SAP_ROOM(pool, &p->column_start, (int64_t)nblocks + 1, error);
+}
+
+// Sorts pairs by row or column: a counting sort. counts: (nblocks + 1)
+static void sort_pairs(const sap_block_pair* from, sap_block_pair* to, int32_t count,
+                       bool by_column, int32_t nblocks, int32_t* counts) {
+  memset(counts, 0, ((size_t)nblocks + 1) * sizeof *counts);
+  for (int32_t i = 0; i < count; ++i) {
+    counts[(by_column ? from[i].column : from[i].row) + 1] += 1;
+  }
+  for (int32_t k = 0; k < nblocks; ++k) {
+    counts[k + 1] += counts[k];
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    to[counts[by_column ? from[i].column : from[i].row]++] = from[i];
+  }
+}
+
+void sap_pair_pattern_build(sap_pair_pattern* p, int32_t nblocks, const int32_t* sizes,
+                            int32_t count) {
+  sap_block_pair *pairs = p->pairs, *other = p->pairs + count;
+  sort_pairs(pairs, other, count, false, nblocks, p->column_start);
+  sort_pairs(other, pairs, count, true, nblocks, p->column_start);
+  int32_t entries = 0, column = -1;
+  size_t values = 0;
+  p->nvalues = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    const sap_block_pair* pair = &pairs[i];
+    if (pair->column != column || pair->row != p->row[entries - 1]) {
+      if (pair->column != column) {
+        column = pair->column;
+        p->column_start[column] = entries;
+      }
+      values = p->nvalues;
+      p->nvalues += (size_t)sizes[pair->row] * (size_t)sizes[column];
+      p->row[entries] = pair->row;
+      p->value_start[entries++] = values;
+    }
+    p->pair_values[pair->index] = values;
+  }
+  p->column_start[nblocks] = entries;
+  p->view = (sap_block_pattern){nblocks, sizes, p->column_start, p->row, p->value_start};
+}
+
+void sap_pair_copy(int32_t a, int32_t b, const double* C, int32_t rows, int32_t columns,
+                   double* values) {
+  for (int32_t j = 0; j < columns; ++j) {
+    for (int32_t i = 0; i < rows; ++i) {
+      values[a > b ? j * rows + i : i * columns + j] = *C++;
+    }
+  }
+}
+
 void sap_block_order_clear(sap_block_order* order) {
   sap_pool_free(&order->pool);
   *order = (sap_block_order){0};

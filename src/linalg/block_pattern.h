@@ -33,6 +33,37 @@ sap_status sap_pattern_check_finite(const sap_pattern_copy* copy, const double* 
 // Returns the block with scalar row `scalar` (0 <= scalar < n).
 int32_t sap_pattern_block_of(const sap_pattern_copy* copy, int32_t scalar);
 
+// A pattern from pairs of blocks, several of which may be the same.
+typedef struct sap_block_pair {
+  int32_t row, column;  // row >= column
+  int32_t index;        // in pair_values
+} sap_block_pair;
+
+// Its arrays are in the pool of its owner. Start from {0}.
+typedef struct sap_pair_pattern {
+  sap_block_pair* pairs;   // twice, for sorting
+  size_t* pair_values;     // start of each pair's values, by index
+  int32_t* column_start;   // (nblocks + 1)
+  int32_t* row;            // (entries)
+  size_t* value_start;     // (entries)
+  sap_block_pattern view;  // of these arrays
+  size_t nvalues;
+} sap_pair_pattern;
+
+// Makes room for `count` pairs.  fails: MEMORY
+sap_status sap_pair_pattern_reserve(sap_pair_pattern* pattern, sap_pool* pool, int32_t nblocks,
+                                    int64_t count, sap_error* error);
+static inline sap_block_pair sap_block_pair_of(int32_t a, int32_t b, int32_t index) {
+  return (sap_block_pair){a > b ? a : b, a > b ? b : a, index};
+}
+// Sets all else from the first `count` pairs, which include all diagonal blocks. The view keeps the
+// caller's sizes.
+void sap_pair_pattern_build(sap_pair_pattern* pattern, int32_t nblocks, const int32_t* sizes,
+                            int32_t count);
+// Copies C (rows x columns) of the blocks a and b to the values of their pair.
+void sap_pair_copy(int32_t a, int32_t b, const double* C, int32_t rows, int32_t columns,
+                   double* values);
+
 // Elimination order of the blocks, and the pattern in that order.
 typedef struct sap_block_order {
   sap_pool pool;  // of all arrays

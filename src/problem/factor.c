@@ -149,94 +149,42 @@ void sap_problem_cache_destroy(sap_problem_cache* cache) {
   sap_free(cache);
 }
 
-static int32_t coupling_column(const sap_coupling* c) {
-  return c->tree_a < c->tree_b ? c->tree_a : c->tree_b;
-}
-
-static int32_t coupling_row(const sap_coupling* c) {
-  return c->tree_a < c->tree_b ? c->tree_b : c->tree_a;
-}
-
-static sap_status reserve_whole(const sap_problem* p, sap_error* error) {
-  sap_problem_cache* cache = p->cache;
-  const int64_t entries = (int64_t)p->ntrees + p->ncouplings;
-  const int64_t values = (int64_t)p->diagonal_start[p->ntrees] + p->ncoupling_values;
-  if (cache->whole == NULL) {
-    SAP_TRY(sap_cholesky_create(&cache->whole, error));
-  }
-  SAP_TRY(SAP_ROOM(&cache->pool, &cache->column_start, entries + 1, error));
-  SAP_TRY(SAP_ROOM(&cache->pool, &cache->row, entries + 1, error));
-  SAP_TRY(SAP_ROOM(&cache->pool, &cache->value_start, entries + 1, error));
-  return SAP_ROOM(&cache->pool, &cache->values, values, error);
-}
-
-// Sorts the couplings by column, then row: insertion sort, couplings are few and come in order.
-static void sort_couplings(const sap_problem* p) {
-  int32_t* order = p->cache->pair_order;
-  for (int32_t i = 0; i < p->ncouplings; ++i) {
-    const sap_coupling* c = &p->couplings[i];
-    int32_t k = i;
-    for (; k > 0; --k) {
-      const sap_coupling* other = &p->couplings[order[k - 1]];
-      const int32_t columns = coupling_column(other) - coupling_column(c);
-      if (columns < 0 || (columns == 0 && coupling_row(other) < coupling_row(c))) {
-        break;
-      }
-      order[k] = order[k - 1];
-    }
-    order[k] = i;
-  }
-}
-
-static void copy_coupling(const sap_problem* p, const sap_coupling* c, double* to) {
-  const size_t na = (size_t)p->tree_size[c->tree_a], nb = (size_t)p->tree_size[c->tree_b];
-  const double* from = p->coupling_values + c->values;
-  const bool transpose = c->tree_a < c->tree_b;  // the lower triangle holds (larger, smaller)
-  for (size_t j = 0; j < nb; ++j) {
-    for (size_t i = 0; i < na; ++i) {
-      to[transpose ? i * nb + j : j * na + i] = from[j * na + i];
-    }
-  }
-}
-
 // Assembles A's lower triangle by block columns.
-static sap_block_pattern assemble_whole(const sap_problem* p) {
-  sap_problem_cache* cache = p->cache;
-  sort_couplings(p);
-  int32_t entry = 0, next = 0;
-  size_t value = 0;
+static sap_status assemble_whole(sap_problem_cache* cache, const sap_problem* p, sap_error* error) {
+  sap_pair_pattern* pattern = &cache->pattern;
+  const int32_t count = p->ntrees + p->ncouplings;
+  SAP_TRY(sap_pair_pattern_reserve(pattern, &cache->pool, p->ntrees, count, error));
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    pattern->pairs[t] = (sap_block_pair){t, t, t};
+  }
+  for (int32_t i = p->ntrees; i < count; ++i) {
+    const sap_coupling* c = &p->couplings[i - p->ntrees];
+    pattern->pairs[i] = sap_block_pair_of(c->tree_a, c->tree_b, i);
+  }
+  sap_pair_pattern_build(pattern, p->ntrees, p->tree_size, count);
+  SAP_TRY(SAP_ROOM(&cache->pool, &cache->values, (int64_t)pattern->nvalues, error));
   for (int32_t t = 0; t < p->ntrees; ++t) {
     const size_t n = (size_t)p->tree_size[t];
-    cache->column_start[t] = entry;
-    cache->row[entry] = t;
-    cache->value_start[entry++] = value;
-    memcpy(cache->values + value, p->diagonal + p->diagonal_start[t], n * n * sizeof(double));
-    value += n * n;
-    for (; next < p->ncouplings; ++next) {
-      const sap_coupling* c = &p->couplings[cache->pair_order[next]];
-      if (coupling_column(c) != t) {
-        break;
-      }
-      cache->row[entry] = coupling_row(c);
-      cache->value_start[entry++] = value;
-      copy_coupling(p, c, cache->values + value);
-      value += n * (size_t)p->tree_size[coupling_row(c)];
-    }
+    memcpy(cache->values + pattern->pair_values[t], p->diagonal + p->diagonal_start[t],
+           n * n * sizeof(double));
   }
-  cache->column_start[p->ntrees] = entry;
-  return (sap_block_pattern){.nblocks = p->ntrees,
-                             .sizes = p->tree_size,
-                             .column_start = cache->column_start,
-                             .row = cache->row,
-                             .value_start = cache->value_start};
+  for (int32_t i = p->ntrees; i < count; ++i) {
+    const sap_coupling* c = &p->couplings[i - p->ntrees];
+    sap_pair_copy(c->tree_a, c->tree_b, p->coupling_values + c->values, p->tree_size[c->tree_a],
+                  p->tree_size[c->tree_b], cache->values + pattern->pair_values[i]);
+  }
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_problem_factor_whole(const sap_problem* p, sap_error* error) {
-  SAP_TRY(reserve_whole(p, error));
-  const sap_block_pattern pattern = assemble_whole(p);
-  SAP_TRY(sap_cholesky_analyze(p->cache->whole, &pattern, SAP_LINEAR_AUTO, NULL, error));
+  sap_problem_cache* cache = p->cache;
+  if (cache->whole == NULL) {
+    SAP_TRY(sap_cholesky_create(&cache->whole, error));
+  }
+  SAP_TRY(assemble_whole(cache, p, error));
+  SAP_TRY(sap_cholesky_analyze(cache->whole, &cache->pattern.view, SAP_LINEAR_AUTO, NULL, error));
   int32_t tree = -1;
-  const sap_status status = sap_cholesky_factorize(p->cache->whole, p->cache->values, &tree, error);
+  const sap_status status = sap_cholesky_factorize(cache->whole, cache->values, &tree, error);
   SAP_FAIL_IF(status == SAP_STATUS_NOT_SPD, error, SAP_STATUS_NOT_SPD,
               "A with its coupling blocks is not positive definite (found at tree %d)", tree);
   return status;

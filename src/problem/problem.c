@@ -45,7 +45,6 @@ sap_status sap_problem_grow_group(sap_problem* p, sap_problem_group group, int64
                 {SAP_GROUP_BRANCHES, ARRAY(c->factor)},
                 {SAP_GROUP_BRANCHES, ARRAY(c->runs)},
                 {SAP_GROUP_COUPLINGS, ARRAY(p->couplings)},
-                {SAP_GROUP_COUPLINGS, ARRAY(c->pair_order)},
                 {SAP_GROUP_COUPLING_VALUES, ARRAY(p->coupling_values)},
                 {SAP_GROUP_BLOCKS, ARRAY(p->blocks)},
                 {SAP_GROUP_BLOCKS, ARRAY(p->repeats)},

@@ -12,6 +12,7 @@
 
 #include "core/hash_map.h"
 #include "core/memory.h"
+#include "linalg/block_pattern.h"
 #include "linalg/branch_factor.h"
 #include "linalg/cholesky.h"
 
@@ -84,10 +85,7 @@ typedef struct sap_problem_cache {
   double* scratch;  // Delassus products, residual vectors, scaled rows
   // A with couplings
   sap_cholesky* whole;  // created when first needed
-  int32_t* pair_order;  // couplings sorted by column, then row
-  int32_t* column_start;
-  int32_t* row;
-  size_t* value_start;
+  sap_pair_pattern pattern;
   double* values;
 } sap_problem_cache;
 

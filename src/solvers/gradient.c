@@ -178,11 +178,11 @@ static void add_outer(sap_gradient* g, const sap_block* block, int32_t i, int32_
   sap_newton* n = &g->newton;
   const int32_t row = block->trees[i], column = block->trees[j], nrows = block->nrows;
   const bool below = row >= column;
-  int32_t e = n->column_start[below ? column : row];
-  while (n->row[e] != (below ? row : column)) {
+  int32_t e = n->pattern.column_start[below ? column : row];
+  while (n->pattern.row[e] != (below ? row : column)) {
     ++e;
   }
-  double* to = (below ? n->values : g->upper) + n->value_start[e];
+  double* to = (below ? n->values : g->upper) + n->pattern.value_start[e];
   const int32_t row_step = below ? 1 : n->size[column], column_step = below ? n->size[row] : 1;
   for (int32_t r = 0; r < n->size[row]; ++r) {
     const double left = more * sap_cone_n_dot(nrows, t, block->jacobians[i] + r * nrows);
@@ -194,9 +194,9 @@ static void add_outer(sap_gradient* g, const sap_block* block, int32_t i, int32_
 
 static void add_unsymmetric(sap_gradient* g, const sap_problem* p) {
   sap_newton* n = &g->newton;
-  memcpy(g->upper, n->values, n->nvalues * sizeof(double));
+  memcpy(g->upper, n->values, n->pattern.nvalues * sizeof(double));
   for (int32_t t = 0; t < n->ntrees; ++t) {
-    const size_t at = n->value_start[n->column_start[t]];
+    const size_t at = n->pattern.value_start[n->pattern.column_start[t]];
     sap_square_mirror(n->size[t], g->upper + at, n->size[t], n->values + at);
   }
   for (int32_t b = 0; b < p->nblocks; ++b) {
@@ -216,7 +216,7 @@ static sap_status factor_unsymmetric(sap_gradient* g, const sap_problem* p,
                                      const sap_block_pattern* pattern, sap_error* error) {
   static const double ENOUGH = 1e-12;  // relative residual; refined solutions reach 1e-15
   bool solved = false;
-  SAP_TRY(SAP_ROOM(&g->pool, &g->upper, (int64_t)g->newton.nvalues, error));
+  SAP_TRY(SAP_ROOM(&g->pool, &g->upper, (int64_t)g->newton.pattern.nvalues, error));
   add_unsymmetric(g, p);
   SAP_TRY(sap_sparse_lu_analyze(&g->lu, pattern, error));
   const sap_block_matrix matrix = {g->newton.values, g->upper};
@@ -234,7 +234,7 @@ static sap_status factor_unsymmetric(sap_gradient* g, const sap_problem* p,
 }
 
 static sap_status factor(sap_gradient* g, const sap_problem* p, sap_error* error) {
-  const sap_block_pattern pattern = sap_newton_pattern(&g->newton);
+  const sap_block_pattern pattern = g->newton.pattern.view;
   sap_newton_assemble(&g->newton, true);
   if (g->options.coulomb) {
     return factor_unsymmetric(g, p, &pattern, error);

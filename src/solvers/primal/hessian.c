@@ -21,7 +21,7 @@ static bool add_cones(const sap_newton* n, const sap_patch* patch, double* S, do
   if (patch->bodies[0] < 0) {
     return n->kernels->square(&square);
   }
-  const size_t* pair = n->pair_values + patch->first_pair;
+  const size_t* pair = n->pattern.pair_values + patch->first_pair;
   double* blocks[3] = {n->values + pair[0]};
   for (int32_t i = 1; i < (patch->ntrees == 2 ? 3 : 1); ++i) {
     blocks[i] = n->values + pair[i];
@@ -62,7 +62,7 @@ static void add_single(const sap_newton* n, const sap_patch* patch) {
   const int32_t own = n->runs[patch->first_run].tree;  // the others' columns are zero
   const int32_t tree = n->patch_trees[patch->first_tree + own];
   const int32_t pair = patch->first_pair + own * (2 * patch->ntrees - own + 1) / 2;
-  const size_t at = n->pair_values[pair] +
+  const size_t at = n->pattern.pair_values[pair] +
                     (size_t)(patch->velocity - n->start[tree]) * (size_t)(n->size[tree] + 1);
   const double *J = n->jacobian + patch->jacobian, *G = n->interval_G + patch->first;
   for (int32_t k = 0; k < patch->count; ++k) {
@@ -126,7 +126,7 @@ static inline void add_block(double* restrict to, const double* restrict S, size
 // Adds S to the blocks of the patch's tree pairs, run by run.
 static void scatter_runs(const sap_newton* n, const sap_patch* patch, const double* S) {
   const int32_t* trees = n->patch_trees + patch->first_tree;
-  const size_t* pair = n->pair_values + patch->first_pair;
+  const size_t* pair = n->pattern.pair_values + patch->first_pair;
   const sap_run* const end = n->runs + patch->first_run + patch->nruns;
   int32_t column = 0;
   for (const sap_run* k = end - patch->nruns; k < end; column += k->count, ++k) {
@@ -152,7 +152,7 @@ static void scatter_runs(const sap_newton* n, const sap_patch* patch, const doub
 // Adds S to the blocks of the patch's tree pairs, tree by tree.
 static void scatter_trees(const sap_newton* n, const sap_patch* patch, const double* S) {
   const int32_t* trees = n->patch_trees + patch->first_tree;
-  const size_t* pair = n->pair_values + patch->first_pair;
+  const size_t* pair = n->pattern.pair_values + patch->first_pair;
   const size_t ncols = (size_t)patch->ncols;
   size_t column = 0;
   for (int32_t k = 0; k < patch->ntrees; ++k) {
@@ -172,24 +172,18 @@ static void scatter_trees(const sap_newton* n, const sap_patch* patch, const dou
 static void copy_momentum(sap_newton* n) {
   const sap_problem* p = n->problem;
   if (n->ntrees > 1) {  // the only block of one tree is overwritten
-    memset(n->values, 0, n->nvalues * sizeof(double));
+    memset(n->values, 0, n->pattern.nvalues * sizeof(double));
   }
   for (int32_t t = 0; t < n->ntrees; ++t) {
     const size_t size = (size_t)n->size[t];
-    memcpy(n->values + n->value_start[n->column_start[t]],
+    memcpy(n->values + n->pattern.value_start[n->pattern.column_start[t]],
            p->diagonal + p->diagonal_start[n->trees[t]], size * size * sizeof(double));
   }
   for (int32_t c = 0; c < n->ncouplings; ++c) {
     const sap_coupling* coupling = &p->couplings[n->couplings[c]];
     const int32_t a = n->local[coupling->tree_a], b = n->local[coupling->tree_b];
-    const size_t size_a = (size_t)n->size[a], size_b = (size_t)n->size[b];
-    const double* from = p->coupling_values + coupling->values;
-    double* to = n->values + n->pair_values[n->coupling_pair[c]];
-    for (size_t j = 0; j < size_b; ++j) {
-      for (size_t i = 0; i < size_a; ++i) {
-        to[a > b ? j * size_a + i : i * size_b + j] = from[j * size_a + i];
-      }
-    }
+    sap_pair_copy(a, b, p->coupling_values + coupling->values, n->size[a], n->size[b],
+                  n->values + n->pattern.pair_values[n->coupling_pair[c]]);
   }
 }
 

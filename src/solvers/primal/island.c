@@ -10,12 +10,6 @@
 #include "problem/problem_data.h"
 #include "solvers/primal/patch_vector.h"
 
-// Two trees of the island that H links.
-struct sap_tree_pair {
-  int32_t row, column;  // row >= column
-  int32_t index;        // in pair_values
-};
-
 void sap_newton_init(sap_newton* newton) {
   *newton = (sap_newton){.kernels = sap_patch_kernels_get(0),
                          .cone_kernels = sap_cone_kernels_get(0),
@@ -106,85 +100,33 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Lists all pairs, diagonal blocks included: first those of patches, in their order.
-static int32_t list_pairs(sap_newton* n, sap_tree_pair* pairs) {
+// Lists first the pairs of patches, in their order, then those of couplings, then the diagonal.
+sap_status sap_newton_build_pattern(sap_newton* n, sap_error* error) {
+  const int64_t total = (int64_t)n->npairs + n->ncouplings + n->ntrees;
+  SAP_TRY(sap_pair_pattern_reserve(&n->pattern, &n->pool, n->ntrees, total, error));
+  sap_block_pair* pairs = n->pattern.pairs;
   int32_t count = 0;
   for (int32_t q = 0; q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
     const int32_t* trees = n->patch_trees + patch->first_tree;
     for (int32_t k = 0; k < patch->ntrees; ++k) {
       for (int32_t l = k; l < patch->ntrees; ++l) {
-        pairs[count] = (sap_tree_pair){trees[l], trees[k], count};
+        pairs[count] = (sap_block_pair){trees[l], trees[k], count};
         ++count;
       }
     }
   }
   for (int32_t c = 0; c < n->ncouplings; ++c) {
     const sap_coupling* coupling = &n->problem->couplings[n->couplings[c]];
-    const int32_t a = n->local[coupling->tree_a], b = n->local[coupling->tree_b];
     n->coupling_pair[c] = count;
-    pairs[count] = (sap_tree_pair){a > b ? a : b, a > b ? b : a, count};
+    pairs[count] = sap_block_pair_of(n->local[coupling->tree_a], n->local[coupling->tree_b], count);
     ++count;
   }
   for (int32_t t = 0; t < n->ntrees; ++t) {
-    pairs[count] = (sap_tree_pair){t, t, count};
+    pairs[count] = (sap_block_pair){t, t, count};
     ++count;
   }
-  return count;
-}
-
-// Sorts pairs by row or column: a counting sort. counts: (ntrees + 1)
-static void sort_pairs(const sap_tree_pair* from, sap_tree_pair* to, int32_t count, bool by_column,
-                       int32_t ntrees, int32_t* counts) {
-  memset(counts, 0, ((size_t)ntrees + 1) * sizeof *counts);
-  for (int32_t i = 0; i < count; ++i) {
-    counts[(by_column ? from[i].column : from[i].row) + 1] += 1;
-  }
-  for (int32_t t = 0; t < ntrees; ++t) {
-    counts[t + 1] += counts[t];
-  }
-  for (int32_t i = 0; i < count; ++i) {
-    to[counts[by_column ? from[i].column : from[i].row]++] = from[i];
-  }
-}
-
-sap_status sap_newton_build_pattern(sap_newton* n, sap_error* error) {
-  const int64_t total = (int64_t)n->npairs + n->ncouplings + n->ntrees;
-  RESERVE(pairs, 2 * total)
-  RESERVE(pair_values, total)
-  RESERVE(row, total)
-  RESERVE(value_start, total)
-  RESERVE(column_start, (int64_t)n->ntrees + 1)
-  sap_tree_pair *pairs = n->pairs, *other = n->pairs + total;
-  const int32_t count = list_pairs(n, pairs);
-  sort_pairs(pairs, other, count, false, n->ntrees, n->column_start);
-  sort_pairs(other, pairs, count, true, n->ntrees, n->column_start);
-  int32_t entries = 0, column = -1;
-  size_t values = 0, next = 0;
-  for (int32_t i = 0; i < count; ++i) {
-    const sap_tree_pair* pair = &pairs[i];
-    if (pair->column != column || pair->row != n->row[entries - 1]) {
-      if (pair->column != column) {
-        column = pair->column;
-        n->column_start[column] = entries;
-      }
-      values = next;
-      next += (size_t)n->size[pair->row] * (size_t)n->size[column];
-      n->row[entries] = pair->row;
-      n->value_start[entries++] = values;
-    }
-    n->pair_values[pair->index] = values;
-  }
-  n->column_start[n->ntrees] = entries;
-  n->nvalues = next;
-  RESERVE(values, (int64_t)next)
+  sap_pair_pattern_build(&n->pattern, n->ntrees, n->size, count);
+  RESERVE(values, (int64_t)n->pattern.nvalues)
   return SAP_STATUS_OK;
-}
-
-sap_block_pattern sap_newton_pattern(const sap_newton* n) {
-  return (sap_block_pattern){.nblocks = n->ntrees,
-                             .sizes = n->size,
-                             .column_start = n->column_start,
-                             .row = n->row,
-                             .value_start = n->value_start};
 }

@@ -77,7 +77,7 @@ typedef struct step_direction {
 // Raises H's diagonal by a part of itself.
 static void raise_diagonal(sap_newton* n, double raise) {
   for (int32_t t = 0; t < n->ntrees; ++t) {
-    double* block = n->values + n->value_start[n->column_start[t]];
+    double* block = n->values + n->pattern.value_start[n->pattern.column_start[t]];
     for (int32_t i = 0; i < n->size[t]; ++i) {
       block[(size_t)i * (size_t)(n->size[t] + 1)] *= 1.0 + raise;
     }

@@ -16,6 +16,7 @@
 #include <sapstep/solver.h>
 
 #include "contact/cone.h"
+#include "linalg/block_pattern.h"
 #include "linalg/cholesky.h"
 #include "problem/problem_data.h"
 #include "solvers/islands.h"
@@ -59,7 +60,6 @@ typedef struct sap_cone_n {
 } sap_cone_n;
 
 typedef struct sap_sweep_cone sap_sweep_cone;  // below
-typedef struct sap_tree_pair sap_tree_pair;    // island.c
 
 // One row of an interval set.
 typedef struct sap_interval {
@@ -87,24 +87,20 @@ typedef struct sap_newton {
   int32_t npairs, ncouplings;
   int32_t largest_patch;  // ncols
   int64_t nruns;          // an upper bound
-  size_t njacobian, nwhitened, nvalues;
+  size_t njacobian, nwhitened;
 
-  int32_t* size;           // of trees (ntrees)
-  int32_t* start;          // first velocity (ntrees + 1)
-  int32_t* couplings;      // the problem's indices (ncouplings)
-  int32_t* coupling_pair;  // their places in pair_values (ncouplings)
-  int32_t* patch_trees;    // the island's indices, ascending per patch (npatch_trees)
-  int32_t* tree_order;     // of each block: its trees in ascending order, block by block
-  int32_t* cone_row;       // the problem's row of a cone's first row (ncones)
-  int32_t* problem_row;    // (nrows)
-  sap_patch* patches;      // (npatches)
-  sap_run* runs;           // of patches on large trees (nruns)
-  // block pattern of H
-  int32_t* column_start;  // (ntrees + 1)
-  int32_t* row;           // (entries)
-  size_t* value_start;    // (entries)
-  size_t* pair_values;    // of patches' tree pairs, then of couplings: start in values
-  double* values;         // H (nvalues)
+  int32_t* size;             // of trees (ntrees)
+  int32_t* start;            // first velocity (ntrees + 1)
+  int32_t* couplings;        // the problem's indices (ncouplings)
+  int32_t* coupling_pair;    // their places in the pattern's pair_values (ncouplings)
+  int32_t* patch_trees;      // the island's indices, ascending per patch (npatch_trees)
+  int32_t* tree_order;       // of each block: its trees in ascending order, block by block
+  int32_t* cone_row;         // the problem's row of a cone's first row (ncones)
+  int32_t* problem_row;      // (nrows)
+  sap_patch* patches;        // (npatches)
+  sap_run* runs;             // of patches on large trees (nruns)
+  sap_pair_pattern pattern;  // of H: of patches' tree pairs, then of couplings and trees
+  double* values;            // H (pattern.nvalues)
 
   double* jacobian;           // (njacobian)
   sap_cone* cones;            // (ncones)
@@ -158,8 +154,7 @@ typedef struct sap_newton {
   sap_pool pool;
   int32_t* integers;
   double* reals;
-  sap_sort_key* keys;    // block and start of its trees in tree_order; twice, for sorting
-  sap_tree_pair* pairs;  // twice, for sorting
+  sap_sort_key* keys;  // block and start of its trees in tree_order; twice, for sorting
 } sap_newton;
 
 void sap_newton_init(sap_newton* newton);
@@ -172,7 +167,6 @@ sap_status sap_newton_gather(sap_newton* newton, const sap_problem* problem,
 sap_status sap_newton_reserve(sap_newton* newton, sap_error* error);
 // Builds the block pattern of H from patches and couplings.  fails: MEMORY
 sap_status sap_newton_build_pattern(sap_newton* newton, sap_error* error);
-sap_block_pattern sap_newton_pattern(const sap_newton* newton);
 
 // Computes vc, u, gamma, cost, gradient and the sums of `state` at newton->v.
 void sap_newton_evaluate(sap_newton* newton);

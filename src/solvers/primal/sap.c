@@ -75,10 +75,9 @@ static sap_status solve_island(const primal_call* call, sap_island_batch* batch,
   sap_newton* n = &batch->newton;
   sap_island_result* out = &s->results[index];
   SAP_TRY(sap_newton_gather(n, call->problem, &s->islands, index, error));
-  const sap_block_pattern pattern = sap_newton_pattern(n);
   bool analysed = false;
-  SAP_TRY(sap_cholesky_pool_get(&batch->pool, &pattern, call->options->linear_solver, &n->cholesky,
-                                &analysed, error));
+  SAP_TRY(sap_cholesky_pool_get(&batch->pool, &n->pattern.view, call->options->linear_solver,
+                                &n->cholesky, &analysed, error));
   out->first_row = batch->iterates.next;
   SAP_TRY(sap_newton_iterate(n, call->options, call->keep_history ? &batch->iterates : NULL,
                              &out->result, error));
