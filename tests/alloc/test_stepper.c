@@ -123,6 +123,31 @@ static void test_adaptive_humanoid(void** state) {
   check_adaptive(SAPSTEP_SHARED "/models/mujoco/humanoid/humanoid.xml");
 }
 
+// Patches of boxes, balls and cylinders: their surfaces need no memory.
+static void test_patches(void** state) {
+  (void)state;
+  static const sap_shape_type types[3] = {SAP_SHAPE_BOX, SAP_SHAPE_SPHERE, SAP_SHAPE_CYLINDER};
+  const double none[3] = {0.0, 0.0, 0.0}, half[3] = {0.1, 0.1, 0.1};
+  sap_material material = sap_material_default();
+  material.modulus = 1e6;
+  sap_builder* builder = simulation_builder(0.0, 0.0, -9.81);
+  simulation_shape(builder, 0, SAP_SHAPE_PLANE, none, material);
+  for (int i = 0; i < 8; ++i) {  // a pile of boxes beside a ball and a cylinder
+    const double p[3] = {i < 3 ? 0.5 * i : 0.0, 0.01 * (i % 2), 0.1 + 0.2 * (i < 3 ? 0 : i - 2)};
+    const int32_t body = simulation_body(builder, 0, 1.0, 0.01, p);
+    simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
+    simulation_shape(builder, body, types[i < 3 ? i : 0], half, material);
+  }
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 5e-3);
+  simulation_step(&s, 200);
+  const int64_t before = heap_calls();
+  simulation_step(&s, 100);
+  assert_int_equal(heap_calls() - before, 0);
+  assert_true(s.report.blocks > 24);
+  simulation_end(&s);
+  assert_int_equal(heap_live(), 0);
+}
+
 // So many that every phase of a step is shared.
 static void test_threads(void** state) {
   (void)state;
@@ -154,7 +179,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_multibody), cmocka_unit_test(test_coupled),
       cmocka_unit_test(test_adaptive),  cmocka_unit_test(test_adaptive_humanoid),
-      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_threads),   cmocka_unit_test(test_patches),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

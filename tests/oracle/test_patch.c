@@ -12,6 +12,7 @@
 #include "math/quaternion.h"
 #include "multibody/geometry/collide.h"
 #include "multibody/geometry/patch.h"
+#include "support/mesh_shapes.h"
 #include "support/near.h"
 
 static const double PI = 3.14159265358979323846, E = 1e5;
@@ -294,12 +295,41 @@ static void test_random(void** state) {
   assert_true(touching > 20);
 }
 
+// The hull of a box's corners has the box's field.
+static void test_hull(void** state) {
+  (void)state;
+  const double h[3] = {0.06, 0.04, 0.05}, q[3] = {0.01, 0.02, 0.05 - 1e-4};
+  const double p[3] = {0.02, -0.01, 0.05 + 0.03 - 3e-4}, turn[3] = {0.0, 0.0, 0.4};
+  double corners[24];
+  for (int i = 0; i < 24; ++i) {
+    corners[i] = (i / 3 >> (i % 3) & 1) != 0 ? h[i % 3] : -h[i % 3];
+  }
+  mesh_shape mesh;
+  sap_placed_shape hull;
+  mesh_shape_create(&mesh, corners, 8);
+  mesh_shape_place(&mesh, &hull);
+  const sap_placed_shape plane = ground(), box = place(SAP_SHAPE_BOX, h[0], h[1], h[2], q, none);
+  const sap_placed_shape top = place(SAP_SHAPE_BOX, 0.03, 0.05, 0.03, p, turn);
+  sap_v3_copy(hull.p, q);
+  const wrench of_box[2] = {touch(&plane, &box, rigid, E), touch(&box, &top, E, 2.0 * E)};
+  const wrench of_hull[2] = {touch(&plane, &hull, rigid, E), touch(&hull, &top, E, 2.0 * E)};
+  for (int i = 0; i < 2; ++i) {
+    assert_int_equal(of_hull[i].count, 5);
+    for (int k = 0; k < 3; ++k) {
+      ASSERT_NEAR(of_hull[i].f[k], of_box[i].f[k], 1e-9 * of_box[i].f[2]);
+      ASSERT_NEAR(of_hull[i].m[k], of_box[i].m[k], 1e-9 * of_box[i].f[2]);
+    }
+  }
+  mesh_shape_destroy(&mesh);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sphere),     cmocka_unit_test(test_balls),
       cmocka_unit_test(test_cylinder),   cmocka_unit_test(test_torsion),
       cmocka_unit_test(test_box),        cmocka_unit_test(test_stiffness),
       cmocka_unit_test(test_continuity), cmocka_unit_test(test_random),
+      cmocka_unit_test(test_hull),
   };
   return cmocka_run_group_tests_name("patch", tests, NULL, NULL);
 }

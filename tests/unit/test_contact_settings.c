@@ -32,6 +32,9 @@ static const char scene[] =
     "<numeric name='sapstep:dissipation:b' data='0'/>"
     "<numeric name='sapstep:stiction_tolerance' data='2e-4'/>"
     "<numeric name='sapstep:stiction_tolerance:b' data='1e-3'/>"
+    "<numeric name='sapstep:modulus' data='1e5'/>"
+    "<numeric name='sapstep:modulus:b' data='0'/>"
+    "<numeric name='sapstep:field_depth:floor' data='0.02'/>"
     "<numeric name='sapstep:static_friction:b' data='1.2'/></custom>"
     "<worldbody><geom name='floor' type='plane' size='1 1 1'/>"
     "<body name='x' pos='0 0 1'><freejoint/><geom name='a' size='0.1'/></body>"
@@ -47,6 +50,8 @@ static void test_scene(void** state) {
   assert_true(a.dissipation == 3.0 && b.dissipation == 0.0);
   assert_true(a.stiction_tolerance == 2e-4 && b.stiction_tolerance == 1e-3);
   assert_true(a.static_friction == 0.0 && b.static_friction == 1.2);
+  assert_true(a.modulus == 1e5 && b.modulus == 0.0);
+  assert_true(a.field_depth == 0.0 && shape_material(model, 0).field_depth == 0.02);
   const sap_pair_def pair = model->pairs[0];
   assert_int_equal(pair.material.model, SAP_CONTACT_LAGGED);
   assert_true(pair.material.dissipation == 1.5);  // equal stiffness
@@ -83,12 +88,15 @@ static void test_urdf(void** state) {
       "<robot name='r' xmlns:drake='http://drake.mit.edu'><link name='a'>"
       "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>"
       "<collision><geometry><sphere radius='1'/></geometry><drake:proximity_properties>"
-      "<drake:hunt_crossley_dissipation value='5'/><drake:mu_static value='0.9'/>"
+      "<drake:hunt_crossley_dissipation value='5'/>"
+      "<drake:compliant_hydroelastic/><drake:hydroelastic_modulus value='2e5'/>"
+      "<drake:mesh_resolution_hint value='0.01'/><drake:mu_static value='0.9'/>"
       "<drake:mu_dynamic value='0.7'/></drake:proximity_properties></collision>"
       "<collision><geometry><sphere radius='1'/></geometry><drake:proximity_properties>"
       "<drake:mu_static value='0.6'/></drake:proximity_properties></collision></link></robot>",
       NULL);
   const sap_material first = shape_material(model, 0), second = shape_material(model, 1);
+  assert_true(first.modulus == 2e5);
   assert_true(first.dissipation == 5.0 && first.friction == 0.7 && first.static_friction == 0.9);
   assert_true(second.friction == 0.6);
   sap_model_destroy(model);
