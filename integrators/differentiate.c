@@ -102,8 +102,7 @@ static sap_status check_step(const sap_stepper* stepper, sap_error* error) {
   const bool blocks = sap_problem_block_count(contact->problem) > 0;
   SAP_FAIL_IF(!stepper->stepped, error, SAP_STATUS_ARGUMENT,
               "derivatives of a step: no step has been made");
-  const char* what = system->na > 0                      ? "with activations"
-                     : r->withdrawn                      ? "whose relinearizations diverged"
+  const char* what = r->withdrawn                        ? "whose relinearizations diverged"
                      : r->free_motion.substeps > 0       ? "computed in parts"
                      : blocks && contact->rigid          ? "with rigid contacts"
                      : blocks && !contact->info->needs_R ? "whose solver is not for the convex law"

@@ -6,9 +6,9 @@
 // Supported: steps by a compliant law with the laws at the end of the step (implicit and symplectic
 // Euler, and every scheme where no block acts); contacts of all kinds and models, limits, dry
 // friction, servos and equalities. Refused with UNSUPPORTED and a message that names the reason:
-// laws at the theta point (contacts of the midpoint rule), activations, adhesion, locked joints,
-// rigid laws, solvers of another law than the convex one. What is not exact is named in the report;
-// the curvature of equalities is that along the solution before where a step was solved again.
+// laws at the theta point (contacts of the midpoint rule), adhesion, locked joints, rigid laws,
+// solvers of another law than the convex one. What is not exact is named in the report; the
+// curvature of equalities is that along the solution before where a step was solved again.
 #ifndef SAPSTEP_LINEARIZE_H
 #define SAPSTEP_LINEARIZE_H
 
@@ -28,7 +28,8 @@ typedef struct sap_linearize_report {
 } sap_linearize_report;
 
 // Sets A, the derivatives of [q1; v1] to [q0; v0] (2nv x 2nv), and B, those to the inputs u of the
-// system, such as controls (2nv x nu); column-major; either may be NULL. Call it after
+// system, such as controls (2nv x nu); column-major; the input of an actuator with activation is its
+// activation at the start of the step, which its control moves for the next step alone; either may be NULL. Call it after
 // sap_stepper_step; the stepper's next steps do not change. report may be NULL. No heap call from the
 // second call on. ARGUMENT: no step has been made; UNSUPPORTED; STEP_FAILED: the step cannot be
 // improved to where its derivatives are exact.

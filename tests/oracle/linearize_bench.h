@@ -56,8 +56,10 @@ static inline bench open_bench_with(const char* text, bench_options with) {
   options.solver_options.relative_tolerance = 1e-14;
   options.solver_options.absolute_tolerance = 1e-16;
   assert_int_equal(sap_stepper_create(b.system, &options, &b.stepper, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_state_resize(&b.start, b.sizes.nq, b.sizes.nv, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_state_resize(&b.end, b.sizes.nq, b.sizes.nv, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_state_resize_with(&b.start, b.sizes.nq, b.sizes.nv, b.sizes.na, NULL),
+                   SAP_STATUS_OK);
+  assert_int_equal(sap_state_resize_with(&b.end, b.sizes.nq, b.sizes.nv, b.sizes.na, NULL),
+                   SAP_STATUS_OK);
   assert_int_equal(sap_model_get_default_state(b.model, &b.start, NULL), SAP_STATUS_OK);
   b.u = calloc((size_t)b.sizes.nu + 1, sizeof(double));
   return b;
@@ -107,7 +109,8 @@ static inline void differentiate(bench* b, int32_t k, double h, double* column) 
   double* q[2] = {calloc((size_t)b->sizes.nq, 8), calloc((size_t)b->sizes.nq, 8)};
   double *v[2] = {calloc((size_t)nv, 8), calloc((size_t)nv, 8)}, *e = calloc((size_t)nv, 8);
   const int32_t contacts = b->contacts;
-  assert_int_equal(sap_state_resize(&moved, b->sizes.nq, nv, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_state_resize_with(&moved, b->sizes.nq, nv, b->sizes.na, NULL),
+                   SAP_STATUS_OK);
   for (int side = 0; side < 2; ++side) {
     const double way = side == 0 ? -h : h;
     assert_int_equal(sap_state_copy(&b->start, &moved, NULL), SAP_STATUS_OK);
@@ -116,12 +119,14 @@ static inline void differentiate(bench* b, int32_t k, double h, double* column) 
       b->system->integrate_positions(b->system->context, b->start.q, e, 1.0, moved.q);
     } else if (k < 2 * nv) {
       moved.v[k - nv] += way;
+    } else if (b->sizes.na > 0) {  // of scenes where all actuators have one
+      moved.act[k - 2 * nv] += way;
     } else {
       b->u[k - 2 * nv] += way;
     }
     step(b, &moved);
     assert_int_equal(b->contacts, contacts);
-    if (k >= 2 * nv) {
+    if (k >= 2 * nv && b->sizes.na == 0) {
       b->u[k - 2 * nv] -= way;
     }
     memcpy(q[side], b->end.q, (size_t)b->sizes.nq * sizeof(double));

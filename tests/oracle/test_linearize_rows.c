@@ -122,12 +122,24 @@ static void test_moving_rows(void** state) {
   }
 }
 
+static void test_activations(void** state) {
+  (void)state;
+  static const char notes[] =
+      "by differences: springs between bodies, tendons, muscles; by differences: actuators on "
+      "transmissions or effort ranges";
+  static const char scene[] = WORLD LINKS POINTS
+      "<tendon><spatial name='t'><site site='w'/><site site='e'/></spatial>"
+      "</tendon><actuator><general joint='j' dyntype='filter' dynprm='.03' "
+      "gainprm='3'/><muscle tendon='t' lengthrange='.1 .9'/></actuator></mujoco>";
+  check_bench("activations", scene, SAP_SCHEME_IMPLICIT_EULER, 5, notes);
+  check_bench("activations", scene, SAP_SCHEME_MIDPOINT, 5, notes);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_servos_and_tendons),
-      cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_equalities),
-      cmocka_unit_test(test_moving_rows),
+      cmocka_unit_test(test_servos_and_tendons), cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_equalities),         cmocka_unit_test(test_moving_rows),
+      cmocka_unit_test(test_activations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,8 @@ class Tape:
         own, steps = self._own, len(self._controls)
         if not self._saved:
             raise InputError("run comes before vjp")
+        if own.act.size > 0:
+            raise InputError("activations are not differentiated")
         shape = (steps + 1, own.nv)
         dq, dv = (np.zeros(shape) if x is None else array(x, shape, name) for x, name in ((q, "q"), (v, "v")))
         at_q, at_v, back = dq[steps].copy(), dv[steps].copy(), np.zeros((steps, own.nu))
