@@ -93,12 +93,10 @@ static sap_status solve_island(const primal_call* call, sap_island_batch* batch,
   return SAP_STATUS_OK;
 }
 
-// Threads take the first and the last jobs first (core/threads.h): these are the longest batches.
 static void run_batch(void* context, int32_t job) {
   const primal_call* call = context;
   const sap_primal* s = call->primal;
-  const int32_t rank = 2 * job < s->nbatches ? 2 * job : 2 * (s->nbatches - 1 - job) + 1;
-  sap_island_batch* batch = &s->batches[s->batches[rank].ranked];
+  sap_island_batch* batch = &s->batches[job];
   const int32_t ntrees = call->problem->ntrees;
   const int32_t share = s->nbatches == 1 ? ntrees : 2 * (ntrees / s->nbatches);
   const int32_t rows = call->options->max_iterations < SAP_HISTORY_RESERVE
@@ -115,24 +113,6 @@ static void run_batch(void* context, int32_t job) {
   }
 }
 
-static int32_t length_of(const sap_primal* s, const sap_island_batch* batch) {
-  const int32_t* start = s->islands.block_start;
-  return start[batch->end] - start[batch->first];
-}
-
-// Ranks the batches by their numbers of blocks, longest first, stable: insertion, for they are few.
-static void rank_batches(sap_primal* s) {
-  for (int32_t l = 0; l < s->nbatches; ++l) {
-    const int32_t length = length_of(s, &s->batches[l]);
-    int32_t place = l;
-    while (place > 0 && length_of(s, &s->batches[s->batches[place - 1].ranked]) < length) {
-      s->batches[place].ranked = s->batches[place - 1].ranked;
-      --place;
-    }
-    s->batches[place].ranked = l;
-  }
-}
-
 // Deals out runs of islands with about the same number of blocks.
 static void deal_islands(sap_primal* s) {
   const int32_t* start = s->islands.block_start;
@@ -146,7 +126,6 @@ static void deal_islands(sap_primal* s) {
     }
     s->batches[l].end = next;
   }
-  rank_batches(s);
 }
 
 // Sums over islands in their order, whatever their batch.  fails: MEMORY

@@ -30,7 +30,6 @@ typedef struct sap_island_batch {
   sap_cholesky_pool pool;
   sap_history iterates;  // of all its islands, not summed
   int32_t first, end;    // islands
-  int32_t ranked;        // unlike the other members: index of the batch of this rank, 0: longest
   sap_status status;
   sap_error error;
 } sap_island_batch;
