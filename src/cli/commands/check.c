@@ -46,10 +46,11 @@ const cli_command cli_command_check = {
     .operands = "SCENE",
     .summary = "report what a run of a scene conserves and how it converges",
     .description =
-        "Runs a scene and writes a report, an HTML page: what the reader leaves out, energy,\n"
-        "momentum, realised against asked stiffness, creep of contacts, the solver, the order\n"
-        "under refinement and the largest safe step, each with pass or the reason and the\n"
-        "option that mends it. Controls are zero. Needs Python with the package sapstep: the\n"
+        "Runs a scene and writes a report, an HTML page: features that the reader ignores, "
+        "energy,\n"
+        "momentum, actual and requested contact stiffness, creep of contacts, the solver, the\n"
+        "order of convergence and the largest safe step. Each line says pass, or the reason and\n"
+        "the option that helps. Controls are zero. Needs Python with the package sapstep: the\n"
         "python3 of the path, or the one that SAPSTEP_PYTHON names.",
     .examples = "  sapstep check robot.xml -o robot.html\n",
     .options = check_options,

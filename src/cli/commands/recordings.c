@@ -189,8 +189,9 @@ const cli_command cli_command_plot = {
     .operands = "RECORDING QUANTITY...",
     .summary = "plot energies, positions, contact forces, ...",
     .description =
-        "Draws quantities of a recording of 'sapstep run --record' over time, a panel each, with\n"
-        "gnuplot. After a quantity an element and a component choose some of its lines:\n"
+        "Plots quantities of a recording of 'sapstep run --record' over time with gnuplot, each "
+        "in\n"
+        "its own panel. An element and a component select some of its lines, as position:s3:z:\n"
         "  energy          kinetic, gravity, springs, total\n"
         "  position        of bodies: BODY, BODY:z\n"
         "  q, v            coordinates and velocities of joints: JOINT, JOINT:x\n"
@@ -396,9 +397,9 @@ const cli_command cli_command_export = {
         "Writes quantities of a recording over time, or all its contacts, as CSV with units in\n"
         "the names of the columns. Quantities are those of 'sapstep plot'; without any: states,\n"
         "energies, momenta, the number of contacts, and the solver's report.\n"
-        "Names with .glb or .gltf give the scene and its motion as glTF, .mcap those with contact\n"
-        "forces and all quantities for Foxglove or Rerun; both need Python with the package\n"
-        "sapstep: the python3 of the path, or the one that SAPSTEP_PYTHON names.",
+        "-o FILE.glb or FILE.gltf writes the scene and its motion as glTF, -o FILE.mcap also\n"
+        "contact forces and all quantities, for Foxglove or Rerun. Both need Python with the\n"
+        "package sapstep: the python3 of the path, or the one that SAPSTEP_PYTHON names.",
     .examples =
         "  sapstep export clutter.h5 energy position:s3 > a.csv\n"
         "  sapstep export clutter.h5 -o clutter.glb\n"

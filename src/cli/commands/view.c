@@ -25,11 +25,11 @@ static const cli_option view_options[] = {
      "name with .html)",
      CLI_PATH, AT(output)},
     {"title", "TEXT", "its title (the model's name)", CLI_TEXT, AT(page.title)},
-    {"time", "S", "of a picture, begin of a film [s] (the recording's begin)", CLI_REAL, AT(time),
-     0, 1e9},
+    {"time", "S", "time of a picture, start of a film [s] (the recording's start)", CLI_REAL,
+     AT(time), 0, 1e9},
     {"until", "S", "end of a film [s] (the recording's end)", CLI_REAL, AT(until), 0, 1e9},
-    {"speed", "X", "of a film: simulated time per time, 0.1 is slow motion (1)", CLI_POSITIVE,
-     AT(speed), .high = 1e6},
+    {"speed", "X", "playing speed of a film, 0.1: ten times slower (1)", CLI_POSITIVE, AT(speed),
+     .high = 1e6},
     {"size", "WxH", "of a picture or a film [pixels] (1280x800, of a film 960x600)", CLI_TEXT,
      AT(size)},
     {"live", NULL, "serve a page that follows a recording while it is written", CLI_FLAG, AT(live)},
@@ -231,8 +231,8 @@ const cli_command cli_command_view = {
         "Writes one HTML file that replays a recording of 'sapstep run --record' without a\n"
         "network: shapes, contact points and forces coloured by mode, penetration, charts at\n"
         "the time cursor. '?' on the page lists its keys. Several recordings are shown beside\n"
-        "each other at the same time, and arrows of the later ones are coloured by how far their\n"
-        "forces are from the first one's. The address of a page may name a time and a body:\n"
+        "each other at the same time; the arrows of the later ones are coloured by the difference\n"
+        "of their forces from the first one's. The address of a page may name a time and a body:\n"
         "clutter.html#t=0.5&body=s3&look=side.\n"
         "Pictures and films need Python 3 and chromium, films also ffmpeg.",
     .examples =

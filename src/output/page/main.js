@@ -389,7 +389,8 @@ sapstep.App = class {
     this.$('legend').hidden = on('depth') || differs;
     this.$('depths').hidden = !on('depth');
     this.$('side').textContent = !on('forces') || this.data.contacts.count === 0 ? '' : this.selected > 0 ?
-        `arrows: force on ${this.names[this.selected]}, elsewhere on the moving body` : 'arrows: force on the moving body, of two on the later one';
+        `arrows: force on ${this.names[this.selected]}, elsewhere on the moving body` :
+        'arrows: force on the moving body; if both move, on the one listed later';
     this.$('deepest').textContent = `${sapstep.short(1e3 * this.contacts.deepest)} mm`;
     this.following = on('follow') && this.selected > 0;
     if (!this.following) {
@@ -418,7 +419,7 @@ sapstep.App = class {
     const series = this.data.header.series.find((s) => s.chart === 'Newton iterations');
     const step = ` · step: ${series ? series.values[frame] : 0} Newton iterations`;
     if (i < 0) {
-      card.querySelector('span').textContent = `not there at this time${step}`;
+      card.querySelector('span').textContent = `no contact at this time${step}`;
       return;
     }
     const [normal, tangential] = this.contacts.split(i);

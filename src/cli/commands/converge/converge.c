@@ -461,8 +461,8 @@ const cli_command cli_command_converge = {
     .summary = "measure the order of convergence in the time step",
     .description =
         "Runs the scene with steps dt, dt/2, dt/4, ... and compares positions and velocities at\n"
-        "the multiples of dt, in the L2 norm over time, with an exact solution or with a run of\n"
-        "much smaller step. The observed order is the slope of the error over the step in a\n"
+        "the multiples of dt, in the L2 norm over time, with an exact solution or with a run\n"
+        "with much smaller steps. The observed order is the slope of the error over the step in a\n"
         "double-logarithmic chart, by least squares, with its standard error. Two references\n"
         "estimate the error of the reference: errors less than ten times as large are marked\n"
         "and left out of the orders, and the exit code is 1.",

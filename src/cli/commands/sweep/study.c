@@ -337,7 +337,7 @@ const cli_command cli_command_sweep = {
     .operands = "STUDY",
     .summary = "run a scene over grids and random values of parameters",
     .description =
-        "A study is a text; # begins a comment:\n"
+        "A study is a text file; # starts a comment:\n"
         "  scene FILE                      relative to the study\n"
         "  duration S                      simulated time of a case [s] (1)\n"
         "  set NAME VALUE                  the same value in all cases\n"
@@ -353,7 +353,7 @@ const cli_command cli_command_sweep = {
         "  force BODY/x FORMULA            on the body's origin along x, y or z [N]\n"
         "  reference SOLVER|own            of the run that 'deviation' is measured from\n"
         "  reference_dt S                  its time step (the same) [s]\n"
-        "  keyframe NAME, floor Z, lenient, floating_base   as of 'sapstep run'\n"
+        "  keyframe NAME, floor Z, lenient, floating_base   as in 'sapstep run'\n"
         "Parameters: scheme, solver (also with options of its own, admm-ncp:penalty=fixed) and "
         "all\n"
         "options of 'sapstep run --help' that steppers and solvers have (dt, contact_law,\n"
