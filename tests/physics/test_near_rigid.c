@@ -95,6 +95,29 @@ static void test_braked_wheel(void** state) {
   simulation_end(&s);
 }
 
+// What holds a body in place is no contact that is softer than asked, whichever way it pulls.
+static void test_connect_is_no_contact(void** state) {
+  (void)state;
+  int positive = 0;
+  for (int up = 0; up < 2; ++up) {
+    char text[512];
+    (void)snprintf(text, sizeof text,
+                   "<mujoco><option gravity='0 0 %g'/><worldbody><body name='b' pos='0 0 1'>"
+                   "<freejoint/><geom type='sphere' size='.1' mass='2'/></body></worldbody>"
+                   "<equality><connect body1='b' anchor='0 0 0'/></equality></mujoco>",
+                   up == 1 ? g : -g);
+    simulation s = begin(text, 0.01, SAP_LAW_AUTO);
+    sap_step_report report;
+    assert_int_equal(sap_stepper_step(s.stepper, &s.state, &report, NULL), SAP_STATUS_OK);
+    assert_int_equal(report.rows, 3);
+    ASSERT_NEAR(fabs(report.solution->gamma[2]), 2.0 * g * 0.01, 1e-5);
+    positive += report.solution->gamma[2] > 0.0 ? 1 : 0;
+    assert_int_equal(report.softened, 0);
+    simulation_end(&s);
+  }
+  assert_int_equal(positive, 1);
+}
+
 // 1000 kg on n cubes of 1 g: of k 1e6 N/m, 5e5 between two of them, and of an infinite k.
 static void test_heavy_on_light(void** state) {
   (void)state;
@@ -170,8 +193,11 @@ static void test_heavy_below(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wheel),          cmocka_unit_test(test_braked_wheel),
-      cmocka_unit_test(test_heavy_on_light), cmocka_unit_test(test_apart),
+      cmocka_unit_test(test_wheel),
+      cmocka_unit_test(test_braked_wheel),
+      cmocka_unit_test(test_connect_is_no_contact),
+      cmocka_unit_test(test_heavy_on_light),
+      cmocka_unit_test(test_apart),
       cmocka_unit_test(test_heavy_below),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,12 +88,16 @@ static void test_joints(void** state) {
   ASSERT_NEAR(j[0].damping, 0.4, 0.0);
   ASSERT_NEAR(j[0].friction_loss, 0.2, 0.0);
   ASSERT_NEAR(j[0].armature, 0.1, eps);  // 10^2 1e-3
+  ASSERT_NEAR(j[0].effort_lower, -10.0, 0.0);
+  ASSERT_NEAR(j[0].effort_upper, 10.0, 0.0);
+  ASSERT_NEAR(j[0].motor_speed, 3.0, 0.0);
   assert_int_equal(j[1].type, SAP_JOINT_SLIDE);
   ASSERT_NEAR(j[1].axis[0], 1.0, 0.0);  // URDF's default axis
   ASSERT_NEAR(j[1].lower, 0.0, 0.0);
   ASSERT_NEAR(j[1].upper, 0.7, 0.0);
   assert_int_equal(j[2].type, SAP_JOINT_HINGE);
   assert_true(isinf(j[2].lower) && isinf(j[2].upper));  // continuous: <limit> means nothing
+  assert_true(isinf(j[2].effort_lower) && isinf(j[2].effort_upper));  // 0: none
   // rpy: R = Rz(yaw) Ry(pitch) Rx(roll); its first column is (cy cp, sy cp, -sp).
   double r[9];
   sap_quaternion_to_matrix(r, m->bodies[2].q_PB);

@@ -62,8 +62,10 @@ static const double FIRST_RAISE = 1e-14;
 static const double NEXT_RAISE = 100.0;
 // SAP's own step has -slope = dv' H dv >= dv' A dv; other steps must have this part of dv' A dv.
 static const double SUFFICIENT_SLOPE = 0.1;
-// A part of v this small is its last bits.
-static const double LAST_BITS = 1e-12;
+// A part of v this small is its last bits; impulses are refined by a step this small.
+static const double LAST_BITS = 1e-12, REFINED_STEP = 1e-4;
+// Largest H_ii relative to A_ii, of which A is not lost entirely.
+static const double MOST_STIFF = 1e17;
 enum { MAXIMUM_RAISES = 12 };  // the last raise makes dv the scaled gradient
 
 // A direction dv of search.
@@ -330,21 +332,29 @@ static void move_impulses(sap_newton* n) {
   memcpy(n->row_gamma, n->row_lambda, rows);
 }
 
+// Returns true if A is not lost in the numbers of H.
+static bool keeps_mass(const sap_newton* n) {
+  double most = 0.0;
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    const double* block = n->values + n->value_start[n->column_start[t]];
+    for (int32_t i = 0; i < n->size[t]; ++i) {
+      most = fmax(most, block[(size_t)i * (size_t)(n->size[t] + 1)] / n->mass[n->start[t] + i]);
+    }
+  }
+  return most < MOST_STIFF;
+}
+
 // Where v can no longer improve in its last bits, impulses still can: the rest of the balance goes
 // to them. Where G jumps they then miss the law by at most J dv. Sets the outcome if v + dv balances
 // and dv is within the tolerance; else all is as before.
 static sap_status refine_impulses(sap_newton* n, const sap_solver_options* options,
                                   step_direction* direction, sap_report* result, sap_error* error) {
   const sap_newton_state state = n->state;
-  const int32_t before = direction->factorizations;
   mark_start(n);
   direction->kind = SAP_STEP_PRIMAL;
   SAP_TRY(find_direction(n, direction, error));
-  // dv is too short where H was raised
-  const bool exact =
-      direction->factorizations == before + 1 && sap_newton_is_negligible(n, options, LAST_BITS);
-  const double tolerance = fmax(options->relative_tolerance, ROUNDOFF_MOMENTUM_ERROR);
-  if (sap_newton_is_negligible(n, options, tolerance)) {
+  const bool exact = keeps_mass(n) && sap_newton_is_negligible(n, options, LAST_BITS);
+  if (sap_newton_is_negligible(n, options, fmax(options->relative_tolerance, REFINED_STEP))) {
     move_impulses(n);
     (void)move_velocities(n, 1.0);
     sap_newton_balance(n, 0.0, 0.0);
