@@ -336,7 +336,7 @@ static void move_impulses(sap_newton* n) {
 static bool keeps_mass(const sap_newton* n) {
   double most = 0.0;
   for (int32_t t = 0; t < n->ntrees; ++t) {
-    const double* block = n->values + n->value_start[n->column_start[t]];
+    const double* block = n->values + n->pattern.value_start[n->pattern.column_start[t]];
     for (int32_t i = 0; i < n->size[t]; ++i) {
       most = fmax(most, block[(size_t)i * (size_t)(n->size[t] + 1)] / n->mass[n->start[t] + i]);
     }
