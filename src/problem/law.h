@@ -19,10 +19,10 @@ static inline double sap_law_rise(sap_set set, double slip_speed, double slip) {
   const double vs = slip_speed;
   return set != SAP_SET_SIMILAR ? slip : slip < vs ? 0.5 * slip * slip / vs : slip - 0.5 * vs;
 }
-// Shifts v_hat_n of a contact against gliding; slip: |g_t| expected.
 // Gives contacts of one patch, blocks [first, first + count), the same part of their stiffness, the
 // least one: the near-rigid limit of each alone would change the ratios of their forces.
 void sap_problem_even_contacts(sap_problem* problem, int32_t first, int32_t count);
+// Shifts v_hat_n of a contact against gliding; slip: |g_t| expected.
 void sap_problem_shift_contact(sap_problem* problem, sap_block_data* block, double slip);
 // Shifts v_hat_n of contacts that act within the step by |g_t| of a solution. Returns true if the
 // solution would change.
