@@ -34,7 +34,7 @@ static sap_stepper* midpoint;
 static sap_adaptive* adaptive;
 static sap_multibody* loose;  // without the equality
 static sap_stepper* smooth;
-static sap_state state, states[2];
+static sap_state state, between, states[2];
 static sap_step_report report;
 static sap_stepper_options stepper_options;
 static const sap_step_context step_context = {
@@ -145,6 +145,9 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
     sap_adaptive_create(P(1, midpoint), NULL, W(2, ones, 8), P(3, &made.adaptive), error))         \
   X(sap_adaptive_step, 3,                                                                          \
     sap_adaptive_step(P(1, adaptive), P(2, &state), D(3, state.t + 1e-3), NULL, error))            \
+  X(sap_adaptive_interpolate, 4,                                                                   \
+    sap_adaptive_interpolate(P(1, adaptive), P(2, &state), D(3, state.t - 1e-6), P(4, &between),   \
+                             error))                                                               \
   X(sap_batch_create, 4,                                                                           \
     sap_batch_create(P(1, model), NULL, N(2, 2), I(3, 1), P(4, &made.batch), error))               \
   X(sap_batch_step, 4,                                                                             \
@@ -206,6 +209,7 @@ static int setup(void** unused) {
   assert_int_equal(sap_adaptive_create(midpoint, NULL, NULL, &adaptive, NULL), 0);
   assert_int_equal(sap_batch_create(model, NULL, 2, 1, &batch, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_model_get_default_state(model, &state, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(model, &between, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_multibody_create(model, &loose, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_multibody_enable(loose, SAP_SWITCH_EQUALITY, 0, false, NULL), 0);
   assert_int_equal(sap_stepper_create(sap_multibody_system(loose), NULL, &smooth, NULL), 0);
@@ -225,6 +229,7 @@ static int teardown(void** unused) {
     sap_state_clear(&states[i]);
   }
   sap_state_clear(&state);
+  sap_state_clear(&between);
   sap_batch_destroy(batch);
   sap_adaptive_destroy(adaptive);
   sap_stepper_destroy(smooth);
