@@ -7,21 +7,34 @@
 #include "cli/commands/mujoco/mujoco.h"
 #include "mujoco/compat.h"
 
-#if SAP_MJ_SINCE(3, 3, 0)
 // Knots of one flex.
 typedef struct knots {
   int32_t count;
-  const int* bodies;      // (count)
+  const int* bodies;      // (count); -1: the world's
   const mjtNum* centers;  // in their bodies (3 count)
+  const float* color;     // (4)
+  double radius;          // [m]
+  bool collides;
 } knots;
 
 static knots knots_of(const mjModel* m, int32_t flex) {
-  if (m->flex_interp[flex] != 0) {
-    const int32_t first = m->flex_nodeadr[flex];
-    return (knots){m->flex_nodenum[flex], m->flex_nodebodyid + first, m->flex_node + 3 * first};
-  }
-  const int32_t first = m->flex_vertadr[flex];
-  return (knots){m->flex_vertnum[flex], m->flex_vertbodyid + first, m->flex_vert + 3 * first};
+#if SAP_MJ_SINCE(3, 3, 0)
+  const bool nodes = m->flex_interp[flex] != 0;
+  const int first = nodes ? m->flex_nodeadr[flex] : m->flex_vertadr[flex];
+  const int material = m->flex_matid[flex];
+  return (knots){
+      .count = nodes ? m->flex_nodenum[flex] : m->flex_vertnum[flex],
+      .bodies = (nodes ? m->flex_nodebodyid : m->flex_vertbodyid) + first,
+      .centers = (nodes ? m->flex_node : m->flex_vert) + 3 * first,
+      .color = material >= 0 ? m->mat_rgba + 4 * material : m->flex_rgba + 4 * flex,
+      .radius = m->flex_radius[flex],
+      .collides = m->flex_contype[flex] != 0 || m->flex_conaffinity[flex] != 0,
+  };
+#else
+  (void)m;
+  (void)flex;
+  return (knots){.count = 0};
+#endif
 }
 
 static int32_t mujoco_knot_count(const mjModel* m) {
@@ -36,20 +49,16 @@ static void describe_knots(const mjModel* m, sap_recorded_shape* shapes) {
   static const double LEAST_RADIUS = 1e-3;  // a flex may have none [m]
   for (int32_t f = 0; f < sap_mj_flex_count(m); ++f) {
     const knots k = knots_of(m, f);
-    const int material = m->flex_matid[f];
-    const float* color = material >= 0 ? m->mat_rgba + 4 * material : m->flex_rgba + 4 * f;
     for (int32_t i = 0; i < k.count; ++i, ++shapes) {
-      const int body = k.bodies[i];
-      *shapes =
-          (sap_recorded_shape){.type = SAP_SHAPE_SPHERE,
-                               .body = body >= 0 ? body : 0,
-                               .mesh = -1,
-                               .size = {fmax(LEAST_RADIUS, m->flex_radius[f]), 0.0, 0.0},
-                               .q_BS = {1.0, 0.0, 0.0, 0.0},
-                               .collides = m->flex_contype[f] != 0 || m->flex_conaffinity[f] != 0};
+      *shapes = (sap_recorded_shape){.type = SAP_SHAPE_SPHERE,
+                                     .body = k.bodies[i] >= 0 ? k.bodies[i] : 0,
+                                     .mesh = -1,
+                                     .size = {fmax(LEAST_RADIUS, k.radius), 0.0, 0.0},
+                                     .q_BS = {1.0, 0.0, 0.0, 0.0},
+                                     .collides = k.collides};
       memcpy(shapes->p_BS, k.centers + 3 * i, sizeof shapes->p_BS);
       for (int c = 0; c < 4; ++c) {
-        shapes->color[c] = (double)color[c];
+        shapes->color[c] = (double)k.color[c];
       }
     }
   }
@@ -67,7 +76,7 @@ int32_t mujoco_nearest_knot(const mjModel* m, const mjData* d, int32_t flex, con
   for (int32_t i = 0; i < k.count; ++i) {
     const int32_t b = k.bodies[i] >= 0 ? k.bodies[i] : 0;
     mjtNum at[3], difference[3];
-    mju_mulMatVec3(at, d->xmat + 9 * b, k.centers + 3 * i);
+    mju_mulMatVec(at, d->xmat + 9 * b, k.centers + 3 * i, 3, 3);
     mju_addTo3(at, d->xpos + 3 * b);
     mju_sub3(difference, at, p);
     const double distance = mju_dot3(difference, difference);
@@ -79,81 +88,30 @@ int32_t mujoco_nearest_knot(const mjModel* m, const mjData* d, int32_t flex, con
   }
   return first + best;
 }
-#else
-static int32_t mujoco_knot_count(const mjModel* m) {
-  (void)m;
-  return 0;
-}
-
-static void describe_knots(const mjModel* m, sap_recorded_shape* shapes) {
-  (void)m;
-  (void)shapes;
-}
-
-int32_t mujoco_nearest_knot(const mjModel* m, const mjData* d, int32_t flex, const double p[3],
-                            int32_t* body) {
-  (void)m;
-  (void)d;
-  (void)flex;
-  (void)p;
-  *body = 0;
-  return 0;
-}
-#endif
 
 static const char* element_name(const void* context, sap_element kind, int32_t id) {
-  const mjModel* m = context;
-  switch (kind) {
-    case SAP_ELEMENT_BODY:
-      return mj_id2name(m, mjOBJ_BODY, id);
-    case SAP_ELEMENT_JOINT:
-      return mj_id2name(m, mjOBJ_JOINT, id);
-    case SAP_ELEMENT_SHAPE:
-      return mj_id2name(m, mjOBJ_GEOM, id);
-    case SAP_ELEMENT_TENDON:
-      return mj_id2name(m, mjOBJ_TENDON, id);
-    case SAP_ELEMENT_ACTUATOR:
-      return mj_id2name(m, mjOBJ_ACTUATOR, id);
-    case SAP_ELEMENT_EQUALITY:
-      return mj_id2name(m, mjOBJ_EQUALITY, id);
-    case SAP_ELEMENT_SENSOR:
-      return mj_id2name(m, mjOBJ_SENSOR, id);
-    default:
-      return NULL;
-  }
+  static const mjtObj kinds[] = {
+      [SAP_ELEMENT_BODY] = mjOBJ_BODY,         [SAP_ELEMENT_JOINT] = mjOBJ_JOINT,
+      [SAP_ELEMENT_SHAPE] = mjOBJ_GEOM,        [SAP_ELEMENT_TENDON] = mjOBJ_TENDON,
+      [SAP_ELEMENT_ACTUATOR] = mjOBJ_ACTUATOR, [SAP_ELEMENT_EQUALITY] = mjOBJ_EQUALITY,
+      [SAP_ELEMENT_SENSOR] = mjOBJ_SENSOR,
+  };
+  return (size_t)kind < sizeof kinds / sizeof *kinds ? mj_id2name(context, kinds[kind], id) : NULL;
 }
 
-static sap_joint_type joint_type(int type) {
-  switch (type) {
-    case mjJNT_FREE:
-      return SAP_JOINT_FREE;
-    case mjJNT_BALL:
-      return SAP_JOINT_BALL;
-    case mjJNT_SLIDE:
-      return SAP_JOINT_SLIDE;
-    default:
-      return SAP_JOINT_HINGE;
-  }
-}
+static const sap_joint_type joint_types[] = {[mjJNT_FREE] = SAP_JOINT_FREE,
+                                             [mjJNT_BALL] = SAP_JOINT_BALL,
+                                             [mjJNT_SLIDE] = SAP_JOINT_SLIDE,
+                                             [mjJNT_HINGE] = SAP_JOINT_HINGE};
 
-static sap_shape_type shape_type(int type) {
-  switch (type) {
-    case mjGEOM_PLANE:
-      return SAP_SHAPE_PLANE;
-    case mjGEOM_SPHERE:
-      return SAP_SHAPE_SPHERE;
-    case mjGEOM_CAPSULE:
-      return SAP_SHAPE_CAPSULE;
-    case mjGEOM_CYLINDER:
-      return SAP_SHAPE_CYLINDER;
-    case mjGEOM_BOX:
-      return SAP_SHAPE_BOX;
-    case mjGEOM_ELLIPSOID:
-      return SAP_SHAPE_ELLIPSOID;
-    default:
-      return SAP_SHAPE_MESH;  // height fields and signed distance fields with theirs
-  }
-}
+// All others are meshes: height fields and signed distance fields with theirs.
+static const sap_shape_type shape_types[] = {[mjGEOM_PLANE] = SAP_SHAPE_PLANE,
+                                             [mjGEOM_HFIELD] = SAP_SHAPE_MESH,
+                                             [mjGEOM_SPHERE] = SAP_SHAPE_SPHERE,
+                                             [mjGEOM_CAPSULE] = SAP_SHAPE_CAPSULE,
+                                             [mjGEOM_ELLIPSOID] = SAP_SHAPE_ELLIPSOID,
+                                             [mjGEOM_CYLINDER] = SAP_SHAPE_CYLINDER,
+                                             [mjGEOM_BOX] = SAP_SHAPE_BOX};
 
 static bool collides(const mjModel* m, int32_t geom) {
   bool does = m->geom_contype[geom] != 0 || m->geom_conaffinity[geom] != 0;
@@ -165,8 +123,10 @@ static bool collides(const mjModel* m, int32_t geom) {
 
 static void describe_geom(const mjModel* m, int32_t g, sap_recorded_shape* out) {
   const int type = m->geom_type[g], mesh = m->geom_dataid[g];
-  *out = (sap_recorded_shape){
-      .type = shape_type(type), .body = m->geom_bodyid[g], .mesh = -1, .collides = collides(m, g)};
+  *out = (sap_recorded_shape){.type = type <= mjGEOM_BOX ? shape_types[type] : SAP_SHAPE_MESH,
+                              .body = m->geom_bodyid[g],
+                              .mesh = -1,
+                              .collides = collides(m, g)};
   memcpy(out->p_BS, m->geom_pos + 3 * g, sizeof out->p_BS);
   memcpy(out->q_BS, m->geom_quat + 4 * g, sizeof out->q_BS);
   if (out->type == SAP_SHAPE_MESH) {
@@ -188,7 +148,7 @@ static void describe_elements(const mjModel* m, mujoco_description* d) {
     memcpy(d->bodies[b].center, m->body_ipos + 3 * b, sizeof d->bodies[b].center);
   }
   for (int32_t j = 0; j < (int32_t)m->njnt; ++j) {
-    d->joints[j] = (sap_recorded_joint){.type = joint_type(m->jnt_type[j]),
+    d->joints[j] = (sap_recorded_joint){.type = joint_types[m->jnt_type[j]],
                                         .body = m->jnt_bodyid[j],
                                         .first_q = m->jnt_qposadr[j],
                                         .first_v = m->jnt_dofadr[j]};
