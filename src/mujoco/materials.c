@@ -136,27 +136,21 @@ double sap_mj_materials_contact_share(const sap_mj* a, const mjContact* contact)
 }
 
 void sap_mj_materials_contact(const sap_mj* a, const mjContact* contact, sap_material* out) {
-  const sap_mj_law law1 = law_of(a, contact, 0), law2 = law_of(a, contact, 1);
-  const double k1 = law1.stiffness, tau1 = law1.relaxation_time;
-  const double k2 = law2.stiffness, tau2 = law2.relaxation_time;
   const int32_t pair = sap_mj_materials_find_pair(a->model, contact->geom1, contact->geom2);
+  sap_mj_law law = pair >= 0 ? a->materials.pairs[pair] : (sap_mj_law){0.0, 0.0};
+  if (!(law.stiffness > 0.0)) {
+    const sap_mj_law one = law_of(a, contact, 0), two = law_of(a, contact, 1);
+    const sap_material sides[] = {
+        {.stiffness = one.stiffness, .relaxation_time = one.relaxation_time},
+        {.stiffness = two.stiffness, .relaxation_time = two.relaxation_time}};
+    sap_material both;  // laws are checked when they are set: this cannot fail
+    (void)sap_material_combine(&sides[0], &sides[1], SAP_FRICTION_MAXIMUM, &both, NULL);
+    law = (sap_mj_law){both.stiffness, both.relaxation_time};
+  }
   *out = a->materials.common;
   out->friction = contact->dim > 1 ? fmax(contact->friction[0], contact->friction[1]) : 0.0;
-  if (pair >= 0 && a->materials.pairs[pair].stiffness > 0.0) {
-    out->stiffness = a->materials.pairs[pair].stiffness;
-    out->relaxation_time = a->materials.pairs[pair].relaxation_time;
-    return;
-  }
-  // Springs in series, as in sap_material_combine.
-  if (isinf(k1) || isinf(k2)) {
-    const bool both = isinf(k1) && isinf(k2);
-    out->stiffness = isinf(k1) ? k2 : k1;
-    out->relaxation_time = both ? 0.5 * (tau1 + tau2) : (isinf(k1) ? tau2 : tau1);
-    return;
-  }
-  const double share = share_of(k1, k2);
-  out->stiffness = k1 * share;
-  out->relaxation_time = tau1 == tau2 ? tau1 : share * tau1 + (1.0 - share) * tau2;
+  out->stiffness = law.stiffness;
+  out->relaxation_time = law.relaxation_time;
 }
 
 // Sets law `id` of `count` laws, or all of them if id is -1.
