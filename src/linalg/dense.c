@@ -191,8 +191,16 @@ void sap_eigen_small(double* a, int32_t n, double* V) {
 }
 
 void sap_symmetric3_eigen(const double S[6], double eigenvalues[3], double V[9]) {
-  double a[9] = {S[0], S[3], S[4], S[3], S[1], S[5], S[4], S[5], S[2]}, v[9];
-  sap_eigen_small(a, 3, v);
+  double a[9] = {S[0], S[3], S[4], S[3], S[1], S[5], S[4], S[5], S[2]};
+  double v[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+  enum { ROTATIONS = 36 };               // convergence is quadratic: 18 are enough for doubles
+  for (int i = 0; i < ROTATIONS; ++i) {  // of the largest entry
+    const double xy = fabs(a[1]), xz = fabs(a[2]), yz = fabs(a[5]);
+    const int p = (xy > xz && xy > yz) || xz > yz ? 0 : 1, q = xy > xz && xy > yz ? 1 : 2;
+    if (a[3 * q + p] != 0.0) {
+      rotate_pair(a, v, 3, p, q);
+    }
+  }
   int order[3] = {0, 1, 2};  // ascending
   for (int i = 0; i < 3; ++i) {
     const int k = i % 2, first = order[k];

@@ -68,8 +68,9 @@ enum { SAP_EIGEN_MAX = 6 };
 // they end on the diagonal of a. V (n x n, NULL allowed): columns are the eigenvectors.
 void sap_eigen_small(double* a, int32_t n, double* V);
 // Computes the eigenvalues of a symmetric 3x3 matrix {xx yy zz xy xz yz}, ascending, and its
-// eigenvectors (columns of V, column-major, NULL: none) likewise: accurate to round-off
-// of the largest eigenvalue, also if eigenvalues repeat. A diagonal matrix keeps its axes.
+// eigenvectors (columns of V, column-major, NULL: none) by rotations of the largest entry: accurate
+// to round-off of the largest eigenvalue, also if eigenvalues repeat; their axes are MuJoCo's then,
+// on which its drag depends. A diagonal matrix keeps its axes.
 void sap_symmetric3_eigen(const double S[6], double eigenvalues[3], double V[9]);
 
 #endif
