@@ -111,9 +111,7 @@ static sap_status write_csv(const cli_lines* lines, const sap_chart_panel* panel
   sap_file* file = NULL;
   SAP_TRY(sap_file_create(path, &file, error));
   print_csv(lines, panels, sap_file_stream(file));
-  const sap_status status = sap_file_commit(file, error);
-  sap_file_close(file);
-  return status;
+  return sap_file_finish(file, SAP_STATUS_OK, error);
 }
 
 sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int count,

@@ -304,17 +304,21 @@ void sap_file_close(sap_file* file) {
   sap_free(file);
 }
 
-sap_status sap_sealed_write(const char* path, unsigned char* bytes, size_t size, sap_error* error) {
-  const uint64_t checksum = sap_hash(SAP_HASH_START, bytes, size - SAP_SEAL);
-  memcpy(bytes + size - SAP_SEAL, &checksum, SAP_SEAL);
-  sap_file* file = NULL;
-  sap_status status = sap_file_create(path, &file, error);
-  if (status == SAP_STATUS_OK) {
-    (void)fwrite(bytes, 1, size, sap_file_stream(file));  // commit reports errors
+sap_status sap_file_finish(sap_file* file, sap_status status, sap_error* error) {
+  if (file != NULL && status == SAP_STATUS_OK) {
     status = sap_file_commit(file, error);
   }
   sap_file_close(file);
   return status;
+}
+
+sap_status sap_sealed_write(const char* path, unsigned char* bytes, size_t size, sap_error* error) {
+  const uint64_t checksum = sap_hash(SAP_HASH_START, bytes, size - SAP_SEAL);
+  memcpy(bytes + size - SAP_SEAL, &checksum, SAP_SEAL);
+  sap_file* file = NULL;
+  SAP_TRY(sap_file_create(path, &file, error));
+  (void)fwrite(bytes, 1, size, sap_file_stream(file));  // commit reports errors
+  return sap_file_finish(file, SAP_STATUS_OK, error);
 }
 
 static sap_status damaged(const char* path, const char* kind, sap_error* error) {

@@ -33,6 +33,9 @@ sap_status sap_file_commit(sap_file* file, sap_error* error);
 bool sap_file_keep_lines(sap_file* file);
 // Closes the file; without a successful commit, no trace is left. NULL allowed.
 void sap_file_close(sap_file* file);
+// Commits the file if `status`, that of what was printed, is OK, and closes it. Returns the first
+// failure. NULL: returns `status`.
+sap_status sap_file_finish(sap_file* file, sap_status status, sap_error* error);
 
 // fails: IO if sap_file_create would fail, as far as can be checked without a trace. For long runs
 // that write late.

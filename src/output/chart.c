@@ -283,7 +283,5 @@ sap_status sap_chart_write(const char* path, const sap_chart_panel* panels, int3
   if (script != NULL) {
     (void)fclose(script);
   }
-  status = status == SAP_STATUS_OK ? sap_file_commit(file, error) : status;
-  sap_file_close(file);
-  return status;
+  return sap_file_finish(file, status, error);
 }

@@ -45,7 +45,7 @@ static sap_status write_csv(sap_file* file, const sap_result_table* table, sap_e
   SAP_TRY(sap_c_locale_begin(&locale, error));
   print_csv(sap_file_stream(file), table);
   sap_c_locale_end(&locale);
-  return sap_file_commit(file, error);
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_result_table_write_csv(const char* path, const sap_result_table* table,
@@ -53,9 +53,7 @@ sap_status sap_result_table_write_csv(const char* path, const sap_result_table* 
   sap_file* file = NULL;
   SAP_TRY(check_table(path, table, error));
   SAP_TRY(sap_file_create(path, &file, error));
-  const sap_status status = write_csv(file, table, error);
-  sap_file_close(file);
-  return status;
+  return sap_file_finish(file, write_csv(file, table, error), error);
 }
 
 static const char* text_at(const void* texts, int64_t index) {
@@ -99,8 +97,7 @@ sap_status sap_result_table_write(const char* path, const sap_result_table* tabl
   SAP_TRY(sap_file_create(path, &file, error));
   int failure = 0;
   const sap_status status = write_hdf5(sap_file_name(file), table, &failure)
-                                ? sap_file_commit(file, error)
+                                ? SAP_STATUS_OK
                                 : sap_fail_io(error, failure, "write the table", path);
-  sap_file_close(file);
-  return status;
+  return sap_file_finish(file, status, error);
 }

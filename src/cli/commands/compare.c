@@ -438,9 +438,7 @@ static sap_status write_rows(const compare_job* job, sap_error* error) {
   sap_file* file;
   SAP_TRY(sap_file_create(job->rows, &file, error));
   cli_table_print(job->table, CLI_FORMAT_CSV, sap_file_stream(file));
-  const sap_status status = sap_file_commit(file, error);
-  sap_file_close(file);
-  return status;
+  return sap_file_finish(file, SAP_STATUS_OK, error);
 }
 
 // Prints the table first, so that a failing output does not lose the results.

@@ -348,10 +348,7 @@ static sap_status write_export(const export_request* r, sap_error* error) {
     status = r->contacts ? write_contacts(recording, out, error)
                          : write_quantities(recording, r, out, error);
   }
-  if (status == SAP_STATUS_OK && file != NULL) {
-    status = sap_file_commit(file, error);
-  }
-  sap_file_close(file);
+  status = sap_file_finish(file, status, error);
   sap_recording_close(recording);
   return status;
 }

@@ -112,13 +112,9 @@ static sap_status write_several(const char* path, char* const* inputs, int count
   sap_file* file = NULL;
   char* part = cli_sibling_path(path, ".part.html");
   SAP_TRY(sap_file_create(path, &file, error));
-  sap_status status = write_frames(sap_file_stream(file), part, inputs, count, r, error);
+  const sap_status status = write_frames(sap_file_stream(file), part, inputs, count, r, error);
   (void)remove(part);
-  if (status == SAP_STATUS_OK) {
-    status = sap_file_commit(file, error);
-  }
-  sap_file_close(file);
-  return status;
+  return sap_file_finish(file, status, error);
 }
 
 // --- pictures, films and live pages: by a script for Python that the program carries ---

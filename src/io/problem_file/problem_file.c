@@ -165,7 +165,5 @@ sap_status sap_problem_file_write(const char* path, const sap_problem* problem,
     SAP_HDF5_QUIET(H5Fclose(file.id));
   }
   sap_pool_free(&file.pool);
-  status = status == SAP_STATUS_OK ? sap_file_commit(out, error) : status;
-  sap_file_close(out);
-  return status;
+  return sap_file_finish(out, status, error);
 }
