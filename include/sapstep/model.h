@@ -581,6 +581,8 @@ SAP_API sap_status sap_model_get_equality(const sap_model* model, int32_t equali
 // The hull's vertices; no faces.
 SAP_API sap_status sap_model_get_mesh(const sap_model* model, int32_t mesh, sap_mesh_def* out,
                                       sap_error* error);
+// True if sap_builder_exclude prevents contact between two bodies, in either order.
+SAP_API bool sap_model_excludes(const sap_model* model, int32_t body_a, int32_t body_b);
 // Returns the tree of a body; -1: the body does not move, or out of range.
 SAP_API int32_t sap_model_get_body_tree(const sap_model* model, int32_t body);
 SAP_API int32_t sap_model_get_tree_dofs(const sap_model* model, int32_t tree);  // 0 out of range

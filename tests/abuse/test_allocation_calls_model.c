@@ -130,6 +130,8 @@ static const call calls[] = {CALLS(CALL_ROW)};
     sap_model_get_body_tree(model, -1) == -1 && sap_model_get_body_tree(model, INT32_MAX) == -1)   \
   X(sap_model_get_tree_dofs,                                                                       \
     sap_model_get_tree_dofs(model, -1) == 0 && sap_model_get_tree_dofs(model, INT32_MAX) == 0)     \
+  X(sap_model_excludes,                                                                            \
+    !sap_model_excludes(NULL, 0, 1) && !sap_model_excludes(model, -1, INT32_MAX))                  \
   X(sap_model_get_body_mass,                                                                       \
     isnan(sap_model_get_body_mass(model, -1)) && isnan(sap_model_get_body_mass(model, INT32_MAX))) \
   X(sap_model_get_sizes, sap_model_get_sizes(model).bodies == 4)                                   \

@@ -124,6 +124,13 @@ int32_t sap_model_find(const sap_model* model, sap_element kind, const char* nam
   return sap_names_find(&model->names[kind], name);
 }
 
+bool sap_model_excludes(const sap_model* model, int32_t body_a, int32_t body_b) {
+  const sap_id_pair pair = {body_a < body_b ? body_a : body_b, body_a < body_b ? body_b : body_a};
+  return model != NULL && model->exclusion_count > 0 &&
+         bsearch(pair, model->exclusions, (size_t)model->exclusion_count, sizeof pair,
+                 sap_compare_id_pairs) != NULL;
+}
+
 double sap_model_get_body_mass(const sap_model* model, int32_t body) {
   return model != NULL && body >= 0 && body < model->sizes.bodies ? model->bodies[body].mass
                                                                   : (double)NAN;

@@ -31,6 +31,7 @@ from .batch import Trajectories, step_all
 from .convergence import Orders, converge
 from .problem import Problem, ProblemView, Residuals, Solution, solvers
 from .recording import Recording
+from .saving import Model
 from .simulation import Simulation
 from .system import Step, Stepper, System
 from .tape import Tape, vjp_all
@@ -41,6 +42,7 @@ __all__ = [
     "Error",
     "InputError",
     "Joint",
+    "Model",
     "Orders",
     "Problem",
     "ProblemView",
@@ -66,7 +68,7 @@ __all__ = [
 __version__ = version()
 
 
-_OTHERS = dict.fromkeys(("load", "Model", "MjModel", "MjData", "Scene", "Robot"), "Simulation(PATH)")
+_OTHERS = dict.fromkeys(("load", "MjModel", "MjData", "Scene", "Robot"), "Simulation(PATH)")
 
 
 def __getattr__(name: str) -> Any:

@@ -381,6 +381,13 @@ class Simulation(Scene, StateOwner):
         """
         return _recording.begin(self._c, path, every)
 
+    def save_mjcf(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes the model as MJCF, which is read back to the same bits: bodies, joints, shapes but meshes, actuators of
+        joints, contact exclusions, keyframes, settings. Raises an error that names what else the model has."""
+        from .saving import save
+
+        save(self._model, path)
+
     def write_checkpoint(self, path: Union[str, "os.PathLike[str]"], steps: int = 0) -> None:
         """Writes a file from which :meth:`read_checkpoint`, or the program's --resume, continues."""
         name, made = file_name(path), count_of(steps, "steps")
