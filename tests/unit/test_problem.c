@@ -5,10 +5,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include <sapstep/problem.h>
+#include <sapstep/solver.h>
 
 #include "support/near.h"
 
@@ -254,11 +256,57 @@ static void test_constraint_order(void** state) {
   sap_problem_destroy(p);
 }
 
+// A force that pulls two bodies together, and that v* has, gives the same motion with dt times the
+// force more in the contact, whatever the stiffness.
+static void test_pull(void** state) {
+  (void)state;
+  const int32_t size = 3, tree = 0;
+  const double m = 2.0, dt = 0.01, F = 7.0, J[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  const double A[9] = {m, 0, 0, 0, m, 0, 0, 0, m};
+  const double* jacobians[1] = {J};
+  double v[2][3], gamma[2][3];
+  for (int pulled = 0; pulled < 2; ++pulled) {
+    sap_problem* p = make(dt, 1, &size);
+    const double v_star[3] = {0.0, 0.0, -0.2 - (pulled == 1 ? dt * F / m : 0.0)};
+    const sap_regularization regularization = sap_regularization_default();
+    sap_contact_block contact = {.ntrees = 1,
+                                 .trees = &tree,
+                                 .jacobians = jacobians,
+                                 .material = sap_material_default(),
+                                 .phi0 = -1e-3,
+                                 .pull = pulled == 1 ? F : 0.0};
+    contact.material.stiffness = 1e3;
+    assert_int_equal(sap_problem_set_momentum_block(p, 0, 0, A, 3, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_set_v_star(p, v_star, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_add_contact(p, &contact, &regularization, NULL), SAP_STATUS_OK);
+    sap_solver_options options = sap_solver_options_default();
+    options.relative_tolerance = 1e-12;
+    sap_solver* solver;
+    sap_solution solution = {0};
+    sap_report report = {0};
+    assert_int_equal(sap_solver_create("sap", &options, &solver, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_solver_solve(solver, p, &solution, &report, NULL), SAP_STATUS_OK);
+    memcpy(v[pulled], solution.v, sizeof v[0]);
+    memcpy(gamma[pulled], solution.gamma, sizeof gamma[0]);
+    sap_solution_clear(&solution);
+    sap_report_clear(&report);
+    sap_solver_destroy(solver);
+    sap_problem_destroy(p);
+  }
+  assert_true(gamma[0][2] > 0.01);
+  ASSERT_NEAR(gamma[1][2], gamma[0][2] + dt * F, 1e-12);
+  ASSERT_NEAR(v[1][2], v[0][2], 1e-12);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_momentum_blocks),       cmocka_unit_test(test_velocities),
-      cmocka_unit_test(test_blocks_survive_growth), cmocka_unit_test(test_delassus_diagonal),
-      cmocka_unit_test(test_delassus_random),       cmocka_unit_test(test_constraint_order),
+      cmocka_unit_test(test_momentum_blocks),
+      cmocka_unit_test(test_velocities),
+      cmocka_unit_test(test_blocks_survive_growth),
+      cmocka_unit_test(test_delassus_diagonal),
+      cmocka_unit_test(test_delassus_random),
+      cmocka_unit_test(test_constraint_order),
+      cmocka_unit_test(test_pull),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,8 @@ static void test_passive(void** state) {
     (void)snprintf(text, sizeof text,
                    "<mujoco><option density='2' viscosity='3'><flag %s/></option><worldbody>"
                    "<body gravcomp='1'><joint name='j' stiffness='3' damping='2'/><geom size='.1'/>"
-                   "</body></worldbody><tendon><fixed stiffness='5' damping='4'><joint joint='j' "
+                   "</body></worldbody><tendon><fixed stiffness='5' damping='4' "
+                   "actuatorfrcrange='-2 3'><joint joint='j' "
                    "coef='1'/></fixed></tendon></mujoco>",
                    cases[i].flags);
     sap_model* m = scene_text_model("a.xml", text, NULL);
@@ -141,6 +142,8 @@ static void test_passive(void** state) {
     ASSERT_NEAR(m->joints[0].damping, damper ? 2.0 : 0.0, 0.0);
     ASSERT_NEAR(m->tendons[0].stiffness, spring ? 5.0 : 0.0, 0.0);
     ASSERT_NEAR(m->tendons[0].damping, damper ? 4.0 : 0.0, 0.0);
+    ASSERT_NEAR(m->tendons[0].effort_lower, -2.0, 0.0);
+    ASSERT_NEAR(m->tendons[0].effort_upper, 3.0, 0.0);
     ASSERT_NEAR(m->options.fluid_density, any ? 2.0 : 0.0, 0.0);
     ASSERT_NEAR(m->options.fluid_viscosity, any ? 3.0 : 0.0, 0.0);
     sap_body_def body;
