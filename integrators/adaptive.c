@@ -258,8 +258,7 @@ static void judge_kinks(const sap_adaptive* a, sap_adaptive_report* report, doub
   if (step->solution == NULL) {
     return;
   }
-  const sap_kink_scale scale = {a->options.velocity_time, a->options.accuracy};
-  const sap_kink kink = sap_kink_find(step->problem, step->solution, &scale);
+  const sap_kink kink = sap_kink_find(step->problem, step->solution, &a->options);
   if (kink.error > report->error) {
     report->error = kink.error;
     report->reason = kink.reason;

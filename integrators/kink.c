@@ -122,28 +122,28 @@ static double find_touch(const touch* c, double* t) {
 }
 
 // Sets the kink of an overdamped contact if it is worse.
-static void take_impact(const touch* c, const sap_kink_scale* scale, sap_kink* kink) {
+static void take_impact(const touch* c, const sap_adaptive_options* options, sap_kink* kink) {
   double t = 0.0;
   const double u = find_touch(c, &t), error = c->start->wn * c->gamma * t;
   if (error > kink->error) {
-    const double before = t - 0.5 * scale->accuracy / u;
+    const double before = t - 0.5 * options->accuracy / u;
     *kink = (sap_kink){error, before > 0.0 ? before : 0.5 * c->h, SAP_ADAPTIVE_KINK, NULL};
   }
 }
 
 // Sets the kink of a servo, or of a normal, if it is worse.
-static void take_normal(const touch* c, const sap_kink_scale* scale, sap_kink* kink) {
+static void take_normal(const touch* c, const sap_adaptive_options* options, sap_kink* kink) {
   const sap_contact_start* s = c->start;
   double impulse, first;
   const double tau = s->damping / s->stiffness;  // not a number if rigid
   if (c->opens && !(0.25 * tau * s->damping * s->wn <= OVERDAMPED)) {
-    take_impact(c, scale, kink);
+    take_impact(c, options, kink);
     return;
   }
   if (integrate_force(c, &impulse, &first) == 0 && !(c->opens && s->phi0 > 0.0)) {
     return;
   }
-  const double T = scale->velocity_time + 0.5 * c->h;
+  const double T = options->velocity_time + 0.5 * c->h;
   const double error = s->wn * fabs(c->gamma - impulse) * T;
   if (!(error > kink->error)) {
     return;
@@ -155,13 +155,13 @@ static void take_normal(const touch* c, const sap_kink_scale* scale, sap_kink* k
   const double closing = find_touch(c, &first), u = closing > 0.0 ? closing : fabs(c->vn1);
   const double impulse_per_depth = s->stiffness * first + s->damping;
   const double stay =
-      scale->accuracy / (s->wn * impulse_per_depth * u * (scale->velocity_time + 0.5 * first));
+      options->accuracy / (s->wn * impulse_per_depth * u * (options->velocity_time + 0.5 * first));
   *kink = (sap_kink){error, first + 0.5 * stay, SAP_ADAPTIVE_KINK, NULL};
 }
 
 // Sets the kink of friction that holds what slid, if it is worse. s0, s1: slip at the start and the
 // end along the slip at the start, along: impulse in that direction, most: the largest one.
-static void take_stop(const slide* c, const sap_kink_scale* scale, sap_kink* kink) {
+static void take_stop(const slide* c, const sap_adaptive_options* options, sap_kink* kink) {
   const double others = c->s1 - c->s0 - c->w * c->along;
   const double stop = c->s0 / (c->w * c->most - others);  // ts/h
   if (!(stop > 0.0 && stop < 1.0)) {
@@ -170,14 +170,14 @@ static void take_stop(const slide* c, const sap_kink_scale* scale, sap_kink* kin
   const double left = c->most * (1.0 - stop);
   const double hold = fmax(-left, fmin(left, -others * (1.0 - stop) / c->w));
   const double error =
-      c->w * fabs(c->along + c->most * stop - hold) * (scale->velocity_time + 0.5 * c->h);
+      c->w * fabs(c->along + c->most * stop - hold) * (options->velocity_time + 0.5 * c->h);
   if (error > kink->error) {
     *kink = (sap_kink){error, stop * c->h, SAP_ADAPTIVE_STOP, NULL};
   }
 }
 
 static void take_tangents(const sap_problem* p, const sap_block_data* block,
-                          const sap_solution* solution, const sap_kink_scale* scale,
+                          const sap_solution* solution, const sap_adaptive_options* options,
                           sap_kink* kink) {
   const sap_contact_start* s = &block->start;
   const double *vc = solution->vc + block->first_row, *gamma = solution->gamma + block->first_row;
@@ -189,12 +189,12 @@ static void take_tangents(const sap_problem* p, const sap_block_data* block,
   const double e[2] = {s->vc0[0] / s0, s->vc0[1] / s0};
   const double s1 = e[0] * (vc[0] - s->belt[0]) + e[1] * (vc[1] - s->belt[1]);
   const slide c = {p->dt, s0, s1, s->wt, e[0] * gamma[0] + e[1] * gamma[1], most};
-  take_stop(&c, scale, kink);
+  take_stop(&c, options, kink);
 }
 
 // Dry friction of one row.
 static void take_friction(const sap_problem* p, const sap_block_data* block,
-                          const sap_solution* solution, const sap_kink_scale* scale,
+                          const sap_solution* solution, const sap_adaptive_options* options,
                           sap_kink* kink) {
   const int32_t row = block->first_row;
   const double e = copysign(1.0, block->start.vc0[SAP_NORMAL_ROW]), most = p->upper[row];
@@ -205,12 +205,12 @@ static void take_friction(const sap_problem* p, const sap_block_data* block,
                    e * solution->gamma[row],
                    most};
   if (c.s0 > p->R[row] * most && most > 0.0) {
-    take_stop(&c, scale, kink);
+    take_stop(&c, options, kink);
   }
 }
 
 sap_kink sap_kink_find(const sap_problem* p, const sap_solution* solution,
-                       const sap_kink_scale* scale) {
+                       const sap_adaptive_options* options) {
   sap_kink kink = {.time = p->dt};
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
@@ -230,12 +230,12 @@ sap_kink sap_kink_find(const sap_problem* p, const sap_solution* solution,
                      .gamma = solution->gamma[normal],
                      .end = contact ? block->end : 1.0};
     if (box && !(start->stiffness > 0.0 || start->damping > 0.0)) {
-      take_friction(p, block, solution, scale, &kink);
+      take_friction(p, block, solution, options, &kink);
     } else {
-      take_normal(&c, scale, &kink);
+      take_normal(&c, options, &kink);
     }
     if (contact) {
-      take_tangents(p, block, solution, scale, &kink);
+      take_tangents(p, block, solution, options, &kink);
     }
     kink.block = kink.error > before ? block : kink.block;
   }

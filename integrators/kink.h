@@ -10,12 +10,6 @@
 
 #include "problem/problem_data.h"
 
-// Makes errors of velocities into lengths, and says which length is accepted.
-typedef struct sap_kink_scale {
-  double velocity_time;  // T_v [s]
-  double accuracy;       // of a step [m]
-} sap_kink_scale;
-
 typedef struct sap_kink {
   double error;  // [m], the largest of all blocks
   double time;   // a step from the same start that ends here has less [s]
@@ -25,6 +19,6 @@ typedef struct sap_kink {
 
 // Finds the worst kink of a step of the midpoint scheme.
 sap_kink sap_kink_find(const sap_problem* problem, const sap_solution* solution,
-                       const sap_kink_scale* scale);
+                       const sap_adaptive_options* options);
 
 #endif

@@ -395,6 +395,37 @@ static void test_relinearizations(void** unused) {
   simulation_end(&s);
 }
 
+// Within a step a falling ball is where gravity takes it; outside there is nothing to interpolate.
+static void test_interpolation(void** unused) {
+  (void)unused;
+  simulation s = ball(0.6, 1.0, 0.0);
+  sap_adaptive* adaptive = NULL;
+  sap_state between = {0};
+  assert_int_equal(sap_state_resize(&between, s.state.nq, s.state.nv, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_adaptive_create(s.stepper, NULL, NULL, &adaptive, NULL), SAP_STATUS_OK);
+  double start = 0.0;
+  for (int k = 0; k < 4; ++k) {
+    start = s.state.t;
+    assert_int_equal(sap_adaptive_step(adaptive, &s.state, 1.0, NULL, NULL), SAP_STATUS_OK);
+    for (int i = 0; i <= 4; ++i) {
+      const double t = i == 4 ? s.state.t : start + 0.25 * i * (s.state.t - start);
+      assert_int_equal(sap_adaptive_interpolate(adaptive, &s.state, t, &between, NULL),
+                       SAP_STATUS_OK);
+      assert_true(between.t == t && fabs(between.q[0] - t) < 1e-13);
+      assert_true(fabs(between.q[1] + 0.5 * gravity * t * t) < 1e-12);
+      assert_true(fabs(between.v[1] + gravity * t) < 1e-11);
+    }
+  }
+  assert_true(s.state.t < 0.3);  // above the floor
+  sap_error error = {0};
+  assert_int_equal(sap_adaptive_interpolate(adaptive, &s.state, 0.5 * start, &between, &error),
+                   SAP_STATUS_ARGUMENT);
+  assert_non_null(strstr(error.message, "must be in the last step"));
+  sap_state_clear(&between);
+  sap_adaptive_destroy(adaptive);
+  simulation_end(&s);
+}
+
 static void refuse(sap_stepper* stepper, const sap_adaptive_options* options, const double* lengths,
                    const char* part) {
   sap_error error = {0};
@@ -467,6 +498,7 @@ int main(void) {
       cmocka_unit_test(test_wrong_input),       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_dry_friction),      cmocka_unit_test(test_saturated_servo),
       cmocka_unit_test(test_slipping),          cmocka_unit_test(test_relinearizations),
+      cmocka_unit_test(test_interpolation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
