@@ -516,7 +516,7 @@ SAP_API sap_status sap_builder_add_pair(sap_builder* builder, const sap_pair_def
 // Compiling fails if the model has grown since, or a quaternion in q is zero.
 SAP_API sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyframe_def* def,
                                             int32_t* id, sap_error* error);
-// Prevents contact between two bodies.
+// Prevents contact between two bodies: sap_model_excludes is then true.
 SAP_API sap_status sap_builder_exclude(sap_builder* builder, int32_t body_a, int32_t body_b,
                                        sap_error* error);
 // Returns the sizes of the model built so far; each may be NULL.
@@ -578,15 +578,13 @@ SAP_API sap_status sap_model_get_actuator(const sap_model* model, int32_t actuat
                                           sap_actuator_def* out, sap_error* error);
 SAP_API sap_status sap_model_get_equality(const sap_model* model, int32_t equality,
                                           sap_equality_def* out, sap_error* error);
-// The hull's vertices; no faces.
 SAP_API sap_status sap_model_get_mesh(const sap_model* model, int32_t mesh, sap_mesh_def* out,
-                                      sap_error* error);
-// True if sap_builder_exclude prevents contact between two bodies, in either order.
-SAP_API bool sap_model_excludes(const sap_model* model, int32_t body_a, int32_t body_b);
+                                      sap_error* error);  // the hull's vertices; no faces
 // Returns the tree of a body; -1: the body does not move, or out of range.
 SAP_API int32_t sap_model_get_body_tree(const sap_model* model, int32_t body);
 SAP_API int32_t sap_model_get_tree_dofs(const sap_model* model, int32_t tree);  // 0 out of range
 SAP_API double sap_model_get_body_mass(const sap_model* model, int32_t body);   // NaN out of range
+SAP_API bool sap_model_excludes(const sap_model* model, int32_t body_a, int32_t body_b);
 
 // Sets the default pose at rest, t = 0; resizes the state.
 SAP_API sap_status sap_model_get_default_state(const sap_model* model, sap_state* state,
