@@ -135,15 +135,19 @@ static void add_work(sap_report* report, const sap_report* before) {
   report->time += before->time;
 }
 
+static sap_status solve_once(sap_contact_stage* stage, sap_error* error) {
+  const sap_status status =
+      sap_solver_solve(stage->solver, stage->problem, &stage->solution, &stage->report, error);
+  stage->problem->solved = status == SAP_STATUS_OK;
+  return status;
+}
+
 // Solves again from the last solution. The report counts both.
 static sap_status solve_from_solution(sap_contact_stage* stage, sap_error* error) {
-  sap_report* report = &stage->report;
-  const sap_report before = *report;
+  const sap_report before = stage->report;
   sap_status status = sap_problem_set_v_guess(stage->problem, stage->solution.v, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_solver_solve(stage->solver, stage->problem, &stage->solution, report, error);
-  }
-  add_work(report, &before);
+  status = status == SAP_STATUS_OK ? solve_once(stage, error) : status;
+  add_work(&stage->report, &before);
   return status;
 }
 
@@ -152,8 +156,7 @@ static sap_status solve_from_solution(sap_contact_stage* stage, sap_error* error
 static sap_status solve_problem(sap_contact_stage* stage, sap_error* error) {
   sap_problem* problem = stage->problem;
   const sap_solution* solution = &stage->solution;
-  sap_status status =
-      sap_solver_solve(stage->solver, problem, &stage->solution, &stage->report, error);
+  sap_status status = solve_once(stage, error);
   if (stage->restored) {
     return status;
   }

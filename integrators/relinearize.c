@@ -5,8 +5,9 @@
 // Smooth motion passes at once, because what the linear balance misses and the curvature of
 // constraints come from the step before. After impacts the step is solved again:
 //   balance missed   v* from v with the same A (linearization.c) while that contracts; then stage 1
-//                    again, linearized about the impulses found
-//   closure missed   stage 2 again, with the curvature of constraints along the v found
+//                    again, linearized about the impulses found, with the curvature of constraints
+//                    along the v found
+//   closure missed   v_hat less what the rows miss: the problem is the same but for v* and v_hat
 #include "integrators/relinearize.h"
 
 #include <math.h>
@@ -19,9 +20,12 @@
 #include "solvers/registry.h"
 
 enum { COUNT_MAX = 12 };   // solutions beyond the first
+enum { IDLE_MAX = 6 };     // of them in a row whose closure error has not fallen
 enum { ROUNDS_MAX = 16 };  // of contacts that a solution lacked, of laws that did not hold
 // Closure error that is accepted for constraints that are not exactly linear [m, rad].
 #define CLOSURE_TOLERANCE 1e-7
+// It has not fallen if it is not below this part of the one before.
+#define CLOSING 0.5
 // The iteration has diverged if v' diag(A) v exceeds FASTER times that of the first solution and of
 // the start, or if the closure error exceeds both WIDER times the first one and UNSEEN, an error
 // that later steps close unnoticed [m, rad].
@@ -180,12 +184,15 @@ static sap_status check_closure(sap_relinearize* r, sap_error* error) {
     return SAP_STATUS_OK;
   }
   const sap_solution* solution = &r->contact.solution;
+  sap_problem* problem = r->contact.problem;
   r->step.v_guess = solution->v;
   int code =
       system->integrate_positions(system->context, r->step.q0, solution->v, r->step.dt, r->q_end);
-  if (code == 0) {
-    code = system->closure_error(system->context, &r->step, r->contact.problem, solution->vc,
-                                 r->q_end, &r->closure_error);
+  if (code == 0 && problem->nrows > 0) {
+    memset(problem->missed, 0, (size_t)problem->nrows * sizeof(double));
+    code = system->closure_error(system->context, &r->step, problem, solution->vc, r->q_end,
+                                 problem->missed);
+    r->closure_error = sap_problem_missed_closure(problem);
   }
   return sap_callback_check("closure_error or integrate_positions", code, error);
 }
@@ -200,22 +207,27 @@ static sap_status measure_errors(sap_relinearize* r, sap_error* error) {
   return check_closure(r, error);
 }
 
-// Solves again about the solution: both stages, or stage 2 alone.
-static sap_status solve_about_solution(sap_relinearize* r, bool both, sap_error* error) {
-  if (both) {
-    r->linearized_again = true;
-    SAP_TRY(solve_free_motion(r, SAP_LINEARIZE_CHOSEN, error));
-  }
+// Solves both stages again about the solution.
+static sap_status solve_about_solution(sap_relinearize* r, sap_error* error) {
+  r->linearized_again = true;
+  SAP_TRY(solve_free_motion(r, SAP_LINEARIZE_CHOSEN, error));
   SAP_TRY(assemble_constraints(r, r->contact.solution.v, error));
   return solve_contact(r, error);
 }
 
-// Solves again with v* corrected for the balance error, with the same A and the same rows.
-static sap_status solve_corrected(sap_relinearize* r, sap_error* error) {
+// Solves again with v* and v_hat corrected for the errors, with the same A and the same rows.
+static sap_status solve_corrected(sap_relinearize* r, bool balanced, bool closed,
+                                  sap_error* error) {
+  sap_problem* problem = r->contact.problem;
   const double* v = r->contact.solution.v;
-  SAP_TRY(sap_linearization_correct(&r->free_motion, v, r->options->balance_tolerance, error));
-  SAP_TRY(sap_problem_set_v_star(r->contact.problem, r->free_motion.v_star, error));
-  SAP_TRY(sap_problem_set_v_guess(r->contact.problem, v, error));
+  if (!balanced) {
+    SAP_TRY(sap_linearization_correct(&r->free_motion, v, r->options->balance_tolerance, error));
+    SAP_TRY(sap_problem_set_v_star(problem, r->free_motion.v_star, error));
+  }
+  if (!closed) {
+    sap_problem_shift_closure(problem);
+  }
+  SAP_TRY(sap_problem_set_v_guess(problem, v, error));
   return solve_contact(r, error);
 }
 
@@ -250,14 +262,15 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
   const double tolerance = r->options->balance_tolerance;
   double balance_before = HUGE_VAL, closure_before = HUGE_VAL;
   bool first_choice = true;
-  int lost = 0;
+  int lost = 0, idle = 0;
   sap_status status = SAP_STATUS_OK;
   while (status == SAP_STATUS_OK && r->count < COUNT_MAX && !is_out_of_time(r) && lost < 2) {
     // Motion computed in parts does not solve m of the whole step.
     const bool balanced = r->balance_error <= tolerance || r->free_motion.substeps > 0;
     // An impact whose closure does not contract is left to the next step.
-    const bool closed = !(r->closure_error > CLOSURE_TOLERANCE) ||
-                        !(r->closure_error < 0.5 * closure_before) || isinf(tolerance);
+    idle = r->closure_error < CLOSING * closure_before ? 0 : idle + 1;
+    const bool closed =
+        !(r->closure_error > CLOSURE_TOLERANCE) || idle == IDLE_MAX || isinf(tolerance);
     closure_before = r->closure_error;
     if (balanced && closed) {
       break;
@@ -266,16 +279,16 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
       sap_problem_store_repeats(r->contact.problem);
     }
     r->count += 1;
-    if (closed && r->balance_error <= CONTRACTION * balance_before) {
-      balance_before = r->count == 1 ? r->balance_error / CONTRACTION : r->balance_error;
-      status = solve_corrected(r, error);
-    } else {
+    if (balanced || r->balance_error <= CONTRACTION * balance_before) {
       if (!balanced) {
-        sap_linearization_choose(&r->free_motion, first_choice, r->balance_error);
-        first_choice = false;
+        balance_before = isinf(balance_before) ? r->balance_error / CONTRACTION : r->balance_error;
       }
+      status = solve_corrected(r, balanced, closed, error);
+    } else {
+      sap_linearization_choose(&r->free_motion, first_choice, r->balance_error);
+      first_choice = false;
       balance_before = 0.0;  // no corrections after that
-      status = solve_about_solution(r, !balanced, error);
+      status = solve_about_solution(r, error);
     }
     status = status == SAP_STATUS_OK ? measure_errors(r, error) : status;
     lost = is_lost(r, first) ? lost + 1 : 0;

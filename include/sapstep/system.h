@@ -176,11 +176,12 @@ typedef struct sap_system {
   // and takes them by another law, mostly as blocks, until the step ends, which is then solved
   // again from its start. Each call may only add to them. NULL: all laws hold always.
   int (*changed_laws)(void* context, const sap_step_context* step, const double* v, int32_t* count);
-  // Sets *error to the largest |g(q) - (g0 + dt vc + curvature)| [m, rad] of all bilateral rows:
-  // the error g at the end of the step against the prediction of the row. vc: velocities of all
-  // rows of the problem. The curvature is the one that `constraints` found.
+  // Sets missed[i] to g(q) - (g0 + dt vc + curvature) [m, rad] of each bilateral row i of the
+  // problem: the error g at the end of the step against the prediction of the row. vc: velocities of
+  // all rows. The curvature is the one that `constraints` found. missed is zero before. A larger miss
+  // is taken from v_hat = -(g0 + curvature)/dt + ... of the row, and the problem solved again.
   int (*closure_error)(void* context, const sap_step_context* step, const sap_problem* problem,
-                       const double* vc, const double* q, double* error);
+                       const double* vc, const double* q, double* missed);
   // Sets the kinetic and potential energy [J].
   int (*energies)(void* context, double t, const double* q, const double* v, double* kinetic,
                   double* potential);

@@ -18,6 +18,8 @@ static const double SHIFT_TOLERANCE = 1e-5;
 static const double SETTLED = 1e-3;
 // Shifts converge linearly, by this ratio or less.
 static const double FASTEST = 0.9;
+// Largest share of a miss of closure that v_hat is shifted by.
+static const double CLOSURE_SHARE_MAX = 2.0;
 // n0 differs from gamma_n if by more than this part of the larger, and if friction by the difference
 // changes the velocity by more than this part of v_s.
 static const double LAG_TOLERANCE = 1e-6, LAG_SPEED = 1e-3;
@@ -255,6 +257,35 @@ void sap_problem_restore_repeats(sap_problem* p) {
   }
 }
 
+double sap_problem_missed_closure(sap_problem* p) {
+  double largest = 0.0;
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    for (int32_t i = block->first_row;
+         block->set == SAP_SET_FREE && i < block->first_row + block->nrows; ++i) {
+      p->missed[i] += p->dt * (p->v_hat_shifted[i] - p->v_hat_law[i]);
+      largest = fmax(largest, fabs(p->missed[i]));
+    }
+  }
+  return largest;
+}
+
+// The miss falls linearly, for J is that of the start: Aitken's relaxation.
+void sap_problem_shift_closure(sap_problem* p) {
+  double along = 0.0, change_2 = 0.0;
+  for (int32_t i = 0; i < p->nrows && p->closure_share > 0.0; ++i) {
+    const double change = p->missed[i] - p->missed_before[i];
+    along -= change * p->missed_before[i];
+    change_2 += change * change;
+  }
+  const double share = p->closure_share * along;
+  p->closure_share = share > 0.0 ? fmin(share / change_2, CLOSURE_SHARE_MAX) : 1.0;
+  for (int32_t i = 0; i < p->nrows; ++i) {
+    p->v_hat_shifted[i] -= p->closure_share * p->missed[i] / p->dt;
+    p->missed_before[i] = p->missed[i];
+  }
+}
+
 int32_t sap_problem_count_softened(const sap_problem* p, const double* gamma) {
   int32_t count = 0;
   for (int32_t b = 0; b < p->nblocks; ++b) {
@@ -339,6 +370,7 @@ bool sap_problem_relag(sap_problem* p, const double* gamma) {
   for (int32_t b = 0; b < p->nblocks && far; ++b) {
     sap_block_data* block = &p->blocks[b];
     if (block->set == SAP_SET_LAGGED) {
+      p->solved = false;
       block->lagged_impulse = fmax(0.0, gamma[block->first_row + SAP_NORMAL_ROW]);
     }
   }

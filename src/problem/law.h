@@ -35,6 +35,10 @@ bool sap_problem_relag(sap_problem* problem, const double* gamma);
 // Store what these two changed, and restore it in a problem of the same blocks.
 void sap_problem_store_repeats(sap_problem* problem);
 void sap_problem_restore_repeats(sap_problem* problem);
+// Takes the shifts of bilateral rows so far from what they missed by their law, and returns the
+// largest |missed|; then the second shifts v_hat by it.
+double sap_problem_missed_closure(sap_problem* problem);
+void sap_problem_shift_closure(sap_problem* problem);
 // Returns the force kept for a contact's key, NULL: none.
 const double* sap_problem_find_force(const sap_problem* problem, uint64_t key);
 // Saves or loads the kept forces.

@@ -54,6 +54,8 @@ sap_status sap_problem_grow_group(sap_problem* p, sap_problem_group group, int64
                 {SAP_GROUP_ROWS, ARRAY(p->R)},
                 {SAP_GROUP_ROWS, ARRAY(p->v_hat_law)},
                 {SAP_GROUP_ROWS, ARRAY(p->v_hat_shifted)},
+                {SAP_GROUP_ROWS, ARRAY(p->missed)},
+                {SAP_GROUP_ROWS, ARRAY(p->missed_before)},
                 {SAP_GROUP_ROWS, ARRAY(p->lower)},
                 {SAP_GROUP_ROWS, ARRAY(p->upper)},
                 {SAP_GROUP_ROWS, ARRAY(p->gamma_guess)}};
@@ -156,7 +158,8 @@ sap_status sap_problem_begin(sap_problem* p, double dt, int32_t ntrees, const in
   p->v_expected = NULL;
   p->guess_rows = -1;
   p->has_momentum = p->has_mobility = false;
-  p->law_is_set = false;
+  p->law_is_set = p->solved = false;
+  p->closure_share = 0.0;
   p->scheme = sap_contact_scheme_default();
   p->scheme.v_star = p->v_star;
   p->tree_start[0] = 0;

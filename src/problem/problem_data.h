@@ -137,6 +137,8 @@ struct sap_problem {
   // law
   sap_contact_scheme scheme;  // its v0: NULL or v0 below
   bool law_is_set;            // since the last reset
+  double closure_share;       // of `missed` in the last shift, 0: none since the last reset
+  bool solved;                // by the same solver, but for other v_hat, v_star and v_guess
   double* v0;                 // start of the step (nv)
   sap_lag_memory lag;         // outlives a reset
   // blocks
@@ -151,6 +153,8 @@ struct sap_problem {
   double* v_hat_law;      // as the law gives it; written once, with its block (nrows)
   double* v_hat_shifted;  // v_hat_law plus what solvers and the stepper shift; solvers and
                           // residuals read this (nrows)
+  double* missed;  // by bilateral rows at the end of the step, closure_error [m, rad] (nrows)
+  double* missed_before;  // by the solution before (nrows)
   double* lower;          // bounds of gamma's rows; unused for cones (nrows)
   double* upper;
   sap_problem_cache* cache;

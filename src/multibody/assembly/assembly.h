@@ -91,10 +91,10 @@ void sap_assembly_predict(sap_assembly* assembly, const sap_kinematics* kin);
 void sap_assembly_predict_rates(sap_assembly* assembly, const sap_kinematics* kin, const double* v);
 // Largest |g| of the equalities that are switched on.
 double sap_assembly_closure(const sap_assembly* assembly, const sap_kinematics* kin);
-// Largest |g(q) - g predicted by its rows| of a rigid equality in the problem; vc: of the problem's
-// rows. [m, rad]
-double sap_assembly_closure_error(const sap_assembly* assembly, const sap_kinematics* kin,
-                                  const sap_problem* problem, const double* vc);
+// Sets missed[i] = g(q) - g predicted by its row i of the rigid equalities in the problem; vc: of the
+// problem's rows. [m, rad]
+void sap_assembly_closure_error(const sap_assembly* assembly, const sap_kinematics* kin,
+                                const sap_problem* problem, const double* vc, double* missed);
 
 // Switches of a kind, by id. At first equalities are as in the model, all others are on.
 typedef enum sap_assembly_switch {

@@ -13,8 +13,8 @@
 // nothing can move, as across a planar loop, has R > 0.
 // The position after the step is g0 + dt J v + c with the curvature c = O(dt^2). A step that closes
 // only g0 + dt J v misses c in every step: a loop in motion would stay open by dt a (dt + tau_d)/2.
-// c is estimated with v_guess = v0 and, where that has missed after a blow, the v found
-// (integrators/relinearize.c):
+// c is estimated with v_guess = v0; where that has missed after a blow, the stepper moves v_hat by
+// the miss (integrators/relinearize.c):
 //   c     = g(q0 (+) dt v_guess) - (g0 + dt J v_guess)
 //   v_hat = -g0/(dt + tau_d) - c/dt
 // For the theta point of a step that resolves a soft equality see contact/contact_law.c (2).
@@ -238,11 +238,10 @@ double sap_assembly_closure(const sap_assembly* assembly, const sap_kinematics* 
   return largest;
 }
 
-double sap_assembly_closure_error(const sap_assembly* assembly, const sap_kinematics* kin,
-                                  const sap_problem* problem, const double* vc) {
+void sap_assembly_closure_error(const sap_assembly* assembly, const sap_kinematics* kin,
+                                const sap_problem* problem, const double* vc, double* missed) {
   const sap_model* model = assembly->model;
   const double dt = sap_problem_dt(problem);
-  double largest = 0.0;
   const sap_block_range range = assembly->ranges[SAP_BLOCKS_EQUALITY];
   for (int32_t i = range.first; i < range.end; ++i) {
     sap_block block;
@@ -255,12 +254,10 @@ double sap_assembly_closure_error(const sap_assembly* assembly, const sap_kinema
     double g[SAP_ROWS_MAX];
     find_gaps(kin, model, e, g);
     for (int32_t r = 0; isinf(e->stiffness) && r < block.nrows; ++r) {
-      const double missed =
+      missed[row + r] =
           g[r] - assembly->predicted[SAP_ROWS_MAX * (size_t)id + (size_t)r] - dt * vc[row + r];
-      largest = fmax(largest, fabs(missed));
     }
   }
-  return largest;
 }
 
 sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembly_start* start,

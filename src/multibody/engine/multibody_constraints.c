@@ -260,13 +260,12 @@ int sap_multibody_missing_contacts(void* context, const sap_step_context* step, 
 
 int sap_multibody_closure_error(void* context, const sap_step_context* step,
                                 const sap_problem* problem, const double* vc, const double* q,
-                                double* error) {
+                                double* missed) {
   sap_multibody* multibody = context;
   (void)step;
-  *error = 0.0;
   if (multibody->model->sizes.equalities > 0) {
-    *error = sap_assembly_closure_error(multibody->assembly, sap_multibody_kinematics(multibody, q),
-                                        problem, vc);
+    sap_assembly_closure_error(multibody->assembly, sap_multibody_kinematics(multibody, q), problem,
+                               vc, missed);
   }
   return 0;
 }

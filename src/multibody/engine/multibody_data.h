@@ -129,7 +129,7 @@ int sap_multibody_missing_contacts(void* context, const sap_step_context* step, 
                                    int32_t* count, sap_error* error);
 int sap_multibody_closure_error(void* context, const sap_step_context* step,
                                 const sap_problem* problem, const double* vc, const double* q,
-                                double* error);
+                                double* missed);
 
 sap_status sap_multibody_balance_derivatives(void* context, const sap_step_context* step,
                                              sap_balance_derivatives* out, sap_error* error);

@@ -39,14 +39,31 @@ static sap_patch_rows rows_of(const sap_newton* n, const sap_patch* patch) {
                           (size_t)n->ncones};
 }
 
+static void multiply_bodies(const sap_newton* n, const sap_patch* patch, const sap_patch_rows* view,
+                            const double* x, double* y) {
+  const double* b = patch->bodies[1] >= 0 ? x + patch->bodies[1] : NULL;
+  n->kernels->multiply_bodies(view, x + patch->bodies[0], b, y);
+}
+
+static void add_to_bodies(const sap_newton* n, const sap_patch* patch, const sap_patch_rows* view,
+                          const double* y, double* x) {
+  double* b = patch->bodies[1] >= 0 ? x + patch->bodies[1] : NULL;
+  n->kernels->add_to_bodies(view, y, x + patch->bodies[0], b);
+}
+
+// Three rows from row k of a patch on.
+static sap_patch_rows triple_of(const sap_newton* n, const sap_patch* patch, int32_t k) {
+  const double* J = n->jacobian + patch->jacobian;
+  return (sap_patch_rows){J + (size_t)k * (size_t)patch->ncols, 1, patch->ncols, 1};
+}
+
 // y = J x of the cones of 3 rows, rows = J x of all other rows.
 static void multiply(const sap_newton* n, const double* x, double* y, double* rows) {
   for (int32_t q = 0; q < n->ncone_patches; ++q) {
     const sap_patch* patch = &n->patches[q];
     const sap_patch_rows view = rows_of(n, patch);
     if (patch->bodies[0] >= 0) {
-      const double* b = patch->bodies[1] >= 0 ? x + patch->bodies[1] : NULL;
-      n->kernels->multiply_bodies(&view, x + patch->bodies[0], b, y + patch->first);
+      multiply_bodies(n, patch, &view, x, y + patch->first);
       continue;
     }
     sap_patch_gather(n, patch, x, n->scratch);
@@ -58,7 +75,11 @@ static void multiply(const sap_newton* n, const double* x, double* y, double* ro
     for (int32_t k = 0; patch->velocity >= 0 && k < patch->nrows; ++k) {
       rows[patch->first_row + k] = J[k] * x[patch->velocity];
     }
-    if (patch->velocity >= 0) {
+    for (int32_t k = 0; sap_patch_has_triples(patch) && k < patch->nrows; k += 3) {
+      const sap_patch_rows view = triple_of(n, patch, k);
+      multiply_bodies(n, patch, &view, x, rows + patch->first_row + k);
+    }
+    if (patch->velocity >= 0 || sap_patch_has_triples(patch)) {
       continue;
     }
     sap_patch_gather(n, patch, x, n->scratch);
@@ -88,8 +109,7 @@ static void add_transposed(const sap_newton* n, const double* y, const double* r
     const sap_patch* patch = &n->patches[q];
     const sap_patch_rows view = rows_of(n, patch);
     if (patch->bodies[0] >= 0) {
-      double* b = patch->bodies[1] >= 0 ? x + patch->bodies[1] : NULL;
-      n->kernels->add_to_bodies(&view, y + patch->first, x + patch->bodies[0], b);
+      add_to_bodies(n, patch, &view, y + patch->first, x);
       continue;
     }
     n->kernels->multiply_transposed(&view, y + patch->first, part);
@@ -101,7 +121,12 @@ static void add_transposed(const sap_newton* n, const double* y, const double* r
     for (int32_t k = 0; patch->velocity >= 0 && k < patch->nrows; ++k) {
       x[patch->velocity] += J[k] * z[k];
     }
-    if (patch->velocity < 0 && transpose_rows(J, patch->ncols, z, patch->nrows, part)) {
+    for (int32_t k = 0; sap_patch_has_triples(patch) && k < patch->nrows; k += 3) {
+      const sap_patch_rows view = triple_of(n, patch, k);
+      add_to_bodies(n, patch, &view, z + k, x);
+    }
+    if (patch->velocity < 0 && !sap_patch_has_triples(patch) &&
+        transpose_rows(J, patch->ncols, z, patch->nrows, part)) {
       sap_patch_scatter_add(n, patch, part, x);
     }
   }

@@ -69,7 +69,6 @@ static sap_status gather_trees(sap_newton* n, sap_error* error) {
     const double* A = p->diagonal + p->diagonal_start[tree];
     n->size[t] = size;
     n->start[t + 1] = n->start[t] + size;
-    memcpy(n->v_star + n->start[t], p->v_star + p->tree_start[tree], (size_t)size * sizeof(double));
     for (int32_t i = 0; i < size; ++i) {
       const double mass = A[(size_t)i * (size_t)(size + 1)];
       SAP_FAIL_IF(!(mass > 0.0), error, SAP_STATUS_NOT_SPD,
@@ -304,7 +303,6 @@ static const sap_potential* gather_potential(sap_newton* n, const sap_block_data
 
 static void gather_cone(sap_newton* n, const sap_block_data* block, int32_t cone) {
   const double* R = n->problem->R + block->first_row;
-  const double* v_hat = n->problem->v_hat_shifted + block->first_row;
   const sap_cone made = sap_cone_make(block->friction, R[0], R[2]);
   const double law[] = {made.mu, made.inverse_Rt, made.inverse_Rn, made.k, made.stick_2};
   for (int32_t i = 0; i < 5; ++i) {
@@ -313,9 +311,6 @@ static void gather_cone(sap_newton* n, const sap_block_data* block, int32_t cone
   n->cones[cone] = made;
   n->cone_row[cone] = block->first_row;
   n->cones[cone].potential = gather_potential(n, block);
-  for (int32_t i = 0; i < 3; ++i) {
-    n->cone_v_hat[i * n->ncones + cone] = v_hat[i];
-  }
 }
 
 static void gather_cone_n(sap_newton* n, const sap_block_data* block, int32_t index, int32_t row) {
@@ -339,7 +334,6 @@ static void gather_intervals(sap_newton* n, const sap_block_data* block, int32_t
 // Sets the row arrays of a block from `row` on.
 static void gather_rows(sap_newton* n, const sap_block_data* block, int32_t row) {
   for (int32_t i = 0; i < block->nrows; ++i) {
-    n->row_v_hat[row + i] = n->problem->v_hat_shifted[block->first_row + i];
     n->problem_row[row + i] = block->first_row + i;
   }
 }
@@ -393,6 +387,25 @@ static void gather_blocks(sap_newton* n) {
   }
 }
 
+void sap_newton_refresh(sap_newton* n, const sap_problem* p) {
+  n->problem = p;
+  n->again = true;
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    memcpy(n->v_star + n->start[t], p->v_star + p->tree_start[n->trees[t]],
+           (size_t)n->size[t] * sizeof(double));
+  }
+  for (int32_t c = 0; c < n->ncones; ++c) {
+    for (int32_t i = 0; i < 3; ++i) {
+      n->cone_v_hat[i * n->ncones + c] = p->v_hat_shifted[n->cone_row[c] + i];
+    }
+  }
+  for (int32_t k = 0; k < n->nrows; ++k) {
+    n->row_v_hat[k] = p->v_hat_shifted[n->problem_row[k]];
+  }
+  memset(n->momentum_star, 0, (size_t)n->nv * sizeof(double));
+  sap_newton_add_momentum(n, n->v_star, n->momentum_star);
+}
+
 sap_status sap_newton_gather(sap_newton* n, const sap_problem* problem, const sap_islands* islands,
                              int32_t index, sap_error* error) {
   const sap_island island = sap_islands_get(islands, index);
@@ -407,7 +420,7 @@ sap_status sap_newton_gather(sap_newton* n, const sap_problem* problem, const sa
   SAP_TRY(gather_trees(n, error));
   sort_blocks(n);
   gather_blocks(n);
-  memset(n->momentum_star, 0, (size_t)n->nv * sizeof(double));
-  sap_newton_add_momentum(n, n->v_star, n->momentum_star);
+  sap_newton_refresh(n, problem);
+  n->again = n->factored = false;
   return sap_newton_build_pattern(n, error);
 }

@@ -10,6 +10,16 @@
 #include "solvers/primal/newton.h"
 #include "solvers/primal/patch_vector.h"
 
+static void add_to_bodies(const sap_newton* n, const sap_patch* patch,
+                          const sap_patch_square* square) {
+  const size_t* pair = n->pattern.pair_values + patch->first_pair;
+  double* blocks[3] = {n->values + pair[0]};
+  for (int32_t i = 1; i < (patch->ntrees == 2 ? 3 : 1); ++i) {
+    blocks[i] = n->values + pair[i];
+  }
+  n->kernels->add_to_blocks(square, blocks);
+}
+
 // Returns true if S must be added to H.
 static bool add_cones(const sap_newton* n, const sap_patch* patch, double* S, double* W) {
   const sap_patch_square square = {.J = n->jacobian + patch->jacobian,
@@ -21,13 +31,21 @@ static bool add_cones(const sap_newton* n, const sap_patch* patch, double* S, do
   if (patch->bodies[0] < 0) {
     return n->kernels->square(&square);
   }
-  const size_t* pair = n->pattern.pair_values + patch->first_pair;
-  double* blocks[3] = {n->values + pair[0]};
-  for (int32_t i = 1; i < (patch->ntrees == 2 ? 3 : 1); ++i) {
-    blocks[i] = n->values + pair[i];
-  }
-  n->kernels->add_to_blocks(&square, blocks);
+  add_to_bodies(n, patch, &square);
   return false;
+}
+
+// Adds interval rows on free bodies by threes.
+static void add_triples(const sap_newton* n, const sap_patch* patch) {
+  const double* rows = n->interval_G + patch->first;
+  for (int32_t k = 0; k < patch->nrows; k += 3) {
+    const double G[6] = {rows[k], 0.0, rows[k + 1], 0.0, 0.0, rows[k + 2]};
+    add_to_bodies(n, patch,
+                  &(sap_patch_square){.J = n->jacobian + patch->jacobian + k * patch->ncols,
+                                      .G = G,
+                                      .count = 1,
+                                      .ncols = patch->ncols});
+  }
 }
 
 // Skips zero entries: interval rows are often unit vectors. Returns true if S must be added to H.
@@ -195,6 +213,10 @@ void sap_newton_assemble(sap_newton* n, bool with_constraints) {
     const sap_patch* patch = &n->patches[q];
     if (patch->velocity >= 0) {
       add_single(n, patch);
+      continue;
+    }
+    if (patch->kind == SAP_PATCH_INTERVALS && sap_patch_has_triples(patch)) {
+      add_triples(n, patch);
       continue;
     }
     const bool active = patch->kind == SAP_PATCH_CONES     ? add_cones(n, patch, S, W)

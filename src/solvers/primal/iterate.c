@@ -51,7 +51,10 @@ static const double LEAST_DECREASE = 1e-4;
 static const double FULL_STEP = 0.1;
 // A step with old factors must promise this part of the tolerance.
 static const double REUSE_MARGIN = 0.3;
+// Steps with old factors go on while each leaves at most this part of the gradient.
+static const double CHORD_CONTRACTION = 0.2;
 enum {
+  CHORDS_MAX = 6,         // such steps
   ROUNDOFF_PATIENCE = 3,  // steps without progress that end the iterations
   STALL_PATIENCE = 30,    // the same above that momentum error: corners may still be crossed
   SPACER_INTERVAL = 16    // primal-dual: every so many steps one is SAP's own
@@ -104,6 +107,7 @@ static sap_status solve_step(sap_newton* n, step_direction* direction, bool* des
                              sap_error* error) {
   int32_t failed;
   const sap_status status = sap_cholesky_factorize(n->cholesky, n->values, &failed, error);
+  n->factored = status == SAP_STATUS_OK;
   direction->factorizations += 1;
   *descends = false;
   if (status != SAP_STATUS_OK) {
@@ -294,8 +298,11 @@ static bool can_reuse_factors(const sap_newton* n, const sap_solver_options* opt
          gradient / before * gradient < REUSE_MARGIN * sap_newton_tolerance(&n->state, options);
 }
 
-// Takes that step, in SAP's own direction and of length 1; undoes it unless it converges.
-static bool end_with_old_factors(sap_newton* n, const sap_solver_options* options) {
+// Takes that step, in SAP's own direction and of length 1; undoes it unless it converges or leaves
+// at most the part `accepted` of the gradient.
+static bool step_with_old_factors(sap_newton* n, const sap_solver_options* options,
+                                  double accepted) {
+  const double before = n->state.gradient;
   mark_start(n);
   for (int32_t i = 0; i < n->nv; ++i) {
     n->dv[i] = -n->gradient[i];
@@ -303,12 +310,25 @@ static bool end_with_old_factors(sap_newton* n, const sap_solver_options* option
   sap_cholesky_solve(n->cholesky, n->dv);
   (void)move_velocities(n, 1.0);
   sap_newton_evaluate(n);
-  if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(n, options)) {
+  if (sap_newton_is_finite(&n->state) &&
+      (n->state.gradient <= accepted * before || sap_newton_is_converged(n, options))) {
     sap_newton_start_multipliers(n, false);
     return true;
   }
   return_to_start(n);
   return false;
+}
+
+// Where other v_hat and v_star move the solution a little: such steps while they contract. Returns
+// their number.
+static int32_t continue_with_old_factors(sap_newton* n, const sap_solver_options* options) {
+  int32_t steps = 0;
+  while (n->again && n->factored && n->starts_near && steps < options->max_iterations &&
+         steps < CHORDS_MAX && !sap_newton_is_converged(n, options) &&
+         step_with_old_factors(n, options, CHORD_CONTRACTION)) {
+    ++steps;
+  }
+  return steps;
 }
 
 // Sets the multipliers after a step. The first step from near the minimum carries none along.
@@ -412,6 +432,7 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       (sap_report){.outcome = SAP_OUTCOME_ITERATION_LIMIT, .islands = 1, .largest_island = n->nv};
   sap_status status = sap_newton_begin(n, options, error);
   sap_step step = {0.0, 0};
+  const int32_t chords = status == SAP_STATUS_OK ? continue_with_old_factors(n, options) : 0;
   if (status == SAP_STATUS_OK) {
     status = record_iterate(n, &step, history, error);
   }
@@ -442,7 +463,7 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       break;
     }
     if (primal_dual && result->iterations > 0 && can_reuse_factors(n, options, &step, before) &&
-        end_with_old_factors(n, options)) {
+        step_with_old_factors(n, options, 0.0)) {
       result->iterations += 1;
       result->outcome = SAP_OUTCOME_CONVERGED;
       status = record_iterate(n, &(sap_step){1.0, 0}, history, error);
@@ -484,7 +505,7 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
     status = record_iterate(n, &step, history, error);
   }
   result->factorizations = direction.factorizations;
-  result->total_iterations = result->iterations;
+  result->total_iterations = result->iterations += chords;
   result->cost = n->state.cost;
   return status;
 }

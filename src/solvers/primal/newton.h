@@ -66,6 +66,11 @@ typedef struct sap_interval {
   double inverse_R, R, lower, upper;
 } sap_interval;
 
+// Kernels take other rows on free bodies as cones by threes.
+static inline bool sap_patch_has_triples(const sap_patch* patch) {
+  return patch->bodies[0] >= 0 && patch->velocity < 0 && patch->nrows % 3 == 0;
+}
+
 // Sums of the stopping tests at the current v.
 typedef struct sap_newton_state {
   double cost;        // l(v) [J]
@@ -141,6 +146,8 @@ typedef struct sap_newton {
   double* product;                                        // A dv; v - v* in sap_newton_evaluate
   double* scratch;                                        // patch vectors and J' G J of a patch
 
+  bool again;              // solved before, but for other v_hat, v_star and v_guess
+  bool factored;           // `cholesky` has factors of its H
   bool starts_near;        // SAP's own step comes first, without metrics (sap_newton_begin)
   double deadline;         // clock of the time limit [s]; infinite: none
   const double* recalled;  // multipliers of the previous solve by the problem's rows, NaN: none
@@ -163,6 +170,8 @@ void sap_newton_clear(sap_newton* newton);
 // Gathers island `index`.  fails: MEMORY; NOT_SPD names a tree whose diagonal of A is not positive.
 sap_status sap_newton_gather(sap_newton* newton, const sap_problem* problem,
                              const sap_islands* islands, int32_t index, sap_error* error);
+// Takes new v_hat, v_star and guess of the island gathered last.
+void sap_newton_refresh(sap_newton* newton, const sap_problem* problem);
 // Makes room for an island whose counts are set.  fails: MEMORY
 sap_status sap_newton_reserve(sap_newton* newton, sap_error* error);
 // Builds the block pattern of H from patches and couplings.  fails: MEMORY

@@ -74,10 +74,14 @@ static sap_status solve_island(const primal_call* call, sap_island_batch* batch,
   const sap_primal* s = call->primal;
   sap_newton* n = &batch->newton;
   sap_island_result* out = &s->results[index];
-  SAP_TRY(sap_newton_gather(n, call->problem, &s->islands, index, error));
   bool analysed = false;
-  SAP_TRY(sap_cholesky_pool_get(&batch->pool, &n->pattern.view, call->options->linear_solver,
-                                &n->cholesky, &analysed, error));
+  if (call->problem->solved && s->islands.count == 1 && n->npotentials == 0) {
+    sap_newton_refresh(n, call->problem);
+  } else {
+    SAP_TRY(sap_newton_gather(n, call->problem, &s->islands, index, error));
+    SAP_TRY(sap_cholesky_pool_get(&batch->pool, &n->pattern.view, call->options->linear_solver,
+                                  &n->cholesky, &analysed, error));
+  }
   out->first_row = batch->iterates.next;
   SAP_TRY(sap_newton_iterate(n, call->options, call->keep_history ? &batch->iterates : NULL,
                              &out->result, error));
@@ -244,7 +248,9 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sa
   const sap_solver_options* options = call->options;
   double free_2 = 0.0;
   SAP_TRY(reserve_solve(s, p, error));
-  SAP_TRY(sap_islands_find(&s->islands, p, !options->islands, error));
+  if (!p->solved) {
+    SAP_TRY(sap_islands_find(&s->islands, p, !options->islands, error));
+  }
   SAP_TRY(set_batches(s, options->threads, error));
   if (call->report != NULL) {
     const int32_t rows = options->max_iterations < SAP_HISTORY_RESERVE ? options->max_iterations + 1
@@ -256,7 +262,9 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sa
     memcpy(s->answer.v, p->v_star, (size_t)p->nv * sizeof(double));
     memset(s->answer.impulse, 0, (size_t)p->nv * sizeof(double));
   }
-  sap_warm_start_recall(&s->warm, p, s->lambda);
+  if (!p->solved) {
+    sap_warm_start_recall(&s->warm, p, s->lambda);
+  }
   const primal_call work = {.primal = s,
                             .options = options,
                             .problem = p,

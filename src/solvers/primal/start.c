@@ -252,6 +252,11 @@ sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sa
     sap_newton_start_multipliers(n, false);
     return SAP_STATUS_OK;
   }
+  if (n->again && n->factored && primal_dual && sap_newton_is_finite(&n->state)) {
+    n->starts_near = true;
+    sap_newton_start_multipliers(n, false);
+    return SAP_STATUS_OK;
+  }
   n->starts_near = primal_dual && sap_newton_is_finite(&n->state) &&
                    sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR;
   const bool far = primal_dual && !n->starts_near;
