@@ -250,9 +250,13 @@ static bool is_lost(const sap_relinearize* r, const first_solution* first) {
   return !(weighted_square(r, r->contact.solution.v) <= LOST * first->speed);
 }
 
+// Returns true if the closure error has grown too far for later solutions to take it back.
+static bool opens(const sap_relinearize* r, const first_solution* first) {
+  return !(r->closure_error <= fmax(WIDER * first->closure, UNSEEN));
+}
+
 static bool has_diverged(const sap_relinearize* r, const first_solution* first) {
-  return !(r->balance_error <= first->balance) ||
-         !(r->closure_error <= fmax(WIDER * first->closure, UNSEEN)) ||
+  return !(r->balance_error <= first->balance) || opens(r, first) ||
          !(weighted_square(r, r->contact.solution.v) <= FASTER * first->speed);
 }
 
@@ -264,7 +268,8 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
   bool first_choice = true;
   int lost = 0, idle = 0;
   sap_status status = SAP_STATUS_OK;
-  while (status == SAP_STATUS_OK && r->count < COUNT_MAX && !is_out_of_time(r) && lost < 2) {
+  while (status == SAP_STATUS_OK && r->count < COUNT_MAX && !is_out_of_time(r) && lost < 2 &&
+         !opens(r, first)) {
     // Motion computed in parts does not solve m of the whole step.
     const bool balanced = r->balance_error <= tolerance || r->free_motion.substeps > 0;
     // An impact whose closure does not contract is left to the next step.
