@@ -20,7 +20,7 @@
 #include "solvers/registry.h"
 
 enum { COUNT_MAX = 12 };   // solutions beyond the first
-enum { IDLE_MAX = 6 };     // of them in a row whose closure error has not fallen
+enum { IDLE_MAX = 4 };     // of them in a row whose closure error has not fallen
 enum { ROUNDS_MAX = 16 };  // of contacts that a solution lacked, of laws that did not hold
 // Closure error that is accepted for constraints that are not exactly linear [m, rad].
 #define CLOSURE_TOLERANCE 1e-7
@@ -216,16 +216,16 @@ static sap_status solve_about_solution(sap_relinearize* r, sap_error* error) {
 }
 
 // Solves again with v* and v_hat corrected for the errors, with the same A and the same rows.
-static sap_status solve_corrected(sap_relinearize* r, bool balanced, bool closed,
-                                  sap_error* error) {
+static sap_status solve_corrected(sap_relinearize* r, bool balanced, bool idle, sap_error* error) {
   sap_problem* problem = r->contact.problem;
   const double* v = r->contact.solution.v;
   if (!balanced) {
     SAP_TRY(sap_linearization_correct(&r->free_motion, v, r->options->balance_tolerance, error));
     SAP_TRY(sap_problem_set_v_star(problem, r->free_motion.v_star, error));
   }
-  if (!closed) {
+  if (!idle && r->closure_error > 0.0) {
     sap_problem_shift_closure(problem);
+    r->about_solution = true;
   }
   SAP_TRY(sap_problem_set_v_guess(problem, v, error));
   return solve_contact(r, error);
@@ -275,7 +275,7 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
     // An impact whose closure does not contract is left to the next step.
     idle = r->closure_error < CLOSING * closure_before ? 0 : idle + 1;
     const bool closed =
-        !(r->closure_error > CLOSURE_TOLERANCE) || idle == IDLE_MAX || isinf(tolerance);
+        !(r->closure_error > CLOSURE_TOLERANCE) || idle >= IDLE_MAX || isinf(tolerance);
     closure_before = r->closure_error;
     if (balanced && closed) {
       break;
@@ -288,7 +288,7 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
       if (!balanced) {
         balance_before = isinf(balance_before) ? r->balance_error / CONTRACTION : r->balance_error;
       }
-      status = solve_corrected(r, balanced, closed, error);
+      status = solve_corrected(r, balanced, idle >= IDLE_MAX, error);
     } else {
       sap_linearization_choose(&r->free_motion, first_choice, r->balance_error);
       first_choice = false;
