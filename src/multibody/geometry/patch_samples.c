@@ -61,7 +61,7 @@ static void evaluate(const slices* c, double u, double w, place* at) {
     }
     const double way = (s->alpha * at->at[0].d - s->beta * at->at[1].d) / steep;
     sap_v3_add_scaled(at->x, N, way);
-    at->found = fabs(way) <= 1e-13 * c->size;
+    at->found = fabs(way) <= 1e-11 * c->size;
   }
   if (!at->found) {  // beside a rigid shape: falls with the distance from it
     const sap_patch_depth* least = at->at[0].d < at->at[1].d ? &at->at[0] : &at->at[1];
