@@ -554,12 +554,10 @@ typedef enum sap_element {
   SAP_ELEMENT_SENSOR,
   SAP_ELEMENT_COUNT,
 } sap_element;
-// Returns an element's name, "" if it has none or the id is out of range.
+// Return an element's name ("": none, or out of range) and the id of a name (-1: there is none).
 SAP_API const char* sap_model_get_name(const sap_model* model, sap_element kind, int32_t id);
-// Returns the id of the element with that name, -1 if there is none.
 SAP_API int32_t sap_model_find(const sap_model* model, sap_element kind, const char* name);
-// Returns where a joint's coordinates start in q and v; -1 when out of range. Any of the outputs
-// may be NULL.
+// Returns where a joint's coordinates start in q and v; -1: out of range. Outputs may be NULL.
 SAP_API sap_status sap_model_joint_address(const sap_model* model, int32_t joint,
                                            sap_joint_type* type, int32_t* body, int32_t* q_start,
                                            int32_t* v_start, sap_error* error);
