@@ -29,7 +29,8 @@ def run(*arguments: Union[str, "os.PathLike[str]", float], check: bool = True) -
     """Runs the program and returns ``stdout``, ``stderr`` and ``returncode``. Raises an error with the
     text of stderr if the exit code is not 0, unless ``check`` is False."""
     command = [str(path()), *(str(a) if isinstance(a, (int, float)) else os.fspath(a) for a in arguments)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
+    environment = {"SAPSTEP_PYTHON": sys.executable, **os.environ}  # for the commands that use this package
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", env=environment)
     if check and done.returncode != 0:
         kind = InputError if done.returncode in (2, 3) else Error  # usage, input file
         raise kind(done.stderr.strip() or done.stdout.strip(), f"exit code {done.returncode}")

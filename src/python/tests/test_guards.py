@@ -45,7 +45,7 @@ PUBLIC = {
         "ray": lambda o: o.ray([0, 0, 3], [0, 0, -1]), "sensors": lambda o: o.sensors,
         "positions": lambda o: o.positions, "rotations": lambda o: o.rotations,
         "linearize": lambda o: o.linearize(), "vjp": lambda o: o.vjp(),
-    }, STATE_FREE | {"nq", "nv", "nu", "control", "ctrl", "names", "linearize_report", "find", "body", "joint", "actuator", "site", "sensor",
+    }, STATE_FREE | {"nq", "nv", "nu", "control", "ctrl", "names", "linearize_report", "find", "save_mjcf", "body", "joint", "actuator", "site", "sensor",
                      "from_string", "__init__"}),
     "Stepper": (STATE, STATE_FREE | {"__init__"}),
     "Problem": ({
