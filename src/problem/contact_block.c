@@ -113,14 +113,18 @@ static sap_status scale_block(sap_problem* p, const sap_contact_block* c, const 
 static double find_largest_row(const sap_problem* p, const sap_block* block) {
   double weights[SAP_CONE_ROWS_MAX] = {0.0}, largest = 0.0;
   for (int32_t t = 0; t < block->ntrees; ++t) {
-    const size_t start = (size_t)p->diagonal_start[block->trees[t]];
+    const double* J = block->jacobians[t];
+    const double* A = &p->diagonal[p->diagonal_start[block->trees[t]]];
     const int32_t size = p->tree_size[block->trees[t]];
-    for (int32_t k = 0; k < size * block->nrows; ++k) {
-      const double A = p->diagonal[start + (size_t)(k / block->nrows) * (size_t)(size + 1)];
-      double* weight = &weights[k % block->nrows];
-      *weight += block->jacobians[t][k] * block->jacobians[t][k] * (p->has_mobility ? A : 1.0 / A);
-      largest = *weight > largest ? *weight : largest;
+    for (int32_t i = 0; i < size; ++i, A += size + 1, J += block->nrows) {
+      const double inverse = p->has_mobility ? *A : 1.0 / *A;
+      for (int32_t j = 0; j < block->nrows; ++j) {
+        weights[j] += J[j] * J[j] * inverse;
+      }
     }
+  }
+  for (int32_t j = 0; j < block->nrows; ++j) {
+    largest = fmax(largest, weights[j]);
   }
   return largest;
 }
