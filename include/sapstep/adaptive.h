@@ -10,12 +10,15 @@
 // has a kink for some steps, a step and two halves of it are extrapolated to order 4 instead, and the
 // part of it that the step does not resolve, as a stiff spring's oscillation, is filtered out: three
 // solves a step, which is longer, and an error that is about the accuracy even after many steps, if
-// positions have a position_difference and there are no activations. Contacts and
-// limits that close or open within the step, servos that reach their bounds, and contacts and joints
-// that friction stops have kinks that divided differences do not see; their impulse is compared with
-// the integral of their force, and the step is cut to end just behind the kink. Solutions are as exact
-// as the accuracy needs: friction holds what sticks to a twentieth of it in a step, sliding contacts
-// are solved again until they do not glide, and balance_tolerance is at most 10/m times the accuracy.
+// positions have a position_difference and there are no activations.
+//
+// Contacts and limits that close or open within the step, servos that reach their bounds, and
+// contacts and joints that friction stops have kinks that divided differences do not see. Their
+// impulse is compared with the integral of their force, and the step ends just behind the kink.
+//
+// The solutions are as exact as the accuracy needs: sticking contacts creep by at most accuracy/20
+// in a step (sigma >= 1e-6), sliding contacts are solved again until they do not glide, and
+// balance_tolerance is at most accuracy times 10/m.
 #ifndef SAPSTEP_ADAPTIVE_H
 #define SAPSTEP_ADAPTIVE_H
 
@@ -43,7 +46,7 @@ typedef struct sap_adaptive_options {
 #undef SAP_X
 } sap_adaptive_options;
 
-SAP_API sap_adaptive_options sap_adaptive_options_default(void);
+SAP_API sap_adaptive_options sap_adaptive_options_default(void);  // the values of the list
 
 // Why a step is not longer: X(name, text)
 #define SAP_ADAPTIVE_REASON_LIST(X)       \
@@ -68,8 +71,8 @@ typedef struct sap_adaptive_report {
   double dt;                   // of the step [s]
   double error;                // estimated; above accuracy only for the shortest step [m]
   sap_adaptive_reason reason;  // why it was not longer
-  int32_t velocity;            // that the reason is about: the last one that moves a contact
-  int32_t parts;               // 1 step of the stepper, 2 halves, or 3: extrapolated
+  int32_t velocity;            // index of the one with that error; of a kink the last of its block
+  int32_t parts;               // 1: one step of the stepper; 2: two halves; 3: both, extrapolated
   int32_t rejected;            // attempts
   int32_t solves;              // steps of the stepper, rejected attempts included
   sap_step_report step;        // of the last of them
@@ -86,7 +89,7 @@ typedef struct sap_adaptive sap_adaptive;
 // fails: ARGUMENT: another scheme, a rigid or castro's law, options or lengths out of range.
 SAP_API sap_status sap_adaptive_create(sap_stepper* stepper, const sap_adaptive_options* options,
                                        const double* lengths, sap_adaptive** out, sap_error* error);
-SAP_API void sap_adaptive_destroy(sap_adaptive* adaptive);
+SAP_API void sap_adaptive_destroy(sap_adaptive* adaptive);  // NULL allowed
 
 // Makes one step, accepted, that ends at t_end or before. Callbacks of the system are called for
 // rejected attempts, too; these leave nothing behind. `report` may be NULL. On failure state and
@@ -94,9 +97,10 @@ SAP_API void sap_adaptive_destroy(sap_adaptive* adaptive);
 // shortest step fails.
 SAP_API sap_status sap_adaptive_step(sap_adaptive* adaptive, sap_state* state, double t_end,
                                      sap_adaptive_report* report, sap_error* error);
-// Interpolates the last step at t, from its start to `end`, the state that it led to: positions and
-// velocities are those of a cubic, with both at the ends; activations are linear. UNSUPPORTED: the
-// system has no position_difference. ARGUMENT: t is not within the step.
+// Sets `out`, of the sizes of `end`, to the state at the time t [s] within the last step. `end` is
+// the state that the step led to. Positions and velocities follow the cubic with both at the two
+// ends, activations are linear. Fails with UNSUPPORTED: the system has no position_difference;
+// ARGUMENT: t is not within the step, or sizes differ; CALLBACK. No heap call.
 SAP_API sap_status sap_adaptive_interpolate(sap_adaptive* adaptive, const sap_state* end, double t,
                                             sap_state* out, sap_error* error);
 // Forgets the accepted velocities, where forces jump between steps: a new control, for example.

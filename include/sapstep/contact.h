@@ -68,13 +68,13 @@ SAP_API const char* sap_contact_model_text(sap_contact_model model);
   /* similar and lagged: mu of a contact that slips less than v_s at the start of a step [-]; it  \
      falls to `friction` until 3 v_s. Below `friction`: the same as `friction` */                  \
   FIELD(double, static_friction, 0.0, NOT_NEGATIVE)                                                \
-  /* E of a shape's pressure field p = E depth/H [Pa]; 0: none. Two shapes of which one has a       \
-     field, the other is then rigid, or both, touch in a patch: at most five contacts with the      \
-     force, moments, stiffness and torsion of the pressure over the surface, not with `stiffness`. \
-     Pairs with a rest distance, and shapes that are both rigid, touch in points */                \
+  /* E [Pa] of the pressure field p = E depth/H inside a shape; 0: no field. Two shapes touch in a \
+     patch if one has a field (the other is then rigid) or both: at most five contacts with the    \
+     force, moments, stiffness and torsion of the pressure over the contact surface. E/H then      \
+     takes the place of `stiffness`. Pairs with a rest distance touch in points */                 \
   FIELD(double, modulus, 0.0, NOT_NEGATIVE)                                                        \
-  /* H [m]; 0: radius, least half extent or semi-axis, of a mesh the radius of a ball about its    \
-     centre; planes have a field only with H > 0 */                                                \
+  /* H [m] of that field; 0: the radius, the least half extent or semi-axis, of a mesh the radius  \
+     of a ball inside it about its centre. Planes have a field only with H > 0 */                  \
   FIELD(double, field_depth, 0.0, NOT_NEGATIVE)
 // clang-format on
 
@@ -107,11 +107,11 @@ SAP_API sap_status sap_material_combine(const sap_material* a, const sap_materia
                                         sap_error* error);
 
 // The numbers of the regularization, castro (29) and (30); beta = 0 limits the stiffness only
-// at round-off, Rn = 2.5e-8 w (similar and lagged: 2.5e-7 (1 + d v) w). Rt = sigma w likewise, at
-// 1e-14 W_ii of the scaled rows: with sigma 1e-3 where spin or rolling friction is 3e5 times
-// sliding. An overlap, or a violated rigid limit, that stores more energy than all that moves has
-// at the impact speed is a wrong start: it is undone slowly, at a fiftieth of that speed where it
-// is deep.
+// at round-off, Rn = 2.5e-8 w (similar and lagged: 2.5e-7 (1 + d v) w). Likewise Rt = sigma w is at
+// least 1e-14 W_ii of its scaled rows, which acts with sigma 1e-3 if spin or rolling friction is
+// 3e5 times sliding friction. An overlap, or a violated rigid limit, that stores more energy than
+// all that moves has at the impact speed is a wrong start: it is undone slowly, at a fiftieth of
+// that speed where it is deep.
 #define SAP_REGULARIZATION_OPTIONS(X)                      \
   X(real, beta, 1, 0, 1e300, "near-rigid parameter [-]")   \
   X(positive, sigma, 1e-3, 0, 1e300, "slip parameter [-]") \
@@ -171,8 +171,8 @@ typedef struct sap_contact_scheme {
                             //                                                       (false)
   bool glides;              // sliding contacts keep v_hat: for solvers with exact Coulomb friction,
                             // `signorini` of sap_solver_info, which do not glide    (false)
-  double settled;           // > 0: contacts that act at the end of the step are solved again until
-                            // the shift against gliding misses by no more than this way [m] (0)
+  double settled;           // > 0 [m]: contacts that act at the end of the step are solved again
+                            // until the shift against gliding is exact to this length   (0)
   const double* v0;         // velocities at the start of the step (nv). NULL only if compliant at
                             // the end of the step: slip and normal speed are then 0 in static
                             // friction and in n0 of new lagged contacts, and the law is castro's
@@ -211,9 +211,9 @@ typedef struct sap_contact {
   double ahead_A[3], ahead_B[3];
   double phi;                  // signed distance less the pair's rest distance [m], < 0 penetration
   double thickness;            // of the thinner shape along n [m]; 0: not looked for
-  int32_t patch;               // number of the points that stand for its patch, 0: a point contact
-  double area;                 // of that patch [m^2]
-  sap_material material;       // of the pair; of a patch its stiffness is that of the point
+  int32_t patch;               // number of contacts that represent its patch; 0: a point contact
+  double area;                 // of the whole patch [m^2]; 0: a point contact
+  sap_material material;       // of the pair; in a patch `stiffness` is this contact's share [N/m]
   double friction[5];          // mu of [t1 t2 spin roll1 roll2] [-], [m]; 0 beyond condim
   double surface_velocity[3];  // by belts: of B's surface relative to A's, [t1 t2 spin] [m/s],
                                // [rad/s]

@@ -516,7 +516,7 @@ SAP_API sap_status sap_builder_add_pair(sap_builder* builder, const sap_pair_def
 // Compiling fails if the model has grown since, or a quaternion in q is zero.
 SAP_API sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyframe_def* def,
                                             int32_t* id, sap_error* error);
-// Prevents contact between two bodies: sap_model_excludes is then true.
+// Prevents contact between two bodies.
 SAP_API sap_status sap_builder_exclude(sap_builder* builder, int32_t body_a, int32_t body_b,
                                        sap_error* error);
 // Returns the sizes of the model built so far; each may be NULL.
@@ -582,6 +582,7 @@ SAP_API sap_status sap_model_get_mesh(const sap_model* model, int32_t mesh, sap_
 SAP_API int32_t sap_model_get_body_tree(const sap_model* model, int32_t body);
 SAP_API int32_t sap_model_get_tree_dofs(const sap_model* model, int32_t tree);  // 0 out of range
 SAP_API double sap_model_get_body_mass(const sap_model* model, int32_t body);   // NaN out of range
+// Returns true if sap_builder_exclude named both bodies, in any order.
 SAP_API bool sap_model_excludes(const sap_model* model, int32_t body_a, int32_t body_b);
 
 // Sets the default pose at rest, t = 0; resizes the state.

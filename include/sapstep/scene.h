@@ -43,9 +43,9 @@
 // <transmission> makes an actuator of a joint: an effort, or with <drake:controller_gains> a servo.
 // Material: <drake:proximity_properties> with drake:point_contact_stiffness,
 // drake:relaxation_time, drake:hunt_crossley_dissipation, drake:hydroelastic_modulus (of a pressure
-// field: contact in patches; other tags of hydroelastic contact and its mesh resolution have no
-// effect, the shape that it touches may have any), drake:mu_dynamic and drake:mu_static (one alone:
-// both), or Bullet's <contact><lateral_friction/>; pairs combine harmonically.
+// field: contact in patches; drake:rigid_hydroelastic, drake:compliant_hydroelastic, margins and
+// mesh resolutions have no effect), drake:mu_dynamic and drake:mu_static (one alone: both), or
+// Bullet's <contact><lateral_friction/>; pairs combine harmonically.
 // drake:rotor_inertia and drake:gear_ratio make the armature gear_ratio^2 rotor_inertia. Also
 // Drake's frames, ball constraints, bushings, spring-dampers, tendon constraints and collision
 // filter groups.

@@ -123,7 +123,7 @@ typedef struct sap_stepper_options {
   // shorter steps. time_limit
   // bounds a whole step: the solver gets what the free motion and the assembly have left over, and
   // its best impulses make the step; its report's outcome is then TIME_LIMIT. threads share the
-  // islands of contacts.
+  // islands of the contact problem.
   sap_solver_options solver_options;
 } sap_stepper_options;
 

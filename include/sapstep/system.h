@@ -80,10 +80,10 @@ typedef struct sap_balance_derivatives {
   char* notes;                       // (SAP_DERIVATIVE_NOTES)
 } sap_balance_derivatives;
 
-// Derivatives of the impulses p = J' gamma at velocities v, with the blocks of the step as made,
-// by constraints at step->v_guess, NULL: v;
-// matrices as above. v* varies with v_near, whose derivatives are dv_star, and with q_A. With lambda
-// (nv) vectors lambda' dp/dx (nv), (nu) take the place of the matrices.
+// Derivatives of the impulses p = J' gamma at velocities v, of the blocks that `constraints` made
+// in the step about step->v_guess (NULL: count v as that). Matrices as above. v* varies with
+// v_near, whose derivatives are dv_star, and with q_A. If lambda (nv) is given, the vectors
+// lambda' dp/dx (nv), of the inputs (nu), take the place of the matrices.
 typedef struct sap_impulse_derivatives {
   const double* v;                     // at the end of the step
   const double* v_star;                // v* from which slips were predicted
@@ -91,7 +91,7 @@ typedef struct sap_impulse_derivatives {
   const double* lambda;                // NULL: matrices
   double* impulse;                     // p (nv); NULL: not wanted
   double* dv;                          // NULL: not wanted
-  double *dq0, *dv0, *dv_star, *dq_A;  // NULL, all, and du: not wanted
+  double *dq0, *dv0, *dv_star, *dq_A;  // NULL, all four and du: not wanted
   double* du;                          // to the inputs (nv x nu)
   int32_t kinks;                       // output: contacts and rows close to a kink of their law
   char* notes;                         // (SAP_DERIVATIVE_NOTES)
@@ -176,10 +176,10 @@ typedef struct sap_system {
   // and takes them by another law, mostly as blocks, until the step ends, which is then solved
   // again from its start. Each call may only add to them. NULL: all laws hold always.
   int (*changed_laws)(void* context, const sap_step_context* step, const double* v, int32_t* count);
-  // Sets missed[i] to g(q) - (g0 + dt vc + curvature) [m, rad] of each bilateral row i of the
-  // problem: the error g at the end of the step against the prediction of the row. vc: velocities of
-  // all rows. The curvature is the one that `constraints` found. missed is zero before. A larger miss
-  // is taken from v_hat = -(g0 + curvature)/dt + ... of the row, and the problem solved again.
+  // Sets missed[i] = g(q) - (g0 + dt vc[i] + curvature) [m, rad] for each bilateral row i of the
+  // problem: the gap g at the positions q at the end of the step, less the row's prediction with
+  // the curvature that `constraints` found. vc, missed: of all rows; other rows keep the 0 in
+  // `missed`. If one is too large, the stepper subtracts missed/dt from v_hat and solves again.
   int (*closure_error)(void* context, const sap_step_context* step, const sap_problem* problem,
                        const double* vc, const double* q, double* missed);
   // Sets the kinetic and potential energy [J].
