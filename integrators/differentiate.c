@@ -377,8 +377,8 @@ static sap_status find_near(sap_stepper* stepper, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Sets near_p = p_star + p_A d(q_A)/dv_near, of `rows` numbers a velocity, and prepares `near` unless
-// that is zero. r_v = p_A J.
+// Sets near_p = p_star + p_A d(q_A)/dv_near, `rows` numbers per velocity, and prepares `near`
+// unless near_p is zero. r_v = p_A J.
 static sap_status find_near_part(sap_stepper* stepper, size_t rows, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_step_context* s = &stepper->step;

@@ -7,14 +7,15 @@
 // The impulse of the step has one value of f for all of h. Where phi or f changes sign within the
 // step, the velocity is wrong by
 //   dv = W_nn |gamma_n - int f dt|
-// and the error is dv (T_v + h/2). A step that ends `stay` behind the first touch, at the time tc, has
-// half of the accuracy: its depth is u stay, u the speed at the touch, and its impulse at most that of
-// a law at the end of the step, k u stay (tc + tau_d). Such a law touches where
+// and the error is dv (T_v + h/2). A step that ends `stay` after the first touch at the time tc has
+// half of the accuracy as its error: its depth is u stay, u the speed at the touch, and its impulse
+// is at most that of a law at the end of the step, k u stay (tc + tau_d). Such a law touches where
 //   phi0 + vn0 t + (1 + end)/2 (vn1 - vn0) t^2/h = 0
-// which is sooner for what falls; end: its share of the end. The next, shorter step goes the rest.
+// which is sooner for a falling body; end: weight of the end. The next step does the rest.
 //
 // Contacts and limits that are rigid, or whose damper is far above the critical one,
-// tau_d^2 k W_nn/4 > OVERDAMPED, stop what hits them at once, whatever h. The step acts as if from its start: with the time tc of the touch
+// tau_d^2 k W_nn/4 > OVERDAMPED, stop a body at once, whatever h is. The step applies the impulse
+// from its start: with the time tc of the touch
 //   dv = W_nn gamma_n,  error dv tc
 // and a step that ends at least accuracy/u before the touch leaves less to the next one.
 //

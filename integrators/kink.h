@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kinks of a solved step: contacts and limits that close or open within it, servos that reach their
-// bounds, and what friction stops. The step takes one force for all of its time; the error is the difference of its impulse
-// from the integral of the force over the step.
+// bounds, and contacts and joints that friction stops. The step has one force for all of its time;
+// the error is the difference of its impulse from the integral of the true force over the step.
 #ifndef SAP_INTEGRATORS_KINK_H
 #define SAP_INTEGRATORS_KINK_H
 
@@ -12,7 +12,7 @@
 
 typedef struct sap_kink {
   double error;  // [m], the largest of all blocks
-  double time;   // a step from the same start that ends here has less [s]
+  double time;   // a step from the same start that ends at this time has a smaller error [s]
   sap_adaptive_reason reason;
   const sap_block_data* block;
 } sap_kink;

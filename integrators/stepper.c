@@ -13,9 +13,9 @@
 #include "integrators/stepper.h"
 #include "problem/law.h"
 
-// Under error control what sticks creeps by at most this part of the accuracy in a step, held by
-// sigma >= LEAST_SIGMA against LOAD [m/s^2]; the heights to which sliding contacts would glide are known
-// to the same way, and balance_tolerance is at most BALANCE [1/m] times the accuracy.
+// Under error control sticking contacts creep by at most SETTLED times the accuracy in a step
+// against a load of LOAD [m/s^2], as far as sigma >= LEAST_SIGMA can; the shifts against gliding
+// are exact to the same length; balance_tolerance is at most BALANCE [1/m] times the accuracy.
 static const double SETTLED = 0.05, LOAD = 10.0, LEAST_SIGMA = 1e-6;
 static const double BALANCE = 10.0, LEAST_BALANCE = 1e-10;
 

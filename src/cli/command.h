@@ -106,7 +106,7 @@ int cli_flush(void);
 // arguments[0] is set here; SAPSTEP_PROGRAM names the program to it. Returns an exit code only if
 // Python cannot be started, with a message that ends with `needed`.
 int cli_start_python(char** arguments, const char* needed);
-// A script for -c that runs a command of the Python package: python3 -c cli_package_script check ...
+// A script that runs a command of the Python package: python3 -c cli_package_script check ...
 extern const char cli_package_script[];
 // Returns the candidate closest to `word`; NULL: none is close.
 const char* cli_suggest(const char* word, const char* const* candidates, int count);

@@ -27,8 +27,8 @@ void cli_line_add(cli_lines* lines, int panel, const char* label, int64_t count,
                   const double* y);
 // Finds the range of a panel's finite values of x or y: low is infinite without any, high >= 0.
 void cli_lines_range(const cli_lines* lines, int panel, bool of_x, double* low, double* high);
-// Writes panels without series as a chart, with the collected lines thinned to what can be seen, and
-// the lines as CSV (panel, line, x_label, x, y_label, y); NULL: not.
+// Writes a chart of the panels, which have no series yet, with the collected lines thinned to what
+// can be seen, and the lines as CSV (panel, line, x_label, x, y_label, y). NULL: not written.
 sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int count,
                            const char* chart, const char* csv, sap_error* error);
 

@@ -64,8 +64,8 @@ void sap_dense_add_product(int32_t m, int32_t n, int32_t k, double scale, const 
 
 enum { SAP_EIGEN_MAX = 6 };
 
-// Computes the eigenvalues of a full symmetric n x n matrix, n <= SAP_EIGEN_MAX, by Jacobi rotations:
-// they end on the diagonal of a. V (n x n, NULL allowed): columns are the eigenvectors.
+// Computes the eigenvalues of a full symmetric n x n matrix, n <= SAP_EIGEN_MAX, by Jacobi
+// rotations. They are then on the diagonal of a. V (n x n or NULL): eigenvectors, by columns.
 void sap_eigen_small(double* a, int32_t n, double* V);
 // Computes the eigenvalues of a symmetric 3x3 matrix {xx yy zz xy xz yz}, ascending, and its
 // eigenvectors (columns of V, column-major, NULL: none) by rotations of the largest entry: accurate

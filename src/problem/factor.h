@@ -46,8 +46,8 @@ static inline void sap_small_tree_solve(const double* L, int32_t n, double* x) {
 }
 
 // Returns the factor of the tree's diagonal block of A, from the cache if it is there: of a small
-// tree L (lower, ld n, reciprocals on the diagonal) without runs, of a large one along its branches.
-// Fails with NOT_SPD, naming the tree.
+// tree L (lower, ld n, reciprocals on the diagonal) without runs, of a large one along its
+// branches. Fails with NOT_SPD, naming the tree.
 sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree,
                                    sap_branch_factor* factor, sap_error* error);
 // x = A_tt^-1 x. work: SAP_BRANCH_ROW(n).

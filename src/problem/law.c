@@ -166,8 +166,8 @@ static double find_rise(const sap_block_data* block, double slip) {
   return block->friction * sap_law_rise(block->set, block->slip_speed, slip);
 }
 
-// The near-rigid limit of a patch is stiffer than that of points by this: the points stand nearer to
-// the middle than the corners of a face, and a pile of ten cubes would buckle at 20 ms.
+// The near-rigid limit of a patch is stiffer than that of points by this factor: its points are
+// nearer to the middle than the corners of a face, and a pile of ten cubes would buckle at 20 ms.
 static const double PATCH_STIFFER = 4.0;
 
 void sap_problem_even_contacts(sap_problem* p, int32_t first, int32_t count) {

@@ -14,13 +14,13 @@ static inline sap_law_settings sap_problem_law_settings(const sap_problem* probl
 
 // Sets the last block's start, its velocities from the scheme, if the scheme has a theta point.
 void sap_problem_set_start(sap_problem* problem, const sap_contact_start* start);
-// Returns the height per time and mu to which the cone lifts a contact of slip |g_t|: h(s) if similar.
+// Returns the height per time and mu to which a cone lifts a contact of slip |g_t|; similar: h(s).
 static inline double sap_law_rise(sap_set set, double slip_speed, double slip) {
   const double vs = slip_speed;
   return set != SAP_SET_SIMILAR ? slip : slip < vs ? 0.5 * slip * slip / vs : slip - 0.5 * vs;
 }
-// Gives contacts of one patch, blocks [first, first + count), the same part of their stiffness, the
-// least one: the near-rigid limit of each alone would change the ratios of their forces.
+// Gives the contacts of one patch, blocks [first, first + count), the same share of their
+// stiffness, the least: near-rigid limits of each alone would change the ratios of their forces.
 void sap_problem_even_contacts(sap_problem* problem, int32_t first, int32_t count);
 // Shifts v_hat_n of a contact against gliding; slip: |g_t| expected.
 void sap_problem_shift_contact(sap_problem* problem, sap_block_data* block, double slip);
@@ -35,8 +35,8 @@ bool sap_problem_relag(sap_problem* problem, const double* gamma);
 // Store what these two changed, and restore it in a problem of the same blocks.
 void sap_problem_store_repeats(sap_problem* problem);
 void sap_problem_restore_repeats(sap_problem* problem);
-// Takes the shifts of bilateral rows so far from what they missed by their law, and returns the
-// largest |missed|; then the second shifts v_hat by it.
+// Adds dt times the shifts of v_hat so far to `missed` of bilateral rows and returns the largest
+// |missed|; then sap_problem_shift_closure moves v_hat by a share of missed/dt.
 double sap_problem_missed_closure(sap_problem* problem);
 void sap_problem_shift_closure(sap_problem* problem);
 // Returns the force kept for a contact's key, NULL: none.

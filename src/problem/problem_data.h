@@ -24,8 +24,8 @@ typedef struct sap_coupling {
   bool both;       // mobility: B_ba has been set, too
 } sap_coupling;
 
-// A contact, or a block of one row, at the start of the step, for estimates of the step's error. Its
-// normal force is force - stiffness x - damping dx/dt after the way x; dry friction has none.
+// A contact, or a block of one row, at the start of the step, for estimates of the step's error.
+// Its normal force is force - stiffness x - damping dx/dt after the way x; dry friction has none.
 typedef struct sap_contact_start {
   double force, stiffness, damping;  // [N], [N/m], [N s/m]
   double phi0;                       // gap [m]

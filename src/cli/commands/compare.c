@@ -103,8 +103,8 @@ static const cli_option option_list[] = {
 };
 #undef AT
 
-// Tight enough to tell which problems are solved to 1e-8. Problems are checked once for all solvers:
-// none pays for it in its time.
+// Tight enough to show which problems are solved to 1e-8. Problems are checked once for all
+// solvers, outside of the measured times.
 static sap_solver_options default_options(void) {
   sap_solver_options options = sap_solver_options_default();
   options.check_input = false;

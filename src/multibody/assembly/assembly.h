@@ -91,8 +91,8 @@ void sap_assembly_predict(sap_assembly* assembly, const sap_kinematics* kin);
 void sap_assembly_predict_rates(sap_assembly* assembly, const sap_kinematics* kin, const double* v);
 // Largest |g| of the equalities that are switched on.
 double sap_assembly_closure(const sap_assembly* assembly, const sap_kinematics* kin);
-// Sets missed[i] = g(q) - g predicted by its row i of the rigid equalities in the problem; vc: of the
-// problem's rows. [m, rad]
+// Sets missed[i] = g(q) - the g that row i predicts [m, rad], for the rows i of rigid equalities in
+// the problem; vc: of all rows.
 void sap_assembly_closure_error(const sap_assembly* assembly, const sap_kinematics* kin,
                                 const sap_problem* problem, const double* vc, double* missed);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Compiling a model: what depends on the poses of bodies, from the dynamics in the default pose.
-//   M = L' D L of each tree, from the leaves to the root: D on the diagonal, l_ij below it. A pivot D_i
-//   at the round-off of M_ii counts as zero.
+//   M = L' D L of each tree, from the leaves to the root: D on the diagonal, l_ij below it. A pivot
+//   D_i at the round-off of M_ii counts as zero.
 #include <math.h>
 #include <string.h>
 
@@ -154,8 +154,8 @@ static sap_status set_length(const pose* at, int32_t id, double* length, sap_err
              : sap_fail(error, SAP_STATUS_NOT_FINITE, "tendon %d: its length overflows", (int)id);
 }
 
-// Sets the tendons' lengths in the default pose; springs without a length are relaxed where those of
-// all hinge and slide joints are.
+// Sets the tendons' lengths in the default pose. Springs without a length are relaxed where the
+// springs of all hinge and slide joints are.
 static sap_status set_lengths(pose* at, sap_model* model, sap_error* error) {
   for (int32_t t = 0; t < model->sizes.tendons; ++t) {
     SAP_TRY(set_length(at, t, &model->tendons[t].length0, error));

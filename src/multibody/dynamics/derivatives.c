@@ -16,9 +16,10 @@
 //   dF/dq_k = S_k x* F + I Pdd_k + B Pd_k,  dF/dv_k = I PS_k + B S_k,  dF/da_k = I S_k
 //   B x = V x* I x - I (V x x) + x x* I V = [K x_w; 2 x_w x P]
 //   K = [w] I - I [w] + 2 (u . h) 1 - h u' - u h' - [L]
-// Momenta, H - W, with fixed wrenches W = [L0 + c x P; P] at the centres c of the links, P = P0 + dt
-// weight:
-//   d(H - W)/dq_k = S_k x* H + I Pd_k - [N S_w + S_u x P; 0],  N = c P' - (c . P) 1,  dH/dv_k = I S_k
+// Momenta, H - W, with fixed wrenches W = [L0 + c x P; P] at the centres c of the links and
+// P = P0 + dt weight:
+//   d(H - W)/dq_k = S_k x* H + I Pd_k - [N S_w + S_u x P; 0],  N = c P' - (c . P) 1
+//   dH/dv_k = I S_k
 // and at the start, for each link about its own centre c0, h0 = m c0, applied at c:
 //   dW/dq0_k = Z Pd_k + [(c . P0 - P0 c' - [L0]) S_w; S_w x P0],  dW/dv0_k = Z S_k
 //   Z x = [(I0 + h0 (c0 - c)' - (c0 - c) . h0) x_w + h x x_u; x_w x h0 + m x_u],  h = m c

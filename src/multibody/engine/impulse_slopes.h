@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What files share that differentiate the impulses of a step.
+// Shared by the files that differentiate the impulses of a step.
 #ifndef SAP_MULTIBODY_ENGINE_IMPULSE_SLOPES_H
 #define SAP_MULTIBODY_ENGINE_IMPULSE_SLOPES_H
 
@@ -45,7 +45,7 @@ void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const doubl
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               sap_error* error);
 
-// Adds what a change of the J of such a row gives; by: dgamma of its length, w and rate at the start.
+// Adds the part by a change of J of such a row; by: dgamma to its length, w and rate at the start.
 void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                            const double by[3]);
 // Adds the derivatives of the impulses of an equality but -J' G J; of its diagonal G.

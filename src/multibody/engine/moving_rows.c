@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Derivatives of the impulses of rows whose J varies, by differences of their kinematics: equalities,
+// Derivatives of the impulses of rows whose J varies, by differences of kinematics: equalities,
 // limits of balls, rows of tendons and of transmissions that move.
 //   dgamma = G (dv_hat - dJ v - J dv),  dp = dJ' gamma + J' dgamma
 // An equality has v_hat = -g0/(dt + tau_d) - c/dt with the curvature c along v_guess, v0 or v

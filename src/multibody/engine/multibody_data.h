@@ -140,8 +140,8 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
 sap_status sap_multibody_derivatives(sap_multibody* multibody, sap_error* error);
 
 // Sets `contacts` to those at kin that are not switched off. dt > 0: as part of a step, with those
-// that motion with v closes within it. 0: without a trace for later steps; v is NULL. v0: velocities
-// at the start of the step, needed only where there are patches; or NULL.
+// that motion with v closes within it. 0: without a trace for later steps; v is NULL. v0:
+// velocities at the start of the step, needed only where there are patches; or NULL.
 sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
                                        double dt, const double* v, const double* v0,
                                        sap_error* error);

@@ -169,8 +169,8 @@ sap_status sap_collision_find_pairs(sap_collision* c, bool again, sap_error* err
 // Returns true if the pair touches in patches.
 bool sap_collision_has_patch(const sap_collision* c, uint64_t pair);
 // Replaces the points at which a pair with patches touches, or will at *time, by its patch: at the
-// start where the shapes overlap, else where the motion takes them, at the new *time. Returns false,
-// without a change, where there is none.
+// start where the shapes overlap, else where the motion takes them, at the new *time. Returns
+// false, without a change, where there is none.
 bool sap_collision_find_patch(const sap_collision* c, uint64_t pair,
                               const sap_collision_query* query, sap_manifold* manifold,
                               double* time, sap_patch* patch);

@@ -2,8 +2,8 @@
 // Patches of pairs in a call of collision detection.
 #include "multibody/geometry/collision_data.h"
 
-// Depths, relative to the smaller shape, by which a patch is ahead: the motion without contact ends
-// deeper than the one with it, and a face has its stiffness as soon as it touches.
+// Depths, relative to the smaller shape, at which a patch ahead of contact is evaluated: the motion
+// without contact ends deeper than the one with it, and a face is stiff as soon as it touches.
 static const double DEEPEST_AHEAD = 0.02, LEAST_AHEAD = 1e-4;
 
 sap_status sap_collision_reserve_patches(sap_collision* c, sap_error* error) {

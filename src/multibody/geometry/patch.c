@@ -16,8 +16,8 @@
 static const double RING = 1.06, ENDS = 1.1547005383792515;
 // Extents of S, relative to the smaller shape, below which a patch is a line or round.
 static const double THIN = 1e-4;
-// Pieces whose normals are farther from N do not count, between which their weight grows: walls of
-// two shapes that lie in each other are no part of the face on which they rest.
+// n . N of a piece: below WALL the piece does not count, above FACE it counts fully, between them
+// its weight grows smoothly. Walls of two overlapping shapes are no part of the face they rest on.
 static const double WALL = 0.85, FACE = 0.95;
 
 double sap_patch_slope(const sap_patch_surface* s, const double n[3], const double m_A[3],

@@ -2,8 +2,8 @@
 // Surface contact of two convex shapes of which at least one has a pressure field.
 //
 // Field of a shape: pressure p = kappa d(x), with the depth d below its surface and kappa = E/H;
-// rigid shapes have kappa = infinity. d is concave, so the piecewise description below holds for all
-// shapes: a facet has d = b - m . x with its outward normal m, a shape d = min over its facets.
+// rigid shapes have kappa = infinity. A facet with the outward normal m has d = b - m . x. d of a
+// shape is the minimum over its facets, a concave function:
 //   plane, box, mesh   planes
 //   sphere             R - |x|
 //   capsule            R - distance to the segment
@@ -100,7 +100,7 @@ static inline bool sap_patch_keeps_walls(const sap_patch_surface* s) {
 int32_t sap_patch_set_planes(const sap_placed_shape* shape, const double centre[3],
                              double (*planes)[4]);
 
-// Set g of a piece from the outward normals (-grad d) of both sides.
+// Returns g [Pa/m] of a piece with the normal n from the outward normals (-grad d) of both sides.
 double sap_patch_slope(const sap_patch_surface* s, const double n[3], const double m_A[3],
                        const double m_B[3]);
 // Add the polygons of two flat shapes, the samples of others. Return false where there are none, or
@@ -109,8 +109,8 @@ bool sap_patch_add_polygons(sap_patch_surface* s);
 bool sap_patch_add_samples(sap_patch_surface* s);
 
 // Makes the patch of two shapes that overlap in the manifold's points, and replaces these by the
-// patch's: p on the surface, phi = -f/k. kappa: of both shapes; INFINITY: rigid, not both. False: no
-// patch, the manifold is unchanged.
+// patch's points: p on the surface, phi = -f/k. kappa: of each shape, INFINITY: rigid, at most one.
+// Returns false if there is no patch; the manifold is then unchanged.
 bool sap_patch_find(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
                     const double kappa[2], sap_manifold* manifold, sap_patch* out);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contact surface of two flat shapes. Facets i of A and j of B make the plane alpha d_i = beta d_j,
-// clipped to p >= 0, d_i <= d_i' and d_j <= d_j' of all others: one convex polygon. Every edge names
-// the constraint that cut it, and so the neighbouring pair (i', j) or (i, j'): the surface is filled
-// from a first pair.
-// cost: O(polygons (facets of A + facets of B))
+// clipped to p >= 0, d_i <= d_i' and d_j <= d_j' for all others: one convex polygon. Every edge
+// names the constraint that cut it, which is the neighbouring pair (i', j) or (i, j'). A flood fill
+// from a first pair finds the surface. cost: O(polygons (facets of A + facets of B))
 #include <string.h>
 
 #include "multibody/geometry/patch.h"

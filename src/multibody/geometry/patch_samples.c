@@ -227,7 +227,7 @@ static bool add_slice(const slices* c, double u, double du) {
   return true;
 }
 
-// Along the axis of a capsule or cylinder, the smaller one of two, projected onto the contact plane.
+// Along the axis of a capsule or cylinder, the smaller of two, projected onto the contact plane.
 static void set_frame(slices* c) {
   double R[9];
   const double* N = c->s->N;

@@ -86,8 +86,8 @@ sap_status sap_builder_check_scalar_joint(const sap_checker* checker, const sap_
 // included.
 bool sap_builder_is_static(const sap_builder* builder, int32_t body);
 
-// The part of sap_builder_compile that needs no pose: fills a zeroed model; sap_model_destroy frees it
-// at any stage.
+// The part of sap_builder_compile that needs no pose: fills a zeroed model; sap_model_destroy frees
+// it at any stage.
 sap_status sap_compile_records(const sap_builder* builder, sap_model* model, sap_error* error);
 
 #endif

@@ -227,8 +227,8 @@ static sap_status run_prepare(run* r, sap_error* error) {
   return run_write_row(r, NULL, error);
 }
 
-// Steps chosen by their error end where controls change, if they do, else anywhere: rows are between
-// their ends, and parts of a run make the same steps as the whole.
+// Error-controlled steps end where the controls of a file change, else anywhere. Rows are
+// interpolated within steps, so a run in parts makes the same steps as a whole run.
 static const double NEVER = 1e300;
 
 // Makes one step, or steps until the end of an interval dt is reached.
