@@ -24,7 +24,7 @@ enum { IDLE_MAX = 4 };     // of them in a row whose closure error has not falle
 enum { ROUNDS_MAX = 16 };  // of contacts that a solution lacked, of laws that did not hold
 // Closure error that is accepted for constraints that are not exactly linear [m, rad].
 #define CLOSURE_TOLERANCE 1e-7
-// It has not fallen if it is not below this part of the one before.
+// The closure error has fallen if it is below this share of the one before.
 #define CLOSING 0.5
 // The iteration has diverged if v' diag(A) v exceeds FASTER times that of the first solution and of
 // the start, or if the closure error exceeds both WIDER times the first one and UNSEEN, an error

@@ -80,10 +80,10 @@ typedef struct sap_chart_series {
 typedef struct sap_chart_panel {
   const char *title, *x_label, *y_label;  // UTF-8
   bool log_x, log_y;
-  bool markers;                // a marker at every point
-  bool dashes;                 // lines take turns in dash patterns, so that overlaps are visible
-  int32_t slopes;              // with both axes logarithmic: dashed lines of slope 1 ... slopes
-  int32_t series_count;        //
+  bool markers;          // a marker at every point
+  bool dashes;           // lines have different dash patterns, so that overlaps are visible
+  int32_t slopes;        // with both axes logarithmic: dashed lines of slope 1 ... slopes
+  int32_t series_count;  // lines
   const sap_chart_series* series;
 } sap_chart_panel;
 

@@ -85,7 +85,7 @@ void sap_dense_cholesky_solve(int32_t n, const double* L, double* x) {
   }
 }
 
-// Of an update, relative to the diagonal entry before it.
+// Largest update of a diagonal entry, relative to the entry before it.
 static const double GROWTH = 2.0;
 
 bool sap_dense_lu_factorize(int32_t n, double* B, int32_t* pivots) {

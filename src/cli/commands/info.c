@@ -360,7 +360,7 @@ static void print_rest_depth(const sap_model* model) {
   }
 }
 
-// Says which shapes touch in patches.
+// Prints how many shapes touch in patches.
 static void print_fields(const sap_model* model) {
   const int32_t shapes = sap_model_get_sizes(model).shapes;
   int32_t count = 0;

@@ -151,7 +151,7 @@ static void add_guess(const sap_slopes_call* call, const sap_block* block, const
   }
 }
 
-// Of v_hat - gamma R by the gap at the start, R of a rigid row in proportion to a constant w.
+// Returns d(v_hat - gamma R)/dg0, R of a rigid row with a constant Delassus scale w.
 static double gap_slope(const sap_equality_def* e, double T, double g, double gammaR) {
   const double share = fabs(g) / (T * SAP_RECOVERY_SPEED);
   if (!isinf(e->stiffness)) {

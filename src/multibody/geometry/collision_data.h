@@ -94,7 +94,7 @@ struct sap_collision {
   sap_identity* identities[2];  // one per contact: of the last call and of this one
   int32_t pair_count, contact_count, identity_capacity[2];
   sap_patch_surface* surface;  // of the patch being made; NULL: no shape has a field
-  int32_t last, last_count;  // index of the last call's `identities`; its points
+  int32_t last, last_count;    // index of the last call's `identities`; its points
 };
 
 // Returns true if the shape has the pose of the last call; pose and box are still set.
