@@ -192,7 +192,8 @@ static void draws_a_picture(void** state) {
                        "needs Python 3; a page (.html) does not");
   expect_absent(*state, "a.shot.html");
   static const char alone[] =
-      "SAPSTEP_PYTHON=$(python3 -c 'import sys; print(sys.executable)') && export SAPSTEP_PYTHON && "
+      "SAPSTEP_PYTHON=$(python3 -c 'import sys; print(sys.executable)') && export SAPSTEP_PYTHON "
+      "&& "
       "PATH=/nowhere;";
   command_expect_after(*state, program, alone, "view a.h5 -o a.png", 3, "needs chromium");
   command_expect_after(*state, program, alone, "view a.h5 -o a.mp4", 3, "needs ffmpeg");
@@ -201,8 +202,7 @@ static void draws_a_picture(void** state) {
   if (system("command -v chromium >/dev/null") != 0) {
     SKIP_LACKING("no chromium to draw the page");
   }
-  command_expect(*state, program, "view a.h5 -o a.png --time 1 --size 320x200 >/dev/null", 0,
-                 NULL);
+  command_expect(*state, program, "view a.h5 -o a.png --time 1 --size 320x200 >/dev/null", 0, NULL);
   char* picture = scratch_text(*state, "a.png");
   assert_memory_equal(picture, "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\x40\0\0\0\xc8", 24);
   free(picture);

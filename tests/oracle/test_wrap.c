@@ -15,8 +15,8 @@
 
 #include "math/vector3.h"
 #include "multibody/dynamics/actuators.h"
-#include "multibody/dynamics/dynamics.h"
 #include "multibody/dynamics/drive.h"
+#include "multibody/dynamics/dynamics.h"
 #include "support/near.h"
 
 static uint64_t seed = 12345;

@@ -95,7 +95,7 @@ static void test_braked_wheel(void** state) {
   simulation_end(&s);
 }
 
-// What holds a body in place is no contact that is softer than asked, whichever way it pulls.
+// An equality that holds a body is not counted as a softened contact, in either direction.
 static void test_connect_is_no_contact(void** state) {
   (void)state;
   int positive = 0;

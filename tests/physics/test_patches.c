@@ -72,8 +72,8 @@ static double fastest(const simulation* s) {
   return most;
 }
 
-// A box that is let go tilted by 5 degrees comes to rest: contact is seen before it happens, also of
-// the edge that comes down last.
+// A box released at a tilt of 5 degrees comes to rest: patches are found before they touch, also that
+// of the edge that comes down last.
 static void test_rest(void** state) {
   (void)state;
   static const double h[3] = {0.06, 0.04, 0.05}, steps[4] = {1e-3, 5e-3, 1e-2, 2e-2};
@@ -171,8 +171,8 @@ static double push(double part, double E, double dt) {
   return most;
 }
 
-// The face stands on a wedge of pressure of the width x and leans by th, so that it tips before a
-// rigid one: P = m g max over th of (w/2 - x/3 - h th)/z_p with x = sqrt(2 m g/(kappa l th)).
+// The face rests on a wedge of pressure of the width x and leans by th, so that it tips before a
+// rigid one does: P = m g max over th of (w/2 - x/3 - h th)/z_p with x = sqrt(2 m g/(kappa l th)).
 static void test_tipping(void** state) {
   (void)state;
   for (int i = 0; i < 2; ++i) {
