@@ -323,13 +323,57 @@ static void test_hull(void** state) {
   mesh_shape_destroy(&mesh);
 }
 
+// Moves a shape of a plane's frame to the world of the tilted plane.
+static void tilt(const double R[9], sap_placed_shape* shape) {
+  const sap_placed_shape before = *shape;
+  sap_m3_mul_v3(shape->p, R, before.p);
+  sap_m3_mul(shape->R, R, before.R);
+}
+
+// A pebble far from the centre of a plane, or on a large ball, has the force of one at the centre.
+static void test_far(void** state) {
+  (void)state;
+  const double r = 1e-3, d = 1e-4, far = 1e4;
+  const double F = PI / 3.0 * E * d * d * (3.0 - 2.0 * d / r);
+  for (int k = 0; k < 50; ++k) {
+    const bool on_ball = k % 2 != 0;
+    const double turn[3] = {0.3 * k, 0.2, 0.1 * k}, p[3] = {0.0, on_ball ? 0.0 : far, r - d};
+    sap_placed_shape ball = place(SAP_SHAPE_SPHERE, r, 0.0, 0.0, p, none);
+    sap_placed_shape base =
+        place(on_ball ? SAP_SHAPE_SPHERE : SAP_SHAPE_PLANE, far, 0.0, 0.0, none, turn);
+    tilt(base.R, &ball);
+    sap_v3_scale(base.p, base.R + 6, on_ball ? -far : 0.0);
+    const wrench w = touch(&base, &ball, rigid, 0.0);
+    assert_int_equal(w.count, 1);
+    ASSERT_NEAR(sap_v3_dot(w.f, base.R + 6), F, 1e-4 * F);
+  }
+}
+
+// Lying cylinders of all sizes and directions have the same pressure: their ends are found.
+static void test_sizes(void** state) {
+  (void)state;
+  for (int k = 0; k < 400; ++k) {
+    const double lie[3] = {0.5 * PI, 0.0, 0.0}, turn[3] = {0.25 * PI * (k % 4), 0.0, 0.3 * (k % 5)};
+    const double s = 1.0 + k / 97.0, d = 5e-5, p[3] = {0.1, 0.2, s * (1.0 - d)};
+    const double strips = 8.0 / 3.0 * E * d * sqrt(2.0 * d);
+    const sap_placed_shape plane = place(SAP_SHAPE_PLANE, 0.0, 0.0, 0.0, none, turn);
+    sap_placed_shape lying = place(SAP_SHAPE_CYLINDER, s, s, 0.0, p, lie);
+    tilt(plane.R, &lying);
+    const double F = sap_v3_dot(touch(&plane, &lying, rigid, E).f, plane.R + 6) / (s * s * s);
+    const double swapped = sap_v3_dot(touch(&lying, &plane, E, rigid).f, plane.R + 6) / (s * s * s);
+    ASSERT_NEAR(F, strips, 1e-4 * strips);
+    ASSERT_NEAR(swapped, -F, 1e-5 * F);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sphere),     cmocka_unit_test(test_balls),
       cmocka_unit_test(test_cylinder),   cmocka_unit_test(test_torsion),
       cmocka_unit_test(test_box),        cmocka_unit_test(test_stiffness),
       cmocka_unit_test(test_continuity), cmocka_unit_test(test_random),
-      cmocka_unit_test(test_hull),
+      cmocka_unit_test(test_hull),       cmocka_unit_test(test_far),
+      cmocka_unit_test(test_sizes),
   };
   return cmocka_run_group_tests_name("patch", tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@ typedef struct slices {
   sap_patch_surface* s;
   double e[2][3];  // of u and w
   double size;     // beyond which there is no patch [m]
+  double found;    // way by which a point on the surface may miss it [m]
 } slices;
 
 typedef struct place {
@@ -61,7 +62,7 @@ static void evaluate(const slices* c, double u, double w, place* at) {
     }
     const double way = (s->alpha * at->at[0].d - s->beta * at->at[1].d) / steep;
     sap_v3_add_scaled(at->x, N, way);
-    at->found = fabs(way) <= 1e-11 * c->size;
+    at->found = fabs(way) <= c->found;
   }
   if (!at->found) {  // beside a rigid shape: falls with the distance from it
     const sap_patch_depth* least = at->at[0].d < at->at[1].d ? &at->at[0] : &at->at[1];
@@ -100,6 +101,9 @@ static double find_end(const line* l, double sign) {
     }
     const double slope = sign * at.slope[l->along];
     const double next = slope < 0.0 ? t - at.p / at.slope[l->along] : 0.5 * t;
+    if (next == t) {  // p < 0 by round-off
+      break;
+    }
     t = sign * next > 0.0 && fabs(next) < fabs(t) ? next : 0.5 * t;
   }
   return t;
@@ -269,6 +273,10 @@ static bool move_inside(slices* c) {
 
 bool sap_patch_add_samples(sap_patch_surface* s) {
   slices c = {.s = s, .size = 2.0 * sap_least(s->shape[0]->bound, s->shape[1]->bound)};
+  // Depths below a large shape, or far from the centre of a plane, have the round-off of that size.
+  double from_b[3];
+  sap_v3_sub(from_b, s->x0, s->centre[1]);
+  c.found = 1e-11 * c.size + 1e-15 * (sap_v3_norm(s->x0) + sap_v3_norm(from_b));
   set_frame(&c);
   if (!move_inside(&c)) {
     return false;
