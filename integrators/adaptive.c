@@ -562,7 +562,10 @@ sap_status sap_adaptive_step(sap_adaptive* a, sap_state* state, double t_end,
 //   q = q0 (+) ((3 s^2 - 2 s^3) w + h (s - 2 s^2 + s^3) v0 + h (s^3 - s^2) v1),  v: its rate
 sap_status sap_adaptive_interpolate(sap_adaptive* a, const sap_state* end, double t, sap_state* out,
                                     sap_error* error) {
-  SAP_NOT_NULL(error, a, end, out);
+  SAP_NOT_NULL(error, a, out);
+  SAP_TRY(sap_stepper_check_sizes(a->stepper, end, error));
+  SAP_FAIL_IF(a->points == 0 || out == end, error, SAP_STATUS_ARGUMENT,
+              out == end ? "out is the end of the step" : "there is no last step");
   const sap_system* system = &a->stepper->system;
   const sap_state* start = &a->start;
   const double h = end->t - start->t, s = (t - start->t) / h;

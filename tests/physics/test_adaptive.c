@@ -403,7 +403,12 @@ static void test_interpolation(void** unused) {
   sap_state between = {0};
   assert_int_equal(sap_state_resize(&between, s.state.nq, s.state.nv, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_adaptive_create(s.stepper, NULL, NULL, &adaptive, NULL), SAP_STATUS_OK);
-  double start = 0.0;
+  assert_int_equal(sap_adaptive_interpolate(adaptive, &s.state, 0.0, &between, NULL),
+                   SAP_STATUS_ARGUMENT);
+  s.state.t = 1.0;  // not stepped to: there is no step before it
+  assert_int_equal(sap_adaptive_interpolate(adaptive, &s.state, 0.5, &between, NULL),
+                   SAP_STATUS_ARGUMENT);
+  double start = s.state.t = 0.0;
   for (int k = 0; k < 4; ++k) {
     start = s.state.t;
     assert_int_equal(sap_adaptive_step(adaptive, &s.state, 1.0, NULL, NULL), SAP_STATUS_OK);
@@ -421,6 +426,13 @@ static void test_interpolation(void** unused) {
   assert_int_equal(sap_adaptive_interpolate(adaptive, &s.state, 0.5 * start, &between, &error),
                    SAP_STATUS_ARGUMENT);
   assert_non_null(strstr(error.message, "must be in the last step"));
+  const double t = s.state.t, middle = 0.5 * (start + t);
+  const sap_state small = {.t = t};
+  assert_int_equal(sap_adaptive_interpolate(adaptive, &small, middle, &between, NULL),
+                   SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_adaptive_interpolate(adaptive, &s.state, middle, &s.state, NULL),
+                   SAP_STATUS_ARGUMENT);
+  assert_true(s.state.t == t);
   sap_state_clear(&between);
   sap_adaptive_destroy(adaptive);
   simulation_end(&s);
