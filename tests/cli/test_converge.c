@@ -126,7 +126,8 @@ static void peers_beside(void** state) {
       converge(*state,
                CYLINDER
                " --dt 0.1 --levels 2 --scheme midpoint --format json --svg peer.svg "
-               "--peer 'printf \"a head\\nother,0.1,0.5,10,1e-3\\nother,0.05,1,20,5e-4\\n\" #'",
+               "--peer 'printf \"a head\\nno,nan,1,1,1\\nno,1,1,nan,1\\nno,1,1,1,inf\\n"
+               "other,0.1,0.5,10,1e-3\\nother,0.05,1,20,5e-4\\n\" #'",
                0);
   assert_true(json_valid(r.out));
   assert_true(value(&r, 2, "solves") == 10.0 && value(&r, 3, "solves") == 20.0);

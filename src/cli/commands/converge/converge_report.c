@@ -102,13 +102,15 @@ static const char* verdict(const converge_case* c, bool coarse) {
 
 // --- peers ---
 
-// Reads a line NAME,SETTING,SECONDS,SOLVES,ERROR; false: it is none.
+// Reads a line NAME,SETTING,SECONDS,SOLVES,ERROR of finite numbers; false: it is none.
 static bool read_point(const char* line, converge_point* point) {
   double solves = 0.0;
   const int read = sscanf(line, "%63[^,],%lf,%lf,%lf,%lf", point->name, &point->setting,
                           &point->seconds, &solves, &point->error);
-  point->solves = (int64_t)solves;
-  return read == 5 && solves >= 0.0 && solves < 1e15;
+  const double sum = point->setting + point->seconds + point->error;
+  const bool good = read == 5 && isfinite(sum) && solves >= 0.0 && solves < 1e15;
+  point->solves = good ? (int64_t)solves : 0;
+  return good;
 }
 
 bool converge_ask_peers(converge_study* s) {
