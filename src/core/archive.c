@@ -15,6 +15,9 @@ static bool has_room(const sap_archive* a, size_t size) {
 }
 
 sap_status sap_archive_value(sap_archive* a, void* value, size_t size, sap_error* error) {
+  if (size == 0) {  // value may be NULL
+    return SAP_STATUS_OK;
+  }
   if (a->mode == SAP_ARCHIVE_FORGET) {
     memset(value, 0, size);
     return SAP_STATUS_OK;
@@ -55,7 +58,7 @@ sap_status sap_archive_array(sap_archive* a, void* array, int32_t* count, int32_
   }
   void* elements;
   memcpy(&elements, array, sizeof elements);
-  return n > 0 ? sap_archive_value(a, elements, (size_t)n * element_size, error) : SAP_STATUS_OK;
+  return sap_archive_value(a, elements, (size_t)n * element_size, error);
 }
 
 sap_status sap_archive_to_bytes(sap_archive_function function, void* object, void* bytes,

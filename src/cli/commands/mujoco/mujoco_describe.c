@@ -90,7 +90,7 @@ int32_t mujoco_nearest_knot(const mjModel* m, const mjData* d, int32_t flex, con
 }
 
 static const char* element_name(const void* context, sap_element kind, int32_t id) {
-  static const mjtObj kinds[] = {
+  static const int kinds[] = {
       [SAP_ELEMENT_BODY] = mjOBJ_BODY,         [SAP_ELEMENT_JOINT] = mjOBJ_JOINT,
       [SAP_ELEMENT_SHAPE] = mjOBJ_GEOM,        [SAP_ELEMENT_TENDON] = mjOBJ_TENDON,
       [SAP_ELEMENT_ACTUATOR] = mjOBJ_ACTUATOR, [SAP_ELEMENT_EQUALITY] = mjOBJ_EQUALITY,
