@@ -313,7 +313,7 @@ def to_mcap(recording: Recording, path: Path, frame_rate: float = 60.0) -> int:
 
 
 def _stamp(t: float) -> Dict[str, int]:
-    return {"sec": int(t), "nsec": round(1e9 * (t - int(t)))}
+    return dict(zip(("sec", "nsec"), divmod(round(1e9 * t), 10**9)))
 
 
 def _entity(frame: str, t: float, parts: Sequence[Dict[str, Any]], name: str) -> Dict[str, Any]:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import http.server
 import json
 import os
+import pathlib
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -43,22 +46,30 @@ class Page:
                    "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--hide-scrollbars",
                    f"--window-size={width},{height}"]
         command += ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses its sandbox to root
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # In a group with its own children, which write to the folder until they are ended too.
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self._rest, self._id, self._session = b"", 0, ""
         try:
             target = next(t for t in self._call("Target.getTargets")["targetInfos"] if t["type"] == "page")
             self._session = self._call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
             self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                        mobile=False)
-            self._call("Page.navigate", url=f"file://{os.path.realpath(page)}#bare={bare}&paused=1")
+            self._call("Page.navigate", url=f"{pathlib.Path(page).resolve().as_uri()}#bare={bare}&paused=1")
             self._wait()
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()  # ends the browser, which removes what it wrote
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._process.stdout.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _answers(self) -> Iterator[Dict[str, Any]]:
@@ -180,7 +191,7 @@ def film(page: str, output: str, begin: Optional[float] = None, until: Optional[
         if count < 2:
             raise Refused(f"a film from {t0:g} s to {t1:g} s has no two frames: the recording ends at {shown.end:g} s")
         command = [encoder, "-v", "error", "-y", "-f", "image2pipe", "-framerate", str(rate), "-i", "-",
-                   *_encoding(output, rate), part]
+                   *_encoding(output, rate), f"file:{part}"]  # any name, also with a colon
         with tempfile.TemporaryFile() as words, subprocess.Popen(command, stdin=subprocess.PIPE, stdout=words,
                                                                  stderr=words) as process:
             assert process.stdin is not None
@@ -375,4 +386,5 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what is temporary is removed
     sys.exit(main(sys.argv[1:]))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sapstep
-from sapstep import program
+from sapstep import export, program
 from things import SCENES
 
 MODEL = """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
@@ -128,3 +128,8 @@ def test_what_cannot_be_exported_says_why(run, tmp_path):
                              capture_output=True, encoding="utf-8", check=False)
     assert lacking.returncode == 3 and 'this needs mcap: pip install mcap (all that exports need: pip install "sapstep[export]")' in lacking.stderr
     assert not list(tmp_path.glob("*.mcap")) and not list(tmp_path.glob(".part*"))
+
+
+def test_a_time_just_below_a_second_has_whole_nanoseconds():
+    assert export._stamp(2.9999999999999996) == {"sec": 3, "nsec": 0}
+    assert export._stamp(0.25) == {"sec": 0, "nsec": 250000000}

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Films of pages, and pages that follow a recording."""
 
+import os
 import re
 import shutil
 import subprocess
+import tempfile
 import threading
 import urllib.request
 
@@ -39,6 +41,30 @@ def test_a_film(recorded):
                        "320x200").stdout
     assert slow.endswith(": 7 frames\n")  # 0.1 s at half the speed, 30 per second
     assert (recorded / "a.mp4").read_bytes()[4:8] == b"ftyp"
+
+
+def test_names_and_folders(recorded, monkeypatch):
+    if not CHROMIUM or not shutil.which("ffmpeg"):
+        pytest.skip("no chromium or no ffmpeg")
+    monkeypatch.chdir(recorded)
+    with tempfile.TemporaryDirectory() as folder:  # the browser takes no long names
+        monkeypatch.setenv("TMPDIR", folder)
+        for name in ("a #1?%20.png", "a:b.gif"):
+            program.run("view", "a.h5", "-o", name, *(["--until", "0.1"] if name.endswith(".gif") else []), "--size", "320x200")
+            assert (recorded / name).stat().st_size > 1000
+        assert os.listdir(folder) == []
+
+
+def test_an_ended_server_leaves_no_folder(recorded, monkeypatch):
+    (recorded / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(recorded / "temporary"))
+    command = [str(program.path()), "view", "--live", str(recorded / "a.h5")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout.readline().startswith("http://127.0.0.1:")
+        assert len(list((recorded / "temporary").iterdir())) == 1
+        served.terminate()
+        served.wait(timeout=30)
+    assert list((recorded / "temporary").iterdir()) == []
 
 
 def test_films_without_frames_are_refused(recorded):
