@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `cmake --install` puts in place: library, headers, program, and the two ways to find them,
+# `cmake --install` puts in place: library, headers, program, and the two ways to find them,
 # find_package(sapstep) and pkg-config.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sapstep)

@@ -325,7 +325,7 @@ static void failed_step_is_reported_and_the_rest_kept(void** state) {
   command_clear(&r);
 }
 
-// What a solver leaves unsolved fails the step; who asks for it gets the best found, counted.
+// An unsolved problem fails the step; on request the best found is used, and the step is counted.
 static void unsolved_contacts_fail(void** state) {
 #define UNSOLVED                                                        \
   "run '" SAPSTEP_SOURCE_DIR                                            \

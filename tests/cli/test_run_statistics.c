@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `sapstep run` sums up, against its own recording of every step: iterations, contacts,
+// Statistics of `sapstep run` against its own recording of every step: iterations, contacts,
 // penetration, slip, spin and rolling, at the end and over the second half.
 #include <math.h>
 #include <setjmp.h>

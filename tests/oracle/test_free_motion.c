@@ -287,8 +287,8 @@ static void test_always_ends(void** state) {
   }
 }
 
-// What fails in the finest part as well is made by one linear step: with one iteration all parts
-// are, and a linear system, whose step is exact, shows that each covers its part of the time.
+// A motion that fails in the finest part too is made by one linear step. With one iteration all
+// parts are; a linear system, whose step is exact, shows that each covers its part of the time.
 static void test_linear_parts(void** state) {
   (void)state;
   toy_pendulum toy;

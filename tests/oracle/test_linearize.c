@@ -253,7 +253,7 @@ static void assert_refused(const char* text, sap_scheme scheme, sap_status statu
   close_bench(&b);
 }
 
-// What is not supported is named.
+// Errors name the feature that is not supported.
 static void test_refused(void** state) {
   (void)state;
   const char ball[] = "<body pos='0 0 .0995'><freejoint/><geom name='b' size='.1' %s/></body>%s";

@@ -129,7 +129,7 @@ static void pulls_both(void** state) {
   }
 }
 
-// What only comes near in a step is not pulled: the step that reaches the floor is the same with and
+// A shape that only comes near is not pulled: the step that reaches the floor is the same with and
 // without the force.
 static void waits_for_the_touch(void** state) {
   (void)state;

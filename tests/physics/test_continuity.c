@@ -255,7 +255,7 @@ static bool compare_fresh(const char* scene, sap_scheme scheme, double tolerance
   simulation_end(&s[1]);
   return true;
 }
-// What the stepper remembers is a guess: a step from the same state without it is the same within
+// The stepper's memory is only a guess: a step from the same state without it is the same within
 // ten times the solver's tolerance, of trees with joints if the balance is held as well.
 static void test_remembered(void** state) {
   (void)state;

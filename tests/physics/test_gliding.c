@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What slides stays down, though SAP's convex cone would glide at the height (dt + tau_d) mu v.
+// Sliding bodies stay down, though SAP's convex cone would glide at the height (dt + tau_d) mu v.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# calls.sh SOURCE_DIR CC CXX ARCHIVE: every public function stands in a table of
+# calls.sh SOURCE_DIR CC CXX ARCHIVE: every public function is in a table of
 # tests/abuse/test_allocation_calls_*.c, which call it with broken arguments and without memory.
 set -euo pipefail
 public=$(readelf -sW "$4" | awk '$4 == "FUNC" && $5 == "GLOBAL" && $6 == "DEFAULT" && $7 != "UND" {print $8}' | sort -u)

@@ -346,7 +346,7 @@ static void test_similar_shift(void** state) {
   }
 }
 
-// What nearly cannot move, m = 1/w far above the mass M above it, leaves a wrong start with the
+// A contact that can hardly move, m = 1/w far above the mass M on it, leaves a wrong start with the
 // energy that M would have: the factor of its damper has the root of m/M.
 static void test_wrong_start_of_a_heavy_contact(void** state) {
   (void)state;

@@ -79,7 +79,7 @@ static void test_wrong(void** state) {
     char text[256];
     const size_t length = strlen(cases[i].text);
     memcpy(text, cases[i].text, length);
-    char* zero = memchr(text, '%', length);  // stands for a byte 0
+    char* zero = memchr(text, '%', length);  // represents a byte 0
     if (zero != NULL) {
       *zero = '\0';
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What solvers keep from one solve to the next is found by key and size of a block, and what a report
-// says of several islands is the worst or the sum of them, in any order.
+// Memory of solvers between solves is found by key and size of a block. A report of several islands
+// has their worst or their sum, in any order.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
