@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Derivatives of a step by those of its equations,
 //   F(v) = m(v; q0, v0, u) - p(v; q0, v0, v*, q_A) = 0,  m: the momentum balance,  p = J' gamma
-// at fixed v; castro's two stages are the way to solve them and are not differentiated. With r = m/dt
-// at q^theta = q0 (+) w, w = theta dt v_vq, and d(q0 (+) w) = T dq0 + J dw:
+// at fixed v; castro's two stages are the way to solve them and are not differentiated. With
+// r = m/dt at q^theta = q0 (+) w, w = theta dt v_vq, and d(q0 (+) w) = T dq0 + J dw:
 //   m_v  = theta dt r_v + r_a + theta theta_vq dt^2 r_q J
 //   m_v0 = (1 - theta) dt r_v - r_a + theta (1 - theta_vq) dt^2 r_q J + dt r_v0
 //   m_q0 = dt (r_q T + r_q0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// d minimises |r|, r = target - J_n d, among the smallest in the metric of A, by conjugate gradients:
+// d minimises |r|, r = target - J_n d, the smallest in the metric of A, by conjugate gradients:
 //   g = J_n' r,  s = A^-1 g,  p = s + (s' g)/(s' g)_before p,  d += a p with a = (s' g)/|J_n p|^2
-// Rows that depend on one another, such as those of four corners, may contradict each other a little.
-// cost: O(n^2) per tree of n velocities and iteration; iterations are few, one per different stiffness.
+// Rows that depend on one another, as those of four corners, may slightly contradict each other.
+// cost: O(n^2) per tree of n velocities and iteration; iterations: one per different stiffness.
 #include "integrators/end_positions.h"
 
 #include <math.h>

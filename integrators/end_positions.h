@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Corrects positions for contacts whose law acts at the end of the step.
 //
-// Such a contact expects the gap phi0 + dt (vn + (J_end - J) v), but a scheme with theta_vq < 1 moves
-// by
+// Such a contact expects the gap phi0 + dt (vn + (J_end - J) v), but a scheme with theta_vq < 1
+// moves by
 //   v_vq = theta_vq v + (1 - theta_vq) v0
 // A body stopped by the contact then moves on by dt (1 - theta_vq) vn0, the next step pushes it out
 // of the ground, and it hops by g dt and never comes to rest; with stiff undamped contacts it gains

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// y = F x, H y = M x by conjugate gradients with A^-1 as preconditioner: one iteration without blocks,
-// and one more for each direction in which blocks act, at most.
+// y = F x, H y = M x by conjugate gradients with A^-1 as preconditioner: one iteration without
+// blocks, and one more for each direction in which blocks act, at most.
 #include "integrators/extrapolation.h"
 
 #include <math.h>

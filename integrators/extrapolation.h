@@ -3,10 +3,11 @@
 //   x1: one step of h, x2: two of h/2
 //   x = x2 + c,  c = (x2 - x1)/3 - DAMPING (1 - F)^2 (x2 - x1)/3            order 4
 //   F = H^-1 M,  H = A + J' G J,  G = -d gamma/d vc
-// with A of castro (15) and the blocks of x1. F is 1/(1 + (h w)^2/4) for a component that oscillates
-// with the frequency w. Without the filter extrapolation multiplies those that the step does not
-// resolve by up to 5/3; with it they are damped from h w = 2.3 on, and order 4 stays, with damping too.
-//   The error is of order 5; c/h^3 of the steps before, at the middle of their time, gives its size:
+// with A of castro (15) and the blocks of x1. F is 1/(1 + (h w)^2/4) for a component that
+// oscillates with the frequency w. Without the filter extrapolation multiplies those that the step
+// does not resolve by up to 5/3; with it they are damped from h w = 2.3 on, and order 4 stays, with
+// damping too.
+//   The error is of order 5; c/h^3 of the steps before, at mid time, gives its size:
 //   h^5 (c/h^3)[m0, m1, m2]
 // With one step before h^4 (c/h^3)[m1, m2] bounds it, without any c itself.
 #ifndef SAP_INTEGRATORS_EXTRAPOLATION_H

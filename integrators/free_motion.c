@@ -117,8 +117,8 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Starts at the prediction; groups for which v0 is better (the state was changed between steps), and
-// those linearized there, start at v0.
+// Starts at the prediction; groups for which v0 is better (the state was changed between steps),
+// and those linearized there, start at v0.
 static sap_status start_iteration(sap_free_motion* fm, sap_error* error) {
   const double* v0 = fm->balance.step.v0;
   const bool predicted = sap_prediction_guess(&fm->prediction, &fm->balance.scheme, v0, fm->v_star);

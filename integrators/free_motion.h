@@ -56,9 +56,9 @@ typedef enum sap_linearize_at {
   SAP_LINEARIZE_CHOSEN,  // the v with m(v) = p, p of sap_linearization_choose
 } sap_linearize_at;
 
-// Computes v* in v_star and A in balance.A; the free motion of all groups in parts (substeps.c) where
-// the iteration does not converge. STEP_FAILED: it does not converge with impulses p, or with groups
-// linearized at v0; NOT_FINITE: forces or matrices; NOT_SPD: A; CALLBACK.
+// Computes v* in v_star and A in balance.A; the free motion of all groups in parts (substeps.c)
+// where the iteration does not converge. STEP_FAILED: it does not converge with impulses p, or with
+// groups linearized at v0; NOT_FINITE: forces or matrices; NOT_SPD: A; CALLBACK.
 sap_status sap_free_motion_solve(sap_free_motion* free_motion, const sap_step_context* step,
                                  int32_t max_iterations, sap_linearize_at at, sap_error* error);
 

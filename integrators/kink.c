@@ -108,8 +108,8 @@ static int integrate_force(const touch* c, double* impulse, double* first) {
   return count;
 }
 
-// Sets *t to the time until the first touch, as if there were no contact, and returns the speed then;
-// 0 if there is none.
+// Sets *t to the time until the first touch, as if there were no contact, and returns the speed
+// then; 0 if there is none.
 static double find_touch(const touch* c, double* t) {
   const sap_contact_start* s = c->start;
   const double a = (s->vn_star - s->vc0[2]) / c->h;

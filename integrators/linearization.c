@@ -178,8 +178,8 @@ void sap_linearization_choose(sap_free_motion* fm, bool first, double error_shar
   }
 }
 
-// Remembers e and the trees that constraints held. Free bodies are not remembered: their m is linear
-// but for gyroscopic forces, which the check of the balance sees.
+// Remembers e and the trees that constraints held. Free bodies are not remembered: their m is
+// linear but for gyroscopic forces, which the check of the balance sees.
 static void record_missed(sap_free_motion* fm, bool checked) {
   const sap_system* system = fm->system;
   sap_linearization* l = &fm->linearization;

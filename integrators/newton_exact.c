@@ -172,8 +172,8 @@ static sap_status line_search(sap_free_motion* fm, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Ends groups that have converged. STEP_FAILED: no step length lowers the residual of a group, or it
-// hardly falls.
+// Ends groups that have converged. STEP_FAILED: no step length lowers the residual of a group, or
+// it hardly falls.
 static sap_status conclude_iteration(sap_free_motion* fm, int32_t iteration, sap_error* error) {
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     sap_group_progress* p = &fm->progress[g];

@@ -42,8 +42,9 @@ enum { ROUNDS_MAX = 16 };  // of contacts that a solution lacked, of laws that d
 #define CONTRACTION 0.3
 enum { PREDICTION_DEPTH = 1 };
 // balance_tolerance is a share of the impulses of a step, and of those of a second: their number
-// per second does not change it. eps_r of solvers whose rest is momentum is a share of |D A v|, left
-// in each step: it is that of steps of this length [s], and shrinks in proportion for shorter ones.
+// per second does not change it. eps_r of solvers whose rest is momentum is a share of |D A v|,
+// left in each step: it is that of steps of this length [s], and shrinks in proportion for shorter
+// ones.
 #define TOLERANCE_DT 0.005
 // m(v) = p is solved to this share of the impulses of a group, and to this share of
 // balance_tolerance.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of a stepper, forgotten, saved and loaded: the count of steps, predictions of the free
-// motion and of the end of the step, what the linear balance missed, the solver's impulses, forces of
-// lagged contacts, and the memory of its error control and of the system.
+// motion and of the end of the step, what the linear balance missed, the solver's impulses, forces
+// of lagged contacts, and the memory of its error control and of the system.
 #include <string.h>
 
 #include "core/archive.h"

@@ -273,8 +273,8 @@ static sap_status begin_step(const sap_stepper* stepper, sap_error* error) {
   return sap_callback_check("begin_step", code, error);
 }
 
-// Returns the time after a step from t: start + steps dt with one rounding. A new count begins where
-// t is not that of the last step, or dt another; at 0 if t is a multiple of dt.
+// Returns the time after a step from t: start + steps dt with one rounding. A new count begins
+// where t is not that of the last step, or dt another; at 0 if t is a multiple of dt.
 static double advance_clock(sap_step_clock* clock, double t, double dt) {
   if (clock->steps == 0 || clock->t != t || clock->dt != dt) {
     const double whole = rint(t / dt);

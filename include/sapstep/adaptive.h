@@ -7,10 +7,10 @@
 // divided differences of the accepted velocities and the attempt's, so that a step costs one solve:
 //   dq = h^3/6 v[t1, t2, t3]      dv = h^3/2 v[t0, t1, t2, t3]
 // and from two steps of half the length where fewer than three velocities are known. Where nothing
-// has a kink for some steps, a step and two halves of it are extrapolated to order 4 instead, and the
-// part of it that the step does not resolve, as a stiff spring's oscillation, is filtered out: three
-// solves a step, which is longer, and an error that is about the accuracy even after many steps, if
-// positions have a position_difference and there are no activations.
+// has a kink for some steps, a step and two halves of it are extrapolated to order 4 instead, and
+// the part of it that the step does not resolve, as a stiff spring's oscillation, is filtered out:
+// three solves a step, which is longer, and an error that is about the accuracy even after many
+// steps, if positions have a position_difference and there are no activations.
 //
 // Contacts and limits that close or open within the step, servos that reach their bounds, and
 // contacts and joints that friction stops have kinks that divided differences do not see. Their
@@ -82,7 +82,7 @@ typedef struct sap_adaptive sap_adaptive;
 
 // Creates an error control for a stepper of the midpoint scheme whose contacts act at its theta
 // point. The stepper is borrowed, and its dt is changed. lengths (nv) [m] of a joint's radian, 1 of
-// a slide: copied. NULL: sqrt(M_ii/m_i) at the first state, where the system has moved_masses, else 1.
+// a slide: copied. NULL: sqrt(M_ii/m_i) at the first state, if the system has moved_masses, else 1.
 // One control per stepper; its memory is saved, loaded and forgotten with the stepper's, so that
 // checkpoints go on bit for bit. Destroy the control before the stepper.
 // The stepper's solver should be more accurate than the steps: relative_tolerance <= accuracy/100.
@@ -93,8 +93,8 @@ SAP_API void sap_adaptive_destroy(sap_adaptive* adaptive);  // NULL allowed
 
 // Makes one step, accepted, that ends at t_end or before. Callbacks of the system are called for
 // rejected attempts, too; these leave nothing behind. `report` may be NULL. On failure state and
-// memory are unchanged. ARGUMENT: t_end <= state->t; and as sap_stepper_step, STEP_FAILED only if the
-// shortest step fails.
+// memory are unchanged. ARGUMENT: t_end <= state->t; and as sap_stepper_step, STEP_FAILED only if
+// the shortest step fails.
 SAP_API sap_status sap_adaptive_step(sap_adaptive* adaptive, sap_state* state, double t_end,
                                      sap_adaptive_report* report, sap_error* error);
 // Sets `out`, of the sizes of `end`, to the state at the time t [s] within the last step. `end` is

@@ -16,8 +16,8 @@ extern "C" {
 //          at a height of (dt + tau_d) mu |v_t|; see `castro` of sap_contact_scheme.
 // similar, lagged
 //          "Irrotational contact fields" (Castro, Han, Masterjohn, arXiv 2312.03908): the impulse
-//          is the gradient of a convex potential, with the damping of Hunt and Crossley by d. Primal
-//          solver only. With s = |v_t| and the regularized distance h,
+//          is the gradient of a convex potential, with the damping of Hunt and Crossley by d.
+//          Primal solver only. With s = |v_t| and the regularized distance h,
 //            h(s)  = s^2/(2 v_s) for s < v_s, s - v_s/2 beyond      h' = min(s/v_s, 1)
 //            n(z)  = (v_hat - z)+ (1 - d z)+/Rn
 //            v_hat = -phi0/dt
@@ -145,13 +145,13 @@ SAP_API sap_status sap_contact_regularize(const sap_material* pair,
 // of the step, or rigid.
 //
 // Compliant: at the end of the step (theta = theta_vq = 1) or, with both in [1/2, 1], at the
-// scheme's theta point: second order for the midpoint rule. Unless `castro` is set, contacts, limits
-// and cables ahead (phi0 > 0) push only if the gap closes within the step, whatever tau_d is:
+// scheme's theta point: second order for the midpoint rule. Unless `castro` is set, contacts,
+// limits and cables ahead (phi0 > 0) push only if the gap closes within the step, for any tau_d:
 //   v_hat = -phi0/(dt + tau_d) where phi0 <= 0, -phi0/dt where phi0 > 0
 // Contacts whose convex law would glide, at a height of (dt + tau_d) mu |v_t|, get v_hat_n less mu
-// times the slip that v*, v0 and the gap predict (unless `glides`, `castro`; v* must be set before).
-// Stiff rows that the step does not resolve, sticking friction, and similar and lagged contacts are
-// evaluated at the end in any case.
+// times the slip that v*, v0 and the gap predict (unless `glides`, `castro`; v* must be set
+// before). Stiff rows that the step does not resolve, sticking friction, and similar and lagged
+// contacts are evaluated at the end in any case.
 //
 // Rigid: at the level of velocities, as in Moreau-Jean time stepping. R = 0 and, with the gap (or
 // error) g0 and its rate at the start of the step,

@@ -15,9 +15,10 @@
 // H is factored once; each product costs a solve and a pass over the blocks.
 //
 // Where a contact or row is between two modes, the derivative is one-sided: sticking at the edge of
-// the cone, else open or at the bound; the report counts contacts near such kinks. It is as exact as
-// the solution: an error of 1e-6 in the momentum balance gives errors of about 1e-4. Solve to 1e-12,
-// or set `polish`. An object serves one thread at a time; several objects may share a problem.
+// the cone, else open or at the bound; the report counts contacts near such kinks. It is as exact
+// as the solution: an error of 1e-6 in the momentum balance gives errors of about 1e-4. Solve to
+// 1e-12, or set `polish`. An object serves one thread at a time; several objects may share a
+// problem.
 #ifndef SAPSTEP_GRADIENT_H
 #define SAPSTEP_GRADIENT_H
 
@@ -30,8 +31,8 @@ extern "C" {
 #endif
 
 // coulomb    The law is exact Coulomb friction: gamma_n = (v_hat_n - v_n)/R_n and |gamma_t| <=
-//            mu gamma_n, for solutions of sap-ncp and other NCP solvers, and of steps whose v_hat is
-//            shifted against gliding. Similar and lagged contacts have the friction of their own
+//            mu gamma_n, for solutions of sap-ncp and other NCP solvers, and of steps whose v_hat
+//            is shifted against gliding. Similar and lagged contacts have the friction of their own
 //            normal impulse. H is unsymmetric. Not together with smoothing and polish.
 // smoothing  G of cones and interval rows is softened near kinks, so that an open contact has a
 //            slope. A heuristic, no derivative of a smoothed solution: mu and bounds stay exact.
@@ -86,10 +87,10 @@ SAP_API sap_status sap_gradient_problem(sap_gradient* gradient, const sap_proble
 //   A               diagonal blocks, tree by tree (full squares, column-major, ld their size), then
 //                   coupling blocks A_ab in the order in which they were set (n_a x n_b). A stays
 //                   symmetric: squares are symmetrised, and a coupling is also its transposed A_ba.
-//   J               block by block, in a block tree by tree (nrows x tree size, column-major), as in
+//   J               by block, within a block by tree (nrows x tree size, column-major), as in
 //                   sap_block
 //   v_hat, R        (nrows). R_t of a contact is that of its first row: R of other tangents has no
-//                   effect. Of similar and lagged contacts only R_n has an effect.
+//                   effect. Similar and lagged contacts depend on R_n only.
 //   friction        mu of contacts, else without effect (blocks)
 //   lagged_impulse  n0 of lagged contacts, unless coulomb (blocks)
 //   lower, upper    bounds of boxes (nrows)

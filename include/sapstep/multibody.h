@@ -155,7 +155,7 @@ SAP_API sap_status sap_multibody_point_jacobian(sap_multibody* multibody, const 
 // Sets position p_WB (3) and quaternion q_WB (4) of a body at q.
 SAP_API sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, int32_t body,
                                            double p_WB[3], double q_WB[4], sap_error* error);
-// Sets the origins p_WB (3 bodies) and the rotations R_WB (9 bodies, column-major) of all bodies at q.
+// Sets origins p_WB (3 bodies) and rotations R_WB (9 bodies, column-major) of all bodies at q.
 SAP_API sap_status sap_multibody_poses(sap_multibody* multibody, const double* q, double* p_WB,
                                        double* R_WB, sap_error* error);
 // Finds the first shape that a ray from a point of the world meets at q. `direction` is normalised.
@@ -165,11 +165,11 @@ SAP_API sap_status sap_multibody_ray(sap_multibody* multibody, const double* q,
                                      const double origin[3], const double direction[3],
                                      int32_t body, double* distance, int32_t* shape,
                                      sap_error* error);
-// Sets the values of all sensors (nsensor) at a state; sap_model_sensor_values (sensor.h) says where each one's
-// are. report: of the step that led to the state, NULL: none. Values of a step use its accelerations
-// (v - v0)/dt and its mean forces, at the configuration of the state: first order in dt. Calls
-// sap_multibody_collect. Forces that springs, tendons and the medium exert on a body count as those
-// of its parent, as in MuJoCo.
+// Sets the values of all sensors (nsensor) at a state; sap_model_sensor_values (sensor.h) says
+// where each one's are. report: of the step that led to the state, NULL: none. Values of a step use
+// its accelerations (v - v0)/dt and its mean forces, at the configuration of the state: first order
+// in dt. Calls sap_multibody_collect. Forces that springs, tendons and the medium exert on a body
+// count as those of its parent, as in MuJoCo.
 SAP_API sap_status sap_multibody_sensors(sap_multibody* multibody, const sap_step_report* report,
                                          const sap_state* state, double* values, sap_error* error);
 // Sets the largest |g| [m, rad] at q of the equalities that are switched on: the gap of open loops.

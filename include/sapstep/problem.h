@@ -82,8 +82,8 @@ typedef struct sap_contact_block {
   // Mass of all bodies that move. An impact of this mass at the impact speed of sap_regularization
   // explains a depth; deeper contacts are undone slowly. 0: unknown, any depth is explained.
   double mass;  // [kg], >= 0
-  // Thickness of the thinner shape along the normal. In a step, a contact alone sinks in by at most a
-  // quarter of it, however soft or fast it is. INFINITY: two half spaces; 0: unknown, no bound.
+  // Thickness of the thinner shape along the normal. In a step, a contact alone sinks in by at most
+  // a quarter of it, however soft or fast it is. INFINITY: two half spaces; 0: unknown, no bound.
   double thickness;  // [m], >= 0
   // Mass that may rest on the contact, that of the heaviest tree which contacts hold up there: the
   // near-rigid limit makes it no softer than R_n = 8 beta^2/load. 0: unknown, the limit knows the

@@ -21,8 +21,8 @@ extern "C" {
 //   sapstep_problem 1 / dt ntrees / n A (a line for each tree) / v_star / v_guess / ncontacts
 //   treeA treeB mu R v_hat J_A [J_B] (a line for each contact; treeB -1: one tree; rows t1 t2 n)
 
-// Reads the problem of a file, of stacked ones the first. Errors name file and dataset, or line, and
-// leave `problem` reset to empty.
+// Reads the problem of a file, of stacked ones the first. Errors name file and dataset, or line,
+// and leave `problem` reset to empty.
 // Fails with IO if the file cannot be read, or with SYNTAX, NOT_FINITE, NOT_SPD, UNSUPPORTED.
 SAP_API sap_status sap_problem_file_read(const char* path, sap_problem* problem, sap_error* error);
 

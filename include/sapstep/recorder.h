@@ -38,7 +38,7 @@
 //   /iteration/value    (h, 4)     cost_J, momentum_error, step_length, evaluations; row 0: guess
 //   /model              attribute name
 //   /model/bodies joints shapes actuators equalities tendons   their names
-//   /model/sensors      (nsensor)     names of the sensors' values: SENSOR, or SENSOR:0, SENSOR:1, ...
+//   /model/sensors      (nsensor)     names of the values: SENSOR, or SENSOR:0, SENSOR:1, ...
 //   /model/body         (bodies, 5)   parent, mass, centre of mass in the body
 //   /model/joint        (joints, 4)   type (sap_joint_type), body, first of q, first of v
 //   /model/shape        (shapes, 18)  type (sap_shape_type), body, mesh, 1 if it collides,
@@ -61,8 +61,8 @@
 // (Data sets may then differ in length; n is the least.) A power failure may damage the file. With
 // `flush_rows` > 0 a flush ends before the call returns that recorded its last row. Otherwise the
 // thread flushes about once per MiB, and a call that comes a second after the last flush starts the
-// next. An error of the thread, such as a full disk, is returned by the calls that follow it, at the
-// latest by sap_recorder_close.
+// next. An error of the thread, such as a full disk, is returned by the calls that follow it, at
+// the latest by sap_recorder_close.
 //
 // Compression is lossless, by HDF5's filters shuffle and deflate, which all readers know. Bytes
 // without repetition are stored uncompressed, as are chunks that were not full when flushed;

@@ -7,14 +7,14 @@
 // included only once. Supported: bodies with frames, replicates, attached models and inertias; all
 // joints; geoms, meshes as their convex hulls; contact pairs and exclusions; fixed and spatial
 // tendons with wrapping; actuators with activations, muscles and adhesion; the equalities connect,
-// weld, joint and tendon; keyframes; sites and sensors; gravity, medium, step and flags of <option>.
-// Sensors have no influence on the motion: those that are not supported (cameras, geom distances,
-// contact, tactile, user, plugin) are left out with a warning, and noise is ignored. Unsupported
-// elements that would change the physics are reported: see sap_scene_read, and `sapstep info FILE`.
-// The margin of a geom or pair is its rest distance, as in MuJoCo since 3.9 (before, a pair had the
-// larger one, less the gap). gap is ignored: in MuJoCo it lists contacts without force.
-// Positive solref and solimp are MuJoCo's solver tuning and are ignored. Settings that MJCF cannot
-// express are in <custom><numeric name="..." data="..."/>:
+// weld, joint and tendon; keyframes; sites and sensors; gravity, medium, step and flags of
+// <option>. Sensors have no influence on the motion: those that are not supported (cameras, geom
+// distances, contact, tactile, user, plugin) are left out with a warning, and noise is ignored.
+// Unsupported elements that would change the physics are reported: see sap_scene_read, and `sapstep
+// info FILE`. The margin of a geom or pair is its rest distance, as in MuJoCo since 3.9 (before, a
+// pair had the larger one, less the gap). gap is ignored: in MuJoCo it lists contacts without
+// force. Positive solref and solimp are MuJoCo's solver tuning and are ignored. Settings that MJCF
+// cannot express are in <custom><numeric name="..." data="..."/>:
 //   sapstep:stiffness               k of all geoms [N/m]
 //   sapstep:relaxation_time         tau_d of all geoms [s]
 //   sapstep:stiffness:GEOM          of one geom, by its name in its own file or in the whole scene

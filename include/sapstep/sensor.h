@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 // Sensors: X(id, name in MJCF, number of values, object, stage). The object is a frame in a body, a
-// joint, ...; stage STEP: the value is that of a step, and zero where none was made. Frames: `local`
-// is in the axes of the frame, the others are in the world's axes or those of the reference.
+// joint, ...; stage STEP: the value is that of a step, zero if none was made. Frames: `local` is in
+// the axes of the frame, the others are in the world's axes or those of the reference.
 // clang-format off
 #define SAP_SENSOR_TYPES(X)                                                                        \
   /* local: acceleration less gravity [m/s^2], velocity, angular velocity, force and moment that   \

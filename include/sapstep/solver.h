@@ -259,8 +259,8 @@ typedef struct sap_residual {
   // less friction than others of their cone, or light bodies beside heavy ones. These do: the least
   // change of each row that satisfies the law, rho_r = 1/(W_rr + R_r) of each row,
   //   gamma' - rho g' = gamma - rho g:  |gamma' - gamma| and |g' - g|; NCP: the normal row first
-  // [N s, N m s] and [m/s, rad/s] of rows as they are in the problem, and the latter relative to the
-  // row's own  sum_i |J_ri| (|v_i| + |v*_i|) + |v_hat_r| + R_r |gamma|_max of its cone.
+  // [N s, N m s] and [m/s, rad/s] of rows as they are in the problem, and the latter relative to
+  // the row's own  sum_i |J_ri| (|v_i| + |v*_i|) + |v_hat_r| + R_r |gamma|_max of its cone.
   double ccp_row, ccp_row_velocity, ccp_row_impulse;  // the largest of all rows
   double ncp_row, ncp_row_velocity, ncp_row_impulse;
   // |A (v - v*) - J' gamma|_i, the same over A_ii, and a tree's |D (..)| relative to its |v| + |v*|

@@ -9,18 +9,18 @@
 // by Newton to round-off with                                                       castro (15)
 //   A = M + dt^2 theta theta_vq K + dt theta D
 // Stage 2 assembles the constraint blocks, at q0, or for theta_vq < 1 (midpoint) at the expected
-// q^theta for lasting contacts, and minimises the contact cost (24). Contacts that the motion of the
-// step closes are among them; those that only the solution closes are added, and it is solved again.
-// With the rigid law it is Moreau-Jean time stepping instead: impulses at the level of velocities
-// with the laws of Signorini and Coulomb, or of the solver's model, Newton's restitution and
-// Baumgarte's correction. Then
+// q^theta for lasting contacts, and minimises the contact cost (24). Contacts that the motion of
+// the step closes are among them; those that only the solution closes are added, and it is solved
+// again. With the rigid law it is Moreau-Jean time stepping instead: impulses at the level of
+// velocities with the laws of Signorini and Coulomb, or of the solver's model, Newton's restitution
+// and Baumgarte's correction. Then
 //   q = q0 (+) dt v^theta_vq
 //
 // A stepper has memory: velocities and impulses of the last steps are the first guess of the next,
 // contacts keep their identities, and lagged contacts their forces. From the same state, a stepper
 // with memory and a fresh one agree within the tolerances, not bit for bit: that of the solver and
-// balance_tolerance, which make v exact to ten times the larger. The same calls always give the same
-// bits. sap_stepper_forget, or the option `remember` = false, makes a step a
+// balance_tolerance, which make v exact to ten times the larger. The same calls always give the
+// same bits. sap_stepper_forget, or the option `remember` = false, makes a step a
 // function of the state alone. sap_stepper_save_memory, or a checkpoint, continues a run bit for
 // bit.
 #ifndef SAPSTEP_STEPPER_H
@@ -195,9 +195,9 @@ SAP_API void sap_stepper_destroy(sap_stepper* stepper);
 // Advances `state` by one dt. state->t becomes start + n dt with one rounding, for the n-th step
 // from `start` with this dt: 0 if the first of these steps began at a multiple of dt, else the time
 // at which it began. A caller's own t or another dt starts a new count. On failure `state` is
-// bitwise unchanged, and so is the memory of earlier steps. NOT_FINITE: input or forces; STEP_FAILED:
-// the contact solver ended with an island_error above accepted_error, which TIME_LIMIT and
-// EARLY_STOP may; NOT_SPD: M or A; CALLBACK. `report` may be NULL.
+// bitwise unchanged, and so is the memory of earlier steps. NOT_FINITE: input or forces;
+// STEP_FAILED: the contact solver ended with an island_error above accepted_error, which TIME_LIMIT
+// and EARLY_STOP may; NOT_SPD: M or A; CALLBACK. `report` may be NULL.
 SAP_API sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
                                     sap_error* error);
 

@@ -24,9 +24,9 @@ typedef struct sap_tree_matrix {
   double* const* coupling;  // coupling[c]: n_a x n_b, ld n_a, of couplings[c] = {a, b} (ncouplings)
 } sap_tree_matrix;
 
-// The step under way, as the stepper hands it to callbacks; for momentum_balance it may be a part of
-// the step, with its own t, dt, q0 and v0. The arrays are views, valid during the call. The scheme
-// evaluates the free motion at its theta point, castro (14):
+// The step under way, as the stepper hands it to callbacks; for momentum_balance it may be a part
+// of the step, with its own t, dt, q0 and v0. The arrays are views, valid during the call. The
+// scheme evaluates the free motion at its theta point, castro (14):
 //   v^theta = theta v + (1 - theta) v0
 //   q^theta = q0 (+) theta dt (theta_vq v + (1 - theta_vq) v0)
 typedef struct sap_step_context {
@@ -69,8 +69,8 @@ typedef struct sap_step_rotation {
 // Text about derivatives that are not exact: parts separated by "; ".
 enum { SAP_DERIVATIVE_NOTES = 256 };
 
-// Derivatives of the residual m/dt at (q, v, a), see sap_stepper_linearize. Matrices are dense, nv x
-// nv, column-major, zero at first; positions vary in the tangent space. At the end of a step by
+// Derivatives of the residual m/dt at (q, v, a), see sap_stepper_linearize. Matrices are dense, nv
+// x nv, column-major, zero at first; positions vary in the tangent space. At the end of a step by
 // momentum_balance `a` does not count, and the start (q0, v0) of the step does; else reversely.
 typedef struct sap_balance_derivatives {
   const double *q, *v, *a;           // theta point, a = (v1 - v0)/dt
@@ -171,10 +171,10 @@ typedef struct sap_system {
   // contacts without impulse change nothing. NULL: `constraints` adds all that may act.
   int (*missing_contacts)(void* context, const sap_step_context* step, const double* v,
                           int32_t* count, sap_error* error);
-  // Looks for forces that momentum_balance took by a law that does not hold at the velocities v (nv)
-  // at the end of the step, as that of an actuator within its bounds. Sets *count to their number
-  // and takes them by another law, mostly as blocks, until the step ends, which is then solved
-  // again from its start. Each call may only add to them. NULL: all laws hold always.
+  // Looks for forces that momentum_balance took by a law that does not hold at the velocities v
+  // (nv) at the end of the step, as that of an actuator within its bounds. Sets *count to their
+  // number and takes them by another law, mostly as blocks, until the step ends, which is then
+  // solved again from its start. Each call may only add to them. NULL: all laws hold always.
   int (*changed_laws)(void* context, const sap_step_context* step, const double* v, int32_t* count);
   // Sets missed[i] = g(q) - (g0 + dt vc[i] + curvature) [m, rad] for each bilateral row i of the
   // problem: the gap g at the positions q at the end of the step, less the row's prediction with
@@ -213,9 +213,9 @@ typedef struct sap_system {
   // by sap_stepper_free_motion, which discards `a`.
   int (*activations)(void* context, const sap_step_context* step, const double* a0, double* a);
 
-  // Optional: visits all numbers on which steps depend beside state, memory and what the caller sets
-  // between steps (controls, forces, locks), always in the same order. A checkpoint of a system with
-  // others is refused by the first that differs.
+  // Optional: visits all numbers on which steps depend beside state, memory and what the caller
+  // sets between steps (controls, forces, locks), always in the same order. A checkpoint of a
+  // system with others is refused by the first that differs.
   void (*traits)(void* context, sap_trait_visitor visit, void* visitor);
 } sap_system;
 

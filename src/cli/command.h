@@ -87,8 +87,8 @@ int cli_usage_error(const cli_command* command, const char* format, ...) SAP_PRI
 int cli_exit_code(sap_status status);
 // Prints the error's message and returns the exit code of its status.
 int cli_report(const sap_error* error);
-// Returns zeroed memory of the command, which lives until the program ends. Where there is none, the
-// program says so and ends with CLI_INTERNAL.
+// Returns zeroed memory of the command, which lives until the program ends. Where there is none,
+// the program says so and ends with CLI_INTERNAL.
 void* cli_new(size_t count, size_t size);
 // The same, to be freed with free(): for what a long run needs again and again.
 void* cli_allocate(size_t count, size_t size);

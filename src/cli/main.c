@@ -32,9 +32,10 @@ static bool is_limited(int resource) {
   return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-// Sets one thread, so that a run is reproducible, unless OPENBLAS_NUM_THREADS is set. OpenBLAS starts
-// its threads when it is loaded. One that cannot have its buffer tries without end, and the end of
-// the process waits for it: with limited memory starts the program again, without those threads.
+// Sets one thread, so that a run is reproducible, unless OPENBLAS_NUM_THREADS is set. OpenBLAS
+// starts its threads when it is loaded. One that cannot have its buffer tries without end, and the
+// end of the process waits for it: with limited memory starts the program again, without those
+// threads.
 static void limit_threads(char** argv) {
 #if defined(__GNUC__)
   if (getenv("OPENBLAS_NUM_THREADS") == NULL && openblas_set_num_threads != NULL) {

@@ -148,7 +148,7 @@ static void print_csv(const cli_table* table, FILE* stream) {
   }
 }
 
-// Aligned tables: a wide one is printed in blocks that fit the terminal, whole into files and pipes.
+// Aligned tables: a wide one is printed in blocks that fit the terminal, whole to files and pipes.
 
 enum {
   NUMBER_SIZE = 40,  // characters of a printed number

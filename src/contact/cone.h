@@ -54,6 +54,7 @@ typedef struct sap_potential {
   double limit;              // lagged: mu n0 [N s]
 } sap_potential;
 
+// Returns the potential of a block of the similar or lagged model.
 sap_potential sap_potential_make(const sap_block* block);
 
 // The potential's impulse and Hessian at a point, in the plane of t^ and n.
@@ -63,6 +64,7 @@ typedef struct sap_potential_point {
   double nn, nt, tt, cross;  // of G; cross: along tangents other than t^, and gamma_r/ur
 } sap_potential_point;
 
+// Evaluates the potential at |u_t| = ur and un.
 sap_potential_point sap_potential_at(const sap_potential* potential, double ur, double un);
 
 // Returns G of 3 rows at u: {t1t1, t1t2, t2t2, t1n, t2n, nn}.
@@ -90,6 +92,7 @@ typedef struct sap_cone {
   const sap_potential* potential;  // its law replaces the cone's; NULL: a cone
 } sap_cone;
 
+// Returns the constants of a cone without a potential.
 static inline sap_cone sap_cone_make(double mu, double Rt, double Rn) {
   const double ratio = mu * (Rt / Rn);
   return (sap_cone){.mu = mu,
@@ -101,7 +104,7 @@ static inline sap_cone sap_cone_make(double mu, double Rt, double Rn) {
 
 typedef enum sap_cone_region { SAP_CONE_STICTION, SAP_CONE_SLIDING, SAP_CONE_NONE } sap_cone_region;
 
-// ur2 = |u_t|^2. Comparing squares saves the root.
+// Returns the region of u, ur2 = |u_t|^2. Comparing squares saves the root.
 static inline sap_cone_region sap_cone_classify(const sap_cone* cone, double ur2, double un) {
   const double un2 = un * un;
   if (un >= 0.0 && ur2 <= cone->stick_2 * un2) {
@@ -275,6 +278,7 @@ static inline double sap_cone_sliding_limit(const sap_cone* cone, double ur, dou
   return sap_cone_friction_limit(cone, sap_cone_sliding_normal(cone, ur, un));
 }
 
+// Returns true if u slides; for a potential: faster than its slip speed.
 static inline bool sap_cone_slides(const sap_cone* cone, double ur2, double un) {
   const sap_potential* p = cone->potential;
   return p != NULL ? ur2 > p->slip_speed * p->slip_speed
@@ -296,6 +300,7 @@ static inline double sap_interval_impulse(double u, double inverse_R, double low
   return y < lower ? lower : (y > upper ? upper : y);
 }
 
+// Returns true if no bound is active.
 static inline bool sap_interval_is_inside(double u, double inverse_R, double lower, double upper) {
   const double y = u * inverse_R;
   return y >= lower && y <= upper && lower < upper;

@@ -25,8 +25,8 @@
 // W_nn knows all that joints carry, not what rests on the bodies of the contact. With w' no tree
 // sinks deeper under its own weight, wherever it rests, than k lets it or than
 //   8 beta^2/M M g dt (dt + tau_d) = 8 beta^2 g dt (dt + tau_d)
-// A contact of the heaviest tree itself has w < 32 pi^2/M (corner of a box: 5/M): among bodies whose
-// masses differ by less than 60 w' = w. w and M are functions of q0: R does not depend on
+// A contact of the heaviest tree itself has w < 32 pi^2/M (corner of a box: 5/M): among bodies
+// whose masses differ by less than 60 w' = w. w and M are functions of q0: R does not depend on
 // velocities and forces, so that the law stays convex. z below has w. High piles of like bodies
 // still sink by more.
 // Both lines of v_hat have the same R: phi0 <= 0 gives gamma_n = -dt k (phi0 + T (e/dt + v_vq)),
@@ -63,18 +63,18 @@
 //
 // 3. No gliding. In the convex problem (24) a contact that slides opens until
 //   g_n = mu |g_t|,  g = vc - v_hat + R gamma                                  castro, Sec. III
-// at the height (dt + tau_d) mu |v_t|, and acts ahead up to the gap dt mu |v_t|. De Saxce's shift of
-// v_hat_n by -mu s undoes it where s = |g_t|. s is predicted from v*, v0 and the gap, so that the
-// problem stays convex. For the contact alone, with wn = W_nn, wt = tr(W_tt)/2:
+// at the height (dt + tau_d) mu |v_t|, and acts ahead up to the gap dt mu |v_t|. De Saxce's shift
+// of v_hat_n by -mu s undoes it where s = |g_t|. s is predicted from v*, v0 and the gap, so that
+// the problem stays convex. For the contact alone, with wn = W_nn, wt = tr(W_tt)/2:
 //   g~ = (v_hat_n - vn*)+/(wn + Rn)          impulse that stops it
 //   p  = (|vt* - v_hat_t| - mu wt g~)+       slip that Coulomb's friction leaves
 //   g0 = k dt d0                             load at the start (near rigid: by Rn)
 //   s0 = (|vt0 - v_hat_t| - mu Rt g0)+       slip at the start, less the creep of stiction
 //   s  = max(min(2 s0, p), p - 16 mu wt g0)
 // An open contact has s = p, and gamma = 0 exactly if the gap stays open; a contact at rest has
-// s = 0, and the law is unchanged to the bit. A contact that slides has s = p, which is exact alone;
-// 2 s0 keeps a contact that rests under others, whose load p does not see, from sinking. The 16 does
-// so where others hold up what leans on a contact of little load: p is that of a free fall.
+// s = 0, and the law is unchanged to the bit. A contact that slides has s = p, which is exact
+// alone; 2 s0 keeps a contact that rests under others, whose load p does not see, from sinking. The
+// 16 does so where others hold up what leans on a contact of little load: p is that of a free fall.
 // All parts are Lipschitz.
 //
 // 4. Similar and lagged, sapstep/contact.h, at the end of the step:
@@ -86,7 +86,7 @@
 //                                                                    Baumgarte 1972)
 //              g0 > 0:   v_n >= -e_r v_n0  where e_r > 0 and v_n0 closes the gap within the step
 //                        v_n >= -g0/dt     else
-//              positions then move by v_n - (1 + e_r) g0/dt: to the touch with v_n0, and on with v_n
+//              positions then move by v_n - (1 + e_r) g0/dt: to the touch with v_n0, on with v_n
 //   limit      as a contact with e_r = 0
 //   bilateral  v = -b_r g0/dt
 //
@@ -109,8 +109,8 @@
 // mass of all that moves; limits: M = 1/w and V/5 in place of V,
 //   d <= d_e = V sqrt(M/k')  after an impact at the speed V;  a load F has d = F/k'
 // or, in schemes with theta_vq < 1, after a way (1 - theta_vq) dt vn0 that is no longer than that.
-// Up to d_e the law is that of 1 to 3 to the bit. Overlaps beyond d_e, which V and M do not explain,
-// would leave at d/T. Their damper is stiffer by f: T becomes f T and w becomes w/f, hence
+// Up to d_e the law is that of 1 to 3 to the bit. Overlaps beyond d_e, which V and M do not
+// explain, would leave at d/T. Their damper is stiffer by f: T becomes f T and w becomes w/f, hence
 //   R' = R/f, v_hat' = v_hat/f,  gamma_n = dt k' (d - f T vn)
 // At vn = 0 nothing changes, so that loads are borne at the same depth, and the contact leaves at
 // d/(f T) or slower. More damping gives no energy. With m = 1/w, the mass that moves along n,
@@ -128,8 +128,8 @@
 // new Rn is smaller and positive, a function of data, so the cost stays convex; it equals the old
 // one where o' = L, and is continuous. v_hat_n is unchanged and v_vq <= 0, so that the bound stops
 // motion but never reverses it: no energy. What rests deeper (v_vq = 0, o' = dt d0/T) stays there.
-// Near rigid and at the end of the step o' = o/40.5: at 10 ms shapes of 100 mm are not bounded below
-// 100 m/s. castro's law has no bound.
+// Near rigid and at the end of the step o' = o/40.5: at 10 ms shapes of 100 mm are not bounded
+// below 100 m/s. castro's law has no bound.
 #include "contact/contact_law.h"
 
 #include <float.h>
@@ -140,8 +140,8 @@
 static const double FOUR_PI_SQUARED = 39.478417604357434475;  // of the near-rigid limit
 // Bounds of z between which rows move from the theta point to the end of the step.
 static const double RESOLVED = 1.0, UNRESOLVED = 2.0;
-// Bounds of the slip, relative to what friction takes from it in a step, between which tangents move
-// from the end of the step to the theta point.
+// Bounds of the slip, relative to what friction takes from it in a step, between which tangents
+// move from the end of the step to the theta point.
 static const double STICKS = 2.0, SLIDES = 4.0;
 
 sap_contact_scheme sap_contact_scheme_default(void) {
@@ -340,7 +340,7 @@ static double find_slip(const sap_law_contact* c, const sap_law_rows* rows, cons
   return sqrt(slip_2);
 }
 
-// 2. Moves the tangents of a contact towards the theta point, as far as the normal and as it slides.
+// 2. Moves a contact's tangents towards the theta point, as far as the normal and as it slides.
 static void move_tangents(const sap_law_settings* s, const sap_law_contact* c,
                           const row_law* normal, sap_law_rows* rows) {
   double end = 1.0;

@@ -73,8 +73,8 @@ double sap_law_end_share(const sap_law_settings* settings, const sap_compliant_r
 // R of a rigid bilateral row relative to w. A loop of mass m opens under a load F by the order of
 // F/m dt (dt + tau_d) times this, and H = A + J' R^-1 J still keeps nine digits.
 #define SAP_RIGID_ROW 1e-6
-// Least R of a compliant row relative to w, as of beta = 1e-3; with 2.5e-8 all of 6000 random problems
-// whose masses differ by 1e12 converge.
+// Least R of a compliant row relative to w, as of beta = 1e-3; with 2.5e-8 all of 6000 random
+// problems whose masses differ by 1e12 converge.
 #define SAP_ROUNDOFF_ROW 2.5e-8
 // The same at the recovery speed, as soft as MuJoCo's constraints are.
 #define SAP_GIVING_ROW 0.1

@@ -34,8 +34,8 @@ sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...
     }                                   \
   } while (0)
 
-// Returns sap_fail(error, status, format ...) from the calling function if the condition holds. Only
-// for functions that own nothing to release.
+// Returns sap_fail(error, status, format ...) from the calling function if the condition holds.
+// Only for functions that own nothing to release.
 #define SAP_FAIL_IF(condition, error, status, ...)     \
   do {                                                 \
     if (condition) {                                   \

@@ -17,8 +17,8 @@ typedef struct sap_c_locale {
 sap_status sap_c_locale_begin(sap_c_locale* guard, sap_error* error);
 void sap_c_locale_end(sap_c_locale* guard);
 
-// Opens a new file without a name in the folder, for reading and writing. Returns its descriptor; < 0
-// where the system or the file system has none.
+// Opens a new file without a name in the folder, for reading and writing. Returns its descriptor;
+// < 0 where the system or the file system has none.
 int sap_open_nameless(const char* folder);
 
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Scenes from MJCF or URDF, from files and strings.
 #include <sapstep/scene.h>
 
 #include <math.h>

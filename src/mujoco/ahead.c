@@ -6,12 +6,12 @@
 //   Ahead    Pairs that are apart, and that v0 and v* bring together, have the contacts of q0 if
 //            they are close, else those of the place where they first touch, the time s ahead; phi0
 //            is the distance there less s times its rate. Pairs that pass each other have none.
-//   Inexact  Without native CCD (MuJoCo 3.3) the general convex collision inflates the shapes by the
-//            margin and finds wrong depths (8 cm within 10 cm). Such pairs are collided again within
+//   Inexact  Without native CCD (MuJoCo 3.3) the general convex collision inflates shapes by the
+//            margin and finds wrong depths (8 cm within 10 cm). Such pairs are collided again in
 //            their own margins, and are apart if that finds nothing; their touch is bisected.
 //   Closure  Contacts and pairs that the solution closes join those of the step, which is solved
-//            again. If it moves bodies beyond the margins, all pairs are found again. What v0 leaves
-//            open waits for this: v* of bodies at rest falls, and would close all gaps below them.
+//            again. If it moves bodies beyond the margins, all pairs are found again. Gaps that v0
+//            leaves open wait for this: v* of bodies at rest would close all gaps below them.
 #include <float.h>
 #include <math.h>
 #include <string.h>

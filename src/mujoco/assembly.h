@@ -20,7 +20,9 @@ typedef struct sap_mj_rows {
   int* unit_columns;             // 0, 1, ...: columns of rows of one velocity (nv)
 } sap_mj_rows;
 
+// Returns the product of the row with v.
 double sap_mj_row_times(const sap_mj_row* row, const double* v);
+// Adds factor row' to `to` (nv).
 void sap_mj_row_add(const sap_mj_row* row, double factor, double* to);
 // Stores the Jacobian of the rows in a->rows.trees and a->rows.parts. Returns the number of trees;
 // 0: all entries are zero; -1: out of memory.
@@ -93,6 +95,7 @@ bool sap_mj_blocks_check_limits(sap_mj* a, const mjData* d, const double* v);
 
 // equality.c
 void sap_mj_equality_update_bias(sap_mj* a, const mjData* d);
+// Adds the blocks of one equality, rows first .. first + count - 1 of MuJoCo's.
 sap_status sap_mj_equality_add(sap_mj* a, const mjData* d, int32_t first, int32_t count,
                                sap_error* error);
 
@@ -119,6 +122,7 @@ typedef struct sap_mj_servos {
 } sap_mj_servos;
 
 sap_status sap_mj_servos_find(sap_mj* a, const mjData* d, sap_error* error);
+// Adds the servos to the momentum balance, less the forces that MuJoCo has added.
 sap_status sap_mj_servos_add(sap_mj* a, sap_error* error);
 sap_status sap_mj_servos_add_blocks(sap_mj* a, sap_error* error);
 // Puts servos that left their bounds at v into blocks; returns true if there were any.

@@ -79,8 +79,8 @@ static sap_mj_row simple_row(const sap_mj* a, const mjData* d, int32_t row) {
   return (sap_mj_row){1, a->rows.unit_columns + dof, whole.values + dof};
 }
 
-// Returns true if a limit can be left out: it has no impulse while J v >= v_hat = -g0/h, and neither
-// v0 nor v* comes near that. The detection range of a tenth puts many limits into
+// Returns true if a limit can be left out: it has no impulse while J v >= v_hat = -g0/h, and
+// neither v0 nor v* comes near that. The detection range of a tenth puts many limits into
 // MuJoCo's list. sap_mj_blocks_check_limits checks the solution, which is the same as with all of
 // them.
 static bool is_far(sap_mj* a, const mjData* d, const sap_mj_row* row,

@@ -34,6 +34,7 @@ typedef struct sap_mj_row {
   const mjtNum* values;  // (count)
 } sap_mj_row;
 
+// Returns a row of MuJoCo's constraint Jacobian.
 static inline sap_mj_row sap_mj_constraint_row(const mjModel* m, const mjData* d, int32_t row) {
   if (mj_isSparse(m)) {
     const int first = d->efc_J_rowadr[row];
@@ -67,6 +68,7 @@ static inline sap_mj_row sap_mj_moment_row(const mjModel* m, const mjData* d, in
 #endif
 }
 
+// Actuators and their force outputs: one each before MuJoCo 3.11.
 static inline int32_t sap_mj_actuator_count(const mjModel* m) {
 #if SAP_MJ_SINCE(3, 11, 0)
   return (int32_t)m->nactuator;
@@ -207,6 +209,7 @@ static inline int32_t sap_mj_flex_count(const mjModel* m) {
 #define SAP_MJ_KNOWS_STRETCH 0
 #endif
 
+// Springs and dampers have one common flag before MuJoCo 3.3.6.
 static inline bool sap_mj_springs_are_on(const mjModel* m) {
 #if SAP_MJ_SINCE(3, 3, 6)
   return (m->opt.disableflags & mjDSBL_SPRING) == 0;

@@ -234,7 +234,7 @@ static int start_gnuplot(FILE* script, const int out[2], pid_t* process) {
   return failure;
 }
 
-// Prints the picture that gnuplot makes of the script to the stream, whose errors the caller checks.
+// Prints the picture that gnuplot makes of the script to the stream; the caller checks its errors.
 static sap_status draw(FILE* script, FILE* picture, sap_error* error) {
   char bytes[1 << 14];
   int out[2], state = -1;

@@ -20,8 +20,8 @@ static const double SETTLED = 1e-3;
 static const double FASTEST = 0.9;
 // Largest share of a miss of closure that v_hat is shifted by.
 static const double CLOSURE_SHARE_MAX = 2.0;
-// n0 differs from gamma_n if by more than this part of the larger, and if friction by the difference
-// changes the velocity by more than this part of v_s.
+// n0 differs from gamma_n if by more than this part of the larger, and if friction by the
+// difference changes the velocity by more than this part of v_s.
 static const double LAG_TOLERANCE = 1e-6, LAG_SPEED = 1e-3;
 
 static sap_status check_range(const char* name, double value, double lower, sap_error* error) {
@@ -205,10 +205,11 @@ static double find_slip(const sap_problem* p, const sap_block_data* block, const
   return sqrt(sum);
 }
 
-// Contacts at the theta point converge, for second order; the tolerance is infinite at the end of the
-// step, where the predicted slip of contacts that others disturb is good to O(dt), the order of the
-// law: a miss is a depth or gap of dt mu |change of slip|, which the next step sees. Only depths that
-// thin shapes cannot have are taken back, to the last that they can: so that nothing jumps.
+// Contacts at the theta point converge, for second order; the tolerance is infinite at the end of
+// the step, where the predicted slip of contacts that others disturb is good to O(dt), the order of
+// the law: a miss is a depth or gap of dt mu |change of slip|, which the next step sees. Only
+// depths that thin shapes cannot have are taken back, to the last that they can: so that nothing
+// jumps.
 bool sap_problem_shift_again(sap_problem* p, const double* vc, const double* gamma) {
   bool moved = false;
   for (int32_t b = 0; b < p->nblocks; ++b) {

@@ -29,8 +29,8 @@ void sap_problem_shift_contact(sap_problem* problem, sap_block_data* block, doub
 bool sap_problem_shift_again(sap_problem* problem, const double* vc, const double* gamma);
 // Counts contacts that push with less than half of their stiffness.
 int32_t sap_problem_count_softened(const sap_problem* problem, const double* gamma);
-// Sets n0 of all lagged contacts to gamma_n of a solve, if any contact's n0 differs. Returns true if
-// it did.
+// Sets n0 of all lagged contacts to gamma_n of a solve, if any contact's n0 differs. Returns true
+// if it did.
 bool sap_problem_relag(sap_problem* problem, const double* gamma);
 // Store what these two changed, and restore it in a problem of the same blocks.
 void sap_problem_store_repeats(sap_problem* problem);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many steps in one call, for Python. The GIL is released once for all of them, so that threads do not
-// queue for it after each step. These functions are only in the libraries of the Python package.
+// Many steps in one call, for Python. The GIL is released once for all of them, so that threads do
+// not queue for it after each step. These functions are only in the libraries of the Python
+// package.
 #ifndef SAP_PYTHON_STEPS_H
 #define SAP_PYTHON_STEPS_H
 

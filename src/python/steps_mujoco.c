@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Many steps of the MuJoCo adapter in one call, for Python.
 #include "core/platform.h"
 #include "python/steps.h"
 

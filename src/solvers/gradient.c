@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // H = A + J' G J is assembled by the patches of SAP's Newton iterations (primal/hessian.c) over all
-// trees as one island, so that velocities keep the problem's order. With Coulomb's friction the part
-// of G beyond its symmetric one, in the normal's column, is added contact by contact:
+// trees as one island, so that velocities keep the problem's order. With Coulomb's friction the
+// part of G beyond its symmetric one, in the normal's column, is added contact by contact:
 //   H += nn (to_t - from_t) J_t' t J_n
 #include <math.h>
 #include <string.h>

@@ -62,8 +62,8 @@ static void add_step(sap_gradient* g, bool transposed) {
   }
 }
 
-// Sets momentum = A x and side = b - A x - J' slope. Returns whether side is more than round-off and
-// has fallen since the last one, *least.
+// Sets momentum = A x and side = b - A x - J' slope. Returns whether side is more than round-off
+// and has fallen since the last one, *least.
 static bool find_rest(sap_gradient* g, const double* b, double* least) {
   const sap_problem* p = g->problem;
   double size = 0.0, scale = 0.0;

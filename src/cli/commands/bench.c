@@ -316,7 +316,7 @@ static const cli_option option_list[] = {
     {0},
 };
 #undef AT
-// What `sapstep bench` prints and draws.
+// Output of `sapstep bench`: rows and charts.
 
 static double bench_quantile(const double* values, int32_t count, double part) {
   static double sorted[BENCH_REPETITIONS_MAX];

@@ -128,8 +128,8 @@ static const cli_column shape_columns[] = {CLI_INTEGERS("id"),
                                            CLI_REALS("rest_distance_m", 5),
                                            CLI_REALS("rest_depth_m", 3)};
 
-// Returns the depth m g/k to which the shape sinks into a rigid floor if one contact carries the mass
-// m of its tree; 0 for a shape that does not move, or is rigid.
+// Returns the depth m g/k to which the shape sinks into a rigid floor if one contact carries the
+// mass m of its tree; 0 for a shape that does not move, or is rigid.
 static double find_rest_depth(const sap_model* model, const sap_shape_def* shape) {
   const double* g = sap_model_get_options(model)->gravity;
   const int32_t tree = sap_model_get_body_tree(model, shape->body);

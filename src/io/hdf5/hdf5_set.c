@@ -268,9 +268,9 @@ static bool next_chunk(chunk* c, hsize_t first, hsize_t end) {
   return false;
 }
 
-// Returns true if no chunk needs a check. Without a cache HDF5 reads unfiltered chunks directly with
-// their nominal sizes, whatever the index says; a look-up in the index is linear. The total size
-// shows whether the index is consistent.
+// Returns true if no chunk needs a check. Without a cache HDF5 reads unfiltered chunks directly
+// with their nominal sizes, whatever the index says; a look-up in the index is linear. The total
+// size shows whether the index is consistent.
 static bool is_plain(const chunk* c) {
   hsize_t chunks = 0;
   const hid_t space = H5Dget_space(c->set->id);

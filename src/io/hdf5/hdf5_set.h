@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads datasets of HDF5 files without trusting the sizes that the files declare. HDF5 1.10 reads
-// beyond the end of a chunk that decodes to fewer bytes than declared. Therefore the length of every
-// chunk, decoded for this alone, and every other size are checked before HDF5 reads.
+// beyond the end of a chunk that decodes to fewer bytes than declared. Therefore the length of
+// every chunk, decoded for this alone, and every other size are checked before HDF5 reads.
 // Supported: numbers and strings of fixed length; contiguous, compact and chunked layouts; the
 // filters deflate, shuffle and fletcher32.
 #ifndef SAP_IO_HDF5_HDF5_SET_H

@@ -392,7 +392,7 @@ static sap_status read_msh(mesh_source* s) {
   return read_msh_triangles(s, counts[3]);
 }
 
-// --- any format -----------------------------------------------------------------------------------
+// --- any format ---------------------------------------------------------------------------------
 
 typedef struct numbered_point {
   double p[3];

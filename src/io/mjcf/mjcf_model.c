@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// MJCF models: includes, compiler settings, default classes, assets and options.
 #include "io/mjcf/mjcf.h"
 
 #include <math.h>

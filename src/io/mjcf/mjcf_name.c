@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Names of MJCF elements: the space in which each is looked up, and prefixes of attached models.
 #include "io/mjcf/mjcf_attribute.h"
 
 #include <stdlib.h>

@@ -114,8 +114,8 @@ static sap_status read_link(sap_urdf_reader* r, const sap_xml_node* node) {
   return add_link(r, node, name);
 }
 
-// Adds a link "world" unless a <link> has that name: a joint may name the world as its parent without
-// one. node: an element without children, which takes the place of the <link>.
+// Adds a link "world" unless a <link> has that name: a joint may name the world as its parent
+// without one. node: an element without children, which takes the place of the <link>.
 static sap_status need_world(sap_urdf_reader* r, const sap_xml_node* node) {
   if (sap_name_map_find(&r->link_names, "world") >= 0) {
     return SAP_STATUS_OK;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Edits of XML trees by paths, as by a study's `set` and `grid`.
 #include "io/xml/schema.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Values of XML attributes: words, numbers and lists of them.
 #include "io/xml/xml.h"
 
 #include <math.h>

@@ -37,8 +37,8 @@ typedef struct sap_contact_list {
   const double* change;
 } sap_contact_list;
 
-// Empties all ranges and finds the loads of the contacts. Called before the first block of a problem
-// is added.
+// Empties all ranges and finds the loads of the contacts. Called before the first block of a
+// problem is added.
 void sap_assembly_begin(sap_assembly* assembly, const sap_contact_list* contacts);
 
 // Where a step evaluates its constraints: at q0, or at a point q = q0 (+) moved within the step.

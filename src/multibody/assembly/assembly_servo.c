@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servos that are not linear forces of the step (multibody/dynamics/servos.c): the force follows its law at the end of the step, up to its bounds.
+// Servos that are not linear forces of the step (multibody/dynamics/servos.c): the force follows
+// its law at the end of the step, up to its bounds.
 //   gamma/dt = clamp(offset - kp (l0 + dt J v) - kd J v, lower, upper)   l: transmission length
 // is a box block with
 //   R     = 1/(dt (dt kp + kd))
@@ -162,8 +163,8 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
   return SAP_STATUS_OK;
 }
 
-// Returns true if a contact touches at the start of the step, by its margin, and is one of the body's.
-// Contacts ahead do not pull.
+// Returns true if a contact touches at the start of the step, by its margin, and is one of the
+// body's. Contacts ahead do not pull.
 static bool pulls(const sap_model* model, const sap_contact* contact, int32_t body) {
   static const double touch = 1e-7;  // above the round-off of poses [m]
   if (contact->body_A != body && contact->body_B != body) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Spatial vectors are in world axes about the tree's O, which is held in space while q varies.
-// For a dof k with direction S, V and A of what moves it (gravity included in A), V+ behind its joint:
+// For a dof k with direction S, V and A of what moves it (A with gravity), V+ behind its joint:
 //   Pd = V x S,  Pdd = A x S + V x Pd,  PS = Pd + V+ x S
 // A change of q_k turns all links behind it rigidly and adds Pd to their velocities as seen in the
 // turning axes. The three rotations of a ball or free joint turn with each other: their axes are
 // those of the body behind.
 //
-// Forces are tau_j = S_j . T, T the sum of wrenches over all links behind j. With dT the sum over all
-// links behind both j and k of the changes of their wrenches:
+// Forces are tau_j = S_j . T, T the sum of wrenches over all links behind j. With dT the sum over
+// all links behind both j and k of the changes of their wrenches:
 //   j before k:          dtau_j = S_j . dT
 //   j behind or with k:  dtau_j = S_j . dT + (S_k x S_j) . T
 // dT is linear in S_k, Pd_k, Pdd_k, with matrices that are summed over the links: those of the link

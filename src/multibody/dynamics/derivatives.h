@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Derivatives of inertial forces to positions and velocities, in one pass outwards and one inwards.
-// Positions vary in the tangent space: q (+) dx. Matrices are dense, nv x nv, column-major; entries of
-// different trees are zero.
+// Positions vary in the tangent space: q (+) dx. Matrices are dense, nv x nv, column-major; entries
+// of different trees are zero.
 #ifndef SAP_MULTIBODY_DYNAMICS_DERIVATIVES_H
 #define SAP_MULTIBODY_DYNAMICS_DERIVATIVES_H
 

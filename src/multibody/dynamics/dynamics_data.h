@@ -18,8 +18,8 @@
 #include "multibody/dynamics/spatial.h"
 
 // --- order of placing ---
-// Bodies are placed level by level from the roots. Bodies of one level with the same number of hinges
-// and no other joints are placed four at a time, as are the inertias of all links.
+// Bodies are placed level by level from the roots. Bodies of one level with the same number of
+// hinges and no other joints are placed four at a time, as are the inertias of all links.
 
 // A hinge of each of four bodies.
 typedef struct sap_hinge_lanes {

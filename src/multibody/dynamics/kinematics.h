@@ -130,8 +130,8 @@ void sap_manifold_integrate_again(const sap_model* model, const double* q0, cons
 void sap_manifold_difference(const sap_model* model, const double* q0, const double* q1,
                              double* delta);
 
-// Rotations of a step q = q0 (+) w: dq = T dq0 + J dw. T and J are the unit matrix but for the three
-// velocities from `first` on:
+// Rotations of a step q = q0 (+) w: dq = T dq0 + J dw. T and J are the unit matrix but for the
+// three velocities from `first` on:
 //   T = Exp(-w),  J = 1 - (1 - cos a)/a^2 [w] + (a - sin a)/a^3 [w]^2,  a = |w|
 // Sets `rotations` for w = dt v; returns their number.
 int32_t sap_manifold_derivatives(const sap_model* model, const double* v, double dt,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Order in which bodies are placed: by level, in groups of four with equal numbers of hinges.
 
 #include <stdlib.h>
 

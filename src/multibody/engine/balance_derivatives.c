@@ -52,7 +52,7 @@ static bool needs_differences(const sap_multibody* multibody, char* notes) {
   return any;
 }
 
-// column = -(k(plus) - k(minus))/(2 STEP), of all forces but inertia, gravity, dampers, linear servos.
+// column = -(k(plus) - k(minus))/(2 STEP), of forces but inertia, gravity, dampers, linear servos.
 static void add_force(sap_multibody* multibody, const double* q, const double* v, double scale,
                       double* column) {
   const sap_dynamics_state at = {sap_multibody_kinematics(multibody, q), v, multibody->input};

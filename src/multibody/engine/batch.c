@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Batches: independent multibody systems, each with its stepper, stepped in parallel.
 #include <sapstep/multibody.h>
 
 #include "core/error.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Derivatives of the impulses p = J' gamma of a step's blocks, with the set of blocks as it is.
 //
-// A contact at p with the frame R, J v = R' (v_B - v_A), gamma = P(u), u = v_hat - J v, G = dgamma/du:
+// A contact at p, frame R, J v = R' (v_B - v_A), gamma = P(u), u = v_hat - J v, G = dgamma/du:
 //   dgamma = G (dv_hat - d(J v) + by_R dR) + ...       solvers/gradient_data.h
 //   R, v_hat, mu and n0 are the law's functions of phi0, the scales w of W = J A^-1 J', J v0, J v*
 //   dW_rs = d(J X_s)_r + d(J X_r)_s - X_r' dA X_s,  X = A^-1 J'

@@ -136,7 +136,7 @@ static void add_mass_changes(const sap_slopes_call* call, const sap_block* block
   }
 }
 
-// dgamma = G (dv_hat - d(J v) - gamma dR), of x and then of inputs, which change a servo's whole law.
+// dgamma = G (dv_hat - d(J v) - gamma dR), of x, then of inputs, which change a servo's whole law.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               sap_error* error) {
   const sap_model_sizes* sizes = &call->multibody->model->sizes;

@@ -28,9 +28,9 @@ static inline double sap_ahead_slack(double size, double way) {
 }
 
 // Positions move from q0 with the velocity after the impact, so impulses conserve angular momentum
-// if they act at one point of q0. Two moving bodies get the mean of their ways until the touch while
-// these differ by `apart` much less than the size of the smaller shape, and their own ways where by
-// much. Returns the part of their own ways, in [0, 1].
+// if they act at one point of q0. Two moving bodies get the mean of their ways until the touch
+// while these differ by `apart` much less than the size of the smaller shape, and their own ways
+// where by much. Returns the part of their own ways, in [0, 1].
 static inline double sap_ahead_own_ways(double size, double apart) {
   static const double near_ways = 0.25, far_ways = 0.5;  // of the size
   return fmin(1.0, fmax(0.0, (apart / size - near_ways) / (far_ways - near_ways)));

@@ -18,7 +18,7 @@ sap_status sap_broadphase_create(sap_broadphase* bp, sap_pool* pool, int32_t cou
   return SAP_STATUS_OK;
 }
 
-// Of Shell sorts, by Ciura.
+// Ciura's gaps for Shell sort.
 enum { GAPS = 9 };
 static const int32_t gaps[GAPS] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
 

@@ -25,15 +25,15 @@ typedef struct sap_collision_query {
   double dt;  // 0 without V_WB
   // The same motion with the velocities at the start of the step, or NULL; for patches. (6 bodies)
   const double* V0_WB;
-  // true: finds only contacts of pairs that have none in the last call, which was remembered and had
-  // the same poses, and remembers them in addition.
+  // true: finds only contacts of pairs that have none in the last call, which was remembered and
+  // had the same poses, and remembers them in addition.
   bool more;
   int32_t solutions;  // with `more`: of the step before, see sap_collision_drop_later
 } sap_collision_query;
 
-// Finds all contacts with phi < margin, sorted by (shape_A, shape_B, feature). A pair that the motion
-// brings into touch gets the contacts of all features that face each other; the contact law decides
-// which of them act. With the motion up to the first touch, at the time s:
+// Finds all contacts with phi < margin, sorted by (shape_A, shape_B, feature). A pair that the
+// motion brings into touch gets the contacts of all features that face each other; the contact law
+// decides which of them act. With the motion up to the first touch, at the time s:
 //   R_WC, point  at s;  ahead: way of the two bodies' origins until s
 //   phi          distance at s less s times its rate: linear in time as J is constant in a step
 //   margin  of the contact pair, else the larger one of the two shapes

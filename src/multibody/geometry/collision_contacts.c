@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contacts of a call: manifolds of the pairs by jobs, features kept from call to call, materials and
-// frames.
+// Contacts of a call: manifolds of the pairs by jobs, features kept from call to call, materials
+// and frames.
 #include "multibody/geometry/collision_data.h"
 
 #include <math.h>
@@ -286,8 +286,8 @@ static void share_ahead(const sap_collision_shape* a, const sap_collision_shape*
   sap_v3_sub(contact->ahead_B, contact->ahead_B, half);
 }
 
-// Sets `ahead` of both bodies, the thickness of the thinner shape along n, and the centre of shape A
-// at the manifold's time.
+// Sets `ahead` of both bodies, the thickness of the thinner shape along n, and the centre of shape
+// A at the manifold's time.
 static void place_ahead(const sap_collision* c, const contact_place* place, const double n[3],
                         sap_contact* contact, double p_A[3]) {
   const sap_collision_query* at = place->at;
@@ -420,8 +420,8 @@ static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* sha
 }
 
 // Decides about a pair with points: true if it touches, or will in the motion, then at *time. Pairs
-// that the motion leaves nearly touching are contacts too, as impulses change the motion: that saves
-// most further solves for contacts that are found missing.
+// that the motion leaves nearly touching are contacts too, as impulses change the motion: that
+// saves most further solves for contacts that are found missing.
 static bool touches(const sap_collision_shape* a, const sap_collision_shape* b,
                     const sap_collision_query* query, const sap_pair_reach* reach,
                     sap_manifold* manifold, double* time) {

@@ -27,7 +27,7 @@ typedef struct sap_identity {
   int32_t feature;
   int32_t solutions;      // of the step before it was found
   double p_A[3], p_B[3];  // in the frames of the two bodies [m]
-  double area;            // of the patch that it stands for [m^2], 0: none
+  double area;            // of the patch that it represents [m^2], 0: none
 } sap_identity;
 
 // Two shapes whose roomy boxes overlap and that the filters accept.
@@ -153,8 +153,9 @@ bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_sh
 // normal, zero: unknown; of a pair with a plane A the plane's.
 bool sap_motion_stays_shallow(const sap_collision_shape* a, const sap_collision_shape* b,
                               const sap_collision_query* query, const double along[3]);
-// Finds the first time at which the motion makes two shapes overlap by more than DEEP of the thinner
-// one, which a contact before did not foresee because they turn. Returns false if there is none.
+// Finds the first time at which the motion makes two shapes overlap by more than DEEP of the
+// thinner one, which a contact before did not foresee because they turn. Returns false if there is
+// none.
 bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_shape* b,
                               const sap_collision_query* query, const sap_pair_reach* reach,
                               double* time, sap_manifold* manifold);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shapes in the motion of a step: bodies whose velocity and angular velocity are constant. Bounds of
-// their ways, and the time of first touch.
+// Shapes in the motion of a step: bodies whose velocity and angular velocity are constant. Bounds
+// of their ways, and the time of first touch.
 //
-// The way of a point of a body is that of the shape's centre plus its rotation about the centre. The
-// centre's own way, on a circle about the body's origin, leaves its tangent by at most
+// The way of a point of a body is that of the shape's centre plus its rotation about the centre.
+// The centre's own way, on a circle about the body's origin, leaves its tangent by at most
 // (|w| t)^2 |r|/2.
 #include "multibody/geometry/collision_data.h"
 
@@ -16,7 +16,8 @@ static const double sure_gap = 1e-6;
 enum { ADVANCES_MAX = 48 };
 
 // Overlaps of turning shapes that closure looks for, relative to the thinner shape: the law of
-// contact keeps those that it knows below a quarter, and beyond one half normals point the other way.
+// contact keeps those that it knows below a quarter, and beyond one half normals point the other
+// way.
 static const double DEEP = 0.375, KNOWN = 0.25;
 enum { INTERVALS_MAX = 400 };
 
@@ -199,8 +200,8 @@ static double find_bend(const sap_collision_shape* const shapes[2],
   return bend + 0.25 * rates * sap_v3_norm(d) / query->dt;
 }
 
-// Passes intervals at whose ends the normals differ little and in which the gap, by its chord, stays
-// above that of the depth looked for; halves the others.
+// Passes intervals at whose ends the normals differ little and in which the gap, by its chord,
+// stays above that of the depth looked for; halves the others.
 bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_shape* b,
                               const sap_collision_query* query, const sap_pair_reach* reach,
                               double* time, sap_manifold* manifold) {

@@ -23,7 +23,7 @@ typedef struct sap_manifold_point {
 typedef struct sap_manifold {
   int32_t count;
   sap_manifold_point points[SAP_MANIFOLD_POINTS];
-  // Set by sap_collide_above: points below this height are chosen without regard to those above [m].
+  // Set by sap_collide_above: points below this height [m] are chosen regardless of those above.
   double near;
   // Without points: unit direction from A to B along which they are apart by the reach; 0: unknown.
   double apart[3];
@@ -54,9 +54,10 @@ void sap_candidates_start(sap_candidates* list, double reach);
 // and the farthest in sixteen directions.
 void sap_candidates_add(sap_candidates* list, const double p[3], const double n[3], double phi);
 
-// Takes all corners of boxes' faces; else chooses at most four points below out->near, and four above
-// it: the deepest, then those that span the largest area. Points closer than 1e-6 `scale` count as
-// one. Depths closer than 1e-9 `scale` (corners 1e-4) count as equal; the earlier one wins.
+// Takes all corners of boxes' faces; else chooses at most four points below out->near, and four
+// above it: the deepest, then those that span the largest area. Points closer than 1e-6 `scale`
+// count as one. Depths closer than 1e-9 `scale` (corners 1e-4) count as equal; the earlier one
+// wins.
 void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out);
 
 typedef enum sap_feature_kind {

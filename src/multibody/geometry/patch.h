@@ -79,7 +79,7 @@ typedef struct sap_patch {
   int32_t features[SAP_PATCH_POINTS];  // numbers that last while the patch does
   double stiffness[SAP_PATCH_POINTS];  // k_j [N/m]
   double area, force;                  // [m^2], [N]
-  double torsion;                      // of one point that stands for a round patch: its integral
+  double torsion;                      // of one point that represents a round patch: its integral
                                        // of p |x - centre| over the force [m]; else 0
 } sap_patch;
 

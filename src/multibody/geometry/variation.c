@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// With s A's share of the gap, r0 the rest distance, x and y the feet on A and B, y - x = (phi + r0) n:
+// With A's share s of the gap, rest distance r0, feet x and y on A and B, y - x = (phi + r0) n:
 //   p = x + (r0/2 + s phi) n,  dphi = n . d(way)
 //   plane A, point or round end of radius r of B about c = y + r n:
 //     dn = 0,  dp = (1 - n n') dc + s n n' dc,  dc = way + rotation x (c - p)

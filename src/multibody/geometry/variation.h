@@ -6,16 +6,16 @@
 #include "multibody/geometry/collision.h"
 
 // A motion d = [rotation; way of the material point at the contact point] of body B relative to A
-// moves the point by `point` d and the normal by `normal` d, in addition to the motion of A; column-
-// major 3x6. The gap always changes by n . (way).
+// moves the point by `point` d and the normal by `normal` d, in addition to the motion of A;
+// column-major 3x6. The gap always changes by n . (way).
 typedef struct sap_contact_variation {
   double point[18], normal[18];
   bool exact;  // false: by differences of collision detection
 } sap_contact_variation;
 
-// Finds it for a contact of the last call of sap_collision_detect, for the poses of that call. Planes
-// with points and round ends of any shape, and two spheres have closed forms. Returns false if the
-// contact's features do not last under small motions.
+// Finds it for a contact of the last call of sap_collision_detect, for the poses of that call.
+// Planes with points and round ends of any shape, and two spheres have closed forms. Returns false
+// if the contact's features do not last under small motions.
 bool sap_collision_vary(const sap_collision* collision, const sap_contact* contact,
                         sap_contact_variation* out);
 

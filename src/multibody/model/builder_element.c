@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shapes, contact pairs, equalities, exclusions, springs, bushings, sensors and sites of the builder.
+// Shapes, contact pairs, equalities, exclusions, springs, bushings, sensors, sites of the builder.
 #include <math.h>
 #include <string.h>
 

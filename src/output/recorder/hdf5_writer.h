@@ -11,9 +11,9 @@
 #include "io/hdf5/hdf5_set.h"
 
 // HDF5 1.10 crashes at the end of the process if a file could not be closed, and closing needs
-// writes. With the driver of hdf5_driver.c, *failure becomes the error number of the first write that
-// fails (0 at first); later writes are dropped unknown to HDF5, so that it can always close. The file
-// stays as the last flush left it, also if the process is killed.
+// writes. With the driver of hdf5_driver.c, *failure becomes the error number of the first write
+// that fails (0 at first); later writes are dropped unknown to HDF5, so that it can always close.
+// The file stays as the last flush left it, also if the process is killed.
 // Returns -1 if the file could not be created; *failure is then the reason, ENOMEM included.
 // `failure` must outlive the file. Always call sap_hdf5_file_close.
 hid_t sap_hdf5_file_create(const char* path, int* failure, hid_t* driver_id);

@@ -129,8 +129,8 @@ typedef struct map_sums {
   double speed;           // largest |map_i| in velocities, less the round-off of D z
 } map_sums;
 
-// Round-off of sums such as D z. Tests allow for it up to a part of the speed V: it must not hide that
-// impulses grow without bound.
+// Round-off of sums such as D z. Tests allow for it up to a part of the speed V: it must not hide
+// that impulses grow without bound.
 static const double ROUND_OFF = 8.0 * DBL_EPSILON;
 
 // Sets d->map of z and g = D z + q.

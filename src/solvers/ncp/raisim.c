@@ -6,8 +6,8 @@
 //   sliding   the least energy 1/2 gamma' D gamma + b' gamma on the curve
 //             g_n = 0, |gamma_t| = mu gamma_n, by bisection over the angle of gamma_t
 // Where D couples normal and tangents, friction does not oppose slip exactly: Signorini and Coulomb
-// hold, maximum dissipation does not, lelidec (24). The rule itself is the law of the stopping test.
-// raisim-ds adds De Saxce's s gamma_n, s = mu |g_t|, to the energy. Along the curve
+// hold, maximum dissipation does not, lelidec (24). The rule itself is the law of the stopping
+// test. raisim-ds adds De Saxce's s gamma_n, s = mu |g_t|, to the energy. Along the curve
 //   slope    = g_t . gamma_t' + s gamma_n'
 //   gamma_n' = gamma_t . gamma_t'/(mu |gamma_t|)
 // The slope is zero for g_t = -(s/(mu^2 gamma_n)) gamma_t: friction opposes slip, and the fixed

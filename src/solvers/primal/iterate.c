@@ -16,8 +16,8 @@
 // Round-off. H may lose A when R is tiny: if H does not factorize although A does, its diagonal is
 // raised; dv still descends then. The decrease of l drowns in round-off before the gradient stops
 // falling: then the gradient decides. If it no longer falls either, or its parts cancel to the last
-// bit, the best iterate is the limit of this precision in v; the impulses, which R tiny makes change
-// by much within the last bits of v, are then refined by themselves.
+// bit, the best iterate is the limit of this precision in v; the impulses, which R tiny makes
+// change by much within the last bits of v, are then refined by themselves.
 #include "solvers/primal/newton.h"
 
 #include <float.h>
@@ -365,8 +365,8 @@ static bool keeps_mass(const sap_newton* n) {
 }
 
 // Where v can no longer improve in its last bits, impulses still can: the rest of the balance goes
-// to them. Where G jumps they then miss the law by at most J dv. Sets the outcome if v + dv balances
-// and dv is within the tolerance; else all is as before.
+// to them. Where G jumps they then miss the law by at most J dv. Sets the outcome if v + dv
+// balances and dv is within the tolerance; else all is as before.
 static sap_status refine_impulses(sap_newton* n, const sap_solver_options* options,
                                   step_direction* direction, sap_report* result, sap_error* error) {
   const sap_newton_state state = n->state;

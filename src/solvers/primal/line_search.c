@@ -151,8 +151,8 @@ static double evaluate_cost(const line* l, double alpha) {
 }
 
 // Tries the steps a_max, rho a_max, ..., Newton's step 1 among them, and takes the first that
-// satisfies Armijo's rule and after which l rises again. Armijo's rule alone would always take a_max
-// > 1 and spoil the quadratic convergence.
+// satisfies Armijo's rule and after which l rises again. Armijo's rule alone would always take
+// a_max > 1 and spoil the quadratic convergence.
 sap_step sap_newton_backtracking_search(const sap_newton* n, const sap_solver_options* options,
                                         double slope, double curvature) {
   const line l = {n, sap_row_dot(n->dv, n->momentum, n->nv), curvature};

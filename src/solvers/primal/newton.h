@@ -230,8 +230,9 @@ static inline double sap_newton_tolerance(const sap_newton_state* s,
 // Returns the largest error of a tree in units of the island's speeds:
 //   (|D grad l|_t - absolute) / (sqrt(m_t) V),  m_t = tr A_tt
 //   V^2 = sum max(|D A v|_t^2, |D J' gamma|_t^2)/m_t
-// Between trees of equal m_t castro (26) implies an error of at most eps_r. *beyond, if not NULL: the same
-// of trees with |D grad l|_t above the part `own` of their own max(|D A v|_t, |D J' gamma|_t).
+// Between trees of equal m_t castro (26) implies an error of at most eps_r. *beyond, if not NULL:
+// the same of trees with |D grad l|_t above the part `own` of their own
+// max(|D A v|_t, |D J' gamma|_t).
 double sap_newton_tree_error(const sap_newton* newton, double absolute, double own, double* beyond);
 // Returns true if the test holds for the island, whose sums would hide a light tree beside a heavy
 // one, and the error of every tree is at most eps_r and a part of its own scale, or rest.

@@ -58,7 +58,7 @@ static void add_late_slip(run_statistics* s) {
 
 // Contacts softer than asked are worth a message where that makes them deeper by this [m]; a depth
 // beyond R gamma_n (dt + tau_d) is on its way out, not borne. Less than AS_RIGID of the stiffness:
-// whoever asked for it meant rigid.
+// the scene meant rigid.
 static const double SOFT_DEPTH = 1e-4, AS_RIGID = 1e-4;
 
 static void find_softened(run_statistics* s, const sap_contact* contacts, int32_t count) {

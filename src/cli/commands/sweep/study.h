@@ -167,9 +167,9 @@ bool study_find_coordinate(const sap_model* model, const char* name, study_coord
 sap_status study_open(const study_setup* setup, cli_run* run, sap_error* error);
 void study_case_run(const study_spec* study, int64_t index, study_row* row);
 
-// Opens or creates a journal, locks it for this process and fills `rows` (cases; index -1: not done)
-// with its cases; `fresh` discards them. *out is to be closed, also after a failure, unless NULL.
-// Fails with IO, or with ARGUMENT if it belongs to another study.
+// Opens or creates a journal, locks it for this process and fills `rows` (cases; index -1: not
+// done) with its cases; `fresh` discards them. *out is to be closed, also after a failure, unless
+// NULL. Fails with IO, or with ARGUMENT if it belongs to another study.
 sap_status study_journal_open(const char* path, const study_spec* study, bool fresh,
                               study_row* rows, FILE** out, sap_error* error);
 // Appends a finished case. After a failure the journal ends at the previous one.
@@ -210,8 +210,8 @@ void study_list_quantities(char* out, size_t size);
 // Fails with ARGUMENT if the model has no such joint.
 sap_status study_probe_find(const char* name, const sap_model* model, study_probe* out,
                             sap_error* error);
-// Computes the value after the last step; before the first, that of the start. The moment begins with
-// its deviation alone after each step.
+// Computes the value after the last step; before the first, that of the start. The moment begins
+// with its deviation alone after each step.
 sap_status study_probe_value(const study_probe* probe, study_run* run, study_moment* moment,
                              double* out, sap_error* error);
 // Writes the table as HDF5 and CSV; NULL: not.

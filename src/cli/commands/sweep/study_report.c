@@ -192,8 +192,8 @@ int study_print(const study_spec* s, const study_row* rows) {
   return left > 0 || counts[STUDY_OK] < s->cases ? CLI_UNCONVERGED : CLI_OK;
 }
 
-// A sweep as a chart: the plots, with a line for each case, and each measure over a parameter of the
-// grid, with a line for each combination of the others, means over samples.
+// A sweep as a chart: the plots, with a line for each case, and each measure over a parameter of
+// the grid, with a line for each combination of the others, means over samples.
 
 enum { LINES_MAX = 12, LOG_RATIO = 20, EXACT_POINTS = 201 };
 
@@ -210,7 +210,7 @@ static int find_x(const study_spec* s) {
   return s->measure_count > 0 ? best : -1;
 }
 
-// Writes "pgs-ncp, dt 0.01", the values of the grid but x at a case, and the scene if there are none.
+// Writes "pgs-ncp, dt 0.01", the values of the grid but x at a case; the scene if there are none.
 static void label_of(const study_spec* s, int x, int64_t index, char out[CLI_LABEL_SIZE]) {
   size_t used = 0;
   for (int i = 0; i < s->parameter_count; ++i) {
@@ -328,8 +328,8 @@ static void write_axis(const study_spec* s, int quantity, const char* name, bool
                  unit[0] != '\0' && integral ? " s" : "", unit[0] != '\0' ? "]" : "");
 }
 
-// Fills the panels, whose axes are logarithmic where values are spread, of residuals always; returns
-// their number.
+// Fills the panels, whose axes are logarithmic where values are spread, of residuals always;
+// returns their number.
 static int fill_panels(const study_spec* s, const cli_lines* lines, int x,
                        char (*axes)[2][AXIS_SIZE], sap_chart_panel* panels) {
   const int count = s->plot_count + (x >= 0 ? s->measure_count : 0);
