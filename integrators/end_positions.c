@@ -17,8 +17,8 @@
 #define PUSHED_SHARE 3.0
 // Smaller changes of speed are round-off [m/s].
 #define LEAST_CHANGE 1e-12
-// s' g at which the iteration ends, relative to its start. What is left tilts what has landed, and
-// friction lets that creep back at the same relative speed.
+// s' g at which the iteration ends, relative to its start. The rest tilts landed bodies, and
+// friction lets them creep back at the same relative speed.
 #define PROJECTED 1e-20
 enum { ITERATIONS_MAX = 50 };
 

@@ -219,8 +219,8 @@ SAP_API sap_status sap_problem_add_compliant(sap_problem* problem, const sap_com
                                              sap_error* error);
 
 // Checks the whole problem: every tree has an SPD diagonal block, A as a whole is SPD, all finite.
-// Costs a factorization; sap_solver_solve does it if options.check_input is set. Of a mobility only
-// the diagonal is checked: no entry < 0.
+// Costs a factorization; sap_solver_solve does it if options.check_input is set. A mobility is
+// checked for entries < 0 on its diagonal only.
 SAP_API sap_status sap_problem_check(const sap_problem* problem, sap_error* error);
 
 // Getters; the problem must not be NULL.

@@ -119,7 +119,7 @@
 // The square root: what nearly cannot move, such as a leg pushed along itself, has a mass m far
 // above M and gets no more energy than M at V_r. f is a continuous function of q0 and h alone.
 //
-// 9. Thin shapes. What overlaps another shape by more than half leaves on its other side, so the
+// 9. Thin shapes. A shape that overlaps another by more than half leaves on its other side, so the
 // law bounds the depth by a quarter of the thickness D of the thinner shape along n. Where the
 // motion without contact would end, a contact alone ends, and may end (less vn0's part of the way):
 //   o  = dt theta_vq (v_hat_n - vn*)+      o' = o Rn/(wn + Rn)      L = dt d0/T + (D/4 - d0)+
@@ -127,7 +127,7 @@
 // Then o' = L, that is dt v_vq = -(D/4 - d0)+: a contact alone ends at the depth max(D/4, d0). The
 // new Rn is smaller and positive, a function of data, so the cost stays convex; it equals the old
 // one where o' = L, and is continuous. v_hat_n is unchanged and v_vq <= 0, so that the bound stops
-// motion but never reverses it: no energy. What rests deeper (v_vq = 0, o' = dt d0/T) stays there.
+// motion but never reverses it: no energy. Deeper rest (v_vq = 0, o' = dt d0/T) stays.
 // Near rigid and at the end of the step o' = o/40.5: at 10 ms shapes of 100 mm are not bounded
 // below 100 m/s. castro's law has no bound.
 #include "contact/contact_law.h"

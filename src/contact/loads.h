@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The mass that may rest on a contact: that of the heaviest tree that rests on its upper body,
-// directly or through others, or that is the upper body. What is above follows from the normal and
+// directly or through others, or that is the upper body. The upper body follows from the normal and
 // gravity; nothing rests on steep contacts, such as those with walls.
 #ifndef SAP_CONTACT_LOADS_H
 #define SAP_CONTACT_LOADS_H

@@ -16,7 +16,7 @@
 #include "linalg/branch_factor.h"
 #include "linalg/cholesky.h"
 
-// A_ab of two trees, a != b; n_a x n_b, ld n_a. Of a mobility B_ba follows, n_b x n_a.
+// A_ab of two trees, a != b; n_a x n_b, ld n_a. In a mobility B_ba follows, n_b x n_a.
 typedef struct sap_coupling {
   int32_t tree_a, tree_b;
   int32_t values;  // start in coupling_values

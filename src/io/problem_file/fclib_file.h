@@ -122,7 +122,7 @@ static inline int32_t sap_fclib_row(int32_t component) {
 // Trees and constraint blocks: read from /sapstep, or derived from M, H and G (fclib_blocks.c).
 enum { SAP_FCLIB_SET, SAP_FCLIB_NROWS, SAP_FCLIB_NTREES, SAP_FCLIB_FIELDS };
 
-// The rows of the blocks of one kind. Of cones the file has N T1 T2 and w = -v_hat, of free rows
+// The rows of the blocks of one kind. For cones the file has N T1 T2 and w = -v_hat, for free rows
 // b = -v_hat. A problem that is read has our order and sign.
 typedef struct sap_fclib_rows {
   sap_fclib_matrix J;  // H, G or K: one column per row of J

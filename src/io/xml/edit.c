@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Edits of XML trees by paths, as by a study's `set` and `grid`.
+// Edits of a scene's XML elements by path, sap_scene_edit.
 #include "io/xml/schema.h"
 
 #include <stdlib.h>

@@ -35,7 +35,7 @@ void sap_slopes_add_square(const sap_slopes_call* call, double scale, const doub
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
                                  sap_error* error);
 // Gradients of X_r' A X_s to q_A, and of X_r' A y, y = v_near - v*; drag and the stiffness of
-// elements in A count as constant. Of a single row X_1' A X_1 alone.
+// elements in A count as constant. For a single row: X_1' A X_1 alone.
 void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block* block);
 // Adds scale times the gradients to q of x_r' K x_s, K of the joint springs of a tree.
 void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const double* q, int32_t tree,

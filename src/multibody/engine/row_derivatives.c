@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Derivatives of the impulses of single rows: limits, dry friction and servos. What a change of J
-// gives is in moving_rows.c.
+// Derivatives of the impulses of single rows: limits, dry friction and servos. The effect of a
+// change of J is in moving_rows.c.
 #include <math.h>
 
 #include "math/quaternion.h"

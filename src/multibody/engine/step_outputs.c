@@ -149,7 +149,7 @@ static double law_at_end(sap_multibody* multibody, double dt, const double* v, i
 }
 
 // Divides `total`, the effort of a bound's servos or motors together, in proportion to the force
-// that each alone would have (in force[]). Those of linear servos are known.
+// that each alone would have (in force[]). Forces of linear servos are known.
 static void divide_effort(const sap_multibody* multibody, int32_t bound, bool servos, double total,
                           double* force) {
   const sap_model* model = multibody->model;

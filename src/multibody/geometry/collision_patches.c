@@ -40,8 +40,8 @@ static double smaller_size(const sap_collision_shape* a, const sap_collision_sha
 }
 
 // Largest way [m], over the extent of the smaller shape, by which the shapes approach each other in
-// the step by the motion V_WB; p: a point where they touch. What turns about its own axis does
-// not come nearer.
+// the step by the motion V_WB; p: a point where they touch. A shape that turns about its own
+// axis does not come nearer.
 static double find_approach(const sap_collision_shape* a, const sap_collision_shape* b,
                             const sap_collision_query* motion, const double p[3],
                             const double n[3]) {

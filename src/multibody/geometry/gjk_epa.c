@@ -366,7 +366,7 @@ static double foot_weights(const polytope* p, const face* f, double weight[3]) {
   return sap_least(weight[0], sap_least(weight[1], weight[2]));
 }
 
-// Finds the point of A's core over the origin's foot on the face. Of several triangles in the plane
+// Finds the point of A's core over the origin's foot on the face. Among triangles in the plane
 // of the face, the one that contains the foot is used.
 static void find_witness(const polytope* p, const face* lowest, double out[3]) {
   const face* holder = lowest;

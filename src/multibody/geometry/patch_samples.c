@@ -154,7 +154,7 @@ static double find_top(const line* l, double reach) {
 }
 
 // Where a sample acts in the second moments: curved sides roll without changing the pressure, so
-// they act in the middle of their curvature. Of two curved sides the one with less arm counts.
+// they act in the middle of their curvature. With two curved sides the one with less arm counts.
 static void find_arm(const slices* c, const place* at, double y[3]) {
   const sap_patch_surface* s = c->s;
   double arm[2] = {HUGE_VAL, HUGE_VAL};

@@ -25,8 +25,8 @@
 #include "problem/delassus.h"
 #include "solvers/dual/dual.h"
 
-// Edges where the impulse of one item has a kink. Of a cone: the plane p_n = 0 and, where p_n > 0,
-// the cone |p_t| = mu p_n. Of an interval: its two bounds.
+// Edges where the impulse of one item has a kink. A cone: the plane p_n = 0 and, where p_n > 0,
+// the cone |p_t| = mu p_n. An interval: its two bounds.
 typedef enum edge_kind {
   EDGE_NONE,
   EDGE_PLANE,  // p_n = 0; the lower bound

@@ -52,7 +52,7 @@ typedef struct study_coordinate {
   int32_t index;
 } study_coordinate;
 
-// A quantity of a run, measured or plotted. Those of which the last value alone is needed are
+// A quantity of a run, measured or plotted. If only its last value is needed, it is
 // evaluated at the end only.
 typedef struct study_quantity {
   char name[STUDY_NAME_SIZE];
