@@ -127,7 +127,7 @@
 // Then o' = L, that is dt v_vq = -(D/4 - d0)+: a contact alone ends at the depth max(D/4, d0). The
 // new Rn is smaller and positive, a function of data, so the cost stays convex; it equals the old
 // one where o' = L, and is continuous. v_hat_n is unchanged and v_vq <= 0, so that the bound stops
-// motion but never reverses it: no energy. Deeper rest (v_vq = 0, o' = dt d0/T) stays.
+// motion but never reverses it: no energy. A body at rest deeper (v_vq = 0, o' = dt d0/T) stays.
 // Near rigid and at the end of the step o' = o/40.5: at 10 ms shapes of 100 mm are not bounded
 // below 100 m/s. castro's law has no bound.
 #include "contact/contact_law.h"

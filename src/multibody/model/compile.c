@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From a builder to a model: copies, numbering, contact stiffness, keyframes and checks of the
-// whole. Data of the default pose follow in multibody/dynamics/compile_pose.c. Numbering is depth first: bodies (children in the order of their ids), their joints in the order in which
-// they were added, coordinates and trees in the order of that walk. cost: O(bodies + dofs)
+// whole. Data of the default pose follow in multibody/dynamics/compile_pose.c. Numbering is
+// depth first: bodies (children in the order of their ids), their joints in the order in which they
+// were added, coordinates and trees in the order of that walk. cost: O(bodies + dofs)
 #include "multibody/model/builder.h"
 
 #include <math.h>
