@@ -4,11 +4,21 @@
 // For each (u, w) the surface is at the z where alpha d_A = beta d_B. The pressure p(u, w) there is
 // concave, as both depths are, so its zeros are found by Newton's method from outside, where it
 // converges monotonically. Slices u = constant lie across e1, along the axis of a capsule or
-// cylinder. Slices and their halves are cut where the facets change, and integrated by Gauss; the
-// ends of the range of u by u = end - length s^2, as the width of a round patch ends with a root.
+// cylinder, and begin on a ridge from x0 to the points of the patch farthest along e1 and -e1, all
+// of it inside as the patch is convex. Slices and their halves are cut where the facets change, and
+// integrated by Gauss; the ends of the range of u by u = end - length s^2, as the width of a round
+// patch ends with a root.
 #include "multibody/geometry/patch.h"
 
-enum { GAUSS_U = 6, GAUSS_W = 3, NEWTON_Z = 16, NEWTON_ROOT = 60, BISECTIONS = 22, SEARCH = 40 };
+enum {
+  GAUSS_U = 6,
+  GAUSS_W = 3,
+  NEWTON_Z = 16,
+  NEWTON_ROOT = 60,
+  BISECTIONS = 22,
+  SEARCH = 40,
+  FARTHEST = 40
+};
 static const double gauss_6[GAUSS_U][2] = {
     {0.033765242898423989, 0.085662246189585178}, {0.169395306766867731, 0.180380786524069303},
     {0.380690406958401562, 0.233956967286345519}, {0.619309593041598494, 0.233956967286345519},
@@ -18,6 +28,9 @@ static const double gauss_3[GAUSS_W][2] = {{0.112701665379258311, 0.277777777777
                                            {0.887298334620741689, 0.277777777777777778}};
 // Slope of alpha d_A - beta d_B along z below which the surface is taken as parallel to N.
 static const double STEEP = 0.05;
+// Slope of p along the border, relative to that across it, below which they are at right angles.
+static const double RIGHT = 1e-6;
+static const double PI = 3.14159265358979323846;
 
 typedef struct slices {
   sap_patch_surface* s;
@@ -79,15 +92,14 @@ static void evaluate(const slices* c, double u, double w, place* at) {
   }
 }
 
-// A line in the contact plane: u along it where `along` is 0, w at that u where it is 1.
+// A line in the contact plane: (u, w) = start + t way.
 typedef struct line {
   const slices* c;
-  int along;
-  double u;
+  double start[2], way[2];
 } line;
 
 static void evaluate_line(const line* l, double t, place* at) {
-  evaluate(l->c, l->along == 0 ? t : l->u, l->along == 0 ? 0.0 : t, at);
+  evaluate(l->c, l->start[0] + t * l->way[0], l->start[1] + t * l->way[1], at);
 }
 
 // Returns the end of p > 0 beyond t = 0, where p > 0, in the direction `sign`.
@@ -99,8 +111,8 @@ static double find_end(const line* l, double sign) {
     if (at.p >= -1e-12 * l->c->s->series * l->c->s->depth) {
       break;
     }
-    const double slope = sign * at.slope[l->along];
-    const double next = slope < 0.0 ? t - at.p / at.slope[l->along] : 0.5 * t;
+    const double slope = at.slope[0] * l->way[0] + at.slope[1] * l->way[1];
+    const double next = sign * slope < 0.0 ? t - at.p / slope : 0.5 * t;
     if (next == t) {  // p < 0 by round-off
       break;
     }
@@ -207,9 +219,9 @@ static bool add_sample(const slices* c, double u, double w, double area) {
   return true;
 }
 
-// Adds a slice of the width `du`.
-static bool add_slice(const slices* c, double u, double du) {
-  const line across = {c, 1, u};
+// Adds the slice through (u, w), of the width `du`.
+static bool add_slice(const slices* c, double u, double w, double du) {
+  const line across = {c, {u, w}, {0.0, 1.0}};
   place at;
   evaluate_line(&across, 0.0, &at);
   if (!(at.p > 0.0)) {
@@ -221,7 +233,7 @@ static bool add_slice(const slices* c, double u, double du) {
     for (int part = 0; part < 2; ++part) {
       const double length = cuts[part + 1] - cuts[part];
       for (int k = 0; k < GAUSS_W; ++k) {
-        if (!add_sample(c, u, cuts[part] + gauss_3[k][0] * length,
+        if (!add_sample(c, u, w + cuts[part] + gauss_3[k][0] * length,
                         du * fabs(length) * gauss_3[k][1])) {
           return false;
         }
@@ -259,7 +271,7 @@ static bool move_inside(slices* c) {
   place at;
   evaluate(c, 0.0, 0.0, &at);
   for (int along = 0; along < 2 && !(at.p > 0.0); ++along) {
-    const line l = {c, along, 0.0};
+    const line l = {c, {0.0, 0.0}, {along == 0 ? 1.0 : 0.0, along == 0 ? 0.0 : 1.0}};
     const double t = find_top(&l, c->size);
     sap_v3_add_scaled(s->x0, c->e[along], t);
     evaluate(c, 0.0, 0.0, &at);
@@ -269,6 +281,30 @@ static bool move_inside(slices* c) {
     return true;
   }
   return false;
+}
+
+// Returns the u of the point of the patch farthest along sign e1, and w/u there: the border is at
+// right angles to e1. Bisects the direction from x0.
+static double find_farthest(const slices* c, double sign, double* lean) {
+  double low = -0.5 * PI, high = 0.5 * PI, u = 0.0;
+  for (int k = 0; k < FARTHEST; ++k) {
+    const double angle = 0.5 * (low + high);
+    const line ray = {c, {0.0, 0.0}, {cos(angle), sin(angle)}};
+    const double end = find_end(&ray, sign);
+    place at;
+    evaluate_line(&ray, (1.0 - 1e-9) * end, &at);
+    u = end * ray.way[0];
+    *lean = ray.way[1] / ray.way[0];
+    if (fabs(at.slope[1]) <= RIGHT * fabs(at.slope[0])) {
+      break;
+    }
+    if ((at.slope[1] > 0.0) == (sign > 0.0)) {
+      low = angle;
+    } else {
+      high = angle;
+    }
+  }
+  return u;
 }
 
 bool sap_patch_add_samples(sap_patch_surface* s) {
@@ -281,9 +317,9 @@ bool sap_patch_add_samples(sap_patch_surface* s) {
   if (!move_inside(&c)) {
     return false;
   }
-  const line ridge = {&c, 0, 0.0};
   for (int half = -1; half <= 1; half += 2) {
-    const double end = find_end(&ridge, half);
+    line ridge = {&c, {0.0, 0.0}, {1.0, 0.0}};
+    const double end = find_farthest(&c, half, &ridge.way[1]);
     const double cuts[3] = {0.0, find_change(&ridge, end), end};
     for (int part = 0; part < 2; ++part) {
       const double length = cuts[part + 1] - cuts[part];
@@ -291,7 +327,8 @@ bool sap_patch_add_samples(sap_patch_surface* s) {
       const double(*nodes)[2] = last ? gauss_3 : gauss_6;
       for (int k = 0; k < (last ? GAUSS_W : GAUSS_U) && length != 0.0; ++k) {
         const double t = nodes[k][0];
-        if (!add_slice(&c, cuts[part + 1] - length * t * t, 2.0 * t * fabs(length) * nodes[k][1])) {
+        const double u = cuts[part + 1] - length * t * t;
+        if (!add_slice(&c, u, ridge.way[1] * u, 2.0 * t * fabs(length) * nodes[k][1])) {
           return false;
         }
       }
