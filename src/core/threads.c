@@ -150,13 +150,9 @@ void sap_threads_destroy(sap_threads* t) {
   sap_free(t);
 }
 
-int32_t sap_threads_count(const sap_threads* t) {
-  return t == NULL ? 1 : t->started + 1;
-}
-
 sap_status sap_threads_set_count(sap_threads** threads, int32_t count, sap_error* error) {
   sap_threads* others = NULL;
-  if (count == sap_threads_count(*threads)) {
+  if (count == (*threads == NULL ? 1 : (*threads)->started + 1)) {
     return SAP_STATUS_OK;
   }
   SAP_TRY(count > 1 ? sap_threads_create(count, &others, error) : SAP_STATUS_OK);

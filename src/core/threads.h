@@ -15,7 +15,6 @@ typedef void sap_task(void* context, int32_t job);
 // system refuses more threads.
 sap_status sap_threads_create(int32_t count, sap_threads** out, sap_error* error);
 void sap_threads_destroy(sap_threads* threads);
-int32_t sap_threads_count(const sap_threads* threads);  // NULL: 1
 // Replaces *threads by `count` threads, unless it has as many; 1 thread is NULL. On failure
 // *threads is unchanged.
 sap_status sap_threads_set_count(sap_threads** threads, int32_t count, sap_error* error);

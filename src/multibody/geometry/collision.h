@@ -39,7 +39,7 @@ typedef struct sap_collision_query {
 //   margin  of the contact pair, else the larger one of the two shapes
 //   phi     signed distance minus the rest distance: of the contact pair, else the sum of both
 //           shapes
-//   filters sap_filter_collides
+//   filters collision_pairs.c:may_collide
 //   normal  from A into B
 //   point   between the two surfaces by compliance, these moved to meet half way of the rest
 //           distance

@@ -107,11 +107,6 @@ void sap_filter_init(const sap_model* model, int32_t shape, sap_filter_shape* ou
 // Returns the contact pair of two shapes; NULL: none.
 const sap_pair_def* sap_filter_find_pair(const sap_model* model, const sap_filter_shape* a,
                                          const sap_filter_shape* b);
-// Returns true if two shapes may collide. Same weld group (so both static): never. A contact pair:
-// always. Bodies of the two sides of a joint: only if one is static. Then the masks
-// (typeA & affinityB) | (typeB & affinityA) and the model's exclusions decide.
-bool sap_filter_collides(const sap_model* model, const sap_filter_shape* a,
-                         const sap_filter_shape* b);
 
 // Sets `feature` of the points of one pair from the old points of the pair; points farther apart
 // than `tolerance` [m] do not match. New points get the lowest numbers that neither old nor matched

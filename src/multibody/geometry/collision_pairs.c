@@ -39,8 +39,11 @@ static bool is_excluded(const sap_model* model, int32_t body_a, int32_t body_b) 
                  sap_compare_id_pairs) != NULL;
 }
 
-bool sap_filter_collides(const sap_model* model, const sap_filter_shape* a,
-                         const sap_filter_shape* b) {
+// Returns true if two shapes may collide. Same weld group (so both static): never. A contact pair:
+// always. Bodies of the two sides of a joint: only if one is static. Then the masks
+// (typeA & affinityB) | (typeB & affinityA) and the model's exclusions decide.
+static bool may_collide(const sap_model* model, const sap_filter_shape* a,
+                        const sap_filter_shape* b) {
   if (a->weld == b->weld) {
     return false;
   }
@@ -161,8 +164,7 @@ static void set_boxes(sap_collision* c, bool again) {
 
 static bool accept_boxes(const void* context, int32_t a, int32_t b) {
   const sap_collision* c = context;
-  return sap_filter_collides(c->model, &c->shapes[c->boxed[a]].filter,
-                             &c->shapes[c->boxed[b]].filter);
+  return may_collide(c->model, &c->shapes[c->boxed[a]].filter, &c->shapes[c->boxed[b]].filter);
 }
 
 // Makes all roomy boxes anew, so that they last equally long, and finds all pairs.
@@ -281,7 +283,7 @@ static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* err
     const double least = height * (1.0 - 1e-9) - 1e-9 * (fabs(offset) + shape->placed.bound);
     if (least >= shape->placed.bound + reach ||
         least >= sap_shape_extent(&shape->placed, down) + reach ||
-        !sap_filter_collides(c->model, &ground->filter, &shape->filter)) {
+        !may_collide(c->model, &ground->filter, &shape->filter)) {
       continue;
     }
     SAP_TRY(add_key(c, plane, c->boxed[i], error));

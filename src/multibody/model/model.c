@@ -54,7 +54,7 @@ sap_status sap_names_add(sap_model_names* names, const char* text, sap_error* er
   return SAP_STATUS_OK;
 }
 
-int32_t sap_names_find(const sap_model_names* names, const char* text) {
+static int32_t find_name(const sap_model_names* names, const char* text) {
   return text != NULL && text[0] != '\0' ? sap_name_map_find(&names->ids, text) : -1;
 }
 
@@ -75,22 +75,8 @@ void sap_names_clear(sap_model_names* names) {
   *names = (sap_model_names){0};
 }
 
-// The count of holders is the only part of a model that changes; any thread may change it.
-static sap_model* countable(const sap_model* model) {
-  return (sap_model*)(uintptr_t)model;
-}
-
-const sap_model* sap_model_hold(const sap_model* model) {
-  atomic_fetch_add(&countable(model)->holders, 1);
-  return model;
-}
-
-void sap_model_release(const sap_model* model) {
-  sap_model_destroy(countable(model));
-}
-
 void sap_model_destroy(sap_model* model) {
-  if (model == NULL || atomic_fetch_sub(&model->holders, 1) > 0) {
+  if (model == NULL) {
     return;
   }
   for (int kind = 0; kind < SAP_ELEMENT_COUNT; ++kind) {
@@ -121,7 +107,7 @@ int32_t sap_model_find(const sap_model* model, sap_element kind, const char* nam
   if (model == NULL || (int)kind < 0 || (int)kind >= SAP_ELEMENT_COUNT) {
     return -1;
   }
-  return sap_names_find(&model->names[kind], name);
+  return find_name(&model->names[kind], name);
 }
 
 bool sap_model_excludes(const sap_model* model, int32_t body_a, int32_t body_b) {

@@ -3,8 +3,6 @@
 #ifndef SAP_MULTIBODY_MODEL_MODEL_DATA_H
 #define SAP_MULTIBODY_MODEL_MODEL_DATA_H
 
-#include <stdatomic.h>
-
 #include <sapstep/model.h>
 #include <sapstep/sensor.h>
 
@@ -94,7 +92,6 @@ enum {
 #define SAP_MODEL_LIST(type, name) type* name;
 
 struct sap_model {
-  atomic_int holders;         // besides the creator
   sap_model_options options;  // options.name is owned
   sap_model_sizes sizes;
   sap_pool pool;  // of all arrays below
@@ -126,14 +123,9 @@ struct sap_model {
   sap_model_names names[SAP_ELEMENT_COUNT];  // by sap_element
 };
 
-// Adds a holder: the model ends when its creator has destroyed it and all holders have released it.
-const sap_model* sap_model_hold(const sap_model* model);
-void sap_model_release(const sap_model* model);  // NULL allowed
-
 // Appends the next id's name (NULL or "": none); fails if the name is in use. A failed call changes
 // nothing.
 sap_status sap_names_add(sap_model_names* names, const char* text, sap_error* error);
-int32_t sap_names_find(const sap_model_names* names, const char* text);  // -1: unknown
 sap_status sap_names_copy(const sap_model_names* from, sap_model_names* to, sap_error* error);
 void sap_names_clear(sap_model_names* names);
 
