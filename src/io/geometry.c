@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "math/quaternion.h"
+#include "math/scalar.h"
 
 // --- poses and rotations ------------------------------------------------------------------------
 
@@ -71,21 +72,19 @@ void sap_quaternion_from_euler(double q[4], const char* sequence, const double a
 
 // --- mass properties ----------------------------------------------------------------------------
 
-static const double pi = 3.14159265358979323846;
-
 double sap_shape_volume(sap_shape_type type, const double size[3]) {
   const double a = size[0], b = size[1], c = size[2];
   switch (type) {
     case SAP_SHAPE_SPHERE:
-      return 4.0 / 3.0 * pi * a * a * a;
+      return 4.0 / 3.0 * SAP_PI * a * a * a;
     case SAP_SHAPE_CAPSULE:
-      return pi * a * a * (2.0 * b + 4.0 / 3.0 * a);
+      return SAP_PI * a * a * (2.0 * b + 4.0 / 3.0 * a);
     case SAP_SHAPE_CYLINDER:
-      return 2.0 * pi * a * a * b;
+      return 2.0 * SAP_PI * a * a * b;
     case SAP_SHAPE_BOX:
       return 8.0 * a * b * c;
     case SAP_SHAPE_ELLIPSOID:
-      return 4.0 / 3.0 * pi * a * b * c;
+      return 4.0 / 3.0 * SAP_PI * a * b * c;
     case SAP_SHAPE_PLANE:
     case SAP_SHAPE_MESH:
       break;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clamping and tests for finite numbers.
+// pi, clamping and tests for finite numbers.
 #ifndef SAP_MATH_SCALAR_H
 #define SAP_MATH_SCALAR_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#define SAP_PI 3.14159265358979323846
 
 // Returns true if all numbers are finite. 0 x is 0 for finite x and NaN otherwise: no branches,
 // independent sums.

@@ -8,6 +8,7 @@
 #include "io/mjcf/mjcf_attribute.h"
 #include "io/xml/schema.h"
 #include "math/quaternion.h"
+#include "math/scalar.h"
 
 // gaintype; biastype with none in the place of fixed.
 enum { LAW_FIXED, LAW_AFFINE, LAW_MUSCLE, LAW_USER };
@@ -24,8 +25,6 @@ typedef struct law {
   double motor_constant, motor_resistance;  // of a DC motor; 0: not given yet
   double force_limit;                       // of either sign; 0: none
 } law;
-
-static const double pi = 3.14159265358979323846;
 
 static void set_types(law* l, int32_t gain, int32_t bias, sap_activation activation) {
   l->gain_type = gain;
@@ -110,7 +109,7 @@ static sap_status apply_cylinder(const sap_xml_node* node, law* l, sap_error* er
   SAP_TRY(sap_xml_optional(node, "diameter", 1, 1, &diameter, error));
   SAP_TRY(sap_xml_optional(node, "bias", 3, 3, l->bias, error));
   if (sap_xml_get(node, "diameter") != NULL) {
-    l->gain[0] = 0.25 * pi * diameter * diameter;
+    l->gain[0] = 0.25 * SAP_PI * diameter * diameter;
   }
   set_types(l, LAW_FIXED, LAW_AFFINE, SAP_ACTIVATION_FILTER);
   return SAP_STATUS_OK;

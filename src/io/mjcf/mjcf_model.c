@@ -7,9 +7,10 @@
 
 #include "io/mjcf/mjcf_attribute.h"
 #include "io/xml/schema.h"
+#include "math/scalar.h"
 #include "math/vector3.h"
 
-static const double degree = 3.14159265358979323846 / 180.0;  // [rad]
+static const double degree = SAP_PI / 180.0;  // [rad]
 
 // --- includes -----------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@
 #include "io/urdf/urdf.h"
 #include "io/xml/schema.h"
 #include "math/quaternion.h"
+#include "math/scalar.h"
 
 // "spherical" is Bullet's; ball, planar, universal and screw are also types of <drake:joint>.
 static const char types[] =
@@ -146,7 +147,7 @@ static sap_status add_universal(sap_urdf_reader* r, sap_urdf_joint* joint,
 
 // A slide along the axis, NAME/z, coupled to the hinge `def` by the pitch.
 static sap_status add_screw(sap_urdf_reader* r, sap_urdf_joint* joint, const sap_joint_def* def) {
-  static const double turn = 2.0 * 3.14159265358979323846;
+  static const double turn = 2.0 * SAP_PI;
   static const sap_xml_field pitch_field[] = {{"drake:screw_thread_pitch", SAP_XML_ANY, 1, 1, 0},
                                               {0}};
   sap_joint_def slide = *def;

@@ -20,9 +20,9 @@
 #include "core/error.h"
 #include "linalg/dense.h"
 #include "math/quaternion.h"
+#include "math/scalar.h"
 #include "multibody/dynamics/dynamics_data.h"
 
-static const double pi = 3.14159265358979323846;
 // Below this mass [kg] and squared length [m^2] a body has no box.
 #define LEAST 1e-15
 
@@ -57,7 +57,7 @@ static double carlson_rd(double x, double y, double z) {
 // and 373).
 static void set_virtual(sap_fluid_part* part, double density) {
   const double* r = part->size;
-  const double volume = 4.0 / 3.0 * pi * r[0] * r[1] * r[2];
+  const double volume = 4.0 / 3.0 * SAP_PI * r[0] * r[1] * r[2];
   double kappa[3], square[3];
   for (int i = 0; i < 3; ++i) {
     const int j = (i + 1) % 3, k = (i + 2) % 3;
@@ -75,8 +75,8 @@ static void set_virtual(sap_fluid_part* part, double density) {
 }
 
 static void set_viscous(sap_fluid_part* part, double diameter, double viscosity) {
-  part->viscous[0] = pi * diameter * diameter * diameter * viscosity;
-  part->viscous[1] = 3.0 * pi * diameter * viscosity;
+  part->viscous[0] = SAP_PI * diameter * diameter * diameter * viscosity;
+  part->viscous[1] = 3.0 * SAP_PI * diameter * viscosity;
 }
 
 static void make_ellipsoid(const sap_model* model, const sap_shape_def* shape,
@@ -101,7 +101,7 @@ static void make_ellipsoid(const sap_model* model, const sap_shape_def* shape,
     part->drag[i] = density * c[i];
   }
   part->lift[0] = density * c[3];
-  part->lift[1] = density * c[4] * 4.0 / 3.0 * pi * r[0] * r[1] * r[2];
+  part->lift[1] = density * c[4] * 4.0 / 3.0 * SAP_PI * r[0] * r[1] * r[2];
 }
 
 // Finds principal moments and axes R_BF. Jacobi's rotations begin at the body's frame I, which they
@@ -225,7 +225,7 @@ static double add_lift(const sap_fluid_part* part, const double w[3], const doub
     above += n[i] * n[i];
     below += n[i] * u[i];
   }
-  const double section = pi * sqrt(above / fmax(LEAST, below));
+  const double section = SAP_PI * sqrt(above / fmax(LEAST, below));
   const double cosine = below / fmax(LEAST, sap_v3_norm(u) * above);
   sap_v3_cross(x, n, u);
   sap_v3_cross(x, x, u);
@@ -240,16 +240,16 @@ static void ellipsoid_law(const sap_fluid_part* part, const double x[6], double 
   const double *r = part->size, *w = x, *u = x + 3;
   const double most = fmax(fmax(r[0], r[1]), r[2]), least = fmin(fmin(r[0], r[1]), r[2]);
   const double middle = r[0] + r[1] + r[2] - most - least;
-  const double largest = 8.0 / 15.0 * pi * middle * pow4(most);
+  const double largest = 8.0 / 15.0 * SAP_PI * middle * pow4(most);
   double turning[3];
   memset(force, 0, 6 * sizeof *force);
   for (int i = 0; i < 3; ++i) {
     const double other = fmax(r[(i + 1) % 3], r[(i + 2) % 3]);
-    const double I = 8.0 / 15.0 * pi * r[i] * pow4(other);
+    const double I = 8.0 / 15.0 * SAP_PI * r[i] * pow4(other);
     turning[i] = (part->drag[2] * I + part->drag[1] * (largest - I)) * w[i];
   }
   const double section = add_lift(part, w, u, force);
-  const double area = pi * most * middle;
+  const double area = SAP_PI * most * middle;
   const double angular = sap_v3_norm(turning);
   const double linear =
       sap_v3_norm(u) * (part->drag[0] * section + part->drag[1] * (area - section));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "math/quaternion.h"
+#include "math/scalar.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics_data.h"
 
@@ -98,8 +99,6 @@ enum {
   HALVINGS = 26           // of steps, from half the range to 1e-8 of it
 };
 
-static const double PI = 3.14159265358979323846;
-
 typedef struct variable {
   int32_t joint;  // of a ball three follow each other, its rotation vector
   double lower, upper;
@@ -147,7 +146,7 @@ static bool list_variables(search* s, const bool* moves) {
       return false;
     }
     if (joint->type == SAP_JOINT_BALL) {
-      const double angle = fmin(joint->upper, PI);
+      const double angle = fmin(joint->upper, SAP_PI);
       for (int32_t part = 0; part < 3; ++part) {
         add_variable(s, j, -angle, angle);
       }
@@ -158,8 +157,8 @@ static bool list_variables(search* s, const bool* moves) {
       if (joint->type == SAP_JOINT_SLIDE || !angles_close) {
         return false;
       }
-      lower = isfinite(lower) ? lower : isfinite(upper) ? upper - 2.0 * PI : -PI;
-      upper = isfinite(upper) ? upper : lower + 2.0 * PI;
+      lower = isfinite(lower) ? lower : isfinite(upper) ? upper - 2.0 * SAP_PI : -SAP_PI;
+      upper = isfinite(upper) ? upper : lower + 2.0 * SAP_PI;
     }
     add_variable(s, j, lower, upper);
   }

@@ -10,6 +10,8 @@
 // patch ends with a root.
 #include "multibody/geometry/patch.h"
 
+#include "math/scalar.h"
+
 enum {
   GAUSS_U = 6,
   GAUSS_W = 3,
@@ -30,7 +32,6 @@ static const double gauss_3[GAUSS_W][2] = {{0.112701665379258311, 0.277777777777
 static const double STEEP = 0.05;
 // Slope of p along the border, relative to that across it, below which they are at right angles.
 static const double RIGHT = 1e-6;
-static const double PI = 3.14159265358979323846;
 
 typedef struct slices {
   sap_patch_surface* s;
@@ -286,7 +287,7 @@ static bool move_inside(slices* c) {
 // Returns the u of the point of the patch farthest along sign e1, and w/u there: the border is at
 // right angles to e1. Bisects the direction from x0.
 static double find_farthest(const slices* c, double sign, double* lean) {
-  double low = -0.5 * PI, high = 0.5 * PI, u = 0.0;
+  double low = -0.5 * SAP_PI, high = 0.5 * SAP_PI, u = 0.0;
   for (int k = 0; k < FARTHEST; ++k) {
     const double angle = 0.5 * (low + high);
     const line ray = {c, {0.0, 0.0}, {cos(angle), sin(angle)}};

@@ -12,6 +12,7 @@
 #include "contact/cone.h"
 #include "core/memory.h"
 #include "core/platform.h"
+#include "math/scalar.h"
 #include "problem/problem_data.h"
 #include "solvers/islands.h"
 #include "solvers/report.h"
@@ -39,11 +40,9 @@ void sap_dual_project(const sap_delassus_item* item, const double* x, double* ou
   }
 }
 
-static const double PI = 3.14159265358979323846;
-
 // The facet k whose sector contains x: x is projected on the edge of this facet alone.
 void sap_dual_project_polygon(double radius, int32_t sides, const double x[2], double out[2]) {
-  const double half = PI / sides;
+  const double half = SAP_PI / sides;
   const double angle = 2.0 * half * floor(atan2(x[1], x[0]) / (2.0 * half) + 0.5);
   const double c = cos(angle), s = sin(angle);
   const double along = c * x[0] + s * x[1], across = c * x[1] - s * x[0];
@@ -92,7 +91,7 @@ void sap_dual_facets_law(const sap_dual* d, const sap_delassus_item* item, const
 void sap_dual_edges_law(const sap_dual* d, const sap_delassus_item* item, const double* z,
                         const double* g, double* next) {
   const int32_t sides = d->options->friction_directions;
-  const double half = PI / sides;
+  const double half = SAP_PI / sides;
   pyramid_law(item, z, g, cos(half), half, sides, next);
 }
 

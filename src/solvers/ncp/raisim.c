@@ -15,6 +15,7 @@
 // raisim-ds-es ends when a sweep changes the dual cost by too little, solved or not. tsounis (160)
 #include <math.h>
 
+#include "math/scalar.h"
 #include "problem/problem_data.h"
 #include "solvers/dual/dual.h"
 
@@ -48,7 +49,7 @@ static bool on_curve(const ellipse* e, double angle, double gamma[3], double* sl
 // gamma is 0 if the curve has no point at `start`.
 static double find_slide(const ellipse* e, double start, double gamma[3], double g[2]) {
   enum { MAXIMUM = 60 };
-  static const double FIRST = 0.05, PI = 3.14159265358979323846;
+  static const double FIRST = 0.05;
   double low = start, slope = 0.0, other[3], other_g[2], other_slope = 0.0;
   gamma[0] = gamma[1] = gamma[2] = 0.0;
   if (!on_curve(e, low, gamma, &slope, g) || slope == 0.0) {
@@ -56,7 +57,7 @@ static double find_slide(const ellipse* e, double start, double gamma[3], double
   }
   const double way = slope > 0.0 ? -1.0 : 1.0;
   double width = FIRST;
-  while (width < PI && on_curve(e, start + way * width, other, &other_slope, other_g) &&
+  while (width < SAP_PI && on_curve(e, start + way * width, other, &other_slope, other_g) &&
          way * other_slope < 0.0) {
     low = start + way * width;
     width *= 2.0;
