@@ -206,13 +206,7 @@ static simulation one_joint(const char* joint, const char* actuator, double dt, 
                 "<geom type='capsule' size='0.03' fromto='0 0 0 0 0 -1' mass='1' contype='0'"
                 " conaffinity='0'/></body></worldbody><actuator>%s</actuator></mujoco>",
                 joint, actuator);
-  assert_int_equal(fclose(file), 0);
-  simulation s;
-  sap_error error = {0};
-  if (!simulation_read(&s, path, SAP_SCHEME_MIDPOINT, dt, &error)) {
-    fail_msg("%s", error.message);
-  }
-  assert_int_equal(remove(path), 0);
+  simulation s = simulation_take(file, path, SAP_SCHEME_MIDPOINT, dt);
   s.state.q[0] = q0;
   return s;
 }

@@ -38,14 +38,7 @@ static simulation pit(double dt, double friction) {
                   0.06 * (i % 3) - 0.05, 0.05 * ((i * 5) % 4) - 0.07, 0.15 + 0.21 * i);
   }
   (void)fputs("</worldbody></mujoco>", file);
-  assert_int_equal(fclose(file), 0);
-  simulation s;
-  sap_error error = {0};
-  if (!simulation_read(&s, path, SAP_SCHEME_MIDPOINT, dt, &error)) {
-    fail_msg("%s", error.message);
-  }
-  assert_int_equal(remove(path), 0);
-  return s;
+  return simulation_take(file, path, SAP_SCHEME_MIDPOINT, dt);
 }
 
 // Steps to t_end; returns the number of solves.

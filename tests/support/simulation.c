@@ -79,6 +79,17 @@ bool simulation_read(simulation* s, const char* path, sap_scheme scheme, double 
   return true;
 }
 
+simulation simulation_take(FILE* file, const char* path, sap_scheme scheme, double dt) {
+  simulation s;
+  sap_error error = {0};
+  assert_int_equal(fclose(file), 0);
+  const bool read = simulation_read(&s, path, scheme, dt, &error);
+  require(error.status, &error);
+  assert_true(read);
+  assert_int_equal(remove(path), 0);
+  return s;
+}
+
 void simulation_skip_absent(const sap_error* error) {
   if (error->status != SAP_STATUS_IO) {
     fail_msg("%s", error->message);

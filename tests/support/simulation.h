@@ -3,6 +3,8 @@
 #ifndef SAP_TESTS_SUPPORT_SIMULATION_H
 #define SAP_TESTS_SUPPORT_SIMULATION_H
 
+#include <stdio.h>
+
 #include <sapstep/model.h>
 #include <sapstep/multibody.h>
 #include <sapstep/stepper.h>
@@ -25,6 +27,8 @@ simulation simulation_begin_stage(sap_builder* builder, sap_scheme scheme, sap_s
 // From a scene file, read leniently; false when it cannot be read (message in error).
 bool simulation_read(simulation* s, const char* path, sap_scheme scheme, double dt,
                      sap_error* error);
+// Closes the scene that a test has written to `file` at `path`, reads it, and removes it.
+simulation simulation_take(FILE* file, const char* path, sap_scheme scheme, double dt);
 // Skips the test with a reason if a file is missing (IO), and fails it otherwise.
 void simulation_skip_absent(const sap_error* error);
 // The same for a model that is there already, the rest zero.
