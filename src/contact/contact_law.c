@@ -57,9 +57,9 @@
 //   R_t     = Rt/theta
 //   v_hat_t = b - ((1 - theta)/theta) (vt0 - b)
 // move from the theta of the normal to the end as the slip falls from SLIDES to STICKS times
-// what friction takes from it in a step: a sliding contact that stops, sticks. Rt = sigma w is
-// never resolved. Dry friction of one row has the same impulse either way while it slides; it stays
-// at the end.
+// what friction takes from it in a step, mu w times the larger of dt times the force at its start
+// and g~ of (3): a sliding contact that stops, sticks. Rt = sigma w is never resolved. Dry friction
+// of one row has the same impulse either way while it slides; it stays at the end.
 //
 // 3. No gliding. In the convex problem (24) a contact that slides opens until
 //   g_n = mu |g_t|,  g = vc - v_hat + R gamma                                  castro, Sec. III
@@ -340,6 +340,12 @@ static double find_slip(const sap_law_contact* c, const sap_law_rows* rows, cons
   return sqrt(slip_2);
 }
 
+// 3. g~, the impulse that stops the contact alone.
+static double stop_alone(const sap_law_contact* c, const sap_law_rows* rows) {
+  const double approach = rows->v_hat[SAP_NORMAL_ROW] - c->vc_star[SAP_NORMAL_ROW];
+  return fmax(0.0, approach) / (c->wn + rows->R[SAP_NORMAL_ROW]);
+}
+
 // 2. Moves a contact's tangents towards the theta point, as far as the normal and as it slides.
 static void move_tangents(const sap_law_settings* s, const sap_law_contact* c,
                           const row_law* normal, sap_law_rows* rows) {
@@ -347,7 +353,7 @@ static void move_tangents(const sap_law_settings* s, const sap_law_contact* c,
   if (normal->at.end < 1.0) {
     const double force =
         -c->material->stiffness * (c->phi0 + c->material->relaxation_time * c->vc0[SAP_NORMAL_ROW]);
-    const double stopped = c->friction * s->dt * fmax(0.0, force) * c->w;
+    const double stopped = c->friction * c->w * fmax(s->dt * force, stop_alone(c, rows));
     const double slip = find_slip(c, rows, c->vc0);
     const double sticks = (SLIDES * stopped - slip) / ((SLIDES - STICKS) * stopped);
     end = slip >= SLIDES * stopped ? normal->at.end
@@ -493,10 +499,9 @@ static double predict_slip(const sap_law_settings* s, const sap_law_contact* c,
   // Friction of similar contacts has no R.
   const double Rt = c->model == SAP_CONTACT_SAP ? rows->R[0] : 0.0;
   const double tau_d = c->model == SAP_CONTACT_SAP ? c->material->relaxation_time : 0.0;
-  const double approach = fmax(0.0, rows->v_hat[SAP_NORMAL_ROW] - c->vc_star[SAP_NORMAL_ROW]);
-  const double alone = approach / (c->wn + Rn);
   const double load = fmax(0.0, -c->phi0) / ((s->dt + tau_d) * Rn);
-  const double p = fmax(0.0, find_slip(c, rows, c->vc_star) - c->friction * c->wt * alone);
+  const double p =
+      fmax(0.0, find_slip(c, rows, c->vc_star) - c->friction * c->wt * stop_alone(c, rows));
   const double s0 = fmax(0.0, find_slip(c, rows, c->vc0) - c->friction * Rt * load);
   return fmax(fmin(2.0 * s0, p), p - BORNE * c->friction * c->wt * load);
 }
