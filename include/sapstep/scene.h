@@ -83,7 +83,8 @@ typedef void (*sap_file_function)(void* context, const char* path, const void* b
 typedef struct sap_scene_options {
   sap_scene_format format;        //                                                     (auto)
   bool lenient;                   // warn about unsupported features instead of failing  (false)
-  bool visuals;                   // keep visual meshes of MJCF, which recordings show  (false)
+  bool visuals;                   // keep what is only drawn (visual meshes of MJCF, <visual> of
+                                  // URDF), which recordings show                      (false)
   bool floating_base;             // URDF: the root link moves freely instead of being
                                   // welded to the world                                 (false)
   double floor;                   // URDF: height of a floor of the default material [m];

@@ -168,6 +168,9 @@ static void test_options(void** state) {
   sap_model_destroy(m);
 }
 
+static const char obj[] =
+    "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+
 static void test_world_link(void** state) {
   (void)state;
   static const char text[] =
@@ -280,9 +283,6 @@ static void test_mimic(void** state) {
 // is wrong with meshes.
 static void test_meshes(void** state) {
   (void)state;
-  static const char obj[] =
-      "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n"
-      "f 3 1 4\n";
   static const char flat[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n";
 #define MESH(attributes)                                                                           \
   "<robot name='r'>" LINK("a") "<collision><geometry>\n<mesh " attributes                          \
@@ -341,6 +341,52 @@ static void test_meshes(void** state) {
   scratch_end(&s);
 }
 
+// Recordings show <visual>; what cannot be read of it is left out, strict or not.
+static void test_visuals(void** state) {
+  (void)state;
+#define LOOK(geometry, material) \
+  "<visual><origin xyz='0 0 1'/><geometry>" geometry "</geometry>" material "</visual>\n"
+  static const char text[] =
+      "<robot name='r'><material name='red'><color rgba='1 0 0 1'/></material>\n"
+      "<link name='base'><inertial><mass value='1'/></inertial>\n" LOOK("<box size='2 4 6'/>",
+                                                                        "<material name='red'/>")
+          LOOK("<mesh filename='t.obj' scale='1 2 3'/>",
+               "<material><color rgba='0 1 0 .5'/></material>")
+              LOOK("<mesh filename='t.obj' scale='1 2 3'/>", "")
+                  LOOK("<mesh filename='no.obj'/>", "") LOOK("<mesh filename='t.dae'/>", "")
+                      LOOK("<cone/>", "") "</link></robot>";
+#undef LOOK
+  scratch s;
+  scratch_begin(&s);
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(&s, "t.obj", obj, sizeof obj - 1, path);
+  scratch_write(&s, "a", text, sizeof text - 1, path);
+  for (int lenient = 0; lenient < 2; ++lenient) {
+    sap_scene_options options = sap_scene_options_default();
+    options.lenient = lenient;
+    options.visuals = true;
+    sap_model* m = NULL;
+    assert_int_equal(sap_scene_read(path, &options, &m, NULL), SAP_STATUS_OK);
+    assert_int_equal(m->sizes.shapes, 0);
+    assert_int_equal(m->visual_counts[SAP_VISUALS], 3);
+    assert_int_equal(m->visual_counts[SAP_VISUAL_MESHES], 1);  // one for a file and its scale
+    const sap_shape_def* visual = m->visuals;
+    ASSERT_NEAR(visual[0].size[2], 3.0, 0.0);
+    ASSERT_NEAR(visual[0].p_BS[2], 1.0, 0.0);
+    ASSERT_NEAR(visual[0].color[0], 1.0, 0.0);
+    ASSERT_NEAR(visual[1].color[3], 0.5, 0.0);
+    assert_true(isnan(visual[2].color[0]));
+    assert_int_equal(visual[2].mesh, 0);
+    float largest = 0.0F;
+    for (int i = 0; i < m->visual_counts[SAP_VISUAL_VERTICES]; ++i) {
+      largest = fmaxf(largest, m->visual_vertices[i][1]);
+    }
+    ASSERT_NEAR((double)largest, 2.0, 0.0);  // scaled
+    sap_model_destroy(m);
+  }
+  scratch_end(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_tree),
@@ -353,6 +399,7 @@ int main(void) {
       cmocka_unit_test(test_solo12),
       cmocka_unit_test(test_mimic),
       cmocka_unit_test(test_meshes),
+      cmocka_unit_test(test_visuals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,11 +32,12 @@ typedef struct sap_urdf_joint {
   const sap_xml_node* actuator;  // of the first transmission that drives this joint alone, NULL
 } sap_urdf_joint;
 
-// A mesh file with a scale, as a mesh of the model.
+// A mesh file with a scale.
 typedef struct sap_urdf_mesh_use {
+  const sap_xml_node* node;  // the first <mesh> that names it
   const char* path;
   double scale[3];
-  int32_t id;
+  int32_t id, visual;  // mesh of the model, and of what is only drawn; -1: none yet
 } sap_urdf_mesh_use;
 
 typedef struct sap_urdf_reader {
@@ -85,7 +86,8 @@ sap_status sap_urdf_find(sap_urdf_reader* r, const sap_name_map* names, const sa
 sap_status sap_urdf_add_name(sap_urdf_reader* r, sap_name_map* names, const sap_xml_node* node,
                              int32_t id, const char** name);
 
-// urdf_link.c: reads mass properties into `def`; adds the collision shapes of a body.
+// urdf_link.c: reads mass properties into `def`; adds the shapes of a body, and what is
+// only drawn of it where the options ask for it.
 sap_status sap_urdf_inertial(sap_urdf_reader* r, const sap_urdf_link* link, sap_body_def* def);
 sap_status sap_urdf_shapes(sap_urdf_reader* r, const sap_urdf_link* link);
 

@@ -11,6 +11,7 @@
 #include "io/xml/schema.h"
 #include "linalg/dense.h"
 #include "math/quaternion.h"
+#include "multibody/model/builder.h"
 
 // Radius of spheres of radius 0, which are Drake's way to write a contact point, if lenient [m].
 static const double point_radius = 1e-4;
@@ -147,24 +148,28 @@ static sap_status find_file(sap_urdf_reader* r, const sap_xml_node* node, const 
   return sap_xml_sibling(r->store, node->file, name, path, r->error);
 }
 
-static sap_status add_mesh(sap_urdf_reader* r, sap_urdf_mesh_use* use) {
+// Reads the file of `use`: of the points alone, or with the triangles.
+static sap_status load_mesh(sap_urdf_reader* r, const sap_urdf_mesh_use* use, bool triangles,
+                            sap_mesh_def* def) {
   sap_mesh_data data;
   SAP_TRY(sap_mesh_read(r->store, use->path, &data, r->error));
   for (int32_t i = 0; i < 3 * data.vertex_count; ++i) {
     data.vertices[i] *= use->scale[i % 3];
   }
-  sap_mesh_def def = sap_mesh_def_default();
-  def.vertex_count = data.vertex_count;
-  def.vertices = data.vertices;
-  return sap_builder_add_mesh(r->builder, &def, &use->id, r->error);
+  *def = sap_mesh_def_default();
+  def->vertex_count = data.vertex_count;
+  def->vertices = data.vertices;
+  def->face_count = triangles ? data.face_count : 0;
+  def->faces = triangles ? data.faces : NULL;
+  return SAP_STATUS_OK;
 }
 
-// Reads <mesh>. Links that use a file with the same scale share the model's mesh. *id -1: the
-// file is missing or its format is not supported, and the reader is lenient.
-static sap_status read_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_t* id) {
-  sap_urdf_mesh_use use = {.scale = {1.0, 1.0, 1.0}};
+// Reads <mesh>: its index in r->meshes, one for each file and scale; *index -1: the file is missing
+// or its format is not supported, and the reader is lenient.
+static sap_status read_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_t* index) {
+  sap_urdf_mesh_use use = {.node = node, .scale = {1.0, 1.0, 1.0}, .id = -1, .visual = -1};
   const char* name;
-  *id = -1;
+  *index = -1;
   SAP_TRY(sap_xml_require(node, "filename", &name, r->error));
   const char* why = sap_mesh_unsupported(name);
   if (why != NULL) {
@@ -181,18 +186,15 @@ static sap_status read_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_
   if (use.scale[0] == 0.0 || use.scale[1] == 0.0 || use.scale[2] == 0.0) {
     return sap_xml_syntax(node, "scale", r->error, "must not be zero");
   }
-  for (int32_t i = 0; i < r->mesh_count; ++i) {
-    const sap_urdf_mesh_use* other = &r->meshes[i];
+  for (*index = 0; *index < r->mesh_count; ++*index) {
+    const sap_urdf_mesh_use* other = &r->meshes[*index];
     if (strcmp(other->path, use.path) == 0 && other->scale[0] == use.scale[0] &&
         other->scale[1] == use.scale[1] && other->scale[2] == use.scale[2]) {
-      *id = other->id;
       return SAP_STATUS_OK;
     }
   }
   SAP_TRY(SAP_ROOM(&r->pool, &r->meshes, r->mesh_count + 1, r->error));
-  SAP_TRY(sap_xml_locate(node, add_mesh(r, &use), r->error));
   r->meshes[r->mesh_count++] = use;
-  *id = use.id;
   return SAP_STATUS_OK;
 }
 
@@ -241,9 +243,12 @@ static sap_status read_shape(sap_urdf_reader* r, const sap_xml_node* node, sap_s
     def->type = SAP_SHAPE_MESH;
     return read_mesh(r, node, &def->mesh);
   }
-  const shape_kind* kind = shape_kinds;
-  while (!sap_xml_is(node, kind->element)) {
-    ++kind;  // the schema has no others
+  const shape_kind *kind = shape_kinds, *end = kind + sizeof shape_kinds / sizeof *shape_kinds;
+  while (kind < end && !sap_xml_is(node, kind->element)) {
+    ++kind;
+  }
+  if (kind == end) {  // of a <visual>, which the schema does not check
+    return sap_xml_syntax(node, NULL, r->error, "is not a shape");
   }
   def->type = kind->type;
   bool point = false;
@@ -292,8 +297,9 @@ static sap_status read_material(sap_urdf_reader* r, const sap_xml_node* link,
   return SAP_STATUS_OK;
 }
 
-static sap_status add_shape(sap_urdf_reader* r, const sap_urdf_link* link,
-                            const sap_xml_node* node) {
+// Reads <origin> and <geometry> of a <collision> or <visual>.
+static sap_status read_geometry(sap_urdf_reader* r, const sap_urdf_link* link,
+                                const sap_xml_node* node, sap_shape_def* def) {
   const sap_xml_node* geometry;
   SAP_TRY(sap_urdf_require_child(r, node, "geometry", &geometry));
   if (geometry->first_child == NULL) {
@@ -304,14 +310,31 @@ static sap_status add_shape(sap_urdf_reader* r, const sap_urdf_link* link,
                           "a second shape in <geometry>");
   }
   sap_pose pose;
-  sap_shape_def def = sap_shape_def_default();
-  def.body = link->body;
+  *def = sap_shape_def_default();
+  def->body = link->body;
   SAP_TRY(sap_urdf_origin(r, node, &pose));
-  sap_pose_get(&pose, def.p_BS, def.q_BS);
-  SAP_TRY(read_shape(r, geometry->first_child, &def));
+  sap_pose_get(&pose, def->p_BS, def->q_BS);
+  return read_shape(r, geometry->first_child, def);
+}
+
+static sap_status add_mesh(sap_urdf_reader* r, sap_urdf_mesh_use* use) {
+  sap_mesh_def mesh;
+  SAP_TRY(load_mesh(r, use, false, &mesh));
+  return sap_builder_add_mesh(r->builder, &mesh, &use->id, r->error);
+}
+
+static sap_status add_shape(sap_urdf_reader* r, const sap_urdf_link* link,
+                            const sap_xml_node* node) {
+  sap_shape_def def;
+  SAP_TRY(read_geometry(r, link, node, &def));
   SAP_TRY(read_material(r, link->node, node, &def.material));
-  if (def.type == SAP_SHAPE_MESH && def.mesh < 0) {
-    return SAP_STATUS_OK;  // ignored, with a warning
+  if (def.type == SAP_SHAPE_MESH) {
+    if (def.mesh < 0) {
+      return SAP_STATUS_OK;  // ignored, with a warning
+    }
+    sap_urdf_mesh_use* use = &r->meshes[def.mesh];
+    SAP_TRY(use->id < 0 ? sap_xml_locate(use->node, add_mesh(r, use), r->error) : SAP_STATUS_OK);
+    def.mesh = use->id;
   }
   const char* name = sap_xml_get(node, "name");
   if (name != NULL && name[0] != '\0') {  // unique in its link only
@@ -320,9 +343,65 @@ static sap_status add_shape(sap_urdf_reader* r, const sap_urdf_link* link,
   return SAP_XML_ADD(r, node, sap_builder_add_shape, &def, NULL);
 }
 
+// Finds the <color> of a <visual>: of its own <material>, or of the robot's of the same name.
+static sap_status find_color(sap_urdf_reader* r, const sap_xml_node* robot,
+                             const sap_xml_node* visual, const sap_xml_node** color) {
+  const sap_xml_node* material;
+  *color = NULL;
+  SAP_TRY(sap_urdf_child(r, visual, "material", &material));
+  const char* name = material != NULL ? sap_xml_get(material, "name") : NULL;
+  SAP_TRY(material != NULL ? sap_urdf_child(r, material, "color", color) : SAP_STATUS_OK);
+  material = name != NULL ? robot->first_child : NULL;
+  for (; material != NULL && *color == NULL; material = material->next) {
+    const char* other = sap_xml_is(material, "material") ? sap_xml_get(material, "name") : NULL;
+    SAP_TRY(other != NULL && strcmp(name, other) == 0 ? sap_urdf_child(r, material, "color", color)
+                                                      : SAP_STATUS_OK);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status add_visual(sap_urdf_reader* r, const sap_urdf_link* link,
+                             const sap_xml_node* node) {
+  sap_shape_def def;
+  sap_mesh_def mesh = {0};
+  const sap_xml_node* color;
+  SAP_TRY(read_geometry(r, link, node, &def));
+  SAP_TRY(find_color(r, link->node->parent, node, &color));
+  SAP_TRY(color != NULL ? sap_xml_optional(color, "rgba", 4, 4, def.color, r->error)
+                        : SAP_STATUS_OK);
+  sap_urdf_mesh_use* use = def.type == SAP_SHAPE_MESH ? &r->meshes[def.mesh] : NULL;
+  if (use != NULL) {
+    def.mesh = use->visual;
+    SAP_TRY(use->visual < 0 ? load_mesh(r, use, true, &mesh) : SAP_STATUS_OK);
+  }
+  SAP_TRY(sap_builder_add_visual(r->builder, &mesh, &def, r->error));
+  if (use != NULL) {
+    use->visual = def.mesh;
+  }
+  return SAP_STATUS_OK;
+}
+
+// Adds a <visual>. What cannot be read is not drawn: no step depends on it.
+static sap_status try_visual(sap_urdf_reader* r, const sap_urdf_link* link,
+                             const sap_xml_node* node) {
+  const sap_scene_options* options = r->options;
+  sap_error *error = r->error, unread = {0};
+  sap_scene_options strict = *options;
+  strict.lenient = false;  // an error in place of a warning
+  r->options = &strict;
+  r->error = &unread;
+  const sap_status status = add_visual(r, link, node);
+  r->options = options;
+  r->error = error;
+  return status == SAP_STATUS_MEMORY ? sap_fail(error, status, "%s", unread.message)
+                                     : SAP_STATUS_OK;
+}
+
 sap_status sap_urdf_shapes(sap_urdf_reader* r, const sap_urdf_link* link) {
   for (const sap_xml_node* n = link->node->first_child; n != NULL; n = n->next) {
     SAP_TRY(sap_xml_is(n, "collision") ? add_shape(r, link, n) : SAP_STATUS_OK);
+    SAP_TRY(r->options->visuals && sap_xml_is(n, "visual") ? try_visual(r, link, n)
+                                                           : SAP_STATUS_OK);
   }
   return SAP_STATUS_OK;
 }

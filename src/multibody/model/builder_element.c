@@ -117,10 +117,10 @@ static sap_status add_visual_mesh(sap_builder* b, const sap_mesh_def* mesh, int3
 
 sap_status sap_builder_add_visual(sap_builder* builder, const sap_mesh_def* mesh,
                                   sap_shape_def* shape, sap_error* error) {
-  if (mesh->face_count == 0 || mesh->vertex_count > INT32_MAX / 3) {
-    return SAP_STATUS_OK;  // nothing to draw
-  }
-  if (shape->mesh < 0) {
+  if (shape->type == SAP_SHAPE_MESH && shape->mesh < 0) {
+    if (mesh->face_count == 0 || mesh->vertex_count > INT32_MAX / 3) {
+      return SAP_STATUS_OK;  // nothing to draw
+    }
     SAP_TRY(add_visual_mesh(builder, mesh, &shape->mesh, error));
   }
   SAP_TRY(SAP_BUILDER_RESERVE(builder, visuals, 1, error));

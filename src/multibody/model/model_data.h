@@ -81,7 +81,7 @@ enum {
   LIST(sap_equality_def, equalities) /* names NULL, quaternions unit; of bodies b >= 0 */       \
   LIST(sap_spring_def, springs)      /* names NULL */                                           \
   LIST(sap_bushing_def, bushings)    /* names NULL, quaternions unit */                         \
-  LIST(sap_shape_def, visuals)       /* type mesh: a visual one; body, pose and colour count */ \
+  LIST(sap_shape_def, visuals)       /* mesh: of the visual ones; name and material are void */ \
   LIST(sap_visual_mesh, visual_meshes)                                                          \
   LIST(sap_visual_vertex, visual_vertices)                                                      \
   LIST(sap_visual_triangle, visual_triangles)                                                   \

@@ -66,7 +66,7 @@ static void fill_elements(const sap_model* model, description* d) {
   for (int32_t i = 0; i < model->visual_counts[SAP_VISUALS]; ++i) {
     sap_recorded_shape* to = &d->shapes[model->sizes.shapes + i];
     fill_shape(&model->visuals[i], false, to);
-    to->mesh += model->sizes.meshes;
+    to->mesh += to->mesh >= 0 ? model->sizes.meshes : 0;
   }
 }
 
