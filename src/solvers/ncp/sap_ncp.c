@@ -426,7 +426,7 @@ static sap_status iterate_shifts(sap_ncp* w, const sap_solve_call* call, sap_err
   return SAP_STATUS_OK;
 }
 
-// Runs proximal Newton on the NCP from the best impulses.
+// Runs proximal Newton on the NCP from the best impulses. Its claims count if find_map agrees.
 static sap_status polish(sap_ncp* w, const sap_solve_call* call, sap_error* error) {
   sap_solver_options inner = *call->options;
   inner.time_limit = time_left(call->options, w->deadline);
@@ -435,9 +435,11 @@ static sap_status polish(sap_ncp* w, const sap_solve_call* call, sap_error* erro
   double map;
   SAP_TRY(find_map(w, call, &map, error));
   add_solve(w, map);
-  w->totals.outcome = w->report.outcome;
-  if (w->report.outcome == SAP_OUTCOME_CONVERGED ||
-      fmax(map, w->report.momentum_error) < w->least_error) {
+  const sap_outcome outcome = w->report.outcome;
+  const bool claims = outcome == SAP_OUTCOME_CONVERGED || outcome == SAP_OUTCOME_ROUNDOFF;
+  const bool solved = claims && map <= inner.relative_tolerance;
+  w->totals.outcome = solved || !claims ? outcome : SAP_OUTCOME_ITERATION_LIMIT;
+  if (solved || fmax(map, w->report.momentum_error) < w->least_error) {
     find_images(w, call->problem);
     memcpy(w->shift, w->image, (size_t)w->ncones * sizeof(double));
     w->least_error = fmax(map, w->report.momentum_error);
