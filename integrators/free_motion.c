@@ -35,7 +35,9 @@ void sap_free_motion_clear(sap_free_motion* fm) {
 bool sap_free_motion_has_impulse(const sap_free_motion* fm, int32_t group) {
   const double* p = fm->balance.impulse;
   bool any = false;
-  SAP_FOR_GROUP(fm, group, i, any = any || (p != NULL && p[i] != 0.0))
+  if (p != NULL) {
+    SAP_FOR_GROUP(fm, group, i, any = any || p[i] != 0.0)
+  }
   return any;
 }
 
@@ -45,14 +47,6 @@ double sap_free_motion_norm(const sap_free_motion* fm, int32_t group, const doub
   return sqrt(sum);
 }
 
-// Returns |D m| of forces in balance that leave an acceleration of SAP_NOISE. Where all loads
-// cancel (an arm hanging straight down), the scale, the rest of these loads, is round-off itself.
-static double find_noise(const sap_free_motion* fm, int32_t group) {
-  double sum = 0.0;
-  SAP_FOR_GROUP(fm, group, i, sum += fm->weight[i])
-  return SAP_NOISE * fm->balance.scheme.dt * sqrt(sum);
-}
-
 // Returns the residual/scale at which a group is done.
 static double find_tolerance(const sap_free_motion* fm, int32_t group) {
   return fm->linearization.starts[group]          ? (double)INFINITY
@@ -60,29 +54,36 @@ static double find_tolerance(const sap_free_motion* fm, int32_t group) {
                                                   : SAP_ROUNDOFF;
 }
 
-// Sets the weights and the initial progress of a group.
+// Sets the weights and the initial progress of a group. noise: |D m| of forces in balance that leave
+// an acceleration of SAP_NOISE. Where all loads cancel (an arm hanging straight down), the scale,
+// the rest of these loads, is round-off itself.
 static void start_group(sap_free_motion* fm, int32_t g) {
   const sap_group* group = &fm->factor.groups[g];
+  const double* v0 = fm->balance.step.v0;
+  double mass = 0.0, residual_2 = 0.0, load_2 = 0.0, momentum_2 = 0.0;
   for (int32_t k = 0; k < group->ntrees; ++k) {
     const int32_t t = fm->factor.group_trees[group->first_tree + k];
-    const size_t n = (size_t)fm->system->tree_sizes[t];
+    const size_t n = (size_t)fm->system->tree_sizes[t], first = (size_t)fm->factor.tree_dof[t];
     const double* A = fm->balance.A.view.diagonal[t];
-    for (size_t i = 0; i < n; ++i) {
-      fm->weight[(size_t)fm->factor.tree_dof[t] + i] = A[i * n + i];
+    for (size_t i = first; i < first + n; ++i, A += n + 1) {
+      const double momentum = *A * v0[i];  // may cancel in m
+      fm->weight[i] = *A;
+      fm->v_best[i] = fm->v_star[i];
+      mass += *A;
+      residual_2 += fm->m[i] * fm->m[i] / *A;
+      load_2 += fm->load[i] * fm->load[i] / *A;
+      momentum_2 += momentum * momentum / *A;
     }
   }
-  SAP_FOR_GROUP(fm, g, i, fm->v_best[i] = fm->v_star[i])
-  SAP_FOR_GROUP(fm, g, i, fm->dv[i] = fm->weight[i] * fm->balance.step.v0[i])  // may cancel in m
-  const double residual = sap_free_motion_norm(fm, g, fm->m);
-  const double scale = sap_free_motion_norm(fm, g, fm->load) +
-                       SAP_MOMENTUM_SHARE * sap_free_motion_norm(fm, g, fm->dv);
+  const double residual = sqrt(residual_2), load = sqrt(load_2);
   fm->progress[g] = (sap_group_progress){.phase = SAP_GROUP_QUASI,
                                          .residual = residual,
                                          .first = residual,
                                          .previous = HUGE_VAL,
                                          .best = residual,
-                                         .noise = find_noise(fm, g),
-                                         .scale = scale,
+                                         .noise = SAP_NOISE * fm->balance.scheme.dt * sqrt(mass),
+                                         .load = load,
+                                         .scale = load + SAP_MOMENTUM_SHARE * sqrt(momentum_2),
                                          .tolerance = find_tolerance(fm, g)};
 }
 

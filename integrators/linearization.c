@@ -137,7 +137,7 @@ sap_status sap_linearization_check(sap_free_motion* fm, const double* v, double*
   *error_share = 0.0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const double missing = sap_free_motion_norm(fm, g, fm->m);
-    const double scale = sap_free_motion_norm(fm, g, fm->load) + sap_free_motion_norm(fm, g, l->p);
+    const double scale = fm->progress[g].load + sap_free_motion_norm(fm, g, l->p);
     fm->alpha[g] = missing > 0.0 ? missing / scale : missing;
     if (!(fm->alpha[g] <= *error_share)) {
       *error_share = fm->alpha[g];
@@ -183,16 +183,18 @@ void sap_linearization_choose(sap_free_motion* fm, bool first, double error_shar
 static void record_missed(sap_free_motion* fm, bool checked) {
   const sap_system* system = fm->system;
   sap_linearization* l = &fm->linearization;
+  bool any = false;
   for (int32_t t = 0; t < system->ntrees; ++t) {
     const bool known = l->known[fm->factor.tree_group[t]] && checked;
+    const bool free = system->free_bodies != NULL && system->free_bodies[t];
     l->held[t] = false;
     for (int32_t i = fm->factor.tree_dof[t]; i < fm->factor.tree_dof[t + 1]; ++i) {
       l->e[i] = known ? l->e[i] + fm->m[i] : 0.0;
-      l->held[t] = l->held[t] || l->p[i] != 0.0;
+      l->held[t] = l->held[t] || (!free && l->p[i] != 0.0);
     }
-    l->held[t] = l->held[t] && (system->free_bodies == NULL || !system->free_bodies[t]);
+    any = any || known;
   }
-  sap_prediction_record(&l->missed, &fm->balance.scheme, l->zero, l->e);
+  sap_prediction_record(&l->missed, &fm->balance.scheme, l->zero, any ? l->e : l->zero);
 }
 
 void sap_linearization_record(sap_free_motion* fm, const double* v) {

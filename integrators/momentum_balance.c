@@ -27,17 +27,15 @@ sap_status sap_momentum_balance_create(const sap_system* system, sap_pool* pool,
 }
 
 void sap_momentum_balance_release(const sap_momentum_balance* balance, double* v) {
-  const bool* locked = balance->system->locked;
-  for (int32_t i = 0; locked != NULL && i < balance->system->nv; ++i) {
-    v[i] = locked[i] ? 0.0 : v[i];
+  for (int32_t i = 0; balance->any_locked && i < balance->system->nv; ++i) {
+    v[i] = balance->system->locked[i] ? 0.0 : v[i];
   }
 }
 
 // Makes the row of a locked velocity in m the velocity itself.
 static void lock_residual(const sap_momentum_balance* balance, const double* v, double* m) {
-  const bool* locked = balance->system->locked;
-  for (int32_t i = 0; locked != NULL && i < balance->system->nv; ++i) {
-    m[i] = locked[i] ? v[i] : m[i];
+  for (int32_t i = 0; balance->any_locked && i < balance->system->nv; ++i) {
+    m[i] = balance->system->locked[i] ? v[i] : m[i];
   }
 }
 
@@ -45,7 +43,7 @@ static void lock_residual(const sap_momentum_balance* balance, const double* v, 
 static void lock_matrix(sap_momentum_balance* balance, const int32_t* tree_dof) {
   const sap_system* system = balance->system;
   const bool* locked = system->locked;
-  for (int32_t i = 0; locked != NULL && i < system->ntrees + system->ncouplings; ++i) {
+  for (int32_t i = 0; balance->any_locked && i < system->ntrees + system->ncouplings; ++i) {
     const bool diagonal = i < system->ntrees;
     const int32_t a = diagonal ? i : system->couplings[i - system->ntrees][0];
     const int32_t b = diagonal ? i : system->couplings[i - system->ntrees][1];
@@ -61,8 +59,11 @@ static void lock_matrix(sap_momentum_balance* balance, const int32_t* tree_dof) 
 }
 
 void sap_momentum_balance_begin(sap_momentum_balance* balance, const sap_step_context* step) {
+  const sap_system* system = balance->system;
   balance->step = *step;
   balance->scheme = sap_theta_of(step);
+  balance->any_locked =
+      system->locked != NULL && memchr(system->locked, true, (size_t)system->nv) != NULL;
   balance->impulse = NULL;
   balance->q = step->q0;
   balance->v = step->v0_free;

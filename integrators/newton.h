@@ -36,6 +36,7 @@ typedef struct sap_group_progress {
   sap_group_phase phase;
   double residual, previous, best;  // now, one iterate before, smallest so far
   double contraction;               // of the residual by the step before the last, 0: unknown
+  double load;                      // of all forces, also those that cancel
   double scale;                     // reference of round-off
   double noise;                     // a residual that no longer falls may always be this large
   int32_t depth;                    // steps in the Broyden history

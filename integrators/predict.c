@@ -77,7 +77,8 @@ void sap_prediction_record(sap_prediction* p, const sap_theta* scheme, const dou
     p->count = 0;
     p->scheme = *scheme;
   }
-  int32_t i = 0;
+  p->moved = p->moved || v != v0;
+  int32_t i = p->moved ? 0 : p->nv;
   for (; i + LANES <= p->nv; i += LANES) {
     record_velocities(p, v0, v, i, LANES);
   }
@@ -89,6 +90,7 @@ void sap_prediction_record(sap_prediction* p, const sap_theta* scheme, const dou
 
 sap_status sap_prediction_archive(sap_prediction* p, sap_archive* archive, sap_error* error) {
   const size_t bytes = (size_t)p->nv * sizeof(double);
+  p->moved = p->moved || archive->mode == SAP_ARCHIVE_LOAD;
   SAP_TRY(sap_archive_value(archive, &p->count, sizeof p->count, error));
   SAP_TRY(sap_archive_value(archive, &p->scheme, sizeof p->scheme, error));
   for (int k = 0; k < p->depth; ++k) {

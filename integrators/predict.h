@@ -19,6 +19,7 @@ typedef struct sap_prediction {
   sap_theta scheme;                          // of these steps
   double* difference[SAP_PREDICTION_DEPTH];  // D_k of the last step             (nv) each
   double* guess;                             // d of the next step               (nv)
+  bool moved;                                // a difference may not be zero
 } sap_prediction;
 
 // Allocates in the pool; start from {0}. Each further degree doubles the effect of errors of the
