@@ -99,14 +99,11 @@ static sap_status check_create(const sap_stepper* stepper, const sap_adaptive_op
 static sap_status create_parts(sap_adaptive* a, const double* lengths, sap_error* error) {
   const sap_system* system = &a->stepper->system;
   const int32_t nv = system->nv;
-  SAP_TRY(SAP_POOL_ADD(&a->pool, &a->lengths, nv, error));
-  SAP_TRY(SAP_POOL_ADD(&a->pool, &a->difference, nv, error));
-  SAP_TRY(SAP_POOL_ADD(&a->pool, &a->middle, nv, error));
-  SAP_TRY(SAP_POOL_ADD(&a->pool, &a->last_q, system->nq, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(&a->pool, error, SAP_ARRAY(&a->lengths, nv),
+                           SAP_ARRAY(&a->difference, nv), SAP_ARRAY(&a->middle, nv),
+                           SAP_ARRAY(&a->last_q, system->nq), SAP_ARRAY(&a->velocities[0], nv),
+                           SAP_ARRAY(&a->velocities[1], nv), SAP_ARRAY(&a->velocities[2], nv)));
   SAP_TRY(sap_extrapolation_create(a->stepper, &a->pool, &a->extrapolation, error));
-  for (int k = 0; k < POINTS; ++k) {
-    SAP_TRY(SAP_POOL_ADD(&a->pool, &a->velocities[k], nv, error));
-  }
   SAP_TRY(sap_state_resize_with(&a->half, system->nq, nv, system->na, error));
   SAP_TRY(sap_state_resize_with(&a->trial, system->nq, nv, system->na, error));
   SAP_TRY(sap_state_resize_with(&a->start, system->nq, nv, system->na, error));

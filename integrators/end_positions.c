@@ -24,10 +24,8 @@ enum { ITERATIONS_MAX = 50 };
 
 sap_status sap_end_positions_create(int32_t ntrees, int32_t nv, sap_pool* pool,
                                     sap_end_positions* end, sap_error* error) {
-  SAP_TRY(SAP_POOL_ADD(pool, &end->pushed, ntrees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &end->p, nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &end->g, nv, error));
-  return SAP_POOL_ADD(pool, &end->x, nv, error);
+  return SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&end->pushed, ntrees), SAP_ARRAY(&end->p, nv),
+                          SAP_ARRAY(&end->g, nv), SAP_ARRAY(&end->x, nv));
 }
 
 // True if part of the contact's law acts at the end of the step, and the contact pushes.

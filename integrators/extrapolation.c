@@ -19,15 +19,10 @@ sap_status sap_extrapolation_create(sap_stepper* stepper, sap_pool* pool, sap_ex
   const int64_t nv = stepper->system.nv;
   e->stepper = stepper;
   e->pool = pool;
-  double** const vectors[] = {&e->z, &e->p, &e->Hp, &e->r};
-  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
-    SAP_TRY(SAP_POOL_ADD(pool, vectors[i], nv, error));
-  }
-  SAP_TRY(SAP_POOL_ADD(pool, &e->c, 2 * nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &e->work, 2 * nv, error));
-  for (int k = 0; k < SAP_EXTRAPOLATION_DEPTH; ++k) {
-    SAP_TRY(SAP_POOL_ADD(pool, &e->corrections[k], 2 * nv, error));
-  }
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&e->z, nv), SAP_ARRAY(&e->p, nv),
+                           SAP_ARRAY(&e->Hp, nv), SAP_ARRAY(&e->r, nv), SAP_ARRAY(&e->c, 2 * nv),
+                           SAP_ARRAY(&e->work, 2 * nv), SAP_ARRAY(&e->corrections[0], 2 * nv),
+                           SAP_ARRAY(&e->corrections[1], 2 * nv)));
   return sap_tree_store_create(&stepper->system, pool, &e->M, error);
 }
 
@@ -57,9 +52,8 @@ static sap_status set_filter(sap_extrapolation* e, const double* q, sap_error* e
   for (int32_t b = 0; b < p->nblocks; ++b) {
     entries += (int64_t)p->blocks[b].nrows * p->blocks[b].nrows;
   }
-  SAP_TRY(SAP_ROOM(e->pool, &e->vc, p->nrows, error));
-  SAP_TRY(SAP_ROOM(e->pool, &e->gamma, p->nrows, error));
-  SAP_TRY(SAP_ROOM(e->pool, &e->G, entries, error));
+  SAP_TRY(SAP_ROOM_ALL(e->pool, error, SAP_ARRAY(&e->vc, p->nrows), SAP_ARRAY(&e->gamma, p->nrows),
+                       SAP_ARRAY(&e->G, entries)));
   double* G = e->G;
   for (int32_t b = 0; b < p->nblocks; ++b) {
     sap_block block;

@@ -15,16 +15,14 @@ sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool, sap_
   const int32_t ngroups = fm->factor.ngroups;
   SAP_TRY(sap_prediction_create(system->nv, SAP_PREDICTION_DEPTH, pool, &fm->prediction, error));
   SAP_TRY(sap_linearization_create(system, ngroups, pool, &fm->linearization, error));
-  double** const vectors[] = {&fm->v_star, &fm->m,      &fm->v_best,   &fm->load,
-                              &fm->dv,     &fm->weight, &fm->direction};
-  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
-    SAP_TRY(SAP_POOL_ADD(pool, vectors[i], system->nv, error));
-  }
   for (int32_t i = 0; i < SAP_BROYDEN_DEPTH; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, &fm->steps[i], system->nv, error));
   }
-  SAP_TRY(SAP_POOL_ADD(pool, &fm->progress, ngroups, error));
-  return SAP_POOL_ADD(pool, &fm->alpha, ngroups, error);
+  return SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&fm->v_star, system->nv),
+                          SAP_ARRAY(&fm->m, system->nv), SAP_ARRAY(&fm->v_best, system->nv),
+                          SAP_ARRAY(&fm->load, system->nv), SAP_ARRAY(&fm->dv, system->nv),
+                          SAP_ARRAY(&fm->weight, system->nv), SAP_ARRAY(&fm->direction, system->nv),
+                          SAP_ARRAY(&fm->progress, ngroups), SAP_ARRAY(&fm->alpha, ngroups));
 }
 
 void sap_free_motion_clear(sap_free_motion* fm) {

@@ -11,15 +11,13 @@ enum { MISSED_DEPTH = 3 };  // degrees of the prediction of e
 
 sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, sap_pool* pool,
                                     sap_linearization* l, sap_error* error) {
-  double** const vectors[] = {&l->v_near, &l->p,    &l->trial, &l->best,
-                              &l->back,   &l->zero, &l->e,     &l->v_law};
-  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
-    SAP_TRY(SAP_POOL_ADD(pool, vectors[i], system->nv, error));
-  }
-  SAP_TRY(sap_prediction_create(system->nv, MISSED_DEPTH, pool, &l->missed, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &l->held, system->ntrees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &l->starts, ngroups, error));
-  return SAP_POOL_ADD(pool, &l->known, ngroups, error);
+  const int32_t nv = system->nv;
+  SAP_TRY(sap_prediction_create(nv, MISSED_DEPTH, pool, &l->missed, error));
+  return SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&l->v_near, nv), SAP_ARRAY(&l->p, nv),
+                          SAP_ARRAY(&l->trial, nv), SAP_ARRAY(&l->best, nv),
+                          SAP_ARRAY(&l->back, nv), SAP_ARRAY(&l->zero, nv), SAP_ARRAY(&l->e, nv),
+                          SAP_ARRAY(&l->v_law, nv), SAP_ARRAY(&l->held, system->ntrees),
+                          SAP_ARRAY(&l->starts, ngroups), SAP_ARRAY(&l->known, ngroups));
 }
 
 sap_status sap_linearization_archive(sap_free_motion* fm, sap_archive* archive, sap_error* error) {

@@ -11,12 +11,11 @@ static const double NEAR = 1e-6;
 sap_status sap_momentum_balance_create(const sap_system* system, sap_pool* pool,
                                        sap_momentum_balance* balance, sap_error* error) {
   balance->system = system;
-  SAP_TRY(SAP_POOL_ADD(pool, &balance->q_theta, system->nq, error));
-  double** const vectors[] = {&balance->v_theta, &balance->v_vq, &balance->k1,
-                              &balance->k2,      &balance->a,    &balance->v_matrix};
-  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
-    SAP_TRY(SAP_POOL_ADD(pool, vectors[i], system->nv, error));
-  }
+  const int32_t nv = system->nv;
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&balance->q_theta, system->nq),
+                           SAP_ARRAY(&balance->v_theta, nv), SAP_ARRAY(&balance->v_vq, nv),
+                           SAP_ARRAY(&balance->k1, nv), SAP_ARRAY(&balance->k2, nv),
+                           SAP_ARRAY(&balance->a, nv), SAP_ARRAY(&balance->v_matrix, nv)));
   SAP_TRY(sap_tree_store_create(system, pool, &balance->A, error));
   if (system->stiffness_damping != NULL && system->add_stiffness_damping == NULL) {
     SAP_TRY(sap_tree_store_create(system, pool, &balance->K, error));

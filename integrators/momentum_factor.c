@@ -60,9 +60,9 @@ static sap_status create_sparse(sap_momentum_factor* factor, sap_group* group, s
   const int32_t* trees = factor->group_trees + group->first_tree;
   sap_sparse_group* sparse;
   SAP_TRY(SAP_POOL_ADD(pool, &sparse, 1, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &sparse->sizes, group->ntrees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &sparse->couplings, system->ncouplings, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &sparse->x, group->ndofs, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&sparse->sizes, group->ntrees),
+                           SAP_ARRAY(&sparse->couplings, system->ncouplings),
+                           SAP_ARRAY(&sparse->x, group->ndofs)));
   group->sparse = sparse;
   for (int32_t c = 0; c < system->ncouplings; ++c) {
     if (&factor->groups[factor->tree_group[system->couplings[c][0]]] == group) {
@@ -102,10 +102,9 @@ static sap_status allocate_branches(sap_momentum_factor* factor, sap_pool* pool,
   }
   double* next_factor;
   int32_t* next_runs;
-  SAP_TRY(SAP_POOL_ADD(pool, &factor->branch, system->ntrees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &factor->branch_runs, system->ntrees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &next_factor, numbers, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &next_runs, runs, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&factor->branch, system->ntrees),
+                           SAP_ARRAY(&factor->branch_runs, system->ntrees),
+                           SAP_ARRAY(&next_factor, numbers), SAP_ARRAY(&next_runs, runs)));
   for (int32_t t = 0; t < system->ntrees; ++t) {
     const size_t n = (size_t)system->tree_sizes[t];
     if (follows_branches(factor, t)) {
@@ -120,9 +119,9 @@ static sap_status allocate_branches(sap_momentum_factor* factor, sap_pool* pool,
 
 static sap_status allocate_groups(sap_momentum_factor* factor, sap_pool* pool, sap_error* error) {
   const int32_t ntrees = factor->system->ntrees;
-  SAP_TRY(SAP_POOL_ADD(pool, &factor->group_trees, ntrees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &factor->tree_group, ntrees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &factor->tree_dof, ntrees + 1, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&factor->group_trees, ntrees),
+                           SAP_ARRAY(&factor->tree_group, ntrees),
+                           SAP_ARRAY(&factor->tree_dof, ntrees + 1)));
   number_groups(factor, factor->group_trees);  // scratch until fill_groups
   SAP_TRY(SAP_POOL_ADD(pool, &factor->groups, factor->ngroups, error));
   fill_groups(factor);

@@ -55,10 +55,9 @@ sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_op
                                   sap_pool* pool, sap_relinearize* r, sap_error* error) {
   r->system = system;
   r->options = options;
-  SAP_TRY(SAP_POOL_ADD(pool, &r->q_end, system->nq, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &r->touched, system->ntrees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &r->v_first, system->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &r->v_predicted, system->nv, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(
+      pool, error, SAP_ARRAY(&r->q_end, system->nq), SAP_ARRAY(&r->touched, system->ntrees),
+      SAP_ARRAY(&r->v_first, system->nv), SAP_ARRAY(&r->v_predicted, system->nv)));
   SAP_TRY(sap_free_motion_create(system, pool, &r->free_motion, error));
   SAP_TRY(sap_prediction_create(system->nv, PREDICTION_DEPTH, pool, &r->prediction, error));
   sap_relinearize_set_tolerance(r);

@@ -28,13 +28,11 @@ static sap_status create_parts(sap_stepper* stepper, const sap_system* system,
   stepper->system = *system;
   stepper->options = *options;
   stepper->solver_hash = sap_hash(SAP_HASH_START, options->solver, strlen(options->solver));
-  SAP_TRY(SAP_POOL_ADD(pool, &stepper->q, system->nq, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &stepper->v_vq, system->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &stepper->q0, system->nq, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &stepper->v0, system->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &stepper->v, system->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &stepper->v0_free, system->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &stepper->act, system->na, error));
+  const int32_t nv = system->nv;
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&stepper->q, system->nq),
+                           SAP_ARRAY(&stepper->v_vq, nv), SAP_ARRAY(&stepper->q0, system->nq),
+                           SAP_ARRAY(&stepper->v0, nv), SAP_ARRAY(&stepper->v, nv),
+                           SAP_ARRAY(&stepper->v0_free, nv), SAP_ARRAY(&stepper->act, system->na)));
   SAP_TRY(
       sap_end_positions_create(system->ntrees, system->nv, pool, &stepper->end_positions, error));
   SAP_TRY(

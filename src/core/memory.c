@@ -116,6 +116,43 @@ sap_status sap_pool_grow(sap_pool* pool, void* array, int64_t needed, size_t siz
   return SAP_STATUS_OK;
 }
 
+sap_status sap_pool_add_all(sap_pool* pool, const sap_array* list, size_t count, sap_error* error) {
+  for (size_t i = 0; i < count; ++i) {
+    SAP_TRY(sap_pool_add(pool, list[i].array, (size_t)list[i].count, list[i].size, error));
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_pool_grow_all(sap_pool* pool, const sap_array* list, size_t count,
+                             sap_error* error) {
+  for (size_t i = 0; i < count; ++i) {
+    SAP_TRY(sap_pool_grow(pool, list[i].array, list[i].count, list[i].size, error));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Rounded up, so that every part is aligned for doubles.
+static int64_t count_doubles(const sap_array* part) {
+  const int64_t rest = (int64_t)(part->size % sizeof(double)) * part->count;
+  return (int64_t)(part->size / sizeof(double)) * part->count +
+         (rest + (int64_t)sizeof(double) - 1) / (int64_t)sizeof(double);
+}
+
+sap_status sap_pool_carve(sap_pool* pool, double** memory, const sap_array* list, size_t count,
+                          sap_error* error) {
+  int64_t needed = 0;
+  for (size_t i = 0; i < count; ++i) {
+    needed += count_doubles(&list[i]);
+  }
+  SAP_TRY(SAP_ROOM(pool, memory, needed, error));
+  double* next = *memory;
+  for (size_t i = 0; i < count; ++i) {
+    memcpy(list[i].array, &next, sizeof next);
+    next += count_doubles(&list[i]);
+  }
+  return SAP_STATUS_OK;
+}
+
 void sap_pool_free(sap_pool* pool) {
   while (pool->newest != NULL) {
     free_block(pool, pool->newest);

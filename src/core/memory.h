@@ -66,4 +66,31 @@ sap_status sap_pool_grow(sap_pool* pool, void* array, int64_t needed, size_t siz
        ? SAP_STATUS_OK                                                                         \
        : sap_pool_grow((pool), (array), (needed), sizeof(**(array)), (error)))
 
+// Several arrays in one call, each by the address of its pointer and its number of elements:
+//   SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&p->q, nq), SAP_ARRAY(&p->v, nv)));
+typedef struct sap_array {
+  void* array;
+  int64_t count;
+  size_t size;  // of an element [bytes]
+} sap_array;
+#define SAP_ARRAY(array, count) \
+  { (array), (int64_t)(count), sizeof(**(array)) }
+#define SAP_ARRAY_LIST_(...) \
+  (const sap_array[]){__VA_ARGS__}, sizeof((const sap_array[]){__VA_ARGS__}) / sizeof(sap_array)
+
+// SAP_POOL_ADD of each.
+#define SAP_POOL_ADD_ALL(pool, error, ...) \
+  sap_pool_add_all((pool), SAP_ARRAY_LIST_(__VA_ARGS__), (error))
+sap_status sap_pool_add_all(sap_pool* pool, const sap_array* list, size_t count, sap_error* error);
+// SAP_ROOM of each.
+#define SAP_ROOM_ALL(pool, error, ...) \
+  sap_pool_grow_all((pool), SAP_ARRAY_LIST_(__VA_ARGS__), (error))
+sap_status sap_pool_grow_all(sap_pool* pool, const sap_array* list, size_t count, sap_error* error);
+// Makes the arrays parts of one, *memory, which grows as by SAP_ROOM; their contents are undefined:
+//   SAP_TRY(SAP_CARVE(&d->pool, &d->work, error, SAP_ARRAY(&m->D, n * n), SAP_ARRAY(&m->x, n)));
+#define SAP_CARVE(pool, memory, error, ...) \
+  sap_pool_carve((pool), (memory), SAP_ARRAY_LIST_(__VA_ARGS__), (error))
+sap_status sap_pool_carve(sap_pool* pool, double** memory, const sap_array* list, size_t count,
+                          sap_error* error);
+
 #endif

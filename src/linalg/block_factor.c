@@ -13,25 +13,14 @@ void sap_block_factor_clear(sap_block_factor* factor) {
 
 static sap_status reserve_chunks(sap_block_factor* f, int32_t nblocks, int32_t n,
                                  sap_error* error) {
-  sap_pool* pool = &f->pool;
-  SAP_TRY(SAP_ROOM(pool, &f->chunk_first, nblocks + 1, error));
-  SAP_TRY(SAP_ROOM(pool, &f->chunk_size, n, error));
-  SAP_TRY(SAP_ROOM(pool, &f->chunk_block, n, error));
-  SAP_TRY(SAP_ROOM(pool, &f->chunk_scalar, n, error));
-  SAP_TRY(SAP_ROOM(pool, &f->chunk_column, n, error));
-  SAP_TRY(SAP_ROOM(pool, &f->super_of, n, error));
-  SAP_TRY(SAP_ROOM(pool, &f->parent, n, error));
-  SAP_TRY(SAP_ROOM(pool, &f->count, n, error));
-  SAP_TRY(SAP_ROOM(pool, &f->mark, n, error));
-  SAP_TRY(SAP_ROOM(pool, &f->super_first, n + 1, error));
-  SAP_TRY(SAP_ROOM(pool, &f->super_width, n, error));
-  SAP_TRY(SAP_ROOM(pool, &f->row_start, n + 2, error));
-  SAP_TRY(SAP_ROOM(pool, &f->panel_start, n + 1, error));
-  SAP_TRY(SAP_ROOM(pool, &f->update_start, n + 2, error));
-  SAP_TRY(SAP_ROOM(pool, &f->load_start, n + 1, error));
-  SAP_TRY(SAP_ROOM(pool, &f->inverse, SAP_CHUNK * n, error));
-  SAP_TRY(SAP_ROOM(pool, &f->work, 2 * SAP_CHUNK * n, error));
-  return SAP_STATUS_OK;
+  return SAP_ROOM_ALL(
+      &f->pool, error, SAP_ARRAY(&f->chunk_first, nblocks + 1), SAP_ARRAY(&f->chunk_size, n),
+      SAP_ARRAY(&f->chunk_block, n), SAP_ARRAY(&f->chunk_scalar, n), SAP_ARRAY(&f->chunk_column, n),
+      SAP_ARRAY(&f->super_of, n), SAP_ARRAY(&f->parent, n), SAP_ARRAY(&f->count, n),
+      SAP_ARRAY(&f->mark, n), SAP_ARRAY(&f->super_first, n + 1), SAP_ARRAY(&f->super_width, n),
+      SAP_ARRAY(&f->row_start, n + 2), SAP_ARRAY(&f->panel_start, n + 1),
+      SAP_ARRAY(&f->update_start, n + 2), SAP_ARRAY(&f->load_start, n + 1),
+      SAP_ARRAY(&f->inverse, SAP_CHUNK * n), SAP_ARRAY(&f->work, 2 * SAP_CHUNK * n));
 }
 
 static sap_status make_chunks(sap_block_factor* f, const sap_pattern_copy* pattern,

@@ -61,11 +61,10 @@ sap_status sap_pattern_assign(sap_pattern_copy* copy, const sap_block_pattern* p
   SAP_TRY(check_pattern(pattern, error));
   const int32_t nblocks = pattern->nblocks;
   const int32_t entries = pattern->column_start[nblocks];
-  SAP_TRY(SAP_ROOM(&copy->pool, &copy->offset, nblocks + 1, error));
-  SAP_TRY(SAP_ROOM(&copy->pool, &copy->sizes, nblocks, error));
-  SAP_TRY(SAP_ROOM(&copy->pool, &copy->column_start, nblocks + 1, error));
-  SAP_TRY(SAP_ROOM(&copy->pool, &copy->row, entries, error));
-  SAP_TRY(SAP_ROOM(&copy->pool, &copy->value_start, entries, error));
+  SAP_TRY(SAP_ROOM_ALL(&copy->pool, error, SAP_ARRAY(&copy->offset, nblocks + 1),
+                       SAP_ARRAY(&copy->sizes, nblocks),
+                       SAP_ARRAY(&copy->column_start, nblocks + 1), SAP_ARRAY(&copy->row, entries),
+                       SAP_ARRAY(&copy->value_start, entries)));
   memcpy(copy->sizes, pattern->sizes, (size_t)nblocks * sizeof(int32_t));
   memcpy(copy->column_start, pattern->column_start, ((size_t)nblocks + 1) * sizeof(int32_t));
   memcpy(copy->row, pattern->row, (size_t)entries * sizeof(int32_t));
@@ -122,29 +121,28 @@ sap_status sap_pair_pattern_reserve(sap_pair_pattern* p, sap_pool* pool, int32_t
   SAP_TRY(SAP_ROOM(pool, &p->pair_values, count, error));
   SAP_TRY(SAP_ROOM(pool, &p->row, count, error));
   SAP_TRY(SAP_ROOM(pool, &p->value_start, count, error));
-  return SAP_ROOM(pool, &p->column_start, (int64_t)nblocks + 1, error);
+  return SAP_ROOM(pool, &p->column_start, (int64_t)nblocks + 2, error);
 }
 
-// Sorts pairs by row or column: a counting sort. counts: (nblocks + 1)
-static void sort_pairs(const sap_block_pair* from, sap_block_pair* to, int32_t count,
-                       bool by_column, int32_t nblocks, int32_t* counts) {
-  memset(counts, 0, ((size_t)nblocks + 1) * sizeof *counts);
+void sap_sort_pairs(const sap_block_pair* from, sap_block_pair* to, int32_t count, bool by_column,
+                    int32_t nblocks, int32_t* start) {
+  memset(start, 0, ((size_t)nblocks + 2) * sizeof *start);
   for (int32_t i = 0; i < count; ++i) {
-    counts[(by_column ? from[i].column : from[i].row) + 1] += 1;
+    start[(by_column ? from[i].column : from[i].row) + 2] += 1;
   }
   for (int32_t k = 0; k < nblocks; ++k) {
-    counts[k + 1] += counts[k];
+    start[k + 2] += start[k + 1];
   }
-  for (int32_t i = 0; i < count; ++i) {
-    to[counts[by_column ? from[i].column : from[i].row]++] = from[i];
+  for (int32_t i = 0; i < count; ++i) {  // start[k + 1] moves from the start of k to its end
+    to[start[(by_column ? from[i].column : from[i].row) + 1]++] = from[i];
   }
 }
 
 void sap_pair_pattern_build(sap_pair_pattern* p, int32_t nblocks, const int32_t* sizes,
                             int32_t count) {
   sap_block_pair *pairs = p->pairs, *other = p->pairs + count;
-  sort_pairs(pairs, other, count, false, nblocks, p->column_start);
-  sort_pairs(other, pairs, count, true, nblocks, p->column_start);
+  sap_sort_pairs(pairs, other, count, false, nblocks, p->column_start);
+  sap_sort_pairs(other, pairs, count, true, nblocks, p->column_start);
   int32_t entries = 0, column = -1;
   size_t values = 0;
   p->nvalues = 0;
@@ -180,67 +178,33 @@ void sap_block_order_clear(sap_block_order* order) {
   *order = (sap_block_order){0};
 }
 
-static sap_status reserve_order(sap_block_order* order, int32_t nblocks, int32_t entries,
-                                sap_error* error) {
-  SAP_TRY(SAP_ROOM(&order->pool, &order->block_at, nblocks, error));
-  SAP_TRY(SAP_ROOM(&order->pool, &order->position_of, nblocks, error));
-  SAP_TRY(SAP_ROOM(&order->pool, &order->column_start, nblocks + 2, error));
-  SAP_TRY(SAP_ROOM(&order->pool, &order->row, entries, error));
-  SAP_TRY(SAP_ROOM(&order->pool, &order->entry, entries, error));
-  SAP_TRY(SAP_ROOM(&order->pool, &order->by_row_start, nblocks + 2, error));
-  SAP_TRY(SAP_ROOM(&order->pool, &order->by_row_column, entries, error));
-  SAP_TRY(SAP_ROOM(&order->pool, &order->by_row_entry, entries, error));
-  return SAP_STATUS_OK;
-}
-
-static void prefix_sum(int32_t* start, int32_t count) {
-  for (int32_t k = 0; k < count; ++k) {
-    start[k + 1] += start[k];
-  }
-}
-
 // Permutes the pattern, first by rows, then by columns: the second sort meets the rows in ascending
-// order. Counts go to start[x + 2], so that placing leaves start[x] and start[x + 1] as first and
-// end.
+// order.
 static void permute_pattern(sap_block_order* order, const sap_block_pattern* pattern) {
-  const int32_t n = pattern->nblocks;
-  int32_t* by_row = order->by_row_start;
-  int32_t* by_column = order->column_start;
-  memset(by_row, 0, ((size_t)n + 2) * sizeof *by_row);
-  memset(by_column, 0, ((size_t)n + 2) * sizeof *by_column);
-  for (int32_t pass = 0; pass < 2; ++pass) {
-    for (int32_t j = 0; j < n; ++j) {
-      for (int32_t k = pattern->column_start[j]; k < pattern->column_start[j + 1]; ++k) {
-        const int32_t a = order->position_of[pattern->row[k]];
-        const int32_t b = order->position_of[j];
-        const int32_t row = a > b ? a : b;
-        const int32_t column = a > b ? b : a;
-        if (pass == 0) {
-          ++by_row[row + 2];
-          ++by_column[column + 2];
-        } else {
-          order->by_row_column[by_row[row + 1]] = column;
-          order->by_row_entry[by_row[row + 1]++] = k;
-        }
-      }
-    }
-    if (pass == 0) {
-      prefix_sum(by_row, n + 1);
-      prefix_sum(by_column, n + 1);
+  const int32_t n = pattern->nblocks, entries = pattern->column_start[n];
+  sap_block_pair *pairs = order->pairs, *by_row = pairs + entries;
+  for (int32_t j = 0; j < n; ++j) {
+    for (int32_t k = pattern->column_start[j]; k < pattern->column_start[j + 1]; ++k) {
+      pairs[k] = sap_block_pair_of(order->position_of[pattern->row[k]], order->position_of[j], k);
     }
   }
-  for (int32_t row = 0; row < n; ++row) {
-    for (int32_t k = by_row[row]; k < by_row[row + 1]; ++k) {
-      const int32_t at = by_column[order->by_row_column[k] + 1]++;
-      order->row[at] = row;
-      order->entry[at] = order->by_row_entry[k];
-    }
+  sap_sort_pairs(pairs, by_row, entries, false, n, order->by_row_start);
+  sap_sort_pairs(by_row, pairs, entries, true, n, order->column_start);
+  for (int32_t k = 0; k < entries; ++k) {
+    order->by_row_column[k] = by_row[k].column;
+    order->row[k] = pairs[k].row;
+    order->entry[k] = pairs[k].index;
   }
 }
 
 sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
                                    sap_error* error) {
-  SAP_TRY(reserve_order(order, pattern->nblocks, pattern->column_start[pattern->nblocks], error));
+  const int32_t n = pattern->nblocks, entries = pattern->column_start[n];
+  SAP_TRY(SAP_ROOM_ALL(
+      &order->pool, error, SAP_ARRAY(&order->block_at, n), SAP_ARRAY(&order->position_of, n),
+      SAP_ARRAY(&order->column_start, n + 2), SAP_ARRAY(&order->row, entries),
+      SAP_ARRAY(&order->entry, entries), SAP_ARRAY(&order->by_row_start, n + 2),
+      SAP_ARRAY(&order->by_row_column, entries), SAP_ARRAY(&order->pairs, 2 * (int64_t)entries)));
   const int result =
       amd_order(pattern->nblocks, pattern->column_start, pattern->row, order->block_at, NULL, NULL);
   SAP_FAIL_IF(result != AMD_OK, error,

@@ -43,7 +43,7 @@ typedef struct sap_block_pair {
 typedef struct sap_pair_pattern {
   sap_block_pair* pairs;   // twice, for sorting
   size_t* pair_values;     // start of each pair's values, by index
-  int32_t* column_start;   // (nblocks + 1)
+  int32_t* column_start;   // (nblocks + 1), and one of work
   int32_t* row;            // (entries)
   size_t* value_start;     // (entries)
   sap_block_pattern view;  // of these arrays
@@ -56,6 +56,10 @@ sap_status sap_pair_pattern_reserve(sap_pair_pattern* pattern, sap_pool* pool, i
 static inline sap_block_pair sap_block_pair_of(int32_t a, int32_t b, int32_t index) {
   return (sap_block_pair){a > b ? a : b, a > b ? b : a, index};
 }
+// Sorts pairs by row or column, stable: a counting sort. start (nblocks + 2): start[k] to
+// start[k + 1] are those of k.
+void sap_sort_pairs(const sap_block_pair* from, sap_block_pair* to, int32_t count, bool by_column,
+                    int32_t nblocks, int32_t* start);
 // Sets all else from the first `count` pairs, which include all diagonal blocks. The view keeps the
 // caller's sizes.
 void sap_pair_pattern_build(sap_pair_pattern* pattern, int32_t nblocks, const int32_t* sizes,
@@ -76,9 +80,9 @@ typedef struct sap_block_order {
   int32_t* row;           // position of the row                      (entries)
   int32_t* entry;         // entry of the caller's pattern            (entries)
 
-  int32_t* by_row_start;  // the same by rows                        (nblocks + 1)
-  int32_t* by_row_column;
-  int32_t* by_row_entry;
+  int32_t* by_row_start;   // the same by rows                       (nblocks + 1)
+  int32_t* by_row_column;  //                                        (entries)
+  sap_block_pair* pairs;   // work                                   (2 entries)
 } sap_block_order;
 
 void sap_block_order_clear(sap_block_order* order);

@@ -6,7 +6,7 @@
 #define SAP_PROBLEM_DELASSUS_SPARSE_H
 
 #include "core/memory.h"
-#include "linalg/cholesky.h"
+#include "linalg/block_pattern.h"
 #include "problem/delassus.h"
 
 // Start from {0}.
@@ -19,11 +19,11 @@ typedef struct sap_delassus_sparse {
   double* shifted;  // values plus the shift
   double* upper_values;
   int32_t *row_first, *row_next, *column_of;  // entries by rows, of unsymmetric D
-  int32_t* integers;                          // sizes, starts, rows, items by tree
-  size_t* value_start;
-  sap_cholesky* cholesky;  // made when first needed
+  sap_pair_pattern pairs;                     // of the pattern: items that couple
+  sap_block_pair* by_tree;                    // items by tree, and work
+  int32_t *sizes, *tree_start;                // of items; in by_tree
+  sap_cholesky* cholesky;                     // made when first needed
   int32_t n;
-  size_t nvalues;
 } sap_delassus_sparse;
 
 void sap_delassus_sparse_clear(sap_delassus_sparse* s);

@@ -80,19 +80,15 @@ static sap_status check_problem(const sap_problem* p, const sap_solution* s, sap
 static sap_status reserve(sap_gradient* g, const sap_problem* p, sap_error* error) {
   const int64_t nv = p->nv, nrows = p->nrows;
   const int64_t most = (p->ntrees > p->nblocks ? p->ntrees : p->nblocks) + 2;
-  double** const velocities[] = {&g->v,    &g->step,     &g->x,      &g->b,
-                                 &g->side, &g->momentum, &g->impulse};
-  double** const rows[] = {&g->gamma, &g->vc,    &g->G,    &g->by_R,      &g->u,
-                           &g->c,     &g->slope, &g->rest, &g->step_rows, &g->step_slope};
-  for (size_t i = 0; i < sizeof velocities / sizeof *velocities; ++i) {
-    SAP_TRY(SAP_ROOM(&g->pool, velocities[i], nv + 1, error));  // + 1: never NULL
-  }
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    SAP_TRY(SAP_ROOM(&g->pool, rows[i], nrows + 1, error));
-  }
-  SAP_TRY(SAP_ROOM(&g->pool, &g->bound, nrows + 1, error));
-  SAP_TRY(SAP_ROOM(&g->pool, &g->contacts, (int64_t)p->nblocks + 1, error));
-  SAP_TRY(SAP_ROOM(&g->pool, &g->identity, most, error));
+  SAP_TRY(SAP_ROOM_ALL(&g->pool, error, SAP_ARRAY(&g->v, nv), SAP_ARRAY(&g->step, nv),
+                       SAP_ARRAY(&g->x, nv), SAP_ARRAY(&g->b, nv), SAP_ARRAY(&g->side, nv),
+                       SAP_ARRAY(&g->momentum, nv), SAP_ARRAY(&g->impulse, nv),
+                       SAP_ARRAY(&g->gamma, nrows), SAP_ARRAY(&g->vc, nrows),
+                       SAP_ARRAY(&g->G, nrows), SAP_ARRAY(&g->by_R, nrows), SAP_ARRAY(&g->u, nrows),
+                       SAP_ARRAY(&g->c, nrows), SAP_ARRAY(&g->slope, nrows),
+                       SAP_ARRAY(&g->rest, nrows), SAP_ARRAY(&g->step_rows, nrows),
+                       SAP_ARRAY(&g->step_slope, nrows), SAP_ARRAY(&g->bound, nrows),
+                       SAP_ARRAY(&g->contacts, p->nblocks), SAP_ARRAY(&g->identity, most)));
   for (int32_t i = 0; i < most; ++i) {
     g->identity[i] = i;
   }

@@ -65,7 +65,7 @@ static void check_entries(const fixture* f, const sap_delassus_sparse* s) {
       for (int32_t c = 0; c < column->nrows; ++c) {
         for (int32_t r = 0; r < row->nrows; ++r) {
           const size_t i = (size_t)(row->first + r), j = (size_t)(column->first + c);
-          ASSERT_NEAR(s->values[s->value_start[e] + (size_t)(c * row->nrows + r)],
+          ASSERT_NEAR(s->values[s->pattern.value_start[e] + (size_t)(c * row->nrows + r)],
                       f->dense[j * n + i], 1e-14);
           left[j * n + i] = left[i * n + j] = 0.0;
         }

@@ -17,21 +17,6 @@ static const double SPECTRAL_START = 0.2;  // exponents of (172)
 static const double SPECTRAL_POWER = 0.05;
 enum { ADAPT_EVERY = 10 };  // iterations: a change costs a factorization
 
-int64_t sap_admm_reals(int32_t n) {
-  return 2 * (int64_t)n * n + 6 * (int64_t)n;
-}
-
-void sap_admm_carve(sap_admm* a, int32_t n, double* reals) {
-  double** const vectors[] = {&a->q, &a->x, &a->y, &a->w, &a->x_last, &a->y_last};
-  a->n = n;
-  a->D = reals;
-  a->factor = a->D + (size_t)n * (size_t)n;
-  double* next = a->factor + (size_t)n * (size_t)n;
-  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i, next += n) {
-    *vectors[i] = next;
-  }
-}
-
 // Factorizes the symmetric part of D + (rho + eta) I. Only the D of a problem that stores A^-1 is
 // unsymmetric.
 static sap_status factorize(sap_admm* a, sap_dual* d) {
@@ -140,10 +125,9 @@ static void add_explicit_terms(const sap_dual* d, sap_admm* a) {
 
 sap_status sap_admm_solve(sap_dual* d) {
   const size_t size = (size_t)d->op.n * sizeof(double);
-  sap_admm a;
-  double *reals, primal_2, dual_2;
-  SAP_TRY(sap_dual_reals(d, sap_admm_reals(d->op.n), &reals));
-  sap_admm_carve(&a, d->op.n, reals);
+  sap_admm a = {.n = d->op.n};
+  double primal_2, dual_2;
+  SAP_TRY(SAP_CARVE(&d->pool, &d->work, d->error, SAP_ADMM_ARRAYS(&a)));
   sap_delassus_dense(&d->op, a.D);
   memcpy(a.q, d->op.q, size);
   const double largest = sap_delassus_largest_eigenvalue(&d->op, a.x);

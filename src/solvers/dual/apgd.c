@@ -62,9 +62,10 @@ sap_status sap_apgd(sap_dual* d) {
   enum { MAXIMUM_RAISES = 100 };
   static const double RAISE = 1.1;
   const size_t n = (size_t)d->op.n;
-  double* y;
-  SAP_TRY(sap_dual_reals(d, 6 * (int64_t)n, &y));
-  double *g = y + n, *next = g + n, *product = next + n, *last = product + n, *scratch = last + n;
+  double *y, *g, *next, *product, *last, *scratch;  // next and product: work of the eigenvalue
+  SAP_TRY(SAP_CARVE(&d->pool, &d->work, d->error, SAP_ARRAY(&y, n), SAP_ARRAY(&g, n),
+                    SAP_ARRAY(&next, n), SAP_ARRAY(&product, n), SAP_ARRAY(&last, n),
+                    SAP_ARRAY(&scratch, n)));
   double L = sap_delassus_largest_eigenvalue(&d->op, next), theta = 1.0;
   L = L > 0.0 ? L : 1.0;
   memcpy(y, d->z, n * sizeof(double));

@@ -20,18 +20,6 @@
 #include "solvers/row_violation.h"
 #include "solvers/warm_start.h"
 
-sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out) {
-  SAP_TRY(SAP_ROOM(&d->pool, &d->work, count, d->error));
-  *out = d->work;
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out) {
-  SAP_TRY(SAP_ROOM(&d->pool, &d->integers, count, d->error));
-  *out = d->integers;
-  return SAP_STATUS_OK;
-}
-
 void sap_dual_project(const sap_delassus_item* item, const double* x, double* out) {
   if (item->is_cone) {
     sap_project_cone(item->mu, item->nrows, x, out);
@@ -370,13 +358,9 @@ static void set_guess(dual_workspace* w, const double* given) {
 
 static sap_status start_island(dual_workspace* w, const double* given, sap_error* error) {
   sap_dual* d = &w->dual;
-  const int64_t n = d->op.n;
-  SAP_TRY(SAP_ROOM(&d->pool, &d->vectors, 4 * n + d->op.nv, error));
-  d->z = d->vectors;
-  d->g = d->z + n;
-  d->z_best = d->g + n;
-  d->map = d->z_best + n;
-  d->v = d->map + n;
+  const int32_t n = d->op.n;
+  SAP_TRY(SAP_CARVE(&d->pool, &d->vectors, error, SAP_ARRAY(&d->z, n), SAP_ARRAY(&d->g, n),
+                    SAP_ARRAY(&d->z_best, n), SAP_ARRAY(&d->map, n), SAP_ARRAY(&d->v, d->op.nv)));
   set_guess(w, given);
   d->outcome = SAP_OUTCOME_ITERATION_LIMIT;
   d->iterations = d->factorizations = d->evaluations = 0;

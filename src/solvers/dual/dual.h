@@ -61,13 +61,12 @@ struct sap_dual {
   sap_error* error;
   int32_t iterations, factorizations, evaluations;
 
-  sap_history* history;  // NULL: not recorded
-  sap_pool pool;         // of the arrays below
-  double *vectors, *work;
-  int32_t* integers;
+  sap_history* history;        // NULL: not recorded
+  sap_pool pool;               // of the arrays below
+  double* vectors;             // z, g, z_best, map, v
+  double* work;                // of a method, carved once per island
   sap_delassus_sparse sparse;  // D of methods that factorize it sparsely
   sap_sparse_lu lu;            // factors of a part of D
-  size_t* reduced_start;       // start of that part's entries in sparse's values
 };
 
 typedef sap_status (*sap_dual_method)(sap_dual* d);
@@ -91,10 +90,6 @@ void sap_dual_facets_law(const sap_dual* d, const sap_delassus_item* item, const
                          const double* g, double* next);
 void sap_dual_edges_law(const sap_dual* d, const sap_delassus_item* item, const double* z,
                         const double* g, double* next);
-
-// Borrow memory of undefined contents for a method; one request of each kind per island.
-sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out);
-sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out);
 
 // Projects one item's x on its set (Euclidean); x and out may be the same.
 void sap_dual_project(const sap_delassus_item* item, const double* x, double* out);
@@ -146,10 +141,11 @@ typedef struct sap_admm {
 // Projects y on the set, in place.
 typedef void (*sap_admm_project)(const void* context, double* y);
 
-// Returns the numbers that an ADMM of n rows needs.
-int64_t sap_admm_reals(int32_t n);
-// Sets the pointers into `reals`. x and y are adjacent.
-void sap_admm_carve(sap_admm* a, int32_t n, double* reals);
+// The arrays of an ADMM of a->n rows, for SAP_CARVE. x and y are adjacent: work of eigenvalues.
+#define SAP_ADMM_ARRAYS(a)                                                                     \
+  SAP_ARRAY(&(a)->D, (int64_t)(a)->n*(a)->n), SAP_ARRAY(&(a)->factor, (int64_t)(a)->n*(a)->n), \
+      SAP_ARRAY(&(a)->q, (a)->n), SAP_ARRAY(&(a)->x, (a)->n), SAP_ARRAY(&(a)->y, (a)->n),      \
+      SAP_ARRAY(&(a)->w, (a)->n), SAP_ARRAY(&(a)->x_last, (a)->n), SAP_ARRAY(&(a)->y_last, (a)->n)
 // Chooses the first rho and factorizes D. largest: eigenvalue of D.  fails: NOT_SPD.
 sap_status sap_admm_begin(sap_admm* a, sap_dual* d, double largest);
 // Starts an iteration: x = eta x- + rho y- + w- - q, to which the caller may add before the end.

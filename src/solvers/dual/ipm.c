@@ -466,17 +466,11 @@ static const double BOUNDARY = 0.99;  // part of the way to the boundary
 
 static sap_status reserve_ipm(sap_dual* d, ipm* m) {
   const int64_t n = d->op.n;
-  const int64_t cones = (int64_t)(sizeof(soc_scaling) / sizeof(double)) * d->op.nitems;
-  SAP_TRY(sap_dual_reals(d, 2 * n * n + 9 * n + cones, &m->D));
-  SAP_TRY(sap_dual_integers(d, n, &m->pivots));
-  m->K = m->D + n * n;
-  double** vectors[] = {&m->x, &m->dx, &m->rd, &m->s, &m->ds, &m->b, &m->db, &m->r, &m->rb};
-  double* next = m->K + n * n;
-  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i, next += n) {
-    *vectors[i] = next;
-  }
-  m->cones = (soc_scaling*)(void*)next;
-  return SAP_STATUS_OK;
+  return SAP_CARVE(&d->pool, &d->work, d->error, SAP_ARRAY(&m->D, n * n), SAP_ARRAY(&m->K, n * n),
+                   SAP_ARRAY(&m->x, n), SAP_ARRAY(&m->dx, n), SAP_ARRAY(&m->rd, n),
+                   SAP_ARRAY(&m->s, n), SAP_ARRAY(&m->ds, n), SAP_ARRAY(&m->b, n),
+                   SAP_ARRAY(&m->db, n), SAP_ARRAY(&m->r, n), SAP_ARRAY(&m->rb, n),
+                   SAP_ARRAY(&m->cones, d->op.nitems), SAP_ARRAY(&m->pivots, n));
 }
 
 // Starts every item in the middle of its set, at the size of the impulse that stops it.

@@ -261,18 +261,16 @@ sap_status sap_lemke_solve(sap_dual* d) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     n += unknowns_of(&d->op.items[k], directions);
   }
-  const int64_t rows = d->op.n, per_column = (int64_t)(sizeof(column) / sizeof(double)) + 1;
-  sap_lcp lcp = {0};
-  double* D;
-  SAP_TRY(sap_dual_reals(d, rows * rows + n * n + 2 * n + n * (2 * n + 2) + per_column * n, &D));
-  SAP_TRY(sap_dual_integers(d, n, &lcp.basis));
-  double *M = D + rows * rows, *q = M + n * n;
-  lcp.n = (int32_t)n;
+  const int64_t rows = d->op.n;
+  sap_lcp lcp = {.n = (int32_t)n};
+  column* columns;
+  double *D, *M, *q;
+  SAP_TRY(SAP_CARVE(&d->pool, &d->work, d->error, SAP_ARRAY(&D, rows * rows), SAP_ARRAY(&M, n * n),
+                    SAP_ARRAY(&q, n), SAP_ARRAY(&lcp.z, n),
+                    SAP_ARRAY(&lcp.tableau, n * (2 * n + 2)), SAP_ARRAY(&columns, n),
+                    SAP_ARRAY(&lcp.basis, n)));
   lcp.M = M;
   lcp.q = q;
-  lcp.z = q + n;
-  lcp.tableau = lcp.z + n;
-  column* columns = (column*)(void*)(lcp.tableau + n * (2 * n + 2));
   int32_t next = 0;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     for (int32_t u = 0; u < unknowns_of(&d->op.items[k], directions); ++u) {

@@ -289,16 +289,12 @@ static void search_segment(sap_dual* d, implicit* m, const double* from, const d
 
 static sap_status reserve_implicit(sap_dual* d, implicit* m) {
   const int64_t n = d->op.n;
-  SAP_TRY(sap_dual_reals(d, 3 * n * n + 11 * n, &m->D));
-  SAP_TRY(sap_dual_integers(d, d->op.nitems, &m->edge));
-  m->J = m->D + n * n;
-  m->H = m->J + n * n;
-  double** const vectors[] = {&m->p, &m->r,     &m->h,       &m->gradient,  &m->newton, &m->cauchy,
-                              &m->z, &m->trial, &m->r_trial, &m->direction, &m->best};
-  double* next = m->H + n * n;
-  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i, next += n) {
-    *vectors[i] = next;
-  }
+  SAP_TRY(SAP_CARVE(&d->pool, &d->work, d->error, SAP_ARRAY(&m->D, n * n), SAP_ARRAY(&m->J, n * n),
+                    SAP_ARRAY(&m->H, n * n), SAP_ARRAY(&m->p, n), SAP_ARRAY(&m->r, n),
+                    SAP_ARRAY(&m->h, n), SAP_ARRAY(&m->gradient, n), SAP_ARRAY(&m->newton, n),
+                    SAP_ARRAY(&m->cauchy, n), SAP_ARRAY(&m->z, n), SAP_ARRAY(&m->trial, n),
+                    SAP_ARRAY(&m->r_trial, n), SAP_ARRAY(&m->direction, n), SAP_ARRAY(&m->best, n),
+                    SAP_ARRAY(&m->edge, d->op.nitems)));
   memset(m->edge, 0, (size_t)d->op.nitems * sizeof *m->edge);
   return SAP_STATUS_OK;
 }

@@ -45,6 +45,7 @@ typedef struct equations {
   double* T;                  // dP/dp, item after item                   (6 n)
   sap_block_pattern pattern;  // of the reduced system
   int32_t *sizes, *column_start, *row, *reduced;  // reduced: index of an item, -1: T = 0
+  size_t* start;                                  // of its blocks in the values of D
   double sigma;
 } equations;
 
@@ -53,21 +54,15 @@ static sap_status start_equations(sap_dual* d, equations* s) {
   *s = (equations){0};
   sap_sparse_lu_forget(&d->lu);
   SAP_TRY(sap_delassus_sparse_assemble(&d->sparse, &d->op, d->error));
-  const int64_t n = d->op.n, nitems = d->op.nitems, values = (int64_t)d->sparse.nvalues;
+  const int64_t n = d->op.n, nitems = d->op.nitems, values = (int64_t)d->sparse.pairs.nvalues;
   const int64_t entries = d->sparse.pattern.column_start[nitems];
-  SAP_TRY(sap_dual_reals(d, (8 + SAP_CONE_ROWS_MAX) * n + 2 * values, &s->F));
-  SAP_TRY(sap_dual_integers(d, 3 * nitems + 1 + entries, &s->sizes));
-  SAP_TRY(SAP_ROOM(&d->pool, &d->reduced_start, entries, d->error));
-  double** const vectors[] = {&s->dz,   &s->g,      &s->dg,    &s->z_ref,
-                              &s->copy, &s->z_mark, &s->right, &s->T};
-  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
-    *vectors[i] = s->F + (size_t)(i + 1) * (size_t)n;
-  }
-  s->lower = s->T + SAP_CONE_ROWS_MAX * n;
-  s->upper = s->lower + values;
-  s->reduced = s->sizes + nitems;
-  s->column_start = s->reduced + nitems;
-  s->row = s->column_start + nitems + 1;
+  SAP_TRY(SAP_CARVE(&d->pool, &d->work, d->error, SAP_ARRAY(&s->F, n), SAP_ARRAY(&s->dz, n),
+                    SAP_ARRAY(&s->g, n), SAP_ARRAY(&s->dg, n), SAP_ARRAY(&s->z_ref, n),
+                    SAP_ARRAY(&s->copy, n), SAP_ARRAY(&s->z_mark, n), SAP_ARRAY(&s->right, n),
+                    SAP_ARRAY(&s->T, SAP_CONE_ROWS_MAX * n), SAP_ARRAY(&s->lower, values),
+                    SAP_ARRAY(&s->upper, values), SAP_ARRAY(&s->sizes, nitems),
+                    SAP_ARRAY(&s->reduced, nitems), SAP_ARRAY(&s->column_start, nitems + 1),
+                    SAP_ARRAY(&s->row, entries), SAP_ARRAY(&s->start, entries)));
   memcpy(s->z_ref, d->z, (size_t)n * sizeof(double));
   memcpy(s->z_mark, d->z, (size_t)n * sizeof(double));
   return SAP_STATUS_OK;
@@ -115,12 +110,12 @@ static void reduce_system(const sap_dual* d, equations* s) {
     for (int32_t e = all->column_start[k]; e < all->column_start[k + 1]; ++e) {
       if (s->reduced[all->row[e]] >= 0) {
         s->row[entries] = s->reduced[all->row[e]];
-        d->reduced_start[entries++] = all->value_start[e];
+        s->start[entries++] = all->value_start[e];
       }
     }
   }
   s->column_start[count] = entries;
-  s->pattern = (sap_block_pattern){count, s->sizes, s->column_start, s->row, d->reduced_start};
+  s->pattern = (sap_block_pattern){count, s->sizes, s->column_start, s->row, s->start};
 }
 
 // to = T B with B rows x columns; transposed: to = (T B')'.
@@ -149,7 +144,7 @@ static void assemble(const sap_dual* d, equations* s) {
          s->reduced[k] >= 0 && e < D->pattern.column_start[k + 1]; ++e) {
       const int32_t l = D->pattern.row[e];
       const sap_delassus_item* row = &d->op.items[l];
-      const size_t at = D->value_start[e];
+      const size_t at = D->pattern.value_start[e];
       if (s->reduced[l] < 0) {
         continue;
       }
@@ -161,7 +156,7 @@ static void assemble(const sap_dual* d, equations* s) {
     }
     if (s->reduced[k] >= 0) {
       const int32_t n = column->nrows;
-      double* block = s->lower + D->value_start[D->pattern.column_start[k]];
+      double* block = s->lower + D->pattern.value_start[D->pattern.column_start[k]];
       for (int32_t i = 0; i < n * n; ++i) {
         const double unit = i % (n + 1) == 0 ? 1.0 : 0.0;
         block[i] += unit - (1.0 - s->sigma) * T_k[i];

@@ -55,12 +55,13 @@ typedef struct sap_ncp {
   double deadline;           // clock of the time limit [s]
   sap_pool pool;             // of the arrays below, and of the acceleration's
   int32_t ncones;
-  int32_t* cone;  // block of each cone                                    (ncones)
+  double* memory;  // of the arrays up to `work`
+  int32_t* cone;   // block of each cone                                   (ncones)
   double *shift, *image, *best_shift, *best_image, *weight;  // s, T(s)    (ncones)
-  double* cones;                                             // memory of these
   double* rows;        // shifted v_hat                                    (nrows)
   double* shift_rows;  // shifts by rows, for the warm start               (nrows)
   double* rho;         // steps of the natural map                         (nrows)
+  double* work;        // of sap_complementarity_steps
   double* speeds;      // largest map of no impulses in an island [m/s]    (islands)
 } sap_ncp;
 
@@ -245,9 +246,13 @@ static sap_status begin_islands(sap_ncp* w, const sap_problem* p, sap_error* err
 // the blocks had in the previous solve (warm).  fails: MEMORY, NOT_SPD
 static sap_status begin_shifts(sap_ncp* w, const sap_problem* p, bool warm, sap_error* error) {
   const int64_t nrows = p->nrows;
-  SAP_TRY(SAP_ROOM(&w->pool, &w->cone, p->nblocks, error));
-  SAP_TRY(SAP_ROOM(&w->pool, &w->cones, 5 * (int64_t)p->nblocks, error));
-  SAP_TRY(SAP_ROOM(&w->pool, &w->rows, 3 * nrows + sap_complementarity_work(p), error));
+  const int64_t nblocks = p->nblocks;
+  SAP_TRY(SAP_CARVE(&w->pool, &w->memory, error, SAP_ARRAY(&w->cone, nblocks),
+                    SAP_ARRAY(&w->shift, nblocks), SAP_ARRAY(&w->image, nblocks),
+                    SAP_ARRAY(&w->best_shift, nblocks), SAP_ARRAY(&w->best_image, nblocks),
+                    SAP_ARRAY(&w->weight, nblocks), SAP_ARRAY(&w->rows, nrows),
+                    SAP_ARRAY(&w->shift_rows, nrows), SAP_ARRAY(&w->rho, nrows),
+                    SAP_ARRAY(&w->work, sap_complementarity_work(p))));
   SAP_TRY(sap_history_begin(&w->history, SOLVES + 1, 0.0, error));
   w->ncones = 0;
   for (int32_t b = 0; b < p->nblocks; ++b) {
@@ -255,20 +260,13 @@ static sap_status begin_shifts(sap_ncp* w, const sap_problem* p, bool warm, sap_
       w->cone[w->ncones++] = b;
     }
   }
-  double** const per_cone[] = {&w->shift, &w->image, &w->best_shift, &w->best_image, &w->weight};
-  for (size_t i = 0; i < sizeof per_cone / sizeof per_cone[0]; ++i) {
-    *per_cone[i] = w->cones + i * (size_t)w->ncones;
-  }
-  w->shift_rows = w->rows + nrows;
-  w->rho = w->shift_rows + nrows;
   for (int32_t k = 0; k < w->ncones; ++k) {
     const sap_block_data* block = &p->blocks[w->cone[k]];
     const double* stored = warm ? sap_warm_start_find(&w->warm, block->key, block->nrows) : NULL;
     w->shift[k] = stored != NULL ? stored[SAP_NORMAL_ROW] : 0.0;
   }
   for (int32_t b = 0; b < p->nblocks; ++b) {
-    SAP_TRY(sap_complementarity_steps(p, b, w->rho + nrows, w->rho + p->blocks[b].first_row, NULL,
-                                      error));
+    SAP_TRY(sap_complementarity_steps(p, b, w->work, w->rho + p->blocks[b].first_row, NULL, error));
   }
   SAP_TRY(begin_islands(w, p, error));
   return anderson_begin(&w->anderson, &w->pool, w->ncones, error);

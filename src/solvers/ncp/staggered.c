@@ -152,17 +152,16 @@ static sap_status solve_stage(stage* s, const double* D, double tolerance) {
 static sap_status run_stages(sap_dual* d, int32_t sides) {
   const int64_t n = d->op.n;
   stage stages[2] = {{.d = d}, {.d = d, .friction = true, .sides = sides}};
-  const int32_t counts[2] = {list_rows(d, false, NULL), list_rows(d, true, NULL)};
-  const int64_t sizes[2] = {sap_admm_reals(counts[0]), sap_admm_reals(counts[1])};
-  double* D;
-  SAP_TRY(sap_dual_reals(d, n * n + 2 * n + sizes[0] + sizes[1], &D));
-  SAP_TRY(sap_dual_integers(d, (int64_t)counts[0] + counts[1], &stages[0].rows));
-  stages[1].rows = stages[0].rows + counts[0];
-  double *scratch = D + n * n, *reals = scratch + 2 * n;
+  sap_admm *a = &stages[0].admm, *b = &stages[1].admm;
+  double *D, *scratch;
+  a->n = list_rows(d, false, NULL);
+  b->n = list_rows(d, true, NULL);
+  SAP_TRY(SAP_CARVE(&d->pool, &d->work, d->error, SAP_ARRAY(&D, n * n), SAP_ARRAY(&scratch, 2 * n),
+                    SAP_ADMM_ARRAYS(a), SAP_ADMM_ARRAYS(b), SAP_ARRAY(&stages[0].rows, a->n),
+                    SAP_ARRAY(&stages[1].rows, b->n)));
   sap_delassus_dense(&d->op, D);
   const double largest = sap_delassus_largest_eigenvalue(&d->op, scratch);
-  for (int k = 0; k < 2; ++k, reals += sizes[0]) {
-    sap_admm_carve(&stages[k].admm, counts[k], reals);
+  for (int k = 0; k < 2; ++k) {
     SAP_TRY(begin_stage(&stages[k], D, largest));
   }
   const double omega = d->options->over_relaxation;
