@@ -33,8 +33,7 @@ static sap_status create_parts(sap_stepper* stepper, const sap_system* system,
                            SAP_ARRAY(&stepper->v_vq, nv), SAP_ARRAY(&stepper->q0, system->nq),
                            SAP_ARRAY(&stepper->v0, nv), SAP_ARRAY(&stepper->v, nv),
                            SAP_ARRAY(&stepper->v0_free, nv), SAP_ARRAY(&stepper->act, system->na)));
-  SAP_TRY(
-      sap_end_positions_create(system->ntrees, system->nv, pool, &stepper->end_positions, error));
+  SAP_TRY(sap_end_positions_create(nv, pool, &stepper->end_positions, error));
   SAP_TRY(
       sap_relinearize_create(&stepper->system, &stepper->options, pool, &stepper->solution, error));
   stepper->options.solver = sap_solver_find(options->solver)->name;  // outlives the caller's text
