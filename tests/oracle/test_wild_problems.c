@@ -245,7 +245,7 @@ static void test_claims_hold(void** state) {
   (void)state;
   expect_honest("sap", 1230302, true);
   expect_honest("sap", 1282592, true);
-  expect_honest("sap", 1349699, false);
+  expect_honest("sap", 1349699, true);
   expect_honest("sap-ncp", 1025, false);
   expect_honest("sap-ncp", 2969, false);
 }

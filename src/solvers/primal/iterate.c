@@ -67,8 +67,6 @@ static const double NEXT_RAISE = 100.0;
 static const double SUFFICIENT_SLOPE = 0.1;
 // A part of v this small is its last bits; impulses are refined by a step this small.
 static const double LAST_BITS = 1e-12, REFINED_STEP = 1e-4;
-// Part of the limit of friction by which round-off of refined impulses exceeds it.
-static const double EDGE = 1e-12;
 // Largest H_ii relative to A_ii, of which A is not lost entirely.
 static const double MOST_STIFF = 1e17;
 enum { MAXIMUM_RAISES = 12 };  // the last raise makes dv the scaled gradient
@@ -343,38 +341,30 @@ static void follow_step(sap_newton* n, sap_step_kind kind, const sap_step* step,
   }
 }
 
-// Returns true if refined impulses of a contact are in its set.
-static bool is_in_set(const sap_cone* cone, int32_t n, const double* refined) {
-  const double normal = refined[SAP_NORMAL_ROW], limit = sap_cone_friction_limit(cone, normal);
-  return normal >= 0.0 && sqrt(sap_cone_n_dot(n, refined, refined)) <= limit * (1.0 + EDGE);
-}
-
-// v += dv; gamma -= G J dv, at most to the limit of friction. Where G jumps this may leave the set:
-// the impulses there are the law's at v + dv.
-static void move_impulses(sap_newton* n) {
-  const size_t nc = (size_t)n->ncones;
-  memcpy(n->cone_target, n->cone_gamma, 3 * nc * sizeof(double));
-  memcpy(n->row_target, n->row_gamma, (size_t)n->nrows * sizeof(double));
+// v += dv; gamma -= G J dv. Where G jumps that may leave the set: contacts do not pull, friction is at
+// most mu gamma_n, and rows stay within their bounds.
+static void refine_step(sap_newton* n) {
+  const size_t cones = 3 * (size_t)n->ncones * sizeof(double);
+  const size_t rows = (size_t)n->nrows * sizeof(double);
+  memcpy(n->cone_target, n->cone_gamma, cones);
+  memcpy(n->row_target, n->row_gamma, rows);
+  memset(n->cone_gamma, 0, cones);
+  memset(n->row_gamma, 0, rows);
   sap_newton_move_multipliers(n, SAP_STEP_SEMISMOOTH, 1.0);
-  (void)move_velocities(n, 1.0);
-  sap_newton_evaluate(n);
-  for (size_t c = 0; c < nc; ++c) {
-    const sap_triple l = sap_triple_load(n->cone_lambda, nc, c);
-    if (is_in_set(&n->cones[c], 3, (double[]){l.t0, l.t1, l.n})) {
-      sap_triple_store(n->cone_gamma, nc, c, l);
-    }
+  memcpy(n->cone_gamma, n->cone_lambda, cones);
+  memcpy(n->row_gamma, n->row_lambda, rows);
+  for (int32_t c = 0; c < n->ncones; ++c) {
+    double* normal = &n->cone_gamma[2 * n->ncones + c];
+    *normal = fmax(*normal, 0.0);
   }
   for (int32_t k = 0; k < n->ncones_n; ++k) {
-    const sap_cone_n* cone_n = &n->cones_n[k];
-    const double* lambda = n->row_lambda + cone_n->first;
-    if (is_in_set(&cone_n->cone, cone_n->nrows, lambda)) {
-      memcpy(n->row_gamma + cone_n->first, lambda, (size_t)cone_n->nrows * sizeof(double));
-    }
+    double* normal = &n->row_gamma[n->cones_n[k].first + SAP_NORMAL_ROW];
+    *normal = fmax(*normal, 0.0);
   }
   for (int32_t k = 0; k < n->nintervals; ++k) {
-    const sap_interval* interval = &n->intervals[k];
-    n->row_gamma[k] = fmin(interval->upper, fmax(interval->lower, n->row_lambda[k]));
+    n->row_gamma[k] = fmin(n->intervals[k].upper, fmax(n->intervals[k].lower, n->row_gamma[k]));
   }
+  (void)move_velocities(n, 1.0);
   sap_newton_balance(n, 0.0, 0.0);
 }
 
@@ -401,7 +391,7 @@ static sap_status refine_impulses(sap_newton* n, const sap_solver_options* optio
   SAP_TRY(find_direction(n, direction, error));
   const bool exact = keeps_mass(n) && sap_newton_is_negligible(n, options, LAST_BITS);
   if (sap_newton_is_negligible(n, options, fmax(options->relative_tolerance, REFINED_STEP))) {
-    move_impulses(n);
+    refine_step(n);
     n->state.cost = state.cost;
     n->state.cost_scale = state.cost_scale;
     if (sap_newton_is_finite(&n->state) && (exact || sap_newton_is_converged(n, options))) {
