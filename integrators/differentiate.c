@@ -39,12 +39,12 @@ struct sap_differentiation {
   int32_t count, end_count;      // of rotations
   sap_step_rotation* rotations;  // of the way to a theta point            (nv/3)
   sap_step_rotation* end;        // of the step                            (nv/3)
-  double *v, *v_vq, *a, *residual, *impulse, *x, *near_v;  // (nv)
-  double* q;                                               // (nq)
-  double *r_q, *r_v, *r_a, *r_q0, *r_v0, *r_u;             // (nv x nv), r_u: (nv x nu)
-  double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A;          // of p (nv x nv), or lambda' p (nv)
-  bool reads_near;                                         // p depends on v_near
-  bool has_near;                                           // `near` is that of the last step
+  double *v, *v_vq, *v_theta, *a, *residual, *impulse, *x, *near_v;  // (nv)
+  double* q;                                                         // (nq)
+  double *r_q, *r_v, *r_a, *r_q0, *way;                              // way: r_q J (nv x nv)
+  double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A;  // of p (nv x nv), or lambda' p (nv)
+  bool reads_near;                                 // p depends on v_near
+  bool has_near;                                   // `near` is that of the last step
   double* near_p;                    // dp/dv_near, or lambda' of it           (nv x nv)
   balance_slopes at, near;           // m at v with LU factors of F's, m at v_near
   double* solution;                  // (nv x (2 nv + nu))
@@ -73,9 +73,9 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
   const size_t n = (size_t)stepper->system.nv, nx = 2 * n + inputs_of(stepper);
   sap_differentiation* d;
   SAP_TRY(SAP_POOL_ADD(pool, &d, 1, error));
-  double** const vectors[] = {&d->v, &d->v_vq,   &d->a,      &d->residual, &d->impulse,
-                              &d->x, &d->near_v, &d->lambda, &d->p_way,    &d->end_bar};
-  double** const squares[] = {&d->r_q,  &d->r_v,  &d->r_a,    &d->r_q0, &d->r_v0,  &d->p_v,
+  double** const vectors[] = {&d->v, &d->v_vq,   &d->v_theta, &d->a,     &d->residual, &d->impulse,
+                              &d->x, &d->near_v, &d->lambda,  &d->p_way, &d->end_bar};
+  double** const squares[] = {&d->r_q,  &d->r_v,  &d->r_a,    &d->r_q0, &d->way,   &d->p_v,
                               &d->p_q0, &d->p_v0, &d->p_star, &d->p_A,  &d->near_p};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, vectors[i], n, error));
@@ -83,7 +83,6 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
   for (size_t i = 0; i < sizeof squares / sizeof *squares; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, squares[i], n * n, error));
   }
-  SAP_TRY(SAP_POOL_ADD(pool, &d->r_u, n * inputs_of(stepper), error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->p_u, n * inputs_of(stepper), error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->q, stepper->system.nq, error));
   SAP_TRY(SAP_POOL_ADD(pool, &d->rotations, n / 3 + 1, error));
@@ -156,13 +155,13 @@ static sap_step_context context_of(const sap_stepper* stepper) {
   return step;
 }
 
-// Moves to v: d->q and d->x = v^theta, d->v_vq, d->a.
+// Moves to v: d->q, d->v_theta, d->v_vq, d->a.
 static sap_status move_to(sap_stepper* stepper, const double* v, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_system* system = &stepper->system;
   const sap_step_context* s = &stepper->step;
   for (int32_t i = 0; i < system->nv; ++i) {
-    d->x[i] = s->theta * v[i] + (1.0 - s->theta) * stepper->v0_free[i];
+    d->v_theta[i] = s->theta * v[i] + (1.0 - s->theta) * stepper->v0_free[i];
     d->v_vq[i] = s->theta_vq * v[i] + (1.0 - s->theta_vq) * stepper->v0_free[i];
     d->a[i] = (v[i] - stepper->v0[i]) / s->dt;
   }
@@ -171,48 +170,52 @@ static sap_status move_to(sap_stepper* stepper, const double* v, sap_error* erro
   return sap_callback_check("integrate_positions", code, error);
 }
 
-// m at v in d->residual, and its derivatives unless `out` is NULL.
-static sap_status find_balance(sap_stepper* stepper, const double* v, const balance_slopes* out,
+static void add_to(double* out, double scale, const double* x, size_t n) {
+  for (size_t i = 0; i < n && out != NULL; ++i) {
+    out[i] += scale * x[i];
+  }
+}
+
+// Finds m at v in d->residual, and m_v; v NULL: the other derivatives, at v of the last call.
+static sap_status find_balance(sap_stepper* stepper, const double* v, balance_slopes* out,
                                sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_system* system = &stepper->system;
   const sap_step_context step = context_of(stepper);
-  const size_t n = (size_t)system->nv;
-  const double dt = step.dt, theta = step.theta, theta_vq = step.theta_vq;
-  sap_balance_derivatives r = {.residual = d->residual, .notes = d->report.notes};
-  SAP_TRY(move_to(stepper, v, error));
-  r.q = d->q;
-  r.v = d->x;
-  r.a = d->a;
-  if (out != NULL) {
-    double** const from[] = {&r.dq, &r.dv, &r.da, &r.dq0, &r.dv0};
-    double* const to[] = {d->r_q, d->r_v, d->r_a, d->r_q0, d->r_v0};
-    for (size_t i = 0; i < 5; ++i) {
-      *from[i] = to[i];
-      memset(to[i], 0, n * n * sizeof(double));
-    }
-    r.du = d->r_u;
-    memset(r.du, 0, n * inputs_of(stepper) * sizeof(double));
+  const size_t n = (size_t)system->nv, nu = inputs_of(stepper);
+  const double dt = step.dt, theta = step.theta, vq = step.theta_vq, way = theta * dt * dt;
+  double *q0 = out->x, *v0 = q0 + n * n, *u = v0 + n * n;
+  sap_balance_derivatives r = {.q = d->q, .v = d->v_theta, .a = d->a, .notes = d->report.notes};
+  if (v != NULL) {
+    r.residual = d->residual;
+    r.dq = memset(d->r_q, 0, n * n * sizeof(double));
+    r.dv = memset(d->r_v, 0, n * n * sizeof(double));
+    r.da = memset(d->r_a, 0, n * n * sizeof(double));
+    SAP_TRY(move_to(stepper, v, error));
+  } else {
+    r.dq0 = memset(d->r_q0, 0, n * n * sizeof(double));
+    r.dv0 = memset(v0, 0, n * n * sizeof(double));
+    r.du = memset(u, 0, n * nu * sizeof(double));
   }
   SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
-  for (size_t i = 0; i < n; ++i) {
-    d->residual[i] *= dt;
-  }
-  if (out == NULL) {
+  if (v != NULL) {
+    d->count = system->step_rotations(system->context, d->v_vq, theta * dt, d->rotations);
+    turn_columns(d->rotations, d->count, true, n, d->r_q, d->way);
+    for (size_t i = 0; i < n * n; ++i) {
+      out->v[i] = theta * dt * d->r_v[i] + d->r_a[i] + vq * way * d->way[i];
+    }
+    for (size_t i = 0; i < n; ++i) {
+      d->residual[i] *= dt;
+    }
     return SAP_STATUS_OK;
   }
-  d->count = system->step_rotations(system->context, d->v_vq, theta * dt, d->rotations);
-  double *q0 = out->x, *v0 = out->x + n * n, *u = out->x + 2 * n * n;
   turn_columns(d->rotations, d->count, false, n, d->r_q, q0);
-  turn_columns(d->rotations, d->count, true, n, d->r_q, out->v);
   for (size_t i = 0; i < n * n; ++i) {
-    const double way = theta * dt * dt * out->v[i];
     q0[i] = dt * (q0[i] + d->r_q0[i]);
-    out->v[i] = theta * dt * d->r_v[i] + d->r_a[i] + theta_vq * way;
-    v0[i] = (1.0 - theta) * dt * d->r_v[i] - d->r_a[i] + (1.0 - theta_vq) * way + dt * d->r_v0[i];
+    v0[i] = dt * v0[i] + (1.0 - theta) * dt * d->r_v[i] - d->r_a[i] + (1.0 - vq) * way * d->way[i];
   }
-  for (size_t i = 0; i < n * inputs_of(stepper); ++i) {
-    u[i] = dt * d->r_u[i];
+  for (size_t i = 0; i < n * nu; ++i) {
+    u[i] *= dt;
   }
   return SAP_STATUS_OK;
 }
@@ -324,7 +327,7 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
   SAP_FAIL_IF(!(report->last_correction <= NEAR), error, SAP_STATUS_STEP_FAILED,
               "derivatives of a step: after %d corrections of v the last one is %g, not below %g",
               report->iterations, report->last_correction, NEAR);
-  return SAP_STATUS_OK;
+  return find_balance(stepper, NULL, &d->at, error);
 }
 
 // Takes a block of A, of trees a and b, in place of that of m_v. transposed: A is that of b and a.
@@ -358,6 +361,7 @@ static sap_status find_near(sap_stepper* stepper, sap_error* error) {
   }
   choose(stepper, stepper->v0_free, fm->linearization.v_near, d->near_v);
   SAP_TRY(find_balance(stepper, d->near_v, &d->near, error));
+  SAP_TRY(find_balance(stepper, NULL, &d->near, error));
   for (int32_t t = 0; t < system->ntrees; ++t) {
     if (is_explicit(stepper, t)) {
       put_block(stepper, t, t, A->diagonal[t], false);
@@ -518,12 +522,6 @@ static void subtract_products(const double* x, const double* y, size_t n, size_t
   }
 }
 
-static void add_to(double* out, const double* x, size_t n) {
-  for (size_t i = 0; i < n && out != NULL; ++i) {
-    out[i] += x[i];
-  }
-}
-
 // Finds lambda' dp, and lambda' dp/dv_near in near_p; of q_A in p_A, by q0, and r_v, by the way.
 static sap_status find_impulse_products(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
@@ -540,10 +538,10 @@ static void add_impulse_products(const sap_stepper* stepper, double* dq0, double
   const sap_differentiation* d = stepper->differentiation;
   const size_t n = (size_t)stepper->system.nv;
   const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
-  add_to(dq0, d->p_q0, n);
-  add_to(dq0, d->p_A, n);
-  add_to(dv0, d->p_v0, n);
-  add_to(du, d->p_u, inputs_of(stepper));
+  add_to(dq0, 1.0, d->p_q0, n);
+  add_to(dq0, 1.0, d->p_A, n);
+  add_to(dv0, 1.0, d->p_v0, n);
+  add_to(du, 1.0, d->p_u, inputs_of(stepper));
   for (int32_t t = 0; t < stepper->system.ntrees && dv0 != NULL; ++t) {
     for (int32_t i = tree_dof[t]; i < tree_dof[t + 1]; ++i) {
       dv0[i] += start_way(stepper, t) * d->p_way[i];

@@ -73,11 +73,12 @@ enum { SAP_DERIVATIVE_NOTES = 256 };
 // x nv, column-major, zero at first; positions vary in the tangent space. At the end of a step by
 // momentum_balance `a` does not count, and the start (q0, v0) of the step does; else reversely.
 typedef struct sap_balance_derivatives {
-  const double *q, *v, *a;           // theta point, a = (v1 - v0)/dt
-  double* residual;                  // (nv)
-  double *dq, *dv, *da, *dq0, *dv0;  // NULL, all: not wanted
-  double* du;                        // to the inputs (nv x nu)
-  char* notes;                       // (SAP_DERIVATIVE_NOTES)
+  const double *q, *v, *a;  // theta point, a = (v1 - v0)/dt
+  double* residual;         // (nv); NULL: of the following, dq0, dv0 and du alone are wanted
+  double *dq, *dv, *da;     // the only ones wanted if residual is not NULL
+  double *dq0, *dv0;
+  double* du;   // to the inputs (nv x nu)
+  char* notes;  // (SAP_DERIVATIVE_NOTES)
 } sap_balance_derivatives;
 
 // Derivatives of the impulses p = J' gamma at velocities v, of the blocks that `constraints` made

@@ -29,7 +29,6 @@
 
 #include "core/error.h"
 #include "multibody/dynamics/dynamics_data.h"
-#include "multibody/dynamics/lanes.h"
 
 // x -> [K x_w; x_w x p]
 typedef struct turn_map {
@@ -51,7 +50,6 @@ typedef struct link_state {
   double V[6], A[6];
   double c0[3], L0[3], P0[3];  // of momenta
   sap_inertia I0;              // at the start
-  sap_lanes lanes[6], H[6];    // of products with M: V, then sums of I V
   link_sums sums;
 } link_state;
 
@@ -59,8 +57,6 @@ struct sap_derivatives {
   sap_dynamics* dynamics;
   int32_t* group;            // first dof of the dofs that turn with it                    (nv)
   link_state* links;         // (links)
-  int32_t* tree_link;        // first link of each tree, then their number       (trees + 1)
-  sap_lanes (*field_Pd)[6];  // (nv)
   double (*S)[6], (*S0)[6];  // (nv)
   double (*Pd)[6], (*Pdd)[6], (*PS)[6], (*Pd0)[6];  // (nv)
 };
@@ -79,8 +75,6 @@ sap_status sap_derivatives_create(sap_dynamics* d, sap_pool* pool, sap_derivativ
   w->dynamics = d;
   SAP_TRY(SAP_POOL_ADD(pool, &w->group, nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->links, d->nlinks, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->tree_link, model->sizes.trees + 1, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->field_Pd, nv, error));
   double(** const vectors[])[6] = {&w->S, &w->S0, &w->Pd, &w->Pdd, &w->PS, &w->Pd0};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, vectors[i], nv, error));
@@ -88,10 +82,6 @@ sap_status sap_derivatives_create(sap_dynamics* d, sap_pool* pool, sap_derivativ
   for (int32_t i = 0; i < nv; ++i) {
     w->group[i] = sap_derivatives_group(model, i);
   }
-  for (int32_t l = d->nlinks; l-- > 0;) {  // the links of a tree follow one another
-    w->tree_link[d->links[l].tree] = l;
-  }
-  w->tree_link[model->sizes.trees] = d->nlinks;
   *out = w;
   return SAP_STATUS_OK;
 }
@@ -111,7 +101,7 @@ void sap_derivatives_direction(const sap_kinematics* kin, int32_t dof, double S[
   }
 }
 
-static void find_inertia(const sap_kinematics* kin, int32_t l, sap_inertia* out) {
+void sap_derivatives_inertia(const sap_kinematics* kin, int32_t l, sap_inertia* out) {
   static const double zero[3] = {0.0, 0.0, 0.0};
   const sap_link* link = &kin->dynamics->links[l];
   if (link->lone) {
@@ -267,7 +257,7 @@ static void set_inverse(sap_derivatives* w, const sap_kinematics* kin, int32_t l
   link_sums* sums = &w->links[l].sums;
   double IV[6], *K = sums->B.K;
   memset(sums, 0, sizeof *sums);
-  find_inertia(kin, l, &sums->I);
+  sap_derivatives_inertia(kin, l, &sums->I);
   sap_inertia_mul(IV, &sums->I, at->V);
   sap_inertia_mul(sums->T, &sums->I, at->A);
   sap_spatial_add_force_cross(sums->T, at->V, IV);
@@ -378,7 +368,7 @@ static void lone_balance(const sap_derivatives* w, const sap_momentum_derivative
 static void lone_entries(const sap_derivatives* w, const sap_momentum_derivatives* s, int32_t l) {
   const size_t n = (size_t)w->dynamics->model->sizes.nv;
   const size_t first = (size_t)w->dynamics->links[l].first_dof;
-  for (int end = 0; end < 2; ++end) {
+  for (int end = s->dq != NULL ? 1 : 0; end < (s->dq0 != NULL ? 1 : 2); ++end) {
     for (size_t k = 0; k < LONE_CHANGES; ++k) {
       double* X = k < 6 ? (end == 0 ? s->dv0 : s->dv) : (end == 0 ? s->dq0 : s->dq);
       double* column = X + n * (first + (k < 6 ? k : k - 3)) + first;
@@ -398,7 +388,7 @@ static void set_momentum(sap_derivatives* w, const sap_momentum_derivatives* s, 
   const double *P0 = at->P0, *h0 = at->I0.h;
   double c[3], x[3];
   memset(sums, 0, sizeof *sums);
-  find_inertia(s->kin, l, &sums->I);
+  sap_derivatives_inertia(s->kin, l, &sums->I);
   sap_inertia_mul(sums->F, &sums->I, at->V);
   sap_v3_scale(c, sums->I.h, sums->I.mass > 0.0 ? 1.0 / sums->I.mass : 0.0);
   sap_v3_copy(sums->P, P0);
@@ -432,8 +422,8 @@ static void start_mul(const link_sums* at, const double x[6], double out[6]) {
 }
 
 // The vectors of a dof of a link.
-static void set_momentum_entries(const sap_derivatives* w, const link_sums* at, int32_t k,
-                                 derivative* q, derivative* v, derivative* q0, derivative* v0) {
+static void set_end_entries(const sap_derivatives* w, const link_sums* at, int32_t k, derivative* q,
+                            derivative* v) {
   const double* S = w->S[k];
   double x[3], y[3], W[6];
   sap_inertia_mul(v->column, &at->I, S);
@@ -454,6 +444,11 @@ static void set_momentum_entries(const sap_derivatives* w, const link_sums* at, 
   sap_v3_cross(y, at->P, S);
   sap_v3_sub(q->rows[0], q->rows[0], x);
   sap_v3_sub(q->rows[0] + 3, q->rows[0] + 3, y);
+}
+
+static void set_start_entries(const sap_derivatives* w, const link_sums* at, int32_t k,
+                              derivative* q0, derivative* v0) {
+  const double* S = w->S[k];
   start_mul(at, w->Pd0[k], q0->column);
   map_add(&at->start, w->S0[k], q0->column);
   start_mul(at, w->S0[k], v0->column);
@@ -473,7 +468,7 @@ void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives
     link_state* at = &w->links[l];
     double H[6], x[3];
     pass_link(w, s->kin0, l, s->v0, NULL, &before);
-    find_inertia(s->kin0, l, &at->I0);
+    sap_derivatives_inertia(s->kin0, l, &at->I0);
     sap_inertia_mul(H, &at->I0, at->V);
     sap_v3_scale(at->c0, at->I0.h, at->I0.mass > 0.0 ? 1.0 / at->I0.mass : 0.0);
     sap_v3_copy(at->P0, H + 3);
@@ -502,95 +497,23 @@ void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives
     derivative v0 = {
         .X = s->dv0, .scale = -per_dt, .parts = 1, .short_row = -1, .of = {w->S0, NULL}};
     for (int32_t k = first; k < first + d->links[l].ndofs; ++k) {
-      set_momentum_entries(w, &w->links[l].sums, k, &q, &v, &q0, &v0);
-      add_entries(w, l, k, &q);
-      add_entries(w, l, k, &v);
-      add_entries(w, l, k, &q0);
-      add_entries(w, l, k, &v0);
+      if (s->dq != NULL) {
+        set_end_entries(w, &w->links[l].sums, k, &q, &v);
+        add_entries(w, l, k, &q);
+        add_entries(w, l, k, &v);
+      } else {
+        set_start_entries(w, &w->links[l].sums, k, &q0, &v0);
+        add_entries(w, l, k, &q0);
+        add_entries(w, l, k, &v0);
+      }
     }
     add_to_parent(w, l);
   }
   for (size_t i = 0; i < n; ++i) {
-    s->dv[(n + 1) * i] += d->armature[i] * per_dt;
-    s->dv0[(n + 1) * i] -= d->armature[i] * per_dt;
-  }
-}
-
-// --- products with M ---
-
-// Moves V of all vectors across the dofs of a link; sets its momenta.
-static void pass_lanes(sap_derivatives* w, const sap_kinematics* kin, int32_t l,
-                       const double* const x[SAP_MASS_FIELDS]) {
-  const sap_link* link = &w->dynamics->links[l];
-  link_state* at = &w->links[l];
-  sap_lanes *V = at->lanes, *H = at->H, before[6];
-  sap_inertia I;
-  memset(V, 0, sizeof at->lanes);
-  if (link->parent >= 0) {
-    memcpy(V, w->links[link->parent].lanes, sizeof at->lanes);
-  }
-  for (int32_t k = link->first_dof; k < link->first_dof + link->ndofs; ++k) {
-    sap_lanes* Pd = w->field_Pd[k];
-    double S[6];
-    if (k == link->first_dof || w->group[k] != w->group[k - 1]) {
-      memcpy(before, V, sizeof before);
-    }
-    sap_derivatives_direction(kin, k, S);
-    memset(Pd, 0, sizeof w->field_Pd[k]);
-    sap_lanes_add_cross(Pd, before, S, 1.0);
-    sap_lanes_add_cross(Pd + 3, before, S + 3, 1.0);
-    sap_lanes_add_cross(Pd + 3, before + 3, S, 1.0);
-    for (int f = 0; f < SAP_LANES; ++f) {
-      const double y = x[f] != NULL ? x[f][k] : 0.0;
-      for (int i = 0; i < 6; ++i) {
-        V[i][f] += S[i] * y;
-      }
-    }
-  }
-  find_inertia(kin, l, &I);
-  const double* m = I.I;
-  for (int f = 0; f < SAP_LANES; ++f) {
-    H[0][f] = m[0] * V[0][f] + m[3] * V[1][f] + m[4] * V[2][f];
-    H[1][f] = m[3] * V[0][f] + m[1] * V[1][f] + m[5] * V[2][f];
-    H[2][f] = m[4] * V[0][f] + m[5] * V[1][f] + m[2] * V[2][f];
-  }
-  memset(H + 3, 0, 3 * sizeof *H);
-  sap_lanes_add_cross(H, V + 3, I.h, -1.0);
-  sap_lanes_add_cross(H + 3, V, I.h, 1.0);
-  sap_lanes_add(H + 3, V + 3, I.mass, 3);
-}
-
-const int sap_mass_pairs[SAP_MASS_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2},
-                                               {2, 2}, {0, 3}, {1, 3}, {2, 3}};
-
-// d(x' M y)/dq_k = Pd_k of x . H of y + Pd_k of y . H of x, H: momenta of all links behind k.
-void sap_derivatives_mass_products(sap_derivatives* w, const sap_kinematics* kin, int32_t tree,
-                                   const double* const x[SAP_MASS_FIELDS],
-                                   double (*out)[SAP_MASS_PAIRS]) {
-  const sap_dynamics* d = w->dynamics;
-  const int32_t first = w->tree_link[tree], end = w->tree_link[tree + 1];
-  for (int32_t l = first; l < end; ++l) {
-    pass_lanes(w, kin, l, x);
-  }
-  for (int32_t l = end; l-- > first;) {
-    const sap_link* link = &d->links[l];
-    link_state* at = &w->links[l];
-    for (int32_t k = link->first_dof; k < link->first_dof + link->ndofs; ++k) {
-      sap_lanes product[SAP_LANES] = {{0.0}};
-      for (int r = 0; r < SAP_LANES; ++r) {
-        for (int i = 0; i < 6; ++i) {
-          for (int f = 0; f < SAP_LANES; ++f) {
-            product[r][f] += w->field_Pd[k][i][r] * at->H[i][f];
-          }
-        }
-      }
-      for (int i = 0; i < SAP_MASS_PAIRS; ++i) {
-        const int r = sap_mass_pairs[i][0], f = sap_mass_pairs[i][1];
-        out[k][i] = product[r][f] + product[f][r];
-      }
-    }
-    if (link->parent >= 0) {
-      sap_lanes_add(w->links[link->parent].H, at->H, 1.0, 6);
+    if (s->dv != NULL) {
+      s->dv[(n + 1) * i] += d->armature[i] * per_dt;
+    } else {
+      s->dv0[(n + 1) * i] -= d->armature[i] * per_dt;
     }
   }
 }

@@ -15,10 +15,12 @@
 static const double STEP = 1e-5;
 
 sap_status sap_multibody_derivatives(sap_multibody* multibody, sap_error* error) {
-  return multibody->derivatives != NULL
-             ? SAP_STATUS_OK
-             : sap_derivatives_create(multibody->dynamics, &multibody->pool,
-                                      &multibody->derivatives, error);
+  if (multibody->derivatives != NULL) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(sap_mass_work_create(multibody->dynamics, &multibody->pool, &multibody->masses, error));
+  return sap_derivatives_create(multibody->dynamics, &multibody->pool, &multibody->derivatives,
+                                error);
 }
 
 // Returns true, and names them, if there are forces that are taken by differences.
@@ -63,7 +65,7 @@ static void differentiate_forces(sap_multibody* multibody, const sap_balance_der
   const sap_model_sizes* sizes = &multibody->model->sizes;
   const size_t n = (size_t)sizes->nv;
   double* x = multibody->acceleration;
-  for (size_t k = 0; k < n; ++k) {
+  for (size_t k = 0; k < n && out->dq != NULL; ++k) {
     for (int side = -1; side <= 1; side += 2) {
       const double scale = -side / (2.0 * STEP);
       memset(x, 0, n * sizeof *x);
@@ -75,7 +77,7 @@ static void differentiate_forces(sap_multibody* multibody, const sap_balance_der
       add_force(multibody, out->q, x, scale, out->dv + n * k);
     }
   }
-  for (size_t i = 0; i < (size_t)sizes->nu; ++i) {
+  for (size_t i = 0; i < (size_t)sizes->nu && out->dq == NULL; ++i) {
     const double u = multibody->input[i];
     for (int side = -1; side <= 1; side += 2) {
       multibody->input[i] = u + side * STEP;
@@ -108,9 +110,8 @@ static void add_springs(const sap_dynamics* d, const double* q, double* dq) {
 }
 
 // With K = e 1 + c phi phi', e = h cot h, h = |phi|/2, c = (1 - e)/|phi|^2:
-//   d(x' K y) = (e'/|phi| x'y + c'/|phi| x'phi y'phi) phi' dphi + c (y'phi x + x'phi y)' dphi
-static void add_ball_gradient(const double phi[3], const double x[3], const double y[3],
-                              double scale, double out[3]) {
+//   d(K:P) = (e'/|phi| tr P + c'/|phi| phi' P phi) phi' dphi + c ((P + P') phi)' dphi
+static void add_ball_gradient(const double phi[3], const double P[9], double scale, double out[3]) {
   const double angle = sap_v3_norm(phi), h = 0.5 * angle, square = angle * angle;
   const bool small = angle < 1e-2;  // series
   const double e = small ? 1.0 - square / 12.0 : h * cos(h) / sin(h);
@@ -118,10 +119,12 @@ static void add_ball_gradient(const double phi[3], const double x[3], const doub
   const double de =
       small ? -1.0 / 6.0 - square / 180.0 : 0.5 * (cos(h) / sin(h) - h / (sin(h) * sin(h))) / angle;
   const double dc = small ? 1.0 / 360.0 : -(de + 2.0 * c) / square;
-  const double xp = sap_v3_dot(x, phi), yp = sap_v3_dot(y, phi);
-  double gradient[3], J[9];
+  double right[3], left[3], gradient[3], J[9];
+  sap_m3_mul_v3(right, P, phi);
+  sap_m3_tmul_v3(left, P, phi);
+  const double along = de * (P[0] + P[4] + P[8]) + dc * sap_v3_dot(phi, right);
   for (int i = 0; i < 3; ++i) {
-    gradient[i] = (de * sap_v3_dot(x, y) + dc * xp * yp) * phi[i] + c * (yp * x[i] + xp * y[i]);
+    gradient[i] = along * phi[i] + c * (right[i] + left[i]);
   }
   sap_inverse_left_jacobian(phi, J);
   for (int i = 0; i < 3; ++i) {
@@ -131,34 +134,48 @@ static void add_ball_gradient(const double phi[3], const double x[3], const doub
   }
 }
 
-void sap_multibody_add_spring_products(const sap_dynamics* d, const double* q, int32_t tree,
-                                       double scale, const double* const x[SAP_MASS_FIELDS],
+// Adds scale d(K:P) of a spring, P: of its velocities.
+static void add_spring_gradient(const sap_spring* spring, const double* q, double scale,
+                                const double P[9], double out[3]) {
+  if (spring->type == SAP_JOINT_BALL) {
+    double phi[3];
+    sap_ball_rotation(phi, q + spring->q_start);
+    add_ball_gradient(phi, P, scale * spring->stiffness, out);
+  } else {
+    out[0] += scale * 6.0 * spring->cubic * (q[spring->q_start] - spring->reference) * P[0];
+  }
+}
+
+void sap_multibody_add_spring_products(const sap_dynamics* d, const double* q, double scale,
+                                       const double* const x[SAP_MASS_FIELDS],
                                        double (*out)[SAP_MASS_PAIRS]) {
   for (int32_t s = 0; s < d->nsprings; ++s) {
     const sap_spring* spring = &d->springs[s];
-    const int32_t i = spring->v_start;
-    const bool ball = spring->type == SAP_JOINT_BALL;
-    if (d->model->dof_tree[i] != tree || (!ball && spring->cubic == 0.0)) {
-      continue;
-    }
-    for (int p = 0; p < SAP_MASS_PAIRS; ++p) {
+    const int32_t i = spring->v_start, n = spring->type == SAP_JOINT_BALL ? 3 : 1;
+    for (int p = 0; p < SAP_MASS_PAIRS && (n == 3 || spring->cubic != 0.0); ++p) {
       const double *a = x[sap_mass_pairs[p][0]], *b = x[sap_mass_pairs[p][1]];
-      double gradient[3] = {0.0};
-      if (a == NULL || b == NULL) {
-        continue;
+      double gradient[3] = {0.0}, P[9] = {0.0};
+      for (int k = 0; a != NULL && b != NULL && k < n * n; ++k) {
+        P[k] = a[i + k % n] * b[i + k / n];
       }
-      if (ball) {
-        double phi[3];
-        sap_ball_rotation(phi, q + spring->q_start);
-        add_ball_gradient(phi, a + i, b + i, scale * spring->stiffness, gradient);
-      } else {
-        gradient[0] =
-            scale * 6.0 * spring->cubic * (q[spring->q_start] - spring->reference) * a[i] * b[i];
-      }
-      for (int k = 0; k < (ball ? 3 : 1); ++k) {
+      add_spring_gradient(spring, q, scale, P, gradient);
+      for (int k = 0; k < n; ++k) {
         out[i + k][p] += gradient[k];
       }
     }
+  }
+}
+
+void sap_multibody_add_spring_gradient(const sap_dynamics* d, const double* q, double scale,
+                                       const double* P, double* out) {
+  const size_t nv = (size_t)d->model->sizes.nv;
+  for (int32_t s = 0; s < d->nsprings; ++s) {
+    const size_t i = (size_t)d->springs[s].v_start;
+    double part[9] = {P[nv * i + i]};
+    for (size_t k = 0; d->springs[s].type == SAP_JOINT_BALL && k < 9; ++k) {
+      part[k] = P[nv * (i + k / 3) + i + k % 3];
+    }
+    add_spring_gradient(&d->springs[s], q, scale, part, out + i);
   }
 }
 
@@ -221,7 +238,7 @@ static void add_servos(sap_multibody* multibody, const sap_step_context* step,
             : a->transmission == SAP_TRANSMISSION_TENDON && model->tendons[a->target].npoints == 0;
     moves = moves || (servo->linear && !fixed);
   }
-  if (moves) {
+  if (moves && out->dq0 != NULL) {
     move_servos(multibody, step, out);
   }
   for (int32_t s = 0; s < d->nservos; ++s) {
@@ -230,12 +247,15 @@ static void add_servos(sap_multibody* multibody, const sap_step_context* step,
       for (int32_t r = 0; r < servo->count; ++r) {
         const size_t at = n * (size_t)servo->dofs[c] + (size_t)servo->dofs[r];
         const double JJ = servo->J[r] * servo->J[c];
-        out->dv[at] += (step->dt * servo->law.kp + servo->law.kd) * JJ;
-        out->dq0[at] += moves ? 0.0 : servo->law.kp * JJ;
+        if (out->dv != NULL) {
+          out->dv[at] += (step->dt * servo->law.kp + servo->law.kd) * JJ;
+        } else {
+          out->dq0[at] += moves ? 0.0 : servo->law.kp * JJ;
+        }
       }
     }
   }
-  for (int32_t id = 0; d->nservos > 0 && id < model->sizes.nu; ++id) {
+  for (int32_t id = 0; d->nservos > 0 && out->du != NULL && id < model->sizes.nu; ++id) {
     const sap_servo* servo = d->servo_of[id] >= 0 ? &d->servos[d->servo_of[id]] : NULL;
     for (int32_t r = 0; servo != NULL && servo->linear && r < servo->count; ++r) {
       out->du[n * (size_t)id + (size_t)servo->dofs[r]] -=
@@ -263,12 +283,16 @@ static sap_status find_derivatives(sap_multibody* multibody, const sap_step_cont
   const bool servos = multibody->servos_chosen;
   SAP_TRY(check_locks(multibody, error));
   SAP_TRY(sap_multibody_derivatives(multibody, error));
+  const bool end = out->residual != NULL;
+  int code = 0;
   multibody->servos_chosen = true;  // as they were in the step
-  const int code =
-      momenta ? system->momentum_balance(multibody, step, out->q, out->v, out->residual, NULL)
-              : system->inverse_dynamics(multibody, step->t, out->q, out->v, out->a, out->residual);
+  if (end && momenta) {
+    code = system->momentum_balance(multibody, step, out->q, out->v, out->residual, NULL);
+  } else if (end) {
+    code = system->inverse_dynamics(multibody, step->t, out->q, out->v, out->a, out->residual);
+  }
   multibody->servos_chosen = servos;
-  if (code != 0 || out->dq == NULL) {
+  if (code != 0) {
     return (sap_status)code;
   }
   if (momenta) {
@@ -284,17 +308,18 @@ static sap_status find_derivatives(sap_multibody* multibody, const sap_step_cont
                                           .dv0 = out->dv0};
     sap_derivatives_momentum(multibody->derivatives, &all);
     add_servos(multibody, step, out);
-  } else {
+  } else if (end) {
     sap_derivatives_inverse(multibody->derivatives, sap_multibody_kinematics(multibody, out->q),
                             out->v, out->a, out->dq, out->dv, out->da);
   }
-  for (size_t i = 0, n = (size_t)system->nv; i < n; ++i) {
+  for (size_t i = 0, n = (size_t)system->nv; end && i < n; ++i) {
     out->dv[(n + 1) * i] += d->damping[i];
   }
   if (needs_differences(multibody, out->notes)) {
     differentiate_forces(multibody, out);
-  } else {
+  } else if (end) {
     add_springs(d, out->q, out->dq);
+  } else {
     add_motors(d, multibody->input, out->du);
   }
   return SAP_STATUS_OK;

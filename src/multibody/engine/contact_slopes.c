@@ -11,8 +11,8 @@ sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
   int32_t** const numbers[] = {&w->dofs,     &w->group, &w->place[0],
                                &w->place[1], &w->path,  &w->column_dof};
-  double(** const triples[])[3] = {&w->Dp, &w->rho, &w->scale};
-  double(** const sixes[])[6] = {&w->S, &w->J};
+  double(** const triples[])[3] = {&w->Dp, &w->rho};
+  double(** const sixes[])[6] = {&w->S, &w->J, &w->changes};
   double** const vectors[] = {&w->dphi, &w->X[0], &w->X[1], &w->X[2], &w->row_way};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, numbers[i], nv, error));
@@ -26,10 +26,8 @@ sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
   for (size_t i = 0; i < sizeof sixes / sizeof *sixes; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, sixes[i], nv, error));
   }
-  SAP_TRY(SAP_POOL_ADD(pool, &w->before[0], nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->before[1], nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->C, nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->row_change, 6 * nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &w->A_bar, (size_t)nv * (size_t)nv, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->row_q, nq, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->row_q_end, nq, error));
   SAP_TRY(SAP_POOL_ADD(pool, &w->gradients, nv, error));
@@ -99,97 +97,83 @@ static void find_motions(sap_contact_slopes* w, const sap_contact_variation* var
   }
 }
 
-// Sets V and U of the fields on a side; adds V o p and the angular velocity, signed, to slip.
-static void find_side(const sap_contact_slopes* w, int side, const double* const y[SAP_LANES],
-                      sap_lanes V[6], sap_lanes slip[6]) {
-  const double sign = w->sign[side];
-  int32_t last = -1;
-  memset(V, 0, 6 * sizeof *V);
-  for (int32_t k = 0; k < w->count; ++k) {
+// The wrench about O of a side's tree that rows f of J' give; all: with those about the axes.
+static void find_wrench(const sap_contact_slopes* w, int side, const double* f, bool all,
+                        double wrench[6]) {
+  const double turning[3] = {f[4], f[5], f[3]};
+  double moment[3];
+  sap_m3_mul_v3(wrench + 3, w->R, f);
+  sap_v3_scale(wrench + 3, wrench + 3, w->sign[side]);
+  sap_v3_cross(wrench, w->arm[side], wrench + 3);
+  if (all) {
+    sap_m3_mul_v3(moment, w->R, turning);
+    sap_v3_add_scaled(wrench, moment, w->sign[side]);
+  }
+}
+
+// With a_j, the sum over fields of y_j times the wrench of f on a side, and S_j x* a_j summed over
+// the dofs j that turn with k or are behind it in E_k:
+//   S_k . E_k + Dp_k . sum_j (a_j's force x S_j's turning) - rho_k . sum_j S_j x a_j, at p
+static void add_side(const sap_contact_slopes* w, int side, const sap_contact_field* fields,
+                     int count, double point[3], double turn[3], double* out) {
+  double wrench[SAP_CONTACT_FIELDS][6], E[6] = {0.0};
+  for (int f = 0; f < count; ++f) {
+    find_wrench(w, side, fields[f].f, w->rows > 3, wrench[f]);
+  }
+  for (int32_t end = w->count, k = end; k-- > 0;) {
     if (w->place[side][k] < 0) {
+      end = k;
       continue;
     }
-    if (last >= 0 && w->group[last] == w->group[k]) {
-      memcpy(w->before[side][k], w->before[side][last], sizeof **w->before);
-    } else {
-      memcpy(w->before[side][k], V, sizeof **w->before);
+    const double* S = w->S[k];
+    double a[6] = {0.0}, x[3], moment[3];
+    for (int f = 0; f < count; ++f) {
+      sap_spatial_add_scaled(a, wrench[f], fields[f].y[w->dofs[k]]);
     }
-    for (int f = 0; f < SAP_LANES; ++f) {
-      const double rate = y[f] != NULL ? y[f][w->dofs[k]] : 0.0;
-      for (int i = 0; i < 6; ++i) {
-        V[i][f] += w->S[k][i] * rate;
+    sap_spatial_add_force_cross(E, S, a);
+    sap_v3_cross(x, a + 3, S);
+    sap_v3_add(point, point, x);
+    motion_at(S, w->arm[side], x);
+    sap_v3_cross(moment, a + 3, x);
+    sap_v3_add(turn, turn, moment);
+    sap_v3_cross(x, w->arm[side], a + 3);
+    sap_v3_sub(moment, a, x);
+    sap_v3_cross(x, moment, S);
+    sap_v3_add(turn, turn, x);
+    if (k == 0 || w->place[side][k - 1] < 0 || w->group[k - 1] != w->group[k]) {
+      for (int32_t i = k; i < end; ++i) {
+        out[i] += sap_spatial_dot(w->S[i], E);
       }
+      end = k;
     }
-    last = k;
-  }
-  sap_lanes_add_cross(slip, V, w->arm[side], sign);
-  sap_lanes_add(slip, V + 3, sign, 3);
-  sap_lanes_add(slip + 3, V, sign, 3);
-}
-
-// Adds what a side gives to C, in world axes.
-static void add_side(const sap_contact_slopes* w, int side, sap_lanes V[6], int32_t k,
-                     sap_lanes C[6]) {
-  const double sign = w->sign[side], *S = w->S[k];
-  sap_lanes_add_cross(C, V, w->Dp[k], sign);
-  if (w->place[side][k] >= 0) {
-    sap_lanes D[6], turned[6] = {{0.0}};
-    memcpy(D, V, sizeof D);
-    sap_lanes_add(D, w->before[side][k], -1.0, 6);
-    sap_lanes_add_cross(turned, D, S, -sign);
-    sap_lanes_add_cross(turned + 3, D + 3, S, -sign);
-    sap_lanes_add_cross(turned + 3, D, S + 3, -sign);
-    sap_lanes_add_cross(turned + 3, turned, w->arm[side], 1.0);
-    sap_lanes_add(C, turned + 3, 1.0, 3);
-    sap_lanes_add(C + 3, turned, 1.0, 3);
   }
 }
 
-void sap_contact_slopes_fields(const sap_contact_slopes* w, const double* const y[SAP_LANES],
-                               int first, bool angular) {
-  static const int row_of[6] = {0, 1, 2, 4, 5, 3};  // along t1, t2, n, about t1, t2, n
-  sap_lanes slip[6] = {{0.0}}, V[SAP_CONTACT_SIDES][6];
+void sap_contact_slopes_gradient(const sap_contact_slopes* w, const sap_contact_field* fields,
+                                 int count, double* out) {
+  double point[3] = {0.0}, turn[3] = {0.0};
+  memset(out, 0, (size_t)w->count * sizeof *out);
   for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
     if (w->moves[side]) {
-      find_side(w, side, y, V[side], slip);
+      add_side(w, side, fields, count, point, turn, out);
     }
   }
   for (int32_t k = 0; k < w->count; ++k) {
-    sap_lanes C[6] = {{0.0}};
-    for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
-      if (w->moves[side]) {
-        add_side(w, side, V[side], k, C);
-      }
-    }
-    sap_lanes_add_cross(C, slip, w->rho[k], 1.0);
-    sap_lanes_add_cross(C + 3, slip + 3, w->rho[k], 1.0);
-    for (int r = 0; r < (angular ? 6 : 3); ++r) {
-      const double* axis = w->R + 3 * (r % 3);
-      double* out = w->C[k][row_of[r]] + first;
-      sap_lanes* from = r < 3 ? C : C + 3;
-      for (int f = 0; f < SAP_LANES; ++f) {
-        out[f] = axis[0] * from[0][f] + axis[1] * from[1][f] + axis[2] * from[2][f];
-      }
-    }
+    out[k] += sap_v3_dot(w->Dp[k], point) + sap_v3_dot(w->rho[k], turn);
   }
 }
 
 void sap_contact_slopes_add_stiffness(const sap_contact_slopes* w, const double* gamma,
-                                      bool angular, double* dq0) {
+                                      double* dq0) {
   const size_t n = (size_t)w->kin->dynamics->model->sizes.nv;
-  const double turning[3] = {angular ? gamma[4] : 0.0, angular ? gamma[5] : 0.0,
-                             angular ? gamma[3] : 0.0};
   for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
     if (!w->moves[side]) {
       continue;
     }
     double wrench[6], *f = wrench + 3, moment[3], x[3];
-    sap_m3_mul_v3(f, w->R, gamma);
-    sap_v3_scale(f, f, w->sign[side]);
-    sap_m3_mul_v3(moment, w->R, turning);
-    sap_v3_scale(moment, moment, w->sign[side]);
-    sap_v3_cross(wrench, w->arm[side], f);
-    sap_v3_add(wrench, wrench, moment);
+    find_wrench(w, side, gamma, w->rows > 3, wrench);
+    sap_v3_cross(x, w->arm[side], f);
+    sap_v3_sub(moment, wrench, x);
     for (int32_t k = 0; k < w->count; ++k) {
       double moved[6], behind[6] = {0.0};
       const int32_t before = w->place[side][k];

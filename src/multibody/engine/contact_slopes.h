@@ -3,7 +3,8 @@
 // A change of q_k moves all bodies after it by S_k; p moves by Dp, the frame R turns by rho. With
 // J v = R' (v_B - v_A), V o p: velocity of a motion V at p, U_k: motion before the joint of k,
 //   d(J v) = R' (sum of sides +-((S_k x (V_b - U_k)) o p + w_b x Dp) - rho x (v_B - v_A))
-// and of the angular rows R' (w_B - w_A) likewise;
+// and of the angular rows R' (w_B - w_A) likewise; f' d(J y) of all dofs is found in one pass from
+// the body to the root;
 //   d(J' f)_j = sum +-((S_k x S_j) o p . f + (S_j x Dp) . f + (S_j o p) . (rho x f)),  f = R gamma,
 //   the first term for j behind or with k
 #ifndef SAP_MULTIBODY_ENGINE_CONTACT_SLOPES_H
@@ -11,15 +12,15 @@
 
 #include "contact/cone.h"
 #include "multibody/dynamics/derivatives.h"
-#include "multibody/dynamics/lanes.h"
 #include "multibody/geometry/variation.h"
 
-enum { SAP_CONTACT_SIDES = 2, SAP_CONTACT_SCALES = 3 };
-// Fields y of which d(J y) is found, in two groups of lanes.
-enum { SAP_FIELD_V, SAP_FIELD_V0, SAP_FIELD_V_STAR, SAP_FIELD_LAMBDA, SAP_FIELD_X, SAP_FIELDS = 8 };
+enum { SAP_CONTACT_SIDES = 2, SAP_CONTACT_FIELDS = 7 };
 
-// d(J y)_r of a dof is C[r][field].
-typedef double sap_field_slopes[SAP_CONE_ROWS_MAX][SAP_FIELDS];
+// A product f' J y, f of rows without their scales.
+typedef struct sap_contact_field {
+  const double* y;  // (nv)
+  double f[SAP_CONE_ROWS_MAX];
+} sap_contact_field;
 
 // The dofs that move a contact, those of A's path first, each path from the root.
 typedef struct sap_contact_slopes {
@@ -34,12 +35,11 @@ typedef struct sap_contact_slopes {
   double (*S)[6];                     // (nv)
   double (*Dp)[3], (*rho)[3];         // (nv)
   double* dphi;                       // (nv)
-  sap_lanes (*before[SAP_CONTACT_SIDES])[6];         // scratch: U                              (nv)
-  sap_field_slopes* C;                               // (nv)
-  double (*scale)[SAP_CONTACT_SCALES];               // dw, dwt, dwn to q0 (nv)
-  double* X[3];                                      // (nv)
-  double (*gradients)[SAP_MASS_PAIRS];               // (nv)
-  int32_t* path;                                     // scratch (nv)
+  double (*changes)[SAP_CONE_ROWS_MAX];  // dgamma to q0, of a dof                  (nv)
+  double* X[3];                          // (nv)
+  double (*gradients)[SAP_MASS_PAIRS];   // (nv)
+  double* A_bar;                         // gradient of lambda' p to A, of trees (nv x nv)
+  int32_t* path;                         // scratch (nv)
   double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
   // Columns of the block's J that are not zero, and J lambda.
   int32_t rows, columns;
@@ -53,12 +53,11 @@ sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
 // Finds the dofs that move a contact, and Dp, rho and dphi.
 void sap_contact_slopes_set(sap_contact_slopes* slopes, const sap_kinematics* kin,
                             const sap_contact* contact, const sap_contact_variation* vary);
-// Sets C, d(J y) to q0 at fixed y (nv), of the group of lanes that begins with field `first`; y
-// NULL: 0. angular: of 6 rows, not 3.
-void sap_contact_slopes_fields(const sap_contact_slopes* slopes, const double* const y[SAP_LANES],
-                               int first, bool angular);
-// Adds d(J' gamma) at fixed gamma to dq0 (nv x nv); gamma: 3 rows or 6.
+// Sets the gradients of the sum of products to q0 at fixed f and y: out[k] of dofs[k].
+void sap_contact_slopes_gradient(const sap_contact_slopes* slopes, const sap_contact_field* fields,
+                                 int count, double* out);
+// Adds d(J' gamma) at fixed gamma to dq0 (nv x nv); gamma: as f.
 void sap_contact_slopes_add_stiffness(const sap_contact_slopes* slopes, const double* gamma,
-                                      bool angular, double* dq0);
+                                      double* dq0);
 
 #endif

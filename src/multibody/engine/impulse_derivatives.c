@@ -15,7 +15,6 @@
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/engine/impulse_slopes.h"
-#include "problem/factor.h"
 #include "problem/law.h"
 #include "problem/problem_data.h"
 #include "solvers/gradient_data.h"
@@ -23,7 +22,7 @@
 // A kink is close where sides of a condition differ by less than this part of them.
 static const double KINK = 1e-6;
 
-enum { ROWS = SAP_CONE_ROWS_MAX, SCALES = SAP_CONTACT_SCALES };
+enum { ROWS = SAP_CONE_ROWS_MAX };
 // Inputs and outputs of the law of a contact; SHIFT is what v_hat_n of the law is lowered by.
 enum { IN_PHI, IN_W, IN_WT, IN_WN, IN_V0, IN_V_STAR = IN_V0 + ROWS, LAW_INPUTS = IN_V_STAR + ROWS };
 enum { OUT_R, OUT_V_HAT = ROWS, OUT_SHIFT = 2 * ROWS, OUT_MU, OUT_LAGGED, LAW_OUTPUTS };
@@ -95,129 +94,14 @@ static sap_status differentiate_law(const sap_slopes_call* call, const sap_block
   return SAP_STATUS_OK;
 }
 
-// --- rows of a block ---
+// --- contacts ---
 
-void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block) {
-  const sap_model* model = call->multibody->model;
-  sap_contact_slopes* w = call->w;
-  w->columns = 0;
-  memset(w->u, 0, sizeof w->u);
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const double* J = block->jacobians[t];
-    const int32_t first = model->tree_dofs[block->trees[t]];
-    for (int32_t i = first; i < first + model->tree_sizes[block->trees[t]]; ++i) {
-      bool any = false;
-      for (int32_t r = 0; r < block->nrows; ++r) {
-        w->J[w->columns][r] = *J++;
-        any = any || w->J[w->columns][r] != 0.0;
-      }
-      w->column_dof[w->columns] = i;
-      w->columns += any;
-    }
-  }
-  w->rows = block->nrows;
-  if (call->out->lambda != NULL) {
-    sap_slopes_multiply_rows(call, call->out->lambda, w->u);
-  }
-}
-
-void sap_slopes_multiply_rows(const sap_slopes_call* call, const double* v, double* out) {
-  const sap_contact_slopes* w = call->w;
-  memset(out, 0, (size_t)w->rows * sizeof *out);
-  for (int32_t k = 0; k < w->columns; ++k) {
-    for (int32_t r = 0; r < w->rows; ++r) {
-      out[r] += w->J[k][r] * v[w->column_dof[k]];
-    }
-  }
-}
-
-static double dot_rows(const sap_contact_slopes* w, const double* a, const double* b) {
-  double sum = 0.0;
-  for (int32_t r = 0; r < w->rows; ++r) {
-    sum += a[r] * b[r];
-  }
-  return sum;
-}
-
-void sap_slopes_add_rows(const sap_slopes_call* call, const double* x, double* out, int32_t k) {
-  const sap_contact_slopes* w = call->w;
-  if (call->out->lambda != NULL) {
-    out[k] += dot_rows(w, w->u, x);
-    return;
-  }
-  double* column = out + (size_t)call->multibody->model->sizes.nv * (size_t)k;
-  for (int32_t i = 0; i < w->columns; ++i) {
-    column[w->column_dof[i]] += dot_rows(w, w->J[i], x);
-  }
-}
-
-void sap_slopes_add_square(const sap_slopes_call* call, double scale, const double* M,
-                           double* out) {
-  const sap_contact_slopes* w = call->w;
-  for (int32_t k = 0; k < w->columns; ++k) {
-    double x[SAP_ROWS_MAX] = {0.0};
-    for (int32_t c = 0; c < w->rows; ++c) {
-      for (int32_t r = 0; r < w->rows; ++r) {
-        x[r] += scale * M[w->rows * c + r] * w->J[k][c];
-      }
-    }
-    sap_slopes_add_rows(call, x, out, w->column_dof[k]);
-  }
-}
-
-// --- scales of W ---
-
-sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
-                                 sap_error* error) {
-  const sap_model* model = call->multibody->model;
-  const sap_contact_slopes* w = call->w;
-  for (int32_t r = 0; r < block->nrows && r < 3; ++r) {
-    for (int32_t t = 0; t < block->ntrees; ++t) {
-      const int32_t first = model->tree_dofs[block->trees[t]];
-      memset(w->X[r] + first, 0, (size_t)model->tree_sizes[block->trees[t]] * sizeof(double));
-    }
-    for (int32_t k = 0; k < w->columns; ++k) {
-      w->X[r][w->column_dof[k]] = w->J[k][r] / (call->scales != NULL ? call->scales[r] : 1.0);
-    }
-    for (int32_t t = 0; t < block->ntrees; ++t) {
-      double* x = w->X[r] + model->tree_dofs[block->trees[t]];
-      SAP_TRY(sap_problem_solve_tree((sap_problem*)call->problem, block->trees[t], x, x, error));
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
-void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block* block) {
-  const sap_contact_slopes* w = call->w;
-  const sap_step_context* s = call->step;
-  const double stiffness = s->dt * s->dt * s->theta * s->theta_vq;
-  const bool one = block->nrows == 1;
-  const double* const x[SAP_MASS_FIELDS] = {w->X[0], one ? NULL : w->X[1], one ? NULL : w->X[2],
-                                            one ? NULL : call->y};
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    sap_derivatives_mass_products(call->multibody->derivatives, call->kin_A, block->trees[t], x,
-                                  w->gradients);
-    sap_multibody_add_spring_products(call->multibody->dynamics, call->out->q_A, block->trees[t],
-                                      stiffness, x, w->gradients);
-  }
-}
-
-// Adds a change of W_rs to those of w, wt, wn.
-static void add_scale(const double W[9], double w, int r, int s, double change,
-                      double out[SCALES]) {
-  out[0] += W[3 * s + r] * change * (r == s ? 1.0 : 2.0) / (9.0 * w);
-  out[1] += r == s && r < 2 ? 0.5 * change : 0.0;
-  out[2] += r == s && r == 2 ? change : 0.0;
-}
-
-// Sets x of the scales, and their derivatives to q0.
+// Sets W and x of its scales.
 static sap_status find_scales(const sap_slopes_call* call, const sap_block* block, double W[9],
                               double x[LAW_INPUTS], sap_error* error) {
   sap_contact_slopes* w = call->w;
-  const double* const fields[SAP_LANES] = {w->X[0], w->X[1], w->X[2], NULL};
   double square = 0.0;
   SAP_TRY(sap_slopes_solve_rows(call, block, error));
-  sap_contact_slopes_fields(w, fields, SAP_FIELD_X, false);
   for (int s = 0; s < 3; ++s) {
     double y[ROWS];
     sap_slopes_multiply_rows(call, w->X[s], y);
@@ -229,21 +113,8 @@ static sap_status find_scales(const sap_slopes_call* call, const sap_block* bloc
   x[IN_W] = sqrt(square) / 3.0;
   x[IN_WT] = 0.5 * (W[0] + W[4]);
   x[IN_WN] = W[8];
-  for (int32_t k = 0; k < w->count; ++k) {
-    sap_field_slopes* C = &w->C[k];
-    memset(w->scale[k], 0, sizeof w->scale[k]);
-    for (int r = 0; r < 3; ++r) {
-      for (int s = r; s < 3; ++s) {
-        add_scale(W, x[IN_W], r, s, (*C)[r][SAP_FIELD_X + s] + (*C)[s][SAP_FIELD_X + r],
-                  w->scale[k]);
-      }
-    }
-  }
-  sap_slopes_find_mass_gradients(call, block);
   return SAP_STATUS_OK;
 }
-
-// --- contacts ---
 
 static sap_status find_variation(const sap_slopes_call* call, const sap_contact* contact,
                                  sap_contact_variation* vary, sap_error* error) {
@@ -296,25 +167,94 @@ static void set_law(const sap_slopes_call* call, const sap_contact* contact, con
                         .velocity_change = zero};
 }
 
-// Adds what dgamma/dx of the law's inputs gives to dq_A: by W, and by J v*.
-static void add_mass_changes(const sap_slopes_call* call, const sap_block* block, const double W[9],
-                             const contact_law* law, double (*g)[ROWS]) {
+// u' dgamma at fixed vc, as of phi, of W, and of J v, J v0, J v* of rows without their scales.
+typedef struct law_pull {
+  double phi, W[9], v[ROWS], v0[ROWS], v_star[ROWS];
+} law_pull;
+
+static void pull_law(const sap_slopes_call* call, const contact_law* law, const double* G,
+                     double (*g)[ROWS], const double W[9], const double* u, law_pull* out) {
+  const sap_contact_slopes* w = call->w;
+  const int32_t n = w->rows;
+  const double by_w = sap_slopes_dot(w, u, g[IN_W]) / (9.0 * law->x[IN_W]);
+  *out = (law_pull){.phi = sap_slopes_dot(w, u, g[IN_PHI])};
+  for (int i = 0; i < 9; ++i) {
+    out->W[i] = by_w * W[i];
+  }
+  out->W[0] += 0.5 * sap_slopes_dot(w, u, g[IN_WT]);
+  out->W[4] += 0.5 * sap_slopes_dot(w, u, g[IN_WT]);
+  out->W[8] += sap_slopes_dot(w, u, g[IN_WN]);
+  for (int32_t i = 0; i < n; ++i) {
+    out->v[i] = -law->scales[i] * sap_slopes_dot(w, u, G + n * i);
+    out->v0[i] = law->scales[i] * sap_slopes_dot(w, u, g[IN_V0 + i]);
+    out->v_star[i] = law->scales[i] * sap_slopes_dot(w, u, g[IN_V_STAR + i]);
+  }
+}
+
+// Sets u' dgamma to q0 by phi and J, plus d(J lambda)' force: out[k] of the dofs that move it.
+static void find_moves(const sap_slopes_call* call, const contact_law* law, const law_pull* pull,
+                       const double* force, double* out) {
+  const sap_contact_slopes* w = call->w;
+  sap_contact_field fields[SAP_CONTACT_FIELDS] = {{.y = call->out->v}};
+  int count = 1;
+  memcpy(fields[0].f, pull->v, sizeof pull->v);
+  for (int s = 0; s < 3; ++s) {
+    fields[count] = (sap_contact_field){.y = w->X[s]};
+    sap_v3_scale(fields[count++].f, pull->W + 3 * s, 2.0);
+  }
+  if (law->inputs > IN_V0) {
+    fields[count].y = call->step->v0_free;
+    memcpy(fields[count++].f, pull->v0, sizeof pull->v0);
+    fields[count].y = call->out->v_star;
+    memcpy(fields[count++].f, pull->v_star, sizeof pull->v_star);
+  }
+  if (force != NULL) {
+    fields[count].y = call->out->lambda;
+    memcpy(fields[count++].f, force, sizeof fields->f);
+  }
+  sap_contact_slopes_gradient(w, fields, count, out);
+  for (int32_t k = 0; k < w->count; ++k) {
+    out[k] += pull->phi * w->dphi[k];
+  }
+}
+
+// Adds the derivatives of lambda' p, but of A those to A_bar.
+static void add_products(const sap_slopes_call* call, const sap_block* block,
+                         const contact_law* law, const law_pull* pull, const double* force) {
+  const sap_contact_slopes* w = call->w;
+  find_moves(call, law, pull, force, w->row_way);
+  for (int32_t k = 0; k < w->count; ++k) {
+    call->out->dq0[w->dofs[k]] += w->row_way[k];
+  }
+  sap_slopes_subtract_A(call, block, pull->W, pull->v_star);
+}
+
+// Adds the matrices of what J' dgamma gives to q0 and q_A.
+static void add_matrices(const sap_slopes_call* call, const sap_block* block,
+                         const contact_law* law, const law_pull* pulls) {
   const sap_contact_slopes* w = call->w;
   const sap_model* model = call->multibody->model;
+  for (int32_t r = 0; r < w->rows; ++r) {
+    find_moves(call, law, &pulls[r], NULL, w->row_way);
+    for (int32_t k = 0; k < w->count; ++k) {
+      w->changes[k][r] = w->row_way[k];
+    }
+  }
+  for (int32_t k = 0; k < w->count; ++k) {
+    sap_slopes_add_rows(call, w->changes[k], call->out->dq0, w->dofs[k]);
+  }
+  sap_slopes_find_mass_gradients(call, block);
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t first = model->tree_dofs[block->trees[t]];
     for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
       const double* gradients = w->gradients[k];
-      double changes[SCALES] = {0.0}, x[ROWS] = {0.0};
-      for (int r = 0, i = 0; r < 3; ++r) {
-        for (int s = r; s < 3; ++s, ++i) {
-          add_scale(W, law->x[IN_W], r, s, -gradients[i], changes);
-        }
-      }
-      for (int i = 0; i < 3; ++i) {
-        for (int32_t r = 0; r < block->nrows; ++r) {
-          x[r] += g[IN_W + i][r] * changes[i];
-          x[r] += call->y != NULL ? g[IN_V_STAR + i][r] * law->scales[i] * gradients[6 + i] : 0.0;
+      double x[ROWS] = {0.0};
+      for (int32_t r = 0; r < w->rows; ++r) {
+        const double* W = pulls[r].W;
+        x[r] = -(W[0] * gradients[0] + W[4] * gradients[3] + W[8] * gradients[5] +
+                 2.0 * (W[1] * gradients[1] + W[2] * gradients[2] + W[5] * gradients[4]));
+        for (int i = 0; call->y != NULL && i < 3; ++i) {
+          x[r] += pulls[r].v_star[i] * gradients[6 + i];
         }
       }
       sap_slopes_add_rows(call, x, call->out->dq_A, k);
@@ -322,34 +262,27 @@ static void add_mass_changes(const sap_slopes_call* call, const sap_block* block
   }
 }
 
-// Adds what dgamma = -G d(J v) and dgamma/dx of the law's inputs give.
-static void add_law(const sap_slopes_call* call, const double* G, double (*g)[ROWS],
-                    const contact_law* law) {
+// Adds what dgamma/dx of the law's inputs and dgamma = -G d(J v) give, with d(J' force).
+static void add_law(const sap_slopes_call* call, const sap_block* block, const contact_law* law,
+                    const double* G, double (*g)[ROWS], const double W[9], const double* force) {
   const sap_contact_slopes* w = call->w;
   const int32_t n = w->rows;
-  double by[2][ROWS * ROWS];
-  for (int32_t k = 0; k < w->count; ++k) {
-    double x[ROWS];
+  law_pull pulls[ROWS];
+  if (call->out->lambda != NULL) {
+    pull_law(call, law, G, g, W, w->u, pulls);
+    add_products(call, block, law, pulls, force);
+  } else {
     for (int32_t r = 0; r < n; ++r) {
-      x[r] = g[IN_PHI][r] * w->dphi[k];
-      for (int i = 0; i < SCALES; ++i) {
-        x[r] += g[IN_W + i][r] * w->scale[k][i];
-      }
-      for (int32_t i = 0; i < n; ++i) {
-        const double* C = w->C[k][i];
-        x[r] += law->scales[i] *
-                (g[IN_V0 + i][r] * C[SAP_FIELD_V0] + g[IN_V_STAR + i][r] * C[SAP_FIELD_V_STAR] -
-                 G[n * i + r] * C[SAP_FIELD_V]);
-      }
+      double e[ROWS] = {0.0};
+      e[r] = 1.0;
+      pull_law(call, law, G, g, W, e, &pulls[r]);
     }
-    sap_slopes_add_rows(call, x, call->out->dq0, w->dofs[k]);
+    add_matrices(call, block, law, pulls);
+    sap_contact_slopes_add_stiffness(w, force, call->out->dq0);
   }
-  for (int32_t c = 0; c < n; ++c) {
-    memcpy(by[0] + n * c, g[IN_V0 + c], (size_t)n * sizeof(double));
-    memcpy(by[1] + n * c, g[IN_V_STAR + c], (size_t)n * sizeof(double));
-  }
-  for (int i = 0; i < 2 && law->inputs > IN_V0; ++i) {
-    sap_slopes_add_square(call, 1.0, by[i], i == 0 ? call->out->dv0 : call->out->dv_star);
+  if (law->inputs > IN_V0) {
+    sap_slopes_add_square(call, 1.0, g[IN_V0], ROWS, call->out->dv0);
+    sap_slopes_add_square(call, 1.0, g[IN_V_STAR], ROWS, call->out->dv_star);
   }
 }
 
@@ -363,7 +296,10 @@ static sap_status note_law(const sap_slopes_call* call, const sap_block* block, 
   unbounded.contact.scales = unbounded.scales;
   unbounded.contact.thickness = 0.0;
   SAP_TRY(evaluate_law(call, law, law->x, values, error));
-  SAP_TRY(evaluate_law(call, &unbounded, law->x, others, error));
+  memcpy(others, values, sizeof others);
+  if (law->contact.thickness != 0.0) {
+    SAP_TRY(evaluate_law(call, &unbounded, law->x, others, error));
+  }
   const bool bounded = others[OUT_R + SAP_NORMAL_ROW] != values[OUT_R + SAP_NORMAL_ROW];
   const bool rests = values[OUT_SHIFT] == 0.0 && law->contact.model == SAP_CONTACT_SAP &&
                      call->law.scheme->theta == 1.0 && call->law.scheme->theta_vq == 1.0;
@@ -433,9 +369,6 @@ static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
                               const sap_block* block, block_point* at, sap_error* error) {
   sap_contact_slopes* w = call->w;
   const sap_slopes slopes = {at->G, at->by_R, at->bound, &at->contact};
-  const double* const fields[SAP_LANES] = {call->out->v, call->step->v0_free, call->out->v_star,
-                                           call->out->lambda};
-  const bool angular = block->nrows > 3;
   double W[9], g[LAW_INPUTS][ROWS], force[ROWS] = {0.0};
   contact_law law;
   sap_contact_variation vary;
@@ -450,27 +383,17 @@ static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
   set_law(call, contact, block, &law);
   call->scales = law.scales;
   sap_contact_slopes_set(w, call->kin, contact, &vary);
-  sap_contact_slopes_fields(w, fields, 0, angular);
   law.x[IN_PHI] = contact->phi;
   memset(law.x + IN_V0, 0, 2 * ROWS * sizeof(double));
-  sap_slopes_multiply_rows(call, fields[1], law.x + IN_V0);
-  sap_slopes_multiply_rows(call, fields[2], law.x + IN_V_STAR);
+  sap_slopes_multiply_rows(call, call->step->v0_free, law.x + IN_V0);
+  sap_slopes_multiply_rows(call, call->out->v_star, law.x + IN_V_STAR);
   SAP_TRY(find_scales(call, block, W, law.x, error));
   SAP_TRY(note_law(call, block, &law, error));
   SAP_TRY(differentiate_law(call, block, &law, &slopes, g, error));
-  add_law(call, at->G, g, &law);
-  add_mass_changes(call, block, W, &law, g);
   for (int32_t i = 0; i < block->nrows; ++i) {
     force[i] = law.scales[i] * at->gamma[i];
   }
-  if (call->out->lambda == NULL) {
-    sap_contact_slopes_add_stiffness(w, force, angular, call->out->dq0);
-  }
-  for (int32_t k = 0; k < w->count && call->out->lambda != NULL; ++k) {
-    for (int32_t i = 0; i < block->nrows; ++i) {
-      call->out->dq0[w->dofs[k]] += force[i] * w->C[k][i][SAP_FIELD_LAMBDA];
-    }
-  }
+  add_law(call, block, &law, at->G, g, W, force);
   return SAP_STATUS_OK;
 }
 
@@ -527,6 +450,10 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
         multibody->acceleration[i] = out->v_near[i] - out->v_star[i];
       }
     }
+    if (out->lambda != NULL) {
+      const size_t n = (size_t)multibody->model->sizes.nv;
+      memset(call.w->A_bar, 0, n * n * sizeof(double));
+    }
     if (multibody->dynamics->nelastic > 0 || multibody->dynamics->fluid.count > 0) {
       sap_derivatives_note(out->notes, "held: stiffness and drag in A");
     }
@@ -539,13 +466,16 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
     find_point(&call, &block, out->dv != NULL || out->dq0 != NULL, &at);
     if (out->impulse != NULL) {
       for (int32_t k = 0; k < call.w->columns; ++k) {
-        out->impulse[call.w->column_dof[k]] += dot_rows(call.w, call.w->J[k], at.gamma);
+        out->impulse[call.w->column_dof[k]] += sap_slopes_dot(call.w, call.w->J[k], at.gamma);
       }
     }
     if (out->dv != NULL) {
-      sap_slopes_add_square(&call, -1.0, at.G, out->dv);
+      sap_slopes_add_square(&call, -1.0, at.G, block.nrows, out->dv);
     }
     SAP_TRY(add_block(&call, b, &block, &at, error));
+  }
+  if (out->lambda != NULL) {
+    sap_slopes_add_A_products(&call);
   }
   return SAP_STATUS_OK;
 }

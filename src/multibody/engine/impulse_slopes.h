@@ -29,18 +29,30 @@ void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block);
 void sap_slopes_multiply_rows(const sap_slopes_call* call, const double* v, double* out);
 // Adds dp = J' x to column k of a matrix, or lambda' dp to its entry k of a vector.
 void sap_slopes_add_rows(const sap_slopes_call* call, const double* x, double* out, int32_t k);
-// Adds scale J' M J, or lambda' of it; M nrows x nrows.
-void sap_slopes_add_square(const sap_slopes_call* call, double scale, const double* M, double* out);
+// Adds scale J' M J, or lambda' of it; M nrows x nrows with leading dimension ld.
+void sap_slopes_add_square(const sap_slopes_call* call, double scale, const double* M, int32_t ld,
+                           double* out);
+// a' b of the block's rows.
+double sap_slopes_dot(const sap_contact_slopes* w, const double* a, const double* b);
 // X = A^-1 J' of the first rows, unscaled, on the block's trees.
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
                                  sap_error* error);
 // Gradients of X_r' A X_s to q_A, and of X_r' A y, y = v_near - v*; drag and the stiffness of
 // elements in A count as constant. For a single row: X_1' A X_1 alone.
 void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block* block);
-// Adds scale times the gradients to q of x_r' K x_s, K of the joint springs of a tree.
-void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const double* q, int32_t tree,
-                                       double scale, const double* const x[SAP_MASS_FIELDS],
+// Subtracts X W X' - X by_y y' from A_bar, the gradient of lambda' p to A, of the block's trees; W:
+// 3 x 3, or one number of a single row. by_y NULL: 0.
+void sap_slopes_subtract_A(const sap_slopes_call* call, const sap_block* block, const double* W,
+                           const double* by_y);
+// Adds what A_bar gives to dq_A.
+void sap_slopes_add_A_products(const sap_slopes_call* call);
+// Adds scale times the gradients to q of x_r' K x_s, K of all joint springs; x NULL: 0.
+void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const double* q, double scale,
+                                       const double* const x[SAP_MASS_FIELDS],
                                        double (*out)[SAP_MASS_PAIRS]);
+// Adds scale times the gradient of the sum of K_ij P_ij (nv x nv) of all joint springs.
+void sap_multibody_add_spring_gradient(const sap_dynamics* dynamics, const double* q, double scale,
+                                       const double* P, double* out);
 // Adds the derivatives of the impulse of a row but -J' G J.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               sap_error* error);

@@ -88,6 +88,7 @@ struct sap_multibody {
   int32_t contact_count;
   sap_evaluation_point point;
   sap_derivatives* derivatives;  // NULL until they are first needed
+  sap_mass_work* masses;
   struct sap_contact_slopes* slopes;
 };
 

@@ -126,6 +126,11 @@ static sap_status find_source(const sap_slopes_call* call, const sap_block* bloc
 // Adds what a change of w gives to dq_A.
 static void add_mass_changes(const sap_slopes_call* call, const sap_block* block, double by_w) {
   const sap_model* model = call->multibody->model;
+  if (call->out->lambda != NULL) {
+    by_w *= call->w->u[0];
+    sap_slopes_subtract_A(call, block, &by_w, NULL);
+    return;
+  }
   sap_slopes_find_mass_gradients(call, block);
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t first = model->tree_dofs[block->trees[t]];
@@ -172,8 +177,8 @@ sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, dou
   if (g[1] != 0.0) {
     add_mass_changes(call, block, g[1]);
   }
-  sap_slopes_add_square(call, 1.0, &g[0], call->out->dq0);
-  sap_slopes_add_square(call, 1.0, &g[2], call->out->dv0);
+  sap_slopes_add_square(call, 1.0, &g[0], 1, call->out->dq0);
+  sap_slopes_add_square(call, 1.0, &g[2], 1, call->out->dv0);
   if (source.moves) {
     sap_slopes_add_moving(call, block, gamma, G, g);
   }

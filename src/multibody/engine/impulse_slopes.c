@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rows J of a block, products with them, and X = A^-1 J' with its changes.
+#include "multibody/engine/impulse_slopes.h"
+
+#include <string.h>
+
+#include "multibody/assembly/assembly_data.h"
+#include "multibody/dynamics/dynamics_data.h"
+#include "problem/factor.h"
+#include "problem/problem_data.h"
+
+void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block) {
+  const sap_model* model = call->multibody->model;
+  sap_contact_slopes* w = call->w;
+  w->columns = 0;
+  memset(w->u, 0, sizeof w->u);
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const double* J = block->jacobians[t];
+    const int32_t first = model->tree_dofs[block->trees[t]];
+    for (int32_t i = first; i < first + model->tree_sizes[block->trees[t]]; ++i) {
+      bool any = false;
+      for (int32_t r = 0; r < block->nrows; ++r) {
+        w->J[w->columns][r] = *J++;
+        any = any || w->J[w->columns][r] != 0.0;
+      }
+      w->column_dof[w->columns] = i;
+      w->columns += any;
+    }
+  }
+  w->rows = block->nrows;
+  if (call->out->lambda != NULL) {
+    sap_slopes_multiply_rows(call, call->out->lambda, w->u);
+  }
+}
+
+void sap_slopes_multiply_rows(const sap_slopes_call* call, const double* v, double* out) {
+  const sap_contact_slopes* w = call->w;
+  memset(out, 0, (size_t)w->rows * sizeof *out);
+  for (int32_t k = 0; k < w->columns; ++k) {
+    for (int32_t r = 0; r < w->rows; ++r) {
+      out[r] += w->J[k][r] * v[w->column_dof[k]];
+    }
+  }
+}
+
+double sap_slopes_dot(const sap_contact_slopes* w, const double* a, const double* b) {
+  double sum = 0.0;
+  for (int32_t r = 0; r < w->rows; ++r) {
+    sum += a[r] * b[r];
+  }
+  return sum;
+}
+
+void sap_slopes_add_rows(const sap_slopes_call* call, const double* x, double* out, int32_t k) {
+  const sap_contact_slopes* w = call->w;
+  if (call->out->lambda != NULL) {
+    out[k] += sap_slopes_dot(w, w->u, x);
+    return;
+  }
+  double* column = out + (size_t)call->multibody->model->sizes.nv * (size_t)k;
+  for (int32_t i = 0; w->rows == 3 && i < w->columns; ++i) {
+    const double* J = w->J[i];
+    column[w->column_dof[i]] += J[0] * x[0] + J[1] * x[1] + J[2] * x[2];
+  }
+  for (int32_t i = 0; w->rows != 3 && i < w->columns; ++i) {
+    column[w->column_dof[i]] += sap_slopes_dot(w, w->J[i], x);
+  }
+}
+
+void sap_slopes_add_square(const sap_slopes_call* call, double scale, const double* M, int32_t ld,
+                           double* out) {
+  const sap_contact_slopes* w = call->w;
+  const bool one = call->out->lambda != NULL;
+  double z[SAP_ROWS_MAX];
+  for (int32_t c = 0; one && c < w->rows; ++c) {
+    z[c] = scale * sap_slopes_dot(w, w->u, M + ld * c);
+  }
+  for (int32_t k = 0; k < w->columns; ++k) {
+    double x[SAP_ROWS_MAX] = {0.0};
+    if (one) {
+      out[w->column_dof[k]] += sap_slopes_dot(w, z, w->J[k]);
+      continue;
+    }
+    for (int32_t c = 0; c < w->rows; ++c) {
+      const double J = scale * w->J[k][c];
+      for (int32_t r = 0; r < w->rows; ++r) {
+        x[r] += M[ld * c + r] * J;
+      }
+    }
+    sap_slopes_add_rows(call, x, out, w->column_dof[k]);
+  }
+}
+
+sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
+                                 sap_error* error) {
+  const sap_model* model = call->multibody->model;
+  const sap_contact_slopes* w = call->w;
+  for (int32_t r = 0; r < block->nrows && r < 3; ++r) {
+    for (int32_t t = 0; t < block->ntrees; ++t) {
+      const int32_t first = model->tree_dofs[block->trees[t]];
+      memset(w->X[r] + first, 0, (size_t)model->tree_sizes[block->trees[t]] * sizeof(double));
+    }
+    for (int32_t k = 0; k < w->columns; ++k) {
+      w->X[r][w->column_dof[k]] = w->J[k][r] / (call->scales != NULL ? call->scales[r] : 1.0);
+    }
+    for (int32_t t = 0; t < block->ntrees; ++t) {
+      double* x = w->X[r] + model->tree_dofs[block->trees[t]];
+      SAP_TRY(sap_problem_solve_tree((sap_problem*)call->problem, block->trees[t], x, x, error));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block* block) {
+  const sap_contact_slopes* w = call->w;
+  const sap_step_context* s = call->step;
+  const bool one = block->nrows == 1;
+  const double* const x[SAP_MASS_FIELDS] = {w->X[0], one ? NULL : w->X[1], one ? NULL : w->X[2],
+                                            one ? NULL : call->y};
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    sap_mass_products(call->multibody->masses, call->kin_A, block->trees[t], x, w->gradients);
+  }
+  sap_multibody_add_spring_products(call->multibody->dynamics, call->out->q_A,
+                                    s->dt * s->dt * s->theta * s->theta_vq, x, w->gradients);
+}
+
+void sap_slopes_subtract_A(const sap_slopes_call* call, const sap_block* block, const double* W,
+                           const double* by_y) {
+  const sap_model* model = call->multibody->model;
+  const sap_contact_slopes* w = call->w;
+  const int32_t rows = block->nrows < 3 ? 1 : 3;
+  const double* restrict a = w->X[0], * restrict b = w->X[1], * restrict c = w->X[2];
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t first = model->tree_dofs[block->trees[t]];
+    const int32_t end = first + model->tree_sizes[block->trees[t]];
+    for (int32_t j = first; j < end; ++j) {
+      double* restrict column = w->A_bar + (size_t)model->sizes.nv * (size_t)j;
+      double z[3] = {0.0};
+      for (int32_t r = 0; r < rows; ++r) {
+        for (int32_t s = 0; s < rows; ++s) {
+          z[r] += W[rows * s + r] * w->X[s][j];
+        }
+        z[r] -= call->y != NULL && by_y != NULL ? by_y[r] * call->y[j] : 0.0;
+      }
+      for (int32_t i = first; i < end; ++i) {
+        column[i] -= a[i] * z[0] + b[i] * z[1] + c[i] * z[2];
+      }
+    }
+  }
+}
+
+void sap_slopes_add_A_products(const sap_slopes_call* call) {
+  const sap_model* model = call->multibody->model;
+  const sap_step_context* s = call->step;
+  for (int32_t t = 0; t < model->sizes.trees; ++t) {
+    sap_mass_gradient(call->multibody->masses, call->kin_A, t, call->w->A_bar, call->out->dq_A);
+  }
+  sap_multibody_add_spring_gradient(call->multibody->dynamics, call->out->q_A,
+                                    s->dt * s->dt * s->theta * s->theta_vq, call->w->A_bar,
+                                    call->out->dq_A);
+}
