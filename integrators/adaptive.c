@@ -64,7 +64,7 @@ static sap_option_table option_table(void) {
 }
 
 sap_adaptive_options sap_adaptive_options_default(void) {
-  sap_adaptive_options options = {.cookie = SAP_OPTIONS_COOKIE};
+  sap_adaptive_options options = {.cookie = SAP_COOKIE};
   sap_options_reset(option_table(), &options);
   return options;
 }
@@ -78,8 +78,8 @@ const char* sap_adaptive_reason_text(sap_adaptive_reason reason) {
 
 static sap_status check_create(const sap_stepper* stepper, const sap_adaptive_options* options,
                                const double* lengths, sap_error* error) {
-  SAP_TRY(sap_options_check_cookie("sap_adaptive_options",
-                                   options != NULL ? &options->cookie : NULL, error));
+  SAP_TRY(
+      sap_check_cookie("sap_adaptive_options", options != NULL ? &options->cookie : NULL, error));
   SAP_TRY(sap_options_check(option_table(), options, error));
   const sap_stepper_options* s = &stepper->options;
   SAP_FAIL_IF(s->theta != 0.5 || s->theta_vq != 0.5 || !sap_stepper_acts_within(s) ||

@@ -32,9 +32,8 @@ const char* sap_law_text(sap_law law) {
 }
 
 sap_stepper_options sap_stepper_options_default(void) {
-  sap_stepper_options options = {.cookie = SAP_OPTIONS_COOKIE,
-                                 .solver = "sap",
-                                 .solver_options = sap_solver_options_default()};
+  sap_stepper_options options = {
+      .cookie = SAP_COOKIE, .solver = "sap", .solver_options = sap_solver_options_default()};
   sap_options_reset(sap_stepper_option_table(), &options);
   options.solver_options.check_input = false;
   return options;
@@ -88,9 +87,9 @@ sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, sap_sche
 }
 
 sap_status sap_stepper_options_check(const sap_stepper_options* options, sap_error* error) {
-  SAP_TRY(sap_options_check_cookie("sap_stepper_options", options != NULL ? &options->cookie : NULL,
-                                   error));
-  SAP_TRY(sap_options_check_cookie("sap_solver_options", &options->solver_options.cookie, error));
+  SAP_TRY(
+      sap_check_cookie("sap_stepper_options", options != NULL ? &options->cookie : NULL, error));
+  SAP_TRY(sap_check_cookie("sap_solver_options", &options->solver_options.cookie, error));
   SAP_TRY(sap_options_check(sap_stepper_option_table(), options, error));
   SAP_FAIL_IF(options->contact_stage == SAP_STAGE_THETA &&
                   !(options->theta >= 0.5 && options->theta_vq >= 0.5),

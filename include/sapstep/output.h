@@ -96,7 +96,9 @@ SAP_API sap_status sap_chart_write(const char* path, const sap_chart_panel* pane
 
 // --- 3D pages: one HTML file that replays a recording in any browser, without a network ---
 
+// Start with sap_page_options_default(), which sets the cookie.
 typedef struct sap_page_options {
+  uint32_t cookie;
   const char* title;     // NULL: the model's name                                         (NULL)
   double frame_rate;     // most frames per simulated second [1/s] >= 0; 0: every row      (60)
   int32_t max_contacts;  // of all frames together, >= 0; keeps the strongest        (1000000)

@@ -81,7 +81,9 @@
 extern "C" {
 #endif
 
+// Start with sap_recorder_options_default(), which sets the cookie.
 typedef struct sap_recorder_options {
+  uint32_t cookie;
   int32_t compression;  // 0: none; 1 to 9: level of zlib                                     (1)
   int32_t flush_rows;   // rows between flushes, 1 to 1e6; 0: about 1 MiB or 1 s              (0)
   bool no_thread;       // true: the calls do all work                                    (false)

@@ -80,7 +80,9 @@ typedef void (*sap_note_function)(void* context, const char* name, const char* t
 // Receives the bytes of a file that the scene was read from.
 typedef void (*sap_file_function)(void* context, const char* path, const void* bytes, size_t size);
 
+// Start with sap_scene_options_default(), which sets the cookie.
 typedef struct sap_scene_options {
+  uint32_t cookie;
   sap_scene_format format;        //                                                     (auto)
   bool lenient;                   // warn about unsupported features instead of failing  (false)
   bool visuals;                   // keep what is only drawn (visual meshes of MJCF, <visual> of

@@ -7,10 +7,10 @@
 
 _Static_assert(sizeof(sap_option_kind) == sizeof(int), "enums are stored as int");
 
-sap_status sap_options_check_cookie(const char* name, const uint32_t* cookie, sap_error* error) {
+sap_status sap_check_cookie(const char* name, const uint32_t* cookie, sap_error* error) {
   SAP_FAIL_IF(cookie == NULL, error, SAP_STATUS_ARGUMENT, "%s: options is NULL", name);
-  SAP_FAIL_IF(*cookie != SAP_OPTIONS_COOKIE, error, SAP_STATUS_ARGUMENT,
-              "%s was not made by %s_default()", name, name);
+  SAP_FAIL_IF(*cookie != SAP_COOKIE, error, SAP_STATUS_ARGUMENT,
+              "%s is not initialized: use %s_default()", name, name);
   return SAP_STATUS_OK;
 }
 

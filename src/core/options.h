@@ -52,10 +52,10 @@ typedef struct sap_option_table {
 #define SAP_OPTION_WORDS_integer NULL
 #define SAP_OPTION_WORDS_boolean NULL
 
-// Marks a struct that a sap_..._options_default() made.
-#define SAP_OPTIONS_COOKIE UINT32_C(0x5a9057e9)
-// Fails with ARGUMENT: "NAME was not made by NAME_default()", or NAME is NULL.
-sap_status sap_options_check_cookie(const char* name, const uint32_t* cookie, sap_error* error);
+// Marks options and definitions that a sap_..._default() made.
+#define SAP_COOKIE UINT32_C(0x5a9057e9)
+// Fails with ARGUMENT: "NAME is not initialized: use NAME_default()", or `cookie` is NULL.
+sap_status sap_check_cookie(const char* name, const uint32_t* cookie, sap_error* error);
 
 // The value as a number: 0 or 1 of booleans, the enumerator of words.
 double sap_option_get(const sap_option* option, const void* options);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "core/options.h"
 #include "core/platform.h"
 #include "io/mjcf/mjcf.h"
 #include "io/urdf/urdf.h"
@@ -11,7 +12,8 @@
 #include "io/xml/xml.h"
 
 sap_scene_options sap_scene_options_default(void) {
-  sap_scene_options options = {.format = SAP_SCENE_AUTO,
+  sap_scene_options options = {.cookie = SAP_COOKIE,
+                               .format = SAP_SCENE_AUTO,
                                .default_material = sap_material_default()};
   options.default_material.stiffness = 0.0;
   options.floor = (double)NAN;
@@ -52,6 +54,7 @@ static sap_status check_material(const sap_material* m, const char* name, bool o
 
 static sap_status check_options(const char* path, const sap_scene_options* options,
                                 sap_error* error) {
+  SAP_TRY(sap_check_cookie("sap_scene_options", &options->cookie, error));
   SAP_FAIL_IF(path == NULL || path[0] == '\0', error, SAP_STATUS_ARGUMENT, "path is empty");
   SAP_FAIL_IF(isinf(options->floor), error, SAP_STATUS_ARGUMENT,
               "floor = %g must be finite, or NaN for none", options->floor);

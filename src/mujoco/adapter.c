@@ -8,9 +8,8 @@
 #include "mujoco/mujoco_options.h"
 
 sap_mj_options sap_mj_options_default(void) {
-  sap_mj_options options = {.cookie = SAP_OPTIONS_COOKIE,
-                            .solver = "sap",
-                            .solver_options = sap_solver_options_default()};
+  sap_mj_options options = {
+      .cookie = SAP_COOKIE, .solver = "sap", .solver_options = sap_solver_options_default()};
   sap_options_reset(sap_mj_option_table(), &options);
   options.regularization.beta = options.regularization.sigma = (double)NAN;
   options.solver_options.check_input = false;
@@ -19,8 +18,8 @@ sap_mj_options sap_mj_options_default(void) {
 
 // Fails with ARGUMENT or NOT_FINITE; names the field, its value and the values allowed.
 static sap_status check_options(const sap_mj_options* options, sap_error* error) {
-  SAP_TRY(sap_options_check_cookie("sap_mj_options", &options->cookie, error));
-  SAP_TRY(sap_options_check_cookie("sap_solver_options", &options->solver_options.cookie, error));
+  SAP_TRY(sap_check_cookie("sap_mj_options", &options->cookie, error));
+  SAP_TRY(sap_check_cookie("sap_solver_options", &options->solver_options.cookie, error));
   return sap_options_check(sap_mj_option_table(), options, error);
 }
 

@@ -19,7 +19,7 @@ static sap_option_table option_table(void) {
 }
 
 sap_gradient_options sap_gradient_options_default(void) {
-  sap_gradient_options options = {.cookie = SAP_OPTIONS_COOKIE};
+  sap_gradient_options options = {.cookie = SAP_COOKIE};
   sap_options_reset(option_table(), &options);
   return options;
 }
@@ -30,7 +30,7 @@ sap_status sap_gradient_create(const sap_gradient_options* options, sap_gradient
   *out = NULL;
   const sap_gradient_options defaults = sap_gradient_options_default();
   const sap_gradient_options* o = options != NULL ? options : &defaults;
-  SAP_TRY(sap_options_check_cookie("sap_gradient_options", &o->cookie, error));
+  SAP_TRY(sap_check_cookie("sap_gradient_options", &o->cookie, error));
   SAP_TRY(sap_options_check(option_table(), o, error));
   SAP_FAIL_IF(o->coulomb && (o->smoothing > 0.0 || o->polish > 0), error, SAP_STATUS_ARGUMENT,
               "smoothing = %g, polish = %d: must be 0 with coulomb", o->smoothing, (int)o->polish);

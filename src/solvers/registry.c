@@ -82,14 +82,13 @@ static const sap_solver_row TABLE[] = {
 };
 
 sap_solver_options sap_solver_options_default(void) {
-  sap_solver_options options = {.cookie = SAP_OPTIONS_COOKIE};
+  sap_solver_options options = {.cookie = SAP_COOKIE};
   sap_options_reset(sap_solver_option_table(), &options);
   return options;
 }
 
 sap_status sap_solver_options_check(const sap_solver_options* options, sap_error* error) {
-  SAP_TRY(sap_options_check_cookie("sap_solver_options", options != NULL ? &options->cookie : NULL,
-                                   error));
+  SAP_TRY(sap_check_cookie("sap_solver_options", options != NULL ? &options->cookie : NULL, error));
   return sap_options_check(sap_solver_option_table(), options, error);
 }
 

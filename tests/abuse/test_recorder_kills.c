@@ -69,8 +69,10 @@ static void record(const char* path, const plan* p, shared* s) {
   static const sap_recorded_body bodies[BODIES] = {{.parent = -1}, {0, 1.0, {0.0}}};
   const sap_recorded_model model = {.sizes = {.bodies = BODIES, .nq = NQ, .nv = NQ},
                                     .bodies = bodies};
-  const sap_recorder_options options = {
-      .compression = p->compression, .flush_rows = p->flush_rows, .no_thread = p->no_thread};
+  sap_recorder_options options = sap_recorder_options_default();
+  options.compression = p->compression;
+  options.flush_rows = p->flush_rows;
+  options.no_thread = p->no_thread;
   sap_recorder* recorder = NULL;
   bool good = sap_recorder_create_foreign(path, &model, &options, &recorder, NULL) == 0;
   atomic_store(&s->flushed, 0);

@@ -390,6 +390,10 @@ static void test_options(void** state) {
   (void)state;
   sap_model* model = NULL;
   sap_error error = {0};
+  const sap_scene_options by_hand = {.lenient = true};
+  assert_int_equal(sap_scene_read("x", &by_hand, &model, &error), SAP_STATUS_ARGUMENT);
+  assert_string_equal(error.message,
+                      "sap_scene_options is not initialized: use sap_scene_options_default()");
   sap_scene_options options = sap_scene_options_default();
   options.default_material.stiffness = -1.0;
   assert_int_equal(sap_scene_read("x", &options, &model, &error), SAP_STATUS_ARGUMENT);

@@ -33,7 +33,9 @@ static void no_heap_call_in_steady_state(void** unused) {
   scratch_begin(&s);
   for (int no_thread = 0; no_thread < 2; ++no_thread) {
     simulation sim = box();
-    const sap_recorder_options options = {.compression = 1, .no_thread = no_thread != 0};
+    sap_recorder_options options = sap_recorder_options_default();
+    options.compression = 1;
+    options.no_thread = no_thread != 0;
     sap_recorder* recorder = NULL;
     sap_error error = {0};
     assert_int_equal(

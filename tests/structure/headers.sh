@@ -23,6 +23,13 @@ for header in include/sapstep/*.h; do
     bad=1
   fi
 done
+# A struct that grows starts with a cookie, so that one made without sap_x_default() is refused.
+for type in $(sed -nE 's/^SAP_API (sap_[a-z_]+_(options|def)) .*_default\(.*/\1/p' include/sapstep/*.h); do
+  [[ $(grep -rhA1 "^typedef struct $type {" include) == *"  uint32_t cookie;"* ]] || {
+    echo "struct $type does not start with a cookie"
+    bad=1
+  }
+done
 # The MuJoCo adapter's headers need MuJoCo's, those of the public one do not.
 hdf5=$(pkg-config --cflags hdf5-serial 2> /dev/null || pkg-config --cflags hdf5)
 rooms=$(find src integrators* -name '*.h' | sort)

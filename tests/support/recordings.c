@@ -21,7 +21,9 @@ simulation recordings_box(void) {
 }
 
 sap_recorder* recordings_create(const char* path, const simulation* s, int32_t flush_rows) {
-  const sap_recorder_options options = {.compression = 4, .flush_rows = flush_rows};
+  sap_recorder_options options = sap_recorder_options_default();
+  options.compression = 4;
+  options.flush_rows = flush_rows;
   sap_recorder* recorder = NULL;
   sap_error error = {0};
   if (sap_recorder_create(path, s->model, &options, &recorder, &error) != SAP_STATUS_OK) {

@@ -249,15 +249,17 @@ static void hand_made_definitions_are_refused(void** state) {
   sap_error error = {0};
   const sap_joint_def joint = {.name = "j", .body = 1};
   assert_int_equal(sap_builder_add_joint(builder, &joint, NULL, &error), SAP_STATUS_ARGUMENT);
-  assert_string_equal(error.message, "sap_joint_def was not made by sap_joint_def_default()");
+  assert_string_equal(error.message,
+                      "sap_joint_def is not initialized: use sap_joint_def_default()");
   const sap_keyframe_def key = {0};
   assert_int_equal(sap_builder_add_keyframe(builder, &key, NULL, &error), SAP_STATUS_ARGUMENT);
-  assert_string_equal(error.message, "sap_keyframe_def was not made by sap_keyframe_def_default()");
+  assert_string_equal(error.message,
+                      "sap_keyframe_def is not initialized: use sap_keyframe_def_default()");
   const sap_model_options options = {.timestep = 0.001};
   sap_builder* none = builder;
   assert_int_equal(sap_builder_create(&options, &none, &error), SAP_STATUS_ARGUMENT);
   assert_string_equal(error.message,
-                      "sap_model_options was not made by sap_model_options_default()");
+                      "sap_model_options is not initialized: use sap_model_options_default()");
   assert_null(none);
   sap_builder_destroy(builder);
 }

@@ -126,8 +126,10 @@ static void log_run(const char* path, int rows, int flush_rows, int compression)
   static const sap_recorded_body bodies[BODIES] = {{.parent = -1}, {0, 1.0, {0.0}}};
   const sap_recorded_model model = {.sizes = {.bodies = BODIES, .nq = NQ, .nv = NQ},
                                     .bodies = bodies};
-  const sap_recorder_options options = {
-      .compression = compression, .flush_rows = flush_rows, .no_thread = true};
+  sap_recorder_options options = sap_recorder_options_default();
+  options.compression = compression;
+  options.flush_rows = flush_rows;
+  options.no_thread = true;
   sap_recorder* recorder = NULL;
   sap_error error = {0};
   logging = true;

@@ -106,7 +106,9 @@ static void test_round_trip(void** state) {
   scratch_begin(&s);
   scratch_path(&s, "a.h5", path);
   const sap_recorded_model model = model_of(&wedge);
-  const sap_recorder_options options = {.compression = 0, .flush_rows = 7};
+  sap_recorder_options options = sap_recorder_options_default();
+  options.compression = 0;
+  options.flush_rows = 7;
   sap_recorder* recorder = NULL;
   sap_error error = {0};
   assert_int_equal(sap_recorder_create_foreign(path, &model, &options, &recorder, &error), 0);

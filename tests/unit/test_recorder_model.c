@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <sapstep/output.h>
+
 #include "support/near.h"
 #include "support/recordings.h"
 #include "support/scratch.h"
@@ -87,6 +89,11 @@ static void test_efforts_and_model(void** unused) {
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
     free(all[i]);
   }
+  const sap_page_options by_hand = {.frame_rate = 60.0};
+  assert_int_equal(sap_page_write(recording, "no.html", &by_hand, NULL, &error),
+                   SAP_STATUS_ARGUMENT);
+  assert_string_equal(error.message,
+                      "sap_page_options is not initialized: use sap_page_options_default()");
   sap_recording_close(recording);
   scratch_end(&folder);
   simulation_end(&s);
@@ -97,7 +104,14 @@ static void test_refusals(void** unused) {
   simulation s = recordings_box();
   sap_recorder* recorder = NULL;
   sap_error error = {0};
-  const sap_recorder_options deflate = {.compression = 10}, rows = {.flush_rows = -1};
+  const sap_recorder_options by_hand = {.compression = 1};
+  assert_int_equal(sap_recorder_create("a.h5", s.model, &by_hand, &recorder, &error),
+                   SAP_STATUS_ARGUMENT);
+  assert_string_equal(
+      error.message, "sap_recorder_options is not initialized: use sap_recorder_options_default()");
+  sap_recorder_options deflate = sap_recorder_options_default(), rows = deflate;
+  deflate.compression = 10;
+  rows.flush_rows = -1;
   assert_int_equal(sap_recorder_create("a.h5", s.model, &deflate, &recorder, &error),
                    SAP_STATUS_ARGUMENT);
   assert_string_equal(error.message, "compression = 10 must be 0 to 9");

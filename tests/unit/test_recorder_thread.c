@@ -50,8 +50,10 @@ static const sap_recorded_body bodies[BODIES] = {{.parent = -1}, {0, 1.0, {0.0}}
 static sap_recorder* create(const char* path, way how, int32_t flush_rows) {
   const sap_recorded_model model = {.sizes = {.bodies = BODIES, .nq = NQ, .nv = NQ, .nu = 2},
                                     .bodies = bodies};
-  const sap_recorder_options options = {
-      .compression = 1, .flush_rows = flush_rows, .no_thread = how == NO_THREAD};
+  sap_recorder_options options = sap_recorder_options_default();
+  options.compression = 1;
+  options.flush_rows = flush_rows;
+  options.no_thread = how == NO_THREAD;
   sap_recorder* recorder = NULL;
   sap_error error = {0};
   refuse_threads = how == THREAD_REFUSED;
@@ -233,7 +235,9 @@ static void own_model(void** unused) {
     sap_error error = {0};
     assert_int_equal(sap_builder_add_spring(builder, &spring, NULL, &error), SAP_STATUS_OK);
     simulation sim = simulation_begin(builder, SAP_SCHEME_MIDPOINT, 0.01);
-    const sap_recorder_options options = {.compression = 1, .no_thread = no_thread != 0};
+    sap_recorder_options options = sap_recorder_options_default();
+    options.compression = 1;
+    options.no_thread = no_thread != 0;
     sap_recorder* recorder = NULL;
     scratch_path(&s, "a.h5", path);
     assert_int_equal(sap_recorder_create(path, sim.model, &options, &recorder, &error), 0);

@@ -171,10 +171,11 @@ static void test_compare(void** state) {
 static void test_cookie(void** state) {
   (void)state;
   sap_stepper_options made_by_hand = {.dt = 0.01, .solver = "sap"};
-  expect(&made_by_hand, "sap_stepper_options was not made by sap_stepper_options_default()");
+  expect(&made_by_hand,
+         "sap_stepper_options is not initialized: use sap_stepper_options_default()");
   made_by_hand = sap_stepper_options_default();
   made_by_hand.solver_options = (sap_solver_options){.max_iterations = 3};
-  expect(&made_by_hand, "sap_solver_options was not made by sap_solver_options_default()");
+  expect(&made_by_hand, "sap_solver_options is not initialized: use sap_solver_options_default()");
   sap_solver* solver = NULL;
   assert_int_equal(sap_solver_create("sap", &made_by_hand.solver_options, &solver, NULL),
                    SAP_STATUS_ARGUMENT);

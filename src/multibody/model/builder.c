@@ -102,7 +102,7 @@ bool sap_builder_is_static(const sap_builder* builder, int32_t body) {
 }
 
 static sap_status check_options(const sap_model_options* options, sap_error* error) {
-  SAP_TRY(sap_check_cookie(options->cookie, "sap_model_options", error));
+  SAP_TRY(sap_check_cookie("sap_model_options", &options->cookie, error));
   const sap_checker checker = {"model", options->name, 0, error};
   SAP_TRY(sap_check_vector(&checker, "gravity", options->gravity, 3));
   SAP_TRY(sap_check_nonnegative(&checker, "fluid_density", options->fluid_density));

@@ -49,7 +49,7 @@ sap_status sap_builder_add_visual(sap_builder* builder, const sap_mesh_def* mesh
     if ((builder) == NULL || (def) == NULL) {                                                \
       return sap_fail((error), SAP_STATUS_ARGUMENT, text ": builder or definition is NULL"); \
     }                                                                                        \
-    SAP_TRY(sap_check_cookie((def)->cookie, #type, (error)));                                \
+    SAP_TRY(sap_check_cookie(#type, &(def)->cookie, (error)));                               \
   } while (0)
 
 // Makes room for `count` more records of a list.

@@ -139,9 +139,3 @@ sap_status sap_check_fields(const sap_checker* checker, const char* prefix, cons
   }
   return SAP_STATUS_OK;
 }
-
-sap_status sap_check_cookie(uint32_t cookie, const char* type, sap_error* error) {
-  return cookie == SAP_COOKIE
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_ARGUMENT, "%s was not made by %s_default()", type, type);
-}

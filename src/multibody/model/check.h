@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "core/error.h"
+#include "core/options.h"
 
 typedef struct sap_checker {
   const char* kind;  // "joint"
@@ -91,9 +92,5 @@ sap_status sap_check_fields(const sap_checker* checker, const char* prefix, cons
                             const sap_field* fields, size_t nfields);
 #define SAP_CHECK_FIELDS(checker, prefix, def, fields) \
   sap_check_fields((checker), (prefix), (def), (fields), sizeof(fields) / sizeof *(fields))
-
-#define SAP_COOKIE 0x73617064u
-// Fails with ARGUMENT unless sap_x_default() has made the definition of the type sap_x.
-sap_status sap_check_cookie(uint32_t cookie, const char* type, sap_error* error);
 
 #endif

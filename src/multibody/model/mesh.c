@@ -203,7 +203,7 @@ static sap_status compute_mass(const sap_checker* checker, const triangles* t, s
 sap_status sap_mesh_def_mass(const sap_mesh_def* def, sap_mesh_solid solid, sap_mesh_mass* out,
                              sap_error* error) {
   SAP_NOT_NULL(error, def, out);
-  SAP_TRY(sap_check_cookie(def->cookie, "sap_mesh_def", error));
+  SAP_TRY(sap_check_cookie("sap_mesh_def", &def->cookie, error));
   const sap_checker checker = {"mesh", def->name, 0, error};
   SAP_REFUSE_IF((int)solid < SAP_MESH_CONVEX || (int)solid > SAP_MESH_SHELL, &checker,
                 "solid = %d must be 0 to 3", (int)solid);

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/options.h"
 #include "core/platform.h"
 #include "output/page/page.h"
 
@@ -15,7 +16,7 @@
 enum { NAME_SIZE = 256 };
 
 sap_page_options sap_page_options_default(void) {
-  return (sap_page_options){.frame_rate = 60.0, .max_contacts = 1000 * 1000};
+  return (sap_page_options){.cookie = SAP_COOKIE, .frame_rate = 60.0, .max_contacts = 1000 * 1000};
 }
 
 bool sap_page_available(void) {
@@ -115,6 +116,7 @@ static sap_status write_page(sap_file* file, sap_page_data* data, sap_page_summa
 static sap_status check_arguments(const sap_recording* recording, const char* path,
                                   const sap_page_options* options, sap_error* error) {
   SAP_NOT_NULL(error, recording, path);
+  SAP_TRY(sap_check_cookie("sap_page_options", &options->cookie, error));
   SAP_FAIL_IF(!(options->frame_rate >= 0.0) || !isfinite(options->frame_rate), error,
               SAP_STATUS_ARGUMENT, "frame_rate = %g must be finite and >= 0", options->frame_rate);
   SAP_FAIL_IF(options->max_contacts < 0, error, SAP_STATUS_ARGUMENT,

@@ -4,10 +4,11 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/options.h"
 #include "core/platform.h"
 
 sap_recorder_options sap_recorder_options_default(void) {
-  return (sap_recorder_options){.compression = 1, .flush_rows = 0};
+  return (sap_recorder_options){.cookie = SAP_COOKIE, .compression = 1, .flush_rows = 0};
 }
 
 enum {
@@ -75,6 +76,7 @@ static sap_status check_model(const sap_recorded_model* model, sap_error* error)
 static sap_status check_arguments(const char* path, const sap_recorded_model* model,
                                   const sap_recorder_options* options, sap_error* error) {
   SAP_NOT_NULL(error, path, model);
+  SAP_TRY(sap_check_cookie("sap_recorder_options", &options->cookie, error));
   SAP_FAIL_IF(options->compression < 0 || options->compression > 9, error, SAP_STATUS_ARGUMENT,
               "compression = %d must be 0 to 9", options->compression);
   SAP_FAIL_IF(options->flush_rows < 0 || options->flush_rows > FLUSH_ROWS_MAX, error,
