@@ -552,10 +552,7 @@ sap_status sap_law_row(const sap_law_settings* s, const sap_compliant_row* row, 
 // 7. Servo.
 void sap_law_servo_row(const sap_law_settings* s, const sap_law_servo* servo, double* R,
                        double* v_hat) {
-  const double dt = s->dt, kp = servo->kp, kd = servo->kd;
-  const law_point at = find_normal_point(s, dt * (dt * kp + kd) * servo->w);
-  const double c = at.theta * (dt * at.theta_vq * kp + kd);
-  const double c0 = dt * at.theta * (1.0 - at.theta_vq) * kp + (1.0 - at.theta) * kd;
-  *R = fmax(1.0 / (dt * c), near_rigid(s, servo->w));
-  *v_hat = (servo->offset - kp * servo->length0 - c0 * servo->rate0) / c;
+  const law_point at = find_normal_point(s, s->dt * (s->dt * servo->kp + servo->kd) * servo->w);
+  sap_law_servo_at(servo, s->dt, at.theta, at.theta_vq, R, v_hat);
+  *R = fmax(*R, near_rigid(s, servo->w));
 }

@@ -101,6 +101,17 @@ typedef struct sap_law_servo {
   double w;               // Delassus scale of the row
 } sap_law_servo;
 
+// Computes R and v_hat of a servo's row at a scheme's theta point, without a near-rigid limit.
+// Inline as sap_law_rigid_row is.
+static inline void sap_law_servo_at(const sap_law_servo* servo, double dt, double theta,
+                                    double theta_vq, double* R, double* v_hat) {
+  const double kp = servo->kp, kd = servo->kd;
+  const double c = theta * (dt * theta_vq * kp + kd);
+  const double c0 = dt * theta * (1.0 - theta_vq) * kp + (1.0 - theta) * kd;
+  *R = 1.0 / (dt * c);
+  *v_hat = (servo->offset - kp * servo->length0 - c0 * servo->rate0) / c;
+}
+
 // Computes R and v_hat of a servo's row.
 void sap_law_servo_row(const sap_law_settings* settings, const sap_law_servo* servo, double* R,
                        double* v_hat);

@@ -2,9 +2,8 @@
 // Affine servos at the end of the step, with lengths V = row v and raw the force at its start,
 // without bounds:
 //   force = raw - (h kp + kd)(V - V0) - h kp V0
-// A servo within its force range is in A and v* (rank one). One at its range is a box block:
-//   R     = 1/(h (h kp + kd))
-//   v_hat = (raw + kd V0)/(h kp + kd)
+// A servo within its force range is in A and v* (rank one). One at its range is a box block, whose R
+// and v_hat are those of sap_law_servo_at at the end of the step, with offset = raw + kd V0:
 //   h lower <= gamma <= h upper
 // The choice is guessed from raw - h kp V0 and checked at the solution. Both forms have the same
 // minimum while nothing is clipped, so the check makes the choice exact.
@@ -12,6 +11,7 @@
 // one such block that replaces the servos acting on this joint alone.
 #include <math.h>
 
+#include "contact/contact_law.h"
 #include "core/memory.h"
 #include "mujoco/adapter.h"
 
@@ -412,11 +412,9 @@ sap_status sap_mj_servos_add_blocks(sap_mj* a, sap_error* error) {
     if (ntrees == 0) {
       continue;
     }
-    const double gain = h * s->kp + s->kd;
-    const sap_mj_box box = {.R = 1.0 / (h * gain),
-                            .v_hat = (s->raw + s->kd * s->V0) / gain,
-                            .lower = h * s->lower,
-                            .upper = h * s->upper};
+    const sap_law_servo law = {.offset = s->raw + s->kd * s->V0, .kp = s->kp, .kd = s->kd};
+    sap_mj_box box = {.lower = h * s->lower, .upper = h * s->upper};
+    sap_law_servo_at(&law, h, 1.0, 1.0, &box.R, &box.v_hat);
     s->block = sap_problem_block_count(a->problem);
     SAP_TRY(sap_mj_blocks_add_box(a, ntrees, &box, sap_mj_blocks_key(a, SAP_MJ_KEY_SERVO, i, 0, 0),
                                   error));
