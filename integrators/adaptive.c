@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/options.h"
 #include "integrators/extrapolation.h"
 #include "integrators/kink.h"
+#include "integrators/step_options.h"
 #include "integrators/stepper.h"
 #include "integrators/tree_store.h"
 
@@ -55,17 +55,9 @@ struct sap_adaptive {
   int32_t calm, patience;  // steps without kinks; so many make extrapolation start
 };
 
-#define ADAPTIVE_ROW(type, name, value, low, high, meaning) \
-  SAP_OPTION_ROW(sap_adaptive_options, name, type, name, value, low, high, meaning)
-
-static sap_option_table option_table(void) {
-  static const sap_option rows[] = {SAP_ADAPTIVE_OPTIONS(ADAPTIVE_ROW)};
-  return SAP_OPTION_TABLE(rows);
-}
-
 sap_adaptive_options sap_adaptive_options_default(void) {
   sap_adaptive_options options = {.cookie = SAP_COOKIE};
-  sap_options_reset(option_table(), &options);
+  sap_options_reset(sap_adaptive_option_table(), &options);
   return options;
 }
 
@@ -80,7 +72,7 @@ static sap_status check_create(const sap_stepper* stepper, const sap_adaptive_op
                                const double* lengths, sap_error* error) {
   SAP_TRY(
       sap_check_cookie("sap_adaptive_options", options != NULL ? &options->cookie : NULL, error));
-  SAP_TRY(sap_options_check(option_table(), options, error));
+  SAP_TRY(sap_options_check(sap_adaptive_option_table(), options, error));
   const sap_stepper_options* s = &stepper->options;
   SAP_FAIL_IF(s->theta != 0.5 || s->theta_vq != 0.5 || !sap_stepper_acts_within(s) ||
                   stepper->solution.contact.rigid,
@@ -145,7 +137,7 @@ static sap_status archive_memory(void* object, sap_archive* archive, sap_error* 
 
 // Hands the memory to the stepper. The hash tells options and given lengths from others.
 static void attach(sap_adaptive* a) {
-  const sap_option_table table = option_table();
+  const sap_option_table table = sap_adaptive_option_table();
   uint64_t hash = SAP_HASH_START;
   for (int32_t i = 0; i < table.count; ++i) {
     const double value = sap_option_get(&table.options[i], &a->options);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stepper's options as a table.
+// The options of the stepper and of its error control as tables.
 #ifndef SAP_INTEGRATORS_STEP_OPTIONS_H
 #define SAP_INTEGRATORS_STEP_OPTIONS_H
 
+#include <sapstep/adaptive.h>
 #include <sapstep/stepper.h>
 
 #include "solvers/solver_options.h"
@@ -26,6 +27,13 @@ static inline sap_option_table sap_stepper_option_table(void) {
   static const sap_option ROWS[] = {SAP_ALL_ROWS(SAP_STEPPER_OPTIONS)};
 #undef SAP_OPTION_WORDS_contact_model
 #undef SAP_OPTION_KIND_contact_model
+#undef SAP_OPTION_OWNER
+  return SAP_OPTION_TABLE(ROWS);
+}
+
+static inline sap_option_table sap_adaptive_option_table(void) {
+#define SAP_OPTION_OWNER sap_adaptive_options
+  static const sap_option ROWS[] = {SAP_ADAPTIVE_OPTIONS(SAP_OWN_ROW)};
 #undef SAP_OPTION_OWNER
   return SAP_OPTION_TABLE(ROWS);
 }

@@ -46,6 +46,18 @@ typedef struct cli_option {
   const char* (*take)(void* options, const char* text);
 } cli_option;
 
+// A struct of options of the library, at `offset` of the command's struct. Each option of its table
+// is one of the command; a row of the command's own list hides that of the same name.
+typedef struct cli_table_options {
+  sap_option_table (*table)(void);            // NULL: none
+  size_t offset;                              // [bytes]
+  double (*value)(const sap_option* option);  // its default; NULL: the table's
+  const char* title;                          // in the help; NULL: "Solver options"
+} cli_table_options;
+enum { CLI_TABLES = 2 };
+#define CLI_TABLE(rows, owner, member, default) \
+  { .table = rows, .offset = offsetof(owner, member), .value = default }
+
 typedef struct cli_command cli_command;
 struct cli_command {
   const char* name;
@@ -54,11 +66,7 @@ struct cli_command {
   const char* description;    // a paragraph, lines separated by '\n'
   const char* examples;       // lines
   const cli_option* options;  // ended by a name NULL
-  // Options of a struct of the library, inside the command's struct at `table_offset`. An option of
-  // `options` hides the one of the same name.
-  sap_option_table (*table)(void);  // NULL: none
-  size_t table_offset;
-  double (*table_default)(const sap_option* option);
+  cli_table_options tables[CLI_TABLES];
   const char* const*
       hidden;  // names with dashes that this command lacks, ended by NULL; NULL: none
   int (*run)(const cli_command* command, int argc, char** argv);  // argv[0]: the command's name

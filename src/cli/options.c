@@ -91,23 +91,6 @@ double cli_solver_default(const sap_option* option) {
   return sap_option_get(option, &defaults);
 }
 
-sap_stepper_options cli_stepper_options(void) {
-  sap_stepper_options options = sap_stepper_options_default();
-  options.dt = options.regularization.beta = options.regularization.sigma = (double)NAN;
-  return options;
-}
-
-sap_status cli_check_stepper(sap_stepper_options options, sap_error* error) {
-  options.dt = 1.0;
-  options.regularization = sap_regularization_default();
-  return sap_stepper_options_check(&options, error);
-}
-
-double cli_stepper_default(const sap_option* option) {
-  const sap_stepper_options defaults = cli_stepper_options();
-  return sap_option_get(option, &defaults);
-}
-
 static bool read_boolean(const char* text, double* out) {
   static const char* const words[] = {"off", "on", "no", "yes", "false", "true", "0", "1", NULL};
   const int index = cli_read_choice(text, words);
@@ -307,8 +290,8 @@ const char* cli_take_option(const cli_option* o, void* options, const char* text
 
 // --- command line ---
 
-// Values of getopt: indices of the command's options, then these.
-enum { ID_HELP = 10000, ID_TABLE = 20000, ID_NOTHING = 30000 };
+// Values of getopt: indices of the command's options, then these; tables follow each other.
+enum { ID_HELP = 10000, ID_TABLE = 20000, TABLE_SIZE = 1000 };
 
 typedef struct getopt_list {
   struct option rows[CLI_OPTION_MAX + 1];
@@ -332,7 +315,7 @@ static const cli_option* find_option(const cli_command* command, const char* nam
   return option->name != NULL ? option : NULL;
 }
 
-// True if the command has option `name` of its table, with dashes.
+// True if the command has option `name` of its tables, with dashes.
 static bool offers(const cli_command* command, const char* name) {
   return find_option(command, name) == NULL &&
          (command->hidden == NULL || cli_read_choice(name, command->hidden) < 0);
@@ -344,16 +327,17 @@ static void list_options(cli_parser* parser, getopt_list* list) {
     add_option(parser, list, command->options[i].name, command->options[i].argument != NULL, i);
   }
   add_option(parser, list, "help", false, ID_HELP);
-  const sap_option_table table =
-      command->table != NULL ? command->table() : (sap_option_table){NULL, 0};
-  for (int32_t i = 0; i < table.count; ++i) {
-    char name[CLI_NAME_SIZE];
-    with_dashes(table.options[i].name, name);
-    if (offers(command, name)) {
-      add_option(parser, list, name, true, ID_TABLE + i);
-    }
-    if (strcmp(name, "relative-tolerance") == 0) {
-      add_option(parser, list, "tolerance", true, ID_TABLE + i);
+  for (int t = 0; t < CLI_TABLES && command->tables[t].table != NULL; ++t) {
+    const sap_option_table table = command->tables[t].table();
+    for (int32_t i = 0; i < table.count; ++i) {
+      char name[CLI_NAME_SIZE];
+      with_dashes(table.options[i].name, name);
+      if (offers(command, name)) {
+        add_option(parser, list, name, true, ID_TABLE + t * TABLE_SIZE + i);
+      }
+      if (strcmp(name, "relative-tolerance") == 0) {
+        add_option(parser, list, "tolerance", true, ID_TABLE + t * TABLE_SIZE + i);
+      }
     }
   }
 }
@@ -445,17 +429,16 @@ static int check_paths(const cli_parser* parser) {
 // Stores the option that getopt returned as `value`. CLI_OK: go on.
 static int take_value(cli_parser* parser, const getopt_list* list, int value, int index) {
   const cli_command* command = parser->command;
-  const bool table = value >= ID_TABLE;
-  const cli_option* row = table ? NULL : &command->options[value];
   const char* allowed = NULL;
-  if (!table) {
+  char* options = parser->options;
+  if (value < ID_TABLE) {
+    const cli_option* row = &command->options[value];
     note_path(parser, row, optarg);
-  }
-  if (parser->options != NULL) {
-    char* options = parser->options;
-    allowed = table ? set_option(&command->table().options[value - ID_TABLE],
-                                 options + command->table_offset, optarg)
-                    : cli_take_option(row, options, optarg);
+    allowed = options != NULL ? cli_take_option(row, options, optarg) : NULL;
+  } else if (options != NULL) {
+    const cli_table_options* t = &command->tables[(value - ID_TABLE) / TABLE_SIZE];
+    const sap_option* option = &t->table().options[(value - ID_TABLE) % TABLE_SIZE];
+    allowed = set_option(option, options + t->offset, optarg);
   }
   return allowed == NULL ? CLI_OK : refuse_value(command, list->rows[index].name, optarg, allowed);
 }
@@ -526,6 +509,19 @@ bool cli_given(const cli_parser* parser, const char* name) {
   return false;
 }
 
+int cli_check_adaptive(const cli_command* command, const cli_parser* parser,
+                       const sap_adaptive_options* options) {
+  const sap_option_table table = sap_adaptive_option_table();
+  for (int32_t i = 0; i < table.count && options->accuracy <= 0.0; ++i) {
+    char name[CLI_NAME_SIZE];
+    with_dashes(table.options[i].name, name);
+    if (cli_given(parser, name)) {
+      return cli_usage_error(command, "--%s needs --accuracy", name);
+    }
+  }
+  return CLI_OK;
+}
+
 // --- help ---
 
 static void print_option(const char* left, const char* help) {
@@ -537,14 +533,13 @@ static void print_option(const char* left, const char* help) {
 }
 
 // Prints "meaning (default; low to high)" or "auto, end or theta: meaning (auto)".
-static void print_table_option(const cli_command* command, const sap_option* o, const char* name) {
+static void print_table_option(const sap_option* o, double number, const char* name) {
   static const char* const arguments[] = {[SAP_OPTION_REAL] = "X",
                                           [SAP_OPTION_POSITIVE] = "X",
                                           [SAP_OPTION_INTEGER] = "N",
                                           [SAP_OPTION_BOOLEAN] = "on|off",
                                           [SAP_OPTION_WORD] = "NAME"};
   char left[CLI_NAME_SIZE + 16], value[SAP_OPTION_TEXT_SIZE], words[SAP_OPTION_TEXT_SIZE];
-  const double number = command->table_default(o);
   (void)snprintf(left, sizeof left, "--%s %s", name, arguments[o->kind]);
   sap_option_text(o, number, value);
   sap_option_allowed(o, words);
@@ -559,6 +554,22 @@ static void print_table_option(const cli_command* command, const sap_option* o, 
   }
 }
 
+static void print_table(const cli_command* command, const cli_table_options* t) {
+  const sap_option_table table = t->table();
+  (void)printf("\n%s (default; range):\n", t->title != NULL ? t->title : "Solver options");
+  for (int32_t i = 0; i < table.count; ++i) {
+    const sap_option* o = &table.options[i];
+    char name[CLI_NAME_SIZE];
+    with_dashes(o->name, name);
+    if (offers(command, name)) {
+      print_table_option(o, t->value != NULL ? t->value(o) : o->value, name);
+    }
+    if (strcmp(name, "relative-tolerance") == 0) {
+      print_option("--tolerance X", "the same as --relative-tolerance");
+    }
+  }
+}
+
 void cli_print_help(const cli_command* command) {
   (void)printf("Usage: sapstep %s [OPTION...]%s%s\n\n%s\n\nOptions:\n", command->name,
                command->operands[0] != '\0' ? " " : "", command->operands, command->description);
@@ -569,17 +580,8 @@ void cli_print_help(const cli_command* command) {
     print_option(left, option->help);
   }
   print_option("-h, --help", "print this help");
-  if (command->table != NULL) {
-    const sap_option_table table = command->table();
-    (void)printf("\nSolver options (default; range):\n");
-    for (int32_t i = 0; i < table.count; ++i) {
-      char name[CLI_NAME_SIZE];
-      with_dashes(table.options[i].name, name);
-      if (offers(command, name)) {
-        print_table_option(command, &table.options[i], name);
-      }
-    }
-    print_option("--tolerance X", "the same as --relative-tolerance");
+  for (int t = 0; t < CLI_TABLES && command->tables[t].table != NULL; ++t) {
+    print_table(command, &command->tables[t]);
   }
   (void)printf("\nExamples:\n%s", command->examples);
 }

@@ -32,6 +32,9 @@ bool cli_parse(cli_parser* parser, const cli_command* command, void* options, in
                char** argv);
 // True if the option (with dashes) is on the command line.
 bool cli_given(const cli_parser* parser, const char* name);
+// Refuses options of error-controlled steps without --accuracy. CLI_OK: go on.
+int cli_check_adaptive(const cli_command* command, const cli_parser* parser,
+                       const sap_adaptive_options* options);
 // Prints the help of a command to standard output.
 void cli_print_help(const cli_command* command);
 
@@ -42,6 +45,21 @@ bool cli_read_integer(const char* text, int32_t* out);
 int cli_read_choice(const char* text, const char* const* choices);
 bool cli_read_scheme(const char* text, sap_scheme* out);
 
+// Rows that several commands have. `member` is in the command's struct.
+#define CLI_DT_ROW(owner, member, help) \
+  { "dt", "S", help " [s]", CLI_POSITIVE, .offset = offsetof(owner, member), .high = 1e9 }
+#define CLI_SOLVER_ROW(owner, member)                                            \
+  {                                                                              \
+    "solver", "NAME", "contact solver, see 'sapstep solvers' (sap)", CLI_SOLVER, \
+        .offset = offsetof(owner, member)                                        \
+  }
+#define CLI_FORMAT_ROW(owner, list, help) \
+  { "format", "NAME", help, CLI_WORD, .offset = offsetof(owner, format), .words = list }
+#define CLI_ACCURACY_ROW(owner, help)                                                  \
+  {                                                                                    \
+    "accuracy", "M", help, CLI_POSITIVE, .offset = offsetof(owner, adaptive.accuracy), \
+                                         .high = 1e9                                 \
+  }
 #define CLI_PRESET_ROW(owner)                                                         \
   {                                                                                   \
     "preset", "NAME",                                                                 \
@@ -59,13 +77,8 @@ bool cli_same_name(const char* a, const char* b);
 // the values allowed (valid until the next call). *known is false if the table has no such name.
 const char* cli_set_option(sap_option_table table, void* options, const char* name,
                            const char* text, bool* known);
-// Returns the defaults of commands that step scenes: dt, beta and sigma are NaN, the scene's.
-sap_stepper_options cli_stepper_options(void);
-// sap_stepper_options_check, before the scene's dt, beta and sigma are known.
-sap_status cli_check_stepper(sap_stepper_options options, sap_error* error);
-// Return the default of an option of sap_solver_options or cli_stepper_options.
+// Returns the default of an option of sap_solver_options.
 double cli_solver_default(const sap_option* option);
-double cli_stepper_default(const sap_option* option);
 
 // Argument checks for cli_option.take and lists: NULL if `text` is taken, else what it must be.
 extern const char cli_solver_allowed[];

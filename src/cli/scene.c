@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/files.h"
-#include "cli/options.h"
 
 cli_scene cli_scene_default(void) {
   return (cli_scene){.floor = (double)NAN, .override = sap_material_unset()};
@@ -124,6 +123,31 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
               "%.150s: nothing moves: no body has a joint", scene->path);
   return name != NULL ? sap_model_get_keyframe(model, index, state, control, error)
                       : sap_model_get_default_state(model, state, error);
+}
+
+// --- options of steps ---
+
+sap_stepper_options cli_stepper_options(void) {
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = options.regularization.beta = options.regularization.sigma = (double)NAN;
+  return options;
+}
+
+sap_adaptive_options cli_adaptive_options(void) {
+  sap_adaptive_options options = sap_adaptive_options_default();
+  options.accuracy = 0.0;
+  return options;
+}
+
+sap_status cli_check_stepper(sap_stepper_options options, sap_error* error) {
+  options.dt = 1.0;
+  options.regularization = sap_regularization_default();
+  return sap_stepper_options_check(&options, error);
+}
+
+double cli_stepper_default(const sap_option* option) {
+  const sap_stepper_options defaults = cli_stepper_options();
+  return sap_option_get(option, &defaults);
 }
 
 // --- wrong starts ---

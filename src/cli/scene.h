@@ -7,7 +7,7 @@
 
 #include <sapstep/sapstep.h>
 
-#include "cli/command.h"
+#include "cli/options.h"
 
 typedef struct cli_scene {
   const char* path;
@@ -81,6 +81,24 @@ sap_status cli_warn_wrong_starts(sap_multibody* multibody, const sap_model* mode
                                  const sap_regularization* regularization, sap_error* error);
 // Sets dt, beta and sigma to the model's where they are NaN.
 void cli_scene_stepper(const sap_model* model, sap_stepper_options* stepper);
+
+// --- options of steps ---
+
+// Returns the defaults of commands that step scenes: dt, beta and sigma are NaN, the scene's.
+sap_stepper_options cli_stepper_options(void);
+// sap_stepper_options_check, before the scene's dt, beta and sigma are known.
+sap_status cli_check_stepper(sap_stepper_options options, sap_error* error);
+// Returns the defaults of error-controlled steps, but without accuracy: fixed steps.
+sap_adaptive_options cli_adaptive_options(void);
+// Returns the default of an option of cli_stepper_options.
+double cli_stepper_default(const sap_option* option);
+// Options of a command's member `sap_adaptive_options adaptive`, for cli_command.tables. `accuracy`
+// is a row of its own.
+#define CLI_ADAPTIVE_OPTIONS(owner)                                          \
+  {                                                                          \
+    .table = sap_adaptive_option_table, .offset = offsetof(owner, adaptive), \
+    .title = "With --accuracy"                                               \
+  }
 
 // A scene ready to be stepped.
 typedef struct cli_run {

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <sapstep/adaptive.h>
 #include <sapstep/stepper.h>
 
 #include "support/command.h"
@@ -50,6 +51,30 @@ static void test_help(void** state) {
   assert_prints(s, "help solve", "(auto)");
 }
 
+// Fails unless the help of a command lists an option.
+static void assert_offers(scratch* s, const char* command, const char* name) {
+  char option[80], arguments[80];
+  (void)snprintf(option, sizeof option, "\n  --%s ", name);
+  for (char* c = option; *c != '\0'; ++c) {
+    *c = *c == '_' ? '-' : *c;
+  }
+  (void)snprintf(arguments, sizeof arguments, "%s --help", command);
+  assert_prints(s, arguments, option);
+}
+
+// Every option of error-controlled steps is one of `run` and `converge`, and needs --accuracy.
+static void test_adaptive_options(void** state) {
+#define SAP_X(type, name, value, low, high, meaning) #name,
+  static const char* const names[] = {SAP_ADAPTIVE_OPTIONS(SAP_X)};
+#undef SAP_X
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    assert_offers(*state, "run", names[i]);
+    assert_offers(*state, "converge", names[i]);
+  }
+  command_expect(*state, program, "run x.xml --largest-dt 0.1", 2, "--largest-dt needs --accuracy");
+  command_expect(*state, program, "converge x.xml --extrapolate off", 2, "needs --accuracy");
+}
+
 // Every option of the steppers and of the solvers is one of `run` and a parameter of studies.
 // Exceptions: none.
 static void test_library_options(void** state) {
@@ -59,16 +84,9 @@ static void test_library_options(void** state) {
       SAP_STEPPER_OPTIONS(SAP_X) SAP_REGULARIZATION_OPTIONS(SAP_X) SAP_SOLVER_OPTIONS(SAP_X)
 #undef SAP_X
   };
-  command_result help = command_run(s, program, "", "run --help");
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    char option[80], arguments[256];
-    (void)snprintf(option, sizeof option, "\n  --%s ", names[i]);
-    for (char* c = option; *c != '\0'; ++c) {
-      *c = *c == '_' ? '-' : *c;
-    }
-    if (strstr(help.out, option) == NULL) {
-      fail_msg("'run --help' lacks%s", option);
-    }
+    char arguments[256];
+    assert_offers(s, "run", names[i]);
     (void)snprintf(arguments, sizeof arguments, "echo 'set %s ?' > a.study;", names[i]);
     command_result r = command_run(s, program, arguments, "sweep a.study");
     if (strstr(r.err, "'?' must be") == NULL) {
@@ -76,7 +94,6 @@ static void test_library_options(void** state) {
     }
     command_clear(&r);
   }
-  command_clear(&help);
 }
 
 static void test_version(void** state) {
@@ -163,6 +180,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_help, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_library_options, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_adaptive_options, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_version, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_wrong_usage, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_solvers, scratch_setup, scratch_teardown),

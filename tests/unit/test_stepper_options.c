@@ -13,6 +13,7 @@
 #include <sapstep/stepper.h>
 
 #include "integrators/step_options.h"
+#include "support/option_tables.h"
 #include "support/toy_system.h"
 
 static void expect_status(const sap_stepper_options* options, sap_status status, const char* text) {
@@ -106,66 +107,18 @@ static void test_check(void** state) {
   expect(&bad, "max_iterations");
 }
 
-// Every byte of the struct is a field of the lists, the cookie, the solver's name, or padding: the
-// lists and the table agree in number, order, offset and default.
-static void test_table(void** state) {
+static void test_tables(void** state) {
   (void)state;
-  const sap_option_table table = sap_stepper_option_table();
+  static const char* const off[] = {"check_input", NULL};
   const sap_stepper_options defaults = sap_stepper_options_default();
-  size_t offset = sizeof defaults.cookie;
-  for (int32_t i = 0; i < table.count; ++i) {
-    const sap_option* o = &table.options[i];
-    const bool wide = o->kind == SAP_OPTION_REAL || o->kind == SAP_OPTION_POSITIVE;
-    const size_t size = wide ? sizeof(double) : o->kind == SAP_OPTION_BOOLEAN ? 1 : sizeof(int32_t);
-    assert_true(o->offset >= offset);
-    // Between two fields there is nothing but padding, a struct's cookie or the solver's name.
-    assert_true(o->offset - offset < 2 * sizeof(double) + sizeof(char*));
-    offset = o->offset + size;
-    assert_true(o->meaning[0] != '\0' && o->minimum <= o->value && o->value <= o->maximum);
-    const bool own = strcmp(o->name, "check_input") != 0;
-    assert_true(sap_option_get(o, &defaults) == (own ? o->value : 0.0));
-  }
-  assert_true(sizeof defaults - offset < sizeof(double));
-}
-
-// A value of the option other than the default and within the range.
-static double other_value(const sap_option* o) {
-  if (o->kind == SAP_OPTION_REAL || o->kind == SAP_OPTION_POSITIVE) {
-    const double half = 0.5 * o->value;
-    return half != o->value && half > o->minimum ? half : fmin(o->maximum, o->value + 1.0);
-  }
-  return o->value < o->maximum ? o->value + 1.0 : o->minimum;
-}
-
-// Each option off its default changes the bytes of a checkpoint, and is refused by name.
-static void test_compare(void** state) {
-  (void)state;
-  enum { MOST = 128 };
-  static const char* const free_to_differ[] = {"time_limit", "threads", "check_input"};
-  const sap_option_table table = sap_stepper_option_table();
-  const sap_stepper_options defaults = sap_stepper_options_default();
-  unsigned char saved[MOST * sizeof(double)];
-  assert_true(table.count <= MOST);
-  sap_options_save(table, &defaults, saved);
-  assert_int_equal(sap_options_compare("file", table, &defaults, saved, NULL), SAP_STATUS_OK);
-  for (int32_t i = 0; i < table.count; ++i) {
-    const sap_option* o = &table.options[i];
-    sap_stepper_options changed = defaults;
-    sap_error error = {0};
-    char start[80];
-    bool is_free = false;
-    for (size_t k = 0; k < sizeof free_to_differ / sizeof *free_to_differ; ++k) {
-      is_free = is_free || strcmp(o->name, free_to_differ[k]) == 0;
-    }
-    sap_option_set(o, &changed, other_value(o));
-    assert_int_equal(sap_options_check(table, &changed, NULL), SAP_STATUS_OK);
-    const sap_status status = sap_options_compare("file", table, &changed, saved, &error);
-    (void)snprintf(start, sizeof start, "file: %s = ", o->name);
-    if (status != (is_free ? SAP_STATUS_OK : SAP_STATUS_ARGUMENT) ||
-        (!is_free && strncmp(error.message, start, strlen(start)) != 0)) {
-      fail_msg("%s: status %d, '%s'", o->name, (int)status, error.message);
-    }
-  }
+  sap_stepper_options changed;
+  assert_false(defaults.solver_options.check_input);
+  assert_table_is_whole(sap_stepper_option_table(), &defaults, sizeof defaults, 0, off);
+  assert_table_is_compared(sap_stepper_option_table(), &defaults, &changed, sizeof changed);
+  const sap_adaptive_options adaptive = sap_adaptive_options_default();
+  sap_adaptive_options other;
+  assert_table_is_whole(sap_adaptive_option_table(), &adaptive, sizeof adaptive, 0, off + 1);
+  assert_table_is_compared(sap_adaptive_option_table(), &adaptive, &other, sizeof other);
 }
 
 static void test_cookie(void** state) {
@@ -233,8 +186,8 @@ static void test_presets(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_schemes), cmocka_unit_test(test_table), cmocka_unit_test(test_compare),
-      cmocka_unit_test(test_cookie),  cmocka_unit_test(test_check), cmocka_unit_test(test_presets),
+      cmocka_unit_test(test_schemes), cmocka_unit_test(test_tables),  cmocka_unit_test(test_cookie),
+      cmocka_unit_test(test_check),   cmocka_unit_test(test_presets),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

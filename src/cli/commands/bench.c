@@ -303,7 +303,7 @@ static const cli_option option_list[] = {
     {"repetitions", "N", "repetitions of each engine, interleaved, 1 to 1000 (7)", CLI_INTEGER,
      AT(repetitions), 1, BENCH_REPETITIONS_MAX},
     CLI_PRESET_ROW(bench),
-    {"dt", "S", "time step (the scene's) [s]", CLI_POSITIVE, AT(stepper.dt), 0, 1e300},
+    CLI_DT_ROW(bench, stepper.dt, "time step (the scene's)"),
     {"peer", "COMMAND",
      "a program that steps the same scenes with another engine, see\ntests/bench/peers; up to 8",
      CLI_CALL, .take = take_peer},
@@ -312,7 +312,7 @@ static const cli_option option_list[] = {
     {"clock", "NAME", "wall, or cpu: processor time (wall)", CLI_WORD, AT(clock), .words = clocks},
     CLI_SCENE_URDF_ROWS(bench),
     {"svg", "FILE", "write a chart of the medians over the number of contacts", CLI_TEXT, AT(svg)},
-    {"format", "NAME", "table, json or csv (table)", CLI_WORD, AT(format), .words = cli_formats},
+    CLI_FORMAT_ROW(bench, cli_formats, "table, json or csv (table)"),
     {0},
 };
 #undef AT
@@ -540,8 +540,6 @@ const cli_command cli_command_bench = {
         "      --peer 'python3 tests/bench/peers/drake_peer.py' --svg bench.svg \\\n"
         "      examples/scenes/*.xml\n",
     .options = option_list,
-    .table = sap_stepper_option_table,
-    .table_offset = offsetof(bench, stepper),
-    .table_default = cli_stepper_default,
+    .tables = {CLI_TABLE(sap_stepper_option_table, bench, stepper, cli_stepper_default)},
     .run = run_bench,
 };

@@ -13,7 +13,7 @@ static const cli_option check_options[] = {
     {"output", "FILE", "the report, also -o (the model's name with .check.html)", CLI_TEXT,
      AT(output)},
     {"duration", "S", "simulated time [s] (1)", CLI_POSITIVE, AT(duration), .high = 1e6},
-    {"dt", "S", "time step [s] (the scene's)", CLI_POSITIVE, AT(dt), .high = 1e6},
+    CLI_DT_ROW(check_request, dt, "time step (the scene's)"),
     {"lenient", NULL, "warn about unsupported features instead of failing", CLI_FLAG, AT(lenient)},
     {"floating-base", NULL, "let the root link of a URDF move freely", CLI_FLAG, AT(floating_base)},
     {"floor", "Z", "add a floor at this height to a URDF [m]", CLI_TEXT, AT(floor)},

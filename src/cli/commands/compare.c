@@ -97,8 +97,7 @@ static const cli_option option_list[] = {
     {"convergence", "FILE", "write a chart of how the natural map falls with iterations and time",
      CLI_PATH, AT(convergence)},
     {"lines", "FILE", "write the lines of that chart as CSV", CLI_PATH, AT(lines)},
-    {"format", "table|csv|json", "output format (table)", CLI_WORD, AT(format),
-     .words = cli_formats},
+    CLI_FORMAT_ROW(compare_job, cli_formats, "table, json or csv (table)"),
     {0},
 };
 #undef AT
@@ -517,8 +516,6 @@ const cli_command cli_command_compare = {
         "  sapstep run examples/scenes/quadruped.xml --dump-problems problems --dump-every 10 &&\n"
         "  sapstep compare --start warm --convergence quadruped.svg problems/*.hdf5\n",
     .options = option_list,
-    .table = sap_solver_option_table,
-    .table_offset = offsetof(compare_job, options),
-    .table_default = default_of,
+    .tables = {CLI_TABLE(sap_solver_option_table, compare_job, options, default_of)},
     .run = run,
 };

@@ -17,8 +17,7 @@ typedef struct request {
 } request;
 
 static const cli_option options[] = {
-    {"format", "NAME", "table or json (table)", CLI_WORD, .offset = offsetof(request, format),
-     .words = cli_formats_without_csv},
+    CLI_FORMAT_ROW(request, cli_formats_without_csv, "table or json (table)"),
     CLI_SCENE_URDF_ROWS(request),
     {0},
 };

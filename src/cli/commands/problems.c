@@ -43,10 +43,9 @@ typedef struct solve_job {
 
 #define AT(member) .offset = offsetof(solve_job, member)
 static const cli_option solve_options[] = {
-    {"solver", "NAME", "the solver, see 'sapstep solvers' (sap)", CLI_SOLVER, AT(solver_name)},
-    {"format", "table|csv|json",
-     "output format (table); json is one array with an object\nper problem", CLI_WORD, AT(format),
-     .words = cli_formats},
+    CLI_SOLVER_ROW(solve_job, solver_name),
+    CLI_FORMAT_ROW(solve_job, cli_formats,
+                   "table, json or csv (table); json is one array with an object\nper problem"),
     {"output", "FILE",
      "write the problem and its solution to FILE (FCLIB), which\ntakes one problem", CLI_TEXT,
      AT(output)},
@@ -169,7 +168,8 @@ const cli_command cli_command_solve = {
     .operands = "FILE...",
     .summary = "solve contact problems stored in files",
     .description =
-        "Solves the contact problem of each file (HDF5 in FCLIB's layout, or text) and prints a row\n"
+        "Solves the contact problem of each file (HDF5 in FCLIB's layout, or text) and prints a "
+        "row\n"
         "for each: file, velocities nv, contacts nc, outcome, Newton iterations,\n"
         "cost l(v) [J], relative momentum error |D grad l| / max(|D A v|, |D J' gamma|)\n"
         "computed anew from the solution, and time [us]. Exit status 1 when a problem did\n"
@@ -180,9 +180,7 @@ const cli_command cli_command_solve = {
         "  sapstep solve --tolerance 1e-12 --output solved.hdf5 pile.hdf5\n"
         "  sapstep solve --linear-solver sparse --repeat 10 --format json problems/*.hdf5\n",
     .options = solve_options,
-    .table = sap_solver_option_table,
-    .table_offset = offsetof(solve_job, options),
-    .table_default = cli_solver_default,
+    .tables = {CLI_TABLE(sap_solver_option_table, solve_job, options, cli_solver_default)},
     .run = run_solve,
 };
 
@@ -196,8 +194,7 @@ typedef struct solvers_job {
 static const cli_option solvers_options[] = {
     {"presets", NULL, "list the presets of 'run --preset' only", CLI_FLAG,
      .offset = offsetof(solvers_job, presets)},
-    {"format", "table|csv|json", "output format (table)", CLI_WORD,
-     .offset = offsetof(solvers_job, format), .words = cli_formats},
+    CLI_FORMAT_ROW(solvers_job, cli_formats, "table, json or csv (table)"),
     {0},
 };
 

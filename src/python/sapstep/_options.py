@@ -33,6 +33,8 @@ def _fields(struct: str) -> Dict[str, Any]:
 SOLVER = _fields("sap_solver_options")
 STEPPER = _fields("sap_stepper_options")
 REGULARIZATION = _fields("sap_regularization")
+ADAPTIVE = _fields("sap_adaptive_options")
+ADAPTER = _fields("sap_mj_options")
 # Options that are words: prefix of the enum, and the words.
 _WORDS = {
     name: _words(type) for name, type in (*SOLVER.items(), *STEPPER.items()) if type.kind == "enum"
@@ -91,12 +93,12 @@ def keywords(of: Any, *but: str) -> List[str]:
     return [p.name for p in inspect.signature(of).parameters.values() if p.kind in kinds and p.name not in but]
 
 
-def set_options(options: Any, values: Dict[str, Any], others: Iterable[str] = ()) -> None:
-    """Fills fields of a ``sap_solver_options`` from keyword arguments; enums are words.
+def set_options(options: Any, values: Dict[str, Any], others: Iterable[str] = (), fields: Iterable[str] = SOLVER) -> None:
+    """Fills fields of a struct, of ``sap_solver_options`` by default, from keyword arguments; enums are words.
     others: other keywords of the caller, for suggestions when one is misspelled."""
     for name, value in values.items():
-        if name not in SOLVER:
-            known = sorted({*SOLVER, *others})
+        if name not in fields:
+            known = sorted({*fields, *others})
             raise TypeError(f"unknown option '{name}', {hint(name, known)}")
         assign(options, name, value)
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._handle import OwningHandle, Owner
 from ._library import InputError, array, call, check, count_of, ffi, lib, number, owned_view
+from ._options import ADAPTIVE, set_options
 
 
 @dataclass
@@ -43,7 +44,7 @@ class StateOwner(Owner):
     _c: OwningHandle
     _state: Any
     _pending: Optional[BaseException] = None  # raised by a callback of the step
-    _accuracy: Optional[float] = None  # of c.adaptive
+    _adaptive: Optional[Tuple[float, ...]] = None  # options of c.adaptive
 
     def _begin(self, system: Any, options: Any, state: Any) -> None:
         """Creates c.stepper and the buffers of steps; called last by constructors."""
@@ -53,7 +54,7 @@ class StateOwner(Owner):
         self._q = owned_view(state.q, state.nq, state)
         self._v = owned_view(state.v, state.nv, state)
         self._act = owned_view(state.act, state.na, state)
-        self._dt, self._accuracy = float(options.dt), None
+        self._dt, self._adaptive = float(options.dt), None
         with self._c as c:
             c.state, c.report, c.recorder = state, ffi.new("sap_step_report*"), None
             c.turn = ffi.new("sap_python_turn*", {"stepper": c.stepper, "state": state, "report": c.report})
@@ -147,15 +148,17 @@ class StateOwner(Owner):
                 pass
             self._check(c.turn)
 
-    def advance(self, t: float, accuracy: float = 1e-4) -> Tuple[int, int]:
+    def advance(self, t: float, accuracy: float = 1e-4, **options: Any) -> Tuple[int, int]:
         """Steps to the time t [s] by steps that choose their own length: their estimated error is at most
         `accuracy` [m] each. Needs scheme "midpoint"; ``relative_tolerance`` should be accuracy/100 or less.
-        Returns the numbers of steps made and of attempts rejected. `dt` stays as it is."""
-        end, tolerance = number(t, "t"), number(accuracy, "accuracy")
+        Other keywords are the fields of sap_adaptive_options: velocity_time, largest_dt, least_dt [s],
+        extrapolate. Returns the numbers of steps made and of attempts rejected. `dt` stays as it is."""
+        end, wanted = number(t, "t"), ffi.new("sap_adaptive_options*", lib.sap_adaptive_options_default())
+        set_options(wanted, dict(options, accuracy=number(accuracy, "accuracy")), fields=ADAPTIVE)
         with self._c as c:
             if not end > self.t:
                 raise InputError(f"t = {end} must be > the time now, {self.t}")
-            self._choose(c, tolerance)
+            self._choose(c, tuple(float(getattr(wanted, name)) for name in ADAPTIVE))
             lib.sap_python_begin(c.turns, 1, 1)
             c.turn.adaptive, c.turn.t_end = c.adaptive, end
             c.turn.made = c.turn.rejected = 0
@@ -168,18 +171,19 @@ class StateOwner(Owner):
             self._check(c.turn)
             return int(c.turn.made), int(c.turn.rejected)
 
-    def _choose(self, c: Any, accuracy: Optional[float]) -> None:
-        """Creates the error control of steps; None: without."""
-        if self._accuracy == accuracy:
+    def _choose(self, c: Any, values: Optional[Tuple[float, ...]]) -> None:
+        """Creates the error control of steps with the values of its options; None: without."""
+        if self._adaptive == values:
             return
-        if self._accuracy is not None:
+        if self._adaptive is not None:
             lib.sap_adaptive_destroy(self._c.take("adaptive"))
-            self._accuracy = None
-        if accuracy is not None:
+            self._adaptive = None
+        if values is not None:
             options = ffi.new("sap_adaptive_options*", lib.sap_adaptive_options_default())
-            options.accuracy = accuracy
+            for (name, kind), value in zip(ADAPTIVE.items(), values):
+                setattr(options, name, bool(value) if kind.cname == "_Bool" else value)
             self._c.make("adaptive", lib.sap_adaptive_create, c.stepper, options, ffi.NULL, end=lib.sap_adaptive_destroy)
-            self._accuracy = accuracy
+            self._adaptive = values
 
     def _check(self, turn: Any) -> None:
         """Raises the error of the last step or of recording it."""
@@ -227,24 +231,25 @@ class StateOwner(Owner):
         call(lib.sap_stepper_save_memory, c.stepper, ffi.NULL, 0, size)
         memory = ffi.new("unsigned char[]", size[0])
         call(lib.sap_stepper_save_memory, c.stepper, memory, size[0], size)
-        head = np.concatenate(([np.nan if self._accuracy is None else self._accuracy], self._vector()))
+        head = np.concatenate((self._adaptive or [np.nan] * len(ADAPTIVE), self._vector()))
         return head.tobytes() + bytes(ffi.buffer(memory))
 
     def load(self, saved: bytes) -> None:
         """Restores a :meth:`save` of this or an equal simulation."""
         saved = bytes(memoryview(saved))
-        head = 8 * (2 + self._q.size + self._v.size + self._act.size)
+        options = 8 * len(ADAPTIVE)
+        head = options + 8 * (1 + self._q.size + self._v.size + self._act.size)
         if len(saved) < head:
             raise InputError("saved bytes are too short")
-        accuracy = np.frombuffer(saved[:8])[0]
+        values = tuple(float(value) for value in np.frombuffer(saved[:options]))
         with self._c as c:
-            before, mine = self._accuracy, self._save(c)[head:]
+            before, mine = self._adaptive, self._save(c)[head:]
             try:
-                self._choose(c, None if np.isnan(accuracy) else float(accuracy))
+                self._choose(c, None if np.isnan(values[0]) else values)
                 call(lib.sap_stepper_load_memory, c.stepper, saved[head:], len(saved) - head)
             except BaseException:
                 self._choose(c, before)
                 call(lib.sap_stepper_load_memory, c.stepper, mine, len(mine))
                 raise
-            self._take(np.frombuffer(saved[8:head]))
+            self._take(np.frombuffer(saved[options:head]))
             c.turn.stepped = False

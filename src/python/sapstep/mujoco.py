@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._handle import OwningHandle, Owner
 from ._library import FOLDER, Error, InputError, array, call, check, count_of, ffi, integer, number
-from ._options import REGULARIZATION, assign, c_string, keywords, set_options, take
+from ._options import ADAPTER, REGULARIZATION, c_string, set_options, take
 
 _BUILD = "pip install --force-reinstall --no-deps --no-cache-dir PATH_OR_URL_OF_SAPSTEPS_SOURCES"
 _LIBRARY = FOLDER / "libsapstep_mujoco.so"
@@ -75,14 +75,14 @@ def _check_type(name: str, value: Any, wanted: Any) -> None:
 class Adapter(Owner):
     """Workspace for one model: steps any of its data.
 
-    solver: see :func:`sapstep.solvers`; implicit: springs, dampers and servos in A; remember:
-    start from the last step's impulses. Other keywords: sigma, beta and the fields of
-    sap_solver_options; time_limit bounds a step [s], which then uses the best velocities found
-    (0: no limit; see report["converged"]).
+    solver: see :func:`sapstep.solvers`. Other keywords are the fields of sap_mj_options: implicit (springs,
+    dampers and servos in A), remember (start from the last step's impulses), contact_model ("sap", "similar",
+    "lagged") with dissipation [s/m] and stiction_tolerance [m/s], mocap_speed_limit [m/s]; sigma, beta,
+    impact_speed; and those of sap_solver_options: time_limit bounds a step [s], which then uses the best
+    velocities found (0: no limit; see report["converged"]).
     """
 
-    def __init__(self, model: "mujoco.MjModel", solver: str = "sap", *, implicit: bool = True,
-                 remember: bool = True, **options: Any) -> None:
+    def __init__(self, model: "mujoco.MjModel", solver: str = "sap", **options: Any) -> None:
         _check_type("model", model, mujoco.MjModel)
         self._model: Optional[Any] = model  # must outlive the adapter
         self._counts = {array: int(getattr(model, count)) for array, count in _SIZES.items()}
@@ -90,9 +90,10 @@ class Adapter(Owner):
         self._data: Any = None  # and their address
         made = ffi.new("sap_mj_options*", _lib.sap_mj_options_default())
         name = c_string(solver, "solver")
-        made.solver, made.implicit, made.remember = name, bool(implicit), bool(remember)
+        made.solver = name
+        take(made, ADAPTER, options)
         take(made.regularization, REGULARIZATION, options)
-        set_options(made.solver_options, options, (*REGULARIZATION, *_KEYWORDS))
+        set_options(made.solver_options, options, ("solver", *ADAPTER, *REGULARIZATION))
         self._c = OwningHandle(type(self).__name__)
         self._c.make("adapter", _lib.sap_mj_create, ffi.cast("const mjModel*", model._address), made,
                      end=_lib.sap_mj_destroy, type="sap_mj", threads=made.solver_options.threads > 1)
@@ -164,9 +165,6 @@ class Adapter(Owner):
         return result
 
 
-_KEYWORDS = keywords(Adapter.__init__, "self", "model")
-
-
 class _Adapters(threading.local):
     """Adapters of one thread, so that threads step different data in parallel."""
 
@@ -205,7 +203,7 @@ _PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
 
 def _set_state(model: Any, data: Any, state: NDArray[np.float64]) -> None:
-    mujoco.mj_setState(model, data, state, _PHYSICS)
+    mujoco.mj_setState(model, data, np.ascontiguousarray(state), _PHYSICS)
     data.qacc_warmstart[:] = 0
 
 

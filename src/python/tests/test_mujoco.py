@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from things import adapter_module
 
+from sapstep import _options
+
 adapter = adapter_module()
 mujoco = adapter.mujoco
 
@@ -38,6 +40,25 @@ def test_state_alone_decides():
     stepper.step(data)
     assert np.array_equal(data.qpos, other.qpos)
     assert stepper.report["contacts"] >= 0
+
+
+def test_each_option_is_a_keyword():
+    model = mujoco.MjModel.from_xml_string(BOX)
+    for name in (*_options.ADAPTER, *_options.REGULARIZATION, *_options.SOLVER):
+        with pytest.raises((TypeError, ValueError, OverflowError)) as refusal:
+            adapter.Adapter(model, **{name: "no such word"})
+        assert "unknown option" not in str(refusal.value) and name in str(refusal.value)
+    with pytest.raises(TypeError, match="unknown option 'implicitt', did you mean 'implicit'"):
+        adapter.Adapter(model, implicitt=True)
+
+    def pressed(**options):
+        data = mujoco.MjData(model)
+        data.qvel[0] = 1.0
+        adapter.Adapter(model, **options).step(data, 100)
+        return data.qpos.tobytes()
+
+    lagged = dict(contact_model="lagged", dissipation=30.0, stiction_tolerance=1e-3)
+    assert len({pressed(), pressed(contact_model="lagged"), pressed(**lagged)}) == 3
 
 
 def test_nan_is_refused():

@@ -14,6 +14,8 @@ LISTS = [
     ("solver.h", "SAP_SOLVER_OPTIONS", _options.SOLVER),
     ("stepper.h", "SAP_STEPPER_OPTIONS", _options.STEPPER),
     ("contact.h", "SAP_REGULARIZATION_OPTIONS", _options.REGULARIZATION),
+    ("adaptive.h", "SAP_ADAPTIVE_OPTIONS", _options.ADAPTIVE),
+    ("mujoco.h", "SAP_MJ_OPTIONS", _options.ADAPTER),
 ]
 WORDS = {
     "newton": ("solver.h", "SAP_NEWTON_LIST"), "line_search": ("solver.h", "SAP_LINE_SEARCH_LIST"),
@@ -47,6 +49,23 @@ def test_each_option_is_a_keyword():
             with pytest.raises((TypeError, ValueError, OverflowError, sapstep.Error)) as refusal:
                 sapstep.Simulation(SCENES / "falling_box.xml", **{name: "no such word"})
             assert "unknown option" not in str(refusal.value) and name in str(refusal.value)
+
+
+def test_each_option_of_error_control_is_a_keyword():
+    simulation = sapstep.Simulation(SCENES / "falling_box.xml", scheme="midpoint")
+    for name in _options.ADAPTIVE:
+        with pytest.raises((TypeError, ValueError)) as refusal:
+            simulation.advance(0.1, **{name: "no number"})
+        assert "unknown option" not in str(refusal.value) and name in str(refusal.value)
+    with pytest.raises(TypeError, match="unknown option 'largest_d', did you mean 'largest_dt'"):
+        simulation.advance(0.1, largest_d=0.1)
+    assert simulation.advance(0.1, largest_dt=0.001)[0] >= 100 > simulation.advance(0.2)[0]
+    saved = simulation.save()
+    other = sapstep.Simulation(SCENES / "falling_box.xml", scheme="midpoint")
+    other.load(saved)
+    for each in (simulation, other):
+        assert each.advance(0.3, largest_dt=0.001, extrapolate=False)[0] >= 100
+    assert simulation.state.tobytes() == other.state.tobytes()
 
 
 def test_presets():

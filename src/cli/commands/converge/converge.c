@@ -159,7 +159,7 @@ static sap_status begin(const converge_study* study, converge_case* c, work* w) 
   const size_t size = (size_t)system->nq + (size_t)system->nv;
   SAP_TRY(sap_stepper_create(system, &options, &w->stepper, &c->error));
   if (c->accuracy > 0.0) {
-    sap_adaptive_options adaptive = sap_adaptive_options_default();
+    sap_adaptive_options adaptive = study->options.adaptive;
     adaptive.accuracy = c->accuracy;
     SAP_TRY(sap_adaptive_create(w->stepper, &adaptive, NULL, &w->adaptive, &c->error));
   }
@@ -337,12 +337,12 @@ static bool list_series(converge_study* s, converge_case* series) {
       }
     }
   }
-  if (o->accuracy > 0.0) {
+  if (o->adaptive.accuracy > 0.0) {
     series[s->series] = (converge_case){.series = s->series,
                                         .scheme = SAP_SCHEME_MIDPOINT,
                                         .stage = SAP_STAGE_AUTO,
                                         .solver = o->solvers[0],
-                                        .accuracy = o->accuracy};
+                                        .accuracy = o->adaptive.accuracy};
     ++s->series;
   }
   return s->series > 0;
@@ -471,9 +471,8 @@ const cli_command cli_command_converge = {
         "  sapstep converge examples/scenes/spring_cylinder.xml --duration 5\n"
         "  sapstep converge examples/scenes/sliding_box.xml --contact-stage end,theta\n",
     .options = converge_option_list,
-    .table = sap_stepper_option_table,
-    .table_offset = offsetof(converge_options, stepper),
-    .table_default = cli_stepper_default,
+    .tables = {CLI_TABLE(sap_stepper_option_table, converge_options, stepper, cli_stepper_default),
+               CLI_ADAPTIVE_OPTIONS(converge_options)},
     .hidden = converge_hidden,
     .run = converge_scene,
 };

@@ -42,11 +42,11 @@ typedef struct converge_options {
   cli_scene scene;  // with its dt: the largest step
   const char* svg;
   converge_against against;
-  double dt, duration;  // the largest step [s]
-  double accuracy;      // of error-controlled steps at the first level [m], 0: none
-  int32_t levels;       // step sizes
-  int32_t ratio;        // smallest step over that of the reference
-  int32_t jobs;         // threads
+  double dt, duration;            // the largest step [s]
+  sap_adaptive_options adaptive;  // of the first level; accuracy 0: no such steps
+  int32_t levels;                 // step sizes
+  int32_t ratio;                  // smallest step over that of the reference
+  int32_t jobs;                   // threads
   sap_scheme schemes[SAP_SCHEME_COUNT];
   sap_stage stages[SAP_STAGE_COUNT];
   const char* solvers[CONVERGE_SOLVERS_MAX];

@@ -121,15 +121,14 @@ TAKE_LIST(take_solvers, add_solver, "one or more of 'sapstep solvers', separated
 static const char* const references[] = {"auto", "run", "richardson", NULL};
 #define AT(member) .offset = offsetof(converge_options, member)
 const cli_option converge_option_list[] = {
-    {"dt", "S", "largest time step (the scene's) [s]", CLI_POSITIVE, AT(stepper.dt), 0, 1e9},
+    CLI_DT_ROW(converge_options, stepper.dt, "largest time step (the scene's)"),
     {"levels", "N", "number of step sizes dt, dt/2, dt/4, ...: 2 to 20 (5)", CLI_INTEGER,
      AT(levels), 2, CONVERGE_LEVELS_MAX},
-    {"accuracy", "M",
-     "also error-controlled steps, 'adaptive': of this accuracy [m] and, level\nby level, a tenth "
-     "of "
-     "it. They end at multiples of dt, which should be large,\nas 0.1; their dt_s is the time of a "
-     "solve",
-     CLI_POSITIVE, AT(accuracy), 0, 1e9},
+    CLI_ACCURACY_ROW(
+        converge_options,
+        "also error-controlled steps, 'adaptive': of this accuracy [m] and, level\nby "
+        "level, a tenth of it. They end at multiples of dt, which should be large,\nas "
+        "0.1; their dt_s is the time of a solve"),
     {"duration", "S", "simulated time, rounded up to a multiple of dt (1) [s]", CLI_POSITIVE,
      AT(duration), 0, 1e9},
     {"scheme", "LIST", "schemes, separated by commas\n(symplectic-euler,implicit-euler,midpoint)",
@@ -167,7 +166,7 @@ const cli_option converge_option_list[] = {
     CLI_SCENE_CONTACT_ROWS(converge_options),
     CLI_SCENE_URDF_ROWS(converge_options),
     CLI_SCENE_LENIENT_ROW(converge_options),
-    {"format", "NAME", "table, json or csv (table)", CLI_WORD, AT(format), .words = cli_formats},
+    CLI_FORMAT_ROW(converge_options, cli_formats, "table, json or csv (table)"),
     {0},
 };
 #undef AT
@@ -179,7 +178,8 @@ static void set_defaults(converge_options* o) {
                           .levels = 5,
                           .ratio = 16,
                           .jobs = processors >= 1 && processors <= 64 ? (int32_t)processors : 1,
-                          .scene = cli_scene_default()};
+                          .scene = cli_scene_default(),
+                          .adaptive = cli_adaptive_options()};
   o->stepper = cli_stepper_options();
   // The study measures the error of the step, not that of the solver.
   o->stepper.solver_options.relative_tolerance = 1e-10;
@@ -209,7 +209,10 @@ static int check_command(const cli_command* command, const cli_parser* parser,
     o->solvers[o->nsolvers++] = o->stepper.solver;
   }
   o->scene.path = parser->operands[0];
-  return cli_check_reread(o->scene.path, &error) == SAP_STATUS_OK ? CLI_OK : cli_report(&error);
+  const int code = cli_check_adaptive(command, parser, &o->adaptive);
+  return code != CLI_OK                                             ? code
+         : cli_check_reread(o->scene.path, &error) == SAP_STATUS_OK ? CLI_OK
+                                                                    : cli_report(&error);
 }
 
 bool converge_options_read(const cli_command* command, int argc, char** argv,

@@ -267,7 +267,7 @@ static sap_status write_chart(const converge_study* s, const series* all, sap_er
   panels[2].title = "Work";
   panels[2].x_label = "time of the run [s]";
   panels[2].slopes = 0;
-  const int count = s->options.accuracy > 0.0 || s->npoints > 0 ? 3 : 2;
+  const int count = s->options.adaptive.accuracy > 0.0 || s->npoints > 0 ? 3 : 2;
   return cli_lines_write(&lines, panels, count, s->options.svg, NULL, error);
 }
 

@@ -38,9 +38,8 @@ static double mujoco_default(const sap_option* option) {
 #define AT(member) .offset = offsetof(mujoco_options, member)
 static const cli_option mujoco_option_list[] = {
     RUN_START_ROWS(mujoco_options),
-    {"dt", "S", "time step (the model's) [s]", CLI_POSITIVE, AT(dt), 0, 1e300},
-    {"solver", "NAME", "contact solver, see 'sapstep solvers' (sap)", CLI_SOLVER,
-     AT(adapter.solver)},
+    CLI_DT_ROW(mujoco_options, dt, "time step (the model's)"),
+    CLI_SOLVER_ROW(mujoco_options, adapter.solver),
     {"stiffness", "K", "contact stiffness of every geom [N/m]", CLI_POSITIVE, AT(stiffness), 0,
      1e300},
     {"relaxation-time", "S", "relaxation time of every geom [s]", CLI_REAL, AT(relaxation_time), 0,
@@ -415,8 +414,6 @@ const cli_command cli_command_mujoco = {
         "  sapstep mujoco humanoid.xml --duration 2 --checkpoint at2.checkpoint\n"
         "  sapstep mujoco humanoid.xml --duration 4 --resume at2.checkpoint\n",
     .options = mujoco_option_list,
-    .table = sap_mj_option_table,
-    .table_offset = offsetof(mujoco_options, adapter),
-    .table_default = mujoco_default,
+    .tables = {CLI_TABLE(sap_mj_option_table, mujoco_options, adapter, mujoco_default)},
     .run = run_mujoco,
 };

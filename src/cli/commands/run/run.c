@@ -24,7 +24,7 @@
 typedef struct run_options {
   run_plan plan;
   cli_scene scene;
-  double accuracy;  // of error-controlled steps [m], 0: fixed ones
+  sap_adaptive_options adaptive;  // accuracy 0: fixed steps
   sap_stepper_options stepper;
 } run_options;
 
@@ -47,17 +47,17 @@ typedef struct run {
 #define AT(member) .offset = offsetof(run_options, member)
 static const cli_option run_option_list[] = {
     RUN_START_ROWS(run_options),
-    {"dt", "S", "time step (the scene's) [s]", CLI_POSITIVE, AT(stepper.dt), 0, 1e9},
+    CLI_DT_ROW(run_options, stepper.dt, "time step (the scene's)"),
     {"scheme", "NAME",
      "explicit-euler, symplectic-euler, implicit-euler or\nmidpoint (implicit-euler); sets theta "
      "and theta-vq",
      CLI_SCHEME, AT(stepper)},
-    {"accuracy", "M",
-     "choose the steps by their error, at most this in each [m]; scheme\nmidpoint. Rows are "
-     "written at multiples of dt (0.02 s), where controls of\na file change and those steps end",
-     CLI_POSITIVE, AT(accuracy), 0, 1e9},
-    {"solver", "NAME", "contact solver, see 'sapstep solvers' (sap)", CLI_SOLVER,
-     AT(stepper.solver)},
+    CLI_ACCURACY_ROW(
+        run_options,
+        "choose the steps by their error, at most this in each [m]; scheme\nmidpoint. "
+        "Rows are written at multiples of dt (0.02 s), where controls of\na file change "
+        "and those steps end"),
+    CLI_SOLVER_ROW(run_options, stepper.solver),
     CLI_PRESET_ROW(run_options),
     CLI_SCENE_CONTACT_ROWS(run_options),
     RUN_OUTPUT_ROWS(run_options),
@@ -90,7 +90,8 @@ static int check_law(const cli_command* command, const cli_parser* parser,
 // Checks combinations of options.
 static int check_options(const cli_command* command, const cli_parser* parser,
                          run_options* options) {
-  const int code = run_plan_check(&options->plan, command, parser, "scene");
+  int code = run_plan_check(&options->plan, command, parser, "scene");
+  code = code == CLI_OK ? cli_check_adaptive(command, parser, &options->adaptive) : code;
   if (code != CLI_OK) {
     return code;
   }
@@ -101,14 +102,14 @@ static int check_options(const cli_command* command, const cli_parser* parser,
   if (theta != theta_vq) {
     return cli_usage_error(command, "--theta and --theta-vq belong together");
   }
-  if (options->accuracy > 0.0) {
+  if (options->adaptive.accuracy > 0.0) {
     if (!cli_given(parser, "scheme") && !theta) {
       (void)sap_stepper_options_set_scheme(&options->stepper, SAP_SCHEME_MIDPOINT, NULL);
     }
     options->stepper.dt = cli_given(parser, "dt") ? options->stepper.dt : 0.02;
     if (!cli_given(parser, "relative-tolerance") && !cli_given(parser, "tolerance")) {
       options->stepper.solver_options.relative_tolerance =
-          fmax(1e-12, fmin(0.01 * options->accuracy, 1e-6));
+          fmax(1e-12, fmin(0.01 * options->adaptive.accuracy, 1e-6));
     }
   }
   sap_error error;
@@ -155,14 +156,12 @@ static sap_status set_controls(run* r, sap_error* error) {
 }
 
 static sap_status create_adaptive(run* r, sap_error* error) {
-  if (!(r->options.accuracy > 0.0)) {
+  if (!(r->options.adaptive.accuracy > 0.0)) {
     return SAP_STATUS_OK;
   }
-  sap_adaptive_options adaptive = sap_adaptive_options_default();
-  adaptive.accuracy = r->options.accuracy;
   SAP_TRY(
       sap_state_resize_with(&r->between, r->on.state.nq, r->on.state.nv, r->on.state.na, error));
-  return sap_adaptive_create(r->on.stepper, &adaptive, NULL, &r->adaptive, error);
+  return sap_adaptive_create(r->on.stepper, &r->options.adaptive, NULL, &r->adaptive, error);
 }
 
 static sap_status resume(run* r, sap_error* error) {
@@ -340,6 +339,7 @@ static int execute(run* r) {
 static int run_scene(const cli_command* command, int argc, char** argv) {
   run r = {.options = {.plan = run_plan_default(),
                        .scene = cli_scene_default(),
+                       .adaptive = cli_adaptive_options(),
                        .stepper = cli_stepper_options()}};
   cli_parser parser;
   if (!cli_parse(&parser, command, &r.options, argc, argv)) {
@@ -375,8 +375,7 @@ const cli_command cli_command_run = {
         "  sapstep run examples/scenes/clutter_40.xml --duration 2 --checkpoint at2.checkpoint\n"
         "  sapstep run examples/scenes/clutter_40.xml --duration 4 --resume at2.checkpoint\n",
     .options = run_option_list,
-    .table = sap_stepper_option_table,
-    .table_offset = offsetof(run_options, stepper),
-    .table_default = cli_stepper_default,
+    .tables = {CLI_TABLE(sap_stepper_option_table, run_options, stepper, cli_stepper_default),
+               CLI_ADAPTIVE_OPTIONS(run_options)},
     .run = run_scene,
 };
