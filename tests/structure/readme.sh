@@ -18,6 +18,15 @@ while IFS= read -r line; do
   fi
 done <<< "$lines"
 
+# No snippet overwrites a status before it is looked at.
+if awk -v FS='\n' '/^```c/ {inside = 1; set = 0; next} /^```$/ {inside = 0}
+  inside && /(status == |SAP_TRY)/ {set = 0}
+  inside && /status = / { if (set) { print FILENAME ": " $0; found = 1 } set = 1 }
+  END {exit !found}' README.md "$guide"; then
+  echo "a snippet overwrites a status unchecked"
+  bad=1
+fi
+
 while IFS= read -r path; do
   if [ ! -e "$path" ]; then
     echo "${readmes[*]}: there is no $path"
