@@ -25,24 +25,34 @@ sap_status sap_momentum_balance_create(const sap_system* system, sap_pool* pool,
                                           : SAP_STATUS_OK;
 }
 
+// Returns the locked velocities; NULL: none.
+static const bool* find_locked(const sap_momentum_balance* balance) {
+  const sap_system* system = balance->system;
+  const bool any =
+      system->locked != NULL && memchr(system->locked, true, (size_t)system->nv) != NULL;
+  return any ? system->locked : NULL;
+}
+
 void sap_momentum_balance_release(const sap_momentum_balance* balance, double* v) {
-  for (int32_t i = 0; balance->any_locked && i < balance->system->nv; ++i) {
-    v[i] = balance->system->locked[i] ? 0.0 : v[i];
+  const bool* locked = find_locked(balance);
+  for (int32_t i = 0; locked != NULL && i < balance->system->nv; ++i) {
+    v[i] = locked[i] ? 0.0 : v[i];
   }
 }
 
 // Makes the row of a locked velocity in m the velocity itself.
 static void lock_residual(const sap_momentum_balance* balance, const double* v, double* m) {
-  for (int32_t i = 0; balance->any_locked && i < balance->system->nv; ++i) {
-    m[i] = balance->system->locked[i] ? v[i] : m[i];
+  const bool* locked = find_locked(balance);
+  for (int32_t i = 0; locked != NULL && i < balance->system->nv; ++i) {
+    m[i] = locked[i] ? v[i] : m[i];
   }
 }
 
 // Makes rows and columns of locked velocities in A those of the unit matrix.
 static void lock_matrix(sap_momentum_balance* balance, const int32_t* tree_dof) {
   const sap_system* system = balance->system;
-  const bool* locked = system->locked;
-  for (int32_t i = 0; balance->any_locked && i < system->ntrees + system->ncouplings; ++i) {
+  const bool* locked = find_locked(balance);
+  for (int32_t i = 0; locked != NULL && i < system->ntrees + system->ncouplings; ++i) {
     const bool diagonal = i < system->ntrees;
     const int32_t a = diagonal ? i : system->couplings[i - system->ntrees][0];
     const int32_t b = diagonal ? i : system->couplings[i - system->ntrees][1];
@@ -58,11 +68,8 @@ static void lock_matrix(sap_momentum_balance* balance, const int32_t* tree_dof) 
 }
 
 void sap_momentum_balance_begin(sap_momentum_balance* balance, const sap_step_context* step) {
-  const sap_system* system = balance->system;
   balance->step = *step;
   balance->scheme = sap_theta_of(step);
-  balance->any_locked =
-      system->locked != NULL && memchr(system->locked, true, (size_t)system->nv) != NULL;
   balance->impulse = NULL;
   balance->q = step->q0;
   balance->v = step->v0_free;

@@ -28,7 +28,6 @@ typedef struct sap_momentum_balance {
   // the step
   sap_step_context step;
   sap_theta scheme;
-  bool any_locked;        // a velocity of the system is locked
   const double* impulse;  // p, NULL: zero                               (nv)
   // the theta point
   const double *q, *v;         // q^theta, v^theta: q0, v0_free or the arrays below
