@@ -61,35 +61,27 @@ static size_t inputs_of(const sap_stepper* stepper) {
   return stepper->system.nu > 0 ? (size_t)stepper->system.nu : 0;
 }
 
-static sap_status create_slopes(sap_pool* pool, size_t n, size_t nx, balance_slopes* s,
-                                sap_error* error) {
-  SAP_TRY(SAP_POOL_ADD(pool, &s->x, n * nx, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &s->v, n * n, error));
-  return SAP_POOL_ADD(pool, &s->pivots, n, error);
-}
-
 static sap_status create_differentiation(sap_stepper* stepper, sap_error* error) {
   sap_pool* pool = &stepper->pool;
-  const size_t n = (size_t)stepper->system.nv, nx = 2 * n + inputs_of(stepper);
+  const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper), nx = 2 * n + nu;
   sap_differentiation* d;
   SAP_TRY(SAP_POOL_ADD(pool, &d, 1, error));
   double** const vectors[] = {&d->v, &d->v_vq,   &d->v_theta, &d->a,     &d->residual, &d->impulse,
                               &d->x, &d->near_v, &d->lambda,  &d->p_way, &d->end_bar};
-  double** const squares[] = {&d->r_q,  &d->r_v,  &d->r_a,    &d->r_q0, &d->way,   &d->p_v,
-                              &d->p_q0, &d->p_v0, &d->p_star, &d->p_A,  &d->near_p};
+  double** const squares[] = {&d->r_q,    &d->r_v,  &d->r_a,   &d->r_q0,   &d->way,
+                              &d->p_v,    &d->p_q0, &d->p_v0,  &d->p_star, &d->p_A,
+                              &d->near_p, &d->at.v, &d->near.v};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, vectors[i], n, error));
   }
   for (size_t i = 0; i < sizeof squares / sizeof *squares; ++i) {
     SAP_TRY(SAP_POOL_ADD(pool, squares[i], n * n, error));
   }
-  SAP_TRY(SAP_POOL_ADD(pool, &d->p_u, n * inputs_of(stepper), error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->q, stepper->system.nq, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->rotations, n / 3 + 1, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->end, n / 3 + 1, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->solution, n * nx, error));
-  SAP_TRY(create_slopes(pool, n, nx, &d->at, error));
-  SAP_TRY(create_slopes(pool, n, nx, &d->near, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(
+      pool, error, SAP_ARRAY(&d->p_u, n * nu), SAP_ARRAY(&d->q, stepper->system.nq),
+      SAP_ARRAY(&d->rotations, n / 3 + 1), SAP_ARRAY(&d->end, n / 3 + 1),
+      SAP_ARRAY(&d->solution, n * nx), SAP_ARRAY(&d->at.x, n * nx), SAP_ARRAY(&d->near.x, n * nx),
+      SAP_ARRAY(&d->at.pivots, n), SAP_ARRAY(&d->near.pivots, n)));
   stepper->differentiation = d;
   return SAP_STATUS_OK;
 }
@@ -113,37 +105,6 @@ static sap_status check_step(const sap_stepper* stepper, sap_error* error) {
                          : NULL;
   return what == NULL ? SAP_STATUS_OK
                       : sap_fail(error, SAP_STATUS_UNSUPPORTED, "derivatives of a step %s", what);
-}
-
-// X := X R of a step's rotations, T or J.
-static void turn_columns(const sap_step_rotation* rotations, int32_t count, bool J, size_t n,
-                         const double* X, double* out) {
-  memcpy(out, X, n * n * sizeof *X);
-  for (int32_t k = 0; k < count; ++k) {
-    const double* R = J ? rotations[k].J : rotations[k].T;
-    const size_t first = (size_t)rotations[k].first;
-    for (size_t c = 0; c < 3; ++c) {
-      for (size_t i = 0; i < n; ++i) {
-        out[n * (first + c) + i] = R[3 * c] * X[n * first + i] +
-                                   R[3 * c + 1] * X[n * (first + 1) + i] +
-                                   R[3 * c + 2] * X[n * (first + 2) + i];
-      }
-    }
-  }
-}
-
-// x := R x, or R' x (nv).
-static void turn_vector(const sap_step_rotation* rotations, int32_t count, bool J, bool transposed,
-                        double* x) {
-  for (int32_t k = 0; k < count; ++k) {
-    const double* R = J ? rotations[k].J : rotations[k].T;
-    double* part = x + rotations[k].first;
-    const double a = part[0], b = part[1], c = part[2];
-    for (int i = 0; i < 3; ++i) {
-      part[i] = transposed ? R[3 * i] * a + R[3 * i + 1] * b + R[3 * i + 2] * c
-                           : R[i] * a + R[3 + i] * b + R[6 + i] * c;
-    }
-  }
 }
 
 static sap_step_context context_of(const sap_stepper* stepper) {
@@ -200,7 +161,7 @@ static sap_status find_balance(sap_stepper* stepper, const double* v, balance_sl
   SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
   if (v != NULL) {
     d->count = system->step_rotations(system->context, d->v_vq, theta * dt, d->rotations);
-    turn_columns(d->rotations, d->count, true, n, d->r_q, d->way);
+    sap_step_turn_columns(d->rotations, d->count, true, n, d->r_q, d->way);
     for (size_t i = 0; i < n * n; ++i) {
       out->v[i] = theta * dt * d->r_v[i] + d->r_a[i] + vq * way * d->way[i];
     }
@@ -209,7 +170,7 @@ static sap_status find_balance(sap_stepper* stepper, const double* v, balance_sl
     }
     return SAP_STATUS_OK;
   }
-  turn_columns(d->rotations, d->count, false, n, d->r_q, q0);
+  sap_step_turn_columns(d->rotations, d->count, false, n, d->r_q, q0);
   for (size_t i = 0; i < n * n; ++i) {
     q0[i] = dt * (q0[i] + d->r_q0[i]);
     v0[i] = dt * v0[i] + (1.0 - theta) * dt * d->r_v[i] - d->r_a[i] + (1.0 - vq) * way * d->way[i];
@@ -237,7 +198,7 @@ static void choose(const sap_stepper* stepper, const double* a, const double* b,
 
 // Finds p at v with its derivatives to v; `all`: instead all derivatives, of lambda' p unless NULL.
 static sap_status find_impulses(sap_stepper* stepper, bool all, const double* lambda,
-                                sap_error* error) {
+                                const sap_parameter_gradient* parameters, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_system* system = &stepper->system;
   const sap_relinearize* r = &stepper->solution;
@@ -270,6 +231,7 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
     choose(stepper, stepper->v0_free, l->v_law, d->near_v);
     out.v_near = d->near_v;
     out.lambda = lambda;
+    out.parameters = parameters;
     out.dq0 = d->p_q0;
     out.dv0 = d->p_v0;
     out.dv_star = d->p_star;
@@ -314,7 +276,7 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
   const size_t n = (size_t)stepper->system.nv;
   do {
     SAP_TRY(find_balance(stepper, d->v, &d->at, error));
-    SAP_TRY(find_impulses(stepper, false, NULL, error));
+    SAP_TRY(find_impulses(stepper, false, NULL, NULL, error));
     for (size_t i = 0; i < n * n; ++i) {
       d->at.v[i] -= d->p_v[i];
     }
@@ -435,9 +397,9 @@ static sap_status solve_velocities(sap_stepper* stepper, sap_error* error) {
   const size_t n = (size_t)stepper->system.nv, nx = 2 * n + inputs_of(stepper);
   const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
   double *q0 = d->solution, *v0 = q0 + n * n;
-  SAP_TRY(find_impulses(stepper, true, NULL, error));
-  turn_columns(d->rotations, d->count, false, n, d->p_A, d->r_q);
-  turn_columns(d->rotations, d->count, true, n, d->p_A, d->r_v);
+  SAP_TRY(find_impulses(stepper, true, NULL, NULL, error));
+  sap_step_turn_columns(d->rotations, d->count, false, n, d->p_A, d->r_q);
+  sap_step_turn_columns(d->rotations, d->count, true, n, d->p_A, d->r_v);
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
     const double way = start_way(stepper, t);
     for (size_t i = n * (size_t)tree_dof[t]; i < n * (size_t)tree_dof[t + 1]; ++i) {
@@ -479,11 +441,11 @@ static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t c
     if (kind == 1) {
       q[c] += s->dt * (1.0 - s->theta_vq);
     }
-    turn_vector(d->end, d->end_count, true, false, q);
+    sap_step_turn_vector(d->end, d->end_count, true, false, q);
     if (kind == 0) {
       double* unit = memset(stepper->differentiation->x, 0, n * sizeof *q);
       unit[c] = 1.0;
-      turn_vector(d->end, d->end_count, false, false, unit);
+      sap_step_turn_vector(d->end, d->end_count, false, false, unit);
       for (size_t i = 0; i < n; ++i) {
         q[i] += unit[i];
       }
@@ -523,13 +485,15 @@ static void subtract_products(const double* x, const double* y, size_t n, size_t
 }
 
 // Finds lambda' dp, and lambda' dp/dv_near in near_p; of q_A in p_A, by q0, and r_v, by the way.
-static sap_status find_impulse_products(sap_stepper* stepper, sap_error* error) {
+static sap_status find_impulse_products(sap_stepper* stepper,
+                                        const sap_parameter_gradient* parameters,
+                                        sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const size_t n = (size_t)stepper->system.nv;
-  SAP_TRY(find_impulses(stepper, true, d->lambda, error));
+  SAP_TRY(find_impulses(stepper, true, d->lambda, parameters, error));
   memcpy(d->r_v, d->p_A, n * sizeof(double));
-  turn_vector(d->rotations, d->count, true, true, d->r_v);
-  turn_vector(d->rotations, d->count, false, true, d->p_A);
+  sap_step_turn_vector(d->rotations, d->count, true, true, d->r_v);
+  sap_step_turn_vector(d->rotations, d->count, false, true, d->p_A);
   memcpy(d->p_way, d->r_v, n * sizeof(double));
   return find_near_part(stepper, 1, error);
 }
@@ -549,25 +513,56 @@ static void add_impulse_products(const sap_stepper* stepper, double* dq0, double
   }
 }
 
+// Adds the gradients to parameters of -lambda' m, m at velocities v.
+static sap_status add_parameters(sap_stepper* stepper, const double* v, double* lambda,
+                                 const sap_parameter_gradient* out, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_system* system = &stepper->system;
+  const sap_step_context step = context_of(stepper);
+  SAP_TRY(move_to(stepper, v, error));
+  const sap_balance_derivatives at = {.q = d->q, .v = d->v_theta, .a = d->a};
+  for (int32_t i = 0; i < system->nv; ++i) {
+    lambda[i] *= -step.dt;
+  }
+  return system->parameter_derivatives(system->context, &step, &at, lambda, out, error);
+}
+
 sap_status sap_stepper_vjp(sap_stepper* stepper, const double* dq1, const double* dv1, double* dq0,
                            double* dv0, double* du, sap_linearize_report* report,
                            sap_error* error) {
+  return sap_stepper_vjp_parameters(stepper, dq1, dv1, dq0, dv0, du, NULL, report, error);
+}
+
+sap_status sap_stepper_vjp_parameters(sap_stepper* stepper, const double* dq1, const double* dv1,
+                                      double* dq0, double* dv0, double* du,
+                                      const sap_parameter_gradient* parameters,
+                                      sap_linearize_report* report, sap_error* error) {
   SAP_TRY(prepare(stepper, error));
   sap_differentiation* d = stepper->differentiation;
   const sap_step_context* s = &stepper->step;
   SAP_TRY(dq1 != NULL ? sap_check_numbers("dq1", dq1, stepper->system.nv, error) : SAP_STATUS_OK);
   SAP_TRY(dv1 != NULL ? sap_check_numbers("dv1", dv1, stepper->system.nv, error) : SAP_STATUS_OK);
   const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper);
+  const bool has = parameters != NULL && parameters->count > 0;
+  SAP_FAIL_IF(has && stepper->system.parameter_derivatives == NULL, error, SAP_STATUS_UNSUPPORTED,
+              "derivatives to parameters of a system without parameter_derivatives");
+  for (int32_t i = 0; has && i < parameters->count; ++i) {
+    parameters->out[i] = 0.0;
+  }
   double *lambda = d->lambda, *end = d->end_bar, *back = d->near_p;
   for (size_t i = 0; i < n; ++i) {
     end[i] = dq1 != NULL ? dq1[i] : 0.0;
   }
-  turn_vector(d->end, d->end_count, true, true, end);
+  sap_step_turn_vector(d->end, d->end_count, true, true, end);
   for (size_t i = 0; i < n; ++i) {
     lambda[i] = (dv1 != NULL ? dv1[i] : 0.0) + s->dt * s->theta_vq * end[i];
   }
   sap_dense_lu_apply((int32_t)n, d->at.v, d->at.pivots, true, 1, lambda);
-  SAP_TRY(find_impulse_products(stepper, error));
+  if (has) {
+    memcpy(d->x, lambda, n * sizeof *lambda);
+    SAP_TRY(add_parameters(stepper, d->v, d->x, parameters, error));
+  }
+  SAP_TRY(find_impulse_products(stepper, parameters, error));
   for (size_t i = 0; i < n && dv0 != NULL; ++i) {
     dv0[i] = s->dt * (1.0 - s->theta_vq) * end[i];
   }
@@ -575,7 +570,7 @@ sap_status sap_stepper_vjp(sap_stepper* stepper, const double* dq1, const double
     dq0[i] = dq1 != NULL ? dq1[i] : 0.0;
   }
   if (dq0 != NULL) {
-    turn_vector(d->end, d->end_count, false, true, dq0);
+    sap_step_turn_vector(d->end, d->end_count, false, true, dq0);
   }
   if (du != NULL && nu > 0) {
     memset(du, 0, nu * sizeof *du);
@@ -589,6 +584,11 @@ sap_status sap_stepper_vjp(sap_stepper* stepper, const double* dq1, const double
     subtract_products(d->near.x, back, n, n, dq0);
     subtract_products(d->near.x + n * n, back, n, n, dv0);
     subtract_products(d->near.x + 2 * n * n, back, n, nu, du);
+  }
+  if (has && d->reads_near) {
+    choose(stepper, stepper->v0_free, stepper->solution.free_motion.linearization.v_near,
+           d->near_v);
+    SAP_TRY(add_parameters(stepper, d->near_v, back, parameters, error));
   }
   if (report != NULL) {
     *report = d->report;

@@ -114,6 +114,35 @@ static bool has_size(const sap_state* state, int32_t nq, int32_t nv, int32_t na)
          state->na == na;
 }
 
+void sap_step_turn_columns(const sap_step_rotation* rotations, int32_t count, bool J, size_t n,
+                           const double* X, double* out) {
+  memcpy(out, X, n * n * sizeof *X);
+  for (int32_t k = 0; k < count; ++k) {
+    const double* R = J ? rotations[k].J : rotations[k].T;
+    const size_t first = (size_t)rotations[k].first;
+    for (size_t c = 0; c < 3; ++c) {
+      for (size_t i = 0; i < n; ++i) {
+        out[n * (first + c) + i] = R[3 * c] * X[n * first + i] +
+                                   R[3 * c + 1] * X[n * (first + 1) + i] +
+                                   R[3 * c + 2] * X[n * (first + 2) + i];
+      }
+    }
+  }
+}
+
+void sap_step_turn_vector(const sap_step_rotation* rotations, int32_t count, bool J,
+                          bool transposed, double* x) {
+  for (int32_t k = 0; k < count; ++k) {
+    const double* R = J ? rotations[k].J : rotations[k].T;
+    double* part = x + rotations[k].first;
+    const double a = part[0], b = part[1], c = part[2];
+    for (int i = 0; i < 3; ++i) {
+      part[i] = transposed ? R[3 * i] * a + R[3 * i + 1] * b + R[3 * i + 2] * c
+                           : R[i] * a + R[3 + i] * b + R[6 + i] * c;
+    }
+  }
+}
+
 sap_status sap_state_resize_with(sap_state* state, int32_t nq, int32_t nv, int32_t na,
                                  sap_error* error) {
   SAP_FAIL_IF(state == NULL || nq < 0 || nv < 0 || na < 0, error, SAP_STATUS_ARGUMENT,

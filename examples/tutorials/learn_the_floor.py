@@ -4,7 +4,7 @@
 #
 # A box is thrown onto a floor and its motion is recorded. Friction, stiffness and relaxation time of the contact follow from that motion
 # alone, because steps can be differentiated: `sim.linearize()` gives the derivatives of each step by the state at its start, with all its
-# contacts. Derivatives by the three parameters are differences of single steps.
+# contacts, and `sim.vjp()` those by the three parameters. (`sapstep.Tape` sums the latter over a motion, for one number such as a loss.)
 #
 # To run this page as a script: `pip install . matplotlib && python examples/tutorials/learn_the_floor.py`
 
@@ -39,31 +39,18 @@ def observe(sim):
     return (position + corners @ R.T).ravel(), J.reshape(24, 6)
 
 
-def right_jacobian(w):
-    angle = np.linalg.norm(w) + 1e-12
-    W = np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
-    return np.eye(3) - (1 - np.cos(angle)) / angle**2 * W + (angle - np.sin(angle)) / angle**3 * W @ W
+shapes = [(field, shape) for field in ("friction", "stiffness", "relaxation_time") for shape in (0, 1)]  # both have the same
 
 
 def throw(logs):
     """Corners at all steps, and their derivatives by the logarithms of the parameters."""
-    h = 1e-6
     sim = box(np.exp(logs))
-    moved = [[box(np.exp(logs + side * h * np.eye(3)[i])) for side in (-1, 1)] for i in range(3)]
     found, slopes, X = [], [], np.zeros((12, 3))  # X: of [q; v] by the parameters
     for _ in range(steps):
-        start = sim.state
         sim.step()
         A, _ = sim.linearize()
-        P = np.zeros((12, 3))
-        for i, pair in enumerate(moved):
-            for other in pair:
-                other.state = start
-                other.step()
-            P[6:, i] = (pair[1].v - pair[0].v) / (2 * h)
-        P[:3] = dt * P[6:9]  # the step ends at q0 (+) dt v
-        P[3:6] = dt * right_jacobian(dt * sim.v[3:]) @ P[9:]
-        X = A @ X + P
+        rows = [sim.vjp(q=e[:6], v=e[6:], parameters=shapes)["parameters"] for e in np.eye(12)]
+        X = A @ X + np.reshape(rows, (12, 3, 2)).sum(axis=2) * np.exp(logs)
         p, J = observe(sim)
         found.append(p)
         slopes.append(J @ X[:6])

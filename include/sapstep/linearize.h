@@ -10,9 +10,7 @@
 //   contacts in patches, contacts whose features change in small motions, adhesion, locked joints
 //   steps whose relinearizations were withdrawn, steps computed in parts (see sap_step_report)
 //   systems without balance_derivatives, step_rotations or, with blocks, impulse_derivatives
-// The report names all that is found by differences or held constant, except of equalities: R
-// counts as constant for a constant gap, as its Delassus scale is held; and if the step was solved
-// again, the curvature along the solution before counts as that along v.
+// The report names all that is found by differences or held constant.
 #ifndef SAPSTEP_LINEARIZE_H
 #define SAPSTEP_LINEARIZE_H
 
@@ -48,6 +46,13 @@ SAP_API sap_status sap_stepper_linearize(sap_stepper* stepper, double* A, double
 SAP_API sap_status sap_stepper_vjp(sap_stepper* stepper, const double* dq1, const double* dv1,
                                    double* dq0, double* dv0, double* du,
                                    sap_linearize_report* report, sap_error* error);
+// The same, and sets the gradients to parameters. Contacts have friction of sliding alone or are
+// refused where their friction is a parameter. Parameters without effect, such as the friction of
+// a shape in no contact or the stiffness of a rigid one, have the gradient 0.
+SAP_API sap_status sap_stepper_vjp_parameters(sap_stepper* stepper, const double* dq1,
+                                              const double* dv1, double* dq0, double* dv0,
+                                              double* du, const sap_parameter_gradient* parameters,
+                                              sap_linearize_report* report, sap_error* error);
 
 #ifdef __cplusplus
 }

@@ -69,6 +69,29 @@ typedef struct sap_step_rotation {
 // Text about derivatives that are not exact: parts separated by "; ".
 enum { SAP_DERIVATIVE_NOTES = 256 };
 
+// A number of a system that its steps depend on, for derivatives.
+typedef enum sap_parameter_kind {
+  SAP_PARAMETER_FRICTION,         // of a shape's material, as sap_shape_def has them
+  SAP_PARAMETER_STIFFNESS,        // [N/m]
+  SAP_PARAMETER_RELAXATION_TIME,  // [s]
+  SAP_PARAMETER_DAMPING,          // of all velocities of a joint [N s/m, N m s]
+  SAP_PARAMETER_ARMATURE,         // likewise [kg, kg m^2]
+  SAP_PARAMETER_FRICTION_LOSS,    // likewise [N, N m]
+  SAP_PARAMETER_SPRING,           // stiffness of a hinge or slide [N/m, N m]
+  SAP_PARAMETER_GRAVITY,          // component id of the world's gravity [m/s^2]
+  SAP_PARAMETER_COUNT
+} sap_parameter_kind;
+typedef struct sap_parameter {
+  sap_parameter_kind kind;
+  int32_t id;  // of the shape or joint
+} sap_parameter;
+// Gradients to parameters of a weighted sum of numbers, which are added to `out`.
+typedef struct sap_parameter_gradient {
+  const sap_parameter* parameters;
+  int32_t count;
+  double* out;  // (count)
+} sap_parameter_gradient;
+
 // Derivatives of the residual m/dt at (q, v, a), see sap_stepper_linearize. Matrices are dense, nv
 // x nv, column-major, zero at first; positions vary in the tangent space. At the end of a step by
 // momentum_balance `a` does not count, and the start (q0, v0) of the step does; else reversely.
@@ -86,16 +109,17 @@ typedef struct sap_balance_derivatives {
 // v_near, whose derivatives are dv_star, and with q_A. If lambda (nv) is given, the vectors
 // lambda' dp/dx (nv), of the inputs (nu), take the place of the matrices.
 typedef struct sap_impulse_derivatives {
-  const double* v;                     // at the end of the step
-  const double* v_star;                // v* from which slips were predicted
-  const double *v_near, *q_A;          // where A was taken; v* = v_near - A^-1 x, x constant
-  const double* lambda;                // NULL: matrices
-  double* impulse;                     // p (nv); NULL: not wanted
-  double* dv;                          // NULL: not wanted
-  double *dq0, *dv0, *dv_star, *dq_A;  // NULL, all four and du: not wanted
-  double* du;                          // to the inputs (nv x nu)
-  int32_t kinks;                       // output: contacts and rows close to a kink of their law
-  char* notes;                         // (SAP_DERIVATIVE_NOTES)
+  const double* v;                           // at the end of the step
+  const double* v_star;                      // v* from which slips were predicted
+  const double *v_near, *q_A;                // where A was taken; v* = v_near - A^-1 x, x constant
+  const double* lambda;                      // NULL: matrices
+  double* impulse;                           // p (nv); NULL: not wanted
+  double* dv;                                // NULL: not wanted
+  double *dq0, *dv0, *dv_star, *dq_A;        // NULL, all four and du: not wanted
+  double* du;                                // to the inputs (nv x nu)
+  const sap_parameter_gradient* parameters;  // of lambda' p; NULL: not wanted
+  int32_t kinks;  // output: contacts and rows close to a kink of their law
+  char* notes;    // (SAP_DERIVATIVE_NOTES)
 } sap_impulse_derivatives;
 
 // A number, or some numbers, of a system on which its steps depend: "friction" of "shape" 3 "foot".
@@ -203,6 +227,11 @@ typedef struct sap_system {
   sap_status (*impulse_derivatives)(void* context, const sap_step_context* step,
                                     const sap_problem* problem, sap_impulse_derivatives* out,
                                     sap_error* error);
+  // Adds the gradients to parameters of lambda' (m/dt), lambda (nv), at (q, v, a); of the contact
+  // laws and of A in them impulse_derivatives does. NULL: there are no parameters.
+  sap_status (*parameter_derivatives)(void* context, const sap_step_context* step,
+                                      const sap_balance_derivatives* at, const double* lambda,
+                                      const sap_parameter_gradient* out, sap_error* error);
   // Sets the rotations of the step q0 (+) dt v, at most nv/3; returns their number.
   int32_t (*step_rotations)(void* context, const double* v, double dt,
                             sap_step_rotation* rotations);

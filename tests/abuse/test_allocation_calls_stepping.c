@@ -114,6 +114,9 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
   X(sap_stepper_vjp, 3,                                                                            \
     sap_stepper_vjp(P(1, smooth), W(2, ones, 8), W(3, ones, 8), out.numbers, out.numbers + 8,      \
                     out.numbers + 16, NULL, error))                                                \
+  X(sap_stepper_vjp_parameters, 3,                                                                 \
+    sap_stepper_vjp_parameters(P(1, smooth), W(2, ones, 8), W(3, ones, 8), NULL, NULL, NULL, NULL, \
+                               NULL, error))                                                       \
   X(sap_multibody_wrong_starts, 4,                                                                 \
     sap_multibody_wrong_starts(P(1, multibody), P(2, &report),                                     \
                                P(3, &stepper_options.regularization),                              \

@@ -135,11 +135,97 @@ static void test_activations(void** state) {
   check_bench("activations", scene, SAP_SCHEME_MIDPOINT, 5, notes);
 }
 
+enum { MU, K, TAU, FLOOR_MU, FLOOR_K, DAMPING, ARMATURE, LOSS, SPRING, G_X, G_Z, PARAMETERS };
+
+// A box that slides on a floor, and an arm with a spring and dry friction whose hand does.
+static bench open_parameters(const double p[PARAMETERS], const double* v, bench_options with) {
+  char text[4096];
+  (void)snprintf(
+      text, sizeof text,
+      "<mujoco><option timestep='.005' gravity='%.17g 0 %.17g'/><worldbody><geom type='plane' "
+      "size='5 5 1' friction='%.17g' solref='-%.17g -%.17g'/><body pos='0 0 .0995'><freejoint/>"
+      "<geom type='box' size='.2 .15 .1' friction='%.17g' solref='-%.17g -%.17g'/></body><body "
+      "pos='3 0 .5'><joint axis='0 1 0' damping='%.17g' armature='%.17g' stiffness='%.17g' "
+      "springref='30'/><geom type='capsule' size='.05' fromto='0 0 0 .3 .1 0'/><body pos='.3 .1 "
+      "0'><joint axis='0 .6 .8' frictionloss='%.17g'/><geom type='sphere' size='.05' pos='.1 .1 "
+      "-.452'/></body></body></worldbody></mujoco>",
+      p[G_X], p[G_Z], p[FLOOR_MU], p[FLOOR_K], 0.02 * p[FLOOR_K], p[MU], p[K], p[K] * p[TAU],
+      p[DAMPING], p[ARMATURE], p[SPRING], p[LOSS]);
+  bench b = open_bench_with(text, with);
+  memcpy(b.start.v, v, 8 * sizeof *v);
+  return b;
+}
+
+static void test_parameters(void** state) {
+  (void)state;
+  static const sap_parameter list[PARAMETERS] = {
+      {SAP_PARAMETER_FRICTION, 1},        {SAP_PARAMETER_STIFFNESS, 1},
+      {SAP_PARAMETER_RELAXATION_TIME, 1}, {SAP_PARAMETER_FRICTION, 0},
+      {SAP_PARAMETER_STIFFNESS, 0},       {SAP_PARAMETER_DAMPING, 1},
+      {SAP_PARAMETER_ARMATURE, 1},        {SAP_PARAMETER_FRICTION_LOSS, 2},
+      {SAP_PARAMETER_SPRING, 1},          {SAP_PARAMETER_GRAVITY, 0},
+      {SAP_PARAMETER_GRAVITY, 2}};
+  const double at[PARAMETERS] = {.4, 2e4, .02, .6, 3e4, .3, .02, .1, 2.0, .3, -9.0};
+  const double speeds[2][8] = {{1.0, 0.5, -0.05, 0.02, 0.01, 2.0, 0.3, -0.4},
+                               {0.01, 0.005, -0.05, 0.0, 0.0, 0.02, 0.2, 1.0}};
+  for (int i = 0; i < 8; ++i) {
+    const bench_options with = {
+        i % 2 == 0 ? SAP_SCHEME_IMPLICIT_EULER : SAP_SCHEME_SYMPLECTIC_EULER, false,
+        i < 4   ? SAP_CONTACT_BY_MATERIAL
+        : i < 6 ? SAP_CONTACT_SIMILAR
+                : SAP_CONTACT_LAGGED};
+    bench b = open_parameters(at, speeds[i / 2 % 2], with);
+    double x[16], found[PARAMETERS], dq0[8], dv0[8], dq1[8];
+    const sap_parameter_gradient out = {list, PARAMETERS, found};
+    for (int k = 0; k < 16; ++k) {
+      x[k] = sin(1.0 + k);
+    }
+    step(&b, &b.start);
+    assert_int_equal(b.contacts, 5);
+    assert_int_equal(
+        sap_stepper_vjp_parameters(b.stepper, x, x + 8, dq0, dv0, NULL, &out, NULL, NULL),
+        SAP_STATUS_OK);
+    double most = 0.0;
+    for (int k = 0; k < PARAMETERS; ++k) {
+      most = fmax(most, fabs(found[k] * at[k]));
+    }
+    for (int k = 0; k < PARAMETERS; ++k) {
+      double change[2];
+      for (int width = 0; width < 2; ++width) {
+        change[width] = 0.0;
+        double h = (width == 0 ? 4e-4 : 2e-4) * fabs(at[k]);
+        for (int side = -1; side <= 1; side += 2) {
+          double p[PARAMETERS];
+          memcpy(p, at, sizeof p);
+          p[k] += side * h;
+          bench moved = open_parameters(p, speeds[i / 2 % 2], with);
+          step(&moved, &moved.start);
+          b.system->position_difference(b.system->context, b.end.q, moved.end.q, dq1);
+          for (int j = 0; j < 8; ++j) {
+            change[width] += side * (x[j] * dq1[j] + x[8 + j] * moved.end.v[j]) / (2.0 * h);
+          }
+          close_bench(&moved);
+        }
+      }
+      const double expected = (4.0 * change[1] - change[0]) / 3.0;
+      if (!(fabs(found[k] - expected) * fabs(at[k]) <= TOLERANCE * most)) {
+        fail_msg("case %d, parameter %d: %.12g, by differences %.12g", i, k, found[k], expected);
+      }
+    }
+    const sap_parameter wrong = {SAP_PARAMETER_DAMPING, 9};
+    const sap_parameter_gradient refused = {&wrong, 1, found};
+    assert_int_equal(
+        sap_stepper_vjp_parameters(b.stepper, x, x, NULL, NULL, NULL, &refused, NULL, NULL),
+        SAP_STATUS_ARGUMENT);
+    close_bench(&b);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_servos_and_tendons), cmocka_unit_test(test_limits),
       cmocka_unit_test(test_equalities),         cmocka_unit_test(test_moving_rows),
-      cmocka_unit_test(test_activations),
+      cmocka_unit_test(test_activations),        cmocka_unit_test(test_parameters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

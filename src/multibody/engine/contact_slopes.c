@@ -149,9 +149,10 @@ static void add_side(const sap_contact_slopes* w, int side, const sap_contact_fi
   }
 }
 
-void sap_contact_slopes_gradient(const sap_contact_slopes* w, const sap_contact_field* fields,
-                                 int count, double* out) {
-  double point[3] = {0.0}, turn[3] = {0.0};
+void sap_contact_slopes_gradient(sap_contact_slopes* w, const sap_contact_field* fields, int count,
+                                 double* out) {
+  double turn[3] = {0.0}, *point = w->by_point;
+  sap_v3_set(point, 0.0, 0.0, 0.0);
   memset(out, 0, (size_t)w->count * sizeof *out);
   for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
     if (w->moves[side]) {

@@ -46,6 +46,7 @@ typedef struct sap_contact_slopes {
   int32_t* column_dof;             // (nv)
   double (*J)[SAP_CONE_ROWS_MAX];  // (nv)
   double u[SAP_CONE_ROWS_MAX];
+  double by_point[3];
 } sap_contact_slopes;
 
 sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
@@ -53,8 +54,9 @@ sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
 // Finds the dofs that move a contact, and Dp, rho and dphi.
 void sap_contact_slopes_set(sap_contact_slopes* slopes, const sap_kinematics* kin,
                             const sap_contact* contact, const sap_contact_variation* vary);
-// Sets the gradients of the sum of products to q0 at fixed f and y: out[k] of dofs[k].
-void sap_contact_slopes_gradient(const sap_contact_slopes* slopes, const sap_contact_field* fields,
+// Sets the gradients of the sum of products at fixed f and y, to q0: out[k] of dofs[k], and to p in
+// slopes->by_point.
+void sap_contact_slopes_gradient(sap_contact_slopes* slopes, const sap_contact_field* fields,
                                  int count, double* out);
 // Adds d(J' gamma) at fixed gamma to dq0 (nv x nv); gamma: as f.
 void sap_contact_slopes_add_stiffness(const sap_contact_slopes* slopes, const double* gamma,

@@ -58,19 +58,33 @@ static sap_status evaluate_law(const sap_slopes_call* call, const contact_law* l
   return SAP_STATUS_OK;
 }
 
+// Sets dgamma at fixed vc of a change of the law's outputs.
+static void change_impulse(const sap_slopes* slopes, int32_t n, const double d[LAW_OUTPUTS],
+                           double out[ROWS]) {
+  const sap_contact_slope* s = slopes->contact;
+  double du[ROWS] = {0.0};
+  for (int32_t r = 0; r < n; ++r) {
+    du[r] = d[OUT_V_HAT + r] + slopes->by_R[r] * d[OUT_R + r];
+  }
+  du[SAP_NORMAL_ROW] +=
+      s->by_v_hat * d[OUT_V_HAT + SAP_NORMAL_ROW] + s->by_mu * d[OUT_MU] - d[OUT_SHIFT];
+  sap_contact_slope_multiply(s, n, false, du, out);
+  for (int32_t r = 0; r < n; ++r) {
+    out[r] += s->t[r] * (s->mu * d[OUT_MU] + s->lagged * d[OUT_LAGGED]);
+  }
+}
+
 // Sets g, dgamma of the law's inputs at fixed vc: columns of block->nrows.
 static sap_status differentiate_law(const sap_slopes_call* call, const sap_block* block,
                                     const contact_law* law, const sap_slopes* slopes,
                                     double g[LAW_INPUTS][ROWS], sap_error* error) {
-  const sap_contact_slope* s = slopes->contact;
-  const int32_t n = block->nrows;
   memset(g, 0, LAW_INPUTS * sizeof *g);
   for (int i = 0; i < law->inputs; ++i) {
     const bool scale = i == IN_W || i == IN_WT || i == IN_WN;
     const double* x = law->x;
     const double step = SAP_LAW_STEP * (scale ? x[i] : fmax(fabs(x[i]), SAP_LAW_LEAST));
-    double moved[LAW_INPUTS], d[2][LAW_OUTPUTS], du[ROWS];
-    if (!(step > 0.0) || (i >= IN_V0 && (i - IN_V0) % ROWS >= n)) {
+    double moved[LAW_INPUTS], d[2][LAW_OUTPUTS];
+    if (!(step > 0.0) || (i >= IN_V0 && (i - IN_V0) % ROWS >= block->nrows)) {
       continue;
     }
     for (int side = 0; side < 2; ++side) {
@@ -81,15 +95,7 @@ static sap_status differentiate_law(const sap_slopes_call* call, const sap_block
     for (int o = 0; o < LAW_OUTPUTS; ++o) {
       d[0][o] = (d[1][o] - d[0][o]) / (2.0 * step);
     }
-    for (int32_t r = 0; r < n; ++r) {
-      du[r] = d[0][OUT_V_HAT + r] + slopes->by_R[r] * d[0][OUT_R + r];
-    }
-    du[SAP_NORMAL_ROW] +=
-        s->by_v_hat * d[0][OUT_V_HAT + SAP_NORMAL_ROW] + s->by_mu * d[0][OUT_MU] - d[0][OUT_SHIFT];
-    sap_contact_slope_multiply(s, n, false, du, g[i]);
-    for (int32_t r = 0; r < n; ++r) {
-      g[i][r] += s->t[r] * (s->mu * d[0][OUT_MU] + s->lagged * d[0][OUT_LAGGED]);
-    }
+    change_impulse(slopes, block->nrows, d[0], g[i]);
   }
   return SAP_STATUS_OK;
 }
@@ -194,7 +200,7 @@ static void pull_law(const sap_slopes_call* call, const contact_law* law, const 
 // Sets u' dgamma to q0 by phi and J, plus d(J lambda)' force: out[k] of the dofs that move it.
 static void find_moves(const sap_slopes_call* call, const contact_law* law, const law_pull* pull,
                        const double* force, double* out) {
-  const sap_contact_slopes* w = call->w;
+  sap_contact_slopes* w = call->w;
   sap_contact_field fields[SAP_CONTACT_FIELDS] = {{.y = call->out->v}};
   int count = 1;
   memcpy(fields[0].f, pull->v, sizeof pull->v);
@@ -365,6 +371,48 @@ static void find_point(const sap_slopes_call* call, sap_block* block, bool slope
   }
 }
 
+// Adds u' dgamma and the motion of p by a parameter of one of the shapes.
+static sap_status add_shape_parameter(const sap_slopes_call* call, const sap_contact* contact,
+                                      const sap_block* block, const contact_law* law,
+                                      const sap_slopes* slopes, int32_t index, sap_error* error) {
+  const sap_parameter* p = &call->out->parameters->parameters[index];
+  sap_shape_def changed = call->multibody->model->shapes[p->id];
+  double* const values[] = {&changed.material.friction, &changed.material.stiffness,
+                            &changed.material.relaxation_time};
+  double *value = values[p->kind], d[2][LAW_OUTPUTS], points[2][3], change[ROWS];
+  const double before = *value, step = SAP_LAW_STEP * fmax(before, SAP_LAW_LEAST);
+  const double ends[2] = {fmax(before - step, 0.0), before + step};
+  if (isinf(before)) {
+    return SAP_STATUS_OK;
+  }
+  for (int side = 0; side < 2; ++side) {
+    sap_contact moved = *contact;
+    contact_law of;
+    *value = ends[side];
+    SAP_TRY(sap_collision_change(call->multibody->collision, &changed, p->id, &moved, error));
+    set_law(call, &moved, block, &of);
+    memcpy(of.x, law->x, sizeof of.x);
+    for (int32_t r = 0; r < block->nrows; ++r) {
+      SAP_FAIL_IF(!(fabs(of.scales[r] - law->scales[r]) <= 1e-15 * law->scales[r]), error,
+                  SAP_STATUS_UNSUPPORTED,
+                  "derivatives to the friction of shape %d '%s', which has "
+                  "other friction than of sliding",
+                  p->id, sap_model_get_name(call->multibody->model, SAP_ELEMENT_SHAPE, p->id));
+    }
+    SAP_TRY(evaluate_law(call, &of, of.x, d[side], error));
+    sap_v3_copy(points[side], moved.point);
+  }
+  for (int o = 0; o < LAW_OUTPUTS; ++o) {
+    d[0][o] = (d[1][o] - d[0][o]) / (ends[1] - ends[0]);
+  }
+  change_impulse(slopes, block->nrows, d[0], change);
+  sap_v3_sub(points[1], points[1], points[0]);
+  call->out->parameters->out[index] +=
+      sap_slopes_dot(call->w, call->w->u, change) +
+      sap_v3_dot(call->w->by_point, points[1]) / (ends[1] - ends[0]);
+  return SAP_STATUS_OK;
+}
+
 static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
                               const sap_block* block, block_point* at, sap_error* error) {
   sap_contact_slopes* w = call->w;
@@ -394,6 +442,14 @@ static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
     force[i] = law.scales[i] * at->gamma[i];
   }
   add_law(call, block, &law, at->G, g, W, force);
+  const sap_parameter_gradient* p = call->out->parameters;
+  for (int32_t i = 0; p != NULL && i < p->count; ++i) {
+    const int32_t id = p->parameters[i].id;
+    if (p->parameters[i].kind <= SAP_PARAMETER_RELAXATION_TIME &&
+        (id == contact->shape_A || id == contact->shape_B)) {
+      SAP_TRY(add_shape_parameter(call, contact, block, &law, &slopes, i, error));
+    }
+  }
   return SAP_STATUS_OK;
 }
 
@@ -418,7 +474,7 @@ static sap_status add_block(sap_slopes_call* call, int32_t index, const sap_bloc
   }
   return kind == SAP_BLOCKS_CONTACT
              ? add_contact(call, &call->multibody->contacts[index - range.first], block, at, error)
-             : sap_slopes_add_row(call, block, at->gamma[0], at->G[0], error);
+             : sap_slopes_add_row(call, block, at->gamma[0], at->G[0], at->bound[0], error);
 }
 
 sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_context* step,
@@ -476,6 +532,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
   }
   if (out->lambda != NULL) {
     sap_slopes_add_A_products(&call);
+    sap_slopes_add_A_parameters(&call);
   }
   return SAP_STATUS_OK;
 }

@@ -53,9 +53,11 @@ void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const doubl
 // Adds scale times the gradient of the sum of K_ij P_ij (nv x nv) of all joint springs.
 void sap_multibody_add_spring_gradient(const sap_dynamics* dynamics, const double* q, double scale,
                                        const double* P, double* out);
-// Adds the derivatives of the impulse of a row but -J' G J.
+// Adds the derivatives of the impulse of a row but -J' G J; bound: -1, 1 at a bound of a box.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
-                              sap_error* error);
+                              int bound, sap_error* error);
+// Adds what A_bar gives to the gradients to parameters.
+void sap_slopes_add_A_parameters(const sap_slopes_call* call);
 
 // Adds the part by a change of J of such a row; by: dgamma to its length, w and rate at the start.
 void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double gamma, double G,

@@ -181,6 +181,12 @@ void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, cons
     return;
   }
   sap_derivatives_note(call->out->notes, "by differences: equalities");
+  if (isinf(e->stiffness)) {
+    sap_derivatives_note(call->out->notes, "held: Delassus scale in R of equalities");
+  }
+  if (s->v_guess != NULL) {
+    sap_derivatives_note(call->out->notes, "held: curvature of equalities, along the guess of v");
+  }
   if (s->v_guess != NULL) {
     add_guess(call, block, G, guess, call->out->dv0);
   }

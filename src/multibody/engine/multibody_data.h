@@ -137,6 +137,10 @@ sap_status sap_multibody_balance_derivatives(void* context, const sap_step_conte
 sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_context* step,
                                              const sap_problem* problem,
                                              sap_impulse_derivatives* out, sap_error* error);
+sap_status sap_multibody_parameter_derivatives(void* context, const sap_step_context* step,
+                                               const sap_balance_derivatives* at,
+                                               const double* lambda,
+                                               const sap_parameter_gradient* out, sap_error* error);
 // Makes the workspace of derivatives.
 sap_status sap_multibody_derivatives(sap_multibody* multibody, sap_error* error);
 

@@ -312,6 +312,7 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .nu = model->sizes.nu,
       .balance_derivatives = sap_multibody_balance_derivatives,
       .impulse_derivatives = sap_multibody_impulse_derivatives,
+      .parameter_derivatives = sap_multibody_parameter_derivatives,
       .step_rotations = step_rotations,
       .na = model->sizes.na,
       .activations = activations,

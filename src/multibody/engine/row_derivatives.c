@@ -143,7 +143,7 @@ static void add_mass_changes(const sap_slopes_call* call, const sap_block* block
 
 // dgamma = G (dv_hat - d(J v) - gamma dR), of x, then of inputs, which change a servo's whole law.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
-                              sap_error* error) {
+                              int bound, sap_error* error) {
   const sap_model_sizes* sizes = &call->multibody->model->sizes;
   double g[3] = {0.0};
   row_source source;
@@ -151,6 +151,13 @@ sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, dou
     return SAP_STATUS_OK;
   }
   SAP_TRY(find_source(call, block, &source, error));
+  const sap_parameter_gradient* p = call->out->parameters;
+  for (int32_t i = 0; p != NULL && source.kind == SAP_KEY_FRICTION && i < p->count; ++i) {
+    if (p->parameters[i].kind == SAP_PARAMETER_FRICTION_LOSS &&
+        p->parameters[i].id == sap_assembly_key_id(block->key, 0)) {
+      p->out[i] += bound * call->step->dt * call->w->u[0];
+    }
+  }
   const bool servo = source.kind == SAP_KEY_SERVO || source.kind == SAP_KEY_BOUND_SERVOS;
   for (int32_t i = 0; G != 0.0 && i < 3 + (servo ? sizes->nu : 0); ++i) {
     row_source moved = source;

@@ -8,6 +8,7 @@
 
 #include "math/quaternion.h"
 #include "multibody/geometry/ahead_gap.h"
+#include "multibody/geometry/variation.h"
 
 // --- identity of contact points (see collision_data.h) ---
 
@@ -125,15 +126,16 @@ static void set_pair_rule(const sap_pair_def* pair, pair_rule* rule) {
 }
 
 // of_patch: weighs times and dissipation of the shapes by their fields.
-static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b, bool of_patch,
-                            pair_rule* rule, sap_error* error) {
+static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b,
+                            const sap_shape_def* const shapes[2], bool of_patch, pair_rule* rule,
+                            sap_error* error) {
   const sap_pair_def* pair =
       sap_filter_find_pair(c->model, &c->shapes[a].filter, &c->shapes[b].filter);
   if (pair != NULL) {
     set_pair_rule(pair, rule);
     return SAP_STATUS_OK;
   }
-  const sap_shape_def *shape_a = &c->model->shapes[a], *shape_b = &c->model->shapes[b];
+  const sap_shape_def *shape_a = shapes[0], *shape_b = shapes[1];
   const sap_friction_rule combine = c->model->options.friction_rule;
   sap_material of_a = shape_a->material, of_b = shape_b->material;
   if (of_patch) {
@@ -157,6 +159,25 @@ static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b, bool o
       rule->material.friction,
       sap_friction_combine(shape_a->friction_torsional, shape_b->friction_torsional, combine),
       sap_friction_combine(shape_a->friction_rolling, shape_b->friction_rolling, combine), rule);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_collision_change(const sap_collision* c, const sap_shape_def* changed, int32_t shape,
+                                sap_contact* contact, sap_error* error) {
+  const int32_t ids[2] = {contact->shape_A, contact->shape_B};
+  const sap_shape_def* defs[2];
+  double share[2];
+  pair_rule rule;
+  for (int i = 0; i < 2; ++i) {
+    defs[i] = &c->model->shapes[ids[i]];
+  }
+  share[0] = sap_collision_share_of_A(defs[0]->material.stiffness, defs[1]->material.stiffness);
+  defs[shape == ids[0] ? 0 : 1] = changed;
+  share[1] = sap_collision_share_of_A(defs[0]->material.stiffness, defs[1]->material.stiffness);
+  SAP_TRY(find_rule(c, ids[0], ids[1], defs, false, &rule, error));
+  contact->material = rule.material;
+  memcpy(contact->friction, rule.friction, sizeof rule.friction);
+  sap_v3_add_scaled(contact->point, contact->R_WC + 6, (share[1] - share[0]) * contact->phi);
   return SAP_STATUS_OK;
 }
 
@@ -332,14 +353,14 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
   const uint64_t pair = place->pair;
   const int32_t a = (int32_t)(pair >> 32), b = (int32_t)(pair & UINT32_MAX);
   const int32_t next = 1 - c->last, first = place->first;
+  const sap_shape_def* const defs[2] = {&c->model->shapes[a], &c->model->shapes[b]};
   pair_rule rule;
   const sap_patch* patch = place->patch;
-  SAP_TRY(find_rule(c, a, b, patch != NULL, &rule, error));
+  SAP_TRY(find_rule(c, a, b, defs, patch != NULL, &rule, error));
   const sap_placed_shape *shape_a = &c->shapes[a].placed, *shape_b = &c->shapes[b].placed;
-  const double share = patch != NULL
-                           ? 0.0
-                           : sap_collision_share_of_A(c->model->shapes[a].material.stiffness,
-                                                      c->model->shapes[b].material.stiffness);
+  const double share = patch != NULL ? 0.0
+                                     : sap_collision_share_of_A(defs[0]->material.stiffness,
+                                                                defs[1]->material.stiffness);
   sap_contact contact = {.body_A = c->model->shapes[a].body,
                          .body_B = c->model->shapes[b].body,
                          .shape_A = a,

@@ -18,5 +18,9 @@ typedef struct sap_contact_variation {
 // if the contact's features do not last under small motions.
 bool sap_collision_vary(const sap_collision* collision, const sap_contact* contact,
                         sap_contact_variation* out);
+// Makes a contact that of shapes of which one is changed in friction, stiffness, relaxation time:
+// its material, friction and point.
+sap_status sap_collision_change(const sap_collision* collision, const sap_shape_def* changed,
+                                int32_t shape, sap_contact* contact, sap_error* error);
 
 #endif

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _recording, batch
 from ._handle import OwningHandle
 from ._library import InputError, array, call, count_of, ffi, lib, pointer
+from ._names import hint
 from ._options import assign, file_name, keywords, stepper_options
 from ._recording import Recorder
 from ._scene import MEMORY, Scene, edit, read_scene
@@ -346,14 +347,27 @@ class Simulation(Scene, StateOwner):
         self._differentiate(lib.sap_stepper_linearize, pointer(A), pointer(B) if self.nu > 0 else ffi.NULL)
         return A, B
 
-    def vjp(self, q: Optional[ArrayLike] = None, v: Optional[ArrayLike] = None) -> Dict[str, NDArray[np.float64]]:
+    def vjp(self, q: Optional[ArrayLike] = None, v: Optional[ArrayLike] = None,
+            parameters: Sequence[Tuple[str, Union[int, str]]] = ()) -> Dict[str, NDArray[np.float64]]:
         """Gradients to "q", "v" at the start of the last step (nv) and to its "control" (nu) of a function with the
-        gradients q, v (nv; None: 0) to the state at its end: A' [q; v] and B' [q; v] of :meth:`linearize`."""
+        gradients q, v (nv; None: 0) to the state at its end: A' [q; v] and B' [q; v] of :meth:`linearize`. Also to
+        "parameters": ("friction", SHAPE), "stiffness", "relaxation_time" of shapes, ("damping", JOINT), "armature",
+        "friction_loss", "spring" of joints, ("gravity", AXIS)."""
         ends = [ffi.NULL if x is None else array(x, (self.nv,), name) for name, x in (("q", q), ("v", v))]
-        out = {"q": np.zeros(self.nv), "v": np.zeros(self.nv), "control": np.zeros(self.nu)}
-        self._differentiate(lib.sap_stepper_vjp, *(x if x is ffi.NULL else pointer(x) for x in ends),
-                            *(pointer(x) if x.size else ffi.NULL for x in out.values()))
+        out = {"q": np.zeros(self.nv), "v": np.zeros(self.nv), "control": np.zeros(self.nu),
+               "parameters": np.zeros(len(parameters))}
+        chosen = ffi.new("sap_parameter[]", [self._parameter(*pair) for pair in parameters])
+        wanted = ffi.new("sap_parameter_gradient*", (chosen, len(parameters), pointer(out["parameters"])))
+        self._differentiate(lib.sap_stepper_vjp_parameters, *(x if x is ffi.NULL else pointer(x) for x in ends),
+                            *(pointer(x) if x.size else ffi.NULL for x in (out["q"], out["v"], out["control"])), wanted)
         return out
+
+    def _parameter(self, field: str, of: Union[int, str]) -> Tuple[int, int]:
+        fields = ("friction", "stiffness", "relaxation_time", "damping", "armature", "friction_loss", "spring", "gravity")
+        if field not in fields:
+            raise InputError(f"there is no derivative by '{field}', {hint(field, list(fields))}")
+        kind = fields.index(field)
+        return kind, count_of(of, "axis") if field == "gravity" else self._index("shape" if kind < 3 else "joint", of)
 
     def _differentiate(self, function: Any, *arguments: Any) -> None:
         report = ffi.new("sap_linearize_report*")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,9 +63,11 @@ class Tape:
             self._own.control = control
         self._own.step()
 
-    def vjp(self, q: Optional[ArrayLike] = None, v: Optional[ArrayLike] = None) -> Dict[str, NDArray[np.float64]]:
+    def vjp(self, q: Optional[ArrayLike] = None, v: Optional[ArrayLike] = None,
+            parameters: Sequence[Tuple[str, Union[int, str]]] = ()) -> Dict[str, NDArray[np.float64]]:
         """Gradients of a function of the trajectory with the gradients q, v (steps + 1, nv; None: 0) to its states:
-        to "q", "v" of the start (nv), in the tangent space, and to each "control" (steps, nu)."""
+        to "q", "v" of the start (nv), in the tangent space, to each "control" (steps, nu), and to "parameters", which
+        :meth:`Simulation.vjp` lists, the same in all steps."""
         own, steps = self._own, len(self._controls)
         if not self._saved:
             raise InputError("run comes before vjp")
@@ -74,6 +76,7 @@ class Tape:
         shape = (steps + 1, own.nv)
         dq, dv = (np.zeros(shape) if x is None else array(x, shape, name) for x, name in ((q, "q"), (v, "v")))
         at_q, at_v, back = dq[steps].copy(), dv[steps].copy(), np.zeros((steps, own.nu))
+        by_parameters = np.zeros(len(parameters))
         for start in range((steps - 1) // self._stride * self._stride, -1, -self._stride):
             end = min(start + self._stride, steps)
             saved = [self._saved[start // self._stride]]
@@ -85,9 +88,10 @@ class Tape:
                 if i < end - 1 or end - start == 1:
                     own.load(saved[i - start])
                 self._step(self._controls[i])
-                found = own.vjp(q=at_q, v=at_v)
+                found = own.vjp(q=at_q, v=at_v, parameters=parameters)
+                by_parameters += found["parameters"]
                 at_q, at_v, back[i] = found["q"] + dq[i], found["v"] + dv[i], found["control"]
-        return {"q": at_q, "v": at_v, "control": back}
+        return {"q": at_q, "v": at_v, "control": back, "parameters": by_parameters}
 
 
 def vjp_all(tapes: Sequence[Tape], q: Optional[ArrayLike] = None, v: Optional[ArrayLike] = None,

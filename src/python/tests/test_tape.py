@@ -39,6 +39,29 @@ def test_differences():
         assert found["control"][i, k] == pytest.approx(expected, rel=1e-5, abs=1e-8)
 
 
+def test_parameters():
+    x = np.random.default_rng(2).normal(size=(2, STEPS + 1, 2))
+    chosen = (("friction", 0), ("friction", 1), ("damping", "a"), ("gravity", 2))
+
+    def tape(mu, damping, gravity):
+        text = (ARM.replace('damping=".1"', f'damping="{float(damping)!r}"').replace(
+            "<worldbody>", f'<option gravity="0 0 {float(gravity)!r}"/><worldbody>').replace(
+            "<geom", f'<geom friction="{float(mu)!r}"'))
+        return sapstep.Tape(sapstep.Simulation.from_string(text, **TIGHT))
+
+    at = np.array([0.4, 0.1, -9.0])
+    one = tape(*at)
+    one.run(steps=STEPS)
+    found = one.vjp(q=x[0], v=x[1], parameters=chosen)["parameters"]
+    found = np.array([found[0] + found[1], found[2], found[3]])
+    for i, h in enumerate(1e-5 * np.abs(at)):
+        values = []
+        for side in (-1, 1):
+            states = tape(*(at + side * h * np.eye(3)[i])).run(steps=STEPS)
+            values.append(np.sum(x[0] * states[:, 1:3]) + np.sum(x[1] * states[:, 3:5]))
+        assert found[i] == pytest.approx((values[1] - values[0]) / (2 * h), rel=1e-5, abs=1e-7)
+
+
 def test_checkpoints_and_threads_have_the_same_bits():
     sim, u = arm(), controls()
     dv = np.random.default_rng(3).normal(size=(STEPS + 1, 2))
