@@ -16,9 +16,10 @@
 static const double RING = 1.06, ENDS = 1.1547005383792515;
 // Extents of S, relative to the smaller shape, below which a patch is a line or round.
 static const double THIN = 1e-4;
+static const double TINY = 1e-300;
 // n . N of a piece: below WALL the piece does not count, above FACE it counts fully, between them
 // its weight grows smoothly. Walls of two overlapping shapes are no part of the face they rest on.
-static const double WALL = 0.85, FACE = 0.95;
+static const double WALL = 0.75, FACE = 0.9;
 
 double sap_patch_slope(const sap_patch_surface* s, const double n[3], const double m_A[3],
                        const double m_B[3]) {
@@ -32,32 +33,38 @@ double sap_patch_slope(const sap_patch_surface* s, const double n[3], const doub
 
 typedef struct moments {
   double N[3], t[2][3];     // t: fixed to a body as far as N is
+  double level;             // mean of n . N
   double K, k1[2];          // int k, int k x of x from x0
-  double y1[2], y2[3];      // the same of the arms, and xx yy xy
+  double x2[3];             // int k xx yy xy
+  double y1[2], y2[3];      // the same of the arms
   double F, f1[2], height;  // int f, int f x, int f N . x
   double area;
 } moments;
 
-// Weight of a piece in the patch.
+// Weight of a piece in the patch; level: see find_normal.
 static double find_weight(const sap_patch_surface* s, const sap_patch_piece* piece,
-                          const double N[3]) {
-  const double t = (sap_v3_dot(piece->n, N) - WALL) / (FACE - WALL);
+                          const double N[3], double level) {
+  const double t = (sap_v3_dot(piece->n, N) - WALL * level) / ((FACE - WALL) * level);
   return sap_patch_keeps_walls(s) || t >= 1.0 ? 1.0 : t <= 0.0 ? 0.0 : t * t * (3.0 - 2.0 * t);
 }
 
-// Sets N to the direction of the force of all pieces, then to that of those that count.
-static bool find_normal(const sap_patch_surface* s, double N[3]) {
+// Sets N to the direction of the force of all pieces, then to that of those that count, and the level to
+// the mean of n . N: 1 for a face, less for a corner.
+static bool find_normal(const sap_patch_surface* s, double N[3], double* level) {
   for (int pass = 0; pass < 2; ++pass) {
-    double sum[3] = {0.0, 0.0, 0.0};
+    double sum[3] = {0.0, 0.0, 0.0}, force = 0.0;
     for (int32_t i = 0; i < s->npieces; ++i) {
       const sap_patch_piece* piece = &s->pieces[i];
-      sap_v3_add_scaled(sum, piece->n, piece->force * (pass == 0 ? 1.0 : find_weight(s, piece, N)));
+      const double f = piece->force * (pass == 0 ? 1.0 : find_weight(s, piece, N, *level));
+      sap_v3_add_scaled(sum, piece->n, f);
+      force += f;
     }
     const double norm = sap_v3_norm(sum);
     if (!(norm > 0.0)) {
       return false;
     }
     sap_v3_scale(N, sum, 1.0 / norm);
+    *level = norm / force;
   }
   return true;
 }
@@ -87,14 +94,39 @@ static void project(const sap_patch_surface* s, const moments* m, const double x
   out[2] = sap_v3_dot(m->N, d);
 }
 
+static void add_square(double k, const double x[3], double sum[3]) {
+  sum[0] += k * x[0] * x[0];
+  sum[1] += k * x[1] * x[1];
+  sum[2] += k * x[0] * x[1];
+}
+
+// Sets S {xx, yy, xy} from its sums.
+static void set_spread(double K, const double first[2], const double second[3], double S[3]) {
+  const double c[2] = {first[0] / K, first[1] / K};
+  S[0] = sap_most(0.0, second[0] / K - c[0] * c[0]);
+  S[1] = sap_most(0.0, second[1] / K - c[1] * c[1]);
+  S[2] = second[2] / K - c[0] * c[1];
+}
+
+// S of the arms; where these spread farther than the patch, as on the rim of a cylinder, S of the patch.
+static void find_spread(const moments* m, double S[3]) {
+  double of_x[3];
+  set_spread(m->K, m->k1, m->x2, of_x);
+  set_spread(m->K, m->y1, m->y2, S);
+  const double more = S[0] + S[1] - of_x[0] - of_x[1];
+  const double share = sap_least(1.0, sap_most(0.0, more) / (of_x[0] + of_x[1] + TINY));
+  for (int i = 0; i < 3; ++i) {
+    S[i] += share * (of_x[i] - S[i]);
+  }
+}
+
 // Adds a part of the surface at x with its force and stiffness.
 static void add_part(double k, double f, const double x[3], const double y[3], moments* m) {
   m->K += k;
   m->F += f;
   m->height += f * x[2];
-  m->y2[0] += k * y[0] * y[0];
-  m->y2[1] += k * y[1] * y[1];
-  m->y2[2] += k * y[0] * y[1];
+  add_square(k, x, m->x2);
+  add_square(k, y, m->y2);
   for (int i = 0; i < 2; ++i) {
     m->k1[i] += k * x[i];
     m->y1[i] += k * y[i];
@@ -130,13 +162,14 @@ static void add_polygon(const sap_patch_surface* s, const sap_patch_piece* piece
 
 static bool find_moments(const sap_patch_surface* s, moments* m) {
   *m = (moments){.K = 0.0};
-  if (!find_normal(s, m->N)) {
+  if (!find_normal(s, m->N, &m->level)) {
     return false;
   }
   set_tangents(s, m);
   for (int32_t i = 0; i < s->npieces; ++i) {
     const sap_patch_piece* piece = &s->pieces[i];
-    const double weight = find_weight(s, piece, m->N), cosine = sap_v3_dot(piece->n, m->N);
+    const double weight = find_weight(s, piece, m->N, m->level),
+                 cosine = sap_v3_dot(piece->n, m->N);
     m->area += weight * piece->area;
     if (piece->count > 1) {
       add_polygon(s, piece, weight, m);
@@ -207,7 +240,7 @@ static double find_torsion(const sap_patch_surface* s, const moments* m, const d
         own += edge_torsion(x[k], x[next], (double[3]){corners[k].p, corners[next].p, p_centre});
       }
     }
-    sum += find_weight(s, piece, m->N) * fabs(own);
+    sum += find_weight(s, piece, m->N, m->level) * fabs(own);
   }
   return sum;
 }
@@ -303,16 +336,15 @@ static void add_point(const sap_patch_surface* s, const moments* m, const double
   sap_v3_add_scaled(point->p, m->t[1], at[1]);
   sap_v3_add_scaled(point->p, m->N, m->height / m->F);
   sap_v3_copy(point->n, m->N);
-  point->phi = -f / k;
+  point->phi = -sap_most(f, 0.0) / k;
   out->stiffness[out->count] = k;
   out->features[out->count++] = feature;
 }
 
 static void set_points(const sap_patch_surface* s, const moments* m, sap_manifold* manifold,
                        sap_patch* out) {
-  const double y[2] = {m->y1[0] / m->K, m->y1[1] / m->K};
-  const double S[3] = {sap_most(0.0, m->y2[0] / m->K - y[0] * y[0]),
-                       sap_most(0.0, m->y2[1] / m->K - y[1] * y[1]), m->y2[2] / m->K - y[0] * y[1]};
+  double S[3];
+  find_spread(m, S);
   const double c_f[2] = {m->f1[0] / m->F, m->f1[1] / m->F};
   ring r = {.centre = {m->k1[0] / m->K, m->k1[1] / m->K}};
   const double d[2] = {c_f[0] - r.centre[0], c_f[1] - r.centre[1]};
@@ -349,6 +381,16 @@ static void set_middle(sap_patch_surface* s, const sap_manifold* manifold) {
     }
   }
   sap_v3_scale(s->x0, s->x0, count > 0 ? 1.0 / count : 0.0);
+  for (int side = 0; side < 2; ++side) {  // the points of two rounded sides may lie outside of them
+    double x[3];
+    sap_patch_depth at;
+    sap_v3_sub(x, s->x0, s->centre[side]);
+    sap_patch_find_depth(s->shape[side], x, &at);
+    if (at.d < deepest->phi) {
+      sap_v3_copy(s->x0, deepest->p);
+      sap_v3_add_scaled(s->x0, deepest->n, 0.5 * deepest->phi);
+    }
+  }
   sap_v3_copy(s->N, deepest->n);
   s->depth = -deepest->phi;
 }

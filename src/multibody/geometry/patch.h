@@ -28,9 +28,9 @@
 
 enum {
   SAP_PATCH_POINTS = 5,
-  SAP_PATCH_PIECES = 320,
+  SAP_PATCH_PIECES = 400,
   SAP_PATCH_CORNERS = 1024,  // of all pieces
-  SAP_PATCH_SIDES = 24,      // of one polygon
+  SAP_PATCH_SIDES = 64,      // of one polygon
 };
 
 // How curved a side of a shape is.

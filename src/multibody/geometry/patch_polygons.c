@@ -11,7 +11,7 @@ enum { NO_LABEL = -1, PAIRS = 256 };
 // Edges shorter than this, relative to the smaller shape, lead to no neighbour.
 static const double SHORT = 1e-12;
 // Cosine of the largest angle between the rough normal and that of a facet pair that may count.
-static const double NEAR = 0.8;
+static const double NEAR = 0.05;
 
 typedef struct polygon {
   int32_t count;
