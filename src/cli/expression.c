@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
+
 enum { DEPTH_MAX = 100 };  // of parentheses and signs
 
 typedef struct parser {
@@ -95,13 +97,9 @@ static double group(parser* p) {
 }
 
 static double pair(parser* p, double (*call)(double, double)) {
-  if (!take(p, '(')) {
-    return fail(p, "a function needs its argument in parentheses");
-  }
+  SAP_RETURN_IF(!take(p, '('), fail(p, "a function needs its argument in parentheses"));
   const double first = sum(p);
-  if (!take(p, ',')) {
-    return fail(p, "a second argument is missing");
-  }
+  SAP_RETURN_IF(!take(p, ','), fail(p, "a second argument is missing"));
   const double second = group(p);
   return call(first, second);
 }
@@ -141,22 +139,17 @@ static double atom(parser* p) {
   if (isalpha((unsigned char)*p->next)) {
     return named(p);
   }
-  if (!isdigit((unsigned char)*p->next) && *p->next != '.') {
-    return fail(p, "a number, t, a function or a parenthesis is missing");
-  }
+  SAP_RETURN_IF(!isdigit((unsigned char)*p->next) && *p->next != '.',
+                fail(p, "a number, t, a function or a parenthesis is missing"));
   char* end;
   const double value = strtod(p->next, &end);
-  if (end == p->next) {
-    return fail(p, "malformed number");
-  }
+  SAP_RETURN_IF(end == p->next, fail(p, "malformed number"));
   p->next = end;
   return value;
 }
 
 static double signed_power(parser* p) {
-  if (p->error != NULL || ++p->depth > DEPTH_MAX) {
-    return fail(p, "nested too deeply");
-  }
+  SAP_RETURN_IF(p->error != NULL || ++p->depth > DEPTH_MAX, fail(p, "nested too deeply"));
   double value;
   if (take(p, '-')) {
     value = -signed_power(p);

@@ -346,29 +346,25 @@ static void list_options(cli_parser* parser, getopt_list* list) {
 static int refuse_option(const cli_parser* parser, const getopt_list* list, int letter,
                          const char* text) {
   const cli_command* command = parser->command;
-  if (text == NULL || strncmp(text, "--", 2) != 0) {
-    return cli_usage_error(command, "unknown option '-%c'", letter);
-  }
+  SAP_RETURN_IF(text == NULL || strncmp(text, "--", 2) != 0,
+                cli_usage_error(command, "unknown option '-%c'", letter));
   char word[CLI_NAME_SIZE];
   (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);
   const char* names[CLI_OPTION_MAX];
   int matches = 0;
   for (int i = 0; i < parser->count; ++i) {
     names[i] = list->rows[i].name;
-    if (strcmp(names[i], word) == 0) {
-      return cli_usage_error(command, "option '--%s' takes no argument", word);
-    }
+    SAP_RETURN_IF(strcmp(names[i], word) == 0,
+                  cli_usage_error(command, "option '--%s' takes no argument", word));
     matches += strncmp(names[i], word, strlen(word)) == 0 ? 1 : 0;
   }
-  if (matches > 1) {
-    return cli_usage_error(command, "option '--%s' is ambiguous: %d options begin like it", word,
-                           matches);
-  }
+  SAP_RETURN_IF(matches > 1,
+                cli_usage_error(command, "option '--%s' is ambiguous: %d options begin like it",
+                                word, matches));
   const char* suggestion = cli_suggest(word, names, parser->count);
-  if (suggestion != NULL) {
-    return cli_usage_error(command, "unknown option '--%s', did you mean '--%s'?", word,
-                           suggestion);
-  }
+  SAP_RETURN_IF(
+      suggestion != NULL,
+      cli_usage_error(command, "unknown option '--%s', did you mean '--%s'?", word, suggestion));
   return cli_usage_error(command, "unknown option '--%s'", word);
 }
 
@@ -376,9 +372,7 @@ static int refuse_option(const cli_parser* parser, const getopt_list* list, int 
 // "--option 'value': reason" for ": reason"; returns CLI_USAGE.
 static int refuse_value(const cli_command* command, const char* option, const char* value,
                         const char* allowed) {
-  if (allowed[0] == ':') {
-    return cli_usage_error(command, "--%s '%s'%s", option, value, allowed);
-  }
+  SAP_RETURN_IF(allowed[0] == ':', cli_usage_error(command, "--%s '%s'%s", option, value, allowed));
   const char* near = strstr(allowed, "'sapstep solvers'") != NULL ? cli_near_solver(value) : NULL;
   return near != NULL ? cli_usage_error(command, "--%s '%s' must be %s; did you mean '%s'?", option,
                                         value, allowed, near)
@@ -404,24 +398,21 @@ static int check_paths(const cli_parser* parser) {
   for (int i = 0; i < parser->path_count; ++i) {
     const cli_path* p = &parser->paths[i];
     for (int j = 0; j < i; ++j) {
-      if (cli_paths_collide(p, &parser->paths[j])) {
-        return cli_usage_error(parser->command, "--%s and --%s are the same file, '%s'",
-                               parser->paths[j].option, p->option, p->path);
-      }
+      SAP_RETURN_IF(cli_paths_collide(p, &parser->paths[j]),
+                    cli_usage_error(parser->command, "--%s and --%s are the same file, '%s'",
+                                    parser->paths[j].option, p->option, p->path));
     }
     for (int j = 0; j < parser->noperands; ++j) {
       const cli_path operand = {.path = parser->operands[j], .use = CLI_PATH_READ};
-      if (cli_paths_collide(p, &operand)) {
-        return cli_usage_error(parser->command, "--%s '%s' would overwrite an input", p->option,
-                               p->path);
-      }
+      SAP_RETURN_IF(cli_paths_collide(p, &operand),
+                    cli_usage_error(parser->command, "--%s '%s' would overwrite an input",
+                                    p->option, p->path));
     }
   }
   for (int i = 0; i < parser->path_count; ++i) {
     sap_error error;
-    if (cli_check_writable(&parser->paths[i], &error) != SAP_STATUS_OK) {
-      return cli_report(&error);
-    }
+    SAP_RETURN_IF(cli_check_writable(&parser->paths[i], &error) != SAP_STATUS_OK,
+                  cli_report(&error));
   }
   return CLI_OK;
 }
@@ -515,9 +506,7 @@ int cli_check_adaptive(const cli_command* command, const cli_parser* parser,
   for (int32_t i = 0; i < table.count && options->accuracy <= 0.0; ++i) {
     char name[CLI_NAME_SIZE];
     with_dashes(table.options[i].name, name);
-    if (cli_given(parser, name)) {
-      return cli_usage_error(command, "--%s needs --accuracy", name);
-    }
+    SAP_RETURN_IF(cli_given(parser, name), cli_usage_error(command, "--%s needs --accuracy", name));
   }
   return CLI_OK;
 }

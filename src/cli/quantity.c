@@ -73,7 +73,7 @@ static sap_status element_name(const sap_recording* recording, const char* list,
                                int32_t id, char* out, sap_error* error) {
   SAP_TRY(sap_recording_text(recording, list, id, out, NAME_SIZE, error));
   if (out[0] == '\0') {
-    (void)snprintf(out, NAME_SIZE, "%s_%ld", what, (long)id);
+    (void)snprintf(out, NAME_SIZE, "%s_%d", what, id);
   }
   return SAP_STATUS_OK;
 }

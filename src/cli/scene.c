@@ -86,7 +86,7 @@ sap_status cli_refuse_keyframe(const char* path, const char* asked, const char* 
   if (near != NULL) {
     (void)snprintf(instead, sizeof instead, "did you mean '%.80s'?", near);
   } else if (count > 0) {
-    (void)snprintf(instead, sizeof instead, "it has 0 to %ld", (long)count - 1);
+    (void)snprintf(instead, sizeof instead, "it has 0 to %d", count - 1);
   }
   return sap_fail(error, SAP_STATUS_ARGUMENT, "%.150s has no keyframe '%.100s', %s", path, asked,
                   instead);

@@ -43,6 +43,15 @@ sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...
     }                                                  \
   } while (0)
 
+// Returns the value of a call that makes an error of its own kind from the calling function if the
+// condition holds: SAP_RETURN_IF(n < 1, sap_xml_syntax(node, name, error, "must be > 0"))
+#define SAP_RETURN_IF(condition, ...) \
+  do {                                \
+    if (condition) {                  \
+      return __VA_ARGS__;             \
+    }                                 \
+  } while (0)
+
 // Returns ARGUMENT from the calling function if one of the pointers is NULL, with the message
 // "sap_solver_solve: problem is NULL": SAP_NOT_NULL(error, solver, problem, solution)
 #define SAP_NOT_NULL(error, ...)                                                                  \

@@ -79,7 +79,7 @@ static void print_text(FILE* out, const char* before, const char* text, const ch
 static void print_data(FILE* out, const sap_chart_panel* p, int32_t k) {
   const sap_chart_series* s = &p->series[k];
   bool open = false;
-  (void)fprintf(out, "$line%ld << END\n", (long)k);
+  (void)fprintf(out, "$line%d << END\n", k);
   for (int32_t i = 0; i < s->count; ++i) {
     if (point_shown(p, s, i)) {
       (void)fprintf(out, "%.9g %.9g\n", s->x[i], s->y[i]);
@@ -131,16 +131,16 @@ static void print_plot(FILE* out, const sap_chart_panel* p, bool any, double ran
   (void)fputs("plot ", out);
   for (int32_t k = 0; k < p->series_count; ++k) {
     const int dash = p->dashes ? k % DASHES : k >= COLORS ? 1 : 0;
-    (void)fprintf(out, "%s%ld%s with lines%s dt %d lt %d", any ? "$line" : "NaN*", (long)k,
+    (void)fprintf(out, "%s%d%s with lines%s dt %d lt %d", any ? "$line" : "NaN*", k,
                   any ? " using 1:2" : "", p->markers ? "points" : "", dash + 1,
                   (int)(k % COLORS) + 1);
     print_text(out, " title ", p->series[k].name, " noenhanced, ");
   }
   for (int32_t n = 1; n <= p->slopes && any && has_slopes(p); ++n) {
-    (void)fprintf(out, "%g*(x/%g)**%ld with lines dt 2 lc rgb '#888888' title '", range[1][1] * 2.0,
-                  range[0][1] * 1.1, (long)n);
-    (void)fprintf(out, n == 1 ? (p->slopes > 1 ? "slopes 1 to %ld', " : "slope %ld', ") : "', ",
-                  (long)p->slopes);
+    (void)fprintf(out, "%g*(x/%g)**%d with lines dt 2 lc rgb '#888888' title '", range[1][1] * 2.0,
+                  range[0][1] * 1.1, n);
+    (void)fprintf(out, n == 1 ? (p->slopes > 1 ? "slopes 1 to %d', " : "slope %d', ") : "', ",
+                  p->slopes);
   }
   (void)fputc('\n', out);
 }

@@ -47,7 +47,7 @@ static const char* joint_label(const sap_model* model, int32_t joint, sap_joint_
   if (name[0] != '\0') {
     return name;
   }
-  (void)snprintf(number, NUMBER_SIZE, "joint_%ld", (long)joint);
+  (void)snprintf(number, NUMBER_SIZE, "joint_%d", joint);
   return number;
 }
 
@@ -87,7 +87,7 @@ static void print_activation_columns(FILE* stream, const sap_model* model, int32
       continue;
     }
     char number[NUMBER_SIZE];
-    (void)snprintf(number, sizeof number, "actuator_%ld", (long)i);
+    (void)snprintf(number, sizeof number, "actuator_%d", i);
     const char* name = sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, i);
     print_column(stream, "act", name[0] != '\0' ? name : number, "");
   }
@@ -160,8 +160,8 @@ sap_status sap_trajectory_write(sap_trajectory* trajectory, const sap_trajectory
   print_numbers(stream, state->q, state->nq);
   print_numbers(stream, state->v, state->nv);
   print_numbers(stream, state->act, state->na);
-  (void)fprintf(stream, ",%ld,%ld,%.17g,%.17g,%.17g\n", (long)row->contacts,
-                (long)row->newton_iterations, row->kinetic, row->potential, row->penetration);
+  (void)fprintf(stream, ",%d,%d,%.17g,%.17g,%.17g\n", row->contacts, row->newton_iterations,
+                row->kinetic, row->potential, row->penetration);
   sap_c_locale_end(&locale);
   return sap_file_check(trajectory->file, error);
 }

@@ -263,8 +263,8 @@ static bool bench_peer_run(bench_peer* peer, const bench_request* request, bench
   const char* line = NULL;
   const char* failure = ENDED;
   if (peer->process > 0 &&
-      dprintf(peer->requests, "run %.17g %ld %ld %s %s\n", request->dt, (long)request->skip,
-              (long)request->steps, request->cpu ? "cpu" : "wall", request->scene) > 0) {
+      dprintf(peer->requests, "run %.17g %d %d %s %s\n", request->dt, request->skip, request->steps,
+              request->cpu ? "cpu" : "wall", request->scene) > 0) {
     failure = read_line(peer, &line);
   }
   if (failure != NULL) {  // what it says later would be taken for the answer to something else

@@ -33,9 +33,8 @@ static int run_check(const cli_command* command, int argc, char** argv) {
   if (!cli_parse(&parser, command, &r, argc, copy)) {
     return parser.exit_code;
   }
-  if (parser.noperands != 1) {
-    return cli_usage_error(command, "one scene is needed, found %d", parser.noperands);
-  }
+  SAP_RETURN_IF(parser.noperands != 1,
+                cli_usage_error(command, "one scene is needed, found %d", parser.noperands));
   arguments[1] = "-c";
   arguments[2] = (char*)cli_package_script;
   return cli_start_python(arguments, "check needs Python with the package sapstep");

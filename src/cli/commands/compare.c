@@ -382,9 +382,7 @@ static sap_status compare_problem(compare_job* job, const char* path, int64_t in
       status = keep_first(job, error);
       have_first = true;
     }
-    if (status != SAP_STATUS_OK) {
-      return cli_prefix_error(error, c->info->name);
-    }
+    SAP_RETURN_IF(status != SAP_STATUS_OK, cli_prefix_error(error, c->info->name));
     count_solve(c, &job->report, &residual);
     if (job->table != NULL) {
       add_row(job, c, path, index, &residual);
@@ -399,9 +397,8 @@ static int compare_file(compare_job* job, const char* path) {
   sap_error error = {0};
   int64_t index = 0;
   for (int64_t at = 0; at >= 0; ++index) {
-    if (sap_problem_file_read_next(path, &at, job->problem, &error) != SAP_STATUS_OK) {
-      return cli_report(&error);
-    }
+    SAP_RETURN_IF(sap_problem_file_read_next(path, &at, job->problem, &error) != SAP_STATUS_OK,
+                  cli_report(&error));
     if (compare_problem(job, path, index, &error) != SAP_STATUS_OK) {
       cli_message("%s: %s", path, error.message);
       return cli_exit_code(error.status);
@@ -449,18 +446,15 @@ static int finish(compare_job* job) {
     cli_table_print(job->table, job->format, stdout);
   }
   const int code = cli_flush();
-  if ((job->rows != NULL && write_rows(job, &error) != SAP_STATUS_OK) ||
-      write_convergence(job, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
-  }
+  SAP_RETURN_IF((job->rows != NULL && write_rows(job, &error) != SAP_STATUS_OK) ||
+                    write_convergence(job, &error) != SAP_STATUS_OK,
+                cli_report(&error));
   return code;
 }
 
 static int compare(compare_job* job, char** paths, int count) {
   sap_error error;
-  if (add_contenders(job, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
-  }
+  SAP_RETURN_IF(add_contenders(job, &error) != SAP_STATUS_OK, cli_report(&error));
   if (!job->summary || job->rows != NULL) {
     job->table = cli_table_create(row_columns, sizeof row_columns / sizeof *row_columns);
   }
@@ -478,9 +472,7 @@ static int run(const cli_command* command, int argc, char** argv) {
   if (!cli_parse(&parser, command, job, argc, argv)) {
     return parser.exit_code;
   }
-  if (parser.noperands == 0) {
-    return cli_usage_error(command, "no FILE given");
-  }
+  SAP_RETURN_IF(parser.noperands == 0, cli_usage_error(command, "no FILE given"));
   const int code = compare(job, parser.operands, parser.noperands);
   sap_problem_destroy(job->problem);
   for (int i = 0; i < job->count; ++i) {

@@ -462,17 +462,15 @@ static int run(const cli_command* command, int argc, char** argv) {
   if (!cli_parse(&parser, command, &r, argc, argv)) {
     return parser.exit_code;
   }
-  if (parser.noperands != 1) {
-    return cli_usage_error(command, "a scene file is needed, found %d", parser.noperands);
-  }
+  SAP_RETURN_IF(parser.noperands != 1,
+                cli_usage_error(command, "a scene file is needed, found %d", parser.noperands));
   r.scene.path = parser.operands[0];
   skipped left_out = {.table = cli_table_create(&column, 1)};
   r.scene.lenient = true;
   sap_model* model = NULL;
   sap_error error = {0};
-  if (cli_scene_read(&r.scene, keep_warning, &left_out, &model, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
-  }
+  SAP_RETURN_IF(cli_scene_read(&r.scene, keep_warning, &left_out, &model, &error) != SAP_STATUS_OK,
+                cli_report(&error));
   print_all(&r.scene, model, &left_out, r.format);
   sap_model_destroy(model);
   return CLI_OK;

@@ -88,15 +88,12 @@ static sap_status solve_problem(solve_job* job, const char* path, sap_error* err
 static int create(solve_job* job, const cli_command* command) {
   sap_error error;
   sap_status status = sap_solver_create(job->solver_name, &job->options, &job->solver, &error);
-  if (status == SAP_STATUS_ARGUMENT || status == SAP_STATUS_UNSUPPORTED) {
-    return cli_usage_error(command, "%s", error.message);
-  }
+  SAP_RETURN_IF(status == SAP_STATUS_ARGUMENT || status == SAP_STATUS_UNSUPPORTED,
+                cli_usage_error(command, "%s", error.message));
   if (status == SAP_STATUS_OK) {
     status = sap_problem_create(&job->problem, &error);
   }
-  if (status != SAP_STATUS_OK) {
-    return cli_report(&error);
-  }
+  SAP_RETURN_IF(status != SAP_STATUS_OK, cli_report(&error));
   job->table = cli_table_create(columns, (int)(sizeof columns / sizeof columns[0]));
   return CLI_OK;
 }
@@ -127,9 +124,8 @@ static int finish(solve_job* job) {
 static int solve_file(solve_job* job, const char* path) {
   sap_error error = {0};
   for (int64_t at = 0; at >= 0;) {
-    if (sap_problem_file_read_next(path, &at, job->problem, &error) != SAP_STATUS_OK) {
-      return cli_report(&error);
-    }
+    SAP_RETURN_IF(sap_problem_file_read_next(path, &at, job->problem, &error) != SAP_STATUS_OK,
+                  cli_report(&error));
     if (solve_problem(job, path, &error) != SAP_STATUS_OK) {
       cli_message("%s: %s", path, error.message);
       return cli_exit_code(error.status);
@@ -148,12 +144,9 @@ static int run_solve(const cli_command* command, int argc, char** argv) {
   if (!cli_parse(&parser, command, &job, argc, argv)) {
     return parser.exit_code;
   }
-  if (parser.noperands == 0) {
-    return cli_usage_error(command, "no FILE given");
-  }
-  if (job.output != NULL && parser.noperands > 1) {
-    return cli_usage_error(command, "--output takes the problem of one FILE");
-  }
+  SAP_RETURN_IF(parser.noperands == 0, cli_usage_error(command, "no FILE given"));
+  SAP_RETURN_IF(job.output != NULL && parser.noperands > 1,
+                cli_usage_error(command, "--output takes the problem of one FILE"));
   int exit_code = create(&job, command);
   for (int i = 0; i < parser.noperands && exit_code == CLI_OK; ++i) {
     exit_code = solve_file(&job, parser.operands[i]);
@@ -230,9 +223,8 @@ static int run_solvers(const cli_command* command, int argc, char** argv) {
   if (!cli_parse(&parser, command, &job, argc, argv)) {
     return parser.exit_code;
   }
-  if (parser.noperands > 0) {
-    return cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]);
-  }
+  SAP_RETURN_IF(parser.noperands > 0,
+                cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]));
   const bool both = !job.presets && job.format == CLI_FORMAT_TABLE;
   if (!job.presets) {
     cli_table_print(list_solvers(), job.format, stdout);

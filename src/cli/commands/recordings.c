@@ -109,8 +109,8 @@ static sap_status make_panel(plot* all, int i, sap_error* error) {
                     p->q.columns[0].label, list);
   }
   SAP_FAIL_IF(p->q.count > LINES, error, SAP_STATUS_ARGUMENT,
-              "'%.80s' is %ld lines, a chart holds %d: choose, as in %s:%.80s", name,
-              (long)p->q.count, LINES, p->q.name, p->q.columns[0].label);
+              "'%.80s' is %d lines, a chart holds %d: choose, as in %s:%.80s", name, p->q.count,
+              LINES, p->q.name, p->q.columns[0].label);
   set_labels(p, name);
   double* points = cli_new((size_t)p->q.count * 2 * POINTS, sizeof *points);
   const bool phase = all->request->against != NULL && !history;
@@ -142,8 +142,8 @@ static sap_status draw(plot* all, const char* path, sap_error* error) {
   if (r->against != NULL) {
     SAP_TRY(quantity_read(all->recording, r->against, &all->against, error));
     SAP_FAIL_IF(all->against.count != 1, error, SAP_STATUS_ARGUMENT,
-                "--against '%.80s' is %ld columns, must be one, as in %s:%.80s", r->against,
-                (long)all->against.count, all->against.name, all->against.columns[0].label);
+                "--against '%.80s' is %d columns, must be one, as in %s:%.80s", r->against,
+                all->against.count, all->against.name, all->against.columns[0].label);
     const char* unit = all->against.columns[0].unit;
     (void)snprintf(all->x_label, sizeof all->x_label, unit[0] != '\0' ? "%s [%s]" : "%s",
                    r->against, unit);
@@ -169,17 +169,14 @@ static int run_plot(const cli_command* command, int argc, char** argv) {
   if (!cli_parse(&parser, command, &r, argc, argv)) {
     return parser.exit_code;
   }
-  if (parser.noperands < 2) {
-    return cli_usage_error(command, "a recording and at least one quantity are needed");
-  }
+  SAP_RETURN_IF(parser.noperands < 2,
+                cli_usage_error(command, "a recording and at least one quantity are needed"));
   r.recording = parser.operands[0];
   r.names = parser.operands + 1;
   r.count = parser.noperands - 1;
   sap_error error = {0};
   const char* path = r.output != NULL ? r.output : cli_sibling_path(r.recording, ".svg");
-  if (draw_recording(&r, path, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
-  }
+  SAP_RETURN_IF(draw_recording(&r, path, &error) != SAP_STATUS_OK, cli_report(&error));
   (void)printf("%s\n", path);
   return CLI_OK;
 }
@@ -359,11 +356,10 @@ static int run_export(const cli_command* command, int argc, char** argv) {
   if (!cli_parse(&parser, command, &r, argc, argv)) {
     return parser.exit_code;
   }
-  if (parser.noperands < 1 || (r.contacts && parser.noperands > 1)) {
-    return cli_usage_error(
-        command, "%s",
-        parser.noperands < 1 ? "a recording is needed" : "--contacts excludes quantities");
-  }
+  SAP_RETURN_IF(parser.noperands < 1 || (r.contacts && parser.noperands > 1),
+                cli_usage_error(command, "%s",
+                                parser.noperands < 1 ? "a recording is needed"
+                                                     : "--contacts excludes quantities"));
   static const char* const others[] = {".glb", ".gltf", ".mcap", NULL};
   if (r.output != NULL && cli_path_ends(r.output, others)) {
     char* arguments[] = {NULL,

@@ -193,20 +193,18 @@ static int run_view(const cli_command* command, int argc, char** argv) {
     return parser.exit_code;
   }
   const int count = parser.noperands;
-  if (count < 1 || (r.live && (count > 1 || r.output != NULL))) {
-    return cli_usage_error(
-        command, "%s",
-        count < 1 ? "a recording is needed" : "--live shows one recording, and writes no --output");
-  }
+  SAP_RETURN_IF(count < 1 || (r.live && (count > 1 || r.output != NULL)),
+                cli_usage_error(command, "%s",
+                                count < 1 ? "a recording is needed"
+                                          : "--live shows one recording, and writes no --output"));
   if (r.live) {
     return start_live(parser.operands[0], &r);
   }
   const char* path = r.output != NULL ? r.output : cli_sibling_path(parser.operands[0], ".html");
   const bool drawn = cli_path_ends(path, drawings);
   char* page = drawn ? cli_sibling_path(path, ".shot.html") : (char*)path;
-  if (write_output(page, parser.operands, count, &r, &summary, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
-  }
+  SAP_RETURN_IF(write_output(page, parser.operands, count, &r, &summary, &error) != SAP_STATUS_OK,
+                cli_report(&error));
   if (drawn) {
     return start_film(page, (char*)path, &r);
   }

@@ -144,9 +144,7 @@ static void decode_point(const char* bytes, double p[3]) {
 
 static sap_status add_vertex(mesh_source* s, const double p[3]) {
   sap_mesh_data* out = s->out;
-  if (out->vertex_count == MAX_COUNT) {
-    return fail(s, SAP_STATUS_MEMORY, "too many vertices");
-  }
+  SAP_RETURN_IF(out->vertex_count == MAX_COUNT, fail(s, SAP_STATUS_MEMORY, "too many vertices"));
   SAP_TRY(SAP_ROOM(s->pool, &out->vertices, 3 * (out->vertex_count + 1), s->error));
   memcpy(out->vertices + 3 * (size_t)out->vertex_count++, p, 3 * sizeof *p);
   return SAP_STATUS_OK;
@@ -155,9 +153,7 @@ static sap_status add_vertex(mesh_source* s, const double p[3]) {
 // Corners: indices of vertices, which may be added later.
 static sap_status add_triangle(mesh_source* s, int32_t a, int32_t b, int32_t c) {
   sap_mesh_data* out = s->out;
-  if (out->face_count == MAX_COUNT) {
-    return fail(s, SAP_STATUS_MEMORY, "too many triangles");
-  }
+  SAP_RETURN_IF(out->face_count == MAX_COUNT, fail(s, SAP_STATUS_MEMORY, "too many triangles"));
   SAP_TRY(SAP_ROOM(s->pool, &out->faces, 3 * (out->face_count + 1), s->error));
   int32_t* corners = out->faces + 3 * (size_t)out->face_count++;
   corners[0] = a;
@@ -180,9 +176,7 @@ typedef struct positions {
 } positions;
 
 static sap_status read_vertex(mesh_source* s, positions* all) {
-  if (all->count == MAX_COUNT) {
-    return fail_line(s, SAP_STATUS_MEMORY, "too many vertices");
-  }
+  SAP_RETURN_IF(all->count == MAX_COUNT, fail_line(s, SAP_STATUS_MEMORY, "too many vertices"));
   SAP_TRY(SAP_ROOM(s->scratch, &all->p, 3 * (all->count + 1), s->error));
   double* p = all->p + 3 * (size_t)all->count;
   for (int k = 0; k < 3; ++k) {
@@ -196,14 +190,12 @@ static sap_status add_face_corner(mesh_source* s, const positions* all, mesh_wor
   char* end = NULL;
   const long given = strtol(word.text, &end, 10);
   const long index = given < 0 ? given + all->count : given - 1;
-  if (end == word.text || !(*end == '/' || end == word.text + word.length)) {
-    return fail_line(s, SAP_STATUS_SYNTAX, "'%.*s%s' is not a corner of a face",
-                     SAP_SHOWN(word.text, word.length));
-  }
-  if (index < 0 || index >= all->count) {
-    return fail_line(s, SAP_STATUS_SYNTAX, "vertex %ld is not one of the %d so far", given,
-                     all->count);
-  }
+  SAP_RETURN_IF(end == word.text || !(*end == '/' || end == word.text + word.length),
+                fail_line(s, SAP_STATUS_SYNTAX, "'%.*s%s' is not a corner of a face",
+                          SAP_SHOWN(word.text, word.length)));
+  SAP_RETURN_IF(
+      index < 0 || index >= all->count,
+      fail_line(s, SAP_STATUS_SYNTAX, "vertex %ld is not one of the %d so far", given, all->count));
   return add_vertex(s, all->p + 3 * (size_t)index);
 }
 
@@ -253,14 +245,11 @@ static sap_status add_facet_corner(mesh_source* s, int32_t corner, const double 
 
 static sap_status read_stl_binary(mesh_source* s, uint32_t facets) {
   const size_t held = (s->size - STL_HEADER) / STL_FACET;
-  if (held < facets) {
-    return fail(s, SAP_STATUS_SYNTAX, "the file ends in facet %zu of %lu", held + 1,
-                (unsigned long)facets);
-  }
-  if (s->size != STL_HEADER + (size_t)facets * STL_FACET) {
-    return fail(s, SAP_STATUS_SYNTAX, "bytes follow the last of its %lu facets",
-                (unsigned long)facets);
-  }
+  SAP_RETURN_IF(held < facets, fail(s, SAP_STATUS_SYNTAX, "the file ends in facet %zu of %lu",
+                                    held + 1, (unsigned long)facets));
+  SAP_RETURN_IF(
+      s->size != STL_HEADER + (size_t)facets * STL_FACET,
+      fail(s, SAP_STATUS_SYNTAX, "bytes follow the last of its %lu facets", (unsigned long)facets));
   for (size_t f = 0; f < facets; ++f) {
     const char* at = s->bytes + STL_HEADER + f * STL_FACET + STL_NORMAL;
     for (int32_t corner = 0; corner < 3; ++corner) {
@@ -371,21 +360,18 @@ static sap_status read_msh(mesh_source* s) {
   static const size_t sizes[4] = {12, 12, 8, 12};
   int32_t counts[4];
   size_t expected = MSH_HEADER;
-  if (s->size < MSH_HEADER) {
-    return fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, fewer than its header of %d", s->size,
-                MSH_HEADER);
-  }
+  SAP_RETURN_IF(s->size < MSH_HEADER,
+                fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, fewer than its header of %d", s->size,
+                     MSH_HEADER));
   for (int i = 0; i < 4; ++i) {
     counts[i] = decode_integer(s->bytes + 4 * i);
-    if (counts[i] < (i == 0 ? 1 : 0) || counts[i] > MAX_COUNT) {
-      return fail(s, SAP_STATUS_SYNTAX, "%d %s are out of range", counts[i], names[i]);
-    }
+    SAP_RETURN_IF(counts[i] < (i == 0 ? 1 : 0) || counts[i] > MAX_COUNT,
+                  fail(s, SAP_STATUS_SYNTAX, "%d %s are out of range", counts[i], names[i]));
     expected += sizes[i] * (size_t)counts[i];
   }
-  if (s->size != expected) {
-    return fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, must have %zu by its header", s->size,
-                expected);
-  }
+  SAP_RETURN_IF(
+      s->size != expected,
+      fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, must have %zu by its header", s->size, expected));
   s->at = MSH_HEADER;
   SAP_TRY(read_msh_vertices(s, counts[0]));
   s->at = expected - sizes[3] * (size_t)counts[3];
@@ -477,19 +463,15 @@ const char* sap_mesh_unsupported(const char* path) {
 // Checks that vertices are finite and that triangles have existing corners.
 static sap_status check_mesh(const mesh_source* s) {
   const sap_mesh_data* m = s->out;
-  if (m->vertex_count == 0) {
-    return fail(s, SAP_STATUS_SYNTAX, "the file has no faces");
-  }
+  SAP_RETURN_IF(m->vertex_count == 0, fail(s, SAP_STATUS_SYNTAX, "the file has no faces"));
   for (int32_t i = 0; i < 3 * m->vertex_count; ++i) {
-    if (!isfinite(m->vertices[i])) {
-      return fail(s, SAP_STATUS_NOT_FINITE, "vertex %d is not finite", i / 3);
-    }
+    SAP_RETURN_IF(!isfinite(m->vertices[i]),
+                  fail(s, SAP_STATUS_NOT_FINITE, "vertex %d is not finite", i / 3));
   }
   for (int32_t i = 0; i < 3 * m->face_count; ++i) {
-    if (m->faces[i] < 0 || m->faces[i] >= m->vertex_count) {
-      return fail(s, SAP_STATUS_SYNTAX, "triangle %d: no vertex %d of %d", i / 3, m->faces[i],
-                  m->vertex_count);
-    }
+    SAP_RETURN_IF(m->faces[i] < 0 || m->faces[i] >= m->vertex_count,
+                  fail(s, SAP_STATUS_SYNTAX, "triangle %d: no vertex %d of %d", i / 3, m->faces[i],
+                       m->vertex_count));
   }
   return SAP_STATUS_OK;
 }
@@ -499,9 +481,7 @@ static sap_status read_source(sap_xml_store* store, mesh_source* s) {
   char* bytes;
   SAP_TRY(sap_file_regular(s->path, s->error));
   SAP_TRY(sap_scene_read_bytes(s->path, MAX_FILE_BYTES, s->scratch, &bytes, &s->size, s->error));
-  if (s->size == 0) {
-    return fail(s, SAP_STATUS_SYNTAX, "the file is empty");
-  }
+  SAP_RETURN_IF(s->size == 0, fail(s, SAP_STATUS_SYNTAX, "the file is empty"));
   s->bytes = bytes;
   SAP_TRY(sap_scene_report_file(store, s->path, bytes, s->size, s->error));
   find_extension(s->path, extension);

@@ -149,9 +149,8 @@ static sap_status add_spare_keys(sap_mjcf_reader* r, key_arrays* arrays) {
       continue;
     }
     SAP_TRY(sap_xml_integer(n, "nkey", &count, r->error));
-    if (count > most) {
-      return sap_xml_syntax(n, "nkey", r->error, "more than %d keyframes", (int)most);
-    }
+    SAP_RETURN_IF(count > most,
+                  sap_xml_syntax(n, "nkey", r->error, "more than %d keyframes", (int)most));
     while (r->builder->nkeys < count) {
       SAP_TRY(add_key(r, n, 0, arrays));
     }

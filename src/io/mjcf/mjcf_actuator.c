@@ -43,9 +43,8 @@ static sap_status apply_damping(const sap_xml_node* node, law* l, sap_error* err
     l->damping_ratio = 0.0;
   }
   if (sap_xml_get(node, "dampratio") != NULL) {
-    if (kv > 0.0 && ratio > 0.0) {
-      return sap_xml_syntax(node, "dampratio", error, "not together with 'kv'");
-    }
+    SAP_RETURN_IF(kv > 0.0 && ratio > 0.0,
+                  sap_xml_syntax(node, "dampratio", error, "not together with 'kv'"));
     l->damping_ratio = ratio;
     l->bias[2] = 0.0;
   }
@@ -366,17 +365,14 @@ static sap_status check_target(sap_mjcf_reader* r, const sap_xml_node* node) {
   for (int k = 0; k < TARGETS; ++k) {
     count += sap_xml_get(node, targets[k].attribute) != NULL ? 1 : 0;
   }
-  if (count > 1) {
-    return sap_xml_syntax(
-        node, NULL, r->error,
-        "must act on one of joint, jointinparent, tendon, site, cranksite and body");
-  }
-  if (count == 0 && sap_xml_is(node, "adhesion")) {
-    return sap_xml_syntax(node, NULL, r->error, "attribute 'body' is missing");
-  }
-  if (sap_xml_get(node, "refsite") != NULL && sap_xml_get(node, "site") == NULL) {
-    return sap_xml_syntax(node, "refsite", r->error, "needs a site");
-  }
+  SAP_RETURN_IF(
+      count > 1,
+      sap_xml_syntax(node, NULL, r->error,
+                     "must act on one of joint, jointinparent, tendon, site, cranksite and body"));
+  SAP_RETURN_IF(count == 0 && sap_xml_is(node, "adhesion"),
+                sap_xml_syntax(node, NULL, r->error, "attribute 'body' is missing"));
+  SAP_RETURN_IF(sap_xml_get(node, "refsite") != NULL && sap_xml_get(node, "site") == NULL,
+                sap_xml_syntax(node, "refsite", r->error, "needs a site"));
   return sap_xml_get(node, "slidersite") != NULL && sap_xml_get(node, "cranksite") == NULL
              ? sap_xml_syntax(node, "slidersite", r->error, "needs a cranksite")
              : SAP_STATUS_OK;
@@ -444,20 +440,17 @@ static const double* target_range(const sap_mjcf_reader* r, const sap_actuator_d
 static sap_status inherit_range(sap_mjcf_reader* r, const sap_xml_node* node, const law* l,
                                 sap_actuator_def* def) {
   const double* range = target_range(r, def);
-  if (range == NULL) {
-    return sap_xml_syntax(node, NULL, r->error, "inheritrange is for joints and tendons");
-  }
+  SAP_RETURN_IF(range == NULL,
+                sap_xml_syntax(node, NULL, r->error, "inheritrange is for joints and tendons"));
   const bool to_act = l->inherit_activation;
   double* lower = to_act ? &def->activation_lower : &def->control_lower;
   double* upper = to_act ? &def->activation_upper : &def->control_upper;
-  if (isfinite(*lower)) {
-    return sap_xml_syntax(node, NULL, r->error, "has both %s and inheritrange",
-                          to_act ? "actrange" : "ctrlrange");
-  }
-  if (!isfinite(range[0]) || !isfinite(range[1])) {
-    return sap_xml_syntax(node, NULL, r->error,
-                          "inheritrange, but its joint or tendon has no range");
-  }
+  SAP_RETURN_IF(isfinite(*lower),
+                sap_xml_syntax(node, NULL, r->error, "has both %s and inheritrange",
+                               to_act ? "actrange" : "ctrlrange"));
+  SAP_RETURN_IF(
+      !isfinite(range[0]) || !isfinite(range[1]),
+      sap_xml_syntax(node, NULL, r->error, "inheritrange, but its joint or tendon has no range"));
   const double mean = 0.5 * (range[0] + range[1]);
   const double half = 0.5 * (range[1] - range[0]) * l->inherit_range;
   *lower = mean - half;
@@ -564,9 +557,7 @@ static sap_status add_to_builder(const sap_mjcf_sources* s, const sap_mjcf_insta
     SAP_TRY(read_actuator(s, i, l, &def));
     why = find_unsupported(l);
   }
-  if (why != NULL) {
-    return sap_scene_unsupported(r->options, i->node, NULL, why, r->error);
-  }
+  SAP_RETURN_IF(why != NULL, sap_scene_unsupported(r->options, i->node, NULL, why, r->error));
   apply_flags(r, &def);
   return SAP_XML_ADD(r, i->node, sap_builder_add_actuator, &def, id);
 }

@@ -23,10 +23,9 @@ static bool is_kind(const char* name, const char* kind) {
 }
 
 static sap_status add_source(sap_mjcf_sources* out, const sap_xml_node* node) {
-  if (out->count == SAP_MJCF_MAX_SOURCES) {
-    return sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, out->r->error,
-                        "more than %d nested defaults", SAP_MJCF_MAX_SOURCES);
-  }
+  SAP_RETURN_IF(out->count == SAP_MJCF_MAX_SOURCES,
+                sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, out->r->error,
+                             "more than %d nested defaults", SAP_MJCF_MAX_SOURCES));
   out->nodes[out->count++] = node;
   return SAP_STATUS_OK;
 }
@@ -40,10 +39,9 @@ static sap_status add_class(const sap_mjcf_class* c, const char* kind, sap_mjcf_
     if (!is_kind(n->name, kind)) {
       continue;
     }
-    if (count == MAX_ELEMENTS) {
-      return sap_xml_fail(n, NULL, SAP_STATUS_UNSUPPORTED, out->r->error,
-                          "more than %d such elements in one class", MAX_ELEMENTS);
-    }
+    SAP_RETURN_IF(count == MAX_ELEMENTS,
+                  sap_xml_fail(n, NULL, SAP_STATUS_UNSUPPORTED, out->r->error,
+                               "more than %d such elements in one class", MAX_ELEMENTS));
     found[count++] = n;
   }
   while (count > 0) {
@@ -62,9 +60,7 @@ sap_status sap_mjcf_find_sources(sap_mjcf_reader* r, const sap_xml_node* node, c
   out->count = 0;
   if (name != NULL) {
     index = sap_mjcf_find_class(model, name);
-    if (index < 0) {
-      return sap_xml_syntax(node, "class", r->error, "unknown default class");
-    }
+    SAP_RETURN_IF(index < 0, sap_xml_syntax(node, "class", r->error, "unknown default class"));
   }
   SAP_TRY(add_source(out, node));
   for (; index >= 0; index = model->classes[index].parent) {
@@ -152,11 +148,10 @@ sap_status sap_mjcf_read_range(const sap_mjcf_sources* s, const char* attribute,
   const sap_xml_node* node = sap_mjcf_source(s, attribute);
   const bool given = values[0] != 0.0 || values[1] != 0.0;
   if (limited == SAP_MJCF_AUTO) {
-    if (given && !s->model->compiler.auto_limits) {
-      return sap_xml_syntax(node, attribute, s->r->error,
-                            "'%s' must be true or false: the compiler's autolimits is off",
-                            limited_name);
-    }
+    SAP_RETURN_IF(given && !s->model->compiler.auto_limits,
+                  sap_xml_syntax(node, attribute, s->r->error,
+                                 "'%s' must be true or false: the compiler's autolimits is off",
+                                 limited_name));
     limited = given ? SAP_MJCF_TRUE : SAP_MJCF_FALSE;
   }
   if (limited == SAP_MJCF_FALSE) {
@@ -178,9 +173,8 @@ sap_status sap_mjcf_apply_margin(const sap_mjcf_sources* s, double* lower, doubl
   if (margin == 0.0) {
     return SAP_STATUS_OK;
   }
-  if (!(margin > 0.0 && *lower + margin < *upper - margin)) {
-    return sap_mjcf_refuse(s, "margin", "must be >= 0 and less than half the range");
-  }
+  SAP_RETURN_IF(!(margin > 0.0 && *lower + margin < *upper - margin),
+                sap_mjcf_refuse(s, "margin", "must be >= 0 and less than half the range"));
   *lower += margin;
   *upper -= margin;
   return SAP_STATUS_OK;
@@ -296,10 +290,8 @@ static sap_status find_form(const sap_mjcf_sources* s, const sap_xml_node* node,
     if (sap_xml_get(node, forms[i].name) == NULL) {
       continue;
     }
-    if (*form != NULL) {
-      return sap_xml_syntax(node, forms[i].name, s->r->error, "a second orientation beside '%s'",
-                            (*form)->name);
-    }
+    SAP_RETURN_IF(*form != NULL, sap_xml_syntax(node, forms[i].name, s->r->error,
+                                                "a second orientation beside '%s'", (*form)->name));
     *form = &forms[i];
   }
   return SAP_STATUS_OK;
@@ -326,9 +318,8 @@ sap_status sap_mjcf_fromto(const sap_mjcf_sources* s, sap_pose* pose, double* le
   SAP_TRY(sap_mjcf_numbers(s, "fromto", 6, 6, x, NULL));
   sap_v3_sub(z, x, x + 3);
   *length = sap_v3_norm(z);
-  if (!(*length > least_norm) || !isfinite(*length)) {
-    return sap_mjcf_refuse(s, "fromto", "the two points are equal");
-  }
+  SAP_RETURN_IF(!(*length > least_norm) || !isfinite(*length),
+                sap_mjcf_refuse(s, "fromto", "the two points are equal"));
   for (int k = 0; k < 3; ++k) {
     pose->p[k] = 0.5 * (x[k] + x[3 + k]);
   }

@@ -38,10 +38,9 @@ static sap_status read_tensor(sap_mjcf_reader* r, const sap_mjcf_item* inertial,
   if (sap_xml_get(node, "fullinertia") != NULL) {
     static const char orientation[] = "diaginertia quat axisangle xyaxes zaxis euler";
     for (int32_t i = 0; i < node->nattributes; ++i) {
-      if (sap_word_index(orientation, node->attributes[i].name) >= 0) {
-        return sap_xml_syntax(node, node->attributes[i].name, r->error,
-                              "not together with fullinertia");
-      }
+      SAP_RETURN_IF(sap_word_index(orientation, node->attributes[i].name) >= 0,
+                    sap_xml_syntax(node, node->attributes[i].name, r->error,
+                                   "not together with fullinertia"));
     }
     return sap_xml_numbers(node, "fullinertia", 6, 6, def->I_BCo_B, NULL, r->error);
   }
@@ -161,12 +160,11 @@ static sap_status bound_inertia(sap_mjcf_reader* r, const sap_mjcf_compiler* com
   if (e[0] + e[1] >= e[2] * (1.0 - triangle_slack)) {
     return SAP_STATUS_OK;
   }
-  if (!compiler->balance_inertia) {
-    return sap_xml_fail(node, NULL, SAP_STATUS_NOT_SPD, r->error,
-                        "no body has the principal moments of inertia %g %g %g: the largest "
-                        "exceeds the sum of the others",
-                        e[0], e[1], e[2]);
-  }
+  SAP_RETURN_IF(!compiler->balance_inertia,
+                sap_xml_fail(node, NULL, SAP_STATUS_NOT_SPD, r->error,
+                             "no body has the principal moments of inertia %g %g %g: the largest "
+                             "exceeds the sum of the others",
+                             e[0], e[1], e[2]));
   const double mean = (e[0] + e[1] + e[2]) / 3.0;
   const double balanced[6] = {mean, mean, mean, 0.0, 0.0, 0.0};
   memcpy(def->I_BCo_B, balanced, sizeof balanced);
@@ -203,9 +201,7 @@ static sap_status gather_contents(sap_mjcf_reader* r, contents* c) {
     } else if (sap_mjcf_is_joint(item->node)) {
       ++c->joints;
     } else if (sap_xml_is(item->node, "inertial")) {
-      if (c->inertial != NULL) {
-        return sap_xml_syntax(item->node, NULL, r->error, "given twice");
-      }
+      SAP_RETURN_IF(c->inertial != NULL, sap_xml_syntax(item->node, NULL, r->error, "given twice"));
       c->inertial = item;
     }
   }

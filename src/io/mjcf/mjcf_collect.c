@@ -32,9 +32,8 @@ sap_status sap_mjcf_child_class(sap_mjcf_reader* r, const sap_xml_node* node,
   const char* name = sap_xml_get(node, "childclass");
   if (name != NULL) {
     scope->child_class = sap_mjcf_find_class(scope->model, name);
-    if (scope->child_class < 0) {
-      return sap_xml_syntax(node, "childclass", r->error, "unknown default class");
-    }
+    SAP_RETURN_IF(scope->child_class < 0,
+                  sap_xml_syntax(node, "childclass", r->error, "unknown default class"));
   }
   return SAP_STATUS_OK;
 }
@@ -144,19 +143,16 @@ static sap_status find_attached(sap_mjcf_reader* r, const sap_xml_node* node,
       *model = m;
     }
   }
-  if (*model == NULL) {
-    return sap_xml_syntax(node, "model", r->error, "no <asset><model> of that name");
-  }
+  SAP_RETURN_IF(*model == NULL,
+                sap_xml_syntax(node, "model", r->error, "no <asset><model> of that name"));
   const char* kind = sap_xml_get(node, "body") != NULL ? "body" : "frame";
   const char* inner = sap_xml_get(node, kind);
-  if (strcmp(kind, "body") == 0 && sap_xml_get(node, "frame") != NULL) {
-    return sap_xml_syntax(node, "frame", r->error, "not together with 'body'");
-  }
+  SAP_RETURN_IF(strcmp(kind, "body") == 0 && sap_xml_get(node, "frame") != NULL,
+                sap_xml_syntax(node, "frame", r->error, "not together with 'body'"));
   if (inner != NULL) {
     *element = find_named((*model)->root, kind, inner);
-    if (*element == NULL) {
-      return sap_xml_syntax(node, kind, r->error, "'%s' has no such element", (*model)->root->file);
-    }
+    SAP_RETURN_IF(*element == NULL, sap_xml_syntax(node, kind, r->error, "'%s' has no such element",
+                                                   (*model)->root->file));
   }
   return SAP_STATUS_OK;
 }

@@ -115,10 +115,9 @@ static sap_status add_pulley(sap_mjcf_reader* r, const sap_xml_node* node, tendo
 static sap_status add_path_element(sap_mjcf_reader* r, const sap_mjcf_instance* i,
                                    const sap_xml_node* node, tendon_path* path) {
   const char* name;
-  if (path->count == SAP_MJCF_MAX_NAMES) {
-    return sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error, "more than %d elements",
-                        SAP_MJCF_MAX_NAMES);
-  }
+  SAP_RETURN_IF(path->count == SAP_MJCF_MAX_NAMES,
+                sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error, "more than %d elements",
+                             SAP_MJCF_MAX_NAMES));
   if (sap_xml_is(node, "pulley")) {
     return add_pulley(r, node, path);
   }
@@ -138,9 +137,8 @@ static sap_status add_spatial(sap_mjcf_reader* r, const sap_mjcf_instance* i, sa
   for (const sap_xml_node* c = i->node->first_child; c != NULL; c = c->next, ++path.count) {
     SAP_TRY(add_path_element(r, i, c, &path));
   }
-  if (path.count < 2) {
-    return sap_xml_syntax(i->node, NULL, r->error, "must have at least 2 sites");
-  }
+  SAP_RETURN_IF(path.count < 2,
+                sap_xml_syntax(i->node, NULL, r->error, "must have at least 2 sites"));
   def->npoints = path.count;
   def->point_bodies = path.bodies;
   def->points = path.points;
@@ -194,9 +192,8 @@ static bool set_sites(const sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_
 
 static sap_status set_bodies(sap_mjcf_reader* r, const sap_mjcf_instance* i,
                              sap_equality_def* def) {
-  if (sap_xml_get(i->node, "body1") == NULL) {
-    return sap_xml_syntax(i->node, NULL, r->error, "must name body1, or site1 and site2");
-  }
+  SAP_RETURN_IF(sap_xml_get(i->node, "body1") == NULL,
+                sap_xml_syntax(i->node, NULL, r->error, "must name body1, or site1 and site2"));
   def->a = i->ids[0];
   def->b = sap_xml_get(i->node, "body2") != NULL ? i->ids[1] : 0;
   return SAP_STATUS_OK;

@@ -31,9 +31,8 @@ static const sap_xml_field shape_fields[] = {
 // --- shape --------------------------------------------------------------------------------------
 
 static sap_status read_fromto(const sap_mjcf_sources* s, int32_t type, sap_mjcf_geom* out) {
-  if (sizes_with_fromto[type] == 0) {
-    return sap_mjcf_refuse(s, "fromto", "only for capsule, cylinder, box and ellipsoid");
-  }
+  SAP_RETURN_IF(sizes_with_fromto[type] == 0,
+                sap_mjcf_refuse(s, "fromto", "only for capsule, cylinder, box and ellipsoid"));
   sap_pose pose;
   double length;
   SAP_TRY(sap_mjcf_fromto(s, &pose, &length));
@@ -68,9 +67,8 @@ static sap_status fit_primitive(const sap_mjcf_sources* s, const sap_mjcf_item* 
                                 sap_mjcf_geom* out) {
   int32_t mesh = -1;
   out->def.type = (sap_shape_type)type;
-  if (type == SAP_SHAPE_PLANE) {
-    return sap_mjcf_refuse(s, "mesh", "a plane cannot be fitted to a mesh");
-  }
+  SAP_RETURN_IF(type == SAP_SHAPE_PLANE,
+                sap_mjcf_refuse(s, "mesh", "a plane cannot be fitted to a mesh"));
   SAP_TRY(sap_mjcf_mesh_find(s->r, &item->scope, sap_mjcf_source(s, "mesh"), &mesh));
   const sap_status status = sap_mjcf_fit(s, item, mesh, &out->def);
   const bool missing = status == SAP_STATUS_IO && !out->collides;
@@ -202,9 +200,8 @@ static sap_status read_mass(const sap_mjcf_sources* s, sap_mjcf_geom* out) {
   double density = 1000.0, mass = (double)NAN;
   SAP_TRY(sap_mjcf_numbers(s, "density", 1, 1, &density, NULL));
   SAP_TRY(sap_mjcf_numbers(s, "mass", 1, 1, &mass, NULL));
-  if (mass < 0.0 || (isnan(mass) && density < 0.0)) {
-    return sap_mjcf_refuse(s, isnan(mass) ? "density" : "mass", "must be >= 0");
-  }
+  SAP_RETURN_IF(mass < 0.0 || (isnan(mass) && density < 0.0),
+                sap_mjcf_refuse(s, isnan(mass) ? "density" : "mass", "must be >= 0"));
   const bool massless = isnan(mass) && density == 0.0;
   if (!out->supported) {
     out->mass = mass == 0.0 || massless ? 0.0 : (double)NAN;
@@ -266,9 +263,8 @@ sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap
 // --- contact pairs ------------------------------------------------------------------------------
 
 static sap_status add_exclude(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
-  if (sap_xml_get(i->node, "body1") == NULL || sap_xml_get(i->node, "body2") == NULL) {
-    return sap_xml_syntax(i->node, NULL, r->error, "must name body1 and body2");
-  }
+  SAP_RETURN_IF(sap_xml_get(i->node, "body1") == NULL || sap_xml_get(i->node, "body2") == NULL,
+                sap_xml_syntax(i->node, NULL, r->error, "must name body1 and body2"));
   return SAP_XML_ADD(r, i->node, sap_builder_exclude, i->ids[0], i->ids[1]);
 }
 
@@ -318,13 +314,11 @@ static bool is_repeated(const sap_builder* builder, int32_t a, int32_t b) {
 }
 
 static sap_status add_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
-  if (sap_xml_get(i->node, "geom1") == NULL || sap_xml_get(i->node, "geom2") == NULL) {
-    return sap_xml_syntax(i->node, NULL, r->error, "must name geom1 and geom2");
-  }
-  if (i->ids[0] == SAP_MJCF_LEFT_OUT || i->ids[1] == SAP_MJCF_LEFT_OUT) {
-    return sap_scene_unsupported(r->options, i->node, NULL, "one of its geoms was left out",
-                                 r->error);
-  }
+  SAP_RETURN_IF(sap_xml_get(i->node, "geom1") == NULL || sap_xml_get(i->node, "geom2") == NULL,
+                sap_xml_syntax(i->node, NULL, r->error, "must name geom1 and geom2"));
+  SAP_RETURN_IF(
+      i->ids[0] == SAP_MJCF_LEFT_OUT || i->ids[1] == SAP_MJCF_LEFT_OUT,
+      sap_scene_unsupported(r->options, i->node, NULL, "one of its geoms was left out", r->error));
   sap_pair_def def = sap_pair_def_default();
   def.shape_a = i->ids[0];
   def.shape_b = i->ids[1];

@@ -51,9 +51,7 @@ static sap_status read_properties(const sap_mjcf_sources* s, const sap_pose* fra
   SAP_TRY(sap_mjcf_read_fields(s, joint_fields, def));
   SAP_TRY(sap_mjcf_read_fields(s, springdamper, spring));
   SAP_TRY(sap_mjcf_numbers(s, "pos", 3, 3, anchor, NULL));
-  if (!(sap_v3_norm(def->axis) > 1e-15)) {
-    return sap_mjcf_refuse(s, "axis", "the axis is zero");
-  }
+  SAP_RETURN_IF(!(sap_v3_norm(def->axis) > 1e-15), sap_mjcf_refuse(s, "axis", "the axis is zero"));
   sap_quaternion_rotate(def->axis, frame->q, def->axis);
   sap_quaternion_place(def->p_BJ, frame->p, frame->q, anchor);
   def->spring_reference *= unit;
@@ -77,9 +75,8 @@ static sap_status read_limits(const sap_mjcf_sources* s, double unit, sap_joint_
   }
   SAP_TRY(sap_mjcf_read_range(s, "range", unit, range));
   if (def->type == SAP_JOINT_BALL) {
-    if (isfinite(range[0]) && range[0] != 0.0) {
-      return sap_mjcf_refuse(s, "range", "of a ball joint must begin with 0");
-    }
+    SAP_RETURN_IF(isfinite(range[0]) && range[0] != 0.0,
+                  sap_mjcf_refuse(s, "range", "of a ball joint must begin with 0"));
     range[0] = -(double)INFINITY;
   }
   def->lower = range[0];
@@ -166,10 +163,9 @@ static sap_status apply_flags(const sap_mjcf_reader* r, const sap_xml_node* node
     def->lower = -(double)INFINITY;
     def->upper = (double)INFINITY;
   }
-  if (off->spring != off->damper && def->spring_time > 0.0) {
-    return sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error,
-                        "springdamper where only springs or only dampers are disabled");
-  }
+  SAP_RETURN_IF(off->spring != off->damper && def->spring_time > 0.0,
+                sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error,
+                             "springdamper where only springs or only dampers are disabled"));
   def->friction_loss = off->frictionloss ? 0.0 : def->friction_loss;
   def->spring_time = off->spring ? 0.0 : def->spring_time;
   def->stiffness = off->spring ? 0.0 : def->stiffness;

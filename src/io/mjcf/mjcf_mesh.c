@@ -114,10 +114,9 @@ static sap_status read_triples(sap_mjcf_reader* r, const sap_xml_node* node, con
   const int32_t words = sap_xml_word_count(node, attribute);
   *count = words / 3;
   SAP_TRY(SAP_POOL_ADD(&r->pool, values, words, r->error));
-  if (words % 3 != 0) {
-    return sap_xml_syntax(node, attribute, r->error, "has %d numbers, must be a multiple of 3",
-                          (int)words);
-  }
+  SAP_RETURN_IF(words % 3 != 0,
+                sap_xml_syntax(node, attribute, r->error, "has %d numbers, must be a multiple of 3",
+                               (int)words));
   return sap_xml_numbers(node, attribute, words, words, *values, NULL, r->error);
 }
 
@@ -153,13 +152,11 @@ static sap_status transform_mesh(const sap_mjcf_sources* s, sap_mesh_def* def) {
   SAP_TRY(sap_mjcf_numbers(s, "refpos", 3, 3, p, NULL));
   SAP_TRY(sap_mjcf_numbers(s, "refquat", 4, 4, q, NULL));
   SAP_TRY(sap_mjcf_numbers(s, "scale", 3, 3, scale, NULL));
-  if (!sap_quaternion_normalize(q)) {
-    return sap_mjcf_refuse(s, "refquat", "the quaternion is zero");
-  }
+  SAP_RETURN_IF(!sap_quaternion_normalize(q),
+                sap_mjcf_refuse(s, "refquat", "the quaternion is zero"));
   const double handed = scale[0] * scale[1] * scale[2];
-  if (!(fabs(handed) > 0.0) || !isfinite(handed)) {
-    return sap_mjcf_refuse(s, "scale", "must not be zero");
-  }
+  SAP_RETURN_IF(!(fabs(handed) > 0.0) || !isfinite(handed),
+                sap_mjcf_refuse(s, "scale", "must not be zero"));
   double* vertices = (double*)def->vertices;
   int32_t* faces = (int32_t*)def->faces;
   sap_quaternion_conjugate(q, q);
@@ -207,9 +204,8 @@ sap_status sap_mjcf_mesh_find(sap_mjcf_reader* r, const sap_mjcf_scope* scope,
                               const sap_xml_node* node, int32_t* index) {
   const char* name = sap_xml_get(node, "mesh");
   const sap_xml_node* asset = find_asset(scope->model, name);
-  if (asset == NULL) {
-    return sap_xml_syntax(node, "mesh", r->error, "no <asset><mesh> of that name");
-  }
+  SAP_RETURN_IF(asset == NULL,
+                sap_xml_syntax(node, "mesh", r->error, "no <asset><mesh> of that name"));
   for (*index = 0; *index < r->mesh_count; ++*index) {
     if (r->meshes[*index].asset == asset) {
       return SAP_STATUS_OK;

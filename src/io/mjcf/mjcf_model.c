@@ -32,10 +32,9 @@ typedef struct includer {
 
 static sap_status add_included(includer* in, const char* path, const sap_xml_node* node) {
   for (const included_file* f = in->files; f != NULL; f = f->next) {
-    if (strcmp(f->path, path) == 0) {
-      return sap_xml_syntax(node, "file", in->error,
-                            "'%.200s' is included in itself or more than once", path);
-    }
+    SAP_RETURN_IF(strcmp(f->path, path) == 0,
+                  sap_xml_syntax(node, "file", in->error,
+                                 "'%.200s' is included in itself or more than once", path));
   }
   included_file* f;
   SAP_TRY(SAP_POOL_ADD(&in->store->pool, &f, 1, in->error));
@@ -95,9 +94,8 @@ static sap_status read_angles(const sap_xml_node* node, sap_mjcf_compiler* out, 
   out->angle_unit = unit == 0 ? 1.0 : degree;
   const char* sequence = sap_xml_get(node, "eulerseq");
   if (sequence != NULL) {
-    if (strlen(sequence) != 3 || strspn(sequence, "xyzXYZ") != 3) {
-      return sap_xml_syntax(node, "eulerseq", error, "must be three letters of xyzXYZ");
-    }
+    SAP_RETURN_IF(strlen(sequence) != 3 || strspn(sequence, "xyzXYZ") != 3,
+                  sap_xml_syntax(node, "eulerseq", error, "must be three letters of xyzXYZ"));
     memcpy(out->euler_sequence, sequence, 4);
   }
   return SAP_STATUS_OK;
@@ -157,9 +155,8 @@ static sap_status read_class(sap_mjcf_reader* r, sap_mjcf_model* model, const sa
     return sap_xml_require(node, "class", &name, r->error);
   }
   name = name != NULL ? name : "main";
-  if (!top && sap_mjcf_find_class(model, name) >= 0) {
-    return sap_xml_syntax(node, "class", r->error, "the class is defined twice");
-  }
+  SAP_RETURN_IF(!top && sap_mjcf_find_class(model, name) >= 0,
+                sap_xml_syntax(node, "class", r->error, "the class is defined twice"));
   SAP_TRY(SAP_ROOM(&r->pool, &model->classes, model->class_count + 1, r->error));
   const int32_t index = model->class_count++;
   model->classes[index] = (sap_mjcf_class){.name = name, .parent = parent, .node = node};
@@ -177,19 +174,17 @@ static sap_status read_asset(sap_mjcf_reader* r, sap_mjcf_model* model, const sa
   SAP_TRY(sap_xml_require(node, "file", &file, r->error));
   SAP_TRY(sap_xml_sibling(r->store, model->root->file, file, &path, r->error));
   for (const sap_mjcf_model* m = model; m != NULL; m = m->user) {
-    if (strcmp(m->root->file, path) == 0) {
-      return sap_xml_syntax(node, "file", r->error, "the model contains itself");
-    }
+    SAP_RETURN_IF(strcmp(m->root->file, path) == 0,
+                  sap_xml_syntax(node, "file", r->error, "the model contains itself"));
   }
   sap_xml_node* root = NULL;
   const sap_status status = sap_xml_read(r->store, path, &root, r->error);
   if (status != SAP_STATUS_OK) {
     return status == SAP_STATUS_IO ? sap_xml_locate(node, status, r->error) : status;
   }
-  if (!sap_xml_is(root, "mujoco")) {
-    return sap_xml_fail(root, NULL, SAP_STATUS_UNSUPPORTED, r->error,
-                        "only MJCF models can be attached");
-  }
+  SAP_RETURN_IF(!sap_xml_is(root, "mujoco"),
+                sap_xml_fail(root, NULL, SAP_STATUS_UNSUPPORTED, r->error,
+                             "only MJCF models can be attached"));
   sap_mjcf_model* asset = NULL;
   SAP_TRY(sap_mjcf_load_model(r, path, root, model, &asset));
   const char* name = sap_xml_get(node, "name");

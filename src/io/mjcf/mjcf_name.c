@@ -139,10 +139,9 @@ static sap_status list_names(sap_mjcf_reader* r, const sap_xml_node* node, name_
     for (size_t i = 0; i < sizeof inside / sizeof *inside; ++i) {
       const bool is = sap_xml_is(c, inside[i].element);
       const char* name = is ? sap_xml_get(c, inside[i].attribute) : NULL;
-      if (name != NULL && out->count == SAP_MJCF_MAX_NAMES) {
-        return sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error, "more than %d names",
-                            SAP_MJCF_MAX_NAMES);
-      }
+      SAP_RETURN_IF(name != NULL && out->count == SAP_MJCF_MAX_NAMES,
+                    sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error, "more than %d names",
+                                 SAP_MJCF_MAX_NAMES));
       add_name(out, inside[i].kind, name);
     }
   }

@@ -218,9 +218,8 @@ static sap_status check_setting(sap_mjcf_reader* r, const sap_mjcf_model* model,
   if (strncmp(name, note, strlen(note)) == 0) {
     return pass_note(r, model, node);
   }
-  if (!is_for_geom(name)) {
-    return sap_xml_syntax(node, "name", r->error, "unknown setting; available: %s", global_names);
-  }
+  SAP_RETURN_IF(!is_for_geom(name), sap_xml_syntax(node, "name", r->error,
+                                                   "unknown setting; available: %s", global_names));
   // Only a part of an attached model may be used.
   return model != r->main || sap_name_map_find(&r->used_settings, name) >= 0
              ? SAP_STATUS_OK

@@ -95,16 +95,15 @@ static sap_status read_trees(sap_fclib_file* file, sap_fclib_global* g) {
   SAP_TRY(sap_fclib_read_integers(file, name, SAP_FCLIB_ANY, &g->tree_sizes));
   int64_t sum = 0;
   for (int32_t t = 0; t < g->tree_sizes.count; ++t) {
-    if (g->tree_sizes.values[t] < 1) {
-      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%ld] = %ld must be >= 1", (long)t,
-                            (long)g->tree_sizes.values[t]);
-    }
+    SAP_RETURN_IF(g->tree_sizes.values[t] < 1,
+                  sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%d] = %d must be >= 1", t,
+                                 g->tree_sizes.values[t]));
     sum += g->tree_sizes.values[t];
   }
   return sum == g->f.count
              ? SAP_STATUS_OK
-             : sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%lld velocities, M has %ld",
-                              (long long)sum, (long)g->f.count);
+             : sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%lld velocities, M has %d",
+                              (long long)sum, g->f.count);
 }
 
 sap_status sap_fclib_find_trees(sap_fclib_file* file, sap_fclib_global* g) {
@@ -149,10 +148,9 @@ static sap_status derive_blocks(sap_fclib_file* file, sap_fclib_global* g) {
   const int64_t nblocks = (int64_t)g->mu.count + G->ncols;
   const int64_t most_trees = nblocks + H->count + G->count;
   int32_t* met;
-  if (nblocks > 0 && g->tree_sizes.count == 0) {
-    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, "fclib_global/M",
-                          "no velocities for %lld constraints", (long long)nblocks);
-  }
+  SAP_RETURN_IF(nblocks > 0 && g->tree_sizes.count == 0,
+                sap_fclib_fail(file, SAP_STATUS_SYNTAX, "fclib_global/M",
+                               "no velocities for %lld constraints", (long long)nblocks));
   SAP_FAIL_IF(SAP_FCLIB_FIELDS * nblocks > INT32_MAX || most_trees > INT32_MAX, file->error,
               SAP_STATUS_MEMORY, "%lld constraints are too many", (long long)nblocks);
   SAP_TRY(SAP_FCLIB_ADD(file, &g->blocks.values, SAP_FCLIB_FIELDS * nblocks));
@@ -176,9 +174,9 @@ static sap_status check_table(const sap_fclib_file* file, const sap_fclib_global
     const int32_t set = block[SAP_FCLIB_SET], nrows = block[SAP_FCLIB_NROWS];
     if (set < (int32_t)SAP_SET_FRICTION_CONE || set > (int32_t)SAP_SET_FREE || nrows < 1 ||
         block[SAP_FCLIB_NTREES] < 1) {
-      return sap_fclib_fail(
-          file, SAP_STATUS_SYNTAX, name, "block %ld: set %ld, %ld rows, %ld trees is invalid",
-          (long)(i / SAP_FCLIB_FIELDS), (long)set, (long)nrows, (long)block[SAP_FCLIB_NTREES]);
+      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name,
+                            "block %d: set %d, %d rows, %d trees is invalid",
+                            (i / SAP_FCLIB_FIELDS), set, nrows, block[SAP_FCLIB_NTREES]);
     }
     rows[sap_fclib_kind((sap_set)set, nrows)] += nrows;
     trees += block[SAP_FCLIB_NTREES];
@@ -187,17 +185,15 @@ static sap_status check_table(const sap_fclib_file* file, const sap_fclib_global
   const int32_t nfree = g->rows[SAP_FCLIB_FREE].J.ncols, nother = g->rows[SAP_FCLIB_OTHER].J.ncols;
   if (cones != g->mu.count || rows[SAP_FCLIB_FREE] != nfree || rows[SAP_FCLIB_OTHER] != nother) {
     return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name,
-                          "%lld contacts, %lld free and %lld other rows, but H, G and K have %ld, "
-                          "%ld and %ld",
+                          "%lld contacts, %lld free and %lld other rows, but H, G and K have %d, "
+                          "%d and %d",
                           (long long)cones, (long long)rows[SAP_FCLIB_FREE],
-                          (long long)rows[SAP_FCLIB_OTHER], (long)g->mu.count, (long)nfree,
-                          (long)nother);
+                          (long long)rows[SAP_FCLIB_OTHER], g->mu.count, nfree, nother);
   }
   return trees == g->block_trees.count
              ? SAP_STATUS_OK
              : sap_fclib_fail(file, SAP_STATUS_SYNTAX, "sapstep/block_trees",
-                              "%ld values, %lld expected", (long)g->block_trees.count,
-                              (long long)trees);
+                              "%d values, %lld expected", g->block_trees.count, (long long)trees);
 }
 
 sap_status sap_fclib_find_blocks(sap_fclib_file* file, sap_fclib_global* g) {
@@ -206,18 +202,16 @@ sap_status sap_fclib_find_blocks(sap_fclib_file* file, sap_fclib_global* g) {
     return derive_blocks(file, g);
   }
   SAP_TRY(sap_fclib_read_integers(file, "sapstep/blocks", SAP_FCLIB_ANY, &g->blocks));
-  if (g->blocks.count % SAP_FCLIB_FIELDS != 0) {
-    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, "sapstep/blocks",
-                          "%ld values must be %d per block", (long)g->blocks.count,
-                          SAP_FCLIB_FIELDS);
-  }
+  SAP_RETURN_IF(
+      g->blocks.count % SAP_FCLIB_FIELDS != 0,
+      sap_fclib_fail(file, SAP_STATUS_SYNTAX, "sapstep/blocks", "%d values must be %d per block",
+                     g->blocks.count, SAP_FCLIB_FIELDS));
   SAP_TRY(sap_fclib_read_integers(file, trees, SAP_FCLIB_ANY, &g->block_trees));
   for (int32_t i = 0; i < g->block_trees.count; ++i) {
     const int32_t tree = g->block_trees.values[i];
-    if (tree < 0 || tree >= g->tree_sizes.count) {
-      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, trees, "[%ld] = %ld must be in [0, %ld)",
-                            (long)i, (long)tree, (long)g->tree_sizes.count);
-    }
+    SAP_RETURN_IF(tree < 0 || tree >= g->tree_sizes.count,
+                  sap_fclib_fail(file, SAP_STATUS_SYNTAX, trees, "[%d] = %d must be in [0, %d)", i,
+                                 tree, g->tree_sizes.count));
   }
   SAP_TRY(check_table(file, g));
   return sap_fclib_has(file, "sapstep/keys")
@@ -261,8 +255,8 @@ static sap_status fill_jacobian(sap_fclib_file* file, const sap_fclib_global* g,
       const int32_t tree = g->tree_of[a->row[k]], i = a->row[k] - g->tree_start[tree];
       if (c->part[tree] == 0) {
         return sap_fclib_fail(file, SAP_STATUS_SYNTAX, "sapstep/block_trees",
-                              "column %ld of its Jacobian acts on tree %ld, which is not listed",
-                              (long)(first + j), (long)tree);
+                              "column %d of its Jacobian acts on tree %d, which is not listed",
+                              (first + j), tree);
       }
       c->values[c->part[tree] - 1 + i * block->nrows + row] = a->x[k];
     }

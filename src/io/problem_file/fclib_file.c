@@ -27,17 +27,14 @@ bool sap_fclib_has(const sap_fclib_file* file, const char* name) {
 static sap_status check_set(const sap_fclib_file* file, const char* name, bool integer,
                             int64_t expected, const sap_hdf5_set* set) {
   const hsize_t points = set->rows * set->row_values;
-  if (set->kind != SAP_HDF5_INTEGERS && (integer || set->kind != SAP_HDF5_FLOATS)) {
-    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "does not hold %s",
-                          integer ? "integers" : "numbers");
-  }
-  if (points > INT32_MAX) {
-    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "has more than 2^31 values");
-  }
-  if (expected != SAP_FCLIB_ANY && points != (hsize_t)expected) {
-    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%lld values, %lld expected",
-                          (long long)points, (long long)expected);
-  }
+  SAP_RETURN_IF(set->kind != SAP_HDF5_INTEGERS && (integer || set->kind != SAP_HDF5_FLOATS),
+                sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "does not hold %s",
+                               integer ? "integers" : "numbers"));
+  SAP_RETURN_IF(points > INT32_MAX,
+                sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "has more than 2^31 values"));
+  SAP_RETURN_IF(expected != SAP_FCLIB_ANY && points != (hsize_t)expected,
+                sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%lld values, %lld expected",
+                               (long long)points, (long long)expected));
   return sap_hdf5_set_fits(set)
              ? SAP_STATUS_OK
              : sap_fclib_fail(file, SAP_STATUS_SYNTAX, name,
@@ -78,10 +75,9 @@ sap_status sap_fclib_read_reals(sap_fclib_file* file, const char* name, int64_t 
                                 sap_fclib_reals* out) {
   SAP_TRY(sap_fclib_read_bounds(file, name, expected, out));
   for (int32_t i = 0; i < out->count; ++i) {
-    if (!isfinite(out->values[i])) {
-      return sap_fclib_fail(file, SAP_STATUS_NOT_FINITE, name, "[%ld] = %g must be finite", (long)i,
-                            out->values[i]);
-    }
+    SAP_RETURN_IF(!isfinite(out->values[i]),
+                  sap_fclib_fail(file, SAP_STATUS_NOT_FINITE, name, "[%d] = %g must be finite", i,
+                                 out->values[i]));
   }
   return SAP_STATUS_OK;
 }
@@ -102,10 +98,9 @@ sap_status sap_fclib_read_integers(sap_fclib_file* file, const char* name, int64
   const int64_t* wide = values;
   SAP_TRY(SAP_FCLIB_ADD(file, &out->values, out->count));
   for (int32_t i = 0; i < out->count; ++i) {
-    if (wide[i] < INT32_MIN || wide[i] > INT32_MAX) {
-      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%ld] = %lld is out of range", (long)i,
-                            (long long)wide[i]);
-    }
+    SAP_RETURN_IF(wide[i] < INT32_MIN || wide[i] > INT32_MAX,
+                  sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%d] = %lld is out of range", i,
+                                 (long long)wide[i]));
     out->values[i] = (int32_t)wide[i];
   }
   return SAP_STATUS_OK;
@@ -120,10 +115,9 @@ static sap_status read_integer(sap_fclib_file* file, const char* name, int32_t l
   if (*out >= low && *out <= high) {
     return SAP_STATUS_OK;
   }
-  return low == high ? sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%ld must be %ld", (long)*out,
-                                      (long)low)
-                     : sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%ld must be in [%ld, %ld]",
-                                      (long)*out, (long)low, (long)high);
+  return low == high ? sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%d must be %d", *out, low)
+                     : sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%d must be in [%d, %d]", *out,
+                                      low, high);
 }
 
 sap_status sap_fclib_zeros(sap_fclib_file* file, int32_t count, sap_fclib_reals* out) {
@@ -142,24 +136,20 @@ typedef struct triplets {
 // Expands the starts p of compressed columns or rows to an index per entry.
 static sap_status expand(sap_fclib_file* file, const char* name, int32_t lines,
                          sap_fclib_integers* p, int32_t* count) {
-  if (p->count != lines + 1) {
-    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%ld values, %ld expected", (long)p->count,
-                          (long)lines + 1);
-  }
+  SAP_RETURN_IF(
+      p->count != lines + 1,
+      sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%d values, %d expected", p->count, lines + 1));
   for (int32_t j = 0; j < lines; ++j) {
-    if (p->values[j + 1] < p->values[j]) {
-      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%ld] = %ld is less than %ld",
-                            (long)j + 1, (long)p->values[j + 1], (long)p->values[j]);
-    }
+    SAP_RETURN_IF(p->values[j + 1] < p->values[j],
+                  sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%d] = %d is less than %d", j + 1,
+                                 p->values[j + 1], p->values[j]));
   }
-  if (p->values[0] != 0) {
-    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[0] = %ld must be 0", (long)p->values[0]);
-  }
+  SAP_RETURN_IF(p->values[0] != 0,
+                sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[0] = %d must be 0", p->values[0]));
   const int32_t* start = p->values;
-  if (start[lines] > *count) {
-    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%ld] = %ld entries, there are %ld",
-                          (long)lines, (long)start[lines], (long)*count);
-  }
+  SAP_RETURN_IF(start[lines] > *count,
+                sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%d] = %d entries, there are %d",
+                               lines, start[lines], *count));
   p->count = *count = start[lines];
   SAP_TRY(SAP_FCLIB_ADD(file, &p->values, p->count));
   for (int32_t j = 0; j < lines; ++j) {
@@ -173,10 +163,9 @@ static sap_status expand(sap_fclib_file* file, const char* name, int32_t lines,
 static sap_status check_indices(const sap_fclib_file* file, const char* name,
                                 const sap_fclib_integers* a, int32_t count, int32_t end) {
   for (int32_t k = 0; k < count; ++k) {
-    if (a->values[k] < 0 || a->values[k] >= end) {
-      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%ld] = %ld must be in [0, %ld)",
-                            (long)k, (long)a->values[k], (long)end);
-    }
+    SAP_RETURN_IF(a->values[k] < 0 || a->values[k] >= end,
+                  sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%d] = %d must be in [0, %d)", k,
+                                 a->values[k], end));
   }
   return SAP_STATUS_OK;
 }
@@ -200,10 +189,9 @@ static sap_status read_triplets(sap_fclib_file* file, const char* group, int32_t
   t->count = t->row.count < t->x.count ? t->row.count : t->x.count;
   if (nz >= 0) {
     t->count = t->column.count < t->count ? t->column.count : t->count;
-    if (nz > t->count) {
-      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "nz = %ld triplets, p, i and x hold %ld",
-                            (long)nz, (long)t->count);
-    }
+    SAP_RETURN_IF(nz > t->count,
+                  sap_fclib_fail(file, SAP_STATUS_SYNTAX, name,
+                                 "nz = %d triplets, p, i and x hold %d", nz, t->count));
     t->count = nz;
   } else {
     SAP_TRY(expand(file, p_name, nz == -1 ? ncols : nrows, &t->column, &t->count));
@@ -317,15 +305,12 @@ sap_status sap_fclib_read_contacts(sap_fclib_file* file, const char* group, sap_
   SAP_TRY(read_integer(file, name, 3, 3, &unused));
   name_part(name, group, "vectors/mu");
   SAP_TRY(sap_fclib_read_reals(file, name, SAP_FCLIB_ANY, mu));
-  if (mu->count > INT32_MAX / 9) {
-    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%ld contacts are too many",
-                          (long)mu->count);
-  }
+  SAP_RETURN_IF(mu->count > INT32_MAX / 9, sap_fclib_fail(file, SAP_STATUS_SYNTAX, name,
+                                                          "%d contacts are too many", mu->count));
   for (int32_t i = 0; i < mu->count; ++i) {
-    if (!(mu->values[i] >= 0.0)) {
-      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%ld] = %g must be >= 0", (long)i,
-                            mu->values[i]);
-    }
+    SAP_RETURN_IF(
+        !(mu->values[i] >= 0.0),
+        sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%d] = %g must be >= 0", i, mu->values[i]));
   }
   return SAP_STATUS_OK;
 }
@@ -343,8 +328,8 @@ sap_status sap_fclib_read_R(sap_fclib_file* file, const char* group, int32_t nco
     const double Rn = R[0];
     if (!(Rn >= 0.0) || !(R[1] >= 0.0) || R[1] != R[2]) {
       return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name,
-                            "of contact %ld = (%g, %g, %g) must be >= 0 and equal in the tangents",
-                            (long)i / 3, Rn, R[1], R[2]);
+                            "of contact %d = (%g, %g, %g) must be >= 0 and equal in the tangents",
+                            i / 3, Rn, R[1], R[2]);
     }
     R[0] = R[1];
     R[2] = Rn;

@@ -57,10 +57,8 @@ static sap_status check_symmetric(const sap_fclib_file* file, const sap_fclib_ma
   *symmetric = true;
   for (int32_t j = 0; j < M->ncols; ++j) {
     const double mass = entry(M, j, j);
-    if (!(mass > 0.0)) {
-      return sap_fclib_fail(file, SAP_STATUS_NOT_SPD, "fclib_global/M",
-                            "(%ld, %ld) = %g must be > 0", (long)j, (long)j, mass);
-    }
+    SAP_RETURN_IF(!(mass > 0.0), sap_fclib_fail(file, SAP_STATUS_NOT_SPD, "fclib_global/M",
+                                                "(%d, %d) = %g must be > 0", j, j, mass));
     for (int32_t k = M->start[j]; k < M->start[j + 1]; ++k) {
       const int32_t i = M->row[k];
       const double scale = sqrt(fabs(entry(M, i, i))) * sqrt(mass), x = entry(M, j, i);
@@ -74,8 +72,8 @@ static sap_status check_symmetric(const sap_fclib_file* file, const sap_fclib_ma
 
 static sap_status fail_tree(const sap_fclib_file* file, const sap_fclib_global* g, int32_t tree,
                             const char* why) {
-  return sap_fclib_fail(file, SAP_STATUS_NOT_SPD, "fclib_global/M", "%s in its rows %ld to %ld",
-                        why, (long)g->tree_start[tree], (long)g->tree_start[tree + 1] - 1);
+  return sap_fclib_fail(file, SAP_STATUS_NOT_SPD, "fclib_global/M", "%s in its rows %d to %d", why,
+                        g->tree_start[tree], g->tree_start[tree + 1] - 1);
 }
 
 // Sets the couplings between tree a and later trees, each once.
@@ -105,9 +103,8 @@ static sap_status set_tree(const sap_fclib_file* file, sap_fclib_global* g, int3
     return SAP_STATUS_OK;
   }
   gather_block(g, tree, tree, block);
-  if (sap_dense_factorize(n, block) >= 0) {
-    return fail_tree(file, g, tree, "is not positive definite");
-  }
+  SAP_RETURN_IF(sap_dense_factorize(n, block) >= 0,
+                fail_tree(file, g, tree, "is not positive definite"));
   sap_dense_factor_solve(n, block, g->v_star.values + g->tree_start[tree]);
   return SAP_STATUS_OK;
 }
@@ -121,10 +118,9 @@ static sap_status set_inverse(sap_fclib_file* file, sap_fclib_global* g, int32_t
   SAP_TRY(SAP_FCLIB_ADD(file, &pivots, n));
   SAP_TRY(SAP_FCLIB_ADD(file, &work, n));
   gather_block(g, tree, tree, block);
-  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, block, n, pivots) != 0 ||
-      LAPACKE_dgetri_work(LAPACK_COL_MAJOR, n, block, n, pivots, work, n) != 0) {
-    return fail_tree(file, g, tree, "is singular");
-  }
+  SAP_RETURN_IF(LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, block, n, pivots) != 0 ||
+                    LAPACKE_dgetri_work(LAPACK_COL_MAJOR, n, block, n, pivots, work, n) != 0,
+                fail_tree(file, g, tree, "is singular"));
   SAP_TRY(sap_problem_set_mobility_block(problem, tree, tree, block, n, file->error));
   for (int32_t i = 0; i < n; ++i) {
     double sum = 0.0;
@@ -143,9 +139,8 @@ static sap_status set_momentum(sap_fclib_file* file, sap_fclib_global* g, sap_pr
   size_t largest = 1;
   double* block;
   SAP_TRY(check_symmetric(file, &g->M, &symmetric));
-  if (!symmetric && g->exact) {
-    return sap_fclib_fail(file, SAP_STATUS_NOT_SPD, "fclib_global/M", "is not symmetric");
-  }
+  SAP_RETURN_IF(!symmetric && g->exact,
+                sap_fclib_fail(file, SAP_STATUS_NOT_SPD, "fclib_global/M", "is not symmetric"));
   for (int32_t t = 0; t < g->tree_sizes.count; ++t) {
     const size_t n = (size_t)g->tree_sizes.values[t];
     largest = n > largest ? n : largest;
@@ -246,7 +241,7 @@ static sap_status start_blocks(sap_fclib_file* file, const sap_problem* problem,
     SAP_TRY(sap_problem_block(problem, b, &block, NULL, file->error));
     const int kind = sap_fclib_kind(block.set, block.nrows);
     SAP_FAIL_IF(block.set > SAP_SET_FREE, file->error, SAP_STATUS_UNSUPPORTED,
-                "block %ld: files hold no contacts with a potential", (long)b);
+                "block %d: files hold no contacts with a potential", b);
     rows[kind] += block.nrows;
     ntrees += block.ntrees;
     for (int32_t t = 0; t < block.ntrees; ++t) {
@@ -278,7 +273,7 @@ static sap_status start_trees(sap_fclib_file* file, const sap_problem* p, sap_fc
   for (int32_t b = 0; b < ntrees; ++b) {
     const int32_t nb = sap_problem_tree_size(p, b);
     SAP_FAIL_IF(sap_problem_momentum_block(p, b, b) == NULL, file->error, SAP_STATUS_ARGUMENT,
-                "A of tree %ld is not set", (long)b);
+                "A of tree %d is not set", b);
     g->tree_sizes.values[b] = nb;
     g->tree_start[b + 1] = g->tree_start[b] + nb;
     for (int32_t a = 0; a < ntrees; ++a) {

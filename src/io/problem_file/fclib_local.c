@@ -173,7 +173,7 @@ sap_status sap_fclib_read_local(sap_fclib_file* file, sap_problem* problem) {
     return add_contacts(file, &l, problem);
   }
   SAP_FAIL_IF(square(l.nfree) > INT32_MAX, file->error, SAP_STATUS_MEMORY,
-              "%ld bilateral rows are too many", (long)l.nfree);
+              "%d bilateral rows are too many", l.nfree);
   SAP_TRY(set_free(file, &l, problem));
   SAP_TRY(add_contacts(file, &l, problem));
   return add_free(file, &l, problem);
@@ -198,8 +198,8 @@ static sap_status check_local(const sap_problem* problem, int32_t* ncontacts, sa
   const int32_t nblocks = sap_problem_block_count(problem);
   *ncontacts = nblocks;
   SAP_FAIL_IF(nblocks != sap_problem_tree_count(problem), error, SAP_STATUS_UNSUPPORTED,
-              "FCLIB's local form has a block for each tree, not %ld for %ld", (long)nblocks,
-              (long)sap_problem_tree_count(problem));
+              "FCLIB's local form has a block for each tree, not %d for %d", nblocks,
+              sap_problem_tree_count(problem));
   for (int32_t b = 0; b < nblocks; ++b) {
     sap_block block;
     SAP_TRY(sap_problem_block(problem, b, &block, NULL, error));
@@ -212,9 +212,9 @@ static sap_status check_local(const sap_problem* problem, int32_t* ncontacts, sa
       fits = block.v_hat[i] == 0.0 && (cone || block.R[i] == 0.0);
     }
     SAP_FAIL_IF(!fits, error, SAP_STATUS_UNSUPPORTED,
-                "block %ld: FCLIB's local form holds friction cones of 3 rows, and rigid free "
+                "block %d: FCLIB's local form holds friction cones of 3 rows, and rigid free "
                 "rows last, on a tree of their own with J = I and v_hat = 0",
-                (long)b);
+                b);
     *ncontacts -= cone ? 0 : 1;
   }
   return SAP_STATUS_OK;

@@ -143,8 +143,7 @@ static sap_status check_solution(const sap_problem* problem, const sap_solution*
   SAP_FAIL_IF(
       sap_problem_velocity_count(problem) != s->nv || sap_problem_row_count(problem) != s->nrows,
       error, SAP_STATUS_ARGUMENT,
-      "a solution with %ld velocities and %ld rows does not match the problem", (long)s->nv,
-      (long)s->nrows);
+      "a solution with %d velocities and %d rows does not match the problem", s->nv, s->nrows);
   SAP_TRY(sap_check_numbers("cost", &s->cost, 1, error));
   SAP_TRY(sap_check_numbers("v", s->v, s->nv, error));
   return sap_check_numbers("gamma", s->gamma, s->nrows, error);

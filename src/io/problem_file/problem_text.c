@@ -58,9 +58,7 @@ static sap_status read_line(text_file* file) {
     SAP_TRY(SAP_ROOM(&file->pool, &file->text, file->length + 2, file->error));
     file->text[file->length++] = (char)byte;
   }
-  if (ferror(file->stream)) {
-    return sap_fail_io(file->error, errno, "read", file->path);
-  }
+  SAP_RETURN_IF(ferror(file->stream), sap_fail_io(file->error, errno, "read", file->path));
   file->ended = byte == '\n';
   SAP_TRY(SAP_ROOM(&file->pool, &file->text, file->length + 2, file->error));
   file->text[file->length < 0 ? 0 : file->length] = '\0';
@@ -111,8 +109,8 @@ static sap_status take_integer(const text_file* file, int32_t index, int32_t low
                                const char* what, int32_t* out) {
   const double value = file->values[index];
   if (!(value >= low && value <= high && value == floor(value))) {
-    return FAIL(file, SAP_STATUS_SYNTAX, "%s = %.17g must be an integer from %ld to %ld", what,
-                value, (long)low, (long)high);
+    return FAIL(file, SAP_STATUS_SYNTAX, "%s = %.17g must be an integer from %d to %d", what, value,
+                low, high);
   }
   *out = (int32_t)value;
   return SAP_STATUS_OK;
@@ -126,8 +124,8 @@ static sap_status check_symmetric(const text_file* file, int32_t tree, int32_t n
       if (!(fabs(lower - upper) <=
             SYMMETRY_TOLERANCE * sqrt(fabs(A[i * n + i])) * sqrt(fabs(A[j * n + j])))) {
         return FAIL(file, SAP_STATUS_NOT_SPD,
-                    "A of tree %ld is not symmetric, A(%ld,%ld) = %.17g, A(%ld,%ld) = %.17g",
-                    (long)tree, (long)i, (long)j, lower, (long)j, (long)i, upper);
+                    "A of tree %d is not symmetric, A(%d,%d) = %.17g, A(%d,%d) = %.17g", tree, i, j,
+                    lower, j, i, upper);
       }
     }
   }
@@ -145,8 +143,8 @@ static sap_status read_trees(text_file* file, sap_problem* problem, int32_t* ntr
     SAP_TRY(read_numbers(file, -1, "n and A of a tree"));
     SAP_TRY(take_integer(file, 0, 1, INT16_MAX, "n of a tree", &n));
     if (file->count != 1 + n * n) {
-      return FAIL(file, SAP_STATUS_SYNTAX, "A of tree %ld: %d numbers are needed, there are %d",
-                  (long)read, (int)(n * n), (int)file->count - 1);
+      return FAIL(file, SAP_STATUS_SYNTAX, "A of tree %d: %d numbers are needed, there are %d",
+                  read, (int)(n * n), (int)file->count - 1);
     }
     SAP_TRY(check_symmetric(file, read, n));
     SAP_TRY(SAP_ROOM(&file->pool, &file->sizes, read + 1, file->error));
@@ -235,9 +233,7 @@ sap_status sap_problem_text_read(const char* path, int64_t* lines, sap_problem* 
   errno = 0;
   text_file file = {
       .stream = fopen(path, "rb"), .path = path, .pool.owner = "problem file", .error = error};
-  if (file.stream == NULL) {
-    return sap_fail_io(error, errno, "read", path);
-  }
+  SAP_RETURN_IF(file.stream == NULL, sap_fail_io(error, errno, "read", path));
   sap_status status = SAP_STATUS_OK;
   while (status == SAP_STATUS_OK && file.line < *lines && file.length >= 0) {
     status = read_line(&file);

@@ -20,9 +20,8 @@ sap_status sap_urdf_child(sap_urdf_reader* r, const sap_xml_node* node, const ch
                           const sap_xml_node** out) {
   *out = sap_xml_child(node, name);
   for (const sap_xml_node* n = *out != NULL ? (*out)->next : NULL; n != NULL; n = n->next) {
-    if (sap_xml_is(n, name)) {
-      return sap_xml_syntax(n, NULL, r->error, "given twice in <%s>", node->name);
-    }
+    SAP_RETURN_IF(sap_xml_is(n, name),
+                  sap_xml_syntax(n, NULL, r->error, "given twice in <%s>", node->name));
   }
   return SAP_STATUS_OK;
 }
@@ -91,9 +90,8 @@ sap_status sap_urdf_add_name(sap_urdf_reader* r, sap_name_map* names, const sap_
                              int32_t id, const char** name) {
   bool added = false;
   *name = sap_xml_get(node, "name");
-  if (*name == NULL || (*name)[0] == '\0') {
-    return sap_xml_syntax(node, NULL, r->error, "has no name");
-  }
+  SAP_RETURN_IF(*name == NULL || (*name)[0] == '\0',
+                sap_xml_syntax(node, NULL, r->error, "has no name"));
   SAP_TRY(sap_name_map_add(names, *name, id, &added, r->error));
   return added ? SAP_STATUS_OK
                : sap_xml_syntax(node, "name", r->error, "a second <%s> of that name", node->name);
@@ -128,9 +126,8 @@ static sap_status read_end(sap_urdf_reader* r, const sap_xml_node* joint, const 
                            int32_t* link) {
   const sap_xml_node* node;
   SAP_TRY(sap_urdf_child(r, joint, which, &node));
-  if (node == NULL || sap_xml_get(node, "link") == NULL) {
-    return sap_xml_syntax(joint, NULL, r->error, "has no <%s link=...>", which);
-  }
+  SAP_RETURN_IF(node == NULL || sap_xml_get(node, "link") == NULL,
+                sap_xml_syntax(joint, NULL, r->error, "has no <%s link=...>", which));
   if (strcmp(which, "parent") == 0 && strcmp(sap_xml_get(node, "link"), "world") == 0) {
     SAP_TRY(need_world(r, node));
   }
@@ -144,12 +141,11 @@ static sap_status read_joint(sap_urdf_reader* r, const sap_xml_node* node) {
   SAP_TRY(read_end(r, node, "child", &joint.child));
   SAP_TRY(sap_urdf_read_type(r, &joint));
   sap_urdf_link* child = &r->links[joint.child];
-  if (child->joint >= 0) {
-    return sap_xml_syntax(node, "name", r->error,
-                          "link '%.60s' is already the child of joint '%.60s': close loops by "
-                          "<loop_joint> or <drake:ball_constraint>",
-                          child->name, r->joints[child->joint].name);
-  }
+  SAP_RETURN_IF(child->joint >= 0,
+                sap_xml_syntax(node, "name", r->error,
+                               "link '%.60s' is already the child of joint '%.60s': close loops by "
+                               "<loop_joint> or <drake:ball_constraint>",
+                               child->name, r->joints[child->joint].name));
   SAP_TRY(SAP_ROOM(&r->pool, &r->joints, r->joint_count + 1, r->error));
   child->joint = r->joint_count;
   r->joints[r->joint_count++] = joint;
@@ -163,11 +159,9 @@ static sap_status find_root(sap_urdf_reader* r, const sap_xml_node* robot, int32
     if (r->links[i].joint >= 0) {
       continue;
     }
-    if (*root >= 0) {
-      return sap_xml_syntax(r->links[i].node, "name", r->error,
-                            "a second root: no joint moves it, nor link '%.60s'",
-                            r->links[*root].name);
-    }
+    SAP_RETURN_IF(*root >= 0, sap_xml_syntax(r->links[i].node, "name", r->error,
+                                             "a second root: no joint moves it, nor link '%.60s'",
+                                             r->links[*root].name));
     *root = i;
   }
   if (*root >= 0) {
@@ -183,10 +177,9 @@ static sap_status check_cycles(sap_urdf_reader* r, int32_t root) {
   for (int32_t i = 0; i < r->link_count; ++i) {
     int32_t link = i;
     for (int32_t steps = 0; link != root; ++steps) {
-      if (steps > r->link_count) {
-        return sap_xml_syntax(r->links[i].node, "name", r->error,
-                              "the joints above this link form a cycle");
-      }
+      SAP_RETURN_IF(steps > r->link_count,
+                    sap_xml_syntax(r->links[i].node, "name", r->error,
+                                   "the joints above this link form a cycle"));
       link = r->joints[r->links[link].joint].parent;
     }
   }

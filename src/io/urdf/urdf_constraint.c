@@ -49,9 +49,8 @@ static sap_status add_frame(sap_urdf_reader* r, const sap_xml_node* node) {
   const char* name;
   urdf_frame frame;
   SAP_TRY(sap_urdf_add_name(r, &r->frame_names, node, r->frame_count, &name));
-  if (sap_name_map_find(&r->link_names, name) >= 0) {
-    return sap_xml_syntax(node, "name", r->error, "a second <frame> or <link> of that name");
-  }
+  SAP_RETURN_IF(sap_name_map_find(&r->link_names, name) >= 0,
+                sap_xml_syntax(node, "name", r->error, "a second <frame> or <link> of that name"));
   SAP_TRY(SAP_ROOM(&r->pool, &r->frames, r->frame_count + 1, r->error));
   r->frames[r->frame_count++] = node;
   return read_frame(r, node, &frame);
@@ -219,19 +218,17 @@ static sap_status add_tendon(sap_urdf_reader* r, const sap_xml_node* node) {
     if (!sap_xml_is(n, "drake:tendon_constraint_joint")) {
       continue;
     }
-    if (def.njoints == MAX_TENDON_JOINTS) {
-      return sap_xml_syntax(n, NULL, r->error, "more than %d joints", MAX_TENDON_JOINTS);
-    }
+    SAP_RETURN_IF(def.njoints == MAX_TENDON_JOINTS,
+                  sap_xml_syntax(n, NULL, r->error, "more than %d joints", MAX_TENDON_JOINTS));
     int32_t index;
     SAP_TRY(sap_urdf_find(r, &r->joint_names, n, "name", "joint", &index));
     SAP_TRY(sap_xml_numbers(n, "a", 1, 1, &coefficients[def.njoints], NULL, r->error));
     joints[def.njoints] = r->joints[index].id;
     def.njoints += joints[def.njoints] >= 0 ? 1 : 0;  // q of a fixed joint is 0
   }
-  if (def.njoints == 0) {
-    return sap_xml_syntax(node, NULL, r->error,
-                          "has no <drake:tendon_constraint_joint> of a joint that moves");
-  }
+  SAP_RETURN_IF(def.njoints == 0,
+                sap_xml_syntax(node, NULL, r->error,
+                               "has no <drake:tendon_constraint_joint> of a joint that moves"));
   SAP_TRY(sap_urdf_read_children(r, node, fields, false, &t));
   def.joints = joints;
   def.coefficients = coefficients;

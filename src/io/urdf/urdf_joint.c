@@ -62,9 +62,8 @@ static sap_status read_limit(sap_urdf_reader* r, const sap_xml_node* node, bool 
                    : SAP_STATUS_OK;
   }
   SAP_TRY(sap_xml_read_fields(limit, fields, &l, r->error));
-  if (!(l.lower <= l.upper)) {
-    return sap_xml_syntax(limit, "lower", r->error, "is above upper = %g", l.upper);
-  }
+  SAP_RETURN_IF(!(l.lower <= l.upper),
+                sap_xml_syntax(limit, "lower", r->error, "is above upper = %g", l.upper));
   if (l.effort > 0.0) {
     def->effort_lower = -l.effort;
     def->effort_upper = l.effort;
@@ -227,9 +226,7 @@ static sap_status read_mimic(sap_urdf_reader* r, const sap_urdf_joint* joint, in
   }
   const char* name = sap_xml_get(node, "joint");
   *other = name != NULL ? sap_name_map_find(&r->joint_names, name) : -1;
-  if (*other < 0) {
-    return sap_xml_syntax(node, "joint", r->error, "must name another joint");
-  }
+  SAP_RETURN_IF(*other < 0, sap_xml_syntax(node, "joint", r->error, "must name another joint"));
   return sap_xml_read_fields(node, fields, def, r->error);
 }
 

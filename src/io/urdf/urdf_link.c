@@ -31,9 +31,8 @@ static sap_status check_moments(sap_urdf_reader* r, const sap_xml_node* node, do
     char why[160];
     (void)snprintf(why, sizeof why, "principal moments of inertia %g %g %g must be >= 0%s", e[0],
                    e[1], e[2], r->options->lenient ? ": raised to 0" : "; raised to 0 if lenient");
-    if (!r->options->lenient) {
-      return sap_xml_fail(node, NULL, SAP_STATUS_NOT_SPD, r->error, "%s", why);
-    }
+    SAP_RETURN_IF(!r->options->lenient,
+                  sap_xml_fail(node, NULL, SAP_STATUS_NOT_SPD, r->error, "%s", why));
     sap_scene_warn(r->options, node, NULL, why);
   }
   if (e[0] < 0.0) {
@@ -124,10 +123,9 @@ static sap_status find_in_package(sap_urdf_reader* r, const sap_xml_node* node, 
     if (is_readable(*path)) {
       return SAP_STATUS_OK;
     }
-    if (strcmp(folder, "/") == 0 || level + 1 == MAX_LEVELS) {
-      return sap_xml_fail(node, "filename", SAP_STATUS_IO, r->error,
-                          "no folder from that of the URDF upwards holds this file");
-    }
+    SAP_RETURN_IF(strcmp(folder, "/") == 0 || level + 1 == MAX_LEVELS,
+                  sap_xml_fail(node, "filename", SAP_STATUS_IO, r->error,
+                               "no folder from that of the URDF upwards holds this file"));
     SAP_TRY(find_parent(r, folder, &folder));
   }
 }
@@ -172,9 +170,7 @@ static sap_status read_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_
   *index = -1;
   SAP_TRY(sap_xml_require(node, "filename", &name, r->error));
   const char* why = sap_mesh_unsupported(name);
-  if (why != NULL) {
-    return sap_scene_unsupported(r->options, node, "filename", why, r->error);
-  }
+  SAP_RETURN_IF(why != NULL, sap_scene_unsupported(r->options, node, "filename", why, r->error));
   const sap_status found = find_file(r, node, name, &use.path);
   if (r->options->lenient &&
       (found == SAP_STATUS_IO || (found == SAP_STATUS_OK && !is_readable(use.path)))) {
@@ -183,9 +179,8 @@ static sap_status read_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_
   }
   SAP_TRY(found);
   SAP_TRY(sap_xml_optional(node, "scale", 3, 3, use.scale, r->error));
-  if (use.scale[0] == 0.0 || use.scale[1] == 0.0 || use.scale[2] == 0.0) {
-    return sap_xml_syntax(node, "scale", r->error, "must not be zero");
-  }
+  SAP_RETURN_IF(use.scale[0] == 0.0 || use.scale[1] == 0.0 || use.scale[2] == 0.0,
+                sap_xml_syntax(node, "scale", r->error, "must not be zero"));
   for (*index = 0; *index < r->mesh_count; ++*index) {
     const sap_urdf_mesh_use* other = &r->meshes[*index];
     if (strcmp(other->path, use.path) == 0 && other->scale[0] == use.scale[0] &&
@@ -302,13 +297,11 @@ static sap_status read_geometry(sap_urdf_reader* r, const sap_urdf_link* link,
                                 const sap_xml_node* node, sap_shape_def* def) {
   const sap_xml_node* geometry;
   SAP_TRY(sap_urdf_require_child(r, node, "geometry", &geometry));
-  if (geometry->first_child == NULL) {
-    return sap_xml_syntax(geometry, NULL, r->error, "has no shape");
-  }
-  if (geometry->first_child->next != NULL) {
-    return sap_xml_syntax(geometry->first_child->next, NULL, r->error,
-                          "a second shape in <geometry>");
-  }
+  SAP_RETURN_IF(geometry->first_child == NULL,
+                sap_xml_syntax(geometry, NULL, r->error, "has no shape"));
+  SAP_RETURN_IF(
+      geometry->first_child->next != NULL,
+      sap_xml_syntax(geometry->first_child->next, NULL, r->error, "a second shape in <geometry>"));
   sap_pose pose;
   *def = sap_shape_def_default();
   def->body = link->body;

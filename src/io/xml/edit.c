@@ -84,10 +84,8 @@ static sap_status change_attribute(sap_xml_store* store, sap_xml_node* node, int
   SAP_TRY(path->component < 0
               ? sap_xml_join(store, value, NULL, NULL, &text, error)
               : replace_word(store, attribute->value, path->component, value, &text, error));
-  if (text == NULL) {
-    return sap_xml_fail(node, attribute->name, SAP_STATUS_ARGUMENT, error,
-                        "has no value [%ld] to change", path->component);
-  }
+  SAP_RETURN_IF(text == NULL, sap_xml_fail(node, attribute->name, SAP_STATUS_ARGUMENT, error,
+                                           "has no value [%ld] to change", path->component));
   attribute->value = text;
   return SAP_STATUS_OK;
 }

@@ -112,9 +112,7 @@ static sap_status check_attribute(const checker* c, const sap_schema_element* sc
     return is_zero(attribute->value) ? SAP_STATUS_OK
                                      : unsupported(c, node, name, "not supported, only zero");
   }
-  if (is_listed(schema->unsupported, name)) {
-    return unsupported(c, node, name, "not supported");
-  }
+  SAP_RETURN_IF(is_listed(schema->unsupported, name), unsupported(c, node, name, "not supported"));
   return schema->open ? SAP_STATUS_OK : refuse_unknown(c, node, name, "attribute");
 }
 
@@ -148,9 +146,7 @@ static sap_status check_child(const checker* c, const sap_schema_element* schema
     (void)snprintf(kind, sizeof kind, "element in <%.40s>", child->parent->name);
     return schema->open ? SAP_STATUS_OK : refuse_unknown(c, child, NULL, kind);
   }
-  if (known->unsupported != NULL) {
-    return unsupported(c, child, NULL, known->unsupported);
-  }
+  SAP_RETURN_IF(known->unsupported != NULL, unsupported(c, child, NULL, known->unsupported));
   return known->element != NULL ? check_element(c, known->element, child) : SAP_STATUS_OK;
 }
 

@@ -67,11 +67,10 @@ sap_status sap_xml_numbers(const sap_xml_node* node, const char* attribute, int3
     double value;  // a word that is not a number is reported before a wrong count
     const int length = (int)strcspn(at, blanks);
     const char* why = sap_word_number(at, length, &value);
-    if (why != NULL) {
-      return sap_xml_fail(node, attribute,
-                          isfinite(value) ? SAP_STATUS_SYNTAX : SAP_STATUS_NOT_FINITE, error,
-                          "'%.*s%s' %s", SAP_SHOWN(at, length), why);
-    }
+    SAP_RETURN_IF(
+        why != NULL,
+        sap_xml_fail(node, attribute, isfinite(value) ? SAP_STATUS_SYNTAX : SAP_STATUS_NOT_FINITE,
+                     error, "'%.*s%s' %s", SAP_SHOWN(at, length), why));
     if (fits) {
       values[i] = value;
     }
@@ -110,9 +109,8 @@ sap_status sap_xml_integer(const sap_xml_node* node, const char* attribute, int3
     return SAP_STATUS_OK;
   }
   SAP_TRY(sap_xml_numbers(node, attribute, 1, 1, &number, NULL, error));
-  if (!(number >= INT32_MIN && number <= INT32_MAX && floor(number) == number)) {
-    return sap_xml_syntax(node, attribute, error, "must be an integer");
-  }
+  SAP_RETURN_IF(!(number >= INT32_MIN && number <= INT32_MAX && floor(number) == number),
+                sap_xml_syntax(node, attribute, error, "must be an integer"));
   *value = (int32_t)number;
   return SAP_STATUS_OK;
 }
@@ -121,9 +119,8 @@ sap_status sap_xml_choice(const sap_xml_node* node, const char* attribute, const
                           int32_t* value, sap_error* error) {
   const char* text = sap_xml_get(node, attribute);
   const int32_t index = text != NULL ? sap_word_index(choices, text) : *value;
-  if (text != NULL && index < 0) {
-    return sap_xml_syntax(node, attribute, error, "must be one of: %s", choices);
-  }
+  SAP_RETURN_IF(text != NULL && index < 0,
+                sap_xml_syntax(node, attribute, error, "must be one of: %s", choices));
   *value = index;
   return SAP_STATUS_OK;
 }

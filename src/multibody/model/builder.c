@@ -295,11 +295,10 @@ static sap_status check_joint_forces(const sap_checker* checker, const sap_joint
   SAP_REFUSE_IF(def->type == SAP_JOINT_FREE && def->spring_time > 0.0, checker,
                 "spring_time = %g: a free joint has no spring", def->spring_time);
   SAP_TRY(sap_check_limits(checker, "effort_", def->effort_lower, def->effort_upper));
-  if (!(def->motor_speed > 0.0)) {
-    return sap_check_fail(checker,
-                          isnan(def->motor_speed) ? SAP_STATUS_NOT_FINITE : SAP_STATUS_ARGUMENT,
-                          "motor_speed = %g must be > 0", def->motor_speed);
-  }
+  SAP_RETURN_IF(
+      !(def->motor_speed > 0.0),
+      sap_check_fail(checker, isnan(def->motor_speed) ? SAP_STATUS_NOT_FINITE : SAP_STATUS_ARGUMENT,
+                     "motor_speed = %g must be > 0", def->motor_speed));
   if (sap_joint_is_scalar(def->type)) {
     return SAP_STATUS_OK;
   }
@@ -334,9 +333,8 @@ sap_status sap_builder_add_joint(sap_builder* builder, const sap_joint_def* def,
   sap_model_joint_data joint = {0};
   copy_joint(def, &joint);
   SAP_TRY(check_joint(&checker, builder, def, &joint));
-  if (builder->nq > INT32_MAX - joint.nq || builder->nv > INT32_MAX - joint.nv) {
-    return sap_check_fail(&checker, SAP_STATUS_MEMORY, "too many coordinates");
-  }
+  SAP_RETURN_IF(builder->nq > INT32_MAX - joint.nq || builder->nv > INT32_MAX - joint.nv,
+                sap_check_fail(&checker, SAP_STATUS_MEMORY, "too many coordinates"));
   SAP_BUILDER_APPEND_NAMED(builder, joints, SAP_ELEMENT_JOINT, def->name, joint, id, error);
   sap_model_body* body = &builder->bodies[def->body];
   if (body->njoints++ == 0) {

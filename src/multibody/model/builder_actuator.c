@@ -92,9 +92,8 @@ static sap_status check_spatial(const sap_checker* checker, const sap_builder* b
   SAP_REFUSE_IF(def->njoints != 0, checker,
                 "njoints = %d must be 0: a tendon goes through points or joints",
                 (int)def->njoints);
-  if (def->npoints > INT32_MAX / 3) {
-    return sap_check_fail(checker, SAP_STATUS_MEMORY, "too many points");
-  }
+  SAP_RETURN_IF(def->npoints > INT32_MAX / 3,
+                sap_check_fail(checker, SAP_STATUS_MEMORY, "too many points"));
   SAP_TRY(sap_check_vector(checker, "points", def->points, 3 * def->npoints));
   for (int32_t i = 0; i < def->npoints; ++i) {
     SAP_TRY(sap_check_id(checker, "point_bodies", def->point_bodies[i], 0, builder->nbodies));
@@ -110,11 +109,10 @@ static sap_status check_tendon_spring(const sap_checker* checker, const sap_tend
   if (isnan(def->spring_lower) && isnan(def->spring_upper)) {
     return SAP_STATUS_OK;
   }
-  if (!isfinite(def->spring_lower) || !isfinite(def->spring_upper)) {
-    return sap_check_fail(checker, SAP_STATUS_NOT_FINITE,
-                          "spring_lower = %g, spring_upper = %g must be finite, or both NaN",
-                          def->spring_lower, def->spring_upper);
-  }
+  SAP_RETURN_IF(!isfinite(def->spring_lower) || !isfinite(def->spring_upper),
+                sap_check_fail(checker, SAP_STATUS_NOT_FINITE,
+                               "spring_lower = %g, spring_upper = %g must be finite, or both NaN",
+                               def->spring_lower, def->spring_upper));
   return sap_check_limits(checker, "spring_", def->spring_lower, def->spring_upper);
 }
 

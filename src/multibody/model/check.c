@@ -41,21 +41,19 @@ sap_status sap_check_range(const sap_checker* checker, const char* name, sap_ran
 sap_status sap_check_vector(const sap_checker* checker, const char* field, const double* values,
                             int count) {
   for (int i = 0; i < count; ++i) {
-    if (!isfinite(values[i])) {
-      return sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite", field, i,
-                            values[i]);
-    }
+    SAP_RETURN_IF(!isfinite(values[i]),
+                  sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite",
+                                 field, i, values[i]));
   }
   return SAP_STATUS_OK;
 }
 
 sap_status sap_check_limits(const sap_checker* checker, const char* prefix, double lower,
                             double upper) {
-  if (isnan(lower) || isnan(upper)) {
-    return sap_check_fail(checker, SAP_STATUS_NOT_FINITE,
-                          "%slower = %g, %supper = %g must be numbers (-inf, inf: none)", prefix,
-                          lower, prefix, upper);
-  }
+  SAP_RETURN_IF(isnan(lower) || isnan(upper),
+                sap_check_fail(checker, SAP_STATUS_NOT_FINITE,
+                               "%slower = %g, %supper = %g must be numbers (-inf, inf: none)",
+                               prefix, lower, prefix, upper));
   SAP_REFUSE_IF(!(lower <= upper) || lower == (double)INFINITY || upper == -(double)INFINITY,
                 checker, "%slower = %g must be <= %supper = %g", prefix, lower, prefix, upper);
   return SAP_STATUS_OK;
@@ -111,11 +109,10 @@ sap_status sap_check_inertia(const sap_checker* checker, const char* field, cons
   for (int i = 0; i < 3; ++i) {
     l[i] *= largest;
   }
-  if (!(l[0] >= -slack * largest)) {
-    return sap_check_fail(checker, SAP_STATUS_NOT_SPD,
-                          "%s has principal moments %g, %g, %g: all must be >= 0", field, l[0],
-                          l[1], l[2]);
-  }
+  SAP_RETURN_IF(!(l[0] >= -slack * largest),
+                sap_check_fail(checker, SAP_STATUS_NOT_SPD,
+                               "%s has principal moments %g, %g, %g: all must be >= 0", field, l[0],
+                               l[1], l[2]));
   SAP_REFUSE_IF(!any && !(l[0] + l[1] - l[2] >= -slack * largest), checker,
                 "%s has principal moments %g, %g, %g: the sum of any two must be at "
                 "least the third",

@@ -22,9 +22,8 @@
 // Checks counts, vertices and the vertex numbers of the faces.
 static sap_status check_mesh(const sap_checker* checker, const sap_mesh_def* def) {
   SAP_REFUSE_IF(def->vertex_count < 1 || def->vertices == NULL, checker, "has no vertices");
-  if (def->vertex_count > INT32_MAX / 12 || def->face_count > INT32_MAX / 12) {
-    return sap_check_fail(checker, SAP_STATUS_MEMORY, "too many vertices or faces");
-  }
+  SAP_RETURN_IF(def->vertex_count > INT32_MAX / 12 || def->face_count > INT32_MAX / 12,
+                sap_check_fail(checker, SAP_STATUS_MEMORY, "too many vertices or faces"));
   SAP_REFUSE_IF(def->face_count < 0 || (def->face_count > 0 && def->faces == NULL), checker,
                 "face_count = %d must be >= 0, with faces", (int)def->face_count);
   SAP_TRY(sap_check_vector(checker, "vertices", def->vertices, 3 * def->vertex_count));
@@ -244,9 +243,7 @@ sap_status sap_builder_add_mesh(sap_builder* builder, const sap_mesh_def* def, i
   sap_error reason = {0};
   SAP_TRY(check_mesh(&checker, def));
   sap_status status = sap_hull_create(def->vertices, def->vertex_count, &hull, &reason);
-  if (status != SAP_STATUS_OK) {
-    return sap_check_fail(&checker, status, "%s", reason.message);
-  }
+  SAP_RETURN_IF(status != SAP_STATUS_OK, sap_check_fail(&checker, status, "%s", reason.message));
   SAP_TRY_OR(append_mesh(builder, def->name, &hull, id, error), sap_hull_clear(&hull));
   return SAP_STATUS_OK;
 }

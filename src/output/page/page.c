@@ -47,8 +47,8 @@ static sap_status print_header(FILE* out, sap_page_data* data, sap_error* error)
     (void)fprintf(out, ",\n\"note\":\"The %lld strongest of %lld contacts are shown.\"",
                   (long long)data->contacts, (long long)data->contacts_all);
   }
-  (void)fprintf(out, ",\n\"frames\":%ld,\"lengthUnit\":%.9g,\"turnUnit\":%.9g,\n\"bodies\":[",
-                (long)data->frames, data->length_unit, data->turn_unit);
+  (void)fprintf(out, ",\n\"frames\":%d,\"lengthUnit\":%.9g,\"turnUnit\":%.9g,\n\"bodies\":[",
+                data->frames, data->length_unit, data->turn_unit);
   for (int32_t b = 0; b < data->bodies; ++b) {
     SAP_TRY(sap_recording_text(data->recording, "model/bodies", b, name, sizeof name, error));
     (void)fputs(b > 0 ? "," : "", out);
@@ -56,8 +56,8 @@ static sap_status print_header(FILE* out, sap_page_data* data, sap_error* error)
   }
   (void)fputs("],\n\"sections\":{", out);
   for (int32_t i = 0; i < data->block.count; ++i) {
-    (void)fprintf(out, "%s\"%s\":[%ld,%ld]", i > 0 ? "," : "", data->block.sections[i].name,
-                  (long)data->block.sections[i].offset, (long)data->block.sections[i].size);
+    (void)fprintf(out, "%s\"%s\":[%d,%d]", i > 0 ? "," : "", data->block.sections[i].name,
+                  data->block.sections[i].offset, data->block.sections[i].size);
   }
   (void)fputs("}}", out);
   return SAP_STATUS_OK;

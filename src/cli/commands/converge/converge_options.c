@@ -188,17 +188,14 @@ static void set_defaults(converge_options* o) {
 // Checks combinations of options.
 static int check_command(const cli_command* command, const cli_parser* parser,
                          converge_options* o) {
-  if (parser->noperands != 1) {
-    return cli_usage_error(
-        command, parser->noperands == 0 ? "a scene file is needed" : "one scene file at a time");
-  }
+  SAP_RETURN_IF(parser->noperands != 1,
+                cli_usage_error(command, parser->noperands == 0 ? "a scene file is needed"
+                                                                : "one scene file at a time"));
   sap_error error;
-  if (sap_solver_options_check(&o->stepper.solver_options, &error) != SAP_STATUS_OK) {
-    return cli_usage_error(command, "%s", error.message);
-  }
-  if (o->nexact > 0 && o->against != CONVERGE_AUTO) {
-    return cli_usage_error(command, "--exact and --reference exclude each other");
-  }
+  SAP_RETURN_IF(sap_solver_options_check(&o->stepper.solver_options, &error) != SAP_STATUS_OK,
+                cli_usage_error(command, "%s", error.message));
+  SAP_RETURN_IF(o->nexact > 0 && o->against != CONVERGE_AUTO,
+                cli_usage_error(command, "--exact and --reference exclude each other"));
   if (o->nschemes == 0) {
     (void)take_list(o, "symplectic-euler,implicit-euler,midpoint", add_scheme);
   }
@@ -241,14 +238,12 @@ static sap_status find_joint(const converge_study* s, const char* name, int32_t*
                              sap_error* error) {
   const int32_t joint = sap_model_find(s->model, SAP_ELEMENT_JOINT, name);
   sap_joint_type type;
-  if (joint < 0) {
-    return refuse(error, "%.200s has no joint '%.128s'", s->options.scene.path, name);
-  }
+  SAP_RETURN_IF(joint < 0,
+                refuse(error, "%.200s has no joint '%.128s'", s->options.scene.path, name));
   SAP_TRY(sap_model_joint_address(s->model, joint, &type, NULL, q, v, error));
-  if (type != SAP_JOINT_HINGE && type != SAP_JOINT_SLIDE) {
-    return refuse(error, "%.200s: joint '%.128s' is neither a hinge nor a slide",
-                  s->options.scene.path, name);
-  }
+  SAP_RETURN_IF(type != SAP_JOINT_HINGE && type != SAP_JOINT_SLIDE,
+                refuse(error, "%.200s: joint '%.128s' is neither a hinge nor a slide",
+                       s->options.scene.path, name));
   return SAP_STATUS_OK;
 }
 
@@ -298,9 +293,8 @@ static sap_status check_notes(const converge_study* s, sap_error* error) {
   for (int i = 0; i < s->options.nexact; ++i) {
     const char* wrong;
     (void)expression_value(s->options.exact[i].expression, 0.0, &wrong);
-    if (wrong != NULL) {
-      return refuse(error, "%.200s: sapstep:exact: %.200s", s->options.scene.path, wrong);
-    }
+    SAP_RETURN_IF(wrong != NULL,
+                  refuse(error, "%.200s: sapstep:exact: %.200s", s->options.scene.path, wrong));
   }
   return SAP_STATUS_OK;
 }

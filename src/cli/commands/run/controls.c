@@ -49,19 +49,16 @@ static char* next_cell(char** rest) {
 static sap_status read_header(const source* s, char* line, run_find* find, const void* model,
                               run_controls* out) {
   const char* first = next_cell(&line);
-  if (first == NULL || strcmp(first, "t_s") != 0) {
-    return fail_at_line(s, SAP_STATUS_SYNTAX, "the first column must be t_s, not '%.60s'",
-                        first != NULL ? first : "");
-  }
+  SAP_RETURN_IF(first == NULL || strcmp(first, "t_s") != 0,
+                fail_at_line(s, SAP_STATUS_SYNTAX, "the first column must be t_s, not '%.60s'",
+                             first != NULL ? first : ""));
   for (const char* name = next_cell(&line); name != NULL; name = next_cell(&line)) {
     const int32_t id = find(model, name);
-    if (id < 0) {
-      return fail_at_line(s, SAP_STATUS_SYNTAX, "no actuator is called '%.60s'", name);
-    }
+    SAP_RETURN_IF(id < 0,
+                  fail_at_line(s, SAP_STATUS_SYNTAX, "no actuator is called '%.60s'", name));
     for (int32_t i = 0; i < out->columns; ++i) {
-      if (out->actuator[i] == id) {
-        return fail_at_line(s, SAP_STATUS_SYNTAX, "actuator '%.60s' appears twice", name);
-      }
+      SAP_RETURN_IF(out->actuator[i] == id,
+                    fail_at_line(s, SAP_STATUS_SYNTAX, "actuator '%.60s' appears twice", name));
     }
     out->actuator[out->columns++] = id;
   }
@@ -74,15 +71,12 @@ static sap_status read_row(const source* s, char* line, run_controls* out) {
   double* row = out->values + (size_t)out->rows * (size_t)width;
   int32_t count = 0;
   for (const char* cell = next_cell(&line); cell != NULL; cell = next_cell(&line)) {
-    if (count < width && !cli_read_real(cell, &row[count])) {
-      return fail_at_line(s, SAP_STATUS_SYNTAX, "'%.60s' is not a finite number", cell);
-    }
+    SAP_RETURN_IF(count < width && !cli_read_real(cell, &row[count]),
+                  fail_at_line(s, SAP_STATUS_SYNTAX, "'%.60s' is not a finite number", cell));
     ++count;
   }
-  if (count != width) {
-    return fail_at_line(s, SAP_STATUS_SYNTAX, "%ld values, the header has %ld", (long)count,
-                        (long)width);
-  }
+  SAP_RETURN_IF(count != width,
+                fail_at_line(s, SAP_STATUS_SYNTAX, "%d values, the header has %d", count, width));
   if (out->rows > 0 && !(row[0] > row[-width])) {
     return fail_at_line(s, SAP_STATUS_SYNTAX, "t_s = %g must be above that of the row before, %g",
                         row[0], row[-width]);
@@ -147,12 +141,10 @@ sap_status run_dump(const run_plan* plan, int64_t step, const sap_problem* probl
   if (folder == NULL || step % plan->dump_every != 0) {
     return SAP_STATUS_OK;
   }
-  if (mkdir(folder, FOLDER_MODE) != 0 && errno != EEXIST) {
-    return sap_fail_io(error, errno, "make the folder", folder);
-  }
+  SAP_RETURN_IF(mkdir(folder, FOLDER_MODE) != 0 && errno != EEXIST,
+                sap_fail_io(error, errno, "make the folder", folder));
   const int length = snprintf(path, sizeof path, "%s/step_%06lld.hdf5", folder, (long long)step);
-  if (length < 0 || length >= (int)sizeof path) {
-    return sap_fail_io(error, ENAMETOOLONG, "write into", folder);
-  }
+  SAP_RETURN_IF(length < 0 || length >= (int)sizeof path,
+                sap_fail_io(error, ENAMETOOLONG, "write into", folder));
   return sap_problem_file_write(path, problem, NULL, error);
 }

@@ -72,18 +72,16 @@ static int check_law(const cli_command* command, const cli_parser* parser,
                      const run_options* options) {
   const sap_solver_info* info = sap_solver_find(options->stepper.solver);
   const sap_law law = options->stepper.contact_law;
-  if (law == SAP_LAW_RIGID && info->needs_R) {
-    return cli_usage_error(command, "--contact-law rigid has R = 0, solver '%s' needs R > 0",
-                           info->name);
-  }
+  SAP_RETURN_IF(law == SAP_LAW_RIGID && info->needs_R,
+                cli_usage_error(command, "--contact-law rigid has R = 0, solver '%s' needs R > 0",
+                                info->name));
   const bool rigid = law == SAP_LAW_RIGID || (law == SAP_LAW_AUTO && info->rigid);
   const bool restitution = cli_given(parser, "restitution");
-  if (!rigid && (restitution || cli_given(parser, "baumgarte"))) {
-    return cli_usage_error(
-        command,
-        "--%s needs rigid contact: use --contact-law rigid, or a solver that steps by Moreau-Jean",
-        restitution ? "restitution" : "baumgarte");
-  }
+  SAP_RETURN_IF(!rigid && (restitution || cli_given(parser, "baumgarte")),
+                cli_usage_error(command,
+                                "--%s needs rigid contact: use --contact-law rigid, or a solver "
+                                "that steps by Moreau-Jean",
+                                restitution ? "restitution" : "baumgarte"));
   return CLI_OK;
 }
 
@@ -96,12 +94,10 @@ static int check_options(const cli_command* command, const cli_parser* parser,
     return code;
   }
   const bool theta = cli_given(parser, "theta"), theta_vq = cli_given(parser, "theta-vq");
-  if (cli_given(parser, "scheme") && (theta || theta_vq)) {
-    return cli_usage_error(command, "--scheme excludes --theta and --theta-vq");
-  }
-  if (theta != theta_vq) {
-    return cli_usage_error(command, "--theta and --theta-vq belong together");
-  }
+  SAP_RETURN_IF(cli_given(parser, "scheme") && (theta || theta_vq),
+                cli_usage_error(command, "--scheme excludes --theta and --theta-vq"));
+  SAP_RETURN_IF(theta != theta_vq,
+                cli_usage_error(command, "--theta and --theta-vq belong together"));
   if (options->adaptive.accuracy > 0.0) {
     if (!cli_given(parser, "scheme") && !theta) {
       (void)sap_stepper_options_set_scheme(&options->stepper, SAP_SCHEME_MIDPOINT, NULL);
@@ -113,9 +109,8 @@ static int check_options(const cli_command* command, const cli_parser* parser,
     }
   }
   sap_error error;
-  if (cli_check_stepper(options->stepper, &error) != SAP_STATUS_OK) {
-    return cli_usage_error(command, "%s", error.message);
-  }
+  SAP_RETURN_IF(cli_check_stepper(options->stepper, &error) != SAP_STATUS_OK,
+                cli_usage_error(command, "%s", error.message));
   options->scene.path = parser->operands[0];
   options->scene.keyframe = options->plan.keyframe;
   return check_law(command, parser, options);

@@ -343,18 +343,14 @@ int run_plan_check(const run_plan* plan, const cli_command* command, const cli_p
     return parser->noperands == 0 ? cli_usage_error(command, "a %s file is needed", what)
                                   : cli_usage_error(command, "one %s file at a time", what);
   }
-  if (cli_given(parser, "every") && plan->output == NULL && plan->record == NULL) {
-    return cli_usage_error(command, "--every needs --output or --record");
-  }
-  if (cli_given(parser, "compression") && plan->record == NULL) {
-    return cli_usage_error(command, "--compression needs --record");
-  }
-  if (cli_given(parser, "dump-every") && plan->dump == NULL) {
-    return cli_usage_error(command, "--dump-every needs --dump-problems");
-  }
-  if (plan->checkpoint_every > 0 && plan->checkpoint == NULL) {
-    return cli_usage_error(command, "--checkpoint-every needs --checkpoint");
-  }
+  SAP_RETURN_IF(cli_given(parser, "every") && plan->output == NULL && plan->record == NULL,
+                cli_usage_error(command, "--every needs --output or --record"));
+  SAP_RETURN_IF(cli_given(parser, "compression") && plan->record == NULL,
+                cli_usage_error(command, "--compression needs --record"));
+  SAP_RETURN_IF(cli_given(parser, "dump-every") && plan->dump == NULL,
+                cli_usage_error(command, "--dump-every needs --dump-problems"));
+  SAP_RETURN_IF(plan->checkpoint_every > 0 && plan->checkpoint == NULL,
+                cli_usage_error(command, "--checkpoint-every needs --checkpoint"));
   if (plan->resume != NULL && plan->keyframe != NULL) {
     return cli_usage_error(command, "--resume starts from the checkpoint, not from a --keyframe");
   }

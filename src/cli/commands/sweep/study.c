@@ -198,9 +198,7 @@ static int run_jobs(const study_spec* study, int count, FILE* journal, study_row
   cli_run_threads(count, run_cases, watch, &j);
   progress_end(&j.bar);
   (void)pthread_mutex_destroy(&j.mutex);
-  if (j.error.status != SAP_STATUS_OK) {
-    return cli_report(&j.error);
-  }
+  SAP_RETURN_IF(j.error.status != SAP_STATUS_OK, cli_report(&j.error));
   return j.done == study->cases ? CLI_OK : CLI_UNCONVERGED;
 }
 
@@ -243,10 +241,9 @@ static int finish(const study_spec* study, const study_options* o, const char* o
   if (code != CLI_OK) {
     return code;
   }
-  if (study_write(study, rows, output, o->csv, &error) != SAP_STATUS_OK ||
-      study_chart_write(study, rows, o->svg, o->lines, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
-  }
+  SAP_RETURN_IF(study_write(study, rows, output, o->csv, &error) != SAP_STATUS_OK ||
+                    study_chart_write(study, rows, o->svg, o->lines, &error) != SAP_STATUS_OK,
+                cli_report(&error));
   (void)remove(journal);
   return study_print(study, rows);
 }
@@ -303,14 +300,11 @@ static int sweep(const cli_command* command, int argc, char** argv) {
   if (!cli_parse(&parser, command, &options, argc, argv)) {
     return parser.exit_code;
   }
-  if (parser.noperands != 1) {
-    return cli_usage_error(command, "one study file is needed");
-  }
+  SAP_RETURN_IF(parser.noperands != 1, cli_usage_error(command, "one study file is needed"));
   options.study = parser.operands[0];
-  if (strstr(options.study, ".xml") != NULL || strstr(options.study, ".urdf") != NULL) {
-    return cli_usage_error(command, "'%s' is a scene: write a study with the line 'scene %s'",
-                           options.study, options.study);
-  }
+  SAP_RETURN_IF(strstr(options.study, ".xml") != NULL || strstr(options.study, ".urdf") != NULL,
+                cli_usage_error(command, "'%s' is a scene: write a study with the line 'scene %s'",
+                                options.study, options.study));
   study_spec* study = cli_new(1, sizeof *study);
   study_mpi_begin();
   const bool good =

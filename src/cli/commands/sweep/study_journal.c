@@ -83,15 +83,13 @@ sap_status study_journal_open(const char* path, const study_spec* study, bool fr
     rows[i].index = -1;
   }
   *out = file;
-  if (file == NULL || fstat(descriptor, &info) != 0) {
-    return fail(path, SAP_STATUS_IO, strerror(errno), error);
-  }
+  SAP_RETURN_IF(file == NULL || fstat(descriptor, &info) != 0,
+                fail(path, SAP_STATUS_IO, strerror(errno), error));
   if (!S_ISREG(info.st_mode)) {  // it is removed at the end
     return fail(path, SAP_STATUS_IO, "not a regular file", error);
   }
-  if (fcntl(descriptor, F_SETLK, &lock) != 0) {
-    return fail(path, SAP_STATUS_IO, "another sweep is writing this journal", error);
-  }
+  SAP_RETURN_IF(fcntl(descriptor, F_SETLK, &lock) != 0,
+                fail(path, SAP_STATUS_IO, "another sweep is writing this journal", error));
   (void)setvbuf(file, NULL, _IONBF, 0);
   return load(file, path, study, fresh, info.st_size, rows, error);
 }

@@ -56,9 +56,8 @@ static bool check_values(const study_spec* s, const study_parameter* p, sap_erro
                          wrong, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
                          near != NULL ? "'?" : "");
     }
-    if (strlen(p->values[i]) >= STUDY_TEXT_SIZE) {
-      return refuse_line(s, p->line, error, "a value of %s is too long", p->name);
-    }
+    SAP_RETURN_IF(strlen(p->values[i]) >= STUDY_TEXT_SIZE,
+                  refuse_line(s, p->line, error, "a value of %s is too long", p->name));
   }
   return true;
 }
@@ -77,17 +76,14 @@ static bool read_random(study_spec* s, study_parameter* p, char** words, int cou
     keep_values(p, words + 1, count - 1);
     return count > 1 || refuse_line(s, p->line, error, "choose needs values");
   }
-  if (count != 3 || !cli_read_real(words[1], &p->a) || !cli_read_real(words[2], &p->b)) {
-    return refuse_line(s, p->line, error, "%s needs two numbers", words[0]);
-  }
-  if (p->kind == STUDY_NORMAL ? !(p->b >= 0.0) : !(p->a <= p->b)) {
-    return refuse_line(s, p->line, error, "%s",
-                       p->kind == STUDY_NORMAL ? "the standard deviation must be >= 0"
-                                               : "the first number must be the smaller one");
-  }
-  if (p->kind == STUDY_LOG && !(p->a > 0.0)) {
-    return refuse_line(s, p->line, error, "log needs numbers > 0");
-  }
+  SAP_RETURN_IF(count != 3 || !cli_read_real(words[1], &p->a) || !cli_read_real(words[2], &p->b),
+                refuse_line(s, p->line, error, "%s needs two numbers", words[0]));
+  SAP_RETURN_IF(p->kind == STUDY_NORMAL ? !(p->b >= 0.0) : !(p->a <= p->b),
+                refuse_line(s, p->line, error, "%s",
+                            p->kind == STUDY_NORMAL ? "the standard deviation must be >= 0"
+                                                    : "the first number must be the smaller one"));
+  SAP_RETURN_IF(p->kind == STUDY_LOG && !(p->a > 0.0),
+                refuse_line(s, p->line, error, "log needs numbers > 0"));
   keep_values(p, words + 1, 1);
   return true;
 }
@@ -95,26 +91,22 @@ static bool read_random(study_spec* s, study_parameter* p, char** words, int cou
 // Reads a line "set|grid|random NAME ...", as words.
 static bool read_parameter(study_spec* s, int line, char** words, int count, sap_error* error) {
   study_parameter* p = &s->parameters[s->parameter_count];
-  if (count < 3) {
-    return refuse_line(s, line, error, "%s needs a parameter and its values", words[0]);
-  }
-  if (s->parameter_count == STUDY_PARAMETERS_MAX || strlen(words[1]) >= STUDY_NAME_SIZE) {
-    return refuse_line(s, line, error, "too many parameters, or too long a name");
-  }
+  SAP_RETURN_IF(count < 3,
+                refuse_line(s, line, error, "%s needs a parameter and its values", words[0]));
+  SAP_RETURN_IF(s->parameter_count == STUDY_PARAMETERS_MAX || strlen(words[1]) >= STUDY_NAME_SIZE,
+                refuse_line(s, line, error, "too many parameters, or too long a name"));
   for (int i = 0; i < s->parameter_count; ++i) {
-    if (strcmp(s->parameters[i].name, words[1]) == 0) {
-      return refuse_line(s, line, error, "'%s' was given in line %d already", words[1],
-                         s->parameters[i].line);
-    }
+    SAP_RETURN_IF(strcmp(s->parameters[i].name, words[1]) == 0,
+                  refuse_line(s, line, error, "'%s' was given in line %d already", words[1],
+                              s->parameters[i].line));
   }
   ++s->parameter_count;
   p->line = line;
   strcpy(p->name, words[1]);
   const bool random = strcmp(words[0], "random") == 0;
   p->kind = strcmp(words[0], "grid") == 0 ? STUDY_GRID : STUDY_SET;
-  if (!random && p->kind == STUDY_SET && count != 3) {
-    return refuse_line(s, line, error, "set takes one value; grid takes many");
-  }
+  SAP_RETURN_IF(!random && p->kind == STUDY_SET && count != 3,
+                refuse_line(s, line, error, "set takes one value; grid takes many"));
   keep_values(p, words + 2, count - 2);
   return (!random || read_random(s, p, words + 2, count - 2, error)) && check_values(s, p, error);
 }
@@ -122,17 +114,15 @@ static bool read_parameter(study_spec* s, int line, char** words, int count, sap
 // Checks that the scene has the bodies and coordinates that forces and quantities name.
 static bool check_names(const study_spec* s, const sap_model* model, sap_error* error) {
   for (int i = 0; i < s->force_count; ++i) {
-    if (sap_model_find(model, SAP_ELEMENT_BODY, s->forces[i].body) < 1) {
-      return refuse_line(s, s->forces[i].line, error, "the scene has no body '%s'",
-                         s->forces[i].body);
-    }
+    SAP_RETURN_IF(
+        sap_model_find(model, SAP_ELEMENT_BODY, s->forces[i].body) < 1,
+        refuse_line(s, s->forces[i].line, error, "the scene has no body '%s'", s->forces[i].body));
   }
   for (int i = 0; i < s->quantity_count; ++i) {
     study_probe probe;
     sap_error reason;
-    if (study_probe_find(s->quantities[i].name, model, &probe, &reason) != SAP_STATUS_OK) {
-      return refuse_line(s, s->quantities[i].line, error, "%s", reason.message);
-    }
+    SAP_RETURN_IF(study_probe_find(s->quantities[i].name, model, &probe, &reason) != SAP_STATUS_OK,
+                  refuse_line(s, s->quantities[i].line, error, "%s", reason.message));
   }
   return true;
 }
@@ -141,9 +131,8 @@ static bool check_names(const study_spec* s, const sap_model* model, sap_error* 
 // measure; the hash continues with the files of the scene.
 static bool check_scene(study_spec* s, sap_error* error) {
   sap_error refusal;
-  if (cli_check_reread(s->scene, &refusal) != SAP_STATUS_OK) {
-    return refuse_line(s, s->scene_line, error, "%s", refusal.message);
-  }
+  SAP_RETURN_IF(cli_check_reread(s->scene, &refusal) != SAP_STATUS_OK,
+                refuse_line(s, s->scene_line, error, "%s", refusal.message));
   for (int i = -1; i < s->parameter_count; ++i) {
     char value[STUDY_TEXT_SIZE];
     study_setup setup;
@@ -211,13 +200,11 @@ static bool read_measures(study_spec* s, int line, char** words, int count, sap_
                                            "median", "sum",    "integral", NULL};
   for (int i = 1; i < count; ++i) {
     char name[STUDY_NAME_SIZE];
-    if (s->measure_count == STUDY_MEASURES_MAX || strlen(words[i]) >= sizeof name) {
-      return refuse_line(s, line, error, "too many measures, or too long a name");
-    }
+    SAP_RETURN_IF(s->measure_count == STUDY_MEASURES_MAX || strlen(words[i]) >= sizeof name,
+                  refuse_line(s, line, error, "too many measures, or too long a name"));
     for (int j = 0; j < s->measure_count; ++j) {
-      if (strcmp(s->measures[j].name, words[i]) == 0) {
-        return refuse_line(s, line, error, "measure '%s' was given already", words[i]);
-      }
+      SAP_RETURN_IF(strcmp(s->measures[j].name, words[i]) == 0,
+                    refuse_line(s, line, error, "measure '%s' was given already", words[i]));
     }
     char* colon = strrchr(strcpy(name, words[i]), ':');
     if (colon != NULL) {
@@ -246,9 +233,8 @@ static bool read_measures(study_spec* s, int line, char** words, int count, sap_
 // Reads "plot QUANTITY|Y@X...".
 static bool read_plots(study_spec* s, int line, char** words, int count, sap_error* error) {
   for (int i = 1; i < count; ++i) {
-    if (s->plot_count == STUDY_PLOTS_MAX) {
-      return refuse_line(s, line, error, "more than %d plots", STUDY_PLOTS_MAX);
-    }
+    SAP_RETURN_IF(s->plot_count == STUDY_PLOTS_MAX,
+                  refuse_line(s, line, error, "more than %d plots", STUDY_PLOTS_MAX));
     char* at = strchr(words[i], '@');
     if (at != NULL) {
       *at = '\0';
@@ -287,14 +273,12 @@ static bool read_exact(study_spec* s, int line, char** words, int count, sap_err
 // Reads "force BODY/x FORMULA".
 static bool read_force(study_spec* s, int line, char** words, int count, sap_error* error) {
   char* slash = count == 3 ? strrchr(words[1], '/') : NULL;
-  if (slash == NULL || slash[1] < 'x' || slash[1] > 'z' || slash[2] != '\0' ||
-      !is_formula(words[2])) {
-    return refuse_line(s, line, error,
-                       "force needs BODY/x, y or z and a formula of t without blanks");
-  }
-  if (s->force_count == STUDY_FORCES_MAX) {
-    return refuse_line(s, line, error, "more than %d forces", STUDY_FORCES_MAX);
-  }
+  SAP_RETURN_IF(
+      slash == NULL || slash[1] < 'x' || slash[1] > 'z' || slash[2] != '\0' ||
+          !is_formula(words[2]),
+      refuse_line(s, line, error, "force needs BODY/x, y or z and a formula of t without blanks"));
+  SAP_RETURN_IF(s->force_count == STUDY_FORCES_MAX,
+                refuse_line(s, line, error, "more than %d forces", STUDY_FORCES_MAX));
   *slash = '\0';
   s->forces[s->force_count++] =
       (study_force){.body = words[1], .formula = words[2], .axis = slash[1] - 'x', .line = line};
@@ -336,14 +320,12 @@ static bool read_setting(study_spec* s, int line, char** words, int count, sap_e
                        "keyframe, floor, lenient or floating_base",
                        words[0]);
   }
-  if (count != (o->argument != NULL ? 2 : 1)) {
-    return refuse_line(s, line, error, "%s takes %s", words[0],
-                       o->argument != NULL ? "one value" : "no value");
-  }
+  SAP_RETURN_IF(count != (o->argument != NULL ? 2 : 1),
+                refuse_line(s, line, error, "%s takes %s", words[0],
+                            o->argument != NULL ? "one value" : "no value"));
   const char* allowed = cli_take_option(o, s, count > 1 ? words[1] : NULL);
-  if (allowed != NULL) {
-    return refuse_line(s, line, error, "%s '%s' must be %s", words[0], words[1], allowed);
-  }
+  SAP_RETURN_IF(allowed != NULL,
+                refuse_line(s, line, error, "%s '%s' must be %s", words[0], words[1], allowed));
   if (o == settings) {
     s->scene = path_beside(s->path, s->scene_name);
     s->scene_line = line;
@@ -354,9 +336,7 @@ static bool read_setting(study_spec* s, int line, char** words, int count, sap_e
 static bool read_line(study_spec* s, int line, char* text, sap_error* error) {
   char* words[WORDS_MAX];
   const int count = cli_split_words(text, words, WORDS_MAX);
-  if (count < 0) {
-    return refuse_line(s, line, error, "more than %d words", WORDS_MAX);
-  }
+  SAP_RETURN_IF(count < 0, refuse_line(s, line, error, "more than %d words", WORDS_MAX));
   if (count == 0) {
     return true;
   }
@@ -378,9 +358,8 @@ static bool count_cases(study_spec* s, int line, sap_error* error) {
   s->cases = s->samples;
   for (int i = 0; i < s->parameter_count; ++i) {
     const int64_t factor = s->parameters[i].kind == STUDY_GRID ? s->parameters[i].count : 1;
-    if (s->cases > STUDY_CASES_MAX / factor) {
-      return refuse_line(s, line, error, "more than %d cases", STUDY_CASES_MAX);
-    }
+    SAP_RETURN_IF(s->cases > STUDY_CASES_MAX / factor,
+                  refuse_line(s, line, error, "more than %d cases", STUDY_CASES_MAX));
     s->cases *= factor;
   }
   return true;
