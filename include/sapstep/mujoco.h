@@ -137,6 +137,27 @@ SAP_API sap_status sap_mj_step2(sap_mj* adapter, mjData* data, sap_mj_report* re
 SAP_API sap_status sap_mj_forward(sap_mj* adapter, mjData* data, sap_mj_report* report,
                                   sap_error* error);
 
+// Report of one timestep by sap_mj_advance.
+typedef struct sap_mj_advance_report {
+  int32_t steps, rejected;      // pairs of half steps; attempts that were too long, or failed
+  int32_t solves;               // steps as of sap_mj_step, three an attempt
+  double least_dt, largest_dt;  // of the pairs [s]
+  double error;                 // the largest, estimated; above accuracy only in the shortest [m]
+  int32_t velocity;             // index of the one with that error; its body: dof_bodyid
+  sap_mj_report step;           // of the last half
+} sap_mj_advance_report;
+
+// Makes one step of the model's timestep in parts, each with an error of at most `accuracy` [m]:
+// of positions, and of velocities times 10 ms, by the lengths of sapstep/adaptive.h. The parts are
+// pairs of steps, compared with one step (first order); the shortest is 1/4096 of the timestep,
+// too long for impacts on contacts of the default stiffness where accuracy is below 1e-4.
+// Callbacks see the length of the step under way in opt.timestep, also of rejected attempts.
+// Checkpoints keep the length of the next part. report: may be NULL. Fails as sap_mj_step, also
+// with ARGUMENT, and leaves the data's state and the adapter's memory unchanged then. Heap calls
+// only while its buffers grow.
+SAP_API sap_status sap_mj_advance(sap_mj* adapter, mjData* data, double accuracy,
+                                  sap_mj_advance_report* report, sap_error* error);
+
 // Sets contact stiffness [N/m], > 0 or infinite, and relaxation time [s] of a geom; -1: of all
 // geoms and flexes.
 SAP_API sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffness,

@@ -263,6 +263,7 @@ void sap_mj_forget(sap_mj* a) {
     a->mocap.is_known = false;
     a->momentum.has_before = false;
     a->identities.count = a->identities.next = 0;
+    a->substep = 0.0;
   }
 }
 

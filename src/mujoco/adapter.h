@@ -25,6 +25,13 @@ typedef struct sap_mj_trees {
   int32_t* of_body;  // -1: static (nbody)
 } sap_mj_trees;
 
+// State and memories at one time, for attempts that are undone.
+typedef struct sap_mj_snapshot {
+  mjtNum* state;
+  unsigned char* memory;
+  uint64_t size[SAP_MJ_MEMORIES];
+} sap_mj_snapshot;
+
 struct sap_mj {
   const mjModel* model;
   mjModel shadow;  // the model's arrays with the adapter's options
@@ -36,6 +43,13 @@ struct sap_mj {
   bool has_few_geoms;    // no two bodies have many pairs of geoms
   int* no_passive_flex;  // zeros: no flex has passive contacts (nflex)
   double* backup;        // state at the start of the step (sap_mj_state_save)
+
+  // sap_mj_advance
+  mjModel timed;                 // the model with the timestep of the step under way
+  double substep;                // length of the next one; 0: the timestep [s]
+  sap_mj_snapshot snapshots[2];  // at the start of the timestep, of the step
+  double *whole_q, *whole_v;     // end of the step in one part (nq) (nv)
+  double* difference;            // of positions (nv)
 
   sap_mj_trees trees;
   sap_loads loads;

@@ -12,9 +12,7 @@
 
 static const char MARK[SAP_SEAL] = "SAPMJRN";
 static const char KIND[] = "checkpoint of a MuJoCo run";
-enum { VERSION = 6, NAME_SIZE = 32 };
-
-enum { MEMORIES = 3 };
+enum { VERSION = 7, NAME_SIZE = 32 };
 
 typedef struct header {
   char mark[SAP_SEAL];
@@ -24,33 +22,8 @@ typedef struct header {
   uint64_t model, materials;
   double timestep;
   char solver[NAME_SIZE];
-  uint64_t memory_size[MEMORIES];  // adapter, problem, solver
+  uint64_t memory_size[SAP_MJ_MEMORIES];
 } header;
-
-// Writes the memories to `bytes`, which has room for size[]; bytes NULL: sets size[] only.
-static sap_status save_memories(sap_mj* a, unsigned char* bytes, uint64_t size[MEMORIES],
-                                sap_error* error) {
-  size_t now[MEMORIES] = {0};
-  unsigned char* problem = bytes != NULL ? bytes + size[0] : NULL;
-  unsigned char* solver = bytes != NULL ? problem + size[1] : NULL;
-  SAP_TRY(sap_archive_to_bytes(sap_mj_memory_archive, a, bytes, (size_t)size[0], &now[0], error));
-  SAP_TRY(sap_problem_save_memory(a->problem, problem, (size_t)size[1], &now[1], error));
-  SAP_TRY(sap_solver_save_memory(a->solver, solver, (size_t)size[2], &now[2], error));
-  for (int i = 0; i < MEMORIES; ++i) {
-    size[i] = now[i];
-  }
-  return SAP_STATUS_OK;
-}
-
-// Loads the solver and the problem first: a lack of memory there leaves them empty.
-static sap_status load_memories(sap_mj* a, const unsigned char* bytes,
-                                const uint64_t size[MEMORIES], sap_error* error) {
-  const unsigned char *problem = bytes + size[0], *solver = problem + size[1];
-  SAP_TRY(sap_solver_load_memory(a->solver, solver, (size_t)size[2], error));
-  SAP_TRY(sap_problem_load_memory(a->problem, problem, (size_t)size[1], error));
-  SAP_TRY(sap_archive_from_bytes(sap_mj_memory_archive, a, bytes, (size_t)size[0], error));
-  return sap_mj_memory_check(a, error);
-}
 
 static uint64_t memory_size(const header* h) {
   return h->memory_size[0] + h->memory_size[1] + h->memory_size[2];
@@ -83,7 +56,7 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* adapter, const mjDa
   SAP_TRY(sap_mj_state_check(a->model, data, error));
   header h;
   SAP_TRY(make_header(a, steps, &h, error));
-  SAP_TRY(save_memories(a, NULL, h.memory_size, error));
+  SAP_TRY(sap_mj_memories_save(a, NULL, h.memory_size, error));
   const size_t size = file_size(&h), nstate = (size_t)h.nstate;
   unsigned char* bytes = sap_allocate(size, 1);
   mjtNum* state = sap_allocate(nstate, sizeof *state);  // aligned
@@ -95,7 +68,7 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* adapter, const mjDa
     memcpy(at, &h, sizeof h);
     sap_options_save(sap_mj_option_table(), &a->options, at += sizeof h);
     memcpy(at += h.options * sizeof(double), state, nstate * sizeof *state);
-    status = save_memories(a, at + nstate * sizeof *state, h.memory_size, error);
+    status = sap_mj_memories_save(a, at + nstate * sizeof *state, h.memory_size, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_sealed_write(path, bytes, size, error);
@@ -148,7 +121,8 @@ static sap_status load_run(sap_mj* a, const header* h, const unsigned char* byte
   SAP_FAIL_IF(state == NULL, error, SAP_STATUS_MEMORY, "out of memory: state of %zu numbers",
               nstate);
   memcpy(state, at, nstate * sizeof *state);
-  const sap_status status = load_memories(a, at + nstate * sizeof *state, h->memory_size, error);
+  const sap_status status =
+      sap_mj_memories_load(a, at + nstate * sizeof *state, h->memory_size, error);
   if (status == SAP_STATUS_OK) {
     sap_mj_state_set_run(a->model, d, state);
   } else {

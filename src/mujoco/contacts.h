@@ -101,6 +101,7 @@ sap_status sap_mj_contacts_add(sap_mj* a, const mjData* d, sap_error* error);
 
 // mocap.c
 typedef struct sap_mj_mocap {
+  double interval;     // since the body was placed; 0: a timestep [s]
   double *pos, *quat;  // at the end of the step before (3 nmocap) (4 nmocap)
   double* velocity;    // [omega; v of the body's frame] (6 nmocap)
   bool is_known;       // pos and quat are filled

@@ -24,6 +24,7 @@ sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error*
       {&a->mocap.is_known, sizeof a->mocap.is_known},
       {a->mocap.pos, 3 * mocaps},
       {a->mocap.quat, 4 * mocaps},
+      {&a->substep, sizeof a->substep},
   };
   SAP_TRY(SAP_ARCHIVE_ARRAY(archive, &a->identities.now, &a->identities.count,
                             &a->identities.capacity, error));
@@ -40,9 +41,34 @@ static bool is_flag(const bool* flag) {
 }
 
 sap_status sap_mj_memory_check(const sap_mj* a, sap_error* error) {
-  const bool good = is_flag(&a->momentum.has_before) && is_flag(&a->mocap.is_known);
+  const bool good =
+      is_flag(&a->momentum.has_before) && is_flag(&a->mocap.is_known) && a->substep >= 0.0;
   return good ? SAP_STATUS_OK
               : sap_fail(error, SAP_STATUS_SYNTAX, "the adapter's memory is damaged");
+}
+
+sap_status sap_mj_memories_save(sap_mj* a, unsigned char* bytes, uint64_t size[SAP_MJ_MEMORIES],
+                                sap_error* error) {
+  size_t now[SAP_MJ_MEMORIES] = {0};
+  unsigned char* problem = bytes != NULL ? bytes + size[0] : NULL;
+  unsigned char* solver = bytes != NULL ? problem + size[1] : NULL;
+  SAP_TRY(sap_archive_to_bytes(sap_mj_memory_archive, a, bytes, (size_t)size[0], &now[0], error));
+  SAP_TRY(sap_problem_save_memory(a->problem, problem, (size_t)size[1], &now[1], error));
+  SAP_TRY(sap_solver_save_memory(a->solver, solver, (size_t)size[2], &now[2], error));
+  for (int i = 0; i < SAP_MJ_MEMORIES; ++i) {
+    size[i] = now[i];
+  }
+  return SAP_STATUS_OK;
+}
+
+// The solver and the problem first: a lack of memory there leaves them empty.
+sap_status sap_mj_memories_load(sap_mj* a, const unsigned char* bytes,
+                                const uint64_t size[SAP_MJ_MEMORIES], sap_error* error) {
+  const unsigned char *problem = bytes + size[0], *solver = problem + size[1];
+  SAP_TRY(sap_solver_load_memory(a->solver, solver, (size_t)size[2], error));
+  SAP_TRY(sap_problem_load_memory(a->problem, problem, (size_t)size[1], error));
+  SAP_TRY(sap_archive_from_bytes(sap_mj_memory_archive, a, bytes, (size_t)size[0], error));
+  return sap_mj_memory_check(a, error);
 }
 
 // Adds the bytes of an array to the hash.

@@ -14,6 +14,12 @@
 sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error* error);
 // Fails with SYNTAX if a loaded memory holds values that no step leaves.
 sap_status sap_mj_memory_check(const sap_mj* a, sap_error* error);
+enum { SAP_MJ_MEMORIES = 3 };  // of the adapter, the problem and the solver
+// Writes the memories to `bytes`, which has room for size[]; bytes NULL: sets size[] only.
+sap_status sap_mj_memories_save(sap_mj* a, unsigned char* bytes, uint64_t size[SAP_MJ_MEMORIES],
+                                sap_error* error);
+sap_status sap_mj_memories_load(sap_mj* a, const unsigned char* bytes,
+                                const uint64_t size[SAP_MJ_MEMORIES], sap_error* error);
 // Hashes the model, without what is only drawn or sets the accuracy of MuJoCo's own steps.
 sap_status sap_mj_memory_model_hash(const mjModel* m, uint64_t* hash, sap_error* error);
 uint64_t sap_mj_memory_material_hash(const sap_mj* a);

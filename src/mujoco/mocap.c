@@ -11,7 +11,7 @@
 
 void sap_mj_mocap_update(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
-  const double h = m->opt.timestep;
+  const double h = a->mocap.interval > 0.0 ? a->mocap.interval : m->opt.timestep;
   memset(a->mocap.velocity, 0, 6 * (size_t)m->nmocap * sizeof(double));
   for (int32_t i = 0; a->mocap.is_known && i < (int32_t)m->nmocap; ++i) {
     double* omega = a->mocap.velocity + 6 * i;

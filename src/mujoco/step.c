@@ -404,7 +404,9 @@ static sap_status run_stages(call* c) {
     SAP_TRY(update_acceleration(c));
   }
   if ((c->stages & MOTION) != 0) {
-    sap_mj_mocap_save(c->a, c->d);
+    if (!(c->a->mocap.interval > 0.0)) {
+      sap_mj_mocap_save(c->a, c->d);
+    }
     move(c->a, c->d);
   }
   return SAP_STATUS_OK;

@@ -12,6 +12,7 @@ Needs the package built against the same MuJoCo: see the README.
 from __future__ import annotations
 
 import copy
+import math
 import os
 import re
 import threading
@@ -86,6 +87,7 @@ class Adapter(Owner):
         _check_type("model", model, mujoco.MjModel)
         self._model: Optional[Any] = model  # must outlive the adapter
         self._counts = {array: int(getattr(model, count)) for array, count in _SIZES.items()}
+        self._bodies = [model.body(int(body)).name for body in model.dof_bodyid]
         self._fitting: Any = None  # weak reference to the last data that matched the model,
         self._data: Any = None  # and their address
         made = ffi.new("sap_mj_options*", _lib.sap_mj_options_default())
@@ -99,6 +101,7 @@ class Adapter(Owner):
                      end=_lib.sap_mj_destroy, type="sap_mj", threads=made.solver_options.threads > 1)
         with self._c as c:
             c.report, c.made, c.error = ffi.new("sap_mj_report*"), ffi.new("int64_t*"), ffi.new("sap_error*")
+            c.advanced = ffi.new("sap_mj_advance_report*")
             c.reported = False
 
     def _address(self, data: "mujoco.MjData") -> Any:
@@ -124,6 +127,28 @@ class Adapter(Owner):
                 check(_lib.sap_python_mj_step(c.adapter, address, c.report, count, c.made, c.error), c.error)
                 c.reported = True
                 count -= c.made[0]
+
+    def advance(self, data: "mujoco.MjData", accuracy: float, count: int = 1) -> Dict[str, Any]:
+        """Makes `count` steps of the model's timestep in parts, each with an error of at most accuracy [m]; an
+        error leaves the state of the step before. Returns steps (parts), rejected, solves, least_dt, largest_dt
+        [s], error [m] and the name of the body that had it
+        (None: no error)."""
+        total: Dict[str, Any] = {"steps": 0, "rejected": 0, "solves": 0, "least_dt": math.inf, "largest_dt": 0.0,
+                                 "error": 0.0, "body": None}
+        for _ in range(count_of(count, "count")):
+            with self._c as c:
+                address, c.reported = self._address(data), False
+                call(_lib.sap_mj_advance, c.adapter, address, number(accuracy, "accuracy"), c.advanced)
+                c.report[0], c.reported = c.advanced.step, True
+                made = c.advanced
+                for name in ("steps", "rejected", "solves"):
+                    total[name] += getattr(made, name)
+                total["least_dt"] = min(total["least_dt"], made.least_dt)
+                total["largest_dt"] = max(total["largest_dt"], made.largest_dt)
+                if made.error > total["error"]:
+                    total["error"] = made.error
+                    total["body"] = self._bodies[made.velocity]
+        return total
 
     def forward(self, data: "mujoco.MjData") -> None:
         """Computes forces, accelerations and sensors, in place of mj_forward."""

@@ -42,6 +42,26 @@ def test_state_alone_decides():
     assert stepper.report["contacts"] >= 0
 
 
+def test_advance():
+    text = BOX.replace("0.005", "0.02").replace("<body pos", "<body name='box' pos")
+    text = text.replace("/></body", " solref='-1e4 -50'/></body")
+    model = mujoco.MjModel.from_xml_string(text)
+    data, made = mujoco.MjData(model), []
+    stepper = adapter.Adapter(model)
+    for accuracy in (1e-3, 1e-5):
+        mujoco.mj_resetData(model, data)
+        made.append(stepper.advance(data, accuracy, 8))
+        assert data.time == pytest.approx(8 * 0.02) and model.opt.timestep == 0.02
+        assert made[-1]["error"] <= accuracy and made[-1]["body"] == "box"
+        assert 0 < made[-1]["least_dt"] <= made[-1]["largest_dt"] <= 0.02
+    assert made[1]["solves"] > made[0]["solves"] >= 3 * made[0]["steps"] >= 24
+    assert stepper.report["contacts"] >= 0
+    before = data.qpos.copy()
+    with pytest.raises(ValueError, match="accuracy"):
+        stepper.advance(data, 0.0)
+    assert np.array_equal(before, data.qpos)
+
+
 def test_each_option_is_a_keyword():
     model = mujoco.MjModel.from_xml_string(BOX)
     for name in (*_options.ADAPTER, *_options.REGULARIZATION, *_options.SOLVER):
