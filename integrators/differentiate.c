@@ -45,10 +45,10 @@ struct sap_differentiation {
   double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A;  // of p (nv x nv), or lambda' p (nv)
   bool reads_near;                                 // p depends on v_near
   bool has_near;                                   // `near` is that of the last step
-  double* near_p;                    // dp/dv_near, or lambda' of it           (nv x nv)
-  balance_slopes at, near;           // m at v with LU factors of F's, m at v_near
-  double* solution;                  // (nv x (2 nv + nu))
-  double *lambda, *p_way, *end_bar;  // (nv)
+  double* near_p;            // dp/dv_near, or lambda' of it           (nv x nv)
+  balance_slopes at, near;   // m at v with LU factors of F's, m at v_near
+  double* solution;          // (nv x (2 nv + nu))
+  double *lambda, *end_bar;  // (nv)
 };
 
 void sap_differentiation_forget(sap_stepper* stepper) {
@@ -66,8 +66,8 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
   const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper), nx = 2 * n + nu;
   sap_differentiation* d;
   SAP_TRY(SAP_POOL_ADD(pool, &d, 1, error));
-  double** const vectors[] = {&d->v, &d->v_vq,   &d->v_theta, &d->a,     &d->residual, &d->impulse,
-                              &d->x, &d->near_v, &d->lambda,  &d->p_way, &d->end_bar};
+  double** const vectors[] = {&d->v,       &d->v_vq, &d->v_theta, &d->a,      &d->residual,
+                              &d->impulse, &d->x,    &d->near_v,  &d->lambda, &d->end_bar};
   double** const squares[] = {&d->r_q,    &d->r_v,  &d->r_a,   &d->r_q0,   &d->way,
                               &d->p_v,    &d->p_q0, &d->p_v0,  &d->p_star, &d->p_A,
                               &d->near_p, &d->at.v, &d->near.v};
@@ -131,12 +131,6 @@ static sap_status move_to(sap_stepper* stepper, const double* v, sap_error* erro
   return sap_callback_check("integrate_positions", code, error);
 }
 
-static void add_to(double* out, double scale, const double* x, size_t n) {
-  for (size_t i = 0; i < n && out != NULL; ++i) {
-    out[i] += scale * x[i];
-  }
-}
-
 // Finds m at v in d->residual, and m_v; v NULL: the other derivatives, at v of the last call.
 static sap_status find_balance(sap_stepper* stepper, const double* v, balance_slopes* out,
                                sap_error* error) {
@@ -161,7 +155,7 @@ static sap_status find_balance(sap_stepper* stepper, const double* v, balance_sl
   SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
   if (v != NULL) {
     d->count = system->step_rotations(system->context, d->v_vq, theta * dt, d->rotations);
-    sap_step_turn_columns(d->rotations, d->count, true, n, d->r_q, d->way);
+    sap_step_turn_columns(d->rotations, d->count, true, n, n, d->r_q, d->way);
     for (size_t i = 0; i < n * n; ++i) {
       out->v[i] = theta * dt * d->r_v[i] + d->r_a[i] + vq * way * d->way[i];
     }
@@ -170,7 +164,7 @@ static sap_status find_balance(sap_stepper* stepper, const double* v, balance_sl
     }
     return SAP_STATUS_OK;
   }
-  sap_step_turn_columns(d->rotations, d->count, false, n, d->r_q, q0);
+  sap_step_turn_columns(d->rotations, d->count, false, n, n, d->r_q, q0);
   for (size_t i = 0; i < n * n; ++i) {
     q0[i] = dt * (q0[i] + d->r_q0[i]);
     v0[i] = dt * v0[i] + (1.0 - theta) * dt * d->r_v[i] - d->r_a[i] + (1.0 - vq) * way * d->way[i];
@@ -391,38 +385,44 @@ static sap_status prepare(sap_stepper* stepper, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// dv1 of all inputs into d->solution: F_v dv1 = (p - m) of them.
-static sap_status solve_velocities(sap_stepper* stepper, sap_error* error) {
+// Sets d->solution to p - m of [q0 v0 u] (nv x (2 nv + nu)), or to lambda' of it. It leaves what
+// multiplies near->x in d->near_p where lambda is given.
+static sap_status find_sides(sap_stepper* stepper, const double* lambda,
+                             const sap_parameter_gradient* parameters, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
-  const size_t n = (size_t)stepper->system.nv, nx = 2 * n + inputs_of(stepper);
+  const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper), nx = 2 * n + nu;
+  const size_t rows = lambda != NULL ? 1 : n;
   const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
-  double *q0 = d->solution, *v0 = q0 + n * n;
-  SAP_TRY(find_impulses(stepper, true, NULL, NULL, error));
-  sap_step_turn_columns(d->rotations, d->count, false, n, d->p_A, d->r_q);
-  sap_step_turn_columns(d->rotations, d->count, true, n, d->p_A, d->r_v);
+  double *q0 = d->solution, *v0 = q0 + rows * n, *near = d->near_p;
+  SAP_TRY(find_impulses(stepper, true, lambda, parameters, error));
+  sap_step_turn_columns(d->rotations, d->count, false, rows, n, d->p_A, d->r_q);
+  sap_step_turn_columns(d->rotations, d->count, true, rows, n, d->p_A, d->r_v);
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
     const double way = start_way(stepper, t);
-    for (size_t i = n * (size_t)tree_dof[t]; i < n * (size_t)tree_dof[t + 1]; ++i) {
+    for (size_t i = rows * (size_t)tree_dof[t]; i < rows * (size_t)tree_dof[t + 1]; ++i) {
       q0[i] = d->p_q0[i] + d->r_q[i];
       v0[i] = d->p_v0[i] + way * d->r_v[i];
     }
   }
-  memcpy(v0 + n * n, d->p_u, n * inputs_of(stepper) * sizeof(double));
-  for (size_t i = 0; i < n * nx; ++i) {
+  memcpy(v0 + rows * n, d->p_u, rows * nu * sizeof(double));
+  if (lambda != NULL) {
+    sap_dense_add_product(1, (int32_t)nx, (int32_t)n, -1.0, lambda, d->at.x, d->solution);
+  }
+  for (size_t i = 0; lambda == NULL && i < n * nx; ++i) {
     d->solution[i] -= d->at.x[i];
   }
-  SAP_TRY(find_near_part(stepper, n, error));
+  SAP_TRY(find_near_part(stepper, rows, error));
   if (d->reads_near) {  // + p' dv_near = -p' m_v^-1 m_x: Z' m_x, Z = m_v^-T p'
-    for (size_t j = 0; j < n; ++j) {
+    for (size_t j = 0; rows > 1 && j < n; ++j) {
       for (size_t i = 0; i < n; ++i) {
         d->r_q[n * i + j] = d->near_p[n * j + i];
       }
     }
-    sap_dense_lu_apply((int32_t)n, d->near.v, d->near.pivots, true, (int32_t)n, d->r_q);
-    sap_dense_add_product((int32_t)n, (int32_t)nx, (int32_t)n, -1.0, d->r_q, d->near.x,
+    near = rows > 1 ? d->r_q : d->near_p;
+    sap_dense_lu_apply((int32_t)n, d->near.v, d->near.pivots, true, (int32_t)rows, near);
+    sap_dense_add_product((int32_t)rows, (int32_t)nx, (int32_t)n, -1.0, near, d->near.x,
                           d->solution);
   }
-  sap_dense_lu_apply((int32_t)n, d->at.v, d->at.pivots, false, (int32_t)nx, d->solution);
   return SAP_STATUS_OK;
 }
 
@@ -456,61 +456,22 @@ static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t c
 sap_status sap_stepper_linearize(sap_stepper* stepper, double* A, double* B,
                                  sap_linearize_report* report, sap_error* error) {
   SAP_TRY(prepare(stepper, error));
-  SAP_TRY(solve_velocities(stepper, error));
+  SAP_TRY(find_sides(stepper, NULL, NULL, error));
   sap_differentiation* d = stepper->differentiation;
-  const size_t n = (size_t)stepper->system.nv;
+  const int32_t nv = stepper->system.nv, nu = (int32_t)inputs_of(stepper);
+  const size_t n = (size_t)nv;
+  sap_dense_lu_apply(nv, d->at.v, d->at.pivots, false, 2 * nv + nu, d->solution);
   if (A != NULL) {
-    fill_columns(stepper, d->solution, (int32_t)n, 0, A);
-    fill_columns(stepper, d->solution + n * n, (int32_t)n, 1, A + 2 * n * n);
+    fill_columns(stepper, d->solution, nv, 0, A);
+    fill_columns(stepper, d->solution + n * n, nv, 1, A + 2 * n * n);
   }
   if (B != NULL) {
-    fill_columns(stepper, d->solution + 2 * n * n, (int32_t)inputs_of(stepper), 2, B);
+    fill_columns(stepper, d->solution + 2 * n * n, nu, 2, B);
   }
   if (report != NULL) {
     *report = d->report;
   }
   return SAP_STATUS_OK;
-}
-
-// out = -x' y of the columns of x (nv x count).
-static void subtract_products(const double* x, const double* y, size_t n, size_t count,
-                              double* out) {
-  for (size_t c = 0; c < count && out != NULL; ++c) {
-    double sum = 0.0;
-    for (size_t i = 0; i < n; ++i) {
-      sum += x[n * c + i] * y[i];
-    }
-    out[c] -= sum;
-  }
-}
-
-// Finds lambda' dp, and lambda' dp/dv_near in near_p; of q_A in p_A, by q0, and r_v, by the way.
-static sap_status find_impulse_products(sap_stepper* stepper,
-                                        const sap_parameter_gradient* parameters,
-                                        sap_error* error) {
-  sap_differentiation* d = stepper->differentiation;
-  const size_t n = (size_t)stepper->system.nv;
-  SAP_TRY(find_impulses(stepper, true, d->lambda, parameters, error));
-  memcpy(d->r_v, d->p_A, n * sizeof(double));
-  sap_step_turn_vector(d->rotations, d->count, true, true, d->r_v);
-  sap_step_turn_vector(d->rotations, d->count, false, true, d->p_A);
-  memcpy(d->p_way, d->r_v, n * sizeof(double));
-  return find_near_part(stepper, 1, error);
-}
-
-static void add_impulse_products(const sap_stepper* stepper, double* dq0, double* dv0, double* du) {
-  const sap_differentiation* d = stepper->differentiation;
-  const size_t n = (size_t)stepper->system.nv;
-  const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
-  add_to(dq0, 1.0, d->p_q0, n);
-  add_to(dq0, 1.0, d->p_A, n);
-  add_to(dv0, 1.0, d->p_v0, n);
-  add_to(du, 1.0, d->p_u, inputs_of(stepper));
-  for (int32_t t = 0; t < stepper->system.ntrees && dv0 != NULL; ++t) {
-    for (int32_t i = tree_dof[t]; i < tree_dof[t + 1]; ++i) {
-      dv0[i] += start_way(stepper, t) * d->p_way[i];
-    }
-  }
 }
 
 // Adds the gradients to parameters of -lambda' m, m at velocities v.
@@ -549,9 +510,12 @@ sap_status sap_stepper_vjp_parameters(sap_stepper* stepper, const double* dq1, c
   for (int32_t i = 0; has && i < parameters->count; ++i) {
     parameters->out[i] = 0.0;
   }
-  double *lambda = d->lambda, *end = d->end_bar, *back = d->near_p;
+  double *lambda = d->lambda, *end = d->end_bar, *sides = d->solution;
   for (size_t i = 0; i < n; ++i) {
     end[i] = dq1 != NULL ? dq1[i] : 0.0;
+    if (dq0 != NULL) {
+      dq0[i] = end[i];
+    }
   }
   sap_step_turn_vector(d->end, d->end_count, true, true, end);
   for (size_t i = 0; i < n; ++i) {
@@ -562,33 +526,25 @@ sap_status sap_stepper_vjp_parameters(sap_stepper* stepper, const double* dq1, c
     memcpy(d->x, lambda, n * sizeof *lambda);
     SAP_TRY(add_parameters(stepper, d->v, d->x, parameters, error));
   }
-  SAP_TRY(find_impulse_products(stepper, parameters, error));
-  for (size_t i = 0; i < n && dv0 != NULL; ++i) {
-    dv0[i] = s->dt * (1.0 - s->theta_vq) * end[i];
-  }
-  for (size_t i = 0; i < n && dq0 != NULL; ++i) {
-    dq0[i] = dq1 != NULL ? dq1[i] : 0.0;
-  }
+  SAP_TRY(find_sides(stepper, lambda, parameters, error));
   if (dq0 != NULL) {
     sap_step_turn_vector(d->end, d->end_count, false, true, dq0);
   }
-  if (du != NULL && nu > 0) {
-    memset(du, 0, nu * sizeof *du);
+  for (size_t i = 0; i < n; ++i) {
+    if (dq0 != NULL) {
+      dq0[i] += sides[i];
+    }
+    if (dv0 != NULL) {
+      dv0[i] = s->dt * (1.0 - s->theta_vq) * end[i] + sides[n + i];
+    }
   }
-  subtract_products(d->at.x, lambda, n, n, dq0);
-  subtract_products(d->at.x + n * n, lambda, n, n, dv0);
-  subtract_products(d->at.x + 2 * n * n, lambda, n, nu, du);
-  add_impulse_products(stepper, dq0, dv0, du);
-  if (d->reads_near) {  // lambda' p' dv_near = -(m_v^-T p' lambda)' m_x
-    sap_dense_lu_apply((int32_t)n, d->near.v, d->near.pivots, true, 1, back);
-    subtract_products(d->near.x, back, n, n, dq0);
-    subtract_products(d->near.x + n * n, back, n, n, dv0);
-    subtract_products(d->near.x + 2 * n * n, back, n, nu, du);
+  if (du != NULL && nu > 0) {
+    memcpy(du, sides + 2 * n, nu * sizeof *du);
   }
   if (has && d->reads_near) {
     choose(stepper, stepper->v0_free, stepper->solution.free_motion.linearization.v_near,
            d->near_v);
-    SAP_TRY(add_parameters(stepper, d->near_v, back, parameters, error));
+    SAP_TRY(add_parameters(stepper, d->near_v, d->near_p, parameters, error));
   }
   if (report != NULL) {
     *report = d->report;

@@ -73,9 +73,9 @@ sap_status sap_stepper_keep(sap_stepper* stepper, void* bytes, size_t capacity, 
 sap_status sap_stepper_restore(sap_stepper* stepper, const void* bytes, const size_t sizes[2],
                                sap_error* error);
 
-// out = X R of a step's rotations, J or T; X, out (n x n).
+// out = X R of a step's rotations, J or T; X, out (n x columns).
 void sap_step_turn_columns(const sap_step_rotation* rotations, int32_t count, bool J, size_t n,
-                           const double* X, double* out);
+                           size_t columns, const double* X, double* out);
 // x := R x, or R' x.
 void sap_step_turn_vector(const sap_step_rotation* rotations, int32_t count, bool J,
                           bool transposed, double* x);

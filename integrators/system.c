@@ -115,8 +115,8 @@ static bool has_size(const sap_state* state, int32_t nq, int32_t nv, int32_t na)
 }
 
 void sap_step_turn_columns(const sap_step_rotation* rotations, int32_t count, bool J, size_t n,
-                           const double* X, double* out) {
-  memcpy(out, X, n * n * sizeof *X);
+                           size_t columns, const double* X, double* out) {
+  memcpy(out, X, n * columns * sizeof *X);
   for (int32_t k = 0; k < count; ++k) {
     const double* R = J ? rotations[k].J : rotations[k].T;
     const size_t first = (size_t)rotations[k].first;

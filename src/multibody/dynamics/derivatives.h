@@ -29,7 +29,7 @@ typedef struct sap_momentum_derivatives {
 // No link may be locked to its parent.
 void sap_derivatives_momentum(sap_derivatives* work, const sap_momentum_derivatives* step);
 
-typedef struct sap_mass_work sap_mass_work;  // workspace of the following two
+typedef struct sap_mass_work sap_mass_work;  // workspace of the following
 sap_status sap_mass_work_create(sap_dynamics* dynamics, sap_pool* pool, sap_mass_work** out,
                                 sap_error* error);
 // Products of four vectors with M: in the order 00, 01, 02, 11, 12, 22, 03, 13, 23.
@@ -38,9 +38,6 @@ extern const int sap_mass_pairs[SAP_MASS_PAIRS][2];
 // Sets the gradients to q of x_r' M(q) x_s for the dofs of a tree: out[dof][pair]. x NULL: 0.
 void sap_mass_products(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
                        const double* const x[SAP_MASS_FIELDS], double (*out)[SAP_MASS_PAIRS]);
-// Adds the gradient to q of the sum of P_ij M_ij(q) over a tree to out (nv); P: nv x nv.
-void sap_mass_gradient(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
-                       const double* P, double* out);
 
 // Returns the first dof of those that turn together with a dof.
 int32_t sap_derivatives_group(const sap_model* model, int32_t dof);

@@ -32,8 +32,6 @@ static void add_lanes_cross(lanes* restrict out, lanes* restrict a, const double
 
 typedef struct mass_link {
   lanes V[6], H[6];  // of four vectors; H: then sums of I V
-  sap_inertia I;
-  double one_V[6], one_H[6];  // of one vector
 } mass_link;
 
 struct sap_mass_work {
@@ -42,8 +40,6 @@ struct sap_mass_work {
   int32_t* tree_link;    // first link of each tree, then their number          (trees + 1)
   int32_t* group;        // first dof of the dofs that turn with it                    (nv)
   lanes (*field_Pd)[6];  // (nv)
-  double (*S)[6];        // (nv)
-  bool* behind;          // link that a loop is at                                  (links)
 };
 
 sap_status sap_mass_work_create(sap_dynamics* d, sap_pool* pool, sap_mass_work** out,
@@ -52,12 +48,10 @@ sap_status sap_mass_work_create(sap_dynamics* d, sap_pool* pool, sap_mass_work**
   sap_mass_work* w;
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
   w->dynamics = d;
-  SAP_TRY(SAP_POOL_ADD(pool, &w->links, d->nlinks, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->behind, d->nlinks, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->tree_link, model->sizes.trees + 1, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->group, model->sizes.nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->field_Pd, model->sizes.nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->S, model->sizes.nv, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&w->links, d->nlinks),
+                           SAP_ARRAY(&w->tree_link, model->sizes.trees + 1),
+                           SAP_ARRAY(&w->group, model->sizes.nv),
+                           SAP_ARRAY(&w->field_Pd, model->sizes.nv)));
   for (int32_t i = 0; i < model->sizes.nv; ++i) {
     w->group[i] = sap_derivatives_group(model, i);
   }
@@ -141,66 +135,6 @@ void sap_mass_products(sap_mass_work* w, const sap_kinematics* kin, int32_t tree
     }
     if (link->parent >= 0) {
       add_lanes(w->links[link->parent].H, at->H, 1.0, 6);
-    }
-  }
-}
-
-// Sets V of vector i of P + P' on link l and those behind it, and the sums of I V there; l has i.
-static void pass_one(sap_mass_work* w, int32_t l, int32_t end, int32_t i, const double* P) {
-  const sap_dynamics* d = w->dynamics;
-  const size_t n = (size_t)d->model->sizes.nv;
-  const double* column = P + n * (size_t)i;
-  for (int32_t m = l; m < end; ++m) {
-    const sap_link* link = &d->links[m];
-    mass_link* at = &w->links[m];
-    const int32_t first = link->first_dof;
-    memset(at->one_H, 0, sizeof at->one_H);
-    if (m > l && !w->behind[m]) {
-      continue;
-    }
-    memset(at->one_V, 0, sizeof at->one_V);
-    if (m > l) {
-      memcpy(at->one_V, w->links[link->parent].one_V, sizeof at->one_V);
-    }
-    for (int32_t j = first + link->ndofs - 1; j >= (m > l ? first : 0);
-         j = d->model->dof_parent[j]) {
-      sap_spatial_add_scaled(at->one_V, w->S[j], column[j] + P[n * (size_t)j + (size_t)i]);
-    }
-    sap_inertia_mul(at->one_H, &at->I, at->one_V);
-  }
-}
-
-// With M_ij = sum of S_i . I S_j over the links behind both: d(sum P_ij M_ij)/dq_k is the sum of
-// S_i x S_k . H_k over the dofs i before k, H_k: momenta of the links behind k that move by P + P'.
-void sap_mass_gradient(sap_mass_work* w, const sap_kinematics* kin, int32_t tree, const double* P,
-                       double* out) {
-  const sap_dynamics* d = w->dynamics;
-  const int32_t first = w->tree_link[tree], end = w->tree_link[tree + 1];
-  for (int32_t l = first; l < end; ++l) {
-    sap_derivatives_inertia(kin, l, &w->links[l].I);
-    for (int32_t k = d->links[l].first_dof; k < d->links[l].first_dof + d->links[l].ndofs; ++k) {
-      sap_derivatives_direction(kin, k, w->S[k]);
-    }
-  }
-  for (int32_t l = first; l < end; ++l) {
-    for (int32_t m = l; m < end; ++m) {
-      w->behind[m] = m == l || (d->links[m].parent >= l && w->behind[d->links[m].parent]);
-    }
-    for (int32_t i = d->links[l].first_dof; i < d->links[l].first_dof + d->links[l].ndofs; ++i) {
-      pass_one(w, l, end, i, P);
-      for (int32_t m = end; m-- > l;) {
-        const sap_link* link = &d->links[m];
-        for (int32_t k = link->first_dof; w->behind[m] && k < link->first_dof + link->ndofs; ++k) {
-          if (k > i && w->group[k] != w->group[i]) {
-            double Pd[6] = {0.0};
-            sap_spatial_add_motion_cross(Pd, w->S[i], w->S[k]);
-            out[k] += sap_spatial_dot(Pd, w->links[m].one_H);
-          }
-        }
-        if (w->behind[m] && m > l) {
-          sap_spatial_add_scaled(w->links[link->parent].one_H, w->links[m].one_H, 1.0);
-        }
-      }
     }
   }
 }

@@ -166,19 +166,6 @@ void sap_multibody_add_spring_products(const sap_dynamics* d, const double* q, d
   }
 }
 
-void sap_multibody_add_spring_gradient(const sap_dynamics* d, const double* q, double scale,
-                                       const double* P, double* out) {
-  const size_t nv = (size_t)d->model->sizes.nv;
-  for (int32_t s = 0; s < d->nsprings; ++s) {
-    const size_t i = (size_t)d->springs[s].v_start;
-    double part[9] = {P[nv * i + i]};
-    for (size_t k = 0; d->springs[s].type == SAP_JOINT_BALL && k < 9; ++k) {
-      part[k] = P[nv * (i + k / 3) + i + k % 3];
-    }
-    add_spring_gradient(&d->springs[s], q, scale, part, out + i);
-  }
-}
-
 static void add_motors(const sap_dynamics* d, const double* input, double* du) {
   const size_t n = (size_t)d->model->sizes.nv;
   for (int32_t m = 0; m < d->nmotors; ++m) {

@@ -9,28 +9,14 @@ sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
                                      sap_contact_slopes** out, sap_error* error) {
   sap_contact_slopes* w;
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
-  int32_t** const numbers[] = {&w->dofs,     &w->group, &w->place[0],
-                               &w->place[1], &w->path,  &w->column_dof};
-  double(** const triples[])[3] = {&w->Dp, &w->rho};
-  double(** const sixes[])[6] = {&w->S, &w->J, &w->changes};
-  double** const vectors[] = {&w->dphi, &w->X[0], &w->X[1], &w->X[2], &w->row_way};
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
-    SAP_TRY(SAP_POOL_ADD(pool, numbers[i], nv, error));
-  }
-  for (size_t i = 0; i < sizeof triples / sizeof *triples; ++i) {
-    SAP_TRY(SAP_POOL_ADD(pool, triples[i], nv, error));
-  }
-  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
-    SAP_TRY(SAP_POOL_ADD(pool, vectors[i], nv, error));
-  }
-  for (size_t i = 0; i < sizeof sixes / sizeof *sixes; ++i) {
-    SAP_TRY(SAP_POOL_ADD(pool, sixes[i], nv, error));
-  }
-  SAP_TRY(SAP_POOL_ADD(pool, &w->row_change, 6 * nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->A_bar, (size_t)nv * (size_t)nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->row_q, nq, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->row_q_end, nq, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->gradients, nv, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(
+      pool, error, SAP_ARRAY(&w->dofs, nv), SAP_ARRAY(&w->group, nv), SAP_ARRAY(&w->place[0], nv),
+      SAP_ARRAY(&w->place[1], nv), SAP_ARRAY(&w->path, nv), SAP_ARRAY(&w->column_dof, nv),
+      SAP_ARRAY(&w->Dp, nv), SAP_ARRAY(&w->rho, nv), SAP_ARRAY(&w->S, nv), SAP_ARRAY(&w->J, nv),
+      SAP_ARRAY(&w->changes, nv), SAP_ARRAY(&w->dphi, nv), SAP_ARRAY(&w->X[0], nv),
+      SAP_ARRAY(&w->X[1], nv), SAP_ARRAY(&w->X[2], nv), SAP_ARRAY(&w->row_way, nv),
+      SAP_ARRAY(&w->row_change, 6 * nv), SAP_ARRAY(&w->row_q, nq), SAP_ARRAY(&w->row_q_end, nq),
+      SAP_ARRAY(&w->A_bar, nv), SAP_ARRAY(&w->gradients, nv)));
   *out = w;
   return SAP_STATUS_OK;
 }

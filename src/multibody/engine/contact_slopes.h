@@ -38,7 +38,7 @@ typedef struct sap_contact_slopes {
   double (*changes)[SAP_CONE_ROWS_MAX];  // dgamma to q0, of a dof                  (nv)
   double* X[3];                          // (nv)
   double (*gradients)[SAP_MASS_PAIRS];   // (nv)
-  double* A_bar;                         // gradient of lambda' p to A, of trees (nv x nv)
+  double* A_bar;                         // gradient of lambda' p to the diagonal of A (nv)
   int32_t* path;                         // scratch (nv)
   double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
   // Columns of the block's J that are not zero, and J lambda.

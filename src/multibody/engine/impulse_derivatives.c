@@ -173,40 +173,42 @@ static void set_law(const sap_slopes_call* call, const sap_contact* contact, con
                         .velocity_change = zero};
 }
 
-// u' dgamma at fixed vc, as of phi, of W, and of J v, J v0, J v* of rows without their scales.
+// u' dgamma at fixed vc, as of phi, of A, and of J v, J v0, J v* of rows without their scales.
 typedef struct law_pull {
-  double phi, W[9], v[ROWS], v0[ROWS], v_star[ROWS];
+  double phi, v[ROWS], v0[ROWS], v_star[ROWS];
 } law_pull;
 
 static void pull_law(const sap_slopes_call* call, const contact_law* law, const double* G,
-                     double (*g)[ROWS], const double W[9], const double* u, law_pull* out) {
+                     double (*g)[ROWS], const double W[9], const double* u, law_pull* out,
+                     sap_mass_pull* mass) {
   const sap_contact_slopes* w = call->w;
   const int32_t n = w->rows;
   const double by_w = sap_slopes_dot(w, u, g[IN_W]) / (9.0 * law->x[IN_W]);
   *out = (law_pull){.phi = sap_slopes_dot(w, u, g[IN_PHI])};
   for (int i = 0; i < 9; ++i) {
-    out->W[i] = by_w * W[i];
+    mass->W[i] = by_w * W[i];
   }
-  out->W[0] += 0.5 * sap_slopes_dot(w, u, g[IN_WT]);
-  out->W[4] += 0.5 * sap_slopes_dot(w, u, g[IN_WT]);
-  out->W[8] += sap_slopes_dot(w, u, g[IN_WN]);
+  mass->W[0] += 0.5 * sap_slopes_dot(w, u, g[IN_WT]);
+  mass->W[4] += 0.5 * sap_slopes_dot(w, u, g[IN_WT]);
+  mass->W[8] += sap_slopes_dot(w, u, g[IN_WN]);
   for (int32_t i = 0; i < n; ++i) {
     out->v[i] = -law->scales[i] * sap_slopes_dot(w, u, G + n * i);
     out->v0[i] = law->scales[i] * sap_slopes_dot(w, u, g[IN_V0 + i]);
     out->v_star[i] = law->scales[i] * sap_slopes_dot(w, u, g[IN_V_STAR + i]);
   }
+  sap_v3_copy(mass->y, out->v_star);
 }
 
 // Sets u' dgamma to q0 by phi and J, plus d(J lambda)' force: out[k] of the dofs that move it.
 static void find_moves(const sap_slopes_call* call, const contact_law* law, const law_pull* pull,
-                       const double* force, double* out) {
+                       const sap_mass_pull* mass, const double* force, double* out) {
   sap_contact_slopes* w = call->w;
   sap_contact_field fields[SAP_CONTACT_FIELDS] = {{.y = call->out->v}};
   int count = 1;
   memcpy(fields[0].f, pull->v, sizeof pull->v);
   for (int s = 0; s < 3; ++s) {
     fields[count] = (sap_contact_field){.y = w->X[s]};
-    sap_v3_scale(fields[count++].f, pull->W + 3 * s, 2.0);
+    sap_v3_scale(fields[count++].f, mass->W + 3 * s, 2.0);
   }
   if (law->inputs > IN_V0) {
     fields[count].y = call->step->v0_free;
@@ -224,66 +226,31 @@ static void find_moves(const sap_slopes_call* call, const contact_law* law, cons
   }
 }
 
-// Adds the derivatives of lambda' p, but of A those to A_bar.
-static void add_products(const sap_slopes_call* call, const sap_block* block,
-                         const contact_law* law, const law_pull* pull, const double* force) {
+// Adds what dgamma/dx of the law's inputs and dgamma = -G d(J v) give, with d(J' force).
+static void add_law(const sap_slopes_call* call, const sap_block* block, const contact_law* law,
+                    const double* G, double (*g)[ROWS], const double W[9], const double* force) {
   const sap_contact_slopes* w = call->w;
-  find_moves(call, law, pull, force, w->row_way);
-  for (int32_t k = 0; k < w->count; ++k) {
-    call->out->dq0[w->dofs[k]] += w->row_way[k];
-  }
-  sap_slopes_subtract_A(call, block, pull->W, pull->v_star);
-}
-
-// Adds the matrices of what J' dgamma gives to q0 and q_A.
-static void add_matrices(const sap_slopes_call* call, const sap_block* block,
-                         const contact_law* law, const law_pull* pulls) {
-  const sap_contact_slopes* w = call->w;
-  const sap_model* model = call->multibody->model;
-  for (int32_t r = 0; r < w->rows; ++r) {
-    find_moves(call, law, &pulls[r], NULL, w->row_way);
+  const bool one = call->out->lambda != NULL;
+  sap_mass_pull masses[ROWS];
+  for (int32_t r = 0; r < (one ? 1 : w->rows); ++r) {
+    double e[ROWS] = {0.0};
+    law_pull pull;
+    e[r] = 1.0;
+    pull_law(call, law, G, g, W, one ? w->u : e, &pull, &masses[r]);
+    find_moves(call, law, &pull, &masses[r], one ? force : NULL, w->row_way);
     for (int32_t k = 0; k < w->count; ++k) {
       w->changes[k][r] = w->row_way[k];
     }
   }
   for (int32_t k = 0; k < w->count; ++k) {
-    sap_slopes_add_rows(call, w->changes[k], call->out->dq0, w->dofs[k]);
-  }
-  sap_slopes_find_mass_gradients(call, block);
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const int32_t first = model->tree_dofs[block->trees[t]];
-    for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
-      const double* gradients = w->gradients[k];
-      double x[ROWS] = {0.0};
-      for (int32_t r = 0; r < w->rows; ++r) {
-        const double* W = pulls[r].W;
-        x[r] = -(W[0] * gradients[0] + W[4] * gradients[3] + W[8] * gradients[5] +
-                 2.0 * (W[1] * gradients[1] + W[2] * gradients[2] + W[5] * gradients[4]));
-        for (int i = 0; call->y != NULL && i < 3; ++i) {
-          x[r] += pulls[r].v_star[i] * gradients[6 + i];
-        }
-      }
-      sap_slopes_add_rows(call, x, call->out->dq_A, k);
+    if (one) {
+      call->out->dq0[w->dofs[k]] += w->changes[k][0];
+    } else {
+      sap_slopes_add_rows(call, w->changes[k], call->out->dq0, w->dofs[k]);
     }
   }
-}
-
-// Adds what dgamma/dx of the law's inputs and dgamma = -G d(J v) give, with d(J' force).
-static void add_law(const sap_slopes_call* call, const sap_block* block, const contact_law* law,
-                    const double* G, double (*g)[ROWS], const double W[9], const double* force) {
-  const sap_contact_slopes* w = call->w;
-  const int32_t n = w->rows;
-  law_pull pulls[ROWS];
-  if (call->out->lambda != NULL) {
-    pull_law(call, law, G, g, W, w->u, pulls);
-    add_products(call, block, law, pulls, force);
-  } else {
-    for (int32_t r = 0; r < n; ++r) {
-      double e[ROWS] = {0.0};
-      e[r] = 1.0;
-      pull_law(call, law, G, g, W, e, &pulls[r]);
-    }
-    add_matrices(call, block, law, pulls);
+  sap_slopes_add_mass(call, block, masses);
+  if (!one) {
     sap_contact_slopes_add_stiffness(w, force, call->out->dq0);
   }
   if (law->inputs > IN_V0) {
@@ -507,8 +474,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
       }
     }
     if (out->lambda != NULL) {
-      const size_t n = (size_t)multibody->model->sizes.nv;
-      memset(call.w->A_bar, 0, n * n * sizeof(double));
+      memset(call.w->A_bar, 0, (size_t)multibody->model->sizes.nv * sizeof(double));
     }
     if (multibody->dynamics->nelastic > 0 || multibody->dynamics->fluid.count > 0) {
       sap_derivatives_note(out->notes, "held: stiffness and drag in A");
@@ -531,7 +497,6 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
     SAP_TRY(add_block(&call, b, &block, &at, error));
   }
   if (out->lambda != NULL) {
-    sap_slopes_add_A_products(&call);
     sap_slopes_add_A_parameters(&call);
   }
   return SAP_STATUS_OK;

@@ -111,51 +111,41 @@ sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* b
   return SAP_STATUS_OK;
 }
 
-void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block* block) {
+void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
+                         const sap_mass_pull* pulls) {
   const sap_contact_slopes* w = call->w;
+  const sap_model* model = call->multibody->model;
   const sap_step_context* s = call->step;
-  const bool one = block->nrows == 1;
-  const double* const x[SAP_MASS_FIELDS] = {w->X[0], one ? NULL : w->X[1], one ? NULL : w->X[2],
-                                            one ? NULL : call->y};
+  const bool one = call->out->lambda != NULL, single = block->nrows < 3;
+  const double* const fields[SAP_MASS_FIELDS] = {w->X[0], single ? NULL : w->X[1],
+                                                 single ? NULL : w->X[2], single ? NULL : call->y};
   for (int32_t t = 0; t < block->ntrees; ++t) {
-    sap_mass_products(call->multibody->masses, call->kin_A, block->trees[t], x, w->gradients);
+    sap_mass_products(call->multibody->masses, call->kin_A, block->trees[t], fields, w->gradients);
   }
   sap_multibody_add_spring_products(call->multibody->dynamics, call->out->q_A,
-                                    s->dt * s->dt * s->theta * s->theta_vq, x, w->gradients);
-}
-
-void sap_slopes_subtract_A(const sap_slopes_call* call, const sap_block* block, const double* W,
-                           const double* by_y) {
-  const sap_model* model = call->multibody->model;
-  const sap_contact_slopes* w = call->w;
-  const int32_t rows = block->nrows < 3 ? 1 : 3;
-  const double* restrict a = w->X[0], * restrict b = w->X[1], * restrict c = w->X[2];
+                                    s->dt * s->dt * s->theta * s->theta_vq, fields, w->gradients);
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t first = model->tree_dofs[block->trees[t]];
-    const int32_t end = first + model->tree_sizes[block->trees[t]];
-    for (int32_t j = first; j < end; ++j) {
-      double* restrict column = w->A_bar + (size_t)model->sizes.nv * (size_t)j;
-      double z[3] = {0.0};
-      for (int32_t r = 0; r < rows; ++r) {
-        for (int32_t s = 0; s < rows; ++s) {
-          z[r] += W[rows * s + r] * w->X[s][j];
-        }
-        z[r] -= call->y != NULL && by_y != NULL ? by_y[r] * call->y[j] : 0.0;
+    for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
+      const double* g = w->gradients[k];
+      double x[SAP_ROWS_MAX];
+      for (int32_t r = 0; r < (one ? 1 : w->rows); ++r) {
+        const double *W = pulls[r].W, *y = pulls[r].y;
+        x[r] = y[0] * g[6] + y[1] * g[7] + y[2] * g[8] - W[0] * g[0] - W[4] * g[3] - W[8] * g[5] -
+               2.0 * (W[1] * g[1] + W[2] * g[2] + W[5] * g[4]);
       }
-      for (int32_t i = first; i < end; ++i) {
-        column[i] -= a[i] * z[0] + b[i] * z[1] + c[i] * z[2];
+      if (!one) {
+        sap_slopes_add_rows(call, x, call->out->dq_A, k);
+        continue;
+      }
+      call->out->dq_A[k] += x[0];
+      for (int i = 0; i < (single ? 1 : 3); ++i) {
+        double z = call->y != NULL ? pulls->y[i] * call->y[k] : 0.0;
+        for (int j = 0; j < (single ? 1 : 3); ++j) {
+          z -= pulls->W[3 * j + i] * w->X[j][k];
+        }
+        w->A_bar[k] += z * w->X[i][k];
       }
     }
   }
-}
-
-void sap_slopes_add_A_products(const sap_slopes_call* call) {
-  const sap_model* model = call->multibody->model;
-  const sap_step_context* s = call->step;
-  for (int32_t t = 0; t < model->sizes.trees; ++t) {
-    sap_mass_gradient(call->multibody->masses, call->kin_A, t, call->w->A_bar, call->out->dq_A);
-  }
-  sap_multibody_add_spring_gradient(call->multibody->dynamics, call->out->q_A,
-                                    s->dt * s->dt * s->theta * s->theta_vq, call->w->A_bar,
-                                    call->out->dq_A);
 }

@@ -37,22 +37,18 @@ double sap_slopes_dot(const sap_contact_slopes* w, const double* a, const double
 // X = A^-1 J' of the first rows, unscaled, on the block's trees.
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
                                  sap_error* error);
-// Gradients of X_r' A X_s to q_A, and of X_r' A y, y = v_near - v*; drag and the stiffness of
-// elements in A count as constant. For a single row: X_1' A X_1 alone.
-void sap_slopes_find_mass_gradients(const sap_slopes_call* call, const sap_block* block);
-// Subtracts X W X' - X by_y y' from A_bar, the gradient of lambda' p to A, of the block's trees; W:
-// 3 x 3, or one number of a single row. by_y NULL: 0.
-void sap_slopes_subtract_A(const sap_slopes_call* call, const sap_block* block, const double* W,
-                           const double* by_y);
-// Adds what A_bar gives to dq_A.
-void sap_slopes_add_A_products(const sap_slopes_call* call);
+// u' dgamma, as of W = X' A X, symmetric, and of X' A y; y of the call.
+typedef struct sap_mass_pull {
+  double W[9], y[3];
+} sap_mass_pull;
+// Adds what A gives to dq_A, and to w->A_bar: pulls of u = J lambda or, for matrices, of each row.
+// Drag and the stiffness of elements in A count as constant.
+void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
+                         const sap_mass_pull* pulls);
 // Adds scale times the gradients to q of x_r' K x_s, K of all joint springs; x NULL: 0.
 void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const double* q, double scale,
                                        const double* const x[SAP_MASS_FIELDS],
                                        double (*out)[SAP_MASS_PAIRS]);
-// Adds scale times the gradient of the sum of K_ij P_ij (nv x nv) of all joint springs.
-void sap_multibody_add_spring_gradient(const sap_dynamics* dynamics, const double* q, double scale,
-                                       const double* P, double* out);
 // Adds the derivatives of the impulse of a row but -J' G J; bound: -1, 1 at a bound of a box.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               int bound, sap_error* error);

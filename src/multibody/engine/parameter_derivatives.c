@@ -85,7 +85,7 @@ void sap_slopes_add_A_parameters(const sap_slopes_call* call) {
     if (scale > 0.0) {
       const sap_model_joint_data* joint = &model->joints[out->parameters[k].id];
       for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {
-        out->out[k] += scale * call->w->A_bar[((size_t)model->sizes.nv + 1) * (size_t)i];
+        out->out[k] += scale * call->w->A_bar[i];
       }
     }
   }

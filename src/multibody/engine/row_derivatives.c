@@ -123,24 +123,6 @@ static sap_status find_source(const sap_slopes_call* call, const sap_block* bloc
   return SAP_STATUS_OK;
 }
 
-// Adds what a change of w gives to dq_A.
-static void add_mass_changes(const sap_slopes_call* call, const sap_block* block, double by_w) {
-  const sap_model* model = call->multibody->model;
-  if (call->out->lambda != NULL) {
-    by_w *= call->w->u[0];
-    sap_slopes_subtract_A(call, block, &by_w, NULL);
-    return;
-  }
-  sap_slopes_find_mass_gradients(call, block);
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const int32_t first = model->tree_dofs[block->trees[t]];
-    for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
-      const double x = -by_w * call->w->gradients[k][0];
-      sap_slopes_add_rows(call, &x, call->out->dq_A, k);
-    }
-  }
-}
-
 // dgamma = G (dv_hat - d(J v) - gamma dR), of x, then of inputs, which change a servo's whole law.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               int bound, sap_error* error) {
@@ -182,7 +164,8 @@ sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, dou
     }
   }
   if (g[1] != 0.0) {
-    add_mass_changes(call, block, g[1]);
+    const sap_mass_pull pull = {.W = {g[1] * (call->out->lambda != NULL ? call->w->u[0] : 1.0)}};
+    sap_slopes_add_mass(call, block, &pull);
   }
   sap_slopes_add_square(call, 1.0, &g[0], 1, call->out->dq0);
   sap_slopes_add_square(call, 1.0, &g[2], 1, call->out->dv0);
