@@ -180,8 +180,7 @@ double sap_dynamics_spring_energy(const sap_dynamics* d, const double* q) {
   return energy;
 }
 
-// K's 3x3 block of a ball spring: k (e 1 + (1 - e) phi^ phi^').
-static void add_ball_stiffness(double stiffness, const double phi[3], size_t ld, double* K) {
+void sap_ball_stiffness(double stiffness, const double phi[3], size_t ld, double* K) {
   const double angle = sap_v3_norm(phi);
   const double half = 0.5 * angle;
   // Next term of the series: angle^4/720.
@@ -207,7 +206,7 @@ void sap_dynamics_add_joint_matrices(const sap_dynamics* d, const double* q, dou
     if (spring->type == SAP_JOINT_BALL) {
       double phi[3];
       sap_ball_rotation(phi, q + spring->q_start);
-      add_ball_stiffness(K_scale * spring->stiffness, phi, ld, K[tree] + ld * i + i);
+      sap_ball_stiffness(K_scale * spring->stiffness, phi, ld, K[tree] + ld * i + i);
     } else {
       const double x = q[spring->q_start] - spring->reference;
       K[tree][ld * i + i] += K_scale * (spring->stiffness + 3.0 * spring->cubic * x * x);

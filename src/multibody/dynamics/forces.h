@@ -20,6 +20,8 @@ void sap_dynamics_add_joint_matrices(const sap_dynamics* dynamics, const double*
                                      double D_scale, double* const* K, double* const* D);
 // Rotation vector of a ball joint's coordinates, which need not be unit.
 void sap_ball_rotation(double phi[3], const double* q);
+// Adds the lower triangle of its spring's K, k (e 1 + (1 - e) phi^ phi^'), e = |phi|/2 cot |phi|/2.
+void sap_ball_stiffness(double stiffness, const double phi[3], size_t ld, double* K);
 double sap_dynamics_spring_energy(const sap_dynamics* dynamics, const double* q);
 
 // Adds sign times all forces but inertia, gravity and dampers: springs, force elements and the

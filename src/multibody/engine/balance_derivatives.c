@@ -109,40 +109,19 @@ static void add_springs(const sap_dynamics* d, const double* q, double* dq) {
   }
 }
 
-// With K = e 1 + c phi phi', e = h cot h, h = |phi|/2, c = (1 - e)/|phi|^2:
-//   d(K:P) = (e'/|phi| tr P + c'/|phi| phi' P phi) phi' dphi + c ((P + P') phi)' dphi
-static void add_ball_gradient(const double phi[3], const double P[9], double scale, double out[3]) {
-  const double angle = sap_v3_norm(phi), h = 0.5 * angle, square = angle * angle;
-  const bool small = angle < 1e-2;  // series
-  const double e = small ? 1.0 - square / 12.0 : h * cos(h) / sin(h);
-  const double c = small ? 1.0 / 12.0 + square / 720.0 : (1.0 - e) / square;
-  const double de =
-      small ? -1.0 / 6.0 - square / 180.0 : 0.5 * (cos(h) / sin(h) - h / (sin(h) * sin(h))) / angle;
-  const double dc = small ? 1.0 / 360.0 : -(de + 2.0 * c) / square;
-  double right[3], left[3], gradient[3], J[9];
-  sap_m3_mul_v3(right, P, phi);
-  sap_m3_tmul_v3(left, P, phi);
-  const double along = de * (P[0] + P[4] + P[8]) + dc * sap_v3_dot(phi, right);
-  for (int i = 0; i < 3; ++i) {
-    gradient[i] = along * phi[i] + c * (right[i] + left[i]);
-  }
+// dK of a ball's K by its velocity k, lower triangle.
+static void differentiate_ball(const sap_spring* spring, const double* q, double scale, int k,
+                               double dK[9]) {
+  double phi[3], J[9];
+  sap_ball_rotation(phi, q + spring->q_start);
   sap_inverse_left_jacobian(phi, J);
-  for (int i = 0; i < 3; ++i) {
-    for (int r = 0; r < 3; ++r) {
-      out[i] += scale * gradient[r] * J[3 * r + i];
+  memset(dK, 0, 9 * sizeof *dK);
+  for (int side = -1; side <= 1; side += 2) {
+    double moved[3];
+    for (int i = 0; i < 3; ++i) {
+      moved[i] = phi[i] + side * STEP * J[3 * i + k];
     }
-  }
-}
-
-// Adds scale d(K:P) of a spring, P: of its velocities.
-static void add_spring_gradient(const sap_spring* spring, const double* q, double scale,
-                                const double P[9], double out[3]) {
-  if (spring->type == SAP_JOINT_BALL) {
-    double phi[3];
-    sap_ball_rotation(phi, q + spring->q_start);
-    add_ball_gradient(phi, P, scale * spring->stiffness, out);
-  } else {
-    out[0] += scale * 6.0 * spring->cubic * (q[spring->q_start] - spring->reference) * P[0];
+    sap_ball_stiffness(scale * spring->stiffness * side / (2.0 * STEP), moved, 3, dK);
   }
 }
 
@@ -151,16 +130,18 @@ void sap_multibody_add_spring_products(const sap_dynamics* d, const double* q, d
                                        double (*out)[SAP_MASS_PAIRS]) {
   for (int32_t s = 0; s < d->nsprings; ++s) {
     const sap_spring* spring = &d->springs[s];
-    const int32_t i = spring->v_start, n = spring->type == SAP_JOINT_BALL ? 3 : 1;
-    for (int p = 0; p < SAP_MASS_PAIRS && (n == 3 || spring->cubic != 0.0); ++p) {
-      const double *a = x[sap_mass_pairs[p][0]], *b = x[sap_mass_pairs[p][1]];
-      double gradient[3] = {0.0}, P[9] = {0.0};
-      for (int k = 0; a != NULL && b != NULL && k < n * n; ++k) {
-        P[k] = a[i + k % n] * b[i + k / n];
+    const int32_t v = spring->v_start, n = spring->type == SAP_JOINT_BALL ? 3 : 1;
+    for (int k = 0; k < n && (n == 3 || spring->cubic != 0.0); ++k) {
+      double dK[9] = {scale * 6.0 * spring->cubic * (q[spring->q_start] - spring->reference)};
+      if (n == 3) {
+        differentiate_ball(spring, q, scale, k, dK);
       }
-      add_spring_gradient(spring, q, scale, P, gradient);
-      for (int k = 0; k < n; ++k) {
-        out[i + k][p] += gradient[k];
+      for (int p = 0; p < SAP_MASS_PAIRS; ++p) {
+        const double *a = x[sap_mass_pairs[p][0]], *b = x[sap_mass_pairs[p][1]];
+        for (int i = 0; a != NULL && b != NULL && i < n * n; ++i) {
+          const int row = i % n, column = i / n;
+          out[v + k][p] += dK[row < column ? n * row + column : i] * a[v + row] * b[v + column];
+        }
       }
     }
   }

@@ -44,12 +44,22 @@ static double add_gravity(const sap_multibody* multibody, const sap_kinematics* 
   return sum;
 }
 
+// Adds the sum of weights (nv) of a joint's velocities, times x or 1, times scale.
+static void add_joint(const sap_model* model, const sap_parameter_gradient* out, int32_t k,
+                      double scale, const double* weights, const double* x) {
+  const sap_model_joint_data* joint = &model->joints[out->parameters[k].id];
+  for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {
+    out->out[k] += scale * weights[i] * (x != NULL ? x[i] : 1.0);
+  }
+}
+
 sap_status sap_multibody_parameter_derivatives(void* context, const sap_step_context* step,
                                                const sap_balance_derivatives* at,
                                                const double* lambda,
                                                const sap_parameter_gradient* out,
                                                sap_error* error) {
   sap_multibody* multibody = context;
+  const sap_model* model = multibody->model;
   (void)step;
   for (int32_t k = 0; k < out->count; ++k) {
     const sap_parameter* p = &out->parameters[k];
@@ -57,15 +67,11 @@ sap_status sap_multibody_parameter_derivatives(void* context, const sap_step_con
     if (p->kind == SAP_PARAMETER_GRAVITY) {
       out->out[k] -=
           add_gravity(multibody, sap_multibody_kinematics(multibody, at->q), lambda, p->id);
-    } else if (p->kind >= SAP_PARAMETER_DAMPING) {
-      const sap_model_joint_data* joint = &multibody->model->joints[p->id];
-      for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {
-        out->out[k] += lambda[i] * (p->kind == SAP_PARAMETER_DAMPING    ? at->v[i]
-                                    : p->kind == SAP_PARAMETER_ARMATURE ? at->a[i]
-                                    : p->kind == SAP_PARAMETER_SPRING
-                                        ? at->q[joint->q_start] - joint->spring_reference
-                                        : 0.0);
-      }
+    } else if (p->kind == SAP_PARAMETER_SPRING) {
+      const sap_model_joint_data* joint = &model->joints[p->id];
+      add_joint(model, out, k, at->q[joint->q_start] - joint->spring_reference, lambda, NULL);
+    } else if (p->kind == SAP_PARAMETER_DAMPING || p->kind == SAP_PARAMETER_ARMATURE) {
+      add_joint(model, out, k, 1.0, lambda, p->kind == SAP_PARAMETER_DAMPING ? at->v : at->a);
     }
   }
   return SAP_STATUS_OK;
@@ -74,19 +80,15 @@ sap_status sap_multibody_parameter_derivatives(void* context, const sap_step_con
 // A = M + theta theta_vq dt^2 K + theta dt D.
 void sap_slopes_add_A_parameters(const sap_slopes_call* call) {
   const sap_parameter_gradient* out = call->out->parameters;
-  const sap_model* model = call->multibody->model;
   const sap_step_context* s = call->step;
+  const double scales[SAP_PARAMETER_COUNT] = {
+      [SAP_PARAMETER_DAMPING] = s->theta * s->dt,
+      [SAP_PARAMETER_ARMATURE] = 1.0,
+      [SAP_PARAMETER_SPRING] = s->theta * s->theta_vq * s->dt * s->dt};
   for (int32_t k = 0; out != NULL && k < out->count; ++k) {
-    const sap_parameter_kind kind = out->parameters[k].kind;
-    const double scale = kind == SAP_PARAMETER_DAMPING    ? s->theta * s->dt
-                         : kind == SAP_PARAMETER_ARMATURE ? 1.0
-                         : kind == SAP_PARAMETER_SPRING   ? s->theta * s->theta_vq * s->dt * s->dt
-                                                          : 0.0;
+    const double scale = scales[out->parameters[k].kind];
     if (scale > 0.0) {
-      const sap_model_joint_data* joint = &model->joints[out->parameters[k].id];
-      for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {
-        out->out[k] += scale * call->w->A_bar[i];
-      }
+      add_joint(call->multibody->model, out, k, scale, call->w->A_bar, NULL);
     }
   }
 }
