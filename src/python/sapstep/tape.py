@@ -9,7 +9,7 @@ from typing import Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._library import InputError, array, count_of
+from ._library import InputError, array, call, count_of, ffi, lib
 from .simulation import Simulation
 
 
@@ -24,7 +24,7 @@ class Tape:
 
     A checkpoint, state and memory, is kept every `every` steps (default: the root of their number), and what
     lies between is computed again, bit for bit: memory for about 2 sqrt(steps) states, time of three runs and
-    of a :meth:`Simulation.vjp` a step. Simulations with activations are refused by :meth:`vjp`.
+    of a :meth:`Simulation.vjp` a step. Slopes of activations are differences, of four more steps a step.
     """
 
     def __init__(self, simulation: Simulation, every: Optional[int] = None) -> None:
@@ -33,6 +33,11 @@ class Tape:
         self._controls: NDArray[np.float64] = np.zeros((0, simulation.nu))
         self._saved: List[bytes] = []
         self._stride = 1
+        made = [ffi.new("sap_actuator_def*") for _ in range(simulation.nu)]
+        for i, definition in enumerate(made):
+            call(lib.sap_model_get_actuator, simulation._model, i, definition)
+        self._driven = [i for i, x in enumerate(made) if x.activation != lib.SAP_ACTIVATION_NONE]  # have activations
+        self._early = np.array([made[i].activation_early for i in self._driven], dtype=bool)
 
     def run(self, controls: Optional[ArrayLike] = None, *, steps: Optional[int] = None) -> NDArray[np.float64]:
         """Steps from where the simulation was when the tape was made, with controls (steps, nu), or the current
@@ -63,19 +68,31 @@ class Tape:
             self._own.control = control
         self._own.step()
 
+    def _slopes(self, saved: bytes, control: NDArray[np.float64]) -> List[NDArray[np.float64]]:
+        """Derivatives of each activation after a step to itself and to its control."""
+        own, out, h = self._own, [], 1e-6
+        for da, du in ((h, 0.0), (0.0, h)):
+            ends = []
+            for side in (1.0, -1.0):
+                own.load(saved)
+                own.act = own.act + side * da
+                self._step(control + side * du)
+                ends.append(np.array(own.act))
+            out.append((ends[0] - ends[1]) / (2 * h))
+        return out
+
     def vjp(self, q: Optional[ArrayLike] = None, v: Optional[ArrayLike] = None,
-            parameters: Sequence[Tuple[str, Union[int, str]]] = ()) -> Dict[str, NDArray[np.float64]]:
-        """Gradients of a function of the trajectory with the gradients q, v (steps + 1, nv; None: 0) to its states:
-        to "q", "v" of the start (nv), in the tangent space, to each "control" (steps, nu), and to "parameters", which
-        :meth:`Simulation.vjp` lists, the same in all steps."""
+            parameters: Sequence[Tuple[str, Union[int, str]]] = (),
+            act: Optional[ArrayLike] = None) -> Dict[str, NDArray[np.float64]]:
+        """Gradients of a function of the trajectory with the gradients q, v (steps + 1, nv; None: 0), act
+        (steps + 1, na) to its states: to "q", "v" of the start (nv), in the tangent space, "act" (na), to each
+        "control" (steps, nu), and to "parameters", which :meth:`Simulation.vjp` lists, the same in all steps."""
         own, steps = self._own, len(self._controls)
         if not self._saved:
             raise InputError("run comes before vjp")
-        if own.act.size > 0:
-            raise InputError("activations are not differentiated")
-        shape = (steps + 1, own.nv)
-        dq, dv = (np.zeros(shape) if x is None else array(x, shape, name) for x, name in ((q, "q"), (v, "v")))
-        at_q, at_v, back = dq[steps].copy(), dv[steps].copy(), np.zeros((steps, own.nu))
+        dq, dv, da = (np.zeros((steps + 1, n)) if x is None else array(x, (steps + 1, n), name)
+                      for x, name, n in ((q, "q", own.nv), (v, "v", own.nv), (act, "act", own.act.size)))
+        at_q, at_v, at_a, back = dq[steps].copy(), dv[steps].copy(), da[steps].copy(), np.zeros((steps, own.nu))
         by_parameters = np.zeros(len(parameters))
         for start in range((steps - 1) // self._stride * self._stride, -1, -self._stride):
             end = min(start + self._stride, steps)
@@ -85,13 +102,19 @@ class Tape:
                 self._step(self._controls[i])
                 saved.append(own.save())
             for i in range(end - 1, start - 1, -1):
-                if i < end - 1 or end - start == 1:
+                slopes = self._slopes(saved[i - start], self._controls[i]) if self._driven else []
+                if slopes or i < end - 1 or end - start == 1:
                     own.load(saved[i - start])
                 self._step(self._controls[i])
                 found = own.vjp(q=at_q, v=at_v, parameters=parameters)
                 by_parameters += found["parameters"]
                 at_q, at_v, back[i] = found["q"] + dq[i], found["v"] + dv[i], found["control"]
-        return {"q": at_q, "v": at_v, "control": back, "parameters": by_parameters}
+                if slopes:  # the input of an actuator is its activation, at the end if it is early
+                    by_input = back[i, self._driven]
+                    at_a = at_a + np.where(self._early, by_input, 0.0)
+                    back[i, self._driven] = at_a * slopes[1]
+                    at_a = at_a * slopes[0] + np.where(self._early, 0.0, by_input) + da[i]
+        return {"q": at_q, "v": at_v, "act": at_a, "control": back, "parameters": by_parameters}
 
 
 def vjp_all(tapes: Sequence[Tape], q: Optional[ArrayLike] = None, v: Optional[ArrayLike] = None,

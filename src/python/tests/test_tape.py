@@ -62,6 +62,35 @@ def test_parameters():
         assert found[i] == pytest.approx((values[1] - values[0]) / (2 * h), rel=1e-5, abs=1e-7)
 
 
+@pytest.mark.parametrize("early", ("false", "true"))
+def test_activations(early):
+    text = ARM.replace('<motor joint="b"/>', '<general joint="b" dyntype="filter" dynprm=".02" gainprm="2" '
+                                             f'actearly="{early}"/><general joint="a" dyntype="integrator"/>')
+    sim = sapstep.Simulation.from_string(text, **TIGHT)
+    sim.control = [-1.0, 0.5, 0.3]
+    sim.step(50)
+    rng = np.random.default_rng(4)
+    u, dv, da = rng.normal(size=(STEPS, 3)), rng.normal(size=(STEPS + 1, 2)), rng.normal(size=(STEPS + 1, 2))
+    tape = sapstep.Tape(sim)
+    tape.run(u)
+    found = tape.vjp(v=dv, act=da)
+
+    def value(moved, act):
+        other = sim.copy()
+        other.act = np.array(sim.act) + act
+        states = sapstep.Tape(other).run(u + moved)
+        return np.sum(dv * states[:, 3:5]) + np.sum(da * states[:, 5:])
+
+    h = 1e-6
+    for k in (1, 2):
+        e = np.zeros_like(u)
+        e[7, k] = h
+        expected = (value(e, 0.0) - value(-e, 0.0)) / (2 * h)
+        assert found["control"][7, k] == pytest.approx(expected, rel=1e-5, abs=1e-7)
+        expected = (value(0 * e, h * np.eye(2)[k - 1]) - value(0 * e, -h * np.eye(2)[k - 1])) / (2 * h)
+        assert found["act"][k - 1] == pytest.approx(expected, rel=1e-5, abs=1e-7)
+
+
 def test_checkpoints_and_threads_have_the_same_bits():
     sim, u = arm(), controls()
     dv = np.random.default_rng(3).normal(size=(STEPS + 1, 2))
