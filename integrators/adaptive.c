@@ -62,10 +62,7 @@ sap_adaptive_options sap_adaptive_options_default(void) {
 }
 
 const char* sap_adaptive_reason_text(sap_adaptive_reason reason) {
-#define SAP_X(name, text) text,
-  static const char* const texts[] = {SAP_ADAPTIVE_REASON_LIST(SAP_X)};
-#undef SAP_X
-  return (int)reason >= 0 && reason < SAP_ADAPTIVE_REASON_COUNT ? texts[reason] : "unknown reason";
+  return SAP_TEXT_OF(SAP_ADAPTIVE_REASON_LIST, SAP_ADAPTIVE_REASON_COUNT, reason, "unknown reason");
 }
 
 static sap_status check_create(const sap_stepper* stepper, const sap_adaptive_options* options,

@@ -23,12 +23,11 @@ const char* sap_scheme_text(sap_scheme s) {
 }
 
 const char* sap_stage_text(sap_stage stage) {
-  return (int)stage >= 0 && (int)stage < (int)SAP_STAGE_COUNT ? sap_stage_words[stage]
-                                                              : "unknown stage";
+  return SAP_TEXT_OF(SAP_STAGE_LIST, SAP_STAGE_COUNT, stage, "unknown stage");
 }
 
 const char* sap_law_text(sap_law law) {
-  return (int)law >= 0 && (int)law < (int)SAP_LAW_COUNT ? sap_law_words[law] : "unknown law";
+  return SAP_TEXT_OF(SAP_LAW_LIST, SAP_LAW_COUNT, law, "unknown law");
 }
 
 sap_stepper_options sap_stepper_options_default(void) {

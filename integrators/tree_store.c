@@ -60,19 +60,6 @@ static void add_free_body(const double* S, const double* x, double* restrict y) 
   }
 }
 
-// Adds C x_b to y_a and C' x_a to y_b.
-static void add_coupling(int32_t rows, int32_t columns, const double* C, const double* xa,
-                         const double* xb, double* ya, double* yb) {
-  for (int32_t j = 0; j < columns; ++j, C += rows) {
-    double sum = 0.0;
-    for (int32_t i = 0; i < rows; ++i) {
-      ya[i] += C[i] * xb[j];
-      sum += C[i] * xa[i];
-    }
-    yb[j] += sum;
-  }
-}
-
 void sap_tree_store_multiply(const sap_system* system, const int32_t* tree_dof,
                              const sap_tree_store* store, const double* x, double* y) {
   memset(y, 0, (size_t)system->nv * sizeof(double));
@@ -87,8 +74,8 @@ void sap_tree_store_multiply(const sap_system* system, const int32_t* tree_dof,
   for (int32_t c = 0; c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0], b = system->couplings[c][1];
     const int32_t dof_a = tree_dof[a], dof_b = tree_dof[b];
-    add_coupling(system->tree_sizes[a], system->tree_sizes[b], store->view.coupling[c], x + dof_a,
-                 x + dof_b, y + dof_a, y + dof_b);
+    sap_square_add_coupling(system->tree_sizes[a], system->tree_sizes[b], store->view.coupling[c],
+                            x + dof_a, x + dof_b, y + dof_a, y + dof_b);
   }
 }
 

@@ -28,15 +28,10 @@ sap_material sap_material_unset(void) {
 }
 
 const char* sap_contact_model_text(sap_contact_model model) {
-  static const char* const texts[] = {
-#define SAP_X(name, text) text,
-      SAP_CONTACT_MODEL_LIST(SAP_X)
-#undef SAP_X
-  };
-  const int index = (int)model;
-  return index >= 0 && index < (int)SAP_CONTACT_MODEL_COUNT ? texts[index]
-         : model == SAP_CONTACT_BY_MATERIAL                 ? "material"
-                                                            : "unknown contact model";
+  return model == SAP_CONTACT_BY_MATERIAL
+             ? "material"
+             : SAP_TEXT_OF(SAP_CONTACT_MODEL_LIST, SAP_CONTACT_MODEL_COUNT, model,
+                           "unknown contact model");
 }
 
 sap_regularization sap_regularization_default(void) {

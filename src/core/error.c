@@ -7,13 +7,7 @@
 #include <string.h>
 
 const char* sap_status_text(sap_status status) {
-  static const char* const texts[] = {
-#define SAP_X(name, text) text,
-      SAP_STATUS_LIST(SAP_X)
-#undef SAP_X
-  };
-  const int index = (int)status;
-  return index >= 0 && index < (int)SAP_STATUS_COUNT ? texts[index] : "unknown status";
+  return SAP_TEXT_OF(SAP_STATUS_LIST, SAP_STATUS_COUNT, status, "unknown status");
 }
 
 const char* sap_version(void) {

@@ -75,6 +75,13 @@ static inline sap_status sap_check_pointers(sap_error* error, const char* functi
 // finite".
 sap_status sap_check_numbers(const char* name, const double* x, int32_t count, sap_error* error);
 
+// Returns the text of an enumerator from its list X(name, text), `unknown` for other numbers.
+#define SAP_TEXT_OF(LIST, count, value, unknown)                      \
+  ((int)(value) >= 0 && (int)(value) < (int)(count)                   \
+       ? ((const char* const[]){LIST(SAP_TEXT_OF_ROW)})[(int)(value)] \
+       : (unknown))
+#define SAP_TEXT_OF_ROW(name, text) text,
+
 // Puts "prefix: " before the message of a filled error.
 void sap_error_prefix(sap_error* error, const char* format, ...) SAP_PRINTF(2, 3);
 

@@ -173,8 +173,7 @@ struct sap_cholesky {
 };
 
 sap_status sap_cholesky_create(sap_cholesky** out, sap_error* error) {
-  SAP_TRY(SAP_NEW(out, 1, "Cholesky factorization", error));
-  return SAP_STATUS_OK;
+  return SAP_NEW(out, 1, "Cholesky factorization", error);
 }
 
 void sap_cholesky_destroy(sap_cholesky* cholesky) {

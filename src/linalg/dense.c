@@ -190,6 +190,41 @@ void sap_eigen_small(double* a, int32_t n, double* V) {
   }
 }
 
+// By the trigonometric solution of the characteristic cubic.
+static double largest_of_3(const double a[9]) {
+  const double m = (a[0] + a[4] + a[8]) / 3.0;
+  const double b0 = a[0] - m, b1 = a[4] - m, b2 = a[8] - m;
+  const double off = a[1] * a[1] + a[2] * a[2] + a[5] * a[5];
+  const double p = sqrt((b0 * b0 + b1 * b1 + b2 * b2 + 2.0 * off) / 6.0);
+  if (!(p > 0.0)) {
+    return m;
+  }
+  const double determinant = b0 * (b1 * b2 - a[5] * a[5]) - a[1] * (a[1] * b2 - a[5] * a[2]) +
+                             a[2] * (a[1] * a[5] - b1 * a[2]);
+  const double half = fmin(1.0, fmax(-1.0, 0.5 * determinant / (p * p * p)));
+  return m + 2.0 * p * cos(acos(half) / 3.0);
+}
+
+double sap_largest_eigenvalue(const double* a, int32_t n) {
+  if (n == 1) {
+    return a[0];
+  }
+  double copy[SAP_EIGEN_MAX * SAP_EIGEN_MAX];
+  if (!sap_all_finite(a, (size_t)(n * n))) {
+    return (double)NAN;
+  }
+  if (n == 3) {
+    return largest_of_3(a);
+  }
+  memcpy(copy, a, (size_t)(n * n) * sizeof *copy);
+  sap_eigen_small(copy, n, NULL);
+  double largest = copy[0];
+  for (int32_t i = 1; i < n; ++i) {
+    largest = fmax(largest, copy[i * (n + 1)]);
+  }
+  return largest;
+}
+
 void sap_symmetric3_eigen(const double S[6], double eigenvalues[3], double V[9]) {
   double a[9] = {S[0], S[3], S[4], S[3], S[1], S[5], S[4], S[5], S[2]};
   double v[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};

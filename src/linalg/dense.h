@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Factors of dense matrices, column-major, ld n; only the lower triangle of a symmetric matrix is
-// read. Eigenvalues of symmetric 3x3 matrices.
+// read. Eigenvalues of small symmetric matrices.
 #ifndef SAP_LINALG_DENSE_H
 #define SAP_LINALG_DENSE_H
 
@@ -67,6 +67,9 @@ enum { SAP_EIGEN_MAX = 6 };
 // Computes the eigenvalues of a full symmetric n x n matrix, n <= SAP_EIGEN_MAX, by Jacobi
 // rotations. They are then on the diagonal of a. V (n x n or NULL): eigenvectors, by columns.
 void sap_eigen_small(double* a, int32_t n, double* V);
+// Returns the largest eigenvalue of a full symmetric n x n matrix, n <= SAP_EIGEN_MAX; NaN if an entry
+// is not finite.
+double sap_largest_eigenvalue(const double* a, int32_t n);
 // Computes the eigenvalues of a symmetric 3x3 matrix {xx yy zz xy xz yz}, ascending, and its
 // eigenvectors (columns of V, column-major, NULL: none) by rotations of the largest entry: accurate
 // to round-off of the largest eigenvalue, also if eigenvalues repeat; their axes are MuJoCo's then,

@@ -39,4 +39,18 @@ static inline void sap_square_add_three_rows(const double L[36], const double J[
   sap_square_kernels_get(0)->add_three_rows(L, J, W);
 }
 
+// Adds C x_b to y_a and C' x_a to y_b; C: rows x columns, of two trees.
+static inline void sap_square_add_coupling(int32_t rows, int32_t columns, const double* C,
+                                           const double* xa, const double* xb, double* ya,
+                                           double* yb) {
+  for (int32_t j = 0; j < columns; ++j, C += rows) {
+    double sum = 0.0;
+    for (int32_t i = 0; i < rows; ++i) {
+      ya[i] += C[i] * xb[j];
+      sum += C[i] * xa[i];
+    }
+    yb[j] += sum;
+  }
+}
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "contact/cone.h"
+#include "contact/material.h"
 #include "math/scalar.h"
 
 static sap_status check_trees(const sap_problem* p, const sap_block* b, sap_error* error) {
@@ -50,41 +51,26 @@ sap_status sap_problem_check_jacobians(const sap_problem* p, const sap_block* b,
   return SAP_STATUS_OK;
 }
 
-static sap_status check_cone(const sap_problem* p, const sap_block* b, sap_error* error) {
-  SAP_FAIL_IF(b->nrows != 3 && b->nrows != 4 && b->nrows != 6, error, SAP_STATUS_ARGUMENT,
-              "block %d: a contact has 3, 4 or 6 rows, not %d", p->nblocks, b->nrows);
-  SAP_FAIL_IF(!isfinite(b->friction) || !(b->friction >= 0.0), error,
-              isfinite(b->friction) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
-              "block %d: friction = %g must be finite and >= 0", p->nblocks, b->friction);
-  for (int32_t i = 1; i < b->nrows; ++i) {
-    SAP_FAIL_IF(i != 2 && b->R[i] != b->R[0], error, SAP_STATUS_ARGUMENT,
-                "block %d: R[0] = %g, R[%d] = %g of a contact must be equal in all rows "
-                "but the normal",
-                p->nblocks, b->R[0], i, b->R[i]);
-  }
+static sap_status check_potential(const sap_block* b, sap_error* error) {
+  SAP_TRY(sap_contact_check_number("dissipation", b->dissipation, false, error));
+  SAP_TRY(sap_contact_check_number("lagged_impulse", b->lagged_impulse, false, error));
+  const double speed = b->slip_speed < DBL_MIN ? fmin(0.0, b->slip_speed) : b->slip_speed;
+  SAP_TRY(sap_contact_check_number("slip_speed", speed, true, error));
+  SAP_FAIL_IF(!(b->R[0] > 0.0) || !(b->R[2] > 0.0), error, SAP_STATUS_ARGUMENT,
+              "R = (%g, %g, %g) of a potential must be > 0", b->R[0], b->R[1], b->R[2]);
   return SAP_STATUS_OK;
 }
 
-static sap_status check_potential(const sap_problem* p, const sap_block* b, sap_error* error) {
-  const struct {
-    const char* name;
-    double value;
-    bool positive;
-  } numbers[] = {{"dissipation", b->dissipation, false},
-                 {"lagged_impulse", b->lagged_impulse, false},
-                 {"slip_speed", b->slip_speed, true}};
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
-    const double value = numbers[i].value;
-    const bool allowed = numbers[i].positive ? value >= DBL_MIN : value >= 0.0;
-    SAP_FAIL_IF(!isfinite(value) || !allowed, error,
-                isfinite(value) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
-                "block %d: %s = %g must be finite and %s 0", p->nblocks, numbers[i].name, value,
-                numbers[i].positive ? ">" : ">=");
+static sap_status check_contact(const sap_block* b, sap_error* error) {
+  SAP_FAIL_IF(b->nrows != 3 && b->nrows != 4 && b->nrows != 6, error, SAP_STATUS_ARGUMENT,
+              "a contact has 3, 4 or 6 rows, not %d", b->nrows);
+  SAP_TRY(sap_contact_check_number("friction", b->friction, false, error));
+  for (int32_t i = 1; i < b->nrows; ++i) {
+    SAP_FAIL_IF(i != 2 && b->R[i] != b->R[0], error, SAP_STATUS_ARGUMENT,
+                "R[0] = %g, R[%d] = %g of a contact must be equal in all rows but the normal",
+                b->R[0], i, b->R[i]);
   }
-  SAP_FAIL_IF(!(b->R[0] > 0.0) || !(b->R[2] > 0.0), error, SAP_STATUS_ARGUMENT,
-              "block %d: R = (%g, %g, %g) of a potential must be > 0", p->nblocks, b->R[0], b->R[1],
-              b->R[2]);
-  return SAP_STATUS_OK;
+  return sap_set_is_potential(b->set) ? check_potential(b, error) : SAP_STATUS_OK;
 }
 
 static sap_status check_box(const sap_problem* p, const sap_block* b, sap_error* error) {
@@ -120,8 +106,8 @@ static sap_status check_rows(const sap_problem* p, const sap_block* b, sap_error
     }
   }
   if (sap_set_is_contact(b->set)) {
-    SAP_TRY(check_cone(p, b, error));
-    return sap_set_is_potential(b->set) ? check_potential(p, b, error) : SAP_STATUS_OK;
+    SAP_TRY_OR(check_contact(b, error), sap_error_prefix(error, "block %d", p->nblocks));
+    return SAP_STATUS_OK;
   }
   return b->set == SAP_SET_BOX ? check_box(p, b, error) : SAP_STATUS_OK;
 }

@@ -14,7 +14,7 @@
 
 #include "contact/cone.h"
 #include "core/memory.h"
-#include "problem/eigenvalues.h"
+#include "linalg/dense.h"
 
 typedef struct sap_delassus_item {
   bool is_cone;

@@ -9,7 +9,6 @@
 
 #include "core/memory.h"
 #include "problem/delassus.h"
-#include "problem/eigenvalues.h"
 #include "problem/factor.h"
 #include "problem/matrix.h"
 
@@ -61,20 +60,12 @@ static sap_status reserve_island(sap_delassus* d, const sap_delassus_island* isl
   return SAP_STATUS_OK;
 }
 
-// Copies the island's part of the problem's velocities.
-static void gather_velocity(const sap_delassus* d, const double* from, double* to) {
-  for (int32_t t = 0; t < d->ntrees; ++t) {
-    memcpy(to + d->start[t], from + d->problem->tree_start[d->trees[t]],
-           (size_t)(d->start[t + 1] - d->start[t]) * sizeof(double));
-  }
-}
-
 static void gather_trees(sap_delassus* d) {
   d->start[0] = 0;
   for (int32_t t = 0; t < d->ntrees; ++t) {
     d->start[t + 1] = d->start[t] + d->problem->tree_size[d->trees[t]];
   }
-  gather_velocity(d, d->problem->v_star, d->v_star);
+  sap_problem_gather_trees(d->problem, d->trees, d->ntrees, d->problem->v_star, d->v_star);
 }
 
 // Makes an item of rows [row, row + nrows) of a block.
@@ -297,8 +288,8 @@ static sap_status lift_item(sap_delassus* d, const sap_delassus_item* item, sap_
       part += n;
     }
     if (d->coupled) {
-      sap_problem_solve_whole(p, whole);
-      gather_velocity(d, whole, Y);
+      sap_cholesky_solve(p->cache->whole, whole);
+      sap_problem_gather_trees(p, d->trees, d->ntrees, whole, Y);
     }
   }
   return SAP_STATUS_OK;

@@ -164,7 +164,3 @@ sap_status sap_delassus_sparse_factorize(sap_delassus_sparse* s, double shift, s
   SAP_TRY(sap_cholesky_analyze(s->cholesky, &s->pattern, SAP_LINEAR_AUTO, NULL, error));
   return sap_cholesky_factorize(s->cholesky, s->shifted, NULL, error);
 }
-
-void sap_delassus_sparse_solve(sap_delassus_sparse* s, double* x) {
-  sap_cholesky_solve(s->cholesky, x);
-}

@@ -35,10 +35,8 @@ sap_status sap_delassus_sparse_assemble(sap_delassus_sparse* s, const sap_delass
 // y = D x
 void sap_delassus_sparse_apply(const sap_delassus_sparse* s, const sap_delassus* d, const double* x,
                                double* y);
-// Factorizes D + shift I, lower triangle, by the dense, block or sparse Cholesky that
+// Factorizes D + shift I into s->cholesky, by the dense, block or sparse Cholesky that
 // linalg/cholesky.h chooses. Fails with NOT_SPD.
 sap_status sap_delassus_sparse_factorize(sap_delassus_sparse* s, double shift, sap_error* error);
-// x <- (D + shift I)^-1 x
-void sap_delassus_sparse_solve(sap_delassus_sparse* s, double* x);
 
 #endif

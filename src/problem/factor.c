@@ -190,10 +190,6 @@ sap_status sap_problem_factor_whole(const sap_problem* p, sap_error* error) {
   return status;
 }
 
-void sap_problem_solve_whole(const sap_problem* p, double* x) {
-  sap_cholesky_solve(p->cache->whole, x);
-}
-
 void sap_problem_lock(const sap_problem* p) {
   (void)pthread_mutex_lock(&p->cache->mutex);
 }
@@ -229,7 +225,7 @@ sap_status sap_problem_solve_momentum(sap_problem* problem, const double* b, dou
   if (problem->ncouplings > 0) {
     SAP_TRY(sap_problem_factor_whole(problem, error));
     memmove(x, b, (size_t)problem->nv * sizeof(double));
-    sap_problem_solve_whole(problem, x);
+    sap_cholesky_solve(problem->cache->whole, x);
     return SAP_STATUS_OK;
   }
   for (int32_t t = 0; t < problem->ntrees; ++t) {

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include <sapstep/problem.h>
 
@@ -168,6 +169,16 @@ static inline sap_status sap_problem_reserve_group(sap_problem* problem, sap_pro
   return needed <= problem->capacity[group] && problem->capacity[group] > 0
              ? SAP_STATUS_OK
              : sap_problem_grow_group(problem, group, needed, error);
+}
+
+// Copies the velocities of some trees to adjacent places.
+static inline void sap_problem_gather_trees(const sap_problem* problem, const int32_t* trees,
+                                            int32_t count, const double* from, double* to) {
+  for (int32_t t = 0; t < count; ++t) {
+    const int32_t size = problem->tree_size[trees[t]];
+    memcpy(to, from + problem->tree_start[trees[t]], (size_t)size * sizeof(double));
+    to += size;
+  }
 }
 
 // sap_problem_reset for a caller that sets all of A: A is not zeroed.

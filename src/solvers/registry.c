@@ -9,7 +9,6 @@
 #include "core/platform.h"
 #include "problem/problem_data.h"
 #include "solvers/dual/dual.h"
-#include "solvers/ncp/sap_ncp.h"
 #include "solvers/primal/sap.h"
 #include "solvers/registry.h"
 #include "solvers/solver_options.h"
@@ -99,13 +98,7 @@ struct sap_solver {
 };
 
 const char* sap_outcome_text(sap_outcome outcome) {
-  static const char* const texts[] = {
-#define SAP_X(name, text) text,
-      SAP_OUTCOME_LIST(SAP_X)
-#undef SAP_X
-  };
-  const int index = (int)outcome;
-  return index >= 0 && index < (int)SAP_OUTCOME_COUNT ? texts[index] : "unknown outcome";
+  return SAP_TEXT_OF(SAP_OUTCOME_LIST, SAP_OUTCOME_COUNT, outcome, "unknown outcome");
 }
 
 int32_t sap_solver_count(void) {
@@ -154,8 +147,8 @@ sap_status sap_solver_create(const char* name, const sap_solver_options* options
   }
   const sap_solver_options chosen = options == NULL ? sap_solver_options_default() : *options;
   SAP_TRY(sap_solver_options_check(&chosen, error));
-  sap_solver* solver = sap_allocate(1, sizeof *solver);
-  SAP_FAIL_IF(solver == NULL, error, SAP_STATUS_MEMORY, "out of memory for solver '%s'", name);
+  sap_solver* solver;
+  SAP_TRY(SAP_NEW(&solver, 1, "solver", error));
   solver->row = row;
   solver->options = chosen;
   SAP_TRY_OR(row->create(&solver->workspace, error), sap_free(solver));

@@ -232,17 +232,9 @@ static void add_couplings(const sap_problem* p, const double* x, double* out) {
   for (int32_t c = 0; c < p->ncouplings; ++c) {
     const sap_coupling* coupling = &p->couplings[c];
     const int32_t a = coupling->tree_a, b = coupling->tree_b;
-    const int32_t na = p->tree_size[a], nb = p->tree_size[b];
-    const double* C = p->coupling_values + coupling->values;
-    for (int32_t j = 0; j < nb; ++j) {
-      const double xb = x[p->tree_start[b] + j];
-      double sum = 0.0;
-      for (int32_t i = 0; i < na; ++i) {
-        out[p->tree_start[a] + i] += C[j * na + i] * xb;
-        sum += C[j * na + i] * x[p->tree_start[a] + i];
-      }
-      out[p->tree_start[b] + j] += sum;
-    }
+    const int32_t start_a = p->tree_start[a], start_b = p->tree_start[b];
+    sap_square_add_coupling(p->tree_size[a], p->tree_size[b], p->coupling_values + coupling->values,
+                            x + start_a, x + start_b, out + start_a, out + start_b);
   }
 }
 

@@ -77,7 +77,7 @@ static void test_conditions(void** state) {
     seen[gamma[NORMAL] == 0.0 ? 0 : slip < 1e-9 ? 1 : 2] += 1;
     sap_delassus_item item = {.nrows = n, .mu = mu};
     memcpy(item.diagonal, D, (size_t)(n * n) * sizeof *D);
-    sap_local_ncp_project(&item, gamma, g, next);
+    sap_local_ncp_project(NULL, &item, gamma, g, next);
     for (int32_t r = 0; r < n; ++r) {
       ASSERT_NEAR(next[r], gamma[r], 1e-10 * size);
     }

@@ -162,7 +162,7 @@ sap_status sap_proximal(sap_dual* d) {
   d->factorizations += 1;
   SAP_TRY(sap_delassus_sparse_factorize(&d->sparse, EPSILON, d->error));
   while (sap_dual_continues(d, d->options->max_iterations, 1.0)) {
-    sap_delassus_sparse_solve(&d->sparse, d->g);
+    sap_cholesky_solve(d->sparse.cholesky, d->g);
     cblas_daxpy(d->op.n, -1.0, d->g, 1, d->z, 1);
     d->iterations += 1;
   }

@@ -308,11 +308,7 @@ typedef struct dual_workspace {
 } dual_workspace;
 
 sap_status sap_dual_create(void** workspace, sap_error* error) {
-  *workspace = NULL;
-  dual_workspace* w;
-  SAP_TRY(SAP_NEW(&w, 1, "solver", error));
-  *workspace = w;
-  return SAP_STATUS_OK;
+  return sap_new(workspace, 1, sizeof(dual_workspace), "solver", error);
 }
 
 void sap_dual_destroy(void* workspace) {

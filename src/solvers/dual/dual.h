@@ -206,14 +206,21 @@ sap_status sap_newton_ncp(sap_dual* d);                // newton_ncp.c
 sap_status sap_proximal_newton(sap_dual* d);           // newton_ncp.c
 sap_status sap_implicit_complementarity(sap_dual* d);  // same file name
 
+// Functions of a solver_row: exact compliant Coulomb contact by a fixed point around SAP (sap_ncp.c).
+sap_status sap_ncp_create(void** workspace, sap_error* error);
+void sap_ncp_destroy(void* workspace);
+sap_status sap_ncp_archive(void* workspace, sap_archive* archive, sap_error* error);
+sap_status sap_ncp_solve(void* workspace, const sap_solver_row* row, const sap_solve_call* call,
+                         sap_error* error);
+
 // One item of the NCP alone (local_ncp.c).
 // Solves Coulomb contact exactly for a cone of n = 3, 4 or 6 rows:
 //   g = D gamma + b,  K_mu contains gamma _|_ g + mu |g_t| n
 // D (n x n) symmetric positive definite. Returns any solution if there are several.
 void sap_local_ncp_solve(const double* D, const double* b, int32_t n, double mu, double* gamma);
-// Projects one item: the normal first, then the tangents on the new disk.       lelidec Alg. 6
-void sap_local_ncp_project(const sap_delassus_item* item, const double* z, const double* g,
-                           double* next);
+// A rule: projects the normal first, then the tangents on the new disk.         lelidec Alg. 6
+void sap_local_ncp_project(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                           const double* g, double* next);
 
 // Todorov's implicit complementarity, and the projection of Alart and Curnier: impulse z and
 // velocity g = z - p of an item as functions of one vector p, complementary for every p.

@@ -351,37 +351,24 @@ static double longest_step(const sap_dual* d, const ipm* m) {
 // T = dP/dx of an item at x, symmetric. On the cone's surface, with t the tangents' direction and
 // n = (x_n + mu |x_t|)/(1 + mu^2):  (mu t, 1)(mu t, 1)'/(1 + mu^2) + mu n/|x_t| (I - t t')
 static void projection_jacobian(const sap_delassus_item* item, const double* x, double* T) {
-  const size_t rows = (size_t)item->nrows;
-  memset(T, 0, rows * rows * sizeof(double));
   if (!item->is_cone) {
     T[0] = x[0] >= item->lower && x[0] <= item->upper ? 1.0 : 0.0;
     return;
   }
-  double length_2 = 0.0;
-  for (size_t r = 0; r < rows; ++r) {
-    length_2 += r == SAP_NORMAL_ROW ? 0.0 : x[r] * x[r];
-  }
-  const double length = sqrt(length_2), mu = item->mu, scale = 1.0 / (1.0 + mu * mu);
-  if (sap_cone_holds(mu, length, x[SAP_NORMAL_ROW])) {
-    for (size_t r = 0; r < rows; ++r) {
-      T[r * (rows + 1)] = 1.0;
-    }
-    return;
-  }
-  if (mu * length <= -x[SAP_NORMAL_ROW]) {
-    return;
-  }
-  const double across = mu * (x[SAP_NORMAL_ROW] + mu * length) * scale / length;
-  for (size_t c = 0; c < rows; ++c) {
-    const double tc = c == SAP_NORMAL_ROW ? 1.0 : mu * x[c] / length;
-    for (size_t r = 0; r < rows; ++r) {
-      const double tr = r == SAP_NORMAL_ROW ? 1.0 : mu * x[r] / length;
-      T[c * rows + r] = scale * tr * tc;
-      if (r != SAP_NORMAL_ROW && c != SAP_NORMAL_ROW) {
-        T[c * rows + r] += across * ((r == c ? 1.0 : 0.0) - x[r] * x[c] / (length * length));
-      }
+  const double length = sqrt(sap_cone_n_dot(item->nrows, x, x)), normal = x[SAP_NORMAL_ROW];
+  const double mu = item->mu, scale = 1.0 / (1.0 + mu * mu);
+  double t[SAP_CONE_ROWS_MAX] = {0.0};
+  sap_cone_n_parts parts = {0.0, 0.0, 0.0, 0.0};
+  if (sap_cone_holds(mu, length, normal)) {
+    parts = (sap_cone_n_parts){1.0, 1.0, 0.0, 1.0};
+  } else if (!(mu * length <= -normal)) {
+    parts = (sap_cone_n_parts){mu * mu * scale, mu * (normal + mu * length) * scale / length,
+                               mu * scale, scale};
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      t[r] = x[r] / length;
     }
   }
+  sap_cone_n_fill(item->nrows, &parts, t, T);
 }
 
 // K = I - T + T D, row block by row block, at d->z with d->g.

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "contact/cone.h"
-#include "problem/eigenvalues.h"
 
 enum { TANGENTS = SAP_CONE_ROWS_MAX - 1 };
 
@@ -155,8 +154,9 @@ double sap_tangent_eigenvalue(const double* D, int32_t n) {
   return sap_largest_eigenvalue(tangents, n - 1);
 }
 
-void sap_local_ncp_project(const sap_delassus_item* item, const double* z, const double* g,
-                           double* next) {
+void sap_local_ncp_project(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                           const double* g, double* next) {
+  (void)d;
   const int32_t n = item->nrows;
   const double* D = item->diagonal;
   const double D_nn = D[SAP_NORMAL_ROW * (n + 1)], zn = z[SAP_NORMAL_ROW];
@@ -230,18 +230,12 @@ static void exact_rule(const sap_dual* d, const sap_delassus_item* item, const d
   sap_local_ncp_solve(item->diagonal, b, n, item->mu, next);
 }
 
-static void projection_rule(const sap_dual* d, const sap_delassus_item* item, const double* z,
-                            const double* g, double* next) {
-  (void)d;
-  sap_local_ncp_project(item, z, g, next);
-}
-
 sap_status sap_nbgs(sap_dual* d) {
   return sap_gauss_seidel(d, exact_rule, 0.0);
 }
 
 sap_status sap_pgs_ncp(sap_dual* d) {
-  return sap_gauss_seidel(d, projection_rule, 0.0);
+  return sap_gauss_seidel(d, sap_local_ncp_project, 0.0);
 }
 
 void sap_nbgs_sweeps(sap_dual* d, int32_t count) {

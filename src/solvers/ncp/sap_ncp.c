@@ -7,8 +7,6 @@
 // between solves by block key. Two safeguards: an error far above the least one restarts from the
 // best shifts with half a plain step; when the solves are used up, proximal Newton on the NCP
 // polishes the best impulses.
-#include "solvers/ncp/sap_ncp.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -177,11 +175,8 @@ sap_status sap_ncp_create(void** workspace, sap_error* error) {
   *workspace = NULL;
   sap_ncp* w;
   SAP_TRY(SAP_NEW(&w, 1, "solver", error));
-  if (sap_primal_create(&w->primal, error) != SAP_STATUS_OK ||
-      sap_dual_create(&w->polish, error) != SAP_STATUS_OK) {
-    sap_ncp_destroy(w);
-    return SAP_STATUS_MEMORY;
-  }
+  SAP_TRY_OR(sap_primal_create(&w->primal, error), sap_ncp_destroy(w));
+  SAP_TRY_OR(sap_dual_create(&w->polish, error), sap_ncp_destroy(w));
   ((sap_primal*)w->primal)->keeps_errors = true;
   *workspace = w;
   return SAP_STATUS_OK;

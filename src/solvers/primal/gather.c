@@ -390,10 +390,7 @@ static void gather_blocks(sap_newton* n) {
 void sap_newton_refresh(sap_newton* n, const sap_problem* p) {
   n->problem = p;
   n->again = true;
-  for (int32_t t = 0; t < n->ntrees; ++t) {
-    memcpy(n->v_star + n->start[t], p->v_star + p->tree_start[n->trees[t]],
-           (size_t)n->size[t] * sizeof(double));
-  }
+  sap_problem_gather_trees(p, n->trees, n->ntrees, p->v_star, n->v_star);
   for (int32_t c = 0; c < n->ncones; ++c) {
     for (int32_t i = 0; i < 3; ++i) {
       n->cone_v_hat[i * n->ncones + c] = p->v_hat_shifted[n->cone_row[c] + i];

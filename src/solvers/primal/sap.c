@@ -168,11 +168,7 @@ static sap_status solve_islands(const primal_call* call, sap_report* sum, sap_er
 }
 
 sap_status sap_primal_create(void** workspace, sap_error* error) {
-  *workspace = NULL;
-  sap_primal* s;
-  SAP_TRY(SAP_NEW(&s, 1, "solver", error));
-  *workspace = s;
-  return SAP_STATUS_OK;
+  return sap_new(workspace, 1, sizeof(sap_primal), "solver", error);
 }
 
 void sap_primal_destroy(void* workspace) {

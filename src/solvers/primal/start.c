@@ -142,14 +142,6 @@ sap_status sap_newton_overflow(const sap_newton* n, const char* when, sap_error*
                   when, n->trees[0]);
 }
 
-// Copies the island's part of the problem's velocities.
-static void gather_velocity(const sap_newton* n, const double* from, double* to) {
-  for (int32_t t = 0; t < n->ntrees; ++t) {
-    memcpy(to + n->start[t], from + n->problem->tree_start[n->trees[t]],
-           (size_t)n->size[t] * sizeof(double));
-  }
-}
-
 static double cost_at(sap_newton* n, const double* v) {
   double* step = n->dv;
   for (int32_t i = 0; i < n->nv; ++i) {
@@ -215,7 +207,7 @@ static void choose_start(sap_newton* n, double cost, bool evaluated) {
     cost = cost <= cost_star ? cost : cost_star;
   }
   if (p->v_expected != NULL) {
-    gather_velocity(n, p->v_expected, n->v_best);
+    sap_problem_gather_trees(n->problem, n->trees, n->ntrees, p->v_expected, n->v_best);
     best = cost_at(n, n->v_best) < cost ? n->v_best : best;
   }
   if (best != n->v) {
@@ -232,7 +224,7 @@ static bool start_expected(sap_newton* n) {
   if (n->problem->v_expected == NULL || 2 * n->ncones > n->nrows) {
     return false;
   }
-  gather_velocity(n, n->problem->v_expected, n->v);
+  sap_problem_gather_trees(n->problem, n->trees, n->ntrees, n->problem->v_expected, n->v);
   sap_newton_evaluate(n);
   return sap_newton_is_finite(&n->state) &&
          sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR;
@@ -245,7 +237,7 @@ sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sa
     sap_newton_start_multipliers(n, false);
     return SAP_STATUS_OK;
   }
-  gather_velocity(n, sap_problem_v_guess(n->problem), n->v);
+  sap_problem_gather_trees(n->problem, n->trees, n->ntrees, sap_problem_v_guess(n->problem), n->v);
   sap_newton_evaluate(n);
   if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(n, options)) {
     come_to_rest(n, options);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Eigenvalues of small symmetric matrices, and the condition number of SAP's Hessian:
+// Condition number of SAP's Hessian:
 //   H     = A + sum_i J_i' G_i(J_i v) J_i                                  castro (26), Fig. 15
 //   kappa = lambda_max/lambda_min
-// cost of kappa: dense, O(nv^3 + nc nv^2), nv^2 + O(nv) doubles: for studies, not for steps.
-#include "problem/eigenvalues.h"
-
+// cost: dense, O(nv^3 + nc nv^2), nv^2 + O(nv) doubles: for studies, not for steps.
 #include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
@@ -12,46 +10,8 @@
 
 #include "contact/cone.h"
 #include "core/memory.h"
-#include "linalg/dense.h"
 #include "math/scalar.h"
 #include "problem/blocks.h"
-
-// By the trigonometric solution of the characteristic cubic.
-static double largest_of_3(const double a[9]) {
-  const double m = (a[0] + a[4] + a[8]) / 3.0;
-  const double b0 = a[0] - m, b1 = a[4] - m, b2 = a[8] - m;
-  const double off = a[1] * a[1] + a[2] * a[2] + a[5] * a[5];
-  const double p = sqrt((b0 * b0 + b1 * b1 + b2 * b2 + 2.0 * off) / 6.0);
-  if (!(p > 0.0)) {
-    return m;
-  }
-  const double determinant = b0 * (b1 * b2 - a[5] * a[5]) - a[1] * (a[1] * b2 - a[5] * a[2]) +
-                             a[2] * (a[1] * a[5] - b1 * a[2]);
-  const double half = fmin(1.0, fmax(-1.0, 0.5 * determinant / (p * p * p)));
-  return m + 2.0 * p * cos(acos(half) / 3.0);
-}
-
-double sap_largest_eigenvalue(const double* a, int32_t n) {
-  if (n == 1) {
-    return a[0];
-  }
-  double copy[SAP_EIGEN_MAX * SAP_EIGEN_MAX];
-  if (!sap_all_finite(a, (size_t)(n * n))) {
-    return (double)NAN;
-  }
-  if (n == 3) {
-    return largest_of_3(a);
-  }
-  memcpy(copy, a, (size_t)(n * n) * sizeof *copy);
-  sap_eigen_small(copy, n, NULL);
-  double largest = copy[0];
-  for (int32_t i = 1; i < n; ++i) {
-    largest = fmax(largest, copy[i * (n + 1)]);
-  }
-  return largest;
-}
-
-// Condition number.
 
 typedef struct dense_hessian {
   int32_t nv;
