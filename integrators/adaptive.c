@@ -46,7 +46,7 @@ struct sap_adaptive {
   double* middle;              // velocities between the halves (nv)
   double* difference;          // scratch (nv)
   unsigned char* memory;       // of the stepper before the attempt
-  size_t memory_sizes[2];      // of its parts
+  size_t memory_size;
   double dt;                   // of the next attempt [s]
   sap_adaptive_reason reason;  // of its length
   int32_t velocity;            // that the reason is about
@@ -212,10 +212,10 @@ static sap_status find_lengths(sap_adaptive* a, const sap_state* state, sap_erro
 }
 
 static sap_status save_memory(sap_adaptive* a, sap_error* error) {
-  size_t* sizes = a->memory_sizes;
-  SAP_TRY(sap_stepper_keep(a->stepper, NULL, 0, sizes, error));
-  SAP_TRY(SAP_ROOM(&a->pool, &a->memory, (int64_t)(sizes[0] + sizes[1]), error));
-  return sap_stepper_keep(a->stepper, a->memory, sizes[0] + sizes[1], sizes, error);
+  size_t* size = &a->memory_size;
+  SAP_TRY(sap_stepper_keep(a->stepper, NULL, 0, size, error));
+  SAP_TRY(SAP_ROOM(&a->pool, &a->memory, (int64_t)*size, error));
+  return sap_stepper_keep(a->stepper, a->memory, *size, size, error);
 }
 
 // Steps `state` by dt; adds to the report.
@@ -312,7 +312,7 @@ static sap_status make_both(sap_adaptive* a, attempt* at, sap_adaptive_report* r
                             sap_error* error) {
   for (int k = 0; k < 2 && report->error <= a->options.accuracy; ++k) {
     if (k == 1) {
-      SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_sizes, error));
+      SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_size, error));
     }
     SAP_TRY((k == 0) == a->extrapolates ? make_halves(a, at, report, error)
                                         : make_whole(a, at, report, error));
@@ -507,7 +507,7 @@ static sap_status attempt_step(sap_adaptive* a, attempt* at, sap_state* state,
     }
     cut = status == SAP_STATUS_OK ? report->reason : SAP_ADAPTIVE_FAILED;
     velocity = report->velocity;
-    SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_sizes, error));
+    SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_size, error));
     if (status != SAP_STATUS_OK && (status != SAP_STATUS_STEP_FAILED || shortest)) {
       if (error != NULL) {
         *error = failure;

@@ -15,80 +15,87 @@ typedef struct memory_header {
   char magic[8];
   uint32_t version, header_size;
   int32_t nq, nv, ntrees, spare;
-  uint64_t solver;       // hash of its name
-  uint64_t control;      // hash of an error control's options, 0: none
-  uint64_t system_size;  // bytes of the system's memory, at the end
+  uint64_t solver;   // hash of its name
+  uint64_t control;  // hash of an error control's options, 0: none
   uint64_t payload_size;
   uint64_t checksum;  // of the payload
 } memory_header;
 
 static const char MAGIC[8] = "SAPMEM\n";
-enum { VERSION = 9 };
+enum { VERSION = 10 };
 
-// Measures, saves, loads or forgets the memory of steps.
+// Passes the request of the archive's mode to the system, if it has memory: its size and its bytes.
+static sap_status archive_system(sap_stepper* stepper, sap_archive* archive, sap_error* error) {
+  static const sap_memory_request requests[] = {[SAP_ARCHIVE_SAVE] = SAP_MEMORY_SAVE,
+                                                [SAP_ARCHIVE_RESERVE] = SAP_MEMORY_CHECK,
+                                                [SAP_ARCHIVE_LOAD] = SAP_MEMORY_LOAD,
+                                                [SAP_ARCHIVE_FORGET] = SAP_MEMORY_FORGET};
+  const sap_system* system = &stepper->system;
+  const sap_archive_mode mode = archive->mode;
+  if (system->memory == NULL) {
+    return SAP_STATUS_OK;
+  }
+  size_t size = 0;
+  int code = 0;
+  if (mode == SAP_ARCHIVE_SIZE || mode == SAP_ARCHIVE_SAVE) {
+    code = system->memory(system->context, SAP_MEMORY_SIZE, NULL, &size);
+  }
+  SAP_TRY(sap_callback_check("memory", code, error));
+  SAP_TRY(sap_archive_number(archive, &size, sizeof size, error));
+  if (mode != SAP_ARCHIVE_SIZE) {
+    const bool forgets = mode == SAP_ARCHIVE_FORGET;
+    SAP_FAIL_IF(!forgets && size > archive->size - archive->at, error, SAP_STATUS_ARGUMENT,
+                "saved memory is too short");
+    code = system->memory(system->context, requests[mode],
+                          forgets ? NULL : archive->bytes + archive->at, forgets ? NULL : &size);
+  }
+  archive->at += size;
+  return sap_callback_check("memory", code, error);
+}
+
+// The memory of steps.
 static sap_status archive_steps(sap_stepper* stepper, sap_archive* archive, sap_error* error) {
   sap_relinearize* solution = &stepper->solution;
   SAP_TRY(sap_archive_value(archive, &stepper->clock, sizeof stepper->clock, error));
   SAP_TRY(sap_prediction_archive(&solution->free_motion.prediction, archive, error));
   SAP_TRY(sap_linearization_archive(&solution->free_motion, archive, error));
   SAP_TRY(sap_prediction_archive(&solution->prediction, archive, error));
-  SAP_TRY(sap_lag_memory_archive(&solution->contact.problem->lag, archive, error));
-  return sap_solver_archive(solution->contact.solver, archive, error);
+  SAP_TRY(sap_problem_archive(solution->contact.problem, archive, error));
+  SAP_TRY(sap_solver_archive(solution->contact.solver, archive, error));
+  return archive_system(stepper, archive, error);
 }
 
 // The same with that of an error control.
-static sap_status archive_own(void* object, sap_archive* archive, sap_error* error) {
+static sap_status archive_all(void* object, sap_archive* archive, sap_error* error) {
   sap_stepper* stepper = object;
-  SAP_TRY(archive_steps(stepper, archive, error));
   const sap_step_control* control = &stepper->control;
-  return control->archive != NULL ? control->archive(control->object, archive, error)
-                                  : SAP_STATUS_OK;
-}
-
-// Passes a request to the system, if it has memory.
-static sap_status request_system(sap_stepper* stepper, sap_memory_request request, void* bytes,
-                                 size_t* size, sap_error* error) {
-  if (stepper->system.memory == NULL) {
-    return SAP_STATUS_OK;
-  }
-  const int code = stepper->system.memory(stepper->system.context, request, bytes, size);
-  return sap_callback_check("memory", code, error);
+  SAP_TRY(control->archive != NULL ? control->archive(control->object, archive, error)
+                                   : SAP_STATUS_OK);
+  return archive_steps(stepper, archive, error);
 }
 
 void sap_stepper_forget_steps(sap_stepper* stepper) {
   sap_archive archive = {.mode = SAP_ARCHIVE_FORGET};
   (void)archive_steps(stepper, &archive, NULL);  // forgetting cannot fail
-  (void)request_system(stepper, SAP_MEMORY_FORGET, NULL, NULL, NULL);
 }
 
 void sap_stepper_forget(sap_stepper* stepper) {
   if (stepper != NULL) {
     sap_archive archive = {.mode = SAP_ARCHIVE_FORGET};
-    (void)archive_own(stepper, &archive, NULL);
-    sap_stepper_forget_steps(stepper);
+    (void)archive_all(stepper, &archive, NULL);
   }
 }
 
-sap_status sap_stepper_keep(sap_stepper* stepper, void* bytes, size_t capacity, size_t sizes[2],
+sap_status sap_stepper_keep(sap_stepper* stepper, void* bytes, size_t capacity, size_t* size,
                             sap_error* error) {
-  sizes[1] = 0;
-  SAP_TRY(request_system(stepper, SAP_MEMORY_SIZE, NULL, &sizes[1], error));
-  const size_t system = sizes[1];
-  sap_archive archive = {.mode = bytes == NULL ? SAP_ARCHIVE_SIZE : SAP_ARCHIVE_SAVE,
-                         .bytes = bytes,
-                         .size = capacity >= system ? capacity - system : 0};
-  SAP_TRY(archive_own(stepper, &archive, error));
-  sizes[0] = archive.at;
-  return bytes == NULL ? SAP_STATUS_OK
-                       : request_system(stepper, SAP_MEMORY_SAVE, (unsigned char*)bytes + sizes[0],
-                                        &sizes[1], error);
+  return sap_archive_to_bytes(archive_all, stepper, bytes, capacity, size, error);
 }
 
 sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t capacity, size_t* size,
                                    sap_error* error) {
   SAP_NOT_NULL(error, stepper, size);
-  size_t sizes[2];
-  SAP_TRY(sap_stepper_keep(stepper, NULL, 0, sizes, error));
+  size_t payload_size;
+  SAP_TRY(sap_stepper_keep(stepper, NULL, 0, &payload_size, error));
   memory_header header = {.version = VERSION,
                           .header_size = sizeof header,
                           .nq = stepper->system.nq,
@@ -96,8 +103,7 @@ sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t cap
                           .ntrees = stepper->system.ntrees,
                           .solver = stepper->solver_hash,
                           .control = stepper->control.hash,
-                          .system_size = sizes[1],
-                          .payload_size = sizes[0] + sizes[1]};
+                          .payload_size = payload_size};
   const size_t needed = sizeof header + header.payload_size;
   SAP_FAIL_IF(bytes != NULL && capacity < needed, error, SAP_STATUS_ARGUMENT,
               "capacity = %zu must be >= %zu bytes", capacity, needed);
@@ -106,7 +112,7 @@ sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t cap
     return SAP_STATUS_OK;
   }
   unsigned char* payload = (unsigned char*)bytes + sizeof header;
-  SAP_TRY(sap_stepper_keep(stepper, payload, capacity - sizeof header, sizes, error));
+  SAP_TRY(sap_stepper_keep(stepper, payload, capacity - sizeof header, &payload_size, error));
   memcpy(header.magic, MAGIC, sizeof header.magic);
   header.checksum = sap_hash(SAP_HASH_START, payload, header.payload_size);
   memcpy(bytes, &header, sizeof header);
@@ -135,26 +141,15 @@ static sap_status check_header(const sap_stepper* stepper, const unsigned char* 
               : stepper->control.hash == 0 ? "stepper's memory is of error-controlled steps"
                                            : "stepper's memory is of another accuracy");
   SAP_FAIL_IF(header->payload_size != size - sizeof *header ||
-                  header->system_size > header->payload_size ||
                   header->checksum !=
                       sap_hash(SAP_HASH_START, bytes + sizeof *header, header->payload_size),
               error, SAP_STATUS_ARGUMENT, "stepper's memory is damaged or cut off");
   return SAP_STATUS_OK;
 }
 
-sap_status sap_stepper_restore(sap_stepper* stepper, const void* bytes, const size_t sizes[2],
+sap_status sap_stepper_restore(sap_stepper* stepper, const void* bytes, size_t size,
                                sap_error* error) {
-  // The bytes are only read: archives have no const pointers.
-  unsigned char* own = (unsigned char*)(uintptr_t)bytes;
-  size_t system_size = sizes[1];
-  sap_archive reserve = {.mode = SAP_ARCHIVE_RESERVE, .bytes = own, .size = sizes[0]};
-  SAP_TRY(archive_own(stepper, &reserve, error));
-  SAP_FAIL_IF(reserve.at != sizes[0], error, SAP_STATUS_ARGUMENT,
-              "stepper's memory has %zu bytes too many", sizes[0] - reserve.at);
-  SAP_TRY(request_system(stepper, SAP_MEMORY_CHECK, own + sizes[0], &system_size, error));
-  SAP_TRY(request_system(stepper, SAP_MEMORY_LOAD, own + sizes[0], &system_size, error));
-  sap_archive load = {.mode = SAP_ARCHIVE_LOAD, .bytes = own, .size = sizes[0]};
-  return archive_own(stepper, &load, error);
+  return sap_archive_from_bytes(archive_all, stepper, bytes, size, error);
 }
 
 sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* bytes, size_t size,
@@ -162,6 +157,6 @@ sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* bytes, size
   SAP_NOT_NULL(error, stepper, bytes);
   memory_header header;
   SAP_TRY(check_header(stepper, bytes, size, &header, error));
-  const size_t sizes[2] = {header.payload_size - header.system_size, header.system_size};
-  return sap_stepper_restore(stepper, (const unsigned char*)bytes + sizeof header, sizes, error);
+  return sap_stepper_restore(stepper, (const unsigned char*)bytes + sizeof header,
+                             header.payload_size, error);
 }

@@ -294,15 +294,14 @@ static void keep_step(sap_stepper* stepper, const sap_state* state, const double
 
 // Keeps the memory of earlier steps for a step that fails.
 static sap_status keep_memory(sap_stepper* stepper, sap_error* error) {
-  size_t* sizes = stepper->memory_sizes;
+  size_t* size = &stepper->memory_size;
   const size_t room = (size_t)stepper->memory_capacity;
-  if (room > 0 && sap_stepper_keep(stepper, stepper->memory, room, sizes, NULL) == SAP_STATUS_OK) {
+  if (room > 0 && sap_stepper_keep(stepper, stepper->memory, room, size, NULL) == SAP_STATUS_OK) {
     return SAP_STATUS_OK;
   }
-  SAP_TRY(sap_stepper_keep(stepper, NULL, 0, sizes, error));
-  const size_t needed = sizes[0] + sizes[1];
-  SAP_TRY(SAP_GROW(&stepper->memory, &stepper->memory_capacity, (int64_t)needed, error));
-  return sap_stepper_keep(stepper, stepper->memory, needed, sizes, error);
+  SAP_TRY(sap_stepper_keep(stepper, NULL, 0, size, error));
+  SAP_TRY(SAP_GROW(&stepper->memory, &stepper->memory_capacity, (int64_t)*size, error));
+  return sap_stepper_keep(stepper, stepper->memory, *size, size, error);
 }
 
 static sap_status try_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
@@ -346,7 +345,7 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
   }
   const sap_status status = try_step(stepper, state, report, error);
   if (status != SAP_STATUS_OK && remembers) {
-    (void)sap_stepper_restore(stepper, stepper->memory, stepper->memory_sizes, NULL);
+    (void)sap_stepper_restore(stepper, stepper->memory, stepper->memory_size, NULL);
   }
   return status;
 }

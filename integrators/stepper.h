@@ -41,7 +41,7 @@ struct sap_stepper {
   // The memory at the start of a step, for one that fails.
   unsigned char* memory;
   int32_t memory_capacity;
-  size_t memory_sizes[2];
+  size_t memory_size;
   // The last step, for its derivatives.
   bool stepped;         // there is one
   double *q0, *v0, *v;  // its start and its velocities at the end (nq), (nv), (nv)
@@ -65,12 +65,12 @@ sap_stepper_options sap_stepper_given_options(const sap_stepper* stepper);
 
 // Forgets the steps, but nothing of an error control.
 void sap_stepper_forget_steps(sap_stepper* stepper);
-// Saves the memory without a header, the stepper's bytes and the system's: their numbers are in
-// sizes. bytes NULL: only measures them. fails: ARGUMENT if the capacity is too small.
-sap_status sap_stepper_keep(sap_stepper* stepper, void* bytes, size_t capacity, size_t sizes[2],
+// Saves the memory without a header. bytes NULL: only measures it. fails: ARGUMENT if the capacity is
+// too small.
+sap_status sap_stepper_keep(sap_stepper* stepper, void* bytes, size_t capacity, size_t* size,
                             sap_error* error);
 // Loads it. On failure the memory is unchanged.
-sap_status sap_stepper_restore(sap_stepper* stepper, const void* bytes, const size_t sizes[2],
+sap_status sap_stepper_restore(sap_stepper* stepper, const void* bytes, size_t size,
                                sap_error* error);
 
 // out = X R of a step's rotations, J or T; X, out (n x columns).

@@ -36,13 +36,18 @@ sap_status sap_archive_value(sap_archive* a, void* value, size_t size, sap_error
   return SAP_STATUS_OK;
 }
 
+sap_status sap_archive_number(sap_archive* a, void* value, size_t size, sap_error* error) {
+  const sap_archive_mode mode = a->mode;
+  a->mode = mode == SAP_ARCHIVE_RESERVE ? SAP_ARCHIVE_LOAD : mode;
+  const sap_status status = sap_archive_value(a, value, size, error);
+  a->mode = mode;
+  return status;
+}
+
 sap_status sap_archive_array(sap_archive* a, void* array, int32_t* count, int32_t* capacity,
                              size_t element_size, sap_error* error) {
   int32_t n = *count;
-  const sap_archive_mode mode = a->mode;
-  a->mode = mode == SAP_ARCHIVE_RESERVE ? SAP_ARCHIVE_LOAD : mode;  // the number is read at once
-  SAP_TRY(sap_archive_value(a, &n, sizeof n, error));
-  a->mode = mode;
+  SAP_TRY(sap_archive_number(a, &n, sizeof n, error));
   const bool loads = a->mode == SAP_ARCHIVE_RESERVE || a->mode == SAP_ARCHIVE_LOAD;
   if (n < 0 || (loads && !has_room(a, (size_t)n * element_size))) {
     return too_short(error);

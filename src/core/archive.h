@@ -27,6 +27,8 @@ typedef struct sap_archive {
 
 // Archives `size` bytes at `value`. fails: ARGUMENT if the archive is too short.
 sap_status sap_archive_value(sap_archive* archive, void* value, size_t size, sap_error* error);
+// The same of a number that decides what follows: RESERVE reads it, too.
+sap_status sap_archive_number(sap_archive* archive, void* value, size_t size, sap_error* error);
 // Archives the first *count elements of a growing array; `array` is the address of its pointer.
 sap_status sap_archive_array(sap_archive* archive, void* array, int32_t* count, int32_t* capacity,
                              size_t element_size, sap_error* error);

@@ -143,10 +143,11 @@ static sap_status append_block(sap_problem* p, const sap_contact_block* contact,
   block->v_hat = law->v_hat;
   block->friction = law->friction;
   if (sap_set_is_potential(block->set)) {
-    const double* force = sap_problem_find_force(p, contact->key);
+    const double* kept = sap_warm_start_find(&p->lag, contact->key, block->nrows);
     block->dissipation = contact->material.dissipation;
     block->slip_speed = law->slip_speed;
-    block->lagged_impulse = force != NULL ? *force * p->dt : law->new_impulse;
+    block->lagged_impulse =
+        kept != NULL ? fmax(0.0, kept[SAP_NORMAL_ROW]) / p->lag_dt * p->dt : law->new_impulse;
   }
   SAP_TRY(sap_problem_append_block(p, block, error));
   sap_block_data* data = &p->blocks[p->nblocks - 1];

@@ -297,62 +297,45 @@ int32_t sap_problem_count_softened(const sap_problem* p, const double* gamma) {
   return count;
 }
 
-// Normal forces of lagged contacts, kept from one step to the next.
+// Impulses of lagged contacts, kept from one step to the next.
 
-sap_status sap_lag_memory_archive(sap_lag_memory* memory, sap_archive* archive, sap_error* error) {
-  SAP_TRY(sap_hash_map_archive(&memory->keys, archive, error));
-  return SAP_ARCHIVE_ARRAY(archive, &memory->forces, &memory->count, &memory->capacity, error);
-}
-
-static sap_status archive_memory(void* memory, sap_archive* archive, sap_error* error) {
-  return sap_lag_memory_archive(memory, archive, error);
+sap_status sap_problem_archive(void* problem, sap_archive* archive, sap_error* error) {
+  sap_problem* p = problem;
+  SAP_TRY(sap_archive_value(archive, &p->lag_dt, sizeof p->lag_dt, error));
+  return sap_warm_start_archive(&p->lag, archive, error);
 }
 
 sap_status sap_problem_save_memory(sap_problem* problem, void* bytes, size_t capacity, size_t* size,
                                    sap_error* error) {
   SAP_NOT_NULL(error, problem, size);
-  return sap_archive_to_bytes(archive_memory, &problem->lag, bytes, capacity, size, error);
+  return sap_archive_to_bytes(sap_problem_archive, problem, bytes, capacity, size, error);
 }
 
 sap_status sap_problem_load_memory(sap_problem* problem, const void* bytes, size_t size,
                                    sap_error* error) {
   SAP_NOT_NULL(error, problem, bytes);
-  return sap_archive_from_bytes(archive_memory, &problem->lag, bytes, size, error);
-}
-
-const double* sap_problem_find_force(const sap_problem* p, uint64_t key) {
-  const int32_t i = key != 0 ? sap_hash_map_find(&p->lag.keys, key) : -1;
-  return i >= 0 && i < p->lag.count ? &p->lag.forces[i] : NULL;
+  return sap_archive_from_bytes(sap_problem_archive, problem, bytes, size, error);
 }
 
 sap_status sap_problem_keep_impulses(sap_problem* p, const double* gamma, sap_error* error) {
   SAP_NOT_NULL(error, p);
-  sap_lag_memory* lag = &p->lag;
-  int32_t needed = 0;
+  bool lagged = false;
   for (int32_t b = 0; gamma != NULL && b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
     if (block->set == SAP_SET_LAGGED && block->key != 0) {
       const double normal = gamma[block->first_row + SAP_NORMAL_ROW];
       SAP_FAIL_IF(!isfinite(normal), error, SAP_STATUS_NOT_FINITE,
                   "block %d: gamma_n = %g must be finite", b, normal);
-      needed += 1;
+      lagged = true;
     }
   }
-  if (needed > 0) {
-    SAP_TRY(sap_hash_map_reserve(&lag->keys, needed, error));
-    SAP_TRY(SAP_GROW(&lag->forces, &lag->capacity, needed, error));
+  if (lagged) {
+    SAP_TRY(sap_warm_start_reserve(&p->lag, p, error));
+    sap_warm_start_store(&p->lag, p, gamma);
+    p->lag_dt = p->dt;
+  } else {
+    sap_warm_start_forget(&p->lag);
   }
-  sap_hash_map_clear(&lag->keys);
-  for (int32_t b = 0; needed > 0 && b < p->nblocks; ++b) {
-    const sap_block_data* block = &p->blocks[b];
-    if (block->set == SAP_SET_LAGGED && block->key != 0) {
-      const int32_t known = lag->keys.count, i = sap_hash_map_add(&lag->keys, block->key);
-      if (i == known) {  // of equal keys the first counts
-        lag->forces[i] = fmax(0.0, gamma[block->first_row + SAP_NORMAL_ROW]) / p->dt;
-      }
-    }
-  }
-  lag->count = lag->keys.count;
   return SAP_STATUS_OK;
 }
 

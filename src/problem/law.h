@@ -39,9 +39,7 @@ void sap_problem_restore_repeats(sap_problem* problem);
 // |missed|; then sap_problem_shift_closure moves v_hat by a share of missed/dt.
 double sap_problem_missed_closure(sap_problem* problem);
 void sap_problem_shift_closure(sap_problem* problem);
-// Returns the force kept for a contact's key, NULL: none.
-const double* sap_problem_find_force(const sap_problem* problem, uint64_t key);
-// Saves or loads the kept forces.
-sap_status sap_lag_memory_archive(sap_lag_memory* memory, sap_archive* archive, sap_error* error);
+// Saves, loads or forgets the impulses that sap_problem_keep_impulses kept; sap_archive_function.
+sap_status sap_problem_archive(void* problem, sap_archive* archive, sap_error* error);
 
 #endif

@@ -92,8 +92,7 @@ void sap_problem_destroy(sap_problem* problem) {
     return;
   }
   sap_problem_cache_destroy(problem->cache);
-  sap_hash_map_free(&problem->lag.keys);
-  sap_free(problem->lag.forces);
+  sap_warm_start_clear(&problem->lag);
   sap_free(problem);
 }
 

@@ -11,11 +11,11 @@
 
 #include <sapstep/problem.h>
 
-#include "core/hash_map.h"
 #include "core/memory.h"
 #include "linalg/block_pattern.h"
 #include "linalg/branch_factor.h"
 #include "linalg/cholesky.h"
+#include "problem/warm_start.h"
 
 // A_ab of two trees, a != b; n_a x n_b, ld n_a. In a mobility B_ba follows, n_b x n_a.
 typedef struct sap_coupling {
@@ -105,13 +105,6 @@ typedef enum sap_problem_group {
   SAP_GROUP_COUNT
 } sap_problem_group;
 
-// Normal forces of the previous step's lagged contacts by key. Start with {0}.
-typedef struct sap_lag_memory {
-  sap_hash_map keys;
-  double* forces;  // [N]  (keys.count)
-  int32_t count, capacity;
-} sap_lag_memory;
-
 struct sap_problem {
   double dt;
   int32_t ntrees, nv, nrows, nblocks, ncouplings;
@@ -141,7 +134,8 @@ struct sap_problem {
   double closure_share;       // of `missed` in the last shift, 0: none since the last reset
   bool solved;                // by the same solver, but for other v_hat, v_star and v_guess
   double* v0;                 // start of the step (nv)
-  sap_lag_memory lag;         // outlives a reset
+  sap_warm_start lag;  // impulses of the step before, if contacts were lagged; outlives a reset
+  double lag_dt;       // its length [s]
   // blocks
   sap_block_data* blocks;  // (nblocks)
   sap_repeat* repeats;     // stored of the first repeat_count blocks                     (nblocks)

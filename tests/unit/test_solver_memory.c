@@ -12,9 +12,9 @@
 #include <sapstep/solver.h>
 
 #include "problem/problem_data.h"
+#include "problem/warm_start.h"
 #include "solvers/islands.h"
 #include "solvers/report.h"
-#include "solvers/warm_start.h"
 
 typedef struct block_kind {
   uint64_t key;

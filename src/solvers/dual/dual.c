@@ -14,11 +14,11 @@
 #include "core/platform.h"
 #include "math/scalar.h"
 #include "problem/problem_data.h"
+#include "problem/warm_start.h"
 #include "solvers/islands.h"
 #include "solvers/report.h"
 #include "solvers/residuals.h"
 #include "solvers/row_violation.h"
-#include "solvers/warm_start.h"
 
 void sap_dual_project(const sap_delassus_item* item, const double* x, double* out) {
   if (item->is_cone) {

@@ -14,13 +14,13 @@
 #include "core/memory.h"
 #include "core/platform.h"
 #include "problem/problem_data.h"
+#include "problem/warm_start.h"
 #include "solvers/dual/dual.h"
 #include "solvers/islands.h"
 #include "solvers/primal/sap.h"
 #include "solvers/report.h"
 #include "solvers/residuals.h"
 #include "solvers/row_violation.h"
-#include "solvers/warm_start.h"
 
 enum {
   SOLVES = 40,  // inner solves

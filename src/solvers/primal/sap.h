@@ -6,10 +6,10 @@
 #define SAP_SOLVERS_PRIMAL_SAP_H
 
 #include "core/threads.h"
+#include "problem/warm_start.h"
 #include "solvers/cholesky_pool.h"
 #include "solvers/primal/newton.h"
 #include "solvers/report.h"
-#include "solvers/warm_start.h"
 
 enum {
   SAP_HISTORY_RESERVE = 512,  // rows, so that a longer solve allocates nothing

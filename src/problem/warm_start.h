@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of a solver between solves: values of the rows of blocks, found by the blocks' keys.
-#ifndef SAP_SOLVERS_WARM_START_H
-#define SAP_SOLVERS_WARM_START_H
+// Memory between solves and steps: values of the rows of blocks, found by the blocks' keys.
+#ifndef SAP_PROBLEM_WARM_START_H
+#define SAP_PROBLEM_WARM_START_H
+
+#include <sapstep/problem.h>
 
 #include "core/hash_map.h"
-#include "problem/problem_data.h"
 
 typedef struct sap_warm_rows {
   int32_t first;  // in values
@@ -32,6 +33,8 @@ const double* sap_warm_start_find(const sap_warm_start* memory, uint64_t key, in
 void sap_warm_start_recall(const sap_warm_start* memory, const sap_problem* problem,
                            double* values);
 sap_status sap_warm_start_archive(sap_warm_start* memory, sap_archive* archive, sap_error* error);
+// Removes the values and keeps the room.
+void sap_warm_start_forget(sap_warm_start* memory);
 void sap_warm_start_clear(sap_warm_start* memory);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Values of the rows of blocks between solves.
-#include "solvers/warm_start.h"
+#include "problem/warm_start.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "problem/problem_data.h"
 
 sap_status sap_warm_start_reserve(sap_warm_start* m, const sap_problem* p, sap_error* error) {
   SAP_TRY(sap_hash_map_reserve(&m->keys, p->nblocks, error));
@@ -70,6 +71,13 @@ sap_status sap_warm_start_archive(sap_warm_start* m, sap_archive* archive, sap_e
   SAP_TRY(sap_hash_map_archive(&m->keys, archive, error));
   SAP_TRY(SAP_ARCHIVE_ARRAY(archive, &m->rows, &m->nrows, &m->rows_capacity, error));
   return SAP_ARCHIVE_ARRAY(archive, &m->values, &m->nvalues, &m->values_capacity, error);
+}
+
+void sap_warm_start_forget(sap_warm_start* m) {
+  if (m->nrows > 0) {
+    sap_hash_map_clear(&m->keys);
+    m->nrows = m->nvalues = 0;
+  }
 }
 
 void sap_warm_start_clear(sap_warm_start* m) {
