@@ -132,18 +132,20 @@ sap_status sap_pool_grow_all(sap_pool* pool, const sap_array* list, size_t count
 }
 
 // Rounded up, so that every part is aligned for doubles.
-static int64_t count_doubles(const sap_array* part) {
-  const int64_t rest = (int64_t)(part->size % sizeof(double)) * part->count;
-  return (int64_t)(part->size / sizeof(double)) * part->count +
-         (rest + (int64_t)sizeof(double) - 1) / (int64_t)sizeof(double);
+static inline int64_t count_doubles(const sap_array* part) {
+  return (part->count * (int64_t)part->size + (int64_t)sizeof(double) - 1) /
+         (int64_t)sizeof(double);
 }
 
 sap_status sap_pool_carve(sap_pool* pool, double** memory, const sap_array* list, size_t count,
                           sap_error* error) {
-  int64_t needed = 0;
+  int64_t needed = 0, largest = 0;
   for (size_t i = 0; i < count; ++i) {
     needed += count_doubles(&list[i]);
+    largest |= list[i].count;
   }
+  SAP_FAIL_IF(largest < 0 || largest > UINT32_MAX, error, SAP_STATUS_MEMORY,
+              "array too large: %lld elements", (long long)largest);
   SAP_TRY(SAP_ROOM(pool, memory, needed, error));
   double* next = *memory;
   for (size_t i = 0; i < count; ++i) {

@@ -88,7 +88,8 @@ void sap_dense_cholesky_solve(int32_t n, const double* L, double* x) {
 // Largest update of a diagonal entry, relative to the entry before it.
 static const double GROWTH = 2.0;
 
-bool sap_dense_lu_factorize(int32_t n, double* B, int32_t* pivots) {
+// Factorizes B with partial pivoting; false if it is singular or not finite.
+static bool factorize_lu(int32_t n, double* B, int32_t* pivots) {
   return sap_all_finite(B, (size_t)n * (size_t)n) &&
          LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, B, n, pivots) == 0;
 }
@@ -120,7 +121,7 @@ bool sap_dense_near_spd_lu(int32_t n, double* B, int32_t* pivots, double* work) 
     pivots[k] = k + 1;
     if (!eliminate(n, k, B)) {
       memcpy(B, work, (size_t)n * (size_t)n * sizeof *B);
-      return sap_dense_lu_factorize(n, B, pivots);
+      return factorize_lu(n, B, pivots);
     }
   }
   return true;
@@ -140,7 +141,7 @@ void sap_dense_add_product(int32_t m, int32_t n, int32_t k, double scale, const 
 }
 
 bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x) {
-  const bool regular = sap_dense_lu_factorize(n, B, pivots);
+  const bool regular = factorize_lu(n, B, pivots);
   if (regular) {
     sap_dense_lu_apply(n, B, pivots, false, 1, x);
   }

@@ -51,13 +51,12 @@ void sap_dense_cholesky_solve(int32_t n, const double* L, double* x);
 // false if B is singular or not finite.
 bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x);
 
-// Factorizes B by LU with partial pivoting, and solves B X = C, or B' X = C, in place (n x count).
-// Returns false if B is singular or not finite.
-bool sap_dense_lu_factorize(int32_t n, double* B, int32_t* pivots);
+// Factorizes B, near an SPD matrix, by LU: without pivots where that is stable. work: (n x n). Returns
+// false if B is singular or not finite.
+bool sap_dense_near_spd_lu(int32_t n, double* B, int32_t* pivots, double* work);
+// Solves B X = C, or B' X = C, in place (n x count).
 void sap_dense_lu_apply(int32_t n, const double* LU, const int32_t* pivots, bool transposed,
                         int32_t count, double* X);
-// Factorizes likewise a matrix near an SPD one, without pivots where that is stable; work: (n x n).
-bool sap_dense_near_spd_lu(int32_t n, double* B, int32_t* pivots, double* work);
 // out (m x n) += scale X' Y, X: k x m, Y: k x n.
 void sap_dense_add_product(int32_t m, int32_t n, int32_t k, double scale, const double* X,
                            const double* Y, double* out);

@@ -68,16 +68,7 @@ static inline void quad_store_pairs(double* a, double* b, quad x) {
 }
 // Copies one of the four to all four.
 static inline quad quad_spread(quad x, int which) {
-  switch (which) {
-    case 0:
-      return __builtin_shufflevector(x, x, 0, 0, 0, 0);
-    case 1:
-      return __builtin_shufflevector(x, x, 1, 1, 1, 1);
-    case 2:
-      return __builtin_shufflevector(x, x, 2, 2, 2, 2);
-    default:
-      return __builtin_shufflevector(x, x, 3, 3, 3, 3);
-  }
+  return quad_all(x[which]);
 }
 // z - x y
 static inline quad quad_subtract_product(quad z, quad x, quad y) {
@@ -140,6 +131,14 @@ static inline void quad_add_three(double* a, quad x) {
   const sap_simd_pair low = sap_simd_load_pair(a) + sap_simd_low(x);
   memcpy(a, &low, sizeof low);
   a[2] += x[2];
+}
+// Adds the first three of each to the lower triangle of a 3 x 3 matrix.
+static inline void quad_add_lower_3(double a[9], const quad x[3]) {
+  for (int c = 0; c < 3; ++c) {
+    for (int r = c; r < 3; ++r) {
+      a[3 * c + r] += x[c][r];
+    }
+  }
 }
 // True if all |x| are below s; false if one is NaN.
 static inline bool quad_below(quad x, double s) {

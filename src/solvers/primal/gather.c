@@ -38,8 +38,10 @@ static sap_status count_island(sap_newton* n, sap_error* error) {
       large = large || size > SAP_ONE_FREE_BODY;
       bodies = bodies && size == SAP_ONE_FREE_BODY;
     }
-    n->nruns += large ? (ncols + block->ntrees) / 2 : 0;  // runs have gaps between them
     const sap_patch_kind kind = patch_kind_of(block);
+    n->nruns += large ? (ncols + block->ntrees) / 2  // with gaps between
+                : kind != SAP_PATCH_CONES || !bodies ? block->ntrees
+                                                     : 0;
     if (kind == SAP_PATCH_CONES && !bodies) {
       ncols = sap_patch_fill_up(ncols);
     }
@@ -136,14 +138,16 @@ static inline bool has_nonzero(const double* x, int32_t count) {
   return all << 1 != 0;
 }
 
-static bool is_on_large_tree(const sap_newton* n, const sap_block_data* block) {
-  const sap_problem* p = n->problem;
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    if (p->tree_size[p->block_trees[block->first_tree + t]] > SAP_ONE_FREE_BODY) {
-      return true;
-    }
+// Returns the size of the largest tree of a block, and sets that of the smallest.
+static int32_t largest_tree(const sap_newton* n, const sap_block_data* block, int32_t* smallest) {
+  const int32_t* trees = n->problem->block_trees + block->first_tree;
+  int32_t largest = *smallest = n->problem->tree_size[trees[0]];
+  for (int32_t t = 1; t < block->ntrees; ++t) {
+    const int32_t size = n->problem->tree_size[trees[t]];
+    largest = size > largest ? size : largest;
+    *smallest = size < *smallest ? size : *smallest;
   }
-  return false;
+  return largest;
 }
 
 // Appends the runs of the nonzero columns of J (nrows, size) from the velocity of `at` on; returns
@@ -165,19 +169,25 @@ static inline sap_run* append_runs(const double* J, int32_t nrows, int32_t size,
   return next;
 }
 
-// Lists the runs of a block's nonzero columns behind the used runs; returns their number, 0 if its
-// trees are small.
+// Lists the runs of a block behind the used runs; returns their number.
 static int32_t list_runs(sap_newton* n, const sap_block_data* block, const int32_t* order,
                          int32_t first) {
   const sap_problem* p = n->problem;
-  if (!is_on_large_tree(n, block)) {
+  int32_t smallest;
+  const bool large = largest_tree(n, block, &smallest) > SAP_ONE_FREE_BODY;
+  if (!large && smallest == SAP_ONE_FREE_BODY && block->ntrees <= 2 &&
+      patch_kind_of(block) == SAP_PATCH_CONES) {
     return 0;
   }
   sap_run* next = n->runs + first;
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t tree = n->local[p->block_trees[block->first_tree + order[t]]];
     const double* J = p->jacobians[block->first_tree + order[t]];
-    const sap_run at = {t, n->start[tree], 0};
+    const sap_run at = {t, n->start[tree], n->size[tree]};
+    if (!large) {
+      *next++ = at;
+      continue;
+    }
     next = block->nrows == 3   ? append_runs(J, 3, n->size[tree], &at, next)
            : block->nrows == 1 ? append_runs(J, 1, n->size[tree], &at, next)
                                : append_runs(J, block->nrows, n->size[tree], &at, next);
@@ -202,11 +212,11 @@ static bool same_runs(const sap_newton* n, const sap_patch* patch, int32_t first
 static void find_bodies(const sap_newton* n, sap_patch* patch) {
   const int32_t* trees = n->patch_trees + patch->first_tree;
   patch->bodies[0] = patch->bodies[1] = -1;
-  if (patch->nruns > 0 || patch->ntrees > 2 || patch->ncols != patch->ntrees * SAP_ONE_FREE_BODY ||
-      n->size[trees[0]] != SAP_ONE_FREE_BODY) {
-    return;
-  }
   for (int32_t t = 0; t < patch->ntrees; ++t) {
+    if (patch->ntrees > 2 || n->size[trees[t]] != SAP_ONE_FREE_BODY) {
+      patch->bodies[0] = -1;
+      return;
+    }
     patch->bodies[t] = n->start[trees[t]];
   }
 }

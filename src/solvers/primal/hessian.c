@@ -131,16 +131,6 @@ static bool add_cones_n(const sap_newton* n, const sap_patch* patch, double* S, 
   return active;
 }
 
-// to (rows x columns, ld rows) += part of S (ld ncols)
-static inline void add_block(double* restrict to, const double* restrict S, size_t rows,
-                             size_t columns, size_t ncols) {
-  for (size_t j = 0; j < columns; ++j) {
-    for (size_t i = 0; i < rows; ++i) {
-      to[j * rows + i] += S[j * ncols + i];
-    }
-  }
-}
-
 // Adds S to the blocks of the patch's tree pairs, run by run.
 static void scatter_runs(const sap_newton* n, const sap_patch* patch, const double* S) {
   const int32_t* trees = n->patch_trees + patch->first_tree;
@@ -164,26 +154,6 @@ static void scatter_runs(const sap_newton* n, const sap_patch* patch, const doub
                                    .is_triangle = l == k};
       n->kernels->add_part(&part);
     }
-  }
-}
-
-// Adds S to the blocks of the patch's tree pairs, tree by tree.
-static void scatter_trees(const sap_newton* n, const sap_patch* patch, const double* S) {
-  const int32_t* trees = n->patch_trees + patch->first_tree;
-  const size_t* pair = n->pattern.pair_values + patch->first_pair;
-  const size_t ncols = (size_t)patch->ncols;
-  size_t column = 0;
-  for (int32_t k = 0; k < patch->ntrees; ++k) {
-    const size_t size_k = (size_t)n->size[trees[k]];
-    size_t row = column;
-    for (int32_t l = k; l < patch->ntrees; ++l) {
-      const size_t size_l = (size_t)n->size[trees[l]];
-      double* to = n->values + *pair++;
-      const double* from = S + column * ncols + row;
-      add_block(to, from, size_l, size_k, ncols);
-      row += size_l;
-    }
-    column += size_k;
   }
 }
 
@@ -222,10 +192,8 @@ void sap_newton_assemble(sap_newton* n, bool with_constraints) {
     const bool active = patch->kind == SAP_PATCH_CONES     ? add_cones(n, patch, S, W)
                         : patch->kind == SAP_PATCH_CONES_N ? add_cones_n(n, patch, S, W)
                                                            : add_intervals(n, patch, S);
-    if (active && patch->nruns > 0) {
+    if (active) {
       scatter_runs(n, patch, S);
-    } else if (active) {
-      scatter_trees(n, patch, S);
     }
   }
 }

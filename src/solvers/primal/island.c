@@ -21,82 +21,38 @@ void sap_newton_clear(sap_newton* n) {
   *n = (sap_newton){0};
 }
 
-#define RESERVE(array, needed) SAP_TRY(SAP_ROOM(&n->pool, &n->array, (needed), error));
-
 sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   const int64_t nt = n->ntrees, nv = n->nv, nc = n->ncones, ni = n->nintervals, nr = n->nrows;
-  const int64_t columns = n->largest_patch;
-  const int64_t integers =
-      2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees + nc + nr;
-  const int64_t reals = (int64_t)(n->njacobian + n->nwhitened) + 35 * nc + 3 * ni + 9 * nr +
-                        11 * nv + SAP_ONE_FREE_BODY * (SAP_ONE_FREE_BODY + 1) * nt +
-                        columns * columns + 6 * columns;
-  RESERVE(integers, integers)
-  RESERVE(reals, reals)
-  RESERVE(keys, 2 * (int64_t)n->nblocks)
-  RESERVE(patches, n->nblocks)
-  RESERVE(runs, n->nruns)
-  RESERVE(cones, nc)
-  RESERVE(sweep_cones, nc)
-  RESERVE(potentials, n->npotentials)
-  RESERVE(cones_n, n->ncones_n)
-  RESERVE(intervals, ni)
-  int32_t* next = n->integers;
-#define CARVE(array, count_of) \
-  n->array = next;             \
-  next += (count_of);
-  CARVE(size, nt)
-  CARVE(start, nt + 1)
-  CARVE(couplings, n->ncouplings)
-  CARVE(coupling_pair, n->ncouplings)
-  CARVE(patch_trees, n->npatch_trees)
-  CARVE(tree_order, n->npatch_trees)
-  CARVE(cone_row, nc)
-  CARVE(problem_row, nr)
-#undef CARVE
-  double* real = n->reals;
-#define CARVE(array, count_of) \
-  n->array = real;             \
-  real += (count_of);
-  CARVE(jacobian, n->njacobian)
-  CARVE(cone_law, 5 * nc)
-  CARVE(whitened, n->nwhitened)
-  CARVE(cone_v_hat, 3 * nc)
-  CARVE(cone_vc, 3 * nc)
-  CARVE(cone_u, 3 * nc)
-  CARVE(cone_d, 3 * nc)
-  CARVE(cone_gamma, 3 * nc)
-  CARVE(cone_lambda, 3 * nc)
-  CARVE(cone_target, 3 * nc)
-  CARVE(cone_rho, nc)
-  CARVE(cone_G, 6 * nc)
-  CARVE(cone_parts, 2 * nc)
-  CARVE(row_v_hat, nr)
-  CARVE(row_vc, nr)
-  CARVE(row_u, nr)
-  CARVE(row_d, nr)
-  CARVE(row_gamma, nr)
-  CARVE(row_lambda, nr)
-  CARVE(row_target, nr)
-  CARVE(row_work, 2 * nr)
-  CARVE(interval_rho, ni)
-  CARVE(interval_G, ni)
-  CARVE(sweep_row, ni)
-  CARVE(v, nv)
-  CARVE(v_star, nv)
-  CARVE(v_best, nv)
-  CARVE(sweep_w, SAP_ONE_FREE_BODY * nt)
-  CARVE(sweep_factor, SAP_ONE_FREE_BODY * SAP_ONE_FREE_BODY * nt)
-  CARVE(v_start, nv)
-  CARVE(dv, nv)
-  CARVE(gradient, nv)
-  CARVE(momentum, nv)
-  CARVE(momentum_star, nv)
-  CARVE(impulse, nv)
-  CARVE(mass, nv)
-  CARVE(product, nv)
-  CARVE(scratch, columns * columns + 6 * columns)
-#undef CARVE
+  const int64_t columns = n->largest_patch, body = SAP_ONE_FREE_BODY;
+  SAP_TRY(SAP_ROOM(&n->pool, &n->keys, 2 * (int64_t)n->nblocks, error));
+  SAP_TRY(SAP_ROOM(&n->pool, &n->patches, n->nblocks, error));
+  SAP_TRY(SAP_ROOM(&n->pool, &n->runs, n->nruns, error));
+  SAP_TRY(SAP_ROOM(&n->pool, &n->cones, nc, error));
+  SAP_TRY(SAP_ROOM(&n->pool, &n->sweep_cones, nc, error));
+  SAP_TRY(SAP_ROOM(&n->pool, &n->potentials, n->npotentials, error));
+  SAP_TRY(SAP_ROOM(&n->pool, &n->cones_n, n->ncones_n, error));
+  SAP_TRY(SAP_ROOM(&n->pool, &n->intervals, ni, error));
+  SAP_TRY(SAP_CARVE(
+      &n->pool, &n->numbers, error, SAP_ARRAY(&n->size, nt), SAP_ARRAY(&n->start, nt + 1),
+      SAP_ARRAY(&n->couplings, n->ncouplings), SAP_ARRAY(&n->coupling_pair, n->ncouplings),
+      SAP_ARRAY(&n->patch_trees, n->npatch_trees), SAP_ARRAY(&n->tree_order, n->npatch_trees),
+      SAP_ARRAY(&n->cone_row, nc), SAP_ARRAY(&n->problem_row, nr),
+      SAP_ARRAY(&n->jacobian, n->njacobian), SAP_ARRAY(&n->cone_law, 5 * nc),
+      SAP_ARRAY(&n->whitened, n->nwhitened), SAP_ARRAY(&n->cone_v_hat, 3 * nc),
+      SAP_ARRAY(&n->cone_vc, 3 * nc), SAP_ARRAY(&n->cone_u, 3 * nc), SAP_ARRAY(&n->cone_d, 3 * nc),
+      SAP_ARRAY(&n->cone_gamma, 3 * nc), SAP_ARRAY(&n->cone_lambda, 3 * nc),
+      SAP_ARRAY(&n->cone_target, 3 * nc), SAP_ARRAY(&n->cone_rho, nc),
+      SAP_ARRAY(&n->cone_G, 6 * nc), SAP_ARRAY(&n->cone_parts, 2 * nc),
+      SAP_ARRAY(&n->row_v_hat, nr), SAP_ARRAY(&n->row_vc, nr), SAP_ARRAY(&n->row_u, nr),
+      SAP_ARRAY(&n->row_d, nr), SAP_ARRAY(&n->row_gamma, nr), SAP_ARRAY(&n->row_lambda, nr),
+      SAP_ARRAY(&n->row_target, nr), SAP_ARRAY(&n->row_work, 2 * nr),
+      SAP_ARRAY(&n->interval_rho, ni), SAP_ARRAY(&n->interval_G, ni), SAP_ARRAY(&n->sweep_row, ni),
+      SAP_ARRAY(&n->v, nv), SAP_ARRAY(&n->v_star, nv), SAP_ARRAY(&n->v_best, nv),
+      SAP_ARRAY(&n->sweep_w, body * nt), SAP_ARRAY(&n->sweep_factor, body * body * nt),
+      SAP_ARRAY(&n->v_start, nv), SAP_ARRAY(&n->dv, nv), SAP_ARRAY(&n->gradient, nv),
+      SAP_ARRAY(&n->momentum, nv), SAP_ARRAY(&n->momentum_star, nv), SAP_ARRAY(&n->impulse, nv),
+      SAP_ARRAY(&n->mass, nv), SAP_ARRAY(&n->product, nv),
+      SAP_ARRAY(&n->scratch, columns * columns + 6 * columns)));
   return SAP_STATUS_OK;
 }
 
@@ -127,6 +83,5 @@ sap_status sap_newton_build_pattern(sap_newton* n, sap_error* error) {
     ++count;
   }
   sap_pair_pattern_build(&n->pattern, n->ntrees, n->size, count);
-  RESERVE(values, (int64_t)n->pattern.nvalues)
-  return SAP_STATUS_OK;
+  return SAP_ROOM(&n->pool, &n->values, (int64_t)n->pattern.nvalues, error);
 }

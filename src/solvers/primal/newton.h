@@ -8,8 +8,9 @@
 // velocities in ascending order, so that J x, J' gamma and J' G J run over contiguous rows.
 //
 // A block on a tree with more joints than a free body moves only the joints between its bodies and
-// the root: the other columns of its Jacobian are zero. Such a patch lists the runs of its nonzero
-// columns, and blocks share a patch only if their runs are equal.
+// the root: the other columns of its Jacobian are zero. A patch lists the runs of its nonzero
+// columns, on smaller trees those of whole trees, and blocks share a patch only if their runs are
+// equal. Cones of 3 rows on one or two free bodies have no runs.
 #ifndef SAP_SOLVERS_PRIMAL_NEWTON_H
 #define SAP_SOLVERS_PRIMAL_NEWTON_H
 
@@ -44,7 +45,7 @@ typedef struct sap_patch {
   int32_t first_tree;        // in patch_trees
   int32_t first_pair;        // in pair_values: (0,0) (1,0) .. (1,1) (2,1) ..
   int32_t ncols;             // velocities; of cones not on bodies: rounded up to fours
-  int32_t first_run, nruns;  // in runs; nruns = 0: all velocities of its trees
+  int32_t first_run, nruns;  // in runs; nruns = 0: the velocities of `bodies`
   int32_t bodies[2];         // first velocities of its one or two free bodies; -1: other trees
   int32_t velocity;          // the only one of interval rows; -1: they have several
   size_t jacobian;           // start of its rows, ncols each
@@ -103,7 +104,7 @@ typedef struct sap_newton {
   int32_t* cone_row;         // the problem's row of a cone's first row (ncones)
   int32_t* problem_row;      // (nrows)
   sap_patch* patches;        // (npatches)
-  sap_run* runs;             // of patches on large trees (nruns)
+  sap_run* runs;             // of patches (nruns)
   sap_pair_pattern pattern;  // of H: of patches' tree pairs, then of couplings and trees
   double* values;            // H (pattern.nvalues)
 
@@ -159,8 +160,7 @@ typedef struct sap_newton {
 
   // memory of the arrays above
   sap_pool pool;
-  int32_t* integers;
-  double* reals;
+  double* numbers;
   sap_sort_key* keys;  // block and start of its trees in tree_order; twice, for sorting
 } sap_newton;
 

@@ -28,29 +28,17 @@ static inline void sap_clear_until(double* from, const double* end) {
 static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch, const double* x,
                                     double* to) {
   const double* end = to + patch->ncols;
-  if (patch->nruns > 0) {
-    const sap_run* run = n->runs + patch->first_run;
-    for (int32_t r = 0; r < patch->nruns; ++r, ++run) {
-      if (run->count == 1) {
-        *to = x[run->velocity];
-      } else {
-        memcpy(to, x + run->velocity, (size_t)run->count * sizeof *to);
-      }
-      to += run->count;
-    }
-    sap_clear_until(to, end);
-    return;
+  for (int32_t i = 0; patch->nruns == 0 && i < patch->ntrees; ++i, to += SAP_ONE_FREE_BODY) {
+    memcpy(to, x + patch->bodies[i], SAP_ONE_FREE_BODY * sizeof *to);
   }
-  const int32_t* trees = n->patch_trees + patch->first_tree;
-  for (int32_t t = 0; t < patch->ntrees; ++t) {
-    const int32_t size = n->size[trees[t]];
-    const double* from = x + n->start[trees[t]];
-    if (size == SAP_ONE_FREE_BODY) {
-      memcpy(to, from, SAP_ONE_FREE_BODY * sizeof *to);
+  const sap_run* run = n->runs + patch->first_run;
+  for (int32_t r = 0; r < patch->nruns; ++r, ++run) {
+    if (run->count == 1) {
+      *to = x[run->velocity];
     } else {
-      memcpy(to, from, (size_t)size * sizeof *to);
+      memcpy(to, x + run->velocity, (size_t)run->count * sizeof *to);
     }
-    to += size;
+    to += run->count;
   }
   sap_clear_until(to, end);
 }
@@ -68,22 +56,14 @@ static inline void sap_patch_add(int32_t n, const double* restrict x, double* re
   }
 }
 
-// Adds `from` (ncols) to the patch's part of x (nv), without columns beyond its velocities.
+// Adds `from` (ncols) to the patch's part of x (nv), without columns beyond its velocities. The patch
+// has runs.
 static inline void sap_patch_scatter_add(const sap_newton* n, const sap_patch* patch,
                                          const double* from, double* x) {
-  if (patch->nruns > 0) {
-    const sap_run* run = n->runs + patch->first_run;
-    for (int32_t r = 0; r < patch->nruns; ++r, ++run) {
-      sap_patch_add(run->count, from, x + run->velocity);
-      from += run->count;
-    }
-    return;
-  }
-  const int32_t* trees = n->patch_trees + patch->first_tree;
-  for (int32_t t = 0; t < patch->ntrees; ++t) {
-    const int32_t size = n->size[trees[t]];
-    sap_patch_add(size, from, x + n->start[trees[t]]);
-    from += size;
+  const sap_run* run = n->runs + patch->first_run;
+  for (int32_t r = 0; r < patch->nruns; ++r, ++run) {
+    sap_patch_add(run->count, from, x + run->velocity);
+    from += run->count;
   }
 }
 
