@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "multibody/engine/contact_slopes.h"
+// How a contact's J, and the generalized force of its impulse, change with the configuration.
+// A change of q_k moves all bodies after it by S_k; p moves by Dp, the frame R turns by rho. With
+// J v = R' (v_B - v_A), V o p: velocity of a motion V at p, U_k: motion before the joint of k,
+//   d(J v) = R' (sum of sides +-((S_k x (V_b - U_k)) o p + w_b x Dp) - rho x (v_B - v_A))
+// and of the angular rows R' (w_B - w_A) likewise; f' d(J y) of all dofs is found in one pass from
+// the body to the root;
+//   d(J' f)_j = sum +-((S_k x S_j) o p . f + (S_j x Dp) . f + (S_j o p) . (rho x f)),  f = R gamma,
+//   the first term for j behind or with k
+#include "multibody/engine/impulse_slopes.h"
 
 #include <string.h>
 

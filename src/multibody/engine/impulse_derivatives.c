@@ -5,7 +5,7 @@
 //   dgamma = G (dv_hat - d(J v) + by_R dR) + ...       solvers/gradient_data.h
 //   R, v_hat, mu and n0 are the law's functions of phi0, the scales w of W = J A^-1 J', J v0, J v*
 //   dW_rs = d(J X_s)_r + d(J X_r)_s - X_r' dA X_s,  X = A^-1 J'
-// with changes of J by contact_slopes.h. Lagged contacts are solved until their friction is that of
+// with changes of J by contact_slopes.c. Lagged contacts are solved until their friction is that of
 // their own normal impulse.
 #include <math.h>
 #include <string.h>
