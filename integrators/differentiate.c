@@ -441,11 +441,11 @@ static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t c
     if (kind == 1) {
       q[c] += s->dt * (1.0 - s->theta_vq);
     }
-    sap_step_turn_vector(d->end, d->end_count, true, false, q);
+    sap_step_turn_vector(d->end, d->end_count, true, q);
     if (kind == 0) {
       double* unit = memset(stepper->differentiation->x, 0, n * sizeof *q);
       unit[c] = 1.0;
-      sap_step_turn_vector(d->end, d->end_count, false, false, unit);
+      sap_step_turn_vector(d->end, d->end_count, false, unit);
       for (size_t i = 0; i < n; ++i) {
         q[i] += unit[i];
       }
@@ -512,12 +512,12 @@ sap_status sap_stepper_vjp_parameters(sap_stepper* stepper, const double* dq1, c
   }
   double *lambda = d->lambda, *end = d->end_bar, *sides = d->solution;
   for (size_t i = 0; i < n; ++i) {
-    end[i] = dq1 != NULL ? dq1[i] : 0.0;
-    if (dq0 != NULL) {
-      dq0[i] = end[i];
-    }
+    d->x[i] = dq1 != NULL ? dq1[i] : 0.0;
   }
-  sap_step_turn_vector(d->end, d->end_count, true, true, end);
+  sap_step_turn_columns(d->end, d->end_count, true, 1, n, d->x, end);
+  if (dq0 != NULL) {
+    sap_step_turn_columns(d->end, d->end_count, false, 1, n, d->x, dq0);
+  }
   for (size_t i = 0; i < n; ++i) {
     lambda[i] = (dv1 != NULL ? dv1[i] : 0.0) + s->dt * s->theta_vq * end[i];
   }
@@ -527,9 +527,6 @@ sap_status sap_stepper_vjp_parameters(sap_stepper* stepper, const double* dq1, c
     SAP_TRY(add_parameters(stepper, d->v, d->x, parameters, error));
   }
   SAP_TRY(find_sides(stepper, lambda, parameters, error));
-  if (dq0 != NULL) {
-    sap_step_turn_vector(d->end, d->end_count, false, true, dq0);
-  }
   for (size_t i = 0; i < n; ++i) {
     if (dq0 != NULL) {
       dq0[i] += sides[i];

@@ -76,8 +76,7 @@ sap_status sap_stepper_restore(sap_stepper* stepper, const void* bytes, size_t s
 // out = X R of a step's rotations, J or T; X, out (n x columns).
 void sap_step_turn_columns(const sap_step_rotation* rotations, int32_t count, bool J, size_t n,
                            size_t columns, const double* X, double* out);
-// x := R x, or R' x.
-void sap_step_turn_vector(const sap_step_rotation* rotations, int32_t count, bool J,
-                          bool transposed, double* x);
+// x := R x.
+void sap_step_turn_vector(const sap_step_rotation* rotations, int32_t count, bool J, double* x);
 
 #endif

@@ -130,15 +130,13 @@ void sap_step_turn_columns(const sap_step_rotation* rotations, int32_t count, bo
   }
 }
 
-void sap_step_turn_vector(const sap_step_rotation* rotations, int32_t count, bool J,
-                          bool transposed, double* x) {
+void sap_step_turn_vector(const sap_step_rotation* rotations, int32_t count, bool J, double* x) {
   for (int32_t k = 0; k < count; ++k) {
     const double* R = J ? rotations[k].J : rotations[k].T;
     double* part = x + rotations[k].first;
     const double a = part[0], b = part[1], c = part[2];
     for (int i = 0; i < 3; ++i) {
-      part[i] = transposed ? R[3 * i] * a + R[3 * i + 1] * b + R[3 * i + 2] * c
-                           : R[i] * a + R[3 + i] * b + R[6 + i] * c;
+      part[i] = R[i] * a + R[3 + i] * b + R[6 + i] * c;
     }
   }
 }

@@ -318,9 +318,8 @@ static sap_status check_parameter(const sap_multibody* multibody, const sap_para
               count);
   SAP_FAIL_IF(p->kind == SAP_PARAMETER_SPRING && !sap_joint_is_scalar(model->joints[p->id].type),
               error, SAP_STATUS_UNSUPPORTED,
-              "derivatives to the spring of joint %d '%s', no hinge "
-              "or slide",
-              p->id, sap_model_get_name(model, SAP_ELEMENT_JOINT, p->id));
+              "derivatives to the spring of joint %d '%s', no hinge or slide", p->id,
+              sap_model_get_name(model, SAP_ELEMENT_JOINT, p->id));
   SAP_FAIL_IF(p->kind == SAP_PARAMETER_GRAVITY && multibody->dynamics->nfloating > 0, error,
               SAP_STATUS_UNSUPPORTED, "derivatives to gravity with gravity compensation");
   return SAP_STATUS_OK;
