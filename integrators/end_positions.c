@@ -51,7 +51,7 @@ static void find_moves(sap_problem* p, const sap_solution* solution, const sap_e
   }
 }
 
-// g = J_n' r and x = A^-1 g; returns x' g.
+// Sets g = J_n' r, x = A^-1 g and the product x' g.
 static sap_status find_gradient(sap_end_positions* end, sap_problem* p, const double* gamma,
                                 double* product, sap_error* error) {
   for (int32_t i = 0; i < p->nv; ++i) {
@@ -67,13 +67,10 @@ static sap_status find_gradient(sap_end_positions* end, sap_problem* p, const do
       }
     }
   }
+  SAP_TRY(sap_problem_solve_momentum(p, end->g, end->x, error));
   *product = 0.0;
-  for (int32_t t = 0; t < p->ntrees; ++t) {
-    const int32_t first = p->tree_start[t];
-    SAP_TRY(sap_problem_solve_tree(p, t, end->g + first, end->x + first, error));
-    for (int32_t j = first; j < first + p->tree_size[t]; ++j) {
-      *product += end->g[j] * end->x[j];
-    }
+  for (int32_t i = 0; i < p->nv; ++i) {
+    *product += end->g[i] * end->x[i];
   }
   return SAP_STATUS_OK;
 }

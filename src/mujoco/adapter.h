@@ -25,13 +25,6 @@ typedef struct sap_mj_trees {
   int32_t* of_body;  // -1: static (nbody)
 } sap_mj_trees;
 
-// State and memories at one time, for attempts that are undone.
-typedef struct sap_mj_snapshot {
-  mjtNum* state;
-  unsigned char* memory;
-  uint64_t size[SAP_MJ_MEMORIES];
-} sap_mj_snapshot;
-
 struct sap_mj {
   const mjModel* model;
   mjModel shadow;  // the model's arrays with the adapter's options

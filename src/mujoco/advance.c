@@ -19,19 +19,6 @@ typedef struct advance {
   sap_mj_advance_report* report;
 } advance;
 
-static sap_status save(sap_mj* a, const mjData* d, sap_mj_snapshot* s, sap_error* error) {
-  SAP_TRY(sap_mj_memories_save(a, NULL, s->size, error));
-  SAP_TRY(SAP_ROOM(&a->pool, &s->memory, (int64_t)(s->size[0] + s->size[1] + s->size[2]), error));
-  SAP_TRY(SAP_ROOM(&a->pool, &s->state, sap_mj_state_run_size(a->model), error));
-  sap_mj_state_get_run(a->model, d, s->state);
-  return sap_mj_memories_save(a, s->memory, s->size, error);
-}
-
-static sap_status restore(sap_mj* a, mjData* d, const sap_mj_snapshot* s, sap_error* error) {
-  sap_mj_state_set_run(a->model, d, s->state);
-  return sap_mj_memories_load(a, s->memory, s->size, error);
-}
-
 static sap_status step_by(const advance* c, double h, sap_error* error) {
   c->a->timed.opt.timestep = h;
   c->report->solves += 1;
@@ -62,11 +49,11 @@ static sap_status attempt(const advance* c, double h, double* found, int32_t* ve
                           sap_error* error) {
   sap_mj* a = c->a;
   mjData* d = c->d;
-  SAP_TRY(save(a, d, &a->snapshots[1], error));
+  SAP_TRY(sap_mj_snapshot_take(a, d, &a->snapshots[1], error));
   SAP_TRY(step_by(c, h, error));
   memcpy(a->whole_q, d->qpos, (size_t)a->model->nq * sizeof(double));
   memcpy(a->whole_v, d->qvel, (size_t)a->nv * sizeof(double));
-  SAP_TRY(restore(a, d, &a->snapshots[1], error));
+  SAP_TRY(sap_mj_snapshot_restore(a, d, &a->snapshots[1], error));
   SAP_TRY(step_by(c, 0.5 * h, error));
   SAP_TRY(step_by(c, 0.5 * h, error));
   *found = measure(a, d, velocity);
@@ -105,7 +92,7 @@ static sap_status make_parts(const advance* c, double timestep, sap_error* error
       *wanted = h < *wanted ? fmax(*wanted, factor * h) : factor * h;
       again = false;
     } else if (status == SAP_STATUS_OK || (status == SAP_STATUS_STEP_FAILED && h > c->least)) {
-      SAP_TRY(restore(a, c->d, &a->snapshots[1], error));
+      SAP_TRY(sap_mj_snapshot_restore(a, c->d, &a->snapshots[1], error));
       *wanted = fmax(c->least, h * (status == SAP_STATUS_OK ? fmin(factor, SAFETY) : 0.25));
       c->report->rejected += 1;
       again = true;
@@ -120,12 +107,6 @@ static sap_status make_parts(const advance* c, double timestep, sap_error* error
   return SAP_STATUS_OK;
 }
 
-static sap_status reserve(sap_mj* a, sap_error* error) {
-  SAP_TRY(SAP_ROOM(&a->pool, &a->whole_q, a->model->nq, error));
-  SAP_TRY(SAP_ROOM(&a->pool, &a->whole_v, a->nv, error));
-  return SAP_ROOM(&a->pool, &a->difference, a->nv, error);
-}
-
 sap_status sap_mj_advance(sap_mj* a, mjData* d, double accuracy, sap_mj_advance_report* report,
                           sap_error* error) {
   SAP_NOT_NULL(error, a, d);
@@ -135,8 +116,7 @@ sap_status sap_mj_advance(sap_mj* a, mjData* d, double accuracy, sap_mj_advance_
   sap_mj_advance_report unused;
   report = report != NULL ? report : &unused;
   *report = (sap_mj_advance_report){0};
-  SAP_TRY(reserve(a, error));
-  SAP_TRY(save(a, d, &a->snapshots[0], error));
+  SAP_TRY(sap_mj_snapshot_take(a, d, &a->snapshots[0], error));
   const mjModel* model = a->model;
   const double timestep = model->opt.timestep;
   const advance c = {a, d, accuracy, timestep / MOST_PARTS, report};
@@ -147,7 +127,7 @@ sap_status sap_mj_advance(sap_mj* a, mjData* d, double accuracy, sap_mj_advance_
   a->model = model;
   a->mocap.interval = 0.0;
   if (status != SAP_STATUS_OK) {
-    (void)restore(a, d, &a->snapshots[0], NULL);
+    (void)sap_mj_snapshot_restore(a, d, &a->snapshots[0], NULL);
     return status;
   }
   sap_mj_mocap_save(a, d);

@@ -49,31 +49,25 @@ static sap_status make_header(const sap_mj* a, int64_t steps, header* out, sap_e
 
 sap_status sap_mj_checkpoint_write(const char* path, sap_mj* adapter, const mjData* data,
                                    int64_t steps, sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
   SAP_NOT_NULL(error, path, adapter, data);
   sap_mj* a = adapter;
+  sap_mj_snapshot* run = &a->snapshots[0];
   SAP_FAIL_IF(steps < 0, error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps);
   SAP_TRY(sap_mj_state_check(a->model, data, error));
   header h;
   SAP_TRY(make_header(a, steps, &h, error));
-  SAP_TRY(sap_mj_memories_save(a, NULL, h.memory_size, error));
-  const size_t size = file_size(&h), nstate = (size_t)h.nstate;
+  SAP_TRY(sap_mj_snapshot_take(a, data, run, error));
+  memcpy(h.memory_size, run->size, sizeof h.memory_size);
+  const size_t size = file_size(&h);
   unsigned char* bytes = sap_allocate(size, 1);
-  mjtNum* state = sap_allocate(nstate, sizeof *state);  // aligned
-  if (bytes == NULL || state == NULL) {
-    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %s of %zu bytes", KIND, size);
-  } else {
-    sap_mj_state_get_run(a->model, data, state);
-    unsigned char* at = bytes;
-    memcpy(at, &h, sizeof h);
-    sap_options_save(sap_mj_option_table(), &a->options, at += sizeof h);
-    memcpy(at += h.options * sizeof(double), state, nstate * sizeof *state);
-    status = sap_mj_memories_save(a, at + nstate * sizeof *state, h.memory_size, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_sealed_write(path, bytes, size, error);
-  }
-  sap_free(state);
+  SAP_FAIL_IF(bytes == NULL, error, SAP_STATUS_MEMORY, "out of memory: %s of %zu bytes", KIND,
+              size);
+  unsigned char* at = bytes;
+  memcpy(at, &h, sizeof h);
+  sap_options_save(sap_mj_option_table(), &a->options, at += sizeof h);
+  memcpy(at += h.options * sizeof(double), run->state, (size_t)h.nstate * sizeof(mjtNum));
+  memcpy(at + (size_t)h.nstate * sizeof(mjtNum), run->memory, (size_t)memory_size(&h));
+  const sap_status status = sap_sealed_write(path, bytes, size, error);
   sap_free(bytes);
   return status;
 }
@@ -116,21 +110,14 @@ static sap_status check_run_options(const char* path, const sap_mj* a, const hea
 static sap_status load_run(sap_mj* a, const header* h, const unsigned char* bytes, mjData* d,
                            sap_error* error) {
   const unsigned char* at = bytes + sizeof *h + h->options * sizeof(double);
-  const size_t nstate = (size_t)h->nstate;
-  mjtNum* state = sap_allocate(nstate, sizeof *state);  // aligned
-  SAP_FAIL_IF(state == NULL, error, SAP_STATUS_MEMORY, "out of memory: state of %zu numbers",
-              nstate);
-  memcpy(state, at, nstate * sizeof *state);
-  const sap_status status =
-      sap_mj_memories_load(a, at + nstate * sizeof *state, h->memory_size, error);
-  if (status == SAP_STATUS_OK) {
-    sap_mj_state_set_run(a->model, d, state);
-  } else {
-    sap_solver_forget(a->solver);
-    sap_mj_forget(a);
-  }
-  sap_free(state);
-  return status;
+  const size_t state = (size_t)h->nstate * sizeof(mjtNum);
+  sap_mj_snapshot* run = &a->snapshots[0];
+  size_t memory;
+  memcpy(run->size, h->memory_size, sizeof run->size);
+  SAP_TRY(sap_mj_snapshot_reserve(a, run, &memory, error));
+  memcpy(run->state, at, state);
+  memcpy(run->memory, at + state, memory);
+  return sap_mj_snapshot_restore(a, d, run, error);
 }
 
 static sap_status read_bytes(const char* path, sap_mj* a, const unsigned char* bytes, size_t size,

@@ -47,30 +47,6 @@ sap_status sap_mj_memory_check(const sap_mj* a, sap_error* error) {
               : sap_fail(error, SAP_STATUS_SYNTAX, "the adapter's memory is damaged");
 }
 
-sap_status sap_mj_memories_save(sap_mj* a, unsigned char* bytes, uint64_t size[SAP_MJ_MEMORIES],
-                                sap_error* error) {
-  size_t now[SAP_MJ_MEMORIES] = {0};
-  unsigned char* problem = bytes != NULL ? bytes + size[0] : NULL;
-  unsigned char* solver = bytes != NULL ? problem + size[1] : NULL;
-  SAP_TRY(sap_archive_to_bytes(sap_mj_memory_archive, a, bytes, (size_t)size[0], &now[0], error));
-  SAP_TRY(sap_problem_save_memory(a->problem, problem, (size_t)size[1], &now[1], error));
-  SAP_TRY(sap_solver_save_memory(a->solver, solver, (size_t)size[2], &now[2], error));
-  for (int i = 0; i < SAP_MJ_MEMORIES; ++i) {
-    size[i] = now[i];
-  }
-  return SAP_STATUS_OK;
-}
-
-// The solver and the problem first: a lack of memory there leaves them empty.
-sap_status sap_mj_memories_load(sap_mj* a, const unsigned char* bytes,
-                                const uint64_t size[SAP_MJ_MEMORIES], sap_error* error) {
-  const unsigned char *problem = bytes + size[0], *solver = problem + size[1];
-  SAP_TRY(sap_solver_load_memory(a->solver, solver, (size_t)size[2], error));
-  SAP_TRY(sap_problem_load_memory(a->problem, problem, (size_t)size[1], error));
-  SAP_TRY(sap_archive_from_bytes(sap_mj_memory_archive, a, bytes, (size_t)size[0], error));
-  return sap_mj_memory_check(a, error);
-}
-
 // Adds the bytes of an array to the hash.
 #define ADD(array, count) hash = sap_hash(hash, (array), (size_t)(count) * sizeof *(array))
 
@@ -200,11 +176,11 @@ int32_t sap_mj_state_run_size(const mjModel* m) {
   return (int32_t)mj_stateSize(m, mjSTATE_INTEGRATION);
 }
 
-void sap_mj_state_get_run(const mjModel* m, const mjData* d, mjtNum* state) {
+static void get_run(const mjModel* m, const mjData* d, mjtNum* state) {
   mj_getState(m, d, state, mjSTATE_INTEGRATION);
 }
 
-void sap_mj_state_set_run(const mjModel* m, mjData* d, const mjtNum* state) {
+static void set_run(const mjModel* m, mjData* d, const mjtNum* state) {
   mj_setState(m, d, state, mjSTATE_INTEGRATION);
 }
 #else
@@ -232,13 +208,63 @@ int32_t sap_mj_state_run_size(const mjModel* m) {
                    m->nuserdata);
 }
 
-void sap_mj_state_get_run(const mjModel* m, const mjData* d, mjtNum* state) {
+static void get_run(const mjModel* m, const mjData* d, mjtNum* state) {
   state_part parts[PARTS_MAX];
   copy_parts(parts, list_run(m, d, parts), state, NULL);
 }
 
-void sap_mj_state_set_run(const mjModel* m, mjData* d, const mjtNum* state) {
+static void set_run(const mjModel* m, mjData* d, const mjtNum* state) {
   state_part parts[PARTS_MAX];
   copy_parts(parts, list_run(m, d, parts), NULL, state);
 }
 #endif
+
+// Writes the memories to `bytes`, which has room for size[]; bytes NULL: sets size[] only.
+static sap_status save_memories(sap_mj* a, unsigned char* bytes, uint64_t size[SAP_MJ_MEMORIES],
+                                sap_error* error) {
+  size_t now[SAP_MJ_MEMORIES] = {0};
+  unsigned char* problem = bytes != NULL ? bytes + size[0] : NULL;
+  unsigned char* solver = bytes != NULL ? problem + size[1] : NULL;
+  SAP_TRY(sap_archive_to_bytes(sap_mj_memory_archive, a, bytes, (size_t)size[0], &now[0], error));
+  SAP_TRY(sap_problem_save_memory(a->problem, problem, (size_t)size[1], &now[1], error));
+  SAP_TRY(sap_solver_save_memory(a->solver, solver, (size_t)size[2], &now[2], error));
+  for (int i = 0; i < SAP_MJ_MEMORIES; ++i) {
+    size[i] = now[i];
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mj_snapshot_reserve(sap_mj* a, sap_mj_snapshot* s, size_t* bytes, sap_error* error) {
+  *bytes = (size_t)(s->size[0] + s->size[1] + s->size[2]);
+  SAP_TRY(SAP_ROOM(&a->pool, &s->memory, (int64_t)*bytes, error));
+  return SAP_ROOM(&a->pool, &s->state, sap_mj_state_run_size(a->model), error);
+}
+
+sap_status sap_mj_snapshot_take(sap_mj* a, const mjData* d, sap_mj_snapshot* s, sap_error* error) {
+  size_t bytes;
+  SAP_TRY(save_memories(a, NULL, s->size, error));
+  SAP_TRY(sap_mj_snapshot_reserve(a, s, &bytes, error));
+  get_run(a->model, d, s->state);
+  return save_memories(a, s->memory, s->size, error);
+}
+
+// Loads the solver and the problem first: a lack of memory there leaves them empty.
+sap_status sap_mj_snapshot_restore(sap_mj* a, mjData* d, const sap_mj_snapshot* s,
+                                   sap_error* error) {
+  const unsigned char *problem = s->memory + s->size[0], *solver = problem + s->size[1];
+  sap_status status = sap_solver_load_memory(a->solver, solver, (size_t)s->size[2], error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_load_memory(a->problem, problem, (size_t)s->size[1], error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_archive_from_bytes(sap_mj_memory_archive, a, s->memory, (size_t)s->size[0], error);
+  }
+  status = status == SAP_STATUS_OK ? sap_mj_memory_check(a, error) : status;
+  if (status == SAP_STATUS_OK) {
+    set_run(a->model, d, s->state);
+  } else {
+    sap_solver_forget(a->solver);
+    sap_mj_forget(a);
+  }
+  return status;
+}
