@@ -60,8 +60,6 @@ typedef struct sap_cone_n {
   double G[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];  // nrows x nrows
 } sap_cone_n;
 
-typedef struct sap_sweep_cone sap_sweep_cone;  // below
-
 // One row of an interval set.
 typedef struct sap_interval {
   double inverse_R, R, lower, upper;
@@ -259,14 +257,6 @@ sap_status sap_newton_iterate(sap_newton* newton, const sap_solver_options* opti
 
 // Gauss-Seidel sweeps that find multipliers and velocities to start from, far from the solution, on
 // islands of small trees.
-
-// A cone in a sweep: the projection in the norm of D = diag(Dt, Dt, Dn).
-struct sap_sweep_cone {
-  double v_hat[3], gamma[3];
-  double own_t, own_n;  // D - R: effect of an impulse on its own rows
-  double Dt, Dn;
-  sap_cone metric;
-};
 
 // Returns false for an island with few cones, a tree of more than six velocities, couplings between
 // trees, cones of n rows or potentials.

@@ -120,11 +120,7 @@ static void invert_factors(sap_newton* n) {
     sap_branch_factor factor;
     (void)sap_problem_tree_factor(n->problem, n->trees[t], &factor, NULL);
     double* inverse = n->sweep_factor + (size_t)t * COLUMNS * COLUMNS;
-    if (n->size[t] == COLUMNS) {
-      invert_factor(factor.L, COLUMNS, inverse);
-    } else {
-      invert_factor(factor.L, n->size[t], inverse);
-    }
+    invert_factor(factor.L, n->size[t], inverse);
   }
 }
 
@@ -139,19 +135,24 @@ static inline void whiten_row(const double* restrict inverse, int32_t size,
   memcpy(X, x, sizeof x);
 }
 
-// Sets X of `nrows` rows of a patch from J on: tree by tree nrows x COLUMNS.
+// Sets X of `nrows` rows of a patch from J on: nrows x COLUMNS per tree, row by row.
 static void whiten_rows(const sap_newton* n, const sap_patch* patch, const double* J, int32_t nrows,
                         double* X) {
+  if (patch->bodies[0] >= 0 && nrows == 3) {
+    const double* inverse[2] = {NULL, NULL};
+    for (int32_t t = 0; t < patch->ntrees; ++t) {
+      const size_t tree = (size_t)n->patch_trees[patch->first_tree + t];
+      inverse[t] = n->sweep_factor + tree * COLUMNS * COLUMNS;
+    }
+    n->kernels->whiten(&(sap_patch_rows){J, 1, patch->ncols, 0}, inverse[0], inverse[1], X);
+    return;
+  }
   for (int32_t t = 0; t < patch->ntrees; ++t) {
     const int32_t tree = n->patch_trees[patch->first_tree + t], size = n->size[tree];
     const double* inverse = n->sweep_factor + (size_t)tree * COLUMNS * COLUMNS;
-    for (int32_t r = 0; r < nrows; ++r, X += COLUMNS) {
+    for (int32_t r = 0; r < nrows; ++r) {
       const double* row = J + (size_t)r * (size_t)patch->ncols;
-      if (size == COLUMNS) {
-        whiten_row(inverse, COLUMNS, row, X);
-      } else {
-        whiten_row(inverse, size, row, X);
-      }
+      whiten_row(inverse, size, row, X + (r * patch->ntrees + t) * COLUMNS);
     }
     J += size;
   }
@@ -172,8 +173,9 @@ static bool begin_cone(sap_newton* n, const sap_patch* patch, int32_t c, const d
     s->v_hat[r] = n->cone_v_hat[(size_t)r * nc + (size_t)c];
     s->gamma[r] = isnan(recalled[0]) ? 0.0 : recalled[r];
   }
-  for (int32_t t = 0; t < patch->ntrees; ++t, X += 3 * COLUMNS) {
-    const double *X1 = X + COLUMNS, *Xn = X1 + COLUMNS;
+  const int32_t next = patch->ntrees * COLUMNS;
+  for (int32_t t = 0; t < patch->ntrees; ++t, X += COLUMNS) {
+    const double *X1 = X + next, *Xn = X1 + next;
     W00 += dot_columns(X, X);
     W01 += dot_columns(X, X1);
     W11 += dot_columns(X1, X1);
@@ -225,53 +227,8 @@ static patience begin_sweeps(sap_newton* n) {
   return tight ? TIGHT : LOOSE;
 }
 
-// Squares of the impulses and of their changes in the D norm.
-typedef struct progress {
-  double size_2, change_2;
-} progress;
-
-// Updates the impulse of a cone with u = v_hat - X w; d: its change. Returns false if it is zero.
-static inline bool move_cone(sap_sweep_cone* s, const double u[3], double d[3], progress* sum) {
-  const double own[3] = {u[0] + s->own_t * s->gamma[0], u[1] + s->own_t * s->gamma[1],
-                         u[2] + s->own_n * s->gamma[2]};
-  double next[3];
-  sum->size_2 += 2.0 * sap_cone_impulse(&s->metric, own, next);
-  for (int r = 0; r < 3; ++r) {
-    d[r] = next[r] - s->gamma[r];
-    s->gamma[r] = next[r];
-  }
-  const double change_2 = s->Dt * (d[0] * d[0] + d[1] * d[1]) + s->Dn * (d[2] * d[2]);
-  sum->change_2 += change_2;
-  return change_2 > 0.0;
-}
-
-// Sweeps over the cones of a patch on one tree (b NULL) or two.
-static inline void sweep_cones(sap_newton* n, const sap_patch* patch, const double* X,
-                               double* restrict a, double* restrict b, progress* sum) {
-  const size_t stride = (b != NULL ? 6 : 3) * COLUMNS;
-  for (int32_t c = patch->first; c < patch->first + patch->count; ++c, X += stride) {
-    sap_sweep_cone* s = &n->sweep_cones[c];
-    const double* Y = X + 3 * COLUMNS;
-    double u[3], d[3];
-    for (int r = 0; r < 3; ++r) {
-      u[r] = s->v_hat[r] - dot_columns(X + r * COLUMNS, a);
-      if (b != NULL) {
-        u[r] -= dot_columns(Y + r * COLUMNS, b);
-      }
-    }
-    if (!move_cone(s, u, d, sum)) {
-      continue;
-    }
-    for (int32_t i = 0; i < COLUMNS; ++i) {
-      a[i] += X[i] * d[0] + X[COLUMNS + i] * d[1] + X[2 * COLUMNS + i] * d[2];
-      if (b != NULL) {
-        b[i] += Y[i] * d[0] + Y[COLUMNS + i] * d[1] + Y[2 * COLUMNS + i] * d[2];
-      }
-    }
-  }
-}
-
-static void sweep_rows(sap_newton* n, const sap_patch* patch, const double* X, progress* sum) {
+static void sweep_rows(sap_newton* n, const sap_patch* patch, const double* X,
+                       sap_sweep_progress* sum) {
   for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
     const sap_interval* interval = &n->intervals[k];
     const double inverse = n->sweep_row[k], last = n->row_lambda[k];
@@ -290,15 +247,15 @@ static void sweep_rows(sap_newton* n, const sap_patch* patch, const double* X, p
   }
 }
 
-static void sweep_patch(sap_newton* n, const sap_patch* patch, const double* X, progress* sum) {
-  double* a = velocity_of(n, patch, 0);
+static void sweep_patch(sap_newton* n, const sap_patch* patch, const double* X,
+                        sap_sweep_progress* sum) {
   if (patch->kind == SAP_PATCH_INTERVALS) {
     sweep_rows(n, patch, X, sum);
-  } else if (patch->ntrees == 1) {
-    sweep_cones(n, patch, X, a, NULL, sum);
-  } else {
-    sweep_cones(n, patch, X, a, velocity_of(n, patch, 1), sum);
+    return;
   }
+  const sap_patch_rows rows = {X, patch->count, patch->ntrees * COLUMNS, 0};
+  n->kernels->sweep(&rows, n->sweep_cones + patch->first, velocity_of(n, patch, 0),
+                    patch->ntrees > 1 ? velocity_of(n, patch, 1) : NULL, sum);
 }
 
 static size_t whitened_size(const sap_patch* patch) {
@@ -306,8 +263,8 @@ static size_t whitened_size(const sap_patch* patch) {
          COLUMNS;
 }
 
-static progress sweep_all(sap_newton* n, bool backwards) {
-  progress sum = {0.0, 0.0};
+static sap_sweep_progress sweep_all(sap_newton* n, bool backwards) {
+  sap_sweep_progress sum = {0.0, 0.0};
   const double* X = n->whitened;
   for (int32_t p = 0; p < n->npatches; ++p) {
     if (!backwards) {
@@ -329,7 +286,7 @@ bool sap_newton_sweep(sap_newton* n) {
   invert_factors(n);
   const patience until = begin_sweeps(n);
   for (int sweep = 0; sweep < until.sweeps; ++sweep) {
-    const progress sum = sweep_all(n, sweep % 2 != 0);
+    const sap_sweep_progress sum = sweep_all(n, sweep % 2 != 0);
     if (!(sum.change_2 > until.change * until.change * sum.size_2)) {
       break;
     }
