@@ -203,19 +203,6 @@ sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_bloc
   return SAP_STATUS_OK;
 }
 
-// y += J x of three rows.
-static void add_three_rows(int32_t n, const double* J, const double* x, double y[3]) {
-  double y0 = y[0], y1 = y[1], y2 = y[2];
-  for (int32_t j = 0; j < n; ++j, J += 3) {
-    y0 += J[0] * x[j];
-    y1 += J[1] * x[j];
-    y2 += J[2] * x[j];
-  }
-  y[0] = y0;
-  y[1] = y1;
-  y[2] = y2;
-}
-
 void sap_problem_rows_times(const sap_problem* p, const sap_rows_view* rows, const double* v,
                             double* out) {
   const int32_t nrows = rows->nrows;
@@ -226,16 +213,34 @@ void sap_problem_rows_times(const sap_problem* p, const sap_rows_view* rows, con
     const double* vt = v + p->tree_start[rows->trees[t]];
     const double* J = rows->jacobians[t];
     const int32_t n = p->tree_size[rows->trees[t]];
-    if (nrows == 3) {
-      add_three_rows(n, J, vt, out);
-      continue;
-    }
     for (int32_t i = 0; i < n; ++i, J += nrows) {
       for (int32_t r = 0; r < nrows; ++r) {
         out[r] += J[r] * vt[i];
       }
     }
   }
+}
+
+void sap_problem_rows_times_both(const sap_problem* p, const sap_rows_view* rows, const double* v,
+                                 const double* u, double* out_v, double* out_u) {
+  if (rows->nrows != 3 || v == NULL || u == NULL) {
+    sap_problem_rows_times(p, rows, v, out_v);
+    sap_problem_rows_times(p, rows, u, out_u);
+    return;
+  }
+  double x[3] = {0.0}, y[3] = {0.0};
+  for (int32_t t = 0; t < rows->ntrees; ++t) {
+    const int32_t first = p->tree_start[rows->trees[t]], end = first + p->tree_size[rows->trees[t]];
+    const double* J = rows->jacobians[t];
+    for (int32_t i = first; i < end; ++i, J += 3) {
+      for (int r = 0; r < 3; ++r) {
+        x[r] += J[r] * v[i];
+        y[r] += J[r] * u[i];
+      }
+    }
+  }
+  memcpy(out_v, x, sizeof x);
+  memcpy(out_u, y, sizeof y);
 }
 
 void sap_problem_block_velocity(const sap_problem* p, const sap_block_data* block, const double* v,

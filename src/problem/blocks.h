@@ -25,6 +25,9 @@ typedef struct sap_rows_view {
 // out = J v (nrows); v NULL: 0.
 void sap_problem_rows_times(const sap_problem* problem, const sap_rows_view* rows, const double* v,
                             double* out);
+// The same with two vectors.
+void sap_problem_rows_times_both(const sap_problem* problem, const sap_rows_view* rows,
+                                 const double* v, const double* u, double* out_v, double* out_u);
 // vc = J v of a block (its nrows).
 void sap_problem_block_velocity(const sap_problem* problem, const sap_block_data* block,
                                 const double* v, double* vc);

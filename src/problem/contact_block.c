@@ -226,8 +226,7 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
   start.friction = block.friction;
   const sap_rows_view rows = {block.nrows, block.ntrees, block.trees, block.jacobians};
   if (sap_law_needs_v0(&p->scheme, model)) {
-    sap_problem_rows_times(p, &rows, p->scheme.v0, vc0);
-    sap_problem_rows_times(p, &rows, p->scheme.v_star, vc_star);
+    sap_problem_rows_times_both(p, &rows, p->scheme.v0, p->scheme.v_star, vc0, vc_star);
     start.vc0 = vc0;
     start.vc_star = vc_star;
   }
