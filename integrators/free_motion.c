@@ -55,7 +55,7 @@ static double find_tolerance(const sap_free_motion* fm, int32_t group) {
 // Sets the weights and the initial progress of a group. noise: |D m| of forces in balance that leave
 // an acceleration of SAP_NOISE. Where all loads cancel (an arm hanging straight down), the scale,
 // the rest of these loads, is round-off itself.
-static void start_group(sap_free_motion* fm, int32_t g) {
+static sap_status start_group(sap_free_motion* fm, int32_t g, sap_error* error) {
   const sap_group* group = &fm->factor.groups[g];
   const double* v0 = fm->balance.step.v0;
   double mass = 0.0, residual_2 = 0.0, load_2 = 0.0, momentum_2 = 0.0;
@@ -65,6 +65,8 @@ static void start_group(sap_free_motion* fm, int32_t g) {
     const double* A = fm->balance.A.view.diagonal[t];
     for (size_t i = first; i < first + n; ++i, A += n + 1) {
       const double momentum = *A * v0[i];  // may cancel in m
+      SAP_FAIL_IF(!(*A > 0.0), error, SAP_STATUS_NOT_SPD, "A of tree %d: its entry (%d, %d) is %g",
+                  t, (int)(i - first), (int)(i - first), *A);
       fm->weight[i] = *A;
       fm->v_best[i] = fm->v_star[i];
       mass += *A;
@@ -74,6 +76,10 @@ static void start_group(sap_free_motion* fm, int32_t g) {
     }
   }
   const double residual = sqrt(residual_2), load = sqrt(load_2);
+  const double scale = load + SAP_MOMENTUM_SHARE * sqrt(momentum_2);
+  SAP_FAIL_IF(!isfinite(residual) || !isfinite(scale), error, SAP_STATUS_NOT_FINITE,
+              "momentum of tree %d overflows: |D dt k| = %g",
+              fm->factor.group_trees[group->first_tree], scale);
   fm->progress[g] = (sap_group_progress){.phase = SAP_GROUP_QUASI,
                                          .residual = residual,
                                          .first = residual,
@@ -81,18 +87,8 @@ static void start_group(sap_free_motion* fm, int32_t g) {
                                          .best = residual,
                                          .noise = SAP_NOISE * fm->balance.scheme.dt * sqrt(mass),
                                          .load = load,
-                                         .scale = load + SAP_MOMENTUM_SHARE * sqrt(momentum_2),
+                                         .scale = scale,
                                          .tolerance = find_tolerance(fm, g)};
-}
-
-static sap_status check_weights(const sap_free_motion* fm, sap_error* error) {
-  for (int32_t t = 0; t < fm->system->ntrees; ++t) {
-    const int32_t first = fm->factor.tree_dof[t];
-    for (int32_t i = 0; i < fm->system->tree_sizes[t]; ++i) {
-      SAP_FAIL_IF(!(fm->weight[first + i] > 0.0), error, SAP_STATUS_NOT_SPD,
-                  "A of tree %d: its entry (%d, %d) is %g", t, i, i, fm->weight[first + i]);
-    }
-  }
   return SAP_STATUS_OK;
 }
 
@@ -103,14 +99,7 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
   SAP_TRY(
       sap_momentum_balance_start(balance, fm->factor.tree_dof, fm->v_star, fm->m, fm->load, error));
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    start_group(fm, g);
-  }
-  SAP_TRY(check_weights(fm, error));
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    const double residual = fm->progress[g].residual, scale = fm->progress[g].scale;
-    SAP_FAIL_IF(!isfinite(residual) || !isfinite(scale), error, SAP_STATUS_NOT_FINITE,
-                "momentum of tree %d overflows: |D dt k| = %g",
-                fm->factor.group_trees[fm->factor.groups[g].first_tree], scale);
+    SAP_TRY(start_group(fm, g, error));
   }
   fm->matrix_is_current = true;
   return SAP_STATUS_OK;

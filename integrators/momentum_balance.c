@@ -40,9 +40,13 @@ void sap_momentum_balance_release(const sap_momentum_balance* balance, double* v
   }
 }
 
-// Makes the row of a locked velocity in m the velocity itself.
-static void lock_residual(const sap_momentum_balance* balance, const double* v, double* m) {
+// m = scale m - p, and the row of a locked velocity is the velocity itself.
+static void finish_residual(const sap_momentum_balance* balance, double scale, const double* v,
+                            double* m) {
   const bool* locked = find_locked(balance);
+  for (int32_t i = 0; i < balance->system->nv; ++i) {
+    m[i] = scale * m[i] - (balance->impulse != NULL ? balance->impulse[i] : 0.0);
+  }
   for (int32_t i = 0; locked != NULL && i < balance->system->nv; ++i) {
     m[i] = locked[i] ? v[i] : m[i];
   }
@@ -73,13 +77,6 @@ void sap_momentum_balance_begin(sap_momentum_balance* balance, const sap_step_co
   balance->impulse = NULL;
   balance->q = step->q0;
   balance->v = step->v0_free;
-}
-
-// m -= p
-static void subtract_impulse(const sap_momentum_balance* balance, double* m) {
-  for (int32_t i = 0; balance->impulse != NULL && i < balance->system->nv; ++i) {
-    m[i] -= balance->impulse[i];
-  }
 }
 
 sap_status sap_callback_check(const char* callback, int code, sap_error* error) {
@@ -138,14 +135,9 @@ static bool uses_system_balance(const sap_momentum_balance* balance) {
 static sap_status system_balance(const sap_momentum_balance* balance, const double* v, double* m,
                                  double* load, sap_error* error) {
   const sap_system* system = balance->system;
-  const double dt = balance->scheme.dt;
   const int code =
       system->momentum_balance(system->context, &balance->step, balance->q, v, m, load);
-  for (int32_t i = 0; i < system->nv; ++i) {
-    m[i] *= dt;
-  }
-  subtract_impulse(balance, m);
-  lock_residual(balance, v, m);
+  finish_residual(balance, balance->step.dt, v, m);
   return sap_callback_check("momentum_balance", code, error);
 }
 
@@ -159,11 +151,7 @@ static sap_status inverse_dynamics(sap_momentum_balance* balance, const double* 
   }
   const int code = system->inverse_dynamics(system->context, theta_time(balance), balance->q,
                                             balance->v, balance->a, m);
-  for (int32_t i = 0; i < system->nv; ++i) {
-    m[i] *= dt;
-  }
-  subtract_impulse(balance, m);
-  lock_residual(balance, v, m);
+  finish_residual(balance, balance->step.dt, v, m);
   return sap_callback_check("inverse_dynamics", code, error);
 }
 
@@ -178,8 +166,7 @@ static void multiply_residual(sap_momentum_balance* balance, const int32_t* tree
   for (int32_t i = 0; i < system->nv; ++i) {
     m[i] -= balance->step.dt * (balance->k1[i] + balance->k2[i]);
   }
-  subtract_impulse(balance, m);
-  lock_residual(balance, v, m);
+  finish_residual(balance, 1.0, v, m);
 }
 
 sap_status sap_momentum_balance_residual(sap_momentum_balance* balance, const int32_t* tree_dof,
@@ -270,6 +257,6 @@ sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const int32
     SAP_FAIL_IF(!isfinite(load[i]), error, SAP_STATUS_NOT_FINITE, "force on velocity %d is %g", i,
                 force);
   }
-  lock_residual(balance, balance->step.v0_free, load);  // no load: zero
+  sap_momentum_balance_release(balance, load);
   return complete_matrix(balance, tree_dof, error);
 }

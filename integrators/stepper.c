@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "core/platform.h"
 #include "integrators/stepper.h"
+#include "math/scalar.h"
 #include "problem/law.h"
 
 // Under error control sticking contacts creep by at most SETTLED times the accuracy in a step
@@ -102,7 +103,7 @@ void sap_stepper_set_control(sap_stepper* stepper, const sap_step_control* contr
 
 // Returns the index of the first number that is not finite, or -1.
 static int32_t first_not_finite(const double* x, int32_t n) {
-  for (int32_t i = 0; i < n; ++i) {
+  for (int32_t i = sap_all_finite(x, (size_t)n) ? n : 0; i < n; ++i) {
     if (!isfinite(x[i])) {
       return i;
     }

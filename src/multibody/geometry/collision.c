@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "math/quaternion.h"
+#include "math/scalar.h"
 #include "multibody/geometry/collision_data.h"
 
 static sap_status make_hulls(sap_collision* c, sap_error* error) {
@@ -137,14 +138,8 @@ static sap_status check_poses(const sap_model* model, const sap_collision_query*
                               sap_error* error) {
   const double *p_WB = query->p_WB, *R_WB = query->R_WB;
   for (int32_t b = 0; b < model->sizes.bodies; ++b) {
-    double zero = 0.0;
-    for (int k = 0; k < 3; ++k) {
-      zero += 0.0 * p_WB[3 * b + k];
-    }
-    for (int k = 0; k < 9; ++k) {
-      zero += 0.0 * R_WB[9 * b + k];
-    }
-    SAP_FAIL_IF(!(zero == 0.0), error, SAP_STATUS_NOT_FINITE,
+    const bool finite = sap_all_finite(p_WB + 3 * b, 3) && sap_all_finite(R_WB + 9 * b, 9);
+    SAP_FAIL_IF(!finite, error, SAP_STATUS_NOT_FINITE,
                 "body %d ('%s'): the pose must be finite; position (%g, %g, %g)", (int)b,
                 sap_model_get_name(model, SAP_ELEMENT_BODY, b), p_WB[3 * b], p_WB[3 * b + 1],
                 p_WB[3 * b + 2]);
