@@ -101,14 +101,12 @@ void sap_stepper_set_control(sap_stepper* stepper, const sap_step_control* contr
   sap_relinearize_set_tolerance(&stepper->solution);
 }
 
-// Returns the index of the first number that is not finite, or -1.
-static int32_t first_not_finite(const double* x, int32_t n) {
-  for (int32_t i = sap_all_finite(x, (size_t)n) ? n : 0; i < n; ++i) {
-    if (!isfinite(x[i])) {
-      return i;
-    }
+static sap_status check_finite(const char* of, const char* name, const double* x, int32_t count,
+                               sap_error* error) {
+  for (int32_t i = sap_all_finite(x, (size_t)count) ? count : 0; i < count; ++i) {
+    SAP_FAIL_IF(!isfinite(x[i]), error, SAP_STATUS_NOT_FINITE, "%s %s[%d] = %g", of, name, i, x[i]);
   }
-  return -1;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_stepper_check_sizes(const sap_stepper* stepper, const sap_state* state,
@@ -128,12 +126,9 @@ static sap_status check_state(const sap_stepper* stepper, const sap_state* state
                               sap_error* error) {
   SAP_TRY(sap_stepper_check_sizes(stepper, state, error));
   SAP_FAIL_IF(!isfinite(state->t), error, SAP_STATUS_NOT_FINITE, "state: t = %g", state->t);
-  const int32_t iq = first_not_finite(state->q, state->nq);
-  const int32_t iv = first_not_finite(state->v, state->nv);
-  SAP_FAIL_IF(iq >= 0 || iv >= 0, error, SAP_STATUS_NOT_FINITE, "state: %s[%d] = %g",
-              iq >= 0 ? "q" : "v", iq >= 0 ? iq : iv, iq >= 0 ? state->q[iq] : state->v[iv]);
-  const int32_t ia = first_not_finite(state->act, state->na);
-  SAP_FAIL_IF(ia >= 0, error, SAP_STATUS_NOT_FINITE, "state: act[%d] = %g", ia, state->act[ia]);
+  SAP_TRY(check_finite("state:", "q", state->q, state->nq, error));
+  SAP_TRY(check_finite("state:", "v", state->v, state->nv, error));
+  SAP_TRY(check_finite("state:", "act", state->act, state->na, error));
   sap_error unused = {0};
   const sap_system* system = &stepper->system;
   return system->check_positions == NULL
@@ -175,10 +170,7 @@ static sap_status advance_activations(sap_stepper* stepper, const sap_state* sta
   }
   const int code = system->activations(system->context, &stepper->step, state->act, stepper->act);
   SAP_TRY(sap_callback_check("activations", code, error));
-  const int32_t i = first_not_finite(stepper->act, system->na);
-  return i < 0 ? SAP_STATUS_OK
-               : sap_fail(error, SAP_STATUS_NOT_FINITE, "the step's act[%d] = %g", i,
-                          stepper->act[i]);
+  return check_finite("the step's", "act", stepper->act, system->na, error);
 }
 
 sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state, double* v_star,
@@ -227,11 +219,8 @@ static sap_status move_positions(sap_stepper* stepper, const sap_state* state, c
                        : system->integrate_positions(system->context, state->q, stepper->v_vq,
                                                      stepper->options.dt, stepper->q);
   SAP_TRY(sap_callback_check("integrate_positions", code, error));
-  const int32_t iv = first_not_finite(v, system->nv);
-  const int32_t iq = first_not_finite(stepper->q, system->nq);
-  SAP_FAIL_IF(iv >= 0 || iq >= 0, error, SAP_STATUS_NOT_FINITE, "the step's %s[%d] = %g",
-              iv >= 0 ? "v" : "q", iv >= 0 ? iv : iq, iv >= 0 ? v[iv] : stepper->q[iq]);
-  return SAP_STATUS_OK;
+  SAP_TRY(check_finite("the step's", "v", v, system->nv, error));
+  return check_finite("the step's", "q", stepper->q, system->nq, error);
 }
 
 static void fill_report(const sap_stepper* stepper, double time, sap_step_report* report) {

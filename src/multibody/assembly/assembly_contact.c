@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "math/scalar.h"
 #include "math/vector3.h"
 #include "multibody/assembly/assembly_data.h"
 
@@ -49,10 +50,8 @@ static int32_t find_jacobians(const sap_assembly* assembly, const sap_kinematics
 // True if no joint moves the surfaces at this point, e.g. a hinge whose axis goes through it.
 static bool is_fixed(const sap_model* model, const sap_contact_parts* parts, int32_t count) {
   for (int32_t t = 0; t < count; ++t) {
-    for (int32_t i = 0; i < 3 * model->tree_sizes[parts->trees[t]]; ++i) {
-      if (parts->jacobians[t][i] != 0.0) {
-        return false;
-      }
+    if (!sap_all_zero(parts->jacobians[t], 3 * (size_t)model->tree_sizes[parts->trees[t]])) {
+      return false;
     }
   }
   return true;

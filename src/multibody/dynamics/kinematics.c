@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "math/quaternion.h"
+#include "math/scalar.h"
 #include "multibody/dynamics/dynamics_data.h"
 
 enum { UNPLACED = 0xff };  // bytes of a q that no caller has: NaN
@@ -269,9 +270,7 @@ static bool pack_tree(const sap_rows* rows, int32_t tree, int32_t first, int32_t
   bool any = false;
   for (int32_t r = 0; r < count; ++r) {
     const double* from = sap_rows_at(rows, first + r) + dof;
-    for (int32_t j = 0; !any && j < size; ++j) {
-      any = from[j] != 0.0;
-    }
+    any = any || !sap_all_zero(from, (size_t)size);
     if (count == 1) {
       memcpy(to, from, (size_t)size * sizeof *to);
       break;

@@ -153,21 +153,6 @@ static int changed_laws(void* context, const sap_step_context* step, const doubl
   return 0;
 }
 
-static int stiffness_damping(void* context, double t, const double* q, const double* v,
-                             const sap_tree_matrix* K, const sap_tree_matrix* D) {
-  sap_multibody* multibody = context;
-  sap_dynamics* dynamics = multibody->dynamics;
-  const sap_dynamics_state at = state_at(multibody, q, v);
-  (void)t;
-  sap_dynamics_add_joint_matrices(dynamics, q, 1.0, 1.0, K->diagonal, D->diagonal);
-  sap_dynamics_add_servo_matrices(dynamics, 1.0, 0.0, K->diagonal);
-  sap_dynamics_add_servo_matrices(dynamics, 0.0, 1.0, D->diagonal);
-  sap_dynamics_add_element_matrices(dynamics, &at, 1.0, 0.0, K);
-  sap_dynamics_add_element_matrices(dynamics, &at, 0.0, 1.0, D);
-  sap_dynamics_add_fluid_damping(dynamics, &at, 1.0, D);
-  return 0;
-}
-
 static int add_stiffness_damping(void* context, double t, const double* q, const double* v,
                                  double K_scale, double D_scale, const sap_tree_matrix* A) {
   sap_multibody* multibody = context;
@@ -179,6 +164,12 @@ static int add_stiffness_damping(void* context, double t, const double* q, const
   sap_dynamics_add_element_matrices(dynamics, &at, K_scale, D_scale, A);
   sap_dynamics_add_fluid_damping(dynamics, &at, D_scale, A);
   return 0;
+}
+
+static int stiffness_damping(void* context, double t, const double* q, const double* v,
+                             const sap_tree_matrix* K, const sap_tree_matrix* D) {
+  return add_stiffness_damping(context, t, q, v, 1.0, 0.0, K) +
+         add_stiffness_damping(context, t, q, v, 0.0, 1.0, D);
 }
 
 static int integrate_positions(void* context, const double* q0, const double* v, double dt,
