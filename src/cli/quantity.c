@@ -16,7 +16,12 @@ typedef struct quantity_kind {
 } quantity_kind;
 enum { QUANTITY_TOTAL_ENERGY = 3 };  // source of the column that is a sum
 // Sources of columns that are computed from contacts.
-enum { QUANTITY_PENETRATION, QUANTITY_SLIP, QUANTITY_FORCE };  // force: + 4 body + component
+enum {
+  QUANTITY_PENETRATION,
+  QUANTITY_SLIP,
+  QUANTITY_PRESSURE,
+  QUANTITY_FORCE
+};  // force: + 4 body + component
 
 // --- columns of each quantity ---
 
@@ -61,10 +66,19 @@ static sap_status label_step(const sap_recording* recording, quantity* q, sap_er
 }
 
 static sap_status label_one(const sap_recording* recording, quantity* q, sap_error* error) {
-  const bool depth = strcmp(q->name, "penetration") == 0, slip = strcmp(q->name, "slip") == 0;
+  static const struct {
+    const char *name, *unit;
+  } ones[] = {[QUANTITY_PENETRATION] = {"penetration", "m"},
+              [QUANTITY_SLIP] = {"slip", "m/s"},
+              [QUANTITY_PRESSURE] = {"pressure", "Pa"},
+              {"contacts", ""}};
+  int32_t source = 0;
   (void)recording;
   (void)error;
-  add_column(q, "", depth ? "m" : slip ? "m/s" : "", slip ? QUANTITY_SLIP : 0);
+  while (strcmp(q->name, ones[source].name) != 0) {
+    ++source;
+  }
+  add_column(q, "", ones[source].unit, source < QUANTITY_FORCE ? source : 0);
   return SAP_STATUS_OK;
 }
 
@@ -198,6 +212,7 @@ static const quantity_kind quantity_kinds[] = {
     {"contact_force", NULL, label_force},
     {"penetration", NULL, label_one},
     {"slip", NULL, label_one},
+    {"pressure", NULL, label_one},
     {"step", "step", label_step},
     {NULL, NULL, NULL},
 };
@@ -208,7 +223,8 @@ enum { DT_COLUMN = 10, STEP_WIDTH = 13, PIECE = 8192 };
 
 // A piece of the contacts.
 typedef struct piece {
-  double id[PIECE][6], frame[PIECE][9], distance[PIECE], velocity[PIECE][3], impulse[PIECE][3];
+  double id[PIECE][6], frame[PIECE][9], distance[PIECE], velocity[PIECE][3], impulse[PIECE][3],
+      patch[PIECE][3];
 } piece;
 
 static sap_status read_all(const sap_recording* recording, const char* name, int64_t columns,
@@ -227,11 +243,9 @@ static sap_status read_piece(const sap_recording* recording, int64_t at, int64_t
   const struct {
     const char* name;
     double* values;
-  } sets[] = {{"contact/id", p->id[0]},
-              {"contact/frame", p->frame[0]},
-              {"contact/distance", p->distance},
-              {"contact/velocity", p->velocity[0]},
-              {"contact/impulse", p->impulse[0]}};
+  } sets[] = {{"contact/id", p->id[0]},           {"contact/frame", p->frame[0]},
+              {"contact/distance", p->distance},  {"contact/velocity", p->velocity[0]},
+              {"contact/impulse", p->impulse[0]}, {"contact/patch", p->patch[0]}};
   for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
     SAP_TRY(sap_recording_read(recording, sets[i].name, at, count, sets[i].values, error));
   }
@@ -260,6 +274,8 @@ static void add_contact(const piece* p, int64_t i, double dt, int64_t row, quant
     } else if (source == QUANTITY_SLIP) {
       const double speed = hypot(p->velocity[i][0], p->velocity[i][1]);
       *value = p->impulse[i][2] > 0.0 ? fmax(*value, speed) : *value;
+    } else if (source == QUANTITY_PRESSURE) {
+      *value = fmax(*value, p->patch[i][2]);
     } else {
       const int32_t body = (source - QUANTITY_FORCE) / 4;
       const int k = (source - QUANTITY_FORCE) % 4;

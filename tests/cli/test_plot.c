@@ -143,7 +143,7 @@ static void wrong_input_is_told(void** state) {
          "unknown quantity 'energi:kinetic', did you mean 'energy'?");
   expect(*state, "plot a.h5 heat", 3,
          "unknown quantity 'heat'; there are energy, position, q, v, momentum, actuator, "
-         "sensor, contacts, contact_force, penetration, slip, step and history");
+         "sensor, contacts, contact_force, penetration, slip, pressure, step and history");
   expect(*state, "export a.h5 energy:heat", 3,
          "'energy' has no 'heat'; there are kinetic, gravity, springs, total");
   expect(*state, "export a.h5 position:bo", 3, "there are box:x, box:y, box:z");

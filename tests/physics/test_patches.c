@@ -241,11 +241,53 @@ static void test_landing(void** state) {
   }
 }
 
+// A peg with 0.1 mm of clearance, tilted and off centre, pushed down into a hole of four boxes: several
+// normals are several pairs. It slides in without leaving the walls at speed, and rests on the ground.
+static void test_peg(void** state) {
+  (void)state;
+  static const double h[3] = {0.01, 0.01, 0.03}, wall = 0.02, dt = 0.005, clearance = 1e-4;
+  for (int i = 0; i < 4; ++i) {
+    const double E = i % 2 == 0 ? 1e6 : 1e7, tilt = i < 2 ? 1e-3 : 2e-3;
+    sap_material m = material(E, SAP_CONTACT_LAGGED), rigid = m;
+    m.friction = rigid.friction = 0.2;
+    rigid.modulus = 0.0;
+    sap_builder* builder = on_ground(g, &m);
+    for (int k = 0; k < 4; ++k) {
+      sap_shape_def def = sap_shape_def_default();
+      const double size[3] = {wall, wall, 0.04};
+      def.type = SAP_SHAPE_BOX;
+      def.material = rigid;
+      memcpy(def.size, size, sizeof def.size);
+      def.size[k % 2 == 0 ? 1 : 0] = 2.0 * wall;
+      def.p_BS[k % 2] = (k < 2 ? 1.0 : -1.0) * (h[0] + clearance + wall);
+      def.p_BS[2] = 0.04;
+      assert_int_equal(sap_builder_add_shape(builder, &def, NULL, NULL), SAP_STATUS_OK);
+    }
+    double inertia[3], up = 0.0, side = 0.0;
+    box_inertia(0.1, h, inertia);
+    add_body(builder, SAP_SHAPE_BOX, h, 0.1, inertia, (double[3]){4e-5, -3e-5, 0.075}, &m);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    s.state.q[3] = cos(0.5 * tilt);
+    s.state.q[5] = sin(0.5 * tilt);
+    for (int k = 0; k < 200; ++k) {
+      simulation_step(&s, 1);
+      up = fmax(up, s.state.v[2]);
+      side = k > 20 ? fmax(side, hypot(s.state.v[0], s.state.v[1])) : 0.0;
+    }
+    assert_true(up < 0.05);    // 1/d of Hunt and Crossley, where it lands at 0.9 m/s
+    assert_true(side < 4e-3);  // the clearance in a step: 0.02 m/s
+    ASSERT_NEAR(fastest(&s), 0.0, 1e-6);
+    ASSERT_NEAR(s.state.q[2], h[2], 4.0 * 0.1 * g / (E / h[0] * 4.0 * h[0] * h[1]));
+    simulation_end(&s);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rest),    cmocka_unit_test(test_spinning),
       cmocka_unit_test(test_rolling), cmocka_unit_test(test_tipping),
       cmocka_unit_test(test_stack),   cmocka_unit_test(test_landing),
+      cmocka_unit_test(test_peg),
   };
   return cmocka_run_group_tests_name("patches", tests, NULL, NULL);
 }

@@ -57,6 +57,7 @@ static const expected sets[] = {
     SET("contact/impulse", "t1,t2,n", 44.0, 45.0, 46.0),
     SET("contact/turning", "spin,roll1,roll2", 47.0, 48.0, 49.0),
     SET("contact/moment", "spin,roll1,roll2", 50.0, 51.0, 52.0),
+    SET("contact/patch", "number,area_m2,pressure_Pa", 1.0, 2.0, 46.0 / (21.0 * 2.0)),
     SET("constraint/id", "kind,id,row", 5, 54, 55),
     SET("constraint/force", NULL, 56.0),
     SET("iteration/value", "cost_J,momentum_error,step_length,evaluations", 57.0, 58.0, 59.0, 60),
@@ -76,6 +77,8 @@ static void write(sap_recorder* recorder, int contacts, int forces, int iteratio
                                 .point = {30.0, 30.25, 30.5},
                                 .R_WC = {31, 32, 33, 34, 35, 36, 37, 38, 39},
                                 .phi = -40.0,
+                                .patch = 1,
+                                .area = 2.0,
                                 .vc = {41.0, 42.0, 43.0, 47.0, 48.0, 49.0},
                                 .gamma = {44.0, 45.0, 46.0, 50.0, 51.0, 52.0},
                                 .friction = {0.5, 0.5, 0.5, 0.5, 0.5}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Draws contact points as discs and forces as arrows, coloured by mode or by penetration.
+// Draws contact points as discs and forces as arrows, coloured by mode or by penetration, and patches as
+// discs of their area, coloured by their mean pressure.
 'use strict';
 
 sapstep.modeColors = [0x9aa5b1, 0x2f9e62, 0xe8590c];  // open, sticking, sliding
@@ -18,6 +19,10 @@ sapstep.Contacts = class {
     this.deepest = Math.max(1e-9, sapstep.typicalDepth(this.data));
     this.group = new THREE.Group();
     const around = 0.6 * sapstep.cornersOf(most);
+    this.patches = this.instances(sapstep.geometry('Cylinder', 1, 1, 1, 3 * around), most);
+    this.patches.material.transparent = true;
+    this.patches.material.opacity = 0.6;
+    this.highest = this.data.patch.slice(this.data.count).reduce((a, b) => Math.max(a, b), 1e-12);  // [kPa]
     this.discs = this.instances(sapstep.geometry('Cylinder', 1, 1, 0.12, around), most);
     this.shafts = this.instances(
         sapstep.geometry('Cylinder', 1, 1, 1, 0.7 * around, 1, true).translate(0, 0.5, 0), most);
@@ -71,14 +76,21 @@ sapstep.Contacts = class {
     const s = new THREE.Vector3();
     let discs = 0;
     let arrows = 0;
+    let patches = 0;
     for (let i = d.first[frame]; i < d.first[frame + 1]; ++i) {
+      p.set(d.point[i], d.point[n + i], d.point[2 * n + i]);
+      if (this.points && d.patch[i] > 0) {
+        sapstep.heat(d.patch[n + i] / this.highest, this.color);
+        direction.set(d.normal[i], d.normal[n + i], d.normal[2 * n + i]).normalize();
+        q.setFromUnitVectors(this.up, direction);
+        this.set(this.patches, patches++, p, q, s.set(d.patch[i], 0.06 * this.size, d.patch[i]));
+      }
       this.color.copy(this.modes[d.mode[i]]);
       if (this.byDepth) {
         sapstep.heat(Math.max(0, -d.depth[i]) / this.deepest, this.color);
       } else if (this.byDifference && this.reference) {
         sapstep.heat(this.difference(i) / this.reference.scale, this.color);
       }
-      p.set(d.point[i], d.point[n + i], d.point[2 * n + i]);
       if (this.points) {
         direction.set(d.normal[i], d.normal[n + i], d.normal[2 * n + i]).normalize();
         q.setFromUnitVectors(this.up, direction);
@@ -97,6 +109,7 @@ sapstep.Contacts = class {
         this.set(this.heads, arrows++, p, q, s.set(wide, head, wide));
       }
     }
+    this.finish(this.patches, patches);
     this.finish(this.discs, discs);
     this.finish(this.shafts, arrows);
     this.finish(this.heads, arrows);

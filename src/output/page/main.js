@@ -424,10 +424,12 @@ sapstep.App = class {
     }
     const [normal, tangential] = this.contacts.split(i);
     const k = d.depth[i] < 0 && normal > 0 ? ` · force/penetration ${sapstep.short(-normal / d.depth[i])} N/m` : '';
+    const patch = d.patch[i] > 0 ? ` · patch ${sapstep.short(1e4 * Math.PI * d.patch[i] ** 2)} cm², mean ` +
+        `${sapstep.short(d.patch[d.count + i])} kPa` : '';
     card.querySelector('span').textContent =
         `${['open', 'sticking', 'sliding'][d.mode[i]]} · penetration ${sapstep.short(-1e3 * d.depth[i])} mm` +
         ` · slip ${sapstep.short(1e3 * d.speed[i])} mm/s · tangential/normal ` +
-        `${normal > 0 ? sapstep.short(tangential / normal) : '–'}${k}${step}`;
+        `${normal > 0 ? sapstep.short(tangential / normal) : '–'}${k}${patch}${step}`;
   }
 
   describe(frame) {

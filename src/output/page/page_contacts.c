@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "math/scalar.h"
 #include "output/page/page.h"
 
 // One contact, encoded for the page.
 typedef struct contact {
   uint32_t point[3], force[3], normal[3];
-  uint32_t depth, speed, mode, body[2];
+  uint32_t depth, speed, mode, body[2], patch[2];
   double strength;  // [N]
 } contact;
 
@@ -18,7 +19,7 @@ typedef struct contact_reader {
   contact* kept;                 // of all frames                          (options->max_contacts)
   contact* all;                  // of one frame                                      (capacity)
   double* strength;              // of one frame                                      (capacity)
-  double* values;                // data sets of one frame                         (25 capacity)
+  double* values;                // data sets of one frame                         (28 capacity)
   int64_t capacity;              // most contacts of a frame
 } contact_reader;
 
@@ -49,7 +50,7 @@ static int64_t most_per_frame(const sap_page_data* data, const contact_reader* r
 
 // Columns of the data sets of a contact.
 typedef struct contact_values {
-  const double *id, *point, *R, *distance, *velocity, *impulse;
+  const double *id, *point, *R, *distance, *velocity, *impulse, *patch;
 } contact_values;
 
 static void encode_contact(const sap_page_data* data, contact_values v, double dt, contact* c) {
@@ -58,6 +59,10 @@ static void encode_contact(const sap_page_data* data, contact_values v, double d
   c->mode = (uint32_t)v.id[5];
   c->depth = sap_page_float_bits(v.distance[0]);
   c->speed = sap_page_float_bits(hypot(v.velocity[0], v.velocity[1]));
+  // Radius and mean pressure of the patch, at its centre; 0: a point, or another point of the patch.
+  const bool centre = v.patch[0] > 0.0 && v.id[4] == 0.0;
+  c->patch[0] = sap_page_float_bits(centre ? sqrt(v.patch[1] / SAP_PI) : 0.0);
+  c->patch[1] = sap_page_float_bits(centre ? 1e-3 * v.patch[2] : 0.0);
   c->strength = 0.0;
   for (int j = 0; j < 3; ++j) {
     const double impulse =
@@ -76,7 +81,8 @@ static sap_status read_frame(const sap_page_data* data, contact_reader* r, int32
     const char* name;
     size_t width;
   } sets[] = {{"contact/id", 6},       {"contact/point", 3},    {"contact/frame", 9},
-              {"contact/distance", 1}, {"contact/velocity", 3}, {"contact/impulse", 3}};
+              {"contact/distance", 1}, {"contact/velocity", 3}, {"contact/impulse", 3},
+              {"contact/patch", 3}};
   const int64_t first = (int64_t)r->first[data->row[f]], count = (int64_t)r->count[data->row[f]];
   const double dt = r->step[SAP_PAGE_STEP_COLUMNS * data->row[f] + 10];
   double* values[sizeof sets / sizeof *sets];
@@ -88,7 +94,8 @@ static sap_status read_frame(const sap_page_data* data, contact_reader* r, int32
   }
   for (int64_t i = 0; i < count; ++i) {
     const contact_values v = {values[0] + 6 * i, values[1] + 3 * i, values[2] + 9 * i,
-                              values[3] + i,     values[4] + 3 * i, values[5] + 3 * i};
+                              values[3] + i,     values[4] + 3 * i, values[5] + 3 * i,
+                              values[6] + 3 * i};
     encode_contact(data, v, dt, &r->all[i]);
     r->strength[i] = r->all[i].strength;
   }
@@ -134,7 +141,7 @@ static sap_status add_fields(sap_page_data* data, const contact_reader* r, sap_e
       {{"contact_point", 4, 0}, 3, WORD(point)},   {{"contact_force", 2, 16}, 3, WORD(force)},
       {{"contact_normal", 1, 0}, 3, WORD(normal)}, {{"contact_depth", 2, 16}, 1, WORD(depth)},
       {{"contact_speed", 2, 16}, 1, WORD(speed)},  {{"contact_mode", 1, 0}, 1, WORD(mode)},
-      {{"contact_body", 4, 0}, 2, WORD(body)}};
+      {{"contact_body", 4, 0}, 2, WORD(body)},     {{"contact_patch", 2, 16}, 2, WORD(patch)}};
   const size_t n = (size_t)data->contacts;
   uint32_t* values = NULL;
   SAP_TRY(SAP_POOL_ADD(&data->scratch, &values, 3 * n, error));
@@ -171,7 +178,7 @@ static sap_status prepare_reader(sap_page_data* data, contact_reader* r, sap_err
   SAP_TRY(SAP_POOL_ADD(&data->scratch, &r->kept, total < most ? total : most, error));
   SAP_TRY(SAP_POOL_ADD(&data->scratch, &r->all, r->capacity, error));
   SAP_TRY(SAP_POOL_ADD(&data->scratch, &r->strength, r->capacity, error));
-  return SAP_POOL_ADD(&data->scratch, &r->values, 25 * r->capacity, error);
+  return SAP_POOL_ADD(&data->scratch, &r->values, 28 * r->capacity, error);
 }
 
 sap_status sap_page_add_contacts(sap_page_data* data, sap_error* error) {

@@ -45,6 +45,7 @@ enum { SAP_RECORD_SCALAR = -1, SAP_RECORD_STEP_WIDTH = 13 };
   X(CONTACT_IMPULSE, "contact/impulse", REAL, 3, "N s", "t1,t2,n")                            \
   X(CONTACT_TURNING, "contact/turning", REAL, 3, "rad/s", "spin,roll1,roll2")                 \
   X(CONTACT_MOMENT, "contact/moment", REAL, 3, "N m s", "spin,roll1,roll2")                   \
+  X(CONTACT_PATCH, "contact/patch", REAL, 3, "see columns", "number,area_m2,pressure_Pa")     \
   X(BLOCK_ID, "constraint/id", IDENTITY, 3, "1", "kind,id,row")                               \
   X(BLOCK_FORCE, "constraint/force", REAL, SAP_RECORD_SCALAR, "N, N m", NULL)                 \
   X(ITERATION, "iteration/value", REAL, 4, "see columns",                                     \

@@ -107,12 +107,25 @@ static int32_t contact_mode(const sap_contact* contact) {
   return !(contact->gamma[2] > 0.0) ? 0 : sticks ? 1 : 2;
 }
 
+// Sets the number (of the row, from 1), area and mean pressure of the patch that begins at contact i.
+static void set_patch(const sap_recorded_row* row, int32_t i, double patch[3]) {
+  double impulse = 0.0;
+  for (int32_t k = i; k < i + row->contacts[i].patch && k < row->contact_count; ++k) {
+    impulse += row->stepped ? row->contacts[k].gamma[2] : 0.0;
+  }
+  patch[0] += 1.0;
+  patch[1] = row->contacts[i].area;
+  patch[2] = patch[1] > 0.0 && row->dt > 0.0 ? impulse / (row->dt * patch[1]) : 0.0;
+}
+
 static void put_contacts(sap_recorder* recorder, const sap_recorded_row* row) {
   static const double zero[6] = {0.0};
+  double patch[3] = {0.0};
+  int32_t left = 0;  // contacts of the patch
   for (int32_t i = 0; i < row->contact_count; ++i) {
     const sap_contact* c = &row->contacts[i];
     const double *vc = row->stepped ? c->vc : zero, *gamma = row->stepped ? c->gamma : zero;
-    make_room(recorder, SAP_RECORD_CONTACT_ID, SAP_RECORD_CONTACT_MOMENT);
+    make_room(recorder, SAP_RECORD_CONTACT_ID, SAP_RECORD_CONTACT_PATCH);
     const int32_t id[6] = {c->body_A,  c->body_B,  c->shape_A,
                            c->shape_B, c->feature, row->stepped ? contact_mode(c) : 0};
     memcpy(next_row(recorder, SAP_RECORD_CONTACT_ID), id, sizeof id);
@@ -123,6 +136,12 @@ static void put_contacts(sap_recorder* recorder, const sap_recorded_row* row) {
     put_reals(recorder, SAP_RECORD_CONTACT_IMPULSE, gamma, 3);
     put_reals(recorder, SAP_RECORD_CONTACT_TURNING, vc + 3, 3);
     put_reals(recorder, SAP_RECORD_CONTACT_MOMENT, gamma + 3, 3);
+    if (left == 0 && c->patch > 0) {
+      set_patch(row, i, patch);
+      left = c->patch;
+    }
+    put_reals(recorder, SAP_RECORD_CONTACT_PATCH, left > 0 ? patch : zero, 3);
+    left -= left > 0;
   }
   put_range(recorder, SAP_RECORD_CONTACT_FIRST, &recorder->contacts, row->contact_count);
 }
