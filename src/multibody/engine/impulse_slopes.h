@@ -9,7 +9,7 @@
 #include "multibody/geometry/variation.h"
 
 // Steps of differences of the law, a function of few numbers: relative, and least [m], [m/s].
-#define SAP_LAW_STEP 3e-7
+#define SAP_LAW_STEP 3e-6
 #define SAP_LAW_LEAST 1e-3
 
 enum { SAP_CONTACT_SIDES = 2, SAP_CONTACT_FIELDS = 7 };
