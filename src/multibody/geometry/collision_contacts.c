@@ -242,17 +242,22 @@ static void to_body(const sap_collision_query* at, int32_t body, const double p[
   sap_m3_tmul_v3(p_B, at->R_WB + 9 * body, d);
 }
 
-// Returns how many points the pair had in the last call; *cursor moves to the first of them.
-static int32_t memory_points(const sap_collision* c, uint64_t pair, int32_t* cursor) {
-  const sap_identity* old = c->identities[c->last];
-  while (*cursor < c->last_count && old[*cursor].pair < pair) {
-    ++*cursor;
+// Returns the pair's points of the last call, whose identities ascend by pairs; NULL: none.
+static const sap_identity* find_known(const sap_collision* c, uint64_t pair, int32_t* count) {
+  const sap_identity* known = c->identities[c->last];
+  int32_t low = 0, high = c->last_count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (known[middle].pair < pair) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
   }
-  int32_t count = 0;
-  while (*cursor + count < c->last_count && old[*cursor + count].pair == pair) {
-    ++count;
+  for (*count = 0; low + *count < c->last_count && known[low + *count].pair == pair;) {
+    ++*count;
   }
-  return count;
+  return *count > 0 ? known + low : NULL;
 }
 
 static void sort_by_feature(sap_contact* contacts, sap_identity* points, int32_t count) {
@@ -345,10 +350,9 @@ static void set_patch_point(const sap_patch* patch, int32_t i, sap_contact* cont
   }
 }
 
-// Sets the contacts of a pair. Pairs come in ascending order: *cursor moves along the points of the
-// last call.
+// Sets the contacts of a pair.
 static sap_status set_contacts(sap_collision* c, const contact_place* place,
-                               const sap_manifold* manifold, int32_t* cursor, sap_error* error) {
+                               const sap_manifold* manifold, sap_error* error) {
   const sap_collision_query* at = place->at;
   const uint64_t pair = place->pair;
   const int32_t a = (int32_t)(pair >> 32), b = (int32_t)(pair & UINT32_MAX);
@@ -394,8 +398,8 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
     to_body(at, contact.body_A, contact.point, contact.ahead_A, points[i].p_A);
     to_body(at, contact.body_B, contact.point, contact.ahead_B, points[i].p_B);
   }
-  const int32_t old_count = memory_points(c, pair, cursor);
-  const sap_identity* old = old_count > 0 ? c->identities[c->last] + *cursor : NULL;
+  int32_t old_count;
+  const sap_identity* old = find_known(c, pair, &old_count);
   for (int32_t i = 0; i < manifold->count; ++i) {
     points[i].area = patch != NULL ? patch->area : 0.0;
     points[i].feature = patch != NULL ? patch->features[i] : 0;
@@ -469,21 +473,6 @@ static void drop_shallow(double reach, sap_manifold* manifold) {
   manifold->count = kept;
 }
 
-// Returns the pair's first point of the last call, whose identities ascend by pairs; NULL: none.
-static const sap_identity* find_known(const sap_collision* c, uint64_t pair) {
-  const sap_identity* known = c->identities[c->last];
-  int32_t low = 0, high = c->last_count;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (known[middle].pair < pair) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low < c->last_count && known[low].pair == pair ? &known[low] : NULL;
-}
-
 // Collides a pair; true if it touches, or will at *time. The gap is kept with the near pair.
 static bool collide_pair(const sap_collision* c, const sap_shape_pair* of,
                          const sap_pair_reach* reach, const sap_collision_query* query,
@@ -517,7 +506,8 @@ static bool find_points(const sap_collision* c, const sap_shape_pair* of,
       near->gap - near->rest + sap_motion_along(a, b, near->along) >= 0.0) {
     return false;
   }
-  const bool known = query->more && find_known(c, of->pair) != NULL;
+  int32_t nknown;
+  const bool known = query->more && find_known(c, of->pair, &nknown) != NULL;
   if (known &&
       sap_motion_stays_shallow(a, b, query, near != NULL ? near->along : a->placed.R + 6)) {
     return false;
@@ -540,7 +530,8 @@ static bool find_touch(const sap_collision* c, const sap_shape_pair* of,
   if (!sap_collision_has_patch(c, of->pair)) {
     return find_points(c, of, query, manifold, time);
   }
-  const sap_identity* known = query->more ? find_known(c, of->pair) : NULL;
+  int32_t nknown;
+  const sap_identity* known = query->more ? find_known(c, of->pair, &nknown) : NULL;
   if (known != NULL) {
     return sap_collision_grow_patch(c, of->pair, query, known, manifold, patch);
   }
@@ -556,7 +547,6 @@ static bool find_touch(const sap_collision* c, const sap_shape_pair* of,
 sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* query,
                                  sap_error* error) {
   const int32_t next = 1 - c->last;
-  int32_t cursor = 0;
   c->contact_count = 0;
   for (int32_t i = 0; i < c->pair_count; ++i) {
     sap_manifold manifold;
@@ -572,7 +562,7 @@ sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* qu
     SAP_TRY(SAP_GROW(&c->identities[next], &c->identity_capacity[next], count, error));
     const contact_place place = {query, c->pairs[i].pair, c->contact_count, time,
                                  patch.count > 0 ? &patch : NULL};
-    SAP_TRY(set_contacts(c, &place, &manifold, &cursor, error));
+    SAP_TRY(set_contacts(c, &place, &manifold, error));
     c->contact_count = count;
   }
   return SAP_STATUS_OK;
