@@ -48,6 +48,11 @@ typedef struct sap_group_progress {
   double entered;    // residual where exact Newton began
 } sap_group_progress;
 
+// Loops over the groups `g` in a phase.
+#define SAP_EACH_GROUP(fm, wanted, g)                \
+  for (int32_t g = 0; g < (fm)->factor.ngroups; ++g) \
+    if ((fm)->progress[g].phase == (wanted))
+
 // Factorizes A for the groups that are not done.
 sap_status sap_newton_quasi_factor(sap_free_motion* free_motion, sap_error* error);
 // Makes up to max_iterations iterations of the groups in the quasi-Newton phase.
@@ -56,6 +61,9 @@ sap_status sap_newton_quasi_iterate(sap_free_motion* free_motion, int32_t max_it
 // Moves groups that reached the iteration limit to their next phase. Returns true if a group is in
 // the damped phase.
 bool sap_newton_quasi_wants_damping(sap_free_motion* free_motion);
+// Evaluates m at v_best + alpha direction of the groups in a phase.
+sap_status sap_newton_try_step(sap_free_motion* free_motion, sap_group_phase phase,
+                               sap_error* error);
 // Iterates the groups in the damped phase from v_best; they end in another phase.
 sap_status sap_newton_damped_iterate(sap_free_motion* free_motion, int32_t max_iterations,
                                      sap_error* error);

@@ -24,10 +24,6 @@ enum { CUTS = 12 };  // reductions of alpha
 #define NO_PROGRESS 0.9
 #define ROUNDOFF_ILL_CONDITIONED 1e-6
 
-static bool is_pending(const sap_free_motion* fm, int32_t group) {
-  return fm->progress[group].phase == SAP_GROUP_DAMPED;
-}
-
 static double slope(const sap_free_motion* fm, int32_t group) {
   double sum = 0.0;
   SAP_FOR_GROUP(fm, group, i, sum += fm->direction[i] * fm->m[i])
@@ -36,10 +32,7 @@ static double slope(const sap_free_motion* fm, int32_t group) {
 
 static sap_status find_directions(sap_free_motion* fm, double* start, sap_error* error) {
   SAP_TRY(sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, error));
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    if (!is_pending(fm, g)) {
-      continue;
-    }
+  SAP_EACH_GROUP(fm, SAP_GROUP_DAMPED, g) {
     SAP_TRY(sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, error));
     SAP_FOR_GROUP(fm, g, i, fm->direction[i] = -fm->m[i])
     sap_momentum_factor_solve(&fm->factor, g, fm->direction);
@@ -52,11 +45,8 @@ static sap_status find_directions(sap_free_motion* fm, double* start, sap_error*
 // Reduces alpha of the pending groups whose trial was refused. Returns true if there is none.
 static bool accept_trial(sap_free_motion* fm, const double* start, bool last) {
   bool all = true;
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+  SAP_EACH_GROUP(fm, SAP_GROUP_DAMPED, g) {
     const sap_group_progress* p = &fm->progress[g];
-    if (!is_pending(fm, g)) {
-      continue;
-    }
     const double end = slope(fm, g);
     const double limit = UPHILL * fabs(start[g]);
     if (last || (isfinite(p->residual) && (end <= limit || p->residual < p->best))) {
@@ -70,15 +60,17 @@ static bool accept_trial(sap_free_motion* fm, const double* start, bool last) {
   return all;
 }
 
+sap_status sap_newton_try_step(sap_free_motion* fm, sap_group_phase phase, sap_error* error) {
+  SAP_EACH_GROUP(fm, phase, g) {
+    const double alpha = fm->alpha[g];
+    SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i] + alpha * fm->direction[i])
+  }
+  return sap_free_motion_evaluate(fm, error);
+}
+
 static sap_status line_search(sap_free_motion* fm, const double* start, sap_error* error) {
   for (int32_t trial = 0;; ++trial) {
-    for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-      if (is_pending(fm, g)) {
-        const double alpha = fm->alpha[g];
-        SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i] + alpha * fm->direction[i])
-      }
-    }
-    SAP_TRY(sap_free_motion_evaluate(fm, error));
+    SAP_TRY(sap_newton_try_step(fm, SAP_GROUP_DAMPED, error));
     if (accept_trial(fm, start, trial == CUTS)) {
       return SAP_STATUS_OK;
     }
@@ -87,11 +79,8 @@ static sap_status line_search(sap_free_motion* fm, const double* start, sap_erro
 
 // Accepts the step and decides which groups leave this phase.
 static void conclude_iteration(sap_free_motion* fm) {
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+  SAP_EACH_GROUP(fm, SAP_GROUP_DAMPED, g) {
     sap_group_progress* p = &fm->progress[g];
-    if (!is_pending(fm, g)) {
-      continue;
-    }
     if (p->best <= ROUNDOFF_ILL_CONDITIONED * p->scale && p->residual > NO_PROGRESS * p->best) {
       SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i])
       p->residual = p->floor = p->best;
@@ -111,10 +100,8 @@ static void conclude_iteration(sap_free_motion* fm) {
 }
 
 static bool any_pending(const sap_free_motion* fm) {
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    if (is_pending(fm, g)) {
-      return true;
-    }
+  SAP_EACH_GROUP(fm, SAP_GROUP_DAMPED, g) {
+    return true;
   }
   return false;
 }
@@ -130,10 +117,8 @@ sap_status sap_newton_damped_iterate(sap_free_motion* fm, int32_t max_iterations
     conclude_iteration(fm);
     fm->iterations += 1;
   }
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    if (is_pending(fm, g)) {
-      fm->progress[g].phase = SAP_GROUP_EXACT;
-    }
+  SAP_EACH_GROUP(fm, SAP_GROUP_DAMPED, g) {
+    fm->progress[g].phase = SAP_GROUP_EXACT;
   }
   return SAP_STATUS_OK;
 }

@@ -60,8 +60,8 @@ static sap_status allocate_jacobian(sap_free_motion* fm, sap_error* error) {
 // Computes m with velocity `local` of every pending group at v_best + sign h.
 static sap_status evaluate_perturbed(sap_free_motion* fm, int32_t local, double sign, double* m,
                                      sap_error* error) {
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    if (is_pending(fm, g) && local < fm->factor.groups[g].ndofs) {
+  SAP_EACH_GROUP(fm, SAP_GROUP_EXACT, g) {
+    if (local < fm->factor.groups[g].ndofs) {
       const int32_t i = velocity_index(fm, g, local);
       fm->v_star[i] = fm->v_best[i] + sign * fm->dv[i];
     }
@@ -70,8 +70,8 @@ static sap_status evaluate_perturbed(sap_free_motion* fm, int32_t local, double 
   if (status == SAP_STATUS_OK) {
     status = sap_momentum_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_star, m, error);
   }
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    if (is_pending(fm, g) && local < fm->factor.groups[g].ndofs) {
+  SAP_EACH_GROUP(fm, SAP_GROUP_EXACT, g) {
+    if (local < fm->factor.groups[g].ndofs) {
       const int32_t i = velocity_index(fm, g, local);
       fm->v_star[i] = fm->v_best[i];
     }
@@ -138,9 +138,9 @@ static sap_status solve_directions(sap_free_motion* fm, sap_error* error) {
 // true if all were accepted.
 static bool accept_trial(sap_free_motion* fm) {
   bool all = true;
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+  SAP_EACH_GROUP(fm, SAP_GROUP_EXACT, g) {
     sap_group_progress* p = &fm->progress[g];
-    if (!is_pending(fm, g) || fm->alpha[g] == 0.0) {
+    if (fm->alpha[g] == 0.0) {
       continue;
     }
     if (p->residual <= (1.0 - SUFFICIENT_DECREASE * fm->alpha[g]) * p->best) {
@@ -158,13 +158,7 @@ static bool accept_trial(sap_free_motion* fm) {
 
 static sap_status line_search(sap_free_motion* fm, sap_error* error) {
   for (int32_t trial = 0; trial < HALVINGS; ++trial) {
-    for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-      if (is_pending(fm, g)) {
-        const double alpha = fm->alpha[g];
-        SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i] + alpha * fm->direction[i])
-      }
-    }
-    const sap_status status = sap_free_motion_evaluate(fm, error);
+    const sap_status status = sap_newton_try_step(fm, SAP_GROUP_EXACT, error);
     if (status != SAP_STATUS_OK || accept_trial(fm)) {
       return status;
     }
@@ -175,11 +169,8 @@ static sap_status line_search(sap_free_motion* fm, sap_error* error) {
 // Ends groups that have converged. STEP_FAILED: no step length lowers the residual of a group, or
 // it hardly falls.
 static sap_status conclude_iteration(sap_free_motion* fm, int32_t iteration, sap_error* error) {
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+  SAP_EACH_GROUP(fm, SAP_GROUP_EXACT, g) {
     sap_group_progress* p = &fm->progress[g];
-    if (!is_pending(fm, g)) {
-      continue;
-    }
     const bool stuck = fm->alpha[g] != 0.0;
     const bool slow = stuck || p->best > SAP_POOR_CONTRACTION * p->previous;
     const double relative = p->best / p->scale;

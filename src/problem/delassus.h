@@ -50,7 +50,8 @@ typedef struct sap_delassus {
   double* v_star;             // (nv)
   double* scratch;            // (nv of the problem, rounded up to fours)
   sap_pool pool;              // of all arrays
-  int32_t* lift_integers;     // of a mobility: neighbours of every tree, marks, trees of the lifts
+  int32_t* lift_integers;     // of a mobility: trees of the lifts
+  double* neighbours;         // of a mobility: memory of the neighbours of every tree
 } sap_delassus;
 
 void sap_delassus_clear(sap_delassus* d);

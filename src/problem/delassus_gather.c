@@ -122,56 +122,31 @@ static void gather_items(sap_delassus* d, const sap_delassus_island* island) {
 // Y of a mobility.
 
 typedef struct neighbours {
-  int32_t* start;      // (ntrees + 1)
-  int32_t* tree;       // island's indices; a tree is its own first neighbour
-  int32_t* mark;       // item that met a tree last, -1: none        (ntrees)
-  int32_t* position;   // start of the tree's part in that item's columns (ntrees)
-  int32_t* lift_tree;  // what is left of the memory
+  int32_t* start;        // (ntrees + 1)
+  sap_block_pair* tree;  // index: of the island; a tree is its own first neighbour
+  int32_t* mark;         // item that met a tree last, -1: none        (ntrees)
+  int32_t* position;     // start of the tree's part in that item's columns (ntrees)
+  int32_t* lift_tree;
 } neighbours;
 
-static int64_t count_couplings(const sap_delassus* d) {
-  int64_t count = 0;
+// Lists the neighbours of all trees, unsorted, if `out` is not NULL; returns their number. Couplings
+// are listed at the tree of the smaller index.
+static int64_t list_neighbours(const sap_delassus* d, const int32_t* local, sap_block_pair* out) {
+  const sap_problem* p = d->problem;
+  int64_t count = d->ntrees;
+  for (int32_t t = 0; out != NULL && t < d->ntrees; ++t) {
+    out[t] = (sap_block_pair){t, 0, t};
+  }
   for (int32_t t = 0; t < d->ntrees; ++t) {
-    const int32_t head = d->problem->coupling_head[d->trees[t]];
-    for (int32_t c = head; c >= 0; c = d->problem->couplings[c].next) {
-      ++count;
+    for (int32_t c = p->coupling_head[d->trees[t]]; c >= 0; c = p->couplings[c].next, count += 2) {
+      const int32_t a = local[p->couplings[c].tree_a], b = local[p->couplings[c].tree_b];
+      if (out != NULL) {
+        out[count] = (sap_block_pair){a, 0, b};
+        out[count + 1] = (sap_block_pair){b, 0, a};
+      }
     }
   }
   return count;
-}
-
-static void add_neighbour(neighbours* n, int32_t tree, int32_t other) {
-  n->tree[n->start[tree + 1]++] = other;
-}
-
-// Couplings are listed at the tree of the smaller index.
-static void find_neighbours(const sap_delassus* d, const int32_t* local, neighbours* n) {
-  const sap_problem* p = d->problem;
-  memset(n->start, 0, ((size_t)d->ntrees + 1) * sizeof(int32_t));
-  for (int32_t t = 0; t < d->ntrees; ++t) {
-    n->mark[t] = -1;
-    n->start[t + 1] += 1;
-    for (int32_t c = p->coupling_head[d->trees[t]]; c >= 0; c = p->couplings[c].next) {
-      n->start[local[p->couplings[c].tree_a] + 1] += 1;
-      n->start[local[p->couplings[c].tree_b] + 1] += 1;
-    }
-  }
-  for (int32_t t = 0; t < d->ntrees; ++t) {
-    n->start[t + 1] += n->start[t];
-  }
-  for (int32_t t = d->ntrees; t > 0; --t) {  // start[t + 1] becomes the fill position of t
-    n->start[t] = n->start[t - 1];
-  }
-  for (int32_t t = 0; t < d->ntrees; ++t) {
-    add_neighbour(n, t, t);
-  }
-  for (int32_t t = 0; t < d->ntrees; ++t) {
-    for (int32_t c = p->coupling_head[d->trees[t]]; c >= 0; c = p->couplings[c].next) {
-      const int32_t a = local[p->couplings[c].tree_a], b = local[p->couplings[c].tree_b];
-      add_neighbour(n, a, b);
-      add_neighbour(n, b, a);
-    }
-  }
 }
 
 // Finds trees and sizes of the item's columns; `next`: the first free place of lift_tree.
@@ -183,7 +158,7 @@ static void find_columns(const sap_delassus* d, neighbours* n, int32_t k, int64_
   for (int32_t i = 0; i < item->ntrees; ++i) {
     const int32_t tree = d->item_trees[item->first_tree + i];
     for (int32_t j = n->start[tree]; j < n->start[tree + 1]; ++j) {
-      const int32_t other = n->tree[j];
+      const int32_t other = n->tree[j].index;
       if (n->mark[other] != k) {
         n->mark[other] = k;
         n->position[other] = item->nlift;
@@ -204,8 +179,8 @@ static void fill_columns(const sap_delassus* d, const neighbours* n, const sap_d
     for (int32_t i = 0; i < item->ntrees; ++i) {
       const int32_t tree = d->item_trees[item->first_tree + i];
       for (int32_t j = n->start[tree]; j < n->start[tree + 1]; ++j) {
-        sap_mobility_multiply(d->problem, d->trees[n->tree[j]], d->trees[tree], J,
-                              Y + n->position[n->tree[j]]);
+        sap_mobility_multiply(d->problem, d->trees[n->tree[j].index], d->trees[tree], J,
+                              Y + n->position[n->tree[j].index]);
       }
       J += d->start[tree + 1] - d->start[tree];
     }
@@ -224,27 +199,22 @@ static int64_t lift_bound(const sap_delassus* d, const neighbours* n) {
   return bound;
 }
 
-// Divides the memory of integers.
-static void place_neighbours(const sap_delassus* d, int64_t entries, neighbours* n) {
-  n->start = d->lift_integers;
-  n->mark = n->start + d->ntrees + 2;
-  n->position = n->mark + d->ntrees;
-  n->tree = n->position + d->ntrees;
-  n->lift_tree = n->tree + entries;
-}
-
 // Fills first_lift, nlift_trees, nlift, lift of the items, lift_trees and lift of the operator,
 // whose J and trees are there. local: island's index of a problem's tree.
 static sap_status lift_mobility_items(sap_delassus* d, const int32_t* local, sap_error* error) {
-  const int64_t entries = d->ntrees + 2 * count_couplings(d);
-  const int64_t fixed = 3 * (int64_t)d->ntrees + 2 + entries;
-  SAP_TRY(SAP_ROOM(&d->pool, &d->lift_integers, fixed, error));
+  const int64_t entries = list_neighbours(d, local, NULL), ntrees = d->ntrees;
   neighbours n;
-  place_neighbours(d, entries, &n);
-  find_neighbours(d, local, &n);
-  const int64_t bound = lift_bound(d, &n);
-  SAP_TRY(SAP_ROOM(&d->pool, &d->lift_integers, fixed + bound, error));
-  place_neighbours(d, entries, &n);
+  sap_block_pair* unsorted;
+  SAP_TRY(SAP_CARVE(&d->pool, &d->neighbours, error, SAP_ARRAY(&n.start, ntrees + 2),
+                    SAP_ARRAY(&n.mark, ntrees), SAP_ARRAY(&n.position, ntrees),
+                    SAP_ARRAY(&n.tree, entries), SAP_ARRAY(&unsorted, entries)));
+  (void)list_neighbours(d, local, unsorted);
+  sap_sort_pairs(unsorted, n.tree, (int32_t)entries, false, d->ntrees, n.start);
+  SAP_TRY(SAP_ROOM(&d->pool, &d->lift_integers, lift_bound(d, &n), error));
+  n.lift_tree = d->lift_integers;
+  for (int32_t t = 0; t < d->ntrees; ++t) {
+    n.mark[t] = -1;
+  }
   int64_t next = 0, values = 0;
   for (int32_t k = 0; k < d->nitems; ++k) {
     find_columns(d, &n, k, &next);

@@ -25,6 +25,7 @@ typedef struct stage {
   bool friction;
   int32_t sides;  // of the polygon, 0: the disk
   int32_t* rows;  // the stage's rows of D, item by item                 (admm.n)
+  double* all;    // scratch: rows of both stages                        (n)
   sap_admm admm;  // D: symmetric; started where the stage ended before
 } stage;
 
@@ -71,46 +72,30 @@ static sap_status begin_stage(stage* s, const double* D, double largest) {
   return sap_admm_begin(&s->admm, s->d, largest);
 }
 
-// Projects a cone's tangents for its normal impulse; x, out: the item's rows.
-static void project_tangents(const sap_delassus_item* item, int32_t sides, double normal,
-                             const double* x, double* out) {
-  const double radius = item->mu * fmax(normal, 0.0);
-  if (sides > 0) {
-    sap_dual_project_polygon(radius, sides, x, out);
-    for (int32_t r = SAP_NORMAL_ROW + 1; r < item->nrows; ++r) {
-      out[r] = fmax(-radius, fmin(radius, x[r]));
-    }
-    return;
-  }
-  sap_dual_project_disk(item->nrows, radius, x, out);
-}
-
-// Projects the stage's rows y, item by item.
+// Projects the stage's rows y: tangents for the normal impulses in d->z.
 static void project_stage(const void* context, double* y) {
   const stage* s = context;
   const sap_dual* d = s->d;
-  int32_t at = 0;
+  for (int32_t i = 0; i < s->admm.n; ++i) {
+    s->all[s->rows[i]] = y[i];
+  }
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
+    double* x = s->all + item->first;
     if (!item->is_cone) {
-      sap_dual_project(item, y + at, y + at);
-      at += 1;
+      sap_dual_project(item, x, x);
     } else if (!s->friction) {
-      y[at] = fmax(y[at], 0.0);
-      at += 1;
+      x[SAP_NORMAL_ROW] = fmax(x[SAP_NORMAL_ROW], 0.0);
     } else if (item->mu > 0.0) {
-      double x[SAP_CONE_ROWS_MAX] = {0.0}, out[SAP_CONE_ROWS_MAX] = {0.0};
-      for (int32_t r = 0; r < item->nrows; ++r) {
-        x[r] = r == SAP_NORMAL_ROW ? 0.0 : y[at + r - (r > SAP_NORMAL_ROW ? 1 : 0)];
-      }
-      project_tangents(item, s->sides, d->z[item->first + SAP_NORMAL_ROW], x, out);
-      for (int32_t r = 0; r < item->nrows; ++r) {
-        if (r != SAP_NORMAL_ROW) {
-          y[at++] = out[r];
-        }
+      const double radius = item->mu * fmax(d->z[item->first + SAP_NORMAL_ROW], 0.0);
+      if (s->sides > 0) {
+        sap_dual_project_polygon(radius, s->sides, x, x);
+      } else {
+        sap_dual_project_disk(item->nrows, radius, x, x);
       }
     }
   }
+  gather_rows(s, s->all, y);
 }
 
 // Minimises over the stage's rows of d->z until both residuals of ADMM are below `tolerance` of the
@@ -159,6 +144,7 @@ static sap_status run_stages(sap_dual* d, int32_t sides) {
   SAP_TRY(SAP_CARVE(&d->pool, &d->work, d->error, SAP_ARRAY(&D, n * n), SAP_ARRAY(&scratch, 2 * n),
                     SAP_ADMM_ARRAYS(a), SAP_ADMM_ARRAYS(b), SAP_ARRAY(&stages[0].rows, a->n),
                     SAP_ARRAY(&stages[1].rows, b->n)));
+  stages[0].all = stages[1].all = scratch;
   sap_delassus_dense(&d->op, D);
   const double largest = sap_delassus_largest_eigenvalue(&d->op, scratch);
   for (int k = 0; k < 2; ++k) {
