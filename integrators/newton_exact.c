@@ -52,9 +52,8 @@ static sap_status allocate_jacobian(sap_free_motion* fm, sap_error* error) {
     const size_t n = (size_t)fm->factor.groups[g].ndofs;
     entries += n <= LARGEST_GROUP ? n * n : 0;
   }
-  SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->m_plus, fm->system->nv, error));
-  SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->pivots, LARGEST_GROUP, error));
-  return SAP_POOL_ADD(fm->pool, &fm->jacobian, entries, error);
+  return SAP_POOL_ADD_ALL(fm->pool, error, SAP_ARRAY(&fm->m_plus, fm->system->nv),
+                          SAP_ARRAY(&fm->pivots, LARGEST_GROUP), SAP_ARRAY(&fm->jacobian, entries));
 }
 
 // Computes m with velocity `local` of every pending group at v_best + sign h.

@@ -39,11 +39,10 @@ static sap_status fill_pose(const sap_model* model, pose* at, sap_error* error) 
   for (int32_t t = 0; t < model->sizes.trees; ++t) {
     at->entries += (size_t)model->tree_sizes[t] * (size_t)model->tree_sizes[t];
   }
-  SAP_TRY(SAP_POOL_ADD(&at->pool, &at->q, nq, error));
-  SAP_TRY(SAP_POOL_ADD(&at->pool, &at->values, at->entries, error));
-  SAP_TRY(SAP_POOL_ADD(&at->pool, &at->blocks, model->sizes.trees, error));
-  SAP_TRY(SAP_POOL_ADD(&at->pool, &at->gradient, nv, error));
-  SAP_TRY(SAP_POOL_ADD(&at->pool, &at->response, nv, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(&at->pool, error, SAP_ARRAY(&at->q, nq),
+                           SAP_ARRAY(&at->values, at->entries),
+                           SAP_ARRAY(&at->blocks, model->sizes.trees), SAP_ARRAY(&at->gradient, nv),
+                           SAP_ARRAY(&at->response, nv)));
   memcpy(at->q, model->q_default, (size_t)nq * sizeof *at->q);
   double* next = at->values;
   for (int32_t t = 0; t < model->sizes.trees; ++t) {

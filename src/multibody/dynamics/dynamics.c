@@ -127,27 +127,18 @@ static void make_tables(sap_dynamics* d) {
 static sap_status allocate_tables(sap_dynamics* d, sap_error* error) {
   const sap_model_sizes* sizes = &d->model->sizes;
   sap_pool* pool = &d->pool;
-  SAP_TRY(SAP_POOL_ADD(pool, &d->links, sizes->bodies, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->hinged, sizes->bodies, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->tree_lone, sizes->trees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->tree_free, sizes->trees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->tree_root, sizes->trees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->tree_q, sizes->trees + 1, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->springs, sizes->joints, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->damping, sizes->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->armature, sizes->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->locked, sizes->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->motors, sizes->actuators, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->other_actuators, sizes->actuators, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->floating, sizes->bodies, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->effort, 2 * (sizes->joints + sizes->tendons), error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->force, sizes->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->applied, sizes->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->wrenches, sizes->bodies, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->composite, sizes->bodies, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->V, sizes->bodies, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &d->A, sizes->bodies, error));
-  return SAP_POOL_ADD(pool, &d->F, sizes->bodies, error);
+  return SAP_POOL_ADD_ALL(
+      pool, error, SAP_ARRAY(&d->links, sizes->bodies), SAP_ARRAY(&d->hinged, sizes->bodies),
+      SAP_ARRAY(&d->tree_lone, sizes->trees), SAP_ARRAY(&d->tree_free, sizes->trees),
+      SAP_ARRAY(&d->tree_root, sizes->trees), SAP_ARRAY(&d->tree_q, sizes->trees + 1),
+      SAP_ARRAY(&d->springs, sizes->joints), SAP_ARRAY(&d->damping, sizes->nv),
+      SAP_ARRAY(&d->armature, sizes->nv), SAP_ARRAY(&d->locked, sizes->nv),
+      SAP_ARRAY(&d->motors, sizes->actuators), SAP_ARRAY(&d->other_actuators, sizes->actuators),
+      SAP_ARRAY(&d->floating, sizes->bodies),
+      SAP_ARRAY(&d->effort, 2 * (sizes->joints + sizes->tendons)), SAP_ARRAY(&d->force, sizes->nv),
+      SAP_ARRAY(&d->applied, sizes->nv), SAP_ARRAY(&d->wrenches, sizes->bodies),
+      SAP_ARRAY(&d->composite, sizes->bodies), SAP_ARRAY(&d->V, sizes->bodies),
+      SAP_ARRAY(&d->A, sizes->bodies), SAP_ARRAY(&d->F, sizes->bodies));
 }
 
 void sap_dynamics_destroy(sap_dynamics* d) {

@@ -35,13 +35,11 @@ static void place_static_bodies(sap_kinematics* kin) {
 static sap_status allocate_arrays(sap_kinematics* kin, sap_error* error) {
   const sap_model_sizes* sizes = &kin->dynamics->model->sizes;
   const size_t bodies = (size_t)sizes->bodies;
-  SAP_TRY(SAP_POOL_ADD(&kin->pool, &kin->q, sizes->nq, error));
-  SAP_TRY(SAP_POOL_ADD(&kin->pool, &kin->p_WB, 3 * bodies, error));
-  SAP_TRY(SAP_POOL_ADD(&kin->pool, &kin->R_WB, 9 * bodies, error));
-  SAP_TRY(SAP_POOL_ADD(&kin->pool, &kin->q_WB, 4 * bodies, error));
-  SAP_TRY(SAP_POOL_ADD(&kin->pool, &kin->S, sizes->nv, error));
-  SAP_TRY(SAP_POOL_ADD(&kin->pool, &kin->inertia, bodies, error));
-  return SAP_POOL_ADD(&kin->pool, &kin->tree_moved, sizes->trees, error);
+  return SAP_POOL_ADD_ALL(&kin->pool, error, SAP_ARRAY(&kin->q, sizes->nq),
+                          SAP_ARRAY(&kin->p_WB, 3 * bodies), SAP_ARRAY(&kin->R_WB, 9 * bodies),
+                          SAP_ARRAY(&kin->q_WB, 4 * bodies), SAP_ARRAY(&kin->S, sizes->nv),
+                          SAP_ARRAY(&kin->inertia, bodies),
+                          SAP_ARRAY(&kin->tree_moved, sizes->trees));
 }
 
 sap_status sap_kinematics_create(sap_kinematics* kin, const sap_dynamics* d, sap_error* error) {
@@ -209,12 +207,10 @@ sap_status sap_rows_create(const sap_model* model, sap_pool* pool, sap_rows* row
   const size_t nv = (size_t)model->sizes.nv;
   const int32_t trees = model->sizes.trees;
   *rows = (sap_rows){.model = model};
-  SAP_TRY(SAP_POOL_ADD(pool, &rows->trees, trees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &rows->touched, trees, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &rows->values, SAP_ROWS_MAX * nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &rows->packed, SAP_ROWS_MAX * nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &rows->parts, trees, error));
-  return SAP_POOL_ADD(pool, &rows->part_trees, trees, error);
+  return SAP_POOL_ADD_ALL(
+      pool, error, SAP_ARRAY(&rows->trees, trees), SAP_ARRAY(&rows->touched, trees),
+      SAP_ARRAY(&rows->values, SAP_ROWS_MAX * nv), SAP_ARRAY(&rows->packed, SAP_ROWS_MAX * nv),
+      SAP_ARRAY(&rows->parts, trees), SAP_ARRAY(&rows->part_trees, trees));
 }
 
 void sap_rows_begin(sap_rows* rows, int32_t nrows) {

@@ -297,11 +297,9 @@ static sap_status find_reach(sap_pool* pool, sap_kinematics* kin, int32_t actuat
   const size_t joints = (size_t)model->sizes.joints, most = 3 * joints + 1;
   search s = {.kin = kin, .model = model, .actuator = actuator};
   bool* moves;
-  SAP_TRY(SAP_POOL_ADD(pool, &moves, joints, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &s.q, model->sizes.nq, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &s.variables, most, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &s.x, most, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &s.starts, STARTS * most, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&moves, joints), SAP_ARRAY(&s.q, model->sizes.nq),
+                           SAP_ARRAY(&s.variables, most), SAP_ARRAY(&s.x, most),
+                           SAP_ARRAY(&s.starts, STARTS * most)));
   SAP_TRY(find_joints(pool, model, &model->actuators[actuator], moves, error));
   memcpy(s.q, model->q_default, (size_t)model->sizes.nq * sizeof *s.q);
   const bool bounded = list_variables(&s, moves);

@@ -68,24 +68,16 @@ sap_status sap_multibody_check_positions(const sap_multibody* multibody, const d
 static sap_status create_arrays(sap_multibody* m, sap_error* error) {
   const sap_model_sizes* sizes = &m->model->sizes;
   sap_pool* pool = &m->pool;
-  SAP_TRY(SAP_POOL_ADD(pool, &m->control, sizes->nu, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->input, sizes->nu, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->act, sizes->na, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->q_next, sizes->nq, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->rotations, sizes->joints, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->acceleration, sizes->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->effort, sizes->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->actuator_force, sizes->nu, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->motions, sizes->bodies, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->velocities, sizes->bodies, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->velocities0, sizes->bodies, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->carrier, sizes->bodies, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->shape_on, sizes->shapes, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->start.q0, sizes->nq, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->start.v0, sizes->nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->start.input, sizes->nu, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->point.q, sizes->nq, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &m->point.moved, sizes->nv, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(
+      pool, error, SAP_ARRAY(&m->control, sizes->nu), SAP_ARRAY(&m->input, sizes->nu),
+      SAP_ARRAY(&m->act, sizes->na), SAP_ARRAY(&m->q_next, sizes->nq),
+      SAP_ARRAY(&m->rotations, sizes->joints), SAP_ARRAY(&m->acceleration, sizes->nv),
+      SAP_ARRAY(&m->effort, sizes->nv), SAP_ARRAY(&m->actuator_force, sizes->nu),
+      SAP_ARRAY(&m->motions, sizes->bodies), SAP_ARRAY(&m->velocities, sizes->bodies),
+      SAP_ARRAY(&m->velocities0, sizes->bodies), SAP_ARRAY(&m->carrier, sizes->bodies),
+      SAP_ARRAY(&m->shape_on, sizes->shapes), SAP_ARRAY(&m->start.q0, sizes->nq),
+      SAP_ARRAY(&m->start.v0, sizes->nv), SAP_ARRAY(&m->start.input, sizes->nu),
+      SAP_ARRAY(&m->point.q, sizes->nq), SAP_ARRAY(&m->point.moved, sizes->nv)));
   return sap_momentum_memory_create(m->model, pool, &m->momenta, error);
 }
 

@@ -9,9 +9,8 @@
 sap_status sap_broadphase_create(sap_broadphase* bp, sap_pool* pool, int32_t count,
                                  sap_error* error) {
   *bp = (sap_broadphase){.pool = pool, .count = count};
-  SAP_TRY(SAP_POOL_ADD(pool, &bp->boxes, count, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &bp->order, count, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &bp->lower_x, count, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&bp->boxes, count), SAP_ARRAY(&bp->order, count),
+                           SAP_ARRAY(&bp->lower_x, count)));
   for (int32_t i = 0; i < count; ++i) {
     bp->order[i] = i;
   }

@@ -69,15 +69,10 @@ static sap_status init_collision(sap_collision* c, const sap_model* model, sap_e
   c->pool.owner = "collision detection";
   c->shape_count = model->sizes.shapes;
   const size_t n = (size_t)c->shape_count;
-  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->shapes, n, error));
-  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->planes, n, error));
-  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->boxed, n, error));
-  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->box_of, n, error));
-  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->bounds, n, error));
-  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->boxes, n, error));
-  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->boxes_before, n, error));
-  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->outside, n, error));
-  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->movers, n, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(
+      &c->pool, error, SAP_ARRAY(&c->shapes, n), SAP_ARRAY(&c->planes, n), SAP_ARRAY(&c->boxed, n),
+      SAP_ARRAY(&c->box_of, n), SAP_ARRAY(&c->bounds, n), SAP_ARRAY(&c->boxes, n),
+      SAP_ARRAY(&c->boxes_before, n), SAP_ARRAY(&c->outside, n), SAP_ARRAY(&c->movers, n)));
   SAP_TRY(make_hulls(c, error));
   for (int32_t i = 0; i < c->shape_count; ++i) {
     init_shape(c, i);

@@ -198,11 +198,10 @@ static void set_face(const sap_hull* source, int32_t index, sap_polytope* p,
 static sap_status allocate_polytope(const sap_hull* source, sap_polytope* out, sap_error* error) {
   const size_t nfaces = (size_t)source->nfaces;
   const int32_t ncorners = source->face_start[nfaces];
-  SAP_TRY(SAP_POOL_ADD(&out->pool, &out->vertices, 3 * (size_t)source->nvertices, error));
-  SAP_TRY(SAP_POOL_ADD(&out->pool, &out->normals, 3 * nfaces, error));
-  SAP_TRY(SAP_POOL_ADD(&out->pool, &out->offsets, nfaces, error));
-  SAP_TRY(SAP_POOL_ADD(&out->pool, &out->faces, nfaces, error));
-  return SAP_POOL_ADD(&out->pool, &out->corners, ncorners, error);
+  return SAP_POOL_ADD_ALL(&out->pool, error,
+                          SAP_ARRAY(&out->vertices, 3 * (size_t)source->nvertices),
+                          SAP_ARRAY(&out->normals, 3 * nfaces), SAP_ARRAY(&out->offsets, nfaces),
+                          SAP_ARRAY(&out->faces, nfaces), SAP_ARRAY(&out->corners, ncorners));
 }
 
 sap_status sap_polytope_create(const sap_hull* source, sap_polytope* out, sap_error* error) {

@@ -173,17 +173,13 @@ static sap_status set_keyframes(const sap_builder* builder, sap_model* model, sa
 
 static sap_status allocate_tables(sap_model* model, sap_error* error) {
   const size_t bodies = (size_t)model->sizes.bodies, nv = (size_t)model->sizes.nv;
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->body_order, bodies, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->body_joints, model->sizes.joints, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->tree_sizes, bodies, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->tree_dofs, bodies + 1, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->dof_body, nv, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->dof_joint, nv, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->dof_parent, nv, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->dof_inertia, nv, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->dof_tree, nv, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->q_default, model->sizes.nq, error));
-  return SAP_STATUS_OK;
+  return SAP_POOL_ADD_ALL(&model->pool, error, SAP_ARRAY(&model->body_order, bodies),
+                          SAP_ARRAY(&model->body_joints, model->sizes.joints),
+                          SAP_ARRAY(&model->tree_sizes, bodies),
+                          SAP_ARRAY(&model->tree_dofs, bodies + 1), SAP_ARRAY(&model->dof_body, nv),
+                          SAP_ARRAY(&model->dof_joint, nv), SAP_ARRAY(&model->dof_parent, nv),
+                          SAP_ARRAY(&model->dof_inertia, nv), SAP_ARRAY(&model->dof_tree, nv),
+                          SAP_ARRAY(&model->q_default, model->sizes.nq));
 }
 
 // Fills body_order. A body's descendants follow it, before the next child of its parent.

@@ -37,9 +37,9 @@ static sap_status get_facets(qhT* qh, sap_pool* pool, hull_facets* out, sap_erro
     facet->visitid = (unsigned)out->count++;
   }
   const size_t count = (size_t)out->count;
-  SAP_TRY(SAP_POOL_ADD(pool, &out->normals, 3 * count, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &out->point_start, count + 1, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &out->neighbor_start, count + 1, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&out->normals, 3 * count),
+                           SAP_ARRAY(&out->point_start, count + 1),
+                           SAP_ARRAY(&out->neighbor_start, count + 1)));
   FORALLfacets {
     memcpy(out->normals + 3 * (size_t)f, facet->normal, 3 * sizeof *out->normals);
     FOREACHvertex_(facet->vertices) {
@@ -243,16 +243,12 @@ static sap_status scale_points(work* w, const double* points, sap_error* error) 
 
 static sap_status allocate_work(work* w, sap_error* error) {
   const size_t points = (size_t)w->count, facets = (size_t)w->facets.count;
-  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->order, facets, error));
-  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->owner, facets, error));
-  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->queue, facets, error));
-  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->seeds, facets, error));
-  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->stamp, points, error));
-  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->corner, points, error));
-  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->members, points, error));
-  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->polygon.points, points, error));
-  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->polygon.sorted, points, error));
-  return SAP_POOL_ADD(&w->pool, &w->polygon.chain, 2 * points, error);
+  return SAP_POOL_ADD_ALL(
+      &w->pool, error, SAP_ARRAY(&w->order, facets), SAP_ARRAY(&w->owner, facets),
+      SAP_ARRAY(&w->queue, facets), SAP_ARRAY(&w->seeds, facets), SAP_ARRAY(&w->stamp, points),
+      SAP_ARRAY(&w->corner, points), SAP_ARRAY(&w->members, points),
+      SAP_ARRAY(&w->polygon.points, points), SAP_ARRAY(&w->polygon.sorted, points),
+      SAP_ARRAY(&w->polygon.chain, 2 * points));
 }
 
 // Builds the polygon of one facet alone.
@@ -433,9 +429,9 @@ static sap_status build_hull(work* w, const double* points, sap_hull* hull, sap_
   SAP_TRY(allocate_work(w, error));
   SAP_TRY(order_facets(w, error));
   const size_t facets = (size_t)w->facets.count;
-  SAP_TRY(SAP_POOL_ADD(&hull->pool, &hull->planes, 4 * facets, error));
-  SAP_TRY(SAP_POOL_ADD(&hull->pool, &hull->face_start, facets + 1, error));
-  SAP_TRY(SAP_POOL_ADD(&hull->pool, &hull->face_vertices, w->facets.point_start[facets], error));
+  SAP_TRY(SAP_POOL_ADD_ALL(&hull->pool, error, SAP_ARRAY(&hull->planes, 4 * facets),
+                           SAP_ARRAY(&hull->face_start, facets + 1),
+                           SAP_ARRAY(&hull->face_vertices, w->facets.point_start[facets])));
   make_faces(w, hull);
   SAP_TRY(number_vertices(w, points, hull, error));
   return join_vertices(&w->pool, hull, error);

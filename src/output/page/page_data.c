@@ -163,9 +163,8 @@ sap_status sap_page_add_poses(sap_page_data* data, sap_error* error) {
   const size_t frames = (size_t)data->frames, width = 7 * (size_t)data->bodies;
   float* poses = NULL;
   uint32_t *numbers = NULL, *moving = NULL;
-  SAP_TRY(SAP_POOL_ADD(&data->scratch, &poses, width * frames, error));
-  SAP_TRY(SAP_POOL_ADD(&data->scratch, &numbers, width * frames, error));
-  SAP_TRY(SAP_POOL_ADD(&data->scratch, &moving, data->bodies, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(&data->scratch, error, SAP_ARRAY(&poses, width * frames),
+                           SAP_ARRAY(&numbers, width * frames), SAP_ARRAY(&moving, data->bodies)));
   SAP_TRY(read_poses(data, poses, error));
   size_t n = 0, count = 0;
   for (int32_t b = 0; b < data->bodies; ++b) {

@@ -116,13 +116,11 @@ static sap_status describe_model(const sap_model* model, description* d, sap_rec
   }
   sizes.shapes += visual[SAP_VISUALS];
   sizes.meshes += visual[SAP_VISUAL_MESHES];
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->bodies, n->bodies, error));
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->joints, n->joints, error));
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->shapes, n->shapes, error));
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->meshes, n->meshes, error));
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->vertices, nvertices, error));
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->triangles, ntriangles, error));
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->sensor_values, n->sensors, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(&d->pool, error, SAP_ARRAY(&d->bodies, n->bodies),
+                           SAP_ARRAY(&d->joints, n->joints), SAP_ARRAY(&d->shapes, n->shapes),
+                           SAP_ARRAY(&d->meshes, n->meshes), SAP_ARRAY(&d->vertices, nvertices),
+                           SAP_ARRAY(&d->triangles, ntriangles),
+                           SAP_ARRAY(&d->sensor_values, n->sensors)));
   fill_elements(model, d);
   fill_surfaces(model, d);
   *out = (sap_recorded_model){
