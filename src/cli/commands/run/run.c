@@ -236,7 +236,7 @@ static sap_status advance(run* r, sap_error* error) {
     sap_adaptive_report step;
     const double end = r->controls.rows > 0 ? next : NEVER;
     SAP_TRY(sap_adaptive_step(r->adaptive, &r->on.state, end, &step, error));
-    run_statistics_count(s, &step);
+    run_statistics_count(s, r->on.model, &step);
     r->report = step.step;
   }
   r->shown = r->on.state.t > next ? &r->between : &r->on.state;

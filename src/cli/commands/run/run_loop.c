@@ -141,10 +141,25 @@ sap_status run_statistics_after(run_statistics* s, sap_multibody* multibody, con
   return SAP_STATUS_OK;
 }
 
-void run_statistics_count(run_statistics* s, const sap_adaptive_report* report) {
+// Returns the name of the body that a velocity moves first.
+static const char* find_mover(const sap_model* model, int32_t velocity) {
+  int32_t mover = 0, latest = -1, body, v_start;
+  for (int32_t j = 0; j < sap_model_get_sizes(model).joints; ++j) {
+    (void)sap_model_joint_address(model, j, NULL, &body, NULL, &v_start, NULL);
+    if (v_start <= velocity && v_start > latest) {
+      latest = v_start;
+      mover = body;
+    }
+  }
+  return sap_model_get_name(model, SAP_ELEMENT_BODY, mover);
+}
+
+void run_statistics_count(run_statistics* s, const sap_model* model,
+                          const sap_adaptive_report* report) {
   if (s->accepted == 0 || report->dt < s->dt_least) {
     s->dt_least = report->dt;
     s->shortest = report->velocity;
+    s->shortest_of = find_mover(model, report->velocity);
   }
   s->dt_largest = fmax(s->dt_largest, report->dt);
   s->accepted += 1;
@@ -251,6 +266,9 @@ void run_statistics_print(const run_statistics* s, const char* scene, cli_format
                           bool phases, FILE* out) {
   const iteration_summary iterations = summarize_iterations(s);
   const double n = (double)s->steps;
+  char shortest[64];
+  (void)snprintf(shortest, sizeof shortest, "  the shortest for %.30s, velocity ",
+                 s->shortest_of != NULL ? s->shortest_of : "");
   const row rows[] = {
       {"dt_s", "time step", s->dt, "s"},
       {"simulated_time_s", "simulated time", s->time, "s"},
@@ -286,7 +304,7 @@ void run_statistics_print(const run_statistics* s, const char* scene, cli_format
       {"short_servo", "  for servos at their bounds", (double)s->reasons[SAP_ADAPTIVE_SERVO], ""},
       {"short_failed", "  for attempts that failed", (double)s->reasons[SAP_ADAPTIVE_FAILED], ""},
       {"short_limit", "  by limits, or the end", (double)s->reasons[SAP_ADAPTIVE_LIMIT], ""},
-      {"shortest_velocity", "  the shortest for the velocity", s->shortest, ""},
+      {"shortest_velocity", shortest, s->shortest, ""},
   };
   const size_t count = sizeof rows / sizeof *rows - (s->accepted > 0 ? 0 : 12);
   if (format == CLI_FORMAT_JSON) {

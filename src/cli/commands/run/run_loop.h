@@ -35,6 +35,7 @@ typedef struct run_statistics {
   int64_t reasons[SAP_ADAPTIVE_REASON_COUNT];  // why accepted ones are not longer
   double dt_least, dt_largest;                 // of them [s]
   int32_t shortest;                            // velocity that made the least one so
+  const char* shortest_of;                     // name of the body that it moves
   int64_t in_parts;                            // steps whose free motion has no root near v0
   double dt, time;                             // [s]
 
@@ -67,7 +68,8 @@ typedef struct run_statistics {
 } run_statistics;
 
 // Counts an error-controlled step.
-void run_statistics_count(run_statistics* s, const sap_adaptive_report* report);
+void run_statistics_count(run_statistics* s, const sap_model* model,
+                          const sap_adaptive_report* report);
 // Adds a step whose contacts carry the solution.
 void run_statistics_add(run_statistics* statistics, const sap_step_report* report,
                         const sap_contact* contacts, int32_t count);
