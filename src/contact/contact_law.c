@@ -116,6 +116,11 @@
 // d/(f T) or slower. More damping gives no energy. With m = 1/w, the mass that moves along n,
 //   f = 1 + ((d/d_e)^4 - 1) max(1, sqrt(m/M)),  at most  d/(T V_r) max(1, sqrt(m/M))
 // V_r: a fiftieth of the impact speed, for limits too.
+// V is a constant: no function of the state tells the speed at which a contact closed, which is 0
+// where it is deepest, and neither gravity, which may be 0, nor sizes bound the height of a fall.
+// What V bounds is the energy M V_r^2/2 of a wrong start, at 5 m/s 5 mJ/kg or a lift by 0.5 mm, at
+// any size. Falls by 5 m (10 m/s) keep every bit at k = 1e4 and 1e6 N/m, dt = 2 ms; by 10 to 50 m
+// they keep 5 digits.
 // The square root: what nearly cannot move, such as a leg pushed along itself, has a mass m far
 // above M and gets no more energy than M at V_r. f is a continuous function of q0 and h alone.
 //
