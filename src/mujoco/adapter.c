@@ -65,30 +65,16 @@ void sap_mj_refresh(sap_mj* a) {
 #endif
 }
 
-// An array of the adapter's pool.
-typedef struct pool_array {
-  void* member;  // address of a pointer
-  size_t count, size;
-} pool_array;
-#define ARRAY(member, count) \
-  { &a->member, (size_t)(count), sizeof *a->member }
-
-static sap_status allocate(sap_mj* a, const pool_array* arrays, size_t count, sap_error* error) {
-  for (size_t i = 0; i < count; ++i) {
-    SAP_TRY(sap_pool_add(&a->pool, arrays[i].member, arrays[i].count, arrays[i].size, error));
-  }
-  return SAP_STATUS_OK;
-}
+#define ARRAY(member, count) SAP_ARRAY(&a->member, count)
 
 // Finds the trees. Velocities of a tree are consecutive, parents first; the first has no parent.
 static sap_status create_trees(sap_mj* a, sap_error* error) {
   const mjModel* m = a->model;
   sap_mj_trees* t = &a->trees;
-  const pool_array arrays[] = {ARRAY(trees.of_dof, m->nv),     ARRAY(trees.size, m->nv),
-                               ARRAY(trees.start, m->nv + 1),  ARRAY(trees.A_start, m->nv + 1),
-                               ARRAY(trees.of_body, m->nbody), ARRAY(loads.own, m->nv),
-                               ARRAY(loads.mass, m->nv)};
-  SAP_TRY(allocate(a, arrays, sizeof arrays / sizeof *arrays, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(&a->pool, error, ARRAY(trees.of_dof, m->nv), ARRAY(trees.size, m->nv),
+                           ARRAY(trees.start, m->nv + 1), ARRAY(trees.A_start, m->nv + 1),
+                           ARRAY(trees.of_body, m->nbody), ARRAY(loads.own, m->nv),
+                           ARRAY(loads.mass, m->nv)));
   for (int32_t i = 0; i < a->nv; ++i) {
     const int32_t parent = m->dof_parentid[i];
     if (parent < 0) {
@@ -142,51 +128,27 @@ static bool has_few_geoms(const sap_mj* a) {
 static sap_status create_arrays(sap_mj* a, sap_error* error) {
   const mjModel* m = a->model;
   const int32_t ntrees = a->trees.count;
-  const pool_array arrays[] = {
-      ARRAY(no_passive_flex, sap_mj_flex_count(m)),
-      ARRAY(materials.geoms, m->ngeom),
-      ARRAY(materials.flexes, sap_mj_flex_count(m)),
-      ARRAY(materials.pairs, m->npair),
-      ARRAY(materials.joints, m->njnt),
-      ARRAY(materials.tendons, m->ntendon),
-      ARRAY(materials.equality, m->neq),
-      ARRAY(whole_q, m->nq),
-      ARRAY(whole_v, m->nv),
-      ARRAY(difference, m->nv),
-      ARRAY(margins.geom, m->ngeom),
-      ARRAY(margins.body, m->nbody),
-      ARRAY(margins.pair, m->npair),
-      ARRAY(margins.joint, m->njnt),
-      ARRAY(margins.tendon, m->ntendon),
-      ARRAY(ahead.motion, 6 * m->nbody),
-      ARRAY(ahead.arm, m->nbody),
-      ARRAY(ahead.reach, m->nbody),
-      ARRAY(ahead.found, mjMAXCONPAIR),
-      ARRAY(ahead.turn, 6 * m->nv),
-      ARRAY(mocap.pos, 3 * m->nmocap),
-      ARRAY(mocap.quat, 4 * m->nmocap),
-      ARRAY(mocap.velocity, 6 * m->nmocap),
-      ARRAY(momentum.A, a->trees.A_start[ntrees]),
-      ARRAY(momentum.mass_place, sap_mj_mass_count(m)),
-      ARRAY(momentum.rhs, m->nv),
-      ARRAY(momentum.v_star, m->nv),
-      ARRAY(momentum.v_before, m->nv),
-      ARRAY(momentum.v_after, m->nv),
-      ARRAY(momentum.v_guess, m->nv),
-      ARRAY(elements.dof_stiffness, m->nv),
-      ARRAY(elements.dof_damping, m->nv),
-      ARRAY(elements.tendon_stiffness, m->ntendon),
-      ARRAY(elements.tendon_damping, m->ntendon),
-      ARRAY(rows.trees, ntrees),
-      ARRAY(rows.parts, ntrees),
-      ARRAY(rows.angular_parts, ntrees),
-      ARRAY(rows.entry, m->nv),
-      ARRAY(rows.place, m->nv),
-      ARRAY(rows.seen, ntrees),
+  SAP_TRY(SAP_POOL_ADD_ALL(
+      &a->pool, error, ARRAY(no_passive_flex, sap_mj_flex_count(m)),
+      ARRAY(materials.geoms, m->ngeom), ARRAY(materials.flexes, sap_mj_flex_count(m)),
+      ARRAY(materials.pairs, m->npair), ARRAY(materials.joints, m->njnt),
+      ARRAY(materials.tendons, m->ntendon), ARRAY(materials.equality, m->neq),
+      ARRAY(whole_q, m->nq), ARRAY(whole_v, m->nv), ARRAY(difference, m->nv),
+      ARRAY(margins.geom, m->ngeom), ARRAY(margins.body, m->nbody), ARRAY(margins.pair, m->npair),
+      ARRAY(margins.joint, m->njnt), ARRAY(margins.tendon, m->ntendon),
+      ARRAY(ahead.motion, 6 * m->nbody), ARRAY(ahead.arm, m->nbody), ARRAY(ahead.reach, m->nbody),
+      ARRAY(ahead.found, mjMAXCONPAIR), ARRAY(ahead.turn, 6 * m->nv),
+      ARRAY(mocap.pos, 3 * m->nmocap), ARRAY(mocap.quat, 4 * m->nmocap),
+      ARRAY(mocap.velocity, 6 * m->nmocap), ARRAY(momentum.A, a->trees.A_start[ntrees]),
+      ARRAY(momentum.mass_place, sap_mj_mass_count(m)), ARRAY(momentum.rhs, m->nv),
+      ARRAY(momentum.v_star, m->nv), ARRAY(momentum.v_before, m->nv),
+      ARRAY(momentum.v_after, m->nv), ARRAY(momentum.v_guess, m->nv),
+      ARRAY(elements.dof_stiffness, m->nv), ARRAY(elements.dof_damping, m->nv),
+      ARRAY(elements.tendon_stiffness, m->ntendon), ARRAY(elements.tendon_damping, m->ntendon),
+      ARRAY(rows.trees, ntrees), ARRAY(rows.parts, ntrees), ARRAY(rows.angular_parts, ntrees),
+      ARRAY(rows.entry, m->nv), ARRAY(rows.place, m->nv), ARRAY(rows.seen, ntrees),
       ARRAY(rows.unit_columns, m->nv),
-      ARRAY(blocks.bias_acceleration, m->neq > 0 ? 6 * m->nbody : 0),
-  };
-  SAP_TRY(allocate(a, arrays, sizeof arrays / sizeof *arrays, error));
+      ARRAY(blocks.bias_acceleration, m->neq > 0 ? 6 * m->nbody : 0)));
   for (int32_t i = 0; i < a->nv; ++i) {
     a->rows.unit_columns[i] = i;
   }

@@ -93,7 +93,7 @@ static sap_status make_parts(const advance* c, double timestep, sap_error* error
       again = false;
     } else if (status == SAP_STATUS_OK || (status == SAP_STATUS_STEP_FAILED && h > c->least)) {
       SAP_TRY(sap_mj_snapshot_restore(a, c->d, &a->snapshots[1], error));
-      *wanted = fmax(c->least, h * (status == SAP_STATUS_OK ? fmin(factor, SAFETY) : 0.25));
+      *wanted = h * (status == SAP_STATUS_OK ? fmin(factor, SAFETY) : 0.25);
       c->report->rejected += 1;
       again = true;
     } else {
@@ -102,7 +102,7 @@ static sap_status make_parts(const advance* c, double timestep, sap_error* error
       }
       return status;
     }
-    *wanted = fmin(*wanted, timestep);
+    *wanted = fmin(fmax(*wanted, c->least), timestep);
   }
   return SAP_STATUS_OK;
 }
