@@ -3,10 +3,11 @@
 // Positions vary in the tangent space, q (+) dx (nv), see sap_system.position_difference. At the
 // kink of a law they are those of one side.
 //
-// Supported: compliant laws at the end of the step (implicit and symplectic Euler), and every
-// scheme if the problem has no blocks; point contacts of all models with 1 to 6 rows, limits, dry
-// friction, servos, equalities, activations. Fails with UNSUPPORTED, and names the reason, for
-//   blocks with laws at the theta point (midpoint rule), rigid laws, solvers without a convex law
+// Supported: compliant laws at the end of the step (implicit and symplectic Euler, and all schemes
+// with SAP_STAGE_END), and all schemes if the problem has no blocks; point contacts of all models
+// with 1 to 6 rows, limits, dry friction, servos, equalities, activations. Fails with UNSUPPORTED,
+// and names the reason, for
+//   blocks with laws at the theta point (midpoint), rigid laws, solvers without a convex law
 //   contacts in patches, contacts whose features change in small motions, adhesion, locked joints
 //   steps whose relinearizations were withdrawn, steps computed in parts (see sap_step_report)
 //   systems without balance_derivatives, step_rotations or, with blocks, impulse_derivatives
