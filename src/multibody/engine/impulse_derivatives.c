@@ -263,16 +263,12 @@ static void add_law(const sap_slopes_call* call, const sap_block* block, const c
 // velocities have effects by slips and the thickness alone.
 static sap_status note_law(const sap_slopes_call* call, const sap_block* block, contact_law* law,
                            sap_error* error) {
-  contact_law unbounded = *law;
+  const double thickness = law->contact.thickness;
   double values[LAW_OUTPUTS], others[LAW_OUTPUTS];
-  unbounded.contact.material = &unbounded.material;
-  unbounded.contact.scales = unbounded.scales;
-  unbounded.contact.thickness = 0.0;
   SAP_TRY(evaluate_law(call, law, law->x, values, error));
-  memcpy(others, values, sizeof others);
-  if (law->contact.thickness != 0.0) {
-    SAP_TRY(evaluate_law(call, &unbounded, law->x, others, error));
-  }
+  law->contact.thickness = 0.0;
+  SAP_TRY(evaluate_law(call, law, law->x, others, error));
+  law->contact.thickness = thickness;
   const bool bounded = others[OUT_R + SAP_NORMAL_ROW] != values[OUT_R + SAP_NORMAL_ROW];
   const bool rests = values[OUT_SHIFT] == 0.0 && law->contact.model == SAP_CONTACT_SAP &&
                      call->law.scheme->theta == 1.0 && call->law.scheme->theta_vq == 1.0;
