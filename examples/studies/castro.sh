@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The experiments of Castro, Permenter and Han, "An Unconstrained Convex Formulation of Compliant Contact" (2022), Sec. VI:
-#   sh examples/studies/castro.sh [05] [06] [07] [09] [10] [11] [14]        (11: Figs. 11 to 13; 14: Figs. 14 and 15)
+#   sh examples/studies/castro.sh [05] [06] [07] [09] [10] [11] [14] [17]   (11: Figs. 11 to 13; 14: Figs. 14 and 15)
 # Tables on standard output with the paper's values beside them; castro_*.svg and .csv in the current folder.
 # SAPSTEP names the program, DURATION the simulated time of the clutter [s] (10), COLUMN its bodies per column (1 2 5 10 20 40).
 set -eu
@@ -186,12 +186,58 @@ figure_14() {
   slip 0 castro_14_open
 }
 
-[ $# -gt 0 ] || set -- 05 06 07 09 10 11 14
+# pitch FILE.csv: time, and the angle by which the spatula's handle, its second axis, points up [degrees].
+pitch() {
+  awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) c[$i] = i; next }
+    { w = $c["q_spatula_qw"]; x = $c["q_spatula_qx"]; y = $c["q_spatula_qy"]; z = $c["q_spatula_qz"]
+      print $1, 180 / 3.14159265358979 * atan2(2 * (y * z + w * x), 2 * (w * z - x * y)) }' "$1"
+}
+
+figure_17() {
+  say "Sec. VI-D and Fig. 17, slip control: pitch of the spatula in degrees at the end of each grip of 16 N (4.5 s) and of" \
+    "1 N (1.5 s). Paper: 0.62 iterations a step with 60 to 160 contacts, at 5 ms. Points have no torsional friction."
+  bubbles=$studies/../scenes/soft_bubbles
+  printf '%-10s %8s %9s %8s %8s %8s %8s %8s %8s %9s %11s\n' model dt/ms contacts it/step "0 s" "4.5 s" "6 s" "10.5 s" "12 s" "18 s" \
+    "1 N, deg/s"
+  for run in lagged/0.0025 lagged/0.005 lagged/0.01 similar/0.005 sap/0.005 points/0.005; do
+    model=${run%/*}
+    sed "s/data=\"lagged\"/data=\"${model%points}\"/; s/data=\"\"/data=\"lagged\"/" "$bubbles.xml" > "$scratch/bubbles.xml"
+    [ "$model" = points ] && without="--patches 0" || without=
+    # shellcheck disable=SC2086
+    "$sapstep" run "$scratch/bubbles.xml" --keyframe grip --controls "$bubbles.csv" --duration 18 --dt "${run#*/}" $without \
+      -o "$scratch/bubbles.csv" > "$scratch/table"
+    pitch "$scratch/bubbles.csv" > "$scratch/pitch"
+    [ "$run" != lagged/0.005 ] || cp "$scratch/pitch" "$scratch/drawn"
+    awk -v model="$model" -v dt="${run#*/}" 'FILENAME == ARGV[1] { if (/^contacts, mean/) n = $NF
+        if (/^Newton iterations, mean/) its = $NF; next }
+      FNR == 1 { first = $2 } { at[sprintf("%.4f", $1)] = $2 }
+      END { printf "%-10s %8g %9.2f %8.2f %8.3f %8.3f %8.3f %8.3f %8.3f %9.3f %11.3f\n", model, 1000 * dt, n, its, first,
+        at["4.5000"], at["6.0000"], at["10.5000"], at["12.0000"], at["18.0000"], (at["6.0000"] - at["4.5000"]) / 1.5 }' \
+      "$scratch/table" "$scratch/pitch"
+  done
+  gnuplot <<END
+set terminal svg size 900,320 font "DejaVu Sans,12" background "white"
+set output "castro_17.svg"
+set multiplot layout 1,2
+set grid lc rgb "#dddddd"
+set xlabel "t [s]"
+set key off
+set ylabel "grip force [N]"
+set yrange [0:18]
+set samples 360
+plot [0:18] (x - 6*floor(x/6) < 4.5 ? 16 : 1) lw 2 lc rgb "#0072b2"
+set ylabel "pitch [degrees]"
+set autoscale y
+plot [0:18] "$scratch/drawn" every 20 with lines lw 2 lc rgb "#d55e00"
+END
+}
+
+[ $# -gt 0 ] || set -- 05 06 07 09 10 11 14 17
 for figure in "$@"; do
   case $figure in
-    05 | 06 | 07 | 09 | 10 | 11 | 14) "figure_$figure" ;;
+    05 | 06 | 07 | 09 | 10 | 11 | 14 | 17) "figure_$figure" ;;
     12 | 13) figure_11 ;;
     15) figure_14 ;;
-    *) echo "castro.sh: '$figure' must be 05, 06, 07 or 09 to 15" >&2; exit 2 ;;
+    *) echo "castro.sh: '$figure' must be 05, 06, 07, 09 to 15 or 17" >&2; exit 2 ;;
   esac
 done

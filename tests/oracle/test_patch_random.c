@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Patches of random pairs of all shapes: size ratios up to 1000, depths from 1e-7 to half of the size.
-// Each has a finite patch, opposite to that of the swapped pair, and a force that is smooth in small
-// motions; that of smooth shapes agrees with a sum over a fine grid.
+// Patches of random pairs of all shapes: size ratios up to 1000, depths from 1e-7 to half of the
+// size. Each has a finite patch, opposite to that of the swapped pair, and a force that is smooth
+// in small motions; that of smooth shapes agrees with a sum over a fine grid.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -188,8 +188,8 @@ static void check(const sap_placed_shape* a, const sap_placed_shape* b, double d
   double sum[3], second = 0.0;
   assert_true(w.sound && swapped.sound);
   sap_v3_add(sum, w.f, swapped.f);
-  // Both start at points that differ by round-off, relative to the depth; the sums across edges also
-  // differ by their errors.
+  // Both start at points that differ by round-off, relative to the depth; the sums across edges
+  // also differ by their errors.
   assert_true(sap_v3_norm(sum) < (smooth ? 1e-5 : 0.5) * w.force);
   if (grid && smooth && depth < 0.005) {
     const double F = sum_on_grid(a, b, kappa, w.N, w.area);

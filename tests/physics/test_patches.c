@@ -241,8 +241,8 @@ static void test_landing(void** state) {
   }
 }
 
-// A peg with 0.1 mm of clearance, tilted and off centre, pushed down into a hole of four boxes: several
-// normals are several pairs. It slides in without leaving the walls at speed, and rests on the ground.
+// A peg with 0.1 mm of clearance, tilted and off centre, falls into a hole of four boxes: several
+// normals are several pairs. It slides in without chatter, and rests on the ground.
 static void test_peg(void** state) {
   (void)state;
   static const double h[3] = {0.01, 0.01, 0.03}, wall = 0.02, dt = 0.005, clearance = 1e-4;

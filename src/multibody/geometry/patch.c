@@ -48,8 +48,8 @@ static double find_weight(const sap_patch_surface* s, const sap_patch_piece* pie
   return sap_patch_keeps_walls(s) || t >= 1.0 ? 1.0 : t <= 0.0 ? 0.0 : t * t * (3.0 - 2.0 * t);
 }
 
-// Sets N to the direction of the force of all pieces, then to that of those that count, and the level to
-// the mean of n . N: 1 for a face, less for a corner.
+// Sets N to the direction of the force of all pieces, then to that of those that count, and the
+// level to the mean of n . N: 1 for a face, less for a corner.
 static bool find_normal(const sap_patch_surface* s, double N[3], double* level) {
   for (int pass = 0; pass < 2; ++pass) {
     double sum[3] = {0.0, 0.0, 0.0}, force = 0.0;
@@ -108,7 +108,8 @@ static void set_spread(double K, const double first[2], const double second[3], 
   S[2] = second[2] / K - c[0] * c[1];
 }
 
-// S of the arms; where these spread farther than the patch, as on the rim of a cylinder, S of the patch.
+// S of the arms; where these spread farther than the patch, as on the rim of a cylinder, S of the
+// patch.
 static void find_spread(const moments* m, double S[3]) {
   double of_x[3];
   set_spread(m->K, m->k1, m->x2, of_x);

@@ -3,12 +3,12 @@
 //   x = x0 + u e1 + w e2 + z N
 // For each (u, w) the surface is at the z where alpha d_A = beta d_B. The patch is where
 //   D(u, w) = max over z of min(d_A, d_B) > 0
-// D is concave, as both depths are, so its zeros are found by Newton's method from outside, where it
-// converges monotonically. Slices u = constant lie across e1, along the axis of a capsule or
-// cylinder. They begin on a ridge from x0 to the points of
-// the patch farthest along e1 and -e1, all of it inside as the patch is convex. Slices are cut where the
-// facets change, and integrated by Gauss; the ends of the range of u by u = end - length s^2, as the
-// width of a round patch ends with a root.
+// D is concave, as both depths are, so its zeros are found by Newton's method from outside, where
+// it converges monotonically. Slices u = constant lie across e1, along the axis of a capsule or
+// cylinder. They begin on a ridge from x0 to the points of the patch farthest along e1 and -e1, all
+// of it inside as the patch is convex. Slices are cut where the facets change, and integrated by
+// Gauss; the ends of the range of u by u = end - length s^2, as the width of a round patch ends
+// with a root.
 #include "multibody/geometry/patch.h"
 
 #include "math/scalar.h"
@@ -31,8 +31,8 @@ static const double gauss_6[GAUSS_U][2] = {
 static const double gauss_3[GAUSS_W][2] = {{0.112701665379258311, 0.277777777777777778},
                                            {0.5, 0.444444444444444444},
                                            {0.887298334620741689, 0.277777777777777778}};
-// Slope of w_A d_A - w_B d_B along z above which Newton's method is tried; of a depth below which its
-// side is parallel to N.
+// Slope of w_A d_A - w_B d_B along z above which Newton's method is tried; of a depth below which
+// its side is parallel to N.
 static const double STEEP = 1e-3, FLAT = 1e-9;
 // Slope of a depth along z by which a wall may lean over the surface.
 static const double SLANT = 0.05;
@@ -42,8 +42,8 @@ static const double FARTHER = 1.3;
 static const double INSIDE = 1e-2;
 // n . N of a sample of the force along N, at least.
 static const double LEVEL = 0.05;
-// Slope of D along the border, relative to that across it, below which they are at right angles, and the
-// least change of the direction that is searched for that.
+// Slope of D along the border, relative to that across it, below which they are at right angles,
+// and the least change of the direction that is searched for that.
 static const double RIGHT = 1e-5, ANGLE = 1e-7;
 
 typedef struct slices {
@@ -89,8 +89,8 @@ static double meet(const bound b[2]) {
   return z > b[0].z && z < b[1].z ? z : 0.5 * (b[0].z + b[1].z);
 }
 
-// Moves x along N near to the top of min(w_A d_A, w_B d_B), from *from, which is set to the top; or where both are equal, if none falls by
-// more than `slant` from there to the top. b: the sides of the top.
+// Moves x along N near to the top of min(w_A d_A, w_B d_B), from *from, which is set to the top; or
+// to where both are equal, if the top lies no steeper than `slant` above it. b: its sides.
 static void climb(const slices* c, const double w[2], double slant, double* from, place* at,
                   bound b[2]) {
   const double *N = c->s->N, *m_A = at->at[0].m, *m_B = at->at[1].m;
@@ -201,8 +201,8 @@ static void evaluate_line(const line* l, double t, place* at) {
   evaluate(l->c, l->start[0] + t * l->way[0], l->start[1] + t * l->way[1], at);
 }
 
-// Returns the end of D > 0 beyond t = 0, where D > 0, in the direction `sign`. Begins a little beyond
-// the last end that was found.
+// Returns the end of D > 0 beyond t = 0, where D > 0, in the direction `sign`. Begins a little
+// beyond the last end that was found.
 static double find_end(const line* l, double sign, place* at) {
   const double size = l->c->size;
   double t = sap_least(FARTHER * *l->c->reach, size), inside = 0.0;
@@ -358,8 +358,8 @@ static void set_frame(slices* c) {
   sap_v3_cross(c->e[1], N, c->e[0]);
 }
 
-// Moves x0 from the border of the patch to the middle of a chord: towards the centre of the shape on
-// whose border it is, else along the slope of D.
+// Moves x0 from the border of the patch to the middle of a chord: towards the centre of the shape
+// on whose border it is, else along the slope of D.
 static void move_inside(slices* c) {
   sap_patch_surface* s = c->s;
   for (int k = 0; k < CENTRE; ++k) {

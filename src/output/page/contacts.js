@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Draws contact points as discs and forces as arrows, coloured by mode or by penetration, and patches as
-// discs of their area, coloured by their mean pressure.
+// Draws contact points as discs and forces as arrows, coloured by mode or by penetration, and
+// patches as discs of their area, coloured by their mean pressure.
 'use strict';
 
 sapstep.modeColors = [0x9aa5b1, 0x2f9e62, 0xe8590c];  // open, sticking, sliding

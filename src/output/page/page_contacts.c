@@ -59,7 +59,7 @@ static void encode_contact(const sap_page_data* data, contact_values v, double d
   c->mode = (uint32_t)v.id[5];
   c->depth = sap_page_float_bits(v.distance[0]);
   c->speed = sap_page_float_bits(hypot(v.velocity[0], v.velocity[1]));
-  // Radius and mean pressure of the patch, at its centre; 0: a point, or another point of the patch.
+  // Radius and mean pressure of the patch, at its centre; 0: a point, or the patch's others.
   const bool centre = v.patch[0] > 0.0 && v.id[4] == 0.0;
   c->patch[0] = sap_page_float_bits(centre ? sqrt(v.patch[1] / SAP_PI) : 0.0);
   c->patch[1] = sap_page_float_bits(centre ? 1e-3 * v.patch[2] : 0.0);

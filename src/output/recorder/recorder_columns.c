@@ -107,7 +107,8 @@ static int32_t contact_mode(const sap_contact* contact) {
   return !(contact->gamma[2] > 0.0) ? 0 : sticks ? 1 : 2;
 }
 
-// Sets the number (of the row, from 1), area and mean pressure of the patch that begins at contact i.
+// Sets the number (of the row, from 1), area and mean pressure of the patch that begins at contact
+// i.
 static void set_patch(const sap_recorded_row* row, int32_t i, double patch[3]) {
   double impulse = 0.0;
   for (int32_t k = i; k < i + row->contacts[i].patch && k < row->contact_count; ++k) {
