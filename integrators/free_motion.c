@@ -10,8 +10,9 @@ sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool, sap_
                                   sap_error* error) {
   fm->system = system;
   fm->pool = pool;
-  SAP_TRY(sap_momentum_balance_create(system, pool, &fm->balance, error));
   SAP_TRY(sap_momentum_factor_create(system, pool, &fm->factor, error));
+  fm->balance.tree_dof = fm->factor.tree_dof;
+  SAP_TRY(sap_momentum_balance_create(system, pool, &fm->balance, error));
   const int32_t ngroups = fm->factor.ngroups;
   SAP_TRY(sap_prediction_create(system->nv, SAP_PREDICTION_DEPTH, pool, &fm->prediction, error));
   SAP_TRY(sap_linearization_create(system, ngroups, pool, &fm->linearization, error));
@@ -96,8 +97,7 @@ static sap_status start_group(sap_free_motion* fm, int32_t g, sap_error* error) 
 static sap_status start_here(sap_free_motion* fm, sap_error* error) {
   sap_momentum_balance* balance = &fm->balance;
   sap_momentum_balance_release(balance, fm->v_star);
-  SAP_TRY(
-      sap_momentum_balance_start(balance, fm->factor.tree_dof, fm->v_star, fm->m, fm->load, error));
+  SAP_TRY(sap_momentum_balance_start(balance, fm->v_star, fm->m, fm->load, error));
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     SAP_TRY(start_group(fm, g, error));
   }
@@ -132,8 +132,7 @@ static sap_status start_iteration(sap_free_motion* fm, sap_error* error) {
 
 sap_status sap_free_motion_evaluate(sap_free_motion* fm, sap_error* error) {
   SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, fm->v_star, error));
-  SAP_TRY(
-      sap_momentum_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_star, fm->m, error));
+  SAP_TRY(sap_momentum_balance_residual(&fm->balance, fm->v_star, fm->m, error));
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     fm->progress[g].previous = fm->progress[g].residual;
     fm->progress[g].residual = sap_free_motion_norm(fm, g, fm->m);
@@ -178,7 +177,7 @@ static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, bo
   }
   return fm->matrix_is_current || sap_momentum_balance_matrix_is_near(&fm->balance)
              ? SAP_STATUS_OK
-             : sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, error);
+             : sap_momentum_balance_matrix(&fm->balance, error);
 }
 
 static void begin(sap_free_motion* fm, const sap_step_context* step) {

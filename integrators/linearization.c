@@ -97,9 +97,8 @@ sap_status sap_linearization_move_to_start(sap_free_motion* fm, const bool* tree
     }
   }
   SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, fm->v_best, error));
-  SAP_TRY(
-      sap_momentum_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_best, fm->m, error));
-  SAP_TRY(sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, error));
+  SAP_TRY(sap_momentum_balance_residual(&fm->balance, fm->v_best, fm->m, error));
+  SAP_TRY(sap_momentum_balance_matrix(&fm->balance, error));
   for (int32_t i = 0; i < nv; ++i) {
     fm->v_best[i] = fm->v_star[i];
     fm->dv[i] = fm->v_star[i] - v0[i];
@@ -131,7 +130,7 @@ sap_status sap_linearization_check(sap_free_motion* fm, const double* v, double*
   find_impulses(fm, v);
   fm->balance.impulse = l->p;
   SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, v, error));
-  SAP_TRY(sap_momentum_balance_residual(&fm->balance, fm->factor.tree_dof, v, fm->m, error));
+  SAP_TRY(sap_momentum_balance_residual(&fm->balance, v, fm->m, error));
   *error_share = 0.0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const double missing = sap_free_motion_norm(fm, g, fm->m);

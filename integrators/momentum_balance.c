@@ -53,7 +53,7 @@ static void finish_residual(const sap_momentum_balance* balance, double scale, c
 }
 
 // Makes rows and columns of locked velocities in A those of the unit matrix.
-static void lock_matrix(sap_momentum_balance* balance, const int32_t* tree_dof) {
+static void lock_matrix(sap_momentum_balance* balance) {
   const sap_system* system = balance->system;
   const bool* locked = find_locked(balance);
   for (int32_t i = 0; locked != NULL && i < system->ntrees + system->ncouplings; ++i) {
@@ -63,7 +63,7 @@ static void lock_matrix(sap_momentum_balance* balance, const int32_t* tree_dof) 
     double* entry = balance->A.pointers[i];
     for (int32_t column = 0; column < system->tree_sizes[b]; ++column) {
       for (int32_t row = 0; row < system->tree_sizes[a]; ++row, ++entry) {
-        if (locked[tree_dof[a] + row] || locked[tree_dof[b] + column]) {
+        if (locked[balance->tree_dof[a] + row] || locked[balance->tree_dof[b] + column]) {
           *entry = diagonal && row == column ? 1.0 : 0.0;
         }
       }
@@ -156,21 +156,21 @@ static sap_status inverse_dynamics(sap_momentum_balance* balance, const double* 
 }
 
 // Computes m from M and the forces k1 and k2.
-static void multiply_residual(sap_momentum_balance* balance, const int32_t* tree_dof,
-                              const sap_tree_store* M, const double* v, double* m) {
+static void multiply_residual(sap_momentum_balance* balance, const sap_tree_store* M,
+                              const double* v, double* m) {
   const sap_system* system = balance->system;
   for (int32_t i = 0; i < system->nv; ++i) {
     balance->a[i] = v[i] - balance->step.v0[i];
   }
-  sap_tree_store_multiply(system, tree_dof, M, balance->a, m);
+  sap_tree_store_multiply(system, balance->tree_dof, M, balance->a, m);
   for (int32_t i = 0; i < system->nv; ++i) {
     m[i] -= balance->step.dt * (balance->k1[i] + balance->k2[i]);
   }
   finish_residual(balance, 1.0, v, m);
 }
 
-sap_status sap_momentum_balance_residual(sap_momentum_balance* balance, const int32_t* tree_dof,
-                                         const double* v, double* m, sap_error* error) {
+sap_status sap_momentum_balance_residual(sap_momentum_balance* balance, const double* v, double* m,
+                                         sap_error* error) {
   if (uses_system_balance(balance)) {
     return system_balance(balance, v, m, NULL, error);
   }
@@ -179,7 +179,7 @@ sap_status sap_momentum_balance_residual(sap_momentum_balance* balance, const in
   }
   SAP_TRY(evaluate_forces(balance, error));
   SAP_TRY(fill_mass_matrix(balance, &balance->M, error));
-  multiply_residual(balance, tree_dof, &balance->M, v, m);
+  multiply_residual(balance, &balance->M, v, m);
   return SAP_STATUS_OK;
 }
 
@@ -213,43 +213,41 @@ bool sap_momentum_balance_matrix_is_near(const sap_momentum_balance* balance) {
 }
 
 // Adds K and D to A, which holds M, and checks it.
-static sap_status complete_matrix(sap_momentum_balance* balance, const int32_t* tree_dof,
-                                  sap_error* error) {
+static sap_status complete_matrix(sap_momentum_balance* balance, sap_error* error) {
   memcpy(balance->v_matrix, balance->v_vq, (size_t)balance->system->nv * sizeof(double));
   if (balance->scheme.theta > 0.0 && balance->system->stiffness_damping != NULL) {
     SAP_TRY(add_stiffness_damping(balance, error));
   }
-  lock_matrix(balance, tree_dof);
+  lock_matrix(balance);
   int32_t tree = 0;
   SAP_FAIL_IF(!sap_tree_store_is_finite(balance->system, &balance->A, &tree), error,
               SAP_STATUS_NOT_FINITE, "A of tree %d has an entry that is not finite", tree);
   return SAP_STATUS_OK;
 }
 
-sap_status sap_momentum_balance_matrix(sap_momentum_balance* balance, const int32_t* tree_dof,
-                                       sap_error* error) {
+sap_status sap_momentum_balance_matrix(sap_momentum_balance* balance, sap_error* error) {
   SAP_TRY(fill_mass_matrix(balance, &balance->A, error));
-  return complete_matrix(balance, tree_dof, error);
+  return complete_matrix(balance, error);
 }
 
 // Computes m and the load |k1| + |k2| from the forces and A, which holds M.
-static sap_status assemble_residual(sap_momentum_balance* balance, const int32_t* tree_dof,
-                                    const double* v, double* m, double* load, sap_error* error) {
+static sap_status assemble_residual(sap_momentum_balance* balance, const double* v, double* m,
+                                    double* load, sap_error* error) {
   SAP_TRY(evaluate_forces(balance, error));
-  multiply_residual(balance, tree_dof, &balance->A, v, m);
+  multiply_residual(balance, &balance->A, v, m);
   for (int32_t i = 0; i < balance->system->nv; ++i) {
     load[i] = fabs(balance->k1[i]) + fabs(balance->k2[i]);
   }
   return SAP_STATUS_OK;
 }
 
-sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const int32_t* tree_dof,
-                                      const double* v, double* m, double* load, sap_error* error) {
+sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const double* v, double* m,
+                                      double* load, sap_error* error) {
   const double dt = balance->scheme.dt;
   SAP_TRY(sap_momentum_balance_set_velocity(balance, v, error));
   SAP_TRY(fill_mass_matrix(balance, &balance->A, error));
   SAP_TRY(uses_system_balance(balance) ? system_balance(balance, v, m, load, error)
-                                       : assemble_residual(balance, tree_dof, v, m, load, error));
+                                       : assemble_residual(balance, v, m, load, error));
   for (int32_t i = 0; i < balance->system->nv; ++i) {
     const double force = load[i];
     load[i] = dt * force;
@@ -258,5 +256,5 @@ sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const int32
                 force);
   }
   sap_momentum_balance_release(balance, load);
-  return complete_matrix(balance, tree_dof, error);
+  return complete_matrix(balance, error);
 }

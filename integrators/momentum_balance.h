@@ -25,6 +25,7 @@ static inline bool sap_theta_is_same(const sap_theta* a, const sap_theta* b) {
 
 typedef struct sap_momentum_balance {
   const sap_system* system;
+  const int32_t* tree_dof;  // first velocity of each tree, of the owner
   // the step
   sap_step_context step;
   sap_theta scheme;
@@ -39,7 +40,7 @@ typedef struct sap_momentum_balance {
   sap_tree_store M;     // only if the system has no inverse_dynamics
 } sap_momentum_balance;
 
-// Allocates in the pool; start from {0}.
+// Allocates in the pool; start from {.tree_dof}.
 sap_status sap_momentum_balance_create(const sap_system* system, sap_pool* pool,
                                        sap_momentum_balance* balance, sap_error* error);
 
@@ -52,16 +53,15 @@ sap_status sap_momentum_balance_set_velocity(sap_momentum_balance* balance, cons
                                              sap_error* error);
 // Computes m(v) (nv) at the theta point. v: the velocity set last. The row of a locked velocity is
 // the velocity itself.
-sap_status sap_momentum_balance_residual(sap_momentum_balance* balance, const int32_t* tree_dof,
-                                         const double* v, double* m, sap_error* error);
+sap_status sap_momentum_balance_residual(sap_momentum_balance* balance, const double* v, double* m,
+                                         sap_error* error);
 // Moves to v and computes m, A and the load dt (|k1| + |k2|) + |p| there, with which the round-off
 // of m scales. NOT_FINITE names the velocity or the tree.
-sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const int32_t* tree_dof,
-                                      const double* v, double* m, double* load, sap_error* error);
+sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const double* v, double* m,
+                                      double* load, sap_error* error);
 // Computes A at the theta point. Rows and columns of locked velocities are those of the unit
 // matrix. NOT_FINITE names the tree.
-sap_status sap_momentum_balance_matrix(sap_momentum_balance* balance, const int32_t* tree_dof,
-                                       sap_error* error);
+sap_status sap_momentum_balance_matrix(sap_momentum_balance* balance, sap_error* error);
 // Returns true if A of this step is still accurate at the theta point, which has moved since.
 bool sap_momentum_balance_matrix_is_near(const sap_momentum_balance* balance);
 // fails: CALLBACK, naming the callback, unless code is 0.

@@ -31,7 +31,7 @@ static double slope(const sap_free_motion* fm, int32_t group) {
 }
 
 static sap_status find_directions(sap_free_motion* fm, double* start, sap_error* error) {
-  SAP_TRY(sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, error));
+  SAP_TRY(sap_momentum_balance_matrix(&fm->balance, error));
   SAP_EACH_GROUP(fm, SAP_GROUP_DAMPED, g) {
     SAP_TRY(sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, error));
     SAP_FOR_GROUP(fm, g, i, fm->direction[i] = -fm->m[i])

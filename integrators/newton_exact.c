@@ -67,7 +67,7 @@ static sap_status evaluate_perturbed(sap_free_motion* fm, int32_t local, double 
   }
   sap_status status = sap_momentum_balance_set_velocity(&fm->balance, fm->v_star, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_momentum_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_star, m, error);
+    status = sap_momentum_balance_residual(&fm->balance, fm->v_star, m, error);
   }
   SAP_EACH_GROUP(fm, SAP_GROUP_EXACT, g) {
     if (local < fm->factor.groups[g].ndofs) {

@@ -137,8 +137,7 @@ static bool judge_all(sap_free_motion* fm, int32_t* active) {
 // iterates.
 static sap_status renew_factor(sap_free_motion* fm, bool renew, sap_error* error) {
   sap_error local = {0};
-  sap_status status = renew ? sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, &local)
-                            : SAP_STATUS_OK;
+  sap_status status = renew ? sap_momentum_balance_matrix(&fm->balance, &local) : SAP_STATUS_OK;
   if (status == SAP_STATUS_OK) {
     status = sap_newton_quasi_factor(fm, &local);
   }

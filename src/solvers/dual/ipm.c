@@ -115,14 +115,12 @@ static double soc_step(int32_t n, const double* x, const double* d) {
 typedef struct ipm {
   double *D, *K;        // (n n)
   double *x, *dx, *rd;  // (n)
-  double *s, *ds;       // cones: s^ (head first); rows: multiplier of the lower bound   (n)
-  double *b, *db;       // rows: multiplier of the upper bound                           (n)
-  double* r;            // complementarity: cones lambda \ r; rows r of the lower bound  (n)
-  double* rb;           // rows: r of the upper bound                                    (n)
-  soc_scaling* cones;   // one per item, unused for rows
-  int32_t* pivots;      // of the polish                                                (n)
-  double mu;            // mean complementarity
-  double rank;          // number of products that mu averages
+  // [side of the bound] (n); cones use side 0, s^ with its head first and lambda \ r
+  double *s[2], *ds[2], *r[2];  // multipliers, changes, complementarity
+  soc_scaling* cones;           // one per item, unused for rows
+  int32_t* pivots;              // (n), of the polish
+  double mu;                    // mean complementarity
+  double rank;                  // number of products that mu averages
 } ipm;
 
 static bool is_soc(const sap_delassus_item* item) {
@@ -131,19 +129,23 @@ static bool is_soc(const sap_delassus_item* item) {
 static bool is_fixed(const sap_delassus_item* item) {
   return !item->is_cone && item->lower == item->upper;
 }
-static bool has_lower(const sap_delassus_item* item) {
-  return (item->is_cone || isfinite(item->lower)) && !is_fixed(item);
-}
-static bool has_upper(const sap_delassus_item* item) {
-  return !item->is_cone && isfinite(item->upper) && !is_fixed(item);
-}
 // Returns the row of an item that has bounds: the only row, or the normal of a frictionless cone.
 static int32_t bounded_row(const sap_delassus_item* item) {
   return item->first + (item->is_cone ? SAP_NORMAL_ROW : 0);
 }
-static double lower_bound(const sap_delassus_item* item) {
-  return item->is_cone ? 0.0 : item->lower;
+// Returns the distance of x from the lower (side 0) or the upper bound, or infinity.
+static double gap(const sap_delassus_item* item, int side, double x) {
+  return side == 0 ? x - (item->is_cone ? 0.0 : item->lower)
+                   : (item->is_cone ? HUGE_VAL : item->upper) - x;
 }
+static bool has_bound(const sap_delassus_item* item, int side) {
+  return isfinite(gap(item, side, 0.0)) && !is_fixed(item);
+}
+static const double SIGN[2] = {1.0, -1.0};  // of the change of a gap with x
+// Loops over the bounds that a row has.
+#define EACH_BOUND(item, side)             \
+  for (int side = 0; (side) < 2; ++(side)) \
+    if (has_bound((item), (side)))
 
 // Returns the row of the i-th component of the second-order cone.
 static int32_t cone_row(int32_t i) {
@@ -174,18 +176,14 @@ static void evaluate_system(sap_dual* d, ipm* m) {
     if (is_soc(item)) {
       double x[SAP_CONE_ROWS_MAX];
       to_cone(item, m->x, x);
-      soc_make(&m->cones[k], item->nrows, x, m->s + f);
-      add_from_cone(item, m->s + f, -1.0, m->rd);
-      sum += x[0] * m->s[f] + soc_tail(item->nrows, x, m->s + f);
+      soc_make(&m->cones[k], item->nrows, x, m->s[0] + f);
+      add_from_cone(item, m->s[0] + f, -1.0, m->rd);
+      sum += x[0] * m->s[0][f] + soc_tail(item->nrows, x, m->s[0] + f);
       continue;
     }
-    if (has_lower(item)) {
-      m->rd[row] -= m->s[row];
-      sum += m->s[row] * (m->x[row] - lower_bound(item));
-    }
-    if (has_upper(item)) {
-      m->rd[row] += m->b[row];
-      sum += m->b[row] * (item->upper - m->x[row]);
+    EACH_BOUND(item, i) {
+      m->rd[row] -= SIGN[i] * m->s[i][row];
+      sum += m->s[i][row] * gap(item, i, m->x[row]);
     }
   }
   m->mu = m->rank > 0.0 ? sum / m->rank : 0.0;
@@ -220,11 +218,8 @@ static bool factorize_system(sap_dual* d, ipm* m) {
       }
       continue;
     }
-    if (has_lower(item)) {
-      m->K[row * (n + 1)] += m->s[row] / (m->x[row] - lower_bound(item));
-    }
-    if (has_upper(item)) {
-      m->K[row * (n + 1)] += m->b[row] / (item->upper - m->x[row]);
+    EACH_BOUND(item, i) {
+      m->K[row * (n + 1)] += m->s[i][row] / gap(item, i, m->x[row]);
     }
   }
   for (int32_t k = 0; k < d->op.nitems; ++k) {
@@ -256,24 +251,24 @@ static void set_targets(sap_dual* d, ipm* m, double sigma, bool corrector) {
         double dx[SAP_CONE_ROWS_MAX], scaled_x[SAP_CONE_ROWS_MAX], scaled_s[SAP_CONE_ROWS_MAX];
         to_cone(item, m->dx, dx);
         soc_scale(c, n, true, dx, scaled_x);
-        soc_scale(c, n, false, m->ds + f, scaled_s);
+        soc_scale(c, n, false, m->ds[0] + f, scaled_s);
         soc_product(n, scaled_x, scaled_s, second);
       }
       soc_product(n, c->lambda, c->lambda, r);
       for (int32_t i = 0; i < n; ++i) {
         r[i] = (i == 0 ? target : 0.0) - r[i] - second[i];
       }
-      soc_divide(n, c->lambda, r, m->r + f);
+      soc_divide(n, c->lambda, r, m->r[0] + f);
       continue;
     }
-    const double lower = corrector ? m->dx[row] * m->ds[row] : 0.0;
-    const double upper = corrector ? -m->dx[row] * m->db[row] : 0.0;
-    m->r[row] = target - m->s[row] * (m->x[row] - lower_bound(item)) - lower;
-    m->rb[row] = target - m->b[row] * (item->upper - m->x[row]) - upper;
+    EACH_BOUND(item, i) {
+      const double second = corrector ? SIGN[i] * m->dx[row] * m->ds[i][row] : 0.0;
+      m->r[i][row] = target - m->s[i][row] * gap(item, i, m->x[row]) - second;
+    }
   }
 }
 
-// Computes dx, ds, db.
+// Computes dx and ds.
 static void find_step(sap_dual* d, ipm* m) {
   for (int32_t i = 0; i < d->op.n; ++i) {
     m->dx[i] = -m->rd[i];
@@ -282,12 +277,13 @@ static void find_step(sap_dual* d, ipm* m) {
     const sap_delassus_item* item = &d->op.items[k];
     const int32_t row = bounded_row(item), f = item->first;
     if (is_soc(item)) {
-      soc_scale(&m->cones[k], item->nrows, true, m->r + f, m->ds + f);  // W^-1 (lambda \ r)
-      add_from_cone(item, m->ds + f, 1.0, m->dx);
+      soc_scale(&m->cones[k], item->nrows, true, m->r[0] + f, m->ds[0] + f);  // W^-1 (lambda \ r)
+      add_from_cone(item, m->ds[0] + f, 1.0, m->dx);
       continue;
     }
-    m->dx[row] += has_lower(item) ? m->r[row] / (m->x[row] - lower_bound(item)) : 0.0;
-    m->dx[row] -= has_upper(item) ? m->rb[row] / (item->upper - m->x[row]) : 0.0;
+    EACH_BOUND(item, i) {
+      m->dx[row] += SIGN[i] * m->r[i][row] / gap(item, i, m->x[row]);
+    }
     if (is_fixed(item)) {
       m->dx[f] = 0.0;
     }
@@ -306,15 +302,15 @@ static void find_step(sap_dual* d, ipm* m) {
       soc_scale(&m->cones[k], item->nrows, true, x, half);
       soc_scale(&m->cones[k], item->nrows, true, half, change);
       for (int32_t i = 0; i < item->nrows; ++i) {
-        m->ds[f + i] -= change[i];
+        m->ds[0][f + i] -= change[i];
       }
       continue;
     }
-    m->ds[row] = has_lower(item)
-                     ? (m->r[row] - m->s[row] * m->dx[row]) / (m->x[row] - lower_bound(item))
-                     : 0.0;
-    m->db[row] =
-        has_upper(item) ? (m->rb[row] + m->b[row] * m->dx[row]) / (item->upper - m->x[row]) : 0.0;
+    m->ds[0][row] = m->ds[1][row] = 0.0;
+    EACH_BOUND(item, i) {
+      const double change = m->s[i][row] * (SIGN[i] * m->dx[row]);
+      m->ds[i][row] = (m->r[i][row] - change) / gap(item, i, m->x[row]);
+    }
   }
 }
 
@@ -332,17 +328,13 @@ static double longest_step(const sap_dual* d, const ipm* m) {
       double x[SAP_CONE_ROWS_MAX], dx[SAP_CONE_ROWS_MAX];
       to_cone(item, m->x, x);
       to_cone(item, m->dx, dx);
-      alpha = fmin(alpha,
-                   fmin(soc_step(item->nrows, x, dx), soc_step(item->nrows, m->s + f, m->ds + f)));
+      alpha = fmin(alpha, fmin(soc_step(item->nrows, x, dx),
+                               soc_step(item->nrows, m->s[0] + f, m->ds[0] + f)));
       continue;
     }
-    if (has_lower(item)) {
-      alpha = shorten_step(alpha, m->x[row] - lower_bound(item), m->dx[row]);
-      alpha = shorten_step(alpha, m->s[row], m->ds[row]);
-    }
-    if (has_upper(item)) {
-      alpha = shorten_step(alpha, item->upper - m->x[row], -m->dx[row]);
-      alpha = shorten_step(alpha, m->b[row], m->db[row]);
+    EACH_BOUND(item, i) {
+      alpha = shorten_step(alpha, gap(item, i, m->x[row]), SIGN[i] * m->dx[row]);
+      alpha = shorten_step(alpha, m->s[i][row], m->ds[i][row]);
     }
   }
   return alpha;
@@ -455,8 +447,8 @@ static sap_status reserve_ipm(sap_dual* d, ipm* m) {
   const int64_t n = d->op.n;
   return SAP_CARVE(&d->pool, &d->work, d->error, SAP_ARRAY(&m->D, n * n), SAP_ARRAY(&m->K, n * n),
                    SAP_ARRAY(&m->x, n), SAP_ARRAY(&m->dx, n), SAP_ARRAY(&m->rd, n),
-                   SAP_ARRAY(&m->s, n), SAP_ARRAY(&m->ds, n), SAP_ARRAY(&m->b, n),
-                   SAP_ARRAY(&m->db, n), SAP_ARRAY(&m->r, n), SAP_ARRAY(&m->rb, n),
+                   SAP_ARRAY(&m->s[0], n), SAP_ARRAY(&m->ds[0], n), SAP_ARRAY(&m->s[1], n),
+                   SAP_ARRAY(&m->ds[1], n), SAP_ARRAY(&m->r[0], n), SAP_ARRAY(&m->r[1], n),
                    SAP_ARRAY(&m->cones, d->op.nitems), SAP_ARRAY(&m->pivots, n));
 }
 
@@ -478,18 +470,18 @@ static void set_start(sap_dual* d, ipm* m) {
     size = size > 0.0 ? size : 1.0;
     if (is_soc(item)) {
       m->x[row] = size / fmin(item->mu, 1.0);
-      m->s[item->first] = size;
+      m->s[0][item->first] = size;
       for (int32_t i = 1; i < item->nrows; ++i) {
-        m->s[item->first + i] = 0.0;
+        m->s[0][item->first + i] = 0.0;
       }
       m->rank += 1.0;
       continue;
     }
-    const bool lower = has_lower(item), upper = has_upper(item);
-    m->s[row] = m->b[row] = size;
+    const bool lower = has_bound(item, 0), upper = has_bound(item, 1);
+    m->s[0][row] = m->s[1][row] = size;
     m->x[row] = is_fixed(item)   ? item->lower
                 : lower && upper ? 0.5 * (item->lower + item->upper)
-                : lower          ? lower_bound(item) + size
+                : lower          ? size - gap(item, 0, 0.0)
                 : upper          ? item->upper - size
                                  : 0.0;
     m->rank += (lower ? 1.0 : 0.0) + (upper ? 1.0 : 0.0);
@@ -501,7 +493,7 @@ sap_status sap_ipm(sap_dual* d) {
   const size_t n = (size_t)d->op.n;
   ipm m;
   SAP_TRY(reserve_ipm(d, &m));
-  memset(m.s, 0, 4 * n * sizeof(double));
+  memset(m.s[0], 0, 4 * n * sizeof(double));
   sap_delassus_dense(&d->op, m.D);
   set_start(d, &m);
   double alpha = 0.0;
@@ -523,8 +515,8 @@ sap_status sap_ipm(sap_dual* d) {
     }
     for (size_t i = 0; i < n; ++i) {
       m.x[i] += alpha * m.dx[i];
-      m.s[i] += alpha * m.ds[i];
-      m.b[i] += alpha * m.db[i];
+      m.s[0][i] += alpha * m.ds[0][i];
+      m.s[1][i] += alpha * m.ds[1][i];
     }
     memcpy(d->z, m.x, n * sizeof(double));
     d->iterations += 1;
