@@ -34,6 +34,13 @@ sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...
     }                                   \
   } while (0)
 
+// Makes a call unless one before it failed: status is then that of the first failure. For functions
+// that release something at their end.
+#define SAP_THEN(status, call)                                \
+  do {                                                        \
+    (status) = (status) == SAP_STATUS_OK ? (call) : (status); \
+  } while (0)
+
 // Returns sap_fail(error, status, format ...) from the calling function if the condition holds.
 // Only for functions that own nothing to release.
 #define SAP_FAIL_IF(condition, error, status, ...)     \

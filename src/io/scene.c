@@ -12,9 +12,8 @@
 #include "io/xml/xml.h"
 
 sap_scene_options sap_scene_options_default(void) {
-  sap_scene_options options = {.cookie = SAP_COOKIE,
-                               .format = SAP_SCENE_AUTO,
-                               .default_material = sap_material_default()};
+  sap_scene_options options = {
+      .cookie = SAP_COOKIE, .format = SAP_SCENE_AUTO, .default_material = sap_material_default()};
   options.default_material.stiffness = 0.0;
   options.floor = (double)NAN;
   return options;
@@ -95,9 +94,7 @@ static sap_status read_scene(const char* path, const sap_scene_options* options,
   sap_xml_store store = {.pool.owner = "scene", .options = options};
   sap_xml_node* root;
   sap_status status = sap_xml_read(&store, path, &root, error);
-  if (status == SAP_STATUS_OK) {
-    status = read_format(path, &store, root, options, out, error);
-  }
+  SAP_THEN(status, read_format(path, &store, root, options, out, error));
   sap_pool_free(&store.pool);
   return status;
 }

@@ -253,12 +253,9 @@ sap_status sap_mj_snapshot_restore(sap_mj* a, mjData* d, const sap_mj_snapshot* 
                                    sap_error* error) {
   const unsigned char *problem = s->memory + s->size[0], *solver = problem + s->size[1];
   sap_status status = sap_solver_load_memory(a->solver, solver, (size_t)s->size[2], error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_load_memory(a->problem, problem, (size_t)s->size[1], error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_archive_from_bytes(sap_mj_memory_archive, a, s->memory, (size_t)s->size[0], error);
-  }
+  SAP_THEN(status, sap_problem_load_memory(a->problem, problem, (size_t)s->size[1], error));
+  SAP_THEN(status,
+           sap_archive_from_bytes(sap_mj_memory_archive, a, s->memory, (size_t)s->size[0], error));
   status = status == SAP_STATUS_OK ? sap_mj_memory_check(a, error) : status;
   if (status == SAP_STATUS_OK) {
     set_run(a->model, d, s->state);

@@ -141,9 +141,7 @@ sap_status sap_checkpoint_write(const char* path, sap_stepper* stepper, const sa
   unsigned char* bytes = NULL;
   size_t size = 0;
   sap_status status = compose_file(stepper, state, steps, &bytes, &size, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_sealed_write(path, bytes, size, error);
-  }
+  SAP_THEN(status, sap_sealed_write(path, bytes, size, error));
   sap_free(bytes);
   return status;
 }
@@ -255,9 +253,7 @@ sap_status sap_checkpoint_read(const char* path, sap_stepper* stepper, sap_state
   unsigned char* bytes = NULL;
   size_t size = 0;
   sap_status status = sap_sealed_read(path, MAGIC, "checkpoint", &bytes, &size, error);
-  if (status == SAP_STATUS_OK) {
-    status = restore_file(path, stepper, bytes, size, state, steps, error);
-  }
+  SAP_THEN(status, restore_file(path, stepper, bytes, size, state, steps, error));
   sap_free(bytes);
   return status;
 }

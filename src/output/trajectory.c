@@ -125,9 +125,7 @@ sap_status sap_trajectory_create(const char* path, const sap_model* model, sap_t
   trajectory->nv = sizes.nv;
   trajectory->na = sizes.na;
   sap_status status = sap_file_create(path, &trajectory->file, error);
-  if (status == SAP_STATUS_OK) {
-    status = print_header(sap_file_stream(trajectory->file), model, error);
-  }
+  SAP_THEN(status, print_header(sap_file_stream(trajectory->file), model, error));
   if (status != SAP_STATUS_OK) {
     sap_trajectory_close(trajectory);
     return status;

@@ -272,9 +272,7 @@ static sap_status measure_limit(compare_job* job, const contender* c, int32_t li
     status = sap_solver_solve(solver, job->problem, &job->solution, &job->report, error);
     time = fmin(time, job->report.time);
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_residuals(job->problem, job->solution.v, job->solution.gamma, &r, error);
-  }
+  SAP_THEN(status, sap_residuals(job->problem, job->solution.v, job->solution.gamma, &r, error));
   if (status == SAP_STATUS_OK) {
     out->map = c->info->signorini ? r.ncp_natural_map_scaled : r.ccp_natural_map_scaled;
     out->time = time;
@@ -375,9 +373,8 @@ static sap_status compare_problem(compare_job* job, const char* path, int64_t in
       c->refused += 1;
       continue;
     }
-    if (status == SAP_STATUS_OK) {
-      status = sap_residuals(job->problem, job->solution.v, job->solution.gamma, &residual, error);
-    }
+    SAP_THEN(status,
+             sap_residuals(job->problem, job->solution.v, job->solution.gamma, &residual, error));
     if (status == SAP_STATUS_OK && !have_first) {
       status = keep_first(job, error);
       have_first = true;

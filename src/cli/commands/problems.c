@@ -90,9 +90,7 @@ static int create(solve_job* job, const cli_command* command) {
   sap_status status = sap_solver_create(job->solver_name, &job->options, &job->solver, &error);
   SAP_RETURN_IF(status == SAP_STATUS_ARGUMENT || status == SAP_STATUS_UNSUPPORTED,
                 cli_usage_error(command, "%s", error.message));
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_create(&job->problem, &error);
-  }
+  SAP_THEN(status, sap_problem_create(&job->problem, &error));
   SAP_RETURN_IF(status != SAP_STATUS_OK, cli_report(&error));
   job->table = cli_table_create(columns, (int)(sizeof columns / sizeof columns[0]));
   return CLI_OK;

@@ -79,10 +79,8 @@ static sap_status derive_trees(sap_fclib_file* file, sap_fclib_global* g) {
   const int32_t nv = g->f.count;
   int32_t *last, *met;
   uint64_t* signature;
-  SAP_TRY(SAP_FCLIB_ADD(file, &last, nv));
-  SAP_TRY(SAP_FCLIB_ADD(file, &met, nv));
-  SAP_TRY(SAP_FCLIB_ADD(file, &signature, nv));
-  SAP_TRY(SAP_FCLIB_ADD(file, &g->tree_sizes.values, nv));
+  SAP_TRY(SAP_POOL_ADD_ALL(&file->pool, file->error, SAP_ARRAY(&last, nv), SAP_ARRAY(&met, nv),
+                           SAP_ARRAY(&signature, nv), SAP_ARRAY(&g->tree_sizes.values, nv)));
   find_reach(&g->M, last);
   add_signatures(&g->rows[SAP_FCLIB_CONES].J, 3, 0, met, signature);
   add_signatures(&g->rows[SAP_FCLIB_FREE].J, 1, (uint64_t)1 << 32, met, signature);

@@ -226,10 +226,9 @@ static void counting_sort(const int32_t* key, int32_t count, int32_t nkeys, cons
 static sap_status fill_matrix(sap_fclib_file* file, const triplets* t, int32_t ncols,
                               sap_fclib_matrix* out) {
   int32_t *row_start, *column_start, *by_row, *order;
-  SAP_TRY(SAP_FCLIB_ADD(file, &row_start, (size_t)out->nrows + 1));
-  SAP_TRY(SAP_FCLIB_ADD(file, &column_start, (size_t)ncols + 1));
-  SAP_TRY(SAP_FCLIB_ADD(file, &by_row, t->count));
-  SAP_TRY(SAP_FCLIB_ADD(file, &order, t->count));
+  SAP_TRY(SAP_POOL_ADD_ALL(&file->pool, file->error, SAP_ARRAY(&row_start, (size_t)out->nrows + 1),
+                           SAP_ARRAY(&column_start, (size_t)ncols + 1),
+                           SAP_ARRAY(&by_row, t->count), SAP_ARRAY(&order, t->count)));
   counting_sort(t->row.values, t->count, out->nrows, NULL, row_start, by_row);
   counting_sort(t->column.values, t->count, ncols, by_row, column_start, order);
   for (int32_t j = 0, k = 0; j < ncols; ++j) {
@@ -253,12 +252,8 @@ sap_status sap_fclib_read_matrix(sap_fclib_file* file, const char* group, int32_
   sap_fclib_file scratch = *file;
   scratch.pool.newest = NULL;
   sap_status status = read_triplets(&scratch, group, nrows, ncols, &t);
-  if (status == SAP_STATUS_OK) {
-    status = sap_fclib_start_matrix(file, nrows, ncols, t.count, out);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = fill_matrix(&scratch, &t, ncols, out);
-  }
+  SAP_THEN(status, sap_fclib_start_matrix(file, nrows, ncols, t.count, out));
+  SAP_THEN(status, fill_matrix(&scratch, &t, ncols, out));
   sap_pool_free(&scratch.pool);
   return status;
 }

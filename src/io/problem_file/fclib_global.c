@@ -115,8 +115,7 @@ static sap_status set_inverse(sap_fclib_file* file, sap_fclib_global* g, int32_t
   const int32_t n = g->tree_sizes.values[tree], first = g->tree_start[tree];
   lapack_int* pivots;
   double* work;
-  SAP_TRY(SAP_FCLIB_ADD(file, &pivots, n));
-  SAP_TRY(SAP_FCLIB_ADD(file, &work, n));
+  SAP_TRY(SAP_POOL_ADD_ALL(&file->pool, file->error, SAP_ARRAY(&pivots, n), SAP_ARRAY(&work, n)));
   gather_block(g, tree, tree, block);
   SAP_RETURN_IF(LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, block, n, pivots) != 0 ||
                     LAPACKE_dgetri_work(LAPACK_COL_MAJOR, n, block, n, pivots, work, n) != 0,

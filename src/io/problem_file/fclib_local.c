@@ -272,10 +272,9 @@ static sap_status put_vectors(sap_fclib_file* file, const sap_problem* problem, 
   double *q, *R, *mu;
   uint64_t* keys;
   bool any_R = false;
-  SAP_TRY(SAP_FCLIB_ADD(file, &q, 3 * (size_t)nc));
-  SAP_TRY(SAP_FCLIB_ADD(file, &R, 3 * (size_t)nc));
-  SAP_TRY(SAP_FCLIB_ADD(file, &mu, nc));
-  SAP_TRY(SAP_FCLIB_ADD(file, &keys, nc));
+  SAP_TRY(SAP_POOL_ADD_ALL(&file->pool, file->error, SAP_ARRAY(&q, 3 * (size_t)nc),
+                           SAP_ARRAY(&R, 3 * (size_t)nc), SAP_ARRAY(&mu, nc),
+                           SAP_ARRAY(&keys, nc)));
   for (int32_t c = 0; c < nc; ++c) {
     sap_block block;
     (void)sap_problem_block(problem, c, &block, NULL, NULL);

@@ -336,9 +336,7 @@ sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* r
                          const sap_scene_options* options, sap_model** out, sap_error* error) {
   sap_urdf_reader r = {.options = options, .error = error, .store = store};
   sap_status status = build_model(&r, root);
-  if (status == SAP_STATUS_OK) {
-    status = compile_model(&r, path, out);
-  }
+  SAP_THEN(status, compile_model(&r, path, out));
   sap_builder_destroy(r.builder);
   sap_pool_free(&r.pool);
   sap_name_map_clear(&r.link_names);

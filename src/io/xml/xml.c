@@ -267,9 +267,7 @@ sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** r
   size_t size;
   *root = NULL;
   sap_status status = sap_scene_read_bytes(path, MAX_FILE_BYTES, &pool, &bytes, &size, error);
-  if (status == SAP_STATUS_OK) {
-    status = read_root(store, path, bytes, size, root, error);
-  }
+  SAP_THEN(status, read_root(store, path, bytes, size, root, error));
   sap_pool_free(&pool);
   return status;
 }

@@ -213,17 +213,13 @@ sap_status sap_mesh_def_mass(const sap_mesh_def* def, sap_mesh_solid solid, sap_
   if (def->face_count == 0 || solid == SAP_MESH_CONVEX) {
     sap_error reason = {0};
     status = sap_hull_create(def->vertices, def->vertex_count, &hull, &reason);
-    if (status == SAP_STATUS_OK) {
-      status = hull_triangles(&hull, &t, &reason);
-    }
+    SAP_THEN(status, hull_triangles(&hull, &t, &reason));
     if (status != SAP_STATUS_OK) {
       status = sap_check_fail(&checker, status, "%s", reason.message);
     }
     solid = solid == SAP_MESH_SHELL ? solid : SAP_MESH_CONVEX;
   }
-  if (status == SAP_STATUS_OK) {
-    status = compute_mass(&checker, &t, solid, out);
-  }
+  SAP_THEN(status, compute_mass(&checker, &t, solid, out));
   sap_free(t.owned);
   sap_hull_clear(&hull);
   return status;

@@ -152,12 +152,8 @@ sap_status sap_page_write(const sap_recording* recording, const char* path,
                         .scratch = {.owner = "page"}};
   sap_file* file = NULL;
   sap_status status = fill_data(&data, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_file_create(path, &file, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = write_page(file, &data, summary, error);
-  }
+  SAP_THEN(status, sap_file_create(path, &file, error));
+  SAP_THEN(status, write_page(file, &data, summary, error));
   sap_file_close(file);
   sap_pool_free(&data.scratch);
   sap_pool_free(&data.pool);

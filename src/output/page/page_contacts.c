@@ -175,9 +175,8 @@ static sap_status prepare_reader(sap_page_data* data, contact_reader* r, sap_err
   const int64_t most = data->options->max_contacts;
   data->contacts_all = total;
   r->capacity = largest;
-  SAP_TRY(SAP_POOL_ADD(&data->scratch, &r->kept, total < most ? total : most, error));
-  SAP_TRY(SAP_POOL_ADD(&data->scratch, &r->all, r->capacity, error));
-  SAP_TRY(SAP_POOL_ADD(&data->scratch, &r->strength, r->capacity, error));
+  SAP_TRY(SAP_POOL_ADD_ALL(&data->scratch, error, SAP_ARRAY(&r->kept, total < most ? total : most),
+                           SAP_ARRAY(&r->all, r->capacity), SAP_ARRAY(&r->strength, r->capacity)));
   return SAP_POOL_ADD(&data->scratch, &r->values, 28 * r->capacity, error);
 }
 

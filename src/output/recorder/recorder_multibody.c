@@ -149,9 +149,7 @@ sap_status sap_recorder_create(const char* path, const sap_model* model,
   description d = {.pool = {.owner = "recorder"}};
   sap_recorded_model recorded;
   sap_status status = describe_model(model, &d, &recorded, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_recorder_create_foreign(path, &recorded, options, out, error);
-  }
+  SAP_THEN(status, sap_recorder_create_foreign(path, &recorded, options, out, error));
   sap_pool_free(&d.pool);
   return status;
 }

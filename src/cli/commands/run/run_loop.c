@@ -404,9 +404,7 @@ static sap_status make_steps(const run_plan* plan, const run_engine* engine, run
   sap_status status = SAP_STATUS_OK;
   while (status == SAP_STATUS_OK && s->steps < s->planned && !interrupt_came()) {
     status = engine->step(engine->context, error);
-    if (status == SAP_STATUS_OK) {
-      status = write_checkpoint(plan, engine, s, false, error);
-    }
+    SAP_THEN(status, write_checkpoint(plan, engine, s, false, error));
     if (s->steps == s->planned / 10) {
       s->memory_warm = run_peak_memory();
     }
