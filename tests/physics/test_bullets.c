@@ -34,8 +34,10 @@ static double uniform(uint64_t* seed, double low, double high) {
 // --- truth ---
 
 // Distance of the sums  c + sum_i x_i g_i, |x_i| <= 1  from 0 by coordinate descent, until it is
-// known on which side of `radius` it is, or to 1e-9 m.
-static double zonotope_distance(const double c[3], double (*g)[3], int n, double radius) {
+// known on which side of `radius` it is, or to 1e-9 m. *lower: it is at least this; below the
+// distance where the descent has not converged.
+static double zonotope_distance(const double c[3], double (*g)[3], int n, double radius,
+                                double* lower) {
   double r[3] = {c[0], c[1], c[2]}, x[GENERATORS_MAX] = {0.0}, distance = 0.0;
   for (int sweep = 0; sweep < 20000; ++sweep) {
     for (int i = 0; i < n; ++i) {
@@ -45,11 +47,11 @@ static double zonotope_distance(const double c[3], double (*g)[3], int n, double
       x[i] = to;
     }
     distance = sap_v3_norm(r);
-    double lower = distance > 0.0 ? sap_v3_dot(r, c) / distance : 0.0;
+    *lower = distance > 0.0 ? sap_v3_dot(r, c) / distance : 0.0;
     for (int i = 0; i < n && distance > 0.0; ++i) {
-      lower -= fabs(sap_v3_dot(r, g[i])) / distance;
+      *lower -= fabs(sap_v3_dot(r, g[i])) / distance;
     }
-    if (distance < radius || lower > radius || distance - lower < 1e-9) {
+    if (distance < radius || *lower > radius || distance - *lower < 1e-9) {
       break;
     }
   }
@@ -78,9 +80,11 @@ static void find_truth(bullet* b) {
     }
   }
   radius = b->type == SAP_SHAPE_BOX ? 0.0 : b->size[0];
-  const double distance = zonotope_distance(c, g, n, radius + 1e-6);
-  b->misses = distance > radius + 1e-6;
-  b->hits = zonotope_distance(c, g, n, radius - 1e-5) < (radius > 0.0 ? radius - 1e-5 : 1e-8);
+  double least, unused;
+  (void)zonotope_distance(c, g, n, radius + 1e-6, &least);
+  b->misses = least > radius + 1e-6;
+  b->hits =
+      zonotope_distance(c, g, n, radius - 1e-5, &unused) < (radius > 0.0 ? radius - 1e-5 : 1e-8);
 }
 
 // --- bullets ---
