@@ -474,7 +474,7 @@ static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
     sap_extrapolation_keep(&a->extrapolation, state->t, at->h);
   }
   const double grown = report->rejected > 0 || factor < WORTH_GROWING ? fmin(factor, 1.0) : factor;
-  a->dt = fmin(at->h * grown, a->options.largest_dt);
+  a->dt = fmax(fmin(at->h * grown, a->options.largest_dt), a->options.least_dt);
   if (last && report->rejected == 0) {
     a->dt = fmax(a->dt, before);
   }

@@ -12,6 +12,7 @@
 
 #include <sapstep/adaptive.h>
 
+#include "support/scene_text.h"
 #include "support/simulation.h"
 
 static const double gravity = 9.81;
@@ -85,6 +86,32 @@ static void check_bounces(double accuracy, double loss, int32_t solves) {
   if (!(sqrt(square) <= loss && all <= solves)) {
     fail_msg("accuracy %g: lost %g of the energy (rms), %g solves", accuracy, sqrt(square), all);
   }
+}
+
+// A pendulum falls on a rigid limit, whose law the step does not resolve: at the shortest step, not
+// ever shorter ones.
+static void test_shortest(void** unused) {
+  (void)unused;
+  static const char text[] =
+      "<mujoco><compiler angle='radian'/><worldbody><body><joint axis='0 1 0' range='-3 0.5' "
+      "limited='true'/><geom type='sphere' size='.05' pos='.5 0 0' mass='1'/></body></worldbody>"
+      "</mujoco>";
+  simulation s = {.model = scene_text_model("a.xml", text, NULL)};
+  simulation_complete(&s, SAP_SCHEME_MIDPOINT, 0.01);
+  sap_adaptive_options options = sap_adaptive_options_default();
+  sap_adaptive* adaptive = NULL;
+  sap_adaptive_report report;
+  double shortest = 1.0;
+  options.accuracy = 1e-6;
+  assert_int_equal(sap_adaptive_create(s.stepper, &options, NULL, &adaptive, NULL), SAP_STATUS_OK);
+  while (s.state.t < 1.0) {
+    assert_int_equal(sap_adaptive_step(adaptive, &s.state, 2.0, &report, NULL), SAP_STATUS_OK);
+    shortest = fmin(shortest, report.dt);
+  }
+  assert_true(shortest >= options.least_dt);
+  assert_true(fabs(s.state.q[0] - 0.5) < 1e-3);
+  sap_adaptive_destroy(adaptive);
+  simulation_end(&s);
 }
 
 static void test_energy_of_bounces(void** unused) {
@@ -503,13 +530,21 @@ static void test_wrong_input(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_energy_of_bounces), cmocka_unit_test(test_stop),
-      cmocka_unit_test(test_second_order),      cmocka_unit_test(test_fourth_order),
-      cmocka_unit_test(test_stiff_components),  cmocka_unit_test(test_extrapolated_contact),
-      cmocka_unit_test(test_rejected_attempts), cmocka_unit_test(test_near_rigid),
-      cmocka_unit_test(test_wrong_input),       cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_dry_friction),      cmocka_unit_test(test_saturated_servo),
-      cmocka_unit_test(test_slipping),          cmocka_unit_test(test_relinearizations),
+      cmocka_unit_test(test_energy_of_bounces),
+      cmocka_unit_test(test_shortest),
+      cmocka_unit_test(test_stop),
+      cmocka_unit_test(test_second_order),
+      cmocka_unit_test(test_fourth_order),
+      cmocka_unit_test(test_stiff_components),
+      cmocka_unit_test(test_extrapolated_contact),
+      cmocka_unit_test(test_rejected_attempts),
+      cmocka_unit_test(test_near_rigid),
+      cmocka_unit_test(test_wrong_input),
+      cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_dry_friction),
+      cmocka_unit_test(test_saturated_servo),
+      cmocka_unit_test(test_slipping),
+      cmocka_unit_test(test_relinearizations),
       cmocka_unit_test(test_interpolation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
