@@ -53,7 +53,7 @@ static double find_tolerance(const sap_free_motion* fm, int32_t group) {
                                                   : SAP_ROUNDOFF;
 }
 
-// Sets the weights and the initial progress of a group. noise: |D m| of forces in balance that leave
+// Sets the weights and the initial progress of a group. noise: |D m| of balanced forces that leave
 // an acceleration of SAP_NOISE. Where all loads cancel (an arm hanging straight down), the scale,
 // the rest of these loads, is round-off itself.
 static sap_status start_group(sap_free_motion* fm, int32_t g, sap_error* error) {

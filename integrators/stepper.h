@@ -65,8 +65,8 @@ sap_stepper_options sap_stepper_given_options(const sap_stepper* stepper);
 
 // Forgets the steps, but nothing of an error control.
 void sap_stepper_forget_steps(sap_stepper* stepper);
-// Saves the memory without a header. bytes NULL: only measures it. fails: ARGUMENT if the capacity is
-// too small.
+// Saves the memory without a header. bytes NULL: only measures it. fails: ARGUMENT if the capacity
+// is too small.
 sap_status sap_stepper_keep(sap_stepper* stepper, void* bytes, size_t capacity, size_t* size,
                             sap_error* error);
 // Loads it. On failure the memory is unchanged.

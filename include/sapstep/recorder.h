@@ -28,8 +28,8 @@
 //   /contact/turning    (m, 3)     angular velocity of B relative to A after the step [rad/s]
 //                                  about [n t1 t2]: spin and rolling; 0 beyond condim
 //   /contact/moment     (m, 3)     angular impulse on B [N m s], [n t1 t2]
-//   /contact/patch      (m, 3)     number of its patch in the row, from 1; area [m^2], mean pressure
-//                                  [Pa] of the patch; 0: a point contact
+//   /contact/patch      (m, 3)     number of its patch in the row, from 1; area [m^2] and mean
+//                                  pressure [Pa] of the patch; 0: a point contact
 //   /constraint/first, count       as /contact/first, count, for constraint rows with a force
 //   /constraint/id      (k, 3)     kind, id, row; kind: 0 1 lower and upper limit of a joint,
 //                                  2 3 of a tendon, 4 dry friction of a joint (row: its dof), 5 of

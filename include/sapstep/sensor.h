@@ -15,7 +15,7 @@ extern "C" {
 // clang-format off
 #define SAP_SENSOR_TYPES(X)                                                                        \
   /* local: acceleration less gravity [m/s^2], velocity, angular velocity, force and moment that   \
-     the body gets from its parent [N, N m], magnetic_field of the model's options */                   \
+     the body gets from its parent [N, N m], magnetic_field of the model's options */              \
   X(ACCELEROMETER, "accelerometer", 3, FRAME, STEP)                                                \
   X(VELOCIMETER, "velocimeter", 3, FRAME, STATE)                                                   \
   X(GYRO, "gyro", 3, FRAME, STATE)                                                                 \

@@ -51,8 +51,8 @@ void sap_dense_cholesky_solve(int32_t n, const double* L, double* x);
 // false if B is singular or not finite.
 bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x);
 
-// Factorizes B, near an SPD matrix, by LU: without pivots where that is stable. work: (n x n). Returns
-// false if B is singular or not finite.
+// Factorizes B, near an SPD matrix, by LU: without pivots where that is stable. work: (n x n).
+// Returns false if B is singular or not finite.
 bool sap_dense_near_spd_lu(int32_t n, double* B, int32_t* pivots, double* work);
 // Solves B X = C, or B' X = C, in place (n x count).
 void sap_dense_lu_apply(int32_t n, const double* LU, const int32_t* pivots, bool transposed,
@@ -66,8 +66,8 @@ enum { SAP_EIGEN_MAX = 6 };
 // Computes the eigenvalues of a full symmetric n x n matrix, n <= SAP_EIGEN_MAX, by Jacobi
 // rotations. They are then on the diagonal of a. V (n x n or NULL): eigenvectors, by columns.
 void sap_eigen_small(double* a, int32_t n, double* V);
-// Returns the largest eigenvalue of a full symmetric n x n matrix, n <= SAP_EIGEN_MAX; NaN if an entry
-// is not finite.
+// Returns the largest eigenvalue of a full symmetric n x n matrix, n <= SAP_EIGEN_MAX; NaN if an
+// entry is not finite.
 double sap_largest_eigenvalue(const double* a, int32_t n);
 // Computes the eigenvalues of a symmetric 3x3 matrix {xx yy zz xy xz yz}, ascending, and its
 // eigenvectors (columns of V, column-major, NULL: none) by rotations of the largest entry: accurate

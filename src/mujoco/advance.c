@@ -25,8 +25,8 @@ static sap_status step_by(const advance* c, double h, sap_error* error) {
   return sap_mj_step(c->a, c->d, &c->report->step, error);
 }
 
-// Returns the largest of L_i max(|dq_i|, VELOCITY_TIME |dv_i|), L_i = sqrt(M_ii/m_i), between x1 and
-// the data. m_i: mass that i moves.
+// Returns the largest of L_i max(|dq_i|, VELOCITY_TIME |dv_i|), L_i = sqrt(M_ii/m_i), between x1
+// and the data. m_i: mass that i moves.
 static double measure(const sap_mj* a, const mjData* d, int32_t* velocity) {
   const mjModel* m = a->model;
   double worst = 0.0, *way = a->difference;

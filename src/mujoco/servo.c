@@ -2,8 +2,8 @@
 // Affine servos at the end of the step, with lengths V = row v and raw the force at its start,
 // without bounds:
 //   force = raw - (h kp + kd)(V - V0) - h kp V0
-// A servo within its force range is in A and v* (rank one). One at its range is a box block, whose R
-// and v_hat are those of sap_law_servo_at at the end of the step, with offset = raw + kd V0:
+// A servo within its force range is in A and v* (rank one). One at its range is a box block, whose
+// R and v_hat are those of sap_law_servo_at at the end of the step, with offset = raw + kd V0:
 //   h lower <= gamma <= h upper
 // The choice is guessed from raw - h kp V0 and checked at the solution. Both forms have the same
 // minimum while nothing is clipped, so the check makes the choice exact.

@@ -129,8 +129,8 @@ typedef struct neighbours {
   int32_t* lift_tree;
 } neighbours;
 
-// Lists the neighbours of all trees, unsorted, if `out` is not NULL; returns their number. Couplings
-// are listed at the tree of the smaller index.
+// Lists the neighbours of all trees, unsorted, if `out` is not NULL; returns their number.
+// Couplings are listed at the tree of the smaller index.
 static int64_t list_neighbours(const sap_delassus* d, const int32_t* local, sap_block_pair* out) {
   const sap_problem* p = d->problem;
   int64_t count = d->ntrees;

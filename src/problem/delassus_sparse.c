@@ -12,8 +12,8 @@ void sap_delassus_sparse_clear(sap_delassus_sparse* s) {
 }
 
 // Visits the pairs of items (l, k), l >= k, where l acts on a tree that a column of Y of k moves;
-// some come twice. Returns their number; stores them if `pairs` is not NULL. by_tree, start: items by
-// trees, ascending.
+// some come twice. Returns their number; stores them if `pairs` is not NULL. by_tree, start: items
+// by trees, ascending.
 static int64_t list_pairs(const sap_delassus* d, const sap_block_pair* by_tree,
                           const int32_t* start, sap_block_pair* pairs) {
   int64_t count = 0;

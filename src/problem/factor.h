@@ -66,7 +66,7 @@ void sap_problem_drop_factor(sap_problem* problem, int32_t tree);
 // Makes the factor of the tree stale if its state is `known`, else drops it. STALE: its block of A
 // changed; VALID: a reset moved the block to diagonal_before.
 void sap_problem_keep_factor(sap_problem* problem, int32_t tree, sap_factor_state known);
-// Factorizes A with its couplings into cache->whole. The caller holds the mutex until the last solve.
+// Factorizes A with its couplings into cache->whole. The caller holds the mutex until it has solved.
 sap_status sap_problem_factor_whole(const sap_problem* problem, sap_error* error);
 // Holds the mutex of the cache: scratch memory of a const problem.
 void sap_problem_lock(const sap_problem* problem);

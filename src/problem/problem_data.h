@@ -72,9 +72,9 @@ typedef enum sap_factor_state {
 typedef _Atomic int32_t sap_factor_mark;  // a sap_factor_state
 
 // Factors of A and scratch memory. Not part of the problem's value: functions that take a const
-// problem fill it, also in several threads. It is no argument of theirs, because factors outlive the
-// problem that they were computed for, are shared by the law, the solver and the judge, and callers of
-// the public functions have none to give. A thread claims a factor before it computes the factor,
+// problem fill it, also in several threads. It is no argument of theirs, because factors outlive
+// the problem that they were computed for, are shared by the law, the solver and the judge, and
+// callers of the public functions have none to give. A thread claims a factor before computing it,
 // and holds `mutex` while it uses the arrays behind `mutex`.
 typedef struct sap_problem_cache {
   sap_pool pool;                  // of all arrays of the problem and of this

@@ -38,8 +38,8 @@ struct sap_builder {
 // with NOT_FINITE if they overflow.
 sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_error* error);
 
-// Adds a shape that is for drawing alone. Of the type mesh, shape->mesh is a visual mesh, -1: that of
-// the definition becomes a new one. Fails with MEMORY only.
+// Adds a shape that is for drawing alone. Of the type mesh, shape->mesh is a visual mesh, -1: that
+// of the definition becomes a new one. Fails with MEMORY only.
 sap_status sap_builder_add_visual(sap_builder* builder, const sap_mesh_def* mesh,
                                   sap_shape_def* shape, sap_error* error);
 

@@ -206,7 +206,7 @@ sap_status sap_newton_ncp(sap_dual* d);                // newton_ncp.c
 sap_status sap_proximal_newton(sap_dual* d);           // newton_ncp.c
 sap_status sap_implicit_complementarity(sap_dual* d);  // same file name
 
-// Functions of a solver_row: exact compliant Coulomb contact by a fixed point around SAP (sap_ncp.c).
+// Functions of a solver_row: exact compliant Coulomb contact, a fixed point around SAP (sap_ncp.c).
 sap_status sap_ncp_create(void** workspace, sap_error* error);
 void sap_ncp_destroy(void* workspace);
 sap_status sap_ncp_archive(void* workspace, sap_archive* archive, sap_error* error);

@@ -341,8 +341,8 @@ static void follow_step(sap_newton* n, sap_step_kind kind, const sap_step* step,
   }
 }
 
-// v += dv; gamma -= G J dv. Where G jumps that may leave the set: contacts do not pull, friction is at
-// most mu gamma_n, and rows stay within their bounds.
+// v += dv; gamma -= G J dv. Where G jumps that may leave the set: contacts do not pull, friction is
+// at most mu gamma_n, and rows stay within their bounds.
 static void refine_step(sap_newton* n) {
   const size_t cones = 3 * (size_t)n->ncones * sizeof(double);
   const size_t rows = (size_t)n->nrows * sizeof(double);

@@ -56,8 +56,8 @@ static inline void sap_patch_add(int32_t n, const double* restrict x, double* re
   }
 }
 
-// Adds `from` (ncols) to the patch's part of x (nv), without columns beyond its velocities. The patch
-// has runs.
+// Adds `from` (ncols) to the patch's part of x (nv), without columns beyond its velocities. The
+// patch has runs.
 static inline void sap_patch_scatter_add(const sap_newton* n, const sap_patch* patch,
                                          const double* from, double* x) {
   const sap_run* run = n->runs + patch->first_run;

@@ -41,9 +41,8 @@ typedef struct study_parameter {
   int line;       // of the study
   bool numeric;   // all values are numbers
   int32_t count;  // values
-  char**
-      values;  // texts, words of the study                                                        (count)
-  double a, b;  //
+  char** values;  // texts, words of the study (count)
+  double a, b;
 } study_parameter;
 
 // A coordinate: q/JOINT[part] or v/JOINT[part].
