@@ -7,21 +7,21 @@
 
 #include "cli/quantity.h"
 
-// A kind of quantity.
-typedef struct quantity_kind {
+typedef struct quantity_kind quantity_kind;
+// Adds labels and units of all columns of a kind.
+typedef sap_status labeler(const sap_recording* recording, const quantity_kind* kind, quantity* q,
+                           sap_error* error);
+struct quantity_kind {
   const char* name;  // NULL: the end of the list
   const char* data;  // data set; NULL: made of contacts
-  // Labels and units of all columns.
-  sap_status (*label)(const sap_recording* recording, quantity* q, sap_error* error);
-} quantity_kind;
+  labeler* label;
+  const char* unit;
+  int32_t first, stride;  // source of the first column, and from one body's to the next one's
+};
 enum { QUANTITY_TOTAL_ENERGY = 3 };  // source of the column that is a sum
 // Sources of columns that are computed from contacts.
-enum {
-  QUANTITY_PENETRATION,
-  QUANTITY_SLIP,
-  QUANTITY_PRESSURE,
-  QUANTITY_FORCE
-};  // force: + 4 body + component
+enum { QUANTITY_PENETRATION, QUANTITY_SLIP, QUANTITY_PRESSURE, QUANTITY_FORCE };
+// force: + 4 body + component
 
 // --- columns of each quantity ---
 
@@ -36,49 +36,38 @@ static void add_column(quantity* q, const char* label, const char* unit, int32_t
 }
 
 // Adds the columns named by the attribute of the data set.
-static sap_status add_named(const sap_recording* recording, const char* data, const char* unit,
-                            quantity* q, sap_error* error) {
+static sap_status label_named(const sap_recording* recording, const quantity_kind* kind,
+                              quantity* q, sap_error* error) {
   char names[512];
   int32_t source = 0;
-  SAP_TRY(sap_recording_attribute(recording, data, "columns", names, sizeof names, error));
+  SAP_TRY(sap_recording_attribute(recording, kind->data, "columns", names, sizeof names, error));
   for (char* name = strtok(names, ","); name != NULL; name = strtok(NULL, ",")) {
-    add_column(q, name, unit, source++);
+    add_column(q, name, kind->unit, source++);
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status label_energy(const sap_recording* recording, quantity* q, sap_error* error) {
-  SAP_TRY(add_named(recording, "energy", "J", q, error));
+static sap_status label_energy(const sap_recording* recording, const quantity_kind* kind,
+                               quantity* q, sap_error* error) {
+  SAP_TRY(label_named(recording, kind, q, error));
   add_column(q, "total", "J", QUANTITY_TOTAL_ENERGY);
   return SAP_STATUS_OK;
 }
 
-static sap_status label_momentum(const sap_recording* recording, quantity* q, sap_error* error) {
-  SAP_TRY(add_named(recording, "momentum", "kg m/s", q, error));
+static sap_status label_momentum(const sap_recording* recording, const quantity_kind* kind,
+                                 quantity* q, sap_error* error) {
+  SAP_TRY(label_named(recording, kind, q, error));
   for (int32_t i = 3; i < q->count; ++i) {
     (void)snprintf(q->columns[i].unit, QUANTITY_UNIT_SIZE, "kg m^2/s");
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status label_step(const sap_recording* recording, quantity* q, sap_error* error) {
-  return add_named(recording, "step", "", q, error);
-}
-
-static sap_status label_one(const sap_recording* recording, quantity* q, sap_error* error) {
-  static const struct {
-    const char *name, *unit;
-  } ones[] = {[QUANTITY_PENETRATION] = {"penetration", "m"},
-              [QUANTITY_SLIP] = {"slip", "m/s"},
-              [QUANTITY_PRESSURE] = {"pressure", "Pa"},
-              {"contacts", ""}};
-  int32_t source = 0;
+static sap_status label_one(const sap_recording* recording, const quantity_kind* kind, quantity* q,
+                            sap_error* error) {
   (void)recording;
   (void)error;
-  while (strcmp(q->name, ones[source].name) != 0) {
-    ++source;
-  }
-  add_column(q, "", ones[source].unit, source < QUANTITY_FORCE ? source : 0);
+  add_column(q, "", kind->unit, kind->first);
   return SAP_STATUS_OK;
 }
 
@@ -92,9 +81,9 @@ static sap_status element_name(const sap_recording* recording, const char* list,
   return SAP_STATUS_OK;
 }
 
-// Adds columns x, y, z (stride of sources: 7 in poses, 4 in forces) of every body but the world.
-static sap_status add_bodies(const sap_recording* recording, const char* unit, int32_t first,
-                             int32_t stride, quantity* q, sap_error* error) {
+// Adds columns x, y, z of every body but the world.
+static sap_status label_bodies(const sap_recording* recording, const quantity_kind* kind,
+                               quantity* q, sap_error* error) {
   int64_t bodies = 0, columns = 0;
   SAP_TRY(sap_recording_size(recording, "model/bodies", &bodies, &columns, error));
   for (int32_t b = 1; b < bodies; ++b) {
@@ -102,39 +91,25 @@ static sap_status add_bodies(const sap_recording* recording, const char* unit, i
     SAP_TRY(element_name(recording, "model/bodies", "body", b, name, error));
     for (int32_t k = 0; k < 3; ++k) {
       (void)snprintf(label, sizeof label, "%s:%c", name, "xyz"[k]);
-      add_column(q, label, unit, first + stride * b + k);
+      add_column(q, label, kind->unit, kind->first + kind->stride * b + k);
     }
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status label_position(const sap_recording* recording, quantity* q, sap_error* error) {
-  return add_bodies(recording, "m", 0, 7, q, error);
-}
-
-static sap_status label_force(const sap_recording* recording, quantity* q, sap_error* error) {
-  return add_bodies(recording, "N", QUANTITY_FORCE, 4, q, error);
-}
-
-// Adds a column for each name of a list.
-static sap_status add_listed(const sap_recording* recording, const char* list, const char* what,
-                             const char* unit, quantity* q, sap_error* error) {
+// Adds a column for each name of the list of such elements.
+static sap_status label_listed(const sap_recording* recording, const quantity_kind* kind,
+                               quantity* q, sap_error* error) {
   int64_t count = 0, columns = 0;
+  char list[32];
+  (void)snprintf(list, sizeof list, "model/%ss", kind->name);
   SAP_TRY(sap_recording_size(recording, list, &count, &columns, error));
   for (int32_t i = 0; i < count; ++i) {
     char name[NAME_SIZE];
-    SAP_TRY(element_name(recording, list, what, i, name, error));
-    add_column(q, name, unit, i);
+    SAP_TRY(element_name(recording, list, kind->name, i, name, error));
+    add_column(q, name, kind->unit, i);
   }
   return SAP_STATUS_OK;
-}
-
-static sap_status label_actuators(const sap_recording* recording, quantity* q, sap_error* error) {
-  return add_listed(recording, "model/actuators", "actuator", "N, N m", q, error);
-}
-
-static sap_status label_sensors(const sap_recording* recording, quantity* q, sap_error* error) {
-  return add_listed(recording, "model/sensors", "sensor", "", q, error);
 }
 
 // Components of a joint's coordinates, by type.
@@ -170,8 +145,10 @@ static sap_status joint_name(const sap_recording* recording, int32_t joint, cons
              : status;
 }
 
-static sap_status label_joints(const sap_recording* recording, int which, quantity* q,
-                               sap_error* error) {
+// Adds the coordinates of all joints: q, or v where `first` is 1.
+static sap_status label_joints(const sap_recording* recording, const quantity_kind* kind,
+                               quantity* q, sap_error* error) {
+  const int which = kind->first;
   int64_t joints = 0, columns = 0;
   SAP_TRY(sap_recording_size(recording, "model/joint", &joints, &columns, error));
   for (int32_t j = 0; j < joints; ++j) {
@@ -192,29 +169,21 @@ static sap_status label_joints(const sap_recording* recording, int which, quanti
   return SAP_STATUS_OK;
 }
 
-static sap_status label_q(const sap_recording* recording, quantity* q, sap_error* error) {
-  return label_joints(recording, 0, q, error);
-}
-
-static sap_status label_v(const sap_recording* recording, quantity* q, sap_error* error) {
-  return label_joints(recording, 1, q, error);
-}
-
 static const quantity_kind quantity_kinds[] = {
-    {"energy", "energy", label_energy},
-    {"position", "pose", label_position},
-    {"q", "q", label_q},
-    {"v", "v", label_v},
-    {"momentum", "momentum", label_momentum},
-    {"actuator", "actuator/force", label_actuators},
-    {"sensor", "sensor", label_sensors},
-    {"contacts", "contact/count", label_one},
-    {"contact_force", NULL, label_force},
-    {"penetration", NULL, label_one},
-    {"slip", NULL, label_one},
-    {"pressure", NULL, label_one},
-    {"step", "step", label_step},
-    {NULL, NULL, NULL},
+    {"energy", "energy", label_energy, "J", 0, 0},
+    {"position", "pose", label_bodies, "m", 0, 7},
+    {"q", "q", label_joints, NULL, 0, 0},
+    {"v", "v", label_joints, NULL, 1, 0},
+    {"momentum", "momentum", label_momentum, "kg m/s", 0, 0},
+    {"actuator", "actuator/force", label_listed, "N, N m", 0, 0},
+    {"sensor", "sensor", label_listed, "", 0, 0},
+    {"contacts", "contact/count", label_one, "", 0, 0},
+    {"contact_force", NULL, label_bodies, "N", QUANTITY_FORCE, 4},
+    {"penetration", NULL, label_one, "m", QUANTITY_PENETRATION, 0},
+    {"slip", NULL, label_one, "m/s", QUANTITY_SLIP, 0},
+    {"pressure", NULL, label_one, "Pa", QUANTITY_PRESSURE, 0},
+    {"step", "step", label_named, "", 0, 0},
+    {0},
 };
 
 // --- quantities computed from contacts, and the iterations of one step ---
@@ -401,7 +370,7 @@ sap_status quantity_read(const sap_recording* recording, const char* text, quant
   }
   out->name = found->name;
   out->title = text;
-  SAP_TRY(found->label(recording, out, error));
+  SAP_TRY(found->label(recording, found, out, error));
   if (text[length] == ':') {
     SAP_TRY(filter(out, text + length + 1, error));
   }
