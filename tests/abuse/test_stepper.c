@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <sapstep/linearize.h>
 #include <sapstep/stepper.h>
 
 #include "multibody/model/model_data.h"
@@ -314,6 +315,10 @@ static void test_free_motion_that_has_no_root(void** unused) {
   assert_int_equal(sap_stepper_step(stepper, &state, &report, NULL), SAP_STATUS_OK);
   assert_true(report.free_motion_substeps >= 4);
   assert_int_equal(report.free_motion_linearized, 0);
+  sap_error error = {0};
+  assert_int_equal(sap_stepper_linearize(stepper, NULL, NULL, NULL, &error),
+                   SAP_STATUS_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "in parts"));
   assert_true(fabs(state.v[0]) < 120.0 && fabs(state.v[1]) < 120.0);
   for (int32_t i = 0; i < 2; ++i) {  // along the parts, not by the last speed alone
     const double moved = state.q[i] - q[i], mean = 0.5 * (v[i] + state.v[i]);

@@ -184,6 +184,7 @@ static inline void check(bench* b, const char* name, int32_t contacts, const cha
   if (sap_stepper_linearize(b->stepper, AB, AB + rows * rows, &report, &error) != SAP_STATUS_OK) {
     fail_msg("%s: %s", name, error.message);
   }
+  assert_true(report.iterations >= 1 && report.correction >= report.last_correction);
   assert_int_equal(
       sap_stepper_vjp(b->stepper, x, x + n, again, again + n, again + rows, NULL, NULL),
       SAP_STATUS_OK);

@@ -5,8 +5,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
+
+#include <sapstep/linearize.h>
 
 #include "multibody/model/model_data.h"
 #include "support/near.h"
@@ -75,6 +78,9 @@ static void test_withdrawn(void** state) {
 
     if (report.relinearizations_withdrawn) {
       ++withdrawn;
+      assert_int_equal(sap_stepper_linearize(again, NULL, NULL, NULL, &error),
+                       SAP_STATUS_UNSUPPORTED);
+      assert_non_null(strstr(error.message, "diverged"));
       assert_in_range(report.relinearizations, 1, 12);
       for (int32_t i = 0; i < first.nv; ++i) {
         ASSERT_NEAR(s.state.v[i], first.v[i], 1e-11 * (1.0 + fabs(first.v[i])));

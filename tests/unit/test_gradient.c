@@ -174,6 +174,52 @@ static void test_smoothing(void** unused) {
   }
 }
 
+// A row at either bound has half of its slope: v = v* + gamma, gamma = -v/R inside.
+static void test_smoothed_bounds(void** unused) {
+  (void)unused;
+  const double lower[3] = {-1.0, -1.0, -1.0}, upper[3] = {0.5, 0.5, 0.5};
+  // y = -v/R: at the upper bound, at the lower one, between them
+  const double v_star[3] = {-R[0] * 0.5 - 0.5, R[1] + 1.0, 0.0};
+  const sap_gradient_options o = options_of(false, 1e-4, 0);
+  sap_problem* p = one_contact_problem_of(
+      &(sap_block){.set = SAP_SET_BOX, .lower = lower, .upper = upper}, UNIT, R, NO_BIAS);
+  assert_int_equal(sap_problem_set_v_star(p, v_star, NULL), SAP_STATUS_OK);
+  sap_gradient_report report;
+  sap_gradient* g = differentiate(p, "sap", &o, &report);
+  double D[9];
+  by_v_star(g, D);
+  ASSERT_NEAR(D[0], 1.0 / (1.0 + 0.5 / R[0]), 1e-6);  // kappa^2/(R 1.5^2), the other bound's part
+  ASSERT_NEAR(D[4], 1.0 / (1.0 + 0.5 / R[1]), 1e-6);
+  ASSERT_NEAR(D[8], 1.0 / (1.0 + 1.0 / R[2]), 1e-6);
+  assert_int_equal(report.kinks, 2);
+  sap_gradient_destroy(g);
+  sap_problem_destroy(p);
+}
+
+// Similar and lagged contacts have a kink where they slip at v_s, where friction stops to grow.
+static void test_kinks_of_potentials(void** unused) {
+  (void)unused;
+  const double vs = 0.1;
+  for (int k = 0; k < 4; ++k) {
+    sap_block law = {.set = k % 2 == 0 ? SAP_SET_SIMILAR : SAP_SET_LAGGED,
+                     .friction = MU,
+                     .slip_speed = vs,
+                     .lagged_impulse = 1.0};
+    sap_problem* p = one_contact_problem_of(&law, UNIT, (double[]){0.1, 0.1, 0.1}, NO_BIAS);
+    double v[3] = {k < 2 ? vs : 0.9 * vs, 0.0, -0.1}, gamma[3] = {-0.5, 0.0, 1.0};
+    const sap_solution near = {.nv = 3, .nrows = 3, .v = v, .gamma = gamma};
+    sap_gradient_options any = options_of(false, 0.0, 0);
+    sap_gradient_report report;
+    sap_gradient* g = NULL;
+    any.accepted_error = 1e300;
+    assert_int_equal(sap_gradient_create(&any, &g, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_gradient_problem(g, p, &near, &report, NULL), SAP_STATUS_OK);
+    assert_int_equal(report.kinks, k < 2 ? 1 : 0);
+    sap_gradient_destroy(g);
+    sap_problem_destroy(p);
+  }
+}
+
 // A loose solution, polished, is as good as a tight one.
 static void test_polish(void** unused) {
   (void)unused;
@@ -320,10 +366,10 @@ static void test_wrong_input(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sticking),       cmocka_unit_test(test_sliding),
-      cmocka_unit_test(test_open_and_kinks), cmocka_unit_test(test_smoothing),
-      cmocka_unit_test(test_polish),         cmocka_unit_test(test_nothing),
-
-      cmocka_unit_test(test_wrong_options),  cmocka_unit_test(test_wrong_input)};
+      cmocka_unit_test(test_sticking),        cmocka_unit_test(test_sliding),
+      cmocka_unit_test(test_open_and_kinks),  cmocka_unit_test(test_smoothing),
+      cmocka_unit_test(test_polish),          cmocka_unit_test(test_nothing),
+      cmocka_unit_test(test_smoothed_bounds), cmocka_unit_test(test_kinks_of_potentials),
+      cmocka_unit_test(test_wrong_options),   cmocka_unit_test(test_wrong_input)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
