@@ -145,6 +145,43 @@ static void test_inertia_of_mobility(void** state) {
   assert_true(early > 0);
 }
 
+// One sticking contact: l is a parabola along Newton's direction, with its minimum at the step 1.
+// Backtracking evaluates l at 0 and at its steps, from the largest on and always at 1, until the
+// next one is no lower.
+static void test_backtracking(void** state) {
+  (void)state;
+  static const struct {
+    double maximum, factor;
+    int32_t evaluations;
+  } cases[] = {
+      {1.25, 0.8, 4},  // 0; 1.25, 1, 0.8
+      {2.0, 0.8, 7},   // 0; 2, 1.6, 1.28, 1.024, 1, 0.8
+      {10.0, 0.5, 7},  // 0; 10, 5, 2.5, 1.25, 1, 0.5
+      {1.0, 0.5, 3},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    const double v_star[1][3] = {{0.01, 0.0, -1.0}};
+    sap_problem* p = point_masses_create(MASS, v_star, 1);
+    sap_solver_options options = sap_solver_options_default();
+    sap_solution s = {0};
+    sap_report report = {0};
+    point_masses_add_contact(p, 0, -1, 0.8, 0.1, 0);
+    options.newton = SAP_NEWTON_PRIMAL;
+    options.line_search = SAP_LINE_SEARCH_BACKTRACKING;
+    options.backtracking_maximum = cases[i].maximum;
+    options.backtracking_factor = cases[i].factor;
+    // closed already: the start is in the mode of the solution
+    assert_int_equal(sap_problem_set_v_guess(p, (double[]){0.0, 0.0, -0.5}, NULL), SAP_STATUS_OK);
+    assert_int_equal(solve_problem("sap", &options, p, &s, &report), SAP_OUTCOME_CONVERGED);
+    assert_int_equal(report.iterations, 1);
+    assert_int_equal(report.evaluations, cases[i].evaluations);
+    ASSERT_NEAR(report.history[1].step_length, 1.0, 0.0);
+    sap_solution_clear(&s);
+    sap_report_clear(&report);
+    sap_problem_destroy(p);
+  }
+}
+
 // A limit that is far away changes nothing; one that has passed ends the solve, and says so.
 static void test_time_limits(void** state) {
   (void)state;
@@ -204,7 +241,7 @@ int main(void) {
       cmocka_unit_test(test_guessed_impulses),   cmocka_unit_test(test_counts),
       cmocka_unit_test(test_free_tree),          cmocka_unit_test(test_inertia_of_mobility),
       cmocka_unit_test(test_time_limits),        cmocka_unit_test(test_best_of_many),
-      cmocka_unit_test(test_tangent_eigenvalue),
+      cmocka_unit_test(test_tangent_eigenvalue), cmocka_unit_test(test_backtracking),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

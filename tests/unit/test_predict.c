@@ -38,6 +38,14 @@ static void test_predictors(void** state) {
   sap_prediction_record(&p, &other, zero, v0);
   assert_true(sap_prediction_guess(&p, &other, zero, v));
   assert_true(v[0] == 10.0);  // nothing is left of the old scheme's steps
+  // Constant accelerations move twice as much in steps of twice the length; a fresh prediction of
+  // such steps would know that.
+  sap_prediction_record(&p, &other, zero, v0);
+  const sap_theta twice = {0.04, 1.0, 1.0};
+  sap_prediction_rescale(&p, twice.dt);
+  assert_false(sap_prediction_guess(&p, &other, zero, v));
+  assert_true(sap_prediction_guess(&p, &twice, zero, v));
+  assert_true(v[0] == 20.0 && v[1] == 40.0);
   sap_pool_free(&pool);
 }
 
