@@ -97,16 +97,29 @@ static void read_contacts(scratch* scratch_folder, sums* s) {
   free(text);
 }
 
-static void read_iterations(scratch* scratch_folder, sums* s) {
-  char* text = exported(scratch_folder, "step:newton_iterations");
+static void read_column(scratch* scratch_folder, const char* name, double values[STEPS]) {
+  char* text = exported(scratch_folder, name);
   const char* at = strchr(text, '\n') + 1;
   double row[WIDTH];
   assert_int_equal(read_row(&at, row), 2);  // the start
   for (int i = 0; i < STEPS; ++i) {
     assert_int_equal(read_row(&at, row), 2);
-    s->iterations[i] = row[1];
+    values[i] = row[1];
   }
   free(text);
+}
+
+// Checks a mean over all steps.
+static void expect_mean(scratch* scratch_folder, const command_result* r, const char* name,
+                        const char* column, double unit) {
+  double values[STEPS], sum = 0.0;
+  read_column(scratch_folder, column, values);
+  for (int i = 0; i < STEPS; ++i) {
+    sum += values[i];
+  }
+  assert_true(sum > 0.0);
+  const double found = json_member(r->out, name), mean = unit * sum / STEPS;
+  ASSERT_NEAR(found, mean, 1e-6 * mean);
 }
 
 static int ascending(const void* a, const void* b) {
@@ -130,7 +143,7 @@ static void test_sums(void** state) {
     fail_msg("%s", r.err);
   }
   sums s = {0};
-  read_iterations(*state, &s);
+  read_column(*state, "step:newton_iterations", s.iterations);
   read_contacts(*state, &s);
   double late = 0.0, all = 0.0;
   for (int i = 0; i < STEPS; ++i) {
@@ -153,6 +166,18 @@ static void test_sums(void** state) {
     expect(&r, lates[k], s.late[k]);
     assert_true(s.late[k] > 1e-3);
   }
+  expect_mean(*state, &r, "factorizations_mean", "step:factorizations", 1.0);
+  expect_mean(*state, &r, "evaluations_mean", "step:evaluations", 1.0);
+  expect_mean(*state, &r, "solver_us", "step:time_solver_s", 1e6);
+  expect_mean(*state, &r, "step_time_us", "step:time_s", 1e6);
+  assert_true(json_member(r.out, "constraints_us") > 0.0);
+  assert_true(json_member(r.out, "free_motion_us") > 0.0);
+  // The worst miss of the impacts is still that of a run in which all comes to rest.
+  command_result rest = command_run(*state, program, "",
+                                    "run a.xml --keyframe k --duration 2.5 --stats --format json");
+  const double worst = json_member(r.out, "balance_error_max");
+  assert_true(worst > 0.0 && json_member(rest.out, "balance_error_max") >= worst);
+  command_clear(&rest);
   command_clear(&r);
 }
 
