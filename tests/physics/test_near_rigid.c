@@ -54,10 +54,10 @@ static double rest(simulation* s, double dt, int32_t* softened, double* realised
 
 static void test_wheel(void** state) {
   (void)state;
-  static const double steps[3] = {1e-3, 5e-3, 1e-2};
+  static const double steps[5] = {1e-3, 2.5e-3, 5e-3, 6e-3, 1e-2};  // part: 1 to below 0.5
   char text[1024];
   (void)snprintf(text, sizeof text, wheel, "");
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 5; ++i) {
     const double dt = steps[i], k = 5e5;
     int32_t softened = -1;
     double realised = 0.0;
@@ -121,7 +121,7 @@ static void test_connect_is_no_contact(void** state) {
 // 1000 kg on n cubes of 1 g: of k 1e6 N/m, 5e5 between two of them, and of an infinite k.
 static void test_heavy_on_light(void** state) {
   (void)state;
-  static const double steps[3] = {1e-3, 5e-3, 1e-2};
+  static const double steps[5] = {1e-3, 2.5e-3, 5e-3, 6e-3, 1e-2};  // part: 1 to below 0.5
   for (int i = 0; i < 12; ++i) {
     const double dt = steps[i % 3];
     const int light = i / 3 % 2 == 0 ? 1 : 3;
