@@ -109,9 +109,9 @@ SAP_API sap_status sap_material_combine(const sap_material* a, const sap_materia
 // The numbers of the regularization, castro (29) and (30); beta = 0 limits the stiffness only
 // at round-off, Rn = 2.5e-8 w (similar and lagged: 2.5e-7 (1 + d v) w). Likewise Rt = sigma w is at
 // least 1e-14 W_ii of its scaled rows, which acts with sigma 1e-3 if spin or rolling friction is
-// 3e5 times sliding friction. An overlap, or a violated rigid limit, that stores more energy than
-// all that moves has at the impact speed is a wrong start: it is undone slowly, at a fiftieth of
-// that speed where it is deep.
+// 3e5 times sliding friction, and is round-off beside that (contact_law.h). An overlap, or a
+// violated rigid limit, that stores more energy than all that moves has at the impact speed is a
+// wrong start: it is undone slowly, at a fiftieth of that speed where it is deep.
 // Links that overlap and cannot part keep less energy at 1 m/s.
 #define SAP_REGULARIZATION_OPTIONS(X)                      \
   X(real, beta, 1, 0, 1e300, "near-rigid parameter [-]")   \

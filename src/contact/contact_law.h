@@ -78,8 +78,10 @@ double sap_law_end_share(const sap_law_settings* settings, const sap_compliant_r
 #define SAP_ROUNDOFF_ROW 2.5e-8
 // The same at the recovery speed, as soft as MuJoCo's constraints are.
 #define SAP_GIVING_ROW 0.1
-// Least Rt relative to W_ii of each scaled row of its cone. Below 2e-17 H = A + J' R^-1 J loses A,
-// with 1e-15 all but one digit of it. Counts of random problems: src/solvers/README.md.
+// Least Rt relative to W_ii of each row of its cone, scaled by s = mu_i/mu. Below 2e-17 H = A + J'
+// R^-1 J loses A, with 1e-15 all but one digit of it: round-off of u_i, eps s |J_i v|, moves u_i by
+// W_ii/Rt times as much. Sliding then slips by Rt gamma_t <= 1e-14 s of what row i's friction can
+// change J_i v, of which mu gamma_n is the part 1/s < 4e-6. Random problems: src/solvers/README.md.
 #define SAP_ROUNDOFF_TANGENT 1e-14
 
 // Computes the law of a rigid bilateral row. Inline: the MuJoCo adapter is a library of its own.

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include <sapstep/sensor.h>
+
 #include "support/near.h"
 #include "support/scene_text.h"
 #include "support/simulation.h"

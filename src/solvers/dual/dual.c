@@ -220,11 +220,6 @@ bool sap_dual_rows_hold(const sap_dual* d) {
   return true;
 }
 
-static double relative_map(const map_sums* sums) {
-  const double ratio = sqrt(sums->map_2) / sqrt(fmax(sums->gamma_2, DBL_MIN));
-  return ratio <= DBL_MAX ? ratio : DBL_MAX;
-}
-
 // True if the natural map is near the precision of its sums and neither test's part halves again.
 static bool at_roundoff(sap_dual* d) {
   static const double NEAR_ROUNDOFF = 1e-12;  // sums over a block and its neighbours: 1000s of eps
@@ -256,7 +251,7 @@ bool sap_dual_continues(sap_dual* d, int32_t limit, double step_length) {
   sap_dual_evaluate(d);
   const map_sums sums = natural_map(d, d->z, d->g);
   const double eps = d->options->relative_tolerance;
-  d->residual = relative_map(&sums);
+  d->residual = fmin(sap_relative_map(sums.map_2, sums.gamma_2), DBL_MAX);
   d->miss = d->speed > 0.0 ? sums.speed / d->speed : 0.0;
   if (!isfinite(sums.map_2) || !isfinite(sums.gamma_2)) {
     d->outcome = SAP_OUTCOME_STALLED;  // diverged; the best iterate is finite

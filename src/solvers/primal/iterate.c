@@ -353,9 +353,8 @@ static void refine_step(sap_newton* n) {
   sap_newton_move_multipliers(n, SAP_STEP_SEMISMOOTH, 1.0);
   memcpy(n->cone_gamma, n->cone_lambda, cones);
   memcpy(n->row_gamma, n->row_lambda, rows);
-  for (int32_t c = 0; c < n->ncones; ++c) {
-    double* normal = &n->cone_gamma[2 * n->ncones + c];
-    *normal = fmax(*normal, 0.0);
+  for (int32_t c = 2 * n->ncones; c < 3 * n->ncones; ++c) {
+    n->cone_gamma[c] = fmax(n->cone_gamma[c], 0.0);
   }
   for (int32_t k = 0; k < n->ncones_n; ++k) {
     double* normal = &n->row_gamma[n->cones_n[k].first + SAP_NORMAL_ROW];
