@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records runs as HDF5 files, and reads them.
 //
-// Layout, version 2. n is the number of rows, one per recorded step. Each data set has its units in
+// Layout, version 3. n is the number of rows, one per recorded step. Each data set has its units in
 // the attribute "units" and the meaning of its columns in "columns".
-//   /                   attributes format = "sapstep recording", version = 2
+//   /                   attributes format = "sapstep recording", version = 3
 //   /time               (n)        [s]
 //   /q /v               (n, nq) (n, nv)
 //   /act                (n, na)    activations of the actuators

@@ -6,7 +6,7 @@
 #include <sapstep/recorder.h>
 
 #define SAP_RECORDING_FORMAT "sapstep recording"
-#define SAP_RECORDING_VERSION "2"
+#define SAP_RECORDING_VERSION "3"
 
 #include <pthread.h>
 #include <stdatomic.h>
