@@ -95,7 +95,7 @@ static void test_free_tree(void** state) {
   sap_problem_destroy(p);
 }
 
-// Solves two smooth walls that squeeze a mass of 16 kg by raisim-ds-es, with A or its inverse stored.
+// Solves two smooth walls that squeeze a mass of 16 kg by raisim-ds-es; stored is A or its inverse.
 static sap_report end_early(bool inverse, double tolerance) {
   static const double J[2][9] = {{1, 0, 0.2, 0, 1, 0, 0, 0, 1}, {1, 0, -0.2, 0, 1, 0, 0, 0, 1}};
   static const double R[3] = {0, 0, 0}, v_star[3] = {0.01, 0.5, -1.0};
