@@ -346,6 +346,14 @@ static void test_free_motion_that_has_no_root(void** unused) {
   assert_int_equal(sap_stepper_step(stepper, &state, &report, NULL), SAP_STATUS_OK);
   assert_int_equal(report.free_motion_substeps, 0);
   sap_stepper_destroy(stepper);
+  // With one iteration no part converges: all of the finest are made by linear steps.
+  memcpy(state.q, q, sizeof q);
+  memcpy(state.v, v, sizeof v);
+  options.free_motion_max_iterations = 1;
+  assert_int_equal(sap_stepper_create(&toy.system, &options, &stepper, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_stepper_step(stepper, &state, &report, NULL), SAP_STATUS_OK);
+  assert_true(report.free_motion_substeps == 64 && report.free_motion_linearized == 64);
+  sap_stepper_destroy(stepper);
   sap_state_clear(&state);
 }
 
