@@ -87,9 +87,23 @@ static void check_bounce(const char* name) {
   simulation_end(&s);
 }
 
+// From a gap g, a ball at 1 m/s turns within the step and then has the rest of it: it ends at
+// e (dt - g) above the plane.
+static void check_turn(const char* name) {
+  const setting with = {name, SAP_LAW_AUTO, 0.6, 0.2};
+  const double gap = 0.004;
+  simulation s = begin(&with, gap, 0.0, false);
+  s.state.v[2] = -1.0;
+  simulation_step(&s, 1);
+  ASSERT_NEAR(s.state.v[2], 0.6, 1e-10);
+  ASSERT_NEAR(s.state.q[2], 0.6 * (DT - gap) - gap, 1e-10);
+  simulation_end(&s);
+}
+
 static void test_bounce(void** state) {
   (void)state;
   for_each(check_bounce);
+  for_each(check_turn);
 }
 
 // v_k = v0 - mu g dt k until rest, the normal velocity zero, from a start at 3 m/s that throws

@@ -85,8 +85,35 @@ static void test_ball_limit(void** state) {
   }
 }
 
+// A contact halfway between the theta point and the end of the step, z = 1.5, moves positions
+// halfway: the end has the weight 1/2 of the midpoint rule and 1/4 more.
+static void test_positions_between(void** state) {
+  (void)state;
+  const double m = 2.0, dt = 0.01, r = 0.1, depth = 1e-4, size[3] = {r, 0.0, 0.0};
+  const double p[3] = {0.0, 0.0, r - depth};
+  const double k = 1.5 * m * sqrt(3.0) / (dt * dt);  // |I/m|_F/3 = 1/(sqrt(3) m)
+  const sap_material material = {.stiffness = 2.0 * k, .friction = 0.0};
+  sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+  simulation_shape(builder, 0, SAP_SHAPE_PLANE, origin, material);
+  const int32_t body = simulation_body(builder, 0, m, 1.0, p);
+  for (int i = 0; i < 3; ++i) {
+    simulation_joint(builder, body, SAP_JOINT_SLIDE, i == 0, i == 1, i == 2);
+  }
+  simulation_shape(builder, body, SAP_SHAPE_SPHERE, size, material);
+  simulation s = simulation_begin(builder, SAP_SCHEME_MIDPOINT, dt);
+  const double v0 = -0.02;
+  s.state.v[2] = v0;
+  simulation_step(&s, 1);
+  assert_int_equal(s.report.blocks, 1);
+  const double v = s.state.v[2];
+  assert_true(v > v0 + 1e-3);
+  ASSERT_NEAR(s.state.q[2], dt * (0.75 * v + 0.25 * v0), 1e-12);
+  simulation_end(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_bounded_servo),
-                                     cmocka_unit_test(test_ball_limit)};
+                                     cmocka_unit_test(test_ball_limit),
+                                     cmocka_unit_test(test_positions_between)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

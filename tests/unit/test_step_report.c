@@ -276,7 +276,7 @@ static void test_repeated_solves(void** state) {
       sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
       SAP_STATUS_OK);
   int repeated = 0;
-  int64_t evaluations = 0, of_last = 0;
+  int64_t evaluations = 0, of_last = 0, iterations = 0, factorizations = 0;
   for (int step = 0; step < 60; ++step) {
     simulation_step(&s, 1);
     const sap_report* report = s.report.solver;
@@ -286,11 +286,14 @@ static void test_repeated_solves(void** state) {
         of_last += report->history[i].evaluations;
       }
       assert_int_equal(report->total_iterations, report->iterations);
+      iterations += report->iterations;
+      factorizations += report->factorizations;
       repeated += report->history_count < report->iterations + 1 ? 1 : 0;  // of the last solve
     }
   }
   assert_true(repeated > 10);
   assert_true(evaluations > of_last + 10);
+  assert_true(4 * factorizations > 3 * iterations);  // few steps reuse factors
   simulation_end(&s);
 }
 
