@@ -48,10 +48,10 @@ static sap_status set_momentum_matrix(sap_problem* problem, const sap_system* sy
                                       const sap_free_motion* free_motion, sap_error* error) {
   const sap_tree_store* A = &free_motion->balance.A;
   for (int32_t t = 0; t < system->ntrees; ++t) {
-    sap_branch_factor factor;
+    const sap_branch_factor* factor = sap_momentum_factor_branch(&free_motion->factor, t, A);
     sap_problem_put_diagonal(problem, t, A->view.diagonal[t]);
-    if (sap_momentum_factor_branch(&free_motion->factor, t, A, &factor)) {
-      sap_problem_lend_factor(problem, t, &factor);
+    if (factor != NULL) {
+      sap_problem_lend_factor(problem, t, factor);
     }
   }
   for (int32_t c = 0; c < system->ncouplings; ++c) {

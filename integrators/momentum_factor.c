@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "linalg/dense.h"
+#include "problem/factor.h"
 #include "solvers/islands.h"
 
-// A single tree with BRANCH_FIRST to SAP_BRANCH_TREE velocities is factorized along its branches.
-// Smaller trees gain nothing; larger trees with few branches are faster in LAPACK.
-enum { BRANCH_FIRST = 7 };
+// The largest tree that is factorized along its branches: larger ones with few branches are faster
+// in LAPACK.
+enum { BRANCH_MOST = 64 };
 
 // Numbers the connected components of the coupling graph by their smallest tree.
 static void number_groups(sap_momentum_factor* factor, int32_t* parent) {
@@ -87,32 +88,27 @@ static sap_status create_sparse(sap_momentum_factor* factor, sap_group* group, s
                               error);
 }
 
-static bool follows_branches(const sap_momentum_factor* factor, int32_t tree) {
-  const sap_group* group = &factor->groups[factor->tree_group[tree]];
-  return group->ntrees == 1 && group->ndofs >= BRANCH_FIRST && group->ndofs <= SAP_BRANCH_TREE;
+static bool follows_branches(int32_t n) {
+  return n > SAP_SMALL_TREE && n <= BRANCH_MOST;
 }
 
-static sap_status allocate_branches(sap_momentum_factor* factor, sap_pool* pool, sap_error* error) {
+static sap_status allocate_factors(sap_momentum_factor* factor, sap_pool* pool, sap_error* error) {
   const sap_system* system = factor->system;
   size_t numbers = 0, runs = 0;
   for (int32_t t = 0; t < system->ntrees; ++t) {
     const size_t n = (size_t)system->tree_sizes[t];
-    numbers += follows_branches(factor, t) ? SAP_BRANCH_SIZE(n) : 0;
-    runs += follows_branches(factor, t) ? SAP_BRANCH_RUNS(n) : 0;
+    numbers += SAP_BRANCH_SIZE(n);
+    runs += SAP_BRANCH_RUNS(n);
   }
-  double* next_factor;
+  double* next;
   int32_t* next_runs;
-  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&factor->branch, system->ntrees),
-                           SAP_ARRAY(&factor->branch_runs, system->ntrees),
-                           SAP_ARRAY(&next_factor, numbers), SAP_ARRAY(&next_runs, runs)));
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&factor->factors, system->ntrees),
+                           SAP_ARRAY(&next, numbers), SAP_ARRAY(&next_runs, runs)));
   for (int32_t t = 0; t < system->ntrees; ++t) {
-    const size_t n = (size_t)system->tree_sizes[t];
-    if (follows_branches(factor, t)) {
-      factor->branch[t] = next_factor;
-      factor->branch_runs[t] = next_runs;
-      next_factor += SAP_BRANCH_SIZE(n);
-      next_runs += SAP_BRANCH_RUNS(n);
-    }
+    const int32_t n = system->tree_sizes[t];
+    factor->factors[t] = (sap_branch_factor){n, next, follows_branches(n) ? next_runs : NULL};
+    next += SAP_BRANCH_SIZE(n);
+    next_runs += SAP_BRANCH_RUNS(n);
   }
   return SAP_STATUS_OK;
 }
@@ -126,8 +122,7 @@ static sap_status allocate_groups(sap_momentum_factor* factor, sap_pool* pool, s
   SAP_TRY(SAP_POOL_ADD(pool, &factor->groups, factor->ngroups, error));
   fill_groups(factor);
   SAP_TRY(SAP_POOL_ADD(pool, &factor->generation, factor->ngroups, error));
-  SAP_TRY(allocate_branches(factor, pool, error));
-  SAP_TRY(sap_tree_store_create(factor->system, pool, &factor->L, error));
+  SAP_TRY(allocate_factors(factor, pool, error));
   return sap_tree_store_create(factor->system, pool, &factor->source, error);
 }
 
@@ -174,18 +169,21 @@ static sap_status factor_tree(sap_momentum_factor* factor, int32_t index, const 
   const size_t n = (size_t)factor->groups[index].ndofs;
   const int32_t tree = factor->group_trees[factor->groups[index].first_tree];
   const double* block = A->view.diagonal[tree];
-  double *source = factor->source.view.diagonal[tree], *branch = factor->branch[tree];
+  double* source = factor->source.view.diagonal[tree];
+  const sap_branch_factor* to = &factor->factors[tree];
   if (factor->generation[index] != 0 && memcmp(block, source, n * n * sizeof(double)) == 0) {
     return SAP_STATUS_OK;
   }
-  const bool done = branch != NULL
-                        ? sap_branch_factorize(block, branch, factor->branch_runs[tree], (int32_t)n)
-                        : sap_dense_cholesky((int32_t)n, block, factor->L.view.diagonal[tree]);
+  memcpy(source, block, n * n * sizeof(double));
+  if (to->n > BRANCH_MOST) {
+    memcpy(to->L, block, n * n * sizeof(double));
+  }
+  const bool done =
+      to->n > BRANCH_MOST ? sap_dense_factorize(to->n, to->L) < 0 : sap_tree_factorize(block, to);
   SAP_FAIL_IF(!done, error, SAP_STATUS_NOT_SPD,
               "A = M + dt^2 theta theta_vq K + dt theta D of tree %d is not positive "
               "definite",
               tree);
-  memcpy(source, block, n * n * sizeof(double));
   return SAP_STATUS_OK;
 }
 
@@ -215,31 +213,27 @@ sap_status sap_momentum_factor_group(sap_momentum_factor* factor, int32_t index,
   return status;
 }
 
-static sap_branch_factor branch_of(const sap_momentum_factor* factor, int32_t tree) {
-  return (sap_branch_factor){.n = factor->system->tree_sizes[tree],
-                             .L = factor->branch[tree],
-                             .runs = factor->branch_runs[tree]};
-}
-
-bool sap_momentum_factor_branch(const sap_momentum_factor* factor, int32_t tree,
-                                const sap_tree_store* A, sap_branch_factor* out) {
+const sap_branch_factor* sap_momentum_factor_branch(const sap_momentum_factor* factor, int32_t tree,
+                                                    const sap_tree_store* A) {
   const int32_t group = factor->tree_group[tree];
-  *out = branch_of(factor, tree);
-  return out->L != NULL && factor->generation[group] == A->generation;
+  const sap_branch_factor* branch = &factor->factors[tree];
+  return branch->runs != NULL && factor->groups[group].sparse == NULL &&
+                 factor->generation[group] == A->generation
+             ? branch
+             : NULL;
 }
 
 void sap_momentum_factor_solve(sap_momentum_factor* factor, int32_t index, double* x) {
   const sap_group* group = &factor->groups[index];
   const int32_t* trees = factor->group_trees + group->first_tree;
-  if (group->sparse == NULL && factor->branch[trees[0]] != NULL) {
-    const sap_branch_factor branch = branch_of(factor, trees[0]);
-    double work[SAP_BRANCH_ROW(SAP_BRANCH_TREE)];
-    sap_branch_solve(&branch, x + factor->tree_dof[trees[0]], work);
+  const sap_branch_factor* branch = &factor->factors[trees[0]];
+  if (group->sparse == NULL && branch->n > BRANCH_MOST) {
+    sap_dense_factor_solve(branch->n, branch->L, x + factor->tree_dof[trees[0]]);
     return;
   }
   if (group->sparse == NULL) {
-    sap_dense_cholesky_solve(group->ndofs, factor->L.view.diagonal[trees[0]],
-                             x + factor->tree_dof[trees[0]]);
+    double work[SAP_BRANCH_ROW(BRANCH_MOST)];
+    sap_tree_solve(branch, x + factor->tree_dof[trees[0]], work);
     return;
   }
   double* packed = group->sparse->x;

@@ -12,8 +12,6 @@
 #include "linalg/branch_factor.h"
 #include "linalg/cholesky.h"
 
-enum { SAP_BRANCH_TREE = 64 };  // the largest tree whose factor follows its branches
-
 typedef struct sap_sparse_group {
   sap_cholesky* cholesky;
   sap_pair_pattern pattern;  // of the group's trees, then of its couplings
@@ -37,12 +35,10 @@ typedef struct sap_momentum_factor {
   int32_t* group_trees;  //                                         (ntrees)
   int32_t* tree_group;   //                                         (ntrees)
   int32_t* tree_dof;     // first dof of each tree              (ntrees + 1)
-  sap_tree_store L;      // dense factors of single trees
-  // factors along branches, for trees of medium size
-  double** branch;        // NULL: dense                            (ntrees)
-  int32_t** branch_runs;  //                                        (ntrees)
-  sap_tree_store source;  // A of the factors of single trees
-  uint64_t* generation;   // of A of each factor, 0: no factor           (ngroups)
+  // of single trees; without runs L is dense, with reciprocals on the diagonal if small
+  sap_branch_factor* factors;  //                                   (ntrees)
+  sap_tree_store source;       // A of the factors of single trees
+  uint64_t* generation;        // of A of each factor, 0: no factor           (ngroups)
 } sap_momentum_factor;
 
 // Allocates in the pool; start from {0}. To be cleared before the pool, also after a failure.
@@ -54,9 +50,9 @@ void sap_momentum_factor_clear(sap_momentum_factor* factor);
 // with bitwise the same A. NOT_SPD and NOT_FINITE name the tree.
 sap_status sap_momentum_factor_group(sap_momentum_factor* factor, int32_t group,
                                      const sap_tree_store* A, sap_error* error);
-// Gets the branch factor of a single tree with this A. Returns false if its group has none.
-bool sap_momentum_factor_branch(const sap_momentum_factor* factor, int32_t tree,
-                                const sap_tree_store* A, sap_branch_factor* out);
+// Returns the factor along branches of a single tree with this A, NULL if it has none.
+const sap_branch_factor* sap_momentum_factor_branch(const sap_momentum_factor* factor, int32_t tree,
+                                                    const sap_tree_store* A);
 // Solves A x = b in place for the group's part of x (nv). Different threads may factorize and solve
 // different groups.
 void sap_momentum_factor_solve(sap_momentum_factor* factor, int32_t group, double* x);

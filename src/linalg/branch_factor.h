@@ -19,10 +19,10 @@
 
 typedef struct sap_branch_factor {
   int32_t n;
-  const double* L;  // l_kj for j < k, zeros up to the end of a four; after the last row 1/d_k
+  double* L;  // l_kj for j < k, zeros up to the end of a four; after the last row 1/d_k
   // For each four rows: number of runs of four columns with nonzeros left of the diagonal, then
   // [begin, end) of each.
-  const int32_t* runs;
+  int32_t* runs;
 } sap_branch_factor;
 
 // The functions, compiled for several instruction sets and chosen at run time. The sets differ in

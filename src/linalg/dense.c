@@ -30,61 +30,6 @@ void sap_dense_factor_solve(int32_t n, const double* L, double* x) {
   cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, n, L, n, x, 1);
 }
 
-bool sap_dense_cholesky(int32_t n, const double* A, double* L) {
-  memcpy(L, A, (size_t)n * (size_t)n * sizeof(double));
-  return n <= SAP_SMALL ? sap_small_cholesky(n, L) : sap_dense_factorize(n, L) < 0;
-}
-
-// Solves for a free body: loops of constant length, divisions that do not wait for each other,
-// columns instead of sums.
-static void solve_six(const double* restrict L, double* restrict x) {
-  enum { SIX = 6 };
-  double inverse[SIX], y[SIX];
-  for (int j = 0; j < SIX; ++j) {
-    inverse[j] = 1.0 / L[j * SIX + j];
-    y[j] = x[j];
-  }
-  for (int j = 0; j < SIX; ++j) {
-    y[j] *= inverse[j];
-    for (int i = j + 1; i < SIX; ++i) {
-      y[i] -= L[j * SIX + i] * y[j];
-    }
-  }
-  for (int j = SIX - 1; j >= 0; --j) {
-    y[j] *= inverse[j];
-    for (int i = 0; i < j; ++i) {
-      y[i] -= L[i * SIX + j] * y[j];
-    }
-  }
-  memcpy(x, y, sizeof y);
-}
-
-static void solve_small(int32_t n, const double* L, double* x) {
-  for (int32_t j = 0; j < n; ++j) {
-    x[j] /= L[j * n + j];
-    for (int32_t i = j + 1; i < n; ++i) {
-      x[i] -= x[j] * L[j * n + i];
-    }
-  }
-  for (int32_t j = n - 1; j >= 0; --j) {
-    double sum = 0.0;
-    for (int32_t i = j + 1; i < n; ++i) {
-      sum += L[j * n + i] * x[i];
-    }
-    x[j] = (x[j] - sum) / L[j * n + j];
-  }
-}
-
-void sap_dense_cholesky_solve(int32_t n, const double* L, double* x) {
-  if (n > SAP_SMALL) {
-    sap_dense_factor_solve(n, L, x);
-  } else if (n == 6) {
-    solve_six(L, x);
-  } else {
-    solve_small(n, L, x);
-  }
-}
-
 // Largest update of a diagonal entry, relative to the entry before it.
 static const double GROWTH = 2.0;
 

@@ -41,12 +41,6 @@ int32_t sap_dense_factorize(int32_t n, double* A);
 // Solves L L' x = b in place through BLAS.
 void sap_dense_factor_solve(int32_t n, const double* L, double* x);
 
-// Factorizes A = L L' into L: by sap_small_cholesky up to SAP_SMALL, through LAPACK beyond. Returns
-// false unless A is positive definite (NaN included); L is then undefined.
-bool sap_dense_cholesky(int32_t n, const double* A, double* L);
-// Solves L L' x = b in place, likewise.
-void sap_dense_cholesky_solve(int32_t n, const double* L, double* x);
-
 // Solves B x = b in place by LU with partial pivoting; B is overwritten, pivots is (n). Returns
 // false if B is singular or not finite.
 bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x);

@@ -18,17 +18,16 @@
 #include "problem/blocks.h"
 #include "problem/matrix.h"
 
-// Factorizes A: along the branches if there are runs, else into L with reciprocals on the diagonal.
-// Returns false unless A is positive definite.
-static bool factor_tree(const double* A, int32_t n, double* L, int32_t* runs) {
-  if (runs != NULL) {
-    return sap_branch_factorize(A, L, runs, n);
+bool sap_tree_factorize(const double* A, const sap_branch_factor* factor) {
+  const int32_t n = factor->n;
+  if (factor->runs != NULL) {
+    return sap_branch_factorize(A, factor->L, factor->runs, n);
   }
-  memcpy(L, A, (size_t)n * (size_t)n * sizeof(double));
-  const bool done =
-      n == SAP_SMALL_TREE ? sap_small_cholesky(SAP_SMALL_TREE, L) : sap_small_cholesky(n, L);
+  memcpy(factor->L, A, (size_t)n * (size_t)n * sizeof(double));
+  const bool done = n == SAP_SMALL_TREE ? sap_small_cholesky(SAP_SMALL_TREE, factor->L)
+                                        : sap_small_cholesky(n, factor->L);
   for (int32_t j = 0; done && j < n; ++j) {
-    L[j * (n + 1)] = 1.0 / L[j * (n + 1)];
+    factor->L[j * (n + 1)] = 1.0 / factor->L[j * (n + 1)];
   }
   return done;
 }
@@ -76,15 +75,43 @@ sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, sap_branc
   if (is_valid(p, tree, mark)) {
     return SAP_STATUS_OK;
   }
-  return finish_factor(
-      p, tree, p->diagonal_set[tree] && factor_tree(p->diagonal + start, n, L, runs), mark, error);
+  return finish_factor(p, tree,
+                       p->diagonal_set[tree] && sap_tree_factorize(p->diagonal + start, factor),
+                       mark, error);
+}
+
+// x = L^-1 x of a small tree; a constant n lets the compiler unroll.
+static inline void solve_forward(const double* L, int32_t n, double* x) {
+  for (int32_t j = 0; j < n; ++j) {
+    const double* Lj = L + j * n;
+    x[j] *= Lj[j];
+    for (int32_t i = j + 1; i < n; ++i) {
+      x[i] -= Lj[i] * x[j];
+    }
+  }
+}
+
+// x = L'^-1 x
+static inline void solve_backward(const double* L, int32_t n, double* x) {
+  for (int32_t j = n; j-- > 0;) {
+    const double* Lj = L + j * n;
+    double sum = x[j];
+    for (int32_t i = j + 1; i < n; ++i) {
+      sum -= Lj[i] * x[i];
+    }
+    x[j] = sum * Lj[j];
+  }
 }
 
 void sap_tree_solve(const sap_branch_factor* factor, double* x, double* work) {
   if (factor->runs != NULL) {
     sap_branch_solve(factor, x, work);
+  } else if (factor->n == SAP_SMALL_TREE) {
+    solve_forward(factor->L, SAP_SMALL_TREE, x);
+    solve_backward(factor->L, SAP_SMALL_TREE, x);
   } else {
-    sap_small_tree_solve(factor->L, factor->n, x);
+    solve_forward(factor->L, factor->n, x);
+    solve_backward(factor->L, factor->n, x);
   }
 }
 
@@ -92,9 +119,12 @@ void sap_tree_solve_row(const sap_branch_factor* factor, const double* J, int32_
                         double* x) {
   if (factor->runs != NULL) {
     sap_branch_solve_row(factor, J, (size_t)nrows, x);
-  } else {
-    sap_tree_forward_solve(factor->L, factor->n, J, nrows, x);
+    return;
   }
+  for (int32_t i = 0; i < factor->n; ++i) {
+    x[i] = J[(size_t)i * (size_t)nrows];
+  }
+  solve_forward(factor->L, factor->n, x);
 }
 
 static void return_factor(sap_problem* p, int32_t tree) {

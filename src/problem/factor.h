@@ -10,46 +10,14 @@ enum {
   SAP_SMALL_TREE = SAP_SMALL
 };  // up to a free body: our own loops; larger trees: along branches
 
-// x = L^-1 (row of J)', n entries; L with reciprocals on the diagonal.
-static inline void sap_tree_forward_solve(const double* L, int32_t n, const double* J,
-                                          int32_t nrows, double* x) {
-  for (int32_t i = 0; i < n; ++i) {
-    x[i] = J[(size_t)i * (size_t)nrows];
-  }
-  for (int32_t j = 0; j < n; ++j) {
-    const double* Lj = L + (size_t)j * (size_t)n;
-    const double xj = x[j] * Lj[j];
-    x[j] = xj;
-    for (int32_t i = j + 1; i < n; ++i) {
-      x[i] -= Lj[i] * xj;
-    }
-  }
-}
-
-// x = A^-1 x, n entries, A = L L' of a small tree.
-static inline void sap_small_tree_solve(const double* L, int32_t n, double* x) {
-  for (int32_t j = 0; j < n; ++j) {
-    const double* Lj = L + (size_t)j * (size_t)n;
-    x[j] *= Lj[j];
-    for (int32_t i = j + 1; i < n; ++i) {
-      x[i] -= Lj[i] * x[j];
-    }
-  }
-  for (int32_t j = n; j-- > 0;) {
-    const double* Lj = L + (size_t)j * (size_t)n;
-    double sum = x[j];
-    for (int32_t i = j + 1; i < n; ++i) {
-      sum -= Lj[i] * x[i];
-    }
-    x[j] = sum * Lj[j];
-  }
-}
-
 // Returns the factor of the tree's diagonal block of A, from the cache if it is there: of a small
 // tree L (lower, ld n, reciprocals on the diagonal) without runs, of a large one along its
 // branches. Fails with NOT_SPD, naming the tree.
 sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree,
                                    sap_branch_factor* factor, sap_error* error);
+// Factorizes A into the arrays of `factor`: along branches if it has runs, else of a small tree.
+// Returns false unless A is positive definite.
+bool sap_tree_factorize(const double* A, const sap_branch_factor* factor);
 // x = A_tt^-1 x. work: SAP_BRANCH_ROW(n).
 void sap_tree_solve(const sap_branch_factor* factor, double* x, double* work);
 // Computes x (SAP_BRANCH_ROW(n)) of a row of J with x . x = J A_tt^-1 J'.

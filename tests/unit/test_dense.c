@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "linalg/dense.h"
+#include "problem/factor.h"
 #include "support/near.h"
 
 enum { MOST = 20 };
@@ -41,21 +42,40 @@ static void make(int32_t n, uint32_t* seed, double* A, double* x, double* b) {
   }
 }
 
+// Solves A x = b by LAPACK and by the factors of trees; x NULL: A is not positive definite.
+static void check_factors(int32_t n, const double* A, const double* x, const double* b) {
+  double L[SAP_BRANCH_SIZE(MOST)], y[2][MOST], work[SAP_BRANCH_ROW(MOST)];
+  int32_t runs[SAP_BRANCH_RUNS(MOST)];
+  const sap_branch_factor factor = {n, L, n > SAP_SMALL_TREE ? runs : NULL};
+  memcpy(y[0], b, (size_t)n * sizeof *b);
+  memcpy(y[1], b, (size_t)n * sizeof *b);
+  memcpy(L, A, (size_t)(n * n) * sizeof *A);
+  const int32_t failed = sap_dense_factorize(n, L);
+  assert_int_equal(failed, x != NULL ? -1 : n - 1);
+  if (x != NULL) {
+    sap_dense_factor_solve(n, L, y[0]);
+  }
+  assert_int_equal(sap_tree_factorize(A, &factor), x != NULL);
+  if (x != NULL) {
+    sap_tree_solve(&factor, y[1], work);
+  }
+  for (int32_t i = 0; x != NULL && i < n; ++i) {
+    ASSERT_NEAR(y[0][i], x[i], 1e-13);  // condition number below 1e2
+    ASSERT_NEAR(y[1][i], x[i], 1e-13);
+  }
+}
+
 static void test_cholesky(void** state) {
   (void)state;
   uint32_t seed = 2;
   for (int32_t n = 1; n <= MOST; ++n) {
-    double A[MOST * MOST], L[MOST * MOST], x[MOST], b[MOST];
+    double A[MOST * MOST], x[MOST], b[MOST];
     make(n, &seed, A, x, b);
-    assert_true(sap_dense_cholesky(n, A, L));
-    sap_dense_cholesky_solve(n, L, b);
-    for (int32_t i = 0; i < n; ++i) {
-      ASSERT_NEAR(b[i], x[i], 1e-13);  // condition number below 1e2
-    }
+    check_factors(n, A, x, b);
     A[(n - 1) * (n + 1)] = -1.0;
-    assert_false(sap_dense_cholesky(n, A, L));
+    check_factors(n, A, NULL, b);
     A[(n - 1) * (n + 1)] = (double)NAN;
-    assert_false(sap_dense_cholesky(n, A, L));
+    check_factors(n, A, NULL, b);
   }
 }
 
