@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/quantity.h"
+#include "multibody/model/model_data.h"
 
 typedef struct quantity_kind quantity_kind;
 // Adds labels and units of all columns of a kind.
@@ -112,27 +113,6 @@ static sap_status label_listed(const sap_recording* recording, const quantity_ki
   return SAP_STATUS_OK;
 }
 
-// Components of a joint's coordinates, by type.
-static const struct {
-  int32_t count[2];  // of q, of v
-  const char* names[2][7];
-} joint_parts[] = {
-    [SAP_JOINT_FREE] = {{7, 6},
-                        {{"x", "y", "z", "qw", "qx", "qy", "qz"},
-                         {"x", "y", "z", "wx", "wy", "wz"}}},
-    [SAP_JOINT_BALL] = {{4, 3}, {{"qw", "qx", "qy", "qz"}, {"wx", "wy", "wz"}}},
-    [SAP_JOINT_HINGE] = {{1, 1}, {{""}, {""}}},
-    [SAP_JOINT_SLIDE] = {{1, 1}, {{""}, {""}}},
-};
-
-static const char* coordinate_unit(int type, int which, int32_t k) {
-  const bool length = type == SAP_JOINT_SLIDE || (type == SAP_JOINT_FREE && k < 3);
-  if (which == 1) {
-    return length ? "m/s" : "rad/s";
-  }
-  return length ? "m" : type == SAP_JOINT_HINGE ? "rad" : "";
-}
-
 // Writes a joint's name; a free joint without a name has its body's, as in trajectories.
 static sap_status joint_name(const sap_recording* recording, int32_t joint, const double* row,
                              char* out, sap_error* error) {
@@ -160,10 +140,11 @@ static sap_status label_joints(const sap_recording* recording, const quantity_ki
     SAP_FAIL_IF(type < SAP_JOINT_FREE || type > SAP_JOINT_SLIDE, error, SAP_STATUS_SYNTAX,
                 "'model/joint' is damaged");
     SAP_TRY(joint_name(recording, j, row, name, error));
-    for (int32_t k = 0; k < joint_parts[type].count[which]; ++k) {
-      const char* part = joint_parts[type].names[which][k];
-      (void)snprintf(label, sizeof label, "%s%s%s", name, part[0] != '\0' ? ":" : "", part);
-      add_column(q, label, coordinate_unit(type, which, k), (int32_t)row[2 + which] + k);
+    int32_t source = (int32_t)row[2 + which];
+    const sap_coordinate* c = sap_joint_coordinates((sap_joint_type)type, which == 1);
+    for (; c->name != NULL; ++c) {
+      (void)snprintf(label, sizeof label, "%s%s%s", name, c->name[0] != '\0' ? ":" : "", c->name);
+      add_column(q, label, c->unit, source++);
     }
   }
   return SAP_STATUS_OK;
@@ -323,9 +304,7 @@ static sap_status filter(quantity* q, const char* part, sap_error* error) {
       q->columns[kept++] = q->columns[i];
     }
   }
-  if (kept == 0 || length == 0) {
-    return unknown_column(q, part, error);
-  }
+  SAP_RETURN_IF(kept == 0 || length == 0, unknown_column(q, part, error));
   q->count = kept;
   return SAP_STATUS_OK;
 }
@@ -365,9 +344,7 @@ sap_status quantity_read(const sap_recording* recording, const char* text, quant
       found = &quantity_kinds[i];
     }
   }
-  if (found == NULL) {
-    return unknown_kind(text, error);
-  }
+  SAP_RETURN_IF(found == NULL, unknown_kind(text, error));
   out->name = found->name;
   out->title = text;
   SAP_TRY(found->label(recording, found, out, error));

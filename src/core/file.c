@@ -375,3 +375,17 @@ sap_status sap_sealed_read(const char* path, const char mark[SAP_SEAL], const ch
   }
   return status;
 }
+
+void sap_csv_column(FILE* stream, const char* kind, const char* label, const char* part,
+                    const char* unit) {
+  const char* quote = sap_csv_is_quoted(label) ? "\"" : "";
+  (void)fprintf(stream, ",%s%s%s", quote, kind, kind[0] != '\0' && label[0] != '\0' ? "_" : "");
+  sap_csv_put(stream, label);
+  (void)fprintf(stream, "%s%s%s", part[0] != '\0' ? "_" : "", part, unit[0] != '\0' ? "_" : "");
+  for (; *unit != '\0'; ++unit) {
+    if (*unit != ' ' && *unit != '^') {
+      (void)fputc(*unit == '/' ? 'p' : *unit, stream);
+    }
+  }
+  (void)fputs(quote, stream);
+}

@@ -83,4 +83,9 @@ static inline void sap_csv_cell(FILE* stream, const char* text) {
   (void)fputs(quote, stream);
 }
 
+// Writes ",kind_label_part_unit" without empty words, quoted if the label requires it:
+// ",v_hip_radps" of "v", "hip", "", "rad/s".
+void sap_csv_column(FILE* stream, const char* kind, const char* label, const char* part,
+                    const char* unit);
+
 #endif

@@ -8,29 +8,13 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/platform.h"
+#include "multibody/model/model_data.h"
 
 enum { NUMBER_SIZE = 32 };  // "joint_" and an id
 
 struct sap_trajectory {
   sap_file* file;
   int32_t nq, nv, na;
-};
-
-// Coordinates of a joint type: endings of the column names of q and v.
-typedef struct joint_columns {
-  int32_t nq, nv;
-  const char* q[7];
-  const char* v[6];
-} joint_columns;
-
-static const joint_columns columns_of[] = {
-    [SAP_JOINT_FREE] = {7,
-                        6,
-                        {"x_m", "y_m", "z_m", "qw", "qx", "qy", "qz"},
-                        {"x_mps", "y_mps", "z_mps", "wx_radps", "wy_radps", "wz_radps"}},
-    [SAP_JOINT_BALL] = {4, 3, {"qw", "qx", "qy", "qz"}, {"wx_radps", "wy_radps", "wz_radps"}},
-    [SAP_JOINT_HINGE] = {1, 1, {"rad"}, {"radps"}},
-    [SAP_JOINT_SLIDE] = {1, 1, {"m"}, {"mps"}},
 };
 
 // Returns the joint's name; without one, a free joint has its body's name, and any other its
@@ -51,14 +35,6 @@ static const char* joint_label(const sap_model* model, int32_t joint, sap_joint_
   return number;
 }
 
-// Prints ",<kind>_<label>_<ending>", quoted if the label requires it. ending "": none.
-static void print_column(FILE* stream, const char* kind, const char* label, const char* ending) {
-  const char* quote = sap_csv_is_quoted(label) ? "\"" : "";
-  (void)fprintf(stream, ",%s%s_", quote, kind);
-  sap_csv_put(stream, label);
-  (void)fprintf(stream, "%s%s%s", ending[0] != '\0' ? "_" : "", ending, quote);
-}
-
 // Prints the columns of q, or of v, in the order of the coordinates. joint_at[i]: joint whose
 // coordinates start at i, + 1; 0: none.
 static void print_joint_columns(FILE* stream, const sap_model* model, bool velocities,
@@ -72,11 +48,8 @@ static void print_joint_columns(FILE* stream, const sap_model* model, bool veloc
     }
     char number[NUMBER_SIZE];
     const char* label = joint_label(model, joint_at[i] - 1, type, body, number);
-    const joint_columns* columns = &columns_of[type];
-    const int32_t n = velocities ? columns->nv : columns->nq;
-    for (int32_t k = 0; k < n; ++k) {
-      print_column(stream, velocities ? "v" : "q", label,
-                   velocities ? columns->v[k] : columns->q[k]);
+    for (const sap_coordinate* c = sap_joint_coordinates(type, velocities); c->name; ++c) {
+      sap_csv_column(stream, velocities ? "v" : "q", label, c->name, c->unit);
     }
   }
 }
@@ -89,7 +62,7 @@ static void print_activation_columns(FILE* stream, const sap_model* model, int32
     char number[NUMBER_SIZE];
     (void)snprintf(number, sizeof number, "actuator_%d", i);
     const char* name = sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, i);
-    print_column(stream, "act", name[0] != '\0' ? name : number, "");
+    sap_csv_column(stream, "act", name[0] != '\0' ? name : number, "", "");
   }
 }
 

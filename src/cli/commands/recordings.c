@@ -166,9 +166,7 @@ static sap_status draw_recording(const plot_request* r, const char* path, sap_er
 static int run_plot(const cli_command* command, int argc, char** argv) {
   plot_request r = {0};
   cli_parser parser;
-  if (!cli_parse(&parser, command, &r, argc, argv)) {
-    return parser.exit_code;
-  }
+  SAP_RETURN_IF(!cli_parse(&parser, command, &r, argc, argv), parser.exit_code);
   SAP_RETURN_IF(parser.noperands < 2,
                 cli_usage_error(command, "a recording and at least one quantity are needed"));
   r.recording = parser.operands[0];
@@ -238,7 +236,6 @@ static const cli_option export_options[] = {
 // Names columns as 'sapstep run --output' does: "q:elbow" and "rad/s" make "q_elbow_radps", and
 // "energy:kinetic" makes "kinetic_J"; quoted where the name makes that necessary.
 static void print_name(FILE* out, const quantity* q, const quantity_column* c) {
-  const char* quote = sap_csv_is_quoted(c->label) ? "\"" : "";
   const bool alone = strcmp(q->name, "energy") == 0 || strcmp(q->name, "step") == 0;
   char label[QUANTITY_LABEL_SIZE];
   (void)snprintf(label, sizeof label, "%s", c->label);
@@ -246,17 +243,7 @@ static void print_name(FILE* out, const quantity* q, const quantity_column* c) {
   if (part != NULL) {
     *part = '_';
   }
-  (void)fprintf(out, ",%s%s%s", quote, alone ? "" : q->name, alone || label[0] == '\0' ? "" : "_");
-  sap_csv_put(out, label);
-  if (c->unit[0] != '\0' && strchr(c->unit, ',') == NULL) {
-    (void)fputc('_', out);
-    for (const char* u = c->unit; *u != '\0'; ++u) {
-      if (*u != ' ' && *u != '^') {
-        (void)fputc(*u == '/' ? 'p' : *u, out);
-      }
-    }
-  }
-  (void)fputs(quote, out);
+  sap_csv_column(out, alone ? "" : q->name, label, "", strchr(c->unit, ',') == NULL ? c->unit : "");
 }
 
 static void print_quantities(FILE* out, const double* time, const quantity* all, int count) {
@@ -354,9 +341,7 @@ static sap_status write_export(const export_request* r, sap_error* error) {
 static int run_export(const cli_command* command, int argc, char** argv) {
   export_request r = {0};
   cli_parser parser;
-  if (!cli_parse(&parser, command, &r, argc, argv)) {
-    return parser.exit_code;
-  }
+  SAP_RETURN_IF(!cli_parse(&parser, command, &r, argc, argv), parser.exit_code);
   SAP_RETURN_IF(parser.noperands < 1 || (r.contacts && parser.noperands > 1),
                 cli_usage_error(command, "%s",
                                 parser.noperands < 1 ? "a recording is needed"

@@ -19,6 +19,7 @@
 #include "core/memory.h"
 #include "mujoco/compat.h"
 #include "mujoco/mujoco_options.h"
+#include "multibody/model/model_data.h"
 
 // --- command line ---
 
@@ -113,10 +114,9 @@ static sap_status set_keyframe(const mujoco_options* o, mujoco_loaded* l, sap_er
     return SAP_STATUS_OK;
   }
   int32_t index = mj_name2id(l->model, mjOBJ_KEY, o->plan.keyframe);
-  if (index < 0 && (!cli_read_integer(o->plan.keyframe, &index) || index < 0 ||
-                    index >= (int32_t)l->model->nkey)) {
-    return refuse_keyframe(o, l->model, error);
-  }
+  SAP_RETURN_IF(index < 0 && (!cli_read_integer(o->plan.keyframe, &index) || index < 0 ||
+                              index >= (int32_t)l->model->nkey),
+                refuse_keyframe(o, l->model, error));
   mj_resetDataKeyframe(l->model, l->data, index);
   return SAP_STATUS_OK;
 }
@@ -158,36 +158,18 @@ static void mujoco_unload(mujoco_loaded* loaded) {
   }
 }
 
-// Endings of the columns of a joint.
-static const char* const free_q[] = {"x_m", "y_m", "z_m", "qw", "qx", "qy", "qz"};
-static const char* const free_v[] = {"x_mps", "y_mps", "z_mps", "wx_radps", "wy_radps", "wz_radps"};
-
-static void print_column(FILE* file, char kind, const mjModel* m, int joint, const char* ending) {
-  const char* name = mj_id2name(m, mjOBJ_JOINT, joint);
-  const char* quote = name != NULL && sap_csv_is_quoted(name) ? "\"" : "";
-  (void)fprintf(file, ",%s%c_", quote, kind);
-  if (name == NULL || name[0] == '\0') {
-    (void)fprintf(file, "joint_%d", joint);
-  } else {
-    sap_csv_put(file, name);
-  }
-  (void)fprintf(file, "_%s%s", ending, quote);
-}
-
 static void print_header(FILE* file, const mjModel* m) {
   (void)fputs("t_s", file);
   for (int pass = 0; pass < 2; ++pass) {
     for (int j = 0; j < (int)m->njnt; ++j) {
-      const int type = m->jnt_type[j];
-      const bool scalar = type == mjJNT_HINGE || type == mjJNT_SLIDE;
-      const char* const* endings = pass == 0 ? free_q : free_v;
-      const int whole = pass == 0 ? 7 : 6;
-      for (int i = type == mjJNT_FREE ? 0 : 3; !scalar && i < whole; ++i) {
-        print_column(file, pass == 0 ? 'q' : 'v', m, j, endings[i]);
-      }
-      if (scalar) {
-        const char* const units[2][2] = {{"rad", "m"}, {"radps", "mps"}};
-        print_column(file, pass == 0 ? 'q' : 'v', m, j, units[pass][type == mjJNT_SLIDE]);
+      const char* name = mj_id2name(m, mjOBJ_JOINT, j);
+      char number[32];
+      (void)snprintf(number, sizeof number, "joint_%d", j);
+      const sap_coordinate* c =
+          sap_joint_coordinates(mujoco_joint_types[m->jnt_type[j]], pass == 1);
+      for (; c->name != NULL; ++c) {
+        sap_csv_column(file, pass == 0 ? "q" : "v", name != NULL && name[0] != '\0' ? name : number,
+                       c->name, c->unit);
       }
     }
   }
@@ -354,9 +336,8 @@ static int execute(mujoco_run* r) {
   sap_error error = {0};
   int code = CLI_OK;
   const run_engine engine = {r, &r->loaded.data->time, step, write_checkpoint};
-  if (run_all_steps(&r->o.plan, &engine, s, &code, &error) != SAP_STATUS_OK) {
-    return leave(r, &error);
-  }
+  SAP_RETURN_IF(run_all_steps(&r->o.plan, &engine, s, &code, &error) != SAP_STATUS_OK,
+                leave(r, &error));
   s->time = (double)s->steps * s->dt;
   if (s->failures == 0 &&
       sap_mj_forward(r->loaded.adapter, r->loaded.data, NULL, &error) == SAP_STATUS_OK) {
@@ -364,10 +345,9 @@ static int execute(mujoco_run* r) {
   }
   mujoco_record* record = r->record;
   r->record = NULL;
-  if (mujoco_record_close(record, &error) != SAP_STATUS_OK ||
-      (r->out != NULL && sap_file_commit(r->out, &error) != SAP_STATUS_OK)) {
-    return leave(r, &error);
-  }
+  SAP_RETURN_IF(mujoco_record_close(record, &error) != SAP_STATUS_OK ||
+                    (r->out != NULL && sap_file_commit(r->out, &error) != SAP_STATUS_OK),
+                leave(r, &error));
   run_statistics_print(s, r->o.path, r->o.plan.format, r->o.plan.stats, stdout);
   return cli_flush() == CLI_OK ? code : CLI_FILE;
 }
@@ -381,9 +361,7 @@ static int run_mujoco(const cli_command* command, int argc, char** argv) {
                         .adapter = sap_mj_options_default()}};
   r.o.adapter.warning = print_warning;
   cli_parser parser;
-  if (!cli_parse(&parser, command, &r.o, argc, argv)) {
-    return parser.exit_code;
-  }
+  SAP_RETURN_IF(!cli_parse(&parser, command, &r.o, argc, argv), parser.exit_code);
   int code = run_plan_check(&r.o.plan, command, &parser, "model");
   if (code != CLI_OK) {
     return code;

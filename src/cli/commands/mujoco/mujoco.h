@@ -33,6 +33,7 @@ typedef struct mujoco_description {
   int32_t (*triangles)[3];
 } mujoco_description;
 
+extern const sap_joint_type mujoco_joint_types[];  // by mjtJoint
 void mujoco_describe(const mjModel* model, mujoco_description* out);
 
 // A flex is drawn as spheres at its knots: its vertices or, if interpolated, its nodes. The shapes

@@ -99,7 +99,7 @@ static const char* element_name(const void* context, sap_element kind, int32_t i
   return (size_t)kind < sizeof kinds / sizeof *kinds ? mj_id2name(context, kinds[kind], id) : NULL;
 }
 
-static const sap_joint_type joint_types[] = {[mjJNT_FREE] = SAP_JOINT_FREE,
+const sap_joint_type mujoco_joint_types[] = {[mjJNT_FREE] = SAP_JOINT_FREE,
                                              [mjJNT_BALL] = SAP_JOINT_BALL,
                                              [mjJNT_SLIDE] = SAP_JOINT_SLIDE,
                                              [mjJNT_HINGE] = SAP_JOINT_HINGE};
@@ -148,7 +148,7 @@ static void describe_elements(const mjModel* m, mujoco_description* d) {
     memcpy(d->bodies[b].center, m->body_ipos + 3 * b, sizeof d->bodies[b].center);
   }
   for (int32_t j = 0; j < (int32_t)m->njnt; ++j) {
-    d->joints[j] = (sap_recorded_joint){.type = joint_types[m->jnt_type[j]],
+    d->joints[j] = (sap_recorded_joint){.type = mujoco_joint_types[m->jnt_type[j]],
                                         .body = m->jnt_bodyid[j],
                                         .first_q = m->jnt_qposadr[j],
                                         .first_v = m->jnt_dofadr[j]};

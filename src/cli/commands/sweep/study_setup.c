@@ -7,6 +7,7 @@
 
 #include "cli/commands/sweep/study.h"
 #include "cli/options.h"
+#include "multibody/model/model_data.h"
 
 static const cli_option own[] = {
     {.name = "scheme", .kind = CLI_SCHEME, .offset = offsetof(study_setup, stepper)},
@@ -83,10 +84,6 @@ const char* study_setup_take(study_setup* setup, const char* name, const char* v
 }
 
 bool study_find_coordinate(const sap_model* model, const char* name, study_coordinate* out) {
-  static const int sizes[][2] = {[SAP_JOINT_FREE] = {7, 6},
-                                 [SAP_JOINT_BALL] = {4, 3},
-                                 [SAP_JOINT_HINGE] = {1, 1},
-                                 [SAP_JOINT_SLIDE] = {1, 1}};
   char joint[STUDY_NAME_SIZE];
   int32_t part = 0, q, v;
   if ((strncmp(name, "q/", 2) != 0 && strncmp(name, "v/", 2) != 0) ||
@@ -113,7 +110,8 @@ bool study_find_coordinate(const sap_model* model, const char* name, study_coord
   }
   out->velocity = name[0] == 'v';
   out->index = (out->velocity ? v : q) + part;
-  return part >= 0 && part < sizes[type][out->velocity ? 1 : 0];
+  return part >= 0 &&
+         part < (out->velocity ? sap_joint_velocity_count(type) : sap_joint_position_count(type));
 }
 
 // --- the scene ---
