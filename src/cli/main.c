@@ -106,9 +106,7 @@ static int help(int argc, char** argv) {
     return CLI_OK;
   }
   const cli_command* command = find(argv[0]);
-  if (command == NULL) {
-    return unknown_command(argv[0]);
-  }
+  SAP_RETURN_IF(command == NULL, unknown_command(argv[0]));
   cli_print_help(command);
   return CLI_OK;
 }

@@ -30,9 +30,7 @@ static int run_check(const cli_command* command, int argc, char** argv) {
   for (int i = 0; i < argc; ++i) {
     copy[i] = arguments[3 + i] = argv[i];
   }
-  if (!cli_parse(&parser, command, &r, argc, copy)) {
-    return parser.exit_code;
-  }
+  SAP_RETURN_IF(!cli_parse(&parser, command, &r, argc, copy), parser.exit_code);
   SAP_RETURN_IF(parser.noperands != 1,
                 cli_usage_error(command, "one scene is needed, found %d", parser.noperands));
   arguments[1] = "-c";

@@ -466,9 +466,7 @@ static int run(const cli_command* command, int argc, char** argv) {
   compare_job* job = cli_new(1, sizeof *job);
   cli_parser parser;
   job->options = default_options();
-  if (!cli_parse(&parser, command, job, argc, argv)) {
-    return parser.exit_code;
-  }
+  SAP_RETURN_IF(!cli_parse(&parser, command, job, argc, argv), parser.exit_code);
   SAP_RETURN_IF(parser.noperands == 0, cli_usage_error(command, "no FILE given"));
   const int code = compare(job, parser.operands, parser.noperands);
   sap_problem_destroy(job->problem);

@@ -459,9 +459,7 @@ static int run(const cli_command* command, int argc, char** argv) {
   static const cli_column column = CLI_TEXTS("warning");
   request r = {.scene = cli_scene_default(), .format = CLI_FORMAT_TABLE};
   cli_parser parser;
-  if (!cli_parse(&parser, command, &r, argc, argv)) {
-    return parser.exit_code;
-  }
+  SAP_RETURN_IF(!cli_parse(&parser, command, &r, argc, argv), parser.exit_code);
   SAP_RETURN_IF(parser.noperands != 1,
                 cli_usage_error(command, "a scene file is needed, found %d", parser.noperands));
   r.scene.path = parser.operands[0];

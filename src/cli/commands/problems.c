@@ -139,9 +139,7 @@ static int solve_file(solve_job* job, const char* path) {
 static int run_solve(const cli_command* command, int argc, char** argv) {
   solve_job job = {.solver_name = "sap", .options = sap_solver_options_default(), .repeat = 1};
   cli_parser parser;
-  if (!cli_parse(&parser, command, &job, argc, argv)) {
-    return parser.exit_code;
-  }
+  SAP_RETURN_IF(!cli_parse(&parser, command, &job, argc, argv), parser.exit_code);
   SAP_RETURN_IF(parser.noperands == 0, cli_usage_error(command, "no FILE given"));
   SAP_RETURN_IF(job.output != NULL && parser.noperands > 1,
                 cli_usage_error(command, "--output takes the problem of one FILE"));
@@ -218,9 +216,7 @@ static cli_table* list_solvers(void) {
 static int run_solvers(const cli_command* command, int argc, char** argv) {
   solvers_job job = {.format = CLI_FORMAT_TABLE};
   cli_parser parser;
-  if (!cli_parse(&parser, command, &job, argc, argv)) {
-    return parser.exit_code;
-  }
+  SAP_RETURN_IF(!cli_parse(&parser, command, &job, argc, argv), parser.exit_code);
   SAP_RETURN_IF(parser.noperands > 0,
                 cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]));
   const bool both = !job.presets && job.format == CLI_FORMAT_TABLE;

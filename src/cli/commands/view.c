@@ -189,9 +189,7 @@ static int run_view(const cli_command* command, int argc, char** argv) {
   cli_parser parser;
   sap_page_summary summary = {0};
   sap_error error = {0};
-  if (!cli_parse(&parser, command, &r, argc, argv)) {
-    return parser.exit_code;
-  }
+  SAP_RETURN_IF(!cli_parse(&parser, command, &r, argc, argv), parser.exit_code);
   const int count = parser.noperands;
   SAP_RETURN_IF(count < 1 || (r.live && (count > 1 || r.output != NULL)),
                 cli_usage_error(command, "%s",

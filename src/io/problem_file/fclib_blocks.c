@@ -170,12 +170,11 @@ static sap_status check_table(const sap_fclib_file* file, const sap_fclib_global
   for (int32_t i = 0; i < g->blocks.count; i += SAP_FCLIB_FIELDS) {
     const int32_t* block = g->blocks.values + i;
     const int32_t set = block[SAP_FCLIB_SET], nrows = block[SAP_FCLIB_NROWS];
-    if (set < (int32_t)SAP_SET_FRICTION_CONE || set > (int32_t)SAP_SET_FREE || nrows < 1 ||
-        block[SAP_FCLIB_NTREES] < 1) {
-      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name,
-                            "block %d: set %d, %d rows, %d trees is invalid",
-                            (i / SAP_FCLIB_FIELDS), set, nrows, block[SAP_FCLIB_NTREES]);
-    }
+    SAP_RETURN_IF(set < (int32_t)SAP_SET_FRICTION_CONE || set > (int32_t)SAP_SET_FREE ||
+                      nrows < 1 || block[SAP_FCLIB_NTREES] < 1,
+                  sap_fclib_fail(file, SAP_STATUS_SYNTAX, name,
+                                 "block %d: set %d, %d rows, %d trees is invalid",
+                                 (i / SAP_FCLIB_FIELDS), set, nrows, block[SAP_FCLIB_NTREES]));
     rows[sap_fclib_kind((sap_set)set, nrows)] += nrows;
     trees += block[SAP_FCLIB_NTREES];
   }
@@ -251,11 +250,10 @@ static sap_status fill_jacobian(sap_fclib_file* file, const sap_fclib_global* g,
     const int32_t row = kind == SAP_FCLIB_CONES ? sap_fclib_row(j) : j;
     for (int32_t k = a->start[first + j]; k < a->start[first + j + 1]; ++k) {
       const int32_t tree = g->tree_of[a->row[k]], i = a->row[k] - g->tree_start[tree];
-      if (c->part[tree] == 0) {
-        return sap_fclib_fail(file, SAP_STATUS_SYNTAX, "sapstep/block_trees",
-                              "column %d of its Jacobian acts on tree %d, which is not listed",
-                              (first + j), tree);
-      }
+      SAP_RETURN_IF(c->part[tree] == 0,
+                    sap_fclib_fail(file, SAP_STATUS_SYNTAX, "sapstep/block_trees",
+                                   "column %d of its Jacobian acts on tree %d, which is not listed",
+                                   (first + j), tree));
       c->values[c->part[tree] - 1 + i * block->nrows + row] = a->x[k];
     }
   }

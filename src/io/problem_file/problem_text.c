@@ -78,27 +78,24 @@ static sap_status next_line(text_file* file) {
 // Reads a line of `expected` numbers, or of any number (-1).
 static sap_status read_numbers(text_file* file, int64_t expected, const char* what) {
   SAP_TRY(next_line(file));
-  if (file->length < 0) {
-    return FAIL(file, SAP_STATUS_SYNTAX, "the file ends where %s should follow", what);
-  }
+  SAP_RETURN_IF(file->length < 0,
+                FAIL(file, SAP_STATUS_SYNTAX, "the file ends where %s should follow", what));
   file->count = 0;
   const char* at = file->text + strspn(file->text, BLANKS);
   for (; *at != '\0'; at += strspn(at, BLANKS)) {
     double value = 0.0;
     const size_t length = strcspn(at, BLANKS);
     const char* why = sap_word_number(at, (int)length, &value);
-    if (why != NULL) {
-      return FAIL(file, isfinite(value) ? SAP_STATUS_SYNTAX : SAP_STATUS_NOT_FINITE,
-                  "%s: '%.*s%s' %s", what, SAP_SHOWN(at, length), why);
-    }
+    SAP_RETURN_IF(why != NULL,
+                  FAIL(file, isfinite(value) ? SAP_STATUS_SYNTAX : SAP_STATUS_NOT_FINITE,
+                       "%s: '%.*s%s' %s", what, SAP_SHOWN(at, length), why));
     SAP_TRY(SAP_ROOM(&file->pool, &file->values, file->count + 1, file->error));
     file->values[file->count++] = value;
     at += length;
   }
-  if (expected >= 0 && file->count != expected) {
-    return FAIL(file, SAP_STATUS_SYNTAX, "%s: %lld numbers are needed, there are %d", what,
-                (long long)expected, (int)file->count);
-  }
+  SAP_RETURN_IF(expected >= 0 && file->count != expected,
+                FAIL(file, SAP_STATUS_SYNTAX, "%s: %lld numbers are needed, there are %d", what,
+                     (long long)expected, (int)file->count));
   return file->ended ? SAP_STATUS_OK  // else its last number may have lost digits
                      : FAIL(file, SAP_STATUS_SYNTAX,
                             "%s: the line has no end, the file may be truncated", what);
@@ -108,10 +105,9 @@ static sap_status read_numbers(text_file* file, int64_t expected, const char* wh
 static sap_status take_integer(const text_file* file, int32_t index, int32_t low, int32_t high,
                                const char* what, int32_t* out) {
   const double value = file->values[index];
-  if (!(value >= low && value <= high && value == floor(value))) {
-    return FAIL(file, SAP_STATUS_SYNTAX, "%s = %.17g must be an integer from %d to %d", what, value,
-                low, high);
-  }
+  SAP_RETURN_IF(!(value >= low && value <= high && value == floor(value)),
+                FAIL(file, SAP_STATUS_SYNTAX, "%s = %.17g must be an integer from %d to %d", what,
+                     value, low, high));
   *out = (int32_t)value;
   return SAP_STATUS_OK;
 }
@@ -121,12 +117,11 @@ static sap_status check_symmetric(const text_file* file, int32_t tree, int32_t n
   for (int32_t i = 0; i < n; ++i) {
     for (int32_t j = 0; j < i; ++j) {
       const double lower = A[i * n + j], upper = A[j * n + i];
-      if (!(fabs(lower - upper) <=
-            SYMMETRY_TOLERANCE * sqrt(fabs(A[i * n + i])) * sqrt(fabs(A[j * n + j])))) {
-        return FAIL(file, SAP_STATUS_NOT_SPD,
-                    "A of tree %d is not symmetric, A(%d,%d) = %.17g, A(%d,%d) = %.17g", tree, i, j,
-                    lower, j, i, upper);
-      }
+      SAP_RETURN_IF(!(fabs(lower - upper) <=
+                      SYMMETRY_TOLERANCE * sqrt(fabs(A[i * n + i])) * sqrt(fabs(A[j * n + j]))),
+                    FAIL(file, SAP_STATUS_NOT_SPD,
+                         "A of tree %d is not symmetric, A(%d,%d) = %.17g, A(%d,%d) = %.17g", tree,
+                         i, j, lower, j, i, upper));
     }
   }
   return SAP_STATUS_OK;
@@ -142,10 +137,9 @@ static sap_status read_trees(text_file* file, sap_problem* problem, int32_t* ntr
     int32_t n = 0;
     SAP_TRY(read_numbers(file, -1, "n and A of a tree"));
     SAP_TRY(take_integer(file, 0, 1, INT16_MAX, "n of a tree", &n));
-    if (file->count != 1 + n * n) {
-      return FAIL(file, SAP_STATUS_SYNTAX, "A of tree %d: %d numbers are needed, there are %d",
-                  read, (int)(n * n), (int)file->count - 1);
-    }
+    SAP_RETURN_IF(file->count != 1 + n * n,
+                  FAIL(file, SAP_STATUS_SYNTAX, "A of tree %d: %d numbers are needed, there are %d",
+                       read, (int)(n * n), (int)file->count - 1));
     SAP_TRY(check_symmetric(file, read, n));
     SAP_TRY(SAP_ROOM(&file->pool, &file->sizes, read + 1, file->error));
     SAP_TRY(SAP_ROOM(&file->pool, &file->A, size + n * n, file->error));
@@ -170,18 +164,16 @@ static sap_status read_contact(text_file* file, sap_problem* problem, int32_t nt
   const int32_t* sizes = file->sizes;
   int32_t trees[2];
   SAP_TRY(read_numbers(file, -1, "a contact"));
-  if (file->count < HEAD) {
-    return FAIL(file, SAP_STATUS_SYNTAX, "a contact: there are only %d numbers", (int)file->count);
-  }
+  SAP_RETURN_IF(file->count < HEAD, FAIL(file, SAP_STATUS_SYNTAX,
+                                         "a contact: there are only %d numbers", (int)file->count));
   SAP_TRY(take_integer(file, 0, 0, ntrees - 1, "treeA", &trees[0]));
   SAP_TRY(take_integer(file, 1, -1, ntrees - 1, "treeB", &trees[1]));
   const int32_t columns = sizes[trees[0]] + (trees[1] >= 0 ? sizes[trees[1]] : 0);
   const int32_t m = (file->count - HEAD) / (2 + columns);
-  if (file->count != HEAD + m * (2 + columns) || (m != 3 && m != 4 && m != 6)) {
-    return FAIL(file, SAP_STATUS_SYNTAX,
-                "a contact of %d velocities: %d numbers are needed for 3 rows, there are %d",
-                (int)columns, (int)(HEAD + 3 * (2 + columns)), (int)file->count);
-  }
+  SAP_RETURN_IF(file->count != HEAD + m * (2 + columns) || (m != 3 && m != 4 && m != 6),
+                FAIL(file, SAP_STATUS_SYNTAX,
+                     "a contact of %d velocities: %d numbers are needed for 3 rows, there are %d",
+                     (int)columns, (int)(HEAD + 3 * (2 + columns)), (int)file->count));
   SAP_TRY(SAP_ROOM(&file->pool, &file->J, (int64_t)m * columns, file->error));
   const double* rows = file->values + HEAD + 2 * m;
   const double* jacobians[2] = {file->J, file->J + m * sizes[trees[0]]};

@@ -6,9 +6,7 @@ static const cli_option option_list[] = {{0}};
 
 static int refuse(const cli_command* command, int argc, char** argv) {
   cli_parser parser;
-  if (!cli_parse(&parser, command, NULL, argc, argv)) {
-    return parser.exit_code;
-  }
+  SAP_RETURN_IF(!cli_parse(&parser, command, NULL, argc, argv), parser.exit_code);
   cli_message("this build has no MuJoCo: install libmujoco-dev, or give -DMUJOCO_DIR= to cmake");
   return CLI_USAGE;
 }

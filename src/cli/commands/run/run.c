@@ -337,9 +337,7 @@ static int run_scene(const cli_command* command, int argc, char** argv) {
                        .adaptive = cli_adaptive_options(),
                        .stepper = cli_stepper_options()}};
   cli_parser parser;
-  if (!cli_parse(&parser, command, &r.options, argc, argv)) {
-    return parser.exit_code;
-  }
+  SAP_RETURN_IF(!cli_parse(&parser, command, &r.options, argc, argv), parser.exit_code);
   int code = check_options(command, &parser, &r.options);
   if (code != CLI_OK) {
     return code;
