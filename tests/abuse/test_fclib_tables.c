@@ -72,6 +72,7 @@ static void test_damaged(void** state) {
     assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_problem_file_read(path, p, &error), SAP_STATUS_SYNTAX);
     assert_non_null(strstr(error.message, cases[i].name));
+    assert_true(i > 1 || strstr(error.message, "[7]") != NULL);  // the value itself
     sap_problem_destroy(p);
   }
 }

@@ -89,6 +89,26 @@ static void written_on_the_way(void** state) {
   command_clear(&r);
 }
 
+// After --resume, checkpoints are written after the steps that are multiples in the whole run: an
+// output that fails in step 11 leaves that of step 9.
+static void phase_of_checkpoints_is_kept(void** state) {
+  run(*state, "run " QUADRUPED " --duration 0.07 --dt 0.01 --checkpoint f.checkpoint >/dev/null");
+  command_result r = command_run(*state, "mkdir", "", "-p f.problems/step_000011.hdf5");
+  command_clear(&r);
+  command_expect(*state, program,
+                 "run " QUADRUPED
+                 " --duration 0.16 --dt 0.01 --resume f.checkpoint --checkpoint"
+                 " g.checkpoint --checkpoint-every 3 --dump-problems f.problems",
+                 3, "step_000011");
+  r = command_exits(
+      *state, program,
+      "run " QUADRUPED " --duration 0.12 --dt 0.01 --resume g.checkpoint --format json", 0);
+  assert_true(json_member(r.out, "steps") == 3.0);
+  command_clear(&r);
+  r = command_run(*state, "rm", "", "-r f.problems");
+  command_clear(&r);
+}
+
 // Steps of the run, however duration/dt is rounded, and times on the multiples of dt.
 static void as_many_steps_as_fit(void** state) {
   static const struct {
@@ -308,6 +328,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(two_parts_are_one),
       cmocka_unit_test(written_on_the_way),
+      cmocka_unit_test(phase_of_checkpoints_is_kept),
       cmocka_unit_test(adaptive_parts_are_one),
       cmocka_unit_test(as_many_steps_as_fit),
       cmocka_unit_test(phase_is_kept),

@@ -46,7 +46,7 @@ static sap_law_contact contact_of(const sap_material* material, double phi0) {
                            .vc_star = ZERO};
 }
 
-// Near rigid, Rn = w'/(4 pi^2) and Rt = sigma w' with w' = min(w, 3 W_nn, 32 pi^2/load), where 3 W_nn
+// Near rigid, Rn = w'/(4 pi^2), Rt = sigma w' with w' = min(w, 3 W_nn, 32 pi^2/load); 3 W_nn
 // is not below 1e-4 w.
 static void test_scale_of_rigid_contacts(void** state) {
   (void)state;

@@ -183,6 +183,15 @@ static void test_lag(void** state) {
   const double gamma[3] = {0.1, 0.2, 0.3}, bad[3] = {0.0, 0.0, (double)NAN};
   assert_int_equal(sap_problem_keep_impulses(problem, bad, NULL), SAP_STATUS_NOT_FINITE);
   assert_int_equal(sap_problem_keep_impulses(problem, gamma, NULL), SAP_STATUS_OK);
+  unsigned char bytes[512];  // another problem that takes them over knows as much
+  size_t kept;
+  sap_problem* other;
+  assert_int_equal(sap_problem_save_memory(problem, bytes, sizeof bytes, &kept, NULL), 0);
+  assert_int_equal(sap_problem_create(&other, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_load_memory(other, bytes, kept, NULL), SAP_STATUS_OK);
+  block = add(other, 2.0 * dt, -2e-3, rest, 7);
+  ASSERT_NEAR(block.lagged_impulse, 0.6, 1e-15);
+  sap_problem_destroy(other);
   block = add(problem, 2.0 * dt, -2e-3, rest, 7);  // the same force for twice the time
   ASSERT_NEAR(block.lagged_impulse, 0.6, 1e-15);
   block = add(problem, dt, -2e-3, rest, 8);
