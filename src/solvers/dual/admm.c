@@ -44,29 +44,26 @@ sap_status sap_admm_begin(sap_admm* a, sap_dual* d, double largest) {
   return a->n > 0 ? factorize(a, d) : SAP_STATUS_OK;
 }
 
-void sap_admm_start_iteration(sap_admm* a) {
+void sap_admm_iterate(sap_admm* a, double omega, const sap_admm_set* set, double* primal_2,
+                      double* dual_2) {
   const size_t size = (size_t)a->n * sizeof(double);
+  *primal_2 = *dual_2 = 0.0;
   memcpy(a->x_last, a->x, size);
   memcpy(a->y_last, a->y, size);
   for (int32_t i = 0; i < a->n; ++i) {
     a->x[i] = ETA * a->x_last[i] + a->rho * a->y[i] + a->w[i] - a->q[i];
   }
-}
-
-void sap_admm_end_iteration(sap_admm* a, double omega, sap_admm_project project,
-                            const void* context) {
+  if (set->add_terms != NULL) {
+    set->add_terms(set->context, a);
+  }
   sap_dense_factor_solve(a->n, a->factor, a->x);
   for (int32_t i = 0; i < a->n; ++i) {
     const double relaxed = omega * a->x[i] + (1.0 - omega) * a->y_last[i];
     a->w[i] -= a->rho * relaxed;
     a->y[i] = -a->w[i] / a->rho;
   }
-  project(context, a->y);
+  set->project(set->context, a->y);
   cblas_daxpy(a->n, a->rho, a->y, 1, a->w, 1);
-}
-
-void sap_admm_residuals(const sap_admm* a, double* primal_2, double* dual_2) {
-  *primal_2 = *dual_2 = 0.0;
   for (int32_t i = 0; i < a->n; ++i) {
     const double primal = a->x[i] - a->y[i];
     const double dual = ETA * (a->x[i] - a->x_last[i]) + a->rho * (a->y[i] - a->y_last[i]);
@@ -75,19 +72,15 @@ void sap_admm_residuals(const sap_admm* a, double* primal_2, double* dual_2) {
   }
 }
 
-bool sap_admm_may_adapt(const sap_dual* d, int32_t iteration) {
-  return d->options->penalty != SAP_PENALTY_FIXED && iteration % ADAPT_EVERY == 0;
-}
-
-sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, double primal_2, double dual_2) {
+sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, int32_t iteration, double primal_2,
+                          double dual_2) {
   const double threshold = IMBALANCE * IMBALANCE;
-  if (primal_2 > threshold * dual_2) {
-    a->rho *= a->change;
-  } else if (dual_2 > threshold * primal_2) {
-    a->rho /= a->change;
-  } else {
+  const bool rises = primal_2 > threshold * dual_2, falls = dual_2 > threshold * primal_2;
+  if (d->options->penalty == SAP_PENALTY_FIXED || iteration % ADAPT_EVERY != 0 ||
+      !(rises || falls)) {
     return SAP_STATUS_OK;
   }
+  a->rho = rises ? a->rho * a->change : a->rho / a->change;
   return factorize(a, d);
 }
 
@@ -108,7 +101,8 @@ static void start_multipliers(const sap_dual* d, sap_admm* a) {
 
 // Adds to the right-hand side: D's skew part, one iteration late, and for the NCP De Saxce's shift,
 //   -(mu |w_t|) n
-static void add_explicit_terms(const sap_dual* d, sap_admm* a) {
+static void add_explicit_terms(const void* context, sap_admm* a) {
+  const sap_dual* d = context;
   const int32_t n = a->n;
   if (d->op.mobility) {
     cblas_dgemv(CblasColMajor, CblasNoTrans, n, n, -0.5, a->D, n, a->x_last, 1, 1.0, a->x, 1);
@@ -125,6 +119,7 @@ static void add_explicit_terms(const sap_dual* d, sap_admm* a) {
 
 sap_status sap_admm_solve(sap_dual* d) {
   const size_t size = (size_t)d->op.n * sizeof(double);
+  const sap_admm_set set = {project_items, add_explicit_terms, d};
   sap_admm a = {.n = d->op.n};
   double primal_2, dual_2;
   SAP_TRY(SAP_CARVE(&d->pool, &d->work, d->error, SAP_ADMM_ARRAYS(&a)));
@@ -138,15 +133,10 @@ sap_status sap_admm_solve(sap_dual* d) {
     if (d->iterations == 0) {
       start_multipliers(d, &a);
     }
-    sap_admm_start_iteration(&a);
-    add_explicit_terms(d, &a);
-    sap_admm_end_iteration(&a, d->options->over_relaxation, project_items, d);
+    sap_admm_iterate(&a, d->options->over_relaxation, &set, &primal_2, &dual_2);
     memcpy(d->z, a.y, size);
     d->iterations += 1;
-    if (sap_admm_may_adapt(d, d->iterations)) {
-      sap_admm_residuals(&a, &primal_2, &dual_2);
-      SAP_TRY(sap_admm_adapt(&a, d, primal_2, dual_2));
-    }
+    SAP_TRY(sap_admm_adapt(&a, d, d->iterations, primal_2, dual_2));
   }
   return d->status;
 }

@@ -138,8 +138,11 @@ typedef struct sap_admm {
   double rho, change;       // penalty, factor by which it changes
 } sap_admm;
 
-// Projects y on the set, in place.
-typedef void (*sap_admm_project)(const void* context, double* y);
+typedef struct sap_admm_set {
+  void (*project)(const void* context, double* y);      // y on the set, in place
+  void (*add_terms)(const void* context, sap_admm* a);  // to the right-hand side a->x; NULL: none
+  const void* context;
+} sap_admm_set;
 
 // The arrays of an ADMM of a->n rows, for SAP_CARVE. x and y are adjacent: work of eigenvalues.
 #define SAP_ADMM_ARRAYS(a)                                                                     \
@@ -148,16 +151,13 @@ typedef void (*sap_admm_project)(const void* context, double* y);
       SAP_ARRAY(&(a)->w, (a)->n), SAP_ARRAY(&(a)->x_last, (a)->n), SAP_ARRAY(&(a)->y_last, (a)->n)
 // Chooses the first rho and factorizes D. largest: eigenvalue of D.  fails: NOT_SPD.
 sap_status sap_admm_begin(sap_admm* a, sap_dual* d, double largest);
-// Starts an iteration: x = eta x- + rho y- + w- - q, to which the caller may add before the end.
-void sap_admm_start_iteration(sap_admm* a);
-void sap_admm_end_iteration(sap_admm* a, double omega, sap_admm_project project,
-                            const void* context);
-// Returns squares: *primal_2 = |x - y|^2, *dual_2 = |eta (x - x-) + rho (y - y-)|^2.
-void sap_admm_residuals(const sap_admm* a, double* primal_2, double* dual_2);
-// Changes rho and factorizes again if the residuals differ tenfold.  fails: NOT_SPD.
-sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, double primal_2, double dual_2);
-// True every so many iterations, unless rho is fixed.
-bool sap_admm_may_adapt(const sap_dual* d, int32_t iteration);
+// Iterates once. *primal_2 = |x - y|^2, *dual_2 = |eta (x - x-) + rho (y - y-)|^2.
+void sap_admm_iterate(sap_admm* a, double omega, const sap_admm_set* set, double* primal_2,
+                      double* dual_2);
+// Every so many iterations, unless rho is fixed: changes rho and factorizes again if the residuals
+// differ tenfold.  fails: NOT_SPD.
+sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, int32_t iteration, double primal_2,
+                          double dual_2);
 
 // Lemke's method for linear complementarity problems.
 typedef enum sap_lcp_end {
