@@ -115,6 +115,22 @@ void sap_report_write(const sap_solve_call* call, const sap_solution* answer, co
   }
 }
 
+sap_status sap_report_hand_over(const sap_solve_call* call, sap_warm_start* warm,
+                                const double* values, sap_solution* answer, sap_report* sum,
+                                const sap_history* history, sap_error* error) {
+  const sap_problem* p = call->problem;
+  sap_residual residual;
+  SAP_TRY(sap_residuals_of_blocks(p, answer->v, answer->gamma, &residual, error));
+  SAP_TRY(sap_warm_start_reserve(warm, p, error));
+  SAP_TRY(sap_report_reserve(call, history->capacity, error));
+  sap_warm_start_store(warm, p, values);
+  sap_generalized_impulse(p, answer->gamma, answer->impulse);
+  sum->momentum_error = residual.momentum;
+  sum->cost = residual.cost;
+  sap_report_write(call, answer, sum, history);
+  return SAP_STATUS_OK;
+}
+
 // into += row, but for the step length: the largest counts.
 static void add_row(sap_history_row* into, const sap_history_row* row) {
   into->cost += row->cost;

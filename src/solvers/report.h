@@ -7,6 +7,7 @@
 
 #include <sapstep/solver.h>
 
+#include "problem/warm_start.h"
 #include "solvers/registry.h"
 
 // History of a solve, iteration by iteration, summed over islands that are solved one after the
@@ -49,5 +50,10 @@ void sap_solution_copy(sap_solution* to, const sap_solution* from);
 // Writes solution and report; the report's time stays. Needs the room.
 void sap_report_write(const sap_solve_call* call, const sap_solution* answer, const sap_report* sum,
                       const sap_history* history);
+// The same after judging the answer: sets its impulse, and error and cost of `sum`; keeps `values`
+// of the rows for the next solve. Fails before it writes any of them.
+sap_status sap_report_hand_over(const sap_solve_call* call, sap_warm_start* warm,
+                                const double* values, sap_solution* answer, sap_report* sum,
+                                const sap_history* history, sap_error* error);
 
 #endif

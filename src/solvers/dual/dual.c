@@ -415,23 +415,6 @@ static sap_status solve_island(dual_workspace* w, const sap_solve_call* call, in
   return SAP_STATUS_OK;
 }
 
-// Judges the impulses and writes solution and report. Fails before it writes any of them.
-static sap_status hand_over(dual_workspace* w, const sap_solve_call* call, sap_report* sum,
-                            sap_error* error) {
-  const sap_problem* p = call->problem;
-  sap_residual residual;
-  SAP_TRY(sap_residuals_of_blocks(p, w->answer.v, w->answer.gamma, &residual, error));
-  SAP_TRY(sap_warm_start_reserve(&w->warm, p, error));
-  SAP_TRY(sap_report_reserve(call, w->history.capacity, error));
-  sap_contact_velocity(p, w->answer.v, w->answer.vc);
-  sap_warm_start_store(&w->warm, p, w->answer.gamma);
-  sap_generalized_impulse(p, w->answer.gamma, w->answer.impulse);
-  sum->momentum_error = residual.momentum;
-  sum->cost = residual.cost;
-  sap_report_write(call, &w->answer, sum, &w->history);
-  return SAP_STATUS_OK;
-}
-
 // Orders the islands by their numbers of blocks where time is limited, so that a large one does not
 // keep small ones from being solved. Stable. The second half of `keys` is scratch.
 static sap_status order_islands(dual_workspace* w, bool by_size, sap_error* error) {
@@ -470,7 +453,9 @@ sap_status sap_dual_run(void* workspace, const sap_solve_call* call, bool ncp,
   for (int32_t i = 0; i < w->islands.count; ++i) {
     SAP_TRY(solve_island(w, call, w->order[i].index, method, &sum, error));
   }
-  return hand_over(w, call, &sum, error);
+  sap_contact_velocity(p, w->answer.v, w->answer.vc);
+  return sap_report_hand_over(call, &w->warm, w->answer.gamma, &w->answer, &sum, &w->history,
+                              error);
 }
 
 sap_status sap_dual_solve(void* workspace, const sap_solver_row* row, const sap_solve_call* call,

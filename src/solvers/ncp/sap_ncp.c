@@ -450,17 +450,9 @@ static sap_status hand_over(sap_ncp* w, const sap_solve_call* call, sap_error* e
   for (int32_t k = 0; k < w->ncones; ++k) {
     w->shift_rows[p->blocks[w->cone[k]].first_row + SAP_NORMAL_ROW] = w->best_image[k];
   }
-  sap_residual residual;
-  SAP_TRY(sap_residuals_of_blocks(p, w->best.v, w->best.gamma, &residual, error));
-  SAP_TRY(sap_report_reserve(call, w->history.capacity, error));
-  SAP_TRY(sap_warm_start_reserve(&w->warm, p, error));
-  sap_warm_start_store(&w->warm, p, w->shift_rows);
-  sap_generalized_impulse(p, w->best.gamma, w->best.impulse);
-  w->totals.momentum_error = residual.momentum;
   w->totals.island_error = w->least_error;
-  w->totals.cost = residual.cost;
-  sap_report_write(call, &w->best, &w->totals, &w->history);
-  return SAP_STATUS_OK;
+  return sap_report_hand_over(call, &w->warm, w->shift_rows, &w->best, &w->totals, &w->history,
+                              error);
 }
 
 sap_status sap_ncp_solve(void* workspace, const sap_solver_row* row, const sap_solve_call* call,
