@@ -235,7 +235,7 @@ static int32_t find_mover(const sap_adaptive* a, const sap_problem* p,
   while (i > 0 && J[i] == 0.0) {
     --i;
   }
-  return a->stepper->solution.free_motion.factor.tree_dof[tree] + i / block->nrows;
+  return a->stepper->solution.free_motion.balance.A.tree_dof[tree] + i / block->nrows;
 }
 
 // Takes the kinks of the last step into the report; *dt: a length that has less.

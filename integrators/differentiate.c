@@ -66,22 +66,18 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
   const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper), nx = 2 * n + nu;
   sap_differentiation* d;
   SAP_TRY(SAP_POOL_ADD(pool, &d, 1, error));
-  double** const vectors[] = {&d->v,       &d->v_vq, &d->v_theta, &d->a,      &d->residual,
-                              &d->impulse, &d->x,    &d->near_v,  &d->lambda, &d->end_bar};
-  double** const squares[] = {&d->r_q,    &d->r_v,  &d->r_a,   &d->r_q0,   &d->way,
-                              &d->p_v,    &d->p_q0, &d->p_v0,  &d->p_star, &d->p_A,
-                              &d->near_p, &d->at.v, &d->near.v};
-  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
-    SAP_TRY(SAP_POOL_ADD(pool, vectors[i], n, error));
-  }
-  for (size_t i = 0; i < sizeof squares / sizeof *squares; ++i) {
-    SAP_TRY(SAP_POOL_ADD(pool, squares[i], n * n, error));
-  }
   SAP_TRY(SAP_POOL_ADD_ALL(
-      pool, error, SAP_ARRAY(&d->p_u, n * nu), SAP_ARRAY(&d->q, stepper->system.nq),
-      SAP_ARRAY(&d->rotations, n / 3 + 1), SAP_ARRAY(&d->end, n / 3 + 1),
-      SAP_ARRAY(&d->solution, n * nx), SAP_ARRAY(&d->at.x, n * nx), SAP_ARRAY(&d->near.x, n * nx),
-      SAP_ARRAY(&d->at.pivots, n), SAP_ARRAY(&d->near.pivots, n)));
+      pool, error, SAP_ARRAY(&d->v, n), SAP_ARRAY(&d->v_vq, n), SAP_ARRAY(&d->v_theta, n),
+      SAP_ARRAY(&d->a, n), SAP_ARRAY(&d->residual, n), SAP_ARRAY(&d->impulse, n),
+      SAP_ARRAY(&d->x, n), SAP_ARRAY(&d->near_v, n), SAP_ARRAY(&d->lambda, n),
+      SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->r_q, n * n), SAP_ARRAY(&d->r_v, n * n),
+      SAP_ARRAY(&d->r_a, n * n), SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->way, n * n),
+      SAP_ARRAY(&d->p_v, n * n), SAP_ARRAY(&d->p_q0, n * n), SAP_ARRAY(&d->p_v0, n * n),
+      SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->near_p, n * n),
+      SAP_ARRAY(&d->at.v, n * n), SAP_ARRAY(&d->near.v, n * n), SAP_ARRAY(&d->p_u, n * nu),
+      SAP_ARRAY(&d->q, stepper->system.nq), SAP_ARRAY(&d->rotations, n / 3 + 1),
+      SAP_ARRAY(&d->end, n / 3 + 1), SAP_ARRAY(&d->solution, n * nx), SAP_ARRAY(&d->at.x, n * nx),
+      SAP_ARRAY(&d->near.x, n * nx), SAP_ARRAY(&d->at.pivots, n), SAP_ARRAY(&d->near.pivots, n)));
   stepper->differentiation = d;
   return SAP_STATUS_OK;
 }
@@ -182,7 +178,7 @@ static bool is_explicit(const sap_stepper* stepper, int32_t tree) {
 
 // out = a of trees with v* from v0, b of others.
 static void choose(const sap_stepper* stepper, const double* a, const double* b, double* out) {
-  const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
+  const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
     const double* from = is_explicit(stepper, t) ? a : b;
     memcpy(out + tree_dof[t], from + tree_dof[t],
@@ -290,7 +286,7 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
 static void put_block(sap_stepper* stepper, int32_t a, int32_t b, const double* A,
                       bool transposed) {
   sap_differentiation* d = stepper->differentiation;
-  const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
+  const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
   const size_t n = (size_t)stepper->system.nv, first = (size_t)tree_dof[a];
   const size_t rows = (size_t)tree_dof[a + 1] - first, start = (size_t)tree_dof[b];
   const size_t columns = (size_t)tree_dof[b + 1] - start;
@@ -342,7 +338,7 @@ static sap_status find_near(sap_stepper* stepper, sap_error* error) {
 static sap_status find_near_part(sap_stepper* stepper, size_t rows, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_step_context* s = &stepper->step;
-  const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
+  const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
   d->reads_near = false;
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
     const double way = is_explicit(stepper, t) ? 0.0 : s->theta * s->dt * s->theta_vq;
@@ -392,7 +388,7 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   sap_differentiation* d = stepper->differentiation;
   const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper), nx = 2 * n + nu;
   const size_t rows = lambda != NULL ? 1 : n;
-  const int32_t* tree_dof = stepper->solution.free_motion.factor.tree_dof;
+  const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
   double *q0 = d->solution, *v0 = q0 + rows * n, *near = d->near_p;
   SAP_TRY(find_impulses(stepper, true, lambda, parameters, error));
   sap_step_turn_columns(d->rotations, d->count, false, rows, n, d->p_A, d->r_q);

@@ -82,7 +82,7 @@ static void multiply(sap_extrapolation* e, const double* x, double* y) {
     }
     G += (size_t)n * (size_t)n;
   }
-  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &fm->balance.A, x, e->z);
+  sap_tree_store_multiply(fm->system, &fm->balance.A, x, e->z);
   sap_generalized_impulse(p, e->gamma, y);
   for (int32_t i = 0; i < fm->system->nv; ++i) {
     y[i] += e->z[i];
@@ -109,7 +109,7 @@ static void filter(sap_extrapolation* e, const double* x, double* y) {
   const sap_free_motion* fm = &e->stepper->solution.free_motion;
   const int32_t nv = fm->system->nv;
   const bool* locked = fm->system->locked;
-  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &e->M, x, e->r);
+  sap_tree_store_multiply(fm->system, &e->M, x, e->r);
   for (int32_t i = 0; i < nv; ++i) {
     e->r[i] = locked != NULL && locked[i] ? 0.0 : e->r[i];
     e->p[i] = y[i] = 0.0;

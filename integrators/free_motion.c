@@ -11,7 +11,6 @@ sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool, sap_
   fm->system = system;
   fm->pool = pool;
   SAP_TRY(sap_momentum_factor_create(system, pool, &fm->factor, error));
-  fm->balance.tree_dof = fm->factor.tree_dof;
   SAP_TRY(sap_momentum_balance_create(system, pool, &fm->balance, error));
   const int32_t ngroups = fm->factor.ngroups;
   SAP_TRY(sap_prediction_create(system->nv, SAP_PREDICTION_DEPTH, pool, &fm->prediction, error));
@@ -62,7 +61,7 @@ static sap_status start_group(sap_free_motion* fm, int32_t g, sap_error* error) 
   double mass = 0.0, residual_2 = 0.0, load_2 = 0.0, momentum_2 = 0.0;
   for (int32_t k = 0; k < group->ntrees; ++k) {
     const int32_t t = fm->factor.group_trees[group->first_tree + k];
-    const size_t n = (size_t)fm->system->tree_sizes[t], first = (size_t)fm->factor.tree_dof[t];
+    const size_t n = (size_t)fm->system->tree_sizes[t], first = (size_t)fm->balance.A.tree_dof[t];
     const double* A = fm->balance.A.view.diagonal[t];
     for (size_t i = first; i < first + n; ++i, A += n + 1) {
       const double momentum = *A * v0[i];  // may cancel in m
@@ -151,7 +150,7 @@ sap_status sap_free_motion_solve_linear(sap_free_motion* fm, sap_error* error) {
     fm->progress[g].phase = SAP_GROUP_DONE;
   }
   double* product = fm->v_best;
-  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &fm->balance.A, fm->dv, product);
+  sap_tree_store_multiply(fm->system, &fm->balance.A, fm->dv, product);
   for (int32_t i = 0; i < nv; ++i) {
     fm->v_star[i] += fm->dv[i];
     fm->m[i] += product[i];

@@ -68,8 +68,8 @@ sap_status sap_free_motion_solve(sap_free_motion* free_motion, const sap_step_co
 #define SAP_FOR_GROUP(fm, group, i, body)                                                    \
   for (int32_t k_ = 0; k_ < (fm)->factor.groups[group].ntrees; ++k_) {                       \
     const int32_t t_ = (fm)->factor.group_trees[(fm)->factor.groups[group].first_tree + k_]; \
-    const int32_t end_ = (fm)->factor.tree_dof[t_ + 1];                                      \
-    for (int32_t i = (fm)->factor.tree_dof[t_]; i < end_; ++i) {                             \
+    const int32_t end_ = (fm)->balance.A.tree_dof[t_ + 1];                                   \
+    for (int32_t i = (fm)->balance.A.tree_dof[t_]; i < end_; ++i) {                          \
       body;                                                                                  \
     }                                                                                        \
   }

@@ -103,7 +103,7 @@ sap_status sap_linearization_move_to_start(sap_free_motion* fm, const bool* tree
     fm->v_best[i] = fm->v_star[i];
     fm->dv[i] = fm->v_star[i] - v0[i];
   }
-  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &fm->balance.A, fm->dv, l->p);
+  sap_tree_store_multiply(fm->system, &fm->balance.A, fm->dv, l->p);
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     if (l->starts[g] && !l->known[g]) {
       SAP_FOR_GROUP(fm, g, i, l->e[i] = -l->p[i] - fm->m[i])
@@ -120,8 +120,7 @@ static void find_impulses(sap_free_motion* fm, const double* v) {
   for (int32_t i = 0; i < fm->system->nv; ++i) {
     fm->dv[i] = v[i] - fm->v_star[i];
   }
-  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &fm->balance.A, fm->dv,
-                          fm->linearization.p);
+  sap_tree_store_multiply(fm->system, &fm->balance.A, fm->dv, fm->linearization.p);
 }
 
 sap_status sap_linearization_check(sap_free_motion* fm, const double* v, double* error_share,
@@ -185,7 +184,7 @@ static void record_missed(sap_free_motion* fm, bool checked) {
     const bool known = l->known[fm->factor.tree_group[t]] && checked;
     const bool free = system->free_bodies != NULL && system->free_bodies[t];
     l->held[t] = false;
-    for (int32_t i = fm->factor.tree_dof[t]; i < fm->factor.tree_dof[t + 1]; ++i) {
+    for (int32_t i = fm->balance.A.tree_dof[t]; i < fm->balance.A.tree_dof[t + 1]; ++i) {
       l->e[i] = known ? l->e[i] + fm->m[i] : 0.0;
       l->held[t] = l->held[t] || (!free && l->p[i] != 0.0);
     }

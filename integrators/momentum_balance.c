@@ -63,7 +63,7 @@ static void lock_matrix(sap_momentum_balance* balance) {
     double* entry = balance->A.pointers[i];
     for (int32_t column = 0; column < system->tree_sizes[b]; ++column) {
       for (int32_t row = 0; row < system->tree_sizes[a]; ++row, ++entry) {
-        if (locked[balance->tree_dof[a] + row] || locked[balance->tree_dof[b] + column]) {
+        if (locked[balance->A.tree_dof[a] + row] || locked[balance->A.tree_dof[b] + column]) {
           *entry = diagonal && row == column ? 1.0 : 0.0;
         }
       }
@@ -162,7 +162,7 @@ static void multiply_residual(sap_momentum_balance* balance, const sap_tree_stor
   for (int32_t i = 0; i < system->nv; ++i) {
     balance->a[i] = v[i] - balance->step.v0[i];
   }
-  sap_tree_store_multiply(system, balance->tree_dof, M, balance->a, m);
+  sap_tree_store_multiply(system, M, balance->a, m);
   for (int32_t i = 0; i < system->nv; ++i) {
     m[i] -= balance->step.dt * (balance->k1[i] + balance->k2[i]);
   }

@@ -25,7 +25,6 @@ static inline bool sap_theta_is_same(const sap_theta* a, const sap_theta* b) {
 
 typedef struct sap_momentum_balance {
   const sap_system* system;
-  const int32_t* tree_dof;  // first velocity of each tree, of the owner
   // the step
   sap_step_context step;
   sap_theta scheme;
@@ -40,7 +39,7 @@ typedef struct sap_momentum_balance {
   sap_tree_store M;     // only if the system has no inverse_dynamics
 } sap_momentum_balance;
 
-// Allocates in the pool; start from {.tree_dof}.
+// Allocates in the pool; start from {0}.
 sap_status sap_momentum_balance_create(const sap_system* system, sap_pool* pool,
                                        sap_momentum_balance* balance, sap_error* error);
 

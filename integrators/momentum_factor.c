@@ -32,7 +32,6 @@ static void fill_groups(sap_momentum_factor* factor) {
     sap_group* group = &factor->groups[factor->tree_group[t]];
     group->ntrees += 1;
     group->ndofs += system->tree_sizes[t];
-    factor->tree_dof[t + 1] = factor->tree_dof[t] + system->tree_sizes[t];
   }
   int32_t first = 0;
   for (int32_t g = 0; g < factor->ngroups; ++g) {
@@ -116,8 +115,7 @@ static sap_status allocate_factors(sap_momentum_factor* factor, sap_pool* pool, 
 static sap_status allocate_groups(sap_momentum_factor* factor, sap_pool* pool, sap_error* error) {
   const int32_t ntrees = factor->system->ntrees;
   SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&factor->group_trees, ntrees),
-                           SAP_ARRAY(&factor->tree_group, ntrees),
-                           SAP_ARRAY(&factor->tree_dof, ntrees + 1)));
+                           SAP_ARRAY(&factor->tree_group, ntrees)));
   number_groups(factor, factor->group_trees);  // scratch until fill_groups
   SAP_TRY(SAP_POOL_ADD(pool, &factor->groups, factor->ngroups, error));
   fill_groups(factor);
@@ -228,25 +226,25 @@ void sap_momentum_factor_solve(sap_momentum_factor* factor, int32_t index, doubl
   const int32_t* trees = factor->group_trees + group->first_tree;
   const sap_branch_factor* branch = &factor->factors[trees[0]];
   if (group->sparse == NULL && branch->n > BRANCH_MOST) {
-    sap_dense_factor_solve(branch->n, branch->L, x + factor->tree_dof[trees[0]]);
+    sap_dense_factor_solve(branch->n, branch->L, x + factor->source.tree_dof[trees[0]]);
     return;
   }
   if (group->sparse == NULL) {
     double work[SAP_BRANCH_ROW(BRANCH_MOST)];
-    sap_tree_solve(branch, x + factor->tree_dof[trees[0]], work);
+    sap_tree_solve(branch, x + factor->source.tree_dof[trees[0]], work);
     return;
   }
   double* packed = group->sparse->x;
   for (int32_t i = 0; i < group->ntrees; ++i) {
     const size_t n = (size_t)factor->system->tree_sizes[trees[i]];
-    memcpy(packed, x + factor->tree_dof[trees[i]], n * sizeof(double));
+    memcpy(packed, x + factor->source.tree_dof[trees[i]], n * sizeof(double));
     packed += n;
   }
   sap_cholesky_solve(group->sparse->cholesky, group->sparse->x);
   packed = group->sparse->x;
   for (int32_t i = 0; i < group->ntrees; ++i) {
     const size_t n = (size_t)factor->system->tree_sizes[trees[i]];
-    memcpy(x + factor->tree_dof[trees[i]], packed, n * sizeof(double));
+    memcpy(x + factor->source.tree_dof[trees[i]], packed, n * sizeof(double));
     packed += n;
   }
 }

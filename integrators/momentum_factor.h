@@ -34,7 +34,6 @@ typedef struct sap_momentum_factor {
   sap_group* groups;
   int32_t* group_trees;  //                                         (ntrees)
   int32_t* tree_group;   //                                         (ntrees)
-  int32_t* tree_dof;     // first dof of each tree              (ntrees + 1)
   // of single trees; without runs L is dense, with reciprocals on the diagonal if small
   sap_branch_factor* factors;  //                                   (ntrees)
   sap_tree_store source;       // A of the factors of single trees

@@ -36,7 +36,7 @@ static int32_t velocity_index(const sap_free_motion* fm, int32_t group, int32_t 
   while (local >= fm->system->tree_sizes[*trees]) {
     local -= fm->system->tree_sizes[*trees++];
   }
-  return fm->factor.tree_dof[*trees] + local;
+  return fm->balance.A.tree_dof[*trees] + local;
 }
 
 static bool is_pending(const sap_free_motion* fm, int32_t group) {

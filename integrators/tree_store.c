@@ -14,7 +14,9 @@ sap_status sap_tree_store_create(const sap_system* system, sap_pool* pool, sap_t
                                  sap_error* error) {
   const int32_t blocks = system->ntrees + system->ncouplings;
   store->count = 0;
+  SAP_TRY(SAP_POOL_ADD(pool, &store->tree_dof, system->ntrees + 1, error));
   for (int32_t t = 0; t < system->ntrees; ++t) {
+    store->tree_dof[t + 1] = store->tree_dof[t] + system->tree_sizes[t];
     store->count += block_size(system, t, t);
   }
   for (int32_t c = 0; c < system->ncouplings; ++c) {
@@ -60,11 +62,11 @@ static void add_free_body(const double* S, const double* x, double* restrict y) 
   }
 }
 
-void sap_tree_store_multiply(const sap_system* system, const int32_t* tree_dof,
-                             const sap_tree_store* store, const double* x, double* y) {
+void sap_tree_store_multiply(const sap_system* system, const sap_tree_store* store, const double* x,
+                             double* y) {
   memset(y, 0, (size_t)system->nv * sizeof(double));
   for (int32_t t = 0; t < system->ntrees; ++t) {
-    const int32_t dof = tree_dof[t], size = system->tree_sizes[t];
+    const int32_t dof = store->tree_dof[t], size = system->tree_sizes[t];
     if (size == FREE_BODY) {
       add_free_body(store->view.diagonal[t], x + dof, y + dof);
     } else {
@@ -73,7 +75,7 @@ void sap_tree_store_multiply(const sap_system* system, const int32_t* tree_dof,
   }
   for (int32_t c = 0; c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0], b = system->couplings[c][1];
-    const int32_t dof_a = tree_dof[a], dof_b = tree_dof[b];
+    const int32_t dof_a = store->tree_dof[a], dof_b = store->tree_dof[b];
     sap_square_add_coupling(system->tree_sizes[a], system->tree_sizes[b], store->view.coupling[c],
                             x + dof_a, x + dof_b, y + dof_a, y + dof_b);
   }

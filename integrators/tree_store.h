@@ -11,6 +11,7 @@
 typedef struct sap_tree_store {
   sap_tree_matrix view;  // filled by callbacks; points into the arrays below
   double** pointers;     // diagonal blocks, then couplings             (ntrees + ncouplings)
+  int32_t* tree_dof;     // first velocity of each tree                 (ntrees + 1)
   double* values;        // all entries
   size_t count;          // of all entries
   uint64_t generation;   // of the entries: how often they were set to zero
@@ -24,9 +25,9 @@ sap_status sap_tree_store_create(const sap_system* system, sap_pool* pool, sap_t
 void sap_tree_store_zero(sap_tree_store* store);
 // Adds s b to a.
 void sap_tree_store_add_scaled(sap_tree_store* a, double s, const sap_tree_store* b);
-// Computes y = S x, both (nv). tree_dof[t]: first velocity of tree t.
-void sap_tree_store_multiply(const sap_system* system, const int32_t* tree_dof,
-                             const sap_tree_store* store, const double* x, double* y);
+// Computes y = S x, both (nv).
+void sap_tree_store_multiply(const sap_system* system, const sap_tree_store* store, const double* x,
+                             double* y);
 // Returns true if all entries of lower triangles and couplings are finite; else *tree is the tree
 // of one that is not.
 bool sap_tree_store_is_finite(const sap_system* system, const sap_tree_store* store, int32_t* tree);

@@ -59,7 +59,7 @@ static void check(const int32_t* sizes, int32_t ntrees, const int32_t (*coupling
         assert_int_equal(sap_momentum_factor_group(&factor, g, &A, NULL), SAP_STATUS_OK);
         sap_momentum_factor_solve(&factor, g, x);
       }
-      sap_tree_store_multiply(&system, factor.tree_dof, &A, x, b);
+      sap_tree_store_multiply(&system, &A, x, b);
       for (int32_t i = 0; i < system.nv; ++i) {
         ASSERT_NEAR(b[i], 1.0 + i, 1e-12);
       }
