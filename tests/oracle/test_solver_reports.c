@@ -222,6 +222,35 @@ static void test_best_of_many(void** state) {
   sap_problem_destroy(w.problem);
 }
 
+// sap-ncp says that it solved where the natural maps of islands, rows and trees say so, not where
+// some do not: rows and trees alone refuse some of these problems, islands others.
+static void test_claims(void** state) {
+  (void)state;
+  int32_t claimed = 0, refused = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const wild_problem w = wild_make(seed, (wild_limits){1e6, 1.0, 1e-8, 1e6, false});
+    sap_solver_options options = sap_solver_options_default();
+    sap_solution s = {0};
+    sap_report report = {0};
+    sap_residual residual;
+    options.max_sweeps = 300;
+    const sap_outcome outcome = solve_problem("sap-ncp", &options, w.problem, &s, &report);
+    assert_int_equal(sap_residuals(w.problem, s.v, s.gamma, &residual, NULL), SAP_STATUS_OK);
+    if (says_solved(outcome)) {
+      claimed += 1;
+      assert_true(fmax(residual.ncp_row, residual.tree) <= sqrt(options.relative_tolerance));
+      assert_true(outcome == SAP_OUTCOME_ROUNDOFF ||
+                  report.island_error <= options.relative_tolerance);
+    } else {
+      refused += 1;
+    }
+    sap_solution_clear(&s);
+    sap_report_clear(&report);
+    sap_problem_destroy(w.problem);
+  }
+  assert_true(claimed > 50 && refused > 5);
+}
+
 // The largest eigenvalue of the tangents' 2 x 2 or 5 x 5 block.
 static void test_tangent_eigenvalue(void** state) {
   (void)state;
@@ -236,12 +265,36 @@ static void test_tangent_eigenvalue(void** state) {
   ASSERT_NEAR(sap_tangent_eigenvalue(D6, 6), 1.75, 1e-14);
 }
 
+// Two equal contacts without R on one mass: the matrix of Newton's step is singular. Its diagonal
+// is raised, and every step is one of Newton's.
+static void test_singular_steps(void** state) {
+  (void)state;
+  sap_problem* p = point_masses_create(MASS, V_STAR, 1);
+  sap_solution s = {0};
+  sap_report report = {0};
+  for (uint64_t key = 0; key < 2; ++key) {
+    point_masses_add_contact(p, 0, -1, 10.0, 0.0, key);
+  }
+  assert_true(says_solved(solve_problem("newton-ncp", NULL, p, &s, &report)));
+  assert_true(report.iterations > 0);
+  for (int32_t i = 1; i < report.history_count; ++i) {
+    assert_true(report.history[i].step_length == 1.0);
+  }
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_NEAR(s.v[i], 0.0, 1e-6);
+  }
+  sap_solution_clear(&s);
+  sap_report_clear(&report);
+  sap_problem_destroy(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_guessed_impulses),   cmocka_unit_test(test_counts),
       cmocka_unit_test(test_free_tree),          cmocka_unit_test(test_inertia_of_mobility),
       cmocka_unit_test(test_time_limits),        cmocka_unit_test(test_best_of_many),
       cmocka_unit_test(test_tangent_eigenvalue), cmocka_unit_test(test_backtracking),
+      cmocka_unit_test(test_singular_steps),     cmocka_unit_test(test_claims),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

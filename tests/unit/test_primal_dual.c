@@ -13,6 +13,7 @@
 #include "solvers/primal/newton.h"
 #include "support/near.h"
 #include "support/one_contact.h"
+#include "support/point_masses.h"
 
 typedef struct fixture {
   sap_problem* problem;
@@ -259,11 +260,34 @@ static void test_limit(void** state) {
   assert_true(scaled > 10 && kept > 10);
 }
 
+// A light tree beside a heavy one: above the root of the tolerance of its own momentum, and above
+// 1e-9 of the island's speed, its error keeps the iterations going, though the island's is small.
+static void test_light_tree(void** state) {
+  (void)state;
+  static const double mass[2] = {1.0, 1e-6}, errors[2] = {1e-7, 5e-10};
+  static const double v_star[2][3] = {{1.0, 0.0, -1.0}, {1e-6, 0.0, 0.0}};
+  for (int i = 0; i < 2; ++i) {
+    sap_solver_options options = sap_solver_options_default();
+    fixture f = {.problem = point_masses_create(mass, v_star, 2)};
+    options.absolute_tolerance = 0.0;
+    point_masses_add_contact(f.problem, 1, 0, 0.0, 0.1, 1);  // open: they part at 1 m/s
+    assert_int_equal(sap_islands_find(&f.islands, f.problem, false, NULL), SAP_STATUS_OK);
+    sap_newton_init(&f.newton);
+    assert_int_equal(sap_newton_gather(&f.newton, f.problem, &f.islands, 0, NULL), SAP_STATUS_OK);
+    memcpy(f.newton.v, v_star, sizeof v_star);
+    f.newton.v[4] += errors[i];
+    sap_newton_evaluate(&f.newton);
+    // castro (32) holds: 1e-3 |dv| < 1e-6 sqrt(2)
+    assert_int_equal(sap_newton_is_converged(&f.newton, &options), i > 0);
+    tear_down(&f);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_law),        cmocka_unit_test(test_lagged_law),
       cmocka_unit_test(test_consistent), cmocka_unit_test(test_without_friction),
-      cmocka_unit_test(test_limit),
+      cmocka_unit_test(test_limit),      cmocka_unit_test(test_light_tree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
