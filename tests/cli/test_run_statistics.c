@@ -16,6 +16,8 @@
 
 #include "support/command.h"
 #include "support/near.h"
+#include "support/scene_text.h"
+#include "support/simulation.h"
 #include "support/skip.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
@@ -181,6 +183,44 @@ static void test_sums(void** state) {
   command_clear(&r);
 }
 
+// Five bars that whirl by radians in a step: the run counts the steps whose relinearization ran
+// away, and those in parts, as their reports do.
+static void test_withdrawn(void** state) {
+  static const char loop[] =
+      "<mujoco><option timestep='.02'/><default><geom type='capsule' size='.02' contype='0' "
+      "conaffinity='0'/><joint axis='0 1 0'/></default><worldbody>"
+      "<body name='a'><joint/><geom fromto='0 0 0 0 0 -.5' mass='.1'/><body pos='0 0 -.5'><joint/>"
+      "<geom fromto='0 0 0 .6 0 0' mass='1'/><body pos='.6 0 0'><joint/><geom fromto='0 0 0 .1 0 "
+      ".1'"
+      " mass='.1'/><body name='f' pos='.1 0 .1'><joint/><geom fromto='0 0 0 .1 0 .1' mass='.02'/>"
+      "</body></body></body></body><body name='c' pos='.7 0 0'><joint/><geom fromto='0 0 0 0 0 "
+      "-.4' "
+      "mass='.1'/></body></worldbody><equality><connect body1='f' body2='c' anchor='.1 0 .1'/>"
+      "</equality><keyframe><key name='k' qvel='20 -30 40 -30 50'/></keyframe></mujoco>";
+  const double v[5] = {20.0, -30.0, 40.0, -30.0, 50.0};
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "loop.xml", loop, sizeof loop - 1, path);
+  command_result r = command_exits(
+      *state, program, "run loop.xml --keyframe k --duration 1 --stats --format json", 0);
+  simulation s = {.model = scene_text_model("loop.xml", loop, NULL)};
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = 0.02;
+  simulation_complete(&s, SAP_SCHEME_IMPLICIT_EULER, 0.02);
+  simulation_use(&s, &options);
+  memcpy(s.state.v, v, sizeof v);
+  int32_t withdrawn = 0, in_parts = 0;
+  for (int i = 0; i < 50; ++i) {
+    simulation_step(&s, 1);
+    withdrawn += s.report.relinearizations_withdrawn ? 1 : 0;
+    in_parts += s.report.free_motion_substeps > 0 ? 1 : 0;
+  }
+  simulation_end(&s);
+  assert_true(withdrawn > 0 && withdrawn < 50);
+  assert_true(json_member(r.out, "relinearizations_withdrawn") == withdrawn);
+  assert_true(json_member(r.out, "in_parts") == in_parts);
+  command_clear(&r);
+}
+
 // A run says what the scheme took from a spinning top, and which contact is softer than asked.
 static void test_messages(void** state) {
   static const char top[] =
@@ -217,6 +257,7 @@ static void test_messages(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_sums, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_withdrawn, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_messages, scratch_setup, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
