@@ -78,8 +78,23 @@ sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, co
   return status;
 }
 
-sap_status cli_refuse_keyframe(const char* path, const char* asked, const char* const* names,
-                               int named, int32_t count, sap_error* error) {
+sap_status cli_find_keyframe(const char* path, const char* asked, cli_name_of* name_of,
+                             const void* model, int32_t* index, sap_error* error) {
+  enum { NAMES = 64 };
+  const char *names[NAMES], *name;
+  int32_t count = 0, named = 0;
+  for (; (name = name_of(model, count)) != NULL; ++count) {
+    if (name[0] != '\0' && strcmp(name, asked) == 0) {
+      *index = count;
+      return SAP_STATUS_OK;
+    }
+    if (name[0] != '\0' && named < NAMES) {
+      names[named++] = name;
+    }
+  }
+  if (cli_read_integer(asked, index) && *index >= 0 && *index < count) {
+    return SAP_STATUS_OK;
+  }
   char instead[128] = "it has none";
   const char* near = cli_suggest(asked, names, named);
   near = near == NULL && named == 1 ? names[0] : near;
@@ -92,24 +107,10 @@ sap_status cli_refuse_keyframe(const char* path, const char* asked, const char* 
                   instead);
 }
 
-// Finds a keyframe by name or number; suggests a similar name.
-static sap_status find_keyframe(const sap_model* model, const char* path, const char* asked,
-                                int32_t* index, sap_error* error) {
-  enum { NAMES = 64 };
-  const char* names[NAMES];
-  int named = 0;
-  const int32_t count = sap_model_get_sizes(model).keyframes;
-  *index = sap_model_find(model, SAP_ELEMENT_KEYFRAME, asked);
-  if (*index >= 0 || (cli_read_integer(asked, index) && *index >= 0 && *index < count)) {
-    return SAP_STATUS_OK;
-  }
-  for (int32_t i = 0; i < count && named < NAMES; ++i) {
-    const char* name = sap_model_get_name(model, SAP_ELEMENT_KEYFRAME, i);
-    if (name[0] != '\0') {
-      names[named++] = name;
-    }
-  }
-  return cli_refuse_keyframe(path, asked, names, named, count, error);
+static const char* keyframe_name(const void* model, int32_t id) {
+  return id < sap_model_get_sizes(model).keyframes
+             ? sap_model_get_name(model, SAP_ELEMENT_KEYFRAME, id)
+             : NULL;
 }
 
 sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_state* state,
@@ -117,7 +118,7 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
   const char* name = scene->keyframe;
   int32_t index = 0;
   if (name != NULL) {
-    SAP_TRY(find_keyframe(model, scene->path, name, &index, error));
+    SAP_TRY(cli_find_keyframe(scene->path, name, keyframe_name, model, &index, error));
   }
   SAP_FAIL_IF(sap_model_get_sizes(model).nv == 0, error, SAP_STATUS_ARGUMENT,
               "%.150s: nothing moves: no body has a joint", scene->path);

@@ -68,9 +68,12 @@ void cli_ignore_warning(void* context, const char* message);
 // Reads the scene. Warnings go to `warn`; NULL: to standard error, each kind once with a count.
 sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, const char* message),
                           void* context, sap_model** model, sap_error* error);
-// Fails with ARGUMENT: the model at `path` has `count` keyframes, some named, but not `asked`.
-sap_status cli_refuse_keyframe(const char* path, const char* asked, const char* const* names,
-                               int named, int32_t count, sap_error* error);
+// Returns the name of a keyframe, "" without one; NULL: `id` is behind the last.
+typedef const char* cli_name_of(const void* model, int32_t id);
+// Finds a keyframe of the model at `path` by name or number. Fails with ARGUMENT; the message
+// suggests a similar name.
+sap_status cli_find_keyframe(const char* path, const char* asked, cli_name_of* name_of,
+                             const void* model, int32_t* index, sap_error* error);
 // Fills the state, and the controls (nu) unless NULL, from the keyframe or the default pose. Fails
 // with ARGUMENT if no body can move.
 sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_state* state,

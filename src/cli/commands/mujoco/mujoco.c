@@ -96,28 +96,18 @@ static sap_status find_plugins(const mujoco_options* o, sap_error* error) {
 #endif
 }
 
-static sap_status refuse_keyframe(const mujoco_options* o, const mjModel* m, sap_error* error) {
-  enum { NAMES = 64 };
-  const char* names[NAMES];
-  int named = 0;
-  for (int i = 0; i < (int)m->nkey && named < NAMES; ++i) {
-    const char* name = mj_id2name(m, mjOBJ_KEY, i);
-    if (name != NULL && name[0] != '\0') {
-      names[named++] = name;
-    }
-  }
-  return cli_refuse_keyframe(o->path, o->plan.keyframe, names, named, (int32_t)m->nkey, error);
+static const char* keyframe_name(const void* model, int32_t id) {
+  const bool any = id < (int32_t)((const mjModel*)model)->nkey;
+  const char* name = any ? mj_id2name(model, mjOBJ_KEY, id) : NULL;
+  return any && name == NULL ? "" : name;
 }
 
 static sap_status set_keyframe(const mujoco_options* o, mujoco_loaded* l, sap_error* error) {
-  if (o->plan.keyframe == NULL) {
-    return SAP_STATUS_OK;
+  if (o->plan.keyframe != NULL) {
+    int32_t index;
+    SAP_TRY(cli_find_keyframe(o->path, o->plan.keyframe, keyframe_name, l->model, &index, error));
+    mj_resetDataKeyframe(l->model, l->data, index);
   }
-  int32_t index = mj_name2id(l->model, mjOBJ_KEY, o->plan.keyframe);
-  SAP_RETURN_IF(index < 0 && (!cli_read_integer(o->plan.keyframe, &index) || index < 0 ||
-                              index >= (int32_t)l->model->nkey),
-                refuse_keyframe(o, l->model, error));
-  mj_resetDataKeyframe(l->model, l->data, index);
   return SAP_STATUS_OK;
 }
 
