@@ -63,44 +63,6 @@ void cli_table_real(cli_table* table, double value) {
   CLI_CELLS(table, CLI_R(value));
 }
 
-// Length of the UTF-8 sequence at `text`; 0: not valid.
-static int sequence_length(const char* text) {
-  const unsigned char* s = (const unsigned char*)text;
-  const int length = s[0] < 0x80             ? 1
-                     : (s[0] & 0xe0) == 0xc0 ? 2
-                     : (s[0] & 0xf0) == 0xe0 ? 3
-                     : (s[0] & 0xf8) == 0xf0 ? 4
-                                             : 0;
-  uint32_t code = length == 1 ? s[0] : s[0] & (0x7fu >> length);  // the bits after the prefix
-  for (int i = 1; i < length; ++i) {
-    if ((s[i] & 0xc0) != 0x80) {
-      return 0;
-    }
-    code = (code << 6) | (s[i] & 0x3fu);
-  }
-  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  return code >= least[length] && code <= 0x10ffff && !surrogate ? length : 0;
-}
-
-void cli_print_json_string(FILE* stream, const char* text) {
-  (void)fputc('"', stream);
-  while (*text != '\0') {
-    const int length = sequence_length(text);
-    if (length == 0) {
-      (void)fputs("\\ufffd", stream);
-    } else if (*text == '"' || *text == '\\') {
-      (void)fprintf(stream, "\\%c", *text);
-    } else if ((unsigned char)*text < 0x20 || *text == 0x7f) {
-      (void)fprintf(stream, "\\u%04x", (unsigned)(unsigned char)*text);
-    } else {
-      (void)fwrite(text, 1, (size_t)length, stream);
-    }
-    text += length > 0 ? length : 1;
-  }
-  (void)fputc('"', stream);
-}
-
 void cli_print_json_real(FILE* stream, double value) {
   if (isfinite(value)) {
     (void)fprintf(stream, "%.17g", value);
@@ -116,10 +78,10 @@ static void print_json(const cli_table* table, FILE* stream) {
     const cli_column* column = &table->columns[i % n];
     const cell* c = &table->cells[i];
     (void)fputs(i % n != 0 ? ", " : i == 0 ? "\n{" : "},\n{", stream);
-    cli_print_json_string(stream, column->name);
+    sap_json_put(stream, column->name);
     (void)fputs(": ", stream);
     if (column->kind == CLI_CELL_TEXT) {
-      cli_print_json_string(stream, c->text);
+      sap_json_put(stream, c->text);
     } else if (column->kind == CLI_CELL_INTEGER) {
       (void)fprintf(stream, "%lld", (long long)c->integer);
     } else {

@@ -54,8 +54,6 @@ void cli_table_integer(cli_table* table, int64_t value);
 void cli_table_real(cli_table* table, double value);
 void cli_table_print(const cli_table* table, cli_format format, FILE* stream);
 
-// Prints a JSON string, quoted and escaped; invalid UTF-8 becomes U+FFFD.
-void cli_print_json_string(FILE* stream, const char* text);
 // Prints a JSON number with 17 digits; null if not finite.
 void cli_print_json_real(FILE* stream, double value);
 

@@ -389,3 +389,41 @@ void sap_csv_column(FILE* stream, const char* kind, const char* label, const cha
   }
   (void)fputs(quote, stream);
 }
+
+// Length of the UTF-8 sequence at `text`; 0: not valid.
+static int sequence_length(const char* text) {
+  const unsigned char* s = (const unsigned char*)text;
+  const int length = s[0] < 0x80             ? 1
+                     : (s[0] & 0xe0) == 0xc0 ? 2
+                     : (s[0] & 0xf0) == 0xe0 ? 3
+                     : (s[0] & 0xf8) == 0xf0 ? 4
+                                             : 0;
+  uint32_t code = length == 1 ? s[0] : s[0] & (0x7fu >> length);  // the bits after the prefix
+  for (int i = 1; i < length; ++i) {
+    if ((s[i] & 0xc0) != 0x80) {
+      return 0;
+    }
+    code = (code << 6) | (s[i] & 0x3fu);
+  }
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  return code >= least[length] && code <= 0x10ffff && !surrogate ? length : 0;
+}
+
+void sap_json_put(FILE* stream, const char* text) {
+  (void)fputc('"', stream);
+  while (*text != '\0') {
+    const int length = sequence_length(text);
+    if (length == 0) {
+      (void)fputs("\\ufffd", stream);
+    } else if (*text == '"' || *text == '\\') {
+      (void)fprintf(stream, "\\%c", *text);
+    } else if ((unsigned char)*text < 0x20 || *text == 0x7f || *text == '<') {
+      (void)fprintf(stream, "\\u%04x", (unsigned)(unsigned char)*text);
+    } else {
+      (void)fwrite(text, 1, (size_t)length, stream);
+    }
+    text += length > 0 ? length : 1;
+  }
+  (void)fputc('"', stream);
+}

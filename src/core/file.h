@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that are written whole or not at all, sealed files and cells of CSV.
+// Files that are written whole or not at all, sealed files, cells of CSV, strings of JSON.
 //
 // sap_file collects text in a temporary file beside the path, and commit moves it to the path. The
 // file has no name until then where the system can do this, so that a kill leaves no trace. If the
@@ -87,5 +87,8 @@ static inline void sap_csv_cell(FILE* stream, const char* text) {
 // ",v_hip_radps" of "v", "hip", "", "rad/s".
 void sap_csv_column(FILE* stream, const char* kind, const char* label, const char* part,
                     const char* unit);
+
+// Writes a JSON string, quoted and escaped, also for a script element; invalid UTF-8 becomes U+FFFD.
+void sap_json_put(FILE* stream, const char* text);
 
 #endif

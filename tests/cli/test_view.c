@@ -40,7 +40,7 @@ static void writes_one_file(void** state) {
                  0, NULL);
   char* page = scratch_text(*state, "a.html");
   assert_non_null(strstr(page, "\"frames\":31,"));  // 0, 0.05, ... 1.5 s
-  assert_non_null(strstr(page, "\"title\":\"\\u003c/script>\\u003cb>&\\u0022\""));
+  assert_non_null(strstr(page, "\"title\":\"\\u003c/script>\\u003cb>&\\\"\""));
   // nothing is fetched from elsewhere
   assert_null(strstr(page, " src="));
   assert_null(strstr(page, "<link"));

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/scene.h"
 #include "cli/table.h"
+#include "core/file.h"
 
 typedef struct request {
   cli_scene scene;
@@ -296,7 +297,7 @@ static void print_sizes(const sap_model* model, cli_format format) {
   const size_t count = sizeof sizes / sizeof *sizes;
   if (format == CLI_FORMAT_JSON) {
     (void)printf("{\n\"name\": ");
-    cli_print_json_string(stdout, name);
+    sap_json_put(stdout, name);
     (void)printf(",\n\"mass_kg\": ");
     cli_print_json_real(stdout, mass);
     (void)printf(",\n\"timestep_s\": ");

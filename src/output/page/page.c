@@ -23,26 +23,12 @@ bool sap_page_available(void) {
   return sap_page_is_whole;
 }
 
-// Prints a JSON string that is valid in a script element.
-static void print_string(FILE* out, const char* text) {
-  (void)fputc('"', out);
-  for (; *text != '\0'; ++text) {
-    const unsigned char c = (unsigned char)*text;
-    if (c < 0x20 || c == '"' || c == '\\' || c == '<') {
-      (void)fprintf(out, "\\u%04x", c);
-    } else {
-      (void)fputc(c, out);
-    }
-  }
-  (void)fputc('"', out);
-}
-
 static sap_status print_header(FILE* out, sap_page_data* data, sap_error* error) {
   const char* title = data->options->title;
   char name[NAME_SIZE] = "";
   (void)sap_recording_attribute(data->recording, "model", "name", name, sizeof name, NULL);
   (void)fputs("{\"title\":", out);
-  print_string(out, title != NULL ? title : name[0] != '\0' ? name : "sapstep");
+  sap_json_put(out, title != NULL ? title : name[0] != '\0' ? name : "sapstep");
   if (data->contacts < data->contacts_all) {
     (void)fprintf(out, ",\n\"note\":\"The %lld strongest of %lld contacts are shown.\"",
                   (long long)data->contacts, (long long)data->contacts_all);
@@ -52,7 +38,7 @@ static sap_status print_header(FILE* out, sap_page_data* data, sap_error* error)
   for (int32_t b = 0; b < data->bodies; ++b) {
     SAP_TRY(sap_recording_text(data->recording, "model/bodies", b, name, sizeof name, error));
     (void)fputs(b > 0 ? "," : "", out);
-    print_string(out, name);
+    sap_json_put(out, name);
   }
   (void)fputs("],\n\"sections\":{", out);
   for (int32_t i = 0; i < data->block.count; ++i) {

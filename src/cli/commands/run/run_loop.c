@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "cli/progress.h"
+#include "core/file.h"
 
 int32_t run_newton_iterations(const sap_step_report* report) {
   return report->solver != NULL ? report->solver->iterations : 0;
@@ -309,7 +310,7 @@ void run_statistics_print(const run_statistics* s, const char* scene, cli_format
   const size_t count = sizeof rows / sizeof *rows - (s->accepted > 0 ? 0 : 12);
   if (format == CLI_FORMAT_JSON) {
     (void)fputs("{\n  \"scene\": ", out);
-    cli_print_json_string(out, scene);
+    sap_json_put(out, scene);
   } else {
     (void)fprintf(out, "%-32s%s\n", "scene", scene);
   }
