@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -14,6 +15,22 @@ enum { POINTS = 400 };
 int cli_ascending(const void* a, const void* b) {
   const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
+}
+
+double cli_quantile(double* values, int64_t count, double part) {
+  int64_t n = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (isfinite(values[i])) {
+      values[n++] = values[i];
+    }
+  }
+  if (n == 0) {
+    return (double)NAN;
+  }
+  qsort(values, (size_t)n, sizeof *values, cli_ascending);
+  const double at = part * (double)(n - 1);
+  const int64_t low = (int64_t)at, high = low + 1 < n ? low + 1 : low;
+  return values[low] + (at - (double)low) * (values[high] - values[low]);
 }
 
 static bool never_falls(int64_t n, const double* x) {

@@ -9,6 +9,8 @@ enum { CLI_LABEL_SIZE = 256 };
 
 // Compares two doubles, or rows that begin with one, for qsort: ascending.
 int cli_ascending(const void* a, const void* b);
+// Returns a quantile, part 0.5: the median, of the finite values, which it sorts; NaN of none.
+double cli_quantile(double* values, int64_t count, double part);
 
 typedef struct cli_line {
   int panel;

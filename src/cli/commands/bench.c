@@ -318,31 +318,18 @@ static const cli_option option_list[] = {
 #undef AT
 // Output of `sapstep bench`: rows and charts.
 
-static double bench_quantile(const double* values, int32_t count, double part) {
-  static double sorted[BENCH_REPETITIONS_MAX];
-  if (count == 0) {
-    return (double)NAN;
-  }
-  memcpy(sorted, values, (size_t)count * sizeof *sorted);
-  qsort(sorted, (size_t)count, sizeof *sorted, cli_ascending);
-  const double at = part * (count - 1);
-  const int32_t low = (int32_t)at, high = low + 1 < count ? low + 1 : low;
-  return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
-}
-
 static void bench_report_side(bench* b, int index) {
-  const bench_side* s = &b->sides[index];
-  const double median = 1e6 * bench_quantile(s->step, s->count, 0.5), nan = (double)NAN;
+  bench_side* s = &b->sides[index];
+  const double median = 1e6 * cli_quantile(s->step, s->count, 0.5), nan = (double)NAN;
   const bench_result last = s->count > 0 ? s->last : (bench_result){nan, nan, nan, nan, nan};
-  CLI_CELLS(b->table, CLI_T(cli_base_name(b->request.scene)),
-            CLI_T(index == 0 ? "sapstep" : b->peers[index - 1].name), CLI_I(s->count),
-            CLI_R(median), CLI_R(1e6 * bench_quantile(s->step, s->count, 0.0)),
-            CLI_R(bench_quantile(s->ratio, s->count, 0.5)),
-            CLI_R(bench_quantile(s->ratio, s->count, 0.25)),
-            CLI_R(bench_quantile(s->ratio, s->count, 0.75)),
-            CLI_R(median * (last.solver / last.step)),  // the last repetition's share
-            CLI_R(last.contacts), CLI_R(last.iterations), CLI_R(last.residual),
-            CLI_R(b->request.dt));
+  CLI_CELLS(
+      b->table, CLI_T(cli_base_name(b->request.scene)),
+      CLI_T(index == 0 ? "sapstep" : b->peers[index - 1].name), CLI_I(s->count), CLI_R(median),
+      CLI_R(1e6 * cli_quantile(s->step, s->count, 0.0)),
+      CLI_R(cli_quantile(s->ratio, s->count, 0.5)), CLI_R(cli_quantile(s->ratio, s->count, 0.25)),
+      CLI_R(cli_quantile(s->ratio, s->count, 0.75)),
+      CLI_R(median * (last.solver / last.step)),  // the last repetition's share
+      CLI_R(last.contacts), CLI_R(last.iterations), CLI_R(last.residual), CLI_R(b->request.dt));
 }
 
 // Draws the lines from few contacts to many.
@@ -467,7 +454,7 @@ static sap_status bench_one(bench* b, const char* path, progress* bar, sap_error
   b->points[b->nscenes][0] = b->sides[0].last.contacts;
   for (int i = 0; i <= b->npeers; ++i) {
     bench_report_side(b, i);
-    b->points[b->nscenes][1 + i] = 1e6 * bench_quantile(b->sides[i].step, b->sides[i].count, 0.5);
+    b->points[b->nscenes][1 + i] = 1e6 * cli_quantile(b->sides[i].step, b->sides[i].count, 0.5);
   }
   ++b->nscenes;
   return SAP_STATUS_OK;

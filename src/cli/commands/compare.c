@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <sapstep/sapstep.h>
@@ -188,21 +187,6 @@ static void count_solve(contender* c, const sap_report* report, const sap_residu
   }
 }
 
-// Returns the median of the finite values, which it sorts; NaN of none.
-static double median(double* values, int64_t count) {
-  int64_t n = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    if (isfinite(values[i])) {
-      values[n++] = values[i];
-    }
-  }
-  if (n == 0) {
-    return (double)NAN;
-  }
-  qsort(values, (size_t)n, sizeof *values, cli_ascending);
-  return 0.5 * (values[n / 2] + values[(n - 1) / 2]);
-}
-
 // The columns of the summary, before those of the residuals.
 static const cli_column summary_columns[] = {CLI_TEXTS("solver"),
                                              CLI_TEXTS("start"),
@@ -228,7 +212,7 @@ static void print_summary(compare_job* job) {
   for (int k = 0; k < job->count; ++k) {
     contender* c = &job->contenders[k];
     const double n = (double)c->problems, nan = (double)NAN;
-    const double middle = median(c->times, c->problems);  // sorts them
+    const double middle = cli_quantile(c->times, c->problems, 0.5);  // sorts them
     CLI_CELLS(table, CLI_T(c->name), CLI_T(start_names[job->start]), CLI_I(c->problems),
               CLI_I(c->refused), CLI_I(c->solved_4), CLI_I(c->solved_8),
               CLI_R(n > 0.0 ? (double)c->iterations / n : nan), CLI_I(c->iterations_max),
@@ -316,9 +300,9 @@ static void add_lines(const compare_job* job, int index, cli_lines* lines) {
       times[p] = at->time;
     }
     x[count] = limits[k];
-    const double map = median(maps, job->measured);
+    const double map = cli_quantile(maps, job->measured, 0.5);
     y[count] = map < LEAST_MAP ? LEAST_MAP : map;
-    t[count] = 1e6 * median(times, job->measured);
+    t[count] = 1e6 * cli_quantile(times, job->measured, 0.5);
     // The line ends where it no longer falls.
     const bool falls = count == 0 || y[count] < y[count - 1];
     count += falls && y[count] <= GREATEST_MAP ? 1 : 0;

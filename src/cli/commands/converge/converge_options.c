@@ -228,22 +228,16 @@ bool converge_options_read(const cli_command* command, int argc, char** argv,
 //   <text name="sapstep:exact:JOINT@KEYFRAME" data="formula of t"/>   from that keyframe
 // Exact solutions are valid only for the scene's own materials and start.
 
-static sap_status refuse(sap_error* error, const char* format, const char* scene,
-                         const char* name) {
-  return sap_fail(error, SAP_STATUS_ARGUMENT, format, scene, name);
-}
-
 // Finds the coordinates of a hinge or slide.
 static sap_status find_joint(const converge_study* s, const char* name, int32_t* q, int32_t* v,
                              sap_error* error) {
   const int32_t joint = sap_model_find(s->model, SAP_ELEMENT_JOINT, name);
   sap_joint_type type;
-  SAP_RETURN_IF(joint < 0,
-                refuse(error, "%.200s has no joint '%.128s'", s->options.scene.path, name));
+  SAP_FAIL_IF(joint < 0, error, SAP_STATUS_ARGUMENT, "%.200s has no joint '%.128s'",
+              s->options.scene.path, name);
   SAP_TRY(sap_model_joint_address(s->model, joint, &type, NULL, q, v, error));
-  SAP_RETURN_IF(type != SAP_JOINT_HINGE && type != SAP_JOINT_SLIDE,
-                refuse(error, "%.200s: joint '%.128s' is neither a hinge nor a slide",
-                       s->options.scene.path, name));
+  SAP_FAIL_IF(type != SAP_JOINT_HINGE && type != SAP_JOINT_SLIDE, error, SAP_STATUS_ARGUMENT,
+              "%.200s: joint '%.128s' is neither a hinge nor a slide", s->options.scene.path, name);
   return SAP_STATUS_OK;
 }
 
@@ -293,8 +287,8 @@ static sap_status check_notes(const converge_study* s, sap_error* error) {
   for (int i = 0; i < s->options.nexact; ++i) {
     const char* wrong;
     (void)expression_value(s->options.exact[i].expression, 0.0, &wrong);
-    SAP_RETURN_IF(wrong != NULL,
-                  refuse(error, "%.200s: sapstep:exact: %.200s", s->options.scene.path, wrong));
+    SAP_FAIL_IF(wrong != NULL, error, SAP_STATUS_ARGUMENT, "%.200s: sapstep:exact: %.200s",
+                s->options.scene.path, wrong);
   }
   return SAP_STATUS_OK;
 }

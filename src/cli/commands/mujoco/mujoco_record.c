@@ -44,10 +44,8 @@ sap_status mujoco_record_open(const char* path, const mjModel* model,
   mujoco_description description = {0};
   sap_status status = sap_mj_call(make_data, record, error);
   mujoco_describe(model, &description);
-  if (status == SAP_STATUS_OK) {
-    status =
-        sap_recorder_create_foreign(path, &description.model, options, &record->recorder, error);
-  }
+  SAP_THEN(status, sap_recorder_create_foreign(path, &description.model, options, &record->recorder,
+                                               error));
   if (status != SAP_STATUS_OK) {
     (void)mujoco_record_close(record, NULL);
     return status;

@@ -305,9 +305,9 @@ static int sweep(const cli_command* command, int argc, char** argv) {
                                 options.study, options.study));
   study_spec* study = cli_new(1, sizeof *study);
   study_mpi_begin();
-  const bool good =
-      study_read(options.study, study, &error) &&
-      ((options.svg == NULL && options.lines == NULL) || study_chart_possible(study, &error));
+  const bool good = study_read(options.study, study, &error) &&
+                    ((options.svg == NULL && options.lines == NULL) ||
+                     study_chart_check(study, &error) == SAP_STATUS_OK);
   if (!good && mpi_rank == 0) {
     (void)cli_report(&error);
   }

@@ -217,7 +217,7 @@ sap_status study_probe_value(const study_probe* probe, study_run* run, study_mom
 sap_status study_write(const study_spec* study, const study_row* rows, const char* hdf5,
                        const char* csv, sap_error* error);
 // Checks that a chart can be drawn.
-bool study_chart_possible(const study_spec* study, sap_error* error);
+sap_status study_chart_check(const study_spec* study, sap_error* error);
 // Writes the plots, and each measure over a parameter of the grid, as SVG and their lines as CSV;
 // NULL: not.
 sap_status study_chart_write(const study_spec* study, const study_row* rows, const char* svg,

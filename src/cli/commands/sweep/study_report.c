@@ -298,24 +298,18 @@ static bool is_spread(const cli_lines* lines, int panel, bool of_x) {
   return low > 0.0 && high > LOG_RATIO * low;
 }
 
-bool study_chart_possible(const study_spec* study, sap_error* error) {
+sap_status study_chart_check(const study_spec* study, sap_error* error) {
   const int x = find_x(study);
-  if (x < 0 && study->plot_count == 0) {
-    (void)sap_fail(error, SAP_STATUS_ARGUMENT,
-                   "%.200s: a chart needs plots or a grid of numbers, and the study has none",
-                   study->path);
-    return false;
-  }
+  SAP_FAIL_IF(x < 0 && study->plot_count == 0, error, SAP_STATUS_ARGUMENT,
+              "%.200s: a chart needs plots or a grid of numbers, and the study has none",
+              study->path);
   const int64_t over_x = x >= 0 ? study->cases / study->samples / study->parameters[x].count : 0;
   const int64_t lines = study->plot_count > 0 ? study->cases : over_x;
-  if (lines > LINES_MAX) {
-    (void)sap_fail(error, SAP_STATUS_ARGUMENT,
-                   "%.200s: the chart would have %lld lines over %s, at most %d can be told apart",
-                   study->path, (long long)lines,
-                   study->plot_count > 0 ? "time" : study->parameters[x].name, LINES_MAX);
-    return false;
-  }
-  return true;
+  SAP_FAIL_IF(lines > LINES_MAX, error, SAP_STATUS_ARGUMENT,
+              "%.200s: the chart would have %lld lines over %s, at most %d can be told apart",
+              study->path, (long long)lines,
+              study->plot_count > 0 ? "time" : study->parameters[x].name, LINES_MAX);
+  return SAP_STATUS_OK;
 }
 
 enum { AXIS_SIZE = STUDY_NAME_SIZE + 32 };
