@@ -121,9 +121,8 @@ static sap_status solve_directions(sap_free_motion* fm, sap_error* error) {
     if (is_pending(fm, g)) {
       double* x = fm->m_plus;
       SAP_FOR_GROUP(fm, g, i, *x++ = -fm->m[i])
-      if (!sap_dense_lu_solve(n, jacobian, fm->pivots, fm->m_plus)) {
-        return fail_group(fm, g, "the Jacobian is singular", error);
-      }
+      SAP_RETURN_IF(!sap_dense_lu_solve(n, jacobian, fm->pivots, fm->m_plus),
+                    fail_group(fm, g, "the Jacobian is singular", error));
       x = fm->m_plus;
       SAP_FOR_GROUP(fm, g, i, fm->direction[i] = *x++)
       fm->alpha[g] = 1.0;
@@ -209,9 +208,8 @@ sap_status sap_newton_exact_iterate(sap_free_motion* fm, int32_t max_iterations,
   int32_t first = 0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     fm->progress[g].entered = fm->progress[g].best;
-    if (fm->progress[g].phase == SAP_GROUP_QUASI) {
-      return fail_group(fm, g, "the iteration limit is reached", error);
-    }
+    SAP_RETURN_IF(fm->progress[g].phase == SAP_GROUP_QUASI,
+                  fail_group(fm, g, "the iteration limit is reached", error));
   }
   for (int32_t k = 0; count_pending(fm, &largest, &first) > 0; ++k) {
     if (k == max_iterations || largest > LARGEST_GROUP) {

@@ -48,10 +48,9 @@ static sap_status check_pattern(const sap_block_pattern* pattern, sap_error* err
     n += pattern->sizes[j];
     SAP_TRY(check_column(pattern, j, error));
   }
-  if (n > INT32_MAX / 16) {  // so that indices of the permuted and padded forms fit too
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block pattern: %lld scalar rows are too many",
-                    (long long)n);
-  }
+  // so that indices of the permuted and padded forms fit too
+  SAP_FAIL_IF(n > INT32_MAX / 16, error, SAP_STATUS_ARGUMENT,
+              "block pattern: %lld scalar rows are too many", (long long)n);
   return SAP_STATUS_OK;
 }
 

@@ -100,10 +100,9 @@ static sap_status check_rows(const sap_problem* p, const sap_block* b, sap_error
     SAP_FAIL_IF(!isfinite(b->R[i]) || !isfinite(b->v_hat[i]), error, SAP_STATUS_NOT_FINITE,
                 "block %d, row %d: %s = %g must be finite", p->nblocks, i,
                 isfinite(b->R[i]) ? "v_hat" : "R", isfinite(b->R[i]) ? b->v_hat[i] : b->R[i]);
-    if (!(b->R[i] >= DBL_MIN || b->R[i] == 0.0)) {  // 1/R of a subnormal number overflows
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d, row %d: R = %g must be >= 0",
-                      p->nblocks, i, b->R[i]);
-    }
+    // 1/R of a subnormal number overflows
+    SAP_FAIL_IF(!(b->R[i] >= DBL_MIN || b->R[i] == 0.0), error, SAP_STATUS_ARGUMENT,
+                "block %d, row %d: R = %g must be >= 0", p->nblocks, i, b->R[i]);
   }
   if (sap_set_is_contact(b->set)) {
     SAP_TRY_OR(check_contact(b, error), sap_error_prefix(error, "block %d", p->nblocks));

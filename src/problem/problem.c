@@ -107,10 +107,9 @@ static sap_status check_sizes(double dt, int32_t ntrees, const int32_t* tree_siz
   *squares = 0;
   for (int32_t t = 0; t < ntrees; ++t) {
     const int64_t n = tree_sizes[t];
-    if (n < 1 || n > 46340) {  // 46340^2 < 2^31: entries of a block are counted in int32_t
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "tree %d: size %d must be in [1, 46340]", t,
-                      tree_sizes[t]);
-    }
+    // 46340^2 < 2^31: entries of a block are counted in int32_t
+    SAP_FAIL_IF(n < 1 || n > 46340, error, SAP_STATUS_ARGUMENT,
+                "tree %d: size %d must be in [1, 46340]", t, tree_sizes[t]);
     *velocities += n;
     *squares += n * n;
   }
