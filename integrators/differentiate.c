@@ -484,57 +484,60 @@ static sap_status add_parameters(sap_stepper* stepper, const double* v, double* 
   return system->parameter_derivatives(system->context, &step, &at, lambda, out, error);
 }
 
-sap_status sap_stepper_vjp(sap_stepper* stepper, const double* dq1, const double* dv1, double* dq0,
-                           double* dv0, double* du, sap_linearize_report* report,
-                           sap_error* error) {
-  return sap_stepper_vjp_parameters(stepper, dq1, dv1, dq0, dv0, du, NULL, report, error);
+// Checks the inputs of sap_stepper_vjp and makes the gradients to parameters zero.
+static sap_status begin_gradients(const sap_stepper* stepper, const sap_step_gradients* g,
+                                  sap_error* error) {
+  const int32_t nv = stepper->system.nv;
+  SAP_TRY(g->dq1 != NULL ? sap_check_numbers("dq1", g->dq1, nv, error) : SAP_STATUS_OK);
+  SAP_TRY(g->dv1 != NULL ? sap_check_numbers("dv1", g->dv1, nv, error) : SAP_STATUS_OK);
+  SAP_FAIL_IF(g->parameters.count > 0 && stepper->system.parameter_derivatives == NULL, error,
+              SAP_STATUS_UNSUPPORTED,
+              "derivatives to parameters of a system without parameter_derivatives");
+  for (int32_t i = 0; i < g->parameters.count; ++i) {
+    g->parameters.out[i] = 0.0;
+  }
+  return SAP_STATUS_OK;
 }
 
-sap_status sap_stepper_vjp_parameters(sap_stepper* stepper, const double* dq1, const double* dv1,
-                                      double* dq0, double* dv0, double* du,
-                                      const sap_parameter_gradient* parameters,
-                                      sap_linearize_report* report, sap_error* error) {
+sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradients,
+                           sap_linearize_report* report, sap_error* error) {
   SAP_TRY(prepare(stepper, error));
+  SAP_NOT_NULL(error, gradients);
+  const sap_step_gradients g = *gradients;
+  SAP_TRY(begin_gradients(stepper, &g, error));
   sap_differentiation* d = stepper->differentiation;
   const sap_step_context* s = &stepper->step;
-  SAP_TRY(dq1 != NULL ? sap_check_numbers("dq1", dq1, stepper->system.nv, error) : SAP_STATUS_OK);
-  SAP_TRY(dv1 != NULL ? sap_check_numbers("dv1", dv1, stepper->system.nv, error) : SAP_STATUS_OK);
   const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper);
-  const bool has = parameters != NULL && parameters->count > 0;
-  SAP_FAIL_IF(has && stepper->system.parameter_derivatives == NULL, error, SAP_STATUS_UNSUPPORTED,
-              "derivatives to parameters of a system without parameter_derivatives");
-  for (int32_t i = 0; has && i < parameters->count; ++i) {
-    parameters->out[i] = 0.0;
-  }
+  const sap_parameter_gradient* parameters = g.parameters.count > 0 ? &g.parameters : NULL;
   double *lambda = d->lambda, *end = d->end_bar, *sides = d->solution;
   for (size_t i = 0; i < n; ++i) {
-    d->x[i] = dq1 != NULL ? dq1[i] : 0.0;
+    d->x[i] = g.dq1 != NULL ? g.dq1[i] : 0.0;
   }
   sap_step_turn_columns(d->end, d->end_count, true, 1, n, d->x, end);
-  if (dq0 != NULL) {
-    sap_step_turn_columns(d->end, d->end_count, false, 1, n, d->x, dq0);
+  if (g.dq0 != NULL) {
+    sap_step_turn_columns(d->end, d->end_count, false, 1, n, d->x, g.dq0);
   }
   for (size_t i = 0; i < n; ++i) {
-    lambda[i] = (dv1 != NULL ? dv1[i] : 0.0) + s->dt * s->theta_vq * end[i];
+    lambda[i] = (g.dv1 != NULL ? g.dv1[i] : 0.0) + s->dt * s->theta_vq * end[i];
   }
   sap_dense_lu_apply((int32_t)n, d->at.v, d->at.pivots, true, 1, lambda);
-  if (has) {
+  if (parameters != NULL) {
     memcpy(d->x, lambda, n * sizeof *lambda);
     SAP_TRY(add_parameters(stepper, d->v, d->x, parameters, error));
   }
   SAP_TRY(find_sides(stepper, lambda, parameters, error));
   for (size_t i = 0; i < n; ++i) {
-    if (dq0 != NULL) {
-      dq0[i] += sides[i];
+    if (g.dq0 != NULL) {
+      g.dq0[i] += sides[i];
     }
-    if (dv0 != NULL) {
-      dv0[i] = s->dt * (1.0 - s->theta_vq) * end[i] + sides[n + i];
+    if (g.dv0 != NULL) {
+      g.dv0[i] = s->dt * (1.0 - s->theta_vq) * end[i] + sides[n + i];
     }
   }
-  if (du != NULL && nu > 0) {
-    memcpy(du, sides + 2 * n, nu * sizeof *du);
+  if (g.du != NULL && nu > 0) {
+    memcpy(g.du, sides + 2 * n, nu * sizeof *g.du);
   }
-  if (has && d->reads_near) {
+  if (parameters != NULL && d->reads_near) {
     choose(stepper, stepper->v0_free, stepper->solution.free_motion.linearization.v_near,
            d->near_v);
     SAP_TRY(add_parameters(stepper, d->near_v, d->near_p, parameters, error));

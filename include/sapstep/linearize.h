@@ -38,22 +38,24 @@ typedef struct sap_linearize_report {
 // see above; STEP_FAILED: the step cannot be improved to where its derivatives are exact.
 SAP_API sap_status sap_stepper_linearize(sap_stepper* stepper, double* A, double* B,
                                          sap_linearize_report* report, sap_error* error);
-// Sets the gradients dq0, dv0 (nv), du (nu) of a function of q1 and v1 from its gradients dq1, dv1:
+// Gradients of a function of q1 and v1.
+typedef struct sap_step_gradients {
+  const double *dq1, *dv1;            // to q1 and v1 (nv); NULL: zero
+  double *dq0, *dv0;                  // outputs: to q0 and v0 (nv); NULL: not computed
+  double* du;                         // output: to the inputs (nu); NULL: not computed
+  sap_parameter_gradient parameters;  // output: to these; count 0: to none
+} sap_step_gradients;
+
+// Sets the outputs of `gradients` from dq1 and dv1,
 //   dq0 = A_qq' dq1 + A_vq' dv1,  dv0 = A_qv' dq1 + A_vv' dv1,  du = B_q' dq1 + B_v' dv1
-// by one transposed solve. Inputs that are NULL are zero, outputs that are NULL are not computed.
+// by one transposed solve. Parameters without effect, such as the friction of a shape in no contact
+// or the stiffness of a rigid one, have the gradient 0; contacts with spin or rolling friction are
+// refused where their friction is a parameter.
 // Another product of the same step, or one after sap_stepper_linearize, reuses the factors only:
 // the derivatives of the impulses are computed again; measured 0.4 to 0.5 of the first one's time.
 // Fails as sap_stepper_linearize, and with NOT_FINITE: dq1 or dv1.
-SAP_API sap_status sap_stepper_vjp(sap_stepper* stepper, const double* dq1, const double* dv1,
-                                   double* dq0, double* dv0, double* du,
+SAP_API sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradients,
                                    sap_linearize_report* report, sap_error* error);
-// The same, and sets the gradients to parameters. Contacts have friction of sliding alone or are
-// refused where their friction is a parameter. Parameters without effect, such as the friction of
-// a shape in no contact or the stiffness of a rigid one, have the gradient 0.
-SAP_API sap_status sap_stepper_vjp_parameters(sap_stepper* stepper, const double* dq1,
-                                              const double* dv1, double* dq0, double* dv0,
-                                              double* du, const sap_parameter_gradient* parameters,
-                                              sap_linearize_report* report, sap_error* error);
 
 #ifdef __cplusplus
 }

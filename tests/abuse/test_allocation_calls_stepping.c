@@ -111,12 +111,12 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
     sap_multibody_sensors(P(1, multibody), &report, P(2, &state), P(3, out.numbers), error))       \
   X(sap_stepper_linearize, 1,                                                                      \
     sap_stepper_linearize(P(1, smooth), matrix, matrix + 256, NULL, error))                        \
-  X(sap_stepper_vjp, 3,                                                                            \
-    sap_stepper_vjp(P(1, smooth), W(2, ones, 8), W(3, ones, 8), out.numbers, out.numbers + 8,      \
-                    out.numbers + 16, NULL, error))                                                \
-  X(sap_stepper_vjp_parameters, 3,                                                                 \
-    sap_stepper_vjp_parameters(P(1, smooth), W(2, ones, 8), W(3, ones, 8), NULL, NULL, NULL, NULL, \
-                               NULL, error))                                                       \
+  X(sap_stepper_vjp, 4,                                                                            \
+    sap_stepper_vjp(P(1, smooth),                                                                  \
+                    P(2, (&(sap_step_gradients){.dq1 = W(3, ones, 8), .dv1 = W(4, ones, 8),        \
+                                                .dq0 = out.numbers, .dv0 = out.numbers + 8,        \
+                                                .du = out.numbers + 16})),                         \
+                    NULL, error))                                                                  \
   X(sap_multibody_wrong_starts, 4,                                                                 \
     sap_multibody_wrong_starts(P(1, multibody), P(2, &report),                                     \
                                P(3, &stepper_options.regularization),                              \

@@ -30,8 +30,8 @@ static void test_steady_state(void** state) {
     before = i == 20 ? heap_calls() : before;
     simulation_step(&s, 1);
     assert_int_equal(sap_stepper_linearize(s.stepper, A, B, NULL, NULL), SAP_STATUS_OK);
-    assert_int_equal(sap_stepper_vjp(s.stepper, x, x, back, back + 14, back + 28, NULL, NULL),
-                     SAP_STATUS_OK);
+    const sap_step_gradients g = {x, x, back, back + 14, back + 28, {NULL, 0, NULL}};
+    assert_int_equal(sap_stepper_vjp(s.stepper, &g, NULL, NULL), SAP_STATUS_OK);
   }
   assert_true(s.report.blocks >= 8);
   assert_int_equal(heap_calls() - before, 0);

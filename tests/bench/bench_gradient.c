@@ -86,8 +86,9 @@ static sap_status differentiate_step(scene_run* run, int at, sap_linearize_repor
       sap_differentiation_forget(stepper);
     }
     (void)since(&clock);
-    status = sap_stepper_vjp(stepper, stepper->v, stepper->v, back, back + nv, back + 2 * nv,
-                             report, error);
+    const sap_step_gradients g = {
+        .dq1 = stepper->v, .dv1 = stepper->v, .dq0 = back, .dv0 = back + nv, .du = back + 2 * nv};
+    status = sap_stepper_vjp(stepper, &g, report, error);
     times[REVERSE + again][at] = since(&clock);
   }
   if (status == SAP_STATUS_OK) {

@@ -171,9 +171,12 @@ static inline void check(bench* b, const char* name, int32_t contacts, const cha
   for (size_t i = 0; i < rows; ++i) {
     x[i] = sin(1.0 + (double)i);
   }
+  const sap_step_gradients
+      first = {.dq1 = x, .dv1 = x + n, .dq0 = back, .dv0 = back + n, .du = back + rows},
+      second = {.dq1 = x, .dv1 = x + n, .dq0 = again, .dv0 = again + n, .du = again + rows};
   // Without the matrices, twice, and with them.
   for (int i = 0; i < 2; ++i) {
-    if (sap_stepper_vjp(b->stepper, x, x + n, back, back + n, back + rows, NULL, &error) != 0) {
+    if (sap_stepper_vjp(b->stepper, &first, NULL, &error) != 0) {
       fail_msg("%s: %s", name, error.message);
     }
     if (i == 0) {
@@ -185,9 +188,7 @@ static inline void check(bench* b, const char* name, int32_t contacts, const cha
     fail_msg("%s: %s", name, error.message);
   }
   assert_true(report.iterations >= 1 && report.correction >= report.last_correction);
-  assert_int_equal(
-      sap_stepper_vjp(b->stepper, x, x + n, again, again + n, again + rows, NULL, NULL),
-      SAP_STATUS_OK);
+  assert_int_equal(sap_stepper_vjp(b->stepper, &second, NULL, NULL), SAP_STATUS_OK);
   const double most = largest(AB, rows * (rows + nu));
   double worst = 0.0, worst_vjp = 0.0;
   for (size_t k = 0; k < rows + nu; ++k) {

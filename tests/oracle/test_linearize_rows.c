@@ -176,15 +176,13 @@ static void test_parameters(void** state) {
                 : SAP_CONTACT_LAGGED};
     bench b = open_parameters(at, speeds[i / 2 % 2], with);
     double x[16], found[PARAMETERS], dq0[8], dv0[8], dq1[8];
-    const sap_parameter_gradient out = {list, PARAMETERS, found};
+    const sap_step_gradients out = {x, x + 8, dq0, dv0, NULL, {list, PARAMETERS, found}};
     for (int k = 0; k < 16; ++k) {
       x[k] = sin(1.0 + k);
     }
     step(&b, &b.start);
     assert_int_equal(b.contacts, 5);
-    assert_int_equal(
-        sap_stepper_vjp_parameters(b.stepper, x, x + 8, dq0, dv0, NULL, &out, NULL, NULL),
-        SAP_STATUS_OK);
+    assert_int_equal(sap_stepper_vjp(b.stepper, &out, NULL, NULL), SAP_STATUS_OK);
     double most = 0.0;
     for (int k = 0; k < PARAMETERS; ++k) {
       most = fmax(most, fabs(found[k] * at[k]));
@@ -213,10 +211,8 @@ static void test_parameters(void** state) {
       }
     }
     const sap_parameter wrong = {SAP_PARAMETER_DAMPING, 9};
-    const sap_parameter_gradient refused = {&wrong, 1, found};
-    assert_int_equal(
-        sap_stepper_vjp_parameters(b.stepper, x, x, NULL, NULL, NULL, &refused, NULL, NULL),
-        SAP_STATUS_ARGUMENT);
+    const sap_step_gradients refused = {.dq1 = x, .dv1 = x, .parameters = {&wrong, 1, found}};
+    assert_int_equal(sap_stepper_vjp(b.stepper, &refused, NULL, NULL), SAP_STATUS_ARGUMENT);
     close_bench(&b);
   }
 }

@@ -357,9 +357,11 @@ class Simulation(Scene, StateOwner):
         out = {"q": np.zeros(self.nv), "v": np.zeros(self.nv), "control": np.zeros(self.nu),
                "parameters": np.zeros(len(parameters))}
         chosen = ffi.new("sap_parameter[]", [self._parameter(*pair) for pair in parameters])
-        wanted = ffi.new("sap_parameter_gradient*", (chosen, len(parameters), pointer(out["parameters"])))
-        self._differentiate(lib.sap_stepper_vjp_parameters, *(x if x is ffi.NULL else pointer(x) for x in ends),
-                            *(pointer(x) if x.size else ffi.NULL for x in (out["q"], out["v"], out["control"])), wanted)
+        gradients = ffi.new("sap_step_gradients*", (
+            *(x if x is ffi.NULL else pointer(x) for x in ends),
+            *(pointer(x) if x.size else ffi.NULL for x in (out["q"], out["v"], out["control"])),
+            (chosen, len(parameters), pointer(out["parameters"]))))
+        self._differentiate(lib.sap_stepper_vjp, gradients)
         return out
 
     def _parameter(self, field: str, of: Union[int, str]) -> Tuple[int, int]:
