@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/quantity.h"
-#include "multibody/model/model_data.h"
+#include "multibody/model/joint_coordinates.h"
 
 typedef struct quantity_kind quantity_kind;
 // Adds labels and units of all columns of a kind.

@@ -8,7 +8,7 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/platform.h"
-#include "multibody/model/model_data.h"
+#include "multibody/model/joint_coordinates.h"
 
 enum { NUMBER_SIZE = 32 };  // "joint_" and an id
 

@@ -160,25 +160,6 @@ sap_status sap_model_joint_address(const sap_model* model, int32_t joint, sap_jo
   return status;
 }
 
-#define ROTATION                        \
-  {"qw", ""}, {"qx", ""}, {"qy", ""}, { \
-    "qz", ""                            \
-  }
-#define SPIN                          \
-  {"wx", "rad/s"}, {"wy", "rad/s"}, { \
-    "wz", "rad/s"                     \
-  }
-const sap_coordinate* sap_joint_coordinates(sap_joint_type type, bool velocities) {
-  static const sap_coordinate lists[][2][8] = {
-      [SAP_JOINT_FREE] = {{{"x", "m"}, {"y", "m"}, {"z", "m"}, ROTATION},
-                          {{"x", "m/s"}, {"y", "m/s"}, {"z", "m/s"}, SPIN}},
-      [SAP_JOINT_BALL] = {{ROTATION}, {SPIN}},
-      [SAP_JOINT_HINGE] = {{{"", "rad"}}, {{"", "rad/s"}}},
-      [SAP_JOINT_SLIDE] = {{{"", "m"}}, {{"", "m/s"}}},
-  };
-  return lists[type][velocities];
-}
-
 // Defines the getter of an element whose record in the model has the fields of a list.
 #define SAP_DEFINE_GET_FIELDS(element, record, list, kind, FIELDS)                                \
   sap_status sap_model_get_##element(const sap_model* model, int32_t id, sap_##element##_def* to, \

@@ -29,12 +29,6 @@ typedef struct sap_model_joint_data {
   int32_t q_start, v_start, nq, nv;
 } sap_model_joint_data;
 
-typedef struct sap_coordinate {
-  const char *name, *unit;  // "wx", "rad/s"; name "": the joint has only this one
-} sap_coordinate;
-// Returns the coordinates of a joint in q, or in v; name NULL ends the list.
-const sap_coordinate* sap_joint_coordinates(sap_joint_type type, bool velocities);
-
 // Once compiled, spring_lower and spring_upper are numbers.
 typedef struct sap_model_tendon {
   SAP_TENDON_FIELDS(SAP_FIELD, SAP_FIELD_ARRAY)

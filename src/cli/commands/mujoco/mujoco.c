@@ -19,7 +19,7 @@
 #include "core/memory.h"
 #include "mujoco/compat.h"
 #include "mujoco/mujoco_options.h"
-#include "multibody/model/model_data.h"
+#include "multibody/model/joint_coordinates.h"
 
 // --- command line ---
 
