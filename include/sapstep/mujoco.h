@@ -45,6 +45,10 @@
 // the motion brings them together: dist > 0 is then the gap from which they act, their rows are
 // those of the place where they first touch. Not for models with flexes.
 //
+// Option `patches`: convex geoms, as they are at sap_mj_create, meshes by their hulls, touch in
+// patches as shapes with `modulus` do (sap_material). Flexes, height fields, signed distance fields, flat meshes, and pairs with a margin or
+// anisotropic friction keep MuJoCo's points.
+//
 // MuJoCo's errors (mju_error) are returned as SAP_STATUS_CALLBACK with MuJoCo's text. The first
 // sap_mj_create or sap_mj_call sets a handler in mju_user_error; errors outside of our calls are
 // passed on to the previous handler.
@@ -75,7 +79,8 @@ typedef struct mjData_ mjData;
   /* false: a step depends on nothing but mjData */                                       \
   X(boolean, remember, true, 0, 1, "start each step from the previous step's impulses")   \
   /* a mocap body that moved faster since the last step was placed there and rests */     \
-  X(real, mocap_speed_limit, 20, 0, INFINITY, "fastest motion of a mocap body [m/s]")
+  X(real, mocap_speed_limit, 20, 0, INFINITY, "fastest motion of a mocap body [m/s]")     \
+  X(real, patches, 0, 0, 1e300, "elastic modulus of every geom, 0: contact in points [Pa]")
 
 // Start with sap_mj_options_default(), which sets the cookie.
 typedef struct sap_mj_options {

@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "mujoco/mujoco_options.h"
+#include "multibody/geometry/collision.h"
 
 sap_mj_options sap_mj_options_default(void) {
   sap_mj_options options = {
@@ -174,6 +175,7 @@ static sap_status create_parts(sap_mj* a, sap_error* error) {
   sap_mj_momentum_place_mass(a);
   SAP_TRY(sap_mj_elements_create(a, error));
   SAP_TRY(sap_mj_materials_create(a, error));
+  SAP_TRY(sap_mj_patches_create(a, error));
   SAP_TRY(sap_problem_create(&a->problem, error));
   SAP_TRY(sap_solver_create(a->options.solver, &a->options.solver_options, &a->solver, error));
   a->solver_info = sap_solver_find(a->options.solver);
@@ -212,6 +214,8 @@ void sap_mj_destroy(sap_mj* a) {
   if (a == NULL) {
     return;
   }
+  sap_collision_destroy(a->patches.collision);
+  sap_model_destroy(a->patches.model);
   sap_pool_free(&a->pool);
   sap_free(a->identities.before);
   sap_free(a->identities.now);

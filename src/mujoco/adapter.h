@@ -49,6 +49,7 @@ struct sap_mj {
   sap_mj_materials materials;
   sap_mj_margins margins;
   sap_mj_ahead ahead;
+  sap_mj_patches patches;
   sap_mj_identities identities;
   sap_mj_mocap mocap;
   sap_mj_momentum momentum;

@@ -109,6 +109,9 @@ void sap_mj_ahead_begin(sap_mj* a, const mjData* d) {
     ahead->reach[b] = a->trees.of_body[b] >= 0 ? CHANGE * change_way + SPARE * fall : 0.0;
   }
   find_motion(a, d, d->qvel);
+  if (a->patches.collision != NULL) {
+    memcpy(a->patches.v0, ahead->motion, 6 * (size_t)m->nbody * sizeof(double));
+  }
   for (int32_t b = 1; b < (int32_t)m->nbody; ++b) {
     ahead->reach[b] += WAY * way_of(a, b);
   }
@@ -128,27 +131,6 @@ static bool leaves_margins(sap_mj* a) {
 }
 
 // --- pairs ---
-
-// Returns true if MuJoCo's collision of the two types is exact within any margin.
-static bool is_exact(const mjModel* m, const mjContact* c) {
-  bool exact = true;
-#if SAP_MJ_SINCE(3, 3, 0)
-  const bool native = (m->opt.disableflags & mjDSBL_NATIVECCD) == 0;
-#else
-  const bool native = false;
-#endif
-  for (int32_t side = 0; side < 2; ++side) {
-    const int type = m->geom_type[sap_mj_contact_geom(c, side)];
-    if (type == mjGEOM_PLANE) {
-      return true;
-    }
-    exact =
-        exact &&
-        (type == mjGEOM_SPHERE || type == mjGEOM_CAPSULE || type == mjGEOM_BOX ||
-         (native && (type == mjGEOM_ELLIPSOID || type == mjGEOM_CYLINDER || type == mjGEOM_MESH)));
-  }
-  return exact;
-}
 
 // Returns the end of the contacts of one pair that begin at `first`.
 static int32_t end_of_pair(const mjContact* list, int32_t first, int32_t count) {
@@ -334,7 +316,6 @@ static sap_status bring_back(sap_mj* a, const mjData* d, double t, mjContact* c,
   const int32_t geoms[2] = {c->geom1, c->geom2};
   double ways[2][3], part[3] = {0.0, 0.0, 0.0}, p[3], v[3] = {0.0, 0.0, 0.0};
   int32_t moving = 0;
-  sap_mj_position_place(a, c);
   if (!(t > 0.0)) {
     return SAP_STATUS_OK;
   }
@@ -468,7 +449,7 @@ static sap_status settle_pair(sap_mj* a, mjData* d, const mjContact* list, int32
   run of = {0};
   sap_mj_position_own_margins(m, &first, &of.force, &of.detect);
   first.includemargin = of.force;
-  const bool exact = is_exact(m, &first);
+  const bool exact = sap_mj_position_is_exact(m, &first);
   if (!exact) {
     count = collide(a, d, &first, 0.0, of.detect);
     list = a->ahead.found;
@@ -479,7 +460,16 @@ static sap_status settle_pair(sap_mj* a, mjData* d, const mjContact* list, int32
     }
     count = count < room ? count : room;
   }
-  expect(a, d, deepest_of(list, count)->dist - of.force, exact, &first, &of);
+  const double gap = deepest_of(list, count)->dist - of.force;
+  const bool is_patch = sap_mj_patches_has(a, &first);
+  bool touches = false;
+  if (gap < 0.0 && first.exclude <= 1 && is_patch) {
+    SAP_TRY(sap_mj_patches_touch(a, d, &first, &touches, error));
+  }
+  if (touches) {
+    return SAP_STATUS_OK;
+  }
+  expect(a, d, gap, exact && !is_patch, &first, &of);
   for (int32_t i = 0; i < count; ++i) {
     SAP_TRY(settle(a, d, &of, &list[i], kept, error));
   }
@@ -490,6 +480,7 @@ sap_status sap_mj_ahead_settle(sap_mj* a, mjData* d, sap_error* error) {
   int32_t kept = 0, end = 0;
   a->ahead.count = a->ahead.part_count = 0;
   a->ahead.is_expected = false;
+  a->patches.count = 0;
   for (int32_t i = 0; i < (int32_t)d->ncon; i = end) {
     end = end_of_pair(d->contact, i, (int32_t)d->ncon);
     if (a->ahead.is_on) {
@@ -503,15 +494,19 @@ sap_status sap_mj_ahead_settle(sap_mj* a, mjData* d, sap_error* error) {
     }
   }
   d->ncon = kept;
+  for (int32_t i = 0; i < a->patches.count; ++i) {
+    SAP_TRY(sap_mj_contacts_append(a, d, &a->patches.found[i], error));
+  }
   return SAP_STATUS_OK;
 }
 
 static sap_status add_contact(sap_mj* a, mjData* d, double t, mjContact* c, sap_error* error) {
   c->exclude = 0;
+  if (sap_mj_patches_stiffness(&a->patches, c) == 0.0) {
+    sap_mj_position_place(a, c);
+  }
   SAP_TRY(bring_back(a, d, t, c, error));
-  return mj_addContact(&a->shadow, d, c) == 0
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_STEP_FAILED, "MuJoCo: no room for contacts");
+  return sap_mj_contacts_append(a, d, c, error);
 }
 
 // Adds the contacts of a pair that is apart, `count` of them at q0, where the motion closes it.
@@ -519,9 +514,14 @@ static sap_status add_pair(sap_mj* a, mjData* d, mjContact* list, int32_t count,
                            bool* added, sap_error* error) {
   double t = 0.0;
   memcpy(a->ahead.found, list, (size_t)count * sizeof *list);
-  const int32_t found = is_exact(a->model, list) ? advance_to_touch(a, d, count, is_solution, &t)
-                                                 : bisect_touch(a, d, list, &t);
-  for (int32_t i = 0; i < found; ++i) {
+  const int32_t found = sap_mj_position_is_exact(a->model, list)
+                            ? advance_to_touch(a, d, count, is_solution, &t)
+                            : bisect_touch(a, d, list, &t);
+  int32_t points = 0;
+  if (found > 0 && sap_mj_patches_has(a, list)) {
+    SAP_TRY(sap_mj_patches_find(a, d, list, true, &t, a->ahead.found, &points, error));
+  }
+  for (int32_t i = 0; i < (points > 0 ? points : found); ++i) {
     SAP_TRY(add_contact(a, d, t, &a->ahead.found[i], error));
   }
   for (int32_t i = 0; found > 0 && i < count; ++i) {

@@ -9,6 +9,8 @@
 
 #include <mujoco/mujoco.h>
 
+#include <sapstep/model.h>
+
 // mjVERSION_HEADER is 222 for 2.2.2, 330 for 3.3.0 and 3009000 for 3.9.0.
 #if mjVERSION_HEADER >= 1000000
 #define SAP_MJ_VERSION mjVERSION_HEADER
@@ -273,6 +275,18 @@ static inline void sap_mj_measure_energy(const mjModel* m, mjData* d) {
 #endif
   mj_energyPos(asking, d);
   mj_energyVel(asking, d);
+}
+
+// Returns the type of a geom's shape; height fields and signed distance fields are meshes.
+static inline sap_shape_type sap_mj_shape_type(int type) {
+  static const sap_shape_type types[] = {[mjGEOM_PLANE] = SAP_SHAPE_PLANE,
+                                         [mjGEOM_HFIELD] = SAP_SHAPE_MESH,
+                                         [mjGEOM_SPHERE] = SAP_SHAPE_SPHERE,
+                                         [mjGEOM_CAPSULE] = SAP_SHAPE_CAPSULE,
+                                         [mjGEOM_ELLIPSOID] = SAP_SHAPE_ELLIPSOID,
+                                         [mjGEOM_CYLINDER] = SAP_SHAPE_CYLINDER,
+                                         [mjGEOM_BOX] = SAP_SHAPE_BOX};
+  return type <= mjGEOM_BOX ? types[type] : SAP_SHAPE_MESH;
 }
 
 #if SAP_MJ_SINCE(3, 7, 0)

@@ -14,6 +14,7 @@
 #include "math/scalar.h"
 #include "math/vector3.h"
 #include "mujoco/adapter.h"
+#include "problem/law.h"
 
 static const double NEAR = 0.5;  // of the smaller geom's size
 
@@ -186,6 +187,15 @@ static int32_t tree_of(const sap_mj* a, int32_t geom) {
   return a->trees.of_body[a->model->geom_bodyid[geom]];
 }
 
+// Returns true if a contact and the next one are points of the same patch.
+static bool is_with_next(const sap_mj* a, const mjData* d, int32_t index) {
+  const mjContact* c = &d->contact[index < 0 ? 0 : index];
+  return index >= 0 && index + 1 < (int32_t)d->ncon &&
+         sap_mj_patches_stiffness(&a->patches, &c[0]) > 0.0 &&
+         sap_mj_patches_stiffness(&a->patches, &c[1]) > 0.0 && c[0].geom1 == c[1].geom1 &&
+         c[0].geom2 == c[1].geom2;
+}
+
 static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_error* error) {
   const mjContact* c = &d->contact[index];
   const int32_t ntrees = sap_mj_rows_gather_contact(a, d, c, error);
@@ -213,6 +223,8 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
     block.load = sap_loads_get(&a->loads, tree_of(a, c->geom1), tree_of(a, c->geom2), c->frame);
   }
   sap_mj_materials_contact(a, c, &block.material);
+  const double stiffness = sap_mj_patches_stiffness(&a->patches, c);
+  block.material.stiffness = stiffness > 0.0 ? stiffness : block.material.stiffness;
   SAP_TRY(sap_mj_blocks_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c),
                                  error));
   if (a->model->nmocap > 0) {
@@ -240,6 +252,13 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
     block.angular = c->dim > 3 ? a->rows.angular_parts : NULL;
   }
   return sap_problem_add_contact(a->problem, &block, &a->options.regularization, error);
+}
+
+sap_status sap_mj_contacts_append(const sap_mj* a, mjData* d, const mjContact* c,
+                                  sap_error* error) {
+  return mj_addContact(&a->shadow, d, c) == 0
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_STEP_FAILED, "MuJoCo: no room for contacts");
 }
 
 enum { NAME_SIZE = 100 };
@@ -278,8 +297,10 @@ sap_status sap_mj_contacts_add(sap_mj* a, const mjData* d, sap_error* error) {
   const mjModel* m = a->model;
   restart_identities(&a->identities);
   find_loads(a, d);
+  int32_t first = 0;  // block of the patch, or the point, of the contact before
   for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
     const mjContact* c = &d->contact[i];
+    first = is_with_next(a, d, i - 1) ? first : sap_problem_block_count(a->problem);
     if (!has_rows(c)) {
       continue;
     }
@@ -290,6 +311,10 @@ sap_status sap_mj_contacts_add(sap_mj* a, const mjData* d, sap_error* error) {
       name_side(m, c, 1, sides[1]);
       sap_error_prefix(error, "contact %d of %s and %s", i, sides[0], sides[1]);
       return status;
+    }
+    const int32_t count = sap_problem_block_count(a->problem) - first;
+    if (count > 1 && !is_with_next(a, d, i)) {
+      sap_problem_even_contacts(a->problem, first, count);
     }
   }
   return SAP_STATUS_OK;

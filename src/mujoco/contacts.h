@@ -42,6 +42,8 @@ sap_status sap_mj_position_update(sap_mj* a, mjData* d, sap_error* error);
 // Finds the contacts, with margins of the bodies' reach, and makes the rows of all constraints.
 sap_status sap_mj_position_collide(sap_mj* a, mjData* d, sap_error* error);
 void sap_mj_position_make_rows(sap_mj* a, mjData* d);
+// Returns true if MuJoCo's collision of the two types is exact within any margin.
+bool sap_mj_position_is_exact(const mjModel* m, const mjContact* contact);
 // Moves the point of a contact to where the surfaces meet; its normal is that from geom 1 to 2.
 void sap_mj_position_place(const sap_mj* a, mjContact* contact);
 // Finds the distances that MuJoCo derives from the model's own margins: contacts have forces below
@@ -80,6 +82,35 @@ sap_status sap_mj_ahead_settle(sap_mj* a, mjData* d, sap_error* error);
 sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solution, bool* added,
                             sap_error* error);
 
+// patches.c
+enum { SAP_MJ_PATCH_POINTS = 5 };
+typedef struct sap_mj_patches {
+  sap_model* model;                 // of convex geoms, on welded bodies
+  struct sap_collision* collision;  // of that; NULL: no patches
+  int32_t* shapes;                  // of geoms, -1: keeps its points (ngeom)
+  double* v0;                       // ahead.motion with the velocities at the start (6 nbody)
+  double* R;                        // of the bodies of a pair, column-major (9 nbody)
+  mjContact* found;                 // those of touching pairs, until they are in mjData
+  int32_t count;
+} sap_mj_patches;
+
+sap_status sap_mj_patches_create(sap_mj* a, sap_error* error);
+// Returns true if the pair of the contact touches in patches.
+bool sap_mj_patches_has(const sap_mj* a, const mjContact* contact);
+// Finds the patch of the pair of a contact, which overlaps (*time 0) or first touches at *time, and
+// moves *time to where its points are. *count: their number; 0: there is none.
+sap_status sap_mj_patches_find(sap_mj* a, const mjData* d, const mjContact* like, bool is_apart,
+                               double* time, mjContact out[SAP_MJ_PATCH_POINTS], int32_t* count,
+                               sap_error* error);
+// Adds the patch of a pair that overlaps, if there is one (*touches), to those found.
+sap_status sap_mj_patches_touch(sap_mj* a, const mjData* d, const mjContact* like, bool* touches,
+                                sap_error* error);
+// Returns the stiffness of a point of a patch [N/m], 0 for other contacts. It is in solimp[0], as
+// -k: MuJoCo bounds that to [1e-4, 0.9999], and no contact here uses it.
+static inline double sap_mj_patches_stiffness(const sap_mj_patches* patches, const mjContact* c) {
+  return patches->collision != NULL && c->solimp[0] < 0.0 ? -c->solimp[0] : 0.0;
+}
+
 // contacts.c
 typedef struct sap_mj_identity {
   int32_t geom1, geom2, id;
@@ -96,6 +127,8 @@ typedef struct sap_mj_identities {
 
 // Starts a step: contacts of the step before become `before`.
 void sap_mj_contacts_begin(sap_mj* a);
+// Adds a contact to mjData.
+sap_status sap_mj_contacts_append(const sap_mj* a, mjData* d, const mjContact* c, sap_error* error);
 // Adds the blocks of all contacts of mjData.
 sap_status sap_mj_contacts_add(sap_mj* a, const mjData* d, sap_error* error);
 

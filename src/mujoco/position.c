@@ -100,6 +100,26 @@ void sap_mj_position_own_margins(const mjModel* m, const mjContact* c, double* f
 #endif
 }
 
+bool sap_mj_position_is_exact(const mjModel* m, const mjContact* c) {
+  bool exact = true;
+#if SAP_MJ_SINCE(3, 3, 0)
+  const bool native = (m->opt.disableflags & mjDSBL_NATIVECCD) == 0;
+#else
+  const bool native = false;
+#endif
+  for (int32_t side = 0; side < 2; ++side) {
+    const int type = m->geom_type[sap_mj_contact_geom(c, side)];
+    if (type == mjGEOM_PLANE) {
+      return true;
+    }
+    exact =
+        exact &&
+        (type == mjGEOM_SPHERE || type == mjGEOM_CAPSULE || type == mjGEOM_BOX ||
+         (native && (type == mjGEOM_ELLIPSOID || type == mjGEOM_CYLINDER || type == mjGEOM_MESH)));
+  }
+  return exact;
+}
+
 // Moves the point to where the surfaces meet; frame[0 ... 2] is the normal from geom 1 to 2.
 void sap_mj_position_place(const sap_mj* a, mjContact* c) {
   const double shift = (sap_mj_materials_contact_share(a, c) - 0.5) * (c->dist - c->includemargin);

@@ -166,27 +166,6 @@ static double find_rise(const sap_block_data* block, double slip) {
   return block->friction * sap_law_rise(block->set, block->slip_speed, slip);
 }
 
-// The near-rigid limit of a patch is stiffer than that of points by this factor: its points are
-// nearer to the middle than the corners of a face, and a pile of ten cubes would buckle at 20 ms.
-static const double PATCH_STIFFER = 4.0;
-
-void sap_problem_even_contacts(sap_problem* p, int32_t first, int32_t count) {
-  double least = 1.0;
-  for (int32_t b = first; b < first + count; ++b) {
-    least = fmin(least, p->blocks[b].realised);
-  }
-  least = fmin(1.0, PATCH_STIFFER * least);
-  for (int32_t b = first; b < first + count && !p->scheme.rigid; ++b) {
-    sap_block_data* block = &p->blocks[b];
-    const bool cone = block->set == SAP_SET_FRICTION_CONE;
-    const double factor = least > 0.0 ? block->realised / least : 1.0;
-    for (int32_t i = 0; i < block->nrows; ++i) {
-      p->R[block->first_row + i] *= cone && i != SAP_NORMAL_ROW ? 1.0 : factor;
-    }
-    block->realised = least;
-  }
-}
-
 void sap_problem_shift_contact(sap_problem* p, sap_block_data* block, double slip) {
   block->no_gliding = true;
   change_shift(p, block, find_rise(block, slip));

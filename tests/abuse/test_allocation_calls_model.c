@@ -11,6 +11,7 @@
 
 #include <sapstep/sapstep.h>
 
+#include "multibody/geometry/collision.h"
 #include "support/calls.h"
 #include "support/heap_count.h"
 #include "support/scratch.h"
@@ -30,6 +31,12 @@ static const double corners[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
 static scratch files;
 static char path[SCRATCH_PATH_SIZE];
 static sap_model* model;
+static sap_collision* collision;
+static const double still[24], upright[36] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+static const sap_collision_query query = {
+    .p_WB = still, .R_WB = upright, .V_WB = still, .dt = 0.01};
+static const int32_t plane_and_ball[2] = {0, 1};
+static double touch;
 static sap_builder* builder;  // with a body, and two joints of another
 static sap_state state, copy;
 static sap_body_def body;
@@ -49,6 +56,7 @@ static sap_mesh_def mesh;
 static struct made {
   sap_model* model;
   sap_builder* builder;
+  sap_collision* collision;
 } made;
 static union {
   sap_mesh_mass mass;
@@ -61,6 +69,7 @@ static union {
   sap_mesh_def mesh;
   sap_sensor_def sensor;
   sap_site_def site;
+  sap_pair_patch patch;
 } out;
 
 #define CALLS(X)                                                                                   \
@@ -99,6 +108,10 @@ static union {
   X(sap_model_get_sensor, 3, sap_model_get_sensor(P(1, model), I(2, 0), P(3, &out.sensor), error)) \
   X(sap_model_get_site, 3, sap_model_get_site(P(1, model), I(2, 0), P(3, &out.site), error))       \
   X(sap_model_get_mesh, 3, sap_model_get_mesh(P(1, model), I(2, 0), P(3, &out.mesh), error))       \
+  X(sap_collision_create, 2, sap_collision_create(P(1, model), P(2, &made.collision), error))      \
+  X(sap_collision_pair_patch, 5,                                                                   \
+    sap_collision_pair_patch(P(1, collision), P(2, plane_and_ball), P(3, &query), false,           \
+                             P(4, &touch), P(5, &out.patch), error))                               \
   X(sap_model_get_default_state, 2, sap_model_get_default_state(P(1, model), P(2, &copy), error))  \
   X(sap_model_get_keyframe, 3,                                                                     \
     sap_model_get_keyframe(P(1, model), I(2, 0), P(3, &copy), NULL, error))                        \
@@ -155,6 +168,7 @@ static const call calls[] = {CALLS(CALL_ROW)};
   X(sap_scene_options_default, isnan(sap_scene_options_default().floor))                           \
   X(sap_builder_destroy, (sap_builder_destroy(NULL), true))                                        \
   X(sap_model_destroy, (sap_model_destroy(NULL), true))                                            \
+  X(sap_collision_destroy, (sap_collision_destroy(NULL), true))                                    \
   X(sap_state_clear, (sap_state_clear(&(sap_state){0}), true))
 
 static void check_plain(void) {
@@ -177,6 +191,7 @@ static void make_builder(void) {
 
 static void cleanup(void) {
   sap_builder_destroy(made.builder);
+  sap_collision_destroy(made.collision);
   sap_model_destroy(made.model);
   made = (struct made){0};
   sap_builder_destroy(builder);
@@ -219,11 +234,13 @@ static int setup(void** unused) {
   (void)scratch_write(&files, "a.xml", scene, sizeof scene - 1, path);
   assert_int_equal(sap_scene_read(path, NULL, &model, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_model_get_default_state(model, &state, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_collision_create(model, &collision, NULL), SAP_STATUS_OK);
   return 0;
 }
 
 static int teardown(void** unused) {
   (void)unused;
+  sap_collision_destroy(collision);
   sap_state_clear(&copy);
   sap_state_clear(&state);
   sap_model_destroy(model);

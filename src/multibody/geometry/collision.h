@@ -11,8 +11,10 @@
 
 typedef struct sap_collision sap_collision;
 
-sap_status sap_collision_create(const sap_model* model, sap_collision** out, sap_error* error);
-void sap_collision_destroy(sap_collision* collision);
+// The adapter of MuJoCo uses create, destroy and pair_patch from its own library.
+SAP_API sap_status sap_collision_create(const sap_model* model, sap_collision** out,
+                                        sap_error* error);
+SAP_API void sap_collision_destroy(sap_collision* collision);
 
 typedef struct sap_collision_query {
   const double* p_WB;  // by body id                                                  (3 bodies)
@@ -46,6 +48,18 @@ typedef struct sap_collision_query {
 // R, vc and gamma of the contacts are zero. No heap calls after warm-up.
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error);
+
+// Points of one patch, in the world.
+typedef struct sap_pair_patch {
+  int32_t count;  // 0: there is no patch
+  double normal[3], p[5][3], phi[5], stiffness[5];
+  double torsion;  // as in patch.h
+} sap_pair_patch;
+// Finds the patch of two shapes alone, A and B by id, with a motion in the query: of shapes that
+// overlap, else (is_apart) of those that touch at *time, which moves to where the points are.
+SAP_API sap_status sap_collision_pair_patch(sap_collision* collision, const int32_t shapes[2],
+                                            const sap_collision_query* query, bool is_apart,
+                                            double* time, sap_pair_patch* out, sap_error* error);
 
 // Returns true if some shape has a pressure field.
 bool sap_collision_has_fields(const sap_collision* collision);

@@ -104,15 +104,6 @@ const sap_joint_type mujoco_joint_types[] = {[mjJNT_FREE] = SAP_JOINT_FREE,
                                              [mjJNT_SLIDE] = SAP_JOINT_SLIDE,
                                              [mjJNT_HINGE] = SAP_JOINT_HINGE};
 
-// All others are meshes: height fields and signed distance fields with theirs.
-static const sap_shape_type shape_types[] = {[mjGEOM_PLANE] = SAP_SHAPE_PLANE,
-                                             [mjGEOM_HFIELD] = SAP_SHAPE_MESH,
-                                             [mjGEOM_SPHERE] = SAP_SHAPE_SPHERE,
-                                             [mjGEOM_CAPSULE] = SAP_SHAPE_CAPSULE,
-                                             [mjGEOM_ELLIPSOID] = SAP_SHAPE_ELLIPSOID,
-                                             [mjGEOM_CYLINDER] = SAP_SHAPE_CYLINDER,
-                                             [mjGEOM_BOX] = SAP_SHAPE_BOX};
-
 static bool collides(const mjModel* m, int32_t geom) {
   bool does = m->geom_contype[geom] != 0 || m->geom_conaffinity[geom] != 0;
   for (int32_t i = 0; !does && i < (int32_t)m->npair; ++i) {
@@ -123,7 +114,7 @@ static bool collides(const mjModel* m, int32_t geom) {
 
 static void describe_geom(const mjModel* m, int32_t g, sap_recorded_shape* out) {
   const int type = m->geom_type[g], mesh = m->geom_dataid[g];
-  *out = (sap_recorded_shape){.type = type <= mjGEOM_BOX ? shape_types[type] : SAP_SHAPE_MESH,
+  *out = (sap_recorded_shape){.type = sap_mj_shape_type(type),
                               .body = m->geom_bodyid[g],
                               .mesh = -1,
                               .collides = collides(m, g)};

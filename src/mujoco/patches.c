@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Contact in patches (multibody/geometry/patch.h) of convex geoms, in place of MuJoCo's points.
+//
+// Geoms are the shapes of a model of their own, on welded bodies, whose collision finds the patches
+// of single pairs. Meshes are convex hulls of their vertices. A pair of a height field, a signed
+// distance field, a flex or a flat mesh, with a margin or with anisotropic friction keeps points.
+#include <string.h>
+
+#include "math/vector3.h"
+#include "mujoco/adapter.h"
+#include "multibody/geometry/collision.h"
+
+// Adds a mesh; *id is -1 of a flat one, which has no hull.
+static sap_status add_mesh(const mjModel* m, int32_t mesh, sap_builder* builder, int32_t* id,
+                           sap_error* error) {
+  const float* vertices = m->mesh_vert + 3 * m->mesh_vertadr[mesh];
+  sap_mesh_def def = sap_mesh_def_default();
+  double* points;
+  def.vertex_count = m->mesh_vertnum[mesh];
+  SAP_TRY(SAP_NEW(&points, 3 * (size_t)def.vertex_count, "mesh", error));
+  for (int32_t i = 0; i < 3 * def.vertex_count; ++i) {
+    points[i] = (double)vertices[i];
+  }
+  def.vertices = points;
+  const sap_status status = sap_builder_add_mesh(builder, &def, id, NULL);
+  sap_free(points);
+  *id = status == SAP_STATUS_OK ? *id : -1;
+  return status == SAP_STATUS_MEMORY ? sap_fail(error, status, "out of memory: mesh %d", mesh)
+                                     : SAP_STATUS_OK;
+}
+
+static sap_status add_geom(const sap_mj* a, int32_t geom, const int32_t* meshes,
+                           sap_builder* builder, int32_t* id, sap_error* error) {
+  const mjModel* m = a->model;
+  const int type = m->geom_type[geom];
+  sap_shape_def def = sap_shape_def_default();
+  def.type = sap_mj_shape_type(type);
+  def.body = m->geom_bodyid[geom];
+  def.material.modulus = a->options.patches;
+  sap_v3_copy(def.p_BS, m->geom_pos + 3 * geom);
+  memcpy(def.q_BS, m->geom_quat + 4 * geom, sizeof def.q_BS);
+  if (def.type == SAP_SHAPE_MESH) {
+    def.mesh = type == mjGEOM_MESH ? meshes[m->geom_dataid[geom]] : -1;
+    SAP_RETURN_IF(def.mesh < 0, SAP_STATUS_OK);
+  } else if (def.type != SAP_SHAPE_PLANE) {
+    sap_v3_copy(def.size, m->geom_size + 3 * geom);
+  }
+  return sap_builder_add_shape(builder, &def, id, error);
+}
+
+static sap_status build(sap_mj* a, sap_builder* builder, int32_t* meshes, sap_error* error) {
+  const mjModel* m = a->model;
+  const sap_body_def body = sap_body_def_default();
+  for (int32_t i = 1; i < (int32_t)m->nbody; ++i) {
+    SAP_TRY(sap_builder_add_body(builder, &body, NULL, error));
+  }
+  for (int32_t i = 0; i < (int32_t)m->nmesh; ++i) {
+    SAP_TRY(add_mesh(m, i, builder, &meshes[i], error));
+  }
+  for (int32_t g = 0; g < (int32_t)m->ngeom; ++g) {
+    a->patches.shapes[g] = -1;
+    SAP_TRY(add_geom(a, g, meshes, builder, &a->patches.shapes[g], error));
+  }
+  SAP_TRY(sap_builder_compile(builder, &a->patches.model, error));
+  return sap_collision_create(a->patches.model, &a->patches.collision, error);
+}
+
+sap_status sap_mj_patches_create(sap_mj* a, sap_error* error) {
+  const mjModel* m = a->model;
+  sap_mj_patches* p = &a->patches;
+  sap_builder* builder;
+  int32_t* meshes;
+  if (!(a->options.patches > 0.0)) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(SAP_POOL_ADD_ALL(&a->pool, error, SAP_ARRAY(&p->shapes, m->ngeom),
+                           SAP_ARRAY(&p->v0, 6 * m->nbody), SAP_ARRAY(&p->R, 9 * m->nbody),
+                           SAP_ARRAY(&meshes, m->nmesh)));
+  SAP_TRY(sap_builder_create(NULL, &builder, error));
+  const sap_status status = build(a, builder, meshes, error);
+  sap_builder_destroy(builder);
+  return status;
+}
+
+bool sap_mj_patches_has(const sap_mj* a, const mjContact* c) {
+  const sap_mj_patches* p = &a->patches;
+  return p->collision != NULL && sap_mj_contact_is_of_geoms(c) && p->shapes[c->geom1] >= 0 &&
+         p->shapes[c->geom2] >= 0 && c->includemargin == 0.0 && c->friction[0] == c->friction[1] &&
+         c->friction[3] == c->friction[4];
+}
+
+sap_status sap_mj_patches_find(sap_mj* a, const mjData* d, const mjContact* like, bool is_apart,
+                               double* time, mjContact out[SAP_MJ_PATCH_POINTS], int32_t* count,
+                               sap_error* error) {
+  sap_mj_patches* p = &a->patches;
+  const int32_t shapes[2] = {p->shapes[like->geom1], p->shapes[like->geom2]};
+  const sap_collision_query query = {.p_WB = d->xpos,
+                                     .R_WB = p->R,
+                                     .V_WB = a->ahead.motion,
+                                     .V0_WB = p->v0,
+                                     .dt = a->model->opt.timestep};
+  const mjContact first = *like;  // may be in `out`
+  sap_pair_patch patch;
+  for (int32_t side = 0; side < 2; ++side) {
+    const int32_t body = a->model->geom_bodyid[sap_mj_contact_geom(like, side)];
+    mju_transpose(p->R + 9 * body, d->xmat + 9 * body, 3, 3);
+  }
+  SAP_TRY(sap_collision_pair_patch(p->collision, shapes, &query, is_apart, time, &patch, error));
+  for (int32_t i = 0; i < patch.count; ++i) {
+    mjContact* contact = &out[i];
+    double axes[9];
+    *contact = first;
+    contact->exclude = 0;
+    contact->dist = patch.phi[i];
+    sap_v3_copy(contact->pos, patch.p[i]);
+    sap_m3_from_normal(axes, patch.normal);
+    sap_v3_copy(contact->frame, patch.normal);
+    memcpy(contact->frame + 3, axes, 6 * sizeof(double));
+    contact->solimp[0] = -patch.stiffness[i];
+    const double spin = patch.torsion * contact->friction[0];
+    if (spin > (contact->dim > 3 ? contact->friction[2] : 0.0) && contact->dim > 1) {
+      contact->dim = contact->dim > 4 ? contact->dim : 4;
+      contact->friction[2] = spin;
+    }
+  }
+  *count = patch.count;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mj_patches_touch(sap_mj* a, const mjData* d, const mjContact* like, bool* touches,
+                                sap_error* error) {
+  sap_mj_patches* p = &a->patches;
+  double t = 0.0;
+  int32_t count = 0;
+  SAP_TRY(SAP_ROOM(&a->pool, &p->found, p->count + SAP_MJ_PATCH_POINTS, error));
+  SAP_TRY(sap_mj_patches_find(a, d, like, false, &t, p->found + p->count, &count, error));
+  p->count += count;
+  *touches = count > 0;
+  return SAP_STATUS_OK;
+}
