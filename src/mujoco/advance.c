@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include <sapstep/adaptive.h>
+
 #include "mujoco/adapter.h"
 
-static const double VELOCITY_TIME =
-    0.01;  // of adaptive.h [s]: an error dv of v counts as dv times it
 static const double SAFETY = 0.9, LEAST_FACTOR = 0.1, LARGEST_FACTOR = 5.0, STRETCH = 1.01;
 enum { MOST_PARTS = 4096 };  // of a timestep
 
@@ -16,6 +16,7 @@ typedef struct advance {
   sap_mj* a;
   mjData* d;
   double accuracy, least;  // [m], [s]
+  double velocity_time;    // an error dv of v counts as dv times it [s]
   sap_mj_advance_report* report;
 } advance;
 
@@ -25,9 +26,11 @@ static sap_status step_by(const advance* c, double h, sap_error* error) {
   return sap_mj_step(c->a, c->d, &c->report->step, error);
 }
 
-// Returns the largest of L_i max(|dq_i|, VELOCITY_TIME |dv_i|), L_i = sqrt(M_ii/m_i), between x1
+// Returns the largest of L_i max(|dq_i|, velocity_time |dv_i|), L_i = sqrt(M_ii/m_i), between x1
 // and the data. m_i: mass that i moves.
-static double measure(const sap_mj* a, const mjData* d, int32_t* velocity) {
+static double measure(const advance* c, int32_t* velocity) {
+  const sap_mj* a = c->a;
+  const mjData* d = c->d;
   const mjModel* m = a->model;
   double worst = 0.0, *way = a->difference;
   mj_differentiatePos(m, way, 1.0, a->whole_q, d->qpos);
@@ -35,7 +38,7 @@ static double measure(const sap_mj* a, const mjData* d, int32_t* velocity) {
     const double square = m->dof_M0[i] / m->body_subtreemass[m->dof_bodyid[i]];
     const double length = square > 0.0 && isfinite(square) ? sqrt(square) : 1.0;
     const double error =
-        length * fmax(fabs(way[i]), VELOCITY_TIME * fabs(d->qvel[i] - a->whole_v[i]));
+        length * fmax(fabs(way[i]), c->velocity_time * fabs(d->qvel[i] - a->whole_v[i]));
     if (!(error <= worst)) {
       worst = error;
       *velocity = i;
@@ -44,7 +47,8 @@ static double measure(const sap_mj* a, const mjData* d, int32_t* velocity) {
   return worst;
 }
 
-// Steps by h, and again in two halves from the same state, where the data then is.
+// Steps by h, and again in two halves from the same state, where the data then is. The snapshot is
+// taken for each attempt, as it has the length that the one before left.
 static sap_status attempt(const advance* c, double h, double* found, int32_t* velocity,
                           sap_error* error) {
   sap_mj* a = c->a;
@@ -56,7 +60,7 @@ static sap_status attempt(const advance* c, double h, double* found, int32_t* ve
   SAP_TRY(sap_mj_snapshot_restore(a, d, &a->snapshots[1], error));
   SAP_TRY(step_by(c, 0.5 * h, error));
   SAP_TRY(step_by(c, 0.5 * h, error));
-  *found = measure(a, d, velocity);
+  *found = measure(c, velocity);
   return SAP_STATUS_OK;
 }
 
@@ -119,7 +123,8 @@ sap_status sap_mj_advance(sap_mj* a, mjData* d, double accuracy, sap_mj_advance_
   SAP_TRY(sap_mj_snapshot_take(a, d, &a->snapshots[0], error));
   const mjModel* model = a->model;
   const double timestep = model->opt.timestep;
-  const advance c = {a, d, accuracy, timestep / MOST_PARTS, report};
+  const advance c = {
+      a, d, accuracy, timestep / MOST_PARTS, sap_adaptive_options_default().velocity_time, report};
   a->timed = *model;
   a->model = &a->timed;
   a->mocap.interval = timestep;

@@ -84,18 +84,9 @@ static void unwhiten_velocity(const sap_newton* n, double* v) {
     sap_branch_factor factor;
     (void)sap_problem_tree_factor(n->problem, n->trees[t], &factor,
                                   NULL);  // exists: whiten_velocity
-    const double* L = factor.L;
-    const int32_t size = n->size[t];
     double* x = v + n->start[t];
-    const double* w = n->sweep_w + (size_t)t * COLUMNS;
-    for (int32_t j = size; j-- > 0;) {
-      const double* Lj = L + j * size;
-      double sum = w[j];
-      for (int32_t i = j + 1; i < size; ++i) {
-        sum -= Lj[i] * x[i];
-      }
-      x[j] = sum * Lj[j];
-    }
+    memcpy(x, n->sweep_w + (size_t)t * COLUMNS, (size_t)n->size[t] * sizeof *x);
+    sap_tree_solve_back(&factor, x);
   }
 }
 
