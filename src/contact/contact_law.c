@@ -43,6 +43,9 @@
 // exceeds 1/Rn, and 10: other contacts may be faster.
 // Rt is at least SAP_ROUNDOFF_TANGENT W_ii of each of its rows, scaled by their friction.
 // A pull F along n that v* has adds Rn dt F to v_hat_n, and so dt F to gamma_n.
+// Rigid limits of schemes with theta < 1 have Rn = SAP_RIGID_ROW w. With castro's Rn they would rest
+// under a load F at the depth beta^2/(4 pi^2) w F dt^2: at every change of dt the joint would move,
+// and error control would take that motion for an error.
 // At the end of the step and for phi0 <= 0 this is castro's law to the bit; with `castro` of the
 // scheme the first line holds for phi0 > 0, too. Bilateral rows always have the first line.
 // Where J is that of a point within the step, the end moves by J_end v: the part of a row that acts
@@ -175,13 +178,19 @@ static double near_rigid(const sap_law_settings* s, double loaded_w) {
   return s->regularization->beta * s->regularization->beta / FOUR_PI_SQUARED * loaded_w;
 }
 
-static bool is_castro(const sap_contact_scheme* scheme) {
-  return scheme == NULL || scheme->castro || scheme->v0 == NULL;
-}
-
 // Returns true if laws may act before the end of the step.
 static bool acts_within(const sap_contact_scheme* scheme) {
   return scheme != NULL && (scheme->theta < 1.0 || scheme->theta_vq < 1.0);
+}
+
+// The least Rn of a row; a rigid limit has a recovery speed.
+static double find_least_R(const sap_law_settings* s, const sap_compliant_row* row) {
+  const double w = find_loaded_w(row->w, row->load);
+  return row->recovery_speed > 0.0 && acts_within(s->scheme) ? SAP_RIGID_ROW * w : near_rigid(s, w);
+}
+
+static bool is_castro(const sap_contact_scheme* scheme) {
+  return scheme == NULL || scheme->castro || scheme->v0 == NULL;
 }
 
 // The point of the step at which a row acts, between the scheme's theta point and the end.
@@ -234,8 +243,7 @@ static double find_slowing(const sap_law_settings* s, const sap_compliant_row* r
   if (!(row->g0 < 0.0 && V > 0.0 && mass > 0.0 && row->w > 0.0)) {
     return 1.0;
   }
-  const double R = larger_of(near_rigid(s, find_loaded_w(row->w, row->load)),
-                             1.0 / (s->dt * row->stiffness * T));
+  const double R = larger_of(find_least_R(s, row), 1.0 / (s->dt * row->stiffness * T));
   const double square = row->g0 * row->g0 / (V * V * mass * R * s->dt * T);  // (d/d_e)^2
   if (!(square > 1.0) || !isfinite(square * square)) {
     return 1.0;
@@ -246,8 +254,11 @@ static double find_slowing(const sap_law_settings* s, const sap_compliant_row* r
 }
 
 bool sap_law_limit_is_wrong(const sap_law_settings* s, double g0, double relaxation_time) {
-  const sap_compliant_row row = {
-      .stiffness = (double)INFINITY, .relaxation_time = relaxation_time, .g0 = g0, .w = 1.0};
+  const sap_compliant_row row = {.stiffness = (double)INFINITY,
+                                 .relaxation_time = relaxation_time,
+                                 .g0 = g0,
+                                 .w = 1.0,
+                                 .recovery_speed = SAP_RECOVERY_SPEED};
   return find_slowing(s, &row, 1.0, LIMIT_SPEED) > 1.0;
 }
 
@@ -286,7 +297,7 @@ static sap_status find_row_law(const sap_law_settings* s, const sap_material* pa
   law->at = at;
   law->T = T;
   const double w = find_loaded_w(row->w, row->load), asked = 1.0 / (dt * k * T * at.theta_vq);
-  law->Rn = larger_of(near_rigid(s, w), asked);
+  law->Rn = larger_of(find_least_R(s, row), asked);
   law->Rt = s->regularization->sigma * w;
   law->realised = asked / law->Rn;
   law->v_hat = (back - (1.0 - at.theta_vq) * row->rate0) / at.theta_vq + law->Rn * dt * row->pull;
@@ -423,7 +434,7 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
   const sap_compliant_row normal = find_normal(s, c, 0.0);
   const double f = find_slowing(s, &normal, c->mass, 1.0);
   rows->is_wrong = f > 1.0;
-  const double limit = near_rigid(s, find_loaded_w(normal.w, normal.load));
+  const double limit = find_least_R(s, &normal);
   const double asked = 1.0 / (s->dt * s->dt * pair->stiffness);
   double Rn = larger_of(limit, asked) / f;
   rows->realised = asked / larger_of(limit, asked);

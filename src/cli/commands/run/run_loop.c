@@ -152,7 +152,8 @@ static const char* find_mover(const sap_model* model, int32_t velocity) {
       mover = body;
     }
   }
-  return sap_model_get_name(model, SAP_ELEMENT_BODY, mover);
+  const char* name = sap_model_get_name(model, SAP_ELEMENT_BODY, mover);
+  return name[0] != '\0' ? name : "unnamed body";
 }
 
 void run_statistics_count(run_statistics* s, const sap_model* model,
