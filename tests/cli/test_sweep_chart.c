@@ -33,8 +33,8 @@ static char* chart_of(scratch* s, const char* arguments) {
 }
 
 // In free fall the potential energy is m g (z - g t^2/2) for every dt: level; the energy of a mass
-// rises in proportion, samples are averaged.
-static void draws_means_over_the_grid(void** state) {
+// rises in proportion.
+static void draws_measures_over_the_grid(void** state) {
   write_study(*state, BOX
               "grid geom/box/mass 1 2 3\nrandom sigma uniform 1e-3 2e-3\nsamples 2\n"
               "measure potential\n");
@@ -48,6 +48,31 @@ static void draws_means_over_the_grid(void** state) {
   ASSERT_NEAR(at[1][1] - at[0][1], at[2][1] - at[1][1], 0.02);
   assert_true(at[1][1] < at[0][1] - 5.0);  // up the page
   free(svg);
+}
+
+// A point of the grid has the median of its samples.
+static void draws_medians_of_samples(void** state) {
+  write_study(*state, BOX
+              "grid sigma 1e-4 1e-3\nrandom geom/box/mass log 1e-3 1e3\nsamples 3\nmeasure mass\n");
+  command_result r = command_exits(*state, program, "sweep a.study --csv a.csv --lines l.csv", 0);
+  command_says(r.out, "mass [kg]");
+  command_clear(&r);
+  char *cases = scratch_text(*state, "a.csv"), *lines = scratch_text(*state, "l.csv");
+  const char *row = strchr(cases, '\n'), *line = strchr(lines, '\n');
+  for (int point = 0; point < 2; ++point) {
+    double mass[3], median;
+    for (int i = 0; i < 3; ++i, row = strchr(row + 1, '\n')) {
+      assert_int_equal(sscanf(row, " %*d,%*f,%*f,%lf", &mass[i]), 1);
+    }
+    const double least = fmin(mass[0], fmin(mass[1], mass[2]));
+    const double most = fmax(mass[0], fmax(mass[1], mass[2]));
+    assert_int_equal(sscanf(line, " %*[^,],%*[^,],%*[^,],%*f,%*[^,],%lf", &median), 1);
+    line = strchr(line + 1, '\n');
+    assert_true(median > least && median < most);
+    ASSERT_NEAR(median, mass[0] + mass[1] + mass[2] - least - most, 1e-9 * most);
+  }
+  free(cases);
+  free(lines);
 }
 
 static void names_lines_by_the_rest_of_the_grid(void** state) {
@@ -88,7 +113,8 @@ static void refuses_before_it_runs(void** state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
-      TEST(draws_means_over_the_grid),
+      TEST(draws_measures_over_the_grid),
+      TEST(draws_medians_of_samples),
       TEST(names_lines_by_the_rest_of_the_grid),
       TEST(refuses_before_it_runs),
   };

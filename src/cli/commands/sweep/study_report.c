@@ -100,6 +100,22 @@ sap_status study_write(const study_spec* study, const study_row* rows, const cha
   return sap_result_table_write(hdf5, &table, error);
 }
 
+enum { AXIS_SIZE = STUDY_NAME_SIZE + 32 };
+
+// Writes "energy [J]", "deviation:integral [m, rad s]".
+static void write_axis(const study_spec* s, int quantity, const char* name, bool integral,
+                       char out[AXIS_SIZE]) {
+  const char* unit = study_quantity_unit(s->quantities[quantity].name);
+  (void)snprintf(out, AXIS_SIZE, "%.127s%s%s%s%s", name, unit[0] != '\0' ? " [" : "", unit,
+                 unit[0] != '\0' && integral ? " s" : "", unit[0] != '\0' ? "]" : "");
+}
+
+static void write_measure(const study_spec* s, int measure, char out[AXIS_SIZE]) {
+  const int quantity = s->measures[measure].quantity;
+  write_axis(s, quantity, s->measures[measure].name,
+             s->measures[measure].statistic == STUDY_INTEGRAL, out);
+}
+
 static void summarize(const study_spec* s, const study_row* rows, int measure, cli_table* table) {
   double sum = 0.0, least = (double)INFINITY, most = -(double)INFINITY;
   int64_t count = 0;
@@ -113,26 +129,28 @@ static void summarize(const study_spec* s, const study_row* rows, int measure, c
     }
   }
   const double nan = (double)NAN;
-  CLI_CELLS(table, CLI_T(s->measures[measure].name), CLI_R(count > 0 ? sum / (double)count : nan),
+  char name[AXIS_SIZE];
+  write_measure(s, measure, name);
+  CLI_CELLS(table, CLI_T(name), CLI_R(count > 0 ? sum / (double)count : nan),
             CLI_R(count > 0 ? least : nan), CLI_R(count > 0 ? most : nan));
 }
 
-// The mean of a measure over the samples of a point.
-static double mean_of(const study_spec* s, const study_row* rows, int64_t point, int measure) {
-  double sum = 0.0, n = 0.0;
-  for (int64_t i = point * s->samples; i < (point + 1) * s->samples; ++i) {
-    const double x = rows[i].index >= 0 ? rows[i].measures[measure] : (double)NAN;
-    sum += isfinite(x) ? x : 0.0;
-    n += isfinite(x) ? 1.0 : 0.0;
+// The median of a measure over the samples of a point: chaotic scenes have outliers.
+static double median_of(const study_spec* s, const study_row* rows, int64_t point, int measure) {
+  double* values = cli_new((size_t)s->samples, sizeof *values);
+  for (int64_t i = 0; i < s->samples; ++i) {
+    const study_row* row = &rows[point * s->samples + i];
+    values[i] = row->index >= 0 ? row->measures[measure] : (double)NAN;
   }
-  return n > 0.0 ? sum / n : (double)NAN;
+  return cli_quantile(values, s->samples, 0.5);
 }
 
-// Prints a row per point of the grid with the means over its samples, for grids of readable size.
+// Prints a row per point of the grid with the medians over its samples, for grids of readable size.
 enum { POINTS_MAX = 200 };
 static void print_points(const study_spec* s, const study_row* rows) {
   const int64_t points = s->cases / s->samples;
   cli_column list[COLUMNS_MAX];
+  char names[STUDY_MEASURES_MAX][AXIS_SIZE];
   int count = 0;
   for (int i = 0; i < s->parameter_count; ++i) {
     if (s->parameters[i].kind == STUDY_GRID) {
@@ -140,7 +158,8 @@ static void print_points(const study_spec* s, const study_row* rows) {
     }
   }
   for (int k = 0; k < s->measure_count; ++k) {
-    list[count++] = (cli_column){s->measures[k].name, CLI_CELL_REAL, 6};
+    write_measure(s, k, names[k]);
+    list[count++] = (cli_column){names[k], CLI_CELL_REAL, 6};
   }
   if (points < 2 || points > POINTS_MAX) {
     return;
@@ -155,7 +174,7 @@ static void print_points(const study_spec* s, const study_row* rows) {
       }
     }
     for (int k = 0; k < s->measure_count; ++k) {
-      cli_table_real(table, mean_of(s, rows, point, k));
+      cli_table_real(table, median_of(s, rows, point, k));
     }
   }
   cli_table_print(table, CLI_FORMAT_TABLE, stdout);
@@ -193,7 +212,7 @@ int study_print(const study_spec* s, const study_row* rows) {
 }
 
 // A sweep as a chart: the plots, with a line for each case, and each measure over a parameter of
-// the grid, with a line for each combination of the others, means over samples.
+// the grid, with a line for each combination of the others, medians over samples.
 
 enum { LINES_MAX = 12, LOG_RATIO = 20, EXACT_POINTS = 201 };
 
@@ -242,7 +261,7 @@ static void add_lines(const study_spec* s, const study_row* rows, int x, int64_t
       study_value(s, x, p * s->samples, value);
       values[count] = strtod(value, NULL);
       for (int m = 0; m < s->measure_count; ++m) {
-        values[(size_t)(m + 1) * most + count] = mean_of(s, rows, p, m);
+        values[(size_t)(m + 1) * most + count] = median_of(s, rows, p, m);
       }
       ++count;
     }
@@ -312,16 +331,6 @@ sap_status study_chart_check(const study_spec* study, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-enum { AXIS_SIZE = STUDY_NAME_SIZE + 32 };
-
-// Writes "energy [J]", "deviation:integral [m, rad s]".
-static void write_axis(const study_spec* s, int quantity, const char* name, bool integral,
-                       char out[AXIS_SIZE]) {
-  const char* unit = study_quantity_unit(s->quantities[quantity].name);
-  (void)snprintf(out, AXIS_SIZE, "%.127s%s%s%s%s", name, unit[0] != '\0' ? " [" : "", unit,
-                 unit[0] != '\0' && integral ? " s" : "", unit[0] != '\0' ? "]" : "");
-}
-
 // Fills the panels, whose axes are logarithmic where values are spread, of residuals always;
 // returns their number.
 static int fill_panels(const study_spec* s, const cli_lines* lines, int x,
@@ -332,8 +341,10 @@ static int fill_panels(const study_spec* s, const cli_lines* lines, int x,
     const int m = p - s->plot_count;
     const char* name = plot ? s->plots[p].name : s->measures[m].name;
     const int y = plot ? s->plots[p].y : s->measures[m].quantity;
-    write_axis(s, y, name, !plot && s->measures[m].statistic == STUDY_INTEGRAL, axes[p][1]);
-    if (plot) {
+    if (!plot) {
+      write_measure(s, m, axes[p][1]);
+    } else {
+      write_axis(s, y, name, false, axes[p][1]);
       write_axis(s, s->plots[p].x, s->quantities[s->plots[p].x].name, false, axes[p][0]);
     }
     panels[p] = (sap_chart_panel){.title = name,
