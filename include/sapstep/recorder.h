@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records runs as HDF5 files, and reads them.
 //
-// Layout, version 3. n is the number of rows, one per recorded step. Each data set has its units in
+// Layout, version 4. n is the number of rows, one per recorded step. Each data set has its units in
 // the attribute "units" and the meaning of its columns in "columns".
-//   /                   attributes format = "sapstep recording", version = 3
+//   /                   attributes format = "sapstep recording", version = 4
 //   /time               (n)        [s]
 //   /q /v               (n, nq) (n, nv)
 //   /act                (n, na)    activations of the actuators
@@ -30,6 +30,8 @@
 //   /contact/moment     (m, 3)     angular impulse on B [N m s], [n t1 t2]
 //   /contact/patch      (m, 3)     number of its patch in the row, from 1; area [m^2] and mean
 //                                  pressure [Pa] of the patch; 0: a point contact
+//   /contact/law        (m, 4)     stiffness [N/m], relaxation time [s] and friction of the pair, and
+//                                  the part of the stiffness that the step resolved; 0: unknown
 //   /constraint/first, count       as /contact/first, count, for constraint rows with a force
 //   /constraint/id      (k, 3)     kind, id, row; kind: 0 1 lower and upper limit of a joint,
 //                                  2 3 of a tendon, 4 dry friction of a joint (row: its dof), 5 of

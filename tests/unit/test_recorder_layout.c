@@ -58,6 +58,7 @@ static const expected sets[] = {
     SET("contact/turning", "spin,roll1,roll2", 47.0, 48.0, 49.0),
     SET("contact/moment", "spin,roll1,roll2", 50.0, 51.0, 52.0),
     SET("contact/patch", "number,area_m2,pressure_Pa", 1.0, 2.0, 46.0 / (21.0 * 2.0)),
+    SET("contact/law", "stiffness_Npm,relaxation_time_s,friction,realised", 61.0, 62.0, 0.5, 0.25),
     SET("constraint/id", "kind,id,row", 5, 54, 55),
     SET("constraint/force", NULL, 56.0),
     SET("iteration/value", "cost_J,momentum_error,step_length,evaluations", 57.0, 58.0, 59.0, 60),
@@ -79,6 +80,8 @@ static void write(sap_recorder* recorder, int contacts, int forces, int iteratio
                                 .phi = -40.0,
                                 .patch = 1,
                                 .area = 2.0,
+                                .material = {.stiffness = 61.0, .relaxation_time = 62.0},
+                                .realised = 0.25,
                                 .vc = {41.0, 42.0, 43.0, 47.0, 48.0, 49.0},
                                 .gamma = {44.0, 45.0, 46.0, 50.0, 51.0, 52.0},
                                 .friction = {0.5, 0.5, 0.5, 0.5, 0.5}};

@@ -289,15 +289,17 @@ static const struct {
   int columns;
 } contact_sets[] = {{"contact/id", 6},       {"contact/point", 3},    {"contact/frame", 9},
                     {"contact/distance", 1}, {"contact/velocity", 3}, {"contact/impulse", 3},
-                    {"contact/turning", 3},  {"contact/moment", 3},   {"contact/patch", 3}};
-enum { CONTACT_SETS = sizeof contact_sets / sizeof *contact_sets, CONTACT_COLUMNS = 34 };
+                    {"contact/turning", 3},  {"contact/moment", 3},   {"contact/patch", 3},
+                    {"contact/law", 4}};
+enum { CONTACT_SETS = sizeof contact_sets / sizeof *contact_sets, CONTACT_COLUMNS = 38 };
 
 static sap_status write_contacts(const sap_recording* recording, FILE* out, sap_error* error) {
   (void)fputs(
       "t_s,body_A,body_B,shape_A,shape_B,feature,mode,x_m,y_m,z_m,t1x,t1y,t1z,t2x,t2y,t2z,"
       "nx,ny,nz,distance_m,v_t1_mps,v_t2_mps,v_n_mps,impulse_t1_Ns,impulse_t2_Ns,"
       "impulse_n_Ns,w_spin_radps,w_roll1_radps,w_roll2_radps,moment_spin_Nms,"
-      "moment_roll1_Nms,moment_roll2_Nms,patch,area_m2,pressure_Pa\n",
+      "moment_roll1_Nms,moment_roll2_Nms,patch,area_m2,pressure_Pa,stiffness_Npm,"
+      "relaxation_time_s,friction,realised\n",
       out);
   for (int64_t row = 0; row < sap_recording_rows(recording); ++row) {
     double t, first, count;

@@ -107,6 +107,10 @@ sapstep.Chart = class {
       });
       g.stroke();
     });
+    (this.strip || []).forEach((color, i) => {  // along the bottom
+      g.fillStyle = color;
+      g.fillRect(((this.time[i] - t0) / span) * w, h - 4 * ratio, w / this.time.length + 1, 4 * ratio);
+    });
     g.fillStyle = getComputedStyle(this.canvas).color;
     g.font = `${10 * ratio}px system-ui, sans-serif`;
     g.strokeStyle = 'rgba(255, 255, 255, 0.85)';  // a halo keeps it readable on a line

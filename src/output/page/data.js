@@ -121,6 +121,7 @@ sapstep.ContactData = class {
     this.mode = sections.bytes('contact_mode');
     this.body = sections.integers('contact_body');
     this.patch = sections.halves('contact_patch');  // radius of a disc of its area [m], mean pressure [kPa]
+    this.law = sections.floats('contact_law');  // stiffness, relaxation time, friction, realised part
   }
 };
 

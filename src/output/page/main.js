@@ -238,6 +238,8 @@ sapstep.App = class {
     const series = ['normal', 'tangential'].map((name, k) => ({name, unit: 'N', values: forces[k]}));
     this.contactChart = new sapstep.Chart(this.$('card').querySelector('div'), '', series, this.time,
                                           (t) => this.seek(t));
+    this.contactChart.strip = Array.from(this.track, (i) => (i < 0 ? 'transparent' :
+        `#${sapstep.modeColors[this.data.contacts.mode[i]].toString(16)}`));
     this.dirty = true;
   }
 
@@ -423,13 +425,17 @@ sapstep.App = class {
       return;
     }
     const [normal, tangential] = this.contacts.split(i);
-    const k = d.depth[i] < 0 && normal > 0 ? ` · force/penetration ${sapstep.short(-normal / d.depth[i])} N/m` : '';
+    const ratio = d.depth[i] < 0 && normal > 0 ? ` · force/penetration ${sapstep.short(-normal / d.depth[i])} N/m` : '';
+    const [asked, tau, mu, realised] = [0, 1, 2, 3].map((j) => d.law[j * d.count + i]);
+    const k = asked < Infinity ? `k ${sapstep.short(asked)} N/m` : 'rigid';
+    const law = (asked > 0 ? ` · ${k}${realised > 0 ? `, realised ${sapstep.short(100 * realised)} %` : ''}` +
+        ` · relaxation time ${sapstep.short(tau)} s` : '') + ` · friction ${sapstep.short(mu)}`;
     const patch = d.patch[i] > 0 ? ` · patch ${sapstep.short(1e4 * Math.PI * d.patch[i] ** 2)} cm², mean ` +
         `${sapstep.short(d.patch[d.count + i])} kPa` : '';
     card.querySelector('span').textContent =
         `${['open', 'sticking', 'sliding'][d.mode[i]]} · penetration ${sapstep.short(-1e3 * d.depth[i])} mm` +
         ` · slip ${sapstep.short(1e3 * d.speed[i])} mm/s · tangential/normal ` +
-        `${normal > 0 ? sapstep.short(tangential / normal) : '–'}${k}${patch}${step}`;
+        `${normal > 0 ? sapstep.short(tangential / normal) : '–'}${ratio}${law}${patch}${step}`;
   }
 
   describe(frame) {

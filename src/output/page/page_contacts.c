@@ -10,7 +10,7 @@
 // One contact, encoded for the page.
 typedef struct contact {
   uint32_t point[3], force[3], normal[3];
-  uint32_t depth, speed, mode, body[2], patch[2];
+  uint32_t depth, speed, mode, body[2], patch[2], law[4];
   double strength;  // [N]
 } contact;
 
@@ -19,7 +19,7 @@ typedef struct contact_reader {
   contact* kept;                 // of all frames                          (options->max_contacts)
   contact* all;                  // of one frame                                      (capacity)
   double* strength;              // of one frame                                      (capacity)
-  double* values;                // data sets of one frame                         (28 capacity)
+  double* values;                // data sets of one frame                         (32 capacity)
   int64_t capacity;              // most contacts of a frame
 } contact_reader;
 
@@ -50,7 +50,7 @@ static int64_t most_per_frame(const sap_page_data* data, const contact_reader* r
 
 // Columns of the data sets of a contact.
 typedef struct contact_values {
-  const double *id, *point, *R, *distance, *velocity, *impulse, *patch;
+  const double *id, *point, *R, *distance, *velocity, *impulse, *patch, *law;
 } contact_values;
 
 static void encode_contact(const sap_page_data* data, contact_values v, double dt, contact* c) {
@@ -63,6 +63,9 @@ static void encode_contact(const sap_page_data* data, contact_values v, double d
   const bool centre = v.patch[0] > 0.0 && v.id[4] == 0.0;
   c->patch[0] = sap_page_float_bits(centre ? sqrt(v.patch[1] / SAP_PI) : 0.0);
   c->patch[1] = sap_page_float_bits(centre ? 1e-3 * v.patch[2] : 0.0);
+  for (int j = 0; j < 4; ++j) {
+    c->law[j] = sap_page_float_bits(v.law[j]);
+  }
   c->strength = 0.0;
   for (int j = 0; j < 3; ++j) {
     const double impulse =
@@ -82,7 +85,7 @@ static sap_status read_frame(const sap_page_data* data, contact_reader* r, int32
     size_t width;
   } sets[] = {{"contact/id", 6},       {"contact/point", 3},    {"contact/frame", 9},
               {"contact/distance", 1}, {"contact/velocity", 3}, {"contact/impulse", 3},
-              {"contact/patch", 3}};
+              {"contact/patch", 3},    {"contact/law", 4}};
   const int64_t first = (int64_t)r->first[data->row[f]], count = (int64_t)r->count[data->row[f]];
   const double dt = r->step[SAP_PAGE_STEP_COLUMNS * data->row[f] + 10];
   double* values[sizeof sets / sizeof *sets];
@@ -95,7 +98,7 @@ static sap_status read_frame(const sap_page_data* data, contact_reader* r, int32
   for (int64_t i = 0; i < count; ++i) {
     const contact_values v = {values[0] + 6 * i, values[1] + 3 * i, values[2] + 9 * i,
                               values[3] + i,     values[4] + 3 * i, values[5] + 3 * i,
-                              values[6] + 3 * i};
+                              values[6] + 3 * i, values[7] + 4 * i};
     encode_contact(data, v, dt, &r->all[i]);
     r->strength[i] = r->all[i].strength;
   }
@@ -141,10 +144,11 @@ static sap_status add_fields(sap_page_data* data, const contact_reader* r, sap_e
       {{"contact_point", 4, 0}, 3, WORD(point)},   {{"contact_force", 2, 16}, 3, WORD(force)},
       {{"contact_normal", 1, 0}, 3, WORD(normal)}, {{"contact_depth", 2, 16}, 1, WORD(depth)},
       {{"contact_speed", 2, 16}, 1, WORD(speed)},  {{"contact_mode", 1, 0}, 1, WORD(mode)},
-      {{"contact_body", 4, 0}, 2, WORD(body)},     {{"contact_patch", 2, 16}, 2, WORD(patch)}};
+      {{"contact_body", 4, 0}, 2, WORD(body)},     {{"contact_patch", 2, 16}, 2, WORD(patch)},
+      {{"contact_law", 4, 0}, 4, WORD(law)}};
   const size_t n = (size_t)data->contacts;
   uint32_t* values = NULL;
-  SAP_TRY(SAP_POOL_ADD(&data->scratch, &values, 3 * n, error));
+  SAP_TRY(SAP_POOL_ADD(&data->scratch, &values, 4 * n, error));
   for (size_t f = 0; f < sizeof fields / sizeof *fields; ++f) {
     for (size_t i = 0; i < n; ++i) {
       const uint32_t* from = (const uint32_t*)&r->kept[i] + fields[f].word;
@@ -177,7 +181,7 @@ static sap_status prepare_reader(sap_page_data* data, contact_reader* r, sap_err
   r->capacity = largest;
   SAP_TRY(SAP_POOL_ADD_ALL(&data->scratch, error, SAP_ARRAY(&r->kept, total < most ? total : most),
                            SAP_ARRAY(&r->all, r->capacity), SAP_ARRAY(&r->strength, r->capacity)));
-  return SAP_POOL_ADD(&data->scratch, &r->values, 28 * r->capacity, error);
+  return SAP_POOL_ADD(&data->scratch, &r->values, 32 * r->capacity, error);
 }
 
 sap_status sap_page_add_contacts(sap_page_data* data, sap_error* error) {

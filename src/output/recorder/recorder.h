@@ -6,7 +6,7 @@
 #include <sapstep/recorder.h>
 
 #define SAP_RECORDING_FORMAT "sapstep recording"
-#define SAP_RECORDING_VERSION "3"
+#define SAP_RECORDING_VERSION "4"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -46,6 +46,8 @@ enum { SAP_RECORD_SCALAR = -1, SAP_RECORD_STEP_WIDTH = 13 };
   X(CONTACT_TURNING, "contact/turning", REAL, 3, "rad/s", "spin,roll1,roll2")                 \
   X(CONTACT_MOMENT, "contact/moment", REAL, 3, "N m s", "spin,roll1,roll2")                   \
   X(CONTACT_PATCH, "contact/patch", REAL, 3, "see columns", "number,area_m2,pressure_Pa")     \
+  X(CONTACT_LAW, "contact/law", REAL, 4, "see columns",                                       \
+    "stiffness_Npm,relaxation_time_s,friction,realised")                                      \
   X(BLOCK_ID, "constraint/id", IDENTITY, 3, "1", "kind,id,row")                               \
   X(BLOCK_FORCE, "constraint/force", REAL, SAP_RECORD_SCALAR, "N, N m", NULL)                 \
   X(ITERATION, "iteration/value", REAL, 4, "see columns",                                     \

@@ -126,7 +126,7 @@ static void put_contacts(sap_recorder* recorder, const sap_recorded_row* row) {
   for (int32_t i = 0; i < row->contact_count; ++i) {
     const sap_contact* c = &row->contacts[i];
     const double *vc = row->stepped ? c->vc : zero, *gamma = row->stepped ? c->gamma : zero;
-    make_room(recorder, SAP_RECORD_CONTACT_ID, SAP_RECORD_CONTACT_PATCH);
+    make_room(recorder, SAP_RECORD_CONTACT_ID, SAP_RECORD_CONTACT_LAW);
     const int32_t id[6] = {c->body_A,  c->body_B,  c->shape_A,
                            c->shape_B, c->feature, row->stepped ? contact_mode(c) : 0};
     memcpy(next_row(recorder, SAP_RECORD_CONTACT_ID), id, sizeof id);
@@ -143,6 +143,9 @@ static void put_contacts(sap_recorder* recorder, const sap_recorded_row* row) {
     }
     put_reals(recorder, SAP_RECORD_CONTACT_PATCH, left > 0 ? patch : zero, 3);
     left -= left > 0;
+    const double law[4] = {c->material.stiffness, c->material.relaxation_time, c->friction[0],
+                           row->stepped ? c->realised : 0.0};
+    put_reals(recorder, SAP_RECORD_CONTACT_LAW, law, 4);
   }
   put_range(recorder, SAP_RECORD_CONTACT_FIRST, &recorder->contacts, row->contact_count);
 }
