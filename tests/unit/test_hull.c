@@ -49,6 +49,8 @@ static double climb(const sap_hull* hull, const double n[3]) {
 // Everything that a hull promises, for points of about the given size.
 static void check_hull(const double* points, int32_t count, const sap_hull* hull, double size) {
   const double slack = 3.0 * SAP_HULL_FLATNESS * size;
+  assert_int_equal(hull->neighbor_start[hull->nvertices] / 2,
+                   hull->nvertices + hull->nfaces - 2);  // Euler
   for (int32_t f = 0; f < hull->nfaces; ++f) {
     const double* plane = hull->planes + 4 * (size_t)f;
     assert_true(fabs(sap_v3_norm(plane) - 1.0) < 1e-12);
@@ -88,8 +90,6 @@ static void random_points_make_a_simplicial_hull(void** state) {
     assert_int_equal(sap_hull_create(points, MANY, &hull, NULL), SAP_STATUS_OK);
     check_hull(points, MANY, &hull, sizes[s]);
     assert_int_equal(hull.nfaces, 2 * hull.nvertices - 4);
-    assert_int_equal(hull.neighbor_start[hull.nvertices] / 2,
-                     hull.nvertices + hull.nfaces - 2);  // Euler
     sap_hull_clear(&hull);
   }
 }
@@ -146,8 +146,11 @@ static void prism_keeps_its_caps(void** state) {
   check_hull(points, 2 * SIDES, &hull, 1.0);
   assert_int_equal(hull.nvertices, 2 * SIDES);
   assert_int_equal(hull.nfaces, SIDES + 2);
-  assert_int_equal(hull.face_start[1], SIDES);  // the largest come first
-  assert_int_equal(hull.face_start[2], 2 * SIDES);
+  int32_t caps = 0;
+  for (int32_t f = 0; f < hull.nfaces; ++f) {
+    caps += hull.face_start[f + 1] - hull.face_start[f] == SIDES ? 1 : 0;
+  }
+  assert_int_equal(caps, 2);
   sap_hull_clear(&hull);
 }
 
