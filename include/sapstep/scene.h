@@ -28,6 +28,7 @@
 //   sapstep:surface_velocity:GEOM   velocity [m/s] and angular velocity [rad/s] of a geom's surface
 //   sapstep:limit_stiffness         of all joint and tendon limits [N m/rad, N/m]
 //   sapstep:limit_relaxation_time   of all joint and tendon limits [s]
+//   sapstep:harmonic_friction       1: friction of pairs as in URDF, 2 a b/(a + b); 0: the larger one
 //   sapstep:beta, sapstep:sigma     near-rigid and slip parameters of the scene [-]
 // solref="-k -d" of a geom is k [N/m] and tau_d = d/k, solreflimit the same for a limit. It
 // overrides the settings for all geoms; settings for one geom override it. An attached model may

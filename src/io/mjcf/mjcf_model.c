@@ -284,7 +284,6 @@ sap_status sap_mjcf_model_options(sap_mjcf_reader* r, sap_model_options* options
   };
   *options = sap_model_options_default();
   options->name = sap_xml_get(r->main->root, "model");
-  options->friction_rule = SAP_FRICTION_MAXIMUM;
   r->override =
       (sap_mjcf_override){.friction = {1.0, 1.0, 0.005, 0.0001, 0.0001}, .solref = {0.02, 1.0}};
   bool no_gravity = false, no_constraint = false;
@@ -308,6 +307,9 @@ sap_status sap_mjcf_model_options(sap_mjcf_reader* r, sap_model_options* options
   if (no_gravity) {
     sap_v3_set(options->gravity, 0.0, 0.0, 0.0);
   }
+  double harmonic = 0.0;
+  SAP_TRY(sap_mjcf_global_setting(r, r->main, "sapstep:harmonic_friction", false, &harmonic));
+  options->friction_rule = harmonic > 0.0 ? SAP_FRICTION_HARMONIC : SAP_FRICTION_MAXIMUM;
   SAP_TRY(
       sap_mjcf_global_setting(r, r->main, "sapstep:beta", false, &options->regularization.beta));
   return sap_mjcf_global_setting(r, r->main, "sapstep:sigma", true, &options->regularization.sigma);

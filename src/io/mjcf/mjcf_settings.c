@@ -36,7 +36,7 @@ enum { MATERIAL_SETTINGS = sizeof material_settings / sizeof material_settings[0
 #define SAP_X(field, positive) "sapstep:" #field " "
 static const char global_names[] = MATERIAL_FIELDS(SAP_X)
     "sapstep:contact_model sapstep:beta sapstep:sigma sapstep:limit_stiffness "
-    "sapstep:limit_relaxation_time";
+    "sapstep:limit_relaxation_time sapstep:harmonic_friction";
 #undef SAP_X
 
 // Iterates over <numeric> and <text> of a model's <custom>; last NULL: returns the first.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Convex hull: faces by qhull, which merges facets that are coplanar to SAP_HULL_FLATNESS, and the
 // edges between their corners.
+//   A hull depends on its vertices alone, not on points inside: a saved model has the same faces.
 //   qhull (reentrant library) reports errors by longjmp to a point that qh_new_qhull itself sets,
 //   and returns an exit code; none of our frames lies between. It prints to a stream that must not
 //   be NULL: the null device. Calls after qh_new_qhull only follow pointers. qhull allocates its
@@ -36,8 +37,7 @@ typedef struct work {
   double* points;        // scaled to [-1, 1]                                       (3 count)
   int32_t* vertex;       // of the hull, of each point, -1                          (count)
   face_corner* corners;  // of one face                                             (count)
-  int32_t* near;         // the points on the surface, about                        (nnear)
-  int32_t count, nnear;
+  int32_t count;
 } work;
 
 void sap_hull_clear(sap_hull* hull) {
@@ -54,6 +54,7 @@ static int compare_corners(const void* a, const void* b) {
 // Adds a facet as a face whose vertices are numbers of points, counter-clockwise from outside.
 static void add_face(qhT* qh, const facetT* facet, const double* points, work* w, sap_hull* hull) {
   vertexT *vertex, **vertexp;
+  facetT *neighbor, **neighborp;
   double R[9], middle[3] = {0.0};  // columns t1, t2, n
   double* plane = hull->planes + 4 * (size_t)hull->nfaces;
   const int32_t size = qh_setsize(qh, facet->vertices), first = hull->face_start[hull->nfaces];
@@ -70,8 +71,11 @@ static void add_face(qhT* qh, const facetT* facet, const double* points, work* w
     sap_v3_sub(way, vertex->point, middle);
     w->corners[n++] = (face_corner){atan2(sap_v3_dot(R + 3, way), sap_v3_dot(R, way)), point};
   }
-  for (int32_t i = 0; i < w->nnear; ++i) {
-    plane[3] = fmax(plane[3], sap_v3_dot(plane, points + 3 * (size_t)w->near[i]));
+  FOREACHneighbor_(facet) {  // of a convex body, these have the highest vertices
+    FOREACHvertex_(neighbor->vertices) {
+      const double* point = points + 3 * (size_t)qh_pointid(qh, vertex->point);
+      plane[3] = fmax(plane[3], sap_v3_dot(plane, point));
+    }
   }
   qsort(w->corners, (size_t)size, sizeof *w->corners, compare_corners);
   for (int32_t i = 0; i < size; ++i) {
@@ -84,20 +88,15 @@ static sap_status add_faces(qhT* qh, const double* points, work* w, sap_hull* hu
                             sap_error* error) {
   const facetT* facet;
   const vertexT* vertex;
-  pointT *point, **pointp;
   size_t faces = 0, corners = 0;
   SAP_FAIL_IF(!(qh->totvol > 8.0 * FLAT_VOLUME), error, SAP_STATUS_ARGUMENT,
               "the vertices lie in a plane, so that they have no convex hull with a volume");
   FORALLfacets {
     faces += 1;
     corners += (size_t)qh_setsize(qh, facet->vertices);
-    FOREACHpoint_(facet->coplanarset) {
-      w->near[w->nnear++] = qh_pointid(qh, point);
-    }
   }
   FORALLvertices {
-    w->near[w->nnear++] = qh_pointid(qh, vertex->point);
-    w->vertex[w->near[w->nnear - 1]] = 0;
+    w->vertex[qh_pointid(qh, vertex->point)] = 0;
   }
   SAP_TRY(SAP_POOL_ADD_ALL(&hull->pool, error, SAP_ARRAY(&hull->planes, 4 * faces),
                            SAP_ARRAY(&hull->face_start, faces + 1),
@@ -112,7 +111,7 @@ static sap_status add_faces(qhT* qh, const double* points, work* w, sap_hull* hu
 static sap_status run_qhull(qhT* qh, const char* with, FILE* silent, const double* points, work* w,
                             sap_hull* hull, sap_error* error) {
   char command[64];
-  (void)snprintf(command, sizeof command, "qhull C-0 Q12 Qc FA Pp %s", with);
+  (void)snprintf(command, sizeof command, "qhull C-0 Q12 FA Pp %s", with);
   qh_zero(qh, silent);
   const int code = qh_new_qhull(qh, 3, w->count, w->points, False, command, silent, silent);
   const sap_status status =
@@ -220,8 +219,7 @@ static sap_status join_vertices(sap_pool* scratch, sap_hull* hull, sap_error* er
 
 static sap_status build_hull(work* w, const double* points, sap_hull* hull, sap_error* error) {
   SAP_TRY(SAP_POOL_ADD_ALL(&w->pool, error, SAP_ARRAY(&w->points, 3 * (size_t)w->count),
-                           SAP_ARRAY(&w->vertex, w->count), SAP_ARRAY(&w->near, w->count),
-                           SAP_ARRAY(&w->corners, w->count)));
+                           SAP_ARRAY(&w->vertex, w->count), SAP_ARRAY(&w->corners, w->count)));
   SAP_TRY(scale_points(w, points, error));
   memset(w->vertex, -1, (size_t)w->count * sizeof *w->vertex);
   SAP_TRY(find_faces(points, w, hull, error));
@@ -235,8 +233,13 @@ sap_status sap_hull_create(const double* points, int32_t count, sap_hull* out, s
               "has %d vertices, but a hull needs at least 4", (int)count);
   work w = {.count = count, .pool.owner = "convex hull"};
   out->pool.owner = "convex hull";
-  const sap_status status = build_hull(&w, points, out, error);
+  sap_status status = build_hull(&w, points, out, error);
   sap_pool_free(&w.pool);
+  sap_hull all = *out;
+  if (status == SAP_STATUS_OK && all.nvertices < count) {  // the hull of the vertices alone
+    status = sap_hull_create(all.vertices, all.nvertices, out, error);
+    sap_hull_clear(&all);
+  }
   if (status != SAP_STATUS_OK) {
     sap_hull_clear(out);
   }

@@ -16,7 +16,7 @@ typedef struct sap_hull {
   double* vertices;         // the points that are corners, in their order           (3 nvertices)
   int32_t* neighbor_start;  // into neighbors                                        (nvertices + 1)
   int32_t* neighbors;       // vertices one edge away, ascending
-  double* planes;           // outward unit normal n and d: n.x <= d holds inside    (4 nfaces)
+  double* planes;           // outward unit normal n and d: n.x <= d of all vertices (4 nfaces)
   int32_t* face_start;      // into face_vertices                                    (nfaces + 1)
   int32_t* face_vertices;   // convex polygons, counter-clockwise from outside
 } sap_hull;

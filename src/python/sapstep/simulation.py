@@ -398,8 +398,8 @@ class Simulation(Scene, StateOwner):
         return _recording.begin(self._c, path, every)
 
     def save_mjcf(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes the model as MJCF, which is read back to the same bits: bodies, joints, shapes but meshes, actuators of
-        joints, contact exclusions, keyframes, settings. Raises an error that names what else the model has."""
+        """Writes the model as MJCF, which is read back to the same bits: all but springs and bushings of URDF, locked joints,
+        contact pairs, visual meshes, and the axes of drag of bodies in a medium. Raises an error that names what it cannot save."""
         from .saving import save
 
         save(self._model, path)

@@ -47,14 +47,49 @@ def test_scenes_come_back_to_the_same_bits(name, tmp_path):
     assert steps(one) == steps(sapstep.Simulation(tmp_path / "b.xml"))
 
 
-def test_what_is_not_saved_is_named(tmp_path):
-    text = MODEL.replace("</actuator>", "</actuator><tendon><fixed name='t'><joint joint='rail' coef='1'/></fixed></tendon>")
-    with pytest.raises(sapstep.InputError, match="it has 1 tendons"):
-        sapstep.Simulation.from_string(text).save_mjcf(tmp_path / "t.xml")
+COUPLED = """<mujoco><asset><mesh name="wedge" vertex="0 0 0 0.1 0 0 0 0.1 0 0 0 0.1 0.03 0.03 0.03 0.02 0.01 0.01"/></asset>
+<worldbody><geom type="plane" size="1 1 1"/><site name="hook" pos="0 0 1"/>
+<body name="a" pos="0 0 0.8"><joint name="swing" axis="0 1 0" solreflimit="-1234 -5" limited="true" range="-40 40"/>
+  <geom type="capsule" size="0.02" fromto="0 0 0 0.3 0 0"/><site name="tip" pos="0.3 0 0" euler="10 20 30"/>
+  <geom name="drum" type="sphere" size="0.03" pos="0.15 0 0.06"/>
+  <body name="b" pos="0.3 0 0"><joint name="knee" axis="0 1 0"/><geom type="capsule" size="0.02" fromto="0 0 0 0.2 0 0"/>
+    <site name="toe" pos="0.2 0 0"/></body></body>
+<body name="c" pos="0.5 0 0.3" euler="10 20 30"><freejoint/><geom type="mesh" mesh="wedge"/></body>
+<body name="d" pos="0.8 0 0.3"><joint name="slide" type="slide" axis="0 0 1"/><geom size="0.05"/></body>
+<body name="e" pos="1 0 0.5"><freejoint/><geom size="0.04"/></body></worldbody>
+<tendon><fixed name="sum" stiffness="3" damping="0.1"><joint joint="swing" coef="1"/><joint joint="knee" coef="-0.5"/></fixed>
+  <spatial name="rope" range="0 0.9" stiffness="20" springlength="0.1 0.4"><site site="hook"/><geom geom="drum"/><site site="tip"/>
+    <pulley divisor="2"/><site site="tip"/><site site="toe"/></spatial></tendon>
+<equality><joint joint1="slide" joint2="knee" polycoef="0 0.1"/><connect body1="d" body2="e" anchor="0.1 0 0.1" solref="-5000 -20"/></equality>
+<actuator><motor tendon="sum" gear="2"/><general name="act" joint="knee" dyntype="filter" dynprm="0.05" gainprm="3" actrange="-1 1"/>
+  <muscle tendon="rope" lengthrange="0.2 0.8"/><general site="toe" gear="0 0 1 0 0.1 0" refsite="hook"/></actuator>
+<sensor><gyro site="tip" name="g"/><jointpos joint="knee"/><tendonpos tendon="rope"/><framepos objtype="site" objname="toe" reftype="xbody"
+  refname="a"/><framequat objtype="geom" objname="drum"/><subtreecom body="a"/><touch site="toe"/><clock/></sensor>
+<keyframe><key name="k" qpos="0.1 0.2 0.5 0 0.4 0.6 0.2 0.3 0.4 0.1 1 0 0.5 1 0 0 0" act="0.1 0.2"/></keyframe></mujoco>"""
+
+
+def test_couplings_come_back_to_the_same_bits(tmp_path):
+    one = sapstep.Simulation.from_string(COUPLED)
+    one.save_mjcf(tmp_path / "b.xml")
+    two = sapstep.Simulation(tmp_path / "b.xml")
+    assert steps(one) == steps(two)
+    assert one.names("sensor")[0] == "g" and [two.sensor(k).tolist() for k in range(8)] == [one.sensor(k).tolist() for k in range(8)]
+    two.save_mjcf(tmp_path / "c.xml")
+    assert steps(sapstep.Simulation(tmp_path / "c.xml")) == steps(sapstep.Simulation(tmp_path / "b.xml"))
+
+
+def test_a_urdf_comes_back_as_mjcf(tmp_path):
     urdf = """<robot name="r"><link name="l"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
-      </inertial></link></robot>"""
-    with pytest.raises(sapstep.InputError, match="MJCF does not hold option friction_rule"):
-        sapstep.Simulation.from_string(urdf, floating_base=True).save_mjcf(tmp_path / "u.xml")
+      </inertial><collision><geometry><box size="0.1 0.2 0.3"/></geometry></collision></link></robot>"""
+    one = sapstep.Simulation.from_string(urdf, floating_base=True)
+    one.save_mjcf(tmp_path / "u.xml")
+    assert steps(one) == steps(sapstep.Simulation(tmp_path / "u.xml", dt=one.dt))
+
+
+def test_what_is_not_saved_is_named(tmp_path):
+    pairs = MODEL.replace("<exclude", "<pair geom1='tip' geom2='box'/><exclude").replace('type="box"', 'type="box" name="box"')
+    with pytest.raises(sapstep.InputError, match="it has 1 contact pairs"):
+        sapstep.Simulation.from_string(pairs).save_mjcf(tmp_path / "t.xml")
     with pytest.raises(sapstep.InputError, match="MJCF does not hold body a: q_BI"):  # axes of drag
         sapstep.Simulation.from_string(MODEL.replace("timestep", 'density="1.2" timestep')).save_mjcf(tmp_path / "d.xml")
     assert list(tmp_path.iterdir()) == []
