@@ -281,7 +281,10 @@ class Live:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                if self.path == "/":
+                here = f":{self.server.server_address[1]}"
+                if self.headers.get("Host") not in ("127.0.0.1" + here, "localhost" + here):  # a name that points here
+                    self.send_error(403)
+                elif self.path == "/":
                     live.answer(self, LIVE)
                 elif self.path == "/version":
                     live.answer(self, live.version().encode(), "text/plain")

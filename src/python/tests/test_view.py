@@ -90,6 +90,21 @@ def frames(page):
     return int(re.search(r'"frames":(\d+),', page).group(1))
 
 
+def test_live_answers_this_machine_only(recorded):
+    live = serve(recorded / "b.h5")
+    try:
+        port = live.server.server_address[1]
+        for host, allowed in ((f"localhost:{port}", True), (f"127.0.0.1:{port}", True), ("evil.example", False), (f"evil.example:{port}", False)):
+            request = urllib.request.Request(live.address, headers={"Host": host})
+            if allowed:
+                assert urllib.request.urlopen(request, timeout=60).status == 200
+            else:
+                with pytest.raises(urllib.error.HTTPError, match="403"):
+                    urllib.request.urlopen(request, timeout=60)
+    finally:
+        live.close()
+
+
 def test_live_follows_a_recording(recorded):
     live = serve(recorded / "b.h5")
     try:
