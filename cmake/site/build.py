@@ -37,7 +37,8 @@ GROUPS = {
     "output": ("Output", ["recorder.h", "output.h"]),
     "mujoco": ("MuJoCo", ["mujoco.h"]),
 }
-TUTORIALS = ["mujoco_models", "own_dynamics", "orders", "solvers", "sweep", "learn_the_floor", "ball_into_cup"]
+TUTORIALS = ["mujoco_models", "own_dynamics", "orders", "solvers", "sweep", "learn_the_floor", "ball_into_cup",
+             "quadruped_jump"]
 
 
 # --- pages ---

@@ -9,6 +9,8 @@
 //     dn = (1 - n n') dc_B/L,  dp = (r_A + r0/2 + s phi) dn + s dphi n
 #include "multibody/geometry/variation.h"
 
+#include <string.h>
+
 #include "math/quaternion.h"
 #include "multibody/geometry/collision_data.h"
 
@@ -126,20 +128,26 @@ bool sap_collision_vary(const sap_collision* c, const sap_contact* contact,
                         sap_contact_variation* out) {
   const uint64_t pair = (uint64_t)contact->shape_A << 32 | (uint64_t)contact->shape_B;
   const sap_shape_def* shapes = c->model->shapes;
+  sap_placed_shape a = c->shapes[contact->shape_A].placed;
+  sap_placed_shape b = c->shapes[contact->shape_B].placed;
+  sap_v3_add(a.p, a.p, contact->ahead_A);  // where the surfaces meet
+  sap_v3_add(b.p, b.p, contact->ahead_B);
   placed_contact of = {
       .contact = contact,
-      .a = &c->shapes[contact->shape_A].placed,
-      .b = &c->shapes[contact->shape_B].placed,
+      .a = &a,
+      .b = &b,
       .rest = sap_collision_near_pair(c, pair).rest,
       .share = sap_collision_share_of_A(shapes[contact->shape_A].material.stiffness,
                                         shapes[contact->shape_B].material.stiffness)};
   of.lift = 0.5 * of.rest + of.share * contact->phi;
   of.reach = sap_most(0.0, contact->phi + of.rest) + sap_least(of.a->bound, of.b->bound);
   out->exact = has_closed_form(&of);
-  if (!out->exact) {
-    return vary_by_differences(&of, out);
+  if (!out->exact && !vary_by_differences(&of, out)) {
+    memset(out, 0, sizeof *out);  // held where the bodies turn on their way
+    return sap_v3_dot(contact->ahead_A, contact->ahead_A) > 0.0 ||
+           sap_v3_dot(contact->ahead_B, contact->ahead_B) > 0.0;
   }
-  for (int k = 0; k < 6; ++k) {
+  for (int k = 0; k < 6 && out->exact; ++k) {
     double turn[3] = {0.0}, way[3] = {0.0};
     (k < 3 ? turn : way)[k % 3] = 1.0;
     vary_exactly(&of, turn, way, out->normal + 3 * k, out->point + 3 * k);

@@ -14,8 +14,9 @@ typedef struct sap_contact_variation {
 } sap_contact_variation;
 
 // Finds it for a contact of the last call of sap_collision_detect, for the poses of that call.
-// Planes with points and round ends of any shape, and two spheres have closed forms. Returns false
-// if the contact's features do not last under small motions.
+// Planes with points and round ends of any shape, and two spheres have closed forms. Where a contact
+// ahead is out of reach without the rotation of its bodies, it moves with A. Returns false if the
+// contact's features do not last under small motions.
 bool sap_collision_vary(const sap_collision* collision, const sap_contact* contact,
                         sap_contact_variation* out);
 // Makes a contact that of shapes of which one is changed in friction, stiffness, relaxation time:
