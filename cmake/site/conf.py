@@ -16,7 +16,7 @@ if os.environ.get("SAPSTEP_MATHJAX"):  # a MathJax of version 2 on this machine;
 suppress_warnings = ["myst.header"]
 highlight_language = "none"
 html_theme = "alabaster"
-html_theme_options = {"page_width": "1150px", "sidebar_width": "240px", "body_max_width": "none", "fixed_sidebar": True,
+html_theme_options = {"page_width": "min(1150px, 100%)", "sidebar_width": "240px", "body_max_width": "none", "fixed_sidebar": True,
                       "font_family": "sans-serif", "head_font_family": "sans-serif", "font_size": "15px"}
 html_static_path = []
 html_copy_source = False
