@@ -51,18 +51,6 @@ void cli_table_cells(cli_table* table, const cli_value* values, size_t count) {
   }
 }
 
-void cli_table_text(cli_table* table, const char* text) {
-  CLI_CELLS(table, CLI_T(text));
-}
-
-void cli_table_integer(cli_table* table, int64_t value) {
-  CLI_CELLS(table, CLI_I(value));
-}
-
-void cli_table_real(cli_table* table, double value) {
-  CLI_CELLS(table, CLI_R(value));
-}
-
 void cli_print_json_real(FILE* stream, double value) {
   if (isfinite(value)) {
     (void)fprintf(stream, "%.17g", value);

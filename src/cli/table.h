@@ -49,9 +49,6 @@ typedef struct cli_value {
   cli_table_cells((table), (const cli_value[]){__VA_ARGS__}, \
                   sizeof((const cli_value[]){__VA_ARGS__}) / sizeof(cli_value))
 void cli_table_cells(cli_table* table, const cli_value* values, size_t count);
-void cli_table_text(cli_table* table, const char* text);
-void cli_table_integer(cli_table* table, int64_t value);
-void cli_table_real(cli_table* table, double value);
 void cli_table_print(const cli_table* table, cli_format format, FILE* stream);
 
 // Prints a JSON number with 17 digits; null if not finite.

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "contact/material.h"
 #include "core/options.h"
 #include "core/platform.h"
 #include "io/mjcf/mjcf.h"
@@ -19,36 +20,13 @@ sap_scene_options sap_scene_options_default(void) {
   return options;
 }
 
-// Checks a material. optional: fields may be NaN. A stiffness of 0 is chosen by mass.
-static sap_status check_material(const sap_material* m, const char* name, bool optional,
-                                 sap_error* error) {
-  SAP_FAIL_IF(!(m->stiffness >= 0.0) && !(optional && isnan(m->stiffness)), error,
-              SAP_STATUS_ARGUMENT, "%s.stiffness = %g must be > 0 N/m, or 0 to choose by mass",
-              name, m->stiffness);
-  const struct {
-    const char* field;
-    double value;
-  } others[] = {
-#define SAP_X_STIFFNESS(name)
-#define SAP_X_NOT_NEGATIVE(name) {#name, m->name},
-#define SAP_X_OWN(name)
-#define SAP_X(type, name, value, range) SAP_X_##range(name)
-      SAP_MATERIAL_FIELDS(SAP_X)
-#undef SAP_X
-#undef SAP_X_OWN
-#undef SAP_X_NOT_NEGATIVE
-#undef SAP_X_STIFFNESS
-  };
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
-    const double value = others[i].value;
-    SAP_FAIL_IF(!(value >= 0.0 && isfinite(value)) && !(optional && isnan(value)), error,
-                SAP_STATUS_ARGUMENT, "%s.%s = %g must be finite and >= 0", name, others[i].field,
-                value);
-  }
-  const int model = (int)m->model, least = optional ? (int)SAP_CONTACT_BY_MATERIAL : 0;
-  SAP_FAIL_IF(model < least || model >= (int)SAP_CONTACT_MODEL_COUNT, error, SAP_STATUS_ARGUMENT,
-              "%s.model = %d is not a sap_contact_model", name, model);
-  return SAP_STATUS_OK;
+// Checks a material whose stiffness of 0 is chosen by mass.
+static sap_status check_material(sap_material m, const char* name, sap_error* error) {
+  sap_error found;
+  m.stiffness = m.stiffness == 0.0 ? HUGE_VAL : m.stiffness;
+  return sap_material_check(&m, &found) == SAP_STATUS_OK
+             ? SAP_STATUS_OK
+             : sap_fail(error, found.status, "%s.%s", name, found.message);
 }
 
 static sap_status check_options(const char* path, const sap_scene_options* options,
@@ -57,10 +35,10 @@ static sap_status check_options(const char* path, const sap_scene_options* optio
   SAP_FAIL_IF(path == NULL || path[0] == '\0', error, SAP_STATUS_ARGUMENT, "path is empty");
   SAP_FAIL_IF(isinf(options->floor), error, SAP_STATUS_ARGUMENT,
               "floor = %g must be finite, or NaN for none", options->floor);
-  SAP_TRY(check_material(&options->default_material, "default_material", false, error));
-  return options->override_material != NULL
-             ? check_material(options->override_material, "override_material", true, error)
-             : SAP_STATUS_OK;
+  sap_material material = options->default_material;
+  SAP_TRY(check_material(material, "default_material", error));
+  sap_scene_override(options, &material);
+  return check_material(material, "override_material", error);
 }
 
 // Warns about options that MJCF ignores.

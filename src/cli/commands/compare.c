@@ -218,7 +218,7 @@ static void print_summary(compare_job* job) {
               CLI_R(n > 0.0 ? (double)c->iterations / n : nan), CLI_I(c->iterations_max),
               CLI_R(1e6 * middle), CLI_R(n > 0.0 ? 1e6 * c->times[c->problems - 1] : nan));
     for (int i = 0; i < CLI_RESIDUALS; ++i) {
-      cli_table_real(table, n > 0.0 ? c->worst[i] : nan);
+      CLI_CELLS(table, CLI_R(n > 0.0 ? c->worst[i] : nan));
     }
   }
   cli_table_print(table, job->format, stdout);

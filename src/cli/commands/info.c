@@ -38,7 +38,7 @@ static void add_reference(cli_table* table, const sap_model* model, sap_element 
   const char* name = sap_model_get_name(model, kind, id);
   char number[16];
   (void)snprintf(number, sizeof number, "%d", (int)id);
-  cli_table_text(table, id < 0 ? "" : name[0] != '\0' ? name : number);
+  CLI_CELLS(table, CLI_T(id < 0 ? "" : name[0] != '\0' ? name : number));
 }
 
 static void add_id(cli_table* table, const sap_model* model, sap_element kind, int32_t id) {
@@ -47,7 +47,7 @@ static void add_id(cli_table* table, const sap_model* model, sap_element kind, i
 
 static void add_reals(cli_table* table, const double* values, int count) {
   for (int i = 0; i < count; ++i) {
-    cli_table_real(table, values[i]);
+    CLI_CELLS(table, CLI_R(values[i]));
   }
 }
 
@@ -80,7 +80,7 @@ static void add_tree(cli_table* table, const sap_model* model, int32_t id) {
       mass += sap_model_get_body_mass(model, b);
     }
   }
-  cli_table_integer(table, id);
+  CLI_CELLS(table, CLI_I(id));
   add_reference(table, model, SAP_ELEMENT_BODY, root);
   CLI_CELLS(table, CLI_I(count), CLI_I(sap_model_get_tree_dofs(model, id)), CLI_R(mass));
 }
@@ -104,12 +104,10 @@ static void add_joint(cli_table* table, const sap_model* model, int32_t id) {
   (void)sap_model_get_joint(model, id, &def, NULL);
   (void)sap_model_joint_address(model, id, NULL, NULL, NULL, &dof, NULL);
   add_id(table, model, SAP_ELEMENT_JOINT, id);
-  cli_table_text(table, types[def.type]);
+  CLI_CELLS(table, CLI_T(types[def.type]));
   add_reference(table, model, SAP_ELEMENT_BODY, def.body);
-  cli_table_integer(table, dof);
-  const double values[] = {def.lower,   def.upper,    def.stiffness,
-                           def.damping, def.armature, def.friction_loss};
-  add_reals(table, values, 6);
+  CLI_CELLS(table, CLI_I(dof), CLI_R(def.lower), CLI_R(def.upper), CLI_R(def.stiffness),
+            CLI_R(def.damping), CLI_R(def.armature), CLI_R(def.friction_loss));
 }
 
 static const cli_column shape_columns[] = {CLI_INTEGERS("id"),
@@ -146,7 +144,7 @@ static void add_shape(cli_table* table, const sap_model* model, int32_t id) {
   sap_shape_def def = {0};
   (void)sap_model_get_shape(model, id, &def, NULL);
   add_id(table, model, SAP_ELEMENT_SHAPE, id);
-  cli_table_text(table, types[def.type]);
+  CLI_CELLS(table, CLI_T(types[def.type]));
   add_reference(table, model, SAP_ELEMENT_BODY, def.body);
   add_reals(table, def.size, 3);
   add_reference(table, model, SAP_ELEMENT_MESH, def.type == SAP_SHAPE_MESH ? def.mesh : -1);
@@ -162,7 +160,7 @@ static void add_mesh(cli_table* table, const sap_model* model, int32_t id) {
   sap_mesh_def def = {0};
   (void)sap_model_get_mesh(model, id, &def, NULL);
   add_id(table, model, SAP_ELEMENT_MESH, id);
-  cli_table_integer(table, def.vertex_count);
+  CLI_CELLS(table, CLI_I(def.vertex_count));
 }
 
 static const cli_column actuator_columns[] = {CLI_INTEGERS("id"),
@@ -194,12 +192,12 @@ static void add_actuator(cli_table* table, const sap_model* model, int32_t id) {
   const int32_t target = def.transmission == SAP_TRANSMISSION_SLIDER_CRANK ? def.crank_body
                          : def.transmission == SAP_TRANSMISSION_SITE       ? def.site_body
                                                                            : def.target;
-  cli_table_text(table, transmissions[def.transmission].name);
+  CLI_CELLS(table, CLI_T(transmissions[def.transmission].name));
   add_reference(table, model, transmissions[def.transmission].target, target);
   CLI_CELLS(table, CLI_R(def.gear), CLI_R(def.gain));
   add_reals(table, def.bias, 3);
-  const double ranges[] = {def.control_lower, def.control_upper, def.force_lower, def.force_upper};
-  add_reals(table, ranges, 4);
+  CLI_CELLS(table, CLI_R(def.control_lower), CLI_R(def.control_upper), CLI_R(def.force_lower),
+            CLI_R(def.force_upper));
 }
 
 static const cli_column tendon_columns[] = {
@@ -212,9 +210,8 @@ static void add_tendon(cli_table* table, const sap_model* model, int32_t id) {
   (void)sap_model_get_tendon(model, id, &def, NULL);
   add_id(table, model, SAP_ELEMENT_TENDON, id);
   CLI_CELLS(table, CLI_T(def.npoints > 0 ? "spatial" : "fixed"),
-            CLI_I(def.npoints > 0 ? def.npoints : def.njoints));
-  const double values[] = {def.lower, def.upper, def.stiffness, def.damping, def.friction_loss};
-  add_reals(table, values, 5);
+            CLI_I(def.npoints > 0 ? def.npoints : def.njoints), CLI_R(def.lower), CLI_R(def.upper),
+            CLI_R(def.stiffness), CLI_R(def.damping), CLI_R(def.friction_loss));
 }
 
 static const cli_column equality_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("name"),
@@ -228,10 +225,10 @@ static void add_equality(cli_table* table, const sap_model* model, int32_t id) {
   sap_equality_def def = {0};
   (void)sap_model_get_equality(model, id, &def, NULL);
   add_id(table, model, SAP_ELEMENT_EQUALITY, id);
-  cli_table_text(table, types[def.type]);
+  CLI_CELLS(table, CLI_T(types[def.type]));
   add_reference(table, model, kinds[def.type], def.a);
   add_reference(table, model, kinds[def.type], def.b);
-  cli_table_text(table, def.active ? "yes" : "no");
+  CLI_CELLS(table, CLI_T(def.active ? "yes" : "no"));
 }
 
 static const cli_column keyframe_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("name")};
@@ -264,7 +261,7 @@ typedef struct skipped {
 static void keep_warning(void* context, const char* message) {
   skipped* s = context;
   ++s->count;
-  cli_table_text(s->table, message);
+  CLI_CELLS(s->table, CLI_T(message));
 }
 
 // The head of the output: sizes and what holds for the whole.
@@ -393,14 +390,14 @@ static void add_start(void* context, const sap_wrong_start* at) {
   starts* s = context;
   const bool shapes = at->kind == SAP_ELEMENT_SHAPE;
   ++s->count;
-  cli_table_text(s->table, shapes                          ? "shapes"
-                           : at->kind == SAP_ELEMENT_JOINT ? "joint limit"
-                                                           : "tendon limit");
+  CLI_CELLS(s->table, CLI_T(shapes                          ? "shapes"
+                            : at->kind == SAP_ELEMENT_JOINT ? "joint limit"
+                                                            : "tendon limit"));
   add_reference(s->table, s->model, at->kind, at->a);
   if (shapes) {
     add_reference(s->table, s->model, at->kind, at->b);
   } else {
-    cli_table_text(s->table, at->b == 0 ? "lower" : "upper");
+    CLI_CELLS(s->table, CLI_T(at->b == 0 ? "lower" : "upper"));
   }
   CLI_CELLS(s->table, CLI_R(at->depth),
             CLI_T(at->kind == SAP_ELEMENT_TENDON ? "m or rad"

@@ -170,11 +170,11 @@ static void print_points(const study_spec* s, const study_row* rows) {
       char value[STUDY_TEXT_SIZE];
       if (s->parameters[i].kind == STUDY_GRID) {
         study_value(s, i, point * s->samples, value);
-        cli_table_text(table, value);
+        CLI_CELLS(table, CLI_T(value));
       }
     }
     for (int k = 0; k < s->measure_count; ++k) {
-      cli_table_real(table, median_of(s, rows, point, k));
+      CLI_CELLS(table, CLI_R(median_of(s, rows, point, k)));
     }
   }
   cli_table_print(table, CLI_FORMAT_TABLE, stdout);
