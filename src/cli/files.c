@@ -40,16 +40,14 @@ bool cli_path_ends(const char* path, const char* const* endings) {
 
 // True if two files that do not exist yet have the same name in the same folder.
 static bool same_place(const char* a, const char* b) {
-  const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+  const char *name_a = cli_base_name(a), *name_b = cli_base_name(b);
   char folders[2][PATH_MAX];
   struct stat first, second;
-  if (strcmp(slash_a != NULL ? slash_a + 1 : a, slash_b != NULL ? slash_b + 1 : b) != 0) {
-    return false;
-  }
-  (void)snprintf(folders[0], PATH_MAX, "%.*s.", slash_a != NULL ? (int)(slash_a + 1 - a) : 0, a);
-  (void)snprintf(folders[1], PATH_MAX, "%.*s.", slash_b != NULL ? (int)(slash_b + 1 - b) : 0, b);
-  return stat(folders[0], &first) == 0 && stat(folders[1], &second) == 0 &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  (void)snprintf(folders[0], PATH_MAX, "%.*s.", (int)(name_a - a), a);
+  (void)snprintf(folders[1], PATH_MAX, "%.*s.", (int)(name_b - b), b);
+  return strcmp(name_a, name_b) == 0 && stat(folders[0], &first) == 0 &&
+         stat(folders[1], &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
 }
 
 // True if both names lead to one regular file, or are the same name of none.

@@ -17,6 +17,10 @@ static inline void sap_v3_copy(double out[3], const double a[3]) {
   sap_v3_set(out, a[0], a[1], a[2]);
 }
 
+static inline bool sap_v3_equal(const double a[3], const double b[3]) {
+  return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+}
+
 static inline double sap_v3_dot(const double a[3], const double b[3]) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }

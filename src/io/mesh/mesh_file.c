@@ -9,6 +9,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "math/vector3.h"
 
 typedef struct mesh_source {
   const char* path;
@@ -396,10 +397,6 @@ static int compare_points(const void* a, const void* b) {
   return (p->id > q->id) - (p->id < q->id);
 }
 
-static bool same_point(const numbered_point* a, const numbered_point* b) {
-  return a->p[0] == b->p[0] && a->p[1] == b->p[1] && a->p[2] == b->p[2];
-}
-
 // Joins equal positions and renumbers the faces. Each position keeps its first vertex; the order of
 // the first vertices is kept.
 static sap_status join_vertices(const mesh_source* s) {
@@ -415,7 +412,7 @@ static sap_status join_vertices(const mesh_source* s) {
   }
   qsort(points, count, sizeof *points, compare_points);
   for (size_t i = 0, first = 0; i < count; ++i) {
-    first = i > 0 && same_point(&points[first], &points[i]) ? first : i;
+    first = i > 0 && sap_v3_equal(points[first].p, points[i].p) ? first : i;
     number[points[i].id] = points[first].id;
   }
   int32_t count_out = 0;

@@ -106,10 +106,12 @@ sap_status sap_fclib_read_integers(sap_fclib_file* file, const char* name, int64
   return SAP_STATUS_OK;
 }
 
-// Reads one integer in [low, high].
-static sap_status read_integer(sap_fclib_file* file, const char* name, int32_t low, int32_t high,
-                               int32_t* out) {
+// Reads a part of a group that is one integer in [low, high].
+static sap_status read_integer(sap_fclib_file* file, const char* group, const char* part,
+                               int32_t low, int32_t high, int32_t* out) {
+  char name[NAME_SIZE];
   sap_fclib_integers values;
+  name_part(name, group, part);
   SAP_TRY(sap_fclib_read_integers(file, name, 1, &values));
   *out = values.values[0];
   if (*out >= low && *out <= high) {
@@ -174,12 +176,9 @@ static sap_status read_triplets(sap_fclib_file* file, const char* group, int32_t
                                 int32_t ncols, triplets* t) {
   char name[NAME_SIZE], p_name[NAME_SIZE], i_name[NAME_SIZE];
   int32_t unused, nz = 0;
-  name_part(name, group, "m");
-  SAP_TRY(read_integer(file, name, nrows, nrows, &unused));
-  name_part(name, group, "n");
-  SAP_TRY(read_integer(file, name, ncols, ncols, &unused));
-  name_part(name, group, "nz");
-  SAP_TRY(read_integer(file, name, -2, INT32_MAX, &nz));
+  SAP_TRY(read_integer(file, group, "m", nrows, nrows, &unused));
+  SAP_TRY(read_integer(file, group, "n", ncols, ncols, &unused));
+  SAP_TRY(read_integer(file, group, "nz", -2, INT32_MAX, &nz));
   name_part(name, group, "x");
   name_part(p_name, group, "p");
   name_part(i_name, group, "i");
@@ -296,8 +295,7 @@ sap_status sap_fclib_read_dt(sap_fclib_file* file, double* dt) {
 sap_status sap_fclib_read_contacts(sap_fclib_file* file, const char* group, sap_fclib_reals* mu) {
   char name[NAME_SIZE];
   int32_t unused;
-  name_part(name, group, "spacedim");
-  SAP_TRY(read_integer(file, name, 3, 3, &unused));
+  SAP_TRY(read_integer(file, group, "spacedim", 3, 3, &unused));
   name_part(name, group, "vectors/mu");
   SAP_TRY(sap_fclib_read_reals(file, name, SAP_FCLIB_ANY, mu));
   SAP_RETURN_IF(mu->count > INT32_MAX / 9, sap_fclib_fail(file, SAP_STATUS_SYNTAX, name,

@@ -131,14 +131,18 @@ static sap_xml_node* descend(sap_xml_node* node, const edit_path* path) {
   return node;
 }
 
-static sap_xml_node* next_node(const sap_xml_node* root, sap_xml_node* node) {
-  if (node->first_child != NULL) {
-    return node->first_child;
+// Applies an edit to the elements of a subtree that its path names, and counts them.
+static sap_status edit_below(sap_xml_store* store, sap_xml_node* node, const edit_path* path,
+                             const char* value, int64_t* changed, sap_error* error) {
+  sap_xml_node* target = is_named(node, path) ? descend(node, path) : NULL;
+  if (target != NULL) {
+    SAP_TRY(set_attribute(store, target, path, value, error));
+    ++*changed;
   }
-  while (node != root && node->next == NULL) {
-    node = node->parent;
+  for (sap_xml_node* child = node->first_child; child != NULL; child = child->next) {
+    SAP_TRY(edit_below(store, child, path, value, changed, error));
   }
-  return node != root ? node->next : NULL;
+  return SAP_STATUS_OK;
 }
 
 static sap_status apply_edit(sap_xml_store* store, sap_xml_node* root, const sap_scene_edit* edit,
@@ -147,14 +151,7 @@ static sap_status apply_edit(sap_xml_store* store, sap_xml_node* root, const sap
   SAP_FAIL_IF(edit->value == NULL || !read_path(edit->path, &path), error, SAP_STATUS_ARGUMENT,
               "'%.200s' must be ELEMENT/NAME/ATTRIBUTE", edit->path != NULL ? edit->path : "");
   int64_t changed = 0;
-  for (sap_xml_node* node = root; node != NULL; node = next_node(root, node)) {
-    sap_xml_node* target = is_named(node, &path) ? descend(node, &path) : NULL;
-    if (target == NULL) {
-      continue;
-    }
-    SAP_TRY(set_attribute(store, target, &path, edit->value, error));
-    ++changed;
-  }
+  SAP_TRY(edit_below(store, root, &path, edit->value, &changed, error));
   return changed > 0 ? SAP_STATUS_OK
                      : sap_fail(error, SAP_STATUS_ARGUMENT, "%.200s has no element for '%.200s'",
                                 root->file, edit->path);

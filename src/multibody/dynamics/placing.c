@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "math/vector3.h"
 #include "multibody/dynamics/dynamics_data.h"
 
 typedef struct body_entry {
@@ -57,10 +58,6 @@ static int32_t group_size(const body_entry* entries, int32_t at, int32_t count) 
   return n;
 }
 
-static bool is_same_point(const sap_model_joint_data* a, const sap_model_joint_data* b) {
-  return a->p_BJ[0] == b->p_BJ[0] && a->p_BJ[1] == b->p_BJ[1] && a->p_BJ[2] == b->p_BJ[2];
-}
-
 static void fill_hinge(const sap_model* model, const sap_body_lanes* four, int32_t k,
                        sap_hinge_lanes* hinge) {
   hinge->anchored = k > 0;
@@ -74,8 +71,8 @@ static void fill_hinge(const sap_model* model, const sap_body_lanes* four, int32
     hinge->reference[lane] = joint->reference;
     hinge->q_start[lane] = joint->q_start;
     hinge->v_start[lane] = joint->v_start;
-    hinge->anchored =
-        hinge->anchored && is_same_point(joint, &model->joints[joints[k > 0 ? k - 1 : 0]]);
+    const double* last = model->joints[joints[k > 0 ? k - 1 : 0]].p_BJ;
+    hinge->anchored = hinge->anchored && sap_v3_equal(joint->p_BJ, last);
   }
 }
 
