@@ -9,7 +9,7 @@
 #include "cli/files.h"
 
 cli_scene cli_scene_default(void) {
-  return (cli_scene){.floor = (double)NAN, .override = sap_material_unset()};
+  return (cli_scene){.reading = sap_scene_options_default(), .override = sap_material_unset()};
 }
 
 void cli_ignore_warning(void* context, const char* message) {
@@ -57,21 +57,11 @@ static void print_more(const warnings* w) {
 
 sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, const char* message),
                           void* context, sap_model** model, sap_error* error) {
-  sap_scene_options options = sap_scene_options_default();
-  options.lenient = scene->lenient;
-  options.visuals = scene->visuals;
-  options.floating_base = scene->floating_base;
-  options.floor = scene->floor;
+  sap_scene_options options = scene->reading;
   options.override_material = &scene->override;
-  options.edits = scene->edits;
-  options.edit_count = scene->edit_count;
   warnings printed = {.used = 0};
   options.warning = warn != NULL ? warn : print_warning;
   options.warning_context = warn != NULL ? context : &printed;
-  options.note = scene->note;
-  options.note_context = scene->note_context;
-  options.file = scene->file;
-  options.file_context = scene->file_context;
   cli_announce_pipe(scene->path);
   const sap_status status = sap_scene_read(scene->path, &options, model, error);
   print_more(&printed);

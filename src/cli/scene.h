@@ -12,16 +12,8 @@
 typedef struct cli_scene {
   const char* path;
   const char* keyframe;  // name or index, NULL: the default pose
-  bool lenient, floating_base;
-  bool visuals;                 // of sap_scene_options
-  double floor;                 // of a URDF [m], NaN: none
-  sap_material override;        // NaN: the scene's
-  const sap_scene_edit* edits;  // (edit_count)
-  int32_t edit_count;
-  sap_note_function note;  // of sap_scene_options
-  void* note_context;
-  sap_file_function file;  // of sap_scene_options
-  void* file_context;
+  sap_scene_options reading;
+  sap_material override;  // of `reading`, NaN: the scene's
 } cli_scene;
 
 #define CLI_SCENE_AT(owner, member) .offset = offsetof(owner, scene) + offsetof(cli_scene, member)
@@ -50,15 +42,15 @@ typedef struct cli_scene {
                        "elastic modulus of every shape: contact in patches [Pa]")
 #define CLI_SCENE_URDF_ROWS(owner)                                             \
   {"floating-base", NULL, "let the root link of a URDF move freely", CLI_FLAG, \
-   CLI_SCENE_AT(owner, floating_base)},                                        \
+   CLI_SCENE_AT(owner, reading.floating_base)},                                \
   {                                                                            \
     "floor", "Z", "add a floor at this height to a URDF [m]", CLI_REAL,        \
-        CLI_SCENE_AT(owner, floor), .low = -1e6, .high = 1e6                   \
+        CLI_SCENE_AT(owner, reading.floor), .low = -1e6, .high = 1e6           \
   }
 #define CLI_SCENE_LENIENT_ROW(owner)                                                 \
   {                                                                                  \
     "lenient", NULL, "warn about unsupported features instead of failing", CLI_FLAG, \
-        CLI_SCENE_AT(owner, lenient)                                                 \
+        CLI_SCENE_AT(owner, reading.lenient)                                         \
   }
 
 cli_scene cli_scene_default(void);

@@ -492,7 +492,7 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
   bench* b = cli_new(1, sizeof *b);
   b->stepper = cli_stepper_options();
   b->scene = cli_scene_default();
-  b->scene.lenient = true;
+  b->scene.reading.lenient = true;
   b->request = (bench_request){.steps = 200};
   b->repetitions = 7;
   b->patience = 60.0;

@@ -462,7 +462,7 @@ static int run(const cli_command* command, int argc, char** argv) {
                 cli_usage_error(command, "a scene file is needed, found %d", parser.noperands));
   r.scene.path = parser.operands[0];
   skipped left_out = {.table = cli_table_create(&column, 1)};
-  r.scene.lenient = true;
+  r.scene.reading.lenient = true;
   sap_model* model = NULL;
   sap_error error = {0};
   SAP_RETURN_IF(cli_scene_read(&r.scene, keep_warning, &left_out, &model, &error) != SAP_STATUS_OK,

@@ -295,8 +295,8 @@ static sap_status check_notes(const converge_study* s, sap_error* error) {
 
 sap_status converge_scene_read(converge_study* s, sap_error* error) {
   const bool given = s->options.nexact > 0;
-  s->options.scene.note = take_note;
-  s->options.scene.note_context = s;
+  s->options.scene.reading.note = take_note;
+  s->options.scene.reading.note_context = s;
   SAP_TRY(cli_scene_read(&s->options.scene, NULL, NULL, &s->model, error));
   if (!given) {
     SAP_TRY(check_notes(s, error));

@@ -199,7 +199,7 @@ static sap_status run_write_row(run* r, const sap_step_report* report, sap_error
 static sap_status run_prepare(run* r, sap_error* error) {
   const run_plan* plan = &r->options.plan;
   r->statistics.memory_begin = run_peak_memory();
-  r->options.scene.visuals = plan->record != NULL;
+  r->options.scene.reading.visuals = plan->record != NULL;
   SAP_TRY(cli_run_open(&r->options.scene, &r->options.stepper, NULL, &r->on, error));
   SAP_TRY(set_controls(r, error));
   SAP_TRY(create_adaptive(r, error));

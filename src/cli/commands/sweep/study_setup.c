@@ -20,10 +20,10 @@ void study_setup_begin(const study_spec* study, study_setup* setup) {
   *setup = (study_setup){.scene = cli_scene_default(), .stepper = cli_stepper_options()};
   setup->scene.path = study->scene;
   setup->scene.keyframe = study->keyframe;
-  setup->scene.lenient = study->lenient;
-  setup->scene.floating_base = study->floating_base;
-  setup->scene.floor = study->floor;
-  setup->scene.edits = setup->edits;
+  setup->scene.reading.lenient = study->lenient;
+  setup->scene.reading.floating_base = study->floating_base;
+  setup->scene.reading.floor = study->floor;
+  setup->scene.reading.edits = setup->edits;
   setup->stepper.accepted_error = (double)INFINITY;  // studies tell how far solvers come
 }
 
@@ -53,7 +53,8 @@ void study_list_parameters(char* out, size_t size) {
 
 static const char* take_path(study_setup* setup, const char* name, const char* value) {
   if (strncmp(name, "q/", 2) != 0 && strncmp(name, "v/", 2) != 0) {
-    setup->edits[setup->scene.edit_count++] = (sap_scene_edit){.path = name, .value = value};
+    setup->edits[setup->scene.reading.edit_count++] =
+        (sap_scene_edit){.path = name, .value = value};
     return NULL;
   }
   double number;

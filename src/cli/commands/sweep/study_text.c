@@ -139,8 +139,8 @@ static bool check_scene(study_spec* s, sap_error* error) {
     cli_run run;
     sap_error reason = {0};
     study_setup_begin(s, &setup);
-    setup.scene.file = cli_hash_file;
-    setup.scene.file_context = &s->hash;
+    setup.scene.reading.file = cli_hash_file;
+    setup.scene.reading.file_context = &s->hash;
     if (i >= 0) {
       if (strchr(s->parameters[i].name, '/') == NULL) {
         continue;
