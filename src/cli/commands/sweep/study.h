@@ -92,8 +92,7 @@ typedef struct study_spec {
   double duration;         // [s]
   int32_t samples;         // of the random parameters for each point of the grid
   int32_t seed;
-  bool lenient, floating_base;
-  double floor;  // of a URDF [m], NaN: none
+  sap_scene_options reading;
   int scene_line;
   study_parameter parameters[STUDY_PARAMETERS_MAX];
   int parameter_count;

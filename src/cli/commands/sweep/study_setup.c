@@ -20,9 +20,7 @@ void study_setup_begin(const study_spec* study, study_setup* setup) {
   *setup = (study_setup){.scene = cli_scene_default(), .stepper = cli_stepper_options()};
   setup->scene.path = study->scene;
   setup->scene.keyframe = study->keyframe;
-  setup->scene.reading.lenient = study->lenient;
-  setup->scene.reading.floating_base = study->floating_base;
-  setup->scene.reading.floor = study->floor;
+  setup->scene.reading = study->reading;
   setup->scene.reading.edits = setup->edits;
   setup->stepper.accepted_error = (double)INFINITY;  // studies tell how far solvers come
 }

@@ -299,9 +299,9 @@ static const cli_option settings[] = {
     {"samples", "N", "", CLI_INTEGER, AT(samples), 1, INT32_MAX},
     {"seed", "N", "", CLI_INTEGER, AT(seed), INT32_MIN, INT32_MAX},
     {"keyframe", "NAME", "", CLI_TEXT, AT(keyframe)},
-    {"floor", "Z", "[m]", CLI_REAL, AT(floor), -1e6, 1e6},
-    {"lenient", NULL, "", CLI_FLAG, AT(lenient)},
-    {"floating_base", NULL, "", CLI_FLAG, AT(floating_base)},
+    {"floor", "Z", "[m]", CLI_REAL, AT(reading.floor), -1e6, 1e6},
+    {"lenient", NULL, "", CLI_FLAG, AT(reading.lenient)},
+    {"floating_base", NULL, "", CLI_FLAG, AT(reading.floating_base)},
     {"reference", "NAME", "", CLI_CALL, .take = take_reference},
     {"reference_dt", "S", "[s]", CLI_POSITIVE, AT(reference_dt), 0, 1e9},
     {0},
@@ -366,7 +366,8 @@ static bool count_cases(study_spec* s, int line, sap_error* error) {
 }
 
 bool study_read(const char* path, study_spec* s, sap_error* error) {
-  *s = (study_spec){.path = path, .duration = 1.0, .samples = 1, .floor = (double)NAN};
+  *s = (study_spec){
+      .path = path, .duration = 1.0, .samples = 1, .reading = sap_scene_options_default()};
   s->text = cli_read_text(path, error);
   if (s->text == NULL) {
     return false;
