@@ -419,7 +419,7 @@ sapstep.App = class {
     card.querySelector('b').textContent = `contact of ${names[0]} and ${names[1]}`;
     this.contactChart.cursor(this.t, frame);
     const series = this.data.header.series.find((s) => s.chart === 'Newton iterations');
-    const step = ` · step: ${series ? series.values[frame] : 0} Newton iterations`;
+    const step = ` · Newton iterations of the step: ${series ? series.values[frame] : 0}`;
     if (i < 0) {
       card.querySelector('span').textContent = `no contact at this time${step}`;
       return;
