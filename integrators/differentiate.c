@@ -36,15 +36,17 @@ typedef struct balance_slopes {
 struct sap_differentiation {
   bool current;  // of the last step
   sap_linearize_report report;
+  bool corrected;                // positions at the end: v_vq has d_v (v - v0) more
+  double* d_v;                   // (nv x nv)
   int32_t count, end_count;      // of rotations
   sap_step_rotation* rotations;  // of the way to a theta point            (nv/3)
   sap_step_rotation* end;        // of the step                            (nv/3)
   double *v, *v_vq, *v_theta, *a, *residual, *impulse, *x, *near_v;  // (nv)
   double* q;                                                         // (nq)
   double *r_q, *r_v, *r_a, *r_q0, *way;                              // way: r_q J (nv x nv)
-  double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A;  // of p (nv x nv), or lambda' p (nv)
-  bool reads_near;                                 // p depends on v_near
-  bool has_near;                                   // `near` is that of the last step
+  double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
+  bool reads_near;                                           // p depends on v_near
+  bool has_near;                                             // `near` is that of the last step
   double* near_p;            // dp/dv_near, or lambda' of it           (nv x nv)
   balance_slopes at, near;   // m at v with LU factors of F's, m at v_near
   double* solution;          // (nv x (2 nv + nu))
@@ -73,8 +75,9 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->r_q, n * n), SAP_ARRAY(&d->r_v, n * n),
       SAP_ARRAY(&d->r_a, n * n), SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->way, n * n),
       SAP_ARRAY(&d->p_v, n * n), SAP_ARRAY(&d->p_q0, n * n), SAP_ARRAY(&d->p_v0, n * n),
-      SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->near_p, n * n),
-      SAP_ARRAY(&d->at.v, n * n), SAP_ARRAY(&d->near.v, n * n), SAP_ARRAY(&d->p_u, n * nu),
+      SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->p_theta, n * n),
+      SAP_ARRAY(&d->d_v, n * n), SAP_ARRAY(&d->near_p, n * n), SAP_ARRAY(&d->at.v, n * n),
+      SAP_ARRAY(&d->near.v, n * n), SAP_ARRAY(&d->p_u, n * nu),
       SAP_ARRAY(&d->q, stepper->system.nq), SAP_ARRAY(&d->rotations, n / 3 + 1),
       SAP_ARRAY(&d->end, n / 3 + 1), SAP_ARRAY(&d->solution, n * nx), SAP_ARRAY(&d->at.x, n * nx),
       SAP_ARRAY(&d->near.x, n * nx), SAP_ARRAY(&d->at.pivots, n), SAP_ARRAY(&d->near.pivots, n)));
@@ -93,7 +96,6 @@ static sap_status check_step(const sap_stepper* stepper, sap_error* error) {
                      : r->free_motion.substeps > 0       ? "computed in parts"
                      : blocks && contact->rigid          ? "with rigid contacts"
                      : blocks && !contact->info->needs_R ? "whose solver is not for the convex law"
-                     : blocks && stepper->step.stage_theta < 1.0 ? "with laws at its theta point"
                      : blocks && system->impulse_derivatives == NULL
                          ? "with blocks, of a system without impulse_derivatives"
                      : system->balance_derivatives == NULL || system->step_rotations == NULL
@@ -194,7 +196,7 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
   const sap_relinearize* r = &stepper->solution;
   const sap_step_context step = context_of(stepper);
   const size_t n = (size_t)system->nv, size = lambda != NULL ? n : n * n;
-  double* const arrays[] = {d->p_q0, d->p_v0, d->p_star, d->p_A};
+  double* const arrays[] = {d->p_q0, d->p_v0, d->p_star, d->p_A, d->p_theta};
   memset(d->impulse, 0, all ? 0 : n * sizeof(double));
   memset(d->p_v, 0, all ? 0 : n * n * sizeof(double));
   for (size_t i = 0; all && i < sizeof arrays / sizeof *arrays; ++i) {
@@ -226,6 +228,7 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
     out.dv0 = d->p_v0;
     out.dv_star = d->p_star;
     out.dq_A = d->p_A;
+    out.dq_theta = d->p_theta;
     out.du = d->p_u;
   }
   SAP_TRY(system->impulse_derivatives(system->context, &step, r->contact.problem, &out, error));
@@ -356,6 +359,27 @@ static double start_way(const sap_stepper* stepper, int32_t tree) {
   return s->theta * s->dt * (is_explicit(stepper, tree) ? 1.0 : 1.0 - s->theta_vq);
 }
 
+// Sets d->v_vq and what corrects positions at the end.
+static sap_status find_end_motion(sap_stepper* stepper, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const double theta_vq = stepper->step.theta_vq, *v = stepper->v, *v0 = stepper->v0_free;
+  const sap_contact_stage* contact = &stepper->solution.contact;
+  const sap_end_motion motion = {v0, theta_vq};
+  d->corrected = false;
+  for (int32_t i = 0; i < stepper->system.nv; ++i) {
+    d->v_vq[i] = theta_vq * (d->v[i] - v[i]) + stepper->v_vq[i];
+  }
+  if (theta_vq < 1.0 && sap_stepper_acts_within(&stepper->options)) {
+    SAP_TRY(sap_end_positions_slopes(&stepper->end_positions, contact->problem, &contact->solution,
+                                     &motion, d->d_v, &d->corrected, error));
+  }
+  if (d->corrected) {
+    sap_derivatives_note(d->report.notes,
+                         "held: normals and shares of contacts that correct positions");
+  }
+  return SAP_STATUS_OK;
+}
+
 // Prepares the derivatives of the last step, unless they are in hand.
 static sap_status prepare(sap_stepper* stepper, sap_error* error) {
   SAP_NOT_NULL(error, stepper);
@@ -373,12 +397,35 @@ static sap_status prepare(sap_stepper* stepper, sap_error* error) {
   d->has_near = d->reads_near = false;
   memcpy(d->v, stepper->v, (size_t)system->nv * sizeof(double));
   SAP_TRY(polish(stepper, error));
-  for (int32_t i = 0; i < system->nv; ++i) {
-    d->v_vq[i] = s->theta_vq * d->v[i] + (1.0 - s->theta_vq) * stepper->v0_free[i];
-  }
+  SAP_TRY(find_end_motion(stepper, error));
   d->end_count = system->step_rotations(system->context, d->v_vq, s->dt, d->end);
   d->current = true;
   return SAP_STATUS_OK;
+}
+
+// Adds the derivatives of blocks by their way to q^theta to those by q0 and v0.
+static void add_theta_part(sap_stepper* stepper, size_t rows, double* q0, double* v0) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_step_context* s = &stepper->step;
+  const size_t n = (size_t)stepper->system.nv;
+  const double* guess = stepper->solution.about_solution ? d->v : stepper->v0_free;
+  const double vq = s->stage_theta_vq, way = s->stage_theta * s->dt;
+  double* turned = d->r_q;
+  if (!(vq < 1.0)) {
+    return;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    d->v_vq[i] = vq * guess[i] + (1.0 - vq) * stepper->v0_free[i];
+  }
+  d->count = stepper->system.step_rotations(stepper->system.context, d->v_vq, way, d->rotations);
+  sap_step_turn_columns(d->rotations, d->count, false, rows, n, d->p_theta, turned);
+  for (size_t i = 0; i < rows * n; ++i) {
+    q0[i] += turned[i];
+  }
+  sap_step_turn_columns(d->rotations, d->count, true, rows, n, d->p_theta, turned);
+  for (size_t i = 0; i < rows * n; ++i) {
+    v0[i] += way * (stepper->solution.about_solution ? 1.0 - vq : 1.0) * turned[i];
+  }
 }
 
 // Sets d->solution to p - m of [q0 v0 u] (nv x (2 nv + nu)), or to lambda' of it. It leaves what
@@ -407,6 +454,7 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   for (size_t i = 0; lambda == NULL && i < n * nx; ++i) {
     d->solution[i] -= d->at.x[i];
   }
+  add_theta_part(stepper, rows, q0, v0);
   SAP_TRY(find_near_part(stepper, rows, error));
   if (d->reads_near) {  // + p' dv_near = -p' m_v^-1 m_x: Z' m_x, Z = m_v^-T p'
     for (size_t j = 0; rows > 1 && j < n; ++j) {
@@ -436,6 +484,12 @@ static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t c
     }
     if (kind == 1) {
       q[c] += s->dt * (1.0 - s->theta_vq);
+    }
+    for (size_t k = 0; d->corrected && k < n; ++k) {
+      const double change = s->dt * (v[k] - (kind == 1 && k == c ? 1.0 : 0.0));
+      for (size_t i = 0; i < n; ++i) {
+        q[i] += change * d->d_v[n * k + i];
+      }
     }
     sap_step_turn_vector(d->end, d->end_count, true, q);
     if (kind == 0) {
@@ -518,7 +572,14 @@ sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradi
     sap_step_turn_columns(d->end, d->end_count, false, 1, n, d->x, g.dq0);
   }
   for (size_t i = 0; i < n; ++i) {
-    lambda[i] = (g.dv1 != NULL ? g.dv1[i] : 0.0) + s->dt * s->theta_vq * end[i];
+    double by_v = s->theta_vq * end[i];
+    for (size_t k = 0; d->corrected && k < n; ++k) {
+      by_v += d->d_v[n * i + k] * end[k];
+    }
+    lambda[i] = (g.dv1 != NULL ? g.dv1[i] : 0.0) + s->dt * by_v;
+    if (g.dv0 != NULL) {
+      g.dv0[i] = s->dt * (end[i] - by_v);
+    }
   }
   sap_dense_lu_apply((int32_t)n, d->at.v, d->at.pivots, true, 1, lambda);
   if (parameters != NULL) {
@@ -531,7 +592,7 @@ sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradi
       g.dq0[i] += sides[i];
     }
     if (g.dv0 != NULL) {
-      g.dv0[i] = s->dt * (1.0 - s->theta_vq) * end[i] + sides[n + i];
+      g.dv0[i] += sides[n + i];
     }
   }
   if (g.du != NULL && nu > 0) {

@@ -6,6 +6,7 @@
 #include "integrators/end_positions.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "contact/cone.h"
 #include "problem/blocks.h"
@@ -17,12 +18,16 @@
 // s' g at which the iteration ends, relative to its start. The rest tilts landed bodies, and
 // friction lets them creep back at the same relative speed.
 #define PROJECTED 1e-20
+// |J_n p|^2/(p' A p) at which it ends, relative to the first. Contacts at q0 beside others at
+// q^theta contradict each other in directions below.
+#define SEEN 1e-8
 enum { ITERATIONS_MAX = 50 };
 
 sap_status sap_end_positions_create(int32_t nv, sap_pool* pool, sap_end_positions* end,
                                     sap_error* error) {
   return SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&end->p, nv), SAP_ARRAY(&end->g, nv),
-                          SAP_ARRAY(&end->x, nv));
+                          SAP_ARRAY(&end->x, nv), SAP_ARRAY(&end->unit, nv),
+                          SAP_ARRAY(&end->Ap, nv));
 }
 
 // True if part of the contact's law acts at the end of the step, and the contact pushes.
@@ -88,33 +93,70 @@ static double find_rates(const sap_end_positions* end, sap_problem* p, const dou
   return sum;
 }
 
+// Adds d of the blocks' moves, which it uses up.
+static sap_status add_motion(sap_end_positions* end, sap_problem* p, const double* gamma, double* d,
+                             sap_error* error) {
+  double first = 0.0, before = 0.0, first_seen = 0.0;
+  for (int32_t k = 0; k < ITERATIONS_MAX; ++k) {
+    double product = 0.0;
+    SAP_TRY(find_gradient(end, p, gamma, &product, error));
+    first = k == 0 ? product : first;
+    if (!(product > PROJECTED * first)) {
+      break;
+    }
+    double size = 0.0;  // p' A p
+    for (int32_t i = 0; i < p->nv; ++i) {
+      end->p[i] = end->x[i] + (k == 0 ? 0.0 : product / before * end->p[i]);
+      end->Ap[i] = end->g[i] + (k == 0 ? 0.0 : product / before * end->Ap[i]);
+      size += end->p[i] * end->Ap[i];
+    }
+    before = product;
+    const double square = find_rates(end, p, gamma);
+    first_seen = k == 0 ? square / size : first_seen;
+    if (!(square > SEEN * first_seen * size)) {
+      break;
+    }
+    for (int32_t i = 0; i < p->nv; ++i) {
+      d[i] += product / square * end->p[i];
+    }
+    for (int32_t b = 0; b < p->nblocks; ++b) {
+      p->blocks[b].end_move -= product / square * p->blocks[b].end_rate;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_end_positions_correct(sap_end_positions* end, sap_problem* p,
                                      const sap_solution* solution, const sap_end_motion* motion,
                                      double* v_vq, sap_error* error) {
   bool any = false;
   find_moves(p, solution, motion, &any);
-  double first = 0.0, before = 0.0;
-  for (int32_t k = 0; k < ITERATIONS_MAX && any; ++k) {
-    double product = 0.0;
-    SAP_TRY(find_gradient(end, p, solution->gamma, &product, error));
-    first = k == 0 ? product : first;
-    if (!(product > PROJECTED * first)) {
-      break;
-    }
-    for (int32_t i = 0; i < p->nv; ++i) {
-      end->p[i] = end->x[i] + (k == 0 ? 0.0 : product / before * end->p[i]);
-    }
-    before = product;
-    const double square = find_rates(end, p, solution->gamma);
-    if (!(square > 0.0)) {
-      break;
-    }
-    for (int32_t i = 0; i < p->nv; ++i) {
-      v_vq[i] += product / square * end->p[i];
-    }
+  return any ? add_motion(end, p, solution->gamma, v_vq, error) : SAP_STATUS_OK;
+}
+
+sap_status sap_end_positions_slopes(sap_end_positions* end, sap_problem* p,
+                                    const sap_solution* solution, const sap_end_motion* motion,
+                                    double* d_v, bool* acts, sap_error* error) {
+  const size_t n = (size_t)p->nv;
+  double* unit = end->unit;
+  *acts = false;
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    *acts = *acts || pushes(&p->blocks[b], solution->gamma);
+  }
+  memset(d_v, 0, n * n * sizeof *d_v);
+  memset(unit, 0, n * sizeof *unit);
+  for (size_t k = 0; k < n && *acts; ++k) {
+    unit[k] = 1.0;
     for (int32_t b = 0; b < p->nblocks; ++b) {
-      p->blocks[b].end_move -= product / square * p->blocks[b].end_rate;
+      sap_block_data* block = &p->blocks[b];
+      if (pushes(block, solution->gamma)) {
+        double rate[SAP_CONE_ROWS_MAX];
+        sap_problem_block_velocity(p, block, unit, rate);
+        block->end_move = block->end * (1.0 - motion->theta_vq) * rate[SAP_NORMAL_ROW];
+      }
     }
+    SAP_TRY(add_motion(end, p, solution->gamma, d_v + n * k, error));
+    unit[k] = 0.0;
   }
   return SAP_STATUS_OK;
 }

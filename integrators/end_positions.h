@@ -25,6 +25,7 @@
 
 typedef struct sap_end_positions {
   double *p, *g, *x;  // direction, gradient, A^-1 g (nv)
+  double *Ap, *unit;  // (nv)
 } sap_end_positions;
 
 typedef struct sap_end_motion {
@@ -39,5 +40,10 @@ sap_status sap_end_positions_create(int32_t nv, sap_pool* pool, sap_end_position
 sap_status sap_end_positions_correct(sap_end_positions* end, sap_problem* problem,
                                      const sap_solution* solution, const sap_end_motion* motion,
                                      double* v_vq, sap_error* error);
+// Sets d_v (nv x nv) to the derivatives of d to v - v0 at fixed J and A, within the bound of |J_n d|.
+// acts: there are such contacts.
+sap_status sap_end_positions_slopes(sap_end_positions* end, sap_problem* problem,
+                                    const sap_solution* solution, const sap_end_motion* motion,
+                                    double* d_v, bool* acts, sap_error* error);
 
 #endif

@@ -3,11 +3,10 @@
 // Positions vary in the tangent space, q (+) dx (nv), see sap_system.position_difference. At the
 // kink of a law they are those of one side.
 //
-// Supported: compliant laws at the end of the step (implicit and symplectic Euler, and all schemes
-// with SAP_STAGE_END), and all schemes if the problem has no blocks; point contacts of all models
-// with 1 to 6 rows, limits, dry friction, servos, equalities, activations. Fails with UNSUPPORTED,
-// and names the reason, for
-//   blocks with laws at the theta point (midpoint), rigid laws, solvers without a convex law
+// Supported: all schemes with compliant laws, at the end of the step or at its theta point; point
+// contacts of all models with 1 to 6 rows, limits, dry friction, servos, equalities, activations.
+// Fails with UNSUPPORTED, and names the reason, for
+//   rigid laws, solvers without a convex law, equalities and rows that move at the theta point
 //   contacts in patches, contacts whose features change in small motions, adhesion, locked joints
 //   steps whose relinearizations were withdrawn, steps computed in parts (see sap_step_report)
 //   systems without balance_derivatives, step_rotations or, with blocks, impulse_derivatives

@@ -106,8 +106,9 @@ typedef struct sap_balance_derivatives {
 
 // Derivatives of the impulses p = J' gamma at velocities v, of the blocks that `constraints` made
 // in the step about step->v_guess (NULL: count v as that). Matrices as above. v* varies with
-// v_near, whose derivatives are dv_star, and with q_A. If lambda (nv) is given, the vectors
-// lambda' dp/dx (nv), of the inputs (nu), take the place of the matrices.
+// v_near, whose derivatives are dv_star, and with q_A. dq_theta is by the way of blocks to q^theta,
+// see sap_step_displacement. If lambda (nv) is given, the vectors lambda' dp/dx (nv), of the inputs
+// (nu), take the place of the matrices.
 typedef struct sap_impulse_derivatives {
   const double* v;                           // at the end of the step
   const double* v_star;                      // v* from which slips were predicted
@@ -115,7 +116,8 @@ typedef struct sap_impulse_derivatives {
   const double* lambda;                      // NULL: matrices
   double* impulse;                           // p (nv); NULL: not wanted
   double* dv;                                // NULL: not wanted
-  double *dq0, *dv0, *dv_star, *dq_A;        // NULL, all four and du: not wanted
+  double *dq0, *dv0, *dv_star;               // NULL, all five and du: not wanted
+  double *dq_A, *dq_theta;
   double* du;                                // to the inputs (nv x nu)
   const sap_parameter_gradient* parameters;  // of lambda' p; NULL: not wanted
   int32_t kinks;  // output: contacts and rows close to a kink of their law

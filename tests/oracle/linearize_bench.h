@@ -40,6 +40,7 @@ typedef struct bench_options {
   sap_scheme scheme;
   bool remember;
   sap_contact_model model;
+  bool within;  // laws act where the scheme has them
 } bench_options;
 
 static inline bench open_bench_with(const char* text, bench_options with) {
@@ -49,7 +50,7 @@ static inline bench open_bench_with(const char* text, bench_options with) {
   assert_int_equal(sap_multibody_create(b.model, &b.multibody, NULL), SAP_STATUS_OK);
   b.system = sap_multibody_system(b.multibody);
   assert_int_equal(sap_stepper_options_set_scheme(&options, with.scheme, NULL), SAP_STATUS_OK);
-  options.contact_stage = SAP_STAGE_END;
+  options.contact_stage = with.within ? SAP_STAGE_AUTO : SAP_STAGE_END;
   options.remember = with.remember;
   options.contact_model = with.model;
   options.balance_tolerance = 1e-13;
@@ -66,7 +67,7 @@ static inline bench open_bench_with(const char* text, bench_options with) {
 }
 
 static inline bench open_bench(const char* text, sap_scheme scheme) {
-  return open_bench_with(text, (bench_options){scheme, false, SAP_CONTACT_BY_MATERIAL});
+  return open_bench_with(text, (bench_options){scheme, false, SAP_CONTACT_BY_MATERIAL, false});
 }
 
 static inline void close_bench(bench* b) {
@@ -153,8 +154,11 @@ static inline double largest(const double* x, size_t n) {
   return most;
 }
 
+#define CORRECTED "held: normals and shares of contacts that correct positions"
+
 // Compares all columns. Differences of two widths, extrapolated, show the truth to 1e-9 or so; where
-// they reach a kink of the law they are made narrower.
+// they reach a kink of the law they are made narrower. Rows of q1 whose corrections are held are
+// 1e-4 as exact.
 static inline void check(bench* b, const char* name, int32_t contacts, const char* notes) {
   const size_t n = (size_t)b->sizes.nv, nu = (size_t)b->sizes.nu, rows = 2 * n;
   double* AB = calloc(rows * (rows + nu), sizeof(double));
@@ -189,6 +193,7 @@ static inline void check(bench* b, const char* name, int32_t contacts, const cha
   }
   assert_true(report.iterations >= 1 && report.correction >= report.last_correction);
   assert_int_equal(sap_stepper_vjp(b->stepper, &second, NULL, NULL), SAP_STATUS_OK);
+  const bool corrected = strstr(report.notes, CORRECTED) != NULL;
   const double most = largest(AB, rows * (rows + nu));
   double worst = 0.0, worst_vjp = 0.0;
   for (size_t k = 0; k < rows + nu; ++k) {
@@ -200,7 +205,8 @@ static inline void check(bench* b, const char* name, int32_t contacts, const cha
       differentiate(b, (int32_t)k, 2.0 * h, coarse);
       differentiate(b, (int32_t)k, h, fine);
       for (size_t i = 0; i < rows; ++i) {
-        error_k = fmax(error_k, fabs((4.0 * fine[i] - coarse[i]) / 3.0 - column[i]));
+        const double wrong = fabs((4.0 * fine[i] - coarse[i]) / 3.0 - column[i]);
+        error_k = fmax(error_k, corrected && i < n ? 1e-4 * wrong : wrong);
       }
     }
     for (size_t i = 0; i < rows; ++i) {
@@ -215,7 +221,7 @@ static inline void check(bench* b, const char* name, int32_t contacts, const cha
   if (!(worst <= tolerance && worst_vjp <= same)) {
     fail_msg("%s: %d contacts, error %.2g, of the vjp %.2g", name, b->contacts, worst, worst_vjp);
   }
-  if (strstr(notes, "equalities") != NULL) {
+  if (strstr(notes, "equalities") != NULL || corrected) {
     assert_non_null(strstr(report.notes, notes));
   } else {
     assert_string_equal(report.notes, notes);

@@ -137,18 +137,34 @@ static void test_contacts(void** state) {
        9,
        4,
        ""},
+      {"soft sphere slides",
+       WORLD FLOOR BODY(".095", "<geom type='sphere' size='.1' solref='-1e4 -50'/>"),
+       {1.0, 0.5, -0.05, 0.2, 0.1, 0.3},
+       6,
+       1,
+       ""},
+      {"soft capsule rolls",
+       WORLD FLOOR BODY(".095",
+                        "<geom type='capsule' size='.1 .2' euler='90 0 0' solref='-1e4 "
+                        "-50'/>"),
+       {0.3, 0.1, 0.0, 0.1, 2.0, 1.0},
+       6,
+       2,
+       ""},
   };
   for (size_t s = 0; s < sizeof scenes / sizeof *scenes; ++s) {
-    for (int k = 0; k < (int)SAP_SCHEME_COUNT; ++k) {  // contacts at the end of the step
+    for (int k = 0; k <= (int)SAP_SCHEME_COUNT; ++k) {  // the last: laws at the theta point
       char text[4096];
+      const bool within = k == (int)SAP_SCHEME_COUNT;
+      const sap_scheme scheme = within ? SAP_SCHEME_MIDPOINT : (sap_scheme)k;
       (void)snprintf(text, sizeof text, "%s</worldbody></mujoco>", scenes[s].text);
       const sap_contact_model model =
           strncmp(scenes[s].name, "similar", 7) == 0  ? SAP_CONTACT_SIMILAR
           : strncmp(scenes[s].name, "lagged", 6) == 0 ? SAP_CONTACT_LAGGED
                                                       : SAP_CONTACT_BY_MATERIAL;
-      bench b = open_bench_with(text, (bench_options){(sap_scheme)k, false, model});
+      bench b = open_bench_with(text, (bench_options){scheme, false, model, within});
       memcpy(b.start.v, scenes[s].v, sizeof scenes[s].v);
-      warm_up(&b, scenes[s].steps);
+      warm_up(&b, scenes[s].steps + (within && model == SAP_CONTACT_SIMILAR ? 4 : 0));
       check(&b, scenes[s].name, scenes[s].contacts, scenes[s].notes);
       close_bench(&b);
     }
@@ -156,16 +172,18 @@ static void test_contacts(void** state) {
 }
 
 // The arm's hand on the floor, alone and with the memory of the steps before, whose impulses are
-// expected again.
+// expected again, and with laws at the theta point.
 static void test_arm_on_floor(void** state) {
   (void)state;
-  for (int remember = 0; remember < 2; ++remember) {
+  for (int i = 0; i < 3; ++i) {
+    const bool within = i == 2, remember = i == 1;
     bench b = open_bench_with(
         "<mujoco><option timestep='0.004'/><worldbody>"
         "<geom type='plane' size='5 5 1' pos='0 0 .62' friction='.3'/>" ARM "</worldbody></mujoco>",
-        (bench_options){SAP_SCHEME_IMPLICIT_EULER, remember == 1, SAP_CONTACT_BY_MATERIAL});
+        (bench_options){within ? SAP_SCHEME_MIDPOINT : SAP_SCHEME_IMPLICIT_EULER, remember,
+                        SAP_CONTACT_BY_MATERIAL, within});
     warm_up(&b, 64);
-    if (remember == 1) {
+    if (remember) {
       b.memory = malloc(1 << 16);
       assert_int_equal(sap_stepper_save_memory(b.stepper, b.memory, 1 << 16, &b.size, NULL),
                        SAP_STATUS_OK);
@@ -189,7 +207,7 @@ static void test_step_as_made(void** state) {
   double v[2][16], A[2][4 * 13 * 13];
   for (int twice = 0; twice < 2; ++twice) {
     bench b = open_bench_with(
-        SLIDERS, (bench_options){SAP_SCHEME_IMPLICIT_EULER, true, SAP_CONTACT_BY_MATERIAL});
+        SLIDERS, (bench_options){SAP_SCHEME_IMPLICIT_EULER, true, SAP_CONTACT_BY_MATERIAL, false});
     b.start.v[0] = 1.0;
     b.start.v[7] = 0.5;
     b.u[0] = 1.0;
@@ -279,11 +297,14 @@ static void test_refused(void** state) {
   close_bench(&b);
 }
 
-// A step with locked joints, by the midpoint rule with contacts, or of a user's own system.
+// A step with locked joints, by the midpoint rule with equalities, or of a user's own system.
 static void test_refused_steps(void** state) {
   (void)state;
   for (int i = 0; i < 3; ++i) {
-    sap_model* model = scene_text_model("scene.xml", SLIDERS, NULL);
+    const char tied[] = WORLD
+        "<body><joint name='a'/><geom size='.1' pos='.3 0 0'/></body></worldbody>"
+        "<equality><joint joint1='a'/></equality></mujoco>";
+    sap_model* model = scene_text_model("scene.xml", i == 1 ? tied : SLIDERS, NULL);
     sap_stepper_options options = sap_stepper_options_default();
     sap_multibody* multibody;
     sap_stepper* stepper;
@@ -293,14 +314,14 @@ static void test_refused_steps(void** state) {
     sap_system system = *sap_multibody_system(multibody);
     system.impulse_derivatives = i == 2 ? NULL : system.impulse_derivatives;
     options.theta = options.theta_vq = i == 1 ? 0.5 : 1.0;
-    assert_int_equal(sap_multibody_lock(multibody, 2, i == 0, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_multibody_lock(multibody, i == 0 ? 2 : 0, i == 0, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_stepper_create(&system, &options, &stepper, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_model_get_default_state(model, &at, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_stepper_step(stepper, &at, NULL, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_stepper_linearize(stepper, NULL, NULL, NULL, &error),
                      SAP_STATUS_UNSUPPORTED);
     assert_non_null(strstr(error.message, i == 0   ? "locked joint 2 'a'"
-                                          : i == 1 ? "theta point"
+                                          : i == 1 ? "equalities at its theta"
                                                    : "impulse_derivatives"));
     sap_state_clear(&at);
     sap_stepper_destroy(stepper);

@@ -168,17 +168,21 @@ static void test_parameters(void** state) {
   const double at[PARAMETERS] = {.4, 2e4, .02, .6, 3e4, .3, .02, .1, 2.0, .3, -9.0};
   const double speeds[2][8] = {{1.0, 0.5, -0.05, 0.02, 0.01, 2.0, 0.3, -0.4},
                                {0.01, 0.005, -0.05, 0.0, 0.0, 0.02, 0.2, 1.0}};
-  for (int i = 0; i < 8; ++i) {
-    const bench_options with = {
-        i % 2 == 0 ? SAP_SCHEME_IMPLICIT_EULER : SAP_SCHEME_SYMPLECTIC_EULER, false,
-        i < 4   ? SAP_CONTACT_BY_MATERIAL
-        : i < 6 ? SAP_CONTACT_SIMILAR
-                : SAP_CONTACT_LAGGED};
-    bench b = open_parameters(at, speeds[i / 2 % 2], with);
+  for (int i = 0; i < 12; ++i) {
+    const double* speed = speeds[i / 3 % 2];
+    const bench_options with = {i % 3 == 0   ? SAP_SCHEME_IMPLICIT_EULER
+                                : i % 3 == 1 ? SAP_SCHEME_SYMPLECTIC_EULER
+                                             : SAP_SCHEME_MIDPOINT,
+                                false,
+                                i < 6   ? SAP_CONTACT_BY_MATERIAL
+                                : i < 9 ? SAP_CONTACT_SIMILAR
+                                        : SAP_CONTACT_LAGGED,
+                                true};
+    bench b = open_parameters(at, speed, with);
     double x[16], found[PARAMETERS], dq0[8], dv0[8], dq1[8];
     const sap_step_gradients out = {x, x + 8, dq0, dv0, NULL, {list, PARAMETERS, found}};
-    for (int k = 0; k < 16; ++k) {
-      x[k] = sin(1.0 + k);
+    for (int k = 0; k < 16; ++k) {  // not positions that contacts correct
+      x[k] = k < 8 && i % 3 == 2 ? 0.0 : sin(1.0 + k);
     }
     step(&b, &b.start);
     assert_int_equal(b.contacts, 5);
@@ -196,7 +200,7 @@ static void test_parameters(void** state) {
           double p[PARAMETERS];
           memcpy(p, at, sizeof p);
           p[k] += side * h;
-          bench moved = open_parameters(p, speeds[i / 2 % 2], with);
+          bench moved = open_parameters(p, speed, with);
           step(&moved, &moved.start);
           b.system->position_difference(b.system->context, b.end.q, moved.end.q, dq1);
           for (int j = 0; j < 8; ++j) {
@@ -206,7 +210,9 @@ static void test_parameters(void** state) {
         }
       }
       const double expected = (4.0 * change[1] - change[0]) / 3.0;
-      if (!(fabs(found[k] - expected) * fabs(at[k]) <= TOLERANCE * most)) {
+      // Shifts against gliding converge to 1e-5.
+      const double accepted = i % 3 == 2 ? 1e-4 : TOLERANCE;
+      if (!(fabs(found[k] - expected) * fabs(at[k]) <= accepted * most)) {
         fail_msg("case %d, parameter %d: %.12g, by differences %.12g", i, k, found[k], expected);
       }
     }

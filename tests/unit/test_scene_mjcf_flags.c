@@ -210,12 +210,28 @@ static void test_override(void** state) {
   }
 }
 
+// A solref with one negative number is neither a stiffness nor a time: the default holds.
+static void test_mixed_solref(void** state) {
+  (void)state;
+  static const char* const texts[] = {"", "solref='-100 20'", "solref='.02 -20'"};
+  double stiffness[3];
+  for (int i = 0; i < 3; ++i) {
+    char text[256];
+    (void)snprintf(text, sizeof text,
+                   "<mujoco><worldbody><geom size='.1' %s/></worldbody></mujoco>", texts[i]);
+    sap_model* m = scene_text_model("a.xml", text, NULL);
+    stiffness[i] = m->shapes[0].material.stiffness;
+    sap_model_destroy(m);
+  }
+  assert_true(stiffness[1] == stiffness[0] && stiffness[2] == stiffness[0]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_passive),   cmocka_unit_test(test_damper_range),
-      cmocka_unit_test(test_actuation), cmocka_unit_test(test_override),
-      cmocka_unit_test(test_flags),     cmocka_unit_test(test_repeated_pair),
-      cmocka_unit_test(test_mocap),
+      cmocka_unit_test(test_mixed_solref),  cmocka_unit_test(test_passive),
+      cmocka_unit_test(test_damper_range),  cmocka_unit_test(test_actuation),
+      cmocka_unit_test(test_override),      cmocka_unit_test(test_flags),
+      cmocka_unit_test(test_repeated_pair), cmocka_unit_test(test_mocap),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -215,6 +215,9 @@ static void test_mimic_start(void** state) {
   assert_int_equal(sap_multibody_create(m, &multibody, &error), SAP_STATUS_OK);
   assert_int_equal(sap_multibody_closure(multibody, q, &gap, &error), SAP_STATUS_OK);
   ASSERT_NEAR(gap, 0.0, 1e-16);
+  const double open[3] = {q[0], q[1] - 0.3, q[2]};
+  assert_int_equal(sap_multibody_closure(multibody, open, &gap, &error), SAP_STATUS_OK);
+  ASSERT_NEAR(gap, 0.3, 1e-15);
   const double other[3] = {0.0, 1.5,
                            -0.4};  // absolute coordinates: 1.5 along the axis, -0.4 about z
   assert_int_equal(sap_multibody_body_pose(multibody, other, 4, p, turn, &error), SAP_STATUS_OK);

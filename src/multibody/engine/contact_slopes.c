@@ -21,10 +21,11 @@ sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
       pool, error, SAP_ARRAY(&w->dofs, nv), SAP_ARRAY(&w->group, nv), SAP_ARRAY(&w->place[0], nv),
       SAP_ARRAY(&w->place[1], nv), SAP_ARRAY(&w->path, nv), SAP_ARRAY(&w->column_dof, nv),
       SAP_ARRAY(&w->Dp, nv), SAP_ARRAY(&w->rho, nv), SAP_ARRAY(&w->S, nv), SAP_ARRAY(&w->J, nv),
-      SAP_ARRAY(&w->changes, nv), SAP_ARRAY(&w->dphi, nv), SAP_ARRAY(&w->X[0], nv),
-      SAP_ARRAY(&w->X[1], nv), SAP_ARRAY(&w->X[2], nv), SAP_ARRAY(&w->row_way, nv),
-      SAP_ARRAY(&w->row_change, 6 * nv), SAP_ARRAY(&w->row_q, nq), SAP_ARRAY(&w->row_q_end, nq),
-      SAP_ARRAY(&w->A_bar, nv), SAP_ARRAY(&w->gradients, nv)));
+      SAP_ARRAY(&w->changes, nv), SAP_ARRAY(&w->dphi, nv), SAP_ARRAY(&w->dphi0, nv),
+      SAP_ARRAY(&w->rho0, nv), SAP_ARRAY(&w->rates, nv), SAP_ARRAY(&w->by_change, nv),
+      SAP_ARRAY(&w->X[0], nv), SAP_ARRAY(&w->X[1], nv), SAP_ARRAY(&w->X[2], nv),
+      SAP_ARRAY(&w->row_way, nv), SAP_ARRAY(&w->row_change, 6 * nv), SAP_ARRAY(&w->row_q, nq),
+      SAP_ARRAY(&w->row_q_end, nq), SAP_ARRAY(&w->A_bar, nv), SAP_ARRAY(&w->gradients, nv)));
   *out = w;
   return SAP_STATUS_OK;
 }
@@ -155,6 +156,34 @@ void sap_contact_slopes_gradient(sap_contact_slopes* w, const sap_contact_field*
   }
   for (int32_t k = 0; k < w->count; ++k) {
     out[k] += sap_v3_dot(w->Dp[k], point) + sap_v3_dot(w->rho[k], turn);
+  }
+}
+
+void sap_contact_slopes_rates(sap_contact_slopes* w, const double* y, int at, double u[3]) {
+  sap_v3_set(u, 0.0, 0.0, 0.0);
+  for (int32_t k = 0; k < w->count; ++k) {
+    double* J = w->rates[k][at + 1];
+    sap_v3_set(J, 0.0, 0.0, 0.0);
+    for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
+      if (w->place[side][k] >= 0) {
+        double x[3];
+        motion_at(w->S[k], w->arm[side], x);
+        sap_v3_add_scaled(J, x, w->sign[side]);
+      }
+    }
+    sap_v3_add_scaled(u, J, y[w->dofs[k]]);
+  }
+  for (int i = 0; i < 3; ++i) {
+    sap_contact_field field = {.y = y};
+    for (int r = 0; r < 3; ++r) {
+      field.f[r] = w->R[3 * r + i];
+    }
+    sap_contact_slopes_gradient(w, &field, 1, w->row_way);
+    for (int32_t k = 0; k < w->count; ++k) {
+      double turned[3];
+      sap_v3_cross(turned, w->rho[k], u);
+      w->rates[k][at][i] = w->row_way[k] + turned[i];
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "contact/material.h"
 #include "integrators/stepper.h"
+#include "math/quaternion.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/engine/impulse_slopes.h"
@@ -24,7 +25,8 @@ static const double KINK = 1e-6;
 
 enum { ROWS = SAP_CONE_ROWS_MAX };
 // Inputs and outputs of the law of a contact; SHIFT is what v_hat_n of the law is lowered by.
-enum { IN_PHI, IN_W, IN_WT, IN_WN, IN_V0, IN_V_STAR = IN_V0 + ROWS, LAW_INPUTS = IN_V_STAR + ROWS };
+enum { IN_PHI, IN_W, IN_WT, IN_WN, IN_V0, IN_V_STAR = IN_V0 + ROWS, IN_CHANGE = IN_V_STAR + ROWS };
+enum { LAW_INPUTS = IN_CHANGE + 3 };
 enum { OUT_R, OUT_V_HAT = ROWS, OUT_SHIFT = 2 * ROWS, OUT_MU, OUT_LAGGED, LAW_OUTPUTS };
 
 // --- the law ---
@@ -47,6 +49,7 @@ static sap_status evaluate_law(const sap_slopes_call* call, const contact_law* l
   at.wn = x[IN_WN];
   at.vc0 = x + IN_V0;
   at.vc_star = x + IN_V_STAR;
+  at.velocity_change = x + IN_CHANGE;
   SAP_TRY(sap_law_contact_rows(&call->law, &at, &rows, error));
   memcpy(out + OUT_R, rows.R, sizeof rows.R);
   memcpy(out + OUT_V_HAT, rows.v_hat, sizeof rows.v_hat);
@@ -59,15 +62,15 @@ static sap_status evaluate_law(const sap_slopes_call* call, const contact_law* l
 }
 
 // Sets dgamma at fixed vc of a change of the law's outputs.
-static void change_impulse(const sap_slopes* slopes, int32_t n, const double d[LAW_OUTPUTS],
-                           double out[ROWS]) {
+static void change_impulse(const sap_slopes_call* call, const sap_slopes* slopes, int32_t n,
+                           const double d[LAW_OUTPUTS], double out[ROWS]) {
   const sap_contact_slope* s = slopes->contact;
+  const double shift = call->settled ? 0.0 : d[OUT_SHIFT];
   double du[ROWS] = {0.0};
   for (int32_t r = 0; r < n; ++r) {
     du[r] = d[OUT_V_HAT + r] + slopes->by_R[r] * d[OUT_R + r];
   }
-  du[SAP_NORMAL_ROW] +=
-      s->by_v_hat * d[OUT_V_HAT + SAP_NORMAL_ROW] + s->by_mu * d[OUT_MU] - d[OUT_SHIFT];
+  du[SAP_NORMAL_ROW] += s->by_v_hat * d[OUT_V_HAT + SAP_NORMAL_ROW] + s->by_mu * d[OUT_MU] - shift;
   sap_contact_slope_multiply(s, n, false, du, out);
   for (int32_t r = 0; r < n; ++r) {
     out[r] += s->t[r] * (s->mu * d[OUT_MU] + s->lagged * d[OUT_LAGGED]);
@@ -95,7 +98,7 @@ static sap_status differentiate_law(const sap_slopes_call* call, const sap_block
     for (int o = 0; o < LAW_OUTPUTS; ++o) {
       d[0][o] = (d[1][o] - d[0][o]) / (2.0 * step);
     }
-    change_impulse(slopes, block->nrows, d[0], g[i]);
+    change_impulse(call, slopes, block->nrows, d[0], g[i]);
   }
   return SAP_STATUS_OK;
 }
@@ -123,14 +126,16 @@ static sap_status find_scales(const sap_slopes_call* call, const sap_block* bloc
 }
 
 static sap_status find_variation(const sap_slopes_call* call, const sap_contact* contact,
-                                 sap_contact_variation* vary, sap_error* error) {
+                                 const sap_kinematics* kin, sap_contact_variation* vary,
+                                 sap_error* error) {
   const sap_model* model = call->multibody->model;
   const bool patch = contact->patch > 0;
-  SAP_FAIL_IF(patch || !sap_collision_vary(call->multibody->collision, contact, vary), error,
-              SAP_STATUS_UNSUPPORTED, "derivatives of a contact %s of shapes %d '%s' and %d '%s'",
-              patch ? "in a patch" : "whose features change", contact->shape_A,
-              sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A), contact->shape_B,
-              sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
+  SAP_FAIL_IF(
+      patch || !sap_collision_vary(call->multibody->collision, contact, kin->p_WB, kin->R_WB, vary),
+      error, SAP_STATUS_UNSUPPORTED, "derivatives of a contact %s of shapes %d '%s' and %d '%s'",
+      patch ? "in a patch" : "whose features change", contact->shape_A,
+      sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A), contact->shape_B,
+      sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
   if (!vary->exact) {
     sap_derivatives_note(call->out->notes, "by differences: contact geometry");
   }
@@ -141,9 +146,9 @@ static sap_status find_variation(const sap_slopes_call* call, const sap_contact*
   return SAP_STATUS_OK;
 }
 
+// change: of the block, as in sap_evaluation_point. Its velocity_change is an input.
 static void set_law(const sap_slopes_call* call, const sap_contact* contact, const sap_block* block,
-                    contact_law* law) {
-  static const double zero[3] = {0.0, 0.0, 0.0};
+                    const double change[4], contact_law* law) {
   const sap_assembly* assembly = call->multibody->assembly;
   const sap_model_body* bodies = call->multibody->model->bodies;
   const bool isotropic = block->nrows == 3 && contact->friction[0] == contact->friction[1];
@@ -170,7 +175,8 @@ static void set_law(const sap_slopes_call* call, const sap_contact* contact, con
                         .nrows = block->nrows,
                         .scales = law->scales,
                         .surface_velocity = contact->surface_velocity,
-                        .velocity_change = zero};
+                        .gap_change = change[3]};
+  memcpy(law->x + IN_CHANGE, change, 3 * sizeof *change);
 }
 
 // u' dgamma at fixed vc, as of phi, of A, and of J v, J v0, J v* of rows without their scales.
@@ -221,8 +227,32 @@ static void find_moves(const sap_slopes_call* call, const contact_law* law, cons
     memcpy(fields[count++].f, force, sizeof fields->f);
   }
   sap_contact_slopes_gradient(w, fields, count, out);
-  for (int32_t k = 0; k < w->count; ++k) {
+  for (int32_t k = 0; k < w->count && !call->within; ++k) {
     out[k] += pull->phi * w->dphi[k];
+  }
+}
+
+// Adds dgamma to column k, or lambda' J' dgamma, which is x[0], to entry k.
+static void add_changes(const sap_slopes_call* call, const double* x, double* out, int32_t k) {
+  if (call->out->lambda != NULL) {
+    out[k] += x[0];
+  } else {
+    sap_slopes_add_rows(call, x, out, k);
+  }
+}
+
+// Adds what dgamma to velocity_change gives by dofs[k].
+static void add_velocity_change(const sap_slopes_call* call, int32_t k, double (*g)[ROWS]) {
+  const sap_contact_slopes* w = call->w;
+  double* const to[] = {call->out->dq0, call->out->dq_theta, call->out->dv0};
+  for (int kind = 0; kind < 3; ++kind) {
+    const double* by = w->by_change[k][kind];
+    double x[ROWS];
+    for (int32_t r = 0; r < w->rows; ++r) {
+      x[r] = by[0] * g[0][r] + by[1] * g[1][r] + by[2] * g[2][r];
+    }
+    x[0] = call->out->lambda != NULL ? sap_slopes_dot(w, w->u, x) : x[0];
+    add_changes(call, x, to[kind], w->dofs[k]);
   }
 }
 
@@ -231,27 +261,32 @@ static void add_law(const sap_slopes_call* call, const sap_block* block, const c
                     const double* G, double (*g)[ROWS], const double W[9], const double* force) {
   const sap_contact_slopes* w = call->w;
   const bool one = call->out->lambda != NULL;
+  double *to = call->within ? call->out->dq_theta : call->out->dq0, phi[ROWS];
   sap_mass_pull masses[ROWS];
   for (int32_t r = 0; r < (one ? 1 : w->rows); ++r) {
     double e[ROWS] = {0.0};
     law_pull pull;
     e[r] = 1.0;
     pull_law(call, law, G, g, W, one ? w->u : e, &pull, &masses[r]);
+    phi[r] = pull.phi;
     find_moves(call, law, &pull, &masses[r], one ? force : NULL, w->row_way);
     for (int32_t k = 0; k < w->count; ++k) {
       w->changes[k][r] = w->row_way[k];
     }
   }
   for (int32_t k = 0; k < w->count; ++k) {
-    if (one) {
-      call->out->dq0[w->dofs[k]] += w->changes[k][0];
-    } else {
-      sap_slopes_add_rows(call, w->changes[k], call->out->dq0, w->dofs[k]);
+    add_changes(call, w->changes[k], to, w->dofs[k]);
+    for (int32_t r = 0; call->within && r < w->rows; ++r) {
+      w->changes[k][r] = phi[one ? 0 : r] * w->dphi0[k];
+    }
+    if (call->within) {
+      add_changes(call, w->changes[k], call->out->dq0, w->dofs[k]);
+      add_velocity_change(call, k, g + IN_CHANGE);
     }
   }
   sap_slopes_add_mass(call, block, masses);
   if (!one) {
-    sap_contact_slopes_add_stiffness(w, force, call->out->dq0);
+    sap_contact_slopes_add_stiffness(w, force, to);
   }
   if (law->inputs > IN_V0) {
     sap_slopes_add_square(call, 1.0, g[IN_V0], ROWS, call->out->dv0);
@@ -272,11 +307,12 @@ static sap_status note_law(const sap_slopes_call* call, const sap_block* block, 
   const bool bounded = others[OUT_R + SAP_NORMAL_ROW] != values[OUT_R + SAP_NORMAL_ROW];
   const bool rests = values[OUT_SHIFT] == 0.0 && law->contact.model == SAP_CONTACT_SAP &&
                      call->law.scheme->theta == 1.0 && call->law.scheme->theta_vq == 1.0;
-  law->inputs = rests && !bounded ? IN_V0 : LAW_INPUTS;
+  law->inputs = rests && !bounded ? IN_V0 : call->within ? LAW_INPUTS : IN_CHANGE;
   if (bounded) {
     sap_derivatives_note(call->out->notes, "held: thickness of shapes");
   }
-  if (fabs(values[OUT_SHIFT] - block->shift) > KINK * (fabs(block->shift) + SAP_LAW_LEAST)) {
+  if (!call->settled &&
+      fabs(values[OUT_SHIFT] - block->shift) > KINK * (fabs(block->shift) + SAP_LAW_LEAST)) {
     sap_derivatives_note(call->out->notes, "held: corrected shifts against gliding");
   }
   return SAP_STATUS_OK;
@@ -293,12 +329,26 @@ static void fill_G(const sap_contact_slope* slope, int32_t n, double* G) {
 
 // A block at v.
 typedef struct block_point {
-  double vc[ROWS], gamma[ROWS], G[ROWS * ROWS], by_R[ROWS];
+  double vc[ROWS], v_hat[ROWS], gamma[ROWS], G[ROWS * ROWS], by_R[ROWS];
   int8_t bound[ROWS];
   sap_contact_slope contact;
 } block_point;
 
-// Sets gamma and, if wanted, the slopes.
+// The shift against gliding of a contact's own slip |g_t|; v_hat of the law, without a shift.
+static double find_settled_shift(const sap_block* block, const double* vc) {
+  double u[ROWS], slip;
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    u[i] = block->v_hat[i] - vc[i];
+  }
+  const double gamma_n = fmax(0.0, u[SAP_NORMAL_ROW]) / block->R[SAP_NORMAL_ROW];
+  slip = sqrt(sap_cone_n_dot(block->nrows, u, u));
+  if (block->set == SAP_SET_FRICTION_CONE) {
+    slip = fmax(0.0, slip - block->friction * block->R[0] * gamma_n);
+  }
+  return block->friction * sap_law_rise(block->set, block->slip_speed, slip);
+}
+
+// Sets gamma and, if wanted, the slopes. Shifts that converge make the law exact Coulomb friction.
 static void find_point(const sap_slopes_call* call, sap_block* block, bool slopes,
                        block_point* at) {
   sap_gradient_options options = sap_gradient_options_default();
@@ -306,9 +356,20 @@ static void find_point(const sap_slopes_call* call, sap_block* block, bool slope
   const sap_slopes out = {at->G, at->by_R, at->bound, &at->contact};
   const int32_t n = block->nrows;
   sap_slopes_multiply_rows(call, call->out->v, at->vc);
+  memcpy(at->v_hat, block->v_hat, (size_t)n * sizeof(double));
+  block->v_hat = at->v_hat;
+  if (call->settled) {
+    at->v_hat[SAP_NORMAL_ROW] += block->shift;
+    block->shift = find_settled_shift(block, at->vc);
+    at->v_hat[SAP_NORMAL_ROW] -= block->shift;
+  }
   (void)sap_set_impulse(block, at->vc, at->gamma);
-  options.coulomb = block->set == SAP_SET_LAGGED;
-  if (options.coulomb) {
+  if (call->settled) {
+    at->v_hat[SAP_NORMAL_ROW] += block->shift;
+    block->shift = 0.0;
+  }
+  options.coulomb = block->set == SAP_SET_LAGGED || call->settled;
+  if (block->set == SAP_SET_LAGGED) {
     block->lagged_impulse = fmax(0.0, at->gamma[SAP_NORMAL_ROW]);
     (void)sap_set_impulse(block, at->vc, at->gamma);
   }
@@ -342,18 +403,20 @@ static sap_status add_shape_parameter(const sap_slopes_call* call, const sap_con
   sap_shape_def changed = call->multibody->model->shapes[p->id];
   double* const values[] = {&changed.material.friction, &changed.material.stiffness,
                             &changed.material.relaxation_time};
-  double *value = values[p->kind], d[2][LAW_OUTPUTS], points[2][3], change[ROWS];
+  double *value = values[p->kind], d[2][LAW_OUTPUTS], points[2][3], dgamma[ROWS], change[4];
   const double before = *value, step = SAP_LAW_STEP * fmax(before, SAP_LAW_LEAST);
   const double ends[2] = {fmax(before - step, 0.0), before + step};
   if (isinf(before)) {
     return SAP_STATUS_OK;
   }
+  memcpy(change, law->x + IN_CHANGE, 3 * sizeof *change);
+  change[3] = law->contact.gap_change;
   for (int side = 0; side < 2; ++side) {
     sap_contact moved = *contact;
     contact_law of;
     *value = ends[side];
     SAP_TRY(sap_collision_change(call->multibody->collision, &changed, p->id, &moved, error));
-    set_law(call, &moved, block, &of);
+    set_law(call, &moved, block, change, &of);
     memcpy(of.x, law->x, sizeof of.x);
     for (int32_t r = 0; r < block->nrows; ++r) {
       SAP_FAIL_IF(!(fabs(of.scales[r] - law->scales[r]) <= 1e-15 * law->scales[r]), error,
@@ -368,21 +431,119 @@ static sap_status add_shape_parameter(const sap_slopes_call* call, const sap_con
   for (int o = 0; o < LAW_OUTPUTS; ++o) {
     d[0][o] = (d[1][o] - d[0][o]) / (ends[1] - ends[0]);
   }
-  change_impulse(slopes, block->nrows, d[0], change);
+  change_impulse(call, slopes, block->nrows, d[0], dgamma);
   sap_v3_sub(points[1], points[1], points[0]);
   call->out->parameters->out[index] +=
-      sap_slopes_dot(call->w, call->w->u, change) +
+      sap_slopes_dot(call->w, call->w->u, dgamma) +
       sap_v3_dot(call->w->by_point, points[1]) / (ends[1] - ends[0]);
   return SAP_STATUS_OK;
 }
 
+// Returns the contact at q0 of one that is evaluated at q^theta, with its change; else NULL.
+static const sap_contact* find_start(const sap_multibody* multibody, const sap_contact* contact,
+                                     const double** change) {
+  static const double zero[4] = {0.0, 0.0, 0.0, 0.0};
+  const sap_evaluation_point* point = &multibody->point;
+  int32_t i = (int32_t)(contact - multibody->contacts);
+  *change = zero;
+  if (i >= point->count || !point->within[i]) {
+    return NULL;
+  }
+  while (sap_contact_is_before(&point->contacts[i], contact)) {
+    ++i;
+  }
+  *change = point->change + 4 * (size_t)i;
+  return &point->contacts[i];
+}
+
+// Sets velocity_change of the contact turned by `turn` about p.
+static sap_status find_change(const sap_slopes_call* call, const double turn[3], const double u[3],
+                              sap_contact_move* move, double out[3], sap_error* error) {
+  double q[4], T[9];
+  sap_contact_block block;
+  sap_quaternion_exp(q, turn);
+  sap_quaternion_to_matrix(T, q);
+  sap_m3_mul(move->R_WC_theta, T, call->w->R);
+  for (int i = 0; i < 3; ++i) {
+    move->velocity_theta[i] = sap_v3_dot(move->R_WC_theta + 3 * i, u);
+  }
+  SAP_TRY(sap_contact_block_move(call->step, move, &block, error));
+  sap_v3_copy(out, block.velocity_change);
+  return SAP_STATUS_OK;
+}
+
+// Sets w->by_change by differences of a function of few vectors. u0, u: velocities of B relative to
+// A at q0 and q^theta.
+static sap_status find_by_change(const sap_slopes_call* call, const double n0[3],
+                                 const double u0[3], const double u[3], sap_error* error) {
+  sap_contact_slopes* w = call->w;
+  for (int32_t j = 0; j < 3 * w->count; ++j) {
+    const int32_t k = j / 3, kind = j % 3;  // by q0, q^theta, v0
+    double out[2][3], *rates[4];
+    for (int i = 0; i < 4; ++i) {
+      rates[i] = w->rates[k][i];
+    }
+    for (int side = 0; side < 2; ++side) {
+      const double step = side == 0 ? -SAP_LAW_STEP : SAP_LAW_STEP;
+      double turn[3], tilt[3], moved[3];
+      sap_contact_move move = {.phi0 = 0.0};
+      sap_v3_cross(tilt, w->rho0[k], n0);
+      sap_v3_scale(turn, w->rho[k], kind == 1 ? step : 0.0);
+      sap_v3_copy(move.normal0, n0);
+      sap_v3_add_scaled(move.normal0, tilt, kind == 0 ? step : 0.0);
+      sap_v3_copy(move.velocity0, u0);
+      sap_v3_add_scaled(move.velocity0, rates[kind == 0 ? 0 : 1], kind == 1 ? 0.0 : step);
+      sap_v3_copy(moved, u);
+      sap_v3_add_scaled(moved, rates[kind == 1 ? 2 : 3], kind == 0 ? 0.0 : step);
+      SAP_TRY(find_change(call, turn, moved, &move, out[side], error));
+    }
+    for (int i = 0; i < 3; ++i) {
+      w->by_change[k][kind][i] = (out[1][i] - out[0][i]) / (2.0 * SAP_LAW_STEP);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Finds how the contact moves. Sets *at to it with its gap there, and *change, see set_law.
+static sap_status find_slopes(sap_slopes_call* call, const sap_contact* contact, sap_contact* at,
+                              const double** change, sap_error* error) {
+  sap_contact_slopes* w = call->w;
+  const sap_contact* start = find_start(call->multibody, contact, change);
+  const sap_kinematics* kin = start != NULL ? call->kin_theta : call->kin;
+  const double* guess = call->step->v_guess != NULL ? call->step->v_guess : call->out->v;
+  double u0[3], u[3];
+  sap_contact_variation vary;
+  call->within = start != NULL;
+  *at = *contact;
+  if (start != NULL) {
+    double way[ROWS];
+    SAP_TRY(find_variation(call, start, call->kin, &vary, error));
+    sap_contact_slopes_set(w, call->kin, start, &vary);
+    sap_contact_slopes_rates(w, guess, 0, u0);
+    memcpy(w->dphi0, w->dphi, (size_t)w->count * sizeof *w->dphi);
+    memcpy(w->rho0, w->rho, (size_t)w->count * sizeof *w->rho);
+    sap_slopes_multiply_rows(call, call->multibody->point.moved, way);
+    at->phi += (*change)[3] + way[SAP_NORMAL_ROW];
+  }
+  SAP_TRY(find_variation(call, at, kin, &vary, error));
+  sap_contact_slopes_set(w, kin, at, &vary);
+  if (start == NULL) {
+    return SAP_STATUS_OK;
+  }
+  if (call->step->stage_theta != 0.5) {
+    sap_derivatives_note(call->out->notes, "held: curvature of gaps");
+  }
+  sap_contact_slopes_rates(w, guess, 2, u);
+  return find_by_change(call, start->R_WC + 6, u0, u, error);
+}
+
 static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
                               const sap_block* block, block_point* at, sap_error* error) {
-  sap_contact_slopes* w = call->w;
   const sap_slopes slopes = {at->G, at->by_R, at->bound, &at->contact};
+  const double* change;
   double W[9], g[LAW_INPUTS][ROWS], force[ROWS] = {0.0};
   contact_law law;
-  sap_contact_variation vary;
+  sap_contact moving;
   double any = 0.0;
   for (int32_t i = 0; i < block->nrows; ++i) {
     any = fmax(any, fabs(at->gamma[i]));
@@ -390,10 +551,9 @@ static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
   if (any == 0.0) {
     return SAP_STATUS_OK;
   }
-  SAP_TRY(find_variation(call, contact, &vary, error));
-  set_law(call, contact, block, &law);
+  SAP_TRY(find_slopes(call, contact, &moving, &change, error));
+  set_law(call, contact, block, change, &law);
   call->scales = law.scales;
-  sap_contact_slopes_set(w, call->kin, contact, &vary);
   law.x[IN_PHI] = contact->phi;
   memset(law.x + IN_V0, 0, 2 * ROWS * sizeof(double));
   sap_slopes_multiply_rows(call, call->step->v0_free, law.x + IN_V0);
@@ -410,7 +570,7 @@ static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
     const int32_t id = p->parameters[i].id;
     if (p->parameters[i].kind <= SAP_PARAMETER_RELAXATION_TIME &&
         (id == contact->shape_A || id == contact->shape_B)) {
-      SAP_TRY(add_shape_parameter(call, contact, block, &law, &slopes, i, error));
+      SAP_TRY(add_shape_parameter(call, &moving, block, &law, &slopes, i, error));
     }
   }
   return SAP_STATUS_OK;
@@ -428,7 +588,10 @@ static sap_status add_block(sap_slopes_call* call, int32_t index, const sap_bloc
   SAP_FAIL_IF(kind == SAP_BLOCKS_ADHESION, error, SAP_STATUS_UNSUPPORTED,
               "derivatives of a step with adhesion");
   call->scales = NULL;
+  call->within = false;
   if (kind == SAP_BLOCKS_EQUALITY) {
+    SAP_FAIL_IF(call->step->stage_theta_vq < 1.0, error, SAP_STATUS_UNSUPPORTED,
+                "derivatives of a step with equalities at its theta point");
     sap_slopes_add_equality(call, block, at->gamma, at->G);
     return SAP_STATUS_OK;
   }
@@ -463,6 +626,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
   if (out->dq0 != NULL) {
     call.kin = sap_multibody_start_kinematics(multibody, step->q0);
     call.kin_A = sap_multibody_kinematics(multibody, out->q_A);
+    call.kin_theta = &multibody->snapshots[SAP_SNAPSHOT_POINT];
     if (out->v_near != out->v_star) {
       call.y = multibody->acceleration;
       for (int32_t i = 0; i < multibody->model->sizes.nv; ++i) {
@@ -481,6 +645,8 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
     block_point at;
     SAP_TRY(sap_problem_block(problem, b, &block, NULL, error));
     sap_slopes_set_rows(&call, &block);
+    const sap_block_data* data = &problem->blocks[b];
+    call.settled = data->no_gliding && (data->end < 1.0 || problem->scheme.settled > 0.0);
     find_point(&call, &block, out->dv != NULL || out->dq0 != NULL, &at);
     if (out->impulse != NULL) {
       for (int32_t k = 0; k < call.w->columns; ++k) {

@@ -33,6 +33,12 @@ typedef struct sap_contact_slopes {
   double (*S)[6];                     // (nv)
   double (*Dp)[3], (*rho)[3];         // (nv)
   double* dphi;                       // (nv)
+  // Of a contact at q^theta: dphi and rho of the same at q0, velocities by q and v at q0 and q^theta
+  // in the world's axes, velocity_change by q0, q^theta and v0.
+  double* dphi0;                         // (nv)
+  double (*rho0)[3];                     // (nv)
+  double (*rates)[4][3];                 // (nv)
+  double (*by_change)[3][3];             // (nv)
   double (*changes)[SAP_CONE_ROWS_MAX];  // dgamma to q0, of a dof                  (nv)
   double* X[3];                          // (nv)
   double (*gradients)[SAP_MASS_PAIRS];   // (nv)
@@ -56,6 +62,9 @@ void sap_contact_slopes_set(sap_contact_slopes* slopes, const sap_kinematics* ki
 // slopes->by_point.
 void sap_contact_slopes_gradient(sap_contact_slopes* slopes, const sap_contact_field* fields,
                                  int count, double* out);
+// Sets the velocity u of B relative to A at p, and in rates[k][at], rates[k][at + 1] its derivatives
+// to q and y of dofs[k], in the world's axes.
+void sap_contact_slopes_rates(sap_contact_slopes* slopes, const double* y, int at, double u[3]);
 // Adds d(J' gamma) at fixed gamma to dq0 (nv x nv); gamma: as f.
 void sap_contact_slopes_add_stiffness(const sap_contact_slopes* slopes, const double* gamma,
                                       double* dq0);
@@ -66,10 +75,12 @@ typedef struct sap_slopes_call {
   const sap_step_context* step;
   const sap_problem* problem;
   sap_impulse_derivatives* out;
-  const sap_kinematics *kin, *kin_A;  // at q0 and q_A
+  const sap_kinematics *kin, *kin_A, *kin_theta;  // at q0, q_A, q^theta
   sap_law_settings law;
   const double* y;       // v_near - v*; NULL: zero
   const double* scales;  // of a contact's rows; NULL: 1
+  bool within;           // the contact is evaluated at q^theta
+  bool settled;          // its shift against gliding is that of its slip
 } sap_slopes_call;
 
 // Takes a block's rows, for what follows.

@@ -133,6 +133,9 @@ sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, dou
     return SAP_STATUS_OK;
   }
   SAP_TRY(find_source(call, block, &source, error));
+  SAP_FAIL_IF(
+      source.moves && call->step->stage_theta_vq < 1.0, error, SAP_STATUS_UNSUPPORTED,
+      "derivatives of a step with rows of balls, tendons, transmissions at its theta point");
   const sap_parameter_gradient* p = call->out->parameters;
   for (int32_t i = 0; p != NULL && source.kind == SAP_KEY_FRICTION && i < p->count; ++i) {
     if (p->parameters[i].kind == SAP_PARAMETER_FRICTION_LOSS &&

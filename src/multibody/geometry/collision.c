@@ -143,14 +143,19 @@ static sap_status check_poses(const sap_model* model, const sap_collision_query*
   return SAP_STATUS_OK;
 }
 
+void sap_collision_place(const sap_collision_shape* shape, const double* p_WB, const double* R_WB,
+                         sap_placed_shape* placed) {
+  const double* R = R_WB + 9 * shape->filter.body;
+  sap_v3_place(placed->p, p_WB + 3 * shape->filter.body, R, shape->p_BS);
+  if (placed->type != SAP_SHAPE_SPHERE) {
+    sap_m3_mul(placed->R, R, shape->R_BS);
+  }
+}
+
 // Sets the pose and the bounds of a shape.
 static void place_shape(sap_collision* c, int32_t i, const sap_collision_query* query) {
   sap_collision_shape* shape = &c->shapes[i];
-  const double* R = query->R_WB + 9 * shape->filter.body;
-  sap_v3_place(shape->placed.p, query->p_WB + 3 * shape->filter.body, R, shape->p_BS);
-  if (shape->placed.type != SAP_SHAPE_SPHERE) {
-    sap_m3_mul(shape->placed.R, R, shape->R_BS);
-  }
+  sap_collision_place(shape, query->p_WB, query->R_WB, &shape->placed);
   if (shape->placed.type != SAP_SHAPE_PLANE) {
     sap_aabb* bounds = &c->bounds[c->box_of[i]];
     sap_shape_bounds(&shape->placed, bounds->lower, bounds->upper);

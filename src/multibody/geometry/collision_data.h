@@ -156,6 +156,9 @@ bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_
                               double* time, sap_manifold* manifold);
 // Makes room for the near pairs of a scene that is not crowded; later steps rarely need more.
 sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error);
+// Sets the pose of a shape on its body.
+void sap_collision_place(const sap_collision_shape* shape, const double* p_WB, const double* R_WB,
+                         sap_placed_shape* placed);
 // Returns a near pair with the margin and rest distance of its contact pair, else of its shapes.
 sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair);
 // Returns A's share of the penetration: A's compliance over that of both.

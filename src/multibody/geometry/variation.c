@@ -124,12 +124,14 @@ static bool vary_by_differences(const placed_contact* of, sap_contact_variation*
   return true;
 }
 
-bool sap_collision_vary(const sap_collision* c, const sap_contact* contact,
-                        sap_contact_variation* out) {
+bool sap_collision_vary(const sap_collision* c, const sap_contact* contact, const double* p_WB,
+                        const double* R_WB, sap_contact_variation* out) {
   const uint64_t pair = (uint64_t)contact->shape_A << 32 | (uint64_t)contact->shape_B;
   const sap_shape_def* shapes = c->model->shapes;
   sap_placed_shape a = c->shapes[contact->shape_A].placed;
   sap_placed_shape b = c->shapes[contact->shape_B].placed;
+  sap_collision_place(&c->shapes[contact->shape_A], p_WB, R_WB, &a);
+  sap_collision_place(&c->shapes[contact->shape_B], p_WB, R_WB, &b);
   sap_v3_add(a.p, a.p, contact->ahead_A);  // where the surfaces meet
   sap_v3_add(b.p, b.p, contact->ahead_B);
   placed_contact of = {

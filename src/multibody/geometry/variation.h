@@ -13,12 +13,12 @@ typedef struct sap_contact_variation {
   bool exact;  // false: by differences of collision detection
 } sap_contact_variation;
 
-// Finds it for a contact of the last call of sap_collision_detect, for the poses of that call.
+// Finds it for a contact at poses p_WB, R_WB of the bodies.
 // Planes with points and round ends of any shape, and two spheres have closed forms. Where a contact
 // ahead is out of reach without the rotation of its bodies, it moves with A. Returns false if the
 // contact's features do not last under small motions.
 bool sap_collision_vary(const sap_collision* collision, const sap_contact* contact,
-                        sap_contact_variation* out);
+                        const double* p_WB, const double* R_WB, sap_contact_variation* out);
 // Makes a contact that of shapes of which one is changed in friction, stiffness, relaxation time:
 // its material, friction and point.
 sap_status sap_collision_change(const sap_collision* collision, const sap_shape_def* changed,
