@@ -163,6 +163,16 @@ typedef struct sap_mj_advance_report {
 SAP_API sap_status sap_mj_advance(sap_mj* adapter, mjData* data, double accuracy,
                                   sap_mj_advance_report* report, sap_error* error);
 
+// Differentiates the next step by differences of width eps, centered or not, in place of
+// mjd_transitionFD, which differentiates MuJoCo's own step. Matrices of rows, NULL: not wanted;
+// x = [dq v act] (2 nv + na), dq as mj_differentiatePos has it:
+//   x' = A x + B ctrl,  sensordata = C x + D ctrl
+// Controls stay in their ranges. Neither the data nor the adapter's memory changes. Create the
+// adapter with a relative_tolerance of 1e-12: differences multiply errors of the solver by 1/eps.
+// Fails as sap_mj_step, and with ARGUMENT: eps. Copies the data, by heap calls.
+SAP_API sap_status sap_mj_transition(sap_mj* adapter, const mjData* data, double eps, bool centered,
+                                     double* A, double* B, double* C, double* D, sap_error* error);
+
 // Sets contact stiffness [N/m], > 0 or infinite, and relaxation time [s] of a geom; -1: of all
 // geoms and flexes.
 SAP_API sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffness,

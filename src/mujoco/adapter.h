@@ -43,6 +43,7 @@ struct sap_mj {
   sap_mj_snapshot snapshots[2];  // at the start of the timestep, of the step
   double *whole_q, *whole_v;     // end of the step in one part (nq) (nv)
   double* difference;            // of positions (nv)
+  double* ends;                  // of sap_mj_transition
 
   sap_mj_trees trees;
   sap_loads loads;

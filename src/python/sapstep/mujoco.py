@@ -310,49 +310,13 @@ def transition_fd(model: "mujoco.MjModel", data: "mujoco.MjData", eps: float = 1
     _check_type("model", model, mujoco.MjModel)
     _check_type("data", data, mujoco.MjData)
     options.setdefault("relative_tolerance", 1e-12)
-    adapter, own, eps = Adapter(model, **options), copy.copy(data), number(eps, "eps")
-    start = np.empty(mujoco.mj_stateSize(model, _PHYSICS))
-    mujoco.mj_getState(model, data, start, _PHYSICS)
-    nv, na, control = model.nv, model.na, data.ctrl.copy()
-    _set_state(model, own, start)
-    q0 = own.qpos.copy()
-
-    def step(dx: NDArray[np.float64], u: NDArray[np.float64]) -> Tuple[Any, ...]:
-        _set_state(model, own, start)
-        mujoco.mj_integratePos(model, own.qpos, dx[:nv], 1)
-        own.qvel[:] += dx[nv:2 * nv]
-        own.act[:] += dx[2 * nv:]
-        own.ctrl[:] = u
-        adapter.forget()
-        adapter.step(own)
-        dq = np.empty(nv)
-        mujoco.mj_differentiatePos(model, dq, 1, q0, own.qpos)
-        return np.concatenate([dq, own.qvel, own.act]), own.sensordata.copy()
-
-    def column(move: Any, up: float, down: float) -> Tuple[Any, Any]:
-        (x1, s1), (x0, s0) = move(up), move(-down)
-        return (x1 - x0) / (up + down), (s1 - s0) / (up + down)
-
-    back, nothing = (eps if centered else 0.0), np.zeros(2 * nv + na)
-    in_x, in_u = [], []
-    for i in range(2 * nv + na):
-        unit = np.eye(1, 2 * nv + na, i)[0]
-        in_x.append(column(lambda h, unit=unit: step(h * unit, control), eps, back))
-    for i in range(model.nu):
-        up, down, unit = eps, back, np.eye(1, model.nu, i)[0]
-        if model.actuator_ctrllimited[i]:
-            low, high = model.actuator_ctrlrange[i]
-            if control[i] + eps > high:
-                up, down = 0.0, eps
-            elif control[i] - back < low:
-                down = 0.0
-        in_u.append(column(lambda h, unit=unit: step(nothing, control + h * unit), up, down))
-
-    def matrix(columns: Any, which: int, rows: int) -> NDArray[np.float64]:
-        return np.stack([column[which] for column in columns], axis=1) if columns else np.empty((rows, 0))
-
-    return Transition(matrix(in_x, 0, 2 * nv + na), matrix(in_u, 0, 2 * nv + na),
-                      matrix(in_x, 1, model.nsensordata), matrix(in_u, 1, model.nsensordata))
+    adapter = Adapter(model, **options)
+    with adapter._c as c:
+        address, nx, nu, ns = adapter._address(data), 2 * model.nv + model.na, model.nu, model.nsensordata
+        found = Transition(np.empty((nx, nx)), np.empty((nx, nu)), np.empty((ns, nx)), np.empty((ns, nu)))
+        call(_lib.sap_mj_transition, c.adapter, address, number(eps, "eps"), bool(centered),
+             *[ffi.from_buffer("double[]", matrix) if matrix.size else ffi.NULL for matrix in found])
+    return found
 
 
 __all__ = ["Adapter", "Error", "Rollout", "Transition", "rollout", "step", "transition_fd"]

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Derivatives of steps of MuJoCo's models: a linear system, a sliding box, what the call leaves.
+#include "support/mujoco_run.h"
+
+static const char CART[] =
+    "<mujoco><option timestep='.01' gravity='0 0 -9.81'/><worldbody><body>"
+    "<joint name='x' type='slide' axis='1 0 0' stiffness='20' damping='3'/>"
+    "<geom size='.1' mass='2'/></body></worldbody><actuator>"
+    "<motor joint='x' ctrlrange='-1 1' ctrllimited='true' gear='2'/></actuator>"
+    "<sensor><jointpos joint='x'/><jointvel joint='x'/></sensor></mujoco>";
+
+static mujoco_run begin(const char* text) {
+  sap_mj_options options = sap_mj_options_default();
+  options.solver_options.relative_tolerance = 1e-12;
+  return mujoco_run_text(text, &options);
+}
+
+// Implicit Euler on m x'' = -k x - d x' + g u: (m + dt d + dt^2 k) v = m v0 - dt k x0 + dt g u.
+static void test_linear_system(void** state) {
+  (void)state;
+  const double dt = 0.01, mass = 2.0 + dt * 3.0 + dt * dt * 20.0;
+  const double v[3] = {-dt * 20.0 / mass, 2.0 / mass, dt * 2.0 / mass};
+  const double controls[] = {0.2, 1.0, -1.0};
+  for (int i = 0; i < 6; ++i) {
+    mujoco_run run = begin(CART);
+    double A[4], B[2], C[4], D[2];
+    run.data->qpos[0] = 0.1;
+    run.data->qvel[0] = -0.2;
+    run.data->ctrl[0] = controls[i / 2];  // also at the ends of its range
+    const double qvel = run.data->qvel[0], u = run.data->ctrl[0];
+    assert_int_equal(sap_mj_transition(run.adapter, run.data, 1e-6, i % 2 == 0, A, B, C, D, NULL),
+                     0);
+    for (int k = 0; k < 2; ++k) {
+      ASSERT_NEAR(A[k], (k == 0) + dt * v[k], 1e-8);
+      ASSERT_NEAR(A[2 + k], v[k], 1e-8);
+      ASSERT_NEAR(C[k], k == 0 ? 1.0 : 0.0, 1e-8);  // of the start, as MuJoCo's sensors
+      ASSERT_NEAR(C[2 + k], k == 1 ? 1.0 : 0.0, 1e-8);
+    }
+    ASSERT_NEAR(B[0], dt * v[2], 1e-8);
+    ASSERT_NEAR(B[1], v[2], 1e-8);
+    ASSERT_NEAR(D[0], 0.0, 1e-12);
+    assert_true(run.data->qvel[0] == qvel && run.data->ctrl[0] == u && run.data->time == 0.0);
+    double alone[2] = {0.0, 0.0};
+    assert_int_equal(
+        sap_mj_transition(run.adapter, run.data, 1e-6, true, NULL, alone, NULL, NULL, NULL), 0);
+    ASSERT_NEAR(alone[1], B[1], 1e-8);
+    mujoco_run_end(&run);
+  }
+}
+
+static const char BOX[] =
+    "<mujoco><option timestep='.005'/><worldbody><geom type='plane' size='5 5 1'/>"
+    "<body pos='0 0 .1'><freejoint/><geom type='box' size='.2 .2 .1'/></body></worldbody></mujoco>";
+
+// A sliding box slows by mu g dt whatever its speed, and turns with its slip; the next step has the
+// same bits as without the call.
+static void test_sliding_box(void** state) {
+  (void)state;
+  mujoco_run run = begin(BOX), other = begin(BOX);
+  double A[144];
+  run.data->qvel[0] = other.data->qvel[0] = 1.0;
+  mujoco_run_step(&run, 10);
+  mujoco_run_step(&other, 10);
+  assert_int_equal(sap_mj_transition(run.adapter, run.data, 1e-6, true, A, NULL, NULL, NULL, NULL),
+                   0);
+  ASSERT_NEAR(A[12 * 6 + 6], 1.0, 1e-4);
+  ASSERT_NEAR(A[12 * 0 + 6], 0.005, 1e-6);
+  assert_true(A[12 * 7 + 7] < 0.99 && A[12 * 7 + 7] > 0.9);  // across: 1 - mu g dt/v
+  assert_true(fabs(A[12 * 8 + 8]) < 0.9);
+  mujoco_run_step(&run, 3);
+  mujoco_run_step(&other, 3);
+  assert_memory_equal(run.data->qpos, other.data->qpos, 7 * sizeof(double));
+  mujoco_run_end(&run);
+  mujoco_run_end(&other);
+}
+
+static void test_wrong_input(void** state) {
+  (void)state;
+  mujoco_run run = begin(CART);
+  sap_error error = {0};
+  double A[4];
+  const double wrong[] = {0.0, -1e-6, NAN, INFINITY};
+  for (int i = 0; i < 4; ++i) {
+    assert_int_equal(
+        sap_mj_transition(run.adapter, run.data, wrong[i], true, A, NULL, NULL, NULL, &error),
+        SAP_STATUS_ARGUMENT);
+    assert_non_null(strstr(error.message, "eps"));
+  }
+  assert_int_equal(sap_mj_transition(NULL, run.data, 1e-6, true, A, NULL, NULL, NULL, &error),
+                   SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_mj_transition(run.adapter, NULL, 1e-6, true, A, NULL, NULL, NULL, &error),
+                   SAP_STATUS_ARGUMENT);
+  run.data->qvel[0] = NAN;
+  assert_int_equal(
+      sap_mj_transition(run.adapter, run.data, 1e-6, true, A, NULL, NULL, NULL, &error),
+      SAP_STATUS_NOT_FINITE);
+  mujoco_run_end(&run);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_linear_system),
+      cmocka_unit_test(test_sliding_box),
+      cmocka_unit_test(test_wrong_input),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
