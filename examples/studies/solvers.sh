@@ -114,6 +114,11 @@ names = "$(echo "$solvers" | tr '\n' ' ')"
 width = 0.8/words(names)
 set style fill solid 0.85 noborder
 set boxwidth width
+i = 0
+do for [colour in "0072B2 D55E00 009E73 CC79A7 E69F00 56B4E9 000000 7F7F7F 332288 882255 8B4513 B2DF8A"] {
+  i = i + 1
+  set linetype i lc rgb '#'.colour
+}
 set multiplot layout 1,2
 do for [start in "cold warm"] {
   set title start." start"
