@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage 2 of a step: the constraint problem about the free motion, castro (24), and its solution.
-#ifndef SAP_INTEGRATORS_CONTACT_STAGE_H
-#define SAP_INTEGRATORS_CONTACT_STAGE_H
+#pragma once
 
 #include <sapstep/solver.h>
 #include <sapstep/stepper.h>
@@ -45,5 +44,3 @@ sap_status sap_contact_stage_find_missing(const sap_system* system, const sap_st
 sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error);
 // Solves again; the report adds the work of the solve before.
 sap_status sap_contact_stage_solve_again(sap_contact_stage* stage, sap_error* error);
-
-#endif

@@ -15,8 +15,7 @@
 // rigid law lets a body bounce within the step, J_n d takes it to the touch at its old speed.
 // |J_n d| is at most |J_n (v - v*)|, the change of speed by impulses: it is 0 where they are, so
 // that positions do not jump where contacts let go. What stops keeps its J_n d: J_n (v* - v0) < 0.
-#ifndef SAP_INTEGRATORS_END_POSITIONS_H
-#define SAP_INTEGRATORS_END_POSITIONS_H
+#pragma once
 
 #include <sapstep/problem.h>
 #include <sapstep/solver.h>
@@ -45,5 +44,3 @@ sap_status sap_end_positions_correct(sap_end_positions* end, sap_problem* proble
 sap_status sap_end_positions_slopes(sap_end_positions* end, sap_problem* problem,
                                     const sap_solution* solution, const sap_end_motion* motion,
                                     double* d_v, bool* acts, sap_error* error);
-
-#endif

@@ -10,8 +10,7 @@
 //   The error is of order 5; c/h^3 of the steps before, at mid time, gives its size:
 //   h^5 (c/h^3)[m0, m1, m2]
 // With one step before h^4 (c/h^3)[m1, m2] bounds it, without any c itself.
-#ifndef SAP_INTEGRATORS_EXTRAPOLATION_H
-#define SAP_INTEGRATORS_EXTRAPOLATION_H
+#pragma once
 
 #include "integrators/stepper.h"
 
@@ -57,5 +56,3 @@ sap_status sap_extrapolation_apply(sap_extrapolation* e, const sap_error_scale* 
 // Remembers the last attempt, which was accepted and lasted h until t.
 void sap_extrapolation_keep(sap_extrapolation* e, double t, double h);
 sap_status sap_extrapolation_archive(sap_extrapolation* e, sap_archive* archive, sap_error* error);
-
-#endif

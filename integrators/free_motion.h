@@ -2,8 +2,7 @@
 // Stage 1 of a step: the free motion m(v*) = 0, castro (14), or, of trees that constraints hold, a
 // linear balance A (v - v*) = p in place of m(v) = p (linearization.h). Trees coupled by stiffness
 // or damping form a group; groups iterate independently and finish in their own phases.
-#ifndef SAP_INTEGRATORS_FREE_MOTION_H
-#define SAP_INTEGRATORS_FREE_MOTION_H
+#pragma once
 
 #include "integrators/linearization.h"
 #include "integrators/momentum_balance.h"
@@ -93,5 +92,3 @@ sap_status sap_free_motion_in_parts(sap_free_motion* free_motion, const sap_step
 const double* sap_free_motion_end_of_parts(const sap_free_motion* free_motion);
 // Moves the theta point to v_star and computes m and the residual of every group.
 sap_status sap_free_motion_evaluate(sap_free_motion* free_motion, sap_error* error);
-
-#endif

@@ -2,8 +2,7 @@
 // Kinks of a solved step: contacts and limits that close or open within it, servos that reach their
 // bounds, and contacts and joints that friction stops. The step has one force for all of its time;
 // the error is the difference of its impulse from the integral of the true force over the step.
-#ifndef SAP_INTEGRATORS_KINK_H
-#define SAP_INTEGRATORS_KINK_H
+#pragma once
 
 #include <sapstep/adaptive.h>
 #include <sapstep/solver.h>
@@ -20,5 +19,3 @@ typedef struct sap_kink {
 // Finds the worst kink of a step of the midpoint scheme.
 sap_kink sap_kink_find(const sap_problem* problem, const sap_solution* solution,
                        const sap_adaptive_options* options);
-
-#endif

@@ -12,8 +12,7 @@
 // makes the linear balance agree with m at v, and the contact stage is solved again.
 // The law of contacts sees v0 - A^-1 m(v0) instead of v*: with it, and A, it is a function of the
 // state (q0, v0) alone, whatever the memory; memory brings e, and saves solutions.
-#ifndef SAP_INTEGRATORS_LINEARIZATION_H
-#define SAP_INTEGRATORS_LINEARIZATION_H
+#pragma once
 
 #include "core/archive.h"
 #include "core/error.h"
@@ -71,5 +70,3 @@ sap_status sap_linearization_correct(sap_free_motion* free_motion, const double*
 void sap_linearization_choose(sap_free_motion* free_motion, bool first, double error_share);
 // Remembers a step that ends with v. The arrays of its step context must still be valid.
 void sap_linearization_record(sap_free_motion* free_motion, const double* v);
-
-#endif

@@ -3,8 +3,7 @@
 //   m(v) = M(q^theta)(v - v0) - dt k(t^theta, q^theta, v^theta) - p    [N s, N m s]  castro (14)
 //   A(v) = M + dt^2 theta theta_vq K + dt theta D   at the same point                castro (15)
 // p: impulses J' gamma of the constraints, given or expected.
-#ifndef SAP_INTEGRATORS_MOMENTUM_BALANCE_H
-#define SAP_INTEGRATORS_MOMENTUM_BALANCE_H
+#pragma once
 
 #include <sapstep/system.h>
 
@@ -65,5 +64,3 @@ sap_status sap_momentum_balance_matrix(sap_momentum_balance* balance, sap_error*
 bool sap_momentum_balance_matrix_is_near(const sap_momentum_balance* balance);
 // fails: CALLBACK, naming the callback, unless code is 0.
 sap_status sap_callback_check(const char* callback, int code, sap_error* error);
-
-#endif

@@ -2,8 +2,7 @@
 // Cholesky factors of A, group by group. A group is a set of trees connected by couplings; without
 // couplings every tree is a group. Factors of one tree are dense or follow its branches; those of
 // several trees are block sparse.
-#ifndef SAP_INTEGRATORS_MOMENTUM_FACTOR_H
-#define SAP_INTEGRATORS_MOMENTUM_FACTOR_H
+#pragma once
 
 #include <sapstep/system.h>
 
@@ -55,5 +54,3 @@ const sap_branch_factor* sap_momentum_factor_branch(const sap_momentum_factor* f
 // Solves A x = b in place for the group's part of x (nv). Different threads may factorize and solve
 // different groups.
 void sap_momentum_factor_solve(sap_momentum_factor* factor, int32_t group, double* x);
-
-#endif

@@ -2,8 +2,7 @@
 // The Newton iterations of stage 1. A group starts with the quasi-Newton iteration
 // (newton_quasi.c), goes on to damped Newton with a new A at every iterate (newton_damped.c) if
 // that does not contract and forces are stiff, and ends with exact Jacobians (newton_exact.c).
-#ifndef SAP_INTEGRATORS_NEWTON_H
-#define SAP_INTEGRATORS_NEWTON_H
+#pragma once
 
 #include "integrators/free_motion.h"
 
@@ -70,5 +69,3 @@ sap_status sap_newton_damped_iterate(sap_free_motion* free_motion, int32_t max_i
 // Iterates the groups in the exact phase from v_best until they are done. STEP_FAILED otherwise.
 sap_status sap_newton_exact_iterate(sap_free_motion* free_motion, int32_t max_iterations,
                                     sap_error* error);
-
-#endif

@@ -4,8 +4,7 @@
 //   D_0 = d,  D_k = D_{k-1} - (D_{k-1} one step before)      backward differences
 //   d of the next step = D_0 + ... + D_k                     polynomial of degree k
 // D_{k+1} is the error of degree k in this step: each velocity takes the degree of smallest error.
-#ifndef SAP_INTEGRATORS_PREDICT_H
-#define SAP_INTEGRATORS_PREDICT_H
+#pragma once
 
 #include "core/archive.h"
 #include "integrators/momentum_balance.h"
@@ -37,5 +36,3 @@ void sap_prediction_record(sap_prediction* prediction, const sap_theta* scheme, 
                            const double* v);
 sap_status sap_prediction_archive(sap_prediction* prediction, sap_archive* archive,
                                   sap_error* error);
-
-#endif

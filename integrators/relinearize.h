@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Both stages of a step, and their repetition about their own result where the linearization was
 // too coarse: the momentum balance m(v) = p of stage 1, or the bilateral constraints of stage 2.
-#ifndef SAP_INTEGRATORS_RELINEARIZE_H
-#define SAP_INTEGRATORS_RELINEARIZE_H
+#pragma once
 
 #include "integrators/contact_stage.h"
 #include "integrators/free_motion.h"
@@ -50,5 +49,3 @@ sap_status sap_relinearize_solve(sap_relinearize* r, const sap_step_context* ste
                                  const double** v, sap_error* error);
 // Remembers the step, which was accepted and ends with v.
 void sap_relinearize_record(sap_relinearize* r, const double* v);
-
-#endif

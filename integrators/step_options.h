@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The options of the stepper and of its error control as tables.
-#ifndef SAP_INTEGRATORS_STEP_OPTIONS_H
-#define SAP_INTEGRATORS_STEP_OPTIONS_H
+#pragma once
 
 #include <sapstep/adaptive.h>
 #include <sapstep/stepper.h>
@@ -37,5 +36,3 @@ static inline sap_option_table sap_adaptive_option_table(void) {
 #undef SAP_OPTION_OWNER
   return SAP_OPTION_TABLE(ROWS);
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Members of a stepper.
-#ifndef SAP_INTEGRATORS_STEPPER_H
-#define SAP_INTEGRATORS_STEPPER_H
+#pragma once
 
 #include <sapstep/stepper.h>
 
@@ -78,5 +77,3 @@ void sap_step_turn_columns(const sap_step_rotation* rotations, int32_t count, bo
                            size_t columns, const double* X, double* out);
 // x := R x.
 void sap_step_turn_vector(const sap_step_rotation* rotations, int32_t count, bool J, double* x);
-
-#endif

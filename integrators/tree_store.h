@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of a symmetric matrix with the pattern of a system: one lower triangle per tree, one full
 // block per coupling.
-#ifndef SAP_INTEGRATORS_TREE_STORE_H
-#define SAP_INTEGRATORS_TREE_STORE_H
+#pragma once
 
 #include <sapstep/system.h>
 
@@ -31,5 +30,3 @@ void sap_tree_store_multiply(const sap_system* system, const sap_tree_store* sto
 // Returns true if all entries of lower triangles and couplings are finite; else *tree is the tree
 // of one that is not.
 bool sap_tree_store_is_finite(const sap_system* system, const sap_tree_store* store, int32_t* tree);
-
-#endif

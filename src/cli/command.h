@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commands of the program, and the messages they share. Results go to standard output, messages to
 // standard error.
-#ifndef SAP_CLI_COMMAND_H
-#define SAP_CLI_COMMAND_H
+#pragma once
 
 #include <sapstep/base.h>
 
@@ -118,5 +117,3 @@ int cli_start_python(char** arguments, const char* needed);
 extern const char cli_package_script[];
 // Returns the candidate closest to `word`; NULL: none is close.
 const char* cli_suggest(const char* word, const char* const* candidates, int count);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of files: those derived from others, and outputs that would destroy inputs; text files.
-#ifndef SAP_CLI_FILES_H
-#define SAP_CLI_FILES_H
+#pragma once
 
 #include <sapstep/base.h>
 
@@ -56,5 +55,3 @@ int cli_split_words(char* line, char** words, int most);
 // A sap_file_function: continues the hash (uint64_t) with each file that a scene is read from,
 // whatever its name.
 void cli_hash_file(void* hash, const char* path, const void* bytes, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines of a chart that are collected before it is drawn.
-#ifndef SAP_CLI_LINES_H
-#define SAP_CLI_LINES_H
+#pragma once
 
 #include <sapstep/sapstep.h>
 
@@ -39,5 +38,3 @@ sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int 
 // its band; else every k-th point and the last.
 int32_t cli_thin_line(int64_t n, const double* x, const double* y, int32_t most, double* xs,
                       double* ys);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Command lines: the options of a command, and one for each option of a library struct
 // (relative_tolerance becomes --relative-tolerance). Both are tables; the parser stores the values.
-#ifndef SAP_CLI_OPTIONS_H
-#define SAP_CLI_OPTIONS_H
+#pragma once
 
 #include "cli/command.h"
 #include "cli/files.h"
@@ -95,5 +94,3 @@ extern const char* const cli_formats_without_csv[];
 // Returns the number of steps of dt > 0 in `duration`, at most 2^53. A duration that is a multiple
 // of dt up to round-off counts as that multiple.
 int64_t cli_step_count(double duration, double dt);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Long studies: a progress bar on standard error, drawn only if that is a terminal, Ctrl-C,
 // SIGTERM and SIGHUP as a flag, and threads.
-#ifndef SAP_CLI_PROGRESS_H
-#define SAP_CLI_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ bool interrupt_came(void);
 // until it returns false: nothing is left to wait for.
 void cli_run_threads(int count, void (*work)(void* context), bool (*watch)(void* context),
                      void* context);
-
-#endif

@@ -2,8 +2,7 @@
 // Quantities of a recording by name, as columns over its rows: "energy", "energy:kinetic",
 // "q:hip", "position:torso:z", "contact_force:box". After the name an element or a component, or
 // both, choose some of the columns.
-#ifndef SAP_CLI_QUANTITY_H
-#define SAP_CLI_QUANTITY_H
+#pragma once
 
 #include <sapstep/sapstep.h>
 
@@ -35,5 +34,3 @@ sap_status quantity_read(const sap_recording* recording, const char* text, quant
 // last one [J] and momentum error of each iteration, the guess first.
 sap_status quantity_read_history(const sap_recording* recording, int64_t row, quantity* out,
                                  sap_error* error);
-
-#endif

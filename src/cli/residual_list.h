@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The judge's residuals by name, as tables and studies show them.
-#ifndef SAP_CLI_RESIDUAL_LIST_H
-#define SAP_CLI_RESIDUAL_LIST_H
+#pragma once
 
 #include <sapstep/solver.h>
 
@@ -19,5 +18,3 @@ double cli_residual_map(const sap_residual* residual, bool nonlinear);
 double cli_residual_value(const sap_residual* residual, int index);
 // Returns the index of a name in the list; -1: it is not there.
 int cli_residual_find(const char* name);
-
-#endif

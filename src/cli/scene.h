@@ -2,8 +2,7 @@
 // Options of every command that reads a scene: how it is read, where it starts, which materials
 // override its own. A command takes the rows it offers into its list; its struct has a member
 // `cli_scene scene`.
-#ifndef SAP_CLI_SCENE_H
-#define SAP_CLI_SCENE_H
+#pragma once
 
 #include <sapstep/sapstep.h>
 
@@ -111,5 +110,3 @@ sap_status cli_run_open(const cli_scene* scene, const sap_stepper_options* stepp
                         void (*warn)(void* context, const char* message), cli_run* run,
                         sap_error* error);
 void cli_run_close(cli_run* run);
-
-#endif

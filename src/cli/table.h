@@ -2,8 +2,7 @@
 // Rows of results, printed as an aligned table (a wide one in blocks that fit the terminal; NaN is
 // "-"), as CSV (RFC 4180) or as JSON (an array of objects, one per line; numbers that are not
 // finite are null).
-#ifndef SAP_CLI_TABLE_H
-#define SAP_CLI_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ void cli_table_print(const cli_table* table, cli_format format, FILE* stream);
 
 // Prints a JSON number with 17 digits; null if not finite.
 void cli_print_json_real(FILE* stream, double value);
-
-#endif

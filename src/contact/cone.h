@@ -35,8 +35,7 @@
 //             G_tt = mu n0 h''  along t^,  mu n0 h'/ur  across
 //
 // Intervals [lower, upper], row by row:  gamma = clamp(y),  G = 1/R where no bound is active.
-#ifndef SAP_CONTACT_CONE_H
-#define SAP_CONTACT_CONE_H
+#pragma once
 
 #include <math.h>
 
@@ -312,5 +311,3 @@ double sap_set_impulse(const sap_block* block, const double* vc, double* gamma);
 void sap_set_hessian(const sap_block* block, const double* vc, double* G);
 // Returns the Euclidean distance of gamma from C [N s].
 double sap_set_distance(const sap_block* block, const double* gamma);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contact law: R and v_hat of contacts, compliant rows and servos. Formulas in contact_law.c.
-#ifndef SAP_CONTACT_CONTACT_LAW_H
-#define SAP_CONTACT_CONTACT_LAW_H
+#pragma once
 
 #include <math.h>
 
@@ -117,5 +116,3 @@ static inline void sap_law_servo_at(const sap_law_servo* servo, double dt, doubl
 // Computes R and v_hat of a servo's row.
 void sap_law_servo_row(const sap_law_settings* settings, const sap_law_servo* servo, double* R,
                        double* v_hat);
-
-#endif

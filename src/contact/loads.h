@@ -2,8 +2,7 @@
 // The mass that may rest on a contact: that of the heaviest tree that rests on its upper body,
 // directly or through others, or that is the upper body. The upper body follows from the normal and
 // gravity; nothing rests on steep contacts, such as those with walls.
-#ifndef SAP_CONTACT_LOADS_H
-#define SAP_CONTACT_LOADS_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ static inline double sap_loads_get(const sap_loads* loads, int32_t a, int32_t b,
   const int32_t above = upper > 0 ? b : a;
   return upper == 0 || above < 0 ? 0.0 : loads->mass[above];
 }
-
-#endif

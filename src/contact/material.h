@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks of a contact pair's physical parameters; the functions on materials are in
 // sapstep/contact.h.
-#ifndef SAP_CONTACT_MATERIAL_H
-#define SAP_CONTACT_MATERIAL_H
+#pragma once
 
 #include <sapstep/contact.h>
 
@@ -24,5 +23,3 @@ static inline sap_status sap_contact_check_number(const char* name, double value
 }
 // Fails with ARGUMENT or NOT_FINITE, naming the first field that is out of range.
 sap_status sap_material_check(const sap_material* material, sap_error* error);
-
-#endif

@@ -3,8 +3,7 @@
 // fields; the mode of the archive selects whether they are measured, saved, loaded or cleared.
 // Loading takes two passes, RESERVE and then LOAD, so that the second cannot fail. The byte order
 // is the machine's; callers that store the bytes add a checksum.
-#ifndef SAP_CORE_ARCHIVE_H
-#define SAP_CORE_ARCHIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ sap_status sap_archive_from_bytes(sap_archive_function function, void* object, c
 // Returns the 64-bit FNV-1a hash of the bytes, continued from `hash`; start with SAP_HASH_START.
 #define SAP_HASH_START UINT64_C(14695981039346656037)
 uint64_t sap_hash(uint64_t hash, const void* bytes, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fills the caller's error object and returns the status.
-#ifndef SAP_CORE_ERROR_H
-#define SAP_CORE_ERROR_H
+#pragma once
 
 #include <sapstep/base.h>
 
@@ -91,5 +90,3 @@ sap_status sap_check_numbers(const char* name, const double* x, int32_t count, s
 
 // Puts "prefix: " before the message of a filled error.
 void sap_error_prefix(sap_error* error, const char* format, ...) SAP_PRINTF(2, 3);
-
-#endif

@@ -4,8 +4,7 @@
 // sap_file collects text in a temporary file beside the path, and commit moves it to the path. The
 // file has no name until then where the system can do this, so that a kill leaves no trace. If the
 // path is not a regular file (a pipe, a terminal, /dev/full), commit copies the text to it.
-#ifndef SAP_CORE_FILE_H
-#define SAP_CORE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -90,5 +89,3 @@ void sap_csv_column(FILE* stream, const char* kind, const char* label, const cha
 
 // Writes a JSON string, quoted and escaped, also for a script element; invalid UTF-8 becomes U+FFFD.
 void sap_json_put(FILE* stream, const char* text);
-
-#endif

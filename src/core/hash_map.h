@@ -4,8 +4,7 @@
 //                 that callers keep the values in arrays of their own. Open addressing; the table
 //                 is at most half full.
 //   sap_name_map  from names to ids.
-#ifndef SAP_CORE_HASH_MAP_H
-#define SAP_CORE_HASH_MAP_H
+#pragma once
 
 #include "core/archive.h"
 
@@ -51,5 +50,3 @@ sap_status sap_name_map_add(sap_name_map* map, const char* text, int32_t id, boo
 // Returns the id of the name, or -1.
 int32_t sap_name_map_find(const sap_name_map* map, const char* text);
 void sap_name_map_clear(sap_name_map* map);
-
-#endif

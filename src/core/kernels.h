@@ -8,8 +8,7 @@
 //   const sap_x_kernels* sap_x_kernels_get(int32_t index);
 // which returns the tables that this processor can run, the widest set at index 0, NULL past the
 // last.
-#ifndef SAP_CORE_KERNELS_H
-#define SAP_CORE_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,6 +64,4 @@ enum { SAP_QUAD = 4 };  // lanes of a quad (math/simd.h)
 #else
 #define SAP_KERNEL_GET(table)
 #define SAP_KERNEL_GET_AVX512(table)
-#endif
-
 #endif

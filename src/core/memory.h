@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Heap memory with overflow-checked sizes: single arrays, arrays that grow and keep their memory,
 // and pools of arrays that are freed together.
-#ifndef SAP_CORE_MEMORY_H
-#define SAP_CORE_MEMORY_H
+#pragma once
 
 #include "core/error.h"
 
@@ -92,5 +91,3 @@ sap_status sap_pool_grow_all(sap_pool* pool, const sap_array* list, size_t count
   sap_pool_carve((pool), (memory), SAP_ARRAY_LIST_(__VA_ARGS__), (error))
 sap_status sap_pool_carve(sap_pool* pool, double** memory, const sap_array* list, size_t count,
                           sap_error* error);
-
-#endif

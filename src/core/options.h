@@ -3,8 +3,7 @@
 //   X(type, name, default, minimum, maximum, "meaning [unit]")
 // from which come its fields and, through sap_option, its defaults, its check, the options of the
 // program, the parameters of studies and what checkpoints compare.
-#ifndef SAP_CORE_OPTIONS_H
-#define SAP_CORE_OPTIONS_H
+#pragma once
 
 #include "core/error.h"
 
@@ -85,5 +84,3 @@ void sap_options_save(sap_option_table table, const void* options, unsigned char
 // long a step may take, who shares its work and what is checked before it change no bits.
 sap_status sap_options_compare(const char* path, sap_option_table table, const void* options,
                                const unsigned char* bytes, sap_error* error);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The clock, and the locale in which numbers are read and written.
-#ifndef SAP_CORE_PLATFORM_H
-#define SAP_CORE_PLATFORM_H
+#pragma once
 
 #include "core/error.h"
 
@@ -20,5 +19,3 @@ void sap_c_locale_end(sap_c_locale* guard);
 // Opens a new file without a name in the folder, for reading and writing. Returns its descriptor;
 // < 0 where the system or the file system has none.
 int sap_open_nameless(const char* folder);
-
-#endif

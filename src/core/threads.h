@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Threads that wait for work. Jobs are numbered and run on any thread, so that a job may write only
 // to data of its number.
-#ifndef SAP_CORE_THREADS_H
-#define SAP_CORE_THREADS_H
+#pragma once
 
 #include "core/error.h"
 
@@ -24,5 +23,3 @@ sap_status sap_threads_set_count(sap_threads** threads, int32_t count, sap_error
 // caller takes jobs from 0 on, the others from the last one back. After a run the threads spin for
 // about 200 us before they sleep, if every thread has a core.
 void sap_threads_run(sap_threads* threads, int32_t njobs, sap_task* task, void* context);
-
-#endif

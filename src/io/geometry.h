@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Poses, quaternions from the rotations of files, and mass properties of solid shapes of uniform
 // density. Inertias are packed: xx yy zz xy xz yz.
-#ifndef SAP_IO_GEOMETRY_H
-#define SAP_IO_GEOMETRY_H
+#pragma once
 
 #include <sapstep/model.h>
 
@@ -35,5 +34,3 @@ void sap_shape_inertia(sap_shape_type type, const double size[3], double mass, d
 void sap_inertia_rotate(double out[6], const double I[6], const double q[4]);
 // I += mass (|d|^2 1 - d d').
 void sap_inertia_shift(double I[6], double mass, const double d[3]);
-
-#endif

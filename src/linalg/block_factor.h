@@ -8,8 +8,7 @@
 // Panel      a supernode's values: row by row of chunks, each SAP_CHUNK x width, column-major with
 //            leading dimension SAP_CHUNK. Lanes beyond a chunk's size are zero, so that kernels
 //            work on whole vector registers.
-#ifndef SAP_LINALG_BLOCK_FACTOR_H
-#define SAP_LINALG_BLOCK_FACTOR_H
+#pragma once
 
 #include "linalg/block_pattern.h"
 
@@ -80,5 +79,3 @@ typedef struct sap_block_kernels {
 const sap_block_kernels* sap_block_kernels_for(double lane_work);
 // Returns all sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_block_kernels* sap_block_kernels_get(int32_t index);
-
-#endif

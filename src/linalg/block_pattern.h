@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pattern of an analysis (an owned copy), and the fill-reducing elimination order of its
 // blocks: AMD on the block graph.
-#ifndef SAP_LINALG_BLOCK_PATTERN_H
-#define SAP_LINALG_BLOCK_PATTERN_H
+#pragma once
 
 #include "core/memory.h"
 #include "linalg/cholesky.h"
@@ -89,5 +88,3 @@ void sap_block_order_clear(sap_block_order* order);
 // Computes the order of the pattern. fails: MEMORY, INTERNAL.
 sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
                                    sap_error* error);
-
-#endif

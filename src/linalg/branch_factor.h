@@ -4,8 +4,7 @@
 // Robotics Research 24, 2005), and the row of a contact or a limit stays zero outside its path to
 // the root. Zeros are found in the numbers, four rows and columns at a time; no tree structure is
 // needed.
-#ifndef SAP_LINALG_BRANCH_FACTOR_H
-#define SAP_LINALG_BRANCH_FACTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ static inline double sap_branch_row_square(const sap_branch_factor* factor, cons
                                            double* work) {
   return sap_branch_kernels_get(0)->row_square(factor, J, work);
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cholesky factorization of a symmetric block-sparse matrix: one interface, three back-ends
 // (LAPACK dense, our block Cholesky, CHOLMOD supernodal), chosen by one rule on size and fill.
-#ifndef SAP_LINALG_CHOLESKY_H
-#define SAP_LINALG_CHOLESKY_H
+#pragma once
 
 #include <sapstep/solver.h>
 
@@ -38,5 +37,3 @@ sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
 // Solves A x = b in place, x in the pattern's order (sum of sizes). Needs a successful
 // factorization.
 void sap_cholesky_solve(sap_cholesky* cholesky, double* x);
-
-#endif

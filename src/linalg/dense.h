@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Factors of dense matrices, column-major, ld n; only the lower triangle of a symmetric matrix is
 // read. Eigenvalues of small symmetric matrices.
-#ifndef SAP_LINALG_DENSE_H
-#define SAP_LINALG_DENSE_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ double sap_largest_eigenvalue(const double* a, int32_t n);
 // to round-off of the largest eigenvalue, also if eigenvalues repeat; their axes are MuJoCo's then,
 // on which its drag depends. A diagonal matrix keeps its axes.
 void sap_symmetric3_eigen(const double S[6], double eigenvalues[3], double V[9]);
-
-#endif

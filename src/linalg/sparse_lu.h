@@ -3,8 +3,7 @@
 // Palamadai Natarajan, ACM Trans. Math. Softw. 37, 2010): AMD order, partial pivoting.
 // cost: that of the fill; KLU itself allocates memory in the analysis and in each factorization
 // with new pivots.
-#ifndef SAP_LINALG_SPARSE_LU_H
-#define SAP_LINALG_SPARSE_LU_H
+#pragma once
 
 #include "linalg/block_pattern.h"
 
@@ -46,5 +45,3 @@ sap_status sap_sparse_lu_factorize(sap_sparse_lu* lu, const sap_block_matrix* ma
 // Solves A x = b, or A' x = b, in place, in the pattern's order, and refines x. Returns
 // |b - A x| / |b|, which may be infinite.
 double sap_sparse_lu_solve(sap_sparse_lu* lu, double* x, bool transposed);
-
-#endif

@@ -2,8 +2,7 @@
 // Products with a symmetric matrix of a tree, or its inverse, n x n with ld n, too small for BLAS.
 // Compiled for several instruction sets and chosen at run time. The sets differ in the last bits
 // (fused multiply-add); a set always does the same operations in the same order.
-#ifndef SAP_LINALG_SQUARE_H
-#define SAP_LINALG_SQUARE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -52,5 +51,3 @@ static inline void sap_square_add_coupling(int32_t rows, int32_t columns, const 
     yb[j] += sum;
   }
 }
-
-#endif

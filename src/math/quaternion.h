@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Quaternions w, x, y, z that rotate body coordinates to world coordinates, and the exponential
 // map between rotation vectors and rotations.
-#ifndef SAP_MATH_QUATERNION_H
-#define SAP_MATH_QUATERNION_H
+#pragma once
 
 #include "math/vector3.h"
 
@@ -99,5 +98,3 @@ static inline void sap_quaternion_from_axis_angle(double q[4], const double axis
   q[0] = cos(0.5 * angle);
   sap_v3_scale(q + 1, axis, sin(0.5 * angle));
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pi, clamping and tests for finite numbers.
-#ifndef SAP_MATH_SCALAR_H
-#define SAP_MATH_SCALAR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ static inline bool sap_all_zero(const double* x, size_t count) {
 static inline double sap_clamp(double value, double lower, double upper) {
   return value < lower ? lower : value > upper ? upper : value;
 }
-
-#endif

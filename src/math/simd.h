@@ -2,8 +2,7 @@
 // Vectors of four and of eight doubles, in the widest registers that the including file is compiled
 // for: for kernels only (core/kernels.h). Operations named _product are fused where the registers
 // allow, all others round alike in all sets.
-#ifndef SAP_MATH_SIMD_H
-#define SAP_MATH_SIMD_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -284,5 +283,3 @@ static inline double octet_sum(octet x) {
   octet_store(v, x);
   return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }
-
-#endif

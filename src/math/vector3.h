@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // 3-vectors and 3x3 matrices (column-major: m[3 j + i] is row i, column j). Outputs may not alias
 // inputs unless a comment allows it.
-#ifndef SAP_MATH_VECTOR3_H
-#define SAP_MATH_VECTOR3_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -116,5 +115,3 @@ static inline void sap_m3_from_normal(double r[9], const double n[3]) {
   sap_v3_set(r + 3, b, sign + n[1] * n[1] * a, -n[1]);
   sap_v3_copy(r + 6, n);
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The adapter of a MuJoCo model and its parts.
-#ifndef SAP_MUJOCO_ADAPTER_H
-#define SAP_MUJOCO_ADAPTER_H
+#pragma once
 
 #include <sapstep/mujoco.h>
 
@@ -70,5 +69,3 @@ struct sap_mj {
 void sap_mj_refresh(sap_mj* a);
 // Returns a number of the model's <custom>, or `otherwise`.
 double sap_mj_numeric(const mjModel* m, const char* name, double otherwise);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constraint rows as Jacobians on trees, and the blocks of the problem made from them.
-#ifndef SAP_MUJOCO_ASSEMBLY_H
-#define SAP_MUJOCO_ASSEMBLY_H
+#pragma once
 
 #include <sapstep/mujoco.h>
 
@@ -128,5 +127,3 @@ sap_status sap_mj_servos_add_blocks(sap_mj* a, sap_error* error);
 // Puts servos that left their bounds at v into blocks; returns true if there were any.
 bool sap_mj_servos_check(sap_mj* a, const double* v);
 void sap_mj_servos_write(sap_mj* a, mjData* d, const double* v);
-
-#endif

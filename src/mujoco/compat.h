@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Differences between MuJoCo 2.2.2 (Debian 12) and 3.0 to 4.0.
-#ifndef SAP_MUJOCO_COMPAT_H
-#define SAP_MUJOCO_COMPAT_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -293,6 +292,4 @@ static inline sap_shape_type sap_mj_shape_type(int type) {
 #define SAP_MJ_HIGHER(array, index) ((array) + (index)*mjNPOLY)
 #else
 #define SAP_MJ_HIGHER(array, index) ((const mjtNum*)NULL)
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contacts: materials, those ahead, identities from step to step, motion of mocap bodies.
-#ifndef SAP_MUJOCO_CONTACTS_H
-#define SAP_MUJOCO_CONTACTS_H
+#pragma once
 
 #include <sapstep/mujoco.h>
 
@@ -145,5 +144,3 @@ void sap_mj_mocap_save(sap_mj* a, const mjData* d);
 // Returns the velocity of a point p of a mocap body or of a body welded to it; false for others.
 bool sap_mj_mocap_point(const sap_mj* a, const mjData* d, int32_t body, const double p[3],
                         double velocity[3], double omega[3]);
-
-#endif

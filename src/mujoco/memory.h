@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The adapter's memory: results of a step that the next one starts from, and the state in mjData.
-#ifndef SAP_MUJOCO_MEMORY_H
-#define SAP_MUJOCO_MEMORY_H
+#pragma once
 
 #include <sapstep/mujoco.h>
 
@@ -41,5 +40,3 @@ sap_status sap_mj_state_check_inputs(const mjModel* m, const mjData* d, sap_erro
 sap_status sap_mj_state_save(sap_mj* a, mjData* d, sap_error* error);
 void sap_mj_state_load(const sap_mj* a, mjData* d);
 int32_t sap_mj_state_run_size(const mjModel* m);  // of mjSTATE_INTEGRATION
-
-#endif

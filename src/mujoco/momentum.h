@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The momentum balance A (v* - v0) = h f - h^2 K v0, and the springs and dampers in A.
-#ifndef SAP_MUJOCO_MOMENTUM_H
-#define SAP_MUJOCO_MOMENTUM_H
+#pragma once
 
 #include <sapstep/mujoco.h>
 
@@ -79,5 +78,3 @@ void sap_mj_elements_update(sap_mj* a, mjData* d);
 // to += factor K v, or factor D v, of the flexes.
 void sap_mj_elements_multiply(const sap_mj* a, bool damping, double factor, const double* v,
                               double* to);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The adapter's options as a table.
-#ifndef SAP_MUJOCO_MUJOCO_OPTIONS_H
-#define SAP_MUJOCO_MUJOCO_OPTIONS_H
+#pragma once
 
 #include <sapstep/mujoco.h>
 
@@ -22,5 +21,3 @@ static inline sap_option_table sap_mj_option_table(void) {
 #undef SAP_OPTION_OWNER
   return SAP_OPTION_TABLE(ROWS);
 }
-
-#endif

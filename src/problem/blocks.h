@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constraint blocks of a problem: checks, copies, products with J.
-#ifndef SAP_PROBLEM_BLOCKS_H
-#define SAP_PROBLEM_BLOCKS_H
+#pragma once
 
 #include "problem/problem_data.h"
 
@@ -31,5 +30,3 @@ void sap_problem_rows_times_both(const sap_problem* problem, const sap_rows_view
 // vc = J v of a block (its nrows).
 void sap_problem_block_velocity(const sap_problem* problem, const sap_block_data* block,
                                 const double* v, double* vc);
-
-#endif

@@ -7,8 +7,7 @@
 // scaled by s = lambda_max(D_ii)^-1/2, so that the largest eigenvalue of its diagonal block is 1:
 //   J <- s J,  R <- s^2 R,  v_hat <- s v_hat,  gamma = s z,  g = s^-1 g_z
 // Cones do not change. Everything below is in scaled impulses z.
-#ifndef SAP_PROBLEM_DELASSUS_H
-#define SAP_PROBLEM_DELASSUS_H
+#pragma once
 
 #include <sapstep/problem.h>
 
@@ -90,5 +89,3 @@ double sap_delassus_largest_eigenvalue(const sap_delassus* d, double* work);
 // Replaces a copy of D by the dense Cholesky factor of D + shift I; returns false if that is not
 // positive definite.
 bool sap_delassus_factorize(double* D, int32_t n, double shift);
-
-#endif

@@ -2,8 +2,7 @@
 // The Delassus operator D of an island as a block-sparse matrix, one block row per item, and
 // its damped Cholesky. Items couple if they act on a common tree, through a mobility's blocks, or,
 // where A couples trees, all of them.
-#ifndef SAP_PROBLEM_DELASSUS_SPARSE_H
-#define SAP_PROBLEM_DELASSUS_SPARSE_H
+#pragma once
 
 #include "core/memory.h"
 #include "linalg/block_pattern.h"
@@ -38,5 +37,3 @@ void sap_delassus_sparse_apply(const sap_delassus_sparse* s, const sap_delassus*
 // Factorizes D + shift I into s->cholesky, by the dense, block or sparse Cholesky that
 // linalg/cholesky.h chooses. Fails with NOT_SPD.
 sap_status sap_delassus_sparse_factorize(sap_delassus_sparse* s, double shift, sap_error* error);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Factors of the diagonal blocks of A, tree by tree, and Delassus scales of blocks.
-#ifndef SAP_PROBLEM_FACTOR_H
-#define SAP_PROBLEM_FACTOR_H
+#pragma once
 
 #include "linalg/dense.h"
 #include "problem/problem_data.h"
@@ -49,5 +48,3 @@ void sap_problem_cache_destroy(sap_problem_cache* cache);
 // overflows, NOT_SPD.
 sap_status sap_problem_checked_scale(sap_problem* problem, const sap_block* block, double w[3],
                                      sap_error* error);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The law of a problem's contacts: settings, compliant rows, and what a solution changes in it.
-#ifndef SAP_PROBLEM_LAW_H
-#define SAP_PROBLEM_LAW_H
+#pragma once
 
 #include "contact/contact_law.h"
 #include "core/archive.h"
@@ -59,5 +58,3 @@ double sap_problem_missed_closure(sap_problem* problem);
 void sap_problem_shift_closure(sap_problem* problem);
 // Saves, loads or forgets the impulses that sap_problem_keep_impulses kept; sap_archive_function.
 sap_status sap_problem_archive(void* problem, sap_archive* archive, sap_error* error);
-
-#endif

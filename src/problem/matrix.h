@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A problem's A, or B = A^-1: blocks of trees and their couplings.
-#ifndef SAP_PROBLEM_MATRIX_H
-#define SAP_PROBLEM_MATRIX_H
+#pragma once
 
 #include "problem/problem_data.h"
 
@@ -17,5 +16,3 @@ void sap_mobility_multiply(const sap_problem* problem, int32_t tree_a, int32_t t
                            const double* x, double* y);
 // Fails with NOT_SPD if a diagonal entry of B is negative.
 sap_status sap_mobility_check(const sap_problem* problem, sap_error* error);
-
-#endif

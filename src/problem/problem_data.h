@@ -2,8 +2,7 @@
 // The data of a contact problem: flat arrays that grow and keep their memory. Solvers read them
 // directly, so that most of their files include this. Functions: problem.c (below), matrix.h (A,
 // mobility), factor.h (factors of A), blocks.h, law.h.
-#ifndef SAP_PROBLEM_PROBLEM_DATA_H
-#define SAP_PROBLEM_PROBLEM_DATA_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -183,5 +182,3 @@ sap_status sap_problem_begin(sap_problem* problem, double dt, int32_t ntrees,
 // Sets another guess of v for the solver (nv), at which constraints are not evaluated. The array is
 // the caller's and stays valid until the next reset or sap_problem_set_v_guess.
 void sap_problem_set_v_expected(sap_problem* problem, const double* v_expected);
-
-#endif

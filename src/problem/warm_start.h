@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory between solves and steps: values of the rows of blocks, found by the blocks' keys.
-#ifndef SAP_PROBLEM_WARM_START_H
-#define SAP_PROBLEM_WARM_START_H
+#pragma once
 
 #include <sapstep/problem.h>
 
@@ -36,5 +35,3 @@ sap_status sap_warm_start_archive(sap_warm_start* memory, sap_archive* archive, 
 // Removes the values and keeps the room.
 void sap_warm_start_forget(sap_warm_start* memory);
 void sap_warm_start_clear(sap_warm_start* memory);
-
-#endif

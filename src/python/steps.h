@@ -2,8 +2,7 @@
 // Many steps in one call, for Python. The GIL is released once for all of them, so that threads do
 // not queue for it after each step. These functions are only in the libraries of the Python
 // package.
-#ifndef SAP_PYTHON_STEPS_H
-#define SAP_PYTHON_STEPS_H
+#pragma once
 
 #include <sapstep/adaptive.h>
 #include <sapstep/mujoco.h>
@@ -47,5 +46,3 @@ SAP_API sap_status sap_python_mj_step(sap_mj* adapter, mjData* data, sap_mj_repo
 
 // Threads of many simulations wait for each other at the end of a slice, for one step at most.
 #define SAP_PYTHON_SLICE 0.1  // [s]
-
-#endif

@@ -2,8 +2,7 @@
 // Symbolic analyses, cached by pattern. Islands appear, vanish and change places between steps, but
 // their patterns come back. Islands of equal pattern share one object: they are solved one after
 // the other. The entry unused for longest is reused first.
-#ifndef SAP_SOLVERS_CHOLESKY_POOL_H
-#define SAP_SOLVERS_CHOLESKY_POOL_H
+#pragma once
 
 #include "linalg/cholesky.h"
 
@@ -24,5 +23,3 @@ sap_status sap_cholesky_pool_get(sap_cholesky_pool* pool, const sap_block_patter
                                  sap_linear_solver choice, sap_cholesky** out, bool* analysed,
                                  sap_error* error);
 void sap_cholesky_pool_clear(sap_cholesky_pool* pool);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parts of gradient.c: derivatives of one block (gradient_law.c) and products
 // (gradient_products.c) of the factored problem.
-#ifndef SAP_SOLVERS_GRADIENT_DATA_H
-#define SAP_SOLVERS_GRADIENT_DATA_H
+#pragma once
 
 #include <sapstep/gradient.h>
 
@@ -70,5 +69,3 @@ static inline sap_block sap_gradient_block(const sap_problem* p, int32_t index,
 
 // x = H^-1 x, or H'^-1 x.
 void sap_gradient_solve(sap_gradient* gradient, double* x, bool transposed);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Islands: sets of trees linked by constraint blocks or by couplings in A, with at least one block.
-#ifndef SAP_SOLVERS_ISLANDS_H
-#define SAP_SOLVERS_ISLANDS_H
+#pragma once
 
 #include "problem/delassus.h"
 
@@ -38,5 +37,3 @@ void sap_merge_sort(sap_sort_key* keys, sap_sort_key* scratch, int32_t count);
 // Union-find over trees, which start as their own parents: the root of a set is its smallest tree.
 int32_t sap_tree_root(int32_t* parent, int32_t tree);
 void sap_join_trees(int32_t* parent, int32_t a, int32_t b);
-
-#endif

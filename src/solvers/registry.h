@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of solvers. A solver is one row of the table in registry.c.
-#ifndef SAP_SOLVERS_REGISTRY_H
-#define SAP_SOLVERS_REGISTRY_H
+#pragma once
 
 #include <sapstep/solver.h>
 
@@ -46,5 +45,3 @@ typedef struct sap_solver_row {
 void sap_solver_set_tolerance(sap_solver* solver, double relative);
 // Saves, loads or forgets the memory between solves of any solver.
 sap_status sap_solver_archive(sap_solver* solver, sap_archive* archive, sap_error* error);
-
-#endif

@@ -2,8 +2,7 @@
 // Totals of a solve, and the way of its results to the caller, the same for all solvers. A solve
 // collects its results in its workspace, reserves room in the caller's solution and report as its
 // last call that can fail, and then writes them.
-#ifndef SAP_SOLVERS_REPORT_H
-#define SAP_SOLVERS_REPORT_H
+#pragma once
 
 #include <sapstep/solver.h>
 
@@ -55,5 +54,3 @@ void sap_report_write(const sap_solve_call* call, const sap_solution* answer, co
 sap_status sap_report_hand_over(const sap_solve_call* call, sap_warm_start* warm,
                                 const double* values, sap_solution* answer, sap_report* sum,
                                 const sap_history* history, sap_error* error);
-
-#endif

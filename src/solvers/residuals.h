@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parts of the judge that solvers share: natural map and complementarity of blocks, products with
 // J.
-#ifndef SAP_SOLVERS_RESIDUALS_H
-#define SAP_SOLVERS_RESIDUALS_H
+#pragma once
 
 #include <sapstep/solver.h>
 
@@ -48,5 +47,3 @@ sap_status sap_residuals_of_blocks(const sap_problem* problem, const double* v, 
 void sap_generalized_impulse(const sap_problem* problem, const double* gamma, double* impulse);
 // Sets vc = J v of all blocks (nrows).
 void sap_contact_velocity(const sap_problem* problem, const double* v, double* vc);
-
-#endif

@@ -5,8 +5,7 @@
 //   change = gamma' - gamma [N s], change/rho = g' - g [m/s]: both are 0 at a solution only.
 // A natural map with one rho per cone does not see rows that are far below the block's largest
 // D_rr: there rho g is round-off.
-#ifndef SAP_SOLVERS_ROW_VIOLATION_H
-#define SAP_SOLVERS_ROW_VIOLATION_H
+#pragma once
 
 #include <math.h>
 
@@ -59,5 +58,3 @@ void sap_judge_rows(const sap_problem* problem, const sap_block_data* block,
 // resting: as in sap_judged_rows.
 void sap_judge_trees(const sap_problem* problem, const double* v, const double* gamma,
                      double resting, double* left, sap_violation* worst);
-
-#endif

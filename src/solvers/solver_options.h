@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SAP_SOLVER_OPTIONS as a table, and rows for tables of structs with solver options inside. Tables
 // are inline: the program and the MuJoCo adapter cannot link hidden functions of a shared library.
-#ifndef SAP_SOLVERS_SOLVER_OPTIONS_H
-#define SAP_SOLVERS_SOLVER_OPTIONS_H
+#pragma once
 
 #include <math.h>
 
@@ -45,5 +44,3 @@ static inline sap_option_table sap_solver_option_table(void) {
 #undef SAP_OPTION_OWNER
   return SAP_OPTION_TABLE(ROWS);
 }
-
-#endif

@@ -4,8 +4,7 @@
 // every chunk, decoded for this alone, and every other size are checked before HDF5 reads.
 // Supported: numbers and strings of fixed length; contiguous, compact and chunked layouts; the
 // filters deflate, shuffle and fletcher32.
-#ifndef SAP_IO_HDF5_HDF5_SET_H
-#define SAP_IO_HDF5_HDF5_SET_H
+#pragma once
 
 #include "core/error.h"
 
@@ -66,5 +65,3 @@ void sap_hdf5_silence_end(const sap_hdf5_silence* silence);
 // Suppresses messages at the end of the process too. Call it after a damaged file: HDF5 1.10 then
 // leaks memory of its own and prints "infinite loop closing library" at exit.
 void sap_hdf5_silence_exit(void);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mesh files (STL, OBJ, MSH) as vertices and triangles, in the file's frame and units.
-#ifndef SAP_IO_MESH_MESH_FILE_H
-#define SAP_IO_MESH_MESH_FILE_H
+#pragma once
 
 #include "io/xml/xml.h"
 
@@ -18,5 +17,3 @@ const char* sap_mesh_unsupported(const char* path);
 // path.
 sap_status sap_mesh_read(sap_xml_store* store, const char* path, sap_mesh_data* out,
                          sap_error* error);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The MJCF reader and its state. The order, numbers and names of elements are MuJoCo's.
-#ifndef SAP_IO_MJCF_MJCF_H
-#define SAP_IO_MJCF_MJCF_H
+#pragma once
 
 #include <sapstep/scene.h>
 #include <sapstep/sensor.h>
@@ -180,5 +179,3 @@ sap_status sap_mjcf_model_options(sap_mjcf_reader* r, sap_model_options* options
 // Joins prefix, name and suffix of the space; NULL for a name that is NULL or empty.
 sap_status sap_mjcf_full_name(sap_mjcf_reader* r, int32_t space, const char* name,
                               const char** out);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attributes of an element after those of its default classes, and settings of <custom>.
-#ifndef SAP_IO_MJCF_MJCF_ATTRIBUTE_H
-#define SAP_IO_MJCF_MJCF_ATTRIBUTE_H
+#pragma once
 
 #include "io/mjcf/mjcf.h"
 
@@ -97,5 +96,3 @@ sap_status sap_mjcf_add_sensor(sap_mjcf_reader* r, const sap_mjcf_instance* inst
 // Returns the kind of name of a sensor's objtype or reftype; NULL: not supported, or no such
 // attribute.
 const char* sap_mjcf_sensed_kind(const sap_xml_node* node, const char* attribute);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bodies with their joints, geoms and meshes. Frames, replicates and attached models are flattened.
-#ifndef SAP_IO_MJCF_MJCF_BODY_H
-#define SAP_IO_MJCF_MJCF_BODY_H
+#pragma once
 
 #include "io/mjcf/mjcf_attribute.h"
 
@@ -61,5 +60,3 @@ sap_status sap_mjcf_fit(const sap_mjcf_sources* s, const sap_mjcf_item* item, in
 
 // mjcf_body.c: adds all bodies, depth first, with their joints, sites and shapes.
 sap_status sap_mjcf_read_bodies(sap_mjcf_reader* r);
-
-#endif

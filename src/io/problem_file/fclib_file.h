@@ -14,8 +14,7 @@
 //   G_R          regularization of free rows, whose Jacobians are in G
 //   K, K_R, K_v_hat, K_lower, K_upper, K_friction
 //                rows other than free rows and friction cones of 3 rows
-#ifndef SAP_IO_PROBLEM_FILE_FCLIB_FILE_H
-#define SAP_IO_PROBLEM_FILE_FCLIB_FILE_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -149,5 +148,3 @@ sap_status sap_fclib_find_blocks(sap_fclib_file* file, sap_fclib_global* g);
 // Adds the blocks to the problem in the order of the table.
 sap_status sap_fclib_add_blocks(sap_fclib_file* file, const sap_fclib_global* g,
                                 sap_problem* problem);
-
-#endif

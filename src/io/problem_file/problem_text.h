@@ -8,8 +8,7 @@
 //   ncontacts
 //   treeA treeB mu R(m) v_hat(m) J_A(m*nA, row by row) [J_B(m*nB)]        treeB -1: one tree
 // m: 3, 4 or 6 rows [t1 t2 n spin roll1 roll2].
-#ifndef SAP_IO_PROBLEM_FILE_PROBLEM_TEXT_H
-#define SAP_IO_PROBLEM_FILE_PROBLEM_TEXT_H
+#pragma once
 
 #include <sapstep/problem.h>
 
@@ -19,5 +18,3 @@ bool sap_problem_text_is(const char* path);
 // fails: see sap_problem_file_read; errors begin with "path:line".
 sap_status sap_problem_text_read(const char* path, int64_t* lines, sap_problem* problem,
                                  sap_error* error);
-
-#endif

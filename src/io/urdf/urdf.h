@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The URDF reader: its state, values of elements, and its parts.
-#ifndef SAP_IO_URDF_URDF_H
-#define SAP_IO_URDF_URDF_H
+#pragma once
 
 #include <sapstep/scene.h>
 
@@ -108,5 +107,3 @@ sap_status sap_urdf_add_actuators(sap_urdf_reader* r);
 // urdf_constraint.c: adds loops, force elements, tendons and collision filters, once all links are
 // added.
 sap_status sap_urdf_add_constraints(sap_urdf_reader* r, const sap_xml_node* robot);
-
-#endif

@@ -2,8 +2,7 @@
 // The attributes and children of every element of a format: each is read, has no influence on the
 // physics, or is not supported. One walk over a file finds everything that is unknown (an error) or
 // not supported (an error, or a warning if lenient).
-#ifndef SAP_IO_XML_SCHEMA_H
-#define SAP_IO_XML_SCHEMA_H
+#pragma once
 
 #include <sapstep/scene.h>
 
@@ -73,5 +72,3 @@ sap_status sap_scene_apply_edits(sap_xml_store* store, sap_xml_node* root,
 
 extern const sap_schema_element sap_mjcf_schema;
 extern const sap_schema_element sap_urdf_schema;
-
-#endif

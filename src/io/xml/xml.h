@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // XML files as a small tree: elements and attributes with file and line; no text, no entities, no
 // network. Only xml.c includes libxml2.
-#ifndef SAP_IO_XML_XML_H
-#define SAP_IO_XML_XML_H
+#pragma once
 
 #include <sapstep/scene.h>
 
@@ -149,5 +148,3 @@ const char* sap_word_number(const char* word, int length, double* value);
 int32_t sap_xml_word_count(const sap_xml_node* node, const char* attribute);
 // Returns the position of a word in a blank-separated list, -1 when absent.
 int32_t sap_word_index(const char* list, const char* word);
-
-#endif

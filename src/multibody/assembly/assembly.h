@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Turns a model's contacts, limits, dry friction, servos, adhesion and equalities into blocks of
 // the contact problem. All Jacobians are taken at kinematics that the caller hands over.
-#ifndef SAP_MULTIBODY_ASSEMBLY_ASSEMBLY_H
-#define SAP_MULTIBODY_ASSEMBLY_ASSEMBLY_H
+#pragma once
 
 #include <sapstep/problem.h>
 
@@ -105,5 +104,3 @@ typedef enum sap_assembly_switch {
   SAP_ASSEMBLY_TENDON_FRICTION,
   SAP_ASSEMBLY_SWITCHES,
 } sap_assembly_switch;
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data and helpers shared by the files of the assembly.
-#ifndef SAP_MULTIBODY_ASSEMBLY_ASSEMBLY_DATA_H
-#define SAP_MULTIBODY_ASSEMBLY_ASSEMBLY_DATA_H
+#pragma once
 
 #include "contact/loads.h"
 #include "multibody/assembly/assembly.h"
@@ -126,5 +125,3 @@ static inline double sap_assembly_gap0(const sap_assembly_call* call, int32_t ro
   const double* moved = call->start->moved;
   return moved == NULL ? g : g - sap_rows_times(&call->assembly->rows, row, moved);
 }
-
-#endif

@@ -12,8 +12,7 @@
 //            stiffness and damping (multibody/dynamics/elements.c)
 // A joint or tendon may bound the sum of its actuators' forces (effort range): motors and elements
 // are then summed explicitly and servos act as one. `bound` is the joint, or joints + tendon.
-#ifndef SAP_MULTIBODY_DYNAMICS_ACTUATORS_H
-#define SAP_MULTIBODY_DYNAMICS_ACTUATORS_H
+#pragma once
 
 #include "multibody/dynamics/drive.h"
 #include "multibody/dynamics/dynamics.h"
@@ -88,5 +87,3 @@ void sap_model_advance_activations(const sap_model* model, const double* control
 // it, with equalities between joints; infinite if a joint without range lets it grow without bound.
 // Leaves kin in another pose. In reach.c.
 sap_status sap_find_reach(sap_kinematics* kin, int32_t actuator, double range[2], sap_error* error);
-
-#endif

@@ -2,8 +2,7 @@
 // Derivatives of inertial forces to positions and velocities, in one pass outwards and one inwards.
 // Positions vary in the tangent space: q (+) dx. Matrices are dense, nv x nv, column-major; entries
 // of different trees are zero.
-#ifndef SAP_MULTIBODY_DYNAMICS_DERIVATIVES_H
-#define SAP_MULTIBODY_DYNAMICS_DERIVATIVES_H
+#pragma once
 
 #include "multibody/dynamics/dynamics.h"
 
@@ -45,5 +44,3 @@ int32_t sap_derivatives_group(const sap_model* model, int32_t dof);
 void sap_derivatives_direction(const sap_kinematics* kin, int32_t dof, double S[6]);
 // Sets the inertia of a link about its tree's O, of lone links about their origin.
 void sap_derivatives_inertia(const sap_kinematics* kin, int32_t link, sap_inertia* out);
-
-#endif

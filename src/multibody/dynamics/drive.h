@@ -15,8 +15,7 @@
 //   slider-crank  l = s - e,  s = a . d,  e = sqrt(s^2 + r^2 - d^2);  dl = g_d . dd + g_a . da
 //                 g_d = (1 - s/e) a + d/e,  g_a = (1 - s/e) d
 //                 without a real e: l = s, g_d = a, g_a = d
-#ifndef SAP_MULTIBODY_DYNAMICS_DRIVE_H
-#define SAP_MULTIBODY_DYNAMICS_DRIVE_H
+#pragma once
 
 #include "multibody/dynamics/kinematics.h"
 
@@ -58,5 +57,3 @@ typedef struct sap_obstacle {
 
 // Finds the first and the last point of contact; returns the length between them, < 0: no contact.
 double sap_wrap(const sap_obstacle* obstacle, double ends[2][3], double touch[2][3]);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dynamics of a compiled model: tables made once, scratch memory, and functions that evaluate at
 // given kinematics. One workspace per thread; several sap_kinematics may share one workspace.
-#ifndef SAP_MULTIBODY_DYNAMICS_DYNAMICS_H
-#define SAP_MULTIBODY_DYNAMICS_DYNAMICS_H
+#pragma once
 
 #include <sapstep/multibody.h>
 #include <sapstep/system.h>
@@ -29,5 +28,3 @@ void sap_dynamics_moved_masses(sap_dynamics* dynamics, double* masses);
 // J (6 x nv, column-major, ld 6): J v = [omega; velocity of the point p_BP] of a body in the world.
 void sap_dynamics_point_jacobian(sap_dynamics* dynamics, const sap_kinematics* kin, int32_t body,
                                  const double p_BP[3], double* J);
-
-#endif

@@ -4,8 +4,7 @@
 // A link is a body with joints together with the bodies welded to it. A lone link is a single free
 // body: its M is constant except for the coupling of translation and rotation, and its equations
 // are written in its own axes.
-#ifndef SAP_MULTIBODY_DYNAMICS_DYNAMICS_DATA_H
-#define SAP_MULTIBODY_DYNAMICS_DYNAMICS_DATA_H
+#pragma once
 
 #include <string.h>
 
@@ -174,5 +173,3 @@ sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* k
 sap_status sap_dynamics_create_servos(sap_dynamics* d, sap_error* error);
 // Makes dynamics->placing, in the dynamics' pool. The links must be made.
 sap_status sap_placing_create(sap_dynamics* dynamics, sap_error* error);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Drag and lift of a medium at rest or in a steady wind, by MuJoCo's two models: a body as the box
 // with its inertia, or single shapes as ellipsoids.
-#ifndef SAP_MULTIBODY_DYNAMICS_FLUID_H
-#define SAP_MULTIBODY_DYNAMICS_FLUID_H
+#pragma once
 
 #include "multibody/dynamics/dynamics.h"
 
@@ -43,5 +42,3 @@ void sap_dynamics_add_fluid(sap_dynamics* dynamics, const sap_dynamics_state* at
 // Adds scale times their D to A: lower triangles of the trees.
 void sap_dynamics_add_fluid_damping(sap_dynamics* dynamics, const sap_dynamics_state* at,
                                     double scale, const sap_tree_matrix* A);
-
-#endif

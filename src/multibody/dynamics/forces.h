@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Generalized forces of a model: inertia, gravity, joint springs and dampers, force elements, and
 // forces that a user applies; momenta and energies.
-#ifndef SAP_MULTIBODY_DYNAMICS_FORCES_H
-#define SAP_MULTIBODY_DYNAMICS_FORCES_H
+#pragma once
 
 #include "multibody/dynamics/dynamics.h"
 
@@ -101,5 +100,3 @@ void sap_dynamics_momentum_balance(sap_dynamics* dynamics, const sap_dynamics_st
 // Energies and momenta of the state (kin, v).
 void sap_dynamics_diagnose(sap_dynamics* dynamics, const sap_kinematics* kin, const double* v,
                            sap_diagnostics* out);
-
-#endif

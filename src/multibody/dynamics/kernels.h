@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hot loops of the dynamics, compiled for several instruction sets and chosen at run time. All
 // sets do the same operations in the same order and give the same bits.
-#ifndef SAP_MULTIBODY_DYNAMICS_KERNELS_H
-#define SAP_MULTIBODY_DYNAMICS_KERNELS_H
+#pragma once
 
 #include "multibody/dynamics/forces.h"
 
@@ -24,5 +23,3 @@ typedef struct sap_dynamics_kernels {
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_dynamics_kernels* sap_dynamics_kernels_get(int32_t index);
-
-#endif

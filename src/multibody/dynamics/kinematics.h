@@ -5,8 +5,7 @@
 //
 // All spatial vectors of a tree are in world axes about its point O, the origin of the tree's first
 // body in this configuration: trees far from the world's origin lose no digits.
-#ifndef SAP_MULTIBODY_DYNAMICS_KINEMATICS_H
-#define SAP_MULTIBODY_DYNAMICS_KINEMATICS_H
+#pragma once
 
 #include <sapstep/system.h>
 
@@ -136,5 +135,3 @@ void sap_manifold_difference(const sap_model* model, const double* q0, const dou
 // Sets `rotations` for w = dt v; returns their number.
 int32_t sap_manifold_derivatives(const sap_model* model, const double* v, double dt,
                                  sap_step_rotation* rotations);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Spatial vectors [omega; v] and [moment; force], about one common point and in world axes.
-#ifndef SAP_MULTIBODY_DYNAMICS_SPATIAL_H
-#define SAP_MULTIBODY_DYNAMICS_SPATIAL_H
+#pragma once
 
 #include "math/vector3.h"
 
@@ -100,5 +99,3 @@ static inline void sap_inertia_move(sap_inertia* out, const sap_inertia* in, con
   out->I[5] = I[5] - (r[1] * g[2] + h[1] * r[2]);
   sap_v3_copy(out->h, g);
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by the files that differentiate the impulses of a step.
-#ifndef SAP_MULTIBODY_ENGINE_IMPULSE_SLOPES_H
-#define SAP_MULTIBODY_ENGINE_IMPULSE_SLOPES_H
+#pragma once
 
 #include "contact/cone.h"
 #include "contact/contact_law.h"
@@ -83,6 +82,10 @@ typedef struct sap_slopes_call {
   bool settled;          // its shift against gliding is that of its slip
 } sap_slopes_call;
 
+// Finds how a contact moves. Sets *at to it with the gap where it is evaluated, and *change to
+// velocity_change and gap_change of its block.
+sap_status sap_slopes_find_contact(sap_slopes_call* call, const sap_contact* contact,
+                                   sap_contact* at, const double** change, sap_error* error);
 // Takes a block's rows, for what follows.
 void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block);
 // out = J v.
@@ -121,5 +124,3 @@ void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double
 // Adds the derivatives of the impulses of an equality but -J' G J; of its diagonal G.
 void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, const double* gamma,
                              const double* G);
-
-#endif

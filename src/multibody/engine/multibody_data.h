@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The built-in engine's workspace and the functions that its files share.
-#ifndef SAP_MULTIBODY_ENGINE_MULTIBODY_DATA_H
-#define SAP_MULTIBODY_ENGINE_MULTIBODY_DATA_H
+#pragma once
 
 #include <sapstep/multibody.h>
 
@@ -169,5 +168,3 @@ void sap_multibody_find_carriers(sap_multibody* multibody);
 
 sap_status sap_momentum_memory_create(const sap_model* model, sap_pool* pool,
                                       sap_momentum_memory* memory, sap_error* error);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gaps at which contacts ahead are taken, and where on two moving bodies they act: for our own
 // collision detection and the MuJoCo adapter.
-#ifndef SAP_MULTIBODY_GEOMETRY_AHEAD_GAP_H
-#define SAP_MULTIBODY_GEOMETRY_AHEAD_GAP_H
+#pragma once
 
 #include <math.h>
 
@@ -35,5 +34,3 @@ static inline double sap_ahead_own_ways(double size, double apart) {
   static const double near_ways = 0.25, far_ways = 0.5;  // of the size
   return fmin(1.0, fmax(0.0, (apart / size - near_ways) / (far_ways - near_ways)));
 }
-
-#endif

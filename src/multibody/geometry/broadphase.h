@@ -2,8 +2,7 @@
 // Pairs of overlapping bounding boxes, by sweep and prune: boxes are sorted by their lower x. The
 // order is kept, so that insertion sort takes near-linear time in the next call.
 // cost: O(n + pairs that overlap along x)
-#ifndef SAP_MULTIBODY_GEOMETRY_BROADPHASE_H
-#define SAP_MULTIBODY_GEOMETRY_BROADPHASE_H
+#pragma once
 
 #include "core/memory.h"
 
@@ -37,5 +36,3 @@ sap_status sap_broadphase_find(sap_broadphase* bp, sap_broadphase_accept* accept
 
 // Sorts the keys in place.
 void sap_sort_keys(uint64_t* keys, int32_t count);
-
-#endif

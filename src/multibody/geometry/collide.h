@@ -9,8 +9,7 @@
 // and prints, allocates geoms on the heap, has no ellipsoid, gives one point for capsule on box and
 // most cylinder pairs, and its iterative pairs are accurate to 1e-4 only. libccd's EPA allocates on
 // every call.
-#ifndef SAP_MULTIBODY_GEOMETRY_COLLIDE_H
-#define SAP_MULTIBODY_GEOMETRY_COLLIDE_H
+#pragma once
 
 #include "multibody/geometry/manifold.h"
 
@@ -46,5 +45,3 @@ typedef struct sap_facing {
 // point (witness on a, signed distance phi) if the features miss it.
 void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witness,
                           sap_manifold* out);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collision detection of a model's shapes: broadphase, filters, manifolds of several points with
 // stable identities, contact frames and combined materials.
-#ifndef SAP_MULTIBODY_GEOMETRY_COLLISION_H
-#define SAP_MULTIBODY_GEOMETRY_COLLISION_H
+#pragma once
 
 #include <sapstep/contact.h>
 
@@ -69,5 +68,3 @@ void sap_collision_drop_later(sap_collision* collision);
 
 // Archives the contact points with which the next call compares.
 sap_status sap_collision_archive(sap_collision* collision, sap_archive* archive, sap_error* error);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of collision detection between calls.
-#ifndef SAP_MULTIBODY_GEOMETRY_COLLISION_DATA_H
-#define SAP_MULTIBODY_GEOMETRY_COLLISION_DATA_H
+#pragma once
 
 #include "core/memory.h"
 #include "multibody/geometry/broadphase.h"
@@ -183,5 +182,3 @@ sap_status sap_collision_reserve_patches(sap_collision* c, sap_error* error);
 // Fills `contacts` from the pairs.
 sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* query,
                                  sap_error* error);
-
-#endif

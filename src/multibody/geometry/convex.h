@@ -8,8 +8,7 @@
 // boundary is nearest to the origin. Both end near the minimum. The polish then finds it to
 // round-off: exactly at a kink of f (the normal of a face or of two edges), otherwise by Newton's
 // method on the sphere.
-#ifndef SAP_MULTIBODY_GEOMETRY_CONVEX_H
-#define SAP_MULTIBODY_GEOMETRY_CONVEX_H
+#pragma once
 
 #include "multibody/geometry/shape.h"
 
@@ -81,5 +80,3 @@ double sap_convex_polish(const sap_convex_pair* pair, double n[3]);
 // Does the same for two polytopes that overlap, with n exact up to round-off: moves n exactly to
 // the kink nearby.
 double sap_convex_settle(const sap_convex_pair* pair, double n[3]);
-
-#endif

@@ -7,8 +7,7 @@
 //   x(a, b) = c + a u + b v
 // Projected along n they overlap in a convex region in which the gap n . (x_B - x_A) is affine. The
 // corners of the region have the extremes of the gap and suffice to support a face.
-#ifndef SAP_MULTIBODY_GEOMETRY_MANIFOLD_H
-#define SAP_MULTIBODY_GEOMETRY_MANIFOLD_H
+#pragma once
 
 #include "multibody/geometry/shape.h"
 
@@ -107,5 +106,3 @@ bool sap_foot_map_make(const sap_feature* feature, const double n[3], sap_foot_m
 // other's.
 void sap_foot_map_add_point(const sap_foot_map* map, const double x[3], bool is_on_a,
                             sap_candidates* list);
-
-#endif

@@ -20,8 +20,7 @@
 //   f_j = force,  k_j = stiffness,  phi_j = -f_j/k_j
 // They keep the force, its centre, the stiffness and its first and second moments, and the torsion
 // integral of p |x - centre|, exactly.
-#ifndef SAP_MULTIBODY_GEOMETRY_PATCH_H
-#define SAP_MULTIBODY_GEOMETRY_PATCH_H
+#pragma once
 
 #include "core/memory.h"
 #include "multibody/geometry/manifold.h"
@@ -113,5 +112,3 @@ bool sap_patch_add_samples(sap_patch_surface* s);
 // Returns false if there is no patch; the manifold is then unchanged.
 bool sap_patch_find(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
                     const double kappa[2], sap_manifold* manifold, sap_patch* out);
-
-#endif

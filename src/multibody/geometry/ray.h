@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rays against shapes.
-#ifndef SAP_MULTIBODY_GEOMETRY_RAY_H
-#define SAP_MULTIBODY_GEOMETRY_RAY_H
+#pragma once
 
 #include <sapstep/model.h>
 
@@ -11,5 +10,3 @@
 // A plane is met from above only. hull: of a mesh, else not used.
 double sap_ray_meets(sap_shape_type type, const double size[3], const sap_hull* hull,
                      const double o[3], const double d[3]);
-
-#endif

@@ -2,8 +2,7 @@
 // A shape at its pose in the world, as a core and a sphere swept around it:
 //   sphere = point + r, capsule = segment + r; the others are their own core
 // A mesh is its convex hull, about the hull's centre.
-#ifndef SAP_MULTIBODY_GEOMETRY_SHAPE_H
-#define SAP_MULTIBODY_GEOMETRY_SHAPE_H
+#pragma once
 
 #include <math.h>
 
@@ -146,5 +145,3 @@ static inline double sap_shape_extent(const sap_placed_shape* s, const double d[
   sap_shape_support(s, d, x);
   return sap_v3_dot(d, x) + s->radius;
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a contact moves with its bodies, while its features stay the same.
-#ifndef SAP_MULTIBODY_GEOMETRY_VARIATION_H
-#define SAP_MULTIBODY_GEOMETRY_VARIATION_H
+#pragma once
 
 #include "multibody/geometry/collision.h"
 
@@ -23,5 +22,3 @@ bool sap_collision_vary(const sap_collision* collision, const sap_contact* conta
 // its material, friction and point.
 sap_status sap_collision_change(const sap_collision* collision, const sap_shape_def* changed,
                                 int32_t shape, sap_contact* contact, sap_error* error);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records of the builder, and the steps that compile them to a model.
-#ifndef SAP_MULTIBODY_MODEL_BUILDER_H
-#define SAP_MULTIBODY_MODEL_BUILDER_H
+#pragma once
 
 #include "multibody/model/check.h"
 #include "multibody/model/hull.h"
@@ -89,5 +88,3 @@ bool sap_builder_is_static(const sap_builder* builder, int32_t body);
 // The part of sap_builder_compile that needs no pose: fills a zeroed model; sap_model_destroy frees
 // it at any stage.
 sap_status sap_compile_records(const sap_builder* builder, sap_model* model, sap_error* error);
-
-#endif

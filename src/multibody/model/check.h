@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks of one definition. Every message reads "joint 'elbow': damping = -1 must be ...".
 // All return NOT_FINITE for NaN and for an infinity that is not allowed, else ARGUMENT.
-#ifndef SAP_MULTIBODY_MODEL_CHECK_H
-#define SAP_MULTIBODY_MODEL_CHECK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -92,5 +91,3 @@ sap_status sap_check_fields(const sap_checker* checker, const char* prefix, cons
                             const sap_field* fields, size_t nfields);
 #define SAP_CHECK_FIELDS(checker, prefix, def, fields) \
   sap_check_fields((checker), (prefix), (def), (fields), sizeof(fields) / sizeof *(fields))
-
-#endif

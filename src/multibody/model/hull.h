@@ -2,8 +2,7 @@
 // Convex hull of points: vertices, flat faces as polygons, and edges between vertices. Facets that
 // are coplanar to SAP_HULL_FLATNESS times the size form one face: the coordinates of mesh files
 // have about seven digits.
-#ifndef SAP_MULTIBODY_MODEL_HULL_H
-#define SAP_MULTIBODY_MODEL_HULL_H
+#pragma once
 
 #include "core/memory.h"
 
@@ -25,5 +24,3 @@ typedef struct sap_hull {
 // infinity. The messages do not name the element. cost: O(n log n)
 sap_status sap_hull_create(const double* points, int32_t count, sap_hull* out, sap_error* error);
 void sap_hull_clear(sap_hull* hull);
-
-#endif

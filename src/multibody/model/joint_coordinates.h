@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names and units of the coordinates of joints, as columns of tables have them. All in this header,
 // as the program uses it beside a shared library.
-#ifndef SAP_MULTIBODY_MODEL_JOINT_COORDINATES_H
-#define SAP_MULTIBODY_MODEL_JOINT_COORDINATES_H
+#pragma once
 
 #include <sapstep/model.h>
 
@@ -28,5 +27,3 @@ static inline const sap_coordinate* sap_joint_coordinates(sap_joint_type type, b
   };
   return lists[type][velocities];
 }
-
-#endif

@@ -4,8 +4,7 @@
 //   hinge  S = [a; (p_WJ - O) x a]      slide  S = [0; a]
 //   ball   S_k = [b_k; (p_WJ - O) x b_k],  b_k the axes of the body after this joint
 //   free   S = [0; e_k], [b_k; 0]          (its body's origin is O)
-#ifndef SAP_MULTIBODY_MODEL_JOINT_MOTION_H
-#define SAP_MULTIBODY_MODEL_JOINT_MOTION_H
+#pragma once
 
 #include "math/quaternion.h"
 #include "multibody/model/model_data.h"
@@ -86,5 +85,3 @@ static inline void sap_joint_finish(const sap_model_joint_data* joint, const dou
       break;
   }
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The compiled model: flat arrays for dynamics, geometry and the contact assembly.
-#ifndef SAP_MULTIBODY_MODEL_MODEL_DATA_H
-#define SAP_MULTIBODY_MODEL_MODEL_DATA_H
+#pragma once
 
 #include <sapstep/model.h>
 #include <sapstep/sensor.h>
@@ -165,5 +164,3 @@ static inline int32_t sap_joint_position_count(sap_joint_type type) {
 static inline int32_t sap_joint_velocity_count(sap_joint_type type) {
   return type == SAP_JOINT_FREE ? 6 : type == SAP_JOINT_BALL ? 3 : 1;
 }
-
-#endif

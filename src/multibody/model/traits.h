@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every number of a compiled model on which steps depend, by the names of element and field.
-#ifndef SAP_MULTIBODY_MODEL_TRAITS_H
-#define SAP_MULTIBODY_MODEL_TRAITS_H
+#pragma once
 
 #include <sapstep/system.h>
 
@@ -10,5 +9,3 @@
 // Visits sizes, then options, then all elements. Names of elements, colors and keyframes are no
 // traits; nor are numbers that compiling finds from others.
 void sap_model_traits(const sap_model* model, sap_trait_visitor visit, void* visitor);
-
-#endif

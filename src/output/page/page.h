@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data of a 3D page: frames picked from the rows of a recording, and a block of sections of numbers
 // as byte planes, the lowest bytes first (src/output/page/data.js reads it).
-#ifndef SAP_OUTPUT_PAGE_PAGE_H
-#define SAP_OUTPUT_PAGE_PAGE_H
+#pragma once
 
 #include <sapstep/output.h>
 
@@ -95,5 +94,3 @@ static inline float* sap_page_series(sap_page_data* data, int which) {
 extern const bool sap_page_is_whole;
 extern const unsigned char sap_page_head[], sap_page_middle[], sap_page_tail[];
 extern const size_t sap_page_head_size, sap_page_middle_size, sap_page_tail_size;
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes HDF5 files: a file driver that survives a full disk, whole data sets, and data sets that
 // grow by chunks.
-#ifndef SAP_OUTPUT_RECORDER_HDF5_WRITER_H
-#define SAP_OUTPUT_RECORDER_HDF5_WRITER_H
+#pragma once
 
 #include "core/error.h"
 
@@ -98,5 +97,3 @@ void* sap_hdf5_column_next(sap_hdf5_column* column);
 // packer: NULL without compression. scratch has room for the packer's bound of the chunk.
 bool sap_hdf5_column_write(sap_hdf5_column* column, bool last, sap_chunk_packer* packer,
                            unsigned char* scratch);
-
-#endif

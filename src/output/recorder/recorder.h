@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Internals of the recorder: its data sets, the row queue, and the files that fill them.
-#ifndef SAP_OUTPUT_RECORDER_RECORDER_H
-#define SAP_OUTPUT_RECORDER_RECORDER_H
+#pragma once
 
 #include <sapstep/recorder.h>
 
@@ -149,5 +148,3 @@ sap_status sap_recorder_queue_add(sap_recorder* recorder, const sap_recorded_row
 void sap_recorder_queue_give(sap_recorder* recorder, sap_recorder_then then);
 // Waits until the worker has processed all batches.
 void sap_recorder_queue_drain(sap_recorder* recorder);
-
-#endif

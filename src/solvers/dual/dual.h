@@ -13,8 +13,7 @@
 //   rows        each row, moved to the law with rho_r = 1/D_rr of its own, misses by no more than
 //               sqrt(eps_r) of its own velocities (row_violation.h); also of what ends at round-off
 // One rho per item does not see rows with far less friction than others of their cone.
-#ifndef SAP_SOLVERS_DUAL_DUAL_H
-#define SAP_SOLVERS_DUAL_DUAL_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -242,5 +241,3 @@ void sap_split_jacobian(const sap_delassus_item* item, const double* p, sap_regi
 // Does `count` Gauss-Seidel sweeps of exact contacts from d->z, for methods that converge only near
 // a solution. Afterwards d->v and d->g are those of the new d->z.
 void sap_nbgs_sweeps(sap_dual* d, int32_t count);
-
-#endif

@@ -3,8 +3,7 @@
 // vectorise them; compiled for several instruction sets and chosen at run time. All sets do the
 // same operations in the same order and give the same bits. Potentials are ignored: the caller
 // replaces the results of their cones.
-#ifndef SAP_SOLVERS_PRIMAL_CONE_KERNELS_H
-#define SAP_SOLVERS_PRIMAL_CONE_KERNELS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ typedef struct sap_cone_kernels {
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_cone_kernels* sap_cone_kernels_get(int32_t index);
-
-#endif

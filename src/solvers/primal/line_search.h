@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Step length along a direction dv of an island, and the root of a function inside a bracket.
-#ifndef SAP_SOLVERS_PRIMAL_LINE_SEARCH_H
-#define SAP_SOLVERS_PRIMAL_LINE_SEARCH_H
+#pragma once
 
 #include "solvers/primal/newton.h"
 
@@ -41,5 +40,3 @@ typedef struct sap_root {
 // steps do not halve. Ends when |f| <= f_tolerance, when the bracket is one ulp or x_tolerance
 // wide, or when the Newton step is below one ulp of x: always.
 sap_root sap_find_root(const sap_root_problem* problem);
-
-#endif

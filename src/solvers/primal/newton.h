@@ -11,8 +11,7 @@
 // the root: the other columns of its Jacobian are zero. A patch lists the runs of its nonzero
 // columns, on smaller trees those of whole trees, and blocks share a patch only if their runs are
 // equal. Cones of 3 rows on one or two free bodies have no runs.
-#ifndef SAP_SOLVERS_PRIMAL_NEWTON_H
-#define SAP_SOLVERS_PRIMAL_NEWTON_H
+#pragma once
 
 #include <sapstep/solver.h>
 
@@ -265,5 +264,3 @@ bool sap_newton_is_sweepable(const sap_newton* newton);
 // multipliers, and v_best to the velocities of these impulses. Returns false, without changing
 // them, if a block of A is not positive definite. Only for sweepable islands.
 bool sap_newton_sweep(sap_newton* newton);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products with the Jacobians of patches of 3-row cones, compiled for several instruction sets and
 // chosen at run time. The sets differ in the last bits (fused multiply-add).
-#ifndef SAP_SOLVERS_PRIMAL_PATCH_KERNELS_H
-#define SAP_SOLVERS_PRIMAL_PATCH_KERNELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ typedef struct sap_patch_kernels {
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_patch_kernels* sap_patch_kernels_get(int32_t index);
-
-#endif

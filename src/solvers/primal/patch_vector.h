@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A patch's part of a vector over the island's velocities, three rows of a cone in arrays over the
 // cones, and products of fixed summation order.
-#ifndef SAP_SOLVERS_PRIMAL_PATCH_VECTOR_H
-#define SAP_SOLVERS_PRIMAL_PATCH_VECTOR_H
+#pragma once
 
 #include <string.h>
 
@@ -94,5 +93,3 @@ static inline double sap_row_dot(const double* row, const double* x, int32_t nco
   }
   return s0 + s1;
 }
-
-#endif

@@ -2,8 +2,7 @@
 // SAP, the semi-analytic primal solver (Castro, Permenter, Han 2022): functions of a solver_row.
 // Islands are dealt out to batches, several per thread, in runs of about equal size. Sums over
 // islands are formed afterwards in their order: the bits do not depend on the number of threads.
-#ifndef SAP_SOLVERS_PRIMAL_SAP_H
-#define SAP_SOLVERS_PRIMAL_SAP_H
+#pragma once
 
 #include "core/threads.h"
 #include "problem/warm_start.h"
@@ -56,5 +55,3 @@ sap_status sap_primal_archive(void* workspace, sap_archive* archive, sap_error* 
 double sap_primal_worst_error(const sap_primal* primal);
 sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sap_solve_call* call,
                             sap_error* error);
-
-#endif

@@ -2,8 +2,7 @@
 // Parts of `sapstep converge`: the command, its runs in threads (converge.c), the
 // command line and the scene (converge_options.c), one run at one step size (converge_case.c),
 // orders, table and chart (converge_report.c).
-#ifndef SAP_CLI_COMMANDS_CONVERGE_CONVERGE_H
-#define SAP_CLI_COMMANDS_CONVERGE_CONVERGE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -141,5 +140,3 @@ typedef struct converge_fit {
   double order, uncertainty;
   int points;
 } converge_fit;
-
-#endif

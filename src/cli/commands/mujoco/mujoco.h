@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Recordings of `sapstep mujoco`.
-#ifndef SAP_CLI_COMMANDS_MUJOCO_MUJOCO_H
-#define SAP_CLI_COMMANDS_MUJOCO_MUJOCO_H
+#pragma once
 
 #include <mujoco/mujoco.h>
 
@@ -41,5 +40,3 @@ void mujoco_describe(const mjModel* model, mujoco_description* out);
 // Returns the knot of a flex closest to a point, and its body.
 int32_t mujoco_nearest_knot(const mjModel* model, const mjData* data, int32_t flex,
                             const double point[3], int32_t* body);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by `sapstep run` and `sapstep mujoco`: statistics of a run and their table, options of
 // outputs and checkpoints, the loop over steps.
-#ifndef SAP_CLI_COMMANDS_RUN_RUN_LOOP_H
-#define SAP_CLI_COMMANDS_RUN_RUN_LOOP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -197,5 +196,3 @@ bool run_row_due(const run_plan* plan, const run_statistics* statistics);
 // if an output cannot be written.
 sap_status run_all_steps(const run_plan* plan, const run_engine* engine, run_statistics* statistics,
                          int* code, sap_error* error);
-
-#endif

@@ -3,8 +3,7 @@
 // journal (study_journal.c), the text of a study and its check against the scene (study_text.c),
 // parameters (study_setup.c), one run and the statistics of its quantities (study_case.c), the
 // quantities (study_quantity.c), tables and charts (study_report.c).
-#ifndef SAP_CLI_COMMANDS_SWEEP_STUDY_H
-#define SAP_CLI_COMMANDS_SWEEP_STUDY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -223,5 +222,3 @@ sap_status study_chart_write(const study_spec* study, const study_row* rows, con
                              const char* csv, sap_error* error);
 // Prints the summary and returns the exit code.
 int study_print(const study_spec* study, const study_row* rows);
-
-#endif
