@@ -79,11 +79,15 @@ typedef enum sap_parameter_kind {
   SAP_PARAMETER_FRICTION_LOSS,    // likewise [N, N m]
   SAP_PARAMETER_SPRING,           // stiffness of a hinge or slide [N/m, N m]
   SAP_PARAMETER_GRAVITY,          // component id of the world's gravity [m/s^2]
+  // kp or kd of an actuator's force, which falls by it with length or rate, and of its gain if that
+  // is the same number [N/m, N m], [N s/m, N m s]
+  SAP_PARAMETER_SERVO_STIFFNESS,
+  SAP_PARAMETER_SERVO_DAMPING,
   SAP_PARAMETER_COUNT
 } sap_parameter_kind;
 typedef struct sap_parameter {
   sap_parameter_kind kind;
-  int32_t id;  // of the shape or joint
+  int32_t id;  // of the shape, joint or actuator
 } sap_parameter;
 // Gradients to parameters of a weighted sum of numbers, which are added to `out`.
 typedef struct sap_parameter_gradient {

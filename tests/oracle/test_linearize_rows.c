@@ -135,7 +135,23 @@ static void test_activations(void** state) {
   check_bench("activations", scene, SAP_SCHEME_MIDPOINT, 5, notes);
 }
 
-enum { MU, K, TAU, FLOOR_MU, FLOOR_K, DAMPING, ARMATURE, LOSS, SPRING, G_X, G_Z, PARAMETERS };
+enum {
+  MU,
+  K,
+  TAU,
+  FLOOR_MU,
+  FLOOR_K,
+  DAMPING,
+  ARMATURE,
+  LOSS,
+  SPRING,
+  G_X,
+  G_Z,
+  KP,
+  KD,
+  KV,
+  PARAMETERS
+};
 
 // A box that slides on a floor, and an arm with a spring and dry friction whose hand does.
 static bench open_parameters(const double p[PARAMETERS], const double* v, bench_options with) {
@@ -145,13 +161,18 @@ static bench open_parameters(const double p[PARAMETERS], const double* v, bench_
       "<mujoco><option timestep='.005' gravity='%.17g 0 %.17g'/><worldbody><geom type='plane' "
       "size='5 5 1' friction='%.17g' solref='-%.17g -%.17g'/><body pos='0 0 .0995'><freejoint/>"
       "<geom type='box' size='.2 .15 .1' friction='%.17g' solref='-%.17g -%.17g'/></body><body "
-      "pos='3 0 .5'><joint axis='0 1 0' damping='%.17g' armature='%.17g' stiffness='%.17g' "
+      "pos='3 0 .5'><joint name='a' axis='0 1 0' damping='%.17g' armature='%.17g' "
+      "stiffness='%.17g' "
       "springref='30'/><geom type='capsule' size='.05' fromto='0 0 0 .3 .1 0'/><body pos='.3 .1 "
-      "0'><joint axis='0 .6 .8' frictionloss='%.17g'/><geom type='sphere' size='.05' pos='.1 .1 "
-      "-.452'/></body></body></worldbody></mujoco>",
+      "0'><joint name='b' axis='0 .6 .8' frictionloss='%.17g'/><geom type='sphere' size='.05' "
+      "pos='.1 .1 "
+      "-.452'/></body></body></worldbody><actuator><position joint='a' gear='1.5' kp='%.17g' "
+      "kv='%.17g'/><velocity joint='b' gear='.5' kv='%.17g'/></actuator></mujoco>",
       p[G_X], p[G_Z], p[FLOOR_MU], p[FLOOR_K], 0.02 * p[FLOOR_K], p[MU], p[K], p[K] * p[TAU],
-      p[DAMPING], p[ARMATURE], p[SPRING], p[LOSS]);
+      p[DAMPING], p[ARMATURE], p[SPRING], p[LOSS], p[KP], p[KD], p[KV]);
   bench b = open_bench_with(text, with);
+  b.u[0] = 0.3;
+  b.u[1] = -0.5;
   memcpy(b.start.v, v, 8 * sizeof *v);
   return b;
 }
@@ -164,8 +185,9 @@ static void test_parameters(void** state) {
       {SAP_PARAMETER_STIFFNESS, 0},       {SAP_PARAMETER_DAMPING, 1},
       {SAP_PARAMETER_ARMATURE, 1},        {SAP_PARAMETER_FRICTION_LOSS, 2},
       {SAP_PARAMETER_SPRING, 1},          {SAP_PARAMETER_GRAVITY, 0},
-      {SAP_PARAMETER_GRAVITY, 2}};
-  const double at[PARAMETERS] = {.4, 2e4, .02, .6, 3e4, .3, .02, .1, 2.0, .3, -9.0};
+      {SAP_PARAMETER_GRAVITY, 2},         {SAP_PARAMETER_SERVO_STIFFNESS, 0},
+      {SAP_PARAMETER_SERVO_DAMPING, 0},   {SAP_PARAMETER_SERVO_DAMPING, 1}};
+  const double at[PARAMETERS] = {.4, 2e4, .02, .6, 3e4, .3, .02, .1, 2.0, .3, -9.0, 3.0, .2, .4};
   const double speeds[2][8] = {{1.0, 0.5, -0.05, 0.02, 0.01, 2.0, 0.3, -0.4},
                                {0.01, 0.005, -0.05, 0.0, 0.0, 0.02, 0.2, 1.0}};
   for (int i = 0; i < 12; ++i) {

@@ -310,9 +310,10 @@ static sap_status check_parameter(const sap_multibody* multibody, const sap_para
                                   sap_error* error) {
   const sap_model* model = multibody->model;
   const bool shape = p->kind <= SAP_PARAMETER_RELAXATION_TIME;
-  const int32_t count = shape                              ? model->sizes.shapes
-                        : p->kind == SAP_PARAMETER_GRAVITY ? 3
-                                                           : model->sizes.joints;
+  const int32_t count = shape                                      ? model->sizes.shapes
+                        : p->kind == SAP_PARAMETER_GRAVITY         ? 3
+                        : p->kind >= SAP_PARAMETER_SERVO_STIFFNESS ? model->sizes.nu
+                                                                   : model->sizes.joints;
   SAP_FAIL_IF((int)p->kind < 0 || p->kind >= SAP_PARAMETER_COUNT || p->id < 0 || p->id >= count,
               error, SAP_STATUS_ARGUMENT, "parameter: kind %d, id %d of %d", (int)p->kind, p->id,
               count);
@@ -322,6 +323,11 @@ static sap_status check_parameter(const sap_multibody* multibody, const sap_para
               sap_model_get_name(model, SAP_ELEMENT_JOINT, p->id));
   SAP_FAIL_IF(p->kind == SAP_PARAMETER_GRAVITY && multibody->dynamics->nfloating > 0, error,
               SAP_STATUS_UNSUPPORTED, "derivatives to gravity with gravity compensation");
+  SAP_FAIL_IF(
+      p->kind >= SAP_PARAMETER_SERVO_STIFFNESS && sap_dynamics_actuator_is_elastic(model, p->id),
+      error, SAP_STATUS_UNSUPPORTED,
+      "derivatives to kp or kd of actuator %d '%s', whose gain depends on its length", p->id,
+      sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, p->id));
   return SAP_STATUS_OK;
 }
 
@@ -345,6 +351,38 @@ static double add_gravity(const sap_multibody* multibody, const sap_kinematics* 
   return sum;
 }
 
+sap_actuator_line sap_slopes_servo_line(const sap_multibody* multibody, const sap_parameter* p) {
+  const sap_model_actuator* a = &multibody->model->actuators[p->id];
+  const bool stiffness = p->kind == SAP_PARAMETER_SERVO_STIFFNESS;
+  const sap_actuator_line line =
+      sap_dynamics_actuator_line(multibody->model, p->id, multibody->start.input);
+  const bool gains = a->gain != 0.0 && a->gain == (stiffness ? line.kp : line.kd);
+  return (sap_actuator_line){.offset = gains ? (line.offset - a->bias[0]) / a->gain : 0.0,
+                             .kp = stiffness ? 1.0 : 0.0,
+                             .kd = stiffness ? 0.0 : 1.0};
+}
+
+// The servo of an actuator that the balance has; else NULL.
+static const sap_servo* find_servo(const sap_dynamics* d, int32_t id) {
+  const int32_t s = d->nservos > 0 ? d->servo_of[id] : -1;
+  return s >= 0 && d->servos[s].linear ? &d->servos[s] : NULL;
+}
+
+// Gradient to kp or kd of -lambda' J' f.
+static double add_servo(const sap_multibody* multibody, const sap_step_context* step,
+                        const double* v, const double* lambda, const sap_parameter* p) {
+  const sap_servo* servo = find_servo(multibody->dynamics, p->id);
+  const double gear = multibody->model->actuators[p->id].gear;
+  const sap_actuator_line line = sap_slopes_servo_line(multibody, p);
+  double rate = 0.0, weight = 0.0;
+  for (int32_t r = 0; servo != NULL && r < servo->count; ++r) {
+    rate += servo->J[r] * v[servo->dofs[r]];
+    weight += servo->J[r] * lambda[servo->dofs[r]];
+  }
+  const double length = servo != NULL ? servo->x0 + step->dt * rate : 0.0;
+  return -weight * gear * (line.offset - gear * (line.kp * length + line.kd * rate));
+}
+
 // Adds the sum of weights (nv) of a joint's velocities, times x or 1, times scale.
 static void add_joint(const sap_model* model, const sap_parameter_gradient* out, int32_t k,
                       double scale, const double* weights, const double* x) {
@@ -361,7 +399,6 @@ sap_status sap_multibody_parameter_derivatives(void* context, const sap_step_con
                                                sap_error* error) {
   sap_multibody* multibody = context;
   const sap_model* model = multibody->model;
-  (void)step;
   for (int32_t k = 0; k < out->count; ++k) {
     const sap_parameter* p = &out->parameters[k];
     SAP_TRY(check_parameter(multibody, p, error));
@@ -373,6 +410,8 @@ sap_status sap_multibody_parameter_derivatives(void* context, const sap_step_con
       add_joint(model, out, k, at->q[joint->q_start] - joint->spring_reference, lambda, NULL);
     } else if (p->kind == SAP_PARAMETER_DAMPING || p->kind == SAP_PARAMETER_ARMATURE) {
       add_joint(model, out, k, 1.0, lambda, p->kind == SAP_PARAMETER_DAMPING ? at->v : at->a);
+    } else if (p->kind >= SAP_PARAMETER_SERVO_STIFFNESS) {
+      out->out[k] += add_servo(multibody, step, at->v, lambda, p);
     }
   }
   return SAP_STATUS_OK;
@@ -387,7 +426,18 @@ void sap_slopes_add_A_parameters(const sap_slopes_call* call) {
       [SAP_PARAMETER_ARMATURE] = 1.0,
       [SAP_PARAMETER_SPRING] = s->theta * s->theta_vq * s->dt * s->dt};
   for (int32_t k = 0; out != NULL && k < out->count; ++k) {
-    const double scale = scales[out->parameters[k].kind];
+    const sap_parameter* p = &out->parameters[k];
+    const double scale = scales[p->kind];
+    const sap_servo* servo = p->kind >= SAP_PARAMETER_SERVO_STIFFNESS
+                                 ? find_servo(call->multibody->dynamics, p->id)
+                                 : NULL;
+    if (servo != NULL && servo->count == 1) {
+      const double arm = call->multibody->model->actuators[p->id].gear * servo->J[0];
+      const double dt = p->kind == SAP_PARAMETER_SERVO_STIFFNESS ? s->dt * s->dt : s->dt;
+      out->out[k] += dt * arm * arm * call->w->A_bar[servo->dofs[0]];
+    } else if (servo != NULL) {
+      sap_derivatives_note(call->out->notes, "held: servos of tendons in A");
+    }
     if (scale > 0.0) {
       add_joint(call->multibody->model, out, k, scale, call->w->A_bar, NULL);
     }

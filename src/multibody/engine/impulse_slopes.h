@@ -4,6 +4,7 @@
 
 #include "contact/cone.h"
 #include "contact/contact_law.h"
+#include "multibody/dynamics/actuators.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/geometry/variation.h"
 
@@ -115,6 +116,8 @@ void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const doubl
 // Adds the derivatives of the impulse of a row but -J' G J; bound: -1, 1 at a bound of a box.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               int bound, sap_error* error);
+// The derivatives of an actuator's line to its kp or kd.
+sap_actuator_line sap_slopes_servo_line(const sap_multibody* multibody, const sap_parameter* p);
 // Adds what A_bar gives to the gradients to parameters.
 void sap_slopes_add_A_parameters(const sap_slopes_call* call);
 

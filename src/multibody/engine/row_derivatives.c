@@ -123,6 +123,35 @@ static sap_status find_source(const sap_slopes_call* call, const sap_block* bloc
   return SAP_STATUS_OK;
 }
 
+// Adds the gradient to kp or kd of an actuator, if it is of this row.
+static sap_status add_servo_parameter(const sap_slopes_call* call, const sap_block* block,
+                                      const row_source* source, double gamma, double G,
+                                      const sap_parameter* p, double* out, sap_error* error) {
+  const sap_model* model = call->multibody->model;
+  const int32_t of = sap_assembly_key_id(block->key, 0);
+  const bool single = source->kind == SAP_KEY_SERVO;
+  double law[2][2];
+  if (p->kind < SAP_PARAMETER_SERVO_STIFFNESS || p->kind >= SAP_PARAMETER_COUNT ||
+      of != (single ? p->id : sap_model_effort_bound(model, p->id))) {
+    return SAP_STATUS_OK;
+  }
+  const sap_actuator_line line = sap_slopes_servo_line(call->multibody, p);
+  const double gear = single ? 1.0 : model->actuators[p->id].gear;
+  const double step =
+      SAP_LAW_STEP * fmax(line.kp * source->servo.kp + line.kd * source->servo.kd, SAP_LAW_LEAST);
+  for (int side = 0; side < 2; ++side) {
+    const double h = side == 0 ? -step : step;
+    row_source moved = *source;
+    moved.servo.offset += h * gear * line.offset;
+    moved.servo.kp += h * gear * gear * line.kp;
+    moved.servo.kd += h * gear * gear * line.kd;
+    SAP_TRY(evaluate_row(call, &moved, law[side], error));
+  }
+  *out +=
+      call->w->u[0] * G * (law[1][1] - law[0][1] - gamma * (law[1][0] - law[0][0])) / (2.0 * step);
+  return SAP_STATUS_OK;
+}
+
 // dgamma = G (dv_hat - d(J v) - gamma dR), of x, then of inputs, which change a servo's whole law.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               int bound, sap_error* error) {
@@ -165,6 +194,10 @@ sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, dou
     } else {
       sap_slopes_add_rows(call, &slope, call->out->du, i - 3);
     }
+  }
+  for (int32_t i = 0; p != NULL && servo && G != 0.0 && i < p->count; ++i) {
+    SAP_TRY(
+        add_servo_parameter(call, block, &source, gamma, G, &p->parameters[i], &p->out[i], error));
   }
   if (g[1] != 0.0) {
     const sap_mass_pull pull = {.W = {g[1] * (call->out->lambda != NULL ? call->w->u[0] : 1.0)}};

@@ -352,7 +352,7 @@ class Simulation(Scene, StateOwner):
         """Gradients to "q", "v" at the start of the last step (nv) and to its "control" (nu) of a function with the
         gradients q, v (nv; None: 0) to the state at its end: A' [q; v] and B' [q; v] of :meth:`linearize`. Also to
         "parameters": ("friction", SHAPE), "stiffness", "relaxation_time" of shapes, ("damping", JOINT), "armature",
-        "friction_loss", "spring" of joints, ("gravity", AXIS)."""
+        "friction_loss", "spring" of joints, ("gravity", AXIS), ("servo_stiffness", ACTUATOR), "servo_damping"."""
         ends = [ffi.NULL if x is None else array(x, (self.nv,), name) for name, x in (("q", q), ("v", v))]
         out = {"q": np.zeros(self.nv), "v": np.zeros(self.nv), "control": np.zeros(self.nu),
                "parameters": np.zeros(len(parameters))}
@@ -365,11 +365,13 @@ class Simulation(Scene, StateOwner):
         return out
 
     def _parameter(self, field: str, of: Union[int, str]) -> Tuple[int, int]:
-        fields = ("friction", "stiffness", "relaxation_time", "damping", "armature", "friction_loss", "spring", "gravity")
+        fields = ("friction", "stiffness", "relaxation_time", "damping", "armature", "friction_loss", "spring", "gravity",
+                  "servo_stiffness", "servo_damping")
         if field not in fields:
             raise InputError(f"there is no derivative by '{field}', {hint(field, list(fields))}")
         kind = fields.index(field)
-        return kind, count_of(of, "axis") if field == "gravity" else self._index("shape" if kind < 3 else "joint", of)
+        element = "shape" if kind < 3 else "joint" if kind < 7 else "actuator"
+        return kind, count_of(of, "axis") if field == "gravity" else self._index(element, of)
 
     def _differentiate(self, function: Any, *arguments: Any) -> None:
         report = ffi.new("sap_linearize_report*")
