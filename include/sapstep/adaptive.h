@@ -19,8 +19,7 @@
 // The solutions are as exact as the accuracy needs: sticking contacts creep by at most accuracy/20
 // in a step (sigma >= 1e-6), sliding contacts are solved again until they do not glide, and
 // balance_tolerance is at most accuracy times 10/m.
-#ifndef SAPSTEP_ADAPTIVE_H
-#define SAPSTEP_ADAPTIVE_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/stepper.h>
@@ -109,6 +108,4 @@ SAP_API void sap_adaptive_forget(sap_adaptive* adaptive);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

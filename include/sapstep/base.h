@@ -15,8 +15,7 @@
 // Threads      objects are independent: two threads may use two objects. One object is used by
 //              one thread at a time, except the immutable sap_model, which threads may share.
 // Ownership    a pointer argument is borrowed for the call unless its comment says otherwise.
-#ifndef SAPSTEP_BASE_H
-#define SAPSTEP_BASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ SAP_API const char* sap_version(void);
 #define SAP_VERSION_MAJOR 0
 #define SAP_VERSION_MINOR 3
 #define SAP_VERSION_PATCH 0
-
-#endif

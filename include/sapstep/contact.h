@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Physical contact parameters, how those of two bodies combine, and the regularization R and
 // stabilization velocity v_hat that follow in the convex problem.
-#ifndef SAPSTEP_CONTACT_H
-#define SAPSTEP_CONTACT_H
+#pragma once
 
 #include <sapstep/base.h>
 
@@ -229,6 +228,4 @@ typedef struct sap_contact {
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -19,8 +19,7 @@
 // as the solution: an error of 1e-6 in the momentum balance gives errors of about 1e-4. Solve to
 // 1e-12, or set `polish`. An object serves one thread at a time; several objects may share a
 // problem.
-#ifndef SAPSTEP_GRADIENT_H
-#define SAPSTEP_GRADIENT_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/problem.h>
@@ -139,6 +138,4 @@ SAP_API sap_status sap_gradient_jvp(sap_gradient* gradient, const sap_problem_ta
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

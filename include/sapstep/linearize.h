@@ -11,8 +11,7 @@
 //   steps whose relinearizations were withdrawn, steps computed in parts (see sap_step_report)
 //   systems without balance_derivatives, step_rotations or, with blocks, impulse_derivatives
 // The report names all that is found by differences or held constant.
-#ifndef SAPSTEP_LINEARIZE_H
-#define SAPSTEP_LINEARIZE_H
+#pragma once
 
 #include <sapstep/stepper.h>
 
@@ -58,6 +57,4 @@ SAP_API sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradient
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

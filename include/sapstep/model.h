@@ -18,8 +18,7 @@
 // default, range) an array; the ranges are
 //   FINITE  NOT_NEGATIVE (finite, >= 0)  POSITIVE (finite, > 0)  STIFFNESS (> 0 or infinite)
 //   OWN (the range in the comment)
-#ifndef SAPSTEP_MODEL_H
-#define SAPSTEP_MODEL_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/contact.h>
@@ -594,6 +593,4 @@ SAP_API sap_status sap_model_get_keyframe(const sap_model* model, int32_t keyfra
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

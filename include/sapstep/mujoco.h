@@ -52,8 +52,7 @@
 // MuJoCo's errors (mju_error) are returned as SAP_STATUS_CALLBACK with MuJoCo's text. The first
 // sap_mj_create or sap_mj_call sets a handler in mju_user_error; errors outside of our calls are
 // passed on to the previous handler.
-#ifndef SAPSTEP_MUJOCO_H
-#define SAPSTEP_MUJOCO_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/contact.h>
@@ -209,6 +208,4 @@ SAP_API const char* sap_mj_version(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

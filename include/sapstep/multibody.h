@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The built-in multibody engine: makes a model into a sap_system for the stepper, and gives access
 // to contacts, forces, energies and poses between steps.
-#ifndef SAPSTEP_MULTIBODY_H
-#define SAPSTEP_MULTIBODY_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/contact.h>
@@ -219,6 +218,4 @@ SAP_API sap_status sap_batch_step(sap_batch* batch, sap_state* states, const dou
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

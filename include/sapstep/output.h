@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that runs leave behind: trajectories (CSV), tables of results (HDF5, CSV), charts, 3D
 // pages (HTML) and checkpoints.
-#ifndef SAPSTEP_OUTPUT_H
-#define SAPSTEP_OUTPUT_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/model.h>
@@ -138,6 +137,4 @@ SAP_API sap_status sap_checkpoint_read(const char* path, sap_stepper* stepper, s
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

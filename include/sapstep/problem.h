@@ -12,8 +12,7 @@
 // Threads: several threads may call the functions of a const problem at once, sap_residuals and
 // sap_solver_solve (with a solver of each thread) included; threads that need the same factor of A
 // wait for the thread that computes the factor. One thread at a time may change a problem.
-#ifndef SAPSTEP_PROBLEM_H
-#define SAPSTEP_PROBLEM_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/contact.h>
@@ -253,6 +252,4 @@ SAP_API sap_status sap_problem_condition(const sap_problem* problem, const doubl
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads and writes contact problems and solutions.
-#ifndef SAPSTEP_PROBLEM_FILE_H
-#define SAPSTEP_PROBLEM_FILE_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/problem.h>
@@ -39,6 +38,4 @@ SAP_API sap_status sap_problem_file_write(const char* path, const sap_problem* p
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -74,8 +74,7 @@
 //
 // The model may be destroyed before the recorder is closed. Without HDF5 in the build, all
 // functions that can fail return UNSUPPORTED.
-#ifndef SAPSTEP_RECORDER_H
-#define SAPSTEP_RECORDER_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/multibody.h>
@@ -206,6 +205,4 @@ SAP_API sap_status sap_recording_read(const sap_recording* recording, const char
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -19,8 +19,7 @@
 //   output            recorder.h      recordings of runs (HDF5), written and read
 //                     output.h        trajectories, tables, charts, 3D pages, checkpoints
 //   MuJoCo            mujoco.h        steps MuJoCo models with these solvers
-#ifndef SAPSTEP_SAPSTEP_H
-#define SAPSTEP_SAPSTEP_H
+#pragma once
 
 #include <sapstep/adaptive.h>
 #include <sapstep/base.h>
@@ -38,5 +37,3 @@
 #include <sapstep/solver.h>
 #include <sapstep/stepper.h>
 #include <sapstep/system.h>
-
-#endif

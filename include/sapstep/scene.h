@@ -52,8 +52,7 @@
 // filter groups.
 //
 // Mesh files: STL, OBJ and MSH.
-#ifndef SAPSTEP_SCENE_H
-#define SAPSTEP_SCENE_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/model.h>
@@ -126,6 +125,4 @@ SAP_API sap_status sap_scene_read(const char* path, const sap_scene_options* opt
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

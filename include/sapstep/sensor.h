@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sensors and sites of a model; sap_multibody_sensors reads the values.
-#ifndef SAPSTEP_SENSOR_H
-#define SAPSTEP_SENSOR_H
+#pragma once
 
 #include <sapstep/model.h>
 
@@ -110,6 +109,4 @@ SAP_API int32_t sap_model_sensor_values(const sap_model* model, int32_t sensor, 
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

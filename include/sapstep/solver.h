@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Solvers of the contact problem: one call, one solution, one report, one judge.
-#ifndef SAPSTEP_SOLVER_H
-#define SAPSTEP_SOLVER_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/problem.h>
@@ -276,6 +275,4 @@ SAP_API sap_status sap_residuals(const sap_problem* problem, const double* v, co
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

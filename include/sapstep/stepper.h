@@ -23,8 +23,7 @@
 // same bits. sap_stepper_forget, or the option `remember` = false, makes a step a
 // function of the state alone. sap_stepper_save_memory, or a checkpoint, continues a run bit for
 // bit.
-#ifndef SAPSTEP_STEPPER_H
-#define SAPSTEP_STEPPER_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/solver.h>
@@ -224,6 +223,4 @@ SAP_API sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -8,8 +8,7 @@
 // gyroscopic forces, ...). The built-in multibody engine, an adapter to another engine and a user's
 // own code are all such systems. A callback returns 0, or any other number if it fails: the step
 // then ends with SAP_STATUS_CALLBACK and leaves the state untouched.
-#ifndef SAPSTEP_SYSTEM_H
-#define SAPSTEP_SYSTEM_H
+#pragma once
 
 #include <sapstep/base.h>
 #include <sapstep/problem.h>
@@ -317,6 +316,4 @@ SAP_API sap_status sap_state_copy(const sap_state* from, sap_state* to, sap_erro
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif
