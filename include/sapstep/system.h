@@ -82,11 +82,21 @@ typedef enum sap_parameter_kind {
   // is the same number [N/m, N m], [N s/m, N m s]
   SAP_PARAMETER_SERVO_STIFFNESS,
   SAP_PARAMETER_SERVO_DAMPING,
+  SAP_PARAMETER_MASS,        // of a body, at the same inertia about its centre [kg]
+  SAP_PARAMETER_CENTRE_X,    // its centre of mass in its axes [m]
+  SAP_PARAMETER_CENTRE_Y,
+  SAP_PARAMETER_CENTRE_Z,
+  SAP_PARAMETER_INERTIA_XX,  // about its centre, in its axes [kg m^2]
+  SAP_PARAMETER_INERTIA_YY,
+  SAP_PARAMETER_INERTIA_ZZ,
+  SAP_PARAMETER_INERTIA_XY,
+  SAP_PARAMETER_INERTIA_XZ,
+  SAP_PARAMETER_INERTIA_YZ,
   SAP_PARAMETER_COUNT
 } sap_parameter_kind;
 typedef struct sap_parameter {
   sap_parameter_kind kind;
-  int32_t id;  // of the shape, joint or actuator
+  int32_t id;  // of the shape, joint, actuator or body
 } sap_parameter;
 // Gradients to parameters of a weighted sum of numbers, which are added to `out`.
 typedef struct sap_parameter_gradient {

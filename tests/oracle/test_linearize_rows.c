@@ -150,6 +150,12 @@ enum {
   KP,
   KD,
   KV,
+  MASS,
+  CENTRE_X,
+  CENTRE_Z,
+  INERTIA_XX,
+  INERTIA_XZ,
+  BOX_MASS,
   PARAMETERS
 };
 
@@ -160,16 +166,20 @@ static bench open_parameters(const double p[PARAMETERS], const double* v, bench_
       text, sizeof text,
       "<mujoco><option timestep='.005' gravity='%.17g 0 %.17g'/><worldbody><geom type='plane' "
       "size='5 5 1' friction='%.17g' solref='-%.17g -%.17g'/><body pos='0 0 .0995'><freejoint/>"
+      "<inertial pos='.01 0 0' mass='%.17g' diaginertia='.26 .4 .5'/>"
       "<geom type='box' size='.2 .15 .1' friction='%.17g' solref='-%.17g -%.17g'/></body><body "
       "pos='3 0 .5'><joint name='a' axis='0 1 0' damping='%.17g' armature='%.17g' "
-      "stiffness='%.17g' "
-      "springref='30'/><geom type='capsule' size='.05' fromto='0 0 0 .3 .1 0'/><body pos='.3 .1 "
-      "0'><joint name='b' axis='0 .6 .8' frictionloss='%.17g'/><geom type='sphere' size='.05' "
-      "pos='.1 .1 "
-      "-.452'/></body></body></worldbody><actuator><position joint='a' gear='1.5' kp='%.17g' "
-      "kv='%.17g'/><velocity joint='b' gear='.5' kv='%.17g'/></actuator></mujoco>",
-      p[G_X], p[G_Z], p[FLOOR_MU], p[FLOOR_K], 0.02 * p[FLOOR_K], p[MU], p[K], p[K] * p[TAU],
-      p[DAMPING], p[ARMATURE], p[SPRING], p[LOSS], p[KP], p[KD], p[KV]);
+      "stiffness='%.17g' springref='30'/><geom type='capsule' size='.05' "
+      "fromto='0 0 0 .3 .1 0'/><body pos='.3 .1 0'><joint name='b' axis='0 .6 .8' "
+      "frictionloss='%.17g'/><inertial pos='%.17g .05 %.17g' mass='%.17g' "
+      "fullinertia='%.17g .025 .02 0 %.17g 0'/><geom type='sphere' size='.05' pos='.1 .1 -.452'/>"
+      "<body pos='.02 .03 0' euler='0 0 30'><inertial pos='0 .1 0' mass='.2' "
+      "diaginertia='.001 .002 .002'/></body></body></body></worldbody><actuator><position "
+      "joint='a' gear='1.5' kp='%.17g' kv='%.17g'/><velocity joint='b' gear='.5' "
+      "kv='%.17g'/></actuator></mujoco>",
+      p[G_X], p[G_Z], p[FLOOR_MU], p[FLOOR_K], 0.02 * p[FLOOR_K], p[BOX_MASS], p[MU], p[K],
+      p[K] * p[TAU], p[DAMPING], p[ARMATURE], p[SPRING], p[LOSS], p[CENTRE_X], p[CENTRE_Z], p[MASS],
+      p[INERTIA_XX], p[INERTIA_XZ], p[KP], p[KD], p[KV]);
   bench b = open_bench_with(text, with);
   b.u[0] = 0.3;
   b.u[1] = -0.5;
@@ -179,15 +189,28 @@ static bench open_parameters(const double p[PARAMETERS], const double* v, bench_
 
 static void test_parameters(void** state) {
   (void)state;
-  static const sap_parameter list[PARAMETERS] = {
-      {SAP_PARAMETER_FRICTION, 1},        {SAP_PARAMETER_STIFFNESS, 1},
-      {SAP_PARAMETER_RELAXATION_TIME, 1}, {SAP_PARAMETER_FRICTION, 0},
-      {SAP_PARAMETER_STIFFNESS, 0},       {SAP_PARAMETER_DAMPING, 1},
-      {SAP_PARAMETER_ARMATURE, 1},        {SAP_PARAMETER_FRICTION_LOSS, 2},
-      {SAP_PARAMETER_SPRING, 1},          {SAP_PARAMETER_GRAVITY, 0},
-      {SAP_PARAMETER_GRAVITY, 2},         {SAP_PARAMETER_SERVO_STIFFNESS, 0},
-      {SAP_PARAMETER_SERVO_DAMPING, 0},   {SAP_PARAMETER_SERVO_DAMPING, 1}};
-  const double at[PARAMETERS] = {.4, 2e4, .02, .6, 3e4, .3, .02, .1, 2.0, .3, -9.0, 3.0, .2, .4};
+  static const sap_parameter list[PARAMETERS] = {{SAP_PARAMETER_FRICTION, 1},
+                                                 {SAP_PARAMETER_STIFFNESS, 1},
+                                                 {SAP_PARAMETER_RELAXATION_TIME, 1},
+                                                 {SAP_PARAMETER_FRICTION, 0},
+                                                 {SAP_PARAMETER_STIFFNESS, 0},
+                                                 {SAP_PARAMETER_DAMPING, 1},
+                                                 {SAP_PARAMETER_ARMATURE, 1},
+                                                 {SAP_PARAMETER_FRICTION_LOSS, 2},
+                                                 {SAP_PARAMETER_SPRING, 1},
+                                                 {SAP_PARAMETER_GRAVITY, 0},
+                                                 {SAP_PARAMETER_GRAVITY, 2},
+                                                 {SAP_PARAMETER_SERVO_STIFFNESS, 0},
+                                                 {SAP_PARAMETER_SERVO_DAMPING, 0},
+                                                 {SAP_PARAMETER_SERVO_DAMPING, 1},
+                                                 {SAP_PARAMETER_MASS, 3},
+                                                 {SAP_PARAMETER_CENTRE_X, 3},
+                                                 {SAP_PARAMETER_CENTRE_Z, 3},
+                                                 {SAP_PARAMETER_INERTIA_XX, 3},
+                                                 {SAP_PARAMETER_INERTIA_XZ, 3},
+                                                 {SAP_PARAMETER_MASS, 1}};
+  const double at[PARAMETERS] = {.4,   2e4, .02, .6, 3e4, .3,  .02, .1,  2.0,  .3,
+                                 -9.0, 3.0, .2,  .4, .5,  .07, -.3, .03, .004, 20.0};
   const double speeds[2][8] = {{1.0, 0.5, -0.05, 0.02, 0.01, 2.0, 0.3, -0.4},
                                {0.01, 0.005, -0.05, 0.0, 0.0, 0.02, 0.2, 1.0}};
   for (int i = 0; i < 12; ++i) {

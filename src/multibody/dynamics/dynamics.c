@@ -25,9 +25,8 @@ void sap_dynamics_moved_masses(sap_dynamics* d, double* masses) {
   }
 }
 
-// Adds a body's inertia to that of its weld group; (p, q): its pose in the group's first body.
-static void weld_inertia(sap_inertia* sum, const sap_model_body* body, const double p[3],
-                         const double q[4]) {
+void sap_dynamics_weld_inertia(sap_inertia* sum, const sap_model_body* body, const double p[3],
+                               const double q[4]) {
   const double* c = body->p_BCo;
   const double m = body->mass;
   const double cc = sap_v3_dot(c, c);
@@ -84,7 +83,7 @@ static void make_links(sap_dynamics* d, int32_t* link_of) {
       sap_quaternion_place(p, model->bodies[b].p_PB, model->bodies[b].q_PB, p);
       sap_quaternion_multiply(q, model->bodies[b].q_PB, q);
     }
-    weld_inertia(&d->links[link_of[body->weld]].body_inertia, body, p, q);
+    sap_dynamics_weld_inertia(&d->links[link_of[body->weld]].body_inertia, body, p, q);
   }
   for (int32_t l = 0; l < d->nlinks; ++l) {
     sap_link* link = &d->links[l];

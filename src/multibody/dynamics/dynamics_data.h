@@ -166,6 +166,9 @@ void sap_dynamics_gather_forces(sap_dynamics* d, const sap_kinematics* kin, cons
                                 double* tau);
 // Splits the actuators into simple motors and others.
 void sap_dynamics_sort_actuators(sap_dynamics* d);
+// Adds a body's inertia to that of its weld group; (p, q): its pose in the group's first body.
+void sap_dynamics_weld_inertia(sap_inertia* sum, const sap_model_body* body, const double p[3],
+                               const double q[4]);
 // Memory and couplings of the force elements; `kin`: of the default configuration.
 sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* kin,
                                         sap_error* error);

@@ -312,6 +312,7 @@ static sap_status check_parameter(const sap_multibody* multibody, const sap_para
   const bool shape = p->kind <= SAP_PARAMETER_RELAXATION_TIME;
   const int32_t count = shape                                      ? model->sizes.shapes
                         : p->kind == SAP_PARAMETER_GRAVITY         ? 3
+                        : sap_slopes_is_of_inertia(p->kind)        ? model->sizes.bodies
                         : p->kind >= SAP_PARAMETER_SERVO_STIFFNESS ? model->sizes.nu
                                                                    : model->sizes.joints;
   SAP_FAIL_IF((int)p->kind < 0 || p->kind >= SAP_PARAMETER_COUNT || p->id < 0 || p->id >= count,
@@ -321,13 +322,15 @@ static sap_status check_parameter(const sap_multibody* multibody, const sap_para
               error, SAP_STATUS_UNSUPPORTED,
               "derivatives to the spring of joint %d '%s', no hinge or slide", p->id,
               sap_model_get_name(model, SAP_ELEMENT_JOINT, p->id));
-  SAP_FAIL_IF(p->kind == SAP_PARAMETER_GRAVITY && multibody->dynamics->nfloating > 0, error,
-              SAP_STATUS_UNSUPPORTED, "derivatives to gravity with gravity compensation");
-  SAP_FAIL_IF(
-      p->kind >= SAP_PARAMETER_SERVO_STIFFNESS && sap_dynamics_actuator_is_elastic(model, p->id),
-      error, SAP_STATUS_UNSUPPORTED,
-      "derivatives to kp or kd of actuator %d '%s', whose gain depends on its length", p->id,
-      sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, p->id));
+  const bool inertia = sap_slopes_is_of_inertia(p->kind);
+  SAP_FAIL_IF((p->kind == SAP_PARAMETER_GRAVITY || inertia) && multibody->dynamics->nfloating > 0,
+              error, SAP_STATUS_UNSUPPORTED,
+              "derivatives to gravity or inertia with gravity compensation");
+  SAP_FAIL_IF(p->kind >= SAP_PARAMETER_SERVO_STIFFNESS && !inertia &&
+                  sap_dynamics_actuator_is_elastic(model, p->id),
+              error, SAP_STATUS_UNSUPPORTED,
+              "derivatives to kp or kd of actuator %d '%s', whose gain depends on its length",
+              p->id, sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, p->id));
   return SAP_STATUS_OK;
 }
 
@@ -410,6 +413,8 @@ sap_status sap_multibody_parameter_derivatives(void* context, const sap_step_con
       add_joint(model, out, k, at->q[joint->q_start] - joint->spring_reference, lambda, NULL);
     } else if (p->kind == SAP_PARAMETER_DAMPING || p->kind == SAP_PARAMETER_ARMATURE) {
       add_joint(model, out, k, 1.0, lambda, p->kind == SAP_PARAMETER_DAMPING ? at->v : at->a);
+    } else if (sap_slopes_is_of_inertia(p->kind)) {
+      out->out[k] += sap_slopes_inertia_work(multibody, step, at, lambda, p);
     } else if (p->kind >= SAP_PARAMETER_SERVO_STIFFNESS) {
       out->out[k] += add_servo(multibody, step, at->v, lambda, p);
     }
@@ -428,10 +433,13 @@ void sap_slopes_add_A_parameters(const sap_slopes_call* call) {
   for (int32_t k = 0; out != NULL && k < out->count; ++k) {
     const sap_parameter* p = &out->parameters[k];
     const double scale = scales[p->kind];
-    const sap_servo* servo = p->kind >= SAP_PARAMETER_SERVO_STIFFNESS
+    const bool inertia = sap_slopes_is_of_inertia(p->kind);
+    const sap_servo* servo = p->kind >= SAP_PARAMETER_SERVO_STIFFNESS && !inertia
                                  ? find_servo(call->multibody->dynamics, p->id)
                                  : NULL;
-    if (servo != NULL && servo->count == 1) {
+    if (inertia) {
+      out->out[k] += sap_slopes_inertia_in_A(call, p);
+    } else if (servo != NULL && servo->count == 1) {
       const double arm = call->multibody->model->actuators[p->id].gear * servo->J[0];
       const double dt = p->kind == SAP_PARAMETER_SERVO_STIFFNESS ? s->dt * s->dt : s->dt;
       out->out[k] += dt * arm * arm * call->w->A_bar[servo->dofs[0]];

@@ -514,7 +514,12 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
       }
     }
     if (out->lambda != NULL) {
-      memset(call.w->A_bar, 0, (size_t)multibody->model->sizes.nv * sizeof(double));
+      const size_t n = (size_t)multibody->model->sizes.nv;
+      memset(call.w->A_bar, 0, n * sizeof(double));
+      for (int32_t i = 0; out->parameters != NULL && i < out->parameters->count; ++i) {
+        call.all_A = call.all_A || sap_slopes_is_of_inertia(out->parameters->parameters[i].kind);
+      }
+      memset(call.w->A_full, 0, call.all_A ? n * n * sizeof(double) : 0);
     }
     if (multibody->dynamics->nelastic > 0 || multibody->dynamics->fluid.count > 0) {
       sap_derivatives_note(out->notes, "held: stiffness and drag in A");

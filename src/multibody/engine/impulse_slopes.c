@@ -145,6 +145,10 @@ void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
           z -= pulls->W[3 * j + i] * w->X[j][k];
         }
         w->A_bar[k] += z * w->X[i][k];
+        for (int32_t c = first; call->all_A && c < first + model->tree_sizes[block->trees[t]];
+             ++c) {
+          w->A_full[(size_t)model->sizes.nv * (size_t)c + (size_t)k] += z * w->X[i][c];
+        }
       }
     }
   }

@@ -43,6 +43,7 @@ typedef struct sap_contact_slopes {
   double* X[3];                          // (nv)
   double (*gradients)[SAP_MASS_PAIRS];   // (nv)
   double* A_bar;                         // gradient of lambda' p to the diagonal of A (nv)
+  double* A_full;                        // to all of A, for parameters of inertia (nv x nv)
   int32_t* path;                         // scratch (nv)
   double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
   // Columns of the block's J that are not zero, and J lambda.
@@ -79,6 +80,7 @@ typedef struct sap_slopes_call {
   sap_law_settings law;
   const double* y;       // v_near - v*; NULL: zero
   const double* scales;  // of a contact's rows; NULL: 1
+  bool all_A;            // w->A_full is wanted
   bool within;           // the contact is evaluated at q^theta
   bool settled;          // its shift against gliding is that of its slip
 } sap_slopes_call;
@@ -116,6 +118,12 @@ void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const doubl
 // Adds the derivatives of the impulse of a row but -J' G J; bound: -1, 1 at a bound of a box.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               int bound, sap_error* error);
+bool sap_slopes_is_of_inertia(sap_parameter_kind kind);
+// The gradients to a parameter of inertia of lambda' r, and by A_full.
+double sap_slopes_inertia_work(sap_multibody* multibody, const sap_step_context* step,
+                               const sap_balance_derivatives* of, const double* lambda,
+                               const sap_parameter* p);
+double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_parameter* p);
 // The derivatives of an actuator's line to its kp or kd.
 sap_actuator_line sap_slopes_servo_line(const sap_multibody* multibody, const sap_parameter* p);
 // Adds what A_bar gives to the gradients to parameters.

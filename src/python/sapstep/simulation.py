@@ -352,7 +352,8 @@ class Simulation(Scene, StateOwner):
         """Gradients to "q", "v" at the start of the last step (nv) and to its "control" (nu) of a function with the
         gradients q, v (nv; None: 0) to the state at its end: A' [q; v] and B' [q; v] of :meth:`linearize`. Also to
         "parameters": ("friction", SHAPE), "stiffness", "relaxation_time" of shapes, ("damping", JOINT), "armature",
-        "friction_loss", "spring" of joints, ("gravity", AXIS), ("servo_stiffness", ACTUATOR), "servo_damping"."""
+        "friction_loss", "spring" of joints, ("gravity", AXIS), ("servo_stiffness", ACTUATOR), "servo_damping",
+        ("mass", BODY), "centre_x" to "_z", "inertia_xx", "_yy", "_zz", "_xy", "_xz", "_yz" in the body's axes about its centre."""
         ends = [ffi.NULL if x is None else array(x, (self.nv,), name) for name, x in (("q", q), ("v", v))]
         out = {"q": np.zeros(self.nv), "v": np.zeros(self.nv), "control": np.zeros(self.nu),
                "parameters": np.zeros(len(parameters))}
@@ -366,11 +367,12 @@ class Simulation(Scene, StateOwner):
 
     def _parameter(self, field: str, of: Union[int, str]) -> Tuple[int, int]:
         fields = ("friction", "stiffness", "relaxation_time", "damping", "armature", "friction_loss", "spring", "gravity",
-                  "servo_stiffness", "servo_damping")
+                  "servo_stiffness", "servo_damping", "mass", "centre_x", "centre_y", "centre_z", "inertia_xx", "inertia_yy",
+                  "inertia_zz", "inertia_xy", "inertia_xz", "inertia_yz")
         if field not in fields:
             raise InputError(f"there is no derivative by '{field}', {hint(field, list(fields))}")
         kind = fields.index(field)
-        element = "shape" if kind < 3 else "joint" if kind < 7 else "actuator"
+        element = "shape" if kind < 3 else "joint" if kind < 7 else "actuator" if kind < 10 else "body"
         return kind, count_of(of, "axis") if field == "gravity" else self._index(element, of)
 
     def _differentiate(self, function: Any, *arguments: Any) -> None:

@@ -75,22 +75,23 @@ def test_refused():
 
 def test_parameters_of_a_servo():
     """One hinge of inertia I with a position servo: (I + dt kd + dt^2 kp) v = dt kp (u - q0) + I v0."""
-    scene = """<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="a" axis="0 0 1"/><geom size=".1" mass="0"/>
-    <inertial pos="0 0 0" mass="1" diaginertia=".5 .5 .5"/></body></worldbody>
+    scene = """<mujoco><option gravity="0 0 0"/><worldbody><body name="b"><joint name="a" axis="0 0 1"/><geom size=".1" mass="0"/>
+    <inertial pos=".5 0 0" mass="1" diaginertia=".25 .25 .25"/></body></worldbody>
     <actuator><position name="p" joint="a" kp="{}" kv="{}"/></actuator></mujoco>"""
-    dt, inertia, u, q0, v0 = 0.01, 0.5, 0.4, 0.1, -0.2
+    dt, u, q0, v0 = 0.01, 0.4, 0.1, -0.2
 
-    def exact(kp, kd):
+    def exact(kp, kd, mass=1.0, own=0.25, arm=0.5):
+        inertia = own + mass * arm * arm
         return (dt * kp * (u - q0) + inertia * v0) / (inertia + dt * kd + dt * dt * kp)
 
     sim = sapstep.Simulation.from_string(scene.format(30.0, 2.0), dt=dt)
     sim.q, sim.v, sim.control = [q0], [v0], [u]
     sim.step()
     assert np.isclose(sim.v[0], exact(30.0, 2.0), rtol=1e-12)
-    found = sim.vjp(v=[1.0], parameters=[("servo_stiffness", "p"), ("servo_damping", 0)])["parameters"]
+    found = sim.vjp(v=[1.0], parameters=[
+        ("servo_stiffness", "p"), ("servo_damping", 0), ("mass", "b"), ("inertia_zz", 1), ("centre_x", 1)])["parameters"]
     h = 1e-4
-    by_kp = (exact(30.0 + h, 2.0) - exact(30.0 - h, 2.0)) / (2 * h)
-    by_kd = (exact(30.0, 2.0 + h) - exact(30.0, 2.0 - h)) / (2 * h)
-    assert np.allclose(found, [by_kp, by_kd], rtol=1e-8)
+    at = np.array([30.0, 2.0, 1.0, 0.25, 0.5])
+    assert np.allclose(found, [(exact(*(at + e)) - exact(*(at - e))) / (2 * h) for e in h * np.eye(5)], rtol=1e-6)
     with pytest.raises(sapstep.InputError, match="servo_stiffness"):
         sim.vjp(v=[1.0], parameters=[("servo_stifness", 0)])

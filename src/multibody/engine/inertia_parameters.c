@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gradients to mass, centre and inertia of bodies, by differences of what one link adds to the
+// residual r = m/dt and to A. With the link's mass m, centre c and inertia I about c:
+//   lambda' r = m v_c(lambda) . (a_c - g) + omega(lambda) . (I alpha + omega x I omega)
+//   lambda' r = m v_c(lambda) . ((v_c - v_c0)/dt - g)
+//             + omega(lambda) . (I omega - I0 omega0)/dt               by momenta of a step
+//   sum A_bar_kl dM_kl = sum A_bar_kl S_k . dI_O S_l                   about the tree's point O
+#include <string.h>
+
+#include "math/quaternion.h"
+#include "multibody/dynamics/dynamics_data.h"
+#include "multibody/dynamics/forces.h"
+#include "multibody/engine/impulse_slopes.h"
+
+bool sap_slopes_is_of_inertia(sap_parameter_kind kind) {
+  return kind >= SAP_PARAMETER_MASS && kind < SAP_PARAMETER_COUNT;
+}
+
+static int32_t find_link(const sap_multibody* multibody, int32_t body) {
+  const sap_dynamics* d = multibody->dynamics;
+  int32_t l = 0;
+  while (l < d->nlinks && d->links[l].body != multibody->model->bodies[body].weld) {
+    ++l;
+  }
+  return l < d->nlinks ? l : -1;
+}
+
+// Sets the inertia of a body's link, in the link's axes about its origin, with the number h larger;
+// returns h.
+static double move_inertia(const sap_multibody* multibody, const sap_kinematics* kin, int32_t link,
+                           const sap_parameter* p, int side, sap_inertia* out) {
+  const sap_model_body* body = &multibody->model->bodies[p->id];
+  const int32_t first = multibody->dynamics->links[link].body;
+  sap_model_body changed = *body;
+  sap_inertia parts[2] = {{.mass = 0.0}, {.mass = 0.0}};
+  double *numbers[10] = {&changed.mass}, r[3], arm[3], q[4];
+  for (int i = 0; i < 9; ++i) {
+    numbers[1 + i] = i < 3 ? &changed.p_BCo[i] : &changed.I_BCo_B[i - 3];
+  }
+  double* x = numbers[p->kind - SAP_PARAMETER_MASS];
+  const double h = SAP_LAW_STEP * fmax(fabs(*x), SAP_LAW_LEAST);
+  *x += side * h;
+  sap_v3_sub(r, kin->p_WB + 3 * p->id, kin->p_WB + 3 * first);
+  sap_m3_tmul_v3(arm, kin->R_WB + 9 * (size_t)first, r);
+  sap_quaternion_conjugate(q, kin->q_WB + 4 * first);
+  sap_quaternion_multiply(q, q, kin->q_WB + 4 * p->id);
+  sap_dynamics_weld_inertia(&parts[0], body, arm, q);
+  sap_dynamics_weld_inertia(&parts[1], &changed, arm, q);
+  *out = multibody->dynamics->links[link].body_inertia;
+  for (int i = 0; i < 10; ++i) {
+    ((double*)out)[i] += ((double*)&parts[1])[i] - ((double*)&parts[0])[i];
+  }
+  return side * h;
+}
+
+// A link at a time of the step: its pose and motions.
+typedef struct link_point {
+  const sap_kinematics* kin;
+  double V[6], A[6];  // [omega; v], [alpha; a - g] of its origin
+} link_point;
+
+// Sets v and a - g of the centre c, and I omega, and I alpha + omega x I omega.
+static void move_centre(const link_point* at, int32_t body, const double c[3], const double I_B[6],
+                        double v[3], double a[3], double momentum[3], double torque[3]) {
+  const double* R = at->kin->R_WB + 9 * (size_t)body;
+  double r[3], I[6], x[3];
+  sap_m3_mul_v3(r, R, c);
+  sap_m3_rotate_packed(I, R, I_B);
+  sap_v3_cross(x, at->V, r);
+  sap_v3_add(v, at->V + 3, x);
+  sap_v3_cross(a, at->V, x);
+  sap_v3_cross(x, at->A, r);
+  sap_v3_add(a, a, x);
+  sap_v3_add(a, a, at->A + 3);
+  sap_symmetric_mul(momentum, I, at->V);
+  sap_symmetric_mul(torque, I, at->A);
+  sap_v3_cross(x, at->V, momentum);
+  sap_v3_add(torque, torque, x);
+}
+
+// What the link adds to lambda' r; dt > 0: by momenta, `start` at q0.
+static double find_work(const link_point* at, const link_point* start, const link_point* lambda,
+                        const double g[3], double dt, int32_t body, const sap_inertia* B) {
+  double c[3], I[6], v[3], a[3], L[3], torque[3], u[3], v0[3], L0[3], x[3], y[3];
+  sap_v3_scale(c, B->h, 1.0 / B->mass);
+  const double cc = sap_v3_dot(c, B->h);
+  for (int i = 0; i < 3; ++i) {
+    I[i] = B->I[i] - (cc - c[i] * B->h[i]);
+  }
+  I[3] = B->I[3] + c[0] * B->h[1];
+  I[4] = B->I[4] + c[0] * B->h[2];
+  I[5] = B->I[5] + c[1] * B->h[2];
+  move_centre(at, body, c, I, v, a, L, torque);
+  move_centre(lambda, body, c, I, u, x, y, y);
+  if (dt > 0.0) {
+    move_centre(start, body, c, I, v0, x, L0, y);
+    for (int i = 0; i < 3; ++i) {
+      a[i] = (v[i] - v0[i]) / dt - g[i];
+      torque[i] = (L[i] - L0[i]) / dt;
+    }
+  }
+  return B->mass * sap_v3_dot(u, a) + sap_v3_dot(lambda->V, torque);
+}
+
+static void set_point(const sap_kinematics* kin, const double* v, int32_t body,
+                      double (*velocities)[6], link_point* out) {
+  *out = (link_point){.kin = kin};
+  sap_kinematics_velocities(kin, v, velocities);
+  memcpy(out->V, velocities[body], sizeof out->V);
+}
+
+double sap_slopes_inertia_work(sap_multibody* multibody, const sap_step_context* step,
+                               const sap_balance_derivatives* of, const double* lambda,
+                               const sap_parameter* p) {
+  const sap_kinematics* kin0 = sap_multibody_start_kinematics(multibody, step->q0);
+  const sap_kinematics* kin = sap_multibody_kinematics(multibody, of->q);
+  const bool momenta = step->theta == 1.0 && step->theta_vq == 1.0;
+  const int32_t l = find_link(multibody, p->id);
+  double sum = 0.0, width = 0.0;
+  if (l < 0) {
+    return 0.0;
+  }
+  const int32_t body = multibody->dynamics->links[l].body;
+  link_point at, start, turned;
+  set_point(kin0, step->v0, body, multibody->velocities, &start);
+  set_point(kin, lambda, body, multibody->velocities, &turned);
+  set_point(kin, of->v, body, multibody->velocities, &at);
+  if (!momenta) {
+    const sap_dynamics_state state = {kin, of->v, NULL};
+    sap_dynamics_motions(multibody->dynamics, &state, of->a, multibody->motions);
+    memcpy(at.A, multibody->motions[body].A, sizeof at.A);
+  }
+  for (int side = -1; side <= 1; side += 2) {
+    sap_inertia B;
+    width += side * move_inertia(multibody, kin, l, p, side, &B);
+    sum += side * find_work(&at, &start, &turned, multibody->model->options.gravity,
+                            momenta ? step->dt : 0.0, body, &B);
+  }
+  return sum / width;
+}
+
+double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_parameter* p) {
+  const sap_kinematics* kin = call->kin_A;
+  const sap_dynamics* d = call->multibody->dynamics;
+  const sap_model* model = call->multibody->model;
+  const int32_t l = find_link(call->multibody, p->id);
+  const size_t n = (size_t)model->sizes.nv;
+  double G[6][6] = {{0.0}}, S[6], T[6], r[3], sum = 0.0, width = 0.0;
+  if (l < 0) {
+    return 0.0;
+  }
+  const int32_t body = d->links[l].body, last = model->bodies[body].last_dof;
+  for (int32_t k = last; k >= 0; k = model->dof_parent[k]) {
+    memset(T, 0, sizeof T);
+    for (int32_t j = last; j >= 0; j = model->dof_parent[j]) {
+      sap_derivatives_direction(kin, j, S);
+      sap_spatial_add_scaled(T, S, call->w->A_full[n * (size_t)j + (size_t)k]);
+    }
+    sap_derivatives_direction(kin, k, S);
+    for (int i = 0; i < 6; ++i) {
+      sap_spatial_add_scaled(G[i], T, S[i]);
+    }
+  }
+  sap_v3_sub(r, kin->p_WB + 3 * body, kin->p_WB + 3 * d->tree_root[d->links[l].tree]);
+  for (int side = -1; side <= 1; side += 2) {
+    sap_inertia B, W;
+    width += side * move_inertia(call->multibody, kin, l, p, side, &B);
+    sap_inertia_move(&W, &B, kin->R_WB + 9 * (size_t)body, r);
+    for (int i = 0; i < 6; ++i) {
+      double unit[6] = {0.0};
+      unit[i] = 1.0;
+      sap_inertia_mul(T, &W, unit);
+      sum += side * sap_spatial_dot(G[i], T);
+    }
+  }
+  return sum / width;
+}
