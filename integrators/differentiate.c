@@ -236,7 +236,7 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
   return SAP_STATUS_OK;
 }
 
-// sqrt(sum x^2 diag(A)) of velocities (scale 1), or of impulses (scale -1): sqrt(sum x^2/diag(A)).
+// sqrt(sum x^2 diag(A)) of velocities; of impulses sqrt(sum x^2/diag(A)).
 static double norm(const sap_stepper* stepper, const double* x, bool impulses) {
   const double* weight = stepper->solution.free_motion.weight;
   double sum = 0.0;
@@ -353,21 +353,14 @@ static sap_status find_near_part(sap_stepper* stepper, size_t rows, sap_error* e
   return d->reads_near ? find_near(stepper, error) : SAP_STATUS_OK;
 }
 
-// The part of v0 in q_A's way of a velocity's tree.
-static double start_way(const sap_stepper* stepper, int32_t tree) {
-  const sap_step_context* s = &stepper->step;
-  return s->theta * s->dt * (is_explicit(stepper, tree) ? 1.0 : 1.0 - s->theta_vq);
-}
-
 // Sets d->v_vq and what corrects positions at the end.
 static sap_status find_end_motion(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
-  const double theta_vq = stepper->step.theta_vq, *v = stepper->v, *v0 = stepper->v0_free;
+  const double theta_vq = stepper->step.theta_vq;
   const sap_contact_stage* contact = &stepper->solution.contact;
-  const sap_end_motion motion = {v0, theta_vq};
-  d->corrected = false;
+  const sap_end_motion motion = {stepper->v0_free, theta_vq};
   for (int32_t i = 0; i < stepper->system.nv; ++i) {
-    d->v_vq[i] = theta_vq * (d->v[i] - v[i]) + stepper->v_vq[i];
+    d->v_vq[i] = theta_vq * (d->v[i] - stepper->v[i]) + stepper->v_vq[i];
   }
   if (theta_vq < 1.0 && sap_stepper_acts_within(&stepper->options)) {
     SAP_TRY(sap_end_positions_slopes(&stepper->end_positions, contact->problem, &contact->solution,
@@ -394,7 +387,7 @@ static sap_status prepare(sap_stepper* stepper, sap_error* error) {
     return SAP_STATUS_OK;
   }
   d->report = (sap_linearize_report){0};
-  d->has_near = d->reads_near = false;
+  d->has_near = d->reads_near = d->corrected = false;
   memcpy(d->v, stepper->v, (size_t)system->nv * sizeof(double));
   SAP_TRY(polish(stepper, error));
   SAP_TRY(find_end_motion(stepper, error));
@@ -408,23 +401,20 @@ static void add_theta_part(sap_stepper* stepper, size_t rows, double* q0, double
   sap_differentiation* d = stepper->differentiation;
   const sap_step_context* s = &stepper->step;
   const size_t n = (size_t)stepper->system.nv;
-  const double* guess = stepper->solution.about_solution ? d->v : stepper->v0_free;
+  const bool held = stepper->solution.about_solution;  // v in the way
   const double vq = s->stage_theta_vq, way = s->stage_theta * s->dt;
-  double* turned = d->r_q;
-  if (!(vq < 1.0)) {
-    return;
-  }
+  const double scales[2] = {1.0, way * (held ? 1.0 - vq : 1.0)};
   for (size_t i = 0; i < n; ++i) {
-    d->v_vq[i] = vq * guess[i] + (1.0 - vq) * stepper->v0_free[i];
+    const double v0i = stepper->v0_free[i];
+    d->v_vq[i] = held ? vq * d->v[i] + (1.0 - vq) * v0i : v0i;
   }
   d->count = stepper->system.step_rotations(stepper->system.context, d->v_vq, way, d->rotations);
-  sap_step_turn_columns(d->rotations, d->count, false, rows, n, d->p_theta, turned);
-  for (size_t i = 0; i < rows * n; ++i) {
-    q0[i] += turned[i];
-  }
-  sap_step_turn_columns(d->rotations, d->count, true, rows, n, d->p_theta, turned);
-  for (size_t i = 0; i < rows * n; ++i) {
-    v0[i] += way * (stepper->solution.about_solution ? 1.0 - vq : 1.0) * turned[i];
+  for (int of = 0; of < 2; ++of) {
+    double* out = of == 0 ? q0 : v0;
+    sap_step_turn_columns(d->rotations, d->count, of == 1, rows, n, d->p_theta, d->r_q);
+    for (size_t i = 0; i < rows * n; ++i) {
+      out[i] += scales[of] * d->r_q[i];
+    }
   }
 }
 
@@ -433,6 +423,7 @@ static void add_theta_part(sap_stepper* stepper, size_t rows, double* q0, double
 static sap_status find_sides(sap_stepper* stepper, const double* lambda,
                              const sap_parameter_gradient* parameters, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
+  const sap_step_context* s = &stepper->step;
   const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper), nx = 2 * n + nu;
   const size_t rows = lambda != NULL ? 1 : n;
   const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
@@ -441,10 +432,10 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   sap_step_turn_columns(d->rotations, d->count, false, rows, n, d->p_A, d->r_q);
   sap_step_turn_columns(d->rotations, d->count, true, rows, n, d->p_A, d->r_v);
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
-    const double way = start_way(stepper, t);
+    const double share = is_explicit(stepper, t) ? 1.0 : 1.0 - s->theta_vq;  // of v0 in q_A's way
     for (size_t i = rows * (size_t)tree_dof[t]; i < rows * (size_t)tree_dof[t + 1]; ++i) {
       q0[i] = d->p_q0[i] + d->r_q[i];
-      v0[i] = d->p_v0[i] + way * d->r_v[i];
+      v0[i] = d->p_v0[i] + s->theta * s->dt * share * d->r_v[i];
     }
   }
   memcpy(v0 + rows * n, d->p_u, rows * nu * sizeof(double));
@@ -454,7 +445,9 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   for (size_t i = 0; lambda == NULL && i < n * nx; ++i) {
     d->solution[i] -= d->at.x[i];
   }
-  add_theta_part(stepper, rows, q0, v0);
+  if (stepper->step.stage_theta_vq < 1.0) {
+    add_theta_part(stepper, rows, q0, v0);
+  }
   SAP_TRY(find_near_part(stepper, rows, error));
   if (d->reads_near) {  // + p' dv_near = -p' m_v^-1 m_x: Z' m_x, Z = m_v^-T p'
     for (size_t j = 0; rows > 1 && j < n; ++j) {
@@ -480,10 +473,7 @@ static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t c
     double *q = out + 2 * n * c, *v = q + n;
     memcpy(v, dv + n * c, n * sizeof *v);
     for (size_t i = 0; i < n; ++i) {
-      q[i] = s->dt * s->theta_vq * v[i];
-    }
-    if (kind == 1) {
-      q[c] += s->dt * (1.0 - s->theta_vq);
+      q[i] = s->dt * (s->theta_vq * v[i] + (kind == 1 && i == c ? 1.0 - s->theta_vq : 0.0));
     }
     for (size_t k = 0; d->corrected && k < n; ++k) {
       const double change = s->dt * (v[k] - (kind == 1 && k == c ? 1.0 : 0.0));
