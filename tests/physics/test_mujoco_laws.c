@@ -151,26 +151,29 @@ static void test_welded_to_turning_mocap(void** state) {
   }
 }
 
-// q_1 follows a polynomial of q_2 in motion, as if it had known where q_2 would be.
+// q_1 follows a polynomial of q_2 in motion, as if it had known where q_2 would be; both count from
+// their reference.
 static void test_coupled_joints(void** state) {
   (void)state;
   static const char text[] =
       "<mujoco><option timestep='0.005' gravity='0 0 0'/><worldbody><body><joint name='y' "
-      "type='slide' axis='0 0 1'/><geom size='.1' mass='1'/></body><body pos='1 0 0'><joint "
+      "type='slide' axis='0 0 1' ref='.2'/><geom size='.1' mass='1'/></body><body pos='1 0 "
+      "0'><joint "
       "name='x'"
-      " type='slide' axis='1 0 0'/><geom size='.1' mass='1000'/></body></worldbody><equality>"
+      " type='slide' axis='1 0 0' ref='.4'/><geom size='.1' "
+      "mass='1000'/></body></worldbody><equality>"
       "<joint joint1='y' joint2='x' polycoef='.1 .2 1 .3 -.2'/></equality></mujoco>";
   mujoco_run run = mujoco_run_text(text, NULL);
-  run.data->qpos[0] = 0.1;
+  run.data->qpos[0] = 0.2 + 0.1;
   run.data->qvel[0] = 0.2 * 3.0;
   run.data->qvel[1] = 3.0;
   for (int i = 0; i < 60; ++i) {
     mujoco_run_step(&run, 1);
-    const double x = run.data->qpos[1];
-    const double y = 0.1 + x * (0.2 + x * (1.0 + x * (0.3 - 0.2 * x)));
+    const double x = run.data->qpos[1] - 0.4;
+    const double y = 0.2 + 0.1 + x * (0.2 + x * (1.0 + x * (0.3 - 0.2 * x)));
     ASSERT_NEAR(run.data->qpos[0], y, 1e-5);  // h (h + tau_d)/2 p'' v^2 = 7e-4 m if it lagged
   }
-  assert_true(run.data->qpos[1] > 0.85);
+  assert_true(run.data->qpos[1] > 0.4 + 0.85);
   mujoco_run_end(&run);
 }
 
