@@ -7,7 +7,6 @@
 #include "math/scalar.h"
 #include "problem/factor.h"
 #include "problem/law.h"
-#include "problem/matrix.h"
 #include "problem/problem_data.h"
 
 // Repeated solutions with shifted v_hat: each leaves a tenth or less of the error before.

@@ -25,9 +25,7 @@
 #include <sapstep/stepper.h>
 #include <sapstep/system.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 // The one list of options, as SAP_STEPPER_OPTIONS.
 #define SAP_ADAPTIVE_OPTIONS(X)                                                               \
@@ -106,6 +104,4 @@ SAP_API sap_status sap_adaptive_interpolate(sap_adaptive* adaptive, const sap_st
 // Another state than that of the last step is noticed without it. NULL allowed.
 SAP_API void sap_adaptive_forget(sap_adaptive* adaptive);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

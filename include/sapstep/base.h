@@ -21,9 +21,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Around declarations: C linkage in C++.
 #ifdef __cplusplus
-extern "C" {
+#define SAP_C_BEGIN extern "C" {
+#define SAP_C_END }
+#else
+#define SAP_C_BEGIN
+#define SAP_C_END
 #endif
+
+SAP_C_BEGIN
 
 #if defined(_WIN32)
 #define SAP_API
@@ -79,9 +86,7 @@ typedef void (*sap_message_function)(void* context, const char* message);
 // Returns the version of the linked library, "major.minor.patch".
 SAP_API const char* sap_version(void);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END
 
 // Version of these headers; sap_version() returns the library's.
 #define SAP_VERSION_MAJOR 0

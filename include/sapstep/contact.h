@@ -5,9 +5,7 @@
 
 #include <sapstep/base.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 // The model of a compliant contact.
 //
@@ -226,6 +224,4 @@ typedef struct sap_contact {
   double realised;
 } sap_contact;
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

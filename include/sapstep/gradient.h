@@ -25,9 +25,7 @@
 #include <sapstep/problem.h>
 #include <sapstep/solver.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 // coulomb    The law is exact Coulomb friction: gamma_n = (v_hat_n - v_n)/R_n and |gamma_t| <=
 //            mu gamma_n, for solutions of sap-ncp and other NCP solvers, and of steps whose v_hat
@@ -136,6 +134,4 @@ SAP_API sap_status sap_gradient_vjp(sap_gradient* gradient, const double* v_bar,
 SAP_API sap_status sap_gradient_jvp(sap_gradient* gradient, const sap_problem_tangent* tangent,
                                     double* dv, double* dgamma, sap_error* error);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

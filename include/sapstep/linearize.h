@@ -15,9 +15,7 @@
 
 #include <sapstep/stepper.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 typedef struct sap_linearize_report {
   // The step is first improved by Newton's method, beyond the tolerances of its solver: |dv| of the
@@ -55,6 +53,4 @@ typedef struct sap_step_gradients {
 SAP_API sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradients,
                                    sap_linearize_report* report, sap_error* error);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

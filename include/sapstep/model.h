@@ -24,9 +24,7 @@
 #include <sapstep/contact.h>
 #include <sapstep/system.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 typedef struct sap_model sap_model;      // immutable; shared by threads
 typedef struct sap_builder sap_builder;  // collects definitions
@@ -591,6 +589,4 @@ SAP_API sap_status sap_model_get_default_state(const sap_model* model, sap_state
 SAP_API sap_status sap_model_get_keyframe(const sap_model* model, int32_t keyframe,
                                           sap_state* state, double* control, sap_error* error);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

@@ -58,9 +58,7 @@
 #include <sapstep/contact.h>
 #include <sapstep/solver.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 typedef struct mjModel_ mjModel;
 typedef struct mjData_ mjData;
@@ -162,15 +160,21 @@ typedef struct sap_mj_advance_report {
 SAP_API sap_status sap_mj_advance(sap_mj* adapter, mjData* data, double accuracy,
                                   sap_mj_advance_report* report, sap_error* error);
 
-// Differentiates the next step by differences of width eps, centered or not, in place of
-// mjd_transitionFD, which differentiates MuJoCo's own step. Matrices of rows, NULL: not wanted;
-// x = [dq v act] (2 nv + na), dq as mj_differentiatePos has it:
+// Derivatives of a step by differences; x = [dq v act] (2 nv + na), dq as mj_differentiatePos has
+// it:
 //   x' = A x + B ctrl,  sensordata = C x + D ctrl
+typedef struct sap_mj_differences {
+  double eps;  // width, > 0
+  bool centered;
+  double *A, *B, *C, *D;  // outputs, matrices of rows; NULL: not wanted
+} sap_mj_differences;
+
+// Differentiates the next step, in place of mjd_transitionFD, which differentiates MuJoCo's own.
 // Controls stay in their ranges. Neither the data nor the adapter's memory changes. Create the
 // adapter with a relative_tolerance of 1e-12: differences multiply errors of the solver by 1/eps.
 // Fails as sap_mj_step, and with ARGUMENT: eps. Copies the data, by heap calls.
-SAP_API sap_status sap_mj_transition(sap_mj* adapter, const mjData* data, double eps, bool centered,
-                                     double* A, double* B, double* C, double* D, sap_error* error);
+SAP_API sap_status sap_mj_transition(sap_mj* adapter, const mjData* data,
+                                     const sap_mj_differences* differences, sap_error* error);
 
 // Sets contact stiffness [N/m], > 0 or infinite, and relaxation time [s] of a geom; -1: of all
 // geoms and flexes.
@@ -206,6 +210,4 @@ SAP_API sap_status sap_mj_load(const char* path, mjModel** out, sap_error* error
 // Returns the MuJoCo version that the library was built with, e.g. "2.2.2".
 SAP_API const char* sap_mj_version(void);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

@@ -9,9 +9,7 @@
 #include <sapstep/stepper.h>
 #include <sapstep/system.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 typedef struct sap_multibody sap_multibody;  // workspace; one per thread
 
@@ -216,6 +214,4 @@ SAP_API sap_stepper* sap_batch_stepper(sap_batch* batch, int32_t index);
 SAP_API sap_status sap_batch_step(sap_batch* batch, sap_state* states, const double* controls,
                                   int32_t steps, sap_status* statuses, sap_error* error);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

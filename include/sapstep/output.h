@@ -8,9 +8,7 @@
 #include <sapstep/recorder.h>
 #include <sapstep/stepper.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 // --- trajectories as CSV ---
 
@@ -135,6 +133,4 @@ SAP_API sap_status sap_checkpoint_write(const char* path, sap_stepper* stepper,
 SAP_API sap_status sap_checkpoint_read(const char* path, sap_stepper* stepper, sap_state* state,
                                        int64_t* steps, sap_error* error);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

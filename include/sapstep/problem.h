@@ -17,9 +17,7 @@
 #include <sapstep/base.h>
 #include <sapstep/contact.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 typedef struct sap_problem sap_problem;
 
@@ -250,6 +248,4 @@ SAP_API sap_status sap_problem_block(const sap_problem* problem, int32_t index, 
 SAP_API sap_status sap_problem_condition(const sap_problem* problem, const double* v,
                                          double* condition, sap_error* error);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

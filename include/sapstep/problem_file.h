@@ -6,9 +6,7 @@
 #include <sapstep/problem.h>
 #include <sapstep/solver.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 // HDF5 in FCLIB's layout, one problem per file: /fclib_global (M v = H r + f, u = H' v + w, and G,
 // b for bilateral rows) or /fclib_local (u = W r + q, and V, R, s), components N T1 T2. A local
@@ -36,6 +34,4 @@ SAP_API sap_status sap_problem_file_read_next(const char* path, int64_t* at, sap
 SAP_API sap_status sap_problem_file_write(const char* path, const sap_problem* problem,
                                           const sap_solution* solution, sap_error* error);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

@@ -80,9 +80,7 @@
 #include <sapstep/multibody.h>
 #include <sapstep/stepper.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 // Start with sap_recorder_options_default(), which sets the cookie.
 typedef struct sap_recorder_options {
@@ -203,6 +201,4 @@ SAP_API sap_status sap_recording_text(const sap_recording* recording, const char
 SAP_API sap_status sap_recording_read(const sap_recording* recording, const char* name,
                                       int64_t first, int64_t count, double* out, sap_error* error);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

@@ -57,9 +57,7 @@
 #include <sapstep/base.h>
 #include <sapstep/model.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 typedef enum sap_scene_format {
   SAP_SCENE_AUTO,  // by the root element: <mujoco> or <robot>
@@ -123,6 +121,4 @@ SAP_API sap_scene_options sap_scene_options_default(void);
 SAP_API sap_status sap_scene_read(const char* path, const sap_scene_options* options,
                                   sap_model** out, sap_error* error);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

@@ -4,9 +4,7 @@
 
 #include <sapstep/model.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 // Sensors: X(id, name in MJCF, number of values, object, stage). The object is a frame in a body, a
 // joint, ...; stage STEP: the value is that of a step, zero if none was made. Frames: `local` is in
@@ -107,6 +105,4 @@ SAP_API sap_status sap_model_get_site(const sap_model* model, int32_t site, sap_
 // Returns the number of a sensor's values, and where they start among those of all; 0 out of range.
 SAP_API int32_t sap_model_sensor_values(const sap_model* model, int32_t sensor, int32_t* first);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

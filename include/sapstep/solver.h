@@ -5,9 +5,7 @@
 #include <sapstep/base.h>
 #include <sapstep/problem.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 // Result of a solve. Not converging is not an error: the solution is the best iterate then.
 #define SAP_OUTCOME_LIST(X)                                                        \
@@ -273,6 +271,4 @@ typedef struct sap_residual {
 SAP_API sap_status sap_residuals(const sap_problem* problem, const double* v, const double* gamma,
                                  sap_residual* out, sap_error* error);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

@@ -29,9 +29,7 @@
 #include <sapstep/solver.h>
 #include <sapstep/system.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 // Named schemes: X(name, text, theta, theta_vq)
 #define SAP_SCHEME_LIST(X)                          \
@@ -221,6 +219,4 @@ SAP_API sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* byt
 // velocity and momentum are scaled to the new dt.
 SAP_API sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

@@ -13,9 +13,7 @@
 #include <sapstep/base.h>
 #include <sapstep/problem.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SAP_C_BEGIN
 
 // A symmetric matrix with the pattern of A, filled by a callback. All entries are zero at first.
 typedef struct sap_tree_matrix {
@@ -82,8 +80,8 @@ typedef enum sap_parameter_kind {
   // is the same number [N/m, N m], [N s/m, N m s]
   SAP_PARAMETER_SERVO_STIFFNESS,
   SAP_PARAMETER_SERVO_DAMPING,
-  SAP_PARAMETER_MASS,        // of a body, at the same inertia about its centre [kg]
-  SAP_PARAMETER_CENTRE_X,    // its centre of mass in its axes [m]
+  SAP_PARAMETER_MASS,      // of a body, at the same inertia about its centre [kg]
+  SAP_PARAMETER_CENTRE_X,  // its centre of mass in its axes [m]
   SAP_PARAMETER_CENTRE_Y,
   SAP_PARAMETER_CENTRE_Z,
   SAP_PARAMETER_INERTIA_XX,  // about its centre, in its axes [kg m^2]
@@ -123,13 +121,13 @@ typedef struct sap_balance_derivatives {
 // see sap_step_displacement. If lambda (nv) is given, the vectors lambda' dp/dx (nv), of the inputs
 // (nu), take the place of the matrices.
 typedef struct sap_impulse_derivatives {
-  const double* v;                           // at the end of the step
-  const double* v_star;                      // v* from which slips were predicted
-  const double *v_near, *q_A;                // where A was taken; v* = v_near - A^-1 x, x constant
-  const double* lambda;                      // NULL: matrices
-  double* impulse;                           // p (nv); NULL: not wanted
-  double* dv;                                // NULL: not wanted
-  double *dq0, *dv0, *dv_star;               // NULL, all five and du: not wanted
+  const double* v;              // at the end of the step
+  const double* v_star;         // v* from which slips were predicted
+  const double *v_near, *q_A;   // where A was taken; v* = v_near - A^-1 x, x constant
+  const double* lambda;         // NULL: matrices
+  double* impulse;              // p (nv); NULL: not wanted
+  double* dv;                   // NULL: not wanted
+  double *dq0, *dv0, *dv_star;  // NULL, all five and du: not wanted
   double *dq_A, *dq_theta;
   double* du;                                // to the inputs (nv x nu)
   const sap_parameter_gradient* parameters;  // of lambda' p; NULL: not wanted
@@ -324,6 +322,4 @@ SAP_API void sap_state_clear(sap_state* state);
 // Copies the numbers. ARGUMENT: the sizes differ.
 SAP_API sap_status sap_state_copy(const sap_state* from, sap_state* to, sap_error* error);
 
-#ifdef __cplusplus
-}
-#endif
+SAP_C_END

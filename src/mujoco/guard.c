@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MuJoCo's errors as a status, its warnings, and models loaded under that guard.
-#include "mujoco/guard.h"
+#include "mujoco/adapter.h"
 
 #include <setjmp.h>
 #include <stddef.h>

@@ -43,24 +43,18 @@ static sap_status step_moved(const transition* t, int32_t k, double h, double* e
 // The widths by which input k moves up and down; controls stay in their ranges.
 static void find_widths(const transition* t, int32_t k, double eps, bool centered, double h[2]) {
   const mjModel* m = t->a->model;
-  h[0] = eps;
-  h[1] = centered ? eps : 0.0;
-  if (k >= t->nx && m->actuator_ctrllimited[k - t->nx]) {
-    const mjtNum* range = m->actuator_ctrlrange + 2 * (k - t->nx);
-    const double u = t->start->ctrl[k - t->nx];
-    if (u + eps > range[1]) {
-      h[0] = 0.0;
-      h[1] = eps;
-    } else if (u - h[1] < range[0]) {
-      h[1] = 0.0;
-    }
-  }
+  const int32_t i = k - t->nx;
+  const bool limited = i >= 0 && m->actuator_ctrllimited[i];
+  const bool up = !limited || t->start->ctrl[i] + eps <= m->actuator_ctrlrange[2 * i + 1];
+  const bool down = !limited || t->start->ctrl[i] - eps >= m->actuator_ctrlrange[2 * i];
+  h[0] = up ? eps : 0.0;
+  h[1] = !up || (centered && down) ? eps : 0.0;
 }
 
-static sap_status find_columns(const transition* t, double eps, bool centered, double* A, double* B,
-                               double* C, double* D, sap_error* error) {
-  double* const of_state[2] = {A, C};
-  double* const of_control[2] = {B, D};
+static sap_status find_columns(const transition* t, const sap_mj_differences* of,
+                               sap_error* error) {
+  double* const of_state[2] = {of->A, of->C};
+  double* const of_control[2] = {of->B, of->D};
   for (int32_t k = 0; k < t->nx + t->nu; ++k) {
     const bool state = k < t->nx;
     double* const* out = state ? of_state : of_control;
@@ -69,7 +63,7 @@ static sap_status find_columns(const transition* t, double eps, bool centered, d
     if (out[0] == NULL && out[1] == NULL) {
       continue;
     }
-    find_widths(t, k, eps, centered, h);
+    find_widths(t, k, of->eps, of->centered, h);
     SAP_TRY(step_moved(t, k, h[0], t->end[0], error));
     SAP_TRY(step_moved(t, k, -h[1], t->end[1], error));
     for (int32_t i = 0; i < t->nx + t->ns; ++i) {
@@ -89,11 +83,11 @@ static void copy_data(void* context) {
   t->d = mj_copyData(NULL, t->a->model, t->start);
 }
 
-sap_status sap_mj_transition(sap_mj* a, const mjData* d, double eps, bool centered, double* A,
-                             double* B, double* C, double* D, sap_error* error) {
-  SAP_NOT_NULL(error, a, d);
-  SAP_FAIL_IF(!(eps > 0.0 && isfinite(eps)), error, SAP_STATUS_ARGUMENT,
-              "eps = %g must be finite and > 0", eps);
+sap_status sap_mj_transition(sap_mj* a, const mjData* d, const sap_mj_differences* differences,
+                             sap_error* error) {
+  SAP_NOT_NULL(error, a, d, differences);
+  SAP_FAIL_IF(!(differences->eps > 0.0 && isfinite(differences->eps)), error, SAP_STATUS_ARGUMENT,
+              "eps = %g must be finite and > 0", differences->eps);
   SAP_TRY(sap_mj_state_check(a->model, d, error));
   const mjModel* m = a->model;
   transition t = {.a = a,
@@ -107,7 +101,7 @@ sap_status sap_mj_transition(sap_mj* a, const mjData* d, double eps, bool center
   t.end[1] = a->ends + t.nx + t.ns;
   SAP_TRY(sap_mj_snapshot_take(a, d, &a->snapshots[0], error));
   SAP_TRY(sap_mj_call(copy_data, &t, error));
-  const sap_status status = find_columns(&t, eps, centered, A, B, C, D, error);
+  const sap_status status = find_columns(&t, differences, error);
   const sap_status restored = sap_mj_snapshot_restore(a, t.d, &a->snapshots[0], NULL);
   mj_deleteData(t.d);
   return status != SAP_STATUS_OK ? status : restored;

@@ -10,7 +10,6 @@
 #include "core/memory.h"
 #include "problem/delassus.h"
 #include "problem/factor.h"
-#include "problem/matrix.h"
 
 void sap_delassus_clear(sap_delassus* d) {
   sap_pool_free(&d->pool);

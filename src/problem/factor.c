@@ -16,7 +16,6 @@
 #include "linalg/dense.h"
 #include "linalg/square.h"
 #include "problem/blocks.h"
-#include "problem/matrix.h"
 
 bool sap_tree_factorize(const double* A, const sap_branch_factor* factor) {
   const int32_t n = factor->n;

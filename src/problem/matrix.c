@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "problem/matrix.h"
 
 #include <math.h>
 #include <string.h>

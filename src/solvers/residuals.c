@@ -19,7 +19,6 @@
 #include "problem/blocks.h"
 #include "problem/delassus.h"
 #include "problem/factor.h"
-#include "problem/matrix.h"
 #include "problem/problem_data.h"
 #include "solvers/row_violation.h"
 

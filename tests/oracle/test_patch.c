@@ -53,7 +53,7 @@ typedef struct wrench {
   sap_patch patch;
 } wrench;
 
-static const double rigid = INFINITY;
+static const double rigid = (double)INFINITY;
 
 // kappa 0: E over the inner radius.
 static wrench touch(const sap_placed_shape* a, const sap_placed_shape* b, double kappa_a,

@@ -18,7 +18,7 @@
 #include "support/mesh_shapes.h"
 
 enum { POSES = 150, FACETS = 200, CELLS = 160 };
-static const double E = 1e5, rigid = INFINITY;
+static const double E = 1e5, rigid = (double)INFINITY;
 static mesh_shape meshes[MESH_SHAPES];
 static struct {
   sap_patch_surface surface;

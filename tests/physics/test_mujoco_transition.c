@@ -15,6 +15,10 @@ static mujoco_run begin(const char* text) {
   return mujoco_run_text(text, &options);
 }
 
+static sap_status transition(mujoco_run* run, const sap_mj_differences* of, sap_error* error) {
+  return sap_mj_transition(run->adapter, run->data, of, error);
+}
+
 // Implicit Euler on m x'' = -k x - d x' + g u: (m + dt d + dt^2 k) v = m v0 - dt k x0 + dt g u.
 static void test_linear_system(void** state) {
   (void)state;
@@ -28,7 +32,7 @@ static void test_linear_system(void** state) {
     run.data->qvel[0] = -0.2;
     run.data->ctrl[0] = controls[i / 2];  // also at the ends of its range
     const double qvel = run.data->qvel[0], u = run.data->ctrl[0];
-    assert_int_equal(sap_mj_transition(run.adapter, run.data, 1e-6, i % 2 == 0, A, B, C, D, NULL),
+    assert_int_equal(transition(&run, &(sap_mj_differences){1e-6, i % 2 == 0, A, B, C, D}, NULL),
                      0);
     for (int k = 0; k < 2; ++k) {
       ASSERT_NEAR(A[k], (k == 0) + dt * v[k], 1e-8);
@@ -42,7 +46,7 @@ static void test_linear_system(void** state) {
     assert_true(run.data->qvel[0] == qvel && run.data->ctrl[0] == u && run.data->time == 0.0);
     double alone[2] = {0.0, 0.0};
     assert_int_equal(
-        sap_mj_transition(run.adapter, run.data, 1e-6, true, NULL, alone, NULL, NULL, NULL), 0);
+        transition(&run, &(sap_mj_differences){1e-6, true, NULL, alone, NULL, NULL}, NULL), 0);
     ASSERT_NEAR(alone[1], B[1], 1e-8);
     mujoco_run_end(&run);
   }
@@ -61,7 +65,7 @@ static void test_sliding_box(void** state) {
   run.data->qvel[0] = other.data->qvel[0] = 1.0;
   mujoco_run_step(&run, 10);
   mujoco_run_step(&other, 10);
-  assert_int_equal(sap_mj_transition(run.adapter, run.data, 1e-6, true, A, NULL, NULL, NULL, NULL),
+  assert_int_equal(transition(&run, &(sap_mj_differences){1e-6, true, A, NULL, NULL, NULL}, NULL),
                    0);
   ASSERT_NEAR(A[12 * 6 + 6], 1.0, 1e-4);
   ASSERT_NEAR(A[12 * 0 + 6], 0.005, 1e-6);
@@ -79,21 +83,18 @@ static void test_wrong_input(void** state) {
   mujoco_run run = begin(CART);
   sap_error error = {0};
   double A[4];
+  const sap_mj_differences good = {1e-6, true, A, NULL, NULL, NULL};
   const double wrong[] = {0.0, -1e-6, NAN, INFINITY};
   for (int i = 0; i < 4; ++i) {
     assert_int_equal(
-        sap_mj_transition(run.adapter, run.data, wrong[i], true, A, NULL, NULL, NULL, &error),
+        transition(&run, &(sap_mj_differences){wrong[i], true, A, NULL, NULL, NULL}, &error),
         SAP_STATUS_ARGUMENT);
     assert_non_null(strstr(error.message, "eps"));
   }
-  assert_int_equal(sap_mj_transition(NULL, run.data, 1e-6, true, A, NULL, NULL, NULL, &error),
-                   SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_mj_transition(run.adapter, NULL, 1e-6, true, A, NULL, NULL, NULL, &error),
-                   SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_mj_transition(NULL, run.data, &good, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_mj_transition(run.adapter, NULL, &good, &error), SAP_STATUS_ARGUMENT);
   run.data->qvel[0] = NAN;
-  assert_int_equal(
-      sap_mj_transition(run.adapter, run.data, 1e-6, true, A, NULL, NULL, NULL, &error),
-      SAP_STATUS_NOT_FINITE);
+  assert_int_equal(transition(&run, &good, &error), SAP_STATUS_NOT_FINITE);
   mujoco_run_end(&run);
 }
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "multibody/model/traits.h"
+#include "multibody/model/model_data.h"
 #include "support/mixed_model.h"
 
 enum { TRAITS_MAX = 4096 };

@@ -312,7 +312,7 @@ static sap_status check_parameter(const sap_multibody* multibody, const sap_para
   const bool shape = p->kind <= SAP_PARAMETER_RELAXATION_TIME;
   const int32_t count = shape                                      ? model->sizes.shapes
                         : p->kind == SAP_PARAMETER_GRAVITY         ? 3
-                        : sap_slopes_is_of_inertia(p->kind)        ? model->sizes.bodies
+                        : SAP_IS_OF_INERTIA(p->kind)               ? model->sizes.bodies
                         : p->kind >= SAP_PARAMETER_SERVO_STIFFNESS ? model->sizes.nu
                                                                    : model->sizes.joints;
   SAP_FAIL_IF((int)p->kind < 0 || p->kind >= SAP_PARAMETER_COUNT || p->id < 0 || p->id >= count,
@@ -322,7 +322,7 @@ static sap_status check_parameter(const sap_multibody* multibody, const sap_para
               error, SAP_STATUS_UNSUPPORTED,
               "derivatives to the spring of joint %d '%s', no hinge or slide", p->id,
               sap_model_get_name(model, SAP_ELEMENT_JOINT, p->id));
-  const bool inertia = sap_slopes_is_of_inertia(p->kind);
+  const bool inertia = SAP_IS_OF_INERTIA(p->kind);
   SAP_FAIL_IF((p->kind == SAP_PARAMETER_GRAVITY || inertia) && multibody->dynamics->nfloating > 0,
               error, SAP_STATUS_UNSUPPORTED,
               "derivatives to gravity or inertia with gravity compensation");
@@ -334,22 +334,18 @@ static sap_status check_parameter(const sap_multibody* multibody, const sap_para
   return SAP_STATUS_OK;
 }
 
-// Weight of the links times their velocities V by lambda: sum of m u + w x h.
-static double add_gravity(const sap_multibody* multibody, const sap_kinematics* kin,
-                          const double* lambda, int32_t axis) {
+// Weight of the links times the velocities of their centres by lambda, along an axis.
+static double add_gravity(sap_multibody* multibody, const sap_kinematics* kin, const double* lambda,
+                          int32_t axis) {
   const sap_dynamics* d = multibody->dynamics;
-  double sum = 0.0;
+  double sum = 0.0, h[3], x[3];
+  sap_kinematics_velocities(kin, lambda, multibody->velocities);
   for (int32_t l = 0; l < d->nlinks; ++l) {
-    sap_inertia I;
-    double V[6] = {0.0}, S[6], x[3];
-    sap_derivatives_inertia(kin, l, &I);
-    for (int32_t i = d->links[l].first_dof + d->links[l].ndofs - 1; i >= 0;
-         i = d->model->dof_parent[i]) {
-      sap_derivatives_direction(kin, i, S);
-      sap_spatial_add_scaled(V, S, lambda[i]);
-    }
-    sap_v3_cross(x, V, I.h);
-    sum += I.mass * V[3 + axis] + x[axis];
+    const sap_link* link = &d->links[l];
+    const double* V = multibody->velocities[link->body];
+    sap_m3_mul_v3(h, kin->R_WB + 9 * (size_t)link->body, link->body_inertia.h);
+    sap_v3_cross(x, V, h);
+    sum += link->body_inertia.mass * V[3 + axis] + x[axis];
   }
   return sum;
 }
@@ -413,7 +409,7 @@ sap_status sap_multibody_parameter_derivatives(void* context, const sap_step_con
       add_joint(model, out, k, at->q[joint->q_start] - joint->spring_reference, lambda, NULL);
     } else if (p->kind == SAP_PARAMETER_DAMPING || p->kind == SAP_PARAMETER_ARMATURE) {
       add_joint(model, out, k, 1.0, lambda, p->kind == SAP_PARAMETER_DAMPING ? at->v : at->a);
-    } else if (sap_slopes_is_of_inertia(p->kind)) {
+    } else if (SAP_IS_OF_INERTIA(p->kind)) {
       out->out[k] += sap_slopes_inertia_work(multibody, step, at, lambda, p);
     } else if (p->kind >= SAP_PARAMETER_SERVO_STIFFNESS) {
       out->out[k] += add_servo(multibody, step, at->v, lambda, p);
@@ -433,7 +429,7 @@ void sap_slopes_add_A_parameters(const sap_slopes_call* call) {
   for (int32_t k = 0; out != NULL && k < out->count; ++k) {
     const sap_parameter* p = &out->parameters[k];
     const double scale = scales[p->kind];
-    const bool inertia = sap_slopes_is_of_inertia(p->kind);
+    const bool inertia = SAP_IS_OF_INERTIA(p->kind);
     const sap_servo* servo = p->kind >= SAP_PARAMETER_SERVO_STIFFNESS && !inertia
                                  ? find_servo(call->multibody->dynamics, p->id)
                                  : NULL;

@@ -517,7 +517,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
       const size_t n = (size_t)multibody->model->sizes.nv;
       memset(call.w->A_bar, 0, n * sizeof(double));
       for (int32_t i = 0; out->parameters != NULL && i < out->parameters->count; ++i) {
-        call.all_A = call.all_A || sap_slopes_is_of_inertia(out->parameters->parameters[i].kind);
+        call.all_A = call.all_A || SAP_IS_OF_INERTIA(out->parameters->parameters[i].kind);
       }
       memset(call.w->A_full, 0, call.all_A ? n * n * sizeof(double) : 0);
     }

@@ -6,7 +6,7 @@
 #include "contact/contact_law.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/engine/multibody_data.h"
-#include "multibody/geometry/variation.h"
+#include "multibody/geometry/collision.h"
 
 // Steps of differences of the law, a function of few numbers: relative, and least [m], [m/s].
 #define SAP_LAW_STEP 3e-6
@@ -118,7 +118,7 @@ void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const doubl
 // Adds the derivatives of the impulse of a row but -J' G J; bound: -1, 1 at a bound of a box.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               int bound, sap_error* error);
-bool sap_slopes_is_of_inertia(sap_parameter_kind kind);
+#define SAP_IS_OF_INERTIA(kind) ((kind) >= SAP_PARAMETER_MASS && (kind) < SAP_PARAMETER_COUNT)
 // The gradients to a parameter of inertia of lambda' r, and by A_full.
 double sap_slopes_inertia_work(sap_multibody* multibody, const sap_step_context* step,
                                const sap_balance_derivatives* of, const double* lambda,

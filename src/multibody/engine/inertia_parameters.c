@@ -12,10 +12,6 @@
 #include "multibody/dynamics/forces.h"
 #include "multibody/engine/impulse_slopes.h"
 
-bool sap_slopes_is_of_inertia(sap_parameter_kind kind) {
-  return kind >= SAP_PARAMETER_MASS && kind < SAP_PARAMETER_COUNT;
-}
-
 static int32_t find_link(const sap_multibody* multibody, int32_t body) {
   const sap_dynamics* d = multibody->dynamics;
   int32_t l = 0;

@@ -7,7 +7,6 @@
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
-#include "multibody/model/traits.h"
 
 static int mass_matrix(void* context, const double* q, const sap_tree_matrix* M) {
   sap_multibody* multibody = context;

@@ -9,7 +9,7 @@
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/forces.h"
 #include "multibody/engine/multibody_data.h"
-#include "multibody/geometry/ray.h"
+#include "multibody/geometry/shape.h"
 
 // A state whose sensors are read.
 typedef struct reading {

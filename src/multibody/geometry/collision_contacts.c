@@ -8,7 +8,7 @@
 
 #include "math/quaternion.h"
 #include "multibody/geometry/ahead_gap.h"
-#include "multibody/geometry/variation.h"
+#include "multibody/geometry/collision.h"
 
 // --- identity of contact points (see collision_data.h) ---
 

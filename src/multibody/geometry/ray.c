@@ -2,7 +2,7 @@
 // A line o + t d is inside a convex shape in an interval of t. Shapes are intersections of half
 // spaces n . x <= c and of quadrics sum (x_i/r_i)^2 <= 1; a capsule is the hull of two spheres,
 // which is their union with a cylinder.
-#include "multibody/geometry/ray.h"
+#include "multibody/geometry/shape.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 //     dn = rotation x n,  dp = (r + r0/2 + s phi) dn + s dphi n
 //   spheres about c_A, c_B, L = |c_B - c_A|:
 //     dn = (1 - n n') dc_B/L,  dp = (r_A + r0/2 + s phi) dn + s dphi n
-#include "multibody/geometry/variation.h"
+#include "multibody/geometry/collision.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 
 #include <sapstep/model.h>
 #include <sapstep/sensor.h>
+#include <sapstep/system.h>
 
 #include "core/hash_map.h"
 #include "core/memory.h"
@@ -164,3 +165,7 @@ static inline int32_t sap_joint_position_count(sap_joint_type type) {
 static inline int32_t sap_joint_velocity_count(sap_joint_type type) {
   return type == SAP_JOINT_FREE ? 6 : type == SAP_JOINT_BALL ? 3 : 1;
 }
+
+// Visits sizes, then options, then all elements. Names of elements, colors and keyframes are no
+// traits; nor are numbers that compiling finds from others.
+void sap_model_traits(const sap_model* model, sap_trait_visitor visit, void* visitor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "multibody/model/traits.h"
+#include "multibody/model/model_data.h"
 
 #include <string.h>
 

@@ -314,8 +314,9 @@ def transition_fd(model: "mujoco.MjModel", data: "mujoco.MjData", eps: float = 1
     with adapter._c as c:
         address, nx, nu, ns = adapter._address(data), 2 * model.nv + model.na, model.nu, model.nsensordata
         found = Transition(np.empty((nx, nx)), np.empty((nx, nu)), np.empty((ns, nx)), np.empty((ns, nu)))
-        call(_lib.sap_mj_transition, c.adapter, address, number(eps, "eps"), bool(centered),
-             *[ffi.from_buffer("double[]", matrix) if matrix.size else ffi.NULL for matrix in found])
+        asked = ffi.new("sap_mj_differences*", (number(eps, "eps"), bool(centered), *(
+            ffi.from_buffer("double[]", matrix) if matrix.size else ffi.NULL for matrix in found)))
+        call(_lib.sap_mj_transition, c.adapter, address, asked)
     return found
 
 
