@@ -118,7 +118,7 @@ class Header:
                     line += "\n" + lines[i]
                     i += 1
                 self._macro(line, comment)
-            elif line and not line.startswith(("#", "}", 'extern "C"')):
+            elif line and not line.startswith(("#", "}", "SAP_C_")):
                 while not self._whole(line):
                     line += "\n" + lines[i]
                     i += 1
@@ -134,7 +134,7 @@ class Header:
 
     def _macro(self, text, comment):
         name, parameters, body = re.match(r"#define (\w+)(\([^)]*\))?(.*)", text, re.DOTALL).groups()
-        if name == "SAP_API" or name.endswith("_H"):
+        if name == "SAP_API" or name.startswith("SAP_C_"):
             return
         body = body.strip()
         if parameters and re.search(r"\b(X|FIELD|ARRAY)\(", body):

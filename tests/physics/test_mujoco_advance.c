@@ -13,7 +13,7 @@ static const char SCENE[] =
     "<geom type='sphere' size='.1' pos='.5 0 0' mass='1'/></body></worldbody></mujoco>";
 
 static sap_mj_advance_report advance(mujoco_run* run, double accuracy, int count) {
-  sap_mj_advance_report report, all = {.least_dt = INFINITY};
+  sap_mj_advance_report report, all = {.least_dt = HUGE_VAL};
   sap_error error = {0};
   for (int i = 0; i < count; ++i) {
     const double t = run->data->time;
@@ -82,14 +82,14 @@ static void test_failures(void** state) {
   sap_error error = {0};
   (void)advance(&run, 1e-4, 8);
   const double q = run.data->qpos[0], v = run.data->qvel[0], t = run.data->time;
-  const double bad[] = {0.0, -1.0, NAN, INFINITY};
+  const double bad[] = {0.0, -1.0, (double)NAN, HUGE_VAL};
   for (int i = 0; i < 4; ++i) {
     assert_int_equal(sap_mj_advance(run.adapter, run.data, bad[i], NULL, &error),
                      SAP_STATUS_ARGUMENT);
   }
   assert_int_equal(sap_mj_advance(NULL, run.data, 1e-4, NULL, &error), SAP_STATUS_ARGUMENT);
   assert_int_equal(sap_mj_advance(run.adapter, NULL, 1e-4, NULL, &error), SAP_STATUS_ARGUMENT);
-  run.data->qfrc_applied[1] = NAN;
+  run.data->qfrc_applied[1] = (double)NAN;
   assert_int_equal(sap_mj_advance(run.adapter, run.data, 1e-4, NULL, &error),
                    SAP_STATUS_NOT_FINITE);
   assert_true(run.data->qpos[0] == q && run.data->qvel[0] == v && run.data->time == t);

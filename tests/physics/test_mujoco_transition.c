@@ -84,7 +84,7 @@ static void test_wrong_input(void** state) {
   sap_error error = {0};
   double A[4];
   const sap_mj_differences good = {1e-6, true, A, NULL, NULL, NULL};
-  const double wrong[] = {0.0, -1e-6, NAN, INFINITY};
+  const double wrong[] = {0.0, -1e-6, (double)NAN, HUGE_VAL};
   for (int i = 0; i < 4; ++i) {
     assert_int_equal(
         transition(&run, &(sap_mj_differences){wrong[i], true, A, NULL, NULL, NULL}, &error),
@@ -93,7 +93,7 @@ static void test_wrong_input(void** state) {
   }
   assert_int_equal(sap_mj_transition(NULL, run.data, &good, &error), SAP_STATUS_ARGUMENT);
   assert_int_equal(sap_mj_transition(run.adapter, NULL, &good, &error), SAP_STATUS_ARGUMENT);
-  run.data->qvel[0] = NAN;
+  run.data->qvel[0] = (double)NAN;
   assert_int_equal(transition(&run, &good, &error), SAP_STATUS_NOT_FINITE);
   mujoco_run_end(&run);
 }

@@ -163,7 +163,7 @@ static void spheres_grow(void** state) {
 // The margin counts from the rest distance; a contact pair has its own of both.
 static void pairs_have_their_own(void** state) {
   (void)state;
-  static const double pair_rest[3] = {NAN, 0.07, -0.02};  // NAN: no pair
+  static const double pair_rest[3] = {(double)NAN, 0.07, -0.02};  // NAN: no pair
   for (int k = 0; k < 3; ++k) {
     collision_scene s;
     const two_shapes of = {.type = {SAP_SHAPE_SPHERE, SAP_SHAPE_SPHERE},
