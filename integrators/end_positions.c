@@ -138,25 +138,31 @@ sap_status sap_end_positions_slopes(sap_end_positions* end, sap_problem* p,
                                     const sap_solution* solution, const sap_end_motion* motion,
                                     double* d_v, bool* acts, sap_error* error) {
   const size_t n = (size_t)p->nv;
-  double* unit = end->unit;
+  double* d = end->unit;
   *acts = false;
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    *acts = *acts || pushes(&p->blocks[b], solution->gamma);
-  }
   memset(d_v, 0, n * n * sizeof *d_v);
-  memset(unit, 0, n * sizeof *unit);
-  for (size_t k = 0; k < n && *acts; ++k) {
-    unit[k] = 1.0;
-    for (int32_t b = 0; b < p->nblocks; ++b) {
-      sap_block_data* block = &p->blocks[b];
-      if (pushes(block, solution->gamma)) {
-        double rate[SAP_CONE_ROWS_MAX];
-        sap_problem_block_velocity(p, block, unit, rate);
-        block->end_move = block->end * (1.0 - motion->theta_vq) * rate[SAP_NORMAL_ROW];
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    sap_block_data* block = &p->blocks[b];
+    if (!pushes(block, solution->gamma)) {
+      continue;
+    }
+    for (int32_t c = 0; c < p->nblocks; ++c) {
+      p->blocks[c].end_move = 0.0;
+    }
+    *acts = true;
+    block->end_move = block->end * (1.0 - motion->theta_vq);
+    memset(d, 0, n * sizeof *d);
+    SAP_TRY(add_motion(end, p, solution->gamma, d, error));
+    for (int32_t i = 0; i < block->ntrees; ++i) {
+      const int32_t t = p->block_trees[block->first_tree + i];
+      const double* J = p->jacobians[block->first_tree + i] + SAP_NORMAL_ROW;
+      for (int32_t j = 0; j < p->tree_size[t]; ++j) {
+        double* column = d_v + n * (size_t)(p->tree_start[t] + j);
+        for (size_t r = 0; r < n; ++r) {
+          column[r] += J[(size_t)j * (size_t)block->nrows] * d[r];
+        }
       }
     }
-    SAP_TRY(add_motion(end, p, solution->gamma, d_v + n * k, error));
-    unit[k] = 0.0;
   }
   return SAP_STATUS_OK;
 }

@@ -29,11 +29,9 @@ static double move_inertia(const sap_multibody* multibody, const sap_kinematics*
   const int32_t first = multibody->dynamics->links[link].body;
   sap_model_body changed = *body;
   sap_inertia parts[2] = {{.mass = 0.0}, {.mass = 0.0}};
-  double *numbers[10] = {&changed.mass}, r[3], arm[3], q[4];
-  for (int i = 0; i < 9; ++i) {
-    numbers[1 + i] = i < 3 ? &changed.p_BCo[i] : &changed.I_BCo_B[i - 3];
-  }
-  double* x = numbers[p->kind - SAP_PARAMETER_MASS];
+  const int i = (int)p->kind - SAP_PARAMETER_CENTRE_X;
+  double r[3], arm[3], q[4];
+  double* x = i < 0 ? &changed.mass : i < 3 ? &changed.p_BCo[i] : &changed.I_BCo_B[i - 3];
   const double h = SAP_LAW_STEP * fmax(fabs(*x), SAP_LAW_LEAST);
   *x += side * h;
   sap_v3_sub(r, kin->p_WB + 3 * p->id, kin->p_WB + 3 * first);
@@ -43,8 +41,8 @@ static double move_inertia(const sap_multibody* multibody, const sap_kinematics*
   sap_dynamics_weld_inertia(&parts[0], body, arm, q);
   sap_dynamics_weld_inertia(&parts[1], &changed, arm, q);
   *out = multibody->dynamics->links[link].body_inertia;
-  for (int i = 0; i < 10; ++i) {
-    ((double*)out)[i] += ((double*)&parts[1])[i] - ((double*)&parts[0])[i];
+  for (int k = 0; k < 10; ++k) {
+    ((double*)out)[k] += ((double*)&parts[1])[k] - ((double*)&parts[0])[k];
   }
   return side * h;
 }
