@@ -24,7 +24,7 @@
 
 typedef struct sap_end_positions {
   double *p, *g, *x;  // direction, gradient, A^-1 g (nv)
-  double *Ap, *unit;  // A p, and d of one move (nv)
+  double *Ap, *unit;  // A p, and the d of one move (nv)
 } sap_end_positions;
 
 typedef struct sap_end_motion {

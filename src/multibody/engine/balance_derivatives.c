@@ -310,11 +310,11 @@ static sap_status check_parameter(const sap_multibody* multibody, const sap_para
                                   sap_error* error) {
   const sap_model* model = multibody->model;
   const bool shape = p->kind <= SAP_PARAMETER_RELAXATION_TIME;
-  const int32_t count = shape                                      ? model->sizes.shapes
-                        : p->kind == SAP_PARAMETER_GRAVITY         ? 3
-                        : SAP_IS_OF_INERTIA(p->kind)               ? model->sizes.bodies
-                        : p->kind >= SAP_PARAMETER_SERVO_STIFFNESS ? model->sizes.nu
-                                                                   : model->sizes.joints;
+  const int32_t count = shape                              ? model->sizes.shapes
+                        : p->kind == SAP_PARAMETER_GRAVITY ? 3
+                        : SAP_IS_OF_INERTIA(p->kind)       ? model->sizes.bodies
+                        : SAP_IS_OF_SERVO(p->kind)         ? model->sizes.nu
+                                                           : model->sizes.joints;
   SAP_FAIL_IF((int)p->kind < 0 || p->kind >= SAP_PARAMETER_COUNT || p->id < 0 || p->id >= count,
               error, SAP_STATUS_ARGUMENT, "parameter: kind %d, id %d of %d", (int)p->kind, p->id,
               count);
@@ -322,13 +322,11 @@ static sap_status check_parameter(const sap_multibody* multibody, const sap_para
               error, SAP_STATUS_UNSUPPORTED,
               "derivatives to the spring of joint %d '%s', no hinge or slide", p->id,
               sap_model_get_name(model, SAP_ELEMENT_JOINT, p->id));
-  const bool inertia = SAP_IS_OF_INERTIA(p->kind);
-  SAP_FAIL_IF((p->kind == SAP_PARAMETER_GRAVITY || inertia) && multibody->dynamics->nfloating > 0,
-              error, SAP_STATUS_UNSUPPORTED,
+  const bool weight = p->kind == SAP_PARAMETER_GRAVITY || SAP_IS_OF_INERTIA(p->kind);
+  SAP_FAIL_IF(weight && multibody->dynamics->nfloating > 0, error, SAP_STATUS_UNSUPPORTED,
               "derivatives to gravity or inertia with gravity compensation");
-  SAP_FAIL_IF(p->kind >= SAP_PARAMETER_SERVO_STIFFNESS && !inertia &&
-                  sap_dynamics_actuator_is_elastic(model, p->id),
-              error, SAP_STATUS_UNSUPPORTED,
+  SAP_FAIL_IF(SAP_IS_OF_SERVO(p->kind) && sap_dynamics_actuator_is_elastic(model, p->id), error,
+              SAP_STATUS_UNSUPPORTED,
               "derivatives to kp or kd of actuator %d '%s', whose gain depends on its length",
               p->id, sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, p->id));
   return SAP_STATUS_OK;
@@ -411,7 +409,7 @@ sap_status sap_multibody_parameter_derivatives(void* context, const sap_step_con
       add_joint(model, out, k, 1.0, lambda, p->kind == SAP_PARAMETER_DAMPING ? at->v : at->a);
     } else if (SAP_IS_OF_INERTIA(p->kind)) {
       out->out[k] += sap_slopes_inertia_work(multibody, step, at, lambda, p);
-    } else if (p->kind >= SAP_PARAMETER_SERVO_STIFFNESS) {
+    } else if (SAP_IS_OF_SERVO(p->kind)) {
       out->out[k] += add_servo(multibody, step, at->v, lambda, p);
     }
   }
@@ -429,11 +427,9 @@ void sap_slopes_add_A_parameters(const sap_slopes_call* call) {
   for (int32_t k = 0; out != NULL && k < out->count; ++k) {
     const sap_parameter* p = &out->parameters[k];
     const double scale = scales[p->kind];
-    const bool inertia = SAP_IS_OF_INERTIA(p->kind);
-    const sap_servo* servo = p->kind >= SAP_PARAMETER_SERVO_STIFFNESS && !inertia
-                                 ? find_servo(call->multibody->dynamics, p->id)
-                                 : NULL;
-    if (inertia) {
+    const sap_servo* servo =
+        SAP_IS_OF_SERVO(p->kind) ? find_servo(call->multibody->dynamics, p->id) : NULL;
+    if (SAP_IS_OF_INERTIA(p->kind)) {
       out->out[k] += sap_slopes_inertia_in_A(call, p);
     } else if (servo != NULL && servo->count == 1) {
       const double arm = call->multibody->model->actuators[p->id].gear * servo->J[0];

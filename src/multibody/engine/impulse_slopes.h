@@ -33,8 +33,9 @@ typedef struct sap_contact_slopes {
   double (*S)[6];                     // (nv)
   double (*Dp)[3], (*rho)[3];         // (nv)
   double* dphi;                       // (nv)
-  // Of a contact at q^theta: dphi and rho of the same at q0, velocities by q and v at q0 and q^theta
-  // in the world's axes, velocity_change by q0, q^theta and v0.
+  // Of contacts that act at q^theta: dphi0 and rho0 are dphi and rho of the same contact at q0, rates
+  // the slopes of its velocities at q0 and at q^theta to q and to v (world axes), by_change those of
+  // its velocity_change to q0, q^theta and v0.
   double* dphi0;                         // (nv)
   double (*rho0)[3];                     // (nv)
   double (*rates)[4][3];                 // (nv)
@@ -119,6 +120,8 @@ void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const doubl
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               int bound, sap_error* error);
 #define SAP_IS_OF_INERTIA(kind) ((kind) >= SAP_PARAMETER_MASS && (kind) < SAP_PARAMETER_COUNT)
+#define SAP_IS_OF_SERVO(kind) \
+  ((kind) == SAP_PARAMETER_SERVO_STIFFNESS || (kind) == SAP_PARAMETER_SERVO_DAMPING)
 // The gradients to a parameter of inertia of lambda' r, and by A_full.
 double sap_slopes_inertia_work(sap_multibody* multibody, const sap_step_context* step,
                                const sap_balance_derivatives* of, const double* lambda,

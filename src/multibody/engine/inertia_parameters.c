@@ -72,7 +72,8 @@ static void move_centre(const link_point* at, int32_t body, const double c[3], c
   sap_v3_add(torque, torque, x);
 }
 
-// What the link adds to lambda' r; dt > 0: by momenta, `start` at q0.
+// lambda' r of the link. dt > 0: its inertial force is the change of its momenta since `start`, its
+// point at (q0, v0), over dt; dt = 0: by its accelerations.
 static double find_work(const link_point* at, const link_point* start, const link_point* lambda,
                         const double g[3], double dt, int32_t body, const sap_inertia* B) {
   double c[3], I[6], v[3], a[3], L[3], torque[3], u[3], v0[3], L0[3], x[3], y[3];

@@ -131,8 +131,7 @@ static sap_status add_servo_parameter(const sap_slopes_call* call, const sap_blo
   const int32_t of = sap_assembly_key_id(block->key, 0);
   const bool single = source->kind == SAP_KEY_SERVO;
   double law[2][2];
-  if (p->kind < SAP_PARAMETER_SERVO_STIFFNESS || p->kind > SAP_PARAMETER_SERVO_DAMPING ||
-      of != (single ? p->id : sap_model_effort_bound(model, p->id))) {
+  if (!SAP_IS_OF_SERVO(p->kind) || of != (single ? p->id : sap_model_effort_bound(model, p->id))) {
     return SAP_STATUS_OK;
   }
   const sap_actuator_line line = sap_slopes_servo_line(call->multibody, p);
