@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convex pairs (see convex.h): overlap along the normal of a face, shallow overlap with an
-// ellipsoid, and the search that combines them with GJK, EPA and polish.
+// Convex pairs (see convex.h): overlap along the normal of a face, local minima proved to be global,
+// and the search that combines them with GJK, EPA and polish.
 #include "multibody/geometry/convex.h"
 
 #include "multibody/geometry/collide.h"
@@ -143,6 +143,16 @@ static bool find_least_face(view* v, double margin, double slack, candidate* bes
   return best->f > -margin;
 }
 
+// Returns true if x, in the polytope's axes, lies deeper than `depth` under all faces but one.
+static bool lies_under(const sap_placed_shape* s, const double x[3], double depth, int32_t but) {
+  for (int32_t i = 0; i < face_count(s); ++i) {
+    if (i != but && !(depth_under(s, i, x) >= depth)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool is_least(const view* v, const candidate* c, double slack) {
   double x[3], y[3];
   sap_m3_tmul_v3(y, v->polytope->R, c->y);
@@ -152,14 +162,7 @@ static bool is_least(const view* v, const candidate* c, double slack) {
     sap_m3_tmul_v3(m, v->polytope->R, c->m);
     sap_v3_add_scaled(x, m, c->f);
   }
-  const double least = sap_most(c->f, 0.0) - slack;
-  const int32_t count = face_count(v->polytope);
-  for (int32_t i = 0; i < count; ++i) {
-    if (i != c->face && !(depth_under(v->polytope, i, x) >= least)) {
-      return false;
-    }
-  }
-  return true;
+  return lies_under(v->polytope, x, sap_most(c->f, 0.0) - slack, c->face);
 }
 
 static view make_view(const sap_placed_shape* polytope, const sap_placed_shape* other,
@@ -208,15 +211,14 @@ sap_face_result sap_convex_by_face(const sap_convex_pair* pair, double margin, d
   return SAP_FACE_UNKNOWN;
 }
 
-// --- least overlap with an ellipsoid, without EPA: a local minimum proved to be global ---
-// Let n be a local minimum of f with the point x = f n of D's boundary. An ellipsoid with semi-axes
-// e contains the ball of radius rho = min(e)^2/max(e) that touches it from inside at any of its
-// points (Blaschke), and so does D = A - B. For n' at the angle t to n the ball's support is
-//   h(n') >= f cos t + rho (1 - cos t) = f + (rho - f)(1 - cos t) >= f   where f <= rho
-// so no direction has less. The two points of A and B that x comes from prove that x is in D.
-
-// Error of "lies in", relative to the pair's size; bounds the error of the depth.
-static const double core_tolerance = 1e-9;
+// --- curved shapes without GJK and EPA: a local minimum proved to be global ---
+// Let n be a local minimum of f with the point x = f n, which the support points of A and B prove to
+// lie in D.
+//   f <= 0  the distance is at most -f, as x is in D, and along n at least -f
+//   f > 0   an ellipsoid with semi-axes e contains the ball of radius rho = min(e)^2/max(e) that
+//           touches it from inside at any of its points (Blaschke), and so does D = A - B. For n' at
+//           the angle t to n the ball's support is
+//             h(n') >= f cos t + rho (1 - cos t) = f + (rho - f)(1 - cos t) >= f   where f <= rho
 
 static double rolling_radius(const sap_placed_shape* s) {
   if (s->type != SAP_SHAPE_ELLIPSOID) {
@@ -227,7 +229,7 @@ static double rolling_radius(const sap_placed_shape* s) {
   return least * least / s->bound;
 }
 
-// Returns true if x, from the shape's centre, lies in its core. Not for meshes.
+// Returns true if x, from the shape's centre, lies in its core.
 static bool core_holds(const sap_placed_shape* s, const double x[3], double slack) {
   double m[3];
   sap_m3_tmul_v3(m, s->R, x);
@@ -236,9 +238,6 @@ static bool core_holds(const sap_placed_shape* s, const double x[3], double slac
       return hypot(m[0], m[1]) <= slack && fabs(m[2]) <= s->size[1] + slack;
     case SAP_SHAPE_CYLINDER:
       return hypot(m[0], m[1]) <= s->size[0] + slack && fabs(m[2]) <= s->size[1] + slack;
-    case SAP_SHAPE_BOX:
-      return fabs(m[0]) <= s->size[0] + slack && fabs(m[1]) <= s->size[1] + slack &&
-             fabs(m[2]) <= s->size[2] + slack;
     case SAP_SHAPE_ELLIPSOID: {
       const double u[3] = {m[0] / s->size[0], m[1] / s->size[1], m[2] / s->size[2]};
       return sap_v3_norm(u) <= 1.0 + slack / s->bound;
@@ -246,38 +245,12 @@ static bool core_holds(const sap_placed_shape* s, const double x[3], double slac
     case SAP_SHAPE_SPHERE:
       return sap_v3_norm(m) <= slack;
     case SAP_SHAPE_PLANE:
+      return false;
+    case SAP_SHAPE_BOX:
     case SAP_SHAPE_MESH:
       break;
   }
-  return false;
-}
-
-// Finds n of the least overlap and a point p of A's core if it can prove the result; false: use
-// EPA.
-static bool find_shallow(const sap_convex_pair* pair, double n[3], double p[3]) {
-  const double rho_a = rolling_radius(pair->a), rho_b = rolling_radius(pair->b);
-  const double distance = sap_v3_norm(pair->ab);
-  if (!(rho_a + rho_b > 0.0) || !(distance > core_tolerance * pair->scale)) {
-    return false;
-  }
-  sap_v3_scale(n, pair->ab, 1.0 / distance);
-  const double f = sap_convex_polish(pair, n);
-  if (!(f > 0.0) || !(f <= rho_a + rho_b)) {
-    return false;
-  }
-  // The ellipsoid's support point is unique; the other core's point follows from it.
-  const double slack = core_tolerance * pair->scale, back[3] = {-n[0], -n[1], -n[2]};
-  double other[3];
-  if (rho_a > 0.0) {
-    sap_shape_support(pair->a, n, p);
-    sap_v3_sub(other, p, pair->ab);
-    sap_v3_add_scaled(other, n, -f);
-    return core_holds(pair->b, other, slack);
-  }
-  sap_shape_support(pair->b, back, p);
-  sap_v3_add(p, p, pair->ab);
-  sap_v3_add_scaled(p, n, f);
-  return core_holds(pair->a, p, slack);
+  return lies_under(s, m, -slack, -1);
 }
 
 // --- any two convex shapes ---
@@ -317,27 +290,58 @@ static double distinctness(const sap_placed_shape* s, const double n[3]) {
   return 1.0;
 }
 
-// Replaces the witness by a unique support point, which is more exact.
-static void refine_witness(const sap_convex_pair* pair, const double n[3], double f, double p[3]) {
+// Moves the witness p to the support point of the shape whose is unique; returns the other's core,
+// where the point x, from its centre, must be, or NULL.
+static const sap_placed_shape* refine_witness(const sap_convex_pair* pair, const double n[3],
+                                              double f, double p[3], double x[3]) {
   static const double distinct = 0.01;
   const double back[3] = {-n[0], -n[1], -n[2]};
   const double of_a = distinctness(pair->a, n), of_b = distinctness(pair->b, back);
-  if (of_a >= of_b && of_a > distinct) {
-    sap_shape_support(pair->a, n, p);
-  } else if (of_b > distinct) {
-    sap_shape_support(pair->b, back, p);
-    sap_v3_add(p, p, pair->ab);
-    sap_v3_add_scaled(p, n, f);
+  if (!(sap_most(of_a, of_b) > distinct)) {
+    return NULL;
   }
+  if (of_a >= of_b) {
+    sap_shape_support(pair->a, n, p);
+    sap_v3_sub(x, p, pair->ab);
+    sap_v3_add_scaled(x, n, -f);
+    return pair->b;
+  }
+  sap_shape_support(pair->b, back, p);
+  sap_v3_add(p, p, pair->ab);
+  sap_v3_add_scaled(p, n, f);
+  sap_v3_copy(x, p);
+  return pair->a;
+}
+
+// Finds n of the least overlap f near the line of centres, and p; UNKNOWN: not proved.
+static sap_face_result find_local(const sap_convex_pair* pair, double margin, double n[3],
+                                  double p[3], double* f) {
+  const double distance = sap_v3_norm(pair->ab), slack = face_tolerance * pair->scale;
+  if (sap_convex_is_polytope(pair) || !(distance > slack)) {
+    return SAP_FACE_UNKNOWN;
+  }
+  sap_v3_scale(n, pair->ab, 1.0 / distance);
+  *f = sap_convex_polish(pair, false, n);
+  if (*f <= -margin) {
+    return SAP_FACE_APART;
+  }
+  double x[3];
+  const sap_placed_shape* other =
+      *f <= sap_most(0.0, rolling_radius(pair->a) + rolling_radius(pair->b))
+          ? refine_witness(pair, n, *f, p, x)
+          : NULL;
+  return other != NULL && core_holds(other, x, slack) ? SAP_FACE_FOUND : SAP_FACE_UNKNOWN;
 }
 
 // Finds the direction n of the least overlap f; false if they are apart by the margin along n.
 static bool find_overlap(const sap_convex_pair* pair, double margin, double n[3], double p[3],
                          double* f) {
-  const sap_face_result by_face = sap_convex_by_face(pair, margin, n, p, f);
-  if (by_face != SAP_FACE_UNKNOWN) {
-    return by_face == SAP_FACE_FOUND;
+  sap_face_result found = sap_convex_by_face(pair, margin, n, p, f);
+  found = found == SAP_FACE_UNKNOWN ? find_local(pair, margin, n, p, f) : found;
+  if (found != SAP_FACE_UNKNOWN) {
+    return found == SAP_FACE_FOUND;
   }
+  double x[3];
   sap_simplex simplex;
   bool exact = false;
   const sap_gjk_result result = sap_gjk(pair, margin, &simplex, n);
@@ -349,11 +353,11 @@ static bool find_overlap(const sap_convex_pair* pair, double margin, double n[3]
     for (int32_t i = 0; i < simplex.count; ++i) {
       sap_v3_add_scaled(p, simplex.vertices[i].a, simplex.weights[i]);
     }
-  } else if (!find_shallow(pair, n, p)) {
+  } else {
     exact = sap_epa(pair, &simplex, n, p) && sap_convex_is_polytope(pair);
   }
-  *f = exact ? sap_convex_settle(pair, n) : sap_convex_polish(pair, n);
-  refine_witness(pair, n, *f, p);
+  *f = sap_convex_polish(pair, exact, n);
+  (void)refine_witness(pair, n, *f, p, x);
   return true;
 }
 

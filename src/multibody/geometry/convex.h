@@ -36,13 +36,12 @@ static inline double sap_convex_support(const sap_convex_pair* pair, const doubl
   return sap_v3_dot(d, out->w);
 }
 
-static inline bool sap_shape_is_polytope(const sap_placed_shape* s) {
-  return s->type != SAP_SHAPE_CYLINDER && s->type != SAP_SHAPE_ELLIPSOID;
+static inline bool sap_is_curved(sap_shape_type type) {
+  return type == SAP_SHAPE_CYLINDER || type == SAP_SHAPE_ELLIPSOID;
 }
-
 // Returns true if both cores, and so D, are polytopes.
 static inline bool sap_convex_is_polytope(const sap_convex_pair* pair) {
-  return sap_shape_is_polytope(pair->a) && sap_shape_is_polytope(pair->b);
+  return !sap_is_curved(pair->a->type) && !sap_is_curved(pair->b->type);
 }
 
 typedef struct sap_simplex {
@@ -75,8 +74,6 @@ sap_face_result sap_convex_by_face(const sap_convex_pair* pair, double margin, d
 // After OVERLAP: finds n of the least overlap and a point p of A's core. Returns true if the bounds
 // of the depth met: n of two polytopes is then exact up to round-off.
 bool sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3], double p[3]);
-// Moves n to the minimum of f nearby; returns f(n), which never increases.
-double sap_convex_polish(const sap_convex_pair* pair, double n[3]);
-// Does the same for two polytopes that overlap, with n exact up to round-off: moves n exactly to
-// the kink nearby.
-double sap_convex_settle(const sap_convex_pair* pair, double n[3]);
+// Moves n to the minimum of f nearby; returns f(n), which never increases. exact: of two polytopes
+// that overlap, with n exact up to round-off: only to the kink nearby.
+double sap_convex_polish(const sap_convex_pair* pair, bool exact, double n[3]);

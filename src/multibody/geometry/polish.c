@@ -11,7 +11,7 @@
 //     vertices         0
 #include "multibody/geometry/convex.h"
 
-enum { SHAPE_KINKS = 3, NEWTON_STEPS = 8, HALVINGS = 3 };
+enum { SHAPE_KINKS = 3, NEWTON_STEPS = 16, HALVINGS = 3 };
 // A kink is tried below this sine of the angle to it; an edge pair below this 1 - cosine.
 static const double near_kink = 0.1;
 // The same for an exact n: far above round-off, which the flattest of EPA's faces multiply.
@@ -248,37 +248,27 @@ static void try_edge_pairs(const sap_convex_pair* pair, const edge_pairs* e, dou
   }
 }
 
-double sap_convex_polish(const sap_convex_pair* pair, double n[3]) {
+double sap_convex_polish(const sap_convex_pair* pair, bool exact, double n[3]) {
   const double start[3] = {n[0], n[1], n[2]}, back[3] = {-n[0], -n[1], -n[2]};
+  const double near = exact ? at_kink : near_kink;
   kinks a, b;
   find_kinks(pair->a, n, &pair->hints[0], &a);
   find_kinks(pair->b, back, &pair->hints[1], &b);
   double f = overlap(pair, n), f_smooth = f;
-  double smooth[3] = {n[0], n[1], n[2]};
-  run_newton(pair, NULL, smooth, &f_smooth);
-  (void)accept_trial(pair, smooth, 0.0, n, &f);
-  for (int32_t i = 0; i < a.nedges; ++i) {
-    try_edge(pair, a.edges[i], start, n, &f);
+  if (!exact) {
+    double smooth[3] = {n[0], n[1], n[2]};
+    run_newton(pair, NULL, smooth, &f_smooth);
+    (void)accept_trial(pair, smooth, 0.0, n, &f);
+    for (int32_t i = 0; i < a.nedges; ++i) {
+      try_edge(pair, a.edges[i], start, n, &f);
+    }
+    for (int32_t i = 0; i < b.nedges; ++i) {
+      try_edge(pair, b.edges[i], start, n, &f);
+    }
   }
-  for (int32_t i = 0; i < b.nedges; ++i) {
-    try_edge(pair, b.edges[i], start, n, &f);
-  }
-  const edge_pairs both = {&a, &b, {start[0], start[1], start[2]}, 1.0 - near_kink};
-  try_edge_pairs(pair, &both, n, &f);
-  try_faces(pair, &a, near_kink, n, &f);
-  try_faces(pair, &b, near_kink, n, &f);
-  return f;
-}
-
-double sap_convex_settle(const sap_convex_pair* pair, double n[3]) {
-  const double back[3] = {-n[0], -n[1], -n[2]};
-  kinks a, b;
-  find_kinks(pair->a, n, &pair->hints[0], &a);
-  find_kinks(pair->b, back, &pair->hints[1], &b);
-  double f = overlap(pair, n);
-  const edge_pairs both = {&a, &b, {n[0], n[1], n[2]}, 1.0 - at_kink * at_kink};
-  try_edge_pairs(pair, &both, n, &f);
-  try_faces(pair, &a, at_kink, n, &f);
-  try_faces(pair, &b, at_kink, n, &f);
+  const double turned = exact ? at_kink * at_kink : near_kink;
+  try_edge_pairs(pair, &(edge_pairs){&a, &b, {start[0], start[1], start[2]}, 1.0 - turned}, n, &f);
+  try_faces(pair, &a, near, n, &f);
+  try_faces(pair, &b, near, n, &f);
   return f;
 }

@@ -22,23 +22,30 @@ void sap_newton_clear(sap_newton* n) {
 }
 
 sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
-  const int64_t nt = n->ntrees, nv = n->nv, nc = n->ncones, ni = n->nintervals, nr = n->nrows;
-  const int64_t columns = n->largest_patch, body = SAP_ONE_FREE_BODY;
-  SAP_TRY(SAP_ROOM(&n->pool, &n->keys, 2 * (int64_t)n->nblocks, error));
-  SAP_TRY(SAP_ROOM(&n->pool, &n->patches, n->nblocks, error));
-  SAP_TRY(SAP_ROOM(&n->pool, &n->runs, n->nruns, error));
-  SAP_TRY(SAP_ROOM(&n->pool, &n->cones, nc, error));
-  SAP_TRY(SAP_ROOM(&n->pool, &n->sweep_cones, nc, error));
-  SAP_TRY(SAP_ROOM(&n->pool, &n->potentials, n->npotentials, error));
-  SAP_TRY(SAP_ROOM(&n->pool, &n->cones_n, n->ncones_n, error));
-  SAP_TRY(SAP_ROOM(&n->pool, &n->intervals, ni, error));
+  const int64_t nj = (int64_t)n->njacobian, nw = (int64_t)n->nwhitened;
+  const int64_t wanted[SAP_NEWTON_COUNTS] = {
+      n->ntrees,  n->nv,    n->ncones,      n->nintervals, n->nrows,      n->largest_patch,
+      n->nblocks, n->nruns, n->npotentials, n->ncones_n,   n->ncouplings, n->npatch_trees,
+      nj,         nw};
+  int64_t room[SAP_NEWTON_COUNTS];
+  for (int i = 0; i < SAP_NEWTON_COUNTS; ++i) {
+    room[i] = wanted[i] > n->room[i] ? wanted[i] : n->room[i];
+  }
+  SAP_RETURN_IF(memcmp(room, n->room, sizeof room) == 0, SAP_STATUS_OK);
+  const int64_t nt = room[0], nv = room[1], nc = room[2], ni = room[3], nr = room[4];
+  const int64_t columns = room[5], body = SAP_ONE_FREE_BODY;
+  SAP_TRY(SAP_ROOM_ALL(&n->pool, error, SAP_ARRAY(&n->keys, 2 * room[6]),
+                       SAP_ARRAY(&n->patches, room[6]), SAP_ARRAY(&n->runs, room[7]),
+                       SAP_ARRAY(&n->cones, nc), SAP_ARRAY(&n->sweep_cones, nc),
+                       SAP_ARRAY(&n->potentials, room[8]), SAP_ARRAY(&n->cones_n, room[9]),
+                       SAP_ARRAY(&n->intervals, ni)));
   SAP_TRY(SAP_CARVE(
       &n->pool, &n->numbers, error, SAP_ARRAY(&n->size, nt), SAP_ARRAY(&n->start, nt + 1),
-      SAP_ARRAY(&n->couplings, n->ncouplings), SAP_ARRAY(&n->coupling_pair, n->ncouplings),
-      SAP_ARRAY(&n->patch_trees, n->npatch_trees), SAP_ARRAY(&n->tree_order, n->npatch_trees),
+      SAP_ARRAY(&n->couplings, room[10]), SAP_ARRAY(&n->coupling_pair, room[10]),
+      SAP_ARRAY(&n->patch_trees, room[11]), SAP_ARRAY(&n->tree_order, room[11]),
       SAP_ARRAY(&n->cone_row, nc), SAP_ARRAY(&n->problem_row, nr),
-      SAP_ARRAY(&n->jacobian, n->njacobian), SAP_ARRAY(&n->cone_law, 5 * nc),
-      SAP_ARRAY(&n->whitened, n->nwhitened), SAP_ARRAY(&n->cone_v_hat, 3 * nc),
+      SAP_ARRAY(&n->jacobian, room[12]), SAP_ARRAY(&n->cone_law, 5 * nc),
+      SAP_ARRAY(&n->whitened, room[13]), SAP_ARRAY(&n->cone_v_hat, 3 * nc),
       SAP_ARRAY(&n->cone_vc, 3 * nc), SAP_ARRAY(&n->cone_u, 3 * nc), SAP_ARRAY(&n->cone_d, 3 * nc),
       SAP_ARRAY(&n->cone_gamma, 3 * nc), SAP_ARRAY(&n->cone_lambda, 3 * nc),
       SAP_ARRAY(&n->cone_target, 3 * nc), SAP_ARRAY(&n->cone_rho, nc),
@@ -53,6 +60,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
       SAP_ARRAY(&n->momentum, nv), SAP_ARRAY(&n->momentum_star, nv), SAP_ARRAY(&n->impulse, nv),
       SAP_ARRAY(&n->mass, nv), SAP_ARRAY(&n->product, nv),
       SAP_ARRAY(&n->scratch, columns * columns + 6 * columns)));
+  memcpy(n->room, room, sizeof room);
   return SAP_STATUS_OK;
 }
 

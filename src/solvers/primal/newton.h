@@ -78,6 +78,7 @@ typedef struct sap_newton_state {
   double impulse;     // |D J' gamma|
 } sap_newton_state;
 
+enum { SAP_NEWTON_COUNTS = 14 };
 typedef struct sap_newton {
   // the island
   const sap_problem* problem;
@@ -158,6 +159,7 @@ typedef struct sap_newton {
   // memory of the arrays above
   sap_pool pool;
   double* numbers;
+  int64_t room[SAP_NEWTON_COUNTS];  // of each count that sap_newton_reserve reads
   sap_sort_key* keys;  // block and start of its trees in tree_order; twice, for sorting
 } sap_newton;
 
