@@ -139,8 +139,9 @@ static const call calls[] = {CALLS(CALL_ROW)};
   X(sap_model_sensor_values, sap_model_sensor_values(model, 0, NULL) == 3 &&                       \
                                  sap_model_sensor_values(model, -1, NULL) == 0 &&                  \
                                  sap_model_sensor_values(model, INT32_MAX, NULL) == 0)             \
-  X(sap_model_get_body_tree,                                                                       \
-    sap_model_get_body_tree(model, -1) == -1 && sap_model_get_body_tree(model, INT32_MAX) == -1)   \
+  X(sap_model_get_body_tree, sap_model_get_body_tree(model, -1) == -1 &&                           \
+                                 sap_model_get_body_tree(model, INT32_MAX) == -1 &&                \
+                                 sap_model_get_body_tree(NULL, 0) == -1)                           \
   X(sap_model_get_tree_dofs,                                                                       \
     sap_model_get_tree_dofs(model, -1) == 0 && sap_model_get_tree_dofs(model, INT32_MAX) == 0)     \
   X(sap_model_excludes,                                                                            \

@@ -247,6 +247,14 @@ static void test_time_limit(void** state) {
   assert_int_equal(report.outcome, SAP_OUTCOME_TIME_LIMIT);
   assert_true(solution.v[0] == -1.0 && solution.gamma[0] == 0.0);
   sap_solver_destroy(solver);
+  // The same, set and taken back later.
+  assert_int_equal(sap_solver_create("pgs-ccp", NULL, &solver, NULL), SAP_STATUS_OK);
+  for (int k = 0; k < 2; ++k) {
+    assert_int_equal(sap_solver_set_time_limit(solver, k == 0 ? 1e-12 : 0.0, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_solver_solve(solver, p, &solution, &report, NULL), SAP_STATUS_OK);
+    assert_int_equal(report.outcome, k == 0 ? SAP_OUTCOME_TIME_LIMIT : SAP_OUTCOME_CONVERGED);
+  }
+  sap_solver_destroy(solver);
   sap_solution_clear(&solution);
   sap_report_clear(&report);
   sap_problem_destroy(p);

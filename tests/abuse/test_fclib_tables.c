@@ -77,6 +77,41 @@ static void test_damaged(void** state) {
   }
 }
 
+// The second contact moves a tree that only the first one lists.
+static void test_tree_of_another_block(void** state) {
+  char path[SCRATCH_PATH_SIZE];
+  const int32_t sizes[2] = {1, 1}, trees[2] = {0, 1}, listed[3] = {0, 1, 1};
+  const double J[3] = {1.0, 2.0, 3.0}, R[3] = {0.1, 0.1, 0.1}, v_hat[3] = {0.0}, mass = 1.0;
+  const double* jacobians[2] = {J, J};
+  sap_block block = {.set = SAP_SET_FRICTION_CONE,
+                     .nrows = 3,
+                     .ntrees = 2,
+                     .trees = trees,
+                     .jacobians = jacobians,
+                     .R = R,
+                     .v_hat = v_hat,
+                     .friction = 0.5};
+  sap_problem* p = NULL;
+  sap_error error = {0};
+  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_reset(p, 0.01, 2, sizes, NULL), SAP_STATUS_OK);
+  for (int32_t t = 0; t < 2; ++t) {
+    assert_int_equal(sap_problem_set_momentum_block(p, t, t, &mass, 1, NULL), SAP_STATUS_OK);
+  }
+  assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
+  block.ntrees = 1;
+  assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
+  (void)scratch_path(*state, "other.hdf5", path);
+  assert_int_equal(sap_problem_file_write(path, p, NULL, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_file_read(path, p, &error), SAP_STATUS_OK);
+  const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+  hdf5_write_integers(file, "sapstep/block_trees", 3, listed);
+  hdf5_write_close(file);
+  assert_int_equal(sap_problem_file_read(path, p, &error), SAP_STATUS_SYNTAX);
+  assert_non_null(strstr(error.message, "acts on tree 0, which is not listed"));
+  sap_problem_destroy(p);
+}
+
 static void test_trees_from_elsewhere(void** state) {
   char path[SCRATCH_PATH_SIZE];
   sap_problem* p = NULL;
@@ -96,6 +131,8 @@ static void test_trees_from_elsewhere(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_damaged, hdf5_silent_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_tree_of_another_block, hdf5_silent_setup,
+                                      scratch_teardown),
       cmocka_unit_test_setup_teardown(test_trees_from_elsewhere, hdf5_silent_setup,
                                       scratch_teardown),
   };

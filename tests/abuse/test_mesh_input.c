@@ -61,6 +61,12 @@ static const bad_mesh meshes[] = {
      "open.stl:4: 'zero' is not a number"},
     {"end.stl", TEXT("solid x\nfacet normal 0 0 0 outer loop vertex 0 0 0\n"),
      "end.stl:3: '' must be 'vertex'"},
+    {"blank.stl", TEXT("\n\nsolid x\nvertex\n"),
+     "blank.stl:4: 'vertex' must be 'facet' or 'endsolid'"},
+    {"unended.stl",
+     TEXT("solid x\nfacet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 1 1 0\n"
+          "endloop endfacet\n"),
+     "unended.stl:8: '' must be 'facet' or 'endsolid'"},
     {"quad.stl",
      TEXT("solid\nfacet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 1 1 0\n"
           "vertex 0 1 0\n"),

@@ -62,6 +62,8 @@ static const bad_scene urdf[] = {
     {COLLISION(""), SAP_STATUS_SYNTAX, "a:", "<geometry>"},
     {COLLISION("<geometry><mesh filename='x.stl'/></geometry>"), SAP_STATUS_IO, "a:3: <mesh>",
      "x.stl"},
+    {COLLISION("<geometry><mesh filename='a' scale='1 0 1'/></geometry>"), SAP_STATUS_UNSUPPORTED,
+     "a:3: <mesh", "a"},
     {COLLISION("<geometry><sphere radius='0'/></geometry>"), SAP_STATUS_SYNTAX,
      "a:3: <sphere radius=", "> 0"},
     {COLLISION("<geometry><sphere radius='1'/><box size='1 1 1'/></geometry>"), SAP_STATUS_SYNTAX,

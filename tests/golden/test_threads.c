@@ -160,6 +160,8 @@ static void test_batch_failures(void** state) {
   assert_int_equal(sap_batch_create(model, NULL, 1, 257, &batch, &error), SAP_STATUS_ARGUMENT);
   assert_non_null(strstr(error.message, "threads = 257"));
   assert_int_equal(sap_batch_create(NULL, NULL, 1, 1, &batch, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_batch_create(model, NULL, 1, 256, &batch, &error), SAP_STATUS_OK);
+  sap_batch_destroy(batch);
   sap_batch_destroy(NULL);
   for (int i = 0; i < STATES; ++i) {
     sap_state_clear(&states[i]);

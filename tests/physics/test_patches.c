@@ -124,6 +124,25 @@ static void test_spinning(void** state) {
   }
 }
 
+// A ball spins on a round patch of radius a with the pressure p0 (1 - r^2/a^2), whose torsion is
+// mu F 8 a/15.
+static void test_spinning_ball(void** state) {
+  (void)state;
+  static const double size[3] = {0.05, 0.0, 0.0};
+  const double inertia = 0.4 * size[0] * size[0], dt = 1e-3, w0 = 20.0, t = 0.1;
+  const sap_material m = material(1e6, SAP_CONTACT_LAGGED);
+  sap_builder* builder = on_ground(g, &m);
+  add_body(builder, SAP_SHAPE_SPHERE, size, 1.0, (double[3]){inertia, inertia, inertia},
+           (double[3]){0.0, 0.0, 0.0495}, &m);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+  simulation_step(&s, 500);  // settles
+  s.state.v[5] = w0;
+  simulation_step(&s, (int32_t)lround(t / dt));
+  const double a = sqrt(sap_multibody_contacts(s.multibody)->area / 3.14159265358979);
+  ASSERT_NEAR((w0 - s.state.v[5]) / t * inertia / (mu * g * 8.0 * a / 15.0), 1.0, 5e-3);
+  simulation_end(&s);
+}
+
 // A rolling ball and a rolling cylinder keep their speed.
 static void test_rolling(void** state) {
   (void)state;
@@ -284,10 +303,10 @@ static void test_peg(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rest),    cmocka_unit_test(test_spinning),
-      cmocka_unit_test(test_rolling), cmocka_unit_test(test_tipping),
-      cmocka_unit_test(test_stack),   cmocka_unit_test(test_landing),
-      cmocka_unit_test(test_peg),
+      cmocka_unit_test(test_rest),          cmocka_unit_test(test_spinning),
+      cmocka_unit_test(test_spinning_ball), cmocka_unit_test(test_rolling),
+      cmocka_unit_test(test_tipping),       cmocka_unit_test(test_stack),
+      cmocka_unit_test(test_landing),       cmocka_unit_test(test_peg),
   };
   return cmocka_run_group_tests_name("patches", tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <sapstep/output.h>
+#include <sapstep/scene.h>
 
 #include "support/near.h"
 #include "support/recordings.h"
@@ -99,6 +100,45 @@ static void test_efforts_and_model(void** unused) {
   simulation_end(&s);
 }
 
+// What a URDF shows beside its collision shapes is recorded after them.
+static void test_visuals(void** unused) {
+  (void)unused;
+  static const char text[] =
+      "<robot name='r'><link name='l'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' "
+      "ixy='0' ixz='0' iyz='0'/></inertial><collision><geometry><sphere radius='1'/></geometry>"
+      "</collision><visual><geometry><box size='2 4 6'/></geometry></visual><visual><geometry>"
+      "<mesh filename='m.obj'/></geometry></visual></link></robot>";
+  static const char mesh[] =
+      "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
+  scratch folder;
+  char path[SCRATCH_PATH_SIZE];
+  scratch_begin(&folder);
+  scratch_write(&folder, "m.obj", mesh, sizeof mesh - 1, path);
+  scratch_write(&folder, "a", text, sizeof text - 1, path);
+  sap_scene_options options = sap_scene_options_default();
+  options.visuals = options.floating_base = true;
+  simulation s = {0};
+  assert_int_equal(sap_scene_read(path, &options, &s.model, NULL), SAP_STATUS_OK);
+  simulation_complete(&s, SAP_SCHEME_IMPLICIT_EULER, dt);
+  sap_recorder* recorder = recordings_create(scratch_path(&folder, "a.h5", path), &s, 0);
+  assert_int_equal(sap_recorder_close(recorder, NULL), SAP_STATUS_OK);
+  sap_recording* recording = recordings_open(path);
+  int64_t rows, columns;
+  double* shape = recordings_read(recording, "model/shape", &rows, &columns);
+  assert_int_equal(rows, 3);
+  assert_true(shape[0] == SAP_SHAPE_SPHERE && shape[columns] == SAP_SHAPE_BOX &&
+              shape[2 * columns] == SAP_SHAPE_MESH);
+  assert_true(shape[3] == 1.0 && shape[columns + 3] == 0.0 && shape[2 * columns + 3] == 0.0);
+  assert_true(shape[columns + 6] == 3.0 && shape[2 * columns + 2] == 0.0);
+  double* triangle = recordings_read(recording, "model/triangle", &rows, &columns);
+  assert_int_equal(rows, 4);
+  free(shape);
+  free(triangle);
+  sap_recording_close(recording);
+  scratch_end(&folder);
+  simulation_end(&s);
+}
+
 static void test_refusals(void** unused) {
   (void)unused;
   simulation s = recordings_box();
@@ -145,6 +185,7 @@ static void test_refusals(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_efforts_and_model),
+                                     cmocka_unit_test(test_visuals),
                                      cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that a scene was read from: each is reported once, with its bytes.
+#define _POSIX_C_SOURCE 200809L
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,9 +85,22 @@ static void test_files(void** state) {
   check(*state, "r.urdf", (const int[FILES]){0, 0, 0, 1, 1});
 }
 
+// Numbers are read in the C locale; the thread's own is put back.
+static void test_locale(void** state) {
+  char path[SCRATCH_PATH_SIZE];
+  sap_model* model = NULL;
+  const locale_t mine = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = uselocale(mine);
+  (void)scratch_write(*state, "a.xml", part, sizeof part - 1, path);
+  assert_int_equal(sap_scene_read(path, NULL, &model, NULL), SAP_STATUS_OK);
+  assert_true(uselocale(before) == mine);
+  sap_model_destroy(model);
+  freelocale(mine);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_files, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_locale, scratch_setup, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

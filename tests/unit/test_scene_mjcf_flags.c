@@ -116,6 +116,20 @@ static void test_damper_range(void** state) {
   }
 }
 
+// A velocity servo takes nothing of the bias that its class gives, as in MuJoCo.
+static void test_velocity_of_class(void** state) {
+  (void)state;
+  sap_model* m = scene_text_model(
+      "a.xml",
+      "<mujoco><default><general biastype='affine' biasprm='1 -2 -3'/></default><worldbody><body>"
+      "<joint name='j'/><geom size='1' mass='1'/></body></worldbody><actuator>"
+      "<velocity joint='j' kv='5'/></actuator></mujoco>",
+      NULL);
+  const sap_model_actuator* a = &m->actuators[0];
+  assert_true(a->gain == 5.0 && a->bias[0] == 0.0 && a->bias[1] == 0.0 && a->bias[2] == -5.0);
+  sap_model_destroy(m);
+}
+
 // Springs and dampers; with neither, no passive force at all (MuJoCo 4.0: qfrc_passive is zero).
 static void test_passive(void** state) {
   (void)state;
@@ -228,10 +242,11 @@ static void test_mixed_solref(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_mixed_solref),  cmocka_unit_test(test_passive),
-      cmocka_unit_test(test_damper_range),  cmocka_unit_test(test_actuation),
-      cmocka_unit_test(test_override),      cmocka_unit_test(test_flags),
-      cmocka_unit_test(test_repeated_pair), cmocka_unit_test(test_mocap),
+      cmocka_unit_test(test_mixed_solref), cmocka_unit_test(test_passive),
+      cmocka_unit_test(test_damper_range), cmocka_unit_test(test_velocity_of_class),
+      cmocka_unit_test(test_actuation),    cmocka_unit_test(test_override),
+      cmocka_unit_test(test_flags),        cmocka_unit_test(test_repeated_pair),
+      cmocka_unit_test(test_mocap),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

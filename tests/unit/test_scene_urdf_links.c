@@ -126,6 +126,16 @@ static void test_loops(void** state) {
     ASSERT_NEAR(crossing, 0.5 * 3.14159265358979 / sqrt(moment / inertia), 2e-3);
     simulation_end(&s);
   }
+  simulation between =
+      start(SQUARE("<loop_joint name='l' type='revolute'><link1 link='a'/><link2 link='c'/>"
+                   "<axis xyz='0 1 0'/></loop_joint>"),
+            1e-3);
+  assert_int_equal(between.model->sizes.equalities, 2);
+  for (int k = 0; k < 2; ++k) {
+    const sap_equality_def* e = &between.model->equalities[k];
+    assert_true(e->a == 1 && e->b == 3);
+  }
+  simulation_end(&between);
   simulation s = start(SQUARE(LOOP("fixed", "")), 1e-3);  // nothing can move any more
   simulation_step(&s, 500);
   ASSERT_NEAR(s.state.q[0], 0.0, 1e-4);
