@@ -159,11 +159,24 @@ static sap_status find_missing(sap_relinearize* r, int32_t* count, sap_error* er
   return status;
 }
 
+// v' diag(A) v, twice a kinetic energy without its couplings [J].
+static double weighted_square(const sap_relinearize* r, const double* v) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < r->system->nv; ++i) {
+    sum += r->free_motion.weight[i] * v[i] * v[i];
+  }
+  return sum;
+}
+
+static bool is_lost(const sap_relinearize* r) {
+  return !(weighted_square(r, r->contact.solution.v) <= r->lost_speed);
+}
+
 // Solves the problem, and again with each set of contacts that the solution before lacked. The set
-// only grows; a chain of pushes takes a round per link.
+// only grows; a chain of pushes takes a round per link. A solution that is lost is not asked.
 static sap_status solve_contact(sap_relinearize* r, sap_error* error) {
   SAP_TRY(solve_once(r, r->count > 0, error));
-  for (int round = 0; round < ROUNDS_MAX && !is_out_of_time(r); ++round) {
+  for (int round = 0; round < ROUNDS_MAX && !is_out_of_time(r) && !is_lost(r); ++round) {
     int32_t missing = 0;
     SAP_TRY(find_missing(r, &missing, error));
     if (missing == 0) {
@@ -231,24 +244,11 @@ static sap_status solve_corrected(sap_relinearize* r, bool balanced, bool idle, 
   return solve_contact(r, error);
 }
 
-// v' diag(A) v, twice a kinetic energy without its couplings [J].
-static double weighted_square(const sap_relinearize* r, const double* v) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < r->system->nv; ++i) {
-    sum += r->free_motion.weight[i] * v[i] * v[i];
-  }
-  return sum;
-}
-
 // Bounds for later solutions: the errors of the first one, or the tolerance, and the larger v'
 // diag(A) v of the first solution and of the start.
 typedef struct first_solution {
   double balance, closure, speed;
 } first_solution;
-
-static bool is_lost(const sap_relinearize* r, const first_solution* first) {
-  return !(weighted_square(r, r->contact.solution.v) <= LOST * first->speed);
-}
 
 // Returns true if the closure error has grown too far for later solutions to take it back.
 static bool opens(const sap_relinearize* r, const first_solution* first) {
@@ -296,7 +296,7 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
       status = solve_about_solution(r, error);
     }
     status = status == SAP_STATUS_OK ? measure_errors(r, error) : status;
-    lost = is_lost(r, first) ? lost + 1 : 0;
+    lost = is_lost(r) ? lost + 1 : 0;
   }
   return status;
 }
@@ -351,6 +351,7 @@ void sap_relinearize_record(sap_relinearize* r, const double* v) {
 // a guess stops at once, even out of time.
 static sap_status withdraw(sap_relinearize* r, sap_error* error) {
   r->withdrawn = true;
+  r->lost_speed = HUGE_VAL;
   SAP_TRY(prepare_first(r, error));
   sap_problem_restore_repeats(r->contact.problem);
   SAP_TRY(sap_problem_set_v_guess(r->contact.problem, r->v_first, error));
@@ -376,6 +377,7 @@ static sap_status improve_solution(sap_relinearize* r, sap_error* error) {
       .closure = r->closure_error,
       .speed = fmax(weighted_square(r, v), weighted_square(r, r->step.v0_free))};
   memcpy(r->v_first, v, (size_t)r->system->nv * sizeof *v);
+  r->lost_speed = LOST * first.speed;
   sap_error attempt;
   const sap_status status = iterate_solutions(r, &first, &attempt);
   propagate_callback_error(status, &attempt, error);
@@ -390,6 +392,7 @@ static sap_status solve_stages(sap_relinearize* r, const double** v, sap_error* 
   const sap_free_motion* fm = &r->free_motion;
   r->count = 0;
   r->withdrawn = false;
+  r->lost_speed = HUGE_VAL;
   r->balance_error = r->closure_error = 0.0;
   r->at = isinf(r->options->balance_tolerance) ? SAP_LINEARIZE_FREE : SAP_LINEARIZE_START;
   *v = fm->v_star;

@@ -26,6 +26,7 @@ typedef struct sap_relinearize {
   int32_t count;          // solutions beyond the first
   bool linearized_again;  // stage 1, about impulses found
   bool about_solution;    // constraints have the solution before for v_guess, not v0
+  double lost_speed;      // of v' diag(A) v
   bool withdrawn;         // diverged, the first solution is used
   double balance_error;   // see sap_step_report
   double closure_error;   // of bilateral constraints [m, rad]

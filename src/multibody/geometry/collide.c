@@ -73,12 +73,12 @@ void sap_collide_above(const sap_placed_shape* a, const sap_placed_shape* b, dou
 }
 
 // Adds vertices of a hull that reach the other's flat feature but are not corners of the facing
-// face: nearly coplanar facets act as one.
+// face, nor far behind it: nearly coplanar facets act as one.
 static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* own,
                          const sap_feature* other, const sap_manifold_point* witness,
                          sap_candidates* list) {
   // Relative to the hull's size; above the distance of a face's corners from its plane.
-  static const double out_of_plane = 4.0 * SAP_HULL_FLATNESS;
+  static const double out_of_plane = 4.0 * SAP_HULL_FLATNESS, coplanar = 0.05;
   const sap_placed_shape* shape = of_a ? pair->a : pair->b;
   sap_foot_map map;
   if (shape->type != SAP_SHAPE_MESH || other->kind == SAP_FEATURE_POINT ||
@@ -95,8 +95,8 @@ static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* o
   const double* normal = hull->normals + 3 * (size_t)own->face;
   const double corner = hull->offsets[own->face] - out_of_plane * hull->bound;
   // Vertices below this are out of reach.
-  const double least =
-      sap_v3_dot(local, sap_polytope_support(hull, local, &hint)) + witness->phi - pair->reach;
+  const double least = sap_v3_dot(local, sap_polytope_support(hull, local, &hint)) - pair->reach +
+                       sap_most(witness->phi, -coplanar * hull->bound);
   for (int32_t i = 0; i < hull->nvertices; ++i) {
     const double* vertex = hull->vertices + 3 * (size_t)i;
     if (sap_v3_dot(local, vertex) >= least && sap_v3_dot(normal, vertex) < corner) {
@@ -126,7 +126,7 @@ void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witn
   sap_feature feature_a, feature_b;
   sap_candidates list;
   sap_candidates_start(&list, pair->reach);
-  if (is_round(a) || is_round(b)) {  // nothing flat: one point
+  if (is_round(a) || is_round(b) || out->near == SAP_DEEPEST_ONLY) {  // nothing flat: one point
     sap_candidates_add(&list, witness->p, witness->n, witness->phi);
     sap_candidates_reduce(&list, scale, out);
     return;

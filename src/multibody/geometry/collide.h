@@ -16,7 +16,9 @@
 // Finds points with phi < reach (>= 0); normals point from a into b. Two planes never touch.
 void sap_collide(const sap_placed_shape* a, const sap_placed_shape* b, double reach,
                  sap_manifold* out);
-// Same, with points up to `reach` in addition to those chosen from the ones below `near`.
+// Same, with points up to `reach` in addition to those chosen from the ones below `near`. With
+// SAP_DEEPEST_ONLY the one point suffices, where others cost more.
+#define SAP_DEEPEST_ONLY (-HUGE_VAL)
 void sap_collide_above(const sap_placed_shape* a, const sap_placed_shape* b, double near,
                        double reach, sap_manifold* out);
 // Returns true if the shapes are apart by the reach along a unit direction from a to b, beyond

@@ -101,6 +101,15 @@ static double closing_speed(const sap_collision_shape* const shapes[2],
   return speed;
 }
 
+// Places and collides the shapes at `time`; near as in sap_collide_above.
+static void collide_at(const sap_collision_shape* const shapes[2], const sap_collision_query* query,
+                       double time, double reach, double near, sap_placed_shape placed[2],
+                       sap_manifold* manifold) {
+  sap_motion_place(shapes[0], query, time, &placed[0]);
+  sap_motion_place(shapes[1], query, time, &placed[1]);
+  sap_collide_above(&placed[0], &placed[1], near, reach, manifold);
+}
+
 bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_shape* b,
                             const sap_collision_query* query, const sap_pair_reach* reach,
                             double* time, sap_manifold* manifold) {
@@ -108,8 +117,9 @@ bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_sh
   const double size = sap_least(a->placed.bound, b->placed.bound);
   const bool may_miss = reach->way > size;
   double near = sap_ahead_gap(size, reach->way), slack = reach->slack, t = 0.0;
+  double left = 0.0, taken = 0.0;  // reaches: the gaps that may close until the end
   sap_placed_shape placed[2] = {a->placed, b->placed};
-  sap_manifold at = *manifold, taken = at;
+  sap_manifold at = *manifold;
   bool sure = false, is_near = false;
   for (int k = 0; k < ADVANCES_MAX && !sure; ++k) {
     const sap_manifold_point* deepest = sap_manifold_deepest(&at);
@@ -120,25 +130,26 @@ bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_sh
     }
     if (gap <= (t > 0.0 ? SAP_AHEAD_LATE : 1.0) * near && !is_near) {
       is_near = true;
-      taken = at;
       *time = t;
+      taken = left;
       near = sure_gap * size;
       slack = may_miss ? 0.0 : slack;
     }
     sure = is_near && (!may_miss || gap <= SAP_AHEAD_LATE * near);
     if (!sure) {
       t += (gap - near) / speed;
-      sap_motion_place(a, query, t, &placed[0]);
-      sap_motion_place(b, query, t, &placed[1]);
-      const double left = reach->rest + near + slack + reach->way * (1.0 - t / query->dt);
-      sap_collide(&placed[0], &placed[1], sap_most(0.0, sap_most(left, reach->points)), &at);
+      left = reach->rest + near + slack + reach->way * (1.0 - t / query->dt);
+      left = sap_most(0.0, sap_most(left, reach->points));
+      collide_at(shapes, query, t, left, SAP_DEEPEST_ONLY, placed, &at);
       if (at.count == 0) {
         return false;
       }
     }
   }
   *time = is_near ? *time : t;
-  *manifold = is_near ? taken : at;
+  if (*time > 0.0) {
+    collide_at(shapes, query, *time, is_near ? taken : left, HUGE_VAL, placed, manifold);
+  }
   return true;
 }
 
@@ -175,60 +186,43 @@ bool sap_motion_stays_shallow(const sap_collision_shape* a, const sap_collision_
          sap_least(-DEEP * thin, start - step) + 0.5 * step;
 }
 
-// Collides the shapes at `time`. Returns the gap; the reach is that of all gaps in the step.
-static double collide_at(const sap_collision_shape* const shapes[2],
-                         const sap_collision_query* query, const sap_pair_reach* reach, double time,
-                         sap_manifold* manifold) {
-  sap_placed_shape a, b;
-  sap_motion_place(shapes[0], query, time, &a);
-  sap_motion_place(shapes[1], query, time, &b);
-  sap_collide(&a, &b, 2.0 * sap_most(reach->points, 0.0), manifold);
-  return manifold->count > 0 ? sap_manifold_deepest(manifold)->phi - reach->rest : HUGE_VAL;
-}
-
-// Bound of what a gap along a normal that turns with the shapes deviates by from its chord in the
-// time t, divided by t^2: points that turn, and slip along a normal that turns [m/s^2].
-static double find_bend(const sap_collision_shape* const shapes[2],
-                        const sap_collision_query* query) {
-  double d[3], rates = 0.0, bend = 0.0;
-  for (int side = 0; side < 2; ++side) {
-    const double rate = sap_v3_norm(query->V_WB + 6 * shapes[side]->filter.body);
-    rates += rate;
-    bend += rate > 0.0 ? rate * rate * (shapes[side]->arm + shapes[side]->placed.bound) / 8.0 : 0.0;
-  }
-  sap_v3_sub(d, shapes[1]->move, shapes[0]->move);
-  return bend + 0.25 * rates * sap_v3_norm(d) / query->dt;
-}
-
-// Passes intervals at whose ends the normals differ little and in which the gap, by its chord,
-// stays above that of the depth looked for; halves the others.
+// Passes intervals in which the shapes stay far enough apart along the normal at the interval's
+// start, by the chord of their distance along it, which the true one leaves by `bend` t^2 at most;
+// halves the others. Along no direction do they overlap less than along that of the gap.
 bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_shape* b,
                               const sap_collision_query* query, const sap_pair_reach* reach,
                               double* time, sap_manifold* manifold) {
-  static const double SAME_NORMAL = 0.9;
   const sap_collision_shape* const shapes[2] = {a, b};
   const double thin = 2.0 * sap_least(a->placed.inner, b->placed.inner);
   const double step = (DEEP - KNOWN) * thin, shortest = query->dt / 8192.0;
-  const double bend = find_bend(shapes, query);
-  double gap = collide_at(shapes, query, reach, 0.0, manifold), length = query->dt;
-  const double least = sap_least(-DEEP * thin, gap - step);
+  double bend = 0.0, least = 0.0, length = query->dt;
+  for (int side = 0; side < 2; ++side) {
+    const double rate = sap_v3_norm(query->V_WB + 6 * shapes[side]->filter.body);
+    bend += rate > 0.0 ? rate * rate * (shapes[side]->arm + shapes[side]->placed.bound) / 8.0 : 0.0;
+  }
+  const double points = 2.0 * sap_most(reach->points, 0.0);
+  sap_placed_shape placed[2];
+  collide_at(shapes, query, 0.0, points, SAP_DEEPEST_ONLY, placed, manifold);
   *time = 0.0;
   for (int k = 0; k < INTERVALS_MAX && *time < query->dt && manifold->count > 0; ++k) {
-    sap_manifold next;
+    const sap_manifold_point* deepest = sap_manifold_deepest(manifold);
+    const double gap = deepest->phi - reach->rest;
+    least = k == 0 ? sap_least(-DEEP * thin, gap - step) : least;
     length = sap_least(length, query->dt - *time);
-    const double to = collide_at(shapes, query, reach, *time + length, &next);
+    sap_motion_place(a, query, *time + length, &placed[0]);
+    sap_motion_place(b, query, *time + length, &placed[1]);
+    const double to = distance_along(&placed[0], &placed[1], deepest->n) - reach->rest;
     const bool deep = !(gap > least + 0.25 * step);
-    const bool is_safe =
-        next.count > 0 && sap_least(gap, to) - bend * length * length > least &&
-        sap_v3_dot(sap_manifold_deepest(manifold)->n, sap_manifold_deepest(&next)->n) > SAME_NORMAL;
-    if (is_safe || (!deep && length <= shortest)) {  // the normal may jump
+    if (sap_least(gap, to) - bend * length * length > least || (!deep && length <= shortest)) {
       *time += length;
       length *= 2.0;
-      gap = to;
-      *manifold = next;
+      if (*time < query->dt) {
+        collide_at(shapes, query, *time, points, SAP_DEEPEST_ONLY, placed, manifold);
+      }
     } else if (!deep) {
       length *= 0.5;
     } else {
+      collide_at(shapes, query, *time, points, HUGE_VAL, placed, manifold);
       return true;
     }
   }

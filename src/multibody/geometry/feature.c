@@ -185,12 +185,11 @@ static bool is_inside(const sap_feature* f, const double ab[2]) {
     return ab[0] * ab[0] + ab[1] * ab[1] <= one * one;
   }
   double edge[2];
-  for (int32_t k = 0; k < f->ncorners; ++k) {
-    if (!(polygon_side(f, k, ab, edge) >= 0.0)) {
-      return false;
-    }
+  bool inside = fabs(ab[0]) <= one && fabs(ab[1]) <= one;
+  for (int32_t k = 0; inside && k < f->ncorners; ++k) {
+    inside = polygon_side(f, k, ab, edge) >= 0.0;
   }
-  return fabs(ab[0]) <= one && fabs(ab[1]) <= one;
+  return inside;
 }
 
 // Clips the edge e + t d, t in [t0, t1], to the quad; false if nothing is left.
