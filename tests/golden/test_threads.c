@@ -149,6 +149,11 @@ static void test_batch_failures(void** state) {
     assert_int_equal(statuses[i], i == 3 ? SAP_STATUS_NOT_FINITE : SAP_STATUS_OK);
     assert_true(i == 3 ? states[i].t == 0.0 : states[i].t > 0.0);
   }
+  states[3].v[1] = 0.0;  // mended: all go on
+  assert_int_equal(sap_batch_step(batch, states, NULL, 5, statuses, &error), SAP_STATUS_OK);
+  for (int i = 0; i < STATES; ++i) {
+    assert_int_equal(statuses[i], SAP_STATUS_OK);
+  }
   assert_null(sap_batch_multibody(batch, STATES));
   assert_null(sap_batch_stepper(batch, -1));
   assert_non_null(sap_batch_multibody(batch, 0));

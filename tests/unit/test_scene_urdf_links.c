@@ -261,6 +261,14 @@ static void test_filters(void** state) {
              "<drake:collision_filter_group name='k'><drake:member link='c'/>"
              "</drake:collision_filter_group>"),
        1},
+      // a group in a group in a group, each named before it is there
+      {THREE("<drake:collision_filter_group name='h'><drake:member_group name='f'/>"
+             "<drake:ignored_collision_filter_group name='h'/></drake:collision_filter_group>"
+             "<drake:collision_filter_group name='f'><drake:member_group name='g'/>"
+             "</drake:collision_filter_group>"
+             "<drake:collision_filter_group name='g'><drake:member link='a'/><drake:member "
+             "link='b'/></drake:collision_filter_group>"),
+       2},
       {THREE("<drake:collision_filter_group name='g' ignore='true'><drake:member link='a'/>"
              "<drake:member link='b'/><drake:ignored_collision_filter_group name='g'/>"
              "</drake:collision_filter_group>"),

@@ -13,6 +13,8 @@
 
 #include <sapstep/output.h>
 
+#include "support/scene_text.h"
+
 static const char folder[] = SAPSTEP_BINARY_DIR;
 
 typedef struct fixture {
@@ -99,6 +101,28 @@ static void columns_carry_names_and_units(void** context) {
       "contacts,newton_iterations,kinetic_J,potential_J,penetration_m\n");
   assert_null(fgets(line, sizeof line, file));
   (void)fclose(file);
+}
+
+// Activations have a column each, after the velocities, with the names of their actuators.
+static void activations_have_columns(void** context) {
+  fixture* f = *context;
+  sap_model* model = scene_text_model(
+      "a.xml",
+      "<mujoco><worldbody><body><joint name='j'/><geom size='1' mass='1'/></body></worldbody>"
+      "<actuator><motor joint='j'/><general name='slow' joint='j' dyntype='filter' dynprm='0.1'/>"
+      "<general joint='j' dyntype='filter' dynprm='0.1'/></actuator></mujoco>",
+      NULL);
+  sap_trajectory* trajectory;
+  assert_int_equal(sap_trajectory_create(f->path, model, &trajectory, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_trajectory_commit(trajectory, NULL), SAP_STATUS_OK);
+  sap_trajectory_close(trajectory);
+  char line[512] = "";
+  FILE* file = fopen(f->path, "r");
+  assert_non_null(file);
+  assert_non_null(fgets(line, sizeof line, file));
+  (void)fclose(file);
+  assert_non_null(strstr(line, ",v_j_radps,act_slow,act_actuator_2,contacts,"));
+  sap_model_destroy(model);
 }
 
 static void numbers_come_back_bit_by_bit(void** context) {
@@ -207,6 +231,7 @@ static void a_full_disk_is_reported(void** context) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(columns_carry_names_and_units, setup, teardown),
+      cmocka_unit_test_setup_teardown(activations_have_columns, setup, teardown),
       cmocka_unit_test_setup_teardown(numbers_come_back_bit_by_bit, setup, teardown),
       cmocka_unit_test_setup_teardown(without_commit_nothing_is_left, setup, teardown),
       cmocka_unit_test_setup_teardown(bad_calls_say_what_is_wrong, setup, teardown),
