@@ -193,6 +193,7 @@ static sap_status add_stiffness_damping(sap_momentum_balance* balance, sap_error
                                                    balance->v, K_scale, D_scale, &balance->A.view);
     return sap_callback_check("add_stiffness_damping", code, error);
   }
+  SAP_RETURN_IF(system->stiffness_damping == NULL, SAP_STATUS_OK);
   sap_tree_store_zero(&balance->K);
   sap_tree_store_zero(&balance->D);
   const int code = system->stiffness_damping(system->context, theta_time(balance), balance->q,
@@ -215,7 +216,7 @@ bool sap_momentum_balance_matrix_is_near(const sap_momentum_balance* balance) {
 // Adds K and D to A, which holds M, and checks it.
 static sap_status complete_matrix(sap_momentum_balance* balance, sap_error* error) {
   memcpy(balance->v_matrix, balance->v_vq, (size_t)balance->system->nv * sizeof(double));
-  if (balance->scheme.theta > 0.0 && balance->system->stiffness_damping != NULL) {
+  if (balance->scheme.theta > 0.0) {
     SAP_TRY(add_stiffness_damping(balance, error));
   }
   lock_matrix(balance);

@@ -75,7 +75,8 @@ static void return_to_best(sap_free_motion* fm, int32_t group, sap_group_phase p
 
 // Returns the next phase of a group that the quasi-Newton iteration does not solve.
 static sap_group_phase next_phase(sap_free_motion* fm, int32_t group) {
-  const bool stiff = fm->system->stiffness_damping != NULL;
+  const sap_system* s = fm->system;
+  const bool stiff = s->stiffness_damping != NULL || s->add_stiffness_damping != NULL;
   return stiff && fm->progress[group].damped++ < SAP_DAMPED_TRIALS ? SAP_GROUP_DAMPED
                                                                    : SAP_GROUP_EXACT;
 }

@@ -181,8 +181,7 @@ typedef struct sap_system {
   // (16)-(17).
   int (*stiffness_damping)(void* context, double t, const double* q, const double* v,
                            const sap_tree_matrix* K, const sap_tree_matrix* D);
-  // Adds K_scale K + D_scale D to A, for systems where that is cheaper than filling both. Used only
-  // if stiffness_damping is given too.
+  // Adds K_scale K + D_scale D to A: used instead of stiffness_damping, where it is cheaper.
   int (*add_stiffness_damping)(void* context, double t, const double* q, const double* v,
                                double K_scale, double D_scale, const sap_tree_matrix* A);
   // Computes residual = M(q) a - k1 - k2 in one pass, for systems where that is cheaper than M

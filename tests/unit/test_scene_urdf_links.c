@@ -236,6 +236,30 @@ static void test_spring_and_tendon(void** state) {
   simulation_end(&s);
 }
 
+// Two axes of three line up where the joint between them rests on its limit of a right angle, and
+// the links between have no mass: nothing resists the two against each other.
+static void test_gimbal_lock(void** state) {
+  (void)state;
+  static const char text[] = ROBOT(
+      "<link name='a'/><link name='b'/><link name='c'><inertial><origin xyz='0.02 -0.3 0.01'/>"
+      "<mass value='2'/><inertia ixx='0.02' iyy='0.01' izz='0.03' ixy='0' ixz='0' iyz='0'/>"
+      "</inertial></link>"
+      "<joint name='z' type='revolute'><parent link='world'/><child link='a'/><axis xyz='0 0 1'/>"
+      "<limit lower='-1' upper='1' effort='100' velocity='9'/></joint>"
+      "<joint name='x' type='revolute'><parent link='a'/><child link='b'/><axis xyz='1 0 0'/>"
+      "<limit lower='-1.5707963267948966' upper='1.5707963267948966' effort='100' velocity='9'/>"
+      "</joint>"
+      "<joint name='y' type='revolute'><parent link='b'/><child link='c'/><axis xyz='0 1 0'/>"
+      "<limit lower='-1' upper='1' effort='100' velocity='9'/></joint>");
+  static const double steps[3] = {0.001, 0.004, 0.01};
+  for (int i = 0; i < 3; ++i) {
+    simulation s = start(text, steps[i]);
+    simulation_step(&s, (int32_t)lround(4.0 / steps[i]));
+    ASSERT_NEAR(s.state.q[1], 1.5707963267948966, 0.05);
+    simulation_end(&s);
+  }
+}
+
 #define BALL "<collision><geometry><sphere radius='0.1'/></geometry></collision>"
 #define THREE(groups)                                                                         \
   ROBOT(LINK("a", "1", "1", BALL) LINK("b", "1", "1", BALL) LINK("c", "1", "1", BALL)         \
@@ -385,8 +409,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ball_constraint), cmocka_unit_test(test_loops),
       cmocka_unit_test(test_bushing),         cmocka_unit_test(test_spring_and_tendon),
-      cmocka_unit_test(test_filters),         cmocka_unit_test(test_joints),
-      cmocka_unit_test(test_transmissions),   cmocka_unit_test(test_tendon_of_fixed),
+      cmocka_unit_test(test_gimbal_lock),     cmocka_unit_test(test_filters),
+      cmocka_unit_test(test_joints),          cmocka_unit_test(test_transmissions),
+      cmocka_unit_test(test_tendon_of_fixed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

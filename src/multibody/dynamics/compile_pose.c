@@ -34,7 +34,10 @@ static void clear_pose(pose* at) {
 static sap_status fill_pose(const sap_model* model, pose* at, sap_error* error) {
   const int32_t nv = model->sizes.nv, nq = model->sizes.nq;
   SAP_TRY(sap_dynamics_create(model, &at->dynamics, error));
-  memset(at->dynamics->locked, 0, (size_t)nv * sizeof *at->dynamics->locked);
+  for (int32_t i = 0; i < nv; ++i) {
+    at->dynamics->armature[i] = model->joints[model->dof_joint[i]].armature;
+    at->dynamics->locked[i] = false;
+  }
   SAP_TRY(sap_kinematics_create(&at->kin, at->dynamics, error));
   for (int32_t t = 0; t < model->sizes.trees; ++t) {
     at->entries += (size_t)model->tree_sizes[t] * (size_t)model->tree_sizes[t];

@@ -2,6 +2,7 @@
 // Workspace of the dynamics: links and tables; mass matrix and Jacobian of a point.
 #include "multibody/dynamics/dynamics.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -92,8 +93,16 @@ static void make_links(sap_dynamics* d, int32_t* link_of) {
   }
 }
 
+// The mass matrix is singular where axes of links without mass line up (gimbal lock): their joints
+// have at least this armature per mass of the model [m^2].
+#define LEAST_ARMATURE 1e-12
+
 static void make_tables(sap_dynamics* d) {
   const sap_model* model = d->model;
+  double least = 0.0;
+  for (int32_t b = 0; b < model->sizes.bodies; ++b) {
+    least += LEAST_ARMATURE * model->bodies[b].mass;
+  }
   for (int32_t t = 0; t < model->sizes.trees; ++t) {
     d->tree_q[t] = model->joints[model->dof_joint[model->tree_dofs[t]]].q_start;
   }
@@ -102,7 +111,8 @@ static void make_tables(sap_dynamics* d) {
     const sap_model_joint_data* joint = &model->joints[j];
     for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {
       d->damping[i] = joint->damping;
-      d->armature[i] = joint->armature;
+      d->armature[i] =
+          model->bodies[joint->body].mass > 0.0 ? joint->armature : fmax(joint->armature, least);
       d->locked[i] = joint->locked;
     }
     if (joint->stiffness > 0.0 || joint->stiffness_cubic > 0.0) {

@@ -165,12 +165,6 @@ static int add_stiffness_damping(void* context, double t, const double* q, const
   return 0;
 }
 
-static int stiffness_damping(void* context, double t, const double* q, const double* v,
-                             const sap_tree_matrix* K, const sap_tree_matrix* D) {
-  return add_stiffness_damping(context, t, q, v, 1.0, 0.0, K) +
-         add_stiffness_damping(context, t, q, v, 0.0, 1.0, D);
-}
-
 static int integrate_positions(void* context, const double* q0, const double* v, double dt,
                                double* q) {
   sap_multibody* multibody = context;
@@ -287,8 +281,7 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .mass_matrix = mass_matrix,
       .forces = forces,
       .integrate_positions = integrate_positions,
-      .stiffness_damping = has_springs_or_dampers(multibody) ? stiffness_damping : NULL,
-      .add_stiffness_damping = add_stiffness_damping,
+      .add_stiffness_damping = has_springs_or_dampers(multibody) ? add_stiffness_damping : NULL,
       .inverse_dynamics = inverse_dynamics,
       .momentum_balance = momentum_balance,
       .constraints = sap_multibody_constraints,

@@ -295,9 +295,7 @@ static const sap_placed_shape* refine_witness(const sap_convex_pair* pair, const
   static const double distinct = 0.01;
   const double back[3] = {-n[0], -n[1], -n[2]};
   const double of_a = distinctness(pair->a, n), of_b = distinctness(pair->b, back);
-  if (!(sap_most(of_a, of_b) > distinct)) {
-    return NULL;
-  }
+  SAP_RETURN_IF(!(sap_most(of_a, of_b) > distinct), NULL);
   if (of_a >= of_b) {
     sap_shape_support(pair->a, n, p);
     sap_v3_sub(x, p, pair->ab);
@@ -320,9 +318,7 @@ static sap_face_result find_local(const sap_convex_pair* pair, double margin, do
   }
   sap_v3_scale(n, pair->ab, 1.0 / distance);
   *f = sap_convex_polish(pair, false, n);
-  if (*f <= -margin) {
-    return SAP_FACE_APART;
-  }
+  SAP_RETURN_IF(*f <= -margin, SAP_FACE_APART);
   double x[3];
   const sap_placed_shape* other =
       *f <= sap_most(0.0, rolling_radius(pair->a) + rolling_radius(pair->b))
