@@ -126,6 +126,8 @@ static const char probe[] =
     "    out.charts = document.querySelectorAll('.chart').length;\n"
     "    out.law = c.law[first] === 1e5 && c.law[c.count + first] === Math.fround(0.01) &&\n"
     "        c.law[2 * c.count + first] === 0.5 ? 1 : 0;\n"
+    "    out.low = Math.max(...[first, end - 1].map((i) => Math.abs(c.point[2 * c.count + i])));\n"
+    "    out.far = Math.max(...[first, end - 1].map((i) => Math.abs(c.point[i])));\n"
     "    out.speed = c.speed.reduce((x, y) => Math.max(x, y));\n"
     "    const e = app.data.header.series.slice(0, 4).map((s) => s.values[10]);\n"
     "    out.total = e[0] > 0 && Math.abs(e[0] + e[1] + e[2] - e[3]) < 1e-5 ? 1 : 0;\n"
@@ -249,6 +251,8 @@ static void plays_in_a_browser(void** state) {
   assert_true(number(report, "'normal':") == 1.0 && number(report, "'sticking':") == 1.0);
   assert_true(number(report, "'home':") == 0.0);
   assert_true(number(report, "'frame':") > 0.0);  // it plays on from there
+  // on the ground, at the corners of a box that has tumbled less than a metre
+  assert_true(number(report, "'low':") < 1e-3 && number(report, "'far':") > 0.01);
   assert_true(number(report, "'law':") == 1.0 && number(report, "'speed':") > 1e-2);
   assert_true(number(report, "'charts':") >= 4.0 && number(report, "'total':") == 1.0);
   command_clear(&r);

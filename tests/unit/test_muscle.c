@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include "multibody/dynamics/actuators.h"
+#include "multibody/model/model_data.h"
 #include "support/near.h"
+#include "support/scene_text.h"
 
 // L0 = 0.5 m and L = 0.75 + (length - 0.2)/L0, so that L runs from 0.35 to 1.95 over the lengths.
 static sap_model_actuator make(void) {
@@ -79,7 +81,52 @@ static void test_values(void** state) {
   ASSERT_NEAR(sap_muscle_passive(&a, end).value, -1.5 * m->fpmax * force, 1e-12 * force);
 }
 
+// Ranges of lengths that a muscle takes from its joints, in closed form.
+#define ARM(joint, rest)                                                                         \
+  "<mujoco><compiler angle='radian' autolimits='true'/><worldbody><site name='o' pos='0 0 -1'/>" \
+  "<body name='b'>" joint                                                                        \
+  "<geom type='sphere' size='.05' mass='1'/><site name='p' pos='0 0 1'/><body name='c'>"         \
+  "<joint name='k' axis='0 1 0'/><geom type='sphere' size='.05' mass='1'/>"                      \
+  "<site name='s' pos='0.5 0 0'/></body></body></worldbody>" rest "</mujoco>"
+#define HINGE "<joint name='j' axis='0 1 0' range='-1 0.5'/>"
+
+static void test_ranges(void** state) {
+  (void)state;
+  static const struct {
+    const char* text;
+    double lower, upper;
+  } cases[] = {
+      // along x of the world, of a site at a distance of 1 above a hinge: sin of its angle, times 3
+      {ARM(HINGE, "<actuator><muscle site='p' refsite='o' gear='3 0 0 0 0 0'/></actuator>"),
+       -3.0 * 0.8414709848078965, 3.0 * 0.479425538604203},
+      // a hinge without a range turns all around: 0.5 sin less 1, along z
+      {ARM("", "<actuator><muscle site='s' refsite='o' gear='0 0 1 0 0 0'/></actuator>"), 0.5, 1.5},
+      // k = 0.1 + 2 j leads nothing and follows j
+      {ARM(HINGE,
+           "<equality><joint joint1='k' joint2='j' polycoef='0.1 2 0 0 0'/></equality>"
+           "<tendon><fixed name='t'><joint joint='k' coef='1'/></fixed></tendon>"
+           "<actuator><muscle tendon='t'/></actuator>"),
+       -1.9, 1.1},
+      // a string from below a ball joint to above it, which turns by at most 0.5: 2 cos(angle/2)
+      {ARM("<joint name='j' type='ball' range='0 0.5'/>",
+           "<tendon><spatial name='t'><site site='o'/><site site='p'/></spatial></tendon>"
+           "<actuator><muscle tendon='t' force='9'/></actuator>"),
+       2.0 * 0.9689124217106447, 2.0},
+      // a crank of 0.5 that turns all around, 1 above the slider, with a rod of 3
+      {ARM("", "<actuator><muscle cranksite='s' slidersite='o' cranklength='3'/></actuator>"), -2.5,
+       -1.5},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    sap_model* model = scene_text_model("a.xml", cases[i].text, NULL);
+    const sap_model_actuator* a = &model->actuators[0];
+    ASSERT_NEAR(a->length_lower, cases[i].lower, 1e-7);
+    ASSERT_NEAR(a->length_upper, cases[i].upper, 1e-7);
+    sap_model_destroy(model);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_slopes), cmocka_unit_test(test_values)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranges), cmocka_unit_test(test_slopes),
+                                     cmocka_unit_test(test_values)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

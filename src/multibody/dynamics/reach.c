@@ -142,9 +142,7 @@ static bool list_variables(search* s, const bool* moves) {
     if (!moves[j] || coupling_of(model, j) != NULL || joint->locked) {
       continue;
     }
-    if (joint->type == SAP_JOINT_FREE) {
-      return false;
-    }
+    SAP_RETURN_IF(joint->type == SAP_JOINT_FREE, false);
     if (joint->type == SAP_JOINT_BALL) {
       const double angle = fmin(joint->upper, SAP_PI);
       for (int32_t part = 0; part < 3; ++part) {
@@ -190,7 +188,9 @@ static double evaluate(const search* s, const double* x) {
     const sap_model_joint_data* joint = &s->model->joints[s->variables[i].joint];
     double* q = s->q + joint->q_start;
     if (joint->type == SAP_JOINT_BALL) {
-      sap_quaternion_exp(q, x + i);
+      double r[3];  // no longer than the limit
+      sap_v3_scale(r, x + i, fmin(1.0, s->variables[i].upper / sap_v3_norm(x + i)));
+      sap_quaternion_exp(q, r);
       i += 2;
     } else {
       q[0] = x[i];
