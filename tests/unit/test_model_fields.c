@@ -98,6 +98,7 @@ static void bodies(void** state) {
   expect_added(sap_builder_add_body(builder, &def, NULL, &error), &error);
   sap_model* model = compiled(builder);
   assert_int_equal(sap_model_get_body(model, 2, &out, NULL), SAP_STATUS_OK);
+  assert_int_equal(out.cookie, def.cookie);  // what is got can be added again
   SAP_BODY_FIELDS(SAME, SAME)
   sap_model_destroy(model);
 }
@@ -124,6 +125,7 @@ static void joints(void** state) {
   expect_added(sap_builder_add_joint(builder, &def, NULL, &error), &error);
   sap_model* model = compiled(builder);
   assert_int_equal(sap_model_get_joint(model, 0, &out, NULL), SAP_STATUS_OK);
+  assert_int_equal(out.cookie, def.cookie);  // what is got can be added again
   SAP_JOINT_FIELDS(SAME, SAME)
   sap_model_destroy(model);
 }
@@ -163,6 +165,7 @@ static void shapes(void** state) {
   expect_added(sap_builder_add_shape(builder, &def, NULL, &error), &error);
   sap_model* model = compiled(builder);
   assert_int_equal(sap_model_get_shape(model, 0, &out, NULL), SAP_STATUS_OK);
+  assert_int_equal(out.cookie, def.cookie);  // what is got can be added again
   SAP_SHAPE_FIELDS(SAME, SAME)
   const sap_material zero = {0};
 #define SAME_MATERIAL(type, name, value, range)                      \
@@ -193,6 +196,7 @@ static void tendons(void** state) {
   expect_added(sap_builder_add_tendon(builder, &def, NULL, &error), &error);
   sap_model* model = compiled(builder);
   assert_int_equal(sap_model_get_tendon(model, 0, &out, NULL), SAP_STATUS_OK);
+  assert_int_equal(out.cookie, def.cookie);  // what is got can be added again
   SAP_TENDON_FIELDS(SAME, SAME)
   assert_true(out.njoints == 1 && out.joints[0] == 0 && out.coefficients[0] == 2.0);
   sap_model_destroy(model);
@@ -239,6 +243,7 @@ static void actuators(void** state) {
   expect_added(sap_builder_add_actuator(builder, &def, NULL, &error), &error);
   sap_model* model = compiled(builder);
   assert_int_equal(sap_model_get_actuator(model, 0, &out, NULL), SAP_STATUS_OK);
+  assert_int_equal(out.cookie, def.cookie);  // what is got can be added again
   SAP_ACTUATOR_FIELDS(SAME, SAME)
   sap_model_destroy(model);
 }
