@@ -268,7 +268,8 @@ static int32_t advance_to_touch(sap_mj* a, mjData* d, int32_t count, bool is_sol
   const double h = a->model->opt.timestep, rest = first.includemargin;
   const double way = relative_way(a, d, &first);
   const double size = size_of(a->model, &first), near = sap_ahead_gap(size, way);
-  const double spare = is_solution ? 0.0 : sap_ahead_slack(size, way);
+  const double fall = h * h * sap_v3_norm(a->model->opt.gravity);
+  const double spare = is_solution ? 0.0 : sap_ahead_slack(size, way, fall);
   double t = 0.0;
   for (int32_t k = 0; k < ADVANCES_MAX && count > 0; ++k) {
     const mjContact* deepest = deepest_of(a->ahead.found, count);

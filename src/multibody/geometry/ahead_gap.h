@@ -20,10 +20,11 @@ static inline double sap_ahead_gap(double size, double way) {
 }
 
 // Returns the distance that v* may leave between a pair that is taken all the same, as impulses
-// change the motion [m].
-static inline double sap_ahead_slack(double size, double way) {
+// change the motion [m]. fall: way of a fall from rest in the step, by which bodies that fall
+// together come near if one is held.
+static inline double sap_ahead_slack(double size, double way, double fall) {
   static const double share = 0.25;  // of the way
-  return fmin(share * way, sap_ahead_gap(size, way));
+  return fmin(share * way + fall, sap_ahead_gap(size, way));
 }
 
 // Positions move from q0 with the velocity after the impact, so impulses conserve angular momentum

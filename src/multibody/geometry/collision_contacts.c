@@ -439,8 +439,12 @@ static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* sha
   sap_pair_reach reach = {.rest = near->rest, .margin = near->margin};
   reach.way = query->V_WB != NULL ? sap_motion_bound(a, b) : 0.0;
   const double size = sap_least(a->placed.bound, b->placed.bound);
-  reach.slack = query->more ? 0.0 : sap_ahead_slack(size, reach.way);
+  const double fall = query->dt * query->dt * sap_v3_norm(c->model->options.gravity);
+  reach.slack = query->more ? 0.0 : sap_ahead_slack(size, reach.way, fall);
   reach.points = reach.rest + sap_most(reach.margin, reach.way + reach.slack);
+  // Of shapes that rest on each other, more would be a choice that turns with the smallest motion.
+  const double held = query->more ? 0.0 : sap_ahead_slack(size, reach.way, 0.0);
+  reach.held = reach.rest + sap_most(reach.margin, reach.way + held);
   return reach;
 }
 
@@ -483,8 +487,9 @@ static bool collide_pair(const sap_collision* c, const sap_shape_pair* of,
   sap_collide_above(&a->placed, &b->placed, sap_most(reach->rest + reach->margin, 0.0), most,
                     manifold);
   const double gap = manifold->count > 0 ? sap_manifold_deepest(manifold)->phi : most;
-  if (reach->points < 0.0) {
-    drop_shallow(reach->points, manifold);
+  const double kept = gap < reach->rest ? reach->held : reach->points;
+  if (kept < most) {
+    drop_shallow(kept, manifold);
   }
   const bool found = manifold->count > 0 && touches(a, b, query, reach, manifold, time);
   if (of->near >= 0) {

@@ -133,6 +133,7 @@ typedef struct sap_pair_reach {
   double way;     // bound of the pair's relative way [m]; 0: no motion
   double slack;   // gap that the motion may leave, at most that at which contacts are taken [m]
   double points;  // points of the manifold: phi < points [m]
+  double held;    // the same where the shapes overlap at the start [m]
 } sap_pair_reach;
 
 // First touch of two shapes, to the slack, that are apart at the start by conservative advancement.
