@@ -79,3 +79,8 @@ typedef struct sap_block_kernels {
 const sap_block_kernels* sap_block_kernels_for(double lane_work);
 // Returns all sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_block_kernels* sap_block_kernels_get(int32_t index);
+
+// The same in single precision, in the first half of the same arrays: solves to about 1e-6 of the
+// condition number, fails where a number leaves the range of floats.
+typedef sap_block_kernels sap_block_kernels_single;
+const sap_block_kernels_single* sap_block_kernels_single_get(int32_t index);

@@ -2,6 +2,7 @@
 // The only file that includes cholmod.h.
 #include "linalg/cholesky.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <cholmod.h>
@@ -9,6 +10,7 @@
 #include "core/memory.h"
 #include "linalg/block_factor.h"
 #include "linalg/dense.h"
+#include "linalg/square.h"
 
 static void gather_dense(double* a, const sap_pattern_copy* pattern, const double* values) {
   const sap_block_pattern* blocks = &pattern->view;
@@ -170,6 +172,12 @@ struct sap_cholesky {
   sap_pool pool;
   double* dense;          // L through LAPACK, column-major, in `pool`                      (n n)
   sparse_factor* sparse;  // made at first use
+
+  bool allows_single;    // precision
+  bool single;           // the factors are
+  const double* weight;  // of residuals of single precision       (n)
+  const double* values;  // of the last factorization by blocks
+  double* refined;       // work of conjugate gradients            (5 n)
 };
 
 sap_status sap_cholesky_create(sap_cholesky** out, sap_error* error) {
@@ -259,11 +267,124 @@ static sap_status report_failure(const sap_cholesky* cholesky, const double* val
                   (int)broken);
 }
 
+// Single precision pays for itself where a factorization takes longer than this [s]; it halves
+// registers and memory, and 1 to 3 iterations of conjugate gradients follow.
+static const double SINGLE_TIME = 0.3e-3;
+enum { REFINEMENTS_MAX = 8 };
+
+sap_status sap_cholesky_allow_single(sap_cholesky* cholesky, const double* weight,
+                                     sap_error* error) {
+  cholesky->allows_single = false;
+  if (weight != NULL && cholesky->choice == SAP_LINEAR_BLOCK &&
+      cholesky->requested == SAP_LINEAR_AUTO &&
+      cholesky->block.lane_work / cholesky->kernels->rate > SINGLE_TIME) {
+    SAP_TRY(SAP_ROOM(&cholesky->pool, &cholesky->refined, 5 * (int64_t)cholesky->pattern.n, error));
+    cholesky->allows_single = true;
+    cholesky->weight = weight;
+  }
+  return SAP_STATUS_OK;
+}
+
+// Returns the block row where the factorization broke, or -1.
+static int32_t factorize_blocks(sap_cholesky* cholesky, const double* values) {
+  cholesky->values = values;
+  cholesky->single = cholesky->allows_single &&
+                     sap_block_kernels_single_get(0)->factorize(&cholesky->block, values) < 0;
+  cholesky->allows_single = cholesky->single;
+  return cholesky->single ? -1 : cholesky->kernels->factorize(&cholesky->block, values);
+}
+
+// y = A x
+static void multiply(const sap_cholesky* cholesky, const double* x, double* y) {
+  const sap_pattern_copy* pattern = &cholesky->pattern;
+  memset(y, 0, (size_t)pattern->n * sizeof *y);
+  for (int32_t j = 0; j < pattern->view.nblocks; ++j) {
+    const int32_t a = pattern->offset[j], columns = pattern->sizes[j];
+    int32_t k = pattern->column_start[j];
+    sap_square_add_lower(columns, cholesky->values + pattern->value_start[k], x + a, y + a);
+    for (++k; k < pattern->column_start[j + 1]; ++k) {
+      const int32_t i = pattern->row[k], b = pattern->offset[i];
+      sap_square_add_coupling(pattern->sizes[i], columns,
+                              cholesky->values + pattern->value_start[k], x + b, x + a, y + b,
+                              y + a);
+    }
+  }
+}
+
+static double dot(int32_t n, const double* x, const double* y) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    sum += x[i] * y[i];
+  }
+  return sum;
+}
+
+static double weighted_square(int32_t n, const double* r, const double* weight) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    sum += r[i] * r[i] / weight[i];
+  }
+  return sum;
+}
+
+// Solves A x = b by conjugate gradients, preconditioned by the factors; x holds b at first. Returns
+// false if the residual has not fallen enough; x is then lost.
+static bool refine(sap_cholesky* cholesky, double* x) {
+  const int32_t n = cholesky->pattern.n;
+  const size_t size = (size_t)n * sizeof *x;
+  double *p = cholesky->refined, *q = p + n, *sum = q + n, *z = sum + n, *r = x;
+  const double goal =
+      SAP_CHOLESKY_RESIDUAL * SAP_CHOLESKY_RESIDUAL * weighted_square(n, r, cholesky->weight);
+  double before = 1.0;
+  memset(p, 0, size);
+  memset(sum, 0, size);
+  for (int k = 0; k < REFINEMENTS_MAX; ++k) {
+    memcpy(z, r, size);
+    sap_block_kernels_single_get(0)->solve(&cholesky->block, z);
+    const double now = dot(n, r, z);
+    for (int32_t i = 0; i < n; ++i) {
+      p[i] = z[i] + now / before * p[i];
+    }
+    before = now;
+    multiply(cholesky, p, q);
+    const double length = now / dot(n, p, q);
+    for (int32_t i = 0; i < n; ++i) {
+      sum[i] += length * p[i];
+      r[i] -= length * q[i];
+    }
+    if (weighted_square(n, r, cholesky->weight) <= goal) {
+      memcpy(x, sum, size);
+      return true;
+    }
+  }
+  return false;
+}
+
+static void solve_blocks(sap_cholesky* cholesky, double* x) {
+  const int32_t n = cholesky->pattern.n;
+  if (!cholesky->single) {
+    cholesky->kernels->solve(&cholesky->block, x);
+    return;
+  }
+  double* b = cholesky->refined + 4 * (size_t)n;
+  memcpy(b, x, (size_t)n * sizeof *x);
+  if (!refine(cholesky, x)) {
+    cholesky->allows_single = false;
+    const bool done = factorize_blocks(cholesky, cholesky->values) < 0;
+    memcpy(x, b, (size_t)n * sizeof *x);
+    if (done) {
+      cholesky->kernels->solve(&cholesky->block, x);
+    } else {
+      memset(x, 0, (size_t)n * sizeof *x);
+    }
+  }
+}
+
 sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
                                   int32_t* failed_block, sap_error* error) {
   int32_t broken = -1;
   if (cholesky->choice == SAP_LINEAR_BLOCK) {
-    broken = cholesky->kernels->factorize(&cholesky->block, values);
+    broken = factorize_blocks(cholesky, values);
   } else if (cholesky->choice == SAP_LINEAR_DENSE) {
     broken = factorize_dense(cholesky->dense, &cholesky->pattern, values);
   } else {
@@ -276,7 +397,7 @@ sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
 
 void sap_cholesky_solve(sap_cholesky* cholesky, double* x) {
   if (cholesky->choice == SAP_LINEAR_BLOCK) {
-    cholesky->kernels->solve(&cholesky->block, x);
+    solve_blocks(cholesky, x);
   } else if (cholesky->choice == SAP_LINEAR_DENSE) {
     sap_dense_factor_solve(cholesky->pattern.n, cholesky->dense, x);
   } else {

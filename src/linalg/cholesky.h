@@ -37,3 +37,12 @@ sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
 // Solves A x = b in place, x in the pattern's order (sum of sizes). Needs a successful
 // factorization.
 void sap_cholesky_solve(sap_cholesky* cholesky, double* x);
+
+// Lets large factorizations by blocks be made in single precision, until the first one that does
+// not serve. Solves are then improved by conjugate gradients until the residual r has fallen by
+// SAP_CHOLESKY_RESIDUAL in the norm sqrt(sum r_i^2/weight_i), or else repeated in double precision;
+// `values` of the factorization must live and keep their content until then. weight (sum of sizes)
+// NULL: no longer.  fails: MEMORY
+sap_status sap_cholesky_allow_single(sap_cholesky* cholesky, const double* weight,
+                                     sap_error* error);
+#define SAP_CHOLESKY_RESIDUAL 1e-5

@@ -217,8 +217,54 @@ static inline void quad_sincos(quad* sine, quad* cosine, quad x) {
   *cosine = quad_flip(quad_choose(c, s, n), n + quad_all(1.0), 1);
 }
 
-// Octets: eight doubles. Their addresses are 64-byte aligned, except where a comment allows any.
+// Octets: eight numbers of type octet_real, double or, if the including file defines
+// SAP_OCTET_SINGLE, float. Addresses of octets are those of whole octets, except where a comment
+// allows any.
+#if defined(SAP_OCTET_SINGLE)
+typedef float octet_real;
+typedef float octet __attribute__((vector_size(32)));
+
+static inline octet octet_load(const float* a) {
+  octet x;
+  memcpy(&x, a, sizeof x);
+  return x;
+}
+static inline void octet_store(float* a, octet x) {
+  memcpy(a, &x, sizeof x);
+}
+// Loads six doubles of any alignment, then zeros.
+static inline octet octet_load_six(const double* a) {
 #if defined(__AVX512F__)
+  return _mm512_cvtpd_ps(_mm512_maskz_loadu_pd(0x3f, a));
+#else
+  return (octet){(float)a[0], (float)a[1], (float)a[2], (float)a[3], (float)a[4], (float)a[5]};
+#endif
+}
+static inline octet octet_zero(void) {
+  return (octet){0.0F};
+}
+static inline octet octet_scale(octet x, float s) {
+  return x * s;
+}
+// z + x y
+static inline octet octet_add_product(octet z, octet x, octet y) {
+#if SAP_SIMD_AVX2
+  return _mm256_fmadd_ps(x, y, z);
+#else
+  return z + x * y;
+#endif
+}
+// z - x s
+static inline octet octet_subtract_product(octet z, octet x, float s) {
+#if SAP_SIMD_AVX2
+  return _mm256_fnmadd_ps(x, _mm256_set1_ps(s), z);
+#else
+  return z - x * s;
+#endif
+}
+
+#elif defined(__AVX512F__)
+typedef double octet_real;
 typedef __m512d octet;
 
 static inline octet octet_load(const double* a) {
@@ -247,6 +293,7 @@ static inline octet octet_add_product(octet z, octet x, octet y) {
 }
 
 #else
+typedef double octet_real;
 typedef struct octet {
   quad low, high;
 } octet;
@@ -278,8 +325,8 @@ static inline octet octet_add_product(octet z, octet x, octet y) {
 #endif
 
 // Sums the eight, always in the same order.
-static inline double octet_sum(octet x) {
-  _Alignas(64) double v[8];
+static inline octet_real octet_sum(octet x) {
+  _Alignas(64) octet_real v[8];
   octet_store(v, x);
   return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }

@@ -407,6 +407,7 @@ static sap_status refine_impulses(sap_newton* n, const sap_solver_options* optio
 static sap_status end_at_floor(sap_newton* n, const sap_solver_options* options,
                                const floor_watch* watch, step_direction* direction, bool ends,
                                sap_report* result, sap_error* error) {
+  SAP_TRY(sap_cholesky_allow_single(n->cholesky, NULL, error));
   if (ends) {
     return_to_best(n, watch);
   }
@@ -444,6 +445,10 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
   *result =
       (sap_report){.outcome = SAP_OUTCOME_ITERATION_LIMIT, .islands = 1, .largest_island = n->nv};
   sap_status status = sap_newton_begin(n, options, error);
+  const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
+  if (status == SAP_STATUS_OK) {
+    status = sap_cholesky_allow_single(n->cholesky, primal_dual ? n->mass : NULL, error);
+  }
   sap_step step = {0.0, 0};
   const int32_t chords = status == SAP_STATUS_OK ? continue_with_old_factors(n, options) : 0;
   if (status == SAP_STATUS_OK) {
@@ -451,7 +456,6 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
   }
   floor_watch watch = {.cost = n->state.cost, .mark = n->state.gradient};
   keep_best(n, &watch);
-  const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
   step_direction direction = {.kind = primal_dual && !n->starts_near ? SAP_STEP_SEMISMOOTH
                                                                      : SAP_STEP_PRIMAL};
   double before = n->state.gradient;
