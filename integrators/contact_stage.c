@@ -134,10 +134,13 @@ static void add_work(sap_report* report, const sap_report* before) {
   report->time += before->time;
 }
 
+// A paused solve goes on from its v and its multipliers as a solve of its own.
 static sap_status solve_once(sap_contact_stage* stage, sap_error* error) {
+  sap_problem* problem = stage->problem;
   const sap_status status =
-      sap_solver_solve(stage->solver, stage->problem, &stage->solution, &stage->report, error);
-  stage->problem->solved = status == SAP_STATUS_OK;
+      sap_solver_solve(stage->solver, problem, &stage->solution, &stage->report, error);
+  stage->paused = problem->pauses && stage->report.outcome == SAP_OUTCOME_ITERATION_LIMIT;
+  problem->solved = status == SAP_STATUS_OK && !stage->paused;
   return status;
 }
 
@@ -156,7 +159,7 @@ static sap_status solve_problem(sap_contact_stage* stage, sap_error* error) {
   sap_problem* problem = stage->problem;
   const sap_solution* solution = &stage->solution;
   sap_status status = solve_once(stage, error);
-  if (stage->restored) {
+  if (stage->restored || stage->paused) {
     return status;
   }
   for (int i = 0;
@@ -178,9 +181,10 @@ sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error) {
   SAP_TRY(solve_problem(stage, error));
   const sap_report* report = &stage->report;
   // With a time limit, or a method that ends early, the caller accepts what is found.
-  const bool accepted =
-      report->outcome == SAP_OUTCOME_CONVERGED || report->outcome == SAP_OUTCOME_ROUNDOFF ||
-      report->outcome == SAP_OUTCOME_EARLY_STOP || report->outcome == SAP_OUTCOME_TIME_LIMIT;
+  const bool accepted = report->outcome == SAP_OUTCOME_CONVERGED ||
+                        report->outcome == SAP_OUTCOME_ROUNDOFF ||
+                        report->outcome == SAP_OUTCOME_EARLY_STOP ||
+                        report->outcome == SAP_OUTCOME_TIME_LIMIT || stage->paused;
   SAP_FAIL_IF(!accepted && !(report->island_error <= stage->accepted_error), error,
               SAP_STATUS_STEP_FAILED,
               "contact solver: %s after %d iterations, error %g of an island must be <= "

@@ -172,21 +172,35 @@ static bool is_lost(const sap_relinearize* r) {
   return !(weighted_square(r, r->contact.solution.v) <= r->lost_speed);
 }
 
+// Solves again from the last solution.
+static sap_status go_on(sap_relinearize* r, bool pauses, sap_error* error) {
+  r->contact.problem->pauses = pauses;
+  SAP_TRY(sap_problem_set_v_guess(r->contact.problem, r->contact.solution.v, error));
+  return solve_once(r, true, error);
+}
+
 // Solves the problem, and again with each set of contacts that the solution before lacked. The set
-// only grows; a chain of pushes takes a round per link. A solution that is lost is not asked.
+// only grows; a chain of pushes takes a round per link. A long solve pauses, for what it lacks
+// mostly shows before it converges. A solution that is lost is not asked.
 static sap_status solve_contact(sap_relinearize* r, sap_error* error) {
+  sap_contact_stage* contact = &r->contact;
+  bool pauses = contact->info->needs_R && !contact->info->signorini &&  // SAP
+                r->system->missing_contacts != NULL;
+  contact->problem->pauses = pauses;
   SAP_TRY(solve_once(r, r->count > 0, error));
   for (int round = 0; round < ROUNDS_MAX && !is_out_of_time(r) && !is_lost(r); ++round) {
     int32_t missing = 0;
     SAP_TRY(find_missing(r, &missing, error));
-    if (missing == 0) {
-      break;
+    if (missing == 0 && !contact->paused) {
+      return SAP_STATUS_OK;
     }
-    SAP_TRY(assemble_constraints(r, r->step.v_guess, error));
-    SAP_TRY(sap_problem_set_v_guess(r->contact.problem, r->contact.solution.v, error));
-    SAP_TRY(solve_once(r, true, error));
+    if (missing > 0) {
+      SAP_TRY(assemble_constraints(r, r->step.v_guess, error));
+    }
+    pauses = pauses && missing > 0;
+    SAP_TRY(go_on(r, pauses, error));
   }
-  return SAP_STATUS_OK;
+  return contact->paused ? go_on(r, false, error) : SAP_STATUS_OK;
 }
 
 // Measures the closure error. Only schemes that move by the velocity at the end close constraints.

@@ -156,7 +156,7 @@ sap_status sap_problem_begin(sap_problem* p, double dt, int32_t ntrees, const in
   p->v_expected = NULL;
   p->guess_rows = -1;
   p->has_momentum = p->has_mobility = false;
-  p->law_is_set = p->solved = false;
+  p->law_is_set = p->solved = p->pauses = false;
   p->closure_share = 0.0;
   p->scheme = sap_contact_scheme_default();
   p->scheme.v_star = p->v_star;

@@ -134,6 +134,7 @@ struct sap_problem {
   bool law_is_set;            // since the last reset
   double closure_share;       // of `missed` in the last shift, 0: none since the last reset
   bool solved;                // by the same solver, but for other v_hat, v_star and v_guess
+  bool pauses;                // SAP pauses after a few iterations on large islands
   double* v0;                 // start of the step (nv)
   sap_warm_start lag;  // impulses of the step before, if contacts were lagged; outlives a reset
   double lag_dt;       // its length [s]

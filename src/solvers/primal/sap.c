@@ -69,12 +69,20 @@ static void scatter_results(const sap_primal* s, const sap_newton* n, const sap_
   }
 }
 
+// A pause comes after so many iterations on islands with at least so many velocities, where one
+// takes longer than all else in a step. Measured over falling heaps.
+enum { ITERATIONS_TO_PAUSE = 4, LARGE_ISLAND = 6000 };
+
 // Iterates on the gathered island; where primal-dual steps stall in the last bits of v, once more by
 // SAP's own steps, which take another way.
 static sap_status iterate(const primal_call* call, sap_island_batch* batch, sap_report* result,
                           sap_error* error) {
   sap_solver_options options = *call->options;
   sap_history* history = call->keep_history ? &batch->iterates : NULL;
+  if (call->problem->pauses && batch->newton.nv >= LARGE_ISLAND &&
+      options.newton == SAP_NEWTON_PRIMAL_DUAL && options.max_iterations > ITERATIONS_TO_PAUSE) {
+    options.max_iterations = ITERATIONS_TO_PAUSE;
+  }
   SAP_TRY(sap_newton_iterate(&batch->newton, &options, history, result, error));
   if (result->outcome != SAP_OUTCOME_STALLED || options.newton == SAP_NEWTON_PRIMAL) {
     return SAP_STATUS_OK;
