@@ -59,8 +59,8 @@ typedef enum sap_newton_method {
 
 // Linear algebra of one island's Newton system: X(name, text)
 #define SAP_LINEAR_LIST(X)                                                         \
-  X(AUTO, "auto")     /* one rule on size and predicted fill; large systems in  */ \
-                      /* single precision, improved by conjugate gradients      */ \
+  X(AUTO, "auto")     /* one rule on size and predicted fill; large systems by  */ \
+                      /* conjugate gradients with factors in single precision   */ \
   X(DENSE, "dense")   /* LAPACK Cholesky                                        */ \
   X(BLOCK, "block")   /* our block Cholesky on the tree graph, AMD ordering     */ \
   X(SPARSE, "sparse") /* CHOLMOD supernodal, AMD ordering                       */

@@ -157,7 +157,6 @@ static sap_status make_rows(sap_block_factor* f, const sap_block_order* order, s
   f->row_start[0] = 0;
   f->panel_start[f->nsuper] = values;
   SAP_TRY(SAP_ROOM(&f->pool, &f->row, (int32_t)rows, error));
-  SAP_TRY(SAP_ROOM(&f->pool, &f->panel, (int32_t)values, error));
   for (int32_t s = 0; s < f->nsuper; ++s) {
     for (int32_t k = f->super_first[s]; k < f->super_first[s + 1]; ++k) {
       f->row[f->row_start[s + 1]++] = k;

@@ -59,9 +59,14 @@ typedef struct sap_block_factor {
 } sap_block_factor;
 
 void sap_block_factor_clear(sap_block_factor* factor);
-// Computes the structure of L and makes room for the numeric factorization.
+// Computes the structure of L.
 sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_copy* pattern,
                                     const sap_block_order* order, sap_error* error);
+// Makes room for the numeric factorization, if there is none.  fails: MEMORY
+static inline sap_status sap_block_factor_reserve(sap_block_factor* factor, sap_error* error) {
+  const int64_t values = (int64_t)factor->panel_start[factor->nsuper];
+  return SAP_ROOM(&factor->pool, &factor->panel, values, error);
+}
 
 // Numeric factorization and solve, compiled for several instruction sets and chosen at run time.
 // The sets differ in the last bits (fused multiply-add); one machine always takes the same set for

@@ -2,15 +2,15 @@
 // The only file that includes cholmod.h.
 #include "linalg/cholesky.h"
 
-#include <math.h>
 #include <string.h>
 
 #include <cholmod.h>
 
 #include "core/memory.h"
 #include "linalg/block_factor.h"
+#include "linalg/conjugate.h"
 #include "linalg/dense.h"
-#include "linalg/square.h"
+#include "linalg/schwarz.h"
 
 static void gather_dense(double* a, const sap_pattern_copy* pattern, const double* values) {
   const sap_block_pattern* blocks = &pattern->view;
@@ -162,6 +162,9 @@ static void solve_sparse(sparse_factor* sparse, double* x) {
   memcpy(x, sparse->X->x, sparse->L->n * sizeof *x);
 }
 
+// How factors of our blocks are made; each is more exact than the next.
+enum { IN_DOUBLE, IN_SINGLE, IN_PARTS };
+
 struct sap_cholesky {
   sap_pattern_copy pattern;     // analysed last; empty: none
   sap_linear_solver requested;  // choice of that analysis
@@ -173,11 +176,13 @@ struct sap_cholesky {
   double* dense;          // L through LAPACK, column-major, in `pool`                      (n n)
   sparse_factor* sparse;  // made at first use
 
-  bool allows_single;    // precision
-  bool single;           // the factors are
-  const double* weight;  // of residuals of single precision       (n)
+  int allowed, made;     // precision of the next factorization, and of the last one
   const double* values;  // of the last factorization by blocks
-  double* refined;       // work of conjugate gradients            (5 n)
+  const double* weight;  // of residuals                             (n)
+  double* work;          // of conjugate gradients
+  sap_schwarz parts;
+  int32_t parts_iterations;  // most with them; 0: they do not pay
+  bool parts_known;          // for the pattern
 };
 
 sap_status sap_cholesky_create(sap_cholesky** out, sap_error* error) {
@@ -191,6 +196,7 @@ void sap_cholesky_destroy(sap_cholesky* cholesky) {
   sap_pattern_clear(&cholesky->pattern);
   sap_block_order_clear(&cholesky->order);
   sap_block_factor_clear(&cholesky->block);
+  sap_schwarz_clear(&cholesky->parts);
   sap_pool_free(&cholesky->pool);
   destroy_sparse(cholesky->sparse);
   sap_free(cholesky);
@@ -220,6 +226,8 @@ static sap_linear_solver predict_faster(const sap_cholesky* cholesky) {
 static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
   const sap_pattern_copy* pattern = &cholesky->pattern;
   cholesky->choice = cholesky->requested;
+  cholesky->made = IN_DOUBLE;
+  cholesky->parts_known = false;
   if (cholesky->choice == SAP_LINEAR_AUTO || cholesky->choice == SAP_LINEAR_BLOCK) {
     SAP_TRY(sap_block_order_compute(&cholesky->order, &pattern->view, error));
     SAP_TRY(sap_block_factor_analyze(&cholesky->block, pattern, &cholesky->order, error));
@@ -270,121 +278,102 @@ static sap_status report_failure(const sap_cholesky* cholesky, const double* val
 // Single precision pays for itself where a factorization takes longer than this [s]; it halves
 // registers and memory, and 1 to 3 iterations of conjugate gradients follow.
 static const double SINGLE_TIME = 0.3e-3;
-enum { REFINEMENTS_MAX = 8 };
+static const int32_t SINGLE_ITERATIONS = 8;
+// Rates of a factorization in single precision, and of the preconditioner of parts [1/s]. Parts are
+// tried where PARTS_COST factorizations buy at least PARTS_LEAST iterations, and are given so many;
+// measured on heaps, stacks and pyramids of up to 10 000 bodies.
+static const double SINGLE_RATE = 5.2e9, TOUCH_RATE = 3e9;
+static const double PARTS_COST = 1.5, PARTS_LEAST = 15.0, PARTS_TIME = 5e-3;
 
-sap_status sap_cholesky_allow_single(sap_cholesky* cholesky, const double* weight,
-                                     sap_error* error) {
-  cholesky->allows_single = false;
-  if (weight != NULL && cholesky->choice == SAP_LINEAR_BLOCK &&
-      cholesky->requested == SAP_LINEAR_AUTO &&
-      cholesky->block.lane_work / cholesky->kernels->rate > SINGLE_TIME) {
-    SAP_TRY(SAP_ROOM(&cholesky->pool, &cholesky->refined, 5 * (int64_t)cholesky->pattern.n, error));
-    cholesky->allows_single = true;
-    cholesky->weight = weight;
+// Chooses the parts of a large matrix; parts_iterations is 0 where they do not pay.
+static sap_status choose_parts(sap_cholesky* c, sap_error* error) {
+  const double whole = c->block.lane_work / SINGLE_RATE;
+  c->parts_known = true;
+  c->parts_iterations = 0;
+  if (whole < PARTS_TIME) {
+    return SAP_STATUS_OK;
   }
+  SAP_TRY(sap_schwarz_analyze(&c->parts, &c->pattern, error));
+  const double most = PARTS_COST * whole / (c->parts.touched / TOUCH_RATE);
+  c->parts_iterations = most >= PARTS_LEAST ? (int32_t)most : 0;
   return SAP_STATUS_OK;
 }
 
-// Returns the block row where the factorization broke, or -1.
-static int32_t factorize_blocks(sap_cholesky* cholesky, const double* values) {
-  cholesky->values = values;
-  cholesky->single = cholesky->allows_single &&
-                     sap_block_kernels_single_get(0)->factorize(&cholesky->block, values) < 0;
-  cholesky->allows_single = cholesky->single;
-  return cholesky->single ? -1 : cholesky->kernels->factorize(&cholesky->block, values);
+sap_status sap_cholesky_allow_inexact(sap_cholesky* cholesky, const double* weight,
+                                      sap_error* error) {
+  cholesky->allowed = IN_DOUBLE;
+  if (weight == NULL || cholesky->choice != SAP_LINEAR_BLOCK ||
+      cholesky->requested != SAP_LINEAR_AUTO ||
+      !(cholesky->block.lane_work / cholesky->kernels->rate > SINGLE_TIME)) {
+    return SAP_STATUS_OK;
+  }
+  if (!cholesky->parts_known) {
+    SAP_TRY(choose_parts(cholesky, error));
+  }
+  SAP_TRY(SAP_ROOM(&cholesky->pool, &cholesky->work,
+                   SAP_CONJUGATE_WORK * (int64_t)cholesky->pattern.n, error));
+  cholesky->allowed = cholesky->parts_iterations > 0 ? IN_PARTS : IN_SINGLE;
+  cholesky->weight = weight;
+  return SAP_STATUS_OK;
 }
 
-// y = A x
-static void multiply(const sap_cholesky* cholesky, const double* x, double* y) {
-  const sap_pattern_copy* pattern = &cholesky->pattern;
-  memset(y, 0, (size_t)pattern->n * sizeof *y);
-  for (int32_t j = 0; j < pattern->view.nblocks; ++j) {
-    const int32_t a = pattern->offset[j], columns = pattern->sizes[j];
-    int32_t k = pattern->column_start[j];
-    sap_square_add_lower(columns, cholesky->values + pattern->value_start[k], x + a, y + a);
-    for (++k; k < pattern->column_start[j + 1]; ++k) {
-      const int32_t i = pattern->row[k], b = pattern->offset[i];
-      sap_square_add_coupling(pattern->sizes[i], columns,
-                              cholesky->values + pattern->value_start[k], x + b, x + a, y + b,
-                              y + a);
+// Sets *broken to the block row where the factorization broke, or -1.
+static sap_status factorize_blocks(sap_cholesky* c, const double* values, int32_t* broken,
+                                   sap_error* error) {
+  c->values = values;
+  *broken = -1;
+  for (c->made = c->allowed; c->made != IN_DOUBLE; --c->made) {
+    if (c->made == IN_SINGLE) {
+      SAP_TRY(sap_block_factor_reserve(&c->block, error));
+    }
+    if (c->made == IN_PARTS ? sap_schwarz_factorize(&c->parts, values)
+                            : sap_block_kernels_single_get(0)->factorize(&c->block, values) < 0) {
+      c->allowed = c->made;
+      return SAP_STATUS_OK;
     }
   }
+  c->allowed = IN_DOUBLE;
+  SAP_TRY(sap_block_factor_reserve(&c->block, error));
+  *broken = c->kernels->factorize(&c->block, values);
+  return SAP_STATUS_OK;
 }
 
-static double dot(int32_t n, const double* x, const double* y) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += x[i] * y[i];
-  }
-  return sum;
+static void precondition_single(void* context, double* r, double* z) {
+  const sap_cholesky* c = context;
+  memcpy(z, r, (size_t)c->pattern.n * sizeof *z);
+  sap_block_kernels_single_get(0)->solve(&c->block, z);
 }
 
-static double weighted_square(int32_t n, const double* r, const double* weight) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += r[i] * r[i] / weight[i];
-  }
-  return sum;
+static void precondition_parts(void* context, double* r, double* z) {
+  const sap_cholesky* c = context;
+  sap_schwarz_apply(&c->parts, &c->pattern, c->values, r, z);
 }
 
-// Solves A x = b by conjugate gradients, preconditioned by the factors; x holds b at first. Returns
-// false if the residual has not fallen enough; x is then lost.
-static bool refine(sap_cholesky* cholesky, double* x) {
-  const int32_t n = cholesky->pattern.n;
-  const size_t size = (size_t)n * sizeof *x;
-  double *p = cholesky->refined, *q = p + n, *sum = q + n, *z = sum + n, *r = x;
-  const double goal =
-      SAP_CHOLESKY_RESIDUAL * SAP_CHOLESKY_RESIDUAL * weighted_square(n, r, cholesky->weight);
-  double before = 1.0;
-  memset(p, 0, size);
-  memset(sum, 0, size);
-  for (int k = 0; k < REFINEMENTS_MAX; ++k) {
-    memcpy(z, r, size);
-    sap_block_kernels_single_get(0)->solve(&cholesky->block, z);
-    const double now = dot(n, r, z);
-    for (int32_t i = 0; i < n; ++i) {
-      p[i] = z[i] + now / before * p[i];
-    }
-    before = now;
-    multiply(cholesky, p, q);
-    const double length = now / dot(n, p, q);
-    for (int32_t i = 0; i < n; ++i) {
-      sum[i] += length * p[i];
-      r[i] -= length * q[i];
-    }
-    if (weighted_square(n, r, cholesky->weight) <= goal) {
-      memcpy(x, sum, size);
-      return true;
-    }
+static bool solve_blocks(sap_cholesky* c, double* x) {
+  if (c->made == IN_DOUBLE) {
+    c->kernels->solve(&c->block, x);
+    return true;
   }
-  return false;
-}
-
-static void solve_blocks(sap_cholesky* cholesky, double* x) {
-  const int32_t n = cholesky->pattern.n;
-  if (!cholesky->single) {
-    cholesky->kernels->solve(&cholesky->block, x);
-    return;
-  }
-  double* b = cholesky->refined + 4 * (size_t)n;
-  memcpy(b, x, (size_t)n * sizeof *x);
-  if (!refine(cholesky, x)) {
-    cholesky->allows_single = false;
-    const bool done = factorize_blocks(cholesky, cholesky->values) < 0;
-    memcpy(x, b, (size_t)n * sizeof *x);
-    if (done) {
-      cholesky->kernels->solve(&cholesky->block, x);
-    } else {
-      memset(x, 0, (size_t)n * sizeof *x);
-    }
-  }
+  const bool in_parts = c->made == IN_PARTS;
+  const sap_conjugate gradients = {
+      .pattern = &c->pattern,
+      .values = c->values,
+      .weight = c->weight,
+      .residual = in_parts ? SAP_CHOLESKY_PARTS_RESIDUAL : SAP_CHOLESKY_RESIDUAL,
+      .iterations = in_parts ? c->parts_iterations : SINGLE_ITERATIONS,
+      .work = c->work,
+      .precondition = in_parts ? precondition_parts : precondition_single,
+      .context = c};
+  const bool solved = sap_conjugate_solve(&gradients, x);
+  c->allowed = solved ? c->allowed : c->made - 1;
+  return solved;
 }
 
 sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
                                   int32_t* failed_block, sap_error* error) {
   int32_t broken = -1;
   if (cholesky->choice == SAP_LINEAR_BLOCK) {
-    broken = factorize_blocks(cholesky, values);
+    SAP_TRY(factorize_blocks(cholesky, values, &broken, error));
   } else if (cholesky->choice == SAP_LINEAR_DENSE) {
     broken = factorize_dense(cholesky->dense, &cholesky->pattern, values);
   } else {
@@ -395,12 +384,14 @@ sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
   return broken < 0 ? SAP_STATUS_OK : report_failure(cholesky, values, broken, failed_block, error);
 }
 
-void sap_cholesky_solve(sap_cholesky* cholesky, double* x) {
+bool sap_cholesky_solve(sap_cholesky* cholesky, double* x) {
   if (cholesky->choice == SAP_LINEAR_BLOCK) {
-    solve_blocks(cholesky, x);
-  } else if (cholesky->choice == SAP_LINEAR_DENSE) {
+    return solve_blocks(cholesky, x);
+  }
+  if (cholesky->choice == SAP_LINEAR_DENSE) {
     sap_dense_factor_solve(cholesky->pattern.n, cholesky->dense, x);
   } else {
     solve_sparse(cholesky->sparse, x);
   }
+  return true;
 }

@@ -35,14 +35,16 @@ sap_linear_solver sap_cholesky_choice(const sap_cholesky* cholesky);
 sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
                                   int32_t* failed_block, sap_error* error);
 // Solves A x = b in place, x in the pattern's order (sum of sizes). Needs a successful
-// factorization.
-void sap_cholesky_solve(sap_cholesky* cholesky, double* x);
+// factorization. Returns true, always so unless inexact factors are allowed.
+bool sap_cholesky_solve(sap_cholesky* cholesky, double* x);
 
-// Lets large factorizations by blocks be made in single precision, until the first one that does
-// not serve. Solves are then improved by conjugate gradients until the residual r has fallen by
-// SAP_CHOLESKY_RESIDUAL in the norm sqrt(sum r_i^2/weight_i), or else repeated in double precision;
-// `values` of the factorization must live and keep their content until then. weight (sum of sizes)
-// NULL: no longer.  fails: MEMORY
-sap_status sap_cholesky_allow_single(sap_cholesky* cholesky, const double* weight,
-                                     sap_error* error);
+// Lets large factorizations by blocks be made in single precision or, where they fill much, of
+// overlapping parts, until one that does not serve. A solve is then made by conjugate gradients: it
+// ends when the residual r has fallen by these parts in the norm sqrt(sum r_i^2/weight_i). If it
+// does not it returns false with x = b; the next factorization is more exact. `values` of the
+// factorization must live and keep their content until the last solve. weight (sum of sizes) NULL:
+// no longer.  fails: MEMORY
+sap_status sap_cholesky_allow_inexact(sap_cholesky* cholesky, const double* weight,
+                                      sap_error* error);
 #define SAP_CHOLESKY_RESIDUAL 1e-5
+#define SAP_CHOLESKY_PARTS_RESIDUAL 2e-2

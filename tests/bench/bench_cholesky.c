@@ -134,7 +134,8 @@ static void run_kernels(const char* name, const block_matrix* matrix) {
   sap_block_factor factor = {0};
   if (sap_pattern_assign(&copy, &matrix->pattern, NULL) != SAP_STATUS_OK ||
       sap_block_order_compute(&order, &copy.view, NULL) != SAP_STATUS_OK ||
-      sap_block_factor_analyze(&factor, &copy, &order, NULL) != SAP_STATUS_OK) {
+      sap_block_factor_analyze(&factor, &copy, &order, NULL) != SAP_STATUS_OK ||
+      sap_block_factor_reserve(&factor, NULL) != SAP_STATUS_OK) {
     abort();
   }
   for (int32_t index = 0; sap_block_kernels_get(index) != NULL; ++index) {

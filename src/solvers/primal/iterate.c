@@ -102,25 +102,27 @@ static sap_status check_momentum(sap_newton* n, sap_error* error) {
   return status;
 }
 
-// Solves the assembled system for dv and computes J dv. *descends: dv is a direction of descent.
+// Solves the assembled system for dv, by more and more exact factors until one serves, and computes
+// J dv. *descends: dv is a direction of descent.
 static sap_status solve_step(sap_newton* n, step_direction* direction, bool* descends,
                              sap_error* error) {
-  int32_t failed;
-  const sap_status status = sap_cholesky_factorize(n->cholesky, n->values, &failed, error);
-  n->factored = status == SAP_STATUS_OK;
-  direction->factorizations += 1;
   *descends = false;
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  if (direction->kind == SAP_STEP_SEMISMOOTH) {
-    sap_newton_target_side(n, n->dv);
-  } else {
-    for (int32_t i = 0; i < n->nv; ++i) {
-      n->dv[i] = -n->gradient[i];
+  do {
+    int32_t failed;
+    const sap_status status = sap_cholesky_factorize(n->cholesky, n->values, &failed, error);
+    n->factored = status == SAP_STATUS_OK;
+    direction->factorizations += 1;
+    if (status != SAP_STATUS_OK) {
+      return status;
     }
-  }
-  sap_cholesky_solve(n->cholesky, n->dv);
+    if (direction->kind == SAP_STEP_SEMISMOOTH) {
+      sap_newton_target_side(n, n->dv);
+    } else {
+      for (int32_t i = 0; i < n->nv; ++i) {
+        n->dv[i] = -n->gradient[i];
+      }
+    }
+  } while (!sap_cholesky_solve(n->cholesky, n->dv));
   direction->slope = sap_row_dot(n->dv, n->gradient, n->nv);
   if (!(direction->slope < 0.0) || !isfinite(direction->slope)) {
     direction->slope = 0.0;
@@ -307,7 +309,10 @@ static bool step_with_old_factors(sap_newton* n, const sap_solver_options* optio
   for (int32_t i = 0; i < n->nv; ++i) {
     n->dv[i] = -n->gradient[i];
   }
-  sap_cholesky_solve(n->cholesky, n->dv);
+  if (!sap_cholesky_solve(n->cholesky, n->dv)) {
+    n->factored = false;
+    return false;
+  }
   (void)move_velocities(n, 1.0);
   sap_newton_evaluate(n);
   if (sap_newton_is_finite(&n->state) &&
@@ -407,7 +412,7 @@ static sap_status refine_impulses(sap_newton* n, const sap_solver_options* optio
 static sap_status end_at_floor(sap_newton* n, const sap_solver_options* options,
                                const floor_watch* watch, step_direction* direction, bool ends,
                                sap_report* result, sap_error* error) {
-  SAP_TRY(sap_cholesky_allow_single(n->cholesky, NULL, error));
+  SAP_TRY(sap_cholesky_allow_inexact(n->cholesky, NULL, error));
   if (ends) {
     return_to_best(n, watch);
   }
@@ -447,7 +452,7 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
   sap_status status = sap_newton_begin(n, options, error);
   const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
   if (status == SAP_STATUS_OK) {
-    status = sap_cholesky_allow_single(n->cholesky, primal_dual ? n->mass : NULL, error);
+    status = sap_cholesky_allow_inexact(n->cholesky, primal_dual ? n->mass : NULL, error);
   }
   sap_step step = {0.0, 0};
   const int32_t chords = status == SAP_STATUS_OK ? continue_with_old_factors(n, options) : 0;
