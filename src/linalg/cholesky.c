@@ -349,6 +349,12 @@ static void precondition_parts(void* context, double* r, double* z) {
   sap_schwarz_apply(&c->parts, &c->pattern, c->values, r, z);
 }
 
+double sap_cholesky_residual(const sap_cholesky* c) {
+  return c->choice != SAP_LINEAR_BLOCK || c->made == IN_DOUBLE ? 0.0
+         : c->made == IN_SINGLE                                ? SAP_CHOLESKY_RESIDUAL
+                                                               : SAP_CHOLESKY_PARTS_RESIDUAL;
+}
+
 static bool solve_blocks(sap_cholesky* c, double* x) {
   if (c->made == IN_DOUBLE) {
     c->kernels->solve(&c->block, x);
@@ -359,7 +365,7 @@ static bool solve_blocks(sap_cholesky* c, double* x) {
       .pattern = &c->pattern,
       .values = c->values,
       .weight = c->weight,
-      .residual = in_parts ? SAP_CHOLESKY_PARTS_RESIDUAL : SAP_CHOLESKY_RESIDUAL,
+      .residual = sap_cholesky_residual(c),
       .iterations = in_parts ? c->parts_iterations : SINGLE_ITERATIONS,
       .work = c->work,
       .precondition = in_parts ? precondition_parts : precondition_single,

@@ -48,3 +48,5 @@ sap_status sap_cholesky_allow_inexact(sap_cholesky* cholesky, const double* weig
                                       sap_error* error);
 #define SAP_CHOLESKY_RESIDUAL 1e-5
 #define SAP_CHOLESKY_PARTS_RESIDUAL 2e-2
+// Returns the part of the residual that a solve leaves: one of these, or 0.
+double sap_cholesky_residual(const sap_cholesky* cholesky);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "linalg/square.h"
+#include "core/kernels.h"
 
 // Blocks of a part. Measured on heaps and stacks of up to 10 000 bodies: 80 takes more iterations,
 // 320 more time for each.
@@ -247,17 +247,41 @@ bool sap_schwarz_factorize(sap_schwarz* s, const double* values) {
   return true;
 }
 
-// y -= B x, or B' x
-static void subtract_product(const sap_schwarz_link* link, const double* B, const double* x,
-                             double* y) {
-  const int32_t row_step = link->transposed ? link->columns : 1;
-  const int32_t column_step = link->transposed ? 1 : link->rows;
-  for (int32_t r = 0; r < link->rows; ++r) {
+// y -= B x, B column-major
+static SAP_INLINE void subtract_product(int32_t rows, int32_t columns, const double* restrict B,
+                                        const double* restrict x, double* restrict y) {
+  for (int32_t c = 0; c < columns; ++c) {
+    for (int32_t r = 0; r < rows; ++r) {
+      y[r] -= B[c * rows + r] * x[c];
+    }
+  }
+}
+
+// y -= B' x, B column-major with `rows` columns
+static SAP_INLINE void subtract_transposed(int32_t rows, int32_t columns, const double* restrict B,
+                                           const double* restrict x, double* restrict y) {
+  for (int32_t r = 0; r < rows; ++r) {
     double sum = 0.0;
-    for (int32_t c = 0; c < link->columns; ++c) {
-      sum += B[r * row_step + c * column_step] * x[c];
+    for (int32_t c = 0; c < columns; ++c) {
+      sum += B[r * columns + c] * x[c];
     }
     y[r] -= sum;
+  }
+}
+
+static void subtract_link(const sap_schwarz_link* link, const double* B, const double* x,
+                          double* y) {
+  const int32_t rows = link->rows, columns = link->columns;
+  if (rows == 6 && columns == 6) {  // two free bodies
+    if (link->transposed) {
+      subtract_transposed(6, 6, B, x, y);
+    } else {
+      subtract_product(6, 6, B, x, y);
+    }
+  } else if (link->transposed) {
+    subtract_transposed(rows, columns, B, x, y);
+  } else {
+    subtract_product(rows, columns, B, x, y);
   }
 }
 
@@ -284,7 +308,7 @@ static void apply_part(const sap_schwarz* s, const sap_pattern_copy* pattern, co
   }
   for (int32_t k = s->link_start[p]; k < s->link_start[p + 1]; ++k) {
     const sap_schwarz_link* link = &s->links[k];
-    subtract_product(link, values + link->value, x + link->from, r + link->to);
+    subtract_link(link, values + link->value, x + link->from, r + link->to);
   }
 }
 

@@ -61,6 +61,41 @@ sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinem
   return SAP_STATUS_OK;
 }
 
+// Merges found contacts, which are sorted as the list is; those of a patch found anew replace the
+// ones before. Returns the number of contacts found that are on. The list has room.
+static int32_t merge_contacts(const sap_multibody* multibody, const sap_contact* found,
+                              int32_t nfound, sap_contact* list, int32_t* size) {
+  int32_t count = 0, fresh = 0, at = 0;
+  for (int32_t i = 0; i < nfound; ++i) {
+    if (!is_on(multibody, &found[i])) {
+      continue;
+    }
+    while (at < *size && sap_contact_is_before(&list[at], &found[i])) {
+      ++at;
+    }
+    const bool known = at < *size && !sap_contact_is_before(&found[i], &list[at]);
+    if (known) {
+      list[at] = found[i];
+    }
+    fresh += known ? 0 : 1;
+    count += 1;
+  }
+  at = *size;
+  int32_t to = *size += fresh;
+  for (int32_t i = nfound - 1; to > at; --i) {
+    if (!is_on(multibody, &found[i])) {
+      continue;
+    }
+    while (at > 0 && sap_contact_is_before(&found[i], &list[at - 1])) {
+      list[--to] = list[--at];
+    }
+    if (at == 0 || sap_contact_is_before(&list[at - 1], &found[i])) {
+      list[--to] = found[i];
+    }
+  }
+  return count;
+}
+
 sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_step_context* step,
                                    const double* v, int32_t* count, sap_error* error) {
   const sap_kinematics* kin = sap_multibody_start_kinematics(multibody, step->q0);
@@ -81,24 +116,8 @@ sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_step_cont
   if (at_point) {
     SAP_TRY(sap_multibody_reserve_point(multibody, *size + nfound, error));
   }
-  sap_contact* list = at_point ? point->contacts : multibody->contacts;
-  *count = 0;
-  for (int32_t i = 0; i < nfound; ++i) {
-    if (!is_on(multibody, &found[i])) {
-      continue;
-    }
-    int32_t at = *size;
-    while (at > 0 && sap_contact_is_before(&found[i], &list[at - 1])) {
-      --at;
-    }
-    if (at > 0 && !sap_contact_is_before(&list[at - 1], &found[i])) {  // of a patch found anew
-      list[--at] = found[i];
-    } else {
-      memmove(list + at + 1, list + at, (size_t)((*size)++ - at) * sizeof *list);
-      list[at] = found[i];
-    }
-    *count += 1;
-  }
+  *count = merge_contacts(multibody, found, nfound,
+                          at_point ? point->contacts : multibody->contacts, size);
   return SAP_STATUS_OK;
 }
 

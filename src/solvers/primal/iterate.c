@@ -296,8 +296,9 @@ static void return_to_best(sap_newton* n, const floor_watch* watch) {
 static bool can_reuse_factors(const sap_newton* n, const sap_solver_options* options,
                               const sap_step* last, double before) {
   const double gradient = n->state.gradient;
+  const double left = fmax(gradient / before, sap_cholesky_residual(n->cholesky));
   return fabs(last->alpha - 1.0) < FULL_STEP &&
-         gradient / before * gradient < REUSE_MARGIN * sap_newton_tolerance(&n->state, options);
+         left * gradient < REUSE_MARGIN * sap_newton_tolerance(&n->state, options);
 }
 
 // Takes that step, in SAP's own direction and of length 1; undoes it unless it converges or leaves
