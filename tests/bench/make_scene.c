@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes the scenes of the benches as MJCF to standard output:
 //   make_scene clutter N | clutter-open N | field N | tower N | chain N | chain-urdf N | hands |
-//              humanoids N HUMANOID.xml | heap N | tray N | wall N | stack N | net N
+//              humanoids N HUMANOID.xml | heap N | tray N | wall N | stack N | net N |
+//              pyramid N
 //   clutter       Castro et al. 2022, VI-C: columns of spheres and boxes fall into a bin
 //   clutter-open  the same without walls
 //   field         bodies apart on a plane, each at rest or falling on its own
@@ -14,6 +15,7 @@
 //   tray          the same, but the bin is a body on the floor
 //   wall, stack   N x N bricks, N x N x N boxes, each layer half a brick or box aside
 //   net           N x N spheres joined to their neighbours, over a sphere
+//   pyramid       rows of N, N - 1, ... 1 boxes, as Box2D's
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -122,6 +124,19 @@ static void lattice(int side, bool wall) {
         "    <body pos=\"%.4f %.4f %.4f\"><freejoint/>"
         "<geom type=\"box\" size=\"%g 0.05 0.05\"/></body>\n",
         x, y, 0.05 + 0.1 * layer, wall ? 0.1 : 0.05);
+  }
+  tail();
+}
+
+static void pyramid(int side) {
+  head("pyramid", side, 0.01);
+  for (int row = 0; row < side; ++row) {
+    for (int i = 0; i < side - row; ++i) {
+      (void)printf(
+          "    <body pos=\"%.4f 0 %.4f\"><freejoint/>"
+          "<geom type=\"box\" size=\"0.05 0.05 0.05\"/></body>\n",
+          0.11 * (i - 0.5 * (side - row)), 0.05 + 0.1 * row);
+    }
   }
   tail();
 }
@@ -290,6 +305,8 @@ int main(int argc, char** argv) {
     heap((int)count, strcmp(kind, "tray") == 0);
   } else if (good && argc == 3 && (strcmp(kind, "wall") == 0 || strcmp(kind, "stack") == 0)) {
     lattice((int)count, strcmp(kind, "wall") == 0);
+  } else if (good && argc == 3 && strcmp(kind, "pyramid") == 0) {
+    pyramid((int)count);
   } else if (good && argc == 3 && strcmp(kind, "net") == 0) {
     net((int)count);
   } else if (good && argc == 4 && strcmp(kind, "humanoids") == 0) {
@@ -298,7 +315,7 @@ int main(int argc, char** argv) {
     (void)fprintf(
         stderr,
         "usage: make_scene clutter|clutter-open|field|tower|chain|chain-urdf|heap|tray|wall|"
-        "stack|net N, hands, or humanoids N HUMANOID.xml\n");
+        "stack|net|pyramid N, hands, or humanoids N HUMANOID.xml\n");
     return 2;
   }
   return 0;

@@ -69,7 +69,9 @@ TIMES = [
 ]
 # Too slow for the peers: ours alone.
 LARGE = [("1000 scattered bodies", "field 1000", 10, 10), ("heap of 640", "heap 640", 10, 80),
-         ("heap of 2500", "heap 2500", 5, 80), ("10 000 scattered bodies", "field 10000", 5, 10)]
+         ("heap of 2500", "heap 2500", 5, 80), ("heap of 10 000", "heap 10000", 2, 40),
+         ("pyramid of 5050 boxes", "pyramid 100", 20, 20), ("stack of 12 x 12 x 12 boxes", "stack 12", 5, 5),
+         ("10 000 scattered bodies", "field 10000", 5, 10)]
 SIGMAS = ["1e-3", "1e-4", "1e-6", "1e-8"]
 STARTS = 24
 
