@@ -97,9 +97,9 @@ static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* o
   // Vertices below this are out of reach.
   const double least = sap_v3_dot(local, sap_polytope_support(hull, local, &hint)) - pair->reach +
                        sap_most(witness->phi, -coplanar * hull->bound);
-  for (int32_t i = 0; i < hull->nvertices; ++i) {
+  for (int32_t i = 0; (i = sap_polytope_next_above(hull, local, least, i)) < hull->nvertices; ++i) {
     const double* vertex = hull->vertices + 3 * (size_t)i;
-    if (sap_v3_dot(local, vertex) >= least && sap_v3_dot(normal, vertex) < corner) {
+    if (sap_v3_dot(normal, vertex) < corner) {
       double x[3];
       sap_m3_mul_v3(x, shape->R, vertex);
       if (!of_a) {

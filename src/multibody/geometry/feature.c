@@ -62,6 +62,7 @@ static void mesh_feature(const sap_placed_shape* shape, const double n[3], sap_f
   sap_m3_mul_v3(out->u, shape->R, face->u);
   sap_m3_mul_v3(out->v, shape->R, face->v);
   out->ncorners = face->count;
+  out->inner = face->inner;
   out->corners = (const double(*)[2])shape->hull->corners + face->first;
 }
 
@@ -180,9 +181,9 @@ static double polygon_side(const sap_feature* f, int32_t k, const double ab[2], 
 }
 
 static bool is_inside(const sap_feature* f, const double ab[2]) {
-  const double one = 1.0 + slack;
-  if (f->kind == SAP_FEATURE_DISC) {
-    return ab[0] * ab[0] + ab[1] * ab[1] <= one * one;
+  const double one = 1.0 + slack, radius2 = ab[0] * ab[0] + ab[1] * ab[1];
+  if (f->kind == SAP_FEATURE_DISC || radius2 <= f->inner * f->inner) {
+    return radius2 <= one * one;
   }
   double edge[2];
   bool inside = fabs(ab[0]) <= one && fabs(ab[1]) <= one;

@@ -338,8 +338,8 @@ static bool add_vertex(polytope* p, const sap_convex_vertex* vertex, int32_t see
       for (int e = 0; e < 3; ++e) {
         toggle_edge(p, f->v[e], f->v[(e + 1) % 3]);
       }
-    } else {
-      p->faces[kept++] = p->faces[k];
+    } else if (kept++ < k) {
+      p->faces[kept - 1] = p->faces[k];
     }
   }
   p->nfaces = kept;

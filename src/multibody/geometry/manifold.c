@@ -17,25 +17,28 @@ void sap_candidates_start(sap_candidates* list, double reach) {
 
 // Keeps the deepest point and the farthest in sixteen directions across the first normal.
 static void thin_out(sap_candidates* list) {
-  enum { DIRECTIONS = 16 };
+  enum { AXES = 8 };  // each has two directions
   bool stays[SAP_CANDIDATE_POINTS] = {false};
-  double frame[9];
+  double frame[9], across[SAP_CANDIDATE_POINTS][2];
   sap_m3_from_normal(frame, list->points[0].n);
-  for (int k = 0; k <= DIRECTIONS; ++k) {
+  for (int32_t i = 0; i < list->count; ++i) {
+    across[i][0] = sap_v3_dot(frame, list->points[i].p);
+    across[i][1] = sap_v3_dot(frame + 3, list->points[i].p);
+  }
+  for (int k = 0; k <= AXES; ++k) {
     const double angle = 0.39269908169872414 * k;  // pi/8
-    double d[3], top = -HUGE_VAL;
-    sap_v3_scale(d, frame, cos(angle));
-    sap_v3_add_scaled(d, frame + 3, sin(angle));
-    int32_t best = 0;
+    const double c = cos(angle), s = sin(angle);
+    double top = -HUGE_VAL, bottom = HUGE_VAL;
+    int32_t highest = 0, lowest = 0;
     for (int32_t i = 0; i < list->count; ++i) {
-      const sap_manifold_point* point = &list->points[i];
-      const double height = k < DIRECTIONS ? sap_v3_dot(d, point->p) : -point->phi;
-      if (height > top) {
-        top = height;
-        best = i;
-      }
+      const double height = k < AXES ? c * across[i][0] + s * across[i][1] : -list->points[i].phi;
+      highest = height > top ? i : highest;
+      top = height > top ? height : top;
+      lowest = height < bottom && k < AXES ? i : lowest;
+      bottom = height < bottom ? height : bottom;
     }
-    stays[best] = true;
+    stays[highest] = true;
+    stays[k < AXES ? lowest : highest] = true;
   }
   int32_t kept = 0;
   for (int32_t i = 0; i < list->count; ++i) {

@@ -75,6 +75,7 @@ typedef struct sap_feature {
   bool tilted;                 // of a disc: whether `deepest` is defined
   int32_t face, ncorners;      // of a polygon
   const double (*corners)[2];  // counter-clockwise about u x v
+  double inner;                // as sap_polytope_face has it
 } sap_feature;
 
 enum { SAP_FEATURE_CORNERS = SAP_POLYTOPE_CORNERS };

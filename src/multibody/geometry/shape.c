@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "multibody/geometry/shape.h"
 
+#include <stdlib.h>
+
 void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def, const sap_polytope* hull) {
   *shape = (sap_placed_shape){.type = def->type, .hull = hull};
   const double* s = def->size;
@@ -106,7 +108,8 @@ double sap_shape_thickness(const sap_placed_shape* shape, const double n[3]) {
 
 // Up to this many vertices, testing all of them is faster than climbing.
 enum { FEW_VERTICES = 24 };
-// A later face must be better by this much, so that equal faces do not alternate by round-off.
+// Cosines closer than this are equal, so that such faces do not alternate by round-off: the first
+// one wins.
 static const double clearly = 1e-9;
 
 void sap_polytope_clear(sap_polytope* polytope) {
@@ -166,6 +169,18 @@ static int32_t thin_out(double (*corners)[2], int32_t count) {
   return count;
 }
 
+// Returns the radius of the largest circle about 0 within the corners; 0: there is none.
+static double inner_radius(double (*corners)[2], int32_t count) {
+  double least = HUGE_VAL;
+  for (int32_t i = 0; i < count; ++i) {
+    const double *from = corners[i], *to = corners[(i + 1) % count];
+    const double length = hypot(to[0] - from[0], to[1] - from[1]);
+    const double height = (from[0] * to[1] - from[1] * to[0]) / length;
+    least = height < least ? height : isnan(height) ? 0.0 : least;
+  }
+  return sap_most(0.0, least);
+}
+
 static void set_face(const sap_hull* source, int32_t index, sap_polytope* p,
                      int32_t* corner_count) {
   sap_polytope_face* face = &p->faces[index];
@@ -192,6 +207,7 @@ static void set_face(const sap_hull* source, int32_t index, sap_polytope* p,
     corners[i][1] /= size;
   }
   face->count = thin_out(corners, count);
+  face->inner = inner_radius(corners, face->count);
   *corner_count += face->count;
 }
 
@@ -201,7 +217,23 @@ static sap_status allocate_polytope(const sap_hull* source, sap_polytope* out, s
   return SAP_POOL_ADD_ALL(&out->pool, error,
                           SAP_ARRAY(&out->vertices, 3 * (size_t)source->nvertices),
                           SAP_ARRAY(&out->normals, 3 * nfaces), SAP_ARRAY(&out->offsets, nfaces),
-                          SAP_ARRAY(&out->faces, nfaces), SAP_ARRAY(&out->corners, ncorners));
+                          SAP_ARRAY(&out->faces, nfaces), SAP_ARRAY(&out->corners, ncorners),
+                          SAP_ARRAY(&out->ranks[0], nfaces), SAP_ARRAY(&out->ranks[1], nfaces),
+                          SAP_ARRAY(&out->ranks[2], nfaces));
+}
+
+static int compare_ranks(const void* a, const void* b) {
+  const sap_polytope_rank *x = a, *y = b;
+  return x->height != y->height ? (x->height < y->height ? -1 : 1) : x->face - y->face;
+}
+
+static void rank_faces(sap_polytope* p) {
+  for (int k = 0; k < 3; ++k) {
+    for (int32_t i = 0; i < p->nfaces; ++i) {
+      p->ranks[k][i] = (sap_polytope_rank){p->normals[3 * (size_t)i + (size_t)k], i};
+    }
+    qsort(p->ranks[k], (size_t)p->nfaces, sizeof *p->ranks[k], compare_ranks);
+  }
 }
 
 sap_status sap_polytope_create(const sap_hull* source, sap_polytope* out, sap_error* error) {
@@ -222,6 +254,7 @@ sap_status sap_polytope_create(const sap_hull* source, sap_polytope* out, sap_er
     out->inner = fmin(out->inner, out->offsets[i]);
     set_face(source, i, out, &corner_count);
   }
+  rank_faces(out);
   return SAP_STATUS_OK;
 }
 
@@ -270,32 +303,52 @@ const double* sap_polytope_support(const sap_polytope* p, const double d[3], int
   return p->vertices + 3 * (size_t)*hint;
 }
 
-// Computes the cosines of d to four normals.
-static inline void four_cosines(const double* restrict normals, const double d[3],
-                                double cosines[4]) {
+// Computes the products of d with four vectors.
+static inline void four_products(const double* restrict x, const double d[3], double products[4]) {
   for (int i = 0; i < 4; ++i) {
-    cosines[i] = d[0] * normals[3 * i] + d[1] * normals[3 * i + 1] + d[2] * normals[3 * i + 2];
+    products[i] = d[0] * x[3 * i] + d[1] * x[3 * i + 1] + d[2] * x[3 * i + 2];
   }
 }
 
-int32_t sap_polytope_facing(const sap_polytope* p, const double d[3]) {
-  int32_t best = 0, i = 1;
-  double bar = sap_v3_dot(d, p->normals) + clearly;
-  // Cosines are at most 1: a bar of 1 or more ends the search early.
-  for (; i + 3 < p->nfaces && bar < 1.0; i += 4) {
-    double cosines[4];
-    four_cosines(p->normals + 3 * (size_t)i, d, cosines);
-    const double most =
-        sap_most(sap_most(cosines[0], cosines[1]), sap_most(cosines[2], cosines[3]));
-    for (int32_t k = 0; most > bar && k < 4; ++k) {
-      best = cosines[k] > bar ? i + k : best;
-      bar = cosines[k] > bar ? cosines[k] + clearly : bar;
+int32_t sap_polytope_next_above(const sap_polytope* p, const double d[3], double height,
+                                int32_t from) {
+  int32_t i = from;
+  for (; i + 3 < p->nvertices; i += 4) {
+    double heights[4];
+    four_products(p->vertices + 3 * (size_t)i, d, heights);
+    if (sap_most(sap_most(heights[0], heights[1]), sap_most(heights[2], heights[3])) >= height) {
+      break;
     }
   }
-  for (; i < p->nfaces && bar < 1.0; ++i) {
-    const double cosine = sap_v3_dot(d, p->normals + 3 * (size_t)i);
-    best = cosine > bar ? i : best;
-    bar = cosine > bar ? cosine + clearly : bar;
+  while (i < p->nvertices && !(sap_v3_dot(d, p->vertices + 3 * (size_t)i) >= height)) {
+    ++i;
   }
-  return best;
+  return i;
+}
+
+int32_t sap_polytope_facing(const sap_polytope* p, const double d[3]) {
+  int k = 0;
+  for (int i = 1; i < 3; ++i) {
+    k = fabs(d[i]) < fabs(d[k]) ? i : k;
+  }
+  const sap_polytope_rank* ranks = p->ranks[k];
+  int32_t up = 0, end = p->nfaces, best = 0;
+  while (up < end) {
+    const int32_t middle = up + (end - up) / 2;
+    end = ranks[middle].height < d[k] ? end : middle;
+    up = ranks[middle].height < d[k] ? middle + 1 : up;
+  }
+  double top = -HUGE_VAL;
+  for (int32_t down = up - 1;;) {
+    const double above = up < p->nfaces ? ranks[up].height - d[k] : HUGE_VAL;
+    const double below = down >= 0 ? d[k] - ranks[down].height : HUGE_VAL;
+    const double way = sap_least(above, below);
+    if (!(1.0 - 0.5 * way * way >= top - clearly)) {  // cos = 1 - |n - d|^2/2
+      return best;
+    }
+    const int32_t face = ranks[above <= below ? up++ : down--].face;
+    const double cosine = sap_v3_dot(d, p->normals + 3 * (size_t)face);
+    best = cosine > top + clearly || (cosine >= top - clearly && face < best) ? face : best;
+    top = sap_most(top, cosine);
+  }
 }

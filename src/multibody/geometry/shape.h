@@ -22,7 +22,14 @@ enum { SAP_POLYTOPE_CORNERS = 32 };
 typedef struct sap_polytope_face {
   double c[3], u[3], v[3];  // u, v orthogonal and equally long
   int32_t first, count;     // into corners
+  double inner;             // a^2 + b^2 <= inner^2 lies within the corners
 } sap_polytope_face;
+
+// A face, and the component of its normal along an axis.
+typedef struct sap_polytope_rank {
+  double height;
+  int32_t face;
+} sap_polytope_rank;
 
 typedef struct sap_polytope {
   sap_pool pool;  // of all arrays below
@@ -34,10 +41,11 @@ typedef struct sap_polytope {
   double* offsets;           // of the faces' planes from the centre [m]              (nfaces)
   sap_polytope_face* faces;  // (nfaces)
   double (*corners)[2];
-  int32_t extremes[6];        // vertices farthest along x, y, z, -x, -y, -z
-  double center[3];           // mean of the vertices, in the mesh's frame
-  double lower[3], upper[3];  // bounding box about the centre
-  double bound, inner;        // radii about the centre of the enclosing and of the enclosed ball
+  sap_polytope_rank* ranks[3];  // along x, y, z, ascending   (nfaces)
+  int32_t extremes[6];          // vertices farthest along x, y, z, -x, -y, -z
+  double center[3];             // mean of the vertices, in the mesh's frame
+  double lower[3], upper[3];    // bounding box about the centre
+  double bound, inner;          // radii about the centre of the enclosing and of the enclosed ball
 } sap_polytope;
 
 // The hull, in the mesh's frame, must outlive the polytope.
@@ -47,7 +55,11 @@ void sap_polytope_clear(sap_polytope* polytope);
 // Returns a vertex that is farthest along d. *hint: number of a vertex to start from; becomes that
 // of the result. cost: O(sqrt(nvertices)), less from a near start
 const double* sap_polytope_support(const sap_polytope* polytope, const double d[3], int32_t* hint);
-// Returns the face whose normal has the smallest angle to the unit vector d. cost: O(nfaces)
+// Returns the first vertex from `from` on with d . x >= height, or nvertices. cost: O(nvertices)
+int32_t sap_polytope_next_above(const sap_polytope* polytope, const double d[3], double height,
+                                int32_t from);
+// Returns the face whose normal has the smallest angle to the unit vector d. cost: O(log nfaces),
+// and the faces whose normals are as near to d along an axis
 int32_t sap_polytope_facing(const sap_polytope* polytope, const double d[3]);
 
 // --- shapes ---
