@@ -166,11 +166,15 @@ sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_erro
   return SAP_STATUS_OK;
 }
 
+sap_status sap_problem_add_scaled(sap_problem* problem, const sap_block* block, sap_error* error) {
+  SAP_TRY(check_rows(problem, block, error));
+  return sap_problem_append_block(problem, block, error);
+}
+
 sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block, sap_error* error) {
   SAP_NOT_NULL(error, problem, block);
   SAP_TRY(sap_problem_check_jacobians(problem, block, error));
-  SAP_TRY(check_rows(problem, block, error));
-  return sap_problem_append_block(problem, block, error);
+  return sap_problem_add_scaled(problem, block, error);
 }
 
 sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_block* out,

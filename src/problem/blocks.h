@@ -12,6 +12,8 @@ sap_status sap_problem_check_shape(const sap_problem* problem, const sap_block* 
 sap_status sap_problem_check_jacobians(const sap_problem* problem, const sap_block* block,
                                        sap_error* error);
 
+// Adds a block whose shape and Jacobians have been checked, as sap_problem_checked_scale does.
+sap_status sap_problem_add_scaled(sap_problem* problem, const sap_block* block, sap_error* error);
 // Copies a checked block to the end.
 sap_status sap_problem_append_block(sap_problem* problem, const sap_block* block, sap_error* error);
 

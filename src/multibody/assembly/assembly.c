@@ -7,6 +7,8 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "multibody/assembly/assembly_data.h"
+#include "problem/blocks.h"
+#include "problem/factor.h"
 
 static sap_status create_switches(sap_assembly* assembly, sap_error* error) {
   const sap_model_sizes* sizes = &assembly->model->sizes;
@@ -105,11 +107,16 @@ sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first,
                                    double* w) {
   sap_rows* rows = &call->assembly->rows;
   sap_rows_pack(rows, first, count);
-  *w = 0.0;
-  return rows->nparts == 0
-             ? SAP_STATUS_OK
-             : sap_problem_delassus_scale(call->problem, count, rows->nparts, rows->part_trees,
-                                          rows->parts, w, call->error);
+  const sap_block block = {.nrows = count,
+                           .ntrees = rows->nparts,
+                           .trees = rows->part_trees,
+                           .jacobians = rows->parts};
+  double scales[3] = {0.0};
+  if (rows->nparts > 0) {
+    SAP_TRY(sap_problem_checked_scale(call->problem, &block, scales, call->error));
+  }
+  *w = scales[0];
+  return SAP_STATUS_OK;
 }
 
 void sap_assembly_add_prefix(const sap_assembly_call* call, const char* what, sap_element element,
@@ -118,8 +125,11 @@ void sap_assembly_add_prefix(const sap_assembly_call* call, const char* what, sa
                    sap_model_get_name(call->assembly->model, element, id));
 }
 
-sap_status sap_assembly_add_packed_rows(const sap_assembly_call* call, const sap_row_law* law) {
-  const sap_rows* rows = &call->assembly->rows;
+sap_status sap_assembly_add_rows(const sap_assembly_call* call, const sap_row_law* law) {
+  sap_rows* rows = &call->assembly->rows;
+  if (rows->nrows > 1) {
+    sap_rows_pack(rows, 0, rows->nrows);
+  }
   const sap_block block = {.set = law->set,
                            .nrows = rows->nrows,
                            .ntrees = rows->nparts,
@@ -130,10 +140,5 @@ sap_status sap_assembly_add_packed_rows(const sap_assembly_call* call, const sap
                            .lower = law->lower,
                            .upper = law->upper,
                            .key = law->key};
-  return sap_problem_add_block(call->problem, &block, call->error);
-}
-
-sap_status sap_assembly_add_rows(const sap_assembly_call* call, const sap_row_law* law) {
-  sap_rows_pack(&call->assembly->rows, 0, call->assembly->rows.nrows);
-  return sap_assembly_add_packed_rows(call, law);
+  return sap_problem_add_scaled(call->problem, &block, call->error);
 }

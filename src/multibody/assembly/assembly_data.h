@@ -107,9 +107,7 @@ typedef struct sap_row_law {
 // along them.
 sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first, int32_t count,
                                    double* w);
-// Adds the block of all rows, which the last call of sap_assembly_rows_scale has packed.
-sap_status sap_assembly_add_packed_rows(const sap_assembly_call* call, const sap_row_law* law);
-// Packs all rows and adds their block.
+// Adds the block of all rows, each of which went through sap_assembly_rows_scale.
 sap_status sap_assembly_add_rows(const sap_assembly_call* call, const sap_row_law* law);
 // Puts "limit of joint 3 'elbow'" (what, id, name) before the error message.
 void sap_assembly_add_prefix(const sap_assembly_call* call, const char* what, sap_element element,

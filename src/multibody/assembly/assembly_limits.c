@@ -44,7 +44,7 @@ static sap_status add_limit(const sap_assembly_call* call, const limit* l) {
   sap_row_law law = {.set = SAP_SET_NONNEGATIVE, .key = l->key};
   SAP_TRY(sap_problem_compliant_law(call->problem, call->start->regularization, &soft, law.R,
                                     law.v_hat, call->error));
-  SAP_TRY(sap_assembly_add_packed_rows(call, &law));
+  SAP_TRY(sap_assembly_add_rows(call, &law));
   sap_problem_set_start(call->problem,
                         &(sap_contact_start){.force = -l->stiffness * l->g,
                                              .stiffness = l->stiffness,
@@ -67,7 +67,7 @@ static sap_status add_friction(const sap_assembly_call* call, double force, uint
                            .lower = {-bound},
                            .upper = {bound},
                            .key = key};
-  SAP_TRY(sap_assembly_add_packed_rows(call, &law));
+  SAP_TRY(sap_assembly_add_rows(call, &law));
   sap_problem_set_start(call->problem, &(sap_contact_start){.wn = w});
   return SAP_STATUS_OK;
 }

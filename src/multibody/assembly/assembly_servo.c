@@ -54,7 +54,7 @@ static sap_status add_servo(const sap_assembly_call* call, const sap_actuator_li
                            .lower = {call->dt * law->lower},
                            .upper = {call->dt * law->upper},
                            .key = key};
-  SAP_TRY(sap_assembly_add_packed_rows(call, &row));
+  SAP_TRY(sap_assembly_add_rows(call, &row));
   sap_problem_set_start(call->problem,
                         &(sap_contact_start){.force = servo.offset - servo.kp * servo.length0,
                                              .stiffness = servo.kp,
@@ -209,7 +209,7 @@ static sap_status add_pull(const sap_assembly_call* call, int32_t id, double for
                            .lower = {-call->dt * force},
                            .upper = {-call->dt * force},
                            .key = sap_assembly_key(SAP_KEY_ADHESION, id, 0, 0)};
-  return sap_assembly_add_packed_rows(call, &row);
+  return sap_assembly_add_rows(call, &row);
 }
 
 sap_status sap_assembly_add_adhesion(sap_assembly* assembly, const sap_assembly_start* start,

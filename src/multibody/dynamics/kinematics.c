@@ -258,9 +258,9 @@ void sap_rows_add_scaled(const sap_rows* rows, int32_t r, double s, double* out)
   }
 }
 
-// Copies one tree's columns to `to`; returns false if all are zero.
-static bool pack_tree(const sap_rows* rows, int32_t tree, int32_t first, int32_t count,
-                      double* to) {
+// Returns one tree's columns, those of several rows copied to `to`; NULL: all are zero.
+static const double* pack_tree(const sap_rows* rows, int32_t tree, int32_t first, int32_t count,
+                               double* to) {
   const int32_t dof = rows->model->tree_dofs[tree];
   const int32_t size = rows->model->tree_sizes[tree];
   bool any = false;
@@ -268,14 +268,13 @@ static bool pack_tree(const sap_rows* rows, int32_t tree, int32_t first, int32_t
     const double* from = sap_rows_at(rows, first + r) + dof;
     any = any || !sap_all_zero(from, (size_t)size);
     if (count == 1) {
-      memcpy(to, from, (size_t)size * sizeof *to);
-      break;
+      return any ? from : NULL;
     }
     for (int32_t j = 0; j < size; ++j) {
       to[(size_t)j * (size_t)count + (size_t)r] = from[j];
     }
   }
-  return any;
+  return any ? to : NULL;
 }
 
 void sap_rows_pack(sap_rows* rows, int32_t first, int32_t count) {
@@ -283,9 +282,10 @@ void sap_rows_pack(sap_rows* rows, int32_t first, int32_t count) {
   rows->nparts = 0;
   for (int32_t i = 0; i < rows->ntrees; ++i) {
     const int32_t tree = rows->trees[i];
-    if (pack_tree(rows, tree, first, count, to)) {
+    const double* part = pack_tree(rows, tree, first, count, to);
+    if (part != NULL) {
       rows->part_trees[rows->nparts] = tree;
-      rows->parts[rows->nparts++] = to;
+      rows->parts[rows->nparts++] = part;
       to += (size_t)count * (size_t)rows->model->tree_sizes[tree];
     }
   }
@@ -327,13 +327,17 @@ void sap_manifold_integrate_again(const sap_model* model, const double* q0, cons
     const double* from = q0 + joint->q_start;
     const double* rate = v + joint->v_start;
     double* to = q + joint->q_start;
+    if (sap_joint_is_scalar(joint->type)) {
+      to[0] = from[0] + dt * rate[0];
+      continue;
+    }
     const int32_t n = number_count(joint);
-    for (int32_t i = 0; i < n; ++i) {
-      to[i] = from[i] + dt * rate[i];
+    if (n == 3) {
+      const double next[3] = {from[0] + dt * rate[0], from[1] + dt * rate[1],
+                              from[2] + dt * rate[2]};
+      sap_v3_copy(to, next);
     }
-    if (n < joint->nq) {
-      integrate_rotation(from + n, rate + n, dt, memory != NULL ? memory + j : NULL, to + n);
-    }
+    integrate_rotation(from + n, rate + n, dt, memory != NULL ? memory + j : NULL, to + n);
   }
 }
 
