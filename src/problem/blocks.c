@@ -127,6 +127,18 @@ static void copy_rows(const sap_problem* p, const sap_block* b) {
   }
 }
 
+// Returns the only column of a row that is not zero, -1: there are none or more.
+static int32_t find_column(const double* J, int32_t size) {
+  int32_t column = -1;
+  for (int32_t i = 0; i < size; ++i) {
+    if (J[i] != 0.0) {
+      SAP_RETURN_IF(column >= 0, -1);
+      column = i;
+    }
+  }
+  return column;
+}
+
 sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_error* error) {
   int64_t values = p->njacobian_values;
   for (int32_t t = 0; t < b->ntrees; ++t) {
@@ -152,6 +164,8 @@ sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_erro
     data->slip_speed = b->slip_speed;
     data->lagged_impulse = b->set == SAP_SET_LAGGED ? b->lagged_impulse : 0.0;
   }
+  const bool single = b->nrows == 1 && b->ntrees == 1;
+  data->column = single ? find_column(b->jacobians[0], p->tree_size[b->trees[0]]) : -1;
   double* J = p->jacobian_values + p->njacobian_values;
   for (int32_t t = 0; t < b->ntrees; ++t) {
     const size_t count = (size_t)b->nrows * (size_t)p->tree_size[b->trees[t]];

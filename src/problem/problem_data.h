@@ -37,9 +37,10 @@ typedef struct sap_contact_start {
 typedef struct sap_block_data {
   sap_set set;
   int32_t nrows, ntrees;
-  int32_t first_row;                               // in R, v_hat, lower, upper and gamma
-  int32_t first_tree;                              // in block_trees and jacobians
-  double friction;                                 // contact: mu
+  int32_t first_row;   // in R, v_hat, lower, upper and gamma
+  int32_t first_tree;  // in block_trees and jacobians
+  int32_t column;      // of one row and tree: the only one that is not zero; else -1
+  double friction;     // contact: mu
   double dissipation, slip_speed, lagged_impulse;  // potential
   double w;                                        // potential: Delassus scale; 0: unknown
   bool no_gliding;                                 // contact: v_hat_n is shifted, law.c

@@ -106,7 +106,9 @@ void sap_assembly_record(sap_assembly* assembly, sap_block_kind kind, int32_t fi
 sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first, int32_t count,
                                    double* w) {
   sap_rows* rows = &call->assembly->rows;
-  sap_rows_pack(rows, first, count);
+  if (rows->nrows > 1 || rows->nparts == 0) {
+    sap_rows_pack(rows, first, count);
+  }
   const sap_block block = {.nrows = count,
                            .ntrees = rows->nparts,
                            .trees = rows->part_trees,

@@ -109,9 +109,7 @@ static sap_status add_scalar_limits(const sap_assembly_call* call, int32_t id) {
     if (state->has_block) {
       const limit l = {g, joint->limit_stiffness, joint->limit_relaxation_time,
                        sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0)};
-      sap_rows_begin(&call->assembly->rows, 1);
-      sap_kinematics_add_joint_row(start->kin, id, side == 0 ? 1.0 : -1.0, &call->assembly->rows,
-                                   0);
+      sap_rows_unit(&call->assembly->rows, joint->v_start, side == 0 ? 1.0 : -1.0);
       SAP_TRY(add_limit(call, &l));
     }
   }
@@ -163,9 +161,7 @@ static sap_status add_friction_rows(const sap_assembly_call* call, int32_t id) {
   sap_rows* rows = &call->assembly->rows;
   const sap_model_joint_data* joint = &call->assembly->model->joints[id];
   for (int32_t k = 0; k < joint->nv; ++k) {
-    sap_rows_begin(rows, 1);
-    sap_rows_touch(rows, joint->tree);
-    sap_rows_at(rows, 0)[joint->v_start + k] = 1.0;
+    sap_rows_unit(rows, joint->v_start + k, 1.0);
     SAP_TRY(add_friction(call, joint->friction_loss, sap_assembly_key(SAP_KEY_FRICTION, id, k, 0)));
   }
   return SAP_STATUS_OK;

@@ -223,8 +223,17 @@ void sap_rows_begin(sap_rows* rows, int32_t nrows) {
     }
     rows->touched[tree] = false;
   }
-  rows->ntrees = 0;
+  rows->ntrees = rows->nparts = 0;
   rows->nrows = nrows;
+}
+
+void sap_rows_unit(sap_rows* rows, int32_t dof, double s) {
+  const int32_t tree = rows->model->dof_tree[dof];
+  sap_rows_begin(rows, 1);
+  sap_rows_touch(rows, tree);
+  sap_rows_at(rows, 0)[dof] = s;
+  rows->part_trees[0] = tree;
+  rows->parts[rows->nparts++] = sap_rows_at(rows, 0) + rows->model->tree_dofs[tree];
 }
 
 void sap_rows_touch(sap_rows* rows, int32_t tree) {

@@ -47,6 +47,8 @@ static inline double* sap_rows_at(const sap_rows* rows, int32_t r) {
 double sap_rows_times(const sap_rows* rows, int32_t r, const double* v);
 // out += s times row r, on the touched trees (nv).
 void sap_rows_add_scaled(const sap_rows* rows, int32_t r, double s, double* out);
+// Makes one row, s on a velocity, and packs it.
+void sap_rows_unit(sap_rows* rows, int32_t dof, double s);
 // Packs rows first ... first + count - 1 into parts; trees on which all entries are zero have none.
 void sap_rows_pack(sap_rows* rows, int32_t first, int32_t count);
 

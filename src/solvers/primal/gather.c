@@ -12,6 +12,11 @@ static sap_patch_kind patch_kind_of(const sap_block_data* block) {
                                          : SAP_PATCH_CONES_N;
 }
 
+// Returns true for a row of one velocity of a large tree: it has one run of one column.
+static inline bool has_single(const sap_problem* p, const sap_block_data* block) {
+  return block->column >= 0 && p->tree_size[p->block_trees[block->first_tree]] > SAP_ONE_FREE_BODY;
+}
+
 // Counts what can be counted from the blocks alone.
 static sap_status count_island(sap_newton* n, sap_error* error) {
   const sap_problem* p = n->problem;
@@ -30,6 +35,16 @@ static sap_status count_island(sap_newton* n, sap_error* error) {
   int64_t pairs = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[n->blocks[b]];
+    if (has_single(p, block)) {
+      n->nruns += 1;
+      n->nintervals += 1;
+      n->nrows += 1;
+      n->npatch_trees += 1;
+      n->njacobian += 1;
+      pairs += 1;
+      n->largest_patch = n->largest_patch > 1 ? n->largest_patch : 1;
+      continue;
+    }
     int32_t ncols = 0;
     bool large = false, bodies = block->ntrees <= 2;
     for (int32_t t = 0; t < block->ntrees; ++t) {
@@ -173,6 +188,11 @@ static inline sap_run* append_runs(const double* J, int32_t nrows, int32_t size,
 static int32_t list_runs(sap_newton* n, const sap_block_data* block, const int32_t* order,
                          int32_t first) {
   const sap_problem* p = n->problem;
+  if (has_single(p, block)) {
+    const int32_t tree = n->local[p->block_trees[block->first_tree]];
+    n->runs[first] = (sap_run){0, n->start[tree] + block->column, 1};
+    return 1;
+  }
   int32_t smallest;
   const bool large = largest_tree(n, block, &smallest) > SAP_ONE_FREE_BODY;
   if (!large && smallest == SAP_ONE_FREE_BODY && block->ntrees <= 2 &&
