@@ -127,18 +127,6 @@ static void copy_rows(const sap_problem* p, const sap_block* b) {
   }
 }
 
-// Returns the only column of a row that is not zero, -1: there are none or more.
-static int32_t find_column(const double* J, int32_t size) {
-  int32_t column = -1;
-  for (int32_t i = 0; i < size; ++i) {
-    if (J[i] != 0.0) {
-      SAP_RETURN_IF(column >= 0, -1);
-      column = i;
-    }
-  }
-  return column;
-}
-
 sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_error* error) {
   int64_t values = p->njacobian_values;
   for (int32_t t = 0; t < b->ntrees; ++t) {
@@ -155,6 +143,7 @@ sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_erro
                            .ntrees = b->ntrees,
                            .first_row = p->nrows,
                            .first_tree = p->nblock_trees,
+                           .column = -1,
                            .key = b->key};
   if (sap_set_is_contact(b->set)) {
     data->friction = b->friction;
@@ -164,8 +153,6 @@ sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_erro
     data->slip_speed = b->slip_speed;
     data->lagged_impulse = b->set == SAP_SET_LAGGED ? b->lagged_impulse : 0.0;
   }
-  const bool single = b->nrows == 1 && b->ntrees == 1;
-  data->column = single ? find_column(b->jacobians[0], p->tree_size[b->trees[0]]) : -1;
   double* J = p->jacobian_values + p->njacobian_values;
   for (int32_t t = 0; t < b->ntrees; ++t) {
     const size_t count = (size_t)b->nrows * (size_t)p->tree_size[b->trees[t]];
@@ -180,15 +167,18 @@ sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_erro
   return SAP_STATUS_OK;
 }
 
-sap_status sap_problem_add_scaled(sap_problem* problem, const sap_block* block, sap_error* error) {
+sap_status sap_problem_add_scaled(sap_problem* problem, const sap_block* block, int32_t column,
+                                  sap_error* error) {
   SAP_TRY(check_rows(problem, block, error));
-  return sap_problem_append_block(problem, block, error);
+  SAP_TRY(sap_problem_append_block(problem, block, error));
+  problem->blocks[problem->nblocks - 1].column = column;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block, sap_error* error) {
   SAP_NOT_NULL(error, problem, block);
   SAP_TRY(sap_problem_check_jacobians(problem, block, error));
-  return sap_problem_add_scaled(problem, block, error);
+  return sap_problem_add_scaled(problem, block, -1, error);
 }
 
 sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_block* out,

@@ -13,7 +13,9 @@ sap_status sap_problem_check_jacobians(const sap_problem* problem, const sap_blo
                                        sap_error* error);
 
 // Adds a block whose shape and Jacobians have been checked, as sap_problem_checked_scale does.
-sap_status sap_problem_add_scaled(sap_problem* problem, const sap_block* block, sap_error* error);
+// column: as sap_block_data has it.
+sap_status sap_problem_add_scaled(sap_problem* problem, const sap_block* block, int32_t column,
+                                  sap_error* error);
 // Copies a checked block to the end.
 sap_status sap_problem_append_block(sap_problem* problem, const sap_block* block, sap_error* error);
 

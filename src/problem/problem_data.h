@@ -39,7 +39,7 @@ typedef struct sap_block_data {
   int32_t nrows, ntrees;
   int32_t first_row;   // in R, v_hat, lower, upper and gamma
   int32_t first_tree;  // in block_trees and jacobians
-  int32_t column;      // of one row and tree: the only one that is not zero; else -1
+  int32_t column;      // of a row of one tree: the only one that is not zero; -1: unknown, or more
   double friction;     // contact: mu
   double dissipation, slip_speed, lagged_impulse;  // potential
   double w;                                        // potential: Delassus scale; 0: unknown

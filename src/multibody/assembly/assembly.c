@@ -109,10 +109,8 @@ sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first,
   if (rows->nrows > 1 || rows->nparts == 0) {
     sap_rows_pack(rows, first, count);
   }
-  const sap_block block = {.nrows = count,
-                           .ntrees = rows->nparts,
-                           .trees = rows->part_trees,
-                           .jacobians = rows->parts};
+  const sap_block block = {
+      .nrows = count, .ntrees = rows->nparts, .trees = rows->part_trees, .jacobians = rows->parts};
   double scales[3] = {0.0};
   if (rows->nparts > 0) {
     SAP_TRY(sap_problem_checked_scale(call->problem, &block, scales, call->error));
@@ -142,5 +140,5 @@ sap_status sap_assembly_add_rows(const sap_assembly_call* call, const sap_row_la
                            .lower = law->lower,
                            .upper = law->upper,
                            .key = law->key};
-  return sap_problem_add_scaled(call->problem, &block, call->error);
+  return sap_problem_add_scaled(call->problem, &block, rows->column, call->error);
 }

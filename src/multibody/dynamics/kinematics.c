@@ -225,6 +225,7 @@ void sap_rows_begin(sap_rows* rows, int32_t nrows) {
   }
   rows->ntrees = rows->nparts = 0;
   rows->nrows = nrows;
+  rows->column = -1;
 }
 
 void sap_rows_unit(sap_rows* rows, int32_t dof, double s) {
@@ -232,6 +233,7 @@ void sap_rows_unit(sap_rows* rows, int32_t dof, double s) {
   sap_rows_begin(rows, 1);
   sap_rows_touch(rows, tree);
   sap_rows_at(rows, 0)[dof] = s;
+  rows->column = dof - rows->model->tree_dofs[tree];
   rows->part_trees[0] = tree;
   rows->parts[rows->nparts++] = sap_rows_at(rows, 0) + rows->model->tree_dofs[tree];
 }

@@ -30,6 +30,7 @@ typedef struct sap_rows {
   int32_t* part_trees;   //                                                  (trees)
   const double** parts;  // J on part_trees[i], column-major                 (trees)
   double* packed;        // their memory                                     (SAP_ROWS_MAX nv)
+  int32_t column;        // of a row made by sap_rows_unit, in its tree; else -1
 } sap_rows;
 
 // Allocates the arrays in the pool.
