@@ -188,11 +188,6 @@ static inline sap_run* append_runs(const double* J, int32_t nrows, int32_t size,
 static int32_t list_runs(sap_newton* n, const sap_block_data* block, const int32_t* order,
                          int32_t first) {
   const sap_problem* p = n->problem;
-  if (has_single(p, block)) {
-    const int32_t tree = n->local[p->block_trees[block->first_tree]];
-    n->runs[first] = (sap_run){0, n->start[tree] + block->column, 1};
-    return 1;
-  }
   int32_t smallest;
   const bool large = largest_tree(n, block, &smallest) > SAP_ONE_FREE_BODY;
   if (!large && smallest == SAP_ONE_FREE_BODY && block->ntrees <= 2 &&
@@ -368,6 +363,29 @@ static void gather_rows(sap_newton* n, const sap_block_data* block, int32_t row)
   }
 }
 
+// Adds a row of one velocity to the last patch, or opens one. at: of the patch that would open.
+static void gather_single(sap_newton* n, const sap_block_data* block, const sap_patch* at) {
+  const int32_t tree = n->local[n->problem->block_trees[block->first_tree]];
+  const int32_t velocity = n->start[tree] + block->column;
+  sap_patch* patch = n->npatches > 0 ? &n->patches[n->npatches - 1] : NULL;
+  if (patch == NULL || patch->velocity != velocity || patch->ntrees != 1) {
+    patch = &n->patches[n->npatches++];
+    *patch = *at;
+    patch->ntrees = patch->ncols = patch->nruns = 1;
+    patch->first_tree = n->npatch_trees;
+    patch->first_pair = n->npairs++;
+    patch->bodies[0] = patch->bodies[1] = -1;
+    patch->velocity = velocity;
+    n->runs[at->first_run] = (sap_run){0, velocity, 1};
+    n->patch_trees[n->npatch_trees++] = tree;
+  }
+  n->jacobian[at->jacobian] = n->problem->jacobians[block->first_tree][block->column];
+  gather_intervals(n, block, at->first);
+  gather_rows(n, block, at->first);
+  patch->nrows += 1;
+  patch->count += 1;
+}
+
 // Makes patches of the blocks in their order, with the data of all rows.
 static void gather_blocks(sap_newton* n) {
   size_t jacobian = 0;
@@ -379,6 +397,18 @@ static void gather_blocks(sap_newton* n) {
     const sap_block_data* block = &n->problem->blocks[key->index];
     const int32_t* order = n->tree_order + key->data;
     const sap_patch_kind kind = patch_kind_of(block);
+    if (has_single(n->problem, block)) {
+      const int32_t before = n->npatches;
+      gather_single(n, block,
+                    &(sap_patch){.kind = kind,
+                                 .first = next[kind],
+                                 .first_row = next[kind],
+                                 .first_run = runs,
+                                 .jacobian = jacobian++});
+      runs += n->npatches - before;
+      next[kind] += 1;
+      continue;
+    }
     const int32_t count = n->nruns > 0 ? list_runs(n, block, order, runs) : 0;
     const int32_t row = kind == SAP_PATCH_INTERVALS ? next[kind] : row_n;
     const sap_patch* last = n->npatches > 0 ? &n->patches[n->npatches - 1] : NULL;
