@@ -206,13 +206,13 @@ static sap_status solve_contact(sap_relinearize* r, sap_error* error) {
 // Measures the closure error. Only schemes that move by the velocity at the end close constraints.
 static sap_status check_closure(sap_relinearize* r, sap_error* error) {
   const sap_system* system = r->system;
+  const sap_solution* solution = &r->contact.solution;
+  sap_problem* problem = r->contact.problem;
   r->closure_error = 0.0;
+  r->step.v_guess = r->options->theta_vq == 1.0 ? solution->v : r->step.v_guess;
   if (system->closure_error == NULL || r->options->theta_vq != 1.0) {
     return SAP_STATUS_OK;
   }
-  const sap_solution* solution = &r->contact.solution;
-  sap_problem* problem = r->contact.problem;
-  r->step.v_guess = solution->v;
   int code =
       system->integrate_positions(system->context, r->step.q0, solution->v, r->step.dt, r->q_end);
   if (code == 0 && problem->nrows > 0) {

@@ -83,14 +83,15 @@ void sap_tree_store_multiply(const sap_system* system, const sap_tree_store* sto
 
 bool sap_tree_store_is_finite(const sap_system* system, const sap_tree_store* store,
                               int32_t* tree) {
-  for (int32_t i = 0; i < system->ntrees + system->ncouplings; ++i) {
+  const bool all = sap_all_finite(store->values, store->count);
+  for (int32_t i = 0; !all && i < system->ntrees + system->ncouplings; ++i) {
     const bool diagonal = i < system->ntrees;
     const int32_t a = diagonal ? i : system->couplings[i - system->ntrees][0];
     const int32_t b = diagonal ? i : system->couplings[i - system->ntrees][1];
     const size_t rows = (size_t)system->tree_sizes[a];
-    // Tests the whole block first. Entries above a diagonal are not used and may be anything.
-    if (!sap_all_finite(store->pointers[i], block_size(system, a, b)) &&
-        !(diagonal && sap_lower_finite(store->pointers[i], rows, rows))) {
+    // Entries above a diagonal are not used and may be anything.
+    if (!(diagonal ? sap_lower_finite(store->pointers[i], rows, rows)
+                   : sap_all_finite(store->pointers[i], block_size(system, a, b)))) {
       *tree = a;
       return false;
     }

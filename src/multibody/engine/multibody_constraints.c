@@ -263,9 +263,7 @@ int sap_multibody_closure_error(void* context, const sap_step_context* step,
                                 double* missed) {
   sap_multibody* multibody = context;
   (void)step;
-  if (multibody->model->sizes.equalities > 0) {
-    sap_assembly_closure_error(multibody->assembly, sap_multibody_kinematics(multibody, q), problem,
-                               vc, missed);
-  }
+  sap_assembly_closure_error(multibody->assembly, sap_multibody_kinematics(multibody, q), problem,
+                             vc, missed);
   return 0;
 }

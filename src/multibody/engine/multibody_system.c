@@ -287,7 +287,7 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .constraints = sap_multibody_constraints,
       .missing_contacts = sap_multibody_missing_contacts,
       .changed_laws = changed_laws,
-      .closure_error = sap_multibody_closure_error,
+      .closure_error = model->sizes.equalities > 0 ? sap_multibody_closure_error : NULL,
       .energies = energies,
       .memory = memory,
       .position_difference = position_difference,

@@ -8,6 +8,7 @@
 
 #include "core/memory.h"
 #include "core/platform.h"
+#include "problem/factor.h"
 #include "problem/problem_data.h"
 
 // A solve in progress.
@@ -222,20 +223,28 @@ static sap_status reserve_solve(sap_primal* s, const sap_problem* p, sap_error* 
   return sap_warm_start_reserve(&s->warm, p, error);
 }
 
+// Returns sum + |D A v|^2 of a tree; a constant n lets the compiler unroll.
+static inline double add_momentum(double sum, const double* A, const double* v, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    double momentum = 0.0;
+    for (size_t j = 0; j < n; ++j) {
+      momentum += A[i * n + j] * v[j];
+    }
+    const double mass = A[i * (n + 1)];
+    sum += mass > 0.0 ? momentum * momentum / mass : 0.0;
+  }
+  return sum;
+}
+
 // Returns |D A v*|^2 of the trees in no island.
 static double free_momentum(const sap_primal* s, const sap_problem* p) {
   double sum = 0.0;
   for (int32_t t = 0; t < p->ntrees; ++t) {
-    const size_t n = (size_t)p->tree_size[t];
-    const double* A = p->diagonal + p->diagonal_start[t];
-    const double* v = p->v_star + p->tree_start[t];
-    for (size_t i = 0; s->islands.local[t] < 0 && i < n; ++i) {
-      double momentum = 0.0;
-      for (size_t j = 0; j < n; ++j) {
-        momentum += A[i * n + j] * v[j];
-      }
-      const double mass = A[i * (n + 1)];
-      sum += mass > 0.0 ? momentum * momentum / mass : 0.0;
+    const int32_t n = p->tree_size[t];
+    const double *A = p->diagonal + p->diagonal_start[t], *v = p->v_star + p->tree_start[t];
+    if (s->islands.local[t] < 0) {
+      sum = n == SAP_SMALL_TREE ? add_momentum(sum, A, v, SAP_SMALL_TREE)
+                                : add_momentum(sum, A, v, (size_t)n);
     }
   }
   return sum;
