@@ -338,17 +338,13 @@ void sap_manifold_integrate_again(const sap_model* model, const double* q0, cons
     const double* from = q0 + joint->q_start;
     const double* rate = v + joint->v_start;
     double* to = q + joint->q_start;
-    if (sap_joint_is_scalar(joint->type)) {
-      to[0] = from[0] + dt * rate[0];
-      continue;
-    }
     const int32_t n = number_count(joint);
-    if (n == 3) {
-      const double next[3] = {from[0] + dt * rate[0], from[1] + dt * rate[1],
-                              from[2] + dt * rate[2]};
-      sap_v3_copy(to, next);
+    for (int32_t i = 0; i < 3 && i < n; ++i) {  // unrolled
+      to[i] = from[i] + dt * rate[i];
     }
-    integrate_rotation(from + n, rate + n, dt, memory != NULL ? memory + j : NULL, to + n);
+    if (n < joint->nq) {
+      integrate_rotation(from + n, rate + n, dt, memory != NULL ? memory + j : NULL, to + n);
+    }
   }
 }
 

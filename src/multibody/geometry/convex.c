@@ -63,21 +63,9 @@ static void face_normal(const sap_placed_shape* s, int32_t face, double m[3]) {
   }
 }
 
+// Radius of a ball about the centre of the core in it.
 static double inner_radius(const sap_placed_shape* s) {
-  switch (s->type) {
-    case SAP_SHAPE_CYLINDER:
-      return sap_least(s->size[0], s->size[1]);
-    case SAP_SHAPE_BOX:
-    case SAP_SHAPE_ELLIPSOID:
-      return sap_least(s->size[0], sap_least(s->size[1], s->size[2]));
-    case SAP_SHAPE_MESH:
-      return sap_most(0.0, s->hull->inner);
-    case SAP_SHAPE_PLANE:
-    case SAP_SHAPE_SPHERE:
-    case SAP_SHAPE_CAPSULE:
-      break;
-  }
-  return 0.0;
+  return s->radius > 0.0 ? 0.0 : sap_most(0.0, s->inner);
 }
 
 // Remembers the deepest point under a face; it replaces the oldest one if the memory is full.

@@ -12,11 +12,6 @@ static sap_patch_kind patch_kind_of(const sap_block_data* block) {
                                          : SAP_PATCH_CONES_N;
 }
 
-// Returns true for a row of one velocity of a large tree: it has one run of one column.
-static inline bool has_single(const sap_problem* p, const sap_block_data* block) {
-  return block->column >= 0 && p->tree_size[p->block_trees[block->first_tree]] > SAP_ONE_FREE_BODY;
-}
-
 // Counts what can be counted from the blocks alone.
 static sap_status count_island(sap_newton* n, sap_error* error) {
   const sap_problem* p = n->problem;
@@ -35,7 +30,7 @@ static sap_status count_island(sap_newton* n, sap_error* error) {
   int64_t pairs = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[n->blocks[b]];
-    if (has_single(p, block)) {
+    if (block->column >= 0) {  // one run of one column
       n->nruns += 1;
       n->nintervals += 1;
       n->nrows += 1;
@@ -397,7 +392,7 @@ static void gather_blocks(sap_newton* n) {
     const sap_block_data* block = &n->problem->blocks[key->index];
     const int32_t* order = n->tree_order + key->data;
     const sap_patch_kind kind = patch_kind_of(block);
-    if (has_single(n->problem, block)) {
+    if (block->column >= 0) {
       const int32_t before = n->npatches;
       gather_single(n, block,
                     &(sap_patch){.kind = kind,
