@@ -53,6 +53,7 @@ static sap_status fill_assembly(sap_assembly* assembly, sap_error* error) {
   SAP_TRY(SAP_POOL_ADD(pool, &assembly->predicted, equality_rows, error));
   SAP_TRY(SAP_POOL_ADD(pool, &assembly->rate_end, equality_rows, error));
   SAP_TRY(sap_rows_create(model, pool, &assembly->rows, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &assembly->unit_scales, sizes->nv, error));
   return create_switches(assembly, error);
 }
 
@@ -83,6 +84,7 @@ void sap_assembly_forget_limits(sap_assembly* assembly) {
 void sap_assembly_begin(sap_assembly* assembly, const sap_contact_list* contacts) {
   const sap_model_body* bodies = assembly->model->bodies;
   memset(assembly->ranges, 0, sizeof assembly->ranges);
+  memset(assembly->unit_scales, 0, (size_t)assembly->model->sizes.nv * sizeof(double));
   sap_loads_begin(&assembly->loads, assembly->model->options.gravity);
   for (bool more = true; more;) {
     more = false;
@@ -106,6 +108,14 @@ void sap_assembly_record(sap_assembly* assembly, sap_block_kind kind, int32_t fi
 sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first, int32_t count,
                                    double* w) {
   sap_rows* rows = &call->assembly->rows;
+  const sap_model* model = call->assembly->model;
+  double* known = rows->column < 0 ? NULL
+                                   : call->assembly->unit_scales +
+                                         model->tree_dofs[rows->part_trees[0]] + rows->column;
+  if (known != NULL && *known > 0.0) {
+    *w = *known;
+    return SAP_STATUS_OK;
+  }
   if (rows->nrows > 1 || rows->nparts == 0) {
     sap_rows_pack(rows, first, count);
   }
@@ -116,6 +126,9 @@ sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first,
     SAP_TRY(sap_problem_checked_scale(call->problem, &block, scales, call->error));
   }
   *w = scales[0];
+  if (known != NULL) {
+    *known = *w;
+  }
   return SAP_STATUS_OK;
 }
 

@@ -73,6 +73,7 @@ struct sap_assembly {
   double* jacobians[2];                     // of a contact's trees             (3 x largest tree)
   double* angular[2];                       // spin and rolling rows of these   (3 x largest tree)
   sap_rows rows;                            // of any other block
+  double* unit_scales;                      // w of rows made by sap_rows_unit, 0: unknown     (nv)
   const bool* locked;  // velocities held at zero: these joints get no blocks; NULL: none (nv)
   // g of each equality, by sap_assembly_predict. sap_assembly_add_equalities adds the curvature,
   // which gives the part of g after the step that does not depend on the step's v.
