@@ -197,8 +197,8 @@ static bool start_swept(sap_newton* n, bool* evaluated) {
 }
 
 // Moves to the cheapest of: the guess in v, which costs `cost`; v*, unless the guess is near the
-// minimum; the velocities that the stepper expects.
-static void choose_start(sap_newton* n, double cost, bool evaluated) {
+// minimum; the velocities that the stepper expects, which cost `expected`; NAN: unknown.
+static void choose_start(sap_newton* n, double cost, double expected, bool evaluated) {
   const sap_problem* p = n->problem;
   const double* best = n->v;
   if (!n->starts_near && sap_problem_v_guess(p) != sap_problem_v_star(p)) {
@@ -208,7 +208,8 @@ static void choose_start(sap_newton* n, double cost, bool evaluated) {
   }
   if (p->v_expected != NULL) {
     sap_problem_gather_trees(n->problem, n->trees, n->ntrees, p->v_expected, n->v_best);
-    best = cost_at(n, n->v_best) < cost ? n->v_best : best;
+    expected = isnan(expected) ? cost_at(n, n->v_best) : expected;
+    best = expected < cost ? n->v_best : best;
   }
   if (best != n->v) {
     memcpy(n->v, best, (size_t)n->nv * sizeof(double));
@@ -219,20 +220,22 @@ static void choose_start(sap_newton* n, double cost, bool evaluated) {
 }
 
 // Where cones are few, which rarely come to rest: moves to the velocities that the stepper expects.
-// Returns false if their momentum error is large.
-static bool start_expected(sap_newton* n) {
+// Returns false if their momentum error is large. *cost: theirs, if they were evaluated.
+static bool start_expected(sap_newton* n, double* cost) {
   if (n->problem->v_expected == NULL || 2 * n->ncones > n->nrows) {
     return false;
   }
   sap_problem_gather_trees(n->problem, n->trees, n->ntrees, n->problem->v_expected, n->v);
   sap_newton_evaluate(n);
+  *cost = n->state.cost;
   return sap_newton_is_finite(&n->state) &&
          sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR;
 }
 
 sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sap_error* error) {
   const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
-  n->starts_near = primal_dual && start_expected(n);
+  double expected = (double)NAN;
+  n->starts_near = primal_dual && start_expected(n, &expected);
   if (n->starts_near) {
     sap_newton_start_multipliers(n, false);
     return SAP_STATUS_OK;
@@ -258,7 +261,7 @@ sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sa
   const double cost = n->state.cost;
   bool evaluated = true;
   if (!(far && start_swept(n, &evaluated))) {
-    choose_start(n, cost, evaluated);
+    choose_start(n, cost, expected, evaluated);
     sap_newton_start_multipliers(n, !(sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR));
   }
   return sap_newton_is_finite(&n->state) ? SAP_STATUS_OK
