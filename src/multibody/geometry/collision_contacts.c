@@ -501,16 +501,12 @@ static bool collide_pair(const sap_collision* c, const sap_shape_pair* of,
 }
 
 // Collides a pair; true if it touches, or will at *time. Most pairs are apart, many along the
-// direction found last, which the motion of a second call in a step hardly ever overcomes.
+// direction found last.
 static bool find_points(const sap_collision* c, const sap_shape_pair* of,
                         const sap_collision_query* query, sap_manifold* manifold, double* time) {
   const sap_collision_shape* a = &c->shapes[of->pair >> 32];
   const sap_collision_shape* b = &c->shapes[of->pair & UINT32_MAX];
   sap_near_pair* near = of->near >= 0 ? &c->near[c->near_now][of->near] : NULL;
-  if (query->more && near != NULL && near->gap > near->rest &&
-      near->gap - near->rest + sap_motion_along(a, b, near->along) >= 0.0) {
-    return false;
-  }
   int32_t nknown;
   const bool known = query->more && find_known(c, of->pair, &nknown) != NULL;
   if (known &&

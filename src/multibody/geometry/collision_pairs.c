@@ -291,7 +291,18 @@ static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* err
   return SAP_STATUS_OK;
 }
 
-// Merges the near pairs whose boxes overlap now with the pairs with planes in `keys`.
+// Returns true if a pair was apart in the last call, along a direction that the motion of this
+// second call in a step does not overcome.
+static bool stays_apart(const sap_collision* c, const sap_near_pair* near) {
+  const sap_collision_shape* a = &c->shapes[near->pair >> 32];
+  const sap_collision_shape* b = &c->shapes[near->pair & UINT32_MAX];
+  return near->gap > near->rest &&
+         near->gap - near->rest + sap_motion_along(a, b, near->along) >= 0.0 &&
+         !sap_collision_has_patch(c, near->pair);
+}
+
+// Merges the near pairs whose boxes overlap now, unless they stay apart, with the pairs with planes
+// in `keys`.
 static sap_status merge_pairs(sap_collision* c, bool again, sap_error* error) {
   sap_near_pair* near = c->near[c->near_now];
   SAP_FAIL_IF(c->near_count > INT32_MAX - c->key_count, error, SAP_STATUS_MEMORY,
@@ -303,7 +314,7 @@ static sap_status merge_pairs(sap_collision* c, bool again, sap_error* error) {
     near[i].gap = again ? near[i].gap : -HUGE_VAL;
     const sap_aabb *a = &c->boxes[c->box_of[pair >> 32]],
                    *b = &c->boxes[c->box_of[pair & UINT32_MAX]];
-    if (!sap_aabb_overlap(a, b)) {
+    if (!sap_aabb_overlap(a, b) || (again && stays_apart(c, &near[i]))) {
       continue;
     }
     while (key < c->key_count && c->keys[key] < pair) {
