@@ -450,10 +450,11 @@ static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* sha
 
 // Decides about a pair with points: true if it touches, or will in the motion, then at *time. Pairs
 // that the motion leaves nearly touching are contacts too, as impulses change the motion: that
-// saves most further solves for contacts that are found missing.
-static bool touches(const sap_collision_shape* a, const sap_collision_shape* b,
-                    const sap_collision_query* query, const sap_pair_reach* reach,
-                    sap_manifold* manifold, double* time) {
+// saves most further solves for contacts that are found missing. A fall closes what lies below, not
+// beside.
+static bool touches(const sap_collision* c, const sap_collision_shape* a,
+                    const sap_collision_shape* b, const sap_collision_query* query,
+                    const sap_pair_reach* reach, sap_manifold* manifold, double* time) {
   const sap_manifold_point* deepest = sap_manifold_deepest(manifold);
   const double gap = deepest->phi - reach->rest;
   *time = 0.0;
@@ -461,8 +462,12 @@ static bool touches(const sap_collision_shape* a, const sap_collision_shape* b,
   if (!(gap > 0.0) || query->V_WB == NULL) {
     return true;
   }
-  const bool closes = gap + sap_motion_along(a, b, deepest->n) < reach->slack;
-  return (closes && sap_motion_first_touch(a, b, query, reach, time, manifold)) ||
+  const double size = sap_least(a->placed.bound, b->placed.bound);
+  const double along = query->dt * query->dt * sap_v3_dot(deepest->n, c->model->options.gravity);
+  sap_pair_reach near = *reach;
+  near.slack = query->more ? 0.0 : sap_ahead_slack(size, reach->way, fabs(along));
+  const bool closes = gap + sap_motion_along(a, b, deepest->n) < near.slack;
+  return (closes && sap_motion_first_touch(a, b, query, &near, time, manifold)) ||
          gap < reach->margin;
 }
 
@@ -491,7 +496,7 @@ static bool collide_pair(const sap_collision* c, const sap_shape_pair* of,
   if (kept < most) {
     drop_shallow(kept, manifold);
   }
-  const bool found = manifold->count > 0 && touches(a, b, query, reach, manifold, time);
+  const bool found = manifold->count > 0 && touches(c, a, b, query, reach, manifold, time);
   if (of->near >= 0) {
     sap_near_pair* near = &c->near[c->near_now][of->near];
     sap_v3_copy(near->along, manifold->apart);
