@@ -143,6 +143,7 @@ static bool has_vertex(const sap_simplex* s, const double w[3]) {
 sap_gjk_result sap_gjk(const sap_convex_pair* pair, double margin, sap_simplex* simplex,
                        double n[3]) {
   double v[3];
+  bool separated = false;
   // Any direction is valid where the centres coincide.
   sap_v3_scale(v, pair->ab, -1.0);
   if (sap_v3_norm(v) <= touching * pair->scale) {
@@ -156,7 +157,8 @@ sap_gjk_result sap_gjk(const sap_convex_pair* pair, double margin, sap_simplex* 
     sap_convex_vertex vertex;
     const double vw = -sap_convex_support(pair, d, &vertex);
     // v . w/|v| is a lower bound of the distance.
-    if (vw > 0.0 && vw * vw >= margin * margin * v2) {
+    separated = vw > 0.0;
+    if (separated && vw * vw >= margin * margin * v2) {
       sap_v3_scale(n, d, 1.0 / sqrt(v2));
       return SAP_GJK_APART;
     }
@@ -175,6 +177,9 @@ sap_gjk_result sap_gjk(const sap_convex_pair* pair, double margin, sap_simplex* 
       sap_v3_copy(v, last_v);
       break;
     }
+  }
+  if (!separated) {  // round shapes that overlap by less than the simplices resolve
+    return SAP_GJK_OVERLAP;
   }
   const double distance = sap_v3_norm(v);
   sap_v3_scale(n, v, -1.0 / distance);
