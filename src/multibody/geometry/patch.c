@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Moments of a contact surface, and the points that have the same.
 //
-// With y in the contact plane, over the pieces with n . N near 1:
-//   K = int k,  c = int k y/K,  S = int k (y - c)(y - c)'/K,  k dA = g (n . N)^2 dA
-//   F = int f,  c_f = int f y/F,  T = int f |y - c_f|/F,      f dA = p (n . N) dA
+// N is the direction of the force int p n dA. With y in the contact plane, normal to N:
+//   K = int k,  c = int k y/K,  S = int k (y - c)(y - c)'/K,  k as in find_stiffness
+//   F = int f,  c_f = int f y/F,  T = int f |y - c_f|/F,      f = p (n . N)
+// The force is minus the gradient of an energy, and K its exact slope along N. c_f also has the
+// moments of the parts of p n that lie in the contact plane.
 // The points are at c and at c + s S^(1/2) u_j with u_j = (+-1, +-1), of a line at c +- s L e:
 //   k_0 = K (1 - 1/s^2),  k_j = K/(m s^2)           keep K, c and S
 //   f_j = k_j (a + b_j),  f_0 = F - a K/s^2,  b_j = s u_j . z F/K,  z = S^(-1/2) (c_f - c)
@@ -17,56 +19,41 @@ static const double RING = 1.06, ENDS = 1.1547005383792515;
 // Extents of S, relative to the smaller shape, below which a patch is a line or round.
 static const double THIN = 1e-4;
 static const double TINY = 1e-300;
-// n . N of a piece: below WALL the piece does not count, above FACE it counts fully, between them
-// its weight grows smoothly. Walls of two overlapping shapes are no part of the face they rest on.
-static const double WALL = 0.75, FACE = 0.9;
+void sap_patch_set_normals(const sap_patch_surface* s, const double m_A[3], const double m_B[3],
+                           sap_patch_piece* piece) {
+  sap_v3_copy(piece->m[0], m_A);
+  sap_v3_copy(piece->m[1], m_B);
+  sap_v3_scale(piece->n, m_A, s->alpha);
+  sap_v3_add_scaled(piece->n, m_B, -s->beta);
+  piece->steep = sap_v3_norm(piece->n);
+  sap_v3_scale(piece->n, piece->n, 1.0 / piece->steep);
+}
 
-double sap_patch_slope(const sap_patch_surface* s, const double n[3], const double m_A[3],
-                       const double m_B[3]) {
-  const double a = sap_v3_dot(m_A, n), b = -sap_v3_dot(m_B, n);
-  if (!(a > 0.0 || s->alpha == 1.0) || !(b > 0.0 || s->alpha == 0.0)) {
-    return 0.0;
-  }
-  return 1.0 / ((s->alpha < 1.0 ? 1.0 / (s->kappa[0] * a) : 0.0) +
-                (s->alpha > 0.0 ? 1.0 / (s->kappa[1] * b) : 0.0));
+// Stiffness of a piece per area [Pa/m]: how its pressure, in columns along N, grows as B moves
+// along -N, times n . N. Exact, also of walls that lean over, where it is negative.
+static double find_stiffness(const sap_patch_surface* s, const sap_patch_piece* piece,
+                             const double N[3]) {
+  return -s->series * sap_v3_dot(piece->m[0], N) * sap_v3_dot(piece->m[1], N) / piece->steep;
 }
 
 typedef struct moments {
   double N[3], t[2][3];     // t: fixed to a body as far as N is
-  double level;             // mean of n . N
   double K, k1[2];          // int k, int k x of x from x0
   double x2[3];             // int k xx yy xy
   double y1[2], y2[3];      // the same of the arms
-  double F, f1[2], height;  // int f, int f x, int f N . x
+  double F, f1[2], height;  // int f, int f x with the moment of lateral parts, int f N . x
   double area;
 } moments;
 
-// Weight of a piece in the patch; level: see find_normal.
-static double find_weight(const sap_patch_surface* s, const sap_patch_piece* piece,
-                          const double N[3], double level) {
-  const double t = (sap_v3_dot(piece->n, N) - WALL * level) / ((FACE - WALL) * level);
-  return sap_patch_keeps_walls(s) || t >= 1.0 ? 1.0 : t <= 0.0 ? 0.0 : t * t * (3.0 - 2.0 * t);
-}
-
-// Sets N to the direction of the force of all pieces, then to that of those that count, and the
-// level to the mean of n . N: 1 for a face, less for a corner.
-static bool find_normal(const sap_patch_surface* s, double N[3], double* level) {
-  for (int pass = 0; pass < 2; ++pass) {
-    double sum[3] = {0.0, 0.0, 0.0}, force = 0.0;
-    for (int32_t i = 0; i < s->npieces; ++i) {
-      const sap_patch_piece* piece = &s->pieces[i];
-      const double f = piece->force * (pass == 0 ? 1.0 : find_weight(s, piece, N, *level));
-      sap_v3_add_scaled(sum, piece->n, f);
-      force += f;
-    }
-    const double norm = sap_v3_norm(sum);
-    if (!(norm > 0.0)) {
-      return false;
-    }
-    sap_v3_scale(N, sum, 1.0 / norm);
-    *level = norm / force;
+// Sets N to the direction of the force.
+static bool find_normal(const sap_patch_surface* s, double N[3]) {
+  double sum[3] = {0.0, 0.0, 0.0};
+  for (int32_t i = 0; i < s->npieces; ++i) {
+    sap_v3_add_scaled(sum, s->pieces[i].n, s->pieces[i].force);
   }
-  return true;
+  const double norm = sap_v3_norm(sum);
+  sap_v3_scale(N, sum, 1.0 / norm);
+  return norm > 0.0;
 }
 
 // Sets the tangents from an axis of the smaller shape that is not along N.
@@ -121,65 +108,65 @@ static void find_spread(const moments* m, double S[3]) {
   }
 }
 
-// Adds a part of the surface at x with its force and stiffness.
-static void add_part(double k, double f, const double x[3], const double y[3], moments* m) {
+// Adds a part of the surface at x with its stiffness and force f along n (in the tangents and N);
+// y: where it acts in the second moments. Lateral parts of the forces cancel, not their moments.
+static void add_part(double k, double f, const double n[3], const double x[3], const double y[3],
+                     moments* m) {
   m->K += k;
-  m->F += f;
-  m->height += f * x[2];
+  m->F += f * n[2];
+  m->height += f * n[2] * x[2];
   add_square(k, x, m->x2);
   add_square(k, y, m->y2);
   for (int i = 0; i < 2; ++i) {
     m->k1[i] += k * x[i];
     m->y1[i] += k * y[i];
-    m->f1[i] += f * x[i];
+    m->f1[i] += f * (n[2] * x[i] - n[i] * x[2]);
   }
 }
 
 // Adds a polygon by the midpoints of triangles: exact for a linear p.
-static void add_polygon(const sap_patch_surface* s, const sap_patch_piece* piece, double weight,
+static void add_polygon(const sap_patch_surface* s, const sap_patch_piece* piece, const double n[3],
                         moments* m) {
-  const sap_patch_corner* corners = &s->corners[piece->first];
-  const double cosine = sap_v3_dot(piece->n, m->N);
-  double x[3][3], p[3] = {corners[0].p, corners[1].p};
-  project(s, m, corners[0].x, x[0]);
-  project(s, m, corners[1].x, x[1]);
-  for (int32_t i = 2; i < piece->count; ++i) {
-    project(s, m, corners[i].x, x[2]);
-    p[2] = corners[i].p;
-    const double u[2] = {x[1][0] - x[0][0], x[1][1] - x[0][1]};
-    const double v[2] = {x[2][0] - x[0][0], x[2][1] - x[0][1]};
-    const double third = weight * fabs(u[0] * v[1] - u[1] * v[0]) / 6.0;  // of the projected area
-    for (int k = 0; k < 3; ++k) {
-      const int next = k < 2 ? k + 1 : 0;
-      double middle[3];
-      sap_v3_add(middle, x[k], x[next]);
-      sap_v3_scale(middle, middle, 0.5);
-      add_part(third * piece->g * fabs(cosine), third * 0.5 * (p[k] + p[next]), middle, middle, m);
+  const sap_patch_corner* c = &s->corners[piece->first];
+  const double k = find_stiffness(s, piece, m->N);
+  for (int32_t i = 1; i + 1 < piece->count; ++i) {
+    const sap_patch_corner* corners[3] = {&c[0], &c[i], &c[i + 1]};
+    double x[3][3], u[3], v[3], cross[3];
+    for (int j = 0; j < 3; ++j) {
+      project(s, m, corners[j]->x, x[j]);
     }
-    sap_v3_copy(x[1], x[2]);
-    p[1] = p[2];
+    sap_v3_sub(u, x[1], x[0]);
+    sap_v3_sub(v, x[2], x[0]);
+    sap_v3_cross(cross, u, v);
+    const double third = sap_v3_norm(cross) / 6.0;  // of the area
+    for (int j = 0; j < 3; ++j) {
+      const int next = j < 2 ? j + 1 : 0;
+      double middle[3];
+      sap_v3_add(middle, x[j], x[next]);
+      sap_v3_scale(middle, middle, 0.5);
+      add_part(third * k, third * 0.5 * (corners[j]->p + corners[next]->p), n, middle, middle, m);
+    }
   }
 }
 
 static bool find_moments(const sap_patch_surface* s, moments* m) {
   *m = (moments){.K = 0.0};
-  if (!find_normal(s, m->N, &m->level)) {
+  if (!find_normal(s, m->N)) {
     return false;
   }
   set_tangents(s, m);
   for (int32_t i = 0; i < s->npieces; ++i) {
     const sap_patch_piece* piece = &s->pieces[i];
-    const double weight = find_weight(s, piece, m->N, m->level),
-                 cosine = sap_v3_dot(piece->n, m->N);
-    m->area += weight * piece->area;
+    const double n[3] = {sap_v3_dot(piece->n, m->t[0]), sap_v3_dot(piece->n, m->t[1]),
+                         sap_v3_dot(piece->n, m->N)};
+    m->area += piece->area;
     if (piece->count > 1) {
-      add_polygon(s, piece, weight, m);
+      add_polygon(s, piece, n, m);
     } else {
       double x[3], y[3];
       project(s, m, s->corners[piece->first].x, x);
       project(s, m, piece->y, y);
-      add_part(weight * piece->g * piece->area * cosine * cosine, weight * piece->force * cosine, x,
-               y, m);
+      add_part(find_stiffness(s, piece, m->N) * piece->area, piece->force, n, x, y, m);
     }
   }
   return m->K > 0.0 && m->F > 0.0 && isfinite(m->K + m->F);
@@ -188,16 +175,12 @@ static bool find_moments(const sap_patch_surface* s, moments* m) {
 // int p r dA over the triangle of `centre` and an edge, r from the centre: exact along r, by Gauss
 // along the edge.
 static double edge_torsion(const double a[3], const double b[3], const double p[3]) {
-  static const double gauss_4[4][2] = {{0.069431844202973712, 0.173927422568726929},
-                                       {0.330009478207571868, 0.326072577431273071},
-                                       {0.669990521792428132, 0.326072577431273071},
-                                       {0.930568155797026288, 0.173927422568726929}};
   double sum = 0.0;
-  for (int k = 0; k < 4; ++k) {
-    const double t = gauss_4[k][0];
+  for (int k = 0; k < SAP_PATCH_GAUSS; ++k) {
+    const double t = sap_patch_gauss[k][0];
     const double x = a[0] + t * (b[0] - a[0]), y = a[1] + t * (b[1] - a[1]),
                  r = sqrt(x * x + y * y);
-    sum += gauss_4[k][1] * r * (p[2] / 12.0 + 0.25 * (p[0] + t * (p[1] - p[0])));
+    sum += sap_patch_gauss[k][1] * r * (p[2] / 12.0 + 0.25 * (p[0] + t * (p[1] - p[0])));
   }
   return sum * (a[0] * b[1] - a[1] * b[0]);
 }
@@ -241,7 +224,7 @@ static double find_torsion(const sap_patch_surface* s, const moments* m, const d
         own += edge_torsion(x[k], x[next], (double[3]){corners[k].p, corners[next].p, p_centre});
       }
     }
-    sum += find_weight(s, piece, m->N, m->level) * fabs(own);
+    sum += fabs(own);
   }
   return sum;
 }
@@ -383,10 +366,8 @@ static void set_middle(sap_patch_surface* s, const sap_manifold* manifold) {
   }
   sap_v3_scale(s->x0, s->x0, count > 0 ? 1.0 / count : 0.0);
   for (int side = 0; side < 2; ++side) {  // the points of two rounded sides may lie outside of them
-    double x[3];
     sap_patch_depth at;
-    sap_v3_sub(x, s->x0, s->centre[side]);
-    sap_patch_find_depth(s->shape[side], x, &at);
+    sap_patch_find_depth_at(s, side, s->x0, &at);
     if (at.d < deepest->phi) {
       sap_v3_copy(s->x0, deepest->p);
       sap_v3_add_scaled(s->x0, deepest->n, 0.5 * deepest->phi);
@@ -396,8 +377,8 @@ static void set_middle(sap_patch_surface* s, const sap_manifold* manifold) {
   s->depth = -deepest->phi;
 }
 
-bool sap_patch_find(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
-                    const double kappa[2], sap_manifold* manifold, sap_patch* out) {
+static bool find_ordered(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
+                         const double kappa[2], sap_manifold* manifold, sap_patch* out) {
   s->shape[0] = a;
   s->shape[1] = b;
   sap_v3_set(s->centre[0], 0.0, 0.0, 0.0);
@@ -408,16 +389,54 @@ bool sap_patch_find(sap_patch_surface* s, const sap_placed_shape* a, const sap_p
   s->beta = 1.0 - s->alpha;
   s->series = isinf(kappa[1]) ? kappa[0] : kappa[1] * s->alpha;
   s->npieces = s->ncorners = 0;
+  for (int side = 0; side < 2; ++side) {
+    if (sap_patch_is_flat(s->shape[side])) {
+      s->nplanes[side] = sap_patch_set_planes(s->shape[side], s->centre[side], s->planes[side]);
+    }
+  }
   set_middle(s, manifold);
   moments m;
-  if (!(s->depth > 0.0) ||
-      !(sap_patch_is_flat(a) && sap_patch_is_flat(b) ? sap_patch_add_polygons(s)
-                                                     : sap_patch_add_samples(s))) {
+  const int flat = sap_patch_is_flat(a) + sap_patch_is_flat(b);
+  if (!(s->depth > 0.0) || !(flat == 2   ? sap_patch_add_polygons(s)
+                             : flat == 1 ? sap_patch_add_facets(s)
+                                         : sap_patch_add_samples(s))) {
     return false;
   }
   if (!find_moments(s, &m)) {
     return false;
   }
   set_points(s, &m, manifold, out);
+  return true;
+}
+
+// Moves the points from the centre of A to that of B, by the part `phi` of their heights.
+static void exchange(const double from_b[3], double phi, sap_manifold* manifold) {
+  for (int32_t i = 0; i < manifold->count; ++i) {
+    sap_manifold_point* point = &manifold->points[i];
+    sap_v3_add_scaled(point->p, point->n, phi * point->phi);
+    sap_v3_add(point->p, point->p, from_b);
+    sap_v3_scale(point->n, point->n, -1.0);
+  }
+}
+
+bool sap_patch_find(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
+                    const double kappa[2], sap_manifold* manifold, sap_patch* out) {
+  double ab[3], from_b[3];
+  sap_v3_sub(ab, b->p, a->p);
+  sap_v3_scale(from_b, ab, -1.0);
+  const int axis = ab[0] != 0.0 ? 0 : ab[1] != 0.0 ? 1 : 2;
+  // The order is that of the shapes, so that exchanged bodies have opposite forces.
+  if (a->type < b->type ||
+      (a->type == b->type && (a->bound < b->bound || (a->bound == b->bound && ab[axis] >= 0.0)))) {
+    return find_ordered(s, a, b, kappa, manifold, out);
+  }
+  const double swapped[2] = {kappa[1], kappa[0]};
+  sap_manifold points = *manifold;
+  exchange(from_b, 1.0, &points);
+  if (!find_ordered(s, b, a, swapped, &points, out)) {
+    return false;
+  }
+  exchange(ab, 0.0, &points);
+  *manifold = points;
   return true;
 }

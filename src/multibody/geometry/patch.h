@@ -14,9 +14,9 @@
 //   p = kappa (d_A + d_B),  1/kappa = 1/kappa_A + 1/kappa_B
 // and where B moves along n by delta, p falls by g delta, with the slopes of both fields in series.
 // Two flat facets have a plane surface: a convex polygon on which p is linear. Surfaces of curved
-// shapes are integrated over slices of the contact plane.
+// shapes are integrated over the planes of the facets, or over one contact plane.
 //
-// The surface becomes at most five contact points with the normal N = sum p n dA and
+// The surface becomes at most five contact points with the normal N = int p n dA and
 //   f_j = force,  k_j = stiffness,  phi_j = -f_j/k_j
 // They keep the force, its centre, the stiffness and its first and second moments, and the torsion
 // integral of p |x - centre|, exactly.
@@ -27,10 +27,18 @@
 
 enum {
   SAP_PATCH_POINTS = 5,
-  SAP_PATCH_PIECES = 400,
-  SAP_PATCH_CORNERS = 1024,  // of all pieces
+  SAP_PATCH_PIECES = 4096,
+  SAP_PATCH_CORNERS = 4096,  // of all pieces
   SAP_PATCH_SIDES = 64,      // of one polygon
+  SAP_PATCH_GAUSS = 4,
 };
+
+// Nodes and weights of Gauss on [0, 1].
+static const double sap_patch_gauss[SAP_PATCH_GAUSS][2] = {
+    {0.069431844202973712, 0.173927422568726929},
+    {0.330009478207571868, 0.326072577431273071},
+    {0.669990521792428132, 0.326072577431273071},
+    {0.930568155797026288, 0.173927422568726929}};
 
 // How curved a side of a shape is.
 typedef struct sap_patch_depth {
@@ -44,17 +52,24 @@ typedef struct sap_patch_depth {
 
 // Part of the contact surface: a polygon, or a sample of a curved surface.
 typedef struct sap_patch_piece {
-  double n[3];           // unit, from A into B
-  double g;              // slope of the pressure [Pa/m] >= 0
-  double area, force;    // integrals of 1 and of p [m^2], [N]
-  double y[3];           // of a sample: where it acts in the second moments [m]
-  int32_t first, count;  // its corners; 1: a sample
+  double n[3];            // unit, from A into B: along alpha m_A - beta m_B, whose norm is `steep`
+  double m[2][3], steep;  // outward normals (-grad d) of both sides
+  double area, force;     // integrals of 1 and of p [m^2], [N]
+  double y[3];            // of a sample: where it acts in the second moments [m]
+  int32_t first, count;   // its corners; 1: a sample
 } sap_patch_piece;
 
 typedef struct sap_patch_corner {
   double x[3];  // from A's centre, world axes [m]
   double p;     // [Pa]
 } sap_patch_corner;
+
+typedef struct sap_patch_polygon {
+  int32_t count;
+  double round_off;  // [m]
+  double x[SAP_PATCH_SIDES][3];
+  int32_t label[SAP_PATCH_SIDES];  // of the edge from corner i to i + 1
+} sap_patch_polygon;
 
 typedef struct sap_patch_surface {
   sap_pool* pool;  // of the planes
@@ -68,6 +83,7 @@ typedef struct sap_patch_surface {
   double (*planes[2])[4];   // {m, b} of the facets, of d = b - m . x from A's centre
   int32_t nplanes[2];
   int32_t npieces, ncorners;
+  bool coarse;  // samples are few, as many facets touch
   sap_patch_piece pieces[SAP_PATCH_PIECES];
   sap_patch_corner corners[SAP_PATCH_CORNERS];
 } sap_patch_surface;
@@ -82,29 +98,39 @@ typedef struct sap_patch {
                                        // of p |x - centre| over the force [m]; else 0
 } sap_patch;
 
-// Finds the depth of the point x, from the shape's centre in world axes.
+// Finds the depth of the point x, from the centre of a plane or a curved shape in world axes.
 void sap_patch_find_depth(const sap_placed_shape* shape, const double x[3], sap_patch_depth* out);
+
+// The same for each shape of the surface; x: from A's centre. Flat ones have their planes.
+void sap_patch_find_depth_at(const sap_patch_surface* s, int shape, const double x[3],
+                             sap_patch_depth* out);
+
+// Returns a number > 0 at x where the curved shape's side i is the nearest one, not k; x: in world
+// axes, from where `centre` is its centre.
+double sap_patch_side_gap(const sap_placed_shape* shape, int32_t i, int32_t k,
+                          const double centre[3], const double x[3]);
 
 // Returns true if all sides are planes.
 static inline bool sap_patch_is_flat(const sap_placed_shape* shape) {
   return shape->type == SAP_SHAPE_PLANE || shape->type == SAP_SHAPE_BOX ||
          shape->type == SAP_SHAPE_MESH;
 }
-// Returns true if all of the surface lies on a rigid plane.
-static inline bool sap_patch_keeps_walls(const sap_patch_surface* s) {
-  return (s->shape[0]->type == SAP_SHAPE_PLANE && s->alpha == 1.0) ||
-         (s->shape[1]->type == SAP_SHAPE_PLANE && s->alpha == 0.0);
-}
 // Sets the planes of a flat shape; returns their number.
 int32_t sap_patch_set_planes(const sap_placed_shape* shape, const double centre[3],
                              double (*planes)[4]);
 
-// Returns g [Pa/m] of a piece with the normal n from the outward normals (-grad d) of both sides.
-double sap_patch_slope(const sap_patch_surface* s, const double n[3], const double m_A[3],
-                       const double m_B[3]);
-// Add the polygons of two flat shapes, the samples of others. Return false where there are none, or
-// more than there is room for.
+// Sets m, n and steep of a piece.
+void sap_patch_set_normals(const sap_patch_surface* s, const double m_A[3], const double m_B[3],
+                           sap_patch_piece* piece);
+// Sets the face of a facet: the edges are labelled by the other facets, < 0: not an edge. half: of
+// the square about x0 beyond which it is cut [m]. Returns false if there is none, or it is too
+// large.
+bool sap_patch_set_face(const sap_patch_surface* s, int side, int32_t facet, double half,
+                        sap_patch_polygon* face);
+// Add the polygons of two flat shapes, the samples of a flat and a curved one, of two curved ones.
+// Return false where there are none, or more than there is room for.
 bool sap_patch_add_polygons(sap_patch_surface* s);
+bool sap_patch_add_facets(sap_patch_surface* s);
 bool sap_patch_add_samples(sap_patch_surface* s);
 
 // Makes the patch of two shapes that overlap in the manifold's points, and replaces these by the

@@ -31,30 +31,6 @@ static void set_ellipsoid(const double size[3], double least, const double x[3],
   }
 }
 
-static void set_box(const double size[3], const double x[3], sap_patch_depth* out) {
-  out->d = HUGE_VAL;
-  for (int k = 0; k < 3; ++k) {
-    const double d = size[k] - fabs(x[k]);
-    if (d < out->d) {
-      out->d = d;
-      out->side = 2 * k + (x[k] < 0.0);
-    }
-  }
-  out->m[out->side / 2] = out->side % 2 == 0 ? 1.0 : -1.0;
-}
-
-static void set_hull(const sap_polytope* hull, const double x[3], sap_patch_depth* out) {
-  out->d = HUGE_VAL;
-  for (int32_t i = 0; i < hull->nfaces; ++i) {
-    const double d = hull->offsets[i] - sap_v3_dot(hull->normals + 3 * (size_t)i, x);
-    if (d < out->d) {
-      out->d = d;
-      out->side = i;
-    }
-  }
-  sap_v3_copy(out->m, hull->normals + 3 * (size_t)out->side);
-}
-
 static void set_cylinder(const double size[3], const double x[3], sap_patch_depth* out) {
   const double axis[3] = {0.0, 0.0, x[2]};
   set_round(size[0], x, axis, out);
@@ -91,20 +67,48 @@ void sap_patch_find_depth(const sap_placed_shape* shape, const double x[3], sap_
     case SAP_SHAPE_CYLINDER:
       set_cylinder(size, local, out);
       break;
-    case SAP_SHAPE_BOX:
-      set_box(size, local, out);
-      break;
     case SAP_SHAPE_ELLIPSOID:
       set_ellipsoid(size, shape->inner, local, out);
       break;
+    case SAP_SHAPE_BOX:
     case SAP_SHAPE_MESH:
-      set_hull(shape->hull, local, out);
       break;
   }
   sap_m3_mul_v3(m, shape->R, out->m);
   sap_m3_mul_v3(foot, shape->R, out->foot);
   sap_v3_copy(out->m, m);
   sap_v3_copy(out->foot, foot);
+}
+
+void sap_patch_find_depth_at(const sap_patch_surface* s, int shape, const double x[3],
+                             sap_patch_depth* out) {
+  double local[3];
+  if (!sap_patch_is_flat(s->shape[shape])) {
+    sap_v3_sub(local, x, s->centre[shape]);
+    sap_patch_find_depth(s->shape[shape], local, out);
+    return;
+  }
+  *out = (sap_patch_depth){.d = HUGE_VAL};
+  for (int32_t i = 0; i < s->nplanes[shape]; ++i) {
+    const double* plane = s->planes[shape][i];
+    const double d = plane[3] - sap_v3_dot(plane, x);
+    if (d < out->d) {
+      out->d = d;
+      out->side = i;
+    }
+  }
+  sap_v3_copy(out->m, s->planes[shape][out->side]);
+}
+
+double sap_patch_side_gap(const sap_placed_shape* shape, int32_t i, int32_t k,
+                          const double centre[3], const double x[3]) {
+  double d[3], local[3];
+  sap_v3_sub(d, x, centre);
+  sap_m3_tmul_v3(local, shape->R, d);
+  const bool cylinder = shape->type == SAP_SHAPE_CYLINDER;
+  const double mantle = cylinder ? shape->size[0] - hypot(local[0], local[1]) : 0.0;
+  const double sides[3] = {mantle, shape->size[1] - local[2], shape->size[1] + local[2]};
+  return sides[k] - sides[i];
 }
 
 static void set_plane(const double m[3], double offset, const double centre[3], double plane[4]) {

@@ -10,27 +10,25 @@
 enum { NO_LABEL = -1, PAIRS = 256 };
 // Edges shorter than this, relative to the smaller shape, lead to no neighbour.
 static const double SHORT = 1e-12;
-// Cosine of the largest angle between the rough normal and that of a facet pair that may count.
-static const double NEAR = 0.05;
+// Round-off of a depth, relative to the size.
+static const double ROUND_OFF = 1e-13;
+// Least difference of the weighted normals of two facets that have a surface.
+static const double STEEP = 1e-9;
 
-typedef struct polygon {
-  int32_t count;
-  double x[SAP_PATCH_SIDES][3];
-  int32_t label[SAP_PATCH_SIDES];  // of the edge from corner i to i + 1
-} polygon;
-
-// Keeps the part with b - m . x >= 0; the new edge gets the label. False: full.
-static bool clip(polygon* poly, const double m[3], double b, int32_t label) {
+// Keeps the part with b - m . x >= 0; the new edge gets the label. Corners outside by round-off
+// stay: the walls of flush shapes lie in the constraint of each other. False: full.
+static bool clip(sap_patch_polygon* poly, const double m[3], double b, int32_t label) {
   double h[SAP_PATCH_SIDES];
   bool cut = false;
   for (int32_t i = 0; i < poly->count; ++i) {
     h[i] = b - sap_v3_dot(m, poly->x[i]);
+    h[i] = h[i] < -poly->round_off ? h[i] : sap_most(h[i], 0.0);
     cut = cut || h[i] < 0.0;
   }
   if (!cut) {
     return true;
   }
-  polygon out;
+  sap_patch_polygon out;
   out.count = 0;
   for (int32_t i = 0; i < poly->count; ++i) {
     const int32_t next = i + 1 < poly->count ? i + 1 : 0;
@@ -58,7 +56,7 @@ static bool clip(polygon* poly, const double m[3], double b, int32_t label) {
 
 // Sets a large square on the plane m . x = b about the point nearest to x0.
 static void set_square(const double m[3], double b, const double x0[3], double half,
-                       polygon* poly) {
+                       sap_patch_polygon* poly) {
   double n[3], R[9], middle[3];
   const double norm = sap_v3_norm(m);
   sap_v3_scale(n, m, 1.0 / norm);
@@ -66,6 +64,7 @@ static void set_square(const double m[3], double b, const double x0[3], double h
   sap_v3_copy(middle, x0);
   sap_v3_add_scaled(middle, n, b / norm - sap_v3_dot(n, x0));
   poly->count = 4;
+  poly->round_off = ROUND_OFF * half;
   for (int32_t i = 0; i < 4; ++i) {
     sap_v3_copy(poly->x[i], middle);
     sap_v3_add_scaled(poly->x[i], R, i == 0 || i == 3 ? half : -half);
@@ -76,7 +75,7 @@ static void set_square(const double m[3], double b, const double x0[3], double h
 
 // Clips to the part where facet i is the nearest one of its shape.
 static bool clip_to_facet(const sap_patch_surface* s, int side, int32_t i, int32_t first_label,
-                          polygon* poly) {
+                          sap_patch_polygon* poly) {
   const double(*planes)[4] = (const double(*)[4])s->planes[side];
   for (int32_t k = 0; k < s->nplanes[side] && poly->count > 2; ++k) {
     double m[3];
@@ -88,17 +87,22 @@ static bool clip_to_facet(const sap_patch_surface* s, int side, int32_t i, int32
   return true;
 }
 
+bool sap_patch_set_face(const sap_patch_surface* s, int side, int32_t facet, double half,
+                        sap_patch_polygon* face) {
+  const double* plane = s->planes[side][facet];
+  set_square(plane, plane[3], s->x0, half, face);
+  return clip_to_facet(s, side, facet, 0, face) && face->count > 2;
+}
+
 // Adds the polygon as a piece. False: no room.
-static bool add_piece(sap_patch_surface* s, int32_t i, int32_t j, const double m[3],
-                      const polygon* poly) {
+static bool add_piece(sap_patch_surface* s, int32_t i, int32_t j, const sap_patch_polygon* poly) {
   const double *plane_A = s->planes[0][i], *plane_B = s->planes[1][j];
   if (s->npieces >= SAP_PATCH_PIECES || s->ncorners + poly->count > SAP_PATCH_CORNERS) {
     return false;
   }
   sap_patch_piece* piece = &s->pieces[s->npieces];
   *piece = (sap_patch_piece){.first = s->ncorners, .count = poly->count};
-  sap_v3_scale(piece->n, m, 1.0 / sap_v3_norm(m));
-  piece->g = sap_patch_slope(s, piece->n, plane_A, plane_B);
+  sap_patch_set_normals(s, plane_A, plane_B, piece);
   for (int32_t k = 0; k < poly->count; ++k) {
     sap_patch_corner* corner = &s->corners[s->ncorners + k];
     sap_v3_copy(corner->x, poly->x[k]);
@@ -138,8 +142,8 @@ static void push(flood* f, int32_t i, int32_t j) {
   }
 }
 
-static void push_neighbours(const sap_patch_surface* s, const polygon* poly, const int32_t pair[2],
-                            double shortest, flood* f) {
+static void push_neighbours(const sap_patch_surface* s, const sap_patch_polygon* poly,
+                            const int32_t pair[2], double shortest, flood* f) {
   for (int32_t k = 0; k < poly->count; ++k) {
     double edge[3];
     const int32_t next = k + 1 < poly->count ? k + 1 : 0, label = poly->label[k];
@@ -156,11 +160,11 @@ static void push_neighbours(const sap_patch_surface* s, const polygon* poly, con
 static bool add_pair(sap_patch_surface* s, const int32_t pair[2], double size, flood* f) {
   const double *A = s->planes[0][pair[0]], *B = s->planes[1][pair[1]];
   double m[3], sum[3];
-  polygon poly;
+  sap_patch_polygon poly;
   sap_v3_scale(m, A, s->alpha);
   sap_v3_add_scaled(m, B, -s->beta);
   const double norm = sap_v3_norm(m);
-  if (!(sap_v3_dot(m, s->N) > (sap_patch_keeps_walls(s) ? 1e-6 : NEAR * norm))) {
+  if (!(norm > STEEP)) {
     return true;
   }
   set_square(m, s->alpha * A[3] - s->beta * B[3], s->x0, 4.0 * size, &poly);
@@ -171,7 +175,7 @@ static bool add_pair(sap_patch_surface* s, const int32_t pair[2], double size, f
   }
   if (poly.count > 2) {
     push_neighbours(s, &poly, pair, SHORT * size, f);
-    return add_piece(s, pair[0], pair[1], m, &poly);
+    return add_piece(s, pair[0], pair[1], &poly);
   }
   return true;
 }
@@ -180,10 +184,8 @@ static bool add_pair(sap_patch_surface* s, const int32_t pair[2], double size, f
 static void push_first(const sap_patch_surface* s, double more, flood* f) {
   double depth[2];
   for (int side = 0; side < 2; ++side) {
-    double x[3];
     sap_patch_depth at;
-    sap_v3_sub(x, s->x0, s->centre[side]);
-    sap_patch_find_depth(s->shape[side], x, &at);
+    sap_patch_find_depth_at(s, side, s->x0, &at);
     depth[side] = at.d + more;
   }
   for (int32_t i = 0; i < s->nplanes[0]; ++i) {
@@ -198,14 +200,10 @@ static void push_first(const sap_patch_surface* s, double more, flood* f) {
 }
 
 bool sap_patch_add_polygons(sap_patch_surface* s) {
-  static const double ROUND_OFF = 1e-12;  // of a depth, relative to the size
   const double size = sap_least(s->shape[0]->bound, s->shape[1]->bound);
   flood f;
   f.count = 0;
-  for (int side = 0; side < 2; ++side) {
-    s->nplanes[side] = sap_patch_set_planes(s->shape[side], s->centre[side], s->planes[side]);
-  }
-  push_first(s, ROUND_OFF * size, &f);
+  push_first(s, 10.0 * ROUND_OFF * size, &f);
   for (int32_t k = 0; k < f.count; ++k) {
     if (!add_pair(s, f.pairs[k], size, &f)) {
       return false;
