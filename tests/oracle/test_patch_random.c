@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Patches of random pairs of all shapes: size ratios up to 1000, depths from 1e-7 to half of the
 // size. Each has a finite patch, opposite to that of the swapped pair, and a force that is smooth
-// in small motions; that of smooth shapes agrees with a sum over a fine grid.
+// in small motions, also across edges; that of smooth shapes agrees with a sum over a fine grid.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -169,6 +169,12 @@ static double sum_on_grid(const sap_placed_shape* a, const sap_placed_shape* b,
   return CELLS * CELLS * cell[0] * cell[1] < 5.0 * area ? sum : 0.0;
 }
 
+// Rims of cylinders in curved fields: the surface may fold over the contact plane.
+static bool has_rims(const sap_placed_shape* a, const sap_placed_shape* b) {
+  return a->type != SAP_SHAPE_PLANE && b->type != SAP_SHAPE_BOX && b->type != SAP_SHAPE_MESH &&
+         (a->type == SAP_SHAPE_CYLINDER || b->type == SAP_SHAPE_CYLINDER);
+}
+
 typedef struct counts {
   int poses, missing, jumps, summed;
 } counts;
@@ -177,6 +183,7 @@ static void check(const sap_placed_shape* a, const sap_placed_shape* b, double d
                   counts* n) {
   const double pick = draw(0.0, 1.0);
   const bool plane = a->type == SAP_SHAPE_PLANE, smooth = is_smooth(a->type) && is_smooth(b->type);
+  const bool rims = has_rims(a, b);
   const double kappa[2] = {plane || pick < 0.3 ? rigid : E / a->inner,
                            !plane && pick > 0.7 ? rigid : E / b->inner};
   const wrench swapped = touch(b, a, kappa[1], kappa[0]), w = touch(a, b, kappa[0], kappa[1]);
@@ -188,11 +195,13 @@ static void check(const sap_placed_shape* a, const sap_placed_shape* b, double d
   double sum[3], second = 0.0;
   assert_true(w.sound && swapped.sound);
   sap_v3_add(sum, w.f, swapped.f);
-  // Both start at points that differ by round-off, relative to the depth; the sums across edges
-  // also differ by their errors.
-  assert_true(sap_v3_norm(sum) < (smooth ? 1e-5 : 0.5) * w.force);
+  // Both start at points that differ by round-off, relative to the depth.
+  assert_true(sap_v3_norm(sum) < (rims ? 1e-2 : 1e-6) * w.force);
   if (grid && smooth && depth < 0.005) {
-    const double F = sum_on_grid(a, b, kappa, w.N, w.area);
+    const sap_patch_surface* of = &room.surface;  // in an order of its own
+    double N[3];
+    sap_v3_scale(N, w.N, of->shape[0] == a ? 1.0 : -1.0);
+    const double F = sum_on_grid(of->shape[0], of->shape[1], of->kappa, N, w.area);
     assert_true(F == 0.0 || fabs(w.force - F) < 2e-3 * F);  // of the grid
     n->summed += F > 0.0;
   }
@@ -212,7 +221,7 @@ static void check(const sap_placed_shape* a, const sap_placed_shape* b, double d
     sap_v3_copy(before[1], at.f);
   }
   n->jumps += second > 1e-3;
-  assert_true(!smooth || second < 3e-4);  // 1e-6 of the curvature of the force, and round-off
+  assert_true(rims || second < 1e-4);  // 1e-6 of the curvature of the force, and round-off
 }
 
 static void test_pairs(void** state) {
@@ -232,15 +241,13 @@ static void test_pairs(void** state) {
           check(&a, &b, depth, i < 12, &n);
         }
       }
-      const bool flat = (t == SAP_SHAPE_PLANE || t == SAP_SHAPE_BOX || t == SAP_SHAPE_MESH) &&
-                        (u == SAP_SHAPE_BOX || u == SAP_SHAPE_MESH);
       const bool smooth = is_smooth((sap_shape_type)t) && is_smooth((sap_shape_type)u);
       print_message("pair %d %d: %d poses, %d missing, %d jumps, %d sums\n", t, u, n.poses,
                     n.missing, n.jumps, n.summed);
       assert_true(n.poses > POSES / 2);
-      // Depths of 1e-7 of the size are below what the search for the deepest point resolves.
-      assert_true(n.missing <= (flat || smooth ? 0 : 8));
-      assert_true(n.jumps <= (flat || smooth ? 0 : n.poses / 3));  // edges in curved fields
+      assert_int_equal(n.missing, 0);
+      assert_true(n.jumps <=
+                  (u == SAP_SHAPE_CYLINDER && t != SAP_SHAPE_PLANE ? 6 : 0));  // has_rims
       assert_true(!smooth || n.summed > 2);
     }
   }

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Patches of all pairs of shapes have an energy: the stiffness is the slope of the force, closed
+// motions do no work, and exchanged shapes have opposite wrenches.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "math/quaternion.h"
+#include "multibody/geometry/collide.h"
+#include "multibody/geometry/patch.h"
+#include "support/mesh_shapes.h"
+#include "support/near.h"
+
+enum { FACETS = 200, PARTS = 60 };
+static const double PI = 3.14159265358979323846, E = 1e5, rigid = (double)INFINITY;
+static mesh_shape meshes[MESH_SHAPES];
+static struct {
+  sap_patch_surface surface;
+  double planes[2][FACETS][4];
+} room;
+
+// Force on b, moment about the world's origin, stiffness along N.
+typedef struct wrench {
+  double f[3], m[3], N[3], k;
+} wrench;
+
+typedef struct couple {
+  sap_placed_shape a, b;
+  double kappa[2];
+} couple;
+
+static wrench touch(const couple* c) {
+  wrench w = {.k = 0.0};
+  sap_manifold points;
+  sap_patch patch;
+  room.surface.planes[0] = room.planes[0];
+  room.surface.planes[1] = room.planes[1];
+  sap_collide(&c->a, &c->b, 0.0, &points);
+  assert_true(points.count > 0);
+  assert_true(sap_patch_find(&room.surface, &c->a, &c->b, c->kappa, &points, &patch));
+  for (int32_t i = 0; i < patch.count; ++i) {
+    const sap_manifold_point* point = &points.points[i];
+    double x[3], f[3], m[3];
+    sap_v3_add(x, point->p, c->a.p);
+    sap_v3_scale(f, point->n, -patch.stiffness[i] * point->phi);
+    sap_v3_cross(m, x, f);
+    sap_v3_add(w.f, w.f, f);
+    sap_v3_add(w.m, w.m, m);
+    sap_v3_copy(w.N, point->n);
+    w.k += patch.stiffness[i];
+  }
+  return w;
+}
+
+static sap_placed_shape place(sap_shape_type type, const double size[3], const double turn[3]) {
+  sap_shape_def def = sap_shape_def_default();
+  sap_placed_shape shape;
+  double q[4];
+  def.type = type;
+  sap_v3_copy(def.size, size);
+  if (type == SAP_SHAPE_MESH) {
+    mesh_shape_place(&meshes[5], &shape);
+  } else {
+    sap_shape_init(&shape, &def, NULL);
+  }
+  sap_v3_set(shape.p, 0.0, 0.0, 0.0);
+  sap_quaternion_exp(q, turn);
+  sap_quaternion_to_matrix(shape.R, q);
+  return shape;
+}
+
+// Places b at a depth in a, askew.
+static couple make_couple(sap_shape_type t, sap_shape_type u, int which_rigid, double depth) {
+  static const double size_a[3] = {0.05, 0.04, 0.03}, size_b[3] = {0.03, 0.05, 0.04};
+  const bool plane = t == SAP_SHAPE_PLANE;
+  const double turn_a[3] = {plane ? 0.0 : 0.1, plane ? 0.0 : 0.2, 0.3},
+               turn_b[3] = {0.2, -0.1, 0.4};
+  const double way[3] = {plane ? 0.0 : 0.1, plane ? 0.0 : 0.2, 1.0};
+  couple c = {.a = place(t, size_a, turn_a), .b = place(u, size_b, turn_b)};
+  double low = 0.0, high = 2.0;
+  for (int k = 0; k < 100; ++k) {
+    const double middle = 0.5 * (low + high);
+    sap_manifold points;
+    sap_v3_scale(c.b.p, way, middle);
+    sap_collide(&c.a, &c.b, 0.0, &points);
+    *(points.count > 0 && -sap_manifold_deepest(&points)->phi > depth ? &low : &high) = middle;
+  }
+  sap_v3_scale(c.b.p, way, low);
+  c.kappa[0] = plane || which_rigid == 1 ? rigid : E / c.a.inner;
+  c.kappa[1] = !plane && which_rigid == 2 ? rigid : E / c.b.inner;
+  return c;
+}
+
+// Moves b, and turns it about a point of the world.
+static couple move(const couple* c, const double way[3], const double turn[3],
+                   const double about[3]) {
+  couple out = *c;
+  double q[4], R[9], arm[3];
+  sap_quaternion_exp(q, turn);
+  sap_quaternion_to_matrix(R, q);
+  sap_m3_mul(out.b.R, R, c->b.R);
+  sap_v3_sub(arm, c->b.p, about);
+  sap_m3_mul_v3(out.b.p, R, arm);
+  sap_v3_add(out.b.p, out.b.p, about);
+  sap_v3_add(out.b.p, out.b.p, way);
+  return out;
+}
+
+// Up to the round-off of the depth.
+static void check_swap(const couple* c, const wrench* w, double depth) {
+  const couple swapped = {c->b, c->a, {c->kappa[1], c->kappa[0]}};
+  const wrench v = touch(&swapped);
+  const double tolerance = 1e-15 / depth * sap_v3_norm(w->f);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_NEAR(v.f[i], -w->f[i], tolerance);
+    ASSERT_NEAR(v.m[i], -w->m[i], tolerance);
+  }
+}
+
+// By central differences.
+static void check_stiffness(const couple* c, const wrench* w, double step) {
+  static const double none[3] = {0.0, 0.0, 0.0};
+  double F[2], way[3];
+  for (int i = 0; i < 2; ++i) {
+    sap_v3_scale(way, w->N, i == 0 ? -step : step);
+    const couple moved = move(c, way, none, none);
+    const wrench at = touch(&moved);
+    F[i] = sap_v3_dot(at.f, w->N);
+  }
+  ASSERT_NEAR(w->k, (F[0] - F[1]) / (2.0 * step), 1e-6 * w->k);
+}
+
+// Work of closed motions about the contact, over all work done: along N and at right angles to it,
+// or a turn about it.
+static void check_cycle(const couple* c, const wrench* w, double depth, int mode) {
+  double R[9], about[3], net = 0.0, all = 0.0;
+  sap_m3_from_normal(R, w->N);
+  (void)touch(c);
+  sap_v3_add(about, room.surface.x0, room.surface.shape[0] == &c->a ? c->a.p : c->b.p);
+  const double up = 0.3 * depth, aside = mode == 0 ? 2.0 * depth : 0.0;
+  const double turn = mode > 0 ? up / 0.03 : 0.0;
+  const double* axis = R + (mode == 2 ? 3 : 0);
+  for (int i = 0; i < PARTS; ++i) {
+    const double t = 2.0 * PI * (i + 0.5) / PARTS;
+    double way[3], angle[3], v[3], omega[3], x[3], m[3];
+    sap_v3_scale(way, w->N, up * cos(t));
+    sap_v3_add_scaled(way, R, aside * sin(t));
+    sap_v3_scale(angle, axis, turn * sin(t));
+    sap_v3_scale(v, w->N, -up * sin(t));
+    sap_v3_add_scaled(v, R, aside * cos(t));
+    sap_v3_scale(omega, axis, turn * cos(t));
+    const couple moved = move(c, way, angle, about);
+    const wrench at = touch(&moved);
+    sap_v3_add(x, about, way);
+    sap_v3_cross(m, x, at.f);
+    sap_v3_sub(m, at.m, m);
+    const double power = sap_v3_dot(at.f, v) + sap_v3_dot(m, omega);
+    net += power;
+    all += fabs(power);
+  }
+  ASSERT_NEAR(net, 0.0, 3e-6 * all);  // of the quadrature across rims
+}
+
+static void test_energy(void** state) {
+  (void)state;
+  mesh_shapes_create(meshes);
+  for (int t = SAP_SHAPE_PLANE; t <= SAP_SHAPE_MESH; ++t) {
+    for (int u = t == SAP_SHAPE_PLANE ? t + 1 : t; u <= SAP_SHAPE_MESH; ++u) {
+      for (int i = 0; i < 6; ++i) {
+        const double depth = i < 3 ? 1e-4 : 1e-3;
+        const couple c = make_couple((sap_shape_type)t, (sap_shape_type)u, i % 3, depth);
+        const wrench w = touch(&c);
+        check_swap(&c, &w, depth);
+        check_stiffness(&c, &w, 1e-4 * depth);
+        for (int mode = 0; mode < 3; ++mode) {
+          check_cycle(&c, &w, depth, mode);
+        }
+      }
+    }
+  }
+  mesh_shapes_destroy(meshes);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_energy)};
+  return cmocka_run_group_tests_name("patch_energy", tests, NULL, NULL);
+}
