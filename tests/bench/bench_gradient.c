@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Derivatives of the contact problems of a scene's steps beside the steps: bench_gradient SCENE SKIP
-// STEPS [coulomb | whole]. Prints the medians over STEPS steps after SKIP steps, processor time [us]:
-// the step; the factorization of H, a product in reverse by all data and one by v* alone, and a
-// forward one by v_hat; with `whole` instead A and B of the whole step, a product in reverse from
-// scratch, and one more of the same step.
+// Derivatives of the contact problems of a scene's steps beside the steps:
+//   bench_gradient SCENE SKIP STEPS [coulomb | whole | linearize | vjp]
+// Prints the medians over STEPS steps after SKIP steps, processor time [us]: the step; the
+// factorization of H, a product in reverse by all data and one by v* alone, and a forward one by
+// v_hat; with `whole` instead A and B of the whole step, a product in reverse from scratch, and one
+// more of the same step. With `linearize` or `vjp` that call alone follows each step, for counts of
+// instructions: valgrind --tool=callgrind --toggle-collect=sap_stepper_vjp.
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 #include "integrators/stepper.h"
 #include "scene_run.h"
 
+enum { LINEARIZE = 1, VJP = 2 };  // calls that follow a step; both: `whole`
 enum { STEP, FACTOR, REVERSE, REVERSE_V_STAR, FORWARD, KINDS, MOST = 10000 };
 static double times[KINDS][MOST];
 static const char* const NAMES[2][KINDS] = {
@@ -72,16 +75,20 @@ static sap_status differentiate(sap_gradient* g, const sap_contact_stage* stage,
   return status;
 }
 
-static sap_status differentiate_step(scene_run* run, int at, sap_linearize_report* report,
-                                     sap_error* error) {
+static sap_status differentiate_step(scene_run* run, int calls, int at,
+                                     sap_linearize_report* report, sap_error* error) {
   sap_stepper* stepper = run->stepper;
   const int64_t nv = stepper->system.nv, nu = stepper->system.nu;
   double *A = reals(4 * nv * nv), *B = reals(2 * nv * nu), *back = reals(2 * nv + nu);
   double clock = 0.0;
   (void)since(&clock);
-  sap_status status = sap_stepper_linearize(stepper, A, B, report, error);
-  times[FACTOR][at] = since(&clock);
-  for (int again = 0; again < 2 && status == SAP_STATUS_OK; ++again) {
+  sap_status status = SAP_STATUS_OK;
+  if ((calls & LINEARIZE) != 0) {
+    status = sap_stepper_linearize(stepper, A, B, report, error);
+    times[FACTOR][at] = since(&clock);
+  }
+  const int products = calls == LINEARIZE ? 0 : calls == VJP ? 1 : 2;
+  for (int again = 0; again < products && status == SAP_STATUS_OK; ++again) {
     if (again == 0) {
       sap_differentiation_forget(stepper);
     }
@@ -91,7 +98,7 @@ static sap_status differentiate_step(scene_run* run, int at, sap_linearize_repor
     status = sap_stepper_vjp(stepper, &g, report, error);
     times[REVERSE + again][at] = since(&clock);
   }
-  if (status == SAP_STATUS_OK) {
+  if (status == SAP_STATUS_OK && products == 2) {
     status = sap_stepper_linearize(stepper, A, B, report, error);
     times[FORWARD][at] = since(&clock);
   }
@@ -101,11 +108,13 @@ static sap_status differentiate_step(scene_run* run, int at, sap_linearize_repor
   return status;
 }
 
-static sap_status measure(scene_run* run, sap_gradient* g, int skip, int steps, sap_error* error) {
+static sap_status measure(scene_run* run, sap_gradient* g, int calls, const int steps[2],
+                          sap_error* error) {
+  const int skip = steps[0], count = steps[1];
   sap_gradient_report report = {0};
   sap_linearize_report of_step = {0};
   sap_status status = SAP_STATUS_OK;
-  for (int i = 0; status == SAP_STATUS_OK && i < skip + steps; ++i) {
+  for (int i = 0; status == SAP_STATUS_OK && i < skip + count; ++i) {
     double clock = 0.0;
     (void)since(&clock);
     status = sap_stepper_step(run->stepper, &run->state, NULL, error);
@@ -113,7 +122,7 @@ static sap_status measure(scene_run* run, sap_gradient* g, int skip, int steps, 
       times[STEP][i - skip] = since(&clock);
       status = g != NULL
                    ? differentiate(g, &run->stepper->solution.contact, i - skip, &report, error)
-                   : differentiate_step(run, i - skip, &of_step, error);
+                   : differentiate_step(run, calls, i - skip, &of_step, error);
     }
   }
   if (status == SAP_STATUS_OK) {
@@ -126,30 +135,36 @@ static sap_status measure(scene_run* run, sap_gradient* g, int skip, int steps, 
                    of_step.correction, of_step.notes);
     }
     for (int k = 0; k < KINDS; ++k) {
-      qsort(times[k], (size_t)steps, sizeof *times[k], compare);
-      (void)printf("%-16s %8.1f us\n", NAMES[g == NULL][k], times[k][steps / 2]);
+      qsort(times[k], (size_t)count, sizeof *times[k], compare);
+      (void)printf("%-16s %8.1f us\n", NAMES[g == NULL][k], times[k][count / 2]);
     }
   }
   return status;
 }
 
 int main(int argc, char** argv) {
-  const int skip = argc > 3 ? atoi(argv[2]) : -1, steps = argc > 3 ? atoi(argv[3]) : 0;
-  if (skip < 0 || steps < 1 || steps > MOST) {
-    (void)fprintf(stderr, "usage: bench_gradient SCENE SKIP STEPS [coulomb | whole]\n");
+  const int steps[] = {argc > 3 ? atoi(argv[2]) : -1, argc > 3 ? atoi(argv[3]) : 0};
+  const char* kind = argc > 4 ? argv[4] : "";
+  const int calls = strcmp(kind, "whole") == 0       ? LINEARIZE | VJP
+                    : strcmp(kind, "linearize") == 0 ? LINEARIZE
+                    : strcmp(kind, "vjp") == 0       ? VJP
+                                                     : 0;
+  if (steps[0] < 0 || steps[1] < 1 || steps[1] > MOST) {
+    (void)fprintf(stderr,
+                  "usage: bench_gradient SCENE SKIP STEPS [coulomb | whole | linearize | vjp]\n");
     return 2;
   }
   sap_error error = {0};
   scene_run run;
   sap_gradient* g = NULL;
   sap_gradient_options options = sap_gradient_options_default();
-  options.coulomb = argc > 4 && strcmp(argv[4], "coulomb") == 0;
+  options.coulomb = strcmp(kind, "coulomb") == 0;
   sap_status status = scene_run_open(argv[1], &run, &error);
-  if (status == SAP_STATUS_OK && !(argc > 4 && strcmp(argv[4], "whole") == 0)) {
+  if (status == SAP_STATUS_OK && calls == 0) {
     status = sap_gradient_create(&options, &g, &error);
   }
   if (status == SAP_STATUS_OK) {
-    status = measure(&run, g, skip, steps, &error);
+    status = measure(&run, g, calls, steps, &error);
   }
   if (status != SAP_STATUS_OK) {
     (void)fprintf(stderr, "%s\n", error.message);
