@@ -28,9 +28,8 @@ enum { ITERATIONS = 8 };
 
 // The derivatives of m at some velocities.
 typedef struct balance_slopes {
-  double* x;        // [m_q0 m_v0 m_u]                          (nv x (2 nv + nu))
-  double* v;        // m_v; then its LU                         (nv x nv)
-  int32_t* pivots;  // (nv)
+  double* x;       // [m_q0 m_v0 m_u]                          (nv x (2 nv + nu))
+  sap_near_spd v;  // m_v; of `at` then that of F
 } balance_slopes;
 
 struct sap_differentiation {
@@ -48,7 +47,7 @@ struct sap_differentiation {
   bool reads_near;                                           // p depends on v_near
   bool has_near;                                             // `near` is that of the last step
   double* near_p;            // dp/dv_near, or lambda' of it           (nv x nv)
-  balance_slopes at, near;   // m at v with LU factors of F's, m at v_near
+  balance_slopes at, near;   // m at v with factors of F's, m at v_near
   double* solution;          // (nv x (2 nv + nu))
   double *lambda, *end_bar;  // (nv)
 };
@@ -76,11 +75,12 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       SAP_ARRAY(&d->r_a, n * n), SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->way, n * n),
       SAP_ARRAY(&d->p_v, n * n), SAP_ARRAY(&d->p_q0, n * n), SAP_ARRAY(&d->p_v0, n * n),
       SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->p_theta, n * n),
-      SAP_ARRAY(&d->d_v, n * n), SAP_ARRAY(&d->near_p, n * n), SAP_ARRAY(&d->at.v, n * n),
-      SAP_ARRAY(&d->near.v, n * n), SAP_ARRAY(&d->p_u, n * nu),
+      SAP_ARRAY(&d->d_v, n * n), SAP_ARRAY(&d->near_p, n * n), SAP_ARRAY(&d->p_u, n * nu),
       SAP_ARRAY(&d->q, stepper->system.nq), SAP_ARRAY(&d->rotations, n / 3 + 1),
       SAP_ARRAY(&d->end, n / 3 + 1), SAP_ARRAY(&d->solution, n * nx), SAP_ARRAY(&d->at.x, n * nx),
-      SAP_ARRAY(&d->near.x, n * nx), SAP_ARRAY(&d->at.pivots, n), SAP_ARRAY(&d->near.pivots, n)));
+      SAP_ARRAY(&d->near.x, n * nx)));
+  SAP_TRY(sap_near_spd_create((int32_t)n, pool, &d->at.v, error));
+  SAP_TRY(sap_near_spd_create((int32_t)n, pool, &d->near.v, error));
   stepper->differentiation = d;
   return SAP_STATUS_OK;
 }
@@ -155,7 +155,7 @@ static sap_status find_balance(sap_stepper* stepper, const double* v, balance_sl
     d->count = system->step_rotations(system->context, d->v_vq, theta * dt, d->rotations);
     sap_step_turn_columns(d->rotations, d->count, true, n, n, d->r_q, d->way);
     for (size_t i = 0; i < n * n; ++i) {
-      out->v[i] = theta * dt * d->r_v[i] + d->r_a[i] + vq * way * d->way[i];
+      out->v.B[i] = theta * dt * d->r_v[i] + d->r_a[i] + vq * way * d->way[i];
     }
     for (size_t i = 0; i < n; ++i) {
       d->residual[i] *= dt;
@@ -253,7 +253,7 @@ static double correct(sap_stepper* stepper) {
   for (int32_t i = 0; i < n; ++i) {
     d->x[i] = d->impulse[i] - d->residual[i];
   }
-  sap_dense_lu_apply(n, d->at.v, d->at.pivots, false, 1, d->x);
+  sap_near_spd_solve(&d->at.v, false, 1, d->x);
   for (int32_t i = 0; i < n; ++i) {
     d->v[i] += d->x[i];
   }
@@ -262,7 +262,7 @@ static double correct(sap_stepper* stepper) {
           norm(stepper, stepper->solution.free_motion.load, true));
 }
 
-// Improves v and leaves the derivatives of m there in d->at.x, LU factors of F's to v in d->at.v.
+// Improves v and leaves the derivatives of m there in d->at.x, factors of F's to v in d->at.v.
 static sap_status polish(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   sap_linearize_report* report = &d->report;
@@ -271,10 +271,10 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
     SAP_TRY(find_balance(stepper, d->v, &d->at, error));
     SAP_TRY(find_impulses(stepper, false, NULL, NULL, error));
     for (size_t i = 0; i < n * n; ++i) {
-      d->at.v[i] -= d->p_v[i];
+      d->at.v.B[i] -= d->p_v[i];
     }
-    SAP_FAIL_IF(!sap_dense_near_spd_lu((int32_t)n, d->at.v, d->at.pivots, d->p_v), error,
-                SAP_STATUS_STEP_FAILED, "derivatives of a step: dF/dv is singular");
+    SAP_FAIL_IF(!sap_near_spd_factorize(&d->at.v), error, SAP_STATUS_STEP_FAILED,
+                "derivatives of a step: dF/dv is singular");
     report->last_correction = correct(stepper);
     report->correction += report->last_correction;
     report->iterations += 1;
@@ -299,8 +299,8 @@ static void put_block(sap_stepper* stepper, int32_t a, int32_t b, const double* 
       const bool mirrored = transposed || (a == b && i < j);
       const double value = mirrored ? A[columns * i + j] : A[rows * j + i];
       const size_t at = n * (start + j) + first + i;
-      v0[at] += d->near.v[at] - value;
-      d->near.v[at] = value;
+      v0[at] += d->near.v.B[at] - value;
+      d->near.v.B[at] = value;
     }
   }
 }
@@ -329,8 +329,7 @@ static sap_status find_near(sap_stepper* stepper, sap_error* error) {
       put_block(stepper, b, a, A->coupling[c], true);
     }
   }
-  SAP_FAIL_IF(!sap_dense_near_spd_lu(system->nv, d->near.v, d->near.pivots, d->r_q), error,
-              SAP_STATUS_STEP_FAILED,
+  SAP_FAIL_IF(!sap_near_spd_factorize(&d->near.v), error, SAP_STATUS_STEP_FAILED,
               "derivatives of a step: dm/dv of its free motion is singular");
   d->has_near = true;
   return SAP_STATUS_OK;
@@ -456,7 +455,7 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
       }
     }
     near = rows > 1 ? d->r_q : d->near_p;
-    sap_dense_lu_apply((int32_t)n, d->near.v, d->near.pivots, true, (int32_t)rows, near);
+    sap_near_spd_solve(&d->near.v, true, (int32_t)rows, near);
     sap_dense_add_product((int32_t)rows, (int32_t)nx, (int32_t)n, -1.0, near, d->near.x,
                           d->solution);
   }
@@ -500,7 +499,7 @@ sap_status sap_stepper_linearize(sap_stepper* stepper, double* A, double* B,
   sap_differentiation* d = stepper->differentiation;
   const int32_t nv = stepper->system.nv, nu = (int32_t)inputs_of(stepper);
   const size_t n = (size_t)nv;
-  sap_dense_lu_apply(nv, d->at.v, d->at.pivots, false, 2 * nv + nu, d->solution);
+  sap_near_spd_solve(&d->at.v, false, 2 * nv + nu, d->solution);
   if (A != NULL) {
     fill_columns(stepper, d->solution, nv, 0, A);
     fill_columns(stepper, d->solution + n * n, nv, 1, A + 2 * n * n);
@@ -571,7 +570,7 @@ sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradi
       g.dv0[i] = s->dt * (end[i] - by_v);
     }
   }
-  sap_dense_lu_apply((int32_t)n, d->at.v, d->at.pivots, true, 1, lambda);
+  sap_near_spd_solve(&d->at.v, true, 1, lambda);
   if (parameters != NULL) {
     memcpy(d->x, lambda, n * sizeof *lambda);
     SAP_TRY(add_parameters(stepper, d->v, d->x, parameters, error));

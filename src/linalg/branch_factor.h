@@ -29,7 +29,9 @@ typedef struct sap_branch_factor {
 typedef struct sap_branch_kernels {
   const char* name;  // instruction set
   bool (*factorize)(const double* A, double* L, int32_t* runs, int32_t n);
-  void (*solve)(const sap_branch_factor* factor, double* x, double* work);
+  bool (*factorize_lu)(const double* B, const sap_branch_factor factors[2]);
+  void (*solve)(const sap_branch_factor* left, const sap_branch_factor* right, double* x,
+                double* work);
   void (*add_three_rows)(const sap_branch_factor* factor, const double* J, double* work,
                          double W[9]);
   void (*solve_row)(const sap_branch_factor* factor, const double* J, size_t nrows, double* x);
@@ -47,7 +49,19 @@ static inline bool sap_branch_factorize(const double* A, double* L, int32_t* run
 
 // Solves A x = b in place. work: a row.
 static inline void sap_branch_solve(const sap_branch_factor* factor, double* x, double* work) {
-  sap_branch_kernels_get(0)->solve(factor, x, work);
+  sap_branch_kernels_get(0)->solve(factor, factor, x, work);
+}
+
+// Factorizes B = U D L, unsymmetric but near an SPD matrix, into L and U' with the same runs. Returns
+// false where pivots have signs or sizes that no SPD matrix gives (NaN included).
+static inline bool sap_branch_factorize_lu(const double* B, const sap_branch_factor factors[2]) {
+  return sap_branch_kernels_get(0)->factorize_lu(B, factors);
+}
+
+// Solves B x = b, or B' x = b, in place. work: a row.
+static inline void sap_branch_solve_lu(const sap_branch_factor factors[2], bool transposed,
+                                       double* x, double* work) {
+  sap_branch_kernels_get(0)->solve(&factors[!transposed], &factors[transposed], x, work);
 }
 
 // Adds J A^-1 J' of three rows to W (3 x 3, lower, column-major). work: four rows.

@@ -30,53 +30,44 @@ void sap_dense_factor_solve(int32_t n, const double* L, double* x) {
   cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, n, L, n, x, 1);
 }
 
-// Largest update of a diagonal entry, relative to the entry before it.
-static const double GROWTH = 2.0;
-
 // Factorizes B with partial pivoting; false if it is singular or not finite.
 static bool factorize_lu(int32_t n, double* B, int32_t* pivots) {
   return sap_all_finite(B, (size_t)n * (size_t)n) &&
          LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, B, n, pivots) == 0;
 }
 
-// Eliminates column k from the rows below it. Returns false where that would lose digits: an update
-// is larger than what it updates, which is never so in an SPD matrix.
-static bool eliminate(int32_t n, int32_t k, double* B) {
-  double* column = B + (size_t)n * (size_t)k;
-  const double inverse = 1.0 / column[k];
-  for (int32_t i = k + 1; i < n; ++i) {
-    column[i] *= inverse;
-  }
-  for (int32_t j = k + 1; j < n; ++j) {
-    double* Bj = B + (size_t)n * (size_t)j;
-    const double x = Bj[k];
-    if (!(fabs(column[j] * x) <= GROWTH * fabs(Bj[j]))) {
-      return false;
-    }
-    for (int32_t i = k + 1; x != 0.0 && i < n; ++i) {
-      Bj[i] -= column[i] * x;
-    }
-  }
-  return isfinite(inverse);
-}
-
-bool sap_dense_near_spd_lu(int32_t n, double* B, int32_t* pivots, double* work) {
-  memcpy(work, B, (size_t)n * (size_t)n * sizeof *B);
-  for (int32_t k = 0; k < n; ++k) {
-    pivots[k] = k + 1;
-    if (!eliminate(n, k, B)) {
-      memcpy(B, work, (size_t)n * (size_t)n * sizeof *B);
-      return factorize_lu(n, B, pivots);
-    }
-  }
-  return true;
-}
-
-void sap_dense_lu_apply(int32_t n, const double* LU, const int32_t* pivots, bool transposed,
-                        int32_t count, double* X) {
+static void apply_lu(int32_t n, const double* LU, const int32_t* pivots, char transposed,
+                     int32_t count, double* X) {
   if (n > 0 && count > 0) {
-    (void)LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, transposed ? 'T' : 'N', n, count, LU, n, pivots, X,
-                              n);
+    (void)LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, transposed, n, count, LU, n, pivots, X, n);
+  }
+}
+
+sap_status sap_near_spd_create(int32_t n, sap_pool* pool, sap_near_spd* out, sap_error* error) {
+  const size_t size = (size_t)n;
+  out->factors[0].n = out->factors[1].n = n;
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&out->B, size * size),
+                           SAP_ARRAY(&out->factors[0].L, SAP_BRANCH_SIZE(size)),
+                           SAP_ARRAY(&out->factors[1].L, SAP_BRANCH_SIZE(size)),
+                           SAP_ARRAY(&out->factors[0].runs, SAP_BRANCH_RUNS(size)),
+                           SAP_ARRAY(&out->pivots, size),
+                           SAP_ARRAY(&out->work, SAP_BRANCH_ROW(size))));
+  out->factors[1].runs = out->factors[0].runs;
+  return SAP_STATUS_OK;
+}
+
+bool sap_near_spd_factorize(sap_near_spd* m) {
+  m->pivoted = !sap_branch_factorize_lu(m->B, m->factors);
+  return !m->pivoted || factorize_lu(m->factors->n, m->B, m->pivots);
+}
+
+void sap_near_spd_solve(const sap_near_spd* m, bool transposed, int32_t count, double* X) {
+  const int32_t n = m->factors->n;
+  if (m->pivoted) {
+    apply_lu(n, m->B, m->pivots, transposed ? 'T' : 'N', count, X);
+  }
+  for (int32_t c = 0; !m->pivoted && c < count; ++c) {
+    sap_branch_solve_lu(m->factors, transposed, X + (size_t)n * (size_t)c, m->work);
   }
 }
 
@@ -88,7 +79,7 @@ void sap_dense_add_product(int32_t m, int32_t n, int32_t k, double scale, const 
 bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x) {
   const bool regular = factorize_lu(n, B, pivots);
   if (regular) {
-    sap_dense_lu_apply(n, B, pivots, false, 1, x);
+    apply_lu(n, B, pivots, 'N', 1, x);
   }
   return regular;
 }

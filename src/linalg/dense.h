@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/memory.h"
+#include "linalg/branch_factor.h"
+
 enum { SAP_SMALL = 6 };  // a free body's velocities: up to here plain loops are faster than LAPACK
 
 // Factorizes A = L L' in place, n <= SAP_SMALL; a constant n lets the compiler unroll. Returns
@@ -44,12 +47,20 @@ void sap_dense_factor_solve(int32_t n, const double* L, double* x);
 // false if B is singular or not finite.
 bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x);
 
-// Factorizes B, near an SPD matrix, by LU: without pivots where that is stable. work: (n x n).
-// Returns false if B is singular or not finite.
-bool sap_dense_near_spd_lu(int32_t n, double* B, int32_t* pivots, double* work);
+// A matrix near an SPD one and its factors: along branches, or with pivots where these are needed.
+typedef struct sap_near_spd {
+  double* B;  // (n x n)
+  sap_branch_factor factors[2];
+  int32_t* pivots;  // (n)
+  double* work;
+  bool pivoted;  // B holds its LU
+} sap_near_spd;
+
+sap_status sap_near_spd_create(int32_t n, sap_pool* pool, sap_near_spd* out, sap_error* error);
+// Factorizes B, which stays unless pivots are needed. Returns false if B is singular or not finite.
+bool sap_near_spd_factorize(sap_near_spd* matrix);
 // Solves B X = C, or B' X = C, in place (n x count).
-void sap_dense_lu_apply(int32_t n, const double* LU, const int32_t* pivots, bool transposed,
-                        int32_t count, double* X);
+void sap_near_spd_solve(const sap_near_spd* matrix, bool transposed, int32_t count, double* X);
 // out (m x n) += scale X' Y, X: k x m, Y: k x n.
 void sap_dense_add_product(int32_t m, int32_t n, int32_t k, double scale, const double* X,
                            const double* Y, double* out);

@@ -148,7 +148,7 @@ static void check_kernels(const sap_branch_kernels* kernels, int n, bool branchi
   }
   assert_true(kernels->factorize(packed, L, runs, n));
   const sap_branch_factor factor = {n, L, runs};
-  kernels->solve(&factor, x, work);
+  kernels->solve(&factor, &factor, x, work);
   for (int i = 0; i < n; ++i) {
     double sum = 0.0;
     for (int j = 0; j < n; ++j) {
@@ -181,6 +181,43 @@ static void check_kernels(const sap_branch_kernels* kernels, int n, bool branchi
   assert_false(kernels->factorize(packed, L, runs, n));
 }
 
+// B x = b and B' x = b, B unsymmetric with the zeros of A: B = A + rows of A scaled and shifted.
+static void check_unsymmetric(const sap_branch_kernels* kernels, int n, bool branching,
+                              uint32_t* seed) {
+  int parent[N];
+  double A[N][N], B[N * N], L[2][SAP_BRANCH_SIZE(N)], work[SAP_BRANCH_ROW(N)];
+  int32_t runs[SAP_BRANCH_RUNS(N)];
+  const sap_branch_factor factors[] = {{n, L[0], runs}, {n, L[1], runs}};
+  for (int k = 0; k < N; ++k) {
+    parent[k] = k < 2 ? k - 1 : (int)((0.5 + 0.499 * pseudo_random(seed)) * k);
+  }
+  make_matrix(parent, branching, A, seed);
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < n; ++i) {
+      B[j * n + i] = A[i][j] * (i < j ? 0.8 : i > j ? 1.1 + 0.1 * pseudo_random(seed) : 1.2);
+    }
+  }
+  assert_true(kernels->factorize_lu(B, factors));
+  for (int transposed = 0; transposed < 2; ++transposed) {
+    double x[N], b[N];
+    for (int i = 0; i < n; ++i) {
+      x[i] = b[i] = pseudo_random(seed);
+    }
+    kernels->solve(&factors[!transposed], &factors[transposed], x, work);
+    for (int i = 0; i < n; ++i) {
+      double sum = 0.0;
+      for (int j = 0; j < n; ++j) {
+        sum += B[transposed ? i * n + j : j * n + i] * x[j];
+      }
+      ASSERT_NEAR(sum, b[i], 1e-11);
+    }
+  }
+  B[n * n - 1] = -1.0;
+  assert_false(kernels->factorize_lu(B, factors));
+  B[n * n - 1] = (double)NAN;
+  assert_false(kernels->factorize_lu(B, factors));
+}
+
 static void test_kernels(void** state) {
   (void)state;
   uint32_t seed = 5;
@@ -188,6 +225,8 @@ static void test_kernels(void** state) {
     for (int n = 1; n <= N; ++n) {
       check_kernels(sap_branch_kernels_get(k), n, false, &seed);
       check_kernels(sap_branch_kernels_get(k), n, true, &seed);
+      check_unsymmetric(sap_branch_kernels_get(k), n, false, &seed);
+      check_unsymmetric(sap_branch_kernels_get(k), n, true, &seed);
     }
   }
 }

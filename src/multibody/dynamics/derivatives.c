@@ -517,3 +517,39 @@ void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives
     }
   }
 }
+
+// --- products with M ---
+
+const int sap_mass_pairs[SAP_MASS_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2},
+                                               {2, 2}, {0, 3}, {1, 3}, {2, 3}};
+
+sap_status sap_mass_work_create(sap_dynamics* d, sap_pool* pool, sap_mass_work** out,
+                                sap_error* error) {
+  const sap_model* model = d->model;
+  sap_mass_work* w;
+  SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
+  w->dynamics = d;
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&w->links, d->nlinks),
+                           SAP_ARRAY(&w->tree_link, model->sizes.trees + 1),
+                           SAP_ARRAY(&w->group, model->sizes.nv), SAP_ARRAY(&w->S, model->sizes.nv),
+                           SAP_ARRAY(&w->field_Pd, model->sizes.nv)));
+  for (int32_t i = 0; i < model->sizes.nv; ++i) {
+    w->group[i] = sap_derivatives_group(model, i);
+  }
+  for (int32_t l = d->nlinks; l-- > 0;) {  // the links of a tree follow one another
+    w->tree_link[d->links[l].tree] = l;
+  }
+  w->tree_link[model->sizes.trees] = d->nlinks;
+  *out = w;
+  return SAP_STATUS_OK;
+}
+
+void sap_mass_products(sap_mass_work* w, const sap_kinematics* kin, int32_t tree,
+                       const double* const x[SAP_MASS_FIELDS], double (*out)[SAP_MASS_PAIRS]) {
+  w->dynamics->kernels->mass_products(w, kin, tree, x, out);
+}
+
+void sap_mass_gradient(sap_mass_work* w, const sap_kinematics* kin, int32_t tree, const double* A,
+                       double* out) {
+  w->dynamics->kernels->mass_gradient(w, kin, tree, A, out);
+}

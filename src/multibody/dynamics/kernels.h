@@ -3,6 +3,7 @@
 // sets do the same operations in the same order and give the same bits.
 #pragma once
 
+#include "multibody/dynamics/derivatives.h"
 #include "multibody/dynamics/forces.h"
 
 typedef struct sap_dynamics_kernels {
@@ -19,6 +20,11 @@ typedef struct sap_dynamics_kernels {
   // step->end.
   void (*momentum_forces)(sap_dynamics* dynamics, const sap_dynamics_state* at,
                           const sap_momentum_step* step, double* tau);
+  // See derivatives.h.
+  void (*mass_products)(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
+                        const double* const x[SAP_MASS_FIELDS], double (*out)[SAP_MASS_PAIRS]);
+  void (*mass_gradient)(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
+                        const double* A, double* out);
 } sap_dynamics_kernels;
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.

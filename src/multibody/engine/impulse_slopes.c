@@ -111,45 +111,92 @@ sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* b
   return SAP_STATUS_OK;
 }
 
+// Of K in A.
+static double spring_scale(const sap_step_context* s) {
+  return s->dt * s->dt * s->theta * s->theta_vq;
+}
+
+// Adds, in terms of lambda' p, what a pull gives to the lower triangles of A_bar:
+//   -X W X' + (X y Y' + Y y' X')/2,  Y: y of the call
+static void add_A_bar(const sap_slopes_call* call, const sap_block* block,
+                      const sap_mass_pull* pull) {
+  const sap_contact_slopes* w = call->w;
+  const sap_model* model = call->multibody->model;
+  const int count = block->nrows < 3 ? 1 : 3;
+  const double* restrict x[] = {w->X[0], w->X[count / 2], w->X[count - 1]};
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t first = model->tree_dofs[block->trees[t]];
+    const int32_t end = first + model->tree_sizes[block->trees[t]];
+    for (int32_t k = first; k < end; ++k) {
+      double z[4] = {0.0}, *restrict A = w->A_bar + (size_t)model->sizes.nv * (size_t)k;
+      for (int i = 0; i < count; ++i) {
+        for (int j = 0; j < count; ++j) {
+          z[i] -= pull->W[3 * i + j] * x[j][k];
+        }
+        if (call->y != NULL && count == 3) {
+          z[i] += 0.5 * pull->y[i] * call->y[k];
+          z[3] += 0.5 * pull->y[i] * x[i][k];
+        }
+      }
+      for (int32_t c = k; c < end; ++c) {
+        A[c] += z[0] * x[0][c] + z[1] * x[1][c] + z[2] * x[2][c];
+      }
+      for (int32_t c = k; z[3] != 0.0 && c < end; ++c) {
+        A[c] += z[3] * call->y[c];
+      }
+    }
+  }
+}
+
+void sap_slopes_finish_mass(const sap_slopes_call* call) {
+  const sap_contact_slopes* w = call->w;
+  const sap_model* model = call->multibody->model;
+  const size_t n = (size_t)model->sizes.nv;
+  for (int32_t t = 0; t < model->sizes.trees; ++t) {
+    const int32_t first = model->tree_dofs[t], size = model->tree_sizes[t];
+    bool any = false;
+    for (int32_t c = first; c < first + size; ++c) {
+      for (int32_t r = c; r < first + size; ++r) {
+        double* const A = w->A_bar;
+        A[n * (size_t)r + (size_t)c] = A[n * (size_t)c + (size_t)r];
+        any = any || A[n * (size_t)c + (size_t)r] != 0.0;
+      }
+    }
+    if (any) {
+      sap_mass_gradient(call->multibody->masses, call->kin_A, t, w->A_bar, call->out->dq_A);
+    }
+  }
+  sap_multibody_add_springs(call->multibody->dynamics, call->out->q_A, spring_scale(call->step),
+                            w->A_bar, call->out->dq_A);
+}
+
 void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
                          const sap_mass_pull* pulls) {
   const sap_contact_slopes* w = call->w;
   const sap_model* model = call->multibody->model;
-  const sap_step_context* s = call->step;
-  const bool one = call->out->lambda != NULL, single = block->nrows < 3;
+  const bool single = block->nrows < 3;
   const double* const fields[SAP_MASS_FIELDS] = {w->X[0], single ? NULL : w->X[1],
                                                  single ? NULL : w->X[2], single ? NULL : call->y};
+  if (call->out->lambda != NULL) {
+    add_A_bar(call, block, pulls);
+    return;
+  }
   for (int32_t t = 0; t < block->ntrees; ++t) {
     sap_mass_products(call->multibody->masses, call->kin_A, block->trees[t], fields, w->gradients);
   }
   sap_multibody_add_spring_products(call->multibody->dynamics, call->out->q_A,
-                                    s->dt * s->dt * s->theta * s->theta_vq, fields, w->gradients);
+                                    spring_scale(call->step), fields, w->gradients);
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t first = model->tree_dofs[block->trees[t]];
     for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
       const double* g = w->gradients[k];
       double x[SAP_ROWS_MAX];
-      for (int32_t r = 0; r < (one ? 1 : w->rows); ++r) {
+      for (int32_t r = 0; r < w->rows; ++r) {
         const double *W = pulls[r].W, *y = pulls[r].y;
         x[r] = y[0] * g[6] + y[1] * g[7] + y[2] * g[8] - W[0] * g[0] - W[4] * g[3] - W[8] * g[5] -
                2.0 * (W[1] * g[1] + W[2] * g[2] + W[5] * g[4]);
       }
-      if (!one) {
-        sap_slopes_add_rows(call, x, call->out->dq_A, k);
-        continue;
-      }
-      call->out->dq_A[k] += x[0];
-      for (int i = 0; i < (single ? 1 : 3); ++i) {
-        double z = call->y != NULL ? pulls->y[i] * call->y[k] : 0.0;
-        for (int j = 0; j < (single ? 1 : 3); ++j) {
-          z -= pulls->W[3 * j + i] * w->X[j][k];
-        }
-        w->A_bar[k] += z * w->X[i][k];
-        for (int32_t c = first; call->all_A && c < first + model->tree_sizes[block->trees[t]];
-             ++c) {
-          w->A_full[(size_t)model->sizes.nv * (size_t)c + (size_t)k] += z * w->X[i][c];
-        }
-      }
+      sap_slopes_add_rows(call, x, call->out->dq_A, k);
     }
   }
 }

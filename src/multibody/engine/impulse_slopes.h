@@ -43,9 +43,8 @@ typedef struct sap_contact_slopes {
   double (*changes)[SAP_CONE_ROWS_MAX];  // dgamma to q0, of a dof                  (nv)
   double* X[3];                          // (nv)
   double (*gradients)[SAP_MASS_PAIRS];   // (nv)
-  double* A_bar;                         // gradient of lambda' p to the diagonal of A (nv)
-  double* A_full;                        // to all of A, for parameters of inertia (nv x nv)
-  int32_t* path;                         // scratch (nv)
+  double* A_bar;  // gradient of lambda' p to the blocks of trees in A (nv x nv)
+  int32_t* path;  // scratch (nv)
   double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
   // Columns of the block's J that are not zero, and J lambda.
   int32_t rows, columns;
@@ -81,7 +80,6 @@ typedef struct sap_slopes_call {
   sap_law_settings law;
   const double* y;       // v_near - v*; NULL: zero
   const double* scales;  // of a contact's rows; NULL: 1
-  bool all_A;            // w->A_full is wanted
   bool within;           // the contact is evaluated at q^theta
   bool settled;          // its shift against gliding is that of its slip
 } sap_slopes_call;
@@ -108,21 +106,25 @@ sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* b
 typedef struct sap_mass_pull {
   double W[9], y[3];
 } sap_mass_pull;
-// Adds what A gives to dq_A, and to w->A_bar: pulls of u = J lambda or, for matrices, of each row.
-// Drag and the stiffness of elements in A count as constant.
+// Adds what A gives to dq_A: pulls of each row; for lambda' p adds the pull of u to w->A_bar, which
+// sap_slopes_finish_mass adds to dq_A. Drag and the stiffness of elements in A count as constant.
 void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
                          const sap_mass_pull* pulls);
+void sap_slopes_finish_mass(const sap_slopes_call* call);
 // Adds scale times the gradients to q of x_r' K x_s, K of all joint springs; x NULL: 0.
 void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const double* q, double scale,
                                        const double* const x[SAP_MASS_FIELDS],
                                        double (*out)[SAP_MASS_PAIRS]);
+// The same of the sum of A_ij K_ij; A (nv x nv).
+void sap_multibody_add_springs(const sap_dynamics* dynamics, const double* q, double scale,
+                               const double* A, double* out);
 // Adds the derivatives of the impulse of a row but -J' G J; bound: -1, 1 at a bound of a box.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               int bound, sap_error* error);
 #define SAP_IS_OF_INERTIA(kind) ((kind) >= SAP_PARAMETER_MASS && (kind) < SAP_PARAMETER_COUNT)
 #define SAP_IS_OF_SERVO(kind) \
   ((kind) == SAP_PARAMETER_SERVO_STIFFNESS || (kind) == SAP_PARAMETER_SERVO_DAMPING)
-// The gradients to a parameter of inertia of lambda' r, and by A_full.
+// The gradients to a parameter of inertia of lambda' r, and by A_bar.
 double sap_slopes_inertia_work(sap_multibody* multibody, const sap_step_context* step,
                                const sap_balance_derivatives* of, const double* lambda,
                                const sap_parameter* p);

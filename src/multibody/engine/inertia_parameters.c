@@ -149,7 +149,7 @@ double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_parameter*
     memset(T, 0, sizeof T);
     for (int32_t j = last; j >= 0; j = model->dof_parent[j]) {
       sap_derivatives_direction(kin, j, S);
-      sap_spatial_add_scaled(T, S, call->w->A_full[n * (size_t)j + (size_t)k]);
+      sap_spatial_add_scaled(T, S, call->w->A_bar[n * (size_t)j + (size_t)k]);
     }
     sap_derivatives_direction(kin, k, S);
     for (int i = 0; i < 6; ++i) {
