@@ -26,10 +26,14 @@
 static const double NEAR = 1e-9;
 enum { ITERATIONS = 8 };
 
-// The derivatives of m at some velocities.
+// The derivatives of m at some velocities; r_q, r_v, r_a: those of r, way: r_q J.
 typedef struct balance_slopes {
-  double* x;       // [m_q0 m_v0 m_u]                          (nv x (2 nv + nu))
-  sap_near_spd v;  // m_v; of `at` then that of F
+  double *r_q, *r_v, *r_a, *way;  // (nv x nv)
+  sap_near_spd v;                 // m_v; of `at` then that of F
+  double* x;                      // [m_q0 m_v0 m_u]                          (nv x (2 nv + nu))
+  bool has_x;                     // x is that of the last step
+  int32_t count;                  // of rotations
+  sap_step_rotation* rotations;   // of the way to q^theta                    (nv/3)
 } balance_slopes;
 
 struct sap_differentiation {
@@ -38,18 +42,21 @@ struct sap_differentiation {
   bool corrected;                // positions at the end: v_vq has d_v (v - v0) more
   double* d_v;                   // (nv x nv)
   int32_t count, end_count;      // of rotations
-  sap_step_rotation* rotations;  // of the way to a theta point            (nv/3)
+  sap_step_rotation* rotations;  // of the way of blocks to a theta point  (nv/3)
   sap_step_rotation* end;        // of the step                            (nv/3)
   double *v, *v_vq, *v_theta, *a, *residual, *impulse, *x, *near_v;  // (nv)
   double* q;                                                         // (nq)
-  double *r_q, *r_v, *r_a, *r_q0, *way;                              // way: r_q J (nv x nv)
+  int32_t *first, *last;  // rows of m on which a velocity acts: of its tree, or all (nv)
+  double* r_q0;           // (nv x nv)
   double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
   bool reads_near;                                           // p depends on v_near
   bool has_near;                                             // `near` is that of the last step
-  double* near_p;            // dp/dv_near, or lambda' of it           (nv x nv)
-  balance_slopes at, near;   // m at v with factors of F's, m at v_near
-  double* solution;          // (nv x (2 nv + nu))
-  double *lambda, *end_bar;  // (nv)
+  double *near_p, *near_z;    // dp/dv_near, or lambda' of it; Z'                (nv x nv)
+  double* near_rest;          // m_v - A of trees with v* from v0                (nv x nv)
+  balance_slopes at, near;    // m at v with factors of F's, m at v_near
+  double *turned, *turned_v;  // (nv x (nv + 3)), (nv x nv)
+  double *solution, *row;     // (nv x (2 nv + nu)), (2 nv + nu)
+  double *lambda, *end_bar;   // (nv)
 };
 
 void sap_differentiation_forget(sap_stepper* stepper) {
@@ -62,6 +69,29 @@ static size_t inputs_of(const sap_stepper* stepper) {
   return stepper->system.nu > 0 ? (size_t)stepper->system.nu : 0;
 }
 
+static sap_status create_slopes(size_t n, size_t nx, sap_pool* pool, balance_slopes* m,
+                                sap_error* error) {
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&m->r_q, n * n), SAP_ARRAY(&m->r_v, n * n),
+                           SAP_ARRAY(&m->r_a, n * n), SAP_ARRAY(&m->way, n * n),
+                           SAP_ARRAY(&m->x, n * nx), SAP_ARRAY(&m->rotations, n / 3 + 1)));
+  return sap_near_spd_create((int32_t)n, pool, &m->v, error);
+}
+
+// Sets the rows of m on which the velocities of trees act.
+static void find_rows(const sap_system* system, sap_differentiation* d) {
+  for (int32_t t = 0, k = 0; t < system->ntrees; ++t) {
+    const int32_t start = k, end = k + system->tree_sizes[t];
+    bool coupled = false;
+    for (int32_t c = 0; c < system->ncouplings; ++c) {
+      coupled = coupled || system->couplings[c][0] == t || system->couplings[c][1] == t;
+    }
+    for (; k < end; ++k) {
+      d->first[k] = coupled ? 0 : start;
+      d->last[k] = (coupled ? system->nv : end) - 1;
+    }
+  }
+}
+
 static sap_status create_differentiation(sap_stepper* stepper, sap_error* error) {
   sap_pool* pool = &stepper->pool;
   const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper), nx = 2 * n + nu;
@@ -71,16 +101,17 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       pool, error, SAP_ARRAY(&d->v, n), SAP_ARRAY(&d->v_vq, n), SAP_ARRAY(&d->v_theta, n),
       SAP_ARRAY(&d->a, n), SAP_ARRAY(&d->residual, n), SAP_ARRAY(&d->impulse, n),
       SAP_ARRAY(&d->x, n), SAP_ARRAY(&d->near_v, n), SAP_ARRAY(&d->lambda, n),
-      SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->r_q, n * n), SAP_ARRAY(&d->r_v, n * n),
-      SAP_ARRAY(&d->r_a, n * n), SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->way, n * n),
+      SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->turned, n * (n + 3)),
+      SAP_ARRAY(&d->turned_v, n * n), SAP_ARRAY(&d->near_z, n * n), SAP_ARRAY(&d->near_rest, n * n),
+      SAP_ARRAY(&d->first, n), SAP_ARRAY(&d->last, n), SAP_ARRAY(&d->row, nx),
       SAP_ARRAY(&d->p_v, n * n), SAP_ARRAY(&d->p_q0, n * n), SAP_ARRAY(&d->p_v0, n * n),
       SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->p_theta, n * n),
       SAP_ARRAY(&d->d_v, n * n), SAP_ARRAY(&d->near_p, n * n), SAP_ARRAY(&d->p_u, n * nu),
       SAP_ARRAY(&d->q, stepper->system.nq), SAP_ARRAY(&d->rotations, n / 3 + 1),
-      SAP_ARRAY(&d->end, n / 3 + 1), SAP_ARRAY(&d->solution, n * nx), SAP_ARRAY(&d->at.x, n * nx),
-      SAP_ARRAY(&d->near.x, n * nx)));
-  SAP_TRY(sap_near_spd_create((int32_t)n, pool, &d->at.v, error));
-  SAP_TRY(sap_near_spd_create((int32_t)n, pool, &d->near.v, error));
+      SAP_ARRAY(&d->end, n / 3 + 1), SAP_ARRAY(&d->solution, n * nx)));
+  SAP_TRY(create_slopes(n, nx, pool, &d->at, error));
+  SAP_TRY(create_slopes(n, nx, pool, &d->near, error));
+  find_rows(&stepper->system, d);
   stepper->differentiation = d;
   return SAP_STATUS_OK;
 }
@@ -129,45 +160,138 @@ static sap_status move_to(sap_stepper* stepper, const double* v, sap_error* erro
   return sap_callback_check("integrate_positions", code, error);
 }
 
-// Finds m at v in d->residual, and m_v; v NULL: the other derivatives, at v of the last call.
-static sap_status find_balance(sap_stepper* stepper, const double* v, balance_slopes* out,
+// The entries of column k of derivatives of m that may not be zero; `rows` is 1 for lambda' of them.
+#define FOR_ROWS(d, k, i, rows)                                 \
+  for (size_t i = (rows) == 1 ? 0 : (size_t)(d)->first[k],      \
+              i##_end = (rows) == 1 ? 0 : (size_t)(d)->last[k]; \
+       i <= i##_end; ++i)
+
+// Makes these entries of a matrix zero.
+static void clear(const sap_differentiation* d, size_t n, size_t rows, double* X) {
+  for (size_t k = 0; k < n; ++k) {
+    FOR_ROWS(d, k, i, rows) {
+      X[rows * k + i] = 0.0;
+    }
+  }
+}
+
+// out = z' X of such a matrix.
+static void multiply(const sap_differentiation* d, size_t n, const double* z, const double* X,
+                     double* out) {
+  for (size_t k = 0; k < n; ++k) {
+    out[k] = 0.0;
+    FOR_ROWS(d, k, i, n) {
+      out[k] += z[i] * X[n * k + i];
+    }
+  }
+}
+
+// out = r_q T, or r_q J.
+static void turn(const sap_differentiation* d, const balance_slopes* m, bool J, size_t n,
+                 double* out) {
+  for (size_t k = 0; k < n; ++k) {
+    FOR_ROWS(d, k, i, n) {
+      out[n * k + i] = m->r_q[n * k + i];
+    }
+  }
+  for (int32_t k = 0; k < m->count; ++k) {
+    const sap_step_rotation* rotation = &m->rotations[k];
+    const size_t at = (size_t)rotation->first, start = (size_t)d->first[at];
+    const size_t rows = (size_t)d->last[at] + 1 - start;
+    for (size_t c = 0; c < 3; ++c) {
+      const double *R = (J ? rotation->J : rotation->T) + 3 * c, *X = m->r_q + n * at + start;
+      for (size_t i = 0; i < rows; ++i) {
+        out[n * (at + c) + start + i] = R[0] * X[i] + R[1] * X[n + i] + R[2] * X[2 * n + i];
+      }
+    }
+  }
+}
+
+// Finds m at v in d->residual, and r_q, r_v, r_a.
+static sap_status find_balance(sap_stepper* stepper, const double* v, balance_slopes* m,
                                sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_system* system = &stepper->system;
   const sap_step_context step = context_of(stepper);
-  const size_t n = (size_t)system->nv, nu = inputs_of(stepper);
-  const double dt = step.dt, theta = step.theta, vq = step.theta_vq, way = theta * dt * dt;
-  double *q0 = out->x, *v0 = q0 + n * n, *u = v0 + n * n;
-  sap_balance_derivatives r = {.q = d->q, .v = d->v_theta, .a = d->a, .notes = d->report.notes};
-  if (v != NULL) {
-    r.residual = d->residual;
-    r.dq = memset(d->r_q, 0, n * n * sizeof(double));
-    r.dv = memset(d->r_v, 0, n * n * sizeof(double));
-    r.da = memset(d->r_a, 0, n * n * sizeof(double));
-    SAP_TRY(move_to(stepper, v, error));
-  } else {
-    r.dq0 = memset(d->r_q0, 0, n * n * sizeof(double));
-    r.dv0 = memset(v0, 0, n * n * sizeof(double));
-    r.du = memset(u, 0, n * nu * sizeof(double));
-  }
+  const size_t n = (size_t)system->nv;
+  sap_balance_derivatives r = {.q = d->q,
+                               .v = d->v_theta,
+                               .a = d->a,
+                               .residual = d->residual,
+                               .dq = m->r_q,
+                               .dv = m->r_v,
+                               .da = m->r_a,
+                               .notes = d->report.notes};
+  clear(d, n, n, r.dq);
+  clear(d, n, n, r.dv);
+  clear(d, n, n, r.da);
+  SAP_TRY(move_to(stepper, v, error));
   SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
-  if (v != NULL) {
-    d->count = system->step_rotations(system->context, d->v_vq, theta * dt, d->rotations);
-    sap_step_turn_columns(d->rotations, d->count, true, n, n, d->r_q, d->way);
-    for (size_t i = 0; i < n * n; ++i) {
-      out->v.B[i] = theta * dt * d->r_v[i] + d->r_a[i] + vq * way * d->way[i];
-    }
-    for (size_t i = 0; i < n; ++i) {
-      d->residual[i] *= dt;
-    }
-    return SAP_STATUS_OK;
+  m->count = system->step_rotations(system->context, d->v_vq, step.theta * step.dt, m->rotations);
+  turn(d, m, true, n, m->way);
+  for (size_t i = 0; i < n; ++i) {
+    d->residual[i] *= step.dt;
   }
-  sap_step_turn_columns(d->rotations, d->count, false, n, n, d->r_q, q0);
-  for (size_t i = 0; i < n * n; ++i) {
-    q0[i] = dt * (q0[i] + d->r_q0[i]);
-    v0[i] = dt * v0[i] + (1.0 - theta) * dt * d->r_v[i] - d->r_a[i] + (1.0 - vq) * way * d->way[i];
+  return SAP_STATUS_OK;
+}
+
+// Adds m_v to the matrix that is to be factorized.
+static void add_velocity_slopes(const sap_stepper* stepper, balance_slopes* m) {
+  const sap_differentiation* d = stepper->differentiation;
+  const sap_step_context* s = &stepper->step;
+  const size_t n = (size_t)stepper->system.nv;
+  const double by_v = s->theta * s->dt, by_q = s->theta_vq * by_v * s->dt;
+  for (size_t k = 0; k < n; ++k) {
+    FOR_ROWS(d, k, i, n) {
+      m->v.B[n * k + i] += by_v * m->r_v[n * k + i] + m->r_a[n * k + i] + by_q * m->way[n * k + i];
+    }
   }
-  for (size_t i = 0; i < n * nu; ++i) {
+}
+
+// Finds [m_q0 m_v0 m_u] at v, where find_balance has been, in x; of z' m (2 nv + nu) if z is given.
+static sap_status find_start(sap_stepper* stepper, const double* v, const balance_slopes* m,
+                             const double* z, double* x, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_system* system = &stepper->system;
+  const sap_step_context step = context_of(stepper);
+  const size_t n = (size_t)system->nv, nu = inputs_of(stepper), rows = z != NULL ? 1 : n;
+  const double dt = step.dt, theta = step.theta, by_q = (1.0 - step.theta_vq) * theta * dt * dt;
+  const double *r_v = m->r_v, *r_a = m->r_a, *way = m->way;
+  double *q0 = x, *v0 = q0 + rows * n, *u = v0 + rows * n;
+  sap_balance_derivatives r = {.q = d->q,
+                               .v = d->v_theta,
+                               .a = d->a,
+                               .lambda = z,
+                               .dq0 = d->r_q0,
+                               .dv0 = v0,
+                               .du = u,
+                               .notes = d->report.notes};
+  SAP_TRY(move_to(stepper, v, error));
+  clear(d, n, rows, d->r_q0);
+  clear(d, n, rows, v0);
+  memset(u, 0, rows * nu * sizeof(double));
+  SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
+  if (z != NULL) {
+    double* products = d->turned;
+    multiply(d, n, z, m->r_q, products);
+    sap_step_turn_columns(m->rotations, m->count, false, 1, n, products, q0);
+    multiply(d, n, z, m->r_v, products);
+    multiply(d, n, z, m->r_a, products + n);
+    multiply(d, n, z, m->way, products + 2 * n);
+    r_v = products;
+    r_a = products + n;
+    way = products + 2 * n;
+  } else {
+    turn(d, m, false, n, q0);
+  }
+  for (size_t k = 0; k < n; ++k) {
+    FOR_ROWS(d, k, i, rows) {
+      const size_t at = rows * k + i;
+      q0[at] = dt * (q0[at] + d->r_q0[at]);
+      v0[at] = dt * v0[at] + (1.0 - theta) * dt * r_v[at] - r_a[at] + by_q * way[at];
+    }
+  }
+  for (size_t i = 0; i < rows * nu; ++i) {
     u[i] *= dt;
   }
   return SAP_STATUS_OK;
@@ -262,7 +386,7 @@ static double correct(sap_stepper* stepper) {
           norm(stepper, stepper->solution.free_motion.load, true));
 }
 
-// Improves v and leaves the derivatives of m there in d->at.x, factors of F's to v in d->at.v.
+// Improves v and leaves the derivatives of m there in d->at, with factors of F's to v.
 static sap_status polish(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   sap_linearize_report* report = &d->report;
@@ -271,8 +395,9 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
     SAP_TRY(find_balance(stepper, d->v, &d->at, error));
     SAP_TRY(find_impulses(stepper, false, NULL, NULL, error));
     for (size_t i = 0; i < n * n; ++i) {
-      d->at.v.B[i] -= d->p_v[i];
+      d->at.v.B[i] = -d->p_v[i];
     }
+    add_velocity_slopes(stepper, &d->at);
     SAP_FAIL_IF(!sap_near_spd_factorize(&d->at.v), error, SAP_STATUS_STEP_FAILED,
                 "derivatives of a step: dF/dv is singular");
     report->last_correction = correct(stepper);
@@ -282,7 +407,7 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
   SAP_FAIL_IF(!(report->last_correction <= NEAR), error, SAP_STATUS_STEP_FAILED,
               "derivatives of a step: after %d corrections of v the last one is %g, not below %g",
               report->iterations, report->last_correction, NEAR);
-  return find_balance(stepper, NULL, &d->at, error);
+  return SAP_STATUS_OK;
 }
 
 // Takes a block of A, of trees a and b, in place of that of m_v. transposed: A is that of b and a.
@@ -293,13 +418,12 @@ static void put_block(sap_stepper* stepper, int32_t a, int32_t b, const double* 
   const size_t n = (size_t)stepper->system.nv, first = (size_t)tree_dof[a];
   const size_t rows = (size_t)tree_dof[a + 1] - first, start = (size_t)tree_dof[b];
   const size_t columns = (size_t)tree_dof[b + 1] - start;
-  double* v0 = d->near.x + n * n;
   for (size_t j = 0; j < columns; ++j) {
     for (size_t i = 0; i < rows; ++i) {
       const bool mirrored = transposed || (a == b && i < j);
       const double value = mirrored ? A[columns * i + j] : A[rows * j + i];
       const size_t at = n * (start + j) + first + i;
-      v0[at] += d->near.v.B[at] - value;
+      d->near_rest[at] = d->near.v.B[at] - value;
       d->near.v.B[at] = value;
     }
   }
@@ -316,7 +440,9 @@ static sap_status find_near(sap_stepper* stepper, sap_error* error) {
   }
   choose(stepper, stepper->v0_free, fm->linearization.v_near, d->near_v);
   SAP_TRY(find_balance(stepper, d->near_v, &d->near, error));
-  SAP_TRY(find_balance(stepper, NULL, &d->near, error));
+  memset(d->near.v.B, 0, (size_t)system->nv * (size_t)system->nv * sizeof(double));
+  clear(d, (size_t)system->nv, (size_t)system->nv, d->near_rest);
+  add_velocity_slopes(stepper, &d->near);
   for (int32_t t = 0; t < system->ntrees; ++t) {
     if (is_explicit(stepper, t)) {
       put_block(stepper, t, t, A->diagonal[t], false);
@@ -336,7 +462,7 @@ static sap_status find_near(sap_stepper* stepper, sap_error* error) {
 }
 
 // Sets near_p = p_star + p_A d(q_A)/dv_near, `rows` numbers per velocity, and prepares `near`
-// unless near_p is zero. r_v = p_A J.
+// unless near_p is zero. turned_v = p_A J.
 static sap_status find_near_part(sap_stepper* stepper, size_t rows, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_step_context* s = &stepper->step;
@@ -345,7 +471,7 @@ static sap_status find_near_part(sap_stepper* stepper, size_t rows, sap_error* e
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
     const double way = is_explicit(stepper, t) ? 0.0 : s->theta * s->dt * s->theta_vq;
     for (size_t i = rows * (size_t)tree_dof[t]; i < rows * (size_t)tree_dof[t + 1]; ++i) {
-      d->near_p[i] = d->p_star[i] + way * d->r_v[i];
+      d->near_p[i] = d->p_star[i] + way * d->turned_v[i];
       d->reads_near = d->reads_near || d->near_p[i] != 0.0;
     }
   }
@@ -386,7 +512,7 @@ static sap_status prepare(sap_stepper* stepper, sap_error* error) {
     return SAP_STATUS_OK;
   }
   d->report = (sap_linearize_report){0};
-  d->has_near = d->reads_near = d->corrected = false;
+  d->has_near = d->reads_near = d->corrected = d->at.has_x = d->near.has_x = false;
   memcpy(d->v, stepper->v, (size_t)system->nv * sizeof(double));
   SAP_TRY(polish(stepper, error));
   SAP_TRY(find_end_motion(stepper, error));
@@ -410,11 +536,75 @@ static void add_theta_part(sap_stepper* stepper, size_t rows, double* q0, double
   d->count = stepper->system.step_rotations(stepper->system.context, d->v_vq, way, d->rotations);
   for (int of = 0; of < 2; ++of) {
     double* out = of == 0 ? q0 : v0;
-    sap_step_turn_columns(d->rotations, d->count, of == 1, rows, n, d->p_theta, d->r_q);
+    sap_step_turn_columns(d->rotations, d->count, of == 1, rows, n, d->p_theta, d->turned);
     for (size_t i = 0; i < rows * n; ++i) {
-      out[i] += scales[of] * d->r_q[i];
+      out[i] += scales[of] * d->turned[i];
     }
   }
+}
+
+static void transpose(size_t n, const double* X, double* out) {
+  for (size_t j = 0; j < n; ++j) {
+    for (size_t i = 0; i < n; ++i) {
+      out[n * i + j] = X[n * j + i];
+    }
+  }
+}
+
+// Subtracts x = [m_q0 m_v0 m_u] from d->solution; rows 1: of lambda' of them.
+static void subtract(const sap_stepper* stepper, const double* x, size_t rows) {
+  const sap_differentiation* d = stepper->differentiation;
+  const size_t n = (size_t)stepper->system.nv;
+  for (size_t k = 0; k < 2 * n; ++k) {
+    FOR_ROWS(d, k % n, i, rows) {
+      d->solution[rows * k + i] -= x[rows * k + i];
+    }
+  }
+  for (size_t i = 2 * rows * n; i < rows * (2 * n + inputs_of(stepper)); ++i) {
+    d->solution[i] -= x[i];
+  }
+}
+
+// Finds m->x at v unless it is in hand.
+static sap_status find_x(sap_stepper* stepper, const double* v, balance_slopes* m,
+                         sap_error* error) {
+  SAP_TRY(m->has_x ? SAP_STATUS_OK : find_start(stepper, v, m, NULL, m->x, error));
+  m->has_x = true;
+  return SAP_STATUS_OK;
+}
+
+// Adds p' dv_near = -p' m_v^-1 m_x = -Z' m_x to d->solution, Z = m_v^-T p'.
+static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper);
+  double *Z = d->near_z, *x = d->near.x;
+  choose(stepper, stepper->v0_free, stepper->solution.free_motion.linearization.v_near, d->near_v);
+  if (rows == 1) {
+    sap_near_spd_solve(&d->near.v, true, 1, d->near_p);
+    multiply(d, n, d->near_p, d->near_rest, d->near_z);
+    for (size_t i = 0; i < n; ++i) {
+      d->solution[n + i] -= d->near_z[i];
+    }
+    SAP_TRY(find_start(stepper, d->near_v, &d->near, d->near_p, d->row, error));
+    subtract(stepper, d->row, 1);
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(find_x(stepper, d->near_v, &d->near, error));
+  transpose(n, d->near_p, d->turned);
+  sap_near_spd_solve(&d->near.v, true, (int32_t)n, d->turned);
+  transpose(n, d->turned, Z);
+  for (size_t c = 0; c < 2 * n + nu; ++c) {
+    const size_t k = c % n;
+    const bool of_u = c >= 2 * n, of_v0 = !of_u && c >= n;
+    for (size_t i = of_u ? 0 : (size_t)d->first[k]; i <= (of_u ? n - 1 : (size_t)d->last[k]); ++i) {
+      const double factor = x[n * c + i] + (of_v0 ? d->near_rest[n * k + i] : 0.0);
+      double* restrict out = d->solution + n * c;
+      for (size_t j = 0; factor != 0.0 && j < n; ++j) {
+        out[j] -= factor * Z[n * i + j];
+      }
+    }
+  }
+  return SAP_STATUS_OK;
 }
 
 // Sets d->solution to p - m of [q0 v0 u] (nv x (2 nv + nu)), or to lambda' of it. It leaves what
@@ -423,43 +613,28 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
                              const sap_parameter_gradient* parameters, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_step_context* s = &stepper->step;
-  const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper), nx = 2 * n + nu;
-  const size_t rows = lambda != NULL ? 1 : n;
+  const size_t n = (size_t)stepper->system.nv, rows = lambda != NULL ? 1 : n;
   const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
-  double *q0 = d->solution, *v0 = q0 + rows * n, *near = d->near_p;
+  double *q0 = d->solution, *v0 = q0 + rows * n;
+  SAP_TRY(lambda == NULL ? find_x(stepper, d->v, &d->at, error)
+                         : find_start(stepper, d->v, &d->at, lambda, d->row, error));
   SAP_TRY(find_impulses(stepper, true, lambda, parameters, error));
-  sap_step_turn_columns(d->rotations, d->count, false, rows, n, d->p_A, d->r_q);
-  sap_step_turn_columns(d->rotations, d->count, true, rows, n, d->p_A, d->r_v);
+  sap_step_turn_columns(d->rotations, d->count, false, rows, n, d->p_A, d->turned);
+  sap_step_turn_columns(d->rotations, d->count, true, rows, n, d->p_A, d->turned_v);
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
     const double share = is_explicit(stepper, t) ? 1.0 : 1.0 - s->theta_vq;  // of v0 in q_A's way
     for (size_t i = rows * (size_t)tree_dof[t]; i < rows * (size_t)tree_dof[t + 1]; ++i) {
-      q0[i] = d->p_q0[i] + d->r_q[i];
-      v0[i] = d->p_v0[i] + s->theta * s->dt * share * d->r_v[i];
+      q0[i] = d->p_q0[i] + d->turned[i];
+      v0[i] = d->p_v0[i] + s->theta * s->dt * share * d->turned_v[i];
     }
   }
-  memcpy(v0 + rows * n, d->p_u, rows * nu * sizeof(double));
-  if (lambda != NULL) {
-    sap_dense_add_product(1, (int32_t)nx, (int32_t)n, -1.0, lambda, d->at.x, d->solution);
-  }
-  for (size_t i = 0; lambda == NULL && i < n * nx; ++i) {
-    d->solution[i] -= d->at.x[i];
-  }
-  if (stepper->step.stage_theta_vq < 1.0) {
+  memcpy(v0 + rows * n, d->p_u, rows * inputs_of(stepper) * sizeof(double));
+  SAP_TRY(find_near_part(stepper, rows, error));
+  if (s->stage_theta_vq < 1.0) {
     add_theta_part(stepper, rows, q0, v0);
   }
-  SAP_TRY(find_near_part(stepper, rows, error));
-  if (d->reads_near) {  // + p' dv_near = -p' m_v^-1 m_x: Z' m_x, Z = m_v^-T p'
-    for (size_t j = 0; rows > 1 && j < n; ++j) {
-      for (size_t i = 0; i < n; ++i) {
-        d->r_q[n * i + j] = d->near_p[n * j + i];
-      }
-    }
-    near = rows > 1 ? d->r_q : d->near_p;
-    sap_near_spd_solve(&d->near.v, true, (int32_t)rows, near);
-    sap_dense_add_product((int32_t)rows, (int32_t)nx, (int32_t)n, -1.0, near, d->near.x,
-                          d->solution);
-  }
-  return SAP_STATUS_OK;
+  subtract(stepper, lambda == NULL ? d->at.x : d->row, rows);
+  return d->reads_near ? add_near(stepper, rows, error) : SAP_STATUS_OK;
 }
 
 // Fills the columns of [q1; v1] from those of dv1; kind 0, 1, 2: of q0, v0, u.

@@ -371,12 +371,16 @@ static void lone_entries(const sap_derivatives* w, const sap_momentum_derivative
   for (int end = s->dq != NULL ? 1 : 0; end < (s->dq0 != NULL ? 1 : 2); ++end) {
     for (size_t k = 0; k < LONE_CHANGES; ++k) {
       double* X = k < 6 ? (end == 0 ? s->dv0 : s->dv) : (end == 0 ? s->dq0 : s->dq);
-      double* column = X + n * (first + (k < 6 ? k : k - 3)) + first;
+      const size_t column = first + (k < 6 ? k : k - 3);
       for (int side = -1; side <= 1; side += 2) {
         double change[2][LONE_CHANGES] = {{0.0}}, tau[6];
         change[end][k] = side;
         lone_balance(w, s, l, change, tau);
-        sap_spatial_add_scaled(column, tau, 0.5 * side);
+        if (s->lambda != NULL) {
+          X[column] += 0.5 * side * sap_spatial_dot(s->lambda + first, tau);
+        } else {
+          sap_spatial_add_scaled(X + n * column + first, tau, 0.5 * side);
+        }
       }
     }
   }
@@ -459,6 +463,53 @@ static void set_start_entries(const sap_derivatives* w, const link_sums* at, int
   map_transposed(&at->start, S, q0->rows[1]);
 }
 
+// Z and the map of S transposed, times velocities y of a link: sums of links behind k give
+//   d(lambda' tau)/dq0_k = -(Pd0_k . Z' y + S0_k . start' y)/dt,  d/dv0_k = -S0_k . Z' y/dt
+static void set_start_pull(link_sums* at, const double y[6]) {
+  map_transposed(&at->B, y, at->F);
+  sap_v3_cross(at->F + 3, y, at->I.h);
+  sap_v3_add_scaled(at->F + 3, y + 3, at->I.mass);
+  map_transposed(&at->start, y, at->T);
+}
+
+// Adds d(lambda' tau) to dq0 and dv0.
+static void pull_start(sap_derivatives* w, const sap_momentum_derivatives* s) {
+  const sap_dynamics* d = w->dynamics;
+  for (int32_t l = 0; l < d->nlinks; ++l) {
+    const sap_link* link = &d->links[l];
+    double* y = memset(w->links[l].A, 0, sizeof w->links[l].A);
+    if (link->lone) {
+      continue;
+    }
+    if (link->parent >= 0) {
+      memcpy(y, w->links[link->parent].A, sizeof w->links[l].A);
+    }
+    for (int32_t k = link->first_dof; k < link->first_dof + link->ndofs; ++k) {
+      sap_spatial_add_scaled(y, w->S[k], s->lambda[k]);
+    }
+    set_start_pull(&w->links[l].sums, y);
+  }
+  for (int32_t l = d->nlinks; l-- > 0;) {
+    const sap_link* link = &d->links[l];
+    const link_sums* at = &w->links[l].sums;
+    if (link->lone) {
+      lone_entries(w, s, l);
+      continue;
+    }
+    for (int32_t k = link->first_dof; k < link->first_dof + link->ndofs; ++k) {
+      s->dv0[k] -= sap_spatial_dot(w->S0[k], at->F) / s->dt;
+      s->dq0[k] -= (sap_spatial_dot(w->Pd0[k], at->F) + sap_v3_dot(w->S0[k], at->T)) / s->dt;
+    }
+    for (int i = 0; link->parent >= 0 && i < 6; ++i) {
+      w->links[link->parent].sums.F[i] += at->F[i];
+      w->links[link->parent].sums.T[i] += at->T[i];
+    }
+  }
+  for (int32_t i = 0; i < d->model->sizes.nv; ++i) {
+    s->dv0[i] -= s->lambda[i] * d->armature[i] / s->dt;
+  }
+}
+
 void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives* s) {
   const sap_dynamics* d = w->dynamics;
   const outward before = {w->S0, w->Pd0, NULL, NULL}, out = {w->S, w->Pd, NULL, NULL};
@@ -478,6 +529,10 @@ void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives
   for (int32_t l = 0; l < d->nlinks; ++l) {
     pass_link(w, s->kin, l, s->v, NULL, &out);
     set_momentum(w, s, l);
+  }
+  if (s->lambda != NULL) {
+    pull_start(w, s);
+    return;
   }
   for (int32_t l = d->nlinks; l-- > 0;) {
     const int32_t first = d->links[l].first_dof;

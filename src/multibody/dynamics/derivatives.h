@@ -23,6 +23,7 @@ typedef struct sap_momentum_derivatives {
   const sap_kinematics *kin0, *kin;
   const double *v0, *v;
   double dt;
+  const double* lambda;         // dq0, dv0 of lambda' tau (nv); NULL: matrices
   double *dq, *dv, *dq0, *dv0;  // NULL, the first two or the last two: not wanted
 } sap_momentum_derivatives;
 // No link may be locked to its parent.

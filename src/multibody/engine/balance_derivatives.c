@@ -20,6 +20,7 @@ sap_status sap_multibody_derivatives(sap_multibody* multibody, sap_error* error)
     return SAP_STATUS_OK;
   }
   SAP_TRY(sap_mass_work_create(multibody->dynamics, &multibody->pool, &multibody->masses, error));
+  SAP_TRY(SAP_POOL_ADD(&multibody->pool, &multibody->column, multibody->model->sizes.nv, error));
   return sap_derivatives_create(multibody->dynamics, &multibody->pool, &multibody->derivatives,
                                 error);
 }
@@ -62,6 +63,29 @@ static void add_force(sap_multibody* multibody, const double* q, const double* v
   sap_dynamics_add_forces(multibody->dynamics, &at, scale, column, column);
 }
 
+// X[row, column] += value of a matrix of the start, or lambda' of it.
+static void add_entry(const sap_balance_derivatives* out, size_t n, double* X, const size_t at[2],
+                      double value) {
+  if (out->lambda != NULL) {
+    X[at[1]] += out->lambda[at[0]] * value;
+  } else {
+    X[n * at[1] + at[0]] += value;
+  }
+}
+
+static double* begin_column(sap_multibody* multibody) {
+  return memset(multibody->column, 0, (size_t)multibody->model->sizes.nv * sizeof(double));
+}
+
+// Adds multibody->column to column k of such a matrix.
+static void end_column(const sap_multibody* multibody, const sap_balance_derivatives* out,
+                       double* X, size_t k) {
+  const size_t n = (size_t)multibody->model->sizes.nv;
+  for (size_t i = 0; i < n; ++i) {
+    add_entry(out, n, X, (size_t[]){i, k}, multibody->column[i]);
+  }
+}
+
 static void differentiate_forces(sap_multibody* multibody, const sap_balance_derivatives* out) {
   const sap_model_sizes* sizes = &multibody->model->sizes;
   const size_t n = (size_t)sizes->nv;
@@ -80,11 +104,13 @@ static void differentiate_forces(sap_multibody* multibody, const sap_balance_der
   }
   for (size_t i = 0; i < (size_t)sizes->nu && out->dq == NULL; ++i) {
     const double u = multibody->input[i];
+    double* column = begin_column(multibody);
     for (int side = -1; side <= 1; side += 2) {
       multibody->input[i] = u + side * STEP;
-      add_force(multibody, out->q, out->v, -side / (2.0 * STEP), out->du + n * i);
+      add_force(multibody, out->q, out->v, -side / (2.0 * STEP), column);
     }
     multibody->input[i] = u;
+    end_column(multibody, out, out->du, i);
   }
 }
 
@@ -173,14 +199,16 @@ void sap_multibody_add_springs(const sap_dynamics* d, const double* q, double sc
   }
 }
 
-static void add_motors(const sap_dynamics* d, const double* input, double* du) {
+static void add_motors(const sap_dynamics* d, const double* input,
+                       const sap_balance_derivatives* out) {
   const size_t n = (size_t)d->model->sizes.nv;
   for (int32_t m = 0; m < d->nmotors; ++m) {
     const sap_simple_motor* motor = &d->motors[m];
     const double u = input[motor->id], force = motor->gain * u + motor->bias;
     if (d->actuator_active[motor->id] && u >= motor->input_lower && u <= motor->input_upper &&
         force >= motor->force_lower && force <= motor->force_upper) {
-      du[n * (size_t)motor->id + (size_t)motor->dof] -= motor->gear * motor->gain;
+      const size_t at[] = {(size_t)motor->dof, (size_t)motor->id};
+      add_entry(out, n, out->du, at, -motor->gear * motor->gain);
     }
   }
 }
@@ -205,13 +233,15 @@ static void move_servos(sap_multibody* multibody, const sap_step_context* step,
   double* x = multibody->acceleration;
   sap_derivatives_note(out->notes, "by differences: servos of tendons, transmissions");
   for (size_t k = 0; k < n; ++k) {
+    double* column = begin_column(multibody);
     for (int side = -1; side <= 1; side += 2) {
       memset(x, 0, n * sizeof *x);
       x[k] = side * STEP;
       sap_manifold_integrate(multibody->model, step->q0, x, 1.0, multibody->q_next);
       sap_dynamics_place_servos(d, sap_multibody_kinematics(multibody, multibody->q_next));
-      sap_dynamics_add_servos(d, out->v, step->dt, -side / (2.0 * STEP), out->dq0 + n * k);
+      sap_dynamics_add_servos(d, out->v, step->dt, -side / (2.0 * STEP), column);
     }
+    end_column(multibody, out, out->dq0, k);
   }
   sap_dynamics_place_servos(d, sap_multibody_start_kinematics(multibody, step->q0));
 }
@@ -239,12 +269,12 @@ static void add_servos(sap_multibody* multibody, const sap_step_context* step,
     const sap_servo* servo = &d->servos[s];
     for (int32_t c = 0; servo->linear && c < servo->count; ++c) {
       for (int32_t r = 0; r < servo->count; ++r) {
-        const size_t at = n * (size_t)servo->dofs[c] + (size_t)servo->dofs[r];
+        const size_t at[] = {(size_t)servo->dofs[r], (size_t)servo->dofs[c]};
         const double JJ = servo->J[r] * servo->J[c];
         if (out->dv != NULL) {
-          out->dv[at] += (step->dt * servo->law.kp + servo->law.kd) * JJ;
+          out->dv[n * at[1] + at[0]] += (step->dt * servo->law.kp + servo->law.kd) * JJ;
         } else {
-          out->dq0[at] += moves ? 0.0 : servo->law.kp * JJ;
+          add_entry(out, n, out->dq0, at, moves ? 0.0 : servo->law.kp * JJ);
         }
       }
     }
@@ -252,8 +282,9 @@ static void add_servos(sap_multibody* multibody, const sap_step_context* step,
   for (int32_t id = 0; d->nservos > 0 && out->du != NULL && id < model->sizes.nu; ++id) {
     const sap_servo* servo = d->servo_of[id] >= 0 ? &d->servos[d->servo_of[id]] : NULL;
     for (int32_t r = 0; servo != NULL && servo->linear && r < servo->count; ++r) {
-      out->du[n * (size_t)id + (size_t)servo->dofs[r]] -=
-          servo->J[r] * model->actuators[id].gear * offset_slope(multibody, id);
+      const size_t at[] = {(size_t)servo->dofs[r], (size_t)id};
+      add_entry(out, n, out->du, at,
+                -servo->J[r] * model->actuators[id].gear * offset_slope(multibody, id));
     }
   }
 }
@@ -296,6 +327,7 @@ static sap_status find_derivatives(sap_multibody* multibody, const sap_step_cont
                                           .v0 = step->v0,
                                           .v = out->v,
                                           .dt = step->dt,
+                                          .lambda = out->lambda,
                                           .dq = out->dq,
                                           .dv = out->dv,
                                           .dq0 = out->dq0,
@@ -314,7 +346,7 @@ static sap_status find_derivatives(sap_multibody* multibody, const sap_step_cont
   } else if (end) {
     add_springs(d, out->q, out->dq);
   } else {
-    add_motors(d, multibody->input, out->du);
+    add_motors(d, multibody->input, out);
   }
   return SAP_STATUS_OK;
 }

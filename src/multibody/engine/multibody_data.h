@@ -88,6 +88,7 @@ struct sap_multibody {
   sap_evaluation_point point;
   sap_derivatives* derivatives;  // NULL until they are first needed
   sap_mass_work* masses;
+  double* column;  // of derivatives (nv)
   struct sap_contact_slopes* slopes;
 };
 
