@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/kernels.h"
+
 // Sizes for n velocities: a row; L followed by 1/d_k; the runs of four rows; all runs.
 #define SAP_BRANCH_ROW(n) (((n) + 3) / 4 * 4)
 #define SAP_BRANCH_SIZE(n) ((n) * (SAP_BRANCH_ROW(n) + 1))
@@ -32,6 +34,8 @@ typedef struct sap_branch_kernels {
   bool (*factorize_lu)(const double* B, const sap_branch_factor factors[2]);
   void (*solve)(const sap_branch_factor* left, const sap_branch_factor* right, double* x,
                 double* work);
+  void (*solve_four)(const sap_branch_factor* left, const sap_branch_factor* right, int count,
+                     double* X, size_t ld, double* work);
   void (*add_three_rows)(const sap_branch_factor* factor, const double* J, double* work,
                          double W[9]);
   void (*solve_row)(const sap_branch_factor* factor, const double* J, size_t nrows, double* x);
@@ -52,16 +56,27 @@ static inline void sap_branch_solve(const sap_branch_factor* factor, double* x, 
   sap_branch_kernels_get(0)->solve(factor, factor, x, work);
 }
 
+// The same of up to four columns of X. work: four rows.
+static inline void sap_branch_solve_four(const sap_branch_factor* factor, int count, double* X,
+                                         size_t ld, double* work) {
+  sap_branch_kernels_get(0)->solve_four(factor, factor, count, X, ld, work);
+}
+
 // Factorizes B = U D L, unsymmetric but near an SPD matrix, into L and U' with the same runs. Returns
 // false where pivots have signs or sizes that no SPD matrix gives (NaN included).
 static inline bool sap_branch_factorize_lu(const double* B, const sap_branch_factor factors[2]) {
   return sap_branch_kernels_get(0)->factorize_lu(B, factors);
 }
 
-// Solves B x = b, or B' x = b, in place. work: a row.
+// Solves B X = C, or B' X = C, of up to four columns (n x count) in place. work: four rows.
 static inline void sap_branch_solve_lu(const sap_branch_factor factors[2], bool transposed,
-                                       double* x, double* work) {
-  sap_branch_kernels_get(0)->solve(&factors[!transposed], &factors[transposed], x, work);
+                                       int count, double* X, double* work) {
+  const sap_branch_factor *left = &factors[!transposed], *right = &factors[transposed];
+  if (count == 1) {
+    sap_branch_kernels_get(0)->solve(left, right, X, work);
+  } else {
+    sap_branch_kernels_get(0)->solve_four(left, right, count, X, (size_t)left->n, work);
+  }
 }
 
 // Adds J A^-1 J' of three rows to W (3 x 3, lower, column-major). work: four rows.

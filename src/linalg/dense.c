@@ -51,7 +51,7 @@ sap_status sap_near_spd_create(int32_t n, sap_pool* pool, sap_near_spd* out, sap
                            SAP_ARRAY(&out->factors[1].L, SAP_BRANCH_SIZE(size)),
                            SAP_ARRAY(&out->factors[0].runs, SAP_BRANCH_RUNS(size)),
                            SAP_ARRAY(&out->pivots, size),
-                           SAP_ARRAY(&out->work, SAP_BRANCH_ROW(size))));
+                           SAP_ARRAY(&out->work, SAP_QUAD * SAP_BRANCH_ROW(size))));
   out->factors[1].runs = out->factors[0].runs;
   return SAP_STATUS_OK;
 }
@@ -66,8 +66,9 @@ void sap_near_spd_solve(const sap_near_spd* m, bool transposed, int32_t count, d
   if (m->pivoted) {
     apply_lu(n, m->B, m->pivots, transposed ? 'T' : 'N', count, X);
   }
-  for (int32_t c = 0; !m->pivoted && c < count; ++c) {
-    sap_branch_solve_lu(m->factors, transposed, X + (size_t)n * (size_t)c, m->work);
+  for (int32_t c = 0; !m->pivoted && c < count; c += SAP_QUAD) {
+    const int columns = count - c < SAP_QUAD ? count - c : SAP_QUAD;
+    sap_branch_solve_lu(m->factors, transposed, columns, X + (size_t)n * (size_t)c, m->work);
   }
 }
 

@@ -170,6 +170,22 @@ sap_status sap_problem_solve_tree(sap_problem* p, int32_t tree, const double* b,
   return SAP_STATUS_OK;
 }
 
+sap_status sap_problem_solve_columns(sap_problem* p, int32_t tree, int count, double* X, size_t ld,
+                                     sap_error* error) {
+  const int32_t n = p->tree_size[tree];
+  sap_branch_factor factor;
+  SAP_TRY(sap_problem_tree_factor(p, tree, &factor, error));
+  SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, SAP_QUAD * SAP_BRANCH_ROW(n), error));
+  if (factor.runs != NULL) {
+    sap_branch_solve_four(&factor, count, X, ld, p->cache->scratch);
+    return SAP_STATUS_OK;
+  }
+  for (int c = 0; c < count; ++c) {
+    sap_tree_solve(&factor, X + ld * (size_t)c, p->cache->scratch);
+  }
+  return SAP_STATUS_OK;
+}
+
 // A as a whole.
 
 void sap_problem_cache_destroy(sap_problem_cache* cache) {

@@ -26,6 +26,9 @@ void sap_tree_solve_row(const sap_branch_factor* factor, const double* J, int32_
 // x (n) = A_tt^-1 b of a tree alone; x may be b.
 sap_status sap_problem_solve_tree(sap_problem* problem, int32_t tree, const double* b, double* x,
                                   sap_error* error);
+// The same of up to four columns of X, in place.
+sap_status sap_problem_solve_columns(sap_problem* problem, int32_t tree, int count, double* X,
+                                     size_t ld, sap_error* error);
 // Borrows the caller's factor of the tree's block of A; valid until the block is set again, the
 // problem is reset or factors are returned. Trees larger than a free body only.
 void sap_problem_lend_factor(sap_problem* problem, int32_t tree, const sap_branch_factor* factor);

@@ -185,7 +185,7 @@ static void check_kernels(const sap_branch_kernels* kernels, int n, bool branchi
 static void check_unsymmetric(const sap_branch_kernels* kernels, int n, bool branching,
                               uint32_t* seed) {
   int parent[N];
-  double A[N][N], B[N * N], L[2][SAP_BRANCH_SIZE(N)], work[SAP_BRANCH_ROW(N)];
+  double A[N][N], B[N * N], L[2][SAP_BRANCH_SIZE(N)], work[4 * SAP_BRANCH_ROW(N)];
   int32_t runs[SAP_BRANCH_RUNS(N)];
   const sap_branch_factor factors[] = {{n, L[0], runs}, {n, L[1], runs}};
   for (int k = 0; k < N; ++k) {
@@ -203,8 +203,18 @@ static void check_unsymmetric(const sap_branch_kernels* kernels, int n, bool bra
     for (int i = 0; i < n; ++i) {
       x[i] = b[i] = pseudo_random(seed);
     }
-    kernels->solve(&factors[!transposed], &factors[transposed], x, work);
+    double X[3][N];  // with a column of zeros
     for (int i = 0; i < n; ++i) {
+      X[0][i] = 0.0;
+      X[1][i] = x[i];
+      X[2][i] = -2.0 * x[i];
+    }
+    kernels->solve(&factors[!transposed], &factors[transposed], x, work);
+    kernels->solve_four(&factors[!transposed], &factors[transposed], 3, X[0], N, work);
+    for (int i = 0; i < n; ++i) {
+      ASSERT_NEAR(X[0][i], 0.0, 0.0);
+      ASSERT_NEAR(X[1][i], x[i], 1e-11);
+      ASSERT_NEAR(X[2][i], -2.0 * x[i], 1e-11);
       double sum = 0.0;
       for (int j = 0; j < n; ++j) {
         sum += B[transposed ? i * n + j : j * n + i] * x[j];

@@ -22,6 +22,9 @@
 // A kink is close where sides of a condition differ by less than this part of them.
 static const double KINK = 1e-6;
 
+// W_nn, relative to w, that bounds no law.
+static const double HUGE_W = 1e6;
+
 enum { ROWS = SAP_CONE_ROWS_MAX };
 // Inputs and outputs of the law of a contact; SHIFT is what v_hat_n of the law is lowered by.
 enum { IN_PHI, IN_W, IN_WT, IN_WN, IN_V0, IN_V_STAR = IN_V0 + ROWS, IN_CHANGE = IN_V_STAR + ROWS };
@@ -183,31 +186,30 @@ static void pull_law(const sap_slopes_call* call, const contact_law* law, const 
   sap_v3_copy(mass->y, out->v_star);
 }
 
-// Sets u' dgamma to q0 by phi and J, plus d(J lambda)' force: out[k] of the dofs that move it.
+// Sets u' dgamma to q0 by J, plus d(J lambda)' force: out[k] of the dofs that move it. pull or mass
+// NULL: not of it.
 static void find_moves(const sap_slopes_call* call, const contact_law* law, const law_pull* pull,
                        const sap_mass_pull* mass, const double* force, double* out) {
   sap_contact_slopes* w = call->w;
-  sap_contact_field fields[SAP_CONTACT_FIELDS] = {{.y = call->out->v}};
-  int count = 1;
-  memcpy(fields[0].f, pull->v, sizeof pull->v);
-  for (int s = 0; s < 3; ++s) {
-    fields[count] = (sap_contact_field){.y = w->X[s]};
+  sap_contact_field fields[SAP_CONTACT_FIELDS] = {{.y = NULL}};
+  int count = 0;
+  for (int s = 0; mass != NULL && s < 3; ++s) {
+    fields[count].y = w->X[s];
     sap_v3_scale(fields[count++].f, mass->W + 3 * s, 2.0);
   }
-  if (law->inputs > IN_V0) {
-    fields[count].y = call->step->v0_free;
-    memcpy(fields[count++].f, pull->v0, sizeof pull->v0);
-    fields[count].y = call->out->v_star;
-    memcpy(fields[count++].f, pull->v_star, sizeof pull->v_star);
-  }
-  if (force != NULL) {
-    fields[count].y = call->out->lambda;
-    memcpy(fields[count++].f, force, sizeof fields->f);
+  const struct {
+    const double *y, *f;
+  } others[] = {{call->out->v, pull != NULL ? pull->v : NULL},
+                {call->out->lambda, force},
+                {call->step->v0_free, pull != NULL ? pull->v0 : NULL},
+                {call->out->v_star, pull != NULL ? pull->v_star : NULL}};
+  for (int s = 0; s < (law->inputs > IN_V0 ? 4 : 2); ++s) {
+    if (others[s].f != NULL) {
+      fields[count].y = others[s].y;
+      memcpy(fields[count++].f, others[s].f, sizeof fields->f);
+    }
   }
   sap_contact_slopes_gradient(w, fields, count, out);
-  for (int32_t k = 0; k < w->count && !call->within; ++k) {
-    out[k] += pull->phi * w->dphi[k];
-  }
 }
 
 // Adds dgamma to column k, or lambda' J' dgamma, which is x[0], to entry k.
@@ -234,6 +236,38 @@ static void add_velocity_change(const sap_slopes_call* call, int32_t k, double (
   }
 }
 
+// Sets w->changes, dgamma to q0 by J and phi, or u' of it in their first row, and masses and phi of
+// the rows. Where the law reads w and phi alone, masses[0] is the one of w.
+static void find_changes(const sap_slopes_call* call, const contact_law* law, const double* G,
+                         double (*g)[ROWS], const double W[9], const double* force,
+                         sap_mass_pull masses[ROWS], double phi[ROWS]) {
+  const sap_contact_slopes* w = call->w;
+  const bool one = call->out->lambda != NULL, by_w = !one && law->inputs <= IN_WT;
+  double* of_w = w->path_way;
+  for (int32_t r = 0; r < (one ? 1 : w->rows); ++r) {
+    double e[ROWS] = {0.0};
+    law_pull pull;
+    e[r] = 1.0;
+    pull_law(call, law, G, g, W, one ? w->u : e, &pull, &masses[r]);
+    phi[r] = pull.phi;
+    find_moves(call, law, &pull, by_w ? NULL : &masses[r], one ? force : NULL, w->row_way);
+    for (int32_t k = 0; k < w->count; ++k) {
+      w->changes[k][r] = w->row_way[k] + (call->within ? 0.0 : pull.phi * w->dphi[k]);
+    }
+  }
+  if (by_w) {
+    for (int i = 0; i < 9; ++i) {
+      masses->W[i] = W[i] / (9.0 * law->x[IN_W]);
+    }
+    find_moves(call, law, NULL, masses, NULL, of_w);
+    for (int32_t k = 0; k < w->count; ++k) {
+      for (int32_t r = 0; r < w->rows; ++r) {
+        w->changes[k][r] += g[IN_W][r] * of_w[k];
+      }
+    }
+  }
+}
+
 // Adds what dgamma/dx of the law's inputs and dgamma = -G d(J v) give, with d(J' force).
 static void add_law(const sap_slopes_call* call, const sap_block* block, const contact_law* law,
                     const double* G, double (*g)[ROWS], const double W[9], const double* force) {
@@ -241,17 +275,7 @@ static void add_law(const sap_slopes_call* call, const sap_block* block, const c
   const bool one = call->out->lambda != NULL;
   double *to = call->within ? call->out->dq_theta : call->out->dq0, phi[ROWS];
   sap_mass_pull masses[ROWS];
-  for (int32_t r = 0; r < (one ? 1 : w->rows); ++r) {
-    double e[ROWS] = {0.0};
-    law_pull pull;
-    e[r] = 1.0;
-    pull_law(call, law, G, g, W, one ? w->u : e, &pull, &masses[r]);
-    phi[r] = pull.phi;
-    find_moves(call, law, &pull, &masses[r], one ? force : NULL, w->row_way);
-    for (int32_t k = 0; k < w->count; ++k) {
-      w->changes[k][r] = w->row_way[k];
-    }
-  }
+  find_changes(call, law, G, g, W, force, masses, phi);
   for (int32_t k = 0; k < w->count; ++k) {
     add_changes(call, w->changes[k], to, w->dofs[k]);
     for (int32_t r = 0; call->within && r < w->rows; ++r) {
@@ -262,7 +286,7 @@ static void add_law(const sap_slopes_call* call, const sap_block* block, const c
       add_velocity_change(call, k, g + IN_CHANGE);
     }
   }
-  sap_slopes_add_mass(call, block, masses);
+  sap_slopes_add_mass(call, block, masses, law->inputs <= IN_WT ? g[IN_W] : NULL);
   if (!one) {
     sap_contact_slopes_add_stiffness(w, force, to);
   }
@@ -276,16 +300,23 @@ static void add_law(const sap_slopes_call* call, const sap_block* block, const c
 // velocities have effects by slips and the thickness alone.
 static sap_status note_law(const sap_slopes_call* call, const sap_block* block, contact_law* law,
                            sap_error* error) {
-  const double thickness = law->contact.thickness;
+  const double thickness = law->contact.thickness, wn = law->x[IN_WN];
   double values[LAW_OUTPUTS], others[LAW_OUTPUTS];
   SAP_TRY(evaluate_law(call, law, law->x, values, error));
-  law->contact.thickness = 0.0;
-  SAP_TRY(evaluate_law(call, law, law->x, others, error));
-  law->contact.thickness = thickness;
-  const bool bounded = others[OUT_R + SAP_NORMAL_ROW] != values[OUT_R + SAP_NORMAL_ROW];
   const bool rests = values[OUT_SHIFT] == 0.0 && law->contact.model == SAP_CONTACT_SAP &&
                      call->law.scheme->theta == 1.0 && call->law.scheme->theta_vq == 1.0;
-  law->inputs = rests && !bounded ? IN_V0 : call->within ? LAW_INPUTS : IN_CHANGE;
+  law->contact.thickness = 0.0;
+  law->x[IN_WN] = rests ? HUGE_W * law->x[IN_W] : wn;
+  SAP_TRY(evaluate_law(call, law, law->x, others, error));
+  law->x[IN_WN] = wn;
+  bool bounded = memcmp(others, values, OUT_SHIFT * sizeof *values) != 0;
+  const bool by_w = rests && !bounded;  // and by phi alone
+  if (rests && bounded) {
+    SAP_TRY(evaluate_law(call, law, law->x, others, error));
+  }
+  bounded = others[OUT_R + SAP_NORMAL_ROW] != values[OUT_R + SAP_NORMAL_ROW];
+  law->contact.thickness = thickness;
+  law->inputs = by_w ? IN_WT : rests && !bounded ? IN_V0 : call->within ? LAW_INPUTS : IN_CHANGE;
   if (bounded) {
     sap_derivatives_note(call->out->notes, "held: thickness of shapes");
   }

@@ -57,13 +57,17 @@ void sap_slopes_add_rows(const sap_slopes_call* call, const double* x, double* o
     out[k] += sap_slopes_dot(w, w->u, x);
     return;
   }
-  double* column = out + (size_t)call->multibody->model->sizes.nv * (size_t)k;
-  for (int32_t i = 0; w->rows == 3 && i < w->columns; ++i) {
-    const double* J = w->J[i];
-    column[w->column_dof[i]] += J[0] * x[0] + J[1] * x[1] + J[2] * x[2];
+  double* restrict column = out + (size_t)call->multibody->model->sizes.nv * (size_t)k;
+  const int32_t count = w->columns, *dof = w->column_dof;
+  if (w->rows == 3) {
+    const double a = x[0], b = x[1], c = x[2];
+    for (int32_t i = 0; i < count; ++i) {
+      column[dof[i]] += w->J[i][0] * a + w->J[i][1] * b + w->J[i][2] * c;
+    }
+    return;
   }
-  for (int32_t i = 0; w->rows != 3 && i < w->columns; ++i) {
-    column[w->column_dof[i]] += sap_slopes_dot(w, w->J[i], x);
+  for (int32_t i = 0; i < count; ++i) {
+    column[dof[i]] += sap_slopes_dot(w, w->J[i], x);
   }
 }
 
@@ -95,18 +99,22 @@ sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* b
                                  sap_error* error) {
   const sap_model* model = call->multibody->model;
   const sap_contact_slopes* w = call->w;
-  for (int32_t r = 0; r < block->nrows && r < 3; ++r) {
-    for (int32_t t = 0; t < block->ntrees; ++t) {
-      const int32_t first = model->tree_dofs[block->trees[t]];
+  const int32_t count = block->nrows < 3 ? block->nrows : 3;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t first = model->tree_dofs[block->trees[t]];
+    for (int32_t r = 0; r < count; ++r) {
       memset(w->X[r] + first, 0, (size_t)model->tree_sizes[block->trees[t]] * sizeof(double));
     }
-    for (int32_t k = 0; k < w->columns; ++k) {
+  }
+  for (int32_t k = 0; k < w->columns; ++k) {
+    for (int32_t r = 0; r < count; ++r) {
       w->X[r][w->column_dof[k]] = w->J[k][r] / (call->scales != NULL ? call->scales[r] : 1.0);
     }
-    for (int32_t t = 0; t < block->ntrees; ++t) {
-      double* x = w->X[r] + model->tree_dofs[block->trees[t]];
-      SAP_TRY(sap_problem_solve_tree((sap_problem*)call->problem, block->trees[t], x, x, error));
-    }
+  }
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    SAP_TRY(sap_problem_solve_columns((sap_problem*)call->problem, block->trees[t], count,
+                                      w->X[0] + model->tree_dofs[block->trees[t]],
+                                      (size_t)model->sizes.nv, error));
   }
   return SAP_STATUS_OK;
 }
@@ -171,7 +179,7 @@ void sap_slopes_finish_mass(const sap_slopes_call* call) {
 }
 
 void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
-                         const sap_mass_pull* pulls) {
+                         const sap_mass_pull* pulls, const double* factors) {
   const sap_contact_slopes* w = call->w;
   const sap_model* model = call->multibody->model;
   const bool single = block->nrows < 3;
@@ -191,10 +199,13 @@ void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
     for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
       const double* g = w->gradients[k];
       double x[SAP_ROWS_MAX];
-      for (int32_t r = 0; r < w->rows; ++r) {
+      for (int32_t r = 0; r < (factors != NULL ? 1 : w->rows); ++r) {
         const double *W = pulls[r].W, *y = pulls[r].y;
         x[r] = y[0] * g[6] + y[1] * g[7] + y[2] * g[8] - W[0] * g[0] - W[4] * g[3] - W[8] * g[5] -
                2.0 * (W[1] * g[1] + W[2] * g[2] + W[5] * g[4]);
+      }
+      for (int32_t r = w->rows; factors != NULL && r-- > 0;) {
+        x[r] = factors[r] * x[0];
       }
       sap_slopes_add_rows(call, x, call->out->dq_A, k);
     }

@@ -41,10 +41,11 @@ typedef struct sap_contact_slopes {
   double (*rates)[4][3];                 // (nv)
   double (*by_change)[3][3];             // (nv)
   double (*changes)[SAP_CONE_ROWS_MAX];  // dgamma to q0, of a dof                  (nv)
-  double* X[3];                          // (nv)
+  double* X[3];                          // (nv), one after another
   double (*gradients)[SAP_MASS_PAIRS];   // (nv)
-  double* A_bar;  // gradient of lambda' p to the blocks of trees in A (nv x nv)
-  int32_t* path;  // scratch (nv)
+  double* A_bar;     // gradient of lambda' p to the blocks of trees in A (nv x nv)
+  int32_t* path;     // scratch (nv)
+  double* path_way;  // scratch (nv)
   double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
   // Columns of the block's J that are not zero, and J lambda.
   int32_t rows, columns;
@@ -107,9 +108,9 @@ typedef struct sap_mass_pull {
   double W[9], y[3];
 } sap_mass_pull;
 // Adds what A gives to dq_A: pulls of each row; for lambda' p adds the pull of u to w->A_bar, which
-// sap_slopes_finish_mass adds to dq_A. Drag and the stiffness of elements in A count as constant.
+// sap_slopes_finish_mass adds to dq_A. factors: those of each row are these times pulls[0]. Drag and the stiffness of elements in A count as constant.
 void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
-                         const sap_mass_pull* pulls);
+                         const sap_mass_pull* pulls, const double* factors);
 void sap_slopes_finish_mass(const sap_slopes_call* call);
 // Adds scale times the gradients to q of x_r' K x_s, K of all joint springs; x NULL: 0.
 void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const double* q, double scale,
