@@ -24,8 +24,9 @@ sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
       SAP_ARRAY(&w->changes, nv), SAP_ARRAY(&w->dphi, nv), SAP_ARRAY(&w->dphi0, nv),
       SAP_ARRAY(&w->rho0, nv), SAP_ARRAY(&w->rates, nv), SAP_ARRAY(&w->by_change, nv),
       SAP_ARRAY(&w->X[0], 3 * (size_t)nv), SAP_ARRAY(&w->row_way, nv), SAP_ARRAY(&w->path_way, nv),
-      SAP_ARRAY(&w->row_change, 6 * nv), SAP_ARRAY(&w->row_q, nq), SAP_ARRAY(&w->row_q_end, nq),
-      SAP_ARRAY(&w->A_bar, (size_t)nv * (size_t)nv), SAP_ARRAY(&w->gradients, nv)));
+      SAP_ARRAY(&w->turned, nv), SAP_ARRAY(&w->row_change, 6 * nv), SAP_ARRAY(&w->row_q, nq),
+      SAP_ARRAY(&w->row_q_end, nq), SAP_ARRAY(&w->A_bar, (size_t)nv * (size_t)nv),
+      SAP_ARRAY(&w->gradients, nv)));
   w->X[1] = w->X[0] + nv;
   w->X[2] = w->X[1] + nv;
   *out = w;
@@ -161,8 +162,80 @@ void sap_contact_slopes_gradient(sap_contact_slopes* w, const sap_contact_field*
   }
 }
 
+// Sets V of both sides by y, and to w->turned the slopes to q of dofs[k], [w; u] of B relative to A
+// at p, in the world's axes less rho x.
+static void find_changes(sap_contact_slopes* w, const double* y, double V[SAP_CONTACT_SIDES][6]) {
+  memset(w->turned, 0, (size_t)w->count * sizeof *w->turned);
+  memset(V, 0, SAP_CONTACT_SIDES * sizeof *V);
+  for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
+    double U[6] = {0.0}, behind[6], x[3];
+    int32_t last = -1;
+    for (int32_t k = 0; k < w->count && w->moves[side]; ++k) {
+      if (w->place[side][k] >= 0) {
+        sap_spatial_add_scaled(V[side], w->S[k], y[w->dofs[k]]);
+      }
+    }
+    memcpy(behind, V[side], sizeof behind);
+    for (int32_t k = 0; k < w->count && w->moves[side]; ++k) {
+      double dV[6] = {0.0};
+      if (w->place[side][k] >= 0) {
+        if (last < 0 || w->group[last] != w->group[k]) {
+          for (int i = 0; i < 6; ++i) {
+            behind[i] = V[side][i] - U[i];
+          }
+        }
+        sap_spatial_add_motion_cross(dV, w->S[k], behind);
+        sap_spatial_add_scaled(U, w->S[k], y[w->dofs[k]]);
+        last = k;
+      }
+      motion_at(dV, w->arm[side], x);
+      sap_v3_add_scaled(w->turned[k], dV, w->sign[side]);
+      sap_v3_add_scaled(w->turned[k] + 3, x, w->sign[side]);
+      sap_v3_cross(x, V[side], w->Dp[k]);
+      sap_v3_add_scaled(w->turned[k] + 3, x, w->sign[side]);
+    }
+  }
+}
+
+// [w; u] of B relative to A at p.
+static void find_relative(const sap_contact_slopes* w, double V[SAP_CONTACT_SIDES][6],
+                          double out[6]) {
+  memset(out, 0, 6 * sizeof *out);
+  for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
+    double x[3];
+    motion_at(V[side], w->arm[side], x);
+    sap_v3_add_scaled(out, V[side], w->sign[side]);
+    sap_v3_add_scaled(out + 3, x, w->sign[side]);
+  }
+}
+
+void sap_contact_slopes_add(sap_contact_slopes* w, const double* y,
+                            double (*f)[SAP_CONE_ROWS_MAX]) {
+  double V[SAP_CONTACT_SIDES][6], relative[6];
+  find_changes(w, y, V);
+  find_relative(w, V, relative);
+  for (int32_t k = 0; k < w->count; ++k) {
+    double x[3], d[SAP_CONE_ROWS_MAX], *turned = w->turned[k];
+    for (int part = 0; part < 6; part += 3) {
+      sap_v3_cross(x, w->rho[k], relative + part);
+      sap_v3_sub(turned + part, turned + part, x);
+    }
+    sap_m3_tmul_v3(d, w->R, turned + 3);
+    if (w->rows > 3) {
+      sap_m3_tmul_v3(x, w->R, turned);
+      sap_v3_set(d + 3, x[2], x[0], x[1]);
+    }
+    for (int32_t r = 0; r < w->rows; ++r) {
+      w->changes[k][r] += sap_slopes_dot(w, f[r], d);
+    }
+  }
+}
+
 void sap_contact_slopes_rates(sap_contact_slopes* w, const double* y, int at, double u[3]) {
-  sap_v3_set(u, 0.0, 0.0, 0.0);
+  double V[SAP_CONTACT_SIDES][6], relative[6];
+  find_changes(w, y, V);
+  find_relative(w, V, relative);
+  sap_v3_copy(u, relative + 3);
   for (int32_t k = 0; k < w->count; ++k) {
     double* J = w->rates[k][at + 1];
     sap_v3_set(J, 0.0, 0.0, 0.0);
@@ -173,19 +246,7 @@ void sap_contact_slopes_rates(sap_contact_slopes* w, const double* y, int at, do
         sap_v3_add_scaled(J, x, w->sign[side]);
       }
     }
-    sap_v3_add_scaled(u, J, y[w->dofs[k]]);
-  }
-  for (int i = 0; i < 3; ++i) {
-    sap_contact_field field = {.y = y};
-    for (int r = 0; r < 3; ++r) {
-      field.f[r] = w->R[3 * r + i];
-    }
-    sap_contact_slopes_gradient(w, &field, 1, w->row_way);
-    for (int32_t k = 0; k < w->count; ++k) {
-      double turned[3];
-      sap_v3_cross(turned, w->rho[k], u);
-      w->rates[k][at][i] = w->row_way[k] + turned[i];
-    }
+    sap_v3_copy(w->rates[k][at], w->turned[k] + 3);
   }
 }
 

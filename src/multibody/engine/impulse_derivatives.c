@@ -186,28 +186,28 @@ static void pull_law(const sap_slopes_call* call, const contact_law* law, const 
   sap_v3_copy(mass->y, out->v_star);
 }
 
-// Sets u' dgamma to q0 by J, plus d(J lambda)' force: out[k] of the dofs that move it. pull or mass
-// NULL: not of it.
+// Sets to out[k] of the dofs that move it the effect of J on W; of lambda, all of J, with
+// d(J lambda)' force.
 static void find_moves(const sap_slopes_call* call, const contact_law* law, const law_pull* pull,
                        const sap_mass_pull* mass, const double* force, double* out) {
   sap_contact_slopes* w = call->w;
-  sap_contact_field fields[SAP_CONTACT_FIELDS] = {{.y = NULL}};
+  sap_contact_field fields[SAP_CONTACT_FIELDS];
   int count = 0;
-  for (int s = 0; mass != NULL && s < 3; ++s) {
-    fields[count].y = w->X[s];
-    sap_v3_scale(fields[count++].f, mass->W + 3 * s, 2.0);
+  for (; count < 3; ++count) {
+    fields[count].y = w->X[count];
+    sap_v3_scale(fields[count].f, mass->W + 3 * count, 2.0);
+    memset(fields[count].f + 3, 0, 3 * sizeof(double));
   }
   const struct {
     const double *y, *f;
-  } others[] = {{call->out->v, pull != NULL ? pull->v : NULL},
+  } others[] = {{call->out->v, pull->v},
                 {call->out->lambda, force},
-                {call->step->v0_free, pull != NULL ? pull->v0 : NULL},
-                {call->out->v_star, pull != NULL ? pull->v_star : NULL}};
-  for (int s = 0; s < (law->inputs > IN_V0 ? 4 : 2); ++s) {
-    if (others[s].f != NULL) {
-      fields[count].y = others[s].y;
-      memcpy(fields[count++].f, others[s].f, sizeof fields->f);
-    }
+                {call->step->v0_free, pull->v0},
+                {call->out->v_star, pull->v_star}};
+  const int number = call->out->lambda == NULL ? 0 : law->inputs > IN_V0 ? 4 : 2;
+  for (int s = 0; s < number; ++s) {
+    fields[count].y = others[s].y;
+    memcpy(fields[count++].f, others[s].f, sizeof fields->f);
   }
   sap_contact_slopes_gradient(w, fields, count, out);
 }
@@ -241,30 +241,35 @@ static void add_velocity_change(const sap_slopes_call* call, int32_t k, double (
 static void find_changes(const sap_slopes_call* call, const contact_law* law, const double* G,
                          double (*g)[ROWS], const double W[9], const double* force,
                          sap_mass_pull masses[ROWS], double phi[ROWS]) {
-  const sap_contact_slopes* w = call->w;
+  sap_contact_slopes* w = call->w;
   const bool one = call->out->lambda != NULL, by_w = !one && law->inputs <= IN_WT;
-  double* of_w = w->path_way;
-  for (int32_t r = 0; r < (one ? 1 : w->rows); ++r) {
+  const int32_t rows = one ? 1 : w->rows;
+  double f[3][ROWS][ROWS];
+  law_pull pull;
+  for (int32_t r = 0; r < rows; ++r) {
     double e[ROWS] = {0.0};
-    law_pull pull;
     e[r] = 1.0;
     pull_law(call, law, G, g, W, one ? w->u : e, &pull, &masses[r]);
     phi[r] = pull.phi;
-    find_moves(call, law, &pull, by_w ? NULL : &masses[r], one ? force : NULL, w->row_way);
-    for (int32_t k = 0; k < w->count; ++k) {
-      w->changes[k][r] = w->row_way[k] + (call->within ? 0.0 : pull.phi * w->dphi[k]);
-    }
-  }
-  if (by_w) {
-    for (int i = 0; i < 9; ++i) {
-      masses->W[i] = W[i] / (9.0 * law->x[IN_W]);
-    }
-    find_moves(call, law, NULL, masses, NULL, of_w);
-    for (int32_t k = 0; k < w->count; ++k) {
-      for (int32_t r = 0; r < w->rows; ++r) {
-        w->changes[k][r] += g[IN_W][r] * of_w[k];
+    memcpy(f[0][r], pull.v, sizeof pull.v);
+    memcpy(f[1][r], pull.v0, sizeof pull.v0);
+    memcpy(f[2][r], pull.v_star, sizeof pull.v_star);
+    if (r == 0 && by_w) {
+      for (int i = 0; i < 9; ++i) {
+        masses->W[i] = W[i] / (9.0 * law->x[IN_W]);
       }
     }
+    if (r == 0 || !by_w) {
+      find_moves(call, law, &pull, &masses[r], force, w->row_way);
+    }
+    for (int32_t k = 0; k < w->count; ++k) {
+      w->changes[k][r] =
+          (by_w ? g[IN_W][r] : 1.0) * w->row_way[k] + (call->within ? 0.0 : pull.phi * w->dphi[k]);
+    }
+  }
+  const double* const fields[] = {call->out->v, call->step->v0_free, call->out->v_star};
+  for (int s = 0; !one && s < (law->inputs > IN_V0 ? 3 : 1); ++s) {
+    sap_contact_slopes_add(w, fields[s], f[s]);
   }
 }
 

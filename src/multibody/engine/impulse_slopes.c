@@ -80,15 +80,18 @@ void sap_slopes_add_square(const sap_slopes_call* call, double scale, const doub
     z[c] = scale * sap_slopes_dot(w, w->u, M + ld * c);
   }
   for (int32_t k = 0; k < w->columns; ++k) {
+    const double* J = w->J[k];
     double x[SAP_ROWS_MAX] = {0.0};
     if (one) {
-      out[w->column_dof[k]] += sap_slopes_dot(w, z, w->J[k]);
+      out[w->column_dof[k]] += sap_slopes_dot(w, z, J);
       continue;
     }
-    for (int32_t c = 0; c < w->rows; ++c) {
-      const double J = scale * w->J[k][c];
+    for (int32_t r = 0; w->rows == 3 && r < 3; ++r) {
+      x[r] = scale * (M[r] * J[0] + M[ld + r] * J[1] + M[2 * ld + r] * J[2]);
+    }
+    for (int32_t c = 0; w->rows != 3 && c < w->rows; ++c) {
       for (int32_t r = 0; r < w->rows; ++r) {
-        x[r] += M[ld * c + r] * J;
+        x[r] += M[ld * c + r] * (scale * J[c]);
       }
     }
     sap_slopes_add_rows(call, x, out, w->column_dof[k]);
@@ -192,22 +195,29 @@ void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
   for (int32_t t = 0; t < block->ntrees; ++t) {
     sap_mass_products(call->multibody->masses, call->kin_A, block->trees[t], fields, w->gradients);
   }
+  for (int32_t i = 0; factors != NULL && i < w->columns; ++i) {
+    w->row_way[i] = sap_slopes_dot(w, w->J[i], factors);
+  }
   sap_multibody_add_spring_products(call->multibody->dynamics, call->out->q_A,
                                     spring_scale(call->step), fields, w->gradients);
+  double z[SAP_ROWS_MAX] = {0.0};
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t first = model->tree_dofs[block->trees[t]];
     for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
       const double* g = w->gradients[k];
-      double x[SAP_ROWS_MAX];
       for (int32_t r = 0; r < (factors != NULL ? 1 : w->rows); ++r) {
         const double *W = pulls[r].W, *y = pulls[r].y;
-        x[r] = y[0] * g[6] + y[1] * g[7] + y[2] * g[8] - W[0] * g[0] - W[4] * g[3] - W[8] * g[5] -
+        z[r] = y[0] * g[6] + y[1] * g[7] + y[2] * g[8] - W[0] * g[0] - W[4] * g[3] - W[8] * g[5] -
                2.0 * (W[1] * g[1] + W[2] * g[2] + W[5] * g[4]);
       }
-      for (int32_t r = w->rows; factors != NULL && r-- > 0;) {
-        x[r] = factors[r] * x[0];
+      if (factors == NULL) {
+        sap_slopes_add_rows(call, z, call->out->dq_A, k);
+        continue;
       }
-      sap_slopes_add_rows(call, x, call->out->dq_A, k);
+      double* restrict column = call->out->dq_A + (size_t)model->sizes.nv * (size_t)k;
+      for (int32_t i = 0; i < w->columns; ++i) {
+        column[w->column_dof[i]] += w->row_way[i] * z[0];
+      }
     }
   }
 }

@@ -43,9 +43,10 @@ typedef struct sap_contact_slopes {
   double (*changes)[SAP_CONE_ROWS_MAX];  // dgamma to q0, of a dof                  (nv)
   double* X[3];                          // (nv), one after another
   double (*gradients)[SAP_MASS_PAIRS];   // (nv)
-  double* A_bar;     // gradient of lambda' p to the blocks of trees in A (nv x nv)
-  int32_t* path;     // scratch (nv)
-  double* path_way;  // scratch (nv)
+  double* A_bar;        // gradient of lambda' p to the blocks of trees in A (nv x nv)
+  int32_t* path;        // scratch (nv)
+  double (*turned)[6];  // scratch (nv)
+  double* path_way;     // scratch (nv)
   double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
   // Columns of the block's J that are not zero, and J lambda.
   int32_t rows, columns;
@@ -64,6 +65,9 @@ void sap_contact_slopes_set(sap_contact_slopes* slopes, const sap_kinematics* ki
 // slopes->by_point.
 void sap_contact_slopes_gradient(sap_contact_slopes* slopes, const sap_contact_field* fields,
                                  int count, double* out);
+// Adds f[r]' d(J y) to q, of all rows r, to changes.
+void sap_contact_slopes_add(sap_contact_slopes* slopes, const double* y,
+                            double (*f)[SAP_CONE_ROWS_MAX]);
 // Sets the velocity u of B relative to A at p, and in rates[k][at], rates[k][at + 1] its derivatives
 // to q and y of dofs[k], in the world's axes.
 void sap_contact_slopes_rates(sap_contact_slopes* slopes, const double* y, int at, double u[3]);
