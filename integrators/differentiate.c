@@ -46,8 +46,8 @@ struct sap_differentiation {
   sap_step_rotation* end;        // of the step                            (nv/3)
   double *v, *v_vq, *v_theta, *a, *residual, *impulse, *x, *near_v;  // (nv)
   double* q;                                                         // (nq)
-  int32_t *first, *last;  // rows of m on which a velocity acts: of its tree, or all (nv)
-  double* r_q0;           // (nv x nv)
+  int32_t *first, *end_row;  // rows of m on which a velocity acts: of its tree, or all (nv)
+  double* r_q0;              // (nv x nv)
   double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
   bool reads_near;                                           // p depends on v_near
   bool has_near;                                             // `near` is that of the last step
@@ -87,7 +87,7 @@ static void find_rows(const sap_system* system, sap_differentiation* d) {
     }
     for (; k < end; ++k) {
       d->first[k] = coupled ? 0 : start;
-      d->last[k] = (coupled ? system->nv : end) - 1;
+      d->end_row[k] = coupled ? system->nv : end;
     }
   }
 }
@@ -103,7 +103,7 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       SAP_ARRAY(&d->x, n), SAP_ARRAY(&d->near_v, n), SAP_ARRAY(&d->lambda, n),
       SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->turned, n * (n + 3)),
       SAP_ARRAY(&d->turned_v, n * n), SAP_ARRAY(&d->near_z, n * n), SAP_ARRAY(&d->near_rest, n * n),
-      SAP_ARRAY(&d->first, n), SAP_ARRAY(&d->last, n), SAP_ARRAY(&d->row, nx),
+      SAP_ARRAY(&d->first, n), SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, nx),
       SAP_ARRAY(&d->p_v, n * n), SAP_ARRAY(&d->p_q0, n * n), SAP_ARRAY(&d->p_v0, n * n),
       SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->p_theta, n * n),
       SAP_ARRAY(&d->d_v, n * n), SAP_ARRAY(&d->near_p, n * n), SAP_ARRAY(&d->p_u, n * nu),
@@ -161,10 +161,10 @@ static sap_status move_to(sap_stepper* stepper, const double* v, sap_error* erro
 }
 
 // The entries of column k of derivatives of m that may not be zero; `rows` is 1 for lambda' of them.
-#define FOR_ROWS(d, k, i, rows)                                 \
-  for (size_t i = (rows) == 1 ? 0 : (size_t)(d)->first[k],      \
-              i##_end = (rows) == 1 ? 0 : (size_t)(d)->last[k]; \
-       i <= i##_end; ++i)
+#define FOR_ROWS(d, k, i, rows)                                    \
+  for (size_t i = (rows) == 1 ? 0 : (size_t)(d)->first[k],         \
+              i##_end = (rows) == 1 ? 1 : (size_t)(d)->end_row[k]; \
+       i < i##_end; ++i)
 
 // Makes these entries of a matrix zero.
 static void clear(const sap_differentiation* d, size_t n, size_t rows, double* X) {
@@ -179,10 +179,11 @@ static void clear(const sap_differentiation* d, size_t n, size_t rows, double* X
 static void multiply(const sap_differentiation* d, size_t n, const double* z, const double* X,
                      double* out) {
   for (size_t k = 0; k < n; ++k) {
-    out[k] = 0.0;
+    double sum = 0.0;
     FOR_ROWS(d, k, i, n) {
-      out[k] += z[i] * X[n * k + i];
+      sum += z[i] * X[n * k + i];
     }
+    out[k] = sum;
   }
 }
 
@@ -197,7 +198,7 @@ static void turn(const sap_differentiation* d, const balance_slopes* m, bool J, 
   for (int32_t k = 0; k < m->count; ++k) {
     const sap_step_rotation* rotation = &m->rotations[k];
     const size_t at = (size_t)rotation->first, start = (size_t)d->first[at];
-    const size_t rows = (size_t)d->last[at] + 1 - start;
+    const size_t rows = (size_t)d->end_row[at] - start;
     for (size_t c = 0; c < 3; ++c) {
       const double *R = (J ? rotation->J : rotation->T) + 3 * c, *X = m->r_q + n * at + start;
       for (size_t i = 0; i < rows; ++i) {
@@ -242,8 +243,10 @@ static void add_velocity_slopes(const sap_stepper* stepper, balance_slopes* m) {
   const size_t n = (size_t)stepper->system.nv;
   const double by_v = s->theta * s->dt, by_q = s->theta_vq * by_v * s->dt;
   for (size_t k = 0; k < n; ++k) {
+    double* restrict B = m->v.B + n * k;
+    const double *r_v = m->r_v + n * k, *r_a = m->r_a + n * k, *way = m->way + n * k;
     FOR_ROWS(d, k, i, n) {
-      m->v.B[n * k + i] += by_v * m->r_v[n * k + i] + m->r_a[n * k + i] + by_q * m->way[n * k + i];
+      B[i] += by_v * r_v[i] + r_a[i] + by_q * way[i];
     }
   }
 }
@@ -256,6 +259,7 @@ static sap_status find_start(sap_stepper* stepper, const double* v, const balanc
   const sap_step_context step = context_of(stepper);
   const size_t n = (size_t)system->nv, nu = inputs_of(stepper), rows = z != NULL ? 1 : n;
   const double dt = step.dt, theta = step.theta, by_q = (1.0 - step.theta_vq) * theta * dt * dt;
+  const bool inner = theta < 1.0 || step.theta_vq < 1.0;
   const double *r_v = m->r_v, *r_a = m->r_a, *way = m->way;
   double *q0 = x, *v0 = q0 + rows * n, *u = v0 + rows * n;
   sap_balance_derivatives r = {.q = d->q,
@@ -275,20 +279,29 @@ static sap_status find_start(sap_stepper* stepper, const double* v, const balanc
     double* products = d->turned;
     multiply(d, n, z, m->r_q, products);
     sap_step_turn_columns(m->rotations, m->count, false, 1, n, products, q0);
-    multiply(d, n, z, m->r_v, products);
-    multiply(d, n, z, m->r_a, products + n);
-    multiply(d, n, z, m->way, products + 2 * n);
-    r_v = products;
+    multiply(d, n, z, r_a, products + n);
     r_a = products + n;
+    if (inner) {
+      multiply(d, n, z, r_v, products);
+      multiply(d, n, z, way, products + 2 * n);
+    }
+    r_v = products;
     way = products + 2 * n;
   } else {
     turn(d, m, false, n, q0);
   }
   for (size_t k = 0; k < n; ++k) {
+    double* restrict to_q = q0 + rows * k, * restrict to_v = v0 + rows * k;
+    const double* by_start = d->r_q0 + rows * k;
     FOR_ROWS(d, k, i, rows) {
-      const size_t at = rows * k + i;
-      q0[at] = dt * (q0[at] + d->r_q0[at]);
-      v0[at] = dt * v0[at] + (1.0 - theta) * dt * r_v[at] - r_a[at] + by_q * way[at];
+      to_q[i] = dt * (to_q[i] + by_start[i]);
+      to_v[i] = dt * to_v[i] - r_a[rows * k + i];
+    }
+    FOR_ROWS(d, k, i, rows) {
+      if (!inner) {
+        break;
+      }
+      to_v[i] += (1.0 - theta) * dt * r_v[rows * k + i] + by_q * way[rows * k + i];
     }
   }
   for (size_t i = 0; i < rows * nu; ++i) {
@@ -556,8 +569,9 @@ static void subtract(const sap_stepper* stepper, const double* x, size_t rows) {
   const sap_differentiation* d = stepper->differentiation;
   const size_t n = (size_t)stepper->system.nv;
   for (size_t k = 0; k < 2 * n; ++k) {
+    double* restrict out = d->solution + rows * k;
     FOR_ROWS(d, k % n, i, rows) {
-      d->solution[rows * k + i] -= x[rows * k + i];
+      out[i] -= x[rows * k + i];
     }
   }
   for (size_t i = 2 * rows * n; i < rows * (2 * n + inputs_of(stepper)); ++i) {
@@ -596,7 +610,8 @@ static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) 
   for (size_t c = 0; c < 2 * n + nu; ++c) {
     const size_t k = c % n;
     const bool of_u = c >= 2 * n, of_v0 = !of_u && c >= n;
-    for (size_t i = of_u ? 0 : (size_t)d->first[k]; i <= (of_u ? n - 1 : (size_t)d->last[k]); ++i) {
+    const size_t end = of_u ? n : (size_t)d->end_row[k];
+    for (size_t i = of_u ? 0 : (size_t)d->first[k]; i < end; ++i) {
       const double factor = x[n * c + i] + (of_v0 ? d->near_rest[n * k + i] : 0.0);
       double* restrict out = d->solution + n * c;
       for (size_t j = 0; factor != 0.0 && j < n; ++j) {

@@ -216,8 +216,8 @@ static void add_to_parent(sap_derivatives* w, int32_t l) {
 
 // A matrix of derivatives and its vectors of dof k: `column` gives the entries of dofs before k and
 // of k's link; those of k by the dofs i before are sums of rows[r] . of[r][i], three numbers where
-// short_row is r. S's own part turns the wrench T.
-enum { ROW_PARTS = 2 };
+// short_row is r, or those of the column where parts is 0. S's own part turns the wrench T.
+enum { ROW_PARTS = 2, MATRICES = 4 };
 typedef struct derivative {
   double *X, scale;
   bool turns;
@@ -226,27 +226,47 @@ typedef struct derivative {
   double column[6], rows[ROW_PARTS][6];
 } derivative;
 
-static void add_entries(const sap_derivatives* w, int32_t l, int32_t k, const derivative* d) {
+static double row_entry(const derivative* d, int32_t j) {
+  double sum = 0.0;
+  for (int r = 0; r < d->parts; ++r) {
+    sum += r == d->short_row ? sap_v3_dot(d->rows[r], d->of[r][j])
+                             : sap_spatial_dot(d->rows[r], d->of[r][j]);
+  }
+  return d->scale * sum;
+}
+
+// Adds the entries of k of up to MATRICES matrices.
+static void add_entries(const sap_derivatives* w, int32_t l, int32_t k, const derivative* d,
+                        int count) {
   const sap_model* model = w->dynamics->model;
   const sap_link* link = &w->dynamics->links[l];
-  const size_t n = (size_t)model->sizes.nv;
-  double *column = d->X + n * (size_t)k, *row = d->X + k, turned[6] = {0.0};
-  if (d->turns) {
-    sap_spatial_add_force_cross(turned, w->S[k], w->links[l].sums.T);
+  const size_t n = (size_t)model->sizes.nv, at_k = n * (size_t)k;
+  double turned[6] = {0.0}, columns[6][MATRICES] = {{0.0}};
+  sap_spatial_add_force_cross(turned, w->S[k], w->links[l].sums.T);
+  for (int m = 0; m < count; ++m) {
+    for (int i = 0; i < 6; ++i) {
+      columns[i][m] = d[m].scale * d[m].column[i];
+    }
   }
   for (int32_t j = link->first_dof; j < link->first_dof + link->ndofs; ++j) {
     const bool before = j < k && w->group[j] != w->group[k];
-    column[j] += d->scale * (sap_spatial_dot(w->S[j], d->column) -
-                             (before || !d->turns ? 0.0 : sap_spatial_dot(w->S[j], turned)));
+    for (int m = 0; m < count; ++m) {
+      d[m].X[at_k + (size_t)j] +=
+          d[m].scale * (sap_spatial_dot(w->S[j], d[m].column) -
+                        (before || !d[m].turns ? 0.0 : sap_spatial_dot(w->S[j], turned)));
+    }
   }
   for (int32_t j = model->dof_parent[link->first_dof]; j >= 0; j = model->dof_parent[j]) {
-    double entry = 0.0;
-    column[j] += d->scale * sap_spatial_dot(w->S[j], d->column);
-    for (int r = 0; r < d->parts; ++r) {
-      entry += r == d->short_row ? sap_v3_dot(d->rows[r], d->of[r][j])
-                                 : sap_spatial_dot(d->rows[r], d->of[r][j]);
+    double entry[MATRICES] = {0.0};
+    for (int i = 0; i < 6; ++i) {
+      for (int m = 0; m < MATRICES; ++m) {
+        entry[m] += w->S[j][i] * columns[i][m];
+      }
     }
-    row[n * (size_t)j] += d->scale * entry;
+    for (int m = 0; m < count; ++m) {
+      d[m].X[at_k + (size_t)j] += entry[m];
+      d[m].X[n * (size_t)j + (size_t)k] += d[m].parts == 0 ? entry[m] : row_entry(&d[m], j);
+    }
   }
 }
 
@@ -289,24 +309,22 @@ void sap_derivatives_inverse(sap_derivatives* w, const sap_kinematics* kin, cons
     const link_sums* at = &w->links[l].sums;
     const int32_t first = d->links[l].first_dof;
     for (int32_t k = first; k < first + d->links[l].ndofs; ++k) {
-      derivative q = {
+      derivative d_q = {
           .X = dq, .scale = 1.0, .turns = true, .parts = 2, .short_row = 1, .of = {w->Pdd, w->Pd}};
-      derivative u = {.X = dv, .scale = 1.0, .parts = 2, .short_row = 1, .of = {w->PS, w->S}};
-      derivative c = {.X = da, .scale = 1.0, .parts = 1, .short_row = -1, .of = {w->S, NULL}};
-      sap_inertia_mul(c.column, &at->I, w->S[k]);
-      memcpy(c.rows[0], c.column, sizeof c.column);
-      memcpy(u.rows[0], c.column, sizeof c.column);
-      memcpy(q.rows[0], c.column, sizeof c.column);
-      map_transposed(&at->B, w->S[k], u.rows[1]);
-      map_transposed(&at->B, w->S[k], q.rows[1]);
-      sap_inertia_mul(u.column, &at->I, w->PS[k]);
-      map_add(&at->B, w->S[k], u.column);
-      sap_inertia_mul(q.column, &at->I, w->Pdd[k]);
-      map_add(&at->B, w->Pd[k], q.column);
-      sap_spatial_add_force_cross(q.column, w->S[k], at->T);
-      add_entries(w, l, k, &q);
-      add_entries(w, l, k, &u);
-      add_entries(w, l, k, &c);
+      derivative d_v = {.X = dv, .scale = 1.0, .parts = 2, .short_row = 1, .of = {w->PS, w->S}};
+      derivative all[] = {d_q, d_v, {.X = da, .scale = 1.0}};
+      derivative *q = &all[0], *u = &all[1], *c = &all[2];
+      sap_inertia_mul(c->column, &at->I, w->S[k]);
+      memcpy(u->rows[0], c->column, sizeof c->column);
+      memcpy(q->rows[0], c->column, sizeof c->column);
+      map_transposed(&at->B, w->S[k], u->rows[1]);
+      map_transposed(&at->B, w->S[k], q->rows[1]);
+      sap_inertia_mul(u->column, &at->I, w->PS[k]);
+      map_add(&at->B, w->S[k], u->column);
+      sap_inertia_mul(q->column, &at->I, w->Pdd[k]);
+      map_add(&at->B, w->Pd[k], q->column);
+      sap_spatial_add_force_cross(q->column, w->S[k], at->T);
+      add_entries(w, l, k, all, 3);
       da[((size_t)d->model->sizes.nv + 1) * (size_t)k] += d->armature[k];
     }
     add_to_parent(w, l);
@@ -431,7 +449,6 @@ static void set_end_entries(const sap_derivatives* w, const link_sums* at, int32
   const double* S = w->S[k];
   double x[3], y[3], W[6];
   sap_inertia_mul(v->column, &at->I, S);
-  memcpy(v->rows[0], v->column, sizeof v->column);
   memcpy(q->rows[1], v->column, sizeof v->column);
   sap_inertia_mul(q->column, &at->I, w->Pd[k]);
   sap_spatial_add_force_cross(q->column, S, at->F);
@@ -540,27 +557,23 @@ void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives
       lone_entries(w, s, l);
       continue;
     }
-    derivative q = {.X = s->dq,
-                    .scale = per_dt,
-                    .turns = true,
-                    .parts = 2,
-                    .short_row = -1,
-                    .of = {w->S, w->Pd}};
-    derivative v = {.X = s->dv, .scale = per_dt, .parts = 1, .short_row = -1, .of = {w->S, NULL}};
-    derivative q0 = {
-        .X = s->dq0, .scale = -per_dt, .parts = 2, .short_row = 1, .of = {w->Pd0, w->S0}};
-    derivative v0 = {
-        .X = s->dv0, .scale = -per_dt, .parts = 1, .short_row = -1, .of = {w->S0, NULL}};
+    derivative end[] = {{.X = s->dq,
+                         .scale = per_dt,
+                         .turns = true,
+                         .parts = 2,
+                         .short_row = -1,
+                         .of = {w->S, w->Pd}},
+                        {.X = s->dv, .scale = per_dt}};
+    derivative start[] = {
+        {.X = s->dq0, .scale = -per_dt, .parts = 2, .short_row = 1, .of = {w->Pd0, w->S0}},
+        {.X = s->dv0, .scale = -per_dt, .parts = 1, .short_row = -1, .of = {w->S0, NULL}}};
     for (int32_t k = first; k < first + d->links[l].ndofs; ++k) {
       if (s->dq != NULL) {
-        set_end_entries(w, &w->links[l].sums, k, &q, &v);
-        add_entries(w, l, k, &q);
-        add_entries(w, l, k, &v);
+        set_end_entries(w, &w->links[l].sums, k, &end[0], &end[1]);
       } else {
-        set_start_entries(w, &w->links[l].sums, k, &q0, &v0);
-        add_entries(w, l, k, &q0);
-        add_entries(w, l, k, &v0);
+        set_start_entries(w, &w->links[l].sums, k, &start[0], &start[1]);
       }
+      add_entries(w, l, k, s->dq != NULL ? end : start, 2);
     }
     add_to_parent(w, l);
   }
