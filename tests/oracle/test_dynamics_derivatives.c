@@ -174,7 +174,7 @@ static void test_inverse_dynamics(void** state) {
   point at = make_point();
   memset(D, 0, sizeof D);
   sap_kinematics_set(&kin, at.q);
-  sap_derivatives_inverse(work, &kin, at.v, at.a, D[0], D[1], D[2]);
+  sap_derivatives_inverse(work, &kin, at.v, at.a, &(sap_inverse_derivatives){D[0], D[1], D[2]});
   compare(inverse, &at, at.q, true, D[0], "dtau/dq");
   compare(inverse, &at, at.v, false, D[1], "dtau/dv");
   compare(inverse, &at, at.a, false, D[2], "dtau/da");

@@ -6,7 +6,37 @@
 
 #include "multibody/dynamics/dynamics.h"
 
-typedef struct sap_derivatives sap_derivatives;  // workspace
+// x -> [K x_w; x_w x p]
+typedef struct sap_turn_map {
+  double K[9], p[3];
+} sap_turn_map;
+
+// A link, and then the sum over it and those behind.
+typedef struct sap_link_sums {
+  sap_inertia I;
+  double T[6];         // wrench
+  double F[6];         // part of the wrench that turns with the link: F or H
+  double P[3];         // of momenta: W's force
+  double N[9];         // of momenta
+  sap_turn_map B;      // of inverse dynamics B, of momenta that of Pd and v0 in dW
+  sap_turn_map start;  // of momenta: of S in dW
+} sap_link_sums;
+
+typedef struct sap_link_state {
+  double V[6], A[6];
+  double c0[3], L0[3], P0[3];  // of momenta
+  sap_inertia I0;              // at the start
+  sap_link_sums sums;
+} sap_link_state;
+
+// Workspace.
+typedef struct sap_derivatives {
+  sap_dynamics* dynamics;
+  int32_t* group;            // first dof of the dofs that turn with it                    (nv)
+  sap_link_state* links;     // (links)
+  double (*S)[6], (*S0)[6];  // (nv)
+  double (*Pd)[6], (*Pdd)[6], (*PS)[6], (*Pd0)[6];  // (nv)
+} sap_derivatives;
 
 // Allocates the workspace in the pool. The dynamics must outlive it.
 sap_status sap_derivatives_create(sap_dynamics* dynamics, sap_pool* pool, sap_derivatives** out,
@@ -14,8 +44,11 @@ sap_status sap_derivatives_create(sap_dynamics* dynamics, sap_pool* pool, sap_de
 
 // tau = inverse dynamics at (q, v, a) with armature and gravity, without other forces:
 // dtau/dq, dtau/dv and dtau/da = M. The arrays must be zero.
+typedef struct sap_inverse_derivatives {
+  double *dq, *dv, *da;
+} sap_inverse_derivatives;
 void sap_derivatives_inverse(sap_derivatives* work, const sap_kinematics* kin, const double* v,
-                             const double* a, double* dq, double* dv, double* da);
+                             const double* a, const sap_inverse_derivatives* out);
 
 // A step from (q0, v0) to (q, v) as the momentum balance takes it (momentum.c): the change of
 // momentum per time less the weight. The arrays must be zero.

@@ -21,6 +21,9 @@ typedef struct sap_dynamics_kernels {
   void (*momentum_forces)(sap_dynamics* dynamics, const sap_dynamics_state* at,
                           const sap_momentum_step* step, double* tau);
   // See derivatives.h.
+  void (*inverse_derivatives)(sap_derivatives* work, const sap_kinematics* kin, const double* v,
+                              const double* a, const sap_inverse_derivatives* out);
+  void (*momentum_derivatives)(sap_derivatives* work, const sap_momentum_derivatives* step);
   void (*mass_products)(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
                         const double* const x[SAP_MASS_FIELDS], double (*out)[SAP_MASS_PAIRS]);
   void (*mass_gradient)(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,

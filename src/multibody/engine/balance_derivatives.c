@@ -335,8 +335,9 @@ static sap_status find_derivatives(sap_multibody* multibody, const sap_step_cont
     sap_derivatives_momentum(multibody->derivatives, &all);
     add_servos(multibody, step, out);
   } else if (end) {
+    const sap_inverse_derivatives all = {out->dq, out->dv, out->da};
     sap_derivatives_inverse(multibody->derivatives, sap_multibody_kinematics(multibody, out->q),
-                            out->v, out->a, out->dq, out->dv, out->da);
+                            out->v, out->a, &all);
   }
   for (size_t i = 0, n = (size_t)system->nv; end && i < n; ++i) {
     out->dv[(n + 1) * i] += d->damping[i];
