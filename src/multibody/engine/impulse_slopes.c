@@ -2,6 +2,7 @@
 // Rows J of a block, products with them, and X = A^-1 J' with its changes.
 #include "multibody/engine/impulse_slopes.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "multibody/assembly/assembly_data.h"
@@ -12,22 +13,24 @@
 void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block) {
   const sap_model* model = call->multibody->model;
   sap_contact_slopes* w = call->w;
+  const int32_t rows = w->rows = block->nrows;
   w->columns = 0;
   memset(w->u, 0, sizeof w->u);
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const double* J = block->jacobians[t];
     const int32_t first = model->tree_dofs[block->trees[t]];
-    for (int32_t i = first; i < first + model->tree_sizes[block->trees[t]]; ++i) {
-      bool any = false;
-      for (int32_t r = 0; r < block->nrows; ++r) {
-        w->J[w->columns][r] = *J++;
-        any = any || w->J[w->columns][r] != 0.0;
+    const int32_t end = first + model->tree_sizes[block->trees[t]];
+    for (int32_t i = first; i < end; ++i, J += rows) {
+      double any = fabs(J[0]);
+      for (int32_t r = 1; r < rows; ++r) {
+        any += fabs(J[r]);
       }
-      w->column_dof[w->columns] = i;
-      w->columns += any;
+      if (any != 0.0) {
+        memcpy(w->J[w->columns], J, (size_t)rows * sizeof *J);
+        w->column_dof[w->columns++] = i;
+      }
     }
   }
-  w->rows = block->nrows;
   if (call->out->lambda != NULL) {
     sap_slopes_multiply_rows(call, call->out->lambda, w->u);
   }
@@ -35,6 +38,17 @@ void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block) {
 
 void sap_slopes_multiply_rows(const sap_slopes_call* call, const double* v, double* out) {
   const sap_contact_slopes* w = call->w;
+  double sum[3] = {0.0};
+  for (int32_t k = 0; w->rows == 3 && k < w->columns; ++k) {
+    const double x = v[w->column_dof[k]];
+    for (int r = 0; r < 3; ++r) {
+      sum[r] += w->J[k][r] * x;
+    }
+  }
+  if (w->rows == 3) {
+    sap_v3_copy(out, sum);
+    return;
+  }
   memset(out, 0, (size_t)w->rows * sizeof *out);
   for (int32_t k = 0; k < w->columns; ++k) {
     for (int32_t r = 0; r < w->rows; ++r) {
@@ -134,26 +148,28 @@ static void add_A_bar(const sap_slopes_call* call, const sap_block* block,
   const sap_contact_slopes* w = call->w;
   const sap_model* model = call->multibody->model;
   const int count = block->nrows < 3 ? 1 : 3;
-  const double* restrict x[] = {w->X[0], w->X[count / 2], w->X[count - 1]};
+  const bool y = call->y != NULL && count == 3;
+  const double* restrict a = w->X[0], * restrict b = w->X[count / 2], * restrict c = w->X[count - 1];
+  double W[9] = {pull->W[0]};
+  memcpy(W, pull->W, (size_t)(count * count) * sizeof *W);
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t first = model->tree_dofs[block->trees[t]];
     const int32_t end = first + model->tree_sizes[block->trees[t]];
     for (int32_t k = first; k < end; ++k) {
-      double z[4] = {0.0}, *restrict A = w->A_bar + (size_t)model->sizes.nv * (size_t)k;
-      for (int i = 0; i < count; ++i) {
-        for (int j = 0; j < count; ++j) {
-          z[i] -= pull->W[3 * i + j] * x[j][k];
-        }
-        if (call->y != NULL && count == 3) {
-          z[i] += 0.5 * pull->y[i] * call->y[k];
-          z[3] += 0.5 * pull->y[i] * x[i][k];
-        }
+      double z[4] = {-(W[0] * a[k] + W[1] * b[k] + W[2] * c[k]),
+                     -(W[3] * a[k] + W[4] * b[k] + W[5] * c[k]),
+                     -(W[6] * a[k] + W[7] * b[k] + W[8] * c[k])};
+      double* restrict A = w->A_bar + (size_t)model->sizes.nv * (size_t)k;
+      for (int i = 0; y && i < 3; ++i) {
+        z[i] += 0.5 * pull->y[i] * call->y[k];
+        z[3] += 0.5 * pull->y[i] * w->X[i][k];
       }
-      for (int32_t c = k; c < end; ++c) {
-        A[c] += z[0] * x[0][c] + z[1] * x[1][c] + z[2] * x[2][c];
+      const double p = z[0], q = z[1], r = z[2];
+      for (int32_t i = k; i < end; ++i) {
+        A[i] += p * a[i] + q * b[i] + r * c[i];
       }
-      for (int32_t c = k; z[3] != 0.0 && c < end; ++c) {
-        A[c] += z[3] * call->y[c];
+      for (int32_t i = k; z[3] != 0.0 && i < end; ++i) {
+        A[i] += z[3] * call->y[i];
       }
     }
   }
