@@ -54,6 +54,7 @@ typedef struct sap_contact_slopes {
   double (*J)[SAP_CONE_ROWS_MAX];  // (nv)
   double u[SAP_CONE_ROWS_MAX];
   double by_point[3];
+  sap_moved_pair moved;
 } sap_contact_slopes;
 
 sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,

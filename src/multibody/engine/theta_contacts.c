@@ -13,12 +13,13 @@ static sap_status find_variation(const sap_slopes_call* call, const sap_contact*
                                  sap_error* error) {
   const sap_model* model = call->multibody->model;
   const bool patch = contact->patch > 0;
-  SAP_FAIL_IF(
-      patch || !sap_collision_vary(call->multibody->collision, contact, kin->p_WB, kin->R_WB, vary),
-      error, SAP_STATUS_UNSUPPORTED, "derivatives of a contact %s of shapes %d '%s' and %d '%s'",
-      patch ? "in a patch" : "whose features change", contact->shape_A,
-      sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A), contact->shape_B,
-      sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
+  SAP_FAIL_IF(patch || !sap_collision_vary(call->multibody->collision, contact, kin->p_WB,
+                                           kin->R_WB, &call->w->moved, vary),
+              error, SAP_STATUS_UNSUPPORTED,
+              "derivatives of a contact %s of shapes %d '%s' and %d '%s'",
+              patch ? "in a patch" : "whose features change", contact->shape_A,
+              sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A), contact->shape_B,
+              sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
   if (!vary->exact) {
     sap_derivatives_note(call->out->notes, "by differences: contact geometry");
   }

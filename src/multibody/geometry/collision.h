@@ -6,6 +6,7 @@
 #include <sapstep/contact.h>
 
 #include "core/archive.h"
+#include "multibody/geometry/manifold.h"
 #include "multibody/model/model_data.h"
 
 typedef struct sap_collision sap_collision;
@@ -77,12 +78,20 @@ typedef struct sap_contact_variation {
   bool exact;  // false: by differences of collision detection
 } sap_contact_variation;
 
+// The points of the last pair in 12 small motions, for the other contacts of the pair. Zero at first.
+enum { SAP_MOVED_KEY = 27 };
+typedef struct sap_moved_pair {
+  double key[SAP_MOVED_KEY];  // shapes, reach and poses
+  sap_manifold at[12];
+} sap_moved_pair;
+
 // Finds it for a contact at poses p_WB, R_WB of the bodies.
 // Planes with points and round ends of any shape, and two spheres have closed forms. Where a contact
 // ahead is out of reach without the rotation of its bodies, it moves with A. Returns false if the
 // contact's features do not last under small motions.
 bool sap_collision_vary(const sap_collision* collision, const sap_contact* contact,
-                        const double* p_WB, const double* R_WB, sap_contact_variation* out);
+                        const double* p_WB, const double* R_WB, sap_moved_pair* moved,
+                        sap_contact_variation* out);
 // Makes a contact that of shapes of which one is changed in friction, stiffness, relaxation time:
 // its material, friction and point.
 sap_status sap_collision_change(const sap_collision* collision, const sap_shape_def* changed,

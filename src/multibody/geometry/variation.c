@@ -64,24 +64,40 @@ static bool has_closed_form(const placed_contact* of) {
          (a == SAP_SHAPE_SPHERE && b == SAP_SHAPE_SPHERE);
 }
 
-// Collides with B moved; finds the point of the manifold nearest to the contact's. Returns false if
-// there is none near.
-static bool collide_moved(const placed_contact* of, const double turn[3], const double way[3],
-                          double most, double n[3], double p[3]) {
-  sap_placed_shape moved = *of->b;
-  sap_manifold manifold;
-  double q[4], R[9], arm[3];
-  sap_quaternion_exp(q, turn);
-  sap_quaternion_to_matrix(R, q);
-  sap_v3_sub(arm, of->b->p, of->contact->point);
-  sap_v3_place(moved.p, of->contact->point, R, arm);
-  sap_v3_add(moved.p, moved.p, way);
-  sap_m3_mul(moved.R, R, of->b->R);
-  sap_collide(of->a, &moved, of->reach, &manifold);
+// Collides with B turned about its centre and moved, unless that has been done for this pair.
+static void collide_moved(const placed_contact* of, double size, sap_moved_pair* moved) {
+  double key[SAP_MOVED_KEY] = {of->contact->shape_A, of->contact->shape_B, of->reach};
+  sap_v3_copy(key + 3, of->a->p);
+  sap_v3_copy(key + 6, of->b->p);
+  memcpy(key + 9, of->a->R, sizeof of->a->R);
+  memcpy(key + 18, of->b->R, sizeof of->b->R);
+  if (memcmp(moved->key, key, sizeof key) == 0) {
+    return;
+  }
+  memcpy(moved->key, key, sizeof key);
+  for (int k = 0; k < 12; ++k) {
+    sap_placed_shape b = *of->b;
+    double turn[3] = {0.0}, q[4], R[9];
+    const double side = k % 2 == 0 ? -STEP : STEP;
+    if (k < 6) {
+      turn[k / 2] = side;
+      sap_quaternion_exp(q, turn);
+      sap_quaternion_to_matrix(R, q);
+      sap_m3_mul(b.R, R, of->b->R);
+    } else {
+      b.p[k / 2 - 3] += side * size;
+    }
+    sap_collide(of->a, &b, of->reach, &moved->at[k]);
+  }
+}
+
+// Finds the point of a manifold nearest to the contact's. Returns false if there is none near.
+static bool find_nearest(const placed_contact* of, const sap_manifold* manifold, double most,
+                         double n[3], double p[3]) {
   double least = most * most;
   bool found = false;
-  for (int32_t i = 0; i < manifold.count; ++i) {
-    const sap_manifold_point* point = &manifold.points[i];
+  for (int32_t i = 0; i < manifold->count; ++i) {
+    const sap_manifold_point* point = &manifold->points[i];
     double x[3], d[3];
     sap_v3_add(x, of->a->p, point->p);
     sap_v3_add_scaled(x, point->n, 0.5 * of->rest + of->share * (point->phi - of->rest));
@@ -97,16 +113,18 @@ static bool collide_moved(const placed_contact* of, const double turn[3], const 
   return found;
 }
 
+// A turn about the contact is one about the centre of B, r from it, with the way turn x r.
 // One-sided where the point is not chosen on the other side.
-static bool vary_by_differences(const placed_contact* of, sap_contact_variation* out) {
+static bool vary_by_differences(const placed_contact* of, sap_moved_pair* moved,
+                                sap_contact_variation* out) {
   const double size = sap_least(of->a->bound, of->b->bound);
+  double r[3];
+  collide_moved(of, size, moved);
   for (int k = 0; k < 6; ++k) {
     double n[2][3], p[2][3], width = 0.0;
     const double step = k < 3 ? STEP : STEP * size;
     for (int side = 0; side < 2; ++side) {
-      double turn[3] = {0.0}, way[3] = {0.0};
-      (k < 3 ? turn : way)[k % 3] = side == 0 ? -step : step;
-      if (collide_moved(of, turn, way, FAR * STEP * size, n[side], p[side])) {
+      if (find_nearest(of, &moved->at[2 * k + side], FAR * STEP * size, n[side], p[side])) {
         width += step;
       } else {
         sap_v3_copy(n[side], of->contact->R_WC + 6);
@@ -121,11 +139,21 @@ static bool vary_by_differences(const placed_contact* of, sap_contact_variation*
       out->point[3 * k + i] = (p[1][i] - p[0][i]) / width;
     }
   }
+  sap_v3_sub(r, of->b->p, of->contact->point);
+  for (int k = 0; k < 3; ++k) {
+    double e[3] = {0.0}, way[3];
+    e[k] = 1.0;
+    sap_v3_cross(way, e, r);
+    for (int i = 0; i < 3; ++i) {
+      sap_v3_add_scaled(out->normal + 3 * k, out->normal + 9 + 3 * i, way[i]);
+      sap_v3_add_scaled(out->point + 3 * k, out->point + 9 + 3 * i, way[i]);
+    }
+  }
   return true;
 }
 
 bool sap_collision_vary(const sap_collision* c, const sap_contact* contact, const double* p_WB,
-                        const double* R_WB, sap_contact_variation* out) {
+                        const double* R_WB, sap_moved_pair* moved, sap_contact_variation* out) {
   const uint64_t pair = (uint64_t)contact->shape_A << 32 | (uint64_t)contact->shape_B;
   const sap_shape_def* shapes = c->model->shapes;
   sap_placed_shape a = c->shapes[contact->shape_A].placed;
@@ -144,7 +172,7 @@ bool sap_collision_vary(const sap_collision* c, const sap_contact* contact, cons
   of.lift = 0.5 * of.rest + of.share * contact->phi;
   of.reach = sap_most(0.0, contact->phi + of.rest) + sap_least(of.a->bound, of.b->bound);
   out->exact = has_closed_form(&of);
-  if (!out->exact && !vary_by_differences(&of, out)) {
+  if (!out->exact && !vary_by_differences(&of, moved, out)) {
     memset(out, 0, sizeof *out);  // held where the bodies turn on their way
     return sap_v3_dot(contact->ahead_A, contact->ahead_A) > 0.0 ||
            sap_v3_dot(contact->ahead_B, contact->ahead_B) > 0.0;
