@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Derivatives of a step by those of its equations,
 //   F(v) = m(v; q0, v0, u) - p(v; q0, v0, v*, q_A) = 0,  m: the momentum balance,  p = J' gamma
-// at fixed v; castro's two stages are the way to solve them and are not differentiated. With
-// r = m/dt at q^theta = q0 (+) w, w = theta dt v_vq, and d(q0 (+) w) = T dq0 + J dw:
-//   m_v  = theta dt r_v + r_a + theta theta_vq dt^2 r_q J
-//   m_v0 = (1 - theta) dt r_v - r_a + theta (1 - theta_vq) dt^2 r_q J + dt r_v0
-//   m_q0 = dt (r_q T + r_q0)
+// at fixed v; castro's two stages are the way to solve them and are not differentiated. The
+// derivatives of m are in balance_slopes.c.
 // Laws of contacts read v* = v0 - A^-1 m(v0) and A at the theta point of v0; of free bodies v* with
 // m(v*) = 0 and A there:
 //   dv* = -A^-1 (m_q0 dq0 + (m_v + m_v0 - A) dv0 + m_u du - dA (v0 - v*))        m at v0
@@ -15,49 +12,13 @@
 #include <math.h>
 #include <string.h>
 
-#include <sapstep/linearize.h>
-
 #include "core/error.h"
 #include "core/memory.h"
-#include "integrators/stepper.h"
-#include "linalg/dense.h"
+#include "integrators/balance_slopes.h"
 
 // v is good enough, and derivatives at v before a correction serve, where it is below this part.
 static const double NEAR = 1e-9;
 enum { ITERATIONS = 8 };
-
-// The derivatives of m at some velocities; r_q, r_v, r_a: those of r, way: r_q J.
-typedef struct balance_slopes {
-  double *r_q, *r_v, *r_a, *way;  // (nv x nv)
-  sap_near_spd v;                 // m_v; of `at` then that of F
-  double* x;                      // [m_q0 m_v0 m_u]                          (nv x (2 nv + nu))
-  bool has_x;                     // x is that of the last step
-  int32_t count;                  // of rotations
-  sap_step_rotation* rotations;   // of the way to q^theta                    (nv/3)
-} balance_slopes;
-
-struct sap_differentiation {
-  bool current;  // of the last step
-  sap_linearize_report report;
-  bool corrected;                // positions at the end: v_vq has d_v (v - v0) more
-  double* d_v;                   // (nv x nv)
-  int32_t count, end_count;      // of rotations
-  sap_step_rotation* rotations;  // of the way of blocks to a theta point  (nv/3)
-  sap_step_rotation* end;        // of the step                            (nv/3)
-  double *v, *v_vq, *v_theta, *a, *residual, *impulse, *x, *near_v;  // (nv)
-  double* q;                                                         // (nq)
-  int32_t *first, *end_row;  // rows of m on which a velocity acts: of its tree, or all (nv)
-  double* r_q0;              // (nv x nv)
-  double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
-  bool reads_near;                                           // p depends on v_near
-  bool has_near;                                             // `near` is that of the last step
-  double *near_p, *near_z;    // dp/dv_near, or lambda' of it; Z'                (nv x nv)
-  double* near_rest;          // m_v - A of trees with v* from v0                (nv x nv)
-  balance_slopes at, near;    // m at v with factors of F's, m at v_near
-  double *turned, *turned_v;  // (nv x (nv + 3)), (nv x nv)
-  double *solution, *row;     // (nv x (2 nv + nu)), (2 nv + nu)
-  double *lambda, *end_bar;   // (nv)
-};
 
 void sap_differentiation_forget(sap_stepper* stepper) {
   if (stepper->differentiation != NULL) {
@@ -65,36 +26,9 @@ void sap_differentiation_forget(sap_stepper* stepper) {
   }
 }
 
-static size_t inputs_of(const sap_stepper* stepper) {
-  return stepper->system.nu > 0 ? (size_t)stepper->system.nu : 0;
-}
-
-static sap_status create_slopes(size_t n, size_t nx, sap_pool* pool, balance_slopes* m,
-                                sap_error* error) {
-  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&m->r_q, n * n), SAP_ARRAY(&m->r_v, n * n),
-                           SAP_ARRAY(&m->r_a, n * n), SAP_ARRAY(&m->way, n * n),
-                           SAP_ARRAY(&m->x, n * nx), SAP_ARRAY(&m->rotations, n / 3 + 1)));
-  return sap_near_spd_create((int32_t)n, pool, &m->v, error);
-}
-
-// Sets the rows of m on which the velocities of trees act.
-static void find_rows(const sap_system* system, sap_differentiation* d) {
-  for (int32_t t = 0, k = 0; t < system->ntrees; ++t) {
-    const int32_t start = k, end = k + system->tree_sizes[t];
-    bool coupled = false;
-    for (int32_t c = 0; c < system->ncouplings; ++c) {
-      coupled = coupled || system->couplings[c][0] == t || system->couplings[c][1] == t;
-    }
-    for (; k < end; ++k) {
-      d->first[k] = coupled ? 0 : start;
-      d->end_row[k] = coupled ? system->nv : end;
-    }
-  }
-}
-
 static sap_status create_differentiation(sap_stepper* stepper, sap_error* error) {
   sap_pool* pool = &stepper->pool;
-  const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper), nx = 2 * n + nu;
+  const size_t n = (size_t)stepper->system.nv, nu = sap_balance_inputs(stepper), nx = 2 * n + nu;
   sap_differentiation* d;
   SAP_TRY(SAP_POOL_ADD(pool, &d, 1, error));
   SAP_TRY(SAP_POOL_ADD_ALL(
@@ -109,9 +43,9 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       SAP_ARRAY(&d->d_v, n * n), SAP_ARRAY(&d->near_p, n * n), SAP_ARRAY(&d->p_u, n * nu),
       SAP_ARRAY(&d->q, stepper->system.nq), SAP_ARRAY(&d->rotations, n / 3 + 1),
       SAP_ARRAY(&d->end, n / 3 + 1), SAP_ARRAY(&d->solution, n * nx)));
-  SAP_TRY(create_slopes(n, nx, pool, &d->at, error));
-  SAP_TRY(create_slopes(n, nx, pool, &d->near, error));
-  find_rows(&stepper->system, d);
+  SAP_TRY(sap_balance_slopes_create(n, nx, pool, &d->at, error));
+  SAP_TRY(sap_balance_slopes_create(n, nx, pool, &d->near, error));
+  sap_balance_find_rows(&stepper->system, d);
   stepper->differentiation = d;
   return SAP_STATUS_OK;
 }
@@ -136,180 +70,6 @@ static sap_status check_step(const sap_stepper* stepper, sap_error* error) {
                       : sap_fail(error, SAP_STATUS_UNSUPPORTED, "derivatives of a step %s", what);
 }
 
-static sap_step_context context_of(const sap_stepper* stepper) {
-  sap_step_context step = stepper->step;
-  step.q0 = stepper->q0;
-  step.v0 = stepper->v0;
-  step.v0_free = stepper->v0_free;
-  step.v_guess = stepper->solution.about_solution ? NULL : stepper->v0_free;
-  return step;
-}
-
-// Moves to v: d->q, d->v_theta, d->v_vq, d->a.
-static sap_status move_to(sap_stepper* stepper, const double* v, sap_error* error) {
-  sap_differentiation* d = stepper->differentiation;
-  const sap_system* system = &stepper->system;
-  const sap_step_context* s = &stepper->step;
-  for (int32_t i = 0; i < system->nv; ++i) {
-    d->v_theta[i] = s->theta * v[i] + (1.0 - s->theta) * stepper->v0_free[i];
-    d->v_vq[i] = s->theta_vq * v[i] + (1.0 - s->theta_vq) * stepper->v0_free[i];
-    d->a[i] = (v[i] - stepper->v0[i]) / s->dt;
-  }
-  const int code =
-      system->integrate_positions(system->context, stepper->q0, d->v_vq, s->theta * s->dt, d->q);
-  return sap_callback_check("integrate_positions", code, error);
-}
-
-// The entries of column k of derivatives of m that may not be zero; `rows` is 1 for lambda' of them.
-#define FOR_ROWS(d, k, i, rows)                                    \
-  for (size_t i = (rows) == 1 ? 0 : (size_t)(d)->first[k],         \
-              i##_end = (rows) == 1 ? 1 : (size_t)(d)->end_row[k]; \
-       i < i##_end; ++i)
-
-// Makes these entries of a matrix zero.
-static void clear(const sap_differentiation* d, size_t n, size_t rows, double* X) {
-  for (size_t k = 0; k < n; ++k) {
-    FOR_ROWS(d, k, i, rows) {
-      X[rows * k + i] = 0.0;
-    }
-  }
-}
-
-// out = z' X of such a matrix.
-static void multiply(const sap_differentiation* d, size_t n, const double* z, const double* X,
-                     double* out) {
-  for (size_t k = 0; k < n; ++k) {
-    double sum = 0.0;
-    FOR_ROWS(d, k, i, n) {
-      sum += z[i] * X[n * k + i];
-    }
-    out[k] = sum;
-  }
-}
-
-// out = r_q T, or r_q J.
-static void turn(const sap_differentiation* d, const balance_slopes* m, bool J, size_t n,
-                 double* out) {
-  for (size_t k = 0; k < n; ++k) {
-    FOR_ROWS(d, k, i, n) {
-      out[n * k + i] = m->r_q[n * k + i];
-    }
-  }
-  for (int32_t k = 0; k < m->count; ++k) {
-    const sap_step_rotation* rotation = &m->rotations[k];
-    const size_t at = (size_t)rotation->first, start = (size_t)d->first[at];
-    const size_t rows = (size_t)d->end_row[at] - start;
-    for (size_t c = 0; c < 3; ++c) {
-      const double *R = (J ? rotation->J : rotation->T) + 3 * c, *X = m->r_q + n * at + start;
-      for (size_t i = 0; i < rows; ++i) {
-        out[n * (at + c) + start + i] = R[0] * X[i] + R[1] * X[n + i] + R[2] * X[2 * n + i];
-      }
-    }
-  }
-}
-
-// Finds m at v in d->residual, and r_q, r_v, r_a.
-static sap_status find_balance(sap_stepper* stepper, const double* v, balance_slopes* m,
-                               sap_error* error) {
-  sap_differentiation* d = stepper->differentiation;
-  const sap_system* system = &stepper->system;
-  const sap_step_context step = context_of(stepper);
-  const size_t n = (size_t)system->nv;
-  sap_balance_derivatives r = {.q = d->q,
-                               .v = d->v_theta,
-                               .a = d->a,
-                               .residual = d->residual,
-                               .dq = m->r_q,
-                               .dv = m->r_v,
-                               .da = m->r_a,
-                               .notes = d->report.notes};
-  clear(d, n, n, r.dq);
-  clear(d, n, n, r.dv);
-  clear(d, n, n, r.da);
-  SAP_TRY(move_to(stepper, v, error));
-  SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
-  m->count = system->step_rotations(system->context, d->v_vq, step.theta * step.dt, m->rotations);
-  turn(d, m, true, n, m->way);
-  for (size_t i = 0; i < n; ++i) {
-    d->residual[i] *= step.dt;
-  }
-  return SAP_STATUS_OK;
-}
-
-// Adds m_v to the matrix that is to be factorized.
-static void add_velocity_slopes(const sap_stepper* stepper, balance_slopes* m) {
-  const sap_differentiation* d = stepper->differentiation;
-  const sap_step_context* s = &stepper->step;
-  const size_t n = (size_t)stepper->system.nv;
-  const double by_v = s->theta * s->dt, by_q = s->theta_vq * by_v * s->dt;
-  for (size_t k = 0; k < n; ++k) {
-    double* restrict B = m->v.B + n * k;
-    const double *r_v = m->r_v + n * k, *r_a = m->r_a + n * k, *way = m->way + n * k;
-    FOR_ROWS(d, k, i, n) {
-      B[i] += by_v * r_v[i] + r_a[i] + by_q * way[i];
-    }
-  }
-}
-
-// Finds [m_q0 m_v0 m_u] at v, where find_balance has been, in x; of z' m (2 nv + nu) if z is given.
-static sap_status find_start(sap_stepper* stepper, const double* v, const balance_slopes* m,
-                             const double* z, double* x, sap_error* error) {
-  sap_differentiation* d = stepper->differentiation;
-  const sap_system* system = &stepper->system;
-  const sap_step_context step = context_of(stepper);
-  const size_t n = (size_t)system->nv, nu = inputs_of(stepper), rows = z != NULL ? 1 : n;
-  const double dt = step.dt, theta = step.theta, by_q = (1.0 - step.theta_vq) * theta * dt * dt;
-  const bool inner = theta < 1.0 || step.theta_vq < 1.0;
-  const double *r_v = m->r_v, *r_a = m->r_a, *way = m->way;
-  double *q0 = x, *v0 = q0 + rows * n, *u = v0 + rows * n;
-  sap_balance_derivatives r = {.q = d->q,
-                               .v = d->v_theta,
-                               .a = d->a,
-                               .lambda = z,
-                               .dq0 = d->r_q0,
-                               .dv0 = v0,
-                               .du = u,
-                               .notes = d->report.notes};
-  SAP_TRY(move_to(stepper, v, error));
-  clear(d, n, rows, d->r_q0);
-  clear(d, n, rows, v0);
-  memset(u, 0, rows * nu * sizeof(double));
-  SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
-  if (z != NULL) {
-    double* products = d->turned;
-    multiply(d, n, z, m->r_q, products);
-    sap_step_turn_columns(m->rotations, m->count, false, 1, n, products, q0);
-    multiply(d, n, z, r_a, products + n);
-    r_a = products + n;
-    if (inner) {
-      multiply(d, n, z, r_v, products);
-      multiply(d, n, z, way, products + 2 * n);
-    }
-    r_v = products;
-    way = products + 2 * n;
-  } else {
-    turn(d, m, false, n, q0);
-  }
-  for (size_t k = 0; k < n; ++k) {
-    double* restrict to_q = q0 + rows * k, * restrict to_v = v0 + rows * k;
-    const double* by_start = d->r_q0 + rows * k;
-    FOR_ROWS(d, k, i, rows) {
-      to_q[i] = dt * (to_q[i] + by_start[i]);
-      to_v[i] = dt * to_v[i] - r_a[rows * k + i];
-    }
-    FOR_ROWS(d, k, i, rows) {
-      if (!inner) {
-        break;
-      }
-      to_v[i] += (1.0 - theta) * dt * r_v[rows * k + i] + by_q * way[rows * k + i];
-    }
-  }
-  for (size_t i = 0; i < rows * nu; ++i) {
-    u[i] *= dt;
-  }
-  return SAP_STATUS_OK;
-}
-
 static bool is_explicit(const sap_stepper* stepper, int32_t tree) {
   const sap_free_motion* fm = &stepper->solution.free_motion;
   return fm->linearization.known[fm->factor.tree_group[tree]];
@@ -331,7 +91,7 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
   sap_differentiation* d = stepper->differentiation;
   const sap_system* system = &stepper->system;
   const sap_relinearize* r = &stepper->solution;
-  const sap_step_context step = context_of(stepper);
+  const sap_step_context step = sap_balance_context(stepper);
   const size_t n = (size_t)system->nv, size = lambda != NULL ? n : n * n;
   double* const arrays[] = {d->p_q0, d->p_v0, d->p_star, d->p_A, d->p_theta};
   memset(d->impulse, 0, all ? 0 : n * sizeof(double));
@@ -339,7 +99,7 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
   for (size_t i = 0; all && i < sizeof arrays / sizeof *arrays; ++i) {
     memset(arrays[i], 0, size * sizeof(double));
   }
-  memset(d->p_u, 0, (all ? size / n * inputs_of(stepper) : 0) * sizeof(double));
+  memset(d->p_u, 0, (all ? size / n * sap_balance_inputs(stepper) : 0) * sizeof(double));
   if (sap_problem_block_count(r->contact.problem) == 0) {
     return SAP_STATUS_OK;
   }
@@ -354,7 +114,7 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
       sap_derivatives_note(d->report.notes, "held: impulses about which the step was solved again");
     }
     choose(stepper, stepper->v0_free, l->v_near, d->near_v);
-    SAP_TRY(move_to(stepper, d->near_v, error));
+    SAP_TRY(sap_balance_move(stepper, d->near_v, error));
     d->count = system->step_rotations(system->context, d->v_vq, step.theta * step.dt, d->rotations);
     out.q_A = d->q;
     choose(stepper, stepper->v0_free, l->v_law, d->near_v);
@@ -405,12 +165,12 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
   sap_linearize_report* report = &d->report;
   const size_t n = (size_t)stepper->system.nv;
   do {
-    SAP_TRY(find_balance(stepper, d->v, &d->at, error));
+    SAP_TRY(sap_balance_find(stepper, d->v, &d->at, error));
     SAP_TRY(find_impulses(stepper, false, NULL, NULL, error));
     for (size_t i = 0; i < n * n; ++i) {
       d->at.v.B[i] = -d->p_v[i];
     }
-    add_velocity_slopes(stepper, &d->at);
+    sap_balance_add_slopes(stepper, &d->at);
     SAP_FAIL_IF(!sap_near_spd_factorize(&d->at.v), error, SAP_STATUS_STEP_FAILED,
                 "derivatives of a step: dF/dv is singular");
     report->last_correction = correct(stepper);
@@ -452,10 +212,10 @@ static sap_status find_near(sap_stepper* stepper, sap_error* error) {
     return SAP_STATUS_OK;
   }
   choose(stepper, stepper->v0_free, fm->linearization.v_near, d->near_v);
-  SAP_TRY(find_balance(stepper, d->near_v, &d->near, error));
+  SAP_TRY(sap_balance_find(stepper, d->near_v, &d->near, error));
   memset(d->near.v.B, 0, (size_t)system->nv * (size_t)system->nv * sizeof(double));
-  clear(d, (size_t)system->nv, (size_t)system->nv, d->near_rest);
-  add_velocity_slopes(stepper, &d->near);
+  sap_balance_clear(d, (size_t)system->nv, (size_t)system->nv, d->near_rest);
+  sap_balance_add_slopes(stepper, &d->near);
   for (int32_t t = 0; t < system->ntrees; ++t) {
     if (is_explicit(stepper, t)) {
       put_block(stepper, t, t, A->diagonal[t], false);
@@ -564,46 +324,23 @@ static void transpose(size_t n, const double* X, double* out) {
   }
 }
 
-// Subtracts x = [m_q0 m_v0 m_u] from d->solution; rows 1: of lambda' of them.
-static void subtract(const sap_stepper* stepper, const double* x, size_t rows) {
-  const sap_differentiation* d = stepper->differentiation;
-  const size_t n = (size_t)stepper->system.nv;
-  for (size_t k = 0; k < 2 * n; ++k) {
-    double* restrict out = d->solution + rows * k;
-    FOR_ROWS(d, k % n, i, rows) {
-      out[i] -= x[rows * k + i];
-    }
-  }
-  for (size_t i = 2 * rows * n; i < rows * (2 * n + inputs_of(stepper)); ++i) {
-    d->solution[i] -= x[i];
-  }
-}
-
-// Finds m->x at v unless it is in hand.
-static sap_status find_x(sap_stepper* stepper, const double* v, balance_slopes* m,
-                         sap_error* error) {
-  SAP_TRY(m->has_x ? SAP_STATUS_OK : find_start(stepper, v, m, NULL, m->x, error));
-  m->has_x = true;
-  return SAP_STATUS_OK;
-}
-
 // Adds p' dv_near = -p' m_v^-1 m_x = -Z' m_x to d->solution, Z = m_v^-T p'.
 static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
-  const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper);
+  const size_t n = (size_t)stepper->system.nv, nu = sap_balance_inputs(stepper);
   double *Z = d->near_z, *x = d->near.x;
   choose(stepper, stepper->v0_free, stepper->solution.free_motion.linearization.v_near, d->near_v);
   if (rows == 1) {
     sap_near_spd_solve(&d->near.v, true, 1, d->near_p);
-    multiply(d, n, d->near_p, d->near_rest, d->near_z);
+    sap_balance_multiply(d, n, d->near_p, d->near_rest, d->near_z);
     for (size_t i = 0; i < n; ++i) {
       d->solution[n + i] -= d->near_z[i];
     }
-    SAP_TRY(find_start(stepper, d->near_v, &d->near, d->near_p, d->row, error));
-    subtract(stepper, d->row, 1);
+    SAP_TRY(sap_balance_find_start(stepper, d->near_v, &d->near, d->near_p, d->row, error));
+    sap_balance_subtract(stepper, d->row, 1);
     return SAP_STATUS_OK;
   }
-  SAP_TRY(find_x(stepper, d->near_v, &d->near, error));
+  SAP_TRY(sap_balance_find_x(stepper, d->near_v, &d->near, error));
   transpose(n, d->near_p, d->turned);
   sap_near_spd_solve(&d->near.v, true, (int32_t)n, d->turned);
   transpose(n, d->turned, Z);
@@ -631,8 +368,8 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   const size_t n = (size_t)stepper->system.nv, rows = lambda != NULL ? 1 : n;
   const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
   double *q0 = d->solution, *v0 = q0 + rows * n;
-  SAP_TRY(lambda == NULL ? find_x(stepper, d->v, &d->at, error)
-                         : find_start(stepper, d->v, &d->at, lambda, d->row, error));
+  SAP_TRY(lambda == NULL ? sap_balance_find_x(stepper, d->v, &d->at, error)
+                         : sap_balance_find_start(stepper, d->v, &d->at, lambda, d->row, error));
   SAP_TRY(find_impulses(stepper, true, lambda, parameters, error));
   sap_step_turn_columns(d->rotations, d->count, false, rows, n, d->p_A, d->turned);
   sap_step_turn_columns(d->rotations, d->count, true, rows, n, d->p_A, d->turned_v);
@@ -643,12 +380,12 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
       v0[i] = d->p_v0[i] + s->theta * s->dt * share * d->turned_v[i];
     }
   }
-  memcpy(v0 + rows * n, d->p_u, rows * inputs_of(stepper) * sizeof(double));
+  memcpy(v0 + rows * n, d->p_u, rows * sap_balance_inputs(stepper) * sizeof(double));
   SAP_TRY(find_near_part(stepper, rows, error));
   if (s->stage_theta_vq < 1.0) {
     add_theta_part(stepper, rows, q0, v0);
   }
-  subtract(stepper, lambda == NULL ? d->at.x : d->row, rows);
+  sap_balance_subtract(stepper, lambda == NULL ? d->at.x : d->row, rows);
   return d->reads_near ? add_near(stepper, rows, error) : SAP_STATUS_OK;
 }
 
@@ -687,7 +424,7 @@ sap_status sap_stepper_linearize(sap_stepper* stepper, double* A, double* B,
   SAP_TRY(prepare(stepper, error));
   SAP_TRY(find_sides(stepper, NULL, NULL, error));
   sap_differentiation* d = stepper->differentiation;
-  const int32_t nv = stepper->system.nv, nu = (int32_t)inputs_of(stepper);
+  const int32_t nv = stepper->system.nv, nu = (int32_t)sap_balance_inputs(stepper);
   const size_t n = (size_t)nv;
   sap_near_spd_solve(&d->at.v, false, 2 * nv + nu, d->solution);
   if (A != NULL) {
@@ -708,8 +445,8 @@ static sap_status add_parameters(sap_stepper* stepper, const double* v, double* 
                                  const sap_parameter_gradient* out, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_system* system = &stepper->system;
-  const sap_step_context step = context_of(stepper);
-  SAP_TRY(move_to(stepper, v, error));
+  const sap_step_context step = sap_balance_context(stepper);
+  SAP_TRY(sap_balance_move(stepper, v, error));
   const sap_balance_derivatives at = {.q = d->q, .v = d->v_theta, .a = d->a};
   for (int32_t i = 0; i < system->nv; ++i) {
     lambda[i] *= -step.dt;
@@ -740,7 +477,7 @@ sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradi
   SAP_TRY(begin_gradients(stepper, &g, error));
   sap_differentiation* d = stepper->differentiation;
   const sap_step_context* s = &stepper->step;
-  const size_t n = (size_t)stepper->system.nv, nu = inputs_of(stepper);
+  const size_t n = (size_t)stepper->system.nv, nu = sap_balance_inputs(stepper);
   const sap_parameter_gradient* parameters = g.parameters.count > 0 ? &g.parameters : NULL;
   double *lambda = d->lambda, *end = d->end_bar, *sides = d->solution;
   for (size_t i = 0; i < n; ++i) {

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// With r = m/dt at q^theta = q0 (+) w, w = theta dt v_vq, and d(q0 (+) w) = T dq0 + J dw:
+//   m_v  = theta dt r_v + r_a + theta theta_vq dt^2 r_q J
+//   m_v0 = (1 - theta) dt r_v - r_a + theta (1 - theta_vq) dt^2 r_q J + dt r_v0
+//   m_q0 = dt (r_q T + r_q0)
+#include "integrators/balance_slopes.h"
+
+#include <string.h>
+
+sap_status sap_balance_slopes_create(size_t n, size_t nx, sap_pool* pool, sap_balance_slopes* m,
+                                     sap_error* error) {
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&m->r_q, n * n), SAP_ARRAY(&m->r_v, n * n),
+                           SAP_ARRAY(&m->r_a, n * n), SAP_ARRAY(&m->way, n * n),
+                           SAP_ARRAY(&m->x, n * nx), SAP_ARRAY(&m->rotations, n / 3 + 1)));
+  return sap_near_spd_create((int32_t)n, pool, &m->v, error);
+}
+
+void sap_balance_find_rows(const sap_system* system, sap_differentiation* d) {
+  for (int32_t t = 0, k = 0; t < system->ntrees; ++t) {
+    const int32_t start = k, end = k + system->tree_sizes[t];
+    bool coupled = false;
+    for (int32_t c = 0; c < system->ncouplings; ++c) {
+      coupled = coupled || system->couplings[c][0] == t || system->couplings[c][1] == t;
+    }
+    for (; k < end; ++k) {
+      d->first[k] = coupled ? 0 : start;
+      d->end_row[k] = coupled ? system->nv : end;
+    }
+  }
+}
+
+sap_step_context sap_balance_context(const sap_stepper* stepper) {
+  sap_step_context step = stepper->step;
+  step.q0 = stepper->q0;
+  step.v0 = stepper->v0;
+  step.v0_free = stepper->v0_free;
+  step.v_guess = stepper->solution.about_solution ? NULL : stepper->v0_free;
+  return step;
+}
+
+sap_status sap_balance_move(sap_stepper* stepper, const double* v, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_system* system = &stepper->system;
+  const sap_step_context* s = &stepper->step;
+  for (int32_t i = 0; i < system->nv; ++i) {
+    d->v_theta[i] = s->theta * v[i] + (1.0 - s->theta) * stepper->v0_free[i];
+    d->v_vq[i] = s->theta_vq * v[i] + (1.0 - s->theta_vq) * stepper->v0_free[i];
+    d->a[i] = (v[i] - stepper->v0[i]) / s->dt;
+  }
+  const int code =
+      system->integrate_positions(system->context, stepper->q0, d->v_vq, s->theta * s->dt, d->q);
+  return sap_callback_check("integrate_positions", code, error);
+}
+
+// The entries of column k of derivatives of m that may not be zero; `rows` is 1 for lambda' of them.
+#define FOR_ROWS(d, k, i, rows)                                    \
+  for (size_t i = (rows) == 1 ? 0 : (size_t)(d)->first[k],         \
+              i##_end = (rows) == 1 ? 1 : (size_t)(d)->end_row[k]; \
+       i < i##_end; ++i)
+
+void sap_balance_clear(const sap_differentiation* d, size_t n, size_t rows, double* X) {
+  for (size_t k = 0; k < n; ++k) {
+    FOR_ROWS(d, k, i, rows) {
+      X[rows * k + i] = 0.0;
+    }
+  }
+}
+
+void sap_balance_multiply(const sap_differentiation* d, size_t n, const double* z, const double* X,
+                          double* out) {
+  for (size_t k = 0; k < n; ++k) {
+    double sum = 0.0;
+    FOR_ROWS(d, k, i, n) {
+      sum += z[i] * X[n * k + i];
+    }
+    out[k] = sum;
+  }
+}
+
+// out = r_q T, or r_q J.
+static void turn(const sap_differentiation* d, const sap_balance_slopes* m, bool J, size_t n,
+                 double* out) {
+  for (size_t k = 0; k < n; ++k) {
+    FOR_ROWS(d, k, i, n) {
+      out[n * k + i] = m->r_q[n * k + i];
+    }
+  }
+  for (int32_t k = 0; k < m->count; ++k) {
+    const sap_step_rotation* rotation = &m->rotations[k];
+    const size_t at = (size_t)rotation->first, start = (size_t)d->first[at];
+    const size_t rows = (size_t)d->end_row[at] - start;
+    for (size_t c = 0; c < 3; ++c) {
+      const double *R = (J ? rotation->J : rotation->T) + 3 * c, *X = m->r_q + n * at + start;
+      for (size_t i = 0; i < rows; ++i) {
+        out[n * (at + c) + start + i] = R[0] * X[i] + R[1] * X[n + i] + R[2] * X[2 * n + i];
+      }
+    }
+  }
+}
+
+sap_status sap_balance_find(sap_stepper* stepper, const double* v, sap_balance_slopes* m,
+                            sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_system* system = &stepper->system;
+  const sap_step_context step = sap_balance_context(stepper);
+  const size_t n = (size_t)system->nv;
+  sap_balance_derivatives r = {.q = d->q,
+                               .v = d->v_theta,
+                               .a = d->a,
+                               .residual = d->residual,
+                               .dq = m->r_q,
+                               .dv = m->r_v,
+                               .da = m->r_a,
+                               .notes = d->report.notes};
+  sap_balance_clear(d, n, n, r.dq);
+  sap_balance_clear(d, n, n, r.dv);
+  sap_balance_clear(d, n, n, r.da);
+  SAP_TRY(sap_balance_move(stepper, v, error));
+  SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
+  m->count = system->step_rotations(system->context, d->v_vq, step.theta * step.dt, m->rotations);
+  turn(d, m, true, n, m->way);
+  for (size_t i = 0; i < n; ++i) {
+    d->residual[i] *= step.dt;
+  }
+  return SAP_STATUS_OK;
+}
+
+void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m) {
+  const sap_differentiation* d = stepper->differentiation;
+  const sap_step_context* s = &stepper->step;
+  const size_t n = (size_t)stepper->system.nv;
+  const double by_v = s->theta * s->dt, by_q = s->theta_vq * by_v * s->dt;
+  for (size_t k = 0; k < n; ++k) {
+    double* restrict B = m->v.B + n * k;
+    const double *r_v = m->r_v + n * k, *r_a = m->r_a + n * k, *way = m->way + n * k;
+    FOR_ROWS(d, k, i, n) {
+      B[i] += by_v * r_v[i] + r_a[i] + by_q * way[i];
+    }
+  }
+}
+
+sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
+                                  const sap_balance_slopes* m, const double* z, double* x,
+                                  sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_system* system = &stepper->system;
+  const sap_step_context step = sap_balance_context(stepper);
+  const size_t n = (size_t)system->nv, nu = sap_balance_inputs(stepper), rows = z != NULL ? 1 : n;
+  const double dt = step.dt, theta = step.theta, by_q = (1.0 - step.theta_vq) * theta * dt * dt;
+  const bool inner = theta < 1.0 || step.theta_vq < 1.0;
+  const double *r_v = m->r_v, *r_a = m->r_a, *way = m->way;
+  double *q0 = x, *v0 = q0 + rows * n, *u = v0 + rows * n;
+  sap_balance_derivatives r = {.q = d->q,
+                               .v = d->v_theta,
+                               .a = d->a,
+                               .lambda = z,
+                               .dq0 = d->r_q0,
+                               .dv0 = v0,
+                               .du = u,
+                               .notes = d->report.notes};
+  SAP_TRY(sap_balance_move(stepper, v, error));
+  sap_balance_clear(d, n, rows, d->r_q0);
+  sap_balance_clear(d, n, rows, v0);
+  memset(u, 0, rows * nu * sizeof(double));
+  SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
+  if (z != NULL) {
+    double* products = d->turned;
+    sap_balance_multiply(d, n, z, m->r_q, products);
+    sap_step_turn_columns(m->rotations, m->count, false, 1, n, products, q0);
+    sap_balance_multiply(d, n, z, r_a, products + n);
+    r_a = products + n;
+    if (inner) {
+      sap_balance_multiply(d, n, z, r_v, products);
+      sap_balance_multiply(d, n, z, way, products + 2 * n);
+    }
+    r_v = products;
+    way = products + 2 * n;
+  } else {
+    turn(d, m, false, n, q0);
+  }
+  for (size_t k = 0; k < n; ++k) {
+    double* restrict to_q = q0 + rows * k, * restrict to_v = v0 + rows * k;
+    const double* by_start = d->r_q0 + rows * k;
+    FOR_ROWS(d, k, i, rows) {
+      to_q[i] = dt * (to_q[i] + by_start[i]);
+      to_v[i] = dt * to_v[i] - r_a[rows * k + i];
+    }
+    FOR_ROWS(d, k, i, rows) {
+      if (!inner) {
+        break;
+      }
+      to_v[i] += (1.0 - theta) * dt * r_v[rows * k + i] + by_q * way[rows * k + i];
+    }
+  }
+  for (size_t i = 0; i < rows * nu; ++i) {
+    u[i] *= dt;
+  }
+  return SAP_STATUS_OK;
+}
+
+void sap_balance_subtract(const sap_stepper* stepper, const double* x, size_t rows) {
+  const sap_differentiation* d = stepper->differentiation;
+  const size_t n = (size_t)stepper->system.nv;
+  for (size_t k = 0; k < 2 * n; ++k) {
+    double* restrict out = d->solution + rows * k;
+    FOR_ROWS(d, k % n, i, rows) {
+      out[i] -= x[rows * k + i];
+    }
+  }
+  for (size_t i = 2 * rows * n; i < rows * (2 * n + sap_balance_inputs(stepper)); ++i) {
+    d->solution[i] -= x[i];
+  }
+}
+
+sap_status sap_balance_find_x(sap_stepper* stepper, const double* v, sap_balance_slopes* m,
+                              sap_error* error) {
+  SAP_TRY(m->has_x ? SAP_STATUS_OK : sap_balance_find_start(stepper, v, m, NULL, m->x, error));
+  m->has_x = true;
+  return SAP_STATUS_OK;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by the files that differentiate a step: the work of a stepper, and the derivatives of the
+// momentum balance m at some velocities.
+#pragma once
+
+#include <sapstep/linearize.h>
+
+#include "integrators/stepper.h"
+#include "linalg/dense.h"
+
+// The derivatives of m at some velocities; r_q, r_v, r_a: those of r, way: r_q J.
+typedef struct sap_balance_slopes {
+  double *r_q, *r_v, *r_a, *way;  // (nv x nv)
+  sap_near_spd v;                 // m_v; of `at` then that of F
+  double* x;                      // [m_q0 m_v0 m_u]                          (nv x (2 nv + nu))
+  bool has_x;                     // x is that of the last step
+  int32_t count;                  // of rotations
+  sap_step_rotation* rotations;   // of the way to q^theta                    (nv/3)
+} sap_balance_slopes;
+
+struct sap_differentiation {
+  bool current;  // of the last step
+  sap_linearize_report report;
+  bool corrected;                // positions at the end: v_vq has d_v (v - v0) more
+  double* d_v;                   // (nv x nv)
+  int32_t count, end_count;      // of rotations
+  sap_step_rotation* rotations;  // of the way of blocks to a theta point  (nv/3)
+  sap_step_rotation* end;        // of the step                            (nv/3)
+  double *v, *v_vq, *v_theta, *a, *residual, *impulse, *x, *near_v;  // (nv)
+  double* q;                                                         // (nq)
+  int32_t *first, *end_row;  // rows of m on which a velocity acts: of its tree, or all (nv)
+  double* r_q0;              // (nv x nv)
+  double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
+  bool reads_near;                                           // p depends on v_near
+  bool has_near;                                             // `near` is that of the last step
+  double *near_p, *near_z;      // dp/dv_near, or lambda' of it; Z'                (nv x nv)
+  double* near_rest;            // m_v - A of trees with v* from v0                (nv x nv)
+  sap_balance_slopes at, near;  // m at v with factors of F's, m at v_near
+  double *turned, *turned_v;    // (nv x (nv + 3)), (nv x nv)
+  double *solution, *row;       // (nv x (2 nv + nu)), (2 nv + nu)
+  double *lambda, *end_bar;     // (nv)
+};
+
+static inline size_t sap_balance_inputs(const sap_stepper* stepper) {
+  return stepper->system.nu > 0 ? (size_t)stepper->system.nu : 0;
+}
+sap_status sap_balance_slopes_create(size_t nv, size_t nx, sap_pool* pool, sap_balance_slopes* out,
+                                     sap_error* error);
+// Sets the rows of m on which the velocities of trees act.
+void sap_balance_find_rows(const sap_system* system, sap_differentiation* d);
+sap_step_context sap_balance_context(const sap_stepper* stepper);
+// Moves to v: d->q, d->v_theta, d->v_vq, d->a.
+sap_status sap_balance_move(sap_stepper* stepper, const double* v, sap_error* error);
+// Makes the entries of a matrix that may not be zero zero.
+void sap_balance_clear(const sap_differentiation* d, size_t nv, size_t rows, double* X);
+// out = z' X of such a matrix.
+void sap_balance_multiply(const sap_differentiation* d, size_t nv, const double* z, const double* X,
+                          double* out);
+// Finds m at v in d->residual, and r_q, r_v, r_a.
+sap_status sap_balance_find(sap_stepper* stepper, const double* v, sap_balance_slopes* m,
+                            sap_error* error);
+// Adds m_v to the matrix that is to be factorized.
+void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m);
+// Finds m->x at v, where sap_balance_find has been, unless it is in hand.
+sap_status sap_balance_find_x(sap_stepper* stepper, const double* v, sap_balance_slopes* m,
+                              sap_error* error);
+// Finds x there anyhow, or of z' m (2 nv + nu) if z is given.
+sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
+                                  const sap_balance_slopes* m, const double* z, double* x,
+                                  sap_error* error);
+// Subtracts x = [m_q0 m_v0 m_u] from d->solution; rows 1: of lambda' of them.
+void sap_balance_subtract(const sap_stepper* stepper, const double* x, size_t rows);
