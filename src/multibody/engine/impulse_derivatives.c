@@ -29,12 +29,13 @@ enum { ROWS = SAP_CONE_ROWS_MAX };
 // Inputs and outputs of the law of a contact; SHIFT is what v_hat_n of the law is lowered by.
 enum { IN_PHI, IN_W, IN_WT, IN_WN, IN_V0, IN_V_STAR = IN_V0 + ROWS, IN_CHANGE = IN_V_STAR + ROWS };
 enum { LAW_INPUTS = IN_CHANGE + 3 };
-enum { OUT_R, OUT_V_HAT = ROWS, OUT_SHIFT = 2 * ROWS, OUT_MU, OUT_LAGGED, LAW_OUTPUTS };
+enum { OUT_R, OUT_V_HAT = ROWS, OUT_SHIFT = 2 * ROWS, OUT_MU, OUT_LAGGED, OUT_WRONG, LAW_OUTPUTS };
 
 // --- the law ---
 
 typedef struct contact_law {
   int32_t inputs;  // the first of them have effects
+  bool apart;      // phi has on v_hat alone, w on R alone
   sap_law_contact contact;
   sap_material material;
   double scales[ROWS], x[LAW_INPUTS];
@@ -60,6 +61,7 @@ static sap_status evaluate_law(const sap_slopes_call* call, const contact_law* l
       rows.shifts ? rows.friction * sap_law_rise(set, rows.slip_speed, rows.slip) : 0.0;
   out[OUT_MU] = rows.friction;
   out[OUT_LAGGED] = rows.new_impulse;
+  out[OUT_WRONG] = rows.is_wrong ? 1.0 : 0.0;
   return SAP_STATUS_OK;
 }
 
@@ -83,22 +85,30 @@ static void change_impulse(const sap_slopes_call* call, const sap_slopes* slopes
 static sap_status differentiate_law(const sap_slopes_call* call, const sap_block* block,
                                     const contact_law* law, const sap_slopes* slopes,
                                     double g[LAW_INPUTS][ROWS], sap_error* error) {
+  const double* x = law->x;
   memset(g, 0, LAW_INPUTS * sizeof *g);
   for (int i = 0; i < law->inputs; ++i) {
-    const bool scale = i == IN_W || i == IN_WT || i == IN_WN;
-    const double* x = law->x;
+    const bool scale = i == IN_W || i == IN_WT || i == IN_WN, both = law->apart && i == IN_PHI;
     const double step = SAP_LAW_STEP * (scale ? x[i] : fmax(fabs(x[i]), SAP_LAW_LEAST));
-    double moved[LAW_INPUTS], d[2][LAW_OUTPUTS];
-    if (!(step > 0.0) || (i >= IN_V0 && (i - IN_V0) % ROWS >= block->nrows)) {
+    double moved[LAW_INPUTS], d[2][LAW_OUTPUTS], of_w[LAW_OUTPUTS] = {0.0};
+    if (!(step > 0.0) || (i >= IN_V0 && (i - IN_V0) % ROWS >= block->nrows) ||
+        (law->apart && i == IN_W)) {
       continue;
     }
     for (int side = 0; side < 2; ++side) {
       memcpy(moved, x, sizeof moved);
       moved[i] += side == 0 ? -step : step;
+      moved[IN_W] *= both ? 1.0 + (side == 0 ? -SAP_LAW_STEP : SAP_LAW_STEP) : 1.0;
       SAP_TRY(evaluate_law(call, law, moved, d[side], error));
     }
     for (int o = 0; o < LAW_OUTPUTS; ++o) {
-      d[0][o] = (d[1][o] - d[0][o]) / (2.0 * step);
+      const double width = both && o < OUT_V_HAT ? SAP_LAW_STEP * x[IN_W] : step;
+      d[0][o] = (d[1][o] - d[0][o]) / (2.0 * width);
+    }
+    if (both) {
+      memcpy(of_w, d[0], OUT_V_HAT * sizeof *of_w);
+      memset(d[0], 0, OUT_V_HAT * sizeof *of_w);
+      change_impulse(call, slopes, block->nrows, of_w, g[IN_W]);
     }
     change_impulse(call, slopes, block->nrows, d[0], g[i]);
   }
@@ -321,6 +331,7 @@ static sap_status note_law(const sap_slopes_call* call, const sap_block* block, 
   }
   bounded = others[OUT_R + SAP_NORMAL_ROW] != values[OUT_R + SAP_NORMAL_ROW];
   law->contact.thickness = thickness;
+  law->apart = by_w && values[OUT_WRONG] == 0.0;
   law->inputs = by_w ? IN_WT : rests && !bounded ? IN_V0 : call->within ? LAW_INPUTS : IN_CHANGE;
   if (bounded) {
     sap_derivatives_note(call->out->notes, "held: thickness of shapes");
