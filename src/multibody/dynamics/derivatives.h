@@ -56,6 +56,7 @@ typedef struct sap_momentum_derivatives {
   const sap_kinematics *kin0, *kin;
   const double *v0, *v;
   double dt;
+  double (*momenta0)[6];        // [L about its centre; P] of each link at the start, or NULL
   const double* lambda;         // dq0, dv0 of lambda' tau (nv); NULL: matrices
   double *dq, *dv, *dq0, *dv0;  // NULL, the first two or the last two: not wanted
 } sap_momentum_derivatives;

@@ -327,6 +327,7 @@ static sap_status find_derivatives(sap_multibody* multibody, const sap_step_cont
                                           .v0 = step->v0,
                                           .v = out->v,
                                           .dt = step->dt,
+                                          .momenta0 = multibody->momenta.start.momenta,
                                           .lambda = out->lambda,
                                           .dq = out->dq,
                                           .dv = out->dv,
