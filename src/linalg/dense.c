@@ -72,11 +72,6 @@ void sap_near_spd_solve(const sap_near_spd* m, bool transposed, int32_t count, d
   }
 }
 
-void sap_dense_add_product(int32_t m, int32_t n, int32_t k, double scale, const double* X,
-                           const double* Y, double* out) {
-  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, scale, X, k, Y, k, 1.0, out, m);
-}
-
 bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x) {
   const bool regular = factorize_lu(n, B, pivots);
   if (regular) {

@@ -61,9 +61,6 @@ sap_status sap_near_spd_create(int32_t n, sap_pool* pool, sap_near_spd* out, sap
 bool sap_near_spd_factorize(sap_near_spd* matrix);
 // Solves B X = C, or B' X = C, in place (n x count).
 void sap_near_spd_solve(const sap_near_spd* matrix, bool transposed, int32_t count, double* X);
-// out (m x n) += scale X' Y, X: k x m, Y: k x n.
-void sap_dense_add_product(int32_t m, int32_t n, int32_t k, double scale, const double* X,
-                           const double* Y, double* out);
 
 enum { SAP_EIGEN_MAX = 6 };
 

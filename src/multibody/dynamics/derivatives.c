@@ -101,7 +101,3 @@ void sap_mass_gradient(sap_mass_work* w, const sap_kinematics* kin, int32_t tree
                        double* out) {
   w->dynamics->kernels->mass_gradient(w, kin, tree, A, out);
 }
-
-void sap_mass_add_products(const sap_mass_work* w, const sap_mass_sum* sum, double* A) {
-  w->dynamics->kernels->mass_add_products(sum, A);
-}

@@ -88,17 +88,6 @@ void sap_mass_products(sap_mass_work* work, const sap_kinematics* kin, int32_t t
 void sap_mass_gradient(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
                        const double* A, double* out);
 
-// 1, 3 or 4 pairs of vectors of n numbers. Adds their products x_f z_f' to the lower triangle of A
-// (ld); the upper one is undefined.
-typedef struct sap_mass_sum {
-  int32_t n;
-  int count;
-  size_t ld;
-  const double* const* x;
-  double* const* z;
-} sap_mass_sum;
-void sap_mass_add_products(const sap_mass_work* work, const sap_mass_sum* sum, double* A);
-
 // Returns the first dof of those that turn together with a dof.
 int32_t sap_derivatives_group(const sap_model* model, int32_t dof);
 // Sets S (6) of a dof about its tree's O, of lone links too.

@@ -28,7 +28,6 @@ typedef struct sap_dynamics_kernels {
                         const double* const x[SAP_MASS_FIELDS], double (*out)[SAP_MASS_PAIRS]);
   void (*mass_gradient)(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
                         const double* A, double* out);
-  void (*mass_add_products)(const sap_mass_sum* sum, double* A);
 } sap_dynamics_kernels;
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.

@@ -142,33 +142,32 @@ static double spring_scale(const sap_step_context* s) {
 }
 
 // Adds, in terms of lambda' p, what a pull gives to the lower triangles of A_bar:
-//   -X W X' + (X y Y' + Y y' X')/2 = X Z' (its symmetric part),  Y: y of the call
+//   -X W X' + (X y Y' + Y y' X')/2,  Y: y of the call
 static void add_A_bar(const sap_slopes_call* call, const sap_block* block,
                       const sap_mass_pull* pull) {
   const sap_contact_slopes* w = call->w;
   const sap_model* model = call->multibody->model;
-  const size_t n = (size_t)model->sizes.nv;
-  const int count = block->nrows < 3 ? 1 : 3, fields = call->y != NULL && count == 3 ? 4 : count;
-  const double* Y = call->y;
+  const bool single = block->nrows < 3;
+  const bool by_y = call->y != NULL && !single && sap_v3_dot(pull->y, pull->y) > 0.0;
+  const double* restrict a = w->X[0], * restrict b = w->X[!single], * restrict c = w->X[2 * !single];
+  const double* W = pull->W;
   for (int32_t t = 0; t < block->ntrees; ++t) {
-    const size_t first = (size_t)model->tree_dofs[block->trees[t]];
-    const size_t size = (size_t)model->tree_sizes[block->trees[t]];
-    const double* x[SAP_MASS_FIELDS] = {w->X[0] + first, w->X[1] + first, w->X[2] + first,
-                                        Y != NULL ? Y + first : NULL};
-    double* Z[SAP_MASS_FIELDS];
-    for (int i = 0; i < fields; ++i) {
-      Z[i] = memset(w->row_change + n * (size_t)i, 0, size * sizeof(double));
-      for (int j = 0; j < fields && (i < 3 || j < 3); ++j) {
-        const double by = i == 3   ? 0.5 * pull->y[j]
-                          : j == 3 ? 0.5 * pull->y[i]
-                                   : -pull->W[3 * i + j];
-        for (size_t k = 0; k < size; ++k) {
-          Z[i][k] += by * x[j][k];
-        }
+    const int32_t first = model->tree_dofs[block->trees[t]];
+    const int32_t end = first + model->tree_sizes[block->trees[t]];
+    for (int32_t k = first; k < end; ++k) {
+      const double half = by_y ? 0.5 * call->y[k] : 0.0;
+      const double p = half * pull->y[0] - W[0] * a[k] - W[1] * b[k] - W[2] * c[k];
+      const double q = half * pull->y[1] - W[3] * a[k] - W[4] * b[k] - W[5] * c[k];
+      const double r = half * pull->y[2] - W[6] * a[k] - W[7] * b[k] - W[8] * c[k];
+      const double z = pull->y[0] * a[k] + pull->y[1] * b[k] + pull->y[2] * c[k];
+      double* restrict A = w->A_bar + (size_t)model->sizes.nv * (size_t)k;
+      for (int32_t i = k; i < end; ++i) {
+        A[i] += p * a[i] + q * b[i] + r * c[i];
+      }
+      for (int32_t i = k; by_y && i < end; ++i) {
+        A[i] += 0.5 * z * call->y[i];
       }
     }
-    const sap_mass_sum sum = {(int32_t)size, fields, n, x, Z};
-    sap_mass_add_products(call->multibody->masses, &sum, w->A_bar + (n + 1) * first);
   }
 }
 
