@@ -16,7 +16,37 @@ typedef struct results {
   double p[3 * MIXED_BODIES], R[9 * MIXED_BODIES], q[4 * MIXED_BODIES];
   double J[3 * MIXED_NV], M[MIXED_NV * MIXED_NV], tau[MIXED_NV];
   double start[MIXED_BODIES][6], end[MIXED_BODIES][6];
+  double D[7][MIXED_NV * MIXED_NV], products[MIXED_NV][SAP_MASS_PAIRS], gradient[MIXED_NV];
 } results;
+
+// Derivatives at kin.
+static void differentiate(sap_dynamics* d, const sap_kinematics* kin, results* out) {
+  sap_pool pool = {.owner = "test"};
+  sap_derivatives* work;
+  sap_mass_work* masses;
+  assert_int_equal(sap_derivatives_create(d, &pool, &work, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_mass_work_create(d, &pool, &masses, NULL), SAP_STATUS_OK);
+  sap_derivatives_inverse(work, kin, mixed_v, mixed_v,
+                          &(sap_inverse_derivatives){out->D[0], out->D[1], out->D[2]});
+  sap_momentum_derivatives step = {.kin0 = kin,
+                                   .kin = kin,
+                                   .v0 = mixed_v,
+                                   .v = mixed_v,
+                                   .dt = 0.01,
+                                   .dq = out->D[3],
+                                   .dv = out->D[4]};
+  sap_derivatives_momentum(work, &step);
+  step.dq = step.dv = NULL;
+  step.dq0 = out->D[5];
+  step.dv0 = out->D[6];
+  sap_derivatives_momentum(work, &step);
+  const double* const x[SAP_MASS_FIELDS] = {mixed_v, out->D[0], NULL, out->D[2]};
+  for (int32_t t = 0; t < d->model->sizes.trees; ++t) {
+    sap_mass_products(masses, kin, t, x, out->products);
+    sap_mass_gradient(masses, kin, t, out->D[2], out->gradient);
+  }
+  sap_pool_free(&pool);
+}
 
 static void evaluate(const sap_model* model, const sap_dynamics_kernels* kernels, results* out) {
   sap_dynamics* d = NULL;
@@ -43,6 +73,7 @@ static void evaluate(const sap_model* model, const sap_dynamics_kernels* kernels
   for (int32_t b = 1; b < MIXED_BODIES; ++b) {
     kernels->add_point_jacobian(&kin, b, p, kin.R_WB + 9 * b, 1.0, out->J);
   }
+  differentiate(d, &kin, out);
   memcpy(out->p, kin.p_WB, sizeof out->p);
   memcpy(out->R, kin.R_WB, sizeof out->R);
   memcpy(out->q, kin.q_WB, sizeof out->q);
@@ -67,6 +98,7 @@ static void test_sets_agree(void** state) {
   results expected, found;
   evaluate(model, baseline(), &expected);
   assert_true(expected.tau[MIXED_NV - 1] != 0.0 && expected.J[0] != 0.0 && expected.M[0] > 0.0);
+  assert_true(expected.D[5][0] != 0.0 && expected.gradient[MIXED_NV - 1] != 0.0);
   int32_t sets = 0;
   for (const sap_dynamics_kernels* k; (k = sap_dynamics_kernels_get(sets)) != NULL; ++sets) {
     evaluate(model, k, &found);

@@ -530,14 +530,6 @@ static sap_status add_block(sap_slopes_call* call, int32_t index, const sap_bloc
              : sap_slopes_add_row(call, block, at->gamma[0], at->G[0], at->bound[0], error);
 }
 
-static void clear_A_bar(const sap_model* model, double* A_bar) {
-  for (int32_t k = 0; k < model->sizes.nv; ++k) {
-    const int32_t tree = model->dof_tree[k];
-    memset(A_bar + (size_t)model->sizes.nv * (size_t)k + model->tree_dofs[tree], 0,
-           (size_t)model->tree_sizes[tree] * sizeof *A_bar);
-  }
-}
-
 sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_context* step,
                                              const sap_problem* problem,
                                              sap_impulse_derivatives* out, sap_error* error) {
@@ -569,7 +561,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
       }
     }
     if (out->lambda != NULL) {
-      clear_A_bar(multibody->model, call.w->A_bar);
+      sap_slopes_clear_mass(&call);
     }
     if (multibody->dynamics->nelastic > 0 || multibody->dynamics->fluid.count > 0) {
       sap_derivatives_note(out->notes, "held: stiffness and drag in A");

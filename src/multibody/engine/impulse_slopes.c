@@ -171,6 +171,15 @@ static void add_A_bar(const sap_slopes_call* call, const sap_block* block,
   }
 }
 
+void sap_slopes_clear_mass(const sap_slopes_call* call) {
+  const sap_model* model = call->multibody->model;
+  for (int32_t k = 0; k < model->sizes.nv; ++k) {
+    const int32_t tree = model->dof_tree[k];
+    memset(call->w->A_bar + (size_t)model->sizes.nv * (size_t)k + model->tree_dofs[tree], 0,
+           (size_t)model->tree_sizes[tree] * sizeof(double));
+  }
+}
+
 void sap_slopes_finish_mass(const sap_slopes_call* call) {
   const sap_contact_slopes* w = call->w;
   const sap_model* model = call->multibody->model;

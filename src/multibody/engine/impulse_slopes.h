@@ -117,6 +117,8 @@ typedef struct sap_mass_pull {
 void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
                          const sap_mass_pull* pulls, const double* factors);
 void sap_slopes_finish_mass(const sap_slopes_call* call);
+// Makes the blocks of trees in w->A_bar zero.
+void sap_slopes_clear_mass(const sap_slopes_call* call);
 // Adds scale times the gradients to q of x_r' K x_s, K of all joint springs; x NULL: 0.
 void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const double* q, double scale,
                                        const double* const x[SAP_MASS_FIELDS],
