@@ -48,7 +48,7 @@ typedef struct sap_step_gradients {
 // or the stiffness of a rigid one, have the gradient 0; contacts with spin or rolling friction are
 // refused where their friction is a parameter.
 // Another product of the same step, or one after sap_stepper_linearize, reuses the factors only:
-// the derivatives of the impulses are computed again; measured 0.4 to 0.5 of the first one's time.
+// the derivatives of the impulses are computed again; measured about half of the first one's time.
 // Fails as sap_stepper_linearize, and with NOT_FINITE: dq1 or dv1.
 SAP_API sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradients,
                                    sap_linearize_report* report, sap_error* error);
