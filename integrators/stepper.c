@@ -4,9 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <sapstep/stepper.h>
-
-#include "core/archive.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/platform.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #define _DEFAULT_SOURCE
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

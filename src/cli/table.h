@@ -4,7 +4,6 @@
 // finite are null).
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 

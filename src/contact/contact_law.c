@@ -141,7 +141,6 @@
 #include "contact/contact_law.h"
 
 #include <float.h>
-#include <math.h>
 
 #include "contact/material.h"
 

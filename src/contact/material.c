@@ -2,7 +2,6 @@
 // Physical parameters of surfaces: defaults, checks, and how two surfaces make a pair.
 #include "contact/material.h"
 
-#include <float.h>
 #include <math.h>
 
 sap_material sap_material_default(void) {

@@ -5,7 +5,6 @@
 // is the machine's; callers that store the bytes add a checksum.
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"

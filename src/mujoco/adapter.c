@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "core/memory.h"
 #include "mujoco/mujoco_options.h"
 #include "multibody/geometry/collision.h"
 

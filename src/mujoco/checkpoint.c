@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoints of a MuJoCo run: a header, the options, mjData's state, three memories (the
 // adapter's, the problem's and the solver's) and a checksum over all of it.
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

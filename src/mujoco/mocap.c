@@ -3,7 +3,6 @@
 //   v     = (p - p_before)/h
 //   omega = log(q q_before^-1)/h
 // A body faster than options.mocap_speed_limit was placed elsewhere and rests.
-#include <math.h>
 #include <string.h>
 
 #include "math/vector3.h"

@@ -5,7 +5,6 @@
 // cost: dense, O(nv^3 + nc nv^2), nv^2 + O(nv) doubles: for studies, not for steps.
 #include <cblas.h>
 #include <lapacke.h>
-#include <math.h>
 #include <string.h>
 
 #include "contact/cone.h"

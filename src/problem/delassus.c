@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg/dense.h"
 #include "problem/problem_data.h"
 
 // Runs over the spans of velocities that a column of Y covers.

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "linalg/dense.h"
 #include "linalg/square.h"
 #include "problem/blocks.h"
 

@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sapstep/solver.h>
-
 #include "core/memory.h"
 #include "core/platform.h"
 #include "problem/problem_data.h"

@@ -11,8 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <sapstep/solver.h>
-
 #include "contact/cone.h"
 #include "core/memory.h"
 #include "linalg/square.h"

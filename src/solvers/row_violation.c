@@ -8,7 +8,6 @@
 #include "solvers/row_violation.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdbool.h>
 
 #include "contact/cone.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commands that read a recording: plot, export.
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

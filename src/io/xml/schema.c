@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/xml/xml.h"
-
 void sap_scene_warn(const sap_scene_options* options, const sap_xml_node* node,
                     const char* attribute, const char* text) {
   if (options->warning != NULL) {

@@ -9,7 +9,6 @@
 
 #include "core/archive.h"
 #include "core/file.h"
-#include "core/memory.h"
 
 enum {
   PIECE_BYTES = 1 << 16,

@@ -15,7 +15,6 @@
 
 #include <libqhull_r/qhull_ra.h>
 
-#include "core/memory.h"
 #include "math/vector3.h"
 #include "multibody/model/model_data.h"
 

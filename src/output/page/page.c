@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 #include "core/file.h"
-#include "core/memory.h"
 #include "core/options.h"
 #include "core/platform.h"
 #include "output/page/page.h"

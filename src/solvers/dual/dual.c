@@ -6,7 +6,6 @@
 
 #include <cblas.h>
 #include <float.h>
-#include <math.h>
 #include <string.h>
 
 #include "contact/cone.h"
@@ -16,7 +15,6 @@
 #include "problem/problem_data.h"
 #include "problem/warm_start.h"
 #include "solvers/islands.h"
-#include "solvers/report.h"
 #include "solvers/residuals.h"
 #include "solvers/row_violation.h"
 

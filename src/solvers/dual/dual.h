@@ -15,7 +15,6 @@
 // One rho per item does not see rows with far less friction than others of their cone.
 #pragma once
 
-#include <math.h>
 #include <stdint.h>
 
 #include <sapstep/solver.h>

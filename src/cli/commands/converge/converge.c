@@ -15,7 +15,6 @@
 #include "cli/commands/run/run_loop.h"
 #include "cli/expression.h"
 #include "cli/options.h"
-#include "cli/progress.h"
 #include "core/platform.h"
 
 // --- one run ---

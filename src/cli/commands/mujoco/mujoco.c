@@ -5,9 +5,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include <mujoco/mujoco.h>
-
-#include <sapstep/mujoco.h>
 #include <sapstep/sapstep.h>
 
 #include "cli/commands/mujoco/mujoco.h"

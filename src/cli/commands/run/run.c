@@ -2,9 +2,7 @@
 // sapstep run: steps a scene and summarises the run.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +16,6 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/scene.h"
-#include "cli/table.h"
 #include "core/memory.h"
 
 typedef struct run_options {

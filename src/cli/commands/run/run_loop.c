@@ -4,7 +4,6 @@
 #include "cli/commands/run/run_loop.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 

@@ -5,8 +5,6 @@
 #include "cli/commands/sweep/study.h"
 
 #include <pthread.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
