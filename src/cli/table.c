@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #define _DEFAULT_SOURCE
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -15,38 +16,58 @@ typedef struct cell {
   double real;
 } cell;
 
+typedef struct table_column {
+  const char* name;  // NULL: not shown
+  cli_cell_kind kind;
+  int digits;
+} table_column;
+
 struct cli_table {
-  const cli_column* given;
-  cli_column* columns;  // those with a name
+  table_column* given;
+  table_column* columns;  // those with a name
   int ngiven, ncolumns, next;
+  int32_t given_room, column_room;
   cell* cells;  // row by row
   int32_t count, room;
 };
 
-cli_table* cli_table_create(const cli_column* columns, int ncolumns) {
+void cli_table_column(cli_table* table, const char* name, cli_cell_kind kind, int digits) {
+  const table_column c = {
+      .name = name != NULL ? cli_copy(name) : NULL, .kind = kind, .digits = digits};
+  CLI_GROW(&table->given, &table->given_room, table->ngiven + 1);
+  CLI_GROW(&table->columns, &table->column_room, table->ngiven + 1);
+  table->given[table->ngiven++] = c;
+  table->columns[table->ncolumns] = c;
+  table->ncolumns += name != NULL ? 1 : 0;
+}
+
+cli_table* cli_table_create(const char* columns) {
   cli_table* table = cli_new(1, sizeof *table);
-  cli_column* named = cli_new((size_t)ncolumns, sizeof *named);
-  *table = (cli_table){.given = columns, .columns = named, .ngiven = ncolumns};
-  for (int i = 0; i < ncolumns; ++i) {
-    if (columns[i].name != NULL) {
-      named[table->ncolumns++] = columns[i];
-    }
+  char* rest;
+  for (char* name = strtok_r(cli_copy(columns), " ", &rest); name != NULL;
+       name = strtok_r(NULL, " ", &rest)) {
+    char* end = name + strcspn(name, "#:");
+    const cli_cell_kind kind = *end == '#'   ? CLI_CELL_INTEGER
+                               : *end == ':' ? CLI_CELL_REAL
+                                             : CLI_CELL_TEXT;
+    const int digits = kind == CLI_CELL_REAL ? atoi(end + 1) : 0;
+    *end = '\0';
+    cli_table_column(table, name, kind, digits);
   }
   return table;
 }
 
 void cli_table_cells(cli_table* table, const cli_value* values, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    const cli_column* column = &table->given[table->next];
+    const table_column* c = &table->given[table->next];
     table->next = (table->next + 1) % table->ngiven;
-    if (column->name == NULL) {
-      continue;
+    if (c->name != NULL) {
+      CLI_GROW(&table->cells, &table->room, table->count + 1);
+      table->cells[table->count++] =
+          (cell){.text = c->kind == CLI_CELL_TEXT ? cli_copy(values[i].text) : NULL,
+                 .integer = values[i].integer,
+                 .real = values[i].real};
     }
-    CLI_GROW(&table->cells, &table->room, table->count + 1);
-    table->cells[table->count++] =
-        (cell){.text = column->kind == CLI_CELL_TEXT ? cli_copy(values[i].text) : NULL,
-               .integer = values[i].integer,
-               .real = values[i].real};
   }
 }
 
@@ -62,7 +83,7 @@ static void print_json(const cli_table* table, FILE* stream) {
   const size_t n = (size_t)table->ncolumns;
   (void)fputs("[", stream);
   for (size_t i = 0; i < (size_t)table->count; ++i) {
-    const cli_column* column = &table->columns[i % n];
+    const table_column* column = &table->columns[i % n];
     const cell* c = &table->cells[i];
     (void)fputs(i % n != 0 ? ", " : i == 0 ? "\n{" : "},\n{", stream);
     sap_json_put(stream, column->name);
@@ -127,7 +148,7 @@ static size_t common_folder(const cli_table* table) {
 }
 
 // Returns the text of a cell; of a file the part after `folder`.
-static const char* cell_text(const cli_column* column, const cell* c, size_t folder,
+static const char* cell_text(const table_column* column, const cell* c, size_t folder,
                              char number[NUMBER_SIZE]) {
   if (column->kind == CLI_CELL_TEXT) {
     return c->text + (strcmp(column->name, "file") == 0 ? folder : 0);
@@ -188,7 +209,7 @@ static bool alike(const cli_table* table, const layout* l, size_t a, size_t b, i
   const size_t n = (size_t)table->ncolumns;
   for (int j = 0; j < count; ++j) {
     char text[NUMBER_SIZE], other[NUMBER_SIZE];
-    const cli_column* column = &table->columns[j];
+    const table_column* column = &table->columns[j];
     if (strcmp(cell_text(column, &table->cells[a * n + (size_t)j], l->folder, text),
                cell_text(column, &table->cells[b * n + (size_t)j], l->folder, other)) != 0) {
       return false;
@@ -253,7 +274,7 @@ static void print_block(const cli_table* table, const layout* l, int first, int 
   for (size_t row = 0; row <= (size_t)table->count / n; ++row) {  // 0: the names
     for (int k = first == 0 ? 0 : first - l->keys; k < end; ++k) {
       const int j = k < first ? k - (first - l->keys) : k;
-      const cli_column* column = &table->columns[j];
+      const table_column* column = &table->columns[j];
       const char* text =
           row == 0 ? column->name
                    : cell_text(column, &table->cells[(row - 1) * n + (size_t)j], l->folder, number);

@@ -11,24 +11,14 @@ typedef enum cli_format { CLI_FORMAT_TABLE, CLI_FORMAT_JSON, CLI_FORMAT_CSV } cl
 
 typedef enum cli_cell_kind { CLI_CELL_TEXT, CLI_CELL_INTEGER, CLI_CELL_REAL } cli_cell_kind;
 
-typedef struct cli_column {
-  const char* name;  // unit as suffix: time_us; NULL: its cells are not shown
-  cli_cell_kind kind;
-  int digits;  // of a real in an aligned table; CSV and JSON have all 17
-} cli_column;
-
-// Initializers of columns.
-#define CLI_TEXTS(name) \
-  { name, CLI_CELL_TEXT, 0 }
-#define CLI_INTEGERS(name) \
-  { name, CLI_CELL_INTEGER, 0 }
-#define CLI_REALS(name, digits) \
-  { name, CLI_CELL_REAL, digits }
-
 typedef struct cli_table cli_table;
 
-// `columns` must outlive the table, which lives until the program ends.
-cli_table* cli_table_create(const cli_column* columns, int ncolumns);
+// Creates a table, which lives until the program ends. Columns are words, the unit as suffix of
+// the name: "file nv# time_us:5" are texts, integers, and reals with 5 digits in an aligned table
+// (CSV and JSON have all 17).
+cli_table* cli_table_create(const char* columns);
+// Adds a column before the first cell; name NULL: its cells are not shown.
+void cli_table_column(cli_table* table, const char* name, cli_cell_kind kind, int digits);
 // A cell: text is copied.
 typedef struct cli_value {
   const char* text;

@@ -117,26 +117,10 @@ static double default_of(const sap_option* option) {
 
 // --- tables ---
 
-static const cli_column row_columns[] = {
-    CLI_TEXTS("file"),
-    CLI_INTEGERS("index"),
-    CLI_TEXTS("solver"),
-    CLI_TEXTS("start"),
-    CLI_TEXTS("outcome"),
-    CLI_INTEGERS("iterations"),
-    CLI_REALS("time_us", 5),
-    CLI_REALS("ccp_map", 3),
-    CLI_REALS("ncp_map", 3),
-    CLI_REALS("momentum", 3),
-    CLI_REALS("slackness", 3),
-    CLI_REALS("set_violation_Ns", 3),
-    CLI_REALS("ncp_dual_mps", 3),
-    CLI_REALS("ncp_complementarity_J", 3),
-    CLI_REALS("signorini_J", 3),
-    CLI_REALS("dissipation_J", 4),
-    CLI_REALS("v_difference", 3),
-    CLI_INTEGERS("cones"),
-};
+static const char row_columns[] =
+    "file index# solver start outcome iterations# time_us:5 ccp_map:3 ncp_map:3 momentum:3 "
+    "slackness:3 set_violation_Ns:3 ncp_dual_mps:3 ncp_complementarity_J:3 signorini_J:3 "
+    "dissipation_J:4 v_difference:3 cones#";
 
 // Contacts with friction.
 static int32_t count_cones(const sap_problem* problem) {
@@ -188,27 +172,17 @@ static void count_solve(contender* c, const sap_report* report, const sap_residu
 }
 
 // The columns of the summary, before those of the residuals.
-static const cli_column summary_columns[] = {CLI_TEXTS("solver"),
-                                             CLI_TEXTS("start"),
-                                             CLI_INTEGERS("problems"),
-                                             CLI_INTEGERS("refused"),
-                                             CLI_INTEGERS("solved_1e-4"),
-                                             CLI_INTEGERS("solved_1e-8"),
-                                             CLI_REALS("iterations_mean", 4),
-                                             CLI_INTEGERS("iterations_max"),
-                                             CLI_REALS("time_median_us", 4),
-                                             CLI_REALS("time_max_us", 4)};
-enum { SUMMARY = sizeof summary_columns / sizeof *summary_columns };
+static const char summary_columns[] =
+    "solver start problems# refused# solved_1e-4# solved_1e-8# iterations_mean:4 "
+    "iterations_max# time_median_us:4 time_max_us:4";
 
 static void print_summary(compare_job* job) {
   const bool wide = job->format != CLI_FORMAT_TABLE;  // a table for the eye lacks some residuals
-  cli_column columns[SUMMARY + CLI_RESIDUALS];
-  memcpy(columns, summary_columns, sizeof summary_columns);
+  cli_table* table = cli_table_create(summary_columns);
   for (int i = 0; i < CLI_RESIDUALS; ++i) {
     const char* name = wide || cli_residuals[i].narrow ? cli_residuals[i].name : NULL;
-    columns[SUMMARY + i] = (cli_column){name, CLI_CELL_REAL, 3};
+    cli_table_column(table, name, CLI_CELL_REAL, 3);
   }
-  cli_table* table = cli_table_create(columns, SUMMARY + CLI_RESIDUALS);
   for (int k = 0; k < job->count; ++k) {
     contender* c = &job->contenders[k];
     const double n = (double)c->problems, nan = (double)NAN;
@@ -437,7 +411,7 @@ static int compare(compare_job* job, char** paths, int count) {
   sap_error error;
   SAP_RETURN_IF(add_contenders(job, &error) != SAP_STATUS_OK, cli_report(&error));
   if (!job->summary || job->rows != NULL) {
-    job->table = cli_table_create(row_columns, sizeof row_columns / sizeof *row_columns);
+    job->table = cli_table_create(row_columns);
   }
   int code = CLI_OK;
   for (int i = 0; code == CLI_OK && i < count; ++i) {

@@ -25,8 +25,7 @@ static const cli_option options[] = {
 
 typedef struct info_section {
   const char* title;  // NULL ends the list
-  const cli_column* columns;
-  int ncolumns;
+  const char* columns;
   size_t count;  // where sap_model_sizes has their number [bytes]
   void (*add)(cli_table* table, const sap_model* model, int32_t id);  // one row
 } info_section;
@@ -51,11 +50,6 @@ static void add_reals(cli_table* table, const double* values, int count) {
   }
 }
 
-static const cli_column body_columns[] = {CLI_INTEGERS("id"),       CLI_TEXTS("name"),
-                                          CLI_TEXTS("parent"),      CLI_INTEGERS("tree"),
-                                          CLI_REALS("mass_kg", 6),  CLI_REALS("Ixx_kgm2", 6),
-                                          CLI_REALS("Iyy_kgm2", 6), CLI_REALS("Izz_kgm2", 6)};
-
 static void add_body(cli_table* table, const sap_model* model, int32_t id) {
   sap_body_def def = {0};
   (void)sap_model_get_body(model, id, &def, NULL);
@@ -64,10 +58,6 @@ static void add_body(cli_table* table, const sap_model* model, int32_t id) {
   CLI_CELLS(table, CLI_I(sap_model_get_body_tree(model, id)), CLI_R(def.mass));
   add_reals(table, def.I_BCo_B, 3);
 }
-
-static const cli_column tree_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("root"),
-                                          CLI_INTEGERS("bodies"), CLI_INTEGERS("dofs"),
-                                          CLI_REALS("mass_kg", 6)};
 
 static void add_tree(cli_table* table, const sap_model* model, int32_t id) {
   const int32_t bodies = sap_model_get_sizes(model).bodies;
@@ -85,18 +75,6 @@ static void add_tree(cli_table* table, const sap_model* model, int32_t id) {
   CLI_CELLS(table, CLI_I(count), CLI_I(sap_model_get_tree_dofs(model, id)), CLI_R(mass));
 }
 
-static const cli_column joint_columns[] = {CLI_INTEGERS("id"),
-                                           CLI_TEXTS("name"),
-                                           CLI_TEXTS("type"),
-                                           CLI_TEXTS("body"),
-                                           CLI_INTEGERS("dof"),
-                                           CLI_REALS("lower", 6),
-                                           CLI_REALS("upper", 6),
-                                           CLI_REALS("stiffness", 6),
-                                           CLI_REALS("damping", 6),
-                                           CLI_REALS("armature", 6),
-                                           CLI_REALS("friction_loss", 6)};
-
 static void add_joint(cli_table* table, const sap_model* model, int32_t id) {
   static const char* const types[] = {"free", "ball", "hinge", "slide"};
   sap_joint_def def = {0};
@@ -109,22 +87,6 @@ static void add_joint(cli_table* table, const sap_model* model, int32_t id) {
   CLI_CELLS(table, CLI_I(dof), CLI_R(def.lower), CLI_R(def.upper), CLI_R(def.stiffness),
             CLI_R(def.damping), CLI_R(def.armature), CLI_R(def.friction_loss));
 }
-
-static const cli_column shape_columns[] = {CLI_INTEGERS("id"),
-                                           CLI_TEXTS("name"),
-                                           CLI_TEXTS("type"),
-                                           CLI_TEXTS("body"),
-                                           CLI_REALS("size_x_m", 5),
-                                           CLI_REALS("size_y_m", 5),
-                                           CLI_REALS("size_z_m", 5),
-                                           CLI_TEXTS("mesh"),
-                                           CLI_INTEGERS("condim"),
-                                           CLI_REALS("friction", 5),
-                                           CLI_REALS("stiffness_Npm", 5),
-                                           CLI_REALS("modulus_Pa", 5),
-                                           CLI_REALS("margin_m", 5),
-                                           CLI_REALS("rest_distance_m", 5),
-                                           CLI_REALS("rest_depth_m", 3)};
 
 // Returns the depth m g/k to which the shape sinks into a rigid floor if one contact carries the
 // mass m of its tree; 0 for a shape that does not move, or is rigid.
@@ -153,29 +115,12 @@ static void add_shape(cli_table* table, const sap_model* model, int32_t id) {
             CLI_R(find_rest_depth(model, &def)));
 }
 
-static const cli_column mesh_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("name"),
-                                          CLI_INTEGERS("hull_vertices")};
-
 static void add_mesh(cli_table* table, const sap_model* model, int32_t id) {
   sap_mesh_def def = {0};
   (void)sap_model_get_mesh(model, id, &def, NULL);
   add_id(table, model, SAP_ELEMENT_MESH, id);
   CLI_CELLS(table, CLI_I(def.vertex_count));
 }
-
-static const cli_column actuator_columns[] = {CLI_INTEGERS("id"),
-                                              CLI_TEXTS("name"),
-                                              CLI_TEXTS("on"),
-                                              CLI_TEXTS("target"),
-                                              CLI_REALS("gear", 6),
-                                              CLI_REALS("gain", 6),
-                                              CLI_REALS("bias_0", 6),
-                                              CLI_REALS("bias_1", 6),
-                                              CLI_REALS("bias_2", 6),
-                                              CLI_REALS("control_lower", 6),
-                                              CLI_REALS("control_upper", 6),
-                                              CLI_REALS("force_lower", 6),
-                                              CLI_REALS("force_upper", 6)};
 
 static void add_actuator(cli_table* table, const sap_model* model, int32_t id) {
   static const struct {
@@ -200,11 +145,6 @@ static void add_actuator(cli_table* table, const sap_model* model, int32_t id) {
             CLI_R(def.force_upper));
 }
 
-static const cli_column tendon_columns[] = {
-    CLI_INTEGERS("id"),        CLI_TEXTS("name"),       CLI_TEXTS("type"),
-    CLI_INTEGERS("parts"),     CLI_REALS("lower", 6),   CLI_REALS("upper", 6),
-    CLI_REALS("stiffness", 6), CLI_REALS("damping", 6), CLI_REALS("friction_loss", 6)};
-
 static void add_tendon(cli_table* table, const sap_model* model, int32_t id) {
   sap_tendon_def def = {0};
   (void)sap_model_get_tendon(model, id, &def, NULL);
@@ -213,10 +153,6 @@ static void add_tendon(cli_table* table, const sap_model* model, int32_t id) {
             CLI_I(def.npoints > 0 ? def.npoints : def.njoints), CLI_R(def.lower), CLI_R(def.upper),
             CLI_R(def.stiffness), CLI_R(def.damping), CLI_R(def.friction_loss));
 }
-
-static const cli_column equality_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("name"),
-                                              CLI_TEXTS("type"),  CLI_TEXTS("a"),
-                                              CLI_TEXTS("b"),     CLI_TEXTS("active")};
 
 static void add_equality(cli_table* table, const sap_model* model, int32_t id) {
   static const char* const types[] = {"connect", "weld", "joint", "tendon", "distance"};
@@ -231,23 +167,30 @@ static void add_equality(cli_table* table, const sap_model* model, int32_t id) {
   CLI_CELLS(table, CLI_T(def.active ? "yes" : "no"));
 }
 
-static const cli_column keyframe_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("name")};
-
 static void add_keyframe(cli_table* table, const sap_model* model, int32_t id) {
   add_id(table, model, SAP_ELEMENT_KEYFRAME, id);
 }
 
-#define SECTION(plural, one)                                              \
-  {                                                                       \
-#plural, one##_columns, sizeof one##_columns / sizeof *one##_columns, \
-        offsetof(sap_model_sizes, plural), add_##one                      \
-  }
+#define SECTION(plural, one, columns) \
+  { #plural, columns, offsetof(sap_model_sizes, plural), add_##one }
 static const info_section info_sections[] = {
-    SECTION(trees, tree),         SECTION(bodies, body),
-    SECTION(joints, joint),       SECTION(shapes, shape),
-    SECTION(meshes, mesh),        SECTION(actuators, actuator),
-    SECTION(tendons, tendon),     SECTION(equalities, equality),
-    SECTION(keyframes, keyframe), {0},
+    SECTION(trees, tree, "id# root bodies# dofs# mass_kg:6"),
+    SECTION(bodies, body, "id# name parent tree# mass_kg:6 Ixx_kgm2:6 Iyy_kgm2:6 Izz_kgm2:6"),
+    SECTION(
+        joints, joint,
+        "id# name type body dof# lower:6 upper:6 stiffness:6 damping:6 armature:6 friction_loss:6"),
+    SECTION(shapes, shape,
+            "id# name type body size_x_m:5 size_y_m:5 size_z_m:5 mesh condim# friction:5 "
+            "stiffness_Npm:5 modulus_Pa:5 margin_m:5 rest_distance_m:5 rest_depth_m:3"),
+    SECTION(meshes, mesh, "id# name hull_vertices#"),
+    SECTION(actuators, actuator,
+            "id# name on target gear:6 gain:6 bias_0:6 bias_1:6 bias_2:6 control_lower:6 "
+            "control_upper:6 force_lower:6 force_upper:6"),
+    SECTION(tendons, tendon,
+            "id# name type parts# lower:6 upper:6 stiffness:6 damping:6 friction_loss:6"),
+    SECTION(equalities, equality, "id# name type a b active"),
+    SECTION(keyframes, keyframe, "id# name"),
+    {0},
 };
 
 // --- the command ---
@@ -377,9 +320,6 @@ static void print_fields(const sap_model* model) {
 
 // --- wrong starts ---
 
-static const cli_column start_columns[] = {CLI_TEXTS("kind"), CLI_TEXTS("a"), CLI_TEXTS("b"),
-                                           CLI_REALS("depth", 4), CLI_TEXTS("unit")};
-
 typedef struct starts {
   const sap_model* model;
   cli_table* table;
@@ -407,8 +347,7 @@ static void add_start(void* context, const sap_wrong_start* at) {
 
 // Overlaps and violated limits of the default pose, which the first step finds; none if it fails.
 static void print_starts(const cli_scene* scene, const sap_model* model, cli_format format) {
-  starts s = {model, cli_table_create(start_columns, sizeof start_columns / sizeof *start_columns),
-              0};
+  starts s = {model, cli_table_create("kind a b depth:4 unit"), 0};
   sap_stepper_options stepping = sap_stepper_options_default();
   sap_multibody* multibody = NULL;
   sap_stepper* stepper = NULL;
@@ -438,7 +377,7 @@ static void print_all(const cli_scene* scene, const sap_model* model, const skip
     print_fields(model);
   }
   for (const info_section* s = info_sections; s->title != NULL; ++s) {
-    cli_table* table = cli_table_create(s->columns, s->ncolumns);
+    cli_table* table = cli_table_create(s->columns);
     int32_t count;
     memcpy(&count, (const char*)&sizes + s->count, sizeof count);
     for (int32_t i = 0; i < count; ++i) {
@@ -454,14 +393,13 @@ static void print_all(const cli_scene* scene, const sap_model* model, const skip
 }
 
 static int run(const cli_command* command, int argc, char** argv) {
-  static const cli_column column = CLI_TEXTS("warning");
   request r = {.scene = cli_scene_default(), .format = CLI_FORMAT_TABLE};
   cli_parser parser;
   SAP_RETURN_IF(!cli_parse(&parser, command, &r, argc, argv), parser.exit_code);
   SAP_RETURN_IF(parser.noperands != 1,
                 cli_usage_error(command, "a scene file is needed, found %d", parser.noperands));
   r.scene.path = parser.operands[0];
-  skipped left_out = {.table = cli_table_create(&column, 1)};
+  skipped left_out = {.table = cli_table_create("warning")};
   r.scene.reading.lenient = true;
   sap_model* model = NULL;
   sap_error error = {0};

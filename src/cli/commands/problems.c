@@ -11,20 +11,9 @@
 
 // --- sapstep solve ---
 
-static const cli_column columns[] = {
-    CLI_TEXTS("file"),
-    CLI_INTEGERS("nv"),
-    CLI_INTEGERS("nc"),
-    CLI_TEXTS("outcome"),
-    CLI_INTEGERS("iterations"),
-    CLI_REALS("cost_J", 10),
-    CLI_REALS("momentum_error", 3),
-    CLI_REALS("row", 3),
-    CLI_REALS("row_mps", 3),
-    CLI_REALS("tree", 3),
-    CLI_REALS("tree_mps", 3),
-    CLI_REALS("time_us", 6),
-};
+static const char columns[] =
+    "file nv# nc# outcome iterations# cost_J:10 momentum_error:3 row:3 row_mps:3 tree:3 "
+    "tree_mps:3 time_us:6";
 
 typedef struct solve_job {
   const char* solver_name;
@@ -92,7 +81,7 @@ static int create(solve_job* job, const cli_command* command) {
                 cli_usage_error(command, "%s", error.message));
   SAP_THEN(status, sap_problem_create(&job->problem, &error));
   SAP_RETURN_IF(status != SAP_STATUS_OK, cli_report(&error));
-  job->table = cli_table_create(columns, (int)(sizeof columns / sizeof columns[0]));
+  job->table = cli_table_create(columns);
   return CLI_OK;
 }
 
@@ -191,17 +180,13 @@ static cli_table* list_presets(void) {
 #define SAP_X(name, source, settings) CLI_T(name), CLI_T(source), CLI_T(settings),
   static const cli_value cells[] = {SAP_PRESET_LIST(SAP_X)};
 #undef SAP_X
-  static const cli_column three[] = {CLI_TEXTS("name"), CLI_TEXTS("source"), CLI_TEXTS("sets")};
-  cli_table* table = cli_table_create(three, 3);
+  cli_table* table = cli_table_create("name source sets");
   cli_table_cells(table, cells, sizeof cells / sizeof *cells);
   return table;
 }
 
 static cli_table* list_solvers(void) {
-  static const cli_column solver_columns[] = {CLI_TEXTS("name"),       CLI_TEXTS("model"),
-                                              CLI_TEXTS("principles"), CLI_TEXTS("blocks"),
-                                              CLI_TEXTS("stepping"),   CLI_TEXTS("reference")};
-  cli_table* table = cli_table_create(solver_columns, 6);
+  cli_table* table = cli_table_create("name model principles blocks stepping reference");
   for (int32_t i = 0; i < sap_solver_count(); ++i) {
     const sap_solver_info* info = sap_solver_get_info(i);
     CLI_CELLS(table, CLI_T(info->name), CLI_T(info->model), CLI_T(info->principles));

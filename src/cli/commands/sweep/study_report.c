@@ -149,22 +149,20 @@ static double median_of(const study_spec* s, const study_row* rows, int64_t poin
 enum { POINTS_MAX = 200 };
 static void print_points(const study_spec* s, const study_row* rows) {
   const int64_t points = s->cases / s->samples;
-  cli_column list[COLUMNS_MAX];
-  char names[STUDY_MEASURES_MAX][AXIS_SIZE];
-  int count = 0;
-  for (int i = 0; i < s->parameter_count; ++i) {
-    if (s->parameters[i].kind == STUDY_GRID) {
-      list[count++] = (cli_column){s->parameters[i].name, CLI_CELL_TEXT, 0};
-    }
-  }
-  for (int k = 0; k < s->measure_count; ++k) {
-    write_measure(s, k, names[k]);
-    list[count++] = (cli_column){names[k], CLI_CELL_REAL, 6};
-  }
   if (points < 2 || points > POINTS_MAX) {
     return;
   }
-  cli_table* table = cli_table_create(list, count);
+  cli_table* table = cli_table_create("");
+  for (int i = 0; i < s->parameter_count; ++i) {
+    if (s->parameters[i].kind == STUDY_GRID) {
+      cli_table_column(table, s->parameters[i].name, CLI_CELL_TEXT, 0);
+    }
+  }
+  for (int k = 0; k < s->measure_count; ++k) {
+    char name[AXIS_SIZE];
+    write_measure(s, k, name);
+    cli_table_column(table, name, CLI_CELL_REAL, 6);
+  }
   for (int64_t point = 0; point < points; ++point) {
     for (int i = 0; i < s->parameter_count; ++i) {
       char value[STUDY_TEXT_SIZE];
@@ -182,8 +180,6 @@ static void print_points(const study_spec* s, const study_row* rows) {
 }
 
 int study_print(const study_spec* s, const study_row* rows) {
-  static const cli_column list[] = {CLI_TEXTS("measure"), CLI_REALS("mean", 6),
-                                    CLI_REALS("least", 6), CLI_REALS("most", 6)};
   int64_t counts[STUDY_STATUSES] = {0}, left = 0;
   const study_row* failed = NULL;
   for (int64_t i = 0; i < s->cases; ++i) {
@@ -194,7 +190,7 @@ int study_print(const study_spec* s, const study_row* rows) {
     ++counts[rows[i].status];
     failed = failed == NULL && rows[i].status == STUDY_FAILED ? &rows[i] : failed;
   }
-  cli_table* table = cli_table_create(list, 4);
+  cli_table* table = cli_table_create("measure mean:6 least:6 most:6");
   for (int k = 0; k < s->measure_count; ++k) {
     summarize(s, rows, k, table);
   }
