@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -62,8 +62,7 @@ struct cli_command {
   const char* name;
   const char* operands;       // "FILE..."; "" for none
   const char* summary;        // a line for the list of commands
-  const char* description;    // a paragraph, lines separated by '\n'
-  const char* examples;       // lines
+  const char* text;           // help/NAME.txt: a paragraph, then "Examples:" and lines
   const cli_option* options;  // ended by a name NULL
   cli_table_options tables[CLI_TABLES];
   const char* const*
@@ -71,7 +70,7 @@ struct cli_command {
   int (*run)(const cli_command* command, int argc, char** argv);  // argv[0]: the command's name
 };
 
-// A command is a constant in a file of its own and a row of the table in main.c.
+// A command is a constant in a file of its own, a text in help/ and a row of the table in main.c.
 extern const cli_command cli_command_bench;
 extern const cli_command cli_command_check;
 extern const cli_command cli_command_compare;
@@ -85,6 +84,11 @@ extern const cli_command cli_command_solve;
 extern const cli_command cli_command_solvers;
 extern const cli_command cli_command_sweep;
 extern const cli_command cli_command_view;
+
+// Texts of help/, which the build turns into arrays.
+extern const char cli_text_bench[], cli_text_check[], cli_text_compare[], cli_text_converge[],
+    cli_text_export[], cli_text_info[], cli_text_mujoco[], cli_text_no_mujoco[], cli_text_plot[],
+    cli_text_run[], cli_text_solve[], cli_text_solvers[], cli_text_sweep[], cli_text_view[];
 
 // Prints "sapstep: message" to standard error.
 void cli_message(const char* format, ...) SAP_PRINTF(1, 2);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of files: those derived from others, and outputs that would destroy inputs; text files.
-#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program: finds the command in a table and runs it.
-#define _XOPEN_SOURCE 700
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

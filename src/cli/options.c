@@ -560,8 +560,10 @@ static void print_table(const cli_command* command, const cli_table_options* t) 
 }
 
 void cli_print_help(const cli_command* command) {
-  (void)printf("Usage: sapstep %s [OPTION...]%s%s\n\n%s\n\nOptions:\n", command->name,
-               command->operands[0] != '\0' ? " " : "", command->operands, command->description);
+  const char* examples = strstr(command->text, "\nExamples:\n");
+  (void)printf("Usage: sapstep %s [OPTION...]%s%s\n\n%.*s\nOptions:\n", command->name,
+               command->operands[0] != '\0' ? " " : "", command->operands,
+               (int)(examples - command->text), command->text);
   for (const cli_option* option = command->options; option->name != NULL; ++option) {
     char left[2 * CLI_NAME_SIZE];
     (void)snprintf(left, sizeof left, "--%s %s", option->name,
@@ -572,5 +574,5 @@ void cli_print_help(const cli_command* command) {
   for (int t = 0; t < CLI_TABLES && command->tables[t].table != NULL; ++t) {
     print_table(command, &command->tables[t]);
   }
-  (void)printf("\nExamples:\n%s", command->examples);
+  (void)fputs(examples, stdout);
 }

@@ -54,11 +54,8 @@ bool cli_read_scheme(const char* text, sap_scheme* out);
   }
 #define CLI_FORMAT_ROW(owner, list, help) \
   { "format", "NAME", help, CLI_WORD, .offset = offsetof(owner, format), .words = list }
-#define CLI_ACCURACY_ROW(owner, help)                                                  \
-  {                                                                                    \
-    "accuracy", "M", help, CLI_POSITIVE, .offset = offsetof(owner, adaptive.accuracy), \
-                                         .high = 1e9                                 \
-  }
+#define CLI_ACCURACY_ROW(owner, help) \
+  { "accuracy", "M", help, CLI_POSITIVE, .offset = offsetof(owner, adaptive.accuracy), .high = 1e9 }
 #define CLI_PRESET_ROW(owner)                                                         \
   {                                                                                   \
     "preset", "NAME",                                                                 \

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Long studies: progress, signals, threads.
-#define _POSIX_C_SOURCE 200809L
 #include "cli/progress.h"
 
 #include <pthread.h>

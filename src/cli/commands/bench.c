@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep bench: time per step of scenes, beside other engines in the same minutes. Repetitions of
 // all take turns, so that other load hits all alike, and ratios are taken within a turn.
-#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -512,16 +511,7 @@ const cli_command cli_command_bench = {
     .name = "bench",
     .operands = "SCENE...",
     .summary = "time per step, interleaved with other engines",
-    .description =
-        "Steps every scene from its default pose, repetition by repetition, and prints the median\n"
-        "time per step with contacts, Newton iterations and the largest momentum error. Peers\n"
-        "step the same scenes in the same turns; `ratio` is their time over ours, median and\n"
-        "quartiles. The first turn warms up and does not count.",
-    .examples =
-        "  sapstep bench examples/scenes/clutter_40.xml\n"
-        "  sapstep bench --peer 'python3 tests/bench/peers/mujoco_peer.py' \\\n"
-        "      --peer 'python3 tests/bench/peers/drake_peer.py' --svg bench.svg \\\n"
-        "      examples/scenes/*.xml\n",
+    .text = cli_text_bench,
     .options = option_list,
     .tables = {CLI_TABLE(sap_stepper_option_table, bench, stepper, cli_stepper_default)},
     .run = run_bench,

@@ -42,14 +42,7 @@ const cli_command cli_command_check = {
     .name = "check",
     .operands = "SCENE",
     .summary = "report what a run of a scene conserves and how it converges",
-    .description =
-        "Runs a scene and writes a report, an HTML page: features that the reader ignores, "
-        "energy,\n"
-        "momentum, actual and requested contact stiffness, creep of contacts, the solver, the\n"
-        "order of convergence and the largest safe step. Each line says pass, or the reason and\n"
-        "the option that helps. Controls are zero. Needs Python with the package sapstep: the\n"
-        "python3 of the path, or the one that SAPSTEP_PYTHON names.",
-    .examples = "  sapstep check robot.xml -o robot.html\n",
+    .text = cli_text_check,
     .options = check_options,
     .run = run_check,
 };

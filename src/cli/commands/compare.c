@@ -441,25 +441,7 @@ const cli_command cli_command_compare = {
     .name = "compare",
     .operands = "FILE...",
     .summary = "compare solvers on stored problems",
-    .description =
-        "FILES are contact problems, as 'sapstep run --dump-problems' writes them (HDF5 in "
-        "FCLIB's\n"
-        "layout, or text). Every solver solves each, and there is a row for each with outcome,\n"
-        "iterations, time [us], relative natural maps of the convex (ccp) and the nonlinear (ncp)\n"
-        "contact problem with one step length per block, relative momentum error, distance of the\n"
-        "impulses from their sets [N s], dual and complementarity residuals, dissipation [J], and\n"
-        "the relative difference of the velocities from those of the first solver. Solvers that "
-        "do\n"
-        "not take a problem's blocks are left out. With --summary a row per solver: problems\n"
-        "solved to 1e-4 and 1e-8 in the natural map of the solver's own model, mean and most\n"
-        "iterations, median and longest time, the worst of each residual. The tolerance is 1e-9\n"
-        "here, unless --tolerance says otherwise, and no solver checks its input.\n"
-        "'sapstep sweep' lets solvers step a scene themselves.",
-    .examples =
-        "  sapstep compare --summary problems/*.hdf5\n"
-        "  sapstep compare --solvers sap,admm-ccp,apgd --tolerance 1e-10 pile.hdf5\n"
-        "  sapstep run examples/scenes/quadruped.xml --dump-problems problems --dump-every 10 &&\n"
-        "  sapstep compare --start warm --convergence quadruped.svg problems/*.hdf5\n",
+    .text = cli_text_compare,
     .options = option_list,
     .tables = {CLI_TABLE(sap_solver_option_table, compare_job, options, default_of)},
     .run = run,

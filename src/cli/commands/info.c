@@ -414,14 +414,7 @@ const cli_command cli_command_info = {
     .name = "info",
     .operands = "SCENE",
     .summary = "list what a scene contains and what the reader ignores",
-    .description =
-        "Reads a scene (MJCF or URDF) as 'run --lenient' does and prints its bodies, joints,\n"
-        "dofs per tree, shapes, meshes, actuators, tendons, equalities and keyframes, shapes\n"
-        "that start inside each other and limits that start violated by more than an impact\n"
-        "explains, and unsupported elements that the reader ignored.",
-    .examples =
-        "  sapstep info robot.xml\n"
-        "  sapstep info --format json robot.urdf\n",
+    .text = cli_text_info,
     .options = options,
     .run = run,
 };

@@ -145,18 +145,7 @@ const cli_command cli_command_solve = {
     .name = "solve",
     .operands = "FILE...",
     .summary = "solve contact problems stored in files",
-    .description =
-        "Solves the contact problem of each file (HDF5 in FCLIB's layout, or text) and prints a "
-        "row\n"
-        "for each: file, velocities nv, contacts nc, outcome, Newton iterations,\n"
-        "cost l(v) [J], relative momentum error |D grad l| / max(|D A v|, |D J' gamma|)\n"
-        "computed anew from the solution, and time [us]. Exit status 1 when a problem did\n"
-        "not converge. After an error (exit status 3) nothing is printed and nothing\n"
-        "written.",
-    .examples =
-        "  sapstep solve pile.hdf5\n"
-        "  sapstep solve --tolerance 1e-12 --output solved.hdf5 pile.hdf5\n"
-        "  sapstep solve --linear-solver sparse --repeat 10 --format json problems/*.hdf5\n",
+    .text = cli_text_solve,
     .options = solve_options,
     .tables = {CLI_TABLE(sap_solver_option_table, solve_job, options, cli_solver_default)},
     .run = run_solve,
@@ -221,16 +210,7 @@ const cli_command cli_command_solvers = {
     .name = "solvers",
     .operands = "",
     .summary = "list the contact solvers and the physical laws each one satisfies",
-    .description =
-        "Lists the solvers that 'solve --solver' takes: the contact model of each, which\n"
-        "principles of rigid contact it satisfies, the blocks that it accepts, how 'run' "
-        "steps\n"
-        "with it (semi-implicit: compliant contact; Moreau-Jean: rigid contact at the level of\n"
-        "velocities) and where it was published.",
-    .examples =
-        "  sapstep solvers\n"
-        "  sapstep solvers --presets\n"
-        "  sapstep solvers --format json\n",
+    .text = cli_text_solvers,
     .options = solvers_options,
     .run = run_solvers,
 };

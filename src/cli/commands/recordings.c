@@ -182,28 +182,7 @@ const cli_command cli_command_plot = {
     .name = "plot",
     .operands = "RECORDING QUANTITY...",
     .summary = "plot energies, positions, contact forces, ...",
-    .description =
-        "Plots quantities of a recording of 'sapstep run --record' over time with gnuplot, each "
-        "in\n"
-        "its own panel. An element and a component select some of its lines, as position:s3:z:\n"
-        "  energy          kinetic, gravity, springs, total\n"
-        "  position        of bodies: BODY, BODY:z\n"
-        "  q, v            coordinates and velocities of joints: JOINT, JOINT:x\n"
-        "  momentum        px py pz Lx Ly Lz\n"
-        "  actuator        forces of actuators\n"
-        "  sensor          values of sensors: SENSOR, SENSOR:0\n"
-        "  contacts        number of contacts\n"
-        "  contact_force   sum of the contact forces on a body: BODY, BODY:z\n"
-        "  penetration     the largest of all contacts\n"
-        "  slip            the largest of contacts that push\n"
-        "  pressure        the largest mean pressure of a patch\n"
-        "  step            newton_iterations, cost_J, momentum_error, time_s, ...\n"
-        "  history         cost and momentum error over the iterations of row ROW, or of the\n"
-        "                  step with the most iterations",
-    .examples =
-        "  sapstep plot clutter.h5 energy step:newton_iterations slip\n"
-        "  sapstep plot pendulum.h5 v:hinge --against q:hinge -o phase.png\n"
-        "  sapstep plot clutter.h5 history\n",
+    .text = cli_text_plot,
     .options = plot_options,
     .run = run_plot,
 };
@@ -373,17 +352,7 @@ const cli_command cli_command_export = {
     .name = "export",
     .operands = "RECORDING [QUANTITY...]",
     .summary = "write quantities or contacts as CSV, or the run as glTF or MCAP",
-    .description =
-        "Writes quantities of a recording over time, or all its contacts, as CSV with units in\n"
-        "the names of the columns. Quantities are those of 'sapstep plot'; without any: states,\n"
-        "energies, momenta, the number of contacts, and the solver's report.\n"
-        "-o FILE.glb or FILE.gltf writes the scene and its motion as glTF, -o FILE.mcap also\n"
-        "contact forces and all quantities, for Foxglove or Rerun. Both need Python with the\n"
-        "package sapstep: the python3 of the path, or the one that SAPSTEP_PYTHON names.",
-    .examples =
-        "  sapstep export clutter.h5 energy position:s3 > a.csv\n"
-        "  sapstep export clutter.h5 -o clutter.glb\n"
-        "  sapstep export clutter.h5 --contacts -o contacts.csv\n",
+    .text = cli_text_export,
     .options = export_options,
     .run = run_export,
 };

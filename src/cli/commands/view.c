@@ -219,21 +219,7 @@ const cli_command cli_command_view = {
     .name = "view",
     .operands = "RECORDING...",
     .summary = "turn a recording into a 3D page that any browser plays",
-    .description =
-        "Writes one HTML file that replays a recording of 'sapstep run --record' without a\n"
-        "network: shapes, contact points and forces coloured by mode, penetration, charts at\n"
-        "the time cursor. '?' on the page lists its keys. Several recordings are shown beside\n"
-        "each other at the same time; the arrows of the later ones are coloured by the difference\n"
-        "of their forces from the first one's. The address of a page may name a time and a body:\n"
-        "clutter.html#t=0.5&body=s3&look=side.\n"
-        "Pictures and films need Python 3 and chromium, films also ffmpeg.",
-    .examples =
-        "  sapstep run examples/scenes/clutter_40.xml --record clutter.h5\n"
-        "  sapstep view clutter.h5 -o clutter.html\n"
-        "  sapstep view sap.h5 pgs.h5 -o both.html\n"
-        "  sapstep view clutter.h5 -o clutter.png --time 0.5\n"
-        "  sapstep view clutter.h5 -o clutter.mp4 --until 2 --speed 0.25\n"
-        "  sapstep run robot.xml --record r.h5 & sapstep view --live r.h5\n",
+    .text = cli_text_view,
     .options = view_options,
     .run = run_view,
 };

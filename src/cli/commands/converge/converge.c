@@ -2,7 +2,6 @@
 // sapstep converge: measures the order of convergence in the time step. States are compared at the
 // multiples of the largest step, which all runs share, by sap_system.position_difference, so that
 // rotations are compared as rotations.
-#define _POSIX_C_SOURCE 200809L
 #include "cli/commands/converge/converge.h"
 
 #include <float.h>
@@ -458,17 +457,7 @@ const cli_command cli_command_converge = {
     .name = "converge",
     .operands = "SCENE",
     .summary = "measure the order of convergence in the time step",
-    .description =
-        "Runs the scene with steps dt, dt/2, dt/4, ... and compares positions and velocities at\n"
-        "the multiples of dt, in the L2 norm over time, with an exact solution or with a run\n"
-        "with much smaller steps. The observed order is the slope of the error over the step in a\n"
-        "double-logarithmic chart, by least squares, with its standard error. Two references\n"
-        "estimate the error of the reference: errors less than ten times as large are marked\n"
-        "and left out of the orders, and the exit code is 1.",
-    .examples =
-        "  sapstep converge examples/scenes/double_pendulum.xml --dt 0.01 --svg orders.svg\n"
-        "  sapstep converge examples/scenes/spring_cylinder.xml --duration 5\n"
-        "  sapstep converge examples/scenes/sliding_box.xml --contact-stage end,theta\n",
+    .text = cli_text_converge,
     .options = converge_option_list,
     .tables = {CLI_TABLE(sap_stepper_option_table, converge_options, stepper, cli_stepper_default),
                CLI_ADAPTIVE_OPTIONS(converge_options)},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Options of `sapstep converge` and the notes of its scene.
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Orders, table and chart of a convergence study.
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep mujoco: steps any model that MuJoCo loads, with MuJoCo's collisions and forces.
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -367,17 +366,7 @@ const cli_command cli_command_mujoco = {
     .name = "mujoco",
     .operands = "MODEL",
     .summary = "step a model with MuJoCo's collisions and forces",
-    .description =
-        "Loads the model (MJCF, URDF or MJB) as MuJoCo does, steps it from its default pose or a\n"
-        "keyframe and prints a closing table, as 'sapstep run' does with its own engine. Forces "
-        "of\n"
-        "springs, dampers and position servos are implicit; contacts have physical stiffness.",
-    .examples =
-        "  sapstep mujoco humanoid.xml --duration 10\n"
-        "  sapstep mujoco scene.xml --keyframe home --dt 0.02 --output scene.csv\n"
-        "  sapstep mujoco humanoid.xml --record humanoid.h5 && sapstep view humanoid.h5\n"
-        "  sapstep mujoco humanoid.xml --duration 2 --checkpoint at2.checkpoint\n"
-        "  sapstep mujoco humanoid.xml --duration 4 --resume at2.checkpoint\n",
+    .text = cli_text_mujoco,
     .options = mujoco_option_list,
     .tables = {CLI_TABLE(sap_mj_option_table, mujoco_options, adapter, mujoco_default)},
     .run = run_mujoco,

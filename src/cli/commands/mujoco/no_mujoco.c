@@ -15,8 +15,7 @@ const cli_command cli_command_mujoco = {
     .name = "mujoco",
     .operands = "MODEL",
     .summary = "step a model with MuJoCo (not in this build)",
-    .description = "Needs a build that found MuJoCo (libmujoco-dev, or cmake -DMUJOCO_DIR=).",
-    .examples = "  sapstep mujoco humanoid.xml\n",
+    .text = cli_text_no_mujoco,
     .options = option_list,
     .run = refuse,
 };

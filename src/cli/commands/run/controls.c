@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Controls over time from a CSV file, and contact problems of steps as files.
-#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>

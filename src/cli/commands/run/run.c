@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep run: steps a scene and summarises the run.
-#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -350,20 +349,7 @@ const cli_command cli_command_run = {
     .name = "run",
     .operands = "SCENE",
     .summary = "step a scene and summarise the run",
-    .description =
-        "Steps the scene from its default pose or a keyframe and prints a closing table: time per\n"
-        "step, contacts, Newton iterations, penetration, slip and energies. A failed step or "
-        "Ctrl-C\n"
-        "ends the run; the table, the trajectory and the recording so far are kept, and the exit "
-        "code is 1.\n"
-        "A step fails if its contact solve ends with an error above --accepted-error. Other steps\n"
-        "whose solve did not converge are counted, and the exit code is 1 too.",
-    .examples =
-        "  sapstep run examples/scenes/clutter_40.xml --duration 10\n"
-        "  sapstep run examples/scenes/double_pendulum.xml --accuracy 1e-5 --output pendulum.csv\n"
-        "  sapstep run examples/scenes/quadruped.xml --scheme midpoint --output quadruped.csv\n"
-        "  sapstep run examples/scenes/clutter_40.xml --duration 2 --checkpoint at2.checkpoint\n"
-        "  sapstep run examples/scenes/clutter_40.xml --duration 4 --resume at2.checkpoint\n",
+    .text = cli_text_run,
     .options = run_option_list,
     .tables = {CLI_TABLE(sap_stepper_option_table, run_options, stepper, cli_stepper_default),
                CLI_ADAPTIVE_OPTIONS(run_options)},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Statistics of a run, and its loop over steps.
-#define _DEFAULT_SOURCE  // getrusage
 #include "cli/commands/run/run_loop.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep sweep: runs a scene over grids and random values of parameters. Cases run in threads and
 // MPI ranks, and are kept in a journal.
-#define _POSIX_C_SOURCE 200809L
 #include "cli/commands/sweep/study.h"
 
 #include <pthread.h>
@@ -326,50 +325,7 @@ const cli_command cli_command_sweep = {
     .name = "sweep",
     .operands = "STUDY",
     .summary = "run a scene over grids and random values of parameters",
-    .description =
-        "A study is a text file; # starts a comment:\n"
-        "  scene FILE                      relative to the study\n"
-        "  duration S                      simulated time of a case [s] (1)\n"
-        "  set NAME VALUE                  the same value in all cases\n"
-        "  grid NAME VALUE...              all combinations of grid values are run\n"
-        "  random NAME uniform|log A B     between A and B; log: its logarithm is uniform\n"
-        "  random NAME normal MEAN SD\n"
-        "  random NAME choose VALUE...\n"
-        "  samples N                       cases of random values per point of the grid (1)\n"
-        "  seed N                          of the random numbers (0)\n"
-        "  measure QUANTITY[:STATISTIC]... columns of the table\n"
-        "  plot QUANTITY|Y@X...            panels of the chart, over the time or another quantity\n"
-        "  exact QUANTITY FORMULA          a line in its panel, a formula of the time t\n"
-        "  force BODY/x FORMULA            on the body's origin along x, y or z [N]\n"
-        "  reference SOLVER|own            of the run that 'deviation' is measured from\n"
-        "  reference_dt S                  its time step (the same) [s]\n"
-        "  keyframe NAME, floor Z, lenient, floating_base   as in 'sapstep run'\n"
-        "Parameters: scheme, solver (also with options of its own, admm-ncp:penalty=fixed) and "
-        "all\n"
-        "options of 'sapstep run --help' that steppers and solvers have (dt, contact_law,\n"
-        "relative_tolerance, ...); friction, stiffness, relaxation_time, dissipation,\n"
-        "stiction_tolerance, static_friction, patches; initial coordinates, q/JOINT,\n"
-        "v/JOINT[part]; any value of the scene, ELEMENT/NAME/ATTRIBUTE: geom/ball/density,\n"
-        "body/box/inertial/mass, option/*/gravity[2] (* means all, [i] one of a list).\n"
-        "Quantities: energy, kinetic, potential [J], penetration [m], slip (largest), slip_mean\n"
-        "[m/s], normal_force, internal_force [N], contacts, iterations, unconverged (0 or 1),\n"
-        "momentum_error, hessian_condition, deviation [m, rad], time_us (of the solver), time "
-        "[s],\n"
-        "steps, center_x, center_y, center_z [m], mass [kg], q/JOINT, v/JOINT[part], drift/JOINT\n"
-        "(sideways, of a free joint) [m], force/CONTACT/x [N], and the judge's residuals that\n"
-        "'sapstep compare' prints (ncp_map, ncp_absolute, ...).\n"
-        "Statistics: end (default), change (end - start), max (of |x|), mean, median, sum, "
-        "integral\n"
-        "(of |x| over time).\n"
-        "The table has a row per case, bit-identical for any number of jobs or MPI ranks but for\n"
-        "time_us. A failed case has its message there, and the exit code is 1. Finished cases are\n"
-        "kept in FILE.journal until the table is written: after a kill the same command "
-        "continues.\n"
-        "Across machines: mpirun -n 16 sapstep sweep STUDY, in a folder that all of them share.",
-    .examples =
-        "  sapstep sweep examples/studies/clutter_friction.study -o friction.h5\n"
-        "  sapstep sweep examples/studies/pyramid_drift.study -o drift.h5 --svg drift.svg\n"
-        "  mpirun -n 8 sapstep sweep examples/studies/clutter_friction.study -o friction.h5\n",
+    .text = cli_text_sweep,
     .options = option_list,
     .run = sweep,
 };

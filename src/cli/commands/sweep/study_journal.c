@@ -2,7 +2,6 @@
 // The journal of a sweep: a header that identifies the study, then a record for each finished case:
 // its row, its series and a checksum, synced to disk before the next. An incomplete or damaged end
 // is dropped when the journal is opened.
-#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
