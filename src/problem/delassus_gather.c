@@ -46,7 +46,6 @@ static sap_status reserve_island(sap_delassus* d, const sap_delassus_island* isl
   RESERVE(lift, d->mobility ? 0 : (d->coupled ? rows * nv : values));
   RESERVE(R, 3 * rows);
   RESERVE(v_star, nv + SAP_BRANCH_ROW((int64_t)p->nv));
-#undef RESERVE
   d->nv = (int32_t)nv;
   d->n = (int32_t)rows;
   d->nitems = (int32_t)items;

@@ -59,7 +59,6 @@ sap_status sap_problem_grow_group(sap_problem* p, sap_problem_group group, int64
                 {SAP_GROUP_ROWS, ARRAY(p->lower)},
                 {SAP_GROUP_ROWS, ARRAY(p->upper)},
                 {SAP_GROUP_ROWS, ARRAY(p->gamma_guess)}};
-#undef ARRAY
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
     if (arrays[i].group == group) {
       SAP_TRY(sap_pool_grow(&c->pool, arrays[i].array, wanted, arrays[i].size, error));

@@ -314,7 +314,6 @@ static const cli_option option_list[] = {
     CLI_FORMAT_ROW(bench, cli_formats, "table, json or csv (table)"),
     {0},
 };
-#undef AT
 // Output of `sapstep bench`: rows and charts.
 
 static void bench_report_side(bench* b, int index) {

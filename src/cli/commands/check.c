@@ -19,7 +19,6 @@ static const cli_option check_options[] = {
     {"floor", "Z", "add a floor at this height to a URDF [m]", CLI_TEXT, AT(floor)},
     {0},
 };
-#undef AT
 
 // The arguments are checked here and passed on as they are.
 static int run_check(const cli_command* command, int argc, char** argv) {

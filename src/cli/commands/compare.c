@@ -99,7 +99,6 @@ static const cli_option option_list[] = {
     CLI_FORMAT_ROW(compare_job, cli_formats, "table, json or csv (table)"),
     {0},
 };
-#undef AT
 
 // Tight enough to show which problems are solved to 1e-8. Problems are checked once for all
 // solvers, outside of the measured times.

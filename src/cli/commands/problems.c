@@ -43,7 +43,6 @@ static const cli_option solve_options[] = {
      AT(repeat), 1, 1000000},
     {0},
 };
-#undef AT
 
 // Solves the problem at hand `repeat` times; *time is the shortest [s].
 static sap_status solve_repeatedly(solve_job* job, double* time, sap_error* error) {
@@ -168,7 +167,6 @@ static const cli_option solvers_options[] = {
 static cli_table* list_presets(void) {
 #define SAP_X(name, source, settings) CLI_T(name), CLI_T(source), CLI_T(settings),
   static const cli_value cells[] = {SAP_PRESET_LIST(SAP_X)};
-#undef SAP_X
   cli_table* table = cli_table_create("name source sets");
   cli_table_cells(table, cells, sizeof cells / sizeof *cells);
   return table;

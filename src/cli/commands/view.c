@@ -40,7 +40,6 @@ static const cli_option view_options[] = {
      CLI_INTEGER, AT(page.max_contacts), 0, INT32_MAX},
     {0},
 };
-#undef AT
 
 // --- pages ---
 

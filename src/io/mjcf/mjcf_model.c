@@ -119,7 +119,6 @@ static sap_status read_compiler(const sap_xml_node* node, sap_mjcf_compiler* out
       FLAG(use_limits, "uselimit"),
       {0},
   };
-#undef FLAG
   double range[2] = {out->group_range[0], out->group_range[1]};
   SAP_TRY(read_angles(node, out, error));
   SAP_TRY(sap_xml_read_fields(node, fields, out, error));

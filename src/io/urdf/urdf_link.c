@@ -272,7 +272,6 @@ static sap_status read_material(sap_urdf_reader* r, const sap_xml_node* link,
       PROPERTY(modulus, "drake:hydroelastic_modulus", NONNEGATIVE),
       {0},
   };
-#undef PROPERTY
   *material = r->options->default_material;
   const sap_xml_node *contact, *properties;
   SAP_TRY(sap_urdf_child(r, link, "contact", &contact));

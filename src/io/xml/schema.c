@@ -33,10 +33,6 @@ void sap_scene_override(const sap_scene_options* options, sap_material* material
 #define SAP_X_OWN(name)
 #define SAP_X(type, name, value, range) SAP_X_##range(name)
   SAP_MATERIAL_FIELDS(SAP_X)
-#undef SAP_X
-#undef SAP_X_OWN
-#undef SAP_X_NOT_NEGATIVE
-#undef SAP_X_STIFFNESS
   material->model = m->model == SAP_CONTACT_BY_MATERIAL ? material->model : m->model;
 }
 

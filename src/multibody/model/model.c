@@ -212,7 +212,6 @@ sap_sensor_traits sap_sensor_find_traits(int type) {
 #define TRAITS(id, name, values, object, stage) \
   {(name), (values), SAP_SENSES_##object, (stage) == STEP},
   static const sap_sensor_traits table[] = {SAP_SENSOR_TYPES(TRAITS)};
-#undef TRAITS
   return type >= 0 && type < SAP_SENSOR_TYPE_COUNT ? table[type] : (sap_sensor_traits){0};
 }
 

@@ -136,5 +136,4 @@ void sap_model_traits(const sap_model* m, sap_trait_visitor visit, void* visitor
   EACH("bushing", SAP_ELEMENT_BUSHING, m->sizes.bushings, m->bushings, visit_bushing)
   EACH("pair", SAP_ELEMENT_COUNT, m->sizes.pairs, m->pairs, visit_pair)
   EACH("exclusion", SAP_ELEMENT_COUNT, m->exclusion_count, m->exclusions, visit_exclusion)
-#undef EACH
 }

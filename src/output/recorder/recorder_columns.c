@@ -29,7 +29,6 @@ bool sap_recorder_create_columns(sap_recorder* recorder, const sap_recorder_opti
 #define SAP_X(id, name, number, width, units, columns) \
   {(name), SAP_HDF5_##number, (width), (units), (columns)},
   const sap_hdf5_table tables[SAP_RECORD_COLUMNS] = {SAP_RECORD_LIST(SAP_X)};
-#undef SAP_X
   const int32_t rows = rows_of_chunk(n, options);
   for (int i = 0; i < SAP_RECORD_COLUMNS; ++i) {
     sap_hdf5_table table = tables[i];

@@ -115,7 +115,6 @@ TAKE_LIST(take_schemes, add_scheme,
           "commas")
 TAKE_LIST(take_stages, add_stage, "one or more of auto, end, theta, separated by commas")
 TAKE_LIST(take_solvers, add_solver, "one or more of 'sapstep solvers', separated by commas")
-#undef TAKE_LIST
 
 static const char* const references[] = {"auto", "run", "richardson", NULL};
 #define AT(member) .offset = offsetof(converge_options, member)
@@ -168,7 +167,6 @@ const cli_option converge_option_list[] = {
     CLI_FORMAT_ROW(converge_options, cli_formats, "table, json or csv (table)"),
     {0},
 };
-#undef AT
 const char* const converge_hidden[] = {"theta", "theta-vq", NULL};  // those of the schemes
 
 static void set_defaults(converge_options* o) {

@@ -46,7 +46,6 @@ static const cli_option mujoco_option_list[] = {
     RUN_OUTPUT_ROWS(mujoco_options),
     {0},
 };
-#undef AT
 
 static void print_warning(void* context, const char* message) {
   (void)context;

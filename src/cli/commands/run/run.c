@@ -61,7 +61,6 @@ static const cli_option run_option_list[] = {
     CLI_SCENE_LENIENT_ROW(run_options),
     {0},
 };
-#undef AT
 
 // Checks that the contact law fits the solver, and options of rigid contact the law.
 static int check_law(const cli_command* command, const cli_parser* parser,

@@ -220,7 +220,6 @@ static const cli_option option_list[] = {
     {"restart", NULL, "discard the finished cases of an earlier run", CLI_FLAG, AT(restart)},
     {0},
 };
-#undef AT
 
 static int count_jobs(const study_options* o) {
   const long processors = mpi_size > 1 ? 1 : sysconf(_SC_NPROCESSORS_ONLN);

@@ -306,7 +306,6 @@ static const cli_option settings[] = {
     {"reference_dt", "S", "[s]", CLI_POSITIVE, AT(reference_dt), 0, 1e9},
     {0},
 };
-#undef AT
 
 static bool read_setting(study_spec* s, int line, char** words, int count, sap_error* error) {
   const cli_option* o = settings;
