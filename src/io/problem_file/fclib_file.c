@@ -332,9 +332,8 @@ sap_status sap_fclib_read_R(sap_fclib_file* file, const char* group, int32_t nco
 
 // --- writing ------------------------------------------------------------------------------------
 
-// Writes a dataset without its time of writing: the same problem gives the same bytes.
-static bool put_dataset(const sap_fclib_file* file, const char* name, hid_t type, int32_t count,
-                        const void* values) {
+bool sap_fclib_put_set(const sap_fclib_file* file, const char* name, hid_t type, int32_t count,
+                       const void* values) {
   const hsize_t size = (hsize_t)count;
   const hid_t links = H5Pcreate(H5P_LINK_CREATE), options = H5Pcreate(H5P_DATASET_CREATE);
   const hid_t space = H5Screate_simple(1, &size, NULL);
@@ -351,21 +350,6 @@ static bool put_dataset(const sap_fclib_file* file, const char* name, hid_t type
   return good;
 }
 
-bool sap_fclib_put_reals(const sap_fclib_file* file, const char* name, int32_t count,
-                         const double* values) {
-  return put_dataset(file, name, H5T_NATIVE_DOUBLE, count, values);
-}
-
-bool sap_fclib_put_integers(const sap_fclib_file* file, const char* name, int32_t count,
-                            const int32_t* values) {
-  return put_dataset(file, name, H5T_NATIVE_INT32, count, values);
-}
-
-bool sap_fclib_put_keys(const sap_fclib_file* file, const char* name, int32_t count,
-                        const uint64_t* values) {
-  return put_dataset(file, name, H5T_NATIVE_UINT64, count, values);
-}
-
 bool sap_fclib_put_matrix(const sap_fclib_file* file, const char* group,
                           const sap_fclib_matrix* a) {
   const int32_t sizes[] = {a->nrows, a->ncols, -1, a->count};
@@ -379,8 +363,8 @@ bool sap_fclib_put_matrix(const sap_fclib_file* file, const char* group,
   bool good = true;
   for (size_t i = 0; i < sizeof parts / sizeof *parts && good; ++i) {
     name_part(name, group, parts[i].name);
-    good = sap_fclib_put_integers(file, name, parts[i].count, parts[i].values);
+    good = SAP_FCLIB_PUT(file, name, parts[i].count, parts[i].values);
   }
   name_part(name, group, "x");
-  return good && sap_fclib_put_reals(file, name, a->count, a->x);
+  return good && SAP_FCLIB_PUT(file, name, a->count, a->x);
 }

@@ -89,13 +89,17 @@ sap_status sap_fclib_read_contacts(sap_fclib_file* file, const char* group, sap_
 sap_status sap_fclib_read_R(sap_fclib_file* file, const char* group, int32_t ncontacts,
                             sap_fclib_reals* out);
 
-// Return false if HDF5 fails. Missing groups are created; the dataset must not exist yet.
-bool sap_fclib_put_reals(const sap_fclib_file* file, const char* name, int32_t count,
-                         const double* values);
-bool sap_fclib_put_integers(const sap_fclib_file* file, const char* name, int32_t count,
-                            const int32_t* values);
-bool sap_fclib_put_keys(const sap_fclib_file* file, const char* name, int32_t count,
-                        const uint64_t* values);
+// Return false if HDF5 fails. Missing groups are created; the dataset must not exist yet. No time of
+// writing is stored: the same problem gives the same bytes.
+#define SAP_FCLIB_PUT(file, name, count, values)          \
+  sap_fclib_put_set((file), (name),                       \
+                    _Generic(*(values), double            \
+                             : H5T_NATIVE_DOUBLE, int32_t \
+                             : H5T_NATIVE_INT32, uint64_t \
+                             : H5T_NATIVE_UINT64),        \
+                    (count), (values))
+bool sap_fclib_put_set(const sap_fclib_file* file, const char* name, hid_t type, int32_t count,
+                       const void* values);
 bool sap_fclib_put_matrix(const sap_fclib_file* file, const char* group, const sap_fclib_matrix* a);
 
 // Read a problem of one of the two forms, which resets the problem; write one.

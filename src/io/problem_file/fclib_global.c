@@ -355,38 +355,31 @@ static void append_block(const sap_block* block, sap_fclib_global* g) {
   }
 }
 
-static bool put_reals(const sap_fclib_file* file, const char* name, const sap_fclib_reals* a) {
-  return sap_fclib_put_reals(file, name, a->count, a->values);
-}
-
 static bool put_all(const sap_fclib_file* file, const sap_problem* p, const sap_fclib_global* g) {
   static const int32_t spacedim = 3;
   const int32_t nv = g->f.count, nother = g->rows[SAP_FCLIB_OTHER].J.ncols;
   const double dt = sap_problem_dt(p);
-  bool good = sap_fclib_put_integers(file, "fclib_global/spacedim", 1, &spacedim) &&
+  bool good = SAP_FCLIB_PUT(file, "fclib_global/spacedim", 1, &spacedim) &&
               sap_fclib_put_matrix(file, "fclib_global/M", &g->M) &&
-              put_reals(file, "fclib_global/vectors/f", &g->f) &&
-              put_reals(file, "fclib_global/vectors/mu", &g->mu);
+              SAP_FCLIB_PUT(file, "fclib_global/vectors/f", g->f.count, g->f.values) &&
+              SAP_FCLIB_PUT(file, "fclib_global/vectors/mu", g->mu.count, g->mu.values);
   for (int kind = 0; kind < SAP_FCLIB_KINDS && good; ++kind) {
     const sap_fclib_rows* rows = &g->rows[kind];
     good = (kind != SAP_FCLIB_CONES && rows->J.ncols == 0) ||
            (sap_fclib_put_matrix(file, names[kind].J, &rows->J) &&
-            put_reals(file, names[kind].R, &rows->R) &&
-            put_reals(file, names[kind].v_hat, &rows->v_hat));
+            SAP_FCLIB_PUT(file, names[kind].R, rows->R.count, rows->R.values) &&
+            SAP_FCLIB_PUT(file, names[kind].v_hat, rows->v_hat.count, rows->v_hat.values));
   }
-  return good && sap_fclib_put_reals(file, "sapstep/dt", 1, &dt) &&
-         sap_fclib_put_integers(file, "sapstep/tree_sizes", g->tree_sizes.count,
-                                g->tree_sizes.values) &&
-         sap_fclib_put_reals(file, "sapstep/v_star", nv, sap_problem_v_star(p)) &&
-         sap_fclib_put_reals(file, "sapstep/v_guess", nv, sap_problem_v_guess(p)) &&
-         sap_fclib_put_integers(file, "sapstep/blocks", g->blocks.count, g->blocks.values) &&
-         sap_fclib_put_integers(file, "sapstep/block_trees", g->block_trees.count,
-                                g->block_trees.values) &&
-         sap_fclib_put_keys(file, "sapstep/keys", sap_problem_block_count(p), g->keys) &&
-         (nother == 0 ||
-          (sap_fclib_put_reals(file, "sapstep/K_friction", nother, g->friction.values) &&
-           sap_fclib_put_reals(file, "sapstep/K_lower", nother, g->lower.values) &&
-           sap_fclib_put_reals(file, "sapstep/K_upper", nother, g->upper.values)));
+  return good && SAP_FCLIB_PUT(file, "sapstep/dt", 1, &dt) &&
+         SAP_FCLIB_PUT(file, "sapstep/tree_sizes", g->tree_sizes.count, g->tree_sizes.values) &&
+         SAP_FCLIB_PUT(file, "sapstep/v_star", nv, sap_problem_v_star(p)) &&
+         SAP_FCLIB_PUT(file, "sapstep/v_guess", nv, sap_problem_v_guess(p)) &&
+         SAP_FCLIB_PUT(file, "sapstep/blocks", g->blocks.count, g->blocks.values) &&
+         SAP_FCLIB_PUT(file, "sapstep/block_trees", g->block_trees.count, g->block_trees.values) &&
+         SAP_FCLIB_PUT(file, "sapstep/keys", sap_problem_block_count(p), g->keys) &&
+         (nother == 0 || (SAP_FCLIB_PUT(file, "sapstep/K_friction", nother, g->friction.values) &&
+                          SAP_FCLIB_PUT(file, "sapstep/K_lower", nother, g->lower.values) &&
+                          SAP_FCLIB_PUT(file, "sapstep/K_upper", nother, g->upper.values)));
 }
 
 // Writes a problem as /fclib_global, and in /sapstep the data that restore it bit by bit.

@@ -286,12 +286,12 @@ static sap_status put_vectors(sap_fclib_file* file, const sap_problem* problem, 
       any_R = any_R || R[3 * c + k] != 0.0;
     }
   }
-  *good = sap_fclib_put_integers(file, "fclib_local/spacedim", 1, &spacedim) &&
-          sap_fclib_put_reals(file, "fclib_local/vectors/mu", nc, mu) &&
-          sap_fclib_put_reals(file, "fclib_local/vectors/q", 3 * nc, q) &&
-          (!any_R || sap_fclib_put_reals(file, "fclib_local/vectors/R", 3 * nc, R)) &&
-          sap_fclib_put_keys(file, "sapstep/keys", nc, keys) &&
-          sap_fclib_put_reals(file, "sapstep/dt", 1, &dt);
+  *good = SAP_FCLIB_PUT(file, "fclib_local/spacedim", 1, &spacedim) &&
+          SAP_FCLIB_PUT(file, "fclib_local/vectors/mu", nc, mu) &&
+          SAP_FCLIB_PUT(file, "fclib_local/vectors/q", 3 * nc, q) &&
+          (!any_R || SAP_FCLIB_PUT(file, "fclib_local/vectors/R", 3 * nc, R)) &&
+          SAP_FCLIB_PUT(file, "sapstep/keys", nc, keys) &&
+          SAP_FCLIB_PUT(file, "sapstep/dt", 1, &dt);
   return SAP_STATUS_OK;
 }
 
@@ -310,8 +310,8 @@ sap_status sap_fclib_put_local(sap_fclib_file* file, const sap_problem* problem)
   if (good && nc < ntrees) {
     good = sap_fclib_put_matrix(file, "fclib_local/V", &V) &&
            sap_fclib_put_matrix(file, "fclib_local/R", &S) &&
-           sap_fclib_put_reals(file, "fclib_local/vectors/s", S.ncols,
-                               sap_problem_v_star(problem) + 3 * (size_t)nc);
+           SAP_FCLIB_PUT(file, "fclib_local/vectors/s", S.ncols,
+                         sap_problem_v_star(problem) + 3 * (size_t)nc);
   }
   return good ? SAP_STATUS_OK
               : sap_fail(file->error, SAP_STATUS_INTERNAL, "HDF5 could not store the problem");

@@ -103,12 +103,12 @@ static sap_status put_solution(sap_fclib_file* file, const sap_problem* problem,
   }
   const sap_fclib_reals *r = &impulses[SAP_FCLIB_CONES], *l = &impulses[SAP_FCLIB_FREE],
                         *other = &impulses[SAP_FCLIB_OTHER];
-  const bool good = sap_fclib_put_reals(file, "solution/v", solution->nv, solution->v) &&
-                    sap_fclib_put_reals(file, "solution/r", r->count, r->values) &&
-                    sap_fclib_put_reals(file, "solution/u", u.count, u.values) &&
-                    sap_fclib_put_reals(file, "solution/l", l->count, l->values) &&
-                    sap_fclib_put_reals(file, "sapstep/solution_K", other->count, other->values) &&
-                    sap_fclib_put_reals(file, "sapstep/solution_cost", 1, &solution->cost);
+  const bool good = SAP_FCLIB_PUT(file, "solution/v", solution->nv, solution->v) &&
+                    SAP_FCLIB_PUT(file, "solution/r", r->count, r->values) &&
+                    SAP_FCLIB_PUT(file, "solution/u", u.count, u.values) &&
+                    SAP_FCLIB_PUT(file, "solution/l", l->count, l->values) &&
+                    SAP_FCLIB_PUT(file, "sapstep/solution_K", other->count, other->values) &&
+                    SAP_FCLIB_PUT(file, "sapstep/solution_cost", 1, &solution->cost);
   return good ? SAP_STATUS_OK
               : sap_fail(file->error, SAP_STATUS_INTERNAL, "HDF5 could not store the solution");
 }
