@@ -88,7 +88,8 @@ extern const cli_command cli_command_view;
 // Texts of help/, which the build turns into arrays.
 extern const char cli_text_bench[], cli_text_check[], cli_text_compare[], cli_text_converge[],
     cli_text_export[], cli_text_info[], cli_text_mujoco[], cli_text_no_mujoco[], cli_text_plot[],
-    cli_text_run[], cli_text_solve[], cli_text_solvers[], cli_text_sweep[], cli_text_view[];
+    cli_text_run[], cli_text_solve[], cli_text_solvers[], cli_text_sweep[], cli_text_usage[],
+    cli_text_view[], cli_text_frames[];
 
 // Prints "sapstep: message" to standard error.
 void cli_message(const char* format, ...) SAP_PRINTF(1, 2);

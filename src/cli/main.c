@@ -48,26 +48,12 @@ static void limit_threads(char** argv) {
 }
 
 static void print_usage(FILE* stream) {
-  (void)fprintf(stream,
-                "Usage: sapstep COMMAND [OPTION...] [ARGUMENT...]\n\n"
-                "Steps robot simulations with frictional contact.\n\n"
-                "Commands:\n");
+  const char* rest = strstr(cli_text_usage, "  help ");
+  (void)fprintf(stream, "%.*s", (int)(rest - cli_text_usage), cli_text_usage);
   for (int i = 0; i < COMMAND_COUNT; ++i) {
     (void)fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
   }
-  (void)fprintf(stream,
-                "  %-10s print the help of a command\n\n"
-                "Options:\n"
-                "  -h, --help     print this help\n"
-                "  --version      print the version\n\n"
-                "Exit status: 0 success; 1 not converged, or a check failed; 2 wrong\n"
-                "command line; 3 an input file is missing or wrong, or an output could not be\n"
-                "written; 4 internal error.\n\n"
-                "Examples:\n"
-                "  sapstep run examples/scenes/clutter_40.xml --record clutter.h5\n"
-                "  sapstep view clutter.h5\n"
-                "  sapstep help converge\n",
-                "help");
+  (void)fputs(rest, stream);
 }
 
 static const cli_command* find(const char* name) {

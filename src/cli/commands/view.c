@@ -77,12 +77,8 @@ static sap_status embed(FILE* out, const char* page, sap_error* error) {
 // others; the first message of a frame is answered with the page's own address.
 static sap_status write_frames(FILE* out, const char* part, char* const* inputs, int count,
                                const view_request* r, sap_error* error) {
-  (void)fputs(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>sapstep</title>\n"
-      "<style>html,body{margin:0;height:100%}body{display:grid;gap:2px;background:#8a94a0;"
-      "grid-template-columns:repeat(auto-fit,minmax(420px,1fr))}"
-      "iframe{border:0;width:100%;height:100%}</style></head><body>\n",
-      out);
+  const char* script = strstr(cli_text_frames, "<script");
+  (void)fprintf(out, "%.*s", (int)(script - cli_text_frames), cli_text_frames);
   for (int i = 0; i < count; ++i) {
     sap_page_options options = r->page;
     options.title = options.title != NULL ? options.title : cli_base_name(inputs[i]);
@@ -90,19 +86,7 @@ static sap_status write_frames(FILE* out, const char* part, char* const* inputs,
     SAP_TRY(write_page(part, inputs[i], &options, &summary, error));
     SAP_TRY(embed(out, part, error));
   }
-  (void)fputs(
-      "<script nonce=\"sapstep\">\nconst known = new Set();\n"
-      "addEventListener('message', (e) => {\n"
-      "  const all = [...document.querySelectorAll('iframe')].map((f) => f.contentWindow);\n"
-      "  const others = all.filter((f) => f !== e.source);\n"
-      "  if (e.data && e.data.sapstep && known.has(e.source)) {\n"
-      "    others.forEach((f) => f.postMessage(e.data, '*'));\n"
-      "  } else if (e.data && e.data.sapstep) {\n"
-      "    known.add(e.source);\n"
-      "    const hello = {link: location.hash, index: all.indexOf(e.source)};\n"
-      "    e.source.postMessage({sapstep: hello}, '*');\n"
-      "  }\n});\n</script></body></html>\n",
-      out);
+  (void)fputs(script, out);
   return SAP_STATUS_OK;
 }
 
