@@ -47,7 +47,7 @@ END {
 
 # Symbols: "path type name" lines, the path without the folders of the build.
 tr '\n' '\0' < "$objects" | xargs -0 nm -A | sed -e 's|^.*sapstep_objects\.dir/\(\./\)*||' \
-  -e 's|^kernels/||' -e 's|^src/||' -e 's|^page_assets|output/page_assets|' |
+  -e 's|^kernels/||' -e 's|^src/||' -e 's|^page_assets|output/page_assets|' -e 's|^schema_lines|io/schema_lines|' |
   awk '{sub(/\.o:.*/, "", $1); print $1, $(NF - 1), $NF}' > "$scratch/symbols"
 awk -v layer_file="$scratch/layers" -v outside="$outside" "$(cat "$scratch/room.awk")"'
 {

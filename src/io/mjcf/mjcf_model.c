@@ -217,7 +217,7 @@ sap_status sap_mjcf_load_model(sap_mjcf_reader* r, const char* path, sap_xml_nod
   if (user == NULL) {
     SAP_TRY(sap_scene_apply_edits(r->store, root, r->options, r->error));
   }
-  SAP_TRY(sap_schema_check(&sap_mjcf_schema, root, r->options, r->error));
+  SAP_TRY(sap_schema_check(sap_schema_mjcf_mujoco, root, r->options, r->error));
   sap_mjcf_model* model;
   SAP_TRY(SAP_POOL_ADD(&r->pool, &model, 1, r->error));
   model->root = root;

@@ -298,7 +298,7 @@ static sap_status build_model(sap_urdf_reader* r, sap_xml_node* root) {
   options.name = sap_xml_get(root, "name");
   int32_t root_link = -1;
   SAP_TRY(sap_scene_apply_edits(r->store, root, r->options, r->error));
-  SAP_TRY(sap_schema_check(&sap_urdf_schema, root, r->options, r->error));
+  SAP_TRY(sap_schema_check(sap_schema_urdf_robot, root, r->options, r->error));
   SAP_TRY(sap_builder_create(&options, &r->builder, r->error));
   SAP_TRY(read_tree(r, root, &root_link));
   sap_urdf_find_transmissions(r, root);

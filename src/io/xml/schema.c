@@ -42,20 +42,27 @@ typedef struct checker {
   sap_error* error;
 } checker;
 
-static bool is_listed(const char* list, const char* word) {
-  return list != NULL && sap_word_index(list, word) >= 0;
+// Returns the line that begins with `key` and lists `word` (NULL: any), NULL without one.
+static const sap_schema_line* find(const sap_schema_line* element, const char* key,
+                                   const char* word) {
+  const size_t length = strlen(key);
+  const sap_schema_line* found = NULL;
+  for (const sap_schema_line* line = element + 1; line->indent > element->indent && !found;
+       ++line) {
+    if (line->indent > element->indent + 2) {
+      continue;
+    }
+    if (line->like != NULL) {
+      found = find(line->like, key, word);
+    } else if (strncmp(line->text, key, length) == 0) {
+      found = word == NULL || sap_word_index(line->text + length, word) >= 0 ? line : NULL;
+    }
+  }
+  return found;
 }
 
 static bool is_zero(const char* text) {
   return strspn(text, "0.+-eE \t\r\n") == strlen(text);
-}
-
-static const sap_schema_value* find_value(const sap_schema_element* schema, const char* name) {
-  const sap_schema_value* v = schema->value;
-  while (v != NULL && v->attribute != NULL && strcmp(v->attribute, name) != 0) {
-    ++v;
-  }
-  return v != NULL && v->attribute != NULL ? v : NULL;
 }
 
 static sap_status unsupported(const checker* c, const sap_xml_node* node, const char* attribute,
@@ -77,46 +84,40 @@ static sap_status refuse_unknown(const checker* c, const sap_xml_node* node, con
 }
 
 // Sets *drop when the attribute is not supported and the reader is lenient.
-static sap_status check_attribute(const checker* c, const sap_schema_element* schema,
+static sap_status check_attribute(const checker* c, const sap_schema_line* element,
                                   const sap_xml_node* node, const sap_xml_attribute* attribute,
                                   bool* drop) {
   const char* name = attribute->name;
-  const sap_schema_value* value = find_value(schema, name);
+  char only[64];
+  (void)snprintf(only, sizeof only, "only %.50s:", name);
+  const sap_schema_line* values = find(element, only, NULL);
   *drop = false;
-  if (value != NULL) {
-    if (is_listed(value->allowed, attribute->value)) {
+  if (values != NULL) {
+    const char* allowed = strchr(values->text, ':') + 2;
+    if (sap_word_index(allowed, attribute->value) >= 0) {
       return SAP_STATUS_OK;
     }
-    *drop = !value->keep;
+    *drop = find(element, "keep:", name) == NULL;
     char why[128] = "not supported, only: ";
-    strncat(why, value->allowed, sizeof why - strlen(why) - 1);
+    strncat(why, allowed, sizeof why - strlen(why) - 1);
     return unsupported(c, node, name, why);
   }
-  if (is_listed(schema->used, name) || is_listed(schema->skipped, name)) {
+  if (find(element, "used:", name) || find(element, "skipped:", name)) {
     return SAP_STATUS_OK;
   }
-  if (is_listed(schema->neglected, name)) {
+  if (find(element, "neglected:", name)) {
     if (!is_zero(attribute->value)) {
       sap_scene_warn(c->options, node, name, "its influence is neglected");
     }
     return SAP_STATUS_OK;
   }
   *drop = true;
-  if (is_listed(schema->zero, name)) {
+  if (find(element, "zero:", name)) {
     return is_zero(attribute->value) ? SAP_STATUS_OK
                                      : unsupported(c, node, name, "not supported, only zero");
   }
-  SAP_RETURN_IF(is_listed(schema->unsupported, name), unsupported(c, node, name, "not supported"));
-  return schema->open ? SAP_STATUS_OK : refuse_unknown(c, node, name, "attribute");
-}
-
-static const sap_schema_child* find_child(const sap_schema_element* schema, const char* name) {
-  for (const sap_schema_child* child = schema->child; child && child->names; ++child) {
-    if (sap_word_index(child->names, name) >= 0) {
-      return child;
-    }
-  }
-  return NULL;
+  SAP_RETURN_IF(find(element, "unsupported:", name), unsupported(c, node, name, "not supported"));
+  return find(element, "open:", NULL) ? SAP_STATUS_OK : refuse_unknown(c, node, name, "attribute");
 }
 
 static void unlink_child(sap_xml_node* parent, sap_xml_node* previous, sap_xml_node* child) {
@@ -130,45 +131,54 @@ static void unlink_child(sap_xml_node* parent, sap_xml_node* previous, sap_xml_n
   }
 }
 
-static sap_status check_element(const checker* c, const sap_schema_element* schema,
+static sap_status check_element(const checker* c, const sap_schema_line* element,
                                 sap_xml_node* node);
 
-static sap_status check_child(const checker* c, const sap_schema_element* schema,
-                              const sap_schema_child* known, sap_xml_node* child) {
-  if (known == NULL) {
-    char kind[64];
-    (void)snprintf(kind, sizeof kind, "element in <%.40s>", child->parent->name);
-    return schema->open ? SAP_STATUS_OK : refuse_unknown(c, child, NULL, kind);
+// Sets *keep unless a lenient reader drops the child.
+static sap_status check_child(const checker* c, const sap_schema_line* element, sap_xml_node* child,
+                              bool* keep) {
+  const sap_schema_line* known = find(element, "<", child->name);
+  const sap_schema_line* refused = known != NULL ? find(known, "refused:", NULL) : NULL;
+  *keep = known != NULL ? refused == NULL : find(element, "unchecked:", child->name) != NULL;
+  SAP_RETURN_IF(refused, unsupported(c, child, NULL, strchr(refused->text, ':') + 2));
+  SAP_RETURN_IF(known, check_element(c, known, child));
+  if (*keep || find(element, "open:", NULL)) {
+    return SAP_STATUS_OK;
   }
-  SAP_RETURN_IF(known->unsupported != NULL, unsupported(c, child, NULL, known->unsupported));
-  return known->element != NULL ? check_element(c, known->element, child) : SAP_STATUS_OK;
+  char kind[64];
+  (void)snprintf(kind, sizeof kind, "element in <%.40s>", child->parent->name);
+  return refuse_unknown(c, child, NULL, kind);
 }
 
-static sap_status check_element(const checker* c, const sap_schema_element* schema,
+static sap_status check_element(const checker* c, const sap_schema_line* element,
                                 sap_xml_node* node) {
   for (int32_t i = 0; i < node->nattributes; ++i) {
     sap_xml_attribute* attribute = &node->attributes[i];
     bool drop;
-    SAP_TRY(check_attribute(c, schema, node, attribute, &drop));
+    SAP_TRY(check_attribute(c, element, node, attribute, &drop));
     if (drop) {
       attribute->name = "";
     }
   }
   sap_xml_node* previous = NULL;
   for (sap_xml_node* child = node->first_child; child != NULL; child = child->next) {
-    const sap_schema_child* known = find_child(schema, child->name);
-    SAP_TRY(check_child(c, schema, known, child));
-    if (known == NULL || known->unsupported != NULL) {
-      unlink_child(node, previous, child);
-    } else {
+    bool keep;
+    SAP_TRY(check_child(c, element, child, &keep));
+    if (keep) {
       previous = child;
+    } else {
+      unlink_child(node, previous, child);
     }
   }
   return SAP_STATUS_OK;
 }
 
-sap_status sap_schema_check(const sap_schema_element* schema, sap_xml_node* node,
+sap_status sap_schema_check(const sap_schema_line* root, sap_xml_node* node,
                             const sap_scene_options* options, sap_error* error) {
-  const checker c = {.options = options, .extensible = schema->extensible, .error = error};
-  return check_element(&c, schema, node);
+  const checker c = {
+      .options = options,
+      .extensible = find(root, "extensible:", NULL) != NULL,
+      .error = error,
+  };
+  return check_element(&c, root, node);
 }

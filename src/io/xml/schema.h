@@ -8,53 +8,31 @@
 
 #include "io/xml/xml.h"
 
-// An attribute with a restricted set of supported values.
-typedef struct sap_schema_value {
-  const char* attribute;
-  const char* allowed;  // blank-separated
-  bool keep;            // lenient: keep the value after the warning (else drop the attribute)
-} sap_schema_value;
-
-typedef struct sap_schema_element sap_schema_element;
-
-typedef struct sap_schema_child {
-  const char* names;                  // blank-separated
-  const sap_schema_element* element;  // its contents; NULL: not checked
-  const char* unsupported;            // why, or NULL
-} sap_schema_child;
-
-struct sap_schema_element {
-  const char* used;               // attributes that are read
-  const char* skipped;            // attributes without influence on the physics
-  const char* neglected;          // ignored with a warning; common, and robots move without
-  const char* zero;               // attributes that are supported only as zero
-  const char* unsupported;        // attributes that are not supported
-  const sap_schema_value* value;  // restricted to some values; ended by {0}, or NULL
-  const sap_schema_child* child;  // ended by {0}, or NULL
-  bool open;                      // unknown elements and attributes are ignored
-  bool extensible;                // of the root: in the whole file unknown elements and attributes
-                                  // are an error, or a warning if lenient
+// A schema is the lines of a text, mjcf_schema.txt for instance, whose first is the root. A line
+// without indentation and those below it are one array: sap_schema_mjcf_mujoco.
+// "<box sphere> size" is a child of either name that may have the attribute size. Lines below it
+// that are indented by two more blanks are its children and its lists:
+//   used: attributes that are read, further to those behind ">"
+//   skipped: attributes without influence on the physics
+//   neglected: attributes that are ignored with a warning; common, and robots move without
+//   zero: attributes that are supported only as zero
+//   unsupported: attributes that are not supported
+//   only ATTRIBUTE: the supported values of an attribute
+//   keep: attributes whose other values lenient readers keep after the warning (else drop)
+//   unchecked: children whose contents are not checked
+//   refused: why the element is not supported
+//   open: unknown children and attributes are ignored
+//   extensible: of the root: all that is unknown is an error, or a warning if lenient
+//   like: the array whose children and lists are added
+typedef struct sap_schema_line sap_schema_line;
+struct sap_schema_line {
+  int32_t indent;               // 0: the name of the array, and its end
+  const char* text;             // "<box sphere"; the next line is "used: size"
+  const sap_schema_line* like;  // or NULL
 };
 
-// Rows of a table of children. The variable arguments are further members of the element.
-#define SAP_CHILD(names, ...) \
-  { names, &(const sap_schema_element){__VA_ARGS__}, NULL }
-// An element that has attributes only.
-#define SAP_LEAF(names, attributes) SAP_CHILD(names, .used = (attributes))
-// A child whose contents are not checked.
-#define SAP_UNCHECKED(names) \
-  { names, NULL, NULL }
-#define SAP_REFUSED(names, why) \
-  { names, NULL, why }
-#define SAP_CHILDREN(...)      \
-  (const sap_schema_child[]) { \
-    __VA_ARGS__, {             \
-      0                        \
-    }                          \
-  }
-
 // Checks `node` and its subtree. If lenient, removes from the tree what is not supported.
-sap_status sap_schema_check(const sap_schema_element* schema, sap_xml_node* node,
+sap_status sap_schema_check(const sap_schema_line* root, sap_xml_node* node,
                             const sap_scene_options* options, sap_error* error);
 
 // Fails with UNSUPPORTED, or warns and returns OK if lenient.
@@ -70,5 +48,4 @@ void sap_scene_override(const sap_scene_options* options, sap_material* material
 sap_status sap_scene_apply_edits(sap_xml_store* store, sap_xml_node* root,
                                  const sap_scene_options* options, sap_error* error);
 
-extern const sap_schema_element sap_mjcf_schema;
-extern const sap_schema_element sap_urdf_schema;
+extern const sap_schema_line sap_schema_mjcf_mujoco[], sap_schema_urdf_robot[];  // their roots
