@@ -110,14 +110,6 @@ void cli_grow(void* array, int32_t* room, int64_t needed, size_t size) {
   }
 }
 
-sap_status cli_prefix_error(sap_error* error, const char* prefix) {
-  char text[SAP_ERROR_MESSAGE_SIZE];
-  (void)snprintf(text, sizeof text, "%.32s: %.*s", prefix, SAP_ERROR_MESSAGE_SIZE - 48,
-                 error->message);
-  (void)snprintf(error->message, sizeof error->message, "%s", text);
-  return error->status;
-}
-
 int cli_flush(void) {
   static bool told;  // commands flush their tables, and the program what is left
   errno = 0;
@@ -167,15 +159,6 @@ const char* cli_suggest(const char* word, const char* const* candidates, int cou
   }
   return best;
 }
-
-const char cli_package_script[] =
-    "import importlib.util, runpy, sys\n"
-    "if importlib.util.find_spec('sapstep') is None:\n"
-    "    print(f'sapstep: {sys.executable} has no package sapstep: pip install . in its sources, "
-    "or '\n"
-    "          'name another Python in SAPSTEP_PYTHON', file=sys.stderr)\n"
-    "    sys.exit(3)\n"
-    "runpy.run_module('sapstep', run_name='__main__', alter_sys=True)\n";
 
 int cli_start_python(char** arguments, const char* needed) {
   char self[4096];

@@ -110,8 +110,6 @@ char* cli_copy(const char* text);
 // pointer. The contents stay, new elements are zero.
 void cli_grow(void* array, int32_t* room, int64_t needed, size_t size);
 #define CLI_GROW(array, room, needed) cli_grow((array), (room), (needed), sizeof(**(array)))
-// Puts "prefix: " before the error's message and returns its status.
-sap_status cli_prefix_error(sap_error* error, const char* prefix);
 // Flushes standard output; CLI_FILE and a message if something could not be written.
 int cli_flush(void);
 // Replaces the program by Python: the python3 of the path, or the one that SAPSTEP_PYTHON names.

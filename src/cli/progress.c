@@ -53,8 +53,8 @@ static void on_signal(int signal_number) {
   came = 1;
 }
 
-void interrupt_catch(bool once) {
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = once ? (int)SA_RESETHAND : 0};
+void interrupt_catch(void) {
+  struct sigaction action = {.sa_handler = on_signal};
   (void)sigemptyset(&action.sa_mask);
   (void)sigaction(SIGINT, &action, NULL);
   (void)sigaction(SIGTERM, &action, NULL);

@@ -19,9 +19,9 @@ void progress_draw(progress* bar, double fraction, const char* note);
 // Removes the bar, so that other text can follow.
 void progress_end(progress* bar);
 
-// Makes a signal set the flag; `once`: a second signal kills. Call it when inputs have been read:
-// before, signals end the process, also while it reads a pipe that never ends.
-void interrupt_catch(bool once);
+// Makes a signal set the flag. Call it when inputs have been read: before, signals end the process,
+// also while it reads a pipe that never ends.
+void interrupt_catch(void);
 // True if a signal has come. Any thread may call it.
 bool interrupt_came(void);
 

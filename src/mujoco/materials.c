@@ -160,12 +160,10 @@ static void set_laws(sap_mj_law* laws, int32_t count, int32_t id, sap_mj_law law
   }
 }
 
-static sap_status check_index(const char* name, int32_t index, int32_t lowest, int32_t count,
-                              sap_error* error) {
-  return index >= lowest && index < count
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %d must be in [%d, %d)", name, index,
-                        lowest, count);
+static sap_status check_geom(const mjModel* m, int32_t geom, int32_t lowest, sap_error* error) {
+  SAP_FAIL_IF(geom < lowest || geom >= (int32_t)m->ngeom, error, SAP_STATUS_ARGUMENT,
+              "geom = %d must be in [%d, %d)", geom, lowest, (int32_t)m->ngeom);
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffness, double relaxation_time,
@@ -173,7 +171,7 @@ sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffness, doub
   const sap_mj_law law = {stiffness, relaxation_time};
   SAP_NOT_NULL(error, adapter);
   const mjModel* m = adapter->model;
-  SAP_TRY(check_index("geom", geom, -1, (int32_t)m->ngeom, error));
+  SAP_TRY(check_geom(m, geom, -1, error));
   SAP_TRY(check_law("geom", geom, law, error));
   set_laws(adapter->materials.geoms, (int32_t)m->ngeom, geom, law);
   if (geom < 0) {
@@ -191,7 +189,7 @@ sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffness, doub
 sap_status sap_mj_get_geom(const sap_mj* adapter, int32_t geom, double* stiffness,
                            double* relaxation_time, sap_error* error) {
   SAP_NOT_NULL(error, adapter, stiffness, relaxation_time);
-  SAP_TRY(check_index("geom", geom, 0, (int32_t)adapter->model->ngeom, error));
+  SAP_TRY(check_geom(adapter->model, geom, 0, error));
   *stiffness = adapter->materials.geoms[geom].stiffness;
   *relaxation_time = adapter->materials.geoms[geom].relaxation_time;
   return SAP_STATUS_OK;

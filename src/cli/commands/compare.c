@@ -336,7 +336,7 @@ static sap_status compare_problem(compare_job* job, const char* path, int64_t in
       status = keep_first(job, error);
       have_first = true;
     }
-    SAP_RETURN_IF(status != SAP_STATUS_OK, cli_prefix_error(error, c->info->name));
+    SAP_TRY_OR(status, sap_error_prefix(error, "%s", c->info->name));
     count_solve(c, &job->report, &residual);
     if (job->table != NULL) {
       add_row(job, c, path, index, &residual);

@@ -415,7 +415,7 @@ static bool make_reference(converge_study* s, int* code) {
 
 static int execute(converge_study* s) {
   int code = CLI_OK;
-  interrupt_catch(false);
+  interrupt_catch();
   progress_begin(&s->bar);
   const bool referenced = make_reference(s, &code);
   const bool complete = referenced && run_jobs(s, s->references, s->count);

@@ -225,7 +225,7 @@ static sap_status look_at_start(mujoco_run* r, sap_error* error) {
   s->start = s->end = measure_energy(r);
   s->dt = r->loaded.model->opt.timestep;
   run_plan_steps(&r->o.plan, s);
-  interrupt_catch(false);
+  interrupt_catch();
   if (r->o.plan.output != NULL) {
     SAP_TRY(sap_file_create(r->o.plan.output, &r->out, error));
     print_header(sap_file_stream(r->out), r->loaded.model);

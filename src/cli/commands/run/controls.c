@@ -2,7 +2,6 @@
 // Controls over time from a CSV file, and contact problems of steps as files.
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,23 +9,6 @@
 #include "cli/commands/run/run_loop.h"
 #include "cli/files.h"
 #include "core/file.h"
-
-// The file being read.
-typedef struct source {
-  const char* path;
-  int line;
-  sap_error* error;
-} source;
-
-SAP_PRINTF(3, 4)
-static sap_status fail_at_line(const source* s, sap_status status, const char* format, ...) {
-  va_list arguments;
-  char text[256];
-  va_start(arguments, format);
-  (void)vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return sap_fail(s->error, status, "%.200s:%d: %s", s->path, s->line, text);
-}
 
 // Cuts the next cell off a line, without blanks around it; NULL: none is left.
 static char* next_cell(char** rest) {
@@ -45,40 +27,40 @@ static char* next_cell(char** rest) {
   return cell;
 }
 
-static sap_status read_header(const source* s, char* line, run_find* find, const void* model,
-                              run_controls* out) {
+static sap_status read_header(char* line, run_find* find, const void* model, run_controls* out,
+                              sap_error* error) {
   const char* first = next_cell(&line);
   SAP_RETURN_IF(first == NULL || strcmp(first, "t_s") != 0,
-                fail_at_line(s, SAP_STATUS_SYNTAX, "the first column must be t_s, not '%.60s'",
-                             first != NULL ? first : ""));
+                sap_fail(error, SAP_STATUS_SYNTAX, "the first column must be t_s, not '%.60s'",
+                         first != NULL ? first : ""));
   for (const char* name = next_cell(&line); name != NULL; name = next_cell(&line)) {
     const int32_t id = find(model, name);
     SAP_RETURN_IF(id < 0,
-                  fail_at_line(s, SAP_STATUS_SYNTAX, "no actuator is called '%.60s'", name));
+                  sap_fail(error, SAP_STATUS_SYNTAX, "no actuator is called '%.60s'", name));
     for (int32_t i = 0; i < out->columns; ++i) {
       SAP_RETURN_IF(out->actuator[i] == id,
-                    fail_at_line(s, SAP_STATUS_SYNTAX, "actuator '%.60s' appears twice", name));
+                    sap_fail(error, SAP_STATUS_SYNTAX, "actuator '%.60s' appears twice", name));
     }
     out->actuator[out->columns++] = id;
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status read_row(const source* s, char* line, run_controls* out) {
+static sap_status read_row(char* line, run_controls* out, sap_error* error) {
   const int32_t width = out->columns + 1;
   CLI_GROW(&out->values, &out->capacity, ((int64_t)out->rows + 1) * width);
   double* row = out->values + (size_t)out->rows * (size_t)width;
   int32_t count = 0;
   for (const char* cell = next_cell(&line); cell != NULL; cell = next_cell(&line)) {
     SAP_RETURN_IF(count < width && !cli_read_real(cell, &row[count]),
-                  fail_at_line(s, SAP_STATUS_SYNTAX, "'%.60s' is not a finite number", cell));
+                  sap_fail(error, SAP_STATUS_SYNTAX, "'%.60s' is not a finite number", cell));
     ++count;
   }
   SAP_RETURN_IF(count != width,
-                fail_at_line(s, SAP_STATUS_SYNTAX, "%d values, the header has %d", count, width));
+                sap_fail(error, SAP_STATUS_SYNTAX, "%d values, the header has %d", count, width));
   if (out->rows > 0 && !(row[0] > row[-width])) {
-    return fail_at_line(s, SAP_STATUS_SYNTAX, "t_s = %g must be above that of the row before, %g",
-                        row[0], row[-width]);
+    return sap_fail(error, SAP_STATUS_SYNTAX, "t_s = %g must be above that of the row before, %g",
+                    row[0], row[-width]);
   }
   ++out->rows;
   return SAP_STATUS_OK;
@@ -87,28 +69,29 @@ static sap_status read_row(const source* s, char* line, run_controls* out) {
 sap_status run_controls_read(const char* path, int32_t nu, run_find* find, const void* model,
                              run_controls* out, sap_error* error) {
   out->actuator = cli_new((size_t)nu, sizeof *out->actuator);
-  source s = {path, 0, error};
   char* text = cli_read_text(path, error);
   if (text == NULL) {
     return error->status;
   }
   char* rest = text;
   sap_status status = SAP_STATUS_OK;
+  int number = 0;
   bool header = false;
   for (char* line = cli_next_line(&rest); status == SAP_STATUS_OK && line != NULL;
        line = cli_next_line(&rest)) {
-    ++s.line;
+    ++number;
     if (line[strspn(line, " \t\r")] == '\0') {
       continue;
     }
-    status = header ? read_row(&s, line, out) : read_header(&s, line, find, model, out);
+    status = header ? read_row(line, out, error) : read_header(line, find, model, out, error);
     header = true;
   }
-  if (status == SAP_STATUS_OK && !header) {
-    ++s.line;
-    status = fail_at_line(&s, SAP_STATUS_SYNTAX, "the header t_s,NAME,... is missing");
+  if (!header) {
+    ++number;
+    status = sap_fail(error, SAP_STATUS_SYNTAX, "the header t_s,NAME,... is missing");
   }
-  return status;
+  SAP_TRY_OR(status, sap_error_prefix(error, "%.200s:%d", path, number));
+  return SAP_STATUS_OK;
 }
 
 // Times of steps and of rows are rounded: a row within this relative distance of t is due.

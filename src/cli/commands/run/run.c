@@ -202,7 +202,7 @@ static sap_status run_prepare(run* r, sap_error* error) {
   r->shown = &r->on.state;
   SAP_TRY(run_measure_energy(r, &r->statistics.start, error));
   SAP_TRY(sap_multibody_detect(r->on.multibody, r->on.state.q, error));
-  interrupt_catch(false);
+  interrupt_catch();
   if (plan->output != NULL) {
     SAP_TRY(sap_trajectory_create(plan->output, r->on.model, &r->trajectory, error));
   }

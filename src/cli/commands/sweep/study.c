@@ -308,7 +308,7 @@ static int sweep(const cli_command* command, int argc, char** argv) {
     (void)cli_report(&error);
   }
   code = CLI_FILE;
-  interrupt_catch(false);
+  interrupt_catch();
   if (study_mpi_agree(good, study->hash)) {
     code = execute(study, &options);
   } else if (good && mpi_rank == 0) {

@@ -152,7 +152,7 @@ static sap_status find_deviation(const study_spec* study, study_run* run, double
     return SAP_STATUS_OK;
   }
   while ((double)r->steps < nearest && !interrupt_came()) {
-    SAP_RETURN_IF(step_run(study, r, error) != SAP_STATUS_OK, cli_prefix_error(error, "reference"));
+    SAP_TRY_OR(step_run(study, r, error), sap_error_prefix(error, "reference"));
   }
   const sap_system* system = sap_multibody_system(run->on.multibody);
   if (system->position_difference(system->context, r->on.state.q, run->on.state.q, run->delta) ==
@@ -255,8 +255,8 @@ static sap_status begin_case(const study_spec* study, int64_t index, work* w, sa
     const char* solver = strcmp(study->reference, "own") == 0 ? NULL : study->reference;
     const double dt = study->reference_dt > 0.0 ? study->reference_dt : w->run.on.options.dt;
     w->run.reference = &w->reference;
-    SAP_RETURN_IF(open_run(study, index, solver, dt, &w->reference, error) != SAP_STATUS_OK,
-                  cli_prefix_error(error, "reference"));
+    SAP_TRY_OR(open_run(study, index, solver, dt, &w->reference, error),
+               sap_error_prefix(error, "reference"));
   }
   return SAP_STATUS_OK;
 }

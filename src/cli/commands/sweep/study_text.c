@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The text of a study: a line per setting, words separated by blanks, # begins a comment.
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +14,10 @@
 
 enum { WORDS_MAX = 4096 };
 
-// Fills the error with "file:line: text" and returns false.
-static bool refuse_line(const study_spec* study, int line, sap_error* error, const char* format,
-                        ...) {
-  va_list arguments;
-  char text[400];
-  va_start(arguments, format);
-  (void)vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  (void)sap_fail(error, SAP_STATUS_SYNTAX, "%.99s:%d: %.399s", study->path, line, text);
-  return false;
-}
+// Fills the error with "file:line: text" and is false.
+#define refuse_line(study, line, error, ...)                \
+  ((void)sap_fail((error), SAP_STATUS_SYNTAX, __VA_ARGS__), \
+   sap_error_prefix((error), "%.99s:%d", (study)->path, (int)(line)), false)
 
 // --- parameters: set, grid and random ---
 
