@@ -223,6 +223,21 @@ static sap_linear_solver predict_faster(const sap_cholesky* cholesky) {
   return dense < block ? SAP_LINEAR_DENSE : SAP_LINEAR_BLOCK;
 }
 
+// Single precision pays for itself where a factorization takes longer than this [s]; it halves
+// registers and memory, and 1 to 3 iterations of conjugate gradients follow.
+static const double SINGLE_TIME = 0.3e-3;
+static const int32_t SINGLE_ITERATIONS = 8;
+// Rates of a factorization in single precision, and of the preconditioner of parts [1/s]. Parts are
+// tried where PARTS_COST factorizations buy at least PARTS_LEAST iterations, and are given so many;
+// measured on heaps, stacks and pyramids of up to 10 000 bodies.
+static const double SINGLE_RATE = 5.2e9, TOUCH_RATE = 3e9;
+static const double PARTS_COST = 1.5, PARTS_LEAST = 15.0, PARTS_TIME = 5e-3;
+
+// Returns true if parts may pay: the memory of the whole factor is then made when it is needed.
+static bool may_fill(const sap_cholesky* c) {
+  return c->requested == SAP_LINEAR_AUTO && c->block.lane_work / SINGLE_RATE > PARTS_TIME;
+}
+
 static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
   const sap_pattern_copy* pattern = &cholesky->pattern;
   cholesky->choice = cholesky->requested;
@@ -235,6 +250,9 @@ static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
   }
   if (cholesky->choice == SAP_LINEAR_AUTO) {
     cholesky->choice = predict_faster(cholesky);
+  }
+  if (cholesky->choice == SAP_LINEAR_BLOCK && !may_fill(cholesky)) {
+    SAP_TRY(sap_block_factor_reserve(&cholesky->block, error));
   }
   return cholesky->choice == SAP_LINEAR_SPARSE ? analyze_sparse(cholesky, error)
          : cholesky->choice == SAP_LINEAR_DENSE
@@ -275,22 +293,12 @@ static sap_status report_failure(const sap_cholesky* cholesky, const double* val
                   (int)broken);
 }
 
-// Single precision pays for itself where a factorization takes longer than this [s]; it halves
-// registers and memory, and 1 to 3 iterations of conjugate gradients follow.
-static const double SINGLE_TIME = 0.3e-3;
-static const int32_t SINGLE_ITERATIONS = 8;
-// Rates of a factorization in single precision, and of the preconditioner of parts [1/s]. Parts are
-// tried where PARTS_COST factorizations buy at least PARTS_LEAST iterations, and are given so many;
-// measured on heaps, stacks and pyramids of up to 10 000 bodies.
-static const double SINGLE_RATE = 5.2e9, TOUCH_RATE = 3e9;
-static const double PARTS_COST = 1.5, PARTS_LEAST = 15.0, PARTS_TIME = 5e-3;
-
 // Chooses the parts of a large matrix; parts_iterations is 0 where they do not pay.
 static sap_status choose_parts(sap_cholesky* c, sap_error* error) {
   const double whole = c->block.lane_work / SINGLE_RATE;
   c->parts_known = true;
   c->parts_iterations = 0;
-  if (whole < PARTS_TIME) {
+  if (!may_fill(c)) {
     return SAP_STATUS_OK;
   }
   SAP_TRY(sap_schwarz_analyze(&c->parts, &c->pattern, error));

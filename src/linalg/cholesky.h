@@ -31,7 +31,7 @@ sap_status sap_cholesky_analyze(sap_cholesky* cholesky, const sap_block_pattern*
 sap_linear_solver sap_cholesky_choice(const sap_cholesky* cholesky);
 
 // Factorizes. fails: NOT_SPD, with the failed block row in *failed_block (NULL allowed); NOT_FINITE
-// if a value is. No heap calls of ours.
+// if a value is. No heap calls of ours, except the first one of a large system.  fails: MEMORY
 sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
                                   int32_t* failed_block, sap_error* error);
 // Solves A x = b in place, x in the pattern's order (sum of sizes). Needs a successful

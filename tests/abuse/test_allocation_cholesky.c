@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "linalg/schwarz.h"
 #include "support/block_matrix.h"
 #include "support/heap_count.h"
 
@@ -80,9 +81,46 @@ static void test_every_allocation(void** unused) {
   block_matrix_destroy(&matrix);
 }
 
+static bool try_parts_failing_at(int64_t count, const sap_pattern_copy* pattern) {
+  const int64_t live = heap_live();
+  sap_schwarz parts = {0};
+  sap_error error = {0};
+  heap_fail_at(count);
+  const sap_status status = sap_schwarz_analyze(&parts, pattern, &error);
+  const bool reached = heap_failed();
+  heap_fail_at(-1);
+  assert_int_equal(status, reached ? SAP_STATUS_MEMORY : SAP_STATUS_OK);
+  assert_true(!reached || error.message[0] != '\0');
+  assert_int_equal(sap_schwarz_analyze(&parts, pattern, &error), SAP_STATUS_OK);
+  sap_schwarz_clear(&parts);
+  assert_int_equal(heap_live(), live);
+  return reached;
+}
+
+// Parts of a chain of blocks.
+static void test_parts(void** unused) {
+  (void)unused;
+  enum { BLOCKS = 400 };
+  int32_t sizes[BLOCKS];
+  for (int32_t k = 0; k < BLOCKS; ++k) {
+    sizes[k] = 6;
+  }
+  block_matrix matrix = block_matrix_create(BLOCKS, sizes, near_link, NULL);
+  sap_pattern_copy copy = {0};
+  assert_int_equal(sap_pattern_assign(&copy, &matrix.pattern, NULL), SAP_STATUS_OK);
+  int64_t count = 0;
+  while (try_parts_failing_at(count, &copy)) {
+    ++count;
+  }
+  assert_true(count >= 20);  // arrays of the parts, and of each factor
+  sap_pattern_clear(&copy);
+  block_matrix_destroy(&matrix);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_allocation),
+      cmocka_unit_test(test_parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
