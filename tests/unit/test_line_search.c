@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exact search along a line whose slope has two straight pieces: with the right curvature one
-// Newton step from the far end finds the minimum.
+// Searches along a line whose slope has two straight pieces. Exact: with the right curvature one
+// Newton step from the far end finds the minimum. Backtracking: steps of a table made by hand.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,9 @@
 #include "support/near.h"
 
 // From v along Newton's step dv: a mass of 1 kg on a row of the set, or a cone's normal, with
-// v_hat = 0 and R = 1.
-static sap_step search(sap_set set, int32_t nrows, double v_star, double v, double dv) {
+// v_hat = 0 and R = 1. options: of backtracking; NULL: the exact search.
+static sap_step search_by(const sap_solver_options* options, sap_set set, int32_t nrows,
+                          double v_star, double v, double dv) {
   const int32_t size[1] = {1}, trees[1] = {0};
   const double one[1] = {1.0}, zero[3] = {0.0}, R[3] = {1.0, 1.0, 1.0};
   const double J[3] = {nrows == 1 ? 1.0 : 0.0, 0.0, 1.0};
@@ -41,11 +42,18 @@ static sap_step search(sap_set set, int32_t nrows, double v_star, double v, doub
   sap_newton_evaluate(&newton);
   newton.dv[0] = dv;
   const double curvature = sap_newton_apply_direction(&newton);
-  const sap_step step = sap_newton_exact_search(&newton, dv * newton.gradient[0], curvature, 0.0);
+  const double slope = dv * newton.gradient[0];
+  const sap_step step = options == NULL
+                            ? sap_newton_exact_search(&newton, slope, curvature, 0.0)
+                            : sap_newton_backtracking_search(&newton, options, slope, curvature);
   sap_newton_clear(&newton);
   sap_islands_clear(&islands);
   sap_problem_destroy(problem);
   return step;
+}
+
+static sap_step search(sap_set set, int32_t nrows, double v_star, double v, double dv) {
+  return search_by(NULL, set, nrows, v_star, v, dv);
 }
 
 // From 1, where the row is open, to v* = -1: l' = -4 + 4 a, and 4 (a - 1/2) more beyond a = 1/2.
@@ -67,10 +75,39 @@ static void test_opening(void** state) {
   assert_int_equal(row.evaluations, 2);
 }
 
+// l' = -4.5 + 4.5 a up to v = 0 at a = 2/3, then 2.25 a - 3: l(4/3) = -2.5, l(16/15) = -2.42. Armijo's
+// rule admits the minimum at 4/3 where c < 2.5/(4.5 4/3) = 0.4167.
+static void test_backtracking(void** state) {
+  (void)state;
+  static const struct {
+    double maximum, factor, decrease, alpha;
+    int32_t evaluations;
+  } cases[] = {
+      {4.0 / 3.0, 0.8, 0.41, 4.0 / 3.0, 3},    // 0; 4/3, 1.07
+      {4.0 / 3.0, 0.8, 0.42, 16.0 / 15.0, 4},  // 0; 4/3, 16/15, 1
+      {8.0 / 3.0, 0.5, 0.41, 4.0 / 3.0, 4},    // 0; 8/3, 4/3, 1
+      {1.25, 0.5, 1e-4, 1.25, 3},              // 0; 1.25, 1
+      {1.0, 0.9, 1e-4, 1.0, 3},                // 0; 1, 0.9
+  };
+  sap_solver_options options = sap_solver_options_default();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    options.backtracking_maximum = cases[i].maximum;
+    options.backtracking_factor = cases[i].factor;
+    options.backtracking_decrease = cases[i].decrease;
+    for (int cone = 0; cone < 2; ++cone) {
+      const sap_step step = search_by(&options, cone ? SAP_SET_FRICTION_CONE : SAP_SET_NONNEGATIVE,
+                                      cone ? 3 : 1, 1.0, -1.0, 1.5);
+      ASSERT_NEAR(step.alpha, cases[i].alpha, 1e-15);
+      assert_int_equal(step.evaluations, cases[i].evaluations);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_closing),
       cmocka_unit_test(test_opening),
+      cmocka_unit_test(test_backtracking),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

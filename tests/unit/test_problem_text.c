@@ -14,9 +14,15 @@
 #include "support/scratch.h"
 
 #define FIRST                                                        \
-  "sapstep_problem 1\n0.01 2\n2 2 0.5 0.5 3\n1 4\n1 2 3\n0 0 0\n2\n" \
-  "1 -1 0.5  2 2 3  4 5 6  7 8 9\n0 1 0.25  2 2 3  4 5 6  1 2 3 4 5 6  -1 -2 -3\n"
+  "sapstep_problem 1\n0.01 2\n2 2 0.5 0.5 3\n1 4\n1 2 3\n7 8 9\n2\n" \
+  "1 -1 0.5  5 5 6  0 -1 -2  7 8 9\n0 1 0.25  2 2 3  4 5 6  1 2 3 4 5 6  -1 -2 -3\n"
 #define SECOND "sapstep_problem 1\n0.5 1\n1 2\n9\n8\n0\n"
+
+#define EXPECT(found, ...)                                   \
+  do {                                                       \
+    const double expected[] = {__VA_ARGS__};                 \
+    assert_memory_equal((found), expected, sizeof expected); \
+  } while (0)
 
 static void test_stacked(void** state) {
   (void)state;
@@ -31,13 +37,22 @@ static void test_stacked(void** state) {
   assert_int_equal(sap_problem_file_read_next(path, &at, p, NULL), SAP_STATUS_OK);
   assert_true(at > 0 && sap_problem_tree_count(p) == 2 && sap_problem_block_count(p) == 2);
   ASSERT_NEAR(sap_problem_dt(p), 0.01, 0.0);
-  ASSERT_NEAR(sap_problem_v_star(p)[2], 3.0, 0.0);
+  EXPECT(sap_problem_momentum_block(p, 0, 0), 2, 0.5, 0.5, 3);
+  EXPECT(sap_problem_momentum_block(p, 1, 1), 4);
+  EXPECT(sap_problem_v_star(p), 1, 2, 3);
+  EXPECT(sap_problem_v_guess(p), 7, 8, 9);
+  assert_int_equal(sap_problem_block(p, 0, &block, NULL, NULL), SAP_STATUS_OK);
+  assert_true(block.ntrees == 1 && block.trees[0] == 1 && block.friction == 0.5);
+  EXPECT(block.R, 5, 5, 6);
+  EXPECT(block.v_hat, 0, -1, -2);
+  EXPECT(block.jacobians[0], 7, 8, 9);
   assert_int_equal(sap_problem_block(p, 1, &block, NULL, NULL), SAP_STATUS_OK);
-  assert_true(block.ntrees == 2 && block.trees[0] == 0 && block.friction == 0.25);
-  assert_true(block.R[2] == 3.0 && block.v_hat[0] == 4.0);
-  static const double J[2][6] = {{1, 3, 5, 2, 4, 6}, {-1, -2, -3}};  // by columns
-  assert_memory_equal(block.jacobians[0], J[0], 6 * sizeof(double));
-  assert_memory_equal(block.jacobians[1], J[1], 3 * sizeof(double));
+  assert_true(block.ntrees == 2 && block.trees[0] == 0 && block.trees[1] == 1);
+  assert_true(block.friction == 0.25 && block.set == SAP_SET_FRICTION_CONE);
+  EXPECT(block.R, 2, 2, 3);
+  EXPECT(block.v_hat, 4, 5, 6);
+  EXPECT(block.jacobians[0], 1, 3, 5, 2, 4, 6);  // by columns
+  EXPECT(block.jacobians[1], -1, -2, -3);
   assert_int_equal(sap_problem_file_read_next(path, &at, p, NULL), SAP_STATUS_OK);
   assert_true(at == -1 && sap_problem_block_count(p) == 0 && sap_problem_v_star(p)[0] == 9.0);
   assert_int_equal(sap_problem_file_read_next(path, &at, p, NULL), SAP_STATUS_ARGUMENT);

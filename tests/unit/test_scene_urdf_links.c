@@ -236,6 +236,162 @@ static void test_spring_and_tendon(void** state) {
   simulation_end(&s);
 }
 
+#define VALUE(name, numbers) "<drake:" name " value='" numbers "'/>"
+#define NAMED(name, what) "<drake:" name " name='" what "'/>"
+
+static void expect(const double* found, const double* expected, int count) {
+  for (int i = 0; i < count; ++i) {
+    ASSERT_NEAR(found[i], expected[i], 1e-15);
+  }
+}
+#define EXPECT(found, ...)                                          \
+  do {                                                              \
+    const double values[] = {__VA_ARGS__};                          \
+    expect((found), values, (int)(sizeof values / sizeof *values)); \
+  } while (0)
+
+// Every number of every element between links is where it belongs.
+static void test_numbers(void** state) {
+  (void)state;
+  simulation s = start(
+      ROBOT(
+          LINK("a", "1", "0.1", "") LINK("b", "1", "0.1", "") LINK("c", "1", "0.1", "") JOINT(
+              "i", "floating", "world", "a", "") JOINT("j", "continuous", "a", "b", "")
+              JOINT("k", "continuous", "b", "c",
+                    "") "<frame name='F' link='a' xyz='.1 .2 .3' rpy='1.5707963267948966 0 0'/>"
+                        "<frame name='G' link='c' xyz='.4 .5 .6' rpy='0 0 1.5707963267948966'/>"
+                        "<drake:linear_bushing_rpy>" NAMED("bushing_frameA", "F") NAMED(
+                            "bushing_frameC", "G") VALUE("bushing_torque_stiffness",
+                                                         "1 2 3") VALUE("bushing_torque_damping",
+                                                                        "4 5 6")
+                            VALUE("bushing_force_stiffness", "7 8 9") VALUE(
+                                "bushing_force_damping",
+                                "10 11 12") "</drake:linear_bushing_rpy>"
+                                            "<drake:linear_bushing_rpy>" NAMED(
+                                                "bushing_frameA",
+                                                "b") NAMED("bushing_frameC", "a")
+                                                VALUE("bushing_torque_stiffness", "1 1 1") VALUE(
+                                                    "bushing_torque_damping", "1 1 1")
+                                                    VALUE("bushing_force_stiffness", "1 1 1") VALUE(
+                                                        "bushing_force_damping",
+                                                        "1 1 1") "</drake:linear_bushing_rpy>"
+                                                                 "<drake:linear_spring_"
+                                                                 "damper>" NAMED(
+                                                                     "linear_spring_damper_body_A",
+                                                                     "b") NAMED("linear_spring_"
+                                                                                "damper_body_B",
+                                                                                "a")
+                                                                     VALUE("linear_spring_damper_p_"
+                                                                           "AP",
+                                                                           "1 2 3") VALUE("linear_"
+                                                                                          "spring_"
+                                                                                          "damper_"
+                                                                                          "p_BQ",
+                                                                                          "4 5 6")
+                                                                         VALUE(
+                                                                             "linear_spring_damper_"
+                                                                             "free_length",
+                                                                             "0.7") VALUE("linear_"
+                                                                                          "spring_"
+                                                                                          "damper_"
+                                                                                          "stiffnes"
+                                                                                          "s",
+                                                                                          "80")
+                                                                             VALUE(
+                                                                                 "linear_spring_"
+                                                                                 "damper_damping",
+                                                                                 "9") "</"
+                                                                                      "drake:"
+                                                                                      "linear_"
+                                                                                      "spring_"
+                                                                                      "damper>"
+                                                                                      "<drake:ball_"
+                                                                                      "constraint"
+                                                                                      ">" NAMED(
+                                                                                          "ball_"
+                                                                                          "constrai"
+                                                                                          "nt_body_"
+                                                                                          "A",
+                                                                                          "c") NAMED("ball_constraint_body_B",
+                                                                                                     "a") VALUE("ball_constraint_p_AP",
+                                                                                                                "1 2 3")
+                                                                                          VALUE(
+                                                                                              "ball"
+                                                                                              "_con"
+                                                                                              "stra"
+                                                                                              "int_"
+                                                                                              "p_"
+                                                                                              "BQ",
+                                                                                              "4 5 "
+                                                                                              "6") "</drake:ball_constraint>"
+                                                                                                   "<loop_joint type='ball'><link1 link='a' xyz='1 2 3'/><link2 link='c' xyz='4 5 6'/>"
+                                                                                                   "</loop_joint>"
+                                                                                                   "<loop_joint type='fixed'><link1 link='b' xyz='7 8 9' rpy='1.5707963267948966 0 0'/>"
+                                                                                                   "<link2 link='a' xyz='10 11 12' rpy='0 0 1.5707963267948966'/></loop_joint>"
+                                                                                                   "<loop_joint type='revolute'><link1 link='a' xyz='1 2 3' rpy='0 0 1.5707963267948966'/>"
+                                                                                                   "<link2 link='c' xyz='4 5 6'/><axis xyz='3 0 4'/></loop_joint>"
+                                                                                                   "<drake:tendon_constraint><drake:tendon_constraint_joint name='k' a='2'/>"
+                                                                                                   "<drake:tendon_constraint_joint name='j' a='3'/>" VALUE(
+                                                                                                       "tendon_constraint_offset",
+                                                                                                       "0.5") VALUE("tendon_constraint_lower_limit",
+                                                                                                                    "-4")
+                                                                                                       VALUE(
+                                                                                                           "tendon_constraint_upper_limit",
+                                                                                                           "6")
+                                                                                                           VALUE(
+                                                                                                               "tendon_constraint_stiffness",
+                                                                                                               "700")
+                                                                                                               VALUE(
+                                                                                                                   "tendon_constraint_damping",
+                                                                                                                   "35") "</drake:tendon_constraint>"),
+      0.01);
+  const sap_bushing_def* bushing = s.model->bushings;
+  const double half = sqrt(0.5);
+  assert_int_equal(s.model->sizes.bushings, 2);
+  assert_true(bushing[0].body_a == 1 && bushing[0].body_b == 3);
+  assert_true(bushing[1].body_a == 2 && bushing[1].body_b == 1);
+  EXPECT(bushing[0].stiffness, 1, 2, 3, 7, 8, 9);
+  EXPECT(bushing[0].damping, 4, 5, 6, 10, 11, 12);
+  EXPECT(bushing[0].p_AF, 0.1, 0.2, 0.3);
+  EXPECT(bushing[0].q_AF, half, half, 0, 0);
+  EXPECT(bushing[0].p_BG, 0.4, 0.5, 0.6);
+  EXPECT(bushing[0].q_BG, half, 0, 0, half);
+  const sap_spring_def* spring = s.model->springs;
+  assert_true(s.model->sizes.springs == 1 && spring->body_a == 2 && spring->body_b == 1);
+  EXPECT(spring->point_A, 1, 2, 3);
+  EXPECT(spring->point_B, 4, 5, 6);
+  EXPECT(&spring->rest_length, 0.7);
+  EXPECT(&spring->stiffness, 80);
+  EXPECT(&spring->damping, 9);
+  const sap_equality_def* e = s.model->equalities;
+  assert_int_equal(s.model->sizes.equalities, 5);
+  static const struct {
+    sap_equality_type type;
+    int32_t a, b;
+    double anchor_A[3], anchor_B[3];
+  } loops[5] = {{SAP_EQUALITY_CONNECT, 3, 1, {1, 2, 3}, {4, 5, 6}},
+                {SAP_EQUALITY_CONNECT, 1, 3, {1, 2, 3}, {4, 5, 6}},
+                {SAP_EQUALITY_WELD, 2, 1, {7, 8, 9}, {10, 11, 12}},
+                // -+ 5 cm along (0.6, 0, 0.8) of the frames, of which the first is turned about z
+                {SAP_EQUALITY_CONNECT, 1, 3, {1, 1.97, 2.96}, {3.97, 5, 5.96}},
+                {SAP_EQUALITY_CONNECT, 1, 3, {1, 2.03, 3.04}, {4.03, 5, 6.04}}};
+  for (int i = 0; i < 5; ++i) {
+    assert_true(e[i].type == loops[i].type && e[i].a == loops[i].a && e[i].b == loops[i].b);
+    expect(e[i].anchor_A, loops[i].anchor_A, 3);
+    expect(e[i].anchor_B, loops[i].anchor_B, 3);
+  }
+  EXPECT(e[2].q_AB, 0.5, 0.5, 0.5, -0.5);
+  const sap_model_tendon* tendon = s.model->tendons;
+  assert_true(s.model->sizes.tendons == 1 && tendon->count == 2);
+  EXPECT(s.model->tendon_coefficients, 2, 3);
+  assert_true(s.model->tendon_joints[0] == 2 && s.model->tendon_joints[1] == 1);
+  EXPECT(&tendon->lower, -4.5);
+  EXPECT(&tendon->upper, 5.5);
+  EXPECT(&tendon->limit_stiffness, 700);
+  EXPECT(&tendon->limit_relaxation_time, 0.05);
+  simulation_end(&s);
+}
+
 // Two axes of three line up where the joint between them rests on its limit of a right angle, and
 // the links between have no mass: nothing resists the two against each other.
 static void test_gimbal_lock(void** state) {
@@ -409,9 +565,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ball_constraint), cmocka_unit_test(test_loops),
       cmocka_unit_test(test_bushing),         cmocka_unit_test(test_spring_and_tendon),
-      cmocka_unit_test(test_gimbal_lock),     cmocka_unit_test(test_filters),
-      cmocka_unit_test(test_joints),          cmocka_unit_test(test_transmissions),
-      cmocka_unit_test(test_tendon_of_fixed),
+      cmocka_unit_test(test_numbers),         cmocka_unit_test(test_gimbal_lock),
+      cmocka_unit_test(test_filters),         cmocka_unit_test(test_joints),
+      cmocka_unit_test(test_transmissions),   cmocka_unit_test(test_tendon_of_fixed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
