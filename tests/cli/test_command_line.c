@@ -118,6 +118,7 @@ static void test_wrong_usage(void** state) {
                  "unknown option '--frobnicate'\nTry 'sapstep solve --help'");
   command_expect(s, program, "solve -x x", 2, "unknown option '-x'");
   command_expect(s, program, "solve --help=3", 2, "'--help' takes no argument");
+  command_expect(s, program, "run --res x", 2, "'--res' is ambiguous: 2 options begin like it");
   command_expect(s, program, "solve x --output", 2, "'--output' needs an argument");
   command_expect(s, program, "solve --format xml x", 2, "'xml' must be table, json or csv");
   command_expect(s, program, "solve --repeat 0 x", 2, "--repeat '0' must be an integer from 1");

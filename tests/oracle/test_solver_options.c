@@ -28,7 +28,7 @@ typedef struct rows {
 static rows make_rows(void) {
   rows r = {.J = {1.0, 0.9, 0.8, 0.2, 0.5, 0.1, -0.1, 0.3, 0.4},
             .v_star = {-1.0, 0.5, -0.8},
-            .v_hat = {0.1, 0.3, -0.2}};
+            .v_hat = {0.1, 0.3, -1.4}};
   for (int i = 0; i < N; ++i) {
     double own = 0.0;
     for (int c = 0; c < N; ++c) {

@@ -177,11 +177,37 @@ static void test_coupled_joints(void** state) {
   mujoco_run_end(&run);
 }
 
+// The length of a tendon follows that of another by a line, or stays where the equality has it;
+// lengths count from those at the reference.
+static void test_coupled_tendons(void** state) {
+  (void)state;
+  static const char format[] =
+      "<mujoco><option timestep='0.005' gravity='0 0 0'/><worldbody><body><joint name='y' "
+      "type='slide' axis='0 0 1' ref='.2'/><geom size='.1' mass='1'/></body><body pos='1 0 0'>"
+      "<joint name='x' type='slide' axis='1 0 0' ref='.4'/><geom size='.1' mass='1000'/></body>"
+      "</worldbody><tendon><fixed name='a'><joint joint='y' coef='2'/></fixed><fixed name='b'>"
+      "<joint joint='x' coef='-3'/></fixed></tendon><equality><tendon tendon1='a' %s "
+      "polycoef='.1 -.5 0 0 0'/></equality></mujoco>";
+  for (int two = 0; two < 2; ++two) {
+    char text[1024];
+    (void)snprintf(text, sizeof text, format, two ? "tendon2='b'" : "");
+    mujoco_run run = mujoco_run_text(text, NULL);
+    run.data->qpos[0] = 0.2 + 0.05;
+    run.data->qvel[1] = 3.0;
+    run.data->qvel[0] = two ? 0.5 * 3.0 * 3.0 / 2.0 : 0.0;
+    mujoco_run_step(&run, 40);
+    const double x = run.data->qpos[1] - 0.4;
+    ASSERT_NEAR(run.data->qpos[0] - 0.2, (0.1 + (two ? 0.5 * 3.0 * x : 0.0)) / 2.0, 1e-9);
+    ASSERT_NEAR(x, 0.6, 1e-3);
+    mujoco_run_end(&run);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_dry_friction),           cmocka_unit_test(test_damper),
-      cmocka_unit_test(test_ranged_damper),          cmocka_unit_test(test_adhesion),
-      cmocka_unit_test(test_turning_mocap),          cmocka_unit_test(test_coupled_joints),
-      cmocka_unit_test(test_welded_to_turning_mocap)};
+      cmocka_unit_test(test_dry_friction),    cmocka_unit_test(test_damper),
+      cmocka_unit_test(test_ranged_damper),   cmocka_unit_test(test_adhesion),
+      cmocka_unit_test(test_turning_mocap),   cmocka_unit_test(test_coupled_joints),
+      cmocka_unit_test(test_coupled_tendons), cmocka_unit_test(test_welded_to_turning_mocap)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
