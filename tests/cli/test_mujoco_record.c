@@ -215,6 +215,76 @@ static void test_readers(void** state) {
   view(state, "view a.h5 -o a.html > out");
 }
 
+#define EXPECT(name, row, ...)                                                     \
+  do {                                                                             \
+    const double expected[] = {__VA_ARGS__};                                       \
+    double found[20];                                                              \
+    read_row(r, name, row, found);                                                 \
+    for (size_t column = 0; column < sizeof expected / sizeof(double); ++column) { \
+      ASSERT_NEAR(found[column], expected[column], 1e-6);                          \
+    }                                                                              \
+  } while (0)
+
+// A height field of 3 rows and 4 columns becomes a mesh behind a wedge; colours are the material's
+// or the geom's; what touches by a pair alone collides; a mocap body is where the run has it.
+static void test_descriptions(void** state) {
+  static const char text[] =
+      "<mujoco><option timestep='.01'/><asset><hfield name='f' file='field.bin' size='2 1 .5 .1'/>"
+      "<mesh name='wedge' vertex='0 0 0  .1 0 0  0 .1 0  0 0 .1'/><material name='m' "
+      "rgba='.1 .2 .3 .4'/></asset><worldbody><geom type='hfield' hfield='f' material='m' "
+      "pos='1 2 3'/><geom name='s' type='sphere' size='.3' contype='0' conaffinity='0' "
+      "rgba='.5 .6 .7 .8'/><body name='a' pos='0 0 9'><freejoint/><geom name='b' type='box' "
+      "size='.1 .2 .3' pos='.4 .5 .6' contype='0' conaffinity='0' mass='7'/></body><body name='p' "
+      "pos='4 5 6'><joint axis='1 0 0'/><body name='q' pos='1 0 0'><joint type='slide'/><geom "
+      "size='.1' mass='2' contype='0' conaffinity='0'/></body><geom size='.1' mass='3'/></body>"
+      "<body mocap='true' pos='7 8 9' quat='.6 .8 0 0'><geom size='.1' contype='0' "
+      "conaffinity='0'/></body></worldbody><contact><pair geom1='b' geom2='s'/></contact></mujoco>";
+  char path[SCRATCH_PATH_SIZE], bytes[8 + 12 * sizeof(float)];
+  const int32_t size[2] = {3, 4};
+  memcpy(bytes, size, sizeof size);
+  for (int i = 0; i < 12; ++i) {
+    const float height = (float)i / 11.0f;
+    memcpy(bytes + 8 + 4 * i, &height, sizeof height);
+  }
+  (void)scratch_write(*state, "field.bin", bytes, sizeof bytes, path);
+  (void)scratch_write(*state, "field.xml", text, strlen(text), path);
+  run(*state, "mujoco field.xml --duration .01 --record d.h5 > table");
+  sap_recording* r = open_recording(*state, "d.h5");
+  double wedge[4];
+  read_row(r, "model/mesh", 0, wedge);
+  const double vertex = wedge[1], triangle = wedge[3];  // as many as the wedge has
+  EXPECT("model/mesh", 1, vertex, 12, triangle, 12);
+  for (int k = 0; k < 12; ++k) {
+    EXPECT("model/vertex", (int64_t)vertex + k, 2.0 * (2.0 * (k % 4) / 3.0 - 1.0), k / 4 - 1.0,
+           0.5 * k / 11.0);
+  }
+  for (int k = 0; k < 6; ++k) {
+    const int corner = 4 * (k / 3) + k % 3;
+    EXPECT("model/triangle", (int64_t)triangle + 2 * k, corner, corner + 1, corner + 4);
+    EXPECT("model/triangle", (int64_t)triangle + 2 * k + 1, corner + 1, corner + 5, corner + 4);
+  }
+  EXPECT("model/shape", 0, SAP_SHAPE_MESH, 0, 1, 1, 0, 0, 0, 1, 2, 3, 1, 0, 0, 0, .1, .2, .3, .4);
+  EXPECT("model/shape", 1, SAP_SHAPE_SPHERE, 0, -1, 1, .3);
+  EXPECT("model/shape", 2, SAP_SHAPE_BOX, 1, -1, 1, .1, .2, .3, .4, .5, .6, 1);
+  EXPECT("model/shape", 3, SAP_SHAPE_SPHERE, 2, -1, 1, .1);
+  EXPECT("model/shape", 4, SAP_SHAPE_SPHERE, 3, -1, 0, .1);
+  double sphere[18];
+  read_row(r, "model/shape", 1, sphere);
+  ASSERT_NEAR(sphere[17], 0.8, 1e-6);
+  EXPECT("model/body", 1, 0, 7, .4, .5, .6);
+  EXPECT("model/body", 3, 2, 2, 0, 0, 0);
+  EXPECT("model/joint", 0, SAP_JOINT_FREE, 1, 0, 0);
+  EXPECT("model/joint", 1, SAP_JOINT_HINGE, 2, 7, 6);
+  EXPECT("model/joint", 2, SAP_JOINT_SLIDE, 3, 8, 7);
+  double pose[35];
+  read_row(r, "pose", 1, pose);
+  const double mocap[] = {7, 8, 9, .6, .8, 0, 0};
+  for (int k = 0; k < 7; ++k) {
+    ASSERT_NEAR(pose[28 + k], mocap[k], 1e-6);
+  }
+  sap_recording_close(r);
+}
+
 #if mjVERSION_HEADER >= 330
 // A flex of 2 x 2 x 2 vertices is eight spheres, on which the ground pushes.
 static void test_flex(void** state) {
@@ -259,6 +329,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_physics, begin, end),
     cmocka_unit_test_setup_teardown(test_own_engine, begin, end),
     cmocka_unit_test_setup_teardown(test_readers, begin, end),
+    cmocka_unit_test_setup_teardown(test_descriptions, begin, end),
 #if mjVERSION_HEADER >= 330
     cmocka_unit_test_setup_teardown(test_flex, begin, end),
 #endif

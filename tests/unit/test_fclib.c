@@ -229,11 +229,49 @@ static void test_mobility_and_momentum_exclude_each_other(void** state) {
   sap_problem_destroy(problem);
 }
 
+// M that is not symmetric, of two trees: a mobility M^-1 and v* = M^-1 f of each.
+static void test_unsymmetric_M(void** state) {
+  (void)state;
+  static const double M[N * N] = {2, 1, 0, 0, 0, 0, -1, 2, 0, 0, 0, 0, 0, 0, 4, 0, 0,  0,
+                                  0, 0, 0, 5, 0, 0, 0,  0, 0, 0, 2, 1, 0, 0, 0, 0, -1, 3};
+  static const double inverse[9] = {0.4, 0.2, 0, -0.2, 0.4, 0, 0, 0, 0.25};  // by columns
+  static const double f[N] = {5, 10, 8, 10, 14, 7}, expected[N] = {0, 5, 2, 2, 5, 4};
+  double one[N * N] = {0};
+  for (int i = 0; i < N; ++i) {
+    one[(N + 1) * i] = 1.0;
+  }
+  scratch s;
+  char name[SCRATCH_PATH_SIZE];
+  scratch_begin(&s);
+  const char* path = scratch_path(&s, "unsymmetric.hdf5", name);
+  const hid_t file = hdf5_write_create(path);
+  hdf5_write_integer(file, "fclib_global/spacedim", 3);
+  hdf5_write_matrix(file, "fclib_global/M", N, N, M, HDF5_WRITE_TRIPLETS);
+  hdf5_write_matrix(file, "fclib_global/H", N, N, one, HDF5_WRITE_TRIPLETS);
+  hdf5_write_reals(file, "fclib_global/vectors/f", N, f);
+  hdf5_write_reals(file, "fclib_global/vectors/w", N, q);
+  hdf5_write_reals(file, "fclib_global/vectors/mu", 2, mu);
+  hdf5_write_close(file);
+  sap_problem* problem = problem_file_new(path);
+  assert_true(sap_problem_has_mobility(problem));
+  const double* A = sap_problem_mobility_block(problem, 0, 0);
+  const double* v_star = sap_problem_v_star(problem);
+  for (int i = 0; i < 9; ++i) {
+    ASSERT_NEAR(A[i], inverse[i], 1e-15);
+  }
+  for (int i = 0; i < N; ++i) {
+    ASSERT_NEAR(v_star[i], expected[i], 1e-14);
+  }
+  sap_problem_destroy(problem);
+  scratch_end(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_form_has_the_known_solution),
       cmocka_unit_test(test_triplets_with_duplicates_and_room),
       cmocka_unit_test(test_unsymmetric_stays),
+      cmocka_unit_test(test_unsymmetric_M),
       cmocka_unit_test(test_solvers_that_need_A_say_so),
       cmocka_unit_test(test_mobility_and_momentum_exclude_each_other),
   };

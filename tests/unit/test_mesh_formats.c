@@ -159,6 +159,9 @@ static void test_bad_msh(void** state) {
   (void)make_msh(bytes);
   (void)put_integer(bytes + size - 4, 4);
   refuse_msh(bytes, size, "triangle 3: no vertex 4 of 4");
+  (void)make_msh(bytes);
+  (void)put_integer(bytes + size - 48, -1);
+  refuse_msh(bytes, size, "triangle 0: no vertex -1 of 4");
 }
 
 int main(void) {
