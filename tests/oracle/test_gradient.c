@@ -132,14 +132,14 @@ static void solve_tightly(const char* solver, const sap_problem* p, sap_solution
 }
 
 // (f(h) - f(-h))/2h of the solution.
-static void difference(const sap_problem* p, const sap_problem_tangent* d, double h, double* dv,
-                       double* dgamma) {
+static void difference(const char* solver, const sap_problem* p, const sap_problem_tangent* d,
+                       double h, double* dv, double* dgamma) {
   sap_problem* moved = NULL;
   sap_solution end[2] = {{0}, {0}};
   assert_int_equal(sap_problem_create(&moved, NULL), 0);
   for (int side = 0; side < 2; ++side) {
     fill_moved(p, d, side == 0 ? h : -h, moved);
-    solve_tightly("sap", moved, &end[side]);
+    solve_tightly(solver, moved, &end[side]);
   }
   for (int32_t i = 0; i < p->nv; ++i) {
     dv[i] = (end[0].v[i] - end[1].v[i]) / (2.0 * h);
@@ -196,7 +196,10 @@ static void check_reverse(sap_gradient* g, const sap_problem* p, const sap_probl
   free(gamma_bar);
 }
 
+// model SAP_CONTACT_MODEL_COUNT: exact Coulomb friction.
 static void check(sap_contact_model model, uint32_t seed, sap_gradient_report* total) {
+  const bool coulomb = model == SAP_CONTACT_MODEL_COUNT;
+  const char* solver = coulomb ? "newton-ncp" : "sap";
   pile_options pile = pile_options_default();
   pile.mixed = true;
   pile.seed = seed;
@@ -206,15 +209,17 @@ static void check(sap_contact_model model, uint32_t seed, sap_gradient_report* t
   pile.stiction_tolerance = seed % 2 == 0 ? 1e-3 : 1.0;
   pile.dissipation = seed % 3 == 0 ? 0.0 : 2.0;
   for (int i = 0; i < 3; ++i) {
-    pile.models[i] = model;
+    pile.models[i] = coulomb ? SAP_CONTACT_SAP : model;
   }
   sap_problem* p = pile_problem(&pile);
   sap_solution solution = {0};
   sap_gradient* g = NULL;
   sap_gradient_report report;
   sap_error error = {0};
-  solve_tightly("sap", p, &solution);
-  assert_int_equal(sap_gradient_create(NULL, &g, NULL), SAP_STATUS_OK);
+  sap_gradient_options options = sap_gradient_options_default();
+  options.coulomb = coulomb;
+  solve_tightly(solver, p, &solution);
+  assert_int_equal(sap_gradient_create(&options, &g, NULL), SAP_STATUS_OK);
   if (sap_gradient_problem(g, p, &solution, &report, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
@@ -222,7 +227,7 @@ static void check(sap_contact_model model, uint32_t seed, sap_gradient_report* t
   double *dv = array(p->nv), *dgamma = array(p->nrows), *v = array(p->nv), *gamma = array(p->nrows);
   assert_int_equal(sap_gradient_jvp(g, &d, dv, dgamma, NULL), SAP_STATUS_OK);
   check_reverse(g, p, &d, dv, dgamma, seed);
-  difference(p, &d, 1e-6, v, gamma);
+  difference(solver, p, &d, 1e-6, v, gamma);
   double size = 0.0;
   // Errors of differences: h^2 of the third derivative, and solves to 1e-13 over h.
   const double miss_v = distance(dv, v, p->nv, &size);
@@ -247,7 +252,7 @@ static void check(sap_contact_model model, uint32_t seed, sap_gradient_report* t
 
 static void test_differences(void** unused) {
   (void)unused;
-  for (int model = 0; model < (int)SAP_CONTACT_MODEL_COUNT; ++model) {
+  for (int model = 0; model <= (int)SAP_CONTACT_MODEL_COUNT; ++model) {
     sap_gradient_report total = {0};
     for (uint32_t seed = 1; seed <= 12; ++seed) {
       check((sap_contact_model)model, seed, &total);
