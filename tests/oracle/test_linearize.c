@@ -171,24 +171,40 @@ static void test_contacts(void** state) {
   }
 }
 
+#define HAND                                                                                    \
+  "<mujoco><option timestep='0.004'/><worldbody><geom type='plane' size='5 5 1' pos='0 0 .62' " \
+  "friction='.3'/>" ARM
+#define COUPLED                                                                             \
+  "<body pos='0 0 3'><joint name='e' axis='0 1 0'/><geom size='.1' pos='.2 0 0' "           \
+  "mass='.5'/></body></worldbody><tendon><fixed name='t' stiffness='9' damping='4'><joint " \
+  "joint='c' coef='1'/><joint joint='e' coef='.7'/></fixed></tendon>"
+
 // The arm's hand on the floor, alone and with the memory of the steps before, whose impulses are
-// expected again, and with laws at the theta point.
+// expected again, with another tree on a tendon with it, and with laws at the theta point.
 static void test_arm_on_floor(void** state) {
   (void)state;
-  for (int i = 0; i < 3; ++i) {
-    const bool within = i == 2, remember = i == 1;
+  static const struct {
+    const char *text, *notes;
+    bool remember, within;
+  } cases[] = {
+      {HAND "</worldbody></mujoco>", "", false, false},
+      {HAND "</worldbody></mujoco>", "", true, false},
+      {HAND COUPLED "</mujoco>",
+       "by differences: springs between bodies, tendons, muscles; held: stiffness and drag in A",
+       true, false},
+      {HAND "</worldbody></mujoco>", "", false, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     bench b = open_bench_with(
-        "<mujoco><option timestep='0.004'/><worldbody>"
-        "<geom type='plane' size='5 5 1' pos='0 0 .62' friction='.3'/>" ARM "</worldbody></mujoco>",
-        (bench_options){within ? SAP_SCHEME_MIDPOINT : SAP_SCHEME_IMPLICIT_EULER, remember,
-                        SAP_CONTACT_BY_MATERIAL, within});
+        cases[i].text,
+        (bench_options){cases[i].within ? SAP_SCHEME_MIDPOINT : SAP_SCHEME_IMPLICIT_EULER,
+                        cases[i].remember, SAP_CONTACT_BY_MATERIAL, cases[i].within});
     warm_up(&b, 64);
-    if (remember) {
+    if (cases[i].remember) {
       b.memory = malloc(1 << 16);
       assert_int_equal(sap_stepper_save_memory(b.stepper, b.memory, 1 << 16, &b.size, NULL),
                        SAP_STATUS_OK);
     }
-    check(&b, "arm on floor", -1, "");
+    check(&b, "arm on floor", -1, cases[i].notes);
     assert_true(b.contacts > 0);
     close_bench(&b);
   }
