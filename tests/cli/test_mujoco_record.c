@@ -238,7 +238,9 @@ static void test_descriptions(void** state) {
       "pos='4 5 6'><joint axis='1 0 0'/><body name='q' pos='1 0 0'><joint type='slide'/><geom "
       "size='.1' mass='2' contype='0' conaffinity='0'/></body><geom size='.1' mass='3'/></body>"
       "<body mocap='true' pos='7 8 9' quat='.6 .8 0 0'><geom size='.1' contype='0' "
-      "conaffinity='0'/></body></worldbody><contact><pair geom1='b' geom2='s'/></contact></mujoco>";
+      "conaffinity='0'/></body></worldbody><contact><pair geom1='b' "
+      "geom2='s'/></contact><keyframe><key name='k' mpos='7 8 10' mquat='0 .6 0 "
+      ".8'/></keyframe></mujoco>";
   char path[SCRATCH_PATH_SIZE], bytes[8 + 12 * sizeof(float)];
   const int32_t size[2] = {3, 4};
   memcpy(bytes, size, sizeof size);
@@ -248,7 +250,7 @@ static void test_descriptions(void** state) {
   }
   (void)scratch_write(*state, "field.bin", bytes, sizeof bytes, path);
   (void)scratch_write(*state, "field.xml", text, strlen(text), path);
-  run(*state, "mujoco field.xml --duration .01 --record d.h5 > table");
+  run(*state, "mujoco field.xml --keyframe k --duration .01 --record d.h5 > table");
   sap_recording* r = open_recording(*state, "d.h5");
   double wedge[4];
   read_row(r, "model/mesh", 0, wedge);
@@ -278,7 +280,7 @@ static void test_descriptions(void** state) {
   EXPECT("model/joint", 2, SAP_JOINT_SLIDE, 3, 8, 7);
   double pose[35];
   read_row(r, "pose", 1, pose);
-  const double mocap[] = {7, 8, 9, .6, .8, 0, 0};
+  const double mocap[] = {7, 8, 10, 0, .6, 0, .8};  // of the keyframe
   for (int k = 0; k < 7; ++k) {
     ASSERT_NEAR(pose[28 + k], mocap[k], 1e-6);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Recordings of a model with an actuator, a limit and a mesh; what recorders refuse.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,7 +107,9 @@ static void test_visuals(void** unused) {
   static const char text[] =
       "<robot name='r'><link name='l'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' "
       "ixy='0' ixz='0' iyz='0'/></inertial><collision><geometry><sphere radius='1'/></geometry>"
-      "</collision><visual><geometry><box size='2 4 6'/></geometry></visual><visual><geometry>"
+      "</collision><collision><geometry><mesh filename='m.obj' scale='2 2 "
+      "2'/></geometry></collision>"
+      "<visual><geometry><box size='2 4 6'/></geometry></visual><visual><geometry>"
       "<mesh filename='m.obj'/></geometry></visual></link></robot>";
   static const char mesh[] =
       "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
@@ -125,15 +128,32 @@ static void test_visuals(void** unused) {
   sap_recording* recording = recordings_open(path);
   int64_t rows, columns;
   double* shape = recordings_read(recording, "model/shape", &rows, &columns);
-  assert_int_equal(rows, 3);
-  assert_true(shape[0] == SAP_SHAPE_SPHERE && shape[columns] == SAP_SHAPE_BOX &&
-              shape[2 * columns] == SAP_SHAPE_MESH);
-  assert_true(shape[3] == 1.0 && shape[columns + 3] == 0.0 && shape[2 * columns + 3] == 0.0);
-  assert_true(shape[columns + 6] == 3.0 && shape[2 * columns + 2] == 0.0);
-  double* triangle = recordings_read(recording, "model/triangle", &rows, &columns);
   assert_int_equal(rows, 4);
+  static const double types[4] = {SAP_SHAPE_SPHERE, SAP_SHAPE_MESH, SAP_SHAPE_BOX, SAP_SHAPE_MESH};
+  for (int i = 0; i < 4; ++i) {
+    assert_true(shape[i * columns] == types[i] && shape[i * columns + 3] == (i < 2 ? 1.0 : 0.0));
+  }
+  assert_true(shape[2 * columns + 6] == 3.0);
+  assert_true(shape[columns + 2] == 0.0 && shape[3 * columns + 2] == 1.0);
+  // the hull of the first mesh; the second one with its vertices in the order of the faces
+  double* mesh_of = recordings_read(recording, "model/mesh", &rows, &columns);
+  double* triangle = recordings_read(recording, "model/triangle", &rows, &columns);
+  assert_int_equal(rows, 8);
+  static const double ranges[8] = {0, 4, 0, 4, 4, 4, 4, 4};
+  static const double faces[12] = {0, 1, 2, 0, 2, 3, 2, 1, 3, 0, 3, 1};
+  assert_memory_equal(mesh_of, ranges, sizeof ranges);
+  assert_memory_equal(triangle + 12, faces, sizeof faces);
+  double* vertex = recordings_read(recording, "model/vertex", &rows, &columns);
+  assert_int_equal(rows, 8);
+  double largest[2] = {0.0, 0.0};
+  for (int i = 0; i < 24; ++i) {
+    largest[i / 12] = fmax(largest[i / 12], vertex[i]);
+  }
+  assert_true(largest[0] == 2.0 && largest[1] == 1.0);
   free(shape);
+  free(mesh_of);
   free(triangle);
+  free(vertex);
   sap_recording_close(recording);
   scratch_end(&folder);
   simulation_end(&s);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -197,12 +198,75 @@ static void test_at_rest(void** state) {
   sap_problem_destroy(p);
 }
 
+// A problem of two contacts and a limit of two trees, by A or by its inverse.
+static sap_problem* make_stored(bool inverse, const double mass[2], const double* J,
+                                const double v_star[6]) {
+  static const double R[3] = {0.1, 0.1, 0.2}, v_hat[3] = {0.0, 0.0, 0.3};
+  const int32_t sizes[2] = {3, 3};
+  sap_problem* p;
+  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_reset(p, 0.01, 2, sizes, NULL), SAP_STATUS_OK);
+  for (int32_t t = 0; t < 2; ++t) {
+    const double m = inverse ? 1.0 / mass[t] : mass[t], M[9] = {m, 0, 0, 0, m, 0, 0, 0, m};
+    assert_int_equal((inverse ? sap_problem_set_mobility_block : sap_problem_set_momentum_block)(
+                         p, t, t, M, 3, NULL),
+                     SAP_STATUS_OK);
+  }
+  assert_int_equal(sap_problem_set_v_star(p, v_star, NULL), SAP_STATUS_OK);
+  for (int32_t b = 0; b < 3; ++b) {
+    static const int32_t trees[3][2] = {{0, 1}, {1, 0}, {0, 0}};
+    const double* jacobians[2] = {J, J + 9};
+    const sap_block block = {.set = b < 2 ? SAP_SET_FRICTION_CONE : SAP_SET_NONNEGATIVE,
+                             .nrows = 3,
+                             .ntrees = b < 2 ? 2 - b : 1,
+                             .trees = trees[b],
+                             .jacobians = jacobians,
+                             .R = R,
+                             .v_hat = v_hat,
+                             .friction = b < 2 ? 0.5 + 0.3 * b : 0.0};
+    assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
+  }
+  return p;
+}
+
+// The numbers do not depend on which of A and A^-1 is stored, where momentum balances.
+static void test_mobility(void** state) {
+  (void)state;
+  enum { NUMBERS = sizeof(sap_residual) / sizeof(double) };
+  static const double mass[2] = {2.0, 5.0}, v_star[6] = {1, -2, -3, 0.5, 1, -1};
+  static const double gamma[9] = {0.3, 0.1, 0.7, -0.4, 0.2, 0.5, 0.6, 0.0, 0.2};
+  double J[18], v[6], momentum[6] = {0};
+  for (int i = 0; i < 18; ++i) {
+    J[i] = sin(1.0 + i);
+  }
+  for (int c = 0; c < 3; ++c) {  // blocks 0 and 2 and the first J: tree 0; 0 and 1: tree 1
+    for (int r = 0; r < 3; ++r) {
+      momentum[c] += J[3 * c + r] * (gamma[r] + gamma[6 + r]);
+      momentum[3 + c] += J[9 + 3 * c + r] * gamma[r] + J[3 * c + r] * gamma[3 + r];
+    }
+  }
+  for (int i = 0; i < 6; ++i) {
+    v[i] = v_star[i] + momentum[i] / mass[i / 3];
+  }
+  double values[2][NUMBERS];
+  for (int inverse = 0; inverse < 2; ++inverse) {
+    sap_problem* p = make_stored(inverse, mass, J, v_star);
+    sap_residual out;
+    assert_int_equal(sap_residuals(p, v, gamma, &out, NULL), SAP_STATUS_OK);
+    memcpy(values[inverse], &out, sizeof out);
+    assert_true(out.momentum < 1e-15 && out.ccp_row > 0.01 && out.ncp_row > 0.01);
+    sap_problem_destroy(p);
+  }
+  for (int i = 0; i < NUMBERS; ++i) {
+    ASSERT_NEAR(values[0][i], values[1][i], 1e-13 * fmax(1.0, fabs(values[0][i])));  // round-off
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_by_hand),
-      cmocka_unit_test(test_sliding_map),
-      cmocka_unit_test(test_frictionless),
-      cmocka_unit_test(test_at_rest),
+      cmocka_unit_test(test_by_hand),      cmocka_unit_test(test_sliding_map),
+      cmocka_unit_test(test_frictionless), cmocka_unit_test(test_at_rest),
+      cmocka_unit_test(test_mobility),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
