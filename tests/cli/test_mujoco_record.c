@@ -287,6 +287,41 @@ static void test_descriptions(void** state) {
   sap_recording_close(r);
 }
 
+#define SLIDER(name, mass, rest)                    \
+  "<body><joint type='slide' name='" name "' " rest \
+  "/><geom size='.1' contype='0' "                  \
+  "conaffinity='0' mass='" mass "'/></body>"
+
+// Rows of each kind, each of which holds a mass of its own: kind, id and row, and the weight.
+static void test_rows(void** state) {
+  static const char text[] =
+      "<mujoco><worldbody>" SLIDER("a", "1", "range='0 9' limited='true'")
+          SLIDER("b", "2", "range='-9 9' limited='true'")
+              SLIDER("c", "3", "") SLIDER("d", "4", "") SLIDER("e", "5", "frictionloss='99'")
+                  SLIDER("f", "6", "") SLIDER("g", "7", "")
+                      SLIDER("h", "8", "range='-9 0' limited='true' axis='0 0 -1'")
+      "</worldbody><tendon><fixed name='s'><joint joint='b' coef='1'/></fixed>"
+      "<fixed name='t' range='0 9' limited='true'><joint joint='c' coef='1'/></fixed>"
+      "<fixed name='u' range='-9 0' limited='true'><joint joint='d' coef='-1'/></fixed>"
+      "<fixed name='v' frictionloss='99'><joint joint='f' coef='1'/></fixed></tendon>"
+      "<equality><joint joint1='b'/><joint joint1='g'/></equality></mujoco>";
+  // kind, id, row, mass
+  static const double rows[8][4] = {{8, 0, 0, 2}, {8, 1, 0, 7}, {4, 4, 4, 5}, {5, 3, 0, 6},
+                                    {0, 0, 0, 1}, {1, 7, 0, 8}, {2, 1, 0, 3}, {3, 2, 0, 4}};
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "rows.xml", text, strlen(text), path);
+  run(*state, "mujoco rows.xml --duration 1 --record rows.h5 > table");
+  sap_recording* r = open_recording(*state, "rows.h5");
+  const int64_t last = sap_recording_rows(r) - 1;
+  const int64_t first = (int64_t)number(r, "constraint/first", last);
+  assert_int_equal((int)number(r, "constraint/count", last), 8);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT("constraint/id", first + i, rows[i][0], rows[i][1], rows[i][2]);
+    ASSERT_NEAR(fabs(number(r, "constraint/force", first + i)), gravity * rows[i][3], 1e-3);
+  }
+  sap_recording_close(r);
+}
+
 #if mjVERSION_HEADER >= 330
 // A flex of 2 x 2 x 2 vertices is eight spheres, on which the ground pushes.
 static void test_flex(void** state) {
@@ -332,6 +367,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_own_engine, begin, end),
     cmocka_unit_test_setup_teardown(test_readers, begin, end),
     cmocka_unit_test_setup_teardown(test_descriptions, begin, end),
+    cmocka_unit_test_setup_teardown(test_rows, begin, end),
 #if mjVERSION_HEADER >= 330
     cmocka_unit_test_setup_teardown(test_flex, begin, end),
 #endif

@@ -344,8 +344,48 @@ static void test_gaps_at_rest(void** state) {
   mujoco_run_end(&run);
 }
 
+// Every number of a report: a ball slides by 1 m/s and spins, one rests deeper, one flies, and a
+// servo is at its force range.
+static void test_report(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005'/><worldbody><geom type='plane' size='9 9 1' friction='.4'/>"
+      "<body pos='0 0 .099'><freejoint/><geom size='.1' mass='1' friction='.4'/></body>"
+      "<body pos='1 0 .098'><freejoint/><geom size='.1' mass='1' friction='.4'/></body>"
+      "<body pos='2 0 5'><freejoint/><geom size='.1' mass='1'/></body><body pos='3 0 5'><joint "
+      "name='j' axis='0 1 0'/><geom size='.1' pos='.2 0 0'/></body></worldbody><actuator>"
+      "<position joint='j' kp='100' forcelimited='true' forcerange='-.1 .1'/></actuator></mujoco>";
+  mujoco_run run = mujoco_run_text(text, NULL);
+  run.data->qvel[0] = 1.0;
+  run.data->qvel[4] = 3.0;
+  run.data->qvel[7] = 0.02;
+  run.data->ctrl[0] = 1.0;
+  mujoco_run_step(&run, 1);
+  const sap_mj_report* r = &run.report;
+  double slip[2];
+  for (int i = 0; i < 2; ++i) {  // of the point below the centre
+    const double* v = run.data->qvel + 6 * i;
+    slip[i] = hypot(v[0] - 0.0985 * v[4], v[1] + 0.0985 * v[3]);
+  }
+  assert_true(slip[0] > 0.5 && slip[1] < 0.02);
+  ASSERT_NEAR(r->slip, slip[0], 1e-2 * slip[0]);  // the point is between the surfaces
+  ASSERT_NEAR(r->mean_slip, 0.5 * (slip[0] + slip[1]), 1e-2 * slip[0]);
+  ASSERT_NEAR(r->penetration, 0.002, 1e-12);
+  assert_int_equal(r->velocities, 19);
+  assert_int_equal(r->trees, 4);
+  assert_int_equal(r->contacts, 2);
+  assert_int_equal(r->servo_blocks, 1);
+  assert_int_equal(r->blocks, 3);
+  assert_int_equal(r->rows, 7);
+  assert_int_equal(r->solves, 2);  // the servo reached its range in the first
+  assert_true(r->time_position > 0.0 && r->time_assembly > 0.0 && r->time_solver > 0.0);
+  assert_true(r->time_position + r->time_assembly + r->time_solver <= r->time_total);
+  mujoco_run_end(&run);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_report),
     cmocka_unit_test(test_rest_penetration),
     cmocka_unit_test(test_creep),
     cmocka_unit_test(test_stiff_servo),
