@@ -274,6 +274,33 @@ static void urdf_double_pendulum(void** state) {
   command_clear(&r);
 }
 
+// Implicit Euler falls too far by g dt t/2 and loses m g^2 dt t/2 of energy; midpoint is exact.
+static void numbers_of_a_fall(void** state) {
+  static const char text[] =
+      "<mujoco><worldbody><body pos='0 0 5'><joint name='z' type='slide' axis='0 0 1' ref='5'/>"
+      "<geom size='.1' mass='2'/></body></worldbody></mujoco>";
+  const double g = 9.81, t = 0.4;
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "fall.xml", text, strlen(text), path);
+  command_result r = converge(*state,
+                              "fall.xml --dt 0.1 --duration 0.4 --levels 2 --scheme "
+                              "implicit-euler,midpoint --exact 'z=5-4.905*t^2' --format json",
+                              0);
+  for (int row = 0; row < 4; ++row) {
+    const double dt = row % 2 == 0 ? 0.1 : 0.05, more = row < 2 ? 0.5 * g * dt : 0.0;
+    ASSERT_NEAR(value(&r, row, "dt_s"), dt, 1e-15);
+    ASSERT_NEAR(value(&r, row, "position_end"), more * t, 1e-12);
+    ASSERT_NEAR(value(&r, row, "position_l2"), more * sqrt(0.3 / 4.0), 1e-12);  // at 0.1, 0.2 ...
+    ASSERT_NEAR(value(&r, row, "velocity_end"), 0.0, 1e-10);
+    ASSERT_NEAR(value(&r, row, "velocity_l2"), 0.0, 1e-10);
+    ASSERT_NEAR(value(&r, row, "energy_drift_J"), -2.0 * g * more * t, 1e-10);
+    ASSERT_NEAR(value(&r, row, "solves"), t / dt, 1e-12);
+    ASSERT_NEAR(value(&r, row, "newton_mean"), 0.0, 0.0);
+  }
+  ASSERT_NEAR(value(&r, 1, "position_order"), 1.0, 1e-12);
+  command_clear(&r);
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
@@ -288,6 +315,7 @@ int main(void) {
       TEST(solutions_of_the_scene),
       TEST(extrapolated_reference),
       TEST(urdf_double_pendulum),
+      TEST(numbers_of_a_fall),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
