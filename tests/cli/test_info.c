@@ -130,6 +130,85 @@ static void wrong_starts(void** state) {
   command_clear(&r);
 }
 
+// Every number of every table is the one of the scene; m g/k = 12 sqrt(69)/4096 m.
+static void numbers(void** state) {
+  static const char text[] =
+      "<mujoco model='all'><compiler autolimits='true' angle='radian'/><option timestep='.25' "
+      "gravity='1 2 -8' wind='3 4 5' viscosity='.5' density='6'/><asset><mesh name='tetra' "
+      "vertex='0 0 0 1 0 0 0 1 0 0 0 1'/></asset><worldbody><geom name='floor' type='plane' "
+      "size='9 9 1'/><body name='b'><inertial pos='0 0 0' mass='4' diaginertia='2 3 4.5'/><joint "
+      "name='j' type='hinge' range='-1.5 2.5' stiffness='7' damping='.75' armature='.125' "
+      "frictionloss='.375'/><geom name='g' type='ellipsoid' size='.5 .25 .75' condim='4' "
+      "friction='.625' margin='.0625' solref='-4096 -64'/><site name='p'/><body name='c' pos='0 0 "
+      "9'><inertial pos='0 0 0' mass='8' diaginertia='1 1 1'/><joint name='k' type='slide'/><geom "
+      "name='m' type='mesh' mesh='tetra' contype='1'/><site name='q'/><site name='r' pos='1 0 0'/>"
+      "</body></body><body name='e' pos='9 0 9'><freejoint name='f'/><geom size='.5' mass='2'/>"
+      "</body></worldbody><tendon><fixed name='t' range='-.5 1.5' stiffness='11' damping='12' "
+      "frictionloss='13'><joint joint='j' coef='1'/><joint joint='k' coef='2'/></fixed><spatial "
+      "name='s'><site site='p'/><site site='r'/><site site='q'/></spatial></tendon><actuator>"
+      "<general name='u' tendon='t' gear='14' gainprm='15' biastype='affine' biasprm='16 -17 -18' "
+      "ctrlrange='-19 20' forcerange='-21 22'/><motor name='w' joint='k'/><motor name='x' site='p' "
+      "gear='1 0 0 0 0 0'/></actuator><equality><connect name='a1' body1='b' body2='e' anchor='1 0 "
+      "0'/><joint name='a2' joint1='k' joint2='j'/><tendon name='a3' tendon1='t' tendon2='s' "
+      "active='false'/><weld name='a4' body1='e'/></equality><contact><pair geom1='g' "
+      "geom2='floor'/></contact><keyframe><key name='home'/></keyframe></mujoco>";
+  static const char* const rows[] = {
+      "\"mass_kg\": 14,",
+      "\"timestep_s\": 0.25,",
+      "\"gravity_mps2\": [1, 2, -8],",
+      "\"fluid_density_kgpm3\": 6,",
+      "\"fluid_viscosity_Pas\": 0.5,",
+      "\"wind_mps\": [3, 4, 5],",
+      "{\"bodies\": 4, \"joints\": 3, \"trees\": 2, \"nq\": 9, \"nv\": 8, \"nu\": 3, \"shapes\": "
+      "4, \"meshes\": 1, \"actuators\": 3, \"tendons\": 2, \"equalities\": 4, \"springs\": 0, "
+      "\"bushings\": 0, \"pairs\": 1, \"keyframes\": 1}",
+      "{\"id\": 0, \"root\": \"b\", \"bodies\": 2, \"dofs\": 2, \"mass_kg\": 12}",
+      "{\"id\": 1, \"root\": \"e\", \"bodies\": 1, \"dofs\": 6, \"mass_kg\": 2}",
+      "{\"id\": 1, \"name\": \"b\", \"parent\": \"world\", \"tree\": 0, \"mass_kg\": 4, "
+      "\"Ixx_kgm2\": 2, \"Iyy_kgm2\": 3, \"Izz_kgm2\": 4.5}",
+      "{\"id\": 2, \"name\": \"c\", \"parent\": \"b\", \"tree\": 0, \"mass_kg\": 8,",
+      "{\"id\": 3, \"name\": \"e\", \"parent\": \"world\", \"tree\": 1, \"mass_kg\": 2,",
+      "{\"id\": 0, \"name\": \"j\", \"type\": \"hinge\", \"body\": \"b\", \"dof\": 0, \"lower\": "
+      "-1.5, \"upper\": 2.5, \"stiffness\": 7, \"damping\": 0.75, \"armature\": 0.125, "
+      "\"friction_loss\": 0.375}",
+      "{\"id\": 1, \"name\": \"k\", \"type\": \"slide\", \"body\": \"c\", \"dof\": 1, \"lower\": "
+      "null, \"upper\": null, \"stiffness\": 0,",
+      "{\"id\": 2, \"name\": \"f\", \"type\": \"free\", \"body\": \"e\", \"dof\": 2,",
+      "{\"id\": 0, \"name\": \"floor\", \"type\": \"plane\", \"body\": \"world\",",
+      "{\"id\": 1, \"name\": \"g\", \"type\": \"ellipsoid\", \"body\": \"b\", \"size_x_m\": 0.5, "
+      "\"size_y_m\": 0.25, \"size_z_m\": 0.75, \"mesh\": \"\", \"condim\": 4, \"friction\": 0.625, "
+      "\"stiffness_Npm\": 4096, \"modulus_Pa\": 0, \"margin_m\": 0, \"rest_distance_m\": 0.0625, "
+      "\"rest_depth_m\": 0.024335812",
+      "{\"id\": 2, \"name\": \"m\", \"type\": \"mesh\", \"body\": \"c\", \"size_x_m\": 0, "
+      "\"size_y_m\": 0, \"size_z_m\": 0, \"mesh\": \"tetra\", \"condim\": 3,",
+      "{\"id\": 0, \"name\": \"tetra\", \"hull_vertices\": 4}",
+      "{\"id\": 0, \"name\": \"u\", \"on\": \"tendon\", \"target\": \"t\", \"gear\": 14, \"gain\": "
+      "15, \"bias_0\": 16, \"bias_1\": -17, \"bias_2\": -18, \"control_lower\": -19, "
+      "\"control_upper\": 20, \"force_lower\": -21, \"force_upper\": 22}",
+      "{\"id\": 1, \"name\": \"w\", \"on\": \"joint\", \"target\": \"k\",",
+      "{\"id\": 2, \"name\": \"x\", \"on\": \"site\", \"target\": \"b\",",
+      "{\"id\": 0, \"name\": \"t\", \"type\": \"fixed\", \"parts\": 2, \"lower\": -0.5, \"upper\": "
+      "1.5, \"stiffness\": 11, \"damping\": 12, \"friction_loss\": 13}",
+      "{\"id\": 1, \"name\": \"s\", \"type\": \"spatial\", \"parts\": 3,",
+      "{\"id\": 0, \"name\": \"a1\", \"type\": \"connect\", \"a\": \"b\", \"b\": \"e\", "
+      "\"active\": \"yes\"}",
+      "{\"id\": 1, \"name\": \"a2\", \"type\": \"joint\", \"a\": \"k\", \"b\": \"j\", \"active\": "
+      "\"yes\"}",
+      "{\"id\": 2, \"name\": \"a3\", \"type\": \"tendon\", \"a\": \"t\", \"b\": \"s\", \"active\": "
+      "\"no\"}",
+      "{\"id\": 3, \"name\": \"a4\", \"type\": \"weld\", \"a\": \"e\", \"b\": \"world\", "
+      "\"active\": \"yes\"}",
+      "{\"id\": 0, \"name\": \"home\"}"};
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(*state, "all.xml", text, sizeof text - 1, path);
+  command_result r = command_run(*state, program, "", "info --format json all.xml");
+  assert_int_equal(r.exit_code, 0);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    command_says(r.out, rows[i]);
+  }
+  command_clear(&r);
+}
+
 static void bad_input(void** state) {
   command_expect(*state, program, "info", 2, "a scene file is needed");
   command_expect(*state, program, "info scene.xml scene.xml", 2, "a scene file is needed, found 2");
@@ -143,7 +222,7 @@ static void bad_input(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(table),        cmocka_unit_test(json),      cmocka_unit_test(soft_contact),
-      cmocka_unit_test(wrong_starts), cmocka_unit_test(bad_input),
+      cmocka_unit_test(wrong_starts), cmocka_unit_test(bad_input), cmocka_unit_test(numbers),
   };
   return cmocka_run_group_tests(tests, begin, scratch_teardown);
 }
