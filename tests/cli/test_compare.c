@@ -14,6 +14,7 @@
 #include "support/command.h"
 #include "support/near.h"
 #include "support/problem_files.h"
+#include "support/solve.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 
@@ -82,6 +83,167 @@ static void test_files(void** state) {
   ASSERT_NEAR(member(s, summary, "sap", "cold", "solved_1e-8"), 2, 0);
   ASSERT_NEAR(member(s, summary, "proximal", "cold", "refused"), 2, 0);  // cones are not free
   ASSERT_NEAR(member(s, summary, "admm-ncp", "cold", "solved_1e-8"), 2, 0);
+}
+
+// Two bodies of 1 and 5 kg, one on the other, which slide and turn.
+static const char stacked[] =
+    "sapstep_problem 1\n0.01 2\n3 1 0 0 0 1 0 0 0 1\n3 5 0 0 0 5 0 0 0 5\n1 .3 -1 2 0 -.5\n"
+    "0 0 0 0 0 0\n2\n0 1 .4  .01 .01 .02  0 0 .1  1 0 .1 0 1 0 0 0 1  -1 0 .2 0 -1 0 0 0 -1\n"
+    "1 -1 .7  .03 .03 .05  0 0 0  1 0 .3 0 1 0 0 .2 1\n";
+enum { PROBLEMS = 2, JUDGED = 3 };
+static const char* const judged[JUDGED] = {"pgs-ccp", "sap", "newton-ncp"};
+#define LOOSE \
+  " --tolerance 1e-3 --solvers pgs-ccp,sap,newton-ncp --format json one.problem two.problem"
+
+typedef struct judged_solve {
+  sap_solution solution;
+  sap_report report;
+  sap_residual residual;
+} judged_solve;
+
+// Solves a file's problem as the command does, and judges what the library finds.
+static void judge(scratch* s, const char* file, const char* solver, judged_solve* out) {
+  char path[SCRATCH_PATH_SIZE];
+  sap_problem* p = problem_file_new(scratch_path(s, file, path));
+  sap_solver_options options = sap_solver_options_default();
+  options.check_input = false;
+  options.relative_tolerance = 1e-3;
+  (void)solve_problem(solver, &options, p, &out->solution, &out->report);
+  assert_int_equal(sap_residuals(p, out->solution.v, out->solution.gamma, &out->residual, NULL), 0);
+  sap_problem_destroy(p);
+}
+
+static void expect_members(const char* row, const char* const* names, const double* values,
+                           int count) {
+  for (int i = 0; i < count; ++i) {
+    const double found = json_member(row, names[i]);
+    if (!(fabs(found - values[i]) <= 1e-12 * fabs(values[i]))) {
+      fail_msg("%s: %g, not %g", names[i], found, values[i]);
+    }
+  }
+}
+
+// All residuals of a row, each of which differs from the others.
+static void test_rows(void** state) {
+  static const char* const names[] = {
+      "index",       "iterations",    "ccp_map",          "ncp_map",      "momentum",
+      "slackness",   "cones",         "set_violation_Ns", "ncp_dual_mps", "ncp_complementarity_J",
+      "signorini_J", "dissipation_J", "v_difference"};
+  scratch* s = *state;
+  problem_text_put(s, "one.problem", falling);
+  problem_text_put(s, "two.problem", stacked);
+  command_result r = run(s, "compare" LOOSE, 0);
+  judged_solve first = {0}, now = {0};
+  const char* row = r.out;
+  for (int k = 0; k < PROBLEMS * JUDGED; ++k) {
+    row = strchr(row + 1, '{');
+    assert_non_null(row);
+    const char* file = k < JUDGED ? "one.problem" : "two.problem";
+    judge(s, file, judged[0], &first);
+    judge(s, file, judged[k % JUDGED], &now);
+    double sum = 0.0, norm = 0.0;
+    for (int i = 0; i < now.solution.nv; ++i) {
+      sum += pow(now.solution.v[i] - first.solution.v[i], 2.0);
+      norm += pow(first.solution.v[i], 2.0);
+    }
+    const sap_residual* x = &now.residual;
+    const double values[] = {0,
+                             now.report.iterations,
+                             x->ccp_natural_map_scaled,
+                             x->ncp_natural_map_scaled,
+                             x->momentum,
+                             x->slackness,
+                             k < JUDGED ? 1 : 2,
+                             x->set_violation,
+                             x->ncp_dual,
+                             x->ncp_complementarity,
+                             x->signorini,
+                             x->dissipation,
+                             sqrt(sum / norm)};
+    expect_members(row, names, values, sizeof values / sizeof *values);
+  }
+  sap_solution_clear(&first.solution);
+  sap_solution_clear(&now.solution);
+  sap_report_clear(&first.report);
+  sap_report_clear(&now.report);
+  command_clear(&r);
+}
+
+// The worst of both problems in the summary.
+static void test_summary(void** state) {
+  static const char* const names[] = {"problems",
+                                      "refused",
+                                      "solved_1e-4",
+                                      "solved_1e-8",
+                                      "iterations_mean",
+                                      "iterations_max",
+                                      "ccp_map",
+                                      "ncp_map",
+                                      "momentum",
+                                      "set_violation_Ns",
+                                      "ccp_map_unscaled",
+                                      "ncp_map_unscaled",
+                                      "ccp_dual_mps",
+                                      "ccp_complementarity_J",
+                                      "ncp_dual_mps",
+                                      "ncp_complementarity_J",
+                                      "ncp_absolute",
+                                      "signorini_J",
+                                      "ccp_row",
+                                      "ncp_row",
+                                      "tree",
+                                      "ccp_row_mps",
+                                      "ncp_row_mps",
+                                      "tree_mps"};
+  scratch* s = *state;
+  problem_text_put(s, "one.problem", falling);
+  problem_text_put(s, "two.problem", stacked);
+  command_result r = run(s, "compare --summary" LOOSE, 0);
+  const char* row = r.out;
+  for (int k = 0; k < JUDGED; ++k) {
+    judged_solve both[PROBLEMS] = {0};
+    judge(s, "one.problem", judged[k], &both[0]);
+    judge(s, "two.problem", judged[k], &both[1]);
+    const sap_residual *x = &both[0].residual, *y = &both[1].residual;
+    const bool ncp = k == 2;
+    const double a = both[0].report.iterations, b = both[1].report.iterations;
+    const double map[2] = {ncp ? x->ncp_natural_map_scaled : x->ccp_natural_map_scaled,
+                           ncp ? y->ncp_natural_map_scaled : y->ccp_natural_map_scaled};
+#define WORST(name) fmax(x->name, y->name)
+    const double values[] = {PROBLEMS,
+                             0,
+                             (map[0] <= 1e-4) + (map[1] <= 1e-4),
+                             (map[0] <= 1e-8) + (map[1] <= 1e-8),
+                             0.5 * (a + b),
+                             fmax(a, b),
+                             WORST(ccp_natural_map_scaled),
+                             WORST(ncp_natural_map_scaled),
+                             WORST(momentum),
+                             WORST(set_violation),
+                             WORST(ccp_natural_map),
+                             WORST(ncp_natural_map),
+                             WORST(ccp_dual),
+                             WORST(ccp_complementarity),
+                             WORST(ncp_dual),
+                             WORST(ncp_complementarity),
+                             WORST(ncp_absolute),
+                             WORST(signorini),
+                             WORST(ccp_row),
+                             WORST(ncp_row),
+                             WORST(tree),
+                             WORST(ccp_row_velocity),
+                             WORST(ncp_row_velocity),
+                             WORST(tree_velocity)};
+#undef WORST
+    row = strchr(row + 1, '{');
+    assert_non_null(row);
+    expect_members(row, names, values, sizeof values / sizeof *values);
+    for (int i = 0; i < PROBLEMS; ++i) {
+      sap_solution_clear(&both[i].solution);
+      sap_report_clear(&both[i].report);
+    }
+  }
+  command_clear(&r);
 }
 
 // Problems of a run, and what is written beside the table.
@@ -185,6 +347,8 @@ static void test_bundled(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_files, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_rows, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_summary, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_problems_of_a_run, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_wrong_input, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_bundled, begin, scratch_teardown),
