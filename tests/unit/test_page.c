@@ -17,163 +17,18 @@
 #include <sapstep/recorder.h>
 
 #include "support/near.h"
+#include "support/numbered_recording.h"
 #include "support/recordings.h"
 #include "support/scratch.h"
 #include "support/skip.h"
 
-enum { BODIES = 3, SHAPES = 3, ROWS = 7, FRAMES = 4, CONTACTS = 2, NAME = 32 };
+enum { FRAMES = 4, NAME = 32 };
 
-static const double dt = 0.01;
 static const int row_of_frame[FRAMES] = {0, 2, 4, 6};  // 50 frames per second
-static const sap_recorded_body bodies[BODIES] = {
-    {.parent = -1}, {0, 2.0, {0.1, 0.2, 0.3}}, {1, 3.0, {0.4, 0.5, 0.6}}};
-static const sap_recorded_joint joints[] = {{SAP_JOINT_SLIDE, 1, 0, 0}, {SAP_JOINT_HINGE, 2, 1, 1}};
-static const sap_recorded_shape shapes[SHAPES] = {
-    {SAP_SHAPE_PLANE, 0, -1, true, {9.0, 8.0}, {0}, {1.0}, {NAN, NAN, NAN, NAN}},
-    {SAP_SHAPE_BOX,
-     1,
-     -1,
-     true,
-     {0.1, 0.3, 0.2},
-     {1, 2, 3},
-     {0.5, 0.1, 0.7, -0.5},
-     {.1, .2, .3, 1}},
-    {SAP_SHAPE_MESH, 2, 1, false, {0.6, 0.5, 0.4}, {4, 5, 6}, {0.6, 0, 0.8, 0}, {.4, .5, .6, .7}}};
-static const int32_t meshes[][4] = {{0, 3, 0, 1}, {3, 4, 1, 2}};
-static const float vertices[7][3] = {{.5f, 1, 2},     {3, 4, 5},    {6, 7, 8},   {9, 10, -11},
-                                     {12, 13, 14.5f}, {15, 16, 17}, {18, 19, 20}};
-static const int32_t triangles[3][3] = {{0, 1, 2}, {3, 2, 1}, {1, 3, 0}};
-
-static const char* element_name(const void* context, sap_element kind, int32_t id) {
-  static const char* const names[BODIES] = {"world", "cart", "pole"};
-  (void)context;
-  return kind == SAP_ELEMENT_BODY ? names[id] : NULL;
-}
-
-// --- what is recorded: numbers of row k, of contact c in it ---
-
-static double energy_of(int k, int i) {
-  return 100.0 * (i + 1) + 7.0 * k * (i + 1);
-}
-
-// The quaternion of the moving body turns about z; its sign flips at every frame.
-static void pose_of(int k, double p[3 * BODIES], double q[4 * BODIES]) {
-  const double sign = k % 4 == 0 ? 1.0 : -1.0, half = 0.2 * k;
-  const double p_all[] = {0, 0, 0, 0.1 * k * k, -0.5 * k, 1.0 + 0.2 * k, 7, 8, 9};
-  const double q_all[] = {1,   0,    0,   0,  sign * cos(half), 0, 0, sign * sin(half),
-                          0.5, -0.5, 0.5, 0.5};
-  memcpy(p, p_all, sizeof p_all);
-  memcpy(q, q_all, sizeof q_all);
-}
-
-// The first of each row is the only one of its patch and slides, the second sticks.
-static sap_contact contact_of(int k, int c) {
-  const double x = 2.0 * k + c;
-  sap_contact contact = {.body_A = c,
-                         .body_B = c + 1,
-                         .shape_A = c,
-                         .shape_B = c + 1,
-                         .feature = c == 0 ? 0 : 5 + k,
-                         .condim = 6,
-                         .point = {0.1 + x, 0.2 - x, 0.3 + 2.0 * x},
-                         .R_WC = {0.8, 0, -0.6, 0, 1, 0, 0.6, 0, 0.8},
-                         .phi = -1e-3 * (1.0 + x),
-                         .patch = c == 0 ? 1 : 0,
-                         .area = c == 0 ? 0.02 * (k + 1) : 0.0,
-                         .material = {.stiffness = 1e4 + x, .relaxation_time = 0.01 + 0.001 * x},
-                         .friction = {0.5 + 0.01 * x, 0.5 + 0.01 * x, 0.02, 0.03, 0.03},
-                         .vc = {0.03 + x, 0.04, -0.05 - x, 0.6, 0.7 + x, 0.8},
-                         .gamma = {0.1, -0.2, 6.0 + 2.0 * x, 1e-3, 2e-3, -3e-3},
-                         .realised = 1.0 - 0.01 * x};
-  if (c == 0) {
-    contact.gamma[2] = 1.0 + x;
-    contact.gamma[0] = contact.friction[0] * contact.gamma[2];
-    contact.gamma[1] = contact.gamma[3] = contact.gamma[4] = contact.gamma[5] = 0.0;
-  }
-  return contact;
-}
-
-static void write_row(sap_recorder* recorder, int k) {
-  const double q[] = {0.1 * k, 1.0 + 0.2 * k}, v[] = {2.0 + 0.3 * k, 3.0 + 0.4 * k};
-  const double force[] = {4.0 + 0.5 * k, 5.0 + 0.6 * k}, sensor[] = {6.0 + k, 7.0 + 2.0 * k};
-  const double act = 0.01 * k;
-  double p_WB[3 * BODIES], q_WB[4 * BODIES];
-  pose_of(k, p_WB, q_WB);
-  const sap_contact contacts[CONTACTS] = {contact_of(k, 0), contact_of(k, 1)};
-  const sap_recorded_force limits[] = {{1, 0, 2, 7.0 * k}, {8, 3, 1, 8.0 + k}};
-  sap_iteration history[] = {{.cost = 9.0 + k, .momentum_error = 0.9, .step_length = 0.0},
-                             {8.0 + k, 0.8, 0.7, 3}};
-  const sap_report solver = {.outcome = k == 3 ? SAP_OUTCOME_STALLED : SAP_OUTCOME_CONVERGED,
-                             .iterations = 10 + (k == 1   ? 5
-                                                 : k == 2 ? 2
-                                                          : k),
-                             .momentum_error = 1e-7 * (k + 1),
-                             .cost = 50.0 + k,
-                             .factorizations = 20 + k,
-                             .evaluations = 30 + k,
-                             .islands = 40 + k,
-                             .history = history,
-                             .history_count = 2};
-  const sap_recorded_row row = {.t = dt * k,
-                                .q = q,
-                                .v = v,
-                                .act = &act,
-                                .p_WB = p_WB,
-                                .q_WB = q_WB,
-                                .energy = {energy_of(k, 0), energy_of(k, 1), energy_of(k, 2)},
-                                .momentum = {60.0 + k, 61, 62, 63, 64, 65.0 + k},
-                                .actuator_force = force,
-                                .sensor = sensor,
-                                .contacts = contacts,
-                                .contact_count = CONTACTS,
-                                .forces = limits,
-                                .force_count = 2,
-                                .stepped = true,
-                                .solver = &solver,
-                                .constraint_rows = 70 + k,
-                                .free_motion_iterations = 80 + k,
-                                .free_motion_residual = 1e-9 * (k + 1),
-                                .dt = dt,
-                                .time_total = k == 5 ? 0.09 : 0.001 * (k + 1),
-                                .time_solver = 1e-4 * (k + 1)};
-  assert_int_equal(sap_recorder_write_row(recorder, &row, NULL), SAP_STATUS_OK);
-}
 
 static sap_recording* record(scratch* s) {
-  static const int32_t sensor_values[] = {2};
-  const sap_recorded_model model = {.name = "numbers",
-                                    .sizes = {.bodies = BODIES,
-                                              .joints = 2,
-                                              .shapes = SHAPES,
-                                              .meshes = 2,
-                                              .actuators = 2,
-                                              .sensors = 1,
-                                              .nq = 2,
-                                              .nv = 2,
-                                              .na = 1,
-                                              .nu = 2,
-                                              .nsensor = 2},
-                                    .element_name = element_name,
-                                    .bodies = bodies,
-                                    .joints = joints,
-                                    .shapes = shapes,
-                                    .meshes = meshes,
-                                    .vertices = vertices,
-                                    .triangles = triangles,
-                                    .nvertices = 7,
-                                    .ntriangles = 3,
-                                    .sensor_values = sensor_values};
   char path[SCRATCH_PATH_SIZE];
-  sap_recorder* recorder = NULL;
-  sap_error error = {0};
-  (void)scratch_path(s, "a.h5", path);
-  if (sap_recorder_create_foreign(path, &model, NULL, &recorder, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  for (int k = 0; k < ROWS; ++k) {
-    write_row(recorder, k);
-  }
-  assert_int_equal(sap_recorder_close(recorder, NULL), SAP_STATUS_OK);
+  numbered_record(scratch_path(s, "a.h5", path));
   return recordings_open(path);
 }
 
@@ -201,13 +56,13 @@ static void expect_row(const sap_recording* r, const char* name, int64_t row, co
 
 static void test_columns(void** state) {
   sap_recording* r = record(*state);
-  for (int k = 0; k < ROWS; ++k) {
-    const sap_contact slides = contact_of(k, 0);
-    EXPECT("time", k, dt * k);
+  for (int k = 0; k < NUMBERED_ROWS; ++k) {
+    const sap_contact slides = numbered_contact(k, 0);
+    EXPECT("time", k, numbered_dt * k);
     EXPECT("q", k, 0.1 * k, 1.0 + 0.2 * k);
     EXPECT("v", k, 2.0 + 0.3 * k, 3.0 + 0.4 * k);
     EXPECT("act", k, 0.01 * k);
-    EXPECT("energy", k, energy_of(k, 0), energy_of(k, 1), energy_of(k, 2));
+    EXPECT("energy", k, numbered_energy(k, 0), numbered_energy(k, 1), numbered_energy(k, 2));
     EXPECT("momentum", k, 60.0 + k, 61, 62, 63, 64, 65.0 + k);
     EXPECT("actuator/force", k, 4.0 + 0.5 * k, 5.0 + 0.6 * k);
     EXPECT("sensor", k, 6.0 + k, 7.0 + 2.0 * k);
@@ -216,17 +71,17 @@ static void test_columns(void** state) {
                  : k == 2 ? 2
                           : k),
            k != 3, 1e-7 * (k + 1), 50.0 + k, 20 + k, 30 + k, 80 + k, 1e-9 * (k + 1),
-           k == 5 ? 0.09 : 0.001 * (k + 1), 70 + k, dt, 1e-4 * (k + 1), 40 + k);
+           k == 5 ? 0.09 : 0.001 * (k + 1), 70 + k, numbered_dt, 1e-4 * (k + 1), 40 + k);
     EXPECT("constraint/first", k, 2.0 * k);
     EXPECT("constraint/id", 2 * k, 1, 0, 2);
     EXPECT("constraint/id", 2 * k + 1, 8, 3, 1);
     EXPECT("constraint/force", 2 * k + 1, 8.0 + k);
     EXPECT("iteration/count", k, 2);
     EXPECT("iteration/value", 2 * k + 1, 8.0 + k, 0.8, 0.7, 3);
-    EXPECT("contact/first", k, CONTACTS * (double)k);
-    for (int c = 0; c < CONTACTS; ++c) {
-      const int row = CONTACTS * k + c;
-      const sap_contact x = contact_of(k, c);
+    EXPECT("contact/first", k, NUMBERED_CONTACTS * (double)k);
+    for (int c = 0; c < NUMBERED_CONTACTS; ++c) {
+      const int row = NUMBERED_CONTACTS * k + c;
+      const sap_contact x = numbered_contact(k, c);
       EXPECT("contact/id", row, c, c + 1, c, c + 1, c == 0 ? 0 : 5 + k, c == 0 ? 2 : 1);
       expect_row(r, "contact/point", row, x.point, 3);
       expect_row(r, "contact/frame", row, x.R_WC, 9);
@@ -238,8 +93,9 @@ static void test_columns(void** state) {
       EXPECT("contact/law", row, x.material.stiffness, x.material.relaxation_time, x.friction[0],
              x.realised);
     }
-    EXPECT("contact/patch", CONTACTS * k, 1, slides.area, slides.gamma[2] / (dt * slides.area));
-    EXPECT("contact/patch", CONTACTS * k + 1, 0, 0, 0);
+    EXPECT("contact/patch", NUMBERED_CONTACTS * k, 1, slides.area,
+           slides.gamma[2] / (numbered_dt * slides.area));
+    EXPECT("contact/patch", NUMBERED_CONTACTS * k + 1, 0, 0, 0);
   }
   EXPECT("model/body", 2, 1, 3.0, 0.4, 0.5, 0.6);
   EXPECT("model/joint", 1, SAP_JOINT_HINGE, 2, 1, 1);
@@ -350,8 +206,8 @@ static void expect_poses(const page* p) {
   double sign = 1.0;
   int32_t value[7] = {0}, step[7] = {0};
   for (int f = 0; f < FRAMES; ++f) {
-    double position[3 * BODIES], turned[4 * BODIES];
-    pose_of(row_of_frame[f], position, turned);
+    double position[3 * NUMBERED_BODIES], turned[4 * NUMBERED_BODIES];
+    numbered_pose(row_of_frame[f], position, turned);
     sign = f % 2 == 0 ? 1.0 : -1.0;  // the page's does not flip
     for (int k = 0; k < 7; ++k) {
       const int32_t s = integer(p, "pose", 7 * FRAMES, FRAMES * k + f);
@@ -363,8 +219,8 @@ static void expect_poses(const page* p) {
     }
   }
   for (int k = 0; k < 3; ++k) {
-    SAME(floating(p, "rest", 7 * BODIES, 14 + k), 7.0 + k);
-    SAME(floating(p, "rest", 7 * BODIES, 18 + k), k == 0 ? -0.5 : 0.5);
+    SAME(floating(p, "rest", 7 * NUMBERED_BODIES, 14 + k), 7.0 + k);
+    SAME(floating(p, "rest", 7 * NUMBERED_BODIES, 18 + k), k == 0 ? -0.5 : 0.5);
   }
 }
 
@@ -372,16 +228,16 @@ static void expect_model(const page* p) {
   const double row[] = {SAP_SHAPE_BOX, 1,  -1, 1,  .1, .3, .2, 1, 2, 3, .5, .1, .7,
                         -.5,           .1, .2, .3, 1};
   for (int i = 0; i < 18; ++i) {
-    SAME(floating(p, "shape", 18 * SHAPES, 18 + i), row[i]);
+    SAME(floating(p, "shape", 18 * NUMBERED_SHAPES, 18 + i), row[i]);
   }
   for (int i = 0; i < 8; ++i) {
-    assert_int_equal(integer(p, "mesh", 8, i), meshes[i / 4][i % 4]);
+    assert_int_equal(integer(p, "mesh", 8, i), numbered_meshes[i / 4][i % 4]);
   }
   for (int i = 0; i < 21; ++i) {
-    SAME(floating(p, "vertex", 21, i), (double)vertices[i / 3][i % 3]);
+    SAME(floating(p, "vertex", 21, i), (double)numbered_vertices[i / 3][i % 3]);
   }
   for (int i = 0; i < 9; ++i) {
-    assert_int_equal(integer(p, "triangle", 9, i), triangles[i / 3][i % 3]);
+    assert_int_equal(integer(p, "triangle", 9, i), numbered_triangles[i / 3][i % 3]);
   }
 }
 
@@ -389,14 +245,18 @@ static void expect_series(const page* p) {
   static const double iterations[FRAMES] = {10, 15, 14, 16}, times[FRAMES] = {1, 3, 5, 90};
   for (int f = 0; f < FRAMES; ++f) {
     const int k = row_of_frame[f];
-    const sap_contact slides = contact_of(k, 0), sticks = contact_of(k, 1);
-    const double values[] = {energy_of(k, 0),   energy_of(k, 1),
-                             energy_of(k, 2),   energy_of(k, 0) + energy_of(k, 1) + energy_of(k, 2),
-                             iterations[f],     CONTACTS,
-                             -1e3 * sticks.phi, 1e3 * hypot(sticks.vc[0], sticks.vc[1]),
+    const sap_contact slides = numbered_contact(k, 0), sticks = numbered_contact(k, 1);
+    const double values[] = {numbered_energy(k, 0),
+                             numbered_energy(k, 1),
+                             numbered_energy(k, 2),
+                             numbered_energy(k, 0) + numbered_energy(k, 1) + numbered_energy(k, 2),
+                             iterations[f],
+                             NUMBERED_CONTACTS,
+                             -1e3 * sticks.phi,
+                             1e3 * hypot(sticks.vc[0], sticks.vc[1]),
                              times[f]};
     assert_true(sticks.phi < slides.phi);
-    SAME(floating(p, "time", FRAMES, f), dt * k);
+    SAME(floating(p, "time", FRAMES, f), numbered_dt * k);
     for (int s = 0; s < 9; ++s) {
       SAME(floating(p, "series", 9 * FRAMES, s * FRAMES + f), values[s]);
     }
@@ -405,13 +265,13 @@ static void expect_series(const page* p) {
 
 // Compares contact i of the page's n.
 static void expect_contact(const page* p, int n, int i, int k, int c) {
-  const sap_contact x = contact_of(k, c);
+  const sap_contact x = numbered_contact(k, c);
   const double unit = header_number(p, "\"lengthUnit\":");
   for (int j = 0; j < 3; ++j) {
     const double* R = x.R_WC + j;
     ASSERT_NEAR(unit * integer(p, "contact_point", 3 * n, j * n + i), x.point[j], 0.5001 * unit);
     CLOSE(half(p, "contact_force", 3 * n, j * n + i),
-          (R[0] * x.gamma[0] + R[3] * x.gamma[1] + R[6] * x.gamma[2]) / dt);
+          (R[0] * x.gamma[0] + R[3] * x.gamma[1] + R[6] * x.gamma[2]) / numbered_dt);
     ASSERT_NEAR((double)(int8_t)word(p, "contact_normal", 3 * n, 1, 0, j * n + i) / 127.0, R[6],
                 0.005);
   }
@@ -422,7 +282,7 @@ static void expect_contact(const page* p, int n, int i, int k, int c) {
   assert_int_equal(integer(p, "contact_body", 2 * n, n + i), c + 1);
   CLOSE(half(p, "contact_patch", 2 * n, i), sqrt(x.area / acos(-1.0)));
   CLOSE(half(p, "contact_patch", 2 * n, n + i),
-        c == 0 ? 1e-3 * x.gamma[2] / (dt * x.area) : 0.0);  // [kPa]
+        c == 0 ? 1e-3 * x.gamma[2] / (numbered_dt * x.area) : 0.0);  // [kPa]
   const double law[] = {x.material.stiffness, x.material.relaxation_time, x.friction[0],
                         x.realised};
   for (int j = 0; j < 4; ++j) {
@@ -443,8 +303,8 @@ static void test_page(void** state) {
   assert_int_equal(sap_page_write(r, scratch_path(s, "a.html", path), &options, &summary, NULL),
                    SAP_STATUS_OK);
   assert_int_equal(summary.frames, FRAMES);
-  assert_int_equal(summary.contacts, FRAMES * CONTACTS);
-  assert_int_equal(summary.contacts_all, FRAMES * CONTACTS);
+  assert_int_equal(summary.contacts, FRAMES * NUMBERED_CONTACTS);
+  assert_int_equal(summary.contacts_all, FRAMES * NUMBERED_CONTACTS);
   page p = read_page(s, "a.html");
   assert_int_equal(summary.bytes, strlen(p.text));
   assert_non_null(strstr(p.text, "\"title\":\"numbers\""));
@@ -452,9 +312,11 @@ static void test_page(void** state) {
   expect_poses(&p);
   expect_model(&p);
   expect_series(&p);
-  for (int i = 0; i < FRAMES * CONTACTS; ++i) {
-    assert_int_equal(integer(&p, "contact_count", FRAMES, i / CONTACTS), CONTACTS);
-    expect_contact(&p, FRAMES * CONTACTS, i, row_of_frame[i / CONTACTS], i % CONTACTS);
+  for (int i = 0; i < FRAMES * NUMBERED_CONTACTS; ++i) {
+    assert_int_equal(integer(&p, "contact_count", FRAMES, i / NUMBERED_CONTACTS),
+                     NUMBERED_CONTACTS);
+    expect_contact(&p, FRAMES * NUMBERED_CONTACTS, i, row_of_frame[i / NUMBERED_CONTACTS],
+                   i % NUMBERED_CONTACTS);
   }
   free_page(&p);
   // one contact of each frame: the stronger one, which sticks
@@ -462,7 +324,7 @@ static void test_page(void** state) {
   assert_int_equal(sap_page_write(r, scratch_path(s, "b.html", path), &options, &summary, NULL),
                    SAP_STATUS_OK);
   assert_int_equal(summary.contacts, FRAMES);
-  assert_int_equal(summary.contacts_all, FRAMES * CONTACTS);
+  assert_int_equal(summary.contacts_all, FRAMES * NUMBERED_CONTACTS);
   p = read_page(s, "b.html");
   for (int i = 0; i < FRAMES; ++i) {
     assert_int_equal(integer(&p, "contact_count", FRAMES, i), 1);
