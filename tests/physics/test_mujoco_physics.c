@@ -335,13 +335,19 @@ static void test_gaps_at_rest(void** state) {
     }
   }
   mujoco_run_end(&run);
-  run = mujoco_run_text(
-      "<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='5 5 1'/>"
-      "<body pos='0 0 .0503'><freejoint/><geom size='.05'/></body></worldbody></mujoco>",
-      NULL);
-  mujoco_run_step(&run, 1);
-  ASSERT_NEAR(run.data->qpos[2], 0.05, 5e-5);  // without contact 0.7 mm lower
-  mujoco_run_end(&run);
+  static const char* const options[] = {"", "<flag override='enable'/>"};  // margins for all geoms
+  for (int i = 0; i < 2; ++i) {
+    char text[500];
+    (void)snprintf(text, sizeof text,
+                   "<mujoco><option timestep='.01'>%s</option><worldbody><geom type='plane' "
+                   "size='5 5 1'/><body pos='0 0 .0503'><freejoint/><geom size='.05'/></body>"
+                   "</worldbody></mujoco>",
+                   options[i]);
+    run = mujoco_run_text(text, NULL);
+    mujoco_run_step(&run, 1);
+    ASSERT_NEAR(run.data->qpos[2], 0.05, 5e-5);  // without contact 0.7 mm lower
+    mujoco_run_end(&run);
+  }
 }
 
 // Every number of a report: a ball slides by 1 m/s and spins, one rests deeper, one flies, and a
