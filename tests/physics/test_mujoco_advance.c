@@ -76,6 +76,39 @@ static void test_attempts(void** state) {
   mujoco_run_end(&halves);
 }
 
+// The report of one part: its error is that of the whole step beside its halves, and of the
+// pendulum, whose length is sqrt(I/m); the parts of a fine one fill the timestep.
+static void test_report(void** state) {
+  (void)state;
+  mujoco_run run = begin(), whole = begin(), halves = begin();
+  sap_mj_advance_report report;
+  halves.model->opt.timestep = 0.01;
+  mujoco_run_step(&whole, 1);
+  mujoco_run_step(&halves, 2);
+  assert_int_equal(sap_mj_advance(run.adapter, run.data, 1e3, &report, NULL), SAP_STATUS_OK);
+  double errors[2];
+  for (int i = 0; i < 2; ++i) {
+    const double length = i == 0 ? 1.0 : sqrt(0.4 * 0.1 * 0.1 + 0.5 * 0.5);
+    errors[i] = length * fmax(fabs(whole.data->qpos[i] - halves.data->qpos[i]),
+                              0.01 * fabs(whole.data->qvel[i] - halves.data->qvel[i]));
+  }
+  assert_true(fabs(errors[0] - errors[1]) > 1e-7);
+  ASSERT_NEAR(report.error, fmax(errors[0], errors[1]), 1e-12);
+  assert_int_equal(report.velocity, errors[1] > errors[0]);
+  assert_true(report.steps == 1 && report.rejected == 0 && report.solves == 3);
+  ASSERT_NEAR(report.least_dt, 0.02, 0.0);
+  ASSERT_NEAR(report.largest_dt, 0.02, 0.0);
+  assert_int_equal(report.step.velocities, 2);
+  assert_int_equal(sap_mj_advance(run.adapter, run.data, 1e-5, &report, NULL), SAP_STATUS_OK);
+  assert_true(report.rejected > 0 && report.steps > 2 && report.error <= 1e-5);
+  assert_true(report.steps * report.least_dt <= 0.02 * (1.0 + 1e-12));
+  assert_true(report.steps * report.largest_dt >= 0.02 * (1.0 - 1e-12));
+  assert_true(report.solves >= 3 * (report.steps + report.rejected));
+  mujoco_run_end(&run);
+  mujoco_run_end(&whole);
+  mujoco_run_end(&halves);
+}
+
 static void test_failures(void** state) {
   (void)state;
   mujoco_run run = begin();
@@ -107,7 +140,7 @@ static void test_failures(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_accuracy),
-                                     cmocka_unit_test(test_attempts),
+                                     cmocka_unit_test(test_attempts), cmocka_unit_test(test_report),
                                      cmocka_unit_test(test_failures)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
