@@ -75,6 +75,32 @@ static void beside_a_peer(void** state) {
   command_clear(&r);
 }
 
+// A peer whose steps take 1, 2, ... 6 s, the first of which warms up.
+static void numbers_of_a_peer(void** state) {
+  static const char counts[] =
+      "echo '{\"peer\": \"counter\"}'\nn=0\nwhile read -r line; do n=$((n + 1))\n"
+      "echo \"{\\\"step_s\\\": $n, \\\"contacts\\\": 7, \\\"iterations\\\": 8, "
+      "\\\"solver_s\\\": 1.5, \\\"residual\\\": 0.25}\"; done\n";
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(*state, "counts.sh", counts, sizeof counts - 1, path);
+  command_result r = command_run(*state, program, "",
+                                 "bench ball.xml --steps 2 --repetitions 5 --format json --dt .002 "
+                                 "--peer 'sh counts.sh'");
+  assert_int_equal(r.exit_code, 0);
+  const char* own = strstr(r.out, "\"sapstep\"");
+  const char* row = strstr(r.out, "counter");
+  assert_true(own != NULL && row != NULL);
+  assert_true(json_member(row, "repetitions") == 5.0);
+  assert_true(json_member(row, "step_us") == 4e6 && json_member(row, "step_min_us") == 2e6);
+  assert_true(json_member(row, "solver_us") == 4e6 * 1.5 / 6.0);
+  assert_true(json_member(row, "contacts") == 7.0 && json_member(row, "iterations") == 8.0);
+  assert_true(json_member(row, "residual") == 0.25 && json_member(row, "dt_s") == 0.002);
+  assert_true(json_member(row, "ratio_q1") < json_member(row, "ratio"));
+  assert_true(json_member(row, "ratio") < json_member(row, "ratio_q3"));
+  assert_true(json_member(own, "ratio_q1") == 1.0 && json_member(own, "ratio_q3") == 1.0);
+  command_clear(&r);
+}
+
 // Each peer ends when its own input does, whichever others are there.
 static void beside_two_peers(void** state) {
   command_result r =
@@ -157,6 +183,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(alone),
       cmocka_unit_test(beside_a_peer),
+      cmocka_unit_test(numbers_of_a_peer),
       cmocka_unit_test(beside_two_peers),
       cmocka_unit_test(peers_that_cannot),
       cmocka_unit_test(peers_that_never_answer),
