@@ -38,6 +38,9 @@ static void test_known(void** state) {
   ASSERT_NEAR(z[0], 0.0, 1e-14);
   ASSERT_NEAR(z[1], 1.0, 1e-14);
   ASSERT_NEAR(z[2], 3.0, 1e-14);
+  const double M4 = 49.0, q4 = -1.0;  // 49 (1/49) is 1 - 1.1e-16
+  assert_int_equal(solve(1, &M4, &q4, z, 100), SAP_LCP_SOLVED);
+  ASSERT_NEAR(z[0], 1.0 / 49.0, 1e-16);
   const double positive[2] = {1, 2};
   assert_int_equal(solve(2, M1, positive, z, 0), SAP_LCP_SOLVED);
   assert_true(z[0] == 0.0 && z[1] == 0.0);
