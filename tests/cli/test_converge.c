@@ -136,6 +136,9 @@ static void peers_beside(void** state) {
   char* svg = scratch_text(*state, "peer.svg");
   assert_non_null(strstr(svg, ">other<"));
   assert_non_null(strstr(svg, ">Work<"));
+  double at[4][2];  // twice the time for half of the error
+  assert_int_equal(svg_points(svg, svg_lines(svg) - 1, at, 4), 2);
+  assert_true(at[1][0] > at[0][0] + 10.0 && at[1][1] > at[0][1] + 10.0);
   free(svg);
   command_clear(&r);
   r = converge(*state, CYLINDER " --dt 0.1 --levels 2 --scheme midpoint --peer false", 1);
