@@ -11,6 +11,7 @@
 
 #include "linalg/dense.h"
 #include "problem/delassus.h"
+#include "problem/factor.h"
 #include "support/near.h"
 
 enum { NV = 7, NROWS = 6 };  // trees of 3, 1 and 3 velocities; a cone, a box row, two free rows
@@ -246,12 +247,57 @@ static void test_not_definite(void** state) {
   assert_false(sap_delassus_factorize(D, 2, 0.5));
 }
 
+enum { LARGE = 8 };  // more than a free body
+
+static void set_multiple_of_unit(sap_problem* p, double factor) {
+  double A[LARGE * LARGE] = {0.0};
+  for (int i = 0; i < LARGE; ++i) {
+    A[(LARGE + 1) * i] = factor;
+  }
+  assert_int_equal(sap_problem_set_momentum_block(p, 0, 0, A, LARGE, NULL), SAP_STATUS_OK);
+}
+
+static double scale_of_one_row(sap_problem* p) {
+  static const double row[LARGE] = {1.0};
+  const double* J = row;
+  const int32_t tree = 0;
+  double w = 0.0;
+  assert_int_equal(sap_problem_delassus_scale(p, 1, 1, &tree, &J, &w, NULL), SAP_STATUS_OK);
+  return w;
+}
+
+// The factor that a problem borrows is that of its A until A changes, or the problem begins anew.
+static void test_borrowed_factors(void** state) {
+  (void)state;
+  const int32_t size = LARGE;
+  for (int reset = 0; reset < 2; ++reset) {
+    sap_problem* both[2];  // the owner, and the one that borrows
+    sap_branch_factor factor;
+    for (int i = 0; i < 2; ++i) {
+      assert_int_equal(sap_problem_create(&both[i], NULL), SAP_STATUS_OK);
+      assert_int_equal(sap_problem_reset(both[i], 0.01, 1, &size, NULL), SAP_STATUS_OK);
+      set_multiple_of_unit(both[i], 9.0);
+    }
+    sap_problem* p = both[1];
+    assert_int_equal(sap_problem_tree_factor(both[0], 0, &factor, NULL), SAP_STATUS_OK);
+    sap_problem_lend_factor(p, 0, &factor);
+    ASSERT_NEAR(scale_of_one_row(p), 1.0 / 9.0, 1e-16);
+    assert_true(reset == 0 || sap_problem_reset(p, 0.01, 1, &size, NULL) == SAP_STATUS_OK);
+    set_multiple_of_unit(p, 16.0);
+    ASSERT_NEAR(scale_of_one_row(p), 1.0 / 16.0, 1e-16);
+    ASSERT_NEAR(scale_of_one_row(both[0]), 1.0 / 9.0, 1e-16);  // not overwritten
+    sap_problem_destroy(both[0]);
+    sap_problem_destroy(p);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_trees),
       cmocka_unit_test(test_coupled),
       cmocka_unit_test(test_eigenvalues),
       cmocka_unit_test(test_not_definite),
+      cmocka_unit_test(test_borrowed_factors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
