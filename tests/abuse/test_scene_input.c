@@ -322,6 +322,13 @@ static void test_files(void** state) {
   assert_int_equal(sap_scene_read(path, NULL, &model, &error), SAP_STATUS_SYNTAX);
   assert_non_null(strstr(error.message, "empty:1: the file is empty"));
   assert_int_equal(sap_scene_read(s.folder, NULL, &model, &error), SAP_STATUS_IO);
+  // a model within a model within the first
+  static const char a[] = "<mujoco><asset><model name='m' file='b'/></asset></mujoco>";
+  static const char b[] = "<mujoco><asset><model name='m' file='a'/></asset></mujoco>";
+  scratch_write(&s, "b", b, sizeof b - 1, path);
+  scratch_write(&s, "a", a, sizeof a - 1, path);
+  assert_int_equal(sap_scene_read(path, NULL, &model, &error), SAP_STATUS_SYNTAX);
+  assert_non_null(strstr(error.message, "b:1: <model file=\"a\">: the model contains itself"));
   assert_int_equal(sap_scene_read(NULL, NULL, &model, &error), SAP_STATUS_ARGUMENT);
   assert_int_equal(sap_scene_read("", NULL, &model, NULL), SAP_STATUS_ARGUMENT);
   assert_int_equal(sap_scene_read(path, NULL, NULL, &error), SAP_STATUS_ARGUMENT);
