@@ -105,6 +105,41 @@ static void tendons(void** state) {
   ACCEPT(tendon, def.spring_lower = def.spring_upper = 1.0);
 }
 
+// Every field of an obstacle between two points, and of a pulley.
+static void wraps(void** state) {
+  (void)state;
+  sap_tendon_wrap way[4] = {{.side_body = -1}, {.side_body = -1}, {.side_body = -1}};
+  static const int32_t four[4] = {0, 3, 5, 1};
+  double more[12] = {0.0};
+  sap_tendon_wrap* w = &way[1];
+#define WRONG(change, status, text) \
+  REJECT(tendon, (*w = good, change, def.wraps = way), status, "'new': " text)
+  sap_tendon_wrap good = {SAP_TENDON_SPHERE, .radius = 0.1, .side_body = -1};
+  WRONG(w->radius = 0.0, ARGUMENT, "radius = 0 must be > 0");
+  WRONG(w->side_body = -2, ARGUMENT, "side_body = -2 must be in [-1, 8]");
+  WRONG(w->side_body = 9, ARGUMENT, "side_body = 9 must be in [-1, 8]");
+  WRONG((w->side_body = 0, w->side_point[2] = nan_value), NOT_FINITE, "side_point[2] = ");
+  WRONG((w->side_body = 8, w->side_point[0] = nan_value), NOT_FINITE, "side_point[0] = ");
+  WRONG(w->way = (sap_tendon_way)4, ARGUMENT, "way = 4 must be point (0), sphere (1)");
+  ACCEPT(tendon, (*w = good, w->side_body = 0, def.name = "sphere", def.wraps = way));
+  good.way = SAP_TENDON_CYLINDER;
+  WRONG((void)0, ARGUMENT, "axis");
+  WRONG(w->axis[1] = nan_value, NOT_FINITE, "axis[1] = ");
+  good.axis[2] = 2.0;
+  WRONG(w->radius = -1.0, ARGUMENT, "radius = -1 must be > 0");
+  ACCEPT(tendon, (*w = good, def.name = "cylinder", def.wraps = way));
+  good = (sap_tendon_wrap){SAP_TENDON_PULLEY, .side_body = -1};
+  WRONG((void)0, ARGUMENT, "divisor = 0 must be > 0");
+  WRONG(w->divisor = 2.0, ARGUMENT, "the part of its path that ends at element 1 has 1 points");
+  way[0] = good;  // first
+  way[0].divisor = 2.0;
+  way[3].side_body = -1;
+  *w = (sap_tendon_wrap){SAP_TENDON_POINT, .side_body = -1};
+  ACCEPT(tendon, (def.name = "pulley", def.wraps = way, def.npoints = 4, def.point_bodies = four,
+                  def.points = more));
+#undef WRONG
+}
+
 static void equalities(void** state) {
   (void)state;
   REJECT(equality, def.type = (sap_equality_type)5, ARGUMENT, "'new': type = 5 must be connect");
@@ -176,6 +211,7 @@ static void pairs(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(tendons, setup, teardown),
+      cmocka_unit_test_setup_teardown(wraps, setup, teardown),
       cmocka_unit_test_setup_teardown(equalities, setup, teardown),
       cmocka_unit_test_setup_teardown(springs_and_bushings, setup, teardown),
       cmocka_unit_test_setup_teardown(pairs, setup, teardown),

@@ -30,7 +30,9 @@ static void assert_prints(scratch* s, const char* arguments, const char* expecte
 
 static void test_help(void** state) {
   scratch* s = *state;
-  static const char* const commands[] = {"solve", "solvers"};
+  static const char* const commands[] = {"bench", "check", "compare", "converge", "export",
+                                         "info",  "plot",  "run",     "solve",    "solvers",
+                                         "sweep", "view",  "mujoco"};
   char arguments[64], usage[64];
   assert_prints(s, "--help", "Usage: sapstep COMMAND");
   assert_prints(s, "-h", "Usage: sapstep COMMAND");
@@ -45,6 +47,10 @@ static void test_help(void** state) {
     assert_prints(s, arguments, usage);
     (void)snprintf(arguments, sizeof arguments, "%s -h", commands[i]);
     assert_prints(s, arguments, usage);
+    command_result r = command_exits(s, program, arguments, 0);
+    const char* text = strstr(r.out, "\n\n");
+    assert_true(text != NULL && text[2] >= 'A' && strncmp(text + 2, "Options:", 8) != 0);
+    command_clear(&r);
   }
   assert_prints(s, "help solve", "--relative-tolerance X");
   assert_prints(s, "help solve", "--linear-solver NAME");

@@ -197,6 +197,9 @@ static void draws_a_picture(void** state) {
   record(*state);
   command_expect_after(*state, program, "PATH=/nowhere;", "view a.h5 -o a.png", 4,
                        "needs Python 3; a page (.html) does not");
+  command_expect_after(*state, program, "PATH=/nowhere;", "view --live a.h5 --port 0", 4,
+                       "--live needs Python 3");
+  command_expect(*state, program, "view --live a.h5 --port 65536", 2, "--port '65536' must be");
   expect_absent(*state, "a.shot.html");
   static const char alone[] =
       "SAPSTEP_PYTHON=$(python3 -c 'import sys; print(sys.executable)') && export SAPSTEP_PYTHON "

@@ -350,6 +350,31 @@ static void test_gaps_at_rest(void** state) {
   }
 }
 
+// Round ellipsoids, whose first touch is searched for, bounce off each other in the middle of a
+// step as spheres do, whose touch is computed.
+static void test_touch_of_ellipsoids(void** state) {
+  (void)state;
+  double v[2][2];
+  for (int round = 0; round < 2; ++round) {
+    char text[600];
+    const char* type = round ? "ellipsoid" : "sphere";
+    (void)snprintf(text, sizeof text,
+                   "<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody><geom type='%s' "
+                   "size='.1 .1 .1' friction='0'/><body pos='-.3 .05 0'><freejoint/><geom "
+                   "type='%s' size='.1 .1 .1' friction='0'/></body></worldbody></mujoco>",
+                   type, type);
+    mujoco_run run = mujoco_run_text(text, NULL);
+    run.data->qvel[0] = 40.0;
+    mujoco_run_step(&run, 1);
+    v[round][0] = run.data->qvel[0];
+    v[round][1] = run.data->qvel[1];
+    mujoco_run_end(&run);
+  }
+  assert_true(v[0][1] > 5.0);
+  ASSERT_NEAR(v[1][0], v[0][0], 0.2);
+  ASSERT_NEAR(v[1][1], v[0][1], 0.2);
+}
+
 // Every number of a report: a ball slides by 1 m/s and spins, one rests deeper, one flies, and a
 // servo is at its force range.
 static void test_report(void** state) {
@@ -391,6 +416,7 @@ static void test_report(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_touch_of_ellipsoids),
     cmocka_unit_test(test_report),
     cmocka_unit_test(test_rest_penetration),
     cmocka_unit_test(test_creep),

@@ -79,6 +79,34 @@ static void test_to_span(void** state) {
   compare(true, sizes, p);
 }
 
+// Boxes that stand in all six ways are fitted by themselves, whichever way their axes turn.
+static void test_boxes(void** state) {
+  (void)state;
+  static const double half[6][3] = {{.125, .25, .5}, {.125, .5, .25}, {.25, .125, .5},
+                                    {.25, .5, .125}, {.5, .125, .25}, {.5, .25, .125}};
+  for (int i = 0; i < 6; ++i) {
+    char text[1024] = "<mujoco><asset><mesh name='m' vertex='";
+    for (int k = 0; k < 8; ++k) {
+      const size_t used = strlen(text);
+      (void)snprintf(text + used, sizeof text - used, " %g %g %g", (k & 1 ? 1 : -1) * half[i][0],
+                     (k & 2 ? 1 : -1) * half[i][1], (k & 4 ? 1 : -1) * half[i][2]);
+    }
+    (void)strcat(text, "'/></asset><worldbody><geom type='box' mesh='m'/></worldbody></mujoco>");
+    sap_model* model = scene_text_model("a.xml", text, NULL);
+    sap_shape_def shape;
+    double R[9];
+    assert_int_equal(sap_model_get_shape(model, 0, &shape, NULL), SAP_STATUS_OK);
+    sap_quaternion_to_matrix(R, shape.q_BS);
+    for (int k = 0; k < 3; ++k) {
+      ASSERT_NEAR(shape.size[k], 0.125 * (1 << k), fine);
+      ASSERT_NEAR(fabs(R[k]) * shape.size[0] + fabs(R[3 + k]) * shape.size[1] +
+                      fabs(R[6 + k]) * shape.size[2],
+                  half[i][k], fine);
+    }
+    sap_model_destroy(model);
+  }
+}
+
 // Mass, of the primitive; what cannot be fitted, and files that are missing.
 static void test_use(void** state) {
   (void)state;
@@ -128,6 +156,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_to_inertia),
       cmocka_unit_test(test_to_span),
+      cmocka_unit_test(test_boxes),
       cmocka_unit_test(test_use),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
