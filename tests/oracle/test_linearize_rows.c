@@ -23,6 +23,27 @@ static void test_servos_and_tendons(void** state) {
   }
 }
 
+// A gradient that is held to be zero is noted: that of a tendon's servo in A. (Notes stay with the step.)
+static void test_note_of_tendon_servos(void** state) {
+  (void)state;
+  bench b = open_bench(
+      WORLD ARM
+      "</worldbody><tendon><fixed name='t' frictionloss='.3'><joint joint='b' coef='1'/><joint "
+      "joint='c' coef='-.5'/></fixed></tendon><actuator><position tendon='t' "
+      "kp='9'/><position joint='b' kp='3'/></actuator></mujoco>",
+      SAP_SCHEME_IMPLICIT_EULER);
+  warm_up(&b, 2);
+  for (int32_t id = 1; id >= 0; --id) {
+    const sap_parameter kp = {SAP_PARAMETER_SERVO_STIFFNESS, id};
+    double x[16] = {1.0}, found;
+    sap_linearize_report report;
+    const sap_step_gradients out = {x, x + 8, NULL, NULL, NULL, {&kp, 1, &found}};
+    assert_int_equal(sap_stepper_vjp(b.stepper, &out, &report, NULL), SAP_STATUS_OK);
+    assert_int_equal(strstr(report.notes, "held: servos of tendons in A") != NULL, id == 0);
+  }
+  close_bench(&b);
+}
+
 // A limit that acts and dry friction that slides and that sticks.
 static void test_limits(void** state) {
   (void)state;
@@ -270,9 +291,13 @@ static void test_parameters(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_servos_and_tendons), cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_equalities),         cmocka_unit_test(test_moving_rows),
-      cmocka_unit_test(test_activations),        cmocka_unit_test(test_parameters),
+      cmocka_unit_test(test_servos_and_tendons),
+      cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_note_of_tendon_servos),
+      cmocka_unit_test(test_equalities),
+      cmocka_unit_test(test_moving_rows),
+      cmocka_unit_test(test_activations),
+      cmocka_unit_test(test_parameters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

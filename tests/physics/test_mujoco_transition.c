@@ -78,6 +78,61 @@ static void test_sliding_box(void** state) {
   mujoco_run_end(&other);
 }
 
+static const char MIXED[] =
+    "<mujoco><option timestep='.01'/><worldbody><body pos='0 0 1'><joint name='b' type='ball' "
+    "damping='.2'/><geom type='capsule' size='.05' fromto='0 0 0 .3 .1 0' mass='1'/></body><body "
+    "pos='1 0 0'><joint name='x' type='slide' stiffness='20'/><geom size='.1' mass='2'/></body>"
+    "</worldbody><actuator><motor joint='x' gear='3'/><general name='u' joint='x' dyntype='filter' "
+    "dynprm='.05' gainprm='7'/></actuator><sensor><ballangvel joint='b'/><jointpos joint='x'/>"
+    "<actuatorfrc actuator='u'/></sensor></mujoco>";
+enum { NV = 4, NX = 9, NU = 2, NS = 5 };
+
+// A step from the start with input k, of [dq v act ctrl], moved by h.
+static void step_from(const mujoco_run* start, int k, double h, double out[NX + NS]) {
+  mujoco_run run = begin(MIXED);
+  mj_copyData(run.data, start->model, start->data);
+  double way[NV] = {0.0};
+  way[k < NV ? k : 0] = k < NV ? h : 0.0;
+  mj_integratePos(run.model, run.data->qpos, way, 1.0);
+  *(k < NV       ? &way[0]
+    : k < 2 * NV ? &run.data->qvel[k - NV]
+    : k < NX     ? &run.data->act[0]
+                 : &run.data->ctrl[k - NX]) += h;
+  mujoco_run_step(&run, 1);
+  mj_differentiatePos(run.model, out, 1.0, start->data->qpos, run.data->qpos);
+  memcpy(out + NV, run.data->qvel, NV * sizeof *out);
+  out[2 * NV] = run.data->act[0];
+  memcpy(out + NX, run.data->sensordata, NS * sizeof *out);
+  mujoco_run_end(&run);
+}
+
+// All columns against differences of steps of new adapters.
+static void test_columns(void** state) {
+  (void)state;
+  mujoco_run run = begin(MIXED);
+  double A[NX * NX], B[NX * NU], C[NS * NX], D[NS * NU];
+  for (int i = 0; i < NV; ++i) {
+    run.data->qvel[i] = 0.5 - 0.3 * i;
+  }
+  run.data->act[0] = 0.4;
+  run.data->ctrl[0] = 0.2;
+  run.data->ctrl[1] = -0.7;
+  mujoco_run_step(&run, 3);
+  assert_int_equal(transition(&run, &(sap_mj_differences){1e-6, true, A, B, C, D}, NULL), 0);
+  for (int k = 0; k < NX + NU; ++k) {
+    double more[NX + NS], less[NX + NS];
+    step_from(&run, k, 1e-5, more);
+    step_from(&run, k, -1e-5, less);
+    for (int i = 0; i < NX + NS; ++i) {
+      const double found = i < NX ? (k < NX ? A[NX * i + k] : B[NU * i + k - NX])
+                                  : (k < NX ? C[NX * (i - NX) + k] : D[NU * (i - NX) + k - NX]);
+      ASSERT_NEAR(found, (more[i] - less[i]) / 2e-5, 1e-6 * fmax(1.0, fabs(found)));
+    }
+  }
+  assert_true(fabs(A[NX * 7 + 8]) > 1e-3 && fabs(B[NU * 8 + 1]) > 1e-3);  // act on v, ctrl on act
+  mujoco_run_end(&run);
+}
+
 static void test_wrong_input(void** state) {
   (void)state;
   mujoco_run run = begin(CART);
@@ -102,6 +157,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_linear_system),
       cmocka_unit_test(test_sliding_box),
+      cmocka_unit_test(test_columns),
       cmocka_unit_test(test_wrong_input),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
