@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -290,6 +291,41 @@ static void test_joint_friction(void** state) {
   }
 }
 
+// A small ball hits a large one in the middle of a step, off its centre, both in motion: which of
+// them comes first does not matter.
+static void test_order_of_bodies(void** state) {
+  (void)state;
+  static const double radius[2] = {0.3, 0.02}, mass[2] = {20.0, 0.1};
+  static const double place[2][3] = {{0.0, 0.0, 0.0}, {0.41, 0.1, 0.02}};
+  static const double speed[2][3] = {{1.0, 0.5, 0.0}, {-30.0, 2.0, 0.0}};
+  double v[2][12];
+  for (int swapped = 0; swapped < 2; ++swapped) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+    for (int i = 0; i < 2; ++i) {
+      const int k = swapped ? 1 - i : i;
+      const double size[3] = {radius[k]};
+      const sap_material material = {.stiffness = 1e6, .relaxation_time = 1e-3, .friction = 0.5};
+      const int32_t body =
+          simulation_body(builder, 0, mass[k], 0.4 * mass[k] * radius[k] * radius[k], place[k]);
+      (void)simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
+      simulation_shape(builder, body, SAP_SHAPE_SPHERE, size, material);
+    }
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 0.01);
+    for (int i = 0; i < 2; ++i) {
+      memcpy(s.state.v + 6 * i, speed[swapped ? 1 - i : i], sizeof speed[0]);
+    }
+    simulation_step(&s, 1);
+    for (int i = 0; i < 2; ++i) {
+      memcpy(v[swapped] + 6 * (swapped ? 1 - i : i), s.state.v + 6 * i, 6 * sizeof(double));
+    }
+    simulation_end(&s);
+  }
+  assert_true(v[0][6] > -20.0 && fabs(v[0][11]) > 1.0);  // it bounced, and turns
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_NEAR(v[0][i], v[1][i], 1e-5 * 30.0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_standing),        cmocka_unit_test(test_pushed),
@@ -297,7 +333,7 @@ int main(void) {
       cmocka_unit_test(test_incline),         cmocka_unit_test(test_slide_to_roll),
       cmocka_unit_test(test_stack_of_two),    cmocka_unit_test(test_stack_of_five),
       cmocka_unit_test(test_box_pushed),      cmocka_unit_test(test_collision_keeps_momentum),
-      cmocka_unit_test(test_joint_friction),
+      cmocka_unit_test(test_joint_friction),  cmocka_unit_test(test_order_of_bodies),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
