@@ -435,6 +435,17 @@ static void check_report(const char* name, bool islands) {
 
 static void test_reports(void** state) {
   (void)state;
+  sap_problem* p = make_islands(2);
+  sap_solution s = {0};
+  sap_report report = {0};
+  (void)solve_problem("lemke", NULL, p, &s, &report);
+  assert_true(report.history_count >= 2);
+  for (int32_t i = 0; i < report.history_count; ++i) {  // an attempt is a whole step
+    ASSERT_NEAR(report.history[i].step_length, i == 0 ? 0.0 : 1.0, 0.0);
+  }
+  sap_solution_clear(&s);
+  sap_report_clear(&report);
+  sap_problem_destroy(p);
   static const char* const names[] = {"sap", "pgs-ccp", "admm-ccp", "ipm", "proximal-newton"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
     check_report(names[i], true);
