@@ -287,7 +287,8 @@ static void numbers_of_a_fall(void** state) {
   (void)scratch_write(*state, "fall.xml", text, strlen(text), path);
   command_result r = converge(*state,
                               "fall.xml --dt 0.1 --duration 0.4 --levels 2 --scheme "
-                              "implicit-euler,midpoint --exact 'z=5-4.905*t^2' --format json",
+                              "implicit-euler,midpoint --exact 'z=5-4.905*t^2' --format json "
+                              "--svg fall.svg",
                               0);
   for (int row = 0; row < 4; ++row) {
     const double dt = row % 2 == 0 ? 0.1 : 0.05, more = row < 2 ? 0.5 * g * dt : 0.0;
@@ -302,6 +303,9 @@ static void numbers_of_a_fall(void** state) {
   }
   ASSERT_NEAR(value(&r, 1, "position_order"), 1.0, 1e-12);
   command_clear(&r);
+  char* svg = scratch_text(*state, "fall.svg");
+  assert_non_null(strstr(svg, ">implicit-euler, order 1.00<"));  // not what all lines share
+  free(svg);
 }
 
 int main(void) {
