@@ -34,6 +34,15 @@ static bool visits(const trait_log* log, const char* element, const char* field,
   return false;
 }
 
+static bool names(const trait_log* log, const char* element, const char* field) {
+  for (int32_t i = 0; i < log->count; ++i) {
+    if (strcmp(log->traits[i].element, element) == 0 && strcmp(log->traits[i].field, field) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void test_every_field(void** unused) {
   (void)unused;
   static trait_log log, again;
@@ -43,6 +52,19 @@ static void test_every_field(void** unused) {
   sap_shape_def shape = sap_shape_def_default();
   shape.size[0] = 1.0;
   assert_int_equal(sap_builder_add_shape(builder, &shape, NULL, NULL), SAP_STATUS_OK);
+  sap_equality_def equality = sap_equality_def_default();
+  sap_spring_def spring = sap_spring_def_default();
+  sap_bushing_def bushing = sap_bushing_def_default();
+  sap_pair_def pair = sap_pair_def_default();
+  int32_t other;
+  equality.a = spring.body_a = bushing.body_a = shape.body = 3;
+  assert_int_equal(sap_builder_add_shape(builder, &shape, &other, NULL), SAP_STATUS_OK);
+  pair.shape_a = other;
+  pair.shape_b = other - 1;
+  assert_int_equal(sap_builder_add_equality(builder, &equality, NULL, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_builder_add_spring(builder, &spring, NULL, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_builder_add_bushing(builder, &bushing, NULL, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_builder_add_pair(builder, &pair, NULL, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_builder_compile(builder, &model, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_builder_compile(builder, &same, NULL), SAP_STATUS_OK);
   log.count = again.count = 0;
@@ -67,6 +89,24 @@ static void test_every_field(void** unused) {
   SAP_SHAPE_FIELDS(SHAPE, SHAPE)
   SAP_MATERIAL_FIELDS(MATERIAL)
   assert_false(visits(&log, "shape", "color", 4 * sizeof(double)));
+#define VISITED_ALL(element, ...)                                 \
+  do {                                                            \
+    static const char* const fields[] = {__VA_ARGS__};            \
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) { \
+      if (!names(&log, element, fields[i])) {                     \
+        fail_msg("%s of %s is no trait", fields[i], element);     \
+      }                                                           \
+    }                                                             \
+  } while (0)
+  VISITED_ALL("model", "gravity", "fluid_density", "fluid_viscosity", "wind", "friction_rule");
+  VISITED_ALL("equality", "type", "a", "b", "anchor_A", "anchor_B", "q_AB", "polynomial",
+              "distance", "torque_scale", "stiffness", "relaxation_time", "active");
+  VISITED_ALL("spring", "body_a", "body_b", "point_A", "point_B", "stiffness", "damping",
+              "rest_length");
+  VISITED_ALL("bushing", "body_a", "body_b", "p_AF", "q_AF", "p_BG", "q_BG", "stiffness",
+              "damping");
+  VISITED_ALL("pair", "shape_a", "shape_b", "condim", "margin", "rest_distance",
+              "friction_torsional", "friction_rolling");
   assert_int_equal(log.count, again.count);
   for (int32_t i = 0; i < log.count; ++i) {
     const sap_trait *a = &log.traits[i], *b = &again.traits[i];
