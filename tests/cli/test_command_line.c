@@ -37,12 +37,11 @@ static void test_help(void** state) {
   assert_prints(s, "--help", "Usage: sapstep COMMAND");
   assert_prints(s, "-h", "Usage: sapstep COMMAND");
   assert_prints(s, "help", "Usage: sapstep COMMAND");
+  command_result all = command_exits(s, program, "--help", 0);
   for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
     (void)snprintf(usage, sizeof usage, "\n  %-10s ", commands[i]);
-    command_result all = command_exits(s, program, "--help", 0);
     const char* line = strstr(all.out, usage);
     assert_true(line != NULL && line[strlen(usage)] >= 'a' && line[strlen(usage)] <= 'z');
-    command_clear(&all);
     (void)snprintf(usage, sizeof usage, "Usage: sapstep %s [OPTION...]", commands[i]);
     (void)snprintf(arguments, sizeof arguments, "help %s", commands[i]);
     assert_prints(s, arguments, usage);
@@ -56,6 +55,7 @@ static void test_help(void** state) {
     assert_true(text != NULL && text[2] >= 'A' && strncmp(text + 2, "Options:", 8) != 0);
     command_clear(&r);
   }
+  command_clear(&all);
   assert_prints(s, "help solve", "--relative-tolerance X");
   assert_prints(s, "help solve", "--linear-solver NAME");
   assert_prints(s, "help solve", "(auto)");

@@ -15,7 +15,14 @@ static const sap_recorded_body bodies[NUMBERED_BODIES] = {
     {.parent = -1}, {0, 2.0, {0.1, 0.2, 0.3}}, {1, 3.0, {0.4, 0.5, 0.6}}};
 static const sap_recorded_joint joints[] = {{SAP_JOINT_SLIDE, 1, 0, 0}, {SAP_JOINT_HINGE, 2, 1, 1}};
 static const sap_recorded_shape shapes[NUMBERED_SHAPES] = {
-    {SAP_SHAPE_PLANE, 0, -1, true, {9.0, 8.0}, {0}, {1.0}, {NAN, NAN, NAN, NAN}},
+    {SAP_SHAPE_PLANE,
+     0,
+     -1,
+     true,
+     {9.0, 8.0},
+     {0},
+     {1.0},
+     {(double)NAN, (double)NAN, (double)NAN, (double)NAN}},
     {SAP_SHAPE_BOX,
      1,
      -1,
