@@ -103,43 +103,7 @@ static void test_lu(void** state) {
   }
 }
 
-// LU of what is near an SPD matrix, and of what is not: pivots keep that one accurate.
-static void test_near_spd(void** state) {
-  (void)state;
-  uint32_t seed = 7;
-  for (int32_t n = 1; n <= MOST; ++n) {
-    for (int spd = 0; spd < 2; ++spd) {
-      double A[MOST * MOST], LU[MOST * MOST], work[MOST * MOST], x[MOST], b[MOST];
-      int32_t pivots[MOST];
-      make(n, &seed, A, x, b);
-      for (int32_t k = 0; k < n * n; ++k) {
-        A[k] = spd ? A[k] * (1.0 + 0.01 * pseudo_random(&seed)) : pseudo_random(&seed);
-      }
-      A[0] = spd ? A[0] : 1e-30;  // no pivot
-      A[0] = n > 1 ? A[0] : 2.0;
-      for (int32_t t = 0; t < 2; ++t) {
-        memcpy(LU, A, sizeof LU);
-        assert_true(sap_dense_near_spd_lu(n, LU, pivots, work));
-        for (int32_t r = 0; r < n; ++r) {
-          b[r] = 0.0;
-          for (int32_t c = 0; c < n; ++c) {
-            b[r] += (t == 1 ? A[r * n + c] : A[c * n + r]) * x[c];
-          }
-        }
-        sap_dense_lu_apply(n, LU, pivots, t == 1, 1, b);
-        for (int32_t r = 0; r < n; ++r) {
-          ASSERT_NEAR(b[r], x[r], 1e-10);  // conditions of up to 1e4
-        }
-      }
-    }
-  }
-  double zero[4] = {0.0}, work[4];
-  int32_t pivots[2];
-  assert_false(sap_dense_near_spd_lu(2, zero, pivots, work));
-}
-
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cholesky), cmocka_unit_test(test_lu),
-                                     cmocka_unit_test(test_near_spd)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cholesky), cmocka_unit_test(test_lu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
