@@ -24,7 +24,7 @@ static inline double sap_ahead_gap(double size, double way) {
 // together come near if one is held.
 static inline double sap_ahead_slack(double size, double way, double fall) {
   static const double share = 0.25;  // of the way
-  return fmin(share * way + fall, sap_ahead_gap(size, way));
+  return fmin(fmax(share * way, fall), sap_ahead_gap(size, way));
 }
 
 // Positions move from q0 with the velocity after the impact, so impulses conserve angular momentum
