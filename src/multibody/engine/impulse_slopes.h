@@ -33,7 +33,7 @@ typedef struct sap_contact_slopes {
   double (*S)[6];                     // (nv)
   double (*Dp)[3], (*rho)[3];         // (nv)
   double* dphi;                       // (nv)
-  // Of contacts that act at q^theta: dphi0 and rho0 are dphi and rho of the same contact at q0, rates
+  // Contacts that act at q^theta: dphi0 and rho0 are dphi and rho of the same contact at q0, rates
   // the slopes of its velocities at q0 and at q^theta to q and to v (world axes), by_change those of
   // its velocity_change to q0, q^theta and v0.
   double* dphi0;                         // (nv)

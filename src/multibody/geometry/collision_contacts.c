@@ -442,7 +442,7 @@ static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* sha
   const double fall = query->dt * query->dt * sap_v3_norm(c->model->options.gravity);
   reach.slack = query->more ? 0.0 : sap_ahead_slack(size, reach.way, fall);
   reach.points = reach.rest + sap_most(reach.margin, reach.way + reach.slack);
-  // Of shapes that rest on each other, more would be a choice that turns with the smallest motion.
+  // Shapes that rest on each other get no more: their choice would turn with the smallest motion.
   const double held = query->more ? 0.0 : sap_ahead_slack(size, reach.way, 0.0);
   reach.held = reach.rest + sap_most(reach.margin, reach.way + held);
   return reach;
