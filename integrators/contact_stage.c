@@ -140,6 +140,7 @@ static sap_status solve_once(sap_contact_stage* stage, sap_error* error) {
   const sap_status status =
       sap_solver_solve(stage->solver, problem, &stage->solution, &stage->report, error);
   stage->paused = problem->pauses && stage->report.outcome == SAP_OUTCOME_ITERATION_LIMIT;
+  problem->pauses = false;  // for this solve alone: callers see the problem in the step's report
   problem->solved = status == SAP_STATUS_OK && !stage->paused;
   return status;
 }
