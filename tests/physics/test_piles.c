@@ -203,10 +203,9 @@ static void test_first_step(void** unused) {
 // single precision: it moves as by SAP's own method, which does neither.
 static void test_large_island(void** unused) {
   (void)unused;
-  enum { SIDE = 12, LAYERS = 7, BOXES = SIDE * SIDE * LAYERS, STEPS = 1 };
+  enum { SIDE = 12, LAYERS = 7, BOXES = SIDE * SIDE * LAYERS };
   const double half[3] = {0.05, 0.05, 0.05};
   double* v[2] = {NULL, NULL};
-  int32_t most = 0;
   for (int run = 0; run < 2; ++run) {
     sap_builder* builder = floor_builder(1.0);
     for (int i = 0; i < BOXES; ++i) {
@@ -224,17 +223,14 @@ static void test_large_island(void** unused) {
     for (int32_t i = 0; i < s.state.nv; ++i) {  // each box on its own way
       s.state.v[i] = 0.1 * sin(1.0 + 3.0 * i);
     }
-    for (int32_t step = 0; step < STEPS; ++step) {
-      sap_step_report report = {0};
-      assert_int_equal(sap_stepper_step(s.stepper, &s.state, &report, NULL), SAP_STATUS_OK);
-      assert_int_equal(report.solver->outcome, SAP_OUTCOME_CONVERGED);
-      most = report.solver->largest_island > most ? report.solver->largest_island : most;
-    }
+    sap_step_report report = {0};
+    assert_int_equal(sap_stepper_step(s.stepper, &s.state, &report, NULL), SAP_STATUS_OK);
+    assert_int_equal(report.solver->outcome, SAP_OUTCOME_CONVERGED);
+    assert_true(report.solver->largest_island >= 6000);
     v[run] = calloc((size_t)s.state.nv, sizeof *v[run]);
     memcpy(v[run], s.state.v, (size_t)s.state.nv * sizeof *v[run]);
     simulation_end(&s);
   }
-  assert_true(most >= 6000);
   for (int32_t i = 0; i < 6 * BOXES; ++i) {
     ASSERT_NEAR(v[0][i], v[1][i], 1e-5);  // 1e-8 of speeds of 1, times the mass of the pile
   }

@@ -425,6 +425,14 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
 
 // --- pairs of a call ---
 
+// Returns the slack of a pair with that relative way; fall: as in sap_ahead_slack. The motion of a
+// solution leaves none.
+static double slack_of(const sap_collision_shape* a, const sap_collision_shape* b,
+                       const sap_collision_query* query, double way, double fall) {
+  const double size = sap_least(a->placed.bound, b->placed.bound);
+  return query->more ? 0.0 : sap_ahead_slack(size, way, fall);
+}
+
 static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* shapes,
                                const sap_collision_query* query) {
   const uint64_t pair = shapes->pair;
@@ -438,12 +446,11 @@ static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* sha
   }
   sap_pair_reach reach = {.rest = near->rest, .margin = near->margin};
   reach.way = query->V_WB != NULL ? sap_motion_bound(a, b) : 0.0;
-  const double size = sap_least(a->placed.bound, b->placed.bound);
   const double fall = query->dt * query->dt * sap_v3_norm(c->model->options.gravity);
-  reach.slack = query->more ? 0.0 : sap_ahead_slack(size, reach.way, fall);
+  reach.slack = slack_of(a, b, query, reach.way, fall);
   reach.points = reach.rest + sap_most(reach.margin, reach.way + reach.slack);
   // Shapes that rest on each other get no more: their choice would turn with the smallest motion.
-  const double held = query->more ? 0.0 : sap_ahead_slack(size, reach.way, 0.0);
+  const double held = slack_of(a, b, query, reach.way, 0.0);
   reach.held = reach.rest + sap_most(reach.margin, reach.way + held);
   return reach;
 }
@@ -462,10 +469,9 @@ static bool touches(const sap_collision* c, const sap_collision_shape* a,
   if (!(gap > 0.0) || query->V_WB == NULL) {
     return true;
   }
-  const double size = sap_least(a->placed.bound, b->placed.bound);
   const double along = query->dt * query->dt * sap_v3_dot(deepest->n, c->model->options.gravity);
   sap_pair_reach near = *reach;
-  near.slack = query->more ? 0.0 : sap_ahead_slack(size, reach->way, fabs(along));
+  near.slack = slack_of(a, b, query, reach->way, fabs(along));
   const bool closes = gap + sap_motion_along(a, b, deepest->n) < near.slack;
   return (closes && sap_motion_first_touch(a, b, query, &near, time, manifold)) ||
          gap < reach->margin;
