@@ -182,13 +182,16 @@ static void take_tangents(const sap_problem* p, const sap_block_data* block,
                           sap_kink* kink) {
   const sap_contact_start* s = &block->start;
   const double *vc = solution->vc + block->first_row, *gamma = solution->gamma + block->first_row;
-  const double s0 = hypot(s->vc0[0], s->vc0[1]), most = block->friction * gamma[SAP_NORMAL_ROW];
+  // J is that at the theta point, between the start and the end.
+  const double slip[2] = {s->vc0[0] - s->turn[0], s->vc0[1] - s->turn[1]};
+  const double s0 = hypot(slip[0], slip[1]), most = block->friction * gamma[SAP_NORMAL_ROW];
   // Slower contacts creep, held by R_t.
   if (!(s0 > p->R[block->first_row] * most && most > 0.0 && s->wt > 0.0)) {
     return;
   }
-  const double e[2] = {s->vc0[0] / s0, s->vc0[1] / s0};
-  const double s1 = e[0] * (vc[0] - s->belt[0]) + e[1] * (vc[1] - s->belt[1]);
+  const double e[2] = {slip[0] / s0, slip[1] / s0};
+  const double end[2] = {vc[0] + s->turn[0] - s->belt[0], vc[1] + s->turn[1] - s->belt[1]};
+  const double s1 = e[0] * end[0] + e[1] * end[1];
   const slide c = {p->dt, s0, s1, s->wt, e[0] * gamma[0] + e[1] * gamma[1], most};
   take_stop(&c, options, kink);
 }

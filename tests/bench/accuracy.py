@@ -14,6 +14,9 @@ Needs the Python package sapstep; pydrake and mujoco are optional. The problems:
             its way [m], against the exact solution
   slip      the same with friction 0.3, for 1.5 s: it slips, rolls and slips again; error: of its way, each engine against
             its own reference, sapstep's with an accuracy of 1e-9, CENIC's of 1e-7
+  spheres   N spheres fall into a funnel of four planes, soft (pairs of 1e3 N/m) or stiff (1e5), without dissipation, for
+            1.5 s; every 50 ms each engine starts again from the same states; error: of positions [m], the root of the mean
+            square of the largest of each 50 ms, each engine against its own reference, as above
 Engines have the same stiffness of the pair, friction and geometry; the contact point is on the stiffer surface in both.
 Prints JSON: the error of each setting and its times in ms, in turns. Without pydrake or mujoco their rows are missing."""
 import argparse
@@ -25,6 +28,7 @@ import tempfile
 import time
 
 import sapstep
+import spheres
 
 SCENES = pathlib.Path(__file__).parents[2] / "examples" / "scenes"
 PENDULUM = str(SCENES / "double_pendulum.xml")
@@ -53,12 +57,16 @@ def timed(function, *arguments):
 def sapstep_run(problem, accuracy, paths):
     simulation = sapstep.Simulation(paths[problem], scheme="midpoint",
                                     relative_tolerance=max(1e-12, min(1e-6, 0.01 * accuracy)))
+    if problem in spheres.PROBLEMS:
+        return spheres.sapstep_run(problem, simulation, lambda t: simulation.advance(t, accuracy=accuracy))
     seconds = timed(lambda: simulation.advance(END[problem], accuracy=accuracy))
     return value_of(problem, HEIGHT + simulation.q[0] if problem == "ball" else simulation.q[0], simulation.v[0]), seconds
 
 
 def midpoint_run(problem, dt, paths):
     simulation = sapstep.Simulation(paths[problem], dt=dt, scheme="midpoint", relative_tolerance=1e-8)
+    if problem in spheres.PROBLEMS:
+        return spheres.sapstep_run(problem, simulation, lambda t: simulation.step(round((t - simulation.t) / dt)))
     seconds = timed(simulation.step, round(END[problem] / dt))
     return value_of(problem, HEIGHT + simulation.q[0] if problem == "ball" else simulation.q[0], simulation.v[0]), seconds
 
@@ -93,6 +101,8 @@ def cenic_run(problem, accuracy, paths):
         drake.Parser(plant).AddModels(PENDULUM)
     elif problem in FRICTION:
         add_cylinder(drake, plant, FRICTION[problem])
+    elif problem in spheres.PROBLEMS:
+        spheres.add_to(drake, plant, problem)
     else:
         properties = drake.ProximityProperties()
         drake.AddContactMaterial(0.0, 2 * STIFFNESS, drake.CoulombFriction(0.0, 0.0), properties)
@@ -112,6 +122,8 @@ def cenic_run(problem, accuracy, paths):
         plant.SetPositions(context, [HEIGHT])
     elif problem in FRICTION:
         plant.SetPositions(context, [0.1, 0.0495095, 0.0])
+    if problem in spheres.PROBLEMS:
+        return spheres.cenic_run(problem, plant, simulator)
     simulator.Initialize()
     seconds = timed(simulator.AdvanceTo, END[problem])
     q, v = plant.GetPositions(context)[0], plant.GetVelocities(context)[0]
@@ -143,7 +155,11 @@ SETTINGS = [
     ("slip", "sapstep", sapstep_run, (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)),
     ("slip", "midpoint", midpoint_run, (0.02, 0.01, 0.005, 0.0025, 0.00125)),
     ("slip", "CENIC", cenic_run, (1e-2, 1e-3, 1e-4, 1e-5)),
-]
+] + [(problem, *rest) for problem in spheres.PROBLEMS for rest in (
+    ("sapstep", sapstep_run, (1e-3, 1e-4, 1e-5, 1e-6)),
+    ("midpoint", midpoint_run, (0.01, 0.0025, 6.25e-4)),
+    ("CENIC", cenic_run, (1e-2, 1e-3, 1e-4, 1e-5)),
+)]
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--turns", type=int, default=5, help="repetitions of each setting, in turns (5)")
@@ -152,16 +168,21 @@ with tempfile.TemporaryDirectory() as folder:
     ball = pathlib.Path(folder) / "ball.xml"
     ball.write_text(BALL)
     paths = {"pendulum": PENDULUM, "ball": str(ball)}
+    for problem in spheres.PROBLEMS:
+        paths[problem] = str(pathlib.Path(folder) / f"{problem}.xml")
+        pathlib.Path(paths[problem]).write_text(spheres.scene(problem))
     for problem, friction in FRICTION.items():
         paths[problem] = str(pathlib.Path(folder) / f"{problem}.xml")
         pathlib.Path(paths[problem]).write_text(CYLINDER.replace('friction="1"', f'friction="{friction}"'))
     reference = {"pendulum": sapstep_run("pendulum", 1e-10, paths)[0], "ball": 0.0,
-                 "cylinder": 0.1 * math.cos(math.sqrt(100 / 0.75) * END["cylinder"]),
-                 "slip": sapstep_run("slip", 1e-9, paths)[0]}
-    try:
-        own = {"slip": cenic_run("slip", 1e-7, paths)[0]}
-    except ImportError:
-        own = {}
+                 "cylinder": 0.1 * math.cos(math.sqrt(100 / 0.75) * END["cylinder"])}
+    own = {}
+    for problem in ("slip", *spheres.PROBLEMS):
+        reference[problem] = sapstep_run(problem, 1e-9 if problem == "slip" else 1e-8, paths)[0]
+        try:
+            own[problem] = cenic_run(problem, 1e-7, paths)[0]
+        except ImportError:
+            pass
     rows = {}
     for _ in range(turns):
         for problem, name, run, settings in SETTINGS:
@@ -170,8 +191,9 @@ with tempfile.TemporaryDirectory() as folder:
                     value, seconds = run(problem, setting, paths)
                 except ImportError:
                     continue
-                row = rows.setdefault((problem, name, setting), (abs(value - (own if name == "CENIC" else reference).get(
-                    problem, reference[problem])), []))
+                exact = (own if name == "CENIC" else reference).get(problem, reference[problem])
+                error = spheres.error if problem in spheres.PROBLEMS else lambda a, b: abs(a - b)
+                row = rows.setdefault((problem, name, setting), (error(value, exact), []))
                 row[1].append(1e3 * seconds)
 print(json.dumps([{"problem": problem, "stepper": name, "setting": setting, "error": error, "times_ms": times}
                   for (problem, name, setting), (error, times) in rows.items()]))
