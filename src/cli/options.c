@@ -203,45 +203,25 @@ const sap_solver_info* cli_read_solver(const char* text, sap_solver_options* opt
 
 // --- one option of a command ---
 
-static const char* list_words(const char* const* words) {
-  static char text[SAP_OPTION_TEXT_SIZE];
-  int count = 0;
-  while (words[count] != NULL) {
-    ++count;
+// Returns the option as a row of a table: a number from low to high, or one of the words.
+static sap_option row_of(const cli_option* o) {
+  sap_option row = {.name = o->name,
+                    .kind = o->kind == CLI_REAL       ? SAP_OPTION_REAL
+                            : o->kind == CLI_POSITIVE ? SAP_OPTION_POSITIVE
+                            : o->kind == CLI_INTEGER  ? SAP_OPTION_INTEGER
+                                                      : SAP_OPTION_WORD,
+                    .offset = o->offset,
+                    .minimum = o->low,
+                    .maximum = o->high >= INT32_MAX && o->kind == CLI_INTEGER ? HUGE_VAL : o->high,
+                    .meaning = o->help,
+                    .words = o->words};
+  if (o->kind == CLI_WORD) {
+    row.minimum = 0.0;
+    for (row.maximum = 0.0; o->words[(int)row.maximum + 1] != NULL;) {
+      row.maximum += 1.0;
+    }
   }
-  sap_words_text(words, count, text);
-  return text;
-}
-
-static const char* take_real(const cli_option* o, double* target, const char* text) {
-  static char allowed[SAP_OPTION_TEXT_SIZE];
-  const bool open = o->kind == CLI_POSITIVE;
-  double value;
-  if (cli_read_real(text, &value) && (open ? value > o->low : value >= o->low) &&
-      value <= o->high) {
-    *target = value;
-    return NULL;
-  }
-  sap_range_allowed(o->low, o->high, open, o->help, allowed);
-  return allowed;
-}
-
-static const char* take_integer(const cli_option* o, int32_t* target, const char* text) {
-  static char allowed[64];
-  int32_t value;
-  if (cli_read_integer(text, &value) && value >= o->low && value <= o->high) {
-    *target = value;
-    return NULL;
-  }
-  if (o->low <= INT32_MIN) {
-    return "an integer";
-  }
-  if (o->high >= INT32_MAX) {
-    (void)snprintf(allowed, sizeof allowed, "an integer >= %.0f", o->low);
-  } else {
-    (void)snprintf(allowed, sizeof allowed, "an integer from %.0f to %.0f", o->low, o->high);
-  }
-  return allowed;
+  return row;
 }
 
 const char* cli_take_option(const cli_option* o, void* options, const char* text) {
@@ -256,15 +236,10 @@ const char* cli_take_option(const cli_option* o, void* options, const char* text
       return o->kind == CLI_TEXT || text[0] != '\0' ? NULL : "a path";
     case CLI_REAL:
     case CLI_POSITIVE:
-      return take_real(o, target, text);
     case CLI_INTEGER:
-      return take_integer(o, target, text);
     case CLI_WORD: {
-      const int choice = cli_read_choice(text, o->words);
-      if (choice >= 0) {
-        *(int*)target = choice;
-      }
-      return choice >= 0 ? NULL : list_words(o->words);
+      const sap_option row = row_of(o);
+      return set_option(&row, options, text);
     }
     case CLI_SOLVER: {
       const sap_solver_info* solver = sap_solver_find(text);

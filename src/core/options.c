@@ -60,47 +60,38 @@ void sap_option_text(const sap_option* option, double value, char text[SAP_OPTIO
   }
 }
 
-void sap_range_allowed(double minimum, double maximum, bool open, const char* meaning,
-                       char text[SAP_OPTION_TEXT_SIZE]) {
-  static const double FINITE = 1e300;
-  const char* bracket = strrchr(meaning, '[');
-  char unit[32] = "";
-  if (bracket != NULL && bracket[1] != '-') {
-    (void)snprintf(unit, sizeof unit, " %.*s", (int)strcspn(bracket + 1, "]"), bracket + 1);
-  }
-  const char* finite = isinf(maximum) ? "" : "finite and ";
-  if (maximum >= FINITE) {
-    (void)snprintf(text, SAP_OPTION_TEXT_SIZE, "%s%s %g%s", finite, open ? ">" : ">=", minimum,
-                   unit);
-  } else if (open) {
-    (void)snprintf(text, SAP_OPTION_TEXT_SIZE, "> %g and <= %g%s", minimum, maximum, unit);
-  } else {
-    (void)snprintf(text, SAP_OPTION_TEXT_SIZE, "in [%g, %g]%s", minimum, maximum, unit);
-  }
-}
-
-void sap_words_text(const char* const* words, int count, char text[SAP_OPTION_TEXT_SIZE]) {
+// Writes "auto, end or theta".
+static void list_words(const sap_option* o, char text[SAP_OPTION_TEXT_SIZE]) {
+  const int count = (int)(o->maximum - o->minimum) + 1;
   size_t length = 0;
-  text[0] = '\0';
   for (int i = 0; i < count && length < SAP_OPTION_TEXT_SIZE; ++i) {
     const char* separator = i == 0 ? "" : i == count - 1 ? " or " : ", ";
     const int n =
-        snprintf(text + length, SAP_OPTION_TEXT_SIZE - length, "%s%s", separator, words[i]);
+        snprintf(text + length, SAP_OPTION_TEXT_SIZE - length, "%s%s", separator, o->words[i]);
     length += n > 0 ? (size_t)n : 0;
   }
 }
 
-void sap_option_allowed(const sap_option* option, char text[SAP_OPTION_TEXT_SIZE]) {
-  if (option->kind == SAP_OPTION_BOOLEAN) {
+void sap_option_allowed(const sap_option* o, char text[SAP_OPTION_TEXT_SIZE]) {
+  static const double FINITE = 1e300;
+  const char* bracket = strrchr(o->meaning, '[');
+  const bool open = o->kind == SAP_OPTION_POSITIVE;
+  char unit[32] = "";
+  if (bracket != NULL && bracket[1] != '-') {
+    (void)snprintf(unit, sizeof unit, " %.*s", (int)strcspn(bracket + 1, "]"), bracket + 1);
+  }
+  if (o->kind == SAP_OPTION_BOOLEAN) {
     (void)snprintf(text, SAP_OPTION_TEXT_SIZE, "on or off");
-    return;
+  } else if (o->kind == SAP_OPTION_WORD) {
+    list_words(o, text);
+  } else if (o->maximum >= FINITE) {
+    (void)snprintf(text, SAP_OPTION_TEXT_SIZE, "%s%s %g%s", isinf(o->maximum) ? "" : "finite and ",
+                   open ? ">" : ">=", o->minimum, unit);
+  } else if (open) {
+    (void)snprintf(text, SAP_OPTION_TEXT_SIZE, "> %g and <= %g%s", o->minimum, o->maximum, unit);
+  } else {
+    (void)snprintf(text, SAP_OPTION_TEXT_SIZE, "in [%g, %g]%s", o->minimum, o->maximum, unit);
   }
-  if (option->kind != SAP_OPTION_WORD) {
-    sap_range_allowed(option->minimum, option->maximum, option->kind == SAP_OPTION_POSITIVE,
-                      option->meaning, text);
-    return;
-  }
-  sap_words_text(option->words, (int)(option->maximum - option->minimum) + 1, text);
 }
 
 sap_status sap_options_check(sap_option_table table, const void* options, sap_error* error) {

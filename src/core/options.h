@@ -66,13 +66,9 @@ void sap_options_reset(sap_option_table table, void* options);
 enum { SAP_OPTION_TEXT_SIZE = 160 };
 // "0.005", "on", "rigid".
 void sap_option_text(const sap_option* option, double value, char text[SAP_OPTION_TEXT_SIZE]);
-// "auto, end or theta" of `count` words.
-void sap_words_text(const char* const* words, int count, char text[SAP_OPTION_TEXT_SIZE]);
-// The values allowed: "finite and > 0 s", "in [0, 1]", "auto, end or theta".
+// The values allowed: "finite and > 0 s", "in [0, 1]", "auto, end or theta". The unit is taken from
+// the end of a meaning "... [unit]".
 void sap_option_allowed(const sap_option* option, char text[SAP_OPTION_TEXT_SIZE]);
-// The same for a range: `unit` is taken from the end of a meaning "... [unit]".
-void sap_range_allowed(double minimum, double maximum, bool open, const char* meaning,
-                       char text[SAP_OPTION_TEXT_SIZE]);
 
 // Fails with ARGUMENT, or NOT_FINITE of a number that is not, at the first option out of range.
 sap_status sap_options_check(sap_option_table table, const void* options, sap_error* error);

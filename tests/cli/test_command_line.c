@@ -131,7 +131,8 @@ static void test_wrong_usage(void** state) {
   command_expect(s, program, "run --res x", 2, "'--res' is ambiguous: 2 options begin like it");
   command_expect(s, program, "solve x --output", 2, "'--output' needs an argument");
   command_expect(s, program, "solve --format xml x", 2, "'xml' must be table, json or csv");
-  command_expect(s, program, "solve --repeat 0 x", 2, "--repeat '0' must be an integer from 1");
+  command_expect(s, program, "solve --repeat 0 x", 2,
+                 "--repeat '0' must be an integer in [1, 1e+06]");
   command_expect(s, program, "solve --repeat 1.5 x", 2, "--repeat '1.5'");
   command_expect(s, program, "solve --solver magic x", 2, "magic");
   command_expect(s, program, "solve --tolerance 1e-6x x", 2,

@@ -356,7 +356,7 @@ static void test_wrong_input(void** state) {
   command_expect(*state, program, "mujoco scene.xml --compression 3", 2,
                  "--compression needs --record");
   command_expect(*state, program, "mujoco scene.xml --record a.h5 --compression 10", 2,
-                 "--compression '10' must be an integer from 0 to 9");
+                 "--compression '10' must be an integer in [0, 9]");
   command_expect(*state, program, "mujoco scene.xml --record no/such/a.h5", 3,
                  "cannot write 'no/such/a.h5': No such file");
 }

@@ -79,9 +79,10 @@ static void bad_values(void** state) {
   for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i) {
     char line[128];
     (void)snprintf(line, sizeof line, "%s box.urdf --floor high", commands[i]);
-    command_expect(*state, program, line, 2, "--floor 'high' must be in [-1e+06, 1e+06] m");
+    command_expect(*state, program, line, 2,
+                   "--floor 'high' must be a number in [-1e+06, 1e+06] m");
     (void)snprintf(line, sizeof line, "%s box.urdf --floor nan", commands[i]);
-    command_expect(*state, program, line, 2, "--floor 'nan' must be in [-1e+06, 1e+06] m");
+    command_expect(*state, program, line, 2, "--floor 'nan' must be a number in [-1e+06, 1e+06] m");
   }
   command_expect(*state, program, "run box.urdf --friction -1", 2, "'-1' must be finite and >= 0");
   command_expect(*state, program, "converge box.urdf --friction -1", 2,

@@ -301,7 +301,7 @@ static void wrong_studies(void** state) {
                  "cannot read 'missing.study': No such file");
   command_expect(*state, program, "sweep", 2, "one study file is needed");
   command_expect(*state, program, "sweep a.xml", 2, "'a.xml' is a scene: write a study");
-  command_expect(*state, program, "sweep x.study --jobs 0", 2, "must be an integer from 1 to 256");
+  command_expect(*state, program, "sweep x.study --jobs 0", 2, "must be an integer in [1, 256]");
 }
 
 // Two ranks, one killed in the middle; skips without mpirun or in a build without MPI.
