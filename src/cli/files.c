@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of files: those derived from others, and outputs that would destroy inputs; text files.
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,7 +116,7 @@ sap_status cli_check_paths(const cli_path* paths, int count, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-enum { MOST_SIZE = 1 << 30, PIECE_SIZE = 1 << 16 };
+enum { MOST_SIZE = 1 << 28 };  // of a text
 
 void cli_announce_pipe(const char* path) {
   struct stat info;
@@ -128,33 +127,20 @@ void cli_announce_pipe(const char* path) {
 
 char* cli_read_text(const char* path, sap_error* error) {
   static const char mark[] = "\xef\xbb\xbf";
-  char* text = NULL;
-  int32_t room = 0;
-  int64_t size = 0;
-  size_t got = 0;
+  sap_pool pool = {.owner = "text"};
+  char *bytes, *text = NULL;
+  size_t size;
   cli_announce_pipe(path);
-  errno = 0;
-  FILE* file = fopen(path, "rb");
-  do {
-    CLI_GROW(&text, &room, size + PIECE_SIZE + 1);
-    got = file != NULL ? fread(text + size, 1, PIECE_SIZE, file) : 0;
-    size += (int64_t)got;
-  } while (got > 0 && size < MOST_SIZE && memchr(text + size - got, '\0', got) == NULL);
-  const int failure = file == NULL || ferror(file) ? errno : 0;
-  if (file != NULL) {
-    (void)fclose(file);
+  if (sap_file_read(path, MOST_SIZE, &pool, &bytes, &size, error) == SAP_STATUS_OK) {
+    if (strlen(bytes) == size) {
+      text = cli_copy(strncmp(bytes, mark, strlen(mark)) == 0 ? bytes + strlen(mark) : bytes);
+    } else {
+      (void)sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: not a text file: it contains null bytes",
+                     path);
+    }
   }
-  if (file == NULL || failure != 0) {
-    (void)sap_fail_io(error, failure, "read", path);
-    return NULL;
-  }
-  if (got > 0) {
-    (void)sap_fail(
-        error, SAP_STATUS_SYNTAX, "%.300s: %s", path,
-        size < MOST_SIZE ? "not a text file: it contains null bytes" : "longer than 1 GiB");
-    return NULL;
-  }
-  return strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text;
+  sap_pool_free(&pool);
+  return text;
 }
 
 char* cli_next_line(char** rest) {

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "core/archive.h"
-#include "core/memory.h"
 #include "core/platform.h"
 
 enum {
@@ -54,6 +53,28 @@ sap_status sap_file_regular(const char* path, sap_error* error) {
              ? status
              : sap_fail(error, SAP_STATUS_IO,
                         "cannot read '%s': a file is needed, not a pipe or device", path);
+}
+
+sap_status sap_file_read(const char* path, size_t most, sap_pool* pool, char** bytes, size_t* size,
+                         sap_error* error) {
+  enum { PIECE = 1 << 16 };  // a pipe does not tell its length
+  FILE* file = fopen(path, "rb");
+  SAP_RETURN_IF(file == NULL, sap_fail_io(error, errno, "read", path));
+  sap_status status = SAP_STATUS_OK;
+  *bytes = NULL;
+  *size = 0;
+  for (size_t got = PIECE; got == PIECE && *size < most && status == SAP_STATUS_OK; *size += got) {
+    status = SAP_ROOM(pool, bytes, (int64_t)*size + PIECE, error);
+    errno = 0;
+    got = status == SAP_STATUS_OK ? fread(*bytes + *size, 1, PIECE, file) : 0;
+  }
+  if (ferror(file)) {
+    status = sap_fail_io(error, errno, "read", path);
+  } else if (*size >= most && status == SAP_STATUS_OK) {
+    status = sap_fail(error, SAP_STATUS_IO, "'%.300s' has %zu bytes or more", path, most);
+  }
+  (void)fclose(file);
+  return status;
 }
 
 // Calls make with names beside the path until one is free. Returns its result; < 0: failed.

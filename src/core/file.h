@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that are written whole or not at all, sealed files, cells of CSV, strings of JSON.
+// Whole files as bytes, files that are written whole or not at all, sealed files, cells of CSV, strings of JSON.
 //
 // sap_file collects text in a temporary file beside the path, and commit moves it to the path. The
 // file has no name until then where the system can do this, so that a kill leaves no trace. If the
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/memory.h"
 
 typedef struct sap_file sap_file;
 
@@ -43,6 +44,11 @@ sap_status sap_file_writable(const char* path, sap_error* error);
 sap_status sap_file_readable(const char* path, sap_error* error);
 // fails: IO also if the file cannot be read twice or at any offset: a pipe, a terminal.
 sap_status sap_file_regular(const char* path, sap_error* error);
+
+// Reads all bytes of a file or pipe, which must be fewer than `most` <= 2^30, into an array of the
+// pool; a zero follows them. fails: IO, MEMORY.
+sap_status sap_file_read(const char* path, size_t most, sap_pool* pool, char** bytes, size_t* size,
+                         sap_error* error);
 
 // Fails with IO, or MEMORY if the error number says so: "cannot <verb> '<path>': <text of the error
 // number>".

@@ -174,7 +174,7 @@ static void wrong_input(void** state) {
   command_expect(*state, program, "bench ball.xml --clock sun", 2, "must be wall or cpu");
   command_result r = command_run(*state, program, "", "bench none.xml ball.xml --steps 1");
   assert_int_equal(r.exit_code, 3);
-  command_says(r.err, "none.xml: cannot open");
+  command_says(r.err, "cannot read 'none.xml'");
   command_says(r.out, "ball.xml");  // the others are done all the same
   command_clear(&r);
 }

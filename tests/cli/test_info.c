@@ -219,7 +219,7 @@ static void bad_input(void** state) {
   command_expect(*state, program, "info --format csv scene.xml", 2,
                  "--format 'csv' must be table or json");
   command_expect(*state, program, "info --formt json scene.xml", 2, "did you mean '--format'");
-  command_expect(*state, program, "info none.xml", 3, "none.xml: cannot open");
+  command_expect(*state, program, "info none.xml", 3, "cannot read 'none.xml'");
   command_expect(*state, program, "info bad.xml", 3, "bad.xml:2: <worldboby>: unknown element");
 }
 

@@ -436,7 +436,7 @@ typedef sap_status (*mesh_reader)(mesh_source* source);
 static const char formats[] = "stl obj msh";
 static const mesh_reader readers[] = {read_stl, read_obj, read_msh};
 
-enum { EXTENSION_SIZE = 8, MAX_FILE_BYTES = 2000000000 };
+enum { EXTENSION_SIZE = 8, MAX_FILE_BYTES = 1 << 30 };
 
 // Writes the extension in lower case, cut to its first 7 letters; "" without one.
 static void find_extension(const char* path, char extension[EXTENSION_SIZE]) {
@@ -477,7 +477,7 @@ static sap_status read_source(sap_xml_store* store, mesh_source* s) {
   char extension[EXTENSION_SIZE];
   char* bytes;
   SAP_TRY(sap_file_regular(s->path, s->error));
-  SAP_TRY(sap_scene_read_bytes(s->path, MAX_FILE_BYTES, s->scratch, &bytes, &s->size, s->error));
+  SAP_TRY(sap_file_read(s->path, MAX_FILE_BYTES, s->scratch, &bytes, &s->size, s->error));
   SAP_RETURN_IF(s->size == 0, fail(s, SAP_STATUS_SYNTAX, "the file is empty"));
   s->bytes = bytes;
   SAP_TRY(sap_scene_report_file(store, s->path, bytes, s->size, s->error));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/problem_file/problem_text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,15 +10,15 @@
 #include "io/xml/xml.h"
 
 static const char FIRST_LINE[] = "sapstep_problem 1", BLANKS[] = " \t\r\n";
+enum { MAX_FILE_BYTES = 1 << 30 };
 static const double SYMMETRY_TOLERANCE = 1e-10;  // of A_ij, relative to sqrt(A_ii A_jj)
 
 typedef struct text_file {
-  FILE* stream;
   const char* path;
-  int64_t line;    // number of the one in `text`
-  char* text;      // of a line, ends with 0
-  int64_t length;  // -1: the file has ended
-  bool ended;      // the line has an end
+  char *at, *end;         // what follows the line; the end of the file
+  char *text, *text_end;  // the line, ends with 0; NULL: the file has ended
+  int64_t line;           // its number
+  bool ended;             // it has an end
   double* values;
   int32_t count;
   double* J;       // of a contact, by columns
@@ -49,36 +48,30 @@ bool sap_problem_text_is(const char* path) {
   return same;
 }
 
-static sap_status read_line(text_file* file) {
-  errno = 0;
-  int byte = getc(file->stream);
-  file->length = byte == EOF ? -1 : 0;
-  file->line += byte == EOF ? 0 : 1;
-  for (; byte != EOF && byte != '\n'; byte = getc(file->stream)) {
-    SAP_TRY(SAP_ROOM(&file->pool, &file->text, file->length + 2, file->error));
-    file->text[file->length++] = (char)byte;
-  }
-  SAP_RETURN_IF(ferror(file->stream), sap_fail_io(file->error, errno, "read", file->path));
-  file->ended = byte == '\n';
-  SAP_TRY(SAP_ROOM(&file->pool, &file->text, file->length + 2, file->error));
-  file->text[file->length < 0 ? 0 : file->length] = '\0';
-  return file->length < 0 || memchr(file->text, 0, (size_t)file->length) == NULL
-             ? SAP_STATUS_OK
-             : FAIL(file, SAP_STATUS_SYNTAX, "a byte of the line is 0: this is not text");
+static void skip_line(text_file* file) {
+  char* end = memchr(file->at, '\n', (size_t)(file->end - file->at));
+  file->ended = end != NULL;
+  file->text = file->at < file->end ? file->at : NULL;
+  file->text_end = end != NULL ? end : file->end;
+  file->line += file->text != NULL ? 1 : 0;
+  file->at = end != NULL ? end + 1 : file->end;
+  *file->text_end = '\0';
 }
 
-// Reads the next line that is not blank; length -1: there is none.
+// Finds the next line that is not blank.
 static sap_status next_line(text_file* file) {
   do {
-    SAP_TRY(read_line(file));
-  } while (file->length >= 0 && file->text[strspn(file->text, BLANKS)] == '\0');
-  return SAP_STATUS_OK;
+    skip_line(file);
+  } while (file->text != NULL && file->text + strspn(file->text, BLANKS) == file->text_end);
+  return file->text == NULL || file->text + strlen(file->text) == file->text_end
+             ? SAP_STATUS_OK
+             : FAIL(file, SAP_STATUS_SYNTAX, "a byte of the line is 0: this is not text");
 }
 
 // Reads a line of `expected` numbers, or of any number (-1).
 static sap_status read_numbers(text_file* file, int64_t expected, const char* what) {
   SAP_TRY(next_line(file));
-  SAP_RETURN_IF(file->length < 0,
+  SAP_RETURN_IF(file->text == NULL,
                 FAIL(file, SAP_STATUS_SYNTAX, "the file ends where %s should follow", what));
   file->count = 0;
   const char* at = file->text + strspn(file->text, BLANKS);
@@ -202,7 +195,7 @@ static sap_status read_problem(text_file* file, sap_problem* problem) {
   int32_t ntrees = 0, contacts = 0;
   int64_t nv = 0;
   SAP_TRY(next_line(file));
-  const char* line = file->text + strspn(file->text, BLANKS);
+  const char* line = file->text != NULL ? file->text + strspn(file->text, BLANKS) : "";
   const size_t length = sizeof FIRST_LINE - 1;
   if (strncmp(line, FIRST_LINE, length) != 0 || line[length + strspn(line + length, BLANKS)] != 0) {
     return FAIL(file, SAP_STATUS_SYNTAX, "'%s' or the end of the file is expected", FIRST_LINE);
@@ -222,19 +215,19 @@ static sap_status read_problem(text_file* file, sap_problem* problem) {
 
 sap_status sap_problem_text_read(const char* path, int64_t* lines, sap_problem* problem,
                                  sap_error* error) {
-  errno = 0;
-  text_file file = {
-      .stream = fopen(path, "rb"), .path = path, .pool.owner = "problem file", .error = error};
-  SAP_RETURN_IF(file.stream == NULL, sap_fail_io(error, errno, "read", path));
-  sap_status status = SAP_STATUS_OK;
-  while (status == SAP_STATUS_OK && file.line < *lines && file.length >= 0) {
-    status = read_line(&file);
+  text_file file = {.path = path, .pool.owner = "problem file", .error = error};
+  size_t size = 0;
+  sap_status status = sap_file_read(path, MAX_FILE_BYTES, &file.pool, &file.at, &size, error);
+  if (status == SAP_STATUS_OK) {
+    file.end = file.at + size;
+    while (file.line < *lines && file.at < file.end) {
+      skip_line(&file);
+    }
+    status = read_problem(&file, problem);
+    *lines = file.line;
+    SAP_THEN(status, next_line(&file));
+    *lines = file.text != NULL ? *lines : -1;
   }
-  status = status == SAP_STATUS_OK ? read_problem(&file, problem) : status;
-  const int64_t behind = file.line;
-  status = status == SAP_STATUS_OK ? next_line(&file) : status;
-  *lines = file.length < 0 ? -1 : behind;
-  (void)fclose(file.stream);
   sap_pool_free(&file.pool);
   return status;
 }

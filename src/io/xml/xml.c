@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/xml/xml.h"
 
-#include <errno.h>
 #include <libxml/parser.h>
 #include <libxml/tree.h>
 #include <stdio.h>
@@ -11,7 +10,6 @@
 #include "core/file.h"
 
 enum {
-  PIECE_BYTES = 1 << 16,
   MAX_FILE_BYTES = 1 << 28,  // 256 MiB: longer than any scene
   MAX_DEPTH = 200,           // nested elements of one file; bounds every recursion over the tree
   MAX_ATTRIBUTES = 1000      // of an element: libxml2 needs time by their square
@@ -176,30 +174,6 @@ static sap_status copy_node(sap_xml_store* store, const char* file, const xmlNod
   return SAP_STATUS_OK;
 }
 
-// Reads in pieces, because the file may be a pipe.
-static sap_status read_pieces(FILE* file, const char* path, size_t most, sap_pool* pool,
-                              char** bytes, size_t* size, sap_error* error) {
-  *bytes = NULL;
-  *size = 0;
-  for (size_t got = PIECE_BYTES; got == PIECE_BYTES; *size += got) {
-    SAP_FAIL_IF(*size >= most, error, SAP_STATUS_IO, "%.300s: larger than %zu bytes", path, most);
-    SAP_TRY(SAP_ROOM(pool, bytes, (int32_t)*size + PIECE_BYTES, error));
-    got = fread(*bytes + *size, 1, PIECE_BYTES, file);
-  }
-  return ferror(file)
-             ? sap_fail(error, SAP_STATUS_IO, "%.300s: cannot read: %s", path, strerror(errno))
-             : SAP_STATUS_OK;
-}
-
-sap_status sap_scene_read_bytes(const char* path, size_t most, sap_pool* pool, char** bytes,
-                                size_t* size, sap_error* error) {
-  FILE* file = fopen(path, "rb");
-  SAP_FAIL_IF(file == NULL, error, SAP_STATUS_IO, "%.300s: cannot open: %s", path, strerror(errno));
-  const sap_status status = read_pieces(file, path, most, pool, bytes, size, error);
-  (void)fclose(file);
-  return status;
-}
-
 static sap_status copy_document(sap_xml_store* store, const parse_state* state, const xmlNode* top,
                                 sap_xml_node** root) {
   const char* file;
@@ -265,7 +239,7 @@ sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** r
   char* bytes;
   size_t size;
   *root = NULL;
-  sap_status status = sap_scene_read_bytes(path, MAX_FILE_BYTES, &pool, &bytes, &size, error);
+  sap_status status = sap_file_read(path, MAX_FILE_BYTES, &pool, &bytes, &size, error);
   SAP_THEN(status, read_root(store, path, bytes, size, root, error));
   sap_pool_free(&pool);
   return status;

@@ -52,9 +52,6 @@ sap_status sap_xml_sibling(sap_xml_store* store, const char* path, const char* f
 // nested too deep.
 sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** root,
                         sap_error* error);
-// Reads the bytes of a file, which must be fewer than `most`, into the pool; a zero follows them.
-sap_status sap_scene_read_bytes(const char* path, size_t most, sap_pool* pool, char** bytes,
-                                size_t* size, sap_error* error);
 // Calls options->file, where there is one, at the first call with this path.
 sap_status sap_scene_report_file(sap_xml_store* store, const char* path, const void* bytes,
                                  size_t size, sap_error* error);

@@ -114,7 +114,7 @@ def test_program():
     done = sapstep.program.run("info", SCENES / "falling_box.xml")
     assert "bodies" in done.stdout
     assert sapstep.program.run("info", "none.xml", check=False).returncode == 3
-    with pytest.raises(sapstep.InputError, match="none.xml: cannot open") as caught:
+    with pytest.raises(sapstep.InputError, match="cannot read 'none.xml'") as caught:
         sapstep.program.run("info", "none.xml")
     assert caught.value.status == "exit code 3"
     with pytest.raises(sapstep.InputError, match="did you mean 'info'"):
@@ -124,7 +124,7 @@ def test_program():
 def test_the_console_script_becomes_the_program():
     code = "import sys, sapstep.program; sys.argv = ['sapstep', 'info', 'none.xml']; sys.exit(sapstep.program.main())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 3 and done.stderr == "sapstep: none.xml: cannot open: No such file or directory\n"
+    assert done.returncode == 3 and done.stderr == "sapstep: cannot read 'none.xml': No such file or directory\n"
 
 
 def test_views_outlive_their_simulation():
