@@ -10,38 +10,23 @@
 
 // --- types and sizes ----------------------------------------------------------------------------
 
-// Checks an exponent or mantissa of `size` bits from bit `first`.
-static bool lies_within(size_t first, size_t size, size_t bits) {
-  return size > 0 && size < bits && first < bits && first + size <= bits;
-}
-
-// Classifies a type. HDF5 converts between all numeric types whose bit fields lie within the value.
+// Classifies a type: whole bytes of a common size, in either order.
 static sap_hdf5_kind find_kind(hid_t type, size_t size) {
-  enum { INTEGER_SIZE = 8, FLOAT_SIZE = 16, EXPONENT_BITS = 32 };
+  const hid_t reals[] = {H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_IEEE_F32LE, H5T_IEEE_F32BE};
   const H5T_class_t class = H5Tget_class(type);
+  const H5T_order_t order = H5Tget_order(type);
   if (class == H5T_STRING) {
     return H5Tis_variable_str(type) == 0 ? SAP_HDF5_TEXTS : SAP_HDF5_OTHERS;
   }
-  if (class != H5T_INTEGER && class != H5T_FLOAT) {
-    return SAP_HDF5_OTHERS;
+  for (size_t i = 0; i < sizeof reals / sizeof *reals && class == H5T_FLOAT; ++i) {
+    if (H5Tequal(type, reals[i]) > 0) {
+      return SAP_HDF5_FLOATS;
+    }
   }
-  const H5T_order_t order = H5Tget_order(type);
-  const size_t precision = H5Tget_precision(type), bits = 8 * size;
-  const int offset = H5Tget_offset(type);
-  if ((order != H5T_ORDER_LE && order != H5T_ORDER_BE) || offset < 0 || precision < 1 ||
-      precision > bits || (size_t)offset > bits - precision) {
-    return SAP_HDF5_OTHERS;
-  }
-  if (class == H5T_INTEGER) {
-    return size <= INTEGER_SIZE ? SAP_HDF5_INTEGERS : SAP_HDF5_OTHERS;
-  }
-  size_t sign, exponent, exponent_bits, mantissa, mantissa_bits;
-  const bool good =
-      size <= FLOAT_SIZE &&
-      H5Tget_fields(type, &sign, &exponent, &exponent_bits, &mantissa, &mantissa_bits) >= 0 &&
-      lies_within(sign, 1, bits) && lies_within(exponent, exponent_bits, bits) &&
-      lies_within(mantissa, mantissa_bits, bits) && exponent_bits <= EXPONENT_BITS;
-  return good ? SAP_HDF5_FLOATS : SAP_HDF5_OTHERS;
+  return class == H5T_INTEGER && size <= sizeof(int64_t) && H5Tget_precision(type) == 8 * size &&
+                 (order == H5T_ORDER_LE || order == H5T_ORDER_BE)
+             ? SAP_HDF5_INTEGERS
+             : SAP_HDF5_OTHERS;
 }
 
 static bool measure_set(hid_t space, sap_hdf5_set* set) {
@@ -138,13 +123,13 @@ bool sap_hdf5_set_fits(const sap_hdf5_set* set) {
 typedef struct chunk {
   const sap_hdf5_set* set;
   hid_t list;                                // of creation
+  int filters;                               // none, shuffle, deflate, or both in this order
+  bool deflated;                             // by the last of them
   hsize_t shape[SAP_HDF5_MOST_DIMENSIONS];   // (rank)
   hsize_t origin[SAP_HDF5_MOST_DIMENSIONS];  // index of the first value
   size_t size, room;  // bytes of a decoded chunk; of a buffer, for the longest encoded chunk
   unsigned char *bytes, *decoded;  // (room)
 } chunk;
-
-enum { CHECKSUM_SIZE = 4 };
 
 // Returns true if values that were never written read as zeros.
 static bool fills_with_zeros(hid_t list) {
@@ -154,23 +139,20 @@ static bool fills_with_zeros(hid_t list) {
          H5Pfill_value_defined(list, &value) >= 0 && value == H5D_FILL_VALUE_DEFAULT;
 }
 
-static H5Z_filter_t filter_at(hid_t list, int index, unsigned* value_size) {
-  unsigned flags;
-  size_t count = 1;
-  *value_size = 0;
-  return H5Pget_filter2(list, (unsigned)index, &flags, &count, value_size, 0, NULL, NULL);
-}
-
-// Checks that the filters are deflate, shuffle and fletcher32. Nothing that changes the order of
-// bytes may follow deflate, which decodes() undoes by itself.
-static bool filters_are_known(hid_t list) {
-  bool known = H5Pget_nfilters(list) >= 0, deflated = false;
-  for (int i = 0; i < H5Pget_nfilters(list); ++i) {
-    unsigned value_size;
-    const H5Z_filter_t id = filter_at(list, i, &value_size);
-    known = known && (id == H5Z_FILTER_FLETCHER32 || (id == H5Z_FILTER_DEFLATE && !deflated) ||
-                      (id == H5Z_FILTER_SHUFFLE && !deflated && value_size > 0));
-    deflated = deflated || id == H5Z_FILTER_DEFLATE;
+// Returns false if the chunks have passed other filters.
+static bool find_filters(chunk* c) {
+  unsigned options = 0;
+  c->filters = H5Pget_nfilters(c->list);
+  bool known = c->filters >= 0 && H5Pget_chunk_opts(c->list, &options) >= 0 &&
+               (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) == 0;
+  for (int i = 0; i < c->filters && known; ++i) {
+    unsigned flags, value_size = 0;
+    size_t count = 1;
+    const H5Z_filter_t id =
+        H5Pget_filter2(c->list, (unsigned)i, &flags, &count, &value_size, 0, NULL, NULL);
+    c->deflated = id == H5Z_FILTER_DEFLATE;
+    known =
+        c->deflated ? i + 1 == c->filters : id == H5Z_FILTER_SHUFFLE && i == 0 && value_size > 0;
   }
   return known;
 }
@@ -194,35 +176,11 @@ static bool measure_chunk(chunk* c, hsize_t most) {
   return true;
 }
 
-static bool reaches_beyond(const chunk* c) {
-  for (int32_t i = 0; i < c->set->rank; ++i) {
-    if (c->origin[i] + c->shape[i] > c->set->size[i]) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Checks that the filters decode `size` bytes of the file to a chunk. HDF5 checks the checksum.
+// Checks that `size` bytes of the file decode to a chunk.
 static bool decodes(chunk* c, uint32_t skipped, size_t size) {
-  for (int i = H5Pget_nfilters(c->list); i-- > 0;) {
-    unsigned value_size;
-    const H5Z_filter_t id = filter_at(c->list, i, &value_size);
-    if ((skipped >> i & 1u) != 0 || id == H5Z_FILTER_SHUFFLE) {
-      continue;
-    }
-    if (id == H5Z_FILTER_FLETCHER32) {
-      if (size < CHECKSUM_SIZE) {
-        return false;
-      }
-      size -= CHECKSUM_SIZE;
-    } else {
-      uLongf length = (uLongf)c->room;
-      if (uncompress(c->decoded, &length, c->bytes, (uLong)size) != Z_OK) {
-        return false;
-      }
-      size = (size_t)length;
-    }
+  uLongf length = (uLongf)c->room;
+  if (c->deflated && (skipped >> (c->filters - 1) & 1u) == 0) {
+    return uncompress(c->decoded, &length, c->bytes, (uLong)size) == Z_OK && length == c->size;
   }
   return size == c->size;
 }
@@ -233,13 +191,13 @@ static bool decodes(chunk* c, uint32_t skipped, size_t size) {
 static bool stored_size(const chunk* c, hsize_t* out) {
   haddr_t address;
   unsigned skipped;
-  return (H5Pget_nfilters(c->list) > 0
+  return (c->filters > 0
               ? H5Dget_chunk_storage_size(c->set->id, c->origin, out)
               : H5Dget_chunk_info_by_coord(c->set->id, c->origin, &skipped, &address, out)) >= 0;
 }
 
 // Checks the chunk at `origin`. Returns NULL, or why HDF5 must not read it.
-static const char* check_chunk(chunk* c, bool filters_edges) {
+static const char* check_chunk(chunk* c) {
   hsize_t stored = 0;
   uint32_t skipped = 0;
   if (!stored_size(c, &stored)) {
@@ -252,7 +210,6 @@ static const char* check_chunk(chunk* c, bool filters_edges) {
       H5Dread_chunk(c->set->id, H5P_DEFAULT, c->origin, &skipped, c->bytes) < 0) {
     return "damaged";
   }
-  skipped = !filters_edges && reaches_beyond(c) ? UINT32_MAX : skipped;
   return decodes(c, skipped, (size_t)stored) ? NULL : "damaged";
 }
 
@@ -274,7 +231,7 @@ static bool next_chunk(chunk* c, hsize_t first, hsize_t end) {
 static bool is_plain(const chunk* c) {
   hsize_t chunks = 0;
   const hid_t space = H5Dget_space(c->set->id);
-  const bool plain = H5Pget_nfilters(c->list) == 0 && fills_with_zeros(c->list) && space >= 0 &&
+  const bool plain = c->filters == 0 && fills_with_zeros(c->list) && space >= 0 &&
                      H5Dget_num_chunks(c->set->id, space, &chunks) >= 0 &&
                      H5Dget_storage_size(c->set->id) == chunks * c->size;
   (void)H5Sclose(space);
@@ -282,14 +239,13 @@ static bool is_plain(const chunk* c) {
 }
 
 static sap_status check_each(chunk* c, hsize_t first, hsize_t end, const char** why) {
-  unsigned options = 0;
-  *why = H5Pget_chunk_opts(c->list, &options) >= 0 ? NULL : "damaged";
+  *why = NULL;
   c->bytes = sap_allocate(c->room, 1);
   c->decoded = sap_allocate(c->room, 1);
   const bool memory = c->bytes != NULL && c->decoded != NULL;
   c->origin[0] = first - first % c->shape[0];
   for (bool more = memory; more && *why == NULL; more = next_chunk(c, first, end)) {
-    *why = check_chunk(c, (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) == 0);
+    *why = check_chunk(c);
   }
   sap_free(c->bytes);
   sap_free(c->decoded);
@@ -301,10 +257,8 @@ static sap_status check_each(chunk* c, hsize_t first, hsize_t end, const char** 
 static sap_status check_chunks(const sap_hdf5_set* set, hid_t list, hsize_t most, hsize_t first,
                                hsize_t end, const char** why) {
   chunk c = {.set = set, .list = list};
-  if (!filters_are_known(list)) {
-    *why =
-        "compressed by a filter other than deflate, shuffle and fletcher32: convert with h5repack "
-        "-f GZIP=1";
+  if (!find_filters(&c)) {
+    *why = "filtered otherwise than by shuffle and deflate: convert with h5repack -f GZIP=1";
     return SAP_STATUS_UNSUPPORTED;
   }
   *why = "damaged";

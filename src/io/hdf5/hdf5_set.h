@@ -2,8 +2,8 @@
 // Reads datasets of HDF5 files without trusting the sizes that the files declare. HDF5 1.10 reads
 // beyond the end of a chunk that decodes to fewer bytes than declared. Therefore the length of
 // every chunk, decoded for this alone, and every other size are checked before HDF5 reads.
-// Supported: numbers and strings of fixed length; contiguous, compact and chunked layouts; the
-// filters deflate, shuffle and fletcher32.
+// Supported: integers, reals of 4 and 8 bytes and strings of fixed length; contiguous, compact and
+// chunked layouts; the filters shuffle and deflate.
 #pragma once
 
 #include "core/error.h"
