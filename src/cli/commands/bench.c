@@ -2,13 +2,13 @@
 // sapstep bench: time per step of scenes, beside other engines in the same minutes. Repetitions of
 // all take turns, so that other load hits all alike, and ratios are taken within a turn.
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -55,11 +55,9 @@ typedef struct bench_result {
 // Its first line, unasked, says who it is: {"peer": "mujoco 3.3.0"}.
 typedef struct bench_peer {
   char name[BENCH_NAME_SIZE];
-  double patience;        // [s]
-  int requests, answers;  // pipes
-  pid_t process;          // <= 0: it has ended
-  char text[BENCH_LINE_SIZE];
-  size_t size, used;  // of text: read, and of it taken
+  FILE* stream;   // its standard input and output, a socket; NULL: it has ended
+  pid_t process;  // <= 0: it has ended
+  char line[BENCH_LINE_SIZE];
 } bench_peer;
 
 // All repetitions of one engine on one scene; the first engine is ourselves.
@@ -91,50 +89,19 @@ typedef struct bench {
   int nscenes;
 } bench;
 
-// --- a peer: a child process with a pipe each way ---
+// --- a peer: a child process behind a socket ---
 
-static const double FAREWELL = 0.5;  // time to exit after its input ended, and after SIGTERM [s]
+static const double FAREWELL = 0.5;  // time to exit after its input ended [s]
 
 static const char ENDED[] = "it ended";
 
-// Waits for more answers; false if none comes until the deadline.
-static bool wait_for_more(const bench_peer* peer, double deadline) {
-  struct pollfd answers = {.fd = peer->answers, .events = POLLIN};
-  for (double left = deadline - sap_clock_seconds(); left > 0.0;
-       left = deadline - sap_clock_seconds()) {
-    const int ready = poll(&answers, 1, (int)fmin(1e3 * left + 1.0, 1e6));
-    if (ready > 0 || (ready < 0 && errno != EINTR)) {
-      return ready > 0;
-    }
+// Reads the next line; returns NULL or the reason of failure.
+static const char* read_line(bench_peer* peer) {
+  errno = 0;
+  if (fgets(peer->line, sizeof peer->line, peer->stream) == NULL) {
+    return errno == EAGAIN ? "no answer within --patience" : ENDED;
   }
-  return false;
-}
-
-// Reads the next line into *line, valid until the next call; returns NULL or the reason of failure.
-static const char* read_line(bench_peer* peer, const char** line) {
-  const double deadline = sap_clock_seconds() + peer->patience;
-  peer->size -= peer->used;
-  memmove(peer->text, peer->text + peer->used, peer->size);
-  peer->used = 0;
-  char* end;
-  while ((end = memchr(peer->text, '\n', peer->size)) == NULL) {
-    if (peer->size == sizeof peer->text) {
-      return "a line is too long";
-    }
-    if (!wait_for_more(peer, deadline)) {
-      return "no answer within --patience";
-    }
-    const ssize_t got =
-        read(peer->answers, peer->text + peer->size, sizeof peer->text - peer->size);
-    if (got == 0 || (got < 0 && errno != EINTR)) {
-      return ENDED;
-    }
-    peer->size += got > 0 ? (size_t)got : 0;
-  }
-  *end = '\0';
-  peer->used = (size_t)(end - peer->text) + 1;
-  *line = peer->text;
-  return NULL;
+  return strchr(peer->line, '\n') != NULL ? NULL : "a line is too long";
 }
 
 // Returns the text after "key": in a flat JSON object; NULL if the key is missing.
@@ -168,35 +135,26 @@ static bool find_text(const char* line, const char* key, char* out, size_t size)
   return *end == '"';
 }
 
-// Runs the command in the child, with the pipes as standard input and output.
-static void become(const char* command, const int in[2], const int out[2]) {
-  if (dup2(in[0], STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0) {
-    (void)close(in[0]);
-    (void)close(in[1]);
-    (void)close(out[0]);
-    (void)close(out[1]);
-    (void)execl("/bin/sh", "sh", "-c", command, (char*)NULL);
-  }
-  _exit(127);
-}
-
-static bool launch(bench_peer* peer, const char* command) {
-  int in[2], out[2];
-  if (pipe(in) != 0 || pipe(out) != 0) {
+// Starts the command with the socket as its standard input and output.
+static bool launch(bench_peer* peer, const char* command, double patience) {
+  const struct timeval most = {.tv_sec = (time_t)fmin(patience, 1e9),
+                               .tv_usec = (suseconds_t)(1e6 * fmod(patience, 1.0))};
+  int ends[2];
+  // Not for the peers that start later: this one would miss the end of its input.
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return false;
   }
   peer->process = fork();
   if (peer->process == 0) {
-    become(command, in, out);
+    if (dup2(ends[1], STDIN_FILENO) >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0) {
+      (void)execl("/bin/sh", "sh", "-c", command, (char*)NULL);
+    }
+    _exit(127);
   }
-  (void)close(in[0]);
-  (void)close(out[1]);
-  // Not for the peers that start later: this one would miss the end of its input.
-  (void)fcntl(in[1], F_SETFD, FD_CLOEXEC);
-  (void)fcntl(out[0], F_SETFD, FD_CLOEXEC);
-  peer->requests = in[1];
-  peer->answers = out[0];
-  return peer->process > 0;
+  (void)close(ends[1]);
+  (void)setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+  peer->stream = fdopen(ends[0], "r+");
+  return peer->process > 0 && peer->stream != NULL;
 }
 
 static bool has_ended(pid_t process) {
@@ -210,41 +168,35 @@ static bool has_ended(pid_t process) {
 }
 
 static void bench_peer_stop(bench_peer* peer) {
-  if (peer->requests >= 0) {
-    (void)close(peer->requests);  // the end of its input ends it
-  }
-  if (peer->answers >= 0) {
-    (void)close(peer->answers);
+  if (peer->stream != NULL) {
+    (void)fclose(peer->stream);  // the end of its input ends it
   }
   if (peer->process > 0 && !has_ended(peer->process)) {
-    (void)kill(peer->process, SIGTERM);
-    if (!has_ended(peer->process)) {
-      (void)kill(peer->process, SIGKILL);
-      (void)waitpid(peer->process, NULL, 0);
-    }
+    (void)kill(peer->process, SIGKILL);
+    (void)waitpid(peer->process, NULL, 0);
   }
   peer->process = -1;
-  peer->requests = peer->answers = -1;
+  peer->stream = NULL;
 }
 
 // False, and a message on standard error, when the program cannot be used.
 // patience: how long each answer may take [s].
 static bool bench_peer_start(bench_peer* peer, const char* command, double patience) {
-  *peer = (bench_peer){.process = -1, .requests = -1, .answers = -1, .patience = patience};
+  *peer = (bench_peer){.process = -1};
   (void)signal(SIGPIPE, SIG_IGN);  // a peer that dies is a failed answer
-  const char* line;
   char said[256];
-  if (!launch(peer, command)) {
+  if (!launch(peer, command, patience)) {
     cli_message("peer '%s' cannot be started: %s", command, strerror(errno));
     bench_peer_stop(peer);
     return false;
   }
-  const char* why = read_line(peer, &line);
-  if (why == NULL && find_text(line, "peer", peer->name, sizeof peer->name)) {
+  const char* why = read_line(peer);
+  if (why == NULL && find_text(peer->line, "peer", peer->name, sizeof peer->name)) {
     return true;
   }
   if (why == NULL) {
-    why = find_text(line, "error", said, sizeof said) ? said : "its first line is not a greeting";
+    why = find_text(peer->line, "error", said, sizeof said) ? said
+                                                            : "its first line is not a greeting";
   }
   if (why == ENDED) {
     cli_message("peer '%s' ended before its greeting", command);
@@ -259,12 +211,11 @@ static bool bench_peer_start(bench_peer* peer, const char* command, double patie
 // silent, which ends it, so are those that follow.
 static bool bench_peer_run(bench_peer* peer, const bench_request* request, bench_result* out,
                            char* why, size_t size) {
-  const char* line = NULL;
-  const char* failure = ENDED;
+  const char *line = peer->line, *failure = ENDED;
   if (peer->process > 0 &&
-      dprintf(peer->requests, "run %.17g %d %d %s %s\n", request->dt, request->skip, request->steps,
-              request->cpu ? "cpu" : "wall", request->scene) > 0) {
-    failure = read_line(peer, &line);
+      dprintf(fileno(peer->stream), "run %.17g %d %d %s %s\n", request->dt, request->skip,
+              request->steps, request->cpu ? "cpu" : "wall", request->scene) > 0) {
+    failure = read_line(peer);
   }
   if (failure != NULL) {  // what it says later would be taken for the answer to something else
     bench_peer_stop(peer);
