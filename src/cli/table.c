@@ -9,35 +9,24 @@
 #include "cli/table.h"
 #include "core/file.h"
 
-typedef struct cell {
-  char* text;
-  int64_t integer;
-  double real;
-} cell;
-
 typedef struct table_column {
-  const char* name;  // NULL: not shown
+  const char* name;
   cli_cell_kind kind;
   int digits;
 } table_column;
 
 struct cli_table {
-  table_column* given;
-  table_column* columns;  // those with a name
-  int ngiven, ncolumns, next;
-  int32_t given_room, column_room;
-  cell* cells;  // row by row
+  table_column* columns;
+  int ncolumns;
+  int32_t column_room;
+  cli_value* cells;  // row by row
   int32_t count, room;
 };
 
 void cli_table_column(cli_table* table, const char* name, cli_cell_kind kind, int digits) {
-  const table_column c = {
-      .name = name != NULL ? cli_copy(name) : NULL, .kind = kind, .digits = digits};
-  CLI_GROW(&table->given, &table->given_room, table->ngiven + 1);
-  CLI_GROW(&table->columns, &table->column_room, table->ngiven + 1);
-  table->given[table->ngiven++] = c;
-  table->columns[table->ncolumns] = c;
-  table->ncolumns += name != NULL ? 1 : 0;
+  CLI_GROW(&table->columns, &table->column_room, table->ncolumns + 1);
+  table->columns[table->ncolumns++] =
+      (table_column){.name = cli_copy(name), .kind = kind, .digits = digits};
 }
 
 cli_table* cli_table_create(const char* columns) {
@@ -57,15 +46,12 @@ cli_table* cli_table_create(const char* columns) {
 }
 
 void cli_table_cells(cli_table* table, const cli_value* values, size_t count) {
+  CLI_GROW(&table->cells, &table->room, table->count + (int64_t)count);
   for (size_t i = 0; i < count; ++i) {
-    const table_column* c = &table->given[table->next];
-    table->next = (table->next + 1) % table->ngiven;
-    if (c->name != NULL) {
-      CLI_GROW(&table->cells, &table->room, table->count + 1);
-      table->cells[table->count++] =
-          (cell){.text = c->kind == CLI_CELL_TEXT ? cli_copy(values[i].text) : NULL,
-                 .integer = values[i].integer,
-                 .real = values[i].real};
+    const int32_t at = table->count++;
+    table->cells[at] = values[i];
+    if (table->columns[at % table->ncolumns].kind == CLI_CELL_TEXT) {
+      table->cells[at].text = cli_copy(values[i].text);
     }
   }
 }
@@ -83,7 +69,7 @@ static void print_json(const cli_table* table, FILE* stream) {
   (void)fputs("[", stream);
   for (size_t i = 0; i < (size_t)table->count; ++i) {
     const table_column* column = &table->columns[i % n];
-    const cell* c = &table->cells[i];
+    const cli_value* c = &table->cells[i];
     (void)fputs(i % n != 0 ? ", " : i == 0 ? "\n{" : "},\n{", stream);
     sap_json_put(stream, column->name);
     (void)fputs(": ", stream);
@@ -104,7 +90,7 @@ static void print_csv(const cli_table* table, FILE* stream) {
     (void)fprintf(stream, "%s%c", table->columns[j].name, j + 1 < n ? ',' : '\n');
   }
   for (size_t i = 0; i < (size_t)table->count; ++i) {
-    const cell* c = &table->cells[i];
+    const cli_value* c = &table->cells[i];
     const cli_cell_kind kind = table->columns[i % n].kind;
     if (kind == CLI_CELL_TEXT) {
       sap_csv_cell(stream, c->text);
@@ -147,7 +133,7 @@ static size_t common_folder(const cli_table* table) {
 }
 
 // Returns the text of a cell; of a file the part after `folder`.
-static const char* cell_text(const table_column* column, const cell* c, size_t folder,
+static const char* cell_text(const table_column* column, const cli_value* c, size_t folder,
                              char number[NUMBER_SIZE]) {
   if (column->kind == CLI_CELL_TEXT) {
     return c->text + (strcmp(column->name, "file") == 0 ? folder : 0);

@@ -17,7 +17,7 @@ typedef struct cli_table cli_table;
 // the name: "file nv# time_us:5" are texts, integers, and reals with 5 digits in an aligned table
 // (CSV and JSON have all 17).
 cli_table* cli_table_create(const char* columns);
-// Adds a column before the first cell; name NULL: its cells are not shown.
+// Adds a column before the first cell.
 void cli_table_column(cli_table* table, const char* name, cli_cell_kind kind, int digits);
 // A cell: text is copied.
 typedef struct cli_value {

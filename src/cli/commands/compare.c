@@ -179,8 +179,9 @@ static void print_summary(compare_job* job) {
   const bool wide = job->format != CLI_FORMAT_TABLE;  // a table for the eye lacks some residuals
   cli_table* table = cli_table_create(summary_columns);
   for (int i = 0; i < CLI_RESIDUALS; ++i) {
-    const char* name = wide || cli_residuals[i].narrow ? cli_residuals[i].name : NULL;
-    cli_table_column(table, name, CLI_CELL_REAL, 3);
+    if (wide || cli_residuals[i].narrow) {
+      cli_table_column(table, cli_residuals[i].name, CLI_CELL_REAL, 3);
+    }
   }
   for (int k = 0; k < job->count; ++k) {
     contender* c = &job->contenders[k];
@@ -191,7 +192,9 @@ static void print_summary(compare_job* job) {
               CLI_R(n > 0.0 ? (double)c->iterations / n : nan), CLI_I(c->iterations_max),
               CLI_R(1e6 * middle), CLI_R(n > 0.0 ? 1e6 * c->times[c->problems - 1] : nan));
     for (int i = 0; i < CLI_RESIDUALS; ++i) {
-      CLI_CELLS(table, CLI_R(n > 0.0 ? c->worst[i] : nan));
+      if (wide || cli_residuals[i].narrow) {
+        CLI_CELLS(table, CLI_R(n > 0.0 ? c->worst[i] : nan));
+      }
     }
   }
   cli_table_print(table, job->format, stdout);
