@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whole files as bytes, files that are written whole or not at all, sealed files, cells of CSV, strings of JSON.
+// Whole files as bytes, files that are written whole or not at all, sealed files, cells of CSV,
+// strings of JSON.
 //
 // sap_file collects text in a temporary file beside the path, and commit moves it to the path. The
 // file has no name until then where the system can do this, so that a kill leaves no trace. If the
