@@ -184,7 +184,9 @@ static void take_tangents(const sap_problem* p, const sap_block_data* block,
   const double *vc = solution->vc + block->first_row, *gamma = solution->gamma + block->first_row;
   // J is that at the theta point, between the start and the end.
   const double slip[2] = {s->vc0[0] - s->turn[0], s->vc0[1] - s->turn[1]};
-  const double s0 = hypot(slip[0], slip[1]), most = block->friction * gamma[SAP_NORMAL_ROW];
+  const double s0 = hypot(slip[0], slip[1]);
+  // Spin and rolling take their share of friction.
+  const double most = block->friction * gamma[SAP_NORMAL_ROW] * s0 / hypot(s0, s->spin);
   // Slower contacts creep, held by R_t.
   if (!(s0 > p->R[block->first_row] * most && most > 0.0 && s->wt > 0.0)) {
     return;

@@ -182,6 +182,10 @@ static sap_contact_start find_start(const sap_law_contact* c) {
   for (int i = 0; i < 3; ++i) {
     start.vc0[i] = c->vc0[i] - (i == SAP_NORMAL_ROW ? 0.0 : start.belt[i]);
   }
+  for (int32_t i = 3; i < c->nrows; ++i) {
+    const double belt = i == 3 ? -c->surface_velocity[2] * c->scales[i] : 0.0;
+    start.spin = hypot(start.spin, c->vc0[i] - belt);
+  }
   return start;
 }
 
