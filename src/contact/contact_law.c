@@ -99,7 +99,8 @@
 //   With a recovery speed the first term stays within it, and R grows with the square of the part
 //   of that speed which the term takes, up to SAP_GIVING_ROW w: loops that are open, or that
 //   nothing can close, give way. Exactly rigid rows would demand any joint speed near singular
-//   poses, such as a stretched arm with a welded hand.
+//   poses, such as a stretched arm with a welded hand. Under error control steps dt < tau_d have
+//   R tau_d/dt: the same impulse in ever shorter steps would be a force without bound there.
 //
 // 7. Servo, force = offset - kp l - kd dl/dt, moved to the end of the step like 2 with
 // z = dt (dt kp + kd) w:

@@ -83,15 +83,17 @@ double sap_law_end_share(const sap_law_settings* settings, const sap_compliant_r
 // change J_i v, of which mu gamma_n is the part 1/s < 4e-6. Random problems: src/solvers/README.md.
 #define SAP_ROUNDOFF_TANGENT 1e-14
 
-// Computes the law of a rigid bilateral row. Inline: the MuJoCo adapter is a library of its own.
-static inline void sap_law_rigid_row(const sap_compliant_row* row, double dt, double* R,
-                                     double* v_hat) {
+// Computes the law of a rigid bilateral row. damped: steps shorter than tau_d have the damper
+// 1/(R dt) of a step of tau_d. Inline: the MuJoCo adapter is a library of its own.
+static inline void sap_law_rigid_row(const sap_compliant_row* row, double dt, bool damped,
+                                     double* R, double* v_hat) {
   double back = -row->g0 / (dt + row->relaxation_time), share = 0.0;
   if (row->recovery_speed > 0.0) {
     share = fmin(fabs(back) / row->recovery_speed, 1.0);
     back = fmin(fmax(back, -row->recovery_speed), row->recovery_speed);
   }
-  *R = fmax(SAP_RIGID_ROW, SAP_GIVING_ROW * share * share) * row->w;
+  const double longer = damped ? fmax(1.0, row->relaxation_time / dt) : 1.0;
+  *R = fmax(SAP_RIGID_ROW * longer, SAP_GIVING_ROW * share * share) * row->w;
   *v_hat = back - row->curvature / dt;
 }
 

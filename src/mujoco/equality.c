@@ -207,7 +207,7 @@ sap_status sap_mj_equality_add(sap_mj* a, const mjData* d, int32_t first, int32_
                                    .w = w[r / 3] > 0.0 ? w[r / 3] : largest,
                                    .recovery_speed = rigid ? SAP_RECOVERY_SPEED : 0.0};
     if (rigid) {
-      sap_law_rigid_row(&row, m->opt.timestep, &R[r], &v_hat[r]);
+      sap_law_rigid_row(&row, m->opt.timestep, false, &R[r], &v_hat[r]);
     } else {
       SAP_TRY(sap_problem_compliant_law(a->problem, &a->options.regularization, &row, &R[r],
                                         &v_hat[r], error));

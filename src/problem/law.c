@@ -103,7 +103,7 @@ static sap_status find_rows(const sap_problem* p, const sap_compliant_block* c,
     SAP_TRY_OR(sap_law_row(settings, &row, &R[r], &v_hat[r], error),
                sap_error_prefix(error, "block %d, row %d", p->nblocks, r));
     if (rigid) {
-      sap_law_rigid_row(&row, p->dt, &R[r], &v_hat[r]);
+      sap_law_rigid_row(&row, p->dt, p->scheme.settled > 0.0, &R[r], &v_hat[r]);
     }
   }
   return SAP_STATUS_OK;

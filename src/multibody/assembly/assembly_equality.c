@@ -166,7 +166,9 @@ void sap_assembly_predict_rates(sap_assembly* assembly, const sap_kinematics* ki
 static sap_status set_law(const sap_assembly_call* call, const sap_equality_def* e, int32_t r,
                           const sap_compliant_row* row, sap_row_law* law) {
   if (isinf(e->stiffness)) {
-    sap_law_rigid_row(row, call->dt, &law->R[r], &law->v_hat[r]);
+    const sap_contact_scheme* scheme =
+        sap_problem_law_settings(call->problem, call->start->regularization).scheme;
+    sap_law_rigid_row(row, call->dt, scheme->settled > 0.0, &law->R[r], &law->v_hat[r]);
     return SAP_STATUS_OK;
   }
   return sap_problem_compliant_law(call->problem, call->start->regularization, row, &law->R[r],
