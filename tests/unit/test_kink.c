@@ -113,7 +113,31 @@ static void test_stop(void** state) {
   assert_true(kink.error == 0.0 && kink.time == DT);
 }
 
+// A body that opens at 1 m/s and closes at 3 m/s, mean force -400 N, touches once, at the later root
+// of phi0 + v0 t + a t^2/2 alone; the impulse of f = -k phi from there on is the true one.
+static void test_opens_and_closes(void** state) {
+  (void)state;
+  const motion m = {.phi0 = 1e-3,
+                    .v0 = {0.0, 0.0, 1.0},
+                    .v_star = {0.0, 0.0, -3.0},
+                    .sigma = 1e-3,
+                    .vc = {0.0, 0.0, -3.0},
+                    .gamma = {0.0, 0.0, 0.0}};
+  const sap_adaptive_options options = sap_adaptive_options_default();
+  const double a = -4.0 / DT, touch = (-1.0 - sqrt(1.0 - 2.0 * a * m.phi0)) / a;
+  double impulse = 0.0;
+  for (int i = 0; i < 2; ++i) {
+    const double t = i == 0 ? touch : DT;
+    impulse += (i == 0 ? 1e4 : -1e4) * t * (m.phi0 + t * (0.5 + t * a / 6.0));
+  }
+  const sap_kink kink = kink_of(&m, &options);
+  assert_int_equal(kink.reason, SAP_ADAPTIVE_KINK);
+  ASSERT_NEAR(kink.error, impulse * (options.velocity_time + 0.5 * DT), 1e-15);
+  assert_true(kink.time > 0.5 * touch && kink.time < DT);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_impact), cmocka_unit_test(test_stop)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_impact), cmocka_unit_test(test_stop),
+                                     cmocka_unit_test(test_opens_and_closes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
