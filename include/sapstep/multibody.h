@@ -132,7 +132,7 @@ SAP_API sap_status sap_multibody_actuator_forces(sap_multibody* multibody,
 // Sets the force [N] and the moment [N m] about the anchor, in world axes, that a joint transmits
 // to the bodies behind it, including efforts, springs, limits and friction of the joint. `end`:
 // state at the end of the step. First order in dt; zero for a free joint. UNSUPPORTED in models
-// with springs or bushings between bodies, tendons through points, actuators on sites, or a medium.
+// with springs or bushings between bodies, actuators on sites, or a medium.
 SAP_API sap_status sap_multibody_joint_reaction(sap_multibody* multibody,
                                                 const sap_step_report* report, const sap_state* end,
                                                 int32_t joint, double force[3], double moment[3],
@@ -165,8 +165,8 @@ SAP_API sap_status sap_multibody_ray(sap_multibody* multibody, const double* q,
 // Sets the values of all sensors (nsensor) at a state; sap_model_sensor_values (sensor.h) says
 // where each one's are. report: of the step that led to the state, NULL: none. Values of a step use
 // its accelerations (v - v0)/dt and its mean forces, at the configuration of the state: first order
-// in dt. Calls sap_multibody_collect. Forces that springs, tendons and the medium exert on a body
-// count as those of its parent, as in MuJoCo.
+// in dt. Calls sap_multibody_collect. Forces of tendons through points count as outer ones, as in
+// MuJoCo since 3.14; those of springs between bodies and of the medium as the parent's.
 SAP_API sap_status sap_multibody_sensors(sap_multibody* multibody, const sap_step_report* report,
                                          const sap_state* state, double* values, sap_error* error);
 // Sets the largest |g| [m, rad] at q of the equalities that are switched on: the gap of open loops.

@@ -141,6 +141,73 @@ static void test_supported_rod(void** state) {
   }
 }
 
+typedef enum rope_force {
+  ROPE_LIMIT,
+  ROPE_SPRING,
+  ROPE_MOTOR,
+  ROPE_FRICTION,
+  ROPE_EQUALITY,
+  ROPE_SECOND,  // of an equality
+  ROPE_FORCES
+} rope_force;
+
+// A rope through a pulley that halves its length, from `above` to the rod's end at x = 1.
+static int32_t add_rope(sap_builder* builder, int32_t rod, rope_force kind, double above) {
+  const int32_t bodies[3] = {0, 0, rod};
+  const double points[9] = {0.0, 0.0, 0.0, 1.0, 0.0, above, 1.0, 0.0, 0.0};
+  const sap_tendon_wrap wraps[3] = {{.way = SAP_TENDON_PULLEY, .divisor = 2.0, .side_body = -1},
+                                    {.way = SAP_TENDON_POINT, .side_body = -1},
+                                    {.way = SAP_TENDON_POINT, .side_body = -1}};
+  sap_tendon_def rope = sap_tendon_def_default();
+  rope.npoints = 3;
+  rope.point_bodies = bodies;
+  rope.points = points;
+  rope.wraps = wraps;
+  rope.stiffness = kind == ROPE_SPRING ? 1e6 : 0.0;
+  rope.friction_loss = kind == ROPE_FRICTION ? 100.0 : 0.0;
+  rope.upper = kind == ROPE_LIMIT ? 0.5 * above : (double)INFINITY;
+  int32_t id = -1;
+  assert_int_equal(sap_builder_add_tendon(builder, &rope, &id, NULL), SAP_STATUS_OK);
+  return id;
+}
+
+// The rod hangs at its end by a force of a rope: half of its weight is the hinge's.
+static void test_ropes(void** state) {
+  (void)state;
+  const double m = 2.0;
+  for (int kind = 0; kind < ROPE_FORCES; ++kind) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, -g);
+    int32_t joint = -1;
+    const int32_t rod = add_link(builder, 0, m, 0.5, 0.0, &joint);
+    const int32_t rope = add_rope(builder, rod, (rope_force)kind, 2.0);
+    sap_equality_def tie = sap_equality_def_default();
+    tie.type = SAP_EQUALITY_TENDON;
+    tie.a = rope;
+    tie.b = -1;
+    if (kind == ROPE_SECOND) {  // the first is of no length that changes
+      tie.a = add_rope(builder, 0, ROPE_FORCES, 3.0);
+      tie.b = rope;
+      tie.polynomial[1] = 1.7;
+    }
+    if (kind >= ROPE_EQUALITY) {
+      assert_int_equal(sap_builder_add_equality(builder, &tie, NULL, NULL), SAP_STATUS_OK);
+    }
+    sap_actuator_def motor = sap_actuator_def_default();
+    motor.transmission = SAP_TRANSMISSION_TENDON;
+    motor.target = rope;
+    motor.gear = 3.0;
+    assert_int_equal(sap_builder_add_actuator(builder, &motor, NULL, NULL), SAP_STATUS_OK);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 0.01);
+    const double control = kind == ROPE_MOTOR ? -m * g / 3.0 : 0.0;
+    assert_int_equal(sap_multibody_set_control(s.multibody, &control, NULL), SAP_STATUS_OK);
+    simulation_step(&s, 200);
+    const double force[3] = {0.0, 0.0, 0.5 * m * g}, none[3] = {0.0, 0.0, 0.0};
+    // The spring is stretched by 2e-5 m, friction creeps.
+    expect(&s, joint, force, none, 2e-3);
+    simulation_end(&s);
+  }
+}
+
 // A slide holds what hangs beside its axis by a moment; the servo's effort is part of the force.
 static void test_beside_the_axis(void** state) {
   (void)state;
@@ -224,6 +291,7 @@ int main(void) {
       cmocka_unit_test(test_arm),
       cmocka_unit_test(test_pendulum),
       cmocka_unit_test(test_supported_rod),
+      cmocka_unit_test(test_ropes),
       cmocka_unit_test(test_beside_the_axis),
       cmocka_unit_test(test_turned_by_contact),
       cmocka_unit_test(test_refused),

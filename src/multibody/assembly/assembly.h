@@ -88,6 +88,9 @@ sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembl
 void sap_assembly_predict(sap_assembly* assembly, const sap_kinematics* kin);
 // Stores the equalities' J v.
 void sap_assembly_predict_rates(sap_assembly* assembly, const sap_kinematics* kin, const double* v);
+// Derivative of the polynomial of a joint or tendon equality that has a second one, at kin.
+double sap_assembly_equality_slope(const sap_kinematics* kin, const sap_model* model,
+                                   const sap_equality_def* equality);
 // Largest |g| of the equalities that are switched on.
 double sap_assembly_closure(const sap_assembly* assembly, const sap_kinematics* kin);
 // Sets missed[i] = g(q) - the g that row i predicts [m, rad], for the rows i of rigid equalities in

@@ -100,6 +100,13 @@ static void add_coordinate_row(const sap_kinematics* kin, const sap_equality_def
   }
 }
 
+double sap_assembly_equality_slope(const sap_kinematics* kin, const sap_model* model,
+                                   const sap_equality_def* e) {
+  double slope;
+  (void)polynomial(e->polynomial, coordinate_offset(kin, model, e, e->b), &slope);
+  return slope;
+}
+
 static void make_rows(const sap_kinematics* kin, const sap_model* model, const sap_equality_def* e,
                       sap_rows* rows) {
   static const double axes[3][3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
@@ -135,9 +142,7 @@ static void make_rows(const sap_kinematics* kin, const sap_model* model, const s
     case SAP_EQUALITY_TENDON:
       add_coordinate_row(kin, e, e->a, 1.0, rows);
       if (e->b >= 0) {
-        double slope;
-        (void)polynomial(e->polynomial, coordinate_offset(kin, model, e, e->b), &slope);
-        add_coordinate_row(kin, e, e->b, -slope, rows);
+        add_coordinate_row(kin, e, e->b, -sap_assembly_equality_slope(kin, model, e), rows);
       }
       break;
   }

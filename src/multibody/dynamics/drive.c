@@ -559,6 +559,24 @@ void sap_tendon_add_force(const sap_kinematics* kin, int32_t id, double s, doubl
   push_tendon(&(pull){kin, tau, NULL}, id, s);
 }
 
+void sap_tendon_add_wrench(const sap_kinematics* kin, int32_t id, double s, int32_t top,
+                           const double p_W[3], double wrench[6]) {
+  path way = begin_path(kin, id);
+  piece part;
+  while (next_piece(&way, &part)) {
+    for (int k = 0; k < 2; ++k) {
+      double arm[3], force[3], moment[3];
+      if (sap_model_is_below(way.model, part.body[k], top)) {
+        sap_v3_scale(force, part.u, (k == 0 ? -s : s) * part.share);
+        sap_v3_sub(arm, part.p[k], p_W);
+        sap_v3_cross(moment, arm, force);
+        sap_v3_add(wrench, wrench, moment);
+        sap_v3_add(wrench + 3, wrench + 3, force);
+      }
+    }
+  }
+}
+
 void sap_tendon_add_row(const sap_kinematics* kin, int32_t id, double s, sap_rows* rows,
                         int32_t r) {
   const sap_model* model = kin->dynamics->model;

@@ -23,7 +23,11 @@ double sap_tendon_length(const sap_kinematics* kin, int32_t tendon);
 // Adds s times the gradient of the length to tau (nv): the generalized force of a pull -s. A
 // segment of length zero adds nothing.
 void sap_tendon_add_force(const sap_kinematics* kin, int32_t tendon, double s, double* tau);
-// Adds the same to row r.
+// Adds the wrench [moment about p_W; force] of the same forces on the subtree of `top`; none of a
+// fixed tendon, whose forces are efforts on joints.
+void sap_tendon_add_wrench(const sap_kinematics* kin, int32_t tendon, double s, int32_t top,
+                           const double p_W[3], double wrench[6]);
+// Adds the gradient to row r.
 void sap_tendon_add_row(const sap_kinematics* kin, int32_t tendon, double s, sap_rows* rows,
                         int32_t r);
 

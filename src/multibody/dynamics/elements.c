@@ -142,6 +142,14 @@ static void tendon_law(sap_dynamics* d, const sap_kinematics* kin, int32_t id, e
   out->energy = 0.5 * out->s[0] * (length - relaxed);
 }
 
+double sap_dynamics_tendon_force(sap_dynamics* d, const sap_dynamics_state* at, int32_t id,
+                                 double* rate) {
+  element_law l;
+  tendon_law(d, at->kin, id, &l);
+  *rate = sap_rows_times(&d->rows, 0, at->v);
+  return -l.s[0] - l.D[0] * *rate;
+}
+
 static void actuator_law(sap_dynamics* d, const sap_dynamics_state* at, int32_t id,
                          element_law* out) {
   const double gear = d->model->actuators[id].gear;

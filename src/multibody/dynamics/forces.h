@@ -77,6 +77,9 @@ void sap_dynamics_add_elements(sap_dynamics* dynamics, const sap_dynamics_state*
 // of the trees, and couplings in the order of dynamics->couplings.
 void sap_dynamics_add_element_matrices(sap_dynamics* dynamics, const sap_dynamics_state* at,
                                        double K_scale, double D_scale, const sap_tree_matrix* A);
+// Returns the force of a tendon's spring and damper that lengthens it [N]; sets the length's rate.
+double sap_dynamics_tendon_force(sap_dynamics* dynamics, const sap_dynamics_state* at,
+                                 int32_t tendon, double* rate);
 double sap_dynamics_element_energy(sap_dynamics* dynamics, const sap_kinematics* kin);
 
 // --- momenta and energies ---

@@ -114,8 +114,9 @@ static inline sap_status sap_multibody_check(const sap_multibody* multibody, sap
 sap_status sap_multibody_check_id(const char* what, int32_t id, int32_t count, sap_error* error);
 
 // Sets the force, and the moment about p_W, that the subtree of `body` gets from the body's parent,
-// from multibody->motions and the contacts and equalities of the step: what the subtree needs, less
-// the forces of contacts, connects, welds and distances on it. The contacts must be collected.
+// from multibody->motions, multibody->actuator_force and the contacts and equalities of the step: the
+// subtree's needs, less the forces of contacts, connects, welds, distances and tendons through points
+// on it. The contacts must be collected.
 void sap_multibody_reaction(sap_multibody* multibody, const sap_step_report* report,
                             const sap_kinematics* kin, int32_t body, const double p_W[3],
                             double force[3], double moment[3]);

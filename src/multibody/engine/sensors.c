@@ -243,12 +243,8 @@ static void read_tendon(const reading* r, const sap_sensor_def* s, double* out) 
                   .lower = tendon->lower,
                   .upper = tendon->upper,
                   .limit_key = SAP_KEY_TENDON_LOWER};
-  double* row = r->multibody->effort;
-  memset(row, 0, (size_t)r->model->sizes.nv * sizeof *row);
-  sap_tendon_add_force(r->kin, s->object, 1.0, row);
-  for (int32_t i = 0; i < r->model->sizes.nv; ++i) {
-    c.rate += row[i] * r->state->v[i];
-  }
+  const sap_dynamics_state at = {.kin = r->kin, .v = r->state->v};
+  (void)sap_dynamics_tendon_force(r->multibody->dynamics, &at, s->object, &c.rate);
   for (int32_t i = 0; i < r->model->sizes.actuators && r->report != NULL; ++i) {
     const sap_model_actuator* a = &r->model->actuators[i];
     const bool pulls = a->transmission == SAP_TRANSMISSION_TENDON && a->target == s->object;

@@ -269,11 +269,6 @@ static const char* find_unsupported(const sap_multibody* multibody) {
   if (model->sizes.springs > 0 || model->sizes.bushings > 0) {
     return "springs between bodies";
   }
-  for (int32_t t = 0; t < model->sizes.tendons; ++t) {
-    if (model->tendons[t].npoints > 0) {
-      return "tendons through points";
-    }
-  }
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
     const sap_transmission transmission = model->actuators[i].transmission;
     if (transmission == SAP_TRANSMISSION_SLIDER_CRANK || transmission == SAP_TRANSMISSION_SITE) {
@@ -313,7 +308,7 @@ static void subtract_contact(reaction* r, const sap_contact* contact, double dt)
 static void subtract_equality(reaction* r, const sap_equality_def* e, const double rows[6]) {
   double p[2][3], force[3], moment[3] = {0.0, 0.0, 0.0};
   if (e->type == SAP_EQUALITY_JOINT || e->type == SAP_EQUALITY_TENDON) {
-    return;  // tendons are fixed ones: efforts on joints, which transmit them
+    return;  // efforts on joints, which transmit them; tendons through points: subtract_tendon
   }
   sap_kinematics_point(r->kin, e->a, e->anchor_A, p[0]);
   sap_kinematics_point(r->kin, e->b, e->anchor_B, p[1]);
@@ -332,6 +327,42 @@ static void subtract_equality(reaction* r, const sap_equality_def* e, const doub
   }
   subtract_force(r, e->b, p[1], force, moment, 1.0);
   subtract_force(r, e->a, p[0], force, moment, -1.0);
+}
+
+// Returns the force [N] of the step that lengthens a tendon through points.
+static double tendon_force(sap_multibody* multibody, const sap_step_report* report,
+                           const sap_kinematics* kin, int32_t tendon) {
+  const sap_model* model = multibody->model;
+  const sap_dynamics_state at = {.kin = kin, .v = end_velocities(report)};
+  sap_block block;
+  double rate;
+  const double* friction =
+      find_impulses(multibody, report, SAP_BLOCKS_TENDON_FRICTION,
+                    sap_assembly_key(SAP_KEY_TENDON_FRICTION, tendon, 0, 0), &block);
+  double force = sap_dynamics_tendon_force(multibody->dynamics, &at, tendon, &rate) +
+                 sap_multibody_force_of_limits(multibody, report, SAP_KEY_TENDON_LOWER, tendon) +
+                 (friction != NULL ? friction[0] / sap_problem_dt(report->problem) : 0.0);
+  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
+    const sap_model_actuator* a = &model->actuators[i];
+    const bool pulls = a->transmission == SAP_TRANSMISSION_TENDON && a->target == tendon;
+    force += pulls ? a->gear * multibody->actuator_force[i] : 0.0;
+  }
+  for (int32_t i = 0; i < model->sizes.equalities; ++i) {
+    const sap_equality_def* e = &model->equalities[i];
+    double rows[6];
+    if (e->type == SAP_EQUALITY_TENDON && (e->a == tendon || e->b == tendon) &&
+        sap_multibody_equality_force(multibody, report, i, rows, NULL) == SAP_STATUS_OK) {
+      force += rows[0] * (e->a == tendon ? 1.0 : -sap_assembly_equality_slope(kin, model, e));
+    }
+  }
+  return force;
+}
+
+static void subtract_tendon(reaction* r, int32_t tendon, double force) {
+  double wrench[6] = {0.0};
+  sap_tendon_add_wrench(r->kin, tendon, -force, r->top, r->p_W, wrench);
+  sap_v3_add(r->moment, r->moment, wrench);
+  sap_v3_add(r->force, r->force, wrench + 3);
 }
 
 static sap_status check_reaction(const sap_multibody* multibody, const sap_state* end,
@@ -364,6 +395,11 @@ void sap_multibody_reaction(sap_multibody* multibody, const sap_step_report* rep
       subtract_equality(&r, &model->equalities[e], rows);
     }
   }
+  for (int32_t t = 0; t < model->sizes.tendons; ++t) {
+    if (model->tendons[t].npoints > 0) {
+      subtract_tendon(&r, t, tendon_force(multibody, report, kin, t));
+    }
+  }
 }
 
 // Impulses are those of the step, the rest is evaluated at its end: first order in dt.
@@ -380,6 +416,7 @@ sap_status sap_multibody_joint_reaction(sap_multibody* multibody, const sap_step
     return SAP_STATUS_OK;  // transmits nothing
   }
   SAP_TRY(sap_multibody_accelerations(multibody, report, end->v, multibody->acceleration, error));
+  SAP_TRY(sap_multibody_actuator_forces(multibody, report, multibody->actuator_force, error));
   const sap_kinematics* kin = sap_multibody_kinematics(multibody, end->q);
   const sap_dynamics_state at = {.kin = kin, .v = end->v};
   double p_W[3];
