@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <sapstep/adaptive.h>
 #include <sapstep/recorder.h>
 
 #include "support/command.h"
@@ -221,6 +222,73 @@ static void test_withdrawn(void** state) {
   command_clear(&r);
 }
 
+// Every row of steps chosen by their error, against the reports of the same steps. A box falls, one
+// slides to a stop, a servo reaches its bound.
+static void test_chosen_steps(void** state) {
+  static const char chosen[] =
+      "<mujoco><option timestep='.01'/><default><geom size='.1' solref='-1e4 -10'/></default>"
+      "<worldbody><geom type='plane' size='0 0 1'/><body pos='0 0 .4'><freejoint/><geom/></body>"
+      "<body pos='0 2 .098'><joint type='slide' axis='1 0 0' stiffness='1000' springref='.1'/>"
+      "<joint type='slide' axis='0 0 1'/><geom friction='2'/></body><body name='arm' pos='0 4 "
+      "1'><joint name='h' axis='0 1 0'/>"
+      "<geom pos='.3 0 0' contype='0' conaffinity='0'/></body></worldbody><actuator>"
+      "<position joint='h' kp='300' forcerange='-60 60'/></actuator>"
+      "<keyframe><key name='k' qpos='0 0 .4 1 0 0 0  0 0  .8' qvel='0 0 0 0 0 0  1 0  0'/>"
+      "</keyframe></mujoco>";
+  enum { ROWS = 5 };
+  static const char* const keys[] = {"short_smooth", "short_touch",  "short_stop",
+                                     "short_servo",  "short_failed", "short_limit"};
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "chosen.xml", chosen, sizeof chosen - 1, path);
+  command_result r =
+      command_exits(*state, program,
+                    "run chosen.xml --keyframe k --accuracy 1e-4 --largest-dt .02 --duration .8 "
+                    "--format json",
+                    0);
+  simulation s = {.model = scene_text_model("chosen.xml", chosen, NULL)};
+  sap_stepper_options options = sap_stepper_options_default();
+  assert_int_equal(sap_stepper_options_set_scheme(&options, SAP_SCHEME_MIDPOINT, NULL),
+                   SAP_STATUS_OK);
+  options.dt = 0.02;
+  options.solver_options.relative_tolerance = 1e-6;
+  simulation_complete(&s, SAP_SCHEME_MIDPOINT, 0.02);
+  simulation_use(&s, &options);
+  sap_adaptive_options accurate = sap_adaptive_options_default();
+  sap_adaptive* adaptive = NULL;
+  accurate.accuracy = 1e-4;
+  accurate.largest_dt = 0.02;
+  assert_int_equal(sap_adaptive_create(s.stepper, &accurate, NULL, &adaptive, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_keyframe(s.model, 0, &s.state, NULL, NULL), SAP_STATUS_OK);
+  int32_t reasons[SAP_ADAPTIVE_REASON_COUNT] = {0}, accepted = 0, rejected = 0, solves = 0;
+  double least = 1.0, largest = 0.0, velocity = -1.0;
+  while (s.state.t < 0.8) {
+    sap_adaptive_report report;
+    assert_int_equal(sap_adaptive_step(adaptive, &s.state, 1e300, &report, NULL), SAP_STATUS_OK);
+    velocity = report.dt < least ? report.velocity : velocity;
+    least = fmin(least, report.dt);
+    largest = fmax(largest, report.dt);
+    accepted += 1;
+    rejected += report.rejected;
+    solves += report.solves;
+    reasons[report.reason] += 1;
+  }
+  const double values[ROWS] = {accepted, rejected, solves, least, largest};
+  static const char* const names[ROWS] = {"accepted", "rejected", "solves", "dt_least_s",
+                                          "dt_largest_s"};
+  for (int i = 0; i < ROWS; ++i) {
+    expect(&r, names[i], values[i]);
+  }
+  for (int i = 0; i < SAP_ADAPTIVE_REASON_COUNT; ++i) {
+    expect(&r, keys[i], reasons[i]);
+  }
+  expect(&r, "shortest_velocity", velocity);
+  assert_true(reasons[SAP_ADAPTIVE_KINK] > 0 && reasons[SAP_ADAPTIVE_STOP] > 0 &&
+              reasons[SAP_ADAPTIVE_SERVO] > 0 && reasons[SAP_ADAPTIVE_LIMIT] > 0 && rejected > 0);
+  sap_adaptive_destroy(adaptive);
+  simulation_end(&s);
+  command_clear(&r);
+}
+
 // A run says what the scheme took from a spinning top, and which contact is softer than asked.
 static void test_messages(void** state) {
   static const char top[] =
@@ -258,6 +326,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_sums, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_withdrawn, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_chosen_steps, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_messages, scratch_setup, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
