@@ -50,6 +50,14 @@ static const double* find_impulses(const sap_multibody* multibody, const sap_ste
   return NULL;
 }
 
+// Returns the force of a block of one row, zero if there is none.
+static double find_force(const sap_multibody* multibody, const sap_step_report* report,
+                         sap_block_kind kind, uint64_t key) {
+  sap_block block;
+  const double* gamma = find_impulses(multibody, report, kind, key, &block);
+  return gamma != NULL ? gamma[0] / sap_problem_dt(report->problem) : 0.0;
+}
+
 static void add_generalized(const sap_model* model, const sap_block* block, const double* gamma,
                             double scale, double* tau) {
   for (int32_t t = 0; t < block->ntrees; ++t) {
@@ -103,13 +111,8 @@ double sap_multibody_force_of_limits(const sap_multibody* multibody, const sap_s
                                      int kind, int32_t id) {
   const sap_block_kind blocks =
       kind == SAP_KEY_LOWER ? SAP_BLOCKS_JOINT_LIMIT : SAP_BLOCKS_TENDON_LIMIT;
-  sap_block block;
-  const double* lower =
-      find_impulses(multibody, report, blocks, sap_assembly_key(kind, id, 0, 0), &block);
-  const double* upper =
-      find_impulses(multibody, report, blocks, sap_assembly_key(kind + 1, id, 0, 0), &block);
-  const double impulse = (lower != NULL ? lower[0] : 0.0) - (upper != NULL ? upper[0] : 0.0);
-  return impulse / sap_problem_dt(report->problem);
+  return find_force(multibody, report, blocks, sap_assembly_key(kind, id, 0, 0)) -
+         find_force(multibody, report, blocks, sap_assembly_key(kind + 1, id, 0, 0));
 }
 
 sap_status sap_multibody_limit_force(sap_multibody* multibody, const sap_step_report* report,
@@ -224,11 +227,8 @@ static void divide_efforts(sap_multibody* multibody, const sap_step_report* repo
     double lower, upper;
     sap_model_effort_range(model, bound, &lower, &upper);
     if (isfinite(lower) || isfinite(upper)) {
-      sap_block block;
-      const double* gamma =
-          find_impulses(multibody, report, SAP_BLOCKS_SERVO,
-                        sap_assembly_key(SAP_KEY_BOUND_SERVOS, bound, 0, 0), &block);
-      const double servos = gamma != NULL ? gamma[0] / sap_problem_dt(report->problem) : 0.0;
+      const double servos = find_force(multibody, report, SAP_BLOCKS_SERVO,
+                                       sap_assembly_key(SAP_KEY_BOUND_SERVOS, bound, 0, 0));
       divide_effort(multibody, bound, false, motors[bound], force);
       divide_effort(multibody, bound, true, servos, force);
     }
@@ -334,14 +334,11 @@ static double tendon_force(sap_multibody* multibody, const sap_step_report* repo
                            const sap_kinematics* kin, int32_t tendon) {
   const sap_model* model = multibody->model;
   const sap_dynamics_state at = {.kin = kin, .v = end_velocities(report)};
-  sap_block block;
+  const uint64_t friction = sap_assembly_key(SAP_KEY_TENDON_FRICTION, tendon, 0, 0);
   double rate;
-  const double* friction =
-      find_impulses(multibody, report, SAP_BLOCKS_TENDON_FRICTION,
-                    sap_assembly_key(SAP_KEY_TENDON_FRICTION, tendon, 0, 0), &block);
   double force = sap_dynamics_tendon_force(multibody->dynamics, &at, tendon, &rate) +
                  sap_multibody_force_of_limits(multibody, report, SAP_KEY_TENDON_LOWER, tendon) +
-                 (friction != NULL ? friction[0] / sap_problem_dt(report->problem) : 0.0);
+                 find_force(multibody, report, SAP_BLOCKS_TENDON_FRICTION, friction);
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
     const sap_model_actuator* a = &model->actuators[i];
     const bool pulls = a->transmission == SAP_TRANSMISSION_TENDON && a->target == tendon;
@@ -349,10 +346,10 @@ static double tendon_force(sap_multibody* multibody, const sap_step_report* repo
   }
   for (int32_t i = 0; i < model->sizes.equalities; ++i) {
     const sap_equality_def* e = &model->equalities[i];
-    double rows[6];
-    if (e->type == SAP_EQUALITY_TENDON && (e->a == tendon || e->b == tendon) &&
-        sap_multibody_equality_force(multibody, report, i, rows, NULL) == SAP_STATUS_OK) {
-      force += rows[0] * (e->a == tendon ? 1.0 : -sap_assembly_equality_slope(kin, model, e));
+    if (e->type == SAP_EQUALITY_TENDON && (e->a == tendon || e->b == tendon)) {
+      force += (e->a == tendon ? 1.0 : -sap_assembly_equality_slope(kin, model, e)) *
+               find_force(multibody, report, SAP_BLOCKS_EQUALITY,
+                          sap_assembly_key(SAP_KEY_EQUALITY, i, 0, 0));
     }
   }
   return force;
