@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 
 #include "support/near.h"
 #include "support/recordings.h"
+#include "support/scene_text.h"
 #include "support/scratch.h"
 #include "support/skip.h"
 
@@ -159,6 +161,58 @@ static void test_visuals(void** unused) {
   simulation_end(&s);
 }
 
+// As many names of each kind as there are elements, in their order; the numbers all differ.
+static void test_names(void** unused) {
+  (void)unused;
+  static const char text[] =
+      "<mujoco><worldbody><body name='b1'><joint name='j0'/><joint name='j1' axis='1 0 0'/>"
+      "<geom name='g0' size='.1'/><geom name='g1' size='.2'/><geom name='g2' size='.3'/>"
+      "<site name='p'/><body name='b2' pos='0 0 1'><joint name='j2'/><geom name='g3' size='.1'/>"
+      "<geom name='g4' size='.1'/><geom name='g5' size='.1'/></body></body>"
+      "<body name='b3'><geom name='g6' size='.1'/></body></worldbody>"
+      "<actuator><motor name='a0' joint='j0'/></actuator>"
+      "<tendon><fixed name='t0'><joint joint='j0' coef='1'/></fixed>"
+      "<fixed name='t1'><joint joint='j1' coef='1'/></fixed></tendon>"
+      "<equality><joint name='e0' joint1='j0' joint2='j1'/><joint name='e1' joint1='j1' "
+      "joint2='j2'/><connect name='e2' body1='b1' anchor='0 0 0'/><weld name='e3' body1='b1'/>"
+      "<tendon name='e4' tendon1='t0'/></equality>"
+      "<sensor><gyro name='s0' site='p'/><jointpos name='s1' joint='j0'/><velocimeter site='p'/>"
+      "<framequat name='s3' objtype='site' objname='p'/></sensor></mujoco>";
+  static const struct {
+    const char* table;
+    int32_t count;
+    const char* names[11];
+  } lists[] = {{"bodies", 4, {"world", "b1", "b2", "b3"}},
+               {"joints", 3, {"j0", "j1", "j2"}},
+               {"shapes", 7, {"g0", "g1", "g2", "g3", "g4", "g5", "g6"}},
+               {"actuators", 1, {"a0"}},
+               {"equalities", 5, {"e0", "e1", "e2", "e3", "e4"}},
+               {"tendons", 2, {"t0", "t1"}},
+               {"sensors",
+                11,
+                {"s0:0", "s0:1", "s0:2", "s1", "sensor_2:0", "sensor_2:1", "sensor_2:2", "s3:0",
+                 "s3:1", "s3:2", "s3:3"}}};
+  simulation s = {.model = scene_text_model("names.xml", text, NULL)};
+  simulation_complete(&s, SAP_SCHEME_IMPLICIT_EULER, dt);
+  scratch folder;
+  char path[SCRATCH_PATH_SIZE], name[32], table[32];
+  scratch_begin(&folder);
+  sap_recorder* recorder = recordings_create(scratch_path(&folder, "a.h5", path), &s, 0);
+  assert_int_equal(sap_recorder_close(recorder, NULL), SAP_STATUS_OK);
+  sap_recording* recording = recordings_open(path);
+  for (size_t l = 0; l < sizeof lists / sizeof *lists; ++l) {
+    (void)snprintf(table, sizeof table, "model/%s", lists[l].table);
+    for (int32_t i = 0; i <= lists[l].count; ++i) {
+      assert_int_equal(sap_recording_text(recording, table, i, name, sizeof name, NULL),
+                       i < lists[l].count ? SAP_STATUS_OK : SAP_STATUS_ARGUMENT);
+      assert_true(i == lists[l].count || strcmp(name, lists[l].names[i]) == 0);
+    }
+  }
+  sap_recording_close(recording);
+  scratch_end(&folder);
+  simulation_end(&s);
+}
+
 static void test_refusals(void** unused) {
   (void)unused;
   simulation s = recordings_box();
@@ -205,7 +259,7 @@ static void test_refusals(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_efforts_and_model),
-                                     cmocka_unit_test(test_visuals),
+                                     cmocka_unit_test(test_visuals), cmocka_unit_test(test_names),
                                      cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
