@@ -14,6 +14,7 @@
 
 #include "contact/cone.h"
 #include "support/near.h"
+#include "support/one_contact.h"
 #include "support/pile.h"
 #include "support/solve.h"
 
@@ -372,12 +373,41 @@ static void test_bad_blocks(void** state) {
   sap_problem_destroy(problem);
 }
 
+// The judge's maps of a potential, R times the distance from the law, of both models and scaled by
+// 1/(W + R), and its dissipation, at v and gamma that do not solve.
+static void test_judged(void** state) {
+  (void)state;
+  static const double A[9] = {4, 0, 0, 0, 4, 0, 0, 0, 4}, gamma[3] = {0.2, -0.3, 0.6};
+  uint32_t seed = 11;
+  for (int i = 0; i < 200; ++i) {
+    sample s;
+    draw(&s, &seed, i % 2 == 0 ? SAP_SET_SIMILAR : SAP_SET_LAGGED);
+    sap_problem* p = one_contact_problem_of(&s.block, A, s.R, s.v_hat);
+    double expected[3], distance_2 = 0.0, product = 0.0;
+    law(&s, expected);
+    for (int r = 0; r < 3; ++r) {
+      distance_2 += (gamma[r] - expected[r]) * (gamma[r] - expected[r]);
+      product += r < 2 ? gamma[r] * s.vc[r] : 0.0;  // of friction
+    }
+    sap_residual out;
+    assert_int_equal(sap_residuals(p, s.vc, gamma, &out, NULL), SAP_STATUS_OK);
+    const double map = s.R[0] * sqrt(distance_2) / sqrt(0.04 + 0.09 + 0.36);
+    const double scaled = map / (0.25 + s.R[0]), slack = 1e-12 * fmax(1.0, map + scaled);
+    ASSERT_NEAR(out.ccp_natural_map, map, slack);
+    ASSERT_NEAR(out.ncp_natural_map, map, slack);
+    ASSERT_NEAR(out.ccp_natural_map_scaled, scaled, slack);
+    ASSERT_NEAR(out.ncp_natural_map_scaled, scaled, slack);
+    ASSERT_NEAR(out.dissipation, -product, 1e-14);
+    sap_problem_destroy(p);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_law),         cmocka_unit_test(test_differences),
-      cmocka_unit_test(test_slope),       cmocka_unit_test(test_wide_differences),
-      cmocka_unit_test(test_convergence), cmocka_unit_test(test_refusal),
-      cmocka_unit_test(test_bad_blocks),
+      cmocka_unit_test(test_judged),           cmocka_unit_test(test_law),
+      cmocka_unit_test(test_differences),      cmocka_unit_test(test_slope),
+      cmocka_unit_test(test_wide_differences), cmocka_unit_test(test_convergence),
+      cmocka_unit_test(test_refusal),          cmocka_unit_test(test_bad_blocks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
