@@ -313,6 +313,49 @@ static void test_linear_parts(void** state) {
   sap_state_clear(&s);
 }
 
+// A system whose K and D remember where they were evaluated.
+typedef struct watched {
+  toy_linear toy;
+  double t, q[2], v[2];
+} watched;
+
+static int watch_stiffness(void* context, double t, const double* q, const double* v,
+                           const sap_tree_matrix* K, const sap_tree_matrix* D) {
+  watched* x = context;
+  x->t = t;
+  memcpy(x->q, q, sizeof x->q);
+  memcpy(x->v, v, sizeof x->v);
+  return x->toy.system.stiffness_damping(&x->toy, t, q, v, K, D);
+}
+
+// K and D of A are those of t^theta, q^theta and v^theta at v*, up to the tolerance.
+static void test_stiffness_is_at_theta(void** state) {
+  (void)state;
+  for (int k = 0; k < SCHEMES; ++k) {
+    watched x = {.t = -1.0};
+    toy_linear_init(&x.toy, 1, 2);
+    toy_linear_connect(&x.toy, 0, 1, 30.0, 2.0);
+    sap_system system = x.toy.system;
+    system.stiffness_damping = watch_stiffness;  // the toy is the first member of its context
+    sap_state s = toy_state(&system);
+    s.t = 3.0;
+    s.q[0] = 0.5;
+    s.v[0] = 2.0;
+    s.v[1] = -1.0;
+    sap_free_motion fm = {0};
+    solve(&fm, &system, &schemes[k], &s);
+    const sap_theta h = schemes[k];
+    for (int i = 0; i < 2 && h.theta > 0.0; ++i) {
+      const double v_vq = h.theta_vq * fm.v_star[i] + (1.0 - h.theta_vq) * s.v[i];
+      ASSERT_NEAR(x.t, 3.0 + h.theta * h.dt, 1e-15);
+      ASSERT_NEAR(x.v[i], h.theta * fm.v_star[i] + (1.0 - h.theta) * s.v[i], 1e-12);
+      ASSERT_NEAR(x.q[i], s.q[i] + h.theta * h.dt * v_vq, 1e-12);
+    }
+    clear(&fm);
+    sap_state_clear(&s);
+  }
+}
+
 // A at v*: M at q^theta(v*), not at q0.
 static void test_matrix_is_at_v_star(void** state) {
   (void)state;
@@ -408,10 +451,15 @@ static void test_time(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_linear),       cmocka_unit_test(test_pendulum),
-      cmocka_unit_test(test_no_root),      cmocka_unit_test(test_always_ends),
-      cmocka_unit_test(test_linear_parts), cmocka_unit_test(test_matrix_is_at_v_star),
-      cmocka_unit_test(test_fast_top),     cmocka_unit_test(test_round_off_of_a_stiff_spring),
+      cmocka_unit_test(test_linear),
+      cmocka_unit_test(test_pendulum),
+      cmocka_unit_test(test_no_root),
+      cmocka_unit_test(test_always_ends),
+      cmocka_unit_test(test_linear_parts),
+      cmocka_unit_test(test_stiffness_is_at_theta),
+      cmocka_unit_test(test_matrix_is_at_v_star),
+      cmocka_unit_test(test_fast_top),
+      cmocka_unit_test(test_round_off_of_a_stiff_spring),
       cmocka_unit_test(test_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
