@@ -203,11 +203,45 @@ static void test_coupled_tendons(void** state) {
   }
 }
 
+// A body of 2 kg on an equality of 4000 N/m and 50 N s/m hangs m g/k below its place, and comes to
+// rest there; nothing else moves.
+static void test_soft_equalities(void** state) {
+  (void)state;
+  static const char* const equalities[] = {"<joint joint1='y' polycoef='.1 0 0 0 0' ",
+                                           "<joint joint1='y' joint2='x' polycoef='.1 2 0 0 0' ",
+                                           "<tendon tendon1='t' polycoef='.1 0 0 0 0' ",
+                                           "<connect body1='free' anchor='0 0 0' ",
+                                           "<weld body1='free' anchor='3 0 0' "};
+  static const char format[] =
+      "<mujoco><option timestep='0.005'/><worldbody><body><joint name='y' type='slide' axis='0 0 "
+      "1'/>"
+      "<geom size='.1' mass='2'/></body><body pos='1 0 0'><joint name='x' type='slide' axis='1 0 "
+      "0'/>"
+      "<geom size='.1' mass='1e14'/></body><body name='free' pos='3 0 0'><freejoint/>"
+      "<geom size='.1' mass='2'/></body></worldbody><tendon><fixed name='t'><joint joint='y' "
+      "coef='1'/></fixed></tendon><equality>%s solref='-4000 -50'/></equality></mujoco>";
+  for (int i = 0; i < 5; ++i) {
+    char text[1400];
+    (void)snprintf(text, sizeof text, format, equalities[i]);
+    mujoco_run run = mujoco_run_text(text, NULL);
+    mujoco_run_step(&run, 300);
+    const double* q = run.data->qpos;
+    const double sag = 2.0 * 9.81 / 4000.0;
+    ASSERT_NEAR(i < 3 ? q[0] - 0.1 : q[4], -sag, 1e-6);
+    ASSERT_NEAR(q[1], 0.0, 1e-6);
+    for (int k = 0; i >= 3 && k < 7; ++k) {
+      ASSERT_NEAR(q[2 + k], k == 0 ? 3.0 : k == 2 ? -sag : k == 3 ? 1.0 : 0.0, 1e-6);
+    }
+    mujoco_run_end(&run);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_dry_friction),    cmocka_unit_test(test_damper),
       cmocka_unit_test(test_ranged_damper),   cmocka_unit_test(test_adhesion),
       cmocka_unit_test(test_turning_mocap),   cmocka_unit_test(test_coupled_joints),
-      cmocka_unit_test(test_coupled_tendons), cmocka_unit_test(test_welded_to_turning_mocap)};
+      cmocka_unit_test(test_coupled_tendons), cmocka_unit_test(test_welded_to_turning_mocap),
+      cmocka_unit_test(test_soft_equalities)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
