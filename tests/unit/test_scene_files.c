@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -85,6 +86,31 @@ static void test_files(void** state) {
   check(*state, "r.urdf", (const int[FILES]){0, 0, 0, 1, 1});
 }
 
+// <attach> names its model, and one element of that at most.
+static void test_attach_refusals(void** state) {
+  static const struct {
+    const char *attach, *told;
+  } cases[] = {{"model='other' body='b'", "model"},
+               {"body='b'", "model"},
+               {"model='tool' body='c'", "no such element"},
+               {"model='tool' frame='b'", "no such element"},
+               {"model='tool' body='b' frame='f'", "not together with 'body'"}};
+  char path[SCRATCH_PATH_SIZE], text[512];
+  (void)scratch_write(*state, "tool.xml", tool, sizeof tool - 1, path);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    sap_model* model = NULL;
+    sap_error error = {0};
+    const int size = snprintf(text, sizeof text,
+                              "<mujoco><asset><model name='tool' file='tool.xml'/></asset>"
+                              "<worldbody><attach prefix='t' %s/></worldbody></mujoco>",
+                              cases[i].attach);
+    (void)scratch_write(*state, "a.xml", text, (size_t)size, path);
+    assert_int_equal(sap_scene_read(path, NULL, &model, &error), SAP_STATUS_SYNTAX);
+    assert_non_null(strstr(error.message, cases[i].told));
+    assert_null(model);
+  }
+}
+
 // Numbers are read in the C locale; the thread's own is put back.
 static void test_locale(void** state) {
   char path[SCRATCH_PATH_SIZE];
@@ -100,6 +126,7 @@ static void test_locale(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_files, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_attach_refusals, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_locale, scratch_setup, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
