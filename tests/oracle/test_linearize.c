@@ -171,6 +171,23 @@ static void test_contacts(void** state) {
   }
 }
 
+// A fast sphere meets the floor far ahead: where it does counts as given, and the report says so.
+static void test_far_ahead(void** state) {
+  (void)state;
+  static const char scene[] =
+      WORLD FLOOR BODY(".4", "<geom type='sphere' size='.1'/>") "</worldbody></mujoco>";
+  bench b = open_bench_with(
+      scene, (bench_options){SAP_SCHEME_MIDPOINT, false, SAP_CONTACT_BY_MATERIAL, true});
+  b.start.v[2] = -100.0;
+  step(&b, &b.start);
+  assert_int_equal(b.contacts, 1);
+  double AB[12 * 12];
+  sap_linearize_report report;
+  assert_int_equal(sap_stepper_linearize(b.stepper, AB, NULL, &report, NULL), SAP_STATUS_OK);
+  assert_non_null(strstr(report.notes, "held: place of contacts ahead"));
+  close_bench(&b);
+}
+
 #define HAND                                                                                    \
   "<mujoco><option timestep='0.004'/><worldbody><geom type='plane' size='5 5 1' pos='0 0 .62' " \
   "friction='.3'/>" ARM
@@ -348,10 +365,11 @@ static void test_refused_steps(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_free_body),    cmocka_unit_test(test_free_arm),
-      cmocka_unit_test(test_contacts),     cmocka_unit_test(test_arm_on_floor),
-      cmocka_unit_test(test_step_as_made), cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_refused),      cmocka_unit_test(test_refused_steps),
+      cmocka_unit_test(test_free_body),     cmocka_unit_test(test_free_arm),
+      cmocka_unit_test(test_contacts),      cmocka_unit_test(test_far_ahead),
+      cmocka_unit_test(test_arm_on_floor),  cmocka_unit_test(test_step_as_made),
+      cmocka_unit_test(test_threads),       cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_refused_steps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
