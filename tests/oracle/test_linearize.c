@@ -171,6 +171,29 @@ static void test_contacts(void** state) {
   }
 }
 
+// The gap's curvature of a contact at another theta point than the middle counts as given.
+static void test_curvature_of_gaps(void** state) {
+  (void)state;
+  static const char scene[] =
+      WORLD FLOOR BODY(".0995", "<geom type='sphere' size='.1'/>") "</worldbody></mujoco>";
+  for (int i = 0; i < 2; ++i) {
+    bench b = open_bench(scene, SAP_SCHEME_MIDPOINT);
+    sap_stepper_options options = sap_stepper_options_default();
+    options.theta = options.theta_vq = i == 0 ? 0.5 : 0.7;
+    options.contact_stage = SAP_STAGE_AUTO;
+    sap_stepper_destroy(b.stepper);
+    assert_int_equal(sap_stepper_create(b.system, &options, &b.stepper, NULL), SAP_STATUS_OK);
+    warm_up(&b, 3);
+    step(&b, &b.start);
+    assert_int_equal(b.contacts, 1);
+    double AB[12 * 12];
+    sap_linearize_report report;
+    assert_int_equal(sap_stepper_linearize(b.stepper, AB, NULL, &report, NULL), SAP_STATUS_OK);
+    assert_true((strstr(report.notes, "held: curvature of gaps") != NULL) == (i == 1));
+    close_bench(&b);
+  }
+}
+
 // A fast sphere meets the floor far ahead: where it does counts as given, and the report says so.
 static void test_far_ahead(void** state) {
   (void)state;
@@ -365,11 +388,11 @@ static void test_refused_steps(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_free_body),     cmocka_unit_test(test_free_arm),
-      cmocka_unit_test(test_contacts),      cmocka_unit_test(test_far_ahead),
-      cmocka_unit_test(test_arm_on_floor),  cmocka_unit_test(test_step_as_made),
-      cmocka_unit_test(test_threads),       cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_refused_steps),
+      cmocka_unit_test(test_free_body),    cmocka_unit_test(test_free_arm),
+      cmocka_unit_test(test_contacts),     cmocka_unit_test(test_curvature_of_gaps),
+      cmocka_unit_test(test_far_ahead),    cmocka_unit_test(test_arm_on_floor),
+      cmocka_unit_test(test_step_as_made), cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_refused),      cmocka_unit_test(test_refused_steps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
