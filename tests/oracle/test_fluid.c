@@ -201,6 +201,34 @@ static void test_damping_positive(void** unused) {
   sap_model_destroy(model);
 }
 
+// Virtual masses rho V kappa/(2 - kappa): the three kappa add up to 2, and that along the long axis of
+// a spheroid is 2 (1 - e^2)/e^3 (atanh e - e) (Lamb, Hydrodynamics, art. 114).
+static void test_virtual_masses(void** unused) {
+  (void)unused;
+  static const double coefficients[5] = {0.5, 0.25, 1.5, 1.0, 1.0};
+  static const double sizes[][3] = {
+      {0.1, 0.1, 0.3}, {0.1, 0.2, 0.3}, {0.3, 0.02, 0.1}, {0.2, 0.21, 0.19}, {0.1, 0.1, 0.1}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    const double* r = sizes[i];
+    sap_model* model;
+    const sap_fluid fluid = part_of(r, true, coefficients, &model);
+    const double mass = 1.2 * 4.0 / 3.0 * acos(-1.0) * r[0] * r[1] * r[2];
+    double kappa[3], sum = 0.0;
+    for (int k = 0; k < 3; ++k) {
+      const double added = fluid.parts[0].virtual_inertia[3 + k];
+      kappa[k] = 2.0 * added / (mass + added);
+      sum += kappa[k];
+    }
+    ASSERT_NEAR(sum, 2.0, 1e-13);  // the series of Carlson's R_D ends at 3 (1e-3)^6
+    if (i == 0) {
+      const double e = sqrt(1.0 - r[0] * r[0] / (r[2] * r[2]));
+      ASSERT_NEAR(kappa[2], 2.0 * (1.0 - e * e) / (e * e * e) * (atanh(e) - e), 1e-14);
+    }
+    sap_pool_free(&pool);
+    sap_model_destroy(model);
+  }
+}
+
 // Boxes on a chain with welded bodies, behind a free root and alone.
 static const char boxes[] =
     "<mujoco><compiler angle='radian'/><option density='1.3' viscosity='.4' wind='.5 -.3 .2'/>"
@@ -335,6 +363,7 @@ int main(void) {
       cmocka_unit_test(test_mujoco),           cmocka_unit_test(test_damping_exact),
       cmocka_unit_test(test_damping_positive), cmocka_unit_test(test_terminal_velocity),
       cmocka_unit_test(test_tree_damping),     cmocka_unit_test(test_bad_input),
+      cmocka_unit_test(test_virtual_masses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
