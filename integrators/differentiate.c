@@ -143,7 +143,7 @@ static double norm(const sap_stepper* stepper, const double* x, bool impulses) {
   return sqrt(sum);
 }
 
-// One correction of v; its size relative to the speeds of the step.
+// One correction of v; its size relative to the speeds of the step, 0 for a system left at rest.
 static double correct(sap_stepper* stepper) {
   sap_differentiation* d = stepper->differentiation;
   const int32_t n = stepper->system.nv;
@@ -154,9 +154,10 @@ static double correct(sap_stepper* stepper) {
   for (int32_t i = 0; i < n; ++i) {
     d->v[i] += d->x[i];
   }
-  return norm(stepper, d->x, false) /
-         (norm(stepper, d->v, false) + norm(stepper, stepper->v0, false) +
-          norm(stepper, stepper->solution.free_motion.load, true));
+  const double size = norm(stepper, d->x, false);
+  return size == 0.0 ? 0.0
+                     : size / (norm(stepper, d->v, false) + norm(stepper, stepper->v0, false) +
+                               norm(stepper, stepper->solution.free_motion.load, true));
 }
 
 // Improves v and leaves the derivatives of m there in d->at, with factors of F's to v.

@@ -19,6 +19,19 @@ static void test_free_body(void** state) {
   }
 }
 
+// Nothing moves and nothing pulls.
+static void test_at_rest(void** state) {
+  (void)state;
+  for (int scheme = 0; scheme < (int)SAP_SCHEME_COUNT; ++scheme) {
+    bench b = open_bench(
+        "<mujoco><option timestep='0.005' gravity='0 0 0'/><worldbody><body><freejoint/><geom "
+        "size='.1'/></body></worldbody></mujoco>",
+        (sap_scheme)scheme);
+    check(&b, sap_scheme_text((sap_scheme)scheme), 0, "");
+    close_bench(&b);
+  }
+}
+
 static void test_free_arm(void** state) {
   (void)state;
   for (int scheme = 0; scheme < (int)SAP_SCHEME_COUNT; ++scheme) {
@@ -353,14 +366,19 @@ static void test_refused(void** state) {
   close_bench(&b);
 }
 
-// A step with locked joints, by the midpoint rule with equalities, or of a user's own system.
+// A step with locked joints, by the midpoint rule with equalities or the friction of a rope, or of a
+// user's own system.
 static void test_refused_steps(void** state) {
   (void)state;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 4; ++i) {
     const char tied[] = WORLD
         "<body><joint name='a'/><geom size='.1' pos='.3 0 0'/></body></worldbody>"
         "<equality><joint joint1='a'/></equality></mujoco>";
-    sap_model* model = scene_text_model("scene.xml", i == 1 ? tied : SLIDERS, NULL);
+    const char rope[] = WORLD
+        "<site name='w' pos='0 1 1'/><body><joint axis='1 0 0'/><geom size='.1' pos='0 .3 0'/>"
+        "<site name='e' pos='0 .5 0'/></body></worldbody><tendon><spatial frictionloss='.4'>"
+        "<site site='w'/><site site='e'/></spatial></tendon></mujoco>";
+    sap_model* model = scene_text_model("scene.xml", i == 1 ? tied : i == 3 ? rope : SLIDERS, NULL);
     sap_stepper_options options = sap_stepper_options_default();
     sap_multibody* multibody;
     sap_stepper* stepper;
@@ -369,7 +387,7 @@ static void test_refused_steps(void** state) {
     assert_int_equal(sap_multibody_create(model, &multibody, NULL), SAP_STATUS_OK);
     sap_system system = *sap_multibody_system(multibody);
     system.impulse_derivatives = i == 2 ? NULL : system.impulse_derivatives;
-    options.theta = options.theta_vq = i == 1 ? 0.5 : 1.0;
+    options.theta = options.theta_vq = i % 2 == 1 ? 0.5 : 1.0;
     assert_int_equal(sap_multibody_lock(multibody, i == 0 ? 2 : 0, i == 0, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_stepper_create(&system, &options, &stepper, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_model_get_default_state(model, &at, NULL), SAP_STATUS_OK);
@@ -378,6 +396,7 @@ static void test_refused_steps(void** state) {
                      SAP_STATUS_UNSUPPORTED);
     assert_non_null(strstr(error.message, i == 0   ? "locked joint 2 'a'"
                                           : i == 1 ? "equalities at its theta"
+                                          : i == 3 ? "tendons, transmissions at its theta"
                                                    : "impulse_derivatives"));
     sap_state_clear(&at);
     sap_stepper_destroy(stepper);
@@ -388,11 +407,12 @@ static void test_refused_steps(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_free_body),    cmocka_unit_test(test_free_arm),
-      cmocka_unit_test(test_contacts),     cmocka_unit_test(test_curvature_of_gaps),
-      cmocka_unit_test(test_far_ahead),    cmocka_unit_test(test_arm_on_floor),
-      cmocka_unit_test(test_step_as_made), cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_refused),      cmocka_unit_test(test_refused_steps),
+      cmocka_unit_test(test_free_body),         cmocka_unit_test(test_at_rest),
+      cmocka_unit_test(test_free_arm),          cmocka_unit_test(test_contacts),
+      cmocka_unit_test(test_curvature_of_gaps), cmocka_unit_test(test_far_ahead),
+      cmocka_unit_test(test_arm_on_floor),      cmocka_unit_test(test_step_as_made),
+      cmocka_unit_test(test_threads),           cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_refused_steps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
