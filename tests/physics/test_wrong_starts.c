@@ -143,11 +143,72 @@ static void test_continuous(void** state) {
   simulation_end(&s);
 }
 
+typedef struct listing {
+  sap_wrong_start starts[16];
+  int32_t count;
+} listing;
+
+static void list_start(void* context, const sap_wrong_start* found) {
+  listing* l = context;
+  assert_true(l->count < 16);
+  l->starts[l->count++] = *found;
+}
+
+// All that is placed wrong is told, with its depth: a pair with that of its deepest contact, both
+// limits of a hinge, a slide and a tendon, and the limit of a ball; nothing of a joint that is
+// locked, nor of what is within its limits.
+static void test_listing(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><compiler angle='radian'/><option gravity='0 0 0'/><default><geom size='.1' "
+      "contype='0' conaffinity='0'/></default><worldbody>"
+      "<geom type='plane' size='9 9 1' contype='1' conaffinity='1'/>"
+      "<body pos='0 0 -.2' euler='0 .1 0'><freejoint/><geom type='box' size='.5 .5 .1' contype='1' "
+      "conaffinity='1'/></body>"
+      "<body pos='0 0 5'><joint type='hinge' range='.5 2' limited='true'/><geom/></body>"
+      "<body pos='0 0 6'><joint type='hinge' range='-2 -.6' limited='true'/><geom/></body>"
+      "<body pos='0 0 7'><joint type='slide' range='.7 2' limited='true'/><geom/></body>"
+      "<body pos='0 0 8'><joint name='s' type='slide' range='-2 -.8' limited='true'/><geom/></body>"
+      "<body pos='0 0 9'><joint type='ball' range='0 .3' limited='true'/><geom/></body>"
+      "<body pos='0 0 10'><joint type='slide' range='-1 1' limited='true'/><geom/></body>"
+      "<body pos='0 0 11'><joint type='slide' range='.7 2' "
+      "limited='true'/><geom/></body></worldbody>"
+      "<tendon><fixed range='.9 2' limited='true'><joint joint='s' coef='1'/></fixed>"
+      "<fixed range='-2 -.4' limited='true'><joint joint='s' coef='1'/></fixed></tendon></mujoco>";
+  simulation s = begin(text, SAP_SCHEME_IMPLICIT_EULER, 0.01, -1.0);
+  assert_int_equal(sap_multibody_lock(s.multibody, 7, true, NULL), SAP_STATUS_OK);
+  double* ball = s.state.q + 7 + 4;
+  ball[0] = cos(0.4);
+  ball[2] = sin(0.4);
+  simulation_step(&s, 1);
+  listing l = {.count = 0};
+  sap_regularization regularization = sap_regularization_default();
+  assert_int_equal(
+      sap_multibody_wrong_starts(s.multibody, &s.report, &regularization, list_start, &l, NULL),
+      SAP_STATUS_OK);
+  const sap_wrong_start expected[] = {
+      {SAP_ELEMENT_SHAPE, 0, 1, 0.2 + 0.5 * sin(0.1) + 0.1 * cos(0.1), false},
+      {SAP_ELEMENT_JOINT, 1, 0, 0.5, true},
+      {SAP_ELEMENT_JOINT, 2, 1, 0.6, true},
+      {SAP_ELEMENT_JOINT, 3, 0, 0.7, false},
+      {SAP_ELEMENT_JOINT, 4, 1, 0.8, false},
+      {SAP_ELEMENT_JOINT, 5, 1, 0.8 - 0.3, true},
+      {SAP_ELEMENT_TENDON, 0, 0, 0.9, false},
+      {SAP_ELEMENT_TENDON, 1, 1, 0.4, false}};
+  assert_int_equal(l.count, sizeof expected / sizeof *expected);
+  for (int32_t i = 0; i < l.count; ++i) {
+    const sap_wrong_start *is = &l.starts[i], *be = &expected[i];
+    assert_true(is->kind == be->kind && is->a == be->a && is->b == be->b);
+    assert_true(is->is_angle == be->is_angle);
+    ASSERT_NEAR(is->depth, be->depth, 1e-12);
+  }
+  simulation_end(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_boxes),
-      cmocka_unit_test(test_impacts),
-      cmocka_unit_test(test_load),
+      cmocka_unit_test(test_listing),    cmocka_unit_test(test_boxes),
+      cmocka_unit_test(test_impacts),    cmocka_unit_test(test_load),
       cmocka_unit_test(test_continuous),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
