@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 #include <libxml/parser.h>
@@ -111,6 +112,59 @@ static void test_formats(void** state) {
   }
 }
 
+// The script, by a program in gnuplot's place that prints it: axes with slopes, logarithmic ones of
+// few decades, without data and linear ones; dashes, markers, formats.
+static void test_script(void** state) {
+  scratch* s = *state;
+  char path[SCRATCH_PATH_SIZE], folder[SCRATCH_PATH_SIZE];
+  static const char cat[] = "#!/bin/sh\nexec /bin/cat\n";
+  static const double x[4] = {1.0, 10.0, 100.0, 1000.0}, y[4] = {1e-4, 1e-2, 1.0, 100.0};
+  static const double none = -1.0;
+  const sap_chart_series two[2] = {{"a", 4, x, y}, {"b", 4, x, y}}, few = {"few", 2, x, x};
+  const sap_chart_series empty = {"empty", 1, &none, &none};
+  const sap_chart_panel panels[4] = {{.log_x = true,
+                                      .log_y = true,
+                                      .slopes = 2,
+                                      .markers = true,
+                                      .dashes = true,
+                                      .series_count = 2,
+                                      .series = two},
+                                     {.log_y = true, .series_count = 1, .series = &few},
+                                     {.log_x = true, .series_count = 1, .series = &empty},
+                                     {.series_count = 1, .series = &few}};
+  static const char* const parts[4][6] = {
+      {"set xrange [0.909091:1100]\n", "set yrange [5e-05:200]\n", "set format x '10^{%T}'",
+       "$line1 using 1:2 with linespoints dt 2 lt 2 title 'b'", "200*(x/1100)**1 with lines dt 2",
+       "200*(x/1100)**2 with lines dt 2"},
+      {"set format y '%g'\nset ytics (1, 1e0, 2e0, 5e0, 1e1, 2e1, 5e1)\n",
+       "$line0 using 1:2 with lines dt 1 lt 1 title 'few'"},
+      {"set xrange [0:1]\nset yrange [0:1]\n", "NaN*0 with lines dt 1 lt 1 title 'empty'"},
+      {"set autoscale\nset title", "$line0 using 1:2 with lines dt 1 lt 1"}};
+  const char* const before = getenv("PATH");
+  char* kept = strdup(before != NULL ? before : "");
+  (void)scratch_write(s, "gnuplot", cat, sizeof cat - 1, path);
+  assert_int_equal(chmod(path, 0700), 0);
+  assert_int_equal(setenv("PATH", scratch_path(s, "", folder), 1), 0);
+  for (int i = 0; i < 4; ++i) {
+    static const char* const names[] = {"a.svg", "a.pdf", "a.png", "a.svg"};
+    static const char* const terminals[] = {"set terminal svg", "set terminal pdfcairo",
+                                            "set terminal pngcairo", "set terminal svg"};
+    assert_int_equal(sap_chart_write(scratch_path(s, names[i], path), &panels[i], 1, false, NULL),
+                     SAP_STATUS_OK);
+    char* script = scratch_read(path, NULL);
+    assert_non_null(strstr(script, terminals[i]));
+    for (int k = 0; k < 6 && parts[i][k] != NULL; ++k) {
+      if (strstr(script, parts[i][k]) == NULL) {
+        fail_msg("panel %d: no '%s' in\n%s", i, parts[i][k], script);
+      }
+    }
+    assert_true(i % 2 == 0 || strstr(script, "range [") == NULL);
+    free(script);
+  }
+  assert_int_equal(setenv("PATH", kept, 1), 0);
+  free(kept);
+}
+
 static void test_refusals(void** state) {
   scratch* s = *state;
   char path[SCRATCH_PATH_SIZE];
@@ -140,9 +194,8 @@ static void test_refusals(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_places),
-      cmocka_unit_test(test_what_is_left_out),
-      cmocka_unit_test(test_formats),
+      cmocka_unit_test(test_places),   cmocka_unit_test(test_what_is_left_out),
+      cmocka_unit_test(test_formats),  cmocka_unit_test(test_script),
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
