@@ -320,17 +320,60 @@ static void test_no_inertia(void** state) {
   sap_model_destroy(m);
 }
 
+typedef struct spared {
+  int32_t count;
+  char names[8][8];
+} spared;
+
+static void note_spared(void* context, const char* message) {
+  spared* s = context;
+  const char* name = strstr(message, "<joint name=\"");
+  assert_non_null(strstr(message, "moves no inertia in its direction: an armature of 1e-4"));
+  assert_non_null(name);
+  (void)snprintf(s->names[s->count++], 8, "%.1s", name + 13);
+}
+
+// Joints that move no mass get an armature, and a warning each, if lenient; they are refused
+// otherwise. A joint with mass behind it keeps what it has.
+static void test_spare_armature(void** state) {
+  (void)state;
+#define JOINT(name, type, parent, child, more)                                           \
+  "<link name='" child "'/><joint name='" name "' type='" type "'><parent link='" parent \
+  "'/><child link='" child "'/><axis xyz='0 1 0'/>" more "</joint>"
+  static const char text[] =
+      "<robot name='r'><link name='a'>" BODY "</link>" JOINT("p", "continuous", "a", "b", "")
+          JOINT("q", "prismatic", "a", "c",
+                "<limit lower='-1' upper='1' effort='1' velocity='1'/>") "<link name='d'>" BODY
+                                                                         "</link><joint name='s' "
+                                                                         "type='continuous'><"
+                                                                         "parent link='a'/><child "
+                                                                         "link='d'/></joint>"
+                                                                         "</robot>";
+  spared s = {0};
+  sap_scene_options options = sap_scene_options_default();
+  sap_model* m = NULL;
+  sap_error error = {0};
+  assert_int_not_equal(scene_text_read("a.urdf", text, &options, NULL, &m, &error), SAP_STATUS_OK);
+  options.lenient = true;
+  options.warning = note_spared;
+  options.warning_context = &s;
+  assert_int_equal(scene_text_read("a.urdf", text, &options, NULL, &m, &error), SAP_STATUS_OK);
+  assert_int_equal(s.count, 2);
+  assert_string_equal(s.names[0], "p");
+  assert_string_equal(s.names[1], "q");
+  ASSERT_NEAR(m->joints[0].armature, 1e-4, 0.0);
+  ASSERT_NEAR(m->joints[1].armature, 1e-4, 0.0);
+  ASSERT_NEAR(m->joints[2].armature, 0.0, 0.0);
+  sap_model_destroy(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_xacro),
-      cmocka_unit_test(test_extensions),
-      cmocka_unit_test(test_known_extensions),
-      cmocka_unit_test(test_inertias),
-      cmocka_unit_test(test_planar),
-      cmocka_unit_test(test_fixed_mimics),
-      cmocka_unit_test(test_mimic_start),
-      cmocka_unit_test(test_implicit_world),
-      cmocka_unit_test(test_lenient_shapes),
+      cmocka_unit_test(test_spare_armature), cmocka_unit_test(test_xacro),
+      cmocka_unit_test(test_extensions),     cmocka_unit_test(test_known_extensions),
+      cmocka_unit_test(test_inertias),       cmocka_unit_test(test_planar),
+      cmocka_unit_test(test_fixed_mimics),   cmocka_unit_test(test_mimic_start),
+      cmocka_unit_test(test_implicit_world), cmocka_unit_test(test_lenient_shapes),
       cmocka_unit_test(test_no_inertia),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
