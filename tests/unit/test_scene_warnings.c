@@ -28,6 +28,8 @@ typedef struct warning_case {
 #define GEOMETRY(shape) \
   "<robot name='r'>" LINK("a", "<collision><geometry>" shape "</geometry></collision>") "</robot>"
 
+#define CONTACT(inside) "<robot name='r'>" LINK("a", "<contact>" inside "</contact>") "</robot>"
+
 static const warning_case cases[] = {
     {"a.xml", BODY("<freejoint/><geom size='.1'/>"), "", NULL, SAP_STATUS_OK},
     {"a.xml", BODY("<joint type='free' stiffness='3'/><geom size='.1'/>"),
@@ -71,6 +73,28 @@ static const warning_case cases[] = {
      "<mesh filename=", "the file is missing: the shape is left out", SAP_STATUS_IO},
     {"a.urdf", GEOMETRY("<sphere radius='0'/>"),
      "<sphere radius=", "a point: becomes a sphere of 0.1 mm", SAP_STATUS_SYNTAX},
+    // Each list of a schema.
+    {"a.urdf", CONTACT("<restitution value='0'/><rolling_friction value='0'/>"), "", NULL,
+     SAP_STATUS_OK},
+    {"a.urdf", CONTACT("<restitution value='.5'/>"),
+     "<restitution value=", "its influence is neglected", SAP_STATUS_OK},
+    {"a.urdf", CONTACT("<spinning_friction value='.5'/>"),
+     "<spinning_friction value=", "not supported, only zero", SAP_STATUS_UNSUPPORTED},
+    {"a.urdf", CONTACT("<stiffness value='5'/>"), "<stiffness>",
+     "this extension of Bullet is not supported", SAP_STATUS_UNSUPPORTED},
+    {"a.urdf", CONTACT("<friction_anchor><whatever/></friction_anchor>"), "", NULL, SAP_STATUS_OK},
+    {"a.urdf", ROBOT(JOINT("continuous", "<dynamics damping='1' drake:coulomb_friction='1'/>")),
+     "<dynamics drake:coulomb_friction=", "not supported", SAP_STATUS_UNSUPPORTED},
+    {"a.urdf", ROBOT(JOINT("continuous", "<limit effort='1' drake:acceleration='1'/>")), "", NULL,
+     SAP_STATUS_OK},
+    {"a.urdf", ROBOT(JOINT("continuous", "<axis xyz='0 0 1' rpy='0 0 1'/>")),
+     "<axis rpy=", "not supported, only zero", SAP_STATUS_UNSUPPORTED},
+    {"a.urdf",
+     ROBOT(JOINT("continuous", "") "<transmission name='t' odd='1'><odder/><joint name='j'/>"
+                                   "<actuator name='m'/></transmission>"),
+     "", NULL, SAP_STATUS_OK},
+    {"a.xml", "<mujoco><worldbody/><option actuatorgroupdisable='1'/></mujoco>",
+     "<option actuatorgroupdisable=", "not supported", SAP_STATUS_UNSUPPORTED},
 };
 
 static void test_each(void** state) {
