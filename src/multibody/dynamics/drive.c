@@ -498,23 +498,32 @@ double sap_tendon_length(const sap_kinematics* at, int32_t id) {
   return length + way.on_obstacles;
 }
 
-static void push_tendon(const pull* to, int32_t id, double s) {
-  const sap_model* model = to->kin->dynamics->model;
-  const sap_model_tendon* tendon = &model->tendons[id];
-  path way = begin_path(to->kin, id);
+void sap_tendon_find_forces(const sap_kinematics* kin, int32_t id, double s,
+                            sap_tendon_force* found, void* context) {
+  path way = begin_path(kin, id);
   piece part;
-  for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
-    push_dof(to, model->joints[model->tendon_joints[k]].v_start, s * model->tendon_coefficients[k]);
-  }
   while (next_piece(&way, &part)) {
     double force[3];
     if (part.body[0] != part.body[1]) {
       sap_v3_scale(force, part.u, s * part.share);
-      push_body(to, part.body[1], -1, part.p[1], force, NULL);
+      found(context, part.body[1], part.p[1], force);
       sap_v3_scale(force, force, -1.0);
-      push_body(to, part.body[0], -1, part.p[0], force, NULL);
+      found(context, part.body[0], part.p[0], force);
     }
   }
+}
+
+static void push_end(void* context, int32_t body, const double p_W[3], const double force[3]) {
+  push_body(context, body, -1, p_W, force, NULL);
+}
+
+static void push_tendon(pull* to, int32_t id, double s) {
+  const sap_model* model = to->kin->dynamics->model;
+  const sap_model_tendon* tendon = &model->tendons[id];
+  for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
+    push_dof(to, model->joints[model->tendon_joints[k]].v_start, s * model->tendon_coefficients[k]);
+  }
+  sap_tendon_find_forces(to->kin, id, s, push_end, to);
 }
 
 double sap_transmission_length(const sap_kinematics* at, int32_t id) {
@@ -535,7 +544,7 @@ double sap_transmission_length(const sap_kinematics* at, int32_t id) {
   return 0.0;
 }
 
-static void push_actuator(const pull* to, int32_t id, double s) {
+static void push_actuator(pull* to, int32_t id, double s) {
   const sap_model_actuator* actuator = &to->kin->dynamics->model->actuators[id];
   switch (actuator->transmission) {
     case SAP_TRANSMISSION_JOINT:
@@ -557,24 +566,6 @@ static void push_actuator(const pull* to, int32_t id, double s) {
 
 void sap_tendon_add_force(const sap_kinematics* kin, int32_t id, double s, double* tau) {
   push_tendon(&(pull){kin, tau, NULL}, id, s);
-}
-
-void sap_tendon_add_wrench(const sap_kinematics* kin, int32_t id, double s, int32_t top,
-                           const double p_W[3], double wrench[6]) {
-  path way = begin_path(kin, id);
-  piece part;
-  while (next_piece(&way, &part)) {
-    for (int k = 0; k < 2; ++k) {
-      double arm[3], force[3], moment[3];
-      if (sap_model_is_below(way.model, part.body[k], top)) {
-        sap_v3_scale(force, part.u, (k == 0 ? -s : s) * part.share);
-        sap_v3_sub(arm, part.p[k], p_W);
-        sap_v3_cross(moment, arm, force);
-        sap_v3_add(wrench, wrench, moment);
-        sap_v3_add(wrench + 3, wrench + 3, force);
-      }
-    }
-  }
 }
 
 void sap_tendon_add_row(const sap_kinematics* kin, int32_t id, double s, sap_rows* rows,

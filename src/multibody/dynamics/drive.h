@@ -23,10 +23,12 @@ double sap_tendon_length(const sap_kinematics* kin, int32_t tendon);
 // Adds s times the gradient of the length to tau (nv): the generalized force of a pull -s. A
 // segment of length zero adds nothing.
 void sap_tendon_add_force(const sap_kinematics* kin, int32_t tendon, double s, double* tau);
-// Adds the wrench [moment about p_W; force] of the same forces on the subtree of `top`; none of a
-// fixed tendon, whose forces are efforts on joints.
-void sap_tendon_add_wrench(const sap_kinematics* kin, int32_t tendon, double s, int32_t top,
-                           const double p_W[3], double wrench[6]);
+// Calls `found` with the same forces on bodies, at points p_W; none of a fixed tendon, whose forces
+// are efforts on joints.
+typedef void sap_tendon_force(void* context, int32_t body, const double p_W[3],
+                              const double force[3]);
+void sap_tendon_find_forces(const sap_kinematics* kin, int32_t tendon, double s,
+                            sap_tendon_force* found, void* context);
 // Adds the gradient to row r.
 void sap_tendon_add_row(const sap_kinematics* kin, int32_t tendon, double s, sap_rows* rows,
                         int32_t r);

@@ -308,7 +308,7 @@ static void subtract_contact(reaction* r, const sap_contact* contact, double dt)
 static void subtract_equality(reaction* r, const sap_equality_def* e, const double rows[6]) {
   double p[2][3], force[3], moment[3] = {0.0, 0.0, 0.0};
   if (e->type == SAP_EQUALITY_JOINT || e->type == SAP_EQUALITY_TENDON) {
-    return;  // efforts on joints, which transmit them; tendons through points: subtract_tendon
+    return;  // efforts on joints, which transmit them; tendons through points: subtract_pull
   }
   sap_kinematics_point(r->kin, e->a, e->anchor_A, p[0]);
   sap_kinematics_point(r->kin, e->b, e->anchor_B, p[1]);
@@ -355,11 +355,9 @@ static double tendon_force(sap_multibody* multibody, const sap_step_report* repo
   return force;
 }
 
-static void subtract_tendon(reaction* r, int32_t tendon, double force) {
-  double wrench[6] = {0.0};
-  sap_tendon_add_wrench(r->kin, tendon, -force, r->top, r->p_W, wrench);
-  sap_v3_add(r->moment, r->moment, wrench);
-  sap_v3_add(r->force, r->force, wrench + 3);
+static void subtract_pull(void* context, int32_t body, const double p_W[3], const double force[3]) {
+  static const double none[3] = {0.0, 0.0, 0.0};
+  subtract_force(context, body, p_W, force, none, 1.0);
 }
 
 static sap_status check_reaction(const sap_multibody* multibody, const sap_state* end,
@@ -394,7 +392,7 @@ void sap_multibody_reaction(sap_multibody* multibody, const sap_step_report* rep
   }
   for (int32_t t = 0; t < model->sizes.tendons; ++t) {
     if (model->tendons[t].npoints > 0) {
-      subtract_tendon(&r, t, tendon_force(multibody, report, kin, t));
+      sap_tendon_find_forces(kin, t, tendon_force(multibody, report, kin, t), subtract_pull, &r);
     }
   }
 }
