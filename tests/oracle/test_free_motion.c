@@ -226,7 +226,7 @@ static void test_no_root(void** state) {
 // A system whose forces are counted, and whose time is kept.
 typedef struct counted {
   toy_pendulum pendulum;
-  int64_t forces;
+  int64_t forces, failing;  // calls; the one that fails, 0: none
   double first, last;
 } counted;
 
@@ -234,6 +234,9 @@ static int count_forces(void* context, double t, const double* q, const double* 
                         double* k2) {
   counted* x = context;
   x->forces += 1;
+  if (x->forces == x->failing) {
+    return 7;
+  }
   x->first = fmin(x->first, t);
   x->last = fmax(x->last, t);
   return x->pendulum.system.forces(&x->pendulum, t, q, v, k1, k2);
@@ -284,6 +287,41 @@ static void test_always_ends(void** state) {
       clear(&fm);
       sap_state_clear(&s);
     }
+  }
+}
+
+// Whichever call of the forces fails, in an iteration, a search or a part: the free motion fails.
+static void test_each_call_fails(void** state) {
+  (void)state;
+  static const double rates[] = {3.0, 60.0, 300.0};
+  for (int r = 0; r < 3; ++r) {
+    int64_t calls = 1;
+    for (int64_t failing = 0; failing <= calls; ++failing) {
+      counted x = {.failing = failing};
+      toy_pendulum_init(&x.pendulum);
+      sap_system system = x.pendulum.system;
+      system.context = &x;
+      system.forces = count_forces;
+      system.mass_matrix = pass_mass;
+      system.integrate_positions = pass_positions;
+      system.stiffness_damping = NULL;
+      sap_state s = toy_state(&system);
+      s.q[0] = 2.0;
+      s.q[1] = -0.7;
+      s.v[0] = rates[r];
+      s.v[1] = -0.5 * rates[r];
+      sap_free_motion fm = {0};
+      sap_error error = {0};
+      assert_int_equal(sap_free_motion_create(&system, &pool, &fm, NULL), SAP_STATUS_OK);
+      const sap_step_context step = context_of(&schemes[2], &s);
+      const sap_status status = sap_free_motion_solve(&fm, &step, 50, SAP_LINEARIZE_FREE, &error);
+      assert_int_equal(status, failing > 0 ? SAP_STATUS_CALLBACK : SAP_STATUS_OK);
+      assert_true(failing == 0 || strstr(error.message, "forces returned 7") != NULL);
+      calls = failing == 0 ? x.forces : calls;
+      clear(&fm);
+      sap_state_clear(&s);
+    }
+    assert_true(calls > 3);
   }
 }
 
@@ -454,6 +492,7 @@ int main(void) {
       cmocka_unit_test(test_linear),
       cmocka_unit_test(test_pendulum),
       cmocka_unit_test(test_no_root),
+      cmocka_unit_test(test_each_call_fails),
       cmocka_unit_test(test_always_ends),
       cmocka_unit_test(test_linear_parts),
       cmocka_unit_test(test_stiffness_is_at_theta),
