@@ -221,6 +221,19 @@ void sap_model_effort_range(const sap_model* model, int32_t bound, double* lower
       on_joint ? model->joints[bound].effort_upper : model->tendons[bound - joints].effort_upper;
 }
 
+double sap_transmission_rate(sap_dynamics* d, const sap_kinematics* kin, const double* v,
+                             int32_t id) {
+  const sap_model* model = d->model;
+  const sap_model_actuator* actuator = &model->actuators[id];
+  if (actuator->transmission == SAP_TRANSMISSION_JOINT && model->joints[actuator->target].nv == 1) {
+    const int32_t dof = model->joints[actuator->target].v_start;
+    return d->locked[dof] ? 0.0 : v[dof];
+  }
+  sap_rows_begin(&d->rows, 1);
+  sap_transmission_add_row(kin, id, 1.0, &d->rows, 0);
+  return sap_rows_times(&d->rows, 0, v);
+}
+
 // Force of an actuator that is not a servo. Evaluates length and rate only if it depends on them.
 static double explicit_force(sap_dynamics* d, const sap_dynamics_state* at, int32_t id) {
   const double gear = d->model->actuators[id].gear;

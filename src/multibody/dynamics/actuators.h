@@ -35,6 +35,10 @@ typedef struct sap_actuator_line {
 // Adds a law, in terms of the length before its gear, to the sum of those along that length.
 void sap_actuator_line_add(sap_actuator_line* sum, const sap_actuator_line* line, double gear);
 
+// d(length)/dt at v; overwrites the workspace's rows of force elements.
+double sap_transmission_rate(sap_dynamics* dynamics, const sap_kinematics* kin, const double* v,
+                             int32_t actuator);
+
 // Clamped force at a length and rate; stiffness = -df/dl, damping = -df/d(dl/dt).
 typedef struct sap_actuator_force {
   double force, stiffness, damping;

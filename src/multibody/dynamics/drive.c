@@ -594,16 +594,3 @@ void sap_transmission_add_row(const sap_kinematics* kin, int32_t id, double s, s
     push_actuator(&(pull){kin, sap_rows_at(rows, r), rows}, id, s);
   }
 }
-
-double sap_transmission_rate(sap_dynamics* d, const sap_kinematics* kin, const double* v,
-                             int32_t id) {
-  const sap_model* model = d->model;
-  const sap_model_actuator* actuator = &model->actuators[id];
-  if (actuator->transmission == SAP_TRANSMISSION_JOINT && model->joints[actuator->target].nv == 1) {
-    const int32_t dof = model->joints[actuator->target].v_start;
-    return d->locked[dof] ? 0.0 : v[dof];
-  }
-  sap_rows_begin(&d->rows, 1);
-  sap_transmission_add_row(kin, id, 1.0, &d->rows, 0);
-  return sap_rows_times(&d->rows, 0, v);
-}

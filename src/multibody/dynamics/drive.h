@@ -34,9 +34,6 @@ void sap_tendon_add_row(const sap_kinematics* kin, int32_t tendon, double s, sap
                         int32_t r);
 
 double sap_transmission_length(const sap_kinematics* kin, int32_t actuator);
-// d(length)/dt at v; overwrites the workspace's rows of force elements.
-double sap_transmission_rate(sap_dynamics* dynamics, const sap_kinematics* kin, const double* v,
-                             int32_t actuator);
 // Adds s times the gradient of the length to tau (nv).
 void sap_transmission_add_force(const sap_kinematics* kin, int32_t actuator, double s, double* tau);
 // Adds the same to row r.
