@@ -203,6 +203,24 @@ static void failed_case(void** state) {
   free(csv);
 }
 
+// A case of one step that did not converge is told apart from one that did.
+static void unconverged_case(void** state) {
+  study(*state, "box.xml",
+        "<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='5 5 1' friction='.5'/>"
+        "<body pos='0 0 .099'><freejoint name='b'/><geom type='box' size='.1 .1 .1'/></body>"
+        "</worldbody></mujoco>");
+  study(*state, "one.study",
+        "scene box.xml\nduration 0.01\nset solver pgs-ccp\nset accepted_error inf\nset v/b[0] 1\n"
+        "set v/b[4] 1\ngrid max_sweeps 1 10000\nmeasure center_z\n");
+  command_result r = command_exits(*state, program, "sweep one.study --csv one.csv", 1);
+  assert_non_null(strstr(r.out, "2 cases: 1 ok, 1 unconverged, 0 failed"));
+  command_clear(&r);
+  char* csv = scratch_text(*state, "one.csv");
+  assert_non_null(strstr(csv, ",unconverged,\n1,"));
+  assert_non_null(strstr(csv, ",ok,\n"));
+  free(csv);
+}
+
 // Kills the sweep once it has finished cases, and damages the end of the journal as a torn write.
 static void resume_after_kill(void** state) {
   study(*state, "fall.study", fall);
@@ -340,6 +358,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(random_numbers, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(scene_values, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(failed_case, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(unconverged_case, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(resume_after_kill, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(plots_after_kill, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(journal_of_another_study, scratch_setup, scratch_teardown),
