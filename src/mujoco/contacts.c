@@ -228,8 +228,10 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
   SAP_TRY(sap_mj_blocks_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c),
                                  error));
   if (a->model->nmocap > 0) {
-    block.phi0 = shift_gap(a, &block.material, block.phi0,
-                           -add_mocap_velocity(a, d, c, block.surface_velocity));
+    const double speed = -add_mocap_velocity(a, d, c, block.surface_velocity);
+    const double way = speed * (a->model->opt.timestep + block.material.relaxation_time);
+    block.mass = speed > 0.0 && -block.phi0 <= way ? 0.0 : block.mass;  // its motion led there
+    block.phi0 = shift_gap(a, &block.material, block.phi0, speed);
   }
 #if SAP_MJ_SINCE(3, 11, 0)
   if (a->model->flg_surfacevel && c->dim > 1) {

@@ -236,12 +236,33 @@ static void test_soft_equalities(void** state) {
   }
 }
 
+// A thin mocap plate takes a ball along, slowly or by more than the ball's diameter in a step.
+static void test_pushing_mocap(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005' gravity='0 0 0'/><worldbody><body name='m' mocap='true'>"
+      "<geom type='box' size='.001 .5 .5'/></body><body pos='.43 0 0'><freejoint/>"
+      "<geom size='.02' mass='1'/></body></worldbody></mujoco>";
+  static const double ways[] = {0.001, 0.01, 0.05, 0.09};  // of a step [m]
+  for (int k = 0; k < 4; ++k) {
+    mujoco_run run = mujoco_run_text(text, NULL);
+    for (int i = 1; ways[k] * i < 0.6; ++i) {
+      run.data->mocap_pos[0] = ways[k] * i;
+      mujoco_run_step(&run, 1);
+    }
+    const double speed = ways[k] / h;
+    assert_true(run.data->qpos[0] > run.data->mocap_pos[0]);
+    assert_true(run.data->qvel[0] > 0.9 * speed && run.data->qvel[0] < 1.1 * speed);
+    mujoco_run_end(&run);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_dry_friction),    cmocka_unit_test(test_damper),
       cmocka_unit_test(test_ranged_damper),   cmocka_unit_test(test_adhesion),
       cmocka_unit_test(test_turning_mocap),   cmocka_unit_test(test_coupled_joints),
       cmocka_unit_test(test_coupled_tendons), cmocka_unit_test(test_welded_to_turning_mocap),
-      cmocka_unit_test(test_soft_equalities)};
+      cmocka_unit_test(test_soft_equalities), cmocka_unit_test(test_pushing_mocap)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
