@@ -88,12 +88,29 @@ static void refusals(void** state) {
   command_clear(&r);
 }
 
+// A scheme without a theta point is left out there alone: its other series are run.
+static void impossible_combinations(void** state) {
+  command_result r =
+      command_exits(*state, SAPSTEP_PROGRAM,
+                    "converge '" SCENES
+                    "double_pendulum.xml' --scheme explicit-euler,implicit-euler "
+                    "--contact-stage theta,end --duration 0.02 --levels 2 --format csv",
+                    0);
+  command_says(r.err, "left out: explicit-euler has no theta point");
+  assert_null(strstr(r.out, "explicit-euler,theta,"));
+  command_says(r.out, "explicit-euler,end,");
+  command_says(r.out, "implicit-euler,theta,");
+  command_says(r.out, "implicit-euler,end,");
+  command_clear(&r);
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
       TEST(failed_runs_are_told),
       TEST(threads_change_nothing),
       TEST(refusals),
+      TEST(impossible_combinations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
