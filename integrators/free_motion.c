@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "integrators/free_motion.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -45,9 +46,10 @@ double sap_free_motion_norm(const sap_free_motion* fm, int32_t group, const doub
   return sqrt(sum);
 }
 
-// Returns the residual/scale at which a group is done.
+// Returns the residual/scale at which a group is done; finite, as the scale of a body at rest that
+// no force pulls is 0.
 static double find_tolerance(const sap_free_motion* fm, int32_t group) {
-  return fm->linearization.starts[group]          ? (double)INFINITY
+  return fm->linearization.starts[group]          ? DBL_MAX
          : sap_free_motion_has_impulse(fm, group) ? fm->linearization.tolerance
                                                   : SAP_ROUNDOFF;
 }
