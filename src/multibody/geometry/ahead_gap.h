@@ -8,6 +8,10 @@
 // The gap at which a contact is taken may be larger by this factor: the bounds of speed are not
 // sharp.
 #define SAP_AHEAD_LATE 1.5
+// Share of a pair's way that its slack may be, and bound of way and slack over that way, without
+// the fall.
+#define SAP_AHEAD_SHARE 0.25
+#define SAP_WAY_AND_SLACK (1.0 + SAP_AHEAD_SHARE)
 
 // Returns the gap at which a contact is taken, before the touch, of a pair whose smaller shape has
 // that size and whose relative way is `way` [m]. J and the normal there serve for the rest of the
@@ -23,8 +27,7 @@ static inline double sap_ahead_gap(double size, double way) {
 // change the motion [m]. fall: way of a fall from rest in the step, by which bodies that fall
 // together come near if one is held.
 static inline double sap_ahead_slack(double size, double way, double fall) {
-  static const double share = 0.25;  // of the way
-  return fmin(fmax(share * way, fall), sap_ahead_gap(size, way));
+  return fmin(fmax(SAP_AHEAD_SHARE * way, fall), sap_ahead_gap(size, way));
 }
 
 // Positions move from q0 with the velocity after the impact, so impulses conserve angular momentum

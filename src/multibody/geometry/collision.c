@@ -2,11 +2,12 @@
 // Collision detection: creation, and one call (poses, pairs, contacts).
 #include "multibody/geometry/collision.h"
 
+#include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "math/quaternion.h"
 #include "math/scalar.h"
+#include "multibody/geometry/ahead_gap.h"
 #include "multibody/geometry/collision_data.h"
 
 static sap_status make_hulls(sap_collision* c, sap_error* error) {
@@ -48,22 +49,6 @@ static void init_shape(sap_collision* c, int32_t id) {
   shape->arm = sap_v3_norm(shape->p_BS);
 }
 
-// Lists the static bodies with shapes, each once.
-static sap_status find_statics(sap_collision* c, sap_error* error) {
-  const int32_t bodies = c->model->sizes.bodies;
-  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->statics, bodies, error));
-  bool* has_shape;
-  SAP_TRY(SAP_POOL_ADD(&c->pool, &has_shape, bodies, error));
-  for (int32_t i = 0; i < c->shape_count; ++i) {
-    const int32_t body = c->shapes[i].filter.body;
-    if (sap_collision_shape_is_static(&c->shapes[i]) && !has_shape[body]) {
-      has_shape[body] = true;
-      c->statics[c->static_count++] = body;
-    }
-  }
-  return SAP_POOL_ADD(&c->pool, &c->static_poses, 12 * (size_t)c->static_count, error);
-}
-
 static sap_status init_collision(sap_collision* c, const sap_model* model, sap_error* error) {
   c->model = model;
   c->pool.owner = "collision detection";
@@ -72,7 +57,9 @@ static sap_status init_collision(sap_collision* c, const sap_model* model, sap_e
   SAP_TRY(SAP_POOL_ADD_ALL(
       &c->pool, error, SAP_ARRAY(&c->shapes, n), SAP_ARRAY(&c->planes, n), SAP_ARRAY(&c->boxed, n),
       SAP_ARRAY(&c->box_of, n), SAP_ARRAY(&c->bounds, n), SAP_ARRAY(&c->boxes, n),
-      SAP_ARRAY(&c->boxes_before, n), SAP_ARRAY(&c->outside, n), SAP_ARRAY(&c->movers, n)));
+      SAP_ARRAY(&c->boxes_before, n), SAP_ARRAY(&c->outside, n), SAP_ARRAY(&c->movers, n),
+      SAP_ARRAY(&c->spent, n), SAP_ARRAY(&c->poses, 12 * (size_t)model->sizes.bodies),
+      SAP_ARRAY(&c->travel, model->sizes.bodies)));
   SAP_TRY(make_hulls(c, error));
   for (int32_t i = 0; i < c->shape_count; ++i) {
     init_shape(c, i);
@@ -84,7 +71,6 @@ static sap_status init_collision(sap_collision* c, const sap_model* model, sap_e
     }
   }
   SAP_TRY(sap_collision_reserve_patches(c, error));
-  SAP_TRY(find_statics(c, error));
   SAP_TRY(sap_broadphase_create(&c->broadphase, &c->pool, c->box_count, error));
   return sap_collision_reserve_near(c, error);
 }
@@ -172,20 +158,30 @@ static void place_shapes(sap_collision* c, const sap_collision_query* query) {
     if (!query->more) {
       place_shape(c, i, query);
     }
-    sap_motion_set(shape, query);
+    c->spent[i] = SAP_WAY_AND_SLACK * sap_motion_set(shape, query);
+    c->spent[i] += sap_collision_travel(c, shape);
   }
 }
 
-// Compares the poses of static bodies with those of the last call, and stores them.
-static void compare_statics(sap_collision* c, const sap_collision_query* query) {
+// Adds the ways of the bodies since the last call to `travel`, rounded up.
+static void add_travel(sap_collision* c, const sap_collision_query* query) {
+  static const double chord = 0.7072;  // |dR|_2 = |dR|_F/sqrt(2) of two rotations, and round-off
   c->statics_rest = true;
-  for (int32_t i = 0; i < c->static_count; ++i) {
-    const double *p = query->p_WB + 3 * c->statics[i], *R = query->R_WB + 9 * c->statics[i];
-    double* pose = c->static_poses + 12 * i;
-    if (memcmp(pose, p, 3 * sizeof *p) != 0 || memcmp(pose + 3, R, 9 * sizeof *R) != 0) {
-      c->statics_rest = false;
-      memcpy(pose, p, 3 * sizeof *p);
-      memcpy(pose + 3, R, 9 * sizeof *R);
+  for (int32_t b = 0; b < c->model->sizes.bodies; ++b) {
+    const double *p = query->p_WB + 3 * b, *R = query->R_WB + 9 * b;
+    double *pose = c->poses + 12 * b, *travel = c->travel[b], way2 = 0.0, turn2 = 0.0;
+    for (int i = 0; i < 3; ++i) {
+      way2 += (p[i] - pose[i]) * (p[i] - pose[i]);
+      pose[i] = p[i];
+    }
+    for (int i = 0; i < 9; ++i) {
+      turn2 += (R[i] - pose[3 + i]) * (R[i] - pose[3 + i]);
+      pose[3 + i] = R[i];
+    }
+    if (way2 > 0.0 || turn2 > 0.0) {
+      travel[0] += sqrt(way2) + DBL_EPSILON * travel[0];
+      travel[1] += chord * sqrt(turn2) + DBL_EPSILON * travel[1];
+      c->statics_rest = c->statics_rest && c->model->bodies[b].weld != 0;
     }
   }
 }
@@ -218,8 +214,9 @@ sap_status sap_collision_detect(sap_collision* collision, const sap_collision_qu
   sap_collision* c = collision;
   if (!query->more) {
     SAP_TRY(check_poses(c->model, query, error));
-    compare_statics(c, query);
+    add_travel(c, query);
   }
+  c->fall = query->dt * query->dt * sap_v3_norm(c->model->options.gravity);
   place_shapes(c, query);
   SAP_TRY(sap_collision_find_pairs(c, query->more, error));
   SAP_TRY(sap_collision_collide(c, query, error));

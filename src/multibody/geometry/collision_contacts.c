@@ -446,8 +446,7 @@ static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* sha
   }
   sap_pair_reach reach = {.rest = near->rest, .margin = near->margin};
   reach.way = query->V_WB != NULL ? sap_motion_bound(a, b) : 0.0;
-  const double fall = query->dt * query->dt * sap_v3_norm(c->model->options.gravity);
-  reach.slack = slack_of(a, b, query, reach.way, fall);
+  reach.slack = slack_of(a, b, query, reach.way, c->fall);
   reach.points = reach.rest + sap_most(reach.margin, reach.way + reach.slack);
   // Shapes that rest on each other get no more: their choice would turn with the smallest motion.
   const double held = slack_of(a, b, query, reach.way, 0.0);
@@ -488,6 +487,15 @@ static void drop_shallow(double reach, sap_manifold* manifold) {
   manifold->count = kept;
 }
 
+// Keeps the distance of a near pair.
+static void keep_gap(const sap_collision* c, double gap, sap_near_pair* near) {
+  static const double round_off = 1e-14;  // of the travels
+  const double travel = sap_collision_travel(c, &c->shapes[near->pair >> 32]) +
+                        sap_collision_travel(c, &c->shapes[near->pair & UINT32_MAX]);
+  near->gap = gap;
+  near->clear = gap - near->rest - near->margin + (1.0 - round_off) * travel;
+}
+
 // Collides a pair; true if it touches, or will at *time. The gap is kept with the near pair.
 static bool collide_pair(const sap_collision* c, const sap_shape_pair* of,
                          const sap_pair_reach* reach, const sap_collision_query* query,
@@ -506,7 +514,7 @@ static bool collide_pair(const sap_collision* c, const sap_shape_pair* of,
   if (of->near >= 0) {
     sap_near_pair* near = &c->near[c->near_now][of->near];
     sap_v3_copy(near->along, manifold->apart);
-    near->gap = sap_v3_dot(near->along, near->along) > 0.0 ? gap : -HUGE_VAL;
+    keep_gap(c, sap_v3_dot(near->along, near->along) > 0.0 ? gap : -HUGE_VAL, near);
   }
   return found;
 }
@@ -525,8 +533,10 @@ static bool find_points(const sap_collision* c, const sap_shape_pair* of,
     return false;
   }
   const sap_pair_reach reach = reach_of(c, of, query);
+  double gap;
   if (near != NULL && sap_collide_are_apart(&a->placed, &b->placed, sap_most(reach.points, 0.0),
-                                            near->along, &near->gap)) {
+                                            near->along, &gap)) {
+    keep_gap(c, gap, near);
     return false;
   }
   return known ? sap_motion_first_overlap(a, b, query, &reach, time, manifold)

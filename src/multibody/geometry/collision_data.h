@@ -36,6 +36,7 @@ typedef struct sap_near_pair {
   double rest;      // its rest distance [m]
   double along[3];  // unit, world: direction along which they were apart last; 0: unknown
   double gap;       // lower bound of their distance along it at the start of this step [m]
+  double clear;     // they do not meet while the sum of their `spent` and `fall` is below [m]
 } sap_near_pair;
 
 // A pair to collide in this call.
@@ -65,11 +66,12 @@ static inline bool sap_collision_shape_is_static(const sap_collision_shape* shap
 struct sap_collision {
   sap_pool pool;  // of all arrays but the identities
   const sap_model* model;
-  int32_t* statics;      // bodies with shapes that are welded to the world      (static_count)
-  double* static_poses;  // p, R of these in the last call, zeros: no call yet
-                         //                                                   (12 static_count)
-  int32_t static_count;
-  bool statics_rest;  // their poses are those of the last call
+  double* poses;        // p, R of the bodies in the last call, zeros: no call yet (12 bodies)
+  double (*travel)[2];  // bounds of the lengths of their ways [m, rad] until it   (bodies)
+  double* spent;        // by shape id: travel of any of its points, and the way and slack that it
+                        // brings to a pair in this call [m]
+  double fall;          // way of a fall from rest in this call's dt [m]
+  bool statics_rest;    // static bodies have the poses of the last call
   int32_t mesh_count, shape_count, plane_count, box_count;
   sap_polytope* hulls;          // by mesh id                                       (mesh_count)
   sap_collision_shape* shapes;  // by shape id                                     (shape_count)
@@ -102,6 +104,13 @@ static inline bool sap_collision_shape_rests(const sap_collision* c,
   return sap_collision_shape_is_static(shape) && c->statics_rest;
 }
 
+// Bounds the length of the way of any point of the shape until this call.
+static inline double sap_collision_travel(const sap_collision* c,
+                                          const sap_collision_shape* shape) {
+  const double* travel = c->travel[shape->filter.body];
+  return travel[0] + travel[1] * (shape->arm + shape->placed.bound);
+}
+
 void sap_filter_init(const sap_model* model, int32_t shape, sap_filter_shape* out);
 // Returns the contact pair of two shapes; NULL: none.
 const sap_pair_def* sap_filter_find_pair(const sap_model* model, const sap_filter_shape* a,
@@ -116,8 +125,8 @@ void sap_identity_match(const sap_identity* old, int32_t old_count, double toler
 // Finds the velocity of the body's point that is at p after the way `ahead` of its origin [m/s].
 void sap_motion_velocity(const sap_collision_query* query, int32_t body, const double p[3],
                          const double ahead[3], double velocity[3]);
-// Sets move and turn of a placed shape.
-void sap_motion_set(sap_collision_shape* shape, const sap_collision_query* query);
+// Sets move and turn of a placed shape. Returns a bound of the way of any of its points [m].
+double sap_motion_set(sap_collision_shape* shape, const sap_collision_query* query);
 // Bound of the way of any point of B relative to any of A [m].
 double sap_motion_bound(const sap_collision_shape* a, const sap_collision_shape* b);
 // Lower bound of n . (way of a point of B - way of a point of A), for a unit n.

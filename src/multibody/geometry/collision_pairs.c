@@ -79,15 +79,14 @@ sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair) {
   const uint64_t ids[2] = {pair >> 32, pair & UINT32_MAX};
   const sap_collision_shape *a = &c->shapes[ids[0]], *b = &c->shapes[ids[1]];
   const sap_pair_def* own = sap_filter_find_pair(c->model, &a->filter, &b->filter);
-  if (own != NULL) {
-    return (sap_near_pair){
-        .pair = pair, .margin = own->margin, .rest = own->rest_distance, .gap = -HUGE_VAL};
-  }
   const sap_shape_def* shapes = c->model->shapes;
   return (sap_near_pair){.pair = pair,
-                         .margin = sap_most(a->margin, b->margin),
-                         .rest = shapes[ids[0]].rest_distance + shapes[ids[1]].rest_distance,
-                         .gap = -HUGE_VAL};
+                         .margin = own != NULL ? own->margin : sap_most(a->margin, b->margin),
+                         .rest = own != NULL
+                                     ? own->rest_distance
+                                     : shapes[ids[0]].rest_distance + shapes[ids[1]].rest_distance,
+                         .gap = -HUGE_VAL,
+                         .clear = -HUGE_VAL};
 }
 
 // Adds a pair of shape ids to `keys`.
@@ -301,8 +300,9 @@ static bool stays_apart(const sap_collision* c, const sap_near_pair* near) {
          !sap_collision_has_patch(c, near->pair);
 }
 
-// Merges the near pairs whose boxes overlap now, unless they stay apart, with the pairs with planes
-// in `keys`.
+// Merges the near pairs whose boxes overlap now with the pairs with planes in `keys`. Leaves out
+// pairs that stay apart, and those whose bodies have moved less since they were measured than it
+// takes to meet.
 static sap_status merge_pairs(sap_collision* c, bool again, sap_error* error) {
   sap_near_pair* near = c->near[c->near_now];
   SAP_FAIL_IF(c->near_count > INT32_MAX - c->key_count, error, SAP_STATUS_MEMORY,
@@ -312,6 +312,9 @@ static sap_status merge_pairs(sap_collision* c, bool again, sap_error* error) {
   for (int32_t i = 0; i < c->near_count; ++i) {
     const uint64_t pair = near[i].pair;
     near[i].gap = again ? near[i].gap : -HUGE_VAL;
+    if (c->spent[pair >> 32] + c->spent[pair & UINT32_MAX] + c->fall < near[i].clear) {
+      continue;
+    }
     const sap_aabb *a = &c->boxes[c->box_of[pair >> 32]],
                    *b = &c->boxes[c->box_of[pair & UINT32_MAX]];
     if (!sap_aabb_overlap(a, b) || (again && stays_apart(c, &near[i]))) {
