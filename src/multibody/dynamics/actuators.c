@@ -181,6 +181,16 @@ int32_t sap_model_effort_bound(const sap_model* model, int32_t id) {
   return isfinite(lower) || isfinite(upper) ? bound : -1;
 }
 
+// True if no other actuator is on the same joint: an effort range bounds this one alone.
+static bool is_alone(const sap_model* model, int32_t id) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
+    const sap_model_actuator* a = &model->actuators[i];
+    count += a->transmission == SAP_TRANSMISSION_JOINT && a->target == model->actuators[id].target;
+  }
+  return count == 1 && model->actuators[id].gear != 0.0;
+}
+
 static bool is_simple(const sap_model* model, int32_t id) {
   const sap_model_actuator* a = &model->actuators[id];
   if (a->transmission != SAP_TRANSMISSION_JOINT || model->joints[a->target].nv != 1 ||
@@ -188,7 +198,7 @@ static bool is_simple(const sap_model* model, int32_t id) {
     return false;
   }
   return !sap_dynamics_actuator_is_elastic(model, id) && a->bias[1] == 0.0 && a->bias[2] == 0.0 &&
-         sap_model_effort_bound(model, id) < 0;
+         (sap_model_effort_bound(model, id) < 0 || is_alone(model, id));
 }
 
 void sap_dynamics_sort_actuators(sap_dynamics* d) {
@@ -196,14 +206,20 @@ void sap_dynamics_sort_actuators(sap_dynamics* d) {
   for (int32_t id = 0; id < d->model->sizes.actuators; ++id) {
     const sap_model_actuator* a = &d->model->actuators[id];
     if (is_simple(d->model, id)) {
+      double efforts[2] = {-infinity, infinity};
+      if (sap_model_effort_bound(d->model, id) >= 0) {
+        sap_model_effort_range(d->model, a->target, &efforts[0], &efforts[1]);
+      }
+      const double lower = efforts[a->gear < 0.0] / a->gear;
+      const double upper = efforts[!(a->gear < 0.0)] / a->gear;
       d->motors[d->nmotors++] =
           (sap_simple_motor){.id = id,
                              .dof = d->model->joints[a->target].v_start,
                              .gear = a->gear,
                              .gain = a->gain,
                              .bias = a->bias[0],
-                             .force_lower = a->force_lower,
-                             .force_upper = a->force_upper,
+                             .force_lower = sap_clamp(a->force_lower, lower, upper),
+                             .force_upper = sap_clamp(a->force_upper, lower, upper),
                              .input_lower = a->act < 0 ? a->control_lower : -infinity,
                              .input_upper = a->act < 0 ? a->control_upper : infinity};
     } else {

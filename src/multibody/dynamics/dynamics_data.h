@@ -67,8 +67,9 @@ typedef struct sap_spring {
   double stiffness, reference, cubic;
 } sap_spring;
 
-// A motor with force = clamp(gain u + bias), on a joint without effort range. A loop of their own
-// saves 5 % of the instructions of a step of humanoids.
+// A motor with force = clamp(gain u + bias), bounds of the joint's effort included: alone on a
+// joint with an effort range. A loop of their own saves 5 % of the instructions of a step of
+// humanoids.
 typedef struct sap_simple_motor {
   int32_t id, dof;
   double gear, gain, bias;

@@ -156,14 +156,16 @@ static double law_at_end(sap_multibody* multibody, double dt, const double* v, i
 static void divide_effort(const sap_multibody* multibody, int32_t bound, bool servos, double total,
                           double* force) {
   const sap_model* model = multibody->model;
+  const sap_dynamics* d = multibody->dynamics;
   double sum = 0.0;
   int32_t count = 0;
   for (int pass = 0; pass < 2; ++pass) {
-    for (int32_t i = 0; i < model->sizes.actuators; ++i) {
+    for (int32_t n = 0; n < d->nother_actuators; ++n) {
+      const int32_t i = d->other_actuators[n];
       const sap_model_actuator* a = &model->actuators[i];
       if (sap_model_effort_bound(model, i) != bound ||
           sap_dynamics_actuator_is_servo(model, i, multibody->start.input) != servos ||
-          sap_dynamics_servo_is_linear(multibody->dynamics, i)) {
+          sap_dynamics_servo_is_linear(d, i)) {
         continue;
       }
       if (pass == 0) {
