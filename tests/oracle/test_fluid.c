@@ -229,9 +229,9 @@ static void test_virtual_masses(void** unused) {
   }
 }
 
-// Boxes on a chain with welded bodies, behind a free root and alone.
+// Boxes on a chain with welded bodies, behind a free root and alone, in a medium of a density.
 static const char boxes[] =
-    "<mujoco><compiler angle='radian'/><option density='1.3' viscosity='.4' wind='.5 -.3 .2'/>"
+    "<mujoco><compiler angle='radian'/><option density='%g' viscosity='.4' wind='.5 -.3 .2'/>"
     "<worldbody>"
     "<body pos='.1 .2 .3' quat='.9 .1 -.2 .3'><joint type='hinge' axis='1 2 3'/>"
     "<joint type='slide' axis='1 0 1'/><geom type='box' size='.1 .2 .3' pos='.05 -.02 .1'/>"
@@ -247,12 +247,13 @@ static const char boxes[] =
     "</worldbody></mujoco>";
 
 // D of whole trees against differences of the forces, exact for boxes.
-static void test_tree_damping(void** unused) {
-  (void)unused;
+static void check_tree_damping(double density) {
   enum { SIZE = 19, TREES = 3 };
   static const double h = 1e-5;
   sap_error error = {0};
-  sap_model* model = read_text(boxes, &error);
+  char text[sizeof boxes + 16];
+  (void)snprintf(text, sizeof text, boxes, density);
+  sap_model* model = read_text(text, &error);
   assert_non_null(model);
   assert_int_equal(model->sizes.nv, SIZE);
   assert_int_equal(model->sizes.trees, TREES);
@@ -289,6 +290,12 @@ static void test_tree_damping(void** unused) {
   sap_kinematics_clear(&kin);
   sap_dynamics_destroy(dynamics);
   sap_model_destroy(model);
+}
+
+static void test_tree_damping(void** unused) {
+  (void)unused;
+  check_tree_damping(1.3);
+  check_tree_damping(0.0);
 }
 
 static simulation falling(const char* option, double dt) {

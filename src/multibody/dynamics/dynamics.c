@@ -54,9 +54,10 @@ static bool has_hinges_only(const sap_model* model, const sap_model_body* body) 
   return body->njoints > 0;
 }
 
-// Makes the links in depth-first order and their inertias. link_of: scratch (bodies).
-static void make_links(sap_dynamics* d, int32_t* link_of) {
+// Makes the links in depth-first order and their inertias.
+static void make_links(sap_dynamics* d) {
   const sap_model* model = d->model;
+  int32_t* link_of = d->link_of;
   for (int32_t n = 1; n < model->sizes.bodies; ++n) {
     const int32_t id = model->body_order[n];
     const sap_model_body* body = &model->bodies[id];
@@ -137,13 +138,13 @@ static sap_status allocate_tables(sap_dynamics* d, sap_error* error) {
   const sap_model_sizes* sizes = &d->model->sizes;
   sap_pool* pool = &d->pool;
   return SAP_POOL_ADD_ALL(
-      pool, error, SAP_ARRAY(&d->links, sizes->bodies), SAP_ARRAY(&d->hinged, sizes->bodies),
-      SAP_ARRAY(&d->tree_lone, sizes->trees), SAP_ARRAY(&d->tree_free, sizes->trees),
-      SAP_ARRAY(&d->tree_root, sizes->trees), SAP_ARRAY(&d->tree_q, sizes->trees + 1),
-      SAP_ARRAY(&d->springs, sizes->joints), SAP_ARRAY(&d->damping, sizes->nv),
-      SAP_ARRAY(&d->armature, sizes->nv), SAP_ARRAY(&d->locked, sizes->nv),
-      SAP_ARRAY(&d->motors, sizes->actuators), SAP_ARRAY(&d->other_actuators, sizes->actuators),
-      SAP_ARRAY(&d->floating, sizes->bodies),
+      pool, error, SAP_ARRAY(&d->links, sizes->bodies), SAP_ARRAY(&d->link_of, sizes->bodies),
+      SAP_ARRAY(&d->hinged, sizes->bodies), SAP_ARRAY(&d->tree_lone, sizes->trees),
+      SAP_ARRAY(&d->tree_free, sizes->trees), SAP_ARRAY(&d->tree_root, sizes->trees),
+      SAP_ARRAY(&d->tree_q, sizes->trees + 1), SAP_ARRAY(&d->springs, sizes->joints),
+      SAP_ARRAY(&d->damping, sizes->nv), SAP_ARRAY(&d->armature, sizes->nv),
+      SAP_ARRAY(&d->locked, sizes->nv), SAP_ARRAY(&d->motors, sizes->actuators),
+      SAP_ARRAY(&d->other_actuators, sizes->actuators), SAP_ARRAY(&d->floating, sizes->bodies),
       SAP_ARRAY(&d->effort, 2 * (sizes->joints + sizes->tendons)), SAP_ARRAY(&d->force, sizes->nv),
       SAP_ARRAY(&d->applied, sizes->nv), SAP_ARRAY(&d->wrenches, sizes->bodies),
       SAP_ARRAY(&d->composite, sizes->bodies), SAP_ARRAY(&d->V, sizes->bodies),
@@ -159,11 +160,9 @@ void sap_dynamics_destroy(sap_dynamics* d) {
 }
 
 static sap_status fill_workspace(sap_dynamics* d, sap_error* error) {
-  int32_t* link_of = NULL;
   sap_kinematics kin;
   SAP_TRY(allocate_tables(d, error));
-  SAP_TRY(SAP_POOL_ADD(&d->pool, &link_of, d->model->sizes.bodies, error));
-  make_links(d, link_of);
+  make_links(d);
   make_tables(d);
   SAP_TRY(sap_dynamics_create_servos(d, error));
   SAP_TRY(sap_placing_create(d, error));

@@ -98,7 +98,8 @@ struct sap_dynamics {
   const sap_dynamics_kernels* kernels;
   sap_pool pool;  // holds all arrays
   int32_t nlinks;
-  sap_link* links;  // parents before children                                (nlinks)
+  sap_link* links;   // parents before children                                (nlinks)
+  int32_t* link_of;  // by the first body of a weld group                        (bodies)
   sap_placing placing;
   bool* hinged;         // moving bodies with hinges only, on a moving parent    (bodies)
   bool* tree_lone;      //                                                        (trees)
@@ -160,6 +161,17 @@ static inline void sap_dynamics_set_link_velocity(sap_dynamics* d, const sap_dyn
     sap_spatial_add_scaled(V, S[i], at->v[i]);
   }
   memcpy(d->V[l], V, sizeof V);
+}
+// The same of any link; a lone link's O is its origin.
+static inline void sap_dynamics_set_velocity(sap_dynamics* d, const sap_dynamics_state* at,
+                                             int32_t l) {
+  const sap_link* link = &d->links[l];
+  if (link->lone) {
+    sap_m3_mul_v3(d->V[l], at->kin->R_WB + 9 * (size_t)link->body, at->v + link->first_dof + 3);
+    sap_v3_copy(d->V[l] + 3, at->v + link->first_dof);
+  } else {
+    sap_dynamics_set_link_velocity(d, at, l);
+  }
 }
 // tau = S . F for the links of `trees` (NULL: all) except lone ones. Adds the forces F of children
 // to those of their parents first.

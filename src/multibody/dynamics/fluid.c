@@ -134,6 +134,7 @@ static bool make_box(const sap_model* model, int32_t id, sap_fluid_part* part) {
     return false;
   }
   part->body = id;
+  part->isotropic = density == 0.0;
   sap_v3_copy(part->p_BF, body->p_BCo);
   find_principal(body, moments, part->R_BF);
   const double sum = moments[0] + moments[1] + moments[2];
@@ -159,8 +160,7 @@ sap_status sap_fluid_create(const sap_model* model, sap_pool* pool, sap_fluid* f
   bool* covered = NULL;
   SAP_TRY(SAP_POOL_ADD(pool, &fluid->parts, bodies + (size_t)model->sizes.shapes, error));
   SAP_TRY(SAP_POOL_ADD(pool, &covered, bodies, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &fluid->velocities, bodies, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &fluid->J, 6 * (size_t)model->sizes.nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &fluid->drags, bodies, error));
   for (int32_t i = 0; i < model->sizes.shapes; ++i) {
     const sap_shape_def* shape = &model->shapes[i];
     if (shape->fluid_ellipsoid && model->bodies[shape->body].tree >= 0) {
@@ -270,85 +270,159 @@ void sap_fluid_law(const sap_fluid_part* part, const double motion[6], double fo
   (part->ellipsoid ? ellipsoid_law : box_law)(part, motion, force, D);
 }
 
-// Where a part is: its axes and its origin.
+// Where a part is.
 typedef struct part_place {
-  double R_WF[9], p_W[3];
+  int32_t link;
+  double R_WF[9], r[3];  // its axes, which an isotropic part needs not; its origin from O
 } part_place;
 
-// Force of the medium, in F's axes, on a part with the velocities of the fluid. D may be NULL.
+// Force of the medium, in world axes, on a part with the velocities in d->V, and D in F's axes or
+// NULL.
 static void evaluate_part(const sap_dynamics* d, const sap_kinematics* kin,
                           const sap_fluid_part* part, part_place* place, double force[6],
                           double D[36]) {
-  const double* V = d->fluid.velocities[part->body];
-  double arm[3], u[3], motion[6];
-  sap_m3_mul(place->R_WF, kin->R_WB + 9 * (size_t)part->body, part->R_BF);
-  sap_kinematics_point(kin, part->body, part->p_BF, place->p_W);
-  sap_v3_sub(arm, place->p_W, kin->p_WB + 3 * (size_t)part->body);
-  sap_v3_cross(u, V, arm);
+  const sap_model_body* body = &d->model->bodies[part->body];
+  place->link = d->link_of[body->weld];
+  const double* V = d->V[place->link];
+  double u[3], motion[6], local[6];
+  sap_kinematics_point(kin, part->body, part->p_BF, place->r);
+  sap_v3_sub(place->r, place->r, kin->p_WB + 3 * (size_t)d->tree_root[body->tree]);
+  sap_v3_cross(u, V, place->r);
   sap_v3_add(u, u, V + 3);
   sap_v3_sub(u, u, d->model->options.wind);
+  if (part->isotropic) {
+    sap_v3_copy(motion, V);
+    sap_v3_copy(motion + 3, u);
+    sap_fluid_law(part, motion, force, D);
+    return;
+  }
+  sap_m3_mul(place->R_WF, kin->R_WB + 9 * (size_t)part->body, part->R_BF);
   sap_m3_tmul_v3(motion, place->R_WF, V);
   sap_m3_tmul_v3(motion + 3, place->R_WF, u);
-  sap_fluid_law(part, motion, force, D);
+  sap_fluid_law(part, motion, local, D);
+  sap_m3_mul_v3(force, place->R_WF, local);
+  sap_m3_mul_v3(force + 3, place->R_WF, local + 3);
+}
+
+// Sets the velocities of all links about O.
+static void set_velocities(sap_dynamics* d, const sap_dynamics_state* at) {
+  for (int32_t l = 0; l < d->nlinks; ++l) {
+    sap_dynamics_set_velocity(d, at, l);
+  }
+}
+
+// Returns S of a velocity of a link; of a lone link, in `own`.
+static const double* axis_of(const sap_kinematics* kin, const sap_link* link, int32_t i,
+                             double own[6]) {
+  if (!link->lone) {
+    return kin->S[i];
+  }
+  const int32_t k = i - link->first_dof;
+  memset(own, 0, 6 * sizeof *own);
+  if (k < 3) {
+    own[3 + k] = 1.0;
+  } else {
+    sap_v3_copy(own, kin->R_WB + 9 * (size_t)link->body + 3 * (k - 3));
+  }
+  return own;
 }
 
 void sap_dynamics_add_fluid(sap_dynamics* d, const sap_dynamics_state* at, double sign, double* k) {
-  if (d->fluid.count > 0) {
-    sap_kinematics_velocities(at->kin, at->v, d->fluid.velocities);
+  if (d->fluid.count == 0) {
+    return;
   }
+  set_velocities(d, at);
+  memset(d->F, 0, (size_t)d->nlinks * sizeof *d->F);
   for (int32_t i = 0; i < d->fluid.count; ++i) {
-    const sap_fluid_part* part = &d->fluid.parts[i];
     part_place place;
-    double local[6], force[3], moment[3];
-    evaluate_part(d, at->kin, part, &place, local, NULL);
-    sap_m3_mul_v3(moment, place.R_WF, local);
-    sap_m3_mul_v3(force, place.R_WF, local + 3);
-    sap_v3_scale(moment, moment, sign);
-    sap_v3_scale(force, force, sign);
-    sap_kinematics_add_wrench(at->kin, part->body, place.p_W, force, moment, k);
+    double wrench[6], arm[3];
+    evaluate_part(d, at->kin, &d->fluid.parts[i], &place, wrench, NULL);
+    sap_v3_cross(arm, place.r, wrench + 3);
+    sap_v3_add(wrench, wrench, arm);
+    sap_spatial_add_scaled(d->F[place.link], wrench, sign);
+  }
+  for (int32_t l = d->nlinks; l-- > 0;) {
+    const sap_link* link = &d->links[l];
+    double own[6];
+    for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
+      k[i] += sap_spatial_dot(axis_of(at->kin, link, i, own), d->F[l]);
+    }
+    if (link->parent >= 0) {
+      sap_spatial_add_scaled(d->F[link->parent], d->F[l], 1.0);
+    }
   }
 }
 
-// Adds scale J' D J of the dofs that move the body; J = [rates; velocities] in F's axes, D's blocks
-// of rates and of velocities are not coupled.
-static void add_part_damping(const sap_dynamics* d, int32_t body, const double D[36], double scale,
-                             double* A) {
-  const sap_model* model = d->model;
-  const int32_t tree = model->bodies[body].tree, first = model->tree_dofs[tree];
-  const size_t n = (size_t)model->tree_sizes[tree];
-  const double* J[2] = {d->fluid.J, d->fluid.J + 3 * n};
-  for (int32_t j = model->bodies[body].last_dof; j >= 0; j = model->dof_parent[j]) {
-    double f[6];
-    for (int r = 0; r < 6; ++r) {
-      const double *row = D + 6 * r + r / 3 * 3, *x = J[r / 3] + 3 * (j - first);
-      f[r] = scale * (row[0] * x[0] + row[1] * x[1] + row[2] * x[2]);
-    }
-    for (int32_t i = j; i >= 0; i = model->dof_parent[i]) {
-      A[n * (size_t)(i - first) + (size_t)(j - first)] +=
-          sap_v3_dot(f, J[0] + 3 * (i - first)) + sap_v3_dot(f + 3, J[1] + 3 * (i - first));
+// Adds scale times a part's drag, moved to O:
+//   a = R D_w R' - r~ c r~,  b = r~ c,  c = R D_u R'
+static void add_drag(const sap_fluid_part* part, const part_place* place, const double D[36],
+                     double scale, double* drag) {
+  const double *r = place->r, *T = D + 21;
+  double a[6] = {D[0], D[7], D[14], D[1], D[2], D[8]};
+  double c[6] = {T[0], T[7], T[14], T[1], T[2], T[8]}, b[9];
+  if (!part->isotropic) {
+    sap_m3_rotate_packed(a, place->R_WF, a);
+    sap_m3_rotate_packed(c, place->R_WF, c);
+  }
+  const double columns[9] = {c[0], c[3], c[4], c[3], c[1], c[5], c[4], c[5], c[2]};
+  for (int k = 0; k < 3; ++k) {
+    sap_v3_cross(b + 3 * k, r, columns + 3 * k);
+  }
+  // Row i of b r~ is -r x (row i of b).
+  const double br[6] = {b[3] * r[2] - b[6] * r[1], b[7] * r[0] - b[1] * r[2],
+                        b[2] * r[1] - b[5] * r[0], b[6] * r[0] - b[0] * r[2],
+                        b[0] * r[1] - b[3] * r[0], b[1] * r[1] - b[4] * r[0]};
+  for (int i = 0; i < 6; ++i) {
+    drag[i] += scale * (a[i] - br[i]);
+    drag[SAP_DRAG_C + i] += scale * c[i];
+  }
+  for (int i = 0; i < 9; ++i) {
+    drag[SAP_DRAG_B + i] += scale * b[i];
+  }
+}
+
+// Adds J' D J of a link's velocities, with the drag of all links beyond it.
+static void add_link_damping(const sap_dynamics* d, const sap_kinematics* kin, int32_t l,
+                             const sap_tree_matrix* A) {
+  const sap_link* link = &d->links[l];
+  const double *a = d->fluid.drags[l], *b = a + SAP_DRAG_B, *c = a + SAP_DRAG_C;
+  const int32_t first = d->model->tree_dofs[link->tree];
+  const size_t n = (size_t)d->model->tree_sizes[link->tree];
+  for (int32_t j = link->first_dof; j < link->first_dof + link->ndofs; ++j) {
+    double own[6], f[6], x[3];
+    const double* S = axis_of(kin, link, j, own);
+    double* row = A->diagonal[link->tree] + (j - first);
+    sap_symmetric_mul(f, a, S);
+    sap_m3_mul_v3(x, b, S + 3);
+    sap_v3_add(f, f, x);
+    sap_symmetric_mul(f + 3, c, S + 3);
+    sap_m3_tmul_v3(x, b, S);
+    sap_v3_add(f + 3, f + 3, x);
+    for (int32_t i = j; i >= 0; i = d->model->dof_parent[i]) {
+      row[n * (size_t)(i - first)] += sap_spatial_dot(axis_of(kin, link, i, own), f);
     }
   }
 }
 
 void sap_dynamics_add_fluid_damping(sap_dynamics* d, const sap_dynamics_state* at, double scale,
                                     const sap_tree_matrix* A) {
-  if (d->fluid.count > 0) {
-    sap_kinematics_velocities(at->kin, at->v, d->fluid.velocities);
+  if (d->fluid.count == 0) {
+    return;
   }
+  double(*drags)[SAP_DRAG_SIZE] = d->fluid.drags;
+  set_velocities(d, at);
+  memset(drags, 0, (size_t)d->nlinks * sizeof *drags);
   for (int32_t i = 0; i < d->fluid.count; ++i) {
-    const sap_fluid_part* part = &d->fluid.parts[i];
-    const int32_t tree = d->model->bodies[part->body].tree;
-    const size_t size = 3 * (size_t)d->model->tree_sizes[tree];
     part_place place;
-    double R_WC[9], force[6], D[36];
-    evaluate_part(d, at->kin, part, &place, force, D);
-    memset(d->fluid.J, 0, 2 * size * sizeof(double));
-    for (int k = 0; k < 3; ++k) {  // angular Jacobians begin with the third axis
-      sap_v3_copy(R_WC + 3 * ((k + 2) % 3), place.R_WF + 3 * k);
+    double force[6], D[36];
+    evaluate_part(d, at->kin, &d->fluid.parts[i], &place, force, D);
+    add_drag(&d->fluid.parts[i], &place, D, scale, drags[place.link]);
+  }
+  for (int32_t l = d->nlinks; l-- > 0;) {
+    const int32_t parent = d->links[l].parent;
+    add_link_damping(d, at->kin, l, A);
+    for (int k = 0; parent >= 0 && k < SAP_DRAG_SIZE; ++k) {
+      drags[parent][k] += drags[l][k];
     }
-    sap_kinematics_add_angular_jacobian(at->kin, part->body, R_WC, 1.0, 3, d->fluid.J);
-    sap_kinematics_add_point_jacobian(at->kin, part->body, place.p_W, place.R_WF, 1.0,
-                                      d->fluid.J + size);
-    add_part_damping(d, part->body, D, scale, A->diagonal[tree]);
   }
 }

@@ -9,6 +9,7 @@
 typedef struct sap_fluid_part {
   int32_t body;
   bool ellipsoid;
+  bool isotropic;             // its force is the same whatever its axes: viscosity alone
   double p_BF[3], R_BF[9];    // its frame F in the body: principal axes
   double size[3];             // sides of the box, semi-axes of the ellipsoid [m]
   double viscous[2];          // rotation [N m s], translation [N s/m]
@@ -19,11 +20,13 @@ typedef struct sap_fluid_part {
   double drag[3];             // of an ellipsoid: blunt, slender, angular, times the density
 } sap_fluid_part;
 
+// Drag [moment; force] = -[a b; b' c] [omega; v] about O: a and c, packed as xx yy zz xy xz yz, b.
+enum { SAP_DRAG_C = 6, SAP_DRAG_B = 12, SAP_DRAG_SIZE = 21 };
+
 typedef struct sap_fluid {
   int32_t count;
   sap_fluid_part* parts;
-  double (*velocities)[6];  // of bodies                                               (bodies)
-  double* J;                // of a part: rates, then velocities                       (6 nv)
+  double (*drags)[SAP_DRAG_SIZE];  // scratch: of a link and those beyond it         (bodies)
 } sap_fluid;
 
 // Makes the parts of a model; none if its medium has neither density nor viscosity. Start from {0}.

@@ -80,16 +80,12 @@ static void find_link_state(sap_dynamics* d, const sap_dynamics_state* at, int32
                             sap_inertia* inertia) {
   const sap_kinematics* kin = at->kin;
   const sap_link* link = &d->links[l];
-  if (link->lone) {
-    const double zero[3] = {0.0, 0.0, 0.0};
-    const double* R = kin->R_WB + 9 * link->body;
-    sap_m3_mul_v3(d->V[l], R, at->v + link->first_dof + 3);
-    sap_v3_copy(d->V[l] + 3, at->v + link->first_dof);
-    sap_inertia_move(inertia, &link->body_inertia, R, zero);
-    return;
-  }
+  const double zero[3] = {0.0, 0.0, 0.0};
+  sap_dynamics_set_velocity(d, at, l);
   *inertia = kin->inertia[l];
-  sap_dynamics_set_link_velocity(d, at, l);
+  if (link->lone) {
+    sap_inertia_move(inertia, &link->body_inertia, kin->R_WB + 9 * link->body, zero);
+  }
 }
 
 static void add_link(const sap_dynamics* d, const sap_kinematics* kin, int32_t l,
