@@ -113,6 +113,33 @@ static void collide_at(const sap_collision_shape* const shapes[2], const sap_col
   sap_collide_above(&placed[0], &placed[1], near, reach, manifold);
 }
 
+// Distance of the shapes along a unit direction from A to B, negative where they overlap.
+static double distance_along(const sap_placed_shape* a, const sap_placed_shape* b,
+                             const double n[3]) {
+  const double back[3] = {-n[0], -n[1], -n[2]};
+  double ab[3];
+  sap_v3_sub(ab, b->p, a->p);
+  return sap_v3_dot(n, ab) - (a->type == SAP_SHAPE_PLANE ? 0.0 : sap_shape_extent(a, n)) -
+         (b->type == SAP_SHAPE_PLANE ? 0.0 : sap_shape_extent(b, back));
+}
+
+// Bounds the distance along n from below until the end, as `start` is that at `time`: the distance
+// of two points along n deviates from its chord by at most (|w| t)^2 r/8.
+static double least_along(const sap_collision_shape* const shapes[2],
+                          const sap_collision_query* query, double time, double start,
+                          const double n[3]) {
+  sap_placed_shape end[2];
+  double bend = 0.0;
+  for (int side = 0; side < 2; ++side) {
+    const double rate = sap_v3_norm(query->V_WB + 6 * shapes[side]->filter.body);
+    const double angle = (query->dt - time) * rate;
+    const double bound = shapes[side]->arm + shapes[side]->placed.bound;
+    bend += angle > 0.0 ? angle * angle * bound / 8.0 : 0.0;
+    sap_motion_place(shapes[side], query, query->dt, &end[side]);
+  }
+  return sap_least(start, distance_along(&end[0], &end[1], n)) - bend;
+}
+
 bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_shape* b,
                             const sap_collision_query* query, const sap_pair_reach* reach,
                             double* time, sap_manifold* manifold) {
@@ -140,6 +167,10 @@ bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_sh
     }
     sure = is_near && (!may_miss || gap <= SAP_AHEAD_LATE * near);
     if (!sure) {
+      if (least_along(shapes, query, t, deepest->phi, deepest->n) - reach->rest >
+          sap_most(slack, SAP_AHEAD_LATE * near)) {
+        return false;
+      }
       t += (gap - near) / speed;
       left = reach->rest + near + slack + reach->way * (1.0 - t / query->dt);
       left = sap_most(0.0, sap_most(left, reach->points));
@@ -156,16 +187,6 @@ bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_sh
   return true;
 }
 
-// Distance of the shapes along a unit direction from A to B, negative where they overlap.
-static double distance_along(const sap_placed_shape* a, const sap_placed_shape* b,
-                             const double n[3]) {
-  const double back[3] = {-n[0], -n[1], -n[2]};
-  double ab[3];
-  sap_v3_sub(ab, b->p, a->p);
-  return sap_v3_dot(n, ab) - (a->type == SAP_SHAPE_PLANE ? 0.0 : sap_shape_extent(a, n)) -
-         (b->type == SAP_SHAPE_PLANE ? 0.0 : sap_shape_extent(b, back));
-}
-
 bool sap_motion_stays_shallow(const sap_collision_shape* a, const sap_collision_shape* b,
                               const sap_collision_query* query, const double along[3]) {
   const sap_collision_shape* const shapes[2] = {a, b};
@@ -174,18 +195,11 @@ bool sap_motion_stays_shallow(const sap_collision_shape* a, const sap_collision_
   if (a->turn + b->turn <= step || !(sap_v3_dot(along, along) > 0.0)) {
     return a->turn + b->turn <= step;
   }
-  sap_placed_shape end[2];
-  double n[3], bend = 0.0;
+  double n[3];
   sap_v3_scale(n, b->placed.type == SAP_SHAPE_PLANE ? b->placed.R + 6 : along,
                b->placed.type == SAP_SHAPE_PLANE ? -1.0 : 1.0);
-  for (int side = 0; side < 2; ++side) {
-    const double angle = query->dt * sap_v3_norm(query->V_WB + 6 * shapes[side]->filter.body);
-    const double bound = shapes[side]->arm + shapes[side]->placed.bound;
-    bend += angle > 0.0 ? angle * angle * bound / 8.0 : 0.0;
-    sap_motion_place(shapes[side], query, query->dt, &end[side]);
-  }
   const double start = distance_along(&a->placed, &b->placed, n);
-  return sap_least(start, distance_along(&end[0], &end[1], n)) - bend >
+  return least_along(shapes, query, 0.0, start, n) >
          sap_least(-DEEP * thin, start - step) + 0.5 * step;
 }
 
