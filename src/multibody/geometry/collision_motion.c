@@ -123,19 +123,18 @@ static double distance_along(const sap_placed_shape* a, const sap_placed_shape* 
          (b->type == SAP_SHAPE_PLANE ? 0.0 : sap_shape_extent(b, back));
 }
 
-// Bounds the distance along n from below until the end, as `start` is that at `time`: the distance
-// of two points along n deviates from its chord by at most (|w| t)^2 r/8.
+// Bounds the distance along n from below from `time` on, where it is `start`, for a `length` [s]:
+// the distance of two points along n deviates from its chord by at most (|w| length)^2 r/8.
 static double least_along(const sap_collision_shape* const shapes[2],
-                          const sap_collision_query* query, double time, double start,
-                          const double n[3]) {
+                          const sap_collision_query* query, double time, double length,
+                          double start, const double n[3]) {
   sap_placed_shape end[2];
   double bend = 0.0;
   for (int side = 0; side < 2; ++side) {
     const double rate = sap_v3_norm(query->V_WB + 6 * shapes[side]->filter.body);
-    const double angle = (query->dt - time) * rate;
-    const double bound = shapes[side]->arm + shapes[side]->placed.bound;
+    const double angle = length * rate, bound = shapes[side]->arm + shapes[side]->placed.bound;
     bend += angle > 0.0 ? angle * angle * bound / 8.0 : 0.0;
-    sap_motion_place(shapes[side], query, query->dt, &end[side]);
+    sap_motion_place(shapes[side], query, time + length, &end[side]);
   }
   return sap_least(start, distance_along(&end[0], &end[1], n)) - bend;
 }
@@ -167,7 +166,7 @@ bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_sh
     }
     sure = is_near && (!may_miss || gap <= SAP_AHEAD_LATE * near);
     if (!sure) {
-      if (least_along(shapes, query, t, deepest->phi, deepest->n) - reach->rest >
+      if (least_along(shapes, query, t, query->dt - t, deepest->phi, deepest->n) - reach->rest >
           sap_most(slack, SAP_AHEAD_LATE * near)) {
         return false;
       }
@@ -199,24 +198,19 @@ bool sap_motion_stays_shallow(const sap_collision_shape* a, const sap_collision_
   sap_v3_scale(n, b->placed.type == SAP_SHAPE_PLANE ? b->placed.R + 6 : along,
                b->placed.type == SAP_SHAPE_PLANE ? -1.0 : 1.0);
   const double start = distance_along(&a->placed, &b->placed, n);
-  return least_along(shapes, query, 0.0, start, n) >
+  return least_along(shapes, query, 0.0, query->dt, start, n) >
          sap_least(-DEEP * thin, start - step) + 0.5 * step;
 }
 
 // Passes intervals in which the shapes stay far enough apart along the normal at the interval's
-// start, by the chord of their distance along it, which the true one leaves by `bend` t^2 at most;
-// halves the others. Along no direction do they overlap less than along that of the gap.
+// start, and halves the others. Along no direction do they overlap less than along that of the gap.
 bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_shape* b,
                               const sap_collision_query* query, const sap_pair_reach* reach,
                               double* time, sap_manifold* manifold) {
   const sap_collision_shape* const shapes[2] = {a, b};
   const double thin = 2.0 * sap_least(a->placed.inner, b->placed.inner);
   const double step = (DEEP - KNOWN) * thin, shortest = query->dt / 8192.0;
-  double bend = 0.0, least = 0.0, length = query->dt;
-  for (int side = 0; side < 2; ++side) {
-    const double rate = sap_v3_norm(query->V_WB + 6 * shapes[side]->filter.body);
-    bend += rate > 0.0 ? rate * rate * (shapes[side]->arm + shapes[side]->placed.bound) / 8.0 : 0.0;
-  }
+  double least = 0.0, length = query->dt;
   const double points = 2.0 * sap_most(reach->points, 0.0);
   sap_placed_shape placed[2];
   collide_at(shapes, query, 0.0, points, SAP_DEEPEST_ONLY, placed, manifold);
@@ -226,11 +220,9 @@ bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_
     const double gap = deepest->phi - reach->rest;
     least = k == 0 ? sap_least(-DEEP * thin, gap - step) : least;
     length = sap_least(length, query->dt - *time);
-    sap_motion_place(a, query, *time + length, &placed[0]);
-    sap_motion_place(b, query, *time + length, &placed[1]);
-    const double to = distance_along(&placed[0], &placed[1], deepest->n) - reach->rest;
     const bool deep = !(gap > least + 0.25 * step);
-    if (sap_least(gap, to) - bend * length * length > least || (!deep && length <= shortest)) {
+    if (least_along(shapes, query, *time, length, deepest->phi, deepest->n) - reach->rest > least ||
+        (!deep && length <= shortest)) {
       *time += length;
       length *= 2.0;
       if (*time < query->dt) {
