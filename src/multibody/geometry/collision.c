@@ -158,16 +158,27 @@ static void place_shapes(sap_collision* c, const sap_collision_query* query) {
     if (!query->more) {
       place_shape(c, i, query);
     }
-    c->spent[i] = SAP_WAY_AND_SLACK * sap_motion_set(shape, query);
-    c->spent[i] += sap_collision_travel(c, shape);
+    const double way = sap_motion_set(shape, query);
+    if (c->travels || sap_collision_shape_is_static(shape)) {
+      c->spent[i] = SAP_WAY_AND_SLACK * way + sap_collision_travel(c, shape);
+    }
   }
 }
 
-// Adds the ways of the bodies since the last call to `travel`, rounded up.
+// Near pairs per box from which travels pay.
+enum { MANY_NEAR = 4 };
+
+// Adds the ways of the bodies since they were looked at last to `travel`, rounded up: of static
+// bodies, and of all where the near pairs are many.
 static void add_travel(sap_collision* c, const sap_collision_query* query) {
   static const double chord = 0.7072;  // |dR|_2 = |dR|_F/sqrt(2) of two rotations, and round-off
   c->statics_rest = true;
+  c->travels = c->near_count > MANY_NEAR * c->box_count;
   for (int32_t b = 0; b < c->model->sizes.bodies; ++b) {
+    const bool is_static = c->model->bodies[b].weld == 0;
+    if (!is_static && !c->travels) {
+      continue;
+    }
     const double *p = query->p_WB + 3 * b, *R = query->R_WB + 9 * b;
     double *pose = c->poses + 12 * b, *travel = c->travel[b], way2 = 0.0, turn2 = 0.0;
     for (int i = 0; i < 3; ++i) {
@@ -181,7 +192,7 @@ static void add_travel(sap_collision* c, const sap_collision_query* query) {
     if (way2 > 0.0 || turn2 > 0.0) {
       travel[0] += sqrt(way2) + DBL_EPSILON * travel[0];
       travel[1] += chord * sqrt(turn2) + DBL_EPSILON * travel[1];
-      c->statics_rest = c->statics_rest && c->model->bodies[b].weld != 0;
+      c->statics_rest = c->statics_rest && !is_static;
     }
   }
 }

@@ -493,7 +493,8 @@ static void keep_gap(const sap_collision* c, double gap, sap_near_pair* near) {
   const double travel = sap_collision_travel(c, &c->shapes[near->pair >> 32]) +
                         sap_collision_travel(c, &c->shapes[near->pair & UINT32_MAX]);
   near->gap = gap;
-  near->clear = gap - near->rest - near->margin + (1.0 - round_off) * travel;
+  near->clear =
+      c->travels ? gap - near->rest - near->margin + (1.0 - round_off) * travel : -HUGE_VAL;
 }
 
 // Collides a pair; true if it touches, or will at *time. The gap is kept with the near pair.

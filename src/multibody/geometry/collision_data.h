@@ -66,11 +66,12 @@ static inline bool sap_collision_shape_is_static(const sap_collision_shape* shap
 struct sap_collision {
   sap_pool pool;  // of all arrays but the identities
   const sap_model* model;
-  double* poses;        // p, R of the bodies in the last call, zeros: no call yet (12 bodies)
+  double* poses;        // p, R of the bodies when travel was added, zeros: not yet (12 bodies)
   double (*travel)[2];  // bounds of the lengths of their ways [m, rad] until it   (bodies)
   double* spent;        // by shape id: travel of any of its points, and the way and slack that it
                         // brings to a pair in this call [m]
   double fall;          // way of a fall from rest in this call's dt [m]
+  bool travels;         // the travel of all bodies is that until this call
   bool statics_rest;    // static bodies have the poses of the last call
   int32_t mesh_count, shape_count, plane_count, box_count;
   sap_polytope* hulls;          // by mesh id                                       (mesh_count)

@@ -312,7 +312,8 @@ static sap_status merge_pairs(sap_collision* c, bool again, sap_error* error) {
   for (int32_t i = 0; i < c->near_count; ++i) {
     const uint64_t pair = near[i].pair;
     near[i].gap = again ? near[i].gap : -HUGE_VAL;
-    if (c->spent[pair >> 32] + c->spent[pair & UINT32_MAX] + c->fall < near[i].clear) {
+    if (c->travels &&
+        c->spent[pair >> 32] + c->spent[pair & UINT32_MAX] + c->fall < near[i].clear) {
       continue;
     }
     const sap_aabb *a = &c->boxes[c->box_of[pair >> 32]],
