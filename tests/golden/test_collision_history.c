@@ -47,11 +47,11 @@ typedef struct motion {
   double p[BODIES + WELDED + 1][3], turn[BODIES + WELDED + 1][3];
 } motion;
 
-static void start(motion* m) {
+static void start(motion* m, double spread) {
   *m = (motion){.seed = 99};
   for (int b = 1; b <= BODIES + WELDED; ++b) {
     for (int k = 0; k < 3; ++k) {
-      m->p[b][k] = (k == 2 ? 0.4 : 1.5) * (2.0 * oracle_random(&m->seed) - 1.0);
+      m->p[b][k] = spread * (k == 2 ? 0.4 : 1.5) * (2.0 * oracle_random(&m->seed) - 1.0);
       m->turn[b][k] = 2.0 * oracle_random(&m->seed) - 1.0;
     }
   }
@@ -114,12 +114,12 @@ static void find_velocities(const motion* now, const motion* next, double dt, do
   }
 }
 
-static void run(double dt, bool ahead) {
+static void run(double dt, bool ahead, double spread) {
   static motion now, next;
   static double velocities[BODIES + WELDED + 1][6];
   collision_scene s;
   begin(&s);
-  start(&next);
+  start(&next, spread);
   int32_t contacts = 0;
   for (int step = 0; step < STEPS; ++step) {
     now = next;
@@ -154,22 +154,29 @@ static void run(double dt, bool ahead) {
 
 static void contacts_of_touching_shapes(void** state) {
   (void)state;
-  run(0.0, false);
+  run(0.0, false, 1.0);
 }
 
 static void contacts_that_glide(void** state) {
   (void)state;
-  run(0.01, false);
+  run(0.01, false, 1.0);
 }
 
 static void contacts_ahead(void** state) {
   (void)state;
-  run(0.01, true);
+  run(0.01, true, 1.0);
+}
+
+// So many near pairs that those that cannot have met are left out.
+static void contacts_in_a_crowd(void** state) {
+  (void)state;
+  run(0.01, true, 0.4);
+  run(0.0, false, 0.4);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(contacts_of_touching_shapes),
-                                     cmocka_unit_test(contacts_that_glide),
-                                     cmocka_unit_test(contacts_ahead)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(contacts_of_touching_shapes), cmocka_unit_test(contacts_that_glide),
+      cmocka_unit_test(contacts_ahead), cmocka_unit_test(contacts_in_a_crowd)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
