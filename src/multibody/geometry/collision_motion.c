@@ -19,6 +19,8 @@ enum { ADVANCES_MAX = 48 };
 // contact keeps those that it knows below a quarter, and beyond one half normals point the other
 // way.
 static const double DEEP = 0.375, KNOWN = 0.25;
+// Cosine of the most that the normal of a gap may turn in an interval that follows the gap.
+static const double SAME_NORMAL = 0.9;
 enum { INTERVALS_MAX = 400 };
 
 void sap_motion_velocity(const sap_collision_query* query, int32_t body, const double p[3],
@@ -123,20 +125,27 @@ static double distance_along(const sap_placed_shape* a, const sap_placed_shape* 
          (b->type == SAP_SHAPE_PLANE ? 0.0 : sap_shape_extent(b, back));
 }
 
-// Bounds the distance along n from below from `time` on, where it is `start`, for a `length` [s]:
-// the distance of two points along n deviates from its chord by at most (|w| length)^2 r/8.
+// Bounds by how much the distance along a direction leaves its chord within a length [s]: that of
+// two points by at most (|w| length)^2 r/8.
+static double find_bend(const sap_collision_shape* const shapes[2],
+                        const sap_collision_query* query, double length) {
+  double bend = 0.0;
+  for (int side = 0; side < 2; ++side) {
+    const double angle = length * sap_v3_norm(query->V_WB + 6 * shapes[side]->filter.body);
+    const double bound = shapes[side]->arm + shapes[side]->placed.bound;
+    bend += angle > 0.0 ? angle * angle * bound / 8.0 : 0.0;
+  }
+  return bend;
+}
+
+// Bounds the distance along n from below from `time` on, where it is `start`, for a `length` [s].
 static double least_along(const sap_collision_shape* const shapes[2],
                           const sap_collision_query* query, double time, double length,
                           double start, const double n[3]) {
   sap_placed_shape end[2];
-  double bend = 0.0;
-  for (int side = 0; side < 2; ++side) {
-    const double rate = sap_v3_norm(query->V_WB + 6 * shapes[side]->filter.body);
-    const double angle = length * rate, bound = shapes[side]->arm + shapes[side]->placed.bound;
-    bend += angle > 0.0 ? angle * angle * bound / 8.0 : 0.0;
-    sap_motion_place(shapes[side], query, time + length, &end[side]);
-  }
-  return sap_least(start, distance_along(&end[0], &end[1], n)) - bend;
+  sap_motion_place(shapes[0], query, time + length, &end[0]);
+  sap_motion_place(shapes[1], query, time + length, &end[1]);
+  return sap_least(start, distance_along(&end[0], &end[1], n)) - find_bend(shapes, query, length);
 }
 
 bool sap_motion_first_touch(const sap_collision_shape* a, const sap_collision_shape* b,
@@ -204,13 +213,19 @@ bool sap_motion_stays_shallow(const sap_collision_shape* a, const sap_collision_
 
 // Passes intervals in which the shapes stay far enough apart along the normal at the interval's
 // start, and halves the others. Along no direction do they overlap less than along that of the gap.
+// Where a rod slides round an edge and the normal turns, the chord of the gap will do, which the true
+// one leaves by `slip` t^2 more than the bend.
 bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_shape* b,
                               const sap_collision_query* query, const sap_pair_reach* reach,
                               double* time, sap_manifold* manifold) {
   const sap_collision_shape* const shapes[2] = {a, b};
   const double thin = 2.0 * sap_least(a->placed.inner, b->placed.inner);
   const double step = (DEEP - KNOWN) * thin, shortest = query->dt / 8192.0;
-  double least = 0.0, length = query->dt;
+  const double rates =
+      sap_v3_norm(query->V_WB + 6 * a->filter.body) + sap_v3_norm(query->V_WB + 6 * b->filter.body);
+  double least = 0.0, length = query->dt, way[3];
+  sap_v3_sub(way, b->move, a->move);
+  const double slip = 0.25 * rates * sap_v3_norm(way) / query->dt;
   const double points = 2.0 * sap_most(reach->points, 0.0);
   sap_placed_shape placed[2];
   collide_at(shapes, query, 0.0, points, SAP_DEEPEST_ONLY, placed, manifold);
@@ -221,8 +236,18 @@ bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_
     least = k == 0 ? sap_least(-DEEP * thin, gap - step) : least;
     length = sap_least(length, query->dt - *time);
     const bool deep = !(gap > least + 0.25 * step);
-    if (least_along(shapes, query, *time, length, deepest->phi, deepest->n) - reach->rest > least ||
-        (!deep && length <= shortest)) {
+    const double left = gap - find_bend(shapes, query, length) - slip * length * length;
+    bool passes =
+        least_along(shapes, query, *time, length, deepest->phi, deepest->n) - reach->rest > least ||
+        (!deep && length <= shortest);
+    if (!passes && !deep && left > least) {
+      sap_manifold next;
+      collide_at(shapes, query, *time + length, points, SAP_DEEPEST_ONLY, placed, &next);
+      const sap_manifold_point* at_end = sap_manifold_deepest(&next);
+      passes = next.count > 0 && sap_v3_dot(at_end->n, deepest->n) > SAME_NORMAL &&
+               left + sap_least(0.0, at_end->phi - deepest->phi) > least;
+    }
+    if (passes) {
       *time += length;
       length *= 2.0;
       if (*time < query->dt) {
