@@ -79,6 +79,7 @@ void sap_feature_facing(const sap_placed_shape* shape, const double centre[3], c
     mesh_feature(shape, n, out);
   } else if (shape->type == SAP_SHAPE_CAPSULE) {
     out->kind = SAP_FEATURE_SEGMENT;
+    out->round_ends = true;
     out->radius = shape->size[0];
     sap_v3_scale(out->u, shape->R + 6, shape->size[1]);
     sap_v3_add_scaled(out->c, n, out->radius);
@@ -332,8 +333,11 @@ static void add_own_corners(const overlap* o) {
 }
 
 // Adds the ends of one axis over the other: each is a sphere on a rounded line with its own normal.
+// Lines that cross have those that overlap, else the one contact of capsules deep in each other
+// would jump from end to end.
 static void add_line_ends(const sap_feature* ends, const sap_feature* line, double sign,
-                          const double n[3], sap_candidates* list) {
+                          const double n[3], bool parallel, sap_candidates* list) {
+  const double most = parallel ? (double)INFINITY : ends->round_ends ? 0.0 : -(double)INFINITY;
   const double length2 = sap_v3_dot(line->u, line->u);
   for (int i = -1; i <= 1; i += 2) {
     double x[3], d[3], foot_point[3];
@@ -349,14 +353,15 @@ static void add_line_ends(const sap_feature* ends, const sap_feature* line, doub
     sap_v3_sub(d, x, foot_point);
     const double distance = sap_v3_norm(d);
     const double side = sign * sap_v3_dot(d, n);
-    if (!(side > half_sqrt2 * distance)) {
+    const double gap = distance - line->radius - ends->radius;
+    if (!(side > half_sqrt2 * distance) || !(gap < most)) {
       continue;  // crossed lines, or lines through each other
     }
     double own[3], p[3];
     sap_v3_scale(own, d, sign / distance);
     sap_v3_copy(p, sign > 0.0 ? foot_point : x);
     sap_v3_add_scaled(p, own, sign > 0.0 ? line->radius : ends->radius);
-    sap_candidates_add(list, p, own, distance - line->radius - ends->radius);
+    sap_candidates_add(list, p, own, gap);
   }
 }
 
@@ -365,10 +370,9 @@ static void overlap_lines(const sap_feature* a, const sap_feature* b, const doub
   double cross[3];
   sap_v3_cross(cross, a->u, b->u);
   const double sine = sap_v3_norm(cross);
-  if (sine <= parallel_sine * sap_v3_norm(a->u) * sap_v3_norm(b->u)) {
-    add_line_ends(b, a, 1.0, n, list);
-    add_line_ends(a, b, -1.0, n, list);
-  }
+  const bool parallel = sine <= parallel_sine * sap_v3_norm(a->u) * sap_v3_norm(b->u);
+  add_line_ends(b, a, 1.0, n, parallel, list);
+  add_line_ends(a, b, -1.0, n, parallel, list);
 }
 
 void sap_feature_overlap(const sap_feature* a, const sap_feature* b, const double n[3],

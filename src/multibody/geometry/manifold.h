@@ -71,6 +71,7 @@ typedef struct sap_feature {
   sap_feature_kind kind;
   double c[3], u[3], v[3];     // on the surface, from A's centre in world axes [m]
   double axis[3], radius;      // a segment lies on the side of a rounded line: its middle [m]
+  bool round_ends;             // of a segment: the ends are spheres, as a capsule has them
   double deepest[2];           // of a disc: (a, b) of the rim point that is farthest along n
   bool tilted;                 // of a disc: whether `deepest` is defined
   int32_t face, ncorners;      // of a polygon
