@@ -143,27 +143,32 @@ static int32_t outermost(const sap_candidates* list, const int32_t abc[3], doubl
   return best;
 }
 
+static bool has_point(const sap_manifold* out, const double p[3], double apart) {
+  int32_t k = 0;
+  while (k < out->count && distance2(p, out->points[k].p) > apart * apart) {
+    ++k;
+  }
+  return k < out->count;
+}
+
 // Takes all corners of two boxes' faces, at most eight: a choice among them turns with the smallest
 // motion, and the bodies rock from choice to choice. Returns false if there are more.
 static bool take_corners(const sap_candidates* list, double scale, sap_manifold* out) {
   const double apart = same_point * scale;
   out->count = 0;
   for (int32_t i = 0; i < list->count; ++i) {
-    int32_t k = 0;
-    while (k < out->count && distance2(list->points[i].p, out->points[k].p) > apart * apart) {
-      ++k;
+    if (has_point(out, list->points[i].p, apart)) {
+      continue;
     }
-    if (k == SAP_MANIFOLD_POINTS) {
+    if (out->count == SAP_MANIFOLD_POINTS) {
       return false;
     }
-    if (k == out->count) {
-      out->points[out->count++] = list->points[i];
-    }
+    out->points[out->count++] = list->points[i];
   }
   return true;
 }
 
-// Adds the points chosen from the list.
+// Adds the points chosen from the list, but those that are there.
 static void choose(const sap_candidates* list, double scale, sap_manifold* out) {
   if (list->count == 0) {
     return;
@@ -186,37 +191,34 @@ static void choose(const sap_candidates* list, double scale, sap_manifold* out) 
     }
   }
   for (int32_t i = 0; i < count; ++i) {
-    out->points[out->count++] = list->points[chosen[i]];
+    if (!has_point(out, list->points[chosen[i]].p, gap)) {
+      out->points[out->count++] = list->points[chosen[i]];
+    }
   }
 }
 
-// Takes the points below or above the height.
-static void take(const sap_candidates* list, double height, bool below, sap_candidates* part) {
+// Takes the points below the height.
+static void take(const sap_candidates* list, double height, sap_candidates* part) {
   sap_candidates_start(part, list->reach);
   for (int32_t i = 0; i < list->count; ++i) {
-    if ((list->points[i].phi < height) == below) {
+    if (list->points[i].phi < height) {
       part->witness = i == list->witness ? part->count : part->witness;
       part->points[part->count++] = list->points[i];
     }
   }
 }
 
+// The choice from all points is made beside that from those below `near`: a first point that passes
+// it does not change the choice.
 void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out) {
   if (list->boxes && take_corners(list, scale, out)) {
     return;
   }
-  int32_t below = 0;
-  for (int32_t i = 0; i < list->count; ++i) {
-    below += list->points[i].phi < out->near;
-  }
-  out->count = 0;
-  if (below == 0 || below == list->count) {
-    choose(list, scale, out);
-    return;
-  }
   sap_candidates part;
-  take(list, out->near, true, &part);
+  out->count = 0;
+  take(list, out->near, &part);
   choose(&part, scale, out);
-  take(list, out->near, false, &part);
-  choose(&part, scale, out);
+  if (part.count < list->count) {
+    choose(list, scale, out);
+  }
 }
