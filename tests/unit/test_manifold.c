@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The points of two boxes that lie on each other: they stay where they are when the boxes move by a
-// micrometre or less, as bodies at rest do, and are the corners of the overlap.
+// micrometre or less, as bodies at rest do, and are the corners of the overlap. Ends of capsules.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -197,11 +197,40 @@ static void test_depth_is_kept(void** state) {
   }
 }
 
+// Capsules that cross at an angle: where they overlap at an end, it is a contact, with its own
+// depth; else the nearest points are the only one.
+static void test_ends_of_capsules(void** state) {
+  (void)state;
+  const sap_shape_def def = {.type = SAP_SHAPE_CAPSULE, .size = {0.1, 0.05}};
+  for (int k = 0; k < 40; ++k) {
+    const double angle = 0.02 * k + 0.005, depth = k % 2 == 0 ? 0.08 : 1e-6;
+    const double c = cos(angle), s = sin(angle);
+    sap_placed_shape a, b;
+    sap_shape_init(&a, &def, NULL);
+    sap_shape_init(&b, &def, NULL);
+    memcpy(a.R, (const double[9]){0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0}, sizeof a.R);
+    memcpy(b.R, (const double[9]){-s, c, 0.0, 0.0, 0.0, 1.0, c, s, 0.0}, sizeof b.R);
+    sap_v3_set(b.p, 0.0, 0.0, 0.2 - depth);
+    sap_manifold m;
+    sap_collide(&a, &b, 0.0, &m);
+    // an end of b is 0.05 sin(angle) beside the axis of a
+    const double end = hypot(0.05 * s, 0.2 - depth) - 0.2;
+    double shallowest = -1.0;
+    for (int32_t i = 0; i < m.count; ++i) {
+      shallowest = fmax(shallowest, m.points[i].phi);
+    }
+    assert_true(end < 0.0 ? m.count > 2 : m.count == 1);
+    ASSERT_NEAR(sap_manifold_deepest(&m)->phi, -depth, 1e-12);
+    ASSERT_NEAR(shallowest, end < 0.0 ? end : -depth, 1e-12);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_points_stay),
       cmocka_unit_test(test_corners_are_kept),
       cmocka_unit_test(test_depth_is_kept),
+      cmocka_unit_test(test_ends_of_capsules),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
