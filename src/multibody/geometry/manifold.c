@@ -188,6 +188,8 @@ static void choose(const sap_candidates* list, double scale, sap_manifold* out) 
       if (next >= 0) {
         chosen[count++] = next;
       }
+    } else {  // a line: its other end, where the deepest point is between
+      chosen[count++] = farthest(list, chosen[1], 0.0);
     }
   }
   for (int32_t i = 0; i < count; ++i) {
