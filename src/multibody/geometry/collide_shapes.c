@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pairs of shapes with closed forms: spheres, capsules and boxes among each other, and planes
 // against every shape.
+#include "math/scalar.h"
 #include "multibody/geometry/collide.h"
 
 // --- capsule or sphere against capsule and box: nearest points of the segment ---
-
-static double clamp(double x, double limit) {
-  return sap_most(-limit, sap_least(limit, x));
-}
 
 // Finds the parameters [m] of the nearest points of the segments s u, |s| <= length_a, and
 // ab + t w, |t| <= length_b; u, w unit. For parallel segments: any nearest pair.
@@ -16,11 +13,12 @@ static void nearest_on_segments(const double u[3], double length_a, const double
   const double uw = sap_v3_dot(u, w);
   const double p = sap_v3_dot(u, ab), q = -sap_v3_dot(w, ab);
   const double det = 1.0 - uw * uw;
-  *s = det > 1e-14 ? clamp((p + uw * q) / det, length_a) : clamp(p, length_a);
+  *s = det > 1e-14 ? sap_clamp((p + uw * q) / det, -length_a, length_a)
+                   : sap_clamp(p, -length_a, length_a);
   *t = *s * uw + q;
   if (fabs(*t) > length_b) {
-    *t = clamp(*t, length_b);
-    *s = clamp(*t * uw + p, length_a);
+    *t = sap_clamp(*t, -length_b, length_b);
+    *s = sap_clamp(*t * uw + p, -length_a, length_a);
   }
 }
 
@@ -64,7 +62,7 @@ typedef struct segment_box {
 static double excess(const segment_box* p, double t, double e[3]) {
   for (int i = 0; i < 3; ++i) {
     const double x = p->c[i] + t * p->d[i];
-    e[i] = x - clamp(x, p->h[i]);
+    e[i] = x - sap_clamp(x, -p->h[i], p->h[i]);
   }
   return sap_v3_dot(e, p->d);
 }
