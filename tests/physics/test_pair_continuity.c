@@ -79,7 +79,7 @@ static touching_pair make_pair(void) {
   const int pose = (int)uniform(0.0, 4.0);  // 0: aligned, 1: nearly, else any
   for (int side = 0; side < 2; ++side) {
     double norm = 0.0;
-    pair.type[side] = SAP_SHAPE_SPHERE + (int)uniform(0.0, 6.0);
+    pair.type[side] = (sap_shape_type)uniform(SAP_SHAPE_SPHERE, SAP_SHAPE_MESH + 1.0);
     for (int k = 0; k < 4; ++k) {
       pair.q[side][k] =
           side == 1 && pose < 2 ? pair.q[0][k] + 5e-4 * pose * (k - 1) : uniform(-1.0, 1.0);
