@@ -16,7 +16,7 @@ typedef struct results {
   double p[3 * MIXED_BODIES], R[9 * MIXED_BODIES], q[4 * MIXED_BODIES];
   double J[3 * MIXED_NV], M[MIXED_NV * MIXED_NV], tau[MIXED_NV];
   double start[MIXED_BODIES][6], end[MIXED_BODIES][6];
-  double D[7][MIXED_NV * MIXED_NV], products[MIXED_NV][SAP_MASS_PAIRS], gradient[MIXED_NV];
+  double D[7][MIXED_NV * MIXED_NV], gradient[MIXED_NV];
 } results;
 
 // Derivatives at kin.
@@ -40,10 +40,10 @@ static void differentiate(sap_dynamics* d, const sap_kinematics* kin, results* o
   step.dq0 = out->D[5];
   step.dv0 = out->D[6];
   sap_derivatives_momentum(work, &step);
-  const double* const x[SAP_MASS_FIELDS] = {mixed_v, out->D[0], NULL, out->D[2]};
+  const sap_mass_form form = {.x = {mixed_v, out->D[0], NULL, out->D[2]},
+                              .Q = {{1.0, -2.0, 1.0, 0.5}, {-2.0, 0.3}, {1.0}, {0.5}}};
   for (int32_t t = 0; t < d->model->sizes.trees; ++t) {
-    sap_mass_products(masses, kin, t, x, out->products);
-    sap_mass_gradient(masses, kin, t, out->D[2], out->gradient);
+    sap_mass_gradient(masses, kin, t, &form, out->gradient);
   }
   sap_pool_free(&pool);
 }

@@ -68,9 +68,6 @@ void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives
 
 // --- products with M ---
 
-const int sap_mass_pairs[SAP_MASS_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2},
-                                               {2, 2}, {0, 3}, {1, 3}, {2, 3}};
-
 sap_status sap_mass_work_create(sap_dynamics* d, sap_pool* pool, sap_mass_work** out,
                                 sap_error* error) {
   const sap_model* model = d->model;
@@ -79,8 +76,8 @@ sap_status sap_mass_work_create(sap_dynamics* d, sap_pool* pool, sap_mass_work**
   w->dynamics = d;
   SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&w->links, d->nlinks),
                            SAP_ARRAY(&w->tree_link, model->sizes.trees + 1),
-                           SAP_ARRAY(&w->group, model->sizes.nv), SAP_ARRAY(&w->S, model->sizes.nv),
-                           SAP_ARRAY(&w->field_Pd, model->sizes.nv)));
+                           SAP_ARRAY(&w->group, model->sizes.nv),
+                           SAP_ARRAY(&w->Pd, model->sizes.nv)));
   for (int32_t i = 0; i < model->sizes.nv; ++i) {
     w->group[i] = sap_derivatives_group(model, i);
   }
@@ -92,12 +89,17 @@ sap_status sap_mass_work_create(sap_dynamics* d, sap_pool* pool, sap_mass_work**
   return SAP_STATUS_OK;
 }
 
-void sap_mass_products(sap_mass_work* w, const sap_kinematics* kin, int32_t tree,
-                       const double* const x[SAP_MASS_FIELDS], double (*out)[SAP_MASS_PAIRS]) {
-  w->dynamics->kernels->mass_products(w, kin, tree, x, out);
+void sap_mass_gradient(sap_mass_work* w, const sap_kinematics* kin, int32_t tree,
+                       const sap_mass_form* form, double* out) {
+  w->dynamics->kernels->mass_gradient(w, kin, tree, form, out);
 }
 
-void sap_mass_gradient(sap_mass_work* w, const sap_kinematics* kin, int32_t tree, const double* A,
-                       double* out) {
-  w->dynamics->kernels->mass_gradient(w, kin, tree, A, out);
+double sap_mass_form_entry(const sap_mass_form* form, int32_t i, int32_t j) {
+  double sum = 0.0;
+  for (int a = 0; a < SAP_MASS_FIELDS; ++a) {
+    for (int b = 0; b < SAP_MASS_FIELDS && form->x[a] != NULL; ++b) {
+      sum += form->x[b] != NULL ? form->Q[a][b] * form->x[a][i] * form->x[b][j] : 0.0;
+    }
+  }
+  return sum;
 }

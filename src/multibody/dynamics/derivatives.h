@@ -63,30 +63,31 @@ typedef struct sap_momentum_derivatives {
 // No link may be locked to its parent.
 void sap_derivatives_momentum(sap_derivatives* work, const sap_momentum_derivatives* step);
 
-enum { SAP_MASS_FIELDS = 4, SAP_MASS_PAIRS = 9 };
+enum { SAP_MASS_FIELDS = 4 };
+// sum_ab Q_ab x_a x_b' in place of a symmetric matrix.
+typedef struct sap_mass_form {
+  const double* x[SAP_MASS_FIELDS];            // (nv); NULL: zero
+  double Q[SAP_MASS_FIELDS][SAP_MASS_FIELDS];  // symmetric
+} sap_mass_form;
 typedef struct sap_mass_link {
-  double V[6][SAP_MASS_FIELDS], H[6][SAP_MASS_FIELDS];  // H: momenta, then of all links behind
-  sap_inertia I;
+  double V[6][SAP_MASS_FIELDS], U[6][SAP_MASS_FIELDS];  // velocities of x and of Q x
+  double H[6][SAP_MASS_FIELDS];                         // momenta of Q x, then of all links behind
 } sap_mass_link;
 // Workspace of the following.
 typedef struct sap_mass_work {
   sap_dynamics* dynamics;
-  sap_mass_link* links;                    // (links)
-  int32_t* tree_link;                      // first link of each tree, their number    (trees + 1)
-  int32_t* group;                          // first dof of the dofs that turn with it         (nv)
-  double (*S)[6];                          // (nv)
-  double (*field_Pd)[6][SAP_MASS_FIELDS];  // (nv)
+  sap_mass_link* links;              // (links)
+  int32_t* tree_link;                // first link of each tree, their number    (trees + 1)
+  int32_t* group;                    // first dof of the dofs that turn with it         (nv)
+  double (*Pd)[6][SAP_MASS_FIELDS];  // twice (nv)
 } sap_mass_work;
 sap_status sap_mass_work_create(sap_dynamics* dynamics, sap_pool* pool, sap_mass_work** out,
                                 sap_error* error);
-// Products of four vectors with M: in the order 00, 01, 02, 11, 12, 22, 03, 13, 23.
-extern const int sap_mass_pairs[SAP_MASS_PAIRS][2];
-// Sets the gradients to q of x_r' M(q) x_s for the dofs of a tree: out[dof][pair]. x NULL: 0.
-void sap_mass_products(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
-                       const double* const x[SAP_MASS_FIELDS], double (*out)[SAP_MASS_PAIRS]);
-// Adds the gradients to q of the sum of A_ij M_ij over a tree, of symmetric A (nv x nv), to out (nv).
+// Adds the gradient to q of the sum of A_ij M_ij over a tree, A of the form, to out (nv).
 void sap_mass_gradient(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
-                       const double* A, double* out);
+                       const sap_mass_form* form, double* out);
+// Returns A_ij.
+double sap_mass_form_entry(const sap_mass_form* form, int32_t i, int32_t j);
 
 // Returns the first dof of those that turn together with a dof.
 int32_t sap_derivatives_group(const sap_model* model, int32_t dof);

@@ -24,10 +24,8 @@ typedef struct sap_dynamics_kernels {
   void (*inverse_derivatives)(sap_derivatives* work, const sap_kinematics* kin, const double* v,
                               const double* a, const sap_inverse_derivatives* out);
   void (*momentum_derivatives)(sap_derivatives* work, const sap_momentum_derivatives* step);
-  void (*mass_products)(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
-                        const double* const x[SAP_MASS_FIELDS], double (*out)[SAP_MASS_PAIRS]);
   void (*mass_gradient)(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
-                        const double* A, double* out);
+                        const sap_mass_form* form, double* out);
 } sap_dynamics_kernels;
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.

@@ -152,48 +152,23 @@ static void differentiate_ball(const sap_spring* spring, const double* q, double
   }
 }
 
-// Sets dK of the spring of a joint by its velocity k; 0: none. Returns its number of velocities.
-static int change_spring(const sap_spring* spring, const double* q, double scale, int k,
-                         double dK[9]) {
-  if (spring->type == SAP_JOINT_BALL) {
-    differentiate_ball(spring, q, scale, k, dK);
-    return 3;
-  }
-  dK[0] = scale * 6.0 * spring->cubic * (q[spring->q_start] - spring->reference);
-  return 1;
-}
-
-void sap_multibody_add_spring_products(const sap_dynamics* d, const double* q, double scale,
-                                       const double* const x[SAP_MASS_FIELDS],
-                                       double (*out)[SAP_MASS_PAIRS]) {
+void sap_multibody_add_springs(const sap_slopes_call* call, int32_t tree, const sap_mass_form* form,
+                               double* out) {
+  const sap_dynamics* d = call->multibody->dynamics;
+  const sap_step_context* step = call->step;
+  const double *q = call->out->q_A, scale = step->dt * step->dt * step->theta * step->theta_vq;
   for (int32_t s = 0; s < d->nsprings; ++s) {
-    const int32_t v = d->springs[s].v_start;
-    double dK[9];
-    for (int k = 0, n = 1; k < n; ++k) {
-      n = change_spring(&d->springs[s], q, scale, k, dK);
-      for (int p = 0; p < SAP_MASS_PAIRS && (n == 3 || dK[0] != 0.0); ++p) {
-        const double *a = x[sap_mass_pairs[p][0]], *b = x[sap_mass_pairs[p][1]];
-        for (int i = 0; a != NULL && b != NULL && i < n * n; ++i) {
-          const int row = i % n, column = i / n;
-          out[v + k][p] += dK[row < column ? n * row + column : i] * a[v + row] * b[v + column];
-        }
+    const sap_spring* spring = &d->springs[s];
+    const int32_t v = spring->v_start, n = spring->type == SAP_JOINT_BALL ? 3 : 1;
+    for (int k = 0; d->model->dof_tree[v] == tree && k < n; ++k) {
+      double dK[9] = {6.0 * scale * spring->cubic * (q[spring->q_start] - spring->reference)};
+      if (n == 3) {
+        differentiate_ball(spring, q, scale, k, dK);
       }
-    }
-  }
-}
-
-void sap_multibody_add_springs(const sap_dynamics* d, const double* q, double scale,
-                               const double* A, double* out) {
-  for (int32_t s = 0; s < d->nsprings; ++s) {
-    const size_t v = (size_t)d->springs[s].v_start;
-    double dK[9];
-    for (int k = 0, n = 1; k < n; ++k) {
-      n = change_spring(&d->springs[s], q, scale, k, dK);
-      for (int i = 0; i < n * n; ++i) {
+      for (int i = 0; i < n * n && (n == 3 || dK[0] != 0.0); ++i) {
         const int row = i % n, column = i / n;
-        out[v + (size_t)k] +=
-            dK[row < column ? n * row + column : i] *
-            A[(size_t)d->model->sizes.nv * (v + (size_t)column) + v + (size_t)row];
+        out[v + k] += dK[row < column ? n * row + column : i] *
+                      sap_mass_form_entry(form, v + row, v + column);
       }
     }
   }
@@ -476,12 +451,11 @@ sap_status sap_multibody_parameter_derivatives(void* context, const sap_step_con
 }
 
 // A = M + theta theta_vq dt^2 K + theta dt D.
-void sap_slopes_add_A_parameters(const sap_slopes_call* call) {
+void sap_slopes_add_A_parameters(const sap_slopes_call* call, int32_t tree,
+                                 const sap_mass_form* form) {
   const sap_parameter_gradient* out = call->out->parameters;
   const sap_model* model = call->multibody->model;
   const sap_step_context* s = call->step;
-  const double* A_bar = call->w->A_bar;
-  const size_t n = (size_t)model->sizes.nv;
   const double scales[SAP_PARAMETER_COUNT] = {
       [SAP_PARAMETER_DAMPING] = s->theta * s->dt,
       [SAP_PARAMETER_ARMATURE] = 1.0,
@@ -491,17 +465,19 @@ void sap_slopes_add_A_parameters(const sap_slopes_call* call) {
     const double scale = scales[p->kind];
     const sap_servo* servo =
         SAP_IS_OF_SERVO(p->kind) ? find_servo(call->multibody->dynamics, p->id) : NULL;
-    if (SAP_IS_OF_INERTIA(p->kind)) {
-      out->out[k] += sap_slopes_inertia_in_A(call, p);
-    } else if (servo != NULL && servo->count == 1) {
+    if (SAP_IS_OF_INERTIA(p->kind) && model->bodies[p->id].tree == tree) {
+      out->out[k] += sap_slopes_inertia_in_A(call, form, p);
+    } else if (servo != NULL && servo->count == 1 && model->dof_tree[servo->dofs[0]] == tree) {
       const double arm = model->actuators[p->id].gear * servo->J[0];
       const double dt = p->kind == SAP_PARAMETER_SERVO_STIFFNESS ? s->dt * s->dt : s->dt;
-      out->out[k] += dt * arm * arm * A_bar[(n + 1) * (size_t)servo->dofs[0]];
-    } else if (servo != NULL) {
+      out->out[k] += dt * arm * arm * sap_mass_form_entry(form, servo->dofs[0], servo->dofs[0]);
+    } else if (servo != NULL && servo->count > 1) {
       sap_derivatives_note(call->out->notes, "held: servos of tendons in A");
     }
     for (int32_t i = 0; scale > 0.0 && i < model->joints[p->id].nv; ++i) {
-      out->out[k] += scale * A_bar[(n + 1) * (size_t)(model->joints[p->id].v_start + i)];
+      const int32_t dof = model->joints[p->id].v_start + i;
+      out->out[k] +=
+          model->dof_tree[dof] == tree ? scale * sap_mass_form_entry(form, dof, dof) : 0.0;
     }
   }
 }

@@ -25,8 +25,7 @@ sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
       SAP_ARRAY(&w->rho0, nv), SAP_ARRAY(&w->rates, nv), SAP_ARRAY(&w->by_change, nv),
       SAP_ARRAY(&w->X[0], 3 * (size_t)nv), SAP_ARRAY(&w->row_way, nv), SAP_ARRAY(&w->path_way, nv),
       SAP_ARRAY(&w->turned, nv), SAP_ARRAY(&w->row_change, 6 * nv), SAP_ARRAY(&w->row_q, nq),
-      SAP_ARRAY(&w->row_q_end, nq), SAP_ARRAY(&w->A_bar, (size_t)nv * (size_t)nv),
-      SAP_ARRAY(&w->gradients, nv)));
+      SAP_ARRAY(&w->row_q_end, nq)));
   w->X[1] = w->X[0] + nv;
   w->X[2] = w->X[1] + nv;
   *out = w;

@@ -560,9 +560,6 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
         multibody->acceleration[i] = out->v_near[i] - out->v_star[i];
       }
     }
-    if (out->lambda != NULL) {
-      sap_slopes_clear_mass(&call);
-    }
     if (multibody->dynamics->nelastic > 0 || multibody->dynamics->fluid.count > 0) {
       sap_derivatives_note(out->notes, "held: stiffness and drag in A");
     }
@@ -584,10 +581,6 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
       sap_slopes_add_square(&call, -1.0, at.G, block.nrows, out->dv);
     }
     SAP_TRY(add_block(&call, b, &block, &at, error));
-  }
-  if (out->lambda != NULL) {
-    sap_slopes_finish_mass(&call);
-    sap_slopes_add_A_parameters(&call);
   }
   return SAP_STATUS_OK;
 }

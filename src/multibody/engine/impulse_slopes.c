@@ -136,109 +136,48 @@ sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* b
   return SAP_STATUS_OK;
 }
 
-// Of K in A.
-static double spring_scale(const sap_step_context* s) {
-  return s->dt * s->dt * s->theta * s->theta_vq;
-}
-
-// Adds, in terms of lambda' p, what a pull gives to the lower triangles of A_bar:
-//   -X W X' + (X y Y' + Y y' X')/2,  Y: y of the call
-static void add_A_bar(const sap_slopes_call* call, const sap_block* block,
-                      const sap_mass_pull* pull) {
+// A change of A in terms of dp: -X W X' + (X y Y' + Y y' X')/2,  Y: y of the call.
+static sap_mass_form make_form(const sap_slopes_call* call, const sap_block* block,
+                               const sap_mass_pull* pull) {
   const sap_contact_slopes* w = call->w;
-  const sap_model* model = call->multibody->model;
-  const bool single = block->nrows < 3;
-  const bool by_y = call->y != NULL && !single && sap_v3_dot(pull->y, pull->y) > 0.0;
-  const double* restrict a = w->X[0], * restrict b = w->X[!single], * restrict c = w->X[2 * !single];
-  const double* W = pull->W;
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const int32_t first = model->tree_dofs[block->trees[t]];
-    const int32_t end = first + model->tree_sizes[block->trees[t]];
-    for (int32_t k = first; k < end; ++k) {
-      const double half = by_y ? 0.5 * call->y[k] : 0.0;
-      const double p = half * pull->y[0] - W[0] * a[k] - W[1] * b[k] - W[2] * c[k];
-      const double q = half * pull->y[1] - W[3] * a[k] - W[4] * b[k] - W[5] * c[k];
-      const double r = half * pull->y[2] - W[6] * a[k] - W[7] * b[k] - W[8] * c[k];
-      const double z = pull->y[0] * a[k] + pull->y[1] * b[k] + pull->y[2] * c[k];
-      double* restrict A = w->A_bar + (size_t)model->sizes.nv * (size_t)k;
-      for (int32_t i = k; i < end; ++i) {
-        A[i] += p * a[i] + q * b[i] + r * c[i];
-      }
-      for (int32_t i = k; by_y && i < end; ++i) {
-        A[i] += 0.5 * z * call->y[i];
-      }
+  sap_mass_form form = {.x = {w->X[0]}};
+  const int count = block->nrows < 3 ? 1 : 3;
+  for (int r = 0; r < count; ++r) {
+    form.x[r] = w->X[r];
+    form.Q[r][3] = form.Q[3][r] = 0.5 * pull->y[r];
+    for (int s = 0; s < count; ++s) {
+      form.Q[r][s] = -pull->W[3 * s + r];
     }
   }
-}
-
-void sap_slopes_clear_mass(const sap_slopes_call* call) {
-  const sap_model* model = call->multibody->model;
-  for (int32_t k = 0; k < model->sizes.nv; ++k) {
-    const int32_t tree = model->dof_tree[k];
-    memset(call->w->A_bar + (size_t)model->sizes.nv * (size_t)k + model->tree_dofs[tree], 0,
-           (size_t)model->tree_sizes[tree] * sizeof(double));
-  }
-}
-
-void sap_slopes_finish_mass(const sap_slopes_call* call) {
-  const sap_contact_slopes* w = call->w;
-  const sap_model* model = call->multibody->model;
-  const size_t n = (size_t)model->sizes.nv;
-  for (int32_t t = 0; t < model->sizes.trees; ++t) {
-    const int32_t first = model->tree_dofs[t], size = model->tree_sizes[t];
-    bool any = false;
-    for (int32_t c = first; c < first + size; ++c) {
-      for (int32_t r = c; r < first + size; ++r) {
-        double* const A = w->A_bar;
-        A[n * (size_t)r + (size_t)c] = A[n * (size_t)c + (size_t)r];
-        any = any || A[n * (size_t)c + (size_t)r] != 0.0;
-      }
-    }
-    if (any) {
-      sap_mass_gradient(call->multibody->masses, call->kin_A, t, w->A_bar, call->out->dq_A);
-    }
-  }
-  sap_multibody_add_springs(call->multibody->dynamics, call->out->q_A, spring_scale(call->step),
-                            w->A_bar, call->out->dq_A);
+  form.x[3] = count == 3 ? call->y : NULL;
+  return form;
 }
 
 void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
                          const sap_mass_pull* pulls, const double* factors) {
   const sap_contact_slopes* w = call->w;
-  const sap_model* model = call->multibody->model;
-  const bool single = block->nrows < 3;
-  const double* const fields[SAP_MASS_FIELDS] = {w->X[0], single ? NULL : w->X[1],
-                                                 single ? NULL : w->X[2], single ? NULL : call->y};
-  if (call->out->lambda != NULL) {
-    add_A_bar(call, block, pulls);
-    return;
+  const sap_multibody* multibody = call->multibody;
+  const size_t n = (size_t)multibody->model->sizes.nv;
+  const bool one = call->out->lambda != NULL;
+  const int32_t rows = one || factors != NULL ? 1 : w->rows;
+  for (int32_t i = 0; i < rows * block->ntrees; ++i) {
+    const int32_t tree = block->trees[i / rows], first = multibody->model->tree_dofs[tree];
+    const sap_mass_form form = make_form(call, block, &pulls[i % rows]);
+    double* out = one ? call->out->dq_A : w->row_change + n * (size_t)(i % rows);
+    memset(out + first, 0, one ? 0 : (size_t)multibody->model->tree_sizes[tree] * sizeof *out);
+    sap_mass_gradient(multibody->masses, call->kin_A, tree, &form, out);
+    sap_multibody_add_springs(call, tree, &form, out);
+    sap_slopes_add_A_parameters(call, tree, &form);
   }
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    sap_mass_products(call->multibody->masses, call->kin_A, block->trees[t], fields, w->gradients);
-  }
-  for (int32_t i = 0; factors != NULL && i < w->columns; ++i) {
-    w->row_way[i] = sap_slopes_dot(w, w->J[i], factors);
-  }
-  sap_multibody_add_spring_products(call->multibody->dynamics, call->out->q_A,
-                                    spring_scale(call->step), fields, w->gradients);
-  double z[SAP_ROWS_MAX] = {0.0};
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const int32_t first = model->tree_dofs[block->trees[t]];
-    for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
-      const double* g = w->gradients[k];
-      for (int32_t r = 0; r < (factors != NULL ? 1 : w->rows); ++r) {
-        const double *W = pulls[r].W, *y = pulls[r].y;
-        z[r] = y[0] * g[6] + y[1] * g[7] + y[2] * g[8] - W[0] * g[0] - W[4] * g[3] - W[8] * g[5] -
-               2.0 * (W[1] * g[1] + W[2] * g[2] + W[5] * g[4]);
+  for (int32_t t = 0; t < block->ntrees && !one; ++t) {
+    const int32_t first = multibody->model->tree_dofs[block->trees[t]];
+    for (int32_t k = first; k < first + multibody->model->tree_sizes[block->trees[t]]; ++k) {
+      double z[SAP_ROWS_MAX];
+      for (int32_t r = 0; r < w->rows; ++r) {
+        z[r] = factors != NULL ? factors[r] * w->row_change[k]
+                               : w->row_change[n * (size_t)r + (size_t)k];
       }
-      if (factors == NULL) {
-        sap_slopes_add_rows(call, z, call->out->dq_A, k);
-        continue;
-      }
-      double* restrict column = call->out->dq_A + (size_t)model->sizes.nv * (size_t)k;
-      for (int32_t i = 0; i < w->columns; ++i) {
-        column[w->column_dof[i]] += w->row_way[i] * z[0];
-      }
+      sap_slopes_add_rows(call, z, call->out->dq_A, k);
     }
   }
 }

@@ -36,17 +36,15 @@ typedef struct sap_contact_slopes {
   // Contacts that act at q^theta: dphi0 and rho0 are dphi and rho of the same contact at q0, rates
   // the slopes of its velocities at q0 and at q^theta to q and to v (world axes), by_change those of
   // its velocity_change to q0, q^theta and v0.
-  double* dphi0;                         // (nv)
-  double (*rho0)[3];                     // (nv)
-  double (*rates)[4][3];                 // (nv)
-  double (*by_change)[3][3];             // (nv)
-  double (*changes)[SAP_CONE_ROWS_MAX];  // dgamma to q0, of a dof                  (nv)
-  double* X[3];                          // (nv), one after another
-  double (*gradients)[SAP_MASS_PAIRS];   // (nv)
-  double* A_bar;        // gradient of lambda' p to the blocks of trees in A (nv x nv)
-  int32_t* path;        // scratch (nv)
-  double (*turned)[6];  // scratch (nv)
-  double* path_way;     // scratch (nv)
+  double* dphi0;                                     // (nv)
+  double (*rho0)[3];                                 // (nv)
+  double (*rates)[4][3];                             // (nv)
+  double (*by_change)[3][3];                         // (nv)
+  double (*changes)[SAP_CONE_ROWS_MAX];              // dgamma to q0, of a dof                  (nv)
+  double* X[3];                                      // (nv), one after another
+  int32_t* path;                                     // scratch (nv)
+  double (*turned)[6];                               // scratch (nv)
+  double* path_way;                                  // scratch (nv)
   double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
   // Columns of the block's J that are not zero, and J lambda.
   int32_t rows, columns;
@@ -112,35 +110,31 @@ sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* b
 typedef struct sap_mass_pull {
   double W[9], y[3];
 } sap_mass_pull;
-// Adds what A gives to dq_A: pulls of each row; for lambda' p adds the pull of u to w->A_bar, which
-// sap_slopes_finish_mass adds to dq_A. factors: those of each row are these times pulls[0]. Drag and the stiffness of elements in A count as constant.
+// Adds what A gives to dq_A and to parameters: pulls of each row, or of u for lambda' p. factors: the
+// pulls of the rows are these times pulls[0]. Drag and the stiffness of elements in A count as
+// constant.
 void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
                          const sap_mass_pull* pulls, const double* factors);
-void sap_slopes_finish_mass(const sap_slopes_call* call);
-// Makes the blocks of trees in w->A_bar zero.
-void sap_slopes_clear_mass(const sap_slopes_call* call);
-// Adds scale times the gradients to q of x_r' K x_s, K of all joint springs; x NULL: 0.
-void sap_multibody_add_spring_products(const sap_dynamics* dynamics, const double* q, double scale,
-                                       const double* const x[SAP_MASS_FIELDS],
-                                       double (*out)[SAP_MASS_PAIRS]);
-// The same of the sum of A_ij K_ij; A (nv x nv).
-void sap_multibody_add_springs(const sap_dynamics* dynamics, const double* q, double scale,
-                               const double* A, double* out);
+// Adds to out (nv) the gradient to q_A of the form's sum over the joint springs of a tree in A.
+void sap_multibody_add_springs(const sap_slopes_call* call, int32_t tree, const sap_mass_form* form,
+                               double* out);
 // Adds the derivatives of the impulse of a row but -J' G J; bound: -1, 1 at a bound of a box.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               int bound, sap_error* error);
 #define SAP_IS_OF_INERTIA(kind) ((kind) >= SAP_PARAMETER_MASS && (kind) < SAP_PARAMETER_COUNT)
 #define SAP_IS_OF_SERVO(kind) \
   ((kind) == SAP_PARAMETER_SERVO_STIFFNESS || (kind) == SAP_PARAMETER_SERVO_DAMPING)
-// The gradients to a parameter of inertia of lambda' r, and by A_bar.
+// The gradients to a parameter of inertia of lambda' r, and of a form's sum over A.
 double sap_slopes_inertia_work(sap_multibody* multibody, const sap_step_context* step,
                                const sap_balance_derivatives* of, const double* lambda,
                                const sap_parameter* p);
-double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_parameter* p);
+double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_mass_form* form,
+                               const sap_parameter* p);
 // The derivatives of an actuator's line to its kp or kd.
 sap_actuator_line sap_slopes_servo_line(const sap_multibody* multibody, const sap_parameter* p);
-// Adds what A_bar gives to the gradients to parameters.
-void sap_slopes_add_A_parameters(const sap_slopes_call* call);
+// Adds what a form's sum over a tree in A gives to the gradients to parameters, if there are any.
+void sap_slopes_add_A_parameters(const sap_slopes_call* call, int32_t tree,
+                                 const sap_mass_form* form);
 
 // Adds the part by a change of J of such a row; by: dgamma to its length, w and rate at the start.
 void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double gamma, double G,

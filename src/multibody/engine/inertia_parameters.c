@@ -4,7 +4,7 @@
 //   lambda' r = m v_c(lambda) . (a_c - g) + omega(lambda) . (I alpha + omega x I omega)
 //   lambda' r = m v_c(lambda) . ((v_c - v_c0)/dt - g)
 //             + omega(lambda) . (I omega - I0 omega0)/dt               by momenta of a step
-//   sum A_bar_kl dM_kl = sum A_bar_kl S_k . dI_O S_l                   about the tree's point O
+//   sum_ab Q_ab x_a' dM x_b = sum_ab Q_ab V_a . dI_O V_b               about the tree's point O
 #include <string.h>
 
 #include "math/quaternion.h"
@@ -134,26 +134,21 @@ double sap_slopes_inertia_work(sap_multibody* multibody, const sap_step_context*
   return sum / width;
 }
 
-double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_parameter* p) {
+double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_mass_form* form,
+                               const sap_parameter* p) {
   const sap_kinematics* kin = call->kin_A;
   const sap_dynamics* d = call->multibody->dynamics;
   const sap_model* model = call->multibody->model;
   const int32_t l = find_link(call->multibody, p->id);
-  const size_t n = (size_t)model->sizes.nv;
-  double G[6][6] = {{0.0}}, S[6], T[6], r[3], sum = 0.0, width = 0.0;
+  double V[SAP_MASS_FIELDS][6] = {{0.0}}, S[6], T[6], r[3], sum = 0.0, width = 0.0;
   if (l < 0) {
     return 0.0;
   }
-  const int32_t body = d->links[l].body, last = model->bodies[body].last_dof;
-  for (int32_t k = last; k >= 0; k = model->dof_parent[k]) {
-    memset(T, 0, sizeof T);
-    for (int32_t j = last; j >= 0; j = model->dof_parent[j]) {
-      sap_derivatives_direction(kin, j, S);
-      sap_spatial_add_scaled(T, S, call->w->A_bar[n * (size_t)j + (size_t)k]);
-    }
+  const int32_t body = d->links[l].body;
+  for (int32_t k = model->bodies[body].last_dof; k >= 0; k = model->dof_parent[k]) {
     sap_derivatives_direction(kin, k, S);
-    for (int i = 0; i < 6; ++i) {
-      sap_spatial_add_scaled(G[i], T, S[i]);
+    for (int a = 0; a < SAP_MASS_FIELDS; ++a) {
+      sap_spatial_add_scaled(V[a], S, form->x[a] != NULL ? form->x[a][k] : 0.0);
     }
   }
   sap_v3_sub(r, kin->p_WB + 3 * body, kin->p_WB + 3 * d->tree_root[d->links[l].tree]);
@@ -161,11 +156,11 @@ double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_parameter*
     sap_inertia B, W;
     width += side * move_inertia(call->multibody, kin, l, p, side, &B);
     sap_inertia_move(&W, &B, kin->R_WB + 9 * (size_t)body, r);
-    for (int i = 0; i < 6; ++i) {
-      double unit[6] = {0.0};
-      unit[i] = 1.0;
-      sap_inertia_mul(T, &W, unit);
-      sum += side * sap_spatial_dot(G[i], T);
+    for (int a = 0; a < SAP_MASS_FIELDS; ++a) {
+      sap_inertia_mul(T, &W, V[a]);
+      for (int b = 0; b < SAP_MASS_FIELDS; ++b) {
+        sum += side * form->Q[a][b] * sap_spatial_dot(V[b], T);
+      }
     }
   }
   return sum / width;
