@@ -30,9 +30,9 @@ struct sap_differentiation {
   double* q;                                                         // (nq)
   int32_t *first, *end_row;  // rows of m on which a velocity acts: of its tree, or all (nv)
   double* r_q0;              // (nv x nv)
-  double *p_u, *p_v, *p_q0, *p_v0, *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
-  bool reads_near;                                           // p depends on v_near
-  bool has_near;                                             // `near` is that of the last step
+  double *p_u, *p_q0, *p_v0, *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
+  bool reads_near;                                     // p depends on v_near
+  bool has_near;                                       // `near` is that of the last step
   double *near_p, *near_z;      // dp/dv_near, or lambda' of it; Z'                (nv x nv)
   double* near_rest;            // m_v - A of trees with v* from v0                (nv x nv)
   sap_balance_slopes at, near;  // m at v with factors of F's, m at v_near
@@ -56,9 +56,9 @@ void sap_balance_clear(const sap_differentiation* d, size_t nv, size_t rows, dou
 // out = z' X of such a matrix.
 void sap_balance_multiply(const sap_differentiation* d, size_t nv, const double* z, const double* X,
                           double* out);
-// Finds m at v in d->residual, and r_q, r_v, r_a.
-sap_status sap_balance_find(sap_stepper* stepper, const double* v, sap_balance_slopes* m,
-                            sap_error* error);
+// Finds m at v in d->residual; slopes: and r_q, r_v, r_a.
+sap_status sap_balance_find(sap_stepper* stepper, const double* v, bool slopes,
+                            sap_balance_slopes* m, sap_error* error);
 // Adds m_v to the matrix that is to be factorized.
 void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m);
 // Finds m->x at v, where sap_balance_find has been, unless it is in hand.

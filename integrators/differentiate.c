@@ -16,8 +16,9 @@
 #include "core/memory.h"
 #include "integrators/balance_slopes.h"
 
-// v is good enough, and derivatives at v before a correction serve, where it is below this part.
-static const double NEAR = 1e-9;
+// v is good enough, and derivatives at v before a correction serve, where it is below this part;
+// those of m, which has no kinks and whose slopes vary by the same part, where it is below the other.
+static const double NEAR = 1e-9, SMOOTH = 1e-7;
 enum { ITERATIONS = 8 };
 
 void sap_differentiation_forget(sap_stepper* stepper) {
@@ -38,9 +39,9 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->turned, n * (n + 3)),
       SAP_ARRAY(&d->turned_v, n * n), SAP_ARRAY(&d->near_z, n * n), SAP_ARRAY(&d->near_rest, n * n),
       SAP_ARRAY(&d->first, n), SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, nx),
-      SAP_ARRAY(&d->p_v, n * n), SAP_ARRAY(&d->p_q0, n * n), SAP_ARRAY(&d->p_v0, n * n),
-      SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->p_theta, n * n),
-      SAP_ARRAY(&d->d_v, n * n), SAP_ARRAY(&d->near_p, n * n), SAP_ARRAY(&d->p_u, n * nu),
+      SAP_ARRAY(&d->p_q0, n * n), SAP_ARRAY(&d->p_v0, n * n), SAP_ARRAY(&d->p_star, n * n),
+      SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->p_theta, n * n), SAP_ARRAY(&d->d_v, n * n),
+      SAP_ARRAY(&d->near_p, n * n), SAP_ARRAY(&d->p_u, n * nu),
       SAP_ARRAY(&d->q, stepper->system.nq), SAP_ARRAY(&d->rotations, n / 3 + 1),
       SAP_ARRAY(&d->end, n / 3 + 1), SAP_ARRAY(&d->solution, n * nx)));
   SAP_TRY(sap_balance_slopes_create(n, nx, pool, &d->at, error));
@@ -95,7 +96,6 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
   const size_t n = (size_t)system->nv, size = lambda != NULL ? n : n * n;
   double* const arrays[] = {d->p_q0, d->p_v0, d->p_star, d->p_A, d->p_theta};
   memset(d->impulse, 0, all ? 0 : n * sizeof(double));
-  memset(d->p_v, 0, all ? 0 : n * n * sizeof(double));
   for (size_t i = 0; all && i < sizeof arrays / sizeof *arrays; ++i) {
     memset(arrays[i], 0, size * sizeof(double));
   }
@@ -108,7 +108,7 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
       .v = d->v, .v_star = l->v_law, .v_near = l->v_law, .notes = d->report.notes};
   if (!all) {
     out.impulse = d->impulse;
-    out.dv = d->p_v;
+    out.minus_dv = d->at.v.B;
   } else {
     if (r->linearized_again) {
       sap_derivatives_note(d->report.notes, "held: impulses about which the step was solved again");
@@ -166,12 +166,11 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
   sap_linearize_report* report = &d->report;
   const size_t n = (size_t)stepper->system.nv;
   do {
-    SAP_TRY(sap_balance_find(stepper, d->v, &d->at, error));
-    SAP_TRY(find_impulses(stepper, false, NULL, NULL, error));
-    for (size_t i = 0; i < n * n; ++i) {
-      d->at.v.B[i] = -d->p_v[i];
-    }
+    const bool slopes = report->iterations == 0 || report->last_correction > SMOOTH;
+    SAP_TRY(sap_balance_find(stepper, d->v, slopes, &d->at, error));
+    memset(d->at.v.B, 0, n * n * sizeof(double));
     sap_balance_add_slopes(stepper, &d->at);
+    SAP_TRY(find_impulses(stepper, false, NULL, NULL, error));
     SAP_FAIL_IF(!sap_near_spd_factorize(&d->at.v), error, SAP_STATUS_STEP_FAILED,
                 "derivatives of a step: dF/dv is singular");
     report->last_correction = correct(stepper);
@@ -213,7 +212,7 @@ static sap_status find_near(sap_stepper* stepper, sap_error* error) {
     return SAP_STATUS_OK;
   }
   choose(stepper, stepper->v0_free, fm->linearization.v_near, d->near_v);
-  SAP_TRY(sap_balance_find(stepper, d->near_v, &d->near, error));
+  SAP_TRY(sap_balance_find(stepper, d->near_v, true, &d->near, error));
   memset(d->near.v.B, 0, (size_t)system->nv * (size_t)system->nv * sizeof(double));
   sap_balance_clear(d, (size_t)system->nv, (size_t)system->nv, d->near_rest);
   sap_balance_add_slopes(stepper, &d->near);

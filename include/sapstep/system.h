@@ -109,7 +109,7 @@ typedef struct sap_parameter_gradient {
 typedef struct sap_balance_derivatives {
   const double *q, *v, *a;  // theta point, a = (v1 - v0)/dt
   double* residual;         // (nv); NULL: of the following, dq0, dv0 and du alone are wanted
-  double *dq, *dv, *da;     // the only ones wanted if residual is not NULL
+  double *dq, *dv, *da;     // the only ones wanted if residual is not NULL; NULL: it alone
   const double* lambda;     // NULL: matrices; else (nv) dq0, dv0 (nv) and du (nu) of lambda' m/dt
   double *dq0, *dv0;
   double* du;   // to the inputs (nv x nu)
@@ -127,7 +127,7 @@ typedef struct sap_impulse_derivatives {
   const double *v_near, *q_A;   // where A was taken; v* = v_near - A^-1 x, x constant
   const double* lambda;         // NULL: matrices
   double* impulse;              // p (nv); NULL: not wanted
-  double* dv;                   // NULL: not wanted
+  double* minus_dv;             // -dp/dv is added; NULL: not wanted
   double *dq0, *dv0, *dv_star;  // NULL, all five and du: not wanted
   double *dq_A, *dq_theta;
   double* du;                                // to the inputs (nv x nu)

@@ -160,12 +160,13 @@ void sap_multibody_add_springs(const sap_slopes_call* call, int32_t tree, const 
   for (int32_t s = 0; s < d->nsprings; ++s) {
     const sap_spring* spring = &d->springs[s];
     const int32_t v = spring->v_start, n = spring->type == SAP_JOINT_BALL ? 3 : 1;
-    for (int k = 0; d->model->dof_tree[v] == tree && k < n; ++k) {
+    const bool changes = n == 3 || spring->cubic != 0.0;
+    for (int k = 0; changes && d->model->dof_tree[v] == tree && k < n; ++k) {
       double dK[9] = {6.0 * scale * spring->cubic * (q[spring->q_start] - spring->reference)};
       if (n == 3) {
         differentiate_ball(spring, q, scale, k, dK);
       }
-      for (int i = 0; i < n * n && (n == 3 || dK[0] != 0.0); ++i) {
+      for (int i = 0; i < n * n; ++i) {
         const int row = i % n, column = i / n;
         out[v + k] += dK[row < column ? n * row + column : i] *
                       sap_mass_form_entry(form, v + row, v + column);
@@ -292,7 +293,7 @@ static sap_status find_derivatives(sap_multibody* multibody, const sap_step_cont
     code = system->inverse_dynamics(multibody, step->t, out->q, out->v, out->a, out->residual);
   }
   multibody->servos_chosen = servos;
-  if (code != 0) {
+  if (code != 0 || (end && out->dq == NULL)) {
     return (sap_status)code;
   }
   if (momenta) {

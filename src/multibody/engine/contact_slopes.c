@@ -20,14 +20,17 @@ sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
   SAP_TRY(SAP_POOL_ADD_ALL(
       pool, error, SAP_ARRAY(&w->dofs, nv), SAP_ARRAY(&w->group, nv), SAP_ARRAY(&w->place[0], nv),
       SAP_ARRAY(&w->place[1], nv), SAP_ARRAY(&w->path, nv), SAP_ARRAY(&w->column_dof, nv),
-      SAP_ARRAY(&w->Dp, nv), SAP_ARRAY(&w->rho, nv), SAP_ARRAY(&w->S, nv), SAP_ARRAY(&w->J, nv),
-      SAP_ARRAY(&w->changes, nv), SAP_ARRAY(&w->dphi, nv), SAP_ARRAY(&w->dphi0, nv),
-      SAP_ARRAY(&w->rho0, nv), SAP_ARRAY(&w->rates, nv), SAP_ARRAY(&w->by_change, nv),
-      SAP_ARRAY(&w->X[0], 3 * (size_t)nv), SAP_ARRAY(&w->row_way, nv), SAP_ARRAY(&w->path_way, nv),
-      SAP_ARRAY(&w->turned, nv), SAP_ARRAY(&w->row_change, 6 * nv), SAP_ARRAY(&w->row_q, nq),
-      SAP_ARRAY(&w->row_q_end, nq)));
+      SAP_ARRAY(&w->Dp, nv), SAP_ARRAY(&w->rho, nv), SAP_ARRAY(&w->S, nv),
+      SAP_ARRAY(&w->J[0], SAP_CONE_ROWS_MAX * (size_t)nv), SAP_ARRAY(&w->changes, nv),
+      SAP_ARRAY(&w->dphi, nv), SAP_ARRAY(&w->dphi0, nv), SAP_ARRAY(&w->rho0, nv),
+      SAP_ARRAY(&w->rates, nv), SAP_ARRAY(&w->by_change, nv), SAP_ARRAY(&w->X[0], 3 * (size_t)nv),
+      SAP_ARRAY(&w->row_way, nv), SAP_ARRAY(&w->turned, nv), SAP_ARRAY(&w->row_change, 6 * nv),
+      SAP_ARRAY(&w->row_q, nq), SAP_ARRAY(&w->row_q_end, nq)));
   w->X[1] = w->X[0] + nv;
   w->X[2] = w->X[1] + nv;
+  for (int r = 1; r < SAP_CONE_ROWS_MAX; ++r) {
+    w->J[r] = w->J[r - 1] + nv;
+  }
   *out = w;
   return SAP_STATUS_OK;
 }
@@ -146,8 +149,35 @@ static void add_side(const sap_contact_slopes* w, int side, const sap_contact_fi
   }
 }
 
+// Adds Dp . point + rho . turn + phi dphi of all dofs, which are S . wrench.
+static void add_motions(const sap_contact_slopes* w, const double point[3], const double turn[3],
+                        double phi, double* out) {
+  const double *n = w->R + 6, *P = w->vary.point, *N = w->vary.normal;
+  double force[3], moment[3], x[3], y[3];
+  sap_v3_cross(x, turn, n);
+  sap_m3_tmul_v3(moment, P, point);
+  sap_m3_tmul_v3(y, N, x);
+  sap_v3_add(moment, moment, y);
+  sap_m3_tmul_v3(force, P + 9, point);
+  sap_m3_tmul_v3(y, N + 9, x);
+  sap_v3_add(force, force, y);
+  sap_v3_add_scaled(force, n, phi);
+  for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
+    double wrench[6];
+    sap_v3_scale(wrench, moment, w->sign[side]);
+    sap_v3_scale(wrench + 3, force, w->sign[side]);
+    sap_v3_add_scaled(wrench, turn, side == 0 ? 1.0 : 0.0);
+    sap_v3_add_scaled(wrench + 3, point, side == 0 ? 1.0 : 0.0);
+    sap_v3_cross(x, w->arm[side], wrench + 3);
+    sap_v3_add(wrench, wrench, x);
+    for (int32_t k = 0; k < w->count && w->moves[side]; ++k) {
+      out[k] += w->place[side][k] >= 0 ? sap_spatial_dot(w->S[k], wrench) : 0.0;
+    }
+  }
+}
+
 void sap_contact_slopes_gradient(sap_contact_slopes* w, const sap_contact_field* fields, int count,
-                                 double* out) {
+                                 double phi, double* out) {
   double turn[3] = {0.0}, *point = w->by_point;
   sap_v3_set(point, 0.0, 0.0, 0.0);
   memset(out, 0, (size_t)w->count * sizeof *out);
@@ -156,9 +186,7 @@ void sap_contact_slopes_gradient(sap_contact_slopes* w, const sap_contact_field*
       add_side(w, side, fields, count, point, turn, out);
     }
   }
-  for (int32_t k = 0; k < w->count; ++k) {
-    out[k] += sap_v3_dot(w->Dp[k], point) + sap_v3_dot(w->rho[k], turn);
-  }
+  add_motions(w, point, turn, phi, out);
 }
 
 // Sets V of both sides by y, and to w->turned the slopes to q of dofs[k], [w; u] of B relative to A
@@ -286,7 +314,8 @@ void sap_contact_slopes_add_stiffness(const sap_contact_slopes* w, const double*
 }
 
 void sap_contact_slopes_set(sap_contact_slopes* w, const sap_kinematics* kin,
-                            const sap_contact* contact, const sap_contact_variation* vary) {
+                            const sap_contact* contact, const sap_contact_variation* vary,
+                            bool motions) {
   const int32_t bodies[SAP_CONTACT_SIDES] = {contact->body_A, contact->body_B};
   w->kin = kin;
   memcpy(w->R, contact->R_WC, sizeof w->R);
@@ -300,5 +329,8 @@ void sap_contact_slopes_set(sap_contact_slopes* w, const sap_kinematics* kin,
     }
   }
   find_paths(w, bodies);
-  find_motions(w, vary);
+  w->vary = *vary;
+  if (motions) {
+    find_motions(w, vary);
+  }
 }

@@ -219,7 +219,7 @@ static void find_moves(const sap_slopes_call* call, const contact_law* law, cons
     fields[count].y = others[s].y;
     memcpy(fields[count++].f, others[s].f, sizeof fields->f);
   }
-  sap_contact_slopes_gradient(w, fields, count, out);
+  sap_contact_slopes_gradient(w, fields, count, number == 0 || call->within ? 0.0 : pull->phi, out);
 }
 
 // Adds dgamma to column k, or lambda' J' dgamma, which is x[0], to entry k.
@@ -273,8 +273,8 @@ static void find_changes(const sap_slopes_call* call, const contact_law* law, co
       find_moves(call, law, &pull, &masses[r], force, w->row_way);
     }
     for (int32_t k = 0; k < w->count; ++k) {
-      w->changes[k][r] =
-          (by_w ? g[IN_W][r] : 1.0) * w->row_way[k] + (call->within ? 0.0 : pull.phi * w->dphi[k]);
+      w->changes[k][r] = (by_w ? g[IN_W][r] : 1.0) * w->row_way[k] +
+                         (one || call->within ? 0.0 : pull.phi * w->dphi[k]);
     }
   }
   const double* const fields[] = {call->out->v, call->step->v0_free, call->out->v_star};
@@ -306,8 +306,8 @@ static void add_law(const sap_slopes_call* call, const sap_block* block, const c
     sap_contact_slopes_add_stiffness(w, force, to);
   }
   if (law->inputs > IN_V0) {
-    sap_slopes_add_square(call, 1.0, g[IN_V0], ROWS, call->out->dv0);
-    sap_slopes_add_square(call, 1.0, g[IN_V_STAR], ROWS, call->out->dv_star);
+    sap_slopes_add_square(call, g[IN_V0], ROWS, call->out->dv0);
+    sap_slopes_add_square(call, g[IN_V_STAR], ROWS, call->out->dv_star);
   }
 }
 
@@ -571,14 +571,12 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
     sap_slopes_set_rows(&call, &block);
     const sap_block_data* data = &problem->blocks[b];
     call.settled = data->no_gliding && (data->end < 1.0 || problem->scheme.settled > 0.0);
-    find_point(&call, &block, out->dv != NULL || out->dq0 != NULL, &at);
+    find_point(&call, &block, out->minus_dv != NULL || out->dq0 != NULL, &at);
     if (out->impulse != NULL) {
-      for (int32_t k = 0; k < call.w->columns; ++k) {
-        out->impulse[call.w->column_dof[k]] += sap_slopes_dot(call.w, call.w->J[k], at.gamma);
-      }
+      sap_slopes_add_transposed(call.w, at.gamma, out->impulse);
     }
-    if (out->dv != NULL) {
-      sap_slopes_add_square(&call, -1.0, at.G, block.nrows, out->dv);
+    if (out->minus_dv != NULL) {
+      sap_slopes_add_square(&call, at.G, block.nrows, out->minus_dv);
     }
     SAP_TRY(add_block(&call, b, &block, &at, error));
   }

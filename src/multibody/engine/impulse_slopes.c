@@ -14,23 +14,22 @@ void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block) {
   const sap_model* model = call->multibody->model;
   sap_contact_slopes* w = call->w;
   const int32_t rows = w->rows = block->nrows;
-  w->columns = 0;
+  int32_t c = 0;
   memset(w->u, 0, sizeof w->u);
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const double* J = block->jacobians[t];
     const int32_t first = model->tree_dofs[block->trees[t]];
-    const int32_t end = first + model->tree_sizes[block->trees[t]];
-    for (int32_t i = first; i < end; ++i, J += rows) {
-      double any = fabs(J[0]);
-      for (int32_t r = 1; r < rows; ++r) {
-        any += fabs(J[r]);
+    for (int32_t i = first; i < first + model->tree_sizes[block->trees[t]]; ++i, J += rows) {
+      bool any = false;
+      for (int32_t r = 0; r < rows; ++r) {
+        w->J[r][c] = J[r];
+        any = any || J[r] != 0.0;
       }
-      if (any != 0.0) {
-        memcpy(w->J[w->columns], J, (size_t)rows * sizeof *J);
-        w->column_dof[w->columns++] = i;
-      }
+      w->column_dof[c] = i;
+      c += any ? 1 : 0;
     }
   }
+  w->columns = c;
   if (call->out->lambda != NULL) {
     sap_slopes_multiply_rows(call, call->out->lambda, w->u);
   }
@@ -38,22 +37,13 @@ void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block) {
 
 void sap_slopes_multiply_rows(const sap_slopes_call* call, const double* v, double* out) {
   const sap_contact_slopes* w = call->w;
-  double sum[3] = {0.0};
-  for (int32_t k = 0; w->rows == 3 && k < w->columns; ++k) {
-    const double x = v[w->column_dof[k]];
-    for (int r = 0; r < 3; ++r) {
-      sum[r] += w->J[k][r] * x;
+  for (int32_t r = 0; r < w->rows; ++r) {
+    const double* J = w->J[r];
+    double sum = 0.0;
+    for (int32_t c = 0; c < w->columns; ++c) {
+      sum += J[c] * v[w->column_dof[c]];
     }
-  }
-  if (w->rows == 3) {
-    sap_v3_copy(out, sum);
-    return;
-  }
-  memset(out, 0, (size_t)w->rows * sizeof *out);
-  for (int32_t k = 0; k < w->columns; ++k) {
-    for (int32_t r = 0; r < w->rows; ++r) {
-      out[r] += w->J[k][r] * v[w->column_dof[k]];
-    }
+    out[r] = sum;
   }
 }
 
@@ -65,48 +55,53 @@ double sap_slopes_dot(const sap_contact_slopes* w, const double* a, const double
   return sum;
 }
 
-void sap_slopes_add_rows(const sap_slopes_call* call, const double* x, double* out, int32_t k) {
-  const sap_contact_slopes* w = call->w;
-  if (call->out->lambda != NULL) {
-    out[k] += sap_slopes_dot(w, w->u, x);
-    return;
+// out = x' J, of the columns.
+static void pull_rows(const sap_contact_slopes* w, const double* x, double* restrict out) {
+  const double *a = w->J[0], *b = w->J[1], *c = w->J[2];
+  for (int32_t i = 0; w->rows >= 3 && i < w->columns; ++i) {
+    out[i] = a[i] * x[0] + b[i] * x[1] + c[i] * x[2];
   }
-  double* restrict column = out + (size_t)call->multibody->model->sizes.nv * (size_t)k;
-  const int32_t count = w->columns, *dof = w->column_dof;
-  if (w->rows == 3) {
-    const double a = x[0], b = x[1], c = x[2];
-    for (int32_t i = 0; i < count; ++i) {
-      column[dof[i]] += w->J[i][0] * a + w->J[i][1] * b + w->J[i][2] * c;
+  for (int32_t r = w->rows >= 3 ? 3 : 0; r < w->rows; ++r) {
+    for (int32_t i = 0; i < w->columns; ++i) {
+      out[i] = (r > 0 ? out[i] : 0.0) + w->J[r][i] * x[r];
     }
-    return;
-  }
-  for (int32_t i = 0; i < count; ++i) {
-    column[dof[i]] += sap_slopes_dot(w, w->J[i], x);
   }
 }
 
-void sap_slopes_add_square(const sap_slopes_call* call, double scale, const double* M, int32_t ld,
-                           double* out) {
+void sap_slopes_add_transposed(const sap_contact_slopes* w, const double* x, double* out) {
+  pull_rows(w, x, w->row_way);
+  for (int32_t c = 0; c < w->columns; ++c) {
+    out[w->column_dof[c]] += w->row_way[c];
+  }
+}
+
+void sap_slopes_add_rows(const sap_slopes_call* call, const double* x, double* out, int32_t k) {
+  if (call->out->lambda != NULL) {
+    out[k] += sap_slopes_dot(call->w, call->w->u, x);
+  } else {
+    sap_slopes_add_transposed(call->w, x,
+                              out + (size_t)call->multibody->model->sizes.nv * (size_t)k);
+  }
+}
+
+void sap_slopes_add_square(const sap_slopes_call* call, const double* M, int32_t ld, double* out) {
   const sap_contact_slopes* w = call->w;
+  const size_t n = (size_t)call->multibody->model->sizes.nv;
   const bool one = call->out->lambda != NULL;
-  double z[SAP_ROWS_MAX];
-  for (int32_t c = 0; one && c < w->rows; ++c) {
-    z[c] = scale * sap_slopes_dot(w, w->u, M + ld * c);
+  double x[SAP_ROWS_MAX];
+  for (int32_t r = 0; r < w->rows; ++r) {
+    for (int32_t c = 0; c < w->rows; ++c) {
+      x[c] = one ? sap_slopes_dot(w, w->u, M + ld * c) : M[ld * c + r];
+    }
+    if (one) {
+      sap_slopes_add_transposed(w, x, out);
+      return;
+    }
+    pull_rows(w, x, w->row_change + n * (size_t)r);
   }
   for (int32_t k = 0; k < w->columns; ++k) {
-    const double* J = w->J[k];
-    double x[SAP_ROWS_MAX] = {0.0};
-    if (one) {
-      out[w->column_dof[k]] += sap_slopes_dot(w, z, J);
-      continue;
-    }
-    for (int32_t r = 0; w->rows == 3 && r < 3; ++r) {
-      x[r] = scale * (M[r] * J[0] + M[ld + r] * J[1] + M[2 * ld + r] * J[2]);
-    }
-    for (int32_t c = 0; w->rows != 3 && c < w->rows; ++c) {
-      for (int32_t r = 0; r < w->rows; ++r) {
-        x[r] += M[ld * c + r] * (scale * J[c]);
-      }
+    for (int32_t r = 0; r < w->rows; ++r) {
+      x[r] = w->row_change[n * (size_t)r + (size_t)k];
     }
     sap_slopes_add_rows(call, x, out, w->column_dof[k]);
   }
@@ -123,9 +118,10 @@ sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* b
       memset(w->X[r] + first, 0, (size_t)model->tree_sizes[block->trees[t]] * sizeof(double));
     }
   }
-  for (int32_t k = 0; k < w->columns; ++k) {
-    for (int32_t r = 0; r < count; ++r) {
-      w->X[r][w->column_dof[k]] = w->J[k][r] / (call->scales != NULL ? call->scales[r] : 1.0);
+  for (int32_t r = 0; r < count; ++r) {
+    const double scale = call->scales != NULL ? 1.0 / call->scales[r] : 1.0;
+    for (int32_t c = 0; c < w->columns; ++c) {
+      w->X[r][w->column_dof[c]] = w->J[r][c] * scale;
     }
   }
   for (int32_t t = 0; t < block->ntrees; ++t) {

@@ -44,26 +44,27 @@ typedef struct sap_contact_slopes {
   double* X[3];                                      // (nv), one after another
   int32_t* path;                                     // scratch (nv)
   double (*turned)[6];                               // scratch (nv)
-  double* path_way;                                  // scratch (nv)
   double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
   // Columns of the block's J that are not zero, and J lambda.
   int32_t rows, columns;
-  int32_t* column_dof;             // (nv)
-  double (*J)[SAP_CONE_ROWS_MAX];  // (nv)
+  int32_t* column_dof;           // (nv)
+  double* J[SAP_CONE_ROWS_MAX];  // rows of these columns (nv), one after another
   double u[SAP_CONE_ROWS_MAX];
   double by_point[3];
+  sap_contact_variation vary;
   sap_moved_pair moved;
 } sap_contact_slopes;
 
 sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
                                      sap_contact_slopes** out, sap_error* error);
-// Finds the dofs that move a contact, and Dp, rho and dphi.
+// Finds the dofs that move a contact; motions: and Dp, rho and dphi.
 void sap_contact_slopes_set(sap_contact_slopes* slopes, const sap_kinematics* kin,
-                            const sap_contact* contact, const sap_contact_variation* vary);
-// Sets the gradients of the sum of products at fixed f and y, to q0: out[k] of dofs[k], and to p in
-// slopes->by_point.
+                            const sap_contact* contact, const sap_contact_variation* vary,
+                            bool motions);
+// Sets the gradients of the sum of products at fixed f and y, and of the gap times phi, to q0:
+// out[k] of dofs[k]; and of the products to p in slopes->by_point.
 void sap_contact_slopes_gradient(sap_contact_slopes* slopes, const sap_contact_field* fields,
-                                 int count, double* out);
+                                 int count, double phi, double* out);
 // Adds f[r]' d(J y) to q, of all rows r, to changes.
 void sap_contact_slopes_add(sap_contact_slopes* slopes, const double* y,
                             double (*f)[SAP_CONE_ROWS_MAX]);
@@ -96,11 +97,12 @@ sap_status sap_slopes_find_contact(sap_slopes_call* call, const sap_contact* con
 void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block);
 // out = J v.
 void sap_slopes_multiply_rows(const sap_slopes_call* call, const double* v, double* out);
+// Adds J' x to out.
+void sap_slopes_add_transposed(const sap_contact_slopes* w, const double* x, double* out);
 // Adds dp = J' x to column k of a matrix, or lambda' dp to its entry k of a vector.
 void sap_slopes_add_rows(const sap_slopes_call* call, const double* x, double* out, int32_t k);
-// Adds scale J' M J, or lambda' of it; M nrows x nrows with leading dimension ld.
-void sap_slopes_add_square(const sap_slopes_call* call, double scale, const double* M, int32_t ld,
-                           double* out);
+// Adds J' M J, or lambda' of it; M nrows x nrows with leading dimension ld.
+void sap_slopes_add_square(const sap_slopes_call* call, const double* M, int32_t ld, double* out);
 // a' b of the block's rows.
 double sap_slopes_dot(const sap_contact_slopes* w, const double* a, const double* b);
 // X = A^-1 J' of the first rows, unscaled, on the block's trees.

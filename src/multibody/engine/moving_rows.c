@@ -135,17 +135,18 @@ void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double
   call->kin_A = sap_multibody_kinematics(call->multibody, call->out->q_A);
 }
 
-// Part of an equality that v_guess moves: of v0 or, where the step was solved about v, of v.
+// Part of an equality that v_guess moves, v0 or, where the step was solved about v, v; times scale.
 static void add_guess(const sap_slopes_call* call, const sap_block* block, const double* G,
-                      const double* guess, double* out) {
+                      const double* guess, double scale, double* out) {
+  const sap_contact_slopes* w = call->w;
   const double dt = call->step->dt;
   row_change change = make_change(call);
-  for (int32_t c = 0; c < call->w->columns; ++c) {
+  for (int32_t c = 0; c < w->columns; ++c) {
     double x[ROWS] = {0.0};
-    const int32_t k = call->w->column_dof[c];
+    const int32_t k = w->column_dof[c];
     find_change(call, block, guess, k, true, &change);
     for (int32_t r = 0; r < block->nrows; ++r) {
-      x[r] = -G[(block->nrows + 1) * r] * (change.end[r] / dt - call->w->J[c][r]);
+      x[r] = scale * G[(block->nrows + 1) * r] * (change.end[r] / dt - w->J[r][c]);
     }
     sap_slopes_add_rows(call, x, out, k);
   }
@@ -174,8 +175,8 @@ void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, cons
   const double T = s->dt + e->relaxation_time;
   row_change change = make_change(call);
   double g[ROWS];
-  if (call->out->dv != NULL && s->v_guess == NULL) {
-    add_guess(call, block, G, guess, call->out->dv);
+  if (call->out->minus_dv != NULL && s->v_guess == NULL) {
+    add_guess(call, block, G, guess, 1.0, call->out->minus_dv);
   }
   if (call->out->dq0 == NULL) {
     return;
@@ -188,7 +189,7 @@ void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, cons
     sap_derivatives_note(call->out->notes, "held: curvature of equalities, along the guess of v");
   }
   if (s->v_guess != NULL) {
-    add_guess(call, block, G, guess, call->out->dv0);
+    add_guess(call, block, G, guess, -1.0, call->out->dv0);
   }
   make_rows(call, call->kin, block->key, g);
   for (int32_t t = 0; t < block->ntrees; ++t) {

@@ -202,8 +202,8 @@ sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, dou
     const sap_mass_pull pull = {.W = {g[1] * (call->out->lambda != NULL ? call->w->u[0] : 1.0)}};
     sap_slopes_add_mass(call, block, &pull, NULL);
   }
-  sap_slopes_add_square(call, 1.0, &g[0], 1, call->out->dq0);
-  sap_slopes_add_square(call, 1.0, &g[2], 1, call->out->dv0);
+  sap_slopes_add_square(call, &g[0], 1, call->out->dq0);
+  sap_slopes_add_square(call, &g[2], 1, call->out->dv0);
   if (source.moves) {
     sap_slopes_add_moving(call, block, gamma, G, g);
   }

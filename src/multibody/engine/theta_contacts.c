@@ -108,7 +108,7 @@ sap_status sap_slopes_find_contact(sap_slopes_call* call, const sap_contact* con
   if (start != NULL) {
     double way[SAP_CONE_ROWS_MAX];
     SAP_TRY(find_variation(call, start, call->kin, &vary, error));
-    sap_contact_slopes_set(w, call->kin, start, &vary);
+    sap_contact_slopes_set(w, call->kin, start, &vary, true);
     sap_contact_slopes_rates(w, guess, 0, u0);
     memcpy(w->dphi0, w->dphi, (size_t)w->count * sizeof *w->dphi);
     memcpy(w->rho0, w->rho, (size_t)w->count * sizeof *w->rho);
@@ -116,7 +116,7 @@ sap_status sap_slopes_find_contact(sap_slopes_call* call, const sap_contact* con
     at->phi += (*change)[3] + way[SAP_NORMAL_ROW];
   }
   SAP_TRY(find_variation(call, at, kin, &vary, error));
-  sap_contact_slopes_set(w, kin, at, &vary);
+  sap_contact_slopes_set(w, kin, at, &vary, start != NULL || call->out->lambda == NULL);
   if (start == NULL) {
     return SAP_STATUS_OK;
   }
