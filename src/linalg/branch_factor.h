@@ -26,6 +26,13 @@ typedef struct sap_branch_factor {
   int32_t* runs;
 } sap_branch_factor;
 
+// Columns of J that are not zero.
+typedef struct sap_packed_rows {
+  int32_t rows, columns;
+  const int32_t* at;         // ascending                                           (columns)
+  const double* const* row;  // read up to the end of a four of columns        (rows)
+} sap_packed_rows;
+
 // The functions, compiled for several instruction sets and chosen at run time. The sets differ in
 // the last bits (fused multiply-add).
 typedef struct sap_branch_kernels {
@@ -40,6 +47,7 @@ typedef struct sap_branch_kernels {
                          double W[9]);
   void (*solve_row)(const sap_branch_factor* factor, const double* J, size_t nrows, double* x);
   double (*row_square)(const sap_branch_factor* factor, const double* J, double* work);
+  void (*add_square)(const sap_packed_rows* J, const double* G, int32_t ld, double* B, int32_t n);
 } sap_branch_kernels;
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.
@@ -77,6 +85,12 @@ static inline void sap_branch_solve_lu(const sap_branch_factor factors[2], bool 
   } else {
     sap_branch_kernels_get(0)->solve_four(left, right, count, X, (size_t)left->n, work);
   }
+}
+
+// Adds J' G J to B (n x n); G: rows x rows with leading dimension ld, rows <= 6.
+static inline void sap_branch_add_square(const sap_packed_rows* J, const double* G, int32_t ld,
+                                         double* B, int32_t n) {
+  sap_branch_kernels_get(0)->add_square(J, G, ld, B, n);
 }
 
 // Adds J A^-1 J' of three rows to W (3 x 3, lower, column-major). work: four rows.

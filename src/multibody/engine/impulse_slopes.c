@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/branch_factor.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "problem/factor.h"
@@ -55,23 +56,15 @@ double sap_slopes_dot(const sap_contact_slopes* w, const double* a, const double
   return sum;
 }
 
-// out = x' J, of the columns.
-static void pull_rows(const sap_contact_slopes* w, const double* x, double* restrict out) {
+void sap_slopes_add_transposed(const sap_contact_slopes* w, const double* x, double* out) {
   const double *a = w->J[0], *b = w->J[1], *c = w->J[2];
   for (int32_t i = 0; w->rows >= 3 && i < w->columns; ++i) {
-    out[i] = a[i] * x[0] + b[i] * x[1] + c[i] * x[2];
+    out[w->column_dof[i]] += a[i] * x[0] + b[i] * x[1] + c[i] * x[2];
   }
   for (int32_t r = w->rows >= 3 ? 3 : 0; r < w->rows; ++r) {
     for (int32_t i = 0; i < w->columns; ++i) {
-      out[i] = (r > 0 ? out[i] : 0.0) + w->J[r][i] * x[r];
+      out[w->column_dof[i]] += w->J[r][i] * x[r];
     }
-  }
-}
-
-void sap_slopes_add_transposed(const sap_contact_slopes* w, const double* x, double* out) {
-  pull_rows(w, x, w->row_way);
-  for (int32_t c = 0; c < w->columns; ++c) {
-    out[w->column_dof[c]] += w->row_way[c];
   }
 }
 
@@ -86,25 +79,16 @@ void sap_slopes_add_rows(const sap_slopes_call* call, const double* x, double* o
 
 void sap_slopes_add_square(const sap_slopes_call* call, const double* M, int32_t ld, double* out) {
   const sap_contact_slopes* w = call->w;
-  const size_t n = (size_t)call->multibody->model->sizes.nv;
-  const bool one = call->out->lambda != NULL;
   double x[SAP_ROWS_MAX];
-  for (int32_t r = 0; r < w->rows; ++r) {
+  if (call->out->lambda != NULL) {
     for (int32_t c = 0; c < w->rows; ++c) {
-      x[c] = one ? sap_slopes_dot(w, w->u, M + ld * c) : M[ld * c + r];
+      x[c] = sap_slopes_dot(w, w->u, M + ld * c);
     }
-    if (one) {
-      sap_slopes_add_transposed(w, x, out);
-      return;
-    }
-    pull_rows(w, x, w->row_change + n * (size_t)r);
+    sap_slopes_add_transposed(w, x, out);
+    return;
   }
-  for (int32_t k = 0; k < w->columns; ++k) {
-    for (int32_t r = 0; r < w->rows; ++r) {
-      x[r] = w->row_change[n * (size_t)r + (size_t)k];
-    }
-    sap_slopes_add_rows(call, x, out, w->column_dof[k]);
-  }
+  const sap_packed_rows J = {w->rows, w->columns, w->column_dof, (const double* const*)w->J};
+  sap_branch_add_square(&J, M, ld, out, call->multibody->model->sizes.nv);
 }
 
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
