@@ -11,26 +11,37 @@
 #include "problem/factor.h"
 #include "problem/problem_data.h"
 
+// Adds the columns of dofs [first, end) that are not zero.
+static SAP_INLINE void add_columns(sap_contact_slopes* w, int32_t rows, const double* J,
+                                   int32_t first, int32_t end) {
+  int32_t c = w->columns;
+  for (int32_t i = first; i < end; ++i, J += rows) {
+    bool any = false;
+    for (int32_t r = 0; r < rows; ++r) {
+      w->J[r][c] = J[r];
+      any |= J[r] != 0.0;
+    }
+    w->column_dof[c] = i;
+    c += any ? 1 : 0;
+  }
+  w->columns = c;
+}
+
 void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block) {
   const sap_model* model = call->multibody->model;
   sap_contact_slopes* w = call->w;
-  const int32_t rows = w->rows = block->nrows;
-  int32_t c = 0;
+  w->rows = block->nrows;
+  w->columns = 0;
   memset(w->u, 0, sizeof w->u);
   for (int32_t t = 0; t < block->ntrees; ++t) {
-    const double* J = block->jacobians[t];
     const int32_t first = model->tree_dofs[block->trees[t]];
-    for (int32_t i = first; i < first + model->tree_sizes[block->trees[t]]; ++i, J += rows) {
-      bool any = false;
-      for (int32_t r = 0; r < rows; ++r) {
-        w->J[r][c] = J[r];
-        any = any || J[r] != 0.0;
-      }
-      w->column_dof[c] = i;
-      c += any ? 1 : 0;
+    const int32_t end = first + model->tree_sizes[block->trees[t]];
+    if (block->nrows == 3) {
+      add_columns(w, 3, block->jacobians[t], first, end);
+    } else {
+      add_columns(w, block->nrows, block->jacobians[t], first, end);
     }
   }
-  w->columns = c;
   if (call->out->lambda != NULL) {
     sap_slopes_multiply_rows(call, call->out->lambda, w->u);
   }
@@ -38,13 +49,20 @@ void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block) {
 
 void sap_slopes_multiply_rows(const sap_slopes_call* call, const double* v, double* out) {
   const sap_contact_slopes* w = call->w;
-  for (int32_t r = 0; r < w->rows; ++r) {
-    const double* J = w->J[r];
-    double sum = 0.0;
-    for (int32_t c = 0; c < w->columns; ++c) {
-      sum += J[c] * v[w->column_dof[c]];
+  const double *a = w->J[0], *b = w->J[1], *c = w->J[2];
+  double sum[3] = {0.0};
+  for (int32_t i = 0; w->rows >= 3 && i < w->columns; ++i) {
+    const double x = v[w->column_dof[i]];
+    sum[0] += a[i] * x;
+    sum[1] += b[i] * x;
+    sum[2] += c[i] * x;
+  }
+  memcpy(out, sum, w->rows >= 3 ? sizeof sum : 0);
+  for (int32_t r = w->rows >= 3 ? 3 : 0; r < w->rows; ++r) {
+    out[r] = 0.0;
+    for (int32_t i = 0; i < w->columns; ++i) {
+      out[r] += w->J[r][i] * v[w->column_dof[i]];
     }
-    out[r] = sum;
   }
 }
 
