@@ -228,11 +228,39 @@ static void check_unsymmetric(const sap_branch_kernels* kernels, int n, bool bra
   assert_false(kernels->factorize_lu(B, factors));
 }
 
+// B + J' G J of rows with n columns, in runs and apart, against sums of products.
+static void check_square(const sap_branch_kernels* kernels, int rows, int n, uint32_t* seed) {
+  enum { MOST = 6, GAP = 5, SIZE = N + 2 };
+  double J[MOST][N + 3] = {{0.0}}, G[MOST * MOST], B[SIZE * SIZE], expected[SIZE * SIZE];
+  int32_t at[N];
+  const double* const row[MOST] = {J[0], J[1], J[2], J[3], J[4], J[5]};
+  for (int i = 0; i < n * rows; ++i) {
+    J[i % rows][i / rows] = pseudo_random(seed);
+    at[i / rows] = i / rows + (i / rows >= GAP ? 2 : 0);
+  }
+  for (int i = 0; i < MOST * MOST; ++i) {
+    G[i] = pseudo_random(seed);
+  }
+  for (int i = 0; i < SIZE * SIZE; ++i) {
+    B[i] = expected[i] = pseudo_random(seed);
+  }
+  for (int i = 0; i < n * n * rows * rows; ++i) {
+    const int a = i % n, b = i / n % n, r = i / (n * n) % rows, c = i / (n * n * rows);
+    expected[SIZE * at[b] + at[a]] += J[r][a] * G[MOST * c + r] * J[c][b];
+  }
+  kernels->add_square(&(sap_packed_rows){rows, n, at, row}, G, MOST, B, SIZE);
+  for (int i = 0; i < SIZE * SIZE; ++i) {
+    ASSERT_NEAR(B[i], expected[i], 1e-13);
+  }
+}
+
 static void test_kernels(void** state) {
   (void)state;
   uint32_t seed = 5;
   for (int32_t k = 0; sap_branch_kernels_get(k) != NULL; ++k) {
     for (int n = 1; n <= N; ++n) {
+      check_square(sap_branch_kernels_get(k), 1 + n % 6, n, &seed);
+      check_square(sap_branch_kernels_get(k), 3, n, &seed);
       check_kernels(sap_branch_kernels_get(k), n, false, &seed);
       check_kernels(sap_branch_kernels_get(k), n, true, &seed);
       check_unsymmetric(sap_branch_kernels_get(k), n, false, &seed);
