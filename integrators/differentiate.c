@@ -17,7 +17,7 @@
 #include "integrators/balance_slopes.h"
 
 // v is good enough, and derivatives at v before a correction serve, where it is below this part;
-// those of m, which has no kinks and whose slopes vary by the same part, where it is below the other.
+// slopes of m, which has no kinks, vary by the same part and serve where it is below the other.
 static const double NEAR = 1e-9, SMOOTH = 1e-7;
 enum { ITERATIONS = 8 };
 

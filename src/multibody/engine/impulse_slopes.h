@@ -40,7 +40,7 @@ typedef struct sap_contact_slopes {
   double (*rho0)[3];                                 // (nv)
   double (*rates)[4][3];                             // (nv)
   double (*by_change)[3][3];                         // (nv)
-  double (*changes)[SAP_CONE_ROWS_MAX];              // dgamma to q0, of a dof                  (nv)
+  double (*changes)[SAP_CONE_ROWS_MAX];              // dgamma to q0, of a dof              (nv)
   double* X[3];                                      // (nv), one after another
   int32_t* path;                                     // scratch (nv)
   double (*turned)[6];                               // scratch (nv)
@@ -112,8 +112,8 @@ sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* b
 typedef struct sap_mass_pull {
   double W[9], y[3];
 } sap_mass_pull;
-// Adds what A gives to dq_A and to parameters: pulls of each row, or of u for lambda' p. factors: the
-// pulls of the rows are these times pulls[0]. Drag and the stiffness of elements in A count as
+// Adds what A gives to dq_A and to parameters: pulls of each row, or of u for lambda' p. factors:
+// the pulls of the rows are these times pulls[0]. Drag and the stiffness of elements in A count as
 // constant.
 void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
                          const sap_mass_pull* pulls, const double* factors);
