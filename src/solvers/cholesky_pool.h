@@ -10,6 +10,7 @@ typedef struct sap_pool_entry {
   sap_cholesky* cholesky;
   uint64_t hash;       // of the pattern, 0: none
   uint64_t last_used;  // number of the solve
+  bool is_large;       // has the memory of large patterns, and takes these alone
 } sap_pool_entry;
 
 typedef struct sap_cholesky_pool {
