@@ -293,10 +293,11 @@ static void apply_part(const sap_schwarz* s, const sap_pattern_copy* pattern, co
   int32_t at = 0;
   for (int32_t m = s->part_start[p]; m < s->part_start[p + 1]; ++m) {
     const int32_t b = s->member[m];
-    const size_t bytes = (size_t)pattern->sizes[b] * sizeof *x;
-    memcpy(x + at, r + pattern->offset[b], bytes);
-    memset(r + pattern->offset[b], 0, bytes);
-    at += pattern->sizes[b];
+    double* from = r + pattern->offset[b];
+    for (int32_t i = 0; i < pattern->sizes[b]; ++i) {  // few: no memcpy
+      x[at++] = from[i];
+      from[i] = 0.0;
+    }
   }
   sap_block_kernels_single_get(0)->solve(&s->factors[p], x);
   at = 0;
