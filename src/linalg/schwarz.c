@@ -118,18 +118,11 @@ static sap_status make_parts(sap_schwarz* s, int32_t nblocks, sap_error* error) 
 // The pattern of one part; its entries' values are those of the whole matrix.
 typedef struct part_pattern {
   sap_pool pool;
-  sap_block_pattern view;
   int32_t *sizes, *column_start, *row;
   size_t* value_start;
   sap_pattern_copy copy;
   sap_block_order order;
 } part_pattern;
-
-static void clear_pattern(part_pattern* part) {
-  sap_pool_free(&part->pool);
-  sap_pattern_clear(&part->copy);
-  sap_block_order_clear(&part->order);
-}
 
 // Marks the members of a part: local is the block's first scalar in it, -1 of other blocks. Returns
 // the number of scalars.
@@ -141,12 +134,6 @@ static int32_t mark_members(sap_schwarz* s, const sap_pattern_copy* pattern, int
     n += pattern->sizes[s->member[m]];
   }
   return n;
-}
-
-static void unmark_members(sap_schwarz* s, int32_t p) {
-  for (int32_t m = s->part_start[p]; m < s->part_start[p + 1]; ++m) {
-    s->local[s->member[m]] = -1;
-  }
 }
 
 static sap_status analyze_part(sap_schwarz* s, const sap_pattern_copy* pattern, int32_t p,
@@ -173,9 +160,9 @@ static sap_status analyze_part(sap_schwarz* s, const sap_pattern_copy* pattern, 
     }
   }
   part->column_start[count] = entries;
-  part->view =
-      (sap_block_pattern){count, part->sizes, part->column_start, part->row, part->value_start};
-  SAP_TRY(sap_pattern_assign(&part->copy, &part->view, error));
+  const sap_block_pattern view = {count, part->sizes, part->column_start, part->row,
+                                  part->value_start};
+  SAP_TRY(sap_pattern_assign(&part->copy, &view, error));
   SAP_TRY(sap_block_order_compute(&part->order, &part->copy.view, error));
   SAP_TRY(sap_block_factor_analyze(&s->factors[p], &part->copy, &part->order, error));
   return sap_block_factor_reserve(&s->factors[p], error);
@@ -218,7 +205,9 @@ static sap_status analyze_parts(sap_schwarz* s, const sap_pattern_copy* pattern,
     largest = n > largest ? n : largest;
     SAP_TRY(analyze_part(s, pattern, p, part, error));
     SAP_TRY(list_links(s, pattern, p, error));
-    unmark_members(s, p);
+    for (int32_t m = s->part_start[p]; m < s->part_start[p + 1]; ++m) {
+      s->local[s->member[m]] = -1;
+    }
     const sap_block_factor* f = &s->factors[p];
     const double links = s->link_start[p + 1] - s->link_start[p];
     s->touched += 4.0 * (double)f->panel_start[f->nsuper] + 4.0 * 36.0 * links;
@@ -233,7 +222,9 @@ sap_status sap_schwarz_analyze(sap_schwarz* s, const sap_pattern_copy* pattern, 
   SAP_TRY(SAP_ROOM(&s->pool, &s->link_start, s->nparts + 1, error));
   SAP_TRY(SAP_GROW(&s->factors, &s->capacity, s->nparts, error));
   const sap_status status = analyze_parts(s, pattern, &part, error);
-  clear_pattern(&part);
+  sap_pool_free(&part.pool);
+  sap_pattern_clear(&part.copy);
+  sap_block_order_clear(&part.order);
   return status;
 }
 
