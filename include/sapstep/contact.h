@@ -67,8 +67,9 @@ SAP_API const char* sap_contact_model_text(sap_contact_model model);
   FIELD(double, static_friction, 0.0, NOT_NEGATIVE)                                                \
   /* E [Pa] of the pressure field p = E depth/H inside a shape; 0: no field. Two shapes touch in a \
      patch if one has a field (the other is then rigid) or both: at most five contacts with the    \
-     force, moments, stiffness and torsion of the pressure over the contact surface. E/H then      \
-     takes the place of `stiffness`. Pairs with a rest distance touch in points */                 \
+     force, moments, stiffness and torsion of the pressure over the contact surface, or over each  \
+     of its parts with other normals. E/H then takes the place of `stiffness`. Pairs with a rest   \
+     distance touch in points */                                                                   \
   FIELD(double, modulus, 0.0, NOT_NEGATIVE)                                                        \
   /* H [m] of that field; 0: the radius, the least half extent or semi-axis, of a mesh the radius  \
      of a ball inside it about its centre. Planes have a field only with H > 0 */                  \

@@ -104,19 +104,23 @@ static wrench touch(const sap_placed_shape* a, const sap_placed_shape* b, double
                     double kappa_b) {
   const double kappa[2] = {kappa_a, kappa_b};
   wrench w = {.found = false};
-  sap_manifold points;
-  sap_patch patch;
+  sap_manifold manifold;
   room.surface.planes[0] = room.planes[0];
   room.surface.planes[1] = room.planes[1];
-  sap_collide(a, b, 0.0, &points);
-  w.found = points.count > 0 && sap_patch_find(&room.surface, a, b, kappa, &points, &patch);
-  w.area = w.found ? patch.area : 0.0;
-  w.sound = w.found && isfinite(patch.torsion) && patch.area > 0.0;
-  for (int32_t i = 0; w.found && i < patch.count; ++i) {
-    const sap_manifold_point* x = &points.points[i];
-    w.sound = w.sound && x->phi <= 0.0 && isfinite(sap_v3_norm(x->p)) && patch.stiffness[i] > 0.0;
-    sap_v3_add_scaled(w.f, x->n, -patch.stiffness[i] * x->phi);
-    sap_v3_copy(w.N, x->n);
+  sap_collide(a, b, 0.0, &manifold);
+  w.found = manifold.count > 0 && sap_patch_find(&room.surface, a, b, kappa, &manifold);
+  w.area = w.found ? sap_patch_area(&room.surface) : 0.0;
+  w.sound = w.area > 0.0;
+  for (int32_t k = 0; w.found && k < room.surface.npatches; ++k) {
+    const sap_patch* patch = &room.surface.patches[k];
+    w.sound = w.sound && isfinite(patch->torsion);
+    for (int32_t i = 0; i < patch->points.count; ++i) {
+      const sap_manifold_point* x = &patch->points.points[i];
+      w.sound =
+          w.sound && x->phi <= 0.0 && isfinite(sap_v3_norm(x->p)) && patch->stiffness[i] > 0.0;
+      sap_v3_add_scaled(w.f, x->n, -patch->stiffness[i] * x->phi);
+      sap_v3_copy(w.N, x->n);
+    }
   }
   w.force = sap_v3_norm(w.f);
   return w;

@@ -301,12 +301,39 @@ static void test_peg(void** state) {
   }
 }
 
+// A soft rod through a rigid plate is held across its axis by the friction of two sheets, whose
+// forces along the axis cancel.
+static void test_rod(void** state) {
+  (void)state;
+  static const double h[3] = {0.01, 0.01, 0.05}, plate[3] = {0.05, 0.05, 0.01}, dt = 0.005;
+  for (int i = 0; i < 4; ++i) {
+    const sap_material m = material(i % 2 == 0 ? 1e5 : 1e6, SAP_CONTACT_LAGGED);
+    sap_material stiff = m;
+    stiff.modulus = 0.0;
+    sap_builder* builder = simulation_builder(0.6 * g, -0.8 * g, 0.0);
+    add_shape(builder, 0, SAP_SHAPE_BOX, plate, &stiff);
+    double inertia[3];
+    box_inertia(0.1, h, inertia);
+    add_body(builder, SAP_SHAPE_BOX, h, 0.1, inertia, (double[3]){0.001, 0.002, 0.003}, &m);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    s.state.q[3] = cos(0.05 * (i / 2));
+    s.state.q[4] = sin(0.05 * (i / 2));
+    simulation_step(&s, 200);
+    assert_in_range(sap_multibody_contact_count(s.multibody), 2, 10);
+    ASSERT_NEAR(s.state.q[0], 0.001, 1e-4);
+    ASSERT_NEAR(s.state.q[1], 0.002, 1e-4);
+    ASSERT_NEAR(fastest(&s), 0.0, 5e-3);  // creeps: 1e-4 m/s over 0.01 m are 0.01 rad/s
+    simulation_end(&s);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rest),          cmocka_unit_test(test_spinning),
       cmocka_unit_test(test_spinning_ball), cmocka_unit_test(test_rolling),
       cmocka_unit_test(test_tipping),       cmocka_unit_test(test_stack),
       cmocka_unit_test(test_landing),       cmocka_unit_test(test_peg),
+      cmocka_unit_test(test_rod),
   };
   return cmocka_run_group_tests_name("patches", tests, NULL, NULL);
 }

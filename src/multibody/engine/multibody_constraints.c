@@ -175,7 +175,7 @@ static void even_patches(const sap_multibody* multibody, sap_problem* problem) {
   for (int32_t i = 0, end; i < multibody->contact_count; i = end) {
     end = i + 1;
     while (c[i].patch > 0 && end < multibody->contact_count && c[end].shape_A == c[i].shape_A &&
-           c[end].shape_B == c[i].shape_B) {
+           c[end].shape_B == c[i].shape_B && end - i < c[i].patch) {
       ++end;
     }
     if (end > i + 1) {

@@ -251,26 +251,27 @@ sap_status sap_collision_pair_patch(sap_collision* c, const int32_t shapes[2],
   const uint64_t pair = (uint64_t)shapes[0] << 32 | (uint64_t)shapes[1];
   sap_placed_shape placed[2];
   sap_manifold manifold;
-  sap_patch patch;
   *out = (sap_pair_patch){0};
+  SAP_RETURN_IF(!sap_collision_has_patch(c, pair), SAP_STATUS_OK);
+  c->surface->one_plane = true;
   for (int32_t side = 0; side < 2; ++side) {
     place_shape(c, shapes[side], query);
     sap_motion_place(&c->shapes[shapes[side]], query, *time, &placed[side]);
   }
   const double size = sap_least(placed[0].bound, placed[1].bound);
   sap_collide(&placed[0], &placed[1], is_apart ? size : 0.0, &manifold);
-  if (manifold.count == 0 || !sap_collision_has_patch(c, pair) ||
-      !sap_collision_find_patch(c, pair, query, &manifold, time, &patch)) {
+  if (manifold.count == 0 || !sap_collision_find_patch(c, pair, query, &manifold, time)) {
     return SAP_STATUS_OK;
   }
+  const sap_patch* patch = &c->surface->patches[0];
   sap_motion_place(&c->shapes[shapes[0]], query, *time, &placed[0]);
-  out->count = patch.count;
-  out->torsion = patch.torsion;
-  sap_v3_copy(out->normal, manifold.points[0].n);
-  for (int32_t i = 0; i < patch.count; ++i) {
-    sap_v3_add(out->p[i], placed[0].p, manifold.points[i].p);
-    out->phi[i] = manifold.points[i].phi;
-    out->stiffness[i] = patch.stiffness[i];
+  out->count = patch->points.count;
+  out->torsion = patch->torsion;
+  sap_v3_copy(out->normal, patch->points.points[0].n);
+  for (int32_t i = 0; i < out->count; ++i) {
+    sap_v3_add(out->p[i], placed[0].p, patch->points.points[i].p);
+    out->phi[i] = patch->points.points[i].phi;
+    out->stiffness[i] = patch->stiffness[i];
   }
   return SAP_STATUS_OK;
 }

@@ -342,7 +342,7 @@ static void place_ahead(const sap_collision* c, const contact_place* place, cons
 static void set_patch_point(const sap_patch* patch, int32_t i, sap_contact* contact) {
   const double spin = patch->torsion * contact->friction[0];
   contact->material.stiffness = patch->stiffness[i];
-  contact->patch = patch->count;
+  contact->patch = patch->points.count;
   contact->area = patch->area;
   if (spin > contact->friction[2]) {
     contact->condim = contact->condim > 4 ? contact->condim : 4;
@@ -350,7 +350,7 @@ static void set_patch_point(const sap_patch* patch, int32_t i, sap_contact* cont
   }
 }
 
-// Sets the contacts of a pair.
+// Sets the contacts of a pair, or of one of its patches.
 static sap_status set_contacts(sap_collision* c, const contact_place* place,
                                const sap_manifold* manifold, sap_error* error) {
   const sap_collision_query* at = place->at;
@@ -401,7 +401,7 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
   int32_t old_count;
   const sap_identity* old = find_known(c, pair, &old_count);
   for (int32_t i = 0; i < manifold->count; ++i) {
-    points[i].area = patch != NULL ? patch->area : 0.0;
+    points[i].area = patch != NULL ? sap_patch_area(c->surface) : 0.0;
     points[i].feature = patch != NULL ? patch->features[i] : 0;
   }
   if (patch != NULL) {
@@ -544,27 +544,23 @@ static bool find_points(const sap_collision* c, const sap_shape_pair* of,
                : collide_pair(c, of, &reach, query, manifold, time);
 }
 
-// Finds where a pair touches, or will at *time, in points or in a patch. Returns false if it does
+// Finds where a pair touches, or will at *time, in points or in patches. Returns false if it does
 // not.
 static bool find_touch(const sap_collision* c, const sap_shape_pair* of,
                        const sap_collision_query* query, sap_manifold* manifold, double* time,
-                       sap_patch* patch) {
-  patch->count = 0;
+                       int32_t* npatches) {
+  *npatches = 0;
   if (!sap_collision_has_patch(c, of->pair)) {
     return find_points(c, of, query, manifold, time);
   }
   int32_t nknown;
   const sap_identity* known = query->more ? find_known(c, of->pair, &nknown) : NULL;
-  if (known != NULL) {
-    return sap_collision_grow_patch(c, of->pair, query, known, manifold, patch);
+  const bool found = known != NULL ? sap_collision_grow_patch(c, of->pair, query, known)
+                                   : find_points(c, of, query, manifold, time);
+  if (found && (known != NULL || sap_collision_find_patch(c, of->pair, query, manifold, time))) {
+    *npatches = c->surface->npatches;
   }
-  if (!find_points(c, of, query, manifold, time)) {
-    return false;
-  }
-  if (!sap_collision_find_patch(c, of->pair, query, manifold, time, patch)) {
-    patch->count = 0;
-  }
-  return true;
+  return found;
 }
 
 sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* query,
@@ -573,20 +569,23 @@ sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* qu
   c->contact_count = 0;
   for (int32_t i = 0; i < c->pair_count; ++i) {
     sap_manifold manifold;
-    sap_patch patch;
+    int32_t npatches;
     double time = 0.0;
-    if (!find_touch(c, &c->pairs[i], query, &manifold, &time, &patch)) {
+    if (!find_touch(c, &c->pairs[i], query, &manifold, &time, &npatches)) {
       continue;
     }
-    SAP_FAIL_IF(c->contact_count > INT32_MAX - manifold.count, error, SAP_STATUS_MEMORY,
-                "out of memory: contacts");
-    const int32_t count = c->contact_count + manifold.count;
-    SAP_TRY(SAP_ROOM(&c->pool, &c->contacts, count, error));
-    SAP_TRY(SAP_GROW(&c->identities[next], &c->identity_capacity[next], count, error));
-    const contact_place place = {query, c->pairs[i].pair, c->contact_count, time,
-                                 patch.count > 0 ? &patch : NULL};
-    SAP_TRY(set_contacts(c, &place, &manifold, error));
-    c->contact_count = count;
+    for (int32_t k = 0; k < (npatches > 0 ? npatches : 1); ++k) {
+      const sap_patch* patch = npatches > 0 ? &c->surface->patches[k] : NULL;
+      const sap_manifold* points = patch != NULL ? &patch->points : &manifold;
+      SAP_FAIL_IF(c->contact_count > INT32_MAX - points->count, error, SAP_STATUS_MEMORY,
+                  "out of memory: contacts");
+      const int32_t count = c->contact_count + points->count;
+      SAP_TRY(SAP_ROOM(&c->pool, &c->contacts, count, error));
+      SAP_TRY(SAP_GROW(&c->identities[next], &c->identity_capacity[next], count, error));
+      const contact_place place = {query, c->pairs[i].pair, c->contact_count, time, patch};
+      SAP_TRY(set_contacts(c, &place, points, error));
+      c->contact_count = count;
+    }
   }
   return SAP_STATUS_OK;
 }

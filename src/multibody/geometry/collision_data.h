@@ -26,7 +26,7 @@ typedef struct sap_identity {
   int32_t feature;
   int32_t solutions;      // of the step before it was found
   double p_A[3], p_B[3];  // in the frames of the two bodies [m]
-  double area;            // of the patch that it represents [m^2], 0: none
+  double area;            // of all patches of the pair [m^2], 0: none
 } sap_identity;
 
 // Two shapes whose roomy boxes overlap and that the filters accept.
@@ -177,17 +177,16 @@ double sap_collision_share_of_A(double stiffness_a, double stiffness_b);
 sap_status sap_collision_find_pairs(sap_collision* c, bool again, sap_error* error);
 // Returns true if the pair touches in patches.
 bool sap_collision_has_patch(const sap_collision* c, uint64_t pair);
-// Replaces the points at which a pair with patches touches, or will at *time, by its patch: at the
-// start where the shapes overlap, else where the motion takes them, at the new *time. Returns
-// false, without a change, where there is none.
+// Finds the patches of a pair that touches in points, or will at *time: at the start where the
+// shapes overlap, else where the motion takes them, at the new *time. They are in `surface`.
+// Returns false if there are none.
 bool sap_collision_find_patch(const sap_collision* c, uint64_t pair,
-                              const sap_collision_query* query, sap_manifold* manifold,
-                              double* time, sap_patch* patch);
-// Finds the patch of a pair anew if the motion of the query, which is that of a solution, makes it
-// much larger than that of the last call, whose points are `known`.
+                              const sap_collision_query* query, const sap_manifold* manifold,
+                              double* time);
+// Finds the patches of a pair anew if the motion of the query, which is that of a solution, makes
+// them much larger than those of the last call, whose points are `known`.
 bool sap_collision_grow_patch(const sap_collision* c, uint64_t pair,
-                              const sap_collision_query* query, const sap_identity* known,
-                              sap_manifold* manifold, sap_patch* patch);
+                              const sap_collision_query* query, const sap_identity* known);
 // Makes room for patches if some shape has a field.
 sap_status sap_collision_reserve_patches(sap_collision* c, sap_error* error);
 // Fills `contacts` from the pairs.

@@ -80,7 +80,7 @@ static double find_approach(const sap_collision_shape* a, const sap_collision_sh
 // nearer by so much, with its points at phi = -f/k + ahead: it knows the stiffness that comes.
 static bool find_now(const sap_collision* c, const sap_collision_shape* a,
                      const sap_collision_shape* b, const sap_collision_query* motion,
-                     sap_manifold* manifold, sap_patch* patch) {
+                     const sap_manifold* manifold) {
   const double kappa[2] = {a->kappa, b->kappa};
   const sap_manifold_point* deepest = sap_manifold_deepest(manifold);
   double p[3];
@@ -93,13 +93,15 @@ static bool find_now(const sap_collision* c, const sap_collision_shape* a,
   for (int32_t i = 0; i < at.count; ++i) {
     at.points[i].phi -= ahead;
   }
-  if (!sap_patch_find(c->surface, &a->placed, &near, kappa, &at, patch)) {
+  if (!sap_patch_find(c->surface, &a->placed, &near, kappa, &at)) {
     return false;
   }
-  for (int32_t i = 0; i < at.count; ++i) {
-    at.points[i].phi += ahead;
+  for (int32_t k = 0; k < c->surface->npatches; ++k) {
+    sap_manifold* points = &c->surface->patches[k].points;
+    for (int32_t i = 0; i < points->count; ++i) {
+      points->points[i].phi += ahead * sap_v3_dot(points->points[i].n, deepest->n);
+    }
   }
-  *manifold = at;
   return true;
 }
 
@@ -129,14 +131,14 @@ static bool place_ahead(const sap_collision_shape* a, const sap_collision_shape*
 }
 
 bool sap_collision_find_patch(const sap_collision* c, uint64_t pair,
-                              const sap_collision_query* query, sap_manifold* manifold,
-                              double* time, sap_patch* patch) {
+                              const sap_collision_query* query, const sap_manifold* manifold,
+                              double* time) {
   const sap_collision_shape* a = &c->shapes[pair >> 32];
   const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
   const double kappa[2] = {a->kappa, b->kappa};
   const sap_collision_query before = {.p_WB = query->p_WB, .V_WB = query->V0_WB, .dt = query->dt};
   if (*time == 0.0 && sap_manifold_deepest(manifold)->phi < 0.0) {
-    return find_now(c, a, b, &before, manifold, patch);
+    return find_now(c, a, b, &before, manifold);
   }
   if (query->V_WB == NULL) {
     return false;
@@ -150,29 +152,37 @@ bool sap_collision_find_patch(const sap_collision* c, uint64_t pair,
   sap_placed_shape placed[2];
   sap_manifold at = *manifold;
   if (!place_ahead(a, b, query, depth, &end, placed, &at) ||
-      !sap_patch_find(c->surface, &placed[0], &placed[1], kappa, &at, patch)) {
+      !sap_patch_find(c->surface, &placed[0], &placed[1], kappa, &at)) {
     return false;
   }
-  *manifold = at;
   *time = end;
   return true;
 }
 
+// Returns true if each of the pair's points of the last call is one of the patches'.
+static bool has_known(const sap_collision* c, const sap_identity* known) {
+  const sap_identity* end = c->identities[c->last] + c->last_count;
+  const uint64_t pair = known->pair;
+  for (int32_t k = 0; k < c->surface->npatches && known < end; ++k) {
+    const sap_patch* patch = &c->surface->patches[k];
+    for (int32_t i = 0; i < patch->points.count && known < end && known->pair == pair; ++i) {
+      known += known->feature == patch->features[i];
+    }
+  }
+  return known == end || known->pair != pair;
+}
+
 bool sap_collision_grow_patch(const sap_collision* c, uint64_t pair,
-                              const sap_collision_query* query, const sap_identity* known,
-                              sap_manifold* manifold, sap_patch* patch) {
+                              const sap_collision_query* query, const sap_identity* known) {
   static const double LARGER = 1.2;  // a tenth of a face lands, not the last bits of a patch
   const sap_collision_shape* a = &c->shapes[pair >> 32];
   const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
+  sap_manifold manifold;
   if (!(known->area > 0.0) || !(sap_motion_bound(a, b) > LEAST_AHEAD * smaller_size(a, b))) {
     return false;
   }
-  sap_collide(&a->placed, &b->placed, 0.0, manifold);
-  int32_t count = 1;
-  while (known + count < c->identities[c->last] + c->last_count && known[count].pair == pair) {
-    ++count;
-  }
-  return manifold->count > 0 && sap_manifold_deepest(manifold)->phi < 0.0 &&
-         find_now(c, a, b, query, manifold, patch) && patch->area > LARGER * known->area &&
-         patch->count >= count;
+  sap_collide(&a->placed, &b->placed, 0.0, &manifold);
+  return manifold.count > 0 && sap_manifold_deepest(&manifold)->phi < 0.0 &&
+         find_now(c, a, b, query, &manifold) && sap_patch_area(c->surface) > LARGER * known->area &&
+         has_known(c, known);
 }

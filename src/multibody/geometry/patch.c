@@ -10,6 +10,7 @@
 //   k_0 = K (1 - 1/s^2),  k_j = K/(m s^2)           keep K, c and S
 //   f_j = k_j (a + b_j),  f_0 = F - a K/s^2,  b_j = s u_j . z F/K,  z = S^(-1/2) (c_f - c)
 //                                                   keep F and F c_f; a is chosen to keep F T
+// A twisted surface also has a moment about N, of which the points' normals get the slopes.
 // All f are positive for s (|z_1| + |z_2|) F/K <= a <= s^2 F/K.
 #include "multibody/geometry/patch.h"
 
@@ -19,6 +20,15 @@ static const double RING = 1.06, ENDS = 1.1547005383792515;
 // Extents of S, relative to the smaller shape, below which a patch is a line or round.
 static const double THIN = 1e-4;
 static const double TINY = 1e-300;
+// The force over the sum of all forces, at and above which the surface is one cluster, and below
+// which its facets alone are.
+static const double PLANE = 0.94, SPREAD = 0.85;
+// A cluster with less than this share of the force is one point.
+static const double WEAK = 0.03;
+// Largest slope of the normals for the moment about N, and the least beside it.
+static const double TWIST = 0.3, ROUND_OFF = 1e-13;
+enum { ALL = -1 };  // pieces of all directions
+
 void sap_patch_set_normals(const sap_patch_surface* s, const double m_A[3], const double m_B[3],
                            sap_patch_piece* piece) {
   sap_v3_copy(piece->m[0], m_A);
@@ -37,23 +47,38 @@ static double find_stiffness(const sap_patch_surface* s, const sap_patch_piece* 
 }
 
 typedef struct moments {
+  int32_t direction;        // of the pieces, or ALL
   double N[3], t[2][3];     // t: fixed to a body as far as N is
   double K, k1[2];          // int k, int k x of x from x0
   double x2[3];             // int k xx yy xy
   double y1[2], y2[3];      // the same of the arms
   double F, f1[2], height;  // int f, int f x with the moment of lateral parts, int f N . x
+  double twist;             // int of the moment about N
   double area;
 } moments;
 
-// Sets N to the direction of the force.
-static bool find_normal(const sap_patch_surface* s, double N[3]) {
-  double sum[3] = {0.0, 0.0, 0.0};
+// Returns 0 below `low`, 1 above `high`, with continuous slopes.
+static double ramp(double value, double low, double high) {
+  const double x = sap_most(0.0, sap_least(1.0, (value - low) / (high - low)));
+  return x * x * (3.0 - 2.0 * x);
+}
+
+static bool is_in(const sap_patch_piece* piece, int32_t direction) {
+  return direction == ALL || piece->direction == direction;
+}
+
+// Sets N to the direction of the force; returns its part of the sum of all forces, 0: no force.
+static double find_normal(const sap_patch_surface* s, int32_t direction, double N[3]) {
+  double sum[3] = {0.0, 0.0, 0.0}, all = 0.0;
   for (int32_t i = 0; i < s->npieces; ++i) {
-    sap_v3_add_scaled(sum, s->pieces[i].n, s->pieces[i].force);
+    if (is_in(&s->pieces[i], direction)) {
+      sap_v3_add_scaled(sum, s->pieces[i].n, s->pieces[i].force);
+      all += s->pieces[i].force;
+    }
   }
   const double norm = sap_v3_norm(sum);
-  sap_v3_scale(N, sum, 1.0 / norm);
-  return norm > 0.0;
+  sap_v3_scale(N, sum, norm > 0.0 ? 1.0 / norm : 0.0);
+  return norm > 0.0 ? norm / all : 0.0;
 }
 
 // Sets the tangents from an axis of the smaller shape that is not along N.
@@ -115,6 +140,7 @@ static void add_part(double k, double f, const double n[3], const double x[3], c
   m->K += k;
   m->F += f * n[2];
   m->height += f * n[2] * x[2];
+  m->twist += f * (x[0] * n[1] - x[1] * n[0]);
   add_square(k, x, m->x2);
   add_square(k, y, m->y2);
   for (int i = 0; i < 2; ++i) {
@@ -149,14 +175,17 @@ static void add_polygon(const sap_patch_surface* s, const sap_patch_piece* piece
   }
 }
 
-static bool find_moments(const sap_patch_surface* s, moments* m) {
-  *m = (moments){.K = 0.0};
-  if (!find_normal(s, m->N)) {
+static bool find_moments(const sap_patch_surface* s, int32_t direction, moments* m) {
+  *m = (moments){.direction = direction};
+  if (!(find_normal(s, direction, m->N) > 0.0)) {
     return false;
   }
   set_tangents(s, m);
   for (int32_t i = 0; i < s->npieces; ++i) {
     const sap_patch_piece* piece = &s->pieces[i];
+    if (!is_in(piece, direction)) {
+      continue;
+    }
     const double n[3] = {sap_v3_dot(piece->n, m->t[0]), sap_v3_dot(piece->n, m->t[1]),
                          sap_v3_dot(piece->n, m->N)};
     m->area += piece->area;
@@ -169,7 +198,7 @@ static bool find_moments(const sap_patch_surface* s, moments* m) {
       add_part(find_stiffness(s, piece, m->N) * piece->area, piece->force, n, x, y, m);
     }
   }
-  return m->K > 0.0 && m->F > 0.0 && isfinite(m->K + m->F);
+  return m->F > 0.0 && isfinite(m->K + m->F);
 }
 
 // int p r dA over the triangle of `centre` and an edge, r from the centre: exact along r, by Gauss
@@ -210,6 +239,9 @@ static double find_torsion(const sap_patch_surface* s, const moments* m, const d
     const sap_patch_piece* piece = &s->pieces[i];
     const sap_patch_corner* corners = &s->corners[piece->first];
     double x[SAP_PATCH_SIDES][3], own = 0.0;
+    if (!is_in(piece, m->direction)) {
+      continue;
+    }
     for (int32_t k = 0; k < piece->count; ++k) {
       project(s, m, corners[k].x, x[k]);
       x[k][0] -= centre[0];
@@ -312,43 +344,147 @@ static double find_level(const ring* r, const double c_f[2], double T) {
   return sap_most(r->s * r->lift, sap_least(s2, level));
 }
 
-static void add_point(const sap_patch_surface* s, const moments* m, const double at[2], double k,
-                      double f, int32_t feature, sap_manifold* manifold, sap_patch* out) {
-  sap_manifold_point* point = &manifold->points[out->count];
-  sap_v3_copy(point->p, s->x0);
+// Where a cluster's points go, and its weight.
+typedef struct cluster {
+  const sap_patch_surface* s;
+  const moments* m;
+  double weight, share;  // share: of the sum of all forces
+  sap_patch* out;
+} cluster;
+
+static void add_point(const cluster* c, const double at[2], double k, double f) {
+  const moments* m = c->m;
+  const int32_t count = c->out->points.count++;
+  sap_manifold_point* point = &c->out->points.points[count];
+  sap_v3_copy(point->p, c->s->x0);
   sap_v3_add_scaled(point->p, m->t[0], at[0]);
   sap_v3_add_scaled(point->p, m->t[1], at[1]);
   sap_v3_add_scaled(point->p, m->N, m->height / m->F);
   sap_v3_copy(point->n, m->N);
   point->phi = -sap_most(f, 0.0) / k;
-  out->stiffness[out->count] = k;
-  out->features[out->count++] = feature;
+  c->out->stiffness[count] = c->weight * k;
+  c->out->features[count] = SAP_PATCH_POINTS * (1 + m->direction) + count;
 }
 
-static void set_points(const sap_patch_surface* s, const moments* m, sap_manifold* manifold,
-                       sap_patch* out) {
-  double S[3];
-  find_spread(m, S);
+// Turns the normals of the points about c_f so that they have the moment about N: by w N x r, whose
+// forces have no sum.
+static void add_twist(const cluster* to, const double c_f[2]) {
+  const moments* m = to->m;
+  sap_manifold* points = &to->out->points;
+  double r[SAP_PATCH_POINTS][3], centre[3], sum = 0.0, far = 0.0;
+  sap_v3_copy(centre, to->s->x0);
+  sap_v3_add_scaled(centre, m->t[0], c_f[0]);
+  sap_v3_add_scaled(centre, m->t[1], c_f[1]);
+  sap_v3_add_scaled(centre, m->N, m->height / m->F);
+  for (int32_t i = 0; i < points->count; ++i) {
+    const double f = -points->points[i].phi * to->out->stiffness[i];
+    sap_v3_sub(r[i], points->points[i].p, centre);
+    sum += f * sap_v3_dot(r[i], r[i]);
+    far = sap_most(far, sap_v3_norm(r[i]));
+  }
+  // Where a round patch has points near its centre, these carry no moment.
+  const double most = far > 0.0 ? TWIST * sap_least(1.0 / far, far / m->area) : 0.0;
+  const double wanted = sum > 0.0 ? to->weight * m->twist / sum : 0.0;
+  const double w = sap_most(-most, sap_least(most, wanted));
+  for (int32_t i = 0; i < points->count && fabs(w) > ROUND_OFF * most; ++i) {
+    double* n = points->points[i].n;
+    double turn[3];
+    sap_v3_cross(turn, m->N, r[i]);
+    sap_v3_add_scaled(n, turn, w);
+    const double norm = sap_v3_norm(n);
+    sap_v3_scale(n, n, 1.0 / norm);
+    to->out->stiffness[i] *= norm * norm;
+    points->points[i].phi /= norm;
+  }
+}
+
+static void set_points(const cluster* to) {
+  const moments* m = to->m;
+  const double size = sap_least(to->s->shape[0]->bound, to->s->shape[1]->bound);
+  const double K = sap_most(m->K, m->F / size);
   const double c_f[2] = {m->f1[0] / m->F, m->f1[1] / m->F};
-  ring r = {.centre = {m->k1[0] / m->K, m->k1[1] / m->K}};
-  const double d[2] = {c_f[0] - r.centre[0], c_f[1] - r.centre[1]};
-  const double thin = THIN * sap_least(s->shape[0]->bound, s->shape[1]->bound);
-  set_ring(S, d, thin, &r);
-  const double T = find_torsion(s, m, c_f) / m->F;
-  *out = (sap_patch){.area = m->area, .force = m->F};
-  if (r.count == 0) {
-    out->torsion = T;
-    add_point(s, m, r.centre, m->K, m->F, 0, manifold, out);
-  } else {
-    const double s2 = r.s * r.s, level = find_level(&r, c_f, T);
-    add_point(s, m, r.centre, m->K * (1.0 - 1.0 / s2), m->F * (1.0 - level / s2), 0, manifold, out);
-    for (int32_t j = 0; j < r.count; ++j) {
-      const double at[2] = {r.centre[0] + r.offset[j][0], r.centre[1] + r.offset[j][1]};
-      const double share = 1.0 / (r.count * s2);
-      add_point(s, m, at, m->K * share, m->F * share * (level + r.b[j]), 1 + j, manifold, out);
+  double S[3] = {0.0, 0.0, 0.0};
+  ring r = {.centre = {c_f[0], c_f[1]}};
+  if (m->K > 0.0) {
+    const double part = sap_least(m->K / K, ramp(to->share, WEAK, 3.0 * WEAK));
+    const double kept = part * part * part;
+    find_spread(m, S);
+    for (int i = 0; i < 3; ++i) {
+      S[i] *= kept;
+    }
+    for (int i = 0; i < 2; ++i) {
+      const double c = m->k1[i] / m->K;
+      r.centre[i] = kept < 1.0 ? c_f[i] + kept * (c - c_f[i]) : c;
     }
   }
-  manifold->count = out->count;
+  const double d[2] = {c_f[0] - r.centre[0], c_f[1] - r.centre[1]};
+  set_ring(S, d, THIN * size, &r);
+  const double T = find_torsion(to->s, m, c_f) / m->F;
+  *to->out = (sap_patch){.area = to->weight * m->area, .force = to->weight * m->F};
+  if (r.count == 0) {
+    to->out->torsion = T;
+    add_point(to, r.centre, K, m->F);
+    return;
+  }
+  const double s2 = r.s * r.s, level = find_level(&r, c_f, T);
+  add_point(to, r.centre, K * (1.0 - 1.0 / s2), m->F * (1.0 - level / s2));
+  for (int32_t j = 0; j < r.count; ++j) {
+    const double at[2] = {r.centre[0] + r.offset[j][0], r.centre[1] + r.offset[j][1]};
+    const double share = 1.0 / (r.count * s2);
+    add_point(to, at, K * share, m->F * share * (level + r.b[j]));
+  }
+  add_twist(to, c_f);
+}
+
+static void add_cluster(sap_patch_surface* s, int32_t direction, double weight, double all) {
+  moments m;
+  if (weight > 0.0 && find_moments(s, direction, &m)) {
+    const cluster to = {s, &m, weight, direction == ALL ? 1.0 : m.F / all,
+                        &s->patches[s->npatches]};
+    ++s->npatches;
+    set_points(&to);
+  }
+}
+
+// Returns the direction of the piece's facet, in the axes of the ruler: for each component its
+// sign, or 0 if it is small. The limit is not one of a prism with regular sides.
+static int32_t find_direction(const sap_patch_surface* s, const sap_patch_piece* piece) {
+  static const double SMALL = 0.437;
+  double m[3];
+  sap_m3_tmul_v3(m, s->shape[s->ruler]->R, piece->m[s->ruler]);
+  const double least = SMALL * sap_most(fabs(m[0]), sap_most(fabs(m[1]), fabs(m[2])));
+  int32_t out = 0;
+  for (int k = 0; k < 3; ++k) {
+    out = 3 * out + (m[k] > least ? 2 : m[k] < -least ? 0 : 1);
+  }
+  return out;
+}
+
+// Makes the clusters of all pieces.
+static bool set_patches(sap_patch_surface* s) {
+  double N[3], all = 0.0;
+  const double plane = find_normal(s, ALL, N);
+  const double weight = s->one_plane || s->ruler < 0 ? 1.0 : ramp(plane, SPREAD, PLANE);
+  bool used[SAP_PATCH_DIRECTIONS] = {false};
+  s->npatches = 0;
+  for (int32_t i = 0; i < s->npieces && weight < 1.0; ++i) {
+    s->pieces[i].direction = find_direction(s, &s->pieces[i]);
+    used[s->pieces[i].direction] = true;
+    all += s->pieces[i].force;
+  }
+  add_cluster(s, ALL, weight, all);
+  for (int32_t k = 0; k < SAP_PATCH_DIRECTIONS; ++k) {
+    add_cluster(s, k, used[k] ? 1.0 - weight : 0.0, all);
+  }
+  return s->npatches > 0;
+}
+
+double sap_patch_area(const sap_patch_surface* s) {
+  double area = 0.0;
+  for (int32_t i = 0; i < s->npatches; ++i) {
+    area += s->patches[i].area;
+  }
+  return area;
 }
 
 // The middle of the overlap at the manifold's points, and the normal and depth of the deepest.
@@ -378,7 +514,7 @@ static void set_middle(sap_patch_surface* s, const sap_manifold* manifold) {
 }
 
 static bool find_ordered(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
-                         const double kappa[2], sap_manifold* manifold, sap_patch* out) {
+                         const double kappa[2], const sap_manifold* manifold) {
   s->shape[0] = a;
   s->shape[1] = b;
   sap_v3_set(s->centre[0], 0.0, 0.0, 0.0);
@@ -395,18 +531,26 @@ static bool find_ordered(sap_patch_surface* s, const sap_placed_shape* a, const 
     }
   }
   set_middle(s, manifold);
-  moments m;
   const int flat = sap_patch_is_flat(a) + sap_patch_is_flat(b);
-  if (!(s->depth > 0.0) || !(flat == 2   ? sap_patch_add_polygons(s)
-                             : flat == 1 ? sap_patch_add_facets(s)
-                                         : sap_patch_add_samples(s))) {
-    return false;
-  }
-  if (!find_moments(s, &m)) {
-    return false;
-  }
-  set_points(s, &m, manifold, out);
-  return true;
+  return s->depth > 0.0 &&
+         (flat == 2   ? sap_patch_add_polygons(s)
+          : flat == 1 ? sap_patch_add_facets(s)
+                      : sap_patch_add_samples(s)) &&
+         set_patches(s);
+}
+
+// Returns < 0 where a is the first of two shapes, whatever their order in the pair; 0: no order.
+static int compare_shapes(const sap_placed_shape* a, const sap_placed_shape* b) {
+  return a->type != b->type ? (int)a->type - (int)b->type
+                            : (a->bound > b->bound) - (a->bound < b->bound);
+}
+
+// Sets the shape whose facets make clusters: the stiffer flat one, of equal ones the first.
+static void set_ruler(const sap_placed_shape* a, const sap_placed_shape* b, const double kappa[2],
+                      sap_patch_surface* s) {
+  const bool flat[2] = {sap_patch_is_flat(a), sap_patch_is_flat(b)};
+  const bool second = kappa[0] == kappa[1] ? compare_shapes(b, a) < 0 : kappa[0] < kappa[1];
+  s->ruler = flat[0] && !(flat[1] && second) ? 0 : flat[1] ? 1 : -1;
 }
 
 // Moves the points from the centre of A to that of B, by the part `phi` of their heights.
@@ -420,23 +564,26 @@ static void exchange(const double from_b[3], double phi, sap_manifold* manifold)
 }
 
 bool sap_patch_find(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
-                    const double kappa[2], sap_manifold* manifold, sap_patch* out) {
+                    const double kappa[2], const sap_manifold* manifold) {
   double ab[3], from_b[3];
   sap_v3_sub(ab, b->p, a->p);
   sap_v3_scale(from_b, ab, -1.0);
   const int axis = ab[0] != 0.0 ? 0 : ab[1] != 0.0 ? 1 : 2;
+  set_ruler(a, b, kappa, s);
   // The order is that of the shapes, so that exchanged bodies have opposite forces.
-  if (a->type < b->type ||
-      (a->type == b->type && (a->bound < b->bound || (a->bound == b->bound && ab[axis] >= 0.0)))) {
-    return find_ordered(s, a, b, kappa, manifold, out);
+  const int order = compare_shapes(a, b);
+  if (order < 0 || (order == 0 && ab[axis] >= 0.0)) {
+    return find_ordered(s, a, b, kappa, manifold);
   }
   const double swapped[2] = {kappa[1], kappa[0]};
   sap_manifold points = *manifold;
   exchange(from_b, 1.0, &points);
-  if (!find_ordered(s, b, a, swapped, &points, out)) {
+  s->ruler = s->ruler < 0 ? -1 : 1 - s->ruler;
+  if (!find_ordered(s, b, a, swapped, &points)) {
     return false;
   }
-  exchange(ab, 0.0, &points);
-  *manifold = points;
+  for (int32_t i = 0; i < s->npatches; ++i) {
+    exchange(ab, 0.0, &s->patches[i].points);
+  }
   return true;
 }

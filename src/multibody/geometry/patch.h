@@ -16,10 +16,24 @@
 // Two flat facets have a plane surface: a convex polygon on which p is linear. Surfaces of curved
 // shapes are integrated over the planes of the facets, or over one contact plane.
 //
-// The surface becomes at most five contact points with the normal N = int p n dA and
+// The surface becomes clusters of at most five contact points with the normal N = int p n dA and
 //   f_j = force,  k_j = stiffness,  phi_j = -f_j/k_j
 // They keep the force, its centre, the stiffness and its first and second moments, and the torsion
 // integral of p |x - centre|, exactly.
+//
+// Clusters. One plane represents a surface whose normals agree. Else, as of a wedge, a peg in a
+// hole, or a rod through a plate, each cluster has the pieces of the facets of one shape that face
+// in the same of 26 directions fixed to it. With c = |int p n dA|/int p dA, which is 1 if all
+// normals agree, and a smooth step w(c):
+//   surface = w (one cluster of all) + (1 - w) (clusters by direction)
+// All is continuous in motion, also where clusters merge, split, appear and end:
+//   - A facet keeps its direction, so that no piece moves from one cluster to another. Pieces appear
+//     and end with no area, clusters with no force.
+//   - Both parts of the sum have the same force and moment, that of the pressure, so w and the
+//     choice of directions do not change these.
+//   - f and k of all points are linear in w, and w is continuous.
+// Sheets of a surface need no clusters of their own: those with the same normals share five points.
+// The features of points are 5 (direction + 1) + number, and last as long as their cluster.
 #pragma once
 
 #include "core/memory.h"
@@ -31,6 +45,8 @@ enum {
   SAP_PATCH_CORNERS = 4096,  // of all pieces
   SAP_PATCH_SIDES = 64,      // of one polygon
   SAP_PATCH_GAUSS = 4,
+  SAP_PATCH_DIRECTIONS = 27,  // 3^3 signs of a normal's components; none has three zeros
+  SAP_PATCH_CLUSTERS = 1 + SAP_PATCH_DIRECTIONS,
 };
 
 // Nodes and weights of Gauss on [0, 1].
@@ -57,6 +73,7 @@ typedef struct sap_patch_piece {
   double area, force;     // integrals of 1 and of p [m^2], [N]
   double y[3];            // of a sample: where it acts in the second moments [m]
   int32_t first, count;   // its corners; 1: a sample
+  int32_t direction;      // of its facet, where there are clusters
 } sap_patch_piece;
 
 typedef struct sap_patch_corner {
@@ -71,6 +88,16 @@ typedef struct sap_patch_polygon {
   int32_t label[SAP_PATCH_SIDES];  // of the edge from corner i to i + 1
 } sap_patch_polygon;
 
+// Points of a cluster.
+typedef struct sap_patch {
+  sap_manifold points;
+  int32_t features[SAP_PATCH_POINTS];  // numbers that last while the patch does, ascending
+  double stiffness[SAP_PATCH_POINTS];  // k_j [N/m]
+  double area, force;                  // [m^2], [N]
+  double torsion;                      // of one point that represents a round patch: its integral
+                                       // of p |x - centre| over the force [m]; else 0
+} sap_patch;
+
 typedef struct sap_patch_surface {
   sap_pool* pool;  // of the planes
   const sap_placed_shape* shape[2];
@@ -83,20 +110,14 @@ typedef struct sap_patch_surface {
   double (*planes[2])[4];   // {m, b} of the facets, of d = b - m . x from A's centre
   int32_t nplanes[2];
   int32_t npieces, ncorners;
-  bool coarse;  // samples are few, as many facets touch
+  bool coarse;     // samples are few, as many facets touch
+  int ruler;       // the shape whose facets make clusters, the stiffer one; -1: none is flat
+  bool one_plane;  // makes one cluster only
   sap_patch_piece pieces[SAP_PATCH_PIECES];
   sap_patch_corner corners[SAP_PATCH_CORNERS];
+  int32_t npatches;  // the result, ascending by features
+  sap_patch patches[SAP_PATCH_CLUSTERS];
 } sap_patch_surface;
-
-// Points of a patch, in the order of `features`.
-typedef struct sap_patch {
-  int32_t count;
-  int32_t features[SAP_PATCH_POINTS];  // numbers that last while the patch does
-  double stiffness[SAP_PATCH_POINTS];  // k_j [N/m]
-  double area, force;                  // [m^2], [N]
-  double torsion;                      // of one point that represents a round patch: its integral
-                                       // of p |x - centre| over the force [m]; else 0
-} sap_patch;
 
 // Finds the depth of the point x, from the centre of a plane or a curved shape in world axes.
 void sap_patch_find_depth(const sap_placed_shape* shape, const double x[3], sap_patch_depth* out);
@@ -133,8 +154,9 @@ bool sap_patch_add_polygons(sap_patch_surface* s);
 bool sap_patch_add_facets(sap_patch_surface* s);
 bool sap_patch_add_samples(sap_patch_surface* s);
 
-// Makes the patch of two shapes that overlap in the manifold's points, and replaces these by the
-// patch's points: p on the surface, phi = -f/k. kappa: of each shape, INFINITY: rigid, at most one.
-// Returns false if there is no patch; the manifold is then unchanged.
+// Makes the patches of two shapes that overlap in the manifold's points: p on the surface,
+// phi = -f/k. kappa: of each shape, INFINITY: rigid, at most one. Returns false if there are none.
 bool sap_patch_find(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
-                    const double kappa[2], sap_manifold* manifold, sap_patch* out);
+                    const double kappa[2], const sap_manifold* manifold);
+// Returns the area of all patches [m^2].
+double sap_patch_area(const sap_patch_surface* s);

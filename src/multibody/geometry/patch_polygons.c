@@ -2,12 +2,15 @@
 // Contact surface of two flat shapes. Facets i of A and j of B make the plane alpha d_i = beta d_j,
 // clipped to p >= 0, d_i <= d_i' and d_j <= d_j' for all others: one convex polygon. Every edge
 // names the constraint that cut it, which is the neighbouring pair (i', j) or (i, j'). A flood fill
-// from a first pair finds the surface. cost: O(polygons (facets of A + facets of B))
+// from a first pair finds a sheet of the surface. cost: O(polygons (facets of A + facets of B))
+// Each sheet ends on a closed line in which the surfaces of both shapes cross. Where a part of a
+// shape outside of the other is not connected, as of a rod through a plate, there may be several:
+// the fill starts from all points where an edge goes through a facet as well.
 #include <string.h>
 
 #include "multibody/geometry/patch.h"
 
-enum { NO_LABEL = -1, PAIRS = 256 };
+enum { NO_LABEL = -1, PAIRS = 256, MASK = 64 };
 // Edges shorter than this, relative to the smaller shape, lead to no neighbour.
 static const double SHORT = 1e-12;
 // Round-off of a depth, relative to the size.
@@ -180,36 +183,142 @@ static bool add_pair(sap_patch_surface* s, const int32_t pair[2], double size, f
   return true;
 }
 
-// Pushes the pairs of facets whose depths at x0 exceed the least ones by at most `more`.
-static void push_first(const sap_patch_surface* s, double more, flood* f) {
+// Pushes the pairs of facets whose depths at x exceed the least ones by at most `more`.
+static void push_at(const sap_patch_surface* s, const double x[3], double more, flood* f) {
   double depth[2];
   for (int side = 0; side < 2; ++side) {
     sap_patch_depth at;
-    sap_patch_find_depth_at(s, side, s->x0, &at);
+    sap_patch_find_depth_at(s, side, x, &at);
     depth[side] = at.d + more;
   }
   for (int32_t i = 0; i < s->nplanes[0]; ++i) {
     const double* A = s->planes[0][i];
-    for (int32_t j = 0; A[3] - sap_v3_dot(A, s->x0) <= depth[0] && j < s->nplanes[1]; ++j) {
+    for (int32_t j = 0; A[3] - sap_v3_dot(A, x) <= depth[0] && j < s->nplanes[1]; ++j) {
       const double* B = s->planes[1][j];
-      if (B[3] - sap_v3_dot(B, s->x0) <= depth[1]) {
+      if (B[3] - sap_v3_dot(B, x) <= depth[1]) {
         push(f, i, j);
       }
     }
   }
 }
 
+// --- further sheets ---
+
+static int32_t vertex_count(const sap_placed_shape* shape) {
+  return shape->type == SAP_SHAPE_BOX    ? 8
+         : shape->type == SAP_SHAPE_MESH ? shape->hull->nvertices
+                                         : 0;
+}
+
+static void get_vertex(const sap_patch_surface* s, int side, int32_t i, double x[3]) {
+  const sap_placed_shape* shape = s->shape[side];
+  double local[3];
+  for (int k = 0; k < 3; ++k) {
+    local[k] = shape->type == SAP_SHAPE_MESH ? shape->hull->vertices[3 * (size_t)i + (size_t)k]
+               : (i >> k & 1) != 0           ? shape->size[k]
+                                             : -shape->size[k];
+  }
+  sap_v3_place(x, s->centre[side], shape->R, local);
+}
+
+// Returns true if the part of one shape outside of the other, by `more`, is connected: its vertices there, of
+// which those outside of the same facet are.
+static bool is_outside_connected(const sap_patch_surface* s, int side, double more) {
+  const double(*planes)[4] = (const double(*)[4])s->planes[1 - side];
+  const int32_t nplanes = s->nplanes[1 - side], count = vertex_count(s->shape[side]);
+  uint64_t parts[MASK];
+  int32_t nparts = 0;
+  for (int32_t i = 0; i < count && nplanes > 1; ++i) {
+    double x[3];
+    uint64_t outside = 0;
+    get_vertex(s, side, i, x);
+    for (int32_t k = 0; k < nplanes; ++k) {
+      outside |= (uint64_t)(planes[k][3] - sap_v3_dot(planes[k], x) < -more) << k;
+    }
+    for (int32_t k = nparts - 1; k >= 0; --k) {
+      if ((parts[k] & outside) != 0) {
+        outside |= parts[k];
+        parts[k] = parts[--nparts];
+      }
+    }
+    if (outside != 0) {
+      parts[nparts++] = outside;
+    }
+  }
+  return nparts <= 1;
+}
+
+// Pushes the pairs of facets where an edge of a shape goes through the surface of the other one.
+static void push_edge(const sap_patch_surface* s, int side, const double from[3],
+                      const double to[3], double more, flood* f) {
+  const double(*planes)[4] = (const double(*)[4])s->planes[1 - side];
+  double way[3], t[2] = {0.0, 1.0};
+  sap_v3_sub(way, to, from);
+  for (int32_t k = 0; k < s->nplanes[1 - side]; ++k) {
+    const double d = planes[k][3] - sap_v3_dot(planes[k], from), fall = sap_v3_dot(planes[k], way);
+    if (d < 0.0 && !(fall < 0.0)) {
+      return;
+    }
+    const int end = fall > 0.0;
+    if (fall != 0.0 && (end ? d / fall < t[1] : d / fall > t[0])) {
+      t[end] = d / fall;
+    }
+  }
+  for (int end = 0; end < 2 && t[0] < t[1]; ++end) {
+    double x[3];
+    sap_v3_copy(x, from);
+    sap_v3_add_scaled(x, way, t[end]);
+    if (t[end] > 0.0 && t[end] < 1.0) {
+      push_at(s, x, more, f);
+    }
+  }
+}
+
+static void push_edges(const sap_patch_surface* s, double more, flood* f) {
+  for (int side = 0; side < 2; ++side) {
+    const sap_placed_shape* shape = s->shape[side];
+    const bool box = shape->type == SAP_SHAPE_BOX;
+    for (int32_t i = 0; i < vertex_count(shape); ++i) {
+      const int32_t first = box ? 0 : shape->hull->neighbor_start[i];
+      const int32_t end = box ? 3 : shape->hull->neighbor_start[i + 1];
+      double x[3], y[3];
+      get_vertex(s, side, i, x);
+      for (int32_t k = first; k < end; ++k) {
+        const int32_t j = box ? i ^ (1 << k) : shape->hull->neighbors[k];
+        if (j > i) {
+          get_vertex(s, side, j, y);
+          push_edge(s, side, x, y, more, f);
+        }
+      }
+    }
+  }
+}
+
+// Returns true if the surfaces of both shapes may cross in more than one closed line. With both
+// parts outside connected, each part inside is a disc; discs that share their borders and make a
+// closed surface are two, with one border.
+static bool may_have_sheets(const sap_patch_surface* s, double more) {
+  return s->nplanes[0] <= MASK && s->nplanes[1] <= MASK &&
+         !(is_outside_connected(s, 0, more) && is_outside_connected(s, 1, more));
+}
+
 bool sap_patch_add_polygons(sap_patch_surface* s) {
   const double size = sap_least(s->shape[0]->bound, s->shape[1]->bound);
+  const double more = 10.0 * ROUND_OFF * size;
+  bool all = !may_have_sheets(s, more);
   flood f;
   f.count = 0;
-  push_first(s, 10.0 * ROUND_OFF * size, &f);
+  push_at(s, s->x0, more, &f);
   for (int32_t k = 0; k < f.count; ++k) {
     if (!add_pair(s, f.pairs[k], size, &f)) {
       return false;
     }
     if (k + 1 == f.count && s->npieces == 0) {  // x0 is over an edge
-      push_first(s, 2.0 * s->depth, &f);
+      push_at(s, s->x0, 2.0 * s->depth, &f);
+    }
+    if (k + 1 == f.count && !all) {
+      push_edges(s, more, &f);
+      all = true;
     }
   }
   return s->npieces > 0;

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Surfaces with several sheets and normals: their clusters have the wrench of the pressure, and stay
+// continuous where they merge, split, appear and end.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "math/quaternion.h"
+#include "multibody/geometry/collide.h"
+#include "multibody/geometry/patch.h"
+#include "support/near.h"
+
+static const double PI = 3.14159265358979323846, rigid = (double)INFINITY;
+static struct {
+  sap_patch_surface surface;
+  double planes[2][6][4];
+} room;
+
+static sap_placed_shape place(sap_shape_type type, const double size[3], const double p[3],
+                              const double turn[3]) {
+  sap_shape_def def = sap_shape_def_default();
+  sap_placed_shape shape;
+  double q[4];
+  def.type = type;
+  sap_v3_copy(def.size, size);
+  sap_shape_init(&shape, &def, NULL);
+  sap_v3_copy(shape.p, p);
+  sap_quaternion_exp(q, turn);
+  sap_quaternion_to_matrix(shape.R, q);
+  return shape;
+}
+
+// Force and moment about A's centre, sum of the normal forces and of the stiffness.
+typedef struct sums {
+  double w[8];
+  int32_t clusters;
+} sums;
+
+static void add_force(const double x[3], const double f[3], double w[8]) {
+  double m[3];
+  sap_v3_cross(m, x, f);
+  sap_v3_add(w, w, f);
+  sap_v3_add(w + 3, w + 3, m);
+}
+
+// The wrench is that of the pressure on each triangle of the pieces. twist: tolerance of the moments,
+// as a cluster of one point has none about its normal.
+static void check_wrench(const sap_placed_shape* a, const sums* of, double twist) {
+  const sap_patch_surface* s = &room.surface;
+  double w[8] = {0.0}, F = 0.0, origin[3];
+  const double sign = s->shape[0] == a ? 1.0 : -1.0;
+  sap_v3_sub(origin, s->shape[0]->p, a->p);
+  for (int32_t i = 0; i < s->npieces; ++i) {
+    const sap_patch_piece* piece = &s->pieces[i];
+    const sap_patch_corner* c = &s->corners[piece->first];
+    for (int32_t k = 1; k + 1 < piece->count; ++k) {
+      double u[3], v[3], cross[3], f[3];
+      sap_v3_sub(u, c[k].x, c[0].x);
+      sap_v3_sub(v, c[k + 1].x, c[0].x);
+      sap_v3_cross(cross, u, v);
+      const double area = 0.5 * sap_v3_norm(cross);
+      const int32_t at[3] = {0, k, k + 1};
+      for (int j = 0; j < 3; ++j) {
+        const sap_patch_corner *first = &c[at[j]], *next = &c[at[(j + 1) % 3]];
+        double x[3];
+        sap_v3_add(x, first->x, next->x);
+        sap_v3_scale(x, x, 0.5);
+        sap_v3_add(x, x, origin);
+        sap_v3_scale(f, piece->n, sign * area / 6.0 * (first->p + next->p));
+        add_force(x, f, w);
+        F += sap_v3_norm(f);
+      }
+    }
+  }
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_NEAR(of->w[i], w[i], F * (i < 3 ? 1e-9 : 0.1 * twist));
+  }
+}
+
+static sums touch(const sap_placed_shape* a, const sap_placed_shape* b, const double kappa[2]) {
+  sums out = {.clusters = 0};
+  sap_manifold manifold;
+  room.surface.planes[0] = room.planes[0];
+  room.surface.planes[1] = room.planes[1];
+  sap_collide(a, b, 0.0, &manifold);
+  assert_true(manifold.count > 0);
+  assert_true(sap_patch_find(&room.surface, a, b, kappa, &manifold));
+  out.clusters = room.surface.npatches;
+  for (int32_t k = 0; k < out.clusters; ++k) {
+    const sap_patch* patch = &room.surface.patches[k];
+    for (int32_t i = 0; i < patch->points.count; ++i) {
+      const sap_manifold_point* x = &patch->points.points[i];
+      const double normal = -patch->stiffness[i] * x->phi;
+      double f[3];
+      assert_true(normal >= 0.0 && patch->stiffness[i] > 0.0);
+      sap_v3_scale(f, x->n, normal);
+      add_force(x->p, f, out.w);
+      out.w[6] += normal;
+      out.w[7] += patch->stiffness[i];
+    }
+  }
+  return out;
+}
+
+typedef sums (*position)(double t, const double kappa[2]);
+
+// Sweeps from t = 0 to 1 in steps of about 1e-5 rad or 1 um. The wrench, the sum of the normal
+// forces and so the friction have no jump.
+static void check_sweep(position at, const double kappa[2], int steps, int most, double jump) {
+  static const double size[8] = {1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 1.0, 0.0};
+  sums before[2] = {{.clusters = 0}};
+  double second[8] = {0.0}, F = 0.0;
+  int fewest = INT32_MAX, highest = 0;
+  for (int i = 0; i <= steps; ++i) {
+    const sums now = at((double)i / steps, kappa);
+    fewest = now.clusters < fewest ? now.clusters : fewest;
+    highest = now.clusters > highest ? now.clusters : highest;
+    F = fmax(F, now.w[6]);
+    for (int k = 0; k < 8 && i > 1; ++k) {
+      second[k] = fmax(second[k], fabs(now.w[k] - 2.0 * before[1].w[k] + before[0].w[k]));
+    }
+    before[0] = before[1];
+    before[1] = now;
+  }
+  for (int k = 0; k < 7; ++k) {
+    ASSERT_NEAR(second[k], 0.0, jump * F * size[k]);
+  }
+  assert_true(fewest < highest || highest == 1);
+  assert_int_equal(highest, most);
+}
+
+// A box on a larger one rolls about the edge of its face from flat to 45 degrees.
+static sums wedge(double t, const double kappa[2]) {
+  static const double size[3] = {0.03, 0.02, 0.025}, base[3] = {0.1, 0.1, 0.1}, none[3] = {0.0};
+  const double roll[3] = {0.25 * PI * t, 0.0, 0.0}, yaw[3] = {0.0, 0.0, 0.2}, depth = 1e-3;
+  const double p[3] = {0.01, 0.02, 0.1 + size[1] * sin(roll[0]) + size[2] * cos(roll[0]) - depth};
+  const sap_placed_shape a = place(SAP_SHAPE_BOX, base, none, none);
+  sap_placed_shape b = place(SAP_SHAPE_BOX, size, p, roll);
+  const sap_placed_shape before = b, turned = place(SAP_SHAPE_BOX, size, p, yaw);
+  sap_m3_mul(b.R, turned.R, before.R);
+  const sums out = touch(&a, &b, kappa);
+  check_wrench(&a, &out, 1e-9);
+  return out;
+}
+
+static void test_wedge(void** state) {
+  (void)state;
+  static const int clusters[3] = {5, 5, 1};
+  const double kappa[3][2] = {{1e6, 5e6}, {1e6, rigid}, {rigid, 5e6}};
+  for (int i = 0; i < 3; ++i) {
+    check_sweep(wedge, kappa[i], 78500, clusters[i], 1e-5);
+  }
+  // A rigid wedge has the normal forces F/(2 cos 45 degrees), and friction as large.
+  const sums end = wedge(1.0, kappa[1]);
+  ASSERT_NEAR(end.w[6] / end.w[2], sqrt(2.0), 0.02);  // of its ends
+}
+
+// A rod that goes through a plate, askew, until it is out on the other side.
+static sums rod(double t, const double kappa[2]) {
+  static const double size[3] = {0.01, 0.01, 0.08}, plate[3] = {0.1, 0.1, 0.008}, none[3] = {0.0};
+  const double turn[3] = {0.1, 0.2, 0.3}, p[3] = {0.003, 0.004, 0.085 - 0.1 * t};
+  const sap_placed_shape a = place(SAP_SHAPE_BOX, plate, none, none);
+  const sap_placed_shape b = place(SAP_SHAPE_BOX, size, p, turn);
+  const sums out = touch(&a, &b, kappa);
+  check_wrench(&a, &out, 3e-3);
+  return out;
+}
+
+static void test_rod(void** state) {
+  (void)state;
+  // With two fields a cluster may become one point, without its moment about the normal.
+  static const int clusters[3] = {6, 5, 3};
+  const double kappa[3][2] = {{1e7, 1e7}, {1e7, rigid}, {rigid, 1e7}};
+  for (int i = 0; i < 3; ++i) {
+    check_sweep(rod, kappa[i], 50000, clusters[i], i == 0 ? 1e-4 : 1e-5);
+  }
+  // Through a rigid plate the rod has two sheets with opposite forces.
+  const sums end = rod(1.0, kappa[2]);
+  ASSERT_NEAR(end.w[2], 0.0, 1e-3 * end.w[6]);
+  assert_true(end.clusters == 2 && end.w[6] > 1.0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_wedge), cmocka_unit_test(test_rod)};
+  return cmocka_run_group_tests_name("patch_clusters", tests, NULL, NULL);
+}
