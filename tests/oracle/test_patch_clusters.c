@@ -12,10 +12,13 @@
 
 #include "math/quaternion.h"
 #include "multibody/geometry/collide.h"
-#include "multibody/geometry/patch.h"
+#include "multibody/geometry/patch_mesh.h"
+#include "support/mesh_shapes.h"
 #include "support/near.h"
+#include "support/ring_mesh.h"
 
-static const double PI = 3.14159265358979323846, rigid = (double)INFINITY;
+static const double PI = 3.14159265358979323846, rigid = (double)INFINITY, OUTER = 0.05,
+                    INNER = 0.01, HIGH = 0.02;
 static struct {
   sap_patch_surface surface;
   double planes[2][6][4];
@@ -185,7 +188,88 @@ static void test_rod(void** state) {
   assert_true(end.clusters == 2 && end.w[6] > 1.0);
 }
 
+// The wrench on b of the block, from its centre. box: one of the four that it consists of, -1: the
+// mesh.
+static void add_block(const mesh_shape* mesh, int box, const sap_placed_shape* b, double kappa,
+                      double w[8]) {
+  static const double none[3] = {0.0}, middle = 0.5 * (OUTER + INNER), half = 0.5 * (OUTER - INNER);
+  sap_placed_shape a;
+  double p[3] = {0.0};
+  if (box < 0) {
+    mesh_shape_place(mesh, &a);
+  } else {
+    double size[3] = {half, middle, HIGH};
+    p[0] = box < 2 ? (box == 0 ? middle : -middle) : (box == 2 ? -half : half);
+    p[1] = box < 2 ? (box == 0 ? half : -half) : (box == 2 ? middle : -middle);
+    if (box >= 2) {
+      size[0] = middle;
+      size[1] = half;
+    }
+    a = place(SAP_SHAPE_BOX, size, p, none);
+  }
+  const double both[2] = {rigid, kappa};
+  sap_manifold manifold;
+  room.surface.planes[0] = room.planes[0];
+  room.surface.planes[1] = room.planes[1];
+  sap_collide(&a, b, 0.0, &manifold);
+  if (manifold.count == 0 || !sap_patch_find(&room.surface, &a, b, both, &manifold)) {
+    return;
+  }
+  for (int32_t k = 0; k < room.surface.npatches; ++k) {
+    const sap_patch* patch = &room.surface.patches[k];
+    for (int32_t i = 0; i < patch->points.count; ++i) {
+      double f[3], x[3];
+      sap_v3_scale(f, patch->points.points[i].n,
+                   -patch->stiffness[i] * patch->points.points[i].phi);
+      sap_v3_add(x, patch->points.points[i].p, p);
+      add_force(x, f, w);
+    }
+  }
+}
+
+// A block with a hole has the sum of the wrenches of the four boxes that it consists of.
+static void test_mesh(void** state) {
+  (void)state;
+  double vertices[3 * RING_VERTICES], triangles[9 * RING_FACES];
+  static const double centre[3] = {0.0};
+  int32_t faces[3 * RING_FACES];
+  sap_pool pool = {0};
+  sap_patch_mesh* tree;
+  mesh_shape mesh;
+  (void)ring_mesh(OUTER, INNER, HIGH, 0.0, vertices, faces);
+  mesh_shape_create(&mesh, vertices, RING_VERTICES);
+  for (int i = 0; i < 3 * RING_FACES; ++i) {
+    sap_v3_copy(triangles + 3 * i, vertices + 3 * faces[i]);
+  }
+  mesh.hull.ntriangles = RING_FACES;
+  mesh.hull.triangles = triangles;
+  assert_int_equal(sap_patch_mesh_create(&mesh.hull, centre, &pool, &tree, NULL), 0);
+  mesh.polytope.triangles = tree;
+  for (int type = SAP_SHAPE_SPHERE; type <= SAP_SHAPE_ELLIPSOID; ++type) {
+    const double exact = type == SAP_SHAPE_CYLINDER ? 1e-5 : 1e-6;  // of the quadrature across rims
+    for (int i = 0; i < 3; ++i) {
+      static const double size[3] = {0.012, 0.015, 0.013};
+      const double turn[3] = {0.1 * i, 0.2, 0.3 * i}, down[3] = {0.0, 0.0, -1.0};
+      double p[3] = {0.02 * i, 0.005 * i, 0.0}, w[2][8] = {{0.0}};
+      sap_placed_shape b = place((sap_shape_type)type, size, p, turn);
+      b.p[2] = HIGH + sap_shape_extent(&b, down) - (i == 0 ? 6e-3 : 5e-4);
+      for (int k = 0; k < 4; ++k) {
+        add_block(&mesh, k, &b, 1e7, w[0]);
+      }
+      add_block(&mesh, -1, &b, 1e7, w[1]);
+      for (int k = 0; k < 6; ++k) {
+        ASSERT_NEAR(w[1][k], w[0][k], exact * w[0][2] * (k < 3 ? 1.0 : 0.05));
+      }
+      assert_true(w[0][2] > 0.0);
+    }
+  }
+  mesh.hull.triangles = NULL;
+  sap_pool_free(&pool);
+  mesh_shape_destroy(&mesh);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_wedge), cmocka_unit_test(test_rod)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_wedge), cmocka_unit_test(test_rod),
+                                     cmocka_unit_test(test_mesh)};
   return cmocka_run_group_tests_name("patch_clusters", tests, NULL, NULL);
 }

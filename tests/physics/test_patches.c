@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "support/near.h"
+#include "support/ring_mesh.h"
 #include "support/simulation.h"
 
 static const double g = 9.81, mu = 0.5;
@@ -301,6 +302,48 @@ static void test_peg(void** state) {
   }
 }
 
+// The same in one mesh with a hole, which is one pair; with a floor it is all that the peg touches.
+static void test_peg_in_mesh(void** state) {
+  (void)state;
+  static const double h[3] = {0.01, 0.01, 0.03}, dt = 0.005, clearance = 1e-4;
+  for (int i = 0; i < 8; ++i) {
+    const double E = i % 2 == 0 ? 1e6 : 1e7, tilt = i / 2 % 2 == 0 ? 1e-3 : 2e-3;
+    sap_material m = material(E, SAP_CONTACT_LAGGED), rigid = m;
+    m.friction = rigid.friction = 0.2;
+    rigid.modulus = 0.0;
+    sap_builder* builder = i < 4 ? on_ground(g, &m) : simulation_builder(0.0, 0.0, -g);
+    double vertices[3 * RING_VERTICES], inertia[3], up = 0.0, side = 0.0;
+    int32_t faces[3 * RING_FACES];
+    sap_mesh_def mesh = sap_mesh_def_default();
+    const double floor = i / 4 == 0 ? 0.0 : 0.01, top = 0.08;
+    mesh.face_count =
+        ring_mesh(0.05, h[0] + clearance, 0.5 * (top + floor), floor, vertices, faces);
+    mesh.vertex_count = RING_VERTICES;
+    mesh.vertices = vertices;
+    mesh.faces = faces;
+    sap_shape_def def = sap_shape_def_default();
+    assert_int_equal(sap_builder_add_mesh(builder, &mesh, &def.mesh, NULL), SAP_STATUS_OK);
+    def.type = SAP_SHAPE_MESH;
+    def.material = rigid;
+    def.p_BS[2] = 0.5 * (top - floor);
+    assert_int_equal(sap_builder_add_shape(builder, &def, NULL, NULL), SAP_STATUS_OK);
+    box_inertia(0.1, h, inertia);
+    add_body(builder, SAP_SHAPE_BOX, h, 0.1, inertia, (double[3]){4e-5, -3e-5, 0.075}, &m);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    s.state.q[3] = cos(0.5 * tilt);
+    s.state.q[5] = sin(0.5 * tilt);
+    for (int k = 0; k < 200; ++k) {
+      simulation_step(&s, 1);
+      up = fmax(up, s.state.v[2]);
+      side = k > 20 ? fmax(side, hypot(s.state.v[0], s.state.v[1])) : side;
+    }
+    assert_true(up < 0.05 && side < 4e-3);  // as in test_peg
+    ASSERT_NEAR(fastest(&s), 0.0, 1e-6);
+    ASSERT_NEAR(s.state.q[2], h[2], 4.0 * 0.1 * g / (E / h[0] * 4.0 * h[0] * h[1]));
+    simulation_end(&s);
+  }
+}
+
 // A soft rod through a rigid plate is held across its axis by the friction of two sheets, whose
 // forces along the axis cancel.
 static void test_rod(void** state) {
@@ -333,7 +376,7 @@ int main(void) {
       cmocka_unit_test(test_spinning_ball), cmocka_unit_test(test_rolling),
       cmocka_unit_test(test_tipping),       cmocka_unit_test(test_stack),
       cmocka_unit_test(test_landing),       cmocka_unit_test(test_peg),
-      cmocka_unit_test(test_rod),
+      cmocka_unit_test(test_rod),           cmocka_unit_test(test_peg_in_mesh),
   };
   return cmocka_run_group_tests_name("patches", tests, NULL, NULL);
 }

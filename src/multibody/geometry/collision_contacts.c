@@ -555,6 +555,11 @@ static bool find_touch(const sap_collision* c, const sap_shape_pair* of,
   }
   int32_t nknown;
   const sap_identity* known = query->more ? find_known(c, of->pair, &nknown) : NULL;
+  if (sap_collision_has_triangles(c, of->pair)) {
+    const bool touches = sap_collision_find_mesh(c, of->pair, query, known, time);
+    *npatches = touches ? c->surface->npatches : 0;
+    return touches;
+  }
   const bool found = known != NULL ? sap_collision_grow_patch(c, of->pair, query, known)
                                    : find_points(c, of, query, manifold, time);
   if (found && (known != NULL || sap_collision_find_patch(c, of->pair, query, manifold, time))) {

@@ -183,6 +183,13 @@ bool sap_collision_has_patch(const sap_collision* c, uint64_t pair);
 bool sap_collision_find_patch(const sap_collision* c, uint64_t pair,
                               const sap_collision_query* query, const sap_manifold* manifold,
                               double* time);
+// Returns true if one of the shapes is a rigid mesh whose triangles touch.
+bool sap_collision_has_triangles(const sap_collision* c, uint64_t pair);
+// Finds the patches of a pair with triangles, at the start where the shapes overlap, else where the
+// motion takes them, at *time. known: as in sap_collision_grow_patch, or NULL.
+bool sap_collision_find_mesh(const sap_collision* c, uint64_t pair,
+                             const sap_collision_query* query, const sap_identity* known,
+                             double* time);
 // Finds the patches of a pair anew if the motion of the query, which is that of a solution, makes
 // them much larger than those of the last call, whose points are `known`.
 bool sap_collision_grow_patch(const sap_collision* c, uint64_t pair,

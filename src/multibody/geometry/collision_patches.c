@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Patches of pairs in a call of collision detection.
 #include "multibody/geometry/collision_data.h"
+#include "multibody/geometry/patch_mesh.h"
 
 // Depths, relative to the smaller shape, at which a patch ahead of contact is evaluated: the motion
 // without contact ends deeper than the one with it, and a face is stiff as soon as it touches.
 static const double DEEPEST_AHEAD = 0.02, LEAST_AHEAD = 1e-4;
+enum { HALVINGS = 7 };
 
 sap_status sap_collision_reserve_patches(sap_collision* c, sap_error* error) {
   int32_t most = 6;
@@ -12,11 +14,17 @@ sap_status sap_collision_reserve_patches(sap_collision* c, sap_error* error) {
   for (int32_t i = 0; i < c->shape_count; ++i) {
     any = any || isfinite(c->shapes[i].kappa);
   }
-  for (int32_t i = 0; i < c->mesh_count; ++i) {
-    most = c->hulls[i].nfaces > most ? c->hulls[i].nfaces : most;
-  }
   if (!any) {
     return SAP_STATUS_OK;
+  }
+  for (int32_t i = 0; i < c->mesh_count; ++i) {
+    sap_polytope* hull = &c->hulls[i];
+    most = hull->nfaces > most ? hull->nfaces : most;
+    if (c->model->meshes[i].ntriangles > 0) {
+      sap_patch_mesh* mesh;
+      SAP_TRY(sap_patch_mesh_create(&c->model->meshes[i], hull->center, &c->pool, &mesh, error));
+      hull->triangles = mesh;
+    }
   }
   SAP_TRY(SAP_POOL_ADD(&c->pool, &c->surface, 1, error));
   SAP_TRY(SAP_POOL_ADD(&c->pool, &c->surface->planes[0], most, error));
@@ -33,6 +41,13 @@ bool sap_collision_has_patch(const sap_collision* c, uint64_t pair) {
     return false;
   }
   return sap_collision_near_pair(c, pair).rest == 0.0;
+}
+
+bool sap_collision_has_triangles(const sap_collision* c, uint64_t pair) {
+  const sap_collision_shape* a = &c->shapes[pair >> 32];
+  const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
+  return sap_patch_has_triangles(&a->placed, a->kappa) ||
+         sap_patch_has_triangles(&b->placed, b->kappa);
 }
 
 static double smaller_size(const sap_collision_shape* a, const sap_collision_shape* b) {
@@ -76,6 +91,16 @@ static double find_approach(const sap_collision_shape* a, const sap_collision_sh
   return sap_most(motion->dt * speed, 0.0);
 }
 
+// Sets phi of all points to that before B moved by `way`.
+static void bring_back(sap_patch_surface* s, const double way[3]) {
+  for (int32_t k = 0; k < s->npatches; ++k) {
+    sap_manifold* points = &s->patches[k].points;
+    for (int32_t i = 0; i < points->count; ++i) {
+      points->points[i].phi -= sap_v3_dot(points->points[i].n, way);
+    }
+  }
+}
+
 // The patch of shapes that overlap. Where they approach each other by `ahead` it is that of shapes
 // nearer by so much, with its points at phi = -f/k + ahead: it knows the stiffness that comes.
 static bool find_now(const sap_collision* c, const sap_collision_shape* a,
@@ -96,12 +121,8 @@ static bool find_now(const sap_collision* c, const sap_collision_shape* a,
   if (!sap_patch_find(c->surface, &a->placed, &near, kappa, &at)) {
     return false;
   }
-  for (int32_t k = 0; k < c->surface->npatches; ++k) {
-    sap_manifold* points = &c->surface->patches[k].points;
-    for (int32_t i = 0; i < points->count; ++i) {
-      points->points[i].phi += ahead * sap_v3_dot(points->points[i].n, deepest->n);
-    }
-  }
+  sap_v3_scale(p, deepest->n, -ahead);
+  bring_back(c->surface, p);
   return true;
 }
 
@@ -172,9 +193,79 @@ static bool has_known(const sap_collision* c, const sap_identity* known) {
   return known == end || known->pair != pair;
 }
 
+// Returns true if the patches are much larger than those of the last call.
+static bool is_larger(const sap_collision* c, const sap_identity* known) {
+  static const double LARGER = 1.2;  // a tenth of a face lands, not the last bits of a patch
+  return sap_patch_area(c->surface) > LARGER * known->area && has_known(c, known);
+}
+
+static bool find_at(const sap_collision* c, const sap_collision_shape* a,
+                    const sap_collision_shape* b, const sap_collision_query* query, double time) {
+  const double kappa[2] = {a->kappa, b->kappa};
+  sap_placed_shape placed[2];
+  sap_motion_place(a, query, time, &placed[0]);
+  sap_motion_place(b, query, time, &placed[1]);
+  return sap_patch_find(c->surface, &placed[0], &placed[1], kappa, NULL);
+}
+
+// Finds the patches where the motion takes the shapes, by bisection at most about `most` deep.
+// Returns false if they do not touch at the end.
+static bool find_mesh_ahead(const sap_collision* c, const sap_collision_shape* a,
+                            const sap_collision_shape* b, const sap_collision_query* query,
+                            double* time) {
+  const double most = DEEPEST_AHEAD * smaller_size(a, b);
+  double from = 0.0;
+  bool last = find_at(c, a, b, query, query->dt);
+  if (!last) {
+    return false;
+  }
+  *time = query->dt;
+  double depth = c->surface->depth;
+  for (int k = 0; k < HALVINGS && depth > most; ++k) {
+    const double middle = 0.5 * (from + *time);
+    last = find_at(c, a, b, query, middle);
+    depth = last ? c->surface->depth : depth;
+    *(last ? time : &from) = middle;
+  }
+  return last || find_at(c, a, b, query, *time);
+}
+
+bool sap_collision_find_mesh(const sap_collision* c, uint64_t pair,
+                             const sap_collision_query* query, const sap_identity* known,
+                             double* time) {
+  const sap_collision_shape* a = &c->shapes[pair >> 32];
+  const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
+  const double kappa[2] = {a->kappa, b->kappa}, size = smaller_size(a, b);
+  *time = 0.0;
+  if (known != NULL) {
+    return sap_motion_bound(a, b) > LEAST_AHEAD * size && find_mesh_ahead(c, a, b, query, time) &&
+           is_larger(c, known);
+  }
+  double way[3] = {0.0, 0.0, 0.0}, move[3];
+  if (query->V0_WB != NULL) {
+    static const double origin[3] = {0.0, 0.0, 0.0};
+    const sap_collision_query before = {.p_WB = query->p_WB, .V_WB = query->V0_WB};
+    const double* p = a->placed.bound < b->placed.bound ? a->placed.p : b->placed.p;
+    sap_motion_velocity(&before, b->filter.body, p, origin, way);
+    sap_motion_velocity(&before, a->filter.body, p, origin, move);
+    sap_v3_sub(way, way, move);
+    const double norm = sap_v3_norm(way);
+    sap_v3_scale(way, way, sap_least(query->dt, DEEPEST_AHEAD * size / norm));
+  }
+  for (int k = 0; k < 2; ++k) {
+    sap_placed_shape near = b->placed;
+    sap_v3_add(near.p, near.p, way);
+    if (sap_patch_find(c->surface, &a->placed, &near, kappa, NULL)) {
+      bring_back(c->surface, way);
+      return true;
+    }
+    sap_v3_set(way, 0.0, 0.0, 0.0);
+  }
+  return query->V_WB != NULL && find_mesh_ahead(c, a, b, query, time);
+}
+
 bool sap_collision_grow_patch(const sap_collision* c, uint64_t pair,
                               const sap_collision_query* query, const sap_identity* known) {
-  static const double LARGER = 1.2;  // a tenth of a face lands, not the last bits of a patch
   const sap_collision_shape* a = &c->shapes[pair >> 32];
   const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
   sap_manifold manifold;
@@ -183,6 +274,5 @@ bool sap_collision_grow_patch(const sap_collision* c, uint64_t pair,
   }
   sap_collide(&a->placed, &b->placed, 0.0, &manifold);
   return manifold.count > 0 && sap_manifold_deepest(&manifold)->phi < 0.0 &&
-         find_now(c, a, b, query, &manifold) && sap_patch_area(c->surface) > LARGER * known->area &&
-         has_known(c, known);
+         find_now(c, a, b, query, &manifold) && is_larger(c, known);
 }

@@ -27,6 +27,8 @@ static const double PLANE = 0.94, SPREAD = 0.85;
 static const double WEAK = 0.03;
 // Largest slope of the normals for the moment about N, and the least beside it.
 static const double TWIST = 0.3, ROUND_OFF = 1e-13;
+// Depth, over the size, where a search for the border of a patch begins that has no manifold.
+static const double FIRST_DEPTH = 1e-2;
 enum { ALL = -1 };  // pieces of all directions
 
 void sap_patch_set_normals(const sap_patch_surface* s, const double m_A[3], const double m_B[3],
@@ -513,6 +515,14 @@ static void set_middle(sap_patch_surface* s, const sap_manifold* manifold) {
   s->depth = -deepest->phi;
 }
 
+// Sets the depth to the largest of both sides.
+static void set_depth(sap_patch_surface* s) {
+  s->depth = 0.0;
+  for (int32_t i = 0; i < s->ncorners; ++i) {
+    s->depth = sap_most(s->depth, s->corners[i].p / s->series);
+  }
+}
+
 static bool find_ordered(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
                          const double kappa[2], const sap_manifold* manifold) {
   s->shape[0] = a;
@@ -525,10 +535,19 @@ static bool find_ordered(sap_patch_surface* s, const sap_placed_shape* a, const 
   s->beta = 1.0 - s->alpha;
   s->series = isinf(kappa[1]) ? kappa[0] : kappa[1] * s->alpha;
   s->npieces = s->ncorners = 0;
+  int mesh = -1;
   for (int side = 0; side < 2; ++side) {
-    if (sap_patch_is_flat(s->shape[side])) {
+    if (sap_patch_has_triangles(s->shape[side], s->kappa[side])) {
+      mesh = side;
+    } else if (sap_patch_is_flat(s->shape[side])) {
       s->nplanes[side] = sap_patch_set_planes(s->shape[side], s->centre[side], s->planes[side]);
     }
+  }
+  if (mesh >= 0) {
+    s->depth = FIRST_DEPTH * sap_least(a->bound, b->bound);
+    const bool found = sap_patch_add_mesh(s, mesh) && set_patches(s);
+    set_depth(s);
+    return found;
   }
   set_middle(s, manifold);
   const int flat = sap_patch_is_flat(a) + sap_patch_is_flat(b);
@@ -576,8 +595,11 @@ bool sap_patch_find(sap_patch_surface* s, const sap_placed_shape* a, const sap_p
     return find_ordered(s, a, b, kappa, manifold);
   }
   const double swapped[2] = {kappa[1], kappa[0]};
-  sap_manifold points = *manifold;
-  exchange(from_b, 1.0, &points);
+  sap_manifold points = {.count = 0};
+  if (manifold != NULL) {
+    points = *manifold;
+    exchange(from_b, 1.0, &points);
+  }
   s->ruler = s->ruler < 0 ? -1 : 1 - s->ruler;
   if (!find_ordered(s, b, a, swapped, &points)) {
     return false;

@@ -154,8 +154,21 @@ bool sap_patch_add_polygons(sap_patch_surface* s);
 bool sap_patch_add_facets(sap_patch_surface* s);
 bool sap_patch_add_samples(sap_patch_surface* s);
 
+// Adds the part of one facet of a flat shape that is in a curved one.
+bool sap_patch_add_facet(sap_patch_surface* s, int flat, int32_t number);
+// Adds the part of the first plane of a rigid shape, within the others, that is in a flat one.
+bool sap_patch_add_face(sap_patch_surface* s, int side);
+// Adds the triangles of a rigid shape, a mesh that is not convex.
+bool sap_patch_add_mesh(sap_patch_surface* s, int side);
+
+// Returns true if a shape touches the other one, which has a field, in its triangles.
+static inline bool sap_patch_has_triangles(const sap_placed_shape* shape, double kappa) {
+  return shape->type == SAP_SHAPE_MESH && shape->hull->triangles != NULL && isinf(kappa);
+}
+
 // Makes the patches of two shapes that overlap in the manifold's points: p on the surface,
-// phi = -f/k. kappa: of each shape, INFINITY: rigid, at most one. Returns false if there are none.
+// phi = -f/k. kappa: of each shape, INFINITY: rigid, at most one. Triangles need no manifold.
+// Returns false if there are none.
 bool sap_patch_find(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
                     const double kappa[2], const sap_manifold* manifold);
 // Returns the area of all patches [m^2].

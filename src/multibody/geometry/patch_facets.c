@@ -291,23 +291,28 @@ static bool add_facet(facet* f) {
   return (f->fan.nborder == 0 && !is_inside(f)) || sap_fan_add(&f->fan);
 }
 
-bool sap_patch_add_facets(sap_patch_surface* s) {
-  const int flat = sap_patch_is_flat(s->shape[1]);
+bool sap_patch_add_facet(sap_patch_surface* s, int flat, int32_t number) {
   facet f = {.fan = {.s = s, .find_spot = find_spot, .measure = measure, .limit = limit},
              .flat = flat,
+             .number = number,
              .planes = (const double(*)[4])s->planes[flat],
              .weight = {flat == 0 ? s->alpha : s->beta, flat == 0 ? s->beta : s->alpha},
              .size = sap_least(s->shape[0]->bound, s->shape[1]->bound)};
   f.fan.reach = sqrt(s->shape[1 - flat]->bound * s->depth);
+  return add_facet(&f);
+}
+
+bool sap_patch_add_facets(sap_patch_surface* s) {
+  const int flat = sap_patch_is_flat(s->shape[1]);
   s->coarse = false;
-  for (f.number = 0; f.number < s->nplanes[flat]; ++f.number) {
-    if (!add_facet(&f)) {
+  for (int32_t i = 0; i < s->nplanes[flat]; ++i) {
+    if (!sap_patch_add_facet(s, flat, i)) {
       if (s->coarse) {
         return false;
       }
       s->coarse = true;
       s->npieces = s->ncorners = 0;
-      f.number = -1;
+      i = -1;
     }
   }
   return s->npieces > 0;

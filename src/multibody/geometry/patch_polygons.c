@@ -183,6 +183,19 @@ static bool add_pair(sap_patch_surface* s, const int32_t pair[2], double size, f
   return true;
 }
 
+bool sap_patch_add_face(sap_patch_surface* s, int side) {
+  const double size = sap_least(s->shape[0]->bound, s->shape[1]->bound);
+  flood f;
+  f.count = 0;
+  for (int32_t j = 0; j < s->nplanes[1 - side]; ++j) {
+    const int32_t pair[2] = {side == 0 ? 0 : j, side == 0 ? j : 0};
+    if (!add_pair(s, pair, size, &f)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Pushes the pairs of facets whose depths at x exceed the least ones by at most `more`.
 static void push_at(const sap_patch_surface* s, const double x[3], double more, flood* f) {
   double depth[2];

@@ -41,11 +41,13 @@ typedef struct sap_polytope {
   double* offsets;           // of the faces' planes from the centre [m]              (nfaces)
   sap_polytope_face* faces;  // (nfaces)
   double (*corners)[2];
-  sap_polytope_rank* ranks[3];  // along x, y, z, ascending   (nfaces)
-  int32_t extremes[6];          // vertices farthest along x, y, z, -x, -y, -z
-  double center[3];             // mean of the vertices, in the mesh's frame
-  double lower[3], upper[3];    // bounding box about the centre
-  double bound, inner;          // radii about the centre of the enclosing and of the enclosed ball
+  sap_polytope_rank* ranks[3];             // along x, y, z, ascending   (nfaces)
+  int32_t extremes[6];                     // vertices farthest along x, y, z, -x, -y, -z
+  double center[3];                        // mean of the vertices, in the mesh's frame
+  double lower[3], upper[3];               // bounding box about the centre
+  const struct sap_patch_mesh* triangles;  // of a mesh that is not convex, where fields may touch
+                                           // it; else NULL
+  double bound, inner;  // radii about the centre of the enclosing and of the enclosed ball
 } sap_polytope;
 
 // The hull, in the mesh's frame, must outlive the polytope.

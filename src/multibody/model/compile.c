@@ -96,6 +96,8 @@ static sap_status copy_meshes(const sap_builder* builder, sap_model* model, sap_
     COPY(from->planes, 4 * from->nfaces, to->planes);
     COPY(from->face_start, from->nfaces + 1, to->face_start);
     COPY(from->face_vertices, from->face_start[from->nfaces], to->face_vertices);
+    to->ntriangles = from->ntriangles;
+    COPY(from->triangles, 9 * from->ntriangles, to->triangles);
   }
   return SAP_STATUS_OK;
 }

@@ -18,6 +18,8 @@ typedef struct sap_hull {
   double* planes;           // outward unit normal n and d: n.x <= d of all vertices (4 nfaces)
   int32_t* face_start;      // into face_vertices                                    (nfaces + 1)
   int32_t* face_vertices;   // convex polygons, counter-clockwise from outside
+  int32_t ntriangles;       // of a closed mesh that is not convex; else 0
+  double* triangles;        // their corners, counter-clockwise from outside         (9 ntriangles)
 } sap_hull;
 
 // Fails with ARGUMENT for less than 4 points and for flat ones, with NOT_FINITE for NaN and

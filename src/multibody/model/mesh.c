@@ -225,6 +225,33 @@ sap_status sap_mesh_def_mass(const sap_mesh_def* def, sap_mesh_solid solid, sap_
   return status;
 }
 
+// Keeps the triangles of a closed mesh that is not convex with its hull.
+static sap_status keep_triangles(const sap_mesh_def* def, sap_hull* hull, sap_error* error) {
+  static const double CONVEX = 0.999;  // of the hull's volume
+  sap_error reason = {0};
+  const sap_checker checker = {"mesh", def->name, 0, &reason};
+  const triangles own = {def->vertices, def->faces, def->face_count, NULL};
+  triangles all = {0};
+  moments m[2];
+  SAP_RETURN_IF(def->face_count == 0, SAP_STATUS_OK);
+  SAP_TRY(hull_triangles(hull, &all, error));
+  sum_moments(&own, hull->vertices, SAP_MESH_EXACT, &m[0]);
+  sum_moments(&all, hull->vertices, SAP_MESH_EXACT, &m[1]);
+  sap_free(all.owned);
+  if (!(m[0].zeroth > 0.0 && m[0].zeroth < CONVEX * m[1].zeroth) ||
+      check_closed(&checker, def->faces, def->face_count) != SAP_STATUS_OK) {
+    return reason.status == SAP_STATUS_MEMORY ? sap_fail(error, reason.status, "%s", reason.message)
+                                              : SAP_STATUS_OK;
+  }
+  const int32_t corners = 3 * def->face_count;
+  SAP_TRY(SAP_POOL_ADD(&hull->pool, &hull->triangles, 3 * (size_t)corners, error));
+  hull->ntriangles = def->face_count;
+  for (int32_t i = 0; i < corners; ++i) {
+    sap_v3_copy(hull->triangles + 3 * (size_t)i, def->vertices + 3 * (size_t)def->faces[i]);
+  }
+  return SAP_STATUS_OK;
+}
+
 static sap_status append_mesh(sap_builder* builder, const char* name, const sap_hull* hull,
                               int32_t* id, sap_error* error) {
   SAP_BUILDER_APPEND_NAMED(builder, meshes, SAP_ELEMENT_MESH, name, *hull, id, error);
@@ -240,6 +267,7 @@ sap_status sap_builder_add_mesh(sap_builder* builder, const sap_mesh_def* def, i
   SAP_TRY(check_mesh(&checker, def));
   sap_status status = sap_hull_create(def->vertices, def->vertex_count, &hull, &reason);
   SAP_RETURN_IF(status != SAP_STATUS_OK, sap_check_fail(&checker, status, "%s", reason.message));
+  SAP_TRY_OR(keep_triangles(def, &hull, error), sap_hull_clear(&hull));
   SAP_TRY_OR(append_mesh(builder, def->name, &hull, id, error), sap_hull_clear(&hull));
   return SAP_STATUS_OK;
 }
