@@ -250,7 +250,7 @@ static void test_mesh(void** state) {
     for (int i = 0; i < 3; ++i) {
       static const double size[3] = {0.012, 0.015, 0.013};
       const double turn[3] = {0.1 * i, 0.2, 0.3 * i}, down[3] = {0.0, 0.0, -1.0};
-      double p[3] = {0.02 * i, 0.005 * i, 0.0}, w[2][8] = {{0.0}};
+      double p[3] = {0.015 * i, 0.005 * i, 0.0}, w[2][8] = {{0.0}};
       sap_placed_shape b = place((sap_shape_type)type, size, p, turn);
       b.p[2] = HIGH + sap_shape_extent(&b, down) - (i == 0 ? 6e-3 : 5e-4);
       for (int k = 0; k < 4; ++k) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "multibody/geometry/patch_fan.h"
 
-enum { DIRECTIONS = 8, PARTS = 4, CHORDS = 4, NEWTON = 60, RAYS = 5, COARSE = 2 };
+enum { DIRECTIONS = 8, PARTS = 4, CHORDS = 16, NEWTON = 60, RAYS = 5, COARSE = 2 };
 // Rays of a sector.
 static const double gauss_5[RAYS][2] = {{0.046910077030668004, 0.118463442528094544},
                                         {0.230765344947158454, 0.239314335249683234},
@@ -15,6 +15,8 @@ static const double RESOLVED = 1e-12, BEYOND = 1e-9;
 static const double ROUND_OFF = 1e-14;
 // Where the search for the border begins, over its last distance.
 static const double FARTHER = 1.03;
+// How far c may be off the middle of two chords, over these.
+static const double CENTRED = 0.1;
 // Largest slant of a sample.
 static const double SLANT = 50.0;
 
@@ -273,8 +275,8 @@ static bool add_sectors(sap_fan* f) {
 // Moves c to the middle of chords, and sets the half chords: the second one lies along the border
 // at the end of the first, if that is not on an edge. False: there is no chord.
 static bool centre(sap_fan* f, double half[2][2]) {
-  double way[2] = {1.0, 0.0};
-  for (int k = 0; k < CHORDS; ++k) {
+  double way[2] = {1.0, 0.0}, before = HUGE_VAL, off = HUGE_VAL;
+  for (int k = 0; k < CHORDS && (k < 4 || k % 2 != 0 || before + off > CENTRED); ++k) {
     sap_fan_spot at;
     bool on_edge;
     const double back[2] = {-way[0], -way[1]};
@@ -283,6 +285,8 @@ static bool centre(sap_fan* f, double half[2][2]) {
       f->c[i] += 0.5 * (up - down) * way[i];
       half[k % 2][i] = 0.5 * (up + down) * way[i];
     }
+    before = off;
+    off = fabs(up - down) / (up + down);
     double border[3];
     sap_v3_cross(border, at.at[0].m, at.at[1].m);
     const double along[2] = {sap_v3_dot(border, f->e[0]), sap_v3_dot(border, f->e[1])};
