@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "multibody/geometry/patch_fan.h"
 
-enum { DIRECTIONS = 8, PARTS = 4, CHORDS = 16, NEWTON = 60, RAYS = 5, COARSE = 2 };
+#include "math/scalar.h"
+
+enum { DIRECTIONS = 8, PARTS = 4, CHORDS = 16, NEWTON = 60, RAYS = 5, COARSE = 2, ROUND = 16 };
 // Rays of a sector.
 static const double gauss_5[RAYS][2] = {{0.046910077030668004, 0.118463442528094544},
                                         {0.230765344947158454, 0.239314335249683234},
@@ -337,6 +339,28 @@ static void sort_border(sap_fan* f) {
   }
 }
 
+// Adds rays about an ellipse of the half chords. The border is smooth and nearly that: equal angles
+// converge faster than any power.
+static bool add_round(sap_fan* f, double half[2][2]) {
+  static const double here[2] = {0.0, 0.0}, angle = 2.0 * SAP_PI / ROUND;
+  const double cross = half[0][0] * half[1][1] - half[0][1] * half[1][0];
+  sap_fan_spot middle;
+  f->find_spot(f, here, 0.0, &middle);
+  for (int k = 0; k < ROUND; ++k) {
+    const double c = cos(angle * k), s = sin(angle * k);
+    const double way[2] = {c * half[0][0] + s * half[1][0], c * half[0][1] + s * half[1][1]};
+    if (!add_ray(f, way, angle * fabs(cross), &middle)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool is_round(const sap_placed_shape* shape) {
+  return shape->type == SAP_SHAPE_SPHERE || shape->type == SAP_SHAPE_ELLIPSOID ||
+         sap_patch_is_flat(shape);
+}
+
 bool sap_fan_add(sap_fan* f) {
   double half[2][2];
   if (f->nborder > 0) {
@@ -348,6 +372,9 @@ bool sap_fan_add(sap_fan* f) {
   }
   if (!centre(f, half)) {
     return true;
+  }
+  if (!f->edges && is_round(f->s->shape[0]) && is_round(f->s->shape[1])) {
+    return add_round(f, half);
   }
   for (int32_t i = 0; i < f->nborder; ++i) {
     f->border[i][0] -= f->c[0];
