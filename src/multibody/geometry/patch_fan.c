@@ -220,6 +220,7 @@ static bool add_ray(sap_fan* f, const double way[2], double weight, const sap_fa
   const double end = find_exit(f, way, &on_edge, &last);
   const path ray = {way, NULL};
   double start = 0.0;
+  f->changes = f->changes || !same_sides(middle, &last);
   for (int part = 0; part < PARTS && start < end; ++part) {
     const double next = part + 1 == PARTS ? end : find_change(f, &ray, start, end, &last, &at);
     for (int k = 0; k < (f->s->coarse ? COARSE : SAP_PATCH_GAUSS); ++k) {
@@ -339,26 +340,22 @@ static void sort_border(sap_fan* f) {
   }
 }
 
-// Adds rays about an ellipse of the half chords. The border is smooth and nearly that: equal angles
-// converge faster than any power.
+// Adds rays about an ellipse of the half chords. If no side changes the border is smooth and nearly
+// that: equal angles converge faster than any power. Else returns false.
 static bool add_round(sap_fan* f, double half[2][2]) {
   static const double here[2] = {0.0, 0.0}, angle = 2.0 * SAP_PI / ROUND;
   const double cross = half[0][0] * half[1][1] - half[0][1] * half[1][0];
   sap_fan_spot middle;
   f->find_spot(f, here, 0.0, &middle);
+  f->changes = false;
   for (int k = 0; k < ROUND; ++k) {
     const double c = cos(angle * k), s = sin(angle * k);
     const double way[2] = {c * half[0][0] + s * half[1][0], c * half[0][1] + s * half[1][1]};
-    if (!add_ray(f, way, angle * fabs(cross), &middle)) {
+    if (!add_ray(f, way, angle * fabs(cross), &middle) || f->changes) {
       return false;
     }
   }
   return true;
-}
-
-static bool is_round(const sap_placed_shape* shape) {
-  return shape->type == SAP_SHAPE_SPHERE || shape->type == SAP_SHAPE_ELLIPSOID ||
-         sap_patch_is_flat(shape);
 }
 
 bool sap_fan_add(sap_fan* f) {
@@ -373,9 +370,12 @@ bool sap_fan_add(sap_fan* f) {
   if (!centre(f, half)) {
     return true;
   }
-  if (!f->edges && is_round(f->s->shape[0]) && is_round(f->s->shape[1])) {
-    return add_round(f, half);
+  const int32_t npieces = f->s->npieces, ncorners = f->s->ncorners;
+  if (f->nborder == 0 && add_round(f, half)) {
+    return true;
   }
+  f->s->npieces = npieces;
+  f->s->ncorners = ncorners;
   for (int32_t i = 0; i < f->nborder; ++i) {
     f->border[i][0] -= f->c[0];
     f->border[i][1] -= f->c[1];

@@ -27,6 +27,7 @@ typedef struct sap_fan {
   int32_t nborder;
   double border[SAP_FAN_BORDER][2];  // corners, before sap_fan_add: from the origin
   bool edges;                        // the part has edges on which p > 0
+  bool changes;                      // a ray ended on another side than it began
   // Finds the point of the surface at c + t way.
   void (*find_spot)(struct sap_fan* fan, const double way[2], double t, sap_fan_spot* out);
   // Returns a concave function that is 0 where p is, and its slope by t.
