@@ -104,18 +104,11 @@ static bool set_planes(sap_patch_surface* s, int side, const double corners[9]) 
   return norm > 0.0;
 }
 
-// Bounds of the other shape in the mesh's axes.
+// Bounds of the other shape in the mesh's axes; infinite for a plane, whose radius is.
 static void set_bounds(const sap_patch_surface* s, int side, sap_aabb* box) {
   const sap_placed_shape *mesh = s->shape[side], *shape = s->shape[1 - side];
-  double from[3];
-  if (shape->type == SAP_SHAPE_PLANE) {
-    for (int k = 0; k < 3; ++k) {
-      box->lower[k] = -HUGE_VAL;
-      box->upper[k] = HUGE_VAL;
-    }
-    return;
-  }
   sap_placed_shape local = *shape;
+  double from[3];
   sap_v3_sub(from, shape->p, mesh->p);
   sap_m3_tmul_v3(local.p, mesh->R, from);
   for (int k = 0; k < 3; ++k) {

@@ -326,10 +326,7 @@ bool sap_patch_add_polygons(sap_patch_surface* s) {
     if (!add_pair(s, f.pairs[k], size, &f)) {
       return false;
     }
-    if (k + 1 == f.count && s->npieces == 0) {  // x0 is over an edge
-      push_at(s, s->x0, 2.0 * s->depth, &f);
-    }
-    if (k + 1 == f.count && !all) {
+    if (k + 1 == f.count && (!all || s->npieces == 0)) {  // or x0 is over an edge
       push_edges(s, more, &f);
       all = true;
     }
