@@ -100,30 +100,31 @@ sap_status sap_mj_patches_find(sap_mj* a, const mjData* d, const mjContact* like
                                      .V0_WB = p->v0,
                                      .dt = a->model->opt.timestep};
   const mjContact first = *like;  // may be in `out`
-  sap_pair_patch patch;
+  const sap_patch_cluster* patch;
   for (int32_t side = 0; side < 2; ++side) {
     const int32_t body = a->model->geom_bodyid[sap_mj_contact_geom(like, side)];
     mju_transpose(p->R + 9 * body, d->xmat + 9 * body, 3, 3);
   }
   SAP_TRY(sap_collision_pair_patch(p->collision, shapes, &query, is_apart, time, &patch, error));
-  for (int32_t i = 0; i < patch.count; ++i) {
+  *count = patch != NULL ? patch->points.count : 0;
+  for (int32_t i = 0; i < *count; ++i) {
+    const sap_manifold_point* point = &patch->points.points[i];
     mjContact* contact = &out[i];
     double axes[9];
     *contact = first;
     contact->exclude = 0;
-    contact->dist = patch.phi[i];
-    sap_v3_copy(contact->pos, patch.p[i]);
-    sap_m3_from_normal(axes, patch.normal);
-    sap_v3_copy(contact->frame, patch.normal);
+    contact->dist = point->phi;
+    sap_v3_copy(contact->pos, point->p);
+    sap_m3_from_normal(axes, point->n);
+    sap_v3_copy(contact->frame, point->n);
     memcpy(contact->frame + 3, axes, 6 * sizeof(double));
-    contact->solimp[0] = -patch.stiffness[i];
-    const double spin = patch.torsion * contact->friction[0];
+    contact->solimp[0] = -patch->stiffness[i];
+    const double spin = patch->torsion * contact->friction[0];
     if (spin > (contact->dim > 3 ? contact->friction[2] : 0.0) && contact->dim > 1) {
       contact->dim = contact->dim > 4 ? contact->dim : 4;
       contact->friction[2] = spin;
     }
   }
-  *count = patch.count;
   return SAP_STATUS_OK;
 }
 

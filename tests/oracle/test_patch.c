@@ -51,7 +51,7 @@ typedef struct wrench {
   double f[3], m[3], k, normal, area;
   int32_t count, clusters;
   sap_manifold points;
-  sap_patch patch;
+  sap_patch_cluster patch;
 } wrench;
 
 static const double rigid = (double)INFINITY;

@@ -12,7 +12,7 @@
 
 #include "math/quaternion.h"
 #include "multibody/geometry/collide.h"
-#include "multibody/geometry/patch_mesh.h"
+#include "multibody/geometry/patch.h"
 #include "support/mesh_shapes.h"
 #include "support/near.h"
 #include "support/ring_mesh.h"
@@ -95,7 +95,7 @@ static sums touch(const sap_placed_shape* a, const sap_placed_shape* b, const do
   assert_true(sap_patch_find(&room.surface, a, b, kappa, &manifold));
   out.clusters = room.surface.npatches;
   for (int32_t k = 0; k < out.clusters; ++k) {
-    const sap_patch* patch = &room.surface.patches[k];
+    const sap_patch_cluster* patch = &room.surface.patches[k];
     for (int32_t i = 0; i < patch->points.count; ++i) {
       const sap_manifold_point* x = &patch->points.points[i];
       const double normal = -patch->stiffness[i] * x->phi;
@@ -216,7 +216,7 @@ static void add_block(const mesh_shape* mesh, int box, const sap_placed_shape* b
     return;
   }
   for (int32_t k = 0; k < room.surface.npatches; ++k) {
-    const sap_patch* patch = &room.surface.patches[k];
+    const sap_patch_cluster* patch = &room.surface.patches[k];
     for (int32_t i = 0; i < patch->points.count; ++i) {
       double f[3], x[3];
       sap_v3_scale(f, patch->points.points[i].n,

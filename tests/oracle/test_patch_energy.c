@@ -44,7 +44,7 @@ static wrench touch(const couple* c) {
   assert_true(sap_patch_find(&room.surface, &c->a, &c->b, c->kappa, &manifold));
   for (int pass = 0; pass < 2; ++pass) {  // the force, then the stiffness along it
     for (int32_t k = 0; k < room.surface.npatches; ++k) {
-      const sap_patch* patch = &room.surface.patches[k];
+      const sap_patch_cluster* patch = &room.surface.patches[k];
       for (int32_t i = 0; i < patch->points.count; ++i) {
         const sap_manifold_point* point = &patch->points.points[i];
         const double along = sap_v3_dot(point->n, w.N);

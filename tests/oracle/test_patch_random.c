@@ -112,7 +112,7 @@ static wrench touch(const sap_placed_shape* a, const sap_placed_shape* b, double
   w.area = w.found ? sap_patch_area(&room.surface) : 0.0;
   w.sound = w.area > 0.0;
   for (int32_t k = 0; w.found && k < room.surface.npatches; ++k) {
-    const sap_patch* patch = &room.surface.patches[k];
+    const sap_patch_cluster* patch = &room.surface.patches[k];
     w.sound = w.sound && isfinite(patch->torsion);
     for (int32_t i = 0; i < patch->points.count; ++i) {
       const sap_manifold_point* x = &patch->points.points[i];

@@ -6,7 +6,7 @@
 #include <sapstep/contact.h>
 
 #include "core/archive.h"
-#include "multibody/geometry/manifold.h"
+#include "multibody/geometry/patch.h"
 #include "multibody/model/model_data.h"
 
 typedef struct sap_collision sap_collision;
@@ -49,17 +49,13 @@ typedef struct sap_collision_query {
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error);
 
-// Points of one patch, in the world.
-typedef struct sap_pair_patch {
-  int32_t count;  // 0: there is no patch
-  double normal[3], p[5][3], phi[5], stiffness[5];
-  double torsion;  // as in patch.h
-} sap_pair_patch;
-// Finds the patch of two shapes alone, A and B by id, with a motion in the query: of shapes that
-// overlap, else (is_apart) of those that touch at *time, which moves to where the points are.
+// Finds the patch of two shapes alone, A and B by id, as one cluster, with a motion in the query: of
+// shapes that overlap, else (is_apart) of those that touch at *time, which moves to where the points
+// are. out: its points in the world, valid until the next call; NULL: there is none.
 SAP_API sap_status sap_collision_pair_patch(sap_collision* collision, const int32_t shapes[2],
                                             const sap_collision_query* query, bool is_apart,
-                                            double* time, sap_pair_patch* out, sap_error* error);
+                                            double* time, const sap_patch_cluster** out,
+                                            sap_error* error);
 
 // Returns true if some shape has a pressure field.
 bool sap_collision_has_fields(const sap_collision* collision);

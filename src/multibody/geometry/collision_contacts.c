@@ -279,9 +279,9 @@ static void sort_by_feature(sap_contact* contacts, sap_identity* points, int32_t
 typedef struct contact_place {
   const sap_collision_query* at;
   uint64_t pair;
-  int32_t first;           // of `contacts` and of the identities of this call, which have room
-  double time;             // at which the manifold was found [s]
-  const sap_patch* patch;  // NULL: points
+  int32_t first;  // of `contacts` and of the identities of this call, which have room
+  double time;    // at which the manifold was found [s]
+  const sap_patch_cluster* patch;  // NULL: points
 } contact_place;
 
 // Velocity of B's surface away from A's along n in the motion of the query [m/s].
@@ -339,7 +339,7 @@ static void place_ahead(const sap_collision* c, const contact_place* place, cons
 }
 
 // Makes a contact one of the points of a patch.
-static void set_patch_point(const sap_patch* patch, int32_t i, sap_contact* contact) {
+static void set_patch_point(const sap_patch_cluster* patch, int32_t i, sap_contact* contact) {
   const double spin = patch->torsion * contact->friction[0];
   contact->material.stiffness = patch->stiffness[i];
   contact->patch = patch->points.count;
@@ -359,7 +359,7 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
   const int32_t next = 1 - c->last, first = place->first;
   const sap_shape_def* const defs[2] = {&c->model->shapes[a], &c->model->shapes[b]};
   pair_rule rule;
-  const sap_patch* patch = place->patch;
+  const sap_patch_cluster* patch = place->patch;
   SAP_TRY(find_rule(c, a, b, defs, patch != NULL, &rule, error));
   const sap_placed_shape *shape_a = &c->shapes[a].placed, *shape_b = &c->shapes[b].placed;
   const double share = patch != NULL ? 0.0
@@ -580,7 +580,7 @@ sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* qu
       continue;
     }
     for (int32_t k = 0; k < (npatches > 0 ? npatches : 1); ++k) {
-      const sap_patch* patch = npatches > 0 ? &c->surface->patches[k] : NULL;
+      const sap_patch_cluster* patch = npatches > 0 ? &c->surface->patches[k] : NULL;
       const sap_manifold* points = patch != NULL ? &patch->points : &manifold;
       SAP_FAIL_IF(c->contact_count > INT32_MAX - points->count, error, SAP_STATUS_MEMORY,
                   "out of memory: contacts");

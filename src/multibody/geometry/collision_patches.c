@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Patches of pairs in a call of collision detection.
 #include "multibody/geometry/collision_data.h"
-#include "multibody/geometry/patch_mesh.h"
 
 // Depths, relative to the smaller shape, at which a patch ahead of contact is evaluated: the motion
 // without contact ends deeper than the one with it, and a face is stiff as soon as it touches.
@@ -185,7 +184,7 @@ static bool has_known(const sap_collision* c, const sap_identity* known) {
   const sap_identity* end = c->identities[c->last] + c->last_count;
   const uint64_t pair = known->pair;
   for (int32_t k = 0; k < c->surface->npatches && known < end; ++k) {
-    const sap_patch* patch = &c->surface->patches[k];
+    const sap_patch_cluster* patch = &c->surface->patches[k];
     for (int32_t i = 0; i < patch->points.count && known < end && known->pair == pair; ++i) {
       known += known->feature == patch->features[i];
     }

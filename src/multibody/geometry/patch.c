@@ -27,8 +27,6 @@ static const double PLANE = 0.94, SPREAD = 0.85;
 static const double WEAK = 0.03;
 // Largest slope of the normals for the moment about N, and the least beside it.
 static const double TWIST = 0.3, ROUND_OFF = 1e-13;
-// Depth, over the size, where a search for the border of a patch begins that has no manifold.
-static const double FIRST_DEPTH = 1e-2;
 enum { ALL = -1 };  // pieces of all directions
 
 void sap_patch_set_normals(const sap_patch_surface* s, const double m_A[3], const double m_B[3],
@@ -351,7 +349,7 @@ typedef struct cluster {
   const sap_patch_surface* s;
   const moments* m;
   double weight, share;  // share: of the sum of all forces
-  sap_patch* out;
+  sap_patch_cluster* out;
 } cluster;
 
 static void add_point(const cluster* c, const double at[2], double k, double f) {
@@ -422,7 +420,7 @@ static void set_points(const cluster* to) {
   const double d[2] = {c_f[0] - r.centre[0], c_f[1] - r.centre[1]};
   set_ring(S, d, THIN * size, &r);
   const double T = find_torsion(to->s, m, c_f) / m->F;
-  *to->out = (sap_patch){.area = to->weight * m->area, .force = to->weight * m->F};
+  *to->out = (sap_patch_cluster){.area = to->weight * m->area, .force = to->weight * m->F};
   if (r.count == 0) {
     to->out->torsion = T;
     add_point(to, r.centre, K, m->F);
@@ -515,14 +513,6 @@ static void set_middle(sap_patch_surface* s, const sap_manifold* manifold) {
   s->depth = -deepest->phi;
 }
 
-// Sets the depth to the largest of both sides.
-static void set_depth(sap_patch_surface* s) {
-  s->depth = 0.0;
-  for (int32_t i = 0; i < s->ncorners; ++i) {
-    s->depth = sap_most(s->depth, s->corners[i].p / s->series);
-  }
-}
-
 static bool find_ordered(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
                          const double kappa[2], const sap_manifold* manifold) {
   s->shape[0] = a;
@@ -544,10 +534,7 @@ static bool find_ordered(sap_patch_surface* s, const sap_placed_shape* a, const 
     }
   }
   if (mesh >= 0) {
-    s->depth = FIRST_DEPTH * sap_least(a->bound, b->bound);
-    const bool found = sap_patch_add_mesh(s, mesh) && set_patches(s);
-    set_depth(s);
-    return found;
+    return sap_patch_add_mesh(s, mesh) && set_patches(s);
   }
   set_middle(s, manifold);
   const int flat = sap_patch_is_flat(a) + sap_patch_is_flat(b);

@@ -89,14 +89,14 @@ typedef struct sap_patch_polygon {
 } sap_patch_polygon;
 
 // Points of a cluster.
-typedef struct sap_patch {
+typedef struct sap_patch_cluster {
   sap_manifold points;
   int32_t features[SAP_PATCH_POINTS];  // numbers that last while the patch does, ascending
   double stiffness[SAP_PATCH_POINTS];  // k_j [N/m]
   double area, force;                  // [m^2], [N]
   double torsion;                      // of one point that represents a round patch: its integral
                                        // of p |x - centre| over the force [m]; else 0
-} sap_patch;
+} sap_patch_cluster;
 
 typedef struct sap_patch_surface {
   sap_pool* pool;  // of the planes
@@ -116,7 +116,7 @@ typedef struct sap_patch_surface {
   sap_patch_piece pieces[SAP_PATCH_PIECES];
   sap_patch_corner corners[SAP_PATCH_CORNERS];
   int32_t npatches;  // the result, ascending by features
-  sap_patch patches[SAP_PATCH_CLUSTERS];
+  sap_patch_cluster patches[SAP_PATCH_CLUSTERS];
 } sap_patch_surface;
 
 // Finds the depth of the point x, from the centre of a plane or a curved shape in world axes.
@@ -158,8 +158,18 @@ bool sap_patch_add_samples(sap_patch_surface* s);
 bool sap_patch_add_facet(sap_patch_surface* s, int flat, int32_t number);
 // Adds the part of the first plane of a rigid shape, within the others, that is in a flat one.
 bool sap_patch_add_face(sap_patch_surface* s, int side);
-// Adds the triangles of a rigid shape, a mesh that is not convex.
+// Adds the triangles of a rigid shape, a mesh that is not convex; sets the depth.
 bool sap_patch_add_mesh(sap_patch_surface* s, int side);
+
+// Triangles of a mesh that is not convex, in a tree of bounding boxes.
+typedef struct sap_patch_mesh {
+  double (*corners)[9];  // of the triangles, from the hull's centre in the mesh's axes [m]
+  int32_t nnodes;
+  struct sap_patch_node* nodes;  // a parent before its children
+} sap_patch_mesh;
+// Makes the tree of a hull with triangles in the pool. centre: the hull's.
+sap_status sap_patch_mesh_create(const sap_hull* source, const double centre[3], sap_pool* pool,
+                                 sap_patch_mesh** out, sap_error* error);
 
 // Returns true if a shape touches the other one, which has a field, in its triangles.
 static inline bool sap_patch_has_triangles(const sap_placed_shape* shape, double kappa) {

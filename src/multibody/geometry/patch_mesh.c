@@ -2,12 +2,15 @@
 // Contact surface of a rigid mesh that is not convex and a shape with a field: the triangles in the
 // shape, each a facet with three walls, found through a tree of bounding boxes.
 // cost: O(log n) and that of the triangles near the shape; of the tree O(n (log n)^2)
-#include "multibody/geometry/patch_mesh.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "multibody/geometry/broadphase.h"
+#include "multibody/geometry/patch.h"
+
 enum { LEAF = 4 };
+// Depth, over the size, where the search for the border of a curved part begins.
+static const double FIRST_DEPTH = 1e-2;
 
 typedef struct sap_patch_node {
   sap_aabb box;
@@ -124,6 +127,7 @@ bool sap_patch_add_mesh(sap_patch_surface* s, int side) {
   set_bounds(s, side, &box);
   sap_v3_copy(s->x0, s->centre[s->shape[1]->bound < s->shape[0]->bound]);
   s->coarse = false;
+  s->depth = FIRST_DEPTH * sap_least(s->shape[0]->bound, s->shape[1]->bound);
   for (int32_t i = 0; i < mesh->nnodes;) {
     const sap_patch_node* node = &mesh->nodes[i];
     const bool near = sap_aabb_overlap(&node->box, &box);
@@ -134,6 +138,10 @@ bool sap_patch_add_mesh(sap_patch_surface* s, int side) {
       }
     }
     i = near ? i + 1 : node->skip;
+  }
+  s->depth = 0.0;
+  for (int32_t i = 0; i < s->ncorners; ++i) {
+    s->depth = sap_most(s->depth, s->corners[i].p / s->series);
   }
   return s->npieces > 0;
 }
