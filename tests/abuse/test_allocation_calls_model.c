@@ -69,7 +69,7 @@ static union {
   sap_mesh_def mesh;
   sap_sensor_def sensor;
   sap_site_def site;
-  sap_pair_patch patch;
+  const sap_patch_cluster* patch;
 } out;
 
 #define CALLS(X)                                                                                   \
