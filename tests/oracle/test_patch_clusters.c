@@ -163,6 +163,37 @@ static void test_wedge(void** state) {
   ASSERT_NEAR(end.w[6] / end.w[2], sqrt(2.0), 0.02);  // of its ends
 }
 
+// A rigid bar held by the face of a pad, turned by a little, so that its sides are seen nearly edge-on:
+// friction resists a turn about the normal by mu F times the mean distance from the centre of the
+// rectangle of the half lengths a = 10 mm, b = 15 mm:
+//   (d + a^2/(2 b) log((b + d)/a) + b^2/(2 a) log((a + d)/b))/3,  d^2 = a^2 + b^2
+static void test_torsion(void** state) {
+  (void)state;
+  static const double pad[3] = {0.01, 0.015, 0.015}, bar[3] = {0.01, 0.08, 0.01}, none[3] = {0.0};
+  const double a = bar[2], b = pad[1], d = hypot(a, b), kappa[2] = {1e7, rigid};
+  const double exact =
+      (d + a * a / (2.0 * b) * log((b + d) / a) + b * b / (2.0 * a) * log((a + d) / b)) / 3.0;
+  for (int i = 0; i < 4; ++i) {
+    const double turn[3] = {1e-3 * i, 3e-4 * i, 0.0}, p[3] = {0.02 - 1e-4, 0.049, 0.0};
+    const sap_placed_shape left = place(SAP_SHAPE_BOX, pad, none, none);
+    const sap_placed_shape right = place(SAP_SHAPE_BOX, bar, p, turn);
+    (void)touch(&left, &right, kappa);
+    const sap_patch_cluster* patch = &room.surface.patches[0];
+    double torsion = 0.0, F = 0.0, centre[3] = {0.0};
+    for (int pass = 0; pass < 2; ++pass) {
+      for (int32_t k = 0; k < patch->points.count; ++k) {
+        const sap_manifold_point* x = &patch->points.points[k];
+        const double f = -patch->stiffness[k] * x->phi;
+        torsion += pass == 0 ? 0.0 : f / F * hypot(x->p[1] - centre[1], x->p[2] - centre[2]);
+        F += pass == 0 ? f : 0.0;
+        sap_v3_add_scaled(centre, x->p, pass == 0 ? f : 0.0);
+      }
+      sap_v3_scale(centre, centre, pass == 0 ? 1.0 / F : 1.0);
+    }
+    ASSERT_NEAR(torsion, exact, 0.01 * exact);
+  }
+}
+
 // A rod that goes through a plate, askew, until it is out on the other side.
 static sums rod(double t, const double kappa[2]) {
   static const double size[3] = {0.01, 0.01, 0.08}, plate[3] = {0.1, 0.1, 0.008}, none[3] = {0.0};
@@ -177,7 +208,7 @@ static sums rod(double t, const double kappa[2]) {
 static void test_rod(void** state) {
   (void)state;
   // With two fields a cluster may become one point, without its moment about the normal.
-  static const int clusters[3] = {6, 5, 3};
+  static const int clusters[3] = {6, 6, 3};
   const double kappa[3][2] = {{1e7, 1e7}, {1e7, rigid}, {rigid, 1e7}};
   for (int i = 0; i < 3; ++i) {
     check_sweep(rod, kappa[i], 50000, clusters[i], i == 0 ? 1e-4 : 1e-5);
@@ -257,8 +288,10 @@ static void test_mesh(void** state) {
         add_block(&mesh, k, &b, 1e7, w[0]);
       }
       add_block(&mesh, -1, &b, 1e7, w[1]);
+      // Over the hole the normals spread: one plane of a box loses a part of a moment.
+      const double moments = i == 0 ? 2.5e-3 : exact;
       for (int k = 0; k < 6; ++k) {
-        ASSERT_NEAR(w[1][k], w[0][k], exact * w[0][2] * (k < 3 ? 1.0 : 0.05));
+        ASSERT_NEAR(w[1][k], w[0][k], w[0][2] * (k < 3 ? exact : 0.05 * moments));
       }
       assert_true(w[0][2] > 0.0);
     }
@@ -270,6 +303,6 @@ static void test_mesh(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_wedge), cmocka_unit_test(test_rod),
-                                     cmocka_unit_test(test_mesh)};
+                                     cmocka_unit_test(test_torsion), cmocka_unit_test(test_mesh)};
   return cmocka_run_group_tests_name("patch_clusters", tests, NULL, NULL);
 }

@@ -21,12 +21,15 @@ static const double RING = 1.06, ENDS = 1.1547005383792515;
 static const double THIN = 1e-4;
 static const double TINY = 1e-300;
 // The force over the sum of all forces, at and above which the surface is one cluster, and below
-// which its facets alone are.
-static const double PLANE = 0.94, SPREAD = 0.85;
+// which its facets alone are. A pad that holds a handle at a quarter of its depth is one cluster;
+// faces at a right angle are two.
+static const double PLANE = 0.86, SPREAD = 0.72;
 // A cluster with less than this share of the force is one point.
 static const double WEAK = 0.03;
 // Largest slope of the normals for the moment about N, and the least beside it.
 static const double TWIST = 0.3, ROUND_OFF = 1e-13;
+// Cosine to the contact's normal below which a piece is seen from its side.
+static const double STEEP = 0.1;
 enum { ALL = -1 };  // pieces of all directions
 
 void sap_patch_set_normals(const sap_patch_surface* s, const double m_A[3], const double m_B[3],
@@ -247,16 +250,23 @@ static double find_torsion(const sap_patch_surface* s, const moments* m, const d
       x[k][0] -= centre[0];
       x[k][1] -= centre[1];
     }
-    if (piece->count == 1) {
-      own = piece->force * sap_v3_dot(piece->n, m->N) * hypot(x[0][0], x[0][1]);
-    } else {
+    // Seen from its side, a polygon does not tell p at the centre: its force acts at its middle.
+    const double facing = sap_v3_dot(piece->n, m->N);
+    const double exact = piece->count > 1 ? ramp(fabs(facing), STEEP, 2.0 * STEEP) : 0.0;
+    if (exact > 0.0) {
       const double p_centre = pressure_at_centre((const double(*)[3])x, corners, piece->count);
       for (int32_t k = 0; k < piece->count; ++k) {
         const int32_t next = k + 1 < piece->count ? k + 1 : 0;
         own += edge_torsion(x[k], x[next], (double[3]){corners[k].p, corners[next].p, p_centre});
       }
     }
-    sum += fabs(own);
+    double middle[2] = {0.0, 0.0};
+    for (int32_t k = 0; k < piece->count; ++k) {
+      middle[0] += x[k][0] / piece->count;
+      middle[1] += x[k][1] / piece->count;
+    }
+    sum += exact * fabs(own) +
+           (1.0 - exact) * piece->force * fabs(facing) * hypot(middle[0], middle[1]);
   }
   return sum;
 }
