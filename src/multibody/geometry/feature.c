@@ -64,6 +64,7 @@ static void mesh_feature(const sap_placed_shape* shape, const double n[3], sap_f
   out->ncorners = face->count;
   out->inner = face->inner;
   out->corners = (const double(*)[2])shape->hull->corners + face->first;
+  out->sides = shape->hull->sides + 3 * (size_t)face->first;
 }
 
 void sap_feature_facing(const sap_placed_shape* shape, const double centre[3], const double n[3],
@@ -145,8 +146,7 @@ void sap_feature_point(const sap_feature* f, const double ab[2], double x[3]) {
 // overlap of P and Q are the ends of Q's edges clipped to P, and P's own corners that lie in Q. A
 // disc's edges are the chords of eight rim points; clipping to a disc is exact.
 
-// Relative slack of "inside": keeps points on an edge despite round-off.
-static const double slack = 1e-9;
+static const double slack = SAP_INSIDE_SLACK;
 // Two side lines closer to parallel than this touch along a line.
 static const double parallel_sine = 0.1;
 
@@ -171,14 +171,25 @@ static void find_foot(const sap_foot_map* map, const double x[3], double ab[2]) 
   ab[1] = sap_v3_dot(d, map->b);
 }
 
-// Returns twice the signed area between the polygon's edge k and ab, plus slack; >= 0 inside.
-static double polygon_side(const sap_feature* f, int32_t k, const double ab[2], double edge[2]) {
-  const double* from = f->corners[k];
-  const double* to = f->corners[k + 1 < f->ncorners ? k + 1 : 0];
-  edge[0] = to[0] - from[0];
-  edge[1] = to[1] - from[1];
-  return edge[0] * (ab[1] - from[1]) - edge[1] * (ab[0] - from[0]) +
-         slack * (fabs(edge[0]) + fabs(edge[1]));
+// Returns the polygon's function of its edge k at ab: >= 0 inside.
+static double polygon_side(const sap_feature* f, int32_t k, const double ab[2]) {
+  const double* x = f->sides + k;
+  return x[0] * ab[1] - x[f->ncorners] * ab[0] + x[2 * f->ncorners];
+}
+
+// Returns the polygon's edges that have ab outside: bit k for edge k.
+static uint32_t find_outside(const sap_feature* f, const double ab[2]) {
+  double side[SAP_FEATURE_CORNERS];
+  uint32_t outside = 0;
+  for (int32_t k = 0; k < f->ncorners; ++k) {
+    side[k] = polygon_side(f, k, ab);
+  }
+  for (int32_t k = 0; k < f->ncorners; ++k) {
+    if (!(side[k] >= 0.0)) {
+      outside |= (uint32_t)1 << k;
+    }
+  }
+  return outside;
 }
 
 static bool is_inside(const sap_feature* f, const double ab[2]) {
@@ -186,13 +197,14 @@ static bool is_inside(const sap_feature* f, const double ab[2]) {
   if (f->kind == SAP_FEATURE_DISC || radius2 <= f->inner * f->inner) {
     return radius2 <= one * one;
   }
-  double edge[2];
-  bool inside = fabs(ab[0]) <= one && fabs(ab[1]) <= one;
-  for (int32_t k = 0; inside && k < f->ncorners; ++k) {
-    inside = polygon_side(f, k, ab, edge) >= 0.0;
-  }
-  return inside;
+  return fabs(ab[0]) <= one && fabs(ab[1]) <= one && find_outside(f, ab) == 0;
 }
+
+// A corner of Q: the point, its foot in P, and the edges of a polygon P that have it outside.
+typedef struct corner {
+  double x[3], foot[2];
+  uint32_t outside;
+} corner;
 
 // Clips the edge e + t d, t in [t0, t1], to the quad; false if nothing is left.
 static bool clip_quad(const double e[2], const double d[2], double t[2]) {
@@ -227,38 +239,30 @@ static bool clip_disc(const double e[2], const double d[2], double t[2]) {
   return t[0] <= t[1];
 }
 
-static bool clip_polygon(const sap_feature* f, const double e[2], const double d[2], double t[2]) {
-  for (int32_t k = 0; k < f->ncorners; ++k) {
-    double edge[2];
-    const double side = polygon_side(f, k, e, edge);
-    const double slope = edge[0] * d[1] - edge[1] * d[0];
-    if (fabs(slope) < 1e-14) {
-      if (side < 0.0) {
-        return false;
-      }
-    } else if (slope > 0.0) {
-      t[0] = sap_most(t[0], -side / slope);
-    } else {
-      t[1] = sap_least(t[1], -side / slope);
+// An edge crosses few of a polygon's lines: those that have one end outside.
+static bool clip_polygon(const sap_feature* f, const corner* from, const corner* to, double t[2]) {
+  uint32_t crossed = from->outside ^ to->outside;
+  if ((from->outside & to->outside) != 0) {
+    return false;
+  }
+  for (int32_t k = 0; crossed != 0; ++k, crossed >>= 1) {
+    if ((crossed & 1) != 0) {
+      const double side = polygon_side(f, k, from->foot);
+      const double way = side / (side - polygon_side(f, k, to->foot));
+      t[0] = side < 0.0 ? sap_most(t[0], way) : t[0];
+      t[1] = side < 0.0 ? t[1] : sap_least(t[1], way);
     }
   }
   return t[0] <= t[1];
 }
 
-static bool clip_to_feature(const sap_feature* f, const double e[2], const double d[2],
-                            double t[2]) {
-  switch (f->kind) {
-    case SAP_FEATURE_DISC:
-      return clip_disc(e, d, t);
-    case SAP_FEATURE_POLYGON:
-      return clip_polygon(f, e, d, t);
-    case SAP_FEATURE_QUAD:
-      return clip_quad(e, d, t);
-    case SAP_FEATURE_POINT:
-    case SAP_FEATURE_SEGMENT:
-      break;
+// Clips the edge to the planar feature; d: between the feet of its ends.
+static bool clip_to_feature(const sap_feature* f, const corner* from, const corner* to,
+                            const double d[2], double t[2]) {
+  if (f->kind == SAP_FEATURE_POLYGON) {
+    return clip_polygon(f, from, to, t);
   }
-  return false;
+  return f->kind == SAP_FEATURE_DISC ? clip_disc(from->foot, d, t) : clip_quad(from->foot, d, t);
 }
 
 // Both features, the planar one first; sign: +1 if that is A.
@@ -277,12 +281,10 @@ static void add_over(const overlap* o, const double x_p[3], const double x_q[3])
   sap_candidates_add(o->list, o->sign > 0.0 ? x_p : x_q, o->n, o->sign * sap_v3_dot(o->n, d));
 }
 
-static void clip_edge(const overlap* o, const double x0[3], const double x1[3], bool closed) {
-  double e[2], end[2], t[2] = {0.0, 1.0};
-  find_foot(&o->map, x0, e);
-  find_foot(&o->map, x1, end);
-  const double d[2] = {end[0] - e[0], end[1] - e[1]};
-  if (!clip_to_feature(o->p, e, d, t)) {
+static void clip_edge(const overlap* o, const corner* from, const corner* to, bool closed) {
+  double t[2] = {0.0, 1.0};
+  const double *e = from->foot, d[2] = {to->foot[0] - e[0], to->foot[1] - e[1]};
+  if (!clip_to_feature(o->p, from, to, d, t)) {
     return;
   }
   for (int i = 0; i < 2; ++i) {
@@ -293,24 +295,27 @@ static void clip_edge(const overlap* o, const double x0[3], const double x1[3], 
     double x_p[3], x_q[3];
     sap_feature_point(o->p, ab, x_p);
     for (int k = 0; k < 3; ++k) {
-      x_q[k] = x0[k] + t[i] * (x1[k] - x0[k]);
+      x_q[k] = from->x[k] + t[i] * (to->x[k] - from->x[k]);
     }
     add_over(o, x_p, x_q);
   }
 }
 
 static void clip_boundary(const overlap* o) {
-  double corners[SAP_FEATURE_CORNERS][2], x[SAP_FEATURE_CORNERS][3];
-  const int count = sap_feature_corners(o->q, corners);
+  double ab[SAP_FEATURE_CORNERS][2];
+  corner corners[SAP_FEATURE_CORNERS];
+  const int count = sap_feature_corners(o->q, ab);
   for (int i = 0; i < count; ++i) {
-    sap_feature_point(o->q, corners[i], x[i]);
+    sap_feature_point(o->q, ab[i], corners[i].x);
+    find_foot(&o->map, corners[i].x, corners[i].foot);
+    corners[i].outside = find_outside(o->p, corners[i].foot);
   }
   if (o->q->kind == SAP_FEATURE_SEGMENT) {
-    clip_edge(o, x[0], x[1], false);
+    clip_edge(o, &corners[0], &corners[1], false);
     return;
   }
   for (int i = 0; i < count; ++i) {
-    clip_edge(o, x[i], x[(i + 1) % count], true);
+    clip_edge(o, &corners[i], &corners[(i + 1) % count], true);
   }
 }
 

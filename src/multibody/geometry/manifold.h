@@ -76,6 +76,7 @@ typedef struct sap_feature {
   bool tilted;                 // of a disc: whether `deepest` is defined
   int32_t face, ncorners;      // of a polygon
   const double (*corners)[2];  // counter-clockwise about u x v
+  const double* sides;         // of the edges, as sap_polytope has them   (3 ncorners)
   double inner;                // as sap_polytope_face has it
 } sap_feature;
 

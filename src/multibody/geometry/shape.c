@@ -181,6 +181,16 @@ static double inner_radius(double (*corners)[2], int32_t count) {
   return sap_most(0.0, least);
 }
 
+static void set_sides(double (*corners)[2], int32_t count, double* sides) {
+  for (int32_t i = 0; i < count; ++i) {
+    const double *from = corners[i], *to = corners[(i + 1) % count];
+    const double x = to[0] - from[0], y = to[1] - from[1];
+    sides[i] = x;
+    sides[count + i] = y;
+    sides[2 * count + i] = y * from[0] - x * from[1] + SAP_INSIDE_SLACK * (fabs(x) + fabs(y));
+  }
+}
+
 static void set_face(const sap_hull* source, int32_t index, sap_polytope* p,
                      int32_t* corner_count) {
   sap_polytope_face* face = &p->faces[index];
@@ -208,18 +218,19 @@ static void set_face(const sap_hull* source, int32_t index, sap_polytope* p,
   }
   face->count = thin_out(corners, count);
   face->inner = inner_radius(corners, face->count);
+  set_sides(corners, face->count, p->sides + 3 * (size_t)face->first);
   *corner_count += face->count;
 }
 
 static sap_status allocate_polytope(const sap_hull* source, sap_polytope* out, sap_error* error) {
   const size_t nfaces = (size_t)source->nfaces;
   const int32_t ncorners = source->face_start[nfaces];
-  return SAP_POOL_ADD_ALL(&out->pool, error,
-                          SAP_ARRAY(&out->vertices, 3 * (size_t)source->nvertices),
-                          SAP_ARRAY(&out->normals, 3 * nfaces), SAP_ARRAY(&out->offsets, nfaces),
-                          SAP_ARRAY(&out->faces, nfaces), SAP_ARRAY(&out->corners, ncorners),
-                          SAP_ARRAY(&out->ranks[0], nfaces), SAP_ARRAY(&out->ranks[1], nfaces),
-                          SAP_ARRAY(&out->ranks[2], nfaces));
+  return SAP_POOL_ADD_ALL(
+      &out->pool, error, SAP_ARRAY(&out->vertices, 3 * (size_t)source->nvertices),
+      SAP_ARRAY(&out->normals, 3 * nfaces), SAP_ARRAY(&out->offsets, nfaces),
+      SAP_ARRAY(&out->faces, nfaces), SAP_ARRAY(&out->corners, ncorners),
+      SAP_ARRAY(&out->sides, 3 * (size_t)ncorners), SAP_ARRAY(&out->ranks[0], nfaces),
+      SAP_ARRAY(&out->ranks[1], nfaces), SAP_ARRAY(&out->ranks[2], nfaces));
 }
 
 static int compare_ranks(const void* a, const void* b) {

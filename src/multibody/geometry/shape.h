@@ -17,6 +17,8 @@
 
 // Largest number of corners of a face in a manifold; finer faces keep the most important ones.
 enum { SAP_POLYTOPE_CORNERS = 32 };
+// Of "inside" a face, relative to its size: keeps points on an edge despite round-off.
+#define SAP_INSIDE_SLACK 1e-9
 
 // Points of the face: c + a u + b v; its corners have |a|, |b| <= 1.
 typedef struct sap_polytope_face {
@@ -41,6 +43,9 @@ typedef struct sap_polytope {
   double* offsets;           // of the faces' planes from the centre [m]              (nfaces)
   sap_polytope_face* faces;  // (nfaces)
   double (*corners)[2];
+  // Of a face's edges, from 3 first on: all x, all y, all z. A point is inside an edge, with slack,
+  // while x b - y a + z >= 0.
+  double* sides;
   sap_polytope_rank* ranks[3];             // along x, y, z, ascending   (nfaces)
   int32_t extremes[6];                     // vertices farthest along x, y, z, -x, -y, -z
   double center[3];                        // mean of the vertices, in the mesh's frame
