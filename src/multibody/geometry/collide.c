@@ -85,11 +85,15 @@ static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* o
       other->kind == SAP_FEATURE_SEGMENT || !sap_foot_map_make(other, witness->n, &map)) {
     return;
   }
-  double local[3];
+  double local[3], a[3], b[3], origin[3], centre[3];
   sap_m3_tmul_v3(local, shape->R, witness->n);
-  if (!of_a) {
-    sap_v3_scale(local, local, -1.0);
-  }
+  sap_v3_scale(local, local, of_a ? 1.0 : -1.0);
+  // The map in the hull's axes, and from its centre.
+  sap_m3_tmul_v3(a, shape->R, map.a);
+  sap_m3_tmul_v3(b, shape->R, map.b);
+  sap_v3_scale(origin, pair->ab, of_a ? 0.0 : 1.0);
+  sap_v3_sub(centre, origin, other->c);
+  const double a0 = sap_v3_dot(centre, map.a), b0 = sap_v3_dot(centre, map.b);
   int32_t hint = 0;
   const sap_polytope* hull = shape->hull;
   const double* normal = hull->normals + 3 * (size_t)own->face;
@@ -97,14 +101,15 @@ static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* o
   // Vertices below this are out of reach.
   const double least = sap_v3_dot(local, sap_polytope_support(hull, local, &hint)) - pair->reach +
                        sap_most(witness->phi, -coplanar * hull->bound);
-  for (int32_t i = 0; (i = sap_polytope_next_above(hull, local, least, i)) < hull->nvertices; ++i) {
+  for (int32_t i = 0; i < hull->nvertices; ++i) {
     const double* vertex = hull->vertices + 3 * (size_t)i;
-    if (sap_v3_dot(normal, vertex) < corner) {
+    if (!(sap_v3_dot(local, vertex) >= least) || !(sap_v3_dot(normal, vertex) < corner)) {
+      continue;
+    }
+    const double ab[2] = {a0 + sap_v3_dot(a, vertex), b0 + sap_v3_dot(b, vertex)};
+    if (sap_feature_holds(other, ab)) {
       double x[3];
-      sap_m3_mul_v3(x, shape->R, vertex);
-      if (!of_a) {
-        sap_v3_add(x, x, pair->ab);
-      }
+      sap_v3_place(x, origin, shape->R, vertex);
       sap_foot_map_add_point(&map, x, of_a, list);
     }
   }

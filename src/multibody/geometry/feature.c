@@ -192,7 +192,7 @@ static uint32_t find_outside(const sap_feature* f, const double ab[2]) {
   return outside;
 }
 
-static bool is_inside(const sap_feature* f, const double ab[2]) {
+bool sap_feature_holds(const sap_feature* f, const double ab[2]) {
   const double one = 1.0 + slack, radius2 = ab[0] * ab[0] + ab[1] * ab[1];
   if (f->kind == SAP_FEATURE_DISC || radius2 <= f->inner * f->inner) {
     return radius2 <= one * one;
@@ -330,7 +330,7 @@ static void add_own_corners(const overlap* o) {
     double x_p[3], x_q[3], ab[2];
     sap_feature_point(o->p, corners[i], x_p);
     find_foot(&map, x_p, ab);
-    if (is_inside(o->q, ab)) {
+    if (sap_feature_holds(o->q, ab)) {
       sap_feature_point(o->q, ab, x_q);
       add_over(o, x_p, x_q);
     }
@@ -407,10 +407,8 @@ void sap_foot_map_add_point(const sap_foot_map* map, const double x[3], bool is_
                             sap_candidates* list) {
   double ab[2], over[3], d[3];
   find_foot(map, x, ab);
-  if (is_inside(map->feature, ab)) {
-    sap_feature_point(map->feature, ab, over);
-    sap_v3_sub(d, over, x);
-    const double gap = sap_v3_dot(map->n, d) * (is_on_a ? 1.0 : -1.0);
-    sap_candidates_add(list, is_on_a ? x : over, map->n, gap);
-  }
+  sap_feature_point(map->feature, ab, over);
+  sap_v3_sub(d, over, x);
+  const double gap = sap_v3_dot(map->n, d) * (is_on_a ? 1.0 : -1.0);
+  sap_candidates_add(list, is_on_a ? x : over, map->n, gap);
 }

@@ -91,6 +91,8 @@ void sap_feature_facing(const sap_placed_shape* shape, const double centre[3], c
 int sap_feature_corners(const sap_feature* feature, double corners[][2]);
 // Sets x to the point with coordinates (a, b).
 void sap_feature_point(const sap_feature* feature, const double ab[2], double x[3]);
+// Returns true if the point with coordinates (a, b) lies in a planar feature.
+bool sap_feature_holds(const sap_feature* feature, const double ab[2]);
 
 // Adds the corners of the overlap of a (facing n) and b (facing -n).
 void sap_feature_overlap(const sap_feature* a, const sap_feature* b, const double n[3],
@@ -105,7 +107,6 @@ typedef struct sap_foot_map {
 
 // Makes the map; returns false when n lies in the feature's plane.
 bool sap_foot_map_make(const sap_feature* feature, const double n[3], sap_foot_map* map);
-// Adds x of A's surface (is_on_a) or of B's if it lies over the map's feature, which is the
-// other's.
+// Adds x of A's surface (is_on_a) or of B's, which lies over the map's feature, the other's.
 void sap_foot_map_add_point(const sap_foot_map* map, const double x[3], bool is_on_a,
                             sap_candidates* list);

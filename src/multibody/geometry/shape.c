@@ -106,8 +106,9 @@ double sap_shape_thickness(const sap_placed_shape* shape, const double n[3]) {
 
 // --- hulls of meshes ---
 
-// Up to this many vertices, testing all of them is faster than climbing.
-enum { FEW_VERTICES = 24 };
+// Searches along a direction start from the answer for the middle of its cell: one of the squares
+// of the sides of a cube about 0.
+enum { CELLS = 8, STARTS = 6 * CELLS * CELLS };
 // Cosines closer than this are equal, so that such faces do not alternate by round-off: the first
 // one wins.
 static const double clearly = 1e-9;
@@ -130,14 +131,8 @@ static void center_vertices(const sap_hull* source, sap_polytope* p) {
     sap_v3_sub(x, source->vertices + 3 * (size_t)i, p->center);
     p->bound = fmax(p->bound, sap_v3_norm(x));
     for (int k = 0; k < 3; ++k) {
-      if (x[k] > p->upper[k]) {
-        p->upper[k] = x[k];
-        p->extremes[k] = i;
-      }
-      if (x[k] < p->lower[k]) {
-        p->lower[k] = x[k];
-        p->extremes[3 + k] = i;
-      }
+      p->upper[k] = fmax(p->upper[k], x[k]);
+      p->lower[k] = fmin(p->lower[k], x[k]);
     }
   }
 }
@@ -229,7 +224,8 @@ static sap_status allocate_polytope(const sap_hull* source, sap_polytope* out, s
       &out->pool, error, SAP_ARRAY(&out->vertices, 3 * (size_t)source->nvertices),
       SAP_ARRAY(&out->normals, 3 * nfaces), SAP_ARRAY(&out->offsets, nfaces),
       SAP_ARRAY(&out->faces, nfaces), SAP_ARRAY(&out->corners, ncorners),
-      SAP_ARRAY(&out->sides, 3 * (size_t)ncorners), SAP_ARRAY(&out->ranks[0], nfaces),
+      SAP_ARRAY(&out->sides, 3 * (size_t)ncorners), SAP_ARRAY(&out->start_vertices, STARTS),
+      SAP_ARRAY(&out->start_faces, STARTS), SAP_ARRAY(&out->ranks[0], nfaces),
       SAP_ARRAY(&out->ranks[1], nfaces), SAP_ARRAY(&out->ranks[2], nfaces));
 }
 
@@ -244,6 +240,51 @@ static void rank_faces(sap_polytope* p) {
       p->ranks[k][i] = (sap_polytope_rank){p->normals[3 * (size_t)i + (size_t)k], i};
     }
     qsort(p->ranks[k], (size_t)p->nfaces, sizeof *p->ranks[k], compare_ranks);
+  }
+}
+
+static int32_t climb(const sap_polytope* p, const double d[3], int32_t at) {
+  double top = sap_v3_dot(d, p->vertices + 3 * (size_t)at);
+  for (;;) {
+    int32_t next = at;
+    for (int32_t k = p->neighbor_start[at]; k < p->neighbor_start[at + 1]; ++k) {
+      const double height = sap_v3_dot(d, p->vertices + 3 * (size_t)p->neighbors[k]);
+      if (height > top) {
+        top = height;
+        next = p->neighbors[k];
+      }
+    }
+    if (next == at) {
+      return at;
+    }
+    at = next;
+  }
+}
+
+static int32_t find_cell(const double d[3]) {
+  int k = 0;
+  for (int i = 1; i < 3; ++i) {
+    k = fabs(d[i]) > fabs(d[k]) ? i : k;
+  }
+  const double half = 0.5 * CELLS, length = fabs(d[k]);
+  // A zero d gives NaN, and so the last cell.
+  const double x = sap_least(half + half * (d[(k + 1) % 3] / length), CELLS - 1);
+  const double y = sap_least(half + half * (d[(k + 2) % 3] / length), CELLS - 1);
+  return ((d[k] < 0.0 ? 3 + k : k) * CELLS + (int32_t)x) * CELLS + (int32_t)y;
+}
+
+static void find_starts(sap_polytope* p) {
+  int32_t vertex = 0, face = 0;
+  for (int32_t i = 0; i < STARTS; ++i) {
+    const int32_t side = i / (CELLS * CELLS), k = side % 3;
+    double d[3];
+    d[k] = side < 3 ? CELLS : -CELLS;
+    d[(k + 1) % 3] = 2 * (i / CELLS % CELLS) + 1 - CELLS;
+    d[(k + 2) % 3] = 2 * (i % CELLS) + 1 - CELLS;
+    sap_v3_scale(d, d, 1.0 / sap_v3_norm(d));
+    p->start_vertices[i] = vertex = climb(p, d, vertex);
+    p->start_faces[i] = face;  // of the cell before
+    p->start_faces[i] = face = sap_polytope_facing(p, d);
   }
 }
 
@@ -266,75 +307,16 @@ sap_status sap_polytope_create(const sap_hull* source, sap_polytope* out, sap_er
     set_face(source, i, out, &corner_count);
   }
   rank_faces(out);
+  find_starts(out);
   return SAP_STATUS_OK;
 }
 
-static int32_t farthest_of_all(const sap_polytope* p, const double d[3]) {
-  int32_t best = 0;
-  double top = sap_v3_dot(d, p->vertices);
-  for (int32_t i = 1; i < p->nvertices; ++i) {
-    const double height = sap_v3_dot(d, p->vertices + 3 * i);
-    best = height > top ? i : best;
-    top = height > top ? height : top;
-  }
-  return best;
-}
-
-static int32_t climb(const sap_polytope* p, const double d[3], int32_t at) {
-  double top = sap_v3_dot(d, p->vertices + 3 * (size_t)at);
-  for (;;) {
-    int32_t next = at;
-    for (int32_t k = p->neighbor_start[at]; k < p->neighbor_start[at + 1]; ++k) {
-      const double height = sap_v3_dot(d, p->vertices + 3 * (size_t)p->neighbors[k]);
-      if (height > top) {
-        top = height;
-        next = p->neighbors[k];
-      }
-    }
-    if (next == at) {
-      return at;
-    }
-    at = next;
-  }
-}
-
 const double* sap_polytope_support(const sap_polytope* p, const double d[3], int32_t* hint) {
-  if (p->nvertices <= FEW_VERTICES) {
-    *hint = farthest_of_all(p, d);
-  } else {
-    int k = 0;
-    for (int i = 1; i < 3; ++i) {
-      k = fabs(d[i]) > fabs(d[k]) ? i : k;
-    }
-    const int32_t extreme = p->extremes[d[k] < 0.0 ? 3 + k : k];
-    const double* from = p->vertices + 3 * (size_t)*hint;
-    const double* other = p->vertices + 3 * (size_t)extreme;
-    *hint = climb(p, d, sap_v3_dot(d, other) > sap_v3_dot(d, from) ? extreme : *hint);
-  }
+  const int32_t start = p->start_vertices[find_cell(d)];
+  const double* from = p->vertices + 3 * (size_t)*hint;
+  const double* other = p->vertices + 3 * (size_t)start;
+  *hint = climb(p, d, sap_v3_dot(d, other) > sap_v3_dot(d, from) ? start : *hint);
   return p->vertices + 3 * (size_t)*hint;
-}
-
-// Computes the products of d with four vectors.
-static inline void four_products(const double* restrict x, const double d[3], double products[4]) {
-  for (int i = 0; i < 4; ++i) {
-    products[i] = d[0] * x[3 * i] + d[1] * x[3 * i + 1] + d[2] * x[3 * i + 2];
-  }
-}
-
-int32_t sap_polytope_next_above(const sap_polytope* p, const double d[3], double height,
-                                int32_t from) {
-  int32_t i = from;
-  for (; i + 3 < p->nvertices; i += 4) {
-    double heights[4];
-    four_products(p->vertices + 3 * (size_t)i, d, heights);
-    if (sap_most(sap_most(heights[0], heights[1]), sap_most(heights[2], heights[3])) >= height) {
-      break;
-    }
-  }
-  while (i < p->nvertices && !(sap_v3_dot(d, p->vertices + 3 * (size_t)i) >= height)) {
-    ++i;
-  }
-  return i;
 }
 
 int32_t sap_polytope_facing(const sap_polytope* p, const double d[3]) {
@@ -343,23 +325,28 @@ int32_t sap_polytope_facing(const sap_polytope* p, const double d[3]) {
     k = fabs(d[i]) < fabs(d[k]) ? i : k;
   }
   const sap_polytope_rank* ranks = p->ranks[k];
-  int32_t up = 0, end = p->nfaces, best = 0;
+  int32_t up = 0, end = p->nfaces, best = p->start_faces[find_cell(d)];
   while (up < end) {
     const int32_t middle = up + (end - up) / 2;
     end = ranks[middle].height < d[k] ? end : middle;
     up = ranks[middle].height < d[k] ? middle + 1 : up;
   }
-  double top = -HUGE_VAL;
-  for (int32_t down = up - 1;;) {
-    const double above = up < p->nfaces ? ranks[up].height - d[k] : HUGE_VAL;
-    const double below = down >= 0 ? d[k] - ranks[down].height : HUGE_VAL;
-    const double way = sap_least(above, below);
-    if (!(1.0 - 0.5 * way * way >= top - clearly)) {  // cos = 1 - |n - d|^2/2
-      return best;
+  // cos = 1 - |n - d|^2/2: no face farther away along the axis can be better.
+  double top = sap_v3_dot(d, p->normals + 3 * (size_t)best), most = 2.0 * (1.0 - top + clearly);
+  for (int side = 0; side < 2; ++side) {
+    for (int32_t i = side == 0 ? up : up - 1; i >= 0 && i < p->nfaces; i += side == 0 ? 1 : -1) {
+      const double way = ranks[i].height - d[k];
+      if (!(way * way <= most)) {
+        break;
+      }
+      const int32_t face = ranks[i].face;
+      const double cosine = sap_v3_dot(d, p->normals + 3 * (size_t)face);
+      if (cosine >= top - clearly) {
+        best = cosine > top + clearly || face < best ? face : best;
+        top = sap_most(top, cosine);
+        most = 2.0 * (1.0 - top + clearly);
+      }
     }
-    const int32_t face = ranks[above <= below ? up++ : down--].face;
-    const double cosine = sap_v3_dot(d, p->normals + 3 * (size_t)face);
-    best = cosine > top + clearly || (cosine >= top - clearly && face < best) ? face : best;
-    top = sap_most(top, cosine);
   }
+  return best;
 }

@@ -47,7 +47,7 @@ typedef struct sap_polytope {
   // while x b - y a + z >= 0.
   double* sides;
   sap_polytope_rank* ranks[3];             // along x, y, z, ascending   (nfaces)
-  int32_t extremes[6];                     // vertices farthest along x, y, z, -x, -y, -z
+  int32_t *start_vertices, *start_faces;   // where searches along directions start
   double center[3];                        // mean of the vertices, in the mesh's frame
   double lower[3], upper[3];               // bounding box about the centre
   const struct sap_patch_mesh* triangles;  // of a mesh that is not convex, where fields may touch
@@ -60,11 +60,8 @@ sap_status sap_polytope_create(const sap_hull* source, sap_polytope* out, sap_er
 void sap_polytope_clear(sap_polytope* polytope);
 
 // Returns a vertex that is farthest along d. *hint: number of a vertex to start from; becomes that
-// of the result. cost: O(sqrt(nvertices)), less from a near start
+// of the result. cost: about the neighbours of two vertices; O(sqrt(nvertices)) in huge hulls
 const double* sap_polytope_support(const sap_polytope* polytope, const double d[3], int32_t* hint);
-// Returns the first vertex from `from` on with d . x >= height, or nvertices. cost: O(nvertices)
-int32_t sap_polytope_next_above(const sap_polytope* polytope, const double d[3], double height,
-                                int32_t from);
 // Returns the face whose normal has the smallest angle to the unit vector d. cost: O(log nfaces),
 // and the faces whose normals are as near to d along an axis
 int32_t sap_polytope_facing(const sap_polytope* polytope, const double d[3]);
