@@ -126,29 +126,25 @@ static bool normalize(double n[3]) {
   return true;
 }
 
-// Replaces n by `trial` unless f increases by more than `allowance`.
-static bool accept_trial(const sap_convex_pair* pair, const double trial[3], double allowance,
-                         double n[3], double* f) {
-  const double value = overlap(pair, trial);
-  if (!(value <= *f + allowance)) {
-    return false;
+// Replaces n by `trial`, where f is `value`, unless it is more than f + allowance.
+static void accept(double value, const double trial[3], double allowance, double n[3], double* f) {
+  if (value <= *f + allowance) {
+    *f = value;
+    sap_v3_copy(n, trial);
   }
-  *f = value;
-  sap_v3_copy(n, trial);
-  return true;
 }
 
-// Computes the Newton step in the span of `count` tangents; false if the Hessian is not SPD.
-static bool newton_step(const sap_convex_pair* pair, const double n[3], const double* const t[2],
-                        int count, double step[3]) {
+// Computes the Newton step in the span of one or two tangents; false if the Hessian is not SPD.
+// w: gradient of f.
+static bool newton_step(const sap_convex_pair* pair, const double n[3], double f, const double w[3],
+                        const double* const t[2], double step[3]) {
+  const int count = t[1] == NULL ? 1 : 2;
   double H[9] = {0.0};
-  sap_convex_vertex vertex;
-  const double f = sap_convex_support(pair, n, &vertex);
   add_hessian(pair->a, n, H);
   add_hessian(pair->b, n, H);
   double g[2] = {0.0, 0.0}, h[2][2] = {{0.0, 0.0}, {0.0, 0.0}};
   for (int i = 0; i < count; ++i) {
-    g[i] = sap_v3_dot(t[i], vertex.w);
+    g[i] = sap_v3_dot(t[i], w);
     double Ht[3];
     sap_m3_mul_v3(Ht, H, t[i]);
     for (int j = 0; j < count; ++j) {
@@ -172,8 +168,10 @@ static bool newton_step(const sap_convex_pair* pair, const double n[3], const do
   return true;
 }
 
-// Runs Newton's method on the sphere, or for k != NULL on the great circle n . k = 0.
-static void run_newton(const sap_convex_pair* pair, const double* k, double n[3], double* f) {
+// Runs Newton's method on the sphere, or for k != NULL on the great circle n . k = 0; returns f(n).
+static double run_newton(const sap_convex_pair* pair, const double* k, double n[3]) {
+  sap_convex_vertex here, there;
+  double f = sap_convex_support(pair, n, &here);
   for (int iteration = 0; iteration < NEWTON_STEPS; ++iteration) {
     double frame[9], across[3], step[3], trial[3];
     const double* t[2] = {frame, frame + 3};
@@ -181,20 +179,27 @@ static void run_newton(const sap_convex_pair* pair, const double* k, double n[3]
     if (k != NULL) {
       sap_v3_cross(across, k, n);
       t[0] = across;
+      t[1] = NULL;
     }
-    if (!newton_step(pair, n, t, k != NULL ? 1 : 2, step)) {
-      return;
+    if (!newton_step(pair, n, f, here.w, t, step)) {
+      return f;
     }
     bool accepted = false;
     for (int halving = 0; !accepted && halving < HALVINGS; ++halving) {
       sap_v3_copy(trial, n);
       sap_v3_add_scaled(trial, step, 1.0 / (1 << 2 * halving));
-      accepted = normalize(trial) && accept_trial(pair, trial, 0.0, n, f);
+      accepted = normalize(trial) && sap_convex_support(pair, trial, &there) <= f;
+    }
+    if (accepted) {
+      f = sap_v3_dot(trial, there.w);
+      here = there;
+      sap_v3_copy(n, trial);
     }
     if (!accepted || sap_v3_norm(step) < 1e-12) {
-      return;
+      return f;
     }
   }
+  return f;
 }
 
 static void try_faces(const sap_convex_pair* pair, const kinks* k, double near, double n[3],
@@ -204,7 +209,7 @@ static void try_faces(const sap_convex_pair* pair, const kinks* k, double near, 
     if (c * c > 1.0 - near * near) {
       double trial[3];
       sap_v3_scale(trial, k->faces[i], copysign(1.0, c));
-      (void)accept_trial(pair, trial, tie * pair->scale, n, f);
+      accept(overlap(pair, trial), trial, tie * pair->scale, n, f);
     }
   }
 }
@@ -216,9 +221,7 @@ static void try_edge(const sap_convex_pair* pair, const double* k, const double 
   double trial[3] = {start[0], start[1], start[2]};
   sap_v3_add_scaled(trial, k, -c);
   if (fabs(c) <= near_kink && normalize(trial)) {
-    double value = overlap(pair, trial);
-    run_newton(pair, k, trial, &value);
-    (void)accept_trial(pair, trial, tie * pair->scale, n, f);
+    accept(run_newton(pair, k, trial), trial, tie * pair->scale, n, f);
   }
 }
 
@@ -242,7 +245,7 @@ static void try_edge_pairs(const sap_convex_pair* pair, const edge_pairs* e, dou
       const double side = sap_v3_dot(cross, e->start);
       sap_v3_scale(cross, cross, copysign(1.0, side));
       if (fabs(side) > e->least) {
-        (void)accept_trial(pair, cross, tie * pair->scale, n, f);
+        accept(overlap(pair, cross), cross, tie * pair->scale, n, f);
       }
     }
   }
@@ -254,11 +257,10 @@ double sap_convex_polish(const sap_convex_pair* pair, bool exact, double n[3]) {
   kinks a, b;
   find_kinks(pair->a, n, &pair->hints[0], &a);
   find_kinks(pair->b, back, &pair->hints[1], &b);
-  double f = overlap(pair, n), f_smooth = f;
+  double f = overlap(pair, n);
   if (!exact) {
     double smooth[3] = {n[0], n[1], n[2]};
-    run_newton(pair, NULL, smooth, &f_smooth);
-    (void)accept_trial(pair, smooth, 0.0, n, &f);
+    accept(run_newton(pair, NULL, smooth), smooth, 0.0, n, &f);
     for (int32_t i = 0; i < a.nedges; ++i) {
       try_edge(pair, a.edges[i], start, n, &f);
     }
