@@ -153,6 +153,8 @@ bool sap_patch_set_face(const sap_patch_surface* s, int side, int32_t facet, dou
 bool sap_patch_add_polygons(sap_patch_surface* s);
 bool sap_patch_add_facets(sap_patch_surface* s);
 bool sap_patch_add_samples(sap_patch_surface* s);
+// Makes the clusters of all pieces and their points; false if there are none.
+bool sap_patch_set_clusters(sap_patch_surface* s);
 
 // Adds the part of one facet of a flat shape that is in a curved one.
 bool sap_patch_add_facet(sap_patch_surface* s, int flat, int32_t number);
