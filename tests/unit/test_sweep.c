@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "problem/blocks.h"
 #include "solvers/primal/newton.h"
 #include "support/near.h"
 #include "support/pile.h"
@@ -42,6 +43,22 @@ static void add_limits(sap_problem* problem) {
                            .R = R,
                            .v_hat = v_hat};
   assert_int_equal(sap_problem_add_block(problem, &block, NULL), SAP_STATUS_OK);
+  // Limits of one velocity, the last but one of each tree; with less R sweeps converge slowly.
+  const double soft = 1.0;
+  for (int32_t tree = 0; tree < sap_problem_tree_count(problem); ++tree) {
+    const int32_t column = sap_problem_tree_size(problem, tree) - 2;
+    double row[6] = {0.0};
+    row[column] = tree % 2 == 0 ? 1.0 : -1.0;
+    const double* single[1] = {row};
+    const sap_block limit = {.set = SAP_SET_NONNEGATIVE,
+                             .nrows = 1,
+                             .ntrees = 1,
+                             .trees = &tree,
+                             .jacobians = single,
+                             .R = &soft,
+                             .v_hat = v_hat};
+    assert_int_equal(sap_problem_add_scaled(problem, &limit, column, NULL), SAP_STATUS_OK);
+  }
 }
 
 // A pile of trees of six and three velocities with known impulses, none if NULL.

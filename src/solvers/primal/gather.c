@@ -36,6 +36,7 @@ static sap_status count_island(sap_newton* n, sap_error* error) {
       n->nrows += 1;
       n->npatch_trees += 1;
       n->njacobian += 1;
+      n->nwhitened += SAP_ONE_FREE_BODY;
       pairs += 1;
       n->largest_patch = n->largest_patch > 1 ? n->largest_patch : 1;
       continue;

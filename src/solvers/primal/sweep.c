@@ -139,8 +139,10 @@ static void whiten_rows(const sap_newton* n, const sap_patch* patch, const doubl
     return;
   }
   for (int32_t t = 0; t < patch->ntrees; ++t) {
-    const int32_t tree = n->patch_trees[patch->first_tree + t], size = n->size[tree];
-    const double* inverse = n->sweep_factor + (size_t)tree * COLUMNS * COLUMNS;
+    const int32_t tree = n->patch_trees[patch->first_tree + t];
+    const int32_t column = patch->velocity >= 0 ? patch->velocity - n->start[tree] : 0;
+    const int32_t size = patch->velocity >= 0 ? 1 : n->size[tree];
+    const double* inverse = n->sweep_factor + ((size_t)tree * COLUMNS + (size_t)column) * COLUMNS;
     for (int32_t r = 0; r < nrows; ++r) {
       const double* row = J + (size_t)r * (size_t)patch->ncols;
       whiten_row(inverse, size, row, X + (r * patch->ntrees + t) * COLUMNS);
