@@ -137,6 +137,7 @@
 // new Rn is smaller and positive, a function of data, so the cost stays convex; it equals the old
 // one where o' = L, and is continuous. v_hat_n is unchanged and v_vq <= 0, so that the bound stops
 // motion but never reverses it: no energy. A body at rest deeper (v_vq = 0, o' = dt d0/T) stays.
+// Where n hardly moves anything (wn nearly 0, o - L round-off), Rn stays at SAP_ROUNDOFF_ROW w.
 // Near rigid and at the end of the step o' = o/40.5: at 10 ms shapes of 100 mm are not bounded
 // below 100 m/s. castro's law has no bound.
 #include "contact/contact_law.h"
@@ -342,7 +343,8 @@ static void bound_depth(const sap_law_settings* s, const sap_law_contact* c, con
   const double o = s->dt * law->at.theta_vq * approach;
   const double most = s->dt * d0 / law->T + fmax(0.0, quarter - d0);
   if (o * law->Rn > most * (c->wn + law->Rn)) {
-    rows->R[SAP_NORMAL_ROW] = fmax(c->wn * most / (o - most), DBL_MIN);
+    const double least = fmin(law->Rn, SAP_ROUNDOFF_ROW * c->w);
+    rows->R[SAP_NORMAL_ROW] = fmax(c->wn * most / (o - most), least);
   }
 }
 
