@@ -176,6 +176,7 @@ typedef struct sap_compliant_row {
   double curvature;        // g at q0 (+) dt v0 less g0 + dt rate0 [m, rad]; 0: J is constant
   double w;                // Delassus scale of the row's block, > 0
   double load, pull;       // as of sap_contact_block [kg], [N, N m]
+  double damper;           // what a damper along the row adds to 1/w, >= 0 [kg, kg m^2]
   double recovery_speed;   // bound of v_hat's correction of the error [m/s, rad/s], >= 0; 0: none
   bool unilateral;
 } sap_compliant_row;

@@ -110,7 +110,7 @@
 //
 // 8. Wrong starts. A contact or rigid limit that was closed by motion stores at most the energy of
 // that motion: with k' = 1/(R dt T), the stiffness that the step sees, T = dt + tau_d, and M the
-// mass of all that moves; limits: M = 1/w and V/5 in place of V,
+// mass of all that moves; limits: V/5 in place of V, M = 1/w less what their own damper adds,
 //   d <= d_e = V sqrt(M/k')  after an impact at the speed V;  a load F has d = F/k'
 // or, in schemes with theta_vq < 1, after a way (1 - theta_vq) dt vn0 that is no longer than that.
 // Up to d_e the law is that of 1 to 3 to the bit. Overlaps beyond d_e, which V and M do not
@@ -126,7 +126,8 @@
 // any size. Falls by 5 m (10 m/s) keep every bit at k = 1e4 and 1e6 N/m, dt = 2 ms; by 10 to 50 m
 // they keep 5 digits.
 // The square root: what nearly cannot move, such as a leg pushed along itself, has a mass m far
-// above M and gets no more energy than M at V_r. f is a continuous function of q0 and h alone.
+// above M and gets no more energy than M at V_r. A damper of 1e7 N s/m in a joint is no mass: at V_r
+// its limit would press with 1e6 N for as long as it is violated. f is a continuous function of q0 and h alone.
 //
 // 9. Thin shapes. A shape that overlaps another by more than half leaves on its other side, so the
 // law bounds the depth by a quarter of the thickness D of the thinner shape along n. Where the
@@ -551,7 +552,8 @@ sap_status sap_law_row(const sap_law_settings* s, const sap_compliant_row* row, 
               "recovery_speed = %g must be >= 0", row->recovery_speed);
   sap_compliant_row slowed = *row;
   if (row->unilateral && row->recovery_speed > 0.0) {
-    (void)slow_down(s, 1.0 / row->w, LIMIT_SPEED, &slowed);
+    const double mass = fmax(1.0 / row->w - row->damper, SAP_ROUNDOFF_ROW / row->w);
+    (void)slow_down(s, mass, LIMIT_SPEED, &slowed);
     row = &slowed;
   }
   const sap_material material = {.stiffness = row->stiffness,

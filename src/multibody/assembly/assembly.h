@@ -48,6 +48,7 @@ typedef struct sap_assembly_start {
   const double* moved;  // gaps become g(q) - J moved (nv); NULL: kin is of q0
   const double* input;  // see multibody/dynamics/actuators.h (nu)
   const sap_regularization* regularization;
+  double damper_time;  // A has dampers times this, theta dt [s]
 } sap_assembly_start;
 
 // Adds one friction cone per contact, in their order. Fails with ARGUMENT for a contact of two

@@ -24,6 +24,7 @@ typedef struct limit {
   double g;  // distance to the limit [rad, m], < 0 beyond it
   double stiffness, relaxation_time;
   uint64_t key;
+  double damping;  // of the joint's own damper
 } limit;
 
 // Adds the limit of the row in assembly->rows; adds nothing if nothing can move along the row.
@@ -39,6 +40,7 @@ static sap_status add_limit(const sap_assembly_call* call, const limit* l) {
       .g0 = l->g,
       .rate0 = sap_rows_times(&call->assembly->rows, 0, call->start->v0),
       .w = w,
+      .damper = call->start->damper_time * l->damping,
       .recovery_speed = isinf(l->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
       .unilateral = true};
   sap_row_law law = {.set = SAP_SET_NONNEGATIVE, .key = l->key};
@@ -108,7 +110,8 @@ static sap_status add_scalar_limits(const sap_assembly_call* call, int32_t id) {
                                : may_act(call, g, range, speed, joint->limit_relaxation_time)));
     if (state->has_block) {
       const limit l = {g, joint->limit_stiffness, joint->limit_relaxation_time,
-                       sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0)};
+                       sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0),
+                       joint->damping};
       sap_rows_unit(&call->assembly->rows, joint->v_start, side == 0 ? 1.0 : -1.0);
       SAP_TRY(add_limit(call, &l));
     }
@@ -135,7 +138,8 @@ static sap_status add_ball_limit(const sap_assembly_call* call, int32_t id) {
   sap_rows_touch(rows, joint->tree);
   sap_v3_scale(sap_rows_at(rows, 0) + joint->v_start, r, -1.0 / angle);
   const limit l = {sap_assembly_gap0(call, 0, g), joint->limit_stiffness,
-                   joint->limit_relaxation_time, sap_assembly_key(SAP_KEY_UPPER, id, 0, 0)};
+                   joint->limit_relaxation_time, sap_assembly_key(SAP_KEY_UPPER, id, 0, 0),
+                   joint->damping};
   return add_limit(call, &l);
 }
 
@@ -225,7 +229,8 @@ static sap_status add_tendon_limits(const sap_assembly_call* call, int32_t id) {
       }
       const limit l = {
           sap_assembly_gap0(call, 0, g), tendon->limit_stiffness, tendon->limit_relaxation_time,
-          sap_assembly_key(side == 0 ? SAP_KEY_TENDON_LOWER : SAP_KEY_TENDON_UPPER, id, 0, 0)};
+          sap_assembly_key(side == 0 ? SAP_KEY_TENDON_LOWER : SAP_KEY_TENDON_UPPER, id, 0, 0),
+          tendon->damping};
       SAP_TRY(add_limit(call, &l));
     }
   }

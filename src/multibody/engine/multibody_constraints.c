@@ -231,7 +231,8 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
                               .q0 = step->q0,
                               .v0 = step->v0_free,
                               .input = multibody->input,
-                              .regularization = &step->regularization};
+                              .regularization = &step->regularization,
+                              .damper_time = step->theta * step->dt};
   const sap_contact_list found = {multibody->contacts, multibody->contact_count, NULL};
   sap_assembly_begin(assembly, &found);
   if (within) {

@@ -12,7 +12,7 @@
 typedef struct row_source {
   int kind;    // of its key
   bool moves;  // J varies
-  double stiffness, relaxation_time;
+  double stiffness, relaxation_time, damper;
   sap_law_servo servo;
   double x[3];
 } row_source;
@@ -26,6 +26,7 @@ static sap_status evaluate_row(const sap_slopes_call* call, const row_source* of
                                  .g0 = x[0],
                                  .rate0 = x[2],
                                  .w = x[1],
+                                 .damper = of->damper,
                                  .recovery_speed = isinf(of->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
                                  .unilateral = true};
   sap_law_servo servo = of->servo;
@@ -109,6 +110,7 @@ static sap_status find_source(const sap_slopes_call* call, const sap_block* bloc
     const bool upper = kind == SAP_KEY_UPPER || kind == SAP_KEY_TENDON_UPPER;
     out->stiffness = tendon ? of->limit_stiffness : joint->limit_stiffness;
     out->relaxation_time = tendon ? of->limit_relaxation_time : joint->limit_relaxation_time;
+    out->damper = call->step->theta * call->step->dt * (tendon ? of->damping : joint->damping);
     out->moves = tendon ? of->npoints > 0 : joint->type == SAP_JOINT_BALL && upper;
     out->x[0] = upper ? (tendon ? of->upper : joint->upper) - length
                       : length - (tendon ? of->lower : joint->lower);
