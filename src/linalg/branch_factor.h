@@ -37,76 +37,29 @@ typedef struct sap_packed_rows {
 // the last bits (fused multiply-add).
 typedef struct sap_branch_kernels {
   const char* name;  // instruction set
+  // Factorizes A (n x n, ld n, column-major; its lower triangle is read). Returns false unless A is
+  // positive definite (NaN included); L is then undefined.
   bool (*factorize)(const double* A, double* L, int32_t* runs, int32_t n);
+  // Factorizes B = U D L, unsymmetric but near an SPD matrix, into L and U' with the same runs.
+  // Returns false where pivots have signs or sizes that no SPD matrix gives (NaN included).
   bool (*factorize_lu)(const double* B, const sap_branch_factor factors[2]);
+  // Solves A x = b in place: left and right are A's factor. B x = b: L and U'; B' x = b: U' and L.
+  // work: a row.
   void (*solve)(const sap_branch_factor* left, const sap_branch_factor* right, double* x,
                 double* work);
+  // The same of up to four columns of X. work: four rows.
   void (*solve_four)(const sap_branch_factor* left, const sap_branch_factor* right, int count,
                      double* X, size_t ld, double* work);
+  // Adds J A^-1 J' of three rows to W (3 x 3, lower, column-major). work: four rows.
   void (*add_three_rows)(const sap_branch_factor* factor, const double* J, double* work,
                          double W[9]);
+  // Computes x (a row) = D^-1/2 L'^-1 J' of one row J, with stride nrows: x . x = J A^-1 J'.
   void (*solve_row)(const sap_branch_factor* factor, const double* J, size_t nrows, double* x);
+  // Returns J A^-1 J' of one row. work: a row.
   double (*row_square)(const sap_branch_factor* factor, const double* J, double* work);
+  // Adds J' G J to B (n x n); G: rows x rows with leading dimension ld, rows <= 6.
   void (*add_square)(const sap_packed_rows* J, const double* G, int32_t ld, double* B, int32_t n);
 } sap_branch_kernels;
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_branch_kernels* sap_branch_kernels_get(int32_t index);
-
-// Factorizes A (n x n, ld n, column-major; its lower triangle is read). Returns false unless A is
-// positive definite (NaN included); L is then undefined.
-static inline bool sap_branch_factorize(const double* A, double* L, int32_t* runs, int32_t n) {
-  return sap_branch_kernels_get(0)->factorize(A, L, runs, n);
-}
-
-// Solves A x = b in place. work: a row.
-static inline void sap_branch_solve(const sap_branch_factor* factor, double* x, double* work) {
-  sap_branch_kernels_get(0)->solve(factor, factor, x, work);
-}
-
-// The same of up to four columns of X. work: four rows.
-static inline void sap_branch_solve_four(const sap_branch_factor* factor, int count, double* X,
-                                         size_t ld, double* work) {
-  sap_branch_kernels_get(0)->solve_four(factor, factor, count, X, ld, work);
-}
-
-// Factorizes B = U D L, unsymmetric but near an SPD matrix, into L and U' with the same runs. Returns
-// false where pivots have signs or sizes that no SPD matrix gives (NaN included).
-static inline bool sap_branch_factorize_lu(const double* B, const sap_branch_factor factors[2]) {
-  return sap_branch_kernels_get(0)->factorize_lu(B, factors);
-}
-
-// Solves B X = C, or B' X = C, of up to four columns (n x count) in place. work: four rows.
-static inline void sap_branch_solve_lu(const sap_branch_factor factors[2], bool transposed,
-                                       int count, double* X, double* work) {
-  const sap_branch_factor *left = &factors[!transposed], *right = &factors[transposed];
-  if (count == 1) {
-    sap_branch_kernels_get(0)->solve(left, right, X, work);
-  } else {
-    sap_branch_kernels_get(0)->solve_four(left, right, count, X, (size_t)left->n, work);
-  }
-}
-
-// Adds J' G J to B (n x n); G: rows x rows with leading dimension ld, rows <= 6.
-static inline void sap_branch_add_square(const sap_packed_rows* J, const double* G, int32_t ld,
-                                         double* B, int32_t n) {
-  sap_branch_kernels_get(0)->add_square(J, G, ld, B, n);
-}
-
-// Adds J A^-1 J' of three rows to W (3 x 3, lower, column-major). work: four rows.
-static inline void sap_branch_add_three_rows(const sap_branch_factor* factor, const double* J,
-                                             double* work, double W[9]) {
-  sap_branch_kernels_get(0)->add_three_rows(factor, J, work, W);
-}
-
-// Computes x (a row) = D^-1/2 L'^-1 J' of one row J, with stride nrows: x . x = J A^-1 J'.
-static inline void sap_branch_solve_row(const sap_branch_factor* factor, const double* J,
-                                        size_t nrows, double* x) {
-  sap_branch_kernels_get(0)->solve_row(factor, J, nrows, x);
-}
-
-// Returns J A^-1 J' of one row. work: a row.
-static inline double sap_branch_row_square(const sap_branch_factor* factor, const double* J,
-                                           double* work) {
-  return sap_branch_kernels_get(0)->row_square(factor, J, work);
-}

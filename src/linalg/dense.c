@@ -57,7 +57,7 @@ sap_status sap_near_spd_create(int32_t n, sap_pool* pool, sap_near_spd* out, sap
 }
 
 bool sap_near_spd_factorize(sap_near_spd* m) {
-  m->pivoted = !sap_branch_factorize_lu(m->B, m->factors);
+  m->pivoted = !sap_branch_kernels_get(0)->factorize_lu(m->B, m->factors);
   return !m->pivoted || factorize_lu(m->factors->n, m->B, m->pivots);
 }
 
@@ -68,7 +68,13 @@ void sap_near_spd_solve(const sap_near_spd* m, bool transposed, int32_t count, d
   }
   for (int32_t c = 0; !m->pivoted && c < count; c += SAP_QUAD) {
     const int columns = count - c < SAP_QUAD ? count - c : SAP_QUAD;
-    sap_branch_solve_lu(m->factors, transposed, columns, X + (size_t)n * (size_t)c, m->work);
+    const sap_branch_factor *left = &m->factors[!transposed], *right = &m->factors[transposed];
+    double* x = X + (size_t)n * (size_t)c;
+    if (columns == 1) {
+      sap_branch_kernels_get(0)->solve(left, right, x, m->work);
+    } else {
+      sap_branch_kernels_get(0)->solve_four(left, right, columns, x, (size_t)n, m->work);
+    }
   }
 }
 

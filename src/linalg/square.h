@@ -10,6 +10,8 @@ typedef struct sap_square_kernels {
   const char* name;  // instruction set
   void (*add)(int32_t n, const double* A, const double* x, double* y);
   void (*add_lower)(int32_t n, const double* A, const double* x, double* y);
+  // Adds J A^-1 J' of three rows (ld 3) on six velocities to W (3 x 3, lower). L: Cholesky factor of
+  // A, ld 6, with reciprocals on its diagonal.
   void (*add_three_rows)(const double L[36], const double J[18], double W[9]);
   void (*mirror)(int32_t n, const double* A, int32_t ld, double* out);
 } sap_square_kernels;
@@ -30,12 +32,6 @@ static inline void sap_square_add_lower(int32_t n, const double* A, const double
 // Writes both triangles to out (ld n) from the lower one of A.
 static inline void sap_square_mirror(int32_t n, const double* A, int32_t ld, double* out) {
   sap_square_kernels_get(0)->mirror(n, A, ld, out);
-}
-
-// Adds J A^-1 J' of three rows (ld 3) on six velocities to W (3 x 3, lower). L: Cholesky factor of
-// A, ld 6, with reciprocals on its diagonal.
-static inline void sap_square_add_three_rows(const double L[36], const double J[18], double W[9]) {
-  sap_square_kernels_get(0)->add_three_rows(L, J, W);
 }
 
 // Adds C x_b to y_a and C' x_a to y_b; C: rows x columns, of two trees.

@@ -19,7 +19,7 @@
 bool sap_tree_factorize(const double* A, const sap_branch_factor* factor) {
   const int32_t n = factor->n;
   if (factor->runs != NULL) {
-    return sap_branch_factorize(A, factor->L, factor->runs, n);
+    return sap_branch_kernels_get(0)->factorize(A, factor->L, factor->runs, n);
   }
   memcpy(factor->L, A, (size_t)n * (size_t)n * sizeof(double));
   const bool done = n == SAP_SMALL_TREE ? sap_small_cholesky(SAP_SMALL_TREE, factor->L)
@@ -103,7 +103,7 @@ static inline void solve_backward(const double* L, int32_t n, double* x) {
 
 void sap_tree_solve(const sap_branch_factor* factor, double* x, double* work) {
   if (factor->runs != NULL) {
-    sap_branch_solve(factor, x, work);
+    sap_branch_kernels_get(0)->solve(factor, factor, x, work);
   } else if (factor->n == SAP_SMALL_TREE) {
     solve_forward(factor->L, SAP_SMALL_TREE, x);
     solve_backward(factor->L, SAP_SMALL_TREE, x);
@@ -116,7 +116,7 @@ void sap_tree_solve(const sap_branch_factor* factor, double* x, double* work) {
 void sap_tree_solve_row(const sap_branch_factor* factor, const double* J, int32_t nrows,
                         double* x) {
   if (factor->runs != NULL) {
-    sap_branch_solve_row(factor, J, (size_t)nrows, x);
+    sap_branch_kernels_get(0)->solve_row(factor, J, (size_t)nrows, x);
     return;
   }
   for (int32_t i = 0; i < factor->n; ++i) {
@@ -176,7 +176,7 @@ sap_status sap_problem_solve_columns(sap_problem* p, int32_t tree, int count, do
   SAP_TRY(sap_problem_tree_factor(p, tree, &factor, error));
   SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, SAP_QUAD * SAP_BRANCH_ROW(n), error));
   if (factor.runs != NULL) {
-    sap_branch_solve_four(&factor, count, X, ld, p->cache->scratch);
+    sap_branch_kernels_get(0)->solve_four(&factor, &factor, count, X, ld, p->cache->scratch);
     return SAP_STATUS_OK;
   }
   for (int c = 0; c < count; ++c) {
@@ -290,15 +290,15 @@ static void add_tree(const sap_branch_factor* factor, const double* J, int32_t n
                      double* W) {
   const size_t ld = SAP_BRANCH_ROW((size_t)factor->n);
   if (nrows == 3 && factor->runs != NULL) {
-    sap_branch_add_three_rows(factor, J, X, W);
+    sap_branch_kernels_get(0)->add_three_rows(factor, J, X, W);
     return;
   }
   if (nrows == 1 && factor->runs != NULL) {
-    W[0] += sap_branch_row_square(factor, J, X);
+    W[0] += sap_branch_kernels_get(0)->row_square(factor, J, X);
     return;
   }
   if (nrows == 3 && factor->n == SAP_SMALL_TREE) {
-    sap_square_add_three_rows(factor->L, J, W);
+    sap_square_kernels_get(0)->add_three_rows(factor->L, J, W);
     return;
   }
   for (int32_t r = 0; r < nrows; ++r) {

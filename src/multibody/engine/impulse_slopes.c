@@ -106,7 +106,7 @@ void sap_slopes_add_square(const sap_slopes_call* call, const double* M, int32_t
     return;
   }
   const sap_packed_rows J = {w->rows, w->columns, w->column_dof, (const double* const*)w->J};
-  sap_branch_add_square(&J, M, ld, out, call->multibody->model->sizes.nv);
+  sap_branch_kernels_get(0)->add_square(&J, M, ld, out, call->multibody->model->sizes.nv);
 }
 
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
