@@ -85,6 +85,16 @@ static inline void sap_quaternion_log(double r[3], const double q[4]) {
   sap_v3_scale(r, q + 1, sign * scale);
 }
 
+// phi = log(q0^-1 q1), the rotation vector from q0 to q1 in the axes of q0.
+static inline void sap_quaternion_difference(double phi[3], const double q0[4],
+                                             const double q1[4]) {
+  double relative[4];
+  sap_quaternion_conjugate(relative, q0);
+  sap_quaternion_multiply(relative, relative, q1);
+  (void)sap_quaternion_normalize(relative);
+  sap_quaternion_log(phi, relative);
+}
+
 // q (+) r: rotates by the rotation vector r given in body axes, and renormalises.
 static inline void sap_quaternion_integrate(double out[4], const double q[4], const double r[3]) {
   double step[4];

@@ -70,10 +70,7 @@ static void find_gaps(const sap_kinematics* kin, const sap_model* model, const s
     case SAP_EQUALITY_WELD:
       find_point_gap(kin, e, p, g);
       weld_frame(kin, e, q_WD);
-      sap_quaternion_conjugate(relative, q_WD);
-      sap_quaternion_multiply(relative, relative, kin->q_WB + 4 * (size_t)e->b);
-      (void)sap_quaternion_normalize(relative);
-      sap_quaternion_log(g + 3, relative);
+      sap_quaternion_difference(g + 3, q_WD, kin->q_WB + 4 * (size_t)e->b);
       sap_v3_scale(g + 3, g + 3, e->torque_scale);
       break;
     case SAP_EQUALITY_DISTANCE: {

@@ -102,15 +102,12 @@ static double rotation_law(const double k[3], const double phi[3], element_law* 
 static void bushing_law(sap_dynamics* d, const sap_kinematics* kin, const sap_bushing_def* bushing,
                         element_law* out) {
   const int32_t bodies[2] = {bushing->body_a, bushing->body_b};
-  double p[2][3], q[2][4], R_WF[9], turn[4], phi[3], gap[3], x[3];
+  double p[2][3], q[2][4], R_WF[9], phi[3], gap[3], x[3];
   bushing_frames(kin, bushing, p, q);
   sap_quaternion_to_matrix(R_WF, q[0]);
   sap_v3_sub(gap, p[1], p[0]);
   sap_m3_tmul_v3(x, R_WF, gap);
-  sap_quaternion_conjugate(turn, q[0]);
-  sap_quaternion_multiply(turn, turn, q[1]);
-  (void)sap_quaternion_normalize(turn);
-  sap_quaternion_log(phi, turn);
+  sap_quaternion_difference(phi, q[0], q[1]);
   memset(out->K, 0, sizeof out->K);
   memset(out->D, 0, sizeof out->D);
   out->energy = rotation_law(bushing->stiffness, phi, out);

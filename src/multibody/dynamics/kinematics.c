@@ -353,15 +353,6 @@ void sap_manifold_integrate(const sap_model* model, const double* q0, const doub
   sap_manifold_integrate_again(model, q0, v, dt, NULL, q);
 }
 
-// log(q0^-1 q1)
-static void rotation_difference(const double* q0, const double* q1, double* delta) {
-  double inverse[4], relative[4];
-  sap_quaternion_conjugate(inverse, q0);
-  sap_quaternion_multiply(relative, inverse, q1);
-  (void)sap_quaternion_normalize(relative);
-  sap_quaternion_log(delta, relative);
-}
-
 void sap_manifold_difference(const sap_model* model, const double* q0, const double* q1,
                              double* delta) {
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
@@ -374,7 +365,7 @@ void sap_manifold_difference(const sap_model* model, const double* q0, const dou
       out[i] = to[i] - from[i];
     }
     if (n < joint->nq) {
-      rotation_difference(from + n, to + n, out + n);
+      sap_quaternion_difference(out + n, from + n, to + n);
     }
   }
 }
