@@ -71,15 +71,6 @@ void sap_inverse_left_jacobian(const double phi[3], double J[9]) {
   }
 }
 
-// Frames F and G in the world.
-static void bushing_frames(const sap_kinematics* kin, const sap_bushing_def* bushing,
-                           double p[2][3], double q[2][4]) {
-  sap_kinematics_point(kin, bushing->body_a, bushing->p_AF, p[0]);
-  sap_kinematics_point(kin, bushing->body_b, bushing->p_BG, p[1]);
-  sap_quaternion_multiply(q[0], kin->q_WB + 4 * (size_t)bushing->body_a, bushing->q_AF);
-  sap_quaternion_multiply(q[1], kin->q_WB + 4 * (size_t)bushing->body_b, bushing->q_BG);
-}
-
 // The rotational half of a bushing's law, and its energy.
 static double rotation_law(const double k[3], const double phi[3], element_law* out) {
   double J[9], moment[3], energy = 0.0;
@@ -103,7 +94,10 @@ static void bushing_law(sap_dynamics* d, const sap_kinematics* kin, const sap_bu
                         element_law* out) {
   const int32_t bodies[2] = {bushing->body_a, bushing->body_b};
   double p[2][3], q[2][4], R_WF[9], phi[3], gap[3], x[3];
-  bushing_frames(kin, bushing, p, q);
+  sap_kinematics_point(kin, bushing->body_a, bushing->p_AF, p[0]);
+  sap_kinematics_point(kin, bushing->body_b, bushing->p_BG, p[1]);
+  sap_quaternion_multiply(q[0], kin->q_WB + 4 * (size_t)bushing->body_a, bushing->q_AF);
+  sap_quaternion_multiply(q[1], kin->q_WB + 4 * (size_t)bushing->body_b, bushing->q_BG);
   sap_quaternion_to_matrix(R_WF, q[0]);
   sap_v3_sub(gap, p[1], p[0]);
   sap_m3_tmul_v3(x, R_WF, gap);

@@ -165,10 +165,6 @@ sap_status sap_builder_add_pair(sap_builder* builder, const sap_pair_def* def, i
 
 // --- equalities, exclusions, springs and bushings ---
 
-static bool is_between_bodies(sap_equality_type type) {
-  return type == SAP_EQUALITY_CONNECT || type == SAP_EQUALITY_WELD || type == SAP_EQUALITY_DISTANCE;
-}
-
 // Checks the type and the ids; b = -1 between bodies becomes 0, the world.
 static sap_status check_sides(const sap_checker* checker, const sap_builder* builder,
                               sap_equality_def* def) {
@@ -177,7 +173,7 @@ static sap_status check_sides(const sap_checker* checker, const sap_builder* bui
                 "type = %d must be connect (0), weld (1), joint (2), tendon (3) or "
                 "distance (4)",
                 (int)def->type);
-  if (is_between_bodies(def->type)) {
+  if (def->type != SAP_EQUALITY_JOINT && def->type != SAP_EQUALITY_TENDON) {
     def->b = def->b == -1 ? 0 : def->b;
     SAP_TRY(sap_check_id(checker, "a", def->a, 0, builder->nbodies));
     SAP_TRY(sap_check_id(checker, "b", def->b, 0, builder->nbodies));

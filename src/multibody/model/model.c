@@ -54,10 +54,6 @@ sap_status sap_names_add(sap_model_names* names, const char* text, sap_error* er
   return SAP_STATUS_OK;
 }
 
-static int32_t find_name(const sap_model_names* names, const char* text) {
-  return text != NULL && text[0] != '\0' ? sap_name_map_find(&names->ids, text) : -1;
-}
-
 sap_status sap_names_copy(const sap_model_names* from, sap_model_names* to, sap_error* error) {
   *to = (sap_model_names){0};
   for (int32_t id = 0; id < from->count; ++id) {
@@ -104,10 +100,11 @@ const char* sap_model_get_name(const sap_model* model, sap_element kind, int32_t
 }
 
 int32_t sap_model_find(const sap_model* model, sap_element kind, const char* name) {
-  if (model == NULL || (int)kind < 0 || (int)kind >= SAP_ELEMENT_COUNT) {
+  if (model == NULL || (int)kind < 0 || (int)kind >= SAP_ELEMENT_COUNT || name == NULL ||
+      name[0] == '\0') {
     return -1;
   }
-  return find_name(&model->names[kind], name);
+  return sap_name_map_find(&model->names[kind].ids, name);
 }
 
 bool sap_model_excludes(const sap_model* model, int32_t body_a, int32_t body_b) {
