@@ -25,12 +25,6 @@ typedef struct pose {
   double* response;  // M^-1 gradient'                                      (nv)
 } pose;
 
-static void clear_pose(pose* at) {
-  sap_pool_free(&at->pool);
-  sap_kinematics_clear(&at->kin);
-  sap_dynamics_destroy(at->dynamics);
-}
-
 static sap_status fill_pose(const sap_model* model, pose* at, sap_error* error) {
   const int32_t nv = model->sizes.nv, nq = model->sizes.nq;
   SAP_TRY(sap_dynamics_create(model, &at->dynamics, error));
@@ -183,10 +177,6 @@ static sap_status set_lengths(pose* at, sap_model* model, sap_error* error) {
 // Time constant T and damping ratio z give
 //   stiffness = m/(T z)^2,  damping = 2 m/T,  m = 1/(M^-1)_ii in the default pose
 
-static bool has_spring_time(const sap_model_joint_data* joint) {
-  return joint->spring_time > 0.0 && joint->spring_damping_ratio > 0.0;
-}
-
 static sap_status set_spring(const sap_checker* checker, pose* at, sap_model_joint_data* joint) {
   double mobility = 0.0;
   for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {
@@ -211,41 +201,25 @@ static sap_status set_spring(const sap_checker* checker, pose* at, sap_model_joi
 //                  inertia
 //   muscle         F0 = scale/|M^-1 J'| where none is given; its range of lengths
 
-static bool needs_response(const sap_model_actuator* a) {
-  return a->damping_ratio > 0.0 || ((a->muscle_gain || a->muscle_bias) && a->muscle.force < 0.0);
-}
-
-static bool needs_reach(const sap_model_actuator* a) {
-  return (a->muscle_gain || a->muscle_bias) && isnan(a->length_lower);
-}
-
-static double norm(const double* x, int32_t n) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += x[i] * x[i];
-  }
-  return sqrt(sum);
-}
-
 static sap_status set_damping_and_force(const sap_checker* checker, pose* at,
                                         sap_model_actuator* a) {
   const int32_t nv = at->kin.dynamics->model->sizes.nv;
   memset(at->gradient, 0, (size_t)nv * sizeof(double));
   sap_transmission_add_force(&at->kin, checker->id, a->gear, at->gradient);
   respond(at);
-  double mobility = 0.0;
+  double mobility = 0.0, square = 0.0;
   for (int32_t i = 0; i < nv; ++i) {
     mobility += at->gradient[i] * at->response[i];
+    square += at->response[i] * at->response[i];
   }
-  const double acceleration = norm(at->response, nv);
   if (a->damping_ratio > 0.0 && mobility > 0.0) {
     a->bias[2] = -2.0 * a->damping_ratio * sqrt(-a->bias[1] / mobility);
   }
   a->damping_ratio = 0.0;
   if ((a->muscle_gain || a->muscle_bias) && a->muscle.force < 0.0) {
-    SAP_REFUSE_IF(!(acceleration > 0.0), checker,
+    SAP_REFUSE_IF(!(sqrt(square) > 0.0), checker,
                   "the muscle moves nothing in the default pose: give its force");
-    a->muscle.force = a->muscle.scale / acceleration;
+    a->muscle.force = a->muscle.scale / sqrt(square);
   }
   return SAP_STATUS_OK;
 }
@@ -281,20 +255,23 @@ static sap_status check_parent(const sap_checker* checker, const sap_model* mode
 static sap_status set_forces(const sap_builder* builder, sap_model* model, pose* at,
                              sap_error* error) {
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
-    if (has_spring_time(&model->joints[j])) {
+    sap_model_joint_data* joint = &model->joints[j];
+    if (joint->spring_time > 0.0 && joint->spring_damping_ratio > 0.0) {
       const sap_checker checker = sap_builder_checker(builder, SAP_ELEMENT_JOINT, j, error);
-      SAP_TRY(set_spring(&checker, at, &model->joints[j]));
-      model->joints[j].spring_time = model->joints[j].spring_damping_ratio = 0.0;
+      SAP_TRY(set_spring(&checker, at, joint));
+      joint->spring_time = joint->spring_damping_ratio = 0.0;
     }
   }
   for (int pass = 0; pass < 2; ++pass) {  // ranges of lengths leave the default pose
     for (int32_t i = 0; i < model->sizes.actuators; ++i) {
       const sap_checker checker = sap_builder_checker(builder, SAP_ELEMENT_ACTUATOR, i, error);
       sap_model_actuator* a = &model->actuators[i];
+      const bool muscle = a->muscle_gain || a->muscle_bias;
       if (pass == 0) {
         SAP_TRY(check_parent(&checker, model, a));
-        SAP_TRY(needs_response(a) ? set_damping_and_force(&checker, at, a) : SAP_STATUS_OK);
-      } else if (needs_reach(a)) {
+        const bool responds = a->damping_ratio > 0.0 || (muscle && a->muscle.force < 0.0);
+        SAP_TRY(responds ? set_damping_and_force(&checker, at, a) : SAP_STATUS_OK);
+      } else if (muscle && isnan(a->length_lower)) {
         SAP_TRY(set_range(&checker, at, a));
       }
     }
@@ -302,19 +279,16 @@ static sap_status set_forces(const sap_builder* builder, sap_model* model, pose*
   return SAP_STATUS_OK;
 }
 
-static sap_status compile_pose(const sap_builder* builder, sap_model* model, pose* at,
-                               sap_error* error) {
-  SAP_TRY(fill_pose(model, at, error));
-  SAP_TRY(set_lengths(at, model, error));
-  SAP_TRY(check_inertia(builder, model, at, error));
-  return set_forces(builder, model, at, error);
-}
-
 static sap_status fill_model(const sap_builder* builder, sap_model* model, sap_error* error) {
   pose at = {.pool.owner = "model"};
   SAP_TRY(sap_compile_records(builder, model, error));
-  const sap_status status = compile_pose(builder, model, &at, error);
-  clear_pose(&at);
+  sap_status status = fill_pose(model, &at, error);
+  SAP_THEN(status, set_lengths(&at, model, error));
+  SAP_THEN(status, check_inertia(builder, model, &at, error));
+  SAP_THEN(status, set_forces(builder, model, &at, error));
+  sap_pool_free(&at.pool);
+  sap_kinematics_clear(&at.kin);
+  sap_dynamics_destroy(at.dynamics);
   return status;
 }
 
