@@ -33,12 +33,6 @@ const sap_pair_def* sap_filter_find_pair(const sap_model* model, const sap_filte
   return a->paired && b->paired ? sap_model_find_pair(model, a->shape, b->shape) : NULL;
 }
 
-static bool is_excluded(const sap_model* model, int32_t body_a, int32_t body_b) {
-  const sap_id_pair key = {body_a < body_b ? body_a : body_b, body_a < body_b ? body_b : body_a};
-  return bsearch(key, model->exclusions, (size_t)model->exclusion_count, sizeof key,
-                 sap_compare_id_pairs) != NULL;
-}
-
 // Returns true if two shapes may collide. Same weld group (so both static): never. A contact pair:
 // always. Bodies of the two sides of a joint: only if one is static. Then the masks
 // (typeA & affinityB) | (typeB & affinityA) and the model's exclusions decide.
@@ -56,7 +50,7 @@ static bool may_collide(const sap_model* model, const sap_filter_shape* a,
   if (((a->contact_type & b->contact_affinity) | (b->contact_type & a->contact_affinity)) == 0) {
     return false;
   }
-  return !(a->excluded && b->excluded && is_excluded(model, a->body, b->body));
+  return !(a->excluded && b->excluded && sap_model_excludes(model, a->body, b->body));
 }
 
 // --- pairs of shapes whose bounding boxes may soon overlap, kept from call to call ---
