@@ -192,10 +192,6 @@ static sap_status find_movers(sap_collision* c, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-static bool has_mover(const sap_collision* c, uint64_t pair) {
-  return c->outside[c->box_of[pair >> 32]] || c->outside[c->box_of[pair & UINT32_MAX]];
-}
-
 // Makes room in both lists.
 static sap_status reserve_near(sap_collision* c, int32_t needed, sap_error* error) {
   SAP_TRY(SAP_ROOM(&c->pool, &c->near[0], needed, error));
@@ -225,7 +221,8 @@ static sap_status renew_near(sap_collision* c, bool all, sap_error* error) {
   for (int32_t k = 0; k <= c->key_count; ++k) {
     const uint64_t key = k < c->key_count ? c->keys[k] : UINT64_MAX;
     for (; at < c->near_count && old[at].pair < key; ++at) {
-      if (!all && !has_mover(c, old[at].pair)) {
+      const int32_t a = c->box_of[old[at].pair >> 32], b = c->box_of[old[at].pair & UINT32_MAX];
+      if (!all && !c->outside[a] && !c->outside[b]) {
         list[count++] = old[at];
       }
     }

@@ -63,11 +63,6 @@ static void face_normal(const sap_placed_shape* s, int32_t face, double m[3]) {
   }
 }
 
-// Radius of a ball about the centre of the core in it.
-static double inner_radius(const sap_placed_shape* s) {
-  return s->radius > 0.0 ? 0.0 : sap_most(0.0, s->inner);
-}
-
 // Remembers the deepest point under a face; it replaces the oldest one if the memory is full.
 static void keep_point(view* v, const double y[3]) {
   double x[3];
@@ -152,7 +147,10 @@ static bool is_least(const view* v, const candidate* c, double slack) {
 
 static view make_view(const sap_placed_shape* polytope, const sap_placed_shape* other,
                       const double offset[3], int32_t* hint) {
-  view v = {.polytope = polytope, .other = other, .hint = hint, .inner = inner_radius(other)};
+  view v = {.polytope = polytope,
+            .other = other,
+            .hint = hint,
+            .inner = other->radius > 0.0 ? 0.0 : sap_most(0.0, other->inner)};
   sap_m3_tmul_v3(v.q, polytope->R, offset);
   return v;
 }
