@@ -350,7 +350,7 @@ static sap_status prepare_first(sap_relinearize* r, sap_error* error) {
     SAP_TRY(assemble_constraints(r, v0, error));
   }
   if (sap_prediction_guess(&r->prediction, &scheme, v0, r->v_predicted)) {
-    sap_problem_set_v_expected(r->contact.problem, r->v_predicted);
+    r->contact.problem->v_expected = r->v_predicted;
   }
   return SAP_STATUS_OK;
 }

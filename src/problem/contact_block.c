@@ -129,12 +129,6 @@ static double find_largest_row(const sap_problem* p, const sap_block* block) {
   return largest;
 }
 
-static sap_contact_model find_model(const sap_problem* p, const sap_contact_block* contact) {
-  return p->scheme.rigid                              ? SAP_CONTACT_SAP
-         : p->scheme.model != SAP_CONTACT_BY_MATERIAL ? p->scheme.model
-                                                      : contact->material.model;
-}
-
 // Appends the block with its law.
 static sap_status append_block(sap_problem* p, const sap_contact_block* contact,
                                const sap_law_rows* law, double w, sap_block* block,
@@ -193,7 +187,10 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
                                    const sap_regularization* regularization, sap_error* error) {
   SAP_NOT_NULL(error, p, contact, regularization);
   SAP_TRY(check_contact(p, contact, error));
-  const sap_contact_model model = find_model(p, contact);
+  const sap_contact_model model = p->scheme.rigid ? SAP_CONTACT_SAP
+                                  : p->scheme.model != SAP_CONTACT_BY_MATERIAL
+                                      ? p->scheme.model
+                                      : contact->material.model;
   sap_block block = {.set = model == SAP_CONTACT_SIMILAR  ? SAP_SET_SIMILAR
                             : model == SAP_CONTACT_LAGGED ? SAP_SET_LAGGED
                                                           : SAP_SET_FRICTION_CONE,

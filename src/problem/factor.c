@@ -30,8 +30,8 @@ bool sap_tree_factorize(const double* A, const sap_branch_factor* factor) {
   return done;
 }
 
-// Returns false if the caller must compute the factor and call finish_factor; other threads wait
-// until then. A stale factor becomes valid if its block has not changed.
+// Returns false if the caller must compute the factor and end the claim in `mark`; other threads
+// wait until then. A stale factor becomes valid if its block has not changed.
 static bool is_valid(const sap_problem* p, int32_t tree, sap_factor_mark* mark) {
   const size_t start = (size_t)p->diagonal_start[tree], n = (size_t)p->tree_size[tree];
   int32_t state = atomic_load_explicit(mark, memory_order_acquire);
@@ -52,15 +52,6 @@ static bool is_valid(const sap_problem* p, int32_t tree, sap_factor_mark* mark) 
   return true;
 }
 
-// Ends the claim of a factor. Fails with NOT_SPD unless `done`.
-static sap_status finish_factor(const sap_problem* p, int32_t tree, bool done,
-                                sap_factor_mark* mark, sap_error* error) {
-  atomic_store_explicit(mark, done ? SAP_FACTOR_VALID : SAP_FACTOR_NONE, memory_order_release);
-  return done ? SAP_STATUS_OK
-              : sap_fail(error, SAP_STATUS_NOT_SPD, "tree %d: its diagonal block of A is not %s",
-                         tree, p->diagonal_set[tree] ? "positive definite" : "set");
-}
-
 sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, sap_branch_factor* factor,
                                    sap_error* error) {
   sap_problem_cache* cache = p->cache;
@@ -73,9 +64,11 @@ sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, sap_branc
   if (is_valid(p, tree, mark)) {
     return SAP_STATUS_OK;
   }
-  return finish_factor(p, tree,
-                       p->diagonal_set[tree] && sap_tree_factorize(p->diagonal + start, factor),
-                       mark, error);
+  const bool done = p->diagonal_set[tree] && sap_tree_factorize(p->diagonal + start, factor);
+  atomic_store_explicit(mark, done ? SAP_FACTOR_VALID : SAP_FACTOR_NONE, memory_order_release);
+  SAP_FAIL_IF(!done, error, SAP_STATUS_NOT_SPD, "tree %d: its diagonal block of A is not %s", tree,
+              p->diagonal_set[tree] ? "positive definite" : "set");
+  return SAP_STATUS_OK;
 }
 
 // x = L^-1 x of a small tree; a constant n lets the compiler unroll.
@@ -317,20 +310,6 @@ static void add_tree(const sap_branch_factor* factor, const double* J, int32_t n
   }
 }
 
-static sap_status check_scale(const sap_problem* p, double scale, sap_error* error) {
-  return isfinite(scale) ? SAP_STATUS_OK
-                         : sap_fail(error, SAP_STATUS_NOT_FINITE,
-                                    "block %d: its Delassus block overflows", p->nblocks);
-}
-
-// Sets |W|_F/3, (W_11 + W_22)/2 and W_33 from W's lower triangle.
-static void find_scales_of_three(const double W[9], double w[3]) {
-  const double below = W[1] * W[1] + W[2] * W[2] + W[5] * W[5];
-  w[0] = sqrt(W[0] * W[0] + W[4] * W[4] + W[8] * W[8] + 2.0 * below) / 3.0;
-  w[1] = 0.5 * (W[0] + W[4]);
-  w[2] = W[8];
-}
-
 static double scale_of(const double* W, size_t nrows) {
   double sum = 0.0;
   for (size_t c = 0; c < nrows; ++c) {
@@ -369,11 +348,16 @@ static sap_status find_scale(const sap_problem* p, const sap_block* b, double* s
     add_tree(&factor, b->jacobians[t], b->nrows, X, W);
   }
   if (nrows == 3) {
-    find_scales_of_three(W, w);
+    const double below = W[1] * W[1] + W[2] * W[2] + W[5] * W[5];
+    w[0] = sqrt(W[0] * W[0] + W[4] * W[4] + W[8] * W[8] + 2.0 * below) / 3.0;
+    w[1] = 0.5 * (W[0] + W[4]);
+    w[2] = W[8];
   } else {
     w[0] = scale_of(W, nrows);
   }
-  return check_scale(p, w[0], error);
+  SAP_FAIL_IF(!isfinite(w[0]), error, SAP_STATUS_NOT_FINITE,
+              "block %d: its Delassus block overflows", p->nblocks);
+  return SAP_STATUS_OK;
 }
 
 // Every entry of J enters the scale, except those that a zero of a mobility hides: a finite scale

@@ -115,12 +115,6 @@ static sap_status check_sizes(double dt, int32_t ntrees, const int32_t* tree_siz
   return SAP_STATUS_OK;
 }
 
-static void exchange_diagonals(sap_problem* p) {
-  double* const values = p->diagonal;
-  p->diagonal = p->cache->diagonal_before;
-  p->cache->diagonal_before = values;
-}
-
 // Valid factors become stale; all are lost if the trees are others than before.
 static void age_all(sap_problem* p, int32_t ntrees, const int32_t* tree_sizes) {
   const bool same =
@@ -144,7 +138,9 @@ sap_status sap_problem_begin(sap_problem* p, double dt, int32_t ntrees, const in
   SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_VELOCITIES, nv, error));
   SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_SQUARES, squares, error));
   SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_BRANCHES, squares + 4 * nv, error));
-  exchange_diagonals(p);
+  double* const values = p->diagonal;
+  p->diagonal = p->cache->diagonal_before;
+  p->cache->diagonal_before = values;
   age_all(p, ntrees, tree_sizes);
   p->dt = dt;
   p->ntrees = ntrees;
@@ -217,10 +213,6 @@ sap_status sap_problem_set_gamma_guess(sap_problem* p, const double* gamma_guess
   }
   p->guess_rows = p->nrows;
   return SAP_STATUS_OK;
-}
-
-void sap_problem_set_v_expected(sap_problem* p, const double* v_expected) {
-  p->v_expected = v_expected;
 }
 
 double sap_problem_dt(const sap_problem* problem) {

@@ -183,6 +183,3 @@ static inline void sap_problem_gather_trees(const sap_problem* problem, const in
 // sap_problem_reset for a caller that sets all of A: A is not zeroed.
 sap_status sap_problem_begin(sap_problem* problem, double dt, int32_t ntrees,
                              const int32_t* tree_sizes, sap_error* error);
-// Sets another guess of v for the solver (nv), at which constraints are not evaluated. The array is
-// the caller's and stays valid until the next reset or sap_problem_set_v_guess.
-void sap_problem_set_v_expected(sap_problem* problem, const double* v_expected);
