@@ -127,11 +127,13 @@ struct sap_problem {
   int32_t ncoupling_values;
   // velocities and guesses
   bool has_guess;
-  double* v_star;            // (nv)
-  double* v_guess;           // (nv)
-  const double* v_expected;  // borrowed, see sap_problem_set_v_expected; NULL: none        (nv)
-  double* gamma_guess;       // (guess_rows), used only if guess_rows == nrows
-  int32_t guess_rows;        // -1: none
+  double* v_star;   // (nv)
+  double* v_guess;  // (nv)
+  // Another guess of v, at which constraints are not evaluated. Borrowed until the next reset or
+  // sap_problem_set_v_guess; NULL: none.                                                      (nv)
+  const double* v_expected;
+  double* gamma_guess;  // (guess_rows), used only if guess_rows == nrows
+  int32_t guess_rows;   // -1: none
   // law
   sap_contact_scheme scheme;  // its v0: NULL or v0 below
   bool law_is_set;            // since the last reset

@@ -62,7 +62,7 @@ static void find_point_gap(const sap_kinematics* kin, const sap_equality_def* e,
 
 static void find_gaps(const sap_kinematics* kin, const sap_model* model, const sap_equality_def* e,
                       double g[SAP_ROWS_MAX]) {
-  double p[2][3], slope, q_WD[4], relative[4];
+  double p[2][3], slope, q_WD[4];
   switch (e->type) {
     case SAP_EQUALITY_CONNECT:
       find_point_gap(kin, e, p, g);
