@@ -31,13 +31,6 @@ static void gather_dense(double* a, const sap_pattern_copy* pattern, const doubl
   }
 }
 
-// Returns the block row where the factorization broke, or -1.
-static int32_t factorize_dense(double* L, const sap_pattern_copy* pattern, const double* values) {
-  gather_dense(L, pattern, values);
-  const int32_t broken = sap_dense_factorize(pattern->n, L);
-  return broken < 0 ? -1 : sap_pattern_block_of(pattern, broken);
-}
-
 // CHOLMOD, on the lower triangle by scalars, in an order of its own (AMD).
 // SAPSTEP_SUPERNODAL not defined: simplicial L L^T; the GPL-2+ module is not called.
 typedef struct sparse_factor {
@@ -157,11 +150,6 @@ static sap_status factorize_sparse(sparse_factor* sparse, const sap_pattern_copy
   return SAP_STATUS_OK;
 }
 
-static void solve_sparse(sparse_factor* sparse, double* x) {
-  (void)solve_rhs(sparse, x);
-  memcpy(x, sparse->X->x, sparse->L->n * sizeof *x);
-}
-
 // How factors of our blocks are made; each is more exact than the next.
 enum { IN_DOUBLE, IN_SINGLE, IN_PARTS };
 
@@ -200,13 +188,6 @@ void sap_cholesky_destroy(sap_cholesky* cholesky) {
   sap_pool_free(&cholesky->pool);
   destroy_sparse(cholesky->sparse);
   sap_free(cholesky);
-}
-
-static sap_status analyze_sparse(sap_cholesky* cholesky, sap_error* error) {
-  if (cholesky->sparse == NULL) {
-    SAP_TRY(create_sparse(&cholesky->sparse, error));
-  }
-  return reserve_sparse(cholesky->sparse, &cholesky->pattern, error);
 }
 
 // Predicts the faster back-end, from sapstep_bench_cholesky on one core of a 2.5 GHz server
@@ -256,8 +237,11 @@ static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
   if (cholesky->choice == SAP_LINEAR_BLOCK && !may_fill(cholesky)) {
     SAP_TRY(sap_block_factor_reserve(&cholesky->block, error));
   }
-  return cholesky->choice == SAP_LINEAR_SPARSE ? analyze_sparse(cholesky, error)
-         : cholesky->choice == SAP_LINEAR_DENSE
+  if (cholesky->choice == SAP_LINEAR_SPARSE) {
+    SAP_TRY(cholesky->sparse == NULL ? create_sparse(&cholesky->sparse, error) : SAP_STATUS_OK);
+    return reserve_sparse(cholesky->sparse, pattern, error);
+  }
+  return cholesky->choice == SAP_LINEAR_DENSE
              ? SAP_ROOM(&cholesky->pool, &cholesky->dense, (int64_t)pattern->n * pattern->n, error)
              : SAP_STATUS_OK;
 }
@@ -393,7 +377,9 @@ sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
   if (cholesky->choice == SAP_LINEAR_BLOCK) {
     SAP_TRY(factorize_blocks(cholesky, values, &broken, error));
   } else if (cholesky->choice == SAP_LINEAR_DENSE) {
-    broken = factorize_dense(cholesky->dense, &cholesky->pattern, values);
+    gather_dense(cholesky->dense, &cholesky->pattern, values);
+    const int32_t row = sap_dense_factorize(cholesky->pattern.n, cholesky->dense);
+    broken = row < 0 ? -1 : sap_pattern_block_of(&cholesky->pattern, row);
   } else {
     // CHOLMOD may answer OK for a NaN on the diagonal.
     SAP_TRY(sap_pattern_check_finite(&cholesky->pattern, values, failed_block, error));
@@ -409,7 +395,8 @@ bool sap_cholesky_solve(sap_cholesky* cholesky, double* x) {
   if (cholesky->choice == SAP_LINEAR_DENSE) {
     sap_dense_factor_solve(cholesky->pattern.n, cholesky->dense, x);
   } else {
-    solve_sparse(cholesky->sparse, x);
+    (void)solve_rhs(cholesky->sparse, x);
+    memcpy(x, cholesky->sparse->X->x, cholesky->sparse->L->n * sizeof *x);
   }
   return true;
 }
