@@ -381,12 +381,6 @@ static void finish_island(dual_workspace* w, const sap_problem* p) {
   }
 }
 
-// Returns |map|/max(|z|, |q|) of the best impulses, scaled.
-static double best_error(const sap_dual* d) {
-  const double z = cblas_dnrm2(d->op.n, d->z_best, 1);
-  return d->best_2 > 0.0 ? sqrt(d->best_2 / fmax(z * z, d->q_2)) : 0.0;
-}
-
 static sap_status solve_island(dual_workspace* w, const sap_solve_call* call, int32_t index,
                                sap_dual_method method, sap_report* sum, sap_error* error) {
   const sap_island island = sap_islands_get(&w->islands, index);
@@ -401,14 +395,16 @@ static sap_status solve_island(dual_workspace* w, const sap_solve_call* call, in
     sap_history_end_island(d->history);
   }
   finish_island(w, call->problem);
-  const sap_report one = {.outcome = d->outcome,
-                          .iterations = d->iterations,
-                          .total_iterations = d->iterations,
-                          .factorizations = d->factorizations,
-                          .evaluations = d->evaluations,
-                          .islands = 1,
-                          .island_error = best_error(d),
-                          .largest_island = d->op.nv};
+  const double z = cblas_dnrm2(d->op.n, d->z_best, 1);
+  const sap_report one = {
+      .outcome = d->outcome,
+      .iterations = d->iterations,
+      .total_iterations = d->iterations,
+      .factorizations = d->factorizations,
+      .evaluations = d->evaluations,
+      .islands = 1,
+      .island_error = d->best_2 > 0.0 ? sqrt(d->best_2 / fmax(z * z, d->q_2)) : 0.0,
+      .largest_island = d->op.nv};
   sap_report_add(sum, &one);
   return SAP_STATUS_OK;
 }

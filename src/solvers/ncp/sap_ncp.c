@@ -71,23 +71,10 @@ static double* column_T(const anderson* a, int32_t i) {
   return a->memory + (size_t)(DEPTH + i) * (size_t)a->n;
 }
 
-static double* last_f(const anderson* a) {
-  return a->memory + (size_t)(2 * DEPTH) * (size_t)a->n;
-}
-
 // Drops the differences.
 static void anderson_restart(anderson* a) {
   a->count = a->next = 0;
   a->has_last = false;
-}
-
-// Starts anew for n unknowns.  fails: MEMORY
-static sap_status anderson_begin(anderson* a, sap_pool* pool, int32_t n, sap_error* error) {
-  const int64_t needed = (int64_t)n * (2 * DEPTH + 2);
-  SAP_TRY(SAP_ROOM(pool, &a->memory, needed, error));
-  a->n = n;
-  anderson_restart(a);
-  return SAP_STATUS_OK;
 }
 
 // Solves the normal equations for theta by Cholesky. Dependent directions get 0.
@@ -133,7 +120,7 @@ static void solve_normal(double N[DEPTH][DEPTH], double* theta, int32_t count) {
 static void anderson_next(anderson* a, const double* s, const double* T, const double* weights,
                           double* next) {
   const int32_t n = a->n;
-  double *f = last_f(a), *T_last = f + n;
+  double *f = a->memory + (size_t)(2 * DEPTH) * (size_t)n, *T_last = f + n;
   if (a->has_last) {
     double *df = column_f(a, a->next), *dT = column_T(a, a->next);
     for (int32_t i = 0; i < n; ++i) {
@@ -264,7 +251,10 @@ static sap_status begin_shifts(sap_ncp* w, const sap_problem* p, bool warm, sap_
     SAP_TRY(sap_complementarity_steps(p, b, w->work, w->rho + p->blocks[b].first_row, NULL, error));
   }
   SAP_TRY(begin_islands(w, p, error));
-  return anderson_begin(&w->anderson, &w->pool, w->ncones, error);
+  SAP_TRY(SAP_ROOM(&w->pool, &w->anderson.memory, (int64_t)w->ncones * (2 * DEPTH + 2), error));
+  w->anderson.n = w->ncones;
+  anderson_restart(&w->anderson);
+  return SAP_STATUS_OK;
 }
 
 // Returns the largest relative natural map of an island's NCP at the inner solution: as impulses

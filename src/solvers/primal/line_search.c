@@ -183,14 +183,6 @@ typedef struct bracket {
   bool lower_negative;
 } bracket;
 
-static void shrink(bracket* b, double x, double f) {
-  if ((f < 0.0) == b->lower_negative) {
-    b->lower = x;
-  } else {
-    b->upper = x;
-  }
-}
-
 // Returns true if no number lies between the ends, or if the width is within the tolerance.
 static bool is_point(const bracket* b, double tolerance) {
   const double middle = b->lower + 0.5 * (b->upper - b->lower);
@@ -203,7 +195,7 @@ sap_root sap_find_root(const sap_root_problem* problem) {
   double last_step = b.upper - b.lower, step_before = last_step;
   sap_root best = {x, f, 0};
   while (fabs(f) > problem->f_tolerance) {
-    shrink(&b, x, f);
+    *((f < 0.0) == b.lower_negative ? &b.lower : &b.upper) = x;
     if (is_point(&b, problem->x_tolerance)) {
       break;
     }

@@ -17,12 +17,6 @@ static inline int32_t sap_patch_fill_up(int32_t ncols) {
   return (ncols + 3) / 4 * 4;
 }
 
-static inline void sap_clear_until(double* from, const double* end) {
-  while (from < end) {
-    *from++ = 0.0;
-  }
-}
-
 // Copies the patch's part of x (nv) to `to` (ncols); zero in columns beyond its velocities.
 static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch, const double* x,
                                     double* to) {
@@ -39,7 +33,9 @@ static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch,
     }
     to += run->count;
   }
-  sap_clear_until(to, end);
+  while (to < end) {
+    *to++ = 0.0;
+  }
 }
 
 // y += x

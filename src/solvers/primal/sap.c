@@ -216,13 +216,6 @@ sap_status sap_primal_archive(void* workspace, sap_archive* archive, sap_error* 
   return sap_warm_start_archive(&((sap_primal*)workspace)->warm, archive, error);
 }
 
-static sap_status reserve_solve(sap_primal* s, const sap_problem* p, sap_error* error) {
-  SAP_TRY(sap_solution_resize(&s->answer, p->nv, p->nrows, error));
-  SAP_TRY(SAP_ROOM(&s->pool, &s->lambda, p->nrows, error));
-  SAP_TRY(SAP_ROOM(&s->pool, &s->results, p->ntrees, error));
-  return sap_warm_start_reserve(&s->warm, p, error);
-}
-
 // Returns sum + |D A v|^2 of a tree; a constant n lets the compiler unroll.
 static inline double add_momentum(double sum, const double* A, const double* v, size_t n) {
   for (size_t i = 0; i < n; ++i) {
@@ -278,7 +271,10 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sa
   const sap_problem* p = call->problem;
   const sap_solver_options* options = call->options;
   double free_2 = 0.0;
-  SAP_TRY(reserve_solve(s, p, error));
+  SAP_TRY(sap_solution_resize(&s->answer, p->nv, p->nrows, error));
+  SAP_TRY(SAP_ROOM(&s->pool, &s->lambda, p->nrows, error));
+  SAP_TRY(SAP_ROOM(&s->pool, &s->results, p->ntrees, error));
+  SAP_TRY(sap_warm_start_reserve(&s->warm, p, error));
   if (!p->solved) {
     SAP_TRY(sap_islands_find(&s->islands, p, !options->islands, error));
   }

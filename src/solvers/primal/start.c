@@ -31,19 +31,13 @@ static inline double row_weight(const double* restrict J, const double* restrict
   return i < ncols ? even + odd + J[i] * J[i] * inverse_mass[i] : even + odd;
 }
 
-// Returns the trace of W_ii, W estimated from the diagonal of A.
-static double trace_of(const double* J, const double* inverse_mass, int32_t rows, int32_t ncols) {
-  double trace = 0.0;
-  for (int32_t r = 0; r < rows; ++r, J += ncols) {
-    trace += row_weight(J, inverse_mass, ncols);
-  }
-  return trace;
-}
-
 // Returns the smaller of 1/max(R) and IMPULSE_WEIGHT rows/trace W_ii.
 static double choose_rho(const sap_newton* n, const sap_patch* patch, const double* J, int32_t rows,
                          double R) {
-  const double trace = trace_of(J, n->scratch, rows, patch->ncols);
+  double trace = 0.0;  // of W_ii, W estimated from the diagonal of A
+  for (int32_t r = 0; r < rows; ++r, J += patch->ncols) {
+    trace += row_weight(J, n->scratch, patch->ncols);
+  }
   const double by_w = IMPULSE_WEIGHT * rows / trace;  // infinite or NaN where J is zero
   return by_w * R < 1.0 ? by_w : 1.0 / R;
 }
