@@ -16,24 +16,9 @@ sap_mj_options sap_mj_options_default(void) {
   return options;
 }
 
-// Fails with ARGUMENT or NOT_FINITE; names the field, its value and the values allowed.
-static sap_status check_options(const sap_mj_options* options, sap_error* error) {
-  SAP_TRY(sap_check_cookie("sap_mj_options", &options->cookie, error));
-  SAP_TRY(sap_check_cookie("sap_solver_options", &options->solver_options.cookie, error));
-  return sap_options_check(sap_mj_option_table(), options, error);
-}
-
 double sap_mj_numeric(const mjModel* m, const char* name, double otherwise) {
   const int id = mj_name2id(m, mjOBJ_NUMERIC, name);
   return id >= 0 && m->numeric_size[id] > 0 ? m->numeric_data[m->numeric_adr[id]] : otherwise;
-}
-
-// Replaces NaN in the regularization by the model's numbers.
-static void complete_options(const mjModel* m, sap_mj_options* options) {
-  const sap_regularization standard = sap_regularization_default();
-  sap_regularization* r = &options->regularization;
-  r->beta = isnan(r->beta) ? sap_mj_numeric(m, "sapstep:beta", standard.beta) : r->beta;
-  r->sigma = isnan(r->sigma) ? sap_mj_numeric(m, "sapstep:sigma", standard.sigma) : r->sigma;
 }
 
 void sap_mj_refresh(sap_mj* a) {
@@ -198,8 +183,13 @@ sap_status sap_mj_create(const mjModel* model, const sap_mj_options* options, sa
   SAP_NOT_NULL(error, model);
   SAP_TRY(check_model(model, error));
   sap_mj_options chosen = options != NULL ? *options : sap_mj_options_default();
-  complete_options(model, &chosen);
-  SAP_TRY(check_options(&chosen, error));
+  const sap_regularization standard = sap_regularization_default();
+  sap_regularization* r = &chosen.regularization;
+  r->beta = isnan(r->beta) ? sap_mj_numeric(model, "sapstep:beta", standard.beta) : r->beta;
+  r->sigma = isnan(r->sigma) ? sap_mj_numeric(model, "sapstep:sigma", standard.sigma) : r->sigma;
+  SAP_TRY(sap_check_cookie("sap_mj_options", &chosen.cookie, error));
+  SAP_TRY(sap_check_cookie("sap_solver_options", &chosen.solver_options.cookie, error));
+  SAP_TRY(sap_options_check(sap_mj_option_table(), &chosen, error));
   sap_mj* a;
   SAP_TRY(SAP_NEW(&a, 1, "MuJoCo adapter", error));
   a->model = model;

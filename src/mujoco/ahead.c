@@ -82,15 +82,6 @@ static double way_of(const sap_mj* a, int32_t body) {
   return a->model->opt.timestep * (sap_v3_norm(V + 3) + sap_v3_norm(V) * a->ahead.arm[body]);
 }
 
-static void find_arms(sap_mj* a) {
-  const mjModel* m = a->model;
-  memset(a->ahead.arm, 0, (size_t)m->nbody * sizeof(double));
-  for (int32_t g = 0; g < (int32_t)m->ngeom; ++g) {
-    double* arm = &a->ahead.arm[m->geom_bodyid[g]];
-    *arm = fmax(*arm, sap_v3_norm(m->geom_pos + 3 * g) + m->geom_rbound[g]);
-  }
-}
-
 void sap_mj_ahead_begin(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
   const double h = m->opt.timestep, fall = h * h * sap_v3_norm(m->opt.gravity);
@@ -99,7 +90,11 @@ void sap_mj_ahead_begin(sap_mj* a, const mjData* d) {
   if (!ahead->is_on) {
     return;
   }
-  find_arms(a);
+  memset(ahead->arm, 0, (size_t)m->nbody * sizeof(double));
+  for (int32_t g = 0; g < (int32_t)m->ngeom; ++g) {
+    double* arm = &ahead->arm[m->geom_bodyid[g]];
+    *arm = fmax(*arm, sap_v3_norm(m->geom_pos + 3 * g) + m->geom_rbound[g]);
+  }
   const double* change = sap_mj_momentum_change(a, d);
   if (change != NULL) {
     find_motion(a, d, change);

@@ -120,11 +120,6 @@ int32_t sap_mj_materials_find_pair(const mjModel* m, int32_t geom1, int32_t geom
   return -1;
 }
 
-// Returns the share k2/(k1 + k2) of the penetration that geom 1 takes; a rigid surface takes none.
-static inline double share_of(double k1, double k2) {
-  return isinf(k1) ? (isinf(k2) ? 0.5 : 0.0) : (isinf(k2) ? 1.0 : 1.0 / (1.0 + k1 / k2));
-}
-
 static inline sap_mj_law law_of(const sap_mj* a, const mjContact* contact, int32_t side) {
   const int32_t flex = sap_mj_contact_flex(contact, side);
   return flex >= 0 ? a->materials.flexes[flex]
@@ -132,7 +127,8 @@ static inline sap_mj_law law_of(const sap_mj* a, const mjContact* contact, int32
 }
 
 double sap_mj_materials_contact_share(const sap_mj* a, const mjContact* contact) {
-  return share_of(law_of(a, contact, 0).stiffness, law_of(a, contact, 1).stiffness);
+  const double k1 = law_of(a, contact, 0).stiffness, k2 = law_of(a, contact, 1).stiffness;
+  return isinf(k1) ? (isinf(k2) ? 0.5 : 0.0) : (isinf(k2) ? 1.0 : 1.0 / (1.0 + k1 / k2));
 }
 
 void sap_mj_materials_contact(const sap_mj* a, const mjContact* contact, sap_material* out) {

@@ -40,13 +40,6 @@ static bool is_flag(const bool* flag) {
   return byte <= 1;
 }
 
-sap_status sap_mj_memory_check(const sap_mj* a, sap_error* error) {
-  const bool good =
-      is_flag(&a->momentum.has_before) && is_flag(&a->mocap.is_known) && a->substep >= 0.0;
-  return good ? SAP_STATUS_OK
-              : sap_fail(error, SAP_STATUS_SYNTAX, "the adapter's memory is damaged");
-}
-
 // Adds the bytes of an array to the hash.
 #define ADD(array, count) hash = sap_hash(hash, (array), (size_t)(count) * sizeof *(array))
 
@@ -256,7 +249,11 @@ sap_status sap_mj_snapshot_restore(sap_mj* a, mjData* d, const sap_mj_snapshot* 
   SAP_THEN(status, sap_problem_load_memory(a->problem, problem, (size_t)s->size[1], error));
   SAP_THEN(status,
            sap_archive_from_bytes(sap_mj_memory_archive, a, s->memory, (size_t)s->size[0], error));
-  status = status == SAP_STATUS_OK ? sap_mj_memory_check(a, error) : status;
+  const bool good =
+      is_flag(&a->momentum.has_before) && is_flag(&a->mocap.is_known) && a->substep >= 0.0;
+  if (status == SAP_STATUS_OK && !good) {  // no step leaves such values
+    status = sap_fail(error, SAP_STATUS_SYNTAX, "the adapter's memory is damaged");
+  }
   if (status == SAP_STATUS_OK) {
     set_run(a->model, d, s->state);
   } else {

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "math/vector3.h"
 #include "mujoco/adapter.h"
 
@@ -120,21 +119,9 @@ bool sap_mj_position_is_exact(const mjModel* m, const mjContact* c) {
   return exact;
 }
 
-// Moves the point to where the surfaces meet; frame[0 ... 2] is the normal from geom 1 to 2.
 void sap_mj_position_place(const sap_mj* a, mjContact* c) {
   const double shift = (sap_mj_materials_contact_share(a, c) - 0.5) * (c->dist - c->includemargin);
   sap_v3_add_scaled(c->pos, c->frame, shift);
-}
-
-// Writes the model's own margins to the rows of limits.
-static void settle_limits(const sap_mj* a, mjData* d) {
-  for (int32_t i = 0; i < (int32_t)d->nefc; ++i) {
-    if (d->efc_type[i] == mjCNSTR_LIMIT_JOINT) {
-      d->efc_margin[i] = a->model->jnt_margin[d->efc_id[i]];
-    } else if (d->efc_type[i] == mjCNSTR_LIMIT_TENDON) {
-      d->efc_margin[i] = a->model->tendon_margin[d->efc_id[i]];
-    }
-  }
 }
 
 static void update_kinematics(const mjModel* m, mjData* d) {
@@ -162,7 +149,13 @@ static void update_kinematics(const mjModel* m, mjData* d) {
 
 void sap_mj_position_make_rows(sap_mj* a, mjData* d) {
   mj_makeConstraint(&a->shadow, d);
-  settle_limits(a, d);
+  for (int32_t i = 0; i < (int32_t)d->nefc; ++i) {  // limits have the model's own margins
+    if (d->efc_type[i] == mjCNSTR_LIMIT_JOINT) {
+      d->efc_margin[i] = a->model->jnt_margin[d->efc_id[i]];
+    } else if (d->efc_type[i] == mjCNSTR_LIMIT_TENDON) {
+      d->efc_margin[i] = a->model->tendon_margin[d->efc_id[i]];
+    }
+  }
 #if SAP_MJ_SINCE(3, 0, 0)
   d->nisland = 0;
 #endif
