@@ -109,11 +109,6 @@ sap_status sap_contact_block_move(const sap_step_context* step, const sap_contac
   return SAP_STATUS_OK;
 }
 
-static bool has_size(const sap_state* state, int32_t nq, int32_t nv, int32_t na) {
-  return state->q != NULL && state->v != NULL && state->nq == nq && state->nv == nv &&
-         state->na == na;
-}
-
 void sap_step_turn_columns(const sap_step_rotation* rotations, int32_t count, bool J, size_t n,
                            size_t columns, const double* X, double* out) {
   memcpy(out, X, n * columns * sizeof *X);
@@ -146,7 +141,8 @@ sap_status sap_state_resize_with(sap_state* state, int32_t nq, int32_t nv, int32
   SAP_FAIL_IF(state == NULL || nq < 0 || nv < 0 || na < 0, error, SAP_STATUS_ARGUMENT,
               "state: nq = %d, nv = %d and na = %d must be >= 0 and the state not NULL", (int)nq,
               (int)nv, (int)na);
-  if (has_size(state, nq, nv, na)) {
+  if (state->q != NULL && state->v != NULL && state->nq == nq && state->nv == nv &&
+      state->na == na) {
     return SAP_STATUS_OK;
   }
   double* q = sap_allocate((size_t)nq, sizeof *q);
