@@ -15,7 +15,6 @@
 #pragma once
 
 #include "core/archive.h"
-#include "core/error.h"
 #include "integrators/momentum_balance.h"
 #include "integrators/predict.h"
 

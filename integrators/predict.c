@@ -2,7 +2,6 @@
 #include "integrators/predict.h"
 
 #include <math.h>
-#include <string.h>
 
 sap_status sap_prediction_create(int32_t nv, int32_t depth, sap_pool* pool, sap_prediction* p,
                                  sap_error* error) {

@@ -5,8 +5,6 @@
 
 #include <sapstep/solver.h>
 
-#include "core/error.h"
-
 // Lower triangle by block columns: column j holds its diagonal block first, then blocks (i, j)
 // with i > j ascending. Block k's entries are values[value_start[k] ...], column-major with
 // leading dimension = its row size; diagonal blocks hold the lower triangle (the rest is ignored).

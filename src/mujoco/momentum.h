@@ -4,7 +4,6 @@
 
 #include <sapstep/mujoco.h>
 
-#include "core/error.h"
 #include "mujoco/compat.h"
 
 // A block of A that couples two trees, tree_a > tree_b.

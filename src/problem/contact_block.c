@@ -3,7 +3,6 @@
 // contact law. Rows with several coefficients of friction are scaled by s_j = mu_j/mu, which makes
 // the elliptic cone circular (sap_friction_scales).
 #include <math.h>
-#include <string.h>
 
 #include "core/memory.h"
 #include "problem/blocks.h"

@@ -5,8 +5,6 @@
 
 #include <sapstep/solver.h>
 
-#include "core/error.h"
-
 // Violation of  C contains gamma _|_ g in C*  by (gamma, g) of blocks, for CCP and NCP.
 typedef struct sap_model_sums {
   double map_2, scaled_map_2;  // sums of squares [(N s)^2 in SI numbers]

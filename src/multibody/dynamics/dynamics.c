@@ -3,7 +3,6 @@
 #include "multibody/dynamics/dynamics.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "core/error.h"
 #include "core/memory.h"

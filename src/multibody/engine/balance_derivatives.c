@@ -2,7 +2,6 @@
 // Derivatives of the momentum balance of the engine: inertia, springs and dampers of joints, servos
 // within their bounds and motors exactly; other forces by differences, which the notes name. Also
 // its gradients to parameters.
-#include <math.h>
 #include <string.h>
 
 #include "integrators/stepper.h"

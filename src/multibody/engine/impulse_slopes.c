@@ -2,7 +2,6 @@
 // Rows J of a block, products with them, and X = A^-1 J' with its changes.
 #include "multibody/engine/impulse_slopes.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "linalg/branch_factor.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "multibody/geometry/broadphase.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "multibody/geometry/shape.h"
 
 sap_status sap_broadphase_create(sap_broadphase* bp, sap_pool* pool, int32_t count,
