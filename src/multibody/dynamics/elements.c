@@ -242,14 +242,7 @@ sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* k
       }
     }
   }
-  qsort(d->couplings, (size_t)d->ncouplings, sizeof *d->couplings, sap_compare_id_pairs);
-  int32_t kept = 0;
-  for (int32_t i = 0; i < d->ncouplings; ++i) {
-    if (kept == 0 || sap_compare_id_pairs(d->couplings[kept - 1], d->couplings[i]) != 0) {
-      memmove(d->couplings[kept++], d->couplings[i], sizeof *d->couplings);
-    }
-  }
-  d->ncouplings = kept;
+  d->ncouplings = sap_sort_id_pairs(d->couplings, d->ncouplings);
   return SAP_STATUS_OK;
 }
 

@@ -28,19 +28,6 @@ static sap_status copy_array(sap_model* model, const void* from, int32_t count, 
   SAP_TRY(copy_array(model, (from), (count), sizeof *(from), &(to), error))
 #define COPY_LIST(type, name) COPY(builder->name, builder->n##name, model->name);
 
-// Sorts the exclusions and drops duplicates.
-static void sort_exclusions(sap_model* model, int32_t count) {
-  qsort(model->exclusions, (size_t)count, sizeof *model->exclusions, sap_compare_id_pairs);
-  int32_t kept = 0;
-  for (int32_t i = 0; i < count; ++i) {
-    if (kept == 0 || sap_compare_id_pairs(model->exclusions[kept - 1], model->exclusions[i]) != 0) {
-      memmove(model->exclusions[kept], model->exclusions[i], sizeof *model->exclusions);
-      ++kept;
-    }
-  }
-  model->exclusion_count = kept;
-}
-
 // Copies all records that need no numbering.
 static sap_status copy_records(const sap_builder* builder, sap_model* model, sap_error* error) {
   model->options = builder->options;
@@ -69,7 +56,7 @@ static sap_status copy_records(const sap_builder* builder, sap_model* model, sap
   const int32_t counts[SAP_VISUAL_LISTS] = {builder->nvisuals, builder->nvisual_meshes,
                                             builder->nvisual_vertices, builder->nvisual_triangles};
   memcpy(model->visual_counts, counts, sizeof counts);
-  sort_exclusions(model, builder->nexclusions);
+  model->exclusion_count = sap_sort_id_pairs(model->exclusions, builder->nexclusions);
   qsort(model->pairs, (size_t)builder->npairs, sizeof *model->pairs, sap_compare_pair_defs);
   model->sizes.pairs = builder->npairs;
   for (int kind = 0; kind < SAP_ELEMENT_COUNT; ++kind) {

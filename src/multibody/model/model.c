@@ -22,6 +22,17 @@ int sap_compare_id_pairs(const void* a, const void* b) {
   return (p[i] > q[i]) - (p[i] < q[i]);
 }
 
+int32_t sap_sort_id_pairs(sap_id_pair* pairs, int32_t count) {
+  int32_t kept = 0;
+  qsort(pairs, (size_t)count, sizeof *pairs, sap_compare_id_pairs);
+  for (int32_t i = 0; i < count; ++i) {
+    if (kept == 0 || sap_compare_id_pairs(pairs[kept - 1], pairs[i]) != 0) {
+      memmove(pairs[kept++], pairs[i], sizeof *pairs);
+    }
+  }
+  return kept;
+}
+
 int sap_compare_pair_defs(const void* a, const void* b) {
   const sap_pair_def *p = a, *q = b;
   const sap_id_pair pair_p = {p->shape_a, p->shape_b}, pair_q = {q->shape_a, q->shape_b};

@@ -134,6 +134,8 @@ const char* sap_element_text(sap_element kind);
 
 // Orders id pairs and contact pairs, for qsort and bsearch.
 int sap_compare_id_pairs(const void* a, const void* b);
+// Sorts id pairs and drops repeated ones; returns how many are left.
+int32_t sap_sort_id_pairs(sap_id_pair* pairs, int32_t count);
 int sap_compare_pair_defs(const void* a, const void* b);
 // Returns the contact pair of two shapes; NULL: none.
 const sap_pair_def* sap_model_find_pair(const sap_model* model, int32_t shape_a, int32_t shape_b);
