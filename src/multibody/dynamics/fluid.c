@@ -21,6 +21,7 @@
 #include "linalg/dense.h"
 #include "math/quaternion.h"
 #include "math/scalar.h"
+#include "multibody/dynamics/derivatives.h"
 #include "multibody/dynamics/dynamics_data.h"
 
 // Below this mass [kg] and squared length [m^2] a body has no box.
@@ -311,22 +312,6 @@ static void set_velocities(sap_dynamics* d, const sap_dynamics_state* at) {
   }
 }
 
-// Returns S of a velocity of a link; of a lone link, in `own`.
-static const double* axis_of(const sap_kinematics* kin, const sap_link* link, int32_t i,
-                             double own[6]) {
-  if (!link->lone) {
-    return kin->S[i];
-  }
-  const int32_t k = i - link->first_dof;
-  memset(own, 0, 6 * sizeof *own);
-  if (k < 3) {
-    own[3 + k] = 1.0;
-  } else {
-    sap_v3_copy(own, kin->R_WB + 9 * (size_t)link->body + 3 * (k - 3));
-  }
-  return own;
-}
-
 void sap_dynamics_add_fluid(sap_dynamics* d, const sap_dynamics_state* at, double sign, double* k) {
   if (d->fluid.count == 0) {
     return;
@@ -343,9 +328,10 @@ void sap_dynamics_add_fluid(sap_dynamics* d, const sap_dynamics_state* at, doubl
   }
   for (int32_t l = d->nlinks; l-- > 0;) {
     const sap_link* link = &d->links[l];
-    double own[6];
+    double S[6];
     for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
-      k[i] += sap_spatial_dot(axis_of(at->kin, link, i, own), d->F[l]);
+      sap_derivatives_direction(at->kin, i, S);
+      k[i] += sap_spatial_dot(S, d->F[l]);
     }
     if (link->parent >= 0) {
       sap_spatial_add_scaled(d->F[link->parent], d->F[l], 1.0);
@@ -389,8 +375,8 @@ static void add_link_damping(const sap_dynamics* d, const sap_kinematics* kin, i
   const int32_t first = d->model->tree_dofs[link->tree];
   const size_t n = (size_t)d->model->tree_sizes[link->tree];
   for (int32_t j = link->first_dof; j < link->first_dof + link->ndofs; ++j) {
-    double own[6], f[6], x[3];
-    const double* S = axis_of(kin, link, j, own);
+    double S[6], f[6], x[3];
+    sap_derivatives_direction(kin, j, S);
     double* row = A->diagonal[link->tree] + (j - first);
     sap_symmetric_mul(f, a, S);
     sap_m3_mul_v3(x, b, S + 3);
@@ -399,7 +385,8 @@ static void add_link_damping(const sap_dynamics* d, const sap_kinematics* kin, i
     sap_m3_tmul_v3(x, b, S);
     sap_v3_add(f + 3, f + 3, x);
     for (int32_t i = j; i >= 0; i = d->model->dof_parent[i]) {
-      row[n * (size_t)(i - first)] += sap_spatial_dot(axis_of(kin, link, i, own), f);
+      sap_derivatives_direction(kin, i, S);
+      row[n * (size_t)(i - first)] += sap_spatial_dot(S, f);
     }
   }
 }
