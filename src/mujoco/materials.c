@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "mujoco/adapter.h"
+#include "multibody/geometry/collision_data.h"
 
 static const double LEAST_STIFFNESS = 1e6;     // [N/m]
 static const double STIFFNESS_PER_MASS = 1e5;  // [s^-2]
@@ -127,8 +128,7 @@ static inline sap_mj_law law_of(const sap_mj* a, const mjContact* contact, int32
 }
 
 double sap_mj_materials_contact_share(const sap_mj* a, const mjContact* contact) {
-  const double k1 = law_of(a, contact, 0).stiffness, k2 = law_of(a, contact, 1).stiffness;
-  return isinf(k1) ? (isinf(k2) ? 0.5 : 0.0) : (isinf(k2) ? 1.0 : 1.0 / (1.0 + k1 / k2));
+  return sap_collision_share_of_A(law_of(a, contact, 0).stiffness, law_of(a, contact, 1).stiffness);
 }
 
 void sap_mj_materials_contact(const sap_mj* a, const mjContact* contact, sap_material* out) {

@@ -229,11 +229,6 @@ static void add_belts(const sap_collision* c, const sap_collision_query* at, sap
   }
 }
 
-double sap_collision_share_of_A(double stiffness_a, double stiffness_b) {
-  const double share = 1.0 / (1.0 + stiffness_a / stiffness_b);
-  return isfinite(share) ? share : 0.5;  // both rigid
-}
-
 static void to_body(const sap_collision_query* at, int32_t body, const double p[3],
                     const double ahead[3], double p_B[3]) {
   double d[3];

@@ -172,7 +172,10 @@ void sap_collision_place(const sap_collision_shape* shape, const double* p_WB, c
 // Returns a near pair with the margin and rest distance of its contact pair, else of its shapes.
 sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair);
 // Returns A's share of the penetration: A's compliance over that of both.
-double sap_collision_share_of_A(double stiffness_a, double stiffness_b);
+static inline double sap_collision_share_of_A(double stiffness_a, double stiffness_b) {
+  const double share = 1.0 / (1.0 + stiffness_a / stiffness_b);
+  return isfinite(share) ? share : 0.5;  // both rigid
+}
 // Fills `pairs`, ascending. again: in the step of the last call.
 sap_status sap_collision_find_pairs(sap_collision* c, bool again, sap_error* error);
 // Returns true if the pair touches in patches.
