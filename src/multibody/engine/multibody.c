@@ -11,17 +11,11 @@
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 
-// Returns the role of the snapshot of q, SAP_SNAPSHOTS if there is none.
-static int find_snapshot(const sap_multibody* multibody, const double* q) {
+const sap_kinematics* sap_multibody_kinematics(sap_multibody* multibody, const double* q) {
   int role = 0;
   while (role < SAP_SNAPSHOTS && !sap_kinematics_is_at(&multibody->snapshots[role], q)) {
     ++role;
   }
-  return role;
-}
-
-const sap_kinematics* sap_multibody_kinematics(sap_multibody* multibody, const double* q) {
-  int role = find_snapshot(multibody, q);
   if (role == SAP_SNAPSHOTS) {
     role = SAP_SNAPSHOT_NEXT;
     sap_kinematics_set(&multibody->snapshots[role], q);
@@ -68,6 +62,7 @@ sap_status sap_multibody_check_positions(const sap_multibody* multibody, const d
 static sap_status create_arrays(sap_multibody* m, sap_error* error) {
   const sap_model_sizes* sizes = &m->model->sizes;
   sap_pool* pool = &m->pool;
+  sap_momentum_memory* momenta = &m->momenta;
   SAP_TRY(SAP_POOL_ADD_ALL(
       pool, error, SAP_ARRAY(&m->control, sizes->nu), SAP_ARRAY(&m->input, sizes->nu),
       SAP_ARRAY(&m->act, sizes->na), SAP_ARRAY(&m->q_next, sizes->nq),
@@ -78,7 +73,12 @@ static sap_status create_arrays(sap_multibody* m, sap_error* error) {
       SAP_ARRAY(&m->shape_on, sizes->shapes), SAP_ARRAY(&m->start.q0, sizes->nq),
       SAP_ARRAY(&m->start.v0, sizes->nv), SAP_ARRAY(&m->start.input, sizes->nu),
       SAP_ARRAY(&m->point.q, sizes->nq), SAP_ARRAY(&m->point.moved, sizes->nv)));
-  return sap_momentum_memory_create(m->model, pool, &m->momenta, error);
+  return SAP_POOL_ADD_ALL(
+      pool, error, SAP_ARRAY(&momenta->inertial, sizes->nv),
+      SAP_ARRAY(&momenta->moved, sizes->trees), SAP_ARRAY(&momenta->start.q, sizes->nq),
+      SAP_ARRAY(&momenta->start.v, sizes->nv), SAP_ARRAY(&momenta->start.momenta, sizes->bodies),
+      SAP_ARRAY(&momenta->end.q, sizes->nq), SAP_ARRAY(&momenta->end.v, sizes->nv),
+      SAP_ARRAY(&momenta->end.momenta, sizes->bodies));
 }
 
 static sap_status create_parts(sap_multibody* m, sap_error* error) {

@@ -167,6 +167,3 @@ static inline bool sap_contact_is_before(const sap_contact* a, const sap_contact
 sap_status sap_multibody_reserve_point(sap_multibody* multibody, int32_t count, sap_error* error);
 // Updates `carrier` after locks have changed: bodies that move as one do not touch.
 void sap_multibody_find_carriers(sap_multibody* multibody);
-
-sap_status sap_momentum_memory_create(const sap_model* model, sap_pool* pool,
-                                      sap_momentum_memory* memory, sap_error* error);

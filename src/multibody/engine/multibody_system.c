@@ -40,21 +40,6 @@ static int inverse_dynamics(void* context, double t, const double* q, const doub
 // --- momentum balance ---
 // The momenta of links are remembered from the last evaluation.
 
-static sap_status create_state(const sap_model* model, sap_pool* pool, sap_momentum_state* state,
-                               sap_error* error) {
-  SAP_TRY(SAP_POOL_ADD(pool, &state->q, model->sizes.nq, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &state->v, model->sizes.nv, error));
-  return SAP_POOL_ADD(pool, &state->momenta, model->sizes.bodies, error);
-}
-
-sap_status sap_momentum_memory_create(const sap_model* model, sap_pool* pool,
-                                      sap_momentum_memory* memory, sap_error* error) {
-  SAP_TRY(SAP_POOL_ADD(pool, &memory->inertial, model->sizes.nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &memory->moved, model->sizes.trees, error));
-  SAP_TRY(create_state(model, pool, &memory->start, error));
-  return create_state(model, pool, &memory->end, error);
-}
-
 static bool is_at(const sap_model* model, const sap_momentum_state* state, const double* q,
                   const double* v) {
   return state->known && memcmp(state->q, q, (size_t)model->sizes.nq * sizeof *q) == 0 &&
