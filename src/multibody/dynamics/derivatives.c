@@ -19,12 +19,9 @@ sap_status sap_derivatives_create(sap_dynamics* d, sap_pool* pool, sap_derivativ
   sap_derivatives* w;
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
   w->dynamics = d;
-  SAP_TRY(SAP_POOL_ADD(pool, &w->group, nv, error));
-  SAP_TRY(SAP_POOL_ADD(pool, &w->links, d->nlinks, error));
-  double(** const vectors[])[6] = {&w->S, &w->S0, &w->Pd, &w->Pdd, &w->PS, &w->Pd0};
-  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
-    SAP_TRY(SAP_POOL_ADD(pool, vectors[i], nv, error));
-  }
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&w->group, nv), SAP_ARRAY(&w->links, d->nlinks),
+                           SAP_ARRAY(&w->S, nv), SAP_ARRAY(&w->S0, nv), SAP_ARRAY(&w->Pd, nv),
+                           SAP_ARRAY(&w->Pdd, nv), SAP_ARRAY(&w->PS, nv), SAP_ARRAY(&w->Pd0, nv)));
   for (int32_t i = 0; i < nv; ++i) {
     w->group[i] = sap_derivatives_group(model, i);
   }
