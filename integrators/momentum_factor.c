@@ -87,10 +87,6 @@ static sap_status create_sparse(sap_momentum_factor* factor, sap_group* group, s
                               error);
 }
 
-static bool follows_branches(int32_t n) {
-  return n > SAP_SMALL_TREE && n <= BRANCH_MOST;
-}
-
 static sap_status allocate_factors(sap_momentum_factor* factor, sap_pool* pool, sap_error* error) {
   const sap_system* system = factor->system;
   size_t numbers = 0, runs = 0;
@@ -105,7 +101,8 @@ static sap_status allocate_factors(sap_momentum_factor* factor, sap_pool* pool, 
                            SAP_ARRAY(&next, numbers), SAP_ARRAY(&next_runs, runs)));
   for (int32_t t = 0; t < system->ntrees; ++t) {
     const int32_t n = system->tree_sizes[t];
-    factor->factors[t] = (sap_branch_factor){n, next, follows_branches(n) ? next_runs : NULL};
+    const bool along = n > SAP_SMALL_TREE && n <= BRANCH_MOST;
+    factor->factors[t] = (sap_branch_factor){n, next, along ? next_runs : NULL};
     next += SAP_BRANCH_SIZE(n);
     next_runs += SAP_BRANCH_RUNS(n);
   }

@@ -183,17 +183,6 @@ const double* sap_mj_momentum_change(sap_mj* a, const mjData* d) {
   return a->momentum.v_guess;
 }
 
-// Returns the solver's start: v0 extrapolated from the step before, or v0 if the user has set it.
-static const double* guess_velocity(sap_mj* a, const mjData* d) {
-  if (sap_mj_momentum_change(a, d) == NULL) {
-    return d->qvel;
-  }
-  for (int32_t i = 0; i < a->nv; ++i) {
-    a->momentum.v_guess[i] += d->qvel[i];
-  }
-  return a->momentum.v_guess;
-}
-
 void sap_mj_momentum_save_velocity(sap_mj* a, const mjData* d, const double* v) {
   const size_t bytes = (size_t)a->nv * sizeof(double);
   if (a->options.remember && bytes > 0) {
@@ -231,7 +220,12 @@ sap_status sap_mj_momentum_set_problem(sap_mj* a, const mjData* d, sap_error* er
   }
   SAP_TRY(find_v_star(a, d, error));
   SAP_TRY(sap_problem_set_v_star(p, momentum->v_star, error));
-  SAP_TRY(sap_problem_set_v_guess(p, guess_velocity(a, d), error));
+  // The solver starts at v0 extrapolated from the step before, or at v0 if the user has set it.
+  const double* change = sap_mj_momentum_change(a, d);
+  for (int32_t i = 0; change != NULL && i < a->nv; ++i) {
+    a->momentum.v_guess[i] += d->qvel[i];
+  }
+  SAP_TRY(sap_problem_set_v_guess(p, change != NULL ? a->momentum.v_guess : d->qvel, error));
   sap_contact_scheme scheme = sap_contact_scheme_default();
   scheme.glides = a->solver_info->signorini;
   scheme.v0 = d->qvel;

@@ -267,17 +267,6 @@ static bool is_summed(const sap_dynamics* d, int32_t id, const double* input) {
          !sap_dynamics_actuator_is_servo(d->model, id, input);
 }
 
-// Clamps a sum to its effort range. The forces on a tendon are all scaled alike, whatever their
-// gears.
-static double clamp_effort(const sap_dynamics* d, int32_t bound, double forces, double efforts) {
-  double lower, upper;
-  sap_model_effort_range(d->model, bound, &lower, &upper);
-  if (bound < d->model->sizes.joints) {
-    return sap_clamp(efforts, lower, upper);
-  }
-  return forces != 0.0 ? efforts * (sap_clamp(forces, lower, upper) / forces) : efforts;
-}
-
 const double* sap_dynamics_motor_efforts(sap_dynamics* d, const sap_dynamics_state* at) {
   const sap_model* model = d->model;
   const int32_t bounds = model->sizes.joints + model->sizes.tendons;
@@ -295,7 +284,13 @@ const double* sap_dynamics_motor_efforts(sap_dynamics* d, const sap_dynamics_sta
     }
   }
   for (int32_t b = 0; any && b < bounds; ++b) {
-    efforts[b] = clamp_effort(d, b, forces[b], efforts[b]);
+    double lower, upper;
+    sap_model_effort_range(model, b, &lower, &upper);
+    if (b < model->sizes.joints) {
+      efforts[b] = sap_clamp(efforts[b], lower, upper);
+    } else if (forces[b] != 0.0) {  // forces on a tendon are scaled alike, whatever their gears
+      efforts[b] *= sap_clamp(forces[b], lower, upper) / forces[b];
+    }
   }
   return efforts;
 }
@@ -360,17 +355,13 @@ void sap_dynamics_add_motors(sap_dynamics* d, const sap_dynamics_state* at, doub
   }
 }
 
-// Smooth step from 0 at x <= 0 to 1 at x >= 1; two derivatives vanish at both ends.
-static double smooth_step(double x) {
-  const double s = sap_clamp(x, 0.0, 1.0);
-  return s * s * s * (10.0 - s * (15.0 - 6.0 * s));
-}
-
 static double muscle_time(const double time[3], double act, double difference) {
   const double pace = 0.5 + 1.5 * sap_clamp(act, 0.0, 1.0);
   const double rise = time[0] * pace, fall = time[1] / pace;
   if (time[2] > 0.0) {
-    return fall + (rise - fall) * smooth_step(difference / time[2] + 0.5);
+    // Smooth step; two derivatives vanish at both ends.
+    const double s = sap_clamp(difference / time[2] + 0.5, 0.0, 1.0);
+    return fall + (rise - fall) * (s * s * s * (10.0 - s * (15.0 - 6.0 * s)));
   }
   return difference > 0.0 ? rise : fall;
 }

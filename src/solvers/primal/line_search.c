@@ -183,12 +183,6 @@ typedef struct bracket {
   bool lower_negative;
 } bracket;
 
-// Returns true if no number lies between the ends, or if the width is within the tolerance.
-static bool is_point(const bracket* b, double tolerance) {
-  const double middle = b->lower + 0.5 * (b->upper - b->lower);
-  return !(middle > b->lower && middle < b->upper) || b->upper - b->lower <= tolerance;
-}
-
 sap_root sap_find_root(const sap_root_problem* problem) {
   bracket b = {problem->lower, problem->upper, problem->f_lower < 0.0};
   double x = problem->x, f = problem->f_x, derivative = problem->derivative_x;
@@ -196,7 +190,8 @@ sap_root sap_find_root(const sap_root_problem* problem) {
   sap_root best = {x, f, 0};
   while (fabs(f) > problem->f_tolerance) {
     *((f < 0.0) == b.lower_negative ? &b.lower : &b.upper) = x;
-    if (is_point(&b, problem->x_tolerance)) {
+    const double middle = b.lower + 0.5 * (b.upper - b.lower);  // an end: no number lies between
+    if (!(middle > b.lower && middle < b.upper) || b.upper - b.lower <= problem->x_tolerance) {
       break;
     }
     const double newton = -f / derivative;
@@ -206,7 +201,7 @@ sap_root sap_find_root(const sap_root_problem* problem) {
     double next = x + newton;
     const bool good = next > b.lower && next < b.upper && fabs(newton) <= 0.5 * fabs(step_before);
     if (!good) {  // also where newton is NaN
-      next = b.lower + 0.5 * (b.upper - b.lower);
+      next = middle;
     }
     step_before = last_step;
     last_step = next - x;
