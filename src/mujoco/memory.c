@@ -43,7 +43,6 @@ static bool is_flag(const bool* flag) {
 // Adds the bytes of an array to the hash.
 #define ADD(array, count) hash = sap_hash(hash, (array), (size_t)(count) * sizeof *(array))
 
-// Hashes the model. Options count only if they change the physics but not the numbers of a step.
 sap_status sap_mj_memory_model_hash(const mjModel* m, uint64_t* out, sap_error* error) {
   const mjOption* o = &m->opt;
   mjModel plain = *m;

@@ -399,7 +399,6 @@ void sap_multibody_reaction(sap_multibody* multibody, const sap_step_report* rep
   }
 }
 
-// Impulses are those of the step, the rest is evaluated at its end: first order in dt.
 sap_status sap_multibody_joint_reaction(sap_multibody* multibody, const sap_step_report* report,
                                         const sap_state* end, int32_t joint, double force[3],
                                         double moment[3], sap_error* error) {

@@ -180,8 +180,6 @@ static void rule_change(const sap_delassus_item* item, const double* z, const do
   }
 }
 
-// Returns true if each row, measured with its own step, satisfies the law within a part of its own
-// scale. The step of a whole cone does not see rows with far less friction than its others.
 bool sap_dual_rows_hold(const sap_dual* d) {
   const double most = sap_row_tolerance(d->options->relative_tolerance);
   const bool box = d->law == sap_dual_facets_law && d->options->friction_directions == 4;

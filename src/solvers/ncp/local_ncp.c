@@ -139,8 +139,7 @@ void sap_local_ncp_solve(const double* D, const double* b, int32_t n, double mu,
   }
 }
 
-// Returns the largest eigenvalue of D_tt. The smallest entry, as in Alg. 6, cycles when D_tt is
-// anisotropic.
+// The smallest entry, as in Alg. 6, cycles when D_tt is anisotropic.
 double sap_tangent_eigenvalue(const double* D, int32_t n) {
   if (n == 3) {
     return 0.5 * (D[0] + D[4]) + hypot(0.5 * (D[0] - D[4]), D[1]);
