@@ -8,6 +8,7 @@
 #include "problem/factor.h"
 #include "problem/law.h"
 #include "problem/problem_data.h"
+#include "solvers/report.h"
 
 // Repeated solutions with shifted v_hat: each leaves a tenth or less of the error before.
 enum { SHIFTS_MAX = 6, LAGS_MAX = 12 };
@@ -180,19 +181,8 @@ static sap_status solve_problem(sap_contact_stage* stage, sap_error* error) {
 
 sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error) {
   SAP_TRY(solve_problem(stage, error));
-  const sap_report* report = &stage->report;
-  // With a time limit, or a method that ends early, the caller accepts what is found.
-  const bool accepted = report->outcome == SAP_OUTCOME_CONVERGED ||
-                        report->outcome == SAP_OUTCOME_ROUNDOFF ||
-                        report->outcome == SAP_OUTCOME_EARLY_STOP ||
-                        report->outcome == SAP_OUTCOME_TIME_LIMIT || stage->paused;
-  SAP_FAIL_IF(!accepted && !(report->island_error <= stage->accepted_error), error,
-              SAP_STATUS_STEP_FAILED,
-              "contact solver: %s after %d iterations, error %g of an island must be <= "
-              "accepted_error %g",
-              sap_outcome_text(report->outcome), report->iterations, report->island_error,
-              stage->accepted_error);
-  return SAP_STATUS_OK;
+  return stage->paused ? SAP_STATUS_OK
+                       : sap_report_check(&stage->report, stage->accepted_error, error);
 }
 
 sap_status sap_contact_stage_solve_again(sap_contact_stage* stage, sap_error* error) {

@@ -5,6 +5,7 @@
 
 #include "core/platform.h"
 #include "mujoco/adapter.h"
+#include "solvers/report.h"
 
 enum { POSITION = 1, VELOCITY = 2, MOTION = 4 };
 
@@ -131,16 +132,8 @@ static sap_status solve(sap_mj* a, double began, sap_error* error) {
     SAP_TRY(sap_solver_set_time_limit(a->solver, fmax(left, 1e-9), error));
   }
   SAP_TRY(sap_solver_solve(a->solver, a->problem, &a->solution, &a->report, error));
-  const sap_report* r = &a->report;
-  const double error_accepted = fmax(ACCEPTED_ERROR, a->options.solver_options.relative_tolerance);
-  // With a time limit, or a method that ends early, the caller accepts what is found.
-  const bool accepted = r->outcome == SAP_OUTCOME_CONVERGED || r->outcome == SAP_OUTCOME_ROUNDOFF ||
-                        r->outcome == SAP_OUTCOME_EARLY_STOP ||
-                        r->outcome == SAP_OUTCOME_TIME_LIMIT;
-  SAP_FAIL_IF(!accepted && !(r->island_error <= error_accepted), error, SAP_STATUS_STEP_FAILED,
-              "contact solver: %s after %d iterations, error %g of an island must be <= %g",
-              sap_outcome_text(r->outcome), r->iterations, r->island_error, error_accepted);
-  return SAP_STATUS_OK;
+  const double accepted = fmax(ACCEPTED_ERROR, a->options.solver_options.relative_tolerance);
+  return sap_report_check(&a->report, accepted, error);
 }
 
 typedef struct step_result {

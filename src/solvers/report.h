@@ -41,6 +41,22 @@ void sap_history_clear(sap_history* history);
 // Adds the outcome, counts and cost of an island, or of one solve, to those of several.
 void sap_report_add(sap_report* sum, const sap_report* island);
 
+// Fails with STEP_FAILED unless a step may use the solve: it converged, ended early as its caller
+// wanted, or is within accepted_error.
+static inline sap_status sap_report_check(const sap_report* report, double accepted_error,
+                                          sap_error* error) {
+  // With a time limit, or a method that ends early, the caller accepts what is found.
+  const bool accepted =
+      report->outcome == SAP_OUTCOME_CONVERGED || report->outcome == SAP_OUTCOME_ROUNDOFF ||
+      report->outcome == SAP_OUTCOME_EARLY_STOP || report->outcome == SAP_OUTCOME_TIME_LIMIT;
+  SAP_FAIL_IF(!accepted && !(report->island_error <= accepted_error), error, SAP_STATUS_STEP_FAILED,
+              "contact solver: %s after %d iterations, error %g of an island must be <= "
+              "accepted_error %g",
+              sap_outcome_text(report->outcome), report->iterations, report->island_error,
+              accepted_error);
+  return SAP_STATUS_OK;
+}
+
 // Makes room for the solution and, if there is a report, for history_rows of history. The values of
 // both stay as they are.
 sap_status sap_report_reserve(const sap_solve_call* call, int32_t history_rows, sap_error* error);
