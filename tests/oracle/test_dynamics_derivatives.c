@@ -174,7 +174,8 @@ static void test_inverse_dynamics(void** state) {
   point at = make_point();
   memset(D, 0, sizeof D);
   sap_kinematics_set(&kin, at.q);
-  sap_derivatives_inverse(work, &kin, at.v, at.a, &(sap_inverse_derivatives){D[0], D[1], D[2]});
+  work->dynamics->kernels->inverse_derivatives(work, &kin, at.v, at.a,
+                                               &(sap_inverse_derivatives){D[0], D[1], D[2]});
   compare(inverse, &at, at.q, true, D[0], "dtau/dq");
   compare(inverse, &at, at.v, false, D[1], "dtau/dv");
   compare(inverse, &at, at.a, false, D[2], "dtau/da");
@@ -188,11 +189,11 @@ static void test_momentum_balance(void** state) {
   sap_kinematics_set(&kin0, at.q0);
   sap_momentum_derivatives step = {
       .kin0 = &kin0, .kin = &kin, .v0 = at.v0, .v = at.v, .dt = DT, .dq = D[0], .dv = D[1]};
-  sap_derivatives_momentum(work, &step);
+  work->dynamics->kernels->momentum_derivatives(work, &step);
   step.dq = step.dv = NULL;
   step.dq0 = D[2];
   step.dv0 = D[3];
-  sap_derivatives_momentum(work, &step);
+  work->dynamics->kernels->momentum_derivatives(work, &step);
   compare(momentum, &at, at.q, true, D[0], "dm/dq");
   compare(momentum, &at, at.v, false, D[1], "dm/dv");
   compare(momentum, &at, at.q0, true, D[2], "dm/dq0");
@@ -231,7 +232,7 @@ static void test_mass_product(void** state) {
                                     {-1.0, 0.0, 1.0, 0.0}}};
   for (int32_t t = 0; t < model->sizes.trees; ++t) {
     sap_kinematics_set(&kin, at.q);
-    sap_mass_gradient(masses, &kin, t, &form, gradient);
+    masses->dynamics->kernels->mass_gradient(masses, &kin, t, &form, gradient);
   }
   for (int32_t k = 0; k < nv; ++k) {
     double value[2], q[MOST], e[MOST] = {0.0};

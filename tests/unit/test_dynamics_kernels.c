@@ -26,8 +26,8 @@ static void differentiate(sap_dynamics* d, const sap_kinematics* kin, results* o
   sap_mass_work* masses;
   assert_int_equal(sap_derivatives_create(d, &pool, &work, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_mass_work_create(d, &pool, &masses, NULL), SAP_STATUS_OK);
-  sap_derivatives_inverse(work, kin, mixed_v, mixed_v,
-                          &(sap_inverse_derivatives){out->D[0], out->D[1], out->D[2]});
+  work->dynamics->kernels->inverse_derivatives(
+      work, kin, mixed_v, mixed_v, &(sap_inverse_derivatives){out->D[0], out->D[1], out->D[2]});
   sap_momentum_derivatives step = {.kin0 = kin,
                                    .kin = kin,
                                    .v0 = mixed_v,
@@ -35,15 +35,15 @@ static void differentiate(sap_dynamics* d, const sap_kinematics* kin, results* o
                                    .dt = 0.01,
                                    .dq = out->D[3],
                                    .dv = out->D[4]};
-  sap_derivatives_momentum(work, &step);
+  work->dynamics->kernels->momentum_derivatives(work, &step);
   step.dq = step.dv = NULL;
   step.dq0 = out->D[5];
   step.dv0 = out->D[6];
-  sap_derivatives_momentum(work, &step);
+  work->dynamics->kernels->momentum_derivatives(work, &step);
   const sap_mass_form form = {.x = {mixed_v, out->D[0], NULL, out->D[2]},
                               .Q = {{1.0, -2.0, 1.0, 0.5}, {-2.0, 0.3}, {1.0}, {0.5}}};
   for (int32_t t = 0; t < d->model->sizes.trees; ++t) {
-    sap_mass_gradient(masses, kin, t, &form, out->gradient);
+    masses->dynamics->kernels->mass_gradient(masses, kin, t, &form, out->gradient);
   }
   sap_pool_free(&pool);
 }

@@ -54,15 +54,6 @@ void sap_derivatives_inertia(const sap_kinematics* kin, int32_t l, sap_inertia* 
   }
 }
 
-void sap_derivatives_inverse(sap_derivatives* w, const sap_kinematics* kin, const double* v,
-                             const double* a, const sap_inverse_derivatives* out) {
-  w->dynamics->kernels->inverse_derivatives(w, kin, v, a, out);
-}
-
-void sap_derivatives_momentum(sap_derivatives* w, const sap_momentum_derivatives* s) {
-  w->dynamics->kernels->momentum_derivatives(w, s);
-}
-
 // --- products with M ---
 
 sap_status sap_mass_work_create(sap_dynamics* d, sap_pool* pool, sap_mass_work** out,
@@ -84,11 +75,6 @@ sap_status sap_mass_work_create(sap_dynamics* d, sap_pool* pool, sap_mass_work**
   w->tree_link[model->sizes.trees] = d->nlinks;
   *out = w;
   return SAP_STATUS_OK;
-}
-
-void sap_mass_gradient(sap_mass_work* w, const sap_kinematics* kin, int32_t tree,
-                       const sap_mass_form* form, double* out) {
-  w->dynamics->kernels->mass_gradient(w, kin, tree, form, out);
 }
 
 double sap_mass_form_entry(const sap_mass_form* form, int32_t i, int32_t j) {

@@ -47,8 +47,6 @@ sap_status sap_derivatives_create(sap_dynamics* dynamics, sap_pool* pool, sap_de
 typedef struct sap_inverse_derivatives {
   double *dq, *dv, *da;
 } sap_inverse_derivatives;
-void sap_derivatives_inverse(sap_derivatives* work, const sap_kinematics* kin, const double* v,
-                             const double* a, const sap_inverse_derivatives* out);
 
 // A step from (q0, v0) to (q, v) as the momentum balance takes it (momentum.c): the change of
 // momentum per time less the weight. The arrays must be zero.
@@ -60,8 +58,6 @@ typedef struct sap_momentum_derivatives {
   const double* lambda;         // dq0, dv0 of lambda' tau (nv); NULL: matrices
   double *dq, *dv, *dq0, *dv0;  // NULL, the first two or the last two: not wanted
 } sap_momentum_derivatives;
-// No link may be locked to its parent.
-void sap_derivatives_momentum(sap_derivatives* work, const sap_momentum_derivatives* step);
 
 enum { SAP_MASS_FIELDS = 4 };
 // sum_ab Q_ab x_a x_b' in place of a symmetric matrix.
@@ -83,9 +79,6 @@ typedef struct sap_mass_work {
 } sap_mass_work;
 sap_status sap_mass_work_create(sap_dynamics* dynamics, sap_pool* pool, sap_mass_work** out,
                                 sap_error* error);
-// Adds the gradient to q of the sum of A_ij M_ij over a tree, A of the form, to out (nv).
-void sap_mass_gradient(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
-                       const sap_mass_form* form, double* out);
 // Returns A_ij.
 double sap_mass_form_entry(const sap_mass_form* form, int32_t i, int32_t j);
 

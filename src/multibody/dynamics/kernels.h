@@ -20,10 +20,11 @@ typedef struct sap_dynamics_kernels {
   // step->end.
   void (*momentum_forces)(sap_dynamics* dynamics, const sap_dynamics_state* at,
                           const sap_momentum_step* step, double* tau);
-  // See derivatives.h.
   void (*inverse_derivatives)(sap_derivatives* work, const sap_kinematics* kin, const double* v,
                               const double* a, const sap_inverse_derivatives* out);
+  // No link may be locked to its parent.
   void (*momentum_derivatives)(sap_derivatives* work, const sap_momentum_derivatives* step);
+  // Adds the gradient to q of the sum of A_ij M_ij over a tree, A of the form, to out (nv).
   void (*mass_gradient)(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
                         const sap_mass_form* form, double* out);
 } sap_dynamics_kernels;

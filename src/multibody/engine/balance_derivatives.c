@@ -308,12 +308,12 @@ static sap_status find_derivatives(sap_multibody* multibody, const sap_step_cont
                                           .dv = out->dv,
                                           .dq0 = out->dq0,
                                           .dv0 = out->dv0};
-    sap_derivatives_momentum(multibody->derivatives, &all);
+    d->kernels->momentum_derivatives(multibody->derivatives, &all);
     add_servos(multibody, step, out);
   } else if (end) {
     const sap_inverse_derivatives all = {out->dq, out->dv, out->da};
-    sap_derivatives_inverse(multibody->derivatives, sap_multibody_kinematics(multibody, out->q),
-                            out->v, out->a, &all);
+    d->kernels->inverse_derivatives(
+        multibody->derivatives, sap_multibody_kinematics(multibody, out->q), out->v, out->a, &all);
   }
   for (size_t i = 0, n = (size_t)system->nv; end && i < n; ++i) {
     out->dv[(n + 1) * i] += d->damping[i];

@@ -162,7 +162,7 @@ void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
     const sap_mass_form form = make_form(call, block, &pulls[i % rows]);
     double* out = one ? call->out->dq_A : w->row_change + n * (size_t)(i % rows);
     memset(out + first, 0, one ? 0 : (size_t)multibody->model->tree_sizes[tree] * sizeof *out);
-    sap_mass_gradient(multibody->masses, call->kin_A, tree, &form, out);
+    multibody->dynamics->kernels->mass_gradient(multibody->masses, call->kin_A, tree, &form, out);
     sap_multibody_add_springs(call, tree, &form, out);
     sap_slopes_add_A_parameters(call, tree, &form);
   }
