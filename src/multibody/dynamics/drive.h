@@ -33,6 +33,12 @@ void sap_tendon_find_forces(const sap_kinematics* kin, int32_t tendon, double s,
 void sap_tendon_add_row(const sap_kinematics* kin, int32_t tendon, double s, sap_rows* rows,
                         int32_t r);
 
+// Returns true if the gradient is the same at all positions: of a hinge, a slide, a fixed tendon.
+static inline bool sap_transmission_is_fixed(const sap_model* model, const sap_model_actuator* a) {
+  return a->transmission == SAP_TRANSMISSION_JOINT
+             ? sap_joint_is_scalar(model->joints[a->target].type)
+             : a->transmission == SAP_TRANSMISSION_TENDON && model->tendons[a->target].npoints == 0;
+}
 double sap_transmission_length(const sap_kinematics* kin, int32_t actuator);
 // Adds s times the gradient of the length to tau (nv).
 void sap_transmission_add_force(const sap_kinematics* kin, int32_t actuator, double s, double* tau);

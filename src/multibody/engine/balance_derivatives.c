@@ -230,12 +230,8 @@ static void add_servos(sap_multibody* multibody, const sap_step_context* step,
   bool moves = false;
   for (int32_t s = 0; s < d->nservos; ++s) {
     const sap_servo* servo = &d->servos[s];
-    const sap_model_actuator* a = &model->actuators[servo->id];
-    const bool fixed =
-        a->transmission == SAP_TRANSMISSION_JOINT
-            ? sap_joint_is_scalar(model->joints[a->target].type)
-            : a->transmission == SAP_TRANSMISSION_TENDON && model->tendons[a->target].npoints == 0;
-    moves = moves || (servo->linear && !fixed);
+    moves =
+        moves || (servo->linear && !sap_transmission_is_fixed(model, &model->actuators[servo->id]));
   }
   if (moves && out->dq0 != NULL) {
     move_servos(multibody, step, out);

@@ -80,16 +80,6 @@ static double find_length(const sap_slopes_call* call, int32_t id, bool tendon) 
   return joint->type == SAP_JOINT_FREE ? 0.0 : q0[joint->q_start];
 }
 
-// The same of a servo, before its gear.
-static double find_servo_length(const sap_slopes_call* call, int32_t id, bool* moves) {
-  const sap_model* model = call->multibody->model;
-  const sap_model_actuator* a = &model->actuators[id];
-  *moves = !(a->transmission == SAP_TRANSMISSION_JOINT &&
-             sap_joint_is_scalar(model->joints[a->target].type)) &&
-           !(a->transmission == SAP_TRANSMISSION_TENDON && model->tendons[a->target].npoints == 0);
-  return sap_transmission_length(call->kin, id);
-}
-
 static sap_status find_source(const sap_slopes_call* call, const sap_block* block, row_source* out,
                               sap_error* error) {
   const sap_model* model = call->multibody->model;
@@ -97,7 +87,8 @@ static sap_status find_source(const sap_slopes_call* call, const sap_block* bloc
   int32_t id = sap_assembly_key_id(block->key, 0);
   *out = (row_source){.kind = kind};
   if (kind == SAP_KEY_SERVO) {
-    out->x[0] = model->actuators[id].gear * find_servo_length(call, id, &out->moves);
+    out->moves = !sap_transmission_is_fixed(model, &model->actuators[id]);
+    out->x[0] = model->actuators[id].gear * sap_transmission_length(call->kin, id);
     find_servo(call, block, &out->servo);
   } else {
     const bool bound = kind == SAP_KEY_BOUND_SERVOS && id >= model->sizes.joints;
