@@ -46,14 +46,6 @@ double sap_free_motion_norm(const sap_free_motion* fm, int32_t group, const doub
   return sqrt(sum);
 }
 
-// Returns the residual/scale at which a group is done; finite, as the scale of a body at rest that
-// no force pulls is 0.
-static double find_tolerance(const sap_free_motion* fm, int32_t group) {
-  return fm->linearization.starts[group]          ? DBL_MAX
-         : sap_free_motion_has_impulse(fm, group) ? fm->linearization.tolerance
-                                                  : SAP_ROUNDOFF;
-}
-
 // Sets the weights and the initial progress of a group. noise: |D m| of balanced forces that leave
 // an acceleration of SAP_NOISE. Where all loads cancel (an arm hanging straight down), the scale,
 // the rest of these loads, is round-off itself.
@@ -82,6 +74,10 @@ static sap_status start_group(sap_free_motion* fm, int32_t g, sap_error* error) 
   SAP_FAIL_IF(!isfinite(residual) || !isfinite(scale), error, SAP_STATUS_NOT_FINITE,
               "momentum of tree %d overflows: |D dt k| = %g",
               fm->factor.group_trees[group->first_tree], scale);
+  // Finite, as the scale of a body at rest that no force pulls is 0.
+  const double tolerance = fm->linearization.starts[g]          ? DBL_MAX
+                           : sap_free_motion_has_impulse(fm, g) ? fm->linearization.tolerance
+                                                                : SAP_ROUNDOFF;
   fm->progress[g] = (sap_group_progress){.phase = SAP_GROUP_QUASI,
                                          .residual = residual,
                                          .first = residual,
@@ -90,7 +86,7 @@ static sap_status start_group(sap_free_motion* fm, int32_t g, sap_error* error) 
                                          .noise = SAP_NOISE * fm->balance.scheme.dt * sqrt(mass),
                                          .load = load,
                                          .scale = scale,
-                                         .tolerance = find_tolerance(fm, g)};
+                                         .tolerance = tolerance};
   return SAP_STATUS_OK;
 }
 

@@ -231,24 +231,20 @@ sap_status sap_momentum_balance_matrix(sap_momentum_balance* balance, sap_error*
   return complete_matrix(balance, error);
 }
 
-// Computes m and the load |k1| + |k2| from the forces and A, which holds M.
-static sap_status assemble_residual(sap_momentum_balance* balance, const double* v, double* m,
-                                    double* load, sap_error* error) {
-  SAP_TRY(evaluate_forces(balance, error));
-  multiply_residual(balance, &balance->A, v, m);
-  for (int32_t i = 0; i < balance->system->nv; ++i) {
-    load[i] = fabs(balance->k1[i]) + fabs(balance->k2[i]);
-  }
-  return SAP_STATUS_OK;
-}
-
 sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const double* v, double* m,
                                       double* load, sap_error* error) {
   const double dt = balance->scheme.dt;
   SAP_TRY(sap_momentum_balance_set_velocity(balance, v, error));
   SAP_TRY(fill_mass_matrix(balance, &balance->A, error));
-  SAP_TRY(uses_system_balance(balance) ? system_balance(balance, v, m, load, error)
-                                       : assemble_residual(balance, v, m, load, error));
+  if (uses_system_balance(balance)) {
+    SAP_TRY(system_balance(balance, v, m, load, error));
+  } else {
+    SAP_TRY(evaluate_forces(balance, error));
+    multiply_residual(balance, &balance->A, v, m);  // A holds M
+    for (int32_t i = 0; i < balance->system->nv; ++i) {
+      load[i] = fabs(balance->k1[i]) + fabs(balance->k2[i]);
+    }
+  }
   for (int32_t i = 0; i < balance->system->nv; ++i) {
     const double force = load[i];
     load[i] = dt * force;

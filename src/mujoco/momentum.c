@@ -53,21 +53,6 @@ void sap_mj_momentum_add_mass(sap_mj* a, const mjData* d) {
   }
 }
 
-// Adds a zeroed coupling of two trees; returns its values, NULL: out of memory.
-static double* append_coupling(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
-  sap_mj_momentum* p = &a->momentum;
-  const int32_t count = a->trees.size[tree_a] * a->trees.size[tree_b];
-  const int32_t start = p->coupling_value_count;
-  if (SAP_ROOM(&a->pool, &p->couplings, p->coupling_count + 1, error) != SAP_STATUS_OK ||
-      SAP_ROOM(&a->pool, &p->coupling_values, start + count, error) != SAP_STATUS_OK) {
-    return NULL;
-  }
-  p->couplings[p->coupling_count++] = (sap_mj_coupling){tree_a, tree_b, start};
-  p->coupling_value_count += count;
-  memset(p->coupling_values + start, 0, (size_t)count * sizeof(double));
-  return p->coupling_values + start;
-}
-
 // Returns the coupling of two trees, tree_a > tree_b, new or not; NULL: out of memory. Searches
 // from `first`.
 static double* find_coupling(sap_mj* a, int32_t first, int32_t tree_a, int32_t tree_b,
@@ -78,7 +63,16 @@ static double* find_coupling(sap_mj* a, int32_t first, int32_t tree_a, int32_t t
       return p->coupling_values + p->couplings[c].start;
     }
   }
-  return append_coupling(a, tree_a, tree_b, error);
+  const int32_t count = a->trees.size[tree_a] * a->trees.size[tree_b];
+  const int32_t start = p->coupling_value_count;
+  if (SAP_ROOM(&a->pool, &p->couplings, p->coupling_count + 1, error) != SAP_STATUS_OK ||
+      SAP_ROOM(&a->pool, &p->coupling_values, start + count, error) != SAP_STATUS_OK) {
+    return NULL;
+  }
+  p->couplings[p->coupling_count++] = (sap_mj_coupling){tree_a, tree_b, start};
+  p->coupling_value_count += count;
+  memset(p->coupling_values + start, 0, (size_t)count * sizeof(double));
+  return p->coupling_values + start;
 }
 
 sap_status sap_mj_momentum_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor,

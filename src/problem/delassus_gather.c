@@ -58,14 +58,6 @@ static sap_status reserve_island(sap_delassus* d, const sap_delassus_island* isl
   return SAP_STATUS_OK;
 }
 
-static void gather_trees(sap_delassus* d) {
-  d->start[0] = 0;
-  for (int32_t t = 0; t < d->ntrees; ++t) {
-    d->start[t + 1] = d->start[t] + d->problem->tree_size[d->trees[t]];
-  }
-  sap_problem_gather_trees(d->problem, d->trees, d->ntrees, d->problem->v_star, d->v_star);
-}
-
 // Makes an item of rows [row, row + nrows) of a block.
 static void gather_item(sap_delassus* d, const sap_delassus_island* island, int32_t index,
                         int32_t row, sap_delassus_item* item) {
@@ -325,7 +317,11 @@ sap_status sap_delassus_gather(sap_delassus* d, const sap_problem* problem,
                                const sap_delassus_island* island, sap_error* error) {
   d->problem = problem;
   SAP_TRY(reserve_island(d, island, error));
-  gather_trees(d);
+  d->start[0] = 0;
+  for (int32_t t = 0; t < d->ntrees; ++t) {
+    d->start[t + 1] = d->start[t] + problem->tree_size[d->trees[t]];
+  }
+  sap_problem_gather_trees(problem, d->trees, d->ntrees, problem->v_star, d->v_star);
   gather_items(d, island);
   sap_problem_lock(problem);
   const sap_status status =

@@ -26,15 +26,6 @@ static const double* recall_block(const sap_warm_start* m, const sap_block_data*
   return same ? m->values + m->rows[b].first : sap_warm_start_find(m, block->key, block->nrows);
 }
 
-// Returns true if the blocks have the stored keys in the stored order.
-static bool has_same_keys(const sap_warm_start* m, const sap_problem* p) {
-  bool same = m->nrows == p->nblocks && m->keys.count == p->nblocks;
-  for (int32_t b = 0; same && b < p->nblocks; ++b) {
-    same = m->keys.keys[b] == p->blocks[b].key;
-  }
-  return same;
-}
-
 void sap_warm_start_recall(const sap_warm_start* m, const sap_problem* p, double* values) {
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
@@ -46,7 +37,10 @@ void sap_warm_start_recall(const sap_warm_start* m, const sap_problem* p, double
 }
 
 void sap_warm_start_store(sap_warm_start* m, const sap_problem* p, const double* values) {
-  const bool same = has_same_keys(m, p);
+  bool same = m->nrows == p->nblocks && m->keys.count == p->nblocks;  // keys in the same order
+  for (int32_t b = 0; same && b < p->nblocks; ++b) {
+    same = m->keys.keys[b] == p->blocks[b].key;
+  }
   m->nvalues = p->nrows;
   if (p->nrows > 0) {
     memcpy(m->values, values, (size_t)p->nrows * sizeof(double));

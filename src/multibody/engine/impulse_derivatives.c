@@ -343,15 +343,6 @@ static sap_status note_law(const sap_slopes_call* call, const sap_block* block, 
   return SAP_STATUS_OK;
 }
 
-// G (nrows x nrows) by its products.
-static void fill_G(const sap_contact_slope* slope, int32_t n, double* G) {
-  for (int32_t c = 0; c < n; ++c) {
-    double e[ROWS] = {0.0};
-    e[c] = 1.0;
-    sap_contact_slope_multiply(slope, n, false, e, G + n * c);
-  }
-}
-
 // A block at v.
 typedef struct block_point {
   double vc[ROWS], v_hat[ROWS], gamma[ROWS], G[ROWS * ROWS], by_R[ROWS];
@@ -410,7 +401,11 @@ static void find_point(const sap_slopes_call* call, sap_block* block, bool slope
   sap_block_slopes(&options, block, at->vc, at->gamma, &out, &counts);
   call->out->kinks += call->out->dq0 != NULL && sap_set_is_contact(block->set) ? counts.kinks : 0;
   if (sap_set_is_contact(block->set)) {
-    fill_G(&at->contact, n, at->G);
+    for (int32_t c = 0; c < n; ++c) {  // G by its products
+      double e[ROWS] = {0.0};
+      e[c] = 1.0;
+      sap_contact_slope_multiply(&at->contact, n, false, e, at->G + n * c);
+    }
   } else {
     for (int32_t i = n; i-- > 0;) {
       const double diagonal = at->G[i];

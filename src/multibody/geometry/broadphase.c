@@ -18,11 +18,6 @@ sap_status sap_broadphase_create(sap_broadphase* bp, sap_pool* pool, int32_t cou
 enum { GAPS = 9 };
 static const int32_t gaps[GAPS] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
 
-// Returns true if the box `a` with lower x comes after the box `b` with lower x `x_b`.
-static bool comes_after(double x_a, int32_t a, double x_b, int32_t b) {
-  return x_a > x_b || (x_a == x_b && a > b);
-}
-
 // Sorts the ranks `gap` apart by insertion; returns false, with part of them sorted, if that takes
 // more than `moves`.
 static bool sort_gap(sap_broadphase* bp, int32_t gap, int64_t moves) {
@@ -30,7 +25,8 @@ static bool sort_gap(sap_broadphase* bp, int32_t gap, int64_t moves) {
     const int32_t index = bp->order[r];
     const double x = bp->lower_x[r];
     int32_t at = r;
-    for (; at >= gap && comes_after(bp->lower_x[at - gap], bp->order[at - gap], x, index);
+    for (; at >= gap && (bp->lower_x[at - gap] > x ||
+                         (bp->lower_x[at - gap] == x && bp->order[at - gap] > index));
          at -= gap) {
       bp->order[at] = bp->order[at - gap];
       bp->lower_x[at] = bp->lower_x[at - gap];

@@ -12,13 +12,6 @@
 
 // --- identity of contact points (see collision_data.h) ---
 
-static double distance2(const sap_identity* a, const sap_identity* b) {
-  double d_A[3], d_B[3];
-  sap_v3_sub(d_A, a->p_A, b->p_A);
-  sap_v3_sub(d_B, a->p_B, b->p_B);
-  return sap_least(sap_v3_dot(d_A, d_A), sap_v3_dot(d_B, d_B));
-}
-
 typedef double distance_table[SAP_MANIFOLD_POINTS][SAP_MANIFOLD_POINTS];
 
 // Hot path: mostly the new points have different nearest old points. Returns false and sets nothing
@@ -53,7 +46,10 @@ void sap_identity_match(const sap_identity* old, int32_t old_count, double toler
   distance_table apart2;
   for (int32_t i = 0; i < count; ++i) {
     for (int32_t j = 0; j < old_count; ++j) {
-      apart2[i][j] = distance2(&points[i], &old[j]);
+      double d_A[3], d_B[3];
+      sap_v3_sub(d_A, points[i].p_A, old[j].p_A);
+      sap_v3_sub(d_B, points[i].p_B, old[j].p_B);
+      apart2[i][j] = sap_least(sap_v3_dot(d_A, d_A), sap_v3_dot(d_B, d_B));
     }
   }
   if (match_nearest(old, old_count, limit2, apart2, points, count)) {

@@ -337,16 +337,6 @@ static int32_t continue_with_old_factors(sap_newton* n, const sap_solver_options
   return steps;
 }
 
-// Sets the multipliers after a step. The first step from near the minimum carries none along.
-static void follow_step(sap_newton* n, sap_step_kind kind, const sap_step* step,
-                        int32_t iterations) {
-  if (n->starts_near && iterations == 1) {
-    sap_newton_start_multipliers(n, false);
-  } else {
-    sap_newton_move_multipliers(n, kind, step->alpha);
-  }
-}
-
 // v += dv; gamma -= G J dv. Where G jumps that may leave the set: contacts do not pull, friction is
 // at most mu gamma_n, and rows stay within their bounds.
 static void refine_step(sap_newton* n) {
@@ -516,7 +506,11 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       break;
     }
     if (primal_dual) {
-      follow_step(n, direction.kind, &step, result->iterations);
+      if (n->starts_near && result->iterations == 1) {  // near the minimum: carries none along
+        sap_newton_start_multipliers(n, false);
+      } else {
+        sap_newton_move_multipliers(n, direction.kind, step.alpha);
+      }
     }
     watch_floor(n, &watch);
     if (primal_dual) {
