@@ -178,13 +178,6 @@ static bool evaluate_element(sap_dynamics* d, const sap_dynamics_state* at, int3
   return false;
 }
 
-static int32_t element_count(const sap_model* model, int kind) {
-  return kind == SAP_FORCE_SPRING    ? model->sizes.springs
-         : kind == SAP_FORCE_BUSHING ? model->sizes.bushings
-         : kind == SAP_FORCE_TENDON  ? model->sizes.tendons
-                                     : model->sizes.actuators;
-}
-
 // True if the element may have a force.
 static bool is_elastic(const sap_model* model, int kind, int32_t id) {
   if (kind == SAP_FORCE_ACTUATOR) {
@@ -233,8 +226,12 @@ sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* k
   memset(d->spring_active, true, (size_t)sizes->springs * sizeof(bool));
   memset(d->actuator_active, true, (size_t)sizes->actuators * sizeof(bool));
   memset(d->bushing_active, true, (size_t)sizes->bushings * sizeof(bool));
+  const int32_t counts[] = {[SAP_FORCE_SPRING] = sizes->springs,
+                            [SAP_FORCE_BUSHING] = sizes->bushings,
+                            [SAP_FORCE_TENDON] = sizes->tendons,
+                            [SAP_FORCE_ACTUATOR] = sizes->actuators};
   for (int32_t kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
-    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
+    for (int32_t id = 0; id < counts[kind]; ++id) {
       if (is_elastic(d->model, kind, id)) {
         SAP_TRY(SAP_ROOM(&d->pool, &d->elastic, d->nelastic + 1, error));
         d->elastic[d->nelastic] = (sap_elastic){kind, id};

@@ -24,13 +24,6 @@ static int compare_entries(const void* a, const void* b) {
   return (differences[k] > 0) - (differences[k] < 0);
 }
 
-// Number of hinges of a body without other joints on a moving parent, else -1.
-static int32_t count_hinges(const sap_dynamics* d, int32_t id) {
-  const sap_model_body* body = &d->model->bodies[id];
-  const bool fixed = body->njoints == 0 && d->model->bodies[body->parent].tree >= 0;
-  return fixed || d->hinged[id] ? body->njoints : -1;
-}
-
 // Lists all moving bodies; returns their number. level: scratch (bodies).
 static int32_t list_bodies(const sap_dynamics* d, int32_t* level, body_entry* entries) {
   const sap_model* model = d->model;
@@ -39,8 +32,10 @@ static int32_t list_bodies(const sap_dynamics* d, int32_t* level, body_entry* en
     const int32_t id = model->body_order[n];
     const sap_model_body* body = &model->bodies[id];
     if (body->tree >= 0) {
-      level[id] = model->bodies[body->parent].tree >= 0 ? level[body->parent] + 1 : 0;
-      entries[count] = (body_entry){level[id], count_hinges(d, id), count, id};
+      const bool behind = model->bodies[body->parent].tree >= 0;  // a moving parent
+      const bool placed = (body->njoints == 0 && behind) || d->hinged[id];
+      level[id] = behind ? level[body->parent] + 1 : 0;
+      entries[count] = (body_entry){level[id], placed ? body->njoints : -1, count, id};
       ++count;
     }
   }

@@ -57,13 +57,6 @@ static bool has_points(const sap_placed_shape* shape) {
          shape->type == SAP_SHAPE_BOX || shape->type == SAP_SHAPE_MESH;
 }
 
-static bool has_closed_form(const placed_contact* of) {
-  const sap_shape_type a = of->a->type, b = of->b->type;
-  return (a == SAP_SHAPE_PLANE && has_points(of->b)) ||
-         (b == SAP_SHAPE_PLANE && has_points(of->a)) ||
-         (a == SAP_SHAPE_SPHERE && b == SAP_SHAPE_SPHERE);
-}
-
 // Collides with B turned about its centre and moved, unless that has been done for this pair.
 static void collide_moved(const placed_contact* of, double size, sap_moved_pair* moved) {
   double key[SAP_MOVED_KEY] = {of->contact->shape_A, of->contact->shape_B, of->reach};
@@ -171,7 +164,9 @@ bool sap_collision_vary(const sap_collision* c, const sap_contact* contact, cons
                                         shapes[contact->shape_B].material.stiffness)};
   of.lift = 0.5 * of.rest + of.share * contact->phi;
   of.reach = sap_most(0.0, contact->phi + of.rest) + sap_least(of.a->bound, of.b->bound);
-  out->exact = has_closed_form(&of);
+  out->exact = (a.type == SAP_SHAPE_PLANE && has_points(&b)) ||
+               (b.type == SAP_SHAPE_PLANE && has_points(&a)) ||
+               (a.type == SAP_SHAPE_SPHERE && b.type == SAP_SHAPE_SPHERE);
   if (!out->exact && !vary_by_differences(&of, moved, out)) {
     memset(out, 0, sizeof *out);  // held where the bodies turn on their way
     return sap_v3_dot(contact->ahead_A, contact->ahead_A) > 0.0 ||
