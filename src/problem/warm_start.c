@@ -19,17 +19,13 @@ const double* sap_warm_start_find(const sap_warm_start* m, uint64_t key, int32_t
   return i >= 0 && i < m->nrows && m->rows[i].count == nrows ? m->values + m->rows[i].first : NULL;
 }
 
-// Finds the values of block b: mostly the b-th block of the previous solve has the same key.
-static const double* recall_block(const sap_warm_start* m, const sap_block_data* block, int32_t b) {
-  const bool same =
-      b < m->nrows && m->keys.keys[b] == block->key && m->rows[b].count == block->nrows;
-  return same ? m->values + m->rows[b].first : sap_warm_start_find(m, block->key, block->nrows);
-}
-
 void sap_warm_start_recall(const sap_warm_start* m, const sap_problem* p, double* values) {
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
-    const double* stored = recall_block(m, block, b);
+    const bool same =  // mostly the b-th block of the previous solve has the same key
+        b < m->nrows && m->keys.keys[b] == block->key && m->rows[b].count == block->nrows;
+    const double* stored =
+        same ? m->values + m->rows[b].first : sap_warm_start_find(m, block->key, block->nrows);
     for (int32_t i = 0; i < block->nrows; ++i) {
       values[block->first_row + i] = stored != NULL ? stored[i] : (double)NAN;
     }
