@@ -51,7 +51,8 @@ static sap_stepper* stepper_of(const simulation* s, double balance_tolerance) {
 // Rounds that run away are said to have been withdrawn; the step is then that of the first
 // solution, as a stepper without relinearization makes it, to round-off, and costs few solutions
 // more. (Bit for bit unless the laws of a limit or servo change: then the step is solved from its
-// start again, by a solver that has ordered more blocks before.)
+// start again, by a solver that has ordered more blocks before, and the round-off of v is that of J v
+// over R = 1e-6 w of the loops, 2e-10.)
 static void test_withdrawn(void** state) {
   (void)state;
   simulation s;
@@ -83,7 +84,7 @@ static void test_withdrawn(void** state) {
       assert_non_null(strstr(error.message, "diverged"));
       assert_in_range(report.relinearizations, 1, 12);
       for (int32_t i = 0; i < first.nv; ++i) {
-        ASSERT_NEAR(s.state.v[i], first.v[i], 1e-11 * (1.0 + fabs(first.v[i])));
+        ASSERT_NEAR(s.state.v[i], first.v[i], 1e-10 * (1.0 + fabs(first.v[i])));
       }
       for (int32_t i = 0; i < first.nq; ++i) {
         ASSERT_NEAR(s.state.q[i], first.q[i], 1e-12);
