@@ -127,7 +127,8 @@
 // they keep 5 digits.
 // The square root: what nearly cannot move, such as a leg pushed along itself, has a mass m far
 // above M and gets no more energy than M at V_r. A damper of 1e7 N s/m in a joint is no mass: at V_r
-// its limit would press with 1e6 N for as long as it is violated. f is a continuous function of q0 and h alone.
+// its limit would press with 1e6 N for as long as it is violated. f is a continuous function of q0
+// and h alone.
 //
 // 9. Thin shapes. A shape that overlaps another by more than half leaves on its other side, so the
 // law bounds the depth by a quarter of the thickness D of the thinner shape along n. Where the
@@ -548,8 +549,8 @@ sap_status sap_law_row(const sap_law_settings* s, const sap_compliant_row* row, 
                        double* v_hat, sap_error* error) {
   SAP_FAIL_IF(!isfinite(row->rate0) || !isfinite(row->curvature), error, SAP_STATUS_NOT_FINITE,
               "rate0 = %g, curvature = %g must be finite", row->rate0, row->curvature);
-  SAP_FAIL_IF(!(row->recovery_speed >= 0.0), error, SAP_STATUS_ARGUMENT,
-              "recovery_speed = %g must be >= 0", row->recovery_speed);
+  SAP_FAIL_IF(!(row->recovery_speed >= 0.0 && row->damper >= 0.0), error, SAP_STATUS_ARGUMENT,
+              "recovery_speed = %g and damper = %g must be >= 0", row->recovery_speed, row->damper);
   sap_compliant_row slowed = *row;
   if (row->unilateral && row->recovery_speed > 0.0) {
     const double mass = fmax(1.0 / row->w - row->damper, SAP_ROUNDOFF_ROW / row->w);
