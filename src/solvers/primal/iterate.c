@@ -56,7 +56,7 @@ static const double CHORD_CONTRACTION = 0.2;
 enum {
   CHORDS_MAX = 6,         // such steps
   ROUNDOFF_PATIENCE = 3,  // steps without progress that end the iterations
-  STALL_PATIENCE = 30,    // the same above that momentum error: corners may still be crossed
+  STALL_PATIENCE = 200,   // the same above that momentum error: corners may still be crossed
   SPACER_INTERVAL = 16    // primal-dual: every so many steps one is SAP's own
 };
 // Raises of H's diagonal, relative to it, when H does not factorize: the first, the factor of the
