@@ -250,6 +250,10 @@ static void test_claims_hold(void** state) {
   expect_honest("sap", 4527074, true);
   expect_honest("sap", 4563482, true);
   expect_honest("sap", 4654268, true);
+  // Steps between two corners lower the gradient slowly.
+  expect_honest("sap", 1272104, true);
+  expect_honest("sap", 9080099, true);
+  expect_honest("sap", 20027207, true);
   expect_honest("sap-ncp", 1025, false);
   expect_honest("sap-ncp", 2969, false);
 }
