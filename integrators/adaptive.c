@@ -371,6 +371,13 @@ static double factor_of(const sap_adaptive* a, double error, int order) {
   return fmax(LEAST_FACTOR, fmin(factor, LARGEST_FACTOR));
 }
 
+// The length of the first attempt.
+static double choose_length(const sap_adaptive* a, const sap_state* state, double t_end) {
+  const double most = a->options.largest_dt, left = t_end - state->t;
+  const double dt = fmin(a->dt > 0.0 ? a->dt : 0.1 * most, most);
+  return left <= STRETCH * dt ? left : left < 2.0 * dt ? 0.5 * left : dt;
+}
+
 // The length after an attempt that was rejected, or failed.
 static double shorten(const sap_adaptive* a, const attempt* at, sap_status status,
                       const sap_adaptive_report* report) {
@@ -529,10 +536,7 @@ sap_status sap_adaptive_step(sap_adaptive* a, sap_state* state, double t_end,
     SAP_TRY(find_lengths(a, state, error));
   }
   check_start(a, state);
-  const double most = a->options.largest_dt, left = t_end - state->t;
-  const double dt = fmin(a->dt > 0.0 ? a->dt : 0.1 * most, most);
-  attempt at = {.state = state, .t_end = t_end};
-  at.h = left <= STRETCH * dt ? left : left < 2.0 * dt ? 0.5 * left : dt;
+  attempt at = {.state = state, .t_end = t_end, .h = choose_length(a, state, t_end)};
   const sap_step_control control = a->stepper->control;
   a->stepper->control.archive = NULL;  // attempts keep the memory of steps alone
   const sap_status status = attempt_step(a, &at, state, report, error);

@@ -177,16 +177,10 @@ static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, bo
              : sap_momentum_balance_matrix(&fm->balance, error);
 }
 
-// Starts at the theta point of v = v0_free, with p = 0.
 static void begin(sap_free_motion* fm, const sap_step_context* step) {
-  sap_momentum_balance* balance = &fm->balance;
   fm->iterations = 0;
   fm->moved = false;
-  balance->step = *step;
-  balance->scheme = sap_theta_of(step);
-  balance->impulse = NULL;
-  balance->q = step->q0;
-  balance->v = step->v0_free;
+  sap_momentum_balance_begin(&fm->balance, step);
 }
 
 sap_status sap_free_motion_solve_part(sap_free_motion* fm, const sap_step_context* part,

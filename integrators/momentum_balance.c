@@ -71,6 +71,14 @@ static void lock_matrix(sap_momentum_balance* balance) {
   }
 }
 
+void sap_momentum_balance_begin(sap_momentum_balance* balance, const sap_step_context* step) {
+  balance->step = *step;
+  balance->scheme = sap_theta_of(step);
+  balance->impulse = NULL;
+  balance->q = step->q0;
+  balance->v = step->v0_free;
+}
+
 sap_status sap_callback_check(const char* callback, int code, sap_error* error) {
   return code == 0
              ? SAP_STATUS_OK

@@ -42,6 +42,8 @@ typedef struct sap_momentum_balance {
 sap_status sap_momentum_balance_create(const sap_system* system, sap_pool* pool,
                                        sap_momentum_balance* balance, sap_error* error);
 
+// Starts a step at its theta point of v = v0_free, with p = 0.
+void sap_momentum_balance_begin(sap_momentum_balance* balance, const sap_step_context* step);
 // Sets locked velocities of v (nv) to zero.
 void sap_momentum_balance_release(const sap_momentum_balance* balance, double* v);
 // Moves the theta point to that of the end velocity v (nv).

@@ -36,8 +36,12 @@ static sap_status allocate_parts(sap_free_motion* fm, sap_error* error) {
 }
 
 // Positions alternate between two arrays.
-double* sap_free_motion_end_of_parts(const sap_free_motion* fm) {
+static double* end_of_parts(const sap_free_motion* fm) {
   return fm->part_positions + (fm->substeps % 2 == 0 ? 0 : fm->system->nq);
+}
+
+const double* sap_free_motion_end_of_parts(const sap_free_motion* fm) {
+  return end_of_parts(fm);
 }
 
 // Moves to the end of the part, whose velocity is v_star.
@@ -119,7 +123,7 @@ sap_status sap_free_motion_in_parts(sap_free_motion* fm, const sap_step_context*
     }
     SAP_TRY(status);
     fm->substeps += 1;
-    SAP_TRY(advance_part(fm, &part, sap_free_motion_end_of_parts(fm), error));
+    SAP_TRY(advance_part(fm, &part, end_of_parts(fm), error));
     done += length;
   }
   SAP_TRY(sap_free_motion_start_at(fm, step, fm->part_velocities, error));

@@ -108,4 +108,4 @@ def cenic_run(problem, plant, simulator):
 
 
 def error(ends, reference):
-    return float(numpy.sqrt(((ends - reference) ** 2).sum(axis=2).max(axis=1) @ numpy.ones(len(ends)) / len(ends)))
+    return float(numpy.sqrt(((ends - reference) ** 2).sum(axis=2).max(axis=1).mean()))

@@ -252,6 +252,24 @@ static int pass_positions(void* context, const double* q0, const double* v, doub
   return x->pendulum.system.integrate_positions(&x->pendulum, q0, v, dt, q);
 }
 
+// Makes the system of x, without stiffness and damping; returns a state of the pendulum that turns
+// at this rate [rad/s].
+static sap_state start_counted(counted* x, double rate, sap_system* system) {
+  toy_pendulum_init(&x->pendulum);
+  *system = x->pendulum.system;
+  system->context = x;
+  system->forces = count_forces;
+  system->mass_matrix = pass_mass;
+  system->integrate_positions = pass_positions;
+  system->stiffness_damping = NULL;
+  sap_state s = toy_state(system);
+  s.q[0] = 2.0;
+  s.q[1] = -0.7;
+  s.v[0] = rate;
+  s.v[1] = -0.5 * rate;
+  return s;
+}
+
 // However fast, the free motion ends, after a bounded number of evaluations; its energy
 // stays about the same while its parts converge, and its times lie within the step.
 static void test_always_ends(void** state) {
@@ -260,19 +278,9 @@ static void test_always_ends(void** state) {
   for (size_t r = 0; r < sizeof rates / sizeof *rates; ++r) {
     for (int k = 2; k < SCHEMES; ++k) {
       counted x = {.first = 1e9};
-      toy_pendulum_init(&x.pendulum);
-      sap_system system = x.pendulum.system;
-      system.context = &x;
-      system.forces = count_forces;
-      system.mass_matrix = pass_mass;
-      system.integrate_positions = pass_positions;
-      system.stiffness_damping = NULL;
-      sap_state s = toy_state(&system);
+      sap_system system;
+      sap_state s = start_counted(&x, rates[r], &system);
       s.t = 3.0;
-      s.q[0] = 2.0;
-      s.q[1] = -0.7;
-      s.v[0] = rates[r];
-      s.v[1] = -0.5 * rates[r];
       sap_free_motion fm = {0};
       solve(&fm, &system, &schemes[k], &s);
       assert_true(x.forces < 10000);  // 64 parts and 5 failures, of up to 50 iterations with 2 m
@@ -298,18 +306,8 @@ static void test_each_call_fails(void** state) {
     int64_t calls = 1;
     for (int64_t failing = 0; failing <= calls; ++failing) {
       counted x = {.failing = failing};
-      toy_pendulum_init(&x.pendulum);
-      sap_system system = x.pendulum.system;
-      system.context = &x;
-      system.forces = count_forces;
-      system.mass_matrix = pass_mass;
-      system.integrate_positions = pass_positions;
-      system.stiffness_damping = NULL;
-      sap_state s = toy_state(&system);
-      s.q[0] = 2.0;
-      s.q[1] = -0.7;
-      s.v[0] = rates[r];
-      s.v[1] = -0.5 * rates[r];
+      sap_system system;
+      sap_state s = start_counted(&x, rates[r], &system);
       sap_free_motion fm = {0};
       sap_error error = {0};
       assert_int_equal(sap_free_motion_create(&system, &pool, &fm, NULL), SAP_STATUS_OK);

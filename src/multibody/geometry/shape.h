@@ -43,8 +43,8 @@ typedef struct sap_polytope {
   double* offsets;           // of the faces' planes from the centre [m]              (nfaces)
   sap_polytope_face* faces;  // (nfaces)
   double (*corners)[2];
-  // Of a face's edges, from 3 first on: all x, all y, all z. A point is inside an edge, with slack,
-  // while x b - y a + z >= 0.
+  // Each face's edges, from 3 face->first on: their x, then their y, then their z. A point (a, b)
+  // lies inside an edge, with slack, while x b - y a + z >= 0.
   double* sides;
   sap_polytope_rank* ranks[3];             // along x, y, z, ascending   (nfaces)
   int32_t *start_vertices, *start_faces;   // where searches along directions start

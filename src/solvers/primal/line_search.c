@@ -189,8 +189,13 @@ sap_root sap_find_root(const sap_root_problem* problem) {
   double last_step = b.upper - b.lower, step_before = last_step;
   sap_root best = {x, f, 0};
   while (fabs(f) > problem->f_tolerance) {
-    *((f < 0.0) == b.lower_negative ? &b.lower : &b.upper) = x;
-    const double middle = b.lower + 0.5 * (b.upper - b.lower);  // an end: no number lies between
+    if ((f < 0.0) == b.lower_negative) {
+      b.lower = x;
+    } else {
+      b.upper = x;
+    }
+    // Where no number lies between the ends, the middle is one of them.
+    const double middle = b.lower + 0.5 * (b.upper - b.lower);
     if (!(middle > b.lower && middle < b.upper) || b.upper - b.lower <= problem->x_tolerance) {
       break;
     }
