@@ -93,8 +93,8 @@ static void make_links(sap_dynamics* d) {
   }
 }
 
-// The mass matrix is singular where axes of links without mass line up (gimbal lock): their joints
-// have at least this armature per mass of the model [m^2].
+// The mass matrix is singular where axes of links without mass line up (gimbal lock): their joints,
+// and all but the last joint of a body, have at least this armature per mass of the model [m^2].
 #define LEAST_ARMATURE 1e-12
 
 static void make_tables(sap_dynamics* d) {
@@ -109,10 +109,11 @@ static void make_tables(sap_dynamics* d) {
   d->tree_q[model->sizes.trees] = model->sizes.nq;
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
+    const bool last = j + 1 == model->sizes.joints || joint[1].body != joint->body;
+    const bool moves_mass = last && model->bodies[joint->body].mass > 0.0;
     for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {
       d->damping[i] = joint->damping;
-      d->armature[i] =
-          model->bodies[joint->body].mass > 0.0 ? joint->armature : fmax(joint->armature, least);
+      d->armature[i] = moves_mass ? joint->armature : fmax(joint->armature, least);
       d->locked[i] = joint->locked;
     }
     if (joint->stiffness > 0.0 || joint->stiffness_cubic > 0.0) {
