@@ -35,18 +35,14 @@
 // The model is not modified. All its options apply except: integrator (always linearly implicit
 // Euler), solver and its settings, noslip, islands, sleep, warm start. Contacts ignore o_solref,
 // solimp, impratio and solreffriction. Pyramidal and elliptic models both get the elliptic cone.
-// Flexes: springs along their edges are implicit; with MuJoCo 4.0 also stretch and bending (of
-// interpolated flexes: those of one cell). Other elastic forces are those at the start of the step.
-// Contacts of flexes have k = 1e6 N/m and tau_d = 0.01 s, or the flex's own solref and numerics as
-// for a geom. Edges and strains held by equalities without a negative solref are as soft as in
-// MuJoCo at rest.
+// Models with flexes are refused.
 //
 // Contacts act in the step that closes them. mjData lists geoms that are apart at its start where
 // the motion brings them together: dist > 0 is then the gap from which they act, their rows are
-// those of the place where they first touch. Not for models with flexes.
+// those of the place where they first touch.
 //
 // Option `patches`: convex geoms, as they are at sap_mj_create, meshes by their hulls, touch in
-// patches as shapes with `modulus` do (sap_material). Flexes, height fields, signed distance fields, flat meshes, and pairs with a margin or
+// patches as shapes with `modulus` do (sap_material). Height fields, signed distance fields, flat meshes, and pairs with a margin or
 // anisotropic friction keep MuJoCo's points.
 //
 // MuJoCo's errors (mju_error) are returned as SAP_STATUS_CALLBACK with MuJoCo's text. The first
@@ -177,7 +173,7 @@ SAP_API sap_status sap_mj_transition(sap_mj* adapter, const mjData* data,
                                      const sap_mj_differences* differences, sap_error* error);
 
 // Sets contact stiffness [N/m], > 0 or infinite, and relaxation time [s] of a geom; -1: of all
-// geoms and flexes.
+// geoms.
 SAP_API sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffness,
                                    double relaxation_time, sap_error* error);
 SAP_API sap_status sap_mj_get_geom(const sap_mj* adapter, int32_t geom, double* stiffness,

@@ -42,9 +42,6 @@ void sap_mj_refresh(sap_mj* a) {
 #if SAP_MJ_SINCE(3, 4, 0)
   opt->enableflags &= ~mjENBL_SLEEP;
 #endif
-#if SAP_MJ_SINCE(3, 6, 0)
-  a->shadow.flex_passive = a->no_passive_flex;  // all contacts of flexes are contacts here
-#endif
 #if SAP_MJ_SINCE(3, 14, 0)
   opt->enableflags &= ~mjENBL_IPC;
 #endif
@@ -114,8 +111,7 @@ static sap_status create_arrays(sap_mj* a, sap_error* error) {
   const mjModel* m = a->model;
   const int32_t ntrees = a->trees.count;
   SAP_TRY(SAP_POOL_ADD_ALL(
-      &a->pool, error, ARRAY(no_passive_flex, sap_mj_flex_count(m)),
-      ARRAY(materials.geoms, m->ngeom), ARRAY(materials.flexes, sap_mj_flex_count(m)),
+      &a->pool, error, ARRAY(materials.geoms, m->ngeom),
       ARRAY(materials.pairs, m->npair), ARRAY(materials.joints, m->njnt),
       ARRAY(materials.tendons, m->ntendon), ARRAY(materials.equality, m->neq),
       ARRAY(whole_q, m->nq), ARRAY(whole_v, m->nv), ARRAY(difference, m->nv),
@@ -152,12 +148,10 @@ static sap_status create_parts(sap_mj* a, sap_error* error) {
   a->materials.common.model = a->options.contact_model;
   a->materials.common.dissipation = a->options.dissipation;
   a->materials.common.stiction_tolerance = a->options.stiction_tolerance;
-  a->ahead.is_on = sap_mj_flex_count(a->model) == 0;
   SAP_TRY(create_trees(a, error));
   a->has_few_geoms = has_few_geoms(a);
   SAP_TRY(create_arrays(a, error));
   sap_mj_momentum_place_mass(a);
-  SAP_TRY(sap_mj_elements_create(a, error));
   SAP_TRY(sap_mj_materials_create(a, error));
   SAP_TRY(sap_mj_patches_create(a, error));
   SAP_TRY(sap_problem_create(&a->problem, error));
@@ -173,6 +167,11 @@ static sap_status check_model(const mjModel* m, sap_error* error) {
   SAP_FAIL_IF(m->nbody < 1 || m->nv > INT32_MAX / 8, error, SAP_STATUS_ARGUMENT,
               "the model has %lld bodies and %lld velocities", (long long)m->nbody,
               (long long)m->nv);
+#if SAP_MJ_SINCE(3, 0, 0)
+  SAP_FAIL_IF(m->nflex > 0, error, SAP_STATUS_UNSUPPORTED,
+              "flex '%.60s': models with flexes are not supported; mj_step steps them",
+              sap_mj_blocks_name(m, mjOBJ_FLEX, 0));
+#endif
   return SAP_STATUS_OK;
 }
 

@@ -43,7 +43,6 @@ struct sap_mj {
   sap_mj_guard_options guard;
   sap_pool pool;         // all arrays of fixed size
   bool has_few_geoms;    // no two bodies have many pairs of geoms
-  int* no_passive_flex;  // zeros: no flex has passive contacts (nflex)
   double* backup;        // state at the start of the step (sap_mj_state_save)
 
   // sap_mj_advance

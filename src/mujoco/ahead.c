@@ -86,10 +86,7 @@ void sap_mj_ahead_begin(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
   const double h = m->opt.timestep, fall = h * h * sap_v3_norm(m->opt.gravity);
   sap_mj_ahead* ahead = &a->ahead;
-  ahead->is_narrow = !ahead->is_on;
-  if (!ahead->is_on) {
-    return;
-  }
+  ahead->is_narrow = false;
   memset(ahead->arm, 0, (size_t)m->nbody * sizeof(double));
   for (int32_t g = 0; g < (int32_t)m->ngeom; ++g) {
     double* arm = &ahead->arm[m->geom_bodyid[g]];
@@ -479,15 +476,7 @@ sap_status sap_mj_ahead_settle(sap_mj* a, mjData* d, sap_error* error) {
   a->patches.count = 0;
   for (int32_t i = 0; i < (int32_t)d->ncon; i = end) {
     end = end_of_pair(d->contact, i, (int32_t)d->ncon);
-    if (a->ahead.is_on) {
-      SAP_TRY(settle_pair(a, d, &d->contact[i], end - i, &kept, error));
-      continue;
-    }
-    for (kept = i; kept < end; ++kept) {
-      if (d->contact[kept].exclude == 0) {
-        sap_mj_position_place(a, &d->contact[kept]);
-      }
-    }
+    SAP_TRY(settle_pair(a, d, &d->contact[i], end - i, &kept, error));
   }
   d->ncon = kept;
   for (int32_t i = 0; i < a->patches.count; ++i) {
@@ -569,7 +558,7 @@ static sap_status add_closed(sap_mj* a, mjData* d, bool is_solution, bool* added
 sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solution, bool* added,
                             sap_error* error) {
   *added = false;
-  if (!a->ahead.is_on || a->ahead.is_narrow || !(is_solution || a->ahead.is_expected)) {
+  if (a->ahead.is_narrow || !(is_solution || a->ahead.is_expected)) {
     return SAP_STATUS_OK;
   }
   find_motion(a, d, v);

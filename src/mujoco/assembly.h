@@ -43,9 +43,7 @@ enum {
   SAP_MJ_KEY_LIMIT,
   SAP_MJ_KEY_EQUALITY,
   SAP_MJ_KEY_SERVO,
-  SAP_MJ_KEY_FRICTION,
-  SAP_MJ_KEY_FLEX_CONTACT,
-  SAP_MJ_KEY_FLEX_EQUALITY
+  SAP_MJ_KEY_FRICTION
 };
 
 // A limit left out of the problem because it is far: it would act below this velocity.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MuJoCo's constraints as blocks of the problem: limits, dry friction and equalities of flexes
-// here, contacts and other equalities in contacts.c and equality.c.
+// MuJoCo's constraints as blocks of the problem: limits and dry friction here, contacts and
+// equalities in contacts.c and equality.c.
 #include <math.h>
 
 #include "core/memory.h"
@@ -150,56 +150,6 @@ static sap_status add_friction(sap_mj* a, const mjData* d, int32_t row, sap_erro
       a, ntrees, &box, sap_mj_blocks_key(a, SAP_MJ_KEY_FRICTION, d->efc_id[row], tendon, 0), error);
 }
 
-// Returns true for equalities of flexes: rows that keep edge lengths or strains.
-static bool is_of_flex(const mjModel* m, int32_t equality) {
-#if SAP_MJ_SINCE(3, 0, 0)
-  return m->eq_type[equality] >= mjEQ_FLEX && m->eq_type[equality] < mjEQ_DISTANCE;
-#else
-  (void)m;
-  (void)equality;
-  return false;
-#endif
-}
-
-// Sets stiffness and relaxation time of a flex's row. With all rows rigid, a triangulated sheet
-// could not bend: without a stiffness of its own (negative solref) a row is as soft as in MuJoCo
-// at rest, whose law a + R f = -B v - K d r is a spring and a damper, with constants in efc_KBIP
-// and efc_R:
-//   k     = K d/R
-//   tau_d = B/(K d)
-static void find_flex_law(const sap_mj* a, const mjData* d, int32_t row,
-                          sap_compliant_row* spring) {
-  const sap_mj_law* law = &a->materials.equality[d->efc_id[row]];
-  spring->stiffness = law->stiffness;
-  spring->relaxation_time = law->relaxation_time;
-  if (isinf(law->stiffness)) {
-    const mjtNum* constants = d->efc_KBIP + 4 * row;
-    const double slope = constants[0] * constants[2];
-    spring->stiffness = slope / d->efc_R[row];
-    spring->relaxation_time = constants[1] / slope;
-  }
-}
-
-static sap_status add_flex_equality(sap_mj* a, const mjData* d, int32_t first, int32_t count,
-                                    sap_error* error) {
-  for (int32_t r = first; r < first + count; ++r) {
-    const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, r);
-    const int32_t ntrees = sap_mj_rows_gather(a, &row, 1, error);
-    if (ntrees < 0) {
-      return SAP_STATUS_MEMORY;
-    }
-    if (ntrees == 0) {
-      continue;
-    }
-    sap_compliant_row spring = {.g0 = d->efc_pos[r]};
-    find_flex_law(a, d, r, &spring);
-    SAP_TRY(sap_mj_blocks_add_slot(a, -1, r, 1, error));
-    const uint64_t key = sap_mj_blocks_key(a, SAP_MJ_KEY_FLEX_EQUALITY, d->efc_id[r], r - first, 0);
-    SAP_TRY(sap_mj_blocks_add_compliant(a, ntrees, &spring, key, error));
-  }
-  return SAP_STATUS_OK;
-}
-
 // Returns the number of rows of the equality that begins at row `first`.
 static int32_t equality_rows(const mjData* d, int32_t first) {
   int32_t count = 1;
@@ -220,8 +170,7 @@ sap_status sap_mj_blocks_add(sap_mj* a, const mjData* d, sap_error* error) {
     switch (d->efc_type[row]) {
       case mjCNSTR_EQUALITY: {
         const int32_t count = equality_rows(d, row);
-        status = is_of_flex(m, id) ? add_flex_equality(a, d, row, count, error)
-                                   : sap_mj_equality_add(a, d, row, count, error);
+        status = sap_mj_equality_add(a, d, row, count, error);
         if (status != SAP_STATUS_OK) {
           sap_error_prefix(error, "equality %d '%s'", id,
                            sap_mj_blocks_name(m, mjOBJ_EQUALITY, id));

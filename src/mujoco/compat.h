@@ -105,40 +105,12 @@ static inline int32_t sap_mj_actuator_outputs(const mjModel* m, int32_t actuator
 #endif
 }
 
-// Returns the flex of a contact's side, -1: the side is a geom.
-static inline int32_t sap_mj_contact_flex(const mjContact* contact, int32_t side) {
-#if SAP_MJ_SINCE(3, 0, 0)
-  return contact->flex[side];
-#else
-  (void)contact;
-  (void)side;
-  return -1;
-#endif
-}
-
 static inline int32_t sap_mj_contact_geom(const mjContact* contact, int32_t side) {
   return side == 0 ? contact->geom1 : contact->geom2;
 }
 
-// Returns the entry of a contact's side in arrays by geoms and by flexes; `of_flexes` is NULL
-// before MuJoCo 3.
-#if SAP_MJ_SINCE(3, 0, 0)
-#define SAP_MJ_OF_FLEXES(array) (array)
-#else
-#define SAP_MJ_OF_FLEXES(array) NULL
-#endif
-static inline double sap_mj_side(const mjContact* contact, int32_t side, const mjtNum* of_geoms,
-                                 const mjtNum* of_flexes) {
-  const int32_t flex = sap_mj_contact_flex(contact, side);
-  return of_flexes != NULL && flex >= 0 ? of_flexes[flex]
-                                        : of_geoms[sap_mj_contact_geom(contact, side)];
-}
-
-// Combines margins or gaps of a contact's sides: their sum, or the larger one before MuJoCo 3.5.
-static inline double sap_mj_combine(const mjContact* contact, const mjtNum* of_geoms,
-                                    const mjtNum* of_flexes) {
-  const double x = sap_mj_side(contact, 0, of_geoms, of_flexes);
-  const double y = sap_mj_side(contact, 1, of_geoms, of_flexes);
+// Combines margins or gaps of two geoms: their sum, or the larger one before MuJoCo 3.5.
+static inline double sap_mj_combine(double x, double y) {
 #if SAP_MJ_SINCE(3, 5, 0)
   return x + y;
 #else
@@ -181,10 +153,6 @@ static inline int32_t sap_mj_collide(const mjModel* m, mjData* d, const mjContac
   return count;
 }
 
-static inline bool sap_mj_contact_is_of_geoms(const mjContact* contact) {
-  return sap_mj_contact_flex(contact, 0) < 0 && sap_mj_contact_flex(contact, 1) < 0;
-}
-
 // Returns the number of nonzeros of M.
 static inline int32_t sap_mj_mass_count(const mjModel* m) {
 #if SAP_MJ_SINCE(3, 9, 0)
@@ -193,22 +161,6 @@ static inline int32_t sap_mj_mass_count(const mjModel* m) {
   return (int32_t)m->nM;
 #endif
 }
-
-static inline int32_t sap_mj_flex_count(const mjModel* m) {
-#if SAP_MJ_SINCE(3, 0, 0)
-  return (int32_t)m->nflex;
-#else
-  (void)m;
-  return 0;
-#endif
-}
-
-// Only MuJoCo 4.0 exports the stiffness of stretch, bending and cells in the form used here.
-#if SAP_MJ_SINCE(4, 0, 0) && !SAP_MJ_SINCE(4, 1, 0)
-#define SAP_MJ_KNOWS_STRETCH 1
-#else
-#define SAP_MJ_KNOWS_STRETCH 0
-#endif
 
 // Springs and dampers have one common flag before MuJoCo 3.3.6.
 static inline bool sap_mj_springs_are_on(const mjModel* m) {

@@ -128,7 +128,7 @@ static double add_mocap_velocity(const sap_mj* a, const mjData* d, const mjConta
     const double sign = side == 0 ? -1.0 : 1.0;
     const int32_t geom = sap_mj_contact_geom(c, side);
     double v[3], omega[3];
-    if (geom < 0 || !sap_mj_mocap_point(a, d, a->model->geom_bodyid[geom], c->pos, v, omega)) {
+    if (!sap_mj_mocap_point(a, d, a->model->geom_bodyid[geom], c->pos, v, omega)) {
       continue;
     }
     for (int32_t k = 0; k < 3; ++k) {  // rows of the frame: n, t1, t2
@@ -139,26 +139,6 @@ static double add_mocap_velocity(const sap_mj* a, const mjData* d, const mjConta
     }
   }
   return normal;
-}
-
-// Contacts of flexes differ by element or vertex: each has few with another body.
-static sap_status find_key(sap_mj* a, const mjData* d, const mjContact* c, uint64_t* key,
-                           sap_error* error) {
-#if SAP_MJ_SINCE(3, 0, 0)
-  if (!sap_mj_contact_is_of_geoms(c)) {
-    uint64_t hash = sap_hash(SAP_HASH_START, c->geom, sizeof c->geom);
-    hash = sap_hash(hash, c->flex, sizeof c->flex);
-    hash = sap_hash(hash, c->elem, sizeof c->elem);
-    hash = sap_hash(hash, c->vert, sizeof c->vert);
-    *key = sap_mj_blocks_key(a, SAP_MJ_KEY_FLEX_CONTACT, (int32_t)(hash & 0xffffff),
-                             (int32_t)(hash >> 24 & 0xffffff), (int32_t)(hash >> 48 & 0xfff));
-    return SAP_STATUS_OK;
-  }
-#endif
-  int32_t id = 0;
-  SAP_TRY(identify(a, d, c, &id, error));
-  *key = sap_mj_blocks_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, id);
-  return SAP_STATUS_OK;
 }
 
 // Returns the length of the line through a geom's centre along n that lies in it; of a capsule its
@@ -208,20 +188,20 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
   }
   uint64_t key = 0;
   if (a->options.remember) {
-    SAP_TRY(find_key(a, d, c, &key, error));
+    int32_t id = 0;
+    SAP_TRY(identify(a, d, c, &id, error));
+    key = sap_mj_blocks_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, id);
   }
   sap_contact_block block = {.ntrees = ntrees,
                              .trees = a->rows.trees,
                              .jacobians = a->rows.parts,
                              .phi0 = c->dist - c->includemargin,
+                             .thickness = fmin(thickness_of(a->model, d, c->geom1, c->frame),
+                                               thickness_of(a->model, d, c->geom2, c->frame)),
+                             .load = sap_loads_get(&a->loads, tree_of(a, c->geom1),
+                                                   tree_of(a, c->geom2), c->frame),
                              .mass = a->mass,
                              .key = key};
-  if (sap_mj_contact_is_of_geoms(c)) {
-    const mjModel* m = a->model;
-    block.thickness =
-        fmin(thickness_of(m, d, c->geom1, c->frame), thickness_of(m, d, c->geom2, c->frame));
-    block.load = sap_loads_get(&a->loads, tree_of(a, c->geom1), tree_of(a, c->geom2), c->frame);
-  }
   sap_mj_materials_contact(a, c, &block.material);
   const double stiffness = sap_mj_patches_stiffness(&a->patches, c);
   block.material.stiffness = stiffness > 0.0 ? stiffness : block.material.stiffness;
@@ -267,14 +247,6 @@ enum { NAME_SIZE = 100 };
 
 static void name_side(const mjModel* m, const mjContact* c, int32_t side, char name[NAME_SIZE]) {
   const int32_t geom = sap_mj_contact_geom(c, side);
-#if SAP_MJ_SINCE(3, 0, 0)
-  if (geom < 0) {
-    const int32_t flex = sap_mj_contact_flex(c, side);
-    (void)snprintf(name, NAME_SIZE, "flex %d '%.60s'", flex,
-                   sap_mj_blocks_name(m, mjOBJ_FLEX, flex));
-    return;
-  }
-#endif
   (void)snprintf(name, NAME_SIZE, "geom %d '%.60s'", geom, sap_mj_blocks_name(m, mjOBJ_GEOM, geom));
 }
 
@@ -288,7 +260,7 @@ static void find_loads(sap_mj* a, const mjData* d) {
     more = false;
     for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
       const mjContact* c = &d->contact[i];
-      if (has_rows(c) && sap_mj_contact_is_of_geoms(c)) {
+      if (has_rows(c)) {
         more |= sap_loads_link(&a->loads, tree_of(a, c->geom1), tree_of(a, c->geom2), c->frame);
       }
     }

@@ -16,7 +16,6 @@ typedef struct sap_mj_law {
 typedef struct sap_mj_materials {
   sap_material common;   // parameters that all contacts share
   sap_mj_law* geoms;     // (ngeom)
-  sap_mj_law* flexes;    // (nflex)
   sap_mj_law* pairs;     // explicit pairs; stiffness 0: that of the geoms (npair)
   sap_mj_law* joints;    // limits (njnt)
   sap_mj_law* tendons;   // limits (ntendon)
@@ -59,7 +58,6 @@ typedef struct sap_mj_part {
 
 typedef struct sap_mj_ahead {
   bool is_narrow;    // in this step there is no room for contacts of pairs that are apart
-  bool is_on;        // no flexes, whose collisions want small margins
   double* motion;    // of bodies: [omega; velocity of the origin] at the start (6 nbody)
   double* arm;       // of bodies: radius that holds their geoms, about the origin (nbody)
   double* reach;     // of bodies: way that the margins cover (nbody)

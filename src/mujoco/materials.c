@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Physical stiffness and relaxation time of geoms, flexes, explicit pairs, limits and equalities.
+// Physical stiffness and relaxation time of geoms, explicit pairs, limits and equalities.
 // Defaults, the same as those of our own readers: tau_d = 0.01 s and
 //   moving geoms    k = max(1e6 N/m, 1e5 s^-2 m), m the mass of all bodies welded together;
 //                   their own weight sinks them by at most 0.1 mm
-//   flexes          k = 1e6 N/m
 //   static geoms    rigid
 //   limits          rigid
 //   equalities      rigid
@@ -69,13 +68,6 @@ static sap_status fill_geoms(sap_mj* a, const double* mass, sap_error* error) {
   for (int32_t i = 0; i < (int32_t)m->npair; ++i) {
     a->materials.pairs[i] = read_solref(m->pair_solref + mjNREF * i, (sap_mj_law){0.0, 0.0});
   }
-#if SAP_MJ_SINCE(3, 0, 0)
-  for (int32_t f = 0; f < sap_mj_flex_count(m); ++f) {
-    a->materials.flexes[f] = named_law(m, mjOBJ_FLEX, f, m->flex_solref + mjNREF * f,
-                                       (sap_mj_law){LEAST_STIFFNESS, RELAXATION_TIME});
-    SAP_TRY(check_law("flex", f, a->materials.flexes[f], error));
-  }
-#endif
   return SAP_STATUS_OK;
 }
 
@@ -122,9 +114,7 @@ int32_t sap_mj_materials_find_pair(const mjModel* m, int32_t geom1, int32_t geom
 }
 
 static inline sap_mj_law law_of(const sap_mj* a, const mjContact* contact, int32_t side) {
-  const int32_t flex = sap_mj_contact_flex(contact, side);
-  return flex >= 0 ? a->materials.flexes[flex]
-                   : a->materials.geoms[sap_mj_contact_geom(contact, side)];
+  return a->materials.geoms[sap_mj_contact_geom(contact, side)];
 }
 
 double sap_mj_materials_contact_share(const sap_mj* a, const mjContact* contact) {
@@ -170,9 +160,6 @@ sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffness, doub
   SAP_TRY(check_geom(m, geom, -1, error));
   SAP_TRY(check_law("geom", geom, law, error));
   set_laws(adapter->materials.geoms, (int32_t)m->ngeom, geom, law);
-  if (geom < 0) {
-    set_laws(adapter->materials.flexes, sap_mj_flex_count(m), -1, law);
-  }
   // Materials set here replace the model's values for explicit pairs.
   for (int32_t i = 0; i < (int32_t)m->npair; ++i) {
     if (geom < 0 || m->pair_geom1[i] == geom || m->pair_geom2[i] == geom) {

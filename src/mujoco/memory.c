@@ -71,7 +71,6 @@ uint64_t sap_mj_memory_material_hash(const sap_mj* a) {
   const sap_mj_materials* materials = &a->materials;
   uint64_t hash = SAP_HASH_START;
   ADD(materials->geoms, m->ngeom);
-  ADD(materials->flexes, sap_mj_flex_count(m));
   ADD(materials->pairs, m->npair);
   ADD(materials->joints, m->njnt);
   ADD(materials->tendons, m->ntendon);

@@ -53,12 +53,10 @@ void sap_mj_momentum_add_mass(sap_mj* a, const mjData* d) {
   }
 }
 
-// Returns the coupling of two trees, tree_a > tree_b, new or not; NULL: out of memory. Searches
-// from `first`.
-static double* find_coupling(sap_mj* a, int32_t first, int32_t tree_a, int32_t tree_b,
-                             sap_error* error) {
+// Returns the coupling of two trees, tree_a > tree_b, new or not; NULL: out of memory.
+static double* find_coupling(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
   sap_mj_momentum* p = &a->momentum;
-  for (int32_t c = first > 0 ? first : 0; c < p->coupling_count; ++c) {
+  for (int32_t c = 0; c < p->coupling_count; ++c) {
     if (p->couplings[c].tree_a == tree_a && p->couplings[c].tree_b == tree_b) {
       return p->coupling_values + p->couplings[c].start;
     }
@@ -95,7 +93,7 @@ sap_status sap_mj_momentum_add_rank_one(sap_mj* a, const sap_mj_row* row, double
         *diagonal_entry(a, i, j) += value * row->values[q];
         continue;
       }
-      double* block = find_coupling(a, 0, tree, a->trees.of_dof[j], error);
+      double* block = find_coupling(a, tree, a->trees.of_dof[j], error);
       if (block == NULL) {
         return SAP_STATUS_MEMORY;
       }
@@ -103,36 +101,6 @@ sap_status sap_mj_momentum_add_rank_one(sap_mj* a, const sap_mj_row* row, double
       block[column * a->trees.size[tree] + (i - a->trees.start[tree])] += value * row->values[q];
     }
   }
-  return SAP_STATUS_OK;
-}
-
-// Adds h^2 K + h D of flexes to A and -h^2 K v0 to rhs. Elastics are the first couplings, sorted by
-// pairs of trees: the pair wanted is the last one, or new.
-static sap_status add_elastics(sap_mj* a, const mjData* d, sap_error* error) {
-  const double h = a->model->opt.timestep;
-  if (a->elements.elastic_count == 0) {
-    return SAP_STATUS_OK;
-  }
-  a->momentum.has_fill = true;
-  a->momentum.is_plain = false;
-  for (int32_t i = 0; i < a->elements.elastic_count; ++i) {
-    const sap_mj_elastic* e = &a->elements.elastics[i];
-    const int32_t tree_a = e->tree_a, tree_b = e->tree_b;
-    const int32_t row = e->a - a->trees.start[tree_a], column = e->b - a->trees.start[tree_b];
-    double* block = tree_a == tree_b
-                        ? a->momentum.A + a->trees.A_start[tree_a]
-                        : find_coupling(a, a->momentum.coupling_count - 1, tree_a, tree_b, error);
-    if (block == NULL) {
-      return SAP_STATUS_MEMORY;
-    }
-    for (int32_t k = 0; k < 9; ++k) {
-      const int32_t r = row + k / 3, c = column + k % 3;
-      if (tree_a != tree_b || r >= c) {
-        block[c * a->trees.size[tree_a] + r] += h * (h * e->K[k] + e->D[k]);
-      }
-    }
-  }
-  sap_mj_elements_multiply(a, false, -h * h, d->qvel, a->momentum.rhs);
   return SAP_STATUS_OK;
 }
 
@@ -146,7 +114,6 @@ sap_status sap_mj_momentum_add_elements(sap_mj* a, const mjData* d, sap_error* e
   if (!a->options.implicit) {
     return SAP_STATUS_OK;
   }
-  SAP_TRY(add_elastics(a, d, error));
   for (int32_t i = 0; i < a->nv; ++i) {
     const double k = elements->dof_stiffness[i], slope = elements->dof_damping[i] + h * k;
     if (slope > 0.0) {

@@ -42,38 +42,10 @@ const double* sap_mj_momentum_change(sap_mj* a, const mjData* d);
 void sap_mj_momentum_save_velocity(sap_mj* a, const mjData* d, const double* v);
 
 // elements.c
-typedef enum sap_mj_elastic_kind {
-  SAP_MJ_ELASTIC_POINT,    // source: a vertex, its part of the stretch
-  SAP_MJ_ELASTIC_STRETCH,  // source: an edge
-  SAP_MJ_ELASTIC_SPRING,   // source: an edge with end points i and j
-  SAP_MJ_ELASTIC_BEND,     // source: an edge; i, j of the four points that bend about it
-  SAP_MJ_ELASTIC_CELL      // source: number of nodes; nodes i and j
-} sap_mj_elastic_kind;
-
-// Stiffness and damping of a flex between two points, or of one point.
-typedef struct sap_mj_elastic {
-  sap_mj_elastic_kind kind;
-  int32_t flex, source, i, j;
-  int32_t a, b;  // first velocities, a >= b
-  int32_t tree_a, tree_b;
-  int32_t order;      // of creation, for sorting
-  bool is_swapped;    // a belongs to j
-  double K[9], D[9];  // rows of a, columns of b, row-major [N/m], [N s/m]
-} sap_mj_elastic;
-
 typedef struct sap_mj_elements {
   double *dof_stiffness, *dof_damping;        // joints: -dF/dq and -dF/dv (nv)
   double *tendon_stiffness, *tendon_damping;  // (ntendon)
-  sap_mj_elastic* elastics;                   // flexes, sorted by blocks of A
-  int32_t elastic_count;
-  bool has_stretch, has_cells;
-  double* cell_stiffness;  // of interpolated flexes, in MuJoCo's layout (nflexstiffness)
 } sap_mj_elements;
 
-// Lists the elastic elements of flexes; once.
-sap_status sap_mj_elements_create(sap_mj* a, sap_error* error);
 // Evaluates all stiffness and damping of the step.
-void sap_mj_elements_update(sap_mj* a, mjData* d);
-// to += factor K v, or factor D v, of the flexes.
-void sap_mj_elements_multiply(const sap_mj* a, bool damping, double factor, const double* v,
-                              double* to);
+void sap_mj_elements_update(sap_mj* a, const mjData* d);

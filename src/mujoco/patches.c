@@ -3,7 +3,7 @@
 //
 // Geoms are the shapes of a model of their own, on welded bodies, whose collision finds the patches
 // of single pairs. Meshes are convex hulls of their vertices. A pair of a height field, a signed
-// distance field, a flex or a flat mesh, with a margin or with anisotropic friction keeps points.
+// distance field or a flat mesh, with a margin or with anisotropic friction keeps points.
 #include <string.h>
 
 #include "math/vector3.h"
@@ -84,7 +84,7 @@ sap_status sap_mj_patches_create(sap_mj* a, sap_error* error) {
 
 bool sap_mj_patches_has(const sap_mj* a, const mjContact* c) {
   const sap_mj_patches* p = &a->patches;
-  return p->collision != NULL && sap_mj_contact_is_of_geoms(c) && p->shapes[c->geom1] >= 0 &&
+  return p->collision != NULL && p->shapes[c->geom1] >= 0 &&
          p->shapes[c->geom2] >= 0 && c->includemargin == 0.0 && c->friction[0] == c->friction[1] &&
          c->friction[3] == c->friction[4];
 }

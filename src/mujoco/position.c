@@ -16,9 +16,6 @@ static void widen_contacts(sap_mj* a) {
   mjModel* s = &a->shadow;
   const double* reach = a->ahead.reach;
   double largest = 0.0, own = 0.0;
-  if (!a->ahead.is_on) {
-    return;
-  }
   for (int32_t i = 0; i < (int32_t)m->ngeom; ++i) {
     largest = fmax(largest, reach[m->geom_bodyid[i]]);
     own = fmax(own, m->geom_margin[i]);
@@ -84,8 +81,8 @@ void sap_mj_position_own_margins(const mjModel* m, const mjContact* c, double* f
     margin = m->pair_margin[pair];
     gap = m->pair_gap[pair];
   } else {
-    margin = sap_mj_combine(c, m->geom_margin, SAP_MJ_OF_FLEXES(m->flex_margin));
-    gap = sap_mj_combine(c, m->geom_gap, SAP_MJ_OF_FLEXES(m->flex_gap));
+    margin = sap_mj_combine(m->geom_margin[g1], m->geom_margin[g2]);
+    gap = sap_mj_combine(m->geom_gap[g1], m->geom_gap[g2]);
   }
   if ((m->opt.enableflags & mjENBL_OVERRIDE) != 0) {
     margin = m->opt.o_margin;
@@ -134,9 +131,6 @@ static void update_kinematics(const mjModel* m, mjData* d) {
   mj_kinematics(m, d);
   mj_comPos(m, d);
   mj_camlight(m, d);
-#if SAP_MJ_SINCE(3, 0, 0)
-  mj_flex(m, d);
-#endif
   mj_tendon(m, d);
 #endif
 #if SAP_MJ_SINCE(3, 3, 3)

@@ -157,17 +157,9 @@ static void fill_contact_rows(sap_mj* a, const mjData* d, const mjContact* c, in
   }
 }
 
-// Finds the trees of a contact: those of its bodies, or for flexes those that its rows touch.
-static int32_t find_contact_trees(sap_mj* a, const mjData* d, const mjContact* c) {
+// Finds the trees of a contact's bodies.
+static int32_t find_contact_trees(sap_mj* a, const mjContact* c) {
   int32_t ntrees = 0;
-  if (!sap_mj_contact_is_of_geoms(c)) {
-    const int32_t rows = sap_mj_contact_row_count(&a->shadow, c);
-    for (int32_t r = 0; r < rows; ++r) {
-      const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, c->efc_address + r);
-      ntrees = find_trees(a, &row, ntrees);
-    }
-    return ntrees;
-  }
   for (int32_t side = 0; side < 2; ++side) {
     const int32_t tree = a->trees.of_body[a->model->geom_bodyid[sap_mj_contact_geom(c, side)]];
     if (tree >= 0 && a->rows.seen[tree] < 0) {
@@ -199,7 +191,7 @@ static sap_status fill_contact(sap_mj* a, const mjData* d, const mjContact* c, i
 
 int32_t sap_mj_rows_gather_contact(sap_mj* a, const mjData* d, const mjContact* c,
                                    sap_error* error) {
-  const int32_t ntrees = find_contact_trees(a, d, c);
+  const int32_t ntrees = find_contact_trees(a, c);
   const sap_status status = fill_contact(a, d, c, ntrees, error);
   forget_trees(a, ntrees);
   return status == SAP_STATUS_OK ? ntrees : -1;

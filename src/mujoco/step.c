@@ -265,22 +265,6 @@ static void write_passive(sap_mj* a, mjData* d, const double* v) {
   }
 }
 
-static void write_elastics(sap_mj* a, mjData* d, const double* v) {
-  const double h = a->model->opt.timestep;
-  if (a->elements.elastic_count == 0) {
-    return;
-  }
-  for (int32_t i = 0; i < a->nv; ++i) {
-    a->momentum.v_guess[i] = v[i] - d->qvel[i];
-  }
-  sap_mj_elements_multiply(a, false, -h, v, d->qfrc_passive);
-  sap_mj_elements_multiply(a, true, -1.0, a->momentum.v_guess, d->qfrc_passive);
-#if SAP_MJ_SINCE(3, 4, 0)
-  sap_mj_elements_multiply(a, false, -h, v, d->qfrc_spring);
-  sap_mj_elements_multiply(a, true, -1.0, a->momentum.v_guess, d->qfrc_damper);
-#endif
-}
-
 // Writes what mj_fwdConstraint would have written, and the forces of springs, dampers and servos at
 // the end of the step:
 //   qacc   = (v - v0)/h
@@ -294,7 +278,6 @@ static void write_outputs(sap_mj* a, mjData* d, const double* v, bool solved) {
     d->qfrc_smooth[i] -= d->qfrc_passive[i] + d->qfrc_actuator[i];
   }
   write_passive(a, d, v);
-  write_elastics(a, d, v);
   sap_mj_servos_write(a, d, v);
   for (int32_t i = 0; i < a->nv; ++i) {
     d->qfrc_smooth[i] += d->qfrc_passive[i] + d->qfrc_actuator[i];

@@ -237,6 +237,28 @@ static void test_load(void** state) {
   scratch_end(&s);
 }
 
+#if mjVERSION_HEADER >= 300
+static void test_flexes_are_refused(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><worldbody><flexcomp name='cloth' type='grid' count='3 3 1' spacing='.1 .1 .1' "
+      "dim='2' mass='1'/></worldbody></mujoco>";
+  scratch s;
+  char path[SCRATCH_PATH_SIZE];
+  mjModel* m = NULL;
+  sap_mj* none = NULL;
+  sap_error error = {0};
+  scratch_begin(&s);
+  (void)scratch_write(&s, "cloth.xml", text, strlen(text), path);
+  assert_int_equal(sap_mj_load(path, &m, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_mj_create(m, NULL, &none, &error), SAP_STATUS_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "flex 'cloth'"));
+  assert_null(none);
+  mj_deleteModel(m);
+  scratch_end(&s);
+}
+#endif
+
 static void test_arguments(void** state) {
   (void)state;
   mujoco_run run = pile("");
@@ -284,6 +306,9 @@ int main(void) {
       cmocka_unit_test(test_call),      cmocka_unit_test(test_load),
       cmocka_unit_test(test_arguments), cmocka_unit_test(test_handler_before),
       cmocka_unit_test(test_rows),
+#if mjVERSION_HEADER >= 300
+      cmocka_unit_test(test_flexes_are_refused),
+#endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

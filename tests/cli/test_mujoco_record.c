@@ -322,36 +322,6 @@ static void test_rows(void** state) {
   sap_recording_close(r);
 }
 
-#if mjVERSION_HEADER >= 330
-// A flex of 2 x 2 x 2 vertices is eight spheres, on which the ground pushes.
-static void test_flex(void** state) {
-  static const char text[] =
-      "<mujoco><option timestep='0.002'/><worldbody><geom type='plane' size='1 1 1'/>"
-      "<flexcomp name='f' type='grid' count='2 2 2' spacing='.1 .1 .1' pos='0 0 .07' dim='3'"
-      " radius='.01' mass='1' dof='trilinear'><elasticity young='1e5' poisson='.2' damping='.05'/>"
-      "</flexcomp></worldbody></mujoco>";
-  char path[SCRATCH_PATH_SIZE];
-  (void)scratch_write(*state, "flex.xml", text, strlen(text), path);
-  run(*state, "mujoco flex.xml --duration 1 --record f.h5 --every 100 > table");
-  sap_recording* f = open_recording(*state, "f.h5");
-  for (int64_t i = 1; i < 9; ++i) {
-    double shape[18];
-    read_row(f, "model/shape", i, shape);
-    assert_int_equal((int)shape[0], SAP_SHAPE_SPHERE);
-  }
-  sap_recording_close(f);
-  run(*state, "export f.h5 --contacts -o contacts.csv > out");
-  char* contacts = scratch_text(*state, "contacts.csv");
-  int lines = 0;
-  for (const char* c = contacts; *c != '\0'; ++c) {
-    lines += *c == '\n';
-  }
-  assert_true(lines > 4);  // at rest on four corners
-  free(contacts);
-  view(state, "view f.h5 -o f.html > out");
-}
-#endif
-
 static void test_wrong_input(void** state) {
   command_expect(*state, program, "mujoco scene.xml --compression 3", 2,
                  "--compression needs --record");
@@ -368,9 +338,6 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_readers, begin, end),
     cmocka_unit_test_setup_teardown(test_descriptions, begin, end),
     cmocka_unit_test_setup_teardown(test_rows, begin, end),
-#if mjVERSION_HEADER >= 330
-    cmocka_unit_test_setup_teardown(test_flex, begin, end),
-#endif
     cmocka_unit_test_setup_teardown(test_wrong_input, begin, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,9 +34,3 @@ typedef struct mujoco_description {
 
 extern const sap_joint_type mujoco_joint_types[];  // by mjtJoint
 void mujoco_describe(const mjModel* model, mujoco_description* out);
-
-// A flex is drawn as spheres at its knots: its vertices or, if interpolated, its nodes. The shapes
-// of all knots follow those of the geoms.
-// Returns the knot of a flex closest to a point, and its body.
-int32_t mujoco_nearest_knot(const mjModel* model, const mjData* data, int32_t flex,
-                            const double point[3], int32_t* body);

@@ -1,93 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Describes bodies, joints, geoms and meshes of MuJoCo; a height field becomes a mesh, a flex
-// spheres.
-#include <math.h>
+// Describes bodies, joints, geoms and meshes of MuJoCo; a height field becomes a mesh.
 #include <string.h>
 
 #include "cli/commands/mujoco/mujoco.h"
 #include "mujoco/compat.h"
-
-// Knots of one flex.
-typedef struct knots {
-  int32_t count;
-  const int* bodies;      // (count); -1: the world's
-  const mjtNum* centers;  // in their bodies (3 count)
-  const float* color;     // (4)
-  double radius;          // [m]
-  bool collides;
-} knots;
-
-static knots knots_of(const mjModel* m, int32_t flex) {
-#if SAP_MJ_SINCE(3, 3, 0)
-  const bool nodes = m->flex_interp[flex] != 0;
-  const int first = nodes ? m->flex_nodeadr[flex] : m->flex_vertadr[flex];
-  const int material = m->flex_matid[flex];
-  return (knots){
-      .count = nodes ? m->flex_nodenum[flex] : m->flex_vertnum[flex],
-      .bodies = (nodes ? m->flex_nodebodyid : m->flex_vertbodyid) + first,
-      .centers = (nodes ? m->flex_node : m->flex_vert) + 3 * first,
-      .color = material >= 0 ? m->mat_rgba + 4 * material : m->flex_rgba + 4 * flex,
-      .radius = m->flex_radius[flex],
-      .collides = m->flex_contype[flex] != 0 || m->flex_conaffinity[flex] != 0,
-  };
-#else
-  (void)m;
-  (void)flex;
-  return (knots){.count = 0};
-#endif
-}
-
-static int32_t mujoco_knot_count(const mjModel* m) {
-  int32_t count = 0;
-  for (int32_t f = 0; f < sap_mj_flex_count(m); ++f) {
-    count += knots_of(m, f).count;
-  }
-  return count;
-}
-
-static void describe_knots(const mjModel* m, sap_recorded_shape* shapes) {
-  static const double LEAST_RADIUS = 1e-3;  // a flex may have none [m]
-  for (int32_t f = 0; f < sap_mj_flex_count(m); ++f) {
-    const knots k = knots_of(m, f);
-    for (int32_t i = 0; i < k.count; ++i, ++shapes) {
-      *shapes = (sap_recorded_shape){.type = SAP_SHAPE_SPHERE,
-                                     .body = k.bodies[i] >= 0 ? k.bodies[i] : 0,
-                                     .mesh = -1,
-                                     .size = {fmax(LEAST_RADIUS, k.radius), 0.0, 0.0},
-                                     .q_BS = {1.0, 0.0, 0.0, 0.0},
-                                     .collides = k.collides};
-      memcpy(shapes->p_BS, k.centers + 3 * i, sizeof shapes->p_BS);
-      for (int c = 0; c < 4; ++c) {
-        shapes->color[c] = (double)k.color[c];
-      }
-    }
-  }
-}
-
-int32_t mujoco_nearest_knot(const mjModel* m, const mjData* d, int32_t flex, const double p[3],
-                            int32_t* body) {
-  int32_t first = 0, best = 0;
-  for (int32_t f = 0; f < flex; ++f) {
-    first += knots_of(m, f).count;
-  }
-  const knots k = knots_of(m, flex);
-  double nearest = HUGE_VAL;
-  *body = 0;
-  for (int32_t i = 0; i < k.count; ++i) {
-    const int32_t b = k.bodies[i] >= 0 ? k.bodies[i] : 0;
-    mjtNum at[3], difference[3];
-    mju_mulMatVec(at, d->xmat + 9 * b, k.centers + 3 * i, 3, 3);
-    mju_addTo3(at, d->xpos + 3 * b);
-    mju_sub3(difference, at, p);
-    const double distance = mju_dot3(difference, difference);
-    if (distance < nearest) {
-      nearest = distance;
-      best = i;
-      *body = b;
-    }
-  }
-  return first + best;
-}
 
 static const char* element_name(const void* context, sap_element kind, int32_t id) {
   static const int kinds[] = {
@@ -147,7 +63,6 @@ static void describe_elements(const mjModel* m, mujoco_description* d) {
   for (int32_t g = 0; g < (int32_t)m->ngeom; ++g) {
     describe_geom(m, g, &d->shapes[g]);
   }
-  describe_knots(m, d->shapes + m->ngeom);
 }
 
 // Makes points and triangles of a height field's upper side; rows along y, columns along x.
@@ -212,7 +127,7 @@ void mujoco_describe(const mjModel* m, mujoco_description* d) {
   sap_recorded_model* model = &d->model;
   model->sizes = (sap_model_sizes){.bodies = (int32_t)m->nbody,
                                    .joints = (int32_t)m->njnt,
-                                   .shapes = (int32_t)m->ngeom + mujoco_knot_count(m),
+                                   .shapes = (int32_t)m->ngeom,
                                    .tendons = (int32_t)m->ntendon,
                                    .actuators = sap_mj_output_count(m),
                                    .nq = (int32_t)m->nq,

@@ -77,9 +77,6 @@ static void look_at(mujoco_record* record, const mjData* d, sap_recorded_row* ro
   }
   mj_kinematics(m, look);
   mj_comPos(m, look);
-#if SAP_MJ_SINCE(3, 0, 0)
-  mj_flex(m, look);
-#endif
   mj_tendon(m, look);
 #if SAP_MJ_SINCE(3, 3, 3)
   mj_makeM(m, look);
@@ -118,17 +115,6 @@ static void decode(const mjModel* m, const mjContact* c, const mjtNum* rows, dou
   }
 }
 
-static int32_t shape_of(const mjModel* m, const mjData* d, const mjContact* c, int32_t side,
-                        int32_t* body) {
-  const int32_t geom = sap_mj_contact_geom(c, side);
-  if (geom < 0) {
-    const int32_t flex = sap_mj_contact_flex(c, side);
-    return (int32_t)m->ngeom + mujoco_nearest_knot(m, d, flex, c->pos, body);
-  }
-  *body = m->geom_bodyid[geom];
-  return geom;
-}
-
 static void fill_contact(const mujoco_record* record, const mjData* d, int32_t index,
                          sap_contact* out) {
   static const int ours[6] = {1, 2, 0, 3, 4, 5};  // of MuJoCo's n t1 t2 spin roll1 roll2
@@ -138,8 +124,10 @@ static void fill_contact(const mujoco_record* record, const mjData* d, int32_t i
   double velocity[6] = {0.0};
   mjtNum force[6] = {0.0};
   *out = (sap_contact){.condim = c->dim, .phi = c->dist - c->includemargin};
-  out->shape_A = shape_of(m, d, c, 0, &out->body_A);
-  out->shape_B = shape_of(m, d, c, 1, &out->body_B);
+  out->shape_A = c->geom1;
+  out->shape_B = c->geom2;
+  out->body_A = m->geom_bodyid[c->geom1];
+  out->body_B = m->geom_bodyid[c->geom2];
   memcpy(out->point, c->pos, sizeof out->point);
   memcpy(out->R_WC, c->frame + 3, 6 * sizeof(double));
   memcpy(out->R_WC + 6, c->frame, 3 * sizeof(double));
