@@ -118,10 +118,6 @@ void sap_tree_solve_row(const sap_branch_factor* factor, const double* J, int32_
   solve_forward(factor->L, factor->n, x);
 }
 
-void sap_tree_solve_back(const sap_branch_factor* factor, double* x) {
-  solve_backward(factor->L, factor->n, x);
-}
-
 static void return_factor(sap_problem* p, int32_t tree) {
   if (p->cache->lent[tree].L != NULL) {
     sap_problem_drop_factor(p, tree);

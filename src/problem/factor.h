@@ -19,8 +19,6 @@ sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree,
 bool sap_tree_factorize(const double* A, const sap_branch_factor* factor);
 // x = A_tt^-1 x. work: SAP_BRANCH_ROW(n).
 void sap_tree_solve(const sap_branch_factor* factor, double* x, double* work);
-// x = L'^-1 x of a small tree (at most SAP_SMALL_TREE velocities), A_tt = L L'.
-void sap_tree_solve_back(const sap_branch_factor* factor, double* x);
 // Computes x (SAP_BRANCH_ROW(n)) of a row of J with x . x = J A_tt^-1 J'.
 void sap_tree_solve_row(const sap_branch_factor* factor, const double* J, int32_t nrows, double* x);
 // x (n) = A_tt^-1 b of a tree alone; x may be b.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// J' G J, J x, J' y and sweeps of every instruction set against plain sums.
+// J' G J, J x and J' y of every instruction set against plain sums.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -170,68 +170,6 @@ static void check_bodies(const sap_patch_kernels* k, int32_t bodies) {
   }
 }
 
-// Rows whitened by two factors, and a sweep: each cone takes the projection of its own impulse less
-// what the others leave, and w follows w += X' d.
-static void check_sweep(const sap_patch_kernels* k, int32_t bodies) {
-  uint32_t seed = 10;
-  const int32_t ncols = 6 * bodies;
-  double J[CONES * 3 * 12], X[CONES * 3 * 12], inverse[2][36], a[6], b[6], w[12];
-  sap_sweep_cone cones[CONES];
-  sap_sweep_progress sum = {0.0, 0.0};
-  double size_2 = 0.0, change_2 = 0.0;
-  fill(J, sizeof J / sizeof *J, &seed);
-  fill(inverse[0], 72, &seed);
-  fill(w, 12, &seed);
-  memcpy(a, w, sizeof a);
-  memcpy(b, w + 6, sizeof b);
-  const sap_patch_rows rows = {J, CONES, ncols, 0}, whitened = {X, CONES, ncols, 0};
-  k->whiten(&rows, inverse[0], bodies == 2 ? inverse[1] : NULL, X);
-  for (int32_t row = 0; row < 3 * CONES; ++row) {
-    for (int32_t i = 0; i < ncols; ++i) {
-      double x = 0.0;
-      for (int32_t j = 0; j < 6; ++j) {
-        x += inverse[i / 6][6 * j + i % 6] * J[row * ncols + i / 6 * 6 + j];
-      }
-      ASSERT_NEAR(X[row * ncols + i], x, ROUNDOFF);
-    }
-  }
-  for (int32_t c = 0; c < CONES; ++c) {
-    cones[c] = (sap_sweep_cone){.v_hat = {0.1, -0.2, c == 3 ? -50.0 : 2.0},
-                                .gamma = {0.1, 0.2, c == 3 ? 0.0 : 1.0},
-                                .own_t = 3.0,
-                                .own_n = 4.0,
-                                .Dt = 3.5,
-                                .Dn = 4.5,
-                                .metric = sap_cone_make(0.7, 3.5, 4.5)};
-  }
-  sap_sweep_cone expected[CONES];
-  memcpy(expected, cones, sizeof cones);
-  k->sweep(&whitened, cones, a, bodies == 2 ? b : NULL, &sum);
-  for (int32_t c = 0; c < CONES; ++c) {
-    double own[3], next[3];
-    for (int32_t r = 0; r < 3; ++r) {
-      own[r] = expected[c].v_hat[r] + (r == 2 ? 4.0 : 3.0) * expected[c].gamma[r];
-      for (int32_t i = 0; i < ncols; ++i) {
-        own[r] -= X[(3 * c + r) * ncols + i] * w[i];
-      }
-    }
-    size_2 += 2.0 * sap_cone_impulse(&expected[c].metric, own, next);
-    for (int32_t r = 0; r < 3; ++r) {
-      const double d = next[r] - expected[c].gamma[r];
-      change_2 += (r == 2 ? 4.5 : 3.5) * d * d;
-      for (int32_t i = 0; i < ncols; ++i) {
-        w[i] += X[(3 * c + r) * ncols + i] * d;
-      }
-      ASSERT_NEAR(cones[c].gamma[r], next[r], 100.0 * ROUNDOFF);
-    }
-  }
-  for (int32_t i = 0; i < ncols; ++i) {
-    ASSERT_NEAR(i < 6 ? a[i] : b[i - 6], w[i], 100.0 * ROUNDOFF);
-  }
-  ASSERT_NEAR(sum.size_2, size_2, 1e-12 * size_2);
-  ASSERT_NEAR(sum.change_2, change_2, 1e-12 * change_2);
-}
-
 static void test_every_set(void** state) {
   (void)state;
   int32_t sets = 0;
@@ -240,8 +178,6 @@ static void test_every_set(void** state) {
     check_blocks(k, 12);
     check_bodies(k, 1);
     check_bodies(k, 2);
-    check_sweep(k, 1);
-    check_sweep(k, 2);
     for (int32_t ncols = 4; ncols <= MOST; ncols += 4) {
       check_square(k, ncols);
       check_products(k, ncols);

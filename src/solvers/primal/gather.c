@@ -18,7 +18,7 @@ static sap_status count_island(sap_newton* n, sap_error* error) {
   n->nv = n->ncones = n->ncones_n = n->npotentials = n->nintervals = n->npatch_trees = 0;
   n->nrows = 0;
   n->ncouplings = 0;
-  n->njacobian = n->nwhitened = 0;
+  n->njacobian = 0;
   for (int32_t t = 0; t < n->ntrees; ++t) {
     n->nv += p->tree_size[n->trees[t]];
     for (int32_t c = p->coupling_head[n->trees[t]]; c >= 0; c = p->couplings[c].next) {
@@ -36,7 +36,6 @@ static sap_status count_island(sap_newton* n, sap_error* error) {
       n->nrows += 1;
       n->npatch_trees += 1;
       n->njacobian += 1;
-      n->nwhitened += SAP_ONE_FREE_BODY;
       pairs += 1;
       n->largest_patch = n->largest_patch > 1 ? n->largest_patch : 1;
       continue;
@@ -64,7 +63,6 @@ static sap_status count_island(sap_newton* n, sap_error* error) {
     n->npatch_trees += block->ntrees;
     pairs += (int64_t)block->ntrees * (block->ntrees + 1) / 2;
     n->njacobian += (size_t)block->nrows * (size_t)ncols;
-    n->nwhitened += large ? 0 : (size_t)(block->nrows * block->ntrees) * SAP_ONE_FREE_BODY;
     n->largest_patch = ncols > n->largest_patch ? ncols : n->largest_patch;
   }
   return pairs <= INT32_MAX ? SAP_STATUS_OK

@@ -78,7 +78,7 @@ typedef struct sap_newton_state {
   double impulse;     // |D J' gamma|
 } sap_newton_state;
 
-enum { SAP_NEWTON_COUNTS = 14 };
+enum { SAP_NEWTON_COUNTS = 13 };
 typedef struct sap_newton {
   // the island
   const sap_problem* problem;
@@ -91,7 +91,7 @@ typedef struct sap_newton {
   int32_t npairs, ncouplings;
   int32_t largest_patch;  // ncols
   int64_t nruns;          // an upper bound
-  size_t njacobian, nwhitened;
+  size_t njacobian;
 
   int32_t* size;             // of trees (ntrees)
   int32_t* start;            // first velocity (ntrees + 1)
@@ -120,7 +120,6 @@ typedef struct sap_newton {
   double* cone_lambda;          // multipliers (linearise.c), layout of cone_gamma
   double* cone_target;          // q: impulses of the linearised law at dv = 0
   double* cone_rho;             // metric of the semismooth law (ncones)
-  sap_sweep_cone* sweep_cones;  // sweep.c (ncones)
   double* cone_G;               // 6 per cone: {t1t1, t1t2, t2t2, t1n, t2n, nn}
   double* cone_parts;           // summands, one per cone: 2 arrays
   double* row_v_hat;            // row arrays (nrows)
@@ -133,10 +132,6 @@ typedef struct sap_newton {
   double* row_work;      // two row arrays of scratch
   double* interval_rho;  // (nintervals)
   double* interval_G;
-  double* sweep_row;     // inverse metrics (nintervals)
-  double* sweep_w;       // L' v of A = L L', six per tree
-  double* sweep_factor;  // L^-1, 6 x 6 per tree
-  double* whitened;      // J L'^-1, six per tree of a row (nwhitened)
   double *v, *v_star, *v_best, *v_start, *dv, *gradient;  // (nv)
   double* momentum;                                       // A (v - v*)
   double* momentum_star;                                  // A v*
@@ -255,14 +250,3 @@ static inline bool sap_newton_is_finite(const sap_newton_state* s) {
 // fails: NOT_SPD names a tree; NOT_FINITE when numbers overflow; MEMORY.
 sap_status sap_newton_iterate(sap_newton* newton, const sap_solver_options* options,
                               sap_history* history, sap_report* result, sap_error* error);
-
-// Gauss-Seidel sweeps that find multipliers and velocities to start from, far from the solution, on
-// islands of small trees.
-
-// Returns false for an island with few cones, a tree of more than six velocities, couplings between
-// trees, cones of n rows or potentials.
-bool sap_newton_is_sweepable(const sap_newton* newton);
-// Sweeps over all blocks from the recalled multipliers (zero where there are none): sets the
-// multipliers, and v_best to the velocities of these impulses. Returns false, without changing
-// them, if a block of A is not positive definite. Only for sweepable islands.
-bool sap_newton_sweep(sap_newton* newton);

@@ -37,19 +37,6 @@ typedef struct sap_patch_part {
   bool is_triangle;  // only on and below the diagonal
 } sap_patch_part;
 
-// A cone in a sweep (sweep.c): the projection in the norm of D = diag(Dt, Dt, Dn).
-typedef struct sap_sweep_cone {
-  double v_hat[3], gamma[3];
-  double own_t, own_n;  // D - R: effect of an impulse on its own rows
-  double Dt, Dn;
-  sap_cone metric;
-} sap_sweep_cone;
-
-// Squares of the impulses and of their changes in the D norm.
-typedef struct sap_sweep_progress {
-  double size_2, change_2;
-} sap_sweep_progress;
-
 typedef struct sap_patch_kernels {
   const char* name;  // instruction set
   // Sets S; returns true if any cone is active. ncols: a multiple of four
@@ -65,11 +52,6 @@ typedef struct sap_patch_kernels {
   // y = J x and x += J' y on one free body (b NULL) or two with their six velocities at a and b.
   void (*multiply_bodies)(const sap_patch_rows* p, const double* a, const double* b, double* y);
   void (*add_to_bodies)(const sap_patch_rows* p, const double* y, double* a, double* b);
-  // X = J L^-1' of rows on one free body (b NULL) or two, with L^-1 of each (6 x 6).
-  void (*whiten)(const sap_patch_rows* p, const double* a, const double* b, double* X);
-  // Sweeps over whitened rows of cones on one tree (b NULL) or two with their velocities in w.
-  void (*sweep)(const sap_patch_rows* p, sap_sweep_cone* cones, double* a, double* b,
-                sap_sweep_progress* sum);
 } sap_patch_kernels;
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.

@@ -7,10 +7,7 @@
 
 #include "solvers/primal/newton.h"
 
-enum {
-  SAP_ONE_FREE_BODY = 6,    // columns of a patch on one free body: loops of fixed length
-  SAP_TWO_FREE_BODIES = 12  // on two
-};
+enum { SAP_ONE_FREE_BODY = 6 };  // columns of a patch on one free body: loops of fixed length
 
 // Returns the next multiple of four.
 static inline int32_t sap_patch_fill_up(int32_t ncols) {

@@ -15,10 +15,6 @@
 static const double NEAR_MOMENTUM_ERROR = 0.01;
 // Upper bound of rho times the mean of W_ii's diagonal. Measured over piles: 2 to 20 differ little.
 static const double IMPULSE_WEIGHT = 7.0;
-// The multipliers are far from the law if it changes them by this part. Measured over piles: less
-// costs useless sweeps at rest, more costs iterations.
-static const double FAR_DUAL = 0.1;
-
 // Returns J M^-1 J' of a row, by two independent sums.
 static inline double row_weight(const double* restrict J, const double* restrict inverse_mass,
                                 int32_t ncols) {
@@ -79,40 +75,6 @@ void sap_newton_choose_metrics(sap_newton* n) {
   }
 }
 
-// Returns |P(z) - lambda|^2 of a cone.
-static double law_error_2(const sap_cone* cone, double rho, sap_triple u, sap_triple lambda) {
-  const sap_cone unit = sap_cone_make(cone->mu, 1.0, 1.0);
-  const double Rn = 1.0 / cone->inverse_Rn;
-  const double Rt = cone->inverse_Rt > 0.0 ? 1.0 / cone->inverse_Rt : Rn;
-  const double z[3] = {lambda.t0 + rho * (u.t0 - Rt * lambda.t0),
-                       lambda.t1 + rho * (u.t1 - Rt * lambda.t1),
-                       lambda.n + rho * (u.n - Rn * lambda.n)};
-  double next[3];
-  (void)sap_cone_impulse(&unit, z, next);
-  const double d[3] = {next[0] - lambda.t0, next[1] - lambda.t1, next[2] - lambda.n};
-  return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-}
-
-// Returns true if the semismooth law at the evaluated point and the recalled multipliers changes
-// these much, or if an active contact has none.
-static bool is_far_from_multipliers(const sap_newton* n) {
-  const size_t nc = (size_t)n->ncones;
-  double size_2 = 0.0, error_2 = 0.0;
-  for (size_t c = 0; c < nc; ++c) {
-    if (isnan(n->recalled[n->cone_row[c]])) {
-      if (n->cone_gamma[2 * nc + c] > 0.0) {
-        return true;
-      }
-    } else {
-      const sap_triple lambda = sap_triple_load(n->cone_lambda, nc, c);
-      error_2 +=
-          law_error_2(&n->cones[c], n->cone_rho[c], sap_triple_load(n->cone_u, nc, c), lambda);
-      size_2 += lambda.t0 * lambda.t0 + lambda.t1 * lambda.t1 + lambda.n * lambda.n;
-    }
-  }
-  return error_2 > FAR_DUAL * FAR_DUAL * size_2;
-}
-
 void sap_newton_start_multipliers(sap_newton* n, bool recall) {
   const size_t nc = (size_t)n->ncones;
   memcpy(n->cone_lambda, n->cone_gamma, 3 * nc * sizeof(double));
@@ -164,35 +126,9 @@ static void come_to_rest(sap_newton* n, const sap_solver_options* options) {
   }
 }
 
-// Far from the recalled multipliers: moves to the velocities and multipliers that sweeps find.
-// Returns false if they do not help; v is the guess then, *evaluated: false if it must be evaluated
-// again.
-static bool start_swept(sap_newton* n, bool* evaluated) {
-  const double cost = n->state.cost;
-  if (!sap_newton_is_sweepable(n) || sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR) {
-    return false;
-  }
-  sap_newton_start_multipliers(n, true);
-  if ((sap_newton_is_finite(&n->state) && !is_far_from_multipliers(n)) || !sap_newton_sweep(n)) {
-    return false;
-  }
-  for (int32_t i = 0; i < n->nv; ++i) {
-    const double v = n->v[i];
-    n->v[i] = n->v_best[i];
-    n->v_best[i] = v;
-  }
-  sap_newton_evaluate(n);
-  if (isfinite(n->state.cost) && n->state.cost < cost) {
-    return true;
-  }
-  memcpy(n->v, n->v_best, (size_t)n->nv * sizeof(double));
-  *evaluated = false;
-  return false;
-}
-
 // Moves to the cheapest of: the guess in v, which costs `cost`; v*, unless the guess is near the
 // minimum; the velocities that the stepper expects, which cost `expected`; NAN: unknown.
-static void choose_start(sap_newton* n, double cost, double expected, bool evaluated) {
+static void choose_start(sap_newton* n, double cost, double expected) {
   const sap_problem* p = n->problem;
   const double* best = n->v;
   if (!n->starts_near && sap_problem_v_guess(p) != sap_problem_v_star(p)) {
@@ -207,8 +143,6 @@ static void choose_start(sap_newton* n, double cost, double expected, bool evalu
   }
   if (best != n->v) {
     memcpy(n->v, best, (size_t)n->nv * sizeof(double));
-  }
-  if (best != n->v || !evaluated) {
     sap_newton_evaluate(n);
   }
 }
@@ -248,16 +182,11 @@ sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sa
   }
   n->starts_near = primal_dual && sap_newton_is_finite(&n->state) &&
                    sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR;
-  const bool far = primal_dual && !n->starts_near;
-  if (far) {
+  if (primal_dual && !n->starts_near) {
     sap_newton_choose_metrics(n);
   }
-  const double cost = n->state.cost;
-  bool evaluated = true;
-  if (!(far && start_swept(n, &evaluated))) {
-    choose_start(n, cost, expected, evaluated);
-    sap_newton_start_multipliers(n, !(sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR));
-  }
+  choose_start(n, n->state.cost, expected);
+  sap_newton_start_multipliers(n, !(sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR));
   return sap_newton_is_finite(&n->state) ? SAP_STATUS_OK
                                          : sap_newton_overflow(n, "at the start", error);
 }
