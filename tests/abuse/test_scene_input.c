@@ -76,6 +76,8 @@ static const bad_scene mjcf[] = {
     // actuators
     {WITH_JOINT("<actuator><pid joint='j'/></actuator>"), SAP_STATUS_UNSUPPORTED, "a:2: <pid>",
      "this kind of actuator"},
+    {WITH_JOINT("<actuator><dcmotor joint='j' motorconst='1' resistance='1'/></actuator>"),
+     SAP_STATUS_UNSUPPORTED, "a:2: <dcmotor>", "this kind of actuator"},
     {WITH_JOINT("<actuator><adhesion body='b'/></actuator>"), SAP_STATUS_SYNTAX, "a:2: <adhesion>",
      "needs a ctrlrange"},
     {WITH_JOINT("<actuator><adhesion body='b' ctrlrange='-1 1'/></actuator>"), SAP_STATUS_SYNTAX,

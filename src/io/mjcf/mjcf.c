@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From the tree of an MJCF file to a model; keyframes.
 //
-// A key of the main file is written for the whole scene. A key of an attached model is written for
-// that model: it sets the attached part and leaves the rest at its default. As in MuJoCo, only the
-// first copy of a replicate adds keys.
+// Keys of attached models are left out with a warning (mjcf_collect.c).
 #include "io/mjcf/mjcf.h"
 
 #include <string.h>
@@ -30,76 +28,36 @@ static sap_status read_values(sap_mjcf_reader* r, const sap_xml_node* node, cons
   return sap_xml_numbers(node, attribute, count, count, *values, NULL, r->error);
 }
 
-// Returns the number of values before that of the element in the keys of its model; `node` NULL:
-// the number of all. activations: of act, else of ctrl.
-static int32_t place_in_model(const sap_mjcf_reader* r, int32_t space, const sap_xml_node* node,
-                              bool activations) {
-  const sap_xml_node* root = r->spaces[space].model->root;
+// Reads the values of all actuators (ctrl), or of those with an activation (act), also of actuators
+// that were left out.
+static sap_status read_controls(sap_mjcf_reader* r, const sap_xml_node* node, bool activations,
+                                double* target) {
   int32_t count = 0;
-  for (const sap_xml_node* n = sap_xml_next(root, "actuator", NULL); n != NULL && n != node;
-       n = sap_xml_next(root, "actuator", n)) {
-    bool counts = !activations;
-    for (int32_t i = 0; i < r->control_count && !counts; ++i) {
-      counts = r->controls[i].node == n && r->controls[i].has_activation;
-    }
-    count += counts ? 1 : 0;
-  }
-  return count;
-}
-
-static int32_t place_in_scene(const sap_mjcf_reader* r, int32_t control, bool activations) {
-  int32_t count = 0;
-  for (int32_t i = 0; i < control; ++i) {
+  for (int32_t i = 0; i < r->control_count; ++i) {
     count += !activations || r->controls[i].has_activation ? 1 : 0;
   }
-  return count;
-}
-
-// Reads the values of all actuators (ctrl), or of those with an activation (act), of the key's
-// model, also of actuators that were left out. In the whole scene they have the order of the
-// actuators, in an attached model that of its elements.
-static sap_status read_controls(sap_mjcf_reader* r, const sap_xml_node* node, int32_t space,
-                                bool activations, double* target) {
-  const bool main = space == 0;
-  const int32_t count = main ? place_in_scene(r, r->control_count, activations)
-                             : place_in_model(r, space, NULL, activations);
   double* values;
   SAP_TRY(read_values(r, node, activations ? "act" : "ctrl", count, &values));
-  int32_t to = 0;  // among activations that exist
+  int32_t from = 0, to = 0;  // among all, among activations that exist
   for (int32_t i = 0; i < r->control_count && values != NULL; ++i) {
     const sap_mjcf_control* c = &r->controls[i];
-    if (c->id < 0 || (activations && !c->has_activation)) {
+    if (activations && !c->has_activation) {
       continue;
     }
-    if (main || c->space == space) {
-      const int32_t from =
-          main ? place_in_scene(r, i, activations) : place_in_model(r, space, c->node, activations);
-      target[activations ? to : c->id] = values[from];
+    if (c->id >= 0) {
+      target[activations ? to++ : c->id] = values[from];
     }
-    ++to;
+    ++from;
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status read_coordinates(sap_mjcf_reader* r, const sap_xml_node* node, int32_t index,
-                                   key_arrays* arrays) {
-  sap_mjcf_space part = r->spaces[index];
-  int32_t nq = arrays->nq, nv = arrays->nv;
-  if (index != 0) {
-    SAP_TRY(sap_mjcf_count_coordinates(r, part.model, NULL, &nq, &nv));
-  } else {
-    part.q_skip = part.v_skip = part.q_first = part.v_first = 0;
-    part.nq = nq;
-    part.nv = nv;
-  }
-  double *q, *v;
-  SAP_TRY(read_values(r, node, "qpos", nq, &q));
-  SAP_TRY(read_values(r, node, "qvel", nv, &v));
-  if (q != NULL) {
-    memcpy(arrays->q + part.q_first, q + part.q_skip, (size_t)part.nq * sizeof *q);
-  }
-  if (v != NULL) {
-    memcpy(arrays->v + part.v_first, v + part.v_skip, (size_t)part.nv * sizeof *v);
+static sap_status read_coordinates(sap_mjcf_reader* r, const sap_xml_node* node,
+                                   const char* attribute, int32_t count, double* target) {
+  double* values;
+  SAP_TRY(read_values(r, node, attribute, count, &values));
+  if (values != NULL) {
+    memcpy(target, values, (size_t)count * sizeof *values);
   }
   return SAP_STATUS_OK;
 }
@@ -116,8 +74,7 @@ static void mend_quaternions(const sap_mjcf_reader* r, double* q) {
   }
 }
 
-static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t space,
-                          key_arrays* a) {
+static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, const key_arrays* a) {
   if (a->nq > 0) {
     memcpy(a->q, r->q_default, (size_t)a->nq * sizeof *a->q);
   }
@@ -128,19 +85,18 @@ static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t 
   def.control = a->control;
   def.act = a->act;
   const char* name = sap_xml_get(node, "name");
-  if (name != NULL && name[0] != '\0') {  // the first copy's suffix is not part of the name
-    SAP_TRY(sap_xml_join(r->store, r->spaces[space].prefix, name, NULL, &def.name, r->error));
-  }
+  def.name = name != NULL && name[0] != '\0' ? name : def.name;
   SAP_TRY(sap_xml_optional(node, "time", 1, 1, &def.t, r->error));
-  SAP_TRY(read_coordinates(r, node, space, a));
+  SAP_TRY(read_coordinates(r, node, "qpos", a->nq, a->q));
+  SAP_TRY(read_coordinates(r, node, "qvel", a->nv, a->v));
   mend_quaternions(r, a->q);
-  SAP_TRY(read_controls(r, node, space, false, a->control));
-  SAP_TRY(read_controls(r, node, space, true, a->act));
+  SAP_TRY(read_controls(r, node, false, a->control));
+  SAP_TRY(read_controls(r, node, true, a->act));
   return SAP_XML_ADD(r, node, sap_builder_add_keyframe, &def, NULL);
 }
 
 // <size nkey> is the least number of keyframes: those beyond the <key>s are the default pose.
-static sap_status add_spare_keys(sap_mjcf_reader* r, key_arrays* arrays) {
+static sap_status add_spare_keys(sap_mjcf_reader* r, const key_arrays* arrays) {
   static const int32_t most = 1000000;  // more than any scene has
   const sap_xml_node* root = r->main->root;
   for (const sap_xml_node* n = root->first_child; n != NULL; n = n->next) {
@@ -152,20 +108,17 @@ static sap_status add_spare_keys(sap_mjcf_reader* r, key_arrays* arrays) {
     SAP_RETURN_IF(count > most,
                   sap_xml_syntax(n, "nkey", r->error, "more than %d keyframes", (int)most));
     while (r->builder->nkeys < count) {
-      SAP_TRY(add_key(r, n, 0, arrays));
+      SAP_TRY(add_key(r, n, arrays));
     }
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status add_keys(sap_mjcf_reader* r, key_arrays* arrays) {
-  for (int32_t i = 0; i < r->space_count; ++i) {
-    const sap_xml_node* root = r->spaces[i].model->root;
-    const bool has_keys = r->spaces[i].is_model && !r->spaces[i].in_copy;
-    const sap_xml_node* n = has_keys ? sap_xml_next(root, "keyframe", NULL) : NULL;
-    for (; n != NULL; n = sap_xml_next(root, "keyframe", n)) {
-      SAP_TRY(add_key(r, n, i, arrays));
-    }
+static sap_status add_keys(sap_mjcf_reader* r, const key_arrays* arrays) {
+  const sap_xml_node* root = r->main->root;
+  for (const sap_xml_node* n = sap_xml_next(root, "keyframe", NULL); n != NULL;
+       n = sap_xml_next(root, "keyframe", n)) {
+    SAP_TRY(add_key(r, n, arrays));
   }
   return add_spare_keys(r, arrays);
 }

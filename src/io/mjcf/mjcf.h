@@ -53,12 +53,7 @@ typedef struct sap_mjcf_space {
   const sap_mjcf_model* model;
   int32_t parent;  // enclosing space, -1
   const char *prefix, *suffix;
-  // Only of spaces of whole models, for their keyframes:
-  bool is_model;
-  bool in_copy;              // lies in a copy other than the first
-  int32_t q_skip, v_skip;    // coordinates of the model before the attached part
-  int32_t q_first, v_first;  // first coordinates of the attached part in the scene
-  int32_t nq, nv;            // coordinates of the attached part
+  bool is_model;  // of a whole model, not of a copy
 } sap_mjcf_space;
 
 // The surroundings of an element.
@@ -110,7 +105,6 @@ typedef struct sap_mjcf_tendon {
 enum { SAP_MJCF_LEFT_OUT = -2 };
 
 typedef struct sap_mjcf_control {
-  const sap_xml_node* node;
   int32_t space;
   int32_t id;  // the builder's, -1: not supported and left out
   bool has_activation;

@@ -22,8 +22,6 @@ typedef struct law {
   int32_t activation_count;  // actdim, -1: by the law
   double damping_ratio, inherit_range;
   bool inherit_activation;  // inheritrange sets the range of the activation, not of the control
-  double motor_constant, motor_resistance;  // of a DC motor; 0: not given yet
-  double force_limit;                       // of either sign; 0: none
 } law;
 
 static void set_types(law* l, int32_t gain, int32_t bias, sap_activation activation) {
@@ -151,57 +149,6 @@ static sap_status apply_muscle(const sap_xml_node* node, law* l, sap_error* erro
   return SAP_STATUS_OK;
 }
 
-// --- DC motors ----------------------------------------------------------------------------------
-
-// <dcmotor>, driven by its voltage u, with constant K [N m/A] = [V s/rad] and resistance R [ohm]:
-//   force = K (u - K rate)/R
-// K is the geometric mean of the torque's and the voltage's constants (motorconst; the second also
-// as nominal voltage over speed), or the one that is given. R is given, or follows from the stall
-// torque at the nominal voltage. saturation bounds the force, directly and by the current; its
-// third number is for motors with inductance, which are not supported, nor are cogging and other
-// motors with a state.
-static sap_status apply_dcmotor(const sap_xml_node* node, law* l, sap_error* error) {
-  typedef struct motor {
-    double constants[2], resistance, nominal[3], saturation[3];
-  } motor;
-  static const sap_xml_field fields[] = {
-      SAP_XML_FIELD(motor, constants, "motorconst", NONNEGATIVE, 1, 2),
-      SAP_XML_FIELD(motor, resistance, "resistance", NONNEGATIVE, 1, 1),
-      SAP_XML_FIELD(motor, nominal, "nominal", NONNEGATIVE, 1, 3),
-      SAP_XML_FIELD(motor, saturation, "saturation", NONNEGATIVE, 1, 3),
-      {0},
-  };
-  motor m = {.resistance = l->motor_resistance};
-  SAP_TRY(sap_xml_read_fields(node, fields, &m, error));
-  const double voltage = m.nominal[0], torque = m.nominal[1], speed = m.nominal[2];
-  const double of_torque = m.constants[0];
-  const double of_voltage =
-      m.constants[1] > 0.0 || !(speed > 0.0) ? m.constants[1] : voltage / speed;
-  const double K = of_torque > 0.0 && of_voltage > 0.0 ? sqrt(of_torque * of_voltage)
-                   : of_torque + of_voltage > 0.0      ? of_torque + of_voltage
-                                                       : l->motor_constant;
-  const double R = m.resistance > 0.0 || !(torque > 0.0) ? m.resistance : K * voltage / torque;
-  if (!(K > 0.0) || !(R > 0.0) || !isfinite(K / R) || !isfinite(K * K / R)) {
-    return sap_xml_syntax(node, NULL, error,
-                          "its constant (motorconst or nominal) = %g and resistance = %g must be "
-                          "> 0",
-                          K, R);
-  }
-  l->motor_constant = K;
-  l->motor_resistance = R;
-  l->gain[0] = K / R;
-  l->bias[0] = l->bias[1] = 0.0;
-  l->bias[2] = -K * K / R;
-  set_types(l, LAW_FIXED, LAW_AFFINE, SAP_ACTIVATION_NONE);
-  for (int i = 0; i < 2; ++i) {
-    const double bound = i == 0 ? m.saturation[0] : K * m.saturation[1];
-    if (bound > 0.0) {
-      l->force_limit = l->force_limit > 0.0 ? fmin(l->force_limit, bound) : bound;
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
 // --- general ------------------------------------------------------------------------------------
 
 static sap_status apply_general(const sap_xml_node* node, law* l, sap_error* error) {
@@ -235,7 +182,7 @@ static sap_status apply_element(const sap_xml_node* node, law* l, sap_error* err
   } kinds[] = {
       {"position", apply_position}, {"intvelocity", apply_position}, {"velocity", apply_velocity},
       {"damper", apply_damper},     {"adhesion", apply_adhesion},    {"cylinder", apply_cylinder},
-      {"muscle", apply_muscle},     {"dcmotor", apply_dcmotor},      {"general", apply_general}};
+      {"muscle", apply_muscle},     {"general", apply_general}};
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
     if (sap_xml_is(node, kinds[k].element)) {
       return kinds[k].apply(node, l, error);
@@ -334,10 +281,6 @@ static void apply_law(const law* l, sap_actuator_def* def) {
       def->bias[2] = 0.0;
     }
   }
-  if (l->force_limit > 0.0) {
-    def->force_lower = fmax(def->force_lower, -l->force_limit);
-    def->force_upper = fmin(def->force_upper, l->force_limit);
-  }
   def->activation = l->activation;
   memcpy(def->activation_time, l->time, sizeof def->activation_time);
 }
@@ -381,7 +324,7 @@ static sap_status check_target(sap_mjcf_reader* r, const sap_xml_node* node) {
 // Sets transmission and target; returns NULL, or why the actuator is not supported.
 static const char* find_target(const sap_mjcf_reader* r, const sap_mjcf_instance* i,
                                sap_actuator_def* def) {
-  if (sap_word_index("orientation pid plugin", i->node->name) >= 0) {
+  if (sap_word_index("orientation pid dcmotor plugin", i->node->name) >= 0) {
     return "this kind of actuator is not supported";
   }
   for (int k = 0; k < TARGETS; ++k) {
@@ -573,8 +516,7 @@ sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i)
   SAP_TRY(add_to_builder(&s, i, &l, &id));
   // An actuator that is left out may still have an activation in keyframes.
   r->controls[r->control_count++] =
-      (sap_mjcf_control){.node = i->node,
-                         .space = i->space,
+      (sap_mjcf_control){.space = i->space,
                          .id = id,
                          .has_activation = l.activation != SAP_ACTIVATION_NONE};
   const char* name;

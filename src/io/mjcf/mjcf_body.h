@@ -12,14 +12,9 @@ sap_status sap_mjcf_collect_worldbody(sap_mjcf_reader* r, const sap_mjcf_scope* 
 sap_status sap_mjcf_child_class(sap_mjcf_reader* r, const sap_xml_node* node,
                                 sap_mjcf_scope* scope);
 sap_status sap_mjcf_add_space(sap_mjcf_reader* r, const sap_mjcf_space* space, int32_t* index);
-// Counts the coordinates of a model alone, before the element `stop` (NULL: of all).
-sap_status sap_mjcf_count_coordinates(sap_mjcf_reader* r, const sap_mjcf_model* model,
-                                      const sap_xml_node* stop, int32_t* nq, int32_t* nv);
 
 // mjcf_joint.c
 bool sap_mjcf_is_joint(const sap_xml_node* node);
-sap_status sap_mjcf_joint_type(sap_mjcf_reader* r, const sap_xml_node* node,
-                               const sap_mjcf_scope* scope, sap_joint_type* type);
 sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body,
                               const sap_body_def* body_def);
 

@@ -81,7 +81,6 @@ static sap_status collect_copy(sap_mjcf_reader* r, const sap_xml_node* node,
   sap_mjcf_scope inner = *scope;
   space.parent = scope->space;
   space.is_model = false;
-  space.in_copy = space.in_copy || copy > 0;
   SAP_TRY(copy_suffix(r, node, copy, count, space.suffix, &space.suffix));
   SAP_TRY(count_element(r, node));
   SAP_TRY(sap_mjcf_add_space(r, &space, &inner.space));
@@ -184,12 +183,11 @@ static sap_status collect_attached(sap_mjcf_reader* r, const sap_xml_node* node,
   sap_mjcf_space space = r->spaces[scope->space];
   space.is_model = true;
   space.parent = scope->space;
-  space.nq = space.nv = space.q_skip = space.v_skip = 0;
   SAP_TRY(find_attached(r, node, scope->model, &space.model, &element));
   SAP_TRY(sap_xml_join(r->store, space.prefix, sap_xml_get(node, "prefix"), NULL, &space.prefix,
                        r->error));
-  if (element != NULL) {
-    SAP_TRY(sap_mjcf_count_coordinates(r, space.model, element, &space.q_skip, &space.v_skip));
+  if (sap_xml_next(space.model->root, "keyframe", NULL) != NULL) {
+    sap_scene_warn(r->options, node, NULL, "keyframes of the attached model are left out");
   }
   sap_mjcf_scope inner = {.model = space.model, .child_class = -1, .frame = scope->frame};
   SAP_TRY(sap_mjcf_add_space(r, &space, &inner.space));
@@ -214,70 +212,5 @@ sap_status sap_mjcf_collect(sap_mjcf_reader* r, const sap_xml_node* node,
       SAP_TRY(push_item(r, c, scope));
     }
   }
-  return SAP_STATUS_OK;
-}
-
-// --- coordinates of a model alone ---------------------------------------------------------------
-
-// A keyframe of an attached model is written for the whole model, of which only a part may be
-// attached.
-
-typedef struct counter {
-  const sap_xml_node* stop;
-  int32_t nq, nv;
-  bool stopped;
-} counter;
-
-static bool is_within(const sap_xml_node* node, const sap_xml_node* outer) {
-  while (node != NULL && node != outer) {
-    node = node->parent;
-  }
-  return node != NULL;
-}
-
-// Counts the joints of the items from `first` on, then those of their bodies; removes the items.
-static sap_status count_items(sap_mjcf_reader* r, int32_t first, counter* c) {
-  const int32_t end = r->item_count;
-  for (int32_t i = first; i < end; ++i) {
-    const sap_mjcf_item item = r->items[i];
-    sap_joint_type type = SAP_JOINT_HINGE;
-    if (sap_mjcf_is_joint(item.node)) {
-      SAP_TRY(sap_mjcf_joint_type(r, item.node, &item.scope, &type));
-      c->nq += sap_joint_position_count(type);
-      c->nv += sap_joint_velocity_count(type);
-    }
-  }
-  for (int32_t i = first; i < end && !c->stopped; ++i) {
-    const sap_mjcf_item item = r->items[i];  // the array grows below
-    sap_mjcf_scope scope = item.scope;
-    if (!sap_xml_is(item.node, "body")) {
-      continue;
-    }
-    c->stopped = c->stop != NULL && is_within(item.node, c->stop);
-    if (!c->stopped) {
-      SAP_TRY(sap_mjcf_child_class(r, item.node, &scope));
-      SAP_TRY(sap_mjcf_collect(r, item.node, &scope));
-      SAP_TRY(count_items(r, end, c));
-    }
-  }
-  r->item_count = first;
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_mjcf_count_coordinates(sap_mjcf_reader* r, const sap_mjcf_model* model,
-                                      const sap_xml_node* stop, int32_t* nq, int32_t* nv) {
-  const sap_mjcf_space alone = {
-      .model = model, .parent = -1, .prefix = "", .suffix = "", .is_model = true};
-  const int64_t total = r->total;
-  const int32_t spaces = r->space_count, items = r->item_count;
-  sap_mjcf_scope scope = {.model = model, .child_class = -1, .frame = sap_pose_identity};
-  counter c = {.stop = stop};
-  SAP_TRY(sap_mjcf_add_space(r, &alone, &scope.space));
-  SAP_TRY(sap_mjcf_collect_worldbody(r, &scope));
-  SAP_TRY(count_items(r, items, &c));
-  r->total = total;  // nothing was added
-  r->space_count = spaces;
-  *nq = c.nq;
-  *nv = c.nv;
   return SAP_STATUS_OK;
 }

@@ -32,17 +32,6 @@ static sap_status read_type(const sap_mjcf_sources* s, sap_joint_type* type) {
   return SAP_STATUS_OK;
 }
 
-sap_status sap_mjcf_joint_type(sap_mjcf_reader* r, const sap_xml_node* node,
-                               const sap_mjcf_scope* scope, sap_joint_type* type) {
-  if (sap_xml_is(node, "freejoint")) {
-    *type = SAP_JOINT_FREE;
-    return SAP_STATUS_OK;
-  }
-  sap_mjcf_sources s;
-  SAP_TRY(sap_mjcf_find_sources(r, node, "joint", scope, &s));
-  return read_type(&s, type);
-}
-
 // unit: of the joint's positions.
 static sap_status read_properties(const sap_mjcf_sources* s, const sap_pose* frame, double unit,
                                   sap_joint_def* def) {
@@ -117,19 +106,6 @@ static sap_status read_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_
   return read_efforts(&s, def);
 }
 
-// Adds coordinates to all models around a joint: those of an attached model are consecutive.
-static void count_in_models(sap_mjcf_reader* r, int32_t space, int32_t nq, int32_t nv) {
-  for (; space >= 0; space = r->spaces[space].parent) {
-    sap_mjcf_space* s = &r->spaces[space];
-    if (s->is_model) {
-      s->q_first = s->nq == 0 ? r->nq : s->q_first;
-      s->v_first = s->nv == 0 ? r->nv : s->v_first;
-      s->nq += nq;
-      s->nv += nv;
-    }
-  }
-}
-
 // Stores what tendons, actuators and keyframes need.
 static sap_status remember_joint(sap_mjcf_reader* r, int32_t id, const sap_joint_def* def,
                                  const sap_mjcf_joint* joint, const sap_body_def* body) {
@@ -149,7 +125,6 @@ static sap_status remember_joint(sap_mjcf_reader* r, int32_t id, const sap_joint
   r->joints[id] = *joint;
   r->joints[id].q_start = r->nq;
   r->joint_count = id + 1;
-  count_in_models(r, joint->space, nq, nv);
   r->nq += nq;
   r->nv += nv;
   return SAP_STATUS_OK;
