@@ -27,10 +27,10 @@ SAP_API sap_status sap_problem_file_read(const char* path, sap_problem* problem,
 SAP_API sap_status sap_problem_file_read_next(const char* path, int64_t* at, sap_problem* problem,
                                               sap_error* error);
 
-// Writes a problem, as global, or as local if it has a mobility, and its solution (NULL: none) as
-// /solution: v, r, u, l. The file appears whole or not at all. Data that FCLIB cannot express (dt,
+// Writes a problem as global, and its solution (NULL: none) as /solution: v, r, u, l. The file appears whole or not at all. Data that FCLIB cannot express (dt,
 // v_guess, trees, keys, R, limits, boxes, cones of 4 or 6 rows) are in /sapstep and are restored
-// bit by bit. Fails with UNSUPPORTED for contacts with a potential, or with IO.
+// bit by bit. Fails with UNSUPPORTED for problems with a mobility and
+// contacts with a potential, or with IO.
 SAP_API sap_status sap_problem_file_write(const char* path, const sap_problem* problem,
                                           const sap_solution* solution, sap_error* error);
 

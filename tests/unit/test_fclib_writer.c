@@ -134,46 +134,23 @@ static void test_every_block_comes_back(void** state) {
   scratch_end(&s);
 }
 
-// A mobility: unsymmetric, singular, regularized, with free rows last.
-static void test_local_comes_back(void** state) {
+// Files have A: a problem with a mobility is refused, and no file is left.
+static void test_mobility_is_refused(void** state) {
   (void)state;
   scratch s;
   char name[SCRATCH_PATH_SIZE];
   scratch_begin(&s);
-  const char* path = scratch_path(&s, "local.hdf5", name);
   sap_error error = {0};
   sap_problem* p = NULL;
-  const int32_t sizes[3] = {3, 3, 2};
-  double W[9] = {2, 0.1, 0, 0.1, 3, 0, 0.25, 0, 0}, I[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  const double V[6] = {1, 2, 3, 4, 5, 6}, S[4] = {1, 0.5, 0.5, 2}, I2[4] = {1, 0, 0, 1};
-  const double q[8] = {-1, 2, 3, -4, -0.0, 1.0 / 3.0, 7, 8};
-  const double R[3] = {1e-3, 1e-3, 2e-3}, zero[3] = {0};
+  const int32_t size = 1;
+  const double B = 2.0;
   check(sap_problem_create(&p, &error), &error);
-  check(sap_problem_reset(p, 0.01, 3, sizes, &error), &error);
-  check(sap_problem_set_mobility_block(p, 0, 0, W, 3, &error), &error);
-  check(sap_problem_set_mobility_block(p, 1, 1, I, 3, &error), &error);
-  check(sap_problem_set_mobility_block(p, 0, 1, W, 3, &error), &error);
-  check(sap_problem_set_mobility_block(p, 1, 0, I, 3, &error), &error);
-  check(sap_problem_set_mobility_block(p, 2, 2, S, 2, &error), &error);
-  check(sap_problem_set_mobility_block(p, 0, 2, V, 3, &error), &error);
-  check(sap_problem_set_v_star(p, q, &error), &error);
-  for (int32_t b = 0; b < 3; ++b) {
-    const double* J = b < 2 ? I : I2;
-    const sap_block block = {.set = b < 2 ? SAP_SET_FRICTION_CONE : SAP_SET_FREE,
-                             .nrows = b < 2 ? 3 : 2,
-                             .ntrees = 1,
-                             .trees = &b,
-                             .jacobians = &J,
-                             .R = b == 0 ? R : zero,
-                             .v_hat = zero,
-                             .friction = 0.5,
-                             .key = 0};
-    check(sap_problem_add_block(p, &block, &error), &error);
-  }
-  write_file(path, p, NULL);
-  sap_problem* back = problem_file_new(path);
-  compare(p, back);
-  sap_problem_destroy(back);
+  check(sap_problem_reset(p, 0.01, 1, &size, &error), &error);
+  check(sap_problem_set_mobility_block(p, 0, 0, &B, 1, &error), &error);
+  assert_int_equal(sap_problem_file_write(scratch_path(&s, "b.hdf5", name), p, NULL, &error),
+                   SAP_STATUS_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "mobility"));
+  assert_int_equal(scratch_count(&s), 0);
   sap_problem_destroy(p);
   scratch_end(&s);
 }
@@ -283,7 +260,7 @@ static void test_bytes_and_failures(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_block_comes_back), cmocka_unit_test(test_local_comes_back),
+      cmocka_unit_test(test_every_block_comes_back), cmocka_unit_test(test_mobility_is_refused),
       cmocka_unit_test(test_solution_comes_back),    cmocka_unit_test(test_wide_cones_come_back),
       cmocka_unit_test(test_bytes_and_failures),
   };

@@ -102,10 +102,9 @@ bool sap_fclib_put_set(const sap_fclib_file* file, const char* name, hid_t type,
                        const void* values);
 bool sap_fclib_put_matrix(const sap_fclib_file* file, const char* group, const sap_fclib_matrix* a);
 
-// Read a problem of one of the two forms, which resets the problem; write one.
+// Read a problem of one of the two forms, which resets the problem; write a global one.
 sap_status sap_fclib_read_local(sap_fclib_file* file, sap_problem* problem);
 sap_status sap_fclib_read_global(sap_fclib_file* file, sap_problem* problem);
-sap_status sap_fclib_put_local(sap_fclib_file* file, const sap_problem* problem);
 sap_status sap_fclib_put_global(sap_fclib_file* file, const sap_problem* problem);
 
 // Blocks by the place of their rows in a file: friction cones of 3 rows, free rows, all others.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads and writes local problems of FCLIB files, u = W r + q.
+// Reads local problems of FCLIB files, u = W r + q.
 //   one tree of three velocities u per contact,  J = I,  v* = q,  A^-1 = W
 // Bilateral rows (V, R, s), if any, are one more tree.
 #include "io/problem_file/fclib_file.h"
 
-#include <math.h>
 #include <string.h>
 
 static const double zero[9] = {0.0};
@@ -18,8 +17,6 @@ typedef struct local {
 static size_t square(int32_t n) {
   return (size_t)n * (size_t)n;
 }
-
-// --- reading ------------------------------------------------------------------------------------
 
 static sap_status read_all(sap_fclib_file* file, local* l) {
   SAP_TRY(sap_fclib_read_contacts(file, "fclib_local", &l->mu));
@@ -177,142 +174,4 @@ sap_status sap_fclib_read_local(sap_fclib_file* file, sap_problem* problem) {
   SAP_TRY(set_free(file, &l, problem));
   SAP_TRY(add_contacts(file, &l, problem));
   return add_free(file, &l, problem);
-}
-
-// --- writing ------------------------------------------------------------------------------------
-
-static bool is_identity(const double* J, int32_t n) {
-  for (int32_t j = 0; j < n; ++j) {
-    for (int32_t i = 0; i < n; ++i) {
-      if (J[(size_t)j * (size_t)n + (size_t)i] != (i == j ? 1.0 : 0.0)) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
-// Checks that the problem has the local form: a block per tree, J = I, v_hat = 0; friction cones,
-// then at most one rigid free block. Counts the contacts.
-static sap_status check_local(const sap_problem* problem, int32_t* ncontacts, sap_error* error) {
-  const int32_t nblocks = sap_problem_block_count(problem);
-  *ncontacts = nblocks;
-  SAP_FAIL_IF(nblocks != sap_problem_tree_count(problem), error, SAP_STATUS_UNSUPPORTED,
-              "FCLIB's local form has a block for each tree, not %d for %d", nblocks,
-              sap_problem_tree_count(problem));
-  for (int32_t b = 0; b < nblocks; ++b) {
-    sap_block block;
-    SAP_TRY(sap_problem_block(problem, b, &block, NULL, error));
-    const bool cone = block.set == SAP_SET_FRICTION_CONE && block.nrows == 3;
-    const bool last = block.set == SAP_SET_FREE && b == nblocks - 1;
-    bool fits = (cone || last) && block.ntrees == 1 && block.trees[0] == b &&
-                sap_problem_tree_size(problem, b) == block.nrows &&
-                is_identity(block.jacobians[0], block.nrows);
-    for (int32_t i = 0; i < block.nrows && fits; ++i) {
-      fits = block.v_hat[i] == 0.0 && (cone || block.R[i] == 0.0);
-    }
-    SAP_FAIL_IF(!fits, error, SAP_STATUS_UNSUPPORTED,
-                "block %d: FCLIB's local form holds friction cones of 3 rows, and rigid free "
-                "rows last, on a tree of their own with J = I and v_hat = 0",
-                b);
-    *ncontacts -= cone ? 0 : 1;
-  }
-  return SAP_STATUS_OK;
-}
-
-static int32_t our_row(bool contact, int32_t component) {
-  return contact ? sap_fclib_row(component) : component;
-}
-
-// Gathers the columns of trees [columns[0], columns[1]) in the rows of trees [rows[0], rows[1]).
-static sap_status gather_columns(sap_fclib_file* file, const sap_problem* problem,
-                                 int32_t ncontacts, const int32_t columns[2], const int32_t rows[2],
-                                 sap_fclib_matrix* out) {
-  int64_t entries = 0;
-  int32_t nrows = 0, ncols = 0;
-  for (int32_t b = columns[0]; b < columns[1]; ++b) {
-    ncols += sap_problem_tree_size(problem, b);
-    for (int32_t a = rows[0]; a < rows[1]; ++a) {
-      const bool set = sap_problem_mobility_block(problem, a, b) != NULL;
-      entries +=
-          set ? (int64_t)sap_problem_tree_size(problem, a) * sap_problem_tree_size(problem, b) : 0;
-    }
-  }
-  for (int32_t a = rows[0]; a < rows[1]; ++a) {
-    nrows += sap_problem_tree_size(problem, a);
-  }
-  SAP_TRY(sap_fclib_start_matrix(file, nrows, ncols, entries, out));
-  for (int32_t b = columns[0]; b < columns[1]; ++b) {
-    for (int32_t j = 0; j < sap_problem_tree_size(problem, b); ++j) {
-      int32_t first = 0;
-      for (int32_t a = rows[0]; a < rows[1]; ++a) {
-        const double* block = sap_problem_mobility_block(problem, a, b);
-        const int32_t na = sap_problem_tree_size(problem, a);
-        const size_t column = (size_t)our_row(b < ncontacts, j);
-        for (int32_t i = 0; i < na && block != NULL; ++i) {
-          const double x = block[column * (size_t)na + (size_t)our_row(a < ncontacts, i)];
-          if (x != 0.0 || signbit(x) != 0) {  // keep -0
-            sap_fclib_append(out, first + i, x);
-          }
-        }
-        first += na;
-      }
-      sap_fclib_end_column(out);
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
-// Writes mu, R and q in FCLIB's order, keys and dt.
-static sap_status put_vectors(sap_fclib_file* file, const sap_problem* problem, int32_t nc,
-                              bool* good) {
-  static const int32_t spacedim = 3;
-  const double* v_star = sap_problem_v_star(problem);
-  const double dt = sap_problem_dt(problem);
-  double *q, *R, *mu;
-  uint64_t* keys;
-  bool any_R = false;
-  SAP_TRY(SAP_POOL_ADD_ALL(&file->pool, file->error, SAP_ARRAY(&q, 3 * (size_t)nc),
-                           SAP_ARRAY(&R, 3 * (size_t)nc), SAP_ARRAY(&mu, nc),
-                           SAP_ARRAY(&keys, nc)));
-  for (int32_t c = 0; c < nc; ++c) {
-    sap_block block;
-    (void)sap_problem_block(problem, c, &block, NULL, NULL);
-    mu[c] = block.friction;
-    keys[c] = block.key;
-    for (int32_t k = 0; k < 3; ++k) {
-      q[3 * c + k] = v_star[3 * c + sap_fclib_row(k)];
-      R[3 * c + k] = block.R[sap_fclib_row(k)];
-      any_R = any_R || R[3 * c + k] != 0.0;
-    }
-  }
-  *good = SAP_FCLIB_PUT(file, "fclib_local/spacedim", 1, &spacedim) &&
-          SAP_FCLIB_PUT(file, "fclib_local/vectors/mu", nc, mu) &&
-          SAP_FCLIB_PUT(file, "fclib_local/vectors/q", 3 * nc, q) &&
-          (!any_R || SAP_FCLIB_PUT(file, "fclib_local/vectors/R", 3 * nc, R)) &&
-          SAP_FCLIB_PUT(file, "sapstep/keys", nc, keys) &&
-          SAP_FCLIB_PUT(file, "sapstep/dt", 1, &dt);
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_fclib_put_local(sap_fclib_file* file, const sap_problem* problem) {
-  int32_t nc = 0;
-  SAP_TRY(check_local(problem, &nc, file->error));
-  const int32_t ntrees = sap_problem_tree_count(problem);
-  const int32_t contacts[2] = {0, nc}, last[2] = {nc, ntrees};
-  sap_fclib_matrix W, V, S;
-  bool good;
-  SAP_TRY(gather_columns(file, problem, nc, contacts, contacts, &W));
-  SAP_TRY(gather_columns(file, problem, nc, last, contacts, &V));
-  SAP_TRY(gather_columns(file, problem, nc, last, last, &S));
-  SAP_TRY(put_vectors(file, problem, nc, &good));
-  good = good && sap_fclib_put_matrix(file, "fclib_local/W", &W);
-  if (good && nc < ntrees) {
-    good = sap_fclib_put_matrix(file, "fclib_local/V", &V) &&
-           sap_fclib_put_matrix(file, "fclib_local/R", &S) &&
-           SAP_FCLIB_PUT(file, "fclib_local/vectors/s", S.ncols,
-                         sap_problem_v_star(problem) + 3 * (size_t)nc);
-  }
-  return good ? SAP_STATUS_OK
-              : sap_fail(file->error, SAP_STATUS_INTERNAL, "HDF5 could not store the problem");
 }

@@ -122,8 +122,9 @@ static sap_status put_file(sap_fclib_file* file, const sap_problem* problem,
   (void)H5Pclose(list);
   SAP_FAIL_IF(file->id < 0, file->error, SAP_STATUS_INTERNAL,
               "HDF5 cannot create a file in memory");
-  SAP_TRY(sap_problem_has_mobility(problem) ? sap_fclib_put_local(file, problem)
-                                            : sap_fclib_put_global(file, problem));
+  SAP_FAIL_IF(sap_problem_has_mobility(problem), file->error, SAP_STATUS_UNSUPPORTED,
+              "the problem has a mobility B = A^-1: files are written with A");
+  SAP_TRY(sap_fclib_put_global(file, problem));
   if (solution != NULL) {
     SAP_TRY(put_solution(file, problem, solution));
   }
