@@ -94,7 +94,7 @@ static void make_links(sap_dynamics* d) {
 }
 
 // The mass matrix is singular where axes of links without mass line up (gimbal lock): their joints,
-// and all but the last joint of a body, have at least this armature per mass of the model [m^2].
+// and the first two of three of one body, have at least this armature per mass of the model [m^2].
 #define LEAST_ARMATURE 1e-12
 
 static void make_tables(sap_dynamics* d) {
@@ -109,8 +109,9 @@ static void make_tables(sap_dynamics* d) {
   d->tree_q[model->sizes.trees] = model->sizes.nq;
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
-    const bool last = j + 1 == model->sizes.joints || joint[1].body != joint->body;
-    const bool moves_mass = last && model->bodies[joint->body].mass > 0.0;
+    const bool line_up = j + 2 < model->sizes.joints && joint[2].body == joint->body;
+    const bool before = j > 0 && j + 1 < model->sizes.joints && joint[-1].body == joint[1].body;
+    const bool moves_mass = model->bodies[joint->body].mass > 0.0 && !line_up && !before;
     for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {
       d->damping[i] = joint->damping;
       d->armature[i] = moves_mass ? joint->armature : fmax(joint->armature, least);
