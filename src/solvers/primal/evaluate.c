@@ -132,11 +132,12 @@ static void add_transposed(const sap_newton* n, const double* y, const double* r
   }
 }
 
-// Computes u and gamma of the cones of 3 rows at the velocities vc; returns their cost.
-static double evaluate_cones(const sap_newton* n, const double* vc, double* u, double* gamma) {
+// Computes u = v_hat - vc and gamma of the cones of 3 rows; returns their cost.
+static double evaluate_cones(const sap_newton* n, const double* v_hat, const double* vc, double* u,
+                             double* gamma) {
   const int32_t nc = n->ncones;
   const sap_cone_rows cones = {nc, n->cone_law};
-  n->cone_kernels->impulses(&cones, n->cone_v_hat, vc, u, gamma, n->cone_parts);
+  n->cone_kernels->impulses(&cones, v_hat, vc, u, gamma, n->cone_parts);
   for (int32_t c = 0; n->npotentials > 0 && c < nc; ++c) {
     if (n->cones[c].potential != NULL) {
       double law[3];
@@ -150,12 +151,11 @@ static double evaluate_cones(const sap_newton* n, const double* vc, double* u, d
   return n->cone_kernels->sum(nc, n->cone_parts);
 }
 
-// Computes u and gamma of all rows but those of cones of 3 rows at the velocities vc. Adds their
-// costs to `cost`, and to *scale without cancellation; returns the sum.
-static double evaluate_rows(const sap_newton* n, const double* vc, double* u, double* gamma,
-                            double cost, double* scale) {
-  const double* v_hat = n->row_v_hat;
-  double magnitude = *scale;
+// Computes u = v_hat - vc and gamma of all rows but those of cones of 3 rows. Adds their costs to
+// sums[0], and to sums[1] without cancellation.
+static void evaluate_rows(const sap_newton* n, const double* v_hat, const double* vc, double* u,
+                          double* gamma, double sums[2]) {
+  double cost = sums[0], magnitude = sums[1];
   for (int32_t q = n->ncone_patches; q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
     double sum = 0.0;
@@ -182,8 +182,8 @@ static double evaluate_rows(const sap_newton* n, const double* vc, double* u, do
     }
     cost += sum;
   }
-  *scale = magnitude;
-  return cost;
+  sums[0] = cost;
+  sums[1] = magnitude;
 }
 
 void sap_newton_balance(sap_newton* n, double contact_cost, double scale) {
@@ -216,11 +216,36 @@ void sap_newton_balance(sap_newton* n, double contact_cost, double scale) {
   n->state.cost_scale = energy + scale + n->state.impulse * sqrt(speed_2);
 }
 
+static void evaluate_at(sap_newton* n, const double* cone_v_hat, const double* cone_vc,
+                        const double* row_v_hat, const double* row_vc) {
+  const double cost = evaluate_cones(n, cone_v_hat, cone_vc, n->cone_u, n->cone_gamma);
+  double sums[2] = {cost, cost};
+  evaluate_rows(n, row_v_hat, row_vc, n->row_u, n->row_gamma, sums);
+  sap_newton_balance(n, sums[0], sums[1]);
+}
+
 void sap_newton_evaluate(sap_newton* n) {
   multiply(n, n->v, n->cone_vc, n->row_vc);
-  double scale = evaluate_cones(n, n->cone_vc, n->cone_u, n->cone_gamma);
-  const double cost = evaluate_rows(n, n->row_vc, n->row_u, n->row_gamma, scale, &scale);
-  sap_newton_balance(n, cost, scale);
+  evaluate_at(n, n->cone_v_hat, n->cone_vc, n->row_v_hat, n->row_vc);
+}
+
+// target = u, d = alpha d, vc += d
+static void move_rows(int32_t count, double alpha, const double* u, double* target, double* d,
+                      double* vc) {
+  for (int32_t i = 0; i < count; ++i) {
+    target[i] = u[i];
+    d[i] *= alpha;
+    vc[i] += d[i];
+  }
+}
+
+void sap_newton_move(sap_newton* n, double alpha) {
+  for (int32_t i = 0; i < n->nv; ++i) {
+    n->v[i] += alpha * n->dv[i];
+  }
+  move_rows(3 * n->ncones, alpha, n->cone_u, n->cone_target, n->cone_d, n->cone_vc);
+  move_rows(n->nrows, alpha, n->row_u, n->row_target, n->row_d, n->row_vc);
+  evaluate_at(n, n->cone_target, n->cone_d, n->row_target, n->row_d);
 }
 
 // A velocity below this part of the island's is rest.
@@ -290,10 +315,10 @@ bool sap_newton_is_negligible(sap_newton* n, const sap_solver_options* options, 
 
 double sap_newton_contact_cost(const sap_newton* n, const double* v) {
   double *vc = n->cone_d, *u = n->cone_G, *gamma = n->cone_G + 3 * (size_t)n->ncones;
-  double scale = 0.0;
   multiply(n, v, vc, n->row_d);
-  const double cost = evaluate_cones(n, vc, u, gamma);
-  return evaluate_rows(n, n->row_d, n->row_work, n->row_work + n->nrows, cost, &scale);
+  double sums[2] = {evaluate_cones(n, n->cone_v_hat, vc, u, gamma), 0.0};
+  evaluate_rows(n, n->row_v_hat, n->row_d, n->row_work, n->row_work + n->nrows, sums);
+  return sums[0];
 }
 
 double sap_newton_apply_direction(sap_newton* n) {

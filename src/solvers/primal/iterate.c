@@ -57,6 +57,7 @@ enum {
   CHORDS_MAX = 6,         // such steps
   ROUNDOFF_PATIENCE = 3,  // steps without progress that end the iterations
   STALL_PATIENCE = 200,   // the same above that momentum error: corners may still be crossed
+  LAST_STEPS = 8,         // steps in the last bits of u
   SPACER_INTERVAL = 16    // primal-dual: every so many steps one is SAP's own
 };
 // Raises of H's diagonal, relative to it, when H does not factorize: the first, the factor of the
@@ -347,6 +348,7 @@ static void refine_step(sap_newton* n) {
   memset(n->cone_gamma, 0, cones);
   memset(n->row_gamma, 0, rows);
   sap_newton_move_multipliers(n, SAP_STEP_SEMISMOOTH, 1.0);
+  sap_newton_move(n, 1.0);
   memcpy(n->cone_gamma, n->cone_lambda, cones);
   memcpy(n->row_gamma, n->row_lambda, rows);
   for (int32_t c = 2 * n->ncones; c < 3 * n->ncones; ++c) {
@@ -359,7 +361,6 @@ static void refine_step(sap_newton* n) {
   for (int32_t k = 0; k < n->nintervals; ++k) {
     n->row_gamma[k] = fmin(n->intervals[k].upper, fmax(n->intervals[k].lower, n->row_gamma[k]));
   }
-  (void)move_velocities(n, 1.0);
   sap_newton_balance(n, 0.0, 0.0);
 }
 
@@ -375,15 +376,26 @@ static bool keeps_mass(const sap_newton* n) {
   return most < MOST_STIFF;
 }
 
-// Where v can no longer improve in its last bits, impulses still can: the rest of the balance goes
-// to them. Where G jumps they then miss the law by at most J dv. Sets the outcome if v + dv
-// balances and dv is within the tolerance; else all is as before.
+// Where v can no longer improve in its last bits, u and the impulses still can: SAP's own steps go
+// on with u carried along. If they do not converge, the rest of the balance goes to the impulses.
+// Where G jumps they then miss the law by at most J dv. Sets the outcome if v + dv balances and dv
+// is within the tolerance; else all is as before.
 static sap_status refine_impulses(sap_newton* n, const sap_solver_options* options,
                                   step_direction* direction, sap_report* result, sap_error* error) {
-  const sap_newton_state state = n->state;
   mark_start(n);
-  direction->kind = SAP_STEP_PRIMAL;
-  SAP_TRY(find_direction(n, direction, error));
+  for (int32_t k = 0;; ++k) {
+    direction->kind = SAP_STEP_PRIMAL;
+    SAP_TRY(find_direction(n, direction, error));
+    if (k == LAST_STEPS || !(direction->slope < 0.0)) {
+      break;
+    }
+    sap_newton_move(n, search_along(n, options, direction, 0.0).alpha);
+    if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(n, options)) {
+      result->outcome = SAP_OUTCOME_ROUNDOFF;
+      return SAP_STATUS_OK;
+    }
+  }
+  const sap_newton_state state = n->state;
   const bool exact = keeps_mass(n) && sap_newton_is_negligible(n, options, LAST_BITS);
   if (sap_newton_is_negligible(n, options, fmax(options->relative_tolerance, REFINED_STEP))) {
     refine_step(n);
@@ -408,14 +420,7 @@ static sap_status end_at_floor(sap_newton* n, const sap_solver_options* options,
     return_to_best(n, watch);
   }
   SAP_TRY(refine_impulses(n, options, direction, result, error));
-  if (ends && result->outcome != SAP_OUTCOME_ROUNDOFF && direction->slope < 0.0) {
-    // The search ends before a corner of the last bits: impulses can be refined behind it.
-    (void)move_velocities(n, 2.0 * search_along(n, options, direction, 0.0).alpha);
-    sap_newton_evaluate(n);
-    SAP_TRY(refine_impulses(n, options, direction, result, error));
-  }
   if (ends && result->outcome != SAP_OUTCOME_ROUNDOFF) {
-    return_to_best(n, watch);
     result->outcome = is_small(n, options) ? SAP_OUTCOME_ROUNDOFF : SAP_OUTCOME_STALLED;
   }
   return SAP_STATUS_OK;

@@ -173,6 +173,9 @@ sap_status sap_newton_build_pattern(sap_newton* newton, sap_error* error);
 
 // Computes vc, u, gamma, cost, gradient and the sums of `state` at newton->v.
 void sap_newton_evaluate(sap_newton* newton);
+// The same after a step of length alpha along dv, but u moves by -alpha J dv: this keeps bits of u
+// that the round-off of J v hides. Scales the direction's rows; overwrites targets.
+void sap_newton_move(sap_newton* newton, double alpha);
 // The same of the present gamma, which cost `contact_cost`, `scale` without cancellation.
 void sap_newton_balance(sap_newton* newton, double contact_cost, double scale);
 // Returns sum l_i at v, without the energy. Overwrites the direction's rows and G.

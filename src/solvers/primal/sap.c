@@ -74,34 +74,12 @@ static void scatter_results(const sap_primal* s, const sap_newton* n, const sap_
 // takes longer than all else in a step. Measured over falling heaps.
 enum { ITERATIONS_TO_PAUSE = 4, LARGE_ISLAND = 6000 };
 
-// Iterates on the gathered island; where primal-dual steps stall in the last bits of v, once more by
-// SAP's own steps, which take another way.
-static sap_status iterate(const primal_call* call, sap_island_batch* batch, sap_report* result,
-                          sap_error* error) {
-  sap_solver_options options = *call->options;
-  sap_history* history = call->keep_history ? &batch->iterates : NULL;
-  if (call->problem->pauses && batch->newton.nv >= LARGE_ISLAND &&
-      options.newton == SAP_NEWTON_PRIMAL_DUAL && options.max_iterations > ITERATIONS_TO_PAUSE) {
-    options.max_iterations = ITERATIONS_TO_PAUSE;
-  }
-  SAP_TRY(sap_newton_iterate(&batch->newton, &options, history, result, error));
-  if (result->outcome != SAP_OUTCOME_STALLED || options.newton == SAP_NEWTON_PRIMAL) {
-    return SAP_STATUS_OK;
-  }
-  const sap_report first = *result;
-  options.newton = SAP_NEWTON_PRIMAL;
-  SAP_TRY(sap_newton_iterate(&batch->newton, &options, history, result, error));
-  result->iterations = result->total_iterations += first.iterations;
-  result->factorizations += first.factorizations;
-  result->evaluations += first.evaluations;
-  return SAP_STATUS_OK;
-}
-
 static sap_status solve_island(const primal_call* call, sap_island_batch* batch, int32_t index,
                                sap_error* error) {
   const sap_primal* s = call->primal;
   sap_newton* n = &batch->newton;
   sap_island_result* out = &s->results[index];
+  sap_solver_options options = *call->options;
   bool analysed = false;
   if (call->problem->solved && s->islands.count == 1 && n->npotentials == 0) {
     sap_newton_refresh(n, call->problem);
@@ -111,7 +89,12 @@ static sap_status solve_island(const primal_call* call, sap_island_batch* batch,
                                   &n->cholesky, &analysed, error));
   }
   out->first_row = batch->iterates.next;
-  SAP_TRY(iterate(call, batch, &out->result, error));
+  if (call->problem->pauses && n->nv >= LARGE_ISLAND &&
+      options.newton == SAP_NEWTON_PRIMAL_DUAL && options.max_iterations > ITERATIONS_TO_PAUSE) {
+    options.max_iterations = ITERATIONS_TO_PAUSE;
+  }
+  sap_history* history = call->keep_history ? &batch->iterates : NULL;
+  SAP_TRY(sap_newton_iterate(n, &options, history, &out->result, error));
   out->end_row = batch->iterates.next;
   out->state = n->state;
   out->result.island_error = sap_newton_momentum_error(&n->state);
