@@ -13,6 +13,7 @@
 #include <sapstep/stepper.h>
 
 #include "multibody/model/model_data.h"
+#include "support/near.h"
 #include "support/scene_text.h"
 #include "support/simulation.h"
 #include "support/toy_system.h"
@@ -331,6 +332,7 @@ static void test_free_motion_that_has_no_root(void** unused) {
   assert_int_equal(sap_stepper_step(stepper, &state, &report, NULL), SAP_STATUS_OK);
   assert_true(report.free_motion_substeps >= 4);
   assert_int_equal(report.free_motion_linearized, 0);
+  assert_true(report.free_motion_iterations >= 2 * report.free_motion_substeps);  // of all parts
   assert_true(timed.later_parts > 0);  // of 2.5 ms or shorter ones, and of a step of 10 ms
   sap_error error = {0};
   assert_int_equal(sap_stepper_linearize(stepper, NULL, NULL, NULL, &error),
@@ -353,6 +355,18 @@ static void test_free_motion_that_has_no_root(void** unused) {
   assert_int_equal(sap_stepper_create(&toy.system, &options, &stepper, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_stepper_step(stepper, &state, &report, NULL), SAP_STATUS_OK);
   assert_true(report.free_motion_substeps == 64 && report.free_motion_linearized == 64);
+  assert_true(report.free_motion_iterations >= 64);
+  // From rest they gain the speed of the forces: less than of the acceleration at the start.
+  double speeds[2];
+  for (int k = 0; k < 2; ++k) {
+    memcpy(state.q, q, sizeof q);
+    memcpy(state.v, (double[2]){0.0, 0.0}, sizeof v);
+    assert_int_equal(sap_stepper_set_dt(stepper, k == 0 ? 1e-6 : 0.3, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_stepper_step(stepper, &state, &report, NULL), SAP_STATUS_OK);
+    speeds[k] = hypot(state.v[0], state.v[1]) / (k == 0 ? 1e-6 : 0.3);
+  }
+  assert_int_equal(report.free_motion_linearized, 64);
+  assert_true(speeds[1] > 0.1 * speeds[0] && speeds[1] < 2.0 * speeds[0]);
   sap_stepper_destroy(stepper);
   sap_state_clear(&state);
 }
@@ -406,11 +420,29 @@ static int fast_stop(void* context, const sap_step_context* step, sap_problem* p
   return (int)toy_add_row(problem, SAP_SET_NONNEGATIVE, row, 1e-9, 90.0, error);
 }
 
-// Impulses move the end of the parts by dt theta_vq (v - v*).
+// Steps the pendulum from q, v by as many steps as the step of 10 ms had parts, of the same length.
+static void step_parts(const double* q, const double* v, int32_t parts, sap_state* end) {
+  toy_pendulum toy;
+  toy_pendulum_init(&toy);
+  *end = toy_state(&toy.system);
+  memcpy(end->q, q, 2 * sizeof *q);
+  memcpy(end->v, v, 2 * sizeof *v);
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = 0.01 / parts;
+  sap_stepper* stepper = NULL;
+  assert_int_equal(sap_stepper_create(&toy.system, &options, &stepper, NULL), SAP_STATUS_OK);
+  for (int32_t i = 0; i < parts; ++i) {
+    assert_int_equal(sap_stepper_step(stepper, end, NULL, NULL), SAP_STATUS_OK);
+  }
+  sap_stepper_destroy(stepper);
+}
+
+// Parts end where steps of their length end. Impulses move that end by dt theta_vq (v - v*).
 static void test_impulse_after_parts(void** unused) {
   (void)unused;
   const double q[2] = {2.0, -0.7}, v[2] = {60.0, -30.0};
-  sap_state ends[2];
+  sap_state ends[2], parts;
+  int32_t count = 0;
   for (int k = 0; k < 2; ++k) {
     toy_pendulum toy;
     toy_pendulum_init(&toy);
@@ -424,9 +456,16 @@ static void test_impulse_after_parts(void** unused) {
     sap_step_report report;
     assert_int_equal(sap_stepper_create(&toy.system, &options, &stepper, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_stepper_step(stepper, &ends[k], &report, NULL), SAP_STATUS_OK);
-    assert_true(report.free_motion_substeps > 0);
+    count = report.free_motion_substeps;
+    assert_true(count > 0);
     sap_stepper_destroy(stepper);
   }
+  step_parts(q, v, count, &parts);
+  for (int i = 0; i < 2; ++i) {  // to the tolerance of the free motion, 1e-6 of v
+    ASSERT_NEAR(ends[0].q[i], parts.q[i], 1e-5);
+    ASSERT_NEAR(ends[0].v[i], parts.v[i], 1e-3);
+  }
+  sap_state_clear(&parts);
   assert_true(fabs(ends[1].v[0] - 90.0) < 1e-3 && fabs(ends[1].v[0] - ends[0].v[0]) > 1.0);
   for (int i = 0; i < 2; ++i) {
     const double moved = ends[1].q[i] - ends[0].q[i];

@@ -246,6 +246,28 @@ static void test_summary(void** state) {
   command_clear(&r);
 }
 
+// Files in another order have the same summary, and cones of 4 rows count as cones.
+static void test_order(void** state) {
+  static const char* const orders[2] = {"one.problem two.problem", "two.problem one.problem"};
+  scratch* s = *state;
+  double most[2], mean[2];
+  problem_text_put(s, "one.problem", falling);
+  problem_text_put(s, "two.problem", stacked);
+  problem_text_put(s, "turns.problem",
+                   "sapstep_problem 1\n0.01 1\n3 2 0 0 0 2 0 0 0 2\n0 0 -1\n0 0 -1\n1\n"
+                   "0 -1 0.5 0.01 0.01 0.5 0.01 0 0 0 0 1 0 0 0 1 0 0 0 1 0.1 0 0\n");
+  for (int k = 0; k < 2; ++k) {
+    char text[256];
+    (void)snprintf(text, sizeof text, "compare --summary --solvers pgs-ccp --format json %s",
+                   orders[k]);
+    most[k] = member(s, text, "pgs-ccp", "", "iterations_max");
+    mean[k] = member(s, text, "pgs-ccp", "", "iterations_mean");
+  }
+  assert_true(most[0] == most[1] && mean[0] == mean[1] && most[0] > mean[0]);
+  ASSERT_NEAR(member(s, "compare --solvers sap --format json turns.problem", "sap", "", "cones"), 1,
+              0);
+}
+
 // Problems of a run, and what is written beside the table.
 static void test_problems_of_a_run(void** state) {
   scratch* s = *state;
@@ -349,6 +371,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_files, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_rows, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_summary, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_order, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_problems_of_a_run, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_wrong_input, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_bundled, begin, scratch_teardown),

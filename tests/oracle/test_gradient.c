@@ -196,6 +196,32 @@ static void check_reverse(sap_gradient* g, const sap_problem* p, const sap_probl
   free(gamma_bar);
 }
 
+// Counts of the report by the impulses alone.
+static void check_counts(const sap_problem* p, const sap_solution* solution,
+                         const sap_gradient_report* report) {
+  int32_t contacts = 0, inside = 0, at_bound = 0;
+  for (int32_t b = 0; b < sap_problem_block_count(p); ++b) {
+    sap_block block;
+    int32_t row;
+    assert_int_equal(sap_problem_block(p, b, &block, &row, NULL), SAP_STATUS_OK);
+    const bool box = block.set == SAP_SET_BOX, free = block.set == SAP_SET_FREE;
+    const bool contact = !box && !free && block.set != SAP_SET_NONNEGATIVE;
+    contacts += contact;
+    for (int32_t i = 0; !contact && i < block.nrows; ++i) {
+      const double gamma = solution->gamma[row + i];
+      const double lower = box ? block.lower[i] : 0.0, upper = box ? block.upper[i] : 0.0;
+      // newton-ncp scales impulses: a last bit.
+      const double nearest = fmin(fabs(gamma - lower), fabs(gamma - upper));
+      const bool bound = nearest <= 1e-14 * (upper - lower);
+      at_bound += bound && !free;
+      inside += !bound || free;
+    }
+  }
+  assert_int_equal(report->open + report->sticking + report->sliding, contacts);
+  assert_int_equal(report->inside, inside);
+  assert_int_equal(report->at_bound, at_bound);
+}
+
 // model SAP_CONTACT_MODEL_COUNT: exact Coulomb friction.
 static void check(sap_contact_model model, uint32_t seed, sap_gradient_report* total) {
   const bool coulomb = model == SAP_CONTACT_MODEL_COUNT;
@@ -223,6 +249,7 @@ static void check(sap_contact_model model, uint32_t seed, sap_gradient_report* t
   if (sap_gradient_problem(g, p, &solution, &report, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
+  check_counts(p, &solution, &report);
   const sap_problem_tangent d = make_direction(p, seed);
   double *dv = array(p->nv), *dgamma = array(p->nrows), *v = array(p->nv), *gamma = array(p->nrows);
   assert_int_equal(sap_gradient_jvp(g, &d, dv, dgamma, NULL), SAP_STATUS_OK);

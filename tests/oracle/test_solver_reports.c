@@ -68,6 +68,8 @@ static void test_counts(void** state) {
   assert_int_equal(report.factorizations, 2);
   (void)solve_problem("proximal-newton", NULL, p, &s, &report);
   assert_true(report.total_iterations > 0 && report.factorizations >= report.total_iterations);
+  (void)solve_problem("sap-ncp", NULL, p, &s, &report);  // more than one solve of each island
+  assert_true(report.evaluations > 2 && report.islands == 2);
   (void)solve_problem("staggered", NULL, p, &s, &report);
   assert_true(report.total_iterations > 0 && report.evaluations >= 2 * report.total_iterations);
   sap_solution_clear(&s);
@@ -202,6 +204,39 @@ static void test_time_limits(void** state) {
   }
 }
 
+// An island that takes all of the time, a stack under a mass 1e9 times as large, does not keep a
+// small one behind it from being solved.
+static void test_small_island_in_time(void** state) {
+  (void)state;
+  enum { STACK = 7 };
+  double mass[STACK + 1], speeds[3 * (STACK + 1)];
+  for (int32_t i = 0; i <= STACK; ++i) {
+    mass[i] = i == STACK - 1 ? 1e9 : 1.0;
+    memcpy(speeds + 3 * i, V_STAR[0], sizeof V_STAR[0]);
+  }
+  sap_problem* alone = point_masses_create(mass + STACK, V_STAR, 1);
+  sap_problem* both = point_masses_create(mass, (const double(*)[3])speeds, STACK + 1);
+  point_masses_add_contact(alone, 0, -1, 0.3, 1e-3, 0);
+  for (int32_t i = 0; i <= STACK; ++i) {
+    point_masses_add_contact(both, i, i == STACK ? -1 : i - 1, 0.3, i == STACK ? 1e-3 : 1e-9, 0);
+  }
+  sap_solver_options options = sap_solver_options_default();
+  sap_solution one = {0}, two = {0};
+  sap_report report = {0};
+  options.max_sweeps = 1000000000;
+  assert_true(says_solved(solve_problem("pgs-ccp", &options, alone, &one, &report)));
+  options.time_limit = 1.0;
+  assert_int_equal(solve_problem("pgs-ccp", &options, both, &two, &report), SAP_OUTCOME_TIME_LIMIT);
+  for (int32_t i = 0; i < 3; ++i) {
+    ASSERT_NEAR(two.v[3 * STACK + i], one.v[i], 1e-12);
+  }
+  sap_solution_clear(&one);
+  sap_solution_clear(&two);
+  sap_report_clear(&report);
+  sap_problem_destroy(alone);
+  sap_problem_destroy(both);
+}
+
 // sap-ncp returns the best of its solves where none is good enough.
 static void test_best_of_many(void** state) {
   (void)state;
@@ -292,6 +327,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_guessed_impulses),   cmocka_unit_test(test_counts),
       cmocka_unit_test(test_free_tree),          cmocka_unit_test(test_inertia_of_mobility),
+      cmocka_unit_test(test_small_island_in_time),
       cmocka_unit_test(test_time_limits),        cmocka_unit_test(test_best_of_many),
       cmocka_unit_test(test_tangent_eigenvalue), cmocka_unit_test(test_backtracking),
       cmocka_unit_test(test_singular_steps),     cmocka_unit_test(test_claims),

@@ -507,6 +507,30 @@ static void refuse(sap_stepper* stepper, const sap_adaptive_options* options, co
   }
 }
 
+// Memory of error control with lengths is for the same lengths only.
+static void test_lengths_of_memory(void** unused) {
+  (void)unused;
+  static const double lengths[2][2] = {{1.0, 0.5}, {1.0, 0.25}};
+  simulation s = ball(0.6, 0.0, 0.0);
+  sap_adaptive* adaptive = NULL;
+  static char bytes[100000];
+  size_t size = 0;
+  for (int k = 0; k < 3; ++k) {
+    sap_error error = {0};
+    assert_int_equal(sap_adaptive_create(s.stepper, NULL, lengths[k == 1], &adaptive, NULL),
+                     SAP_STATUS_OK);
+    if (k == 0) {
+      assert_int_equal(sap_adaptive_step(adaptive, &s.state, 1.0, NULL, NULL), SAP_STATUS_OK);
+      assert_int_equal(
+          sap_stepper_save_memory(s.stepper, bytes, sizeof bytes, &size, &error), SAP_STATUS_OK);
+    }
+    assert_int_equal(sap_stepper_load_memory(s.stepper, bytes, size, &error),
+                     k == 1 ? SAP_STATUS_ARGUMENT : SAP_STATUS_OK);
+    sap_adaptive_destroy(adaptive);
+  }
+  simulation_end(&s);
+}
+
 static int fail_above(void* context, double t, const double* q, const double* v, double* control) {
   (void)t;
   (void)v;
@@ -569,7 +593,7 @@ int main(void) {
       cmocka_unit_test(test_extrapolated_contact),
       cmocka_unit_test(test_rejected_attempts),
       cmocka_unit_test(test_near_rigid),
-      cmocka_unit_test(test_wrong_input),
+      cmocka_unit_test(test_wrong_input), cmocka_unit_test(test_lengths_of_memory),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_pressed_limit),
       cmocka_unit_test(test_dry_friction),

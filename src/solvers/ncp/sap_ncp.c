@@ -424,7 +424,6 @@ static sap_status polish(sap_ncp* w, const sap_solve_call* call, sap_error* erro
   w->totals.outcome = solved || !claims ? outcome : SAP_OUTCOME_ITERATION_LIMIT;
   if (solved || fmax(map, w->report.momentum_error) < w->least_error) {
     find_images(w, call->problem);
-    memcpy(w->shift, w->image, (size_t)w->ncones * sizeof(double));
     w->least_error = fmax(map, w->report.momentum_error);
     return keep_best(w, call->problem, error);
   }

@@ -285,13 +285,6 @@ static bool is_at_floor(const sap_newton* n, const sap_solver_options* options,
   return watch->idle >= STALL_PATIENCE || is_small(n, options);
 }
 
-static void return_to_best(sap_newton* n, const floor_watch* watch) {
-  if (n->state.gradient > watch->gradient) {
-    memcpy(n->v, n->v_best, (size_t)n->nv * sizeof(double));
-    sap_newton_evaluate(n);
-  }
-}
-
 // Returns true if a step with the factors of the last one promises convergence: it falls short of
 // Newton's step as the last one did, which reduced the gradient from `before`.
 static bool can_reuse_factors(const sap_newton* n, const sap_solver_options* options,
@@ -416,8 +409,9 @@ static sap_status end_at_floor(sap_newton* n, const sap_solver_options* options,
                                const floor_watch* watch, step_direction* direction, bool ends,
                                sap_report* result, sap_error* error) {
   SAP_TRY(sap_cholesky_allow_inexact(n->cholesky, NULL, error));
-  if (ends) {
-    return_to_best(n, watch);
+  if (ends && n->state.gradient > watch->gradient) {
+    memcpy(n->v, n->v_best, (size_t)n->nv * sizeof(double));
+    sap_newton_evaluate(n);
   }
   SAP_TRY(refine_impulses(n, options, direction, result, error));
   if (ends && result->outcome != SAP_OUTCOME_ROUNDOFF) {
