@@ -147,6 +147,7 @@ sap_status sap_linearization_correct(sap_free_motion* fm, const double* v, doubl
   sap_linearization* l = &fm->linearization;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     if (fm->alpha[g] > tolerance) {
+      l->starts[g] = true;
       // m(v) without p = the missing part + p
       SAP_FOR_GROUP(fm, g, i, l->p[i] += fm->m[i])
       SAP_FOR_GROUP(fm, g, i, l->e[i] += fm->m[i])
@@ -174,19 +175,20 @@ void sap_linearization_choose(sap_free_motion* fm, bool first, double error_shar
   }
 }
 
-// Remembers e and the trees that constraints held. Free bodies are not remembered: their m is
-// linear but for gyroscopic forces, which the check of the balance sees.
+// Remembers e and the trees that constraints held. Free bodies, whose m is linear but for gyroscopic
+// forces, are remembered from a step on whose balance missed that.
 static void record_missed(sap_free_motion* fm, bool checked) {
   const sap_system* system = fm->system;
   sap_linearization* l = &fm->linearization;
   bool any = false;
   for (int32_t t = 0; t < system->ntrees; ++t) {
-    const bool known = l->known[fm->factor.tree_group[t]] && checked;
-    const bool free = system->free_bodies != NULL && system->free_bodies[t];
+    const int32_t g = fm->factor.tree_group[t];
+    const bool known = l->known[g] && checked;
+    const bool linear = system->free_bodies != NULL && system->free_bodies[t] && !l->starts[g];
     l->held[t] = false;
     for (int32_t i = fm->balance.A.tree_dof[t]; i < fm->balance.A.tree_dof[t + 1]; ++i) {
       l->e[i] = known ? l->e[i] + fm->m[i] : 0.0;
-      l->held[t] = l->held[t] || (!free && l->p[i] != 0.0);
+      l->held[t] = l->held[t] || (!linear && l->p[i] != 0.0);
     }
     any = any || known;
   }

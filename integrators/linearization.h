@@ -23,9 +23,9 @@ typedef struct sap_free_motion sap_free_motion;
 typedef struct sap_linearization {
   // memory of the last steps
   sap_prediction missed;  // of e
-  bool* held;  // constraints gave impulses to the tree, which is no free body      (ntrees)
+  bool* held;  // constraints gave impulses to the tree, whose m is not linear      (ntrees)
   // of this step
-  bool* starts;  // groups linearized at v0                                         (ngroups)
+  bool* starts;  // groups linearized at v0, and those whose v* was corrected       (ngroups)
   bool any_starts;
   bool* known;     // groups whose e is known                                         (ngroups)
   double* zero;    // (nv)
