@@ -179,15 +179,13 @@ static sap_status solve_problem(sap_contact_stage* stage, sap_error* error) {
   return status;
 }
 
-sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error) {
-  SAP_TRY(solve_problem(stage, error));
-  return stage->paused ? SAP_STATUS_OK
-                       : sap_report_check(&stage->report, stage->accepted_error, error);
-}
-
-sap_status sap_contact_stage_solve_again(sap_contact_stage* stage, sap_error* error) {
+sap_status sap_contact_stage_solve(sap_contact_stage* stage, bool again, sap_error* error) {
   const sap_report before = stage->report;
-  const sap_status status = sap_contact_stage_solve(stage, error);
-  add_work(&stage->report, &before);
-  return status;
+  const sap_status status = solve_problem(stage, error);
+  if (again) {
+    add_work(&stage->report, &before);
+  }
+  return status != SAP_STATUS_OK || stage->paused
+             ? status
+             : sap_report_check(&stage->report, stage->accepted_error, error);
 }

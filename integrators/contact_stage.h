@@ -41,7 +41,6 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
 // Calls system->missing_contacts; NULL: none are.
 sap_status sap_contact_stage_find_missing(const sap_system* system, const sap_step_context* step,
                                           const double* v, int32_t* count, sap_error* error);
-// Solves the problem; the result is in stage->solution. STEP_FAILED: far from the solution.
-sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error);
-// Solves again; the report adds the work of the solve before.
-sap_status sap_contact_stage_solve_again(sap_contact_stage* stage, sap_error* error);
+// Solves the problem; the result is in stage->solution. again: the report adds the work of the solve
+// before. STEP_FAILED: far from the solution.
+sap_status sap_contact_stage_solve(sap_contact_stage* stage, bool again, sap_error* error);

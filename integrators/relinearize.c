@@ -143,8 +143,7 @@ static sap_status solve_once(sap_relinearize* r, bool again, sap_error* error) {
   const double began = sap_clock_seconds();
   sap_status status = set_solver_time(r, error);
   if (status == SAP_STATUS_OK) {
-    status = again ? sap_contact_stage_solve_again(&r->contact, error)
-                   : sap_contact_stage_solve(&r->contact, error);
+    status = sap_contact_stage_solve(&r->contact, again, error);
   }
   r->time_solver += sap_clock_seconds() - began;
   return status;

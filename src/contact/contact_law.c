@@ -337,13 +337,13 @@ sap_status sap_contact_regularize(const sap_material* pair,
 // 9.
 static void bound_depth(const sap_law_settings* s, const sap_law_contact* c, const row_law* law,
                         sap_law_rows* rows) {
-  const double quarter = 0.25 * c->thickness, d0 = fmax(0.0, -c->phi0);
+  const double quarter = 0.25 * c->thickness, d0 = larger_of(-c->phi0, 0.0);
   if (!(quarter > 0.0 && c->wn > 0.0) || is_castro(s->scheme)) {
     return;
   }
   const double approach = rows->v_hat[SAP_NORMAL_ROW] - c->vc_star[SAP_NORMAL_ROW];
   const double o = s->dt * law->at.theta_vq * approach;
-  const double most = s->dt * d0 / law->T + fmax(0.0, quarter - d0);
+  const double most = s->dt * d0 / law->T + larger_of(quarter - d0, 0.0);
   if (o * law->Rn > most * (c->wn + law->Rn)) {
     const double least = fmin(law->Rn, SAP_ROUNDOFF_ROW * c->w);
     rows->R[SAP_NORMAL_ROW] = fmax(c->wn * most / (o - most), least);
@@ -363,7 +363,7 @@ static double find_slip(const sap_law_contact* c, const sap_law_rows* rows, cons
 // 3. g~, the impulse that stops the contact alone.
 static double stop_alone(const sap_law_contact* c, const sap_law_rows* rows) {
   const double approach = rows->v_hat[SAP_NORMAL_ROW] - c->vc_star[SAP_NORMAL_ROW];
-  return fmax(0.0, approach) / (c->wn + rows->R[SAP_NORMAL_ROW]);
+  return larger_of(approach, 0.0) / (c->wn + rows->R[SAP_NORMAL_ROW]);
 }
 
 // 2. Moves a contact's tangents towards the theta point, as far as the normal and as it slides.
@@ -519,11 +519,11 @@ static double predict_slip(const sap_law_settings* s, const sap_law_contact* c,
   // Friction of similar contacts has no R.
   const double Rt = c->model == SAP_CONTACT_SAP ? rows->R[0] : 0.0;
   const double tau_d = c->model == SAP_CONTACT_SAP ? c->material->relaxation_time : 0.0;
-  const double load = fmax(0.0, -c->phi0) / ((s->dt + tau_d) * Rn);
+  const double load = larger_of(-c->phi0, 0.0) / ((s->dt + tau_d) * Rn);
   const double p =
-      fmax(0.0, find_slip(c, rows, c->vc_star) - c->friction * c->wt * stop_alone(c, rows));
-  const double s0 = fmax(0.0, find_slip(c, rows, c->vc0) - c->friction * Rt * load);
-  return fmax(fmin(2.0 * s0, p), p - BORNE * c->friction * c->wt * load);
+      larger_of(find_slip(c, rows, c->vc_star) - c->friction * c->wt * stop_alone(c, rows), 0.0);
+  const double s0 = larger_of(find_slip(c, rows, c->vc0) - c->friction * Rt * load, 0.0);
+  return larger_of(2.0 * s0 < p ? 2.0 * s0 : p, p - BORNE * c->friction * c->wt * load);
 }
 
 sap_status sap_law_contact_rows(const sap_law_settings* settings, const sap_law_contact* contact,

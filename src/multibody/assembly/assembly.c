@@ -140,7 +140,7 @@ void sap_assembly_add_prefix(const sap_assembly_call* call, const char* what, sa
 
 sap_status sap_assembly_add_rows(const sap_assembly_call* call, const sap_row_law* law) {
   sap_rows* rows = &call->assembly->rows;
-  if (rows->nrows > 1) {
+  if (rows->nrows > 3) {  // up to three have been packed for their scale
     sap_rows_pack(rows, 0, rows->nrows);
   }
   const sap_block block = {.set = law->set,

@@ -122,7 +122,9 @@ sap_status sap_assembly_add_contacts(sap_assembly* assembly, const sap_assembly_
                          sap_model_get_name(assembly->model, SAP_ELEMENT_SHAPE, contact->shape_A),
                          contact->shape_B,
                          sap_model_get_name(assembly->model, SAP_ELEMENT_SHAPE, contact->shape_B)));
-    list->contacts[kept++] = *contact;
+    if (kept++ < i) {
+      list->contacts[kept - 1] = *contact;
+    }
   }
   list->count = kept;
   sap_assembly_record(assembly, SAP_BLOCKS_CONTACT, first, problem);
