@@ -53,6 +53,13 @@ static sap_status archive_system(sap_stepper* stepper, sap_archive* archive, sap
   return sap_callback_check("memory", code, error);
 }
 
+sap_status sap_stepper_archive_first(void* object, sap_archive* archive, sap_error* error) {
+  sap_stepper* stepper = object;
+  SAP_TRY(sap_problem_archive(stepper->solution.contact.problem, archive, error));
+  SAP_TRY(sap_solver_archive(stepper->solution.contact.solver, archive, error));
+  return archive_system(stepper, archive, error);
+}
+
 // The memory of steps.
 static sap_status archive_steps(sap_stepper* stepper, sap_archive* archive, sap_error* error) {
   sap_relinearize* solution = &stepper->solution;
@@ -60,9 +67,7 @@ static sap_status archive_steps(sap_stepper* stepper, sap_archive* archive, sap_
   SAP_TRY(sap_prediction_archive(&solution->free_motion.prediction, archive, error));
   SAP_TRY(sap_linearization_archive(&solution->free_motion, archive, error));
   SAP_TRY(sap_prediction_archive(&solution->prediction, archive, error));
-  SAP_TRY(sap_problem_archive(solution->contact.problem, archive, error));
-  SAP_TRY(sap_solver_archive(solution->contact.solver, archive, error));
-  return archive_system(stepper, archive, error);
+  return sap_stepper_archive_first(stepper, archive, error);
 }
 
 // The same with that of an error control.

@@ -211,10 +211,18 @@ static sap_status move_positions(sap_stepper* stepper, const sap_state* state, c
     SAP_TRY(sap_end_positions_correct(&stepper->end_positions, contact->problem, &contact->solution,
                                       &motion, stepper->v_vq, error));
   }
-  const int code = stepper->solution.free_motion.substeps > 0
-                       ? move_from_parts(stepper, v)
-                       : system->integrate_positions(system->context, state->q, stepper->v_vq,
-                                                     stepper->options.dt, stepper->q);
+  const sap_free_motion* fm = &stepper->solution.free_motion;
+  const sap_momentum_balance* balance = &fm->balance;
+  int code = 0;
+  if (fm->substeps > 0) {
+    code = move_from_parts(stepper, v);
+  } else if (balance->scheme.theta == 1.0 && balance->q == balance->q_theta &&
+             memcmp(balance->v_vq, stepper->v_vq, (size_t)system->nv * sizeof *v) == 0) {
+    memcpy(stepper->q, balance->q, (size_t)system->nq * sizeof *v);  // the theta point
+  } else {
+    code = system->integrate_positions(system->context, state->q, stepper->v_vq,
+                                       stepper->options.dt, stepper->q);
+  }
   SAP_TRY(sap_callback_check("integrate_positions", code, error));
   SAP_TRY(check_finite("the step's", "v", v, system->nv, error));
   return check_finite("the step's", "q", stepper->q, system->nq, error);
@@ -279,16 +287,17 @@ static void keep_step(sap_stepper* stepper, const sap_state* state, const double
   stepper->stepped = true;
 }
 
-// Keeps the memory of earlier steps for a step that fails.
-static sap_status keep_memory(sap_stepper* stepper, sap_error* error) {
-  size_t* size = &stepper->memory_size;
-  const size_t room = (size_t)stepper->memory_capacity;
-  if (room > 0 && sap_stepper_keep(stepper, stepper->memory, room, size, NULL) == SAP_STATUS_OK) {
+// Keeps the memory that a step which fails would change.
+static sap_status keep_memory(sap_stepper* s, sap_error* error) {
+  const sap_archive_function part = sap_stepper_archive_first;
+  size_t* size = &s->memory_size;
+  const size_t room = (size_t)s->memory_capacity;
+  if (room > 0 && sap_archive_to_bytes(part, s, s->memory, room, size, NULL) == SAP_STATUS_OK) {
     return SAP_STATUS_OK;
   }
-  SAP_TRY(sap_stepper_keep(stepper, NULL, 0, size, error));
-  SAP_TRY(SAP_GROW(&stepper->memory, &stepper->memory_capacity, (int64_t)*size, error));
-  return sap_stepper_keep(stepper, stepper->memory, *size, size, error);
+  SAP_TRY(sap_archive_to_bytes(part, s, NULL, 0, size, error));
+  SAP_TRY(SAP_GROW(&s->memory, &s->memory_capacity, (int64_t)*size, error));
+  return sap_archive_to_bytes(part, s, s->memory, *size, size, error);
 }
 
 static sap_status try_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
@@ -332,7 +341,8 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
   }
   const sap_status status = try_step(stepper, state, report, error);
   if (status != SAP_STATUS_OK && remembers) {
-    (void)sap_stepper_restore(stepper, stepper->memory, stepper->memory_size, NULL);
+    (void)sap_archive_from_bytes(sap_stepper_archive_first, stepper, stepper->memory,
+                                 stepper->memory_size, NULL);
   }
   return status;
 }

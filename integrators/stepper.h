@@ -37,7 +37,7 @@ struct sap_stepper {
   double* q;        // positions at the end (nq)
   double* v_vq;     // velocity that leads there (nv)
   double* act;      // activations at the end (na)
-  // The memory at the start of a step, for one that fails.
+  // What of the memory a step changes before it can fail, as it was at its start.
   unsigned char* memory;
   int32_t memory_capacity;
   size_t memory_size;
@@ -62,6 +62,8 @@ void sap_stepper_set_control(sap_stepper* stepper, const sap_step_control* contr
 // Returns the options as they were given, not those of an error control.
 sap_stepper_options sap_stepper_given_options(const sap_stepper* stepper);
 
+// The memory that a step changes before it can fail; the rest changes once it has succeeded.
+sap_status sap_stepper_archive_first(void* stepper, sap_archive* archive, sap_error* error);
 // Forgets the steps, but nothing of an error control.
 void sap_stepper_forget_steps(sap_stepper* stepper);
 // Saves the memory without a header. bytes NULL: only measures it. fails: ARGUMENT if the capacity

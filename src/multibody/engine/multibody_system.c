@@ -98,7 +98,8 @@ static void place_servos(sap_multibody* multibody, const sap_step_context* conte
     const sap_dynamics_state start = state_at(multibody, context->q0, context->v0);
     sap_dynamics_choose_servos(multibody->dynamics, &start, context->dt);
     multibody->servos_chosen = true;
-  } else if (!is_at(multibody->model, &multibody->momenta.start, context->q0, context->v0)) {
+  } else if (multibody->dynamics->nservos > 0 &&
+             !is_at(multibody->model, &multibody->momenta.start, context->q0, context->v0)) {
     sap_dynamics_place_servos(multibody->dynamics,
                               sap_multibody_kinematics(multibody, context->q0));
   }
