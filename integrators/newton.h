@@ -52,6 +52,9 @@ typedef struct sap_group_progress {
   for (int32_t g = 0; g < (fm)->factor.ngroups; ++g) \
     if ((fm)->progress[g].phase == (wanted))
 
+// Returns (x, y) = x' diag(A) y of a group.
+double sap_free_motion_dot(const sap_free_motion* free_motion, int32_t group, const double* x,
+                           const double* y);
 // Factorizes A for the groups that are not done.
 sap_status sap_newton_quasi_factor(sap_free_motion* free_motion, sap_error* error);
 // Makes up to max_iterations iterations of the groups in the quasi-Newton phase.

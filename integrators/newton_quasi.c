@@ -10,6 +10,7 @@
 //   s_n  = z/(1 - (s_{n-1}, z)/(s_{n-1}, s_{n-1}))
 // A group whose residual does not fall gets a new A, then goes on to newton_damped.c or
 // newton_exact.c.
+// The last step is not evaluated where the contraction seen so far leaves no more than round-off.
 // cost: one inverse dynamics per iteration of all groups.
 #include <math.h>
 
@@ -17,9 +18,10 @@
 
 // Contraction worsens by no more than this from one step to the next, except for round-off.
 #define COLLAPSE 4.0
+// The contraction that a step is expected to have is no better than this.
+#define LEAST_CONTRACTION 1e-3
 
-// Returns (x, y) = x' diag(A) y.
-static double weighted_dot(const sap_free_motion* fm, int32_t group, const double* x,
+double sap_free_motion_dot(const sap_free_motion* fm, int32_t group, const double* x,
                            const double* y) {
   double sum = 0.0;
   SAP_FOR_GROUP(fm, group, i, sum += x[i] * fm->weight[i] * y[i])
@@ -39,9 +41,6 @@ sap_status sap_newton_quasi_factor(sap_free_motion* fm, sap_error* error) {
 // Makes the step of one group: v_star += s.
 static void step_group(sap_free_motion* fm, int32_t group) {
   sap_group_progress* p = &fm->progress[group];
-  if (p->phase != SAP_GROUP_QUASI) {
-    return;
-  }
   double* z = fm->dv;
   SAP_FOR_GROUP(fm, group, i, z[i] = -fm->m[i])
   sap_momentum_factor_solve(&fm->factor, group, z);
@@ -51,12 +50,12 @@ static void step_group(sap_free_motion* fm, int32_t group) {
   for (int32_t j = 0; j + 1 < p->depth; ++j) {
     const double* s = fm->steps[j];
     const double* next = fm->steps[j + 1];
-    const double c = weighted_dot(fm, group, s, z) / weighted_dot(fm, group, s, s);
+    const double c = sap_free_motion_dot(fm, group, s, z) / sap_free_motion_dot(fm, group, s, s);
     SAP_FOR_GROUP(fm, group, i, z[i] += c * next[i])
   }
   if (p->depth > 0) {
     const double* last = fm->steps[p->depth - 1];
-    const double c = weighted_dot(fm, group, last, z) / weighted_dot(fm, group, last, last);
+    const double c = sap_free_motion_dot(fm, group, last, z) / sap_free_motion_dot(fm, group, last, last);
     // c: contraction of the last step; near 1 nothing can be learnt from it.
     const double stretch = c < SAP_POOR_CONTRACTION ? 1.0 / (1.0 - c) : 1.0;
     SAP_FOR_GROUP(fm, group, i, z[i] *= stretch)
@@ -79,6 +78,12 @@ static sap_group_phase next_phase(sap_free_motion* fm, int32_t group) {
   const bool stiff = s->stiffness_damping != NULL || s->add_stiffness_damping != NULL;
   return stiff && fm->progress[group].damped++ < SAP_DAMPED_TRIALS ? SAP_GROUP_DAMPED
                                                                    : SAP_GROUP_EXACT;
+}
+
+static void leave_all(sap_free_motion* fm) {
+  SAP_EACH_GROUP(fm, SAP_GROUP_QUASI, g) {
+    return_to_best(fm, g, next_phase(fm, g));
+  }
 }
 
 // Returns true if the last step contracted far less than the one before it, close to round-off:
@@ -133,6 +138,23 @@ static bool judge_all(sap_free_motion* fm, int32_t* active) {
   return renew;
 }
 
+// Ends the groups that iterate, if the step of each surely leaves no more than round-off.
+static bool end_all(sap_free_motion* fm) {
+  for (int pass = 0; pass < 2; ++pass) {
+    SAP_EACH_GROUP(fm, SAP_GROUP_QUASI, g) {
+      sap_group_progress* p = &fm->progress[g];
+      const double left = COLLAPSE * fmax(p->contraction, LEAST_CONTRACTION) * p->residual;
+      if (!(p->contraction > 0.0 && left <= SAP_ROUNDOFF * p->scale)) {
+        return false;  // in the first pass
+      }
+      p->residual = pass == 1 ? left : p->residual;
+      p->phase = pass == 1 ? SAP_GROUP_DONE : p->phase;
+    }
+  }
+  fm->moved = true;
+  return true;
+}
+
 // Evaluates A at the iterate if `renew` is true, and factorizes it. If A cannot be factorized
 // because the iterate is far off (K of a cubic spring, 1e19, hides M), groups go on from their best
 // iterates.
@@ -143,11 +165,7 @@ static sap_status renew_factor(sap_free_motion* fm, bool renew, sap_error* error
     status = sap_newton_quasi_factor(fm, &local);
   }
   if (status == SAP_STATUS_NOT_SPD && fm->iterations > 0) {
-    for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-      if (fm->progress[g].phase == SAP_GROUP_QUASI) {
-        return_to_best(fm, g, next_phase(fm, g));
-      }
-    }
+    leave_all(fm);
     return SAP_STATUS_OK;
   }
   if (status != SAP_STATUS_OK && error != NULL) {
@@ -167,22 +185,22 @@ sap_status sap_newton_quasi_iterate(sap_free_motion* fm, int32_t max_iterations,
     if (renew || fm->iterations == 0) {
       SAP_TRY(renew_factor(fm, renew, error));
     }
-    for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    SAP_EACH_GROUP(fm, SAP_GROUP_QUASI, g) {
       step_group(fm, g);
     }
-    SAP_TRY(sap_free_motion_evaluate(fm, error));
     fm->matrix_is_current = false;
     fm->iterations += 1;
+    if (end_all(fm)) {
+      return SAP_STATUS_OK;
+    }
+    SAP_TRY(sap_free_motion_evaluate(fm, error));
   }
 }
 
 bool sap_newton_quasi_wants_damping(sap_free_motion* fm) {
-  bool wanted = false;
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    if (fm->progress[g].phase == SAP_GROUP_QUASI) {
-      return_to_best(fm, g, next_phase(fm, g));
-    }
-    wanted = wanted || fm->progress[g].phase == SAP_GROUP_DAMPED;
+  leave_all(fm);
+  SAP_EACH_GROUP(fm, SAP_GROUP_DAMPED, g) {
+    return true;
   }
-  return wanted;
+  return false;
 }

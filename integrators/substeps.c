@@ -59,13 +59,6 @@ static sap_status advance_part(sap_free_motion* fm, sap_step_context* part, doub
   return sap_callback_check("integrate_positions", code, error);
 }
 
-// Returns |D^-1 v| of a group.
-static double speed(const sap_free_motion* fm, int32_t group, const double* v) {
-  double sum = 0.0;
-  SAP_FOR_GROUP(fm, group, i, sum += fm->weight[i] * v[i] * v[i])
-  return sqrt(sum);
-}
-
 // Finds the speeds that linear parts may reach.
 static sap_status limit_speeds(sap_free_motion* fm, const sap_step_context* step,
                                sap_error* error) {
@@ -74,14 +67,16 @@ static sap_status limit_speeds(sap_free_motion* fm, const sap_step_context* step
   SAP_TRY(sap_free_motion_start_at(fm, &rest, NULL, error));
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     fm->part_speeds[g] =
-        SLACK * (speed(fm, g, step->v0_free) + sap_free_motion_norm(fm, g, fm->load));
+        SLACK * (sqrt(sap_free_motion_dot(fm, g, step->v0_free, step->v0_free)) +
+                 sap_free_motion_norm(fm, g, fm->load));
   }
   return SAP_STATUS_OK;
 }
 
 static void shorten_velocities(sap_free_motion* fm) {
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    const double now = speed(fm, g, fm->v_star), share = fm->part_speeds[g] / now;
+    const double now = sqrt(sap_free_motion_dot(fm, g, fm->v_star, fm->v_star));
+    const double share = fm->part_speeds[g] / now;
     if (now > fm->part_speeds[g]) {
       SAP_FOR_GROUP(fm, g, i, fm->v_star[i] *= share)
     }

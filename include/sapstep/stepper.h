@@ -162,7 +162,7 @@ typedef struct sap_step_report {
   int32_t free_motion_linearized;  // of these, parts that did not converge: one linear step each
   // Residual of stage 1, of trees for which it solves m(v*) = 0:
   //   |D m(v*)|/(|D dt (|k1| + |k2|)| + |D A v0|/100) [-],  D = diag(A)^-1/2
-  // the largest of all groups of coupled trees.
+  // the largest of all groups of coupled trees; a bound of it where that is surely round-off.
   double free_motion_residual;
   // Error of v and the impulses p = J' gamma of the contact problem in the true momentum balance:
   //   |D (m(v) - p)|/(|D dt (|k1| + |k2|)| + |D p|) [-]
