@@ -28,7 +28,7 @@ typedef struct sap_linearize_report {
 
 // Sets A = d[q1; v1]/d[q0; v0] (2nv x 2nv) and B = d[q1; v1]/du (2nv x nu), column-major; each may
 // be NULL. u: the inputs of the system, such as controls; for an actuator with activation u is its
-// activation at the start of the step, because its control acts in the next step only. Call it
+// activation where the step takes it: at the start, or the theta point if 0 < theta < 1. Call it
 // after sap_stepper_step; later steps are not affected. report may be NULL. No heap call from the
 // second call on. Fails with ARGUMENT: no step has been made, or the last one failed; UNSUPPORTED,
 // see above; STEP_FAILED: the step cannot be improved to where its derivatives are exact.

@@ -32,6 +32,7 @@ typedef struct bench {
   sap_state start, end;
   double* u;
   int32_t contacts;
+  bool midpoint;          // the scheme
   unsigned char* memory;  // with which each step begins; NULL: none
   size_t size;
 } bench;
@@ -44,7 +45,8 @@ typedef struct bench_options {
 } bench_options;
 
 static inline bench open_bench_with(const char* text, bench_options with) {
-  bench b = {.model = scene_text_model("scene.xml", text, NULL)};
+  bench b = {.model = scene_text_model("scene.xml", text, NULL),
+             .midpoint = with.scheme == SAP_SCHEME_MIDPOINT};
   sap_stepper_options options = sap_stepper_options_default();
   b.sizes = sap_model_get_sizes(b.model);
   assert_int_equal(sap_multibody_create(b.model, &b.multibody, NULL), SAP_STATUS_OK);
@@ -103,13 +105,15 @@ static inline void warm_up(bench* b, int count) {
   }
 }
 
-// Differences of [q1; v1] by input k: of q0, v0, u, with half width h.
+// Differences of [q1; v1] by input k: of q0, v0, u, with half width h. The input of an actuator with
+// activation is that at the start, or the mean of both ends in the midpoint scheme.
 static inline void differentiate(bench* b, int32_t k, double h, double* column) {
   const int32_t nv = b->sizes.nv;
   sap_state moved = {0};
   double* q[2] = {calloc((size_t)b->sizes.nq, 8), calloc((size_t)b->sizes.nq, 8)};
   double *v[2] = {calloc((size_t)nv, 8), calloc((size_t)nv, 8)}, *e = calloc((size_t)nv, 8);
   const int32_t contacts = b->contacts;
+  double act[2] = {0.0}, of_input = 1.0;
   assert_int_equal(sap_state_resize_with(&moved, b->sizes.nq, nv, b->sizes.na, NULL),
                    SAP_STATUS_OK);
   for (int side = 0; side < 2; ++side) {
@@ -130,13 +134,17 @@ static inline void differentiate(bench* b, int32_t k, double h, double* column) 
     if (k >= 2 * nv && b->sizes.na == 0) {
       b->u[k - 2 * nv] -= way;
     }
+    act[side] = k >= 2 * nv && b->sizes.na > 0 ? b->end.act[k - 2 * nv] : 0.0;
     memcpy(q[side], b->end.q, (size_t)b->sizes.nq * sizeof(double));
     memcpy(v[side], b->end.v, (size_t)nv * sizeof(double));
   }
+  if (k >= 2 * nv && b->sizes.na > 0 && b->midpoint) {
+    of_input = 0.5 + 0.25 * (act[1] - act[0]) / h;
+  }
   b->system->position_difference(b->system->context, q[0], q[1], column);
   for (int32_t i = 0; i < nv; ++i) {
-    column[i] /= 2.0 * h;
-    column[nv + i] = (v[1][i] - v[0][i]) / (2.0 * h);
+    column[i] /= 2.0 * h * of_input;
+    column[nv + i] = (v[1][i] - v[0][i]) / (2.0 * h * of_input);
   }
   sap_state_clear(&moved);
   for (int side = 0; side < 2; ++side) {

@@ -141,7 +141,7 @@ static void check_state(check* c) {
   assert_int_equal(read_numbers(c, "v", c->v), m->sizes.nv);
   assert_int_equal(read_numbers(c, "control", c->control), m->sizes.nu);
   assert_int_equal(read_numbers(c, "act", c->act), m->sizes.na);
-  sap_model_advance_activations(m, c->control, c->act, m->options.timestep, next);
+  sap_model_advance_activations(m, c->control, c->act, m->options.timestep, false, next);
   for (int i = 0; i < m->sizes.nu; ++i) {
     const sap_model_actuator* a = &m->actuators[i];
     c->input[i] = a->act < 0 ? c->control[i] : a->activation_early ? next[a->act] : c->act[a->act];

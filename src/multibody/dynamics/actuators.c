@@ -366,8 +366,9 @@ static double muscle_time(const double time[3], double act, double difference) {
   return difference > 0.0 ? rise : fall;
 }
 
-static double advance_activation(const sap_model_actuator* a, double control, double act,
-                                 double dt) {
+// exact: of second order, along exponentials; else MuJoCo's.
+static double advance_activation(const sap_model_actuator* a, double control, double act, double dt,
+                                 bool exact) {
   double u = sap_clamp(control, a->control_lower, a->control_upper), tau = a->activation_time[0];
   switch (a->activation) {
     case SAP_ACTIVATION_NONE:
@@ -375,23 +376,31 @@ static double advance_activation(const sap_model_actuator* a, double control, do
     case SAP_ACTIVATION_INTEGRATOR:
       return act + dt * u;
     case SAP_ACTIVATION_FILTER_EXACT:
-      return tau > 0.0 ? act - (u - act) * expm1(-dt / tau) : u;
+      exact = true;
+      break;
     case SAP_ACTIVATION_MUSCLE:
       u = sap_clamp(u, 0.0, 1.0);
       tau = muscle_time(a->activation_time, act, u - act);
+      if (exact) {  // at the middle of the step
+        const double middle = act - (u - act) * expm1(-0.5 * dt / tau);
+        tau = muscle_time(a->activation_time, middle, u - middle);
+      }
       break;
     case SAP_ACTIVATION_FILTER:
       break;
+  }
+  if (exact) {
+    return tau > 0.0 ? act - (u - act) * expm1(-dt / tau) : u;
   }
   return dt < tau ? act + (u - act) * (dt / tau) : u;
 }
 
 void sap_model_advance_activations(const sap_model* model, const double* control, const double* act,
-                                   double dt, double* next) {
+                                   double dt, bool exact, double* next) {
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
     const sap_model_actuator* a = &model->actuators[i];
     if (a->act >= 0) {
-      next[a->act] = sap_clamp(advance_activation(a, control[i], act[a->act], dt),
+      next[a->act] = sap_clamp(advance_activation(a, control[i], act[a->act], dt, exact),
                                a->activation_lower, a->activation_upper);
     }
   }

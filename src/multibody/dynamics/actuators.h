@@ -83,9 +83,10 @@ void sap_dynamics_add_motors(sap_dynamics* dynamics, const sap_dynamics_state* a
 // next call or the next sap_dynamics_add_motors.
 const double* sap_dynamics_motor_efforts(sap_dynamics* dynamics, const sap_dynamics_state* at);
 
-// Activations after dt (na) from the controls (nu).
+// Activations after dt (na) from the controls (nu). exact: along exponentials, of second order where
+// their time changes; else MuJoCo's.
 void sap_model_advance_activations(const sap_model* model, const double* control, const double* act,
-                                   double dt, double* next);
+                                   double dt, bool exact, double* next);
 
 // Finds the least and the largest of gear times the length over the ranges of the joints that move
 // it, with equalities between joints; infinite if a joint without range lets it grow without bound.

@@ -224,18 +224,20 @@ static int begin_step(void* context, const sap_step_context* step) {
   return code;
 }
 
-// Sets the activations at the end of the step; the inputs take those at its start, or at its end
-// for actuators with early activation.
+// Sets the activations at the end of the step. The inputs take those at the theta point of schemes
+// with 0 < theta < 1, else those at the start; those at the end for actuators with early activation.
 static int activations(void* context, const sap_step_context* step, const double* a0, double* a) {
   sap_multibody* multibody = context;
   const sap_model* model = multibody->model;
   memcpy(multibody->act, a0, (size_t)model->sizes.na * sizeof *a0);
-  sap_model_advance_activations(model, multibody->control, a0, step->dt, a);
+  const double theta = step->theta < 1.0 ? step->theta : 0.0;
+  sap_model_advance_activations(model, multibody->control, a0, step->dt, theta > 0.0, a);
   sap_multibody_set_input(multibody, a0);
   for (int32_t i = 0; i < model->sizes.nu; ++i) {
     const sap_model_actuator* actuator = &model->actuators[i];
-    if (actuator->act >= 0 && actuator->activation_early) {
-      multibody->input[i] = a[actuator->act];
+    if (actuator->act >= 0) {
+      const double share = actuator->activation_early ? 1.0 : theta;
+      multibody->input[i] = (1.0 - share) * a0[actuator->act] + share * a[actuator->act];
     }
   }
   return 0;

@@ -340,9 +340,10 @@ class Simulation(Scene, StateOwner):
 
     def linearize(self) -> Tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Exact derivatives of the last step as it was made, with its contacts and its memory: A (2 nv, 2 nv), of
-        [q1; v1] to [q0; v0], and B (2 nv, nu), to the controls, of actuators with activation to that at the start;
-        positions in the tangent space (nv). Raises Error for steps with parts that it cannot differentiate, and names
-        these. :attr:`linearize_report` names what is by differences."""
+        [q1; v1] to [q0; v0], and B (2 nv, nu), to the controls, of actuators with activation to that which the step
+        takes (at the start, or the mean of both ends in the midpoint scheme); positions in the tangent space (nv). Raises
+        Error for steps with parts that it cannot differentiate, and names these. :attr:`linearize_report` names what is
+        by differences."""
         A, B = np.zeros((2 * self.nv, 2 * self.nv), order="F"), np.zeros((2 * self.nv, self.nu), order="F")
         self._differentiate(lib.sap_stepper_linearize, pointer(A), pointer(B) if self.nu > 0 else ffi.NULL)
         return A, B

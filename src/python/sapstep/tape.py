@@ -37,7 +37,8 @@ class Tape:
         for i, definition in enumerate(made):
             call(lib.sap_model_get_actuator, simulation._model, i, definition)
         self._driven = [i for i, x in enumerate(made) if x.activation != lib.SAP_ACTIVATION_NONE]  # have activations
-        self._early = np.array([made[i].activation_early for i in self._driven], dtype=bool)
+        theta = simulation._options[0].theta  # of activations, the share of those at the end in the input
+        self._late = np.array([1.0 if made[i].activation_early else theta * (theta < 1) for i in self._driven])
 
     def run(self, controls: Optional[ArrayLike] = None, *, steps: Optional[int] = None) -> NDArray[np.float64]:
         """Steps from where the simulation was when the tape was made, with controls (steps, nu), or the current
@@ -109,11 +110,11 @@ class Tape:
                 found = own.vjp(q=at_q, v=at_v, parameters=parameters)
                 by_parameters += found["parameters"]
                 at_q, at_v, back[i] = found["q"] + dq[i], found["v"] + dv[i], found["control"]
-                if slopes:  # the input of an actuator is its activation, at the end if it is early
+                if slopes:
                     by_input = back[i, self._driven]
-                    at_a = at_a + np.where(self._early, by_input, 0.0)
+                    at_a = at_a + self._late * by_input
                     back[i, self._driven] = at_a * slopes[1]
-                    at_a = at_a * slopes[0] + np.where(self._early, 0.0, by_input) + da[i]
+                    at_a = at_a * slopes[0] + (1.0 - self._late) * by_input + da[i]
         return {"q": at_q, "v": at_v, "act": at_a, "control": back, "parameters": by_parameters}
 
 

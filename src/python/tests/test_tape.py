@@ -62,11 +62,12 @@ def test_parameters():
         assert found[i] == pytest.approx((values[1] - values[0]) / (2 * h), rel=1e-5, abs=1e-7)
 
 
+@pytest.mark.parametrize("scheme", ("implicit-euler", "midpoint"))
 @pytest.mark.parametrize("early", ("false", "true"))
-def test_activations(early):
+def test_activations(early, scheme):
     text = ARM.replace('<motor joint="b"/>', '<general joint="b" dyntype="filter" dynprm=".02" gainprm="2" '
                                              f'actearly="{early}"/><general joint="a" dyntype="integrator"/>')
-    sim = sapstep.Simulation.from_string(text, **TIGHT)
+    sim = sapstep.Simulation.from_string(text, scheme=scheme, **TIGHT)
     sim.control = [-1.0, 0.5, 0.3]
     sim.step(50)
     rng = np.random.default_rng(4)
