@@ -143,8 +143,11 @@ static void attach(sap_adaptive* a) {
   if (a->given) {
     hash = sap_hash(hash, a->lengths, (size_t)a->trial.nv * sizeof(double));
   }
-  const sap_step_control control = {
-      .archive = archive_memory, .object = a, .hash = hash, .accuracy = a->options.accuracy};
+  const sap_step_control control = {.archive = archive_memory,
+                                    .object = a,
+                                    .hash = hash,
+                                    .accuracy = a->options.accuracy,
+                                    .velocity_time = a->options.velocity_time};
   sap_stepper_set_control(a->stepper, &control);
 }
 
@@ -414,18 +417,20 @@ static void start_extrapolating(sap_adaptive* a) {
   a->calm = a->extrapolation.known = 0;
 }
 
-// Starts anew from a state that is not the end of the last step.
+// Starts anew from a state that is not the end of the last step. The length of steps is kept, and
+// whether extrapolation pays.
 static void check_start(sap_adaptive* a, const sap_state* state) {
   const int last = a->points - 1;
   if (last >= 0 &&
       (a->times[last] != state->t ||
        memcmp(a->velocities[last], state->v, (size_t)state->nv * sizeof(double)) != 0 ||
        memcmp(a->last_q, state->q, (size_t)state->nq * sizeof(double)) != 0)) {
-    sap_adaptive_forget(a);
+    a->points = 0;
   }
   if (a->points == 0) {
     add_point(a, state->t, state->v);
     start_extrapolating(a);
+    a->extrapolates = a->extrapolates && a->patience == 0;
   }
 }
 

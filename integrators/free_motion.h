@@ -89,6 +89,6 @@ sap_status sap_free_motion_solve_linear(sap_free_motion* free_motion, sap_error*
 sap_status sap_free_motion_in_parts(sap_free_motion* free_motion, const sap_step_context* step,
                                     int32_t max_iterations, sap_error* error);
 // Returns the positions at the end of the parts (nq); substeps > 0.
-const double* sap_free_motion_end_of_parts(const sap_free_motion* free_motion);
+double* sap_free_motion_end_of_parts(const sap_free_motion* free_motion);
 // Moves the theta point to v_star and computes m and the residual of every group.
 sap_status sap_free_motion_evaluate(sap_free_motion* free_motion, sap_error* error);

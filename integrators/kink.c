@@ -4,6 +4,7 @@
 //   f(t)   = k (-phi - tau_d dphi/dt)+  where phi < 0, else 0
 // Servos likewise, with their bounds in place of the gap:
 //   f(t)   = clamp(offset - kp l - kd dl/dt, lower, upper)
+// and springs at the ends of their dead band, with the bounds 0 and infinity.
 // The impulse of the step has one value of f for all of h. Where phi or f changes sign within the
 // step, the velocity is wrong by
 //   dv = W_nn |gamma_n - int f dt|
@@ -24,6 +25,7 @@
 //   f  = s1 - s0 - W_tt gamma_t             change of the slip by all but friction
 //   ts = h s0/(W_tt mu gamma_n - f)
 //   gamma = -mu gamma_n ts/h - clamp(f (1 - ts/h)/W_tt, +-mu gamma_n (1 - ts/h))
+// If it is held then, the next step takes the rest of the slip: the error is that of positions.
 #include "integrators/kink.h"
 
 #include <math.h>
@@ -168,10 +170,10 @@ static void take_stop(const slide* c, const sap_adaptive_options* options, sap_k
   if (!(stop > 0.0 && stop < 1.0)) {
     return;
   }
-  const double left = c->most * (1.0 - stop);
-  const double hold = fmax(-left, fmin(left, -others * (1.0 - stop) / c->w));
-  const double error =
-      c->w * fabs(c->along + c->most * stop - hold) * (options->velocity_time + 0.5 * c->h);
+  const double left = c->most * (1.0 - stop), needed = -others * (1.0 - stop) / c->w;
+  const double hold = fmax(-left, fmin(left, needed));
+  const double T = 0.5 * c->h + (hold == needed ? 0.0 : options->velocity_time);
+  const double error = c->w * fabs(c->along + c->most * stop - hold) * T;
   if (error > kink->error) {
     *kink = (sap_kink){error, stop * c->h, SAP_ADAPTIVE_STOP, NULL};
   }
@@ -227,14 +229,19 @@ sap_kink sap_kink_find(const sap_problem* p, const sap_solution* solution,
     }
     const bool contact = sap_set_is_contact(block->set), box = block->set == SAP_SET_BOX;
     const int32_t normal = block->first_row + (contact ? SAP_NORMAL_ROW : 0);
-    const touch c = {.start = start,
-                     .opens = !box,
-                     .lower = box ? p->lower[normal] / p->dt : 0.0,
-                     .upper = box ? p->upper[normal] / p->dt : (double)INFINITY,
-                     .h = p->dt,
-                     .vn1 = solution->vc[normal],
-                     .gamma = solution->gamma[normal],
-                     .end = contact ? block->end : 1.0};
+    touch c = {.start = start,
+               .opens = !box,
+               .lower = box ? p->lower[normal] / p->dt : 0.0,
+               .upper = box ? p->upper[normal] / p->dt : (double)INFINITY,
+               .h = p->dt,
+               .vn1 = solution->vc[normal],
+               .gamma = solution->gamma[normal],
+               .end = contact ? block->end : 1.0};
+    if (box && start->phi0 != 0.0) {  // a spring with a dead band, as it acts at the theta point
+      const double way = 0.25 * c.h * (start->vc0[SAP_NORMAL_ROW] + c.vn1);
+      c.upper = (double)INFINITY;
+      c.gamma = c.h * fmax(start->force - start->stiffness * way, 0.0);
+    }
     if (box && !(start->stiffness > 0.0 || start->damping > 0.0)) {
       take_friction(p, block, solution, options, &kink);
     } else {
@@ -243,7 +250,10 @@ sap_kink sap_kink_find(const sap_problem* p, const sap_solution* solution,
     if (contact) {
       take_tangents(p, block, solution, options, &kink);
     }
-    kink.block = kink.error > before ? block : kink.block;
+    if (kink.error > before) {
+      kink.block = block;
+      kink.reason = !contact && kink.reason == SAP_ADAPTIVE_KINK ? SAP_ADAPTIVE_BOUND : kink.reason;
+    }
   }
   return kink;
 }

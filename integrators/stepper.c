@@ -11,8 +11,9 @@
 #include "math/scalar.h"
 #include "problem/law.h"
 
-// Under error control sticking contacts creep by at most SETTLED times the accuracy in a step
-// against a load of LOAD [m/s^2], as far as sigma >= LEAST_SIGMA can; the shifts against gliding
+// Under error control sticking contacts creep by at most SETTLED times the accuracy in a step, and
+// in the time that makes velocities ways, against a load of LOAD [m/s^2], as far as
+// sigma >= LEAST_SIGMA can: shorter steps do not creep faster. The shifts against gliding
 // are exact to the same length; balance_tolerance is at most BALANCE [1/m] times the accuracy.
 static const double SETTLED = 0.05, LOAD = 10.0, LEAST_SIGMA = 1e-6;
 static const double BALANCE = 10.0, LEAST_BALANCE = 1e-10;
@@ -154,7 +155,8 @@ static void set_context(sap_stepper* stepper, const sap_state* state) {
   const double way = stepper->solution.contact.settled;
   if (way > 0.0) {
     double* sigma = &stepper->step.regularization.sigma;
-    *sigma = fmin(*sigma, fmax(LEAST_SIGMA, way / (LOAD * options->dt * options->dt)));
+    const double longer = fmax(options->dt, stepper->control.velocity_time);
+    *sigma = fmin(*sigma, fmax(LEAST_SIGMA, way / (LOAD * options->dt * longer)));
   }
 }
 

@@ -20,6 +20,7 @@ typedef struct sap_step_control {
   void* object;
   uint64_t hash;                 // of its options
   double accuracy;               // of a step's positions [m]
+  double velocity_time;          // that makes errors of velocities ways [s]
   double dt, balance_tolerance;  // of the stepper before [s, -]
 } sap_step_control;
 

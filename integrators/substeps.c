@@ -30,18 +30,15 @@ static sap_status allocate_parts(sap_free_motion* fm, sap_error* error) {
   if (fm->part_speeds != NULL) {
     return SAP_STATUS_OK;
   }
-  SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->part_positions, 2 * (int64_t)fm->system->nq, error));
-  SAP_TRY(SAP_POOL_ADD(fm->pool, &fm->part_velocities, fm->system->nv, error));
-  return SAP_POOL_ADD(fm->pool, &fm->part_speeds, fm->factor.ngroups, error);
+  return SAP_POOL_ADD_ALL(fm->pool, error,
+                          SAP_ARRAY(&fm->part_positions, 2 * (int64_t)fm->system->nq),
+                          SAP_ARRAY(&fm->part_velocities, fm->system->nv),
+                          SAP_ARRAY(&fm->part_speeds, fm->factor.ngroups));
 }
 
 // Positions alternate between two arrays.
-static double* end_of_parts(const sap_free_motion* fm) {
+double* sap_free_motion_end_of_parts(const sap_free_motion* fm) {
   return fm->part_positions + (fm->substeps % 2 == 0 ? 0 : fm->system->nq);
-}
-
-const double* sap_free_motion_end_of_parts(const sap_free_motion* fm) {
-  return end_of_parts(fm);
 }
 
 // Moves to the end of the part, whose velocity is v_star.
@@ -118,7 +115,7 @@ sap_status sap_free_motion_in_parts(sap_free_motion* fm, const sap_step_context*
     }
     SAP_TRY(status);
     fm->substeps += 1;
-    SAP_TRY(advance_part(fm, &part, end_of_parts(fm), error));
+    SAP_TRY(advance_part(fm, &part, sap_free_motion_end_of_parts(fm), error));
     done += length;
   }
   SAP_TRY(sap_free_motion_start_at(fm, step, fm->part_velocities, error));

@@ -12,13 +12,14 @@
 // three solves a step, which is longer, and an error that is about the accuracy even after many
 // steps, if positions have a position_difference and there are no activations.
 //
-// Contacts and limits that close or open within the step, servos that reach their bounds, and
-// contacts and joints that friction stops have kinks that divided differences do not see. Their
-// impulse is compared with the integral of their force, and the step ends just behind the kink.
+// Contacts and limits that close or open within the step, servos that reach their bounds, springs of
+// tendons that reach their dead band, and contacts and joints that friction stops have kinks that
+// divided differences do not see. Their impulse is compared with the integral of their force, and
+// the step ends just behind the kink.
 //
 // The solutions are as exact as the accuracy needs: sticking contacts creep by at most accuracy/20
-// in a step (sigma >= 1e-6), sliding contacts are solved again until they do not glide, and
-// balance_tolerance is at most accuracy times 10/m.
+// in a step or in T_v (sigma >= 1e-6), sliding contacts are solved again until they do not glide,
+// and balance_tolerance is at most accuracy times 10/m.
 #pragma once
 
 #include <sapstep/base.h>
@@ -49,8 +50,9 @@ SAP_API sap_adaptive_options sap_adaptive_options_default(void);  // the values 
 #define SAP_ADAPTIVE_REASON_LIST(X)       \
   X(SMOOTH, "smooth motion")              \
   X(KINK, "contact that closes or opens") \
+  X(BOUND, "limit reached or left")       \
   X(STOP, "contact that stops sliding")   \
-  X(SERVO, "servo at its bounds")         \
+  X(SERVO, "servo or spring at a bound")  \
   X(FAILED, "attempt that failed")        \
   X(LIMIT, "longest or shortest step, or the end")
 
@@ -101,7 +103,8 @@ SAP_API sap_status sap_adaptive_step(sap_adaptive* adaptive, sap_state* state, d
 SAP_API sap_status sap_adaptive_interpolate(sap_adaptive* adaptive, const sap_state* end, double t,
                                             sap_state* out, sap_error* error);
 // Forgets the accepted velocities, where forces jump between steps: a new control, for example.
-// Another state than that of the last step is noticed without it. NULL allowed.
+// Another state than that of the last step is noticed without it; the length of steps is kept then.
+// NULL allowed.
 SAP_API void sap_adaptive_forget(sap_adaptive* adaptive);
 
 SAP_C_END

@@ -28,7 +28,7 @@ typedef struct sap_coupling {
 // Its normal force is force - stiffness x - damping dx/dt after the way x; dry friction has none.
 typedef struct sap_contact_start {
   double force, stiffness, damping;  // [N], [N/m], [N s/m]
-  double phi0;                       // gap [m]
+  double phi0;                       // gap [m]; of a box, the dead band of a spring: its distance
   double vc0[3], belt[2];            // slip and normal speed, velocity of a belt: scaled [m/s]
   double turn[2];                    // slip at the end less J v: scaled [m/s]
   double spin;                       // of the rows of spin and rolling: scaled [m/s]

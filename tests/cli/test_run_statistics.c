@@ -236,7 +236,7 @@ static void test_chosen_steps(void** state) {
       "<keyframe><key name='k' qpos='0 0 .4 1 0 0 0  0 0  .8' qvel='0 0 0 0 0 0  1 0  0'/>"
       "</keyframe></mujoco>";
   enum { ROWS = 5 };
-  static const char* const keys[] = {"short_smooth", "short_touch",  "short_stop",
+  static const char* const keys[] = {"short_smooth", "short_touch",  "short_bound", "short_stop",
                                      "short_servo",  "short_failed", "short_limit"};
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "chosen.xml", chosen, sizeof chosen - 1, path);

@@ -102,8 +102,16 @@ static void test_stop(void** state) {
   m.vc[0] = 0.4;
   kink = kink_of(&m, &options);
   ASSERT_NEAR(kink.time, DT * 0.8, 1e-15);
-  ASSERT_NEAR(kink.error, (0.6 * 0.8 + 0.1 * 0.2 - 0.4) * (options.velocity_time + 0.5 * DT),
-              1e-15);
+  // The contact is held, and the next step takes the rest of the slip: an error of positions alone.
+  ASSERT_NEAR(kink.error, (0.6 * 0.8 + 0.1 * 0.2 - 0.4) * 0.5 * DT, 1e-15);
+  // f = -1.5 m/s turns the slip, friction 0.6 does not hold it: the velocity stays wrong.
+  m.vc[0] = -1.2;
+  kink = kink_of(&m, &options);
+  const double stop = 0.4 / (0.6 + 1.5);
+  ASSERT_NEAR(kink.time, DT * stop, 1e-15);
+  ASSERT_NEAR(kink.error,
+              (0.4 - 0.6 * stop + 0.6 * (1.0 - stop)) * (options.velocity_time + 0.5 * DT), 1e-15);
+  m.vc[0] = 0.4;
   // R_t mu gamma_n = 0.5 0.577 0.6 m/s (w = |I|_F/3): slower contacts creep
   m.sigma = 0.5 / (sqrt(3.0) / 3.0) / 0.6 * 0.41;
   kink = kink_of(&m, &options);

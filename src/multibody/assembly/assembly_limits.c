@@ -43,9 +43,13 @@ static sap_status add_limit(const sap_assembly_call* call, const limit* l) {
       .damper = call->start->damper_time * l->damping,
       .recovery_speed = isinf(l->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
       .unilateral = true};
-  sap_row_law law = {.set = SAP_SET_NONNEGATIVE, .key = l->key};
-  SAP_TRY(sap_problem_compliant_law(call->problem, call->start->regularization, &soft, law.R,
-                                    law.v_hat, call->error));
+  const bool empty =
+      sap_assembly_key_kind(l->key) == SAP_KEY_TENDON_FRICTION;  // end of a dead band
+  sap_row_law law = {.set = empty ? SAP_SET_BOX : SAP_SET_NONNEGATIVE, .key = l->key, .R = {w}};
+  if (!empty) {
+    SAP_TRY(sap_problem_compliant_law(call->problem, call->start->regularization, &soft, law.R,
+                                      law.v_hat, call->error));
+  }
   SAP_TRY(sap_assembly_add_rows(call, &law));
   sap_problem_set_start(call->problem,
                         &(sap_contact_start){.force = -l->stiffness * l->g,
@@ -208,11 +212,9 @@ static void make_tendon_row(const sap_assembly_call* call, int32_t id) {
   sap_tendon_add_row(call->start->kin, id, 1.0, rows, 0);
 }
 
-static sap_status add_tendon_limits(const sap_assembly_call* call, int32_t id) {
-  const sap_model_tendon* tendon = &call->assembly->model->tendons[id];
-  if (isinf(tendon->lower) && isinf(tendon->upper)) {
-    return SAP_STATUS_OK;
-  }
+// Adds a limit at each end of a range of the tendon's length. `l` has all but g and key.
+static sap_status add_tendon_ends(const sap_assembly_call* call, int32_t id, const double* ends,
+                                  int kind, limit l) {
   const sap_assembly_start* start = call->start;
   const sap_rows* rows = &call->assembly->rows;
   const double length = sap_tendon_length(start->kin, id);
@@ -220,21 +222,33 @@ static sap_status add_tendon_limits(const sap_assembly_call* call, int32_t id) {
   const double speed = fmax(fabs(sap_rows_times(rows, 0, start->v0)),
                             fabs(sap_rows_times(rows, 0, sap_problem_v_star(call->problem))));
   for (int32_t side = 0; side < 2; ++side) {
-    const double bound = side == 0 ? tendon->lower : tendon->upper;
-    const double g = side == 0 ? length - bound : bound - length;
-    if (isfinite(bound) &&
-        may_act(call, g, tendon->upper - tendon->lower, speed, tendon->limit_relaxation_time)) {
+    const double g = side == 0 ? length - ends[0] : ends[1] - length;
+    if (isfinite(ends[side]) && may_act(call, g, ends[1] - ends[0], speed, l.relaxation_time)) {
       if (side == 1) {
         sap_rows_add_scaled(rows, 0, -2.0, sap_rows_at(rows, 0));  // the row's negative, exactly
       }
-      const limit l = {
-          sap_assembly_gap0(call, 0, g), tendon->limit_stiffness, tendon->limit_relaxation_time,
-          sap_assembly_key(side == 0 ? SAP_KEY_TENDON_LOWER : SAP_KEY_TENDON_UPPER, id, 0, 0),
-          tendon->damping};
+      l.g = sap_assembly_gap0(call, 0, g);
+      l.key = kind == SAP_KEY_TENDON_LOWER ? sap_assembly_key(kind + side, id, 0, 0)
+                                           : sap_assembly_key(kind, id, 1 + side, 0);
       SAP_TRY(add_limit(call, &l));
     }
   }
   return SAP_STATUS_OK;
+}
+
+// Adds limits, and for error control boxes without impulse at the ends of the spring's dead band.
+static sap_status add_tendon_limits(const sap_assembly_call* call, int32_t id) {
+  const sap_model_tendon* t = &call->assembly->model->tendons[id];
+  const double ends[] = {t->lower, t->upper}, band[] = {t->spring_lower, t->spring_upper};
+  const sap_law_settings s = sap_problem_law_settings(call->problem, call->start->regularization);
+  if (isfinite(ends[0]) || isfinite(ends[1])) {
+    const limit l = {0.0, t->limit_stiffness, t->limit_relaxation_time, 0, t->damping};
+    SAP_TRY(add_tendon_ends(call, id, ends, SAP_KEY_TENDON_LOWER, l));
+  }
+  return s.scheme->settled > 0.0 && t->stiffness > 0.0 && band[0] < band[1]
+             ? add_tendon_ends(call, id, band, SAP_KEY_TENDON_FRICTION,
+                               (limit){.stiffness = t->stiffness})
+             : SAP_STATUS_OK;
 }
 
 static sap_status add_tendon_friction(const sap_assembly_call* call, int32_t id) {

@@ -299,14 +299,15 @@ void run_statistics_print(const run_statistics* s, const char* scene, cli_format
       {"dt_least_s", "shortest of these steps", s->dt_least, "s"},
       {"dt_largest_s", "longest of these steps", s->dt_largest, "s"},
       {"short_smooth", "  short for smooth motion", (double)s->reasons[SAP_ADAPTIVE_SMOOTH], ""},
-      {"short_touch", "  for what closes or opens", (double)s->reasons[SAP_ADAPTIVE_KINK], ""},
+      {"short_touch", "  for contacts closed, opened", (double)s->reasons[SAP_ADAPTIVE_KINK], ""},
+      {"short_bound", "  for limits reached, left", (double)s->reasons[SAP_ADAPTIVE_BOUND], ""},
       {"short_stop", "  for what stops sliding", (double)s->reasons[SAP_ADAPTIVE_STOP], ""},
-      {"short_servo", "  for servos at their bounds", (double)s->reasons[SAP_ADAPTIVE_SERVO], ""},
+      {"short_servo", "  for servos, dead bands", (double)s->reasons[SAP_ADAPTIVE_SERVO], ""},
       {"short_failed", "  for attempts that failed", (double)s->reasons[SAP_ADAPTIVE_FAILED], ""},
       {"short_limit", "  by limits, or the end", (double)s->reasons[SAP_ADAPTIVE_LIMIT], ""},
       {"shortest_velocity", shortest, s->shortest, ""},
   };
-  const size_t count = sizeof rows / sizeof *rows - (s->accepted > 0 ? 0 : 12);
+  const size_t count = sizeof rows / sizeof *rows - (s->accepted > 0 ? 0 : 13);
   if (format == CLI_FORMAT_JSON) {
     (void)fputs("{\n  \"scene\": ", out);
     sap_json_put(out, scene);
