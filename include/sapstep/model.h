@@ -582,6 +582,13 @@ SAP_API int32_t sap_model_get_tree_dofs(const sap_model* model, int32_t tree);  
 SAP_API double sap_model_get_body_mass(const sap_model* model, int32_t body);   // NaN out of range
 // Returns true if sap_builder_exclude named both bodies, in any order.
 SAP_API bool sap_model_excludes(const sap_model* model, int32_t body_a, int32_t body_b);
+// Returns true if the mesh is closed and not convex (sap_mesh_def).
+SAP_API bool sap_model_mesh_has_hollows(const sap_model* model, int32_t mesh);
+
+// Sets modulus and field_depth of a shape's material; planes need both. A shape of the model "sap"
+// becomes "lagged". Call it before other objects are made of the model: these have its old fields.
+SAP_API sap_status sap_model_shape_set_field(sap_model* model, int32_t shape, double modulus,
+                                             double field_depth, sap_error* error);
 
 // Sets the default pose at rest, t = 0; resizes the state.
 SAP_API sap_status sap_model_get_default_state(const sap_model* model, sap_state* state,

@@ -62,8 +62,9 @@ typedef struct mjData_ mjData;
 // The one list of the adapter's own options, as SAP_SOLVER_OPTIONS:
 //   X(type, name, default, minimum, maximum, "meaning [unit]")
 #define SAP_MJ_OPTIONS(X)                                                                 \
-  X(contact_model, contact_model, SAP_CONTACT_SAP, 0, SAP_CONTACT_MODEL_COUNT - 1,        \
-    "contact model of all contacts")                                                      \
+  X(contact_model, contact_model, SAP_CONTACT_BY_MATERIAL, -1,                            \
+    SAP_CONTACT_MODEL_COUNT - 1,                                                          \
+    "contact model of all contacts; material: sap, with patches lagged")                  \
   X(real, dissipation, 20, 0, 1e300, "Hunt-Crossley dissipation (similar, lagged) [s/m]") \
   X(real, stiction_tolerance, 1e-4, 0, 1e300,                                             \
     "slip speed below which contacts stick (similar, lagged) [m/s]")                      \

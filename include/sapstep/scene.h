@@ -42,14 +42,19 @@
 // when nobody has set them, lock the joint (use type="continuous" instead). An effort limit > 0
 // bounds the actuators' forces, a velocity limit > 0 is the fastest that motors drive the joint.
 // <transmission> makes an actuator of a joint: an effort, or with <drake:controller_gains> a servo.
-// Material: <drake:proximity_properties> with drake:point_contact_stiffness,
-// drake:relaxation_time, drake:hunt_crossley_dissipation, drake:hydroelastic_modulus (of a pressure
-// field: contact in patches; drake:rigid_hydroelastic, drake:compliant_hydroelastic, margins and
-// mesh resolutions have no effect), drake:mu_dynamic and drake:mu_static (one alone: both), or
-// Bullet's <contact><lateral_friction/>; pairs combine harmonically.
+// Material: <drake:proximity_properties>, or Bullet's <contact><lateral_friction/>; pairs combine
+// harmonically.
 // drake:rotor_inertia and drake:gear_ratio make the armature gear_ratio^2 rotor_inertia. Also
 // Drake's frames, ball constraints, bushings, spring-dampers, tendon constraints and collision
 // filter groups.
+//
+// <drake:proximity_properties> in a <collision> of URDF, or in a <geom> of MJCF or its default (where
+// MuJoCo refuses them and Drake ignores them), may have drake:point_contact_stiffness,
+// drake:relaxation_time, drake:hunt_crossley_dissipation, drake:mu_dynamic, drake:mu_static (one
+// alone: both), and drake:hydroelastic_modulus of a pressure field: contact in patches, unless
+// drake:rigid_hydroelastic is there. drake:compliant_hydroelastic needs a modulus.
+// drake:hydroelastic_margin and drake:mesh_resolution_hint have no effect: contact is seen before
+// it happens, and fields have no mesh.
 //
 // Mesh files: STL, OBJ and MSH.
 #pragma once
@@ -90,7 +95,9 @@ typedef struct sap_scene_options {
   double floor;                   // URDF: height of a floor of the default material [m];
                                   // NaN: none                                           (NaN)
   sap_material default_material;  // k, tau_d (and mu for URDF) of shapes without their own; k = 0:
-                                  // by mass, see sap_shape_def                 (0, 0.01 s, 0.5)
+                                  // by mass, see sap_shape_def; the model BY_MATERIAL is "lagged"
+                                  // for shapes with a pressure field, else "sap"
+                                  // (0, 0.01 s, 0.5, BY_MATERIAL)
   const sap_material* override_material;  // replaces the fields of every shape's material that are
                                           // set (see sap_material_unset); NULL: none    (NULL)
   const sap_scene_edit* edits;            // applied in this order; ARGUMENT where the file has no

@@ -16,6 +16,7 @@ sap_scene_options sap_scene_options_default(void) {
   sap_scene_options options = {
       .cookie = SAP_COOKIE, .format = SAP_SCENE_AUTO, .default_material = sap_material_default()};
   options.default_material.stiffness = 0.0;
+  options.default_material.model = SAP_CONTACT_BY_MATERIAL;
   options.floor = (double)NAN;
   return options;
 }
@@ -35,7 +36,9 @@ static sap_status check_options(const char* path, const sap_scene_options* optio
   SAP_FAIL_IF(path == NULL || path[0] == '\0', error, SAP_STATUS_ARGUMENT, "path is empty");
   SAP_FAIL_IF(isinf(options->floor), error, SAP_STATUS_ARGUMENT,
               "floor = %g must be finite, or NaN for none", options->floor);
+  const sap_scene_options plain = {.override_material = NULL};
   sap_material material = options->default_material;
+  sap_scene_override(&plain, &material);
   SAP_TRY(check_material(material, "default_material", error));
   sap_scene_override(options, &material);
   return check_material(material, "override_material", error);

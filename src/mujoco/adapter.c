@@ -193,6 +193,9 @@ sap_status sap_mj_create(const mjModel* model, const sap_mj_options* options, sa
   SAP_TRY(SAP_NEW(&a, 1, "MuJoCo adapter", error));
   a->model = model;
   a->options = chosen;
+  if (chosen.contact_model == SAP_CONTACT_BY_MATERIAL) {
+    a->options.contact_model = chosen.patches > 0.0 ? SAP_CONTACT_LAGGED : SAP_CONTACT_SAP;
+  }
   SAP_TRY_OR(create_parts(a, error), sap_mj_destroy(a));
   *out = a;
   return SAP_STATUS_OK;

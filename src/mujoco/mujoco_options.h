@@ -7,7 +7,7 @@
 #include "solvers/solver_options.h"
 
 #define SAP_X(name, text) text,
-static const char* const sap_mj_model_words[] = {SAP_CONTACT_MODEL_LIST(SAP_X)};
+static const char* const sap_mj_model_words[] = {"material", SAP_CONTACT_MODEL_LIST(SAP_X)};
 #undef SAP_X
 
 // All options of sap_mj_options: its own, those of the regularization, those of the solver.

@@ -96,6 +96,8 @@ static union {
   X(sap_model_joint_address, 2,                                                                    \
     sap_model_joint_address(P(1, model), I(2, 0), NULL, NULL, NULL, NULL, error))                  \
   X(sap_model_get_shape, 3, sap_model_get_shape(P(1, model), I(2, 0), P(3, &out.shape), error))    \
+  X(sap_model_shape_set_field, 4,                                                                  \
+    sap_model_shape_set_field(P(1, model), I(2, 1), D(3, 1e5), D(4, 0.1), error))                  \
   X(sap_model_get_body, 3, sap_model_get_body(P(1, model), I(2, 0), P(3, &out.body), error))       \
   X(sap_model_get_joint, 3, sap_model_get_joint(P(1, model), I(2, 0), P(3, &out.joint), error))    \
   X(sap_model_get_tendon, 3, sap_model_get_tendon(P(1, model), I(2, 0), P(3, &out.tendon), error)) \
@@ -146,6 +148,9 @@ static const call calls[] = {CALLS(CALL_ROW)};
     sap_model_get_tree_dofs(model, -1) == 0 && sap_model_get_tree_dofs(model, INT32_MAX) == 0)     \
   X(sap_model_excludes,                                                                            \
     !sap_model_excludes(NULL, 0, 1) && !sap_model_excludes(model, -1, INT32_MAX))                  \
+  X(sap_model_mesh_has_hollows,                                                                    \
+    !sap_model_mesh_has_hollows(NULL, 0) && !sap_model_mesh_has_hollows(model, -1) &&              \
+        !sap_model_mesh_has_hollows(model, INT32_MAX) && !sap_model_mesh_has_hollows(model, 0))    \
   X(sap_model_get_body_mass,                                                                       \
     isnan(sap_model_get_body_mass(model, -1)) && isnan(sap_model_get_body_mass(model, INT32_MAX))) \
   X(sap_model_get_sizes, sap_model_get_sizes(model).bodies == 4)                                   \

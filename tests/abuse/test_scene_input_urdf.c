@@ -72,6 +72,13 @@ static const bad_scene urdf[] = {
                "<drake:hunt_crossley_dissipation value='-1'/></drake:proximity_properties>"),
      SAP_STATUS_SYNTAX, "a:4: <drake:hunt_crossley_dissipation value=", ">= 0"},
     {COLLISION("<geometry><sphere radius='1'/></geometry><drake:proximity_properties>\n"
+               "<drake:compliant_hydroelastic/><drake:rigid_hydroelastic/>"
+               "</drake:proximity_properties>"),
+     SAP_STATUS_SYNTAX, "a:4: <drake:rigid_hydroelastic>", "compliant"},
+    {COLLISION("<geometry><sphere radius='1'/></geometry><drake:proximity_properties>\n"
+               "<drake:compliant_hydroelastic/></drake:proximity_properties>"),
+     SAP_STATUS_UNSUPPORTED, "a:4: <drake:compliant_hydroelastic>", "modulus"},
+    {COLLISION("<geometry><sphere radius='1'/></geometry><drake:proximity_properties>\n"
                "<drake:mu_dynamic value='-1'/></drake:proximity_properties>"),
      SAP_STATUS_SYNTAX, "a:4: <drake:mu_dynamic value=", ">= 0"},
 };

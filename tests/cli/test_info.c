@@ -223,10 +223,28 @@ static void bad_input(void** state) {
   command_expect(*state, program, "info bad.xml", 3, "bad.xml:2: <worldboby>: unknown element");
 }
 
+// Fields of shapes, of which one has a rest distance and one is a mesh that is not convex.
+static void fields(void** state) {
+  static const char text[] =
+      "<mujoco><asset><mesh name='cup' vertex='0 0 0 1 0 0 1 1 0 0 1 0 0 0 1 1 0 1 1 1 1 0 1 1 .5 "
+      ".5 .2' face='0 2 1 0 3 2 0 1 5 0 5 4 1 2 6 1 6 5 2 3 7 2 7 6 3 0 4 3 4 7 4 5 8 5 6 8 6 7 8 7 4 "
+      "8'/></asset><worldbody><geom type='plane' size='1 1 1'/><geom type='mesh' mesh='cup'/>"
+      "<geom size='.1' pos='3 0 0' margin='.01'/></worldbody></mujoco>";
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(*state, "cup.xml", text, sizeof text - 1, path);
+  command_result r = command_run(*state, program, "", "info --patches 1e6 cup.xml");
+  assert_int_equal(r.exit_code, 0);
+  command_says(r.out, "patches     2 of 3 shapes have a pressure field; pairs of two without one,");
+  command_says(r.out, "            1 of them have a rest distance: points\n");
+  command_says(r.out, "            1 of them are meshes that are not convex: the field is that of");
+  command_clear(&r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(table),        cmocka_unit_test(json),      cmocka_unit_test(soft_contact),
       cmocka_unit_test(wrong_starts), cmocka_unit_test(bad_input), cmocka_unit_test(numbers),
+      cmocka_unit_test(fields),
   };
   return cmocka_run_group_tests(tests, begin, scratch_teardown);
 }

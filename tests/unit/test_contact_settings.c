@@ -102,6 +102,83 @@ static void test_urdf(void** state) {
   sap_model_destroy(model);
 }
 
+// Drake's tags in MJCF: a geom has those of its default class, rigid shapes have no field, and
+// shapes with a field are lagged unless the scene has another model.
+static void test_mjcf_tags(void** state) {
+  (void)state;
+#define TAGS(text) "<drake:proximity_properties>" text "</drake:proximity_properties>"
+  static const char text[] =
+      "<mujoco><default><default class='soft'><geom friction='.3'>" TAGS(
+          "<drake:compliant_hydroelastic/><drake:hydroelastic_modulus value='2e5'/>"
+          "<drake:mu_dynamic value='.7'/>") "</geom></default></default><worldbody>"
+      "<geom name='plain' size='1'/><geom name='soft' class='soft' size='1'/>"
+      "<geom name='own' class='soft' size='1'>" TAGS(
+          "<drake:hydroelastic_modulus value='3e5'/><drake:hunt_crossley_dissipation value='4'/>"
+          "<drake:mu_static value='.9'/><drake:hydroelastic_margin value='1e-3'/>"
+          "<drake:mesh_resolution_hint value='.1'/>") "</geom>"
+      "<geom name='rigid' class='soft' size='1'>" TAGS("<drake:rigid_hydroelastic/>") "</geom>"
+      "</worldbody></mujoco>";
+#undef TAGS
+  sap_model* model = scene_text_model("a.xml", text, NULL);
+  const sap_material soft = shape_material(model, 1), own = shape_material(model, 2);
+  assert_true(shape_material(model, 0).modulus == 0.0);
+  assert_int_equal(shape_material(model, 0).model, SAP_CONTACT_SAP);
+  assert_true(soft.modulus == 2e5 && soft.friction == 0.7 && soft.static_friction == 0.0);
+  assert_int_equal(soft.model, SAP_CONTACT_LAGGED);
+  assert_true(own.modulus == 3e5 && own.dissipation == 4.0 && own.friction == 0.7);
+  assert_true(own.static_friction == 0.9);
+  assert_true(shape_material(model, 3).modulus == 0.0);
+  sap_model_destroy(model);
+  sap_material override = sap_material_unset();
+  sap_scene_options options = sap_scene_options_default();
+  options.override_material = &override;
+  override.modulus = 1e6;
+  model = scene_text_model("a.xml", text, &options);
+  assert_true(shape_material(model, 0).modulus == 1e6);
+  assert_int_equal(shape_material(model, 0).model, SAP_CONTACT_LAGGED);
+  sap_model_destroy(model);
+  options.default_material.model = SAP_CONTACT_SAP;
+  model = scene_text_model("a.xml", text, &options);
+  assert_int_equal(shape_material(model, 1).model, SAP_CONTACT_SAP);
+  sap_model_destroy(model);
+}
+
+// A field that a model gets is that of a scene that has it.
+static void test_set_field(void** state) {
+  (void)state;
+  sap_error error = {0};
+  sap_model* model = scene_text_model(
+      "a.xml",
+      "<mujoco><custom><text name='sapstep:contact_model:similar' data='similar'/></custom>"
+      "<worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='ball' size='1'/>"
+      "<geom name='similar' size='1'/></worldbody></mujoco>",
+      NULL);
+  assert_int_equal(sap_model_shape_set_field(model, 1, 1e5, 0.0, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_model_shape_set_field(model, 2, 1e5, 0.2, &error), SAP_STATUS_OK);
+  const sap_material ball = shape_material(model, 1), similar = shape_material(model, 2);
+  assert_true(ball.modulus == 1e5 && ball.field_depth == 0.0 && similar.field_depth == 0.2);
+  assert_int_equal(ball.model, SAP_CONTACT_LAGGED);
+  assert_int_equal(similar.model, SAP_CONTACT_SIMILAR);
+  static const struct {
+    int32_t shape;
+    double modulus, depth;
+    const char* message;
+  } wrong[] = {{3, 1e5, 0.0, "shape 3: the model has 3"},
+               {1, -1.0, 0.0, "shape 'ball': modulus = -1 must be >= 0"},
+               {1, 1e5, (double)NAN, "shape 'ball': field_depth = nan"},
+               {0, 1e5, 0.0, "shape 'floor': field_depth = 0 must be > 0 for a plane"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    assert_true(sap_model_shape_set_field(model, wrong[i].shape, wrong[i].modulus, wrong[i].depth,
+                                          &error) != SAP_STATUS_OK);
+    assert_non_null(strstr(error.message, wrong[i].message));
+  }
+  assert_true(shape_material(model, 1).modulus == 1e5 && shape_material(model, 0).modulus == 0.0);
+  assert_int_equal(sap_model_shape_set_field(model, 0, 1e5, 0.1, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_model_shape_set_field(model, 1, 0.0, 0.0, &error), SAP_STATUS_OK);
+  assert_true(shape_material(model, 1).modulus == 0.0);
+  sap_model_destroy(model);
+}
+
 static void test_combine(void** state) {
   (void)state;
   sap_material a = sap_material_default(), b = a, pair;
@@ -209,8 +286,10 @@ static void test_lag(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_scene),   cmocka_unit_test(test_override), cmocka_unit_test(test_urdf),
-      cmocka_unit_test(test_combine), cmocka_unit_test(test_lag),
+      cmocka_unit_test(test_scene),     cmocka_unit_test(test_override),
+      cmocka_unit_test(test_urdf),      cmocka_unit_test(test_combine),
+      cmocka_unit_test(test_mjcf_tags), cmocka_unit_test(test_lag),
+      cmocka_unit_test(test_set_field),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ typedef struct request {
 
 static const cli_option options[] = {
     CLI_FORMAT_ROW(request, cli_formats_without_csv, "table or json (table)"),
+    CLI_SCENE_CONTACT_ROWS(request),
     CLI_SCENE_URDF_ROWS(request),
     {0},
 };
@@ -300,21 +301,32 @@ static void print_rest_depth(const sap_model* model) {
   }
 }
 
-// Prints how many shapes touch in patches.
+// Prints which shapes touch in patches, and what meshes with a field that are not convex do.
 static void print_fields(const sap_model* model) {
   const int32_t shapes = sap_model_get_sizes(model).shapes;
-  int32_t count = 0;
+  int32_t fields = 0, resting = 0, hollow = 0;
   for (int32_t s = 0; s < shapes; ++s) {
     sap_shape_def def = {0};
     (void)sap_model_get_shape(model, s, &def, NULL);
-    count += def.material.modulus > 0.0 &&
-             (def.type != SAP_SHAPE_PLANE || def.material.field_depth > 0.0);
+    const bool has = def.material.modulus > 0.0 &&
+                     (def.type != SAP_SHAPE_PLANE || def.material.field_depth > 0.0);
+    fields += has;
+    resting += has && def.rest_distance > 0.0;
+    hollow += has && def.type == SAP_SHAPE_MESH && sap_model_mesh_has_hollows(model, def.mesh);
   }
-  if (count > 0) {
+  if (fields > 0) {
     (void)printf(
-        "patches     %d of %d shapes have a pressure field; pairs without one, or with a "
+        "patches     %d of %d shapes have a pressure field; pairs of two without one, or with a "
         "rest distance, touch in points\n",
-        (int)count, (int)shapes);
+        (int)fields, (int)shapes);
+  }
+  if (resting > 0) {
+    (void)printf("            %d of them have a rest distance: points\n", (int)resting);
+  }
+  if (hollow > 0) {
+    (void)printf(
+        "            %d of them are meshes that are not convex: the field is that of their hull\n",
+        (int)hollow);
   }
 }
 

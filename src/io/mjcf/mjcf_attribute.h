@@ -56,7 +56,7 @@ sap_status sap_mjcf_pose(sap_mjcf_reader* r, const sap_xml_node* node, const sap
 // or, if `positive`, > 0.
 sap_status sap_mjcf_global_setting(sap_mjcf_reader* r, const sap_mjcf_model* model,
                                    const char* name, bool positive, double* value);
-// Reads the material of a geom, but for its friction.
+// Reads the material of a geom, whose friction is set to that of the attribute.
 sap_status sap_mjcf_geom_material(const sap_mjcf_sources* s, const sap_mjcf_item* item,
                                   const char* full_name, sap_material* material);
 // Replaces the velocity and the angular velocity of a geom's surface by the custom setting.

@@ -162,12 +162,12 @@ static sap_status read_surface(const sap_mjcf_sources* s, const sap_mjcf_item* i
   double surface[6] = {0.0};                  // velocity, angular velocity
   SAP_TRY(sap_mjcf_read_fields(s, shape_fields, def));
   SAP_TRY(sap_mjcf_numbers(s, "friction", 1, 3, friction, NULL));
+  def->material.friction = friction[0];
   SAP_TRY(sap_mjcf_geom_material(s, item, def->name, &def->material));
   SAP_TRY(sap_mjcf_numbers(s, "surfacevel", 1, 6, surface, NULL));
   SAP_TRY(sap_mjcf_surface_setting(r, item, def->name, surface));
   sap_v3_copy(def->surface_velocity, surface);
   sap_v3_copy(def->surface_rotation, surface + 3);
-  def->material.friction = friction[0];
   def->friction_torsional = friction[1];
   def->friction_rolling = friction[2];
   SAP_TRY(override_geom(r, item->node, def));

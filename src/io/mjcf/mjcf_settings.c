@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/mjcf/mjcf_attribute.h"
+#include "io/xml/schema.h"
 
 // Settings of materials, of all geoms or of one (NAME:GEOM): field, > 0 (else >= 0).
 #define MATERIAL_FIELDS(X)    \
@@ -152,9 +153,12 @@ static sap_status read_material(sap_mjcf_reader* r, const sap_mjcf_model* model,
 
 sap_status sap_mjcf_geom_material(const sap_mjcf_sources* s, const sap_mjcf_item* item,
                                   const char* full_name, sap_material* material) {
+  const double friction = material->friction;
   *material = s->r->options->default_material;
+  material->friction = friction;
   SAP_TRY(read_material(s->r, s->model, NULL, NULL, material));
   SAP_TRY(sap_mjcf_read_solref(s, "solref", &material->stiffness, &material->relaxation_time));
+  SAP_TRY(sap_scene_read_proximity(s->r->options, s->nodes, s->count, material, s->r->error));
   return read_material(s->r, s->model, item, full_name, material);
 }
 

@@ -16,37 +16,6 @@ static const double spare_armature = 1e-4;
 
 // --- values of elements -------------------------------------------------------------------------
 
-sap_status sap_urdf_child(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
-                          const sap_xml_node** out) {
-  *out = sap_xml_child(node, name);
-  for (const sap_xml_node* n = *out != NULL ? (*out)->next : NULL; n != NULL; n = n->next) {
-    SAP_RETURN_IF(sap_xml_is(n, name),
-                  sap_xml_syntax(n, NULL, r->error, "given twice in <%s>", node->name));
-  }
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_urdf_require_child(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
-                                  const sap_xml_node** out) {
-  SAP_TRY(sap_urdf_child(r, node, name, out));
-  return *out != NULL ? SAP_STATUS_OK : sap_xml_syntax(node, NULL, r->error, "has no <%s>", name);
-}
-
-sap_status sap_urdf_read_children(sap_urdf_reader* r, const sap_xml_node* node,
-                                  const sap_xml_field* fields, bool required, void* target) {
-  for (const sap_xml_field* f = fields; f->attribute != NULL; ++f) {
-    const sap_xml_node* child;
-    SAP_TRY(required ? sap_urdf_require_child(r, node, f->attribute, &child)
-                     : sap_urdf_child(r, node, f->attribute, &child));
-    sap_xml_field value[2] = {*f, {0}};
-    value[0].attribute = "value";
-    if (child != NULL) {
-      SAP_TRY(sap_xml_require_fields(child, value, target, r->error));
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
 sap_status sap_urdf_pose(sap_urdf_reader* r, const sap_xml_node* node, sap_pose* pose) {
   *pose = sap_pose_identity;
   double rpy[3] = {0.0, 0.0, 0.0};
@@ -59,14 +28,14 @@ sap_status sap_urdf_pose(sap_urdf_reader* r, const sap_xml_node* node, sap_pose*
 sap_status sap_urdf_origin(sap_urdf_reader* r, const sap_xml_node* node, sap_pose* pose) {
   *pose = sap_pose_identity;
   const sap_xml_node* origin;
-  SAP_TRY(sap_urdf_child(r, node, "origin", &origin));
+  SAP_TRY(sap_xml_only_child(node, "origin", &origin, r->error));
   return origin != NULL ? sap_urdf_pose(r, origin, pose) : SAP_STATUS_OK;
 }
 
 sap_status sap_urdf_axis(sap_urdf_reader* r, const sap_xml_node* node, double axis[3]) {
   const sap_xml_node* child;
   sap_v3_set(axis, 1.0, 0.0, 0.0);
-  SAP_TRY(sap_urdf_child(r, node, "axis", &child));
+  SAP_TRY(sap_xml_only_child(node, "axis", &child, r->error));
   if (child == NULL) {
     return SAP_STATUS_OK;
   }
@@ -125,7 +94,7 @@ static sap_status need_world(sap_urdf_reader* r, const sap_xml_node* node) {
 static sap_status read_end(sap_urdf_reader* r, const sap_xml_node* joint, const char* which,
                            int32_t* link) {
   const sap_xml_node* node;
-  SAP_TRY(sap_urdf_child(r, joint, which, &node));
+  SAP_TRY(sap_xml_only_child(joint, which, &node, r->error));
   SAP_RETURN_IF(node == NULL || sap_xml_get(node, "link") == NULL,
                 sap_xml_syntax(joint, NULL, r->error, "has no <%s link=...>", which));
   if (strcmp(which, "parent") == 0 && strcmp(sap_xml_get(node, "link"), "world") == 0) {

@@ -62,16 +62,6 @@ typedef struct sap_urdf_reader {
 sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
                          const sap_scene_options* options, sap_model** out, sap_error* error);
 
-// Finds the only child of that name, NULL: none. SYNTAX: two.
-sap_status sap_urdf_child(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
-                          const sap_xml_node** out);
-// The same; SYNTAX: none.
-sap_status sap_urdf_require_child(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
-                                  const sap_xml_node** out);
-// Reads fields from children: the attribute of a field is the child's name, its value is in the
-// child's attribute "value".
-sap_status sap_urdf_read_children(sap_urdf_reader* r, const sap_xml_node* node,
-                                  const sap_xml_field* fields, bool required, void* target);
 // Reads the pose of a node's <origin>; the identity without one.
 sap_status sap_urdf_origin(sap_urdf_reader* r, const sap_xml_node* node, sap_pose* pose);
 // Reads a pose from the attributes xyz and rpy, each zero when absent.

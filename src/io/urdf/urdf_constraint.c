@@ -61,7 +61,7 @@ static sap_status child_link(sap_urdf_reader* r, const sap_xml_node* node, const
                              int32_t* body) {
   const sap_xml_node* named;
   urdf_frame frame = {.body = -1};
-  SAP_TRY(sap_urdf_require_child(r, node, child, &named));
+  SAP_TRY(sap_xml_require_child(node, child, &named, r->error));
   SAP_TRY(link_frame(r, named, "name", &frame));
   *body = frame.body;
   return SAP_STATUS_OK;
@@ -72,7 +72,7 @@ static sap_status child_frame(sap_urdf_reader* r, const sap_xml_node* node, cons
                               urdf_frame* out) {
   const sap_xml_node* named;
   int32_t frame;
-  SAP_TRY(sap_urdf_require_child(r, node, child, &named));
+  SAP_TRY(sap_xml_require_child(node, child, &named, r->error));
   const char* name = sap_xml_get(named, "name");
   if (name != NULL && sap_name_map_find(&r->link_names, name) >= 0) {
     return link_frame(r, named, "name", out);
@@ -97,7 +97,7 @@ static sap_status add_ball(sap_urdf_reader* r, const sap_xml_node* node) {
   sap_equality_def def = sap_equality_def_default();
   SAP_TRY(child_link(r, node, "drake:ball_constraint_body_A", &def.a));
   SAP_TRY(child_link(r, node, "drake:ball_constraint_body_B", &def.b));
-  SAP_TRY(sap_urdf_read_children(r, node, fields, true, &def));
+  SAP_TRY(sap_xml_read_children(node, fields, true, &def, r->error));
   return add_equality(r, node, &def);
 }
 
@@ -120,7 +120,7 @@ static sap_status add_hinge(sap_urdf_reader* r, const sap_xml_node* node, const 
 static sap_status read_loop_end(sap_urdf_reader* r, const sap_xml_node* node, const char* child,
                                 urdf_frame* out) {
   const sap_xml_node* end;
-  SAP_TRY(sap_urdf_require_child(r, node, child, &end));
+  SAP_TRY(sap_xml_require_child(node, child, &end, r->error));
   return read_frame(r, end, out);
 }
 
@@ -165,7 +165,7 @@ static sap_status add_bushing(sap_urdf_reader* r, const sap_xml_node* node) {
   urdf_frame a, c;
   SAP_TRY(child_frame(r, node, "drake:bushing_frameA", &a));
   SAP_TRY(child_frame(r, node, "drake:bushing_frameC", &c));
-  SAP_TRY(sap_urdf_read_children(r, node, fields, true, &def));
+  SAP_TRY(sap_xml_read_children(node, fields, true, &def, r->error));
   def.body_a = a.body;
   def.body_b = c.body;
   sap_pose_get(&a.pose, def.p_AF, def.q_AF);
@@ -188,7 +188,7 @@ static sap_status add_spring(sap_urdf_reader* r, const sap_xml_node* node) {
   sap_spring_def def = sap_spring_def_default();
   SAP_TRY(child_link(r, node, "drake:linear_spring_damper_body_A", &def.body_a));
   SAP_TRY(child_link(r, node, "drake:linear_spring_damper_body_B", &def.body_b));
-  SAP_TRY(sap_urdf_read_children(r, node, fields, true, &def));
+  SAP_TRY(sap_xml_read_children(node, fields, true, &def, r->error));
   return SAP_XML_ADD(r, node, sap_builder_add_spring, &def, NULL);
 }
 
@@ -229,7 +229,7 @@ static sap_status add_tendon(sap_urdf_reader* r, const sap_xml_node* node) {
   SAP_RETURN_IF(def.njoints == 0,
                 sap_xml_syntax(node, NULL, r->error,
                                "has no <drake:tendon_constraint_joint> of a joint that moves"));
-  SAP_TRY(sap_urdf_read_children(r, node, fields, false, &t));
+  SAP_TRY(sap_xml_read_children(node, fields, false, &t, r->error));
   def.joints = joints;
   def.coefficients = coefficients;
   def.lower = t.lower - t.offset;

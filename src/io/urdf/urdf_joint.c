@@ -55,7 +55,7 @@ static sap_status read_limit(sap_urdf_reader* r, const sap_xml_node* node, bool 
   };
   const sap_xml_node* limit;
   limits l = {0.0, 0.0, 0.0, 0.0};
-  SAP_TRY(sap_urdf_child(r, node, "limit", &limit));
+  SAP_TRY(sap_xml_only_child(node, "limit", &limit, r->error));
   if (limit == NULL) {
     return bounded ? sap_xml_syntax(node, NULL, r->error, "a %s joint must have a <limit>",
                                     sap_xml_get(node, "type"))
@@ -85,7 +85,7 @@ static sap_status read_dynamics(sap_urdf_reader* r, const sap_xml_node* node, sa
       {0},
   };
   const sap_xml_node* dynamics;
-  SAP_TRY(sap_urdf_child(r, node, "dynamics", &dynamics));
+  SAP_TRY(sap_xml_only_child(node, "dynamics", &dynamics, r->error));
   return dynamics != NULL ? sap_xml_read_fields(dynamics, fields, def, r->error) : SAP_STATUS_OK;
 }
 
@@ -100,9 +100,9 @@ static sap_status read_rotor(sap_urdf_reader* r, const sap_urdf_joint* joint, sa
       {0},
   };
   rotor m = {.inertia = 0.0, .gear = 1.0};
-  SAP_TRY(sap_urdf_read_children(r, joint->node, fields, false, &m));
+  SAP_TRY(sap_xml_read_children(joint->node, fields, false, &m, r->error));
   if (joint->actuator != NULL) {
-    SAP_TRY(sap_urdf_read_children(r, joint->actuator, fields, false, &m));
+    SAP_TRY(sap_xml_read_children(joint->actuator, fields, false, &m, r->error));
   }
   def->armature = m.gear * m.gear * m.inertia;
   return SAP_STATUS_OK;
@@ -152,7 +152,7 @@ static sap_status add_screw(sap_urdf_reader* r, sap_urdf_joint* joint, const sap
   sap_joint_def slide = *def;
   sap_equality_def thread = sap_equality_def_default();
   double pitch = 0.0;
-  SAP_TRY(sap_urdf_read_children(r, joint->node, pitch_field, true, &pitch));
+  SAP_TRY(sap_xml_read_children(joint->node, pitch_field, true, &pitch, r->error));
   slide.type = SAP_JOINT_SLIDE;
   slide.damping = slide.armature = slide.friction_loss = 0.0;
   SAP_TRY(add_part(r, joint, "z", &slide, &thread.a));
@@ -220,7 +220,7 @@ static sap_status read_mimic(sap_urdf_reader* r, const sap_urdf_joint* joint, in
   const sap_xml_node* node;
   *other = -1;
   *def = sap_equality_def_default();
-  SAP_TRY(sap_urdf_child(r, joint->node, "mimic", &node));
+  SAP_TRY(sap_xml_only_child(joint->node, "mimic", &node, r->error));
   if (node == NULL) {
     return SAP_STATUS_OK;
   }
@@ -359,7 +359,7 @@ static sap_status read_gains(sap_urdf_reader* r, const sap_xml_node* node, sap_a
   };
   gains g = {0.0, 0.0};
   const sap_xml_node* child;
-  SAP_TRY(sap_urdf_child(r, node, "drake:controller_gains", &child));
+  SAP_TRY(sap_xml_only_child(node, "drake:controller_gains", &child, r->error));
   if (child == NULL) {
     return SAP_STATUS_OK;
   }

@@ -67,13 +67,13 @@ sap_status sap_urdf_inertial(sap_urdf_reader* r, const sap_urdf_link* link, sap_
       SAP_XML_NUMBER(sap_body_def, mass, "value", NONNEGATIVE), {0}};
   const sap_xml_node *inertial, *mass, *inertia;
   sap_pose pose;
-  SAP_TRY(sap_urdf_child(r, link->node, "inertial", &inertial));
+  SAP_TRY(sap_xml_only_child(link->node, "inertial", &inertial, r->error));
   if (inertial == NULL) {
     return SAP_STATUS_OK;
   }
   SAP_TRY(sap_urdf_origin(r, inertial, &pose));
-  SAP_TRY(sap_urdf_require_child(r, inertial, "mass", &mass));
-  SAP_TRY(sap_urdf_child(r, inertial, "inertia", &inertia));
+  SAP_TRY(sap_xml_require_child(inertial, "mass", &mass, r->error));
+  SAP_TRY(sap_xml_only_child(inertial, "inertia", &inertia, r->error));
   SAP_TRY(sap_xml_require_fields(mass, mass_field, def, r->error));
   sap_pose_get(&pose, def->p_BCo, def->q_BI);
   def->any_inertia = true;
@@ -261,32 +261,15 @@ static sap_status read_shape(sap_urdf_reader* r, const sap_xml_node* node, sap_s
 // Reads Bullet's <contact> of the link, then Drake's properties of the collision element.
 static sap_status read_material(sap_urdf_reader* r, const sap_xml_node* link,
                                 const sap_xml_node* collision, sap_material* material) {
-#define PROPERTY(member, name, rule) SAP_XML_NUMBER(sap_material, member, name, rule)
-  static const sap_xml_field bullet[] = {PROPERTY(friction, "lateral_friction", NONNEGATIVE), {0}};
-  static const sap_xml_field drake[] = {
-      PROPERTY(stiffness, "drake:point_contact_stiffness", POSITIVE),
-      PROPERTY(relaxation_time, "drake:relaxation_time", NONNEGATIVE),
-      PROPERTY(dissipation, "drake:hunt_crossley_dissipation", NONNEGATIVE),
-      PROPERTY(static_friction, "drake:mu_static", NONNEGATIVE),
-      PROPERTY(friction, "drake:mu_dynamic", NONNEGATIVE),
-      PROPERTY(modulus, "drake:hydroelastic_modulus", NONNEGATIVE),
-      {0},
-  };
+  static const sap_xml_field bullet[] = {
+      SAP_XML_NUMBER(sap_material, friction, "lateral_friction", NONNEGATIVE), {0}};
   *material = r->options->default_material;
-  const sap_xml_node *contact, *properties;
-  SAP_TRY(sap_urdf_child(r, link, "contact", &contact));
+  const sap_xml_node* contact;
+  SAP_TRY(sap_xml_only_child(link, "contact", &contact, r->error));
   if (contact != NULL) {
-    SAP_TRY(sap_urdf_read_children(r, contact, bullet, false, material));
+    SAP_TRY(sap_xml_read_children(contact, bullet, false, material, r->error));
   }
-  SAP_TRY(sap_urdf_child(r, collision, "drake:proximity_properties", &properties));
-  if (properties != NULL) {
-    const double fallback = material->friction;
-    material->friction = (double)NAN;
-    SAP_TRY(sap_urdf_read_children(r, properties, drake, false, material));
-    if (isnan(material->friction)) {  // mu_static alone means both
-      material->friction = material->static_friction > 0.0 ? material->static_friction : fallback;
-    }
-  }
+  SAP_TRY(sap_scene_read_proximity(r->options, &collision, 1, material, r->error));
   sap_scene_override(r->options, material);
   return SAP_STATUS_OK;
 }
@@ -295,7 +278,7 @@ static sap_status read_material(sap_urdf_reader* r, const sap_xml_node* link,
 static sap_status read_geometry(sap_urdf_reader* r, const sap_urdf_link* link,
                                 const sap_xml_node* node, sap_shape_def* def) {
   const sap_xml_node* geometry;
-  SAP_TRY(sap_urdf_require_child(r, node, "geometry", &geometry));
+  SAP_TRY(sap_xml_require_child(node, "geometry", &geometry, r->error));
   SAP_RETURN_IF(geometry->first_child == NULL,
                 sap_xml_syntax(geometry, NULL, r->error, "has no shape"));
   SAP_RETURN_IF(
@@ -340,14 +323,16 @@ static sap_status find_color(sap_urdf_reader* r, const sap_xml_node* robot,
                              const sap_xml_node* visual, const sap_xml_node** color) {
   const sap_xml_node* material;
   *color = NULL;
-  SAP_TRY(sap_urdf_child(r, visual, "material", &material));
+  SAP_TRY(sap_xml_only_child(visual, "material", &material, r->error));
   const char* name = material != NULL ? sap_xml_get(material, "name") : NULL;
-  SAP_TRY(material != NULL ? sap_urdf_child(r, material, "color", color) : SAP_STATUS_OK);
+  SAP_TRY(material != NULL ? sap_xml_only_child(material, "color", color, r->error)
+                           : SAP_STATUS_OK);
   material = name != NULL ? robot->first_child : NULL;
   for (; material != NULL && *color == NULL; material = material->next) {
     const char* other = sap_xml_is(material, "material") ? sap_xml_get(material, "name") : NULL;
-    SAP_TRY(other != NULL && strcmp(name, other) == 0 ? sap_urdf_child(r, material, "color", color)
-                                                      : SAP_STATUS_OK);
+    SAP_TRY(other != NULL && strcmp(name, other) == 0
+                ? sap_xml_only_child(material, "color", color, r->error)
+                : SAP_STATUS_OK);
   }
   return SAP_STATUS_OK;
 }

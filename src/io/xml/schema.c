@@ -24,16 +24,59 @@ sap_status sap_scene_unsupported(const sap_scene_options* options, const sap_xml
 }
 
 void sap_scene_override(const sap_scene_options* options, sap_material* material) {
-  const sap_material* m = options->override_material;
-  if (m == NULL) {
-    return;
-  }
+  const sap_material none = sap_material_unset(), *m = options->override_material;
+  m = m != NULL ? m : &none;
 #define SAP_X_STIFFNESS(name) material->name = isnan(m->name) ? material->name : m->name;
 #define SAP_X_NOT_NEGATIVE(name) SAP_X_STIFFNESS(name)
 #define SAP_X_OWN(name)
 #define SAP_X(type, name, value, range) SAP_X_##range(name)
   SAP_MATERIAL_FIELDS(SAP_X)
   material->model = m->model == SAP_CONTACT_BY_MATERIAL ? material->model : m->model;
+  if (material->model == SAP_CONTACT_BY_MATERIAL) {
+    material->model = material->modulus > 0.0 ? SAP_CONTACT_LAGGED : SAP_CONTACT_SAP;
+  }
+}
+
+sap_status sap_scene_read_proximity(const sap_scene_options* options,
+                                    const sap_xml_node* const* nodes, int32_t count,
+                                    sap_material* material, sap_error* error) {
+#define PROPERTY(member, name, rule) SAP_XML_NUMBER(sap_material, member, "drake:" name, rule)
+  static const sap_xml_field fields[] = {
+      PROPERTY(stiffness, "point_contact_stiffness", POSITIVE),
+      PROPERTY(relaxation_time, "relaxation_time", NONNEGATIVE),
+      PROPERTY(dissipation, "hunt_crossley_dissipation", NONNEGATIVE),
+      PROPERTY(static_friction, "mu_static", NONNEGATIVE),
+      PROPERTY(friction, "mu_dynamic", NONNEGATIVE),
+      PROPERTY(modulus, "hydroelastic_modulus", NONNEGATIVE),
+      {0},
+  };
+  const double friction = material->friction, static_friction = material->static_friction;
+  const sap_xml_node *rigid = NULL, *compliant = NULL;
+  material->friction = material->static_friction = (double)NAN;
+  for (int32_t i = 0; i < count; ++i) {
+    const sap_xml_node *node, *is_rigid, *is_compliant;
+    SAP_TRY(sap_xml_only_child(nodes[i], "drake:proximity_properties", &node, error));
+    if (node != NULL) {
+      SAP_TRY(sap_xml_read_children(node, fields, false, material, error));
+      SAP_TRY(sap_xml_only_child(node, "drake:rigid_hydroelastic", &is_rigid, error));
+      SAP_TRY(sap_xml_only_child(node, "drake:compliant_hydroelastic", &is_compliant, error));
+      SAP_RETURN_IF(is_rigid != NULL && is_compliant != NULL,
+                    sap_xml_syntax(is_rigid, NULL, error, "beside <%s>", is_compliant->name));
+      rigid = is_compliant != NULL ? NULL : is_rigid != NULL ? is_rigid : rigid;
+      compliant = is_rigid != NULL ? NULL : is_compliant != NULL ? is_compliant : compliant;
+    }
+  }
+  if (isnan(material->friction)) {  // mu_static alone means both
+    material->friction = material->static_friction > 0.0 ? material->static_friction : friction;
+  }
+  material->static_friction =
+      isnan(material->static_friction) ? static_friction : material->static_friction;
+  material->modulus = rigid != NULL ? 0.0 : material->modulus;
+  return compliant == NULL || material->modulus > 0.0
+             ? SAP_STATUS_OK
+             : sap_scene_unsupported(options, compliant, NULL,
+                                     "without <drake:hydroelastic_modulus> > 0 the shape is rigid",
+                                     error);
 }
 
 typedef struct checker {

@@ -41,8 +41,16 @@ sap_status sap_scene_unsupported(const sap_scene_options* options, const sap_xml
 void sap_scene_warn(const sap_scene_options* options, const sap_xml_node* node,
                     const char* attribute, const char* text);
 
-// Replaces the fields of the material that options->override_material sets.
+// Replaces the fields of the material that options->override_material sets, and the contact model
+// BY_MATERIAL.
 void sap_scene_override(const sap_scene_options* options, sap_material* material);
+
+// Reads Drake's <drake:proximity_properties> in collision elements or geoms; later nodes overrule
+// earlier ones. SYNTAX: both rigid and compliant; UNSUPPORTED (if lenient, a warning): compliant
+// without a modulus.
+sap_status sap_scene_read_proximity(const sap_scene_options* options,
+                                    const sap_xml_node* const* nodes, int32_t count,
+                                    sap_material* material, sap_error* error);
 
 // edit.c. Applies the edits of the options to a tree whose includes have been expanded.
 sap_status sap_scene_apply_edits(sap_xml_store* store, sap_xml_node* root,

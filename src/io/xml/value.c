@@ -173,3 +173,34 @@ sap_status sap_xml_require_fields(const sap_xml_node* node, const sap_xml_field*
   }
   return sap_xml_read_fields(node, fields, target, error);
 }
+
+sap_status sap_xml_only_child(const sap_xml_node* node, const char* name, const sap_xml_node** out,
+                              sap_error* error) {
+  *out = sap_xml_child(node, name);
+  for (const sap_xml_node* n = *out != NULL ? (*out)->next : NULL; n != NULL; n = n->next) {
+    SAP_RETURN_IF(sap_xml_is(n, name),
+                  sap_xml_syntax(n, NULL, error, "given twice in <%s>", node->name));
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_xml_require_child(const sap_xml_node* node, const char* name,
+                                 const sap_xml_node** out, sap_error* error) {
+  SAP_TRY(sap_xml_only_child(node, name, out, error));
+  return *out != NULL ? SAP_STATUS_OK : sap_xml_syntax(node, NULL, error, "has no <%s>", name);
+}
+
+sap_status sap_xml_read_children(const sap_xml_node* node, const sap_xml_field* fields,
+                                 bool required, void* target, sap_error* error) {
+  for (const sap_xml_field* f = fields; f->attribute != NULL; ++f) {
+    const sap_xml_node* child;
+    SAP_TRY(required ? sap_xml_require_child(node, f->attribute, &child, error)
+                     : sap_xml_only_child(node, f->attribute, &child, error));
+    sap_xml_field value[2] = {*f, {0}};
+    value[0].attribute = "value";
+    if (child != NULL) {
+      SAP_TRY(sap_xml_require_fields(child, value, target, error));
+    }
+  }
+  return SAP_STATUS_OK;
+}

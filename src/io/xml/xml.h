@@ -103,6 +103,13 @@ sap_status sap_xml_integer(const sap_xml_node* node, const char* attribute, int3
 sap_status sap_xml_choice(const sap_xml_node* node, const char* attribute, const char* choices,
                           int32_t* value, sap_error* error);
 
+// Finds the only child of that name, NULL: none. SYNTAX: two.
+sap_status sap_xml_only_child(const sap_xml_node* node, const char* name, const sap_xml_node** out,
+                              sap_error* error);
+// The same; SYNTAX: none.
+sap_status sap_xml_require_child(const sap_xml_node* node, const char* name,
+                                 const sap_xml_node** out, sap_error* error);
+
 // One attribute that is a field of a struct: a row of a table that ends with {0}.
 typedef enum sap_xml_rule {
   SAP_XML_ANY,          // doubles
@@ -131,6 +138,10 @@ sap_status sap_xml_read_fields(const sap_xml_node* node, const sap_xml_field* fi
 // The same; SYNTAX where one is absent.
 sap_status sap_xml_require_fields(const sap_xml_node* node, const sap_xml_field* fields,
                                   void* target, sap_error* error);
+// Reads fields from children: the attribute of a field is the child's name, its value is in the
+// child's attribute "value".
+sap_status sap_xml_read_children(const sap_xml_node* node, const sap_xml_field* fields,
+                                 bool required, void* target, sap_error* error);
 // Checks the rule of a field that `node` gives: "must be >= 0".
 sap_status sap_xml_check_field(const sap_xml_field* field, const sap_xml_node* node,
                                const void* target, sap_error* error);

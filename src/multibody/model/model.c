@@ -243,6 +243,29 @@ sap_status sap_model_get_mesh(const sap_model* model, int32_t mesh, sap_mesh_def
   return SAP_STATUS_OK;
 }
 
+bool sap_model_mesh_has_hollows(const sap_model* model, int32_t mesh) {
+  return model != NULL && mesh >= 0 && mesh < model->sizes.meshes &&
+         model->meshes[mesh].ntriangles > 0;
+}
+
+sap_status sap_model_shape_set_field(sap_model* model, int32_t shape, double modulus,
+                                     double field_depth, sap_error* error) {
+  SAP_TRY(check_id(model, SAP_ELEMENT_SHAPE, shape, error));
+  const sap_checker checker = {"shape", sap_model_get_name(model, SAP_ELEMENT_SHAPE, shape), shape,
+                               error};
+  sap_shape_def* def = &model->shapes[shape];
+  SAP_TRY(sap_check_nonnegative(&checker, "modulus", modulus));
+  SAP_TRY(sap_check_nonnegative(&checker, "field_depth", field_depth));
+  SAP_REFUSE_IF(def->type == SAP_SHAPE_PLANE && modulus > 0.0 && field_depth == 0.0, &checker,
+                "field_depth = 0 must be > 0 for a plane");
+  def->material.modulus = modulus;
+  def->material.field_depth = field_depth;
+  if (modulus > 0.0 && def->material.model == SAP_CONTACT_SAP) {
+    def->material.model = SAP_CONTACT_LAGGED;
+  }
+  return SAP_STATUS_OK;
+}
+
 int32_t sap_model_actuator_address(const sap_model* model, int32_t actuator) {
   return model != NULL && actuator >= 0 && actuator < model->sizes.actuators
              ? model->actuators[actuator].act

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _recording, batch
 from ._handle import OwningHandle
-from ._library import InputError, array, call, count_of, ffi, lib, pointer
+from ._library import InputError, array, call, count_of, ffi, lib, number, pointer
 from ._names import hint
 from ._options import assign, file_name, keywords, stepper_options
 from ._recording import Recorder
@@ -32,6 +32,8 @@ CONTACT = np.dtype(
         ("phi", np.float64),
         ("vc", np.float64, 6),
         ("gamma", np.float64, 6),
+        ("patch", np.int32),
+        ("area", np.float64),
     ]
 )
 _NORMAL = ffi.offsetof("sap_contact", "R_WC") + 6 * ffi.sizeof("double")  # third column
@@ -57,7 +59,9 @@ class Simulation(Scene, StateOwner):
     name or index of the start; lenient: unsupported features become warnings;
     floating_base: the root link of a URDF moves freely; floor: height [m] of a floor under a URDF;
     edits: values of the file to change, by ELEMENT/NAME/ATTRIBUTE, as {"geom/ball/density": 500,
-    "option/*/gravity": [0, 0, -1.6]}.
+    "option/*/gravity": [0, 0, -1.6]}; patches: elastic modulus E [Pa] of every shape, or of some by name or
+    id, as {"pad": 1e5, "floor": (1e6, 0.02)} with the depth H [m] of the field p = E depth/H: these shapes
+    touch others in patches.
 
     Other keywords: sigma, beta; contact_model ("sap", "similar", "lagged"); contact_law ("auto",
     "compliant", "rigid", "castro"), restitution, baumgarte; remember; time_limit [s] (of a step);
@@ -79,6 +83,7 @@ class Simulation(Scene, StateOwner):
         floating_base: bool = False,
         floor: Optional[float] = None,
         edits: Optional[Mapping[str, Any]] = None,
+        patches: Union[None, float, Mapping[Union[str, int], Union[float, Tuple[float, float]]]] = None,
         **options: Any,
     ) -> None:
         reading = ffi.new("sap_scene_options*", lib.sap_scene_options_default())
@@ -86,7 +91,16 @@ class Simulation(Scene, StateOwner):
         if floor is not None:
             assign(reading, "floor", floor)
         _kept = edit(reading, edits or {})
-        self._model = read_scene(path, reading)  # immutable: reading it needs no lock
+        material = ffi.new("sap_material*", lib.sap_material_unset())
+        if patches is not None and not isinstance(patches, Mapping):
+            material.modulus = number(patches, "patches")
+            reading.override_material = material
+        self._model = read_scene(path, reading)  # fixed after __init__: no lock
+        self._sizes = lib.sap_model_get_sizes(self._model)
+        for shape, field in patches.items() if isinstance(patches, Mapping) else ():
+            E, H = (field, 0.0) if np.ndim(field) == 0 else array(field, (2,), f"patches[{shape!r}]")
+            call(lib.sap_model_shape_set_field, self._model, self._index("shape", shape), number(E, "patches"),
+                 number(H, "patches"))
         scene = lib.sap_model_get_options(self._model)
         dt = scene.timestep if dt is None else dt
         self._options = stepper_options(dt, preset, scheme, contact_stage, solver, options, _KEYWORDS,
@@ -108,7 +122,6 @@ class Simulation(Scene, StateOwner):
 
     def _assemble(self) -> None:
         """Creates the C objects and the default state from model and options."""
-        self._sizes = lib.sap_model_get_sizes(self._model)
         self._control = np.zeros(self._sizes.nu)
         self._c = OwningHandle(type(self).__name__)
         self._c.make("multibody", lib.sap_multibody_create, self._model, end=lib.sap_multibody_destroy)

@@ -114,3 +114,19 @@ def test_warnings_name_the_line_that_caused_them():
         sapstep.Simulation.from_string(BALL, floor=0.0)
     assert [warning.filename for warning in caught] == [__file__] * 2
     assert "the scene:1: <mujoco>: a floor is for URDF only" in str(caught[1].message)
+
+
+def test_patches():
+    scene = BALL.replace('type="sphere" size=".1"', 'type="box" size=".1 .1 .1"').replace("0 0 1", "0 0 .1")
+    sim = sapstep.Simulation.from_string
+    for patches in (1e6, {"ball": 1e6}, {1: (1e6, 0.1)}):
+        box = sim(scene, patches=patches)
+        box.step(100)
+        # m g = E/H 4 h^2 d; the area of the five contacts of a patch is that of the face
+        assert box.q[2] == pytest.approx(0.1 - 8 * 9.81 / (1e6 / 0.1 * 0.04), rel=1e-3)
+        assert set(box.contacts["patch"]) == {5} and box.contacts["area"] == pytest.approx(0.04, rel=1e-3)
+    assert set(sim(scene).contacts["patch"]) <= {0}
+    for patches, text in ((-1, "modulus = -1"), ({"ball": -1}, "modulus = -1"), ({"b": 1}, "no shape 'b'"),
+                          ({0: 1e6}, "field_depth = 0 must be > 0"), ({"ball": (1, 2, 3)}, "must be")):
+        with pytest.raises(sapstep.InputError, match=text):
+            sim(scene, patches=patches)
