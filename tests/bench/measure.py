@@ -25,7 +25,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 RESULTS = HERE / "results.json"
-PAGES = [ROOT / "README.md", HERE / "README.md"]
+PAGES = [ROOT / "README.md", HERE / "README.md", ROOT / "examples" / "studies" / "README.md"]
 
 # label, scene (a path below SHARED/models or examples/scenes, or words for make_scene), steps, steps before them,
 # whether Drake steps it too
@@ -220,10 +220,28 @@ def measure_orders(bench):
     return rows
 
 
-def measure_accuracy(bench):
+def run_python(bench, *words):
+    """Runs a program that imports the package of the build."""
     bench.environment.update(PYTHONPATH=str(ROOT / "src" / "python"), PYTHONDONTWRITEBYTECODE="1",
                              SAPSTEP_LIBRARY=str(bench.build / "src" / "python" / "sapstep"))
-    rows = json.loads(bench.call(bench.python, HERE / "accuracy.py", "--turns", bench.turns))
+    return bench.call(bench.python, *words)
+
+
+def measure_patches(bench):
+    """Closed forms of contact in patches; times and instructions of single pairs."""
+    queries = [json.loads(line) for line in bench.bench("patch").splitlines()]
+    for row in queries:
+        out = bench.folder / "callgrind"
+        bench.call("valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--toggle-collect=counted_queries",
+                   bench.build / "tests" / "bench" / "sapstep_bench_patch", row["pair"], 1)
+        total = re.search(r"^(?:summary|totals): (\d+)", out.read_text(), re.M).group(1)
+        row["instructions"] = int(total) / 50
+    cases = json.loads(run_python(bench, ROOT / "examples" / "studies" / "patches.py", "--json", "-"))
+    return {"cases": cases, "queries": queries}
+
+
+def measure_accuracy(bench):
+    rows = json.loads(run_python(bench, HERE / "accuracy.py", "--turns", bench.turns))
     for row in rows:
         row["time_ms"] = spread(row.pop("times_ms"))
     return rows
@@ -240,7 +258,8 @@ def rounded(value):
 
 GROUPS = {"times": measure_times, "large": measure_large, "iterations": measure_iterations,
           "clutter": measure_clutter, "adapter": measure_adapter, "fclib": measure_fclib, "factor": measure_factor,
-          "recorder": measure_recorder, "threads": measure_threads, "accuracy": measure_accuracy}
+          "recorder": measure_recorder, "threads": measure_threads, "accuracy": measure_accuracy,
+          "patches": measure_patches}
 
 
 def describe_machine(bench):
@@ -366,6 +385,21 @@ def show_accuracy(results):
     return table(["problem", "stepper", "accuracy or dt", "error", "processor time [ms]"],
                  [[r["problem"], r["stepper"], f"{r['setting']:g}", f"{r['error']:.1e}", quartiles(r["time_ms"])]
                   for r in results["accuracy"]["rows"]])
+
+
+def show_patches(results):
+    rows = []
+    for r in results["patches"]["rows"]["cases"]:
+        exact, error = ("-", "-") if r["exact"] is None else (f"{r['exact']:.6g}", f"{abs(r['error']):.0e}")
+        rows.append([r["case"], r["setting"], f"{r['measured']:.3g}" if r["exact"] in (0, None) else f"{r['measured']:.6g}",
+                     exact, error])
+    return table(["case", "setting", "measured", "exact", "error"], rows)
+
+
+def show_patch_queries(results):
+    return table(["pair, 0.1 mm deep", "one query [us]", "instructions", "contacts"],
+                 [[r["pair"], digits(r["min_us"]), f"{r['instructions']:.0f}", str(r["contacts"])]
+                  for r in results["patches"]["rows"]["queries"]])
 
 
 def show_recorder(results):

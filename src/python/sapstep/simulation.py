@@ -34,14 +34,16 @@ CONTACT = np.dtype(
         ("gamma", np.float64, 6),
         ("patch", np.int32),
         ("area", np.float64),
+        ("stiffness", np.float64),
     ]
 )
-_NORMAL = ffi.offsetof("sap_contact", "R_WC") + 6 * ffi.sizeof("double")  # third column
+_INNER = {"normal": ffi.offsetof("sap_contact", "R_WC") + 6 * ffi.sizeof("double"),  # third column
+          "stiffness": ffi.offsetof("sap_contact", "material", "stiffness")}
 _FIELDS = CONTACT.names or ()
 _C_CONTACT: "np.dtype[np.void]" = np.dtype({  # the fields at their offsets in C
     "names": list(_FIELDS),
     "formats": [CONTACT[name] for name in _FIELDS],
-    "offsets": [_NORMAL if name == "normal" else ffi.offsetof("sap_contact", name) for name in _FIELDS],
+    "offsets": [_INNER[name] if name in _INNER else ffi.offsetof("sap_contact", name) for name in _FIELDS],
     "itemsize": ffi.sizeof("sap_contact"),
 })
 
@@ -307,7 +309,8 @@ class Simulation(Scene, StateOwner):
     def contacts(self) -> NDArray[Any]:
         """Contacts of the last step as a structured array: bodies, shapes (ids of ``names``), point (3)
         [m], normal (3) from A into B, phi [m], velocity vc (6) and impulse gamma (6) on B [t1 t2 n spin
-        roll1 roll2]. Empty if the last step failed, or if no step has been made since reset, load or
+        roll1 roll2]; patch: number of contacts of its patch (0: a point contact) and area of that [m^2];
+        stiffness [N/m]. Empty if the last step failed, or if no step has been made since reset, load or
         read_checkpoint."""
         with self._c as c:
             if not c.turn.stepped:

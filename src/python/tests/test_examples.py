@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The example scripts run, and draw what they say."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -81,3 +83,23 @@ def test_another_mujoco_is_told(tmp_path):
     built = (library / "libsapstep_mujoco.so").exists()
     assert ("built for mujoco" in told and "pip install mujoco==" in told) if built else "without the adapter" in told
     assert "1.2.3" in told and "pip install --force-reinstall --no-deps" in told
+
+
+# Largest errors of the closed forms of examples/studies/patches.py, by the start of the case.
+LIMITS = {
+    "force of a sphere": 1e-6, "rocking stiffness": 1e-6, "moment of a box": 1e-6, "deceleration": 1e-6,
+    "time in which a spinning": 1e-4, "speed": 1e-6, "force of it": 1e-8, "load": 0.01, "slide": 0.2, "90 boxes": None,
+}
+
+
+def test_patches_study(tmp_path):
+    draws = find_spec("matplotlib") is not None
+    command = [sys.executable, str(SOURCE / "examples" / "studies" / "patches.py"), "--json", "-"]
+    command += ["--draw", "page.svg"] if draws else []
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert len(rows) == 21 and (not draws or "<svg" in (tmp_path / "page.svg").read_text())
+    for row in rows:
+        limit = next(limit for name, limit in LIMITS.items() if row["case"].startswith(name))
+        assert limit is None or abs(row["error"]) < limit, row
