@@ -147,7 +147,7 @@ static void contacts(void** state) {
                              c + 1,
                              c,
                              c + 1,
-                             c == 0 ? 0 : 5 + k,
+                             c == 0 ? 65 : 5 + k,
                              c == 0 ? 2 : 1,
                              x.point[0],
                              x.point[1],

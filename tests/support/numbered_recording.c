@@ -62,7 +62,7 @@ sap_contact numbered_contact(int k, int c) {
                          .body_B = c + 1,
                          .shape_A = c,
                          .shape_B = c + 1,
-                         .feature = c == 0 ? 0 : 5 + k,
+                         .feature = c == 0 ? 65 : 5 + k,
                          .condim = 6,
                          .point = {0.1 + x, 0.2 - x, 0.3 + 2.0 * x},
                          .R_WC = {0.8, 0, -0.6, 0, 1, 0, 0.6, 0, 0.8},

@@ -82,7 +82,7 @@ static void test_columns(void** state) {
     for (int c = 0; c < NUMBERED_CONTACTS; ++c) {
       const int row = NUMBERED_CONTACTS * k + c;
       const sap_contact x = numbered_contact(k, c);
-      EXPECT("contact/id", row, c, c + 1, c, c + 1, c == 0 ? 0 : 5 + k, c == 0 ? 2 : 1);
+      EXPECT("contact/id", row, c, c + 1, c, c + 1, c == 0 ? 65 : 5 + k, c == 0 ? 2 : 1);
       expect_row(r, "contact/point", row, x.point, 3);
       expect_row(r, "contact/frame", row, x.R_WC, 9);
       expect_row(r, "contact/distance", row, &x.phi, 1);

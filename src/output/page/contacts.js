@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draws contact points as discs and forces as arrows, coloured by mode or by penetration, and
-// patches as discs of their area, coloured by their mean pressure.
+// patches as ellipses of their area, coloured by their mean pressure.
 'use strict';
 
 sapstep.modeColors = [0x9aa5b1, 0x2f9e62, 0xe8590c];  // open, sticking, sliding
@@ -22,7 +22,7 @@ sapstep.Contacts = class {
     this.patches = this.instances(sapstep.geometry('Cylinder', 1, 1, 1, 3 * around), most);
     this.patches.material.transparent = true;
     this.patches.material.opacity = 0.6;
-    this.highest = this.data.patch.slice(this.data.count).reduce((a, b) => Math.max(a, b), 1e-12);  // [kPa]
+    this.highest = Math.max(1e-12, sapstep.typicalPressure(this.data));
     this.discs = this.instances(sapstep.geometry('Cylinder', 1, 1, 0.12, around), most);
     this.shafts = this.instances(
         sapstep.geometry('Cylinder', 1, 1, 1, 0.7 * around, 1, true).translate(0, 0.5, 0), most);
@@ -67,6 +67,33 @@ sapstep.Contacts = class {
     return moves[0] !== moves[1] ? (moves[1] ? 1 : -1) : b > a ? 1 : -1;
   }
 
+  // Sets q and s to an ellipse of the area and the longer semi-axis 2 sqrt(second moment) of the patch whose
+  // centre is contact i: its other points are at 1.06 roots of the moments.
+  shapePatch(i, end, q, s) {
+    const d = this.data;
+    const at = (values, k) => new THREE.Vector3(values[k], values[d.count + k], values[2 * d.count + k]);
+    const n = at(d.normal, i).normalize();
+    const centre = at(d.point, i);
+    const x = new THREE.Vector3(...(Math.abs(n.x) < 0.6 ? [1, 0, 0] : [0, 1, 0])).cross(n).normalize();
+    const z = x.clone().cross(n);
+    const S = [0, 0, 0];
+    let count = 1e-12;
+    for (let k = i + 1; k < end && k < i + 5 && d.patch[k] === 0 && d.body[k] === d.body[i]; ++k) {
+      const away = at(d.point, k).sub(centre);
+      const [u, w] = [away.dot(x), away.dot(z)];
+      S[0] += u * u;
+      S[1] += u * w;
+      S[2] += w * w;
+      ++count;
+    }
+    const turn = 0.5 * Math.atan2(2 * S[1], S[0] - S[2]);
+    const largest = 0.5 * (S[0] + S[2]) + Math.hypot(0.5 * (S[0] - S[2]), S[1]);
+    const long = Math.max(1, 2 * Math.sqrt(largest / count) / 1.06 / d.patch[i]);
+    const major = x.clone().multiplyScalar(Math.cos(turn)).addScaledVector(z, Math.sin(turn));
+    q.setFromRotationMatrix(new THREE.Matrix4().makeBasis(major, n, major.clone().cross(n)));
+    s.set(d.patch[i] * long, 0.06 * this.size, d.patch[i] / long);
+  }
+
   place(frame) {
     const d = this.data;
     const n = d.count;
@@ -81,9 +108,8 @@ sapstep.Contacts = class {
       p.set(d.point[i], d.point[n + i], d.point[2 * n + i]);
       if (this.points && d.patch[i] > 0) {
         sapstep.heat(d.patch[n + i] / this.highest, this.color);
-        direction.set(d.normal[i], d.normal[n + i], d.normal[2 * n + i]).normalize();
-        q.setFromUnitVectors(this.up, direction);
-        this.set(this.patches, patches++, p, q, s.set(d.patch[i], 0.06 * this.size, d.patch[i]));
+        this.shapePatch(i, d.first[frame + 1], q, s);
+        this.set(this.patches, patches++, p, q, s);
       }
       this.color.copy(this.modes[d.mode[i]]);
       if (this.byDepth) {
@@ -254,6 +280,12 @@ sapstep.sample = function (array) {
 sapstep.typicalDepth = function (d) {
   const all = sapstep.sample(d.depth).filter((x) => x < 0).sort((a, b) => a - b);
   return all.length > 0 ? -all[Math.floor(0.02 * all.length)] : 0;
+};
+
+// Returns the pressure [kPa] that 5 % of the patches exceed.
+sapstep.typicalPressure = function (d) {
+  const all = sapstep.sample(d.patch.slice(d.count).filter((x) => x > 0)).sort((a, b) => b - a);
+  return all.length > 0 ? all[Math.floor(0.05 * all.length)] : 0;
 };
 
 // Returns the median of all forces.

@@ -51,6 +51,7 @@ static int64_t most_per_frame(const sap_page_data* data, const contact_reader* r
 // Columns of the data sets of a contact.
 typedef struct contact_values {
   const double *id, *point, *R, *distance, *velocity, *impulse, *patch, *law;
+  double patch_before;  // number of the patch of the contact before
 } contact_values;
 
 static void encode_contact(const sap_page_data* data, contact_values v, double dt, contact* c) {
@@ -59,8 +60,8 @@ static void encode_contact(const sap_page_data* data, contact_values v, double d
   c->mode = (uint32_t)v.id[5];
   c->depth = sap_page_float_bits(v.distance[0]);
   c->speed = sap_page_float_bits(hypot(v.velocity[0], v.velocity[1]));
-  // Radius and mean pressure of the patch, at its centre; 0: a point, or the patch's others.
-  const bool centre = v.patch[0] > 0.0 && v.id[4] == 0.0;
+  // Radius and mean pressure of the patch, at its centre, its first point; 0: the others, or none.
+  const bool centre = v.patch[0] > 0.0 && v.patch[0] != v.patch_before;
   c->patch[0] = sap_page_float_bits(centre ? sqrt(v.patch[1] / SAP_PI) : 0.0);
   c->patch[1] = sap_page_float_bits(centre ? 1e-3 * v.patch[2] : 0.0);
   for (int j = 0; j < 4; ++j) {
@@ -98,7 +99,8 @@ static sap_status read_frame(const sap_page_data* data, contact_reader* r, int32
   for (int64_t i = 0; i < count; ++i) {
     const contact_values v = {values[0] + 6 * i, values[1] + 3 * i, values[2] + 9 * i,
                               values[3] + i,     values[4] + 3 * i, values[5] + 3 * i,
-                              values[6] + 3 * i, values[7] + 4 * i};
+                              values[6] + 3 * i, values[7] + 4 * i,
+                              i > 0 ? values[6][3 * i - 3] : 0.0};
     encode_contact(data, v, dt, &r->all[i]);
     r->strength[i] = r->all[i].strength;
   }
