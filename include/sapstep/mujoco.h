@@ -42,8 +42,9 @@
 // those of the place where they first touch.
 //
 // Option `patches`: convex geoms, as they are at sap_mj_create, meshes by their hulls, touch in
-// patches as shapes with `modulus` do (sap_material). Height fields, signed distance fields, flat meshes, and pairs with a margin or
-// anisotropic friction keep MuJoCo's points.
+// patches as shapes with `modulus` do (sap_material), also with several normals. Height fields,
+// signed distance fields, flat meshes, and pairs with a margin or anisotropic friction keep
+// MuJoCo's points.
 //
 // MuJoCo's errors (mju_error) are returned as SAP_STATUS_CALLBACK with MuJoCo's text. The first
 // sap_mj_create or sap_mj_call sets a handler in mju_user_error; errors outside of our calls are

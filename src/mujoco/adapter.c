@@ -118,7 +118,7 @@ static sap_status create_arrays(sap_mj* a, sap_error* error) {
       ARRAY(margins.geom, m->ngeom), ARRAY(margins.body, m->nbody), ARRAY(margins.pair, m->npair),
       ARRAY(margins.joint, m->njnt), ARRAY(margins.tendon, m->ntendon),
       ARRAY(ahead.motion, 6 * m->nbody), ARRAY(ahead.arm, m->nbody), ARRAY(ahead.reach, m->nbody),
-      ARRAY(ahead.found, mjMAXCONPAIR), ARRAY(ahead.turn, 6 * m->nv),
+      ARRAY(ahead.found, mjMAXCONPAIR + SAP_MJ_PATCH_POINTS), ARRAY(ahead.turn, 6 * m->nv),
       ARRAY(mocap.pos, 3 * m->nmocap), ARRAY(mocap.quat, 4 * m->nmocap),
       ARRAY(mocap.velocity, 6 * m->nmocap), ARRAY(momentum.A, a->trees.A_start[ntrees]),
       ARRAY(momentum.mass_place, sap_mj_mass_count(m)), ARRAY(momentum.rhs, m->nv),

@@ -167,13 +167,11 @@ static int32_t tree_of(const sap_mj* a, int32_t geom) {
   return a->trees.of_body[a->model->geom_bodyid[geom]];
 }
 
-// Returns true if a contact and the next one are points of the same patch.
+// Returns true if a contact and the next one are points of the same cluster of a patch.
 static bool is_with_next(const sap_mj* a, const mjData* d, int32_t index) {
   const mjContact* c = &d->contact[index < 0 ? 0 : index];
   return index >= 0 && index + 1 < (int32_t)d->ncon &&
-         sap_mj_patches_stiffness(&a->patches, &c[0]) > 0.0 &&
-         sap_mj_patches_stiffness(&a->patches, &c[1]) > 0.0 && c[0].geom1 == c[1].geom1 &&
-         c[0].geom2 == c[1].geom2;
+         sap_mj_patches_stiffness(&a->patches, c) > 0.0 && c->solimp[2] < 0.0;
 }
 
 static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_error* error) {
@@ -188,8 +186,10 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
   }
   uint64_t key = 0;
   if (a->options.remember) {
-    int32_t id = 0;
-    SAP_TRY(identify(a, d, c, &id, error));
+    int32_t id = (int32_t)-c->solimp[1];
+    if (sap_mj_patches_stiffness(&a->patches, c) == 0.0) {
+      SAP_TRY(identify(a, d, c, &id, error));
+    }
     key = sap_mj_blocks_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, id);
   }
   sap_contact_block block = {.ntrees = ntrees,

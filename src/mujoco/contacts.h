@@ -80,7 +80,7 @@ sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solut
                             sap_error* error);
 
 // patches.c
-enum { SAP_MJ_PATCH_POINTS = 5 };
+enum { SAP_MJ_PATCH_POINTS = 28 * 5 };  // of a pair
 typedef struct sap_mj_patches {
   sap_model* model;                 // of convex geoms, on welded bodies
   struct sap_collision* collision;  // of that; NULL: no patches
@@ -94,8 +94,8 @@ typedef struct sap_mj_patches {
 sap_status sap_mj_patches_create(sap_mj* a, sap_error* error);
 // Returns true if the pair of the contact touches in patches.
 bool sap_mj_patches_has(const sap_mj* a, const mjContact* contact);
-// Finds the patch of the pair of a contact, which overlaps (*time 0) or first touches at *time, and
-// moves *time to where its points are. *count: their number; 0: there is none.
+// Finds the patches of the pair of a contact, which overlaps (*time 0) or first touches at *time,
+// and moves *time to where their points are. *count: their number; 0: there is none.
 sap_status sap_mj_patches_find(sap_mj* a, const mjData* d, const mjContact* like, bool is_apart,
                                double* time, mjContact out[SAP_MJ_PATCH_POINTS], int32_t* count,
                                sap_error* error);
@@ -103,7 +103,8 @@ sap_status sap_mj_patches_find(sap_mj* a, const mjData* d, const mjContact* like
 sap_status sap_mj_patches_touch(sap_mj* a, const mjData* d, const mjContact* like, bool* touches,
                                 sap_error* error);
 // Returns the stiffness of a point of a patch [N/m], 0 for other contacts. It is in solimp[0], as
-// -k: MuJoCo bounds that to [1e-4, 0.9999], and no contact here uses it.
+// -k: MuJoCo bounds that to [1e-4, 0.9999], and no contact here uses it. solimp[1]: - the feature,
+// solimp[2]: - the number of points of its cluster behind it.
 static inline double sap_mj_patches_stiffness(const sap_mj_patches* patches, const mjContact* c) {
   return patches->collision != NULL && c->solimp[0] < 0.0 ? -c->solimp[0] : 0.0;
 }

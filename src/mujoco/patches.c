@@ -10,6 +10,9 @@
 #include "mujoco/adapter.h"
 #include "multibody/geometry/collision.h"
 
+_Static_assert((int)SAP_MJ_PATCH_POINTS == (int)SAP_PATCH_CLUSTERS * (int)SAP_PATCH_POINTS,
+               "room for all points of a pair");
+
 // Adds a mesh; *id is -1 of a flat one, which has no hull.
 static sap_status add_mesh(const mjModel* m, int32_t mesh, sap_builder* builder, int32_t* id,
                            sap_error* error) {
@@ -89,6 +92,28 @@ bool sap_mj_patches_has(const sap_mj* a, const mjContact* c) {
          c->friction[3] == c->friction[4];
 }
 
+// Makes the contact a copy of `like` at a point of a patch.
+static void set_point(const sap_patch_cluster* patch, int32_t i, const mjContact* like,
+                      mjContact* contact) {
+  const sap_manifold_point* point = &patch->points.points[i];
+  double axes[9];
+  *contact = *like;
+  contact->exclude = 0;
+  contact->dist = point->phi;
+  sap_v3_copy(contact->pos, point->p);
+  sap_m3_from_normal(axes, point->n);
+  sap_v3_copy(contact->frame, point->n);
+  memcpy(contact->frame + 3, axes, 6 * sizeof(double));
+  contact->solimp[0] = -patch->stiffness[i];
+  contact->solimp[1] = -patch->features[i];
+  contact->solimp[2] = i - patch->points.count + 1;
+  const double spin = patch->torsion * contact->friction[0];
+  if (spin > (contact->dim > 3 ? contact->friction[2] : 0.0) && contact->dim > 1) {
+    contact->dim = contact->dim > 4 ? contact->dim : 4;
+    contact->friction[2] = spin;
+  }
+}
+
 sap_status sap_mj_patches_find(sap_mj* a, const mjData* d, const mjContact* like, bool is_apart,
                                double* time, mjContact out[SAP_MJ_PATCH_POINTS], int32_t* count,
                                sap_error* error) {
@@ -100,29 +125,17 @@ sap_status sap_mj_patches_find(sap_mj* a, const mjData* d, const mjContact* like
                                      .V0_WB = p->v0,
                                      .dt = a->model->opt.timestep};
   const mjContact first = *like;  // may be in `out`
-  const sap_patch_cluster* patch;
+  const sap_patch_surface* surface;
   for (int32_t side = 0; side < 2; ++side) {
     const int32_t body = a->model->geom_bodyid[sap_mj_contact_geom(like, side)];
     mju_transpose(p->R + 9 * body, d->xmat + 9 * body, 3, 3);
   }
-  SAP_TRY(sap_collision_pair_patch(p->collision, shapes, &query, is_apart, time, &patch, error));
-  *count = patch != NULL ? patch->points.count : 0;
-  for (int32_t i = 0; i < *count; ++i) {
-    const sap_manifold_point* point = &patch->points.points[i];
-    mjContact* contact = &out[i];
-    double axes[9];
-    *contact = first;
-    contact->exclude = 0;
-    contact->dist = point->phi;
-    sap_v3_copy(contact->pos, point->p);
-    sap_m3_from_normal(axes, point->n);
-    sap_v3_copy(contact->frame, point->n);
-    memcpy(contact->frame + 3, axes, 6 * sizeof(double));
-    contact->solimp[0] = -patch->stiffness[i];
-    const double spin = patch->torsion * contact->friction[0];
-    if (spin > (contact->dim > 3 ? contact->friction[2] : 0.0) && contact->dim > 1) {
-      contact->dim = contact->dim > 4 ? contact->dim : 4;
-      contact->friction[2] = spin;
+  SAP_TRY(sap_collision_pair_patch(p->collision, shapes, &query, is_apart, time, &surface, error));
+  *count = 0;
+  for (int32_t k = 0; surface != NULL && k < surface->npatches; ++k) {
+    const sap_patch_cluster* patch = &surface->patches[k];
+    for (int32_t i = 0; i < patch->points.count; ++i) {
+      set_point(patch, i, &first, &out[(*count)++]);
     }
   }
   return SAP_STATUS_OK;

@@ -69,7 +69,7 @@ static union {
   sap_mesh_def mesh;
   sap_sensor_def sensor;
   sap_site_def site;
-  const sap_patch_cluster* patch;
+  const sap_patch_surface* patch;
 } out;
 
 #define CALLS(X)                                                                                   \

@@ -62,6 +62,43 @@ static void test_same_rest(void** state) {
   mujoco_run_end(&run);
 }
 
+// A rod through a plate, both soft: the adapter's contacts are the points of all clusters.
+static void test_clusters(void** state) {
+  (void)state;
+  static const double plate[3] = {0.1, 0.1, 0.01}, rod[3] = {0.012, 0.015, 0.1};
+  static const double p[3] = {0.095, 0.0, 0.0};
+  mujoco_run run = begin(
+      "<mujoco><option timestep='0.002'/><worldbody><geom type='box' size='.1 .1 .01'/>"
+      "<body pos='.095 0 0'><freejoint/><geom type='box' size='.012 .015 .1' mass='.5'/></body>"
+      "</worldbody></mujoco>",
+      E);
+  assert_int_equal(sap_mj_forward(run.adapter, run.data, NULL, NULL), SAP_STATUS_OK);
+  sap_builder* builder = simulation_builder(0.0, 0.0, -9.81);
+  sap_material material = sap_material_default();
+  material.modulus = E;
+  const int32_t body = simulation_body(builder, 0, 0.5, 1e-3, p);
+  simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
+  simulation_shape(builder, 0, SAP_SHAPE_BOX, plate, material);
+  simulation_shape(builder, body, SAP_SHAPE_BOX, rod, material);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 0.002);
+  simulation_step(&s, 1);
+  const sap_contact* ours = sap_multibody_contacts(s.multibody);
+  const int32_t count = sap_multibody_contact_count(s.multibody);
+  assert_true(count > 5);
+  assert_int_equal(run.data->ncon, count);
+  for (int32_t i = 0; i < count; ++i) {
+    const mjContact* c = &run.data->contact[i];
+    ASSERT_NEAR(c->dist, ours[i].phi, 1e-12);
+    ASSERT_NEAR(c->solimp[0], -ours[i].material.stiffness, 1e-9 * ours[i].material.stiffness);
+    for (int k = 0; k < 3; ++k) {
+      ASSERT_NEAR(c->frame[k], ours[i].R_WC[6 + k], 1e-12);
+      ASSERT_NEAR(c->pos[k], ours[i].point[k], 1e-12);
+    }
+  }
+  simulation_end(&s);
+  mujoco_run_end(&run);
+}
+
 // Two boxes, or hulls of the same corners, rest on each other; their order does not matter.
 static void test_rest(void** state) {
   (void)state;
@@ -141,7 +178,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sphere_force), cmocka_unit_test(test_same_rest),
       cmocka_unit_test(test_rest),         cmocka_unit_test(test_box_rests),
-      cmocka_unit_test(test_checkpoint),
+      cmocka_unit_test(test_checkpoint),   cmocka_unit_test(test_clusters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

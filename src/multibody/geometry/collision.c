@@ -246,14 +246,13 @@ sap_status sap_collision_detect(sap_collision* collision, const sap_collision_qu
 
 sap_status sap_collision_pair_patch(sap_collision* c, const int32_t shapes[2],
                                     const sap_collision_query* query, bool is_apart, double* time,
-                                    const sap_patch_cluster** out, sap_error* error) {
+                                    const sap_patch_surface** out, sap_error* error) {
   SAP_NOT_NULL(error, c, shapes, query, time, out);
   const uint64_t pair = (uint64_t)shapes[0] << 32 | (uint64_t)shapes[1];
   sap_placed_shape placed[2];
   sap_manifold manifold;
   *out = NULL;
   SAP_RETURN_IF(!sap_collision_has_patch(c, pair), SAP_STATUS_OK);
-  c->surface->one_plane = true;
   for (int32_t side = 0; side < 2; ++side) {
     place_shape(c, shapes[side], query);
     sap_motion_place(&c->shapes[shapes[side]], query, *time, &placed[side]);
@@ -263,11 +262,13 @@ sap_status sap_collision_pair_patch(sap_collision* c, const int32_t shapes[2],
   if (manifold.count == 0 || !sap_collision_find_patch(c, pair, query, &manifold, time)) {
     return SAP_STATUS_OK;
   }
-  sap_patch_cluster* patch = &c->surface->patches[0];
   sap_motion_place(&c->shapes[shapes[0]], query, *time, &placed[0]);
-  for (int32_t i = 0; i < patch->points.count; ++i) {
-    sap_v3_add(patch->points.points[i].p, patch->points.points[i].p, placed[0].p);
+  for (int32_t k = 0; k < c->surface->npatches; ++k) {
+    sap_manifold* points = &c->surface->patches[k].points;
+    for (int32_t i = 0; i < points->count; ++i) {
+      sap_v3_add(points->points[i].p, points->points[i].p, placed[0].p);
+    }
   }
-  *out = patch;
+  *out = c->surface;
   return SAP_STATUS_OK;
 }

@@ -49,12 +49,12 @@ typedef struct sap_collision_query {
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error);
 
-// Finds the patch of two shapes alone, A and B by id, as one cluster, with a motion in the query: of
-// shapes that overlap, else (is_apart) of those that touch at *time, which moves to where the points
-// are. out: its points in the world, valid until the next call; NULL: there is none.
+// Finds the patches of two shapes alone, A and B by id, with a motion in the query: of shapes that
+// overlap, else (is_apart) of those that touch at *time, which moves to where the points are. out:
+// its clusters, with points in the world, valid until the next call; NULL: there is none.
 SAP_API sap_status sap_collision_pair_patch(sap_collision* collision, const int32_t shapes[2],
                                             const sap_collision_query* query, bool is_apart,
-                                            double* time, const sap_patch_cluster** out,
+                                            double* time, const sap_patch_surface** out,
                                             sap_error* error);
 
 // Returns true if some shape has a pressure field.
