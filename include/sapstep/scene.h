@@ -48,8 +48,8 @@
 // Drake's frames, ball constraints, bushings, spring-dampers, tendon constraints and collision
 // filter groups.
 //
-// <drake:proximity_properties> in a <collision> of URDF, or in a <geom> of MJCF or its default (where
-// MuJoCo refuses them and Drake ignores them), may have drake:point_contact_stiffness,
+// <drake:proximity_properties> in a <collision> of URDF, or in a <geom> of MJCF or its default
+// (where MuJoCo refuses them and Drake ignores them), may have drake:point_contact_stiffness,
 // drake:relaxation_time, drake:hunt_crossley_dissipation, drake:mu_dynamic, drake:mu_static (one
 // alone: both), and drake:hydroelastic_modulus of a pressure field: contact in patches, unless
 // drake:rigid_hydroelastic is there. drake:compliant_hydroelastic needs a modulus.

@@ -78,9 +78,10 @@ class Adapter(Owner):
 
     solver: see :func:`sapstep.solvers`. Other keywords are the fields of sap_mj_options: implicit (springs,
     dampers and servos in A), remember (start from the last step's impulses), contact_model ("sap", "similar",
-    "lagged") with dissipation [s/m] and stiction_tolerance [m/s], mocap_speed_limit [m/s]; sigma, beta,
-    impact_speed; and those of sap_solver_options: time_limit bounds a step [s], which then uses the best
-    velocities found (0: no limit; see report["converged"]).
+    "lagged") with dissipation [s/m] and stiction_tolerance [m/s], patches (elastic modulus of every geom [Pa],
+    lagged unless contact_model is given), mocap_speed_limit [m/s]; sigma, beta, impact_speed; and those of
+    sap_solver_options: time_limit bounds a step [s], which then uses the best velocities found (0: no limit;
+    see report["converged"]).
     """
 
     def __init__(self, model: "mujoco.MjModel", solver: str = "sap", **options: Any) -> None:
