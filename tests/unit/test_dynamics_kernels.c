@@ -24,6 +24,7 @@ static void differentiate(sap_dynamics* d, const sap_kinematics* kin, results* o
   sap_pool pool = {.owner = "test"};
   sap_derivatives* work;
   sap_mass_work* masses;
+  const sap_dynamics_kernels* kernels = d->kernels;
   assert_int_equal(sap_derivatives_create(d, &pool, &work, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_mass_work_create(d, &pool, &masses, NULL), SAP_STATUS_OK);
   work->dynamics->kernels->inverse_derivatives(
@@ -40,10 +41,14 @@ static void differentiate(sap_dynamics* d, const sap_kinematics* kin, results* o
   step.dq0 = out->D[5];
   step.dv0 = out->D[6];
   work->dynamics->kernels->momentum_derivatives(work, &step);
-  const sap_mass_form form = {.x = {mixed_v, out->D[0], NULL, out->D[2]},
-                              .Q = {{1.0, -2.0, 1.0, 0.5}, {-2.0, 0.3}, {1.0}, {0.5}}};
+  double v[MIXED_NV + 4] = {0.0};
+  memcpy(v, mixed_v, sizeof mixed_v);
+  const sap_mass_form form = {.x = {v, out->D[0], NULL, out->D[2]},
+                              .C = {{1.0, -2.0, 1.0, 0.5}, {-2.0, 0.3}, {1.0}, {0.5}}};
   for (int32_t t = 0; t < d->model->sizes.trees; ++t) {
-    masses->dynamics->kernels->mass_gradient(masses, kin, t, &form, out->gradient);
+    kernels->mass_gradient(masses, kin, t, &form, out->gradient);
+    kernels->add_mass(masses, t, &form);
+    kernels->mass_sum_gradient(masses, kin, t, out->gradient);
   }
   sap_pool_free(&pool);
 }

@@ -62,10 +62,19 @@ sap_status sap_mass_work_create(sap_dynamics* d, sap_pool* pool, sap_mass_work**
   sap_mass_work* w;
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
   w->dynamics = d;
-  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&w->links, d->nlinks),
-                           SAP_ARRAY(&w->tree_link, model->sizes.trees + 1),
-                           SAP_ARRAY(&w->group, model->sizes.nv),
-                           SAP_ARRAY(&w->Pd, model->sizes.nv)));
+  size_t entries = 0;
+  for (int32_t t = 0; t < model->sizes.trees; ++t) {
+    entries += (size_t)model->tree_sizes[t] * SAP_MASS_ROW(model->tree_sizes[t]);
+  }
+  SAP_TRY(SAP_POOL_ADD_ALL(
+      pool, error, SAP_ARRAY(&w->links, d->nlinks), SAP_ARRAY(&w->Pd, model->sizes.nv),
+      SAP_ARRAY(&w->dofs, model->sizes.nv), SAP_ARRAY(&w->inertia, d->nlinks),
+      SAP_ARRAY(&w->tree_link, model->sizes.trees + 1), SAP_ARRAY(&w->group, model->sizes.nv),
+      SAP_ARRAY(&w->sums, model->sizes.trees + 1), SAP_ARRAY(&w->used, model->sizes.trees)));
+  SAP_TRY(SAP_POOL_ADD(pool, &w->sums[0], entries, error));
+  for (int32_t t = 0; t < model->sizes.trees; ++t) {
+    w->sums[t + 1] = w->sums[t] + (size_t)model->tree_sizes[t] * SAP_MASS_ROW(model->tree_sizes[t]);
+  }
   for (int32_t i = 0; i < model->sizes.nv; ++i) {
     w->group[i] = sap_derivatives_group(model, i);
   }
@@ -75,14 +84,4 @@ sap_status sap_mass_work_create(sap_dynamics* d, sap_pool* pool, sap_mass_work**
   w->tree_link[model->sizes.trees] = d->nlinks;
   *out = w;
   return SAP_STATUS_OK;
-}
-
-double sap_mass_form_entry(const sap_mass_form* form, int32_t i, int32_t j) {
-  double sum = 0.0;
-  for (int a = 0; a < SAP_MASS_FIELDS; ++a) {
-    for (int b = 0; b < SAP_MASS_FIELDS && form->x[a] != NULL; ++b) {
-      sum += form->x[b] != NULL ? form->Q[a][b] * form->x[a][i] * form->x[b][j] : 0.0;
-    }
-  }
-  return sum;
 }

@@ -59,28 +59,35 @@ typedef struct sap_momentum_derivatives {
   double *dq, *dv, *dq0, *dv0;  // NULL, the first two or the last two: not wanted
 } sap_momentum_derivatives;
 
+// A symmetric matrix X C X', see mass_gradients.inc.
 enum { SAP_MASS_FIELDS = 4 };
-// sum_ab Q_ab x_a x_b' in place of a symmetric matrix.
 typedef struct sap_mass_form {
-  const double* x[SAP_MASS_FIELDS];            // (nv); NULL: zero
-  double Q[SAP_MASS_FIELDS][SAP_MASS_FIELDS];  // symmetric
+  const double* x[SAP_MASS_FIELDS];  // (nv), read up to the end of a four; NULL: zero
+  double C[SAP_MASS_FIELDS][SAP_MASS_FIELDS];
 } sap_mass_form;
 typedef struct sap_mass_link {
-  double V[6][SAP_MASS_FIELDS], U[6][SAP_MASS_FIELDS];  // velocities of x and of Q x
-  double H[6][SAP_MASS_FIELDS];                         // momenta of Q x, then of all links behind
+  double V[6][SAP_MASS_FIELDS], U[6][SAP_MASS_FIELDS];  // velocities of x and of u
+  double H[6][SAP_MASS_FIELDS];                         // momenta of u, then of all links behind
 } sap_mass_link;
+#define SAP_MASS_ROW(n) ((size_t)(((n) + 3) / 4 * 4))
+typedef struct sap_mass_dof {
+  double S[8], U[8], G[8];
+  double E[8], Y[6][4];  // of a group, in its first dof
+} sap_mass_dof;
 // Workspace of the following.
 typedef struct sap_mass_work {
   sap_dynamics* dynamics;
   sap_mass_link* links;              // (links)
-  int32_t* tree_link;                // first link of each tree, their number    (trees + 1)
-  int32_t* group;                    // first dof of the dofs that turn with it         (nv)
   double (*Pd)[6][SAP_MASS_FIELDS];  // twice (nv)
+  sap_mass_dof* dofs;    // (nv)
+  sap_inertia* inertia;  // (links)
+  int32_t* tree_link;    // first link of each tree, their number                       (trees + 1)
+  int32_t* group;        // first dof of the dofs that turn with it                     (nv)
+  double** sums;         // Q of each tree: rows of SAP_MASS_ROW, up to the diagonal    (trees)
+  bool* used;            // Q is not zero                                               (trees)
 } sap_mass_work;
 sap_status sap_mass_work_create(sap_dynamics* dynamics, sap_pool* pool, sap_mass_work** out,
                                 sap_error* error);
-// Returns A_ij.
-double sap_mass_form_entry(const sap_mass_form* form, int32_t i, int32_t j);
 
 // Returns the first dof of those that turn together with a dof.
 int32_t sap_derivatives_group(const sap_model* model, int32_t dof);

@@ -151,6 +151,18 @@ static void differentiate_ball(const sap_spring* spring, const double* q, double
   }
 }
 
+// Returns Q_ij of the form or, if it is NULL, of the sum of forms.
+static double find_entry(const sap_slopes_call* call, const sap_mass_form* form, int32_t i,
+                         int32_t j) {
+  double sum = form == NULL ? sap_slopes_mass_entry(call, i, j) : 0.0;
+  for (int a = 0; form != NULL && a < SAP_MASS_FIELDS; ++a) {
+    for (int b = 0; b < SAP_MASS_FIELDS && form->x[a] != NULL; ++b) {
+      sum += form->x[b] != NULL ? form->C[a][b] * form->x[a][i] * form->x[b][j] : 0.0;
+    }
+  }
+  return sum;
+}
+
 void sap_multibody_add_springs(const sap_slopes_call* call, int32_t tree, const sap_mass_form* form,
                                double* out) {
   const sap_dynamics* d = call->multibody->dynamics;
@@ -168,7 +180,7 @@ void sap_multibody_add_springs(const sap_slopes_call* call, int32_t tree, const 
       for (int i = 0; i < n * n; ++i) {
         const int row = i % n, column = i / n;
         out[v + k] += dK[row < column ? n * row + column : i] *
-                      sap_mass_form_entry(form, v + row, v + column);
+                      find_entry(call, form, v + row, v + column);
       }
     }
   }
@@ -447,8 +459,7 @@ sap_status sap_multibody_parameter_derivatives(void* context, const sap_step_con
 }
 
 // A = M + theta theta_vq dt^2 K + theta dt D.
-void sap_slopes_add_A_parameters(const sap_slopes_call* call, int32_t tree,
-                                 const sap_mass_form* form) {
+void sap_slopes_add_A_parameters(const sap_slopes_call* call, int32_t tree) {
   const sap_parameter_gradient* out = call->out->parameters;
   const sap_model* model = call->multibody->model;
   const sap_step_context* s = call->step;
@@ -462,18 +473,18 @@ void sap_slopes_add_A_parameters(const sap_slopes_call* call, int32_t tree,
     const sap_servo* servo =
         SAP_IS_OF_SERVO(p->kind) ? find_servo(call->multibody->dynamics, p->id) : NULL;
     if (SAP_IS_OF_INERTIA(p->kind) && model->bodies[p->id].tree == tree) {
-      out->out[k] += sap_slopes_inertia_in_A(call, form, p);
+      out->out[k] += sap_slopes_inertia_in_A(call, p);
     } else if (servo != NULL && servo->count == 1 && model->dof_tree[servo->dofs[0]] == tree) {
       const double arm = model->actuators[p->id].gear * servo->J[0];
       const double dt = p->kind == SAP_PARAMETER_SERVO_STIFFNESS ? s->dt * s->dt : s->dt;
-      out->out[k] += dt * arm * arm * sap_mass_form_entry(form, servo->dofs[0], servo->dofs[0]);
+      out->out[k] += dt * arm * arm * sap_slopes_mass_entry(call, servo->dofs[0], servo->dofs[0]);
     } else if (servo != NULL && servo->count > 1) {
       sap_derivatives_note(call->out->notes, "held: servos of tendons in A");
     }
     for (int32_t i = 0; scale > 0.0 && i < model->joints[p->id].nv; ++i) {
       const int32_t dof = model->joints[p->id].v_start + i;
       out->out[k] +=
-          model->dof_tree[dof] == tree ? scale * sap_mass_form_entry(form, dof, dof) : 0.0;
+          model->dof_tree[dof] == tree ? scale * sap_slopes_mass_entry(call, dof, dof) : 0.0;
     }
   }
 }

@@ -546,13 +546,14 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
                           .out = out,
                           .law = sap_problem_law_settings(problem, &step->regularization)};
   if (out->dq0 != NULL) {
+    memset(multibody->masses->used, 0, (size_t)multibody->model->sizes.trees);
     call.kin = sap_multibody_start_kinematics(multibody, step->q0);
     call.kin_A = sap_multibody_kinematics(multibody, out->q_A);
     call.kin_theta = &multibody->snapshots[SAP_SNAPSHOT_POINT];
     if (out->v_near != out->v_star) {
-      call.y = multibody->acceleration;
+      call.y = call.w->X[3];
       for (int32_t i = 0; i < multibody->model->sizes.nv; ++i) {
-        multibody->acceleration[i] = out->v_near[i] - out->v_star[i];
+        call.w->X[3][i] = out->v_near[i] - out->v_star[i];
       }
     }
     if (multibody->dynamics->nelastic > 0 || multibody->dynamics->fluid.count > 0) {
@@ -574,6 +575,12 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
       sap_slopes_add_square(&call, at.G, block.nrows, out->minus_dv);
     }
     SAP_TRY(add_block(&call, b, &block, &at, error));
+  }
+  for (int32_t t = 0; t < multibody->model->sizes.trees && out->lambda != NULL; ++t) {
+    if (multibody->masses->used[t]) {
+      sap_slopes_add_mass_gradient(&call, t, NULL, out->dq_A);
+      sap_slopes_add_A_parameters(&call, t);
+    }
   }
   return SAP_STATUS_OK;
 }

@@ -141,34 +141,60 @@ static sap_mass_form make_form(const sap_slopes_call* call, const sap_block* blo
   const int count = block->nrows < 3 ? 1 : 3;
   for (int r = 0; r < count; ++r) {
     form.x[r] = w->X[r];
-    form.Q[r][3] = form.Q[3][r] = 0.5 * pull->y[r];
+    form.C[r][3] = form.C[3][r] = 0.5 * pull->y[r];
     for (int s = 0; s < count; ++s) {
-      form.Q[r][s] = -pull->W[3 * s + r];
+      form.C[r][s] = -pull->W[3 * s + r];
     }
   }
-  form.x[3] = count == 3 ? call->y : NULL;
+  const bool with_y = pull->y[0] != 0.0 || pull->y[1] != 0.0 || pull->y[2] != 0.0;
+  form.x[3] = count == 3 && with_y ? call->y : NULL;
   return form;
+}
+
+void sap_slopes_add_mass_gradient(const sap_slopes_call* call, int32_t tree,
+                                  const sap_mass_form* form, double* out) {
+  const sap_dynamics_kernels* kernels = call->multibody->dynamics->kernels;
+  sap_mass_work* masses = call->multibody->masses;
+  if (form != NULL) {
+    kernels->mass_gradient(masses, call->kin_A, tree, form, out);
+  } else {
+    kernels->mass_sum_gradient(masses, call->kin_A, tree, out);
+  }
+  sap_multibody_add_springs(call, tree, form, out);
+}
+
+// Adds the form to the sum of a tree.
+static void add_to_sum(const sap_multibody* multibody, int32_t tree, const sap_mass_form* form) {
+  const int32_t n = multibody->model->tree_sizes[tree];
+  sap_mass_work* masses = multibody->masses;
+  if (!masses->used[tree]) {
+    memset(masses->sums[tree], 0, (size_t)n * SAP_MASS_ROW(n) * sizeof(double));
+    masses->used[tree] = true;
+  }
+  multibody->dynamics->kernels->add_mass(masses, tree, form);
 }
 
 void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
                          const sap_mass_pull* pulls, const double* factors) {
   const sap_contact_slopes* w = call->w;
-  const sap_multibody* multibody = call->multibody;
-  const size_t n = (size_t)multibody->model->sizes.nv;
+  const sap_model* model = call->multibody->model;
+  const size_t n = (size_t)model->sizes.nv;
   const bool one = call->out->lambda != NULL;
   const int32_t rows = one || factors != NULL ? 1 : w->rows;
   for (int32_t i = 0; i < rows * block->ntrees; ++i) {
-    const int32_t tree = block->trees[i / rows], first = multibody->model->tree_dofs[tree];
+    const int32_t tree = block->trees[i / rows];
     const sap_mass_form form = make_form(call, block, &pulls[i % rows]);
-    double* out = one ? call->out->dq_A : w->row_change + n * (size_t)(i % rows);
-    memset(out + first, 0, one ? 0 : (size_t)multibody->model->tree_sizes[tree] * sizeof *out);
-    multibody->dynamics->kernels->mass_gradient(multibody->masses, call->kin_A, tree, &form, out);
-    sap_multibody_add_springs(call, tree, &form, out);
-    sap_slopes_add_A_parameters(call, tree, &form);
+    double* out = w->row_change + n * (size_t)(i % rows);
+    if (one) {
+      add_to_sum(call->multibody, tree, &form);
+    } else {
+      memset(out + model->tree_dofs[tree], 0, (size_t)model->tree_sizes[tree] * sizeof *out);
+      sap_slopes_add_mass_gradient(call, tree, &form, out);
+    }
   }
   for (int32_t t = 0; t < block->ntrees && !one; ++t) {
-    const int32_t first = multibody->model->tree_dofs[block->trees[t]];
-    for (int32_t k = first; k < first + multibody->model->tree_sizes[block->trees[t]]; ++k) {
+    const int32_t first = model->tree_dofs[block->trees[t]];
+    for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
       double z[SAP_ROWS_MAX];
       for (int32_t r = 0; r < w->rows; ++r) {
         z[r] = factors != NULL ? factors[r] * w->row_change[k]

@@ -41,7 +41,7 @@ typedef struct sap_contact_slopes {
   double (*rates)[4][3];                             // (nv)
   double (*by_change)[3][3];                         // (nv)
   double (*changes)[SAP_CONE_ROWS_MAX];              // dgamma to q0, of a dof              (nv)
-  double* X[3];                                      // (nv), one after another
+  double* X[4];  // A^-1 J' of three rows, v_near - v*    (nv), one after another
   int32_t* path;                                     // scratch (nv)
   double (*turned)[6];                               // scratch (nv)
   double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
@@ -112,31 +112,39 @@ sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* b
 typedef struct sap_mass_pull {
   double W[9], y[3];
 } sap_mass_pull;
-// Adds what A gives to dq_A and to parameters: pulls of each row, or of u for lambda' p. factors:
-// the pulls of the rows are these times pulls[0]. Drag and the stiffness of elements in A count as
-// constant.
+// Adds what A gives to dq_A: pulls of each row; factors: these times pulls[0]. Of u, for lambda' p,
+// it is only summed. Drag and the stiffness of elements in A count as constant.
 void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
                          const sap_mass_pull* pulls, const double* factors);
-// Adds to out (nv) the gradient to q_A of the form's sum over the joint springs of a tree in A.
+// Adds to out (nv) the gradient to q_A of the sum of Q_ij A_ij over a tree, Q the form or, if it is
+// NULL, the sum of all forms.
+void sap_slopes_add_mass_gradient(const sap_slopes_call* call, int32_t tree,
+                                  const sap_mass_form* form, double* out);
+// The part of the joint springs in A.
 void sap_multibody_add_springs(const sap_slopes_call* call, int32_t tree, const sap_mass_form* form,
                                double* out);
+// Returns Q_ij of the sum.
+static inline double sap_slopes_mass_entry(const sap_slopes_call* call, int32_t i, int32_t j) {
+  const sap_model* model = call->multibody->model;
+  const int32_t tree = model->dof_tree[i], first = model->tree_dofs[tree];
+  const size_t row = (size_t)((i > j ? i : j) - first), column = (size_t)((i > j ? j : i) - first);
+  return call->multibody->masses->sums[tree][SAP_MASS_ROW(model->tree_sizes[tree]) * row + column];
+}
 // Adds the derivatives of the impulse of a row but -J' G J; bound: -1, 1 at a bound of a box.
 sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                               int bound, sap_error* error);
 #define SAP_IS_OF_INERTIA(kind) ((kind) >= SAP_PARAMETER_MASS && (kind) < SAP_PARAMETER_COUNT)
 #define SAP_IS_OF_SERVO(kind) \
   ((kind) == SAP_PARAMETER_SERVO_STIFFNESS || (kind) == SAP_PARAMETER_SERVO_DAMPING)
-// The gradients to a parameter of inertia of lambda' r, and of a form's sum over A.
+// The gradients to a parameter of inertia of lambda' r, and of the sum of Q_ij A_ij.
 double sap_slopes_inertia_work(sap_multibody* multibody, const sap_step_context* step,
                                const sap_balance_derivatives* of, const double* lambda,
                                const sap_parameter* p);
-double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_mass_form* form,
-                               const sap_parameter* p);
+double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_parameter* p);
 // The derivatives of an actuator's line to its kp or kd.
 sap_actuator_line sap_slopes_servo_line(const sap_multibody* multibody, const sap_parameter* p);
-// Adds what a form's sum over a tree in A gives to the gradients to parameters, if there are any.
-void sap_slopes_add_A_parameters(const sap_slopes_call* call, int32_t tree,
-                                 const sap_mass_form* form);
+// Adds what that sum over a tree gives to the gradients to parameters, if there are any.
+void sap_slopes_add_A_parameters(const sap_slopes_call* call, int32_t tree);
 
 // Adds the part by a change of J of such a row; by: dgamma to its length, w and rate at the start.
 void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double gamma, double G,

@@ -134,33 +134,30 @@ double sap_slopes_inertia_work(sap_multibody* multibody, const sap_step_context*
   return sum / width;
 }
 
-double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_mass_form* form,
-                               const sap_parameter* p) {
+double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_parameter* p) {
   const sap_kinematics* kin = call->kin_A;
   const sap_dynamics* d = call->multibody->dynamics;
   const sap_model* model = call->multibody->model;
   const int32_t l = find_link(call->multibody, p->id);
-  double V[SAP_MASS_FIELDS][6] = {{0.0}}, S[6], T[6], r[3], sum = 0.0, width = 0.0;
+  double V[6], S[6], T[6], r[3], sum = 0.0, width = 0.0;
   if (l < 0) {
     return 0.0;
   }
   const int32_t body = d->links[l].body;
-  for (int32_t k = model->bodies[body].last_dof; k >= 0; k = model->dof_parent[k]) {
-    sap_derivatives_direction(kin, k, S);
-    for (int a = 0; a < SAP_MASS_FIELDS; ++a) {
-      sap_spatial_add_scaled(V[a], S, form->x[a] != NULL ? form->x[a][k] : 0.0);
-    }
-  }
   sap_v3_sub(r, kin->p_WB + 3 * body, kin->p_WB + 3 * d->tree_root[d->links[l].tree]);
   for (int side = -1; side <= 1; side += 2) {
     sap_inertia B, W;
     width += side * move_inertia(call->multibody, kin, l, p, side, &B);
     sap_inertia_move(&W, &B, kin->R_WB + 9 * (size_t)body, r);
-    for (int a = 0; a < SAP_MASS_FIELDS; ++a) {
-      sap_inertia_mul(T, &W, V[a]);
-      for (int b = 0; b < SAP_MASS_FIELDS; ++b) {
-        sum += side * form->Q[a][b] * sap_spatial_dot(V[b], T);
+    for (int32_t k = model->bodies[body].last_dof; k >= 0; k = model->dof_parent[k]) {
+      memset(V, 0, sizeof V);
+      for (int32_t a = model->bodies[body].last_dof; a >= 0; a = model->dof_parent[a]) {
+        sap_derivatives_direction(kin, a, S);
+        sap_spatial_add_scaled(V, S, sap_slopes_mass_entry(call, k, a));
       }
+      sap_derivatives_direction(kin, k, S);
+      sap_inertia_mul(T, &W, V);
+      sum += side * sap_spatial_dot(S, T);
     }
   }
   return sum / width;
