@@ -59,6 +59,8 @@ typedef struct contact_scene {
   const char* notes;
 } contact_scene;
 
+#define BLOCK "<geom type='box' size='.1 .1 .1' pos='0 0 .1' friction='.4'/>"
+
 static void test_contacts(void** state) {
   (void)state;
   static const contact_scene scenes[] = {
@@ -105,7 +107,43 @@ static void test_contacts(void** state) {
        {0.0, 0.0, 0.0, 0.0, 0.0, 0.1},
        1,
        8,
-       "by differences: contact geometry"},
+       ""},
+      {"tilted box across an edge",
+       WORLD BLOCK BODY(".21", "<geom type='box' size='.3 .04 .02' pos='.1 0 .005' euler='2 9 20'/>"),
+       {0.2, 0.1, -0.3, 0.1, 0.5, 0.3},
+       1,
+       2,
+       ""},
+      {"tilted box over a corner",
+       WORLD BLOCK BODY(".299", "<geom type='box' size='.1 .1 .1' pos='.09 .06 0' euler='.1 .2 20'/>"),
+       {0.2, 0.1, -0.1, 0.1, 0.2, 0.3},
+       1,
+       4,
+       ""},
+      {"edges of boxes",
+       WORLD BLOCK BODY(".2095", "<geom type='box' size='.1 .1 .1' pos='.24 .01 0' euler='45 35 20'/>"),
+       {-0.2, 0.1, -0.3, 0.1, 0.5, 0.3},
+       1,
+       1,
+       ""},
+      {"sphere on an edge",
+       WORLD BLOCK BODY(".27", "<geom size='.1' pos='.17 0 0'/>"),
+       {-0.2, 0.1, -0.3, 0.1, 0.5, 0.3},
+       1,
+       1,
+       ""},
+      {"sphere on a corner",
+       WORLD BLOCK BODY(".25", "<geom size='.1' pos='.158 .157 0'/>"),
+       {-0.2, 0.1, -0.3, 0.1, 0.5, 0.3},
+       1,
+       1,
+       ""},
+      {"capsule across an edge",
+       WORLD BLOCK BODY(".25", "<geom type='capsule' size='.03 .2' pos='.1 0 -.005' euler='5 70 20'/>"),
+       {-0.2, 0.1, -0.3, 0.1, 0.5, 0.3},
+       1,
+       1,
+       ""},
       {"sphere spins",
        WORLD FLOOR BODY(".0995", "<geom type='sphere' size='.1' condim='4' friction='.6 .05 0'/>"),
        {1.0, 0.5, -0.05, 0.2, 0.1, 9.0},

@@ -94,7 +94,7 @@ static void find_motions(sap_contact_slopes* w, const sap_contact_variation* var
     }
     sap_v3_cross(x, n, dn);
     sap_v3_add(w->rho[k], w->rho[k], x);
-    w->dphi[k] = sap_v3_dot(n, way);
+    w->dphi[k] = sap_v3_dot(vary->gap, turn) + sap_v3_dot(vary->gap + 3, way);
   }
 }
 
@@ -162,7 +162,8 @@ static void add_motions(const sap_contact_slopes* w, const double point[3], cons
   sap_m3_tmul_v3(force, P + 9, point);
   sap_m3_tmul_v3(y, N + 9, x);
   sap_v3_add(force, force, y);
-  sap_v3_add_scaled(force, n, phi);
+  sap_v3_add_scaled(moment, w->vary.gap, phi);
+  sap_v3_add_scaled(force, w->vary.gap + 3, phi);
   for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
     double wrench[6];
     sap_v3_scale(wrench, moment, w->sign[side]);

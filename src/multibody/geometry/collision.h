@@ -67,10 +67,10 @@ void sap_collision_drop_later(sap_collision* collision);
 sap_status sap_collision_archive(sap_collision* collision, sap_archive* archive, sap_error* error);
 
 // A motion d = [rotation; way of the material point at the contact point] of body B relative to A
-// moves the point by `point` d and the normal by `normal` d, in addition to the motion of A;
-// column-major 3x6. The gap always changes by n . (way).
+// changes the gap by `gap` d, and moves the point by `point` d and the normal by `normal` d, in
+// addition to the motion of A; the latter column-major 3x6.
 typedef struct sap_contact_variation {
-  double point[18], normal[18];
+  double gap[6], point[18], normal[18];
   bool exact;  // false: by differences of collision detection
 } sap_contact_variation;
 
@@ -82,7 +82,7 @@ typedef struct sap_moved_pair {
 } sap_moved_pair;
 
 // Finds it for a contact at poses p_WB, R_WB of the bodies.
-// Planes with points and round ends of any shape, and two spheres have closed forms. Where a contact
+// Points, lines and faces of planes, spheres, capsules and boxes have closed forms. Where a contact
 // ahead is out of reach without the rotation of its bodies, it moves with A. Returns false if the
 // contact's features do not last under small motions.
 bool sap_collision_vary(const sap_collision* collision, const sap_contact* contact,
