@@ -367,7 +367,7 @@ static double find_settled_shift(const sap_block* block, const double* vc) {
 // Sets gamma and, if wanted, the slopes. Shifts that converge make the law exact Coulomb friction.
 static void find_point(const sap_slopes_call* call, sap_block* block, bool slopes,
                        block_point* at) {
-  sap_gradient_options options = sap_gradient_options_default();
+  sap_gradient_options options = {.coulomb = block->set == SAP_SET_LAGGED || call->settled};
   sap_gradient_report counts = {0};
   const sap_slopes out = {at->G, at->by_R, at->bound, &at->contact};
   const int32_t n = block->nrows;
@@ -384,7 +384,6 @@ static void find_point(const sap_slopes_call* call, sap_block* block, bool slope
     at->v_hat[SAP_NORMAL_ROW] += block->shift;
     block->shift = 0.0;
   }
-  options.coulomb = block->set == SAP_SET_LAGGED || call->settled;
   if (block->set == SAP_SET_LAGGED) {
     block->lagged_impulse = fmax(0.0, at->gamma[SAP_NORMAL_ROW]);
     (void)sap_set_impulse(block, at->vc, at->gamma);

@@ -155,6 +155,11 @@ void sap_slopes_add_mass_gradient(const sap_slopes_call* call, int32_t tree,
                                   const sap_mass_form* form, double* out) {
   const sap_dynamics_kernels* kernels = call->multibody->dynamics->kernels;
   sap_mass_work* masses = call->multibody->masses;
+  const sap_link* root = &call->multibody->dynamics->links[masses->tree_link[tree]];
+  const double* h = root->body_inertia.h;
+  if (root->lone && h[0] == 0.0 && h[1] == 0.0 && h[2] == 0.0) {
+    return;  // A of a free body about its centre is constant
+  }
   if (form != NULL) {
     kernels->mass_gradient(masses, call->kin_A, tree, form, out);
   } else {

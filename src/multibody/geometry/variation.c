@@ -35,8 +35,8 @@ typedef struct free_foot {
   const double* line;
 } free_foot;
 
-// Finds it for a foot, c of a round shape. on_plane: the other shape is a plane. Returns false if it
-// is not known.
+// Finds it for a foot; c: of a round shape, its centre. on_plane: the other shape is a plane.
+// Returns false if it is not known.
 static bool find_foot(const sap_placed_shape* shape, bool on_plane, const double c[3],
                       const double n[3], free_foot* out) {
   static const double same_point = 1e-8, same_axis = 1e-9;  // the first relative to the size
