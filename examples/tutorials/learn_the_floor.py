@@ -39,6 +39,7 @@ def observe(sim):
     return (position + corners @ R.T).ravel(), J.reshape(24, 6)
 
 
+units = np.eye(12)
 shapes = [(field, shape) for field in ("friction", "stiffness", "relaxation_time") for shape in (0, 1)]  # both have the same
 
 
@@ -49,7 +50,7 @@ def throw(logs):
     for _ in range(steps):
         sim.step()
         A, _ = sim.linearize()
-        rows = [sim.vjp(q=e[:6], v=e[6:], parameters=shapes)["parameters"] for e in np.eye(12)]
+        rows = sim.vjp(q=units[:, :6], v=units[:, 6:], parameters=shapes)["parameters"]
         X = A @ X + np.reshape(rows, (12, 3, 2)).sum(axis=2) * np.exp(logs)
         p, J = observe(sim)
         found.append(p)

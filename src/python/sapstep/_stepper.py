@@ -124,7 +124,7 @@ class StateOwner(Owner):
     def _take(self, vector: NDArray[np.float64]) -> None:
         nq, nv = self._state.nq, self._state.nv
         self._state.t = vector[0]
-        self._q[:], self._v[:], self._act[:] = np.split(vector[1:], (nq, nq + nv))
+        self._q[:], self._v[:], self._act[:] = vector[1:1 + nq], vector[1 + nq:1 + nq + nv], vector[1 + nq + nv:]
 
     @property
     def dt(self) -> float:
@@ -231,8 +231,7 @@ class StateOwner(Owner):
         call(lib.sap_stepper_save_memory, c.stepper, ffi.NULL, 0, size)
         memory = ffi.new("unsigned char[]", size[0])
         call(lib.sap_stepper_save_memory, c.stepper, memory, size[0], size)
-        head = np.concatenate((self._adaptive or [np.nan] * len(ADAPTIVE), self._vector()))
-        return head.tobytes() + bytes(ffi.buffer(memory))
+        return np.array(self._adaptive or [np.nan] * len(ADAPTIVE)).tobytes() + self._vector().tobytes() + bytes(ffi.buffer(memory))
 
     def load(self, saved: bytes) -> None:
         """Restores a :meth:`save` of this or an equal simulation."""
@@ -241,15 +240,18 @@ class StateOwner(Owner):
         head = options + 8 * (1 + self._q.size + self._v.size + self._act.size)
         if len(saved) < head:
             raise InputError("saved bytes are too short")
-        values = tuple(float(value) for value in np.frombuffer(saved[:options]))
+        values = tuple(np.frombuffer(saved[:options]).tolist())
+        wanted = None if values[0] != values[0] else values
         with self._c as c:
-            before, mine = self._adaptive, self._save(c)[head:]
+            before = self._adaptive
+            mine = b"" if wanted == before else self._save(c)[head:]
             try:
-                self._choose(c, None if np.isnan(values[0]) else values)
+                self._choose(c, wanted)
                 call(lib.sap_stepper_load_memory, c.stepper, saved[head:], len(saved) - head)
             except BaseException:
-                self._choose(c, before)
-                call(lib.sap_stepper_load_memory, c.stepper, mine, len(mine))
+                if mine:  # otherwise it is as it was
+                    self._choose(c, before)
+                    call(lib.sap_stepper_load_memory, c.stepper, mine, len(mine))
                 raise
             self._take(np.frombuffer(saved[options:head]))
             c.turn.stepped = False

@@ -361,7 +361,7 @@ class Simulation(Scene, StateOwner):
         Error for steps with parts that it cannot differentiate, and names these. :attr:`linearize_report` names what is
         by differences."""
         A, B = np.zeros((2 * self.nv, 2 * self.nv), order="F"), np.zeros((2 * self.nv, self.nu), order="F")
-        self._differentiate(lib.sap_stepper_linearize, pointer(A), pointer(B) if self.nu > 0 else ffi.NULL)
+        self._differentiate(lib.sap_stepper_linearize, (pointer(A), pointer(B) if self.nu > 0 else ffi.NULL))
         return A, B
 
     def vjp(self, q: Optional[ArrayLike] = None, v: Optional[ArrayLike] = None,
@@ -370,17 +370,22 @@ class Simulation(Scene, StateOwner):
         gradients q, v (nv; None: 0) to the state at its end: A' [q; v] and B' [q; v] of :meth:`linearize`. Also to
         "parameters": ("friction", SHAPE), "stiffness", "relaxation_time" of shapes, ("damping", JOINT), "armature",
         "friction_loss", "spring" of joints, ("gravity", AXIS), ("servo_stiffness", ACTUATOR), "servo_damping",
-        ("mass", BODY), "centre_x" to "_z", "inertia_xx", "_yy", "_zz", "_xy", "_xz", "_yz" in the body's axes about its centre."""
-        ends = [ffi.NULL if x is None else array(x, (self.nv,), name) for name, x in (("q", q), ("v", v))]
-        out = {"q": np.zeros(self.nv), "v": np.zeros(self.nv), "control": np.zeros(self.nu),
-               "parameters": np.zeros(len(parameters))}
-        chosen = ffi.new("sap_parameter[]", [self._parameter(*pair) for pair in parameters])
-        gradients = ffi.new("sap_step_gradients*", (
-            *(x if x is ffi.NULL else pointer(x) for x in ends),
-            *(pointer(x) if x.size else ffi.NULL for x in (out["q"], out["v"], out["control"])),
-            (chosen, len(parameters), pointer(out["parameters"]))))
-        self._differentiate(lib.sap_stepper_vjp, gradients)
+        ("mass", BODY), "centre_x" to "_z", "inertia_xx", "_yy", "_zz", "_xy", "_xz", "_yz" in the body's axes about its centre.
+        Rows q, v (m, nv) of m functions give rows of gradients, what is common to them being computed once."""
+        many = np.shape(v if q is None else q)[:-1]
+        ends = [None if x is None else np.ascontiguousarray(array(x, (*many, self.nv), name)) for name, x in (("q", q), ("v", v))]
+        out = {"q": np.zeros((*many, self.nv)), "v": np.zeros((*many, self.nv)), "control": np.zeros((*many, self.nu)),
+               "parameters": np.zeros((*many, len(parameters)))}
+        chosen = self._parameters(parameters)
+        given = [(ffi.NULL if x is None or x.size == 0 else pointer(x), 0 if x is None else x.shape[-1])
+                 for x in (*ends, *out.values())]
+        gradients = [ffi.new("sap_step_gradients*", (*(x + i * n for x, n in given[:5]), (
+            chosen, len(parameters), given[5][0] + i * given[5][1]))) for i in range(*many or (1,))]
+        self._differentiate(lib.sap_stepper_vjp, *((row,) for row in gradients))
         return out
+
+    def _parameters(self, pairs: Sequence[Tuple[str, Union[int, str]]]) -> Any:
+        return ffi.new("sap_parameter[]", [self._parameter(*pair) for pair in pairs])
 
     def _parameter(self, field: str, of: Union[int, str]) -> Tuple[int, int]:
         fields = ("friction", "stiffness", "relaxation_time", "damping", "armature", "friction_loss", "spring", "gravity",
@@ -392,21 +397,23 @@ class Simulation(Scene, StateOwner):
         element = "shape" if kind < 3 else "joint" if kind < 7 else "actuator" if kind < 10 else "body"
         return kind, count_of(of, "axis") if field == "gravity" else self._index(element, of)
 
-    def _differentiate(self, function: Any, *arguments: Any) -> None:
+    def _differentiate(self, function: Any, *calls: Tuple[Any, ...]) -> None:
         report = ffi.new("sap_linearize_report*")
         with self._c as c:
             if not c.turn.stepped:
                 raise InputError("no step has been made yet, or the last one failed")
-            call(function, c.stepper, *arguments, report)
-        self._linearize_report = {"correction": report.correction, "iterations": report.iterations,
-                                  "kinks": report.kinks, "notes": ffi.string(report.notes).decode()}
+            for arguments in calls:
+                call(function, c.stepper, *arguments, report)
+        self._linearize_report = report
 
     @property
     def linearize_report(self) -> Dict[str, Any]:
         """Of the last :meth:`linearize` or :meth:`vjp`: "correction", by which v was improved, relative to the speeds
         of the step, in "iterations"; "kinks", contacts whose derivatives may be those of the other side; "notes",
         what is by differences or held constant, "" for nothing. Empty before the first."""
-        return dict(getattr(self, "_linearize_report", {}))
+        report = getattr(self, "_linearize_report", None)
+        return {} if report is None else {"correction": report.correction, "iterations": report.iterations,
+                                          "kinks": report.kinks, "notes": ffi.string(report.notes).decode()}
 
     def record(self, path: Union[str, "os.PathLike[str]"], every: int = 1) -> Recorder:
         """Records the current state and every `every`-th step from now on, as HDF5, for the program's

@@ -9,7 +9,7 @@ from typing import Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._library import InputError, array, call, count_of, ffi, lib
+from ._library import InputError, array, call, count_of, ffi, lib, pointer
 from .simulation import Simulation
 
 
@@ -49,20 +49,25 @@ class Tape:
                 raise InputError("controls or steps must be given")
             controls = np.tile(np.asarray(own.control, dtype=float), (count_of(steps, "steps"), 1))
         given = np.array(controls, dtype=float, ndmin=2)
-        given = array(given, (len(given), own.nu), "controls")
+        given = np.ascontiguousarray(array(given, (len(given), own.nu), "controls"))
         if self._saved:
             own.load(self._saved[0])
         self._controls, self._saved = given, []
         self._stride = self._every or max(1, int(np.sqrt(len(given))))
-        states = [own.state]
-        for i, control in enumerate(given):
-            if i % self._stride == 0:
-                self._saved.append(own.save())
-            self._step(control)
-            states.append(own.state)
-        if not self._saved:
+        states = np.tile(own.state, (len(given) + 1, 1))
+        for start in range(0, max(len(given), 1), self._stride):
             self._saved.append(own.save())
-        return np.array(states)
+            with own._c as c:
+                c.turn.rows, c.turn.nu = pointer(states[start + 1:]), own.nu
+                c.turn.controls = pointer(given[start:]) if own.nu > 0 else ffi.NULL
+            try:
+                own.step(min(self._stride, len(given) - start))
+            finally:
+                with own._c as c:
+                    c.turn.rows = c.turn.controls = ffi.NULL
+        if own.nu > 0 and len(given) > 0:
+            own.control = given[-1]
+        return states
 
     def _step(self, control: NDArray[np.float64]) -> None:
         if self._own.nu > 0:
@@ -91,25 +96,31 @@ class Tape:
         own, steps = self._own, len(self._controls)
         if not self._saved:
             raise InputError("run comes before vjp")
-        dq, dv, da = (np.zeros((steps + 1, n)) if x is None else array(x, (steps + 1, n), name)
+        dq, dv, da = (np.zeros((steps + 1, n)) if x is None else np.ascontiguousarray(array(x, (steps + 1, n), name))
                       for x, name, n in ((q, "q", own.nv), (v, "v", own.nv), (act, "act", own.act.size)))
         at_q, at_v, at_a, back = dq[steps].copy(), dv[steps].copy(), da[steps].copy(), np.zeros((steps, own.nu))
-        by_parameters = np.zeros(len(parameters))
+        chosen, by_parameters = own._parameters(parameters), np.zeros(len(parameters))
+        ends = [at_q, at_v, *(np.zeros(n) for n in (own.nv, own.nv, own.nu, len(parameters)))]
+        gradients = (*(pointer(x) for x in ends[:5]), (chosen, len(parameters), pointer(ends[5])))
+        stride = 1 if self._driven else self._stride
         for start in range((steps - 1) // self._stride * self._stride, -1, -self._stride):
             end = min(start + self._stride, steps)
             saved = [self._saved[start // self._stride]]
             own.load(saved[0])
-            for i in range(start, end - 1):
+            for i in range(start, end - 1 if self._driven else 0):
                 self._step(self._controls[i])
                 saved.append(own.save())
-            for i in range(end - 1, start - 1, -1):
+            for i in range(end - 1 if self._driven else start, start - 1, -1):
                 slopes = self._slopes(saved[i - start], self._controls[i]) if self._driven else []
-                if slopes or i < end - 1 or end - start == 1:
+                if slopes:
                     own.load(saved[i - start])
-                self._step(self._controls[i])
-                found = own.vjp(q=at_q, v=at_v, parameters=parameters)
-                by_parameters += found["parameters"]
-                at_q, at_v, back[i] = found["q"] + dq[i], found["v"] + dv[i], found["control"]
+                rows = slice(i, min(i + stride, end))
+                part = ffi.new("sap_python_part*", (rows.stop - i, *(
+                    pointer(x[rows]) for x in (self._controls, dq, dv)), *(pointer(x) for x in (
+                        at_q, at_v, back[rows], by_parameters)), gradients))
+                with own._c as c:
+                    c.turn.nu = own.nu
+                    call(lib.sap_python_back, c.turn, part)
                 if slopes:
                     by_input = back[i, self._driven]
                     at_a = at_a + self._late * by_input

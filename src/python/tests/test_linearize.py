@@ -49,6 +49,8 @@ def test_differences():
     back = sim.vjp(q=x[:2], v=x[2:])
     assert np.concatenate((back["q"], back["v"])) == pytest.approx(A.T @ x, rel=1e-12)
     assert back["control"] == pytest.approx(B.T @ x, rel=1e-12)
+    rows = sim.vjp(q=np.eye(4)[:, :2], v=np.eye(4)[:, 2:])
+    assert np.hstack([rows["q"], rows["v"]]) == pytest.approx(A, rel=1e-12, abs=1e-12 * np.abs(A).max())
     assert sim.vjp(v=x[2:])["q"] == pytest.approx(A[2:, :2].T @ x[2:], rel=1e-12)
 
 
