@@ -511,22 +511,16 @@ static void refuse(sap_stepper* stepper, const sap_adaptive_options* options, co
 static void test_lengths_of_memory(void** unused) {
   (void)unused;
   static const double lengths[2][2] = {{1.0, 0.5}, {1.0, 0.25}};
-  simulation s = ball(0.6, 0.0, 0.0);
-  sap_adaptive* adaptive = NULL;
   static char bytes[100000];
+  simulation s = ball(0.6, 0.0, 0.0);
+  sap_adaptive* a = NULL;
   size_t size = 0;
   for (int k = 0; k < 3; ++k) {
-    sap_error error = {0};
-    assert_int_equal(sap_adaptive_create(s.stepper, NULL, lengths[k == 1], &adaptive, NULL),
-                     SAP_STATUS_OK);
-    if (k == 0) {
-      assert_int_equal(sap_adaptive_step(adaptive, &s.state, 1.0, NULL, NULL), SAP_STATUS_OK);
-      assert_int_equal(
-          sap_stepper_save_memory(s.stepper, bytes, sizeof bytes, &size, &error), SAP_STATUS_OK);
-    }
-    assert_int_equal(sap_stepper_load_memory(s.stepper, bytes, size, &error),
-                     k == 1 ? SAP_STATUS_ARGUMENT : SAP_STATUS_OK);
-    sap_adaptive_destroy(adaptive);
+    assert_int_equal(sap_adaptive_create(s.stepper, NULL, lengths[k == 1], &a, NULL), 0);
+    assert_true(k > 0 || sap_adaptive_step(a, &s.state, 1.0, NULL, NULL) == 0);
+    assert_true(k > 0 || sap_stepper_save_memory(s.stepper, bytes, sizeof bytes, &size, NULL) == 0);
+    assert_int_equal(sap_stepper_load_memory(s.stepper, bytes, size, NULL) != 0, k == 1);
+    sap_adaptive_destroy(a);
   }
   simulation_end(&s);
 }
