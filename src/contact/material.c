@@ -91,13 +91,8 @@ double sap_friction_combine(double a, double b, sap_friction_rule rule) {
   return larger > 0.0 ? smaller / (0.5 + 0.5 * (smaller / larger)) : 0.0;
 }
 
-sap_status sap_material_combine(const sap_material* a, const sap_material* b,
-                                sap_friction_rule rule, sap_material* out, sap_error* error) {
-  SAP_NOT_NULL(error, a, b, out);
-  SAP_FAIL_IF(rule != SAP_FRICTION_HARMONIC && rule != SAP_FRICTION_MAXIMUM, error,
-              SAP_STATUS_ARGUMENT, "rule = %d is not a sap_friction_rule", (int)rule);
-  SAP_TRY(sap_material_check(a, error));
-  SAP_TRY(sap_material_check(b, error));
+void sap_material_mix(const sap_material* a, const sap_material* b, sap_friction_rule rule,
+                      sap_material* out) {
   sap_material pair = {
       .friction = sap_friction_combine(a->friction, b->friction, rule),
       .model = a->model > b->model ? a->model : b->model,
@@ -126,6 +121,16 @@ sap_status sap_material_combine(const sap_material* a, const sap_material* b,
     pair.dissipation = share_B * a->dissipation + (1.0 - share_B) * b->dissipation;
   }
   *out = pair;
+}
+
+sap_status sap_material_combine(const sap_material* a, const sap_material* b,
+                                sap_friction_rule rule, sap_material* out, sap_error* error) {
+  SAP_NOT_NULL(error, a, b, out);
+  SAP_FAIL_IF(rule != SAP_FRICTION_HARMONIC && rule != SAP_FRICTION_MAXIMUM, error,
+              SAP_STATUS_ARGUMENT, "rule = %d is not a sap_friction_rule", (int)rule);
+  SAP_TRY(sap_material_check(a, error));
+  SAP_TRY(sap_material_check(b, error));
+  sap_material_mix(a, b, rule, out);
   return SAP_STATUS_OK;
 }
 

@@ -23,3 +23,6 @@ static inline sap_status sap_contact_check_number(const char* name, double value
 }
 // Fails with ARGUMENT or NOT_FINITE, naming the first field that is out of range.
 sap_status sap_material_check(const sap_material* material, sap_error* error);
+// sap_material_combine without its checks.
+void sap_material_mix(const sap_material* a, const sap_material* b, sap_friction_rule rule,
+                      sap_material* out);

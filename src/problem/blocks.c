@@ -8,6 +8,7 @@
 #include "contact/cone.h"
 #include "contact/material.h"
 #include "math/scalar.h"
+#include "math/simd.h"
 
 static sap_status check_trees(const sap_problem* p, const sap_block* b, sap_error* error) {
   SAP_FAIL_IF(b->ntrees < 1 || b->trees == NULL || b->jacobians == NULL, error, SAP_STATUS_ARGUMENT,
@@ -243,19 +244,21 @@ void sap_problem_rows_times_both(const sap_problem* p, const sap_rows_view* rows
     sap_problem_rows_times(p, rows, u, out_u);
     return;
   }
-  double x[3] = {0.0}, y[3] = {0.0};
+  sap_simd_pair sum[3] = {{0.0}};  // of v and u
   for (int32_t t = 0; t < rows->ntrees; ++t) {
     const int32_t first = p->tree_start[rows->trees[t]], end = first + p->tree_size[rows->trees[t]];
     const double* J = rows->jacobians[t];
     for (int32_t i = first; i < end; ++i, J += 3) {
+      const sap_simd_pair x = {v[i], u[i]};
       for (int r = 0; r < 3; ++r) {
-        x[r] += J[r] * v[i];
-        y[r] += J[r] * u[i];
+        sum[r] += (sap_simd_pair){J[r], J[r]} * x;
       }
     }
   }
-  memcpy(out_v, x, sizeof x);
-  memcpy(out_u, y, sizeof y);
+  for (int r = 0; r < 3; ++r) {
+    out_v[r] = sum[r][0];
+    out_u[r] = sum[r][1];
+  }
 }
 
 void sap_problem_block_velocity(const sap_problem* p, const sap_block_data* block, const double* v,

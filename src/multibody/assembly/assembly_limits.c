@@ -88,30 +88,27 @@ static double scalar_distance(const sap_model_joint_data* joint, int side, doubl
   return side == 0 ? q - joint->lower : joint->upper - q;
 }
 
-// The same where a limit left out is looked at after the step.
-static bool may_act_at_end(const sap_assembly_call* call, const sap_model_joint_data* joint,
-                           int side, double g) {
-  const double v0 = call->start->v0[joint->v_start];
-  const double v_star = sap_problem_v_star(call->problem)[joint->v_start];
-  const double approach = side == 0 ? -fmin(v0, v_star) : fmax(v0, v_star);
-  return g <= SAP_CHECKED_HORIZONS * (call->dt + joint->limit_relaxation_time) * approach;
+// The same of a scalar joint, or, where a limit left out is looked at after the step, by the approach.
+static inline bool scalar_may_act(const sap_assembly_call* call, const sap_model_joint_data* joint,
+                                  int side, double g, const double* v_star) {
+  const double v0 = call->start->v0[joint->v_start], v1 = v_star[joint->v_start];
+  const double tau_d = joint->limit_relaxation_time;
+  if (call->start->moved != NULL) {
+    return may_act(call, g, joint->upper - joint->lower, fmax(fabs(v0), fabs(v1)), tau_d);
+  }
+  const double approach = side == 0 ? -(v0 < v1 ? v0 : v1) : v0 > v1 ? v0 : v1;
+  return g <= SAP_CHECKED_HORIZONS * (call->dt + tau_d) * approach;
 }
 
 // Hinge and slide: one row of +-1 per side. g is linear in q, so that q0 serves at any point.
 static sap_status add_scalar_limits(const sap_assembly_call* call, int32_t id) {
-  const sap_assembly_start* start = call->start;
   const sap_model_joint_data* joint = &call->assembly->model->joints[id];
-  const double range = joint->upper - joint->lower;
-  const double v_star = sap_problem_v_star(call->problem)[joint->v_start];
-  const double speed = fmax(fabs(start->v0[joint->v_start]), fabs(v_star));
+  const double q0 = call->start->q0[joint->q_start], *v_star = sap_problem_v_star(call->problem);
   for (int side = 0; side < 2; ++side) {
-    const double g = scalar_distance(joint, side, start->q0[joint->q_start]);
+    const double g = scalar_distance(joint, side, q0);
     sap_limit_state* state = &call->assembly->limits[2 * (size_t)id + (size_t)side];
-    state->has_block =
-        isfinite(g) &&
-        (g <= 0.0 || state->needed ||
-         (start->moved == NULL ? may_act_at_end(call, joint, side, g)
-                               : may_act(call, g, range, speed, joint->limit_relaxation_time)));
+    state->has_block = isfinite(g) && (g <= 0.0 || state->needed ||
+                                       scalar_may_act(call, joint, side, g, v_star));
     if (state->has_block) {
       const limit l = {g, joint->limit_stiffness, joint->limit_relaxation_time,
                        sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0),

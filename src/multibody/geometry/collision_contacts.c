@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "contact/material.h"
 #include "math/quaternion.h"
 #include "multibody/geometry/ahead_gap.h"
 #include "multibody/geometry/collision.h"
@@ -133,12 +134,14 @@ static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b,
   }
   const sap_shape_def *shape_a = shapes[0], *shape_b = shapes[1];
   const sap_friction_rule combine = c->model->options.friction_rule;
-  sap_material of_a = shape_a->material, of_b = shape_b->material;
   if (of_patch) {
+    sap_material of_a = shape_a->material, of_b = shape_b->material;
     of_a.stiffness = c->shapes[a].kappa;
     of_b.stiffness = c->shapes[b].kappa;
+    SAP_TRY(sap_material_combine(&of_a, &of_b, combine, &rule->material, error));
+  } else {
+    sap_material_mix(&shape_a->material, &shape_b->material, combine, &rule->material);
   }
-  SAP_TRY(sap_material_combine(&of_a, &of_b, combine, &rule->material, error));
   rule->anisotropic = false;
   rule->rest_distance = shape_a->rest_distance + shape_b->rest_distance;
   if (shape_a->priority != shape_b->priority) {
