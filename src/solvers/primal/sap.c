@@ -22,18 +22,24 @@ typedef struct primal_call {
 
 // More than one, so that a late thread does not delay the others.
 enum { BATCHES_PER_THREAD = 4 };
+// Up to so many islands keep their solvers.
+enum { KEPT_MAX = 32 };
 
 static void clear_batches(sap_primal* s) {
   sap_threads_destroy(s->threads);
   s->threads = NULL;
   for (int32_t i = 0; i < s->nbatches; ++i) {
-    sap_newton_clear(&s->batches[i].newton);
-    sap_cholesky_pool_clear(&s->batches[i].pool);
     sap_history_clear(&s->batches[i].iterates);
   }
+  for (int32_t i = 0; i < s->nsolvers; ++i) {
+    sap_newton_clear(&s->solvers[i].newton);
+    sap_cholesky_pool_clear(&s->solvers[i].pool);
+  }
   sap_free(s->batches);
+  sap_free(s->solvers);
   s->batches = NULL;
-  s->nbatches = 0;
+  s->solvers = NULL;
+  s->nbatches = s->nsolvers = 0;
 }
 
 // Creates the threads and their batches.  fails: MEMORY
@@ -41,9 +47,12 @@ static sap_status set_batches(sap_primal* s, int32_t threads, sap_error* error) 
   const int32_t count = threads == 1 ? 1 : BATCHES_PER_THREAD * threads;
   if (s->nbatches != count) {
     clear_batches(s);
+    const int32_t nsolvers = count > KEPT_MAX ? count : KEPT_MAX;
     SAP_TRY(SAP_NEW(&s->batches, count, "solver", error));
-    for (; s->nbatches < count; ++s->nbatches) {
-      sap_newton_init(&s->batches[s->nbatches].newton);
+    SAP_TRY(SAP_NEW(&s->solvers, nsolvers, "solver", error));
+    s->nbatches = count;
+    for (; s->nsolvers < nsolvers; ++s->nsolvers) {
+      sap_newton_init(&s->solvers[s->nsolvers].newton);
     }
   }
   return sap_threads_set_count(&s->threads, threads, error);
@@ -74,18 +83,25 @@ static void scatter_results(const sap_primal* s, const sap_newton* n, const sap_
 // takes longer than all else in a step. Measured over falling heaps.
 enum { ITERATIONS_TO_PAUSE = 4, LARGE_ISLAND = 6000 };
 
-static sap_status solve_island(const primal_call* call, sap_island_batch* batch, int32_t index,
+static sap_status solve_island(const primal_call* call, int32_t job, int32_t index,
                                sap_error* error) {
   const sap_primal* s = call->primal;
-  sap_newton* n = &batch->newton;
+  const bool kept = s->keeps_solvers;
+  sap_island_batch* batch = &s->batches[job];
+  sap_island_solver* solver = &s->solvers[kept ? index : job];
+  sap_newton* n = &solver->newton;
   sap_island_result* out = &s->results[index];
   sap_solver_options options = *call->options;
   bool analysed = false;
-  if (call->problem->solved && s->islands.count == 1 && n->npotentials == 0) {
+  n->recalled = s->lambda;
+  n->deadline = call->deadline;
+  n->again = call->problem->solved && kept && n->npotentials == 0;
+  if (n->again) {
     sap_newton_refresh(n, call->problem);
   } else {
+    solver->pool.solve = s->solves;
     SAP_TRY(sap_newton_gather(n, call->problem, &s->islands, index, error));
-    SAP_TRY(sap_cholesky_pool_get(&batch->pool, &n->pattern.view, call->options->linear_solver,
+    SAP_TRY(sap_cholesky_pool_get(&solver->pool, &n->pattern.view, call->options->linear_solver,
                                   &n->cholesky, &analysed, error));
   }
   out->first_row = batch->iterates.next;
@@ -117,13 +133,10 @@ static void run_batch(void* context, int32_t job) {
                            ? call->options->max_iterations
                            : SAP_HISTORY_RESERVE;
   batch->error = (sap_error){0};
-  batch->newton.recalled = call->primal->lambda;
-  batch->newton.deadline = call->deadline;
   batch->status = sap_history_begin(&batch->iterates, rows + SAP_ITERATES_RESERVE * share + 1, 0.0,
                                     &batch->error);
-  batch->pool.solve += 1;
   for (int32_t i = batch->first; batch->status == SAP_STATUS_OK && i < batch->end; ++i) {
-    batch->status = solve_island(call, batch, i, &batch->error);
+    batch->status = solve_island(call, job, i, &batch->error);
   }
 }
 
@@ -159,6 +172,16 @@ static sap_status sum_islands(sap_primal* s, bool keep_history, sap_report* sum,
     }
   }
   return SAP_STATUS_OK;
+}
+
+// Returns true if islands keep their solvers: one, or few of a single robot each.
+static bool keeps_solvers(const sap_primal* s, const sap_problem* p) {
+  bool keeps = s->islands.count <= s->nsolvers;
+  for (int32_t i = 0; keeps && s->islands.count > 1 && i < s->islands.count; ++i) {
+    const sap_island island = sap_islands_get(&s->islands, i);
+    keeps = island.ntrees == 1 && p->tree_size[island.trees[0]] > SAP_SMALL_TREE;
+  }
+  return keeps;
 }
 
 // Solves all islands: v, gamma, vc, impulse and lambda of the workspace, its history, the totals.
@@ -254,14 +277,16 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sa
   const sap_problem* p = call->problem;
   const sap_solver_options* options = call->options;
   double free_2 = 0.0;
+  s->solves += 1;
   SAP_TRY(sap_solution_resize(&s->answer, p->nv, p->nrows, error));
+  SAP_TRY(set_batches(s, options->threads, error));
   SAP_TRY(SAP_ROOM(&s->pool, &s->lambda, p->nrows, error));
   SAP_TRY(SAP_ROOM(&s->pool, &s->results, p->ntrees, error));
   SAP_TRY(sap_warm_start_reserve(&s->warm, p, error));
   if (!p->solved) {
     SAP_TRY(sap_islands_find(&s->islands, p, !options->islands, error));
   }
-  SAP_TRY(set_batches(s, options->threads, error));
+  s->keeps_solvers = keeps_solvers(s, p);
   if (call->report != NULL) {
     const int32_t rows = options->max_iterations < SAP_HISTORY_RESERVE ? options->max_iterations + 1
                                                                        : SAP_HISTORY_RESERVE;

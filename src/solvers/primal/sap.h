@@ -23,10 +23,14 @@ typedef struct sap_island_result {
   int32_t first_row, end_row;  // in its batch's iterates
 } sap_island_result;
 
-// A run of islands solved one after the other by one object.
-typedef struct sap_island_batch {
+// What solves an island. Few islands keep one each, so that they can be solved again at once.
+typedef struct sap_island_solver {
   sap_newton newton;
   sap_cholesky_pool pool;
+} sap_island_solver;
+
+// A run of islands solved one after the other; many islands share the solver of their batch.
+typedef struct sap_island_batch {
   sap_history iterates;  // of all its islands, not summed
   int32_t first, end;    // islands
   sap_status status;
@@ -37,6 +41,10 @@ typedef struct sap_primal {
   sap_islands islands;
   sap_island_batch* batches;  // (nbatches)
   int32_t nbatches;
+  sap_island_solver* solvers;  // (nsolvers)
+  int32_t nsolvers;            // of islands or of batches
+  bool keeps_solvers;          // of islands
+  uint64_t solves;
   sap_threads* threads;        // NULL: one
   sap_island_result* results;  // of each island; room for one per tree
   sap_history history;

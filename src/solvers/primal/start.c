@@ -163,13 +163,18 @@ static bool start_expected(sap_newton* n, double* cost) {
 sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sap_error* error) {
   const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
   double expected = (double)NAN;
-  n->starts_near = primal_dual && start_expected(n, &expected);
+  n->starts_near = primal_dual && !n->again && start_expected(n, &expected);
   if (n->starts_near) {
     sap_newton_start_multipliers(n, false);
     return SAP_STATUS_OK;
   }
-  sap_problem_gather_trees(n->problem, n->trees, n->ntrees, sap_problem_v_guess(n->problem), n->v);
-  sap_newton_evaluate(n);
+  if (n->same_law) {  // v* alone is another
+    sap_newton_balance_again(n);
+  } else {
+    sap_problem_gather_trees(n->problem, n->trees, n->ntrees, sap_problem_v_guess(n->problem),
+                             n->v);
+    sap_newton_evaluate(n);
+  }
   if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(n, options)) {
     come_to_rest(n, options);
     sap_newton_start_multipliers(n, false);
