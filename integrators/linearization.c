@@ -142,16 +142,31 @@ sap_status sap_linearization_check(sap_free_motion* fm, const double* v, double*
   return SAP_STATUS_OK;
 }
 
+bool sap_linearization_misses(sap_free_motion* fm, const double* v, double tolerance) {
+  bool any = false;
+  double* momentum = fm->v_best;
+  sap_tree_store_multiply(fm->system, &fm->balance.A, v, momentum);
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    if (fm->alpha[g] > tolerance) {
+      const double scale = sap_free_motion_norm(fm, g, momentum);
+      fm->alpha[g] = fmin(fm->alpha[g], sap_free_motion_norm(fm, g, fm->m) / scale);
+      any = any || fm->alpha[g] > tolerance;
+    }
+  }
+  return any;
+}
+
 sap_status sap_linearization_correct(sap_free_motion* fm, const double* v, double tolerance,
                                      sap_error* error) {
   sap_linearization* l = &fm->linearization;
+  double* momentum = fm->v_best;  // m(v) without p = the missing part + p
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     if (fm->alpha[g] > tolerance) {
       l->starts[g] = true;
-      // m(v) without p = the missing part + p
-      SAP_FOR_GROUP(fm, g, i, l->p[i] += fm->m[i])
+      SAP_FOR_GROUP(fm, g, i, momentum[i] = l->p[i] + fm->m[i])
       SAP_FOR_GROUP(fm, g, i, l->e[i] += fm->m[i])
-      SAP_TRY(step_back(fm, g, v, l->p, error));
+      SAP_FOR_GROUP(fm, g, i, fm->m[i] = 0.0)
+      SAP_TRY(step_back(fm, g, v, momentum, error));
     }
   }
   return SAP_STATUS_OK;

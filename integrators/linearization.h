@@ -61,7 +61,11 @@ sap_status sap_linearization_move_to_start(sap_free_motion* free_motion, const b
 // constraints gave it, misses m.
 sap_status sap_linearization_check(sap_free_motion* free_motion, const double* v,
                                    double* error_share, sap_error* error);
-// Corrects v* of the groups that miss m by more than the tolerance; after the check at v.
+// After the check at v: takes the share of the momentum A v instead where it is the smaller, as
+// solvers measure theirs. Returns true if a group still misses more than the tolerance.
+bool sap_linearization_misses(sap_free_motion* free_motion, const double* v, double tolerance);
+// Corrects v* of the groups that miss m by more than the tolerance; after a measurement at v. The
+// corrected groups miss nothing (m = 0) until the next check.
 sap_status sap_linearization_correct(sap_free_motion* free_motion, const double* v,
                                      double tolerance, sap_error* error);
 // Chooses the next p after the check of a solution that missed m by error_share: part of the way

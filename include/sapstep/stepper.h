@@ -18,11 +18,11 @@
 //
 // A stepper has memory: velocities and impulses of the last steps are the first guess of the next,
 // contacts keep their identities, and lagged contacts their forces. From the same state, a stepper
-// with memory and a fresh one agree within the tolerances, not bit for bit: that of the solver and
-// balance_tolerance, which make v exact to ten times the larger. The same calls always give the
-// same bits. sap_stepper_forget, or the option `remember` = false, makes a step a
-// function of the state alone. sap_stepper_save_memory, or a checkpoint, continues a run bit for
-// bit.
+// with memory and a fresh one agree within ten times the tolerance of the solver, not bit for bit,
+// where the solver is SAP, balance_tolerance is finite and there are no loops; else within ten
+// times the larger of both tolerances. The same calls always give the same bits.
+// sap_stepper_forget, or the option `remember` = false, makes a step a function of the state alone.
+// sap_stepper_save_memory, or a checkpoint, continues a run bit for bit.
 #pragma once
 
 #include <sapstep/base.h>
@@ -167,7 +167,8 @@ typedef struct sap_step_report {
   // Error of v and the impulses p = J' gamma of the contact problem in the true momentum balance:
   //   |D (m(v) - p)|/(|D dt (|k1| + |k2|)| + |D p|) [-]
   // the largest of all groups of coupled trees. Above balance_tolerance, or if loops would not
-  // close, the step is solved again, linearized about its own result.
+  // close, the step is solved again, linearized about its own result. Of the solution before the
+  // last correction of SAP's steps, which is made where the error exceeds the solver's tolerance.
   double balance_error;
   int32_t relinearizations;  // solutions beyond the first; iterations and times are their sums
   bool relinearizations_withdrawn;          // they diverged, and the step is the first solution

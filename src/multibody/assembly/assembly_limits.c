@@ -88,7 +88,7 @@ static double scalar_distance(const sap_model_joint_data* joint, int side, doubl
   return side == 0 ? q - joint->lower : joint->upper - q;
 }
 
-// The same of a scalar joint, or, where a limit left out is looked at after the step, by the approach.
+// The same of a scalar joint; by the approach where a limit left out is looked at after the step.
 static inline bool scalar_may_act(const sap_assembly_call* call, const sap_model_joint_data* joint,
                                   int side, double g, const double* v_star) {
   const double v0 = call->start->v0[joint->v_start], v1 = v_star[joint->v_start];
