@@ -43,6 +43,8 @@ enum { ROUNDS_MAX = 16 };  // of contacts that a solution lacked, of laws that d
 // The last correction is not checked if it leaves this share of balance_tolerance: it contracts as
 // the one before.
 #define UNCHECKED 1e-2
+// No correction improves on a miss of this share.
+#define LAST_BITS 1e-12
 enum { PREDICTION_DEPTH = 1 };
 // balance_tolerance is a share of the impulses of a step, and of those of a second: their number
 // per second does not change it. eps_r of solvers whose rest is momentum is a share of |D A v|,
@@ -284,7 +286,7 @@ static sap_status finish_balance(sap_relinearize* r, sap_error* error) {
   const sap_solver_info* info = r->contact.info;
   sap_free_motion* fm = &r->free_motion;
   const double* v = r->contact.solution.v;
-  const double tolerance = r->options->solver_options.relative_tolerance;
+  const double tolerance = fmax(r->options->solver_options.relative_tolerance, LAST_BITS);
   const bool finishes = r->balance_error > tolerance && info->needs_R && !info->signorini &&
                         r->balance_error <= r->options->balance_tolerance &&
                         !isinf(r->options->balance_tolerance) && fm->substeps == 0 &&
@@ -314,7 +316,7 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
     // after one more
     const double left =
         r->closure_error > 0.0 ? 0.0 : r->balance_error * (r->balance_error / corrected);
-    const bool balanced = (r->balance_error <= tolerance && left <= UNCHECKED * tolerance) ||
+    const bool balanced = (r->balance_error <= tolerance && left <= fmax(UNCHECKED * tolerance, LAST_BITS)) ||
                           r->free_motion.substeps > 0;
     // An impact whose closure does not contract is left to the next step.
     idle = r->closure_error < CLOSING * closure_before ? 0 : idle + 1;
