@@ -21,7 +21,7 @@ typedef struct sap_contact_stage {
   bool paused;           // the last solve has
   const double* v_free;  // v* of the step's first linear balance, the caller's; slips are predicted
                          // from it also when the step is solved again (nv)
-  double accepted_error;   // of an island of a solve that did not converge [-]
+  double accepted_error;  // of an island of a solve that did not converge [-]
 } sap_contact_stage;
 
 // Allocates; start from {0}.

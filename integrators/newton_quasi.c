@@ -55,7 +55,8 @@ static void step_group(sap_free_motion* fm, int32_t group) {
   }
   if (p->depth > 0) {
     const double* last = fm->steps[p->depth - 1];
-    const double c = sap_free_motion_dot(fm, group, last, z) / sap_free_motion_dot(fm, group, last, last);
+    const double c =
+        sap_free_motion_dot(fm, group, last, z) / sap_free_motion_dot(fm, group, last, last);
     // c: contraction of the last step; near 1 nothing can be learnt from it.
     const double stretch = c < SAP_POOR_CONTRACTION ? 1.0 / (1.0 - c) : 1.0;
     SAP_FOR_GROUP(fm, group, i, z[i] *= stretch)

@@ -251,8 +251,8 @@ static sap_status solve_corrected(sap_relinearize* r, bool balanced, bool idle, 
   sap_problem* problem = r->contact.problem;
   const double* v = r->contact.solution.v;
   if (!balanced) {
-    SAP_TRY(sap_linearization_correct(&r->free_motion, v,
-                                      UNCHECKED * r->options->balance_tolerance, error));
+    SAP_TRY(sap_linearization_correct(&r->free_motion, v, UNCHECKED * r->options->balance_tolerance,
+                                      error));
     SAP_TRY(sap_problem_set_v_star(problem, r->free_motion.v_star, error));
   }
   if (!idle && r->closure_error > 0.0) {
@@ -316,8 +316,9 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
     // after one more
     const double left =
         r->closure_error > 0.0 ? 0.0 : r->balance_error * (r->balance_error / corrected);
-    const bool balanced = (r->balance_error <= tolerance && left <= fmax(UNCHECKED * tolerance, LAST_BITS)) ||
-                          r->free_motion.substeps > 0;
+    const bool balanced =
+        (r->balance_error <= tolerance && left <= fmax(UNCHECKED * tolerance, LAST_BITS)) ||
+        r->free_motion.substeps > 0;
     // An impact whose closure does not contract is left to the next step.
     idle = r->closure_error < CLOSING * closure_before ? 0 : idle + 1;
     const bool closed =

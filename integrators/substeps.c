@@ -63,9 +63,8 @@ static sap_status limit_speeds(sap_free_motion* fm, const sap_step_context* step
   rest.theta = rest.theta_vq = 1.0;
   SAP_TRY(sap_free_motion_start_at(fm, &rest, NULL, error));
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    fm->part_speeds[g] =
-        SLACK * (sqrt(sap_free_motion_dot(fm, g, step->v0_free, step->v0_free)) +
-                 sap_free_motion_norm(fm, g, fm->load));
+    fm->part_speeds[g] = SLACK * (sqrt(sap_free_motion_dot(fm, g, step->v0_free, step->v0_free)) +
+                                  sap_free_motion_norm(fm, g, fm->load));
   }
   return SAP_STATUS_OK;
 }

@@ -62,19 +62,18 @@ typedef struct mjData_ mjData;
 
 // The one list of the adapter's own options, as SAP_SOLVER_OPTIONS:
 //   X(type, name, default, minimum, maximum, "meaning [unit]")
-#define SAP_MJ_OPTIONS(X)                                                                 \
-  X(contact_model, contact_model, SAP_CONTACT_BY_MATERIAL, -1,                            \
-    SAP_CONTACT_MODEL_COUNT - 1,                                                          \
-    "contact model of all contacts; material: sap, with patches lagged")                  \
-  X(real, dissipation, 20, 0, 1e300, "Hunt-Crossley dissipation (similar, lagged) [s/m]") \
-  X(real, stiction_tolerance, 1e-4, 0, 1e300,                                             \
-    "slip speed below which contacts stick (similar, lagged) [m/s]")                      \
-  /* false: all forces are those at the start of the step */                              \
-  X(boolean, implicit, true, 0, 1, "integrate springs, dampers and servos implicitly")    \
-  /* false: a step depends on nothing but mjData */                                       \
-  X(boolean, remember, true, 0, 1, "start each step from the previous step's impulses")   \
-  /* a mocap body that moved faster since the last step was placed there and rests */     \
-  X(real, mocap_speed_limit, 20, 0, INFINITY, "fastest motion of a mocap body [m/s]")     \
+#define SAP_MJ_OPTIONS(X)                                                                   \
+  X(contact_model, contact_model, SAP_CONTACT_BY_MATERIAL, -1, SAP_CONTACT_MODEL_COUNT - 1, \
+    "contact model of all contacts; material: sap, with patches lagged")                    \
+  X(real, dissipation, 20, 0, 1e300, "Hunt-Crossley dissipation (similar, lagged) [s/m]")   \
+  X(real, stiction_tolerance, 1e-4, 0, 1e300,                                               \
+    "slip speed below which contacts stick (similar, lagged) [m/s]")                        \
+  /* false: all forces are those at the start of the step */                                \
+  X(boolean, implicit, true, 0, 1, "integrate springs, dampers and servos implicitly")      \
+  /* false: a step depends on nothing but mjData */                                         \
+  X(boolean, remember, true, 0, 1, "start each step from the previous step's impulses")     \
+  /* a mocap body that moved faster since the last step was placed there and rests */       \
+  X(real, mocap_speed_limit, 20, 0, INFINITY, "fastest motion of a mocap body [m/s]")       \
   X(real, patches, 0, 0, 1e300, "elastic modulus of every geom, 0: contact in points [Pa]")
 
 // Start with sap_mj_options_default(), which sets the cookie.

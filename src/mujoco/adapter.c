@@ -111,13 +111,13 @@ static sap_status create_arrays(sap_mj* a, sap_error* error) {
   const mjModel* m = a->model;
   const int32_t ntrees = a->trees.count;
   SAP_TRY(SAP_POOL_ADD_ALL(
-      &a->pool, error, ARRAY(materials.geoms, m->ngeom),
-      ARRAY(materials.pairs, m->npair), ARRAY(materials.joints, m->njnt),
-      ARRAY(materials.tendons, m->ntendon), ARRAY(materials.equality, m->neq),
-      ARRAY(whole_q, m->nq), ARRAY(whole_v, m->nv), ARRAY(difference, m->nv),
-      ARRAY(margins.geom, m->ngeom), ARRAY(margins.body, m->nbody), ARRAY(margins.pair, m->npair),
-      ARRAY(margins.joint, m->njnt), ARRAY(margins.tendon, m->ntendon),
-      ARRAY(ahead.motion, 6 * m->nbody), ARRAY(ahead.arm, m->nbody), ARRAY(ahead.reach, m->nbody),
+      &a->pool, error, ARRAY(materials.geoms, m->ngeom), ARRAY(materials.pairs, m->npair),
+      ARRAY(materials.joints, m->njnt), ARRAY(materials.tendons, m->ntendon),
+      ARRAY(materials.equality, m->neq), ARRAY(whole_q, m->nq), ARRAY(whole_v, m->nv),
+      ARRAY(difference, m->nv), ARRAY(margins.geom, m->ngeom), ARRAY(margins.body, m->nbody),
+      ARRAY(margins.pair, m->npair), ARRAY(margins.joint, m->njnt),
+      ARRAY(margins.tendon, m->ntendon), ARRAY(ahead.motion, 6 * m->nbody),
+      ARRAY(ahead.arm, m->nbody), ARRAY(ahead.reach, m->nbody),
       ARRAY(ahead.found, mjMAXCONPAIR + SAP_MJ_PATCH_POINTS), ARRAY(ahead.turn, 6 * m->nv),
       ARRAY(mocap.pos, 3 * m->nmocap), ARRAY(mocap.quat, 4 * m->nmocap),
       ARRAY(mocap.velocity, 6 * m->nmocap), ARRAY(momentum.A, a->trees.A_start[ntrees]),

@@ -41,9 +41,9 @@ struct sap_mj {
   double mass;  // of the bodies that move [kg]
   sap_mj_options options;
   sap_mj_guard_options guard;
-  sap_pool pool;         // all arrays of fixed size
-  bool has_few_geoms;    // no two bodies have many pairs of geoms
-  double* backup;        // state at the start of the step (sap_mj_state_save)
+  sap_pool pool;       // all arrays of fixed size
+  bool has_few_geoms;  // no two bodies have many pairs of geoms
+  double* backup;      // state at the start of the step (sap_mj_state_save)
 
   // sap_mj_advance
   mjModel timed;                 // the model with the timestep of the step under way

@@ -192,16 +192,16 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
     }
     key = sap_mj_blocks_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, id);
   }
-  sap_contact_block block = {.ntrees = ntrees,
-                             .trees = a->rows.trees,
-                             .jacobians = a->rows.parts,
-                             .phi0 = c->dist - c->includemargin,
-                             .thickness = fmin(thickness_of(a->model, d, c->geom1, c->frame),
-                                               thickness_of(a->model, d, c->geom2, c->frame)),
-                             .load = sap_loads_get(&a->loads, tree_of(a, c->geom1),
-                                                   tree_of(a, c->geom2), c->frame),
-                             .mass = a->mass,
-                             .key = key};
+  sap_contact_block block = {
+      .ntrees = ntrees,
+      .trees = a->rows.trees,
+      .jacobians = a->rows.parts,
+      .phi0 = c->dist - c->includemargin,
+      .thickness = fmin(thickness_of(a->model, d, c->geom1, c->frame),
+                        thickness_of(a->model, d, c->geom2, c->frame)),
+      .load = sap_loads_get(&a->loads, tree_of(a, c->geom1), tree_of(a, c->geom2), c->frame),
+      .mass = a->mass,
+      .key = key};
   sap_mj_materials_contact(a, c, &block.material);
   const double stiffness = sap_mj_patches_stiffness(&a->patches, c);
   block.material.stiffness = stiffness > 0.0 ? stiffness : block.material.stiffness;

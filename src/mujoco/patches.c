@@ -87,8 +87,8 @@ sap_status sap_mj_patches_create(sap_mj* a, sap_error* error) {
 
 bool sap_mj_patches_has(const sap_mj* a, const mjContact* c) {
   const sap_mj_patches* p = &a->patches;
-  return p->collision != NULL && p->shapes[c->geom1] >= 0 &&
-         p->shapes[c->geom2] >= 0 && c->includemargin == 0.0 && c->friction[0] == c->friction[1] &&
+  return p->collision != NULL && p->shapes[c->geom1] >= 0 && p->shapes[c->geom2] >= 0 &&
+         c->includemargin == 0.0 && c->friction[0] == c->friction[1] &&
          c->friction[3] == c->friction[4];
 }
 

@@ -301,13 +301,17 @@ static void test_arguments(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_numbers),   cmocka_unit_test(test_time_step),
-      cmocka_unit_test(test_overflow),  cmocka_unit_test(test_mujoco_error),
-      cmocka_unit_test(test_call),      cmocka_unit_test(test_load),
-      cmocka_unit_test(test_arguments), cmocka_unit_test(test_handler_before),
-      cmocka_unit_test(test_rows),
+    cmocka_unit_test(test_numbers),
+    cmocka_unit_test(test_time_step),
+    cmocka_unit_test(test_overflow),
+    cmocka_unit_test(test_mujoco_error),
+    cmocka_unit_test(test_call),
+    cmocka_unit_test(test_load),
+    cmocka_unit_test(test_arguments),
+    cmocka_unit_test(test_handler_before),
+    cmocka_unit_test(test_rows),
 #if mjVERSION_HEADER >= 300
-      cmocka_unit_test(test_flexes_are_refused),
+    cmocka_unit_test(test_flexes_are_refused),
 #endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

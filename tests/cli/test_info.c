@@ -227,7 +227,8 @@ static void bad_input(void** state) {
 static void fields(void** state) {
   static const char text[] =
       "<mujoco><asset><mesh name='cup' vertex='0 0 0 1 0 0 1 1 0 0 1 0 0 0 1 1 0 1 1 1 1 0 1 1 .5 "
-      ".5 .2' face='0 2 1 0 3 2 0 1 5 0 5 4 1 2 6 1 6 5 2 3 7 2 7 6 3 0 4 3 4 7 4 5 8 5 6 8 6 7 8 7 4 "
+      ".5 .2' face='0 2 1 0 3 2 0 1 5 0 5 4 1 2 6 1 6 5 2 3 7 2 7 6 3 0 4 3 4 7 4 5 8 5 6 8 6 7 8 "
+      "7 4 "
       "8'/></asset><worldbody><geom type='plane' size='1 1 1'/><geom type='mesh' mesh='cup'/>"
       "<geom size='.1' pos='3 0 0' margin='.01'/></worldbody></mujoco>";
   char path[SCRATCH_PATH_SIZE];

@@ -333,12 +333,12 @@ static void test_wrong_input(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(test_physics, begin, end),
-    cmocka_unit_test_setup_teardown(test_own_engine, begin, end),
-    cmocka_unit_test_setup_teardown(test_readers, begin, end),
-    cmocka_unit_test_setup_teardown(test_descriptions, begin, end),
-    cmocka_unit_test_setup_teardown(test_rows, begin, end),
-    cmocka_unit_test_setup_teardown(test_wrong_input, begin, end),
+      cmocka_unit_test_setup_teardown(test_physics, begin, end),
+      cmocka_unit_test_setup_teardown(test_own_engine, begin, end),
+      cmocka_unit_test_setup_teardown(test_readers, begin, end),
+      cmocka_unit_test_setup_teardown(test_descriptions, begin, end),
+      cmocka_unit_test_setup_teardown(test_rows, begin, end),
+      cmocka_unit_test_setup_teardown(test_wrong_input, begin, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

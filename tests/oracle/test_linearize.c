@@ -110,24 +110,24 @@ static void test_contacts(void** state) {
        ""},
       {"tilted box across an edge",
        WORLD BLOCK BODY(".21",
-                         "<geom type='box' size='.3 .04 .02' "
-                         "pos='.1 0 .005' euler='2 9 20'/>"),
+                        "<geom type='box' size='.3 .04 .02' "
+                        "pos='.1 0 .005' euler='2 9 20'/>"),
        {0.2, 0.1, -0.3, 0.1, 0.5, 0.3},
        1,
        2,
        ""},
       {"tilted box over a corner",
        WORLD BLOCK BODY(".299",
-                         "<geom type='box' size='.1 .1 .1' "
-                         "pos='.09 .06 0' euler='.1 .2 20'/>"),
+                        "<geom type='box' size='.1 .1 .1' "
+                        "pos='.09 .06 0' euler='.1 .2 20'/>"),
        {0.2, 0.1, -0.1, 0.1, 0.2, 0.3},
        1,
        4,
        ""},
       {"edges of boxes",
        WORLD BLOCK BODY(".2095",
-                         "<geom type='box' size='.1 .1 .1' "
-                         "pos='.24 .01 0' euler='45 35 20'/>"),
+                        "<geom type='box' size='.1 .1 .1' "
+                        "pos='.24 .01 0' euler='45 35 20'/>"),
        {-0.2, 0.1, -0.3, 0.1, 0.5, 0.3},
        1,
        1,
@@ -146,8 +146,8 @@ static void test_contacts(void** state) {
        ""},
       {"capsule across an edge",
        WORLD BLOCK BODY(".25",
-                         "<geom type='capsule' size='.03 .2' "
-                         "pos='.1 0 -.005' euler='5 70 20'/>"),
+                        "<geom type='capsule' size='.03 .2' "
+                        "pos='.1 0 -.005' euler='5 70 20'/>"),
        {-0.2, 0.1, -0.3, 0.1, 0.5, 0.3},
        1,
        1,

@@ -325,12 +325,17 @@ static void test_singular_steps(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_guessed_impulses),   cmocka_unit_test(test_counts),
-      cmocka_unit_test(test_free_tree),          cmocka_unit_test(test_inertia_of_mobility),
+      cmocka_unit_test(test_guessed_impulses),
+      cmocka_unit_test(test_counts),
+      cmocka_unit_test(test_free_tree),
+      cmocka_unit_test(test_inertia_of_mobility),
       cmocka_unit_test(test_small_island_in_time),
-      cmocka_unit_test(test_time_limits),        cmocka_unit_test(test_best_of_many),
-      cmocka_unit_test(test_tangent_eigenvalue), cmocka_unit_test(test_backtracking),
-      cmocka_unit_test(test_singular_steps),     cmocka_unit_test(test_claims),
+      cmocka_unit_test(test_time_limits),
+      cmocka_unit_test(test_best_of_many),
+      cmocka_unit_test(test_tangent_eigenvalue),
+      cmocka_unit_test(test_backtracking),
+      cmocka_unit_test(test_singular_steps),
+      cmocka_unit_test(test_claims),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -179,10 +179,10 @@ static sap_status apply_element(const sap_xml_node* node, law* l, sap_error* err
   static const struct {
     const char* element;
     sap_status (*apply)(const sap_xml_node* node, law* l, sap_error* error);
-  } kinds[] = {
-      {"position", apply_position}, {"intvelocity", apply_position}, {"velocity", apply_velocity},
-      {"damper", apply_damper},     {"adhesion", apply_adhesion},    {"cylinder", apply_cylinder},
-      {"muscle", apply_muscle},     {"general", apply_general}};
+  } kinds[] = {{"position", apply_position}, {"intvelocity", apply_position},
+               {"velocity", apply_velocity}, {"damper", apply_damper},
+               {"adhesion", apply_adhesion}, {"cylinder", apply_cylinder},
+               {"muscle", apply_muscle},     {"general", apply_general}};
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
     if (sap_xml_is(node, kinds[k].element)) {
       return kinds[k].apply(node, l, error);
@@ -515,10 +515,8 @@ sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i)
   SAP_TRY(read_law(&s, &l));
   SAP_TRY(add_to_builder(&s, i, &l, &id));
   // An actuator that is left out may still have an activation in keyframes.
-  r->controls[r->control_count++] =
-      (sap_mjcf_control){.space = i->space,
-                         .id = id,
-                         .has_activation = l.activation != SAP_ACTIVATION_NONE};
+  r->controls[r->control_count++] = (sap_mjcf_control){
+      .space = i->space, .id = id, .has_activation = l.activation != SAP_ACTIVATION_NONE};
   const char* name;
   SAP_TRY(sap_mjcf_full_name(r, i->space, sap_xml_get(i->node, "name"), &name));
   return sap_name_map_add(&r->actuator_names, name, r->control_count - 1, NULL, r->error);

@@ -107,8 +107,8 @@ static sap_status add_scalar_limits(const sap_assembly_call* call, int32_t id) {
   for (int side = 0; side < 2; ++side) {
     const double g = scalar_distance(joint, side, q0);
     sap_limit_state* state = &call->assembly->limits[2 * (size_t)id + (size_t)side];
-    state->has_block = isfinite(g) && (g <= 0.0 || state->needed ||
-                                       scalar_may_act(call, joint, side, g, v_star));
+    state->has_block =
+        isfinite(g) && (g <= 0.0 || state->needed || scalar_may_act(call, joint, side, g, v_star));
     if (state->has_block) {
       const limit l = {g, joint->limit_stiffness, joint->limit_relaxation_time,
                        sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0),

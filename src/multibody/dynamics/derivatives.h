@@ -79,12 +79,12 @@ typedef struct sap_mass_work {
   sap_dynamics* dynamics;
   sap_mass_link* links;              // (links)
   double (*Pd)[6][SAP_MASS_FIELDS];  // twice (nv)
-  sap_mass_dof* dofs;    // (nv)
-  sap_inertia* inertia;  // (links)
-  int32_t* tree_link;    // first link of each tree, their number                       (trees + 1)
-  int32_t* group;        // first dof of the dofs that turn with it                     (nv)
-  double** sums;         // Q of each tree: rows of SAP_MASS_ROW, up to the diagonal    (trees)
-  bool* used;            // Q is not zero                                               (trees)
+  sap_mass_dof* dofs;                // (nv)
+  sap_inertia* inertia;              // (links)
+  int32_t* tree_link;  // first link of each tree, their number                       (trees + 1)
+  int32_t* group;      // first dof of the dofs that turn with it                     (nv)
+  double** sums;       // Q of each tree: rows of SAP_MASS_ROW, up to the diagonal    (trees)
+  bool* used;          // Q is not zero                                               (trees)
 } sap_mass_work;
 sap_status sap_mass_work_create(sap_dynamics* dynamics, sap_pool* pool, sap_mass_work** out,
                                 sap_error* error);

@@ -179,8 +179,8 @@ void sap_multibody_add_springs(const sap_slopes_call* call, int32_t tree, const 
       }
       for (int i = 0; i < n * n; ++i) {
         const int row = i % n, column = i / n;
-        out[v + k] += dK[row < column ? n * row + column : i] *
-                      find_entry(call, form, v + row, v + column);
+        out[v + k] +=
+            dK[row < column ? n * row + column : i] * find_entry(call, form, v + row, v + column);
       }
     }
   }

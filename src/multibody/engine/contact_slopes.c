@@ -24,9 +24,9 @@ sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
       SAP_ARRAY(&w->J[0], SAP_CONE_ROWS_MAX * (size_t)nv + SAP_QUAD), SAP_ARRAY(&w->changes, nv),
       SAP_ARRAY(&w->dphi, nv), SAP_ARRAY(&w->dphi0, nv), SAP_ARRAY(&w->rho0, nv),
       SAP_ARRAY(&w->rates, nv), SAP_ARRAY(&w->by_change, nv),
-      SAP_ARRAY(&w->X[0], 4 * (size_t)nv + SAP_QUAD),
-      SAP_ARRAY(&w->row_way, nv), SAP_ARRAY(&w->turned, nv), SAP_ARRAY(&w->row_change, 6 * nv),
-      SAP_ARRAY(&w->row_q, nq), SAP_ARRAY(&w->row_q_end, nq)));
+      SAP_ARRAY(&w->X[0], 4 * (size_t)nv + SAP_QUAD), SAP_ARRAY(&w->row_way, nv),
+      SAP_ARRAY(&w->turned, nv), SAP_ARRAY(&w->row_change, 6 * nv), SAP_ARRAY(&w->row_q, nq),
+      SAP_ARRAY(&w->row_q_end, nq)));
   for (int r = 1; r < 4; ++r) {
     w->X[r] = w->X[r - 1] + nv;
   }

@@ -36,14 +36,14 @@ typedef struct sap_contact_slopes {
   // Contacts that act at q^theta: dphi0 and rho0 are dphi and rho of the same contact at q0, rates
   // the slopes of its velocities at q0 and at q^theta to q and to v (world axes), by_change those of
   // its velocity_change to q0, q^theta and v0.
-  double* dphi0;                                     // (nv)
-  double (*rho0)[3];                                 // (nv)
-  double (*rates)[4][3];                             // (nv)
-  double (*by_change)[3][3];                         // (nv)
-  double (*changes)[SAP_CONE_ROWS_MAX];              // dgamma to q0, of a dof              (nv)
-  double* X[4];  // A^-1 J' of three rows, v_near - v*    (nv), one after another
-  int32_t* path;                                     // scratch (nv)
-  double (*turned)[6];                               // scratch (nv)
+  double* dphi0;                         // (nv)
+  double (*rho0)[3];                     // (nv)
+  double (*rates)[4][3];                 // (nv)
+  double (*by_change)[3][3];             // (nv)
+  double (*changes)[SAP_CONE_ROWS_MAX];  // dgamma to q0, of a dof              (nv)
+  double* X[4];         // A^-1 J' of three rows, v_near - v*    (nv), one after another
+  int32_t* path;        // scratch (nv)
+  double (*turned)[6];  // scratch (nv)
   double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
   // Columns of the block's J that are not zero, and J lambda.
   int32_t rows, columns;

@@ -137,7 +137,7 @@ static void turn_normal(const placed_contact* of, const free_feet* feet, const d
 // Sets dn and dp of a relative motion; returns d phi.
 static double vary_exactly(const placed_contact* of, const free_feet* feet, const double turn[3],
                            const double way[3], double dn[3], double dp[3]) {
-  const double *n = of->contact->R_WC + 6;
+  const double* n = of->contact->R_WC + 6;
   const double D = of->contact->phi + of->rest + of->a->radius + of->b->radius;
   double x[3], dc[3], across[3];
   sap_v3_scale(x, n, D - of->a->radius - of->lift);

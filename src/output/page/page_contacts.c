@@ -97,10 +97,10 @@ static sap_status read_frame(const sap_page_data* data, contact_reader* r, int32
     SAP_TRY(sap_recording_read(data->recording, sets[k].name, first, count, values[k], error));
   }
   for (int64_t i = 0; i < count; ++i) {
-    const contact_values v = {values[0] + 6 * i, values[1] + 3 * i, values[2] + 9 * i,
-                              values[3] + i,     values[4] + 3 * i, values[5] + 3 * i,
-                              values[6] + 3 * i, values[7] + 4 * i,
-                              i > 0 ? values[6][3 * i - 3] : 0.0};
+    const contact_values v = {
+        values[0] + 6 * i, values[1] + 3 * i, values[2] + 9 * i,
+        values[3] + i,     values[4] + 3 * i, values[5] + 3 * i,
+        values[6] + 3 * i, values[7] + 4 * i, i > 0 ? values[6][3 * i - 3] : 0.0};
     encode_contact(data, v, dt, &r->all[i]);
     r->strength[i] = r->all[i].strength;
   }

@@ -22,10 +22,11 @@ void sap_newton_clear(sap_newton* n) {
 }
 
 sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
+  const int64_t njacobian = (int64_t)n->njacobian;
   const int64_t wanted[SAP_NEWTON_COUNTS] = {
-      n->ntrees,  n->nv,    n->ncones,      n->nintervals, n->nrows,      n->largest_patch,
-      n->nblocks, n->nruns, n->npotentials, n->ncones_n,   n->ncouplings, n->npatch_trees,
-      (int64_t)n->njacobian};
+      n->ntrees,        n->nv,           n->ncones, n->nintervals,  n->nrows,
+      n->largest_patch, n->nblocks,      n->nruns,  n->npotentials, n->ncones_n,
+      n->ncouplings,    n->npatch_trees, njacobian};
   int64_t room[SAP_NEWTON_COUNTS];
   for (int i = 0; i < SAP_NEWTON_COUNTS; ++i) {
     room[i] = wanted[i] > n->room[i] ? wanted[i] : n->room[i];
@@ -35,29 +36,27 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   const int64_t columns = room[5];
   SAP_TRY(SAP_ROOM_ALL(&n->pool, error, SAP_ARRAY(&n->keys, 2 * room[6]),
                        SAP_ARRAY(&n->patches, room[6]), SAP_ARRAY(&n->runs, room[7]),
-                       SAP_ARRAY(&n->cones, nc),
-                       SAP_ARRAY(&n->potentials, room[8]), SAP_ARRAY(&n->cones_n, room[9]),
-                       SAP_ARRAY(&n->intervals, ni)));
+                       SAP_ARRAY(&n->cones, nc), SAP_ARRAY(&n->potentials, room[8]),
+                       SAP_ARRAY(&n->cones_n, room[9]), SAP_ARRAY(&n->intervals, ni)));
   SAP_TRY(SAP_CARVE(
       &n->pool, &n->numbers, error, SAP_ARRAY(&n->size, nt), SAP_ARRAY(&n->start, nt + 1),
       SAP_ARRAY(&n->couplings, room[10]), SAP_ARRAY(&n->coupling_pair, room[10]),
       SAP_ARRAY(&n->patch_trees, room[11]), SAP_ARRAY(&n->tree_order, room[11]),
       SAP_ARRAY(&n->cone_row, nc), SAP_ARRAY(&n->problem_row, nr),
       SAP_ARRAY(&n->jacobian, room[12]), SAP_ARRAY(&n->cone_law, 5 * nc),
-      SAP_ARRAY(&n->cone_v_hat, 3 * nc),
-      SAP_ARRAY(&n->cone_vc, 3 * nc), SAP_ARRAY(&n->cone_u, 3 * nc), SAP_ARRAY(&n->cone_d, 3 * nc),
+      SAP_ARRAY(&n->cone_v_hat, 3 * nc), SAP_ARRAY(&n->cone_vc, 3 * nc),
+      SAP_ARRAY(&n->cone_u, 3 * nc), SAP_ARRAY(&n->cone_d, 3 * nc),
       SAP_ARRAY(&n->cone_gamma, 3 * nc), SAP_ARRAY(&n->cone_lambda, 3 * nc),
       SAP_ARRAY(&n->cone_target, 3 * nc), SAP_ARRAY(&n->cone_rho, nc),
       SAP_ARRAY(&n->cone_G, 6 * nc), SAP_ARRAY(&n->cone_parts, 2 * nc),
       SAP_ARRAY(&n->row_v_hat, nr), SAP_ARRAY(&n->row_vc, nr), SAP_ARRAY(&n->row_u, nr),
       SAP_ARRAY(&n->row_d, nr), SAP_ARRAY(&n->row_gamma, nr), SAP_ARRAY(&n->row_lambda, nr),
       SAP_ARRAY(&n->row_target, nr), SAP_ARRAY(&n->row_work, 2 * nr),
-      SAP_ARRAY(&n->interval_rho, ni), SAP_ARRAY(&n->interval_G, ni),
-      SAP_ARRAY(&n->v, nv), SAP_ARRAY(&n->v_star, nv), SAP_ARRAY(&n->v_best, nv),
-      SAP_ARRAY(&n->v_start, nv), SAP_ARRAY(&n->dv, nv), SAP_ARRAY(&n->gradient, nv),
-      SAP_ARRAY(&n->momentum, nv), SAP_ARRAY(&n->momentum_star, nv), SAP_ARRAY(&n->impulse, nv),
-      SAP_ARRAY(&n->mass, nv), SAP_ARRAY(&n->product, nv),
-      SAP_ARRAY(&n->scratch, columns * columns + 6 * columns)));
+      SAP_ARRAY(&n->interval_rho, ni), SAP_ARRAY(&n->interval_G, ni), SAP_ARRAY(&n->v, nv),
+      SAP_ARRAY(&n->v_star, nv), SAP_ARRAY(&n->v_best, nv), SAP_ARRAY(&n->v_start, nv),
+      SAP_ARRAY(&n->dv, nv), SAP_ARRAY(&n->gradient, nv), SAP_ARRAY(&n->momentum, nv),
+      SAP_ARRAY(&n->momentum_star, nv), SAP_ARRAY(&n->impulse, nv), SAP_ARRAY(&n->mass, nv),
+      SAP_ARRAY(&n->product, nv), SAP_ARRAY(&n->scratch, columns * columns + 6 * columns)));
   memcpy(n->room, room, sizeof room);
   return SAP_STATUS_OK;
 }

@@ -71,12 +71,12 @@ static inline bool sap_patch_has_triples(const sap_patch* patch) {
 
 // Sums of the stopping tests at the current v.
 typedef struct sap_newton_state {
-  double cost;        // l(v) [J]
-  double cost_scale;  // l(v)'s round-off is relative to this [J]
+  double cost;                         // l(v) [J]
+  double cost_scale;                   // l(v)'s round-off is relative to this [J]
   double contact_cost, contact_scale;  // the parts of the constraints in both [J]
-  double gradient;    // |D grad l| [sqrt(J)]
-  double momentum;    // |D A v|
-  double impulse;     // |D J' gamma|
+  double gradient;                     // |D grad l| [sqrt(J)]
+  double momentum;                     // |D A v|
+  double impulse;                      // |D J' gamma|
 } sap_newton_state;
 
 enum { SAP_NEWTON_COUNTS = 13 };
@@ -118,12 +118,12 @@ typedef struct sap_newton {
   double* cone_u;
   double* cone_d;  // J dv
   double* cone_gamma;
-  double* cone_lambda;          // multipliers (linearise.c), layout of cone_gamma
-  double* cone_target;          // q: impulses of the linearised law at dv = 0
-  double* cone_rho;             // metric of the semismooth law (ncones)
-  double* cone_G;               // 6 per cone: {t1t1, t1t2, t2t2, t1n, t2n, nn}
-  double* cone_parts;           // summands, one per cone: 2 arrays
-  double* row_v_hat;            // row arrays (nrows)
+  double* cone_lambda;  // multipliers (linearise.c), layout of cone_gamma
+  double* cone_target;  // q: impulses of the linearised law at dv = 0
+  double* cone_rho;     // metric of the semismooth law (ncones)
+  double* cone_G;       // 6 per cone: {t1t1, t1t2, t2t2, t1n, t2n, nn}
+  double* cone_parts;   // summands, one per cone: 2 arrays
+  double* row_v_hat;    // row arrays (nrows)
   double* row_vc;
   double* row_u;
   double* row_d;

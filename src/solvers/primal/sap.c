@@ -105,8 +105,8 @@ static sap_status solve_island(const primal_call* call, int32_t job, int32_t ind
                                   &n->cholesky, &analysed, error));
   }
   out->first_row = batch->iterates.next;
-  if (call->problem->pauses && n->nv >= LARGE_ISLAND &&
-      options.newton == SAP_NEWTON_PRIMAL_DUAL && options.max_iterations > ITERATIONS_TO_PAUSE) {
+  if (call->problem->pauses && n->nv >= LARGE_ISLAND && options.newton == SAP_NEWTON_PRIMAL_DUAL &&
+      options.max_iterations > ITERATIONS_TO_PAUSE) {
     options.max_iterations = ITERATIONS_TO_PAUSE;
   }
   sap_history* history = call->keep_history ? &batch->iterates : NULL;
