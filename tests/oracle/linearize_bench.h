@@ -207,7 +207,7 @@ static inline void check(bench* b, const char* name, int32_t contacts, const cha
   for (size_t k = 0; k < rows + nu; ++k) {
     const double* column = AB + rows * k;
     const double scale = largest(column, rows) + 0.01 * most;
-    double product = 0.0, terms = 0.01 * most, error_k = HUGE_VAL;
+    double product = 0.0, terms = 0.0, error_k = HUGE_VAL;
     for (double h = 1e-5; h > 5e-8 && error_k > tolerance * scale; h *= 0.1) {
       error_k = 0.0;
       differentiate(b, (int32_t)k, 2.0 * h, coarse);
@@ -221,6 +221,7 @@ static inline void check(bench* b, const char* name, int32_t contacts, const cha
       product += column[i] * x[i];
       terms += fabs(column[i] * x[i]);  // round-off is relative to these
     }
+    terms = fmax(terms, scale);
     worst = fmax(worst, error_k / scale);
     worst_vjp = fmax(worst_vjp, fabs(product - back[k]) / terms);
     worst_vjp = fmax(worst_vjp, fabs(product - again[k]) / terms);
