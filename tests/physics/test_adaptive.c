@@ -507,8 +507,7 @@ static void refuse(sap_stepper* stepper, const sap_adaptive_options* options, co
   }
 }
 
-// Memory of error control with lengths is for the same lengths only.
-static void test_lengths_of_memory(void** unused) {
+static void test_memory_is_for_the_same_lengths(void** unused) {
   (void)unused;
   static const double lengths[2][2] = {{1.0, 0.5}, {1.0, 0.25}};
   static char bytes[100000];
@@ -588,7 +587,7 @@ int main(void) {
       cmocka_unit_test(test_rejected_attempts),
       cmocka_unit_test(test_near_rigid),
       cmocka_unit_test(test_wrong_input),
-      cmocka_unit_test(test_lengths_of_memory),
+      cmocka_unit_test(test_memory_is_for_the_same_lengths),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_pressed_limit),
       cmocka_unit_test(test_dry_friction),
