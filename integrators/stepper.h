@@ -38,7 +38,7 @@ struct sap_stepper {
   double* q;        // positions at the end (nq)
   double* v_vq;     // velocity that leads there (nv)
   double* act;      // activations at the end (na)
-  // What of the memory a step changes before it can fail, as it was at its start.
+  // The part of the memory that a step changes before it can fail, as it was at its start.
   unsigned char* memory;
   int32_t memory_capacity;
   size_t memory_size;

@@ -23,7 +23,7 @@ typedef struct sap_island_result {
   int32_t first_row, end_row;  // in its batch's iterates
 } sap_island_result;
 
-// What solves an island. Few islands keep one each, so that they can be solved again at once.
+// Solver of an island. Few islands keep one each, so that they can be solved again at once.
 typedef struct sap_island_solver {
   sap_newton newton;
   sap_cholesky_pool pool;
