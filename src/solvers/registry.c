@@ -206,8 +206,12 @@ void sap_solver_destroy(sap_solver* solver) {
 static sap_status check_blocks(const sap_solver_row* row, const sap_problem* p, sap_error* error) {
   SAP_FAIL_IF(row->info.needs_R && p->has_mobility, error, SAP_STATUS_UNSUPPORTED,
               "the problem stores the inverse of A, solver '%s' needs A", row->info.name);
-  static const char* const names[] = {"friction cone", "nonnegative",     "box",
-                                      "free",          "similar contact", "lagged contact"};
+  static const char* const names[] = {"friction cone",
+                                      "nonnegative",
+                                      "box",
+                                      "free",
+                                      "similar contact: set contact model sap",
+                                      "lagged contact: set contact model sap"};
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
     SAP_FAIL_IF((row->sets & (1 << (int)block->set)) == 0, error, SAP_STATUS_UNSUPPORTED,
