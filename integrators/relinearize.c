@@ -312,10 +312,10 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
   sap_status status = SAP_STATUS_OK;
   while (status == SAP_STATUS_OK && r->count < COUNT_MAX && !is_out_of_time(r) && lost < 2 &&
          !opens(r, first)) {
-    // Motion computed in parts does not solve m of the whole step.
-    // after one more
+    // One more correction is expected to leave this share.
     const double left =
         r->closure_error > 0.0 ? 0.0 : r->balance_error * (r->balance_error / corrected);
+    // Motion computed in parts does not solve m of the whole step.
     const bool balanced =
         (r->balance_error <= tolerance && left <= fmax(UNCHECKED * tolerance, LAST_BITS)) ||
         r->free_motion.substeps > 0;

@@ -25,6 +25,7 @@ typedef struct limit {
   double stiffness, relaxation_time;
   uint64_t key;
   double damping;  // of the joint's own damper
+  bool is_band;    // the end of a spring's dead band, which gives no impulse
 } limit;
 
 // Adds the limit of the row in assembly->rows; adds nothing if nothing can move along the row.
@@ -43,10 +44,9 @@ static sap_status add_limit(const sap_assembly_call* call, const limit* l) {
       .damper = call->start->damper_time * l->damping,
       .recovery_speed = isinf(l->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
       .unilateral = true};
-  const bool empty =
-      sap_assembly_key_kind(l->key) == SAP_KEY_TENDON_FRICTION;  // end of a dead band
-  sap_row_law law = {.set = empty ? SAP_SET_BOX : SAP_SET_NONNEGATIVE, .key = l->key, .R = {w}};
-  if (!empty) {
+  sap_row_law law = {
+      .set = l->is_band ? SAP_SET_BOX : SAP_SET_NONNEGATIVE, .key = l->key, .R = {w}};
+  if (!l->is_band) {
     SAP_TRY(sap_problem_compliant_law(call->problem, call->start->regularization, &soft, law.R,
                                       law.v_hat, call->error));
   }
@@ -110,9 +110,12 @@ static sap_status add_scalar_limits(const sap_assembly_call* call, int32_t id) {
     state->has_block =
         isfinite(g) && (g <= 0.0 || state->needed || scalar_may_act(call, joint, side, g, v_star));
     if (state->has_block) {
-      const limit l = {g, joint->limit_stiffness, joint->limit_relaxation_time,
+      const limit l = {g,
+                       joint->limit_stiffness,
+                       joint->limit_relaxation_time,
                        sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0),
-                       joint->damping};
+                       joint->damping,
+                       false};
       sap_rows_unit(&call->assembly->rows, joint->v_start, side == 0 ? 1.0 : -1.0);
       SAP_TRY(add_limit(call, &l));
     }
@@ -138,9 +141,12 @@ static sap_status add_ball_limit(const sap_assembly_call* call, int32_t id) {
   sap_rows_begin(rows, 1);
   sap_rows_touch(rows, joint->tree);
   sap_v3_scale(sap_rows_at(rows, 0) + joint->v_start, r, -1.0 / angle);
-  const limit l = {sap_assembly_gap0(call, 0, g), joint->limit_stiffness,
-                   joint->limit_relaxation_time, sap_assembly_key(SAP_KEY_UPPER, id, 0, 0),
-                   joint->damping};
+  const limit l = {sap_assembly_gap0(call, 0, g),
+                   joint->limit_stiffness,
+                   joint->limit_relaxation_time,
+                   sap_assembly_key(SAP_KEY_UPPER, id, 0, 0),
+                   joint->damping,
+                   false};
   return add_limit(call, &l);
 }
 
@@ -211,7 +217,7 @@ static void make_tendon_row(const sap_assembly_call* call, int32_t id) {
 
 // Adds a limit at each end of a range of the tendon's length. `l` has all but g and key.
 static sap_status add_tendon_ends(const sap_assembly_call* call, int32_t id, const double* ends,
-                                  int kind, limit l) {
+                                  limit l) {
   const sap_assembly_start* start = call->start;
   const sap_rows* rows = &call->assembly->rows;
   const double length = sap_tendon_length(start->kin, id);
@@ -225,8 +231,9 @@ static sap_status add_tendon_ends(const sap_assembly_call* call, int32_t id, con
         sap_rows_add_scaled(rows, 0, -2.0, sap_rows_at(rows, 0));  // the row's negative, exactly
       }
       l.g = sap_assembly_gap0(call, 0, g);
-      l.key = kind == SAP_KEY_TENDON_LOWER ? sap_assembly_key(kind + side, id, 0, 0)
-                                           : sap_assembly_key(kind, id, 1 + side, 0);
+      l.key = l.is_band ? sap_assembly_key(SAP_KEY_TENDON_FRICTION, id, 1 + side, 0)
+                        : sap_assembly_key(side == 0 ? SAP_KEY_TENDON_LOWER : SAP_KEY_TENDON_UPPER,
+                                           id, 0, 0);
       SAP_TRY(add_limit(call, &l));
     }
   }
@@ -239,12 +246,11 @@ static sap_status add_tendon_limits(const sap_assembly_call* call, int32_t id) {
   const double ends[] = {t->lower, t->upper}, band[] = {t->spring_lower, t->spring_upper};
   const sap_law_settings s = sap_problem_law_settings(call->problem, call->start->regularization);
   if (isfinite(ends[0]) || isfinite(ends[1])) {
-    const limit l = {0.0, t->limit_stiffness, t->limit_relaxation_time, 0, t->damping};
-    SAP_TRY(add_tendon_ends(call, id, ends, SAP_KEY_TENDON_LOWER, l));
+    const limit l = {0.0, t->limit_stiffness, t->limit_relaxation_time, 0, t->damping, false};
+    SAP_TRY(add_tendon_ends(call, id, ends, l));
   }
   return s.scheme->settled > 0.0 && t->stiffness > 0.0 && band[0] < band[1]
-             ? add_tendon_ends(call, id, band, SAP_KEY_TENDON_FRICTION,
-                               (limit){.stiffness = t->stiffness})
+             ? add_tendon_ends(call, id, band, (limit){.stiffness = t->stiffness, .is_band = true})
              : SAP_STATUS_OK;
 }
 
