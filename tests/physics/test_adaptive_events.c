@@ -12,14 +12,7 @@
 
 #include <sapstep/adaptive.h>
 
-#include "support/scene_text.h"
 #include "support/simulation.h"
-
-static simulation begin(const char* text) {
-  simulation s = {.model = scene_text_model("scene.xml", text, NULL)};
-  simulation_complete(&s, SAP_SCHEME_MIDPOINT, 0.01);
-  return s;
-}
 
 static sap_adaptive* control(simulation* s, double accuracy, bool extrapolate) {
   sap_adaptive_options options = sap_adaptive_options_default();
@@ -62,10 +55,11 @@ static void test_dead_band(void** unused) {
       left < quarter - d / v ? -d - v / w * cos(w * left) : -d + v * (left - quarter + d / v);
   double errors[3], solves[3];
   for (int k = 0; k < 3; ++k) {
-    simulation s = begin(
+    simulation s = simulation_begin_text(
         "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide' axis='1 0 "
         "0'/><geom size='.1' mass='1'/></body></worldbody><tendon><fixed stiffness='500' "
-        "springlength='-0.3 0.3'><joint joint='j' coef='1'/></fixed></tendon></mujoco>");
+        "springlength='-0.3 0.3'><joint joint='j' coef='1'/></fixed></tendon></mujoco>",
+        SAP_SCHEME_MIDPOINT, 0.01);
     s.state.v[0] = v;
     const travel t = go(&s, accuracies[k], 5.0);
     errors[k] = fabs(s.state.q[0] - exact);
@@ -85,10 +79,11 @@ static void test_dead_band(void** unused) {
 // A pendulum falls against its limit: steps are short for the limit, not for a contact.
 static void test_limit(void** unused) {
   (void)unused;
-  simulation s = begin(
+  simulation s = simulation_begin_text(
       "<mujoco><compiler angle='radian'/><worldbody><body><joint axis='0 1 0' limited='true' "
       "range='-1 0.4' solreflimit='-1e3 0'/><geom type='capsule' size='.05' fromto='0 0 0 .5 0 0'/>"
-      "</body></worldbody></mujoco>");
+      "</body></worldbody></mujoco>",
+      SAP_SCHEME_MIDPOINT, 0.01);
   const travel t = go(&s, 1e-5, 1.0);
   assert_true(t.reasons[SAP_ADAPTIVE_BOUND] > 0);
   assert_int_equal(t.reasons[SAP_ADAPTIVE_KINK], 0);
@@ -110,7 +105,7 @@ static void test_activation(void** unused) {
                    "axis='1 0 0'/><geom size='.1' mass='1'/></body></worldbody><actuator><general "
                    "joint='j' dyntype='%s' dynprm='0.03' gainprm='10'/></actuator></mujoco>",
                    types[k / 2]);
-    simulation s = begin(text);
+    simulation s = simulation_begin_text(text, SAP_SCHEME_MIDPOINT, 0.01);
     assert_int_equal(sap_multibody_set_control(s.multibody, &u, NULL), SAP_STATUS_OK);
     const travel t = go(&s, accuracy, 1.0);
     const double error = fabs(s.state.q[0] - exact);
@@ -138,8 +133,7 @@ static void test_order_of_activations(void** unused) {
                      "0'/><geom type='capsule' size='.03' fromto='0 0 0 0 0 -1' mass='1'/></body>"
                      "</worldbody><actuator>%s</actuator></mujoco>",
                      actuators[k]);
-      simulation s = {.model = scene_text_model("scene.xml", text, NULL)};
-      simulation_complete(&s, SAP_SCHEME_MIDPOINT, steps[i]);
+      simulation s = simulation_begin_text(text, SAP_SCHEME_MIDPOINT, steps[i]);
       assert_int_equal(sap_multibody_set_control(s.multibody, &u, NULL), SAP_STATUS_OK);
       simulation_step(&s, (int32_t)lround(0.4 / steps[i]));
       q[i] = s.state.q[0];
@@ -170,9 +164,10 @@ static void test_creep_under_load(void** unused) {
 // After a change of the state the first step is about as long as those before: no attempt is in vain.
 static void test_changed_state(void** unused) {
   (void)unused;
-  simulation s = begin(
+  simulation s = simulation_begin_text(
       "<mujoco><worldbody><body><joint axis='0 1 0'/><geom type='capsule' size='.05' fromto='0 0 0 "
-      ".5 0 0'/></body></worldbody></mujoco>");
+      ".5 0 0'/></body></worldbody></mujoco>",
+      SAP_SCHEME_MIDPOINT, 0.01);
   sap_adaptive* adaptive = control(&s, 1e-9, false);
   sap_adaptive_report report;
   while (s.state.t < 0.2) {

@@ -12,14 +12,7 @@
 #include <sapstep/adaptive.h>
 
 #include "support/near.h"
-#include "support/scene_text.h"
 #include "support/simulation.h"
-
-static simulation begin(const char* text) {
-  simulation s = {.model = scene_text_model("scene.xml", text, NULL)};
-  simulation_complete(&s, SAP_SCHEME_MIDPOINT, 0.01);
-  return s;
-}
 
 static sap_adaptive* control(simulation* s, bool extrapolate, double largest_dt) {
   sap_adaptive_options options = sap_adaptive_options_default();
@@ -49,7 +42,7 @@ static const char FALLING[] =
 // before it are known.
 static void test_changed_positions(void** unused) {
   (void)unused;
-  simulation s = begin(FALLING);
+  simulation s = simulation_begin_text(FALLING, SAP_SCHEME_MIDPOINT, 0.01);
   sap_adaptive* adaptive = control(&s, false, 0.1);
   s.state.q[0] = 0.1;
   sap_adaptive_report report = step_to(adaptive, &s, 10.0);
@@ -70,7 +63,7 @@ static void test_ends(void** unused) {
   (void)unused;
   int32_t rounded = 0;
   for (int i = 1; i <= 40; ++i) {
-    simulation s = begin(FALLING);
+    simulation s = simulation_begin_text(FALLING, SAP_SCHEME_MIDPOINT, 0.01);
     sap_adaptive* adaptive = control(&s, false, 10.0);
     volatile double way = 1e-3 / 3.0 * i, t_end = 0.01 * i + way;
     s.state.t = 0.01 * i;
@@ -88,7 +81,7 @@ static void test_ends(void** unused) {
 // its velocity. The floor stops the fall, the spring along x makes the error of smooth motion.
 static void test_reasons(void** unused) {
   (void)unused;
-  simulation s = begin(FALLING);
+  simulation s = simulation_begin_text(FALLING, SAP_SCHEME_MIDPOINT, 0.01);
   sap_adaptive* adaptive = control(&s, false, 0.1);
   s.state.q[0] = 0.5;
   int32_t touches = 0, limits = 0;
@@ -115,10 +108,11 @@ static void test_reasons(void** unused) {
 // act' = u: within a step as at its ends. Steps with activations are not extrapolated.
 static void test_activations(void** unused) {
   (void)unused;
-  simulation s = begin(
+  simulation s = simulation_begin_text(
       "<mujoco><worldbody><body><joint name='j' type='slide' axis='1 0 0'/><geom size='.1' "
       "mass='1'/></body></worldbody><actuator><general joint='j' dyntype='integrator' "
-      "gainprm='1' biastype='none'/></actuator></mujoco>");
+      "gainprm='1' biastype='none'/></actuator></mujoco>",
+      SAP_SCHEME_MIDPOINT, 0.01);
   const double u = 0.7;
   sap_adaptive* adaptive = control(&s, true, 0.1);
   sap_state between = {0};
@@ -144,11 +138,12 @@ static void test_activations(void** unused) {
 // Extrapolation does not move a locked joint, which M couples to the one that swings.
 static void test_locked(void** unused) {
   (void)unused;
-  simulation s = begin(
+  simulation s = simulation_begin_text(
       "<mujoco><worldbody><body pos='0 0 2'><joint axis='0 1 0'/><geom type='capsule' size='.05' "
       "fromto='0 0 0 .5 0 0'/><body pos='.5 0 0'><joint name='elbow' axis='0 1 0'/>"
       "<geom type='capsule' size='.05' fromto='0 0 0 .4 0 .2'/></body></body></worldbody>"
-      "</mujoco>");
+      "</mujoco>",
+      SAP_SCHEME_MIDPOINT, 0.01);
   s.state.q[1] = 0.3;
   assert_int_equal(sap_multibody_lock(s.multibody, 1, true, NULL), SAP_STATUS_OK);
   sap_adaptive* adaptive = control(&s, true, 0.1);

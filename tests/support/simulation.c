@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/simulation.h"
+#include "support/scene_text.h"
 #include "support/skip.h"
 
 #include <math.h>
@@ -13,6 +14,7 @@
 
 #include "math/quaternion.h"
 #include "multibody/model/model_data.h"
+#include "support/scene_text.h"
 
 static void require(sap_status status, const sap_error* error) {
   if (status != SAP_STATUS_OK) {
@@ -198,4 +200,10 @@ void simulation_shape(sap_builder* builder, int32_t body, sap_shape_type type, c
   memcpy(shape.size, size, sizeof shape.size);
   shape.material = material;
   require(sap_builder_add_shape(builder, &shape, NULL, &error), &error);
+}
+
+simulation simulation_begin_text(const char* text, sap_scheme scheme, double dt) {
+  simulation s = {.model = scene_text_model("scene.xml", text, NULL)};
+  simulation_complete(&s, scheme, dt);
+  return s;
 }

@@ -29,6 +29,8 @@ bool simulation_read(simulation* s, const char* path, sap_scheme scheme, double 
                      sap_error* error);
 // Closes the scene that a test has written to `file` at `path`, reads it, and removes it.
 simulation simulation_take(FILE* file, const char* path, sap_scheme scheme, double dt);
+// From the text of a scene.
+simulation simulation_begin_text(const char* text, sap_scheme scheme, double dt);
 // Skips the test with a reason if a file is missing (IO), and fails it otherwise.
 void simulation_skip_absent(const sap_error* error);
 // The same for a model that is there already, the rest zero.
