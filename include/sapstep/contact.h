@@ -109,8 +109,8 @@ SAP_API sap_status sap_material_combine(const sap_material* a, const sap_materia
 // least 1e-14 W_ii of its scaled rows, which acts with sigma 1e-3 if spin or rolling friction is
 // 3e5 times sliding friction, and is round-off beside that (contact_law.h). An overlap, or a
 // violated rigid limit, that stores more energy than all that moves has at the impact speed is a
-// wrong start: it is undone slowly, at a fiftieth of that speed where it is deep.
-// Links that overlap and cannot part keep less energy at 1 m/s.
+// wrong start: it is undone slowly, at a fiftieth of that speed where it is deep. Links of a robot
+// reach each other at a fifth of that speed or slower.
 #define SAP_REGULARIZATION_OPTIONS(X)                      \
   X(real, beta, 1, 0, 1e300, "near-rigid parameter [-]")   \
   X(positive, sigma, 1e-3, 0, 1e300, "slip parameter [-]") \

@@ -79,6 +79,9 @@ typedef struct sap_contact_block {
   // Mass of all bodies that move. An impact of this mass at the impact speed of sap_regularization
   // explains a depth; deeper contacts are undone slowly. 0: unknown, any depth is explained.
   double mass;  // [kg], >= 0
+  // Force that may undo these, such as lifts all bodies, beside what brings the contact's own ones to
+  // speed. 0: no bound.
+  double lift;  // [N], >= 0
   // Thickness of the thinner shape along the normal. In a step, a contact alone sinks in by at most
   // a quarter of it, however soft or fast it is. INFINITY: two half spaces; 0: unknown, no bound.
   double thickness;  // [m], >= 0
@@ -176,6 +179,7 @@ typedef struct sap_compliant_row {
   double curvature;        // g at q0 (+) dt v0 less g0 + dt rate0 [m, rad]; 0: J is constant
   double w;                // Delassus scale of the row's block, > 0
   double load, pull;       // as of sap_contact_block [kg], [N, N m]
+  double mass, lift;       // as of sap_contact_block, of contacts [kg], [N]
   double damper;           // what a damper along the row adds to 1/w, >= 0 [kg, kg m^2]
   double recovery_speed;   // bound of v_hat's correction of the error [m/s, rad/s], >= 0; 0: none
   bool unilateral;

@@ -110,25 +110,31 @@
 //
 // 8. Wrong starts. A contact or rigid limit that was closed by motion stores at most the energy of
 // that motion: with k' = 1/(R dt T), the stiffness that the step sees, T = dt + tau_d, and M the
-// mass of all that moves; limits: V/5 in place of V, M = 1/w less what their own damper adds,
+// mass of all that moves (loads.h: less within a robot)
 //   d <= d_e = V sqrt(M/k')  after an impact at the speed V;  a load F has d = F/k'
 // or, in schemes with theta_vq < 1, after a way (1 - theta_vq) dt vn0 that is no longer than that.
-// Up to d_e the law is that of 1 to 3 to the bit. Overlaps beyond d_e, which V and M do not
-// explain, would leave at d/T. Their damper is stiffer by f: T becomes f T and w becomes w/f, hence
-//   R' = R/f, v_hat' = v_hat/f,  gamma_n = dt k' (d - f T vn)
-// At vn = 0 nothing changes, so that loads are borne at the same depth, and the contact leaves at
-// d/(f T) or slower. More damping gives no energy. With m = 1/w, the mass that moves along n,
+// Limits have V/5 in place of V and M = 1/w less what their own damper adds. Up to d_e the law is
+// that of 1 to 3 to the bit. Overlaps beyond d_e, which V and M do not explain, would leave at d/T
+// and do the work k' d^2/2. Their damper is stiffer by f, and the spring of contacts softer by g:
+// T becomes f T, w becomes w g/f and k becomes k/g, hence
+//   R' = R g/f, v_hat' = v_hat/f,  gamma_n = dt k'/g (d - f T vn)
+// With m = 1/w, the mass that moves along n, and V_r, a fiftieth of V, for limits too,
 //   f = 1 + ((d/d_e)^4 - 1) max(1, sqrt(m/M)),  at most  d/(T V_r) max(1, sqrt(m/M))
-// V_r: a fiftieth of the impact speed, for limits too.
+//   g = 1 + (min((d/d_e)^4, k' d/F) - 1)+ c,  F = lift + min(m, M) V_r/HASTE
+//   c = 1 + f T vn0/d within [0, 1]
+// Hence the contact leaves at d/(f T) or slower, and pushes with F at most where k' d is more: that
+// lifts all that moves and brings m to V_r soon, while links that cannot part do little work. c is
+// 0 in a contact that closes at d/(f T) or faster, so that impacts faster than V are stopped (of 8
+// m/s, undamped, 0.16 m deep and not 0.08), and loads above F sink in slowly.
 // V is a constant: no function of the state tells the speed at which a contact closed, which is 0
 // where it is deepest, and neither gravity, which may be 0, nor sizes bound the height of a fall.
-// What V bounds is the energy M V_r^2/2 of a wrong start, at 5 m/s 5 mJ/kg or a lift by 0.5 mm, at
-// any size. Falls by 5 m (10 m/s) keep every bit at k = 1e4 and 1e6 N/m, dt = 2 ms; by 10 to 50 m
-// they keep 5 digits.
+// For the same reason no law of q0, v0 and h that keeps impacts at V gives less than M V^2/2 to a
+// wrong start at rest at d_e. Falls by 5 m (10 m/s) keep every bit at k = 1e4 and 1e6 N/m,
+// dt = 2 ms.
 // The square root: what nearly cannot move, such as a leg pushed along itself, has a mass m far
 // above M and gets no more energy than M at V_r. A damper of 1e7 N s/m in a joint is no mass: at V_r
-// its limit would press with 1e6 N for as long as it is violated. f is a continuous function of q0
-// and h alone.
+// its limit would press with 1e6 N for as long as it is violated. f and g are continuous functions
+// of q0, v0 and h alone.
 //
 // 9. Thin shapes. A shape that overlaps another by more than half leaves on its other side, so the
 // law bounds the depth by a quarter of the thickness D of the thinner shape along n. Where the
@@ -165,8 +171,8 @@ static double larger_of(double a, double b) {
 
 // 1. w of a contact is at most this many W_nn, and at least this part of |W_ii|_F/3.
 static const double NORMAL_MOST = 3.0, NORMAL_LEAST = 1e-4;
-// A wrong start is undone at this part of the impact speed.
-static const double RECOVERY = 0.02;
+// A wrong start is undone at this part of the impact speed, which what it moves reaches so soon [s].
+static const double RECOVERY = 0.02, HASTE = 2e-3;
 // Joints reach their rigid limits at this part of the impact speed or slower.
 static const double LIMIT_SPEED = 0.2;
 // Part of the friction of the load at the start beyond which a contact that rests stays at rest.
@@ -239,43 +245,42 @@ static double bound_recovery(const sap_compliant_row* row, double v_hat) {
   return fmin(row->unilateral ? v_hat : fmax(v_hat, -most), most);
 }
 
-// 8. Returns f >= 1 of a row. mass: M, 0: any depth is explained; part: of the impact speed.
-static double find_slowing(const sap_law_settings* s, const sap_compliant_row* row, double mass,
-                           double part) {
+// 8. Slows a unilateral row down, a limit or a contact; returns f.
+static double slow_down(const sap_law_settings* s, sap_compliant_row* row) {
+  const bool limit = row->recovery_speed > 0.0;
+  const double part = limit ? LIMIT_SPEED : 1.0;
+  const double mass =
+      limit ? fmax(1.0 / row->w - row->damper, SAP_ROUNDOFF_ROW / row->w) : row->mass;
   const double V = part * s->regularization->impact_speed, T = s->dt + row->relaxation_time;
-  if (!(row->g0 < 0.0 && V > 0.0 && mass > 0.0 && row->w > 0.0)) {
-    return 1.0;
-  }
   const double R = larger_of(find_least_R(s, row), 1.0 / (s->dt * row->stiffness * T));
   const double square = row->g0 * row->g0 / (V * V * mass * R * s->dt * T);  // (d/d_e)^2
-  if (!(square > 1.0) || !isfinite(square * square)) {
+  if (!(row->g0 < 0.0 && V > 0.0 && mass > 0.0 && row->w > 0.0 && square > 1.0)) {
     return 1.0;
   }
-  const double ratio = sqrt(larger_of(1.0, 1.0 / (row->w * mass)));
-  const double f = 1.0 + (square * square - 1.0) * ratio;
-  return larger_of(1.0, fmin(f, -row->g0 * part / (T * RECOVERY * V) * ratio));
+  const double d = -row->g0, ratio = sqrt(larger_of(1.0, 1.0 / (row->w * mass)));
+  const double f =
+      fmin(1.0 + (square * square - 1.0) * ratio, d * part / (T * RECOVERY * V) * ratio);
+  if (!(f > 1.0 && isfinite(f))) {
+    return 1.0;
+  }
+  const double most = row->lift > 0.0 ? row->lift + fmin(1.0 / row->w, mass) * RECOVERY * V / HASTE
+                                      : (double)INFINITY;
+  const double weaker = fmin(square * square, d / (R * s->dt * T * most)) - 1.0;
+  const double share = fmin(larger_of(1.0 + f * T * row->rate0 / d, 0.0), 1.0);
+  const double g = 1.0 + share * larger_of(weaker, 0.0);
+  row->relaxation_time = f * T - s->dt;
+  row->stiffness /= g;
+  row->w /= f / g;
+  row->load *= f / g;
+  row->g0 /= s->scheme != NULL && s->scheme->rigid ? f : 1.0;
+  return f;
 }
 
 bool sap_law_limit_is_wrong(const sap_law_settings* s, double g0, double relaxation_time) {
-  const sap_compliant_row row = {.stiffness = (double)INFINITY,
-                                 .relaxation_time = relaxation_time,
-                                 .g0 = g0,
-                                 .w = 1.0,
-                                 .recovery_speed = SAP_RECOVERY_SPEED};
-  return find_slowing(s, &row, 1.0, LIMIT_SPEED) > 1.0;
-}
-
-// 8. Makes the damper of a row stiffer; returns f.
-static double slow_down(const sap_law_settings* s, double mass, double part,
-                        sap_compliant_row* row) {
-  const double f = find_slowing(s, row, mass, part);
-  if (f > 1.0) {
-    row->relaxation_time = f * (s->dt + row->relaxation_time) - s->dt;
-    row->w /= f;
-    row->load *= f;
-    row->g0 /= s->scheme != NULL && s->scheme->rigid ? f : 1.0;
-  }
-  return f;
+  sap_compliant_row row = {.stiffness = (double)INFINITY, .relaxation_time = relaxation_time};
+  row.g0 = g0;
+  row.w = row.recovery_speed = 1.0;
+  return slow_down(s, &row) > 1.0;
 }
 
 static sap_status check_gap(double phi0, sap_error* error) {
@@ -402,6 +407,8 @@ static sap_compliant_row find_normal(const sap_law_settings* s, const sap_law_co
                              .w = castro || c->w < most ? c->w : most,
                              .load = castro ? 0.0 : c->load,
                              .pull = c->pull,
+                             .mass = c->mass,
+                             .lift = c->lift,
                              .unilateral = true};
 }
 
@@ -435,14 +442,13 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
   SAP_TRY(sap_contact_check_number("w", c->w, true, error));
   SAP_TRY(sap_contact_check_number("beta", s->regularization->beta, false, error));
   SAP_TRY(check_gap(c->phi0, error));
-  const sap_compliant_row normal = find_normal(s, c, 0.0);
-  const double f = find_slowing(s, &normal, c->mass, 1.0);
-  rows->is_wrong = f > 1.0;
-  const double limit = find_least_R(s, &normal);
-  const double asked = 1.0 / (s->dt * s->dt * pair->stiffness);
-  double Rn = larger_of(limit, asked) / f;
-  rows->realised = asked / larger_of(limit, asked);
-  const double v_hat = -c->phi0 / s->dt / f + Rn * s->dt * c->pull;
+  sap_compliant_row normal = find_normal(s, c, 0.0);
+  rows->is_wrong = slow_down(s, &normal) > 1.0;
+  const double T = s->dt + normal.relaxation_time;
+  const double asked = 1.0 / (s->dt * T * normal.stiffness);
+  double Rn = larger_of(find_least_R(s, &normal), asked);
+  rows->realised = asked / Rn;
+  const double v_hat = -c->phi0 / T + Rn * s->dt * c->pull;
   SAP_FAIL_IF(!isfinite(Rn) || !isfinite(v_hat), error, SAP_STATUS_NOT_FINITE,
               "contact: Rn = %g, v_hat = %g overflow (k = %g)", Rn, v_hat, pair->stiffness);
   SAP_FAIL_IF(!(Rn >= DBL_MIN), error, SAP_STATUS_ARGUMENT,
@@ -455,7 +461,7 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
     rows->R[i] = Rn;
   }
   rows->v_hat[SAP_NORMAL_ROW] = v_hat;
-  bound_depth(s, c, &(row_law){.Rn = Rn, .T = s->dt * f, .at.theta_vq = 1.0}, rows);
+  bound_depth(s, c, &(row_law){.Rn = Rn, .T = T, .at.theta_vq = 1.0}, rows);
   rows->slip_speed =
       pair->stiction_tolerance > 0.0 ? pair->stiction_tolerance : SAP_STICTION_TOLERANCE;
   rows->friction =
@@ -482,7 +488,7 @@ static sap_status find_cone(const sap_law_settings* s, const sap_law_contact* c,
   const double theta = s->scheme->theta;
   sap_compliant_row normal = find_normal(s, c, c->material->relaxation_time);
   row_law law = {0};
-  rows->is_wrong = slow_down(s, c->mass, 1.0, &normal) > 1.0;
+  rows->is_wrong = slow_down(s, &normal) > 1.0;
   SAP_TRY(find_row_law(s, c->material, &normal, &law, error));
   for (int32_t i = 0; i < c->nrows; ++i) {
     rows->R[i] = larger_of(law.Rt, SAP_ROUNDOFF_TANGENT * c->largest_w);
@@ -552,9 +558,8 @@ sap_status sap_law_row(const sap_law_settings* s, const sap_compliant_row* row, 
   SAP_FAIL_IF(!(row->recovery_speed >= 0.0 && row->damper >= 0.0), error, SAP_STATUS_ARGUMENT,
               "recovery_speed = %g and damper = %g must be >= 0", row->recovery_speed, row->damper);
   sap_compliant_row slowed = *row;
-  if (row->unilateral && row->recovery_speed > 0.0) {
-    const double mass = fmax(1.0 / row->w - row->damper, SAP_ROUNDOFF_ROW / row->w);
-    (void)slow_down(s, mass, LIMIT_SPEED, &slowed);
+  if (row->unilateral) {
+    (void)slow_down(s, &slowed);
     row = &slowed;
   }
   const sap_material material = {.stiffness = row->stiffness,

@@ -24,6 +24,7 @@ typedef struct sap_law_contact {
   double w, wt, wn;              // Delassus scale, tr(W_tt)/2, W_nn of [t1 t2 n] [1/kg]
   double largest_w;              // W_ii of a row, about; 0: not above w [1/kg]
   double mass, load, thickness;  // see sap_contact_block [kg], [kg], [m]
+  double lift;                   // likewise [N]
   double pull;                   // [N]
   double friction;               // mu of the scaled rows [-]
   int32_t nrows;

@@ -81,7 +81,6 @@ static sap_status create_trees(sap_mj* a, sap_error* error) {
                     : b == 0              ? -1
                                           : t->of_body[parent];
     if (t->of_body[b] >= 0) {
-      a->mass += m->body_mass[b];
       a->loads.own[t->of_body[b]] += m->body_mass[b];
     }
   }

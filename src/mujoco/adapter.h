@@ -38,7 +38,6 @@ struct sap_mj {
   const mjModel* model;
   mjModel shadow;  // the model's arrays with the adapter's options
   int32_t nv;
-  double mass;  // of the bodies that move [kg]
   sap_mj_options options;
   sap_mj_guard_options guard;
   sap_pool pool;       // all arrays of fixed size

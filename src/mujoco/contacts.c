@@ -167,6 +167,10 @@ static int32_t tree_of(const sap_mj* a, int32_t geom) {
   return a->trees.of_body[a->model->geom_bodyid[geom]];
 }
 
+static int32_t root_of(const sap_mj* a, int32_t geom) {
+  return a->model->body_rootid[a->model->geom_bodyid[geom]];
+}
+
 // Returns true if a contact and the next one are points of the same cluster of a patch.
 static bool is_with_next(const sap_mj* a, const mjData* d, int32_t index) {
   const mjContact* c = &d->contact[index < 0 ? 0 : index];
@@ -200,7 +204,8 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
       .thickness = fmin(thickness_of(a->model, d, c->geom1, c->frame),
                         thickness_of(a->model, d, c->geom2, c->frame)),
       .load = sap_loads_get(&a->loads, tree_of(a, c->geom1), tree_of(a, c->geom2), c->frame),
-      .mass = a->mass,
+      .mass = sap_loads_impact(&a->loads, root_of(a, c->geom1) == root_of(a, c->geom2)),
+      .lift = a->loads.lift,
       .key = key};
   sap_mj_materials_contact(a, c, &block.material);
   const double stiffness = sap_mj_patches_stiffness(&a->patches, c);

@@ -206,6 +206,7 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
                            .phi0 = contact->phi0,
                            .gap_change = contact->gap_change,
                            .mass = contact->mass,
+                           .lift = contact->lift,
                            .thickness = contact->thickness,
                            .load = contact->load,
                            .pull = contact->pull,

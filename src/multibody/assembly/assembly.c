@@ -37,7 +37,6 @@ static sap_status fill_assembly(sap_assembly* assembly, sap_error* error) {
   for (int32_t b = 0; b < sizes->bodies; ++b) {
     const int32_t tree = model->bodies[b].tree;
     if (tree >= 0) {
-      assembly->mass += model->bodies[b].mass;
       loads->own[tree] += model->bodies[b].mass;
     }
   }

@@ -68,7 +68,6 @@ struct sap_assembly {
   const sap_model* model;
   sap_pool pool;                            // holds the arrays of fixed size
   sap_block_range ranges[SAP_BLOCK_KINDS];  // in the problem of the last step
-  double mass;                              // of all that moves [kg]
   sap_loads loads;                          // of the contacts
   double* jacobians[2];                     // of a contact's trees             (3 x largest tree)
   double* angular[2];                       // spin and rolling rows of these   (3 x largest tree)

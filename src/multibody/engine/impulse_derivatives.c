@@ -153,20 +153,22 @@ static void set_law(const sap_slopes_call* call, const sap_contact* contact, con
   } else {
     mu = sap_friction_scales(contact->friction, block->nrows, law->scales);
   }
-  law->contact =
-      (sap_law_contact){.material = &law->material,
-                        .model = block->set == SAP_SET_SIMILAR  ? SAP_CONTACT_SIMILAR
-                                 : block->set == SAP_SET_LAGGED ? SAP_CONTACT_LAGGED
-                                                                : SAP_CONTACT_SAP,
-                        .mass = assembly->mass,
-                        .load = sap_loads_get(&assembly->loads, bodies[contact->body_A].tree,
-                                              bodies[contact->body_B].tree, contact->R_WC + 6),
-                        .thickness = contact->thickness,
-                        .friction = mu,
-                        .nrows = block->nrows,
-                        .scales = law->scales,
-                        .surface_velocity = contact->surface_velocity,
-                        .gap_change = change[3]};
+  law->contact = (sap_law_contact){
+      .material = &law->material,
+      .model = block->set == SAP_SET_SIMILAR  ? SAP_CONTACT_SIMILAR
+               : block->set == SAP_SET_LAGGED ? SAP_CONTACT_LAGGED
+                                              : SAP_CONTACT_SAP,
+      .mass = sap_loads_impact(&assembly->loads,
+                               bodies[contact->body_A].root == bodies[contact->body_B].root),
+      .lift = assembly->loads.lift,
+      .load = sap_loads_get(&assembly->loads, bodies[contact->body_A].tree,
+                            bodies[contact->body_B].tree, contact->R_WC + 6),
+      .thickness = contact->thickness,
+      .friction = mu,
+      .nrows = block->nrows,
+      .scales = law->scales,
+      .surface_velocity = contact->surface_velocity,
+      .gap_change = change[3]};
   memcpy(law->x + IN_CHANGE, change, 3 * sizeof *change);
 }
 
@@ -318,8 +320,9 @@ static sap_status note_law(const sap_slopes_call* call, const sap_block* block, 
   const double thickness = law->contact.thickness, wn = law->x[IN_WN];
   double values[LAW_OUTPUTS], others[LAW_OUTPUTS];
   SAP_TRY(evaluate_law(call, law, law->x, values, error));
-  const bool rests = values[OUT_SHIFT] == 0.0 && law->contact.model == SAP_CONTACT_SAP &&
-                     call->law.scheme->theta == 1.0 && call->law.scheme->theta_vq == 1.0;
+  const bool rests = values[OUT_SHIFT] == 0.0 && values[OUT_WRONG] == 0.0 &&
+                     law->contact.model == SAP_CONTACT_SAP && call->law.scheme->theta == 1.0 &&
+                     call->law.scheme->theta_vq == 1.0;
   law->contact.thickness = 0.0;
   law->x[IN_WN] = rests ? HUGE_W * law->x[IN_W] : wn;
   SAP_TRY(evaluate_law(call, law, law->x, others, error));
@@ -331,7 +334,7 @@ static sap_status note_law(const sap_slopes_call* call, const sap_block* block, 
   }
   bounded = others[OUT_R + SAP_NORMAL_ROW] != values[OUT_R + SAP_NORMAL_ROW];
   law->contact.thickness = thickness;
-  law->apart = by_w && values[OUT_WRONG] == 0.0;
+  law->apart = by_w;
   law->inputs = by_w ? IN_WT : rests && !bounded ? IN_V0 : call->within ? LAW_INPUTS : IN_CHANGE;
   if (bounded) {
     sap_derivatives_note(call->out->notes, "held: thickness of shapes");

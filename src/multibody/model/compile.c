@@ -213,6 +213,7 @@ static void number_body(sap_model* model, int32_t id, int32_t* nq, int32_t* nv) 
     body->tree = model->sizes.trees++;
     model->tree_dofs[body->tree] = *nv;
   }
+  body->root = body->parent == 0 ? id : parent->root;
   body->weld = body->njoints > 0 ? id : parent->weld;
   body->first_dof = body->njoints > 0 ? *nv : -1;
   body->ndofs = 0;

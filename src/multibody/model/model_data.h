@@ -18,6 +18,7 @@ typedef struct sap_model_body {
   int32_t first_dof;  // its own dofs; -1 without any
   int32_t ndofs;
   int32_t last_dof;  // the last dof at or above it on the path to the root; -1: does not move
+  int32_t root;      // the body on its path to the world that is on it; the world: 0
   int32_t weld;      // the body whose motion it shares: itself, or an ancestor (0: the world)
 } sap_model_body;
 
