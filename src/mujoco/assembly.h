@@ -78,15 +78,17 @@ uint64_t sap_mj_blocks_key(const sap_mj* a, int32_t kind, int32_t first, int32_t
                            int32_t ordinal);
 // Returns a model object's name, "" if it has none.
 const char* sap_mj_blocks_name(const mjModel* m, int type, int32_t id);
-// Adds one gathered row as a spring and damper; removes the last slot if nothing can move.
-sap_status sap_mj_blocks_add_compliant(sap_mj* a, int32_t ntrees, const sap_compliant_row* row,
-                                       uint64_t key, sap_error* error);
-// A row within bounds.
-typedef struct sap_mj_box {
+// A row with bounds if it is a box, or without: nonnegative.
+typedef struct sap_mj_row_law {
+  sap_set set;
   double R, v_hat, lower, upper;
-} sap_mj_box;
-sap_status sap_mj_blocks_add_box(sap_mj* a, int32_t ntrees, const sap_mj_box* box, uint64_t key,
+} sap_mj_row_law;
+// Adds one gathered row.
+sap_status sap_mj_blocks_add_row(sap_mj* a, int32_t ntrees, const sap_mj_row_law* law, uint64_t key,
                                  sap_error* error);
+// Adds it as a unilateral spring and damper; sets its w. Removes the last slot if nothing can move.
+sap_status sap_mj_blocks_add_compliant(sap_mj* a, int32_t ntrees, sap_compliant_row* row,
+                                       uint64_t key, sap_error* error);
 // Returns true if v reaches a limit that was left out; the rest of the step keeps all limits then.
 bool sap_mj_blocks_check_limits(sap_mj* a, const mjData* d, const double* v);
 

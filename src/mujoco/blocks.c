@@ -30,40 +30,33 @@ const char* sap_mj_blocks_name(const mjModel* m, int type, int32_t id) {
   return name != NULL ? name : "";
 }
 
-sap_status sap_mj_blocks_add_compliant(sap_mj* a, int32_t ntrees, const sap_compliant_row* row,
-                                       uint64_t key, sap_error* error) {
-  const sap_compliant_block block = {.nrows = 1,
-                                     .ntrees = ntrees,
-                                     .trees = a->rows.trees,
-                                     .jacobians = a->rows.parts,
-                                     .g0 = &row->g0,
-                                     .stiffness = row->stiffness,
-                                     .relaxation_time = row->relaxation_time,
-                                     .unilateral = row->unilateral,
-                                     .recovery_speed = row->recovery_speed,
-                                     .key = key};
-  const int32_t before = sap_problem_block_count(a->problem);
-  const sap_status status =
-      sap_problem_add_compliant(a->problem, &block, &a->options.regularization, error);
-  if (sap_problem_block_count(a->problem) == before) {
-    --a->blocks.slot_count;  // the block was not added: nothing in it can move
-  }
-  return status;
-}
-
-sap_status sap_mj_blocks_add_box(sap_mj* a, int32_t ntrees, const sap_mj_box* box, uint64_t key,
+sap_status sap_mj_blocks_add_row(sap_mj* a, int32_t ntrees, const sap_mj_row_law* law, uint64_t key,
                                  sap_error* error) {
-  const sap_block block = {.set = SAP_SET_BOX,
+  const sap_block block = {.set = law->set,
                            .nrows = 1,
                            .ntrees = ntrees,
                            .trees = a->rows.trees,
                            .jacobians = a->rows.parts,
-                           .R = &box->R,
-                           .v_hat = &box->v_hat,
-                           .lower = &box->lower,
-                           .upper = &box->upper,
+                           .R = &law->R,
+                           .v_hat = &law->v_hat,
+                           .lower = &law->lower,
+                           .upper = &law->upper,
                            .key = key};
   return sap_problem_add_block(a->problem, &block, error);
+}
+
+sap_status sap_mj_blocks_add_compliant(sap_mj* a, int32_t ntrees, sap_compliant_row* row,
+                                       uint64_t key, sap_error* error) {
+  sap_mj_row_law law = {.set = SAP_SET_NONNEGATIVE};
+  SAP_TRY(sap_problem_delassus_scale(a->problem, 1, ntrees, a->rows.trees, a->rows.parts, &row->w,
+                                     error));
+  if (!(row->w > 0.0)) {
+    --a->blocks.slot_count;
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(sap_problem_compliant_law(a->problem, &a->options.regularization, row, &law.R, &law.v_hat,
+                                    error));
+  return sap_mj_blocks_add_row(a, ntrees, &law, key, error);
 }
 
 // Returns the row of a limit or friction; for a single velocity just its entry, without a search.
@@ -106,11 +99,14 @@ bool sap_mj_blocks_check_limits(sap_mj* a, const mjData* d, const double* v) {
 static sap_status add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* error) {
   const bool tendon = d->efc_type[row] == mjCNSTR_LIMIT_TENDON;
   const int32_t id = d->efc_id[row];
+  const double damping =
+      tendon ? a->elements.tendon_damping[id] : a->elements.dof_damping[a->model->jnt_dofadr[id]];
   const sap_mj_law* law = &(tendon ? a->materials.tendons : a->materials.joints)[id];
   const sap_mj_row source = simple_row(a, d, row);
   sap_compliant_row limit = {.stiffness = law->stiffness,
                              .relaxation_time = law->relaxation_time,
                              .g0 = d->efc_pos[row] - d->efc_margin[row],
+                             .damper = a->options.implicit ? a->model->opt.timestep * damping : 0.0,
                              .recovery_speed = isinf(law->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
                              .unilateral = true};
   double bound;
@@ -145,9 +141,9 @@ static sap_status add_friction(sap_mj* a, const mjData* d, int32_t row, sap_erro
       sap_problem_delassus_scale(a->problem, 1, ntrees, a->rows.trees, a->rows.parts, &w, error));
   const double most = a->model->opt.timestep * d->efc_frictionloss[row];
   const int32_t tendon = d->efc_type[row] == mjCNSTR_FRICTION_TENDON;
-  const sap_mj_box box = {.R = a->options.regularization.sigma * w, .lower = -most, .upper = most};
-  return sap_mj_blocks_add_box(
-      a, ntrees, &box, sap_mj_blocks_key(a, SAP_MJ_KEY_FRICTION, d->efc_id[row], tendon, 0), error);
+  const sap_mj_row_law law = {SAP_SET_BOX, a->options.regularization.sigma * w, 0.0, -most, most};
+  return sap_mj_blocks_add_row(
+      a, ntrees, &law, sap_mj_blocks_key(a, SAP_MJ_KEY_FRICTION, d->efc_id[row], tendon, 0), error);
 }
 
 // Returns the number of rows of the equality that begins at row `first`.

@@ -225,11 +225,15 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
   block.pull = a->model->flg_adhesion ? c->adhesion : 0.0;  // that qfrc_passive has
 #endif
   if (c->dim == 1) {
+    const sap_mj_row normal = sap_mj_constraint_row(&a->shadow, d, c->efc_address);
     sap_compliant_row row = {.stiffness = block.material.stiffness,
                              .relaxation_time = block.material.relaxation_time,
                              .g0 = block.phi0,
                              .load = block.load,
                              .pull = block.pull,
+                             .mass = block.mass,
+                             .lift = block.lift,
+                             .rate0 = sap_mj_row_times(&normal, d->qvel),
                              .unilateral = true};
     return sap_mj_blocks_add_compliant(a, ntrees, &row, block.key, error);
   }

@@ -413,10 +413,10 @@ sap_status sap_mj_servos_add_blocks(sap_mj* a, sap_error* error) {
       continue;
     }
     const sap_law_servo law = {.offset = s->raw + s->kd * s->V0, .kp = s->kp, .kd = s->kd};
-    sap_mj_box box = {.lower = h * s->lower, .upper = h * s->upper};
+    sap_mj_row_law box = {SAP_SET_BOX, 0.0, 0.0, h * s->lower, h * s->upper};
     sap_law_servo_at(&law, h, 1.0, 1.0, &box.R, &box.v_hat);
     s->block = sap_problem_block_count(a->problem);
-    SAP_TRY(sap_mj_blocks_add_box(a, ntrees, &box, sap_mj_blocks_key(a, SAP_MJ_KEY_SERVO, i, 0, 0),
+    SAP_TRY(sap_mj_blocks_add_row(a, ntrees, &box, sap_mj_blocks_key(a, SAP_MJ_KEY_SERVO, i, 0, 0),
                                   error));
   }
   return SAP_STATUS_OK;

@@ -152,7 +152,7 @@ static void test_arm_contact(void** state) {
   assert_true(touched > 20);
 }
 
-// Joints that start beyond their limits, by 0.3 rad and 0.2 m.
+// Joints that start beyond their limits, by 0.3 rad and 0.2 m; balls in the ground, with and without friction; links of one robot in each other; a load on what slides.
 static void test_wrong_starts(void** state) {
   (void)state;
   static const char text[] =
@@ -161,9 +161,20 @@ static void test_wrong_starts(void** state) {
       "range='17.188733853924695 60'/><geom type='capsule' fromto='0 0 0 .4 0 0' "
       "size='.04'/></body>"
       "<body pos='0 1 0'><joint type='slide' axis='1 0 0' range='.2 1'/><geom size='.1'/></body>"
-      "</worldbody></mujoco>";
+      "<geom type='plane' size='9 9 1' pos='0 0 -3' condim='1' contype='1' conaffinity='1'/>"
+      "<body pos='3 0 -2.99'><freejoint/><geom size='.1' condim='1' contype='1' conaffinity='1'/>"
+      "</body><body pos='4 0 -2.99'><freejoint/><geom size='.1' contype='1' "
+      "conaffinity='1'/></body>"
+      "<body pos='5 0 -2.9'><freejoint/><geom size='.1' mass='1' condim='1' contype='1' "
+      "conaffinity='1'/></body><body pos='5 0 -2.4'><joint type='slide' axis='0 0 1'/><geom "
+      "size='.4' mass='900' condim='1' contype='1' conaffinity='1'/></body>"
+      "<body pos='6 0 0'><joint type='slide' axis='0 1 0'/><geom size='.1'/>"
+      "<body><joint type='slide' axis='1 0 0'/><geom size='.1' contype='1' conaffinity='1'/></body>"
+      "<body pos='.03 0 0'><joint type='slide' axis='1 0 0'/><geom size='.1' contype='1' "
+      "conaffinity='1'/></body></body></worldbody></mujoco>";
   int touched;
   compare(text, 0.005, NULL, 200, 1e-8, &touched);
+  assert_int_equal(touched, 200);
 }
 
 // Bodies that rest at a distance from the ground and from each other. In MuJoCo before 3.9 a pair

@@ -195,6 +195,23 @@ static void test_wrong_start(void** state) {
   }
 }
 
+// A violated limit beside a stiff damper returns slowly too, without a force that only the damper
+// balances: 8e6 N at first without a bound.
+static void test_damped_limit(void** state) {
+  (void)state;
+  mujoco_run run = mujoco_run_text(
+      "<mujoco><compiler autolimits='true'/><option gravity='0 0 0'/><worldbody><body><joint "
+      "type='slide' axis='0 0 1' range='.04 1' damping='1e7'/><geom size='.1' mass='20'/></body>"
+      "</worldbody></mujoco>",
+      NULL);
+  for (int i = 0; i < 100; ++i) {
+    mujoco_run_step(&run, 1);
+    assert_true(run.data->qvel[0] * 1e7 < 5e4);
+  }
+  assert_true(run.data->qpos[0] > 1e-4);
+  mujoco_run_end(&run);
+}
+
 // Pushed by more than mu m g a box slides on the ground and does not glide above it.
 static void test_gliding(void** state) {
   (void)state;
@@ -427,6 +444,7 @@ int main(void) {
 #endif
     cmocka_unit_test(test_limits),
     cmocka_unit_test(test_wrong_start),
+    cmocka_unit_test(test_damped_limit),
     cmocka_unit_test(test_gliding),
     cmocka_unit_test(test_loop),
     cmocka_unit_test(test_mocap),
