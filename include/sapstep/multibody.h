@@ -97,7 +97,6 @@ typedef void sap_wrong_start_function(void* context, const sap_wrong_start* foun
 // its deepest contact. ARGUMENT: as sap_multibody_collect.
 SAP_API sap_status sap_multibody_wrong_starts(sap_multibody* multibody,
                                               const sap_step_report* report,
-                                              const sap_regularization* regularization,
                                               sap_wrong_start_function* found, void* context,
                                               sap_error* error);
 

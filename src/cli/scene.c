@@ -165,11 +165,10 @@ static void keep_deepest(void* context, const sap_wrong_start* found) {
 }
 
 sap_status cli_warn_wrong_starts(sap_multibody* multibody, const sap_model* model,
-                                 const sap_step_report* report,
-                                 const sap_regularization* regularization, sap_error* error) {
+                                 const sap_step_report* report, sap_error* error) {
   static const double degree = 57.295779513082320877;
   starts s = {.count = 0};
-  SAP_TRY(sap_multibody_wrong_starts(multibody, report, regularization, keep_deepest, &s, error));
+  SAP_TRY(sap_multibody_wrong_starts(multibody, report, keep_deepest, &s, error));
   for (int i = 0; i < s.count && i < STARTS_MAX; ++i) {
     const sap_wrong_start* at = &s.deepest[i];
     const char* name = sap_model_get_name(model, at->kind, at->a);

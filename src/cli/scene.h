@@ -71,8 +71,7 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
                            double* control, sap_error* error);
 // Prints warnings for the deepest of what sap_multibody_wrong_starts finds, if anything.
 sap_status cli_warn_wrong_starts(sap_multibody* multibody, const sap_model* model,
-                                 const sap_step_report* report,
-                                 const sap_regularization* regularization, sap_error* error);
+                                 const sap_step_report* report, sap_error* error);
 // Sets dt, beta and sigma to the model's where they are NaN.
 void cli_scene_stepper(const sap_model* model, sap_stepper_options* stepper);
 

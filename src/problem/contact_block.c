@@ -149,7 +149,7 @@ static sap_status append_block(sap_problem* p, const sap_contact_block* contact,
   }
   data->end = law->end;
   data->end_change = law->end_change;
-  data->is_wrong = law->is_wrong;
+  data->wrong_depth = law->is_wrong ? -contact->phi0 : 0.0;
   data->realised = law->realised;
   if (law->shifts) {
     sap_problem_shift_contact(p, data, law->slip);

@@ -46,7 +46,7 @@ typedef struct sap_block_data {
   double dissipation, slip_speed, lagged_impulse;  // potential
   double w;                                        // potential: Delassus scale; 0: unknown
   bool no_gliding;                                 // contact: v_hat_n is shifted, law.c
-  bool is_wrong;                                   // contact: deeper than an impact explains
+  double wrong_depth;         // contact, limit: more than an impact explains; else 0 [m], [rad]
   double shift;               // v_hat_law - v_hat_shifted of its normal row [m/s]
   double shift_excess;        // what it may be too large by at the end of the step [m/s]
   double shift_change;        // its last change [m/s]

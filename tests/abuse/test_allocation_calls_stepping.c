@@ -113,14 +113,15 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
     sap_stepper_linearize(P(1, smooth), matrix, matrix + 256, NULL, error))                        \
   X(sap_stepper_vjp, 4,                                                                            \
     sap_stepper_vjp(P(1, smooth),                                                                  \
-                    P(2, (&(sap_step_gradients){.dq1 = W(3, ones, 8), .dv1 = W(4, ones, 8),        \
-                                                .dq0 = out.numbers, .dv0 = out.numbers + 8,        \
+                    P(2, (&(sap_step_gradients){.dq1 = W(3, ones, 8),                              \
+                                                .dv1 = W(4, ones, 8),                              \
+                                                .dq0 = out.numbers,                                \
+                                                .dv0 = out.numbers + 8,                            \
                                                 .du = out.numbers + 16})),                         \
                     NULL, error))                                                                  \
-  X(sap_multibody_wrong_starts, 4,                                                                 \
+  X(sap_multibody_wrong_starts, 3,                                                                 \
     sap_multibody_wrong_starts(P(1, multibody), P(2, &report),                                     \
-                               P(3, &stepper_options.regularization),                              \
-                               call_breaks(4, 0) ? NULL : ignore_start, NULL, error))              \
+                               call_breaks(3, 0) ? NULL : ignore_start, NULL, error))              \
   X(sap_multibody_collect, 2, sap_multibody_collect(P(1, multibody), P(2, &report), error))        \
   X(sap_multibody_constraint_forces, 3,                                                            \
     sap_multibody_constraint_forces(P(1, multibody), P(2, &report), P(3, out.numbers), error))     \

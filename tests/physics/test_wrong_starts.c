@@ -286,10 +286,8 @@ static void test_listing(void** state) {
   ball[2] = sin(0.4);
   simulation_step(&s, 1);
   listing l = {.count = 0};
-  sap_regularization regularization = sap_regularization_default();
-  assert_int_equal(
-      sap_multibody_wrong_starts(s.multibody, &s.report, &regularization, list_start, &l, NULL),
-      SAP_STATUS_OK);
+  assert_int_equal(sap_multibody_wrong_starts(s.multibody, &s.report, list_start, &l, NULL),
+                   SAP_STATUS_OK);
   const sap_wrong_start expected[] = {
       {SAP_ELEMENT_SHAPE, 0, 1, 0.2 + 0.5 * sin(0.1) + 0.1 * cos(0.1), false},
       {SAP_ELEMENT_JOINT, 1, 0, 0.5, true},

@@ -371,8 +371,7 @@ static void print_starts(const cli_scene* scene, const sap_model* model, cli_for
       sap_stepper_create(sap_multibody_system(multibody), &stepping, &stepper, NULL) ==
           SAP_STATUS_OK &&
       sap_stepper_step(stepper, &state, &report, NULL) == SAP_STATUS_OK) {
-    (void)sap_multibody_wrong_starts(multibody, &report, &stepping.regularization, add_start, &s,
-                                     NULL);
+    (void)sap_multibody_wrong_starts(multibody, &report, add_start, &s, NULL);
   }
   print_section("wrong_starts", s.table, s.count, format);
   sap_stepper_destroy(stepper);

@@ -19,6 +19,7 @@
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/actuators.h"
 #include "problem/law.h"
+#include "problem/problem_data.h"
 
 typedef struct limit {
   double g;  // distance to the limit [rad, m], < 0 beyond it
@@ -51,6 +52,10 @@ static sap_status add_limit(const sap_assembly_call* call, const limit* l) {
                                       law.v_hat, call->error));
   }
   SAP_TRY(sap_assembly_add_rows(call, &law));
+  const sap_law_settings s = sap_problem_law_settings(call->problem, call->start->regularization);
+  if (!l->is_band && sap_law_limit_is_wrong(&s, l->g, l->relaxation_time)) {
+    call->problem->blocks[call->problem->nblocks - 1].wrong_depth = -l->g;
+  }
   sap_problem_set_start(call->problem,
                         &(sap_contact_start){.force = -l->stiffness * l->g,
                                              .stiffness = l->stiffness,

@@ -3,12 +3,8 @@
 // solution.
 #include <string.h>
 
-#include "contact/contact_law.h"
 #include "core/memory.h"
-#include "math/quaternion.h"
-#include "math/vector3.h"
 #include "multibody/assembly/assembly_data.h"
-#include "multibody/dynamics/actuators.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 #include "problem/problem_data.h"
@@ -195,79 +191,43 @@ sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report
 
 // --- wrong starts ---
 
-typedef struct search {
-  const sap_multibody* multibody;
-  sap_law_settings law;
-  sap_wrong_start_function* found;
-  void* context;
-} search;
-
-static void find_overlaps(const search* s, const sap_problem* problem) {
-  const sap_multibody* multibody = s->multibody;
-  const sap_block_data* blocks =
-      problem->blocks + multibody->assembly->ranges[SAP_BLOCKS_CONTACT].first;
+static void find_overlaps(const sap_multibody* multibody, const sap_block_data* blocks,
+                          sap_wrong_start_function* found, void* context) {
   sap_wrong_start pair = {.kind = SAP_ELEMENT_SHAPE};
   for (int32_t i = 0; i < multibody->contact_count; ++i) {
     const sap_contact* c = &multibody->contacts[i];
-    pair.depth = blocks[i].is_wrong ? fmax(pair.depth, -c->phi) : pair.depth;
+    pair.depth = fmax(pair.depth, blocks[i].wrong_depth);
     const bool last = i + 1 == multibody->contact_count || c[1].shape_A != c->shape_A ||
                       c[1].shape_B != c->shape_B;
     if (last && pair.depth > 0.0) {
       pair.a = c->shape_A;
       pair.b = c->shape_B;
-      s->found(s->context, &pair);
+      found(context, &pair);
     }
     pair.depth = last ? 0.0 : pair.depth;
   }
 }
 
-// x: angle or length of a joint or tendon, tau_d of its limits.
-static void find_limits(const search* s, sap_wrong_start at, double x, const double bounds[2],
-                        double tau_d) {
-  for (at.b = 0; at.b < 2; ++at.b) {
-    at.depth = at.b == 0 ? bounds[0] - x : x - bounds[1];
-    if (sap_law_limit_is_wrong(&s->law, -at.depth, tau_d)) {
-      s->found(s->context, &at);
-    }
-  }
-}
-
 sap_status sap_multibody_wrong_starts(sap_multibody* multibody, const sap_step_report* report,
-                                      const sap_regularization* regularization,
                                       sap_wrong_start_function* found, void* context,
                                       sap_error* error) {
-  SAP_NOT_NULL(error, multibody, report, regularization);
+  SAP_NOT_NULL(error, multibody, report);
   SAP_FAIL_IF(found == NULL, error, SAP_STATUS_ARGUMENT, "found is NULL");
   SAP_TRY(check_report(multibody, report, error));
-  const sap_model* model = multibody->model;
-  const double* q = multibody->start.q0;
-  const search s = {multibody,
-                    {.dt = sap_problem_dt(report->problem), .regularization = regularization},
-                    found,
-                    context};
-  find_overlaps(&s, report->problem);
-  for (int32_t i = 0; i < model->sizes.joints; ++i) {
-    const sap_model_joint_data* joint = &model->joints[i];
-    const double bounds[2] = {joint->lower, joint->upper};
-    double r[3];
-    if (joint->type == SAP_JOINT_FREE || multibody->system.locked[joint->v_start]) {
-      continue;
+  const sap_block_range contacts = multibody->assembly->ranges[SAP_BLOCKS_CONTACT];
+  const sap_block_data* blocks = report->problem->blocks;
+  find_overlaps(multibody, blocks + contacts.first, found, context);
+  for (int32_t b = contacts.end; b < report->problem->nblocks; ++b) {
+    const int kind = sap_assembly_key_kind(blocks[b].key);
+    const bool joint = kind == SAP_KEY_LOWER || kind == SAP_KEY_UPPER;
+    sap_wrong_start at = {.kind = joint ? SAP_ELEMENT_JOINT : SAP_ELEMENT_TENDON,
+                          .a = sap_assembly_key_id(blocks[b].key, 0),
+                          .b = kind == SAP_KEY_UPPER || kind == SAP_KEY_TENDON_UPPER,
+                          .depth = blocks[b].wrong_depth};
+    at.is_angle = joint && multibody->model->joints[at.a].type != SAP_JOINT_SLIDE;
+    if (at.depth > 0.0) {
+      found(context, &at);
     }
-    sap_wrong_start at = {.kind = SAP_ELEMENT_JOINT, .a = i};
-    at.is_angle = joint->type != SAP_JOINT_SLIDE;
-    double x = q[joint->q_start];
-    if (joint->type == SAP_JOINT_BALL) {
-      sap_quaternion_log(r, q + joint->q_start);
-      x = sap_v3_norm(r);
-    }
-    find_limits(&s, at, x, bounds, joint->limit_relaxation_time);
-  }
-  const sap_kinematics* kin = sap_multibody_start_kinematics(multibody, q);
-  for (int32_t i = 0; i < model->sizes.tendons; ++i) {
-    const sap_model_tendon* tendon = &model->tendons[i];
-    const double bounds[2] = {tendon->lower, tendon->upper};
-    const sap_wrong_start at = {.kind = SAP_ELEMENT_TENDON, .a = i};
-    find_limits(&s, at, sap_tendon_length(kin, i), bounds, tendon->limit_relaxation_time);
   }
   return SAP_STATUS_OK;
 }

@@ -257,8 +257,7 @@ static sap_status step(void* context, sap_error* error) {
                                                      : SAP_STATUS_OK;
   }
   if (number == 1) {
-    SAP_TRY(cli_warn_wrong_starts(r->on.multibody, r->on.model, report,
-                                  &r->on.options.regularization, error));
+    SAP_TRY(cli_warn_wrong_starts(r->on.multibody, r->on.model, report, error));
   }
   SAP_TRY(run_dump(&r->options.plan, number, report->problem, error));
   SAP_TRY(sap_multibody_collect(r->on.multibody, report, error));
