@@ -35,7 +35,7 @@ static sap_pool_entry* find_entry(sap_cholesky_pool* pool, uint64_t hash, bool i
   sap_pool_entry* oldest = NULL;
   for (int32_t i = 0; i < pool->count; ++i) {
     sap_pool_entry* entry = &pool->entries[i];
-    if (entry->hash == hash) {
+    if (entry->hash == hash && !(entry->is_kept && entry->last_used == pool->solve)) {
       return entry;
     }
     if (entry->is_large == is_large && (oldest == NULL || entry->last_used < oldest->last_used)) {
@@ -64,6 +64,7 @@ sap_status sap_cholesky_pool_get(sap_cholesky_pool* pool, const sap_block_patter
     return SAP_STATUS_MEMORY;
   }
   entry->last_used = pool->solve;
+  entry->is_kept = pool->keeps;
   entry->hash = 0;  // unknown until the analysis has succeeded
   const sap_status status = sap_cholesky_analyze(entry->cholesky, pattern, choice, analysed, error);
   if (status == SAP_STATUS_OK) {

@@ -471,7 +471,6 @@ void sap_newton_refresh(sap_newton* n, const sap_problem* p) {
     same_star &= replace(n->v_star + at, v_star + from, n->size[t]);
   }
   n->same_law = n->again && n->converged && same;
-  n->same = n->same_law && same_star;
   if (!n->again || !same_star) {
     memset(n->momentum_star, 0, (size_t)n->nv * sizeof(double));
     sap_newton_add_momentum(n, n->v_star, n->momentum_star);

@@ -422,16 +422,10 @@ static sap_status end_at_floor(sap_newton* n, const sap_solver_options* options,
 
 static sap_status record_iterate(const sap_newton* n, const sap_step* step, sap_history* history,
                                  sap_error* error) {
-  if (history == NULL) {
-    return SAP_STATUS_OK;
-  }
-  const sap_newton_state* s = &n->state;
-  const sap_history_row row = {.cost = s->cost,
-                               .gradient_2 = s->gradient * s->gradient,
-                               .momentum_2 = s->momentum * s->momentum,
-                               .impulse_2 = s->impulse * s->impulse,
-                               .step_length = step->alpha,
-                               .evaluations = step->evaluations};
+  SAP_RETURN_IF(history == NULL, SAP_STATUS_OK);
+  sap_history_row row = sap_newton_row(&n->state);
+  row.step_length = step->alpha;
+  row.evaluations = step->evaluations;
   return sap_history_add(history, &row, error);
 }
 

@@ -142,7 +142,7 @@ typedef struct sap_newton {
   double* scratch;                                        // patch vectors and J' G J of a patch
 
   bool again;              // solved before, but for other v_hat, v_star and v_guess
-  bool same_law, same;     // again, with the same v_hat and guess; and v_star
+  bool same_law;           // again, from its solution and with the same v_hat
   bool converged;          // the last iterations: all is evaluated at v
   bool factored;           // `cholesky` has factors of its H
   bool starts_near;        // SAP's own step comes first, without metrics (sap_newton_begin)
@@ -246,6 +246,13 @@ bool sap_newton_is_negligible(sap_newton* newton, const sap_solver_options* opti
 static inline double sap_newton_momentum_error(const sap_newton_state* s) {
   const double scale = s->momentum > s->impulse ? s->momentum : s->impulse;
   return s->gradient > 0.0 ? s->gradient / scale : 0.0;
+}
+
+static inline sap_history_row sap_newton_row(const sap_newton_state* s) {
+  return (sap_history_row){.cost = s->cost,
+                           .gradient_2 = s->gradient * s->gradient,
+                           .momentum_2 = s->momentum * s->momentum,
+                           .impulse_2 = s->impulse * s->impulse};
 }
 
 static inline bool sap_newton_is_finite(const sap_newton_state* s) {

@@ -22,24 +22,25 @@ typedef struct primal_call {
 
 // More than one, so that a late thread does not delay the others.
 enum { BATCHES_PER_THREAD = 4 };
-// Up to so many islands keep their solvers.
-enum { KEPT_MAX = 32 };
+// Islands keep what is gathered of them, and their factors, for a repeated solve if their first tree
+// is a robot and one of so many first trees of the problem; so does an only island.
+enum { KEPT = 32 };
 
 static void clear_batches(sap_primal* s) {
   sap_threads_destroy(s->threads);
   s->threads = NULL;
   for (int32_t i = 0; i < s->nbatches; ++i) {
+    sap_cholesky_pool_clear(&s->batches[i].pool);
     sap_history_clear(&s->batches[i].iterates);
   }
-  for (int32_t i = 0; i < s->nsolvers; ++i) {
-    sap_newton_clear(&s->solvers[i].newton);
-    sap_cholesky_pool_clear(&s->solvers[i].pool);
+  for (int32_t i = 0; s->newtons != NULL && i < KEPT + s->nbatches; ++i) {
+    sap_newton_clear(&s->newtons[i]);
   }
   sap_free(s->batches);
-  sap_free(s->solvers);
+  sap_free(s->newtons);
   s->batches = NULL;
-  s->solvers = NULL;
-  s->nbatches = s->nsolvers = 0;
+  s->newtons = NULL;
+  s->nbatches = 0;
 }
 
 // Creates the threads and their batches.  fails: MEMORY
@@ -47,12 +48,11 @@ static sap_status set_batches(sap_primal* s, int32_t threads, sap_error* error) 
   const int32_t count = threads == 1 ? 1 : BATCHES_PER_THREAD * threads;
   if (s->nbatches != count) {
     clear_batches(s);
-    const int32_t nsolvers = count > KEPT_MAX ? count : KEPT_MAX;
     SAP_TRY(SAP_NEW(&s->batches, count, "solver", error));
-    SAP_TRY(SAP_NEW(&s->solvers, nsolvers, "solver", error));
+    SAP_TRY(SAP_NEW(&s->newtons, KEPT + count, "solver", error));
     s->nbatches = count;
-    for (; s->nsolvers < nsolvers; ++s->nsolvers) {
-      sap_newton_init(&s->solvers[s->nsolvers].newton);
+    for (int32_t i = 0; i < KEPT + count; ++i) {
+      sap_newton_init(&s->newtons[i]);
     }
   }
   return sap_threads_set_count(&s->threads, threads, error);
@@ -83,36 +83,68 @@ static void scatter_results(const sap_primal* s, const sap_newton* n, const sap_
 // takes longer than all else in a step. Measured over falling heaps.
 enum { ITERATIONS_TO_PAUSE = 4, LARGE_ISLAND = 6000 };
 
+// Returns true if the island's last solve converged and its v_star and v_hat are as they were then.
+static bool keeps_answer(const primal_call* call, const sap_island* island, int32_t index) {
+  const sap_primal* s = call->primal;
+  const sap_problem* p = call->problem;
+  bool same = p->solved && s->results[index].result.outcome <= SAP_OUTCOME_ROUNDOFF &&
+              s->tolerance <= call->options->relative_tolerance;
+  for (int32_t t = 0; same && t < island->ntrees; ++t) {
+    const int32_t tree = island->trees[t], from = p->tree_start[tree];
+    const size_t size = (size_t)p->tree_size[tree] * sizeof(double);
+    same = memcmp(p->v_star + from, s->v_star + from, size) == 0;
+  }
+  for (int32_t b = 0; same && b < island->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[island->blocks[b]];
+    same = memcmp(p->v_hat_shifted + block->first_row, s->v_hat + block->first_row,
+                  (size_t)block->nrows * sizeof(double)) == 0;
+  }
+  return same;
+}
+
+// Takes the last result for one that converged at its start.
+static sap_status keep_result(sap_island_result* out, sap_history* history, sap_error* error) {
+  sap_report* r = &out->result;
+  r->iterations = r->total_iterations = r->factorizations = r->evaluations = 0;
+  r->symbolic_analyses = 0;
+  out->end_row += history != NULL ? 1 : 0;
+  return history != NULL ? sap_history_add(history, &out->last, error) : SAP_STATUS_OK;
+}
+
 static sap_status solve_island(const primal_call* call, int32_t job, int32_t index,
                                sap_error* error) {
   const sap_primal* s = call->primal;
-  const bool kept = s->keeps_solvers;
   sap_island_batch* batch = &s->batches[job];
-  sap_island_solver* solver = &s->solvers[kept ? index : job];
-  sap_newton* n = &solver->newton;
+  const sap_island island = sap_islands_get(&s->islands, index);
+  const int32_t first = island.trees[0];
+  const bool own = first < KEPT && call->problem->tree_size[first] > SAP_SMALL_TREE;
+  sap_newton* n = &s->newtons[own ? first : KEPT + job];
   sap_island_result* out = &s->results[index];
   sap_solver_options options = *call->options;
+  sap_history* history = call->keep_history ? &batch->iterates : NULL;
   bool analysed = false;
+  out->first_row = out->end_row = batch->iterates.next;
+  if (keeps_answer(call, &island, index)) {
+    return keep_result(out, history, error);
+  }
   n->recalled = s->lambda;
   n->deadline = call->deadline;
-  n->again = call->problem->solved && kept && n->npotentials == 0;
+  n->again = call->problem->solved && (own || s->islands.count == 1) && n->npotentials == 0;
   if (n->again) {
     sap_newton_refresh(n, call->problem);
   } else {
-    solver->pool.solve = s->solves;
     SAP_TRY(sap_newton_gather(n, call->problem, &s->islands, index, error));
-    SAP_TRY(sap_cholesky_pool_get(&solver->pool, &n->pattern.view, call->options->linear_solver,
+    batch->pool.keeps = own && n->npotentials == 0;
+    SAP_TRY(sap_cholesky_pool_get(&batch->pool, &n->pattern.view, call->options->linear_solver,
                                   &n->cholesky, &analysed, error));
   }
-  out->first_row = batch->iterates.next;
   if (call->problem->pauses && n->nv >= LARGE_ISLAND && options.newton == SAP_NEWTON_PRIMAL_DUAL &&
       options.max_iterations > ITERATIONS_TO_PAUSE) {
     options.max_iterations = ITERATIONS_TO_PAUSE;
   }
-  sap_history* history = call->keep_history ? &batch->iterates : NULL;
   SAP_TRY(sap_newton_iterate(n, &options, history, &out->result, error));
   out->end_row = batch->iterates.next;
-  out->state = n->state;
+  out->last = sap_newton_row(&n->state);
   out->result.island_error = sap_newton_momentum_error(&n->state);
   if (s->keeps_errors) {
     out->error = fmax(out->result.island_error,
@@ -133,6 +165,7 @@ static void run_batch(void* context, int32_t job) {
                            ? call->options->max_iterations
                            : SAP_HISTORY_RESERVE;
   batch->error = (sap_error){0};
+  batch->pool.solve += call->problem->solved ? 0 : 1;
   batch->status = sap_history_begin(&batch->iterates, rows + SAP_ITERATES_RESERVE * share + 1, 0.0,
                                     &batch->error);
   for (int32_t i = batch->first; batch->status == SAP_STATUS_OK && i < batch->end; ++i) {
@@ -172,16 +205,6 @@ static sap_status sum_islands(sap_primal* s, bool keep_history, sap_report* sum,
     }
   }
   return SAP_STATUS_OK;
-}
-
-// Returns true if islands keep their solvers: one, or few of a single robot each.
-static bool keeps_solvers(const sap_primal* s, const sap_problem* p) {
-  bool keeps = s->islands.count <= s->nsolvers;
-  for (int32_t i = 0; keeps && s->islands.count > 1 && i < s->islands.count; ++i) {
-    const sap_island island = sap_islands_get(&s->islands, i);
-    keeps = island.ntrees == 1 && p->tree_size[island.trees[0]] > SAP_SMALL_TREE;
-  }
-  return keeps;
 }
 
 // Solves all islands: v, gamma, vc, impulse and lambda of the workspace, its history, the totals.
@@ -235,13 +258,15 @@ static inline double add_momentum(double sum, const double* A, const double* v, 
   return sum;
 }
 
-// Returns |D A v*|^2 of the trees in no island.
-static double free_momentum(const sap_primal* s, const sap_problem* p) {
+// Answers v* for the trees in no island; returns their |D A v*|^2.
+static double answer_free(const sap_primal* s, const sap_problem* p) {
   double sum = 0.0;
   for (int32_t t = 0; t < p->ntrees; ++t) {
     const int32_t n = p->tree_size[t];
     const double *A = p->diagonal + p->diagonal_start[t], *v = p->v_star + p->tree_start[t];
     if (s->islands.local[t] < 0) {
+      memcpy(s->answer.v + p->tree_start[t], v, (size_t)n * sizeof *v);
+      memset(s->answer.impulse + p->tree_start[t], 0, (size_t)n * sizeof *v);
       sum = n == SAP_SMALL_TREE ? add_momentum(sum, A, v, SAP_SMALL_TREE)
                                 : add_momentum(sum, A, v, (size_t)n);
     }
@@ -254,10 +279,10 @@ static double free_momentum(const sap_primal* s, const sap_problem* p) {
 static double momentum_error(const sap_primal* s, double free_2) {
   sap_history_row sum = {.momentum_2 = free_2};
   for (int32_t i = 0; i < s->islands.count; ++i) {
-    const sap_newton_state* state = &s->results[i].state;
-    sum.gradient_2 += state->gradient * state->gradient;
-    sum.momentum_2 += state->momentum * state->momentum;
-    sum.impulse_2 += state->impulse * state->impulse;
+    const sap_history_row* last = &s->results[i].last;
+    sum.gradient_2 += last->gradient_2;
+    sum.momentum_2 += last->momentum_2;
+    sum.impulse_2 += last->impulse_2;
   }
   return sap_history_error(&sum);
 }
@@ -276,29 +301,21 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sa
   sap_primal* s = workspace;
   const sap_problem* p = call->problem;
   const sap_solver_options* options = call->options;
-  double free_2 = 0.0;
-  s->solves += 1;
   SAP_TRY(sap_solution_resize(&s->answer, p->nv, p->nrows, error));
   SAP_TRY(set_batches(s, options->threads, error));
-  SAP_TRY(SAP_ROOM(&s->pool, &s->lambda, p->nrows, error));
-  SAP_TRY(SAP_ROOM(&s->pool, &s->results, p->ntrees, error));
+  SAP_TRY(SAP_ROOM_ALL(&s->pool, error, SAP_ARRAY(&s->lambda, p->nrows),
+                       SAP_ARRAY(&s->v_hat, p->nrows), SAP_ARRAY(&s->v_star, p->nv),
+                       SAP_ARRAY(&s->results, p->ntrees)));
   SAP_TRY(sap_warm_start_reserve(&s->warm, p, error));
   if (!p->solved) {
     SAP_TRY(sap_islands_find(&s->islands, p, !options->islands, error));
+    sap_warm_start_recall(&s->warm, p, s->lambda);
   }
-  s->keeps_solvers = keeps_solvers(s, p);
+  const double free_2 = answer_free(s, p);
   if (call->report != NULL) {
     const int32_t rows = options->max_iterations < SAP_HISTORY_RESERVE ? options->max_iterations + 1
                                                                        : SAP_HISTORY_RESERVE;
-    free_2 = free_momentum(s, p);
     SAP_TRY(sap_history_begin(&s->history, rows, free_2, error));
-  }
-  if (p->nv > 0) {
-    memcpy(s->answer.v, p->v_star, (size_t)p->nv * sizeof(double));
-    memset(s->answer.impulse, 0, (size_t)p->nv * sizeof(double));
-  }
-  if (!p->solved) {
-    sap_warm_start_recall(&s->warm, p, s->lambda);
   }
   const primal_call work = {.primal = s,
                             .options = options,
@@ -309,6 +326,11 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sa
                                             : (double)INFINITY};
   sap_report sum;
   SAP_TRY(solve_islands(&work, &sum, error));
+  s->tolerance = options->relative_tolerance;
+  if (p->nrows > 0) {
+    memcpy(s->v_star, p->v_star, (size_t)p->nv * sizeof(double));
+    memcpy(s->v_hat, p->v_hat_shifted, (size_t)p->nrows * sizeof(double));
+  }
   SAP_TRY(sap_report_reserve(call, s->history.capacity, error));
   sum.momentum_error = momentum_error(s, free_2);
   sap_report_write(call, &s->answer, &sum, &s->history);

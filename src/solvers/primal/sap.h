@@ -18,19 +18,14 @@ enum {
 // Result of one island.
 typedef struct sap_island_result {
   sap_report result;
-  sap_newton_state state;      // at the end
+  sap_history_row last;        // at the end
   double error;                // of the island or its worst tree, if keeps_errors
   int32_t first_row, end_row;  // in its batch's iterates
 } sap_island_result;
 
-// Solver of an island. Few islands keep one each, so that they can be solved again at once.
-typedef struct sap_island_solver {
-  sap_newton newton;
-  sap_cholesky_pool pool;
-} sap_island_solver;
-
-// A run of islands solved one after the other; many islands share the solver of their batch.
+// A run of islands solved one after the other.
 typedef struct sap_island_batch {
+  sap_cholesky_pool pool;
   sap_history iterates;  // of all its islands, not summed
   int32_t first, end;    // islands
   sap_status status;
@@ -41,17 +36,16 @@ typedef struct sap_primal {
   sap_islands islands;
   sap_island_batch* batches;  // (nbatches)
   int32_t nbatches;
-  sap_island_solver* solvers;  // (nsolvers)
-  int32_t nsolvers;            // of islands or of batches
-  bool keeps_solvers;          // of islands
-  uint64_t solves;
-  sap_threads* threads;        // NULL: one
+  sap_newton* newtons;   // of each of the first islands, then one for the others of each batch
+  sap_threads* threads;  // NULL: one
   sap_island_result* results;  // of each island; room for one per tree
   sap_history history;
   sap_warm_start warm;  // multipliers of the previous solve
   sap_solution answer;  // of the whole problem
-  sap_pool pool;        // of lambda and results
+  sap_pool pool;        // of results and of the arrays below
   double* lambda;       // multipliers (linearise.c)
+  double tolerance;     // of the last solve, as the two below
+  double *v_star, *v_hat;
   bool keeps_errors;
 } sap_primal;
 
