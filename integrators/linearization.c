@@ -13,11 +13,11 @@ sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, s
                                     sap_linearization* l, sap_error* error) {
   const int32_t nv = system->nv;
   SAP_TRY(sap_prediction_create(nv, MISSED_DEPTH, pool, &l->missed, error));
-  return SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&l->v_near, nv), SAP_ARRAY(&l->p, nv),
-                          SAP_ARRAY(&l->trial, nv), SAP_ARRAY(&l->best, nv),
-                          SAP_ARRAY(&l->back, nv), SAP_ARRAY(&l->zero, nv), SAP_ARRAY(&l->e, nv),
-                          SAP_ARRAY(&l->v_law, nv), SAP_ARRAY(&l->held, system->ntrees),
-                          SAP_ARRAY(&l->starts, ngroups), SAP_ARRAY(&l->known, ngroups));
+  return SAP_POOL_ADD_ALL(
+      pool, error, SAP_ARRAY(&l->v_near, nv), SAP_ARRAY(&l->p, nv), SAP_ARRAY(&l->trial, nv),
+      SAP_ARRAY(&l->best, nv), SAP_ARRAY(&l->back, nv), SAP_ARRAY(&l->zero, nv),
+      SAP_ARRAY(&l->e, nv), SAP_ARRAY(&l->v_law, nv), SAP_ARRAY(&l->held, system->ntrees),
+      SAP_ARRAY(&l->starts, ngroups), SAP_ARRAY(&l->known, ngroups), SAP_ARRAY(&l->far, ngroups));
 }
 
 sap_status sap_linearization_archive(sap_free_motion* fm, sap_archive* archive, sap_error* error) {
@@ -35,7 +35,7 @@ void sap_linearization_begin(sap_free_motion* fm, bool may_start) {
     for (int32_t k = 0; k < group->ntrees; ++k) {
       held = held || l->held[fm->factor.group_trees[group->first_tree + k]];
     }
-    l->starts[g] = l->known[g] = may_start && held;
+    l->starts[g] = l->known[g] = may_start && held && !l->far[g];
     l->any_starts = l->any_starts || l->starts[g];
   }
   (void)sap_prediction_guess(&l->missed, &fm->balance.scheme, l->zero, l->e);
@@ -140,6 +140,18 @@ sap_status sap_linearization_check(sap_free_motion* fm, const double* v, double*
     }
   }
   return SAP_STATUS_OK;
+}
+
+bool sap_linearization_retreat(sap_free_motion* fm, double share) {
+  sap_linearization* l = &fm->linearization;
+  const bool* is_free = fm->system->free_bodies;
+  bool any = false;
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    const int32_t first = fm->factor.group_trees[fm->factor.groups[g].first_tree];
+    l->far[g] = l->starts[g] && !(fm->alpha[g] <= share) && (is_free == NULL || !is_free[first]);
+    any = any || l->far[g];
+  }
+  return any;
 }
 
 bool sap_linearization_misses(sap_free_motion* fm, const double* v, double tolerance) {

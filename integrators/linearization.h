@@ -28,6 +28,7 @@ typedef struct sap_linearization {
   bool* starts;  // groups linearized at v0, and those whose v* was corrected       (ngroups)
   bool any_starts;
   bool* known;     // groups whose e is known                                         (ngroups)
+  bool* far;       // groups not linearized at v0, as they would miss too much         (ngroups)
   double* zero;    // (nv)
   double* e;       // (nv)
   double* v_law;   // free motion that the law of contacts sees                      (nv)
@@ -49,8 +50,8 @@ sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, s
 sap_status sap_linearization_archive(sap_free_motion* free_motion, sap_archive* archive,
                                      sap_error* error);
 
-// Chooses the groups that are linearized at v0: those that constraints held in the last step, or
-// none.
+// Chooses the groups that are linearized at v0: those that constraints held in the last step and
+// that are not far, or none.
 void sap_linearization_begin(sap_free_motion* free_motion, bool may_start);
 // Replaces v_star, where m(v_star) = p or v0, by v* of the linear balance there.
 sap_status sap_linearization_finish(sap_free_motion* free_motion, sap_error* error);
@@ -61,6 +62,9 @@ sap_status sap_linearization_move_to_start(sap_free_motion* free_motion, const b
 // constraints gave it, misses m.
 sap_status sap_linearization_check(sap_free_motion* free_motion, const double* v,
                                    double* error_share, sap_error* error);
+// After the check: makes the groups linearized at v0 far that miss m by more than a share, except
+// free bodies, which corrections take there as fast. Returns true if there are some.
+bool sap_linearization_retreat(sap_free_motion* free_motion, double share);
 // After the check at v: takes the share of the momentum A v instead where it is the smaller, as
 // solvers measure theirs. Returns true if a group still misses more than the tolerance.
 bool sap_linearization_misses(sap_free_motion* free_motion, const double* v, double tolerance);

@@ -35,8 +35,8 @@ enum { ROUNDS_MAX = 16 };  // of contacts that a solution lacked, of laws that d
 // The iteration is lost if v' diag(A) v exceeds this factor twice in a row; once happens on
 // iterations that converge.
 #define LOST 100.0
-// With a larger balance error of the first solution, which uses what the last steps missed, stage 1
-// solves m(v*) = 0 instead.
+// Where a group's first solution, which uses what the last steps missed, misses by a larger share,
+// stage 1 solves m(v*) = 0 instead.
 #define FAR 0.1
 // A correction with the same A that leaves more than this share does not contract.
 #define CONTRACTION 0.3
@@ -373,7 +373,8 @@ static sap_status prepare_first(sap_relinearize* r, sap_error* error) {
   const double* v0 = r->step.v0_free;
   const sap_theta scheme = sap_theta_of(&r->step);
   r->linearized_again = false;
-  SAP_TRY(solve_free_motion(r, r->at, error));
+  SAP_TRY(solve_free_motion(
+      r, isinf(r->options->balance_tolerance) ? SAP_LINEARIZE_FREE : SAP_LINEARIZE_START, error));
   r->contact.v_free = r->free_motion.linearization.v_law;
   SAP_TRY(assemble_constraints(r, v0, error));
   if (find_touched(r)) {
@@ -413,8 +414,7 @@ static sap_status withdraw(sap_relinearize* r, sap_error* error) {
 // diverge: the step then takes the first solution, whose errors are in the report.
 static sap_status improve_solution(sap_relinearize* r, sap_error* error) {
   SAP_TRY(measure_errors(r, error));
-  if (r->free_motion.linearization.any_starts && !(r->balance_error <= FAR)) {
-    r->at = SAP_LINEARIZE_FREE;
+  if (!(r->balance_error <= FAR) && sap_linearization_retreat(&r->free_motion, FAR)) {
     SAP_TRY(prepare_first(r, error));
     SAP_TRY(solve_contact(r, error));
     SAP_TRY(measure_errors(r, error));
@@ -443,7 +443,7 @@ static sap_status solve_stages(sap_relinearize* r, const double** v, sap_error* 
   r->withdrawn = false;
   r->lost_speed = HUGE_VAL;
   r->balance_error = r->closure_error = 0.0;
-  r->at = isinf(r->options->balance_tolerance) ? SAP_LINEARIZE_FREE : SAP_LINEARIZE_START;
+  memset(fm->linearization.far, 0, (size_t)fm->factor.ngroups * sizeof(bool));
   *v = fm->v_star;
   SAP_TRY(prepare_first(r, error));
   if (sap_problem_block_count(r->contact.problem) > 0) {

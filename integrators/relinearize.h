@@ -22,7 +22,6 @@ typedef struct sap_relinearize {
   double* v_predicted;  // (nv)
   // results of the last step
   double began;           // clock at its start [s]
-  sap_linearize_at at;    // of the first solution
   int32_t count;          // solutions beyond the first
   bool linearized_again;  // stage 1, about impulses found
   bool about_solution;    // constraints have the solution before for v_guess, not v0
