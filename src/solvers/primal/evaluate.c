@@ -189,12 +189,6 @@ static void evaluate_rows(const sap_newton* n, const double* v_hat, const double
 void sap_newton_balance(sap_newton* n, double contact_cost, double scale) {
   memset(n->impulse, 0, (size_t)n->nv * sizeof(double));
   add_transposed(n, n->cone_gamma, n->row_gamma, n->impulse);
-  n->state.contact_cost = contact_cost;
-  n->state.contact_scale = scale;
-  sap_newton_balance_again(n);
-}
-
-void sap_newton_balance_again(sap_newton* n) {
   double* step = n->product;  // v - v* (A dv is not needed here)
   for (int32_t i = 0; i < n->nv; ++i) {
     step[i] = n->v[i] - n->v_star[i];
@@ -214,12 +208,12 @@ void sap_newton_balance_again(sap_newton* n) {
     speed_2 += n->mass[i] * n->v[i] * n->v[i];
   }
   energy *= 0.5;
-  n->state.cost = energy + n->state.contact_cost;
+  n->state.cost = energy + contact_cost;
   n->state.gradient = sqrt(gradient_2);
   n->state.momentum = sqrt(momentum_2);
   n->state.impulse = sqrt(impulse_2);
   // an error eps |J| |v| in the argument of l_i(v_hat - J v) changes l_i by gamma times the error
-  n->state.cost_scale = energy + n->state.contact_scale + n->state.impulse * sqrt(speed_2);
+  n->state.cost_scale = energy + scale + n->state.impulse * sqrt(speed_2);
 }
 
 static void evaluate_at(sap_newton* n, const double* cone_v_hat, const double* cone_vc,

@@ -441,40 +441,19 @@ static void gather_blocks(sap_newton* n) {
   }
 }
 
-// to = from; returns true if they were equal.
-static inline bool replace(double* to, const double* from, int32_t count) {
-  bool same = true;
-  for (int32_t i = 0; i < count; ++i) {
-    same &= to[i] == from[i];
-    to[i] = from[i];
-  }
-  return same;
-}
-
 void sap_newton_refresh(sap_newton* n, const sap_problem* p) {
   n->problem = p;
-  bool same = true;
   for (int32_t c = 0; c < n->ncones; ++c) {
-    const double* v_hat = p->v_hat_shifted + n->cone_row[c];
     for (int32_t i = 0; i < 3; ++i) {
-      same &= replace(&n->cone_v_hat[i * n->ncones + c], v_hat + i, 1);
+      n->cone_v_hat[i * n->ncones + c] = p->v_hat_shifted[n->cone_row[c] + i];
     }
   }
   for (int32_t k = 0; k < n->nrows; ++k) {
-    same &= replace(&n->row_v_hat[k], &p->v_hat_shifted[n->problem_row[k]], 1);
+    n->row_v_hat[k] = p->v_hat_shifted[n->problem_row[k]];
   }
-  const double *guess = sap_problem_v_guess(p), *v_star = p->v_star;
-  bool same_star = true;
-  for (int32_t t = 0; t < n->ntrees; ++t) {
-    const int32_t at = n->start[t], from = p->tree_start[n->trees[t]];
-    same &= memcmp(n->v + at, guess + from, (size_t)n->size[t] * sizeof(double)) == 0;
-    same_star &= replace(n->v_star + at, v_star + from, n->size[t]);
-  }
-  n->same_law = n->again && n->converged && same;
-  if (!n->again || !same_star) {
-    memset(n->momentum_star, 0, (size_t)n->nv * sizeof(double));
-    sap_newton_add_momentum(n, n->v_star, n->momentum_star);
-  }
+  sap_problem_gather_trees(p, n->trees, n->ntrees, p->v_star, n->v_star);
+  memset(n->momentum_star, 0, (size_t)n->nv * sizeof(double));
+  sap_newton_add_momentum(n, n->v_star, n->momentum_star);
 }
 
 sap_status sap_newton_gather(sap_newton* n, const sap_problem* problem, const sap_islands* islands,

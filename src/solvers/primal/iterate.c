@@ -514,7 +514,6 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
     }
     status = record_iterate(n, &step, history, error);
   }
-  n->converged = status == SAP_STATUS_OK && result->outcome == SAP_OUTCOME_CONVERGED;
   result->factorizations = direction.factorizations;
   result->total_iterations = result->iterations += chords;
   result->cost = n->state.cost;

@@ -71,12 +71,11 @@ static inline bool sap_patch_has_triples(const sap_patch* patch) {
 
 // Sums of the stopping tests at the current v.
 typedef struct sap_newton_state {
-  double cost;                         // l(v) [J]
-  double cost_scale;                   // l(v)'s round-off is relative to this [J]
-  double contact_cost, contact_scale;  // the parts of the constraints in both [J]
-  double gradient;                     // |D grad l| [sqrt(J)]
-  double momentum;                     // |D A v|
-  double impulse;                      // |D J' gamma|
+  double cost;        // l(v) [J]
+  double cost_scale;  // l(v)'s round-off is relative to this [J]
+  double gradient;    // |D grad l| [sqrt(J)]
+  double momentum;    // |D A v|
+  double impulse;     // |D J' gamma|
 } sap_newton_state;
 
 enum { SAP_NEWTON_COUNTS = 13 };
@@ -142,8 +141,6 @@ typedef struct sap_newton {
   double* scratch;                                        // patch vectors and J' G J of a patch
 
   bool again;              // solved before, but for other v_hat, v_star and v_guess
-  bool same_law;           // again, from its solution and with the same v_hat
-  bool converged;          // the last iterations: all is evaluated at v
   bool factored;           // `cholesky` has factors of its H
   bool starts_near;        // SAP's own step comes first, without metrics (sap_newton_begin)
   double deadline;         // clock of the time limit [s]; infinite: none
@@ -167,7 +164,7 @@ void sap_newton_clear(sap_newton* newton);
 // Gathers island `index`.  fails: MEMORY; NOT_SPD names a tree whose diagonal of A is not positive.
 sap_status sap_newton_gather(sap_newton* newton, const sap_problem* problem,
                              const sap_islands* islands, int32_t index, sap_error* error);
-// Takes new v_hat and v_star of the island gathered last, and says what has changed.
+// Takes new v_hat and v_star of the island gathered last.
 void sap_newton_refresh(sap_newton* newton, const sap_problem* problem);
 // Makes room for an island whose counts are set.  fails: MEMORY
 sap_status sap_newton_reserve(sap_newton* newton, sap_error* error);
@@ -181,8 +178,6 @@ void sap_newton_evaluate(sap_newton* newton);
 void sap_newton_move(sap_newton* newton, double alpha);
 // The same of the present gamma, which cost `contact_cost`, `scale` without cancellation.
 void sap_newton_balance(sap_newton* newton, double contact_cost, double scale);
-// The same of the present J' gamma: v_star alone has changed.
-void sap_newton_balance_again(sap_newton* newton);
 // Returns sum l_i at v, without the energy. Overwrites the direction's rows and G.
 double sap_newton_contact_cost(const sap_newton* newton, const double* v);
 // Computes J dv (cone_d, row_d); returns dv' A dv.

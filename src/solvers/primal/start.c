@@ -168,13 +168,8 @@ sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sa
     sap_newton_start_multipliers(n, false);
     return SAP_STATUS_OK;
   }
-  if (n->same_law) {  // v* alone is another
-    sap_newton_balance_again(n);
-  } else {
-    sap_problem_gather_trees(n->problem, n->trees, n->ntrees, sap_problem_v_guess(n->problem),
-                             n->v);
-    sap_newton_evaluate(n);
-  }
+  sap_problem_gather_trees(n->problem, n->trees, n->ntrees, sap_problem_v_guess(n->problem), n->v);
+  sap_newton_evaluate(n);
   if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(n, options)) {
     come_to_rest(n, options);
     sap_newton_start_multipliers(n, false);
