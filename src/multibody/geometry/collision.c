@@ -148,6 +148,31 @@ static void place_shape(sap_collision* c, int32_t i, const sap_collision_query* 
   }
 }
 
+// Sets move and turn of a placed shape. Returns a bound of the way of any of its points [m].
+static double set_motion(sap_collision_shape* shape, const sap_collision_query* query) {
+  const int32_t body = shape->filter.body;
+  sap_v3_set(shape->move, 0.0, 0.0, 0.0);
+  shape->turn = 0.0;
+  if (query->V_WB == NULL || sap_collision_shape_is_static(shape)) {
+    return 0.0;
+  }
+  double arm[3], velocity[3];
+  const double* V = query->V_WB + 6 * body;
+  sap_v3_sub(arm, shape->placed.p, query->p_WB + 3 * body);
+  sap_v3_cross(velocity, V, arm);
+  sap_v3_add(velocity, velocity, V + 3);
+  const double angle2 = query->dt * query->dt * sap_v3_dot(V, V);
+  const double angle = shape->placed.type == SAP_SHAPE_SPHERE ? 0.0 : sap_least(sqrt(angle2), 2.0);
+  const double turn = angle * shape->placed.bound + 0.5 * angle2 * shape->arm;
+  const double way = query->dt * sap_v3_norm(velocity) + turn;
+  if (!isfinite(way)) {
+    return 0.0;
+  }
+  sap_v3_scale(shape->move, velocity, query->dt);
+  shape->turn = turn;
+  return way;
+}
+
 // Sets the poses, bounds and motions of the shapes; with `more` the motions alone.
 static void place_shapes(sap_collision* c, const sap_collision_query* query) {
   for (int32_t i = 0; i < c->shape_count; ++i) {
@@ -158,7 +183,7 @@ static void place_shapes(sap_collision* c, const sap_collision_query* query) {
     if (!query->more) {
       place_shape(c, i, query);
     }
-    const double way = sap_motion_set(shape, query);
+    const double way = set_motion(shape, query);
     if (c->travels || sap_collision_shape_is_static(shape)) {
       c->spent[i] = SAP_WAY_AND_SLACK * way + sap_collision_travel(c, shape);
     }

@@ -126,8 +126,6 @@ void sap_identity_match(const sap_identity* old, int32_t old_count, double toler
 // Finds the velocity of the body's point that is at p after the way `ahead` of its origin [m/s].
 void sap_motion_velocity(const sap_collision_query* query, int32_t body, const double p[3],
                          const double ahead[3], double velocity[3]);
-// Sets move and turn of a placed shape. Returns a bound of the way of any of its points [m].
-double sap_motion_set(sap_collision_shape* shape, const sap_collision_query* query);
 // Bound of the way of any point of B relative to any of A [m].
 double sap_motion_bound(const sap_collision_shape* a, const sap_collision_shape* b);
 // Lower bound of n . (way of a point of B - way of a point of A), for a unit n.

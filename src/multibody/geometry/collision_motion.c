@@ -33,30 +33,6 @@ void sap_motion_velocity(const sap_collision_query* query, int32_t body, const d
   sap_v3_add(velocity, velocity, V + 3);
 }
 
-double sap_motion_set(sap_collision_shape* shape, const sap_collision_query* query) {
-  static const double origin[3] = {0.0, 0.0, 0.0};
-  sap_v3_set(shape->move, 0.0, 0.0, 0.0);
-  shape->turn = 0.0;
-  if (query->V_WB == NULL || sap_collision_shape_is_static(shape)) {
-    return 0.0;
-  }
-  double velocity[3];
-  const double* w = query->V_WB + 6 * shape->filter.body;
-  sap_motion_velocity(query, shape->filter.body, shape->placed.p, origin, velocity);
-  const double angle2 = query->dt * query->dt * sap_v3_dot(w, w);
-  const double turn = (shape->placed.type == SAP_SHAPE_SPHERE
-                           ? 0.0
-                           : sap_least(sqrt(angle2), 2.0) * shape->placed.bound) +
-                      0.5 * angle2 * shape->arm;
-  const double way = query->dt * sap_v3_norm(velocity) + turn;
-  if (!isfinite(way)) {
-    return 0.0;
-  }
-  sap_v3_scale(shape->move, velocity, query->dt);
-  shape->turn = turn;
-  return way;
-}
-
 double sap_motion_bound(const sap_collision_shape* a, const sap_collision_shape* b) {
   double d[3];
   sap_v3_sub(d, b->move, a->move);
