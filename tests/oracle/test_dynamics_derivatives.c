@@ -117,6 +117,7 @@ static void inverse(const point* at, double* tau) {
   sap_dynamics_inverse(dynamics, &state, at->a, tau);
   memset(dampers, 0, sizeof dampers);
   memset(rest, 0, sizeof rest);
+  sap_dynamics_add_fluid(dynamics, &state, 1.0, rest);
   sap_dynamics_add_forces(dynamics, &state, 1.0, dampers, rest);
   for (int32_t i = 0; i < nv; ++i) {
     double damping = 0.0;

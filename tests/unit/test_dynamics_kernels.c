@@ -74,6 +74,7 @@ static void evaluate(const sap_model* model, const sap_dynamics_kernels* kernels
   kernels->mass_matrix(d, &kin, blocks);
   const sap_momentum_step step = {.dt = 0.01, .v0 = v, .start = out->start, .end = out->end};
   kernels->momentum_forces(d, &at, &step, out->tau);
+  sap_dynamics_gather_forces(d, &kin, NULL, out->tau);
   const double p[3] = {0.1, -0.2, 0.3};
   for (int32_t b = 1; b < MIXED_BODIES; ++b) {
     kernels->add_point_jacobian(&kin, b, p, kin.R_WB + 9 * b, 1.0, out->J);

@@ -277,8 +277,8 @@ typedef struct part_place {
   double R_WF[9], r[3];  // its axes, which an isotropic part needs not; its origin from O
 } part_place;
 
-// Force of the medium, in world axes, on a part with the velocities in d->V, and D in F's axes or
-// NULL.
+// Force of the medium, in world axes, on a part with the velocities in d->V, and D in F's axes,
+// unless it is NULL or the part is isotropic.
 static void evaluate_part(const sap_dynamics* d, const sap_kinematics* kin,
                           const sap_fluid_part* part, part_place* place, double force[6],
                           double D[36]) {
@@ -292,9 +292,8 @@ static void evaluate_part(const sap_dynamics* d, const sap_kinematics* kin,
   sap_v3_add(u, u, V + 3);
   sap_v3_sub(u, u, d->model->options.wind);
   if (part->isotropic) {
-    sap_v3_copy(motion, V);
-    sap_v3_copy(motion + 3, u);
-    sap_fluid_law(part, motion, force, D);
+    sap_v3_scale(force, V, -part->viscous[0]);
+    sap_v3_scale(force + 3, u, -part->viscous[1]);
     return;
   }
   sap_m3_mul(place->R_WF, kin->R_WB + 9 * (size_t)part->body, part->R_BF);
@@ -312,30 +311,44 @@ static void set_velocities(sap_dynamics* d, const sap_dynamics_state* at) {
   }
 }
 
-void sap_dynamics_add_fluid(sap_dynamics* d, const sap_dynamics_state* at, double sign, double* k) {
-  if (d->fluid.count == 0) {
-    return;
-  }
-  set_velocities(d, at);
-  memset(d->F, 0, (size_t)d->nlinks * sizeof *d->F);
+void sap_dynamics_push_fluid(sap_dynamics* d, const sap_dynamics_state* at, const bool* trees,
+                             double sign, double* tau) {
   for (int32_t i = 0; i < d->fluid.count; ++i) {
+    const sap_fluid_part* part = &d->fluid.parts[i];
+    const int32_t l = d->link_of[d->model->bodies[part->body].weld];
+    const sap_link* link = &d->links[l];
+    if (trees != NULL && !trees[link->tree]) {
+      continue;
+    }
+    if (link->lone) {
+      sap_dynamics_set_velocity(d, at, l);
+    }
     part_place place;
     double wrench[6], arm[3];
-    evaluate_part(d, at->kin, &d->fluid.parts[i], &place, wrench, NULL);
+    evaluate_part(d, at->kin, part, &place, wrench, NULL);
     sap_v3_cross(arm, place.r, wrench + 3);
     sap_v3_add(wrench, wrench, arm);
-    sap_spatial_add_scaled(d->F[place.link], wrench, sign);
+    if (link->lone) {
+      sap_v3_add_scaled(tau + link->first_dof, wrench + 3, sign);
+      sap_m3_tmul_v3(arm, at->kin->R_WB + 9 * (size_t)link->body, wrench);
+      sap_v3_add_scaled(tau + link->first_dof + 3, arm, sign);
+    } else {
+      sap_spatial_add_scaled(d->F[l], wrench, sign);
+    }
   }
-  for (int32_t l = d->nlinks; l-- > 0;) {
-    const sap_link* link = &d->links[l];
-    double S[6];
-    for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
-      sap_derivatives_direction(at->kin, i, S);
-      k[i] += sap_spatial_dot(S, d->F[l]);
-    }
-    if (link->parent >= 0) {
-      sap_spatial_add_scaled(d->F[link->parent], d->F[l], 1.0);
-    }
+}
+
+void sap_dynamics_add_fluid(sap_dynamics* d, const sap_dynamics_state* at, double sign, double* k) {
+  const int32_t nv = d->fluid.count > 0 ? d->model->sizes.nv : 0;
+  if (nv > 0) {
+    set_velocities(d, at);
+    memset(d->F, 0, (size_t)d->nlinks * sizeof *d->F);
+    memset(d->force, 0, (size_t)nv * sizeof *d->force);
+    sap_dynamics_push_fluid(d, at, NULL, sign, d->force);
+    sap_dynamics_gather_forces(d, at->kin, NULL, d->force);
+  }
+  for (int32_t i = 0; i < nv; ++i) {
+    k[i] += d->force[i];
   }
 }
 
@@ -344,12 +357,24 @@ void sap_dynamics_add_fluid(sap_dynamics* d, const sap_dynamics_state* at, doubl
 static void add_drag(const sap_fluid_part* part, const part_place* place, const double D[36],
                      double scale, double* drag) {
   const double *r = place->r, *T = D + 21;
+  if (part->isotropic) {
+    const double c = scale * part->viscous[1], moved = scale * part->viscous[0];
+    const double square = sap_v3_dot(r, r);
+    double* b = drag + SAP_DRAG_B;
+    for (int i = 0; i < 3; ++i) {
+      const int j = (i + 1) % 3, k = (i + 2) % 3;
+      drag[i] += moved + c * (square - r[i] * r[i]);
+      drag[3 + i] -= c * r[i == 2] * r[i == 0 ? 1 : 2];
+      drag[SAP_DRAG_C + i] += c;
+      b[3 * k + j] -= c * r[i];
+      b[3 * j + k] += c * r[i];
+    }
+    return;
+  }
   double a[6] = {D[0], D[7], D[14], D[1], D[2], D[8]};
   double c[6] = {T[0], T[7], T[14], T[1], T[2], T[8]}, b[9];
-  if (!part->isotropic) {
-    sap_m3_rotate_packed(a, place->R_WF, a);
-    sap_m3_rotate_packed(c, place->R_WF, c);
-  }
+  sap_m3_rotate_packed(a, place->R_WF, a);
+  sap_m3_rotate_packed(c, place->R_WF, c);
   const double columns[9] = {c[0], c[3], c[4], c[3], c[1], c[5], c[4], c[5], c[2]};
   for (int k = 0; k < 3; ++k) {
     sap_v3_cross(b + 3 * k, r, columns + 3 * k);
@@ -374,19 +399,22 @@ static void add_link_damping(const sap_dynamics* d, const sap_kinematics* kin, i
   const double *a = d->fluid.drags[l], *b = a + SAP_DRAG_B, *c = a + SAP_DRAG_C;
   const int32_t first = d->model->tree_dofs[link->tree];
   const size_t n = (size_t)d->model->tree_sizes[link->tree];
+  double lone[6][6], (*S)[6] = link->lone ? lone : kin->S + first;
+  for (int32_t i = 0; link->lone && i < link->ndofs; ++i) {
+    sap_derivatives_direction(kin, first + i, S[i]);
+  }
   for (int32_t j = link->first_dof; j < link->first_dof + link->ndofs; ++j) {
-    double S[6], f[6], x[3];
-    sap_derivatives_direction(kin, j, S);
+    double f[6], x[3];
+    const double* Sj = S[j - first];
     double* row = A->diagonal[link->tree] + (j - first);
-    sap_symmetric_mul(f, a, S);
-    sap_m3_mul_v3(x, b, S + 3);
+    sap_symmetric_mul(f, a, Sj);
+    sap_m3_mul_v3(x, b, Sj + 3);
     sap_v3_add(f, f, x);
-    sap_symmetric_mul(f + 3, c, S + 3);
-    sap_m3_tmul_v3(x, b, S);
+    sap_symmetric_mul(f + 3, c, Sj + 3);
+    sap_m3_tmul_v3(x, b, Sj);
     sap_v3_add(f + 3, f + 3, x);
     for (int32_t i = j; i >= 0; i = d->model->dof_parent[i]) {
-      sap_derivatives_direction(kin, i, S);
-      row[n * (size_t)(i - first)] += sap_spatial_dot(S, f);
+      row[n * (size_t)(i - first)] += sap_spatial_dot(S[i - first], f);
     }
   }
 }

@@ -39,6 +39,10 @@ sap_status sap_fluid_create(const sap_model* model, sap_pool* pool, sap_fluid* f
 void sap_fluid_law(const sap_fluid_part* part, const double motion[6], double force[6],
                    double D[36]);
 
+// Adds sign times the medium's wrenches on the links of `trees` (NULL: all) to dynamics->F, before
+// sap_dynamics_gather_forces; those on lone links to tau. dynamics->V of all other links is set.
+void sap_dynamics_push_fluid(sap_dynamics* dynamics, const sap_dynamics_state* at,
+                             const bool* trees, double sign, double* tau);
 // k += sign times the medium's forces.
 void sap_dynamics_add_fluid(sap_dynamics* dynamics, const sap_dynamics_state* at, double sign,
                             double* k);

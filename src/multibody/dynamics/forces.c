@@ -245,7 +245,6 @@ void sap_dynamics_add_forces(sap_dynamics* d, const sap_dynamics_state* at, doub
                              double* elastic, double* other) {
   add_springs(d, at->kin->q, sign, elastic);
   sap_dynamics_add_elements(d, at, sign, elastic);
-  sap_dynamics_add_fluid(d, at, sign, elastic);
   sap_dynamics_add_motors(d, at, sign, other);
   add_gravity_compensation(d, at->kin, sign, other);
   add_applied(d, at->kin, sign, other);
@@ -258,6 +257,7 @@ void sap_dynamics_forces(sap_dynamics* d, const sap_dynamics_state* at, double* 
     k1[i] = -d->damping[i] * at->v[i];
     k2[i] = -k2[i];
   }
+  sap_dynamics_add_fluid(d, at, 1.0, k1);
   sap_dynamics_add_forces(d, at, 1.0, k1, k2);
 }
 
@@ -268,6 +268,7 @@ void sap_dynamics_inverse(sap_dynamics* d, const sap_dynamics_state* at, const d
   for (int32_t i = 0; i < nv; ++i) {
     residual[i] += d->armature[i] * a[i] + d->damping[i] * at->v[i];
   }
+  sap_dynamics_add_fluid(d, at, -1.0, residual);
   sap_dynamics_add_forces(d, at, -1.0, residual, residual);
 }
 

@@ -23,8 +23,8 @@ void sap_ball_rotation(double phi[3], const double* q);
 void sap_ball_stiffness(double stiffness, const double phi[3], size_t ld, double* K);
 double sap_dynamics_spring_energy(const sap_dynamics* dynamics, const double* q);
 
-// Adds sign times all forces but inertia, gravity and dampers: springs, force elements and the
-// medium to `elastic`, actuators, gravity compensation and applied forces to `other`. (nv)
+// Adds sign times all forces but inertia, gravity, dampers and the medium: springs and force elements
+// to `elastic`, actuators, gravity compensation and applied forces to `other`. (nv)
 void sap_dynamics_add_forces(sap_dynamics* dynamics, const sap_dynamics_state* at, double sign,
                              double* elastic, double* other);
 

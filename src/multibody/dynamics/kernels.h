@@ -16,8 +16,8 @@ typedef struct sap_dynamics_kernels {
   // [L about its centre of mass; P] of each link of `trees` (NULL: all) in world axes. (links)
   void (*momenta)(sap_dynamics* dynamics, const sap_dynamics_state* at, const bool* trees,
                   double (*momenta)[6]);
-  // Generalized forces that change the momenta as in a step; writes the momenta at its end to
-  // step->end.
+  // Forces that change the momenta as in a step: into dynamics->F, those of lone links into tau.
+  // Writes the momenta at its end to step->end.
   void (*momentum_forces)(sap_dynamics* dynamics, const sap_dynamics_state* at,
                           const sap_momentum_step* step, double* tau);
   void (*inverse_derivatives)(sap_derivatives* work, const sap_kinematics* kin, const double* v,

@@ -52,16 +52,24 @@ void sap_dynamics_momentum_balance(sap_dynamics* d, const sap_dynamics_state* at
   const double per_dt = 1.0 / step->dt;
   double *inertial = step->inertial, *k = d->force;
   d->kernels->momentum_forces(d, at, step, inertial);
+  if (load == NULL) {
+    sap_dynamics_push_fluid(d, at, step->trees, -1.0, inertial);
+  }
+  sap_dynamics_gather_forces(d, at->kin, step->trees, inertial);
   for (int32_t i = 0; i < nv; ++i) {
     residual[i] = inertial[i] +
                   (d->armature[i] * (at->v[i] - step->v0[i]) * per_dt + d->damping[i] * at->v[i]);
   }
-  if (load == NULL) {
+  if (load == NULL) {  // inertial has the medium
     sap_dynamics_add_servos(d, at->v, step->dt, -1.0, residual);
     sap_dynamics_add_forces(d, at, -1.0, residual, residual);
     return;
   }
   memset(load, 0, (size_t)nv * sizeof *load);
+  sap_dynamics_add_fluid(d, at, 1.0, load);
+  for (int32_t i = 0; i < nv; ++i) {
+    inertial[i] -= load[i];
+  }
   memset(k, 0, (size_t)nv * sizeof *k);
   sap_dynamics_add_servos(d, at->v, step->dt, 1.0, load);
   sap_dynamics_add_forces(d, at, 1.0, load, k);

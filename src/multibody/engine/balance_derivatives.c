@@ -59,6 +59,7 @@ static bool needs_differences(const sap_multibody* multibody, char* notes) {
 static void add_force(sap_multibody* multibody, const double* q, const double* v, double scale,
                       double* column) {
   const sap_dynamics_state at = {sap_multibody_kinematics(multibody, q), v, multibody->input};
+  sap_dynamics_add_fluid(multibody->dynamics, &at, scale, column);
   sap_dynamics_add_forces(multibody->dynamics, &at, scale, column, column);
 }
 
