@@ -22,8 +22,9 @@ sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool, sap_
   return SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&fm->v_star, system->nv),
                           SAP_ARRAY(&fm->m, system->nv), SAP_ARRAY(&fm->v_best, system->nv),
                           SAP_ARRAY(&fm->load, system->nv), SAP_ARRAY(&fm->dv, system->nv),
-                          SAP_ARRAY(&fm->weight, system->nv), SAP_ARRAY(&fm->direction, system->nv),
-                          SAP_ARRAY(&fm->progress, ngroups), SAP_ARRAY(&fm->alpha, ngroups));
+                          SAP_ARRAY(&fm->weight, system->nv), SAP_ARRAY(&fm->inverse, system->nv),
+                          SAP_ARRAY(&fm->direction, system->nv), SAP_ARRAY(&fm->progress, ngroups),
+                          SAP_ARRAY(&fm->alpha, ngroups));
 }
 
 void sap_free_motion_clear(sap_free_motion* fm) {
@@ -42,7 +43,7 @@ bool sap_free_motion_has_impulse(const sap_free_motion* fm, int32_t group) {
 
 double sap_free_motion_norm(const sap_free_motion* fm, int32_t group, const double* x) {
   double sum = 0.0;
-  SAP_FOR_GROUP(fm, group, i, sum += x[i] * x[i] / fm->weight[i])
+  SAP_FOR_GROUP(fm, group, i, sum += x[i] * x[i] * fm->inverse[i])
   return sqrt(sum);
 }
 
@@ -61,12 +62,13 @@ static sap_status start_group(sap_free_motion* fm, int32_t g, sap_error* error) 
       const double momentum = *A * v0[i];  // may cancel in m
       SAP_FAIL_IF(!(*A > 0.0), error, SAP_STATUS_NOT_SPD, "A of tree %d: its entry (%d, %d) is %g",
                   t, (int)(i - first), (int)(i - first), *A);
+      const double inverse = fm->inverse[i] = 1.0 / *A;
       fm->weight[i] = *A;
       fm->v_best[i] = fm->v_star[i];
       mass += *A;
-      residual_2 += fm->m[i] * fm->m[i] / *A;
-      load_2 += fm->load[i] * fm->load[i] / *A;
-      momentum_2 += momentum * momentum / *A;
+      residual_2 += fm->m[i] * fm->m[i] * inverse;
+      load_2 += fm->load[i] * fm->load[i] * inverse;
+      momentum_2 += momentum * momentum * inverse;
     }
   }
   const double residual = sqrt(residual_2), load = sqrt(load_2);

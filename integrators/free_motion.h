@@ -23,7 +23,7 @@ struct sap_free_motion {
   struct sap_group_progress* progress;  // (ngroups)
   double* v_star;                       // the iterate, then the result   (nv)
   double *m, *v_best, *load, *dv;       // (nv)
-  double* weight;                       // diag(A) of the first iterate   (nv)
+  double *weight, *inverse;             // diag(A) of the first iterate, 1/diag(A)   (nv)
   double* steps[SAP_BROYDEN_DEPTH];     // Broyden steps                  (nv) each
   double* direction;                    // of damped and exact Newton     (nv)
   double* alpha;                        // its step length                (ngroups)

@@ -212,7 +212,7 @@ const sap_branch_factor* sap_momentum_factor_branch(const sap_momentum_factor* f
                                                     const sap_tree_store* A) {
   const int32_t group = factor->tree_group[tree];
   const sap_branch_factor* branch = &factor->factors[tree];
-  return branch->runs != NULL && factor->groups[group].sparse == NULL &&
+  return branch->n <= BRANCH_MOST && factor->groups[group].sparse == NULL &&
                  factor->generation[group] == A->generation
              ? branch
              : NULL;

@@ -73,12 +73,12 @@ sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, sap_branc
 
 // x = L^-1 x of a small tree; a constant n lets the compiler unroll.
 static inline void solve_forward(const double* L, int32_t n, double* x) {
-  for (int32_t j = 0; j < n; ++j) {
-    const double* Lj = L + j * n;
-    x[j] *= Lj[j];
-    for (int32_t i = j + 1; i < n; ++i) {
-      x[i] -= Lj[i] * x[j];
+  for (int32_t i = 0; i < n; ++i) {
+    double sum = x[i];
+    for (int32_t j = 0; j < i; ++j) {
+      sum -= L[j * n + i] * x[j];
     }
+    x[i] = sum * L[i * n + i];
   }
 }
 
@@ -115,7 +115,11 @@ void sap_tree_solve_row(const sap_branch_factor* factor, const double* J, int32_
   for (int32_t i = 0; i < factor->n; ++i) {
     x[i] = J[(size_t)i * (size_t)nrows];
   }
-  solve_forward(factor->L, factor->n, x);
+  if (factor->n == SAP_SMALL_TREE) {
+    solve_forward(factor->L, SAP_SMALL_TREE, x);
+  } else {
+    solve_forward(factor->L, factor->n, x);
+  }
 }
 
 static void return_factor(sap_problem* p, int32_t tree) {

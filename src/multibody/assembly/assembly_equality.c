@@ -93,7 +93,7 @@ static void add_coordinate_row(const sap_kinematics* kin, const sap_equality_def
   if (e->type == SAP_EQUALITY_JOINT) {
     sap_kinematics_add_joint_row(kin, id, s, rows, 0);
   } else {
-    sap_tendon_add_row(kin, id, s, rows, 0);
+    (void)sap_tendon_add_row(kin, id, s, rows, 0);
   }
 }
 

@@ -22,7 +22,8 @@
 #include "problem/problem_data.h"
 
 typedef struct limit {
-  double g;  // distance to the limit [rad, m], < 0 beyond it
+  double g;      // distance to the limit [rad, m], < 0 beyond it
+  double rate0;  // J v0
   double stiffness, relaxation_time;
   uint64_t key;
   double damping;  // of the joint's own damper
@@ -36,15 +37,14 @@ static sap_status add_limit(const sap_assembly_call* call, const limit* l) {
   if (w == 0.0) {
     return SAP_STATUS_OK;
   }
-  const sap_compliant_row soft = {
-      .stiffness = l->stiffness,
-      .relaxation_time = l->relaxation_time,
-      .g0 = l->g,
-      .rate0 = sap_rows_times(&call->assembly->rows, 0, call->start->v0),
-      .w = w,
-      .damper = call->start->damper_time * l->damping,
-      .recovery_speed = isinf(l->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
-      .unilateral = true};
+  const sap_compliant_row soft = {.stiffness = l->stiffness,
+                                  .relaxation_time = l->relaxation_time,
+                                  .g0 = l->g,
+                                  .rate0 = l->rate0,
+                                  .w = w,
+                                  .damper = call->start->damper_time * l->damping,
+                                  .recovery_speed = isinf(l->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
+                                  .unilateral = true};
   sap_row_law law = {
       .set = l->is_band ? SAP_SET_BOX : SAP_SET_NONNEGATIVE, .key = l->key, .R = {w}};
   if (!l->is_band) {
@@ -115,7 +115,9 @@ static sap_status add_scalar_limits(const sap_assembly_call* call, int32_t id) {
     state->has_block =
         isfinite(g) && (g <= 0.0 || state->needed || scalar_may_act(call, joint, side, g, v_star));
     if (state->has_block) {
+      const double v0 = call->start->v0[joint->v_start];
       const limit l = {g,
+                       side == 0 ? v0 : -v0,
                        joint->limit_stiffness,
                        joint->limit_relaxation_time,
                        sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0),
@@ -147,6 +149,7 @@ static sap_status add_ball_limit(const sap_assembly_call* call, int32_t id) {
   sap_rows_touch(rows, joint->tree);
   sap_v3_scale(sap_rows_at(rows, 0) + joint->v_start, r, -1.0 / angle);
   const limit l = {sap_assembly_gap0(call, 0, g),
+                   sap_rows_times(rows, 0, start->v0),
                    joint->limit_stiffness,
                    joint->limit_relaxation_time,
                    sap_assembly_key(SAP_KEY_UPPER, id, 0, 0),
@@ -213,11 +216,11 @@ int32_t sap_assembly_check_limits(sap_assembly* assembly, const double* q0, cons
   return count;
 }
 
-// Makes the row dl/dq.
-static void make_tendon_row(const sap_assembly_call* call, int32_t id) {
+// Makes the row dl/dq; returns l.
+static double make_tendon_row(const sap_assembly_call* call, int32_t id) {
   sap_rows* rows = &call->assembly->rows;
   sap_rows_begin(rows, 1);
-  sap_tendon_add_row(call->start->kin, id, 1.0, rows, 0);
+  return sap_tendon_add_row(call->start->kin, id, 1.0, rows, 0);
 }
 
 // Adds a limit at each end of a range of the tendon's length. `l` has all but g and key.
@@ -225,10 +228,10 @@ static sap_status add_tendon_ends(const sap_assembly_call* call, int32_t id, con
                                   limit l) {
   const sap_assembly_start* start = call->start;
   const sap_rows* rows = &call->assembly->rows;
-  const double length = sap_tendon_length(start->kin, id);
-  make_tendon_row(call, id);
-  const double speed = fmax(fabs(sap_rows_times(rows, 0, start->v0)),
-                            fabs(sap_rows_times(rows, 0, sap_problem_v_star(call->problem))));
+  const double length = make_tendon_row(call, id);
+  const double rate = sap_rows_times(rows, 0, start->v0);
+  const double speed =
+      fmax(fabs(rate), fabs(sap_rows_times(rows, 0, sap_problem_v_star(call->problem))));
   for (int32_t side = 0; side < 2; ++side) {
     const double g = side == 0 ? length - ends[0] : ends[1] - length;
     if (isfinite(ends[side]) && may_act(call, g, ends[1] - ends[0], speed, l.relaxation_time)) {
@@ -236,6 +239,7 @@ static sap_status add_tendon_ends(const sap_assembly_call* call, int32_t id, con
         sap_rows_add_scaled(rows, 0, -2.0, sap_rows_at(rows, 0));  // the row's negative, exactly
       }
       l.g = sap_assembly_gap0(call, 0, g);
+      l.rate0 = side == 0 ? rate : -rate;
       l.key = l.is_band ? sap_assembly_key(SAP_KEY_TENDON_FRICTION, id, 1 + side, 0)
                         : sap_assembly_key(side == 0 ? SAP_KEY_TENDON_LOWER : SAP_KEY_TENDON_UPPER,
                                            id, 0, 0);
@@ -251,7 +255,7 @@ static sap_status add_tendon_limits(const sap_assembly_call* call, int32_t id) {
   const double ends[] = {t->lower, t->upper}, band[] = {t->spring_lower, t->spring_upper};
   const sap_law_settings s = sap_problem_law_settings(call->problem, call->start->regularization);
   if (isfinite(ends[0]) || isfinite(ends[1])) {
-    const limit l = {0.0, t->limit_stiffness, t->limit_relaxation_time, 0, t->damping, false};
+    const limit l = {0.0, 0.0, t->limit_stiffness, t->limit_relaxation_time, 0, t->damping, false};
     SAP_TRY(add_tendon_ends(call, id, ends, l));
   }
   return s.scheme->settled > 0.0 && t->stiffness > 0.0 && band[0] < band[1]
@@ -264,7 +268,7 @@ static sap_status add_tendon_friction(const sap_assembly_call* call, int32_t id)
   if (!(force > 0.0)) {
     return SAP_STATUS_OK;
   }
-  make_tendon_row(call, id);
+  (void)make_tendon_row(call, id);
   return add_friction(call, force, sap_assembly_key(SAP_KEY_TENDON_FRICTION, id, 0, 0));
 }
 

@@ -103,8 +103,7 @@ static sap_status add_joined(const sap_assembly_call* call, int32_t bound, doubl
     const double ends[2] = {gear * lower, gear * upper};
     lower = fmin(ends[0], ends[1]);
     upper = fmax(ends[0], ends[1]);
-    sap_tendon_add_row(kin, tendon, 1.0, &assembly->rows, 0);
-    length = sap_tendon_length(kin, tendon);
+    length = sap_tendon_add_row(kin, tendon, 1.0, &assembly->rows, 0);
   }
   law.lower = sap_clamp(law.lower, lower - motors, upper - motors);
   law.upper = sap_clamp(law.upper, lower - motors, upper - motors);

@@ -483,47 +483,51 @@ static void push_crank(const pull* to, const sap_model_actuator* a, double s) {
   push_body(to, a->slider_body, -1, c.p_P, force, moment);
 }
 
-double sap_tendon_length(const sap_kinematics* at, int32_t id) {
-  const sap_model* model = at->dynamics->model;
+// Returns the length. found NULL: nothing is called.
+static double walk_tendon(const sap_kinematics* kin, int32_t id, double s, sap_tendon_force* found,
+                          void* context) {
+  const sap_model* model = kin->dynamics->model;
   const sap_model_tendon* tendon = &model->tendons[id];
-  path way = begin_path(at, id);
+  path way = begin_path(kin, id);
   piece part;
   double length = 0.0;
   for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
-    length += model->tendon_coefficients[k] * at->q[model->joints[model->tendon_joints[k]].q_start];
+    const int32_t joint = model->tendon_joints[k];
+    length += model->tendon_coefficients[k] * kin->q[model->joints[joint].q_start];
   }
-  while (next_piece(&way, &part)) {
-    length += part.share * part.length;
-  }
-  return length + way.on_obstacles;
-}
-
-void sap_tendon_find_forces(const sap_kinematics* kin, int32_t id, double s,
-                            sap_tendon_force* found, void* context) {
-  path way = begin_path(kin, id);
-  piece part;
   while (next_piece(&way, &part)) {
     double force[3];
-    if (part.body[0] != part.body[1]) {
+    length += part.share * part.length;
+    if (found != NULL && part.body[0] != part.body[1]) {
       sap_v3_scale(force, part.u, s * part.share);
       found(context, part.body[1], part.p[1], force);
       sap_v3_scale(force, force, -1.0);
       found(context, part.body[0], part.p[0], force);
     }
   }
+  return length + way.on_obstacles;
+}
+
+double sap_tendon_length(const sap_kinematics* kin, int32_t id) {
+  return walk_tendon(kin, id, 0.0, NULL, NULL);
+}
+
+void sap_tendon_find_forces(const sap_kinematics* kin, int32_t id, double s,
+                            sap_tendon_force* found, void* context) {
+  (void)walk_tendon(kin, id, s, found, context);
 }
 
 static void push_end(void* context, int32_t body, const double p_W[3], const double force[3]) {
   push_body(context, body, -1, p_W, force, NULL);
 }
 
-static void push_tendon(pull* to, int32_t id, double s) {
+static double push_tendon(pull* to, int32_t id, double s) {
   const sap_model* model = to->kin->dynamics->model;
   const sap_model_tendon* tendon = &model->tendons[id];
   for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
     push_dof(to, model->joints[model->tendon_joints[k]].v_start, s * model->tendon_coefficients[k]);
   }
-  sap_tendon_find_forces(to->kin, id, s, push_end, to);
+  return walk_tendon(to->kin, id, s, push_end, to);
 }
 
 double sap_transmission_length(const sap_kinematics* at, int32_t id) {
@@ -551,7 +555,7 @@ static void push_actuator(pull* to, int32_t id, double s) {
       push_joint(to, actuator, s);
       break;
     case SAP_TRANSMISSION_TENDON:
-      push_tendon(to, actuator->target, s);
+      (void)push_tendon(to, actuator->target, s);
       break;
     case SAP_TRANSMISSION_SLIDER_CRANK:
       push_crank(to, actuator, s);
@@ -565,11 +569,11 @@ static void push_actuator(pull* to, int32_t id, double s) {
 }
 
 void sap_tendon_add_force(const sap_kinematics* kin, int32_t id, double s, double* tau) {
-  push_tendon(&(pull){kin, tau, NULL}, id, s);
+  (void)push_tendon(&(pull){kin, tau, NULL}, id, s);
 }
 
-void sap_tendon_add_row(const sap_kinematics* kin, int32_t id, double s, sap_rows* rows,
-                        int32_t r) {
+double sap_tendon_add_row(const sap_kinematics* kin, int32_t id, double s, sap_rows* rows,
+                          int32_t r) {
   const sap_model* model = kin->dynamics->model;
   const sap_model_tendon* tendon = &model->tendons[id];
   // Trees of obstacles that are not in the way now are touched too: the pattern is constant.
@@ -578,7 +582,7 @@ void sap_tendon_add_row(const sap_kinematics* kin, int32_t id, double s, sap_row
       touch_tree_of(kin, model->tendon_point_bodies[i], rows);
     }
   }
-  push_tendon(&(pull){kin, sap_rows_at(rows, r), rows}, id, s);
+  return push_tendon(&(pull){kin, sap_rows_at(rows, r), rows}, id, s);
 }
 
 void sap_transmission_add_force(const sap_kinematics* kin, int32_t id, double s, double* tau) {
@@ -589,7 +593,7 @@ void sap_transmission_add_row(const sap_kinematics* kin, int32_t id, double s, s
                               int32_t r) {
   const sap_model_actuator* actuator = &kin->dynamics->model->actuators[id];
   if (actuator->transmission == SAP_TRANSMISSION_TENDON) {
-    sap_tendon_add_row(kin, actuator->target, s, rows, r);
+    (void)sap_tendon_add_row(kin, actuator->target, s, rows, r);
   } else {
     push_actuator(&(pull){kin, sap_rows_at(rows, r), rows}, id, s);
   }

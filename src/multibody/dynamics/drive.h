@@ -29,9 +29,9 @@ typedef void sap_tendon_force(void* context, int32_t body, const double p_W[3],
                               const double force[3]);
 void sap_tendon_find_forces(const sap_kinematics* kin, int32_t tendon, double s,
                             sap_tendon_force* found, void* context);
-// Adds the gradient to row r.
-void sap_tendon_add_row(const sap_kinematics* kin, int32_t tendon, double s, sap_rows* rows,
-                        int32_t r);
+// Adds the gradient to row r; returns the length.
+double sap_tendon_add_row(const sap_kinematics* kin, int32_t tendon, double s, sap_rows* rows,
+                          int32_t r);
 
 // Returns true if the gradient is the same at all positions: of a hinge, a slide, a fixed tendon.
 static inline bool sap_transmission_is_fixed(const sap_model* model, const sap_model_actuator* a) {

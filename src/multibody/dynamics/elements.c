@@ -122,11 +122,10 @@ static void bushing_law(sap_dynamics* d, const sap_kinematics* kin, const sap_bu
 
 static void tendon_law(sap_dynamics* d, const sap_kinematics* kin, int32_t id, element_law* out) {
   const sap_model_tendon* tendon = &d->model->tendons[id];
-  const double length = sap_tendon_length(kin, id);
+  sap_rows_begin(&d->rows, 1);
+  const double length = sap_tendon_add_row(kin, id, 1.0, &d->rows, 0);
   const double relaxed = fmin(fmax(length, tendon->spring_lower), tendon->spring_upper);
   const bool active = length != relaxed || tendon->spring_lower == tendon->spring_upper;
-  sap_rows_begin(&d->rows, 1);
-  sap_tendon_add_row(kin, id, 1.0, &d->rows, 0);
   out->s[0] = tendon->stiffness * (length - relaxed);
   out->K[0] = active ? tendon->stiffness : 0.0;
   out->D[0] = tendon->damping;

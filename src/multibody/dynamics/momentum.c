@@ -67,7 +67,7 @@ void sap_dynamics_momentum_balance(sap_dynamics* d, const sap_dynamics_state* at
   }
   memset(load, 0, (size_t)nv * sizeof *load);
   sap_dynamics_add_fluid(d, at, 1.0, load);
-  for (int32_t i = 0; i < nv; ++i) {
+  for (int32_t i = 0; d->fluid.count > 0 && i < nv; ++i) {
     inertial[i] -= load[i];
   }
   memset(k, 0, (size_t)nv * sizeof *k);

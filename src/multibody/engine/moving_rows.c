@@ -41,7 +41,7 @@ static void make_rows(const sap_slopes_call* call, const sap_kinematics* kin, ui
     sap_v3_scale(sap_rows_at(rows, 0) + joint->v_start, r, -1.0 / sap_v3_norm(r));
   } else {
     id -= kind == SAP_KEY_BOUND_SERVOS ? model->sizes.joints : 0;
-    sap_tendon_add_row(kin, id, kind == SAP_KEY_TENDON_UPPER ? -1.0 : 1.0, rows, 0);
+    (void)sap_tendon_add_row(kin, id, kind == SAP_KEY_TENDON_UPPER ? -1.0 : 1.0, rows, 0);
   }
 }
 
