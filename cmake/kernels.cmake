@@ -39,7 +39,7 @@ function(sapstep_kernels stem sets)
     file(CONFIGURE OUTPUT ${source} CONTENT
          "#define ${macro}\n#define SAP_KERNEL_SET ${set}\n#include \"${stem}.inc\"\n")
     target_sources(sapstep_objects PRIVATE ${source})
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${SAPSTEP_FLAGS_${set}};${ARGN}")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${SAPSTEP_FLAGS_${set}};-ftree-slp-vectorize;${ARGN}")
   endforeach()
 endfunction()
 

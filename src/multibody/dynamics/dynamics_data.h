@@ -153,14 +153,18 @@ static inline void sap_dynamics_set_link_velocity(sap_dynamics* d, const sap_dyn
                                                   int32_t l) {
   const sap_link* link = &d->links[l];
   double(*S)[6] = at->kin->S;
-  double V[6] = {0.0};
-  if (link->parent >= 0) {
-    memcpy(V, d->V[link->parent], sizeof V);
+  static const double rest[6] = {0.0};
+  const double* parent = link->parent >= 0 ? d->V[link->parent] : rest;
+  double V[6];  // in registers: a copy through memory would wait for its narrower stores
+  for (int k = 0; k < 6; ++k) {
+    V[k] = parent[k];
   }
   for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
     sap_spatial_add_scaled(V, S[i], at->v[i]);
   }
-  memcpy(d->V[l], V, sizeof V);
+  for (int k = 0; k < 6; ++k) {
+    d->V[l][k] = V[k];
+  }
 }
 // The same of any link; a lone link's O is its origin.
 static inline void sap_dynamics_set_velocity(sap_dynamics* d, const sap_dynamics_state* at,
