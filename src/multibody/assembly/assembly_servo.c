@@ -68,8 +68,7 @@ static sap_status add_single(const sap_assembly_call* call, int32_t id) {
   const sap_assembly_start* start = call->start;
   sap_rows* rows = &call->assembly->rows;
   sap_rows_begin(rows, 1);
-  sap_transmission_add_row(start->kin, id, actuator->gear, rows, 0);
-  const double length = sap_transmission_length(start->kin, id);
+  const double length = sap_transmission_add_row(start->kin, id, actuator->gear, rows, 0);
   const sap_actuator_line law = sap_dynamics_actuator_line(call->assembly->model, id, start->input);
   return add_servo(call, &law, actuator->gear * length, sap_assembly_key(SAP_KEY_SERVO, id, 0, 0));
 }

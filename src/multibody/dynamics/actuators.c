@@ -246,7 +246,7 @@ double sap_transmission_rate(sap_dynamics* d, const sap_kinematics* kin, const d
     return d->locked[dof] ? 0.0 : v[dof];
   }
   sap_rows_begin(&d->rows, 1);
-  sap_transmission_add_row(kin, id, 1.0, &d->rows, 0);
+  (void)sap_transmission_add_row(kin, id, 1.0, &d->rows, 0);
   return sap_rows_times(&d->rows, 0, v);
 }
 

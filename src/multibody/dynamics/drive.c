@@ -430,7 +430,7 @@ static site_drive find_site(const sap_kinematics* at, const sap_model_actuator* 
   return out;
 }
 
-static void push_site(const pull* to, const sap_model_actuator* a, double s) {
+static double push_site(const pull* to, const sap_model_actuator* a, double s) {
   const sap_model* model = to->kin->dynamics->model;
   const site_drive drive = find_site(to->kin, a);
   const int32_t bodies[2] = {a->site_body, a->reference_body};
@@ -441,6 +441,7 @@ static void push_site(const pull* to, const sap_model_actuator* a, double s) {
     sap_v3_scale(moment, drive.moment, i == 0 ? s : -s);
     push_body(to, bodies[i], stop, drive.p[i], force, moment);
   }
+  return drive.length;
 }
 
 // In the world's axes.
@@ -473,7 +474,7 @@ static crank_drive find_crank(const sap_kinematics* at, const sap_model_actuator
   return out;
 }
 
-static void push_crank(const pull* to, const sap_model_actuator* a, double s) {
+static double push_crank(const pull* to, const sap_model_actuator* a, double s) {
   const crank_drive c = find_crank(to->kin, a);
   double force[3], moment[3];
   sap_v3_scale(force, c.g_d, s);
@@ -481,11 +482,11 @@ static void push_crank(const pull* to, const sap_model_actuator* a, double s) {
   sap_v3_scale(force, c.g_d, -s);
   sap_v3_scale(moment, c.moment, s);
   push_body(to, a->slider_body, -1, c.p_P, force, moment);
+  return c.length;
 }
 
-// Returns the length. found NULL: nothing is called.
-static double walk_tendon(const sap_kinematics* kin, int32_t id, double s, sap_tendon_force* found,
-                          void* context) {
+double sap_tendon_find_forces(const sap_kinematics* kin, int32_t id, double s,
+                              sap_tendon_force* found, void* context) {
   const sap_model* model = kin->dynamics->model;
   const sap_model_tendon* tendon = &model->tendons[id];
   path way = begin_path(kin, id);
@@ -508,15 +509,6 @@ static double walk_tendon(const sap_kinematics* kin, int32_t id, double s, sap_t
   return length + way.on_obstacles;
 }
 
-double sap_tendon_length(const sap_kinematics* kin, int32_t id) {
-  return walk_tendon(kin, id, 0.0, NULL, NULL);
-}
-
-void sap_tendon_find_forces(const sap_kinematics* kin, int32_t id, double s,
-                            sap_tendon_force* found, void* context) {
-  (void)walk_tendon(kin, id, s, found, context);
-}
-
 static void push_end(void* context, int32_t body, const double p_W[3], const double force[3]) {
   push_body(context, body, -1, p_W, force, NULL);
 }
@@ -527,7 +519,7 @@ static double push_tendon(pull* to, int32_t id, double s) {
   for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
     push_dof(to, model->joints[model->tendon_joints[k]].v_start, s * model->tendon_coefficients[k]);
   }
-  return walk_tendon(to->kin, id, s, push_end, to);
+  return sap_tendon_find_forces(to->kin, id, s, push_end, to);
 }
 
 double sap_transmission_length(const sap_kinematics* at, int32_t id) {
@@ -548,24 +540,23 @@ double sap_transmission_length(const sap_kinematics* at, int32_t id) {
   return 0.0;
 }
 
-static void push_actuator(pull* to, int32_t id, double s) {
+// Returns the length, but 0 for a joint.
+static double push_actuator(pull* to, int32_t id, double s) {
   const sap_model_actuator* actuator = &to->kin->dynamics->model->actuators[id];
   switch (actuator->transmission) {
     case SAP_TRANSMISSION_JOINT:
       push_joint(to, actuator, s);
       break;
     case SAP_TRANSMISSION_TENDON:
-      (void)push_tendon(to, actuator->target, s);
-      break;
+      return push_tendon(to, actuator->target, s);
     case SAP_TRANSMISSION_SLIDER_CRANK:
-      push_crank(to, actuator, s);
-      break;
+      return push_crank(to, actuator, s);
     case SAP_TRANSMISSION_SITE:
-      push_site(to, actuator, s);
-      break;
+      return push_site(to, actuator, s);
     case SAP_TRANSMISSION_ADHESION:
       break;
   }
+  return 0.0;
 }
 
 void sap_tendon_add_force(const sap_kinematics* kin, int32_t id, double s, double* tau) {
@@ -586,15 +577,17 @@ double sap_tendon_add_row(const sap_kinematics* kin, int32_t id, double s, sap_r
 }
 
 void sap_transmission_add_force(const sap_kinematics* kin, int32_t id, double s, double* tau) {
-  push_actuator(&(pull){kin, tau, NULL}, id, s);
+  (void)push_actuator(&(pull){kin, tau, NULL}, id, s);
 }
 
-void sap_transmission_add_row(const sap_kinematics* kin, int32_t id, double s, sap_rows* rows,
-                              int32_t r) {
+double sap_transmission_add_row(const sap_kinematics* kin, int32_t id, double s, sap_rows* rows,
+                                int32_t r) {
   const sap_model_actuator* actuator = &kin->dynamics->model->actuators[id];
   if (actuator->transmission == SAP_TRANSMISSION_TENDON) {
-    (void)sap_tendon_add_row(kin, actuator->target, s, rows, r);
-  } else {
-    push_actuator(&(pull){kin, sap_rows_at(rows, r), rows}, id, s);
+    return sap_tendon_add_row(kin, actuator->target, s, rows, r);
   }
+  const double length = push_actuator(&(pull){kin, sap_rows_at(rows, r), rows}, id, s);
+  return actuator->transmission == SAP_TRANSMISSION_JOINT
+             ? joint_length(kin->dynamics->model, actuator, kin->q)
+             : length;
 }

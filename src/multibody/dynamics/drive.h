@@ -19,16 +19,18 @@
 
 #include "multibody/dynamics/kinematics.h"
 
-double sap_tendon_length(const sap_kinematics* kin, int32_t tendon);
 // Adds s times the gradient of the length to tau (nv): the generalized force of a pull -s. A
 // segment of length zero adds nothing.
 void sap_tendon_add_force(const sap_kinematics* kin, int32_t tendon, double s, double* tau);
-// Calls `found` with the same forces on bodies, at points p_W; none of a fixed tendon, whose forces
-// are efforts on joints.
+// Calls `found`, unless NULL, with the same forces on bodies, at points p_W; none of a fixed tendon,
+// whose forces are efforts on joints. Returns the length.
 typedef void sap_tendon_force(void* context, int32_t body, const double p_W[3],
                               const double force[3]);
-void sap_tendon_find_forces(const sap_kinematics* kin, int32_t tendon, double s,
-                            sap_tendon_force* found, void* context);
+double sap_tendon_find_forces(const sap_kinematics* kin, int32_t tendon, double s,
+                              sap_tendon_force* found, void* context);
+static inline double sap_tendon_length(const sap_kinematics* kin, int32_t tendon) {
+  return sap_tendon_find_forces(kin, tendon, 0.0, NULL, NULL);
+}
 // Adds the gradient to row r; returns the length.
 double sap_tendon_add_row(const sap_kinematics* kin, int32_t tendon, double s, sap_rows* rows,
                           int32_t r);
@@ -42,9 +44,9 @@ static inline bool sap_transmission_is_fixed(const sap_model* model, const sap_m
 double sap_transmission_length(const sap_kinematics* kin, int32_t actuator);
 // Adds s times the gradient of the length to tau (nv).
 void sap_transmission_add_force(const sap_kinematics* kin, int32_t actuator, double s, double* tau);
-// Adds the same to row r.
-void sap_transmission_add_row(const sap_kinematics* kin, int32_t actuator, double s, sap_rows* rows,
-                              int32_t r);
+// Adds the same to row r; returns the length.
+double sap_transmission_add_row(const sap_kinematics* kin, int32_t actuator, double s,
+                                sap_rows* rows, int32_t r);
 
 // --- paths of tendons ---
 // Path of a spatial tendon: straight pieces between points, and arcs around obstacles.

@@ -144,8 +144,7 @@ static void actuator_law(sap_dynamics* d, const sap_dynamics_state* at, int32_t 
                          element_law* out) {
   const double gear = d->model->actuators[id].gear;
   sap_rows_begin(&d->rows, 1);
-  sap_transmission_add_row(at->kin, id, gear, &d->rows, 0);
-  const double length = gear * sap_transmission_length(at->kin, id);
+  const double length = gear * sap_transmission_add_row(at->kin, id, gear, &d->rows, 0);
   const double rate = at->v != NULL ? sap_rows_times(&d->rows, 0, at->v) : 0.0;
   const sap_actuator_force f = sap_dynamics_actuator_force(d->model, id, at->input, length, rate);
   out->K[0] = fmax(f.stiffness, 0.0);

@@ -28,13 +28,12 @@ static bool place_servo(sap_dynamics* d, const sap_kinematics* kin, sap_servo* s
   }
   servo->count = 0;
   sap_rows_begin(&d->rows, 1);
-  sap_transmission_add_row(kin, servo->id, 1.0, &d->rows, 0);
+  servo->x0 = sap_transmission_add_row(kin, servo->id, 1.0, &d->rows, 0);
   if (d->rows.ntrees != 1) {
     return false;
   }
   const double* row = sap_rows_at(&d->rows, 0);
   const int32_t first = model->tree_dofs[d->rows.trees[0]];
-  servo->x0 = sap_transmission_length(kin, servo->id);
   for (int32_t i = first; i < first + model->tree_sizes[d->rows.trees[0]]; ++i) {
     if (row[i] != 0.0) {
       servo->dofs[servo->count] = i;

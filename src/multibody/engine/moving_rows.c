@@ -32,7 +32,7 @@ static void make_rows(const sap_slopes_call* call, const sap_kinematics* kin, ui
   g[0] = 0.0;  // not needed
   sap_rows_begin(rows, 1);
   if (kind == SAP_KEY_SERVO) {
-    sap_transmission_add_row(kin, id, model->actuators[id].gear, rows, 0);
+    (void)sap_transmission_add_row(kin, id, model->actuators[id].gear, rows, 0);
   } else if (kind == SAP_KEY_UPPER) {
     const sap_model_joint_data* joint = &model->joints[id];
     double r[3];

@@ -394,7 +394,8 @@ void sap_multibody_reaction(sap_multibody* multibody, const sap_step_report* rep
   }
   for (int32_t t = 0; t < model->sizes.tendons; ++t) {
     if (model->tendons[t].npoints > 0) {
-      sap_tendon_find_forces(kin, t, tendon_force(multibody, report, kin, t), subtract_pull, &r);
+      (void)sap_tendon_find_forces(kin, t, tendon_force(multibody, report, kin, t), subtract_pull,
+                                   &r);
     }
   }
 }
