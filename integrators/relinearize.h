@@ -21,7 +21,7 @@ typedef struct sap_relinearize {
   sap_prediction prediction;
   double* v_predicted;  // (nv)
   // results of the last step
-  double began;           // clock at its start [s]
+  double began, lap;      // clock at its start, and where its last measured part ended [s]
   int32_t count;          // solutions beyond the first
   bool linearized_again;  // stage 1, about impulses found
   bool about_solution;    // constraints have the solution before for v_guess, not v0
