@@ -12,6 +12,12 @@ add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math)
 # Functions pass vectors of three numbers through memory. A load of two of them at once, which the optimiser makes of
 # statements side by side, waits for stores that it does not match: 9 % of the time of a step of an arm. Same bits.
 add_compile_options($<$<COMPILE_LANGUAGE:C>:-fno-tree-slp-vectorize>)
+# gcc fills and copies structures by `rep stos` and `rep movs`, which take longer to start than memset and memcpy take.
+include(CheckCCompilerFlag)
+check_c_compiler_flag("-Werror -mstringop-strategy=libcall" SAPSTEP_STRING_CALLS)
+if(SAPSTEP_STRING_CALLS)
+  add_compile_options($<$<COMPILE_LANGUAGE:C>:-mstringop-strategy=libcall>)
+endif()
 if(SAPSTEP_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=address,undefined)

@@ -2,7 +2,6 @@
 # Kernels: code that is compiled once per instruction set and chosen at run time (src/core/kernels.h). Those of
 # linear algebra and patches fuse multiply-adds by name, the same way in every build; those of cones and dynamics
 # give the same bits in all sets.
-include(CheckCCompilerFlag)
 include(CheckCSourceCompiles)
 set(SAPSTEP_FLAGS_avx2 -mavx2 -mfma)
 set(SAPSTEP_FLAGS_avx512 -mavx2 -mfma -mavx512f -mavx512vl -mavx512dq -mprefer-vector-width=512)
