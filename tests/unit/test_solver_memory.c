@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -191,12 +192,68 @@ static void test_zero_coupling(void** state) {
   }
 }
 
+// v of a tree of mass m with a row J = 1, R = 0.5: m (v - v*) = (v_hat - v)/R.
+static double balanced(double m, double v_star, double v_hat) {
+  return (m * v_star + v_hat / 0.5) / (m + 1.0 / 0.5);
+}
+
+// A problem solved again with another v* of one island and another v_hat of a second keeps the
+// answers of the others, bit for bit.
+static void test_solved_again(void** state) {
+  (void)state;
+  enum { TREES = 4 };
+  const int32_t sizes[TREES] = {1, 1, 1, 1};
+  const double J = 1.0, R = 0.5, *jacobian = &J;
+  double v_star[TREES] = {1.0, -2.0, 3.0, 0.7}, v_hat[TREES] = {0.3, 0.2, -0.1, 2.0};
+  sap_problem* p;
+  sap_solver* solver;
+  sap_solution solution = {0};
+  sap_report report = {0};
+  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_solver_create("sap", NULL, &solver, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_reset(p, 0.01, TREES, sizes, NULL), SAP_STATUS_OK);
+  for (int32_t t = 0; t < TREES; ++t) {
+    const double mass = 1.0 + t;
+    const sap_block block = {.set = SAP_SET_FREE,
+                             .nrows = 1,
+                             .ntrees = 1,
+                             .trees = &t,
+                             .jacobians = &jacobian,
+                             .R = &R,
+                             .v_hat = &v_hat[t]};
+    assert_int_equal(sap_problem_set_momentum_block(p, t, t, &mass, 1, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
+  }
+  double before[TREES];
+  for (int round = 0; round < 2; ++round) {
+    assert_int_equal(sap_problem_set_v_star(p, v_star, NULL), SAP_STATUS_OK);
+    memcpy(p->v_hat_shifted, v_hat, sizeof v_hat);
+    assert_int_equal(sap_solver_solve(solver, p, &solution, &report, NULL), SAP_STATUS_OK);
+    assert_int_equal(report.outcome, SAP_OUTCOME_CONVERGED);
+    assert_int_equal(report.islands, TREES);
+    assert_int_equal(report.total_iterations, round == 0 ? TREES : 2);
+    for (int32_t t = 0; t < TREES; ++t) {
+      const double expected = balanced(1.0 + t, v_star[t], v_hat[t]);
+      assert_true(fabs(solution.v[t] - expected) <= 1e-6);  // the solver's tolerance
+      assert_true(fabs(solution.gamma[t] - (1.0 + t) * (expected - v_star[t])) <= 1e-5);
+      assert_true(round == 0 || t == 1 || t == 2 || solution.v[t] == before[t]);
+      before[t] = solution.v[t];
+    }
+    p->solved = true;
+    v_star[1] = 5.0;
+    v_hat[2] = 4.0;
+  }
+  sap_solution_clear(&solution);
+  sap_report_clear(&report);
+  sap_solver_destroy(solver);
+  sap_problem_destroy(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_values_by_key),
-      cmocka_unit_test(test_sums_of_islands),
-      cmocka_unit_test(test_history_of_islands),
-      cmocka_unit_test(test_zero_coupling),
+      cmocka_unit_test(test_values_by_key),      cmocka_unit_test(test_sums_of_islands),
+      cmocka_unit_test(test_history_of_islands), cmocka_unit_test(test_zero_coupling),
+      cmocka_unit_test(test_solved_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
