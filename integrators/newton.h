@@ -44,7 +44,7 @@ typedef struct sap_group_progress {
   double floor;      // residual found to be round-off of ill-conditioned forces, or 0
   int32_t damped;    // visits to damped Newton
   double first;      // residual where the iteration began
-  double entered;    // residual where exact Newton began
+  double entered;    // residual where damped or exact Newton began
 } sap_group_progress;
 
 // Loops over the groups `g` in a phase.

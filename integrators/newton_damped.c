@@ -7,7 +7,8 @@
 //   s . m(v + alpha s)
 // alpha is reduced until that slope is no longer steeply uphill, or |D m| falls. The search needs
 // no energy and is not caught in valleys of |D m|. A group returns to the quasi-Newton iteration
-// when it contracts well, and goes on to exact Newton when this iteration does not help.
+// when it contracts well, and goes on to exact Newton, from where it began if it got away, when this
+// iteration does not help.
 // cost: one A, its factor, and one or a few inverse dynamics per iteration.
 #include <math.h>
 
@@ -106,19 +107,41 @@ static bool any_pending(const sap_free_motion* fm) {
   return false;
 }
 
+static sap_status iterate(sap_free_motion* fm, sap_error* error) {
+  SAP_TRY(find_directions(fm, fm->dv, error));
+  SAP_TRY(line_search(fm, fm->dv, error));
+  conclude_iteration(fm);
+  fm->iterations += 1;
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_newton_damped_iterate(sap_free_motion* fm, int32_t max_iterations,
                                      sap_error* error) {
+  double* begin = fm->steps[0];
+  sap_error far = {0};
+  sap_status status = SAP_STATUS_OK;
+  SAP_EACH_GROUP(fm, SAP_GROUP_DAMPED, g) {
+    fm->progress[g].entered = fm->progress[g].best;
+    SAP_FOR_GROUP(fm, g, i, begin[i] = fm->v_best[i])
+  }
   fm->moved = true;
   fm->matrix_is_current = false;
   SAP_TRY(sap_free_motion_evaluate(fm, error));
-  for (int32_t k = 0; any_pending(fm) && k < max_iterations; ++k) {
-    SAP_TRY(find_directions(fm, fm->dv, error));
-    SAP_TRY(line_search(fm, fm->dv, error));
-    conclude_iteration(fm);
-    fm->iterations += 1;
+  for (int32_t k = 0; status == SAP_STATUS_OK && any_pending(fm) && k < max_iterations; ++k) {
+    status = iterate(fm, &far);
   }
+  if (status != SAP_STATUS_OK && status != SAP_STATUS_NOT_FINITE && status != SAP_STATUS_NOT_SPD) {
+    *error = far;
+    return status;
+  }
+  // Gyroscopic forces have no potential: s may lead ever farther away.
   SAP_EACH_GROUP(fm, SAP_GROUP_DAMPED, g) {
-    fm->progress[g].phase = SAP_GROUP_EXACT;
+    sap_group_progress* p = &fm->progress[g];
+    if (!(p->best <= p->entered)) {
+      p->best = p->residual = p->entered;
+      SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i] = begin[i])
+    }
+    p->phase = SAP_GROUP_EXACT;
   }
   return SAP_STATUS_OK;
 }

@@ -156,16 +156,16 @@ static bool end_all(sap_free_motion* fm) {
   return true;
 }
 
-// Evaluates A at the iterate if `renew` is true, and factorizes it. If A cannot be factorized
-// because the iterate is far off (K of a cubic spring, 1e19, hides M), groups go on from their best
-// iterates.
+// Evaluates A at the iterate if `renew` is true, and factorizes it. If A cannot be found or
+// factorized because the iterate is far off (K of a cubic spring, 1e19, hides M), groups go on from
+// their best iterates.
 static sap_status renew_factor(sap_free_motion* fm, bool renew, sap_error* error) {
   sap_error local = {0};
   sap_status status = renew ? sap_momentum_balance_matrix(&fm->balance, &local) : SAP_STATUS_OK;
   if (status == SAP_STATUS_OK) {
     status = sap_newton_quasi_factor(fm, &local);
   }
-  if (status == SAP_STATUS_NOT_SPD && fm->iterations > 0) {
+  if ((status == SAP_STATUS_NOT_SPD || status == SAP_STATUS_NOT_FINITE) && fm->iterations > 0) {
     leave_all(fm);
     return SAP_STATUS_OK;
   }
