@@ -11,7 +11,7 @@
 #include "solvers/report.h"
 
 // Repeated solutions with shifted v_hat: each leaves a tenth or less of the error before.
-enum { SHIFTS_MAX = 6, LAGS_MAX = 12 };
+enum { SHIFTS_MAX = 6 };
 
 // Chooses Moreau-Jean's law if the options demand it or if the solver has no other.
 static sap_status choose_law(const sap_stepper_options* options, sap_contact_stage* stage,
@@ -126,15 +126,6 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
   return check_callback("constraints", code, &local, error);
 }
 
-static void add_work(sap_report* report, const sap_report* before) {
-  report->iterations += before->iterations;
-  report->total_iterations += before->total_iterations;
-  report->factorizations += before->factorizations;
-  report->symbolic_analyses += before->symbolic_analyses;
-  report->evaluations += before->evaluations;
-  report->time += before->time;
-}
-
 // A paused solve goes on from its v and its multipliers as a solve of its own.
 static sap_status solve_once(sap_contact_stage* stage, sap_error* error) {
   sap_problem* problem = stage->problem;
@@ -146,44 +137,30 @@ static sap_status solve_once(sap_contact_stage* stage, sap_error* error) {
   return status;
 }
 
-// Solves again from the last solution. The report counts both.
-static sap_status solve_from_solution(sap_contact_stage* stage, sap_error* error) {
-  const sap_report before = stage->report;
-  sap_status status = sap_problem_set_v_guess(stage->problem, stage->solution.v, error);
-  status = status == SAP_STATUS_OK ? solve_once(stage, error) : status;
-  add_work(&stage->report, &before);
-  return status;
-}
-
 // Solves until the impulses of lagged contacts and the shifts against gliding converge: what the
 // stepper remembers of them is a guess.
 static sap_status solve_problem(sap_contact_stage* stage, sap_error* error) {
   sap_problem* problem = stage->problem;
-  const sap_solution* solution = &stage->solution;
-  sap_status status = solve_once(stage, error);
+  sap_solution* solution = &stage->solution;
+  sap_report* report = &stage->report;
+  SAP_TRY(solve_once(stage, error));
   if (stage->restored || stage->paused) {
-    return status;
+    return SAP_STATUS_OK;
   }
-  for (int i = 0;
-       i < LAGS_MAX && status == SAP_STATUS_OK && stage->report.outcome != SAP_OUTCOME_TIME_LIMIT &&
-       sap_problem_relag(problem, solution->gamma);
-       ++i) {
-    status = solve_from_solution(stage, error);
-  }
-  for (int i = 0; i < SHIFTS_MAX && status == SAP_STATUS_OK &&
-                  stage->report.outcome != SAP_OUTCOME_TIME_LIMIT &&
+  SAP_TRY(sap_solver_settle_lags(stage->solver, problem, solution, report, error));
+  for (int i = 0; i < SHIFTS_MAX && report->outcome != SAP_OUTCOME_TIME_LIMIT &&
                   sap_problem_shift_again(problem, solution->vc, solution->gamma);
        ++i) {
-    status = solve_from_solution(stage, error);
+    SAP_TRY(sap_solver_solve_again(stage->solver, problem, solution, report, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_contact_stage_solve(sap_contact_stage* stage, bool again, sap_error* error) {
   const sap_report before = stage->report;
   const sap_status status = solve_problem(stage, error);
   if (again) {
-    add_work(&stage->report, &before);
+    sap_report_add_work(&stage->report, &before);
   }
   return status != SAP_STATUS_OK || stage->paused
              ? status

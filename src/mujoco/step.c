@@ -132,6 +132,7 @@ static sap_status solve(sap_mj* a, double began, sap_error* error) {
     SAP_TRY(sap_solver_set_time_limit(a->solver, fmax(left, 1e-9), error));
   }
   SAP_TRY(sap_solver_solve(a->solver, a->problem, &a->solution, &a->report, error));
+  SAP_TRY(sap_solver_settle_lags(a->solver, a->problem, &a->solution, &a->report, error));
   const double accepted = fmax(ACCEPTED_ERROR, a->options.solver_options.relative_tolerance);
   return sap_report_check(&a->report, accepted, error);
 }

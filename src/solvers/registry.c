@@ -5,10 +5,11 @@
 
 #include "core/memory.h"
 #include "core/platform.h"
+#include "problem/law.h"
 #include "problem/problem_data.h"
 #include "solvers/dual/dual.h"
 #include "solvers/primal/sap.h"
-#include "solvers/registry.h"
+#include "solvers/report.h"
 #include "solvers/solver_options.h"
 
 #define CONVEX "Coulomb, maximum dissipation"
@@ -243,6 +244,28 @@ sap_status sap_solver_solve(sap_solver* solver, const sap_problem* problem, sap_
   SAP_TRY(solver->row->solve(solver->workspace, solver->row, &call, error));
   if (report != NULL) {
     report->time = sap_clock_seconds() - start;
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_solver_solve_again(sap_solver* solver, sap_problem* problem, sap_solution* solution,
+                                  sap_report* report, sap_error* error) {
+  const sap_report before = *report;
+  SAP_TRY(sap_problem_set_v_guess(problem, solution->v, error));
+  SAP_TRY(sap_solver_solve(solver, problem, solution, report, error));
+  problem->solved = true;
+  sap_report_add_work(report, &before);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_solver_settle_lags(sap_solver* solver, sap_problem* problem, sap_solution* solution,
+                                  sap_report* report, sap_error* error) {
+  enum { LAGS_MAX = 12 };  // each solve leaves a tenth or less of the error before
+  SAP_NOT_NULL(error, solver, problem, solution, report);
+  for (int i = 0; i < LAGS_MAX && report->outcome != SAP_OUTCOME_TIME_LIMIT &&
+                  sap_problem_relag(problem, solution->gamma);
+       ++i) {
+    SAP_TRY(sap_solver_solve_again(solver, problem, solution, report, error));
   }
   return SAP_STATUS_OK;
 }

@@ -43,5 +43,12 @@ typedef struct sap_solver_row {
 
 // Sets relative_tolerance of the next solves, in its range.
 void sap_solver_set_tolerance(sap_solver* solver, double relative);
+// Solves again from the last solution; the report adds the work of both.
+sap_status sap_solver_solve_again(sap_solver* solver, sap_problem* problem, sap_solution* solution,
+                                  sap_report* report, sap_error* error);
+// Does so until n0 of lagged contacts is their gamma_n: that of the step before is a guess.
+SAP_API sap_status sap_solver_settle_lags(sap_solver* solver, sap_problem* problem,
+                                          sap_solution* solution, sap_report* report,
+                                          sap_error* error);
 // Saves, loads or forgets the memory between solves of any solver.
 sap_status sap_solver_archive(sap_solver* solver, sap_archive* archive, sap_error* error);

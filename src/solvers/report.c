@@ -54,6 +54,15 @@ sap_status sap_solution_resize(sap_solution* solution, int32_t nv, int32_t nrows
   return SAP_STATUS_OK;
 }
 
+void sap_report_add_work(sap_report* report, const sap_report* before) {
+  report->iterations += before->iterations;
+  report->total_iterations += before->total_iterations;
+  report->factorizations += before->factorizations;
+  report->symbolic_analyses += before->symbolic_analyses;
+  report->evaluations += before->evaluations;
+  report->time += before->time;
+}
+
 void sap_report_add(sap_report* sum, const sap_report* island) {
   sum->outcome = island->outcome > sum->outcome ? island->outcome : sum->outcome;
   sum->iterations = island->iterations > sum->iterations ? island->iterations : sum->iterations;

@@ -40,6 +40,8 @@ void sap_history_clear(sap_history* history);
 
 // Adds the outcome, counts and cost of an island, or of one solve, to those of several.
 void sap_report_add(sap_report* sum, const sap_report* island);
+// Adds the work of a solve before.
+void sap_report_add_work(sap_report* report, const sap_report* before);
 
 // Fails with STEP_FAILED unless a step may use the solve: it converged, ended early as its caller
 // wanted, or is within accepted_error.

@@ -10,6 +10,7 @@
 
 #include <sapstep/sapstep.h>
 
+#include "solvers/registry.h"
 #include "support/calls.h"
 #include "support/heap_count.h"
 #include "support/scratch.h"
@@ -124,6 +125,8 @@ static sap_problem* fresh(void) {
   X(sap_solver_load_memory, 2, sap_solver_load_memory(P(1, solver), P(2, kept), kept_size, error)) \
   X(sap_solver_solve, 3,                                                                           \
     sap_solver_solve(P(1, solver), P(2, problem), P(3, &solution), &report, error))                \
+  X(sap_solver_settle_lags, 4,                                                                     \
+    sap_solver_settle_lags(P(1, solver), P(2, problem), P(3, &solution), P(4, &report), error))    \
   X(sap_solution_resize, 3, sap_solution_resize(P(1, &solution), N(2, NV), N(3, 3), error))        \
   X(sap_residuals, 4,                                                                              \
     sap_residuals(P(1, problem), V(2, zeros, NV), V(3, zeros, 3), P(4, &residual), error))         \
