@@ -192,8 +192,8 @@ typedef struct sap_pair_def {
   double friction_rolling_2;  // about t2 [m]; < 0: friction_rolling, as about t1           (-1)
 } sap_pair_def;
 
-// Triangle mesh; its convex hull collides. If its faces are closed and not convex, they collide
-// themselves where the shape has no pressure field and the other shape has one (sap_material).
+// Triangle mesh; its convex hull collides. If its faces are closed and not convex, the mesh is rigid
+// and they collide where the other shape is convex and has a pressure field (sap_material).
 typedef struct sap_mesh_def {
   uint32_t cookie;  // set by sap_mesh_def_default()
   const char* name;

@@ -41,10 +41,9 @@
 // the motion brings them together: dist > 0 is then the gap from which they act, their rows are
 // those of the place where they first touch.
 //
-// Option `patches`: convex geoms, as they are at sap_mj_create, meshes by their hulls, touch in
-// patches as shapes with `modulus` do (sap_material), also with several normals. Height fields,
-// signed distance fields, flat meshes, and pairs with a margin or anisotropic friction keep
-// MuJoCo's points.
+// Option `patches`: geoms, as they are at sap_mj_create, touch in patches as shapes with `modulus`
+// do (sap_material, sap_mesh_def), found by the same functions. Height fields, signed distance
+// fields, flat meshes, and pairs with a margin or anisotropic friction keep MuJoCo's points.
 //
 // MuJoCo's errors (mju_error) are returned as SAP_STATUS_CALLBACK with MuJoCo's text. The first
 // sap_mj_create or sap_mj_call sets a handler in mju_user_error; errors outside of our calls are

@@ -194,6 +194,7 @@ static void place_geom(const sap_mj* a, const mjData* d, int32_t geom, double t,
   sap_v3_add_scaled(p, V + 3, t);
   if (R != NULL) {  // MuJoCo's matrices are row-major: `turn` is its transpose there
     mju_mulMatTMat(R, turn, d->geom_xmat + 9 * geom, 3, 3, 3);
+    sap_mj_position_straighten(R);
   }
 }
 
@@ -455,12 +456,13 @@ static sap_status settle_pair(sap_mj* a, mjData* d, const mjContact* list, int32
   }
   const double gap = deepest_of(list, count)->dist - of.force;
   const bool is_patch = sap_mj_patches_has(a, &first);
-  bool touches = false;
+  bool touches = false, triangles = false;
   if (gap < 0.0 && first.exclude <= 1 && is_patch) {
-    SAP_TRY(sap_mj_patches_touch(a, d, &first, &touches, error));
+    SAP_TRY(sap_mj_patches_touch(a, d, &first, &touches, &triangles, error));
   }
-  if (touches) {
-    return SAP_STATUS_OK;
+  if (touches || triangles) {
+    a->ahead.is_expected = a->ahead.is_expected || !touches;
+    return touches ? SAP_STATUS_OK : keep(a, &first, IS_EXPECTED, error);
   }
   expect(a, d, gap, exact && !is_patch, &first, &of);
   for (int32_t i = 0; i < count; ++i) {
@@ -473,7 +475,7 @@ sap_status sap_mj_ahead_settle(sap_mj* a, mjData* d, sap_error* error) {
   int32_t kept = 0, end = 0;
   a->ahead.count = a->ahead.part_count = 0;
   a->ahead.is_expected = false;
-  a->patches.count = 0;
+  a->patches.count = a->patches.pair_count = 0;
   for (int32_t i = 0; i < (int32_t)d->ncon; i = end) {
     end = end_of_pair(d->contact, i, (int32_t)d->ncon);
     SAP_TRY(settle_pair(a, d, &d->contact[i], end - i, &kept, error));
@@ -485,9 +487,9 @@ sap_status sap_mj_ahead_settle(sap_mj* a, mjData* d, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-static sap_status add_contact(sap_mj* a, mjData* d, double t, mjContact* c, sap_error* error) {
+sap_status sap_mj_ahead_append(sap_mj* a, mjData* d, double t, mjContact* c, sap_error* error) {
   c->exclude = 0;
-  if (sap_mj_patches_stiffness(&a->patches, c) == 0.0) {
+  if (sap_mj_patches_stiffness(c) == 0.0) {
     sap_mj_position_place(a, c);
   }
   SAP_TRY(bring_back(a, d, t, c, error));
@@ -499,15 +501,14 @@ static sap_status add_pair(sap_mj* a, mjData* d, mjContact* list, int32_t count,
                            bool* added, sap_error* error) {
   double t = 0.0;
   memcpy(a->ahead.found, list, (size_t)count * sizeof *list);
-  const int32_t found = sap_mj_position_is_exact(a->model, list)
-                            ? advance_to_touch(a, d, count, is_solution, &t)
-                            : bisect_touch(a, d, list, &t);
-  int32_t points = 0;
+  int32_t found = sap_mj_position_is_exact(a->model, list)
+                      ? advance_to_touch(a, d, count, is_solution, &t)
+                      : bisect_touch(a, d, list, &t);
   if (found > 0 && sap_mj_patches_has(a, list)) {
-    SAP_TRY(sap_mj_patches_find(a, d, list, true, &t, a->ahead.found, &points, error));
+    SAP_TRY(sap_mj_patches_find(a, d, list, &t, a->ahead.found, &found, error));
   }
-  for (int32_t i = 0; i < (points > 0 ? points : found); ++i) {
-    SAP_TRY(add_contact(a, d, t, &a->ahead.found[i], error));
+  for (int32_t i = 0; i < found; ++i) {
+    SAP_TRY(sap_mj_ahead_append(a, d, t, &a->ahead.found[i], error));
   }
   for (int32_t i = 0; found > 0 && i < count; ++i) {
     list[i].exclude = IS_ADDED;
@@ -529,7 +530,7 @@ static sap_status add_points(sap_mj* a, mjData* d, mjContact* list, int32_t coun
       mjContact point = *c;
       c->exclude = IS_ADDED;
       *added = true;
-      SAP_TRY(add_contact(a, d, 0.0, &point, error));
+      SAP_TRY(sap_mj_ahead_append(a, d, 0.0, &point, error));
     }
   }
   return SAP_STATUS_OK;
@@ -566,6 +567,7 @@ sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solut
     *added = true;
     SAP_TRY(sap_mj_position_collide(a, d, error));
   } else {
+    SAP_TRY(is_solution ? sap_mj_patches_grow(a, d, added, error) : SAP_STATUS_OK);
     SAP_TRY(add_closed(a, d, is_solution, added, error));
     if (*added) {
       sap_mj_position_make_rows(a, d);

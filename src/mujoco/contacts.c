@@ -172,10 +172,10 @@ static int32_t root_of(const sap_mj* a, int32_t geom) {
 }
 
 // Returns true if a contact and the next one are points of the same cluster of a patch.
-static bool is_with_next(const sap_mj* a, const mjData* d, int32_t index) {
+static bool is_with_next(const mjData* d, int32_t index) {
   const mjContact* c = &d->contact[index < 0 ? 0 : index];
-  return index >= 0 && index + 1 < (int32_t)d->ncon &&
-         sap_mj_patches_stiffness(&a->patches, c) > 0.0 && c->solimp[2] < 0.0;
+  return index >= 0 && index + 1 < (int32_t)d->ncon && sap_mj_patches_stiffness(c) > 0.0 &&
+         c->solimp[2] < 0.0;
 }
 
 static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_error* error) {
@@ -191,7 +191,7 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
   uint64_t key = 0;
   if (a->options.remember) {
     int32_t id = (int32_t)-c->solimp[1];
-    if (sap_mj_patches_stiffness(&a->patches, c) == 0.0) {
+    if (sap_mj_patches_stiffness(c) == 0.0) {
       SAP_TRY(identify(a, d, c, &id, error));
     }
     key = sap_mj_blocks_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, id);
@@ -208,7 +208,7 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
       .lift = a->loads.lift,
       .key = key};
   sap_mj_materials_contact(a, c, &block.material);
-  const double stiffness = sap_mj_patches_stiffness(&a->patches, c);
+  const double stiffness = sap_mj_patches_stiffness(c);
   block.material.stiffness = stiffness > 0.0 ? stiffness : block.material.stiffness;
   SAP_TRY(sap_mj_blocks_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c),
                                  error));
@@ -283,7 +283,7 @@ sap_status sap_mj_contacts_add(sap_mj* a, const mjData* d, sap_error* error) {
   int32_t first = 0;  // block of the patch, or the point, of the contact before
   for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
     const mjContact* c = &d->contact[i];
-    first = is_with_next(a, d, i - 1) ? first : sap_problem_block_count(a->problem);
+    first = is_with_next(d, i - 1) ? first : sap_problem_block_count(a->problem);
     if (!has_rows(c)) {
       continue;
     }
@@ -296,7 +296,7 @@ sap_status sap_mj_contacts_add(sap_mj* a, const mjData* d, sap_error* error) {
       return status;
     }
     const int32_t count = sap_problem_block_count(a->problem) - first;
-    if (count > 1 && !is_with_next(a, d, i)) {
+    if (count > 1 && !is_with_next(d, i)) {
       sap_problem_even_contacts(a->problem, first, count);
     }
   }

@@ -42,6 +42,9 @@ sap_status sap_mj_position_collide(sap_mj* a, mjData* d, sap_error* error);
 void sap_mj_position_make_rows(sap_mj* a, mjData* d);
 // Returns true if MuJoCo's collision of the two types is exact within any margin.
 bool sap_mj_position_is_exact(const mjModel* m, const mjContact* contact);
+// Makes the z axis a unit vector to the last bits: where it is 1e-15 longer, MuJoCo finds no contact
+// of a cylinder that stands on a plane.
+void sap_mj_position_straighten(mjtNum R[9]);
 // Moves the point of a contact to where the surfaces meet; its normal is that from geom 1 to 2.
 void sap_mj_position_place(const sap_mj* a, mjContact* contact);
 // Finds the distances that MuJoCo derives from the model's own margins: contacts have forces below
@@ -74,6 +77,8 @@ typedef struct sap_mj_ahead {
 void sap_mj_ahead_begin(sap_mj* a, const mjData* d);
 // Removes the contacts that do not close from those of mj_collision.
 sap_status sap_mj_ahead_settle(sap_mj* a, mjData* d, sap_error* error);
+// Adds a contact that the motion closes after the time t to mjData.
+sap_status sap_mj_ahead_append(sap_mj* a, mjData* d, double t, mjContact* c, sap_error* error);
 // Adds the contacts that the motion with v closes to mjData: first with v*, then with the step's
 // solution. *added: there were some or, with a solution, the contacts were found anew.
 sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solution, bool* added,
@@ -81,32 +86,44 @@ sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solut
 
 // patches.c
 enum { SAP_MJ_PATCH_POINTS = 28 * 5 };  // of a pair
+// A pair that touches in patches.
+typedef struct sap_mj_patch_pair {
+  mjContact like;  // what its contacts have from MuJoCo
+  double area;     // of its patches [m^2]
+} sap_mj_patch_pair;
+
 typedef struct sap_mj_patches {
-  sap_model* model;                 // of convex geoms, on welded bodies
+  sap_model* model;                 // of geoms, on free bodies
   struct sap_collision* collision;  // of that; NULL: no patches
   int32_t* shapes;                  // of geoms, -1: keeps its points (ngeom)
   double* v0;                       // ahead.motion with the velocities at the start (6 nbody)
   double* R;                        // of the bodies of a pair, column-major (9 nbody)
   mjContact* found;                 // those of touching pairs, until they are in mjData
   int32_t count;
+  sap_mj_patch_pair* pairs;  // in mjData
+  int32_t pair_count;
 } sap_mj_patches;
 
 sap_status sap_mj_patches_create(sap_mj* a, sap_error* error);
 // Returns true if the pair of the contact touches in patches.
 bool sap_mj_patches_has(const sap_mj* a, const mjContact* contact);
-// Finds the patches of the pair of a contact, which overlaps (*time 0) or first touches at *time,
-// and moves *time to where their points are. *count: their number; 0: there is none.
-sap_status sap_mj_patches_find(sap_mj* a, const mjData* d, const mjContact* like, bool is_apart,
-                               double* time, mjContact out[SAP_MJ_PATCH_POINTS], int32_t* count,
+// Finds the patches of the pair of a contact that first touches at *time, and moves *time to where
+// their points are. *count: their number; unchanged if there are none, 0 where
+// MuJoCo's points are those of the hull of a mesh that touches in its triangles.
+sap_status sap_mj_patches_find(sap_mj* a, const mjData* d, const mjContact* like, double* time,
+                               mjContact out[SAP_MJ_PATCH_POINTS], int32_t* count,
                                sap_error* error);
 // Adds the patch of a pair that overlaps, if there is one (*touches), to those found.
 sap_status sap_mj_patches_touch(sap_mj* a, const mjData* d, const mjContact* like, bool* touches,
-                                sap_error* error);
-// Returns the stiffness of a point of a patch [N/m], 0 for other contacts. It is in solimp[0], as
-// -k: MuJoCo bounds that to [1e-4, 0.9999], and no contact here uses it. solimp[1]: - the feature,
-// solimp[2]: - the number of points of its cluster behind it.
-static inline double sap_mj_patches_stiffness(const sap_mj_patches* patches, const mjContact* c) {
-  return patches->collision != NULL && c->solimp[0] < 0.0 ? -c->solimp[0] : 0.0;
+                                bool* triangles, sap_error* error);
+// Replaces the patches that the solution, which ahead.motion is, makes much larger (*added).
+sap_status sap_mj_patches_grow(sap_mj* a, mjData* d, bool* added, sap_error* error);
+// Returns the stiffness of a point of a patch [N/m], 0 for other contacts. Points have in solimp,
+// which no contact here uses and MuJoCo bounds to [1e-4, 0.9999]: -k, - the feature, - the number of
+// points of its cluster behind it, and a mark.
+static const double SAP_MJ_PATCH_MARK = -0x1.23p-77;
+static inline double sap_mj_patches_stiffness(const mjContact* c) {
+  return c->solimp[3] == SAP_MJ_PATCH_MARK ? -c->solimp[0] : 0.0;
 }
 
 // contacts.c

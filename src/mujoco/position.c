@@ -121,6 +121,13 @@ void sap_mj_position_place(const sap_mj* a, mjContact* c) {
   sap_v3_add_scaled(c->pos, c->frame, shift);
 }
 
+void sap_mj_position_straighten(mjtNum R[9]) {
+  const double norm = sqrt(R[2] * R[2] + R[5] * R[5] + R[8] * R[8]);
+  for (int k = 2; k < 9; k += 3) {
+    R[k] /= norm;
+  }
+}
+
 static void update_kinematics(const mjModel* m, mjData* d) {
 #if SAP_MJ_SINCE(3, 5, 0)
   d->flg_energypos = d->flg_energyvel = 0;  // sensors evaluate the energy again
@@ -133,6 +140,11 @@ static void update_kinematics(const mjModel* m, mjData* d) {
   mj_camlight(m, d);
   mj_tendon(m, d);
 #endif
+  for (int32_t g = 0; g < (int32_t)m->ngeom; ++g) {
+    if (m->geom_type[g] == mjGEOM_CYLINDER || m->geom_type[g] == mjGEOM_PLANE) {
+      sap_mj_position_straighten(d->geom_xmat + 9 * g);
+    }
+  }
 #if SAP_MJ_SINCE(3, 3, 3)
   mj_makeM(m, d);
 #else

@@ -35,8 +35,7 @@ static sap_collision* collision;
 static const double still[24], upright[36] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1};
 static const sap_collision_query query = {
     .p_WB = still, .R_WB = upright, .V_WB = still, .dt = 0.01};
-static const int32_t plane_and_ball[2] = {0, 1};
-static double touch;
+static sap_pair_patch plane_and_ball = {.shapes = {0, 1}};
 static sap_builder* builder;  // with a body, and two joints of another
 static sap_state state, copy;
 static sap_body_def body;
@@ -69,7 +68,6 @@ static union {
   sap_mesh_def mesh;
   sap_sensor_def sensor;
   sap_site_def site;
-  const sap_patch_surface* patch;
 } out;
 
 #define CALLS(X)                                                                                   \
@@ -111,9 +109,8 @@ static union {
   X(sap_model_get_site, 3, sap_model_get_site(P(1, model), I(2, 0), P(3, &out.site), error))       \
   X(sap_model_get_mesh, 3, sap_model_get_mesh(P(1, model), I(2, 0), P(3, &out.mesh), error))       \
   X(sap_collision_create, 2, sap_collision_create(P(1, model), P(2, &made.collision), error))      \
-  X(sap_collision_pair_patch, 5,                                                                   \
-    sap_collision_pair_patch(P(1, collision), P(2, plane_and_ball), P(3, &query), false,           \
-                             P(4, &touch), P(5, &out.patch), error))                               \
+  X(sap_collision_pair_patch, 3,                                                                   \
+    sap_collision_pair_patch(P(1, collision), P(2, &query), P(3, &plane_and_ball), error))         \
   X(sap_model_get_default_state, 2, sap_model_get_default_state(P(1, model), P(2, &copy), error))  \
   X(sap_model_get_keyframe, 3,                                                                     \
     sap_model_get_keyframe(P(1, model), I(2, 0), P(3, &copy), NULL, error))                        \

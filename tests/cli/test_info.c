@@ -237,7 +237,8 @@ static void fields(void** state) {
   assert_int_equal(r.exit_code, 0);
   command_says(r.out, "patches     2 of 3 shapes have a pressure field; pairs of two without one,");
   command_says(r.out, "            1 of them have a rest distance: points\n");
-  command_says(r.out, "            1 of them are meshes that are not convex: the field is that of");
+  command_says(r.out,
+               "            1 of them are meshes that are not convex: their triangles, rigid,");
   command_clear(&r);
 }
 

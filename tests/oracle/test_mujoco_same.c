@@ -18,6 +18,9 @@ typedef struct own_run {
   sap_state state;
 } own_run;
 
+#define CUP_RING(r, z) \
+  "-" #r " -" #r " " #z " " #r " -" #r " " #z " " #r " " #r " " #z " -" #r " " #r " " #z " "
+
 static sap_status set_fields(sap_model* model, double modulus, sap_error* error) {
   for (int32_t i = 0; modulus > 0.0 && i < sap_model_get_sizes(model).shapes; ++i) {
     sap_shape_def def;
@@ -277,21 +280,46 @@ static void test_ahead(void** state) {
   assert_true(touched > 30);
 }
 
-// Lagged contacts in patches: their friction follows from the normal force of the same step. A
-// ball, a capsule and an ellipsoid land, slide and spin.
+// Lagged contacts in patches: their friction follows from the normal force of the same step. Shapes
+// land, slide and spin; a box falls from one edge to the next, a cylinder stands on its end.
 static void test_patches(void** state) {
   (void)state;
   static const char text[] =
-      "<mujoco><option timestep='0.005'/><worldbody><geom type='plane' size='5 5 1'/>"
+      "<mujoco><option timestep='0.005'/><worldbody><geom type='plane' size='9 9 1'/>"
       "<body pos='0 0 .11'><freejoint/><geom type='sphere' size='.1' mass='1'/></body>"
       "<body pos='1 0 .11' euler='90 3 0'><freejoint/><geom type='capsule' size='.1 .07' mass='1'/>"
       "</body><body pos='2 0 .11' euler='8 3 0'><freejoint/><geom type='ellipsoid' "
-      "size='.1 .07 .1' mass='1'/></body></worldbody></mujoco>";
-  static const double v0[18] = {
-      [0] = 0.8, 0.3, [5] = 3.0, 0.8, 0.3, [11] = 3.0, 0.8, 0.3, [17] = 3.0};
+      "size='.1 .07 .1' mass='1'/></body><body pos='3 0 .11' euler='8 3 0'><freejoint/>"
+      "<geom type='box' size='.1 .07 .1' mass='1'/></body><body pos='4 0 .11'><freejoint/>"
+      "<geom type='cylinder' size='.1 .07' mass='1'/></body></worldbody></mujoco>";
+  double v0[30] = {0.0};
+  for (int i = 0; i < 30; i += 6) {
+    v0[i] = 0.8;
+    v0[i + 1] = 0.3;
+    v0[i + 5] = 3.0;
+  }
   int touched;
-  compare(text, 1e6, v0, 100, 1e-8, &touched);
-  assert_true(touched > 80);
+  compare(text, 1e6, v0, 200, 1e-8, &touched);
+  assert_true(touched > 180);
+}
+
+// A ball in a square cup, whose hull it lies in, on a plane: the cup's triangles touch the ball, the
+// field of its hull the plane. MuJoCo keeps meshes in single precision.
+static void test_cup(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005'/><asset><mesh name='cup' vertex='" CUP_RING(.06, 0)
+          CUP_RING(.06, .08) CUP_RING(.05, .08) CUP_RING(.05, .01) "' face='"
+      "0 1 5 0 5 4 1 2 6 1 6 5 2 3 7 2 7 6 3 0 4 3 4 7 4 5 9 4 9 8 5 6 10 5 10 9 6 7 11 6 11 10 "
+      "7 4 8 7 8 11 8 9 13 8 13 12 9 10 14 9 14 13 10 11 15 10 15 14 11 8 12 11 12 15 "
+      "0 2 1 0 3 2 12 13 14 12 14 15'/></asset><worldbody><geom type='plane' size='5 5 1'/>"
+      "<body><freejoint/><geom type='mesh' mesh='cup' mass='.3'/></body>"
+      "<body pos='.01 0 .04'><freejoint/><geom type='sphere' size='.02' mass='.1'/></body>"
+      "</worldbody></mujoco>";
+  static const double v0[12] = {[6] = 0.3, 0.1};
+  int touched;
+  compare(text, 1e6, v0, 200, 1e-6, &touched);
+  assert_int_equal(touched, 200);
 }
 
 int main(void) {
@@ -301,7 +329,7 @@ int main(void) {
       cmocka_unit_test(test_touching),     cmocka_unit_test(test_margins),
       cmocka_unit_test(test_adhesion),     cmocka_unit_test(test_ahead),
       cmocka_unit_test(test_wrong_starts), cmocka_unit_test(test_loads),
-      cmocka_unit_test(test_patches),
+      cmocka_unit_test(test_patches),      cmocka_unit_test(test_cup),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

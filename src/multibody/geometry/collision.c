@@ -269,31 +269,39 @@ sap_status sap_collision_detect(sap_collision* collision, const sap_collision_qu
 
 // --- one pair ---
 
-sap_status sap_collision_pair_patch(sap_collision* c, const int32_t shapes[2],
-                                    const sap_collision_query* query, bool is_apart, double* time,
-                                    const sap_patch_surface** out, sap_error* error) {
-  SAP_NOT_NULL(error, c, shapes, query, time, out);
-  const uint64_t pair = (uint64_t)shapes[0] << 32 | (uint64_t)shapes[1];
+sap_status sap_collision_pair_patch(sap_collision* c, const sap_collision_query* query,
+                                    sap_pair_patch* of, sap_error* error) {
+  SAP_NOT_NULL(error, c, query, of);
+  const uint64_t pair = (uint64_t)of->shapes[0] << 32 | (uint64_t)of->shapes[1];
+  sap_collision_query motion = *query;
   sap_placed_shape placed[2];
   sap_manifold manifold;
-  *out = NULL;
+  of->found = NULL;
   SAP_RETURN_IF(!sap_collision_has_patch(c, pair), SAP_STATUS_OK);
   for (int32_t side = 0; side < 2; ++side) {
-    place_shape(c, shapes[side], query);
-    sap_motion_place(&c->shapes[shapes[side]], query, *time, &placed[side]);
+    sap_collision_shape* shape = &c->shapes[of->shapes[side]];
+    place_shape(c, of->shapes[side], query);
+    (void)set_motion(shape, query);
+    sap_motion_place(shape, query, of->time, &placed[side]);
   }
-  const double size = sap_least(placed[0].bound, placed[1].bound);
-  sap_collide(&placed[0], &placed[1], is_apart ? size : 0.0, &manifold);
-  if (manifold.count == 0 || !sap_collision_find_patch(c, pair, query, &manifold, time)) {
-    return SAP_STATUS_OK;
+  of->triangles = sap_collision_has_triangles(c, pair);
+  if (of->triangles && !of->is_apart) {
+    motion.V_WB = NULL;
+  } else if (!of->triangles && !(of->area > 0.0)) {
+    const double reach = of->is_apart ? sap_least(placed[0].bound, placed[1].bound) : 0.0;
+    sap_collide(&placed[0], &placed[1], reach, &manifold);
+    SAP_RETURN_IF(manifold.count == 0, SAP_STATUS_OK);
   }
-  sap_motion_place(&c->shapes[shapes[0]], query, *time, &placed[0]);
+  SAP_RETURN_IF(!sap_collision_find_patches(c, pair, &motion, of->area, &manifold, &of->time),
+                SAP_STATUS_OK);
+  sap_motion_place(&c->shapes[of->shapes[0]], query, of->time, &placed[0]);
   for (int32_t k = 0; k < c->surface->npatches; ++k) {
     sap_manifold* points = &c->surface->patches[k].points;
     for (int32_t i = 0; i < points->count; ++i) {
       sap_v3_add(points->points[i].p, points->points[i].p, placed[0].p);
     }
   }
-  *out = c->surface;
+  of->found = c->surface;
+  of->area = sap_patch_area(c->surface);
   return SAP_STATUS_OK;
 }

@@ -136,8 +136,8 @@ static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b,
   const sap_friction_rule combine = c->model->options.friction_rule;
   if (of_patch) {
     sap_material of_a = shape_a->material, of_b = shape_b->material;
-    of_a.stiffness = c->shapes[a].kappa;
-    of_b.stiffness = c->shapes[b].kappa;
+    of_a.stiffness = sap_collision_kappa(&c->shapes[a], &c->shapes[b]);
+    of_b.stiffness = sap_collision_kappa(&c->shapes[b], &c->shapes[a]);
     SAP_TRY(sap_material_combine(&of_a, &of_b, combine, &rule->material, error));
   } else {
     sap_material_mix(&shape_a->material, &shape_b->material, combine, &rule->material);
@@ -549,17 +549,15 @@ static bool find_touch(const sap_collision* c, const sap_shape_pair* of,
   }
   int32_t nknown;
   const sap_identity* known = query->more ? find_known(c, of->pair, &nknown) : NULL;
-  if (sap_collision_has_triangles(c, of->pair)) {
-    const bool touches = sap_collision_find_mesh(c, of->pair, query, known, time);
-    *npatches = touches ? c->surface->npatches : 0;
-    return touches;
-  }
-  const bool found = known != NULL ? sap_collision_grow_patch(c, of->pair, query, known)
-                                   : find_points(c, of, query, manifold, time);
-  if (found && (known != NULL || sap_collision_find_patch(c, of->pair, query, manifold, time))) {
-    *npatches = c->surface->npatches;
-  }
-  return found;
+  const double area = known != NULL ? known->area : 0.0;
+  const bool points = known == NULL && !sap_collision_has_triangles(c, of->pair);
+  const bool found =
+      points ? find_points(c, of, query, manifold, time) : known == NULL || area > 0.0;
+  const bool patches = found &&
+                       sap_collision_find_patches(c, of->pair, query, area, manifold, time) &&
+                       (known == NULL || sap_collision_has_known(c, known));
+  *npatches = patches ? c->surface->npatches : 0;
+  return points ? found : patches;
 }
 
 sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* query,

@@ -63,6 +63,16 @@ static inline bool sap_collision_shape_is_static(const sap_collision_shape* shap
   return shape->filter.weld == 0;
 }
 
+// Returns the slope of the shape's pressure field against the other one [Pa/m]. A mesh that is not
+// convex is rigid where the other shape is convex and has a field.
+static inline double sap_collision_kappa(const sap_collision_shape* shape,
+                                         const sap_collision_shape* other) {
+  const bool rigid = sap_patch_has_triangles(&shape->placed, (double)INFINITY) &&
+                     !sap_patch_has_triangles(&other->placed, (double)INFINITY) &&
+                     isfinite(other->kappa);
+  return rigid ? (double)INFINITY : shape->kappa;
+}
+
 struct sap_collision {
   sap_pool pool;  // of all arrays but the identities
   const sap_model* model;
@@ -178,23 +188,17 @@ static inline double sap_collision_share_of_A(double stiffness_a, double stiffne
 sap_status sap_collision_find_pairs(sap_collision* c, bool again, sap_error* error);
 // Returns true if the pair touches in patches.
 bool sap_collision_has_patch(const sap_collision* c, uint64_t pair);
-// Finds the patches of a pair that touches in points, or will at *time: at the start where the
-// shapes overlap, else where the motion takes them, at the new *time. They are in `surface`.
-// Returns false if there are none.
-bool sap_collision_find_patch(const sap_collision* c, uint64_t pair,
-                              const sap_collision_query* query, const sap_manifold* manifold,
-                              double* time);
 // Returns true if one of the shapes is a rigid mesh whose triangles touch.
 bool sap_collision_has_triangles(const sap_collision* c, uint64_t pair);
-// Finds the patches of a pair with triangles, at the start where the shapes overlap, else where the
-// motion takes them, at *time. known: as in sap_collision_grow_patch, or NULL.
-bool sap_collision_find_mesh(const sap_collision* c, uint64_t pair,
-                             const sap_collision_query* query, const sap_identity* known,
-                             double* time);
-// Finds the patches of a pair anew if the motion of the query, which is that of a solution, makes
-// them much larger than those of the last call, whose points are `known`.
-bool sap_collision_grow_patch(const sap_collision* c, uint64_t pair,
-                              const sap_collision_query* query, const sap_identity* known);
+// Finds the patches of a pair: at the start where the shapes overlap, else where the motion makes
+// them overlap, at *time. manifold: that at which they touch, or will at *time; with triangles none
+// is needed. Of a pair that has patches of that area > 0: if the motion, that of a solution, makes
+// them much larger.
+bool sap_collision_find_patches(const sap_collision* c, uint64_t pair,
+                                const sap_collision_query* query, double area,
+                                const sap_manifold* manifold, double* time);
+// Returns true if the patches found have all points that the pair had in the last call.
+bool sap_collision_has_known(const sap_collision* c, const sap_identity* known);
 // Makes room for patches if some shape has a field.
 sap_status sap_collision_reserve_patches(sap_collision* c, sap_error* error);
 // Fills `contacts` from the pairs.

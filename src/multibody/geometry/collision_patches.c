@@ -45,8 +45,8 @@ bool sap_collision_has_patch(const sap_collision* c, uint64_t pair) {
 bool sap_collision_has_triangles(const sap_collision* c, uint64_t pair) {
   const sap_collision_shape* a = &c->shapes[pair >> 32];
   const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
-  return sap_patch_has_triangles(&a->placed, a->kappa) ||
-         sap_patch_has_triangles(&b->placed, b->kappa);
+  return sap_patch_has_triangles(&a->placed, sap_collision_kappa(a, b)) ||
+         sap_patch_has_triangles(&b->placed, sap_collision_kappa(b, a));
 }
 
 static double smaller_size(const sap_collision_shape* a, const sap_collision_shape* b) {
@@ -105,7 +105,7 @@ static void bring_back(sap_patch_surface* s, const double way[3]) {
 static bool find_now(const sap_collision* c, const sap_collision_shape* a,
                      const sap_collision_shape* b, const sap_collision_query* motion,
                      const sap_manifold* manifold) {
-  const double kappa[2] = {a->kappa, b->kappa};
+  const double kappa[2] = {sap_collision_kappa(a, b), sap_collision_kappa(b, a)};
   const sap_manifold_point* deepest = sap_manifold_deepest(manifold);
   double p[3];
   sap_v3_add(p, a->placed.p, deepest->p);
@@ -150,12 +150,10 @@ static bool place_ahead(const sap_collision_shape* a, const sap_collision_shape*
   return false;
 }
 
-bool sap_collision_find_patch(const sap_collision* c, uint64_t pair,
-                              const sap_collision_query* query, const sap_manifold* manifold,
-                              double* time) {
-  const sap_collision_shape* a = &c->shapes[pair >> 32];
-  const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
-  const double kappa[2] = {a->kappa, b->kappa};
+static bool find_first(const sap_collision* c, const sap_collision_shape* a,
+                       const sap_collision_shape* b, const sap_collision_query* query,
+                       const sap_manifold* manifold, double* time) {
+  const double kappa[2] = {sap_collision_kappa(a, b), sap_collision_kappa(b, a)};
   const sap_collision_query before = {.p_WB = query->p_WB, .V_WB = query->V0_WB, .dt = query->dt};
   if (*time == 0.0 && sap_manifold_deepest(manifold)->phi < 0.0) {
     return find_now(c, a, b, &before, manifold);
@@ -179,28 +177,9 @@ bool sap_collision_find_patch(const sap_collision* c, uint64_t pair,
   return true;
 }
 
-// Returns true if each of the pair's points of the last call is one of the patches'.
-static bool has_known(const sap_collision* c, const sap_identity* known) {
-  const sap_identity* end = c->identities[c->last] + c->last_count;
-  const uint64_t pair = known->pair;
-  for (int32_t k = 0; k < c->surface->npatches && known < end; ++k) {
-    const sap_patch_cluster* patch = &c->surface->patches[k];
-    for (int32_t i = 0; i < patch->points.count && known < end && known->pair == pair; ++i) {
-      known += known->feature == patch->features[i];
-    }
-  }
-  return known == end || known->pair != pair;
-}
-
-// Returns true if the patches are much larger than those of the last call.
-static bool is_larger(const sap_collision* c, const sap_identity* known) {
-  static const double LARGER = 1.2;  // a tenth of a face lands, not the last bits of a patch
-  return sap_patch_area(c->surface) > LARGER * known->area && has_known(c, known);
-}
-
 static bool find_at(const sap_collision* c, const sap_collision_shape* a,
                     const sap_collision_shape* b, const sap_collision_query* query, double time) {
-  const double kappa[2] = {a->kappa, b->kappa};
+  const double kappa[2] = {sap_collision_kappa(a, b), sap_collision_kappa(b, a)};
   sap_placed_shape placed[2];
   sap_motion_place(a, query, time, &placed[0]);
   sap_motion_place(b, query, time, &placed[1]);
@@ -229,17 +208,13 @@ static bool find_mesh_ahead(const sap_collision* c, const sap_collision_shape* a
   return last || find_at(c, a, b, query, *time);
 }
 
-bool sap_collision_find_mesh(const sap_collision* c, uint64_t pair,
-                             const sap_collision_query* query, const sap_identity* known,
-                             double* time) {
-  const sap_collision_shape* a = &c->shapes[pair >> 32];
-  const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
-  const double kappa[2] = {a->kappa, b->kappa}, size = smaller_size(a, b);
-  *time = 0.0;
-  if (known != NULL) {
-    return sap_motion_bound(a, b) > LEAST_AHEAD * size && find_mesh_ahead(c, a, b, query, time) &&
-           is_larger(c, known);
-  }
+// The patches of a pair with triangles, at the start where the shapes overlap, else where the motion
+// takes them.
+static bool find_mesh(const sap_collision* c, const sap_collision_shape* a,
+                      const sap_collision_shape* b, const sap_collision_query* query,
+                      double* time) {
+  const double kappa[2] = {sap_collision_kappa(a, b), sap_collision_kappa(b, a)};
+  const double size = smaller_size(a, b);
   double way[3] = {0.0, 0.0, 0.0}, move[3];
   if (query->V0_WB != NULL) {
     static const double origin[3] = {0.0, 0.0, 0.0};
@@ -263,15 +238,38 @@ bool sap_collision_find_mesh(const sap_collision* c, uint64_t pair,
   return query->V_WB != NULL && find_mesh_ahead(c, a, b, query, time);
 }
 
-bool sap_collision_grow_patch(const sap_collision* c, uint64_t pair,
-                              const sap_collision_query* query, const sap_identity* known) {
+bool sap_collision_has_known(const sap_collision* c, const sap_identity* known) {
+  const sap_identity* end = c->identities[c->last] + c->last_count;
+  const uint64_t pair = known->pair;
+  for (int32_t k = 0; k < c->surface->npatches && known < end; ++k) {
+    const sap_patch_cluster* patch = &c->surface->patches[k];
+    for (int32_t i = 0; i < patch->points.count && known < end && known->pair == pair; ++i) {
+      known += known->feature == patch->features[i];
+    }
+  }
+  return known == end || known->pair != pair;
+}
+
+bool sap_collision_find_patches(const sap_collision* c, uint64_t pair,
+                                const sap_collision_query* query, double area,
+                                const sap_manifold* manifold, double* time) {
+  static const double LARGER = 1.2;  // a tenth of a face lands, not the last bits of a patch
   const sap_collision_shape* a = &c->shapes[pair >> 32];
   const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
-  sap_manifold manifold;
-  if (!(known->area > 0.0) || !(sap_motion_bound(a, b) > LEAST_AHEAD * smaller_size(a, b))) {
+  const bool triangles = sap_collision_has_triangles(c, pair);
+  if (!(area > 0.0)) {
+    return triangles ? find_mesh(c, a, b, query, time) : find_first(c, a, b, query, manifold, time);
+  }
+  if (!(sap_motion_bound(a, b) > LEAST_AHEAD * smaller_size(a, b))) {
     return false;
   }
-  sap_collide(&a->placed, &b->placed, 0.0, &manifold);
-  return manifold.count > 0 && sap_manifold_deepest(&manifold)->phi < 0.0 &&
-         find_now(c, a, b, query, &manifold) && is_larger(c, known);
+  sap_manifold at;
+  bool found;
+  if (triangles) {
+    found = find_mesh_ahead(c, a, b, query, time);
+  } else {
+    sap_collide(&a->placed, &b->placed, 0.0, &at);
+    found = at.count > 0 && sap_manifold_deepest(&at)->phi < 0.0 && find_now(c, a, b, query, &at);
+  }
+  return found && sap_patch_area(c->surface) > LARGER * area;
 }
