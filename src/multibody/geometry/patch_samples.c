@@ -41,8 +41,8 @@ static double meet(const bound b[2]) {
   return z > b[0].z && z < b[1].z ? z : 0.5 * (b[0].z + b[1].z);
 }
 
-// Moves x along N near to the top of min(w_A d_A, w_B d_B), from the last one. b: its sides.
-// Returns true if both are equal there, at the way from x.
+// Moves x along N to where w_A d_A = w_B d_B, from the last one, by Newton's method: true, at the
+// way `over` from x. Else near to the top of min(w_A d_A, w_B d_B). b: both sides there.
 static bool climb(columns* c, sap_fan_spot* at, double* over, bound b[2]) {
   const double *N = c->fan.s->N, *m_A = at->at[0].m, *m_B = at->at[1].m, *w = c->weight;
   double wide = c->fan.s->depth, z = c->last, base[3];
@@ -59,28 +59,29 @@ static bool climb(columns* c, sap_fan_spot* at, double* over, bound b[2]) {
     const double fall[2] = {sap_v3_dot(m_A, N), sap_v3_dot(m_B, N)};
     const double steep = w[0] * fall[0] - w[1] * fall[1];
     const int least = h > 0.0;
-    double next = steep > STEEP ? z + h / steep : HUGE_VAL;
-    if (fabs(next - z) <= c->found && fall[0] >= 0.0 && fall[1] <= 0.0) {
+    const double next = steep > STEEP ? z + h / steep : HUGE_VAL;
+    if (fabs(next - z) <= c->found) {
       set_bound(z, w[1], at, 1, fall[1], &b[0]);
       set_bound(z, w[0], at, 0, fall[0], &b[1]);
       *over = next - z;
       c->last = next;
       return true;
     }
+    if (steep > STEEP && k < NEWTON_Z) {
+      z = next;
+      continue;
+    }
     set_bound(z, w[least], at, least, fall[least], &b[fall[least] > 0.0]);
     if (fabs(fall[least]) < FLAT) {
       b[fall[least] <= 0.0].z = fall[least] > 0.0 ? -HUGE_VAL : HUGE_VAL;
       break;
     }
-    if (!(next > b[0].z && next < b[1].z && k < NEWTON_Z)) {
-      if (isinf(b[0].z) || isinf(b[1].z)) {
-        next = isinf(b[1].z) ? z + wide : z - wide;
-        wide *= 2.0;
-      } else {
-        next = k % 4 == 3 ? 0.5 * (b[0].z + b[1].z) : meet(b);
-      }
+    if (isinf(b[0].z) || isinf(b[1].z)) {
+      z += isinf(b[1].z) ? wide : -wide;
+      wide *= 2.0;
+    } else {
+      z = k % 4 == 3 ? 0.5 * (b[0].z + b[1].z) : meet(b);
     }
-    z = next;
   }
   c->last = z;
   return false;
