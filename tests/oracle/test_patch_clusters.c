@@ -301,8 +301,65 @@ static void test_mesh(void** state) {
   mesh_shape_destroy(&mesh);
 }
 
+// Splits each triangle into four.
+static void split(const double* from, int count, double* to) {
+  for (int i = 0; i < count; ++i) {
+    const double* x = from + 9 * i;
+    double m[3][3];  // middle of the edge that begins at the corner
+    for (int k = 0; k < 9; ++k) {
+      m[k / 3][k % 3] = 0.5 * (x[k] + x[(k + 3) % 9]);
+    }
+    for (int k = 0; k < 3; ++k) {
+      sap_v3_copy(to, x + 3 * k);
+      sap_v3_copy(to + 3, m[k]);
+      sap_v3_copy(to + 6, m[(k + 2) % 3]);
+      to += 9;
+    }
+    for (int k = 0; k < 3; ++k, to += 3) {
+      sap_v3_copy(to, m[k]);
+    }
+  }
+}
+
+// The force does not depend on how fine the mesh is, also where there is no room for all samples.
+static void test_fine_mesh(void** state) {
+  (void)state;
+  enum { LEVELS = 6, MOST = RING_FACES << (2 * LEVELS) };
+  static double vertices[3 * RING_VERTICES], triangles[2][9 * MOST];
+  static const double centre[3] = {0.0}, p[3] = {0.012, 0.005, HIGH + 0.019}, none[3] = {0.0};
+  static const double size[3] = {0.02, 0.02, 0.02};
+  int32_t faces[3 * RING_FACES];
+  double first = 0.0;
+  mesh_shape mesh;
+  (void)ring_mesh(OUTER, INNER, HIGH, 0.0, vertices, faces);
+  mesh_shape_create(&mesh, vertices, RING_VERTICES);
+  for (int i = 0; i < 3 * RING_FACES; ++i) {
+    sap_v3_copy(triangles[0] + 3 * i, vertices + 3 * faces[i]);
+  }
+  for (int level = 0; level <= LEVELS; ++level) {
+    sap_pool pool = {0};
+    sap_patch_mesh* tree;
+    mesh.hull.ntriangles = RING_FACES << (2 * level);
+    mesh.hull.triangles = triangles[level % 2];
+    assert_int_equal(sap_patch_mesh_create(&mesh.hull, centre, &pool, &tree, NULL), 0);
+    mesh.polytope.triangles = tree;
+    const sap_placed_shape ball = place(SAP_SHAPE_SPHERE, size, p, none);
+    double w[8] = {0.0};
+    add_block(&mesh, -1, &ball, 1e7, w);
+    first = level == 0 ? w[2] : first;
+    ASSERT_NEAR(w[2], first, (level < LEVELS ? 1e-4 : 1e-2) * first);  // the last: one sample each
+    if (level < LEVELS) {
+      split(mesh.hull.triangles, mesh.hull.ntriangles, triangles[1 - level % 2]);
+    }
+    sap_pool_free(&pool);
+  }
+  mesh.hull.triangles = NULL;
+  mesh_shape_destroy(&mesh);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_wedge), cmocka_unit_test(test_rod),
-                                     cmocka_unit_test(test_torsion), cmocka_unit_test(test_mesh)};
+                                     cmocka_unit_test(test_torsion), cmocka_unit_test(test_mesh),
+                                     cmocka_unit_test(test_fine_mesh)};
   return cmocka_run_group_tests_name("patch_clusters", tests, NULL, NULL);
 }

@@ -45,6 +45,7 @@ enum {
   SAP_PATCH_CORNERS = 4096,  // of all pieces
   SAP_PATCH_SIDES = 64,      // of one polygon
   SAP_PATCH_GAUSS = 4,
+  SAP_PATCH_COARSEST = 3,
   SAP_PATCH_DIRECTIONS = 27,  // 3^3 signs of a normal's components; none has three zeros
   SAP_PATCH_CLUSTERS = 1 + SAP_PATCH_DIRECTIONS,
 };
@@ -110,7 +111,7 @@ typedef struct sap_patch_surface {
   double (*planes[2])[4];   // {m, b} of the facets, of d = b - m . x from A's centre
   int32_t nplanes[2];
   int32_t npieces, ncorners;
-  bool coarse;     // samples are few, as many facets touch
+  int coarse;      // as many facets touch: 1: few samples; 2: borders are chords; 3: one
   int ruler;       // the shape whose facets make clusters, the stiffer one; -1: none is flat
   bool one_plane;  // makes one cluster only
   sap_patch_piece pieces[SAP_PATCH_PIECES];

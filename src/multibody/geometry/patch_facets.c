@@ -22,7 +22,8 @@ typedef struct facet {
   const double (*planes)[4];
   double weight[2];  // of the flat and of the curved shape
   double origin[3], v[3];
-  double size;  // of the smaller shape
+  double size;    // of the smaller shape
+  bool triangle;  // of a mesh
   sap_patch_polygon face;
 } facet;
 
@@ -248,8 +249,8 @@ static bool is_inside(const facet* f) {
   return own.side == f->number;
 }
 
-// Adds the corners. Sets v by least squares: (m_k - m) . v = 0 of the edges in the curved shape.
-static void add_corners(facet* f) {
+// Adds the corners; returns the number of vertices in the curved shape. Sets v by least squares: (m_k - m) . v = 0 of the edges in the curved shape.
+static int32_t add_corners(facet* f) {
   static const double DAMPING = 1e-9;
   const double* own = f->planes[f->number];
   double A[3] = {DAMPING, DAMPING, 0.0}, b[2] = {0.0, 0.0};
@@ -270,13 +271,29 @@ static void add_corners(facet* f) {
   sap_v3_scale(f->v, own, -1.0);
   sap_v3_add_scaled(f->v, f->fan.e[0], (A[1] * b[0] - A[2] * b[1]) / det);
   sap_v3_add_scaled(f->v, f->fan.e[1], (A[0] * b[1] - A[2] * b[0]) / det);
+  int32_t inside = 0;
   for (int32_t j = 0; j < f->face.count; ++j) {
     sap_patch_depth at;
     find_depth(f, f->face.x[j], &at);
     if (at.d > 0.0) {
       add_vertex(f, j);
+      ++inside;
     }
   }
+  return inside;
+}
+
+// Returns true if a field is nearly a parabola over the face.
+static bool is_small(const facet* f) {
+  static const double SMALL = 0.25;  // of the least radius
+  const double most = SMALL * f->fan.s->shape[1 - f->flat]->inner;
+  bool small = true;
+  for (int32_t j = 0; j < f->face.count; ++j) {
+    double edge[3];
+    sap_v3_sub(edge, f->face.x[j + 1 < f->face.count ? j + 1 : 0], f->face.x[j]);
+    small = small && sap_v3_norm(edge) < most;
+  }
+  return small;
 }
 
 static bool add_facet(facet* f) {
@@ -286,8 +303,12 @@ static bool add_facet(facet* f) {
     return true;
   }
   sap_fan_set_axes(&f->fan, f->planes[f->number]);
-  add_corners(f);
+  const int32_t inside = add_corners(f);
   f->fan.edges = f->fan.nborder > 0;
+  if (f->triangle && f->fan.edges &&
+      (f->fan.s->coarse > 1 || (inside == f->face.count && is_small(f)))) {
+    return sap_fan_add_polygon(&f->fan);
+  }
   return (f->fan.nborder == 0 && !is_inside(f)) || sap_fan_add(&f->fan);
 }
 
@@ -297,20 +318,21 @@ bool sap_patch_add_facet(sap_patch_surface* s, int flat, int32_t number) {
              .number = number,
              .planes = (const double(*)[4])s->planes[flat],
              .weight = {flat == 0 ? s->alpha : s->beta, flat == 0 ? s->beta : s->alpha},
-             .size = sap_least(s->shape[0]->bound, s->shape[1]->bound)};
+             .size = sap_least(s->shape[0]->bound, s->shape[1]->bound),
+             .triangle = sap_patch_has_triangles(s->shape[flat], s->kappa[flat])};
   f.fan.reach = sqrt(s->shape[1 - flat]->bound * s->depth);
   return add_facet(&f);
 }
 
 bool sap_patch_add_facets(sap_patch_surface* s) {
   const int flat = sap_patch_is_flat(s->shape[1]);
-  s->coarse = false;
+  s->coarse = 0;
   for (int32_t i = 0; i < s->nplanes[flat]; ++i) {
     if (!sap_patch_add_facet(s, flat, i)) {
-      if (s->coarse) {
+      if (s->coarse > 0) {
         return false;
       }
-      s->coarse = true;
+      s->coarse = 1;
       s->npieces = s->ncorners = 0;
       i = -1;
     }

@@ -223,8 +223,8 @@ static bool add_ray(sap_fan* f, const double way[2], double weight, const sap_fa
   f->changes = f->changes || !same_sides(middle, &last);
   for (int part = 0; part < PARTS && start < end; ++part) {
     const double next = part + 1 == PARTS ? end : find_change(f, &ray, start, end, &last, &at);
-    for (int k = 0; k < (f->s->coarse ? COARSE : SAP_PATCH_GAUSS); ++k) {
-      const double* node = f->s->coarse ? gauss_2[k] : sap_patch_gauss[k];
+    for (int k = 0; k < (f->s->coarse > 0 ? COARSE : SAP_PATCH_GAUSS); ++k) {
+      const double* node = f->s->coarse > 0 ? gauss_2[k] : sap_patch_gauss[k];
       const double r = start + node[0] * (next - start);
       if (!add_sample(f, way, r, weight * node[1] * (next - start) * r)) {
         return false;
@@ -238,8 +238,8 @@ static bool add_ray(sap_fan* f, const double way[2], double weight, const sap_fa
 static bool add_sector(sap_fan* f, const double P[2], const double Q[2],
                        const sap_fan_spot* middle) {
   const double cross = P[0] * Q[1] - P[1] * Q[0];
-  for (int k = 0; k < (f->s->coarse ? COARSE : RAYS) && cross > 0.0; ++k) {
-    const double* node = f->s->coarse ? gauss_2[k] : gauss_5[k];
+  for (int k = 0; k < (f->s->coarse > 0 ? COARSE : RAYS) && cross > 0.0; ++k) {
+    const double* node = f->s->coarse > 0 ? gauss_2[k] : gauss_5[k];
     const double t = node[0];
     const double way[2] = {P[0] + t * (Q[0] - P[0]), P[1] + t * (Q[1] - P[1])};
     if (!add_ray(f, way, cross * node[1], middle)) {
@@ -358,8 +358,8 @@ static bool add_round(sap_fan* f, double half[2][2]) {
   return true;
 }
 
-bool sap_fan_add(sap_fan* f) {
-  double half[2][2];
+// Moves c to the middle of the border's corners.
+static void set_middle(sap_fan* f) {
   if (f->nborder > 0) {
     f->c[0] = f->c[1] = 0.0;
   }
@@ -367,6 +367,37 @@ bool sap_fan_add(sap_fan* f) {
     f->c[0] += f->border[i][0] / f->nborder;
     f->c[1] += f->border[i][1] / f->nborder;
   }
+}
+
+bool sap_fan_add_polygon(sap_fan* f) {
+  const bool one = f->s->coarse == SAP_PATCH_COARSEST;  // sample, at the middle
+  double area = 0.0, middle[2] = {0.0, 0.0};
+  set_middle(f);
+  for (int32_t i = 0; i < f->nborder; ++i) {
+    f->border[i][0] -= f->c[0];
+    f->border[i][1] -= f->c[1];
+  }
+  sort_border(f);
+  for (int32_t i = 0; i < f->nborder; ++i) {
+    const double *P = f->border[i], *Q = f->border[i + 1 < f->nborder ? i + 1 : 0];
+    const double cross = P[0] * Q[1] - P[1] * Q[0];
+    area += 0.5 * cross;
+    middle[0] += cross / 6.0 * (P[0] + Q[0]);
+    middle[1] += cross / 6.0 * (P[1] + Q[1]);
+    for (int k = 0; k < COARSE * COARSE && !one; ++k) {
+      const double *across = gauss_2[k / COARSE], *along = gauss_2[k % COARSE], r = along[0];
+      const double way[2] = {P[0] + across[0] * (Q[0] - P[0]), P[1] + across[0] * (Q[1] - P[1])};
+      if (!add_sample(f, way, r, cross * across[1] * along[1] * r)) {
+        return false;
+      }
+    }
+  }
+  return !one || !(area > 0.0) || add_sample(f, middle, 1.0 / area, area);
+}
+
+bool sap_fan_add(sap_fan* f) {
+  double half[2][2];
+  set_middle(f);
   if (!centre(f, half)) {
     return true;
   }

@@ -43,5 +43,7 @@ void sap_fan_add_corner(sap_fan* fan, const double origin[3], const double x[3])
 // Adds the samples: about the middle of the corners, or about c without corners. Returns false if
 // there is no room for them.
 bool sap_fan_add(sap_fan* fan);
+// Adds few samples of the convex polygon of the corners.
+bool sap_fan_add_polygon(sap_fan* fan);
 // Returns the part t of the way from c at which p falls to 0; its distance is the next one's start.
 double sap_fan_leave(sap_fan* fan, const double way[2]);

@@ -120,17 +120,14 @@ static void set_bounds(const sap_patch_surface* s, int side, sap_aabb* box) {
   sap_shape_bounds(&local, box->lower, box->upper);
 }
 
-bool sap_patch_add_mesh(sap_patch_surface* s, int side) {
+// Adds the triangles near the other shape; false: there is no room for all.
+static bool add_triangles(sap_patch_surface* s, int side, const sap_aabb* box) {
   const sap_patch_mesh* mesh = s->shape[side]->hull->triangles;
   const bool flat = sap_patch_is_flat(s->shape[1 - side]);
-  sap_aabb box;
-  set_bounds(s, side, &box);
-  sap_v3_copy(s->x0, s->centre[s->shape[1]->bound < s->shape[0]->bound]);
-  s->coarse = false;
-  s->depth = FIRST_DEPTH * sap_least(s->shape[0]->bound, s->shape[1]->bound);
+  s->npieces = s->ncorners = 0;
   for (int32_t i = 0; i < mesh->nnodes;) {
     const sap_patch_node* node = &mesh->nodes[i];
-    const bool near = sap_aabb_overlap(&node->box, &box);
+    const bool near = sap_aabb_overlap(&node->box, box);
     for (int32_t k = node->first; near && k < node->first + node->count; ++k) {
       if (set_planes(s, side, mesh->corners[k]) &&
           !(flat ? sap_patch_add_face(s, side) : sap_patch_add_facet(s, side, 0))) {
@@ -138,6 +135,17 @@ bool sap_patch_add_mesh(sap_patch_surface* s, int side) {
       }
     }
     i = near ? i + 1 : node->skip;
+  }
+  return true;
+}
+
+bool sap_patch_add_mesh(sap_patch_surface* s, int side) {
+  sap_aabb box;
+  set_bounds(s, side, &box);
+  sap_v3_copy(s->x0, s->centre[s->shape[1]->bound < s->shape[0]->bound]);
+  s->depth = FIRST_DEPTH * sap_least(s->shape[0]->bound, s->shape[1]->bound);
+  for (s->coarse = 0; !add_triangles(s, side, &box) && s->coarse < SAP_PATCH_COARSEST;) {
+    ++s->coarse;  // a part of the surface is better than none
   }
   s->depth = 0.0;
   for (int32_t i = 0; i < s->ncorners; ++i) {

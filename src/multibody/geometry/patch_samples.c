@@ -216,7 +216,7 @@ bool sap_patch_add_samples(sap_patch_surface* s) {
   c.found =
       sap_most(1e-6 * s->depth, 1e-13 * size + 1e-15 * (sap_v3_norm(s->x0) + sap_v3_norm(from_b)));
   c.fan.reach = sqrt(size * s->depth);
-  s->coarse = false;
+  s->coarse = 0;
   sap_fan_set_axes(&c.fan, s->N);
   move_inside(&c);
   for (int k = 0; k < 4; ++k) {
