@@ -32,6 +32,13 @@
 //   - Both parts of the sum have the same force and moment, that of the pressure, so w and the
 //     choice of directions do not change these.
 //   - f and k of all points are linear in w, and w is continuous.
+// Slopes. A motion along N by delta changes the force by K delta, and the moment by K c x N delta
+// with the centre c of the stiffness. The points have both where all of them press. The moment is
+// exact, but its slope misses up to K |c - c_f| where
+//   - one point represents the patch, at the centre of pressure c_f: nothing for balls and capsules,
+//     whose patches are symmetric, 1e-3 of K times the size for ellipsoids that are 2 % deep
+//   - c_f is so far from c, as on a corner or an edge, that a point would pull: the centre of the
+//     points then leaves c, with a kink where the first one ceases to press
 // Sheets of a surface need no clusters of their own: those with the same normals share five points.
 // The features of points are 5 (direction + 1) + number, and last as long as their cluster.
 #pragma once
