@@ -34,13 +34,6 @@ static void set_bound(double z, double weight, const sap_fan_spot* at, int of, d
   sap_v3_scale(b->m, at->at[of].m, weight);
 }
 
-// Where the tangents of both bounds meet, if that is between them; else the middle.
-static double meet(const bound b[2]) {
-  const double z =
-      (b[0].f - b[1].f + b[0].fall * b[0].z - b[1].fall * b[1].z) / (b[0].fall - b[1].fall);
-  return z > b[0].z && z < b[1].z ? z : 0.5 * (b[0].z + b[1].z);
-}
-
 // Moves x along N to where w_A d_A = w_B d_B, from the last one, by Newton's method: true, at the
 // way `over` from x. Else near to the top of min(w_A d_A, w_B d_B). b: both sides there.
 static bool climb(columns* c, sap_fan_spot* at, double* over, bound b[2]) {
@@ -80,7 +73,7 @@ static bool climb(columns* c, sap_fan_spot* at, double* over, bound b[2]) {
       z += isinf(b[1].z) ? wide : -wide;
       wide *= 2.0;
     } else {
-      z = k % 4 == 3 ? 0.5 * (b[0].z + b[1].z) : meet(b);
+      z = 0.5 * (b[0].z + b[1].z);
     }
   }
   c->last = z;
