@@ -325,9 +325,8 @@ static void print_fields(const sap_model* model) {
   }
   if (hollow > 0) {
     (void)printf(
-        "            %d of them are meshes that are not convex: their triangles, rigid, touch "
-        "convex "
-        "shapes that have a field; against others the field is that of their hull\n",
+        "            %d of them are meshes that are not convex: their triangles, rigid, "
+        "touch convex shapes that have a field; against others the field is that of their hull\n",
         (int)hollow);
   }
 }
