@@ -94,7 +94,7 @@ static inline void sap_law_rigid_row(const sap_compliant_row* row, double dt, bo
     back = fmin(fmax(back, -row->recovery_speed), row->recovery_speed);
   }
   const double longer = damped ? fmax(1.0, row->relaxation_time / dt) : 1.0;
-  *R = fmax(SAP_RIGID_ROW * longer, SAP_GIVING_ROW * share * share) * row->w;
+  *R = fmax(SAP_RIGID_ROW, SAP_GIVING_ROW * share * share * share * share) * longer * row->w;
   *v_hat = back - row->curvature / dt;
 }
 

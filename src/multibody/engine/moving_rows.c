@@ -161,8 +161,8 @@ static double gap_slope(const sap_equality_def* e, double T, double g, double ga
   if (share >= 1.0) {
     return 0.0;
   }
-  const bool gives = SAP_GIVING_ROW * share * share > SAP_RIGID_ROW;
-  return -1.0 / T - (gives ? 2.0 * gammaR / g : 0.0);
+  const bool gives = SAP_GIVING_ROW * share * share * share * share > SAP_RIGID_ROW;
+  return -1.0 / T - (gives ? 4.0 * gammaR / g : 0.0);
 }
 
 void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, const double* gamma,
