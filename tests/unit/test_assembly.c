@@ -115,7 +115,7 @@ static void test_contacts(void** state) {
   }
   sap_kinematics_set(&f.kin, mixed_q);
   const sap_assembly_start start = {
-      .dynamics = f.dynamics, .kin = &f.kin, .regularization = &regularization};
+      .dynamics = f.dynamics, .kin = &f.kin, .kin0 = &f.kin, .regularization = &regularization};
   sap_contact_list list = {contacts, 4, NULL};
   sap_assembly_begin(f.assembly, &list);
   assert_int_equal(sap_assembly_add_contacts(f.assembly, &start, &list, f.problem, NULL),
@@ -192,8 +192,12 @@ static fixture compile(sap_builder* builder) {
 static void add_joints(fixture* f, const double* q, const double* v) {
   sap_error error = {0};
   sap_kinematics_set(&f->kin, q);
-  const sap_assembly_start start = {
-      .dynamics = f->dynamics, .kin = &f->kin, .q0 = q, .v0 = v, .regularization = &regularization};
+  const sap_assembly_start start = {.dynamics = f->dynamics,
+                                    .kin = &f->kin,
+                                    .kin0 = &f->kin,
+                                    .q0 = q,
+                                    .v0 = v,
+                                    .regularization = &regularization};
   if (sap_assembly_add_limits(f->assembly, &start, f->problem, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }

@@ -43,7 +43,8 @@ void sap_assembly_begin(sap_assembly* assembly, const sap_contact_list* contacts
 // Where a step evaluates its constraints: at q0, or at a point q = q0 (+) moved within the step.
 typedef struct sap_assembly_start {
   sap_dynamics* dynamics;
-  const sap_kinematics* kin;  // of q: J and gaps are taken here
+  const sap_kinematics* kin;   // of q: J and gaps are taken here
+  const sap_kinematics* kin0;  // of q0
   const double *q0, *v0;
   const double* moved;  // gaps become g(q) - J moved (nv); NULL: kin is of q0
   const double* input;  // see multibody/dynamics/actuators.h (nu)

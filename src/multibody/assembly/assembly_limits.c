@@ -28,20 +28,26 @@ typedef struct limit {
   uint64_t key;
   double damping;  // of the joint's own damper
   bool is_band;    // the end of a spring's dead band, which gives no impulse
+  double g0;       // g at the start of the step
 } limit;
 
 // Adds the limit of the row in assembly->rows; adds nothing if nothing can move along the row.
+// Rigid limits act at the end of the step. Under error control their rate there is J v + (J - J0) v,
+// (J - J0) v = 4 (g0 - g + J moved)/dt, J of the middle: where J turns, they are of second order.
 static sap_status add_limit(const sap_assembly_call* call, const limit* l) {
   double w = 0.0;
   SAP_TRY(sap_assembly_rows_scale(call, 0, 1, &w));
   if (w == 0.0) {
     return SAP_STATUS_OK;
   }
+  const sap_law_settings s = sap_problem_law_settings(call->problem, call->start->regularization);
+  const bool turns = isinf(l->stiffness) && s.scheme->settled > 0.0;
   const sap_compliant_row soft = {.stiffness = l->stiffness,
                                   .relaxation_time = l->relaxation_time,
                                   .g0 = l->g,
                                   .rate0 = l->rate0,
                                   .w = w,
+                                  .curvature = turns ? 4.0 * (l->g0 - l->g) : 0.0,
                                   .damper = call->start->damper_time * l->damping,
                                   .recovery_speed = isinf(l->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
                                   .unilateral = true};
@@ -52,7 +58,6 @@ static sap_status add_limit(const sap_assembly_call* call, const limit* l) {
                                       law.v_hat, call->error));
   }
   SAP_TRY(sap_assembly_add_rows(call, &law));
-  const sap_law_settings s = sap_problem_law_settings(call->problem, call->start->regularization);
   if (!l->is_band && sap_law_limit_is_wrong(&s, l->g, l->relaxation_time)) {
     call->problem->blocks[call->problem->nblocks - 1].wrong_depth = -l->g;
   }
@@ -88,6 +93,11 @@ static bool may_act(const sap_assembly_call* call, double g, double range, doubl
   return g <= SAP_LIMIT_RANGE_SHARE * range || g <= SAP_LIMIT_HORIZONS * (call->dt + tau_d) * speed;
 }
 
+static limit limit_of(const sap_model_joint_data* joint, uint64_t key) {
+  const double k = joint->limit_stiffness, tau_d = joint->limit_relaxation_time;
+  return (limit){0.0, 0.0, k, tau_d, key, joint->damping, false, 0.0};
+}
+
 // The distance of a scalar joint from its lower (side 0) or upper limit.
 static double scalar_distance(const sap_model_joint_data* joint, int side, double q) {
   return side == 0 ? q - joint->lower : joint->upper - q;
@@ -116,13 +126,10 @@ static sap_status add_scalar_limits(const sap_assembly_call* call, int32_t id) {
         isfinite(g) && (g <= 0.0 || state->needed || scalar_may_act(call, joint, side, g, v_star));
     if (state->has_block) {
       const double v0 = call->start->v0[joint->v_start];
-      const limit l = {g,
-                       side == 0 ? v0 : -v0,
-                       joint->limit_stiffness,
-                       joint->limit_relaxation_time,
-                       sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0),
-                       joint->damping,
-                       false};
+      limit l =
+          limit_of(joint, sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0));
+      l.g = l.g0 = g;
+      l.rate0 = side == 0 ? v0 : -v0;
       sap_rows_unit(&call->assembly->rows, joint->v_start, side == 0 ? 1.0 : -1.0);
       SAP_TRY(add_limit(call, &l));
     }
@@ -135,7 +142,8 @@ static sap_status add_ball_limit(const sap_assembly_call* call, int32_t id) {
   const sap_assembly_start* start = call->start;
   sap_rows* rows = &call->assembly->rows;
   const sap_model_joint_data* joint = &call->assembly->model->joints[id];
-  double r[3];
+  double r[3], r0[3];
+  sap_quaternion_log(r0, start->kin0->q + joint->q_start);
   sap_quaternion_log(r, start->kin->q + joint->q_start);
   const double angle = sap_v3_norm(r);
   const double* v_star = sap_problem_v_star(call->problem) + joint->v_start;
@@ -148,13 +156,10 @@ static sap_status add_ball_limit(const sap_assembly_call* call, int32_t id) {
   sap_rows_begin(rows, 1);
   sap_rows_touch(rows, joint->tree);
   sap_v3_scale(sap_rows_at(rows, 0) + joint->v_start, r, -1.0 / angle);
-  const limit l = {sap_assembly_gap0(call, 0, g),
-                   sap_rows_times(rows, 0, start->v0),
-                   joint->limit_stiffness,
-                   joint->limit_relaxation_time,
-                   sap_assembly_key(SAP_KEY_UPPER, id, 0, 0),
-                   joint->damping,
-                   false};
+  limit l = limit_of(joint, sap_assembly_key(SAP_KEY_UPPER, id, 0, 0));
+  l.g = sap_assembly_gap0(call, 0, g);
+  l.g0 = joint->upper - sap_v3_norm(r0);
+  l.rate0 = sap_rows_times(rows, 0, start->v0);
   return add_limit(call, &l);
 }
 
@@ -229,6 +234,7 @@ static sap_status add_tendon_ends(const sap_assembly_call* call, int32_t id, con
   const sap_assembly_start* start = call->start;
   const sap_rows* rows = &call->assembly->rows;
   const double length = make_tendon_row(call, id);
+  const double length0 = sap_tendon_length(start->kin0, id);
   const double rate = sap_rows_times(rows, 0, start->v0);
   const double speed =
       fmax(fabs(rate), fabs(sap_rows_times(rows, 0, sap_problem_v_star(call->problem))));
@@ -239,6 +245,7 @@ static sap_status add_tendon_ends(const sap_assembly_call* call, int32_t id, con
         sap_rows_add_scaled(rows, 0, -2.0, sap_rows_at(rows, 0));  // the row's negative, exactly
       }
       l.g = sap_assembly_gap0(call, 0, g);
+      l.g0 = side == 0 ? length0 - ends[0] : ends[1] - length0;
       l.rate0 = side == 0 ? rate : -rate;
       l.key = l.is_band ? sap_assembly_key(SAP_KEY_TENDON_FRICTION, id, 1 + side, 0)
                         : sap_assembly_key(side == 0 ? SAP_KEY_TENDON_LOWER : SAP_KEY_TENDON_UPPER,
@@ -255,7 +262,9 @@ static sap_status add_tendon_limits(const sap_assembly_call* call, int32_t id) {
   const double ends[] = {t->lower, t->upper}, band[] = {t->spring_lower, t->spring_upper};
   const sap_law_settings s = sap_problem_law_settings(call->problem, call->start->regularization);
   if (isfinite(ends[0]) || isfinite(ends[1])) {
-    const limit l = {0.0, 0.0, t->limit_stiffness, t->limit_relaxation_time, 0, t->damping, false};
+    const limit l = {.stiffness = t->limit_stiffness,
+                     .relaxation_time = t->limit_relaxation_time,
+                     .damping = t->damping};
     SAP_TRY(add_tendon_ends(call, id, ends, l));
   }
   return s.scheme->settled > 0.0 && t->stiffness > 0.0 && band[0] < band[1]

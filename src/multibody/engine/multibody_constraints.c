@@ -228,6 +228,7 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
   multibody->collected = false;
   sap_assembly_start start = {.dynamics = multibody->dynamics,
                               .kin = kin0,
+                              .kin0 = kin0,
                               .q0 = step->q0,
                               .v0 = step->v0_free,
                               .input = multibody->input,
