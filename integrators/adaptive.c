@@ -23,12 +23,23 @@ enum { DIRECT = 4 };
 static const double SHORTER = 0.98;
 // Kinks of at most this part of the accuracy let a step be extrapolated.
 static const double CALM = 0.1;
-// Extrapolation takes three solves a step; its error over many steps is far less. It starts after
-// calm steps, of which it needs the more the sooner it ends.
-static const double WORTH_EXTRAPOLATING = 1.5, STILL_WORTH = 0.5;
+// Extrapolation takes three solves a step; its error over many steps is far less. It goes on while
+// steps of one solve would not be longer, and starts after calm steps, the more the sooner it ends.
+static const double WORTH_EXTRAPOLATING = 1.5;
 enum { LEAST_PATIENCE = 4, MOST_PATIENCE = 64 };
 // Ways to t_end within this part of a step are made in one.
 static const double STRETCH = 1.01;
+
+// Memory that has no arrays.
+typedef struct control_memory {
+  double dt;                   // of the next attempt [s]
+  sap_adaptive_reason reason;  // of its length
+  int32_t velocity;            // that the reason is about
+  int32_t points;              // known
+  int32_t calm, patience;      // steps without kinks; so many make extrapolation start
+  double times[POINTS];        // oldest first [s]
+  bool extrapolates;           // the next attempt
+} control_memory;
 
 struct sap_adaptive {
   sap_stepper* stepper;
@@ -39,20 +50,14 @@ struct sap_adaptive {
   sap_state start;             // of the last step
   double* lengths;             // (nv) [m]
   bool has_lengths, given;     // known; by the caller
-  int32_t points;              // known
-  double times[POINTS];        // oldest first [s]
   double* velocities[POINTS];  // (nv) each
   double* last_q;              // positions at the last point (nq)
   double* middle;              // velocities between the halves (nv)
   double* difference;          // scratch (nv)
   unsigned char* memory;       // of the stepper before the attempt
   size_t memory_size;
-  double dt;                   // of the next attempt [s]
-  sap_adaptive_reason reason;  // of its length
-  int32_t velocity;            // that the reason is about
   sap_extrapolation extrapolation;
-  bool extrapolates;       // the next attempt
-  int32_t calm, patience;  // steps without kinks; so many make extrapolation start
+  control_memory m;
 };
 
 sap_adaptive_options sap_adaptive_options_default(void) {
@@ -93,6 +98,8 @@ static sap_status create_parts(sap_adaptive* a, const double* lengths, sap_error
                            SAP_ARRAY(&a->last_q, system->nq), SAP_ARRAY(&a->velocities[0], nv),
                            SAP_ARRAY(&a->velocities[1], nv), SAP_ARRAY(&a->velocities[2], nv)));
   SAP_TRY(sap_extrapolation_create(a->stepper, &a->pool, &a->extrapolation, error));
+  a->extrapolation.lengths = a->lengths;
+  a->extrapolation.velocity_time = a->options.velocity_time;
   SAP_TRY(sap_state_resize_with(&a->half, system->nq, nv, system->na, error));
   SAP_TRY(sap_state_resize_with(&a->trial, system->nq, nv, system->na, error));
   SAP_TRY(sap_state_resize_with(&a->start, system->nq, nv, system->na, error));
@@ -108,15 +115,8 @@ static sap_status create_parts(sap_adaptive* a, const double* lengths, sap_error
 static sap_status archive_memory(void* object, sap_archive* archive, sap_error* error) {
   sap_adaptive* a = object;
   const size_t bytes = (size_t)a->trial.nv * sizeof(double);
-  SAP_TRY(sap_archive_value(archive, &a->dt, sizeof a->dt, error));
-  SAP_TRY(sap_archive_value(archive, &a->reason, sizeof a->reason, error));
-  SAP_TRY(sap_archive_value(archive, &a->velocity, sizeof a->velocity, error));
-  SAP_TRY(sap_archive_value(archive, &a->points, sizeof a->points, error));
-  SAP_TRY(sap_archive_value(archive, &a->extrapolates, sizeof a->extrapolates, error));
-  SAP_TRY(sap_archive_value(archive, &a->calm, sizeof a->calm, error));
-  SAP_TRY(sap_archive_value(archive, &a->patience, sizeof a->patience, error));
+  SAP_TRY(sap_archive_value(archive, &a->m, sizeof a->m, error));
   SAP_TRY(sap_extrapolation_archive(&a->extrapolation, archive, error));
-  SAP_TRY(sap_archive_value(archive, a->times, sizeof a->times, error));
   for (int k = 0; k < POINTS; ++k) {
     SAP_TRY(sap_archive_value(archive, a->velocities[k], bytes, error));
   }
@@ -185,10 +185,7 @@ void sap_adaptive_destroy(sap_adaptive* a) {
 
 void sap_adaptive_forget(sap_adaptive* a) {
   if (a != NULL) {
-    a->points = 0;
-    a->dt = 0.0;
-    a->extrapolates = false;
-    a->calm = a->patience = 0;
+    a->m = (control_memory){0};
   }
 }
 
@@ -259,7 +256,7 @@ static void judge_kinks(const sap_adaptive* a, sap_adaptive_report* report, doub
 // Errors by divided differences of the last three points and the end of the attempt.
 static double differences(const sap_adaptive* a, double h, int32_t* velocity) {
   const double T = a->options.velocity_time, *const *v = (const double*const*)a->velocities;
-  const double h01 = a->times[1] - a->times[0], h12 = a->times[2] - a->times[1];
+  const double h01 = a->m.times[1] - a->m.times[0], h12 = a->m.times[2] - a->m.times[1];
   double worst = 0.0;
   for (int32_t i = 0; i < a->trial.nv; ++i) {
     const double v01 = (v[1][i] - v[0][i]) / h01, v12 = (v[2][i] - v[1][i]) / h12;
@@ -284,6 +281,7 @@ typedef struct attempt {
   bool calm;                  // it has no kinks
   bool restarts;              // it ends behind the only kink that the system has
   sap_extrapolated smooth;
+  double single;  // error of one step of the stepper, if extrapolated [m]
 } attempt;
 
 static sap_status make_whole(sap_adaptive* a, attempt* at, sap_adaptive_report* report,
@@ -317,21 +315,21 @@ static sap_status make_both(sap_adaptive* a, attempt* at, sap_adaptive_report* r
     if (k == 1) {
       SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_size, error));
     }
-    SAP_TRY((k == 0) == a->extrapolates ? make_halves(a, at, report, error)
-                                        : make_whole(a, at, report, error));
+    SAP_TRY((k == 0) == a->m.extrapolates ? make_halves(a, at, report, error)
+                                          : make_whole(a, at, report, error));
   }
   return SAP_STATUS_OK;
 }
 
 // Compares both ways and takes the halves, or the extrapolation.
 static sap_status take_better(sap_adaptive* a, attempt* at, sap_error* error) {
-  const sap_error_scale scale = {a->lengths, a->options.velocity_time};
-  SAP_TRY(sap_extrapolation_compare(&a->extrapolation, &scale, &a->half, &a->trial, &at->smooth,
-                                    error));
-  if (a->extrapolates) {
+  SAP_TRY(sap_extrapolation_compare(&a->extrapolation, &a->half, &a->trial, &at->smooth, error));
+  if (a->m.extrapolates) {
+    int32_t velocity = 0;
     at->extrapolated = true;
-    return sap_extrapolation_apply(&a->extrapolation, &scale, at->state, &a->half, &a->trial,
-                                   &at->smooth, error);
+    at->single = a->m.points == POINTS ? differences(a, at->h, &velocity) : 4.0 * at->smooth.error;
+    return sap_extrapolation_apply(&a->extrapolation, at->state, &a->half, &a->trial, &at->smooth,
+                                   error);
   }
   const sap_state end = a->half;
   a->half = a->trial;
@@ -347,18 +345,17 @@ static sap_status make_attempt(sap_adaptive* a, attempt* at, sap_adaptive_report
   report->reason = SAP_ADAPTIVE_SMOOTH;
   report->dt = at->kink = at->h;
   at->halved = at->extrapolated = false;
-  const bool both = a->extrapolates || a->points < POINTS;
+  const bool both = a->m.extrapolates || a->m.points < POINTS;
   SAP_TRY(both ? make_both(a, at, report, error) : make_whole(a, at, report, error));
   at->calm = report->error <= CALM * a->options.accuracy;
   if (report->error > a->options.accuracy) {
     return SAP_STATUS_OK;
   }
   at->smooth = (sap_extrapolated){.order = 3};
-  if (!both) {
-    at->smooth.error = differences(a, at->h, &at->smooth.velocity);
-  }
   if (both) {
     SAP_TRY(take_better(a, at, error));
+  } else {
+    at->smooth.error = differences(a, at->h, &at->smooth.velocity);
   }
   if (!(at->smooth.error <= report->error)) {  // not a number: the largest
     report->error = isfinite(at->smooth.error) ? at->smooth.error : (double)INFINITY;
@@ -377,7 +374,7 @@ static double factor_of(const sap_adaptive* a, double error, int order) {
 // The length of the first attempt.
 static double choose_length(const sap_adaptive* a, const sap_state* state, double t_end) {
   const double most = a->options.largest_dt, left = t_end - state->t;
-  const double dt = fmin(a->dt > 0.0 ? a->dt : 0.1 * most, most);
+  const double dt = fmin(a->m.dt > 0.0 ? a->m.dt : 0.1 * most, most);
   return left <= STRETCH * dt ? left : left < 2.0 * dt ? 0.5 * left : dt;
 }
 
@@ -396,76 +393,73 @@ static double shorten(const sap_adaptive* a, const attempt* at, sap_status statu
 // Adds a point to the last ones.
 static void add_point(sap_adaptive* a, double t, const double* v) {
   const size_t bytes = (size_t)a->trial.nv * sizeof(double);
-  if (a->points == POINTS) {
+  if (a->m.points == POINTS) {
     double* oldest = a->velocities[0];
-    for (int k = 1; k < POINTS; ++k) {
-      a->velocities[k - 1] = a->velocities[k];
-      a->times[k - 1] = a->times[k];
-    }
+    memmove(a->velocities, a->velocities + 1, (POINTS - 1) * sizeof *a->velocities);
+    memmove(a->m.times, a->m.times + 1, (POINTS - 1) * sizeof *a->m.times);
     a->velocities[POINTS - 1] = oldest;
-    a->points -= 1;
+    a->m.points -= 1;
   }
-  memcpy(a->velocities[a->points], v, bytes);
-  a->times[a->points++] = t;
+  memcpy(a->velocities[a->m.points], v, bytes);
+  a->m.times[a->m.points++] = t;
 }
 
 // The next attempt is extrapolated, if the system has what that takes.
 static void start_extrapolating(sap_adaptive* a) {
   const sap_system* system = &a->stepper->system;
-  a->extrapolates =
+  a->m.extrapolates =
       a->options.extrapolate && system->position_difference != NULL && system->na == 0;
-  a->calm = a->extrapolation.known = 0;
+  a->m.calm = a->extrapolation.known = 0;
 }
 
 // Starts anew from a state that is not the end of the last step. The length of steps is kept, and
 // whether extrapolation pays.
 static void check_start(sap_adaptive* a, const sap_state* state) {
-  const int last = a->points - 1;
+  const int last = a->m.points - 1;
   if (last >= 0 &&
-      (a->times[last] != state->t ||
+      (a->m.times[last] != state->t ||
        memcmp(a->velocities[last], state->v, (size_t)state->nv * sizeof(double)) != 0 ||
        memcmp(a->last_q, state->q, (size_t)state->nq * sizeof(double)) != 0)) {
-    a->points = 0;
+    a->m.points = 0;
   }
-  if (a->points == 0) {
+  if (a->m.points == 0) {
     add_point(a, state->t, state->v);
     start_extrapolating(a);
-    a->extrapolates = a->extrapolates && a->patience == 0;
+    a->m.extrapolates = a->m.extrapolates && a->m.patience == 0;
   }
 }
 
 // Ends extrapolation. The more calm steps it needs before the next one, the sooner it ended.
 static void stop_extrapolating(sap_adaptive* a) {
-  if (a->extrapolates) {
-    const int32_t more = 2 * a->patience;
-    a->patience = a->calm >= LEAST_PATIENCE || more < LEAST_PATIENCE ? LEAST_PATIENCE
-                  : more > MOST_PATIENCE                             ? MOST_PATIENCE
-                                                                     : more;
+  if (a->m.extrapolates) {
+    const int32_t more = a->m.calm >= LEAST_PATIENCE ? 0 : 2 * a->m.patience;
+    a->m.patience = (int32_t)fmin(fmax(more, LEAST_PATIENCE), MOST_PATIENCE);
   }
-  a->extrapolates = false;
-  a->calm = 0;
+  a->m.extrapolates = false;
+  a->m.calm = 0;
 }
 
 // Chooses between extrapolation and steps of one solve for the next attempt.
 static void choose_kind(sap_adaptive* a, const attempt* at) {
-  a->calm = at->calm && a->calm < MOST_PATIENCE ? a->calm + 1 : at->calm ? a->calm : 0;
+  a->m.calm = at->calm && a->m.calm < MOST_PATIENCE ? a->m.calm + 1 : at->calm ? a->m.calm : 0;
   if (at->extrapolated) {
-    const double single = at->h * factor_of(a, at->smooth.single, 3);
-    if (a->dt < STILL_WORTH * single || single >= a->options.largest_dt) {
+    const double single = at->h * factor_of(a, at->single, 3);
+    if (a->m.dt < single || single >= a->options.largest_dt) {
       stop_extrapolating(a);
-      a->dt = fmin(a->dt, single);
+      a->m.dt = fmin(a->m.dt, single);
     }
-  } else if (a->extrapolates) {
+  } else if (a->m.extrapolates) {
     stop_extrapolating(a);
-  } else if (a->calm >= a->patience && a->dt < a->options.largest_dt) {
+  } else if (a->m.calm >= a->m.patience && a->m.dt < a->options.largest_dt) {
     start_extrapolating(a);
-    a->dt = a->extrapolates ? fmin(WORTH_EXTRAPOLATING * a->dt, a->options.largest_dt) : a->dt;
+    a->m.dt =
+        a->m.extrapolates ? fmin(WORTH_EXTRAPOLATING * a->m.dt, a->options.largest_dt) : a->m.dt;
   }
 }
 
 static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
                          const sap_adaptive_report* report, sap_error* error) {
-  const double before = a->dt, factor = factor_of(a, report->error, at->smooth.order);
+  const double before = a->m.dt, factor = factor_of(a, report->error, at->smooth.order);
   const bool last = at->h == at->t_end - state->t;
   if (at->halved) {
     add_point(a, state->t + 0.5 * at->h, a->middle);
@@ -479,13 +473,13 @@ static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
     sap_extrapolation_keep(&a->extrapolation, state->t, at->h);
   }
   const double grown = report->rejected > 0 || factor < WORTH_GROWING ? fmin(factor, 1.0) : factor;
-  a->dt = fmax(fmin(at->h * grown, a->options.largest_dt), a->options.least_dt);
+  a->m.dt = fmax(fmin(at->h * grown, a->options.largest_dt), a->options.least_dt);
   if (last && report->rejected == 0) {
-    a->dt = fmax(a->dt, before);
+    a->m.dt = fmax(a->m.dt, before);
   }
   choose_kind(a, at);
   if (at->restarts) {  // velocities before the kink say nothing about those behind it
-    a->points = 0;
+    a->m.points = 0;
     add_point(a, state->t, state->v);
   }
   return SAP_STATUS_OK;
@@ -496,16 +490,16 @@ static sap_status attempt_step(sap_adaptive* a, attempt* at, sap_state* state,
                                sap_adaptive_report* report, sap_error* error) {
   SAP_TRY(save_memory(a, error));
   sap_adaptive_reason cut =
-      at->h < a->dt || at->h == a->options.largest_dt ? SAP_ADAPTIVE_LIMIT : a->reason;
-  int32_t velocity = a->velocity;
+      at->h < a->m.dt || at->h == a->options.largest_dt ? SAP_ADAPTIVE_LIMIT : a->m.reason;
+  int32_t velocity = a->m.velocity;
   for (;; ++report->rejected) {
     sap_error failure = {0};
     const sap_status status = make_attempt(a, at, report, &failure);
     const bool shortest = at->h <= a->options.least_dt;
     if (status == SAP_STATUS_OK && (report->error <= a->options.accuracy || shortest)) {
-      a->reason = report->reason;
+      a->m.reason = report->reason;
       report->reason = cut;
-      a->velocity = report->velocity;
+      a->m.velocity = report->velocity;
       report->velocity = velocity;
       report->parts = at->extrapolated ? 3 : at->halved ? 2 : 1;
       return accept(a, at, state, report, error);
@@ -555,7 +549,7 @@ sap_status sap_adaptive_interpolate(sap_adaptive* a, const sap_state* end, doubl
                                     sap_error* error) {
   SAP_NOT_NULL(error, a, out);
   SAP_TRY(sap_stepper_check_sizes(a->stepper, end, error));
-  SAP_FAIL_IF(a->points == 0 || out == end, error, SAP_STATUS_ARGUMENT,
+  SAP_FAIL_IF(a->m.points == 0 || out == end, error, SAP_STATUS_ARGUMENT,
               out == end ? "out is the end of the step" : "there is no last step");
   const sap_system* system = &a->stepper->system;
   const sap_state* start = &a->start;

@@ -152,13 +152,11 @@ static void damp(sap_extrapolation* e, double* c) {
   }
 }
 
-static double measure(const sap_extrapolation* e, const sap_error_scale* scale, const double* x,
-                      int32_t* velocity) {
+static double measure(const sap_extrapolation* e, const double* x, int32_t* velocity) {
   const int32_t nv = e->stepper->system.nv;
   double worst = 0.0;
   for (int32_t i = 0; i < nv; ++i) {
-    const double error =
-        scale->lengths[i] * fmax(fabs(x[i]), scale->velocity_time * fabs(x[nv + i]));
+    const double error = e->lengths[i] * fmax(fabs(x[i]), e->velocity_time * fabs(x[nv + i]));
     if (!(error <= worst)) {
       worst = error;
       *velocity = i;
@@ -167,8 +165,7 @@ static double measure(const sap_extrapolation* e, const sap_error_scale* scale, 
   return worst;
 }
 
-sap_status sap_extrapolation_compare(sap_extrapolation* e, const sap_error_scale* scale,
-                                     const sap_state* x2, const sap_state* x1,
+sap_status sap_extrapolation_compare(sap_extrapolation* e, const sap_state* x2, const sap_state* x1,
                                      sap_extrapolated* out, sap_error* error) {
   const sap_system* system = &e->stepper->system;
   const int32_t nv = system->nv;
@@ -183,14 +180,12 @@ sap_status sap_extrapolation_compare(sap_extrapolation* e, const sap_error_scale
     c[nv + i] = (x2->v[i] - x1->v[i]) / 3.0;
   }
   *out = (sap_extrapolated){.order = 3};
-  out->error = measure(e, scale, c, &out->velocity);
-  out->single = 4.0 * out->error;
+  out->error = measure(e, c, &out->velocity);
   return SAP_STATUS_OK;
 }
 
 // Takes the error of x by the corrections before, if it is less.
-static void estimate(sap_extrapolation* e, const sap_error_scale* scale, double middle, double h,
-                     sap_extrapolated* out) {
+static void estimate(sap_extrapolation* e, double middle, double h, sap_extrapolated* out) {
   const double *m = e->middles, h3 = h * h * h;
   const double *g0 = e->corrections[0], *g1 = e->corrections[1];
   for (int32_t i = 0; i < 2 * e->stepper->system.nv; ++i) {
@@ -199,7 +194,7 @@ static void estimate(sap_extrapolation* e, const sap_error_scale* scale, double 
     e->work[i] = e->known == 1 ? h3 * h * first : h3 * h * h * second;
   }
   int32_t velocity = 0;
-  const double found = measure(e, scale, e->work, &velocity);
+  const double found = measure(e, e->work, &velocity);
   if (e->known > 0 && found < out->error) {
     out->error = found;
     out->velocity = velocity;
@@ -207,15 +202,14 @@ static void estimate(sap_extrapolation* e, const sap_error_scale* scale, double 
   }
 }
 
-sap_status sap_extrapolation_apply(sap_extrapolation* e, const sap_error_scale* scale,
-                                   const sap_state* x0, const sap_state* x2, sap_state* x1,
-                                   sap_extrapolated* out, sap_error* error) {
+sap_status sap_extrapolation_apply(sap_extrapolation* e, const sap_state* x0, const sap_state* x2,
+                                   sap_state* x1, sap_extrapolated* out, sap_error* error) {
   const sap_system* system = &e->stepper->system;
   const double h = e->stepper->options.dt;
   SAP_TRY(set_filter(e, x0->q, error));
   damp(e, e->c);
   damp(e, e->c + system->nv);
-  estimate(e, scale, x0->t + 0.5 * h, h, out);
+  estimate(e, x0->t + 0.5 * h, h, out);
   const int code = system->integrate_positions(system->context, x2->q, e->c, 1.0, x1->q);
   SAP_TRY(sap_callback_check("integrate_positions", code, error));
   for (int32_t i = 0; i < system->nv; ++i) {

@@ -19,6 +19,8 @@ enum { SAP_EXTRAPOLATION_DEPTH = 2 };
 typedef struct sap_extrapolation {
   sap_stepper* stepper;
   sap_pool* pool;
+  const double* lengths;  // of errors of velocities (nv) [m]
+  double velocity_time;   // of those of rates [s]
   sap_tree_store M;
   double *z, *p, *Hp, *r;                        // of conjugate gradients (nv)
   double *vc, *gamma, *G;                        // of rows; matrices of blocks
@@ -30,29 +32,20 @@ typedef struct sap_extrapolation {
 
 // Errors of an attempt.
 typedef struct sap_extrapolated {
-  double single;     // error of x1 [m]
   double error;      // of x [m]
   int order;         // of the error in h, 3 to 5
   int32_t velocity;  // with the largest one
 } sap_extrapolated;
 
-// Makes errors of velocities into lengths (nv) [m], and those of rates by a time [s].
-typedef struct sap_error_scale {
-  const double* lengths;
-  double velocity_time;
-} sap_error_scale;
-
 // Allocates in the pool, also later; start from {0}.
 sap_status sap_extrapolation_create(sap_stepper* stepper, sap_pool* pool, sap_extrapolation* e,
                                     sap_error* error);
 // Compares the ends x2 and x1 of the stepper's last step, which starts at q0 and lasts h.
-sap_status sap_extrapolation_compare(sap_extrapolation* e, const sap_error_scale* scale,
-                                     const sap_state* x2, const sap_state* x1,
+sap_status sap_extrapolation_compare(sap_extrapolation* e, const sap_state* x2, const sap_state* x1,
                                      sap_extrapolated* out, sap_error* error);
 // Makes x1 the extrapolation, and its error part of `out`. Callers compare first.
-sap_status sap_extrapolation_apply(sap_extrapolation* e, const sap_error_scale* scale,
-                                   const sap_state* x0, const sap_state* x2, sap_state* x1,
-                                   sap_extrapolated* out, sap_error* error);
+sap_status sap_extrapolation_apply(sap_extrapolation* e, const sap_state* x0, const sap_state* x2,
+                                   sap_state* x1, sap_extrapolated* out, sap_error* error);
 // Remembers the last attempt, which was accepted and lasted h until t.
 void sap_extrapolation_keep(sap_extrapolation* e, double t, double h);
 sap_status sap_extrapolation_archive(sap_extrapolation* e, sap_archive* archive, sap_error* error);

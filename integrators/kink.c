@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contacts are treated one by one, with velocities linear in time from vc0 to vc1:
+// Contacts are treated one by one, with velocities linear in time (J v less and plus J's turn):
 //   phi(t) = phi0 + vn0 t + (vn1 - vn0) t^2/(2 h)
 //   f(t)   = k (-phi - tau_d dphi/dt)+  where phi < 0, else 0
 // Servos likewise, with their bounds in place of the gap:
@@ -43,21 +43,21 @@ typedef struct slide {
 // One contact, limit or servo of a step.
 typedef struct touch {
   const sap_contact_start* start;
-  bool opens;                 // contacts and limits push only where the gap is closed
-  double lower, upper;        // of the force, else [N]
-  double h, vn1, gamma, end;  // end: share of the end of the step at which its law acts
+  bool opens;            // contacts and limits push only where the gap is closed
+  double lower, upper;   // of the force, else [N]
+  double v0, a, fall;    // speed at the start, its rate, that without contacts [m/s], [m/s^2]
+  double h, gamma, end;  // end: share of the end of the step at which its law acts
 } touch;
 
 static double gap(const touch* c, double t) {
-  const double a = (c->vn1 - c->start->vc0[2]) / c->h;
-  return c->start->phi0 + t * (c->start->vc0[2] + 0.5 * a * t);
+  return c->start->phi0 + t * (c->v0 + 0.5 * c->a * t);
 }
 
 // The force within its bounds.
 static double push(const touch* c, double t) {
   const sap_contact_start* s = c->start;
-  const double a = (c->vn1 - s->vc0[2]) / c->h, way = t * (s->vc0[2] + 0.5 * a * t);
-  const double f = s->force - s->stiffness * way - s->damping * (s->vc0[2] + a * t);
+  const double way = t * (c->v0 + 0.5 * c->a * t);
+  const double f = s->force - s->stiffness * way - s->damping * (c->v0 + c->a * t);
   return fmin(fmax(f, c->lower), c->upper);
 }
 
@@ -85,17 +85,16 @@ static int add_roots(double x, double y, double z, double h, double* times, int 
 // Adds the times at which the force without its bounds is f.
 static int add_force(const touch* c, double f, double* times, int count) {
   const sap_contact_start* s = c->start;
-  const double v0 = s->vc0[2], a = (c->vn1 - v0) / c->h, k = s->stiffness, d = s->damping;
+  const double v0 = c->v0, a = c->a, k = s->stiffness, d = s->damping;
   return add_roots(s->force - d * v0 - f, -k * v0 - d * a, -0.5 * k * a, c->h, times, count);
 }
 
 // Integrates f over the step and returns the number of its kinks. first: the earliest one [s].
 static int integrate_force(const touch* c, double* impulse, double* first) {
   double times[7] = {0.0};
-  const double v0 = c->start->vc0[2], a = (c->vn1 - v0) / c->h;
   int count = add_force(c, c->lower, times, 0);
   count = add_force(c, c->upper, times, count);
-  count = c->opens ? add_roots(c->start->phi0, v0, 0.5 * a, c->h, times, count) : count;
+  count = c->opens ? add_roots(c->start->phi0, c->v0, 0.5 * c->a, c->h, times, count) : count;
   *first = count > 0 ? times[0] : c->h;
   times[count] = c->h;
   *impulse = 0.0;
@@ -114,14 +113,13 @@ static int integrate_force(const touch* c, double* impulse, double* first) {
 // then; 0 if there is none.
 static double find_touch(const touch* c, double* t) {
   const sap_contact_start* s = c->start;
-  const double a = (s->vn_star - s->vc0[2]) / c->h;
-  const double share = a < 0.0 ? 0.5 * (1.0 + c->end) : 0.5;
+  const double share = c->fall < 0.0 ? 0.5 * (1.0 + c->end) : 0.5;
   double times[3];
-  if (!(s->phi0 > 0.0) || add_roots(s->phi0, s->vc0[2], share * a, c->h, times, 0) == 0) {
+  if (!(s->phi0 > 0.0) || add_roots(s->phi0, c->v0, share * c->fall, c->h, times, 0) == 0) {
     return 0.0;
   }
   *t = times[0];
-  return fabs(s->vc0[2] + a * times[0]);
+  return fabs(c->v0 + c->fall * times[0]);
 }
 
 // Sets the kink of an overdamped contact if it is worse.
@@ -147,7 +145,10 @@ static void take_normal(const touch* c, const sap_adaptive_options* options, sap
     return;
   }
   const double T = options->velocity_time + 0.5 * c->h;
-  const double error = s->wn * fabs(c->gamma - impulse) * T;
+  const double v1 = fabs(c->v0 + c->a * c->h), wrong = s->wn * fabs(c->gamma - impulse);
+  // A closed contact that opens at v0 and closes again within the step does so at that speed.
+  const bool again = c->opens && s->phi0 <= 0.0 && c->v0 > 0.0 && -c->fall * c->h > 2.0 * c->v0;
+  const double error = (again ? fmin(wrong, c->v0 + v1) : wrong) * T;
   if (!(error > kink->error)) {
     return;
   }
@@ -155,7 +156,7 @@ static void take_normal(const touch* c, const sap_adaptive_options* options, sap
     *kink = (sap_kink){error, first, SAP_ADAPTIVE_SERVO, NULL};
     return;
   }
-  const double closing = find_touch(c, &first), u = closing > 0.0 ? closing : fabs(c->vn1);
+  const double closing = find_touch(c, &first), u = closing > 0.0 ? closing : v1;
   const double impulse_per_depth = s->stiffness * first + s->damping;
   const double stay =
       options->accuracy / (s->wn * impulse_per_depth * u * (options->velocity_time + 0.5 * first));
@@ -205,13 +206,9 @@ static void take_friction(const sap_problem* p, const sap_block_data* block,
                           const sap_solution* solution, const sap_adaptive_options* options,
                           sap_kink* kink) {
   const int32_t row = block->first_row;
-  const double e = copysign(1.0, block->start.vc0[SAP_NORMAL_ROW]), most = p->upper[row];
-  const slide c = {p->dt,
-                   e * block->start.vc0[SAP_NORMAL_ROW],
-                   e * solution->vc[row],
-                   block->start.wn,
-                   e * solution->gamma[row],
-                   most};
+  const double v0 = block->start.vc0[SAP_NORMAL_ROW], e = copysign(1.0, v0), most = p->upper[row];
+  const double s1 = e * solution->vc[row], along = e * solution->gamma[row];
+  const slide c = {p->dt, fabs(v0), s1, block->start.wn, along, most};
   if (c.s0 > p->R[row] * most && most > 0.0) {
     take_stop(&c, options, kink);
   }
@@ -229,16 +226,20 @@ sap_kink sap_kink_find(const sap_problem* p, const sap_solution* solution,
     }
     const bool contact = sap_set_is_contact(block->set), box = block->set == SAP_SET_BOX;
     const int32_t normal = block->first_row + (contact ? SAP_NORMAL_ROW : 0);
+    const double turn = start->turn[SAP_NORMAL_ROW], v0 = start->vc0[SAP_NORMAL_ROW] - turn;
+    const double v1 = solution->vc[normal] + turn;
     touch c = {.start = start,
                .opens = !box,
                .lower = box ? p->lower[normal] / p->dt : 0.0,
                .upper = box ? p->upper[normal] / p->dt : (double)INFINITY,
                .h = p->dt,
-               .vn1 = solution->vc[normal],
+               .v0 = v0,
+               .a = (v1 - v0) / p->dt,
+               .fall = (start->vn_star + turn - v0) / p->dt,
                .gamma = solution->gamma[normal],
                .end = contact ? block->end : 1.0};
     if (box && start->phi0 != 0.0) {  // a spring with a dead band, as it acts at the theta point
-      const double way = 0.25 * c.h * (start->vc0[SAP_NORMAL_ROW] + c.vn1);
+      const double way = 0.25 * c.h * (v0 + v1);
       c.upper = (double)INFINITY;
       c.gamma = c.h * fmax(start->force - start->stiffness * way, 0.0);
     }

@@ -22,19 +22,20 @@ bool sap_prediction_guess(const sap_prediction* p, const sap_theta* scheme, cons
   return known;
 }
 
-void sap_prediction_rescale(sap_prediction* p, double dt) {
+void sap_prediction_rescale(sap_prediction* p, int order, double dt) {
   if (!(p->scheme.dt > 0.0)) {
     return;  // no step was made
   }
   const double ratio = dt / p->scheme.dt;
-  double power = ratio;
+  const double first = order == 1 ? ratio : ratio * ratio;
+  double power = first;
   for (int k = 0; k < p->count; ++k, power *= ratio) {
     for (int32_t i = 0; i < p->nv; ++i) {
       p->difference[k][i] *= power;
     }
   }
   for (int32_t i = 0; i < p->nv; ++i) {
-    p->guess[i] *= ratio;
+    p->guess[i] *= first;
   }
   p->scheme.dt = dt;
 }

@@ -29,8 +29,8 @@ sap_status sap_prediction_create(int32_t nv, int32_t depth, sap_pool* pool,
 // Sets v = v0 + guess. Without a guess for this scheme and dt sets v = v0 and returns false.
 bool sap_prediction_guess(const sap_prediction* prediction, const sap_theta* scheme,
                           const double* v0, double* v);
-// Makes the memory that of steps of dt: changes of velocity in proportion, D_k by the power k.
-void sap_prediction_rescale(sap_prediction* prediction, double dt);
+// Makes the memory that of steps of dt: changes by the power order, 1 or 2, D_k by order + k - 1.
+void sap_prediction_rescale(sap_prediction* prediction, int order, double dt);
 // Remembers a step from v0 to v.
 void sap_prediction_record(sap_prediction* prediction, const sap_theta* scheme, const double* v0,
                            const double* v);

@@ -15,7 +15,9 @@
 // in the time that makes velocities ways, against a load of LOAD [m/s^2], as far as
 // sigma >= LEAST_SIGMA can: shorter steps do not creep faster. The shifts against gliding
 // are exact to the same length; balance_tolerance is at most BALANCE [1/m] times the accuracy.
-static const double SETTLED = 0.05, LOAD = 10.0, LEAST_SIGMA = 1e-6;
+// With MOST_BETA stiff contacts have R >= 1e-6 w, as rigid rows: with beta = 1 a body at rest sinks
+// by g dt^2/40 and rises in shorter steps, which the estimates take for motion.
+static const double SETTLED = 0.05, LOAD = 10.0, LEAST_SIGMA = 1e-6, MOST_BETA = 6e-3;
 static const double BALANCE = 10.0, LEAST_BALANCE = 1e-10;
 
 #define MOST_STEPS 4503599627370496.0  // 2^52: whole numbers and their quotients are exact below
@@ -69,9 +71,9 @@ sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error)
   SAP_FAIL_IF(!(isfinite(dt) && dt > 0.0), error, SAP_STATUS_ARGUMENT,
               "dt = %g must be finite and > 0 s", dt);
   sap_relinearize* solution = &stepper->solution;
-  sap_prediction_rescale(&solution->free_motion.prediction, dt);
-  sap_prediction_rescale(&solution->prediction, dt);
-  sap_prediction_rescale(&solution->free_motion.linearization.missed, dt);
+  sap_prediction_rescale(&solution->free_motion.prediction, 1, dt);
+  sap_prediction_rescale(&solution->prediction, 1, dt);
+  sap_prediction_rescale(&solution->free_motion.linearization.missed, 2, dt);
   stepper->options.dt = dt;
   return SAP_STATUS_OK;
 }
@@ -154,9 +156,10 @@ static void set_context(sap_stepper* stepper, const sap_state* state) {
                                      .regularization = options->regularization};
   const double way = stepper->solution.contact.settled;
   if (way > 0.0) {
-    double* sigma = &stepper->step.regularization.sigma;
+    double *sigma = &stepper->step.regularization.sigma, *beta = &stepper->step.regularization.beta;
     const double longer = fmax(options->dt, stepper->control.velocity_time);
     *sigma = fmin(*sigma, fmax(LEAST_SIGMA, way / (LOAD * options->dt * longer)));
+    *beta = fmin(*beta, MOST_BETA);
   }
 }
 

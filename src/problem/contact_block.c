@@ -170,9 +170,9 @@ static sap_contact_start find_start(const sap_law_contact* c) {
                              .wt = c->wt};
   for (int i = 0; i < 2; ++i) {
     start.belt[i] = -c->surface_velocity[i] * c->scales[i];
-    start.turn[i] = c->velocity_change[i] * c->scales[i];
   }
   for (int i = 0; i < 3; ++i) {
+    start.turn[i] = c->velocity_change[i] * c->scales[i];
     start.vc0[i] = c->vc0[i] - (i == SAP_NORMAL_ROW ? 0.0 : start.belt[i]);
   }
   for (int32_t i = 3; i < c->nrows; ++i) {

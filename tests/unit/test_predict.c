@@ -42,10 +42,13 @@ static void test_predictors(void** state) {
   // such steps would know that.
   sap_prediction_record(&p, &other, zero, v0);
   const sap_theta twice = {0.04, 1.0, 1.0};
-  sap_prediction_rescale(&p, twice.dt);
+  sap_prediction_rescale(&p, 1, twice.dt);
   assert_false(sap_prediction_guess(&p, &other, zero, v));
   assert_true(sap_prediction_guess(&p, &twice, zero, v));
   assert_true(v[0] == 20.0 && v[1] == 40.0);
+  sap_prediction_rescale(&p, 2, 0.5 * twice.dt);
+  assert_true(sap_prediction_guess(&p, &other, zero, v));
+  assert_true(v[0] == 5.0 && v[1] == 10.0);  // what changes with the square
   sap_pool_free(&pool);
 }
 
