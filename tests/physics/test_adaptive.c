@@ -435,7 +435,7 @@ static void test_relinearizations(void** unused) {
     sap_adaptive_destroy(a);
     simulation_end(&s);
   }
-  if (!(again <= 0.2 * solves && solves <= 2900)) {
+  if (!(again <= 0.2 * solves && solves <= 3200)) {  // 2788; builds scatter by a tenth
     fail_msg("%d relinearizations, %d solves", (int)again, (int)solves);
   }
 }
