@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/platform.h"
 #include "core/threads.h"
+#include "integrators/stepper.h"
 
 typedef struct slice {
   sap_python_turn** turns;
@@ -104,78 +105,68 @@ bool sap_python_step(sap_python_turn** turns, int32_t count, sap_threads* thread
   return more;
 }
 
-// A step's start.
-typedef struct kept_step {
-  double* row;
-  void* memory;
+// Takes the state and memory of another turn's stepper.
+static sap_status follow(sap_python_turn* t, const sap_python_turn* from, sap_error* error) {
+  void* bytes;
   size_t size;
-} kept_step;
-
-static sap_status keep(sap_python_turn* t, kept_step* out, sap_error* error) {
-  const sap_state* s = t->state;
-  SAP_TRY(SAP_NEW(&out->row, 1 + s->nq + s->nv + s->na, "states of a tape", error));
-  t->rows = out->row;
-  put_row(t);
-  t->rows = NULL;
-  SAP_TRY(sap_stepper_save_memory(t->stepper, NULL, 0, &out->size, error));
-  SAP_TRY(sap_new(&out->memory, out->size, 1, "states of a tape", error));
-  return sap_stepper_save_memory(t->stepper, out->memory, out->size, &out->size, error);
+  SAP_TRY(sap_state_copy(from->state, t->state, error));
+  SAP_TRY(sap_stepper_keep(from->stepper, NULL, 0, &size, error));
+  SAP_TRY(sap_new(&bytes, size, 1, "memory of a tape", error));
+  sap_status status = sap_stepper_keep(from->stepper, bytes, size, &size, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_stepper_restore(t->stepper, bytes, size, error);
+  }
+  sap_free(bytes);
+  return status;
 }
 
-static sap_status restore(sap_python_turn* t, const kept_step* from, sap_error* error) {
-  sap_state* s = t->state;
-  const double *q = from->row + 1, *v = q + s->nq;
-  s->t = from->row[0];
-  (void)append(s->q, q, s->nq);
-  (void)append(s->v, v, s->nv);
-  (void)append(s->act, v + s->nv, s->na);
-  return sap_stepper_load_memory(t->stepper, from->memory, from->size, error);
-}
-
-static sap_status make_step(sap_python_turn* t, const sap_python_part* p, int32_t i,
+sap_status sap_python_forth(sap_python_turn** turns, int32_t count, const double* controls,
                             sap_error* error) {
-  if (t->nu > 0) {
-    const double* u = p->controls + (size_t)i * (size_t)t->nu;
-    SAP_TRY(sap_multibody_set_control(t->multibody, u, error));
-  }
-  return sap_stepper_step(t->stepper, t->state, t->report, error);
-}
-
-static sap_status go_back(sap_python_turn* t, const sap_python_part* p, kept_step* kept,
-                          sap_error* error) {
-  const int32_t nv = t->state->nv;
-  for (int32_t i = 0; i < p->steps; ++i) {
-    SAP_TRY(keep(t, &kept[i], error));
-    SAP_TRY(make_step(t, p, i, error));
-  }
-  for (int32_t i = p->steps; i-- > 0;) {
-    const size_t first = (size_t)i * (size_t)nv;
-    if (i < p->steps - 1) {
-      SAP_TRY(restore(t, &kept[i], error));
-      SAP_TRY(make_step(t, p, i, error));
-    }
-    SAP_TRY(sap_stepper_vjp(t->stepper, &p->gradients, NULL, error));
-    for (int32_t k = 0; k < nv; ++k) {
-      p->at_q[k] = p->gradients.dq0[k] + p->dq[first + (size_t)k];
-      p->at_v[k] = p->gradients.dv0[k] + p->dv[first + (size_t)k];
-    }
-    (void)append(p->by_control + (size_t)i * (size_t)t->nu, p->gradients.du, t->nu);
-    for (int32_t k = 0; k < p->gradients.parameters.count; ++k) {
-      p->by_parameter[k] += p->gradients.parameters.out[k];
-    }
+  for (int32_t i = 0; i < count; ++i) {
+    sap_python_turn* t = turns[i];
+    t->stepped = false;
+    SAP_TRY(i > 0 ? follow(t, turns[i - 1], error) : SAP_STATUS_OK);
+    SAP_TRY(t->nu > 0 ? sap_multibody_set_control(
+                            t->multibody, controls + (size_t)i * (size_t)t->nu, error)
+                      : SAP_STATUS_OK);
+    SAP_TRY(sap_stepper_step(t->stepper, t->state, t->report, error));
+    t->stepped = true;
   }
   return SAP_STATUS_OK;
 }
 
-sap_status sap_python_back(sap_python_turn* t, const sap_python_part* p, sap_error* error) {
-  kept_step* kept;
-  SAP_TRY(SAP_NEW(&kept, p->steps, "states of a tape", error));
-  const sap_status status = go_back(t, p, kept, error);
-  for (int32_t i = 0; i < p->steps; ++i) {
-    sap_free(kept[i].row);
-    sap_free(kept[i].memory);
+// The work of derivatives, which is large, goes from one stepper to the next.
+static void pass_work(sap_python_turn* from, sap_python_turn* to) {
+  struct sap_differentiation* work = from->stepper->differentiation;
+  sap_differentiation_forget(from->stepper);
+  from->stepper->differentiation = to->stepper->differentiation;
+  to->stepper->differentiation = work;
+}
+
+static sap_status go_back(sap_python_turn* t, const sap_python_part* p, int32_t i,
+                          sap_error* error) {
+  const int32_t nv = t->state->nv;
+  const size_t first = (size_t)i * (size_t)nv;
+  SAP_TRY(sap_stepper_vjp(t->stepper, &p->gradients, NULL, error));
+  for (int32_t k = 0; k < nv; ++k) {
+    p->at_q[k] = p->gradients.dq0[k] + p->dq[first + (size_t)k];
+    p->at_v[k] = p->gradients.dv0[k] + p->dv[first + (size_t)k];
   }
-  sap_free(kept);
-  t->stepped = status == SAP_STATUS_OK;
-  return status;
+  (void)append(p->by_control + (size_t)i * (size_t)t->nu, p->gradients.du, t->nu);
+  for (int32_t k = 0; k < p->gradients.parameters.count; ++k) {
+    p->by_parameter[k] += p->gradients.parameters.out[k];
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_python_back(sap_python_turn** turns, int32_t count, const sap_python_part* part,
+                           sap_error* error) {
+  pass_work(turns[0], turns[count - 1]);
+  for (int32_t i = count; i-- > 0;) {
+    SAP_TRY(go_back(turns[i], part, i, error));
+    if (i > 0) {
+      pass_work(turns[i], turns[i - 1]);
+    }
+  }
+  return SAP_STATUS_OK;
 }

@@ -41,18 +41,19 @@ SAP_API void sap_python_begin(sap_python_turn** turns, int32_t count, int64_t st
 // Makes the remaining steps that begin within SAP_PYTHON_SLICE, so that Ctrl-C is handled in
 // between. threads share the turns; NULL: one after the other. Returns true if steps remain.
 SAP_API bool sap_python_step(sap_python_turn** turns, int32_t count, sap_threads* threads);
-// Consecutive steps, and the gradients of a function of their states.
+// Makes a step with each turn: the first from where it is, the others where the one before ends.
+SAP_API sap_status sap_python_forth(sap_python_turn** turns, int32_t count, const double* controls,
+                                    sap_error* error);
+// The gradients of a function of the states of such steps.
 typedef struct sap_python_part {
-  int32_t steps;
-  const double* controls;             // (steps, nu)
   const double *dq, *dv;              // to the states before the steps (steps, nv)
   double *at_q, *at_v;                // to that after them, then with all to that before them (nv)
   double *by_control, *by_parameter;  // outputs (steps, nu), added to (parameters)
   sap_step_gradients gradients;       // of one step; dq1, dv1: at_q, at_v
 } sap_python_part;
-// Makes the steps from where the stepper is, then goes back over them by products in reverse.
-SAP_API sap_status sap_python_back(sap_python_turn* turn, const sap_python_part* part,
-                                   sap_error* error);
+// Goes back over the steps that the turns made last by products in reverse.
+SAP_API sap_status sap_python_back(sap_python_turn** turns, int32_t count,
+                                   const sap_python_part* part, sap_error* error);
 // Makes up to `count` >= 1 steps. *made: number of successful steps. Otherwise as sap_mj_step.
 SAP_API sap_status sap_python_mj_step(sap_mj* adapter, mjData* data, sap_mj_report* report,
                                       int64_t count, int64_t* made, sap_error* error);

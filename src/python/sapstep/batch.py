@@ -185,7 +185,7 @@ def rollout(simulation: Any, states: Optional[ArrayLike], controls: Optional[Arr
                 member.state = rows[i, 0]
                 member.forget()
                 with member._c as c:
-                    c.turn.rows, c.turn.nu = pointer(rows[i, 1:]), simulation.nu
+                    c.turn.rows = pointer(rows[i, 1:])
                     if inputs is not None:
                         c.turn.controls = pointer(inputs[i if len(inputs) > 1 else 0])
             found: Dict[int, Error] = {}

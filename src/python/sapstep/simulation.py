@@ -135,7 +135,7 @@ class Simulation(Scene, StateOwner):
         self._begin(system, self._options[0], state)
         with self._c as c:
             c.control = self._control  # keeps it alive
-            c.turn.multibody = c.multibody
+            c.turn.multibody, c.turn.nu = c.multibody, self.nu
             c.turn.control = pointer(self._control) if self.nu > 0 else ffi.NULL
 
     def copy(self: _Simulation) -> _Simulation:

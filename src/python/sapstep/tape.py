@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from typing import Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._handle import Turns
 from ._library import InputError, array, call, count_of, ffi, lib, pointer
 from .simulation import Simulation
 
@@ -22,17 +24,17 @@ class Tape:
         dv[-1, 0] = 1                               # of v[0] at the end
         gradient = tape.vjp(v=dv)["control"]        # (steps, nu)
 
-    A checkpoint, state and memory, is kept every `every` steps (default: the root of their number), and what
-    lies between is computed again, bit for bit: memory for about 2 sqrt(steps) states, time of three runs and
-    of a :meth:`Simulation.vjp` a step. Slopes of activations are differences, of four more steps a step.
+    A checkpoint, state and memory, is kept every `every` steps, and what lies between is computed again, bit for
+    bit, by as many copies of the simulation: time of two runs and of a :meth:`Simulation.vjp` a step. Slopes of
+    activations are differences, of four more steps a step.
     """
 
-    def __init__(self, simulation: Simulation, every: Optional[int] = None) -> None:
+    def __init__(self, simulation: Simulation, every: int = 16) -> None:
         self._own = simulation.copy()
-        self._every = None if every is None else count_of(every, "every", 1)
+        self._stride = count_of(every, "every", 1)
+        self._copies: List[Simulation] = []  # each holds what its last step left
         self._controls: NDArray[np.float64] = np.zeros((0, simulation.nu))
         self._saved: List[bytes] = []
-        self._stride = 1
         made = [ffi.new("sap_actuator_def*") for _ in range(simulation.nu)]
         for i, definition in enumerate(made):
             call(lib.sap_model_get_actuator, simulation._model, i, definition)
@@ -53,12 +55,11 @@ class Tape:
         if self._saved:
             own.load(self._saved[0])
         self._controls, self._saved = given, []
-        self._stride = self._every or max(1, int(np.sqrt(len(given))))
         states = np.tile(own.state, (len(given) + 1, 1))
         for start in range(0, max(len(given), 1), self._stride):
             self._saved.append(own.save())
             with own._c as c:
-                c.turn.rows, c.turn.nu = pointer(states[start + 1:]), own.nu
+                c.turn.rows = pointer(states[start + 1:])
                 c.turn.controls = pointer(given[start:]) if own.nu > 0 else ffi.NULL
             try:
                 own.step(min(self._stride, len(given) - start))
@@ -87,6 +88,14 @@ class Tape:
             out.append((ends[0] - ends[1]) / (2 * h))
         return out
 
+    def _call(self, function: Any, first: int, count: int, argument: Any) -> None:
+        taken = Turns()
+        try:
+            turns = [taken.take(x._c).turn for x in self._copies[first:first + count]]
+            call(function, ffi.new("sap_python_turn*[]", turns), count, argument)
+        finally:
+            deque(taken.release, 0)
+
     def vjp(self, q: Optional[ArrayLike] = None, v: Optional[ArrayLike] = None,
             parameters: Sequence[Tuple[str, Union[int, str]]] = (),
             act: Optional[ArrayLike] = None) -> Dict[str, NDArray[np.float64]]:
@@ -102,30 +111,23 @@ class Tape:
         chosen, by_parameters = own._parameters(parameters), np.zeros(len(parameters))
         ends = [at_q, at_v, *(np.zeros(n) for n in (own.nv, own.nv, own.nu, len(parameters)))]
         gradients = (*(pointer(x) for x in ends[:5]), (chosen, len(parameters), pointer(ends[5])))
-        stride = 1 if self._driven else self._stride
         for start in range((steps - 1) // self._stride * self._stride, -1, -self._stride):
-            end = min(start + self._stride, steps)
-            saved = [self._saved[start // self._stride]]
-            own.load(saved[0])
-            for i in range(start, end - 1 if self._driven else 0):
-                self._step(self._controls[i])
-                saved.append(own.save())
-            for i in range(end - 1 if self._driven else start, start - 1, -1):
-                slopes = self._slopes(saved[i - start], self._controls[i]) if self._driven else []
-                if slopes:
-                    own.load(saved[i - start])
-                rows = slice(i, min(i + stride, end))
-                part = ffi.new("sap_python_part*", (rows.stop - i, *(
-                    pointer(x[rows]) for x in (self._controls, dq, dv)), *(pointer(x) for x in (
-                        at_q, at_v, back[rows], by_parameters)), gradients))
-                with own._c as c:
-                    c.turn.nu = own.nu
-                    call(lib.sap_python_back, c.turn, part)
-                if slopes:
-                    by_input = back[i, self._driven]
+            count = min(self._stride, steps - start)
+            while len(self._copies) < count:
+                self._copies.append(own.copy())
+            self._copies[0].load(self._saved[start // self._stride])
+            self._call(lib.sap_python_forth, 0, count, pointer(self._controls[start:]))
+            saved = [self._saved[start // self._stride]] + [x.save() for x in self._copies[:count - 1] if self._driven]
+            for i in range(count - 1, -1, -1) if self._driven else (0,):
+                rows = slice(start + i, start + (i + 1 if self._driven else count))
+                part = ffi.new("sap_python_part*", (*(pointer(x) for x in (
+                    dq[rows], dv[rows], at_q, at_v, back[rows], by_parameters)), gradients))
+                self._call(lib.sap_python_back, i, rows.stop - rows.start, part)
+                if self._driven:
+                    slopes, by_input = self._slopes(saved[i], self._controls[start + i]), back[start + i, self._driven]
                     at_a = at_a + self._late * by_input
-                    back[i, self._driven] = at_a * slopes[1]
-                    at_a = at_a * slopes[0] + (1.0 - self._late) * by_input + da[i]
+                    back[start + i, self._driven] = at_a * slopes[1]
+                    at_a = at_a * slopes[0] + (1.0 - self._late) * by_input + da[start + i]
         return {"q": at_q, "v": at_v, "act": at_a, "control": back, "parameters": by_parameters}
 
 
