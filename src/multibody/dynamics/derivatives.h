@@ -86,6 +86,13 @@ typedef struct sap_mass_work {
   double** sums;       // Q of each tree: rows of SAP_MASS_ROW, up to the diagonal    (trees)
   bool* used;          // Q is not zero                                               (trees)
 } sap_mass_work;
+// Velocities along a path of dofs, each with a wrench.
+enum { SAP_PATH_FIELDS = 7 };
+typedef struct sap_path_fields {
+  int32_t count;
+  const double* y[SAP_PATH_FIELDS];                          // (nv)
+  double wrench[SAP_PATH_FIELDS][8], V[SAP_PATH_FIELDS][8];  // ending with zeros
+} sap_path_fields;
 sap_status sap_mass_work_create(sap_dynamics* dynamics, sap_pool* pool, sap_mass_work** out,
                                 sap_error* error);
 

@@ -32,6 +32,9 @@ typedef struct sap_dynamics_kernels {
   // The same gradient with Q = work->sums.
   void (*mass_sum_gradient)(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
                             double* out);
+  // V = sum of y_k S_k of the dofs k from `last` to the root; adds the sum of y_k times the wrenches to a_k.
+  void (*add_fields)(const int32_t* parent, int32_t last, const double (*S)[8],
+                     sap_path_fields* fields, double (*a)[8]);
 } sap_dynamics_kernels;
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.

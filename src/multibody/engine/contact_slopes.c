@@ -3,8 +3,9 @@
 // A change of q_k moves all bodies after it by S_k; p moves by Dp, the frame R turns by rho. With
 // J v = R' (v_B - v_A), V o p: velocity of a motion V at p, U_k: motion before the joint of k,
 //   d(J v) = R' (sum of sides +-((S_k x (V_b - U_k)) o p + w_b x Dp) - rho x (v_B - v_A))
-// and of the angular rows R' (w_B - w_A) likewise; f' d(J y) of all dofs is found in one pass from
-// the body to the root;
+// and of the angular rows R' (w_B - w_A) likewise. f' d(J y) of all contacts is S_k . E_k, E_k the sum
+// over the dofs j that turn with k or are behind it of S_j x* a_j, a_j = y_j times the wrench of f,
+// and of wrenches at p;
 //   d(J' f)_j = sum +-((S_k x S_j) o p . f + (S_j x Dp) . f + (S_j o p) . (rho x f)),  f = R gamma,
 //   the first term for j behind or with k
 #include "multibody/engine/impulse_slopes.h"
@@ -13,10 +14,17 @@
 
 #include "multibody/dynamics/dynamics_data.h"
 
-sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
+sap_status sap_contact_slopes_create(const sap_model* model, sap_pool* pool,
                                      sap_contact_slopes** out, sap_error* error) {
+  const int32_t nv = model->sizes.nv, nq = model->sizes.nq;
   sap_contact_slopes* w;
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
+  w->model = model;
+  for (int i = 0; i < 2; ++i) {
+    sap_contact_pull* pull = &w->pulls[i];
+    SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&pull->S, nv), SAP_ARRAY(&pull->a, nv),
+                             SAP_ARRAY(&pull->E, nv), SAP_ARRAY(&pull->used, model->sizes.trees)));
+  }
   SAP_TRY(SAP_POOL_ADD_ALL(
       pool, error, SAP_ARRAY(&w->dofs, nv), SAP_ARRAY(&w->group, nv), SAP_ARRAY(&w->place[0], nv),
       SAP_ARRAY(&w->place[1], nv), SAP_ARRAY(&w->path, nv), SAP_ARRAY(&w->column_dof, nv),
@@ -33,17 +41,20 @@ sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
   for (int r = 1; r < SAP_CONE_ROWS_MAX; ++r) {
     w->J[r] = w->J[r - 1] + nv;
   }
+  for (int32_t i = 0; i < nv; ++i) {
+    w->group[i] = sap_derivatives_group(model, i);
+  }
   *out = w;
   return SAP_STATUS_OK;
 }
 
 // Finds the dofs and their S.
-static void find_paths(sap_contact_slopes* w, const int32_t bodies[SAP_CONTACT_SIDES]) {
-  const sap_model* model = w->kin->dynamics->model;
+static void find_paths(sap_contact_slopes* w) {
+  const sap_model* model = w->model;
   w->count = 0;
   for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
     int32_t n = 0;
-    for (int32_t i = model->bodies[bodies[side]].last_dof; i >= 0; i = model->dof_parent[i]) {
+    for (int32_t i = w->last[side]; i >= 0; i = model->dof_parent[i]) {
       w->path[n++] = i;
     }
     for (int32_t place = 0; place < n; ++place) {
@@ -54,13 +65,11 @@ static void find_paths(sap_contact_slopes* w, const int32_t bodies[SAP_CONTACT_S
       }
       if (k == w->count) {
         w->dofs[w->count++] = dof;
-        w->group[k] = sap_derivatives_group(model, dof);
         w->place[0][k] = w->place[1][k] = -1;
         sap_derivatives_direction(w->kin, dof, w->S[k]);
       }
       w->place[side][k] = place;
     }
-    w->moves[side] = n > 0;
   }
 }
 
@@ -113,47 +122,52 @@ static void find_wrench(const sap_contact_slopes* w, int side, const double* f, 
   }
 }
 
-// With a_j, the sum over fields of y_j times the wrench of f on a side, and S_j x* a_j summed over
-// the dofs j that turn with k or are behind it in E_k:
-//   S_k . E_k + Dp_k . sum_j (a_j's force x S_j's turning) - rho_k . sum_j S_j x a_j, at p
-static void add_side(const sap_contact_slopes* w, int side, const sap_contact_field* fields,
-                     int count, double point[3], double turn[3], double* out) {
-  double wrench[SAP_CONTACT_FIELDS][6], E[6] = {0.0};
-  for (int f = 0; f < count; ++f) {
-    find_wrench(w, side, fields[f].f, w->rows > 3, wrench[f]);
+// Clears what a tree has of a pull, and finds S, unless that was done.
+static void begin_tree(const sap_contact_slopes* w, sap_contact_pull* pull, int32_t tree) {
+  const sap_model* model = w->model;
+  const int32_t first = model->tree_dofs[tree], end = first + model->tree_sizes[tree];
+  for (int32_t k = first; k < end && !pull->used[tree]; ++k) {
+    sap_derivatives_direction(w->kin, k, pull->S[k]);
+    pull->S[k][6] = pull->S[k][7] = 0.0;
+    memset(pull->a[k], 0, sizeof *pull->a);
+    memset(pull->E[k], 0, sizeof *pull->E);
   }
-  for (int32_t end = w->count, k = end; k-- > 0;) {
-    if (w->place[side][k] < 0) {
-      end = k;
-      continue;
-    }
-    const double* S = w->S[k];
-    double a[6] = {0.0}, x[3], moment[3];
-    for (int f = 0; f < count; ++f) {
-      sap_spatial_add_scaled(a, wrench[f], fields[f].y[w->dofs[k]]);
-    }
-    sap_spatial_add_force_cross(E, S, a);
-    sap_v3_cross(x, a + 3, S);
+  pull->used[tree] = true;
+}
+
+// Adds y_j times the wrench of f on a side to the dofs j that move it. With the velocities V = S y of
+// that side at p, and the moment of f there, all of them give
+//   Dp_k . (force x V's turning) + rho_k . (force x V's motion + moment x V's turning)
+static void add_side(sap_contact_slopes* w, sap_contact_pull* pull, int side,
+                     const sap_contact_field* fields, double point[3], double turn[3]) {
+  const sap_dynamics* d = w->kin->dynamics;
+  sap_path_fields* all = &w->fields;
+  double x[3], y[3];
+  for (int f = 0; f < all->count; ++f) {
+    all->y[f] = fields[f].y;
+    find_wrench(w, side, fields[f].f, w->rows > 3, all->wrench[f]);
+  }
+  d->kernels->add_fields(w->model->dof_parent, w->last[side], (const double(*)[8])pull->S, all,
+                         pull->a);
+  for (int f = 0; f < all->count; ++f) {
+    const double *V = all->V[f], *force = all->wrench[f] + 3;
+    sap_v3_cross(x, force, V);
     sap_v3_add(point, point, x);
-    motion_at(S, w->arm[side], x);
-    sap_v3_cross(moment, a + 3, x);
-    sap_v3_add(turn, turn, moment);
-    sap_v3_cross(x, w->arm[side], a + 3);
-    sap_v3_sub(moment, a, x);
-    sap_v3_cross(x, moment, S);
-    sap_v3_add(turn, turn, x);
-    if (k == 0 || w->place[side][k - 1] < 0 || w->group[k - 1] != w->group[k]) {
-      for (int32_t i = k; i < end; ++i) {
-        out[i] += sap_spatial_dot(w->S[i], E);
-      }
-      end = k;
+    motion_at(V, w->arm[side], x);
+    sap_v3_cross(y, force, x);
+    sap_v3_add(turn, turn, y);
+    if (w->rows > 3) {
+      sap_v3_cross(x, w->arm[side], force);
+      sap_v3_sub(x, all->wrench[f], x);
+      sap_v3_cross(y, x, V);
+      sap_v3_add(turn, turn, y);
     }
   }
 }
 
 // Adds Dp . point + rho . turn + phi dphi of all dofs, which are S . wrench.
 static void add_motions(const sap_contact_slopes* w, const double point[3], const double turn[3],
-                        double phi, double* out) {
+                        double phi, sap_contact_pull* pull) {
   const double *n = w->R + 6, *P = w->vary.point, *N = w->vary.normal;
   double force[3], moment[3], x[3], y[3];
   sap_v3_cross(x, turn, n);
@@ -173,23 +187,46 @@ static void add_motions(const sap_contact_slopes* w, const double point[3], cons
     sap_v3_add_scaled(wrench + 3, point, side == 0 ? 1.0 : 0.0);
     sap_v3_cross(x, w->arm[side], wrench + 3);
     sap_v3_add(wrench, wrench, x);
-    for (int32_t k = 0; k < w->count && w->moves[side]; ++k) {
-      out[k] += w->place[side][k] >= 0 ? sap_spatial_dot(w->S[k], wrench) : 0.0;
+    if (w->last[side] >= 0) {
+      sap_spatial_add_scaled(pull->E[w->group[w->last[side]]], wrench, 1.0);
     }
   }
 }
 
-void sap_contact_slopes_gradient(sap_contact_slopes* w, const sap_contact_field* fields, int count,
-                                 double phi, double* out) {
+void sap_contact_slopes_pull(sap_contact_slopes* w, const sap_contact_field* fields, int count,
+                             double phi, sap_contact_pull* pull) {
   double turn[3] = {0.0}, *point = w->by_point;
   sap_v3_set(point, 0.0, 0.0, 0.0);
-  memset(out, 0, (size_t)w->count * sizeof *out);
+  w->fields.count = count;
   for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
-    if (w->moves[side]) {
-      add_side(w, side, fields, count, point, turn, out);
+    if (w->last[side] >= 0) {
+      begin_tree(w, pull, w->model->dof_tree[w->last[side]]);
+      add_side(w, pull, side, fields, point, turn);
     }
   }
-  add_motions(w, point, turn, phi, out);
+  add_motions(w, point, turn, phi, pull);
+}
+
+void sap_contact_slopes_end_pull(const sap_contact_slopes* w, sap_contact_pull* pull, double* out) {
+  const sap_model* model = w->model;
+  for (int32_t t = 0; t < model->sizes.trees; ++t) {
+    const int32_t first = model->tree_dofs[t];
+    for (int32_t k = first + model->tree_sizes[t], end = k; k-- > first && pull->used[t];) {
+      double* E = pull->E[w->group[k]];
+      sap_spatial_add_force_cross(E, pull->S[k], pull->a[k]);
+      if (w->group[k] != k) {
+        continue;
+      }
+      for (int32_t i = k; i < end; ++i) {
+        out[i] += sap_spatial_dot(pull->S[i], E);
+      }
+      if (model->dof_parent[k] >= 0) {
+        sap_spatial_add_scaled(pull->E[w->group[model->dof_parent[k]]], E, 1.0);
+      }
+      end = k;
+    }
+    pull->used[t] = false;
+  }
 }
 
 // Sets V of both sides by y, and to w->turned the slopes to q of dofs[k], [w; u] of B relative to A
@@ -200,16 +237,16 @@ static void find_changes(sap_contact_slopes* w, const double* y, double V[SAP_CO
   for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
     double U[6] = {0.0}, behind[6], x[3];
     int32_t last = -1;
-    for (int32_t k = 0; k < w->count && w->moves[side]; ++k) {
+    for (int32_t k = 0; k < w->count && w->last[side] >= 0; ++k) {
       if (w->place[side][k] >= 0) {
         sap_spatial_add_scaled(V[side], w->S[k], y[w->dofs[k]]);
       }
     }
     memcpy(behind, V[side], sizeof behind);
-    for (int32_t k = 0; k < w->count && w->moves[side]; ++k) {
+    for (int32_t k = 0; k < w->count && w->last[side] >= 0; ++k) {
       double dV[6] = {0.0};
       if (w->place[side][k] >= 0) {
-        if (last < 0 || w->group[last] != w->group[k]) {
+        if (last < 0 || w->group[w->dofs[last]] != w->group[w->dofs[k]]) {
           for (int i = 0; i < 6; ++i) {
             behind[i] = V[side][i] - U[i];
           }
@@ -282,9 +319,9 @@ void sap_contact_slopes_rates(sap_contact_slopes* w, const double* y, int at, do
 
 void sap_contact_slopes_add_stiffness(const sap_contact_slopes* w, const double* gamma,
                                       double* dq0) {
-  const size_t n = (size_t)w->kin->dynamics->model->sizes.nv;
+  const size_t n = (size_t)w->model->sizes.nv;
   for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
-    if (!w->moves[side]) {
+    if (w->last[side] < 0) {
       continue;
     }
     double wrench[6], *f = wrench + 3, moment[3], x[3];
@@ -307,8 +344,8 @@ void sap_contact_slopes_add_stiffness(const sap_contact_slopes* w, const double*
       double* column = dq0 + n * (size_t)w->dofs[k];
       for (int32_t j = 0; j < w->count; ++j) {
         if (w->place[side][j] >= 0) {
-          const bool turns =
-              before >= 0 && (before < w->place[side][j] || w->group[j] == w->group[k]);
+          const bool turns = before >= 0 && (before < w->place[side][j] ||
+                                             w->group[w->dofs[j]] == w->group[w->dofs[k]]);
           column[w->dofs[j]] += sap_spatial_dot(w->S[j], turns ? behind : moved);
         }
       }
@@ -323,7 +360,8 @@ void sap_contact_slopes_set(sap_contact_slopes* w, const sap_kinematics* kin,
   w->kin = kin;
   memcpy(w->R, contact->R_WC, sizeof w->R);
   for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
-    const int32_t tree = kin->dynamics->model->bodies[bodies[side]].tree;
+    const int32_t tree = w->model->bodies[bodies[side]].tree;
+    w->last[side] = w->model->bodies[bodies[side]].last_dof;
     w->sign[side] = side == 0 ? -1.0 : 1.0;
     sap_v3_sub(w->arm[side], contact->point, side == 0 ? contact->ahead_A : contact->ahead_B);
     if (tree >= 0) {
@@ -331,9 +369,9 @@ void sap_contact_slopes_set(sap_contact_slopes* w, const sap_kinematics* kin,
                  kin->p_WB + 3 * (size_t)kin->dynamics->tree_root[tree]);
     }
   }
-  find_paths(w, bodies);
   w->vary = *vary;
   if (motions) {
+    find_paths(w);
     find_motions(w, vary);
   }
 }

@@ -198,10 +198,9 @@ static void pull_law(const sap_slopes_call* call, const contact_law* law, const 
   sap_v3_copy(mass->y, out->v_star);
 }
 
-// Sets to out[k] of the dofs that move it the effect of J on W; of lambda, all of J, with
-// d(J lambda)' force.
-static void find_moves(const sap_slopes_call* call, const contact_law* law, const law_pull* pull,
-                       const sap_mass_pull* mass, const double* force, double* out) {
+// Pulls the effect of J on W; of lambda, all of J, with d(J lambda)' force.
+static void pull_moves(const sap_slopes_call* call, const contact_law* law, const law_pull* pull,
+                       const sap_mass_pull* mass, const double* force) {
   sap_contact_slopes* w = call->w;
   sap_contact_field fields[SAP_CONTACT_FIELDS];
   int count = 0;
@@ -221,7 +220,8 @@ static void find_moves(const sap_slopes_call* call, const contact_law* law, cons
     fields[count].y = others[s].y;
     memcpy(fields[count++].f, others[s].f, sizeof fields->f);
   }
-  sap_contact_slopes_gradient(w, fields, count, number == 0 || call->within ? 0.0 : pull->phi, out);
+  sap_contact_slopes_pull(w, fields, count, number == 0 || call->within ? 0.0 : pull->phi,
+                          &w->pulls[call->within]);
 }
 
 // Adds dgamma to column k, or lambda' J' dgamma, which is x[0], to entry k.
@@ -248,8 +248,8 @@ static void add_velocity_change(const sap_slopes_call* call, int32_t k, double (
   }
 }
 
-// Sets w->changes, dgamma to q0 by J and phi, or u' of it in their first row, and masses and phi of
-// the rows. Where the law reads w and phi alone, masses[0] is the one of w.
+// Sets w->changes, dgamma to q0 by J and phi, and masses and phi of the rows; of u' dgamma these alone.
+// Where the law reads w and phi alone, masses[0] is the one of w.
 static void find_changes(const sap_slopes_call* call, const contact_law* law, const double* G,
                          double (*g)[ROWS], const double W[9], const double* force,
                          sap_mass_pull masses[ROWS], double phi[ROWS]) {
@@ -272,11 +272,15 @@ static void find_changes(const sap_slopes_call* call, const contact_law* law, co
       }
     }
     if (r == 0 || !by_w) {
-      find_moves(call, law, &pull, &masses[r], force, w->row_way);
+      pull_moves(call, law, &pull, &masses[r], force);
     }
-    for (int32_t k = 0; k < w->count; ++k) {
-      w->changes[k][r] = (by_w ? g[IN_W][r] : 1.0) * w->row_way[k] +
-                         (one || call->within ? 0.0 : pull.phi * w->dphi[k]);
+    if (!one && (r == 0 || !by_w)) {
+      memset(w->row_way, 0, (size_t)w->model->sizes.nv * sizeof *w->row_way);
+      sap_contact_slopes_end_pull(w, &w->pulls[call->within], w->row_way);
+    }
+    for (int32_t k = 0; k < w->count && !one; ++k) {
+      w->changes[k][r] = (by_w ? g[IN_W][r] : 1.0) * w->row_way[w->dofs[k]] +
+                         (call->within ? 0.0 : pull.phi * w->dphi[k]);
     }
   }
   const double* const fields[] = {call->out->v, call->step->v0_free, call->out->v_star};
@@ -293,13 +297,16 @@ static void add_law(const sap_slopes_call* call, const sap_block* block, const c
   double *to = call->within ? call->out->dq_theta : call->out->dq0, phi[ROWS];
   sap_mass_pull masses[ROWS];
   find_changes(call, law, G, g, W, force, masses, phi);
-  for (int32_t k = 0; k < w->count; ++k) {
-    add_changes(call, w->changes[k], to, w->dofs[k]);
+  for (int32_t k = 0; k < w->count && (!one || call->within); ++k) {
+    double x[ROWS];
+    if (!one) {
+      sap_slopes_add_rows(call, w->changes[k], to, w->dofs[k]);
+    }
     for (int32_t r = 0; call->within && r < w->rows; ++r) {
-      w->changes[k][r] = phi[one ? 0 : r] * w->dphi0[k];
+      x[r] = phi[one ? 0 : r] * w->dphi0[k];
     }
     if (call->within) {
-      add_changes(call, w->changes[k], call->out->dq0, w->dofs[k]);
+      add_changes(call, x, call->out->dq0, w->dofs[k]);
       add_velocity_change(call, k, g + IN_CHANGE);
     }
   }
@@ -538,8 +545,8 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
               "derivatives of a step whose contacts sap_multibody_detect has replaced");
   SAP_TRY(sap_multibody_derivatives(multibody, error));
   if (multibody->slopes == NULL) {
-    SAP_TRY(sap_contact_slopes_create(multibody->model->sizes.nv, multibody->model->sizes.nq,
-                                      &multibody->pool, &multibody->slopes, error));
+    SAP_TRY(
+        sap_contact_slopes_create(multibody->model, &multibody->pool, &multibody->slopes, error));
   }
   sap_slopes_call call = {.multibody = multibody,
                           .w = multibody->slopes,
@@ -548,7 +555,10 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
                           .out = out,
                           .law = sap_problem_law_settings(problem, &step->regularization)};
   if (out->dq0 != NULL) {
-    memset(multibody->masses->used, 0, (size_t)multibody->model->sizes.trees);
+    const size_t trees = (size_t)multibody->model->sizes.trees;
+    memset(multibody->masses->used, 0, trees);
+    memset(multibody->slopes->pulls[0].used, 0, trees);
+    memset(multibody->slopes->pulls[1].used, 0, trees);
     call.kin = sap_multibody_start_kinematics(multibody, step->q0);
     call.kin_A = sap_multibody_kinematics(multibody, out->q_A);
     call.kin_theta = &multibody->snapshots[SAP_SNAPSHOT_POINT];
@@ -577,6 +587,9 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
       sap_slopes_add_square(&call, at.G, block.nrows, out->minus_dv);
     }
     SAP_TRY(add_block(&call, b, &block, &at, error));
+  }
+  for (int i = 0; i < 2 && out->lambda != NULL; ++i) {
+    sap_contact_slopes_end_pull(call.w, &call.w->pulls[i], i == 0 ? out->dq0 : out->dq_theta);
   }
   for (int32_t t = 0; t < multibody->model->sizes.trees && out->lambda != NULL; ++t) {
     if (multibody->masses->used[t]) {

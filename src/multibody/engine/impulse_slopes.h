@@ -12,7 +12,7 @@
 #define SAP_LAW_STEP 3e-6
 #define SAP_LAW_LEAST 1e-3
 
-enum { SAP_CONTACT_SIDES = 2, SAP_CONTACT_FIELDS = 7 };
+enum { SAP_CONTACT_SIDES = 2, SAP_CONTACT_FIELDS = SAP_PATH_FIELDS };
 
 // A product f' J y, f of rows without their scales.
 typedef struct sap_contact_field {
@@ -20,15 +20,22 @@ typedef struct sap_contact_field {
   double f[SAP_CONE_ROWS_MAX];
 } sap_contact_field;
 
+// Sums over contacts evaluated at the same kinematics, see contact_slopes.c.
+typedef struct sap_contact_pull {
+  double (*S)[8], (*a)[8], (*E)[6];  // (nv), ending with zeros; E of a group of dofs in the first
+  bool* used;                        // they are set                                         (trees)
+} sap_contact_pull;
+
 // The dofs that move a contact, those of A's path first, each path from the root.
 typedef struct sap_contact_slopes {
+  const sap_model* model;
   const sap_kinematics* kin;                                  // at q0
   double sign[SAP_CONTACT_SIDES], arm[SAP_CONTACT_SIDES][3];  // p less O of each side's tree
-  bool moves[SAP_CONTACT_SIDES];                              // dofs move that side
+  int32_t last[SAP_CONTACT_SIDES];  // the last dof that moves that side, or -1
   double R[9];
   int32_t count;
   int32_t* dofs;                      // (nv)
-  int32_t* group;                     // see sap_derivatives_group                             (nv)
+  int32_t* group;                     // see sap_derivatives_group; of any dof                 (nv)
   int32_t* place[SAP_CONTACT_SIDES];  // in the path of a side, -1: not on it                  (nv)
   double (*S)[6];                     // (nv)
   double (*Dp)[3], (*rho)[3];         // (nv)
@@ -53,18 +60,23 @@ typedef struct sap_contact_slopes {
   double by_point[3];
   sap_contact_variation vary;
   sap_moved_pair moved;
+  sap_path_fields fields;     // scratch
+  sap_contact_pull pulls[2];  // of contacts at q0, and at q^theta
 } sap_contact_slopes;
 
-sap_status sap_contact_slopes_create(int32_t nv, int32_t nq, sap_pool* pool,
+sap_status sap_contact_slopes_create(const sap_model* model, sap_pool* pool,
                                      sap_contact_slopes** out, sap_error* error);
-// Finds the dofs that move a contact; motions: and Dp, rho and dphi.
+// Takes a contact; motions: and the dofs that move it, Dp, rho and dphi.
 void sap_contact_slopes_set(sap_contact_slopes* slopes, const sap_kinematics* kin,
                             const sap_contact* contact, const sap_contact_variation* vary,
                             bool motions);
-// Sets the gradients of the sum of products at fixed f and y, and of the gap times phi, to q0:
-// out[k] of dofs[k]; and of the products to p in slopes->by_point.
-void sap_contact_slopes_gradient(sap_contact_slopes* slopes, const sap_contact_field* fields,
-                                 int count, double phi, double* out);
+// Adds the sum of products at fixed f and y, and the gap times phi, to what is to be differentiated to
+// q; sets the gradient of the products to p in slopes->by_point.
+void sap_contact_slopes_pull(sap_contact_slopes* slopes, const sap_contact_field* fields, int count,
+                             double phi, sap_contact_pull* pull);
+// Adds these gradients to out (nv) and makes the sums empty.
+void sap_contact_slopes_end_pull(const sap_contact_slopes* slopes, sap_contact_pull* pull,
+                                 double* out);
 // Adds f[r]' d(J y) to q, of all rows r, to changes.
 void sap_contact_slopes_add(sap_contact_slopes* slopes, const double* y,
                             double (*f)[SAP_CONE_ROWS_MAX]);
