@@ -98,32 +98,40 @@ static void turn(const sap_differentiation* d, const sap_balance_slopes* m, bool
   }
 }
 
-sap_status sap_balance_find(sap_stepper* stepper, const double* v, bool slopes,
-                            sap_balance_slopes* m, sap_error* error) {
+sap_status sap_balance_find(sap_stepper* stepper, const double* v, sap_balance_slopes* m,
+                            sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_system* system = &stepper->system;
   const sap_step_context step = sap_balance_context(stepper);
   const size_t n = (size_t)system->nv;
-  sap_balance_derivatives r = {
-      .q = d->q, .v = d->v_theta, .a = d->a, .residual = d->residual, .notes = d->report.notes};
-  if (slopes) {
-    r.dq = m->r_q;
-    r.dv = m->r_v;
-    r.da = m->r_a;
-    sap_balance_clear(d, n, n, r.dq);
-    sap_balance_clear(d, n, n, r.dv);
-    sap_balance_clear(d, n, n, r.da);
-  }
+  sap_balance_derivatives r = {.q = d->q,
+                               .v = d->v_theta,
+                               .a = d->a,
+                               .residual = d->residual,
+                               .dq = m->r_q,
+                               .dv = m->r_v,
+                               .da = m->r_a,
+                               .notes = d->report.notes};
+  sap_balance_clear(d, n, n, r.dq);
+  sap_balance_clear(d, n, n, r.dv);
+  sap_balance_clear(d, n, n, r.da);
   SAP_TRY(sap_balance_move(stepper, v, error));
   SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
   for (size_t i = 0; i < n; ++i) {
     d->residual[i] *= step.dt;
   }
-  if (slopes) {
-    m->count = system->step_rotations(system->context, d->v_vq, step.theta * step.dt, m->rotations);
-    turn(d, m, true, n, m->way);
-  }
+  m->count = system->step_rotations(system->context, d->v_vq, step.theta * step.dt, m->rotations);
+  turn(d, m, true, n, m->way);
   return SAP_STATUS_OK;
+}
+
+void sap_balance_add_change(const sap_differentiation* d, size_t n, const double* X,
+                            const double* x, double* out) {
+  for (size_t k = 0; k < n; ++k) {
+    FOR_ROWS(d, k, i, n) {
+      out[i] += X[n * k + i] * x[k];
+    }
+  }
 }
 
 void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m) {

@@ -27,7 +27,8 @@ struct sap_differentiation {
   sap_step_rotation* rotations;  // of the way of blocks to a theta point  (nv/3)
   sap_step_rotation* end;        // of the step                            (nv/3)
   double *v, *v_vq, *v_theta, *a, *residual, *impulse, *x, *near_v;  // (nv)
-  double* q;                                                         // (nq)
+  double* smooth_v;          // where m and its slopes were found last                (nv)
+  double* q;                 // (nq)
   int32_t *first, *end_row;  // rows of m on which a velocity acts: of its tree, or all (nv)
   double* r_q0;              // (nv x nv)
   double *p_u, *p_q0, *p_v0, *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
@@ -56,9 +57,12 @@ void sap_balance_clear(const sap_differentiation* d, size_t nv, size_t rows, dou
 // out = z' X of such a matrix.
 void sap_balance_multiply(const sap_differentiation* d, size_t nv, const double* z, const double* X,
                           double* out);
-// Finds m at v in d->residual; slopes: and r_q, r_v, r_a.
-sap_status sap_balance_find(sap_stepper* stepper, const double* v, bool slopes,
-                            sap_balance_slopes* m, sap_error* error);
+// Adds X x of such a matrix to out.
+void sap_balance_add_change(const sap_differentiation* d, size_t nv, const double* X,
+                            const double* x, double* out);
+// Finds m at v in d->residual, with r_q, r_v, r_a.
+sap_status sap_balance_find(sap_stepper* stepper, const double* v, sap_balance_slopes* m,
+                            sap_error* error);
 // Adds m_v to the matrix that is to be factorized.
 void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m);
 // Finds m->x at v, where sap_balance_find has been, unless it is in hand.

@@ -17,7 +17,7 @@
 #include "integrators/balance_slopes.h"
 
 // v is good enough, and derivatives at v before a correction serve, where it is below this part;
-// slopes of m, which has no kinks, vary by the same part and serve where it is below the other.
+// m, which has no kinks, is linear where it is below the other, and so its slopes serve.
 static const double NEAR = 1e-9, SMOOTH = 1e-7;
 enum { ITERATIONS = 8 };
 
@@ -36,14 +36,15 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       pool, error, SAP_ARRAY(&d->v, n), SAP_ARRAY(&d->v_vq, n), SAP_ARRAY(&d->v_theta, n),
       SAP_ARRAY(&d->a, n), SAP_ARRAY(&d->residual, n), SAP_ARRAY(&d->impulse, n),
       SAP_ARRAY(&d->x, n), SAP_ARRAY(&d->near_v, n), SAP_ARRAY(&d->lambda, n),
-      SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->turned, n * (n + 3)),
-      SAP_ARRAY(&d->turned_v, n * n), SAP_ARRAY(&d->near_z, n * n), SAP_ARRAY(&d->near_rest, n * n),
-      SAP_ARRAY(&d->first, n), SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, nx),
-      SAP_ARRAY(&d->p_q0, n * n), SAP_ARRAY(&d->p_v0, n * n), SAP_ARRAY(&d->p_star, n * n),
-      SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->p_theta, n * n), SAP_ARRAY(&d->d_v, n * n),
-      SAP_ARRAY(&d->near_p, n * n), SAP_ARRAY(&d->p_u, n * nu),
-      SAP_ARRAY(&d->q, stepper->system.nq), SAP_ARRAY(&d->rotations, n / 3 + 1),
-      SAP_ARRAY(&d->end, n / 3 + 1), SAP_ARRAY(&d->solution, n * nx)));
+      SAP_ARRAY(&d->smooth_v, n), SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->r_q0, n * n),
+      SAP_ARRAY(&d->turned, n * (n + 3)), SAP_ARRAY(&d->turned_v, n * n),
+      SAP_ARRAY(&d->near_z, n * n), SAP_ARRAY(&d->near_rest, n * n), SAP_ARRAY(&d->first, n),
+      SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, nx), SAP_ARRAY(&d->p_q0, n * n),
+      SAP_ARRAY(&d->p_v0, n * n), SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n),
+      SAP_ARRAY(&d->p_theta, n * n), SAP_ARRAY(&d->d_v, n * n), SAP_ARRAY(&d->near_p, n * n),
+      SAP_ARRAY(&d->p_u, n * nu), SAP_ARRAY(&d->q, stepper->system.nq),
+      SAP_ARRAY(&d->rotations, n / 3 + 1), SAP_ARRAY(&d->end, n / 3 + 1),
+      SAP_ARRAY(&d->solution, n * nx)));
   SAP_TRY(sap_balance_slopes_create(n, nx, pool, &d->at, error));
   SAP_TRY(sap_balance_slopes_create(n, nx, pool, &d->near, error));
   sap_balance_find_rows(&stepper->system, d);
@@ -167,9 +168,15 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
   const size_t n = (size_t)stepper->system.nv;
   do {
     const bool slopes = report->iterations == 0 || report->last_correction > SMOOTH;
-    SAP_TRY(sap_balance_find(stepper, d->v, slopes, &d->at, error));
+    if (slopes) {
+      SAP_TRY(sap_balance_find(stepper, d->v, &d->at, error));
+      memcpy(d->smooth_v, d->v, n * sizeof *d->v);
+    }
     memset(d->at.v.B, 0, n * n * sizeof(double));
     sap_balance_add_slopes(stepper, &d->at);
+    if (!slopes) {
+      sap_balance_add_change(d, n, d->at.v.B, d->x, d->residual);
+    }
     SAP_TRY(find_impulses(stepper, false, NULL, NULL, error));
     SAP_FAIL_IF(!sap_near_spd_factorize(&d->at.v), error, SAP_STATUS_STEP_FAILED,
                 "derivatives of a step: dF/dv is singular");
@@ -212,7 +219,7 @@ static sap_status find_near(sap_stepper* stepper, sap_error* error) {
     return SAP_STATUS_OK;
   }
   choose(stepper, stepper->v0_free, fm->linearization.v_near, d->near_v);
-  SAP_TRY(sap_balance_find(stepper, d->near_v, true, &d->near, error));
+  SAP_TRY(sap_balance_find(stepper, d->near_v, &d->near, error));
   memset(d->near.v.B, 0, (size_t)system->nv * (size_t)system->nv * sizeof(double));
   sap_balance_clear(d, (size_t)system->nv, (size_t)system->nv, d->near_rest);
   sap_balance_add_slopes(stepper, &d->near);
@@ -368,8 +375,9 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   const size_t n = (size_t)stepper->system.nv, rows = lambda != NULL ? 1 : n;
   const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
   double *q0 = d->solution, *v0 = q0 + rows * n;
-  SAP_TRY(lambda == NULL ? sap_balance_find_x(stepper, d->v, &d->at, error)
-                         : sap_balance_find_start(stepper, d->v, &d->at, lambda, d->row, error));
+  SAP_TRY(lambda == NULL
+              ? sap_balance_find_x(stepper, d->smooth_v, &d->at, error)
+              : sap_balance_find_start(stepper, d->smooth_v, &d->at, lambda, d->row, error));
   SAP_TRY(find_impulses(stepper, true, lambda, parameters, error));
   sap_step_turn_columns(d->rotations, d->count, false, rows, n, d->p_A, d->turned);
   sap_step_turn_columns(d->rotations, d->count, true, rows, n, d->p_A, d->turned_v);
@@ -500,7 +508,7 @@ sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradi
   sap_near_spd_solve(&d->at.v, true, 1, lambda);
   if (parameters != NULL) {
     memcpy(d->x, lambda, n * sizeof *lambda);
-    SAP_TRY(add_parameters(stepper, d->v, d->x, parameters, error));
+    SAP_TRY(add_parameters(stepper, d->smooth_v, d->x, parameters, error));
   }
   SAP_TRY(find_sides(stepper, lambda, parameters, error));
   for (size_t i = 0; i < n; ++i) {

@@ -109,7 +109,7 @@ typedef struct sap_parameter_gradient {
 typedef struct sap_balance_derivatives {
   const double *q, *v, *a;  // theta point, a = (v1 - v0)/dt
   double* residual;         // (nv); NULL: of the following, dq0, dv0 and du alone are wanted
-  double *dq, *dv, *da;     // the only ones wanted if residual is not NULL; NULL: it alone
+  double *dq, *dv, *da;     // the only other ones wanted if residual is not NULL
   const double* lambda;     // NULL: matrices; else (nv) dq0, dv0 (nv) and du (nu) of lambda' m/dt
   double *dq0, *dv0;
   double* du;   // to the inputs (nv x nu)

@@ -301,7 +301,7 @@ static sap_status find_derivatives(sap_multibody* multibody, const sap_step_cont
     code = system->inverse_dynamics(multibody, step->t, out->q, out->v, out->a, out->residual);
   }
   multibody->servos_chosen = servos;
-  if (code != 0 || (end && out->dq == NULL)) {
+  if (code != 0) {
     return (sap_status)code;
   }
   if (momenta) {
