@@ -3,8 +3,9 @@
 # # Learn the floor
 #
 # A box is thrown onto a floor and its motion is recorded. Friction, stiffness and relaxation time of the contact follow from that motion
-# alone, because steps can be differentiated: `sim.linearize()` gives the derivatives of each step by the state at its start, with all its
-# contacts, and `sim.vjp()` those by the three parameters. (`sapstep.Tape` sums the latter over a motion, for one number such as a loss.)
+# alone, because steps can be differentiated: `sim.vjp()` of all 12 numbers of the state at the end of a step gives their derivatives by the
+# state at its start, with all its contacts, and by the three parameters. (`sapstep.Tape` sums the latter over a motion, for one number such
+# as a loss.)
 #
 # To run this page as a script: `pip install . matplotlib && python examples/tutorials/learn_the_floor.py`
 
@@ -49,9 +50,9 @@ def throw(logs):
     found, slopes, X = [], [], np.zeros((12, 3))  # X: of [q; v] by the parameters
     for _ in range(steps):
         sim.step()
-        A, _ = sim.linearize()
-        rows = sim.vjp(q=units[:, :6], v=units[:, 6:], parameters=shapes)["parameters"]
-        X = A @ X + np.reshape(rows, (12, 3, 2)).sum(axis=2) * np.exp(logs)
+        rows = sim.vjp(q=units[:, :6], v=units[:, 6:], parameters=shapes)
+        A, P = np.hstack([rows["q"], rows["v"]]), rows["parameters"].reshape(12, 3, 2)
+        X = A @ X + P.sum(axis=2) * np.exp(logs)
         p, J = observe(sim)
         found.append(p)
         slopes.append(J @ X[:6])
