@@ -23,8 +23,10 @@ sap_status sap_contact_slopes_create(const sap_model* model, sap_pool* pool,
   for (int i = 0; i < 2; ++i) {
     sap_contact_pull* pull = &w->pulls[i];
     SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&pull->S, nv), SAP_ARRAY(&pull->a, nv),
-                             SAP_ARRAY(&pull->E, nv), SAP_ARRAY(&pull->used, model->sizes.trees)));
+                             SAP_ARRAY(&pull->E, nv)));
   }
+  SAP_TRY(SAP_POOL_ADD(pool, &w->pulls[0].used, 2 * model->sizes.trees, error));
+  w->pulls[1].used = w->pulls[0].used + model->sizes.trees;
   SAP_TRY(SAP_POOL_ADD_ALL(
       pool, error, SAP_ARRAY(&w->dofs, nv), SAP_ARRAY(&w->group, nv), SAP_ARRAY(&w->place[0], nv),
       SAP_ARRAY(&w->place[1], nv), SAP_ARRAY(&w->path, nv), SAP_ARRAY(&w->column_dof, nv),

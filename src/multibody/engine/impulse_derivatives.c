@@ -521,8 +521,11 @@ static sap_status add_block(sap_slopes_call* call, int32_t index, const sap_bloc
   call->scales = NULL;
   call->within = false;
   if (kind == SAP_BLOCKS_EQUALITY) {
-    SAP_FAIL_IF(call->step->stage_theta_vq < 1.0, error, SAP_STATUS_UNSUPPORTED,
-                "derivatives of a step with equalities at its theta point");
+    const int32_t id = sap_assembly_key_id(block->key, 0);
+    SAP_FAIL_IF(call->step->stage_theta_vq < 1.0 &&
+                    !isinf(call->multibody->model->equalities[id].stiffness),
+                error, SAP_STATUS_UNSUPPORTED,
+                "derivatives of a step with soft equalities at its theta point");
     sap_slopes_add_equality(call, block, at->gamma, at->G);
     return SAP_STATUS_OK;
   }
@@ -557,8 +560,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
   if (out->dq0 != NULL) {
     const size_t trees = (size_t)multibody->model->sizes.trees;
     memset(multibody->masses->used, 0, trees);
-    memset(multibody->slopes->pulls[0].used, 0, trees);
-    memset(multibody->slopes->pulls[1].used, 0, trees);
+    memset(multibody->slopes->pulls->used, 0, 2 * trees);
     call.kin = sap_multibody_start_kinematics(multibody, step->q0);
     call.kin_A = sap_multibody_kinematics(multibody, out->q_A);
     call.kin_theta = &multibody->snapshots[SAP_SNAPSHOT_POINT];

@@ -2,8 +2,9 @@
 // Derivatives of the impulses of rows whose J varies, by differences of kinematics: equalities,
 // limits of balls, rows of tendons and of transmissions that move.
 //   dgamma = G (dv_hat - dJ v - J dv),  dp = dJ' gamma + J' dgamma
-// An equality has v_hat = -g0/(dt + tau_d) - c/dt with the curvature c along v_guess, v0 or v
-// (assembly_equality.c); its R counts as constant.
+// An equality has v_hat = -g0/(dt + tau_d) - c/dt with the curvature c along v_guess, v0 or v; of a
+// theta point, with J there, c/dt = (J_end - J) v_guess (assembly_equality.c). Its R counts as
+// constant. Rows at a theta point q0 (+) way have the length g - J way at the start.
 #include <math.h>
 #include <string.h>
 
@@ -18,8 +19,8 @@ static const double STEP = 1e-5;
 enum { ROWS = SAP_ROWS_MAX };
 
 // Makes the rows of a block in assembly->rows, and their lengths or gaps g.
-static void make_rows(const sap_slopes_call* call, const sap_kinematics* kin, uint64_t key,
-                      double g[ROWS]) {
+static void make_rows(const sap_slopes_call* call, const double* q, uint64_t key, double g[ROWS]) {
+  const sap_kinematics* kin = sap_multibody_kinematics(call->multibody, q);
   sap_assembly* assembly = call->multibody->assembly;
   const sap_model* model = call->multibody->model;
   const int kind = sap_assembly_key_kind(key);
@@ -29,60 +30,93 @@ static void make_rows(const sap_slopes_call* call, const sap_kinematics* kin, ui
     sap_assembly_make_equality(assembly, kin, id, g);
     return;
   }
-  g[0] = 0.0;  // not needed
   sap_rows_begin(rows, 1);
   if (kind == SAP_KEY_SERVO) {
-    (void)sap_transmission_add_row(kin, id, model->actuators[id].gear, rows, 0);
+    const double gear = model->actuators[id].gear;
+    g[0] = gear * sap_transmission_add_row(kin, id, gear, rows, 0);
   } else if (kind == SAP_KEY_UPPER) {
     const sap_model_joint_data* joint = &model->joints[id];
     double r[3];
     sap_quaternion_log(r, kin->q + joint->q_start);
     sap_rows_touch(rows, joint->tree);
     sap_v3_scale(sap_rows_at(rows, 0) + joint->v_start, r, -1.0 / sap_v3_norm(r));
+    g[0] = -sap_v3_norm(r);
   } else {
+    const double sign = kind == SAP_KEY_TENDON_UPPER ? -1.0 : 1.0;
     id -= kind == SAP_KEY_BOUND_SERVOS ? model->sizes.joints : 0;
-    (void)sap_tendon_add_row(kin, id, kind == SAP_KEY_TENDON_UPPER ? -1.0 : 1.0, rows, 0);
+    g[0] = sign * sap_tendon_add_row(kin, id, sign, rows, 0);
   }
 }
 
-// A change of q0 or of v_guess.
+// Changes by q0, by v0 with v_guess where that is v0, by v_guess.
+typedef enum row_input { BY_Q0, BY_V0, BY_GUESS } row_input;
 typedef struct row_change {
   double *J, *way, *q, *q_end;  // (ROWS nv), (nv), (nq), (nq)
-  double g[ROWS], end[ROWS];    // of gaps, and of those after a step with v_guess
+  // Of gaps or lengths at the start, of J v_guess, and of gaps or J v_guess after a step with v_guess.
+  double g[ROWS], along[ROWS], end[ROWS];
 } row_change;
 
-static void find_change(const sap_slopes_call* call, const sap_block* block, const double* guess,
-                        int32_t k, bool of_guess, row_change* change) {
+static bool acts_within(const sap_slopes_call* call) {
+  return call->step->stage_theta_vq < 1.0;
+}
+
+// Adds scale times the values at inputs moved by h.
+static void add_values(const sap_slopes_call* call, const sap_block* block, const double* guess,
+                       int32_t k, const double by[3], double scale, row_change* change) {
   const sap_model* model = call->multibody->model;
   const sap_step_context* s = call->step;
-  const size_t n = (size_t)model->sizes.nv;
   const sap_rows* rows = &call->multibody->assembly->rows;
-  double* way = change->way;
-  memset(change->J, 0, ROWS * n * sizeof(double));
-  memset(change->g, 0, sizeof change->g);
-  memset(change->end, 0, sizeof change->end);
-  for (int side = -1; side <= 1; side += 2) {
-    const double scale = side / (2.0 * STEP);
-    double g[ROWS];
+  const size_t n = (size_t)model->sizes.nv;
+  const bool within = acts_within(call);
+  const bool equality = sap_assembly_key_kind(block->key) == SAP_KEY_EQUALITY;
+  double *way = change->way, g[ROWS];
+  const double* q = s->q0;
+  if (by[BY_Q0] != 0.0) {
     memset(way, 0, n * sizeof *way);
-    way[k] = of_guess ? 0.0 : side * STEP;
+    way[k] = by[BY_Q0];
     sap_manifold_integrate(model, s->q0, way, 1.0, change->q);
-    if (!of_guess) {
-      make_rows(call, sap_multibody_kinematics(call->multibody, change->q), block->key, g);
-      for (int32_t r = 0; r < block->nrows; ++r) {
-        change->g[r] += scale * g[r];
-        sap_rows_add_scaled(rows, r, scale, change->J + n * (size_t)r);
-      }
+    q = change->q;
+  }
+  make_rows(call, q, block->key, g);
+  for (int32_t r = 0; r < block->nrows && (equality || !within); ++r) {
+    change->g[r] += scale * g[r];
+  }
+  if (within) {
+    const double share = s->stage_theta_vq, time = s->stage_theta * s->dt;
+    for (size_t i = 0; i < n; ++i) {
+      way[i] = time * (share * guess[i] + (1.0 - share) * s->v0_free[i]);
     }
-    if (sap_assembly_key_kind(block->key) == SAP_KEY_EQUALITY) {
-      memcpy(way, guess, n * sizeof *way);
-      way[k] += of_guess ? side * STEP : 0.0;
-      sap_manifold_integrate(model, change->q, way, s->dt, change->q_end);
-      make_rows(call, sap_multibody_kinematics(call->multibody, change->q_end), block->key, g);
-      for (int32_t r = 0; r < block->nrows; ++r) {
-        change->end[r] += scale * g[r];
-      }
+    way[k] += time * (share * by[BY_GUESS] + (1.0 - share) * by[BY_V0]);
+    sap_manifold_integrate(model, q, way, 1.0, change->q_end);
+    make_rows(call, change->q_end, block->key, g);
+    change->g[0] += equality ? 0.0 : scale * (g[0] - sap_rows_times(rows, 0, way));
+  }
+  memcpy(way, guess, n * sizeof *way);
+  way[k] += by[BY_GUESS];
+  for (int32_t r = 0; r < block->nrows; ++r) {
+    change->along[r] += scale * sap_rows_times(rows, r, way);
+    sap_rows_add_scaled(rows, r, scale, change->J + n * (size_t)r);
+  }
+  if (equality) {
+    sap_manifold_integrate(model, q, way, s->dt, change->q_end);
+    make_rows(call, change->q_end, block->key, g);
+    for (int32_t r = 0; r < block->nrows; ++r) {
+      change->end[r] += scale * (within ? sap_rows_times(rows, r, way) : g[r]);
     }
+  }
+}
+
+static void find_change(const sap_slopes_call* call, const sap_block* block, const double* guess,
+                        int32_t k, row_input input, row_change* change) {
+  const sap_contact_slopes* w = call->w;
+  *change =
+      (row_change){.J = w->row_change, .way = w->row_way, .q = w->row_q, .q_end = w->row_q_end};
+  memset(change->J, 0, ROWS * (size_t)call->multibody->model->sizes.nv * sizeof(double));
+  for (int side = -1; side <= 1; side += 2) {
+    double by[3] = {0.0};
+    by[input] = side * STEP;
+    by[BY_GUESS] += input == BY_V0 && call->step->v_guess != NULL ? side * STEP : 0.0;
+    add_values(call, block, guess, k, by, side / (2.0 * STEP), change);
   }
 }
 
@@ -94,62 +128,45 @@ static double dot(const double* a, const double* b, size_t n) {
   return sum;
 }
 
-// Adds dJ' gamma to column k.
-static void add_turned(const sap_slopes_call* call, const sap_block* block, const double* gamma,
-                       const double* dJ, int32_t k) {
+// Adds sign (J' x + dJ' gamma) to column k.
+static void add_column(const sap_slopes_call* call, const sap_block* block, const double* x,
+                       const double* gamma, const double* dJ, double sign, double* out, int32_t k) {
   const size_t n = (size_t)call->multibody->model->sizes.nv;
-  double* out = call->out->dq0;
+  double scaled[ROWS] = {0.0};
   for (int32_t r = 0; r < block->nrows; ++r) {
     const double* row = dJ + n * (size_t)r;
+    scaled[r] = sign * x[r];
     if (call->out->lambda != NULL) {
-      out[k] += gamma[r] * dot(row, call->out->lambda, n);
+      out[k] += sign * gamma[r] * dot(row, call->out->lambda, n);
     }
     for (size_t i = 0; i < n && call->out->lambda == NULL; ++i) {
-      out[n * (size_t)k + i] += gamma[r] * row[i];
+      out[n * (size_t)k + i] += sign * gamma[r] * row[i];
     }
   }
-}
-
-static row_change make_change(const sap_slopes_call* call) {
-  const sap_contact_slopes* w = call->w;
-  return (row_change){.J = w->row_change, .way = w->row_way, .q = w->row_q, .q_end = w->row_q_end};
+  sap_slopes_add_rows(call, scaled, out, k);
 }
 
 void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                            const double by[3]) {
   const sap_model* model = call->multibody->model;
+  const double* guess = call->step->v_guess != NULL ? call->step->v_guess : call->out->v;
   const size_t n = (size_t)model->sizes.nv;
-  row_change change = make_change(call);
+  const bool within = acts_within(call);
+  row_change change;
   sap_derivatives_note(call->out->notes, "by differences: rows of balls, tendons, transmissions");
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const int32_t first = model->tree_dofs[block->trees[t]];
-    for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
-      find_change(call, block, call->step->v0_free, k, false, &change);
-      const double x = by[2] * dot(change.J, call->step->v0_free, n) -
-                       G * dot(change.J, call->out->v, n) +
-                       by[1] * 2.0 * dot(change.J, call->w->X[0], n);
-      sap_slopes_add_rows(call, &x, call->out->dq0, k);
-      add_turned(call, block, &gamma, change.J, k);
+  for (int32_t i = 0; i < (within ? 2 : 1) * block->ntrees; ++i) {
+    const int32_t tree = block->trees[i % block->ntrees], first = model->tree_dofs[tree];
+    const row_input input = i < block->ntrees ? BY_Q0 : BY_V0;
+    for (int32_t k = first; k < first + model->tree_sizes[tree]; ++k) {
+      find_change(call, block, guess, k, input, &change);
+      const double x =
+          (within ? by[0] * change.g[0] : 0.0) + by[2] * dot(change.J, call->step->v0_free, n) -
+          G * dot(change.J, call->out->v, n) + by[1] * 2.0 * dot(change.J, call->w->X[0], n);
+      add_column(call, block, &x, &gamma, change.J, 1.0,
+                 input == BY_Q0 ? call->out->dq0 : call->out->dv0, k);
     }
   }
   call->kin_A = sap_multibody_kinematics(call->multibody, call->out->q_A);
-}
-
-// Part of an equality that v_guess moves, v0 or, where the step was solved about v, v; times scale.
-static void add_guess(const sap_slopes_call* call, const sap_block* block, const double* G,
-                      const double* guess, double scale, double* out) {
-  const sap_contact_slopes* w = call->w;
-  const double dt = call->step->dt;
-  row_change change = make_change(call);
-  for (int32_t c = 0; c < w->columns; ++c) {
-    double x[ROWS] = {0.0};
-    const int32_t k = w->column_dof[c];
-    find_change(call, block, guess, k, true, &change);
-    for (int32_t r = 0; r < block->nrows; ++r) {
-      x[r] = scale * G[(block->nrows + 1) * r] * (change.end[r] / dt - w->J[r][c]);
-    }
-    sap_slopes_add_rows(call, x, out, k);
-  }
 }
 
 // Returns d(v_hat - gamma R)/dg0, R of a rigid row with a constant Delassus scale w.
@@ -165,48 +182,56 @@ static double gap_slope(const sap_equality_def* e, double T, double g, double ga
   return -1.0 / T - (gives ? 4.0 * gammaR / g : 0.0);
 }
 
-void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, const double* gamma,
-                             const double* G) {
+// Adds sign dp of an input to a matrix, or lambda' of it.
+static void add_input(const sap_slopes_call* call, const sap_block* block, const double* gamma,
+                      const double* G, row_input input, double* out) {
   const sap_model* model = call->multibody->model;
   const sap_equality_def* e = &model->equalities[sap_assembly_key_id(block->key, 0)];
   const sap_step_context* s = call->step;
-  const size_t n = (size_t)model->sizes.nv;
+  const double T = s->dt + e->relaxation_time, sign = input == BY_GUESS ? -1.0 : 1.0;
   const double* guess = s->v_guess != NULL ? s->v_guess : call->out->v;
-  const double T = s->dt + e->relaxation_time;
-  row_change change = make_change(call);
+  const size_t n = (size_t)model->sizes.nv;
+  row_change change;
   double g[ROWS];
-  if (call->out->minus_dv != NULL && s->v_guess == NULL) {
-    add_guess(call, block, G, guess, 1.0, call->out->minus_dv);
-  }
-  if (call->out->dq0 == NULL) {
-    return;
-  }
-  sap_derivatives_note(call->out->notes, "by differences: equalities");
-  if (isinf(e->stiffness)) {
-    sap_derivatives_note(call->out->notes, "held: Delassus scale in R of equalities");
-  }
-  if (s->v_guess != NULL) {
-    sap_derivatives_note(call->out->notes, "held: curvature of equalities, along the guess of v");
-  }
-  if (s->v_guess != NULL) {
-    add_guess(call, block, G, guess, -1.0, call->out->dv0);
-  }
-  make_rows(call, call->kin, block->key, g);
+  make_rows(call, s->q0, block->key, g);
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t first = model->tree_dofs[block->trees[t]];
     for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
       double x[ROWS] = {0.0};
-      find_change(call, block, guess, k, false, &change);
+      find_change(call, block, guess, k, input, &change);
       for (int32_t r = 0; r < block->nrows; ++r) {
-        const double* dJ = change.J + n * (size_t)r;
-        x[r] =
-            G[(block->nrows + 1) * r] *
-            (gap_slope(e, T, g[r], gamma[r] * block->R[r]) * change.g[r] -
-             dot(dJ, call->out->v, n) - (change.end[r] - change.g[r]) / s->dt + dot(dJ, guess, n));
+        const double end =
+            acts_within(call) ? change.end[r] : (change.end[r] - change.g[r]) / s->dt;
+        x[r] = G[(block->nrows + 1) * r] *
+               (gap_slope(e, T, g[r], gamma[r] * block->R[r]) * change.g[r] - end +
+                change.along[r] - dot(change.J + n * (size_t)r, call->out->v, n));
       }
-      sap_slopes_add_rows(call, x, call->out->dq0, k);
-      add_turned(call, block, gamma, change.J, k);
+      add_column(call, block, x, gamma, change.J, sign, out, k);
     }
   }
-  call->kin_A = sap_multibody_kinematics(call->multibody, call->out->q_A);
+}
+
+void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, const double* gamma,
+                             const double* G) {
+  const sap_impulse_derivatives* out = call->out;
+  const sap_step_context* s = call->step;
+  const int32_t id = sap_assembly_key_id(block->key, 0);
+  if (out->minus_dv != NULL && s->v_guess == NULL) {
+    add_input(call, block, gamma, G, BY_GUESS, out->minus_dv);
+  }
+  if (out->dq0 == NULL) {
+    return;
+  }
+  sap_derivatives_note(out->notes, "by differences: equalities");
+  if (isinf(call->multibody->model->equalities[id].stiffness)) {
+    sap_derivatives_note(out->notes, "held: Delassus scale in R of equalities");
+  }
+  if (s->v_guess != NULL) {
+    sap_derivatives_note(out->notes, "held: curvature of equalities, along the guess of v");
+  }
+  if (s->v_guess != NULL || acts_within(call)) {
+    add_input(call, block, gamma, G, BY_V0, out->dv0);
+  }
+  add_input(call, block, gamma, G, BY_Q0, out->dq0);
+  call->kin_A = sap_multibody_kinematics(call->multibody, out->q_A);
 }

@@ -10,8 +10,8 @@
 
 // The law of a row as a function of x = {g0 or length, w, rate at the start}.
 typedef struct row_source {
-  int kind;    // of its key
-  bool moves;  // J varies
+  int kind;            // of its key
+  bool moves, within;  // J varies, and is that of q^theta
   double stiffness, relaxation_time, damper;
   sap_law_servo servo;
   double x[3];
@@ -66,18 +66,18 @@ static void find_servo(const sap_slopes_call* call, const sap_block* block, sap_
 }
 
 // Length of the joint or tendon of a row.
-static double find_length(const sap_slopes_call* call, int32_t id, bool tendon) {
-  const double* q0 = call->step->q0;
+static double find_length(const sap_slopes_call* call, const sap_kinematics* kin, int32_t id,
+                          bool tendon) {
   double r[3];
   if (tendon) {
-    return sap_tendon_length(call->kin, id);
+    return sap_tendon_length(kin, id);
   }
   const sap_model_joint_data* joint = &call->multibody->model->joints[id];
   if (joint->type == SAP_JOINT_BALL) {
-    sap_quaternion_log(r, q0 + joint->q_start);
+    sap_quaternion_log(r, kin->q + joint->q_start);
     return sap_v3_norm(r);
   }
-  return joint->type == SAP_JOINT_FREE ? 0.0 : q0[joint->q_start];
+  return joint->type == SAP_JOINT_FREE ? 0.0 : kin->q[joint->q_start];
 }
 
 static sap_status find_source(const sap_slopes_call* call, const sap_block* block, row_source* out,
@@ -85,17 +85,19 @@ static sap_status find_source(const sap_slopes_call* call, const sap_block* bloc
   const sap_model* model = call->multibody->model;
   const int kind = sap_assembly_key_kind(block->key);
   int32_t id = sap_assembly_key_id(block->key, 0);
+  const bool within = call->step->stage_theta_vq < 1.0;
   *out = (row_source){.kind = kind};
   if (kind == SAP_KEY_SERVO) {
     out->moves = !sap_transmission_is_fixed(model, &model->actuators[id]);
-    out->x[0] = model->actuators[id].gear * sap_transmission_length(call->kin, id);
+    out->within = out->moves && within;
+    out->x[0] = model->actuators[id].gear *
+                sap_transmission_length(out->within ? call->kin_theta : call->kin, id);
     find_servo(call, block, &out->servo);
   } else {
     const bool bound = kind == SAP_KEY_BOUND_SERVOS && id >= model->sizes.joints;
     const bool tendon = bound || kind == SAP_KEY_TENDON_LOWER || kind == SAP_KEY_TENDON_UPPER ||
                         kind == SAP_KEY_TENDON_FRICTION;
     id -= bound ? model->sizes.joints : 0;
-    const double length = find_length(call, id, tendon);
     const sap_model_joint_data* joint = tendon ? NULL : &model->joints[id];
     const sap_model_tendon* of = tendon ? &model->tendons[id] : NULL;
     const bool upper = kind == SAP_KEY_UPPER || kind == SAP_KEY_TENDON_UPPER;
@@ -103,12 +105,19 @@ static sap_status find_source(const sap_slopes_call* call, const sap_block* bloc
     out->relaxation_time = tendon ? of->limit_relaxation_time : joint->limit_relaxation_time;
     out->damper = call->step->theta * call->step->dt * (tendon ? of->damping : joint->damping);
     out->moves = tendon ? of->npoints > 0 : joint->type == SAP_JOINT_BALL && upper;
+    out->within = out->moves && within;
+    const double length = find_length(call, out->within ? call->kin_theta : call->kin, id, tendon);
     out->x[0] = upper ? (tendon ? of->upper : joint->upper) - length
                       : length - (tendon ? of->lower : joint->lower);
     if (kind == SAP_KEY_BOUND_SERVOS) {
       out->x[0] = length;
       find_servo(call, block, &out->servo);
     }
+  }
+  if (out->within) {  // x is less what the way there has, to first order
+    double way;
+    sap_slopes_multiply_rows(call, call->multibody->point.moved, &way);
+    out->x[0] -= way;
   }
   sap_slopes_multiply_rows(call, call->step->v0_free, &out->x[2]);
   SAP_TRY(sap_slopes_solve_rows(call, block, error));
@@ -154,9 +163,6 @@ sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, dou
     return SAP_STATUS_OK;
   }
   SAP_TRY(find_source(call, block, &source, error));
-  SAP_FAIL_IF(
-      source.moves && call->step->stage_theta_vq < 1.0, error, SAP_STATUS_UNSUPPORTED,
-      "derivatives of a step with rows of balls, tendons, transmissions at its theta point");
   const sap_parameter_gradient* p = call->out->parameters;
   for (int32_t i = 0; p != NULL && source.kind == SAP_KEY_FRICTION && i < p->count; ++i) {
     if (p->parameters[i].kind == SAP_PARAMETER_FRICTION_LOSS &&
@@ -195,7 +201,9 @@ sap_status sap_slopes_add_row(sap_slopes_call* call, const sap_block* block, dou
     const sap_mass_pull pull = {.W = {g[1] * (call->out->lambda != NULL ? call->w->u[0] : 1.0)}};
     sap_slopes_add_mass(call, block, &pull, NULL);
   }
-  sap_slopes_add_square(call, &g[0], 1, call->out->dq0);
+  if (!source.within) {
+    sap_slopes_add_square(call, &g[0], 1, call->out->dq0);
+  }
   sap_slopes_add_square(call, &g[2], 1, call->out->dv0);
   if (source.moves) {
     sap_slopes_add_moving(call, block, gamma, G, g);
