@@ -7,11 +7,10 @@
 
 #include <string.h>
 
-sap_status sap_balance_slopes_create(size_t n, size_t nx, sap_pool* pool, sap_balance_slopes* m,
+sap_status sap_balance_slopes_create(size_t n, sap_pool* pool, sap_balance_slopes* m,
                                      sap_error* error) {
   SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&m->r_q, n * n), SAP_ARRAY(&m->r_v, n * n),
-                           SAP_ARRAY(&m->r_a, n * n), SAP_ARRAY(&m->way, n * n),
-                           SAP_ARRAY(&m->x, n * nx), SAP_ARRAY(&m->rotations, n / 3 + 1)));
+                           SAP_ARRAY(&m->r_a, n * n), SAP_ARRAY(&m->rotations, n / 3 + 1)));
   return sap_near_spd_create((int32_t)n, pool, &m->v, error);
 }
 
@@ -77,23 +76,22 @@ void sap_balance_multiply(const sap_differentiation* d, size_t n, const double* 
   }
 }
 
-// out = r_q T, or r_q J.
-static void turn(const sap_differentiation* d, const sap_balance_slopes* m, bool J, size_t n,
-                 double* out) {
+// out += scale r_q T, or scale r_q J.
+static void add_turned(const sap_differentiation* d, const sap_balance_slopes* m, bool J,
+                       double scale, size_t n, double* out) {
   for (size_t k = 0; k < n; ++k) {
     FOR_ROWS(d, k, i, n) {
-      out[n * k + i] = m->r_q[n * k + i];
+      out[n * k + i] += scale * m->r_q[n * k + i];
     }
   }
-  for (int32_t k = 0; k < m->count; ++k) {
-    const sap_step_rotation* rotation = &m->rotations[k];
-    const size_t at = (size_t)rotation->first, start = (size_t)d->first[at];
-    const size_t rows = (size_t)d->end_row[at] - start;
-    for (size_t c = 0; c < 3; ++c) {
-      const double *R = (J ? rotation->J : rotation->T) + 3 * c, *X = m->r_q + n * at + start;
-      for (size_t i = 0; i < rows; ++i) {
-        out[n * (at + c) + start + i] = R[0] * X[i] + R[1] * X[n + i] + R[2] * X[2 * n + i];
-      }
+  for (int32_t k = 0; k < 3 * m->count; ++k) {
+    const sap_step_rotation* rotation = &m->rotations[k / 3];
+    const size_t at = (size_t)rotation->first, column = at + (size_t)(k % 3);
+    const double* R = (J ? rotation->J : rotation->T) + 3 * (k % 3);
+    FOR_ROWS(d, at, i, n) {
+      const double* X = m->r_q + n * at + i;
+      out[n * column + i] +=
+          scale * (R[0] * X[0] + R[1] * X[n] + R[2] * X[2 * n] - X[n * (size_t)(k % 3)]);
     }
   }
 }
@@ -121,17 +119,7 @@ sap_status sap_balance_find(sap_stepper* stepper, const double* v, sap_balance_s
     d->residual[i] *= step.dt;
   }
   m->count = system->step_rotations(system->context, d->v_vq, step.theta * step.dt, m->rotations);
-  turn(d, m, true, n, m->way);
   return SAP_STATUS_OK;
-}
-
-void sap_balance_add_change(const sap_differentiation* d, size_t n, const double* X,
-                            const double* x, double* out) {
-  for (size_t k = 0; k < n; ++k) {
-    FOR_ROWS(d, k, i, n) {
-      out[i] += X[n * k + i] * x[k];
-    }
-  }
 }
 
 void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m) {
@@ -141,11 +129,12 @@ void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m) {
   const double by_v = s->theta * s->dt, by_q = s->theta_vq * by_v * s->dt;
   for (size_t k = 0; k < n; ++k) {
     double* restrict B = m->v.B + n * k;
-    const double *r_v = m->r_v + n * k, *r_a = m->r_a + n * k, *way = m->way + n * k;
+    const double *r_v = m->r_v + n * k, *r_a = m->r_a + n * k;
     FOR_ROWS(d, k, i, n) {
-      B[i] += by_v * r_v[i] + r_a[i] + by_q * way[i];
+      B[i] += by_v * r_v[i] + r_a[i];
     }
   }
+  add_turned(d, m, true, by_q, n, m->v.B);
 }
 
 sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
@@ -157,7 +146,7 @@ sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
   const size_t n = (size_t)system->nv, nu = sap_balance_inputs(stepper), rows = z != NULL ? 1 : n;
   const double dt = step.dt, theta = step.theta, by_q = (1.0 - step.theta_vq) * theta * dt * dt;
   const bool inner = theta < 1.0 || step.theta_vq < 1.0;
-  const double *r_v = m->r_v, *r_a = m->r_a, *way = m->way;
+  const double *r_v = m->r_v, *r_a = m->r_a;
   double *q0 = x, *v0 = q0 + rows * n, *u = v0 + rows * n;
   sap_balance_derivatives r = {.q = d->q,
                                .v = d->v_theta,
@@ -172,20 +161,20 @@ sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
   sap_balance_clear(d, n, rows, v0);
   memset(u, 0, rows * nu * sizeof(double));
   SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
+  double* products = d->turned;
+  sap_balance_clear(d, n, rows, q0);
   if (z != NULL) {
-    double* products = d->turned;
     sap_balance_multiply(d, n, z, m->r_q, products);
     sap_step_turn_columns(m->rotations, m->count, false, 1, n, products, q0);
+    sap_step_turn_columns(m->rotations, m->count, true, 1, n, products, products + 2 * n);
     sap_balance_multiply(d, n, z, r_a, products + n);
     r_a = products + n;
     if (inner) {
       sap_balance_multiply(d, n, z, r_v, products);
-      sap_balance_multiply(d, n, z, way, products + 2 * n);
     }
     r_v = products;
-    way = products + 2 * n;
   } else {
-    turn(d, m, false, n, q0);
+    add_turned(d, m, false, 1.0, n, q0);
   }
   for (size_t k = 0; k < n; ++k) {
     double* restrict to_q = q0 + rows * k, * restrict to_v = v0 + rows * k;
@@ -193,13 +182,12 @@ sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
     FOR_ROWS(d, k, i, rows) {
       to_q[i] = dt * (to_q[i] + by_start[i]);
       to_v[i] = dt * to_v[i] - r_a[rows * k + i];
+      to_v[i] += inner ? (1.0 - theta) * dt * r_v[rows * k + i] : 0.0;
     }
-    FOR_ROWS(d, k, i, rows) {
-      if (!inner) {
-        break;
-      }
-      to_v[i] += (1.0 - theta) * dt * r_v[rows * k + i] + by_q * way[rows * k + i];
-    }
+    v0[k] += z != NULL && inner ? by_q * products[2 * n + k] : 0.0;
+  }
+  if (z == NULL && inner) {
+    add_turned(d, m, true, by_q, n, v0);
   }
   for (size_t i = 0; i < rows * nu; ++i) {
     u[i] *= dt;
@@ -219,11 +207,4 @@ void sap_balance_subtract(const sap_stepper* stepper, const double* x, size_t ro
   for (size_t i = 2 * rows * n; i < rows * (2 * n + sap_balance_inputs(stepper)); ++i) {
     d->solution[i] -= x[i];
   }
-}
-
-sap_status sap_balance_find_x(sap_stepper* stepper, const double* v, sap_balance_slopes* m,
-                              sap_error* error) {
-  SAP_TRY(m->has_x ? SAP_STATUS_OK : sap_balance_find_start(stepper, v, m, NULL, m->x, error));
-  m->has_x = true;
-  return SAP_STATUS_OK;
 }

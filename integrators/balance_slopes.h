@@ -8,14 +8,12 @@
 #include "integrators/stepper.h"
 #include "linalg/dense.h"
 
-// The derivatives of m at some velocities; r_q, r_v, r_a: those of r, way: r_q J.
+// The derivatives of m at some velocities; r_q, r_v, r_a: those of r.
 typedef struct sap_balance_slopes {
-  double *r_q, *r_v, *r_a, *way;  // (nv x nv)
-  sap_near_spd v;                 // m_v; of `at` then that of F
-  double* x;                      // [m_q0 m_v0 m_u]                          (nv x (2 nv + nu))
-  bool has_x;                     // x is that of the last step
-  int32_t count;                  // of rotations
-  sap_step_rotation* rotations;   // of the way to q^theta                    (nv/3)
+  double *r_q, *r_v, *r_a;       // (nv x nv)
+  sap_near_spd v;                // m_v; of `at` then that of F
+  int32_t count;                 // of rotations
+  sap_step_rotation* rotations;  // of the way to q^theta                    (nv/3)
 } sap_balance_slopes;
 
 struct sap_differentiation {
@@ -38,14 +36,14 @@ struct sap_differentiation {
   double* near_rest;            // m_v - A of trees with v* from v0                (nv x nv)
   sap_balance_slopes at, near;  // m at v with factors of F's, m at v_near
   double *turned, *turned_v;    // (nv x (nv + 3)), (nv x nv)
-  double *solution, *row;       // (nv x (2 nv + nu)), (2 nv + nu)
+  double *solution, *row;       // (nv x (2 nv + nu)); row of m alone
   double *lambda, *end_bar;     // (nv)
 };
 
 static inline size_t sap_balance_inputs(const sap_stepper* stepper) {
   return stepper->system.nu > 0 ? (size_t)stepper->system.nu : 0;
 }
-sap_status sap_balance_slopes_create(size_t nv, size_t nx, sap_pool* pool, sap_balance_slopes* out,
+sap_status sap_balance_slopes_create(size_t nv, sap_pool* pool, sap_balance_slopes* out,
                                      sap_error* error);
 // Sets the rows of m on which the velocities of trees act.
 void sap_balance_find_rows(const sap_system* system, sap_differentiation* d);
@@ -57,18 +55,13 @@ void sap_balance_clear(const sap_differentiation* d, size_t nv, size_t rows, dou
 // out = z' X of such a matrix.
 void sap_balance_multiply(const sap_differentiation* d, size_t nv, const double* z, const double* X,
                           double* out);
-// Adds X x of such a matrix to out.
-void sap_balance_add_change(const sap_differentiation* d, size_t nv, const double* X,
-                            const double* x, double* out);
 // Finds m at v in d->residual, with r_q, r_v, r_a.
 sap_status sap_balance_find(sap_stepper* stepper, const double* v, sap_balance_slopes* m,
                             sap_error* error);
 // Adds m_v to the matrix that is to be factorized.
 void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m);
-// Finds m->x at v, where sap_balance_find has been, unless it is in hand.
-sap_status sap_balance_find_x(sap_stepper* stepper, const double* v, sap_balance_slopes* m,
-                              sap_error* error);
-// Finds x there anyhow, or of z' m (2 nv + nu) if z is given.
+// Finds x = [m_q0 m_v0 m_u] (nv x (2 nv + nu)) at v, where sap_balance_find has been; of z' m
+// (2 nv + nu) if z is given.
 sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
                                   const sap_balance_slopes* m, const double* z, double* x,
                                   sap_error* error);

@@ -39,14 +39,14 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       SAP_ARRAY(&d->smooth_v, n), SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->r_q0, n * n),
       SAP_ARRAY(&d->turned, n * (n + 3)), SAP_ARRAY(&d->turned_v, n * n),
       SAP_ARRAY(&d->near_z, n * n), SAP_ARRAY(&d->near_rest, n * n), SAP_ARRAY(&d->first, n),
-      SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, nx), SAP_ARRAY(&d->p_q0, n * n),
+      SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, n * nx), SAP_ARRAY(&d->p_q0, n * n),
       SAP_ARRAY(&d->p_v0, n * n), SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n),
       SAP_ARRAY(&d->p_theta, n * n), SAP_ARRAY(&d->d_v, n * n), SAP_ARRAY(&d->near_p, n * n),
       SAP_ARRAY(&d->p_u, n * nu), SAP_ARRAY(&d->q, stepper->system.nq),
       SAP_ARRAY(&d->rotations, n / 3 + 1), SAP_ARRAY(&d->end, n / 3 + 1),
       SAP_ARRAY(&d->solution, n * nx)));
-  SAP_TRY(sap_balance_slopes_create(n, nx, pool, &d->at, error));
-  SAP_TRY(sap_balance_slopes_create(n, nx, pool, &d->near, error));
+  SAP_TRY(sap_balance_slopes_create(n, pool, &d->at, error));
+  SAP_TRY(sap_balance_slopes_create(n, pool, &d->near, error));
   sap_balance_find_rows(&stepper->system, d);
   stepper->differentiation = d;
   return SAP_STATUS_OK;
@@ -118,8 +118,8 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
     SAP_TRY(sap_balance_move(stepper, d->near_v, error));
     d->count = system->step_rotations(system->context, d->v_vq, step.theta * step.dt, d->rotations);
     out.q_A = d->q;
-    choose(stepper, stepper->v0_free, l->v_law, d->near_v);
-    out.v_near = d->near_v;
+    choose(stepper, stepper->v0_free, l->v_law, d->x);
+    out.v_near = d->x;
     out.lambda = lambda;
     out.parameters = parameters;
     out.dq0 = d->p_q0;
@@ -174,8 +174,8 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
     }
     memset(d->at.v.B, 0, n * n * sizeof(double));
     sap_balance_add_slopes(stepper, &d->at);
-    if (!slopes) {
-      sap_balance_add_change(d, n, d->at.v.B, d->x, d->residual);
+    for (size_t i = 0; i < n * n && !slopes; ++i) {
+      d->residual[i % n] += d->at.v.B[i] * d->x[i / n];
     }
     SAP_TRY(find_impulses(stepper, false, NULL, NULL, error));
     SAP_FAIL_IF(!sap_near_spd_factorize(&d->at.v), error, SAP_STATUS_STEP_FAILED,
@@ -218,7 +218,6 @@ static sap_status find_near(sap_stepper* stepper, sap_error* error) {
   if (d->has_near) {
     return SAP_STATUS_OK;
   }
-  choose(stepper, stepper->v0_free, fm->linearization.v_near, d->near_v);
   SAP_TRY(sap_balance_find(stepper, d->near_v, &d->near, error));
   memset(d->near.v.B, 0, (size_t)system->nv * (size_t)system->nv * sizeof(double));
   sap_balance_clear(d, (size_t)system->nv, (size_t)system->nv, d->near_rest);
@@ -292,7 +291,7 @@ static sap_status prepare(sap_stepper* stepper, sap_error* error) {
     return SAP_STATUS_OK;
   }
   d->report = (sap_linearize_report){0};
-  d->has_near = d->reads_near = d->corrected = d->at.has_x = d->near.has_x = false;
+  d->has_near = d->reads_near = d->corrected = false;
   memcpy(d->v, stepper->v, (size_t)system->nv * sizeof(double));
   SAP_TRY(polish(stepper, error));
   SAP_TRY(find_end_motion(stepper, error));
@@ -335,8 +334,7 @@ static void transpose(size_t n, const double* X, double* out) {
 static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const size_t n = (size_t)stepper->system.nv, nu = sap_balance_inputs(stepper);
-  double *Z = d->near_z, *x = d->near.x;
-  choose(stepper, stepper->v0_free, stepper->solution.free_motion.linearization.v_near, d->near_v);
+  double *Z = d->near_z, *x = d->row;
   if (rows == 1) {
     sap_near_spd_solve(&d->near.v, true, 1, d->near_p);
     sap_balance_multiply(d, n, d->near_p, d->near_rest, d->near_z);
@@ -347,7 +345,7 @@ static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) 
     sap_balance_subtract(stepper, d->row, 1);
     return SAP_STATUS_OK;
   }
-  SAP_TRY(sap_balance_find_x(stepper, d->near_v, &d->near, error));
+  SAP_TRY(sap_balance_find_start(stepper, d->near_v, &d->near, NULL, x, error));
   transpose(n, d->near_p, d->turned);
   sap_near_spd_solve(&d->near.v, true, (int32_t)n, d->turned);
   transpose(n, d->turned, Z);
@@ -367,7 +365,7 @@ static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) 
 }
 
 // Sets d->solution to p - m of [q0 v0 u] (nv x (2 nv + nu)), or to lambda' of it. It leaves what
-// multiplies near->x in d->near_p where lambda is given.
+// multiplies m of near_v in d->near_p where lambda is given.
 static sap_status find_sides(sap_stepper* stepper, const double* lambda,
                              const sap_parameter_gradient* parameters, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
@@ -375,9 +373,7 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   const size_t n = (size_t)stepper->system.nv, rows = lambda != NULL ? 1 : n;
   const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
   double *q0 = d->solution, *v0 = q0 + rows * n;
-  SAP_TRY(lambda == NULL
-              ? sap_balance_find_x(stepper, d->smooth_v, &d->at, error)
-              : sap_balance_find_start(stepper, d->smooth_v, &d->at, lambda, d->row, error));
+  SAP_TRY(sap_balance_find_start(stepper, d->smooth_v, &d->at, lambda, d->row, error));
   SAP_TRY(find_impulses(stepper, true, lambda, parameters, error));
   sap_step_turn_columns(d->rotations, d->count, false, rows, n, d->p_A, d->turned);
   sap_step_turn_columns(d->rotations, d->count, true, rows, n, d->p_A, d->turned_v);
@@ -393,7 +389,7 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   if (s->stage_theta_vq < 1.0) {
     add_theta_part(stepper, rows, q0, v0);
   }
-  sap_balance_subtract(stepper, lambda == NULL ? d->at.x : d->row, rows);
+  sap_balance_subtract(stepper, d->row, rows);
   return d->reads_near ? add_near(stepper, rows, error) : SAP_STATUS_OK;
 }
 
@@ -523,8 +519,6 @@ sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradi
     memcpy(g.du, sides + 2 * n, nu * sizeof *g.du);
   }
   if (parameters != NULL && d->reads_near) {
-    choose(stepper, stepper->v0_free, stepper->solution.free_motion.linearization.v_near,
-           d->near_v);
     SAP_TRY(add_parameters(stepper, d->near_v, d->near_p, parameters, error));
   }
   if (report != NULL) {

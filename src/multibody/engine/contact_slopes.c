@@ -20,13 +20,11 @@ sap_status sap_contact_slopes_create(const sap_model* model, sap_pool* pool,
   sap_contact_slopes* w;
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
   w->model = model;
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 3; ++i) {
     sap_contact_pull* pull = &w->pulls[i];
     SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&pull->S, nv), SAP_ARRAY(&pull->a, nv),
-                             SAP_ARRAY(&pull->E, nv)));
+                             SAP_ARRAY(&pull->E, nv), SAP_ARRAY(&pull->on, nv)));
   }
-  SAP_TRY(SAP_POOL_ADD(pool, &w->pulls[0].used, 2 * model->sizes.trees, error));
-  w->pulls[1].used = w->pulls[0].used + model->sizes.trees;
   SAP_TRY(SAP_POOL_ADD_ALL(
       pool, error, SAP_ARRAY(&w->dofs, nv), SAP_ARRAY(&w->group, nv), SAP_ARRAY(&w->place[0], nv),
       SAP_ARRAY(&w->place[1], nv), SAP_ARRAY(&w->path, nv), SAP_ARRAY(&w->column_dof, nv),
@@ -35,8 +33,7 @@ sap_status sap_contact_slopes_create(const sap_model* model, sap_pool* pool,
       SAP_ARRAY(&w->dphi, nv), SAP_ARRAY(&w->dphi0, nv), SAP_ARRAY(&w->rho0, nv),
       SAP_ARRAY(&w->rates, nv), SAP_ARRAY(&w->by_change, nv),
       SAP_ARRAY(&w->X[0], 4 * (size_t)nv + SAP_QUAD), SAP_ARRAY(&w->row_way, nv),
-      SAP_ARRAY(&w->turned, nv), SAP_ARRAY(&w->row_change, 6 * nv), SAP_ARRAY(&w->row_q, nq),
-      SAP_ARRAY(&w->row_q_end, nq)));
+      SAP_ARRAY(&w->row_change, 6 * nv), SAP_ARRAY(&w->row_q, nq), SAP_ARRAY(&w->row_q_end, nq)));
   for (int r = 1; r < 4; ++r) {
     w->X[r] = w->X[r - 1] + nv;
   }
@@ -124,17 +121,15 @@ static void find_wrench(const sap_contact_slopes* w, int side, const double* f, 
   }
 }
 
-// Clears what a tree has of a pull, and finds S, unless that was done.
-static void begin_tree(const sap_contact_slopes* w, sap_contact_pull* pull, int32_t tree) {
-  const sap_model* model = w->model;
-  const int32_t first = model->tree_dofs[tree], end = first + model->tree_sizes[tree];
-  for (int32_t k = first; k < end && !pull->used[tree]; ++k) {
+// Makes the dofs of a path that have nothing ready, and finds S.
+static void begin_path(const sap_contact_slopes* w, sap_contact_pull* pull, int32_t last) {
+  for (int32_t k = last; k >= 0 && !pull->on[k]; k = w->model->dof_parent[k]) {
     sap_derivatives_direction(w->kin, k, pull->S[k]);
     pull->S[k][6] = pull->S[k][7] = 0.0;
     memset(pull->a[k], 0, sizeof *pull->a);
     memset(pull->E[k], 0, sizeof *pull->E);
+    pull->on[k] = true;
   }
-  pull->used[tree] = true;
 }
 
 // Adds y_j times the wrench of f on a side to the dofs j that move it. With the velocities V = S y of
@@ -202,7 +197,7 @@ void sap_contact_slopes_pull(sap_contact_slopes* w, const sap_contact_field* fie
   w->fields.count = count;
   for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
     if (w->last[side] >= 0) {
-      begin_tree(w, pull, w->model->dof_tree[w->last[side]]);
+      begin_path(w, pull, w->last[side]);
       add_side(w, pull, side, fields, point, turn);
     }
   }
@@ -210,112 +205,67 @@ void sap_contact_slopes_pull(sap_contact_slopes* w, const sap_contact_field* fie
 }
 
 void sap_contact_slopes_end_pull(const sap_contact_slopes* w, sap_contact_pull* pull, double* out) {
-  const sap_model* model = w->model;
-  for (int32_t t = 0; t < model->sizes.trees; ++t) {
-    const int32_t first = model->tree_dofs[t];
-    for (int32_t k = first + model->tree_sizes[t], end = k; k-- > first && pull->used[t];) {
-      double* E = pull->E[w->group[k]];
-      sap_spatial_add_force_cross(E, pull->S[k], pull->a[k]);
-      if (w->group[k] != k) {
-        continue;
-      }
-      for (int32_t i = k; i < end; ++i) {
-        out[i] += sap_spatial_dot(pull->S[i], E);
-      }
-      if (model->dof_parent[k] >= 0) {
-        sap_spatial_add_scaled(pull->E[w->group[model->dof_parent[k]]], E, 1.0);
-      }
-      end = k;
+  const int32_t *group = w->group, nv = w->model->sizes.nv;
+  for (int32_t k = nv; k-- > 0;) {
+    if (!pull->on[k]) {
+      continue;
     }
-    pull->used[t] = false;
+    double* E = pull->E[group[k]];
+    const int32_t before = w->model->dof_parent[k];
+    sap_spatial_add_force_cross(E, pull->S[k], pull->a[k]);
+    for (int32_t i = k; i < nv && group[i] == k; ++i) {
+      out[i] += sap_spatial_dot(pull->S[i], E);
+    }
+    if (group[k] == k && before >= 0) {
+      sap_spatial_add_scaled(pull->E[group[before]], E, 1.0);
+    }
+    pull->on[k] = false;
   }
 }
 
-// Sets V of both sides by y, and to w->turned the slopes to q of dofs[k], [w; u] of B relative to A
-// at p, in the world's axes less rho x.
-static void find_changes(sap_contact_slopes* w, const double* y, double V[SAP_CONTACT_SIDES][6]) {
-  memset(w->turned, 0, (size_t)w->count * sizeof *w->turned);
-  memset(V, 0, SAP_CONTACT_SIDES * sizeof *V);
-  for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
-    double U[6] = {0.0}, behind[6], x[3];
-    int32_t last = -1;
-    for (int32_t k = 0; k < w->count && w->last[side] >= 0; ++k) {
-      if (w->place[side][k] >= 0) {
-        sap_spatial_add_scaled(V[side], w->S[k], y[w->dofs[k]]);
-      }
-    }
-    memcpy(behind, V[side], sizeof behind);
-    for (int32_t k = 0; k < w->count && w->last[side] >= 0; ++k) {
-      double dV[6] = {0.0};
-      if (w->place[side][k] >= 0) {
-        if (last < 0 || w->group[w->dofs[last]] != w->group[w->dofs[k]]) {
-          for (int i = 0; i < 6; ++i) {
-            behind[i] = V[side][i] - U[i];
-          }
-        }
-        sap_spatial_add_motion_cross(dV, w->S[k], behind);
-        sap_spatial_add_scaled(U, w->S[k], y[w->dofs[k]]);
-        last = k;
-      }
-      motion_at(dV, w->arm[side], x);
-      sap_v3_add_scaled(w->turned[k], dV, w->sign[side]);
-      sap_v3_add_scaled(w->turned[k] + 3, x, w->sign[side]);
-      sap_v3_cross(x, V[side], w->Dp[k]);
-      sap_v3_add_scaled(w->turned[k] + 3, x, w->sign[side]);
-    }
-  }
-}
-
-// [w; u] of B relative to A at p.
-static void find_relative(const sap_contact_slopes* w, double V[SAP_CONTACT_SIDES][6],
-                          double out[6]) {
-  memset(out, 0, 6 * sizeof *out);
-  for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
-    double x[3];
-    motion_at(V[side], w->arm[side], x);
-    sap_v3_add_scaled(out, V[side], w->sign[side]);
-    sap_v3_add_scaled(out + 3, x, w->sign[side]);
-  }
-}
-
-void sap_contact_slopes_add(sap_contact_slopes* w, const double* y,
-                            double (*f)[SAP_CONE_ROWS_MAX]) {
-  double V[SAP_CONTACT_SIDES][6], relative[6];
-  find_changes(w, y, V);
-  find_relative(w, V, relative);
+void sap_contact_slopes_find_row(sap_contact_slopes* w, const sap_contact_field* fields, int count,
+                                 double* out) {
+  sap_contact_slopes_pull(w, fields, count, 0.0, &w->pulls[2]);
   for (int32_t k = 0; k < w->count; ++k) {
-    double x[3], d[SAP_CONE_ROWS_MAX], *turned = w->turned[k];
-    for (int part = 0; part < 6; part += 3) {
-      sap_v3_cross(x, w->rho[k], relative + part);
-      sap_v3_sub(turned + part, turned + part, x);
-    }
-    sap_m3_tmul_v3(d, w->R, turned + 3);
-    if (w->rows > 3) {
-      sap_m3_tmul_v3(x, w->R, turned);
-      sap_v3_set(d + 3, x[2], x[0], x[1]);
-    }
-    for (int32_t r = 0; r < w->rows; ++r) {
-      w->changes[k][r] += sap_slopes_dot(w, f[r], d);
+    out[w->dofs[k]] = 0.0;
+  }
+  sap_contact_slopes_end_pull(w, &w->pulls[2], out);
+}
+
+void sap_contact_slopes_add(sap_contact_slopes* w, const double* y, const double* f, size_t ld) {
+  for (int32_t s = 0; s < w->rows; ++s) {
+    sap_contact_field unit = {.y = y};
+    unit.f[s] = 1.0;
+    sap_contact_slopes_find_row(w, &unit, 1, w->row_way);
+    for (int32_t k = 0; k < w->count; ++k) {
+      for (int32_t r = 0; r < w->rows; ++r) {
+        w->changes[k][r] += f[ld * (size_t)r + (size_t)s] * w->row_way[w->dofs[k]];
+      }
     }
   }
 }
 
 void sap_contact_slopes_rates(sap_contact_slopes* w, const double* y, int at, double u[3]) {
-  double V[SAP_CONTACT_SIDES][6], relative[6];
-  find_changes(w, y, V);
-  find_relative(w, V, relative);
-  sap_v3_copy(u, relative + 3);
+  double x[3];
+  sap_v3_set(u, 0.0, 0.0, 0.0);
   for (int32_t k = 0; k < w->count; ++k) {
     double* J = w->rates[k][at + 1];
     sap_v3_set(J, 0.0, 0.0, 0.0);
     for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
       if (w->place[side][k] >= 0) {
-        double x[3];
         motion_at(w->S[k], w->arm[side], x);
         sap_v3_add_scaled(J, x, w->sign[side]);
       }
     }
-    sap_v3_copy(w->rates[k][at], w->turned[k] + 3);
+    sap_v3_add_scaled(u, J, y[w->dofs[k]]);
+  }
+  for (int i = 0; i < 3; ++i) {  // R' u along the world's axis i, without the turn of R
+    const sap_contact_field along = {y, {w->R[i], w->R[3 + i], w->R[6 + i]}};
+    sap_contact_slopes_find_row(w, &along, 1, w->row_way);
+    for (int32_t k = 0; k < w->count; ++k) {
+      sap_v3_cross(x, w->rho[k], u);
+      w->rates[k][at][i] = w->row_way[w->dofs[k]] + x[i];
+    }
   }
 }
 

@@ -198,7 +198,7 @@ static void pull_law(const sap_slopes_call* call, const contact_law* law, const 
   sap_v3_copy(mass->y, out->v_star);
 }
 
-// Pulls the effect of J on W; of lambda, all of J, with d(J lambda)' force.
+// Pulls the effect of J on W, alone to w->row_way; of lambda, all of J, with d(J lambda)' force.
 static void pull_moves(const sap_slopes_call* call, const contact_law* law, const law_pull* pull,
                        const sap_mass_pull* mass, const double* force) {
   sap_contact_slopes* w = call->w;
@@ -220,8 +220,12 @@ static void pull_moves(const sap_slopes_call* call, const contact_law* law, cons
     fields[count].y = others[s].y;
     memcpy(fields[count++].f, others[s].f, sizeof fields->f);
   }
-  sap_contact_slopes_pull(w, fields, count, number == 0 || call->within ? 0.0 : pull->phi,
-                          &w->pulls[call->within]);
+  if (number > 0) {
+    sap_contact_slopes_pull(w, fields, count, call->within ? 0.0 : pull->phi,
+                            &w->pulls[call->within]);
+  } else {
+    sap_contact_slopes_find_row(w, fields, count, w->row_way);
+  }
 }
 
 // Adds dgamma to column k, or lambda' J' dgamma, which is x[0], to entry k.
@@ -248,44 +252,35 @@ static void add_velocity_change(const sap_slopes_call* call, int32_t k, double (
   }
 }
 
-// Sets w->changes, dgamma to q0 by J and phi, and masses and phi of the rows; of u' dgamma these alone.
+// Sets w->changes, dgamma to q0 by J and phi, and masses and pulls of the rows; of u' dgamma these alone.
 // Where the law reads w and phi alone, masses[0] is the one of w.
 static void find_changes(const sap_slopes_call* call, const contact_law* law, const double* G,
                          double (*g)[ROWS], const double W[9], const double* force,
-                         sap_mass_pull masses[ROWS], double phi[ROWS]) {
+                         sap_mass_pull masses[ROWS], law_pull pulls[ROWS]) {
   sap_contact_slopes* w = call->w;
   const bool one = call->out->lambda != NULL, by_w = !one && law->inputs <= IN_WT;
   const int32_t rows = one ? 1 : w->rows;
-  double f[3][ROWS][ROWS];
-  law_pull pull;
   for (int32_t r = 0; r < rows; ++r) {
     double e[ROWS] = {0.0};
     e[r] = 1.0;
-    pull_law(call, law, G, g, W, one ? w->u : e, &pull, &masses[r]);
-    phi[r] = pull.phi;
-    memcpy(f[0][r], pull.v, sizeof pull.v);
-    memcpy(f[1][r], pull.v0, sizeof pull.v0);
-    memcpy(f[2][r], pull.v_star, sizeof pull.v_star);
+    pull_law(call, law, G, g, W, one ? w->u : e, &pulls[r], &masses[r]);
     if (r == 0 && by_w) {
       for (int i = 0; i < 9; ++i) {
         masses->W[i] = W[i] / (9.0 * law->x[IN_W]);
       }
     }
     if (r == 0 || !by_w) {
-      pull_moves(call, law, &pull, &masses[r], force);
-    }
-    if (!one && (r == 0 || !by_w)) {
-      memset(w->row_way, 0, (size_t)w->model->sizes.nv * sizeof *w->row_way);
-      sap_contact_slopes_end_pull(w, &w->pulls[call->within], w->row_way);
+      pull_moves(call, law, &pulls[r], &masses[r], force);
     }
     for (int32_t k = 0; k < w->count && !one; ++k) {
       w->changes[k][r] = (by_w ? g[IN_W][r] : 1.0) * w->row_way[w->dofs[k]] +
-                         (call->within ? 0.0 : pull.phi * w->dphi[k]);
+                         (call->within ? 0.0 : pulls[r].phi * w->dphi[k]);
     }
   }
-  const double* const fields[] = {call->out->v, call->step->v0_free, call->out->v_star};
   for (int s = 0; !one && s < (law->inputs > IN_V0 ? 3 : 1); ++s) {
-    sap_contact_slopes_add(w, fields[s], f[s]);
+    const double* const y[] = {call->out->v, call->step->v0_free, call->out->v_star};
+    const double* const f[] = {pulls->v, pulls->v0, pulls->v_star};
+    sap_contact_slopes_add(w, y[s], f[s], sizeof *pulls / sizeof(double));
   }
 }
 
@@ -294,16 +289,17 @@ static void add_law(const sap_slopes_call* call, const sap_block* block, const c
                     const double* G, double (*g)[ROWS], const double W[9], const double* force) {
   const sap_contact_slopes* w = call->w;
   const bool one = call->out->lambda != NULL;
-  double *to = call->within ? call->out->dq_theta : call->out->dq0, phi[ROWS];
+  double* to = call->within ? call->out->dq_theta : call->out->dq0;
+  law_pull pulls[ROWS];
   sap_mass_pull masses[ROWS];
-  find_changes(call, law, G, g, W, force, masses, phi);
+  find_changes(call, law, G, g, W, force, masses, pulls);
   for (int32_t k = 0; k < w->count && (!one || call->within); ++k) {
     double x[ROWS];
     if (!one) {
       sap_slopes_add_rows(call, w->changes[k], to, w->dofs[k]);
     }
     for (int32_t r = 0; call->within && r < w->rows; ++r) {
-      x[r] = phi[one ? 0 : r] * w->dphi0[k];
+      x[r] = pulls[one ? 0 : r].phi * w->dphi0[k];
     }
     if (call->within) {
       add_changes(call, x, call->out->dq0, w->dofs[k]);
@@ -558,9 +554,10 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
                           .out = out,
                           .law = sap_problem_law_settings(problem, &step->regularization)};
   if (out->dq0 != NULL) {
-    const size_t trees = (size_t)multibody->model->sizes.trees;
-    memset(multibody->masses->used, 0, trees);
-    memset(multibody->slopes->pulls->used, 0, 2 * trees);
+    memset(multibody->masses->used, 0, (size_t)multibody->model->sizes.trees);
+    for (int i = 0; i < 3; ++i) {
+      memset(call.w->pulls[i].on, 0, (size_t)multibody->model->sizes.nv);
+    }
     call.kin = sap_multibody_start_kinematics(multibody, step->q0);
     call.kin_A = sap_multibody_kinematics(multibody, out->q_A);
     call.kin_theta = &multibody->snapshots[SAP_SNAPSHOT_POINT];

@@ -23,7 +23,7 @@ typedef struct sap_contact_field {
 // Sums over contacts evaluated at the same kinematics, see contact_slopes.c.
 typedef struct sap_contact_pull {
   double (*S)[8], (*a)[8], (*E)[6];  // (nv), ending with zeros; E of a group of dofs in the first
-  bool* used;                        // they are set                                         (trees)
+  bool* on;                          // they are set                                         (nv)
 } sap_contact_pull;
 
 // The dofs that move a contact, those of A's path first, each path from the root.
@@ -48,9 +48,8 @@ typedef struct sap_contact_slopes {
   double (*rates)[4][3];                 // (nv)
   double (*by_change)[3][3];             // (nv)
   double (*changes)[SAP_CONE_ROWS_MAX];  // dgamma to q0, of a dof              (nv)
-  double* X[4];         // A^-1 J' of three rows, v_near - v*    (nv), one after another
-  int32_t* path;        // scratch (nv)
-  double (*turned)[6];  // scratch (nv)
+  double* X[4];   // A^-1 J' of three rows, v_near - v*    (nv), one after another
+  int32_t* path;  // scratch (nv)
   double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
   // Columns of the block's J that are not zero, and J lambda.
   int32_t rows, columns;
@@ -61,7 +60,7 @@ typedef struct sap_contact_slopes {
   sap_contact_variation vary;
   sap_moved_pair moved;
   sap_path_fields fields;     // scratch
-  sap_contact_pull pulls[2];  // of contacts at q0, and at q^theta
+  sap_contact_pull pulls[3];  // of contacts at q0, at q^theta; scratch
 } sap_contact_slopes;
 
 sap_status sap_contact_slopes_create(const sap_model* model, sap_pool* pool,
@@ -77,9 +76,12 @@ void sap_contact_slopes_pull(sap_contact_slopes* slopes, const sap_contact_field
 // Adds these gradients to out (nv) and makes the sums empty.
 void sap_contact_slopes_end_pull(const sap_contact_slopes* slopes, sap_contact_pull* pull,
                                  double* out);
-// Adds f[r]' d(J y) to q, of all rows r, to changes.
-void sap_contact_slopes_add(sap_contact_slopes* slopes, const double* y,
-                            double (*f)[SAP_CONE_ROWS_MAX]);
+// Sets out[dofs[k]] (nv) to those of this contact alone.
+void sap_contact_slopes_find_row(sap_contact_slopes* slopes, const sap_contact_field* fields,
+                                 int count, double* out);
+// Adds f_r' d(J y) to q, of all rows r, to changes; f_r at f + ld r.
+void sap_contact_slopes_add(sap_contact_slopes* slopes, const double* y, const double* f,
+                            size_t ld);
 // Sets the velocity u of B relative to A at p, and in rates[k][at], rates[k][at + 1] its derivatives
 // to q and y of dofs[k], in the world's axes.
 void sap_contact_slopes_rates(sap_contact_slopes* slopes, const double* y, int at, double u[3]);
