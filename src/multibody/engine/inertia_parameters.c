@@ -12,15 +12,6 @@
 #include "multibody/dynamics/forces.h"
 #include "multibody/engine/impulse_slopes.h"
 
-static int32_t find_link(const sap_multibody* multibody, int32_t body) {
-  const sap_dynamics* d = multibody->dynamics;
-  int32_t l = 0;
-  while (l < d->nlinks && d->links[l].body != multibody->model->bodies[body].weld) {
-    ++l;
-  }
-  return l < d->nlinks ? l : -1;
-}
-
 // Sets the inertia of a body's link, in the link's axes about its origin, with the number h larger;
 // returns h.
 static double move_inertia(const sap_multibody* multibody, const sap_kinematics* kin, int32_t link,
@@ -110,11 +101,12 @@ double sap_slopes_inertia_work(sap_multibody* multibody, const sap_step_context*
   const sap_kinematics* kin0 = sap_multibody_start_kinematics(multibody, step->q0);
   const sap_kinematics* kin = sap_multibody_kinematics(multibody, of->q);
   const bool momenta = step->theta == 1.0 && step->theta_vq == 1.0;
-  const int32_t l = find_link(multibody, p->id);
+  const sap_model_body* of_body = &multibody->model->bodies[p->id];
   double sum = 0.0, width = 0.0;
-  if (l < 0) {
+  if (of_body->tree < 0) {
     return 0.0;
   }
+  const int32_t l = multibody->dynamics->link_of[of_body->weld];
   const int32_t body = multibody->dynamics->links[l].body;
   link_point at, start, turned;
   set_point(kin0, step->v0, body, multibody->velocities, &start);
@@ -138,11 +130,8 @@ double sap_slopes_inertia_in_A(const sap_slopes_call* call, const sap_parameter*
   const sap_kinematics* kin = call->kin_A;
   const sap_dynamics* d = call->multibody->dynamics;
   const sap_model* model = call->multibody->model;
-  const int32_t l = find_link(call->multibody, p->id);
+  const int32_t l = d->link_of[model->bodies[p->id].weld];
   double V[6], S[6], T[6], r[3], sum = 0.0, width = 0.0;
-  if (l < 0) {
-    return 0.0;
-  }
   const int32_t body = d->links[l].body;
   sap_v3_sub(r, kin->p_WB + 3 * body, kin->p_WB + 3 * d->tree_root[d->links[l].tree]);
   for (int side = -1; side <= 1; side += 2) {

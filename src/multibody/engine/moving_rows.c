@@ -146,25 +146,50 @@ static void add_column(const sap_slopes_call* call, const sap_block* block, cons
   sap_slopes_add_rows(call, scaled, out, k);
 }
 
+// dgamma = by_g dg - G dJ v + ..., of other rows than equalities by their w and rate, too.
+typedef struct row_law {
+  const double *gamma, *G;  // of the diagonal of G
+  double by_g[ROWS];
+  const double* by;  // NULL: equality
+} row_law;
+
+// Adds dp of an input, -dp of the guess, to a matrix, or lambda' of it.
+static void add_input(const sap_slopes_call* call, const sap_block* block, const row_law* law,
+                      row_input input, double* out) {
+  const sap_model* model = call->multibody->model;
+  const sap_step_context* s = call->step;
+  const double* guess = s->v_guess != NULL ? s->v_guess : call->out->v;
+  const size_t n = (size_t)model->sizes.nv;
+  row_change change;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t first = model->tree_dofs[block->trees[t]];
+    for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
+      double x[ROWS] = {0.0};
+      find_change(call, block, guess, k, input, &change);
+      for (int32_t r = 0; r < block->nrows; ++r) {
+        const double end =
+            acts_within(call) ? change.end[r] : (change.end[r] - change.g[r]) / s->dt;
+        const double curved = law->by == NULL ? change.along[r] - end : 0.0;
+        x[r] = law->by_g[r] * change.g[r] +
+               law->G[(block->nrows + 1) * r] *
+                   (curved - dot(change.J + n * (size_t)r, call->out->v, n));
+      }
+      if (law->by != NULL) {
+        x[0] += law->by[2] * dot(change.J, s->v0_free, n) +
+                2.0 * law->by[1] * dot(change.J, call->w->X[0], n);
+      }
+      add_column(call, block, x, law->gamma, change.J, input == BY_GUESS ? -1.0 : 1.0, out, k);
+    }
+  }
+}
+
 void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                            const double by[3]) {
-  const sap_model* model = call->multibody->model;
-  const double* guess = call->step->v_guess != NULL ? call->step->v_guess : call->out->v;
-  const size_t n = (size_t)model->sizes.nv;
-  const bool within = acts_within(call);
-  row_change change;
+  const row_law law = {&gamma, &G, {acts_within(call) ? by[0] : 0.0}, by};
   sap_derivatives_note(call->out->notes, "by differences: rows of balls, tendons, transmissions");
-  for (int32_t i = 0; i < (within ? 2 : 1) * block->ntrees; ++i) {
-    const int32_t tree = block->trees[i % block->ntrees], first = model->tree_dofs[tree];
-    const row_input input = i < block->ntrees ? BY_Q0 : BY_V0;
-    for (int32_t k = first; k < first + model->tree_sizes[tree]; ++k) {
-      find_change(call, block, guess, k, input, &change);
-      const double x =
-          (within ? by[0] * change.g[0] : 0.0) + by[2] * dot(change.J, call->step->v0_free, n) -
-          G * dot(change.J, call->out->v, n) + by[1] * 2.0 * dot(change.J, call->w->X[0], n);
-      add_column(call, block, &x, &gamma, change.J, 1.0,
-                 input == BY_Q0 ? call->out->dq0 : call->out->dv0, k);
-    }
+  add_input(call, block, &law, BY_Q0, call->out->dq0);
+  if (acts_within(call)) {
+    add_input(call, block, &law, BY_V0, call->out->dv0);
   }
   call->kin_A = sap_multibody_kinematics(call->multibody, call->out->q_A);
 }
@@ -182,56 +207,35 @@ static double gap_slope(const sap_equality_def* e, double T, double g, double ga
   return -1.0 / T - (gives ? 4.0 * gammaR / g : 0.0);
 }
 
-// Adds sign dp of an input to a matrix, or lambda' of it.
-static void add_input(const sap_slopes_call* call, const sap_block* block, const double* gamma,
-                      const double* G, row_input input, double* out) {
-  const sap_model* model = call->multibody->model;
-  const sap_equality_def* e = &model->equalities[sap_assembly_key_id(block->key, 0)];
-  const sap_step_context* s = call->step;
-  const double T = s->dt + e->relaxation_time, sign = input == BY_GUESS ? -1.0 : 1.0;
-  const double* guess = s->v_guess != NULL ? s->v_guess : call->out->v;
-  const size_t n = (size_t)model->sizes.nv;
-  row_change change;
-  double g[ROWS];
-  make_rows(call, s->q0, block->key, g);
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const int32_t first = model->tree_dofs[block->trees[t]];
-    for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
-      double x[ROWS] = {0.0};
-      find_change(call, block, guess, k, input, &change);
-      for (int32_t r = 0; r < block->nrows; ++r) {
-        const double end =
-            acts_within(call) ? change.end[r] : (change.end[r] - change.g[r]) / s->dt;
-        x[r] = G[(block->nrows + 1) * r] *
-               (gap_slope(e, T, g[r], gamma[r] * block->R[r]) * change.g[r] - end +
-                change.along[r] - dot(change.J + n * (size_t)r, call->out->v, n));
-      }
-      add_column(call, block, x, gamma, change.J, sign, out, k);
-    }
-  }
-}
-
 void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, const double* gamma,
                              const double* G) {
   const sap_impulse_derivatives* out = call->out;
   const sap_step_context* s = call->step;
-  const int32_t id = sap_assembly_key_id(block->key, 0);
+  const sap_equality_def* e =
+      &call->multibody->model->equalities[sap_assembly_key_id(block->key, 0)];
+  row_law law = {.gamma = gamma, .G = G};
+  double g[ROWS];
+  make_rows(call, s->q0, block->key, g);
+  for (int32_t r = 0; r < block->nrows; ++r) {
+    law.by_g[r] = G[(block->nrows + 1) * r] *
+                  gap_slope(e, s->dt + e->relaxation_time, g[r], gamma[r] * block->R[r]);
+  }
   if (out->minus_dv != NULL && s->v_guess == NULL) {
-    add_input(call, block, gamma, G, BY_GUESS, out->minus_dv);
+    add_input(call, block, &law, BY_GUESS, out->minus_dv);
   }
   if (out->dq0 == NULL) {
     return;
   }
   sap_derivatives_note(out->notes, "by differences: equalities");
-  if (isinf(call->multibody->model->equalities[id].stiffness)) {
+  if (isinf(e->stiffness)) {
     sap_derivatives_note(out->notes, "held: Delassus scale in R of equalities");
   }
   if (s->v_guess != NULL) {
     sap_derivatives_note(out->notes, "held: curvature of equalities, along the guess of v");
   }
   if (s->v_guess != NULL || acts_within(call)) {
-    add_input(call, block, gamma, G, BY_V0, out->dv0);
+    add_input(call, block, &law, BY_V0, out->dv0);
   }
-  add_input(call, block, gamma, G, BY_Q0, out->dq0);
+  add_input(call, block, &law, BY_Q0, out->dq0);
   call->kin_A = sap_multibody_kinematics(call->multibody, out->q_A);
 }
