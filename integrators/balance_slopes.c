@@ -158,11 +158,9 @@ sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
                                .notes = d->report.notes};
   SAP_TRY(sap_balance_move(stepper, v, error));
   sap_balance_clear(d, n, rows, d->r_q0);
-  sap_balance_clear(d, n, rows, v0);
-  memset(u, 0, rows * nu * sizeof(double));
+  memset(x, 0, rows * (2 * n + nu) * sizeof *x);
   SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
   double* products = d->turned;
-  sap_balance_clear(d, n, rows, q0);
   if (z != NULL) {
     sap_balance_multiply(d, n, z, m->r_q, products);
     sap_step_turn_columns(m->rotations, m->count, false, 1, n, products, q0);
@@ -193,18 +191,4 @@ sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
     u[i] *= dt;
   }
   return SAP_STATUS_OK;
-}
-
-void sap_balance_subtract(const sap_stepper* stepper, const double* x, size_t rows) {
-  const sap_differentiation* d = stepper->differentiation;
-  const size_t n = (size_t)stepper->system.nv;
-  for (size_t k = 0; k < 2 * n; ++k) {
-    double* restrict out = d->solution + rows * k;
-    FOR_ROWS(d, k % n, i, rows) {
-      out[i] -= x[rows * k + i];
-    }
-  }
-  for (size_t i = 2 * rows * n; i < rows * (2 * n + sap_balance_inputs(stepper)); ++i) {
-    d->solution[i] -= x[i];
-  }
 }

@@ -32,7 +32,7 @@ struct sap_differentiation {
   double *p_u, *p_q0, *p_v0, *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
   bool reads_near;                                     // p depends on v_near
   bool has_near;                                       // `near` is that of the last step
-  double *near_p, *near_z;      // dp/dv_near, or lambda' of it; Z'                (nv x nv)
+  double* near_p;               // dp/dv_near, or lambda' of it                    (nv x nv)
   double* near_rest;            // m_v - A of trees with v* from v0                (nv x nv)
   sap_balance_slopes at, near;  // m at v with factors of F's, m at v_near
   double *turned, *turned_v;    // (nv x (nv + 3)), (nv x nv)
@@ -65,5 +65,3 @@ void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m);
 sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
                                   const sap_balance_slopes* m, const double* z, double* x,
                                   sap_error* error);
-// Subtracts x = [m_q0 m_v0 m_u] from d->solution; rows 1: of lambda' of them.
-void sap_balance_subtract(const sap_stepper* stepper, const double* x, size_t rows);

@@ -38,13 +38,12 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       SAP_ARRAY(&d->x, n), SAP_ARRAY(&d->near_v, n), SAP_ARRAY(&d->lambda, n),
       SAP_ARRAY(&d->smooth_v, n), SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->r_q0, n * n),
       SAP_ARRAY(&d->turned, n * (n + 3)), SAP_ARRAY(&d->turned_v, n * n),
-      SAP_ARRAY(&d->near_z, n * n), SAP_ARRAY(&d->near_rest, n * n), SAP_ARRAY(&d->first, n),
-      SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, n * nx), SAP_ARRAY(&d->p_q0, n * n),
-      SAP_ARRAY(&d->p_v0, n * n), SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n),
-      SAP_ARRAY(&d->p_theta, n * n), SAP_ARRAY(&d->d_v, n * n), SAP_ARRAY(&d->near_p, n * n),
-      SAP_ARRAY(&d->p_u, n * nu), SAP_ARRAY(&d->q, stepper->system.nq),
-      SAP_ARRAY(&d->rotations, n / 3 + 1), SAP_ARRAY(&d->end, n / 3 + 1),
-      SAP_ARRAY(&d->solution, n * nx)));
+      SAP_ARRAY(&d->near_rest, n * n), SAP_ARRAY(&d->first, n), SAP_ARRAY(&d->end_row, n),
+      SAP_ARRAY(&d->row, n * nx), SAP_ARRAY(&d->p_q0, n * n), SAP_ARRAY(&d->p_v0, n * n),
+      SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->p_theta, n * n),
+      SAP_ARRAY(&d->d_v, n * n), SAP_ARRAY(&d->near_p, n * n), SAP_ARRAY(&d->p_u, n * nu),
+      SAP_ARRAY(&d->q, stepper->system.nq), SAP_ARRAY(&d->rotations, n / 3 + 1),
+      SAP_ARRAY(&d->end, n / 3 + 1), SAP_ARRAY(&d->solution, n * nx)));
   SAP_TRY(sap_balance_slopes_create(n, pool, &d->at, error));
   SAP_TRY(sap_balance_slopes_create(n, pool, &d->near, error));
   sap_balance_find_rows(&stepper->system, d);
@@ -322,43 +321,33 @@ static void add_theta_part(sap_stepper* stepper, size_t rows, double* q0, double
   }
 }
 
-static void transpose(size_t n, const double* X, double* out) {
-  for (size_t j = 0; j < n; ++j) {
-    for (size_t i = 0; i < n; ++i) {
-      out[n * i + j] = X[n * j + i];
-    }
-  }
-}
-
-// Adds p' dv_near = -p' m_v^-1 m_x = -Z' m_x to d->solution, Z = m_v^-T p'.
+// Adds p' dv_near = -p' m_v^-1 m_x to d->solution.
 static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
-  const size_t n = (size_t)stepper->system.nv, nu = sap_balance_inputs(stepper);
-  double *Z = d->near_z, *x = d->row;
+  const size_t n = (size_t)stepper->system.nv, nx = 2 * n + sap_balance_inputs(stepper);
+  double* x = d->row;
   if (rows == 1) {
     sap_near_spd_solve(&d->near.v, true, 1, d->near_p);
-    sap_balance_multiply(d, n, d->near_p, d->near_rest, d->near_z);
+    sap_balance_multiply(d, n, d->near_p, d->near_rest, d->turned);
     for (size_t i = 0; i < n; ++i) {
-      d->solution[n + i] -= d->near_z[i];
+      d->solution[n + i] -= d->turned[i];
     }
-    SAP_TRY(sap_balance_find_start(stepper, d->near_v, &d->near, d->near_p, d->row, error));
-    sap_balance_subtract(stepper, d->row, 1);
+    SAP_TRY(sap_balance_find_start(stepper, d->near_v, &d->near, d->near_p, x, error));
+    for (size_t i = 0; i < nx; ++i) {
+      d->solution[i] -= x[i];
+    }
     return SAP_STATUS_OK;
   }
   SAP_TRY(sap_balance_find_start(stepper, d->near_v, &d->near, NULL, x, error));
-  transpose(n, d->near_p, d->turned);
-  sap_near_spd_solve(&d->near.v, true, (int32_t)n, d->turned);
-  transpose(n, d->turned, Z);
-  for (size_t c = 0; c < 2 * n + nu; ++c) {
-    const size_t k = c % n;
-    const bool of_u = c >= 2 * n, of_v0 = !of_u && c >= n;
-    const size_t end = of_u ? n : (size_t)d->end_row[k];
-    for (size_t i = of_u ? 0 : (size_t)d->first[k]; i < end; ++i) {
-      const double factor = x[n * c + i] + (of_v0 ? d->near_rest[n * k + i] : 0.0);
-      double* restrict out = d->solution + n * c;
-      for (size_t j = 0; factor != 0.0 && j < n; ++j) {
-        out[j] -= factor * Z[n * i + j];
-      }
+  for (size_t i = 0; i < n * n; ++i) {
+    x[n * n + i] += d->near_rest[i];
+  }
+  sap_near_spd_solve(&d->near.v, false, (int32_t)nx, x);
+  for (size_t i = 0; i < n * nx; ++i) {
+    double* restrict out = d->solution + i / n * n;
+    const double* p = d->near_p + i % n * n;
+    for (size_t j = 0; x[i] != 0.0 && j < n; ++j) {
+      out[j] -= x[i] * p[j];
     }
   }
   return SAP_STATUS_OK;
@@ -389,7 +378,9 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   if (s->stage_theta_vq < 1.0) {
     add_theta_part(stepper, rows, q0, v0);
   }
-  sap_balance_subtract(stepper, d->row, rows);
+  for (size_t i = 0; i < rows * (2 * n + sap_balance_inputs(stepper)); ++i) {
+    d->solution[i] -= d->row[i];
+  }
   return d->reads_near ? add_near(stepper, rows, error) : SAP_STATUS_OK;
 }
 

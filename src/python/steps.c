@@ -126,8 +126,8 @@ sap_status sap_python_forth(sap_python_turn** turns, int32_t count, const double
     sap_python_turn* t = turns[i];
     t->stepped = false;
     SAP_TRY(i > 0 ? follow(t, turns[i - 1], error) : SAP_STATUS_OK);
-    SAP_TRY(t->nu > 0 ? sap_multibody_set_control(
-                            t->multibody, controls + (size_t)i * (size_t)t->nu, error)
+    SAP_TRY(t->nu > 0 ? sap_multibody_set_control(t->multibody,
+                                                  controls + (size_t)i * (size_t)t->nu, error)
                       : SAP_STATUS_OK);
     SAP_TRY(sap_stepper_step(t->stepper, t->state, t->report, error));
     t->stepped = true;
@@ -143,30 +143,22 @@ static void pass_work(sap_python_turn* from, sap_python_turn* to) {
   to->stepper->differentiation = work;
 }
 
-static sap_status go_back(sap_python_turn* t, const sap_python_part* p, int32_t i,
-                          sap_error* error) {
-  const int32_t nv = t->state->nv;
-  const size_t first = (size_t)i * (size_t)nv;
-  SAP_TRY(sap_stepper_vjp(t->stepper, &p->gradients, NULL, error));
-  for (int32_t k = 0; k < nv; ++k) {
-    p->at_q[k] = p->gradients.dq0[k] + p->dq[first + (size_t)k];
-    p->at_v[k] = p->gradients.dv0[k] + p->dv[first + (size_t)k];
-  }
-  (void)append(p->by_control + (size_t)i * (size_t)t->nu, p->gradients.du, t->nu);
-  for (int32_t k = 0; k < p->gradients.parameters.count; ++k) {
-    p->by_parameter[k] += p->gradients.parameters.out[k];
-  }
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_python_back(sap_python_turn** turns, int32_t count, const sap_python_part* part,
+sap_status sap_python_back(sap_python_turn** turns, int32_t count, const sap_python_part* p,
                            sap_error* error) {
+  const int32_t nu = turns[0]->nu, nv = turns[0]->state->nv;
   pass_work(turns[0], turns[count - 1]);
   for (int32_t i = count; i-- > 0;) {
-    SAP_TRY(go_back(turns[i], part, i, error));
-    if (i > 0) {
-      pass_work(turns[i], turns[i - 1]);
+    const size_t first = (size_t)i * (size_t)nv;
+    SAP_TRY(sap_stepper_vjp(turns[i]->stepper, &p->gradients, NULL, error));
+    for (int32_t k = 0; k < nv; ++k) {
+      p->at_q[k] = p->gradients.dq0[k] + p->dq[first + (size_t)k];
+      p->at_v[k] = p->gradients.dv0[k] + p->dv[first + (size_t)k];
     }
+    (void)append(p->by_control + (size_t)i * (size_t)nu, p->gradients.du, nu);
+    for (int32_t k = 0; k < p->gradients.parameters.count; ++k) {
+      p->by_parameter[k] += p->gradients.parameters.out[k];
+    }
+    pass_work(turns[i], turns[i > 0 ? i - 1 : 0]);
   }
   return SAP_STATUS_OK;
 }
