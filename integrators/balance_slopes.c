@@ -76,14 +76,9 @@ void sap_balance_multiply(const sap_differentiation* d, size_t n, const double* 
   }
 }
 
-// out += scale r_q T, or scale r_q J.
+// out += scale r_q (T - 1), or scale r_q (J - 1).
 static void add_turned(const sap_differentiation* d, const sap_balance_slopes* m, bool J,
                        double scale, size_t n, double* out) {
-  for (size_t k = 0; k < n; ++k) {
-    FOR_ROWS(d, k, i, n) {
-      out[n * k + i] += scale * m->r_q[n * k + i];
-    }
-  }
   for (int32_t k = 0; k < 3 * m->count; ++k) {
     const sap_step_rotation* rotation = &m->rotations[k / 3];
     const size_t at = (size_t)rotation->first, column = at + (size_t)(k % 3);
@@ -129,9 +124,9 @@ void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m) {
   const double by_v = s->theta * s->dt, by_q = s->theta_vq * by_v * s->dt;
   for (size_t k = 0; k < n; ++k) {
     double* restrict B = m->v.B + n * k;
-    const double *r_v = m->r_v + n * k, *r_a = m->r_a + n * k;
+    const double *r_v = m->r_v + n * k, *r_a = m->r_a + n * k, *r_q = m->r_q + n * k;
     FOR_ROWS(d, k, i, n) {
-      B[i] += by_v * r_v[i] + r_a[i];
+      B[i] += by_v * r_v[i] + r_a[i] + by_q * r_q[i];
     }
   }
   add_turned(d, m, true, by_q, n, m->v.B);
@@ -146,7 +141,7 @@ sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
   const size_t n = (size_t)system->nv, nu = sap_balance_inputs(stepper), rows = z != NULL ? 1 : n;
   const double dt = step.dt, theta = step.theta, by_q = (1.0 - step.theta_vq) * theta * dt * dt;
   const bool inner = theta < 1.0 || step.theta_vq < 1.0;
-  const double *r_v = m->r_v, *r_a = m->r_a;
+  const double *r_v = m->r_v, *r_a = m->r_a, *r_q = m->r_q;
   double *q0 = x, *v0 = q0 + rows * n, *u = v0 + rows * n;
   sap_balance_derivatives r = {.q = d->q,
                                .v = d->v_theta,
@@ -171,6 +166,7 @@ sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
       sap_balance_multiply(d, n, z, r_v, products);
     }
     r_v = products;
+    r_q = products + 2 * n;
   } else {
     add_turned(d, m, false, 1.0, n, q0);
   }
@@ -178,11 +174,10 @@ sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
     double* restrict to_q = q0 + rows * k, * restrict to_v = v0 + rows * k;
     const double* by_start = d->r_q0 + rows * k;
     FOR_ROWS(d, k, i, rows) {
-      to_q[i] = dt * (to_q[i] + by_start[i]);
+      to_q[i] = dt * (to_q[i] + by_start[i] + (z == NULL ? r_q[rows * k + i] : 0.0));
       to_v[i] = dt * to_v[i] - r_a[rows * k + i];
-      to_v[i] += inner ? (1.0 - theta) * dt * r_v[rows * k + i] : 0.0;
+      to_v[i] += inner ? (1.0 - theta) * dt * r_v[rows * k + i] + by_q * r_q[rows * k + i] : 0.0;
     }
-    v0[k] += z != NULL && inner ? by_q * products[2 * n + k] : 0.0;
   }
   if (z == NULL && inner) {
     add_turned(d, m, true, by_q, n, v0);

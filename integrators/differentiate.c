@@ -342,12 +342,17 @@ static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) 
   for (size_t i = 0; i < n * n; ++i) {
     x[n * n + i] += d->near_rest[i];
   }
-  sap_near_spd_solve(&d->near.v, false, (int32_t)nx, x);
+  for (size_t i = 0; i < n * n; ++i) {
+    d->turned[i] = d->near_p[i % n * n + i / n];
+  }
+  sap_near_spd_solve(&d->near.v, true, (int32_t)n, d->turned);
+  for (size_t i = 0; i < n * n; ++i) {
+    d->near_p[i] = d->turned[i % n * n + i / n];
+  }
   for (size_t i = 0; i < n * nx; ++i) {
     double* restrict out = d->solution + i / n * n;
-    const double* p = d->near_p + i % n * n;
     for (size_t j = 0; x[i] != 0.0 && j < n; ++j) {
-      out[j] -= x[i] * p[j];
+      out[j] -= x[i] * d->near_p[i % n * n + j];
     }
   }
   return SAP_STATUS_OK;

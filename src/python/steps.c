@@ -124,13 +124,11 @@ sap_status sap_python_forth(sap_python_turn** turns, int32_t count, const double
                             sap_error* error) {
   for (int32_t i = 0; i < count; ++i) {
     sap_python_turn* t = turns[i];
-    t->stepped = false;
     SAP_TRY(i > 0 ? follow(t, turns[i - 1], error) : SAP_STATUS_OK);
     SAP_TRY(t->nu > 0 ? sap_multibody_set_control(t->multibody,
                                                   controls + (size_t)i * (size_t)t->nu, error)
                       : SAP_STATUS_OK);
     SAP_TRY(sap_stepper_step(t->stepper, t->state, t->report, error));
-    t->stepped = true;
   }
   return SAP_STATUS_OK;
 }

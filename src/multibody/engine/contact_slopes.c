@@ -205,8 +205,8 @@ void sap_contact_slopes_pull(sap_contact_slopes* w, const sap_contact_field* fie
 }
 
 void sap_contact_slopes_end_pull(const sap_contact_slopes* w, sap_contact_pull* pull, double* out) {
-  const int32_t *group = w->group, nv = w->model->sizes.nv;
-  for (int32_t k = nv; k-- > 0;) {
+  const int32_t *group = w->group, nv = w->model->sizes.nv, a = w->last[0], b = w->last[1];
+  for (int32_t k = pull < w->pulls + 2 ? nv : 1 + (a > b ? a : b); k-- > 0;) {
     if (!pull->on[k]) {
       continue;
     }
