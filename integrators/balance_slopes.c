@@ -153,7 +153,9 @@ sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
                                .notes = d->report.notes};
   SAP_TRY(sap_balance_move(stepper, v, error));
   sap_balance_clear(d, n, rows, d->r_q0);
-  memset(x, 0, rows * (2 * n + nu) * sizeof *x);
+  sap_balance_clear(d, n, rows, q0);
+  sap_balance_clear(d, n, rows, v0);
+  memset(u, 0, rows * nu * sizeof *u);
   SAP_TRY(system->balance_derivatives(system->context, &step, &r, error));
   double* products = d->turned;
   if (z != NULL) {

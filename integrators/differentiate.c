@@ -321,10 +321,33 @@ static void add_theta_part(sap_stepper* stepper, size_t rows, double* q0, double
   }
 }
 
+// Subtracts d->row = [m_q0 m_v0 m_u], or X times each column of it, from d->solution. Only rows of
+// the velocity's own tree act on one.
+static void subtract(const sap_stepper* stepper, size_t rows, const double* X) {
+  const sap_differentiation* d = stepper->differentiation;
+  const size_t n = (size_t)stepper->system.nv, nx = 2 * n + sap_balance_inputs(stepper);
+  for (size_t c = 0; c < nx; ++c) {
+    const bool all = rows == 1 || c >= 2 * n;
+    const double* x = d->row + rows * c;
+    double* restrict out = d->solution + rows * c;
+    const size_t end = all ? rows : (size_t)d->end_row[c % n];
+    for (size_t i = all ? 0 : (size_t)d->first[c % n]; i < end; ++i) {
+      if (X == NULL) {
+        out[i] -= x[i];
+      } else if (x[i] != 0.0) {
+        const double factor = x[i], *column = X + n * i;
+        for (size_t j = 0; j < n; ++j) {
+          out[j] -= factor * column[j];
+        }
+      }
+    }
+  }
+}
+
 // Adds p' dv_near = -p' m_v^-1 m_x to d->solution.
 static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
-  const size_t n = (size_t)stepper->system.nv, nx = 2 * n + sap_balance_inputs(stepper);
+  const size_t n = (size_t)stepper->system.nv;
   double* x = d->row;
   if (rows == 1) {
     sap_near_spd_solve(&d->near.v, true, 1, d->near_p);
@@ -333,9 +356,7 @@ static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) 
       d->solution[n + i] -= d->turned[i];
     }
     SAP_TRY(sap_balance_find_start(stepper, d->near_v, &d->near, d->near_p, x, error));
-    for (size_t i = 0; i < nx; ++i) {
-      d->solution[i] -= x[i];
-    }
+    subtract(stepper, 1, NULL);
     return SAP_STATUS_OK;
   }
   SAP_TRY(sap_balance_find_start(stepper, d->near_v, &d->near, NULL, x, error));
@@ -349,12 +370,7 @@ static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) 
   for (size_t i = 0; i < n * n; ++i) {
     d->near_p[i] = d->turned[i % n * n + i / n];
   }
-  for (size_t i = 0; i < n * nx; ++i) {
-    double* restrict out = d->solution + i / n * n;
-    for (size_t j = 0; x[i] != 0.0 && j < n; ++j) {
-      out[j] -= x[i] * d->near_p[i % n * n + j];
-    }
-  }
+  subtract(stepper, n, d->near_p);
   return SAP_STATUS_OK;
 }
 
@@ -383,9 +399,7 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   if (s->stage_theta_vq < 1.0) {
     add_theta_part(stepper, rows, q0, v0);
   }
-  for (size_t i = 0; i < rows * (2 * n + sap_balance_inputs(stepper)); ++i) {
-    d->solution[i] -= d->row[i];
-  }
+  subtract(stepper, rows, NULL);
   return d->reads_near ? add_near(stepper, rows, error) : SAP_STATUS_OK;
 }
 

@@ -204,22 +204,25 @@ void sap_contact_slopes_pull(sap_contact_slopes* w, const sap_contact_field* fie
   add_motions(w, point, turn, phi, pull);
 }
 
+// Ends the sums at a dof, those nearer to the tips first.
+static void end_dof(const sap_contact_slopes* w, sap_contact_pull* pull, int32_t k, double* out) {
+  const int32_t *group = w->group, before = w->model->dof_parent[k];
+  double* E = pull->E[group[k]];
+  sap_spatial_add_force_cross(E, pull->S[k], pull->a[k]);
+  for (int32_t i = k; i < w->model->sizes.nv && group[i] == k; ++i) {
+    out[i] += sap_spatial_dot(pull->S[i], E);
+  }
+  if (group[k] == k && before >= 0) {
+    sap_spatial_add_scaled(pull->E[group[before]], E, 1.0);
+  }
+  pull->on[k] = false;
+}
+
 void sap_contact_slopes_end_pull(const sap_contact_slopes* w, sap_contact_pull* pull, double* out) {
-  const int32_t *group = w->group, nv = w->model->sizes.nv, a = w->last[0], b = w->last[1];
-  for (int32_t k = pull < w->pulls + 2 ? nv : 1 + (a > b ? a : b); k-- > 0;) {
-    if (!pull->on[k]) {
-      continue;
+  for (int32_t k = w->model->sizes.nv; k-- > 0;) {
+    if (pull->on[k]) {
+      end_dof(w, pull, k, out);
     }
-    double* E = pull->E[group[k]];
-    const int32_t before = w->model->dof_parent[k];
-    sap_spatial_add_force_cross(E, pull->S[k], pull->a[k]);
-    for (int32_t i = k; i < nv && group[i] == k; ++i) {
-      out[i] += sap_spatial_dot(pull->S[i], E);
-    }
-    if (group[k] == k && before >= 0) {
-      sap_spatial_add_scaled(pull->E[group[before]], E, 1.0);
-    }
-    pull->on[k] = false;
   }
 }
 
@@ -229,7 +232,9 @@ void sap_contact_slopes_find_row(sap_contact_slopes* w, const sap_contact_field*
   for (int32_t k = 0; k < w->count; ++k) {
     out[w->dofs[k]] = 0.0;
   }
-  sap_contact_slopes_end_pull(w, &w->pulls[2], out);
+  for (int32_t k = w->count; k-- > 0;) {
+    end_dof(w, &w->pulls[2], w->dofs[k], out);
+  }
 }
 
 void sap_contact_slopes_add(sap_contact_slopes* w, const double* y, const double* f, size_t ld) {
