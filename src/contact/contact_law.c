@@ -96,12 +96,12 @@
 // 6. Rigid bilateral rows of a compliant scheme:
 //   R     = SAP_RIGID_ROW w
 //   v_hat = -g0/(dt + tau_d) - e/dt
-//   With a recovery speed the first term stays within it, and R grows with the fourth power of the
-//   part of that speed which the term takes, up to SAP_GIVING_ROW w: loops that are open, or that
-//   nothing can close, give way. Exactly rigid rows would demand any joint speed near singular
-//   poses, such as a stretched arm with a welded hand; with the square welds of 1 kg and 1000 kg
-//   open where they fall. Under error control steps dt < tau_d have R tau_d/dt: the same impulse
-//   in ever shorter steps would be a force without bound there.
+//   With a recovery speed the first term stays within it, and R grows with the square of the part
+//   of that speed which the term takes, its fourth power under error control (sap_law_giving), up
+//   to SAP_GIVING_ROW w: loops that are open, or that nothing can close, give way. Exactly rigid
+//   rows would demand any joint speed near singular poses, such as a stretched arm with a welded
+//   hand. Under error control steps dt < tau_d have R tau_d/dt: the same impulse in ever shorter
+//   steps would be a force without bound there.
 //
 // 7. Servo, force = offset - kp l - kd dl/dt, moved to the end of the step like 2 with
 // z = dt (dt kp + kd) w:

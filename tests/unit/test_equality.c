@@ -183,7 +183,7 @@ static void test_regularization(void** unused) {
   } rows[] = {{1e4, 0.3, 1.0 / (dt * 1e4 * 0.03), -10.0},
               {1e9, 0.3, 0.75 / 39.47841760435743, -10.0},
               {(double)INFINITY, 3e-6, 0.75e-6, -1e-4},
-              {(double)INFINITY, 0.5 * 0.03, 0.75 * 0.1 * 0.0625, -0.5},
+              {(double)INFINITY, 0.5 * 0.03, 0.75 * 0.1 * 0.25, -0.5},
               {(double)INFINITY, -0.3, 0.75 * 0.1, 1.0}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);

@@ -195,7 +195,10 @@ void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double
 }
 
 // Returns d(v_hat - gamma R)/dg0, R of a rigid row with a constant Delassus scale w.
-static double gap_slope(const sap_equality_def* e, double T, double g, double gammaR) {
+static double gap_slope(const sap_slopes_call* call, const sap_equality_def* e, double g,
+                        double gammaR) {
+  const double T = call->step->dt + e->relaxation_time;
+  const bool settled = call->law.scheme->settled > 0.0;
   const double share = fabs(g) / (T * SAP_RECOVERY_SPEED);
   if (!isinf(e->stiffness)) {
     return -1.0 / T;
@@ -203,8 +206,8 @@ static double gap_slope(const sap_equality_def* e, double T, double g, double ga
   if (share >= 1.0) {
     return 0.0;
   }
-  const bool gives = SAP_GIVING_ROW * share * share * share * share > SAP_RIGID_ROW;
-  return -1.0 / T - (gives ? 4.0 * gammaR / g : 0.0);
+  const bool gives = SAP_GIVING_ROW * sap_law_giving(share, settled) > SAP_RIGID_ROW;
+  return -1.0 / T - (gives ? (settled ? 4.0 : 2.0) * gammaR / g : 0.0);
 }
 
 void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, const double* gamma,
@@ -217,8 +220,7 @@ void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, cons
   double g[ROWS];
   make_rows(call, s->q0, block->key, g);
   for (int32_t r = 0; r < block->nrows; ++r) {
-    law.by_g[r] = G[(block->nrows + 1) * r] *
-                  gap_slope(e, s->dt + e->relaxation_time, g[r], gamma[r] * block->R[r]);
+    law.by_g[r] = G[(block->nrows + 1) * r] * gap_slope(call, e, g[r], gamma[r] * block->R[r]);
   }
   if (out->minus_dv != NULL && s->v_guess == NULL) {
     add_input(call, block, &law, BY_GUESS, out->minus_dv);
