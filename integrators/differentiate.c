@@ -173,8 +173,10 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
     }
     memset(d->at.v.B, 0, n * n * sizeof(double));
     sap_balance_add_slopes(stepper, &d->at);
-    for (size_t i = 0; i < n * n && !slopes; ++i) {
-      d->residual[i % n] += d->at.v.B[i] * d->x[i / n];
+    for (size_t k = 0; k < n && !slopes; ++k) {
+      for (size_t i = (size_t)d->first[k]; i < (size_t)d->end_row[k]; ++i) {
+        d->residual[i] += d->at.v.B[n * k + i] * d->x[k];
+      }
     }
     SAP_TRY(find_impulses(stepper, false, NULL, NULL, error));
     SAP_FAIL_IF(!sap_near_spd_factorize(&d->at.v), error, SAP_STATUS_STEP_FAILED,

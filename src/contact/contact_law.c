@@ -253,9 +253,12 @@ static double slow_down(const sap_law_settings* s, sap_compliant_row* row) {
   const double mass =
       limit ? fmax(1.0 / row->w - row->damper, SAP_ROUNDOFF_ROW / row->w) : row->mass;
   const double V = part * s->regularization->impact_speed, T = s->dt + row->relaxation_time;
+  if (!(row->g0 < 0.0 && V > 0.0 && mass > 0.0 && row->w > 0.0)) {
+    return 1.0;
+  }
   const double R = larger_of(find_least_R(s, row), 1.0 / (s->dt * row->stiffness * T));
   const double square = row->g0 * row->g0 / (V * V * mass * R * s->dt * T);  // (d/d_e)^2
-  if (!(row->g0 < 0.0 && V > 0.0 && mass > 0.0 && row->w > 0.0 && square > 1.0)) {
+  if (!(square > 1.0)) {
     return 1.0;
   }
   const double tau = s->scheme != NULL && s->scheme->settled > 0.0 ? row->relaxation_time : 0.0;

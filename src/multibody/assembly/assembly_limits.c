@@ -143,7 +143,6 @@ static sap_status add_ball_limit(const sap_assembly_call* call, int32_t id) {
   sap_rows* rows = &call->assembly->rows;
   const sap_model_joint_data* joint = &call->assembly->model->joints[id];
   double r[3], r0[3];
-  sap_quaternion_log(r0, start->kin0->q + joint->q_start);
   sap_quaternion_log(r, start->kin->q + joint->q_start);
   const double angle = sap_v3_norm(r);
   const double* v_star = sap_problem_v_star(call->problem) + joint->v_start;
@@ -158,6 +157,7 @@ static sap_status add_ball_limit(const sap_assembly_call* call, int32_t id) {
   sap_v3_scale(sap_rows_at(rows, 0) + joint->v_start, r, -1.0 / angle);
   limit l = limit_of(joint, sap_assembly_key(SAP_KEY_UPPER, id, 0, 0));
   l.g = sap_assembly_gap0(call, 0, g);
+  sap_quaternion_log(r0, start->kin0->q + joint->q_start);
   l.g0 = joint->upper - sap_v3_norm(r0);
   l.rate0 = sap_rows_times(rows, 0, start->v0);
   return add_limit(call, &l);
@@ -234,7 +234,7 @@ static sap_status add_tendon_ends(const sap_assembly_call* call, int32_t id, con
   const sap_assembly_start* start = call->start;
   const sap_rows* rows = &call->assembly->rows;
   const double length = make_tendon_row(call, id);
-  const double length0 = sap_tendon_length(start->kin0, id);
+  const double length0 = start->kin0 == start->kin ? length : sap_tendon_length(start->kin0, id);
   const double rate = sap_rows_times(rows, 0, start->v0);
   const double speed =
       fmax(fabs(rate), fabs(sap_rows_times(rows, 0, sap_problem_v_star(call->problem))));
