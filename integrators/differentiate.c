@@ -346,6 +346,14 @@ static void subtract(const sap_stepper* stepper, size_t rows, const double* X) {
   }
 }
 
+static void transpose(size_t n, const double* X, double* out) {
+  for (size_t j = 0; j < n; ++j) {
+    for (size_t i = 0; i < n; ++i) {
+      out[n * i + j] = X[n * j + i];
+    }
+  }
+}
+
 // Adds p' dv_near = -p' m_v^-1 m_x to d->solution.
 static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
@@ -365,13 +373,9 @@ static sap_status add_near(sap_stepper* stepper, size_t rows, sap_error* error) 
   for (size_t i = 0; i < n * n; ++i) {
     x[n * n + i] += d->near_rest[i];
   }
-  for (size_t i = 0; i < n * n; ++i) {
-    d->turned[i] = d->near_p[i % n * n + i / n];
-  }
+  transpose(n, d->near_p, d->turned);
   sap_near_spd_solve(&d->near.v, true, (int32_t)n, d->turned);
-  for (size_t i = 0; i < n * n; ++i) {
-    d->near_p[i] = d->turned[i % n * n + i / n];
-  }
+  transpose(n, d->turned, d->near_p);
   subtract(stepper, n, d->near_p);
   return SAP_STATUS_OK;
 }

@@ -52,7 +52,7 @@ static void make_rows(const sap_slopes_call* call, const double* q, uint64_t key
 typedef enum row_input { BY_Q0, BY_V0, BY_GUESS } row_input;
 typedef struct row_change {
   double *J, *way, *q, *q_end;  // (ROWS nv), (nv), (nq), (nq)
-  // Of gaps or lengths at the start, of J v_guess, and of gaps or J v_guess after a step with v_guess.
+  // g: gaps or lengths at the start; along: J v_guess; end: gaps, or J v_guess, after a step with it.
   double g[ROWS], along[ROWS], end[ROWS];
 } row_change;
 
