@@ -134,7 +134,7 @@ sap_status sap_linearization_check(sap_free_motion* fm, const double* v, double*
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const double missing = sap_free_motion_norm(fm, g, fm->m);
     const double scale = fm->progress[g].load + sap_free_motion_norm(fm, g, l->p);
-    fm->alpha[g] = missing > 0.0 ? missing / scale : missing;
+    fm->alpha[g] = missing <= fm->progress[g].noise ? 0.0 : missing / scale;
     if (!(fm->alpha[g] <= *error_share)) {
       *error_share = fm->alpha[g];
     }
