@@ -13,8 +13,9 @@
 #include "core/platform.h"
 
 enum {
-  SUFFIX_SIZE = 64,     // of the temporary name
-  NAME_ATTEMPTS = 100,  // names tried in a folder full of left-over files
+  SUFFIX_SIZE = 64,       // of the temporary name
+  NAME_ATTEMPTS = 100,    // names tried in a folder full of left-over files
+  MOST_SEALED = 1 << 30,  // bytes of a sealed file
 };
 
 struct sap_file {
@@ -213,65 +214,50 @@ const char* sap_file_name(const sap_file* file) {
   return file->reopen[0] != '\0' ? file->reopen : file->temporary;
 }
 
-static void note_error(sap_file* file) {
-  if (file->error_number == 0) {
+// Keeps the reason of the first failure.
+static void note_error(sap_file* file, bool failed) {
+  if (failed && file->error_number == 0) {
     file->error_number = errno != 0 ? errno : EIO;
   }
 }
 
 sap_status sap_file_check(sap_file* file, sap_error* error) {
-  if (ferror(file->stream)) {
-    note_error(file);
-  }
-  if (file->error_number != 0) {
-    return sap_fail_io(error, file->error_number, "write", file->path);
-  }
-  return SAP_STATUS_OK;
+  note_error(file, ferror(file->stream) != 0);
+  return file->error_number == 0 ? SAP_STATUS_OK
+                                 : sap_fail_io(error, file->error_number, "write", file->path);
 }
 
 static void copy_to_path(sap_file* file) {
   FILE* target = fopen(file->path, "w");
+  note_error(file, target == NULL);
   if (target == NULL) {
-    note_error(file);
     return;
   }
   rewind(file->stream);
   char buffer[4096];
   size_t count;
-  while ((count = fread(buffer, 1, sizeof buffer, file->stream)) > 0) {
-    if (fwrite(buffer, 1, count, target) != count) {
-      note_error(file);
-      break;
-    }
+  while (file->error_number == 0 && (count = fread(buffer, 1, sizeof buffer, file->stream)) > 0) {
+    note_error(file, fwrite(buffer, 1, count, target) != count);
   }
-  if (ferror(file->stream)) {
-    note_error(file);
-  }
-  if (fclose(target) != 0) {
-    note_error(file);
-  }
+  note_error(file, ferror(file->stream) != 0);
+  note_error(file, fclose(target) != 0);
 }
 
 static void move_to_path(sap_file* file) {
   // Some file systems report a full disk only at fsync.
-  if (fsync(fileno(file->stream)) != 0) {
-    note_error(file);
-    return;
+  const bool moved = fsync(fileno(file->stream)) == 0 &&
+                     (file->temporary[0] != '\0' || try_names(file, link_named) == 0) &&
+                     rename(file->temporary, file->path) == 0;
+  note_error(file, !moved);
+  if (moved) {
+    file->temporary[0] = '\0';
   }
-  if ((file->temporary[0] == '\0' && try_names(file, link_named) != 0) ||
-      rename(file->temporary, file->path) != 0) {
-    note_error(file);
-    return;
-  }
-  file->temporary[0] = '\0';
 }
 
 sap_status sap_file_commit(sap_file* file, sap_error* error) {
   SAP_FAIL_IF(file->committed, error, SAP_STATUS_ARGUMENT, "'%s' has been committed before",
               file->path);
-  if (fflush(file->stream) != 0) {
-    note_error(file);
-  }
+  note_error(file, fflush(file->stream) != 0);
   SAP_TRY(sap_file_check(file, error));
   if (file->direct) {
     copy_to_path(file);
@@ -334,6 +320,8 @@ sap_status sap_file_finish(sap_file* file, sap_status status, sap_error* error) 
 }
 
 sap_status sap_sealed_write(const char* path, unsigned char* bytes, size_t size, sap_error* error) {
+  SAP_FAIL_IF(size >= MOST_SEALED, error, SAP_STATUS_UNSUPPORTED, "'%.300s' would have %zu bytes",
+              path, size);
   const uint64_t checksum = sap_hash(SAP_HASH_START, bytes, size - SAP_SEAL);
   memcpy(bytes + size - SAP_SEAL, &checksum, SAP_SEAL);
   sap_file* file = NULL;
@@ -342,59 +330,20 @@ sap_status sap_sealed_write(const char* path, unsigned char* bytes, size_t size,
   return sap_file_finish(file, SAP_STATUS_OK, error);
 }
 
-static sap_status damaged(const char* path, const char* kind, sap_error* error) {
-  return sap_fail(error, SAP_STATUS_SYNTAX, "%s: %s is damaged or cut off", path, kind);
-}
-
-// Checks the mark, then measures the file: a file of another kind may have any size.
-static sap_status measure_file(const char* path, FILE* file, const char mark[SAP_SEAL],
-                               const char* kind, size_t* size, sap_error* error) {
-  char begins[SAP_SEAL];
-  if (fread(begins, sizeof begins, 1, file) != 1 || memcmp(begins, mark, sizeof begins) != 0) {
-    return ferror(file) ? sap_fail_io(error, errno, "read", path)
-                        : sap_fail(error, SAP_STATUS_SYNTAX, "%s: this is no %s", path, kind);
-  }
-  const long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-  if (length < 2 * SAP_SEAL) {
-    return damaged(path, kind, error);
-  }
-  rewind(file);
-  *size = (size_t)length;
-  return SAP_STATUS_OK;
-}
-
-static sap_status read_all(const char* path, FILE* file, const char* kind, unsigned char* bytes,
-                           size_t size, sap_error* error) {
-  if (fread(bytes, 1, size, file) != size) {
-    return ferror(file) ? sap_fail_io(error, errno, "read", path) : damaged(path, kind, error);
-  }
-  uint64_t checksum = 0;
-  memcpy(&checksum, bytes + size - SAP_SEAL, SAP_SEAL);
-  return checksum == sap_hash(SAP_HASH_START, bytes, size - SAP_SEAL) ? SAP_STATUS_OK
-                                                                      : damaged(path, kind, error);
-}
-
 sap_status sap_sealed_read(const char* path, const char mark[SAP_SEAL], const char* kind,
-                           unsigned char** bytes, size_t* size, sap_error* error) {
-  *bytes = NULL;
-  SAP_TRY(sap_file_regular(path, error));  // its length is needed
-  FILE* file = fopen(path, "rb");
-  if (file == NULL) {
-    return sap_fail_io(error, errno, "open", path);
-  }
-  sap_status status = measure_file(path, file, mark, kind, size, error);
-  if (status == SAP_STATUS_OK) {
-    *bytes = sap_allocate(*size, 1);
-    status = *bytes != NULL ? read_all(path, file, kind, *bytes, *size, error)
-                            : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %s of %zu bytes",
-                                       kind, *size);
-  }
-  (void)fclose(file);
-  if (status != SAP_STATUS_OK) {
-    sap_free(*bytes);
-    *bytes = NULL;
-  }
-  return status;
+                           sap_pool* pool, const unsigned char** bytes, size_t* size,
+                           sap_error* error) {
+  char* read;
+  SAP_TRY(sap_file_regular(path, error));  // a pipe or device may never end
+  SAP_TRY(sap_file_read(path, MOST_SEALED, pool, &read, size, error));
+  SAP_FAIL_IF(*size < SAP_SEAL || memcmp(read, mark, SAP_SEAL) != 0, error, SAP_STATUS_SYNTAX,
+              "%s: this is no %s", path, kind);
+  uint64_t checksum;
+  memcpy(&checksum, read + *size - SAP_SEAL, SAP_SEAL);
+  SAP_FAIL_IF(checksum != sap_hash(SAP_HASH_START, read, *size - SAP_SEAL), error,
+              SAP_STATUS_SYNTAX, "%s: %s is damaged or cut off", path, kind);
+  *bytes = (const unsigned char*)read;
+  return SAP_STATUS_OK;
 }
 
 void sap_csv_column(FILE* stream, const char* kind, const char* label, const char* part,

@@ -56,15 +56,17 @@ sap_status sap_file_read(const char* path, size_t most, sap_pool* pool, char** b
 sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, const char* path);
 
 // Sealed files: bytes that begin with a mark of their kind and end with a checksum, in the
-// machine's byte order.
+// machine's byte order. They have fewer than 2^30 bytes.
 enum { SAP_SEAL = 8 };  // bytes of the mark, and of the checksum
 
-// Writes the bytes; overwrites the last SAP_SEAL of them by the checksum. fails: MEMORY, IO.
+// Writes the bytes; overwrites the last SAP_SEAL of them by the checksum. fails: MEMORY, IO,
+// UNSUPPORTED.
 sap_status sap_sealed_write(const char* path, unsigned char* bytes, size_t size, sap_error* error);
-// Reads all bytes, seal included; free them with sap_free. fails: IO; SYNTAX if the file begins
+// Reads all bytes, seal included, into an array of the pool. fails: IO; SYNTAX if the file begins
 // with another mark, is damaged or cut off; MEMORY.
 sap_status sap_sealed_read(const char* path, const char mark[SAP_SEAL], const char* kind,
-                           unsigned char** bytes, size_t* size, sap_error* error);
+                           sap_pool* pool, const unsigned char** bytes, size_t* size,
+                           sap_error* error);
 
 // CSV (RFC 4180): text is quoted where necessary, quotes in it are doubled.
 static inline bool sap_csv_is_quoted(const char* text) {

@@ -58,9 +58,8 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* adapter, const mjDa
   SAP_TRY(sap_mj_snapshot_take(a, data, run, error));
   memcpy(h.memory_size, run->size, sizeof h.memory_size);
   const size_t size = file_size(&h);
-  unsigned char* bytes = sap_allocate(size, 1);
-  SAP_FAIL_IF(bytes == NULL, error, SAP_STATUS_MEMORY, "out of memory: %s of %zu bytes", KIND,
-              size);
+  unsigned char* bytes;
+  SAP_TRY(SAP_NEW(&bytes, size, KIND, error));
   unsigned char* at = bytes;
   memcpy(at, &h, sizeof h);
   sap_options_save(sap_mj_option_table(), &a->options, at += sizeof h);
@@ -134,10 +133,11 @@ static sap_status read_bytes(const char* path, sap_mj* a, const unsigned char* b
 sap_status sap_mj_checkpoint_read(const char* path, sap_mj* adapter, mjData* data, int64_t* steps,
                                   sap_error* error) {
   SAP_NOT_NULL(error, path, adapter, data, steps);
-  unsigned char* bytes = NULL;
-  size_t size = 0;
-  SAP_TRY(sap_sealed_read(path, MARK, KIND, &bytes, &size, error));
-  const sap_status status = read_bytes(path, adapter, bytes, size, data, steps, error);
-  sap_free(bytes);
+  sap_pool pool = {.owner = KIND};
+  const unsigned char* bytes;
+  size_t size;
+  sap_status status = sap_sealed_read(path, MARK, KIND, &pool, &bytes, &size, error);
+  SAP_THEN(status, read_bytes(path, adapter, bytes, size, data, steps, error));
+  sap_pool_free(&pool);
   return status;
 }

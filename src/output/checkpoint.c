@@ -108,9 +108,7 @@ static sap_status compose_file(sap_stepper* stepper, const sap_state* state, int
   visit_traits(&stepper->system, &traits);
   header.traits = traits.count;
   *size = file_size(&header);
-  *out = sap_allocate(*size, 1);
-  SAP_FAIL_IF(*out == NULL, error, SAP_STATUS_MEMORY, "out of memory: checkpoint of %zu bytes",
-              *size);
+  SAP_TRY(SAP_NEW(out, *size, "checkpoint", error));
   const double* const parts[] = {state->q, state->v, state->act};
   const int32_t counts[] = {state->nq, state->nv, state->na};
   unsigned char* at = *out;
@@ -226,7 +224,8 @@ static sap_status restore_numbers(const char* path, sap_stepper* stepper,
 
 // Restores stepper and state from undamaged bytes. On failure both are unchanged.
 static sap_status restore_file(const char* path, sap_stepper* stepper, const unsigned char* bytes,
-                               size_t size, sap_state* state, int64_t* steps, sap_error* error) {
+                               size_t size, sap_pool* pool, sap_state* state, int64_t* steps,
+                               sap_error* error) {
   checkpoint_header header = {.version = 0};
   SAP_TRY(read_header(path, bytes, size, &header, error));
   SAP_FAIL_IF(header.nq != state->nq || header.nv != state->nv || header.na != state->na, error,
@@ -236,24 +235,23 @@ static sap_status restore_file(const char* path, sap_stepper* stepper, const uns
               path, header.nq, header.nv, header.na, state->nq, state->nv, state->na);
   const unsigned char* options = bytes + sizeof header;
   const size_t count = (size_t)header.nq + (size_t)header.nv + (size_t)header.na;
-  double* numbers = sap_allocate(count, sizeof(double));  // aligned, unlike the file's bytes
-  SAP_FAIL_IF(numbers == NULL, error, SAP_STATUS_MEMORY, "out of memory: state of %zu numbers",
-              count);
+  double* numbers;  // aligned, unlike the file's bytes
+  SAP_TRY(SAP_POOL_ADD(pool, &numbers, count, error));
   memcpy(numbers, options + header.options * sizeof(double), count * sizeof(double));
-  const sap_status status = restore_numbers(path, stepper, &header, options, numbers, state, error);
-  sap_free(numbers);
-  *steps = status == SAP_STATUS_OK ? header.steps : *steps;
-  return status;
+  SAP_TRY(restore_numbers(path, stepper, &header, options, numbers, state, error));
+  *steps = header.steps;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_checkpoint_read(const char* path, sap_stepper* stepper, sap_state* state,
                                int64_t* steps, sap_error* error) {
   SAP_NOT_NULL(error, path, steps);
   SAP_TRY(sap_stepper_check_sizes(stepper, state, error));
-  unsigned char* bytes = NULL;
-  size_t size = 0;
-  sap_status status = sap_sealed_read(path, MAGIC, "checkpoint", &bytes, &size, error);
-  SAP_THEN(status, restore_file(path, stepper, bytes, size, state, steps, error));
-  sap_free(bytes);
+  sap_pool pool = {.owner = "checkpoint"};
+  const unsigned char* bytes;
+  size_t size;
+  sap_status status = sap_sealed_read(path, MAGIC, "checkpoint", &pool, &bytes, &size, error);
+  SAP_THEN(status, restore_file(path, stepper, bytes, size, &pool, state, steps, error));
+  sap_pool_free(&pool);
   return status;
 }
