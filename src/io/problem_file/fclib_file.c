@@ -257,6 +257,31 @@ sap_status sap_fclib_read_matrix(sap_fclib_file* file, const char* group, int32_
   return status;
 }
 
+// Returns the first entry of the column in `row` or below it.
+static int32_t find_entry(const sap_fclib_matrix* a, int32_t row, int32_t column) {
+  int32_t first = a->start[column], end = a->start[column + 1];
+  while (first < end) {
+    const int32_t middle = first + (end - first) / 2;
+    if (a->row[middle] < row) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return first;
+}
+
+void sap_fclib_gather(const sap_fclib_matrix* a, int32_t row, int32_t nrows, int32_t column,
+                      int32_t ncols, double* block) {
+  memset(block, 0, (size_t)nrows * (size_t)ncols * sizeof *block);
+  for (int32_t j = 0; j < ncols; ++j, ++column, block += nrows) {
+    for (int32_t k = find_entry(a, row, column);
+         k < a->start[column + 1] && a->row[k] < row + nrows; ++k) {
+      block[a->row[k] - row] = a->x[k];
+    }
+  }
+}
+
 // --- building matrices --------------------------------------------------------------------------
 
 sap_status sap_fclib_start_matrix(sap_fclib_file* file, int32_t nrows, int32_t ncols,

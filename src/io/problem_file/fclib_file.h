@@ -80,6 +80,9 @@ void sap_fclib_end_column(sap_fclib_matrix* a);
 // Reads the group's matrix, which must be nrows x ncols. Sums duplicates.
 sap_status sap_fclib_read_matrix(sap_fclib_file* file, const char* group, int32_t nrows,
                                  int32_t ncols, sap_fclib_matrix* out);
+// Copies a block that begins at (row, column), column-major.
+void sap_fclib_gather(const sap_fclib_matrix* a, int32_t row, int32_t nrows, int32_t column,
+                      int32_t ncols, double* block);
 
 // Reads the time step; 1 s if the file has none.
 sap_status sap_fclib_read_dt(sap_fclib_file* file, double* dt);

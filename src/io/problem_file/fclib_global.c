@@ -27,29 +27,16 @@ static const struct {
 // assembled matrices, far below any mistake.
 static const double SYMMETRY_TOLERANCE = 1e-8;
 
-// Copies block (a, b) of M, column-major.
+// Copies block (a, b) of M.
 static void gather_block(const sap_fclib_global* g, int32_t a, int32_t b, double* block) {
-  const int32_t na = g->tree_sizes.values[a], nb = g->tree_sizes.values[b];
-  const int32_t first = g->tree_start[a];
-  memset(block, 0, (size_t)na * (size_t)nb * sizeof *block);
-  for (int32_t j = 0; j < nb; ++j) {
-    const int32_t column = g->tree_start[b] + j;
-    for (int32_t k = g->M.start[column]; k < g->M.start[column + 1]; ++k) {
-      const int32_t i = g->M.row[k] - first;
-      if (i >= 0 && i < na) {
-        block[(size_t)j * (size_t)na + (size_t)i] = g->M.x[k];
-      }
-    }
-  }
+  sap_fclib_gather(&g->M, g->tree_start[a], g->tree_sizes.values[a], g->tree_start[b],
+                   g->tree_sizes.values[b], block);
 }
 
 static double entry(const sap_fclib_matrix* M, int32_t i, int32_t j) {
-  for (int32_t k = M->start[j]; k < M->start[j + 1]; ++k) {
-    if (M->row[k] == i) {
-      return M->x[k];
-    }
-  }
-  return 0.0;
+  double x;
+  sap_fclib_gather(M, i, 1, j, 1, &x);
+  return x;
 }
 
 static sap_status check_symmetric(const sap_fclib_file* file, const sap_fclib_matrix* M,

@@ -14,10 +14,6 @@ typedef struct local {
   int32_t ncontacts, nfree;
 } local;
 
-static size_t square(int32_t n) {
-  return (size_t)n * (size_t)n;
-}
-
 static sap_status read_all(sap_fclib_file* file, local* l) {
   SAP_TRY(sap_fclib_read_contacts(file, "fclib_local", &l->mu));
   l->ncontacts = l->mu.count;
@@ -52,44 +48,30 @@ static sap_status start_problem(sap_fclib_file* file, const local* l, sap_proble
     memcpy(v_star + 3 * (size_t)nc, l->s.values, (size_t)l->nfree * sizeof(double));
   }
   SAP_TRY(sap_problem_reset(problem, dt, ntrees, tree_sizes, file->error));
-  for (int32_t c = 0; c < nc; ++c) {
-    SAP_TRY(sap_problem_set_mobility_block(problem, c, c, zero, 3, file->error));
-  }
   return sap_problem_set_v_star(problem, v_star, file->error);
 }
 
-// Sets block (a, b), and block (b, a) to zero if it is not set yet.
-static sap_status set_block(sap_problem* problem, int32_t a, int32_t b, const double* block,
-                            sap_error* error) {
-  const bool first = a != b && sap_problem_mobility_block(problem, a, b) == NULL;
-  SAP_TRY(sap_problem_set_mobility_block(problem, a, b, block, 3, error));
-  return first ? sap_problem_set_mobility_block(problem, b, a, zero, 3, error) : SAP_STATUS_OK;
+// Sets block (a, b) of contacts.
+static sap_status set_block(const sap_fclib_file* file, const local* l, int32_t a, int32_t b,
+                            sap_problem* problem) {
+  double W[9], block[9];
+  sap_fclib_gather(&l->W, 3 * a, 3, 3 * b, 3, W);
+  for (int32_t i = 0; i < 9; ++i) {
+    block[3 * sap_fclib_row(i / 3) + sap_fclib_row(i % 3)] = W[i];
+  }
+  return sap_problem_set_mobility_block(problem, a, b, block, 3, file->error);
 }
 
-// Sets the blocks of W, column by column of blocks.
-static sap_status set_mobility(sap_fclib_file* file, const local* l, sap_problem* problem) {
-  int32_t *mark, *list;  // 1 + position of a contact's block in the column's, 0: none; contacts
-  double* blocks;
-  SAP_TRY(SAP_FCLIB_ADD(file, &mark, l->ncontacts));
-  SAP_TRY(SAP_FCLIB_ADD(file, &list, l->ncontacts));
-  SAP_TRY(SAP_FCLIB_ADD(file, &blocks, 9 * (size_t)l->ncontacts));
-  for (int32_t contact = 0; contact < l->ncontacts; ++contact) {
-    int32_t count = 0;
-    for (int32_t j = 3 * contact; j < 3 * contact + 3; ++j) {
-      for (int32_t k = l->W.start[j]; k < l->W.start[j + 1]; ++k) {
-        const int32_t row = l->W.row[k], other = row / 3;
-        if (mark[other] == 0) {
-          memset(blocks + 9 * (size_t)count, 0, 9 * sizeof(double));
-          list[count] = other;
-          mark[other] = ++count;
-        }
-        blocks[9 * (mark[other] - 1) + 3 * sap_fclib_row(j % 3) + sap_fclib_row(row % 3)] =
-            l->W.x[k];
+// Sets the blocks of W, which need not be symmetric: both blocks of each two coupled contacts.
+static sap_status set_mobility(const sap_fclib_file* file, const local* l, sap_problem* problem) {
+  for (int32_t c = 0; c < l->ncontacts; ++c) {
+    SAP_TRY(set_block(file, l, c, c, problem));
+    for (int32_t k = l->W.start[3 * c]; k < l->W.start[3 * c + 3]; ++k) {
+      const int32_t other = l->W.row[k] / 3;
+      if (sap_problem_mobility_block(problem, other, c) == NULL) {
+        SAP_TRY(set_block(file, l, other, c, problem));
+        SAP_TRY(set_block(file, l, c, other, problem));
       }
-    }
-    for (int32_t i = 0; i < count; ++i) {
-      SAP_TRY(set_block(problem, list[i], contact, blocks + 9 * (size_t)i, file->error));
-      mark[list[i]] = 0;
     }
   }
   return SAP_STATUS_OK;
@@ -98,28 +80,21 @@ static sap_status set_mobility(sap_fclib_file* file, const local* l, sap_problem
 // Sets the dense blocks of the last tree, V' r + R l + s.
 static sap_status set_free(sap_fclib_file* file, const local* l, sap_problem* problem) {
   const int32_t n = l->nfree, nc = l->ncontacts;
-  double *block, *part;
-  SAP_TRY(SAP_FCLIB_ADD(file, &block, square(n)));
-  SAP_TRY(SAP_FCLIB_ADD(file, &part, 3 * (size_t)n));
-  for (int32_t j = 0; j < n; ++j) {
-    for (int32_t k = l->S.start[j]; k < l->S.start[j + 1]; ++k) {
-      block[(size_t)j * (size_t)n + (size_t)l->S.row[k]] = l->S.x[k];
-    }
-  }
-  SAP_TRY(sap_problem_set_mobility_block(problem, nc, nc, block, n, file->error));
+  double *S, *V, *block;
+  SAP_TRY(SAP_FCLIB_ADD(file, &S, (size_t)n * (size_t)n));
+  SAP_TRY(SAP_FCLIB_ADD(file, &V, 3 * (size_t)n));
+  SAP_TRY(SAP_FCLIB_ADD(file, &block, 3 * (size_t)n));
+  sap_fclib_gather(&l->S, 0, n, 0, n, S);
+  SAP_TRY(sap_problem_set_mobility_block(problem, nc, nc, S, n, file->error));
   for (int32_t c = 0; c < nc; ++c) {
-    memset(part, 0, 3 * (size_t)n * sizeof(double));
     bool any = false;
-    for (int32_t j = 0; j < n; ++j) {
-      for (int32_t k = l->V.start[j]; k < l->V.start[j + 1]; ++k) {
-        if (l->V.row[k] / 3 == c) {
-          part[3 * (size_t)j + (size_t)sap_fclib_row(l->V.row[k] % 3)] = l->V.x[k];
-          any = true;
-        }
-      }
+    sap_fclib_gather(&l->V, 3 * c, 3, 0, n, V);
+    for (int32_t i = 0; i < 3 * n; ++i) {
+      block[i / 3 * 3 + sap_fclib_row(i % 3)] = V[i];
+      any = any || V[i] != 0.0;
     }
     if (any) {
-      SAP_TRY(sap_problem_set_mobility_block(problem, c, nc, part, 3, file->error));
+      SAP_TRY(sap_problem_set_mobility_block(problem, c, nc, block, 3, file->error));
     }
   }
   return SAP_STATUS_OK;
@@ -169,7 +144,7 @@ sap_status sap_fclib_read_local(sap_fclib_file* file, sap_problem* problem) {
   if (l.nfree == 0) {
     return add_contacts(file, &l, problem);
   }
-  SAP_FAIL_IF(square(l.nfree) > INT32_MAX, file->error, SAP_STATUS_MEMORY,
+  SAP_FAIL_IF((int64_t)l.nfree * l.nfree > INT32_MAX, file->error, SAP_STATUS_MEMORY,
               "%d bilateral rows are too many", l.nfree);
   SAP_TRY(set_free(file, &l, problem));
   SAP_TRY(add_contacts(file, &l, problem));
