@@ -60,7 +60,7 @@ enum { CLI_TABLES = 2 };
 typedef struct cli_command cli_command;
 struct cli_command {
   const char* name;
-  const char* operands;       // "FILE..."; "" for none
+  const char* operands;       // "FILE...", "[FILE...]"; "" for none; checked by cli_parse
   const char* summary;        // a line for the list of commands
   const char* text;           // help/NAME.txt: a paragraph, then "Examples:" and lines
   const cli_option* options;  // ended by a name NULL

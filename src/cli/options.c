@@ -367,6 +367,24 @@ static void note_path(cli_parser* parser, const cli_option* row, const char* pat
   }
 }
 
+// Requires an operand for each word of the command's, any number for "WORD...", none for "[WORD...]".
+static int check_operands(const cli_parser* parser) {
+  const char* words = parser->command->operands;
+  const bool more = strstr(words, "...") != NULL;
+  int least = 0;
+  for (const char* at = words; *at != '\0' && *at != '['; at += strspn(at, " ")) {
+    ++least;
+    at += strcspn(at, " ");
+  }
+  SAP_RETURN_IF(
+      words[0] == '\0' && parser->noperands > 0,
+      cli_usage_error(parser->command, "takes no argument, found '%s'", parser->operands[0]));
+  return parser->noperands == least || (more && parser->noperands > least)
+             ? CLI_OK
+             : cli_usage_error(parser->command, "the arguments must be %s, %d found", words,
+                               parser->noperands);
+}
+
 // Refuses outputs that would overwrite an input or one another, or that cannot be written: before
 // hours of work, not after.
 static int check_paths(const cli_parser* parser) {
@@ -462,7 +480,10 @@ bool cli_parse(cli_parser* parser, const cli_command* command, void* options, in
   if (!parse(parser, command, options, argc, argv)) {
     return false;
   }
-  parser->exit_code = check_paths(parser);
+  parser->exit_code = check_operands(parser);
+  if (parser->exit_code == CLI_OK) {
+    parser->exit_code = check_paths(parser);
+  }
   return parser->exit_code == CLI_OK;
 }
 

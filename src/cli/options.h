@@ -25,8 +25,9 @@ typedef struct cli_parser {
 } cli_parser;
 
 // Reads a command line into `options`, which holds the defaults. False: return parser->exit_code;
-// the help was printed or the command line is wrong. A command line whose outputs would overwrite
-// its inputs or one another is refused. One command line at a time (getopt).
+// the help was printed or the command line is wrong. A command line whose operands do not fit the
+// command's, or whose outputs would overwrite its inputs or one another, is refused. One command
+// line at a time (getopt).
 bool cli_parse(cli_parser* parser, const cli_command* command, void* options, int argc,
                char** argv);
 // True if the option (with dashes) is on the command line.

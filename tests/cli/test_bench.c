@@ -165,7 +165,7 @@ static void what_a_peer_says(void** state) {
 }
 
 static void wrong_input(void** state) {
-  command_expect(*state, program, "bench", 2, "at least one scene file is needed");
+  command_expect(*state, program, "bench", 2, "the arguments must be SCENE..., 0 found");
   command_expect(*state, program, "bench ball.xml --steps 0", 2, "--steps '0' must be");
   command_expect(*state, program, "bench ball.xml --repetitions 1001", 2, "--repetitions '1001'");
   command_expect(*state, program, "bench ball.xml --dt -1", 2,

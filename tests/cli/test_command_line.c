@@ -122,7 +122,7 @@ static void test_wrong_usage(void** state) {
   command_expect(s, program, "frobnicate", 2, "unknown command 'frobnicate'\nTry 'sapstep --help'");
   command_expect(s, program, "help frobnicate", 2, "unknown command 'frobnicate'");
   command_expect(s, program, "--frobnicate", 2, "unknown option '--frobnicate'");
-  command_expect(s, program, "solve", 2, "no FILE given");
+  command_expect(s, program, "solve", 2, "the arguments must be FILE..., 0 found");
   command_expect(s, program, "solve --fromat json x", 2, "did you mean '--format'?");
   command_expect(s, program, "solve --frobnicate x", 2,
                  "unknown option '--frobnicate'\nTry 'sapstep solve --help'");

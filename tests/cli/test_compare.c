@@ -324,7 +324,7 @@ typedef struct wrong_call {
 } wrong_call;
 
 static const wrong_call wrong_calls[] = {
-    {"", 2, "no FILE given"},
+    {"", 2, "the arguments must be FILE..., 0 found"},
     {"missing.problem", 3, "missing.problem"},
     {"--solvers sap,none a.problem", 2, "--solvers 'sap,none' must be names"},
     {"--solvers admm-ncp:penalty=none a.problem", 2, "must be names"},

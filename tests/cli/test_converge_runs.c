@@ -48,7 +48,7 @@ static void refusals(void** state) {
     int code;
     const char* message;
   } cases[] = {
-      {"", 2, "a scene file is needed"},
+      {"", 2, "the arguments must be SCENE, 0 found"},
       {"no.xml", 3, "no.xml"},
       {CYLINDER " --svg " CYLINDER, 2, "would overwrite an input"},
       {CYLINDER " --levels 1", 2, "--levels '1' must be an integer in [2, 20]"},

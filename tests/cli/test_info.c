@@ -214,8 +214,9 @@ static void numbers(void** state) {
 }
 
 static void bad_input(void** state) {
-  command_expect(*state, program, "info", 2, "a scene file is needed");
-  command_expect(*state, program, "info scene.xml scene.xml", 2, "a scene file is needed, found 2");
+  command_expect(*state, program, "info", 2, "the arguments must be SCENE, 0 found");
+  command_expect(*state, program, "info scene.xml scene.xml", 2,
+                 "the arguments must be SCENE, 2 found");
   command_expect(*state, program, "info --format csv scene.xml", 2,
                  "--format 'csv' must be table or json");
   command_expect(*state, program, "info --formt json scene.xml", 2, "did you mean '--format'");

@@ -167,8 +167,9 @@ static void test_checkpoint(void** state) {
 static void test_wrong_input(void** state) {
   command_expect(*state, program, "mujoco box.xml --time-limit -1", 2,
                  "--time-limit '-1' must be in [0, 1e+09] s");
-  command_expect(*state, program, "mujoco", 2, "a model file is needed");
-  command_expect(*state, program, "mujoco box.xml box.xml", 2, "one model file at a time");
+  command_expect(*state, program, "mujoco", 2, "the arguments must be MODEL, 0 found");
+  command_expect(*state, program, "mujoco box.xml box.xml", 2,
+                 "the arguments must be MODEL, 2 found");
   command_expect(*state, program, "mujoco --dt 0 box.xml", 2, "--dt '0' must be");
   command_expect(*state, program, "mujoco --every 3 box.xml", 2, "--every needs --output");
   command_expect(*state, program, "mujoco --solver none box.xml", 2, "sapstep solvers");

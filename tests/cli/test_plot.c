@@ -152,7 +152,7 @@ static void wrong_input_is_told(void** state) {
   expect(*state, "plot a.h5 history:9999", 3, "row 9999: the recording has 601");
   expect(*state, "plot a.h5 history:x", 3, "comes a row");
   expect(*state, "plot a.h5 energy --against energy", 3, "must be one, as in energy:kinetic");
-  expect(*state, "plot a.h5", 2, "at least one quantity");
+  expect(*state, "plot a.h5", 2, "the arguments must be RECORDING QUANTITY..., 1 found");
   expect(*state, "plot none.h5 energy", 3, "'none.h5'");
   expect(*state, "plot text.h5 energy", 3, "is not an HDF5 file");
   expect(*state, "plot a.h5 energy -o no/such/a.svg", 3, "no/such/a.svg");
@@ -169,7 +169,7 @@ static void wrong_input_is_told(void** state) {
   char* text = scratch_text(*state, "b.csv");
   command_says(text, "t_s,contacts\n0,");
   free(text);
-  expect(*state, "export", 2, "a recording is needed");
+  expect(*state, "export", 2, "the arguments must be RECORDING [QUANTITY...], 0 found");
   expect(*state, "export a.h5 energy --contacts", 2, "--contacts excludes quantities");
 }
 

@@ -21,8 +21,8 @@ static void bad_command_lines(void** state) {
     const char* arguments;
     const char* message;
   } cases[] = {
-      {"", "a scene file is needed"},
-      {"'" BOX "' '" BOX "'", "one scene file"},
+      {"", "the arguments must be SCENE, 0 found"},
+      {"'" BOX "' '" BOX "'", "the arguments must be SCENE, 2 found"},
       {"'" BOX "' --dt 0", "--dt '0' must be > 0 and <= 1e+09 s"},
       {"'" BOX "' --dt -0.01", "--dt '-0.01' must be"},
       {"'" BOX "' --dt nan", "--dt 'nan' must be"},

@@ -317,7 +317,7 @@ static void wrong_studies(void** state) {
   }
   command_expect(*state, program, "sweep missing.study", 3,
                  "cannot read 'missing.study': No such file");
-  command_expect(*state, program, "sweep", 2, "one study file is needed");
+  command_expect(*state, program, "sweep", 2, "the arguments must be STUDY, 0 found");
   command_expect(*state, program, "sweep a.xml", 2, "'a.xml' is a scene: write a study");
   command_expect(*state, program, "sweep x.study --jobs 0", 2, "must be an integer in [1, 256]");
 }

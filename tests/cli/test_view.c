@@ -55,7 +55,7 @@ static void refuses(void** state) {
   record(*state);
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "text.h5", "no\n", 3, path);
-  command_expect(*state, program, "view", 2, "a recording is needed");
+  command_expect(*state, program, "view", 2, "the arguments must be RECORDING..., 0 found");
   command_expect(*state, program, "view --live a.h5 b.h5", 2, "--live shows one recording");
   command_expect(*state, program, "view a.h5 -o a.mp4 --speed 0", 2, "--speed '0' must be");
   command_expect(*state, program, "view none.h5", 3, "'none.h5'");

@@ -442,19 +442,14 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
   b->repetitions = 7;
   b->patience = 60.0;
   cli_parser parser;
-  int code;
-  if (!cli_parse(&parser, command, b, argc, argv)) {
-    code = parser.exit_code;
-  } else if (parser.noperands < 1) {
-    code = cli_usage_error(command, "at least one scene file is needed");
-  } else {
+  if (cli_parse(&parser, command, b, argc, argv)) {
     bench_allocate(b, parser.noperands);
-    code = execute(b, parser.operands, parser.noperands);
+    parser.exit_code = execute(b, parser.operands, parser.noperands);
   }
   for (int i = 0; i < b->npeers; ++i) {
     bench_peer_stop(&b->peers[i]);
   }
-  return code;
+  return parser.exit_code;
 }
 
 const cli_command cli_command_bench = {

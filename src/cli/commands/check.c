@@ -30,8 +30,6 @@ static int run_check(const cli_command* command, int argc, char** argv) {
     copy[i] = arguments[3 + i] = argv[i];
   }
   SAP_RETURN_IF(!cli_parse(&parser, command, &r, argc, copy), parser.exit_code);
-  SAP_RETURN_IF(parser.noperands != 1,
-                cli_usage_error(command, "one scene is needed, found %d", parser.noperands));
   arguments[1] = "-c";
   arguments[2] = (char*)cli_package_script;
   return cli_start_python(arguments, "check needs Python with the package sapstep");

@@ -427,7 +427,6 @@ static int run(const cli_command* command, int argc, char** argv) {
   cli_parser parser;
   job->options = default_options();
   SAP_RETURN_IF(!cli_parse(&parser, command, job, argc, argv), parser.exit_code);
-  SAP_RETURN_IF(parser.noperands == 0, cli_usage_error(command, "no FILE given"));
   const int code = compare(job, parser.operands, parser.noperands);
   sap_problem_destroy(job->problem);
   for (int i = 0; i < job->count; ++i) {

@@ -408,8 +408,6 @@ static int run(const cli_command* command, int argc, char** argv) {
   request r = {.scene = cli_scene_default(), .format = CLI_FORMAT_TABLE};
   cli_parser parser;
   SAP_RETURN_IF(!cli_parse(&parser, command, &r, argc, argv), parser.exit_code);
-  SAP_RETURN_IF(parser.noperands != 1,
-                cli_usage_error(command, "a scene file is needed, found %d", parser.noperands));
   r.scene.path = parser.operands[0];
   skipped left_out = {.table = cli_table_create("warning")};
   r.scene.reading.lenient = true;

@@ -128,7 +128,6 @@ static int run_solve(const cli_command* command, int argc, char** argv) {
   solve_job job = {.solver_name = "sap", .options = sap_solver_options_default(), .repeat = 1};
   cli_parser parser;
   SAP_RETURN_IF(!cli_parse(&parser, command, &job, argc, argv), parser.exit_code);
-  SAP_RETURN_IF(parser.noperands == 0, cli_usage_error(command, "no FILE given"));
   SAP_RETURN_IF(job.output != NULL && parser.noperands > 1,
                 cli_usage_error(command, "--output takes the problem of one FILE"));
   int exit_code = create(&job, command);
@@ -189,8 +188,6 @@ static int run_solvers(const cli_command* command, int argc, char** argv) {
   solvers_job job = {.format = CLI_FORMAT_TABLE};
   cli_parser parser;
   SAP_RETURN_IF(!cli_parse(&parser, command, &job, argc, argv), parser.exit_code);
-  SAP_RETURN_IF(parser.noperands > 0,
-                cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]));
   const bool both = !job.presets && job.format == CLI_FORMAT_TABLE;
   if (!job.presets) {
     cli_table_print(list_solvers(), job.format, stdout);

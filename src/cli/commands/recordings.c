@@ -166,8 +166,6 @@ static int run_plot(const cli_command* command, int argc, char** argv) {
   plot_request r = {0};
   cli_parser parser;
   SAP_RETURN_IF(!cli_parse(&parser, command, &r, argc, argv), parser.exit_code);
-  SAP_RETURN_IF(parser.noperands < 2,
-                cli_usage_error(command, "a recording and at least one quantity are needed"));
   r.recording = parser.operands[0];
   r.names = parser.operands + 1;
   r.count = parser.noperands - 1;
@@ -322,10 +320,8 @@ static int run_export(const cli_command* command, int argc, char** argv) {
   export_request r = {0};
   cli_parser parser;
   SAP_RETURN_IF(!cli_parse(&parser, command, &r, argc, argv), parser.exit_code);
-  SAP_RETURN_IF(parser.noperands < 1 || (r.contacts && parser.noperands > 1),
-                cli_usage_error(command, "%s",
-                                parser.noperands < 1 ? "a recording is needed"
-                                                     : "--contacts excludes quantities"));
+  SAP_RETURN_IF(r.contacts && parser.noperands > 1,
+                cli_usage_error(command, "--contacts excludes quantities"));
   static const char* const others[] = {".glb", ".gltf", ".mcap", NULL};
   if (r.output != NULL && cli_path_ends(r.output, others)) {
     char* arguments[] = {NULL,

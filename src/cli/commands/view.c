@@ -174,10 +174,8 @@ static int run_view(const cli_command* command, int argc, char** argv) {
   sap_error error = {0};
   SAP_RETURN_IF(!cli_parse(&parser, command, &r, argc, argv), parser.exit_code);
   const int count = parser.noperands;
-  SAP_RETURN_IF(count < 1 || (r.live && (count > 1 || r.output != NULL)),
-                cli_usage_error(command, "%s",
-                                count < 1 ? "a recording is needed"
-                                          : "--live shows one recording, and writes no --output"));
+  SAP_RETURN_IF(r.live && (count > 1 || r.output != NULL),
+                cli_usage_error(command, "--live shows one recording, and writes no --output"));
   if (r.live) {
     return start_live(parser.operands[0], &r);
   }

@@ -185,9 +185,6 @@ static void set_defaults(converge_options* o) {
 // Checks combinations of options.
 static int check_command(const cli_command* command, const cli_parser* parser,
                          converge_options* o) {
-  SAP_RETURN_IF(parser->noperands != 1,
-                cli_usage_error(command, parser->noperands == 0 ? "a scene file is needed"
-                                                                : "one scene file at a time"));
   sap_error error;
   SAP_RETURN_IF(sap_solver_options_check(&o->stepper.solver_options, &error) != SAP_STATUS_OK,
                 cli_usage_error(command, "%s", error.message));

@@ -347,7 +347,7 @@ static int run_mujoco(const cli_command* command, int argc, char** argv) {
   r.o.adapter.warning = print_warning;
   cli_parser parser;
   SAP_RETURN_IF(!cli_parse(&parser, command, &r.o, argc, argv), parser.exit_code);
-  int code = run_plan_check(&r.o.plan, command, &parser, "model");
+  int code = run_plan_check(&r.o.plan, command, &parser);
   if (code != CLI_OK) {
     return code;
   }

@@ -83,7 +83,7 @@ static int check_law(const cli_command* command, const cli_parser* parser,
 // Checks combinations of options.
 static int check_options(const cli_command* command, const cli_parser* parser,
                          run_options* options) {
-  int code = run_plan_check(&options->plan, command, parser, "scene");
+  int code = run_plan_check(&options->plan, command, parser);
   code = code == CLI_OK ? cli_check_adaptive(command, parser, &options->adaptive) : code;
   if (code != CLI_OK) {
     return code;

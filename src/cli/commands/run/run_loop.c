@@ -356,12 +356,7 @@ run_plan run_plan_default(void) {
       .duration = 5.0, .every = 1, .dump_every = 1, .recorder = sap_recorder_options_default()};
 }
 
-int run_plan_check(const run_plan* plan, const cli_command* command, const cli_parser* parser,
-                   const char* what) {
-  if (parser->noperands != 1) {
-    return parser->noperands == 0 ? cli_usage_error(command, "a %s file is needed", what)
-                                  : cli_usage_error(command, "one %s file at a time", what);
-  }
+int run_plan_check(const run_plan* plan, const cli_command* command, const cli_parser* parser) {
   SAP_RETURN_IF(cli_given(parser, "every") && plan->output == NULL && plan->record == NULL,
                 cli_usage_error(command, "--every needs --output or --record"));
   SAP_RETURN_IF(cli_given(parser, "compression") && plan->record == NULL,

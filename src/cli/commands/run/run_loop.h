@@ -152,10 +152,8 @@ typedef struct run_plan {
       RUN_ROW(owner, format, CLI_WORD, 0, 0, "format", "NAME", "table or json (table)")
 
 run_plan run_plan_default(void);
-// Checks combinations of these options, and that there is one operand, a `what` file. CLI_OK: go
-// on.
-int run_plan_check(const run_plan* plan, const cli_command* command, const cli_parser* parser,
-                   const char* what);
+// Checks combinations of these options. CLI_OK: go on.
+int run_plan_check(const run_plan* plan, const cli_command* command, const cli_parser* parser);
 
 // --- controls over time, contact problems as files ---
 

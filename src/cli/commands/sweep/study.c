@@ -294,7 +294,6 @@ static int sweep(const cli_command* command, int argc, char** argv) {
   cli_parser parser;
   int code;
   SAP_RETURN_IF(!cli_parse(&parser, command, &options, argc, argv), parser.exit_code);
-  SAP_RETURN_IF(parser.noperands != 1, cli_usage_error(command, "one study file is needed"));
   options.study = parser.operands[0];
   SAP_RETURN_IF(strstr(options.study, ".xml") != NULL || strstr(options.study, ".urdf") != NULL,
                 cli_usage_error(command, "'%s' is a scene: write a study with the line 'scene %s'",
