@@ -78,17 +78,17 @@ static double jacobi_cd(double u, double k) {
   return sin(phi);
 }
 
-static const struct {
+typedef struct function {
   const char* name;
-  double (*call)(double, double);
-} pairs[] = {{"mod", modulo}, {"cd", jacobi_cd}};
+  double (*one)(double);          // of one argument,
+  double (*two)(double, double);  // or of two
+} function;
 
-static const struct {
-  const char* name;
-  double (*call)(double);
-} functions[] = {{"sin", sin},   {"cos", cos},   {"tan", tan},   {"exp", exp},
-                 {"log", log},   {"sqrt", sqrt}, {"abs", fabs},  {"sinh", sinh},
-                 {"cosh", cosh}, {"tanh", tanh}, {"asin", asin}, {"step", step}};
+static const function functions[] = {
+    {"sin", .one = sin},    {"cos", .one = cos},     {"tan", .one = tan},   {"exp", .one = exp},
+    {"log", .one = log},    {"sqrt", .one = sqrt},   {"abs", .one = fabs},  {"sinh", .one = sinh},
+    {"cosh", .one = cosh},  {"tanh", .one = tanh},   {"asin", .one = asin}, {"step", .one = step},
+    {"mod", .two = modulo}, {"cd", .two = jacobi_cd}};
 
 // After the opening parenthesis.
 static double group(parser* p) {
@@ -96,12 +96,12 @@ static double group(parser* p) {
   return take(p, ')') ? value : fail(p, "a closing parenthesis is missing");
 }
 
-static double pair(parser* p, double (*call)(double, double)) {
+static double call(parser* p, const function* f) {
   SAP_RETURN_IF(!take(p, '('), fail(p, "a function needs its argument in parentheses"));
+  SAP_RETURN_IF(f->one != NULL, f->one(group(p)));
   const double first = sum(p);
   SAP_RETURN_IF(!take(p, ','), fail(p, "a second argument is missing"));
-  const double second = group(p);
-  return call(first, second);
+  return f->two(first, group(p));
 }
 
 static double named(parser* p) {
@@ -117,14 +117,9 @@ static double named(parser* p) {
     return acos(-1.0);
   }
   for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {
-    if (strlen(functions[i].name) == length && strncmp(start, functions[i].name, length) == 0) {
-      return take(p, '(') ? functions[i].call(group(p))
-                          : fail(p, "a function needs its argument in parentheses");
-    }
-  }
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
-    if (strlen(pairs[i].name) == length && strncmp(start, pairs[i].name, length) == 0) {
-      return pair(p, pairs[i].call);
+    const function* f = &functions[i];
+    if (strlen(f->name) == length && strncmp(start, f->name, length) == 0) {
+      return call(p, f);
     }
   }
   return fail(p,

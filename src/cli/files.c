@@ -144,28 +144,16 @@ char* cli_read_text(const char* path, sap_error* error) {
 }
 
 char* cli_next_line(char** rest) {
-  char* line = *rest;
-  if (line == NULL || *line == '\0') {
-    return NULL;
-  }
-  const size_t length = strcspn(line, "\n");
-  *rest = line + length + (line[length] == '\n' ? 1 : 0);
-  line[length] = '\0';
-  return line;
+  return *rest != NULL && **rest != '\0' ? strsep(rest, "\n") : NULL;
 }
 
 int cli_split_words(char* line, char** words, int most) {
-  static const char blanks[] = " \t\r";
   int count = 0;
   line[strcspn(line, "#")] = '\0';
-  for (char* at = line + strspn(line, blanks); *at != '\0'; at += strspn(at, blanks)) {
-    if (count == most) {
-      return -1;
-    }
-    words[count++] = at;
-    at += strcspn(at, blanks);
-    if (*at != '\0') {
-      *at++ = '\0';
+  for (char* word; (word = strsep(&line, " \t\r")) != NULL;) {
+    if (word[0] != '\0') {
+      SAP_RETURN_IF(count == most, -1);
+      words[count++] = word;
     }
   }
   return count;

@@ -62,19 +62,18 @@ bool cli_read_scheme(const char* text, sap_scheme* out) {
 }
 
 const char* cli_near_solver(const char* text) {
-  enum { NAMES = 64, WORD_SIZE = 64 };
+  enum { NAMES = 64 };
   const char* names[NAMES];
   int count = 0;
   for (; count < sap_solver_count() && count < NAMES; ++count) {
     names[count] = sap_solver_get_info(count)->name;
   }
-  for (const char* at = text; *at != '\0'; at += *at == ',' ? 1 : 0) {
-    char word[WORD_SIZE];
-    (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ",:"), at);
+  char* rest = cli_copy(text);
+  for (char* word; (word = strsep(&rest, ",")) != NULL;) {
+    word[strcspn(word, ":")] = '\0';
     if (sap_solver_find(word) == NULL) {
       return cli_suggest(word, names, count);
     }
-    at += strcspn(at, ",");
   }
   return NULL;
 }
@@ -175,30 +174,21 @@ const char* cli_set_option(sap_option_table table, void* options, const char* na
 }
 
 const sap_solver_info* cli_read_solver(const char* text, sap_solver_options* options) {
-  enum { TEXT_SIZE = 256 };
-  char copy[TEXT_SIZE];
-  if (strlen(text) >= sizeof copy) {
-    return NULL;
-  }
-  char* option = strchr(strcpy(copy, text), ':');
-  while (option != NULL) {
-    *option++ = '\0';
-    char *next = strchr(option, ':'), *value = strchr(option, '=');
+  char* rest = cli_copy(text);
+  const char* name = strsep(&rest, ":");
+  for (char* option; (option = strsep(&rest, ":")) != NULL;) {
+    char* value = strchr(option, '=');
     bool known = false;
-    if (value == NULL || (next != NULL && value > next)) {
+    if (value == NULL) {
       return NULL;
     }
     *value++ = '\0';
-    if (next != NULL) {
-      *next = '\0';
-    }
     if (cli_set_option(sap_solver_option_table(), options, option, value, &known) != NULL ||
         !known) {
       return NULL;
     }
-    option = next;
   }
-  return sap_solver_find(copy);
+  return sap_solver_find(name);
 }
 
 // --- one option of a command ---

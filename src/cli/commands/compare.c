@@ -13,12 +13,12 @@
 #include "cli/table.h"
 #include "core/file.h"
 
-enum { CONTENDERS_MAX = 64, NAME_SIZE = 96 };
+enum { CONTENDERS_MAX = 64 };
 
 // A solver, and its row of the summary.
 typedef struct contender {
   const sap_solver_info* info;
-  char name[NAME_SIZE];  // with its options: "admm-ncp:penalty=fixed"
+  const char* name;  // with its options: "admm-ncp:penalty=fixed"
   sap_solver_options options;
   sap_solver* solver;
   int64_t problems, refused, solved_4, solved_8, iterations, iterations_max;
@@ -36,7 +36,6 @@ typedef struct point {
 } point;
 
 typedef struct compare_job {
-  const char* names;  // of solvers, NULL: all
   compare_start start;
   bool summary;
   sap_solver_options options;
@@ -56,29 +55,18 @@ typedef struct compare_job {
 
 // --- command line ---
 
-// Reads NAME[:OPTION=VALUE...] up to a comma and moves *text behind it. Returns NULL, or what the
-// text must be.
-static const char* read_solver(const char** text, contender* out) {
-  static const char allowed[] =
-      "names that 'sapstep solvers' lists, with options as in admm-ncp:penalty=fixed";
-  const size_t length = strcspn(*text, ",");
-  if (length == 0 || length >= sizeof out->name) {
-    return allowed;
+// Takes NAME[:OPTION=VALUE...],...
+static const char* take_names(void* options, const char* argument) {
+  compare_job* job = options;
+  char *rest = cli_copy(argument), *name;
+  job->count = 0;
+  while ((name = strsep(&rest, ",")) != NULL) {
+    sap_solver_options ignored = sap_solver_options_default();
+    SAP_RETURN_IF(job->count == CONTENDERS_MAX || cli_read_solver(name, &ignored) == NULL,
+                  "names that 'sapstep solvers' lists, with options as in admm-ncp:penalty=fixed");
+    job->contenders[job->count++].name = name;
   }
-  (void)snprintf(out->name, sizeof out->name, "%.*s", (int)length, *text);
-  *text += length + ((*text)[length] == ',' ? 1 : 0);
-  out->info = cli_read_solver(out->name, &out->options);
-  return out->info != NULL ? NULL : allowed;
-}
-
-static const char* take_names(void* job, const char* argument) {
-  const char* wrong = argument[0] != '\0' ? NULL : "at least one name";
-  ((compare_job*)job)->names = argument;
-  while (wrong == NULL && *argument != '\0') {
-    contender ignored = {.options = sap_solver_options_default()};
-    wrong = read_solver(&argument, &ignored);
-  }
-  return wrong;
+  return NULL;
 }
 
 #define AT(member) .offset = offsetof(compare_job, member)
@@ -366,22 +354,16 @@ static int compare_file(compare_job* job, const char* path) {
 
 // --- the command ---
 
-// Adds the named contenders in their order; without names all solvers.
-static sap_status add_contenders(compare_job* job, sap_error* error) {
-  const char* at = job->names;
-  for (int32_t i = 0; job->count < CONTENDERS_MAX; ++i) {
-    contender* c = &job->contenders[job->count];
-    if (at != NULL ? *at == '\0' : i == sap_solver_count()) {
-      break;
-    }
+// Creates the named contenders in their order; without names all solvers.
+static sap_status create_contenders(compare_job* job, sap_error* error) {
+  const int32_t all = job->count == 0 ? sap_solver_count() : 0;
+  for (; job->count < all && job->count < CONTENDERS_MAX; ++job->count) {
+    job->contenders[job->count].name = sap_solver_get_info(job->count)->name;
+  }
+  for (int i = 0; i < job->count; ++i) {
+    contender* c = &job->contenders[i];
     c->options = job->options;
-    if (at != NULL) {
-      (void)read_solver(&at, c);  // read before
-    } else {
-      c->info = sap_solver_get_info(i);
-      (void)snprintf(c->name, sizeof c->name, "%s", c->info->name);
-    }
-    ++job->count;
+    c->info = cli_read_solver(c->name, &c->options);
     SAP_TRY(sap_solver_create(c->info->name, &c->options, &c->solver, error));
   }
   return sap_problem_create(&job->problem, error);
@@ -411,7 +393,7 @@ static int finish(compare_job* job) {
 
 static int compare(compare_job* job, char** paths, int count) {
   sap_error error;
-  SAP_RETURN_IF(add_contenders(job, &error) != SAP_STATUS_OK, cli_report(&error));
+  SAP_RETURN_IF(create_contenders(job, &error) != SAP_STATUS_OK, cli_report(&error));
   if (!job->summary || job->rows != NULL) {
     job->table = cli_table_create(row_columns);
   }

@@ -9,25 +9,15 @@
 #include "cli/expression.h"
 #include "cli/options.h"
 
-// Calls `add` with each word of a list; false if a word is refused or the list is empty.
+// Calls `add` with each word of a list; false if a word is refused.
 static bool take_list(converge_options* o, const char* list,
                       bool (*add)(converge_options* o, const char* word)) {
-  char word[64];
-  for (;;) {
-    const size_t length = strcspn(list, ",");
-    if (length == 0 || length >= sizeof word) {
-      return false;
-    }
-    memcpy(word, list, length);
-    word[length] = '\0';
-    if (!add(o, word)) {
-      return false;
-    }
-    if (list[length] == '\0') {
-      return true;
-    }
-    list += length + 1;
+  char *rest = cli_copy(list), *word;
+  bool good = true;
+  while (good && (word = strsep(&rest, ",")) != NULL) {
+    good = add(o, word);
   }
+  return good;
 }
 
 static bool add_scheme(converge_options* o, const char* word) {

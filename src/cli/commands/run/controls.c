@@ -12,18 +12,15 @@
 
 // Cuts the next cell off a line, without blanks around it; NULL: none is left.
 static char* next_cell(char** rest) {
-  char* cell = *rest;
-  if (cell == NULL) {
-    return NULL;
+  char* cell = strsep(rest, ",");
+  if (cell != NULL) {
+    cell += strspn(cell, " \t");
+    char* end = cell + strlen(cell);
+    while (end > cell && strchr(" \t\r\n", end[-1]) != NULL) {
+      --end;
+    }
+    *end = '\0';
   }
-  char* comma = strchr(cell, ',');
-  *rest = comma != NULL ? comma + 1 : NULL;
-  char* end = comma != NULL ? comma : cell + strlen(cell);
-  cell += strspn(cell, " \t");
-  while (end > cell && strchr(" \t\r\n", end[-1]) != NULL) {
-    --end;
-  }
-  *end = '\0';
   return cell;
 }
 
