@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads OBJ, STL and MSH files: a file in memory, word by word or number by number. Messages begin
 // with "path:line" for text files, "path" for binary ones.
+#define _XOPEN_SOURCE 700
 #include "io/mesh/mesh_file.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/file.h"
 #include "core/memory.h"
@@ -84,19 +86,10 @@ static mesh_word word_of_text(mesh_source* s) {
   return word;
 }
 
-// Compares without regard to case; `text` is in lower case.
+// Compares without regard to case.
 static bool word_is(mesh_word word, const char* text) {
-  const size_t length = strlen(text);
-  if ((size_t)word.length != length) {
-    return false;
-  }
-  for (size_t i = 0; i < length; ++i) {
-    const char c = word.text[i];
-    if ((c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c) != text[i]) {
-      return false;
-    }
-  }
-  return true;
+  return (size_t)word.length == strlen(text) &&
+         strncasecmp(word.text, text, (size_t)word.length) == 0;
 }
 
 static sap_status locate(const mesh_source* s, bool line, sap_status status) {
@@ -176,15 +169,19 @@ typedef struct positions {
   int32_t count;
 } positions;
 
+typedef mesh_word (*word_source)(mesh_source* s);
+
+static sap_status read_point(mesh_source* s, word_source next, double p[3]) {
+  for (int k = 0; k < 3; ++k) {
+    SAP_TRY(read_number(s, next(s), &p[k]));
+  }
+  return SAP_STATUS_OK;
+}
+
 static sap_status read_vertex(mesh_source* s, positions* all) {
   SAP_RETURN_IF(all->count == MAX_COUNT, fail_line(s, SAP_STATUS_MEMORY, "too many vertices"));
   SAP_TRY(SAP_ROOM(s->scratch, &all->p, 3 * (all->count + 1), s->error));
-  double* p = all->p + 3 * (size_t)all->count;
-  for (int k = 0; k < 3; ++k) {
-    SAP_TRY(read_number(s, word_of_line(s), &p[k]));
-  }
-  ++all->count;
-  return SAP_STATUS_OK;
+  return read_point(s, word_of_line, all->p + 3 * (size_t)all->count++);
 }
 
 static sap_status add_face_corner(mesh_source* s, const positions* all, mesh_word word) {
@@ -272,13 +269,6 @@ static sap_status expect_word(mesh_source* s, const char* keyword) {
                                             SAP_SHOWN(word.text, word.length), keyword);
 }
 
-static sap_status read_point(mesh_source* s, double p[3]) {
-  for (int k = 0; k < 3; ++k) {
-    SAP_TRY(read_number(s, word_of_text(s), &p[k]));
-  }
-  return SAP_STATUS_OK;
-}
-
 // Reads what follows "facet". The normal is ignored, because some files have nan there.
 static sap_status read_facet(mesh_source* s) {
   double p[3];
@@ -290,7 +280,7 @@ static sap_status read_facet(mesh_source* s) {
   SAP_TRY(expect_word(s, "loop"));
   for (int32_t corner = 0; corner < 3; ++corner) {
     SAP_TRY(expect_word(s, "vertex"));
-    SAP_TRY(read_point(s, p));
+    SAP_TRY(read_point(s, word_of_text, p));
     SAP_TRY(add_facet_corner(s, corner, p));
   }
   SAP_TRY(expect_word(s, "endloop"));
@@ -339,23 +329,6 @@ static sap_status read_stl(mesh_source* s) {
 
 enum { MSH_HEADER = 16 };
 
-static sap_status read_msh_vertices(mesh_source* s, int32_t count) {
-  for (int32_t i = 0; i < count; ++i) {
-    double p[3];
-    decode_point(s->bytes + s->at + 12 * (size_t)i, p);
-    SAP_TRY(add_vertex(s, p));
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status read_msh_triangles(mesh_source* s, int32_t count) {
-  for (int32_t i = 0; i < count; ++i, s->at += 12) {
-    const char* at = s->bytes + s->at;
-    SAP_TRY(add_triangle(s, decode_integer(at), decode_integer(at + 4), decode_integer(at + 8)));
-  }
-  return SAP_STATUS_OK;
-}
-
 static sap_status read_msh(mesh_source* s) {
   static const char* const names[4] = {"vertices", "normals", "texture coordinates", "triangles"};
   static const size_t sizes[4] = {12, 12, 8, 12};
@@ -373,10 +346,17 @@ static sap_status read_msh(mesh_source* s) {
   SAP_RETURN_IF(
       s->size != expected,
       fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, must have %zu by its header", s->size, expected));
-  s->at = MSH_HEADER;
-  SAP_TRY(read_msh_vertices(s, counts[0]));
-  s->at = expected - sizes[3] * (size_t)counts[3];
-  return read_msh_triangles(s, counts[3]);
+  const char* at = s->bytes + MSH_HEADER;
+  for (int32_t i = 0; i < counts[0]; ++i, at += sizes[0]) {
+    double p[3];
+    decode_point(at, p);
+    SAP_TRY(add_vertex(s, p));
+  }
+  at = s->bytes + expected - sizes[3] * (size_t)counts[3];
+  for (int32_t i = 0; i < counts[3]; ++i, at += sizes[3]) {
+    SAP_TRY(add_triangle(s, decode_integer(at), decode_integer(at + 4), decode_integer(at + 8)));
+  }
+  return SAP_STATUS_OK;
 }
 
 // --- any format ---------------------------------------------------------------------------------
@@ -431,30 +411,28 @@ static sap_status join_vertices(const mesh_source* s) {
   return SAP_STATUS_OK;
 }
 
-typedef sap_status (*mesh_reader)(mesh_source* source);
+static const struct {
+  const char* extension;
+  sap_status (*read)(mesh_source* source);
+} formats[] = {{"stl", read_stl}, {"obj", read_obj}, {"msh", read_msh}};
 
-static const char formats[] = "stl obj msh";
-static const mesh_reader readers[] = {read_stl, read_obj, read_msh};
+enum { FORMATS = sizeof formats / sizeof *formats, MAX_FILE_BYTES = 1 << 30 };
 
-enum { EXTENSION_SIZE = 8, MAX_FILE_BYTES = 1 << 30 };
-
-// Writes the extension in lower case, cut to its first 7 letters; "" without one.
-static void find_extension(const char* path, char extension[EXTENSION_SIZE]) {
+// Returns the index of a path's format, or FORMATS.
+static size_t find_format(const char* path) {
   const char* dot = strrchr(path, '.');
-  memset(extension, 0, EXTENSION_SIZE);
-  for (size_t i = 0; dot != NULL && i + 1 < EXTENSION_SIZE && dot[1 + i] != '\0'; ++i) {
-    const char c = dot[1 + i];
-    extension[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+  size_t i = 0;
+  while (i < FORMATS && (dot == NULL || strcasecmp(dot + 1, formats[i].extension) != 0)) {
+    ++i;
   }
+  return i;
 }
 
 const char* sap_mesh_unsupported(const char* path) {
-  char extension[EXTENSION_SIZE];
-  find_extension(path, extension);
-  return sap_word_index(formats, extension) >= 0 ? NULL
-                                                 : "mesh files must be one of: stl obj msh; others "
-                                                   "can be converted, for instance with: "
-                                                   "assimp export mesh.dae mesh.obj";
+  return find_format(path) < FORMATS ? NULL
+                                     : "mesh files must be one of: stl obj msh; others can be "
+                                       "converted, for instance with: assimp export mesh.dae "
+                                       "mesh.obj";
 }
 
 // Checks that vertices are finite and that triangles have existing corners.
@@ -474,15 +452,13 @@ static sap_status check_mesh(const mesh_source* s) {
 }
 
 static sap_status read_source(sap_xml_store* store, mesh_source* s) {
-  char extension[EXTENSION_SIZE];
   char* bytes;
   SAP_TRY(sap_file_regular(s->path, s->error));
   SAP_TRY(sap_file_read(s->path, MAX_FILE_BYTES, s->scratch, &bytes, &s->size, s->error));
   SAP_RETURN_IF(s->size == 0, fail(s, SAP_STATUS_SYNTAX, "the file is empty"));
   s->bytes = bytes;
   SAP_TRY(sap_scene_report_file(store, s->path, bytes, s->size, s->error));
-  find_extension(s->path, extension);
-  SAP_TRY(readers[sap_word_index(formats, extension)](s));
+  SAP_TRY(formats[find_format(s->path)].read(s));
   SAP_TRY(check_mesh(s));
   return join_vertices(s);
 }
