@@ -68,18 +68,13 @@ sap_status sap_archive_array(sap_archive* a, void* array, int32_t* count, int32_
 
 sap_status sap_archive_to_bytes(sap_archive_function function, void* object, void* bytes,
                                 size_t capacity, size_t* size, sap_error* error) {
-  sap_archive save = {.mode = SAP_ARCHIVE_SAVE, .bytes = bytes, .size = capacity};
-  const sap_status status = bytes != NULL ? function(object, &save, error) : SAP_STATUS_OK;
-  if (bytes != NULL && status == SAP_STATUS_OK) {
-    *size = save.at;
-    return SAP_STATUS_OK;
-  }
   sap_archive measure = {.mode = SAP_ARCHIVE_SIZE};
   SAP_TRY(function(object, &measure, error));
   *size = measure.at;
   SAP_FAIL_IF(bytes != NULL && capacity < measure.at, error, SAP_STATUS_ARGUMENT,
               "capacity = %zu must be >= %zu bytes", capacity, measure.at);
-  return status;
+  sap_archive save = {.mode = SAP_ARCHIVE_SAVE, .bytes = bytes, .size = capacity};
+  return bytes != NULL ? function(object, &save, error) : SAP_STATUS_OK;
 }
 
 sap_status sap_archive_from_bytes(sap_archive_function function, void* object, const void* bytes,
