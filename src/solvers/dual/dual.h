@@ -188,6 +188,11 @@ sap_status sap_admm_solve(sap_dual* d);  // admm.c; CCP and NCP
 sap_status sap_ipm(sap_dual* d);         // ipm.c
 sap_status sap_proximal(sap_dual* d);    // admm.c; bilateral rows only
 
+// Newton on the natural map of the CCP from d->z, then from d->z_best, while the map falls, for
+// methods that stall near a solution. Converges quadratically where the map is regular, always for
+// D > 0. The outcome is STALLED if neither start converges. newton_ncp.c
+sap_status sap_convex_newton(sap_dual* d);
+
 // Pyramids (LCP).
 sap_status sap_pgs_lcp(sap_dual* d);        // gauss_seidel.c
 sap_status sap_lemke_solve(sap_dual* d);    // lemke.c

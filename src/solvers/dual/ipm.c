@@ -6,7 +6,7 @@
 //   (D + T W^-2 T + a/(z - l) + b/(u - z)) dz = ...
 // A cone of mu = 0 keeps z_t = 0; a row with equal bounds keeps its value. Cold start only.
 // W^-2 spans the square of the distance to the cones' boundary, so that relative natural maps below
-// 1e-9 are often out of reach: where the method stalls, Newton on the natural map polishes.
+// 1e-9 are often out of reach: where the method stalls, sap_convex_newton polishes.
 // cost: a dense Cholesky of the island's rows per iteration, 5 to 20 iterations.
 #include <float.h>
 #include <math.h>
@@ -118,7 +118,6 @@ typedef struct ipm {
   // [side of the bound] (n); cones use side 0, s^ with its head first and lambda \ r
   double *s[2], *ds[2], *r[2];  // multipliers, changes, complementarity
   soc_scaling* cones;           // one per item, unused for rows
-  int32_t* pivots;              // (n), of the polish
   double mu;                    // mean complementarity
   double rank;                  // number of products that mu averages
 } ipm;
@@ -340,107 +339,6 @@ static double longest_step(const sap_dual* d, const ipm* m) {
   return alpha;
 }
 
-// T = dP/dx of an item at x, symmetric. On the cone's surface, with t the tangents' direction and
-// n = (x_n + mu |x_t|)/(1 + mu^2):  (mu t, 1)(mu t, 1)'/(1 + mu^2) + mu n/|x_t| (I - t t')
-static void projection_jacobian(const sap_delassus_item* item, const double* x, double* T) {
-  if (!item->is_cone) {
-    T[0] = x[0] >= item->lower && x[0] <= item->upper ? 1.0 : 0.0;
-    return;
-  }
-  const double length = sqrt(sap_cone_n_dot(item->nrows, x, x)), normal = x[SAP_NORMAL_ROW];
-  const double mu = item->mu, scale = 1.0 / (1.0 + mu * mu);
-  double t[SAP_CONE_ROWS_MAX] = {0.0};
-  sap_cone_n_parts parts = {0.0, 0.0, 0.0, 0.0};
-  if (sap_cone_holds(mu, length, normal)) {
-    parts = (sap_cone_n_parts){1.0, 1.0, 0.0, 1.0};
-  } else if (!(mu * length <= -normal)) {
-    parts = (sap_cone_n_parts){mu * mu * scale, mu * (normal + mu * length) * scale / length,
-                               mu * scale, scale};
-    for (int32_t r = 0; r < item->nrows; ++r) {
-      t[r] = x[r] / length;
-    }
-  }
-  sap_cone_n_fill(item->nrows, &parts, t, T);
-}
-
-// K = I - T + T D, row block by row block, at d->z with d->g.
-static void assemble_polish(ipm* m, const sap_dual* d) {
-  const size_t n = (size_t)d->op.n;
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
-    const size_t first = (size_t)item->first, rows = (size_t)item->nrows;
-    double T[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX], x[SAP_CONE_ROWS_MAX] = {0.0};
-    for (size_t r = 0; r < rows; ++r) {
-      x[r] = d->z[first + r] - d->g[first + r];
-    }
-    projection_jacobian(item, x, T);
-    for (size_t j = 0; j < n; ++j) {
-      const double* from = m->D + j * n + first;
-      double* to = m->K + j * n + first;
-      for (size_t r = 0; r < rows; ++r) {
-        double sum = 0.0;
-        for (size_t c = 0; c < rows; ++c) {
-          sum += T[c * rows + r] * from[c];
-        }
-        to[r] = sum;
-      }
-    }
-    for (size_t c = 0; c < rows; ++c) {
-      for (size_t r = 0; r < rows; ++r) {
-        m->K[(first + c) * n + first + r] += (r == c ? 1.0 : 0.0) - T[c * rows + r];
-      }
-    }
-  }
-}
-
-// d->z += dz with K dz = -F, F = d->map; false if K is singular.
-static bool polish_step(ipm* m, sap_dual* d) {
-  const int32_t n = d->op.n;
-  assemble_polish(m, d);
-  d->factorizations += 1;
-  memcpy(m->dx, d->map, (size_t)n * sizeof(double));
-  if (!sap_dense_lu_solve(n, m->K, m->pivots, m->dx)) {
-    return false;
-  }
-  for (int32_t i = 0; i < n; ++i) {
-    d->z[i] -= m->dx[i];
-  }
-  return true;
-}
-
-// Steps from d->z until the test holds (*done), the natural map grows, or K is singular.
-static void descend(ipm* m, sap_dual* d, bool* done) {
-  enum { MAXIMUM = 20 };
-  double last = (double)INFINITY;
-  for (int i = 0; i < MAXIMUM; ++i) {
-    *done = !sap_dual_continues(d, d->options->max_iterations, i > 0 ? 1.0 : 0.0);
-    if (*done) {
-      return;
-    }
-    if (!(d->residual <= last) || !polish_step(m, d)) {
-      break;
-    }
-    last = d->residual;
-    d->iterations += 1;
-  }
-}
-
-// Newton on the natural map of the CCP,
-//   F(z) = z - P(z - D z - q) = 0,   (I - T + T D) dz = -F,  T = dP
-// from d->z, then from d->z_best, while the map falls. Semismooth: converges quadratically where
-// I - T + T D is regular, always for D > 0. The outcome is STALLED if neither converges.
-// cost: 2/3 n^3 per step.
-static sap_status polish(ipm* m, sap_dual* d) {
-  bool done = false;
-  descend(m, d, &done);
-  if (!done) {
-    memcpy(d->z, d->z_best, (size_t)d->op.n * sizeof(double));
-    descend(m, d, &done);
-  }
-  d->outcome = done ? d->outcome : SAP_OUTCOME_STALLED;
-  return d->status;
-}
-
 static const double BOUNDARY = 0.99;  // part of the way to the boundary
 
 static sap_status reserve_ipm(sap_dual* d, ipm* m) {
@@ -449,7 +347,7 @@ static sap_status reserve_ipm(sap_dual* d, ipm* m) {
                    SAP_ARRAY(&m->x, n), SAP_ARRAY(&m->dx, n), SAP_ARRAY(&m->rd, n),
                    SAP_ARRAY(&m->s[0], n), SAP_ARRAY(&m->ds[0], n), SAP_ARRAY(&m->s[1], n),
                    SAP_ARRAY(&m->ds[1], n), SAP_ARRAY(&m->r[0], n), SAP_ARRAY(&m->r[1], n),
-                   SAP_ARRAY(&m->cones, d->op.nitems), SAP_ARRAY(&m->pivots, n));
+                   SAP_ARRAY(&m->cones, d->op.nitems));
 }
 
 // Starts every item in the middle of its set, at the size of the impulse that stops it.
@@ -501,7 +399,7 @@ sap_status sap_ipm(sap_dual* d) {
   while (sap_dual_continues(d, d->options->max_iterations, alpha)) {
     evaluate_system(d, &m);
     if (!factorize_system(d, &m)) {
-      return polish(&m, d);
+      return sap_convex_newton(d);
     }
     set_targets(d, &m, 0.0, false);
     find_step(d, &m);
@@ -511,7 +409,7 @@ sap_status sap_ipm(sap_dual* d) {
     const double longest = longest_step(d, &m);
     alpha = longest < 1.0 ? BOUNDARY * longest : 1.0;
     if (!(alpha >= LEAST_STEP)) {
-      return polish(&m, d);
+      return sap_convex_newton(d);
     }
     for (size_t i = 0; i < n; ++i) {
       m.x[i] += alpha * m.dx[i];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonsmooth Newton for the NCP, alone and inside a proximal point method.
+// Nonsmooth Newton for the NCP, alone and inside a proximal point method, and for the CCP near a
+// solution.
 //
 // newton-ncp                                       Alart, Curnier 1991; Acary et al. 2018
 // A watchdog (Chamberlain et al. 1982) takes whole steps: they pass the kinks of F along which a
@@ -23,6 +24,7 @@
 //   F_n = z_n - max(0, p_n)
 //   F_t = z_t - P_disk(mu max(0, p_n))(p_t);  interval rows: F = z - clamp(p)
 //   (I - T + T (D + sigma I)) dz = -F,  T = dP/dp
+// convex: those of the CCP, where F is the natural map and P the projection on the set.
 // Where T = 0 (open contacts) dz = -F. The other items give a sparse system: contacts meet few
 // others.
 // cost of a step: one sparse LU of the items whose T is not zero.
@@ -47,6 +49,7 @@ typedef struct equations {
   int32_t *sizes, *column_start, *row, *reduced;  // reduced: index of an item, -1: T = 0
   size_t* start;                                  // of its blocks in the values of D
   double sigma;
+  bool convex;
 } equations;
 
 // Assembles D; sets z_ref = d->z and sigma = 0.  fails: MEMORY
@@ -68,7 +71,8 @@ static sap_status start_equations(sap_dual* d, equations* s) {
   return SAP_STATUS_OK;
 }
 
-// Sets s->g from d->z and d->g = D z + q, p = z - g in s->right, and s->F; returns |F|^2/2.
+// Sets s->g from d->z and d->g = D z + q, p = z - g in s->right, and s->F (convex: the map that
+// sap_dual_continues found); returns |F|^2/2.
 static double find_merit(const sap_dual* d, equations* s) {
   for (int32_t i = 0; i < d->op.n; ++i) {
     s->g[i] = d->g[i] + s->sigma * (d->z[i] - s->z_ref[i]);
@@ -79,9 +83,32 @@ static double find_merit(const sap_dual* d, equations* s) {
     sap_split_project(item, s->right + item->first, s->F + item->first);
   }
   for (int32_t i = 0; i < d->op.n; ++i) {
-    s->F[i] = d->z[i] - s->F[i];
+    s->F[i] = s->convex ? d->map[i] : d->z[i] - s->F[i];
   }
   return 0.5 * cblas_ddot(d->op.n, s->F, 1, s->F, 1);
+}
+
+// T = dP/dx of the projection on an item's set, symmetric. On the cone's surface, with t the tangents' direction and
+// n = (x_n + mu |x_t|)/(1 + mu^2):  (mu t, 1)(mu t, 1)'/(1 + mu^2) + mu n/|x_t| (I - t t')
+static void projection_jacobian(const sap_delassus_item* item, const double* x, double* T) {
+  if (!item->is_cone) {
+    T[0] = x[0] >= item->lower && x[0] <= item->upper ? 1.0 : 0.0;
+    return;
+  }
+  const double length = sqrt(sap_cone_n_dot(item->nrows, x, x)), normal = x[SAP_NORMAL_ROW];
+  const double mu = item->mu, scale = 1.0 / (1.0 + mu * mu);
+  double t[SAP_CONE_ROWS_MAX] = {0.0};
+  sap_cone_n_parts parts = {0.0, 0.0, 0.0, 0.0};
+  if (sap_cone_holds(mu, length, normal)) {
+    parts = (sap_cone_n_parts){1.0, 1.0, 0.0, 1.0};
+  } else if (!(mu * length <= -normal)) {
+    parts = (sap_cone_n_parts){mu * mu * scale, mu * (normal + mu * length) * scale / length,
+                               mu * scale, scale};
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      t[r] = x[r] / length;
+    }
+  }
+  sap_cone_n_fill(item->nrows, &parts, t, T);
 }
 
 // Sets T of all items, and the pattern of the reduced system: items whose T is not zero.
@@ -92,7 +119,11 @@ static void reduce_system(const sap_dual* d, equations* s) {
     const sap_delassus_item* item = &d->op.items[k];
     const double* p = s->right + item->first;
     double* T = s->T + SAP_CONE_ROWS_MAX * (size_t)item->first;
-    sap_split_jacobian(item, p, sap_split_region(item, p), T);
+    if (s->convex) {
+      projection_jacobian(item, p, T);
+    } else {
+      sap_split_jacobian(item, p, sap_split_region(item, p), T);
+    }
     bool open = true;
     for (int32_t i = 0; i < item->nrows * item->nrows; ++i) {
       open = open && T[i] == 0.0;
@@ -317,6 +348,31 @@ sap_status sap_newton_ncp(sap_dual* d) {
       sweep_from_mark(d, &s, &w);
     }
   }
+  return d->status;
+}
+
+sap_status sap_convex_newton(sap_dual* d) {
+  enum { STARTS = 2, MAXIMUM = 20 };
+  equations s;
+  SAP_TRY(start_equations(d, &s));
+  s.convex = true;
+  for (int start = 0; start < STARTS; ++start) {
+    double last = (double)INFINITY, alpha = 0.0;
+    for (int i = 0; i < MAXIMUM; ++i) {
+      if (!sap_dual_continues(d, d->options->max_iterations, alpha)) {
+        return d->status;
+      }
+      if (!(d->residual <= last)) {
+        break;
+      }
+      last = d->residual;
+      memcpy(s.z_ref, d->z, (size_t)d->op.n * sizeof(double));
+      SAP_TRY(take_step(d, &s, &alpha));
+      d->iterations += 1;
+    }
+    memcpy(d->z, d->z_best, (size_t)d->op.n * sizeof(double));
+  }
+  d->outcome = SAP_OUTCOME_STALLED;
   return d->status;
 }
 
