@@ -208,12 +208,14 @@ typedef struct sap_contact {
   // Way of A's and of B's origin until the surfaces meet within the step, where `point` is: J is
   // that of the bodies' material points at point - ahead. 0 if they meet at its start. [m]
   double ahead_A[3], ahead_B[3];
-  double phi;                  // signed distance less the pair's rest distance [m], < 0 penetration
-  double thickness;            // of the thinner shape along n [m]; 0: not looked for
-  int32_t patch;               // number of contacts that represent its patch; 0: a point contact
-  double area;                 // of the whole patch [m^2]; 0: a point contact
-  sap_material material;       // of the pair; in a patch `stiffness` is this contact's share [N/m]
-  double friction[5];          // mu of [t1 t2 spin roll1 roll2] [-], [m]; 0 beyond condim
+  double phi;             // signed distance less the pair's rest distance [m], < 0 penetration;
+                          // all points of a patch have that of the shapes where they are deepest
+  double law_phi;         // phi of the law: phi, but -force/stiffness of a patch's point [m]
+  double thickness;       // of the thinner shape along n [m]; 0: not looked for
+  int32_t patch;          // number of contacts that represent its patch; 0: a point contact
+  double area;            // of the whole patch [m^2]; 0: a point contact
+  sap_material material;  // of the pair; in a patch `stiffness` is this contact's share [N/m]
+  double friction[5];     // mu of [t1 t2 spin roll1 roll2] [-], [m]; 0 beyond condim
   double surface_velocity[3];  // by belts: of B's surface relative to A's, [t1 t2 spin] [m/s],
                                // [rad/s]
   // Set by a step: rows [t1 t2 n spin roll1 roll2], unscaled, 0 beyond condim.

@@ -64,6 +64,8 @@ typedef struct sap_contact_block {
   const double* const* jacobians;  // 3 x tree size, column-major, rows [t1 t2 n]
   sap_material material;           // of the pair
   double phi0;                     // signed distance at the start of the step [m]
+  double overlap;                  // depth of the surfaces, where phi0 is not their distance, as at
+                                   // points of patches; 0: -phi0 [m]
   uint64_t key;
   // Zero or NULL for sliding friction alone.
   int32_t nrows;                 // 0 or 3: sliding; 4: and spin; 6: and rolling friction
@@ -180,6 +182,7 @@ typedef struct sap_compliant_row {
   double w;                // Delassus scale of the row's block, > 0
   double load, pull;       // as of sap_contact_block [kg], [N, N m]
   double mass, lift;       // as of sap_contact_block, of contacts [kg], [N]
+  double overlap;          // likewise [m]
   double damper;           // what a damper along the row adds to 1/w, >= 0 [kg, kg m^2]
   double recovery_speed;   // bound of v_hat's correction of the error [m/s, rad/s], >= 0; 0: none
   bool unilateral;

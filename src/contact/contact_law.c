@@ -114,8 +114,10 @@
 // mass of all that moves (loads.h: less within a robot)
 //   d <= d_e = V sqrt(M/k')  after an impact at the speed V;  a load F has d = F/k'
 // or, in schemes with theta_vq < 1, after a way (1 - theta_vq) dt vn0 that is no longer than that.
-// Limits have V/5 in place of V and M = 1/w less what their own damper adds. Up to d_e the law is
-// that of 1 to 3 to the bit. Overlaps beyond d_e, which V and M do not explain, would leave at d/T
+// Limits have V/5 in place of V and M = 1/w less what their own damper adds. Where the surfaces
+// overlap by less than d, as at a point of a patch with d = f/k and a small k, the energy is at most
+// k' d overlap/2: there (d/d_e)^2 has d overlap for d^2. Up to d_e the law is that of 1 to 3 to the
+// bit. Overlaps beyond d_e, which V and M do not explain, would leave at d/T
 // and do the work k' d^2/2. Their damper is stiffer by f, and the spring of contacts softer by g:
 // T becomes f T, w becomes w g/f and k becomes k/g, hence
 //   R' = R g/f, v_hat' = v_hat/f,  gamma_n = dt k'/g (d - f T vn)
@@ -246,6 +248,11 @@ static double bound_recovery(const sap_compliant_row* row, double v_hat) {
   return fmin(row->unilateral ? v_hat : fmax(v_hat, -most), most);
 }
 
+// Returns how deep the surfaces of a contact overlap whose law has the depth d >= 0.
+static double find_overlap(double d, double overlap) {
+  return overlap > 0.0 && overlap < d ? overlap : d;
+}
+
 // 8. Slows a unilateral row down, a limit or a contact; returns f.
 static double slow_down(const sap_law_settings* s, sap_compliant_row* row) {
   const bool limit = row->recovery_speed > 0.0;
@@ -257,13 +264,14 @@ static double slow_down(const sap_law_settings* s, sap_compliant_row* row) {
     return 1.0;
   }
   const double R = larger_of(find_least_R(s, row), 1.0 / (s->dt * row->stiffness * T));
-  const double square = row->g0 * row->g0 / (V * V * mass * R * s->dt * T);  // (d/d_e)^2
+  const double d = -row->g0, overlap = find_overlap(d, row->overlap);
+  const double square = d * overlap / (V * V * mass * R * s->dt * T);  // (d/d_e)^2
   if (!(square > 1.0)) {
     return 1.0;
   }
   const double tau = s->scheme != NULL && s->scheme->settled > 0.0 ? row->relaxation_time : 0.0;
   const double damped = larger_of(tau / s->dt - 1.0, 0.0) * row->damper / mass;
-  const double d = -row->g0, ratio = sqrt(larger_of(1.0, 1.0 / (row->w * mass) + damped));  // m/M
+  const double ratio = sqrt(larger_of(1.0, 1.0 / (row->w * mass) + damped));  // m/M
   const double f =
       fmin(1.0 + (square * square - 1.0) * ratio, d * part / (T * RECOVERY * V) * ratio);
   if (!(f > 1.0 && isfinite(f))) {
@@ -354,7 +362,7 @@ static void bound_depth(const sap_law_settings* s, const sap_law_contact* c, con
   }
   const double approach = rows->v_hat[SAP_NORMAL_ROW] - c->vc_star[SAP_NORMAL_ROW];
   const double o = s->dt * law->at.theta_vq * approach;
-  const double most = s->dt * d0 / law->T + larger_of(quarter - d0, 0.0);
+  const double most = s->dt * d0 / law->T + larger_of(quarter - find_overlap(d0, c->overlap), 0.0);
   if (o * law->Rn > most * (c->wn + law->Rn)) {
     const double least = fmin(law->Rn, SAP_ROUNDOFF_ROW * c->w);
     rows->R[SAP_NORMAL_ROW] = fmax(c->wn * most / (o - most), least);
@@ -409,6 +417,7 @@ static sap_compliant_row find_normal(const sap_law_settings* s, const sap_law_co
   return (sap_compliant_row){.stiffness = c->material->stiffness,
                              .relaxation_time = relaxation_time,
                              .g0 = c->phi0,
+                             .overlap = c->overlap,
                              .rate0 = c->vc0 != NULL ? c->vc0[SAP_NORMAL_ROW] : 0.0,
                              .w = castro || c->w < most ? c->w : most,
                              .load = castro ? 0.0 : c->load,

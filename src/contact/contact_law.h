@@ -19,7 +19,7 @@ typedef struct sap_law_settings {
 typedef struct sap_law_contact {
   const sap_material* material;  // of the pair
   sap_contact_model model;       // decides, not the material's
-  double phi0;                   // signed distance [m]
+  double phi0, overlap;          // see sap_contact_block [m]
   double gap_change;             // of the theta point, see sap_contact_block [m]
   double w, wt, wn;              // Delassus scale, tr(W_tt)/2, W_nn of [t1 t2 n] [1/kg]
   double largest_w;              // W_ii of a row, about; 0: not above w [1/kg]

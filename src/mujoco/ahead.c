@@ -332,7 +332,12 @@ static sap_status bring_back(sap_mj* a, const mjData* d, double t, mjContact* c,
     sap_v3_add_scaled(p, part, side == 0 ? 1.0 : -1.0);
     add_velocity(a, d, geoms[side], p, side == 0 ? -1.0 : 1.0, v);
   }
-  c->dist -= t * sap_v3_dot(c->frame, v);
+  const double change = -t * sap_v3_dot(c->frame, v);
+  c->dist += change;
+  if (sap_mj_patches_stiffness(c) > 0.0) {
+    c->solimp[4] += change;
+    c->dist = t > 0.0 ? fmax(c->dist, 0.0) : c->dist;
+  }
   SAP_TRY(SAP_ROOM(&a->pool, &a->ahead.parts, a->ahead.part_count + 1, error));
   sap_mj_part* to = &a->ahead.parts[a->ahead.part_count];
   a->ahead.part_count += sap_v3_dot(part, part) > 0.0 ? 1 : 0;

@@ -209,7 +209,11 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
       .key = key};
   sap_mj_materials_contact(a, c, &block.material);
   const double stiffness = sap_mj_patches_stiffness(c);
-  block.material.stiffness = stiffness > 0.0 ? stiffness : block.material.stiffness;
+  if (stiffness > 0.0) {
+    block.material.stiffness = stiffness;
+    block.phi0 = c->solimp[4];
+    block.overlap = fmax(0.0, -c->dist);
+  }
   SAP_TRY(sap_mj_blocks_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c),
                                  error));
   if (a->model->nmocap > 0) {
@@ -229,6 +233,7 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
     sap_compliant_row row = {.stiffness = block.material.stiffness,
                              .relaxation_time = block.material.relaxation_time,
                              .g0 = block.phi0,
+                             .overlap = block.overlap,
                              .load = block.load,
                              .pull = block.pull,
                              .mass = block.mass,

@@ -120,7 +120,7 @@ sap_status sap_mj_patches_touch(sap_mj* a, const mjData* d, const mjContact* lik
 sap_status sap_mj_patches_grow(sap_mj* a, mjData* d, bool* added, sap_error* error);
 // Returns the stiffness of a point of a patch [N/m], 0 for other contacts. Points have in solimp,
 // which no contact here uses and MuJoCo bounds to [1e-4, 0.9999]: -k, - the feature, - the number of
-// points of its cluster behind it, and a mark.
+// points of its cluster behind it, a mark, and phi of their law, where dist is that of the shapes.
 static const double SAP_MJ_PATCH_MARK = -0x1.23p-77;
 static inline double sap_mj_patches_stiffness(const mjContact* c) {
   return c->solimp[3] == SAP_MJ_PATCH_MARK ? -c->solimp[0] : 0.0;

@@ -99,13 +99,13 @@ bool sap_mj_patches_has(const sap_mj* a, const mjContact* c) {
 }
 
 // Makes the contact a copy of `like` at a point of a patch. A is the geom with the lower number.
-static void set_point(const sap_patch_cluster* patch, int32_t i, const mjContact* like,
-                      mjContact* contact) {
+static void set_point(const sap_patch_cluster* patch, double depth, int32_t i,
+                      const mjContact* like, mjContact* contact) {
   const sap_manifold_point* point = &patch->points.points[i];
   double axes[9];
   *contact = *like;
   contact->exclude = 0;
-  contact->dist = point->phi;
+  contact->dist = -depth;
   sap_v3_copy(contact->pos, point->p);
   sap_v3_scale(contact->frame, point->n, like->geom1 < like->geom2 ? 1.0 : -1.0);
   sap_m3_from_normal(axes, contact->frame);
@@ -114,6 +114,7 @@ static void set_point(const sap_patch_cluster* patch, int32_t i, const mjContact
   contact->solimp[1] = -patch->features[i];
   contact->solimp[2] = i - patch->points.count + 1;
   contact->solimp[3] = SAP_MJ_PATCH_MARK;
+  contact->solimp[4] = point->phi;
   const double spin = patch->torsion * contact->friction[0];
   if (spin > (contact->dim > 3 ? contact->friction[2] : 0.0) && contact->dim > 1) {
     contact->dim = contact->dim > 4 ? contact->dim : 4;
@@ -146,7 +147,7 @@ static sap_status find(sap_mj* a, const mjData* d, const mjContact* like, sap_pa
   for (int32_t k = 0; k < pair->found->npatches; ++k) {
     const sap_patch_cluster* patch = &pair->found->patches[k];
     for (int32_t i = 0; i < patch->points.count; ++i) {
-      set_point(patch, i, &first, &out[(*count)++]);
+      set_point(patch, pair->found->depth, i, &first, &out[(*count)++]);
     }
   }
   if (is_new) {

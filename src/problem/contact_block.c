@@ -43,8 +43,9 @@ static sap_status check_friction(const sap_problem* p, const sap_contact_block* 
 
 static sap_status check_motion(const sap_contact_block* c, sap_error* error) {
   const double *u = c->surface_velocity, *dv = c->velocity_change;
-  SAP_FAIL_IF(!(c->thickness >= 0.0 && c->load >= 0.0), error, SAP_STATUS_ARGUMENT,
-              "thickness = %g and load = %g must be >= 0", c->thickness, c->load);
+  SAP_FAIL_IF(!(c->thickness >= 0.0 && c->load >= 0.0 && c->overlap >= 0.0), error,
+              SAP_STATUS_ARGUMENT, "thickness = %g, load = %g and overlap = %g must be >= 0",
+              c->thickness, c->load, c->overlap);
   if (isfinite(u[0] + u[1] + u[2] + dv[0] + dv[1] + dv[2] + c->gap_change)) {
     return SAP_STATUS_OK;  // then each of them is finite
   }
@@ -149,7 +150,8 @@ static sap_status append_block(sap_problem* p, const sap_contact_block* contact,
   }
   data->end = law->end;
   data->end_change = law->end_change;
-  data->wrong_depth = law->is_wrong ? -contact->phi0 : 0.0;
+  const double depth = contact->overlap > 0.0 ? contact->overlap : -contact->phi0;
+  data->wrong_depth = law->is_wrong ? depth : 0.0;
   data->realised = law->realised;
   if (law->shifts) {
     sap_problem_shift_contact(p, data, law->slip);
@@ -204,6 +206,7 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
   sap_law_contact start = {.material = &contact->material,
                            .model = model,
                            .phi0 = contact->phi0,
+                           .overlap = contact->overlap,
                            .gap_change = contact->gap_change,
                            .mass = contact->mass,
                            .lift = contact->lift,

@@ -30,7 +30,8 @@ static void test_sphere_force(void** state) {
   double force = 0.0;
   assert_int_equal(sap_mj_forward(run.adapter, run.data, NULL, NULL), SAP_STATUS_OK);
   for (int i = 0; i < (int)run.data->ncon; ++i) {
-    force += run.data->contact[i].solimp[0] * run.data->contact[i].dist;
+    force += run.data->contact[i].solimp[0] * run.data->contact[i].solimp[4];
+    ASSERT_NEAR(run.data->contact[i].dist, -1e-3, 1e-12);
   }
   const double h = R - 1e-3, pi = acos(-1.0);
   const double exact =
@@ -89,6 +90,7 @@ static void test_clusters(void** state) {
   for (int32_t i = 0; i < count; ++i) {
     const mjContact* c = &run.data->contact[i];
     ASSERT_NEAR(c->dist, ours[i].phi, 1e-12);
+    ASSERT_NEAR(c->solimp[4], ours[i].law_phi, 1e-12);
     ASSERT_NEAR(c->solimp[0], -ours[i].material.stiffness, 1e-9 * ours[i].material.stiffness);
     for (int k = 0; k < 3; ++k) {
       ASSERT_NEAR(c->frame[k], ours[i].R_WC[6 + k], 1e-12);

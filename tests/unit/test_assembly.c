@@ -109,6 +109,7 @@ static void test_contacts(void** state) {
                       .condim = i == 3 ? 1 : 3,
                       .point = {0.4, -0.3, 0.7 + i},
                       .phi = -1e-3,
+                      .law_phi = -1e-3,
                       .material = {.stiffness = 1e5, .relaxation_time = 0.02, .friction = 0.7}};
     contacts[i].friction[0] = contacts[i].friction[1] = i == 3 ? 0.0 : 0.7;
     sap_m3_from_normal(contacts[i].R_WC, n);

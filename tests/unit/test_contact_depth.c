@@ -17,7 +17,7 @@
 static const double DT = 0.01, MASS = 2.0;
 
 typedef struct start {
-  double phi0, vn, thickness, stiffness, relaxation_time;
+  double phi0, vn, thickness, stiffness, relaxation_time, overlap, mass;
   bool castro;
 } start;
 
@@ -43,6 +43,8 @@ static void find_law(const start* s, double* R, double* v_hat) {
       .jacobians = jacobians,
       .material = {.stiffness = s->stiffness, .relaxation_time = s->relaxation_time},
       .phi0 = s->phi0,
+      .overlap = s->overlap,
+      .mass = s->mass,
       .thickness = s->thickness};
   assert_int_equal(sap_problem_add_contact(problem, &contact, &regularization, NULL),
                    SAP_STATUS_OK);
@@ -119,9 +121,31 @@ static void test_untouched(void** state) {
   }
 }
 
+// A point of a patch with a small stiffness has a law that is deeper than the surfaces: these count
+// for the bound, and for what an impact explains.
+static void test_overlap(void** state) {
+  (void)state;
+  start s = {.phi0 = -0.08, .vn = -0.1, .relaxation_time = 0.01};
+  double R[3], v_hat[3];
+  for (int i = 0; i < 2; ++i) {
+    s.stiffness = i == 0 ? 12.5 : 1.25e5;  // 1 N, 10 kN
+    s.thickness = s.mass = s.overlap = 0.0;
+    find_law(&s, &R[0], &v_hat[0]);
+    *(i == 0 ? &s.thickness : &s.mass) = i == 0 ? 0.1 : MASS;
+    find_law(&s, &R[1], &v_hat[1]);
+    s.overlap = 1e-3;
+    find_law(&s, &R[2], &v_hat[2]);
+    assert_true(R[2] == R[0] && v_hat[2] == v_hat[0]);
+    assert_true(R[1] != R[0] || v_hat[1] != v_hat[0]);
+  }
+  s.overlap = 0.07;  // 350 J, where 25 J are explained
+  find_law(&s, &R[1], &v_hat[1]);
+  assert_true(v_hat[1] < 0.5 * v_hat[0]);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_depth),
-                                     cmocka_unit_test(test_continuous),
-                                     cmocka_unit_test(test_untouched)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_depth), cmocka_unit_test(test_continuous),
+      cmocka_unit_test(test_untouched), cmocka_unit_test(test_overlap)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

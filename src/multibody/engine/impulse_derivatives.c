@@ -481,7 +481,7 @@ static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
   SAP_TRY(sap_slopes_find_contact(call, contact, &moving, &change, error));
   set_law(call, contact, block, change, &law);
   call->scales = law.scales;
-  law.x[IN_PHI] = contact->phi;
+  law.x[IN_PHI] = contact->law_phi;
   memset(law.x + IN_V0, 0, 2 * ROWS * sizeof(double));
   sap_slopes_multiply_rows(call, call->step->v0_free, law.x + IN_V0);
   sap_slopes_multiply_rows(call, call->out->v_star, law.x + IN_V_STAR);

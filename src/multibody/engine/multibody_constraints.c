@@ -36,10 +36,10 @@ static bool choose_contacts(sap_evaluation_point* point, const sap_assembly* ass
   for (int32_t i = 0; i < point->count; ++i) {
     sap_contact contact = point->contacts[i];
     bool* within = &point->within[i];
-    *within = contact.phi <= 0.0;
+    *within = contact.law_phi <= 0.0;
     if (*within) {
       sap_assembly_contact_velocity(assembly, kin, step->v0_free, &contact);
-      *within = sap_step_contact_is_within(step, contact.phi, contact.vc[2]);
+      *within = sap_step_contact_is_within(step, contact.law_phi, contact.vc[2]);
     }
     if (*within) {
       sap_assembly_contact_velocity(assembly, kin, step->v_guess, &contact);
@@ -50,13 +50,13 @@ static bool choose_contacts(sap_evaluation_point* point, const sap_assembly* ass
   return any;
 }
 
-// Fills `change` and contact->phi. `contact` is the one at q^theta and `start` the same contact at
+// Fills `change` and the distances of the contact. `contact` is the one at q^theta and `start` the same contact at
 // q0. change[0 .. 2]: velocity of the contact at q0 in the world frame on input.
 static sap_status find_change(const sap_evaluation_point* point, const sap_assembly* assembly,
                               const sap_kinematics* kin, const sap_step_context* step,
                               const sap_contact* start, sap_contact* contact, double change[4],
                               sap_error* error) {
-  sap_contact_move move = {.phi0 = start->phi, .phi_theta = contact->phi};
+  sap_contact_move move = {.phi0 = start->law_phi, .phi_theta = contact->law_phi};
   sap_contact_block block = {0};
   memcpy(move.normal0, start->R_WC + 6, sizeof move.normal0);
   memcpy(move.R_WC_theta, contact->R_WC, sizeof move.R_WC_theta);
@@ -68,7 +68,8 @@ static sap_status find_change(const sap_evaluation_point* point, const sap_assem
   SAP_TRY(sap_contact_block_move(step, &move, &block, error));
   memcpy(change, block.velocity_change, sizeof block.velocity_change);
   change[3] = block.gap_change;
-  contact->phi = block.phi0;
+  contact->law_phi = block.phi0;
+  contact->phi = contact->patch > 0 ? start->phi : block.phi0;
   memset(contact->vc, 0, sizeof contact->vc);
   return SAP_STATUS_OK;
 }

@@ -113,7 +113,7 @@ sap_status sap_slopes_find_contact(sap_slopes_call* call, const sap_contact* con
     memcpy(w->dphi0, w->dphi, (size_t)w->count * sizeof *w->dphi);
     memcpy(w->rho0, w->rho, (size_t)w->count * sizeof *w->rho);
     sap_slopes_multiply_rows(call, call->multibody->point.moved, way);
-    at->phi += (*change)[3] + way[SAP_NORMAL_ROW];
+    at->phi = at->law_phi += (*change)[3] + way[SAP_NORMAL_ROW];
   }
   SAP_TRY(find_variation(call, at, kin, &vary, error));
   sap_contact_slopes_set(w, kin, at, &vary, start != NULL || call->out->lambda == NULL);

@@ -371,7 +371,7 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
   sap_identity* points = c->identities[next] + first;
   for (int32_t i = 0; i < manifold->count; ++i) {
     const sap_manifold_point* point = &manifold->points[i];
-    contact.phi = point->phi - rule.rest_distance;
+    const double phi = point->phi - rule.rest_distance;
     if (i == 0 || memcmp(point->n, contact.R_WC + 6, sizeof point->n) != 0) {
       sap_m3_from_normal(contact.R_WC, point->n);
       if (rule.anisotropic) {
@@ -379,12 +379,16 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
       }
     }
     sap_v3_add(contact.point, p_A, point->p);
-    sap_v3_add_scaled(contact.point, point->n, 0.5 * rule.rest_distance + share * contact.phi);
+    sap_v3_add_scaled(contact.point, point->n, 0.5 * rule.rest_distance + share * phi);
     if (patch != NULL) {
       set_patch_point(patch, i, &contact);
     }
     add_belts(c, at, &contact);
-    contact.phi -= place->time > 0.0 ? place->time * normal_speed(at, &contact) : 0.0;
+    const double change = place->time > 0.0 ? -place->time * normal_speed(at, &contact) : 0.0;
+    contact.law_phi = phi + change;
+    contact.phi = patch == NULL       ? contact.law_phi
+                  : place->time > 0.0 ? sap_most(0.0, change - c->surface->depth)
+                                      : -c->surface->depth;
     contact.solutions = at->solutions;
     c->contacts[first + i] = contact;
     points[i].pair = pair;

@@ -90,8 +90,9 @@ static double find_approach(const sap_collision_shape* a, const sap_collision_sh
   return sap_most(motion->dt * speed, 0.0);
 }
 
-// Sets phi of all points to that before B moved by `way`.
+// Sets phi of all points, and the depth, to those before B moved by `way`.
 static void bring_back(sap_patch_surface* s, const double way[3]) {
+  s->depth = sap_most(s->depth + sap_v3_dot(s->patches[0].points.points[0].n, way), 0.0);
   for (int32_t k = 0; k < s->npatches; ++k) {
     sap_manifold* points = &s->patches[k].points;
     for (int32_t i = 0; i < points->count; ++i) {
@@ -122,6 +123,7 @@ static bool find_now(const sap_collision* c, const sap_collision_shape* a,
   }
   sap_v3_scale(p, deepest->n, -ahead);
   bring_back(c->surface, p);
+  c->surface->depth = -deepest->phi;
   return true;
 }
 

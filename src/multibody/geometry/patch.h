@@ -114,7 +114,8 @@ typedef struct sap_patch_surface {
   double kappa[2], series;  // [Pa/m]; infinite: rigid
   double x0[3];             // a point in both shapes [m]
   double N[3];              // rough normal, from A into B
-  double depth;             // rough [m] > 0
+  double depth;             // of the surfaces where they are deepest [m] > 0
+  double deepest;           // of the triangles found so far in the other shape [m]
   double (*planes[2])[4];   // {m, b} of the facets, of d = b - m . x from A's centre
   int32_t nplanes[2];
   int32_t npieces, ncorners;
@@ -186,8 +187,8 @@ static inline bool sap_patch_has_triangles(const sap_placed_shape* shape, double
   return shape->type == SAP_SHAPE_MESH && shape->hull->triangles != NULL && isinf(kappa);
 }
 
-// Makes the patches of two shapes that overlap in the manifold's points: p on the surface,
-// phi = -f/k. kappa: of each shape, INFINITY: rigid, at most one. Triangles need no manifold.
+// Makes the patches of two shapes that overlap in the manifold's points, and their depth: p on the
+// surface, phi = -f/k. kappa: of each shape, INFINITY: rigid, at most one. Triangles need no manifold.
 // Returns false if there are none.
 bool sap_patch_find(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
                     const double kappa[2], const sap_manifold* manifold);

@@ -40,6 +40,7 @@ static void find_depth(const facet* f, const double x[3], sap_patch_depth* at) {
 
 // Finds the root of w_f z - w_c d_c on the line x + z v; v falls off from the facet at unit rate.
 static double find_level(const facet* f, const double x[3], const double v[3], spot* at) {
+  const double beyond = 4.0 * f->fan.s->shape[1 - f->flat]->bound;  // all roots
   double z = 0.0;
   for (int k = 0; k < NEWTON; ++k) {
     sap_v3_copy(at->x, x);
@@ -54,11 +55,11 @@ static double find_level(const facet* f, const double x[3], const double v[3], s
       if (z > 0.0) {
         break;
       }
-      z = 4.0 * f->fan.s->shape[1 - f->flat]->bound;
+      z = beyond;
     } else if (fabs(way) <= ROUND_OFF * f->size || (k > 1 && way < 0.0)) {
       break;
     } else {
-      z -= way;
+      z = sap_least(z - way, beyond);
     }
   }
   return z;
@@ -83,6 +84,7 @@ static void find_spot(sap_fan* fan, const double way[2], double t, sap_fan_spot*
   out->at[1 - f->flat] = at->at;
   sap_v3_copy(out->x, at->x);
   out->p = f->fan.s->series * (at->z + at->at.d);
+  f->fan.s->deepest = sap_most(f->fan.s->deepest, at->z + at->at.d);
   sap_v3_scale(n, f->planes[f->number], f->weight[0]);
   sap_v3_add_scaled(n, at->at.m, -f->weight[1]);
   out->slant = sap_v3_norm(n) / at->fall;
@@ -276,6 +278,7 @@ static int32_t add_corners(facet* f) {
     sap_patch_depth at;
     find_depth(f, f->face.x[j], &at);
     if (at.d > 0.0) {
+      f->fan.s->deepest = sap_most(f->fan.s->deepest, at.d);
       add_vertex(f, j);
       ++inside;
     }

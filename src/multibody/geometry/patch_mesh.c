@@ -125,6 +125,7 @@ static bool add_triangles(sap_patch_surface* s, int side, const sap_aabb* box) {
   const sap_patch_mesh* mesh = s->shape[side]->hull->triangles;
   const bool flat = sap_patch_is_flat(s->shape[1 - side]);
   s->npieces = s->ncorners = 0;
+  s->deepest = 0.0;
   for (int32_t i = 0; i < mesh->nnodes;) {
     const sap_patch_node* node = &mesh->nodes[i];
     const bool near = sap_aabb_overlap(&node->box, box);
@@ -147,7 +148,7 @@ bool sap_patch_add_mesh(sap_patch_surface* s, int side) {
   for (s->coarse = 0; !add_triangles(s, side, &box) && s->coarse < SAP_PATCH_COARSEST;) {
     ++s->coarse;  // a part of the surface is better than none
   }
-  s->depth = 0.0;
+  s->depth = s->deepest;
   for (int32_t i = 0; i < s->ncorners; ++i) {
     s->depth = sap_most(s->depth, s->corners[i].p / s->series);
   }
