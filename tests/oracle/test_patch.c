@@ -420,6 +420,30 @@ static void test_sizes(void** state) {
   }
 }
 
+// Two cans on each other, the upper one off by `off`. Each wall has a strip of width d/2 beside the
+// flat middle, in which p = kappa (R - r) on a cone about its axis; their lateral forces add up to
+//   4 kappa int (R - r) (r^2 - off^2/4)^(1/2) dr  from R - d/2 to R
+// in the direction of the offset, whichever it is.
+static void test_cans(void** state) {
+  (void)state;
+  enum { TURNS = 12, STEPS = 1000 };
+  const double R = 0.04, h = 0.05, kappa = E / R, depths[2] = {1e-4, 1e-3};
+  for (int i = 0; i < 2 * TURNS; ++i) {
+    const double d = depths[i % 2], off = 0.01, turn = 0.05 + 2.0 * PI * (i / 2) / TURNS;
+    const double u[2] = {cos(turn), sin(turn)}, p[3] = {off * u[0], off * u[1], 2.0 * h - d};
+    const sap_placed_shape a = place(SAP_SHAPE_CYLINDER, R, h, 0.0, none, none);
+    const sap_placed_shape b = place(SAP_SHAPE_CYLINDER, R, h, 0.0, p, none);
+    const wrench w = touch(&a, &b, kappa, kappa);
+    double lateral = 0.0;
+    for (int k = 0; k < STEPS; ++k) {
+      const double r = R - 0.5 * d * (k + 0.5) / STEPS;
+      lateral += 0.5 * d / STEPS * 4.0 * kappa * (R - r) * sqrt(r * r - 0.25 * off * off);
+    }
+    ASSERT_NEAR(w.f[0] * u[0] + w.f[1] * u[1], lateral, 2e-3 * lateral);  // walls at both corners
+    ASSERT_NEAR(w.f[1] * u[0] - w.f[0] * u[1], 0.0, 1e-8 * w.f[2]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sphere),     cmocka_unit_test(test_balls),
@@ -428,7 +452,7 @@ int main(void) {
       cmocka_unit_test(test_continuity), cmocka_unit_test(test_cycle),
       cmocka_unit_test(test_random),     cmocka_unit_test(test_hull),
       cmocka_unit_test(test_far),        cmocka_unit_test(test_sizes),
-      cmocka_unit_test(test_yaw),
+      cmocka_unit_test(test_yaw),        cmocka_unit_test(test_cans),
   };
   return cmocka_run_group_tests_name("patch", tests, NULL, NULL);
 }

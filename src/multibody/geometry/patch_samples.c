@@ -35,7 +35,8 @@ static void set_bound(double z, double weight, const sap_fan_spot* at, int of, d
 }
 
 // Moves x along N to where w_A d_A = w_B d_B, from the last one, by Newton's method: true, at the
-// way `over` from x. Else near to the top of min(w_A d_A, w_B d_B). b: both sides there.
+// way `over` from x. Else near to the top of min(w_A d_A, w_B d_B). b: both sides there. Where a side
+// is parallel to N its depth is constant, and the top may be a plateau.
 static bool climb(columns* c, sap_fan_spot* at, double* over, bound b[2]) {
   const double *N = c->fan.s->N, *m_A = at->at[0].m, *m_B = at->at[1].m, *w = c->weight;
   double wide = c->fan.s->depth, z = c->last, base[3];
@@ -62,6 +63,11 @@ static bool climb(columns* c, sap_fan_spot* at, double* over, bound b[2]) {
     }
     if (steep > STEEP && k < NEWTON_Z) {
       z = next;
+      continue;
+    }
+    if (fabs(fall[least]) < FLAT && k < NEWTON_Z) {  // to where the other one falls below that
+      z += h > 0.0 ? wide : -wide;
+      wide *= 2.0;
       continue;
     }
     set_bound(z, w[least], at, least, fall[least], &b[fall[least] > 0.0]);
