@@ -5,7 +5,7 @@
 // The tip of a field, where its gradient is not defined.
 static const double TIP = 1e-30;
 
-// Round about the point `core` (local axes): d = radius - |x - core|.
+// Round about the point `core`: d = radius - |x - core|.
 static void set_round(double radius, const double x[3], const double core[3],
                       sap_patch_depth* out) {
   double r[3];
@@ -20,64 +20,57 @@ static void set_round(double radius, const double x[3], const double core[3],
   }
 }
 
-static void set_ellipsoid(const double size[3], double least, const double x[3],
-                          sap_patch_depth* out) {
-  const double u[3] = {x[0] / size[0], x[1] / size[1], x[2] / size[2]};
+static void set_ellipsoid(const sap_placed_shape* shape, const double x[3], sap_patch_depth* out) {
+  double u[3], m[3];
+  sap_m3_tmul_v3(u, shape->R, x);
+  for (int k = 0; k < 3; ++k) {
+    u[k] /= shape->size[k];
+  }
   const double q = sap_v3_norm(u);
-  out->d = least * (1.0 - q);
+  out->d = shape->inner * (1.0 - q);
   out->curved = true;
   for (int k = 0; k < 3; ++k) {
-    out->m[k] = q > TIP ? least * u[k] / (size[k] * q) : 0.0;
+    m[k] = q > TIP ? shape->inner * u[k] / (shape->size[k] * q) : 0.0;
   }
-}
-
-static void set_cylinder(const double size[3], const double x[3], sap_patch_depth* out) {
-  const double axis[3] = {0.0, 0.0, x[2]};
-  set_round(size[0], x, axis, out);
-  if (size[1] - fabs(x[2]) < out->d) {
-    out->d = size[1] - fabs(x[2]);
-    out->side = x[2] < 0.0 ? 2 : 1;
-    out->curved = false;
-    sap_v3_set(out->m, 0.0, 0.0, x[2] < 0.0 ? -1.0 : 1.0);
-  }
+  sap_m3_mul_v3(out->m, shape->R, m);
+  sap_v3_set(out->foot, 0.0, 0.0, 0.0);
 }
 
 void sap_patch_find_depth(const sap_placed_shape* shape, const double x[3], sap_patch_depth* out) {
-  const double* size = shape->size;
-  double local[3], m[3], foot[3];
-  *out = (sap_patch_depth){0};
-  sap_m3_tmul_v3(local, shape->R, x);
+  const double *size = shape->size, *axis = shape->R + 6, z = sap_v3_dot(axis, x);
+  double core[3] = {0.0, 0.0, 0.0};
+  out->side = 0;
+  out->curved = false;
   switch (shape->type) {
     case SAP_SHAPE_PLANE:
-      out->d = -local[2];
-      out->m[2] = 1.0;
+      out->d = -z;
+      sap_v3_copy(out->m, axis);
       break;
-    case SAP_SHAPE_SPHERE: {  // has no axes
-      const double centre[3] = {0.0, 0.0, 0.0};
-      set_round(size[0], x, centre, out);
-      return;
-    }
-    case SAP_SHAPE_CAPSULE: {
-      const double z = sap_most(-size[1], sap_least(size[1], local[2]));
-      const double core[3] = {0.0, 0.0, z};
-      set_round(size[0], local, core, out);
-      out->side = z == local[2] ? 0 : z < 0.0 ? 2 : 1;
+    case SAP_SHAPE_SPHERE:
+      set_round(size[0], x, core, out);
       break;
-    }
+    case SAP_SHAPE_CAPSULE:
+      sap_v3_scale(core, axis, sap_most(-size[1], sap_least(size[1], z)));
+      set_round(size[0], x, core, out);
+      out->side = fabs(z) <= size[1] ? 0 : z < 0.0 ? 2 : 1;
+      break;
     case SAP_SHAPE_CYLINDER:
-      set_cylinder(size, local, out);
+      sap_v3_scale(core, axis, z);
+      set_round(size[0], x, core, out);
+      if (size[1] - fabs(z) < out->d) {
+        out->d = size[1] - fabs(z);
+        out->side = z < 0.0 ? 2 : 1;
+        out->curved = false;
+        sap_v3_scale(out->m, axis, z < 0.0 ? -1.0 : 1.0);
+      }
       break;
     case SAP_SHAPE_ELLIPSOID:
-      set_ellipsoid(size, shape->inner, local, out);
+      set_ellipsoid(shape, x, out);
       break;
     case SAP_SHAPE_BOX:
     case SAP_SHAPE_MESH:
       break;
   }
-  sap_m3_mul_v3(m, shape->R, out->m);
-  sap_m3_mul_v3(foot, shape->R, out->foot);
-  sap_v3_copy(out->m, m);
-  sap_v3_copy(out->foot, foot);
 }
 
 void sap_patch_find_depth_at(const sap_patch_surface* s, int shape, const double x[3],
@@ -88,7 +81,9 @@ void sap_patch_find_depth_at(const sap_patch_surface* s, int shape, const double
     sap_patch_find_depth(s->shape[shape], local, out);
     return;
   }
-  *out = (sap_patch_depth){.d = HUGE_VAL};
+  out->d = HUGE_VAL;
+  out->side = 0;
+  out->curved = false;
   for (int32_t i = 0; i < s->nplanes[shape]; ++i) {
     const double* plane = s->planes[shape][i];
     const double d = plane[3] - sap_v3_dot(plane, x);
@@ -102,12 +97,13 @@ void sap_patch_find_depth_at(const sap_patch_surface* s, int shape, const double
 
 double sap_patch_side_gap(const sap_placed_shape* shape, int32_t i, int32_t k,
                           const double centre[3], const double x[3]) {
-  double d[3], local[3];
+  const double* axis = shape->R + 6;
+  double d[3];
   sap_v3_sub(d, x, centre);
-  sap_m3_tmul_v3(local, shape->R, d);
-  const bool cylinder = shape->type == SAP_SHAPE_CYLINDER;
-  const double mantle = cylinder ? shape->size[0] - hypot(local[0], local[1]) : 0.0;
-  const double sides[3] = {mantle, shape->size[1] - local[2], shape->size[1] + local[2]};
+  const double z = sap_v3_dot(axis, d);
+  sap_v3_add_scaled(d, axis, -z);
+  const double mantle = shape->type == SAP_SHAPE_CYLINDER ? shape->size[0] - sap_v3_norm(d) : 0.0;
+  const double sides[3] = {mantle, shape->size[1] - z, shape->size[1] + z};
   return sides[k] - sides[i];
 }
 

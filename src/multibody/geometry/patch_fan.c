@@ -99,7 +99,7 @@ void sap_fan_add_corner(sap_fan* f, const double origin[3], const double x[3]) {
 }
 
 double sap_fan_leave(sap_fan* f, const double way[2]) {
-  const double norm = hypot(way[0], way[1]);
+  const double norm = sqrt(way[0] * way[0] + way[1] * way[1]);
   double t = FARTHER * f->reach / norm, inside = 0.0;
   bool outside = false;
   for (int k = 0; k < NEWTON; ++k) {
@@ -156,15 +156,16 @@ static bool same_sides(const sap_fan_spot* a, const sap_fan_spot* b) {
   return a->at[0].side == b->at[0].side && a->at[1].side == b->at[1].side;
 }
 
-// Returns where a shape's side changes between low and high. Illinois.
-static double find_root(sap_fan* f, const path* p, double low, double high, int shape,
-                        const int32_t sides[2]) {
+// Returns where a shape's side changes between low and high, where the point is *far. Illinois.
+static double find_root(sap_fan* f, const path* p, double low, double high, const sap_fan_spot* far,
+                        int shape, const int32_t sides[2]) {
   const sap_placed_shape* of = f->s->shape[shape];
   double t[2] = {low, high}, g[2], root = high;
   sap_fan_spot at;
+  follow(f, p, low, &at);
   for (int k = 0; k < 2; ++k) {
-    follow(f, p, t[k], &at);
-    g[k] = sap_patch_side_gap(of, sides[0], sides[1], f->s->centre[shape], at.x);
+    const double* x = k == 0 ? at.x : far->x;
+    g[k] = sap_patch_side_gap(of, sides[0], sides[1], f->s->centre[shape], x);
   }
   int last = -1;
   for (int k = 0; k < NEWTON && t[1] - t[0] > RESOLVED * high; ++k) {
@@ -197,7 +198,7 @@ static double find_change(sap_fan* f, const path* p, double start, double end,
       return high;
     }
     const int32_t sides[2] = {first.at[shape].side, at->at[shape].side};
-    const double root = find_root(f, p, start, high, shape, sides);
+    const double root = find_root(f, p, start, high, at, shape, sides);
     double more = BEYOND * (end - start);
     sap_fan_spot before;
     follow(f, p, root - more, &before);
