@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "mujoco/compat.h"
+#include "multibody/geometry/patch.h"
 
 // materials.c
 typedef struct sap_mj_law {
@@ -89,7 +90,7 @@ enum { SAP_MJ_PATCH_POINTS = 28 * 5 };  // of a pair
 // A pair that touches in patches.
 typedef struct sap_mj_patch_pair {
   mjContact like;  // what its contacts have from MuJoCo
-  double area;     // of its patches [m^2]
+  sap_patch_extent extent;
 } sap_mj_patch_pair;
 
 typedef struct sap_mj_patches {

@@ -133,7 +133,7 @@ static sap_status find(sap_mj* a, const mjData* d, const mjContact* like, sap_pa
                                      .V0_WB = p->v0,
                                      .dt = a->model->opt.timestep};
   const mjContact first = *like;  // may be in `out`
-  const bool is_new = !(pair->area > 0.0);
+  const bool is_new = !(pair->extent.area > 0.0);
   for (int32_t side = 0; side < 2; ++side) {
     const bool swapped = like->geom1 > like->geom2;
     const int32_t geom = sap_mj_contact_geom(like, swapped ? 1 - side : side);
@@ -152,7 +152,7 @@ static sap_status find(sap_mj* a, const mjData* d, const mjContact* like, sap_pa
   }
   if (is_new) {
     SAP_TRY(SAP_ROOM(&a->pool, &p->pairs, p->pair_count + 1, error));
-    p->pairs[p->pair_count++] = (sap_mj_patch_pair){first, pair->area};
+    p->pairs[p->pair_count++] = (sap_mj_patch_pair){first, pair->extent};
   }
   return SAP_STATUS_OK;
 }
@@ -201,13 +201,13 @@ sap_status sap_mj_patches_grow(sap_mj* a, mjData* d, bool* added, sap_error* err
   mjContact* found = a->ahead.found;
   for (int32_t i = 0; i < a->patches.pair_count; ++i) {
     sap_mj_patch_pair* of = &a->patches.pairs[i];
-    sap_pair_patch pair = {.is_apart = true, .area = of->area};
+    sap_pair_patch pair = {.is_apart = true, .extent = of->extent};
     int32_t count = 0;
     SAP_TRY(find(a, d, &of->like, &pair, found, &count, error));
     if (count == 0) {
       continue;
     }
-    of->area = pair.area;
+    of->extent = pair.extent;
     *added = true;
     remove_pair(a, d, &of->like);
     for (int32_t k = 0; k < count; ++k) {

@@ -287,12 +287,12 @@ sap_status sap_collision_pair_patch(sap_collision* c, const sap_collision_query*
   of->triangles = sap_collision_has_triangles(c, pair);
   if (of->triangles && !of->is_apart) {
     motion.V_WB = NULL;
-  } else if (!of->triangles && !(of->area > 0.0)) {
+  } else if (!of->triangles && !(of->extent.area > 0.0)) {
     const double reach = of->is_apart ? sap_least(placed[0].bound, placed[1].bound) : 0.0;
     sap_collide(&placed[0], &placed[1], reach, &manifold);
     SAP_RETURN_IF(manifold.count == 0, SAP_STATUS_OK);
   }
-  SAP_RETURN_IF(!sap_collision_find_patches(c, pair, &motion, of->area, &manifold, &of->time),
+  SAP_RETURN_IF(!sap_collision_find_patches(c, pair, &motion, &of->extent, &manifold, &of->time),
                 SAP_STATUS_OK);
   sap_motion_place(&c->shapes[of->shapes[0]], query, of->time, &placed[0]);
   for (int32_t k = 0; k < c->surface->npatches; ++k) {
@@ -302,6 +302,6 @@ sap_status sap_collision_pair_patch(sap_collision* c, const sap_collision_query*
     }
   }
   of->found = c->surface;
-  of->area = sap_patch_area(c->surface);
+  of->extent = (sap_patch_extent){sap_patch_area(c->surface), c->surface->found_depth};
   return SAP_STATUS_OK;
 }

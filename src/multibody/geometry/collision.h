@@ -51,15 +51,15 @@ sap_status sap_collision_detect(sap_collision* collision, const sap_collision_qu
 
 // Two shapes whose patches are asked for, alone.
 typedef struct sap_pair_patch {
-  int32_t shapes[2];  // A and B by id
-  bool is_apart;      // they touch at `time`, else at the start
-  double area;        // of the patches that they have, then of those found [m^2]; 0: none
-  double time;        // moves to where the points are [s]
-  bool triangles;     // a mesh touches in its triangles, not in its hull
+  int32_t shapes[2];               // A and B by id
+  bool is_apart;                   // they touch at `time`, else at the start
+  sap_patch_extent extent;         // of the patches that they have, then of those found
+  double time;                     // moves to where the points are [s]
+  bool triangles;                  // a mesh touches in its triangles, not in its hull
   const sap_patch_surface* found;  // points in the world, valid until the next call; NULL: none
 } sap_pair_patch;
 
-// Finds the patches of a pair with the motion of the query; with an area, those that replace them
+// Finds the patches of a pair with the motion of the query; with an extent, those that replace them
 // where the motion, that of a solution, makes them much larger.
 SAP_API sap_status sap_collision_pair_patch(sap_collision* collision,
                                             const sap_collision_query* query, sap_pair_patch* pair,

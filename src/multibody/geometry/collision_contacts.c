@@ -398,8 +398,12 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
   }
   int32_t old_count;
   const sap_identity* old = find_known(c, pair, &old_count);
+  sap_patch_extent extent = {0.0, 0.0};
+  if (patch != NULL) {
+    extent = (sap_patch_extent){sap_patch_area(c->surface), c->surface->found_depth};
+  }
   for (int32_t i = 0; i < manifold->count; ++i) {
-    points[i].area = patch != NULL ? sap_patch_area(c->surface) : 0.0;
+    points[i].extent = extent;
     points[i].feature = patch != NULL ? patch->features[i] : 0;
   }
   if (patch != NULL) {
@@ -553,12 +557,12 @@ static bool find_touch(const sap_collision* c, const sap_shape_pair* of,
   }
   int32_t nknown;
   const sap_identity* known = query->more ? find_known(c, of->pair, &nknown) : NULL;
-  const double area = known != NULL ? known->area : 0.0;
+  const sap_patch_extent had = known != NULL ? known->extent : (sap_patch_extent){0.0, 0.0};
   const bool points = known == NULL && !sap_collision_has_triangles(c, of->pair);
   const bool found =
-      points ? find_points(c, of, query, manifold, time) : known == NULL || area > 0.0;
+      points ? find_points(c, of, query, manifold, time) : known == NULL || had.area > 0.0;
   const bool patches = found &&
-                       sap_collision_find_patches(c, of->pair, query, area, manifold, time) &&
+                       sap_collision_find_patches(c, of->pair, query, &had, manifold, time) &&
                        (known == NULL || sap_collision_has_known(c, known));
   *npatches = patches ? c->surface->npatches : 0;
   return points ? found : patches;

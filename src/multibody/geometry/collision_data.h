@@ -24,9 +24,9 @@ typedef struct sap_filter_shape {
 typedef struct sap_identity {
   uint64_t pair;  // shape_A << 32 | shape_B
   int32_t feature;
-  int32_t solutions;      // of the step before it was found
-  double p_A[3], p_B[3];  // in the frames of the two bodies [m]
-  double area;            // of all patches of the pair [m^2], 0: none
+  int32_t solutions;        // of the step before it was found
+  double p_A[3], p_B[3];    // in the frames of the two bodies [m]
+  sap_patch_extent extent;  // of the pair
 } sap_identity;
 
 // Two shapes whose roomy boxes overlap and that the filters accept.
@@ -192,10 +192,10 @@ bool sap_collision_has_patch(const sap_collision* c, uint64_t pair);
 bool sap_collision_has_triangles(const sap_collision* c, uint64_t pair);
 // Finds the patches of a pair: at the start where the shapes overlap, else where the motion makes
 // them overlap, at *time. manifold: that at which they touch, or will at *time; with triangles none
-// is needed. Of a pair that has patches of that area > 0: if the motion, that of a solution, makes
-// them much larger.
+// is needed. Of a pair that has patches of that extent: if the motion, that of a solution, makes them
+// much larger.
 bool sap_collision_find_patches(const sap_collision* c, uint64_t pair,
-                                const sap_collision_query* query, double area,
+                                const sap_collision_query* query, const sap_patch_extent* had,
                                 const sap_manifold* manifold, double* time);
 // Returns true if the patches found have all points that the pair had in the last call.
 bool sap_collision_has_known(const sap_collision* c, const sap_identity* known);

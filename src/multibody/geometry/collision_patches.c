@@ -6,6 +6,8 @@
 // without contact ends deeper than the one with it, and a face is stiff as soon as it touches.
 static const double DEEPEST_AHEAD = 0.02, LEAST_AHEAD = 1e-4;
 enum { HALVINGS = 7 };
+// Patches are replaced by those larger by this: a tenth of a face lands, not the last bits of one.
+static const double LARGER = 1.2;
 
 sap_status sap_collision_reserve_patches(sap_collision* c, sap_error* error) {
   int32_t most = 6;
@@ -101,6 +103,15 @@ static void bring_back(sap_patch_surface* s, const double way[3]) {
   }
 }
 
+// Returns by how much the motion brings shapes that overlap nearer, as far as patches need it [m].
+static double find_ahead(const sap_collision_shape* a, const sap_collision_shape* b,
+                         const sap_collision_query* motion, const sap_manifold* manifold) {
+  const sap_manifold_point* deepest = sap_manifold_deepest(manifold);
+  double p[3];
+  sap_v3_add(p, a->placed.p, deepest->p);
+  return sap_least(find_approach(a, b, motion, p, deepest->n), DEEPEST_AHEAD * smaller_size(a, b));
+}
+
 // The patch of shapes that overlap. Where they approach each other by `ahead` it is that of shapes
 // nearer by so much, with its points at phi = -f/k + ahead: it knows the stiffness that comes.
 static bool find_now(const sap_collision* c, const sap_collision_shape* a,
@@ -108,10 +119,8 @@ static bool find_now(const sap_collision* c, const sap_collision_shape* a,
                      const sap_manifold* manifold) {
   const double kappa[2] = {sap_collision_kappa(a, b), sap_collision_kappa(b, a)};
   const sap_manifold_point* deepest = sap_manifold_deepest(manifold);
-  double p[3];
-  sap_v3_add(p, a->placed.p, deepest->p);
-  const double ahead =
-      sap_least(find_approach(a, b, motion, p, deepest->n), DEEPEST_AHEAD * smaller_size(a, b));
+  const double ahead = find_ahead(a, b, motion, manifold);
+  double way[3];
   sap_manifold at = *manifold;
   sap_placed_shape near = b->placed;
   sap_v3_add_scaled(near.p, deepest->n, -ahead);
@@ -121,8 +130,8 @@ static bool find_now(const sap_collision* c, const sap_collision_shape* a,
   if (!sap_patch_find(c->surface, &a->placed, &near, kappa, &at)) {
     return false;
   }
-  sap_v3_scale(p, deepest->n, -ahead);
-  bring_back(c->surface, p);
+  sap_v3_scale(way, deepest->n, -ahead);
+  bring_back(c->surface, way);
   c->surface->depth = -deepest->phi;
   return true;
 }
@@ -252,14 +261,20 @@ bool sap_collision_has_known(const sap_collision* c, const sap_identity* known) 
   return known == end || known->pair != pair;
 }
 
+// Returns true if the patches may be larger than `had` by LARGER where the shapes are `depth` deep.
+// The root of a convex body's section by a plane is concave in its depth: the area grows at most
+// with its square.
+static bool may_be_larger(const sap_patch_extent* had, double depth) {
+  return depth * depth > LARGER * had->depth * had->depth;
+}
+
 bool sap_collision_find_patches(const sap_collision* c, uint64_t pair,
-                                const sap_collision_query* query, double area,
+                                const sap_collision_query* query, const sap_patch_extent* had,
                                 const sap_manifold* manifold, double* time) {
-  static const double LARGER = 1.2;  // a tenth of a face lands, not the last bits of a patch
   const sap_collision_shape* a = &c->shapes[pair >> 32];
   const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
   const bool triangles = sap_collision_has_triangles(c, pair);
-  if (!(area > 0.0)) {
+  if (!(had->area > 0.0)) {
     return triangles ? find_mesh(c, a, b, query, time) : find_first(c, a, b, query, manifold, time);
   }
   if (!(sap_motion_bound(a, b) > LEAST_AHEAD * smaller_size(a, b))) {
@@ -271,7 +286,9 @@ bool sap_collision_find_patches(const sap_collision* c, uint64_t pair,
     found = find_mesh_ahead(c, a, b, query, time);
   } else {
     sap_collide(&a->placed, &b->placed, 0.0, &at);
-    found = at.count > 0 && sap_manifold_deepest(&at)->phi < 0.0 && find_now(c, a, b, query, &at);
+    const double depth = at.count > 0 ? -sap_manifold_deepest(&at)->phi : 0.0;
+    found = depth > 0.0 && may_be_larger(had, depth + find_ahead(a, b, query, &at)) &&
+            find_now(c, a, b, query, &at);
   }
-  return found && sap_patch_area(c->surface) > LARGER * area;
+  return found && sap_patch_area(c->surface) > LARGER * had->area;
 }

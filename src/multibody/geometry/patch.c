@@ -43,7 +43,7 @@ static void set_middle(sap_patch_surface* s, const sap_manifold* manifold) {
     }
   }
   sap_v3_copy(s->N, deepest->n);
-  s->depth = -deepest->phi;
+  s->depth = s->found_depth = -deepest->phi;
 }
 
 static bool find_ordered(sap_patch_surface* s, const sap_placed_shape* a, const sap_placed_shape* b,
@@ -67,7 +67,9 @@ static bool find_ordered(sap_patch_surface* s, const sap_placed_shape* a, const 
     }
   }
   if (mesh >= 0) {
-    return sap_patch_add_mesh(s, mesh) && sap_patch_set_clusters(s);
+    const bool found = sap_patch_add_mesh(s, mesh);
+    s->found_depth = s->depth;
+    return found && sap_patch_set_clusters(s);
   }
   set_middle(s, manifold);
   const int flat = sap_patch_is_flat(a) + sap_patch_is_flat(b);

@@ -116,6 +116,7 @@ typedef struct sap_patch_surface {
   double N[3];              // rough normal, from A into B
   double depth;             // of the surfaces where they are deepest [m] > 0
   double deepest;           // of the triangles found so far in the other shape [m]
+  double found_depth;       // `depth` as it was found, where the motion had brought the shapes [m]
   double (*planes[2])[4];   // {m, b} of the facets, of d = b - m . x from A's centre
   int32_t nplanes[2];
   int32_t npieces, ncorners;
@@ -194,3 +195,9 @@ bool sap_patch_find(sap_patch_surface* s, const sap_placed_shape* a, const sap_p
                     const double kappa[2], const sap_manifold* manifold);
 // Returns the area of all patches [m^2].
 double sap_patch_area(const sap_patch_surface* s);
+
+// How large the patches of a pair are where the motion has brought it when they are found.
+typedef struct sap_patch_extent {
+  double area;   // of all patches [m^2], 0: none
+  double depth;  // of the shapes [m]
+} sap_patch_extent;

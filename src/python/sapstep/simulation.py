@@ -30,6 +30,7 @@ CONTACT = np.dtype(
         ("point", np.float64, 3),
         ("normal", np.float64, 3),
         ("phi", np.float64),
+        ("law_phi", np.float64),
         ("vc", np.float64, 6),
         ("gamma", np.float64, 6),
         ("patch", np.int32),
