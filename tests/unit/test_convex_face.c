@@ -65,7 +65,8 @@ static double distance_of(const sap_convex_pair* pair, double margin) {
     case SAP_GJK_NEAR:
       break;
   }
-  return -sap_convex_polish(pair, false, n);
+  double edges[6];
+  return -sap_convex_polish(pair, false, n, edges);
 }
 
 static void agrees_with_the_search(void** state) {

@@ -274,14 +274,40 @@ static double distinctness(const sap_placed_shape* s, const double n[3]) {
   return 1.0;
 }
 
-// Moves the witness p to the support point of the shape whose is unique; returns the other's core,
-// where the point x, from its centre, must be, or NULL.
+// Moves the witness p to where two edges cross, seen along n; returns false if that is beyond their
+// ends.
+static bool cross_edges(const sap_convex_pair* pair, const double n[3], double f,
+                        const double edges[6], double p[3], double x[3]) {
+  const double slack = face_tolerance * pair->scale;
+  double across[3], w[3], on_a[3];
+  sap_convex_vertex vertex;
+  (void)sap_convex_support(pair, n, &vertex);
+  sap_v3_cross(across, edges + 3, n);
+  sap_v3_scale(w, n, f);
+  sap_v3_sub(w, w, vertex.w);
+  sap_v3_copy(on_a, vertex.a);
+  sap_v3_add_scaled(on_a, edges, sap_v3_dot(w, across) / sap_v3_dot(edges, across));
+  sap_v3_sub(x, on_a, pair->ab);
+  sap_v3_add_scaled(x, n, -f);
+  if (!core_holds(pair->a, on_a, slack) || !core_holds(pair->b, x, slack)) {
+    return false;
+  }
+  sap_v3_copy(p, on_a);
+  return true;
+}
+
+// Moves the witness p to the support point of the shape whose is unique, or to where the edges
+// cross; returns the other's core, where the point x, from its centre, must be, or NULL.
 static const sap_placed_shape* refine_witness(const sap_convex_pair* pair, const double n[3],
-                                              double f, double p[3], double x[3]) {
+                                              double f, const double edges[6], double p[3],
+                                              double x[3]) {
   static const double distinct = 0.01;
   const double back[3] = {-n[0], -n[1], -n[2]};
   const double of_a = distinctness(pair->a, n), of_b = distinctness(pair->b, back);
-  SAP_RETURN_IF(!(sap_most(of_a, of_b) > distinct), NULL);
+  if (!(sap_most(of_a, of_b) > distinct)) {
+    const bool crossing = sap_v3_dot(edges, edges) > 0.0;
+    return crossing && cross_edges(pair, n, f, edges, p, x) ? pair->b : NULL;
+  }
   if (of_a >= of_b) {
     sap_shape_support(pair->a, n, p);
     sap_v3_sub(x, p, pair->ab);
@@ -303,12 +329,12 @@ static sap_face_result find_local(const sap_convex_pair* pair, double margin, do
     return SAP_FACE_UNKNOWN;
   }
   sap_v3_scale(n, pair->ab, 1.0 / distance);
-  *f = sap_convex_polish(pair, false, n);
+  double x[3], edges[6];
+  *f = sap_convex_polish(pair, false, n, edges);
   SAP_RETURN_IF(*f <= -margin, SAP_FACE_APART);
-  double x[3];
   const sap_placed_shape* other =
       *f <= sap_most(0.0, rolling_radius(pair->a) + rolling_radius(pair->b))
-          ? refine_witness(pair, n, *f, p, x)
+          ? refine_witness(pair, n, *f, edges, p, x)
           : NULL;
   return other != NULL && core_holds(other, x, slack) ? SAP_FACE_FOUND : SAP_FACE_UNKNOWN;
 }
@@ -321,7 +347,7 @@ static bool find_overlap(const sap_convex_pair* pair, double margin, double n[3]
   if (found != SAP_FACE_UNKNOWN) {
     return found == SAP_FACE_FOUND;
   }
-  double x[3];
+  double x[3], edges[6];
   sap_simplex simplex;
   bool exact = false;
   const sap_gjk_result result = sap_gjk(pair, margin, &simplex, n);
@@ -336,8 +362,8 @@ static bool find_overlap(const sap_convex_pair* pair, double margin, double n[3]
   } else {
     exact = sap_epa(pair, &simplex, n, p) && sap_convex_is_polytope(pair);
   }
-  *f = sap_convex_polish(pair, exact, n);
-  (void)refine_witness(pair, n, *f, p, x);
+  *f = sap_convex_polish(pair, exact, n, edges);
+  (void)refine_witness(pair, n, *f, edges, p, x);
   return true;
 }
 

@@ -75,5 +75,6 @@ sap_face_result sap_convex_by_face(const sap_convex_pair* pair, double margin, d
 // of the depth met: n of two polytopes is then exact up to round-off.
 bool sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3], double p[3]);
 // Moves n to the minimum of f nearby; returns f(n), which never increases. exact: of two polytopes
-// that overlap, with n exact up to round-off: only to the kink nearby.
-double sap_convex_polish(const sap_convex_pair* pair, bool exact, double n[3]);
+// that overlap, with n exact up to round-off: only to the kink nearby. edges: of A and B, if n is
+// their common normal, else 0.
+double sap_convex_polish(const sap_convex_pair* pair, bool exact, double n[3], double edges[6]);

@@ -9,6 +9,8 @@
 //     cylinder's side  r (P_z - m m')/|n_xy|,  m = n_xy/|n_xy|
 //     ellipsoid        E/h - E n n' E/h^3,     h^2 = n' E n
 //     vertices         0
+#include <string.h>
+
 #include "multibody/geometry/convex.h"
 
 enum { SHAPE_KINKS = 3, NEWTON_STEPS = 16, HALVINGS = 3 };
@@ -127,11 +129,13 @@ static bool normalize(double n[3]) {
 }
 
 // Replaces n by `trial`, where f is `value`, unless it is more than f + allowance.
-static void accept(double value, const double trial[3], double allowance, double n[3], double* f) {
-  if (value <= *f + allowance) {
-    *f = value;
-    sap_v3_copy(n, trial);
+static bool accept(double value, const double trial[3], double allowance, double n[3], double* f) {
+  if (!(value <= *f + allowance)) {
+    return false;
   }
+  *f = value;
+  sap_v3_copy(n, trial);
+  return true;
 }
 
 // Computes the Newton step in the span of one or two tangents; false if the Hessian is not SPD.
@@ -202,16 +206,18 @@ static double run_newton(const sap_convex_pair* pair, const double* k, double n[
   return f;
 }
 
-static void try_faces(const sap_convex_pair* pair, const kinks* k, double near, double n[3],
+static bool try_faces(const sap_convex_pair* pair, const kinks* k, double near, double n[3],
                       double* f) {
+  bool accepted = false;
   for (int32_t i = 0; i < k->nfaces; ++i) {
     const double c = sap_v3_dot(k->faces[i], n);
     if (c * c > 1.0 - near * near) {
       double trial[3];
       sap_v3_scale(trial, k->faces[i], copysign(1.0, c));
-      accept(overlap(pair, trial), trial, tie * pair->scale, n, f);
+      accepted = accept(overlap(pair, trial), trial, tie * pair->scale, n, f) || accepted;
     }
   }
+  return accepted;
 }
 
 // Tries the great circle n . k = 0 of an edge k, from `start`.
@@ -221,7 +227,7 @@ static void try_edge(const sap_convex_pair* pair, const double* k, const double 
   double trial[3] = {start[0], start[1], start[2]};
   sap_v3_add_scaled(trial, k, -c);
   if (fabs(c) <= near_kink && normalize(trial)) {
-    accept(run_newton(pair, k, trial), trial, tie * pair->scale, n, f);
+    (void)accept(run_newton(pair, k, trial), trial, tie * pair->scale, n, f);
   }
 }
 
@@ -231,9 +237,9 @@ typedef struct edge_pairs {
   double least;  // cosine to `start`
 } edge_pairs;
 
-// Tries the common normals of two edges.
-static void try_edge_pairs(const sap_convex_pair* pair, const edge_pairs* e, double n[3],
-                           double* f) {
+// Tries the common normals of two edges; sets `edges` to those whose normal n is, else leaves them.
+static void try_edge_pairs(const sap_convex_pair* pair, const edge_pairs* e, double n[3], double* f,
+                           double edges[6]) {
   const kinks *a = e->a, *b = e->b;
   for (int32_t i = 0; i < a->nedges; ++i) {
     for (int32_t j = 0; j < b->nedges; ++j) {
@@ -244,14 +250,15 @@ static void try_edge_pairs(const sap_convex_pair* pair, const edge_pairs* e, dou
       }
       const double side = sap_v3_dot(cross, e->start);
       sap_v3_scale(cross, cross, copysign(1.0, side));
-      if (fabs(side) > e->least) {
-        accept(overlap(pair, cross), cross, tie * pair->scale, n, f);
+      if (fabs(side) > e->least && accept(overlap(pair, cross), cross, tie * pair->scale, n, f)) {
+        sap_v3_copy(edges, a->edges[i]);
+        sap_v3_copy(edges + 3, b->edges[j]);
       }
     }
   }
 }
 
-double sap_convex_polish(const sap_convex_pair* pair, bool exact, double n[3]) {
+double sap_convex_polish(const sap_convex_pair* pair, bool exact, double n[3], double edges[6]) {
   const double start[3] = {n[0], n[1], n[2]}, back[3] = {-n[0], -n[1], -n[2]};
   const double near = exact ? at_kink : near_kink;
   kinks a, b;
@@ -260,7 +267,7 @@ double sap_convex_polish(const sap_convex_pair* pair, bool exact, double n[3]) {
   double f = overlap(pair, n);
   if (!exact) {
     double smooth[3] = {n[0], n[1], n[2]};
-    accept(run_newton(pair, NULL, smooth), smooth, 0.0, n, &f);
+    (void)accept(run_newton(pair, NULL, smooth), smooth, 0.0, n, &f);
     for (int32_t i = 0; i < a.nedges; ++i) {
       try_edge(pair, a.edges[i], start, n, &f);
     }
@@ -269,8 +276,12 @@ double sap_convex_polish(const sap_convex_pair* pair, bool exact, double n[3]) {
     }
   }
   const double turned = exact ? at_kink * at_kink : near_kink;
-  try_edge_pairs(pair, &(edge_pairs){&a, &b, {start[0], start[1], start[2]}, 1.0 - turned}, n, &f);
-  try_faces(pair, &a, near, n, &f);
-  try_faces(pair, &b, near, n, &f);
+  memset(edges, 0, 6 * sizeof(double));
+  try_edge_pairs(pair, &(edge_pairs){&a, &b, {start[0], start[1], start[2]}, 1.0 - turned}, n, &f,
+                 edges);
+  const bool on_face[2] = {try_faces(pair, &a, near, n, &f), try_faces(pair, &b, near, n, &f)};
+  if (on_face[0] || on_face[1]) {
+    memset(edges, 0, 6 * sizeof(double));
+  }
   return f;
 }
