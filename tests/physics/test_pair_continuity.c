@@ -5,6 +5,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -15,7 +16,7 @@
 #include "support/mesh_shapes.h"
 #include "support/simulation.h"
 
-enum { TRIALS = 1500, HULL_POINTS = 12 };
+enum { HULL_POINTS = 12 };
 static const double DT = 0.01, JUMP = 1e-3;  // [s]; of a normal [rad]
 
 static uint64_t seed = 5;
@@ -53,22 +54,47 @@ static void place(const touching_pair* pair, int side, sap_placed_shape* shape) 
   sap_v3_add(shape->p, side == 0 ? origin : pair->p, centre);
 }
 
+// Returns the signed distance, and its normal.
+static double find_gap(const touching_pair* pair, double n[3]) {
+  sap_placed_shape a, b;
+  sap_manifold manifold;
+  place(pair, 0, &a);
+  place(pair, 1, &b);
+  sap_collide(&a, &b, 2.0, &manifold);
+  assert_true(manifold.count > 0);
+  const sap_manifold_point* deepest = sap_manifold_deepest(&manifold);
+  sap_v3_copy(n, deepest->n);
+  return deepest->phi;
+}
+
 // Moves the second body along the normal until the shapes touch.
 static void touch(touching_pair* pair) {
-  for (int i = 0; i < 60; ++i) {
-    sap_placed_shape a, b;
-    sap_manifold manifold;
-    place(pair, 0, &a);
-    place(pair, 1, &b);
-    sap_collide(&a, &b, 2.0, &manifold);
-    assert_true(manifold.count > 0);
-    const sap_manifold_point* deepest = sap_manifold_deepest(&manifold);
-    sap_v3_copy(pair->n, deepest->n);
-    if (fabs(deepest->phi) < 1e-14) {
-      return;
-    }
-    sap_v3_add_scaled(pair->p, pair->n, -deepest->phi);
+  double phi = 1.0;
+  for (int i = 0; i < 60 && fabs(phi) >= 1e-14; ++i) {
+    phi = find_gap(pair, pair->n);
+    sap_v3_add_scaled(pair->p, pair->n, fabs(phi) < 1e-14 ? 0.0 : -phi);
   }
+}
+
+static double angle_between(const double n[3], const double m[3]) {
+  double d[3];
+  sap_v3_sub(d, n, m);
+  return sap_v3_norm(d);
+}
+
+// True if the normal of the exact gap, by search over all directions, jumps as the gap closes: a
+// corner or an edge touches another.
+static bool normal_jumps(const touching_pair* pair) {
+  double n[2][3];
+  for (int k = 0; k < 2; ++k) {
+    touching_pair moved = *pair;
+    sap_placed_shape a, b;
+    sap_v3_add_scaled(moved.p, pair->n, k == 0 ? -pair->most : pair->most);
+    place(&moved, 0, &a);
+    place(&moved, 1, &b);
+    (void)oracle_distance(&a, &b, n[k]);
+  }
+  return angle_between(n[0], n[1]) > 10.0 * JUMP;
 }
 
 static touching_pair make_pair(void) {
@@ -166,7 +192,9 @@ static void step_from(simulation* s, const touching_pair* pair, double gap, doub
   sap_stepper_forget(s->stepper);
   simulation_step(s, 1);
   const sap_contact* contacts = sap_multibody_contacts(s->multibody);
-  sap_v3_copy(n, pair->n);
+  touching_pair moved = *pair;
+  sap_v3_add_scaled(moved.p, pair->n, gap);
+  (void)find_gap(&moved, n);
   for (int i = 0; i < sap_multibody_contact_count(s->multibody); ++i) {
     if (contacts[i].phi < deepest) {
       deepest = contacts[i].phi;
@@ -184,8 +212,7 @@ static double sweep_gap(const touching_pair* pair) {
     step_from(&s, pair, -sweep, n[0]);
     memcpy(before, s.state.v, (size_t)s.state.nv * sizeof *before);
     step_from(&s, pair, sweep, n[1]);
-    sap_v3_sub(n[0], n[0], n[1]);
-    if (sap_v3_norm(n[0]) > JUMP) {
+    if (angle_between(n[0], n[1]) > JUMP) {
       most = -1.0;
       break;
     }
@@ -198,29 +225,39 @@ static double sweep_gap(const touching_pair* pair) {
   return most;
 }
 
+// SAPSTEP_PAIRS: pairs of each seed, if set.
 static void test_pairs(void** state) {
   (void)state;
   static const char* const names[] = {"plane", "sphere",    "capsule", "cylinder",
                                       "box",   "ellipsoid", "hull"};
-  int bad = 0, jumps = 0;
-  for (int i = 0; i < 3 * HULL_POINTS; ++i) {
-    hull_points[i] = uniform(-0.12, 0.12);
-  }
-  mesh_shape_create(&hull, hull_points, HULL_POINTS);
-  for (int trial = 0; trial < TRIALS; ++trial) {
-    const touching_pair pair = make_pair();
-    const double ratio = sweep_gap(&pair);
-    jumps += ratio < 0.0;
-    if (ratio > 10.0) {
-      print_message("trial %d, %s on %s, k %g, scheme %d, model %d: change %g\n", trial,
-                    names[pair.type[0]], names[pair.type[1]], pair.material.stiffness,
-                    (int)pair.scheme, (int)pair.model, ratio);
-      ++bad;
+  static const int seeds[][2] = {{5, 1500}, {11, 2500}, {14, 400}};
+  const char* wanted = getenv("SAPSTEP_PAIRS");
+  int bad = 0, jumps = 0, all = 0;
+  for (int i = 0; i < 3; ++i) {
+    const int trials = wanted != NULL ? atoi(wanted) : seeds[i][1];
+    seed = (uint64_t)seeds[i][0];
+    for (int k = 0; k < 3 * HULL_POINTS; ++k) {
+      hull_points[k] = uniform(-0.12, 0.12);
     }
+    mesh_shape_create(&hull, hull_points, HULL_POINTS);
+    for (int trial = 0; trial < trials; ++trial) {
+      const touching_pair pair = make_pair();
+      const double ratio = sweep_gap(&pair);
+      const bool jumps_now = ratio < 0.0 || (ratio > 10.0 && normal_jumps(&pair));
+      jumps += jumps_now;
+      if (ratio > 10.0 && !jumps_now) {
+        print_message("seed %d, trial %d, %s on %s, k %g, scheme %d, model %d: change %g\n",
+                      seeds[i][0], trial, names[pair.type[0]], names[pair.type[1]],
+                      pair.material.stiffness, (int)pair.scheme, (int)pair.model, ratio);
+        ++bad;
+      }
+    }
+    all += trials;
+    mesh_shape_destroy(&hull);
   }
-  mesh_shape_destroy(&hull);
+  print_message("%d of %d above 10, %d where the normal jumps\n", bad, all, jumps);
   assert_int_equal(bad, 0);
-  assert_true(jumps < TRIALS / 10);
+  assert_true(jumps < all / 10);
 }
 
 int main(void) {

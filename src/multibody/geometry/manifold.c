@@ -7,6 +7,8 @@ static const double same_depth = 1e-9;  // above round-off, below the effect of 
 // Equal depths among the corners of faces that lie flat on each other: the deepest corner changes
 // as a body rocks at rest, and the points chosen after it would change too.
 static const double same_corner = 1e-4;
+// Points on a rim between its corners lie this near to them.
+static const double like_point = 0.02;
 
 void sap_candidates_start(sap_candidates* list, double reach) {
   list->count = 0;
@@ -168,8 +170,8 @@ static bool take_corners(const sap_candidates* list, double scale, sap_manifold*
   return true;
 }
 
-// Adds the points chosen from the list, but those that are there.
 static void choose(const sap_candidates* list, double scale, sap_manifold* out) {
+  out->count = 0;
   if (list->count == 0) {
     return;
   }
@@ -210,17 +212,43 @@ static void take(const sap_candidates* list, double height, sap_candidates* part
   }
 }
 
+// Returns true if one of the points is so near and about as deep that the other adds nothing, but not
+// the same.
+static bool has_like(const sap_manifold* manifold, const sap_manifold_point* point, double scale) {
+  const double apart = like_point * scale;
+  bool found = false;
+  for (int32_t k = 0; k < manifold->count; ++k) {
+    const sap_manifold_point* other = &manifold->points[k];
+    found = found || (fabs(point->phi - other->phi) <= same_corner * scale &&
+                      distance2(point->p, other->p) <= apart * apart);
+  }
+  return found && !has_point(manifold, point->p, same_point * scale);
+}
+
 // The choice from all points is made beside that from those below `near`: a first point that passes
-// it does not change the choice.
+// it does not change the choice. Where it is not in that choice, one like it mostly is.
 void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out) {
   if (list->boxes && take_corners(list, scale, out)) {
     return;
   }
   sap_candidates part;
-  out->count = 0;
   take(list, out->near, &part);
-  choose(&part, scale, out);
-  if (part.count < list->count) {
+  if (part.count == 0 || part.count == list->count) {
     choose(list, scale, out);
+    return;
+  }
+  sap_manifold all, deep;
+  choose(list, scale, &all);
+  choose(&part, scale, &deep);
+  out->count = 0;
+  for (int32_t i = 0; i < deep.count; ++i) {
+    if (!has_like(&all, &deep.points[i], scale)) {
+      out->points[out->count++] = deep.points[i];
+    }
+  }
+  for (int32_t i = 0; i < all.count; ++i) {
+    if (!has_point(out, all.points[i].p, same_point * scale)) {
+      out->points[out->count++] = all.points[i];
+    }
   }
 }
