@@ -4,8 +4,9 @@
 
 #include <sapstep/base.h>
 
+// Functions that print are cold: the compiler moves blocks that end in such a call out of the way.
 #if defined(__GNUC__)
-#define SAP_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#define SAP_PRINTF(format_index, first) __attribute__((cold, format(printf, format_index, first)))
 #else
 #define SAP_PRINTF(format_index, first)
 #endif
