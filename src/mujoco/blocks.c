@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "mujoco/adapter.h"
+#include "problem/blocks.h"
 
 uint64_t sap_mj_blocks_key(const sap_mj* a, int32_t kind, int32_t first, int32_t second,
                            int32_t ordinal) {
@@ -42,7 +43,8 @@ sap_status sap_mj_blocks_add_row(sap_mj* a, int32_t ntrees, const sap_mj_row_law
                            .lower = &law->lower,
                            .upper = &law->upper,
                            .key = key};
-  return sap_problem_add_block(a->problem, &block, error);
+  return a->rows.column < 0 ? sap_problem_add_block(a->problem, &block, error)
+                            : sap_problem_add_scaled(a->problem, &block, a->rows.column, error);
 }
 
 sap_status sap_mj_blocks_add_compliant(sap_mj* a, int32_t ntrees, sap_compliant_row* row,
@@ -59,17 +61,8 @@ sap_status sap_mj_blocks_add_compliant(sap_mj* a, int32_t ntrees, sap_compliant_
   return sap_mj_blocks_add_row(a, ntrees, &law, key, error);
 }
 
-// Returns the row of a limit or friction; for a single velocity just its entry, without a search.
-static sap_mj_row simple_row(const sap_mj* a, const mjData* d, int32_t row) {
-  const mjModel* m = a->model;
-  const sap_mj_row whole = sap_mj_constraint_row(&a->shadow, d, row);
-  const int32_t id = d->efc_id[row], type = d->efc_type[row];
-  const bool joint = type == mjCNSTR_LIMIT_JOINT && m->jnt_type[id] != mjJNT_BALL;
-  if (whole.columns != NULL || (!joint && type != mjCNSTR_FRICTION_DOF)) {
-    return whole;
-  }
-  const int32_t dof = joint ? m->jnt_dofadr[id] : id;
-  return (sap_mj_row){1, a->rows.unit_columns + dof, whole.values + dof};
+static sap_mj_row trimmed_row(const sap_mj* a, const mjData* d, int32_t row) {
+  return sap_mj_row_trim(a, sap_mj_constraint_row(&a->shadow, d, row));
 }
 
 // Returns true if a limit can be left out: it has no impulse while J v >= v_hat = -g0/h, and
@@ -87,7 +80,7 @@ static bool is_far(sap_mj* a, const mjData* d, const sap_mj_row* row,
 
 bool sap_mj_blocks_check_limits(sap_mj* a, const mjData* d, const double* v) {
   for (int32_t i = 0; i < a->blocks.far_limit_count; ++i) {
-    const sap_mj_row row = simple_row(a, d, a->blocks.far_limits[i].row);
+    const sap_mj_row row = trimmed_row(a, d, a->blocks.far_limits[i].row);
     if (!(sap_mj_row_times(&row, v) >= a->blocks.far_limits[i].bound)) {
       a->blocks.all_limits = true;
       return true;
@@ -102,7 +95,7 @@ static sap_status add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* 
   const double damping =
       tendon ? a->elements.tendon_damping[id] : a->elements.dof_damping[a->model->jnt_dofadr[id]];
   const sap_mj_law* law = &(tendon ? a->materials.tendons : a->materials.joints)[id];
-  const sap_mj_row source = simple_row(a, d, row);
+  const sap_mj_row source = trimmed_row(a, d, row);
   sap_compliant_row limit = {.stiffness = law->stiffness,
                              .relaxation_time = law->relaxation_time,
                              .g0 = d->efc_pos[row] - d->efc_margin[row],
@@ -121,16 +114,13 @@ static sap_status add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* 
   }
   SAP_TRY(sap_mj_blocks_add_slot(a, -1, row, 1, error));
   // The sign of the row tells the lower limit of a joint from the upper one.
-  int32_t side = 0;
-  for (int32_t i = 0; i < source.count && side == 0; ++i) {
-    side = source.values[i] > 0.0 ? 1 : source.values[i] < 0.0 ? 2 : 0;
-  }
+  const int32_t side = source.values[0] > 0.0 ? 1 : 2;
   return sap_mj_blocks_add_compliant(
       a, ntrees, &limit, sap_mj_blocks_key(a, SAP_MJ_KEY_LIMIT, id, tendon, side), error);
 }
 
 static sap_status add_friction(sap_mj* a, const mjData* d, int32_t row, sap_error* error) {
-  const sap_mj_row source = simple_row(a, d, row);
+  const sap_mj_row source = trimmed_row(a, d, row);
   const int32_t ntrees = sap_mj_rows_gather(a, &source, 1, error);
   if (ntrees < 1) {
     return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;

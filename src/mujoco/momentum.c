@@ -125,7 +125,7 @@ sap_status sap_mj_momentum_add_elements(sap_mj* a, const mjData* d, sap_error* e
   for (int32_t t = 0; t < (int32_t)a->model->ntendon; ++t) {
     const double k = elements->tendon_stiffness[t], b = elements->tendon_damping[t];
     if (k > 0.0 || b > 0.0) {
-      const sap_mj_row row = sap_mj_tendon_row(&a->shadow, d, t);
+      const sap_mj_row row = sap_mj_row_trim(a, sap_mj_tendon_row(&a->shadow, d, t));
       SAP_TRY(sap_mj_momentum_add_rank_one(a, &row, h * (b + h * k), error));
       sap_mj_row_add(&row, -h * h * k * sap_mj_row_times(&row, d->qvel), rhs);
     }

@@ -274,7 +274,7 @@ static sap_status find_singles(sap_mj* a, const mjData* d, sap_error* error) {
       if (!read_servo(m, d, i, output, &law)) {
         continue;
       }
-      law.row = sap_mj_moment_row(m, d, output);
+      law.row = sap_mj_row_trim(a, sap_mj_moment_row(m, d, output));
       law.V0 = d->actuator_velocity[output];
       law.is_limited = isfinite(law.lower) || isfinite(law.upper);
       law.block = leaves_range(&law, force_at(&law, h, law.V0)) ? BOXED : IN_A;
@@ -287,18 +287,9 @@ static sap_status find_singles(sap_mj* a, const mjData* d, sap_error* error) {
 #if SAP_MJ_SINCE(3, 0, 0)
 static const mjtNum one = 1.0;
 
-// Returns the one velocity that the row acts on, -1: several.
+// Returns the one velocity that a trimmed row acts on, -1: several.
 static int32_t only_column(const sap_mj_row* row) {
-  int32_t only = -1;
-  for (int32_t i = 0; i < row->count; ++i) {
-    if (row->values[i] != 0.0) {
-      if (only >= 0) {
-        return -1;
-      }
-      only = row->columns != NULL ? row->columns[i] : i;
-    }
-  }
-  return only;
+  return row->count == 1 ? row->columns[0] : -1;
 }
 
 static double value_at(const sap_mj_row* row, int32_t column) {
