@@ -208,7 +208,7 @@ static sap_status solve_step(sap_free_motion* fm, const sap_step_context* step,
   if (!(step->theta > 0.0)) {
     return sap_free_motion_solve_linear(fm, error);
   }
-  sap_error attempt = {0};
+  sap_error attempt;
   const sap_status status = solve_implicit(fm, max_iterations, true, &attempt);
   if (status != SAP_STATUS_STEP_FAILED || !free) {
     if (status != SAP_STATUS_OK && error != NULL) {

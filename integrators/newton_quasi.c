@@ -160,7 +160,7 @@ static bool end_all(sap_free_motion* fm) {
 // factorized because the iterate is far off (K of a cubic spring, 1e19, hides M), groups go on from
 // their best iterates.
 static sap_status renew_factor(sap_free_motion* fm, bool renew, sap_error* error) {
-  sap_error local = {0};
+  sap_error local;
   sap_status status = renew ? sap_momentum_balance_matrix(&fm->balance, &local) : SAP_STATUS_OK;
   if (status == SAP_STATUS_OK) {
     status = sap_newton_quasi_factor(fm, &local);

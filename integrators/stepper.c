@@ -129,7 +129,7 @@ static sap_status check_state(const sap_stepper* stepper, const sap_state* state
   SAP_TRY(check_finite("state:", "q", state->q, state->nq, error));
   SAP_TRY(check_finite("state:", "v", state->v, state->nv, error));
   SAP_TRY(check_finite("state:", "act", state->act, state->na, error));
-  sap_error unused = {0};
+  sap_error unused;
   const sap_system* system = &stepper->system;
   return system->check_positions == NULL
              ? SAP_STATUS_OK

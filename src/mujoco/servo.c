@@ -287,11 +287,6 @@ static sap_status find_singles(sap_mj* a, const mjData* d, sap_error* error) {
 #if SAP_MJ_SINCE(3, 0, 0)
 static const mjtNum one = 1.0;
 
-// Returns the one velocity that a trimmed row acts on, -1: several.
-static int32_t only_column(const sap_mj_row* row) {
-  return row->count == 1 ? row->columns[0] : -1;
-}
-
 static double value_at(const sap_mj_row* row, int32_t column) {
   for (int32_t i = 0; i < row->count; ++i) {
     if ((row->columns != NULL ? row->columns[i] : i) == column) {
@@ -305,7 +300,7 @@ static double value_at(const sap_mj_row* row, int32_t column) {
 static void absorb(sap_mj* a, int32_t dof) {
   for (int32_t i = 0; i < a->servos.count; ++i) {
     sap_mj_servo* s = &a->servos.list[i];
-    if (s->output >= 0 && only_column(&s->row) == dof) {
+    if (s->output >= 0 && s->row.count == 1 && s->row.columns[0] == dof) {
       s->is_absorbed = true;
     }
   }
@@ -329,7 +324,7 @@ static sap_status find_effort_range(sap_mj* a, const mjData* d, int32_t joint, s
   sum.cut = sum.raw - sum.applied;
   for (int32_t i = 0; i < a->servos.count; ++i) {
     const sap_mj_servo* s = &a->servos.list[i];
-    if (s->output >= 0 && only_column(&s->row) == dof && s->block == IN_A) {
+    if (s->output >= 0 && s->row.count == 1 && s->row.columns[0] == dof && s->block == IN_A) {
       const double gear = value_at(&s->row, dof);
       sum.raw += gear * (s->raw - s->applied);
       sum.kp += gear * gear * s->kp;

@@ -164,7 +164,6 @@ static void run_batch(void* context, int32_t job) {
   const int32_t rows = call->options->max_iterations < SAP_HISTORY_RESERVE
                            ? call->options->max_iterations
                            : SAP_HISTORY_RESERVE;
-  batch->error = (sap_error){0};
   batch->pool.solve += call->problem->solved ? 0 : 1;
   batch->status = sap_history_begin(&batch->iterates, rows + SAP_ITERATES_RESERVE * share + 1, 0.0,
                                     &batch->error);
