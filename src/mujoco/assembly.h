@@ -16,8 +16,7 @@ typedef struct sap_mj_rows {
   int32_t* entry;                // of a contact's rows (nv)
   double** place;                // of these entries in J (nv)
   int32_t* seen;                 // index of a tree in `trees`, -1: not in the block (ntrees)
-  int32_t column;     // of a single row, trimmed to one entry: its place in its tree; -1: others
-  int* unit_columns;  // 0, 1, ...: columns of rows of one velocity (nv)
+  int* unit_columns;             // 0, 1, ...: columns of rows of one velocity (nv)
 } sap_mj_rows;
 
 // Returns the row without the zeros at its ends.

@@ -5,7 +5,6 @@
 
 #include "core/memory.h"
 #include "mujoco/adapter.h"
-#include "problem/blocks.h"
 
 uint64_t sap_mj_blocks_key(const sap_mj* a, int32_t kind, int32_t first, int32_t second,
                            int32_t ordinal) {
@@ -43,8 +42,7 @@ sap_status sap_mj_blocks_add_row(sap_mj* a, int32_t ntrees, const sap_mj_row_law
                            .lower = &law->lower,
                            .upper = &law->upper,
                            .key = key};
-  return a->rows.column < 0 ? sap_problem_add_block(a->problem, &block, error)
-                            : sap_problem_add_scaled(a->problem, &block, a->rows.column, error);
+  return sap_problem_add_block(a->problem, &block, error);
 }
 
 sap_status sap_mj_blocks_add_compliant(sap_mj* a, int32_t ntrees, sap_compliant_row* row,

@@ -5,7 +5,6 @@
 // relative to geom 1 in an elliptic model. A pyramidal model has pairs n +- mu_j t_j:
 //   n   = (row_0 + row_1)/2
 //   t_j = (row_2j - row_2j+1)/(2 mu_j)
-#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -105,10 +104,6 @@ int32_t sap_mj_rows_gather(sap_mj* a, const sap_mj_row* rows, int32_t count, sap
     scatter(a, &rows[r], (double* const*)a->rows.parts, count, r);
   }
   forget_trees(a, ntrees);
-  const bool single = count == 1 && ntrees == 1 && rows->count == 1 && rows->columns != NULL;
-  a->rows.column = single && isfinite(rows->values[0])
-                       ? rows->columns[0] - a->trees.start[a->rows.trees[0]]
-                       : -1;
   return status == SAP_STATUS_OK ? ntrees : -1;
 }
 // Finds the rows of MuJoCo's and their factors that make row r of [t1 t2 n spin roll1 roll2].
@@ -209,7 +204,6 @@ static sap_status fill_contact(sap_mj* a, const mjData* d, const mjContact* c, i
 int32_t sap_mj_rows_gather_contact(sap_mj* a, const mjData* d, const mjContact* c,
                                    sap_error* error) {
   const int32_t ntrees = find_contact_trees(a, c);
-  a->rows.column = -1;
   const sap_status status = fill_contact(a, d, c, ntrees, error);
   forget_trees(a, ntrees);
   return status == SAP_STATUS_OK ? ntrees : -1;

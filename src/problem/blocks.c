@@ -176,10 +176,23 @@ sap_status sap_problem_add_scaled(sap_problem* problem, const sap_block* block, 
   return SAP_STATUS_OK;
 }
 
+// Returns the place of the only entry of a single row, -1: others.
+static int32_t find_column(const sap_problem* p, const sap_block* b) {
+  int32_t column = -1;
+  const int32_t n = b->nrows == 1 && b->ntrees == 1 ? p->tree_size[b->trees[0]] : 0;
+  for (int32_t i = 0; i < n; ++i) {
+    if (b->jacobians[0][i] != 0.0) {
+      SAP_RETURN_IF(column >= 0, -1);
+      column = i;
+    }
+  }
+  return column;
+}
+
 sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block, sap_error* error) {
   SAP_NOT_NULL(error, problem, block);
   SAP_TRY(sap_problem_check_jacobians(problem, block, error));
-  return sap_problem_add_scaled(problem, block, -1, error);
+  return sap_problem_add_scaled(problem, block, find_column(problem, block), error);
 }
 
 sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_block* out,
