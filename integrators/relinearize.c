@@ -186,21 +186,19 @@ static sap_status go_on(sap_relinearize* r, bool pauses, sap_error* error) {
   return solve_once(r, true, error);
 }
 
-// Solves the problem, and again with each set of contacts that the solution before lacked. The set
-// only grows; a chain of pushes takes a round per link. A long solve pauses, for what it lacks
-// mostly shows before it converges. A solution that is lost is not asked.
+// Solves the problem. A long solve pauses and asks for contacts that it lacks, which mostly show
+// before it converges. The set only grows; a chain of pushes takes a round per link. A solution that
+// is lost is not asked.
 static sap_status solve_contact(sap_relinearize* r, sap_error* error) {
   sap_contact_stage* contact = &r->contact;
   bool pauses = contact->info->needs_R && !contact->info->signorini &&  // SAP
                 r->system->missing_contacts != NULL;
   contact->problem->pauses = pauses;
   SAP_TRY(solve_once(r, r->count > 0, error));
-  for (int round = 0; round < ROUNDS_MAX && !is_out_of_time(r) && !is_lost(r); ++round) {
+  for (int round = 0; contact->paused && round < ROUNDS_MAX && !is_out_of_time(r) && !is_lost(r);
+       ++round) {
     int32_t missing = 0;
     SAP_TRY(find_missing(r, &missing, error));
-    if (missing == 0 && !contact->paused) {
-      return SAP_STATUS_OK;
-    }
     if (missing > 0) {
       SAP_TRY(assemble_constraints(r, r->step.v_guess, error));
     }
@@ -262,8 +260,7 @@ static sap_status solve_corrected(sap_relinearize* r, bool balanced, bool idle, 
     sap_problem_shift_closure(problem);
     r->about_solution = true;
   }
-  SAP_TRY(sap_problem_set_v_guess(problem, v, error));
-  return solve_contact(r, error);
+  return go_on(r, false, error);
 }
 
 // Bounds for later solutions: the errors of the first one, or the tolerance, and the larger v'
@@ -306,8 +303,8 @@ static sap_status finish_balance(sap_relinearize* r, sap_error* error) {
 }
 
 // Repeats the solution until both errors are within their tolerances.
-static sap_status iterate_solutions(sap_relinearize* r, const first_solution* first,
-                                    sap_error* error) {
+static sap_status correct_errors(sap_relinearize* r, const first_solution* first,
+                                 sap_error* error) {
   const double tolerance = r->options->balance_tolerance;
   double balance_before = HUGE_VAL, closure_before = HUGE_VAL, corrected = HUGE_VAL;
   bool first_choice = true;
@@ -351,6 +348,22 @@ static sap_status iterate_solutions(sap_relinearize* r, const first_solution* fi
     lost = is_lost(r) ? lost + 1 : 0;
   }
   return status;
+}
+
+// Solves again with each set of contacts that the solution before lacked, and corrects the errors
+// then if `first` is not NULL.
+static sap_status add_missing(sap_relinearize* r, const first_solution* first, sap_error* error) {
+  int32_t missing = 1;
+  for (int i = 0; missing > 0 && i < ROUNDS_MAX && !is_out_of_time(r) && !is_lost(r); ++i) {
+    SAP_TRY(find_missing(r, &missing, error));
+    if (missing > 0) {
+      SAP_TRY(assemble_constraints(r, r->step.v_guess, error));
+      SAP_TRY(go_on(r, false, error));
+      SAP_TRY(measure_errors(r, error));
+      SAP_TRY(first != NULL ? correct_errors(r, first, error) : SAP_STATUS_OK);
+    }
+  }
+  return SAP_STATUS_OK;
 }
 
 // Finds trees that have blocks now, and that no constraint held in the last step: the law sees them
@@ -408,9 +421,11 @@ static sap_status withdraw(sap_relinearize* r, sap_error* error) {
   sap_problem_restore_repeats(r->contact.problem);
   SAP_TRY(sap_problem_set_v_guess(r->contact.problem, r->v_first, error));
   r->contact.restored = true;
-  const sap_status status = solve_contact(r, error);
+  sap_status status = solve_contact(r, error);
+  status = status == SAP_STATUS_OK ? measure_errors(r, error) : status;
+  status = status == SAP_STATUS_OK ? add_missing(r, NULL, error) : status;
   r->contact.restored = false;
-  return status == SAP_STATUS_OK ? measure_errors(r, error) : status;
+  return status;
 }
 
 // Improves the first solution. Far from closed loops and in the hardest impacts the iteration may
@@ -430,7 +445,8 @@ static sap_status improve_solution(sap_relinearize* r, sap_error* error) {
   memcpy(r->v_first, v, (size_t)r->system->nv * sizeof *v);
   r->lost_speed = LOST * first.speed;
   sap_error attempt;
-  sap_status status = iterate_solutions(r, &first, &attempt);
+  sap_status status = correct_errors(r, &first, &attempt);
+  status = status == SAP_STATUS_OK ? add_missing(r, &first, &attempt) : status;
   const bool holds = status == SAP_STATUS_OK && (r->count == 0 || !has_diverged(r, &first));
   status = holds ? finish_balance(r, &attempt) : status;
   propagate_callback_error(status, &attempt, error);
