@@ -220,6 +220,9 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
     const bool patches = sap_collision_has_fields(multibody->collision);
     SAP_TRY(sap_multibody_find_contacts(multibody, kin0, step->dt, v,
                                         patches ? step->v0_free : NULL, error));
+    if (!within) {
+      SAP_TRY(sap_multibody_leave_open(multibody, kin0, step->dt, error));
+    }
     multibody->detected = true;
     SAP_TRY(store_contacts(multibody, within ? multibody->contact_count : 0, error));
     SAP_TRY(find_on_the_way(multibody, step, v, error));

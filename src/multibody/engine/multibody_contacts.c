@@ -47,11 +47,33 @@ sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinem
   }
   SAP_TRY(sap_collision_detect(multibody->collision, &query, &found, &count, error));
   SAP_TRY(SAP_ROOM(&multibody->pool, &multibody->contacts, count, error));
-  multibody->contact_count = 0;
+  multibody->contact_count = multibody->open_count = 0;
   multibody->collected = false;
   for (int32_t i = 0; i < count; ++i) {
     if (is_on(multibody, &found[i])) {
       multibody->contacts[multibody->contact_count++] = found[i];
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// `solutions` of a contact that the problem lacks.
+enum { LEFT_OPEN = -1 };
+
+sap_status sap_multibody_leave_open(sap_multibody* multibody, const sap_kinematics* kin, double dt,
+                                    sap_error* error) {
+  const sap_collision_query motion = {
+      .p_WB = kin->p_WB, .R_WB = kin->R_WB, .V_WB = multibody->velocities[0], .dt = dt};
+  const int32_t count = multibody->contact_count;
+  SAP_TRY(SAP_ROOM(&multibody->pool, &multibody->open, count, error));
+  multibody->contact_count = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    const sap_contact* contact = &multibody->contacts[i];
+    if (sap_collision_leaves_open(multibody->collision, &motion, contact)) {
+      multibody->open[multibody->open_count] = *contact;
+      multibody->open[multibody->open_count++].solutions = LEFT_OPEN;
+    } else if (multibody->contact_count++ < i) {
+      multibody->contacts[multibody->contact_count - 1] = *contact;
     }
   }
   return SAP_STATUS_OK;
@@ -108,12 +130,20 @@ sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_step_cont
   SAP_TRY(sap_collision_detect(multibody->collision, &query, &found, &nfound, error));
   sap_evaluation_point* point = &multibody->point;
   int32_t* size = at_point ? &point->count : &multibody->contact_count;
-  SAP_TRY(SAP_ROOM(&multibody->pool, &multibody->contacts, *size + nfound, error));
+  SAP_TRY(SAP_ROOM(&multibody->pool, &multibody->contacts, *size + nfound + multibody->open_count,
+                   error));
   if (at_point) {
     SAP_TRY(sap_multibody_reserve_point(multibody, *size + nfound, error));
   }
   *count = merge_contacts(multibody, found, nfound,
                           at_point ? point->contacts : multibody->contacts, size);
+  for (int32_t i = 0; i < multibody->open_count; ++i) {
+    sap_contact* contact = &multibody->open[i];
+    if (contact->solutions == LEFT_OPEN && sap_collision_closes(&query, contact)) {
+      contact->solutions = step->solutions;
+      *count += merge_contacts(multibody, contact, 1, multibody->contacts, size);
+    }
+  }
   return SAP_STATUS_OK;
 }
 
@@ -127,6 +157,10 @@ void sap_multibody_drop_later(sap_multibody* multibody, bool at_point) {
     }
   }
   *size = kept;
+  for (int32_t i = 0; i < multibody->open_count; ++i) {
+    sap_contact* contact = &multibody->open[i];
+    contact->solutions = contact->solutions > 0 ? LEFT_OPEN : contact->solutions;
+  }
   sap_collision_drop_later(multibody->collision);
 }
 

@@ -85,6 +85,8 @@ struct sap_multibody {
   bool* shape_on;      // false: all contacts of the shape are switched off  (shapes)
   sap_contact* contacts;
   int32_t contact_count;
+  sap_contact* open;  // contacts that v* leaves open, which the problem lacks (open_count)
+  int32_t open_count;
   sap_evaluation_point point;
   sap_derivatives* derivatives;  // NULL until they are first needed
   sap_mass_work* masses;
@@ -151,6 +153,9 @@ sap_status sap_multibody_derivatives(sap_multibody* multibody, sap_error* error)
 sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
                                        double dt, const double* v, const double* v0,
                                        sap_error* error);
+// Moves contacts that v*, with which they were found, leaves far open from `contacts` to `open`.
+sap_status sap_multibody_leave_open(sap_multibody* multibody, const sap_kinematics* kin, double dt,
+                                    sap_error* error);
 // Finds contacts that motion with v closes and that are not there, and inserts them into the list:
 // the contacts or, for theta_vq < 1, those of the evaluation point, which has room.
 sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_step_context* step,

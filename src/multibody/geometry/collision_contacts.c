@@ -278,19 +278,6 @@ typedef struct contact_place {
   const sap_patch_cluster* patch;  // NULL: points
 } contact_place;
 
-// Velocity of B's surface away from A's along n in the motion of the query [m/s].
-static double normal_speed(const sap_collision_query* at, const sap_contact* contact) {
-  double speed = 0.0;
-  for (int32_t side = 0; side < 2; ++side) {
-    const int32_t body = side == 0 ? contact->body_A : contact->body_B;
-    double v[3];
-    sap_motion_velocity(at, body, contact->point, side == 0 ? contact->ahead_A : contact->ahead_B,
-                        v);
-    speed += (side == 0 ? -1.0 : 1.0) * sap_v3_dot(contact->R_WC + 6, v);
-  }
-  return speed;
-}
-
 // Shares the ways of two moving bodies, see sap_ahead_own_ways.
 static void share_ahead(const sap_collision_shape* a, const sap_collision_shape* b,
                         sap_contact* contact) {
@@ -384,7 +371,8 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
       set_patch_point(patch, i, &contact);
     }
     add_belts(c, at, &contact);
-    const double change = place->time > 0.0 ? -place->time * normal_speed(at, &contact) : 0.0;
+    const double change =
+        place->time > 0.0 ? -place->time * sap_motion_normal_speed(at, &contact, NULL) : 0.0;
     contact.law_phi = phi + change;
     contact.phi = patch == NULL       ? contact.law_phi
                   : place->time > 0.0 ? sap_most(0.0, change - c->surface->depth)

@@ -33,6 +33,43 @@ void sap_motion_velocity(const sap_collision_query* query, int32_t body, const d
   sap_v3_add(velocity, velocity, V + 3);
 }
 
+double sap_motion_normal_speed(const sap_collision_query* query, const sap_contact* contact,
+                               double* speeds) {
+  double speed = 0.0, sum = 0.0;
+  for (int32_t side = 0; side < 2; ++side) {
+    const int32_t body = side == 0 ? contact->body_A : contact->body_B;
+    double v[3];
+    sap_motion_velocity(query, body, contact->point,
+                        side == 0 ? contact->ahead_A : contact->ahead_B, v);
+    speed += (side == 0 ? -1.0 : 1.0) * sap_v3_dot(contact->R_WC + 6, v);
+    sum += speeds != NULL ? sap_v3_norm(v) : 0.0;
+  }
+  if (speeds != NULL) {
+    *speeds = sum;
+  }
+  return speed;
+}
+
+// Gaps left that hardly any solution closes. Measured over piles that fall: 4 to 7 % of the contacts
+// are left out, of planks a third; in 2 of 100 steps some of them act.
+static const double FALLS_OPEN = 4.0, WAYS_OPEN = 0.1;
+
+bool sap_collision_leaves_open(const sap_collision* c, const sap_collision_query* query,
+                               const sap_contact* contact) {
+  const sap_collision_shape *a = &c->shapes[contact->shape_A], *b = &c->shapes[contact->shape_B];
+  if (!(contact->phi > sap_most(a->reach, b->reach)) || contact->patch > 0) {
+    return false;
+  }
+  double speeds;
+  const double speed = sap_motion_normal_speed(query, contact, &speeds);
+  return contact->phi + query->dt * speed >
+         sap_most(FALLS_OPEN * c->fall, WAYS_OPEN * query->dt * speeds);
+}
+
+bool sap_collision_closes(const sap_collision_query* query, const sap_contact* contact) {
+  return contact->phi + query->dt * sap_motion_normal_speed(query, contact, NULL) < 0.0;
+}
+
 double sap_motion_bound(const sap_collision_shape* a, const sap_collision_shape* b) {
   double d[3];
   sap_v3_sub(d, b->move, a->move);
