@@ -186,26 +186,34 @@ static sap_status go_on(sap_relinearize* r, bool pauses, sap_error* error) {
   return solve_once(r, true, error);
 }
 
-// Solves the problem. A long solve pauses and asks for contacts that it lacks, which mostly show
-// before it converges. The set only grows; a chain of pushes takes a round per link. A solution that
-// is lost is not asked.
-static sap_status solve_contact(sap_relinearize* r, sap_error* error) {
+// Adds contacts that the solution lacks, and solves again. A paused solve goes on as long as it lacks
+// some. A solution that is lost is not asked.
+static sap_status add_missing(sap_relinearize* r, bool* added, sap_error* error) {
   sap_contact_stage* contact = &r->contact;
-  bool pauses = contact->info->needs_R && !contact->info->signorini &&  // SAP
-                r->system->missing_contacts != NULL;
-  contact->problem->pauses = pauses;
-  SAP_TRY(solve_once(r, r->count > 0, error));
-  for (int round = 0; contact->paused && round < ROUNDS_MAX && !is_out_of_time(r) && !is_lost(r);
-       ++round) {
+  *added = false;
+  for (int i = 0;
+       (i == 0 || contact->paused) && i < ROUNDS_MAX && !is_out_of_time(r) && !is_lost(r); ++i) {
     int32_t missing = 0;
     SAP_TRY(find_missing(r, &missing, error));
     if (missing > 0) {
+      *added = true;
       SAP_TRY(assemble_constraints(r, r->step.v_guess, error));
     }
-    pauses = pauses && missing > 0;
-    SAP_TRY(go_on(r, pauses, error));
+    if (missing > 0 || contact->paused) {
+      SAP_TRY(go_on(r, contact->paused && missing > 0, error));
+    }
   }
   return contact->paused ? go_on(r, false, error) : SAP_STATUS_OK;
+}
+
+// Solves the problem. A long solve pauses, for what it lacks mostly shows before it converges.
+static sap_status solve_contact(sap_relinearize* r, sap_error* error) {
+  sap_contact_stage* contact = &r->contact;
+  bool added;
+  contact->problem->pauses = contact->info->needs_R && !contact->info->signorini &&  // SAP
+                             r->system->missing_contacts != NULL;
+  SAP_TRY(solve_once(r, r->count > 0, error));
+  return contact->paused ? add_missing(r, &added, error) : SAP_STATUS_OK;
 }
 
 // Measures the closure error. Only schemes that move by the velocity at the end close constraints.
@@ -350,18 +358,15 @@ static sap_status correct_errors(sap_relinearize* r, const first_solution* first
   return status;
 }
 
-// Solves again with each set of contacts that the solution before lacked, and corrects the errors
-// then if `first` is not NULL.
-static sap_status add_missing(sap_relinearize* r, const first_solution* first, sap_error* error) {
-  int32_t missing = 1;
-  for (int i = 0; missing > 0 && i < ROUNDS_MAX && !is_out_of_time(r) && !is_lost(r); ++i) {
-    SAP_TRY(find_missing(r, &missing, error));
-    if (missing > 0) {
-      SAP_TRY(assemble_constraints(r, r->step.v_guess, error));
-      SAP_TRY(go_on(r, false, error));
-      SAP_TRY(measure_errors(r, error));
-      SAP_TRY(first != NULL ? correct_errors(r, first, error) : SAP_STATUS_OK);
-    }
+// Corrects the errors, and again with each set of contacts that the solution before lacked. The set
+// only grows; a chain of pushes takes a round per link.
+static sap_status iterate_solutions(sap_relinearize* r, const first_solution* first,
+                                    sap_error* error) {
+  bool added = true;
+  for (int round = 0; added && round < ROUNDS_MAX; ++round) {
+    SAP_TRY(correct_errors(r, first, error));
+    SAP_TRY(add_missing(r, &added, error));
+    SAP_TRY(added ? measure_errors(r, error) : SAP_STATUS_OK);
   }
   return SAP_STATUS_OK;
 }
@@ -422,10 +427,11 @@ static sap_status withdraw(sap_relinearize* r, sap_error* error) {
   SAP_TRY(sap_problem_set_v_guess(r->contact.problem, r->v_first, error));
   r->contact.restored = true;
   sap_status status = solve_contact(r, error);
-  status = status == SAP_STATUS_OK ? measure_errors(r, error) : status;
-  status = status == SAP_STATUS_OK ? add_missing(r, NULL, error) : status;
+  for (bool added = true; status == SAP_STATUS_OK && added;) {
+    status = add_missing(r, &added, error);
+  }
   r->contact.restored = false;
-  return status;
+  return status == SAP_STATUS_OK ? measure_errors(r, error) : status;
 }
 
 // Improves the first solution. Far from closed loops and in the hardest impacts the iteration may
@@ -445,8 +451,7 @@ static sap_status improve_solution(sap_relinearize* r, sap_error* error) {
   memcpy(r->v_first, v, (size_t)r->system->nv * sizeof *v);
   r->lost_speed = LOST * first.speed;
   sap_error attempt;
-  sap_status status = correct_errors(r, &first, &attempt);
-  status = status == SAP_STATUS_OK ? add_missing(r, &first, &attempt) : status;
+  sap_status status = iterate_solutions(r, &first, &attempt);
   const bool holds = status == SAP_STATUS_OK && (r->count == 0 || !has_diverged(r, &first));
   status = holds ? finish_balance(r, &attempt) : status;
   propagate_callback_error(status, &attempt, error);

@@ -217,12 +217,7 @@ static sap_status add_constraints(sap_multibody* multibody, const sap_step_conte
   predict_equalities(multibody, step, within);
   if (!multibody->detected) {  // else called again in the same step
     const double* v = sap_problem_v_star(problem);
-    const bool patches = sap_collision_has_fields(multibody->collision);
-    SAP_TRY(sap_multibody_find_contacts(multibody, kin0, step->dt, v,
-                                        patches ? step->v0_free : NULL, error));
-    if (!within) {
-      SAP_TRY(sap_multibody_leave_open(multibody, kin0, step->dt, error));
-    }
+    SAP_TRY(sap_multibody_find_contacts(multibody, kin0, step, v, error));
     multibody->detected = true;
     SAP_TRY(store_contacts(multibody, within ? multibody->contact_count : 0, error));
     SAP_TRY(find_on_the_way(multibody, step, v, error));

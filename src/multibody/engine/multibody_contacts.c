@@ -28,52 +28,40 @@ static bool is_on(const sap_multibody* multibody, const sap_contact* contact) {
          multibody->shape_on[contact->shape_A] && multibody->shape_on[contact->shape_B];
 }
 
-sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
-                                       double dt, const double* v, const double* v0,
-                                       sap_error* error) {
-  const sap_collision_query query = {.p_WB = kin->p_WB,
-                                     .R_WB = kin->R_WB,
-                                     .remember = dt > 0.0,
-                                     .V_WB = v != NULL ? multibody->velocities[0] : NULL,
-                                     .dt = dt,
-                                     .V0_WB = v0 != NULL ? multibody->velocities0[0] : NULL};
-  const sap_contact* found = NULL;
-  int32_t count = 0;
-  if (v != NULL) {
-    sap_kinematics_velocities(kin, v, multibody->velocities);
-  }
-  if (v0 != NULL) {
-    sap_kinematics_velocities(kin, v0, multibody->velocities0);
-  }
-  SAP_TRY(sap_collision_detect(multibody->collision, &query, &found, &count, error));
-  SAP_TRY(SAP_ROOM(&multibody->pool, &multibody->contacts, count, error));
-  multibody->contact_count = multibody->open_count = 0;
-  multibody->collected = false;
-  for (int32_t i = 0; i < count; ++i) {
-    if (is_on(multibody, &found[i])) {
-      multibody->contacts[multibody->contact_count++] = found[i];
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
 // `solutions` of a contact that the problem lacks.
 enum { LEFT_OPEN = -1 };
 
-sap_status sap_multibody_leave_open(sap_multibody* multibody, const sap_kinematics* kin, double dt,
-                                    sap_error* error) {
-  const sap_collision_query motion = {
-      .p_WB = kin->p_WB, .R_WB = kin->R_WB, .V_WB = multibody->velocities[0], .dt = dt};
-  const int32_t count = multibody->contact_count;
+sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
+                                       const sap_step_context* step, const double* v,
+                                       sap_error* error) {
+  const bool leaves = step != NULL && !(step->stage_theta_vq < 1.0);
+  sap_collision_query query = {.p_WB = kin->p_WB, .R_WB = kin->R_WB};
+  const sap_contact* found = NULL;
+  int32_t count = 0;
+  if (step != NULL) {
+    sap_kinematics_velocities(kin, v, multibody->velocities);
+    query.remember = true;
+    query.V_WB = multibody->velocities[0];
+    query.dt = step->dt;
+  }
+  if (step != NULL && sap_collision_has_fields(multibody->collision)) {
+    sap_kinematics_velocities(kin, step->v0_free, multibody->velocities0);
+    query.V0_WB = multibody->velocities0[0];
+  }
+  SAP_TRY(sap_collision_detect(multibody->collision, &query, &found, &count, error));
+  SAP_TRY(SAP_ROOM(&multibody->pool, &multibody->contacts, count, error));
   SAP_TRY(SAP_ROOM(&multibody->pool, &multibody->open, count, error));
-  multibody->contact_count = 0;
+  multibody->contact_count = multibody->open_count = 0;
+  multibody->collected = false;
   for (int32_t i = 0; i < count; ++i) {
-    const sap_contact* contact = &multibody->contacts[i];
-    if (sap_collision_leaves_open(multibody->collision, &motion, contact)) {
-      multibody->open[multibody->open_count] = *contact;
+    if (!is_on(multibody, &found[i])) {
+      continue;
+    }
+    if (leaves && sap_collision_leaves_open(multibody->collision, &query, &found[i])) {
+      multibody->open[multibody->open_count] = found[i];
       multibody->open[multibody->open_count++].solutions = LEFT_OPEN;
-    } else if (multibody->contact_count++ < i) {
-      multibody->contacts[multibody->contact_count - 1] = *contact;
+    } else {
+      multibody->contacts[multibody->contact_count++] = found[i];
     }
   }
   return SAP_STATUS_OK;
@@ -139,7 +127,7 @@ sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_step_cont
                           at_point ? point->contacts : multibody->contacts, size);
   for (int32_t i = 0; i < multibody->open_count; ++i) {
     sap_contact* contact = &multibody->open[i];
-    if (contact->solutions == LEFT_OPEN && sap_collision_closes(&query, contact)) {
+    if (contact->solutions == LEFT_OPEN && sap_collision_end_gap(&query, contact) < 0.0) {
       contact->solutions = step->solutions;
       *count += merge_contacts(multibody, contact, 1, multibody->contacts, size);
     }
@@ -270,6 +258,6 @@ sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_e
   SAP_TRY(sap_multibody_check(multibody, error));
   SAP_TRY(sap_multibody_check_positions(multibody, q, error));
   multibody->detected = false;
-  return sap_multibody_find_contacts(multibody, sap_multibody_kinematics(multibody, q), 0.0, NULL,
-                                     NULL, error);
+  return sap_multibody_find_contacts(multibody, sap_multibody_kinematics(multibody, q), NULL, NULL,
+                                     error);
 }

@@ -85,7 +85,7 @@ struct sap_multibody {
   bool* shape_on;      // false: all contacts of the shape are switched off  (shapes)
   sap_contact* contacts;
   int32_t contact_count;
-  sap_contact* open;  // contacts that v* leaves open, which the problem lacks (open_count)
+  sap_contact* open;  // those that v* leaves far open and the problem lacks (open_count)
   int32_t open_count;
   sap_evaluation_point point;
   sap_derivatives* derivatives;  // NULL until they are first needed
@@ -147,15 +147,12 @@ sap_status sap_multibody_parameter_derivatives(void* context, const sap_step_con
 // Makes the workspace of derivatives.
 sap_status sap_multibody_derivatives(sap_multibody* multibody, sap_error* error);
 
-// Sets `contacts` to those at kin that are not switched off. dt > 0: as part of a step, with those
-// that motion with v closes within it. 0: without a trace for later steps; v is NULL. v0:
-// velocities at the start of the step, needed only where there are patches; or NULL.
+// Sets `contacts` to those at kin that are not switched off; with a step those that motion with v
+// closes within it, too, and `open` to those that it leaves far open. Without one, v is NULL and
+// later steps see no trace.
 sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
-                                       double dt, const double* v, const double* v0,
+                                       const sap_step_context* step, const double* v,
                                        sap_error* error);
-// Moves contacts that v*, with which they were found, leaves far open from `contacts` to `open`.
-sap_status sap_multibody_leave_open(sap_multibody* multibody, const sap_kinematics* kin, double dt,
-                                    sap_error* error);
 // Finds contacts that motion with v closes and that are not there, and inserts them into the list:
 // the contacts or, for theta_vq < 1, those of the evaluation point, which has room.
 sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_step_context* step,

@@ -49,13 +49,12 @@ typedef struct sap_collision_query {
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error);
 
-// Returns true if the motion of the query leaves a contact of the last call so far open that
-// impulses will hardly close it: by more than falls from rest and a share of both surfaces' ways. Not
-// within the margin of its shapes, nor in patches.
+// Returns true if the motion of the query, which found the contact, leaves it so far open that
+// impulses will hardly close it. Not within the margin of its shapes, nor in patches.
 bool sap_collision_leaves_open(const sap_collision* collision, const sap_collision_query* query,
                                const sap_contact* contact);
-// Returns true if the motion of the query closes the contact.
-bool sap_collision_closes(const sap_collision_query* query, const sap_contact* contact);
+// Returns phi after the motion of the query.
+double sap_collision_end_gap(const sap_collision_query* query, const sap_contact* contact);
 
 // Two shapes whose patches are asked for, alone.
 typedef struct sap_pair_patch {

@@ -372,7 +372,7 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
     }
     add_belts(c, at, &contact);
     const double change =
-        place->time > 0.0 ? -place->time * sap_motion_normal_speed(at, &contact, NULL) : 0.0;
+        place->time > 0.0 ? -place->time * sap_motion_normal_speed(at, &contact) : 0.0;
     contact.law_phi = phi + change;
     contact.phi = patch == NULL       ? contact.law_phi
                   : place->time > 0.0 ? sap_most(0.0, change - c->surface->depth)

@@ -136,10 +136,8 @@ void sap_identity_match(const sap_identity* old, int32_t old_count, double toler
 // Finds the velocity of the body's point that is at p after the way `ahead` of its origin [m/s].
 void sap_motion_velocity(const sap_collision_query* query, int32_t body, const double p[3],
                          const double ahead[3], double velocity[3]);
-// Returns the velocity of B's surface away from A's along n at a contact, and the sum of the speeds of
-// both surfaces there unless NULL [m/s].
-double sap_motion_normal_speed(const sap_collision_query* query, const sap_contact* contact,
-                               double* speeds);
+// Returns the velocity of B's surface away from A's along n at a contact [m/s].
+double sap_motion_normal_speed(const sap_collision_query* query, const sap_contact* contact);
 // Bound of the way of any point of B relative to any of A [m].
 double sap_motion_bound(const sap_collision_shape* a, const sap_collision_shape* b);
 // Lower bound of n . (way of a point of B - way of a point of A), for a unit n.
