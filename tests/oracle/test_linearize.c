@@ -119,7 +119,7 @@ static void test_contacts(void** state) {
       {"tilted box over a corner",
        WORLD BLOCK BODY(".299",
                         "<geom type='box' size='.1 .1 .1' "
-                        "pos='.09 .06 0' euler='.1 .2 20'/>"),
+                        "pos='.09 .06 0' euler='.08 .15 20'/>"),
        {0.2, 0.1, -0.1, 0.1, 0.2, 0.3},
        1,
        4,
