@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -239,11 +240,30 @@ static void test_hard_landings_end(void** unused) {
   }
 }
 
+// A ball falls towards one that rests, so that the contact of that one acts at the middle of the
+// step. It reaches the other after 1.25 steps: in the next one it falls freely, to the bit.
+static void test_no_action_at_a_distance(void** unused) {
+  (void)unused;
+  static const double dt = 0.01, speed = 2.0;
+  simulation s = simulation_begin_text(
+      "<mujoco><default><geom friction='0'/></default><worldbody><geom type='plane' size='9 9 1'/>"
+      "<body pos='0 0 .14'><freejoint/><geom size='.14'/></body>"
+      "<body pos='0 0 2'><freejoint/><geom size='.1'/></body></worldbody></mujoco>",
+      SAP_SCHEME_MIDPOINT, dt);
+  simulation_step(&s, 3);
+  assert_true(s.state.q[2] < 0.14);
+  memset(s.state.v, 0, (size_t)s.state.nv * sizeof *s.state.v);
+  s.state.q[9] = s.state.q[2] + 0.24 + 1.25 * dt * speed;
+  s.state.v[8] = -speed;
+  simulation_step(&s, 1);
+  assert_true(s.state.v[8] == -speed - dt * gravity);
+  simulation_end(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_orders),
-      cmocka_unit_test(test_stage_of_other_schemes),
-      cmocka_unit_test(test_stack_is_quiet),
+      cmocka_unit_test(test_no_action_at_a_distance), cmocka_unit_test(test_orders),
+      cmocka_unit_test(test_stage_of_other_schemes),  cmocka_unit_test(test_stack_is_quiet),
       cmocka_unit_test(test_hard_landings_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,14 +173,14 @@ static double set_motion(sap_collision_shape* shape, const sap_collision_query* 
   return way;
 }
 
-// Sets the poses, bounds and motions of the shapes; with `more` the motions alone.
-static void place_shapes(sap_collision* c, const sap_collision_query* query) {
+// Sets the poses (`moved`: of all), bounds and motions of the shapes.
+static void place_shapes(sap_collision* c, const sap_collision_query* query, bool moved) {
   for (int32_t i = 0; i < c->shape_count; ++i) {
     sap_collision_shape* shape = &c->shapes[i];
     if (sap_collision_shape_rests(c, shape)) {
       continue;
     }
-    if (!query->more) {
+    if (moved) {
       place_shape(c, i, query);
     }
     const double way = set_motion(shape, query);
@@ -248,12 +248,14 @@ static sap_status remember_more(sap_collision* c, sap_error* error) {
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error) {
   sap_collision* c = collision;
-  if (!query->more) {
+  const bool moved = !query->more || c->elsewhere;
+  if (moved) {
     SAP_TRY(check_poses(c->model, query, error));
     add_travel(c, query);
   }
+  c->elsewhere = !query->more && !query->remember;
   c->fall = query->dt * query->dt * sap_v3_norm(c->model->options.gravity);
-  place_shapes(c, query);
+  place_shapes(c, query, moved);
   SAP_TRY(sap_collision_find_pairs(c, query->more, error));
   SAP_TRY(sap_collision_collide(c, query, error));
   if (query->more) {

@@ -27,7 +27,7 @@ typedef struct sap_collision_query {
   double dt;  // 0 without V_WB
   // The same motion with the velocities at the start of the step, or NULL; for patches. (6 bodies)
   const double* V0_WB;
-  // true: finds only contacts of pairs that have none in the last call, which was remembered and
+  // true: finds only contacts of pairs that have none in the last call that was remembered, which
   // had the same poses, and remembers them in addition.
   bool more;
   int32_t solutions;  // with `more`: of the step before, see sap_collision_drop_later

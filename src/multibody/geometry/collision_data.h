@@ -83,6 +83,7 @@ struct sap_collision {
   double fall;          // way of a fall from rest in this call's dt [m]
   bool travels;         // the travel of all bodies is that until this call
   bool statics_rest;    // static bodies have the poses of the last call
+  bool elsewhere;       // the last call looked at other poses than those of the step
   int32_t mesh_count, shape_count, plane_count, box_count;
   sap_polytope* hulls;          // by mesh id                                       (mesh_count)
   sap_collision_shape* shapes;  // by shape id                                     (shape_count)
