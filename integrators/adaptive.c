@@ -30,16 +30,17 @@ enum { LEAST_PATIENCE = 4, MOST_PATIENCE = 64 };
 // Ways to t_end within this part of a step are made in one.
 static const double STRETCH = 1.01;
 
-// Memory that has no arrays.
+// Memory that has no arrays, without padding, as its bytes are saved.
 typedef struct control_memory {
-  double dt;                   // of the next attempt [s]
-  sap_adaptive_reason reason;  // of its length
-  int32_t velocity;            // that the reason is about
-  int32_t points;              // known
-  int32_t calm, patience;      // steps without kinks; so many make extrapolation start
-  double times[POINTS];        // oldest first [s]
-  bool extrapolates;           // the next attempt
+  double dt;               // of the next attempt [s]
+  double times[POINTS];    // oldest first [s]
+  int32_t reason;          // of its length: sap_adaptive_reason
+  int32_t velocity;        // that the reason is about
+  int32_t points;          // known
+  int32_t calm, patience;  // steps without kinks; so many make extrapolation start
+  int32_t extrapolates;    // the next attempt
 } control_memory;
+_Static_assert(sizeof(control_memory) == 4 * sizeof(double) + 6 * sizeof(int32_t), "padding");
 
 struct sap_adaptive {
   sap_stepper* stepper;
@@ -489,15 +490,16 @@ static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
 static sap_status attempt_step(sap_adaptive* a, attempt* at, sap_state* state,
                                sap_adaptive_report* report, sap_error* error) {
   SAP_TRY(save_memory(a, error));
-  sap_adaptive_reason cut =
-      at->h < a->m.dt || at->h == a->options.largest_dt ? SAP_ADAPTIVE_LIMIT : a->m.reason;
+  sap_adaptive_reason cut = at->h < a->m.dt || at->h == a->options.largest_dt
+                                ? SAP_ADAPTIVE_LIMIT
+                                : (sap_adaptive_reason)a->m.reason;
   int32_t velocity = a->m.velocity;
   for (;; ++report->rejected) {
     sap_error failure = {0};
     const sap_status status = make_attempt(a, at, report, &failure);
     const bool shortest = at->h <= a->options.least_dt;
     if (status == SAP_STATUS_OK && (report->error <= a->options.accuracy || shortest)) {
-      a->m.reason = report->reason;
+      a->m.reason = (int32_t)report->reason;
       report->reason = cut;
       a->m.velocity = report->velocity;
       report->velocity = velocity;
