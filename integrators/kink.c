@@ -20,6 +20,11 @@
 //   dv = W_nn gamma_n,  error dv tc
 // and a step that ends at least accuracy/u before the touch leaves less to the next one.
 //
+// Contacts that the step does not resolve act at its end: while they stay closed they yield by the
+// implicit Euler method, whose positions are wrong by
+//   end u h^2/(2 (h + tau_d)),  u = max(|vn0|, |vn1|)
+// Their speed follows from their depth, so that the next step does not keep its error.
+//
 // A contact that slides and stops at the time ts has the impulse of sliding before ts and the one
 // that holds it after, along the slip s0 at the start:
 //   f  = s1 - s0 - W_tt gamma_t             change of the slip by all but friction
@@ -33,6 +38,8 @@
 #include "contact/cone.h"
 
 static const double OVERDAMPED = 25.0;
+// Bounds of the next length where contacts act at the end, as those of smooth motion.
+static const double SAFETY = 0.9, LEAST_FACTOR = 0.1;
 
 // Friction of a step along the slip at its start.
 typedef struct slide {
@@ -163,6 +170,17 @@ static void take_normal(const touch* c, const sap_adaptive_options* options, sap
   *kink = (sap_kink){error, first + 0.5 * stay, SAP_ADAPTIVE_KINK, NULL};
 }
 
+// Sets the kink of a contact that stays closed and acts at the end of the step, if it is worse.
+static void take_end(const touch* c, const sap_adaptive_options* options, sap_kink* kink) {
+  const sap_contact_start* s = c->start;
+  const double u = fmax(fabs(c->v0), fabs(c->v0 + c->a * c->h));
+  const double error = 0.5 * c->end * u * c->h * c->h / (c->h + s->damping / s->stiffness);
+  if (error > kink->error && s->phi0 <= 0.0 && gap(c, c->h) < 0.0 && c->gamma > 0.0) {
+    const double factor = fmax(LEAST_FACTOR, SAFETY * sqrt(options->accuracy / error));
+    *kink = (sap_kink){error, factor * c->h, SAP_ADAPTIVE_KINK, NULL};
+  }
+}
+
 // Sets the kink of friction that holds what slid, if it is worse. s0, s1: slip at the start and the
 // end along the slip at the start, along: impulse in that direction, most: the largest one.
 static void take_stop(const slide* c, const sap_adaptive_options* options, sap_kink* kink) {
@@ -250,6 +268,9 @@ sap_kink sap_kink_find(const sap_problem* p, const sap_solution* solution,
     }
     if (contact) {
       take_tangents(p, block, solution, options, &kink);
+    }
+    if (contact && block->wrong_depth == 0.0) {
+      take_end(&c, options, &kink);
     }
     if (kink.error > before) {
       kink.block = block;
