@@ -212,21 +212,6 @@ static sap_status find_lengths(sap_adaptive* a, const sap_state* state, sap_erro
   return SAP_STATUS_OK;
 }
 
-static sap_status save_memory(sap_adaptive* a, sap_error* error) {
-  size_t* size = &a->memory_size;
-  SAP_TRY(sap_stepper_keep(a->stepper, NULL, 0, size, error));
-  SAP_TRY(SAP_ROOM(&a->pool, &a->memory, (int64_t)*size, error));
-  return sap_stepper_keep(a->stepper, a->memory, *size, size, error);
-}
-
-// Steps `state` by dt; adds to the report.
-static sap_status step_by(sap_adaptive* a, double dt, sap_state* state, sap_adaptive_report* report,
-                          sap_error* error) {
-  SAP_TRY(sap_stepper_set_dt(a->stepper, dt, error));
-  report->solves += 1;
-  return sap_stepper_step(a->stepper, state, &report->step, error);
-}
-
 // The last velocity that moves a block.
 static int32_t find_mover(const sap_adaptive* a, const sap_problem* p,
                           const sap_block_data* block) {
@@ -239,8 +224,9 @@ static int32_t find_mover(const sap_adaptive* a, const sap_problem* p,
   return a->stepper->solution.free_motion.balance.A.tree_dof[tree] + i / block->nrows;
 }
 
-// Takes the kinks of the last step into the report; *dt: a length that has less.
-static void judge_kinks(const sap_adaptive* a, sap_adaptive_report* report, double* dt) {
+// Takes the kinks of the last step, which began at t in the attempt, into the report; *dt: a length
+// of the attempt that has less.
+static void judge_kinks(const sap_adaptive* a, double t, sap_adaptive_report* report, double* dt) {
   const sap_step_report* step = &report->step;
   if (step->solution == NULL) {
     return;
@@ -250,7 +236,7 @@ static void judge_kinks(const sap_adaptive* a, sap_adaptive_report* report, doub
     report->error = kink.error;
     report->reason = kink.reason;
     report->velocity = find_mover(a, step->problem, kink.block);
-    *dt = kink.time;
+    *dt = t + kink.time;
   }
 }
 
@@ -285,26 +271,19 @@ typedef struct attempt {
   double single;  // error of one step of the stepper, if extrapolated [m]
 } attempt;
 
-static sap_status make_whole(sap_adaptive* a, attempt* at, sap_adaptive_report* report,
+// Makes the way in one step to a->trial, or in two to a->half, with the velocities a->middle between
+// them. Adds to the report.
+static sap_status make_parts(sap_adaptive* a, attempt* at, int parts, sap_adaptive_report* report,
                              sap_error* error) {
-  SAP_TRY(sap_state_copy(at->state, &a->trial, error));
-  SAP_TRY(step_by(a, at->h, &a->trial, report, error));
-  judge_kinks(a, report, &at->kink);
-  return SAP_STATUS_OK;
-}
-
-// Makes the way in two halves, with the velocities a->middle between them.
-static sap_status make_halves(sap_adaptive* a, attempt* at, sap_adaptive_report* report,
-                              sap_error* error) {
-  SAP_TRY(sap_state_copy(at->state, &a->half, error));
-  for (int k = 0; k < 2; ++k) {
-    SAP_TRY(step_by(a, 0.5 * at->h, &a->half, report, error));
-    double kink = 0.5 * at->h;
-    judge_kinks(a, report, &kink);
-    at->kink = fmin(at->kink, kink + 0.5 * k * at->h);
-    if (k == 0) {
-      memcpy(a->middle, a->half.v, (size_t)a->half.nv * sizeof(double));
-    }
+  sap_state* end = parts == 2 ? &a->half : &a->trial;
+  const double h = at->h / parts;
+  SAP_TRY(sap_state_copy(at->state, end, error));
+  for (int k = 0; k < parts; ++k) {
+    memcpy(a->middle, end->v, (size_t)end->nv * sizeof(double));
+    SAP_TRY(sap_stepper_set_dt(a->stepper, h, error));
+    report->solves += 1;
+    SAP_TRY(sap_stepper_step(a->stepper, end, &report->step, error));
+    judge_kinks(a, k * h, report, &at->kink);
   }
   return SAP_STATUS_OK;
 }
@@ -316,8 +295,7 @@ static sap_status make_both(sap_adaptive* a, attempt* at, sap_adaptive_report* r
     if (k == 1) {
       SAP_TRY(sap_stepper_restore(a->stepper, a->memory, a->memory_size, error));
     }
-    SAP_TRY((k == 0) == a->m.extrapolates ? make_halves(a, at, report, error)
-                                          : make_whole(a, at, report, error));
+    SAP_TRY(make_parts(a, at, (k == 0) == a->m.extrapolates ? 2 : 1, report, error));
   }
   return SAP_STATUS_OK;
 }
@@ -346,13 +324,13 @@ static sap_status make_attempt(sap_adaptive* a, attempt* at, sap_adaptive_report
   report->reason = SAP_ADAPTIVE_SMOOTH;
   report->dt = at->kink = at->h;
   at->halved = at->extrapolated = false;
+  at->smooth = (sap_extrapolated){.order = 3};
   const bool both = a->m.extrapolates || a->m.points < POINTS;
-  SAP_TRY(both ? make_both(a, at, report, error) : make_whole(a, at, report, error));
+  SAP_TRY(both ? make_both(a, at, report, error) : make_parts(a, at, 1, report, error));
   at->calm = report->error <= CALM * a->options.accuracy;
   if (report->error > a->options.accuracy) {
     return SAP_STATUS_OK;
   }
-  at->smooth = (sap_extrapolated){.order = 3};
   if (both) {
     SAP_TRY(take_better(a, at, error));
   } else {
@@ -460,7 +438,7 @@ static void choose_kind(sap_adaptive* a, const attempt* at) {
 
 static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
                          const sap_adaptive_report* report, sap_error* error) {
-  const double before = a->m.dt, factor = factor_of(a, report->error, at->smooth.order);
+  const double factor = factor_of(a, report->error, at->smooth.order);
   const bool last = at->h == at->t_end - state->t;
   if (at->halved) {
     add_point(a, state->t + 0.5 * at->h, a->middle);
@@ -474,10 +452,8 @@ static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
     sap_extrapolation_keep(&a->extrapolation, state->t, at->h);
   }
   const double grown = report->rejected > 0 || factor < WORTH_GROWING ? fmin(factor, 1.0) : factor;
-  a->m.dt = fmax(fmin(at->h * grown, a->options.largest_dt), a->options.least_dt);
-  if (last && report->rejected == 0) {
-    a->m.dt = fmax(a->m.dt, before);
-  }
+  const double least = last && report->rejected == 0 ? a->m.dt : 0.0;
+  a->m.dt = fmin(fmax(at->h * grown, fmax(least, a->options.least_dt)), a->options.largest_dt);
   choose_kind(a, at);
   if (at->restarts) {  // velocities before the kink say nothing about those behind it
     a->m.points = 0;
@@ -489,7 +465,9 @@ static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
 // Makes attempts until one is accepted.
 static sap_status attempt_step(sap_adaptive* a, attempt* at, sap_state* state,
                                sap_adaptive_report* report, sap_error* error) {
-  SAP_TRY(save_memory(a, error));
+  SAP_TRY(sap_stepper_keep(a->stepper, NULL, 0, &a->memory_size, error));
+  SAP_TRY(SAP_ROOM(&a->pool, &a->memory, (int64_t)a->memory_size, error));
+  SAP_TRY(sap_stepper_keep(a->stepper, a->memory, a->memory_size, &a->memory_size, error));
   sap_adaptive_reason cut = at->h < a->m.dt || at->h == a->options.largest_dt
                                 ? SAP_ADAPTIVE_LIMIT
                                 : (sap_adaptive_reason)a->m.reason;

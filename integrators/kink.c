@@ -38,8 +38,6 @@
 #include "contact/cone.h"
 
 static const double OVERDAMPED = 25.0;
-// Bounds of the next length where contacts act at the end, as those of smooth motion.
-static const double SAFETY = 0.9, LEAST_FACTOR = 0.1;
 
 // Friction of a step along the slip at its start.
 typedef struct slide {
@@ -170,14 +168,14 @@ static void take_normal(const touch* c, const sap_adaptive_options* options, sap
   *kink = (sap_kink){error, first + 0.5 * stay, SAP_ADAPTIVE_KINK, NULL};
 }
 
-// Sets the kink of a contact that stays closed and acts at the end of the step, if it is worse.
-static void take_end(const touch* c, const sap_adaptive_options* options, sap_kink* kink) {
+// Sets the error of a contact that stays closed and acts at the end of the step, if it is worse.
+static void take_end(const touch* c, const sap_block_data* block, sap_kink* kink) {
   const sap_contact_start* s = c->start;
   const double u = fmax(fabs(c->v0), fabs(c->v0 + c->a * c->h));
   const double error = 0.5 * c->end * u * c->h * c->h / (c->h + s->damping / s->stiffness);
-  if (error > kink->error && s->phi0 <= 0.0 && gap(c, c->h) < 0.0 && c->gamma > 0.0) {
-    const double factor = fmax(LEAST_FACTOR, SAFETY * sqrt(options->accuracy / error));
-    *kink = (sap_kink){error, factor * c->h, SAP_ADAPTIVE_KINK, NULL};
+  const bool holds = s->phi0 <= 0.0 && gap(c, c->h) < 0.0 && c->gamma > 0.0;
+  if (error > kink->error && holds && block->wrong_depth == 0.0) {
+    *kink = (sap_kink){error, c->h, SAP_ADAPTIVE_SMOOTH, NULL};
   }
 }
 
@@ -268,9 +266,7 @@ sap_kink sap_kink_find(const sap_problem* p, const sap_solution* solution,
     }
     if (contact) {
       take_tangents(p, block, solution, options, &kink);
-    }
-    if (contact && block->wrong_depth == 0.0) {
-      take_end(&c, options, &kink);
+      take_end(&c, block, &kink);
     }
     if (kink.error > before) {
       kink.block = block;
