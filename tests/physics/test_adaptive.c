@@ -333,7 +333,7 @@ static void test_saturated_servo(void** unused) {
 
 // A cylinder on a spring slips, rolls and slips again. The contact's vibration is not resolved. One
 // run tells little: what is left of a slip depends on the step that it ends in. Errors of the way and
-// of the surface, each at the end; without the error of contacts at the end of steps 4.7e-3 m.
+// of the surface, each at the end; without the error of contacts at the end of steps 4.3e-3 m.
 static void test_slipping(void** unused) {
   (void)unused;
   enum { RUNS = 9 };
