@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "core/error.h"
+
 sap_status sap_balance_slopes_create(size_t n, sap_pool* pool, sap_balance_slopes* m,
                                      sap_error* error) {
   SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&m->r_q, n * n), SAP_ARRAY(&m->r_v, n * n),
@@ -132,6 +134,22 @@ void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m) {
   add_turned(d, m, true, by_q, n, m->v.B);
 }
 
+void sap_balance_pull(const sap_stepper* stepper, const sap_balance_slopes* m, const double* z,
+                      double* out) {
+  const sap_differentiation* d = stepper->differentiation;
+  const sap_step_context* s = &stepper->step;
+  const size_t n = (size_t)stepper->system.nv;
+  const double by_v = s->theta * s->dt, by_q = s->theta_vq * by_v * s->dt;
+  double *by_a = d->turned, *x = by_a + n;
+  sap_balance_multiply(d, n, z, m->r_a, by_a);
+  sap_balance_multiply(d, n, z, m->r_q, x);
+  sap_step_turn_columns(m->rotations, m->count, true, 1, n, x, out);
+  sap_balance_multiply(d, n, z, m->r_v, x);
+  for (size_t i = 0; i < n; ++i) {
+    out[i] = by_a[i] + by_v * x[i] + by_q * out[i];
+  }
+}
+
 sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
                                   const sap_balance_slopes* m, const double* z, double* x,
                                   sap_error* error) {
@@ -187,5 +205,59 @@ sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
   for (size_t i = 0; i < rows * nu; ++i) {
     u[i] *= dt;
   }
+  return SAP_STATUS_OK;
+}
+
+bool sap_balance_is_explicit(const sap_stepper* stepper, int32_t tree) {
+  const sap_free_motion* fm = &stepper->solution.free_motion;
+  return fm->linearization.known[fm->factor.tree_group[tree]];
+}
+
+// Takes a block of A, of trees a and b, in place of that of m_v. transposed: A is that of b and a.
+static void put_block(sap_stepper* stepper, int32_t a, int32_t b, const double* A,
+                      bool transposed) {
+  sap_differentiation* d = stepper->differentiation;
+  const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
+  const size_t n = (size_t)stepper->system.nv, first = (size_t)tree_dof[a];
+  const size_t rows = (size_t)tree_dof[a + 1] - first, start = (size_t)tree_dof[b];
+  const size_t columns = (size_t)tree_dof[b + 1] - start;
+  for (size_t j = 0; j < columns; ++j) {
+    for (size_t i = 0; i < rows; ++i) {
+      const bool mirrored = transposed || (a == b && i < j);
+      const double value = mirrored ? A[columns * i + j] : A[rows * j + i];
+      const size_t at = n * (start + j) + first + i;
+      d->near_rest[at] = d->near.v.B[at] - value;
+      d->near.v.B[at] = value;
+    }
+  }
+}
+
+sap_status sap_balance_find_near(sap_stepper* stepper, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_system* system = &stepper->system;
+  const sap_free_motion* fm = &stepper->solution.free_motion;
+  const sap_tree_matrix* A = &fm->balance.A.view;
+  if (d->has_near) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(sap_balance_find(stepper, d->near_v, &d->near, error));
+  memset(d->near.v.B, 0, (size_t)system->nv * (size_t)system->nv * sizeof(double));
+  sap_balance_clear(d, (size_t)system->nv, (size_t)system->nv, d->near_rest);
+  sap_balance_add_slopes(stepper, &d->near);
+  for (int32_t t = 0; t < system->ntrees; ++t) {
+    if (sap_balance_is_explicit(stepper, t)) {
+      put_block(stepper, t, t, A->diagonal[t], false);
+    }
+  }
+  for (int32_t c = 0; c < system->ncouplings; ++c) {
+    const int32_t a = system->couplings[c][0], b = system->couplings[c][1];
+    if (sap_balance_is_explicit(stepper, a)) {
+      put_block(stepper, a, b, A->coupling[c], false);
+      put_block(stepper, b, a, A->coupling[c], true);
+    }
+  }
+  SAP_FAIL_IF(!sap_near_spd_factorize(&d->near.v), error, SAP_STATUS_STEP_FAILED,
+              "derivatives of a step: dm/dv of its free motion is singular");
+  d->has_near = true;
   return SAP_STATUS_OK;
 }

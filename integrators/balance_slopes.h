@@ -19,12 +19,13 @@ typedef struct sap_balance_slopes {
 struct sap_differentiation {
   bool current;  // of the last step
   sap_linearize_report report;
-  bool corrected;                // positions at the end: v_vq has d_v (v - v0) more
-  double* d_v;                   // (nv x nv)
-  int32_t count, end_count;      // of rotations
+  bool corrected, bound;     // positions at the end, and by a bound, end_positions.h
+  double *d_v, *d_x;         // derivatives of d to v (nv x nv), and of q0, v0, u (nv x (2 nv + nu))
+  int32_t count, end_count;  // of rotations
   sap_step_rotation* rotations;  // of the way of blocks to a theta point  (nv/3)
   sap_step_rotation* end;        // of the step                            (nv/3)
   double *v, *v_vq, *v_theta, *a, *residual, *impulse, *x, *near_v;  // (nv)
+  bool stale;                // factors are those at v before its last correction
   double* smooth_v;          // where m and its slopes were found last                (nv)
   double* q;                 // (nq)
   int32_t *first, *end_row;  // rows of m on which a velocity acts: of its tree, or all (nv)
@@ -32,12 +33,12 @@ struct sap_differentiation {
   double *p_u, *p_q0, *p_v0, *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
   bool reads_near;                                     // p depends on v_near
   bool has_near;                                       // `near` is that of the last step
-  double* near_p;               // dp/dv_near, or lambda' of it                    (nv x nv)
-  double* near_rest;            // m_v - A of trees with v* from v0                (nv x nv)
-  sap_balance_slopes at, near;  // m at v with factors of F's, m at v_near
-  double *turned, *turned_v;    // (nv x (nv + 3)), (nv x nv)
-  double *solution, *row;       // (nv x (2 nv + nu)); row of m alone
-  double *lambda, *end_bar;     // (nv)
+  double* near_p;                    // dp/dv_near, or lambda' of it                    (nv x nv)
+  double* near_rest;                 // m_v - A of trees with v* from v0                (nv x nv)
+  sap_balance_slopes at, near;       // m at v with factors of F's, m at v_near
+  double *turned, *turned_v;         // (nv x (nv + 3)), (nv x nv)
+  double *solution, *row;            // (nv x (2 nv + nu)); row of m alone
+  double *lambda, *end_bar, *end_v;  // (nv)
 };
 
 static inline size_t sap_balance_inputs(const sap_stepper* stepper) {
@@ -58,6 +59,9 @@ void sap_balance_multiply(const sap_differentiation* d, size_t nv, const double*
 // Finds m at v in d->residual, with r_q, r_v, r_a.
 sap_status sap_balance_find(sap_stepper* stepper, const double* v, sap_balance_slopes* m,
                             sap_error* error);
+// out = z' m_v.
+void sap_balance_pull(const sap_stepper* stepper, const sap_balance_slopes* m, const double* z,
+                      double* out);
 // Adds m_v to the matrix that is to be factorized.
 void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m);
 // Finds x = [m_q0 m_v0 m_u] (nv x (2 nv + nu)) at v, where sap_balance_find has been; of z' m
@@ -65,3 +69,7 @@ void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m);
 sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
                                   const sap_balance_slopes* m, const double* z, double* x,
                                   sap_error* error);
+// True if v* of the tree is from v0.
+bool sap_balance_is_explicit(const sap_stepper* stepper, int32_t tree);
+// Finds the derivatives of the equation for v* in d->near: of m at v*, or of its linearization at v0.
+sap_status sap_balance_find_near(sap_stepper* stepper, sap_error* error);

@@ -16,9 +16,12 @@
 #include "core/memory.h"
 #include "integrators/balance_slopes.h"
 
-// v is good enough, and derivatives at v before a correction serve, where it is below this part;
-// m, which has no kinks, is linear where it is below the other, and so its slopes serve.
-static const double NEAR = 1e-9, SMOOTH = 1e-7;
+// v is good enough where a correction is below NEAR, as the next one is about 1e4 times its square,
+// and factors at v before it serve where it is below STALE. m, which has no kinks, is linear where it
+// is below SMOOTH, and so its slopes serve.
+static const double NEAR = 3e-8, STALE = 1e-12, SMOOTH = 1e-7;
+// Products by stale factors are refined until a change is below this part of them.
+static const double REFINED = 1e-5;
 enum { ITERATIONS = 8 };
 
 void sap_differentiation_forget(sap_stepper* stepper) {
@@ -30,20 +33,23 @@ void sap_differentiation_forget(sap_stepper* stepper) {
 static sap_status create_differentiation(sap_stepper* stepper, sap_error* error) {
   sap_pool* pool = &stepper->pool;
   const size_t n = (size_t)stepper->system.nv, nu = sap_balance_inputs(stepper), nx = 2 * n + nu;
+  const bool corrects = stepper->step.theta_vq < 1.0;
   sap_differentiation* d;
   SAP_TRY(SAP_POOL_ADD(pool, &d, 1, error));
   SAP_TRY(SAP_POOL_ADD_ALL(
       pool, error, SAP_ARRAY(&d->v, n), SAP_ARRAY(&d->v_vq, n), SAP_ARRAY(&d->v_theta, n),
       SAP_ARRAY(&d->a, n), SAP_ARRAY(&d->residual, n), SAP_ARRAY(&d->impulse, n),
       SAP_ARRAY(&d->x, n), SAP_ARRAY(&d->near_v, n), SAP_ARRAY(&d->lambda, n),
-      SAP_ARRAY(&d->smooth_v, n), SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->r_q0, n * n),
-      SAP_ARRAY(&d->turned, n * (n + 3)), SAP_ARRAY(&d->turned_v, n * n),
-      SAP_ARRAY(&d->near_rest, n * n), SAP_ARRAY(&d->first, n), SAP_ARRAY(&d->end_row, n),
-      SAP_ARRAY(&d->row, n * nx), SAP_ARRAY(&d->p_q0, n * n), SAP_ARRAY(&d->p_v0, n * n),
-      SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->p_theta, n * n),
-      SAP_ARRAY(&d->d_v, n * n), SAP_ARRAY(&d->near_p, n * n), SAP_ARRAY(&d->p_u, n * nu),
-      SAP_ARRAY(&d->q, stepper->system.nq), SAP_ARRAY(&d->rotations, n / 3 + 1),
-      SAP_ARRAY(&d->end, n / 3 + 1), SAP_ARRAY(&d->solution, n * nx)));
+      SAP_ARRAY(&d->smooth_v, n), SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->end_v, n),
+      SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->turned, n * (n + 3)),
+      SAP_ARRAY(&d->turned_v, n * n), SAP_ARRAY(&d->near_rest, n * n), SAP_ARRAY(&d->first, n),
+      SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, n * nx), SAP_ARRAY(&d->p_q0, n * n),
+      SAP_ARRAY(&d->p_v0, n * n), SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n),
+      SAP_ARRAY(&d->p_theta, n * n), SAP_ARRAY(&d->d_v, corrects ? n * n : 0),
+      SAP_ARRAY(&d->d_x, corrects ? n * nx : 0), SAP_ARRAY(&d->near_p, n * n),
+      SAP_ARRAY(&d->p_u, n * nu), SAP_ARRAY(&d->q, stepper->system.nq),
+      SAP_ARRAY(&d->rotations, n / 3 + 1), SAP_ARRAY(&d->end, n / 3 + 1),
+      SAP_ARRAY(&d->solution, n * nx)));
   SAP_TRY(sap_balance_slopes_create(n, pool, &d->at, error));
   SAP_TRY(sap_balance_slopes_create(n, pool, &d->near, error));
   sap_balance_find_rows(&stepper->system, d);
@@ -71,22 +77,18 @@ static sap_status check_step(const sap_stepper* stepper, sap_error* error) {
                       : sap_fail(error, SAP_STATUS_UNSUPPORTED, "derivatives of a step %s", what);
 }
 
-static bool is_explicit(const sap_stepper* stepper, int32_t tree) {
-  const sap_free_motion* fm = &stepper->solution.free_motion;
-  return fm->linearization.known[fm->factor.tree_group[tree]];
-}
-
 // out = a of trees with v* from v0, b of others.
 static void choose(const sap_stepper* stepper, const double* a, const double* b, double* out) {
   const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
-    const double* from = is_explicit(stepper, t) ? a : b;
+    const double* from = sap_balance_is_explicit(stepper, t) ? a : b;
     memcpy(out + tree_dof[t], from + tree_dof[t],
            (size_t)stepper->system.tree_sizes[t] * sizeof *out);
   }
 }
 
-// Finds p at v with its derivatives to v; `all`: instead all derivatives, of lambda' p unless NULL.
+// Finds p at v with its derivatives to v, or adds -lambda' dp/dv to d->impulse; `all`: instead all
+// other derivatives, of lambda' p unless NULL.
 static sap_status find_impulses(sap_stepper* stepper, bool all, const double* lambda,
                                 const sap_parameter_gradient* parameters, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
@@ -95,7 +97,7 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
   const sap_step_context step = sap_balance_context(stepper);
   const size_t n = (size_t)system->nv, size = lambda != NULL ? n : n * n;
   double* const arrays[] = {d->p_q0, d->p_v0, d->p_star, d->p_A, d->p_theta};
-  memset(d->impulse, 0, all ? 0 : n * sizeof(double));
+  memset(d->impulse, 0, all || lambda != NULL ? 0 : n * sizeof(double));
   for (size_t i = 0; all && i < sizeof arrays / sizeof *arrays; ++i) {
     memset(arrays[i], 0, size * sizeof(double));
   }
@@ -104,11 +106,14 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
     return SAP_STATUS_OK;
   }
   const sap_linearization* l = &r->free_motion.linearization;
-  sap_impulse_derivatives out = {
-      .v = d->v, .v_star = l->v_law, .v_near = l->v_law, .notes = d->report.notes};
+  sap_impulse_derivatives out = {.v = d->v,
+                                 .v_star = l->v_law,
+                                 .v_near = l->v_law,
+                                 .lambda = lambda,
+                                 .notes = d->report.notes};
   if (!all) {
-    out.impulse = d->impulse;
-    out.minus_dv = d->at.v.B;
+    out.impulse = lambda == NULL ? d->impulse : NULL;
+    out.minus_dv = lambda == NULL ? d->at.v.B : d->impulse;
   } else {
     if (r->linearized_again) {
       sap_derivatives_note(d->report.notes, "held: impulses about which the step was solved again");
@@ -119,7 +124,6 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
     out.q_A = d->q;
     choose(stepper, stepper->v0_free, l->v_law, d->x);
     out.v_near = d->x;
-    out.lambda = lambda;
     out.parameters = parameters;
     out.dq0 = d->p_q0;
     out.dv0 = d->p_v0;
@@ -160,6 +164,22 @@ static double correct(sap_stepper* stepper) {
                                norm(stepper, stepper->solution.free_motion.load, true));
 }
 
+// Sets m_v in d->at.
+static void set_slopes(sap_stepper* stepper) {
+  sap_balance_slopes* at = &stepper->differentiation->at;
+  const size_t n = (size_t)stepper->system.nv;
+  memset(at->v.B, 0, n * n * sizeof(double));
+  sap_balance_add_slopes(stepper, at);
+}
+
+// Finds p at v, and the factors of F's derivatives from m_v in d->at.
+static sap_status factorize(sap_stepper* stepper, sap_error* error) {
+  SAP_TRY(find_impulses(stepper, false, NULL, NULL, error));
+  SAP_FAIL_IF(!sap_near_spd_factorize(&stepper->differentiation->at.v), error,
+              SAP_STATUS_STEP_FAILED, "derivatives of a step: dF/dv is singular");
+  return SAP_STATUS_OK;
+}
+
 // Improves v and leaves the derivatives of m there in d->at, with factors of F's to v.
 static sap_status polish(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
@@ -171,16 +191,13 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
       SAP_TRY(sap_balance_find(stepper, d->v, &d->at, error));
       memcpy(d->smooth_v, d->v, n * sizeof *d->v);
     }
-    memset(d->at.v.B, 0, n * n * sizeof(double));
-    sap_balance_add_slopes(stepper, &d->at);
+    set_slopes(stepper);
     for (size_t k = 0; k < n && !slopes; ++k) {
       for (size_t i = (size_t)d->first[k]; i < (size_t)d->end_row[k]; ++i) {
         d->residual[i] += d->at.v.B[n * k + i] * d->x[k];
       }
     }
-    SAP_TRY(find_impulses(stepper, false, NULL, NULL, error));
-    SAP_FAIL_IF(!sap_near_spd_factorize(&d->at.v), error, SAP_STATUS_STEP_FAILED,
-                "derivatives of a step: dF/dv is singular");
+    SAP_TRY(factorize(stepper, error));
     report->last_correction = correct(stepper);
     report->correction += report->last_correction;
     report->iterations += 1;
@@ -188,56 +205,7 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
   SAP_FAIL_IF(!(report->last_correction <= NEAR), error, SAP_STATUS_STEP_FAILED,
               "derivatives of a step: after %d corrections of v the last one is %g, not below %g",
               report->iterations, report->last_correction, NEAR);
-  return SAP_STATUS_OK;
-}
-
-// Takes a block of A, of trees a and b, in place of that of m_v. transposed: A is that of b and a.
-static void put_block(sap_stepper* stepper, int32_t a, int32_t b, const double* A,
-                      bool transposed) {
-  sap_differentiation* d = stepper->differentiation;
-  const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
-  const size_t n = (size_t)stepper->system.nv, first = (size_t)tree_dof[a];
-  const size_t rows = (size_t)tree_dof[a + 1] - first, start = (size_t)tree_dof[b];
-  const size_t columns = (size_t)tree_dof[b + 1] - start;
-  for (size_t j = 0; j < columns; ++j) {
-    for (size_t i = 0; i < rows; ++i) {
-      const bool mirrored = transposed || (a == b && i < j);
-      const double value = mirrored ? A[columns * i + j] : A[rows * j + i];
-      const size_t at = n * (start + j) + first + i;
-      d->near_rest[at] = d->near.v.B[at] - value;
-      d->near.v.B[at] = value;
-    }
-  }
-}
-
-// Finds the derivatives of the equation for v*: of m at v*, or of its linearization at v0.
-static sap_status find_near(sap_stepper* stepper, sap_error* error) {
-  sap_differentiation* d = stepper->differentiation;
-  const sap_system* system = &stepper->system;
-  const sap_free_motion* fm = &stepper->solution.free_motion;
-  const sap_tree_matrix* A = &fm->balance.A.view;
-  if (d->has_near) {
-    return SAP_STATUS_OK;
-  }
-  SAP_TRY(sap_balance_find(stepper, d->near_v, &d->near, error));
-  memset(d->near.v.B, 0, (size_t)system->nv * (size_t)system->nv * sizeof(double));
-  sap_balance_clear(d, (size_t)system->nv, (size_t)system->nv, d->near_rest);
-  sap_balance_add_slopes(stepper, &d->near);
-  for (int32_t t = 0; t < system->ntrees; ++t) {
-    if (is_explicit(stepper, t)) {
-      put_block(stepper, t, t, A->diagonal[t], false);
-    }
-  }
-  for (int32_t c = 0; c < system->ncouplings; ++c) {
-    const int32_t a = system->couplings[c][0], b = system->couplings[c][1];
-    if (is_explicit(stepper, a)) {
-      put_block(stepper, a, b, A->coupling[c], false);
-      put_block(stepper, b, a, A->coupling[c], true);
-    }
-  }
-  SAP_FAIL_IF(!sap_near_spd_factorize(&d->near.v), error, SAP_STATUS_STEP_FAILED,
-              "derivatives of a step: dm/dv of its free motion is singular");
-  d->has_near = true;
+  d->stale = report->last_correction > STALE;
   return SAP_STATUS_OK;
 }
 
@@ -249,31 +217,43 @@ static sap_status find_near_part(sap_stepper* stepper, size_t rows, sap_error* e
   const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
   d->reads_near = false;
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
-    const double way = is_explicit(stepper, t) ? 0.0 : s->theta * s->dt * s->theta_vq;
+    const double way = sap_balance_is_explicit(stepper, t) ? 0.0 : s->theta * s->dt * s->theta_vq;
     for (size_t i = rows * (size_t)tree_dof[t]; i < rows * (size_t)tree_dof[t + 1]; ++i) {
       d->near_p[i] = d->p_star[i] + way * d->turned_v[i];
       d->reads_near = d->reads_near || d->near_p[i] != 0.0;
     }
   }
-  return d->reads_near ? find_near(stepper, error) : SAP_STATUS_OK;
+  return d->reads_near ? sap_balance_find_near(stepper, error) : SAP_STATUS_OK;
 }
 
-// Sets d->v_vq and what corrects positions at the end.
-static sap_status find_end_motion(sap_stepper* stepper, sap_error* error) {
+// Sets d->v_vq and whether positions at the end are corrected.
+static void find_end_motion(sap_stepper* stepper) {
   sap_differentiation* d = stepper->differentiation;
   const double theta_vq = stepper->step.theta_vq;
-  const sap_contact_stage* contact = &stepper->solution.contact;
-  const sap_end_motion motion = {stepper->v0_free, theta_vq};
+  sap_contact_stage* contact = &stepper->solution.contact;
   for (int32_t i = 0; i < stepper->system.nv; ++i) {
     d->v_vq[i] = theta_vq * (d->v[i] - stepper->v[i]) + stepper->v_vq[i];
   }
-  if (theta_vq < 1.0 && sap_stepper_acts_within(&stepper->options)) {
-    SAP_TRY(sap_end_positions_slopes(&stepper->end_positions, contact->problem, &contact->solution,
-                                     &motion, d->d_v, &d->corrected, error));
-  }
-  if (d->corrected) {
-    sap_derivatives_note(d->report.notes,
-                         "held: normals and shares of contacts that correct positions");
+  sap_end_positions_forget(contact->problem);
+  d->corrected = theta_vq < 1.0 && sap_stepper_acts_within(&stepper->options) &&
+                 sap_end_positions_act(contact->problem, &contact->solution);
+}
+
+// Prepares z' d of corrected positions: derivatives of lambda' p then have it more, and y more in
+// lambda, end_positions.h. by_v: of v.
+static sap_status pull_end(sap_stepper* stepper, const double* z, double* by_v, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_contact_stage* contact = &stepper->solution.contact;
+  const sap_end_motion motion = {stepper->v0_free, stepper->step.theta_vq};
+  SAP_TRY(sap_end_positions_pull(&stepper->end_positions, contact->problem, &contact->solution,
+                                 &motion, z, by_v, &d->bound, error));
+  const size_t n = (size_t)stepper->system.nv;
+  if (d->bound) {
+    memset(d->impulse, 0, n * sizeof *d->impulse);
+    SAP_TRY(find_impulses(stepper, false, stepper->end_positions.back[3], NULL, error));
+    for (size_t i = 0; i < n; ++i) {
+      by_v[i] -= d->impulse[i];
+    }
   }
   return SAP_STATUS_OK;
 }
@@ -292,10 +272,10 @@ static sap_status prepare(sap_stepper* stepper, sap_error* error) {
     return SAP_STATUS_OK;
   }
   d->report = (sap_linearize_report){0};
-  d->has_near = d->reads_near = d->corrected = false;
+  d->has_near = d->reads_near = false;
   memcpy(d->v, stepper->v, (size_t)system->nv * sizeof(double));
   SAP_TRY(polish(stepper, error));
-  SAP_TRY(find_end_motion(stepper, error));
+  find_end_motion(stepper);
   d->end_count = system->step_rotations(system->context, d->v_vq, s->dt, d->end);
   d->current = true;
   return SAP_STATUS_OK;
@@ -390,11 +370,19 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
   double *q0 = d->solution, *v0 = q0 + rows * n;
   SAP_TRY(sap_balance_find_start(stepper, d->smooth_v, &d->at, lambda, d->row, error));
-  SAP_TRY(find_impulses(stepper, true, lambda, parameters, error));
+  const double* back = lambda;
+  if (lambda != NULL && d->corrected && d->bound) {
+    for (size_t i = 0; i < n; ++i) {
+      d->residual[i] = lambda[i] + stepper->end_positions.back[3][i];
+    }
+    back = d->residual;
+  }
+  SAP_TRY(find_impulses(stepper, true, back, parameters, error));
   sap_step_turn_columns(d->rotations, d->count, false, rows, n, d->p_A, d->turned);
   sap_step_turn_columns(d->rotations, d->count, true, rows, n, d->p_A, d->turned_v);
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
-    const double share = is_explicit(stepper, t) ? 1.0 : 1.0 - s->theta_vq;  // of v0 in q_A's way
+    const double share =
+        sap_balance_is_explicit(stepper, t) ? 1.0 : 1.0 - s->theta_vq;  // of v0 in q_A's way
     for (size_t i = rows * (size_t)tree_dof[t]; i < rows * (size_t)tree_dof[t + 1]; ++i) {
       q0[i] = d->p_q0[i] + d->turned[i];
       v0[i] = d->p_v0[i] + s->theta * s->dt * share * d->turned_v[i];
@@ -409,6 +397,27 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   return d->reads_near ? add_near(stepper, rows, error) : SAP_STATUS_OK;
 }
 
+// Sets d_v and d_x of corrected positions row by row.
+static sap_status find_end_rows(sap_stepper* stepper, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const size_t n = (size_t)stepper->system.nv, nx = 2 * n + sap_balance_inputs(stepper);
+  double *z = d->end_bar, *by_v = d->end_v;
+  memset(d->lambda, 0, n * sizeof *d->lambda);
+  for (size_t i = 0; i < n; ++i) {
+    memset(z, 0, n * sizeof *z);
+    z[i] = 1.0;
+    SAP_TRY(pull_end(stepper, z, by_v, error));
+    SAP_TRY(find_sides(stepper, d->lambda, NULL, error));
+    for (size_t k = 0; k < n; ++k) {
+      d->d_v[n * k + i] = by_v[k];
+    }
+    for (size_t c = 0; c < nx; ++c) {
+      d->d_x[n * c + i] = d->solution[c];
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
 // Fills the columns of [q1; v1] from those of dv1; kind 0, 1, 2: of q0, v0, u.
 static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t count, int kind,
                          double* out) {
@@ -421,11 +430,12 @@ static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t c
     for (size_t i = 0; i < n; ++i) {
       q[i] = s->dt * (s->theta_vq * v[i] + (kind == 1 && i == c ? 1.0 - s->theta_vq : 0.0));
     }
-    for (size_t k = 0; d->corrected && k < n; ++k) {
-      const double change = s->dt * (v[k] - (kind == 1 && k == c ? 1.0 : 0.0));
-      for (size_t i = 0; i < n; ++i) {
-        q[i] += change * d->d_v[n * k + i];
+    for (size_t i = 0; d->corrected && i < n; ++i) {
+      double change = d->d_x[n * (n * (size_t)kind + c) + i];
+      for (size_t k = 0; k < n; ++k) {
+        change += v[k] * d->d_v[n * k + i];
       }
+      q[i] += s->dt * change;
     }
     sap_step_turn_vector(d->end, d->end_count, true, q);
     if (kind == 0) {
@@ -442,8 +452,14 @@ static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t c
 sap_status sap_stepper_linearize(sap_stepper* stepper, double* A, double* B,
                                  sap_linearize_report* report, sap_error* error) {
   SAP_TRY(prepare(stepper, error));
-  SAP_TRY(find_sides(stepper, NULL, NULL, error));
   sap_differentiation* d = stepper->differentiation;
+  if (d->stale) {
+    set_slopes(stepper);
+    SAP_TRY(factorize(stepper, error));
+    d->stale = false;
+  }
+  SAP_TRY(d->corrected ? find_end_rows(stepper, error) : SAP_STATUS_OK);
+  SAP_TRY(find_sides(stepper, NULL, NULL, error));
   const int32_t nv = stepper->system.nv, nu = (int32_t)sap_balance_inputs(stepper);
   const size_t n = (size_t)nv;
   sap_near_spd_solve(&d->at.v, false, 2 * nv + nu, d->solution);
@@ -489,6 +505,29 @@ static sap_status begin_gradients(const sap_stepper* stepper, const sap_step_gra
   return SAP_STATUS_OK;
 }
 
+// Solves F_v' lambda = b in place.
+static sap_status solve_transposed(sap_stepper* stepper, double* lambda, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const int32_t n = stepper->system.nv;
+  double *b = d->residual, *x = d->x;
+  bool refine = d->stale;
+  memcpy(b, lambda, (size_t)n * sizeof *b);
+  sap_near_spd_solve(&d->at.v, true, 1, lambda);
+  for (int k = 0; k < ITERATIONS && refine; ++k) {
+    sap_balance_pull(stepper, &d->at, lambda, d->impulse);
+    SAP_TRY(find_impulses(stepper, false, lambda, NULL, error));
+    for (int32_t i = 0; i < n; ++i) {
+      x[i] = b[i] - d->impulse[i];
+    }
+    sap_near_spd_solve(&d->at.v, true, 1, x);
+    for (int32_t i = 0; i < n; ++i) {
+      lambda[i] += x[i];
+    }
+    refine = norm(stepper, x, false) > REFINED * norm(stepper, lambda, false);
+  }
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradients,
                            sap_linearize_report* report, sap_error* error) {
   SAP_TRY(prepare(stepper, error));
@@ -507,17 +546,18 @@ sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradi
   if (g.dq0 != NULL) {
     sap_step_turn_columns(d->end, d->end_count, false, 1, n, d->x, g.dq0);
   }
+  memset(lambda, 0, n * sizeof *lambda);
   for (size_t i = 0; i < n; ++i) {
-    double by_v = s->theta_vq * end[i];
-    for (size_t k = 0; d->corrected && k < n; ++k) {
-      by_v += d->d_v[n * i + k] * end[k];
-    }
-    lambda[i] = (g.dv1 != NULL ? g.dv1[i] : 0.0) + s->dt * by_v;
+    d->x[i] = s->dt * end[i];
+  }
+  SAP_TRY(d->corrected ? pull_end(stepper, d->x, lambda, error) : SAP_STATUS_OK);
+  for (size_t i = 0; i < n; ++i) {
+    lambda[i] += (g.dv1 != NULL ? g.dv1[i] : 0.0) + s->theta_vq * d->x[i];
     if (g.dv0 != NULL) {
-      g.dv0[i] = s->dt * (end[i] - by_v);
+      g.dv0[i] = (1.0 - s->theta_vq) * d->x[i];
     }
   }
-  sap_near_spd_solve(&d->at.v, true, 1, lambda);
+  SAP_TRY(solve_transposed(stepper, lambda, error));
   if (parameters != NULL) {
     memcpy(d->x, lambda, n * sizeof *lambda);
     SAP_TRY(add_parameters(stepper, d->smooth_v, d->x, parameters, error));

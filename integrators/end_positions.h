@@ -15,6 +15,11 @@
 // rigid law lets a body bounce within the step, J_n d takes it to the touch at its old speed.
 // |J_n d| is at most |J_n (v - v*)|, the change of speed by impulses: it is 0 where they are, so
 // that positions do not jump where contacts let go. What stops keeps its J_n d: J_n (v* - v0) < 0.
+//
+// Derivatives in reverse, m the right-hand side, with A d = J_n' mu and A e + J_n' s = z, J_n e = 0:
+//   z' dd = e' (dJ_n' mu - dA d) + s' (dm - dJ_n d)
+// and of a bound |J_n A^-1 p|, p = A (v - v*), which adds t_i = +-s_i (else 0), with A y = J_n' t:
+//   t' dJ_n (v - v*) + y' (dp - dA (v - v*))
 #pragma once
 
 #include <sapstep/problem.h>
@@ -24,7 +29,8 @@
 
 typedef struct sap_end_positions {
   double *p, *g, *x;  // direction, gradient, A^-1 g (nv)
-  double *Ap, *unit;  // A p, and the d of one move (nv)
+  double* Ap;         // A p (nv)
+  double* back[4];    // d, e, v - v*, y of derivatives, read up to the end of a four (nv)
 } sap_end_positions;
 
 typedef struct sap_end_motion {
@@ -39,8 +45,11 @@ sap_status sap_end_positions_create(int32_t nv, sap_pool* pool, sap_end_position
 sap_status sap_end_positions_correct(sap_end_positions* end, sap_problem* problem,
                                      const sap_solution* solution, const sap_end_motion* motion,
                                      double* v_vq, sap_error* error);
-// Sets d_v (nv x nv) to the derivatives of d to v - v0 at fixed J and A, within the bound of |J_n d|.
-// acts: there are such contacts.
-sap_status sap_end_positions_slopes(sap_end_positions* end, sap_problem* problem,
-                                    const sap_solution* solution, const sap_end_motion* motion,
-                                    double* d_v, bool* acts, sap_error* error);
+void sap_end_positions_forget(sap_problem* problem);
+// True if there are such contacts.
+bool sap_end_positions_act(const sap_problem* problem, const sap_solution* solution);
+// Sets d, e, mu, s, y and t of z (nv), which the problem then borrows, and by_v (nv) = z' d of v in m
+// but for p. bound: y is not zero.
+sap_status sap_end_positions_pull(sap_end_positions* end, sap_problem* problem,
+                                  const sap_solution* solution, const sap_end_motion* motion,
+                                  const double* z, double* by_v, bool* bound, sap_error* error);

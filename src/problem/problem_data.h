@@ -46,15 +46,18 @@ typedef struct sap_block_data {
   double dissipation, slip_speed, lagged_impulse;  // potential
   double w;                                        // potential: Delassus scale; 0: unknown
   bool no_gliding;                                 // contact: v_hat_n is shifted, law.c
-  double wrong_depth;         // contact, limit: more than an impact explains; else 0 [m], [rad]
-  double shift;               // v_hat_law - v_hat_shifted of its normal row [m/s]
-  double shift_excess;        // what it may be too large by at the end of the step [m/s]
-  double shift_change;        // its last change [m/s]
-  double end;                 // contact: share of the end of the step at which its law acts
-  double realised;            // contact: stiffness, as a part of the material's; 0: unknown
-  double end_change;          // contact: the normal speed at the end less J v [m/s]
-  sap_contact_start start;    // where the scheme has a theta point
-  double end_move, end_rate;  // scratch memory of integrators/end_positions.c [m/s]
+  double wrong_depth;       // contact, limit: more than an impact explains; else 0 [m], [rad]
+  double shift;             // v_hat_law - v_hat_shifted of its normal row [m/s]
+  double shift_excess;      // what it may be too large by at the end of the step [m/s]
+  double shift_change;      // its last change [m/s]
+  double end;               // contact: share of the end of the step at which its law acts
+  double realised;          // contact: stiffness, as a part of the material's; 0: unknown
+  double end_change;        // contact: the normal speed at the end less J v [m/s]
+  sap_contact_start start;  // where the scheme has a theta point
+  // Of integrators/end_positions.c: scratch memory, and of the contact in derivatives of d.
+  double end_move, end_rate, end_path;     // [m/s]
+  double end_impulse, end_pull, end_push;  // mu, s, t
+  double end_bound;                        // J_n d of a share of 1 that is at its bound; else 0
   uint64_t key;
 } sap_block_data;
 
@@ -141,8 +144,9 @@ struct sap_problem {
   bool solved;                // by the same solver, but for other v_hat, v_star and v_guess
   bool pauses;                // SAP pauses after a few iterations on large islands
   double* v0;                 // start of the step (nv)
-  sap_warm_start lag;  // impulses of the step before, if contacts were lagged; outlives a reset
-  double lag_dt;       // its length [s]
+  sap_warm_start lag;    // impulses of the step before, if contacts were lagged; outlives a reset
+  double lag_dt;         // its length [s]
+  const double* end[4];  // d, e, v - v*, y of derivatives of d; NULL: none                 (nv)
   // blocks
   sap_block_data* blocks;  // (nblocks)
   sap_repeat* repeats;     // stored of the first repeat_count blocks                     (nblocks)

@@ -82,6 +82,14 @@ static void test_contacts(void** state) {
        0,
        1,
        ""},
+      {"boxes pulled off the floor",  // moves at the end are at their bound
+       "<mujoco><option timestep='0.005' gravity='3 0 40'/><worldbody>" FLOOR BODY(
+           ".0995", "<geom type='box' size='.2 .15 .1'/>")
+           BODY(".2994", "<geom size='.1' pos='.03 .02 0'/>"),
+       {0.3, 0.1, -0.3, 0.02, 0.05, 0.3},
+       0,
+       5,
+       ""},
       {"box slides and spins",
        WORLD FLOOR BODY(".0995", "<geom type='box' size='.2 .15 .1'/>"),
        {1.0, 0.5, -0.05, 0.02, 0.01, 2.0},
@@ -309,6 +317,62 @@ static void test_arm_on_floor(void** state) {
   }
 }
 
+// Steps at default tolerances have the derivatives of exact ones: v is improved first, and factors
+// that are from before the last correction are refined.
+static void test_default_tolerances(void** state) {
+  (void)state;
+  bench b = open_bench(
+      WORLD FLOOR BODY(".0995", "<geom type='box' size='.2 .15 .1'/>")
+          BODY(".2990", "<geom type='box' size='.1 .1 .1' euler='0 0 20'/>")
+              BODY(".4985",
+                   "<geom type='capsule' size='.1 .1' euler='90 0 20'/>") "</worldbody></mujoco>",
+      SAP_SCHEME_IMPLICIT_EULER);
+  enum { ROWS = 36 };
+  sap_stepper* loose;
+  sap_stepper_options options = sap_stepper_options_default();
+  options.contact_stage = SAP_STAGE_END;
+  options.remember = false;
+  double exact[ROWS * ROWS], A[ROWS * ROWS], x[ROWS], back[ROWS];
+  double worst = 0.0;
+  int32_t corrections = 0;
+  assert_int_equal(sap_stepper_create(b.system, &options, &loose, NULL), SAP_STATUS_OK);
+  for (int i = 0; i < ROWS / 2; ++i) {
+    b.start.v[i] = 0.3 * sin(i + 1.0);
+  }
+  for (int i = 0; i < ROWS; ++i) {
+    x[i] = sin(1.0 + i);
+  }
+  for (int i = 0; i < 60; ++i) {
+    sap_linearize_report report;
+    step(&b, &b.start);
+    assert_int_equal(sap_stepper_linearize(b.stepper, exact, NULL, NULL, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_state_copy(&b.start, &b.end, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_stepper_step(loose, &b.end, NULL, NULL), SAP_STATUS_OK);
+    const sap_step_gradients g = {
+        .dq1 = x, .dv1 = x + ROWS / 2, .dq0 = back, .dv0 = back + ROWS / 2};
+    assert_int_equal(sap_stepper_vjp(loose, &g, NULL, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_stepper_linearize(loose, A, NULL, &report, NULL), SAP_STATUS_OK);
+    corrections += report.iterations;
+    const double most = largest(exact, ROWS * ROWS);
+    for (int k = 0; k < ROWS; ++k) {
+      const double* column = exact + ROWS * k;
+      const double scale = largest(column, ROWS) + 0.01 * most;
+      double product = 0.0, wrong = 0.0;
+      for (int r = 0; r < ROWS; ++r) {
+        product += column[r] * x[r];
+        wrong = fmax(wrong, fabs(column[r] - A[ROWS * k + r]));
+      }
+      worst = fmax(worst, fmax(wrong, fabs(product - back[k])) / scale);
+    }
+    warm_up(&b, 1);
+  }
+  if (!(worst <= 1e-7) || corrections < 61) {
+    fail_msg("error %.2g after %d corrections", worst, corrections);
+  }
+  sap_stepper_destroy(loose);
+  close_bench(&b);
+}
+
 #define SLIDERS                                                                               \
   WORLD FLOOR                                                                                 \
       "<body pos='0 0 .0995'><freejoint/><geom type='box' size='.2 .15 .1'/></body>"          \
@@ -449,10 +513,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_free_body),         cmocka_unit_test(test_at_rest),
       cmocka_unit_test(test_free_arm),          cmocka_unit_test(test_contacts),
-      cmocka_unit_test(test_curvature_of_gaps), cmocka_unit_test(test_far_ahead),
-      cmocka_unit_test(test_arm_on_floor),      cmocka_unit_test(test_step_as_made),
-      cmocka_unit_test(test_threads),           cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_refused_steps),
+      cmocka_unit_test(test_curvature_of_gaps), cmocka_unit_test(test_default_tolerances),
+      cmocka_unit_test(test_far_ahead),         cmocka_unit_test(test_arm_on_floor),
+      cmocka_unit_test(test_step_as_made),      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_refused),           cmocka_unit_test(test_refused_steps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,17 +19,16 @@
 #include "problem/problem_data.h"
 #include "solvers/gradient_data.h"
 
-// A kink is close where sides of a condition differ by less than this part of them.
-static const double KINK = 1e-6;
-
 // W_nn, relative to w, that bounds no law.
 static const double HUGE_W = 1e6;
 
-enum { ROWS = SAP_CONE_ROWS_MAX };
-// Inputs and outputs of the law of a contact; SHIFT is what v_hat_n of the law is lowered by.
+enum { ROWS = SAP_CONE_ROWS_MAX, SLOTS = ROWS + 1 };
+// Inputs and outputs of the law of a contact; SHIFT is what v_hat_n of the law is lowered by, MOVE is
+// J_n d of corrected positions.
 enum { IN_PHI, IN_W, IN_WT, IN_WN, IN_V0, IN_V_STAR = IN_V0 + ROWS, IN_CHANGE = IN_V_STAR + ROWS };
 enum { LAW_INPUTS = IN_CHANGE + 3 };
-enum { OUT_R, OUT_V_HAT = ROWS, OUT_SHIFT = 2 * ROWS, OUT_MU, OUT_LAGGED, OUT_WRONG, LAW_OUTPUTS };
+enum { OUT_R, OUT_V_HAT = ROWS, OUT_SHIFT = 2 * ROWS, OUT_MU, OUT_LAGGED, OUT_WRONG, OUT_MOVE };
+enum { LAW_OUTPUTS = OUT_MOVE + 1 };
 
 // --- the law ---
 
@@ -39,6 +38,7 @@ typedef struct contact_law {
   sap_law_contact contact;
   sap_material material;
   double scales[ROWS], x[LAW_INPUTS];
+  double vn;  // J_n v
 } contact_law;
 
 static sap_status evaluate_law(const sap_slopes_call* call, const contact_law* law,
@@ -62,12 +62,16 @@ static sap_status evaluate_law(const sap_slopes_call* call, const contact_law* l
   out[OUT_MU] = rows.friction;
   out[OUT_LAGGED] = rows.new_impulse;
   out[OUT_WRONG] = rows.is_wrong ? 1.0 : 0.0;
+  const double change = law->vn - x[IN_V0 + SAP_NORMAL_ROW];
+  out[OUT_MOVE] = rows.end * (call->data->end_bound != 0.0
+                                  ? call->data->end_bound
+                                  : (1.0 - call->step->stage_theta_vq) * change + rows.end_change);
   return SAP_STATUS_OK;
 }
 
-// Sets dgamma at fixed vc of a change of the law's outputs.
+// Sets dgamma at fixed vc of a change of the law's outputs, and that of J_n d.
 static void change_impulse(const sap_slopes_call* call, const sap_slopes* slopes, int32_t n,
-                           const double d[LAW_OUTPUTS], double out[ROWS]) {
+                           const double d[LAW_OUTPUTS], double out[SLOTS]) {
   const sap_contact_slope* s = slopes->contact;
   const double shift = call->settled ? 0.0 : d[OUT_SHIFT];
   double du[ROWS] = {0.0};
@@ -79,12 +83,13 @@ static void change_impulse(const sap_slopes_call* call, const sap_slopes* slopes
   for (int32_t r = 0; r < n; ++r) {
     out[r] += s->t[r] * (s->mu * d[OUT_MU] + s->lagged * d[OUT_LAGGED]);
   }
+  out[n] = d[OUT_MOVE];
 }
 
 // Sets g, dgamma of the law's inputs at fixed vc: columns of block->nrows.
 static sap_status differentiate_law(const sap_slopes_call* call, const sap_block* block,
                                     const contact_law* law, const sap_slopes* slopes,
-                                    double g[LAW_INPUTS][ROWS], sap_error* error) {
+                                    double g[LAW_INPUTS][SLOTS], sap_error* error) {
   const double* x = law->x;
   memset(g, 0, LAW_INPUTS * sizeof *g);
   for (int i = 0; i < law->inputs; ++i) {
@@ -178,7 +183,7 @@ typedef struct law_pull {
 } law_pull;
 
 static void pull_law(const sap_slopes_call* call, const contact_law* law, const double* G,
-                     double (*g)[ROWS], const double W[9], const double* u, law_pull* out,
+                     double (*g)[SLOTS], const double W[9], const double* u, law_pull* out,
                      sap_mass_pull* mass) {
   const sap_contact_slopes* w = call->w;
   const int32_t n = w->rows;
@@ -191,11 +196,16 @@ static void pull_law(const sap_slopes_call* call, const contact_law* law, const 
   mass->W[4] += 0.5 * sap_slopes_dot(w, u, g[IN_WT]);
   mass->W[8] += sap_slopes_dot(w, u, g[IN_WN]);
   for (int32_t i = 0; i < n; ++i) {
-    out->v[i] = -law->scales[i] * sap_slopes_dot(w, u, G + n * i);
+    for (int32_t r = 0; r < n; ++r) {
+      out->v[i] -= law->scales[i] * u[r] * G[n * i + r];
+    }
     out->v0[i] = law->scales[i] * sap_slopes_dot(w, u, g[IN_V0 + i]);
     out->v_star[i] = law->scales[i] * sap_slopes_dot(w, u, g[IN_V_STAR + i]);
   }
   sap_v3_copy(mass->y, out->v_star);
+  if (w->slots > n && call->data->end_bound == 0.0) {
+    out->v[SAP_NORMAL_ROW] += (1.0 - call->step->stage_theta_vq) * call->data->end * u[n];
+  }
 }
 
 // Pulls the effect of J on W, alone to w->row_way; of lambda, all of J, with d(J lambda)' force.
@@ -223,6 +233,16 @@ static void pull_moves(const sap_slopes_call* call, const contact_law* law, cons
   if (number > 0) {
     sap_contact_slopes_pull(w, fields, count, call->within ? 0.0 : pull->phi,
                             &w->pulls[call->within]);
+    if (w->slots > w->rows) {
+      const double* const* y = call->problem->end;
+      const sap_contact_field end[] = {{y[0], {[SAP_NORMAL_ROW] = -call->data->end_pull}},
+                                       {y[1], {[SAP_NORMAL_ROW] = call->data->end_impulse}},
+                                       {y[2], {[SAP_NORMAL_ROW] = call->data->end_push}}};
+      double by_point[3];
+      sap_v3_copy(by_point, w->by_point);
+      sap_contact_slopes_pull(w, end, 3, 0.0, &w->pulls[call->within]);
+      sap_v3_add(w->by_point, w->by_point, by_point);
+    }
   } else {
     sap_contact_slopes_find_row(w, fields, count, w->row_way);
   }
@@ -238,13 +258,13 @@ static void add_changes(const sap_slopes_call* call, const double* x, double* ou
 }
 
 // Adds what dgamma to velocity_change gives by dofs[k].
-static void add_velocity_change(const sap_slopes_call* call, int32_t k, double (*g)[ROWS]) {
+static void add_velocity_change(const sap_slopes_call* call, int32_t k, double (*g)[SLOTS]) {
   const sap_contact_slopes* w = call->w;
   double* const to[] = {call->out->dq0, call->out->dq_theta, call->out->dv0};
   for (int kind = 0; kind < 3; ++kind) {
     const double* by = w->by_change[k][kind];
-    double x[ROWS];
-    for (int32_t r = 0; r < w->rows; ++r) {
+    double x[SLOTS];
+    for (int32_t r = 0; r < w->slots; ++r) {
       x[r] = by[0] * g[0][r] + by[1] * g[1][r] + by[2] * g[2][r];
     }
     x[0] = call->out->lambda != NULL ? sap_slopes_dot(w, w->u, x) : x[0];
@@ -255,13 +275,13 @@ static void add_velocity_change(const sap_slopes_call* call, int32_t k, double (
 // Sets w->changes, dgamma to q0 by J and phi, and masses and pulls of the rows; of u' dgamma these alone.
 // Where the law reads w and phi alone, masses[0] is the one of w.
 static void find_changes(const sap_slopes_call* call, const contact_law* law, const double* G,
-                         double (*g)[ROWS], const double W[9], const double* force,
+                         double (*g)[SLOTS], const double W[9], const double* force,
                          sap_mass_pull masses[ROWS], law_pull pulls[ROWS]) {
   sap_contact_slopes* w = call->w;
   const bool one = call->out->lambda != NULL, by_w = !one && law->inputs <= IN_WT;
   const int32_t rows = one ? 1 : w->rows;
   for (int32_t r = 0; r < rows; ++r) {
-    double e[ROWS] = {0.0};
+    double e[SLOTS] = {0.0};
     e[r] = 1.0;
     pull_law(call, law, G, g, W, one ? w->u : e, &pulls[r], &masses[r]);
     if (r == 0 && by_w) {
@@ -286,7 +306,7 @@ static void find_changes(const sap_slopes_call* call, const contact_law* law, co
 
 // Adds what dgamma/dx of the law's inputs and dgamma = -G d(J v) give, with d(J' force).
 static void add_law(const sap_slopes_call* call, const sap_block* block, const contact_law* law,
-                    const double* G, double (*g)[ROWS], const double W[9], const double* force) {
+                    const double* G, double (*g)[SLOTS], const double W[9], const double* force) {
   const sap_contact_slopes* w = call->w;
   const bool one = call->out->lambda != NULL;
   double* to = call->within ? call->out->dq_theta : call->out->dq0;
@@ -311,8 +331,8 @@ static void add_law(const sap_slopes_call* call, const sap_block* block, const c
     sap_contact_slopes_add_stiffness(w, force, to);
   }
   if (law->inputs > IN_V0) {
-    sap_slopes_add_square(call, g[IN_V0], ROWS, call->out->dv0);
-    sap_slopes_add_square(call, g[IN_V_STAR], ROWS, call->out->dv_star);
+    sap_slopes_add_square(call, g[IN_V0], SLOTS, call->out->dv0);
+    sap_slopes_add_square(call, g[IN_V_STAR], SLOTS, call->out->dv_star);
   }
 }
 
@@ -343,81 +363,10 @@ static sap_status note_law(const sap_slopes_call* call, const sap_block* block, 
     sap_derivatives_note(call->out->notes, "held: thickness of shapes");
   }
   if (!call->settled &&
-      fabs(values[OUT_SHIFT] - block->shift) > KINK * (fabs(block->shift) + SAP_LAW_LEAST)) {
+      fabs(values[OUT_SHIFT] - block->shift) > SAP_KINK * (fabs(block->shift) + SAP_LAW_LEAST)) {
     sap_derivatives_note(call->out->notes, "held: corrected shifts against gliding");
   }
   return SAP_STATUS_OK;
-}
-
-// A block at v.
-typedef struct block_point {
-  double vc[ROWS], v_hat[ROWS], gamma[ROWS], G[ROWS * ROWS], by_R[ROWS];
-  int8_t bound[ROWS];
-  sap_contact_slope contact;
-} block_point;
-
-// The shift against gliding of a contact's own slip |g_t|; v_hat of the law, without a shift.
-static double find_settled_shift(const sap_block* block, const double* vc) {
-  double u[ROWS], slip;
-  for (int32_t i = 0; i < block->nrows; ++i) {
-    u[i] = block->v_hat[i] - vc[i];
-  }
-  const double gamma_n = fmax(0.0, u[SAP_NORMAL_ROW]) / block->R[SAP_NORMAL_ROW];
-  slip = sqrt(sap_cone_n_dot(block->nrows, u, u));
-  if (block->set == SAP_SET_FRICTION_CONE) {
-    slip = fmax(0.0, slip - block->friction * block->R[0] * gamma_n);
-  }
-  return block->friction * sap_law_rise(block->set, block->slip_speed, slip);
-}
-
-// Sets gamma and, if wanted, the slopes. Shifts that converge make the law exact Coulomb friction.
-static void find_point(const sap_slopes_call* call, sap_block* block, bool slopes,
-                       block_point* at) {
-  sap_gradient_options options = {.coulomb = block->set == SAP_SET_LAGGED || call->settled};
-  sap_gradient_report counts = {0};
-  const sap_slopes out = {at->G, at->by_R, at->bound, &at->contact};
-  const int32_t n = block->nrows;
-  sap_slopes_multiply_rows(call, call->out->v, at->vc);
-  memcpy(at->v_hat, block->v_hat, (size_t)n * sizeof(double));
-  block->v_hat = at->v_hat;
-  if (call->settled) {
-    at->v_hat[SAP_NORMAL_ROW] += block->shift;
-    block->shift = find_settled_shift(block, at->vc);
-    at->v_hat[SAP_NORMAL_ROW] -= block->shift;
-  }
-  (void)sap_set_impulse(block, at->vc, at->gamma);
-  if (call->settled) {
-    at->v_hat[SAP_NORMAL_ROW] += block->shift;
-    block->shift = 0.0;
-  }
-  if (block->set == SAP_SET_LAGGED) {
-    block->lagged_impulse = fmax(0.0, at->gamma[SAP_NORMAL_ROW]);
-    (void)sap_set_impulse(block, at->vc, at->gamma);
-  }
-  if (!slopes) {
-    return;
-  }
-  double size = 0.0;
-  for (int32_t i = 0; i < n; ++i) {
-    const double u = fabs(block->v_hat[i] - at->vc[i]);
-    size += i == SAP_NORMAL_ROW || n < 3 ? u : block->friction * u;
-  }
-  options.kink_margin = KINK * size / block->R[n > SAP_NORMAL_ROW ? SAP_NORMAL_ROW : 0];
-  sap_block_slopes(&options, block, at->vc, at->gamma, &out, &counts);
-  call->out->kinks += call->out->dq0 != NULL && sap_set_is_contact(block->set) ? counts.kinks : 0;
-  if (sap_set_is_contact(block->set)) {
-    for (int32_t c = 0; c < n; ++c) {  // G by its products
-      double e[ROWS] = {0.0};
-      e[c] = 1.0;
-      sap_contact_slope_multiply(&at->contact, n, false, e, at->G + n * c);
-    }
-  } else {
-    for (int32_t i = n; i-- > 0;) {
-      const double diagonal = at->G[i];
-      memset(at->G + n * i, 0, (size_t)n * sizeof(double));
-      at->G[(n + 1) * i] = diagonal;
-    }
-  }
 }
 
 // Adds u' dgamma and the motion of p by a parameter of one of the shapes.
@@ -428,7 +377,7 @@ static sap_status add_shape_parameter(const sap_slopes_call* call, const sap_con
   sap_shape_def changed = call->multibody->model->shapes[p->id];
   double* const values[] = {&changed.material.friction, &changed.material.stiffness,
                             &changed.material.relaxation_time};
-  double *value = values[p->kind], d[2][LAW_OUTPUTS], points[2][3], dgamma[ROWS], change[4];
+  double *value = values[p->kind], d[2][LAW_OUTPUTS], points[2][3], dgamma[SLOTS], change[4];
   const double before = *value, step = SAP_LAW_STEP * fmax(before, SAP_LAW_LEAST);
   const double ends[2] = {fmax(before - step, 0.0), before + step};
   if (isinf(before)) {
@@ -443,6 +392,7 @@ static sap_status add_shape_parameter(const sap_slopes_call* call, const sap_con
     SAP_TRY(sap_collision_change(call->multibody->collision, &changed, p->id, &moved, error));
     set_law(call, &moved, block, change, &of);
     memcpy(of.x, law->x, sizeof of.x);
+    of.vn = law->vn;
     for (int32_t r = 0; r < block->nrows; ++r) {
       SAP_FAIL_IF(!(fabs(of.scales[r] - law->scales[r]) <= 1e-15 * law->scales[r]), error,
                   SAP_STATUS_UNSUPPORTED,
@@ -465,10 +415,10 @@ static sap_status add_shape_parameter(const sap_slopes_call* call, const sap_con
 }
 
 static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
-                              const sap_block* block, block_point* at, sap_error* error) {
+                              const sap_block* block, sap_block_point* at, sap_error* error) {
   const sap_slopes slopes = {at->G, at->by_R, at->bound, &at->contact};
   const double* change;
-  double W[9], g[LAW_INPUTS][ROWS], force[ROWS] = {0.0};
+  double W[9], g[LAW_INPUTS][SLOTS], force[ROWS] = {0.0};
   contact_law law;
   sap_contact moving;
   double any = 0.0;
@@ -482,6 +432,11 @@ static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
   set_law(call, contact, block, change, &law);
   call->scales = law.scales;
   law.x[IN_PHI] = contact->law_phi;
+  law.vn = at->vc[SAP_NORMAL_ROW];
+  if (call->problem->end[0] != NULL && call->out->lambda != NULL) {
+    call->w->slots = block->nrows + 1;
+    call->w->u[block->nrows] = call->data->end_pull;
+  }
   memset(law.x + IN_V0, 0, 2 * ROWS * sizeof(double));
   sap_slopes_multiply_rows(call, call->step->v0_free, law.x + IN_V0);
   sap_slopes_multiply_rows(call, call->out->v_star, law.x + IN_V_STAR);
@@ -506,7 +461,7 @@ static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
 // --- all blocks ---
 
 static sap_status add_block(sap_slopes_call* call, int32_t index, const sap_block* block,
-                            block_point* at, sap_error* error) {
+                            sap_block_point* at, sap_error* error) {
   int kind = 0;
   sap_block_range range = call->multibody->assembly->ranges[0];
   while (index < range.first || index >= range.end) {
@@ -573,12 +528,12 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
   }
   for (int32_t b = 0; b < problem->nblocks; ++b) {
     sap_block block;
-    block_point at;
+    sap_block_point at;
     SAP_TRY(sap_problem_block(problem, b, &block, NULL, error));
     sap_slopes_set_rows(&call, &block);
-    const sap_block_data* data = &problem->blocks[b];
-    call.settled = data->no_gliding && (data->end < 1.0 || problem->scheme.settled > 0.0);
-    find_point(&call, &block, out->minus_dv != NULL || out->dq0 != NULL, &at);
+    call.data = &problem->blocks[b];
+    call.settled = call.data->no_gliding && (call.data->end < 1.0 || problem->scheme.settled > 0.0);
+    sap_slopes_find_point(&call, &block, out->minus_dv != NULL || out->dq0 != NULL, &at);
     if (out->impulse != NULL) {
       sap_slopes_add_transposed(call.w, at.gamma, out->impulse);
     }
@@ -587,10 +542,14 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
     }
     SAP_TRY(add_block(&call, b, &block, &at, error));
   }
-  for (int i = 0; i < 2 && out->lambda != NULL; ++i) {
+  const bool pulls = out->lambda != NULL && out->dq0 != NULL;
+  if (pulls && problem->end[0] != NULL) {
+    sap_slopes_add_end_mass(&call);
+  }
+  for (int i = 0; i < 2 && pulls; ++i) {
     sap_contact_slopes_end_pull(call.w, &call.w->pulls[i], i == 0 ? out->dq0 : out->dq_theta);
   }
-  for (int32_t t = 0; t < multibody->model->sizes.trees && out->lambda != NULL; ++t) {
+  for (int32_t t = 0; t < multibody->model->sizes.trees && pulls; ++t) {
     if (multibody->masses->used[t]) {
       sap_slopes_add_mass_gradient(&call, t, NULL, out->dq_A);
       sap_slopes_add_A_parameters(&call, t);

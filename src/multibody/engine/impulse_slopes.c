@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows J of a block, products with them, and X = A^-1 J' with its changes.
+// Rows J of a block, products with them, X = A^-1 J' with its changes, and impulses at v.
 #include "multibody/engine/impulse_slopes.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "linalg/branch_factor.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "problem/factor.h"
+#include "problem/law.h"
 #include "problem/problem_data.h"
 
 // Adds the columns of dofs [first, end) that are not zero.
@@ -29,7 +31,7 @@ static SAP_INLINE void add_columns(sap_contact_slopes* w, int32_t rows, const do
 void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block) {
   const sap_model* model = call->multibody->model;
   sap_contact_slopes* w = call->w;
-  w->rows = block->nrows;
+  w->rows = w->slots = block->nrows;
   w->columns = 0;
   memset(w->u, 0, sizeof w->u);
   for (int32_t t = 0; t < block->ntrees; ++t) {
@@ -67,7 +69,7 @@ void sap_slopes_multiply_rows(const sap_slopes_call* call, const double* v, doub
 
 double sap_slopes_dot(const sap_contact_slopes* w, const double* a, const double* b) {
   double sum = 0.0;
-  for (int32_t r = 0; r < w->rows; ++r) {
+  for (int32_t r = 0; r < w->slots; ++r) {
     sum += a[r] * b[r];
   }
   return sum;
@@ -179,6 +181,22 @@ static void add_to_sum(const sap_multibody* multibody, int32_t tree, const sap_m
   multibody->dynamics->kernels->add_mass(masses, tree, form);
 }
 
+void sap_slopes_add_end_mass(const sap_slopes_call* call) {
+  const sap_model* model = call->multibody->model;
+  const double* const* x = call->problem->end;
+  const sap_mass_form form = {.x = {x[0], x[1], x[2], x[3]},
+                              .C = {[0][1] = -0.5, [1][0] = -0.5, [2][3] = -0.5, [3][2] = -0.5}};
+  for (int32_t t = 0; t < model->sizes.trees; ++t) {
+    bool any = false;
+    for (int32_t i = model->tree_dofs[t]; i < model->tree_dofs[t] + model->tree_sizes[t]; ++i) {
+      any = any || x[0][i] != 0.0;
+    }
+    if (any) {
+      add_to_sum(call->multibody, t, &form);
+    }
+  }
+}
+
 void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
                          const sap_mass_pull* pulls, const double* factors) {
   const sap_contact_slopes* w = call->w;
@@ -206,6 +224,71 @@ void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
                                : w->row_change[n * (size_t)r + (size_t)k];
       }
       sap_slopes_add_rows(call, z, call->out->dq_A, k);
+    }
+  }
+}
+
+// --- impulses ---
+
+// The shift against gliding of a contact's own slip |g_t|; v_hat of the law, without a shift.
+static double find_settled_shift(const sap_block* block, const double* vc) {
+  double u[SAP_CONE_ROWS_MAX], slip;
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    u[i] = block->v_hat[i] - vc[i];
+  }
+  const double gamma_n = fmax(0.0, u[SAP_NORMAL_ROW]) / block->R[SAP_NORMAL_ROW];
+  slip = sqrt(sap_cone_n_dot(block->nrows, u, u));
+  if (block->set == SAP_SET_FRICTION_CONE) {
+    slip = fmax(0.0, slip - block->friction * block->R[0] * gamma_n);
+  }
+  return block->friction * sap_law_rise(block->set, block->slip_speed, slip);
+}
+
+void sap_slopes_find_point(const sap_slopes_call* call, sap_block* block, bool slopes,
+                           sap_block_point* at) {
+  sap_gradient_options options = {.coulomb = block->set == SAP_SET_LAGGED || call->settled};
+  sap_gradient_report counts = {0};
+  const sap_slopes out = {at->G, at->by_R, at->bound, &at->contact};
+  const int32_t n = block->nrows;
+  sap_slopes_multiply_rows(call, call->out->v, at->vc);
+  memcpy(at->v_hat, block->v_hat, (size_t)n * sizeof(double));
+  block->v_hat = at->v_hat;
+  if (call->settled) {
+    at->v_hat[SAP_NORMAL_ROW] += block->shift;
+    block->shift = find_settled_shift(block, at->vc);
+    at->v_hat[SAP_NORMAL_ROW] -= block->shift;
+  }
+  (void)sap_set_impulse(block, at->vc, at->gamma);
+  if (call->settled) {
+    at->v_hat[SAP_NORMAL_ROW] += block->shift;
+    block->shift = 0.0;
+  }
+  if (block->set == SAP_SET_LAGGED) {
+    block->lagged_impulse = fmax(0.0, at->gamma[SAP_NORMAL_ROW]);
+    (void)sap_set_impulse(block, at->vc, at->gamma);
+  }
+  if (!slopes) {
+    return;
+  }
+  double size = 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    const double u = fabs(block->v_hat[i] - at->vc[i]);
+    size += i == SAP_NORMAL_ROW || n < 3 ? u : block->friction * u;
+  }
+  options.kink_margin = SAP_KINK * size / block->R[n > SAP_NORMAL_ROW ? SAP_NORMAL_ROW : 0];
+  sap_block_slopes(&options, block, at->vc, at->gamma, &out, &counts);
+  call->out->kinks += call->out->dq0 != NULL && sap_set_is_contact(block->set) ? counts.kinks : 0;
+  if (sap_set_is_contact(block->set)) {
+    for (int32_t c = 0; c < n; ++c) {  // G by its products
+      double e[SAP_CONE_ROWS_MAX] = {0.0};
+      e[c] = 1.0;
+      sap_contact_slope_multiply(&at->contact, n, false, e, at->G + n * c);
+    }
+  } else {
+    for (int32_t i = n; i-- > 0;) {
+      const double diagonal = at->G[i];
+      memset(at->G + n * i, 0, (size_t)n * sizeof(double));
+      at->G[(n + 1) * i] = diagonal;
     }
   }
 }

@@ -7,7 +7,11 @@
 #include "multibody/dynamics/actuators.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/geometry/collision.h"
+#include "problem/problem_data.h"
+#include "solvers/gradient_data.h"
 
+// A kink is close where sides of a condition differ by less than this part of them.
+#define SAP_KINK 1e-6
 // Steps of differences of the law, a function of few numbers: relative, and least [m], [m/s].
 #define SAP_LAW_STEP 3e-6
 #define SAP_LAW_LEAST 1e-3
@@ -55,7 +59,9 @@ typedef struct sap_contact_slopes {
   int32_t rows, columns;
   int32_t* column_dof;           // (nv)
   double* J[SAP_CONE_ROWS_MAX];  // rows of these columns (nv), one after another
-  double u[SAP_CONE_ROWS_MAX];
+  // The impulse of a contact has a last row where its J_n d varies, too, integrators/end_positions.h.
+  int32_t slots;
+  double u[SAP_CONE_ROWS_MAX + 1];
   double by_point[3];
   sap_contact_variation vary;
   sap_moved_pair moved;
@@ -94,6 +100,7 @@ typedef struct sap_slopes_call {
   sap_contact_slopes* w;
   const sap_step_context* step;
   const sap_problem* problem;
+  const sap_block_data* data;  // of the block
   sap_impulse_derivatives* out;
   const sap_kinematics *kin, *kin_A, *kin_theta;  // at q0, q_A, q^theta
   sap_law_settings law;
@@ -103,6 +110,16 @@ typedef struct sap_slopes_call {
   bool settled;          // its shift against gliding is that of its slip
 } sap_slopes_call;
 
+// A block at v.
+typedef struct sap_block_point {
+  double vc[SAP_CONE_ROWS_MAX], v_hat[SAP_CONE_ROWS_MAX], gamma[SAP_CONE_ROWS_MAX];
+  double G[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX], by_R[SAP_CONE_ROWS_MAX];
+  int8_t bound[SAP_CONE_ROWS_MAX];
+  sap_contact_slope contact;
+} sap_block_point;
+// Sets gamma and, if wanted, the slopes. Shifts that converge make the law exact Coulomb friction.
+void sap_slopes_find_point(const sap_slopes_call* call, sap_block* block, bool slopes,
+                           sap_block_point* at);
 // Finds how a contact moves. Sets *at to it with the gap where it is evaluated, and *change to
 // velocity_change and gap_change of its block.
 sap_status sap_slopes_find_contact(sap_slopes_call* call, const sap_contact* contact,
@@ -117,7 +134,7 @@ void sap_slopes_add_transposed(const sap_contact_slopes* w, const double* x, dou
 void sap_slopes_add_rows(const sap_slopes_call* call, const double* x, double* out, int32_t k);
 // Adds J' M J, or lambda' of it; M nrows x nrows with leading dimension ld.
 void sap_slopes_add_square(const sap_slopes_call* call, const double* M, int32_t ld, double* out);
-// a' b of the block's rows.
+// a' b of the block's slots.
 double sap_slopes_dot(const sap_contact_slopes* w, const double* a, const double* b);
 // X = A^-1 J' of the first rows, unscaled, on the block's trees.
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
@@ -130,6 +147,8 @@ typedef struct sap_mass_pull {
 // it is only summed. Drag and the stiffness of elements in A count as constant.
 void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
                          const sap_mass_pull* pulls, const double* factors);
+// Adds what A gives to d of corrected positions, likewise.
+void sap_slopes_add_end_mass(const sap_slopes_call* call);
 // Adds to out (nv) the gradient to q_A of the sum of Q_ij A_ij over a tree, Q the form or, if it is
 // NULL, the sum of all forms.
 void sap_slopes_add_mass_gradient(const sap_slopes_call* call, int32_t tree,
