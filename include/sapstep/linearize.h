@@ -6,7 +6,7 @@
 // Supported: all schemes with compliant laws, at the end of the step or at its theta point; point
 // contacts of all models with 1 to 6 rows, limits, dry friction, servos, equalities, activations.
 // Fails with UNSUPPORTED, and names the reason, for
-//   rigid laws, solvers without a convex law, soft equalities at the theta point
+//   rigid laws, solvers without a convex law
 //   contacts in patches, contacts whose features change in small motions, adhesion, locked joints
 //   steps whose relinearizations were withdrawn, steps computed in parts (see sap_step_report)
 //   systems without balance_derivatives, step_rotations or, with blocks, impulse_derivatives

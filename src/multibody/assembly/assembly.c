@@ -51,6 +51,7 @@ static sap_status fill_assembly(sap_assembly* assembly, sap_error* error) {
   SAP_TRY(SAP_POOL_ADD(pool, &assembly->bound_servos, sizes->joints + sizes->tendons, error));
   SAP_TRY(SAP_POOL_ADD(pool, &assembly->predicted, equality_rows, error));
   SAP_TRY(SAP_POOL_ADD(pool, &assembly->rate_end, equality_rows, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &assembly->end_share, equality_rows, error));
   SAP_TRY(sap_rows_create(model, pool, &assembly->rows, error));
   SAP_TRY(SAP_POOL_ADD(pool, &assembly->unit_scales, sizes->nv, error));
   return create_switches(assembly, error);

@@ -78,6 +78,7 @@ struct sap_assembly {
   // which gives the part of g after the step that does not depend on the step's v.
   double* predicted;                // (SAP_ROWS_MAX equalities)
   double* rate_end;                 // J v_guess at q0 (+) dt v_guess (SAP_ROWS_MAX equalities)
+  double* end_share;                // see sap_law_end_share          (SAP_ROWS_MAX equalities)
   bool* on[SAP_ASSEMBLY_SWITCHES];  // by kind and id
   sap_limit_state* limits;          // lower, upper                       (2 joints)
   bool limits_checked;              // those without a block are to be looked at after the step

@@ -207,17 +207,17 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
                              .rate0 = sap_rows_times(rows, r, start->v0),
                              .w = w[r / 3] > 0.0 ? w[r / 3] : largest,  // a half may not move
                              .recovery_speed = isinf(e->stiffness) ? SAP_RECOVERY_SPEED : 0.0};
+    const double end = isinf(e->stiffness) ? 1.0 : sap_law_end_share(&settings, &row);
+    call->assembly->end_share[SAP_ROWS_MAX * id + r] = end;
     if (start->moved == NULL) {
       row.g0 = g[r];
       row.curvature = predicted[r] - g[r] - call->dt * rate_guess;
       predicted[r] = g[r] + row.curvature;
-      SAP_TRY(set_law(call, e, r, &row, &law));
     } else {
-      const double end = isinf(e->stiffness) ? 1.0 : sap_law_end_share(&settings, &row);
       row.g0 = end * predicted[r] + (1.0 - end) * sap_assembly_gap0(call, r, g[r]);
       row.curvature = end * call->dt * (rate_end[r] - rate_guess);
-      SAP_TRY(set_law(call, e, r, &row, &law));
     }
+    SAP_TRY(set_law(call, e, r, &row, &law));
   }
   return sap_assembly_add_rows(call, &law);
 }

@@ -472,11 +472,6 @@ static sap_status add_block(sap_slopes_call* call, int32_t index, const sap_bloc
   call->scales = NULL;
   call->within = false;
   if (kind == SAP_BLOCKS_EQUALITY) {
-    const int32_t id = sap_assembly_key_id(block->key, 0);
-    SAP_FAIL_IF(call->step->stage_theta_vq < 1.0 &&
-                    !isinf(call->multibody->model->equalities[id].stiffness),
-                error, SAP_STATUS_UNSUPPORTED,
-                "derivatives of a step with soft equalities at its theta point");
     sap_slopes_add_equality(call, block, at->gamma, at->G);
     return SAP_STATUS_OK;
   }

@@ -2,9 +2,11 @@
 // Derivatives of the impulses of rows whose J varies, by differences of kinematics: equalities,
 // limits of balls, rows of tendons and of transmissions that move.
 //   dgamma = G (dv_hat - dJ v - J dv),  dp = dJ' gamma + J' dgamma
-// An equality has v_hat = -g0/(dt + tau_d) - c/dt with the curvature c along v_guess, v0 or v; of a
-// theta point, with J there, c/dt = (J_end - J) v_guess (assembly_equality.c). Its R counts as
-// constant. Rows at a theta point q0 (+) way have the length g - J way at the start.
+// An equality has v_hat = -g0/(dt + tau_d) - c/dt with the curvature c along v_guess, v0 or v. Of a
+// theta point, with J there, its share e of the end (assembly_equality.c), T and theta_vq of that
+// share, and the length g - J way in g0 for the rest,
+//   v_hat = -(g0/T + e (J_end - J) v_guess + (1 - theta_vq) J v0)/theta_vq
+// Its R counts as constant. Other rows at a theta point q0 (+) way have the length g - J way, too.
 #include <math.h>
 #include <string.h>
 
@@ -51,6 +53,7 @@ static void make_rows(const sap_slopes_call* call, const double* q, uint64_t key
 // Changes by q0, by v0 with v_guess where that is v0, by v_guess.
 typedef enum row_input { BY_Q0, BY_V0, BY_GUESS } row_input;
 typedef struct row_change {
+  const double* share;          // of g at q0 in g, see above
   double *J, *way, *q, *q_end;  // (ROWS nv), (nv), (nq), (nq)
   // g: gaps or lengths at the start; along: J v_guess; end: gaps, or J v_guess, after a step with it.
   double g[ROWS], along[ROWS], end[ROWS];
@@ -78,8 +81,8 @@ static void add_values(const sap_slopes_call* call, const sap_block* block, cons
     q = change->q;
   }
   make_rows(call, q, block->key, g);
-  for (int32_t r = 0; r < block->nrows && (equality || !within); ++r) {
-    change->g[r] += scale * g[r];
+  for (int32_t r = 0; r < block->nrows; ++r) {
+    change->g[r] += change->share[r] * scale * g[r];
   }
   if (within) {
     const double share = s->stage_theta_vq, time = s->stage_theta * s->dt;
@@ -89,7 +92,9 @@ static void add_values(const sap_slopes_call* call, const sap_block* block, cons
     way[k] += time * (share * by[BY_GUESS] + (1.0 - share) * by[BY_V0]);
     sap_manifold_integrate(model, q, way, 1.0, change->q_end);
     make_rows(call, change->q_end, block->key, g);
-    change->g[0] += equality ? 0.0 : scale * (g[0] - sap_rows_times(rows, 0, way));
+    for (int32_t r = 0; r < block->nrows; ++r) {
+      change->g[r] += (1.0 - change->share[r]) * scale * (g[r] - sap_rows_times(rows, r, way));
+    }
   }
   memcpy(way, guess, n * sizeof *way);
   way[k] += by[BY_GUESS];
@@ -109,8 +114,13 @@ static void add_values(const sap_slopes_call* call, const sap_block* block, cons
 static void find_change(const sap_slopes_call* call, const sap_block* block, const double* guess,
                         int32_t k, row_input input, row_change* change) {
   const sap_contact_slopes* w = call->w;
-  *change =
-      (row_change){.J = w->row_change, .way = w->row_way, .q = w->row_q, .q_end = w->row_q_end};
+  change->J = w->row_change;
+  change->way = w->row_way;
+  change->q = w->row_q;
+  change->q_end = w->row_q_end;
+  memset(change->g, 0, sizeof change->g);
+  memset(change->along, 0, sizeof change->along);
+  memset(change->end, 0, sizeof change->end);
   memset(change->J, 0, ROWS * (size_t)call->multibody->model->sizes.nv * sizeof(double));
   for (int side = -1; side <= 1; side += 2) {
     double by[3] = {0.0};
@@ -146,10 +156,10 @@ static void add_column(const sap_slopes_call* call, const sap_block* block, cons
   sap_slopes_add_rows(call, scaled, out, k);
 }
 
-// dgamma = by_g dg - G dJ v + ..., of other rows than equalities by their w and rate, too.
+// dgamma = by_g dg - G dJ v + by_rate dJ v0 + ..., of other rows than equalities by their w, too.
 typedef struct row_law {
   const double *gamma, *G;  // of the diagonal of G
-  double by_g[ROWS];
+  double by_g[ROWS], by_rate[ROWS], by_curve[ROWS], share[ROWS];
   const double* by;  // NULL: equality
 } row_law;
 
@@ -160,7 +170,7 @@ static void add_input(const sap_slopes_call* call, const sap_block* block, const
   const sap_step_context* s = call->step;
   const double* guess = s->v_guess != NULL ? s->v_guess : call->out->v;
   const size_t n = (size_t)model->sizes.nv;
-  row_change change;
+  row_change change = {.share = law->share};
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t first = model->tree_dofs[block->trees[t]];
     for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
@@ -169,14 +179,13 @@ static void add_input(const sap_slopes_call* call, const sap_block* block, const
       for (int32_t r = 0; r < block->nrows; ++r) {
         const double end =
             acts_within(call) ? change.end[r] : (change.end[r] - change.g[r]) / s->dt;
-        const double curved = law->by == NULL ? change.along[r] - end : 0.0;
-        x[r] = law->by_g[r] * change.g[r] +
-               law->G[(block->nrows + 1) * r] *
-                   (curved - dot(change.J + n * (size_t)r, call->out->v, n));
+        const double* dJ = change.J + n * (size_t)r;
+        x[r] = law->by_g[r] * change.g[r] + law->by_rate[r] * dot(dJ, s->v0_free, n) +
+               law->by_curve[r] * (change.along[r] - end) -
+               law->G[(block->nrows + 1) * r] * dot(dJ, call->out->v, n);
       }
       if (law->by != NULL) {
-        x[0] += law->by[2] * dot(change.J, s->v0_free, n) +
-                2.0 * law->by[1] * dot(change.J, call->w->X[0], n);
+        x[0] += 2.0 * law->by[1] * dot(change.J, call->w->X[0], n);
       }
       add_column(call, block, x, law->gamma, change.J, input == BY_GUESS ? -1.0 : 1.0, out, k);
     }
@@ -185,7 +194,12 @@ static void add_input(const sap_slopes_call* call, const sap_block* block, const
 
 void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                            const double by[3]) {
-  const row_law law = {&gamma, &G, {acts_within(call) ? by[0] : 0.0}, by};
+  const row_law law = {.gamma = &gamma,
+                       .G = &G,
+                       .by_g = {acts_within(call) ? by[0] : 0.0},
+                       .by_rate = {by[2]},
+                       .share = {acts_within(call) ? 0.0 : 1.0},
+                       .by = by};
   sap_derivatives_note(call->out->notes, "by differences: rows of balls, tendons, transmissions");
   add_input(call, block, &law, BY_Q0, call->out->dq0);
   if (acts_within(call)) {
@@ -194,15 +208,10 @@ void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double
   call->kin_A = sap_multibody_kinematics(call->multibody, call->out->q_A);
 }
 
-// Returns d(v_hat - gamma R)/dg0, R of a rigid row with a constant Delassus scale w.
-static double gap_slope(const sap_slopes_call* call, const sap_equality_def* e, double g,
-                        double gammaR) {
-  const double T = call->step->dt + e->relaxation_time;
+// Returns d(v_hat - gamma R)/dg0 of a rigid row with a constant Delassus scale w.
+static double gap_slope(const sap_slopes_call* call, double T, double g, double gammaR) {
   const bool settled = call->law.scheme->settled > 0.0;
   const double share = fabs(g) / (T * SAP_RECOVERY_SPEED);
-  if (!isinf(e->stiffness)) {
-    return -1.0 / T;
-  }
   if (share >= 1.0) {
     return 0.0;
   }
@@ -214,13 +223,25 @@ void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, cons
                              const double* G) {
   const sap_impulse_derivatives* out = call->out;
   const sap_step_context* s = call->step;
-  const sap_equality_def* e =
-      &call->multibody->model->equalities[sap_assembly_key_id(block->key, 0)];
+  const int32_t id = sap_assembly_key_id(block->key, 0);
+  const sap_equality_def* e = &call->multibody->model->equalities[id];
+  const bool rigid = isinf(e->stiffness);
+  bool held = false;
   row_law law = {.gamma = gamma, .G = G};
-  double g[ROWS];
+  double g[ROWS], M[ROWS * ROWS] = {0.0};
   make_rows(call, s->q0, block->key, g);
   for (int32_t r = 0; r < block->nrows; ++r) {
-    law.by_g[r] = G[(block->nrows + 1) * r] * gap_slope(call, e, g[r], gamma[r] * block->R[r]);
+    const int32_t rr = (block->nrows + 1) * r;
+    const double end = call->multibody->assembly->end_share[SAP_ROWS_MAX * id + r];
+    const double vq = s->stage_theta_vq + end * (1.0 - s->stage_theta_vq);
+    const double T = s->dt * (s->stage_theta + end * (1.0 - s->stage_theta)) + e->relaxation_time;
+    law.by_g[r] =
+        G[rr] * (rigid ? gap_slope(call, T, g[r], gamma[r] * block->R[r]) : -1.0 / (T * vq));
+    law.by_curve[r] = G[rr] * (acts_within(call) ? end : 1.0) / vq;
+    law.by_rate[r] = M[rr] = -G[rr] * (1.0 - vq) / vq;
+    law.share[r] = acts_within(call) ? end : 1.0;
+    held = held || rigid || (end > 0.0 && end < 1.0) ||
+           block->R[r] * s->dt * e->stiffness * T * vq > 1.0 + SAP_KINK;
   }
   if (out->minus_dv != NULL && s->v_guess == NULL) {
     add_input(call, block, &law, BY_GUESS, out->minus_dv);
@@ -229,12 +250,13 @@ void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, cons
     return;
   }
   sap_derivatives_note(out->notes, "by differences: equalities");
-  if (isinf(e->stiffness)) {
+  if (held) {
     sap_derivatives_note(out->notes, "held: Delassus scale in R of equalities");
   }
   if (s->v_guess != NULL) {
     sap_derivatives_note(out->notes, "held: curvature of equalities, along the guess of v");
   }
+  sap_slopes_add_square(call, M, block->nrows, out->dv0);
   if (s->v_guess != NULL || acts_within(call)) {
     add_input(call, block, &law, BY_V0, out->dv0);
   }
