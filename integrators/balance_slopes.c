@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "solvers/islands.h"
 
 sap_status sap_balance_slopes_create(size_t n, sap_pool* pool, sap_balance_slopes* m,
                                      sap_error* error) {
@@ -28,6 +29,47 @@ void sap_balance_find_rows(const sap_system* system, sap_differentiation* d) {
       d->end_row[k] = coupled ? system->nv : end;
     }
   }
+}
+
+sap_status sap_balance_find_parts(sap_stepper* stepper, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const sap_system* system = &stepper->system;
+  const sap_problem* problem = stepper->solution.contact.problem;
+  const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
+  sap_matrix_parts* parts = &d->parts;
+  for (int32_t t = 0; t < system->ntrees; ++t) {
+    d->roots[t] = t;
+  }
+  for (int32_t b = 0; b < sap_problem_block_count(problem); ++b) {
+    sap_block block;
+    SAP_TRY(sap_problem_block(problem, b, &block, NULL, error));
+    for (int32_t i = 1; i < block.ntrees; ++i) {
+      sap_join_trees(d->roots, block.trees[0], block.trees[i]);
+    }
+  }
+  for (int32_t c = 0; c < system->ncouplings; ++c) {
+    sap_join_trees(d->roots, system->couplings[c][0], system->couplings[c][1]);
+  }
+  parts->count = 0;
+  memset(parts->start, 0, ((size_t)system->ntrees + 1) * sizeof *parts->start);
+  for (int32_t t = 0; t < system->ntrees; ++t) {
+    const int32_t root = sap_tree_root(d->roots, t);
+    d->part[t] = root == t ? parts->count++ : d->part[root];
+    parts->start[d->part[t] + 1] += system->tree_sizes[t];
+  }
+  for (int32_t p = 0; p < parts->count; ++p) {
+    parts->start[p + 1] += parts->start[p];
+  }
+  for (int32_t t = 0; t < system->ntrees; ++t) {  // start: first of what is still to come
+    for (int32_t i = tree_dof[t]; i < tree_dof[t + 1]; ++i) {
+      parts->at[parts->start[d->part[t]]++] = i;
+    }
+  }
+  for (int32_t p = parts->count; p > 0; --p) {
+    parts->start[p] = parts->start[p - 1];
+  }
+  parts->start[0] = 0;
+  return SAP_STATUS_OK;
 }
 
 sap_step_context sap_balance_context(const sap_stepper* stepper) {
@@ -241,7 +283,7 @@ sap_status sap_balance_find_near(sap_stepper* stepper, sap_error* error) {
     return SAP_STATUS_OK;
   }
   SAP_TRY(sap_balance_find(stepper, d->near_v, &d->near, error));
-  memset(d->near.v.B, 0, (size_t)system->nv * (size_t)system->nv * sizeof(double));
+  sap_near_spd_clear(&d->near.v, &d->parts);
   sap_balance_clear(d, (size_t)system->nv, (size_t)system->nv, d->near_rest);
   sap_balance_add_slopes(stepper, &d->near);
   for (int32_t t = 0; t < system->ntrees; ++t) {
@@ -256,7 +298,7 @@ sap_status sap_balance_find_near(sap_stepper* stepper, sap_error* error) {
       put_block(stepper, b, a, A->coupling[c], true);
     }
   }
-  SAP_FAIL_IF(!sap_near_spd_factorize(&d->near.v), error, SAP_STATUS_STEP_FAILED,
+  SAP_FAIL_IF(!sap_near_spd_factorize(&d->near.v, &d->parts), error, SAP_STATUS_STEP_FAILED,
               "derivatives of a step: dm/dv of its free motion is singular");
   d->has_near = true;
   return SAP_STATUS_OK;

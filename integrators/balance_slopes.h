@@ -28,6 +28,8 @@ struct sap_differentiation {
   bool stale;                // factors are those at v before its last correction
   double* smooth_v;          // where m and its slopes were found last                (nv)
   double* q;                 // (nq)
+  sap_matrix_parts parts;    // trees that blocks or couplings link
+  int32_t *roots, *part;     // of a tree (ntrees)
   int32_t *first, *end_row;  // rows of m on which a velocity acts: of its tree, or all (nv)
   double* r_q0;              // (nv x nv)
   double *p_u, *p_q0, *p_v0, *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
@@ -48,6 +50,8 @@ sap_status sap_balance_slopes_create(size_t nv, sap_pool* pool, sap_balance_slop
                                      sap_error* error);
 // Sets the rows of m on which the velocities of trees act.
 void sap_balance_find_rows(const sap_system* system, sap_differentiation* d);
+// Sets the parts of the last step.
+sap_status sap_balance_find_parts(sap_stepper* stepper, sap_error* error);
 sap_step_context sap_balance_context(const sap_stepper* stepper);
 // Moves to v: d->q, d->v_theta, d->v_vq, d->a.
 sap_status sap_balance_move(sap_stepper* stepper, const double* v, sap_error* error);

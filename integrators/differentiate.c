@@ -43,6 +43,8 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       SAP_ARRAY(&d->smooth_v, n), SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->end_v, n),
       SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->turned, n * (n + 3)),
       SAP_ARRAY(&d->turned_v, n * n), SAP_ARRAY(&d->near_rest, n * n), SAP_ARRAY(&d->first, n),
+      SAP_ARRAY(&d->parts.start, stepper->system.ntrees + 1), SAP_ARRAY(&d->parts.at, n),
+      SAP_ARRAY(&d->roots, stepper->system.ntrees), SAP_ARRAY(&d->part, stepper->system.ntrees),
       SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, n * nx), SAP_ARRAY(&d->p_q0, n * n),
       SAP_ARRAY(&d->p_v0, n * n), SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n),
       SAP_ARRAY(&d->p_theta, n * n), SAP_ARRAY(&d->d_v, corrects ? n * n : 0),
@@ -167,16 +169,16 @@ static double correct(sap_stepper* stepper) {
 // Sets m_v in d->at.
 static void set_slopes(sap_stepper* stepper) {
   sap_balance_slopes* at = &stepper->differentiation->at;
-  const size_t n = (size_t)stepper->system.nv;
-  memset(at->v.B, 0, n * n * sizeof(double));
+  sap_near_spd_clear(&at->v, &stepper->differentiation->parts);
   sap_balance_add_slopes(stepper, at);
 }
 
 // Finds p at v, and the factors of F's derivatives from m_v in d->at.
 static sap_status factorize(sap_stepper* stepper, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
   SAP_TRY(find_impulses(stepper, false, NULL, NULL, error));
-  SAP_FAIL_IF(!sap_near_spd_factorize(&stepper->differentiation->at.v), error,
-              SAP_STATUS_STEP_FAILED, "derivatives of a step: dF/dv is singular");
+  SAP_FAIL_IF(!sap_near_spd_factorize(&d->at.v, &d->parts), error, SAP_STATUS_STEP_FAILED,
+              "derivatives of a step: dF/dv is singular");
   return SAP_STATUS_OK;
 }
 
@@ -274,6 +276,7 @@ static sap_status prepare(sap_stepper* stepper, sap_error* error) {
   d->report = (sap_linearize_report){0};
   d->has_near = d->reads_near = false;
   memcpy(d->v, stepper->v, (size_t)system->nv * sizeof(double));
+  SAP_TRY(sap_balance_find_parts(stepper, error));
   SAP_TRY(polish(stepper, error));
   find_end_motion(stepper);
   d->end_count = system->step_rotations(system->context, d->v_vq, s->dt, d->end);

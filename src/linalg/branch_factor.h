@@ -40,9 +40,11 @@ typedef struct sap_branch_kernels {
   // Factorizes A (n x n, ld n, column-major; its lower triangle is read). Returns false unless A is
   // positive definite (NaN included); L is then undefined.
   bool (*factorize)(const double* A, double* L, int32_t* runs, int32_t n);
-  // Factorizes B = U D L, unsymmetric but near an SPD matrix, into L and U' with the same runs.
-  // Returns false where pivots have signs or sizes that no SPD matrix gives (NaN included).
-  bool (*factorize_lu)(const double* B, const sap_branch_factor factors[2]);
+  // Factorizes B = U D L, unsymmetric but near an SPD matrix, into L and U' with the same runs; B has
+  // the rows and columns `at` (n) of a matrix with leading dimension ld. Returns false where pivots
+  // have signs or sizes that no SPD matrix gives (NaN included).
+  bool (*factorize_lu)(const double* B, size_t ld, const int32_t* at,
+                       const sap_branch_factor factors[2]);
   // Solves A x = b in place: left and right are A's factor. B x = b: L and U'; B' x = b: U' and L.
   // work: a row.
   void (*solve)(const sap_branch_factor* left, const sap_branch_factor* right, double* x,

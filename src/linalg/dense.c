@@ -44,36 +44,119 @@ static void apply_lu(int32_t n, const double* LU, const int32_t* pivots, char tr
 }
 
 sap_status sap_near_spd_create(int32_t n, sap_pool* pool, sap_near_spd* out, sap_error* error) {
-  const size_t size = (size_t)n;
-  out->factors[0].n = out->factors[1].n = n;
-  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&out->B, size * size),
-                           SAP_ARRAY(&out->factors[0].L, SAP_BRANCH_SIZE(size)),
-                           SAP_ARRAY(&out->factors[1].L, SAP_BRANCH_SIZE(size)),
-                           SAP_ARRAY(&out->factors[0].runs, SAP_BRANCH_RUNS(size)),
-                           SAP_ARRAY(&out->pivots, size),
-                           SAP_ARRAY(&out->work, SAP_QUAD * SAP_BRANCH_ROW(size))));
-  out->factors[1].runs = out->factors[0].runs;
-  return SAP_STATUS_OK;
+  const size_t size = (size_t)n, factor = SAP_BRANCH_SIZE(size) + 4 * size;
+  out->n = n;
+  return SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&out->B, size * size), SAP_ARRAY(&out->L, factor),
+                          SAP_ARRAY(&out->U, factor),
+                          SAP_ARRAY(&out->runs, SAP_BRANCH_RUNS(size) + 3 * size),
+                          SAP_ARRAY(&out->pivots, size), SAP_ARRAY(&out->pivoted, size),
+                          SAP_ARRAY(&out->columns, SAP_QUAD * size),
+                          SAP_ARRAY(&out->work, SAP_QUAD * SAP_BRANCH_ROW(size)));
 }
 
-bool sap_near_spd_factorize(sap_near_spd* m) {
-  m->pivoted = !sap_branch_kernels_get(0)->factorize_lu(m->B, m->factors);
-  return !m->pivoted || factorize_lu(m->factors->n, m->B, m->pivots);
+// The factors of a part, and its rows.
+typedef struct near_part {
+  int32_t n;
+  bool pivoted;
+  const int32_t* at;
+  sap_branch_factor factors[2];
+} near_part;
+
+static near_part first_part(const sap_near_spd* m) {
+  return (near_part){.at = m->parts->at, .factors = {{0, m->L, m->runs}, {0, m->U, m->runs}}};
+}
+
+// Moves to part i, from the one before.
+static void go_to_part(const sap_near_spd* m, int32_t i, near_part* part) {
+  const size_t before = (size_t)part->n;
+  for (int f = 0; f < 2; ++f) {
+    part->factors[f].L += SAP_BRANCH_SIZE(before);
+    part->factors[f].runs += SAP_BRANCH_RUNS(before);
+    part->factors[f].n = m->parts->start[i + 1] - m->parts->start[i];
+  }
+  part->at += part->n;
+  part->n = part->factors->n;
+  part->pivoted = m->pivoted[i];
+}
+
+void sap_near_spd_clear(sap_near_spd* m, const sap_matrix_parts* parts) {
+  if (parts->count == 1) {
+    memset(m->B, 0, (size_t)m->n * (size_t)m->n * sizeof(double));
+  }
+  for (int32_t p = 0; p < parts->count && parts->count > 1; ++p) {
+    for (int32_t k = parts->start[p]; k < parts->start[p + 1]; ++k) {
+      for (int32_t i = parts->start[p]; i < parts->start[p + 1]; ++i) {
+        m->B[(size_t)m->n * (size_t)parts->at[k] + (size_t)parts->at[i]] = 0.0;
+      }
+    }
+  }
+}
+
+bool sap_near_spd_factorize(sap_near_spd* m, const sap_matrix_parts* parts) {
+  bool regular = true;
+  m->parts = parts;
+  near_part part = first_part(m);
+  for (int32_t p = 0; p < parts->count && regular; ++p) {
+    go_to_part(m, p, &part);
+    const size_t n = (size_t)part.n;
+    double* LU = part.factors->L;
+    m->pivoted[p] =
+        !sap_branch_kernels_get(0)->factorize_lu(m->B, (size_t)m->n, part.at, part.factors);
+    for (size_t k = 0; k < n * n && m->pivoted[p]; ++k) {
+      LU[k] = m->B[(size_t)m->n * (size_t)part.at[k / n] + (size_t)part.at[k % n]];
+    }
+    regular = !m->pivoted[p] || factorize_lu(part.n, LU, m->pivots + parts->start[p]);
+  }
+  return regular;
+}
+
+// Copies up to four columns that have entries in a part, the next from *next on; returns their number.
+static int32_t take_columns(const sap_near_spd* m, const near_part* part, int32_t count,
+                            const double* X, int32_t* next, int32_t columns[SAP_QUAD]) {
+  int32_t taken = 0;
+  for (; *next < count && taken < SAP_QUAD; ++*next) {
+    const double* x = X + (size_t)m->n * (size_t)*next;
+    double* y = m->columns + part->n * taken;
+    bool any = false;
+    for (int32_t i = 0; i < part->n; ++i) {
+      y[i] = x[part->at[i]];
+      any |= y[i] != 0.0;
+    }
+    columns[taken] = *next;
+    taken += any ? 1 : 0;
+  }
+  return taken;
+}
+
+static void solve_part(const sap_near_spd* m, const near_part* part, bool transposed, int32_t count,
+                       double* X) {
+  const sap_branch_kernels* kernels = sap_branch_kernels_get(0);
+  const int32_t p = (int32_t)(part->at - m->parts->at);
+  const sap_branch_factor *left = &part->factors[!transposed], *right = &part->factors[transposed];
+  if (part->pivoted) {
+    apply_lu(part->n, part->factors->L, m->pivots + p, transposed ? 'T' : 'N', count, X);
+  } else if (count == 1) {
+    kernels->solve(left, right, X, m->work);
+  } else {
+    kernels->solve_four(left, right, count, X, (size_t)part->n, m->work);
+  }
 }
 
 void sap_near_spd_solve(const sap_near_spd* m, bool transposed, int32_t count, double* X) {
-  const int32_t n = m->factors->n;
-  if (m->pivoted) {
-    apply_lu(n, m->B, m->pivots, transposed ? 'T' : 'N', count, X);
-  }
-  for (int32_t c = 0; !m->pivoted && c < count; c += SAP_QUAD) {
-    const int columns = count - c < SAP_QUAD ? count - c : SAP_QUAD;
-    const sap_branch_factor *left = &m->factors[!transposed], *right = &m->factors[transposed];
-    double* x = X + (size_t)n * (size_t)c;
-    if (columns == 1) {
-      sap_branch_kernels_get(0)->solve(left, right, x, m->work);
-    } else {
-      sap_branch_kernels_get(0)->solve_four(left, right, columns, x, (size_t)n, m->work);
+  near_part part = first_part(m);
+  for (int32_t p = 0; p < m->parts->count; ++p) {
+    int32_t columns[SAP_QUAD], next = 0, taken;
+    go_to_part(m, p, &part);
+    for (; part.n == m->n && next < count; next += SAP_QUAD) {
+      solve_part(m, &part, transposed, count - next < SAP_QUAD ? count - next : SAP_QUAD,
+                 X + (size_t)m->n * (size_t)next);
+    }
+    while ((taken = take_columns(m, &part, count, X, &next, columns)) > 0) {
+      solve_part(m, &part, transposed, taken, m->columns);
+      for (int32_t i = 0; i < part.n * taken; ++i) {
+        const size_t column = (size_t)columns[i / part.n];
+        X[(size_t)m->n * column + (size_t)part.at[i % part.n]] = m->columns[i];
+      }
     }
   }
 }

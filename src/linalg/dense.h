@@ -47,18 +47,29 @@ void sap_dense_factor_solve(int32_t n, const double* L, double* x);
 // false if B is singular or not finite.
 bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x);
 
-// A matrix near an SPD one and its factors: along branches, or with pivots where these are needed.
+// Rows and columns of a matrix that is zero between its parts: at[start[i] ...] of part i, ascending.
+typedef struct sap_matrix_parts {
+  int32_t count;
+  int32_t *start, *at;  // (count + 1), (n)
+} sap_matrix_parts;
+
+// A matrix near an SPD one and the factors of its parts: along branches, or with pivots where these
+// are needed.
 typedef struct sap_near_spd {
-  double* B;  // (n x n)
-  sap_branch_factor factors[2];
-  int32_t* pivots;  // (n)
-  double* work;
-  bool pivoted;  // B holds its LU
+  double* B;  // (n x n), only entries of a part are read
+  int32_t n;
+  const sap_matrix_parts* parts;  // of the last factors
+  double *L, *U;                  // of the parts, one after another; LU with pivots
+  int32_t *runs, *pivots;
+  bool* pivoted;  // of a part
+  double *columns, *work;
 } sap_near_spd;
 
 sap_status sap_near_spd_create(int32_t n, sap_pool* pool, sap_near_spd* out, sap_error* error);
-// Factorizes B, which stays unless pivots are needed. Returns false if B is singular or not finite.
-bool sap_near_spd_factorize(sap_near_spd* matrix);
+// Makes the entries of parts zero.
+void sap_near_spd_clear(sap_near_spd* matrix, const sap_matrix_parts* parts);
+// Factorizes B; borrows the parts. Returns false if B is singular or not finite.
+bool sap_near_spd_factorize(sap_near_spd* matrix, const sap_matrix_parts* parts);
 // Solves B X = C, or B' X = C, in place (n x count).
 void sap_near_spd_solve(const sap_near_spd* matrix, bool transposed, int32_t count, double* X);
 

@@ -109,6 +109,14 @@ static void test_contacts(void** state) {
        1,
        2,
        ""},
+      {"sphere on sphere, one between them in order",  // parts of dF/dv that interleave
+       WORLD FLOOR BODY(".0998", "<geom type='sphere' size='.1'/>")
+           BODY(".0997", "<geom type='sphere' size='.1' pos='1 0 0'/>")
+               BODY(".2994", "<geom type='sphere' size='.1' pos='.003 .002 0'/>"),
+       {0.1, 0.2, 0.0, 0.3, 0.4, 0.5},
+       1,
+       3,
+       ""},
       {"box on box",
        WORLD FLOOR BODY(".0998", "<geom type='box' size='.2 .2 .1'/>")
            BODY(".2994", "<geom type='box' size='.1 .1 .1' euler='0 0 20'/>"),

@@ -188,7 +188,9 @@ static void check_unsymmetric(const sap_branch_kernels* kernels, int n, bool bra
   double A[N][N], B[N * N], L[2][SAP_BRANCH_SIZE(N)], work[4 * SAP_BRANCH_ROW(N)];
   int32_t runs[SAP_BRANCH_RUNS(N)];
   const sap_branch_factor factors[] = {{n, L[0], runs}, {n, L[1], runs}};
+  int32_t at[N];
   for (int k = 0; k < N; ++k) {
+    at[k] = k;
     parent[k] = k < 2 ? k - 1 : (int)((0.5 + 0.499 * pseudo_random(seed)) * k);
   }
   make_matrix(parent, branching, A, seed);
@@ -197,7 +199,7 @@ static void check_unsymmetric(const sap_branch_kernels* kernels, int n, bool bra
       B[j * n + i] = A[i][j] * (i < j ? 0.8 : i > j ? 1.1 + 0.1 * pseudo_random(seed) : 1.2);
     }
   }
-  assert_true(kernels->factorize_lu(B, factors));
+  assert_true(kernels->factorize_lu(B, (size_t)n, at, factors));
   for (int transposed = 0; transposed < 2; ++transposed) {
     double x[N], b[N];
     for (int i = 0; i < n; ++i) {
@@ -223,9 +225,9 @@ static void check_unsymmetric(const sap_branch_kernels* kernels, int n, bool bra
     }
   }
   B[n * n - 1] = -1.0;
-  assert_false(kernels->factorize_lu(B, factors));
+  assert_false(kernels->factorize_lu(B, (size_t)n, at, factors));
   B[n * n - 1] = (double)NAN;
-  assert_false(kernels->factorize_lu(B, factors));
+  assert_false(kernels->factorize_lu(B, (size_t)n, at, factors));
 }
 
 // B + J' G J of rows with n columns, in runs and apart, against sums of products.
