@@ -168,7 +168,7 @@ sap_status sap_problem_solve_columns(sap_problem* p, int32_t tree, int count, do
   sap_branch_factor factor;
   SAP_TRY(sap_problem_tree_factor(p, tree, &factor, error));
   SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, SAP_QUAD * SAP_BRANCH_ROW(n), error));
-  if (factor.runs != NULL) {
+  if (factor.runs != NULL && count > 1) {
     sap_branch_kernels_get(0)->solve_four(&factor, &factor, count, X, ld, p->cache->scratch);
     return SAP_STATUS_OK;
   }

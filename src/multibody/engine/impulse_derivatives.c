@@ -525,8 +525,8 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
     sap_block block;
     sap_block_point at;
     SAP_TRY(sap_problem_block(problem, b, &block, NULL, error));
-    sap_slopes_set_rows(&call, &block);
     call.data = &problem->blocks[b];
+    sap_slopes_set_rows(&call, &block);
     call.settled = call.data->no_gliding && (call.data->end < 1.0 || problem->scheme.settled > 0.0);
     sap_slopes_find_point(&call, &block, out->minus_dv != NULL || out->dq0 != NULL, &at);
     if (out->impulse != NULL) {

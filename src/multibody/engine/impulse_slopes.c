@@ -36,8 +36,10 @@ void sap_slopes_set_rows(const sap_slopes_call* call, const sap_block* block) {
   memset(w->u, 0, sizeof w->u);
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t first = model->tree_dofs[block->trees[t]];
-    const int32_t end = first + model->tree_sizes[block->trees[t]];
-    if (block->nrows == 3) {
+    const int32_t end = first + model->tree_sizes[block->trees[t]], column = call->data->column;
+    if (column >= 0) {
+      add_columns(w, 1, block->jacobians[t] + column, first + column, first + column + 1);
+    } else if (block->nrows == 3) {
       add_columns(w, 3, block->jacobians[t], first, end);
     } else {
       add_columns(w, block->nrows, block->jacobians[t], first, end);
