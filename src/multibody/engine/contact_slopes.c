@@ -33,7 +33,8 @@ sap_status sap_contact_slopes_create(const sap_model* model, sap_pool* pool,
       SAP_ARRAY(&w->dphi, nv), SAP_ARRAY(&w->dphi0, nv), SAP_ARRAY(&w->rho0, nv),
       SAP_ARRAY(&w->rates, nv), SAP_ARRAY(&w->by_change, nv),
       SAP_ARRAY(&w->X[0], 4 * (size_t)nv + SAP_QUAD), SAP_ARRAY(&w->row_way, nv),
-      SAP_ARRAY(&w->row_change, 6 * nv), SAP_ARRAY(&w->row_q, nq), SAP_ARRAY(&w->row_q_end, nq)));
+      SAP_ARRAY(&w->row_change, 6 * nv), SAP_ARRAY(&w->row_scale, 6 * nv), SAP_ARRAY(&w->row_q, nq),
+      SAP_ARRAY(&w->row_q_end, nq)));
   for (int r = 1; r < 4; ++r) {
     w->X[r] = w->X[r - 1] + nv;
   }

@@ -127,7 +127,7 @@ static sap_status find_scales(const sap_slopes_call* call, const sap_block* bloc
                               double x[LAW_INPUTS], sap_error* error) {
   sap_contact_slopes* w = call->w;
   double square = 0.0;
-  SAP_TRY(sap_slopes_solve_rows(call, block, error));
+  SAP_TRY(sap_slopes_solve_rows(call, block, 0, error));
   for (int s = 0; s < 3; ++s) {
     double y[ROWS];
     sap_slopes_multiply_rows(call, w->X[s], y);
@@ -472,8 +472,7 @@ static sap_status add_block(sap_slopes_call* call, int32_t index, const sap_bloc
   call->scales = NULL;
   call->within = false;
   if (kind == SAP_BLOCKS_EQUALITY) {
-    sap_slopes_add_equality(call, block, at->gamma, at->G);
-    return SAP_STATUS_OK;
+    return sap_slopes_add_equality(call, block, at->gamma, at->G, error);
   }
   if (call->out->dq0 == NULL) {
     return SAP_STATUS_OK;

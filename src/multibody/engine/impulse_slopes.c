@@ -113,7 +113,7 @@ void sap_slopes_add_square(const sap_slopes_call* call, const double* M, int32_t
 }
 
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
-                                 sap_error* error) {
+                                 int32_t first_row, sap_error* error) {
   const sap_model* model = call->multibody->model;
   const sap_contact_slopes* w = call->w;
   const int32_t count = block->nrows < 3 ? block->nrows : 3;
@@ -126,7 +126,7 @@ sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* b
   for (int32_t r = 0; r < count; ++r) {
     const double scale = call->scales != NULL ? 1.0 / call->scales[r] : 1.0;
     for (int32_t c = 0; c < w->columns; ++c) {
-      w->X[r][w->column_dof[c]] = w->J[r][c] * scale;
+      w->X[r][w->column_dof[c]] = w->J[first_row + r][c] * scale;
     }
   }
   for (int32_t t = 0; t < block->ntrees; ++t) {

@@ -55,6 +55,7 @@ typedef struct sap_contact_slopes {
   double* X[4];   // A^-1 J' of three rows, v_near - v*    (nv), one after another
   int32_t* path;  // scratch (nv)
   double *row_change, *row_way, *row_q, *row_q_end;  // scratch (6 nv), (nv), (nq)
+  double* row_scale;                                 // scratch (6 nv)
   // Columns of the block's J that are not zero, and J lambda.
   int32_t rows, columns;
   int32_t* column_dof;           // (nv)
@@ -136,9 +137,9 @@ void sap_slopes_add_rows(const sap_slopes_call* call, const double* x, double* o
 void sap_slopes_add_square(const sap_slopes_call* call, const double* M, int32_t ld, double* out);
 // a' b of the block's slots.
 double sap_slopes_dot(const sap_contact_slopes* w, const double* a, const double* b);
-// X = A^-1 J' of the first rows, unscaled, on the block's trees.
+// X = A^-1 J' of up to three rows from `first_row` on, unscaled, on the block's trees.
 sap_status sap_slopes_solve_rows(const sap_slopes_call* call, const sap_block* block,
-                                 sap_error* error);
+                                 int32_t first_row, sap_error* error);
 // u' dgamma, as of W = X' A X, symmetric, and of X' A y; y of the call.
 typedef struct sap_mass_pull {
   double W[9], y[3];
@@ -183,5 +184,5 @@ void sap_slopes_add_A_parameters(const sap_slopes_call* call, int32_t tree);
 void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double gamma, double G,
                            const double by[3]);
 // Adds the derivatives of the impulses of an equality but -J' G J; of its diagonal G.
-void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, const double* gamma,
-                             const double* G);
+sap_status sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block,
+                                   const double* gamma, const double* G, sap_error* error);

@@ -6,7 +6,8 @@
 // theta point, with J there, its share e of the end (assembly_equality.c), T and theta_vq of that
 // share, and the length g - J way in g0 for the rest,
 //   v_hat = -(g0/T + e (J_end - J) v_guess + (1 - theta_vq) J v0)/theta_vq
-// Its R counts as constant. Other rows at a theta point q0 (+) way have the length g - J way, too.
+// R of rigid and near-rigid rows is proportional to the Delassus scale w = |W|_F/n of their n = 1 or
+// 3 translations or rotations, W:dW = n^2 w dw, see impulse_derivatives.c. Other rows at a theta point q0 (+) way have the length g - J way, too.
 #include <math.h>
 #include <string.h>
 
@@ -156,11 +157,10 @@ static void add_column(const sap_slopes_call* call, const sap_block* block, cons
   sap_slopes_add_rows(call, scaled, out, k);
 }
 
-// dgamma = by_g dg - G dJ v + by_rate dJ v0 + ..., of other rows than equalities by their w, too.
+// dgamma = by_g dg - G dJ v + by_rate dJ v0 + by_w dw + ..., of J alone dw = w->row_scale . dJ.
 typedef struct row_law {
   const double *gamma, *G;  // of the diagonal of G
-  double by_g[ROWS], by_rate[ROWS], by_curve[ROWS], share[ROWS];
-  const double* by;  // NULL: equality
+  double by_g[ROWS], by_rate[ROWS], by_curve[ROWS], by_w[ROWS], share[ROWS];
 } row_law;
 
 // Adds dp of an input, -dp of the guess, to a matrix, or lambda' of it.
@@ -174,7 +174,7 @@ static void add_input(const sap_slopes_call* call, const sap_block* block, const
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t first = model->tree_dofs[block->trees[t]];
     for (int32_t k = first; k < first + model->tree_sizes[block->trees[t]]; ++k) {
-      double x[ROWS] = {0.0};
+      double x[ROWS] = {0.0}, dw[2] = {0.0};
       find_change(call, block, guess, k, input, &change);
       for (int32_t r = 0; r < block->nrows; ++r) {
         const double end =
@@ -183,11 +183,26 @@ static void add_input(const sap_slopes_call* call, const sap_block* block, const
         x[r] = law->by_g[r] * change.g[r] + law->by_rate[r] * dot(dJ, s->v0_free, n) +
                law->by_curve[r] * (change.along[r] - end) -
                law->G[(block->nrows + 1) * r] * dot(dJ, call->out->v, n);
+        dw[r / 3] += dot(dJ, call->w->row_scale + n * (size_t)r, n);
       }
-      if (law->by != NULL) {
-        x[0] += 2.0 * law->by[1] * dot(change.J, call->w->X[0], n);
+      for (int32_t r = 0; r < block->nrows; ++r) {
+        x[r] += law->by_w[r] * dw[r / 3];
       }
       add_column(call, block, x, law->gamma, change.J, input == BY_GUESS ? -1.0 : 1.0, out, k);
+    }
+  }
+}
+
+// Sets w->row_scale of `count` rows from `first` on: by times W X.
+static void set_scale(const sap_slopes_call* call, const double W[9], int32_t first, int32_t count,
+                      double by) {
+  const size_t n = (size_t)call->multibody->model->sizes.nv;
+  double* const* X = call->w->X;
+  for (int32_t r = 0; r < count; ++r) {
+    double* out = call->w->row_scale + n * (size_t)(first + r);
+    for (size_t i = 0; i < n; ++i) {
+      out[i] = by * W[r] * X[0][i];
+      out[i] += count > 1 ? by * (W[3 + r] * X[1][i] + W[6 + r] * X[2][i]) : 0.0;
     }
   }
 }
@@ -198,8 +213,9 @@ void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double
                        .G = &G,
                        .by_g = {acts_within(call) ? by[0] : 0.0},
                        .by_rate = {by[2]},
-                       .share = {acts_within(call) ? 0.0 : 1.0},
-                       .by = by};
+                       .by_w = {by[1]},
+                       .share = {acts_within(call) ? 0.0 : 1.0}};
+  set_scale(call, (const double[9]){1.0}, 0, 1, 2.0);
   sap_derivatives_note(call->out->notes, "by differences: rows of balls, tendons, transmissions");
   add_input(call, block, &law, BY_Q0, call->out->dq0);
   if (acts_within(call)) {
@@ -208,7 +224,7 @@ void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double
   call->kin_A = sap_multibody_kinematics(call->multibody, call->out->q_A);
 }
 
-// Returns d(v_hat - gamma R)/dg0 of a rigid row with a constant Delassus scale w.
+// Returns d(v_hat - gamma R)/dg0 of a rigid row.
 static double gap_slope(const sap_slopes_call* call, double T, double g, double gammaR) {
   const bool settled = call->law.scheme->settled > 0.0;
   const double share = fabs(g) / (T * SAP_RECOVERY_SPEED);
@@ -219,8 +235,38 @@ static double gap_slope(const sap_slopes_call* call, double T, double g, double 
   return -1.0 / T - (gives ? (settled ? 4.0 : 2.0) * gammaR / g : 0.0);
 }
 
-void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, const double* gamma,
-                             const double* G) {
+// Adds what A gives by the Delassus scales of an equality, and prepares what J gives by them. by_w: of
+// gamma to ln w; then to w.
+static sap_status add_scales(const sap_slopes_call* call, const sap_block* block, double by_w[ROWS],
+                             sap_error* error) {
+  sap_contact_slopes* w = call->w;
+  const int32_t count = block->nrows < 3 ? block->nrows : 3;
+  for (int32_t first = 0; first < block->nrows; first += 3) {
+    sap_mass_pull pull = {.W = {0.0}};
+    double square = 0.0, y[ROWS], factors[ROWS] = {0.0};
+    SAP_TRY(sap_slopes_solve_rows(call, block, first, error));
+    for (int32_t i = 0; i < count * count; ++i) {
+      sap_slopes_multiply_rows(call, w->X[i / count], y);
+      pull.W[3 * (i / count) + i % count] = y[first + i % count];
+      square += y[first + i % count] * y[first + i % count];
+    }
+    const double scale = sqrt(square) / count;
+    const double by = scale > 0.0 ? 1.0 / (count * count * scale) : 0.0;
+    set_scale(call, pull.W, first, count, 2.0 * by);
+    for (int32_t r = first; r < first + count; ++r) {
+      by_w[r] = factors[r] = scale > 0.0 ? by_w[r] / scale : 0.0;
+    }
+    const double pulled = call->out->lambda != NULL ? sap_slopes_dot(w, w->u, factors) : 1.0;
+    for (int i = 0; i < 9; ++i) {
+      pull.W[i] *= by * pulled;
+    }
+    sap_slopes_add_mass(call, block, &pull, factors);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block,
+                                   const double* gamma, const double* G, sap_error* error) {
   const sap_impulse_derivatives* out = call->out;
   const sap_step_context* s = call->step;
   const int32_t id = sap_assembly_key_id(block->key, 0);
@@ -240,18 +286,21 @@ void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, cons
     law.by_curve[r] = G[rr] * (acts_within(call) ? end : 1.0) / vq;
     law.by_rate[r] = M[rr] = -G[rr] * (1.0 - vq) / vq;
     law.share[r] = acts_within(call) ? end : 1.0;
-    held = held || rigid || (end > 0.0 && end < 1.0) ||
-           block->R[r] * s->dt * e->stiffness * T * vq > 1.0 + SAP_KINK;
+    const bool near = rigid || block->R[r] * s->dt * e->stiffness * T * vq > 1.0 + SAP_KINK;
+    law.by_w[r] = near ? -G[rr] * gamma[r] * block->R[r] : 0.0;
+    held = held || (end > 0.0 && end < 1.0);
   }
   if (out->minus_dv != NULL && s->v_guess == NULL) {
     add_input(call, block, &law, BY_GUESS, out->minus_dv);
   }
   if (out->dq0 == NULL) {
-    return;
+    return SAP_STATUS_OK;
   }
   sap_derivatives_note(out->notes, "by differences: equalities");
+  call->kin_A = sap_multibody_kinematics(call->multibody, out->q_A);
+  SAP_TRY(add_scales(call, block, law.by_w, error));
   if (held) {
-    sap_derivatives_note(out->notes, "held: Delassus scale in R of equalities");
+    sap_derivatives_note(out->notes, "held: Delassus scale in laws of equalities");
   }
   if (s->v_guess != NULL) {
     sap_derivatives_note(out->notes, "held: curvature of equalities, along the guess of v");
@@ -262,4 +311,5 @@ void sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block, cons
   }
   add_input(call, block, &law, BY_Q0, out->dq0);
   call->kin_A = sap_multibody_kinematics(call->multibody, out->q_A);
+  return SAP_STATUS_OK;
 }

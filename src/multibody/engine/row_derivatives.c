@@ -120,7 +120,7 @@ static sap_status find_source(const sap_slopes_call* call, const sap_block* bloc
     out->x[0] -= way;
   }
   sap_slopes_multiply_rows(call, call->step->v0_free, &out->x[2]);
-  SAP_TRY(sap_slopes_solve_rows(call, block, error));
+  SAP_TRY(sap_slopes_solve_rows(call, block, 0, error));
   sap_slopes_multiply_rows(call, call->w->X[0], &out->x[1]);
   return SAP_STATUS_OK;
 }
