@@ -18,7 +18,7 @@
 
 // v is good enough where a correction is below NEAR, as the next one is about 1e4 times its square,
 // and factors at v before it serve where it is below STALE. m, which has no kinks, is linear where it
-// is below SMOOTH, and so its slopes serve.
+// is below SMOOTH, and so its slopes serve; likewise F where dp/dv is constant.
 static const double NEAR = 3e-8, STALE = 1e-12, SMOOTH = 1e-7;
 // Products by stale factors are refined until a change is below this part of them.
 static const double REFINED = 1e-5;
@@ -104,6 +104,7 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
     memset(arrays[i], 0, size * sizeof(double));
   }
   memset(d->p_u, 0, (all ? size / n * sap_balance_inputs(stepper) : 0) * sizeof(double));
+  d->constant = true;
   if (sap_problem_block_count(r->contact.problem) == 0) {
     return SAP_STATUS_OK;
   }
@@ -135,6 +136,7 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
     out.du = d->p_u;
   }
   SAP_TRY(system->impulse_derivatives(system->context, &step, r->contact.problem, &out, error));
+  d->constant = out.constant;
   d->report.kinks = all ? out.kinks : d->report.kinks;
   return SAP_STATUS_OK;
 }
@@ -187,6 +189,7 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   sap_linearize_report* report = &d->report;
   const size_t n = (size_t)stepper->system.nv;
+  double near;
   do {
     const bool slopes = report->iterations == 0 || report->last_correction > SMOOTH;
     if (slopes) {
@@ -203,11 +206,12 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
     report->last_correction = correct(stepper);
     report->correction += report->last_correction;
     report->iterations += 1;
-  } while (report->iterations < ITERATIONS && report->last_correction > NEAR);
-  SAP_FAIL_IF(!(report->last_correction <= NEAR), error, SAP_STATUS_STEP_FAILED,
+    near = d->constant ? SMOOTH : NEAR;
+  } while (report->iterations < ITERATIONS && report->last_correction > near);
+  SAP_FAIL_IF(!(report->last_correction <= near), error, SAP_STATUS_STEP_FAILED,
               "derivatives of a step: after %d corrections of v the last one is %g, not below %g",
-              report->iterations, report->last_correction, NEAR);
-  d->stale = report->last_correction > STALE;
+              report->iterations, report->last_correction, near);
+  d->stale = !d->constant && report->last_correction > STALE;
   return SAP_STATUS_OK;
 }
 

@@ -127,12 +127,13 @@ typedef struct sap_impulse_derivatives {
   const double *v_near, *q_A;   // where A was taken; v* = v_near - A^-1 x, x constant
   const double* lambda;         // NULL: matrices
   double* impulse;              // p (nv); NULL: not wanted
-  double* minus_dv;             // -dp/dv is added; NULL: not wanted
+  double* minus_dv;             // -dp/dv is added, or lambda' of it; NULL: not wanted
   double *dq0, *dv0, *dv_star;  // NULL, all five and du: not wanted
   double *dq_A, *dq_theta;
   double* du;                                // to the inputs (nv x nu)
   const sap_parameter_gradient* parameters;  // of lambda' p; NULL: not wanted
   int32_t kinks;  // output: contacts and rows close to a kink of their law
+  bool constant;  // output: dp/dv is the same at other v nearby
   char* notes;    // (SAP_DERIVATIVE_NOTES)
 } sap_impulse_derivatives;
 

@@ -502,6 +502,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
                           .problem = problem,
                           .out = out,
                           .law = sap_problem_law_settings(problem, &step->regularization)};
+  out->constant = true;
   if (out->dq0 != NULL) {
     memset(multibody->masses->used, 0, (size_t)multibody->model->sizes.trees);
     for (int i = 0; i < 3; ++i) {

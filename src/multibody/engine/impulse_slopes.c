@@ -280,6 +280,8 @@ void sap_slopes_find_point(const sap_slopes_call* call, sap_block* block, bool s
   options.kink_margin = SAP_KINK * size / block->R[n > SAP_NORMAL_ROW ? SAP_NORMAL_ROW : 0];
   sap_block_slopes(&options, block, at->vc, at->gamma, &out, &counts);
   call->out->kinks += call->out->dq0 != NULL && sap_set_is_contact(block->set) ? counts.kinks : 0;
+  call->out->constant =
+      call->out->constant && counts.sliding == 0 && !sap_set_is_potential(block->set);
   if (sap_set_is_contact(block->set)) {
     for (int32_t c = 0; c < n; ++c) {  // G by its products
       double e[SAP_CONE_ROWS_MAX] = {0.0};
