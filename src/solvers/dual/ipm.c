@@ -16,84 +16,75 @@
 #include "linalg/dense.h"
 #include "solvers/dual/dual.h"
 
-// Algebra of the second-order cone in n <= 6 dimensions, x_0 >= |(x_1, ..., x_n-1)|, and the
-// scaling of Nesterov and Todd: W s = W^-1 x = lambda.
+// Algebra of the second-order cone in n <= 6 dimensions, x_0 >= |x_t|, and the scaling of Nesterov
+// and Todd: W s = W^-1 x = lambda.
 // Vandenberghe, The CVXOPT linear and quadratic cone program solvers, 2010
 
 typedef struct soc_scaling {
   double w[SAP_CONE_ROWS_MAX];  // W = beta (2 v v' - J) with v of w; W^2 = beta^2 (2 w w' - J),
-                                // J = diag(1, -1, ..., -1)
+                                // J = diag(1, -1, ..., -1), 1 at x_0
   double v[SAP_CONE_ROWS_MAX];
   double beta;
   double lambda[SAP_CONE_ROWS_MAX];
 } soc_scaling;
 
-static double soc_tail(int32_t n, const double* x, const double* y) {
-  double sum = x[1] * y[1] + x[2] * y[2];
-  for (int32_t i = 3; i < n; ++i) {
-    sum += x[i] * y[i];
-  }
-  return sum;
-}
+enum { HEAD = SAP_NORMAL_ROW };  // row of x_0
 
-// x_0^2 - |x_1|^2, without cancellation
+// x_0^2 - |x_t|^2, without cancellation
 static double soc_determinant(int32_t n, const double* x) {
-  const double length = sqrt(soc_tail(n, x, x));
-  return (x[0] - length) * (x[0] + length);
+  const double length = sqrt(sap_cone_n_dot(n, x, x));
+  return (x[HEAD] - length) * (x[HEAD] + length);
 }
 
 // y = W x, or W^-1 x.
 static void soc_scale(const soc_scaling* s, int32_t n, bool inverse, const double* x, double* y) {
   const double sign = inverse ? -1.0 : 1.0;  // W^-1 = (2 Jv (Jv)' - J)/beta
   const double factor = inverse ? 1.0 / s->beta : s->beta;
-  const double dot = 2.0 * (s->v[0] * x[0] + sign * soc_tail(n, s->v, x));
-  y[0] = factor * (dot * s->v[0] - x[0]);
-  for (int32_t i = 1; i < n; ++i) {
-    y[i] = factor * (dot * sign * s->v[i] + x[i]);
+  const double dot = 2.0 * (s->v[HEAD] * x[HEAD] + sign * sap_cone_n_dot(n, s->v, x));
+  for (int32_t i = 0; i < n; ++i) {
+    y[i] = factor * (i == HEAD ? dot * s->v[i] - x[i] : dot * sign * s->v[i] + x[i]);
   }
 }
 
 // Computes the scaling of x and s, both inside the cone.
 static void soc_make(soc_scaling* out, int32_t n, const double* x, const double* s) {
   const double det_x = sqrt(soc_determinant(n, x)), det_s = sqrt(soc_determinant(n, s));
-  double dot = 0.0;
+  double dot = x[HEAD] / det_x * (s[HEAD] / det_s);
   for (int32_t i = 0; i < n; ++i) {
-    dot += x[i] / det_x * (s[i] / det_s);
+    dot += i == HEAD ? 0.0 : x[i] / det_x * (s[i] / det_s);
   }
   const double gamma = sqrt(0.5 * (1.0 + dot));
   for (int32_t i = 0; i < n; ++i) {
-    const double reflected = i == 0 ? s[0] / det_s : -s[i] / det_s;
+    const double reflected = i == HEAD ? s[i] / det_s : -s[i] / det_s;
     out->w[i] = (x[i] / det_x + reflected) / (2.0 * gamma);
   }
-  const double scale = 1.0 / sqrt(2.0 * (out->w[0] + 1.0));
-  out->v[0] = (out->w[0] + 1.0) * scale;
-  for (int32_t i = 1; i < n; ++i) {
-    out->v[i] = out->w[i] * scale;
+  const double scale = 1.0 / sqrt(2.0 * (out->w[HEAD] + 1.0));
+  for (int32_t i = 0; i < n; ++i) {
+    out->v[i] = (out->w[i] + (i == HEAD ? 1.0 : 0.0)) * scale;
   }
   out->beta = sqrt(det_x / det_s);
   soc_scale(out, n, false, s, out->lambda);
 }
 
-// x o y = (x . y, x_0 y_1 + y_0 x_1)
+// x o y = (x . y, x_0 y_t + y_0 x_t)
 static void soc_product(int32_t n, const double* x, const double* y, double* out) {
-  out[0] = x[0] * y[0] + soc_tail(n, x, y);
-  for (int32_t i = 1; i < n; ++i) {
-    out[i] = x[0] * y[i] + y[0] * x[i];
+  for (int32_t i = 0; i < n; ++i) {
+    out[i] = x[HEAD] * y[i] + (i == HEAD ? sap_cone_n_dot(n, x, y) : y[HEAD] * x[i]);
   }
 }
 
 // Solves x o y = r for y.
 static void soc_divide(int32_t n, const double* x, const double* r, double* y) {
-  y[0] = (x[0] * r[0] - soc_tail(n, x, r)) / soc_determinant(n, x);
-  for (int32_t i = 1; i < n; ++i) {
-    y[i] = (r[i] - y[0] * x[i]) / x[0];
+  const double normal = (x[HEAD] * r[HEAD] - sap_cone_n_dot(n, x, r)) / soc_determinant(n, x);
+  for (int32_t i = 0; i < n; ++i) {
+    y[i] = i == HEAD ? normal : (r[i] - normal * x[i]) / x[HEAD];
   }
 }
 
 // Returns the largest alpha <= 1 with x + alpha d in the cone; x inside.
 static double soc_step(int32_t n, const double* x, const double* d) {
-  const double a = d[0] * d[0] - soc_tail(n, d, d);
-  const double b = x[0] * d[0] - soc_tail(n, x, d);
+  const double a = d[HEAD] * d[HEAD] - sap_cone_n_dot(n, d, d);
+  const double b = x[HEAD] * d[HEAD] - sap_cone_n_dot(n, x, d);
   const double c = soc_determinant(n, x);
   double alpha = 1.0;
   const double root = b * b - a * c;
@@ -103,8 +94,8 @@ static double soc_step(int32_t n, const double* x, const double* d) {
     alpha = first > 0.0 && first < alpha ? first : alpha;
     alpha = second > 0.0 && second < alpha ? second : alpha;
   }
-  if (d[0] < 0.0 && -x[0] / d[0] < alpha) {
-    alpha = -x[0] / d[0];
+  if (d[HEAD] < 0.0 && -x[HEAD] / d[HEAD] < alpha) {
+    alpha = -x[HEAD] / d[HEAD];
   }
   return alpha;
 }
@@ -115,7 +106,7 @@ static double soc_step(int32_t n, const double* x, const double* d) {
 typedef struct ipm {
   double *D, *K;        // (n n)
   double *x, *dx, *rd;  // (n)
-  // [side of the bound] (n); cones use side 0, s^ with its head first and lambda \ r
+  // [side of the bound] (n); cones use side 0, s^ and lambda \ r
   double *s[2], *ds[2], *r[2];  // multipliers, changes, complementarity
   soc_scaling* cones;           // one per item, unused for rows
   double mu;                    // mean complementarity
@@ -127,6 +118,10 @@ static bool is_soc(const sap_delassus_item* item) {
 }
 static bool is_fixed(const sap_delassus_item* item) {
   return !item->is_cone && item->lower == item->upper;
+}
+// Returns true if row i of an item keeps its value: a tangent of a frictionless cone, equal bounds.
+static bool is_still(const sap_delassus_item* item, int32_t i) {
+  return is_fixed(item) || (item->is_cone && !is_soc(item) && i != HEAD);
 }
 // Returns the row of an item that has bounds: the only row, or the normal of a frictionless cone.
 static int32_t bounded_row(const sap_delassus_item* item) {
@@ -146,14 +141,10 @@ static const double SIGN[2] = {1.0, -1.0};  // of the change of a gap with x
   for (int side = 0; (side) < 2; ++(side)) \
     if (has_bound((item), (side)))
 
-// Returns the row of the i-th component of the second-order cone.
-static int32_t cone_row(int32_t i) {
-  return i == 0 ? SAP_NORMAL_ROW : i <= SAP_NORMAL_ROW ? i - 1 : i;
-}
 // x^ = T z
 static void to_cone(const sap_delassus_item* item, const double* z, double* out) {
   for (int32_t i = 0; i < item->nrows; ++i) {
-    out[i] = z[item->first + cone_row(i)] * (i == 0 ? item->mu : 1.0);
+    out[i] = z[item->first + i] * (i == HEAD ? item->mu : 1.0);
   }
 }
 
@@ -161,7 +152,7 @@ static void to_cone(const sap_delassus_item* item, const double* z, double* out)
 static void add_from_cone(const sap_delassus_item* item, const double* s, double sign,
                           double* out) {
   for (int32_t i = 0; i < item->nrows; ++i) {
-    out[item->first + cone_row(i)] += sign * s[i] * (i == 0 ? item->mu : 1.0);
+    out[item->first + i] += sign * s[i] * (i == HEAD ? item->mu : 1.0);
   }
 }
 
@@ -177,7 +168,7 @@ static void evaluate_system(sap_dual* d, ipm* m) {
       to_cone(item, m->x, x);
       soc_make(&m->cones[k], item->nrows, x, m->s[0] + f);
       add_from_cone(item, m->s[0] + f, -1.0, m->rd);
-      sum += x[0] * m->s[0][f] + soc_tail(item->nrows, x, m->s[0] + f);
+      sum += x[HEAD] * m->s[0][row] + sap_cone_n_dot(item->nrows, x, m->s[0] + f);
       continue;
     }
     EACH_BOUND(item, i) {
@@ -207,13 +198,13 @@ static bool factorize_system(sap_dual* d, ipm* m) {
       const soc_scaling* c = &m->cones[k];
       const double factor = 1.0 / (c->beta * c->beta);
       for (int32_t b = 0; b < item->nrows; ++b) {  // 2 T J w (T J w)' - T J T
-        const size_t j = f + (size_t)cone_row(b);
-        const double wj = b == 0 ? c->w[0] * item->mu : -c->w[b];
+        const size_t j = f + (size_t)b;
+        const double wj = b == HEAD ? c->w[b] * item->mu : -c->w[b];
         for (int32_t a = 0; a < item->nrows; ++a) {
-          const double wi = a == 0 ? c->w[0] * item->mu : -c->w[a];
-          m->K[j * n + f + (size_t)cone_row(a)] += factor * 2.0 * wi * wj;
+          const double wi = a == HEAD ? c->w[a] * item->mu : -c->w[a];
+          m->K[j * n + f + (size_t)a] += factor * 2.0 * wi * wj;
         }
-        m->K[j * (n + 1)] += b > 0 ? factor : -factor * item->mu * item->mu;
+        m->K[j * (n + 1)] += b != HEAD ? factor : -factor * item->mu * item->mu;
       }
       continue;
     }
@@ -223,11 +214,9 @@ static bool factorize_system(sap_dual* d, ipm* m) {
   }
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    if (is_fixed(item)) {
-      fix_row(m, n, item->first);
-    } else if (item->is_cone && !is_soc(item)) {
-      for (int32_t i = 1; i < item->nrows; ++i) {
-        fix_row(m, n, item->first + cone_row(i));
+    for (int32_t i = 0; i < item->nrows; ++i) {
+      if (is_still(item, i)) {
+        fix_row(m, n, item->first + i);
       }
     }
   }
@@ -245,7 +234,7 @@ static void set_targets(sap_dual* d, ipm* m, double sigma, bool corrector) {
     if (is_soc(item)) {
       const soc_scaling* c = &m->cones[k];
       const int32_t n = item->nrows;
-      double r[SAP_CONE_ROWS_MAX], second[SAP_CONE_ROWS_MAX] = {0.0};
+      double r[SAP_CONE_ROWS_MAX] = {0.0}, second[SAP_CONE_ROWS_MAX] = {0.0};
       if (corrector) {
         double dx[SAP_CONE_ROWS_MAX], scaled_x[SAP_CONE_ROWS_MAX], scaled_s[SAP_CONE_ROWS_MAX];
         to_cone(item, m->dx, dx);
@@ -255,7 +244,7 @@ static void set_targets(sap_dual* d, ipm* m, double sigma, bool corrector) {
       }
       soc_product(n, c->lambda, c->lambda, r);
       for (int32_t i = 0; i < n; ++i) {
-        r[i] = (i == 0 ? target : 0.0) - r[i] - second[i];
+        r[i] = (i == HEAD ? target : 0.0) - r[i] - second[i];
       }
       soc_divide(n, c->lambda, r, m->r[0] + f);
       continue;
@@ -283,11 +272,8 @@ static void find_step(sap_dual* d, ipm* m) {
     EACH_BOUND(item, i) {
       m->dx[row] += SIGN[i] * m->r[i][row] / gap(item, i, m->x[row]);
     }
-    if (is_fixed(item)) {
-      m->dx[f] = 0.0;
-    }
-    for (int32_t i = 1; item->is_cone && i < item->nrows; ++i) {
-      m->dx[f + cone_row(i)] = 0.0;
+    for (int32_t i = 0; i < item->nrows; ++i) {
+      m->dx[f + i] = is_still(item, i) ? 0.0 : m->dx[f + i];
     }
   }
   sap_dense_factor_solve(d->op.n, m->K, m->dx);
@@ -368,10 +354,7 @@ static void set_start(sap_dual* d, ipm* m) {
     size = size > 0.0 ? size : 1.0;
     if (is_soc(item)) {
       m->x[row] = size / fmin(item->mu, 1.0);
-      m->s[0][item->first] = size;
-      for (int32_t i = 1; i < item->nrows; ++i) {
-        m->s[0][item->first + i] = 0.0;
-      }
+      m->s[0][row] = size;
       m->rank += 1.0;
       continue;
     }
