@@ -143,6 +143,7 @@ typedef struct implicit {
   double *D, *J, *H;                                                 // (n n)
   double *p, *r, *h, *gradient;                                      // h = (D - I) r
   double *newton, *cauchy, *z, *trial, *r_trial, *direction, *best;  // (n)
+  double* normal;        // d of the edge on which each item stays, else 0 (n)
   int32_t* edge;         // edge_kind on which each item lies (nitems)
   double lambda, value;  // l(p)
   double best_value;     // least l of the search
@@ -289,24 +290,27 @@ static void search_segment(sap_dual* d, implicit* m, const double* from, const d
 
 static sap_status reserve_implicit(sap_dual* d, implicit* m) {
   const int64_t n = d->op.n;
-  SAP_TRY(SAP_CARVE(&d->pool, &d->work, d->error, SAP_ARRAY(&m->D, n * n), SAP_ARRAY(&m->J, n * n),
-                    SAP_ARRAY(&m->H, n * n), SAP_ARRAY(&m->p, n), SAP_ARRAY(&m->r, n),
-                    SAP_ARRAY(&m->h, n), SAP_ARRAY(&m->gradient, n), SAP_ARRAY(&m->newton, n),
-                    SAP_ARRAY(&m->cauchy, n), SAP_ARRAY(&m->z, n), SAP_ARRAY(&m->trial, n),
-                    SAP_ARRAY(&m->r_trial, n), SAP_ARRAY(&m->direction, n), SAP_ARRAY(&m->best, n),
-                    SAP_ARRAY(&m->edge, d->op.nitems)));
-  memset(m->edge, 0, (size_t)d->op.nitems * sizeof *m->edge);
-  return SAP_STATUS_OK;
+  return SAP_CARVE(&d->pool, &d->work, d->error, SAP_ARRAY(&m->D, n * n), SAP_ARRAY(&m->J, n * n),
+                   SAP_ARRAY(&m->H, n * n), SAP_ARRAY(&m->p, n), SAP_ARRAY(&m->r, n),
+                   SAP_ARRAY(&m->h, n), SAP_ARRAY(&m->gradient, n), SAP_ARRAY(&m->newton, n),
+                   SAP_ARRAY(&m->cauchy, n), SAP_ARRAY(&m->z, n), SAP_ARRAY(&m->trial, n),
+                   SAP_ARRAY(&m->r_trial, n), SAP_ARRAY(&m->direction, n), SAP_ARRAY(&m->best, n),
+                   SAP_ARRAY(&m->normal, n), SAP_ARRAY(&m->edge, d->op.nitems));
 }
 
-// Sets T of an item. An item on an edge stays there if the edge is active.              (25)-(26)
+static void leave_edge(const sap_delassus_item* item, implicit* m, int32_t k) {
+  m->edge[k] = EDGE_NONE;
+  memset(m->normal + item->first, 0, (size_t)item->nrows * sizeof(double));
+}
+
+// Sets T and the normal of an item. An item on an edge stays there if the edge is active. (25)-(26)
 static void choose_slope(const sap_dual* d, implicit* m, int32_t k, double* T) {
   const sap_delassus_item* item = &d->op.items[k];
   const double *p = m->p + item->first, *h = m->h + item->first, *r = m->r + item->first;
-  double normal[SAP_CONE_ROWS_MAX], T2[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];
+  double *normal = m->normal + item->first, T2[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];
   sap_region sides[2];
   if (m->edge[k] == EDGE_NONE || !edge_normal(item, p, (edge_kind)m->edge[k], normal, sides)) {
-    m->edge[k] = EDGE_NONE;
+    leave_edge(item, m, k);
     sap_split_jacobian(item, p, sap_split_region(item, p), T);
     return;
   }
@@ -320,7 +324,9 @@ static void choose_slope(const sap_dual* d, implicit* m, int32_t k, double* T) {
   for (int32_t i = 0; i < item->nrows * item->nrows; ++i) {
     T[i] = first * T[i] + (1.0 - first) * T2[i];
   }
-  m->edge[k] = active ? m->edge[k] : EDGE_NONE;
+  if (!active) {
+    leave_edge(item, m, k);
+  }
 }
 
 // J = (D - I) T + I, column block by column block.
@@ -343,21 +349,16 @@ static void assemble(const sap_dual* d, implicit* m) {
   }
 }
 
-// x = (I - d d') x for every item on an edge.
+// x = (I - d d') x for every item.
 static void project_tangent(const sap_dual* d, const implicit* m, double* x) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    double normal[SAP_CONE_ROWS_MAX], dot = 0.0;
-    sap_region sides[2];
-    if (m->edge[k] == EDGE_NONE ||
-        !edge_normal(item, m->p + item->first, (edge_kind)m->edge[k], normal, sides)) {
-      continue;
+    double dot = 0.0;
+    for (int32_t r = item->first; r < item->first + item->nrows; ++r) {
+      dot += m->normal[r] * x[r];
     }
-    for (int32_t r = 0; r < item->nrows; ++r) {
-      dot += normal[r] * x[item->first + r];
-    }
-    for (int32_t r = 0; r < item->nrows; ++r) {
-      x[item->first + r] -= dot * normal[r];
+    for (int32_t r = item->first; r < item->first + item->nrows; ++r) {
+      x[r] -= dot * m->normal[r];
     }
   }
 }
@@ -375,15 +376,10 @@ static bool factorize(sap_dual* d, implicit* m) {
   cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, n, n, 1.0, m->J, n, 0.0, m->H, n);
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    double normal[SAP_CONE_ROWS_MAX];
-    sap_region sides[2];
-    if (m->edge[k] == EDGE_NONE ||
-        !edge_normal(item, m->p + item->first, (edge_kind)m->edge[k], normal, sides)) {
-      continue;
-    }
-    for (int32_t c = 0; c < item->nrows; ++c) {
-      for (int32_t r = c; r < item->nrows; ++r) {
-        m->H[(size_t)(item->first + c) * size + (size_t)(item->first + r)] += normal[r] * normal[c];
+    const int32_t end = item->first + item->nrows;
+    for (int32_t c = item->first; c < end; ++c) {
+      for (int32_t r = c; r < end; ++r) {
+        m->H[(size_t)c * size + (size_t)r] += m->normal[r] * m->normal[c];
       }
     }
   }
@@ -448,6 +444,10 @@ static bool improve(sap_dual* d, implicit* m) {
   return true;
 }
 
+static void forget_edges(const sap_dual* d, implicit* m) {
+  memset(m->edge, 0, (size_t)d->op.nitems * sizeof *m->edge);
+}
+
 // Starts from p = z - g of the impulses in d->z.
 static void start_from_impulses(sap_dual* d, implicit* m) {
   for (int32_t i = 0; i < d->op.n; ++i) {
@@ -463,6 +463,7 @@ static void set_start(sap_dual* d, implicit* m) {
   const size_t n = (size_t)d->op.n;
   sap_delassus_dense(&d->op, m->D);
   m->lambda = FIRST_LAMBDA;
+  forget_edges(d, m);
   memcpy(m->H, m->D, n * n * sizeof(double));
   const bool guessed = cblas_dasum(d->op.n, d->z, 1) > 0.0;
   if (guessed || !sap_delassus_factorize(m->H, d->op.n, STICKING)) {
@@ -473,10 +474,6 @@ static void set_start(sap_dual* d, implicit* m) {
   sap_dense_factor_solve(d->op.n, m->H, m->trial);
   cblas_dscal(d->op.n, -1.0, m->trial, 1);
   move_to(d, m, m->trial);
-}
-
-static void forget_edges(const sap_dual* d, implicit* m) {
-  memset(m->edge, 0, (size_t)d->op.nitems * sizeof *m->edge);
 }
 
 // Restarts from the best impulses after FIRST_SWEEPS 2^index sweeps.
