@@ -113,9 +113,7 @@ static sap_status solve_step(sap_newton* n, step_direction* direction, bool* des
     const sap_status status = sap_cholesky_factorize(n->cholesky, n->values, &failed, error);
     n->factored = status == SAP_STATUS_OK;
     direction->factorizations += 1;
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(status);
     if (direction->kind == SAP_STEP_SEMISMOOTH) {
       sap_newton_target_side(n, n->dv);
     } else {
@@ -145,18 +143,12 @@ static sap_status find_primal_direction(sap_newton* n, step_direction* direction
       raise_diagonal(n, raise);
     }
     bool descends;
-    sap_status status = solve_step(n, direction, &descends, error);
-    if (descends) {
-      return SAP_STATUS_OK;
+    const sap_status status = solve_step(n, direction, &descends, error);
+    if (descends || (status != SAP_STATUS_OK && status != SAP_STATUS_NOT_SPD)) {
+      return status;
     }
     if (status == SAP_STATUS_NOT_SPD && attempt == 0) {
-      status = check_momentum(n, error);
-      if (status != SAP_STATUS_OK) {
-        return status;
-      }
-    }
-    if (status != SAP_STATUS_OK && status != SAP_STATUS_NOT_SPD) {
-      return status;
+      SAP_TRY(check_momentum(n, error));
     }
     raise = raise > 0.0 ? raise * NEXT_RAISE : FIRST_RAISE;
   }
@@ -433,31 +425,27 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
                               sap_history* history, sap_report* result, sap_error* error) {
   *result =
       (sap_report){.outcome = SAP_OUTCOME_ITERATION_LIMIT, .islands = 1, .largest_island = n->nv};
-  sap_status status = sap_newton_begin(n, options, error);
   const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
-  if (status == SAP_STATUS_OK) {
-    status = sap_cholesky_allow_inexact(n->cholesky, primal_dual ? n->mass : NULL, error);
-  }
+  SAP_TRY(sap_newton_begin(n, options, error));
+  SAP_TRY(sap_cholesky_allow_inexact(n->cholesky, primal_dual ? n->mass : NULL, error));
   sap_step step = {0.0, 0};
-  const int32_t chords = status == SAP_STATUS_OK ? continue_with_old_factors(n, options) : 0;
-  if (status == SAP_STATUS_OK) {
-    status = record_iterate(n, &step, history, error);
-  }
+  const int32_t chords = continue_with_old_factors(n, options);
+  SAP_TRY(record_iterate(n, &step, history, error));
   floor_watch watch = {.cost = n->state.cost, .mark = n->state.gradient};
   keep_best(n, &watch);
   step_direction direction = {.kind = primal_dual && !n->starts_near ? SAP_STEP_SEMISMOOTH
                                                                      : SAP_STEP_PRIMAL};
   double before = n->state.gradient;
   bool stuck = false;  // no velocity changed
-  while (status == SAP_STATUS_OK) {
+  for (;;) {
     if (sap_newton_is_converged(n, options)) {
       result->outcome = SAP_OUTCOME_CONVERGED;
       break;
     }
     const bool ends = stuck || is_at_floor(n, options, &watch);
     if (ends || watch.idle == ROUNDOFF_PATIENCE) {
-      status = end_at_floor(n, options, &watch, &direction, ends, result, error);
-      if (result->outcome != SAP_OUTCOME_ITERATION_LIMIT || status != SAP_STATUS_OK) {
+      SAP_TRY(end_at_floor(n, options, &watch, &direction, ends, result, error));
+      if (result->outcome != SAP_OUTCOME_ITERATION_LIMIT) {
         break;
       }
     }
@@ -472,17 +460,14 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
         step_with_old_factors(n, options, 0.0)) {
       result->iterations += 1;
       result->outcome = SAP_OUTCOME_CONVERGED;
-      status = record_iterate(n, &(sap_step){1.0, 0}, history, error);
+      SAP_TRY(record_iterate(n, &(sap_step){1.0, 0}, history, error));
       break;
     }
     if (n->starts_near && result->iterations == 1) {
       sap_newton_choose_metrics(n);
     }
     before = n->state.gradient;
-    status = find_direction(n, &direction, error);
-    if (status != SAP_STATUS_OK) {
-      break;
-    }
+    SAP_TRY(find_direction(n, &direction, error));
     if (!(direction.slope < 0.0)) {
       result->outcome = SAP_OUTCOME_STALLED;
       break;
@@ -495,8 +480,7 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       continue;
     }
     if (!sap_newton_is_finite(&n->state)) {
-      status = sap_newton_overflow(n, "after a step", error);
-      break;
+      return sap_newton_overflow(n, "after a step", error);
     }
     if (primal_dual) {
       if (n->starts_near && result->iterations == 1) {  // near the minimum: carries none along
@@ -512,10 +496,10 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       direction.kind =
           last ? SAP_STEP_PRIMAL : plan_step(direction.kind, step.alpha, result->iterations);
     }
-    status = record_iterate(n, &step, history, error);
+    SAP_TRY(record_iterate(n, &step, history, error));
   }
   result->factorizations = direction.factorizations;
   result->total_iterations = result->iterations += chords;
   result->cost = n->state.cost;
-  return status;
+  return SAP_STATUS_OK;
 }
