@@ -55,44 +55,16 @@ void sap_potential_hessian(const sap_potential* p, const double u[3], double G[6
   G[5] = at.nn;
 }
 
-double sap_potential_slope_in(const sap_potential* p, const sap_potential_line* line,
-                              double* curvature) {
-  const double ur = sqrt(line->ur2);
-  const sap_potential_point at = sap_potential_at(p, ur, line->un);
-  const double along = ur > 0.0 ? line->ud / ur : 0.0;  // t^ . d
-  const double across_2 = line->dd - along * along;
-  *curvature += at.nn * line->dn * line->dn + 2.0 * at.nt * along * line->dn +
-                at.tt * along * along + at.cross * (across_2 > 0.0 ? across_2 : 0.0);
-  return at.cross * line->ud + at.gamma_n * line->dn;
-}
-
-double sap_potential_slope(const sap_potential* p, const double u[3], const double d[3],
+double sap_potential_slope(const sap_potential* p, int32_t n, const double* u, const double* d,
                            double* curvature) {
-  const sap_potential_line line = {.ur2 = u[0] * u[0] + u[1] * u[1],
-                                   .un = u[2],
-                                   .ud = u[0] * d[0] + u[1] * d[1],
-                                   .dd = d[0] * d[0] + d[1] * d[1],
-                                   .dn = d[2]};
-  return sap_potential_slope_in(p, &line, curvature);
-}
-
-static double lower_bound(const sap_block* block, int32_t row) {
-  switch (block->set) {
-    case SAP_SET_BOX:
-      return block->lower[row];
-    case SAP_SET_NONNEGATIVE:
-      return 0.0;
-    case SAP_SET_FRICTION_CONE:
-    case SAP_SET_FREE:
-    case SAP_SET_SIMILAR:
-    case SAP_SET_LAGGED:
-      break;
-  }
-  return -(double)INFINITY;
-}
-
-static double upper_bound(const sap_block* block, int32_t row) {
-  return block->set == SAP_SET_BOX ? block->upper[row] : (double)INFINITY;
+  const double ur = sqrt(sap_cone_n_dot(n, u, u)), ud = sap_cone_n_dot(n, u, d);
+  const double un = u[SAP_NORMAL_ROW], dn = d[SAP_NORMAL_ROW];
+  const sap_potential_point at = sap_potential_at(p, ur, un);
+  const double along = ur > 0.0 ? ud / ur : 0.0;  // t^ . d
+  const double across_2 = sap_cone_n_dot(n, d, d) - along * along;
+  *curvature += at.nn * dn * dn + 2.0 * at.nt * along * dn + at.tt * along * along +
+                at.cross * (across_2 > 0.0 ? across_2 : 0.0);
+  return at.cross * ud + at.gamma_n * dn;
 }
 
 // Sets u and returns the block's cone; a potential is written to the caller's memory.
@@ -119,8 +91,8 @@ double sap_set_impulse(const sap_block* block, const double* vc, double* gamma) 
   double cost = 0.0;
   for (int32_t i = 0; i < block->nrows; ++i) {
     const double u = block->v_hat[i] - vc[i];
-    gamma[i] =
-        sap_interval_impulse(u, 1.0 / block->R[i], lower_bound(block, i), upper_bound(block, i));
+    gamma[i] = sap_interval_impulse(u, 1.0 / block->R[i], sap_set_lower(block, i),
+                                    sap_set_upper(block, i));
     cost += gamma[i] * (u - 0.5 * block->R[i] * gamma[i]);
   }
   return cost;
@@ -129,25 +101,17 @@ double sap_set_impulse(const sap_block* block, const double* vc, double* gamma) 
 void sap_set_hessian(const sap_block* block, const double* vc, double* G) {
   if (sap_set_is_contact(block->set)) {
     sap_potential potential;
-    double u[SAP_CONE_ROWS_MAX], packed[6];
+    double u[SAP_CONE_ROWS_MAX];
     const sap_cone cone = cone_of(block, vc, u, &potential);
-    if (block->nrows > 3) {
-      sap_cone_n_hessian(&cone, block->nrows, u, G);
-      return;
-    }
-    sap_cone_hessian(&cone, u, packed);
-    const int at[9] = {0, 1, 3, 1, 2, 4, 3, 4, 5};
-    for (int i = 0; i < 9; ++i) {
-      G[i] = packed[at[i]];
-    }
+    sap_cone_n_hessian(&cone, block->nrows, u, G);
     return;
   }
   const size_t nrows = (size_t)block->nrows;
   memset(G, 0, nrows * nrows * sizeof(double));
   for (int32_t i = 0; i < block->nrows; ++i) {
     const double inverse_R = 1.0 / block->R[i];
-    if (sap_interval_is_inside(block->v_hat[i] - vc[i], inverse_R, lower_bound(block, i),
-                               upper_bound(block, i))) {
+    if (sap_interval_is_inside(block->v_hat[i] - vc[i], inverse_R, sap_set_lower(block, i),
+                               sap_set_upper(block, i))) {
       G[(size_t)i * (nrows + 1)] = inverse_R;
     }
   }
@@ -174,8 +138,8 @@ double sap_set_distance(const sap_block* block, const double* gamma) {
   }
   double sum = 0.0;
   for (int32_t i = 0; i < block->nrows; ++i) {
-    const double below = lower_bound(block, i) - gamma[i];
-    const double above = gamma[i] - upper_bound(block, i);
+    const double below = sap_set_lower(block, i) - gamma[i];
+    const double above = gamma[i] - sap_set_upper(block, i);
     const double outside = below > 0.0 ? below : (above > 0.0 ? above : 0.0);
     sum += outside * outside;
   }

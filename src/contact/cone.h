@@ -69,17 +69,9 @@ sap_potential_point sap_potential_at(const sap_potential* potential, double ur, 
 // Returns G of 3 rows at u: {t1t1, t1t2, t2t2, t1n, t2n, nn}.
 void sap_potential_hessian(const sap_potential* potential, const double u[3], double G[6]);
 
-// A line u - alpha d by inner products over the tangent rows: |u_t|^2, un, u_t . d_t, |d_t|^2, dn.
-typedef struct sap_potential_line {
-  double ur2, un, ud, dd, dn;
-} sap_potential_line;
-
-// Returns gamma . d at u; adds d' G d to *curvature.
-double sap_potential_slope_in(const sap_potential* potential, const sap_potential_line* line,
-                              double* curvature);
-// The same for 3 rows.
-double sap_potential_slope(const sap_potential* potential, const double u[3], const double d[3],
-                           double* curvature);
+// Returns gamma . d of n rows at u; adds d' G d to *curvature.
+double sap_potential_slope(const sap_potential* potential, int32_t n, const double* u,
+                           const double* d, double* curvature);
 
 // Constants of one cone.
 typedef struct sap_cone {
@@ -291,6 +283,16 @@ static inline bool sap_set_is_contact(sap_set set) {
 
 static inline bool sap_set_is_potential(sap_set set) {
   return set == SAP_SET_SIMILAR || set == SAP_SET_LAGGED;
+}
+
+// Bounds of a row of an interval set.
+static inline double sap_set_lower(const sap_block* block, int32_t row) {
+  return block->set == SAP_SET_BOX           ? block->lower[row]
+         : block->set == SAP_SET_NONNEGATIVE ? 0.0
+                                             : -(double)INFINITY;
+}
+static inline double sap_set_upper(const sap_block* block, int32_t row) {
+  return block->set == SAP_SET_BOX ? block->upper[row] : (double)INFINITY;
 }
 
 // One row of an interval set.

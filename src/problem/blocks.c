@@ -112,19 +112,13 @@ static sap_status check_rows(const sap_problem* p, const sap_block* b, sap_error
   return b->set == SAP_SET_BOX ? check_box(p, b, error) : SAP_STATUS_OK;
 }
 
-// Copies R, v_hat and bounds of each row: a nonnegative row is the interval [0, inf), a free one
-// (-inf, inf).
+// Copies R, v_hat and bounds of each row.
 static void copy_rows(const sap_problem* p, const sap_block* b) {
-  const double infinity = (double)INFINITY;
-  const int32_t row = p->nrows;
-  double* lower = p->lower + row;
-  double* upper = p->upper + row;
-  for (int32_t i = 0; i < b->nrows; ++i) {
-    const bool box = b->set == SAP_SET_BOX;
-    p->R[row + i] = b->R[i];
-    p->v_hat_law[row + i] = p->v_hat_shifted[row + i] = b->v_hat[i];
-    lower[i] = box ? b->lower[i] : (b->set == SAP_SET_NONNEGATIVE ? 0.0 : -infinity);
-    upper[i] = box ? b->upper[i] : infinity;
+  for (int32_t i = 0, row = p->nrows; i < b->nrows; ++i, ++row) {
+    p->R[row] = b->R[i];
+    p->v_hat_law[row] = p->v_hat_shifted[row] = b->v_hat[i];
+    p->lower[row] = sap_set_lower(b, i);
+    p->upper[row] = sap_set_upper(b, i);
   }
 }
 
@@ -195,14 +189,9 @@ sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block, s
   return sap_problem_add_scaled(problem, block, find_column(problem, block), error);
 }
 
-sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_block* out,
-                             int32_t* first_row, sap_error* error) {
-  SAP_NOT_NULL(error, problem, out);
-  SAP_FAIL_IF(index < 0 || index >= problem->nblocks, error, SAP_STATUS_ARGUMENT,
-              "block %d must be in [0, %d)", index, problem->nblocks);
-  const sap_block_data* block = &problem->blocks[index];
+sap_block sap_problem_view(const sap_problem* problem, const sap_block_data* block) {
   const bool box = block->set == SAP_SET_BOX;
-  *out = (sap_block){.set = block->set,
+  return (sap_block){.set = block->set,
                      .nrows = block->nrows,
                      .ntrees = block->ntrees,
                      .trees = problem->block_trees + block->first_tree,
@@ -218,8 +207,16 @@ sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_bloc
                      .lower = box ? problem->lower + block->first_row : NULL,
                      .upper = box ? problem->upper + block->first_row : NULL,
                      .key = block->key};
+}
+
+sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_block* out,
+                             int32_t* first_row, sap_error* error) {
+  SAP_NOT_NULL(error, problem, out);
+  SAP_FAIL_IF(index < 0 || index >= problem->nblocks, error, SAP_STATUS_ARGUMENT,
+              "block %d must be in [0, %d)", index, problem->nblocks);
+  *out = sap_problem_view(problem, &problem->blocks[index]);
   if (first_row != NULL) {
-    *first_row = block->first_row;
+    *first_row = problem->blocks[index].first_row;
   }
   return SAP_STATUS_OK;
 }

@@ -19,6 +19,9 @@ sap_status sap_problem_add_scaled(sap_problem* problem, const sap_block* block, 
 // Copies a checked block to the end.
 sap_status sap_problem_append_block(sap_problem* problem, const sap_block* block, sap_error* error);
 
+// Returns the data of a block of the problem.
+sap_block sap_problem_view(const sap_problem* problem, const sap_block_data* block);
+
 // Rows of a block by tree.
 typedef struct sap_rows_view {
   int32_t nrows, ntrees;

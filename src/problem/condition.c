@@ -41,8 +41,7 @@ static sap_status add_blocks(const sap_problem* problem, const dense_hessian* d,
                              sap_error* error) {
   const int32_t nv = d->nv;
   for (int32_t i = 0; i < problem->nblocks; ++i) {
-    sap_block block;
-    SAP_TRY(sap_problem_block(problem, i, &block, NULL, error));
+    const sap_block block = sap_problem_view(problem, &problem->blocks[i]);
     const int32_t n = block.nrows;
     const size_t rows = (size_t)n;
     double *G = d->work, *vc = G + rows * rows, *J = vc + rows, *GJ = J + rows * (size_t)nv;

@@ -120,8 +120,8 @@ static double find_error(sap_gradient* g, const sap_problem* p) {
     energy += impulse * impulse / mass + mass * (g->v[i] * g->v[i] + p->v_star[i] * p->v_star[i]);
   }
   for (int32_t b = 0; b < p->nblocks && !g->options.coulomb; ++b) {
-    int32_t row;
-    const sap_block block = sap_gradient_block(p, b, &row);
+    const sap_block block = sap_problem_view(p, &p->blocks[b]);
+    const int32_t row = p->blocks[b].first_row;
     (void)sap_set_impulse(&block, g->vc + row, g->u + row);
     for (int32_t i = row; i < row + block.nrows; ++i) {
       const double miss = g->gamma[i] - g->u[i];
@@ -147,8 +147,8 @@ static void find_slopes(sap_gradient* g, const sap_problem* p, sap_gradient_repo
   *counts = (sap_gradient_report){.error = counts->error};
   for (int32_t k = 0; k < p->nblocks; ++k) {
     const int32_t b = n->keys[k].index;  // in the order of patches
-    int32_t row;
-    const sap_block block = sap_gradient_block(p, b, &row);
+    const sap_block block = sap_problem_view(p, &p->blocks[b]);
+    const int32_t row = p->blocks[b].first_row;
     const sap_slopes s = {g->G + row, g->by_R + row, g->bound + row, g->contacts + b};
     sap_block_slopes(&g->options, &block, g->vc + row, g->gamma + row, &s, counts);
     const sap_contact_slope* c = s.contact;
@@ -196,7 +196,7 @@ static void add_unsymmetric(sap_gradient* g, const sap_problem* p) {
     sap_square_mirror(n->size[t], g->upper + at, n->size[t], n->values + at);
   }
   for (int32_t b = 0; b < p->nblocks; ++b) {
-    const sap_block block = sap_gradient_block(p, b, NULL);
+    const sap_block block = sap_problem_view(p, &p->blocks[b]);
     const sap_contact_slope* c = &g->contacts[b];
     const double more = sap_set_is_contact(block.set) ? c->nn * (c->to_t - c->from_t) : 0.0;
     for (int32_t i = 0; more > 0.0 && i < block.ntrees; ++i) {
@@ -272,8 +272,8 @@ static void polish(sap_gradient* g, const sap_problem* p) {
   }
   set_velocity(g, p);
   for (int32_t b = 0; b < p->nblocks; ++b) {
-    int32_t row;
-    const sap_block block = sap_gradient_block(p, b, &row);
+    const sap_block block = sap_problem_view(p, &p->blocks[b]);
+    const int32_t row = p->blocks[b].first_row;
     (void)sap_set_impulse(&block, g->vc + row, g->gamma + row);
   }
 }

@@ -8,7 +8,7 @@
 #include "contact/cone.h"
 #include "core/memory.h"
 #include "linalg/sparse_lu.h"
-#include "problem/problem_data.h"
+#include "problem/blocks.h"
 #include "solvers/primal/newton.h"
 
 // The change of a contact's impulse at fixed v, as of u = v_hat - vc and in itself:
@@ -59,13 +59,6 @@ struct sap_gradient {
   double *x, *b, *side, *momentum, *impulse;              // (nv)
   double *u, *c, *slope, *rest, *step_rows, *step_slope;  // (nrows)
 };
-
-static inline sap_block sap_gradient_block(const sap_problem* p, int32_t index,
-                                           int32_t* first_row) {
-  sap_block block = {0};
-  (void)sap_problem_block(p, index, &block, first_row, NULL);
-  return block;
-}
 
 // x = H^-1 x, or H'^-1 x.
 void sap_gradient_solve(sap_gradient* gradient, double* x, bool transposed);

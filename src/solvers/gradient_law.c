@@ -149,16 +149,14 @@ static void potential_slopes(const sap_gradient_options* o, const contact_point*
 static void interval_slopes(const sap_gradient_options* o, const sap_block* block, const double* vc,
                             const double* gamma, const sap_slopes* out,
                             sap_gradient_report* counts) {
-  const bool box = block->set == SAP_SET_BOX, free = block->set == SAP_SET_FREE;
   for (int32_t i = 0; i < block->nrows; ++i) {
-    const double lower = box ? block->lower[i] : free ? -(double)INFINITY : 0.0;
-    const double upper = box ? block->upper[i] : (double)INFINITY;
+    const double lower = sap_set_lower(block, i), upper = sap_set_upper(block, i);
     const double inverse_R = 1.0 / block->R[i], u = block->v_hat[i] - vc[i];
     const bool inside = sap_interval_is_inside(u, inverse_R, lower, upper);
     const double y = inside ? gamma[i] : u * inverse_R;
     out->G[i] = inside ? inverse_R : 0.0;
     out->by_R[i] = inside ? -gamma[i] : 0.0;
-    out->bound[i] = inside || !box ? 0 : y <= lower ? -1 : 1;
+    out->bound[i] = inside || block->set != SAP_SET_BOX ? 0 : y <= lower ? -1 : 1;
     counts->inside += inside;
     counts->at_bound += !inside;
     counts->kinks += fabs(y - lower) <= o->kink_margin || fabs(y - upper) <= o->kink_margin;

@@ -194,8 +194,8 @@ sap_status sap_gradient_vjp(sap_gradient* g, const double* v_bar, const double* 
     visit_A(g, out->A, NULL);
   }
   for (int32_t b = 0; b < p->nblocks; ++b) {
-    int32_t row;
-    const sap_block block = sap_gradient_block(p, b, &row);
+    const sap_block block = sap_problem_view(p, &p->blocks[b]);
+    const int32_t row = p->blocks[b].first_row;
     write_rows(g, b, &block, row, out);
     if (out->J != NULL) {
       visit_J(g, &block, row, out->J, NULL);
@@ -251,8 +251,8 @@ sap_status sap_gradient_jvp(sap_gradient* g, const sap_problem_tangent* d, doubl
     visit_A(g, NULL, d->A);
   }
   for (int32_t b = 0; b < p->nblocks; ++b) {
-    int32_t row;
-    const sap_block block = sap_gradient_block(p, b, &row);
+    const sap_block block = sap_problem_view(p, &p->blocks[b]);
+    const int32_t row = p->blocks[b].first_row;
     if (d->J != NULL) {
       visit_J(g, &block, row, NULL, d->J);
     }

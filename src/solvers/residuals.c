@@ -29,8 +29,7 @@
 static sap_status delassus_rows(const sap_problem* p, const sap_block_data* block, int32_t row,
                                 int32_t count, double* work, double* W, sap_error* error) {
   if (p->has_mobility) {
-    sap_block view;
-    SAP_TRY(sap_problem_block(p, (int32_t)(block - p->blocks), &view, NULL, error));
+    const sap_block view = sap_problem_view(p, block);
     sap_mobility_delassus(p, &view, row, count, work, W);
     return SAP_STATUS_OK;
   }
@@ -177,11 +176,10 @@ static void add_contact(const sap_problem* p, const sap_block_data* block, const
 
 // A potential has a law in place of the cone: map = rho R (gamma - gamma(vc)), equal to a cone's
 // map in stiction.
-static void add_potential(const sap_problem* p, int32_t index, const double* vc,
+static void add_potential(const sap_problem* p, const sap_block_data* data, const double* vc,
                           const double* gamma, double rho, sap_complementarity* sums) {
-  sap_block block;
+  const sap_block block = sap_problem_view(p, data);
   double law[SAP_CONE_ROWS_MAX], map_2 = 0.0;
-  (void)sap_problem_block(p, index, &block, NULL, NULL);
   (void)sap_set_impulse(&block, vc, law);
   for (int32_t i = 0; i < block.nrows; ++i) {
     const double map = block.R[i] * (gamma[i] - law[i]);
@@ -199,7 +197,7 @@ void sap_complementarity_add(const sap_problem* p, int32_t index, const double* 
                              const double* gamma, const double* rho, sap_complementarity* sums) {
   const sap_block_data* block = &p->blocks[index];
   if (sap_set_is_potential(block->set)) {
-    add_potential(p, index, vc, gamma, rho[0], sums);
+    add_potential(p, block, vc, gamma, rho[0], sums);
     return;
   }
   if (block->set == SAP_SET_FRICTION_CONE) {
@@ -424,11 +422,9 @@ static sap_status judge_problem(const sap_problem* p, const double* v, const dou
   sap_complementarity models = {0};
   sap_judged_rows judged = {.v = v, .resting = resting};
   for (int32_t b = 0; b < p->nblocks; ++b) {
-    const int32_t nrows = p->blocks[b].nrows;
+    const int32_t nrows = p->blocks[b].nrows, first_row = p->blocks[b].first_row;
     double *vc = p->cache->scratch, *projected = vc + nrows, *rho = projected + nrows;
-    sap_block block;
-    int32_t first_row;
-    (void)sap_problem_block(p, b, &block, &first_row, NULL);
+    const sap_block block = sap_problem_view(p, &p->blocks[b]);
     sap_problem_block_velocity(p, &p->blocks[b], v, vc);
     judge_block(&block, vc, gamma + first_row, projected, &sums);
     SAP_TRY(sap_complementarity_steps(p, b, rho + 2 * nrows, rho, rho + nrows, error));

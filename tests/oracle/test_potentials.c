@@ -226,7 +226,7 @@ static void test_slope(void** state) {
         scale += fabs(G[3 * c + r]);
       }
     }
-    ASSERT_NEAR(sap_potential_slope(&potential, u, d, &curvature), slope,
+    ASSERT_NEAR(sap_potential_slope(&potential, 3, u, d, &curvature), slope,
                 1e-14 * (fabs(gamma[0]) + fabs(gamma[1]) + gamma[2]));
     ASSERT_NEAR(curvature, 1.0 + dGd, 1e-13 * (1.0 + scale));
   }

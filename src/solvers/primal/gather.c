@@ -2,7 +2,7 @@
 // Gathers one island of a problem: its trees, and its blocks in an order that makes patches.
 #include <string.h>
 
-#include "problem/problem_data.h"
+#include "problem/blocks.h"
 #include "solvers/primal/newton.h"
 #include "solvers/primal/patch_vector.h"
 
@@ -307,14 +307,7 @@ static const sap_potential* gather_potential(sap_newton* n, const sap_block_data
   if (!sap_set_is_potential(block->set)) {
     return NULL;
   }
-  const sap_block view = {.set = block->set,
-                          .R = n->problem->R + block->first_row,
-                          .v_hat = n->problem->v_hat_shifted + block->first_row,
-                          .friction = block->friction,
-                          .dissipation = block->dissipation,
-                          .slip_speed = block->slip_speed,
-                          .lagged_impulse = block->lagged_impulse,
-                          .shift = block->shift};
+  const sap_block view = sap_problem_view(n->problem, block);
   sap_potential* potential = &n->potentials[n->npotentials++];
   *potential = sap_potential_make(&view);
   return potential;

@@ -29,7 +29,7 @@ static sap_cone_slope sum_cones(const sap_newton* n, double alpha) {
       const double u[3] = {n->cone_u[c] - alpha * d[0], n->cone_u[nc + c] - alpha * d[1],
                            n->cone_u[2 * nc + c] - alpha * d[2]};
       curvature[c] = 0.0;
-      slope[c] = sap_potential_slope(n->cones[c].potential, u, d, &curvature[c]);
+      slope[c] = sap_potential_slope(n->cones[c].potential, 3, u, d, &curvature[c]);
     }
   }
   return n->cone_kernels->sum_slopes(nc, slope, curvature);
@@ -45,13 +45,12 @@ static double slope_of_cone_n(const sap_newton* newton, const sap_cone_n* cone_n
   for (int32_t i = 0; i < n; ++i) {
     u[i] = u0[i] - alpha * d[i];
   }
+  if (cone->potential != NULL) {
+    return sap_potential_slope(cone->potential, n, u, d, curvature);
+  }
   const double ur2 = sap_cone_n_dot(n, u, u), ud = sap_cone_n_dot(n, u, d),
                dd = sap_cone_n_dot(n, d, d);
   const double un = u[SAP_NORMAL_ROW], dn = d[SAP_NORMAL_ROW];
-  if (cone->potential != NULL) {
-    return sap_potential_slope_in(cone->potential, &(sap_potential_line){ur2, un, ud, dd, dn},
-                                  curvature);
-  }
   switch (sap_cone_classify(cone, ur2, un)) {
     case SAP_CONE_STICTION:
       *curvature += dd * cone->inverse_Rt + dn * dn * cone->inverse_Rn;
