@@ -30,20 +30,11 @@ static sap_status count_island(sap_newton* n, sap_error* error) {
   int64_t pairs = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[n->blocks[b]];
-    if (block->column >= 0) {  // one run of one column
-      n->nruns += 1;
-      n->nintervals += 1;
-      n->nrows += 1;
-      n->npatch_trees += 1;
-      n->njacobian += 1;
-      pairs += 1;
-      n->largest_patch = n->largest_patch > 1 ? n->largest_patch : 1;
-      continue;
-    }
     int32_t ncols = 0;
     bool large = false, bodies = block->ntrees <= 2;
     for (int32_t t = 0; t < block->ntrees; ++t) {
-      const int32_t size = p->tree_size[p->block_trees[block->first_tree + t]];
+      const int32_t tree = p->block_trees[block->first_tree + t];
+      const int32_t size = block->column >= 0 ? 1 : p->tree_size[tree];
       ncols += size;
       large = large || size > SAP_ONE_FREE_BODY;
       bodies = bodies && size == SAP_ONE_FREE_BODY;
@@ -182,13 +173,18 @@ static inline sap_run* append_runs(const double* J, int32_t nrows, int32_t size,
 static int32_t list_runs(sap_newton* n, const sap_block_data* block, const int32_t* order,
                          int32_t first) {
   const sap_problem* p = n->problem;
+  sap_run* next = n->runs + first;
+  if (block->column >= 0) {
+    const int32_t tree = n->local[p->block_trees[block->first_tree]];
+    *next = (sap_run){0, n->start[tree] + block->column, 1};
+    return 1;
+  }
   int32_t smallest;
   const bool large = largest_tree(n, block, &smallest) > SAP_ONE_FREE_BODY;
   if (!large && smallest == SAP_ONE_FREE_BODY && block->ntrees <= 2 &&
       patch_kind_of(block) == SAP_PATCH_CONES) {
     return 0;
   }
-  sap_run* next = n->runs + first;
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t tree = n->local[p->block_trees[block->first_tree + order[t]]];
     const double* J = p->jacobians[block->first_tree + order[t]];
@@ -350,29 +346,6 @@ static void gather_rows(sap_newton* n, const sap_block_data* block, int32_t row)
   }
 }
 
-// Adds a row of one velocity to the last patch, or opens one. at: of the patch that would open.
-static void gather_single(sap_newton* n, const sap_block_data* block, const sap_patch* at) {
-  const int32_t tree = n->local[n->problem->block_trees[block->first_tree]];
-  const int32_t velocity = n->start[tree] + block->column;
-  sap_patch* patch = n->npatches > 0 ? &n->patches[n->npatches - 1] : NULL;
-  if (patch == NULL || patch->velocity != velocity || patch->ntrees != 1) {
-    patch = &n->patches[n->npatches++];
-    *patch = *at;
-    patch->ntrees = patch->ncols = patch->nruns = 1;
-    patch->first_tree = n->npatch_trees;
-    patch->first_pair = n->npairs++;
-    patch->bodies[0] = patch->bodies[1] = -1;
-    patch->velocity = velocity;
-    n->runs[at->first_run] = (sap_run){0, velocity, 1};
-    n->patch_trees[n->npatch_trees++] = tree;
-  }
-  n->jacobian[at->jacobian] = n->problem->jacobians[block->first_tree][block->column];
-  gather_intervals(n, block, at->first);
-  gather_rows(n, block, at->first);
-  patch->nrows += 1;
-  patch->count += 1;
-}
-
 // Makes patches of the blocks in their order, with the data of all rows.
 static void gather_blocks(sap_newton* n) {
   size_t jacobian = 0;
@@ -384,18 +357,6 @@ static void gather_blocks(sap_newton* n) {
     const sap_block_data* block = &n->problem->blocks[key->index];
     const int32_t* order = n->tree_order + key->data;
     const sap_patch_kind kind = patch_kind_of(block);
-    if (block->column >= 0) {
-      const int32_t before = n->npatches;
-      gather_single(n, block,
-                    &(sap_patch){.kind = kind,
-                                 .first = next[kind],
-                                 .first_row = next[kind],
-                                 .first_run = runs,
-                                 .jacobian = jacobian++});
-      runs += n->npatches - before;
-      next[kind] += 1;
-      continue;
-    }
     const int32_t count = n->nruns > 0 ? list_runs(n, block, order, runs) : 0;
     const int32_t row = kind == SAP_PATCH_INTERVALS ? next[kind] : row_n;
     const sap_patch* last = n->npatches > 0 ? &n->patches[n->npatches - 1] : NULL;
