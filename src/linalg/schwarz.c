@@ -21,31 +21,18 @@ void sap_schwarz_clear(sap_schwarz* schwarz) {
 // Lists the neighbours of each block, in both triangles.
 static sap_status find_adjacent(sap_schwarz* s, const sap_block_pattern* pattern,
                                 sap_error* error) {
-  const int32_t n = pattern->nblocks, entries = pattern->column_start[n];
+  const int32_t n = pattern->nblocks, count = 2 * (pattern->column_start[n] - n);
   SAP_TRY(SAP_ROOM_ALL(&s->pool, error, SAP_ARRAY(&s->adjacent_start, n + 2),
-                       SAP_ARRAY(&s->adjacent, 4 * (int64_t)entries), SAP_ARRAY(&s->owner, n),
+                       SAP_ARRAY(&s->adjacent, 2 * (int64_t)count), SAP_ARRAY(&s->owner, n),
                        SAP_ARRAY(&s->mark, n), SAP_ARRAY(&s->local, n)));
-  int32_t* start = s->adjacent_start;
-  memset(start, 0, ((size_t)n + 2) * sizeof *start);
-  for (int pass = 0; pass < 2; ++pass) {
-    for (int32_t j = 0; j < n; ++j) {
-      for (int32_t k = pattern->column_start[j] + 1; k < pattern->column_start[j + 1]; ++k) {
-        const int32_t ends[2] = {j, pattern->row[k]};
-        for (int side = 0; side < 2; ++side) {
-          if (pass == 0) {
-            start[ends[side] + 2] += 1;
-          } else {
-            int32_t* place = s->adjacent + 2 * start[ends[side] + 1]++;
-            place[0] = ends[1 - side];
-            place[1] = k;
-          }
-        }
-      }
-    }
-    for (int32_t j = 0; pass == 0 && j < n; ++j) {
-      start[j + 2] += start[j + 1];
+  sap_block_pair* next = s->adjacent + count;
+  for (int32_t j = 0; j < n; ++j) {
+    for (int32_t k = pattern->column_start[j] + 1; k < pattern->column_start[j + 1]; ++k) {
+      *next++ = (sap_block_pair){j, pattern->row[k], k};
+      *next++ = (sap_block_pair){pattern->row[k], j, k};
     }
   }
+  sap_sort_pairs(s->adjacent + count, s->adjacent, count, false, n, s->adjacent_start);
   return SAP_STATUS_OK;
 }
 
@@ -57,7 +44,7 @@ static void grow_part(sap_schwarz* s, int32_t seed) {
   s->owner[seed] = s->nparts;
   for (int32_t i = 0; i < count; ++i) {
     for (int32_t k = s->adjacent_start[queue[i]]; k < s->adjacent_start[queue[i] + 1]; ++k) {
-      const int32_t block = s->adjacent[2 * k];
+      const int32_t block = s->adjacent[k].column;
       if (s->owner[block] < 0 && count < PART_BLOCKS) {
         s->owner[block] = s->nparts;
         queue[count++] = block;
@@ -73,25 +60,26 @@ static void grow_part(sap_schwarz* s, int32_t seed) {
   s->nparts += joins ? 0 : 1;
 }
 
-// Counts the blocks of each part with its layer, at part_start[p + 1], or places them there.
-static void each_member(sap_schwarz* s, int32_t nblocks, bool placing) {
+// Lists the blocks of each part with its layer.
+static sap_status list_members(sap_schwarz* s, int32_t nblocks, sap_error* error) {
+  const int64_t most = (int64_t)nblocks + s->adjacent_start[nblocks];
+  SAP_TRY(SAP_ROOM(&s->pool, &s->part_start, s->nparts + 2, error));
+  SAP_TRY(SAP_ROOM(&s->pool, &s->member, 2 * most, error));
+  sap_block_pair *listed = s->member + most, *next = listed;
   for (int32_t p = 0; p < s->nparts; ++p) {
     s->mark[p] = -1;
   }
   for (int32_t b = 0; b < nblocks; ++b) {
     for (int32_t k = s->adjacent_start[b] - 1; k < s->adjacent_start[b + 1]; ++k) {
-      const int32_t part = s->owner[k < s->adjacent_start[b] ? b : s->adjacent[2 * k]];
-      if (s->mark[part] == b) {
-        continue;
-      }
-      s->mark[part] = b;
-      if (placing) {
-        s->member[s->part_start[part + 1]++] = b;
-      } else {
-        s->part_start[part + 2] += 1;
+      const int32_t part = s->owner[k < s->adjacent_start[b] ? b : s->adjacent[k].column];
+      if (s->mark[part] != b) {
+        s->mark[part] = b;
+        *next++ = (sap_block_pair){part, 0, b};
       }
     }
   }
+  sap_sort_pairs(listed, s->member, (int32_t)(next - listed), false, s->nparts, s->part_start);
+  return SAP_STATUS_OK;
 }
 
 static sap_status make_parts(sap_schwarz* s, int32_t nblocks, sap_error* error) {
@@ -104,15 +92,7 @@ static sap_status make_parts(sap_schwarz* s, int32_t nblocks, sap_error* error) 
       grow_part(s, b);
     }
   }
-  SAP_TRY(SAP_ROOM(&s->pool, &s->part_start, s->nparts + 2, error));
-  memset(s->part_start, 0, ((size_t)s->nparts + 2) * sizeof *s->part_start);
-  each_member(s, nblocks, false);
-  for (int32_t p = 0; p < s->nparts; ++p) {
-    s->part_start[p + 2] += s->part_start[p + 1];
-  }
-  SAP_TRY(SAP_ROOM(&s->pool, &s->member, s->part_start[s->nparts + 1], error));
-  each_member(s, nblocks, true);
-  return SAP_STATUS_OK;
+  return list_members(s, nblocks, error);
 }
 
 // The pattern of one part; its entries' values are those of the whole matrix.
@@ -129,9 +109,9 @@ typedef struct part_pattern {
 static int32_t mark_members(sap_schwarz* s, const sap_pattern_copy* pattern, int32_t p) {
   int32_t n = 0;
   for (int32_t m = s->part_start[p]; m < s->part_start[p + 1]; ++m) {
-    s->local[s->member[m]] = n;
-    s->mark[s->member[m]] = m - s->part_start[p];
-    n += pattern->sizes[s->member[m]];
+    s->local[s->member[m].index] = n;
+    s->mark[s->member[m].index] = m - s->part_start[p];
+    n += pattern->sizes[s->member[m].index];
   }
   return n;
 }
@@ -141,7 +121,7 @@ static sap_status analyze_part(sap_schwarz* s, const sap_pattern_copy* pattern, 
   const int32_t first = s->part_start[p], count = s->part_start[p + 1] - first;
   int32_t entries = 0;
   for (int32_t m = 0; m < count; ++m) {
-    const int32_t j = s->member[first + m];
+    const int32_t j = s->member[first + m].index;
     entries += pattern->column_start[j + 1] - pattern->column_start[j];
   }
   SAP_TRY(SAP_ROOM_ALL(&part->pool, error, SAP_ARRAY(&part->sizes, count),
@@ -149,7 +129,7 @@ static sap_status analyze_part(sap_schwarz* s, const sap_pattern_copy* pattern, 
                        SAP_ARRAY(&part->value_start, entries)));
   entries = 0;
   for (int32_t m = 0; m < count; ++m) {
-    const int32_t j = s->member[first + m];
+    const int32_t j = s->member[first + m].index;
     part->sizes[m] = pattern->sizes[j];
     part->column_start[m] = entries;
     for (int32_t k = pattern->column_start[j]; k < pattern->column_start[j + 1]; ++k) {
@@ -172,19 +152,18 @@ static sap_status list_links(sap_schwarz* s, const sap_pattern_copy* pattern, in
                              sap_error* error) {
   int32_t count = s->link_start[p];
   for (int32_t m = s->part_start[p]; m < s->part_start[p + 1]; ++m) {
-    const int32_t j = s->member[m];
+    const int32_t j = s->member[m].index;
     const int32_t most = count + s->adjacent_start[j + 1] - s->adjacent_start[j];
     SAP_TRY(SAP_ROOM(&s->pool, &s->links, most, error));
     for (int32_t k = s->adjacent_start[j]; k < s->adjacent_start[j + 1]; ++k) {
-      const int32_t i = s->adjacent[2 * k];
+      const int32_t i = s->adjacent[k].column;
       if (s->local[i] < 0) {
-        s->links[count++] =
-            (sap_schwarz_link){.from = s->local[j],
-                               .to = pattern->offset[i],
-                               .columns = pattern->sizes[j],
-                               .rows = pattern->sizes[i],
-                               .transposed = i < j,
-                               .value = pattern->value_start[s->adjacent[2 * k + 1]]};
+        s->links[count++] = (sap_schwarz_link){.from = s->local[j],
+                                               .to = pattern->offset[i],
+                                               .columns = pattern->sizes[j],
+                                               .rows = pattern->sizes[i],
+                                               .transposed = i < j,
+                                               .value = pattern->value_start[s->adjacent[k].index]};
       }
     }
   }
@@ -206,7 +185,7 @@ static sap_status analyze_parts(sap_schwarz* s, const sap_pattern_copy* pattern,
     SAP_TRY(analyze_part(s, pattern, p, part, error));
     SAP_TRY(list_links(s, pattern, p, error));
     for (int32_t m = s->part_start[p]; m < s->part_start[p + 1]; ++m) {
-      s->local[s->member[m]] = -1;
+      s->local[s->member[m].index] = -1;
     }
     const sap_block_factor* f = &s->factors[p];
     const double links = s->link_start[p + 1] - s->link_start[p];
@@ -283,7 +262,7 @@ static void apply_part(const sap_schwarz* s, const sap_pattern_copy* pattern, co
   double* x = s->part_vector;
   int32_t at = 0;
   for (int32_t m = s->part_start[p]; m < s->part_start[p + 1]; ++m) {
-    const int32_t b = s->member[m];
+    const int32_t b = s->member[m].index;
     double* from = r + pattern->offset[b];
     for (int32_t i = 0; i < pattern->sizes[b]; ++i) {  // few: no memcpy
       x[at++] = from[i];
@@ -293,7 +272,7 @@ static void apply_part(const sap_schwarz* s, const sap_pattern_copy* pattern, co
   sap_block_kernels_single_get(0)->solve(&s->factors[p], x);
   at = 0;
   for (int32_t m = s->part_start[p]; m < s->part_start[p + 1]; ++m) {
-    const int32_t b = s->member[m];
+    const int32_t b = s->member[m].index;
     for (int32_t i = 0; i < pattern->sizes[b]; ++i) {
       z[pattern->offset[b] + i] += x[at++];
     }

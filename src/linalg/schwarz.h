@@ -22,16 +22,16 @@ typedef struct sap_schwarz {
   int32_t nparts;
   sap_block_factor* factors;  // by part                       (capacity)
   int32_t capacity;
-  int32_t* part_start;      // first of a part's members       (nparts + 1)
-  int32_t* member;          // blocks of the parts, ascending  (part_start[nparts])
-  int32_t* link_start;      // first of a part's links         (nparts + 1)
-  sap_schwarz_link* links;  //                                 (link_start[nparts])
-  int32_t* adjacent_start;  // of a block                      (nblocks + 2)
-  int32_t* adjacent;        // neighbour, entry of the pattern (2 by pair)
-  int32_t *owner, *mark;    // part of a block; work           (nblocks)
-  int32_t* local;           // work: scalar of a block in its part (nblocks)
-  double* part_vector;      // work                            (scalars of the largest part)
-  double touched;           // numbers read by an application
+  int32_t* part_start;       // first of a part's members       (nparts + 2)
+  sap_block_pair* member;    // row: part, index: block, ascending; and work
+  int32_t* link_start;       // first of a part's links         (nparts + 1)
+  sap_schwarz_link* links;   //                                 (link_start[nparts])
+  int32_t* adjacent_start;   // of a block                      (nblocks + 2)
+  sap_block_pair* adjacent;  // row: block, column: neighbour, index: entry; and work
+  int32_t *owner, *mark;     // part of a block; work           (nblocks)
+  int32_t* local;            // work: scalar of a block in its part (nblocks)
+  double* part_vector;       // work                            (scalars of the largest part)
+  double touched;            // numbers read by an application
 } sap_schwarz;
 
 void sap_schwarz_clear(sap_schwarz* schwarz);

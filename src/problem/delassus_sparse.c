@@ -69,35 +69,32 @@ static void assemble_column(sap_delassus_sparse* s, const sap_delassus* d, int32
   }
 }
 
-// Computes D_kl, k < l, transposed, of one column of D; entries of row l are listed from first[l].
+// Computes D_kl, k <= l, transposed, of one column of D.
 static void assemble_upper(sap_delassus_sparse* s, const sap_delassus* d, int32_t l, int32_t r) {
   const int32_t rows = d->items[l].nrows;
-  for (int32_t e = s->row_first[l]; e >= 0; e = s->row_next[e]) {
-    const sap_delassus_item* other = &d->items[s->column_of[e]];
+  for (int32_t i = s->row_start[l]; i < s->row_start[l + 1]; ++i) {
+    const sap_delassus_item* other = &d->items[s->by_row[i].column];
     double part[SAP_EIGEN_MAX];
     sap_delassus_item_velocity(d, other, d->scratch, part);
     for (int32_t c = 0; c < other->nrows; ++c) {
-      s->upper[s->pattern.value_start[e] + (size_t)(c * rows + r)] = part[c];
+      s->upper[s->pattern.value_start[s->by_row[i].index] + (size_t)(c * rows + r)] = part[c];
     }
   }
 }
 
 // Lists the entries by rows.
 static sap_status list_rows(sap_delassus_sparse* s, sap_error* error) {
-  const int64_t nblocks = s->pattern.nblocks, entries = s->pattern.column_start[nblocks];
-  SAP_TRY(SAP_ROOM(&s->pool, &s->row_first, nblocks + 2 * entries, error));
-  SAP_TRY(SAP_ROOM(&s->pool, &s->upper_values, (int64_t)s->pairs.nvalues, error));
-  s->row_next = s->row_first + nblocks;
-  s->column_of = s->row_next + entries;
-  memset(s->row_first, -1, (size_t)nblocks * sizeof *s->row_first);
+  const int32_t nblocks = s->pattern.nblocks, entries = s->pattern.column_start[nblocks];
+  SAP_TRY(SAP_ROOM_ALL(&s->pool, error, SAP_ARRAY(&s->row_start, (int64_t)nblocks + 2),
+                       SAP_ARRAY(&s->by_row, 2 * (int64_t)entries),
+                       SAP_ARRAY(&s->upper_values, (int64_t)s->pairs.nvalues)));
+  sap_block_pair* by_column = s->by_row + entries;
   for (int32_t k = 0; k < nblocks; ++k) {
     for (int32_t e = s->pattern.column_start[k]; e < s->pattern.column_start[k + 1]; ++e) {
-      const int32_t l = s->pattern.row[e];
-      s->column_of[e] = k;
-      s->row_next[e] = s->row_first[l];
-      s->row_first[l] = e;
+      by_column[e] = (sap_block_pair){s->pattern.row[e], k, e};
     }
   }
+  sap_sort_pairs(by_column, s->by_row, entries, false, nblocks, s->row_start);
   return SAP_STATUS_OK;
 }
 

@@ -17,11 +17,12 @@ typedef struct sap_delassus_sparse {
                     // lower: values, unless a mobility makes D unsymmetric
   double* shifted;  // values plus the shift
   double* upper_values;
-  int32_t *row_first, *row_next, *column_of;  // entries by rows, of unsymmetric D
-  sap_pair_pattern pairs;                     // of the pattern: items that couple
-  sap_block_pair* by_tree;                    // items by tree, and work
-  int32_t *sizes, *tree_start;                // of items; in by_tree
-  sap_cholesky* cholesky;                     // made when first needed
+  int32_t* row_start;           // of a row in by_row
+  sap_block_pair* by_row;       // entries by rows, of unsymmetric D, and work
+  sap_pair_pattern pairs;       // of the pattern: items that couple
+  sap_block_pair* by_tree;      // items by tree, and work
+  int32_t *sizes, *tree_start;  // of items; in by_tree
+  sap_cholesky* cholesky;       // made when first needed
   int32_t n;
 } sap_delassus_sparse;
 
