@@ -12,18 +12,15 @@
 #include "math/scalar.h"
 
 // Options of KLU; what it reports per call is not kept.
-static klu_common options(sap_lu_pivots pivots) {
+static klu_common options(void) {
   klu_common common;
   (void)klu_defaults(&common);
   common.btf = 0;  // a symmetric pattern with a full diagonal has no block triangular form
-  if (pivots == SAP_LU_LARGEST_PIVOTS) {
-    common.tol = 1.0;
-  }
   return common;
 }
 
 void sap_sparse_lu_forget(sap_sparse_lu* lu) {
-  klu_common common = options(SAP_LU_DIAGONAL_PIVOTS);
+  klu_common common = options();
   klu_numeric* numeric = lu->numeric;
   (void)klu_free_numeric(&numeric, &common);
   lu->numeric = NULL;
@@ -31,7 +28,7 @@ void sap_sparse_lu_forget(sap_sparse_lu* lu) {
 
 static void free_analysis(sap_sparse_lu* lu) {
   sap_sparse_lu_forget(lu);
-  klu_common common = options(SAP_LU_DIAGONAL_PIVOTS);
+  klu_common common = options();
   klu_symbolic* symbolic = lu->symbolic;
   (void)klu_free_symbolic(&symbolic, &common);
   lu->symbolic = NULL;
@@ -98,7 +95,7 @@ static sap_status analyze(sap_sparse_lu* lu, sap_error* error) {
   SAP_TRY(SAP_ROOM(&lu->pool, &lu->value, entries, error));
   SAP_TRY(SAP_ROOM(&lu->pool, &lu->work, 3 * n, error));
   fill(lu, NULL);
-  klu_common common = options(SAP_LU_DIAGONAL_PIVOTS);
+  klu_common common = options();
   lu->symbolic = klu_analyze(n, lu->start, lu->row, &common);
   return lu->symbolic != NULL
              ? SAP_STATUS_OK
@@ -126,7 +123,8 @@ sap_status sap_sparse_lu_factorize(sap_sparse_lu* lu, const sap_block_matrix* ma
   if (!sap_all_finite(lu->value, (size_t)lu->start[lu->pattern.n])) {
     return SAP_STATUS_OK;
   }
-  klu_common common = options(pivots);
+  klu_common common = options();
+  common.tol = pivots == SAP_LU_LARGEST_PIVOTS ? 1.0 : common.tol;
   if (pivots == SAP_LU_LAST_PIVOTS) {
     *done = klu_refactor(lu->start, lu->row, lu->value, lu->symbolic, lu->numeric, &common) != 0;
     return SAP_STATUS_OK;
@@ -140,7 +138,7 @@ sap_status sap_sparse_lu_factorize(sap_sparse_lu* lu, const sap_block_matrix* ma
 }
 
 static void apply_inverse(sap_sparse_lu* lu, bool transposed, double* x) {
-  klu_common common = options(SAP_LU_DIAGONAL_PIVOTS);
+  klu_common common = options();
   const int32_t n = lu->pattern.n;
   (void)(transposed ? klu_tsolve(lu->symbolic, lu->numeric, n, 1, x, &common)
                     : klu_solve(lu->symbolic, lu->numeric, n, 1, x, &common));

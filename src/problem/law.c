@@ -78,11 +78,7 @@ sap_status sap_problem_compliant_law(const sap_problem* p, const sap_regularizat
                                      sap_error* error) {
   SAP_NOT_NULL(error, p, regularization, row, R, v_hat);
   const sap_law_settings settings = sap_problem_law_settings(p, regularization);
-  double law[2];
-  SAP_TRY(sap_law_row(&settings, row, &law[0], &law[1], error));
-  *R = law[0];
-  *v_hat = law[1];
-  return SAP_STATUS_OK;
+  return sap_law_row(&settings, row, R, v_hat, error);
 }
 
 // Computes R and v_hat of all rows. work: J v0 (nrows).
