@@ -12,6 +12,25 @@ static sap_patch_kind patch_kind_of(const sap_block_data* block) {
                                          : SAP_PATCH_CONES_N;
 }
 
+// Velocities that a block may move, by its trees.
+typedef struct block_size {
+  int32_t ncols;
+  bool large;   // a tree is larger than a free body
+  bool bodies;  // one or two free bodies
+} block_size;
+
+static inline block_size size_of(const sap_problem* p, const sap_block_data* block) {
+  block_size s = {.bodies = block->ntrees <= 2};
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t tree = p->block_trees[block->first_tree + t];
+    const int32_t size = block->column >= 0 ? 1 : p->tree_size[tree];
+    s.ncols += size;
+    s.large = s.large || size > SAP_ONE_FREE_BODY;
+    s.bodies = s.bodies && size == SAP_ONE_FREE_BODY;
+  }
+  return s;
+}
+
 // Counts what can be counted from the blocks alone.
 static sap_status count_island(sap_newton* n, sap_error* error) {
   const sap_problem* p = n->problem;
@@ -30,22 +49,13 @@ static sap_status count_island(sap_newton* n, sap_error* error) {
   int64_t pairs = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[n->blocks[b]];
-    int32_t ncols = 0;
-    bool large = false, bodies = block->ntrees <= 2;
-    for (int32_t t = 0; t < block->ntrees; ++t) {
-      const int32_t tree = p->block_trees[block->first_tree + t];
-      const int32_t size = block->column >= 0 ? 1 : p->tree_size[tree];
-      ncols += size;
-      large = large || size > SAP_ONE_FREE_BODY;
-      bodies = bodies && size == SAP_ONE_FREE_BODY;
-    }
+    const block_size size = size_of(p, block);
     const sap_patch_kind kind = patch_kind_of(block);
-    n->nruns += large ? (ncols + block->ntrees) / 2  // with gaps between
-                : kind != SAP_PATCH_CONES || !bodies ? block->ntrees
-                                                     : 0;
-    if (kind == SAP_PATCH_CONES && !bodies) {
-      ncols = sap_patch_fill_up(ncols);
-    }
+    n->nruns += size.large ? (size.ncols + block->ntrees) / 2  // with gaps between
+                : kind != SAP_PATCH_CONES || !size.bodies ? block->ntrees
+                                                          : 0;
+    const bool fills_up = kind == SAP_PATCH_CONES && !size.bodies;
+    const int32_t ncols = fills_up ? sap_patch_fill_up(size.ncols) : size.ncols;
     n->ncones += kind == SAP_PATCH_CONES ? 1 : 0;
     n->ncones_n += kind == SAP_PATCH_CONES_N ? 1 : 0;
     n->npotentials += sap_set_is_potential(block->set) ? 1 : 0;
@@ -138,18 +148,6 @@ static inline bool has_nonzero(const double* x, int32_t count) {
   return all << 1 != 0;
 }
 
-// Returns the size of the largest tree of a block, and sets that of the smallest.
-static int32_t largest_tree(const sap_newton* n, const sap_block_data* block, int32_t* smallest) {
-  const int32_t* trees = n->problem->block_trees + block->first_tree;
-  int32_t largest = *smallest = n->problem->tree_size[trees[0]];
-  for (int32_t t = 1; t < block->ntrees; ++t) {
-    const int32_t size = n->problem->tree_size[trees[t]];
-    largest = size > largest ? size : largest;
-    *smallest = size < *smallest ? size : *smallest;
-  }
-  return largest;
-}
-
 // Appends the runs of the nonzero columns of J (nrows, size) from the velocity of `at` on; returns
 // the next free run.
 static inline sap_run* append_runs(const double* J, int32_t nrows, int32_t size, const sap_run* at,
@@ -179,17 +177,15 @@ static int32_t list_runs(sap_newton* n, const sap_block_data* block, const int32
     *next = (sap_run){0, n->start[tree] + block->column, 1};
     return 1;
   }
-  int32_t smallest;
-  const bool large = largest_tree(n, block, &smallest) > SAP_ONE_FREE_BODY;
-  if (!large && smallest == SAP_ONE_FREE_BODY && block->ntrees <= 2 &&
-      patch_kind_of(block) == SAP_PATCH_CONES) {
+  const block_size size = size_of(p, block);
+  if (size.bodies && patch_kind_of(block) == SAP_PATCH_CONES) {
     return 0;
   }
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t tree = n->local[p->block_trees[block->first_tree + order[t]]];
     const double* J = p->jacobians[block->first_tree + order[t]];
     const sap_run at = {t, n->start[tree], n->size[tree]};
-    if (!large) {
+    if (!size.large) {
       *next++ = at;
       continue;
     }
@@ -213,19 +209,6 @@ static bool same_runs(const sap_newton* n, const sap_patch* patch, int32_t first
                                                         (size_t)count * sizeof *n->runs) == 0);
 }
 
-// Sets `bodies` of a patch.
-static void find_bodies(const sap_newton* n, sap_patch* patch) {
-  const int32_t* trees = n->patch_trees + patch->first_tree;
-  patch->bodies[0] = patch->bodies[1] = -1;
-  for (int32_t t = 0; t < patch->ntrees; ++t) {
-    if (patch->ntrees > 2 || n->size[trees[t]] != SAP_ONE_FREE_BODY) {
-      patch->bodies[0] = -1;
-      return;
-    }
-    patch->bodies[t] = n->start[trees[t]];
-  }
-}
-
 static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t* order,
                        const sap_patch* start) {
   sap_patch* patch = &n->patches[n->npatches++];
@@ -240,7 +223,11 @@ static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t
     n->patch_trees[n->npatch_trees++] = tree;
     patch->ncols += patch->nruns == 0 ? n->size[tree] : 0;
   }
-  find_bodies(n, patch);
+  const bool bodies = size_of(n->problem, block).bodies;
+  for (int32_t i = 0; i < 2; ++i) {
+    const bool there = bodies && i < block->ntrees;
+    patch->bodies[i] = there ? n->start[n->patch_trees[patch->first_tree + i]] : -1;
+  }
   const bool single = patch->kind == SAP_PATCH_INTERVALS && patch->nruns == 1 && patch->ncols == 1;
   patch->velocity = single ? n->runs[patch->first_run].velocity : -1;
   if (patch->kind == SAP_PATCH_CONES && patch->bodies[0] < 0) {
