@@ -151,17 +151,6 @@ void sap_problem_return_factors(sap_problem* p) {
   }
 }
 
-sap_status sap_problem_solve_tree(sap_problem* p, int32_t tree, const double* b, double* x,
-                                  sap_error* error) {
-  const int32_t n = p->tree_size[tree];
-  sap_branch_factor factor;
-  SAP_TRY(sap_problem_tree_factor(p, tree, &factor, error));
-  SAP_TRY(SAP_ROOM(&p->cache->pool, &p->cache->scratch, SAP_BRANCH_ROW(n), error));
-  memmove(x, b, (size_t)n * sizeof(double));
-  sap_tree_solve(&factor, x, p->cache->scratch);
-  return SAP_STATUS_OK;
-}
-
 sap_status sap_problem_solve_columns(sap_problem* p, int32_t tree, int count, double* X, size_t ld,
                                      sap_error* error) {
   const int32_t n = p->tree_size[tree];
@@ -270,8 +259,13 @@ sap_status sap_problem_solve_momentum(sap_problem* problem, const double* b, dou
     return SAP_STATUS_OK;
   }
   for (int32_t t = 0; t < problem->ntrees; ++t) {
-    const int32_t first = problem->tree_start[t];
-    SAP_TRY(sap_problem_solve_tree(problem, t, b + first, x + first, error));
+    const int32_t n = problem->tree_size[t];
+    double* part = x + problem->tree_start[t];
+    sap_branch_factor factor;
+    SAP_TRY(sap_problem_tree_factor(problem, t, &factor, error));
+    SAP_TRY(SAP_ROOM(&problem->cache->pool, &problem->cache->scratch, SAP_BRANCH_ROW(n), error));
+    memmove(part, b + problem->tree_start[t], (size_t)n * sizeof(double));
+    sap_tree_solve(&factor, part, problem->cache->scratch);
   }
   return SAP_STATUS_OK;
 }

@@ -21,10 +21,7 @@ bool sap_tree_factorize(const double* A, const sap_branch_factor* factor);
 void sap_tree_solve(const sap_branch_factor* factor, double* x, double* work);
 // Computes x (SAP_BRANCH_ROW(n)) of a row of J with x . x = J A_tt^-1 J'.
 void sap_tree_solve_row(const sap_branch_factor* factor, const double* J, int32_t nrows, double* x);
-// x (n) = A_tt^-1 b of a tree alone; x may be b.
-sap_status sap_problem_solve_tree(sap_problem* problem, int32_t tree, const double* b, double* x,
-                                  sap_error* error);
-// The same of up to four columns of X, in place.
+// X = A_tt^-1 X of a tree alone, up to four columns.
 sap_status sap_problem_solve_columns(sap_problem* problem, int32_t tree, int count, double* X,
                                      size_t ld, sap_error* error);
 // Borrows the caller's factor of the tree's block of A; valid until the block is set again, the
