@@ -9,42 +9,23 @@
 
 #include "problem/problem_data.h"
 
-// Runs over the spans of velocities that a column of Y covers.
-static void add_column(const sap_delassus* d, const sap_delassus_item* item, const double* row,
-                       double factor, double* v) {
-  for (int32_t t = 0; t < item->nlift_trees; ++t) {
-    const int32_t tree = d->lift_trees[item->first_lift + t];
-    const int32_t size = d->start[tree + 1] - d->start[tree];
-    double* to = v + d->start[tree];
-    for (int32_t i = 0; i < size; ++i) {
-      to[i] += factor * row[i];
-    }
-    row += size;
-  }
-}
-
 void sap_delassus_add_item(const sap_delassus* d, const sap_delassus_item* item, const double* x,
                            double* v) {
-  const double* Y = d->lift + item->lift;
-  for (int32_t r = 0; r < item->nrows; ++r, Y += item->nlift) {
-    if (x[r] == 0.0) {
-      continue;
-    }
-    if (!d->coupled) {
-      add_column(d, item, Y, x[r], v);
-      continue;
-    }
-    for (int32_t i = 0; i < d->nv; ++i) {
-      v[i] += x[r] * Y[i];
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    const double* Y = d->lift + item->lift + (size_t)r * (size_t)item->nlift;
+    for (int32_t t = 0; x[r] != 0.0 && t < item->nlift_trees; ++t) {
+      const int32_t tree = d->lift_trees[item->first_lift + t];
+      const int32_t size = d->start[tree + 1] - d->start[tree];
+      double* to = v + d->start[tree];
+      for (int32_t i = 0; i < size; ++i) {
+        to[i] += x[r] * Y[i];
+      }
+      Y += size;
     }
   }
 }
 
 void sap_delassus_clear_velocity(const sap_delassus* d, const sap_delassus_item* item, double* v) {
-  if (d->coupled) {
-    memset(v, 0, (size_t)d->nv * sizeof(double));
-    return;
-  }
   for (int32_t i = 0; i < item->nlift_trees; ++i) {
     const int32_t tree = d->lift_trees[item->first_lift + i];
     memset(v + d->start[tree], 0, (size_t)(d->start[tree + 1] - d->start[tree]) * sizeof(double));

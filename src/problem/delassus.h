@@ -35,11 +35,11 @@ typedef struct sap_delassus {
   const sap_problem* problem;
   const int32_t* trees;  // the problem's indices                     (ntrees)
   int32_t ntrees, nv, n, nitems;
-  bool coupled;               // A has blocks off the diagonal: columns of Y are full
+  bool coupled;               // A has blocks off the diagonal: columns of Y have all trees
   bool mobility;              // the problem gives A^-1; D may be unsymmetric
   int32_t* start;             // first velocity of a tree               (ntrees + 1)
   int32_t* item_trees;        // trees of the items
-  const int32_t* lift_trees;  // trees of the items' columns of Y; those of J unless coupled
+  const int32_t* lift_trees;  // trees of the items' columns of Y
   sap_delassus_item* items;   // (nitems)
   double* jacobian;           // row by row
   double* lift;               // Y, column by column
@@ -49,7 +49,7 @@ typedef struct sap_delassus {
   double* v_star;             // (nv)
   double* scratch;            // (nv of the problem, rounded up to fours)
   sap_pool pool;              // of all arrays
-  int32_t* lift_integers;     // of a mobility: trees of the lifts
+  int32_t* lift_integers;     // the same unless they are those of J
   double* neighbours;         // of a mobility: memory of the neighbours of every tree
 } sap_delassus;
 

@@ -44,6 +44,7 @@ static sap_status reserve_island(sap_delassus* d, const sap_delassus_island* isl
   RESERVE(items, items);
   RESERVE(jacobian, values);
   RESERVE(lift, d->mobility ? 0 : (d->coupled ? rows * nv : values));
+  RESERVE(lift_integers, d->coupled ? island->ntrees : 0);
   RESERVE(R, 3 * rows);
   RESERVE(v_star, nv + SAP_BRANCH_ROW((int64_t)p->nv));
   d->nv = (int32_t)nv;
@@ -51,7 +52,10 @@ static sap_status reserve_island(sap_delassus* d, const sap_delassus_island* isl
   d->nitems = (int32_t)items;
   d->ntrees = island->ntrees;
   d->trees = island->trees;
-  d->lift_trees = d->item_trees;
+  d->lift_trees = d->coupled ? d->lift_integers : d->item_trees;
+  for (int32_t t = 0; d->coupled && t < d->ntrees; ++t) {
+    d->lift_integers[t] = t;
+  }
   d->v_hat = d->R + rows;
   d->q = d->v_hat + rows;
   d->scratch = d->v_star + nv;
@@ -78,8 +82,8 @@ static void gather_item(sap_delassus* d, const sap_delassus_island* island, int3
     item->ncols += p->tree_size[tree];
   }
   item->nlift = d->coupled ? d->nv : item->ncols;
-  item->first_lift = item->first_tree;
-  item->nlift_trees = item->ntrees;
+  item->first_lift = d->coupled ? 0 : item->first_tree;
+  item->nlift_trees = d->coupled ? d->ntrees : item->ntrees;
   double* J = d->jacobian + item->jacobian;
   for (int32_t r = 0; r < item->nrows; ++r) {
     for (int32_t t = 0; t < block->ntrees; ++t) {
@@ -177,13 +181,18 @@ static void fill_columns(const sap_delassus* d, const neighbours* n, const sap_d
   }
 }
 
-// Upper bound of the trees that the columns of all items name.
-static int64_t lift_bound(const sap_delassus* d, const neighbours* n) {
+// Returns an upper bound of the trees that the columns of all items name; *values: of their values.
+static int64_t lift_bound(const sap_delassus* d, const neighbours* n, int64_t* values) {
   int64_t bound = 0;
+  *values = 0;
   for (int32_t k = 0; k < d->nitems; ++k) {
     for (int32_t i = 0; i < d->items[k].ntrees; ++i) {
       const int32_t tree = d->item_trees[d->items[k].first_tree + i];
       bound += n->start[tree + 1] - n->start[tree];
+      for (int32_t j = n->start[tree]; j < n->start[tree + 1]; ++j) {
+        const int32_t other = n->tree[j].index;
+        *values += (int64_t)d->items[k].nrows * (d->start[other + 1] - d->start[other]);
+      }
     }
   }
   return bound;
@@ -200,25 +209,19 @@ static sap_status lift_mobility_items(sap_delassus* d, const int32_t* local, sap
                     SAP_ARRAY(&n.tree, entries), SAP_ARRAY(&unsorted, entries)));
   (void)list_neighbours(d, local, unsorted);
   sap_sort_pairs(unsorted, n.tree, (int32_t)entries, false, d->ntrees, n.start);
-  SAP_TRY(SAP_ROOM(&d->pool, &d->lift_integers, lift_bound(d, &n), error));
+  int64_t next = 0, values;
+  SAP_TRY(SAP_ROOM(&d->pool, &d->lift_integers, lift_bound(d, &n, &values), error));
+  SAP_TRY(SAP_ROOM(&d->pool, &d->lift, values, error));
   n.lift_tree = d->lift_integers;
   for (int32_t t = 0; t < d->ntrees; ++t) {
     n.mark[t] = -1;
   }
-  int64_t next = 0, values = 0;
+  size_t lift = 0;
   for (int32_t k = 0; k < d->nitems; ++k) {
     find_columns(d, &n, k, &next);
-    d->items[k].lift = (size_t)values;
-    values += (int64_t)d->items[k].nrows * d->items[k].nlift;
-  }
-  SAP_TRY(SAP_ROOM(&d->pool, &d->lift, values, error));
-  for (int32_t t = 0; t < d->ntrees; ++t) {
-    n.mark[t] = -1;
-  }
-  next = 0;
-  for (int32_t k = 0; k < d->nitems; ++k) {
-    find_columns(d, &n, k, &next);
-    fill_columns(d, &n, &d->items[k], d->lift + d->items[k].lift);
+    d->items[k].lift = lift;
+    fill_columns(d, &n, &d->items[k], d->lift + lift);
+    lift += (size_t)d->items[k].nrows * (size_t)d->items[k].nlift;
   }
   d->lift_trees = n.lift_tree;
   return SAP_STATUS_OK;

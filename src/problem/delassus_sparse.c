@@ -19,12 +19,10 @@ static int64_t list_pairs(const sap_delassus* d, const sap_block_pair* by_tree,
   int64_t count = 0;
   for (int32_t k = 0; k < d->nitems; ++k) {
     const sap_delassus_item* item = &d->items[k];
-    for (int32_t i = 0; i < (d->coupled ? 1 : item->nlift_trees); ++i) {
-      const int32_t tree = d->coupled ? 0 : d->lift_trees[item->first_lift + i];
-      const int32_t first = d->coupled ? k : start[tree];
-      const int32_t end = d->coupled ? d->nitems : start[tree + 1];
-      for (int32_t at = first; at < end; ++at) {
-        const int32_t l = d->coupled ? at : by_tree[at].index;
+    for (int32_t i = 0; i < item->nlift_trees; ++i) {
+      const int32_t tree = d->lift_trees[item->first_lift + i];
+      for (int32_t at = start[tree]; at < start[tree + 1]; ++at) {
+        const int32_t l = by_tree[at].index;
         if (l >= k && pairs != NULL) {
           pairs[count] = (sap_block_pair){l, k, (int32_t)count};
         }
