@@ -177,25 +177,20 @@ sap_step sap_newton_backtracking_search(const sap_newton* n, const sap_solver_op
 // Safeguarded Newton (the idea of rtsafe): a bracket [a, b] with f(a) f(b) < 0 that only shrinks.
 // A Newton step is taken if it stays inside and is at most half the step before the last one; else
 // the bracket is halved. Every second evaluation halves the bracket or the step.
-typedef struct bracket {
-  double lower, upper;
-  bool lower_negative;
-} bracket;
-
 sap_root sap_find_root(const sap_root_problem* problem) {
-  bracket b = {problem->lower, problem->upper, problem->f_lower < 0.0};
+  double lower = problem->lower, upper = problem->upper;
   double x = problem->x, f = problem->f_x, derivative = problem->derivative_x;
-  double last_step = b.upper - b.lower, step_before = last_step;
+  double last_step = upper - lower, step_before = last_step;
   sap_root best = {x, f, 0};
   while (fabs(f) > problem->f_tolerance) {
-    if ((f < 0.0) == b.lower_negative) {
-      b.lower = x;
+    if ((f < 0.0) == (problem->f_lower < 0.0)) {
+      lower = x;
     } else {
-      b.upper = x;
+      upper = x;
     }
     // Where no number lies between the ends, the middle is one of them.
-    const double middle = b.lower + 0.5 * (b.upper - b.lower);
-    if (!(middle > b.lower && middle < b.upper) || b.upper - b.lower <= problem->x_tolerance) {
+    const double middle = lower + 0.5 * (upper - lower);
+    if (!(middle > lower && middle < upper) || upper - lower <= problem->x_tolerance) {
       break;
     }
     const double newton = -f / derivative;
@@ -203,7 +198,7 @@ sap_root sap_find_root(const sap_root_problem* problem) {
       break;
     }
     double next = x + newton;
-    const bool good = next > b.lower && next < b.upper && fabs(newton) <= 0.5 * fabs(step_before);
+    const bool good = next > lower && next < upper && fabs(newton) <= 0.5 * fabs(step_before);
     if (!good) {  // also where newton is NaN
       next = middle;
     }
