@@ -93,13 +93,10 @@ static void item_map(const sap_dual* d, const sap_delassus_item* item, const dou
     }
     return;
   }
+  const bool shifts = d->ncp && item->is_cone;
+  const double shift = shifts ? item->mu * sqrt(sap_cone_n_dot(item->nrows, g, g)) : 0.0;
   for (int32_t r = 0; r < item->nrows; ++r) {
-    step[r] = g[r];
-  }
-  if (d->ncp && item->is_cone) {
-    step[SAP_NORMAL_ROW] += item->mu * sqrt(sap_cone_n_dot(item->nrows, g, g));
-  }
-  for (int32_t r = 0; r < item->nrows; ++r) {
+    step[r] = g[r] + (r == SAP_NORMAL_ROW ? shift : 0.0);
     x[r] = z[r] - step[r];
   }
   sap_dual_project(item, x, out);
