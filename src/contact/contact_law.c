@@ -559,8 +559,10 @@ sap_status sap_law_contact_rows(const sap_law_settings* settings, const sap_law_
   }
   SAP_TRY(contact->model == SAP_CONTACT_SAP ? find_cone(settings, contact, rows, error)
                                             : find_potential(settings, contact, rows, error));
-  if (sap_law_shifts(settings->scheme, contact->model) && rows->friction > 0.0) {
-    rows->shifts = true;
+  const sap_contact_scheme* scheme = settings->scheme;
+  rows->shifts = !is_castro(scheme) && !scheme->glides && !scheme->rigid &&
+                 contact->model != SAP_CONTACT_LAGGED && rows->friction > 0.0;
+  if (rows->shifts) {
     rows->slip = predict_slip(settings, contact, rows);
   }
   return SAP_STATUS_OK;

@@ -50,11 +50,6 @@ typedef struct sap_law_rows {
 
 // True if the law of a contact of that model reads vc0 and vc_star.
 bool sap_law_needs_v0(const sap_contact_scheme* scheme, sap_contact_model model);
-// True if v_hat_n of contacts of that model is shifted against gliding.
-static inline bool sap_law_shifts(const sap_contact_scheme* scheme, sap_contact_model model) {
-  return scheme->v0 != NULL && !scheme->castro && !scheme->glides && !scheme->rigid &&
-         model != SAP_CONTACT_LAGGED;
-}
 
 // Computes the law of a contact. Fails with ARGUMENT or NOT_FINITE for parameters out of range and
 // for R that overflows or is 0 without a rigid scheme.

@@ -8,6 +8,7 @@
 
 typedef struct sap_square_kernels {
   const char* name;  // instruction set
+  // Adds A x to y; A has both triangles.
   void (*add)(int32_t n, const double* A, const double* x, double* y);
   void (*add_lower)(int32_t n, const double* A, const double* x, double* y);
   // Adds J A^-1 J' of three rows (ld 3) on six velocities to W (3 x 3, lower). L: Cholesky factor of
@@ -18,11 +19,6 @@ typedef struct sap_square_kernels {
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_square_kernels* sap_square_kernels_get(int32_t index);
-
-// Adds A x to y; A has both triangles.
-static inline void sap_square_add(int32_t n, const double* A, const double* x, double* y) {
-  sap_square_kernels_get(0)->add(n, A, x, y);
-}
 
 // Adds A x to y, from the lower triangle of A (column-major); the upper one is not read.
 static inline void sap_square_add_lower(int32_t n, const double* A, const double* x, double* y) {

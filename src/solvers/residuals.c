@@ -334,11 +334,12 @@ static sap_status momentum_residual(const sap_problem* p, const double* v, const
     mobility_residual(p, v, impulse, momentum, step, out);
     return SAP_STATUS_OK;
   }
+  const sap_square_kernels* square = sap_square_kernels_get(0);
   for (int32_t t = 0; t < p->ntrees; ++t) {
     const int32_t start = p->tree_start[t];
     const double* A = p->diagonal + p->diagonal_start[t];
-    sap_square_add(p->tree_size[t], A, step + start, momentum + start);
-    sap_square_add(p->tree_size[t], A, v + start, absolute + start);
+    square->add(p->tree_size[t], A, step + start, momentum + start);
+    square->add(p->tree_size[t], A, v + start, absolute + start);
   }
   add_couplings(p, step, momentum);
   add_couplings(p, v, absolute);
