@@ -44,10 +44,9 @@ sap_status sap_admm_begin(sap_admm* a, sap_dual* d, double largest) {
   return a->n > 0 ? factorize(a, d) : SAP_STATUS_OK;
 }
 
-void sap_admm_iterate(sap_admm* a, double omega, const sap_admm_set* set, double* primal_2,
-                      double* dual_2) {
+void sap_admm_iterate(sap_admm* a, double omega, const sap_admm_set* set) {
   const size_t size = (size_t)a->n * sizeof(double);
-  *primal_2 = *dual_2 = 0.0;
+  a->primal_2 = a->dual_2 = 0.0;
   memcpy(a->x_last, a->x, size);
   memcpy(a->y_last, a->y, size);
   for (int32_t i = 0; i < a->n; ++i) {
@@ -67,15 +66,15 @@ void sap_admm_iterate(sap_admm* a, double omega, const sap_admm_set* set, double
   for (int32_t i = 0; i < a->n; ++i) {
     const double primal = a->x[i] - a->y[i];
     const double dual = ETA * (a->x[i] - a->x_last[i]) + a->rho * (a->y[i] - a->y_last[i]);
-    *primal_2 += primal * primal;
-    *dual_2 += dual * dual;
+    a->primal_2 += primal * primal;
+    a->dual_2 += dual * dual;
   }
 }
 
-sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, int32_t iteration, double primal_2,
-                          double dual_2) {
+sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, int32_t iteration) {
   const double threshold = IMBALANCE * IMBALANCE;
-  const bool rises = primal_2 > threshold * dual_2, falls = dual_2 > threshold * primal_2;
+  const bool rises = a->primal_2 > threshold * a->dual_2;
+  const bool falls = a->dual_2 > threshold * a->primal_2;
   if (d->options->penalty == SAP_PENALTY_FIXED || iteration % ADAPT_EVERY != 0 ||
       !(rises || falls)) {
     return SAP_STATUS_OK;
@@ -121,7 +120,6 @@ sap_status sap_admm_solve(sap_dual* d) {
   const size_t size = (size_t)d->op.n * sizeof(double);
   const sap_admm_set set = {project_items, add_explicit_terms, d};
   sap_admm a = {.n = d->op.n};
-  double primal_2, dual_2;
   SAP_TRY(SAP_CARVE(&d->pool, &d->work, d->error, SAP_ADMM_ARRAYS(&a)));
   sap_delassus_dense(&d->op, a.D);
   memcpy(a.q, d->op.q, size);
@@ -133,10 +131,10 @@ sap_status sap_admm_solve(sap_dual* d) {
     if (d->iterations == 0) {
       start_multipliers(d, &a);
     }
-    sap_admm_iterate(&a, d->options->over_relaxation, &set, &primal_2, &dual_2);
+    sap_admm_iterate(&a, d->options->over_relaxation, &set);
     memcpy(d->z, a.y, size);
     d->iterations += 1;
-    SAP_TRY(sap_admm_adapt(&a, d, d->iterations, primal_2, dual_2));
+    SAP_TRY(sap_admm_adapt(&a, d, d->iterations));
   }
   return d->status;
 }

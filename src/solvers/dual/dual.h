@@ -134,6 +134,7 @@ typedef struct sap_admm {
   double *q, *x, *y, *w;    // (n)
   double *x_last, *y_last;  // x-, y- (n)
   double rho, change;       // penalty, factor by which it changes
+  double primal_2, dual_2;  // |x - y|^2, |eta (x - x-) + rho (y - y-)|^2 of the last iteration
 } sap_admm;
 
 typedef struct sap_admm_set {
@@ -149,13 +150,11 @@ typedef struct sap_admm_set {
       SAP_ARRAY(&(a)->w, (a)->n), SAP_ARRAY(&(a)->x_last, (a)->n), SAP_ARRAY(&(a)->y_last, (a)->n)
 // Chooses the first rho and factorizes D. largest: eigenvalue of D.  fails: NOT_SPD.
 sap_status sap_admm_begin(sap_admm* a, sap_dual* d, double largest);
-// Iterates once. *primal_2 = |x - y|^2, *dual_2 = |eta (x - x-) + rho (y - y-)|^2.
-void sap_admm_iterate(sap_admm* a, double omega, const sap_admm_set* set, double* primal_2,
-                      double* dual_2);
+// Iterates once.
+void sap_admm_iterate(sap_admm* a, double omega, const sap_admm_set* set);
 // Every so many iterations, unless rho is fixed: changes rho and factorizes again if the residuals
 // differ tenfold.  fails: NOT_SPD.
-sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, int32_t iteration, double primal_2,
-                          double dual_2);
+sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, int32_t iteration);
 
 // Lemke's method for linear complementarity problems.
 typedef enum sap_lcp_end {

@@ -115,14 +115,13 @@ static sap_status solve_stage(stage* s, const double* D, double tolerance) {
   cblas_dsymv(CblasColMajor, CblasLower, n, -1.0, a->D, n, a->y, 1, 1.0, a->q, 1);
   project_stage(s, a->y);
   for (int32_t i = 1; i <= INNER; ++i) {
-    double primal_2, dual_2;
-    sap_admm_iterate(a, 1.0, &(sap_admm_set){project_stage, NULL, s}, &primal_2, &dual_2);
+    sap_admm_iterate(a, 1.0, &(sap_admm_set){project_stage, NULL, s});
     d->evaluations += 1;
     const double size_2 = cblas_ddot(n, a->y, 1, a->y, 1) + DBL_MIN;
-    if (fmax(primal_2, dual_2) <= tolerance * tolerance * size_2) {
+    if (fmax(a->primal_2, a->dual_2) <= tolerance * tolerance * size_2) {
       break;
     }
-    SAP_TRY(sap_admm_adapt(a, d, i, primal_2, dual_2));
+    SAP_TRY(sap_admm_adapt(a, d, i));
   }
   for (int32_t i = 0; i < n; ++i) {
     d->z[s->rows[i]] = a->y[i];
