@@ -168,24 +168,21 @@ void sap_solver_set_tolerance(sap_solver* solver, double relative) {
   solver->options.relative_tolerance = relative;
 }
 
-sap_status sap_solver_archive(sap_solver* solver, sap_archive* archive, sap_error* error) {
-  return solver->row->archive(solver->workspace, archive, error);
-}
-
-static sap_status archive_solver(void* solver, sap_archive* archive, sap_error* error) {
-  return sap_solver_archive(solver, archive, error);
+sap_status sap_solver_archive(void* solver, sap_archive* archive, sap_error* error) {
+  const sap_solver* s = solver;
+  return s->row->archive(s->workspace, archive, error);
 }
 
 sap_status sap_solver_save_memory(sap_solver* solver, void* bytes, size_t capacity, size_t* size,
                                   sap_error* error) {
   SAP_NOT_NULL(error, solver, size);
-  return sap_archive_to_bytes(archive_solver, solver, bytes, capacity, size, error);
+  return sap_archive_to_bytes(sap_solver_archive, solver, bytes, capacity, size, error);
 }
 
 sap_status sap_solver_load_memory(sap_solver* solver, const void* bytes, size_t size,
                                   sap_error* error) {
   SAP_NOT_NULL(error, solver, bytes);
-  return sap_archive_from_bytes(archive_solver, solver, bytes, size, error);
+  return sap_archive_from_bytes(sap_solver_archive, solver, bytes, size, error);
 }
 
 void sap_solver_forget(sap_solver* solver) {

@@ -50,5 +50,5 @@ sap_status sap_solver_solve_again(sap_solver* solver, sap_problem* problem, sap_
 SAP_API sap_status sap_solver_settle_lags(sap_solver* solver, sap_problem* problem,
                                           sap_solution* solution, sap_report* report,
                                           sap_error* error);
-// Saves, loads or forgets the memory between solves of any solver.
-sap_status sap_solver_archive(sap_solver* solver, sap_archive* archive, sap_error* error);
+// Saves, loads or forgets the memory between solves of any solver; sap_archive_function.
+sap_status sap_solver_archive(void* solver, sap_archive* archive, sap_error* error);
