@@ -120,7 +120,7 @@ static sap_status create_arrays(sap_mj* a, sap_error* error) {
       ARRAY(ahead.found, mjMAXCONPAIR + SAP_MJ_PATCH_POINTS), ARRAY(ahead.turn, 6 * m->nv),
       ARRAY(mocap.pos, 3 * m->nmocap), ARRAY(mocap.quat, 4 * m->nmocap),
       ARRAY(mocap.velocity, 6 * m->nmocap), ARRAY(momentum.A, a->trees.A_start[ntrees]),
-      ARRAY(momentum.mass_place, sap_mj_mass_count(m)), ARRAY(momentum.rhs, m->nv),
+      ARRAY(momentum.mass_place, SAP_MJ_MASS_COUNT(m)), ARRAY(momentum.rhs, m->nv),
       ARRAY(momentum.v_star, m->nv), ARRAY(momentum.v_before, m->nv),
       ARRAY(momentum.v_after, m->nv), ARRAY(momentum.v_guess, m->nv),
       ARRAY(elements.dof_stiffness, m->nv), ARRAY(elements.dof_damping, m->nv),

@@ -70,40 +70,17 @@ static inline sap_mj_row sap_mj_moment_row(const mjModel* m, const mjData* d, in
 }
 
 // Actuators and their force outputs: one each before MuJoCo 3.11.
-static inline int32_t sap_mj_actuator_count(const mjModel* m) {
 #if SAP_MJ_SINCE(3, 11, 0)
-  return (int32_t)m->nactuator;
+#define SAP_MJ_ACTUATORS(m) ((int32_t)(m)->nactuator)
+#define SAP_MJ_OUTPUTS(m) ((int32_t)(m)->nout)
+#define SAP_MJ_FIRST_OUTPUT(m, actuator) ((int32_t)(m)->actuator_outadr[actuator])
+#define SAP_MJ_OUTPUTS_OF(m, actuator) ((int32_t)(m)->actuator_outnum[actuator])
 #else
-  return (int32_t)m->nu;
+#define SAP_MJ_ACTUATORS(m) ((int32_t)(m)->nu)
+#define SAP_MJ_OUTPUTS(m) ((int32_t)(m)->nu)
+#define SAP_MJ_FIRST_OUTPUT(m, actuator) (actuator)
+#define SAP_MJ_OUTPUTS_OF(m, actuator) 1
 #endif
-}
-
-static inline int32_t sap_mj_output_count(const mjModel* m) {
-#if SAP_MJ_SINCE(3, 11, 0)
-  return (int32_t)m->nout;
-#else
-  return (int32_t)m->nu;
-#endif
-}
-
-static inline int32_t sap_mj_first_output(const mjModel* m, int32_t actuator) {
-#if SAP_MJ_SINCE(3, 11, 0)
-  return m->actuator_outadr[actuator];
-#else
-  (void)m;
-  return actuator;
-#endif
-}
-
-static inline int32_t sap_mj_actuator_outputs(const mjModel* m, int32_t actuator) {
-#if SAP_MJ_SINCE(3, 11, 0)
-  return m->actuator_outnum[actuator];
-#else
-  (void)m;
-  (void)actuator;
-  return 1;
-#endif
-}
 
 static inline int32_t sap_mj_contact_geom(const mjContact* contact, int32_t side) {
   return side == 0 ? contact->geom1 : contact->geom2;
@@ -153,31 +130,21 @@ static inline int32_t sap_mj_collide(const mjModel* m, mjData* d, const mjContac
   return count;
 }
 
-// Returns the number of nonzeros of M.
-static inline int32_t sap_mj_mass_count(const mjModel* m) {
+// Nonzeros of M: their number and values.
 #if SAP_MJ_SINCE(3, 9, 0)
-  return (int32_t)m->nC;
+#define SAP_MJ_MASS_COUNT(m) ((int32_t)(m)->nC)
+#define SAP_MJ_MASS(d) ((d)->M)
 #else
-  return (int32_t)m->nM;
+#define SAP_MJ_MASS_COUNT(m) ((int32_t)(m)->nM)
+#define SAP_MJ_MASS(d) ((d)->qM)
 #endif
-}
 
-// Springs and dampers have one common flag before MuJoCo 3.3.6.
-static inline bool sap_mj_springs_are_on(const mjModel* m) {
+// Flags that turn off springs and dampers: a common one before MuJoCo 3.3.6.
 #if SAP_MJ_SINCE(3, 3, 6)
-  return (m->opt.disableflags & mjDSBL_SPRING) == 0;
+enum { SAP_MJ_NO_SPRINGS = mjDSBL_SPRING, SAP_MJ_NO_DAMPERS = mjDSBL_DAMPER };
 #else
-  return (m->opt.disableflags & mjDSBL_PASSIVE) == 0;
+enum { SAP_MJ_NO_SPRINGS = mjDSBL_PASSIVE, SAP_MJ_NO_DAMPERS = mjDSBL_PASSIVE };
 #endif
-}
-
-static inline bool sap_mj_dampers_are_on(const mjModel* m) {
-#if SAP_MJ_SINCE(3, 3, 6)
-  return (m->opt.disableflags & mjDSBL_DAMPER) == 0;
-#else
-  return (m->opt.disableflags & mjDSBL_PASSIVE) == 0;
-#endif
-}
 
 // Returns true if a spring or damper has no coefficient but the first.
 static inline bool sap_mj_is_linear(const mjtNum* higher) {

@@ -42,7 +42,8 @@ static double joint_stiffness(const mjModel* m, const mjData* d, int32_t joint, 
 }
 
 static void update_joints(sap_mj_elements* elements, const mjModel* m, const mjData* d) {
-  const bool springs = sap_mj_springs_are_on(m), dampers = sap_mj_dampers_are_on(m);
+  const bool springs = (m->opt.disableflags & SAP_MJ_NO_SPRINGS) == 0;
+  const bool dampers = (m->opt.disableflags & SAP_MJ_NO_DAMPERS) == 0;
   for (int32_t i = 0; i < (int32_t)m->nv; ++i) {
     const mjtNum* higher = SAP_MJ_HIGHER(m->dof_dampingpoly, i);
     elements->dof_stiffness[i] = 0.0;
@@ -58,7 +59,8 @@ static void update_joints(sap_mj_elements* elements, const mjModel* m, const mjD
 }
 
 static void update_tendons(sap_mj_elements* elements, const mjModel* m, const mjData* d) {
-  const bool springs = sap_mj_springs_are_on(m), dampers = sap_mj_dampers_are_on(m);
+  const bool springs = (m->opt.disableflags & SAP_MJ_NO_SPRINGS) == 0;
+  const bool dampers = (m->opt.disableflags & SAP_MJ_NO_DAMPERS) == 0;
   for (int32_t t = 0; t < (int32_t)m->ntendon; ++t) {
     const double length = d->ten_length[t];
 #if SAP_MJ_SINCE(3, 0, 0)
@@ -84,7 +86,8 @@ static void update_tendons(sap_mj_elements* elements, const mjModel* m, const mj
 // Adds the dampers of actuators to the joint or tendon that they drive, of velocity v:
 //   f = -gear^2 (b v + b_2 v |v| + ...)
 static void add_actuator_dampers(sap_mj_elements* elements, const mjModel* m, const mjData* d) {
-  for (int32_t i = 0; sap_mj_dampers_are_on(m) && i < sap_mj_actuator_count(m); ++i) {
+  const bool dampers = (m->opt.disableflags & SAP_MJ_NO_DAMPERS) == 0;
+  for (int32_t i = 0; dampers && i < SAP_MJ_ACTUATORS(m); ++i) {
     const mjtNum* higher = SAP_MJ_HIGHER(m->actuator_dampingpoly, i);
     const int type = m->actuator_trntype[i];
     if (type != mjTRN_TENDON && type != mjTRN_JOINT && type != mjTRN_JOINTINPARENT) {
@@ -93,7 +96,7 @@ static void add_actuator_dampers(sap_mj_elements* elements, const mjModel* m, co
     const bool tendon = type == mjTRN_TENDON;
     const int32_t id = m->actuator_trnid[2 * i], first = tendon ? id : m->jnt_dofadr[id];
     const int32_t count = tendon ? 1 : joint_velocities(m, id);
-    const double gear = m->actuator_gear[6 * sap_mj_first_output(m, i)];
+    const double gear = m->actuator_gear[6 * SAP_MJ_FIRST_OUTPUT(m, i)];
     const mjtNum* v = tendon ? d->ten_velocity : d->qvel;
     double* damping = tendon ? elements->tendon_damping : elements->dof_damping;
     for (int32_t k = first; k < first + count; ++k) {

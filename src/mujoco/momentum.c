@@ -35,11 +35,7 @@ void sap_mj_momentum_place_mass(sap_mj* a) {
 }
 
 void sap_mj_momentum_add_mass(sap_mj* a, const mjData* d) {
-#if SAP_MJ_SINCE(3, 9, 0)
-  const mjtNum* M = d->M;
-#else
-  const mjtNum* M = d->qM;
-#endif
+  const mjtNum* M = SAP_MJ_MASS(d);
   if (a->momentum.has_fill) {
     memset(a->momentum.A, 0, (size_t)a->trees.A_start[a->trees.count] * sizeof(double));
     a->momentum.has_fill = false;
@@ -47,7 +43,7 @@ void sap_mj_momentum_add_mass(sap_mj* a, const mjData* d) {
   a->momentum.is_plain = true;
   a->momentum.coupling_count = 0;
   a->momentum.coupling_value_count = 0;
-  const int32_t count = sap_mj_mass_count(a->model);
+  const int32_t count = SAP_MJ_MASS_COUNT(a->model);
   for (int32_t k = 0; k < count; ++k) {
     a->momentum.A[a->momentum.mass_place[k]] = M[k];
   }

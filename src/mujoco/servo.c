@@ -204,9 +204,9 @@ static void bound_by_tendon(const mjModel* m, const mjData* d, int32_t actuator,
   if (tendon < 0) {
     return;
   }
-  for (int32_t i = 0; i < sap_mj_actuator_count(m); ++i) {
+  for (int32_t i = 0; i < SAP_MJ_ACTUATORS(m); ++i) {
     if (i != actuator && ranged_tendon(m, i) == tendon) {
-      others += d->actuator_force[sap_mj_first_output(m, i)];
+      others += d->actuator_force[SAP_MJ_FIRST_OUTPUT(m, i)];
     }
   }
   servo->lower = fmax(servo->lower, m->tendon_actfrcrange[2 * tendon] - others);
@@ -264,11 +264,11 @@ enum { IN_A = -1, BOXED = 0 };
 static sap_status find_singles(sap_mj* a, const mjData* d, sap_error* error) {
   const mjModel* m = a->model;
   const double h = m->opt.timestep;
-  for (int32_t i = 0; i < sap_mj_actuator_count(m); ++i) {
+  for (int32_t i = 0; i < SAP_MJ_ACTUATORS(m); ++i) {
     if (!may_be_servo(m, i) || is_disabled(m, i)) {
       continue;
     }
-    const int32_t first = sap_mj_first_output(m, i), count = sap_mj_actuator_outputs(m, i);
+    const int32_t first = SAP_MJ_FIRST_OUTPUT(m, i), count = SAP_MJ_OUTPUTS_OF(m, i);
     for (int32_t output = first; output < first + count; ++output) {
       sap_mj_servo law = {.block = IN_A, .output = output};
       if (!read_servo(m, d, i, output, &law)) {
@@ -311,7 +311,7 @@ static sap_status find_effort_range(sap_mj* a, const mjData* d, int32_t joint, s
   const mjModel* m = a->model;
   const int32_t dof = m->jnt_dofadr[joint];
   sap_mj_servo sum = {.block = IN_A, .output = -1, .is_limited = true};
-  for (int32_t i = 0; i < sap_mj_output_count(m); ++i) {
+  for (int32_t i = 0; i < SAP_MJ_OUTPUTS(m); ++i) {
     const sap_mj_row row = sap_mj_moment_row(m, d, i);
     sum.raw += value_at(&row, dof) * d->actuator_force[i];
   }
