@@ -129,7 +129,7 @@ const sap_system* sap_multibody_system(const sap_multibody* multibody) {
 
 sap_status sap_multibody_set_control(sap_multibody* multibody, const double* control,
                                      sap_error* error) {
-  SAP_TRY(sap_multibody_check(multibody, error));
+  SAP_NOT_NULL(error, multibody);
   const int32_t nu = multibody->model->sizes.nu;
   SAP_TRY(sap_check_numbers("control", control, nu, error));
   if (nu > 0) {
@@ -150,7 +150,7 @@ void sap_multibody_set_input(sap_multibody* multibody, const double* act) {
 sap_status sap_multibody_set_control_function(sap_multibody* multibody,
                                               sap_control_function function, void* context,
                                               sap_error* error) {
-  SAP_TRY(sap_multibody_check(multibody, error));
+  SAP_NOT_NULL(error, multibody);
   multibody->control_function = function;
   multibody->control_context = context;
   return SAP_STATUS_OK;
@@ -158,7 +158,7 @@ sap_status sap_multibody_set_control_function(sap_multibody* multibody,
 
 sap_status sap_multibody_set_applied_forces(sap_multibody* multibody, const double* tau,
                                             sap_error* error) {
-  SAP_TRY(sap_multibody_check(multibody, error));
+  SAP_NOT_NULL(error, multibody);
   if (tau != NULL) {
     SAP_TRY(sap_check_numbers("tau", tau, multibody->model->sizes.nv, error));
   }
@@ -182,7 +182,7 @@ static sap_status copy_vector(const char* what, const double* from, double out[3
 sap_status sap_multibody_set_applied_wrench(sap_multibody* multibody, int32_t body,
                                             const double p_BP[3], const double force[3],
                                             const double moment[3], sap_error* error) {
-  SAP_TRY(sap_multibody_check(multibody, error));
+  SAP_NOT_NULL(error, multibody);
   SAP_TRY(sap_multibody_check_id("body", body, multibody->model->sizes.bodies, error));
   sap_applied_wrench wrench = {.used = force != NULL || moment != NULL};
   SAP_TRY(copy_vector("p_BP", p_BP, wrench.p_BP, error));
@@ -195,7 +195,7 @@ sap_status sap_multibody_set_applied_wrench(sap_multibody* multibody, int32_t bo
 
 sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool locked,
                               sap_error* error) {
-  SAP_TRY(sap_multibody_check(multibody, error));
+  SAP_NOT_NULL(error, multibody);
   SAP_TRY(sap_multibody_check_id("joint", joint, multibody->model->sizes.joints, error));
   const sap_model_joint_data* data = &multibody->model->joints[joint];
   for (int32_t i = data->v_start; i < data->v_start + data->nv; ++i) {
@@ -206,15 +206,16 @@ sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool lock
   return SAP_STATUS_OK;
 }
 
-// Returns the switches of a kind and their number; NULL for an unknown kind.
-static bool* find_switches(const sap_multibody* multibody, sap_switch kind, int32_t* count) {
+sap_status sap_multibody_enable(sap_multibody* multibody, sap_switch kind, int32_t id, bool enabled,
+                                sap_error* error) {
+  SAP_NOT_NULL(error, multibody);
   const sap_model_sizes* sizes = &multibody->model->sizes;
   bool* const* on = multibody->assembly->on;
   const sap_dynamics* d = multibody->dynamics;
   const struct {
     bool* on;
     int32_t count;
-  } table[] = {
+  } switches[] = {
       [SAP_SWITCH_EQUALITY] = {on[SAP_ASSEMBLY_EQUALITY], sizes->equalities},
       [SAP_SWITCH_SPRING] = {d->spring_active, sizes->springs},
       [SAP_SWITCH_BUSHING] = {d->bushing_active, sizes->bushings},
@@ -225,22 +226,10 @@ static bool* find_switches(const sap_multibody* multibody, sap_switch kind, int3
       [SAP_SWITCH_TENDON_FRICTION] = {on[SAP_ASSEMBLY_TENDON_FRICTION], sizes->tendons},
       [SAP_SWITCH_SHAPE] = {multibody->shape_on, sizes->shapes},
   };
-  if ((int)kind < 0 || (size_t)kind >= sizeof table / sizeof *table) {
-    return NULL;
-  }
-  *count = table[kind].count;
-  return table[kind].on;
-}
-
-sap_status sap_multibody_enable(sap_multibody* multibody, sap_switch kind, int32_t id, bool enabled,
-                                sap_error* error) {
-  int32_t count = 0;
-  SAP_TRY(sap_multibody_check(multibody, error));
-  bool* flags = find_switches(multibody, kind, &count);
-  SAP_FAIL_IF(flags == NULL, error, SAP_STATUS_ARGUMENT, "kind = %d is not a sap_switch",
-              (int)kind);
-  SAP_TRY(sap_multibody_check_id("id", id, count, error));
-  flags[id] = enabled;
+  SAP_FAIL_IF((int)kind < 0 || (size_t)kind >= sizeof switches / sizeof *switches, error,
+              SAP_STATUS_ARGUMENT, "kind = %d is not a sap_switch", (int)kind);
+  SAP_TRY(sap_multibody_check_id("id", id, switches[kind].count, error));
+  switches[kind].on[id] = enabled;
   return SAP_STATUS_OK;
 }
 

@@ -255,7 +255,7 @@ sap_status sap_multibody_wrong_starts(sap_multibody* multibody, const sap_step_r
 }
 
 sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_error* error) {
-  SAP_TRY(sap_multibody_check(multibody, error));
+  SAP_NOT_NULL(error, multibody);
   SAP_TRY(sap_multibody_check_positions(multibody, q, error));
   multibody->detected = false;
   return sap_multibody_find_contacts(multibody, sap_multibody_kinematics(multibody, q), NULL, NULL,

@@ -107,11 +107,6 @@ sap_status sap_multibody_check_positions(const sap_multibody* multibody, const d
 void sap_multibody_set_input(sap_multibody* multibody, const double* act);
 // Fills the table of callbacks.
 void sap_multibody_fill_system(sap_multibody* multibody);
-// Fails with ARGUMENT if `multibody` is NULL.
-static inline sap_status sap_multibody_check(const sap_multibody* multibody, sap_error* error) {
-  return multibody != NULL ? SAP_STATUS_OK
-                           : sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
-}
 // ARGUMENT unless 0 <= id < count: "what = id must be 0 to count - 1".
 sap_status sap_multibody_check_id(const char* what, int32_t id, int32_t count, sap_error* error);
 
