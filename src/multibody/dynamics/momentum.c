@@ -82,20 +82,6 @@ void sap_dynamics_momentum_balance(sap_dynamics* d, const sap_dynamics_state* at
   }
 }
 
-// Velocity (in d->V) and inertia of a link about its tree's O, of a lone link about its origin. The
-// link's parent must be done.
-static void find_link_state(sap_dynamics* d, const sap_dynamics_state* at, int32_t l,
-                            sap_inertia* inertia) {
-  const sap_kinematics* kin = at->kin;
-  const sap_link* link = &d->links[l];
-  const double zero[3] = {0.0, 0.0, 0.0};
-  sap_dynamics_set_velocity(d, at, l);
-  *inertia = kin->inertia[l];
-  if (link->lone) {
-    sap_inertia_move(inertia, &link->body_inertia, kin->R_WB + 9 * link->body, zero);
-  }
-}
-
 static void add_link(const sap_dynamics* d, const sap_kinematics* kin, int32_t l,
                      const sap_inertia* inertia, sap_diagnostics* out) {
   const double* O = kin->p_WB + 3 * d->tree_root[d->links[l].tree];
@@ -121,7 +107,8 @@ void sap_dynamics_diagnose(sap_dynamics* d, const sap_kinematics* kin, const dou
   *out = (sap_diagnostics){0};
   for (int32_t l = 0; l < d->nlinks; ++l) {
     sap_inertia inertia;
-    find_link_state(d, &at, l, &inertia);
+    sap_dynamics_set_velocity(d, &at, l);
+    sap_derivatives_inertia(kin, l, &inertia);
     add_link(d, kin, l, &inertia, out);
   }
   for (int i = 0; i < 3; ++i) {
