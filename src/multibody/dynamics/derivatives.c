@@ -7,24 +7,15 @@
 #include "core/error.h"
 #include "multibody/dynamics/dynamics_data.h"
 
-int32_t sap_derivatives_group(const sap_model* model, int32_t dof) {
-  const sap_model_joint_data* joint = &model->joints[model->dof_joint[dof]];
-  return joint->v_start + (joint->type == SAP_JOINT_FREE && dof >= joint->v_start + 3 ? 3 : 0);
-}
-
 sap_status sap_derivatives_create(sap_dynamics* d, sap_pool* pool, sap_derivatives** out,
                                   sap_error* error) {
-  const sap_model* model = d->model;
-  const int32_t nv = model->sizes.nv;
+  const int32_t nv = d->model->sizes.nv;
   sap_derivatives* w;
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
   w->dynamics = d;
-  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&w->group, nv), SAP_ARRAY(&w->links, d->nlinks),
-                           SAP_ARRAY(&w->S, nv), SAP_ARRAY(&w->S0, nv), SAP_ARRAY(&w->Pd, nv),
-                           SAP_ARRAY(&w->Pdd, nv), SAP_ARRAY(&w->PS, nv), SAP_ARRAY(&w->Pd0, nv)));
-  for (int32_t i = 0; i < nv; ++i) {
-    w->group[i] = sap_derivatives_group(model, i);
-  }
+  SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&w->links, d->nlinks), SAP_ARRAY(&w->S, nv),
+                           SAP_ARRAY(&w->S0, nv), SAP_ARRAY(&w->Pd, nv), SAP_ARRAY(&w->Pdd, nv),
+                           SAP_ARRAY(&w->PS, nv), SAP_ARRAY(&w->Pd0, nv)));
   *out = w;
   return SAP_STATUS_OK;
 }
@@ -69,14 +60,11 @@ sap_status sap_mass_work_create(sap_dynamics* d, sap_pool* pool, sap_mass_work**
   SAP_TRY(SAP_POOL_ADD_ALL(
       pool, error, SAP_ARRAY(&w->links, d->nlinks), SAP_ARRAY(&w->Pd, model->sizes.nv),
       SAP_ARRAY(&w->dofs, model->sizes.nv), SAP_ARRAY(&w->inertia, d->nlinks),
-      SAP_ARRAY(&w->tree_link, model->sizes.trees + 1), SAP_ARRAY(&w->group, model->sizes.nv),
-      SAP_ARRAY(&w->sums, model->sizes.trees + 1), SAP_ARRAY(&w->used, model->sizes.trees)));
+      SAP_ARRAY(&w->tree_link, model->sizes.trees + 1), SAP_ARRAY(&w->sums, model->sizes.trees + 1),
+      SAP_ARRAY(&w->used, model->sizes.trees)));
   SAP_TRY(SAP_POOL_ADD(pool, &w->sums[0], entries, error));
   for (int32_t t = 0; t < model->sizes.trees; ++t) {
     w->sums[t + 1] = w->sums[t] + (size_t)model->tree_sizes[t] * SAP_MASS_ROW(model->tree_sizes[t]);
-  }
-  for (int32_t i = 0; i < model->sizes.nv; ++i) {
-    w->group[i] = sap_derivatives_group(model, i);
   }
   for (int32_t l = d->nlinks; l-- > 0;) {  // the links of a tree follow one another
     w->tree_link[d->links[l].tree] = l;

@@ -32,9 +32,8 @@ typedef struct sap_link_state {
 // Workspace.
 typedef struct sap_derivatives {
   sap_dynamics* dynamics;
-  int32_t* group;            // first dof of the dofs that turn with it                    (nv)
-  sap_link_state* links;     // (links)
-  double (*S)[6], (*S0)[6];  // (nv)
+  sap_link_state* links;                            // (links)
+  double (*S)[6], (*S0)[6];                         // (nv)
   double (*Pd)[6], (*Pdd)[6], (*PS)[6], (*Pd0)[6];  // (nv)
 } sap_derivatives;
 
@@ -82,7 +81,6 @@ typedef struct sap_mass_work {
   sap_mass_dof* dofs;                // (nv)
   sap_inertia* inertia;              // (links)
   int32_t* tree_link;  // first link of each tree, their number                       (trees + 1)
-  int32_t* group;      // first dof of the dofs that turn with it                     (nv)
   double** sums;       // Q of each tree: rows of SAP_MASS_ROW, up to the diagonal    (trees)
   bool* used;          // Q is not zero                                               (trees)
 } sap_mass_work;
@@ -96,8 +94,6 @@ typedef struct sap_path_fields {
 sap_status sap_mass_work_create(sap_dynamics* dynamics, sap_pool* pool, sap_mass_work** out,
                                 sap_error* error);
 
-// Returns the first dof of those that turn together with a dof.
-int32_t sap_derivatives_group(const sap_model* model, int32_t dof);
 // Sets S (6) of a dof about its tree's O, of lone links too.
 void sap_derivatives_direction(const sap_kinematics* kin, int32_t dof, double S[6]);
 // Sets the inertia of a link about its tree's O, of lone links about their origin.

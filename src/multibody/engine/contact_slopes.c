@@ -26,7 +26,7 @@ sap_status sap_contact_slopes_create(const sap_model* model, sap_pool* pool,
                              SAP_ARRAY(&pull->E, nv), SAP_ARRAY(&pull->on, nv)));
   }
   SAP_TRY(SAP_POOL_ADD_ALL(
-      pool, error, SAP_ARRAY(&w->dofs, nv), SAP_ARRAY(&w->group, nv), SAP_ARRAY(&w->place[0], nv),
+      pool, error, SAP_ARRAY(&w->dofs, nv), SAP_ARRAY(&w->place[0], nv),
       SAP_ARRAY(&w->place[1], nv), SAP_ARRAY(&w->path, nv), SAP_ARRAY(&w->column_dof, nv),
       SAP_ARRAY(&w->Dp, nv), SAP_ARRAY(&w->rho, nv), SAP_ARRAY(&w->S, nv),
       SAP_ARRAY(&w->J[0], SAP_CONE_ROWS_MAX * (size_t)nv + SAP_QUAD), SAP_ARRAY(&w->changes, nv),
@@ -40,9 +40,6 @@ sap_status sap_contact_slopes_create(const sap_model* model, sap_pool* pool,
   }
   for (int r = 1; r < SAP_CONE_ROWS_MAX; ++r) {
     w->J[r] = w->J[r - 1] + nv;
-  }
-  for (int32_t i = 0; i < nv; ++i) {
-    w->group[i] = sap_derivatives_group(model, i);
   }
   *out = w;
   return SAP_STATUS_OK;
@@ -186,7 +183,7 @@ static void add_motions(const sap_contact_slopes* w, const double point[3], cons
     sap_v3_cross(x, w->arm[side], wrench + 3);
     sap_v3_add(wrench, wrench, x);
     if (w->last[side] >= 0) {
-      sap_spatial_add_scaled(pull->E[w->group[w->last[side]]], wrench, 1.0);
+      sap_spatial_add_scaled(pull->E[w->model->dof_group[w->last[side]]], wrench, 1.0);
     }
   }
 }
@@ -207,7 +204,7 @@ void sap_contact_slopes_pull(sap_contact_slopes* w, const sap_contact_field* fie
 
 // Ends the sums at a dof, those nearer to the tips first.
 static void end_dof(const sap_contact_slopes* w, sap_contact_pull* pull, int32_t k, double* out) {
-  const int32_t *group = w->group, before = w->model->dof_parent[k];
+  const int32_t *group = w->model->dof_group, before = w->model->dof_parent[k];
   double* E = pull->E[group[k]];
   sap_spatial_add_force_cross(E, pull->S[k], pull->a[k]);
   for (int32_t i = k; i < w->model->sizes.nv && group[i] == k; ++i) {
@@ -302,8 +299,9 @@ void sap_contact_slopes_add_stiffness(const sap_contact_slopes* w, const double*
       double* column = dq0 + n * (size_t)w->dofs[k];
       for (int32_t j = 0; j < w->count; ++j) {
         if (w->place[side][j] >= 0) {
-          const bool turns = before >= 0 && (before < w->place[side][j] ||
-                                             w->group[w->dofs[j]] == w->group[w->dofs[k]]);
+          const bool turns =
+              before >= 0 && (before < w->place[side][j] ||
+                              w->model->dof_group[w->dofs[j]] == w->model->dof_group[w->dofs[k]]);
           column[w->dofs[j]] += sap_spatial_dot(w->S[j], turns ? behind : moved);
         }
       }

@@ -39,7 +39,6 @@ typedef struct sap_contact_slopes {
   double R[9];
   int32_t count;
   int32_t* dofs;                      // (nv)
-  int32_t* group;                     // see sap_derivatives_group; of any dof                 (nv)
   int32_t* place[SAP_CONTACT_SIDES];  // in the path of a side, -1: not on it                  (nv)
   double (*S)[6];                     // (nv)
   double (*Dp)[3], (*rho)[3];         // (nv)

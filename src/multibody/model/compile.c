@@ -162,13 +162,13 @@ static sap_status set_keyframes(const sap_builder* builder, sap_model* model, sa
 
 static sap_status allocate_tables(sap_model* model, sap_error* error) {
   const size_t bodies = (size_t)model->sizes.bodies, nv = (size_t)model->sizes.nv;
-  return SAP_POOL_ADD_ALL(&model->pool, error, SAP_ARRAY(&model->body_order, bodies),
-                          SAP_ARRAY(&model->body_joints, model->sizes.joints),
-                          SAP_ARRAY(&model->tree_sizes, bodies),
-                          SAP_ARRAY(&model->tree_dofs, bodies + 1), SAP_ARRAY(&model->dof_body, nv),
-                          SAP_ARRAY(&model->dof_joint, nv), SAP_ARRAY(&model->dof_parent, nv),
-                          SAP_ARRAY(&model->dof_inertia, nv), SAP_ARRAY(&model->dof_tree, nv),
-                          SAP_ARRAY(&model->q_default, model->sizes.nq));
+  return SAP_POOL_ADD_ALL(
+      &model->pool, error, SAP_ARRAY(&model->body_order, bodies),
+      SAP_ARRAY(&model->body_joints, model->sizes.joints), SAP_ARRAY(&model->tree_sizes, bodies),
+      SAP_ARRAY(&model->tree_dofs, bodies + 1), SAP_ARRAY(&model->dof_body, nv),
+      SAP_ARRAY(&model->dof_joint, nv), SAP_ARRAY(&model->dof_parent, nv),
+      SAP_ARRAY(&model->dof_inertia, nv), SAP_ARRAY(&model->dof_tree, nv),
+      SAP_ARRAY(&model->dof_group, nv), SAP_ARRAY(&model->q_default, model->sizes.nq));
 }
 
 // Fills body_order. A body's descendants follow it, before the next child of its parent.
@@ -229,6 +229,7 @@ static void number_body(sap_model* model, int32_t id, int32_t* nq, int32_t* nv) 
       model->dof_joint[*nv] = j;
       model->dof_parent[*nv] = body->last_dof;
       model->dof_tree[*nv] = body->tree;
+      model->dof_group[*nv] = joint->v_start + (joint->type == SAP_JOINT_FREE && i >= 3 ? 3 : 0);
       body->last_dof = (*nv)++;
     }
     *nq += joint->nq;

@@ -112,6 +112,7 @@ struct sap_model {
   int32_t* dof_joint;   // joint id                                       (nv)
   int32_t* dof_parent;  // previous dof on the path to the root, -1       (nv)
   int32_t* dof_tree;    //                                                (nv)
+  int32_t* dof_group;   // first dof of the dofs that turn with it        (nv)
 
   double* dof_inertia;  // diagonal of the mass matrix in the default pose (nv)
 
