@@ -28,6 +28,18 @@ SAP_DEFINE_DEFAULT(sap_mesh_def, .name = NULL)
 SAP_DEFINE_DEFAULT(sap_keyframe_def, .name = NULL)
 SAP_DEFINE_DEFAULT(sap_site_def, .q_BX = {1.0, 0.0, 0.0, 0.0})
 SAP_DEFINE_DEFAULT(sap_bushing_def, .q_AF = {1.0, 0.0, 0.0, 0.0}, .q_BG = {1.0, 0.0, 0.0, 0.0})
+SAP_DEFINE_DEFAULT(sap_equality_def, .type = SAP_EQUALITY_CONNECT, .b = -1,
+                   .q_AB = {1.0, 0.0, 0.0, 0.0}, .polynomial = {0.0, 1.0, 0.0, 0.0, 0.0},
+                   .distance = 1.0, .torque_scale = 1.0, .stiffness = (double)INFINITY,
+                   .relaxation_time = 0.01, .active = true)
+SAP_DEFINE_DEFAULT(sap_pair_def, .material = sap_material_default(), .condim = 3,
+                   .friction_t2 = -1.0, .friction_rolling_2 = -1.0)
+SAP_DEFINE_DEFAULT(sap_sensor_def, .q_BX = {1.0, 0.0, 0.0, 0.0}, .reference = -1,
+                   .q_BR = {1.0, 0.0, 0.0, 0.0}, .zone = SAP_SHAPE_SPHERE)
+SAP_DEFINE_DEFAULT(sap_model_options, .gravity = {0.0, 0.0, -9.81},
+                   .magnetic_field = {0.0, -0.5, 0.0}, .timestep = 0.002,
+                   .friction_rule = SAP_FRICTION_HARMONIC,
+                   .regularization = sap_regularization_default())
 
 sap_muscle sap_muscle_default(void) {
   return (sap_muscle){.range = {0.75, 1.05},
@@ -38,44 +50,6 @@ sap_muscle sap_muscle_default(void) {
                       .vmax = 1.5,
                       .fpmax = 1.3,
                       .fvmax = 1.2};
-}
-
-sap_equality_def sap_equality_def_default(void) {
-  return (sap_equality_def){.cookie = SAP_COOKIE,
-                            .type = SAP_EQUALITY_CONNECT,
-                            .b = -1,
-                            .q_AB = {1.0, 0.0, 0.0, 0.0},
-                            .polynomial = {0.0, 1.0, 0.0, 0.0, 0.0},
-                            .distance = 1.0,
-                            .torque_scale = 1.0,
-                            .stiffness = (double)INFINITY,
-                            .relaxation_time = 0.01,
-                            .active = true};
-}
-
-sap_pair_def sap_pair_def_default(void) {
-  return (sap_pair_def){.cookie = SAP_COOKIE,
-                        .material = sap_material_default(),
-                        .condim = 3,
-                        .friction_t2 = -1.0,
-                        .friction_rolling_2 = -1.0};
-}
-
-sap_sensor_def sap_sensor_def_default(void) {
-  return (sap_sensor_def){.cookie = SAP_COOKIE,
-                          .q_BX = {1.0, 0.0, 0.0, 0.0},
-                          .reference = -1,
-                          .q_BR = {1.0, 0.0, 0.0, 0.0},
-                          .zone = SAP_SHAPE_SPHERE};
-}
-
-sap_model_options sap_model_options_default(void) {
-  return (sap_model_options){.cookie = SAP_COOKIE,
-                             .gravity = {0.0, 0.0, -9.81},
-                             .magnetic_field = {0.0, -0.5, 0.0},
-                             .timestep = 0.002,
-                             .friction_rule = SAP_FRICTION_HARMONIC,
-                             .regularization = sap_regularization_default()};
 }
 
 sap_checker sap_builder_checker(const sap_builder* builder, sap_element kind, int32_t id,
@@ -188,9 +162,7 @@ void sap_builder_counts(const sap_builder* builder, int32_t* nq, int32_t* nv, in
 
 // --- bodies ---
 
-#define SAP_ROW_OWNER sap_body_def
-static const sap_field body_fields[] = {SAP_BODY_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW)};
-#undef SAP_ROW_OWNER
+SAP_DEFINE_CHECK_FIELDS(body, sap_body_def, SAP_BODY_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW))
 
 static void copy_body(const sap_body_def* from, sap_model_body* to) {
   SAP_BODY_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
@@ -203,7 +175,7 @@ sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, i
   sap_model_body body = {.first_joint = -1};
   copy_body(def, &body);
   SAP_TRY(sap_check_id(&checker, "parent", def->parent, 0, builder->nbodies));
-  SAP_TRY(SAP_CHECK_FIELDS(&checker, "", def, body_fields));
+  SAP_TRY(check_body_fields(&checker, "", def));
   SAP_TRY(sap_check_unit(&checker, "q_PB", def->q_PB, 4, body.q_PB));
   const double* q = def->q_BI;
   if (q[0] != 0.0 || q[1] != 0.0 || q[2] != 0.0 || q[3] != 0.0) {
@@ -236,9 +208,7 @@ sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_erro
 
 // --- joints ---
 
-#define SAP_ROW_OWNER sap_joint_def
-static const sap_field joint_fields[] = {SAP_JOINT_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW)};
-#undef SAP_ROW_OWNER
+SAP_DEFINE_CHECK_FIELDS(joint, sap_joint_def, SAP_JOINT_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW))
 
 // Copies a definition; fields that the type does not use get their defaults.
 static void copy_joint(const sap_joint_def* from, sap_model_joint_data* to) {
@@ -318,7 +288,7 @@ static sap_status check_joint(const sap_checker* checker, const sap_builder* bui
                 "type = %d must be free (0), ball (1), hinge (2) or slide (3)", (int)def->type);
   SAP_TRY(sap_check_id(checker, "body", def->body, 1, builder->nbodies));
   SAP_TRY(check_free(checker, builder, def));
-  SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, joint_fields));
+  SAP_TRY(check_joint_fields(checker, "", def));
   if (sap_joint_is_scalar(def->type)) {
     SAP_TRY(sap_check_unit(checker, "axis", def->axis, 3, joint->axis));
   }

@@ -6,13 +6,10 @@
 #include "core/memory.h"
 #include "multibody/model/builder.h"
 
-#define SAP_ROW_OWNER sap_tendon_def
-static const sap_field tendon_fields[] = {SAP_TENDON_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW)};
-#undef SAP_ROW_OWNER
-#define SAP_ROW_OWNER sap_actuator_def
-static const sap_field actuator_fields[] = {
-    SAP_ACTUATOR_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW)};
-#undef SAP_ROW_OWNER
+SAP_DEFINE_CHECK_FIELDS(tendon, sap_tendon_def,
+                        SAP_TENDON_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW))
+SAP_DEFINE_CHECK_FIELDS(actuator, sap_actuator_def,
+                        SAP_ACTUATOR_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW))
 
 // --- tendons ---
 
@@ -122,7 +119,7 @@ static sap_status check_tendon(const sap_checker* checker, const sap_builder* bu
                             : check_fixed(checker, builder, def));
   SAP_TRY(sap_check_limits(checker, "", def->lower, def->upper));
   SAP_TRY(sap_check_limits(checker, "effort_", def->effort_lower, def->effort_upper));
-  SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, tendon_fields));
+  SAP_TRY(check_tendon_fields(checker, "", def));
   return check_tendon_spring(checker, def);
 }
 
@@ -183,13 +180,12 @@ sap_status sap_builder_add_tendon(sap_builder* builder, const sap_tendon_def* de
 // --- actuators ---
 
 static sap_status check_slider_crank(const sap_checker* checker, const sap_builder* builder,
-                                     const sap_actuator_def* def) {
-  double axis[3];
+                                     sap_actuator_def* def) {
   SAP_TRY(sap_check_id(checker, "crank_body", def->crank_body, 0, builder->nbodies));
   SAP_TRY(sap_check_id(checker, "slider_body", def->slider_body, 0, builder->nbodies));
   SAP_TRY(sap_check_vector(checker, "crank_point", def->crank_point, 3));
   SAP_TRY(sap_check_vector(checker, "slider_point", def->slider_point, 3));
-  SAP_TRY(sap_check_unit(checker, "slider_axis", def->slider_axis, 3, axis));
+  SAP_TRY(sap_check_unit(checker, "slider_axis", def->slider_axis, 3, def->slider_axis));
   return sap_check_positive(checker, "crank_length", def->crank_length);
 }
 
@@ -214,14 +210,13 @@ static sap_status check_joint(const sap_checker* checker, const sap_builder* bui
 }
 
 static sap_status check_site(const sap_checker* checker, const sap_builder* builder,
-                             const sap_actuator_def* def) {
-  double q[4];
+                             sap_actuator_def* def) {
   SAP_TRY(sap_check_id(checker, "site_body", def->site_body, 0, builder->nbodies));
   SAP_TRY(sap_check_id(checker, "reference_body", def->reference_body, -1, builder->nbodies));
   SAP_TRY(sap_check_vector(checker, "site_point", def->site_point, 3));
-  SAP_TRY(sap_check_unit(checker, "site_q", def->site_q, 4, q));
+  SAP_TRY(sap_check_unit(checker, "site_q", def->site_q, 4, def->site_q));
   SAP_TRY(sap_check_vector(checker, "reference_point", def->reference_point, 3));
-  SAP_TRY(sap_check_unit(checker, "reference_q", def->reference_q, 4, q));
+  SAP_TRY(sap_check_unit(checker, "reference_q", def->reference_q, 4, def->reference_q));
   return check_direction(checker, def, 6);
 }
 
@@ -238,8 +233,9 @@ static sap_status check_adhesion(const sap_checker* checker, const sap_builder* 
                                    "damping_ratio must be 0, and it is no muscle");
 }
 
+// Also makes the axis and the quaternions of its transmission unit.
 static sap_status check_target(const sap_checker* checker, const sap_builder* builder,
-                               const sap_actuator_def* def) {
+                               sap_actuator_def* def) {
   switch (def->transmission) {
     case SAP_TRANSMISSION_JOINT:
       return check_joint(checker, builder, def);
@@ -262,7 +258,7 @@ static sap_status check_target(const sap_checker* checker, const sap_builder* bu
 static sap_status check_law(const sap_checker* checker, const sap_actuator_def* def) {
   SAP_TRY(sap_check_finite(checker, "gear", def->gear));
   SAP_REFUSE_IF(!(def->gear != 0.0), checker, "gear = 0 must not be zero");
-  SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, actuator_fields));
+  SAP_TRY(check_actuator_fields(checker, "", def));
   for (int i = 1; i < 3; ++i) {
     SAP_REFUSE_IF(!(def->bias[i] <= 0.0), checker, "bias[%d] = %g must be <= 0", i, def->bias[i]);
   }
@@ -308,7 +304,7 @@ static sap_status check_muscle(const sap_checker* checker, const sap_actuator_de
 }
 
 static sap_status check_actuator(const sap_checker* checker, const sap_builder* builder,
-                                 const sap_actuator_def* def) {
+                                 sap_actuator_def* def) {
   SAP_TRY(check_target(checker, builder, def));
   SAP_TRY(check_law(checker, def));
   SAP_TRY(check_activation(checker, def));
@@ -324,17 +320,11 @@ sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def
                                     sap_error* error) {
   SAP_BUILDER_BEGIN(builder, def, sap_actuator_def, "actuator", error);
   const sap_checker checker = {"actuator", def->name, builder->nactuators, error};
-  SAP_TRY(check_actuator(&checker, builder, def));
+  sap_actuator_def checked = *def;
+  SAP_TRY(check_actuator(&checker, builder, &checked));
   const bool has_activation = def->activation != SAP_ACTIVATION_NONE;
   sap_model_actuator actuator = {.act = has_activation ? builder->na : -1};
-  copy_actuator(def, &actuator);
-  if (def->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
-    (void)sap_check_unit(&checker, "slider_axis", def->slider_axis, 3, actuator.slider_axis);
-  }
-  if (def->transmission == SAP_TRANSMISSION_SITE) {
-    (void)sap_check_unit(&checker, "site_q", def->site_q, 4, actuator.site_q);
-    (void)sap_check_unit(&checker, "reference_q", def->reference_q, 4, actuator.reference_q);
-  }
+  copy_actuator(&checked, &actuator);
   SAP_BUILDER_APPEND_NAMED(builder, actuators, SAP_ELEMENT_ACTUATOR, def->name, actuator, id,
                            error);
   builder->na += has_activation ? 1 : 0;

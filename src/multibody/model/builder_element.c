@@ -6,12 +6,8 @@
 #include "core/memory.h"
 #include "multibody/model/builder.h"
 
-#define SAP_ROW_OWNER sap_shape_def
-static const sap_field shape_fields[] = {SAP_SHAPE_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW)};
-#undef SAP_ROW_OWNER
-#define SAP_ROW_OWNER sap_material
-static const sap_field material_fields[] = {SAP_MATERIAL_FIELDS(SAP_FIELD_ROW)};
-#undef SAP_ROW_OWNER
+SAP_DEFINE_CHECK_FIELDS(shape, sap_shape_def, SAP_SHAPE_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW))
+SAP_DEFINE_CHECK_FIELDS(material, sap_material, SAP_MATERIAL_FIELDS(SAP_FIELD_ROW))
 
 // Defines sap_builder_add_ELEMENT, which appends a checked copy of the definition without its name.
 // check_ELEMENT may change the copy.
@@ -32,7 +28,7 @@ static sap_status check_contact(const sap_checker* checker, const sap_material* 
                                 int32_t condim) {
   sap_material checked = *material;
   checked.stiffness = material->stiffness == 0.0 ? HUGE_VAL : material->stiffness;
-  SAP_TRY(SAP_CHECK_FIELDS(checker, "material.", &checked, material_fields));
+  SAP_TRY(check_material_fields(checker, "material.", &checked));
   const int model = (int)material->model;
   SAP_REFUSE_IF(model < 0 || model >= (int)SAP_CONTACT_MODEL_COUNT, checker,
                 "material.model = %d is not a sap_contact_model", model);
@@ -80,7 +76,7 @@ static sap_status check_shape(const sap_checker* checker, const sap_builder* bui
   SAP_REFUSE_IF(def->type == SAP_SHAPE_PLANE && !sap_builder_is_static(builder, def->body), checker,
                 "body = %d moves, but a plane must be on the world or a static body",
                 (int)def->body);
-  SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, shape_fields));
+  SAP_TRY(check_shape_fields(checker, "", def));
   SAP_TRY(sap_check_unit(checker, "q_BS", def->q_BS, 4, def->q_BS));
   if (def->type == SAP_SHAPE_MESH) {
     SAP_TRY(sap_check_id(checker, "mesh", def->mesh, 0, builder->nmeshes));
@@ -237,17 +233,16 @@ static sap_status check_spring(const sap_checker* checker, const sap_builder* bu
 }
 SAP_DEFINE_ADD(spring, springs, SAP_ELEMENT_SPRING)
 
-static const sap_field bushing_fields[] = {
-    {"p_AF", offsetof(sap_bushing_def, p_AF), 3, SAP_RANGE_FINITE},
-    {"p_BG", offsetof(sap_bushing_def, p_BG), 3, SAP_RANGE_FINITE},
-    {"stiffness", offsetof(sap_bushing_def, stiffness), 6, SAP_RANGE_NOT_NEGATIVE},
-    {"damping", offsetof(sap_bushing_def, damping), 6, SAP_RANGE_NOT_NEGATIVE},
-};
+SAP_DEFINE_CHECK_FIELDS(bushing, sap_bushing_def,
+                        SAP_FIELD_ARRAY_ROW(double, stiffness, 6, 0.0, NOT_NEGATIVE)
+                            SAP_FIELD_ARRAY_ROW(double, damping, 6, 0.0, NOT_NEGATIVE))
 
 static sap_status check_bushing(const sap_checker* checker, const sap_builder* builder,
                                 sap_bushing_def* def) {
   SAP_TRY(check_bodies(checker, builder, def->body_a, def->body_b));
-  SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, bushing_fields));
+  SAP_TRY(sap_check_vector(checker, "p_AF", def->p_AF, 3));
+  SAP_TRY(sap_check_vector(checker, "p_BG", def->p_BG, 3));
+  SAP_TRY(check_bushing_fields(checker, "", def));
   SAP_TRY(sap_check_unit(checker, "q_AF", def->q_AF, 4, def->q_AF));
   return sap_check_unit(checker, "q_BG", def->q_BG, 4, def->q_BG);
 }

@@ -72,11 +72,11 @@ typedef struct sap_field {
   sap_range range;
 } sap_field;
 
-// Rows of a static const sap_field table; SAP_ROW_OWNER is the struct's type.
+// Rows of the table of SAP_DEFINE_CHECK_FIELDS.
 #define SAP_FIELD_ROW(type, name, value, range) \
-  {#name, offsetof(SAP_ROW_OWNER, name), 0, SAP_RANGE_##range},
+  {#name, offsetof(owner, name), 0, SAP_RANGE_##range},
 #define SAP_FIELD_ARRAY_ROW(type, name, count, value, range) \
-  {#name, offsetof(SAP_ROW_OWNER, name), count, SAP_RANGE_##range},
+  {#name, offsetof(owner, name), count, SAP_RANGE_##range},
 // Copies every field of a list from the struct at `from` to the one at `to`.
 #define SAP_FIELD_COPY(type, name, ...) to->name = from->name;
 #define SAP_FIELD_ARRAY_COPY(type, name, ...) memcpy(to->name, from->name, sizeof to->name);
@@ -89,5 +89,11 @@ typedef struct sap_field {
 // Checks the fields of a definition against their ranges; `prefix` comes before the names.
 sap_status sap_check_fields(const sap_checker* checker, const char* prefix, const void* def,
                             const sap_field* fields, size_t nfields);
-#define SAP_CHECK_FIELDS(checker, prefix, def, fields) \
-  sap_check_fields((checker), (prefix), (def), (fields), sizeof(fields) / sizeof *(fields))
+// Defines check_NAME_fields, which does this for a type with a list of rows.
+#define SAP_DEFINE_CHECK_FIELDS(name, type, ...)                                          \
+  static sap_status check_##name##_fields(const sap_checker* checker, const char* prefix, \
+                                          const type* def) {                              \
+    typedef type owner;                                                                   \
+    static const sap_field rows[] = {__VA_ARGS__};                                        \
+    return sap_check_fields(checker, prefix, def, rows, sizeof rows / sizeof *rows);      \
+  }
