@@ -7,7 +7,8 @@
 
 #include "mujoco/adapter.h"
 
-sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error* error) {
+// Reads or writes the memory, for sap_archive_to_bytes.
+static sap_status archive_memory(void* adapter, sap_archive* archive, sap_error* error) {
   sap_mj* a = adapter;
   const size_t velocities = (size_t)a->nv * sizeof(double);
   const size_t mocaps = (size_t)a->model->nmocap * sizeof(double);
@@ -216,7 +217,7 @@ static sap_status save_memories(sap_mj* a, unsigned char* bytes, uint64_t size[S
   size_t now[SAP_MJ_MEMORIES] = {0};
   unsigned char* problem = bytes != NULL ? bytes + size[0] : NULL;
   unsigned char* solver = bytes != NULL ? problem + size[1] : NULL;
-  SAP_TRY(sap_archive_to_bytes(sap_mj_memory_archive, a, bytes, (size_t)size[0], &now[0], error));
+  SAP_TRY(sap_archive_to_bytes(archive_memory, a, bytes, (size_t)size[0], &now[0], error));
   SAP_TRY(sap_problem_save_memory(a->problem, problem, (size_t)size[1], &now[1], error));
   SAP_TRY(sap_solver_save_memory(a->solver, solver, (size_t)size[2], &now[2], error));
   for (int i = 0; i < SAP_MJ_MEMORIES; ++i) {
@@ -245,8 +246,7 @@ sap_status sap_mj_snapshot_restore(sap_mj* a, mjData* d, const sap_mj_snapshot* 
   const unsigned char *problem = s->memory + s->size[0], *solver = problem + s->size[1];
   sap_status status = sap_solver_load_memory(a->solver, solver, (size_t)s->size[2], error);
   SAP_THEN(status, sap_problem_load_memory(a->problem, problem, (size_t)s->size[1], error));
-  SAP_THEN(status,
-           sap_archive_from_bytes(sap_mj_memory_archive, a, s->memory, (size_t)s->size[0], error));
+  SAP_THEN(status, sap_archive_from_bytes(archive_memory, a, s->memory, (size_t)s->size[0], error));
   const bool good =
       is_flag(&a->momentum.has_before) && is_flag(&a->mocap.is_known) && a->substep >= 0.0;
   if (status == SAP_STATUS_OK && !good) {  // no step leaves such values

@@ -8,9 +8,6 @@
 #include "core/error.h"
 #include "mujoco/compat.h"
 
-// Reads or writes the memory, for sap_archive_to_bytes. mjData's contacts of the step before are
-// in it as sap_mj_position_save_contacts has stored them.
-sap_status sap_mj_memory_archive(void* adapter, sap_archive* archive, sap_error* error);
 enum { SAP_MJ_MEMORIES = 3 };  // of the adapter, the problem and the solver
 // State (mjSTATE_INTEGRATION) and memories at one time; arrays of the adapter's pool.
 typedef struct sap_mj_snapshot {
