@@ -149,15 +149,9 @@ void sap_builder_destroy(sap_builder* builder) {
 }
 
 void sap_builder_counts(const sap_builder* builder, int32_t* nq, int32_t* nv, int32_t* nu) {
-  if (nq != NULL) {
-    *nq = builder != NULL ? builder->nq : 0;
-  }
-  if (nv != NULL) {
-    *nv = builder != NULL ? builder->nv : 0;
-  }
-  if (nu != NULL) {
-    *nu = builder != NULL ? builder->nactuators : 0;
-  }
+  sap_store_index(nq, builder != NULL ? builder->nq : 0);
+  sap_store_index(nv, builder != NULL ? builder->nv : 0);
+  sap_store_index(nu, builder != NULL ? builder->nactuators : 0);
 }
 
 // --- bodies ---

@@ -148,12 +148,6 @@ static sap_status check_getter(const sap_model* model, sap_element kind, int32_t
                                 sap_element_text(kind), (int)id);
 }
 
-static void store_index(int32_t* out, int32_t value) {
-  if (out != NULL) {
-    *out = value;
-  }
-}
-
 sap_status sap_model_joint_address(const sap_model* model, int32_t joint, sap_joint_type* type,
                                    int32_t* body, int32_t* q_start, int32_t* v_start,
                                    sap_error* error) {
@@ -162,9 +156,9 @@ sap_status sap_model_joint_address(const sap_model* model, int32_t joint, sap_jo
   if (known && type != NULL) {
     *type = model->joints[joint].type;
   }
-  store_index(body, known ? model->joints[joint].body : -1);
-  store_index(q_start, known ? model->joints[joint].q_start : -1);
-  store_index(v_start, known ? model->joints[joint].v_start : -1);
+  sap_store_index(body, known ? model->joints[joint].body : -1);
+  sap_store_index(q_start, known ? model->joints[joint].q_start : -1);
+  sap_store_index(v_start, known ? model->joints[joint].v_start : -1);
   return status;
 }
 
@@ -229,7 +223,7 @@ int32_t sap_model_sensor_values(const sap_model* model, int32_t sensor, int32_t*
   for (int32_t i = 0; known && i < sensor; ++i) {
     before += sap_sensor_find_traits((int)model->sensors[i].type).values;
   }
-  store_index(first, before);
+  sap_store_index(first, before);
   return known ? sap_sensor_find_traits((int)model->sensors[sensor].type).values : 0;
 }
 

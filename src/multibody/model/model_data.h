@@ -160,6 +160,13 @@ typedef struct sap_sensor_traits {
 } sap_sensor_traits;
 sap_sensor_traits sap_sensor_find_traits(int type);
 
+// Stores a number for a caller who wants it: `out` may be NULL.
+static inline void sap_store_index(int32_t* out, int32_t value) {
+  if (out != NULL) {
+    *out = value;
+  }
+}
+
 static inline bool sap_joint_is_scalar(sap_joint_type type) {
   return type == SAP_JOINT_HINGE || type == SAP_JOINT_SLIDE;
 }
