@@ -344,7 +344,7 @@ static void push_body(const pull* to, int32_t body, int32_t stop, const double p
   if (to->rows != NULL) {
     touch_tree_of(to->kin, body, to->rows);
   }
-  sap_kinematics_add_wrench_after(to->kin, body, stop, p_W, force, moment, to->tau);
+  sap_kinematics_add_wrench(to->kin, body, stop, p_W, force, moment, to->tau);
 }
 
 static double joint_length(const sap_model* model, const sap_model_actuator* actuator,
@@ -373,7 +373,7 @@ static void from_parent(const sap_model* model, const sap_model_joint_data* join
   sap_quaternion_rotate(v, back, v);
 }
 
-static void push_joint(const pull* to, const sap_model_actuator* actuator, double s) {
+static double push_joint(const pull* to, const sap_model_actuator* actuator, double s) {
   const sap_model* model = to->kin->dynamics->model;
   const sap_model_joint_data* joint = &model->joints[actuator->target];
   double g[6] = {1.0};
@@ -386,6 +386,7 @@ static void push_joint(const pull* to, const sap_model_actuator* actuator, doubl
   for (int32_t i = 0; i < joint->nv; ++i) {
     push_dof(to, joint->v_start + i, s * g[i]);
   }
+  return joint_length(model, actuator, to->kin->q);
 }
 
 // Returns the last dof that moves both bodies, -1: none.
@@ -540,13 +541,12 @@ double sap_transmission_length(const sap_kinematics* at, int32_t id) {
   return 0.0;
 }
 
-// Returns the length, but 0 for a joint.
+// Returns the length.
 static double push_actuator(pull* to, int32_t id, double s) {
   const sap_model_actuator* actuator = &to->kin->dynamics->model->actuators[id];
   switch (actuator->transmission) {
     case SAP_TRANSMISSION_JOINT:
-      push_joint(to, actuator, s);
-      break;
+      return push_joint(to, actuator, s);
     case SAP_TRANSMISSION_TENDON:
       return push_tendon(to, actuator->target, s);
     case SAP_TRANSMISSION_SLIDER_CRANK:
@@ -583,11 +583,7 @@ void sap_transmission_add_force(const sap_kinematics* kin, int32_t id, double s,
 double sap_transmission_add_row(const sap_kinematics* kin, int32_t id, double s, sap_rows* rows,
                                 int32_t r) {
   const sap_model_actuator* actuator = &kin->dynamics->model->actuators[id];
-  if (actuator->transmission == SAP_TRANSMISSION_TENDON) {
-    return sap_tendon_add_row(kin, actuator->target, s, rows, r);
-  }
-  const double length = push_actuator(&(pull){kin, sap_rows_at(rows, r), rows}, id, s);
-  return actuator->transmission == SAP_TRANSMISSION_JOINT
-             ? joint_length(kin->dynamics->model, actuator, kin->q)
-             : length;
+  return actuator->transmission == SAP_TRANSMISSION_TENDON
+             ? sap_tendon_add_row(kin, actuator->target, s, rows, r)
+             : push_actuator(&(pull){kin, sap_rows_at(rows, r), rows}, id, s);
 }

@@ -162,7 +162,7 @@ static void add_gravity_compensation(const sap_dynamics* d, const sap_kinematics
     double p[3], f[3];
     sap_kinematics_point(kin, d->floating[n], body->p_BCo, p);
     sap_v3_scale(f, d->model->options.gravity, -sign * body->gravity_compensation * body->mass);
-    sap_kinematics_add_wrench(kin, d->floating[n], p, f, NULL, k);
+    sap_kinematics_add_wrench(kin, d->floating[n], -1, p, f, NULL, k);
   }
 }
 
@@ -236,7 +236,7 @@ static void add_applied(const sap_dynamics* d, const sap_kinematics* kin, double
       sap_kinematics_point(kin, b, wrench->p_BP, p);
       sap_v3_scale(force, wrench->force, sign);
       sap_v3_scale(moment, wrench->moment, sign);
-      sap_kinematics_add_wrench(kin, b, p, force, moment, k);
+      sap_kinematics_add_wrench(kin, b, -1, p, force, moment, k);
     }
   }
 }

@@ -135,9 +135,9 @@ void sap_kinematics_point(const sap_kinematics* kin, int32_t body, const double 
   sap_v3_place(p_W, kin->p_WB + 3 * (size_t)body, kin->R_WB + 9 * (size_t)body, p_BP);
 }
 
-void sap_kinematics_add_wrench_after(const sap_kinematics* kin, int32_t body, int32_t stop,
-                                     const double p_W[3], const double f[3], const double m[3],
-                                     double* tau) {
+void sap_kinematics_add_wrench(const sap_kinematics* kin, int32_t body, int32_t stop,
+                               const double p_W[3], const double f[3], const double m[3],
+                               double* tau) {
   const sap_dynamics* d = kin->dynamics;
   const sap_model* model = d->model;
   const int32_t tree = model->bodies[body].tree;
@@ -165,18 +165,13 @@ void sap_kinematics_add_wrench_after(const sap_kinematics* kin, int32_t body, in
   }
 }
 
-void sap_kinematics_add_wrench(const sap_kinematics* kin, int32_t body, const double p_W[3],
-                               const double f[3], const double m[3], double* tau) {
-  sap_kinematics_add_wrench_after(kin, body, -1, p_W, f, m, tau);
-}
-
 void sap_kinematics_add_wrench_row(const sap_kinematics* kin, int32_t body, const double p_W[3],
                                    const double f[3], const double m[3], sap_rows* rows,
                                    int32_t r) {
   const int32_t tree = kin->dynamics->model->bodies[body].tree;
   if (tree >= 0) {
     sap_rows_touch(rows, tree);
-    sap_kinematics_add_wrench(kin, body, p_W, f, m, sap_rows_at(rows, r));
+    sap_kinematics_add_wrench(kin, body, -1, p_W, f, m, sap_rows_at(rows, r));
   }
 }
 

@@ -96,13 +96,11 @@ void sap_kinematics_add_angular_jacobian(const sap_kinematics* kin, int32_t body
 void sap_kinematics_velocities(const sap_kinematics* kin, const double* v, double (*V_WB)[6]);
 
 // Adds the generalized force of a force f at p_W and a moment m (NULL: none) on a body to tau (nv):
-//   tau_i += S_i . [m + (p - O) x f; f]   for the dofs i on the path from the body to its root
-void sap_kinematics_add_wrench(const sap_kinematics* kin, int32_t body, const double p_W[3],
-                               const double f[3], const double m[3], double* tau);
-// Same, for the dofs after `stop` on that path only.
-void sap_kinematics_add_wrench_after(const sap_kinematics* kin, int32_t body, int32_t stop,
-                                     const double p_W[3], const double f[3], const double m[3],
-                                     double* tau);
+//   tau_i += S_i . [m + (p - O) x f; f]   for the dofs i on the path from the body to its root that
+//                                         are after `stop`; -1: all
+void sap_kinematics_add_wrench(const sap_kinematics* kin, int32_t body, int32_t stop,
+                               const double p_W[3], const double f[3], const double m[3],
+                               double* tau);
 // Adds the same to row r, which then gives f . pdot_W + m . omega in addition.
 void sap_kinematics_add_wrench_row(const sap_kinematics* kin, int32_t body, const double p_W[3],
                                    const double f[3], const double m[3], sap_rows* rows, int32_t r);
