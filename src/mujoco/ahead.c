@@ -20,6 +20,7 @@
 #include "math/quaternion.h"
 #include "math/vector3.h"
 #include "mujoco/adapter.h"
+#include "multibody/dynamics/spatial.h"
 #include "multibody/geometry/ahead_gap.h"
 
 enum { ADVANCES_MAX = 48 };
@@ -52,11 +53,10 @@ static void find_motion(sap_mj* a, const mjData* d, const double* v) {
     }
   }
   for (int32_t b = 1; b < (int32_t)m->nbody; ++b) {
-    double *V = motion + 6 * b, r[3], turned[3];
+    double *V = motion + 6 * b, r[3];
     if (a->trees.of_body[b] >= 0) {
       sap_v3_sub(r, d->xpos + 3 * b, d->subtree_com + 3 * m->body_rootid[b]);
-      sap_v3_cross(turned, V, r);
-      sap_v3_add(V + 3, V + 3, turned);
+      sap_spatial_velocity_at(V + 3, V, r);
     } else if (m->nmocap > 0 && m->body_mocapid[b] < 0) {
       double omega[3];
       (void)sap_mj_mocap_point(a, d, b, d->xpos + 3 * b, V + 3, omega);
@@ -155,8 +155,7 @@ static geom_motion motion_of(const sap_mj* a, const mjData* d, int32_t geom, con
   double r[3];
   sap_v3_sub(r, p, d->xpos + 3 * body);
   sap_v3_add_scaled(r, V + 3, -t);
-  sap_v3_cross(out.velocity, V, r);
-  sap_v3_add(out.velocity, out.velocity, V + 3);
+  sap_spatial_velocity_at(out.velocity, V, r);
   out.arm = sap_v3_norm(r);
   out.about = m->geom_type[geom] == mjGEOM_SPHERE ? 0.0 : m->geom_rbound[geom];
   return out;

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "contact/contact_law.h"
-#include "math/vector3.h"
 #include "mujoco/adapter.h"
+#include "multibody/dynamics/spatial.h"
 
 enum { ROWS_MAX = 6 };
 
@@ -41,8 +41,7 @@ static void add_acceleration(const sap_mj* a, const mjData* d, int32_t body, con
   double r[3], turning[3], velocity[3], centripetal[3];
   sap_v3_sub(r, p, centre);
   sap_v3_cross(turning, spatial, r);
-  sap_v3_cross(velocity, v, r);
-  sap_v3_add(velocity, velocity, v + 3);
+  sap_spatial_velocity_at(velocity, v, r);
   sap_v3_cross(centripetal, v, velocity);
   for (int32_t k = 0; k < 3; ++k) {
     out[k] += factor * (spatial[3 + k] + turning[k] + centripetal[k]);

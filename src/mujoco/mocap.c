@@ -5,8 +5,8 @@
 // A body faster than options.mocap_speed_limit was placed elsewhere and rests.
 #include <string.h>
 
-#include "math/vector3.h"
 #include "mujoco/adapter.h"
+#include "multibody/dynamics/spatial.h"
 
 void sap_mj_mocap_update(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
@@ -55,7 +55,6 @@ bool sap_mj_mocap_point(const sap_mj* a, const mjData* d, int32_t body, const do
   double r[3];
   sap_v3_sub(r, p, origin);
   memcpy(omega, motion, 3 * sizeof(double));
-  sap_v3_cross(velocity, omega, r);
-  sap_v3_add(velocity, velocity, motion + 3);
+  sap_spatial_velocity_at(velocity, motion, r);
   return true;
 }

@@ -288,8 +288,7 @@ static void evaluate_part(const sap_dynamics* d, const sap_kinematics* kin,
   double u[3], motion[6], local[6];
   sap_kinematics_point(kin, part->body, part->p_BF, place->r);
   sap_v3_sub(place->r, place->r, kin->p_WB + 3 * (size_t)d->tree_root[body->tree]);
-  sap_v3_cross(u, V, place->r);
-  sap_v3_add(u, u, V + 3);
+  sap_spatial_velocity_at(u, V, place->r);
   sap_v3_sub(u, u, d->model->options.wind);
   if (part->isotropic) {
     sap_v3_scale(force, V, -part->viscous[0]);

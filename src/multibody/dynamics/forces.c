@@ -323,10 +323,8 @@ static void set_link_motion(const sap_dynamics* d, const sap_dynamics_state* at,
   sap_v3_sub(r, p, at->kin->p_WB + 3 * (size_t)d->tree_root[link->tree]);
   memcpy(out, d->V[l], sizeof out->V);
   memcpy(out->A, d->A[l], sizeof out->A);
-  sap_v3_cross(part, out->V, r);
-  sap_v3_add(out->V + 3, out->V + 3, part);
-  sap_v3_cross(part, out->A, r);
-  sap_v3_add(out->A + 3, out->A + 3, part);
+  sap_spatial_velocity_at(out->V + 3, out->V, r);
+  sap_spatial_velocity_at(out->A + 3, out->A, r);
   sap_v3_cross(part, out->V, out->V + 3);
   sap_v3_add(out->A + 3, out->A + 3, part);
 }

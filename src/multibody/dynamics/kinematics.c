@@ -107,18 +107,16 @@ void sap_kinematics_velocities(const sap_kinematics* kin, const double* v, doubl
     }
     const int32_t root = d->tree_root[body->tree];
     int32_t i = body->first_dof;
+    double arm[3], turned[3];
     if (id != root) {
-      double arm[3], turned[3];
       memcpy(V, V_WB[body->parent], sizeof V_WB[id]);
       sap_v3_sub(arm, kin->p_WB + 3 * id, kin->p_WB + 3 * body->parent);
-      sap_v3_cross(turned, V, arm);
-      sap_v3_add(V + 3, V + 3, turned);
+      sap_spatial_velocity_at(V + 3, V, arm);
     } else if (d->tree_free[body->tree]) {
       sap_m3_mul_v3(V, kin->R_WB + 9 * id, v + i + 3);
       sap_v3_copy(V + 3, v + i);
       i += 6;
     }
-    double arm[3], turned[3];
     sap_v3_sub(arm, kin->p_WB + 3 * id, kin->p_WB + 3 * root);
     for (; i < body->first_dof + body->ndofs; ++i) {
       const double* S = kin->S[i];

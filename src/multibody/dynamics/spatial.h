@@ -22,6 +22,13 @@ static inline void sap_spatial_add_scaled(double out[6], const double a[6], doub
   }
 }
 
+// out = v + omega x arm: the velocity of a point at `arm` from the common one; out may be V + 3.
+static inline void sap_spatial_velocity_at(double out[3], const double V[6], const double arm[3]) {
+  double turning[3];
+  sap_v3_cross(turning, V, arm);
+  sap_v3_add(out, V + 3, turning);
+}
+
 // out += v x s: rate of change of a motion s fixed in a body that moves with v.
 static inline void sap_spatial_add_motion_cross(double out[6], const double v[6],
                                                 const double s[6]) {

@@ -70,11 +70,6 @@ static void find_paths(sap_contact_slopes* w) {
   }
 }
 
-static void motion_at(const double V[6], const double arm[3], double out[3]) {
-  sap_v3_cross(out, V, arm);
-  sap_v3_add(out, out, V + 3);
-}
-
 // Dp, rho and dphi.
 static void find_motions(sap_contact_slopes* w, const sap_contact_variation* vary) {
   const double* n = w->R + 6;
@@ -84,7 +79,7 @@ static void find_motions(sap_contact_slopes* w, const sap_contact_variation* var
     sap_v3_set(w->rho[k], 0.0, 0.0, 0.0);
     for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
       if (w->place[side][k] >= 0) {
-        motion_at(w->S[k], w->arm[side], x);
+        sap_spatial_velocity_at(x, w->S[k], w->arm[side]);
         sap_v3_add_scaled(way, x, w->sign[side]);
         sap_v3_add_scaled(turn, w->S[k], w->sign[side]);
         if (side == 0) {
@@ -148,7 +143,7 @@ static void add_side(sap_contact_slopes* w, sap_contact_pull* pull, int side,
     const double *V = all->V[f], *force = all->wrench[f] + 3;
     sap_v3_cross(x, force, V);
     sap_v3_add(point, point, x);
-    motion_at(V, w->arm[side], x);
+    sap_spatial_velocity_at(x, V, w->arm[side]);
     sap_v3_cross(y, force, x);
     sap_v3_add(turn, turn, y);
     if (w->rows > 3) {
@@ -256,7 +251,7 @@ void sap_contact_slopes_rates(sap_contact_slopes* w, const double* y, int at, do
     sap_v3_set(J, 0.0, 0.0, 0.0);
     for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
       if (w->place[side][k] >= 0) {
-        motion_at(w->S[k], w->arm[side], x);
+        sap_spatial_velocity_at(x, w->S[k], w->arm[side]);
         sap_v3_add_scaled(J, x, w->sign[side]);
       }
     }
