@@ -139,13 +139,6 @@ void sap_mj_materials_contact(const sap_mj* a, const mjContact* contact, sap_mat
   out->relaxation_time = law.relaxation_time;
 }
 
-// Sets law `id` of `count` laws, or all of them if id is -1.
-static void set_laws(sap_mj_law* laws, int32_t count, int32_t id, sap_mj_law law) {
-  for (int32_t i = id < 0 ? 0 : id; i < (id < 0 ? count : id + 1); ++i) {
-    laws[i] = law;
-  }
-}
-
 static sap_status check_geom(const mjModel* m, int32_t geom, int32_t lowest, sap_error* error) {
   SAP_FAIL_IF(geom < lowest || geom >= (int32_t)m->ngeom, error, SAP_STATUS_ARGUMENT,
               "geom = %d must be in [%d, %d)", geom, lowest, (int32_t)m->ngeom);
@@ -159,7 +152,9 @@ sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffness, doub
   const mjModel* m = adapter->model;
   SAP_TRY(check_geom(m, geom, -1, error));
   SAP_TRY(check_law("geom", geom, law, error));
-  set_laws(adapter->materials.geoms, (int32_t)m->ngeom, geom, law);
+  for (int32_t g = 0; g < (int32_t)m->ngeom; ++g) {
+    adapter->materials.geoms[g] = geom < 0 || g == geom ? law : adapter->materials.geoms[g];
+  }
   // Materials set here replace the model's values for explicit pairs.
   for (int32_t i = 0; i < (int32_t)m->npair; ++i) {
     if (geom < 0 || m->pair_geom1[i] == geom || m->pair_geom2[i] == geom) {

@@ -12,6 +12,7 @@
 #include <sapstep/sapstep.h>
 
 #include "multibody/geometry/collision.h"
+#include "multibody/geometry/shape.h"
 #include "support/calls.h"
 #include "support/heap_count.h"
 #include "support/scratch.h"
@@ -33,6 +34,7 @@ static char path[SCRATCH_PATH_SIZE];
 static sap_model* model;
 static sap_collision* collision;
 static const double still[24], upright[36] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+static const sap_placed_shape ball = {.type = SAP_SHAPE_SPHERE, .radius = 1.0};
 static const sap_collision_query query = {
     .p_WB = still, .R_WB = upright, .V_WB = still, .dt = 0.01};
 static sap_pair_patch plane_and_ball = {.shapes = {0, 1}};
@@ -171,6 +173,7 @@ static const call calls[] = {CALLS(CALL_ROW)};
   X(sap_scene_options_default, isnan(sap_scene_options_default().floor))                           \
   X(sap_builder_destroy, (sap_builder_destroy(NULL), true))                                        \
   X(sap_model_destroy, (sap_model_destroy(NULL), true))                                            \
+  X(sap_shape_thickness, sap_shape_thickness(&ball, ball.p) == 2.0)                                \
   X(sap_collision_destroy, (sap_collision_destroy(NULL), true))                                    \
   X(sap_state_clear, (sap_state_clear(&(sap_state){0}), true))
 

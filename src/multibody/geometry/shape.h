@@ -96,7 +96,7 @@ void sap_shape_bounds(const sap_placed_shape* shape, double lower[3], double upp
 
 // Returns the length of the line through p along a unit direction that lies in the shape; of a
 // capsule its diameter, of a mesh the hull's width; a plane: HUGE_VAL [m].
-double sap_shape_thickness(const sap_placed_shape* shape, const double n[3]);
+SAP_API double sap_shape_thickness(const sap_placed_shape* shape, const double n[3]);
 
 // Finds the point of the core, from p in world axes, that is farthest along d (any length). *hint:
 // for a mesh, the vertex to start from, then the vertex found.
