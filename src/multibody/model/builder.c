@@ -157,10 +157,7 @@ void sap_builder_counts(const sap_builder* builder, int32_t* nq, int32_t* nv, in
 // --- bodies ---
 
 SAP_DEFINE_CHECK_FIELDS(body, sap_body_def, SAP_BODY_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW))
-
-static void copy_body(const sap_body_def* from, sap_model_body* to) {
-  SAP_BODY_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
-}
+SAP_DEFINE_COPY(body, sap_body_def, sap_model_body, SAP_BODY_FIELDS)
 
 sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, int32_t* id,
                                 sap_error* error) {

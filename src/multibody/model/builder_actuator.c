@@ -8,8 +8,10 @@
 
 SAP_DEFINE_CHECK_FIELDS(tendon, sap_tendon_def,
                         SAP_TENDON_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW))
+SAP_DEFINE_COPY(tendon, sap_tendon_def, sap_model_tendon, SAP_TENDON_FIELDS)
 SAP_DEFINE_CHECK_FIELDS(actuator, sap_actuator_def,
                         SAP_ACTUATOR_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW))
+SAP_DEFINE_COPY(actuator, sap_actuator_def, sap_model_actuator, SAP_ACTUATOR_FIELDS)
 
 // --- tendons ---
 
@@ -131,10 +133,6 @@ static sap_status reserve_tendon(sap_builder* builder, const sap_tendon_def* def
   SAP_TRY(SAP_BUILDER_RESERVE(builder, tendon_point_bodies, def->npoints, error));
   SAP_TRY(SAP_BUILDER_RESERVE(builder, tendon_points, 3 * def->npoints, error));
   return SAP_BUILDER_RESERVE(builder, tendon_wraps, def->npoints, error);
-}
-
-static void copy_tendon(const sap_tendon_def* from, sap_model_tendon* to) {
-  SAP_TENDON_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
 }
 
 // Copies `count` values to the end of a list that has room for them.
@@ -312,9 +310,6 @@ static sap_status check_actuator(const sap_checker* checker, const sap_builder* 
   SAP_TRY(sap_check_limits(checker, "control_", def->control_lower, def->control_upper));
   return sap_check_limits(checker, "force_", def->force_lower, def->force_upper);
 }
-
-static void copy_actuator(const sap_actuator_def* from, sap_model_actuator* to){
-    SAP_ACTUATOR_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)}
 
 sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def* def, int32_t* id,
                                     sap_error* error) {

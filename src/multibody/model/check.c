@@ -21,21 +21,18 @@ sap_status sap_check_fail(const sap_checker* checker, sap_status status, const c
 
 sap_status sap_check_range(const sap_checker* checker, const char* name, sap_range range,
                            double value) {
-  const bool stiffness = range == SAP_RANGE_STIFFNESS;
-  const char* bound = range == SAP_RANGE_NOT_NEGATIVE ? ">= 0" : "> 0";
-  const char* infinite = stiffness ? " (or infinite)" : "";
-  if (stiffness ? isnan(value) : !isfinite(value)) {
-    return range == SAP_RANGE_FINITE
-               ? sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s = %g must be finite", name,
-                                value)
-               : sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s = %g must be %s%s%s", name,
-                                value, stiffness ? "" : "finite and ", bound, infinite);
-  }
-  if (range == SAP_RANGE_FINITE || (range == SAP_RANGE_NOT_NEGATIVE ? value >= 0.0 : value > 0.0)) {
-    return SAP_STATUS_OK;
-  }
-  return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %g must be %s%s", name, value, bound,
-                        infinite);
+  static const char* const bounds[] = {[SAP_RANGE_FINITE] = "finite",
+                                       [SAP_RANGE_NOT_NEGATIVE] = ">= 0",
+                                       [SAP_RANGE_POSITIVE] = "> 0",
+                                       [SAP_RANGE_STIFFNESS] = "> 0 (or infinite)"};
+  const bool known = range == SAP_RANGE_STIFFNESS ? !isnan(value) : isfinite(value);
+  const bool within = value > 0.0 || (value == 0.0 && range == SAP_RANGE_NOT_NEGATIVE);
+  const bool also_finite = range == SAP_RANGE_NOT_NEGATIVE || range == SAP_RANGE_POSITIVE;
+  return known && (within || range == SAP_RANGE_FINITE)
+             ? SAP_STATUS_OK
+             : sap_check_fail(checker, known ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+                              "%s = %g must be %s%s", name, value,
+                              !known && also_finite ? "finite and " : "", bounds[range]);
 }
 
 sap_status sap_check_vector(const sap_checker* checker, const char* field, const double* values,

@@ -80,6 +80,11 @@ typedef struct sap_field {
 // Copies every field of a list from the struct at `from` to the one at `to`.
 #define SAP_FIELD_COPY(type, name, ...) to->name = from->name;
 #define SAP_FIELD_ARRAY_COPY(type, name, ...) memcpy(to->name, from->name, sizeof to->name);
+// Defines copy_NAME, which does this for a list.
+#define SAP_DEFINE_COPY(name, from_type, to_type, FIELDS)       \
+  static void copy_##name(const from_type* from, to_type* to) { \
+    FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)                \
+  }
 // Initializers of every field of a list.
 #define SAP_FIELD_DEFAULT(type, name, value, range) .name = value,
 #define SAP_FIELD_ARRAY_DEFAULT(type, name, count, value, range) .name = SAP_BRACES value,
