@@ -121,25 +121,16 @@ static double wrap_inside(const double a[2], const double b[2], double r, double
   return 0.0;
 }
 
-// Completes a unit vector n to a right-handed frame.
-static void complete_frame(const double n[3], double e[2][3]) {
-  int least = fabs(n[0]) <= fabs(n[1]) ? 0 : 1;
-  least = fabs(n[2]) < fabs(n[least]) ? 2 : least;
-  double unit[3] = {0.0, 0.0, 0.0};
-  unit[least] = 1.0;
-  sap_v3_cross(e[0], n, unit);
-  sap_v3_scale(e[0], e[0], 1.0 / sap_v3_norm(e[0]));
-  sap_v3_cross(e[1], n, e[0]);
-}
-
 // Finds the axes of the plane of the arc; false: an end is the centre.
 static bool plane_axes(const sap_obstacle* o, double p[2][3], double e[2][3]) {
   const double len = sap_v3_norm(p[0]);
   if (!(len >= TINY && sap_v3_norm(p[1]) >= TINY)) {
     return false;
   }
+  double frame[9];
   if (o->cylinder) {
-    complete_frame(o->axis, e);
+    sap_m3_from_normal(frame, o->axis);
+    memcpy(e, frame, 6 * sizeof *frame);
     return true;
   }
   double normal[3], first[3];
@@ -147,8 +138,8 @@ static bool plane_axes(const sap_obstacle* o, double p[2][3], double e[2][3]) {
   sap_v3_cross(normal, p[0], p[1]);
   const double area = sap_v3_norm(normal);
   if (area < TINY) {
-    complete_frame(first, e);
-    sap_v3_copy(e[1], e[0]);
+    sap_m3_from_normal(frame, first);
+    sap_v3_copy(e[1], frame);
   } else {
     sap_v3_scale(normal, normal, 1.0 / area);
     sap_v3_cross(e[1], normal, first);
