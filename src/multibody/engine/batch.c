@@ -44,10 +44,9 @@ static sap_status create_members(sap_batch* batch, const sap_stepper_options* op
 
 sap_status sap_batch_create(const sap_model* model, const sap_stepper_options* options,
                             int32_t count, int32_t threads, sap_batch** out, sap_error* error) {
-  if (out != NULL) {
-    *out = NULL;
-  }
-  SAP_NOT_NULL(error, model, out);
+  SAP_NOT_NULL(error, out);
+  *out = NULL;
+  SAP_NOT_NULL(error, model);
   SAP_TRY(check_count("count", count, INT32_MAX, error));
   SAP_TRY(check_count("threads", threads, SAP_THREADS_MAX, error));
   sap_batch* batch;

@@ -92,10 +92,9 @@ static sap_status create_parts(sap_multibody* m, sap_error* error) {
 }
 
 sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap_error* error) {
-  if (out != NULL) {
-    *out = NULL;
-  }
-  SAP_NOT_NULL(error, model, out);
+  SAP_NOT_NULL(error, out);
+  *out = NULL;
+  SAP_NOT_NULL(error, model);
   sap_multibody* multibody;
   SAP_TRY(SAP_NEW(&multibody, 1, "multibody", error));
   multibody->model = model;
