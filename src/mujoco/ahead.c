@@ -134,10 +134,6 @@ static int32_t end_of_pair(const mjContact* list, int32_t first, int32_t count) 
   return end;
 }
 
-static double size_of(const mjModel* m, const mjContact* c) {
-  return fmin(sap_mj_geom_size(m, c->geom1), sap_mj_geom_size(m, c->geom2));
-}
-
 // Motion of a geom's centre at its place after the time t of the step.
 typedef struct geom_motion {
   double velocity[3];
@@ -259,7 +255,7 @@ static int32_t advance_to_touch(sap_mj* a, mjData* d, int32_t count, bool is_sol
   const mjContact first = a->ahead.found[0];
   const double h = a->model->opt.timestep, rest = first.includemargin;
   const double way = relative_way(a, d, &first);
-  const double size = size_of(a->model, &first), near = sap_ahead_gap(size, way);
+  const double size = sap_mj_pair_size(a->model, &first), near = sap_ahead_gap(size, way);
   const double fall = h * h * sap_v3_norm(a->model->opt.gravity);
   const double spare = is_solution ? 0.0 : sap_ahead_slack(size, way, fall);
   double t = 0.0;
@@ -283,7 +279,7 @@ static int32_t advance_to_touch(sap_mj* a, mjData* d, int32_t count, bool is_sol
 // Finds the first touch of an inexact pair between samples of its way.
 static int32_t bisect_touch(sap_mj* a, mjData* d, const mjContact* c, double* time) {
   const double h = a->model->opt.timestep, rest = c->includemargin;
-  const double samples = ceil(relative_way(a, d, c) / (SAMPLE * size_of(a->model, c)));
+  const double samples = ceil(relative_way(a, d, c) / (SAMPLE * sap_mj_pair_size(a->model, c)));
   const int32_t n = (int32_t)fmin(fmax(samples, 1.0), SAMPLES_MAX);
   double open = 0.0, closed = 0.0;
   int32_t count = 0;
@@ -320,7 +316,7 @@ static sap_status bring_back(sap_mj* a, const mjData* d, double t, mjContact* c,
   }
   if (moving == 2) {
     sap_v3_sub(part, ways[1], ways[0]);
-    const double own = sap_ahead_own_ways(size_of(a->model, c), sap_v3_norm(part));
+    const double own = sap_ahead_own_ways(sap_mj_pair_size(a->model, c), sap_v3_norm(part));
     sap_v3_scale(part, part, 0.5 * own);
   }
   for (int32_t side = 0; side < 2; ++side) {
@@ -431,7 +427,7 @@ static sap_status settle(sap_mj* a, mjData* d, const run* of, const mjContact* f
 static void expect(sap_mj* a, const mjData* d, double gap, bool exact, const mjContact* c,
                    run* of) {
   const double way = relative_way(a, d, c), reach = WAY * way;
-  const bool is_near = exact && gap <= sap_ahead_gap(size_of(a->model, c), way);
+  const bool is_near = exact && gap <= sap_ahead_gap(sap_mj_pair_size(a->model, c), way);
   of->state = gap > fmax(reach, 0.0) ? IS_LATE : gap > 0.0 && !is_near ? IS_EXPECTED : IS_POINT;
   of->ahead = of->state == IS_POINT ? fmax(DBL_MIN, reach) : 0.0;
   a->ahead.is_expected = a->ahead.is_expected || of->state == IS_EXPECTED;

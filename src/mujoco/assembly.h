@@ -25,13 +25,14 @@ sap_mj_row sap_mj_row_trim(const sap_mj* a, sap_mj_row row);
 double sap_mj_row_times(const sap_mj_row* row, const double* v);
 // Adds factor row' to `to` (nv).
 void sap_mj_row_add(const sap_mj_row* row, double factor, double* to);
-// Stores the Jacobian of the rows in a->rows.trees and a->rows.parts. Returns the number of trees;
-// 0: all entries are zero; -1: out of memory.
-int32_t sap_mj_rows_gather(sap_mj* a, const sap_mj_row* rows, int32_t count, sap_error* error);
+// Stores the Jacobian of the rows in a->rows.trees and a->rows.parts. Sets the number of trees; 0: all
+// entries are zero.
+sap_status sap_mj_rows_gather(sap_mj* a, const sap_mj_row* rows, int32_t count, int32_t* ntrees,
+                              sap_error* error);
 // Does the same for a contact's rows [t1 t2 n], or n alone if dim is 1; [spin roll1 roll2] go to
 // a->rows.angular_parts.
-int32_t sap_mj_rows_gather_contact(sap_mj* a, const mjData* d, const mjContact* contact,
-                                   sap_error* error);
+sap_status sap_mj_rows_gather_contact(sap_mj* a, const mjData* d, const mjContact* contact,
+                                      int32_t* ntrees, sap_error* error);
 // Returns the number of velocities of the block's trees.
 int32_t sap_mj_rows_columns(const sap_mj* a, int32_t ntrees);
 // Row r of [t1 t2 n spin roll1 roll2] of a contact with dim > 1: its value from an array with one

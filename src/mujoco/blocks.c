@@ -106,10 +106,9 @@ static sap_status add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* 
     a->blocks.far_limits[a->blocks.far_limit_count++] = (sap_mj_far_limit){row, bound};
     return SAP_STATUS_OK;
   }
-  const int32_t ntrees = sap_mj_rows_gather(a, &source, 1, error);
-  if (ntrees < 1) {
-    return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;
-  }
+  int32_t ntrees;
+  SAP_TRY(sap_mj_rows_gather(a, &source, 1, &ntrees, error));
+  SAP_RETURN_IF(ntrees == 0, SAP_STATUS_OK);
   SAP_TRY(sap_mj_blocks_add_slot(a, -1, row, 1, error));
   // The sign of the row tells the lower limit of a joint from the upper one.
   const int32_t side = source.values[0] > 0.0 ? 1 : 2;
@@ -119,10 +118,9 @@ static sap_status add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* 
 
 static sap_status add_friction(sap_mj* a, const mjData* d, int32_t row, sap_error* error) {
   const sap_mj_row source = trimmed_row(a, d, row);
-  const int32_t ntrees = sap_mj_rows_gather(a, &source, 1, error);
-  if (ntrees < 1) {
-    return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;
-  }
+  int32_t ntrees;
+  SAP_TRY(sap_mj_rows_gather(a, &source, 1, &ntrees, error));
+  SAP_RETURN_IF(ntrees == 0, SAP_STATUS_OK);
   double w = 0.0;
   SAP_TRY(sap_mj_blocks_add_slot(a, -1, row, 1, error));
   SAP_TRY(

@@ -87,17 +87,16 @@ static inline int32_t sap_mj_contact_geom(const mjContact* contact, int32_t side
 }
 
 // Combines margins or gaps of two geoms: their sum, or the larger one before MuJoCo 3.5.
-static inline double sap_mj_combine(double x, double y) {
 #if SAP_MJ_SINCE(3, 5, 0)
-  return x + y;
+#define SAP_MJ_COMBINE(x, y) ((x) + (y))
 #else
-  return x > y ? x : y;
+#define SAP_MJ_COMBINE(x, y) fmax(x, y)
 #endif
-}
 
-// Returns a bound on the geom's radius, infinite for planes.
-static inline double sap_mj_geom_size(const mjModel* m, int32_t geom) {
-  return m->geom_rbound[geom] > 0.0 ? m->geom_rbound[geom] : HUGE_VAL;
+// Returns a bound on the radius of the smaller geom of a contact; planes have none.
+static inline double sap_mj_pair_size(const mjModel* m, const mjContact* c) {
+  const double r1 = m->geom_rbound[c->geom1], r2 = m->geom_rbound[c->geom2];
+  return fmin(r1 > 0.0 ? r1 : HUGE_VAL, r2 > 0.0 ? r2 : HUGE_VAL);
 }
 
 // Returns the number of rows; a pyramidal cone has two for each direction of friction.

@@ -74,7 +74,7 @@ static sap_status identify(sap_mj* a, const mjData* d, const mjContact* c, int32
   double r[3];
   sap_v3_sub(r, c->pos, x);
   sap_m3_mul_v3(now->p, R, r);  // R is row-major: this is R' r
-  const double size = fmin(sap_mj_geom_size(m, c->geom1), sap_mj_geom_size(m, c->geom2));
+  const double size = sap_mj_pair_size(m, c);
   double nearest = NEAR * NEAR * size * size;
   sap_mj_identity* found = NULL;
   const int32_t first = find_pair(p, c);
@@ -168,10 +168,8 @@ static bool is_with_next(const mjData* d, int32_t index) {
 
 static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_error* error) {
   const mjContact* c = &d->contact[index];
-  const int32_t ntrees = sap_mj_rows_gather_contact(a, d, c, error);
-  if (ntrees < 0) {
-    return SAP_STATUS_MEMORY;
-  }
+  int32_t ntrees;
+  SAP_TRY(sap_mj_rows_gather_contact(a, d, c, &ntrees, error));
   const int32_t rows = c->dim < 3 ? c->dim : 3;
   if (sap_all_zero(a->rows.J, (size_t)(rows * sap_mj_rows_columns(a, ntrees)))) {
     return SAP_STATUS_OK;  // nothing can move this point

@@ -178,10 +178,9 @@ sap_status sap_mj_equality_add(sap_mj* a, const mjData* d, int32_t first, int32_
   for (int32_t r = 0; r < count; ++r) {
     rows[r] = sap_mj_constraint_row(&a->shadow, d, first + r);
   }
-  const int32_t ntrees = sap_mj_rows_gather(a, rows, count, error);
-  if (ntrees < 1) {
-    return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;
-  }
+  int32_t ntrees;
+  SAP_TRY(sap_mj_rows_gather(a, rows, count, &ntrees, error));
+  SAP_RETURN_IF(ntrees == 0, SAP_STATUS_OK);
   double c[ROWS_MAX] = {0.0}, mocap[ROWS_MAX] = {0.0}, w[2] = {0.0, 0.0};
   if (type == mjEQ_CONNECT || type == mjEQ_WELD) {
     find_motion(a, d, id, c, mocap);

@@ -49,24 +49,24 @@ void sap_mj_momentum_add_mass(sap_mj* a, const mjData* d) {
   }
 }
 
-// Returns the coupling of two trees, tree_a > tree_b, new or not; NULL: out of memory.
-static double* find_coupling(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
+// Finds the coupling of two trees, tree_a > tree_b, new or not.
+static sap_status find_coupling(sap_mj* a, int32_t tree_a, int32_t tree_b, double** block,
+                                sap_error* error) {
   sap_mj_momentum* p = &a->momentum;
   for (int32_t c = 0; c < p->coupling_count; ++c) {
     if (p->couplings[c].tree_a == tree_a && p->couplings[c].tree_b == tree_b) {
-      return p->coupling_values + p->couplings[c].start;
+      *block = p->coupling_values + p->couplings[c].start;
+      return SAP_STATUS_OK;
     }
   }
   const int32_t count = a->trees.size[tree_a] * a->trees.size[tree_b];
   const int32_t start = p->coupling_value_count;
-  if (SAP_ROOM(&a->pool, &p->couplings, p->coupling_count + 1, error) != SAP_STATUS_OK ||
-      SAP_ROOM(&a->pool, &p->coupling_values, start + count, error) != SAP_STATUS_OK) {
-    return NULL;
-  }
+  SAP_TRY(SAP_ROOM(&a->pool, &p->couplings, p->coupling_count + 1, error));
+  SAP_TRY(SAP_ROOM(&a->pool, &p->coupling_values, start + count, error));
   p->couplings[p->coupling_count++] = (sap_mj_coupling){tree_a, tree_b, start};
   p->coupling_value_count += count;
-  memset(p->coupling_values + start, 0, (size_t)count * sizeof(double));
-  return p->coupling_values + start;
+  *block = memset(p->coupling_values + start, 0, (size_t)count * sizeof(double));
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_mj_momentum_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor,
@@ -89,10 +89,8 @@ sap_status sap_mj_momentum_add_rank_one(sap_mj* a, const sap_mj_row* row, double
         *diagonal_entry(a, i, j) += value * row->values[q];
         continue;
       }
-      double* block = find_coupling(a, tree, a->trees.of_dof[j], error);
-      if (block == NULL) {
-        return SAP_STATUS_MEMORY;
-      }
+      double* block;
+      SAP_TRY(find_coupling(a, tree, a->trees.of_dof[j], &block, error));
       const int32_t column = j - a->trees.start[a->trees.of_dof[j]];
       block[column * a->trees.size[tree] + (i - a->trees.start[tree])] += value * row->values[q];
     }

@@ -81,8 +81,8 @@ void sap_mj_position_own_margins(const mjModel* m, const mjContact* c, double* f
     margin = m->pair_margin[pair];
     gap = m->pair_gap[pair];
   } else {
-    margin = sap_mj_combine(m->geom_margin[g1], m->geom_margin[g2]);
-    gap = sap_mj_combine(m->geom_gap[g1], m->geom_gap[g2]);
+    margin = SAP_MJ_COMBINE(m->geom_margin[g1], m->geom_margin[g2]);
+    gap = SAP_MJ_COMBINE(m->geom_gap[g1], m->geom_gap[g2]);
   }
   if ((m->opt.enableflags & mjENBL_OVERRIDE) != 0) {
     margin = m->opt.o_margin;

@@ -94,18 +94,20 @@ static void forget_trees(sap_mj* a, int32_t ntrees) {
   }
 }
 
-int32_t sap_mj_rows_gather(sap_mj* a, const sap_mj_row* rows, int32_t count, sap_error* error) {
-  int32_t ntrees = 0;
+sap_status sap_mj_rows_gather(sap_mj* a, const sap_mj_row* rows, int32_t count, int32_t* ntrees,
+                              sap_error* error) {
+  *ntrees = 0;
   for (int32_t r = 0; r < count; ++r) {
-    ntrees = find_trees(a, &rows[r], ntrees);
+    *ntrees = find_trees(a, &rows[r], *ntrees);
   }
-  const sap_status status = make_parts(a, ntrees, count, error);
+  const sap_status status = make_parts(a, *ntrees, count, error);
   for (int32_t r = 0; status == SAP_STATUS_OK && r < count; ++r) {
     scatter(a, &rows[r], (double* const*)a->rows.parts, count, r);
   }
-  forget_trees(a, ntrees);
-  return status == SAP_STATUS_OK ? ntrees : -1;
+  forget_trees(a, *ntrees);
+  return status;
 }
+
 // Finds the rows of MuJoCo's and their factors that make row r of [t1 t2 n spin roll1 roll2].
 // Returns how many, 1 or 2.
 static int32_t source_rows(const mjContact* c, bool pyramidal, int32_t r, int32_t source[2],
@@ -201,12 +203,12 @@ static sap_status fill_contact(sap_mj* a, const mjData* d, const mjContact* c, i
   return SAP_STATUS_OK;
 }
 
-int32_t sap_mj_rows_gather_contact(sap_mj* a, const mjData* d, const mjContact* c,
-                                   sap_error* error) {
-  const int32_t ntrees = find_contact_trees(a, c);
-  const sap_status status = fill_contact(a, d, c, ntrees, error);
-  forget_trees(a, ntrees);
-  return status == SAP_STATUS_OK ? ntrees : -1;
+sap_status sap_mj_rows_gather_contact(sap_mj* a, const mjData* d, const mjContact* c,
+                                      int32_t* ntrees, sap_error* error) {
+  *ntrees = find_contact_trees(a, c);
+  const sap_status status = fill_contact(a, d, c, *ntrees, error);
+  forget_trees(a, *ntrees);
+  return status;
 }
 
 double sap_mj_rows_contact_excess(const sap_mj* a, const mjData* d, const mjContact* c, int32_t r,

@@ -391,10 +391,8 @@ sap_status sap_mj_servos_add_blocks(sap_mj* a, sap_error* error) {
     if (s->block == IN_A || s->is_absorbed) {
       continue;
     }
-    const int32_t ntrees = sap_mj_rows_gather(a, &s->row, 1, error);
-    if (ntrees < 0) {
-      return SAP_STATUS_MEMORY;
-    }
+    int32_t ntrees;
+    SAP_TRY(sap_mj_rows_gather(a, &s->row, 1, &ntrees, error));
     if (ntrees == 0) {
       continue;
     }
