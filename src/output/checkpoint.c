@@ -15,7 +15,7 @@
 #include "math/scalar.h"
 
 static const char MAGIC[SAP_SEAL] = "SAPRUN\n";
-enum { VERSION = 4, NAME_SIZE = 32 };
+enum { VERSION = 5, NAME_SIZE = 32 };
 
 typedef struct checkpoint_header {
   char magic[8];

@@ -55,7 +55,7 @@ def test_the_program_starts_it(tmp_path, monkeypatch):
     out = tmp_path / "p.html"
     done = sapstep.program.run("check", SCENES / "double_pendulum.xml", "-o", out, "--duration", "0.2")
     assert "largest safe step" in done.stdout and out.exists()
-    with pytest.raises(sapstep.Error, match="one scene"):
+    with pytest.raises(sapstep.Error, match="must be SCENE"):
         sapstep.program.run("check")
     monkeypatch.setenv("SAPSTEP_PYTHON", "/nowhere/python")
     with pytest.raises(sapstep.Error, match="needs Python"):
