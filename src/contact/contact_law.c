@@ -156,6 +156,7 @@
 #include <float.h>
 
 #include "contact/material.h"
+#include "math/scalar.h"
 
 static const double FOUR_PI_SQUARED = 39.478417604357434475;  // of the near-rigid limit
 // Bounds of z between which rows move from the theta point to the end of the step.
@@ -166,10 +167,6 @@ static const double STICKS = 2.0, SLIDES = 4.0;
 
 sap_contact_scheme sap_contact_scheme_default(void) {
   return (sap_contact_scheme){.theta = 1.0, .theta_vq = 1.0, .model = SAP_CONTACT_BY_MATERIAL};
-}
-
-static double larger_of(double a, double b) {
-  return a > b ? a : b;
 }
 
 // 1. w of a contact is at most this many W_nn, and at least this part of |W_ii|_F/3.
@@ -230,7 +227,7 @@ static law_point find_normal_point(const sap_law_settings* s, double z) {
     return (law_point){1.0, 1.0, 1.0};
   }
   const double beta = s->regularization->beta;
-  const double limit = larger_of(1.0, UNRESOLVED * beta * beta / FOUR_PI_SQUARED);
+  const double limit = sap_most(1.0, UNRESOLVED * beta * beta / FOUR_PI_SQUARED);
   const double end = (z * limit - RESOLVED) / (UNRESOLVED - RESOLVED);
   return find_point(s->scheme, fmin(fmax(end, 0.0), 1.0));
 }
@@ -263,15 +260,15 @@ static double slow_down(const sap_law_settings* s, sap_compliant_row* row) {
   if (!(row->g0 < 0.0 && V > 0.0 && mass > 0.0 && row->w > 0.0)) {
     return 1.0;
   }
-  const double R = larger_of(find_least_R(s, row), 1.0 / (s->dt * row->stiffness * T));
+  const double R = sap_most(find_least_R(s, row), 1.0 / (s->dt * row->stiffness * T));
   const double d = -row->g0, overlap = find_overlap(d, row->overlap);
   const double square = d * overlap / (V * V * mass * R * s->dt * T);  // (d/d_e)^2
   if (!(square > 1.0)) {
     return 1.0;
   }
   const double tau = s->scheme != NULL && s->scheme->settled > 0.0 ? row->relaxation_time : 0.0;
-  const double damped = larger_of(tau / s->dt - 1.0, 0.0) * row->damper / mass;
-  const double ratio = sqrt(larger_of(1.0, 1.0 / (row->w * mass) + damped));  // m/M
+  const double damped = sap_most(tau / s->dt - 1.0, 0.0) * row->damper / mass;
+  const double ratio = sqrt(sap_most(1.0, 1.0 / (row->w * mass) + damped));  // m/M
   const double f =
       fmin(1.0 + (square * square - 1.0) * ratio, d * part / (T * RECOVERY * V) * ratio);
   if (!(f > 1.0 && isfinite(f))) {
@@ -280,8 +277,8 @@ static double slow_down(const sap_law_settings* s, sap_compliant_row* row) {
   const double most = row->lift > 0.0 ? row->lift + fmin(1.0 / row->w, mass) * RECOVERY * V / HASTE
                                       : (double)INFINITY;
   const double weaker = fmin(square * square, d / (R * s->dt * T * most)) - 1.0;
-  const double share = fmin(larger_of(1.0 + f * T * row->rate0 / d, 0.0), 1.0);
-  const double g = 1.0 + share * larger_of(weaker, 0.0);
+  const double share = fmin(sap_most(1.0 + f * T * row->rate0 / d, 0.0), 1.0);
+  const double g = 1.0 + share * sap_most(weaker, 0.0);
   row->relaxation_time = f * T - s->dt;
   row->stiffness /= g;
   row->w /= f / g;
@@ -319,7 +316,7 @@ static sap_status find_row_law(const sap_law_settings* s, const sap_material* pa
   law->at = at;
   law->T = T;
   const double w = find_loaded_w(row->w, row->load), asked = 1.0 / (dt * k * T * at.theta_vq);
-  law->Rn = larger_of(find_least_R(s, row), asked);
+  law->Rn = sap_most(find_least_R(s, row), asked);
   law->Rt = s->regularization->sigma * w;
   law->realised = asked / law->Rn;
   law->v_hat = (back - (1.0 - at.theta_vq) * row->rate0) / at.theta_vq + law->Rn * dt * row->pull;
@@ -330,7 +327,7 @@ static sap_status find_row_law(const sap_law_settings* s, const sap_material* pa
   SAP_FAIL_IF(!(law->Rn >= DBL_MIN) || !(law->Rt >= DBL_MIN), error, SAP_STATUS_ARGUMENT,
               "contact: Rn = %g, Rt = %g must be > 0: beta = %g, stiffness = %g, sigma = %g",
               law->Rn, law->Rt, s->regularization->beta, k, s->regularization->sigma);
-  law->Rn = larger_of(law->Rn, SAP_ROUNDOFF_ROW * row->w);
+  law->Rn = sap_most(law->Rn, SAP_ROUNDOFF_ROW * row->w);
   return SAP_STATUS_OK;
 }
 
@@ -356,13 +353,13 @@ sap_status sap_contact_regularize(const sap_material* pair,
 // 9.
 static void bound_depth(const sap_law_settings* s, const sap_law_contact* c, const row_law* law,
                         sap_law_rows* rows) {
-  const double quarter = 0.25 * c->thickness, d0 = larger_of(-c->phi0, 0.0);
+  const double quarter = 0.25 * c->thickness, d0 = sap_most(-c->phi0, 0.0);
   if (!(quarter > 0.0 && c->wn > 0.0) || is_castro(s->scheme)) {
     return;
   }
   const double approach = rows->v_hat[SAP_NORMAL_ROW] - c->vc_star[SAP_NORMAL_ROW];
   const double o = s->dt * law->at.theta_vq * approach;
-  const double most = s->dt * d0 / law->T + larger_of(quarter - find_overlap(d0, c->overlap), 0.0);
+  const double most = s->dt * d0 / law->T + sap_most(quarter - find_overlap(d0, c->overlap), 0.0);
   if (o * law->Rn > most * (c->wn + law->Rn)) {
     const double least = fmin(law->Rn, SAP_ROUNDOFF_ROW * c->w);
     rows->R[SAP_NORMAL_ROW] = fmax(c->wn * most / (o - most), least);
@@ -382,7 +379,7 @@ static double find_slip(const sap_law_contact* c, const sap_law_rows* rows, cons
 // 3. g~, the impulse that stops the contact alone.
 static double stop_alone(const sap_law_contact* c, const sap_law_rows* rows) {
   const double approach = rows->v_hat[SAP_NORMAL_ROW] - c->vc_star[SAP_NORMAL_ROW];
-  return larger_of(approach, 0.0) / (c->wn + rows->R[SAP_NORMAL_ROW]);
+  return sap_most(approach, 0.0) / (c->wn + rows->R[SAP_NORMAL_ROW]);
 }
 
 // 2. Moves a contact's tangents towards the theta point, as far as the normal and as it slides.
@@ -413,7 +410,7 @@ static void move_tangents(const sap_law_settings* s, const sap_law_contact* c,
 static sap_compliant_row find_normal(const sap_law_settings* s, const sap_law_contact* c,
                                      double relaxation_time) {
   const bool castro = is_castro(s->scheme);
-  const double most = larger_of(NORMAL_MOST * c->wn, NORMAL_LEAST * c->w);
+  const double most = sap_most(NORMAL_MOST * c->wn, NORMAL_LEAST * c->w);
   return (sap_compliant_row){.stiffness = c->material->stiffness,
                              .relaxation_time = relaxation_time,
                              .g0 = c->phi0,
@@ -445,8 +442,8 @@ static double friction_at(double mu, double static_mu, double tolerance, double 
 static double find_new_impulse(const sap_law_contact* c, double Rn, double v_hat) {
   const double d = c->material->dissipation;
   const double end = d * v_hat > 1.0 ? 1.0 / d : v_hat;
-  const double impulse = larger_of(0.0, v_hat) * larger_of(0.0, 1.0 - d * c->vc0[2]) / Rn;
-  const double enough = larger_of(0.0, end - c->vc_star[2]) / c->w;
+  const double impulse = sap_most(0.0, v_hat) * sap_most(0.0, 1.0 - d * c->vc0[2]) / Rn;
+  const double enough = sap_most(0.0, end - c->vc_star[2]) / c->w;
   return impulse < enough ? impulse : enough;
 }
 
@@ -461,7 +458,7 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
   rows->is_wrong = slow_down(s, &normal) > 1.0;
   const double T = s->dt + normal.relaxation_time;
   const double asked = 1.0 / (s->dt * T * normal.stiffness);
-  double Rn = larger_of(find_least_R(s, &normal), asked);
+  double Rn = sap_most(find_least_R(s, &normal), asked);
   rows->realised = asked / Rn;
   const double v_hat = -c->phi0 / T + Rn * s->dt * c->pull;
   SAP_FAIL_IF(!isfinite(Rn) || !isfinite(v_hat), error, SAP_STATUS_NOT_FINITE,
@@ -471,7 +468,7 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
               s->regularization->beta, pair->stiffness);
   const double speed = fabs(v_hat) + 2.0 * fabs(c->vc_star[SAP_NORMAL_ROW]) +
                        c->friction * find_slip(c, rows, c->vc_star);
-  Rn = larger_of(Rn, 10.0 * SAP_ROUNDOFF_ROW * c->w * (1.0 + pair->dissipation * speed));
+  Rn = sap_most(Rn, 10.0 * SAP_ROUNDOFF_ROW * c->w * (1.0 + pair->dissipation * speed));
   for (int32_t i = 0; i < c->nrows; ++i) {
     rows->R[i] = Rn;
   }
@@ -506,7 +503,7 @@ static sap_status find_cone(const sap_law_settings* s, const sap_law_contact* c,
   rows->is_wrong = slow_down(s, &normal) > 1.0;
   SAP_TRY(find_row_law(s, c->material, &normal, &law, error));
   for (int32_t i = 0; i < c->nrows; ++i) {
-    rows->R[i] = larger_of(law.Rt, SAP_ROUNDOFF_TANGENT * c->largest_w);
+    rows->R[i] = sap_most(law.Rt, SAP_ROUNDOFF_TANGENT * c->largest_w);
   }
   rows->realised = law.realised;
   // J is that at q^theta: phi0 + gap_change + J way = phi(q^theta) = phi0 + ... of second order in
@@ -540,11 +537,11 @@ static double predict_slip(const sap_law_settings* s, const sap_law_contact* c,
   // Friction of similar contacts has no R.
   const double Rt = c->model == SAP_CONTACT_SAP ? rows->R[0] : 0.0;
   const double tau_d = c->model == SAP_CONTACT_SAP ? c->material->relaxation_time : 0.0;
-  const double load = larger_of(-c->phi0, 0.0) / ((s->dt + tau_d) * Rn);
+  const double load = sap_most(-c->phi0, 0.0) / ((s->dt + tau_d) * Rn);
   const double p =
-      larger_of(find_slip(c, rows, c->vc_star) - c->friction * c->wt * stop_alone(c, rows), 0.0);
-  const double s0 = larger_of(find_slip(c, rows, c->vc0) - c->friction * Rt * load, 0.0);
-  return larger_of(2.0 * s0 < p ? 2.0 * s0 : p, p - BORNE * c->friction * c->wt * load);
+      sap_most(find_slip(c, rows, c->vc_star) - c->friction * c->wt * stop_alone(c, rows), 0.0);
+  const double s0 = sap_most(find_slip(c, rows, c->vc0) - c->friction * Rt * load, 0.0);
+  return sap_most(2.0 * s0 < p ? 2.0 * s0 : p, p - BORNE * c->friction * c->wt * load);
 }
 
 sap_status sap_law_contact_rows(const sap_law_settings* settings, const sap_law_contact* contact,

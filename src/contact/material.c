@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "math/scalar.h"
+
 sap_material sap_material_default(void) {
   return (sap_material){
 #define SAP_X(type, name, value, range) .name = value,
@@ -77,10 +79,6 @@ sap_status sap_material_check(const sap_material* m, sap_error* error) {
 #undef SAP_X_OWN
 #undef SAP_X_STIFFNESS
 
-static double larger_of(double a, double b) {
-  return a > b ? a : b;
-}
-
 double sap_friction_combine(double a, double b, sap_friction_rule rule) {
   if (rule == SAP_FRICTION_MAXIMUM) {
     return a > b ? a : b;
@@ -93,15 +91,14 @@ double sap_friction_combine(double a, double b, sap_friction_rule rule) {
 
 void sap_material_mix(const sap_material* a, const sap_material* b, sap_friction_rule rule,
                       sap_material* out) {
-  sap_material pair = {
-      .friction = sap_friction_combine(a->friction, b->friction, rule),
-      .model = a->model > b->model ? a->model : b->model,
-      .stiction_tolerance = larger_of(a->stiction_tolerance, b->stiction_tolerance),
-      .modulus = larger_of(a->modulus, b->modulus),
-      .field_depth = larger_of(a->field_depth, b->field_depth)};
+  sap_material pair = {.friction = sap_friction_combine(a->friction, b->friction, rule),
+                       .model = a->model > b->model ? a->model : b->model,
+                       .stiction_tolerance = sap_most(a->stiction_tolerance, b->stiction_tolerance),
+                       .modulus = sap_most(a->modulus, b->modulus),
+                       .field_depth = sap_most(a->field_depth, b->field_depth)};
   if (a->static_friction > a->friction || b->static_friction > b->friction) {
-    pair.static_friction = sap_friction_combine(larger_of(a->static_friction, a->friction),
-                                                larger_of(b->static_friction, b->friction), rule);
+    pair.static_friction = sap_friction_combine(sap_most(a->static_friction, a->friction),
+                                                sap_most(b->static_friction, b->friction), rule);
   }
   if (isinf(a->stiffness) || isinf(b->stiffness)) {
     const bool both = isinf(a->stiffness) && isinf(b->stiffness);

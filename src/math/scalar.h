@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pi, clamping and tests for finite numbers.
+// pi, bounds and tests for finite numbers.
 #pragma once
 
 #include <stdbool.h>
@@ -52,6 +52,15 @@ static inline bool sap_all_zero(const double* x, size_t count) {
     }
   }
   return true;
+}
+
+// fmin and fmax without their handling of NaN, which costs a call; of finite numbers.
+static inline double sap_least(double a, double b) {
+  return a < b ? a : b;
+}
+
+static inline double sap_most(double a, double b) {
+  return a > b ? a : b;
 }
 
 // Returns the nearest value in [lower, upper]; NaN for NaN.

@@ -8,6 +8,7 @@
 
 #include <sapstep/model.h>
 
+#include "math/scalar.h"
 #include "math/vector3.h"
 #include "multibody/model/hull.h"
 
@@ -67,15 +68,6 @@ const double* sap_polytope_support(const sap_polytope* polytope, const double d[
 int32_t sap_polytope_facing(const sap_polytope* polytope, const double d[3]);
 
 // --- shapes ---
-
-// fmin and fmax without their handling of NaN, which costs a call: poses are finite here.
-static inline double sap_least(double a, double b) {
-  return a < b ? a : b;
-}
-
-static inline double sap_most(double a, double b) {
-  return a > b ? a : b;
-}
 
 typedef struct sap_placed_shape {
   sap_shape_type type;
