@@ -427,7 +427,8 @@ static sap_status withdraw(sap_relinearize* r, sap_error* error) {
   SAP_TRY(sap_problem_set_v_guess(r->contact.problem, r->v_first, error));
   r->contact.restored = true;
   sap_status status = solve_contact(r, error);
-  for (bool added = true; status == SAP_STATUS_OK && added;) {
+  bool added = true;
+  for (int round = 0; status == SAP_STATUS_OK && added && round < ROUNDS_MAX; ++round) {
     status = add_missing(r, &added, error);
   }
   r->contact.restored = false;

@@ -54,7 +54,7 @@ typedef struct sap_block_data {
   double realised;          // contact: stiffness, as a part of the material's; 0: unknown
   double end_change;        // contact: the normal speed at the end less J v [m/s]
   sap_contact_start start;  // where the scheme has a theta point
-  // Of integrators/end_positions.c: scratch memory, and of the contact in derivatives of d.
+  // Scratch memory of integrators/end_positions.c, which derivatives of its result read too.
   double end_move, end_rate, end_path;     // [m/s]
   double end_impulse, end_pull, end_push;  // mu, s, t
   double end_bound;                        // J_n d of a share of 1 that is at its bound; else 0
