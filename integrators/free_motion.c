@@ -77,9 +77,10 @@ static sap_status start_group(sap_free_motion* fm, int32_t g, sap_error* error) 
               "momentum of tree %d overflows: |D dt k| = %g",
               fm->factor.group_trees[group->first_tree], scale);
   // Finite, as the scale of a body at rest that no force pulls is 0.
-  const double tolerance = fm->linearization.starts[g]          ? DBL_MAX
-                           : sap_free_motion_has_impulse(fm, g) ? fm->linearization.tolerance
-                                                                : SAP_ROUNDOFF;
+  const sap_linearization* l = &fm->linearization;
+  const double tolerance = l->starts[g]                                        ? DBL_MAX
+                           : l->known[g] || sap_free_motion_has_impulse(fm, g) ? l->tolerance
+                                                                               : SAP_ROUNDOFF;
   fm->progress[g] = (sap_group_progress){.phase = SAP_GROUP_QUASI,
                                          .residual = residual,
                                          .first = residual,
@@ -228,7 +229,7 @@ sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_step_context* st
   fm->substeps = fm->linearized = 0;
   fm->balance.impulse = at == SAP_LINEARIZE_CHOSEN ? fm->linearization.trial : NULL;
   sap_linearization_begin(fm, at == SAP_LINEARIZE_START);
-  const bool free = at != SAP_LINEARIZE_CHOSEN && !fm->linearization.any_starts;
+  const bool free = at != SAP_LINEARIZE_CHOSEN && !fm->linearization.any_known;
   SAP_TRY(solve_step(fm, step, max_iterations, free, error));
   fm->residual = 0.0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {

@@ -26,17 +26,24 @@ sap_status sap_linearization_archive(sap_free_motion* fm, sap_archive* archive, 
   return sap_archive_value(archive, l->held, (size_t)fm->system->ntrees * sizeof *l->held, error);
 }
 
+// Free bodies are linearized about the free motion in each step.
+static bool is_free(const sap_free_motion* fm, int32_t group) {
+  const int32_t tree = fm->factor.group_trees[fm->factor.groups[group].first_tree];
+  return fm->system->free_bodies != NULL && fm->system->free_bodies[tree];
+}
+
 void sap_linearization_begin(sap_free_motion* fm, bool may_start) {
   sap_linearization* l = &fm->linearization;
-  l->any_starts = false;
+  l->any_known = false;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const sap_group* group = &fm->factor.groups[g];
     bool held = false;
     for (int32_t k = 0; k < group->ntrees; ++k) {
       held = held || l->held[fm->factor.group_trees[group->first_tree + k]];
     }
-    l->starts[g] = l->known[g] = may_start && held && !l->far[g];
-    l->any_starts = l->any_starts || l->starts[g];
+    l->known[g] = may_start && held && !l->far[g];
+    l->starts[g] = l->known[g] && !is_free(fm, g);
+    l->any_known = l->any_known || l->known[g];
   }
   (void)sap_prediction_guess(&l->missed, &fm->balance.scheme, l->zero, l->e);
 }
@@ -66,12 +73,16 @@ static sap_status linearize_group(sap_free_motion* fm, int32_t g, sap_error* err
     return start_group(fm, g, error);
   }
   SAP_FOR_GROUP(fm, g, i, l->v_near[i] = fm->v_star[i])
-  if (sap_free_motion_has_impulse(fm, g)) {  // m: what the iteration has left, unless it moved on
-    SAP_FOR_GROUP(fm, g, i, l->p[i] = fm->balance.impulse[i] + (fm->moved ? 0.0 : fm->m[i]))
-    return step_back(fm, g, l->v_near, l->p, error);
+  const bool has_impulse = sap_free_motion_has_impulse(fm, g);
+  if (!has_impulse) {
+    SAP_FOR_GROUP(fm, g, i, l->v_law[i] = fm->v_star[i])
   }
-  SAP_FOR_GROUP(fm, g, i, l->v_law[i] = fm->v_star[i])
-  return SAP_STATUS_OK;
+  if (!has_impulse && !l->known[g]) {
+    return SAP_STATUS_OK;
+  }
+  const double* p = has_impulse ? fm->balance.impulse : l->e;  // m: what the iteration has left,
+  SAP_FOR_GROUP(fm, g, i, l->p[i] = p[i] + (fm->moved ? 0.0 : fm->m[i]))  // unless it moved on
+  return step_back(fm, g, l->v_near, l->p, error);
 }
 
 sap_status sap_linearization_finish(sap_free_motion* fm, sap_error* error) {
@@ -90,7 +101,7 @@ sap_status sap_linearization_move_to_start(sap_free_motion* fm, const bool* tree
     const int32_t g = fm->factor.tree_group[t];
     l->starts[g] = l->starts[g] || trees[t];
   }
-  memcpy(fm->v_best, fm->v_star, (size_t)nv * sizeof *v0);
+  memcpy(fm->v_best, l->v_near, (size_t)nv * sizeof *v0);
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     if (l->starts[g]) {
       SAP_FOR_GROUP(fm, g, i, fm->v_best[i] = v0[i])
@@ -144,11 +155,9 @@ sap_status sap_linearization_check(sap_free_motion* fm, const double* v, double*
 
 bool sap_linearization_retreat(sap_free_motion* fm, double share) {
   sap_linearization* l = &fm->linearization;
-  const bool* is_free = fm->system->free_bodies;
   bool any = false;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    const int32_t first = fm->factor.group_trees[fm->factor.groups[g].first_tree];
-    l->far[g] = l->starts[g] && !(fm->alpha[g] <= share) && (is_free == NULL || !is_free[first]);
+    l->far[g] = l->starts[g] && !(fm->alpha[g] <= share);
     any = any || l->far[g];
   }
   return any;
@@ -211,7 +220,7 @@ static void record_missed(sap_free_motion* fm, bool checked) {
   for (int32_t t = 0; t < system->ntrees; ++t) {
     const int32_t g = fm->factor.tree_group[t];
     const bool known = l->known[g] && checked;
-    const bool linear = system->free_bodies != NULL && system->free_bodies[t] && !l->starts[g];
+    const bool linear = is_free(fm, g) && !l->starts[g] && !l->known[g];
     l->held[t] = false;
     for (int32_t i = fm->balance.A.tree_dof[t]; i < fm->balance.A.tree_dof[t + 1]; ++i) {
       l->e[i] = known ? l->e[i] + fm->m[i] : 0.0;

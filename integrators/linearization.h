@@ -6,7 +6,8 @@
 //   e = m(v) - m(v0) - A (v - v0)     what A misses: gyroscopic forces, the rotation of M
 //   v* = v0 - A^-1 (m(v0) + e)
 // the linear balance agrees with m at the v of e, which is predicted from the steps before: it is
-// dt |omega| of a change of momentum, and changes slowly. If the v of a step misses the balance by
+// dt |omega| of a change of momentum, and changes slowly. Free bodies that it mattered for have
+// v* less A^-1 e likewise. If the v of a step misses the balance by
 // more than a tolerance,
 //   v* = v - A^-1 m(v)
 // makes the linear balance agree with m at v, and the contact stage is solved again.
@@ -25,9 +26,9 @@ typedef struct sap_linearization {
   sap_prediction missed;  // of e
   bool* held;  // constraints gave impulses to the tree, whose m is not linear      (ntrees)
   // of this step
-  bool* starts;  // groups linearized at v0, and those whose v* was corrected       (ngroups)
-  bool any_starts;
+  bool* starts;    // groups linearized at v0, and those whose v* was corrected       (ngroups)
   bool* known;     // groups whose e is known                                         (ngroups)
+  bool any_known;  // from the steps before
   bool* far;       // groups not linearized at v0, as they would miss too much         (ngroups)
   double* zero;    // (nv)
   double* e;       // (nv)
@@ -51,7 +52,7 @@ sap_status sap_linearization_archive(sap_free_motion* free_motion, sap_archive* 
                                      sap_error* error);
 
 // Chooses the groups that are linearized at v0: those that constraints held in the last step and
-// that are not far, or none.
+// that are not far, or none. Not free bodies.
 void sap_linearization_begin(sap_free_motion* free_motion, bool may_start);
 // Replaces v_star, where m(v_star) = p or v0, by v* of the linear balance there.
 sap_status sap_linearization_finish(sap_free_motion* free_motion, sap_error* error);

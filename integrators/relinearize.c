@@ -288,8 +288,8 @@ static bool has_diverged(const sap_relinearize* r, const first_solution* first) 
 }
 
 // Makes the last correction of a solution that is within balance_tolerance but misses more than the
-// solver leaves. It is not checked: what remains is a few percent of the miss or less. Not of
-// loops, which the change of v would open.
+// solver leaves. It is not checked: what remains is a few percent of the miss or less, and loops
+// open by no more than before.
 static sap_status finish_balance(sap_relinearize* r, sap_error* error) {
   const sap_solver_info* info = r->contact.info;
   sap_free_motion* fm = &r->free_motion;
@@ -297,8 +297,7 @@ static sap_status finish_balance(sap_relinearize* r, sap_error* error) {
   const double tolerance = fmax(r->options->solver_options.relative_tolerance, LAST_BITS);
   const bool finishes = r->balance_error > tolerance && info->needs_R && !info->signorini &&
                         r->balance_error <= r->options->balance_tolerance &&
-                        !isinf(r->options->balance_tolerance) && fm->substeps == 0 &&
-                        r->closure_error == 0.0;
+                        !isinf(r->options->balance_tolerance) && fm->substeps == 0;
   if (!finishes || is_out_of_time(r) || !sap_linearization_misses(fm, v, tolerance)) {
     return SAP_STATUS_OK;
   }
@@ -475,7 +474,7 @@ static sap_status solve_stages(sap_relinearize* r, const double** v, sap_error* 
     SAP_TRY(solve_contact(r, error));
     SAP_TRY(improve_solution(r, error));
     *v = r->contact.solution.v;
-  } else if (fm->linearization.any_starts) {
+  } else if (fm->linearization.any_known) {
     return solve_free_motion(r, SAP_LINEARIZE_FREE, error);  // impulses were expected, none came
   }
   return SAP_STATUS_OK;
