@@ -44,8 +44,7 @@ static bool pushes(const sap_block_data* block, const double* gamma) {
 static void find_moves(sap_problem* p, const sap_solution* solution, const sap_end_motion* motion,
                        bool* any) {
   *any = false;
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    sap_block_data* block = &p->blocks[b];
+  SAP_EACH(sap_block_data, block, p->blocks, p->nblocks) {
     if (pushes(block, solution->gamma)) {
       double vc0[SAP_CONE_ROWS_MAX], vc_star[SAP_CONE_ROWS_MAX];
       const double vn = solution->vc[block->first_row + SAP_NORMAL_ROW];
@@ -69,8 +68,7 @@ static sap_status find_gradient(sap_end_positions* end, sap_problem* p, const do
   for (int32_t i = 0; i < p->nv; ++i) {
     end->g[i] = 0.0;
   }
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    const sap_block_data* block = &p->blocks[b];
+  SAP_EACH(const sap_block_data, block, p->blocks, p->nblocks) {
     for (int32_t i = 0; i < block->ntrees && pushes(block, gamma); ++i) {
       const int32_t t = p->block_trees[block->first_tree + i];
       const double* J = p->jacobians[block->first_tree + i] + SAP_NORMAL_ROW;
@@ -120,8 +118,7 @@ static sap_status add_motion(sap_end_positions* end, sap_problem* p, const doubl
       end->Ap[i] = end->g[i] + (k == 0 ? 0.0 : product / before * end->Ap[i]);
       size += end->p[i] * end->Ap[i];
     }
-    for (int32_t b = 0; b < p->nblocks; ++b) {
-      sap_block_data* block = &p->blocks[b];
+    SAP_EACH(sap_block_data, block, p->blocks, p->nblocks) {
       block->end_path = block->end_move + (k == 0 ? 0.0 : product / before * block->end_path);
     }
     before = product;
@@ -192,8 +189,7 @@ sap_status sap_end_positions_pull(sap_end_positions* end, sap_problem* p,
   find_moves(p, solution, motion, bound);
   SAP_TRY(find_motion(end, p, gamma, error));
   *bound = false;
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    sap_block_data* block = &p->blocks[b];
+  SAP_EACH(sap_block_data, block, p->blocks, p->nblocks) {
     if (!pushes(block, gamma)) {
       block->end_pull = block->end_impulse = block->end_bound = 0.0;
     }
@@ -203,8 +199,7 @@ sap_status sap_end_positions_pull(sap_end_positions* end, sap_problem* p,
   }
   SAP_TRY(find_gradient(end, p, gamma, &product, error));
   memcpy(end->back[3], end->x, (size_t)p->nv * sizeof(double));
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    sap_block_data* block = &p->blocks[b];
+  SAP_EACH(sap_block_data, block, p->blocks, p->nblocks) {
     const double by_vn = block->end * (1.0 - motion->theta_vq) * block->end_pull;
     block->end_move = block->end_bound != 0.0 ? 0.0 : by_vn;
   }

@@ -42,8 +42,7 @@ sap_stepper_options sap_stepper_options_default(void) {
 static void take_setting(const char* text, sap_stepper_options* options) {
   const sap_option_table table = sap_stepper_option_table();
   const size_t length = strcspn(text, "=");
-  for (int32_t i = 0; i < table.count; ++i) {
-    const sap_option* o = &table.options[i];
+  SAP_EACH(const sap_option, o, table.options, table.count) {
     if (strlen(o->name) != length || strncmp(o->name, text, length) != 0) {
       continue;
     }

@@ -116,8 +116,7 @@ static double named(parser* p) {
   if (length == 2 && strncmp(start, "pi", 2) == 0) {
     return acos(-1.0);
   }
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {
-    const function* f = &functions[i];
+  SAP_EACH(const function, f, functions, sizeof functions / sizeof *functions) {
     if (strlen(f->name) == length && strncmp(start, f->name, length) == 0) {
       return call(p, f);
     }

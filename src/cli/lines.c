@@ -91,8 +91,7 @@ void cli_line_add(cli_lines* lines, int panel, const char* label, int64_t count,
 void cli_lines_range(const cli_lines* lines, int panel, bool of_x, double* low, double* high) {
   *low = (double)INFINITY;
   *high = 0.0;
-  for (int i = 0; i < lines->count; ++i) {
-    const cli_line* line = &lines->lines[i];
+  SAP_EACH(const cli_line, line, lines->lines, lines->count) {
     const double* values = of_x ? line->x : line->y;
     for (int64_t k = 0; line->panel == panel && k < line->count; ++k) {
       *low = isfinite(values[k]) ? fmin(*low, values[k]) : *low;
@@ -109,8 +108,7 @@ static void put_text(FILE* file, const char* text) {
 
 static void print_csv(const cli_lines* lines, const sap_chart_panel* panels, FILE* file) {
   (void)fputs("panel,line,x_label,x,y_label,y\n", file);
-  for (int i = 0; i < lines->count; ++i) {
-    const cli_line* line = &lines->lines[i];
+  SAP_EACH(const cli_line, line, lines->lines, lines->count) {
     const sap_chart_panel* p = &panels[line->panel];
     for (int64_t k = 0; k < line->count; ++k) {
       put_text(file, p->title);
@@ -140,8 +138,7 @@ sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int 
   for (int p = 0; p < count; ++p) {
     panels[p].series = series + used;
     panels[p].series_count = 0;
-    for (int i = 0; i < lines->count; ++i) {
-      const cli_line* line = &lines->lines[i];
+    SAP_EACH(const cli_line, line, lines->lines, lines->count) {
       if (line->panel == p) {
         const int k = panels[p].series_count++;
         double *xs = points + (size_t)used * 2 * POINTS, *ys = xs + POINTS;

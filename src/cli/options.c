@@ -532,8 +532,7 @@ static void print_table_option(const sap_option* o, double number, const char* n
 static void print_table(const cli_command* command, const cli_table_options* t) {
   const sap_option_table table = t->table();
   (void)printf("\n%s (default; range):\n", t->title != NULL ? t->title : "Solver options");
-  for (int32_t i = 0; i < table.count; ++i) {
-    const sap_option* o = &table.options[i];
+  SAP_EACH(const sap_option, o, table.options, table.count) {
     char name[CLI_NAME_SIZE];
     with_dashes(o->name, name);
     if (offers(command, name)) {

@@ -91,3 +91,8 @@ sap_status sap_check_numbers(const char* name, const double* x, int32_t count, s
 
 // Puts "prefix: " before the message of a filled error.
 void sap_error_prefix(sap_error* error, const char* format, ...) SAP_PRINTF(2, 3);
+
+// Loops over the elements of an array, which may be NULL if it has none; x is a pointer:
+//   SAP_EACH(const sap_contact, c, contacts, count) { ... }
+#define SAP_EACH(type, x, array, count) \
+  for (type* x = (array), *x##_end = (count) > 0 ? x + (count) : x; x != x##_end; ++x)

@@ -95,8 +95,7 @@ void sap_option_allowed(const sap_option* o, char text[SAP_OPTION_TEXT_SIZE]) {
 }
 
 sap_status sap_options_check(sap_option_table table, const void* options, sap_error* error) {
-  for (int32_t i = 0; i < table.count; ++i) {
-    const sap_option* o = &table.options[i];
+  SAP_EACH(const sap_option, o, table.options, table.count) {
     const double value = sap_option_get(o, options);
     const bool above = o->kind == SAP_OPTION_POSITIVE ? value > o->minimum : value >= o->minimum;
     if (!(above && value <= o->maximum)) {

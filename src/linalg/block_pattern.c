@@ -145,8 +145,7 @@ void sap_pair_pattern_build(sap_pair_pattern* p, int32_t nblocks, const int32_t*
   int32_t entries = 0, column = -1;
   size_t values = 0;
   p->nvalues = 0;
-  for (int32_t i = 0; i < count; ++i) {
-    const sap_block_pair* pair = &pairs[i];
+  SAP_EACH(const sap_block_pair, pair, pairs, count) {
     if (pair->column != column || pair->row != p->row[entries - 1]) {
       if (pair->column != column) {
         column = pair->column;

@@ -520,8 +520,7 @@ static sap_status add_pair(sap_mj* a, mjData* d, mjContact* list, int32_t count,
 // Adds the points of a pair that touches elsewhere where the motion closes them.
 static sap_status add_points(sap_mj* a, mjData* d, mjContact* list, int32_t count, bool* added,
                              sap_error* error) {
-  for (int32_t i = 0; i < count; ++i) {
-    mjContact* c = &list[i];
+  SAP_EACH(mjContact, c, list, count) {
     double v[3] = {0.0, 0.0, 0.0};
     add_velocity(a, d, c->geom1, c->pos, -1.0, v);
     add_velocity(a, d, c->geom2, c->pos, 1.0, v);

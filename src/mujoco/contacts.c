@@ -251,8 +251,7 @@ static void find_loads(sap_mj* a, const mjData* d) {
   sap_loads_begin(&a->loads, a->model->opt.gravity);
   for (bool more = true; more;) {
     more = false;
-    for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
-      const mjContact* c = &d->contact[i];
+    SAP_EACH(const mjContact, c, d->contact, d->ncon) {
       if (has_rows(c)) {
         more |= sap_loads_link(&a->loads, tree_of(a, c->geom1), tree_of(a, c->geom2), c->frame);
       }

@@ -168,8 +168,7 @@ sap_status sap_mj_momentum_set_problem(sap_mj* a, const mjData* d, sap_error* er
     const double* block = momentum->A + a->trees.A_start[t];
     SAP_TRY(sap_problem_set_momentum_block(p, t, t, block, size[t], error));
   }
-  for (int32_t i = 0; i < momentum->coupling_count; ++i) {
-    const sap_mj_coupling* c = &momentum->couplings[i];
+  SAP_EACH(const sap_mj_coupling, c, momentum->couplings, momentum->coupling_count) {
     const double* block = momentum->coupling_values + c->start;
     SAP_TRY(sap_problem_set_momentum_block(p, c->tree_a, c->tree_b, block, size[c->tree_a], error));
   }

@@ -144,8 +144,7 @@ static sap_status find(sap_mj* a, const mjData* d, const mjContact* like, sap_pa
   SAP_TRY(sap_collision_pair_patch(p->collision, &query, pair, error));
   *count = pair->found != NULL || pair->triangles ? 0 : *count;
   SAP_RETURN_IF(pair->found == NULL, SAP_STATUS_OK);
-  for (int32_t k = 0; k < pair->found->npatches; ++k) {
-    const sap_patch_cluster* patch = &pair->found->patches[k];
+  SAP_EACH(const sap_patch_cluster, patch, pair->found->patches, pair->found->npatches) {
     for (int32_t i = 0; i < patch->points.count; ++i) {
       set_point(patch, pair->found->depth, i, &first, &out[(*count)++]);
     }
@@ -199,8 +198,7 @@ static void remove_pair(sap_mj* a, mjData* d, const mjContact* like) {
 
 sap_status sap_mj_patches_grow(sap_mj* a, mjData* d, bool* added, sap_error* error) {
   mjContact* found = a->ahead.found;
-  for (int32_t i = 0; i < a->patches.pair_count; ++i) {
-    sap_mj_patch_pair* of = &a->patches.pairs[i];
+  SAP_EACH(sap_mj_patch_pair, of, a->patches.pairs, a->patches.pair_count) {
     sap_pair_patch pair = {.is_apart = true, .extent = of->extent};
     int32_t count = 0;
     SAP_TRY(find(a, d, &of->like, &pair, found, &count, error));

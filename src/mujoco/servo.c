@@ -298,8 +298,7 @@ static double value_at(const sap_mj_row* row, int32_t column) {
 
 // Lets the servos of the joint act through its effort range.
 static void absorb(sap_mj* a, int32_t dof) {
-  for (int32_t i = 0; i < a->servos.count; ++i) {
-    sap_mj_servo* s = &a->servos.list[i];
+  SAP_EACH(sap_mj_servo, s, a->servos.list, a->servos.count) {
     if (s->output >= 0 && s->row.count == 1 && s->row.columns[0] == dof) {
       s->is_absorbed = true;
     }
@@ -322,8 +321,7 @@ static sap_status find_effort_range(sap_mj* a, const mjData* d, int32_t joint, s
 #endif
   sum.applied = d->qfrc_actuator[dof];
   sum.cut = sum.raw - sum.applied;
-  for (int32_t i = 0; i < a->servos.count; ++i) {
-    const sap_mj_servo* s = &a->servos.list[i];
+  SAP_EACH(const sap_mj_servo, s, a->servos.list, a->servos.count) {
     if (s->output >= 0 && s->row.count == 1 && s->row.columns[0] == dof && s->block == IN_A) {
       const double gear = value_at(&s->row, dof);
       sum.raw += gear * (s->raw - s->applied);
@@ -366,8 +364,7 @@ sap_status sap_mj_servos_find(sap_mj* a, const mjData* d, sap_error* error) {
 
 sap_status sap_mj_servos_add(sap_mj* a, sap_error* error) {
   const double h = a->model->opt.timestep;
-  for (int32_t i = 0; i < a->servos.count; ++i) {
-    const sap_mj_servo* s = &a->servos.list[i];
+  SAP_EACH(const sap_mj_servo, s, a->servos.list, a->servos.count) {
     if (s->is_absorbed) {
       continue;
     }
@@ -409,8 +406,7 @@ sap_status sap_mj_servos_add_blocks(sap_mj* a, sap_error* error) {
 bool sap_mj_servos_check(sap_mj* a, const double* v) {
   const double h = a->model->opt.timestep;
   bool changed = false;
-  for (int32_t i = 0; i < a->servos.count; ++i) {
-    sap_mj_servo* s = &a->servos.list[i];
+  SAP_EACH(sap_mj_servo, s, a->servos.list, a->servos.count) {
     if (s->block == IN_A && s->is_limited && !s->is_absorbed &&
         leaves_range(s, force_at(s, h, sap_mj_row_times(&s->row, v)))) {
       s->block = BOXED;
@@ -427,8 +423,7 @@ bool sap_mj_servos_check(sap_mj* a, const double* v) {
 
 void sap_mj_servos_write(sap_mj* a, mjData* d, const double* v) {
   const double h = a->model->opt.timestep;
-  for (int32_t i = 0; i < a->servos.count; ++i) {
-    const sap_mj_servo* s = &a->servos.list[i];
+  SAP_EACH(const sap_mj_servo, s, a->servos.list, a->servos.count) {
     if (s->output < 0 && s->block == IN_A) {
       sap_mj_row_add(&s->row, s->cut, d->qfrc_actuator);
       continue;

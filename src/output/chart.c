@@ -51,8 +51,7 @@ static bool point_shown(const sap_chart_panel* p, const sap_chart_series* s, int
 static bool find_range(const sap_chart_panel* p, bool vertical, double range[2]) {
   range[0] = HUGE_VAL;
   range[1] = -HUGE_VAL;
-  for (int32_t k = 0; k < p->series_count; ++k) {
-    const sap_chart_series* s = &p->series[k];
+  SAP_EACH(const sap_chart_series, s, p->series, p->series_count) {
     for (int32_t i = 0; i < s->count; ++i) {
       if (point_shown(p, s, i)) {
         range[0] = fmin(range[0], vertical ? s->y[i] : s->x[i]);

@@ -187,8 +187,7 @@ static double find_slip(const sap_problem* p, const sap_block_data* block, const
 // jumps.
 bool sap_problem_shift_again(sap_problem* p, const double* vc, const double* gamma) {
   bool moved = false;
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    sap_block_data* block = &p->blocks[b];
+  SAP_EACH(sap_block_data, block, p->blocks, p->nblocks) {
     const bool settles = p->scheme.settled > 0.0, at_end = block->end == 1.0 && !settles;
     if (!block->no_gliding || (at_end && isinf(block->shift_excess))) {
       continue;
@@ -235,8 +234,7 @@ void sap_problem_restore_repeats(sap_problem* p) {
 
 double sap_problem_missed_closure(sap_problem* p) {
   double largest = 0.0;
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    const sap_block_data* block = &p->blocks[b];
+  SAP_EACH(const sap_block_data, block, p->blocks, p->nblocks) {
     for (int32_t i = block->first_row;
          block->set == SAP_SET_FREE && i < block->first_row + block->nrows; ++i) {
       p->missed[i] += p->dt * (p->v_hat_shifted[i] - p->v_hat_law[i]);
@@ -264,8 +262,7 @@ void sap_problem_shift_closure(sap_problem* p) {
 
 int32_t sap_problem_count_softened(const sap_problem* p, const double* gamma) {
   int32_t count = 0;
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    const sap_block_data* block = &p->blocks[b];
+  SAP_EACH(const sap_block_data, block, p->blocks, p->nblocks) {
     count += block->realised > 0.0 && block->realised < 0.5 &&
              gamma[block->first_row + SAP_NORMAL_ROW] > 0.0;
   }

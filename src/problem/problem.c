@@ -11,8 +11,7 @@
 
 static void move_views(sap_problem* p) {
   const double* J = p->jacobian_values;
-  for (int32_t i = 0; i < p->nblocks; ++i) {
-    const sap_block_data* block = &p->blocks[i];
+  SAP_EACH(const sap_block_data, block, p->blocks, p->nblocks) {
     for (int32_t t = block->first_tree; t < block->first_tree + block->ntrees; ++t) {
       p->jacobians[t] = J;
       J += (size_t)block->nrows * (size_t)p->tree_size[p->block_trees[t]];

@@ -49,8 +49,7 @@ void sap_warm_start_store(sap_warm_start* m, const sap_problem* p, const double*
   }
   sap_hash_map_clear(&m->keys);
   m->nrows = 0;
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    const sap_block_data* block = &p->blocks[b];
+  SAP_EACH(const sap_block_data, block, p->blocks, p->nblocks) {
     if (block->key != 0 && sap_hash_map_add(&m->keys, block->key) == m->nrows) {
       m->rows[m->nrows++] = (sap_warm_rows){block->first_row, block->nrows};
     }

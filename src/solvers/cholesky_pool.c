@@ -33,8 +33,7 @@ static sap_pool_entry* find_entry(sap_cholesky_pool* pool, uint64_t hash, bool i
                                   sap_error* error) {
   const uint64_t idle = is_large ? LARGE_IDLE_SOLVES : IDLE_SOLVES;
   sap_pool_entry* oldest = NULL;
-  for (int32_t i = 0; i < pool->count; ++i) {
-    sap_pool_entry* entry = &pool->entries[i];
+  SAP_EACH(sap_pool_entry, entry, pool->entries, pool->count) {
     if (entry->hash == hash && !(entry->is_kept && entry->last_used == pool->solve)) {
       return entry;
     }

@@ -224,8 +224,7 @@ double sap_relative_map(double map_2, double gamma_2) {
 // With a mobility B = A^-1 instead of A:  D (v - v* - B J' gamma),  D = diag(B)^-1/2
 
 static void add_couplings(const sap_problem* p, const double* x, double* out) {
-  for (int32_t c = 0; c < p->ncouplings; ++c) {
-    const sap_coupling* coupling = &p->couplings[c];
+  SAP_EACH(const sap_coupling, coupling, p->couplings, p->ncouplings) {
     const int32_t a = coupling->tree_a, b = coupling->tree_b;
     const int32_t start_a = p->tree_start[a], start_b = p->tree_start[b];
     sap_square_add_coupling(p->tree_size[a], p->tree_size[b], p->coupling_values + coupling->values,

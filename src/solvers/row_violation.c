@@ -127,8 +127,7 @@ double sap_resting_velocity(const sap_problem* p, const double* v) {
   for (int32_t i = 0; i < p->nv; ++i) {
     most = fmax(most, fmax(fabs(v[i]), fabs(p->v_star[i])));
   }
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    const sap_block_data* block = &p->blocks[b];
+  SAP_EACH(const sap_block_data, block, p->blocks, p->nblocks) {
     for (int32_t r = 0; r < block->nrows; ++r) {
       double arm = 0.0;
       for (int32_t t = 0; t < block->ntrees; ++t) {

@@ -360,8 +360,7 @@ static sap_status take_turn(bench* b, cli_run* scene, int32_t turn, sap_error* e
       s->left_out = true;
     }
   }
-  for (int i = 0; i < nsides; ++i) {
-    bench_side* s = &b->sides[i];
+  SAP_EACH(bench_side, s, b->sides, nsides) {
     if (!s->left_out) {
       s->step[s->count] = s->last.step;
       s->ratio[s->count++] = s->last.step / b->sides[0].last.step;

@@ -171,8 +171,7 @@ static void print_summary(compare_job* job) {
       cli_table_column(table, cli_residuals[i].name, CLI_CELL_REAL, 3);
     }
   }
-  for (int k = 0; k < job->count; ++k) {
-    contender* c = &job->contenders[k];
+  SAP_EACH(contender, c, job->contenders, job->count) {
     const double n = (double)c->problems, nan = (double)NAN;
     const double middle = cli_quantile(c->times, c->problems, 0.5);  // sorts them
     CLI_CELLS(table, CLI_T(c->name), CLI_T(start_names[job->start]), CLI_I(c->problems),
@@ -360,8 +359,7 @@ static sap_status create_contenders(compare_job* job, sap_error* error) {
   for (; job->count < all && job->count < CONTENDERS_MAX; ++job->count) {
     job->contenders[job->count].name = sap_solver_get_info(job->count)->name;
   }
-  for (int i = 0; i < job->count; ++i) {
-    contender* c = &job->contenders[i];
+  SAP_EACH(contender, c, job->contenders, job->count) {
     c->options = job->options;
     c->info = cli_read_solver(c->name, &c->options);
     SAP_TRY(sap_solver_create(c->info->name, &c->options, &c->solver, error));

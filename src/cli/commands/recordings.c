@@ -66,8 +66,7 @@ static void set_labels(picture* p, const char* name) {
   } else {
     (void)snprintf(p->y_label, sizeof p->y_label, "%s", what);
   }
-  for (int32_t i = 0; i < p->q.count; ++i) {
-    quantity_column* c = &p->q.columns[i];
+  SAP_EACH(quantity_column, c, p->q.columns, p->q.count) {
     if (c->label[0] == '\0') {
       (void)snprintf(c->label, sizeof c->label, "%s", name);
     }

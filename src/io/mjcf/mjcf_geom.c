@@ -304,8 +304,7 @@ static sap_status read_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_
 
 // Hands list some pairs twice.
 static bool is_repeated(const sap_builder* builder, int32_t a, int32_t b) {
-  for (int32_t i = 0; i < builder->npairs; ++i) {
-    const sap_pair_def* pair = &builder->pairs[i];
+  SAP_EACH(const sap_pair_def, pair, builder->pairs, builder->npairs) {
     if ((pair->shape_a == a && pair->shape_b == b) || (pair->shape_a == b && pair->shape_b == a)) {
       return true;
     }

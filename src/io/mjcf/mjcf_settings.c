@@ -138,8 +138,7 @@ static sap_status find_for_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, c
 static sap_status read_material(sap_mjcf_reader* r, const sap_mjcf_model* model,
                                 const sap_mjcf_item* item, const char* full_name,
                                 sap_material* material) {
-  for (int i = 0; i < MATERIAL_SETTINGS; ++i) {
-    const material_setting* row = &material_settings[i];
+  SAP_EACH(const material_setting, row, material_settings, MATERIAL_SETTINGS) {
     const sap_xml_node* node = item == NULL ? find_global(r, model, row->name) : NULL;
     if (item != NULL) {
       SAP_TRY(find_for_geom(r, item, row->name, full_name, &node));

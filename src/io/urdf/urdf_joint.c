@@ -388,8 +388,7 @@ static sap_status choose_name(const sap_urdf_joint* joint, sap_name_map* names, 
 
 static sap_status add_named_actuators(sap_urdf_reader* r, sap_name_map* names) {
   int32_t count = 0;
-  for (int32_t j = 0; j < r->joint_count; ++j) {
-    const sap_urdf_joint* joint = &r->joints[j];
+  SAP_EACH(const sap_urdf_joint, joint, r->joints, r->joint_count) {
     if (joint->actuator == NULL) {
       continue;
     }

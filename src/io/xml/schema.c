@@ -195,8 +195,7 @@ static sap_status check_child(const checker* c, const sap_schema_line* element, 
 
 static sap_status check_element(const checker* c, const sap_schema_line* element,
                                 sap_xml_node* node) {
-  for (int32_t i = 0; i < node->nattributes; ++i) {
-    sap_xml_attribute* attribute = &node->attributes[i];
+  SAP_EACH(sap_xml_attribute, attribute, node->attributes, node->nattributes) {
     bool drop;
     SAP_TRY(check_attribute(c, element, node, attribute, &drop));
     if (drop) {

@@ -88,8 +88,7 @@ void sap_assembly_begin(sap_assembly* assembly, const sap_contact_list* contacts
   sap_loads_begin(&assembly->loads, assembly->model->options.gravity);
   for (bool more = true; more;) {
     more = false;
-    for (int32_t i = 0; i < contacts->count; ++i) {
-      const sap_contact* c = &contacts->contacts[i];
+    SAP_EACH(const sap_contact, c, contacts->contacts, contacts->count) {
       more |= sap_loads_link(&assembly->loads, bodies[c->body_A].tree, bodies[c->body_B].tree,
                              c->R_WC + 6);
     }

@@ -186,8 +186,7 @@ static sap_status add_pull(const sap_assembly_call* call, int32_t id, double for
     touching += pulls(model, &contacts->contacts[i], body) ? 1 : 0;
   }
   sap_rows_begin(rows, 1);
-  for (int32_t i = 0; i < contacts->count; ++i) {
-    const sap_contact* contact = &contacts->contacts[i];
+  SAP_EACH(const sap_contact, contact, contacts->contacts, contacts->count) {
     if (pulls(model, contact, body)) {
       const int32_t bodies[2] = {contact->body_A, contact->body_B};
       double n[3], p[2][3];

@@ -184,8 +184,7 @@ int32_t sap_model_effort_bound(const sap_model* model, int32_t id) {
 // True if no other actuator is on the same joint: an effort range bounds this one alone.
 static bool is_alone(const sap_model* model, int32_t id) {
   int32_t count = 0;
-  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    const sap_model_actuator* a = &model->actuators[i];
+  SAP_EACH(const sap_model_actuator, a, model->actuators, model->sizes.actuators) {
     count += a->transmission == SAP_TRANSMISSION_JOINT && a->target == model->actuators[id].target;
   }
   return count == 1 && model->actuators[id].gear != 0.0;
@@ -316,15 +315,13 @@ static double simple_force(const sap_simple_motor* m, const double* input) {
 }
 
 void sap_dynamics_simple_forces(const sap_dynamics* d, const double* input, double* force) {
-  for (int32_t n = 0; n < d->nmotors; ++n) {
-    const sap_simple_motor* m = &d->motors[n];
+  SAP_EACH(const sap_simple_motor, m, d->motors, d->nmotors) {
     force[m->id] = d->actuator_active[m->id] ? simple_force(m, input) : 0.0;
   }
 }
 
 static void add_simple(const sap_dynamics* d, const double* input, double sign, double* k) {
-  for (int32_t n = 0; n < d->nmotors; ++n) {
-    const sap_simple_motor* m = &d->motors[n];
+  SAP_EACH(const sap_simple_motor, m, d->motors, d->nmotors) {
     if (d->actuator_active[m->id]) {
       k[m->dof] += sign * m->gear * simple_force(m, input);
     }

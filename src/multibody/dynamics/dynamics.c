@@ -86,8 +86,7 @@ static void make_links(sap_dynamics* d) {
     }
     sap_dynamics_weld_inertia(&d->links[link_of[body->weld]].body_inertia, body, p, q);
   }
-  for (int32_t l = 0; l < d->nlinks; ++l) {
-    sap_link* link = &d->links[l];
+  SAP_EACH(sap_link, link, d->links, d->nlinks) {
     link->lone = link->free && model->tree_sizes[link->tree] == 6;
     d->tree_lone[link->tree] = link->lone;
   }

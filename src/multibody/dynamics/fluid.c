@@ -162,8 +162,7 @@ sap_status sap_fluid_create(const sap_model* model, sap_pool* pool, sap_fluid* f
   SAP_TRY(SAP_POOL_ADD(pool, &fluid->parts, bodies + (size_t)model->sizes.shapes, error));
   SAP_TRY(SAP_POOL_ADD(pool, &covered, bodies, error));
   SAP_TRY(SAP_POOL_ADD(pool, &fluid->drags, bodies, error));
-  for (int32_t i = 0; i < model->sizes.shapes; ++i) {
-    const sap_shape_def* shape = &model->shapes[i];
+  SAP_EACH(const sap_shape_def, shape, model->shapes, model->sizes.shapes) {
     if (shape->fluid_ellipsoid && model->bodies[shape->body].tree >= 0) {
       make_ellipsoid(model, shape, &fluid->parts[fluid->count++]);
       covered[shape->body] = true;
@@ -312,8 +311,7 @@ static void set_velocities(sap_dynamics* d, const sap_dynamics_state* at) {
 
 void sap_dynamics_push_fluid(sap_dynamics* d, const sap_dynamics_state* at, const bool* trees,
                              double sign, double* tau) {
-  for (int32_t i = 0; i < d->fluid.count; ++i) {
-    const sap_fluid_part* part = &d->fluid.parts[i];
+  SAP_EACH(const sap_fluid_part, part, d->fluid.parts, d->fluid.count) {
     const int32_t l = d->link_of[d->model->bodies[part->body].weld];
     const sap_link* link = &d->links[l];
     if (trees != NULL && !trees[link->tree]) {

@@ -141,8 +141,7 @@ void sap_ball_rotation(double phi[3], const double* q) {
 
 // k += sign times the forces of the joint springs at q.
 static void add_springs(const sap_dynamics* d, const double* q, double sign, double* k) {
-  for (int32_t s = 0; s < d->nsprings; ++s) {
-    const sap_spring* spring = &d->springs[s];
+  SAP_EACH(const sap_spring, spring, d->springs, d->nsprings) {
     if (spring->type == SAP_JOINT_BALL) {
       double phi[3];
       sap_ball_rotation(phi, q + spring->q_start);
@@ -168,8 +167,7 @@ static void add_gravity_compensation(const sap_dynamics* d, const sap_kinematics
 
 double sap_dynamics_spring_energy(const sap_dynamics* d, const double* q) {
   double energy = 0.0;
-  for (int32_t s = 0; s < d->nsprings; ++s) {
-    const sap_spring* spring = &d->springs[s];
+  SAP_EACH(const sap_spring, spring, d->springs, d->nsprings) {
     double phi[3] = {q[spring->q_start] - spring->reference, 0.0, 0.0};
     if (spring->type == SAP_JOINT_BALL) {
       sap_ball_rotation(phi, q + spring->q_start);
@@ -198,8 +196,7 @@ void sap_ball_stiffness(double stiffness, const double phi[3], size_t ld, double
 void sap_dynamics_add_joint_matrices(const sap_dynamics* d, const double* q, double K_scale,
                                      double D_scale, double* const* K, double* const* D) {
   const sap_model* model = d->model;
-  for (int32_t s = 0; s < d->nsprings; ++s) {
-    const sap_spring* spring = &d->springs[s];
+  SAP_EACH(const sap_spring, spring, d->springs, d->nsprings) {
     const int32_t tree = model->dof_tree[spring->v_start];
     const size_t ld = (size_t)model->tree_sizes[tree];
     const size_t i = (size_t)(spring->v_start - model->tree_dofs[tree]);

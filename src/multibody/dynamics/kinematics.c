@@ -348,8 +348,7 @@ void sap_manifold_integrate(const sap_model* model, const double* q0, const doub
 
 void sap_manifold_difference(const sap_model* model, const double* q0, const double* q1,
                              double* delta) {
-  for (int32_t j = 0; j < model->sizes.joints; ++j) {
-    const sap_model_joint_data* joint = &model->joints[j];
+  SAP_EACH(const sap_model_joint_data, joint, model->joints, model->sizes.joints) {
     const double* from = q0 + joint->q_start;
     const double* to = q1 + joint->q_start;
     double* out = delta + joint->v_start;
@@ -383,8 +382,7 @@ static void set_rotation(const double w[3], sap_step_rotation* out) {
 int32_t sap_manifold_derivatives(const sap_model* model, const double* v, double dt,
                                  sap_step_rotation* rotations) {
   int32_t count = 0;
-  for (int32_t j = 0; j < model->sizes.joints; ++j) {
-    const sap_model_joint_data* joint = &model->joints[j];
+  SAP_EACH(const sap_model_joint_data, joint, model->joints, model->sizes.joints) {
     if (!sap_joint_is_scalar(joint->type)) {
       sap_step_rotation* r = &rotations[count++];
       double w[3];

@@ -41,8 +41,7 @@ typedef struct search {
 } search;
 
 static const sap_equality_def* coupling_of(const sap_model* model, int32_t joint) {
-  for (int32_t e = 0; e < model->sizes.equalities; ++e) {
-    const sap_equality_def* equality = &model->equalities[e];
+  SAP_EACH(const sap_equality_def, equality, model->equalities, model->sizes.equalities) {
     if (equality->type == SAP_EQUALITY_JOINT && equality->active && equality->a == joint) {
       return equality;
     }
@@ -83,8 +82,7 @@ static void list_variables(search* s) {
 static void apply_couplings(const sap_model* model, double* q) {
   // Couplings may depend on couplings.
   for (int32_t pass = 0; pass < model->sizes.equalities; ++pass) {
-    for (int32_t e = 0; e < model->sizes.equalities; ++e) {
-      const sap_equality_def* c = &model->equalities[e];
+    SAP_EACH(const sap_equality_def, c, model->equalities, model->sizes.equalities) {
       if (c->type != SAP_EQUALITY_JOINT || !c->active) {
         continue;
       }

@@ -123,8 +123,7 @@ void sap_dynamics_choose_servos(sap_dynamics* d, const sap_dynamics_state* at, d
     d->servo_of[id] = (int32_t)(servo - d->servos);
     sap_actuator_line_add(&servo->law, &line, model->actuators[id].gear);
   }
-  for (int32_t s = 0; s < d->nservos; ++s) {
-    sap_servo* servo = &d->servos[s];
+  SAP_EACH(sap_servo, servo, d->servos, d->nservos) {
     if (servo->bound >= 0) {
       double lower, upper;
       motors = motors == NULL ? sap_dynamics_motor_efforts(d, at) : motors;
@@ -159,8 +158,7 @@ int32_t sap_dynamics_check_servos(sap_dynamics* d, const double* v, double dt) {
 
 void sap_dynamics_add_servos(const sap_dynamics* d, const double* v, double dt, double sign,
                              double* k) {
-  for (int32_t s = 0; s < d->nservos; ++s) {
-    const sap_servo* servo = &d->servos[s];
+  SAP_EACH(const sap_servo, servo, d->servos, d->nservos) {
     const double force = servo->linear ? sign * force_at(servo, v, dt) : 0.0;
     for (int32_t i = 0; servo->linear && i < servo->count; ++i) {
       k[servo->dofs[i]] += servo->J[i] * force;
@@ -171,8 +169,7 @@ void sap_dynamics_add_servos(const sap_dynamics* d, const double* v, double dt, 
 void sap_dynamics_add_servo_matrices(const sap_dynamics* d, double K_scale, double D_scale,
                                      double* const* diagonal) {
   const sap_model* model = d->model;
-  for (int32_t s = 0; s < d->nservos; ++s) {
-    const sap_servo* servo = &d->servos[s];
+  SAP_EACH(const sap_servo, servo, d->servos, d->nservos) {
     const double scale = K_scale * servo->law.kp + D_scale * servo->law.kd;
     for (int32_t j = 0; servo->linear && j < servo->count; ++j) {
       const int32_t tree = model->dof_tree[servo->dofs[j]], first = model->tree_dofs[tree];

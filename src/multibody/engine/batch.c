@@ -34,8 +34,7 @@ static sap_status create_members(sap_batch* batch, const sap_stepper_options* op
                                  int32_t count, sap_error* error) {
   SAP_TRY(SAP_NEW(&batch->members, count, "states of a batch", error));
   batch->count = count;
-  for (int32_t i = 0; i < batch->count; ++i) {
-    batch_member* m = &batch->members[i];
+  SAP_EACH(batch_member, m, batch->members, batch->count) {
     SAP_TRY(sap_multibody_create(batch->model, &m->multibody, error));
     SAP_TRY(sap_stepper_create(sap_multibody_system(m->multibody), options, &m->stepper, error));
   }

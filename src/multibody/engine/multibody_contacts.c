@@ -125,8 +125,7 @@ sap_status sap_multibody_find_more(sap_multibody* multibody, const sap_step_cont
   }
   *count = merge_contacts(multibody, found, nfound,
                           at_point ? point->contacts : multibody->contacts, size);
-  for (int32_t i = 0; i < multibody->open_count; ++i) {
-    sap_contact* contact = &multibody->open[i];
+  SAP_EACH(sap_contact, contact, multibody->open, multibody->open_count) {
     if (contact->solutions == LEFT_OPEN && sap_collision_end_gap(&query, contact) < 0.0) {
       contact->solutions = step->solutions;
       *count += merge_contacts(multibody, contact, 1, multibody->contacts, size);
@@ -145,8 +144,7 @@ void sap_multibody_drop_later(sap_multibody* multibody, bool at_point) {
     }
   }
   *size = kept;
-  for (int32_t i = 0; i < multibody->open_count; ++i) {
-    sap_contact* contact = &multibody->open[i];
+  SAP_EACH(sap_contact, contact, multibody->open, multibody->open_count) {
     contact->solutions = contact->solutions > 0 ? LEFT_OPEN : contact->solutions;
   }
   sap_collision_drop_later(multibody->collision);

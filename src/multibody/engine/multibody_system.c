@@ -245,8 +245,7 @@ static int activations(void* context, const sap_step_context* step, const double
 
 static bool has_springs_or_dampers(const sap_multibody* multibody) {
   const sap_model* model = multibody->model;
-  for (int32_t j = 0; j < model->sizes.joints; ++j) {
-    const sap_model_joint_data* joint = &model->joints[j];
+  SAP_EACH(const sap_model_joint_data, joint, model->joints, model->sizes.joints) {
     if (joint->stiffness > 0.0 || joint->stiffness_cubic > 0.0 || joint->damping > 0.0) {
       return true;
     }

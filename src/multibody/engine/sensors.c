@@ -84,8 +84,7 @@ sap_status sap_multibody_ray(sap_multibody* multibody, const double* q, const do
 // Sum of the normal forces of the body's contacts whose line, out of the body, meets the zone.
 static double find_touch(const reading* r, const sap_sensor_def* s, const frame* f) {
   double sum = 0.0;
-  for (int32_t i = 0; i < r->multibody->contact_count; ++i) {
-    const sap_contact* c = &r->multibody->contacts[i];
+  SAP_EACH(const sap_contact, c, r->multibody->contacts, r->multibody->contact_count) {
     if ((c->body_A != f->body && c->body_B != f->body) || !(c->gamma[2] > 0.0)) {
       continue;
     }

@@ -24,8 +24,7 @@ static sap_collide_function* const table[TYPES][TYPES] = {
 
 // Exchanges a and b: p moves to b's surface, relative to b's centre.
 static void flip(const double ab[3], sap_manifold* manifold) {
-  for (int32_t i = 0; i < manifold->count; ++i) {
-    sap_manifold_point* point = &manifold->points[i];
+  SAP_EACH(sap_manifold_point, point, manifold->points, manifold->count) {
     sap_v3_add_scaled(point->p, point->n, point->phi);
     sap_v3_sub(point->p, point->p, ab);
     sap_v3_scale(point->n, point->n, -1.0);

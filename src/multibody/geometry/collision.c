@@ -34,8 +34,7 @@ static void init_shape(sap_collision* c, int32_t id) {
       def->material.field_depth > 0.0 ? def->material.field_depth : shape->placed.inner;
   const double kappa = def->material.modulus / thickness;
   shape->kappa = kappa > 0.0 ? kappa : (double)INFINITY;
-  for (int32_t i = 0; i < c->model->sizes.pairs; ++i) {
-    const sap_pair_def* pair = &c->model->pairs[i];
+  SAP_EACH(const sap_pair_def, pair, c->model->pairs, c->model->sizes.pairs) {
     if (pair->shape_a == id || pair->shape_b == id) {
       shape->reach = sap_most(shape->reach, pair->margin);
       shape->rest = sap_most(shape->rest, pair->rest_distance);
@@ -227,8 +226,7 @@ static sap_status remember_more(sap_collision* c, sap_error* error) {
   const int32_t count = c->last_count + c->contact_count;
   SAP_TRY(SAP_GROW(&c->identities[c->last], &c->identity_capacity[c->last], count, error));
   sap_identity* all = c->identities[c->last];
-  for (int32_t i = 0; i < c->contact_count; ++i) {
-    const sap_identity* one = &c->identities[1 - c->last][i];
+  SAP_EACH(const sap_identity, one, c->identities[1 - c->last], c->contact_count) {
     int32_t at = c->last_count, same = -1;
     for (; at > 0 && all[at - 1].pair >= one->pair && same < 0; --at) {
       same = all[at - 1].pair == one->pair && all[at - 1].feature == one->feature ? at - 1 : -1;

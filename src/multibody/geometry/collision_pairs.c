@@ -22,8 +22,7 @@ void sap_filter_init(const sap_model* model, int32_t shape, sap_filter_shape* ou
     const int32_t* pair = model->exclusions[i];
     out->excluded = out->excluded || pair[0] == def->body || pair[1] == def->body;
   }
-  for (int32_t i = 0; i < model->sizes.pairs; ++i) {
-    const sap_pair_def* pair = &model->pairs[i];
+  SAP_EACH(const sap_pair_def, pair, model->pairs, model->sizes.pairs) {
     out->paired = out->paired || pair->shape_a == shape || pair->shape_b == shape;
   }
 }

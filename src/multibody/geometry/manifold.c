@@ -217,8 +217,7 @@ static void take(const sap_candidates* list, double height, sap_candidates* part
 static bool has_like(const sap_manifold* manifold, const sap_manifold_point* point, double scale) {
   const double apart = like_point * scale;
   bool found = false;
-  for (int32_t k = 0; k < manifold->count; ++k) {
-    const sap_manifold_point* other = &manifold->points[k];
+  SAP_EACH(const sap_manifold_point, other, manifold->points, manifold->count) {
     found = found || (fabs(point->phi - other->phi) <= same_corner * scale &&
                       distance2(point->p, other->p) <= apart * apart);
   }

@@ -188,8 +188,7 @@ static bool find_nearest(const placed_contact* of, const sap_manifold* manifold,
                          double n[3], double p[3], double* phi) {
   double least = most * most;
   bool found = false;
-  for (int32_t i = 0; i < manifold->count; ++i) {
-    const sap_manifold_point* point = &manifold->points[i];
+  SAP_EACH(const sap_manifold_point, point, manifold->points, manifold->count) {
     double x[3], d[3];
     sap_v3_add(x, of->a->p, point->p);
     sap_v3_add_scaled(x, point->n, 0.5 * of->rest + of->share * (point->phi - of->rest));

@@ -119,8 +119,7 @@ sap_status sap_check_inertia(const sap_checker* checker, const char* field, cons
 
 sap_status sap_check_fields(const sap_checker* checker, const char* prefix, const void* def,
                             const sap_field* fields, size_t nfields) {
-  for (size_t i = 0; i < nfields; ++i) {
-    const sap_field* f = &fields[i];
+  SAP_EACH(const sap_field, f, fields, nfields) {
     const int32_t count = f->count > 0 ? f->count : 1;
     for (int32_t k = 0; k < count && f->range != SAP_RANGE_OWN; ++k) {
       double value;

@@ -117,8 +117,7 @@ static sap_status check_static(const sap_builder* builder, const sap_model* mode
 
 // Normalises the quaternions of a keyframe's q.
 static sap_status normalize_key(const sap_checker* checker, const sap_model* model, double* q) {
-  for (int32_t j = 0; j < model->sizes.joints; ++j) {
-    const sap_model_joint_data* joint = &model->joints[j];
+  SAP_EACH(const sap_model_joint_data, joint, model->joints, model->sizes.joints) {
     if (joint->nq < 4) {
       continue;
     }
@@ -253,8 +252,7 @@ static void static_pose(const sap_model* model, int32_t id, double p[3], double 
 }
 
 static void set_default_pose(sap_model* model) {
-  for (int32_t j = 0; j < model->sizes.joints; ++j) {
-    const sap_model_joint_data* joint = &model->joints[j];
+  SAP_EACH(const sap_model_joint_data, joint, model->joints, model->sizes.joints) {
     double* q = model->q_default + joint->q_start;
     switch (joint->type) {
       case SAP_JOINT_FREE:
@@ -299,8 +297,7 @@ static const double STIFFNESS_PER_MASS = 1e5;  // [s^-2]: g / 0.1 mm
 // Gives pairs without a stiffness that of their shapes in series and its damping. Contact model,
 // v_s and static mu of the shapes replace the pair's if they are later or larger.
 static sap_status combine_pairs(sap_model* model, sap_error* error) {
-  for (int32_t i = 0; i < model->sizes.pairs; ++i) {
-    sap_pair_def* pair = &model->pairs[i];
+  SAP_EACH(sap_pair_def, pair, model->pairs, model->sizes.pairs) {
     if (pair->material.stiffness == 0.0) {
       sap_material both;
       SAP_TRY(sap_material_combine(&model->shapes[pair->shape_a].material,
@@ -326,8 +323,7 @@ static sap_status set_stiffness(sap_model* model, sap_error* error) {
   for (int32_t b = 0; b < nbodies; ++b) {
     mass[model->bodies[b].weld] += model->bodies[b].mass;
   }
-  for (int32_t s = 0; s < model->sizes.shapes; ++s) {
-    sap_shape_def* shape = &model->shapes[s];
+  SAP_EACH(sap_shape_def, shape, model->shapes, model->sizes.shapes) {
     const sap_model_body* body = &model->bodies[shape->body];
     if (shape->material.stiffness == 0.0) {
       shape->material.stiffness =

@@ -119,8 +119,7 @@ static int32_t keep_strongest(sap_page_data* data, contact_reader* r, int32_t f,
   }
   float* depth = sap_page_series(data, SAP_PAGE_DEPTH) + f;
   float* slip = sap_page_series(data, SAP_PAGE_SLIP) + f;
-  for (int64_t i = 0; i < count; ++i) {
-    const contact* c = &r->all[i];
+  SAP_EACH(const contact, c, r->all, count) {
     float phi, speed;
     memcpy(&phi, &c->depth, sizeof phi);
     memcpy(&speed, &c->speed, sizeof speed);

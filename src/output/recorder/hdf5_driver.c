@@ -144,8 +144,7 @@ static haddr_t get_size(const H5FD_t* base, H5FD_mem_t type) {
 
 // Replaces the part of the buffer that kept objects cover.
 static void read_kept(const driver_file* file, haddr_t address, size_t size, unsigned char* to) {
-  for (int32_t i = 0; i < file->kept_count; ++i) {
-    const kept_object* o = &file->kept[i];
+  SAP_EACH(const kept_object, o, file->kept, file->kept_count) {
     const haddr_t first = o->address > address ? o->address : address;
     const haddr_t end =
         o->address + o->size < address + size ? o->address + o->size : address + size;
@@ -208,8 +207,7 @@ static int32_t rank_of(H5FD_mem_t type, size_t size, const unsigned char* bytes)
 
 static void keep_object(driver_file* file, H5FD_mem_t type, haddr_t address, size_t size,
                         const unsigned char* bytes) {
-  for (int32_t i = 0; i < file->kept_count; ++i) {
-    kept_object* o = &file->kept[i];
+  SAP_EACH(kept_object, o, file->kept, file->kept_count) {
     if (address == o->address && size <= o->size) {
       memcpy(file->kept_bytes + o->at, bytes, size);
       return;

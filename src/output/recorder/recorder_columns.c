@@ -150,8 +150,7 @@ static void put_contacts(sap_recorder* recorder, const sap_recorded_row* row) {
 }
 
 static void put_forces(sap_recorder* recorder, const sap_recorded_row* row) {
-  for (int32_t i = 0; i < row->force_count; ++i) {
-    const sap_recorded_force* force = &row->forces[i];
+  SAP_EACH(const sap_recorded_force, force, row->forces, row->force_count) {
     const int32_t id[3] = {force->kind, force->id, force->row};
     make_room(recorder, SAP_RECORD_BLOCK_ID, SAP_RECORD_BLOCK_FORCE);
     memcpy(next_row(recorder, SAP_RECORD_BLOCK_ID), id, sizeof id);

@@ -109,8 +109,7 @@ static sap_status describe_model(const sap_model* model, description* d, sap_rec
   sap_model_sizes sizes = model->sizes, *n = &sizes;
   const int32_t* visual = model->visual_counts;
   int32_t nvertices = visual[SAP_VISUAL_VERTICES], ntriangles = visual[SAP_VISUAL_TRIANGLES];
-  for (int32_t i = 0; i < n->meshes; ++i) {
-    const sap_hull* mesh = &model->meshes[i];
+  SAP_EACH(const sap_hull, mesh, model->meshes, n->meshes) {
     nvertices += mesh->nvertices;
     ntriangles += mesh->face_start[mesh->nfaces] - 2 * mesh->nfaces;
   }

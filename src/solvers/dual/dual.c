@@ -51,8 +51,7 @@ void sap_dual_project_disk(int32_t nrows, double radius, const double* x, double
 }
 
 void sap_dual_project_all(const sap_dual* d, const double* x, double* out) {
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     sap_dual_project(item, x + item->first, out + item->first);
   }
 }
@@ -119,8 +118,7 @@ static const double ROUND_OFF = 8.0 * DBL_EPSILON;
 static map_sums natural_map(sap_dual* d, const double* z, const double* g) {
   const double noise = ROUND_OFF * cblas_dnrm2(d->op.n, z, 1);  // of all that may meet in an item
   map_sums sums = {0};
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     double* map = d->map + item->first;
     item_map(d, item, z + item->first, g + item->first, map);
     double map_2 = 0.0, z_2 = 0.0;
@@ -183,8 +181,7 @@ bool sap_dual_rows_hold(const sap_dual* d) {
   const sap_violation_law law = box      ? SAP_VIOLATION_BOX
                                 : d->ncp ? SAP_VIOLATION_NCP
                                          : SAP_VIOLATION_CCP;
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     const double *z = d->z + item->first, *g = d->g + item->first;
     double rho[SAP_CONE_ROWS_MAX], change[SAP_CONE_ROWS_MAX], energy = 0.0;
     for (int32_t r = 0; r < item->nrows; ++r) {
@@ -326,8 +323,7 @@ static void set_guess(dual_workspace* w, const double* given) {
   const sap_problem* p = d->op.problem;
   given = given == NULL && p->guess_rows == p->nrows ? p->gamma_guess : given;
   memset(d->z, 0, (size_t)d->op.n * sizeof(double));
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     const sap_block_data* block = &d->op.problem->blocks[item->block];
     const double* gamma = given != NULL ? given + block->first_row
                           : d->options->warm_start
@@ -368,8 +364,7 @@ static void finish_island(dual_workspace* w, const sap_problem* p) {
     memcpy(w->answer.v + p->tree_start[tree], d->v + d->op.start[t],
            (size_t)p->tree_size[tree] * sizeof(double));
   }
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     for (int32_t r = 0; r < item->nrows; ++r) {
       w->answer.gamma[item->problem_row + r] = item->scale * d->z_best[item->first + r];
     }

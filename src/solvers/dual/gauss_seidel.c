@@ -36,8 +36,7 @@ double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule) {
   const sap_delassus* op = &d->op;
   const double omega = d->options->over_relaxation;
   double rise = 0.0;
-  for (int32_t k = 0; k < op->nitems; ++k) {
-    const sap_delassus_item* item = &op->items[k];
+  SAP_EACH(const sap_delassus_item, item, op->items, op->nitems) {
     double* z = d->z + item->first;
     double g[SAP_EIGEN_MAX], next[SAP_EIGEN_MAX], change[SAP_EIGEN_MAX];
     sap_delassus_item_velocity(op, item, d->v, g);

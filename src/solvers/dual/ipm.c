@@ -212,8 +212,7 @@ static bool factorize_system(sap_dual* d, ipm* m) {
       m->K[row * (n + 1)] += m->s[i][row] / gap(item, i, m->x[row]);
     }
   }
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     for (int32_t i = 0; i < item->nrows; ++i) {
       if (is_still(item, i)) {
         fix_row(m, n, item->first + i);
@@ -306,8 +305,7 @@ static double shorten_step(double alpha, double value, double change) {
 // Returns the largest step <= 1 that stays in all cones.
 static double longest_step(const sap_dual* d, const ipm* m) {
   double alpha = 1.0;
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     const int32_t row = bounded_row(item), f = item->first;
     if (is_soc(item)) {
       double x[SAP_CONE_ROWS_MAX], dx[SAP_CONE_ROWS_MAX];
@@ -344,8 +342,7 @@ static void set_start(sap_dual* d, ipm* m) {
   }
   memset(m->x, 0, (size_t)d->op.n * sizeof(double));
   m->rank = 0.0;
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     const int32_t row = bounded_row(item);
     double size = 1e-3 * largest;
     for (int32_t r = 0; r < item->nrows; ++r) {

@@ -238,8 +238,7 @@ static void assemble(const sap_dual* d, const double* D, int32_t directions, con
 // Moves d->z into the pyramids and takes it as an iterate; returns true if it solves the problem.
 static bool try_impulses(sap_dual* d, int32_t iterations) {
   static const double STILL[SAP_CONE_ROWS_MAX] = {0.0};
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     double x[SAP_CONE_ROWS_MAX];
     memcpy(x, d->z + item->first, (size_t)item->nrows * sizeof(double));
     if (item->is_cone) {

@@ -212,8 +212,7 @@ static double value_at(sap_dual* d, implicit* m, const double* from, double alph
 static double derivative(sap_dual* d, implicit* m, const double* from, double inside) {
   double T[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX], x[SAP_CONE_ROWS_MAX], sum = 0.0;
   find_h(d, m, m->r_trial, m->z);
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     const int32_t f = item->first;
     for (int32_t r = 0; r < item->nrows; ++r) {
       x[r] = from[f + r] + inside * m->direction[f + r];
@@ -351,8 +350,7 @@ static void assemble(const sap_dual* d, implicit* m) {
 
 // x = (I - d d') x for every item.
 static void project_tangent(const sap_dual* d, const implicit* m, double* x) {
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     double dot = 0.0;
     for (int32_t r = item->first; r < item->first + item->nrows; ++r) {
       dot += m->normal[r] * x[r];
@@ -374,8 +372,7 @@ static bool factorize(sap_dual* d, implicit* m) {
     cblas_dcopy(n, x, 1, m->J + row, n);
   }
   cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, n, n, 1.0, m->J, n, 0.0, m->H, n);
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     const int32_t end = item->first + item->nrows;
     for (int32_t c = item->first; c < end; ++c) {
       for (int32_t r = c; r < end; ++r) {

@@ -78,8 +78,7 @@ static double find_merit(const sap_dual* d, equations* s) {
     s->g[i] = d->g[i] + s->sigma * (d->z[i] - s->z_ref[i]);
     s->right[i] = d->z[i] - s->g[i];
   }
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     sap_split_project(item, s->right + item->first, s->F + item->first);
   }
   for (int32_t i = 0; i < d->op.n; ++i) {

@@ -37,8 +37,7 @@ static bool stage_has(const sap_delassus_item* item, int32_t row, bool friction)
 // Counts the stage's rows, and lists them if `rows` is not NULL.
 static int32_t list_rows(const sap_dual* d, bool friction, int32_t* rows) {
   int32_t n = 0;
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     for (int32_t r = 0; r < item->nrows; ++r) {
       if (stage_has(item, r, friction)) {
         if (rows != NULL) {
@@ -79,8 +78,7 @@ static void project_stage(const void* context, double* y) {
   for (int32_t i = 0; i < s->admm.n; ++i) {
     s->all[s->rows[i]] = y[i];
   }
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
+  SAP_EACH(const sap_delassus_item, item, d->op.items, d->op.nitems) {
     double* x = s->all + item->first;
     if (!item->is_cone) {
       sap_dual_project(item, x, x);

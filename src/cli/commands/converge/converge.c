@@ -135,8 +135,7 @@ static void sample(converge_study* study, converge_case* c, work* w, int64_t k) 
     measure(system, reference, reference + system->nq, w->state.q, w->state.v, w->delta, squares);
   }
   const double t = (double)((k + 1) * c->stride) * c->dt;
-  for (int i = 0; i < study->options.nexact; ++i) {
-    const converge_exact* exact = &study->options.exact[i];
+  SAP_EACH(const converge_exact, exact, study->options.exact, study->options.nexact) {
     const char* error;
     const double dq = w->state.q[exact->q] - expression_value(exact->expression, t, &error);
     const double dv = w->state.v[exact->v] - rate(exact->expression, t);

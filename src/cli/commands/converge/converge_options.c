@@ -233,8 +233,7 @@ static sap_status set_start(converge_study* s, sap_error* error) {
     SAP_TRY(find_joint(s, s->options.start[i].joint, &q, &v, error));
     s->start.q[q] = s->options.start[i].position;
   }
-  for (int i = 0; i < s->options.nexact; ++i) {
-    converge_exact* exact = &s->options.exact[i];
+  SAP_EACH(converge_exact, exact, s->options.exact, s->options.nexact) {
     SAP_TRY(find_joint(s, exact->joint, &exact->q, &exact->v, error));
   }
   return SAP_STATUS_OK;

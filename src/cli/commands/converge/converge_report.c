@@ -137,8 +137,7 @@ bool converge_ask_peers(converge_study* s) {
 
 static void print_points(const converge_study* s, cli_table* table, bool fits) {
   const double nan = (double)NAN;
-  for (int i = 0; i < s->npoints; ++i) {
-    const converge_point* c = &s->points[i];
+  SAP_EACH(const converge_point, c, s->points, s->npoints) {
     CLI_CELLS(table, CLI_T(c->name), CLI_T(""), CLI_T(""), CLI_R(c->setting), CLI_R(c->error),
               CLI_R(nan), CLI_R(nan), CLI_R(nan), CLI_R(nan), CLI_R(nan), CLI_R(nan), CLI_R(nan),
               CLI_R(nan), CLI_R(nan), CLI_I(c->solves), CLI_R(c->seconds), CLI_T("peer"));

@@ -62,8 +62,7 @@ static const double SOFT_DEPTH = 1e-4, AS_RIGID = 1e-4;
 
 static void find_softened(run_statistics* s, const sap_contact* contacts, int32_t count) {
   double deepest = 0.0;
-  for (int32_t i = 0; i < count; ++i) {
-    const sap_contact* c = &contacts[i];
+  SAP_EACH(const sap_contact, c, contacts, count) {
     const bool soft = c->gamma[2] > 0.0 && c->realised > AS_RIGID && c->realised < 0.5;
     const double rest = c->gamma[2] * c->R[2] * (s->dt + c->material.relaxation_time);
     const double deeper = soft ? fmin(rest, -c->phi) * (1.0 - c->realised) : 0.0;
