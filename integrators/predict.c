@@ -40,34 +40,19 @@ void sap_prediction_rescale(sap_prediction* p, int order, double dt) {
   p->scheme.dt = dt;
 }
 
-enum { LANES = 4 };  // of SIMD
-
-// Records `lanes` velocities from `first` on.
-static inline void record_velocities(sap_prediction* p, const double* v0, const double* v,
-                                     int32_t first, int lanes) {
-  double now[LANES], sum[LANES], least[LANES] = {0.0}, guess[LANES] = {0.0};
-  for (int i = 0; i < lanes; ++i) {
-    now[i] = v[first + i] - v0[first + i];  // D_k of this step, k rising
-    sum[i] = 0.0;
-  }
+// Records velocity i.
+static void record_velocity(sap_prediction* p, const double* v0, const double* v, int32_t i) {
+  double now = v[i] - v0[i], sum = 0.0, least = 0.0;  // now: D_k of this step, k rising
   for (int k = 0; k <= p->count && k < p->depth; ++k) {
-    double* difference = p->difference[k] + first;
-    for (int i = 0; i < lanes; ++i) {
-      const double before = difference[i];
-      difference[i] = now[i];
-      sum[i] += now[i];
-      now[i] -= before;
-    }
+    const double before = p->difference[k][i];
+    p->difference[k][i] = now;
+    sum += now;
+    now -= before;
     // With k steps before this one D_k exists, but not the error of degree k.
-    for (int i = 0; i < lanes && (k == 0 || k < p->count); ++i) {
-      const double missed = fabs(now[i]);
-      const bool better = k == 0 || missed < least[i];
-      guess[i] = better ? sum[i] : guess[i];
-      least[i] = better ? missed : least[i];
+    if (k == 0 || (k < p->count && fabs(now) < least)) {
+      p->guess[i] = sum;
+      least = fabs(now);
     }
-  }
-  for (int i = 0; i < lanes; ++i) {
-    p->guess[first + i] = guess[i];
   }
 }
 
@@ -78,12 +63,8 @@ void sap_prediction_record(sap_prediction* p, const sap_theta* scheme, const dou
     p->scheme = *scheme;
   }
   p->moved = p->moved || v != v0;
-  int32_t i = p->moved ? 0 : p->nv;
-  for (; i + LANES <= p->nv; i += LANES) {
-    record_velocities(p, v0, v, i, LANES);
-  }
-  for (; i < p->nv; ++i) {
-    record_velocities(p, v0, v, i, 1);
+  for (int32_t i = 0; p->moved && i < p->nv; ++i) {
+    record_velocity(p, v0, v, i);
   }
   p->count = p->count < p->depth ? p->count + 1 : p->depth;
 }
