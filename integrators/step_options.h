@@ -10,7 +10,6 @@
 #define SAP_X(name, text) text,
 static const char* const sap_stage_words[] = {SAP_STAGE_LIST(SAP_X)};
 static const char* const sap_law_words[] = {SAP_LAW_LIST(SAP_X)};
-static const char* const sap_model_words[] = {"material", SAP_CONTACT_MODEL_LIST(SAP_X)};
 #undef SAP_X
 
 #define SAP_OPTION_KIND_stage SAP_OPTION_WORD
@@ -19,20 +18,5 @@ static const char* const sap_model_words[] = {"material", SAP_CONTACT_MODEL_LIST
 #define SAP_OPTION_WORDS_law sap_law_words
 
 // All options of sap_stepper_options: its own, those of the regularization, those of the solver.
-static inline sap_option_table sap_stepper_option_table(void) {
-#define SAP_OPTION_OWNER sap_stepper_options
-#define SAP_OPTION_KIND_contact_model SAP_OPTION_WORD
-#define SAP_OPTION_WORDS_contact_model sap_model_words
-  static const sap_option ROWS[] = {SAP_ALL_ROWS(SAP_STEPPER_OPTIONS)};
-#undef SAP_OPTION_WORDS_contact_model
-#undef SAP_OPTION_KIND_contact_model
-#undef SAP_OPTION_OWNER
-  return SAP_OPTION_TABLE(ROWS);
-}
-
-static inline sap_option_table sap_adaptive_option_table(void) {
-#define SAP_OPTION_OWNER sap_adaptive_options
-  static const sap_option ROWS[] = {SAP_ADAPTIVE_OPTIONS(SAP_OWN_ROW)};
-#undef SAP_OPTION_OWNER
-  return SAP_OPTION_TABLE(ROWS);
-}
+SAP_DEFINE_OPTION_TABLE(sap_stepper, sap_stepper_options, SAP_ALL_ROWS(SAP_STEPPER_OPTIONS))
+SAP_DEFINE_OPTION_TABLE(sap_adaptive, sap_adaptive_options, SAP_ADAPTIVE_OPTIONS(SAP_OWN_ROW))
