@@ -44,6 +44,13 @@ sap_status sap_pool_add(sap_pool* pool, void* array, size_t count, size_t size, 
   sap_pool_add((pool), (array), (size_t)(count), sizeof(**(array)), (error))
 void sap_pool_free(sap_pool* pool);
 
+// Defines NAME_clear(type* x), which frees the pool of an object and makes the object {0}.
+#define SAP_DEFINE_CLEAR(name, type)         \
+  static inline void name##_clear(type* x) { \
+    sap_pool_free(&x->pool);                 \
+    *x = (type){0};                          \
+  }
+
 // An array of a pool begins this many bytes behind its block, which keeps it aligned.
 enum { SAP_POOL_HEADER = 64 };
 typedef struct sap_pool_block {

@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-void sap_block_factor_clear(sap_block_factor* factor) {
-  sap_pool_free(&factor->pool);
-  *factor = (sap_block_factor){0};
-}
-
 static sap_status reserve_chunks(sap_block_factor* f, int32_t nblocks, int32_t n,
                                  sap_error* error) {
   return SAP_ROOM_ALL(

@@ -58,7 +58,7 @@ typedef struct sap_block_factor {
   double* work;     // right-hand side in lanes, then packed solution  (2 LANES nchunks)
 } sap_block_factor;
 
-void sap_block_factor_clear(sap_block_factor* factor);
+SAP_DEFINE_CLEAR(sap_block_factor, sap_block_factor)
 // Computes the structure of L.
 sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_copy* pattern,
                                     const sap_block_order* order, sap_error* error);

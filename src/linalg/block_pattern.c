@@ -7,11 +7,6 @@
 
 #include "math/scalar.h"
 
-void sap_pattern_clear(sap_pattern_copy* copy) {
-  sap_pool_free(&copy->pool);
-  *copy = (sap_pattern_copy){0};
-}
-
 bool sap_pattern_equal(const sap_pattern_copy* copy, const sap_block_pattern* pattern) {
   const sap_block_pattern* mine = &copy->view;
   if (mine->nblocks == 0 || mine->nblocks != pattern->nblocks) {
@@ -169,11 +164,6 @@ void sap_pair_copy(int32_t a, int32_t b, const double* C, int32_t rows, int32_t 
       values[a > b ? j * rows + i : i * columns + j] = *C++;
     }
   }
-}
-
-void sap_block_order_clear(sap_block_order* order) {
-  sap_pool_free(&order->pool);
-  *order = (sap_block_order){0};
 }
 
 // Permutes the pattern, first by rows, then by columns: the second sort meets the rows in ascending

@@ -17,7 +17,7 @@ typedef struct sap_pattern_copy {
   size_t* value_start;
 } sap_pattern_copy;
 
-void sap_pattern_clear(sap_pattern_copy* copy);
+SAP_DEFINE_CLEAR(sap_pattern, sap_pattern_copy)
 bool sap_pattern_equal(const sap_pattern_copy* copy, const sap_block_pattern* pattern);
 
 // Copies the pattern. fails: ARGUMENT naming the block column that violates cholesky.h, MEMORY; the
@@ -84,7 +84,7 @@ typedef struct sap_block_order {
   sap_block_pair* pairs;   // work                                   (2 entries)
 } sap_block_order;
 
-void sap_block_order_clear(sap_block_order* order);
+SAP_DEFINE_CLEAR(sap_block_order, sap_block_order)
 // Computes the order of the pattern. fails: MEMORY, INTERNAL.
 sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
                                    sap_error* error);

@@ -53,7 +53,7 @@ typedef struct sap_delassus {
   double* neighbours;         // of a mobility: memory of the neighbours of every tree
 } sap_delassus;
 
-void sap_delassus_clear(sap_delassus* d);
+SAP_DEFINE_CLEAR(sap_delassus, sap_delassus)
 
 // Blocks of an island; trees: all trees on which the blocks act or that A couples with these.
 // local: island's index of a problem's tree.

@@ -11,11 +11,6 @@
 #include "problem/delassus.h"
 #include "problem/factor.h"
 
-void sap_delassus_clear(sap_delassus* d) {
-  sap_pool_free(&d->pool);
-  *d = (sap_delassus){0};
-}
-
 // Counts trees, items, rows and values, and makes room for them.
 static sap_status reserve_island(sap_delassus* d, const sap_delassus_island* island,
                                  sap_error* error) {

@@ -105,11 +105,6 @@ sap_status sap_islands_find(sap_islands* islands, const sap_problem* p, bool mer
   return SAP_STATUS_OK;
 }
 
-void sap_islands_clear(sap_islands* islands) {
-  sap_pool_free(&islands->pool);
-  *islands = (sap_islands){0};
-}
-
 sap_island sap_islands_get(const sap_islands* s, int32_t index) {
   const int32_t tree = s->tree_start[index], block = s->block_start[index];
   return (sap_island){.trees = s->trees + tree,

@@ -23,7 +23,7 @@ typedef sap_delassus_island sap_island;
 sap_status sap_islands_find(sap_islands* islands, const sap_problem* problem, bool merge,
                             sap_error* error);
 sap_island sap_islands_get(const sap_islands* islands, int32_t index);
-void sap_islands_clear(sap_islands* islands);
+SAP_DEFINE_CLEAR(sap_islands, sap_islands)
 
 // An index with the number to sort it by.
 typedef struct sap_sort_key {

@@ -51,11 +51,6 @@ sap_status sap_kinematics_create(sap_kinematics* kin, const sap_dynamics* d, sap
   return SAP_STATUS_OK;
 }
 
-void sap_kinematics_clear(sap_kinematics* kin) {
-  sap_pool_free(&kin->pool);
-  *kin = (sap_kinematics){0};
-}
-
 bool sap_kinematics_is_at(const sap_kinematics* kin, const double* q) {
   return memcmp(kin->q, q, (size_t)kin->dynamics->model->sizes.nq * sizeof *q) == 0;
 }

@@ -74,7 +74,7 @@ typedef struct sap_kinematics {
 sap_status sap_kinematics_create(sap_kinematics* kin, const sap_dynamics* dynamics,
                                  sap_error* error);
 // Releases the arrays; {0} is allowed.
-void sap_kinematics_clear(sap_kinematics* kin);
+SAP_DEFINE_CLEAR(sap_kinematics, sap_kinematics)
 // Forward kinematics at q. Trees whose coordinates are bitwise the same as before are skipped.
 void sap_kinematics_set(sap_kinematics* kin, const double* q);
 // True if `kin` belongs to q, compared bit by bit.

@@ -113,11 +113,6 @@ enum { CELLS = 8, STARTS = 6 * CELLS * CELLS };
 // one wins.
 static const double clearly = 1e-9;
 
-void sap_polytope_clear(sap_polytope* polytope) {
-  sap_pool_free(&polytope->pool);
-  *polytope = (sap_polytope){0};
-}
-
 static void center_vertices(const sap_hull* source, sap_polytope* p) {
   for (int32_t i = 0; i < p->nvertices; ++i) {
     sap_v3_add_scaled(p->center, source->vertices + 3 * (size_t)i, 1.0 / p->nvertices);

@@ -58,7 +58,7 @@ typedef struct sap_polytope {
 
 // The hull, in the mesh's frame, must outlive the polytope.
 sap_status sap_polytope_create(const sap_hull* source, sap_polytope* out, sap_error* error);
-void sap_polytope_clear(sap_polytope* polytope);
+SAP_DEFINE_CLEAR(sap_polytope, sap_polytope)
 
 // Returns a vertex that is farthest along d. *hint: number of a vertex to start from; becomes that
 // of the result. cost: about the neighbours of two vertices; O(sqrt(nvertices)) in huge hulls

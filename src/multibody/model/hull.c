@@ -39,11 +39,6 @@ typedef struct work {
   int32_t count;
 } work;
 
-void sap_hull_clear(sap_hull* hull) {
-  sap_pool_free(&hull->pool);
-  *hull = (sap_hull){0};
-}
-
 static int compare_corners(const void* a, const void* b) {
   const face_corner *p = a, *q = b;
   return p->angle != q->angle ? (p->angle > q->angle) - (p->angle < q->angle)

@@ -25,4 +25,4 @@ typedef struct sap_hull {
 // Fails with ARGUMENT for less than 4 points and for flat ones, with NOT_FINITE for NaN and
 // infinity. The messages do not name the element. cost: O(n log n)
 sap_status sap_hull_create(const double* points, int32_t count, sap_hull* out, sap_error* error);
-void sap_hull_clear(sap_hull* hull);
+SAP_DEFINE_CLEAR(sap_hull, sap_hull)
