@@ -98,12 +98,8 @@ static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, const ke
 // <size nkey> is the least number of keyframes: those beyond the <key>s are the default pose.
 static sap_status add_spare_keys(sap_mjcf_reader* r, const key_arrays* arrays) {
   static const int32_t most = 1000000;  // more than any scene has
-  const sap_xml_node* root = r->main->root;
-  for (const sap_xml_node* n = root->first_child; n != NULL; n = n->next) {
+  SAP_XML_EACH(n, r->main->root, "size") {
     int32_t count = 0;
-    if (!sap_xml_is(n, "size") || sap_xml_get(n, "nkey") == NULL) {
-      continue;
-    }
     SAP_TRY(sap_xml_integer(n, "nkey", &count, r->error));
     SAP_RETURN_IF(count > most,
                   sap_xml_syntax(n, "nkey", r->error, "more than %d keyframes", (int)most));
@@ -141,7 +137,7 @@ static sap_status read_keyframes(sap_mjcf_reader* r) {
 
 // --- model --------------------------------------------------------------------------------------
 
-static sap_status build_model(sap_mjcf_reader* r, sap_xml_node* root) {
+static sap_status build_model(sap_mjcf_reader* r, sap_xml_node* root, sap_model** out) {
   sap_model_options options;
   SAP_TRY(sap_mjcf_load_model(r, r->path, root, NULL, &r->main));
   SAP_TRY(sap_mjcf_model_options(r, &options));
@@ -162,7 +158,10 @@ static sap_status build_model(sap_mjcf_reader* r, sap_xml_node* root) {
   SAP_TRY(sap_mjcf_add_section(r, "actuator", NULL, sap_mjcf_add_actuator));
   SAP_TRY(sap_mjcf_add_section(r, "equality", NULL, sap_mjcf_add_equality));
   SAP_TRY(sap_mjcf_add_section(r, "sensor", NULL, sap_mjcf_add_sensor));
-  return read_keyframes(r);
+  SAP_TRY(read_keyframes(r));
+  SAP_TRY_OR(sap_builder_compile(r->builder, out, r->error),
+             sap_error_prefix(r->error, "%.200s", r->path));
+  return SAP_STATUS_OK;
 }
 
 static void clear_reader(sap_mjcf_reader* r) {
@@ -179,13 +178,7 @@ static void clear_reader(sap_mjcf_reader* r) {
 sap_status sap_mjcf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
                          const sap_scene_options* options, sap_model** out, sap_error* error) {
   sap_mjcf_reader r = {.options = options, .error = error, .path = path, .store = store};
-  sap_status status = build_model(&r, root);
-  if (status == SAP_STATUS_OK) {
-    status = sap_builder_compile(r.builder, out, error);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(error, "%.200s", path);
-    }
-  }
+  const sap_status status = build_model(&r, root, out);
   clear_reader(&r);
   return status;
 }

@@ -70,6 +70,9 @@ sap_status sap_mjcf_check_settings(sap_mjcf_reader* r);
 // attached.
 enum { SAP_MJCF_MAX_NAMES = 256 };  // that one element may hold
 
+// Returns the space of the model that a space belongs to.
+int32_t sap_mjcf_model_space(const sap_mjcf_reader* r, int32_t space);
+
 // An element in a space.
 typedef struct sap_mjcf_instance {
   const sap_xml_node* node;

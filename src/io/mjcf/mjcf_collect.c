@@ -167,12 +167,10 @@ static sap_status inherited_class(sap_mjcf_reader* r, const sap_xml_node* elemen
 }
 
 sap_status sap_mjcf_collect_worldbody(sap_mjcf_reader* r, const sap_mjcf_scope* scope) {
-  for (const sap_xml_node* s = scope->model->root->first_child; s != NULL; s = s->next) {
-    if (sap_xml_is(s, "worldbody")) {
-      sap_mjcf_scope inner = *scope;
-      SAP_TRY(sap_mjcf_child_class(r, s, &inner));
-      SAP_TRY(sap_mjcf_collect(r, s, &inner));
-    }
+  SAP_XML_EACH(s, scope->model->root, "worldbody") {
+    sap_mjcf_scope inner = *scope;
+    SAP_TRY(sap_mjcf_child_class(r, s, &inner));
+    SAP_TRY(sap_mjcf_collect(r, s, &inner));
   }
   return SAP_STATUS_OK;
 }

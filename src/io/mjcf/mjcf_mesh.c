@@ -67,14 +67,12 @@ static sap_status find_path(sap_mjcf_reader* r, const sap_mjcf_model* model, con
                             const char** path) {
   const char *folder = NULL, *start = file;
   bool strip = false;
-  for (const sap_xml_node* s = model->root->first_child; s != NULL; s = s->next) {
-    if (sap_xml_is(s, "compiler")) {
-      const char* assets = sap_xml_get(s, "assetdir");
-      const char* meshes = sap_xml_get(s, "meshdir");
-      const char* word = sap_xml_get(s, "strippath");
-      folder = meshes != NULL ? meshes : assets != NULL ? assets : folder;
-      strip = word != NULL ? strcmp(word, "true") == 0 : strip;
-    }
+  SAP_XML_EACH(s, model->root, "compiler") {
+    const char* assets = sap_xml_get(s, "assetdir");
+    const char* meshes = sap_xml_get(s, "meshdir");
+    const char* word = sap_xml_get(s, "strippath");
+    folder = meshes != NULL ? meshes : assets != NULL ? assets : folder;
+    strip = word != NULL ? strcmp(word, "true") == 0 : strip;
   }
   if (strip) {
     (void)find_stem(file, &start);
@@ -215,11 +213,7 @@ sap_status sap_mjcf_mesh_find(sap_mjcf_reader* r, const sap_mjcf_scope* scope,
   sap_mjcf_mesh* mesh = &r->meshes[r->mesh_count++];
   *mesh = (sap_mjcf_mesh){
       .asset = asset, .model = scope->model, .def = sap_mesh_def_default(), .id = -1, .visual = -1};
-  int32_t space = scope->space;
-  while (!r->spaces[space].is_model) {
-    space = r->spaces[space].parent;
-  }
-  return sap_mjcf_full_name(r, space, name, &mesh->def.name);
+  return sap_mjcf_full_name(r, sap_mjcf_model_space(r, scope->space), name, &mesh->def.name);
 }
 
 sap_status sap_mjcf_mesh_mass(sap_mjcf_reader* r, int32_t index, sap_mesh_mass* out) {

@@ -162,8 +162,8 @@ static sap_status read_class(sap_mjcf_reader* r, sap_mjcf_model* model, const sa
   if (top) {
     model->main_class = index;
   }
-  for (const sap_xml_node* child = node->first_child; child != NULL; child = child->next) {
-    SAP_TRY(sap_xml_is(child, "default") ? read_class(r, model, child, index) : SAP_STATUS_OK);
+  SAP_XML_EACH(child, node, "default") {
+    SAP_TRY(read_class(r, model, child, index));
   }
   return SAP_STATUS_OK;
 }
@@ -200,8 +200,8 @@ static sap_status read_sections(sap_mjcf_reader* r, sap_mjcf_model* model) {
     } else if (sap_xml_is(s, "default")) {
       SAP_TRY(read_class(r, model, s, model->main_class));
     } else if (sap_xml_is(s, "asset")) {
-      for (const sap_xml_node* c = s->first_child; c != NULL; c = c->next) {
-        SAP_TRY(sap_xml_is(c, "model") ? read_asset(r, model, c) : SAP_STATUS_OK);
+      SAP_XML_EACH(c, s, "model") {
+        SAP_TRY(read_asset(r, model, c));
       }
     }
   }
@@ -286,10 +286,7 @@ sap_status sap_mjcf_model_options(sap_mjcf_reader* r, sap_model_options* options
   r->override =
       (sap_mjcf_override){.friction = {1.0, 1.0, 0.005, 0.0001, 0.0001}, .solref = {0.02, 1.0}};
   bool no_gravity = false, no_constraint = false;
-  for (const sap_xml_node* s = r->main->root->first_child; s != NULL; s = s->next) {
-    if (!sap_xml_is(s, "option")) {
-      continue;
-    }
+  SAP_XML_EACH(s, r->main->root, "option") {
     SAP_TRY(sap_xml_read_fields(s, fields, options, r->error));
     SAP_TRY(sap_xml_read_fields(s, override_fields, &r->override, r->error));
     for (const sap_xml_node* f = s->first_child; f != NULL; f = f->next) {

@@ -164,7 +164,7 @@ static sap_status find_names(sap_mjcf_reader* r, int32_t space, const name_list*
 
 // --- instances ----------------------------------------------------------------------------------
 
-static int32_t model_space(const sap_mjcf_reader* r, int32_t space) {
+int32_t sap_mjcf_model_space(const sap_mjcf_reader* r, int32_t space) {
   while (!r->spaces[space].is_model) {
     space = r->spaces[space].parent;
   }
@@ -194,7 +194,7 @@ static sap_status add_instances(sap_mjcf_reader* r, instance_list* all, const sa
   }
   memset(marks, 0, (size_t)r->space_count);
   for (int32_t i = space; i < r->space_count; ++i) {
-    if (model_space(r, i) != space) {
+    if (sap_mjcf_model_space(r, i) != space) {
       continue;
     }
     SAP_TRY(find_names(r, i, &names, &found));

@@ -156,8 +156,8 @@ static sap_status check_cycles(sap_urdf_reader* r, int32_t root) {
 }
 
 static sap_status read_tree(sap_urdf_reader* r, const sap_xml_node* robot, int32_t* root) {
-  for (const sap_xml_node* n = robot->first_child; n != NULL; n = n->next) {
-    SAP_TRY(sap_xml_is(n, "link") ? read_link(r, n) : SAP_STATUS_OK);
+  SAP_XML_EACH(n, robot, "link") {
+    SAP_TRY(read_link(r, n));
   }
   for (const sap_xml_node* n = robot->first_child; n != NULL; n = n->next) {
     const bool is_joint = sap_xml_is(n, "joint") || sap_xml_is(n, "drake:joint");

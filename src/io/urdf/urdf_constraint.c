@@ -214,10 +214,7 @@ static sap_status add_tendon(sap_urdf_reader* r, const sap_xml_node* node) {
               .upper = def.upper,
               .stiffness = def.limit_stiffness,
               .damping = (double)NAN};
-  for (const sap_xml_node* n = node->first_child; n != NULL; n = n->next) {
-    if (!sap_xml_is(n, "drake:tendon_constraint_joint")) {
-      continue;
-    }
+  SAP_XML_EACH(n, node, "drake:tendon_constraint_joint") {
     SAP_RETURN_IF(def.njoints == MAX_TENDON_JOINTS,
                   sap_xml_syntax(n, NULL, r->error, "more than %d joints", MAX_TENDON_JOINTS));
     int32_t index;
@@ -305,9 +302,8 @@ static sap_status exclude_groups(const filter_groups* g, int32_t a, int32_t b) {
 }
 
 static sap_status add_filters_of(filter_groups* g, const sap_xml_node* robot) {
-  for (const sap_xml_node* n = robot->first_child; n != NULL; n = n->next) {
-    const bool is_group = sap_xml_is(n, "drake:collision_filter_group") && !is_ignored(n);
-    SAP_TRY(is_group ? add_group(g, n) : SAP_STATUS_OK);
+  SAP_XML_EACH(n, robot, "drake:collision_filter_group") {
+    SAP_TRY(is_ignored(n) ? SAP_STATUS_OK : add_group(g, n));
   }
   if (g->count == 0) {
     return SAP_STATUS_OK;
@@ -321,12 +317,10 @@ static sap_status add_filters_of(filter_groups* g, const sap_xml_node* robot) {
     }
   }
   for (int32_t i = 0; i < g->count; ++i) {
-    for (const sap_xml_node* n = g->nodes[i]->first_child; n != NULL; n = n->next) {
+    SAP_XML_EACH(n, g->nodes[i], "drake:ignored_collision_filter_group") {
       int32_t other;
-      if (sap_xml_is(n, "drake:ignored_collision_filter_group")) {
-        SAP_TRY(sap_urdf_find(g->r, &g->names, n, "name", "group", &other));
-        SAP_TRY(exclude_groups(g, i, other));
-      }
+      SAP_TRY(sap_urdf_find(g->r, &g->names, n, "name", "group", &other));
+      SAP_TRY(exclude_groups(g, i, other));
     }
   }
   return SAP_STATUS_OK;

@@ -309,10 +309,7 @@ static int32_t find_driven_joint(const sap_urdf_reader* r, const sap_xml_node* n
                                  const char** why) {
   int32_t joint = -1;
   *why = "names no joint: ignored";
-  for (const sap_xml_node* n = node->first_child; n != NULL; n = n->next) {
-    if (!sap_xml_is(n, "joint")) {
-      continue;
-    }
+  SAP_XML_EACH(n, node, "joint") {
     const char* name = sap_xml_get(n, "name");
     if (joint >= 0) {
       *why = "drives several joints: ignored";
@@ -328,10 +325,7 @@ static int32_t find_driven_joint(const sap_urdf_reader* r, const sap_xml_node* n
 }
 
 void sap_urdf_find_transmissions(sap_urdf_reader* r, const sap_xml_node* robot) {
-  for (const sap_xml_node* n = robot->first_child; n != NULL; n = n->next) {
-    if (!sap_xml_is(n, "transmission")) {
-      continue;
-    }
+  SAP_XML_EACH(n, robot, "transmission") {
     const char* why = NULL;
     const int32_t joint = find_driven_joint(r, n, &why);
     const sap_xml_node* actuator = sap_xml_child(n, "actuator");

@@ -177,11 +177,9 @@ sap_status sap_xml_require_fields(const sap_xml_node* node, const sap_xml_field*
 sap_status sap_xml_only_child(const sap_xml_node* node, const char* name, const sap_xml_node** out,
                               sap_error* error) {
   *out = sap_xml_child(node, name);
-  for (const sap_xml_node* n = *out != NULL ? (*out)->next : NULL; n != NULL; n = n->next) {
-    SAP_RETURN_IF(sap_xml_is(n, name),
-                  sap_xml_syntax(n, NULL, error, "given twice in <%s>", node->name));
-  }
-  return SAP_STATUS_OK;
+  const sap_xml_node* second = *out != NULL ? sap_xml_twin(*out) : NULL;
+  return second == NULL ? SAP_STATUS_OK
+                        : sap_xml_syntax(second, NULL, error, "given twice in <%s>", node->name);
 }
 
 sap_status sap_xml_require_child(const sap_xml_node* node, const char* name,

@@ -3,7 +3,6 @@
 
 #include <libxml/parser.h>
 #include <libxml/tree.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/archive.h"
@@ -260,12 +259,19 @@ bool sap_xml_is(const sap_xml_node* node, const char* name) {
   return strcmp(node->name, name) == 0;
 }
 
-const sap_xml_node* sap_xml_child(const sap_xml_node* node, const char* name) {
-  const sap_xml_node* child = node->first_child;
-  while (child != NULL && !sap_xml_is(child, name)) {
-    child = child->next;
+static const sap_xml_node* find_named(const sap_xml_node* node, const char* name) {
+  while (node != NULL && !sap_xml_is(node, name)) {
+    node = node->next;
   }
-  return child;
+  return node;
+}
+
+const sap_xml_node* sap_xml_child(const sap_xml_node* node, const char* name) {
+  return find_named(node->first_child, name);
+}
+
+const sap_xml_node* sap_xml_twin(const sap_xml_node* child) {
+  return find_named(child->next, child->name);
 }
 
 const sap_xml_node* sap_xml_next(const sap_xml_node* root, const char* section,

@@ -59,8 +59,13 @@ sap_status sap_scene_report_file(sap_xml_store* store, const char* path, const v
 // Returns the value of an attribute, NULL when absent.
 const char* sap_xml_get(const sap_xml_node* node, const char* attribute);
 bool sap_xml_is(const sap_xml_node* node, const char* name);
-// Returns the first child of that name, NULL without one.
+// Return the first child of that name, and the next one after it; NULL without one.
 const sap_xml_node* sap_xml_child(const sap_xml_node* node, const char* name);
+const sap_xml_node* sap_xml_twin(const sap_xml_node* child);
+// Loops over the children of that name.
+#define SAP_XML_EACH(child, node, name)                                          \
+  for (const sap_xml_node* child = sap_xml_child((node), (name)); child != NULL; \
+       child = sap_xml_twin(child))
 // Iterates over the children of all elements `section` of the root; last NULL: returns the first.
 const sap_xml_node* sap_xml_next(const sap_xml_node* root, const char* section,
                                  const sap_xml_node* last);
