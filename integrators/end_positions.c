@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "contact/cone.h"
+#include "math/scalar.h"
 #include "math/simd.h"
 #include "problem/blocks.h"
-#include "problem/factor.h"
 #include "problem/problem_data.h"
 
 // Smaller changes of speed are round-off [m/s].
@@ -78,10 +78,7 @@ static sap_status find_gradient(sap_end_positions* end, sap_problem* p, const do
     }
   }
   SAP_TRY(sap_problem_solve_momentum(p, end->g, end->x, error));
-  *product = 0.0;
-  for (int32_t i = 0; i < p->nv; ++i) {
-    *product += end->g[i] * end->x[i];
-  }
+  *product = sap_dot(p->nv, end->g, end->x);
   return SAP_STATUS_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "contact/cone.h"
+#include "math/scalar.h"
 #include "problem/problem_data.h"
 #include "solvers/residuals.h"
 
@@ -94,14 +95,10 @@ static double precondition(sap_extrapolation* e) {
   sap_momentum_factor* factor = &e->stepper->solution.free_motion.factor;
   const int32_t nv = e->stepper->system.nv;
   memcpy(e->z, e->r, (size_t)nv * sizeof(double));
-  double sum = 0.0;
   for (int32_t g = 0; g < factor->ngroups; ++g) {
     sap_momentum_factor_solve(factor, g, e->z);
   }
-  for (int32_t i = 0; i < nv; ++i) {
-    sum += e->r[i] * e->z[i];
-  }
-  return sum;
+  return sap_dot(nv, e->r, e->z);
 }
 
 // y = F x
@@ -125,11 +122,7 @@ static void filter(sap_extrapolation* e, const double* x, double* y) {
       e->p[i] = e->z[i] + (k > 0 ? now / before : 0.0) * e->p[i];
     }
     multiply(e, e->p, e->Hp);
-    double curvature = 0.0;
-    for (int32_t i = 0; i < nv; ++i) {
-      curvature += e->p[i] * e->Hp[i];
-    }
-    const double step = now / curvature;
+    const double step = now / sap_dot(nv, e->p, e->Hp);
     for (int32_t i = 0; i < nv; ++i) {
       y[i] += step * e->p[i];
       e->r[i] -= step * e->Hp[i];

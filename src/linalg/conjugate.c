@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "linalg/square.h"
+#include "math/scalar.h"
 
 // y = A x
 static void multiply(const sap_conjugate* c, const double* x, double* y) {
@@ -20,14 +21,6 @@ static void multiply(const sap_conjugate* c, const double* x, double* y) {
                               x + b, x + a, y + b, y + a);
     }
   }
-}
-
-static double dot(int32_t n, const double* x, const double* y) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += x[i] * y[i];
-  }
-  return sum;
 }
 
 static double measure(const sap_conjugate* c, const double* r) {
@@ -50,13 +43,13 @@ bool sap_conjugate_solve(const sap_conjugate* c, double* x) {
   for (int32_t k = 0; k < c->iterations; ++k) {
     memcpy(q, r, size);
     c->precondition(c->context, q, z);
-    const double now = dot(n, r, z);
+    const double now = sap_dot(n, r, z);
     for (int32_t i = 0; i < n; ++i) {
       p[i] = z[i] + now / before * p[i];
     }
     before = now;
     multiply(c, p, q);
-    const double length = now / dot(n, p, q);
+    const double length = now / sap_dot(n, p, q);
     for (int32_t i = 0; i < n; ++i) {
       sum[i] += length * p[i];
       r[i] -= length * q[i];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pi, bounds and tests for finite numbers.
+// pi, bounds, products and tests for finite numbers.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define SAP_PI 3.14159265358979323846
 
@@ -66,4 +67,13 @@ static inline double sap_most(double a, double b) {
 // Returns the nearest value in [lower, upper]; NaN for NaN.
 static inline double sap_clamp(double value, double lower, double upper) {
   return value < lower ? lower : value > upper ? upper : value;
+}
+
+// x . y of n numbers
+static inline double sap_dot(int32_t n, const double* x, const double* y) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    sum += x[i] * y[i];
+  }
+  return sum;
 }

@@ -13,6 +13,7 @@
 
 #include "contact/contact_law.h"
 #include "core/memory.h"
+#include "math/scalar.h"
 #include "mujoco/adapter.h"
 
 static bool is_disabled(const mjModel* m, int32_t actuator) {
@@ -109,10 +110,7 @@ static bool may_be_servo(const mjModel* m, int32_t actuator) {
 static bool norm_is_clipped(const mjModel* m, const mjData* d, int32_t actuator) {
   const double most = m->actuator_forcerange[2 * actuator + 1];
   const int first = m->actuator_outadr[actuator], count = m->actuator_outnum[actuator];
-  double sum = 0.0;
-  for (int k = first; k < first + count; ++k) {
-    sum += d->actuator_force[k] * d->actuator_force[k];
-  }
+  const double sum = sap_dot(count, d->actuator_force + first, d->actuator_force + first);
   return m->actuator_forcelimited[actuator] && !(sqrt(sum) < (1.0 - 1e-9) * most);
 }
 

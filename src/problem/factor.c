@@ -14,6 +14,7 @@
 
 #include "core/memory.h"
 #include "linalg/square.h"
+#include "math/scalar.h"
 #include "problem/blocks.h"
 
 bool sap_tree_factorize(const double* A, const sap_branch_factor* factor) {
@@ -294,12 +295,7 @@ static void add_tree(const sap_branch_factor* factor, const double* J, int32_t n
   for (int32_t c = 0; c < nrows; ++c) {
     const double* Xc = X + (size_t)c * ld;
     for (int32_t r = c; r < nrows; ++r) {
-      const double* Xr = X + (size_t)r * ld;
-      double sum = 0.0;
-      for (int32_t i = 0; i < factor->n; ++i) {
-        sum += Xr[i] * Xc[i];
-      }
-      W[(size_t)c * (size_t)nrows + (size_t)r] += sum;
+      W[(size_t)c * (size_t)nrows + (size_t)r] += sap_dot(factor->n, X + (size_t)r * ld, Xc);
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "contact/cone.h"
 #include "core/memory.h"
 #include "linalg/square.h"
+#include "math/scalar.h"
 #include "problem/blocks.h"
 #include "problem/delassus.h"
 #include "problem/factor.h"
@@ -92,21 +93,17 @@ static void add_cone(const sap_block_data* block, const double* gamma, const dou
                      sap_model_sums* sums) {
   const double mu = block->friction;
   const int32_t nrows = block->nrows;
-  double outside[SAP_CONE_ROWS_MAX] = {0.0}, product = 0.0, distance_2 = 0.0;
+  double outside[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t i = 0; i < nrows; ++i) {
     outside[i] = -g[i];
-    product += g[i] * gamma[i];
   }
   sap_project_cone(mu, nrows, outside, outside);
-  for (int32_t i = 0; i < nrows; ++i) {
-    distance_2 += outside[i] * outside[i];
-  }
   const double scaled_2 = cone_map_2(mu, nrows, gamma, g, rho);
   sums->map_2 += cone_map_2(mu, nrows, gamma, g, 1.0);
   sums->scaled_map_2 += scaled_2;
   sums->speed = fmax(sums->speed, sqrt(scaled_2) / rho);
-  sums->dual = fmax(sums->dual, sqrt(distance_2));
-  sums->complementarity = fmax(sums->complementarity, fabs(product));
+  sums->dual = fmax(sums->dual, sqrt(sap_dot(nrows, outside, outside)));
+  sums->complementarity = fmax(sums->complementarity, fabs(sap_dot(nrows, g, gamma)));
 }
 
 static double row_map_2(double lower, double upper, double gamma, double g, double rho) {
@@ -241,11 +238,7 @@ static void add_block_impulse(const sap_problem* p, const sap_block_data* block,
     const double* J = p->jacobians[block->first_tree + t];
     double* to = out + p->tree_start[tree];
     for (int32_t i = 0; i < p->tree_size[tree]; ++i, J += nrows) {
-      double sum = 0.0;
-      for (int32_t r = 0; r < nrows; ++r) {
-        sum += J[r] * gamma[r];
-      }
-      to[i] += sum;
+      to[i] += sap_dot(nrows, J, gamma);
     }
   }
 }

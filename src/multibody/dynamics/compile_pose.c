@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "math/scalar.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/model/builder.h"
@@ -207,11 +208,8 @@ static sap_status set_damping_and_force(const sap_checker* checker, pose* at,
   memset(at->gradient, 0, (size_t)nv * sizeof(double));
   sap_transmission_add_force(&at->kin, checker->id, a->gear, at->gradient);
   respond(at);
-  double mobility = 0.0, square = 0.0;
-  for (int32_t i = 0; i < nv; ++i) {
-    mobility += at->gradient[i] * at->response[i];
-    square += at->response[i] * at->response[i];
-  }
+  const double mobility = sap_dot(nv, at->gradient, at->response);
+  const double square = sap_dot(nv, at->response, at->response);
   if (a->damping_ratio > 0.0 && mobility > 0.0) {
     a->bias[2] = -2.0 * a->damping_ratio * sqrt(-a->bias[1] / mobility);
   }

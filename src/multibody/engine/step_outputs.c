@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "math/quaternion.h"
+#include "math/scalar.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/engine/multibody_data.h"
@@ -63,11 +64,8 @@ static void add_generalized(const sap_model* model, const sap_block* block, cons
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const double* J = block->jacobians[t];
     for (int32_t j = 0; j < model->tree_sizes[block->trees[t]]; ++j) {
-      double sum = 0.0;
-      for (int32_t r = 0; r < block->nrows; ++r) {
-        sum += J[(size_t)j * (size_t)block->nrows + (size_t)r] * gamma[r];
-      }
-      tau[model->tree_dofs[block->trees[t]] + j] += scale * sum;
+      tau[model->tree_dofs[block->trees[t]] + j] +=
+          scale * sap_dot(block->nrows, J + (size_t)j * (size_t)block->nrows, gamma);
     }
   }
 }

@@ -347,10 +347,7 @@ static sap_status start_island(dual_workspace* w, const double* given, sap_error
   d->best = d->mark = (double)INFINITY;
   d->idle = 0;
   d->saving = (double)INFINITY;
-  d->q_2 = 0.0;
-  for (int32_t i = 0; i < d->op.n; ++i) {
-    d->q_2 += d->op.q[i] * d->op.q[i];
-  }
+  d->q_2 = sap_dot(d->op.n, d->op.q, d->op.q);
   sap_dual_set_law(d, NULL);
   return SAP_STATUS_OK;
 }

@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "core/memory.h"
+#include "math/scalar.h"
 
 // --- values of parameters ---
 
@@ -157,11 +158,7 @@ static sap_status find_deviation(const study_spec* study, study_run* run, double
   const sap_system* system = sap_multibody_system(run->on.multibody);
   if (system->position_difference(system->context, r->on.state.q, run->on.state.q, run->delta) ==
       0) {
-    double sum = 0.0;
-    for (int32_t i = 0; i < system->nv; ++i) {
-      sum += run->delta[i] * run->delta[i];
-    }
-    *out = sqrt(sum);
+    *out = sqrt(sap_dot(system->nv, run->delta, run->delta));
   }
   return SAP_STATUS_OK;
 }

@@ -9,6 +9,7 @@
 #include "cli/commands/sweep/study.h"
 #include "cli/options.h"
 #include "cli/residual_list.h"
+#include "math/scalar.h"
 
 // --- internal forces ---
 //
@@ -47,14 +48,6 @@ static void multiply(const least_squares* w, bool transposed, double* v, double*
   }
 }
 
-static double square(const double* x, int32_t n) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += x[i] * x[i];
-  }
-  return sum;
-}
-
 // memory: 2 nv + 3 nrows
 static double internal_part(const least_squares* w, const double* gamma, double* memory) {
   static const double NEGLIGIBLE = 1e-14;  // of the first gradient's norm
@@ -64,11 +57,11 @@ static double internal_part(const least_squares* w, const double* gamma, double*
   multiply(w, true, residual, gradient);
   multiply(w, false, residual, gradient);
   memcpy(direction, gradient, (size_t)w->nrows * sizeof(double));
-  double norm_2 = square(gradient, w->nrows);
+  double norm_2 = sap_dot(w->nrows, gradient, gradient);
   const double end = NEGLIGIBLE * NEGLIGIBLE * norm_2;
   for (int32_t k = 0; k < 2 * w->nv && norm_2 > end; ++k) {
     multiply(w, true, image, direction);
-    const double alpha = norm_2 / square(image, w->nv);
+    const double alpha = norm_2 / sap_dot(w->nv, image, image);
     for (int32_t i = 0; i < w->nrows; ++i) {
       least[i] += alpha * direction[i];
     }
@@ -77,7 +70,7 @@ static double internal_part(const least_squares* w, const double* gamma, double*
     }
     multiply(w, false, residual, gradient);
     const double before = norm_2;
-    norm_2 = square(gradient, w->nrows);
+    norm_2 = sap_dot(w->nrows, gradient, gradient);
     for (int32_t i = 0; i < w->nrows; ++i) {
       direction[i] = gradient[i] + norm_2 / before * direction[i];
     }
@@ -85,7 +78,7 @@ static double internal_part(const least_squares* w, const double* gamma, double*
   for (int32_t i = 0; i < w->nrows; ++i) {
     least[i] = gamma[i] - least[i];
   }
-  return sqrt(square(least, w->nrows));
+  return sqrt(sap_dot(w->nrows, least, least));
 }
 
 // Least impulses with the same J' gamma: gamma less those, its norm [N s].
