@@ -57,6 +57,13 @@ enum { CLI_TABLES = 2 };
 #define CLI_TABLE(rows, owner, member, default) \
   { .table = rows, .offset = offsetof(owner, member), .value = default }
 
+// Defines a function for `value`.
+#define CLI_DEFINE_DEFAULT(name, type, defaults) \
+  double name(const sap_option* option) {        \
+    const type values = defaults;                \
+    return sap_option_get(option, &values);      \
+  }
+
 typedef struct cli_command cli_command;
 struct cli_command {
   const char* name;

@@ -85,10 +85,7 @@ int64_t cli_step_count(double duration, double dt) {
 
 // --- options of the library ---
 
-double cli_solver_default(const sap_option* option) {
-  const sap_solver_options defaults = sap_solver_options_default();
-  return sap_option_get(option, &defaults);
-}
+CLI_DEFINE_DEFAULT(cli_solver_default, sap_solver_options, sap_solver_options_default())
 
 static bool read_boolean(const char* text, double* out) {
   static const char* const words[] = {"off", "on", "no", "yes", "false", "true", "0", "1", NULL};
@@ -420,7 +417,7 @@ static int take_value(cli_parser* parser, const getopt_list* list, int value, in
 static bool parse(cli_parser* parser, const cli_command* command, void* options, int argc,
                   char** argv) {
   getopt_list list = {0};
-  *parser = (cli_parser){.command = command, .options = options, .argc = argc, .argv = argv};
+  *parser = (cli_parser){.command = command, .options = options};
   list_options(parser, &list);
   optind = 1;
   opterr = 0;

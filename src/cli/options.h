@@ -14,8 +14,6 @@ typedef struct cli_parser {
   void* options;    // the command's struct
   char** operands;  // (noperands)
   int noperands;
-  int argc;  // as permuted by getopt: options first
-  char** argv;
   int exit_code;
   int count;                                  // options
   char names[CLI_OPTION_MAX][CLI_NAME_SIZE];  // with dashes

@@ -336,7 +336,7 @@ static sap_status read_columns(const sap_recording* recording, const char* data,
 sap_status quantity_read(const sap_recording* recording, const char* text, quantity* out,
                          sap_error* error) {
   const size_t length = strcspn(text, ":");
-  *out = (quantity){.text = text, .rows = sap_recording_rows(recording)};
+  *out = (quantity){.rows = sap_recording_rows(recording)};
   const quantity_kind* found = NULL;
   for (int i = 0; quantity_kinds[i].name != NULL; ++i) {
     if (strlen(quantity_kinds[i].name) == length &&
@@ -346,7 +346,6 @@ sap_status quantity_read(const sap_recording* recording, const char* text, quant
   }
   SAP_RETURN_IF(found == NULL, unknown_kind(text, error));
   out->name = found->name;
-  out->title = text;
   SAP_TRY(found->label(recording, found, out, error));
   if (text[length] == ':') {
     SAP_TRY(filter(out, text + length + 1, error));
@@ -379,7 +378,7 @@ sap_status quantity_read_history(const sap_recording* recording, int64_t row, qu
                                  sap_error* error) {
   double *first = NULL, *count = NULL;
   int64_t rows = 0;
-  *out = (quantity){.name = "history", .title = "history"};
+  *out = (quantity){.name = "history"};
   SAP_TRY(read_all(recording, "iteration/first", 1, &first, &rows, error));
   SAP_TRY(read_all(recording, "iteration/count", 1, &count, &rows, error));
   SAP_FAIL_IF(row >= rows, error, SAP_STATUS_ARGUMENT, "row %lld: the recording has %lld",

@@ -18,9 +18,7 @@ typedef struct quantity_column {
 } quantity_column;
 
 typedef struct quantity {
-  const char* text;   // as given
-  const char* name;   // of its kind
-  const char* title;  // "energy"
+  const char* name;  // of its kind
   int64_t rows;
   int32_t count, capacity;
   quantity_column* columns;

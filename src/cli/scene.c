@@ -136,10 +136,7 @@ sap_status cli_check_stepper(sap_stepper_options options, sap_error* error) {
   return sap_stepper_options_check(&options, error);
 }
 
-double cli_stepper_default(const sap_option* option) {
-  const sap_stepper_options defaults = cli_stepper_options();
-  return sap_option_get(option, &defaults);
-}
+CLI_DEFINE_DEFAULT(cli_stepper_default, sap_stepper_options, cli_stepper_options())
 
 // --- wrong starts ---
 

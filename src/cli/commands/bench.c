@@ -303,14 +303,6 @@ static sap_status bench_draw(bench* b, sap_error* error) {
   return cli_lines_write(&lines, &panel, 1, b->svg, NULL, error);
 }
 
-static void bench_allocate(bench* b, int nscenes) {
-  static const char columns[] =
-      "scene engine repetitions# step_us:4 step_min_us:4 ratio:3 ratio_q1:3 ratio_q3:3 "
-      "solver_us:4 contacts:4 iterations:3 residual:3 dt_s:4";
-  b->table = cli_table_create(columns);
-  b->points = cli_new((size_t)nscenes, sizeof *b->points);
-}
-
 static double now(bool cpu) {
   struct timespec t;
   (void)clock_gettime(cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
@@ -442,7 +434,10 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
   b->patience = 60.0;
   cli_parser parser;
   if (cli_parse(&parser, command, b, argc, argv)) {
-    bench_allocate(b, parser.noperands);
+    b->table = cli_table_create(
+        "scene engine repetitions# step_us:4 step_min_us:4 ratio:3 ratio_q1:3 ratio_q3:3 "
+        "solver_us:4 contacts:4 iterations:3 residual:3 dt_s:4");
+    b->points = cli_new((size_t)parser.noperands, sizeof *b->points);
     parser.exit_code = execute(b, parser.operands, parser.noperands);
   }
   for (int i = 0; i < b->npeers; ++i) {

@@ -97,17 +97,14 @@ static sap_solver_options default_options(void) {
   return options;
 }
 
-static double default_of(const sap_option* option) {
-  const sap_solver_options defaults = default_options();
-  return sap_option_get(option, &defaults);
-}
+static CLI_DEFINE_DEFAULT(default_of, sap_solver_options, default_options())
 
-// --- tables ---
+    // --- tables ---
 
-static const char row_columns[] =
-    "file index# solver start outcome iterations# time_us:5 ccp_map:3 ncp_map:3 momentum:3 "
-    "slackness:3 set_violation_Ns:3 ncp_dual_mps:3 ncp_complementarity_J:3 signorini_J:3 "
-    "dissipation_J:4 v_difference:3 cones#";
+    static const char row_columns[] =
+        "file index# solver start outcome iterations# time_us:5 ccp_map:3 ncp_map:3 momentum:3 "
+        "slackness:3 set_violation_Ns:3 ncp_dual_mps:3 ncp_complementarity_J:3 signorini_J:3 "
+        "dissipation_J:4 v_difference:3 cones#";
 
 // Contacts with friction.
 static int32_t count_cones(const sap_problem* problem) {

@@ -27,24 +27,21 @@ typedef struct mujoco_options {
   sap_mj_options adapter;
 } mujoco_options;
 
-static double mujoco_default(const sap_option* option) {
-  const sap_mj_options defaults = sap_mj_options_default();
-  return sap_option_get(option, &defaults);
-}
+static CLI_DEFINE_DEFAULT(mujoco_default, sap_mj_options, sap_mj_options_default())
 
 #define AT(member) .offset = offsetof(mujoco_options, member)
-static const cli_option mujoco_option_list[] = {
-    RUN_START_ROWS(mujoco_options),
-    CLI_DT_ROW(mujoco_options, dt, "time step (the model's)"),
-    CLI_SOLVER_ROW(mujoco_options, adapter.solver),
-    {"stiffness", "K", "contact stiffness of every geom [N/m]", CLI_POSITIVE, AT(stiffness), 0,
-     1e300},
-    {"relaxation-time", "S", "relaxation time of every geom [s]", CLI_REAL, AT(relaxation_time), 0,
-     1e300},
-    {"plugins", "DIR", "folder of the MuJoCo plugin libraries that the model needs", CLI_PATH,
-     AT(plugins)},
-    RUN_OUTPUT_ROWS(mujoco_options),
-    {0},
+    static const cli_option mujoco_option_list[] = {
+        RUN_START_ROWS(mujoco_options),
+        CLI_DT_ROW(mujoco_options, dt, "time step (the model's)"),
+        CLI_SOLVER_ROW(mujoco_options, adapter.solver),
+        {"stiffness", "K", "contact stiffness of every geom [N/m]", CLI_POSITIVE, AT(stiffness), 0,
+         1e300},
+        {"relaxation-time", "S", "relaxation time of every geom [s]", CLI_REAL, AT(relaxation_time),
+         0, 1e300},
+        {"plugins", "DIR", "folder of the MuJoCo plugin libraries that the model needs", CLI_PATH,
+         AT(plugins)},
+        RUN_OUTPUT_ROWS(mujoco_options),
+        {0},
 };
 
 static void print_warning(void* context, const char* message) {
