@@ -270,13 +270,10 @@ sap_status sap_mj_contacts_add(sap_mj* a, const mjData* d, sap_error* error) {
     if (!has_rows(c)) {
       continue;
     }
-    const sap_status status = add_contact(a, d, i, error);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(error, "contact %d of geom %d '%.60s' and geom %d '%.60s'", i, c->geom1,
-                       sap_mj_blocks_name(m, mjOBJ_GEOM, c->geom1), c->geom2,
-                       sap_mj_blocks_name(m, mjOBJ_GEOM, c->geom2));
-      return status;
-    }
+    SAP_TRY_OR(add_contact(a, d, i, error),
+               sap_error_prefix(error, "contact %d of geom %d '%.60s' and geom %d '%.60s'", i,
+                                c->geom1, sap_mj_blocks_name(m, mjOBJ_GEOM, c->geom1), c->geom2,
+                                sap_mj_blocks_name(m, mjOBJ_GEOM, c->geom2)));
     const int32_t count = sap_problem_block_count(a->problem) - first;
     if (count > 1 && !is_with_next(d, i)) {
       sap_problem_even_contacts(a->problem, first, count);
