@@ -16,7 +16,6 @@
 #pragma once
 
 #include "core/archive.h"
-#include "integrators/momentum_balance.h"
 #include "integrators/predict.h"
 
 typedef struct sap_free_motion sap_free_motion;

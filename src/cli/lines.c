@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/files.h"
 #include "core/file.h"
 
 enum { POINTS = 400 };

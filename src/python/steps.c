@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "python/steps.h"
 
-#include <string.h>
-
 #include "core/memory.h"
 #include "core/platform.h"
 #include "core/threads.h"

@@ -26,7 +26,6 @@
 #include "contact/contact_law.h"
 #include "math/quaternion.h"
 #include "multibody/assembly/assembly_data.h"
-#include "multibody/dynamics/actuators.h"
 #include "problem/law.h"
 
 static int32_t count_rows(const sap_equality_def* e) {

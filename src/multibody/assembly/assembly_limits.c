@@ -17,7 +17,6 @@
 
 #include "math/quaternion.h"
 #include "multibody/assembly/assembly_data.h"
-#include "multibody/dynamics/actuators.h"
 #include "problem/law.h"
 #include "problem/problem_data.h"
 

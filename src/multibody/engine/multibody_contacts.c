@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contacts of the built-in engine: found, filtered by locks and switches, and filled from a step's
 // solution.
-#include <string.h>
 
 #include "core/memory.h"
 #include "multibody/assembly/assembly_data.h"

@@ -3,7 +3,6 @@
 #include "multibody/geometry/collision_data.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 // --- filters ---
 

@@ -2,7 +2,6 @@
 // Writes pages: page.html with its scripts, a JSON header, and the block, deflated, as base64.
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/error.h"
 #include "core/file.h"

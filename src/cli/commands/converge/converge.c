@@ -13,8 +13,6 @@
 
 #include "cli/commands/run/run_loop.h"
 #include "cli/expression.h"
-#include "cli/options.h"
-#include "core/platform.h"
 
 // --- one run ---
 

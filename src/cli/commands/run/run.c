@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep run: steps a scene and summarises the run.
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sapstep/sapstep.h>
 
 #include "cli/command.h"
 #include "cli/commands/run/run_loop.h"
-#include "cli/files.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/scene.h"

@@ -2,7 +2,6 @@
 // The text of a study: a line per setting, words separated by blanks, # begins a comment.
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands/sweep/study.h"
