@@ -347,7 +347,7 @@ static void test_fine_mesh(void** state) {
     double w[8] = {0.0};
     add_block(&mesh, -1, &ball, 1e7, w);
     first = level == 0 ? w[2] : first;
-    ASSERT_NEAR(w[2], first, (level < LEVELS ? 1e-4 : 1e-2) * first);  // the last: one sample each
+    ASSERT_NEAR(w[2], first, 1e-6 * first);
     if (level < LEVELS) {
       split(mesh.hull.triangles, mesh.hull.ntriangles, triangles[1 - level % 2]);
     }

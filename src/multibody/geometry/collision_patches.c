@@ -197,17 +197,17 @@ static bool find_at(const sap_collision* c, const sap_collision_shape* a,
   return sap_patch_find(c->surface, &placed[0], &placed[1], kappa, NULL);
 }
 
-// Finds the patches where the motion takes the shapes, by bisection at most about `most` deep.
-// Returns false if they do not touch at the end.
+// Finds the patches, larger than `had`, where the motion takes the shapes, by bisection at most about
+// `most` deep. Returns false if there are none at the end.
 static bool find_mesh_ahead(const sap_collision* c, const sap_collision_shape* a,
                             const sap_collision_shape* b, const sap_collision_query* query,
-                            double* time) {
+                            const sap_patch_extent* had, double* time) {
   const double most = DEEPEST_AHEAD * smaller_size(a, b);
   double from = 0.0;
-  bool last = find_at(c, a, b, query, query->dt);
-  if (!last) {
+  if (!find_at(c, a, b, query, query->dt) || !(sap_patch_area(c->surface) > LARGER * had->area)) {
     return false;
   }
+  bool last = true;
   *time = query->dt;
   double depth = c->surface->depth;
   for (int k = 0; k < HALVINGS && depth > most; ++k) {
@@ -223,7 +223,7 @@ static bool find_mesh_ahead(const sap_collision* c, const sap_collision_shape* a
 // takes them.
 static bool find_mesh(const sap_collision* c, const sap_collision_shape* a,
                       const sap_collision_shape* b, const sap_collision_query* query,
-                      double* time) {
+                      const sap_patch_extent* had, double* time) {
   const double kappa[2] = {sap_collision_kappa(a, b), sap_collision_kappa(b, a)};
   const double size = smaller_size(a, b);
   double way[3] = {0.0, 0.0, 0.0}, move[3];
@@ -246,7 +246,7 @@ static bool find_mesh(const sap_collision* c, const sap_collision_shape* a,
     }
     sap_v3_set(way, 0.0, 0.0, 0.0);
   }
-  return query->V_WB != NULL && find_mesh_ahead(c, a, b, query, time);
+  return query->V_WB != NULL && find_mesh_ahead(c, a, b, query, had, time);
 }
 
 bool sap_collision_has_known(const sap_collision* c, const sap_identity* known) {
@@ -275,7 +275,8 @@ bool sap_collision_find_patches(const sap_collision* c, uint64_t pair,
   const sap_collision_shape* b = &c->shapes[pair & UINT32_MAX];
   const bool triangles = sap_collision_has_triangles(c, pair);
   if (!(had->area > 0.0)) {
-    return triangles ? find_mesh(c, a, b, query, time) : find_first(c, a, b, query, manifold, time);
+    return triangles ? find_mesh(c, a, b, query, had, time)
+                     : find_first(c, a, b, query, manifold, time);
   }
   if (!(sap_motion_bound(a, b) > LEAST_AHEAD * smaller_size(a, b))) {
     return false;
@@ -283,7 +284,7 @@ bool sap_collision_find_patches(const sap_collision* c, uint64_t pair,
   sap_manifold at;
   bool found;
   if (triangles) {
-    found = find_mesh_ahead(c, a, b, query, time);
+    found = find_mesh_ahead(c, a, b, query, had, time);
   } else {
     sap_collide(&a->placed, &b->placed, 0.0, &at);
     const double depth = at.count > 0 ? -sap_manifold_deepest(&at)->phi : 0.0;

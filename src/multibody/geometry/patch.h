@@ -52,7 +52,7 @@ enum {
   SAP_PATCH_CORNERS = 4096,  // of all pieces
   SAP_PATCH_SIDES = 64,      // of one polygon
   SAP_PATCH_GAUSS = 4,
-  SAP_PATCH_COARSEST = 3,
+  SAP_PATCH_COARSEST = 2,
   SAP_PATCH_DIRECTIONS = 27,  // 3^3 signs of a normal's components; none has three zeros
   SAP_PATCH_CLUSTERS = 1 + SAP_PATCH_DIRECTIONS,
 };
@@ -120,7 +120,7 @@ typedef struct sap_patch_surface {
   double (*planes[2])[4];   // {m, b} of the facets, of d = b - m . x from A's centre
   int32_t nplanes[2];
   int32_t npieces, ncorners;
-  int coarse;      // as many facets touch: 1: few samples; 2: borders are chords; 3: one
+  int coarse;      // as many facets touch: 1: few samples; 2: one
   int ruler;       // the shape whose facets make clusters, the stiffer one; -1: none is flat
   bool one_plane;  // makes one cluster only
   sap_patch_piece pieces[SAP_PATCH_PIECES];
@@ -166,10 +166,18 @@ bool sap_patch_add_samples(sap_patch_surface* s);
 // Makes the clusters of all pieces and their points; false if there are none.
 bool sap_patch_set_clusters(sap_patch_surface* s);
 
-// Adds the part of one facet of a flat shape that is in a curved one.
-bool sap_patch_add_facet(sap_patch_surface* s, int flat, int32_t number);
-// Adds the part of the first plane of a rigid shape, within the others, that is in a flat one.
-bool sap_patch_add_face(sap_patch_surface* s, int side);
+// Adds the part of the first facet of a flat shape that is in a curved one.
+bool sap_patch_add_facet(sap_patch_surface* s, int flat);
+// Adds the part of a rigid triangle with the normal n that is in a flat shape.
+bool sap_patch_add_triangle(sap_patch_surface* s, int side, const double x[3][3],
+                            const double n[3]);
+// Sets the point of the plane that is below the point of the curved shape's core farthest beyond it,
+// or on the way there. Returns false if the shape does not meet the plane.
+bool sap_patch_meet(const sap_patch_surface* s, int shape, const double plane[4], double x[3]);
+// Sets the parts of the way from a between which it lies in the shape, at d = 0 or at its ends.
+// False: it does not.
+bool sap_patch_cut(const sap_patch_surface* s, int shape, const double a[3], const double way[3],
+                   double t[2]);
 // Adds the triangles of a rigid shape, a mesh that is not convex; sets the depth.
 bool sap_patch_add_mesh(sap_patch_surface* s, int side);
 

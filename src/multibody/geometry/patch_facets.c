@@ -22,8 +22,7 @@ typedef struct facet {
   const double (*planes)[4];
   double weight[2];  // of the flat and of the curved shape
   double origin[3], v[3];
-  double size;    // of the smaller shape
-  bool triangle;  // of a mesh
+  double size;  // of the smaller shape
   sap_patch_polygon face;
 } facet;
 
@@ -139,6 +138,10 @@ static double limit(sap_fan* fan, const double way[2], double end, bool* on_edge
       }
     }
     best = sap_most(best, 0.0);
+    if (f->weight[1] == 0.0 && edge >= 0) {  // the surface lies in the plane
+      t = best;
+      break;
+    }
     if (edge < 0 || !(fabs(best - t) > ROUND_OFF * (t + best))) {
       break;
     }
@@ -175,70 +178,71 @@ typedef struct mark {
   double t, d, slope;
 } mark;
 
-static void set_mark(const facet* f, const double a[3], const double way[3], double t, mark* out) {
+static mark find_mark(const sap_patch_surface* s, int shape, const double a[3], const double way[3],
+                      double t) {
   double x[3];
   sap_patch_depth at;
   sap_v3_copy(x, a);
   sap_v3_add_scaled(x, way, t);
-  find_depth(f, x, &at);
-  *out = (mark){t, at.d, -sap_v3_dot(at.m, way)};
+  sap_patch_find_depth_at(s, shape, x, &at);
+  return (mark){t, at.d, -sap_v3_dot(at.m, way)};
 }
 
-// Adds the corners of the edge from a to b at d_c = 0, of which a concave function has at most two.
-// Returns true if a part of the edge lies in the curved shape.
-static bool add_edge(facet* f, const double a[3], const double b[3]) {
-  double way[3], x[3];
-  mark m[2], at;
-  sap_v3_sub(way, b, a);
-  set_mark(f, a, way, 0.0, &m[0]);
-  set_mark(f, a, way, 1.0, &m[1]);
-  at = m[m[1].d > m[0].d];
+bool sap_patch_cut(const sap_patch_surface* s, int shape, const double a[3], const double way[3],
+                   double t[2]) {
+  mark m[2] = {find_mark(s, shape, a, way, 0.0), find_mark(s, shape, a, way, 1.0)};
+  mark at = m[m[1].d > m[0].d];
   for (int k = 0; k < NEWTON && !(at.d > 0.0); ++k) {
     // The top lies below where both tangents meet.
-    const double t =
+    const double top =
         (m[1].d - m[0].d + m[0].slope * m[0].t - m[1].slope * m[1].t) / (m[0].slope - m[1].slope);
-    if (!(m[0].slope > 0.0 && m[1].slope < 0.0 && m[0].d + m[0].slope * (t - m[0].t) > 0.0)) {
+    if (!(m[0].slope > 0.0 && m[1].slope < 0.0 && m[0].d + m[0].slope * (top - m[0].t) > 0.0)) {
       return false;
     }
-    set_mark(f, a, way, t, &at);
+    at = find_mark(s, shape, a, way, top);
     m[at.slope > 0.0 ? 0 : 1] = at;
   }
   for (int side = 0; side < 2 && at.d > 0.0; ++side) {
-    mark end = m[side];
-    if (end.t == at.t) {
-      set_mark(f, a, way, side, &end);
-    }
-    if (end.d >= 0.0) {
-      continue;
-    }
+    mark end = m[side].t == at.t ? find_mark(s, shape, a, way, side) : m[side];
     for (int k = 0; k < NEWTON && end.d < 0.0; ++k) {
       const double next = end.t - end.d / end.slope;
       if (next == end.t) {
         break;
       }
-      set_mark(f, a, way, next, &end);
+      end = find_mark(s, shape, a, way, next);
     }
-    sap_v3_copy(x, a);
-    sap_v3_add_scaled(x, way, end.t);
-    sap_fan_add_corner(&f->fan, f->origin, x);
+    t[side] = end.t;
   }
   return at.d > 0.0;
 }
 
-// Sets a point of the curved shape on the plane. False: there is none.
-static bool set_first(facet* f) {
-  const double* plane = f->planes[f->number];
-  const sap_placed_shape* curved = f->fan.s->shape[1 - f->flat];
-  const double* middle = f->fan.s->centre[1 - f->flat];
-  const double height = sap_v3_dot(plane, middle) - plane[3];
+// Adds the corners of the edge from a to b at d_c = 0. Returns true if a part of the edge lies in
+// the curved shape.
+static bool add_edge(facet* f, const double a[3], const double b[3]) {
+  double way[3], x[3], t[2];
+  sap_v3_sub(way, b, a);
+  const bool inside = sap_patch_cut(f->fan.s, 1 - f->flat, a, way, t);
+  for (int end = 0; end < 2 && inside; ++end) {
+    if (t[end] > 0.0 && t[end] < 1.0) {
+      sap_v3_copy(x, a);
+      sap_v3_add_scaled(x, way, t[end]);
+      sap_fan_add_corner(&f->fan, f->origin, x);
+    }
+  }
+  return inside;
+}
+
+bool sap_patch_meet(const sap_patch_surface* s, int shape, const double plane[4], double x[3]) {
+  const sap_placed_shape* curved = s->shape[shape];
+  const double height = sap_v3_dot(plane, s->centre[shape]) - plane[3];
   double down[3], far[3];
   sap_v3_scale(down, plane, height > 0.0 ? -1.0 : 1.0);
   sap_shape_support(curved, down, far);
-  sap_v3_add_scaled(far, down, curved->radius);
-  const double extent = sap_v3_dot(far, down);
-  sap_v3_copy(f->origin, middle);
-  sap_v3_add_scaled(f->origin, far, fabs(height) / extent);
-  return fabs(height) < extent;
+  const double extent = sap_v3_dot(far, down), rest = fabs(height) - extent;
+  sap_v3_copy(x, s->centre[shape]);
+  sap_v3_add_scaled(x, far, rest < 0.0 ? fabs(height) / extent : 1.0);
+  sap_v3_add_scaled(x, down, sap_most(rest, 0.0));
+  return rest < curved->radius;
 }
 
 // Returns true if the facet is the nearest one at c.
@@ -251,8 +255,8 @@ static bool is_inside(const facet* f) {
   return own.side == f->number;
 }
 
-// Adds the corners; returns the number of vertices in the curved shape. Sets v by least squares: (m_k - m) . v = 0 of the edges in the curved shape.
-static int32_t add_corners(facet* f) {
+// Adds the corners. Sets v by least squares: (m_k - m) . v = 0 of the edges in the curved shape.
+static void add_corners(facet* f) {
   static const double DAMPING = 1e-9;
   const double* own = f->planes[f->number];
   double A[3] = {DAMPING, DAMPING, 0.0}, b[2] = {0.0, 0.0};
@@ -273,72 +277,61 @@ static int32_t add_corners(facet* f) {
   sap_v3_scale(f->v, own, -1.0);
   sap_v3_add_scaled(f->v, f->fan.e[0], (A[1] * b[0] - A[2] * b[1]) / det);
   sap_v3_add_scaled(f->v, f->fan.e[1], (A[0] * b[1] - A[2] * b[0]) / det);
-  int32_t inside = 0;
   for (int32_t j = 0; j < f->face.count; ++j) {
     sap_patch_depth at;
     find_depth(f, f->face.x[j], &at);
     if (at.d > 0.0) {
       f->fan.s->deepest = sap_most(f->fan.s->deepest, at.d);
       add_vertex(f, j);
-      ++inside;
     }
   }
-  return inside;
 }
 
-// Returns true if a field is nearly a parabola over the face.
-static bool is_small(const facet* f) {
-  static const double SMALL = 0.25;  // of the least radius
-  const double most = SMALL * f->fan.s->shape[1 - f->flat]->inner;
-  bool small = true;
-  for (int32_t j = 0; j < f->face.count; ++j) {
-    double edge[3];
-    sap_v3_sub(edge, f->face.x[j + 1 < f->face.count ? j + 1 : 0], f->face.x[j]);
-    small = small && sap_v3_norm(edge) < most;
-  }
-  return small;
-}
-
-static bool add_facet(facet* f) {
+static bool add_facet(facet* f, int32_t number) {
+  f->number = number;
   f->fan.nborder = 0;
   f->fan.c[0] = f->fan.c[1] = 0.0;
-  if (!set_first(f) || !sap_patch_set_face(f->fan.s, f->flat, f->number, 4.0 * f->size, &f->face)) {
+  if (!sap_patch_meet(f->fan.s, 1 - f->flat, f->planes[number], f->origin) ||
+      !sap_patch_set_face(f->fan.s, f->flat, f->number, 4.0 * f->size, &f->face)) {
     return true;
   }
   sap_fan_set_axes(&f->fan, f->planes[f->number]);
-  const int32_t inside = add_corners(f);
+  add_corners(f);
   f->fan.edges = f->fan.nborder > 0;
-  if (f->triangle && f->fan.edges &&
-      (f->fan.s->coarse > 1 || (inside == f->face.count && is_small(f)))) {
-    return sap_fan_add_polygon(&f->fan);
-  }
   return (f->fan.nborder == 0 && !is_inside(f)) || sap_fan_add(&f->fan);
 }
 
-bool sap_patch_add_facet(sap_patch_surface* s, int flat, int32_t number) {
-  facet f = {.fan = {.s = s, .find_spot = find_spot, .measure = measure, .limit = limit},
-             .flat = flat,
-             .number = number,
-             .planes = (const double(*)[4])s->planes[flat],
-             .weight = {flat == 0 ? s->alpha : s->beta, flat == 0 ? s->beta : s->alpha},
-             .size = sap_least(s->shape[0]->bound, s->shape[1]->bound),
-             .triangle = sap_patch_has_triangles(s->shape[flat], s->kappa[flat])};
-  f.fan.reach = sqrt(s->shape[1 - flat]->bound * s->depth);
-  return add_facet(&f);
+static void begin(sap_patch_surface* s, int flat, facet* f) {
+  f->fan.s = s;
+  f->fan.changes = false;
+  f->fan.reach = sqrt(s->shape[1 - flat]->bound * s->depth);
+  f->fan.find_spot = find_spot;
+  f->fan.measure = measure;
+  f->fan.limit = limit;
+  f->flat = flat;
+  f->planes = (const double(*)[4])s->planes[flat];
+  f->weight[0] = flat == 0 ? s->alpha : s->beta;
+  f->weight[1] = flat == 0 ? s->beta : s->alpha;
+  f->size = sap_least(s->shape[0]->bound, s->shape[1]->bound);
+}
+
+bool sap_patch_add_facet(sap_patch_surface* s, int flat) {
+  facet f;
+  begin(s, flat, &f);
+  return add_facet(&f, 0);
 }
 
 bool sap_patch_add_facets(sap_patch_surface* s) {
   const int flat = sap_patch_is_flat(s->shape[1]);
-  s->coarse = 0;
-  for (int32_t i = 0; i < s->nplanes[flat]; ++i) {
-    if (!sap_patch_add_facet(s, flat, i)) {
-      if (s->coarse > 0) {
-        return false;
-      }
-      s->coarse = 1;
-      s->npieces = s->ncorners = 0;
-      i = -1;
+  bool found = false;
+  for (s->coarse = 0; !found && s->coarse < SAP_PATCH_COARSEST; ++s->coarse) {
+    facet f;
+    begin(s, flat, &f);
+    s->npieces = s->ncorners = 0;
+    found = true;
+    for (int32_t i = 0; i < s->nplanes[flat] && found; ++i) {
+      found = add_facet(&f, i);
     }
   }
-  return s->npieces > 0;
+  return found && s->npieces > 0;
 }

@@ -24,8 +24,8 @@ static const double SLANT = 50.0;
 
 // Where a sample acts in the second moments: curved sides roll without changing the pressure, so
 // they act in the middle of their curvature. With two curved sides the one with less arm counts.
-static void find_arm(sap_fan* f, const sap_fan_spot* at, double y[3]) {
-  const sap_patch_surface* s = f->s;
+static void find_arm(const sap_patch_surface* s, const double (*e)[3], const sap_fan_spot* at,
+                     double y[3]) {
   double arm[2] = {HUGE_VAL, HUGE_VAL};
   for (int k = 0; k < 2; ++k) {
     for (int side = 0; side < 2; ++side) {
@@ -33,7 +33,7 @@ static void find_arm(sap_fan* f, const sap_fan_spot* at, double y[3]) {
       if (at->at[side].curved) {
         sap_v3_add(d, s->centre[side], at->at[side].foot);
         sap_v3_sub(d, d, s->x0);
-        const double along = sap_v3_dot(d, f->e[k]);
+        const double along = sap_v3_dot(d, e[k]);
         arm[k] = fabs(along) < fabs(arm[k]) ? along : arm[k];
       }
     }
@@ -43,15 +43,13 @@ static void find_arm(sap_fan* f, const sap_fan_spot* at, double y[3]) {
     return;
   }
   sap_v3_copy(y, s->x0);
-  sap_v3_add_scaled(y, f->e[0], arm[0]);
-  sap_v3_add_scaled(y, f->e[1], arm[1]);
+  sap_v3_add_scaled(y, e[0], arm[0]);
+  sap_v3_add_scaled(y, e[1], arm[1]);
 }
 
-static bool add_sample(sap_fan* f, const double way[2], double r, double area) {
-  sap_patch_surface* s = f->s;
-  sap_fan_spot at;
-  f->find_spot(f, way, r, &at);
-  if (!(at.p > 0.0) || !(area > 0.0)) {
+bool sap_fan_add_spot(sap_patch_surface* s, const double (*e)[3], const sap_fan_spot* at,
+                      double area) {
+  if (!(at->p > 0.0) || !(area > 0.0)) {
     return true;
   }
   if (s->npieces >= SAP_PATCH_PIECES || s->ncorners >= SAP_PATCH_CORNERS) {
@@ -59,13 +57,19 @@ static bool add_sample(sap_fan* f, const double way[2], double r, double area) {
   }
   sap_patch_piece* piece = &s->pieces[s->npieces++];
   *piece = (sap_patch_piece){.first = s->ncorners, .count = 1};
-  sap_patch_set_normals(s, at.at[0].m, at.at[1].m, piece);
-  piece->area = area * (at.slant > 0.0 ? sap_least(at.slant, SLANT) : SLANT);
-  piece->force = at.p * piece->area;
-  find_arm(f, &at, piece->y);
-  sap_v3_copy(s->corners[s->ncorners].x, at.x);
-  s->corners[s->ncorners++].p = at.p;
+  sap_patch_set_normals(s, at->at[0].m, at->at[1].m, piece);
+  piece->area = area * (at->slant > 0.0 ? sap_least(at->slant, SLANT) : SLANT);
+  piece->force = at->p * piece->area;
+  find_arm(s, e, at, piece->y);
+  sap_v3_copy(s->corners[s->ncorners].x, at->x);
+  s->corners[s->ncorners++].p = at->p;
   return true;
+}
+
+static bool add_sample(sap_fan* f, const double way[2], double r, double area) {
+  sap_fan_spot at;
+  f->find_spot(f, way, r, &at);
+  return sap_fan_add_spot(f->s, (const double(*)[3])f->e, &at, area);
 }
 
 void sap_fan_set_axes(sap_fan* f, const double N[3]) {
@@ -368,32 +372,6 @@ static void set_middle(sap_fan* f) {
     f->c[0] += f->border[i][0] / f->nborder;
     f->c[1] += f->border[i][1] / f->nborder;
   }
-}
-
-bool sap_fan_add_polygon(sap_fan* f) {
-  const bool one = f->s->coarse == SAP_PATCH_COARSEST;  // sample, at the middle
-  double area = 0.0, middle[2] = {0.0, 0.0};
-  set_middle(f);
-  for (int32_t i = 0; i < f->nborder; ++i) {
-    f->border[i][0] -= f->c[0];
-    f->border[i][1] -= f->c[1];
-  }
-  sort_border(f);
-  for (int32_t i = 0; i < f->nborder; ++i) {
-    const double *P = f->border[i], *Q = f->border[i + 1 < f->nborder ? i + 1 : 0];
-    const double cross = P[0] * Q[1] - P[1] * Q[0];
-    area += 0.5 * cross;
-    middle[0] += cross / 6.0 * (P[0] + Q[0]);
-    middle[1] += cross / 6.0 * (P[1] + Q[1]);
-    for (int k = 0; k < COARSE * COARSE && !one; ++k) {
-      const double *across = gauss_2[k / COARSE], *along = gauss_2[k % COARSE], r = along[0];
-      const double way[2] = {P[0] + across[0] * (Q[0] - P[0]), P[1] + across[0] * (Q[1] - P[1])};
-      if (!add_sample(f, way, r, cross * across[1] * along[1] * r)) {
-        return false;
-      }
-    }
-  }
-  return !one || !(area > 0.0) || add_sample(f, middle, 1.0 / area, area);
 }
 
 bool sap_fan_add(sap_fan* f) {

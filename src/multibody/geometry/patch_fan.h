@@ -43,7 +43,8 @@ void sap_fan_add_corner(sap_fan* fan, const double origin[3], const double x[3])
 // Adds the samples: about the middle of the corners, or about c without corners. Returns false if
 // there is no room for them.
 bool sap_fan_add(sap_fan* fan);
-// Adds few samples of the convex polygon of the corners.
-bool sap_fan_add_polygon(sap_fan* fan);
+// Adds a sample of that area of the plane with the axes e. False: no room.
+bool sap_fan_add_spot(sap_patch_surface* s, const double (*e)[3], const sap_fan_spot* at,
+                      double area);
 // Returns the part t of the way from c at which p falls to 0; its distance is the next one's start.
 double sap_fan_leave(sap_fan* fan, const double way[2]);

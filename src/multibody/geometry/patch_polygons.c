@@ -183,19 +183,6 @@ static bool add_pair(sap_patch_surface* s, const int32_t pair[2], double size, f
   return true;
 }
 
-bool sap_patch_add_face(sap_patch_surface* s, int side) {
-  const double size = sap_least(s->shape[0]->bound, s->shape[1]->bound);
-  flood f;
-  f.count = 0;
-  for (int32_t j = 0; j < s->nplanes[1 - side]; ++j) {
-    const int32_t pair[2] = {side == 0 ? 0 : j, side == 0 ? j : 0};
-    if (!add_pair(s, pair, size, &f)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 // Pushes the pairs of facets whose depths at x exceed the least ones by at most `more`.
 static void push_at(const sap_patch_surface* s, const double x[3], double more, flood* f) {
   double depth[2];
@@ -213,6 +200,52 @@ static void push_at(const sap_patch_surface* s, const double x[3], double more, 
       }
     }
   }
+}
+
+bool sap_patch_add_triangle(sap_patch_surface* s, int side, const double x[3][3],
+                            const double n[3]) {
+  const int other = 1 - side;
+  const double(*planes)[4] = (const double(*)[4])s->planes[other];
+  const double size = sap_least(s->shape[0]->bound, s->shape[1]->bound);
+  double middle[3] = {0.0, 0.0, 0.0};
+  sap_patch_polygon part;
+  flood f;
+  part.count = 3;
+  part.round_off = ROUND_OFF * size;
+  for (int32_t k = 0; k < 3; ++k) {
+    sap_v3_copy(part.x[k], x[k]);
+    part.label[k] = NO_LABEL;
+  }
+  for (int32_t k = 0; k < s->nplanes[other] && part.count > 2; ++k) {
+    if (!clip(&part, planes[k], planes[k][3], NO_LABEL)) {
+      return false;
+    }
+  }
+  if (part.count < 3) {
+    return true;
+  }
+  for (int32_t k = 0; k < part.count; ++k) {
+    sap_v3_add_scaled(middle, part.x[k], 1.0 / part.count);
+  }
+  s->nplanes[side] = 1;
+  sap_v3_copy(s->planes[side][0], n);
+  s->planes[side][0][3] = sap_v3_dot(n, x[0]);
+  f.count = 0;
+  push_at(s, middle, 10.0 * ROUND_OFF * size, &f);
+  for (int32_t k = 0; k < f.count; ++k) {
+    const int32_t* pair = f.pairs[k];
+    sap_patch_polygon poly = part;
+    if (!clip_to_facet(s, other, pair[other], other == 0 ? 0 : 1, &poly)) {
+      return false;
+    }
+    if (poly.count > 2) {
+      push_neighbours(s, &poly, pair, SHORT * size, &f);
+      if (!add_piece(s, pair[0], pair[1], &poly)) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 // --- further sheets ---
