@@ -117,18 +117,19 @@
 // Limits have V/5 in place of V and M = 1/w less what their own damper adds. Where the surfaces
 // overlap by less than d, as at a point of a patch with d = f/k and a small k, the energy is at most
 // k' d overlap/2: there (d/d_e)^2 has d overlap for d^2. Up to d_e the law is that of 1 to 3 to the
-// bit. Overlaps beyond d_e, which V and M do not explain, would leave at d/T
-// and do the work k' d^2/2. Their damper is stiffer by f, and the spring of contacts softer by g:
-// T becomes f T, w becomes w g/f and k becomes k/g, hence
-//   R' = R g/f, v_hat' = v_hat/f,  gamma_n = dt k'/g (d - f T vn)
-// With m = 1/w, the mass that moves along n, and V_r, a fiftieth of V, for limits too,
+// bit. Overlaps beyond d_e, which V and M do not explain, would leave at d/T and do the work
+// k' d^2/2. Their damper is stiffer by f: T becomes f T, w w/f. The spring of contacts is softer by
+// g. With m = 1/w, the mass that moves along n, and V_r, a fiftieth of V, for limits too,
 //   f = 1 + ((d/d_e)^4 - 1) max(1, sqrt(m/M)),  at most  d/(T V_r) max(1, sqrt(m/M))
-//   g = 1 + (min((d/d_e)^4, k' d/F) - 1)+ c,  F = lift + min(m, M) V_r/HASTE
-//   c = 1 + f T vn0/d within [0, 1]
+//   g = max(1, min((d/d_e)^4, k' d/F)),  F = lift + min(m, M) V_r/HASTE
+//   y = -f T vn/d,  gamma_n = dt k' d (1 + y) g^(c - 1),  c = y^2 within y = [0, 1]
 // Hence the contact leaves at d/(f T) or slower, and pushes with F at most where k' d is more: that
-// lifts all that moves and brings m to V_r soon, while links that cannot part do little work. c is
-// 0 in a contact that closes at d/(f T) or faster, so that impacts faster than V are stopped (of 8
-// m/s, undamped, 0.16 m deep and not 0.08), and loads above F sink in slowly.
+// lifts all that moves and brings m to V_r soon, while links that cannot part do little work. c is 1
+// in a contact that closes at d/(f T) or faster, so that impacts faster than V are stopped (of 8
+// m/s, undamped, 0.16 m deep and not 0.08), and loads above F sink in slowly. The row is the tangent
+// at y0 = y(vn0) within [0, 1]: with g of vn0 but not its slope, loads made contacts soft and hard
+// in turn.  R' = h R/f,  v_hat' = (h gamma_n(y0)/(dt k') - y0 d)/(f T)
+//   1/h = g^(c - 1) (1 + 2 y0 (1 + y0) ln g),  h at least STIFFEST
 // V is a constant: no function of the state tells the speed at which a contact closed, which is 0
 // where it is deepest, and neither gravity, which may be 0, nor sizes bound the height of a fall.
 // For the same reason no law of q0, v0 and h that keeps impacts at V gives less than M V^2/2 to a
@@ -173,6 +174,8 @@ sap_contact_scheme sap_contact_scheme_default(void) {
 static const double NORMAL_MOST = 3.0, NORMAL_LEAST = 1e-4;
 // A wrong start is undone at this part of the impact speed, which what it moves reaches so soon [s].
 static const double RECOVERY = 0.02, HASTE = 2e-3;
+// 8. R' is at least this part of R/f.
+static const double STIFFEST = 0.125;
 // Joints reach their rigid limits at this part of the impact speed or slower.
 static const double LIMIT_SPEED = 0.2;
 // Part of the friction of the load at the start beyond which a contact that rests stays at rest.
@@ -250,6 +253,22 @@ static double find_overlap(double d, double overlap) {
   return overlap > 0.0 && overlap < d ? overlap : d;
 }
 
+// 8. Softens the spring of a row that f has slowed down.
+static void soften(const sap_law_settings* s, sap_compliant_row* row, double g) {
+  if (!(g > 1.0)) {
+    return;
+  }
+  const double speed = -row->g0 / (s->dt + row->relaxation_time);
+  const double y = fmin(sap_most(-row->rate0 / speed, 0.0), 1.0), force = pow(g, y * y - 1.0);
+  const double slope = force * (1.0 + 2.0 * y * (1.0 + y) * log(g));
+  const double h = sap_most(1.0 / slope, STIFFEST);
+  row->g0 *= h * force * (1.0 + y);
+  row->curvature += s->dt * y * speed;
+  row->stiffness /= h;
+  row->w *= h;
+  row->load /= h;
+}
+
 // 8. Slows a unilateral row down, a limit or a contact; returns f.
 static double slow_down(const sap_law_settings* s, sap_compliant_row* row) {
   const bool limit = row->recovery_speed > 0.0;
@@ -276,14 +295,14 @@ static double slow_down(const sap_law_settings* s, sap_compliant_row* row) {
   }
   const double most = row->lift > 0.0 ? row->lift + fmin(1.0 / row->w, mass) * RECOVERY * V / HASTE
                                       : (double)INFINITY;
-  const double weaker = fmin(square * square, d / (R * s->dt * T * most)) - 1.0;
-  const double share = fmin(sap_most(1.0 + f * T * row->rate0 / d, 0.0), 1.0);
-  const double g = 1.0 + share * sap_most(weaker, 0.0);
   row->relaxation_time = f * T - s->dt;
-  row->stiffness /= g;
-  row->w /= f / g;
-  row->load *= f / g;
-  row->g0 /= s->scheme != NULL && s->scheme->rigid ? f : 1.0;
+  row->w /= f;
+  row->load *= f;
+  if (s->scheme != NULL && s->scheme->rigid) {
+    row->g0 /= f;
+  } else {
+    soften(s, row, fmin(square * square, d / (R * s->dt * T * most)));
+  }
   return f;
 }
 
@@ -328,25 +347,6 @@ static sap_status find_row_law(const sap_law_settings* s, const sap_material* pa
               "contact: Rn = %g, Rt = %g must be > 0: beta = %g, stiffness = %g, sigma = %g",
               law->Rn, law->Rt, s->regularization->beta, k, s->regularization->sigma);
   law->Rn = sap_most(law->Rn, SAP_ROUNDOFF_ROW * row->w);
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_contact_regularize(const sap_material* pair,
-                                  const sap_regularization* regularization, double dt, double phi0,
-                                  double w, double R[3], double v_hat[3], sap_error* error) {
-  SAP_NOT_NULL(error, pair, regularization, R, v_hat);
-  const sap_law_settings settings = {.dt = dt, .regularization = regularization};
-  const sap_compliant_row normal = {.stiffness = pair->stiffness,
-                                    .relaxation_time = pair->relaxation_time,
-                                    .g0 = phi0,
-                                    .w = w,
-                                    .unilateral = true};
-  row_law law = {0};
-  SAP_TRY(find_row_law(&settings, pair, &normal, &law, error));
-  R[0] = R[1] = law.Rt;
-  R[2] = law.Rn;
-  v_hat[0] = v_hat[1] = 0.0;
-  v_hat[2] = law.v_hat;
   return SAP_STATUS_OK;
 }
 
@@ -460,7 +460,7 @@ static sap_status find_potential(const sap_law_settings* s, const sap_law_contac
   const double asked = 1.0 / (s->dt * T * normal.stiffness);
   double Rn = sap_most(find_least_R(s, &normal), asked);
   rows->realised = asked / Rn;
-  const double v_hat = -c->phi0 / T + Rn * s->dt * c->pull;
+  const double v_hat = -normal.g0 / T - normal.curvature / s->dt + Rn * s->dt * c->pull;
   SAP_FAIL_IF(!isfinite(Rn) || !isfinite(v_hat), error, SAP_STATUS_NOT_FINITE,
               "contact: Rn = %g, v_hat = %g overflow (k = %g)", Rn, v_hat, pair->stiffness);
   SAP_FAIL_IF(!(Rn >= DBL_MIN), error, SAP_STATUS_ARGUMENT,

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "contact/contact_law.h"
 #include "math/scalar.h"
 
 sap_material sap_material_default(void) {
@@ -142,4 +143,22 @@ double sap_friction_scales(const double* friction, int32_t nrows, double* scales
     scales[row] = any && row != 2 ? friction[row < 2 ? row : row - 1] / mu : 1.0;
   }
   return mu;
+}
+
+sap_status sap_contact_regularize(const sap_material* pair,
+                                  const sap_regularization* regularization, double dt, double phi0,
+                                  double w, double R[3], double v_hat[3], sap_error* error) {
+  SAP_NOT_NULL(error, pair, regularization, R, v_hat);
+  const sap_contact_scheme scheme = sap_contact_scheme_default();
+  const sap_law_settings settings = {dt, &scheme, regularization};
+  const sap_compliant_row normal = {.stiffness = pair->stiffness,
+                                    .relaxation_time = pair->relaxation_time,
+                                    .g0 = phi0,
+                                    .w = w,
+                                    .unilateral = true};
+  SAP_TRY(sap_material_check(pair, error));
+  SAP_TRY(sap_law_row(&settings, &normal, &R[2], &v_hat[2], error));
+  R[0] = R[1] = regularization->sigma * w;
+  v_hat[0] = v_hat[1] = 0.0;
+  return SAP_STATUS_OK;
 }
