@@ -32,6 +32,7 @@ typedef struct warning_case {
 
 static const warning_case cases[] = {
     {"a.xml", BODY("<freejoint/><geom size='.1'/>"), "", NULL, SAP_STATUS_OK},
+    {"a.xml", BODY("<joint range='5 5'/><geom size='.1'/>"), "", NULL, SAP_STATUS_OK},
     {"a.xml", BODY("<joint type='free' stiffness='3'/><geom size='.1'/>"),
      "<joint stiffness=", "not supported for a free joint", SAP_STATUS_UNSUPPORTED},
     {"a.xml", BODY("<joint actuatorgravcomp='true' actuatorfrcrange='-1 1'/><geom size='.1'/>"),

@@ -146,7 +146,7 @@ sap_status sap_mjcf_read_range(const sap_mjcf_sources* s, const char* attribute,
   SAP_TRY(sap_mjcf_choice(s, limited_name, "false true auto", &limited));
   SAP_TRY(sap_mjcf_numbers(s, attribute, 2, 2, values, NULL));
   const sap_xml_node* node = sap_mjcf_source(s, attribute);
-  const bool given = values[0] != 0.0 || values[1] != 0.0;
+  const bool given = values[0] != values[1];  // MuJoCo takes an empty range for none
   if (limited == SAP_MJCF_AUTO) {
     SAP_RETURN_IF(given && !s->model->compiler.auto_limits,
                   sap_xml_syntax(node, attribute, s->r->error,
