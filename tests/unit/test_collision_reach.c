@@ -173,6 +173,27 @@ static void motion_is_looked_ahead(void** state) {
   scene_end(&s);
 }
 
+// Balls of 0.1 m that fall together, side by side and one over the other: impulses may close gaps of
+// 0.3 and of one fall from rest in the step, 1 mm.
+static void a_fall_closes(void** state) {
+  (void)state;
+  collision_scene s;
+  scene_begin(&s);
+  (void)add_sphere(&s, scene_add_body(&s, 0), 0.0, 1);
+  (void)add_sphere(&s, scene_add_body(&s, 0), 0.0, 1);
+  scene_compile(&s);
+  static const double places[4][2] = {{0.2002, 0.0}, {0.2004, 0.0}, {0.0, 0.2004}, {0.0, 0.2012}};
+  static const double V[18] = {[11] = -0.1, [17] = -0.1};
+  const sap_collision_query query = {.p_WB = s.p_WB, .R_WB = s.R_WB, .V_WB = V, .dt = 0.01};
+  for (int i = 0; i < 4; ++i) {
+    scene_place(&s, 2, places[i][0], 0.0, places[i][1]);
+    assert_int_equal(sap_collision_detect(s.collision, &query, &s.contacts, &s.count, NULL),
+                     SAP_STATUS_OK);
+    assert_int_equal(s.count, i % 2 == 0);
+  }
+  scene_end(&s);
+}
+
 // A rod of 0.4 m turns its tip into a box beside it, whose face a motion without rotation would not
 // reach; the contact is at the tip when it touches.
 static void rotation_is_looked_ahead(void** state) {
@@ -212,8 +233,11 @@ static void rotation_is_looked_ahead(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_larger_margin_counts), cmocka_unit_test(pairs_override),
-      cmocka_unit_test(pairs_have_their_margin),  cmocka_unit_test(motion_is_looked_ahead),
+      cmocka_unit_test(the_larger_margin_counts),
+      cmocka_unit_test(pairs_override),
+      cmocka_unit_test(pairs_have_their_margin),
+      cmocka_unit_test(motion_is_looked_ahead),
+      cmocka_unit_test(a_fall_closes),
       cmocka_unit_test(rotation_is_looked_ahead),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,9 @@
 // the fall.
 #define SAP_AHEAD_SHARE 0.25
 #define SAP_WAY_AND_SLACK (1.0 + SAP_AHEAD_SHARE)
+// Part of a fall from rest by which impulses bring shapes together that lie beside each other.
+// Measured: piles that fall have 1 % more contacts and half of the further solves.
+#define SAP_AHEAD_BESIDE 0.3
 
 // Returns the gap at which a contact is taken, before the touch, of a pair whose smaller shape has
 // that size and whose relative way is `way` [m]. J and the normal there serve for the rest of the

@@ -446,8 +446,8 @@ static sap_pair_reach reach_of(const sap_collision* c, const sap_shape_pair* sha
 
 // Decides about a pair with points: true if it touches, or will in the motion, then at *time. Pairs
 // that the motion leaves nearly touching are contacts too, as impulses change the motion: that
-// saves most further solves for contacts that are found missing. A fall closes what lies below, not
-// beside.
+// saves most further solves for contacts that are found missing. A fall closes what lies below,
+// and part of it what lies beside.
 static bool touches(const sap_collision* c, const sap_collision_shape* a,
                     const sap_collision_shape* b, const sap_collision_query* query,
                     const sap_pair_reach* reach, sap_manifold* manifold, double* time) {
@@ -460,7 +460,7 @@ static bool touches(const sap_collision* c, const sap_collision_shape* a,
   }
   const double along = query->dt * query->dt * sap_v3_dot(deepest->n, c->model->options.gravity);
   sap_pair_reach near = *reach;
-  near.slack = slack_of(a, b, query, reach->way, fabs(along));
+  near.slack = slack_of(a, b, query, reach->way, sap_most(fabs(along), SAP_AHEAD_BESIDE * c->fall));
   const bool closes = gap + sap_motion_along(a, b, deepest->n) < near.slack;
   return (closes && sap_motion_first_touch(a, b, query, &near, time, manifold)) ||
          gap < reach->margin;

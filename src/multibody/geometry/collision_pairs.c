@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "multibody/geometry/ahead_gap.h"
+
 // --- filters ---
 
 void sap_filter_init(const sap_model* model, int32_t shape, sap_filter_shape* out) {
@@ -115,10 +117,12 @@ static void make_roomy(sap_collision* c, int32_t i) {
   }
 }
 
-// Grows the box by its own rest distance and reach, as the reach of a pair is at most their sum,
-// and sweeps it along its motion.
-static void make_box(const sap_collision_shape* shape, const sap_aabb* bounds, sap_aabb* box) {
-  const double reach = shape->rest + sap_most(shape->reach, shape->turn);
+// Grows the box by its own rest distance and reach, as the reach of a pair is at most their sum, with
+// what a fall closes beside it, and sweeps it along its motion.
+static void make_box(const sap_collision_shape* shape, double fall, const sap_aabb* bounds,
+                     sap_aabb* box) {
+  const double beside = sap_collision_shape_is_static(shape) ? 0.0 : SAP_AHEAD_BESIDE * fall;
+  const double reach = shape->rest + sap_most(shape->reach, shape->turn + beside);
   for (int k = 0; k < 3; ++k) {
     box->lower[k] = bounds->lower[k] - reach + sap_least(shape->move[k], 0.0);
     box->upper[k] = bounds->upper[k] + reach + sap_most(shape->move[k], 0.0);
@@ -142,7 +146,7 @@ static void set_boxes(sap_collision* c, bool again) {
     if (sap_collision_shape_rests(c, shape)) {
       continue;
     }
-    make_box(shape, &c->bounds[i], &c->boxes[i]);
+    make_box(shape, again ? 0.0 : c->fall, &c->bounds[i], &c->boxes[i]);
     if (!c->has_near || sap_collision_shape_is_static(shape)) {
       before[i] = c->boxes[i];
     }
