@@ -38,8 +38,9 @@ static void set_up_block(fixture* f, const sap_block* law, const double R[3], co
   sap_newton_evaluate(&f->newton);
   f->known[0] = f->known[1] = f->known[2] = (double)NAN;
   f->newton.recalled = f->known;
+  f->newton.weight = 7.0;
   sap_newton_choose_metrics(&f->newton);
-  sap_newton_start_multipliers(&f->newton, true);
+  sap_newton_start_multipliers(&f->newton, false);
 }
 
 static void set_up(fixture* f, double mu, const double R[3], const double v[3]) {
@@ -84,7 +85,8 @@ static void natural_map(const law* of, double rho, const double u[3], const doub
 // dF/dgamma G = dF/du, since gamma = q - G J dv solves F + F_gamma dgamma - F_u J dv = 0.
 static void check_law(const fixture* f, const law* of) {
   const sap_newton* n = &f->newton;
-  const double rho = n->cone_rho[0], step = 1e-6;
+  const double largest = fmax(of->R[0], of->rows == 3 ? of->R[2] : 0.0), step = 1e-6;
+  const double rho = fmin(n->weight * n->cone_rho[0], 1.0 / largest);
   double F[3], F_gamma[3][3], F_u[3][3];
   natural_map(of, rho, n->cone_u, n->cone_lambda, F);
   for (int j = 0; j < of->rows; ++j) {

@@ -5,7 +5,8 @@
 // step and Newton's method creeps. lambda, an impulse that is a variable of its own, remembers the
 // direction of friction.
 //
-// Semismooth step (metric rho, the same in all rows of a cone; start.c chooses it). The law is
+// Semismooth step, with a metric rho, the same in all rows of a cone: `weight` times that of start.c,
+// beyond which z forgets lambda, but at most 1/max(R), beyond which G loses its sign. The law is
 //   lambda = P(z),  z = lambda + rho (u - R lambda),  u = v_hat - J v
 // with P the Euclidean projection. Linearised in v and lambda and solved for lambda:
 //   lambda + dlambda = q - G J dv
@@ -45,6 +46,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/scalar.h"
 #include "solvers/primal/patch_vector.h"
 
 // Sets w of an impulse, scaled back into the unit ball; 0 in the normal's row.
@@ -78,6 +80,11 @@ static void relax_direction_3(const sap_cone* cone, sap_triple u, sap_triple lam
   G[2] += c * t1 * (t1 - w[1]);
 }
 
+// Returns the metric of a step: rho, or 1/R where rho is larger, infinite or NaN.
+static inline double bound_metric(double rho, double R) {
+  return rho * R < 1.0 ? rho : 1.0 / R;
+}
+
 // Friction of a potential's contact at a point: the disk's radius, Rt and the metric.
 typedef struct disk {
   double limit, Rt, rho;
@@ -88,7 +95,7 @@ static disk find_disk(const sap_potential* p, double rho, double ur, double un) 
   const sap_potential_point at = sap_potential_at(p, p->lagged ? 0.0 : ur, un);
   const double limit = p->lagged ? p->limit : p->mu * at.gamma_n;
   const double Rt = p->slip_speed / limit;
-  return (disk){limit, Rt, p->lagged || rho * Rt < 1.0 ? rho : 1.0 / Rt, at.gamma_n, at.nn};
+  return (disk){limit, Rt, bound_metric(rho, Rt), at.gamma_n, at.nn};
 }
 
 // Sets target q and G (n x n) of the semismooth step of a similar or lagged contact.
@@ -141,10 +148,11 @@ static void linearise_potential(const sap_cone* cone, double metric, int32_t n, 
 }
 
 // Returns q of the semismooth step and sets G.
-static sap_triple linearise_law_3(const sap_cone* cone, double rho, sap_triple u, sap_triple lambda,
-                                  double G[6]) {
+static sap_triple linearise_law_3(const sap_cone* cone, double metric, sap_triple u,
+                                  sap_triple lambda, double G[6]) {
   const double Rn = 1.0 / cone->inverse_Rn;
   const double Rt = cone->inverse_Rt > 0.0 ? 1.0 / cone->inverse_Rt : Rn;
+  const double rho = bound_metric(metric, sap_most(Rn, Rt));
   const double z0 = lambda.t0 + rho * (u.t0 - Rt * lambda.t0);
   const double z1 = lambda.t1 + rho * (u.t1 - Rt * lambda.t1);
   const double zn = lambda.n + rho * (u.n - Rn * lambda.n);
@@ -175,7 +183,8 @@ static void linearise_row(sap_newton* n, int32_t k, sap_step_kind kind) {
   const double u = n->row_u[k];
   if (kind == SAP_STEP_SEMISMOOTH) {
     const double lambda = n->row_lambda[k];
-    const double z = lambda + n->interval_rho[k] * (u - interval->R * lambda);
+    const double rho = bound_metric(n->weight * n->interval_rho[k], interval->R);
+    const double z = lambda + rho * (u - interval->R * lambda);
     const bool inside =
         z >= interval->lower && z <= interval->upper && interval->lower < interval->upper;
     n->interval_G[k] = inside ? interval->inverse_R : 0.0;
@@ -216,14 +225,16 @@ static void linearise_law_n(const sap_newton* newton, sap_cone_n* cone_n) {
   const double* u = newton->row_u + cone_n->first;
   const double* lambda = newton->row_lambda + cone_n->first;
   double* target = newton->row_target + cone_n->first;
+  const double metric = newton->weight * cone_n->rho;
   if (cone_n->cone.potential != NULL) {
-    linearise_potential(&cone_n->cone, cone_n->rho, cone_n->nrows, u, lambda, target, cone_n->G);
+    linearise_potential(&cone_n->cone, metric, cone_n->nrows, u, lambda, target, cone_n->G);
     return;
   }
   const int32_t n = cone_n->nrows;
   const sap_cone* cone = &cone_n->cone;
-  const double Rn = 1.0 / cone->inverse_Rn, mu = cone->mu, rho = cone_n->rho;
+  const double Rn = 1.0 / cone->inverse_Rn, mu = cone->mu;
   const double Rt = cone->inverse_Rt > 0.0 ? 1.0 / cone->inverse_Rt : Rn;
+  const double rho = bound_metric(metric, sap_most(Rn, Rt));
   double z[SAP_CONE_ROWS_MAX] = {0.0}, t[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t i = 0; i < n; ++i) {
     z[i] = lambda[i] + rho * (u[i] - (i == SAP_NORMAL_ROW ? Rn : Rt) * lambda[i]);
@@ -277,12 +288,13 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
     const sap_cone* cone = &n->cones[c];
     const sap_triple u = sap_triple_load(n->cone_u, nc, c);
     double* G = n->cone_G + 6 * c;
+    const double metric = n->weight * n->cone_rho[c];
     if (kind == SAP_STEP_SEMISMOOTH && cone->potential != NULL) {
       static const int at[6] = {0, 1, 4, 2, 5, 8};  // of a 3 x 3 matrix
       const sap_triple l = sap_triple_load(n->cone_lambda, nc, c);
       const double rows[3] = {u.t0, u.t1, u.n}, lambda[3] = {l.t0, l.t1, l.n};
       double target[3], full[9];
-      linearise_potential(cone, n->cone_rho[c], 3, rows, lambda, target, full);
+      linearise_potential(cone, metric, 3, rows, lambda, target, full);
       sap_triple_store(n->cone_target, nc, c, (sap_triple){target[0], target[1], target[2]});
       for (int i = 0; i < 6; ++i) {
         G[i] = full[at[i]];
@@ -290,9 +302,8 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
       continue;
     }
     if (kind == SAP_STEP_SEMISMOOTH) {
-      sap_triple_store(
-          n->cone_target, nc, c,
-          linearise_law_3(cone, n->cone_rho[c], u, sap_triple_load(n->cone_lambda, nc, c), G));
+      sap_triple_store(n->cone_target, nc, c,
+                       linearise_law_3(cone, metric, u, sap_triple_load(n->cone_lambda, nc, c), G));
       continue;
     }
     const double rows[3] = {u.t0, u.t1, u.n};

@@ -55,7 +55,7 @@ typedef struct sap_cone_n {
   sap_cone cone;
   int32_t nrows;
   int32_t first;                                    // of its rows in the row arrays
-  double rho;                                       // metric of the semismooth law
+  double rho;                                       // as cone_rho
   double G[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];  // nrows x nrows
 } sap_cone_n;
 
@@ -119,7 +119,7 @@ typedef struct sap_newton {
   double* cone_gamma;
   double* cone_lambda;  // multipliers (linearise.c), layout of cone_gamma
   double* cone_target;  // q: impulses of the linearised law at dv = 0
-  double* cone_rho;     // metric of the semismooth law (ncones)
+  double* cone_rho;     // metric of the semismooth law for weight 1 (ncones)
   double* cone_G;       // 6 per cone: {t1t1, t1t2, t2t2, t1n, t2n, nn}
   double* cone_parts;   // summands, one per cone: 2 arrays
   double* row_v_hat;    // row arrays (nrows)
@@ -130,7 +130,7 @@ typedef struct sap_newton {
   double* row_lambda;
   double* row_target;
   double* row_work;      // two row arrays of scratch
-  double* interval_rho;  // (nintervals)
+  double* interval_rho;  // as cone_rho (nintervals)
   double* interval_G;
   double *v, *v_star, *v_best, *v_start, *dv, *gradient;  // (nv)
   double* momentum;                                       // A (v - v*)
@@ -142,6 +142,7 @@ typedef struct sap_newton {
 
   bool again;              // solved before, but for other v_hat, v_star and v_guess
   bool factored;           // `cholesky` has factors of its H
+  double weight;           // of the metrics in this step
   bool starts_near;        // SAP's own step comes first, without metrics (sap_newton_begin)
   double deadline;         // clock of the time limit [s]; infinite: none
   const double* recalled;  // multipliers of the previous solve by the problem's rows, NaN: none
@@ -212,7 +213,7 @@ sap_status sap_newton_begin(sap_newton* newton, const sap_solver_options* option
 // Chooses the metrics rho of the semismooth law.
 void sap_newton_choose_metrics(sap_newton* newton);
 // Sets the multipliers to P_C(y(v)) of the evaluated point or, if `recall`, to those of the
-// previous solve where there are any.
+// previous solve, 0 where there are none.
 void sap_newton_start_multipliers(sap_newton* newton, bool recall);
 // Fails with NOT_FINITE and the names of the inputs that may be too large.
 sap_status sap_newton_overflow(const sap_newton* newton, const char* when, sap_error* error);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The start of the Newton iterations: metrics of the semismooth law, multipliers, velocities.
-// Metric rho: at most 1/max(R), beyond which G loses its sign, and at most about 1/w, beyond which
-// z forgets lambda; w is the Delassus scale, estimated from the diagonal of A.
+// Metric rho (linearise.c): 1/w, w the mean of W_ii's diagonal, W estimated from the diagonal of A.
 #include "solvers/primal/newton.h"
 
 #include <math.h>
@@ -13,8 +12,6 @@
 // Below this momentum error at the start P_C(y(v)) is a better multiplier than that of the previous
 // solve. Measured: 0.1 is as good, 0.5 is not.
 static const double NEAR_MOMENTUM_ERROR = 0.01;
-// Upper bound of rho times the mean of W_ii's diagonal. Measured over piles: 2 to 20 differ little.
-static const double IMPULSE_WEIGHT = 7.0;
 // Returns J M^-1 J' of a row, by two independent sums.
 static inline double row_weight(const double* restrict J, const double* restrict inverse_mass,
                                 int32_t ncols) {
@@ -27,29 +24,6 @@ static inline double row_weight(const double* restrict J, const double* restrict
   return i < ncols ? even + odd + J[i] * J[i] * inverse_mass[i] : even + odd;
 }
 
-// Returns the smaller of 1/max(R) and IMPULSE_WEIGHT rows/trace W_ii.
-static double choose_rho(const sap_newton* n, const sap_patch* patch, const double* J, int32_t rows,
-                         double R) {
-  double trace = 0.0;  // of W_ii, W estimated from the diagonal of A
-  for (int32_t r = 0; r < rows; ++r, J += patch->ncols) {
-    trace += row_weight(J, n->scratch, patch->ncols);
-  }
-  const double by_w = IMPULSE_WEIGHT * rows / trace;  // infinite or NaN where J is zero
-  return by_w * R < 1.0 ? by_w : 1.0 / R;
-}
-
-// Returns the largest R of the rows on which rho acts.
-static double largest_R(const sap_cone* cone) {
-  if (cone->potential != NULL && !cone->potential->lagged) {
-    return 0.0;  // changes with gamma_n: linearise.c bounds rho
-  }
-  if (sap_cone_is_lagged(cone) && cone->potential->limit > 0.0) {
-    return cone->potential->slip_speed / cone->potential->limit;
-  }
-  const bool tangents = cone->inverse_Rt > 0.0 && cone->inverse_Rt < cone->inverse_Rn;
-  return 1.0 / (tangents ? cone->inverse_Rt : cone->inverse_Rn);
-}
-
 void sap_newton_choose_metrics(sap_newton* n) {
   double* inverse_mass = n->product;
   for (int32_t i = 0; i < n->nv; ++i) {
@@ -60,17 +34,14 @@ void sap_newton_choose_metrics(sap_newton* n) {
     const double* J = n->jacobian + patch->jacobian;
     sap_patch_gather(n, patch, inverse_mass, n->scratch);
     for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
-      int32_t rows = 1;
-      if (patch->kind == SAP_PATCH_CONES) {
-        rows = 3;
-        n->cone_rho[k] = choose_rho(n, patch, J, rows, largest_R(&n->cones[k]));
-      } else if (patch->kind == SAP_PATCH_CONES_N) {
-        rows = n->cones_n[k].nrows;
-        n->cones_n[k].rho = choose_rho(n, patch, J, rows, largest_R(&n->cones_n[k].cone));
-      } else {
-        n->interval_rho[k] = choose_rho(n, patch, J, rows, n->intervals[k].R);
+      const bool cones = patch->kind == SAP_PATCH_CONES, cones_n = patch->kind == SAP_PATCH_CONES_N;
+      const int32_t rows = cones ? 3 : (cones_n ? n->cones_n[k].nrows : 1);
+      double* rho = cones ? &n->cone_rho[k] : cones_n ? &n->cones_n[k].rho : &n->interval_rho[k];
+      double trace = 0.0;  // of W_ii
+      for (int32_t r = 0; r < rows; ++r, J += patch->ncols) {
+        trace += row_weight(J, n->scratch, patch->ncols);
       }
-      J += (size_t)rows * (size_t)patch->ncols;
+      *rho = rows / trace;
     }
   }
 }
@@ -81,13 +52,13 @@ void sap_newton_start_multipliers(sap_newton* n, bool recall) {
   memcpy(n->row_lambda, n->row_gamma, (size_t)n->nrows * sizeof(double));
   for (size_t c = 0; recall && c < nc; ++c) {
     const double* gamma = n->recalled + n->cone_row[c];
-    if (!isnan(gamma[0])) {
-      sap_triple_store(n->cone_lambda, nc, c, (sap_triple){gamma[0], gamma[1], gamma[2]});
-    }
+    const bool known = !isnan(gamma[0]);
+    sap_triple_store(n->cone_lambda, nc, c,
+                     known ? (sap_triple){gamma[0], gamma[1], gamma[2]} : (sap_triple){0});
   }
   for (int32_t k = 0; recall && k < n->nrows; ++k) {
     const double gamma = n->recalled[n->problem_row[k]];
-    n->row_lambda[k] = isnan(gamma) ? n->row_lambda[k] : gamma;
+    n->row_lambda[k] = isnan(gamma) ? 0.0 : gamma;
   }
 }
 
