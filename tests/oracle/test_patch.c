@@ -444,6 +444,49 @@ static void test_cans(void** state) {
   }
 }
 
+// A rigid handle in a soft ellipsoid, oblique to its axes and off its middle: a short line of
+// points, whose torsion and what they leave to spin are the integral of p |x - c_f| over the
+// mantle, summed on a grid.
+static void test_handle(void** state) {
+  (void)state;
+  enum { GRID = 300 };
+  const double h[3] = {0.0625, 0.04165, 0.04165}, r = 0.015, length = 0.055, oblique = 0.4;
+  const double p[3] = {0.0, 0.003, h[2] + r - 2e-3};
+  const double lie[3] = {0.0, 0.5 * PI, 0.0}, turn[3] = {0.0, 0.0, oblique};
+  const sap_placed_shape pad = place(SAP_SHAPE_ELLIPSOID, h[0], h[1], h[2], none, none);
+  sap_placed_shape handle = place(SAP_SHAPE_CYLINDER, r, length, 0.0, p, lie);
+  double q[4], R[9], sums[4] = {0.0}, torsion = 0.0;
+  sap_quaternion_exp(q, turn);
+  sap_quaternion_to_matrix(R, q);
+  tilt(R, &handle);
+  for (int i = 0; i < 2 * GRID * GRID; ++i) {
+    const double along = length * (2.0 * (i / GRID % GRID + 0.5) / GRID - 1.0);
+    const double angle = 0.5 * PI * (2.0 * (i % GRID + 0.5) / GRID - 1.0);
+    const double local[3] = {along, r * sin(angle), -r * cos(angle)};
+    double x[3];
+    sap_m3_mul_v3(x, R, local);
+    sap_v3_add(x, x, handle.p);
+    const double d = 1.0 - hypot(hypot(x[0] / h[0], x[1] / h[1]), x[2] / h[2]);
+    const double f = sap_most(0.0, d) * cos(angle);
+    if (i < GRID * GRID) {
+      sums[0] += f * x[0];
+      sums[1] += f * x[1];
+      sums[2] += f;
+    } else {
+      torsion += f * hypot(x[0] - sums[0] / sums[2], x[1] - sums[1] / sums[2]) / sums[2];
+    }
+  }
+  const wrench w = touch(&pad, &handle, 0.0, rigid);
+  double all = w.patch.torsion;
+  for (int j = 0; j < w.count; ++j) {
+    const sap_manifold_point* x = &w.points.points[j];
+    all -= w.patch.stiffness[j] * x->phi / w.normal *
+           hypot(x->p[0] - sums[0] / sums[2], x->p[1] - sums[1] / sums[2]);
+  }
+  assert_int_equal(w.count, 3);
+  ASSERT_NEAR(all, torsion, 1e-3 * torsion);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sphere),     cmocka_unit_test(test_balls),
@@ -453,6 +496,7 @@ int main(void) {
       cmocka_unit_test(test_random),     cmocka_unit_test(test_hull),
       cmocka_unit_test(test_far),        cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_yaw),        cmocka_unit_test(test_cans),
+      cmocka_unit_test(test_handle),
   };
   return cmocka_run_group_tests_name("patch", tests, NULL, NULL);
 }

@@ -102,8 +102,8 @@ typedef struct sap_patch_cluster {
   int32_t features[SAP_PATCH_POINTS];  // numbers that last while the patch does, ascending
   double stiffness[SAP_PATCH_POINTS];  // k_j [N/m]
   double area, force;                  // [m^2], [N]
-  double torsion;                      // of one point that represents a round patch: its integral
-                                       // of p |x - centre| over the force [m]; else 0
+  double torsion;                      // that the points lack: all of one point's, the integral of
+                                       // p |x - centre| over the force [m]
 } sap_patch_cluster;
 
 typedef struct sap_patch_surface {

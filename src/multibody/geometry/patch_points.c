@@ -11,7 +11,8 @@
 //   f_j = k_j (a + b_j),  f_0 = F - a K/s^2,  b_j = s u_j . z F/K,  z = S^(-1/2) (c_f - c)
 //                                                   keep F and F c_f; a is chosen to keep F T
 // A twisted surface also has a moment about N, of which the points' normals get the slopes.
-// All f are positive for s (|z_1| + |z_2|) F/K <= a <= s^2 F/K.
+// All f are positive for s (|z_1| + |z_2|) F/K <= a <= s^2 F/K. Torsion beyond that, as of curved
+// sides, whose S is less than that of their surface, is left to spin friction of the points.
 #include "multibody/geometry/patch.h"
 
 // s of four points on a disc and of two on a line, for which k alone has the torsion of a uniform
@@ -330,8 +331,8 @@ static void set_ring(const double S[3], const double d[2], double thin, ring* r)
   }
 }
 
-// Returns a/(F/K) of the ring whose torsion about c_f is T.
-static double find_level(const ring* r, const double c_f[2], double T) {
+// Returns a/(F/K) of the ring whose torsion about c_f is *T; sets *T to what it lacks.
+static double find_level(const ring* r, const double c_f[2], double* T) {
   const double s2 = r->s * r->s, dx = r->centre[0] - c_f[0], dy = r->centre[1] - c_f[1];
   const double r_0 = hypot(dx, dy);
   double arms = -r_0 / s2, given = r_0;
@@ -340,8 +341,10 @@ static double find_level(const ring* r, const double c_f[2], double T) {
     arms += r_j / (r->count * s2);
     given += r->b[j] * r_j / (r->count * s2);
   }
-  const double level = arms > 0.0 ? (T - given) / arms : 1.0;
-  return sap_most(r->s * r->lift, sap_least(s2, level));
+  const double wanted = arms > 0.0 ? (*T - given) / arms : 1.0;
+  const double level = sap_most(r->s * r->lift, sap_least(s2, wanted));
+  *T = arms > 0.0 && wanted <= s2 ? 0.0 : sap_most(0.0, *T - given - level * arms);
+  return level;
 }
 
 // Where a cluster's points go, and its weight.
@@ -419,14 +422,15 @@ static void set_points(const cluster* to) {
   }
   const double d[2] = {c_f[0] - r.centre[0], c_f[1] - r.centre[1]};
   set_ring(S, d, THIN * size, &r);
-  const double T = find_torsion(to->s, m, c_f) / m->F;
+  double T = find_torsion(to->s, m, c_f) / m->F;
   *to->out = (sap_patch_cluster){.area = to->weight * m->area, .force = to->weight * m->F};
   if (r.count == 0) {
     to->out->torsion = T;
     add_point(to, r.centre, K, m->F);
     return;
   }
-  const double s2 = r.s * r.s, level = find_level(&r, c_f, T);
+  const double s2 = r.s * r.s, level = find_level(&r, c_f, &T);
+  to->out->torsion = T;
   add_point(to, r.centre, K * (1.0 - 1.0 / s2), m->F * (1.0 - level / s2));
   for (int32_t j = 0; j < r.count; ++j) {
     const double at[2] = {r.centre[0] + r.offset[j][0], r.centre[1] + r.offset[j][1]};
