@@ -60,3 +60,15 @@ def test_the_program_starts_it(tmp_path, monkeypatch):
     monkeypatch.setenv("SAPSTEP_PYTHON", "/nowhere/python")
     with pytest.raises(sapstep.Error, match="needs Python"):
         sapstep.program.run("check", SCENES / "double_pendulum.xml")
+
+
+def test_patches_are_judged_by_their_law(tmp_path):
+    # The distance of a patch is that of the shapes, whose field and not the material's stiffness carries them.
+    scene = tmp_path / "ball.xml"
+    scene.write_text("""<mujoco><option timestep='0.002'/><worldbody><geom type='plane' size='0 0 1'/>
+<body pos='0 0 .06'><freejoint/><geom name='ball' type='sphere' size='.05' mass='1'/></body></worldbody>
+<custom><numeric name='sapstep:modulus:ball' data='1e5'/></custom></mujoco>""")
+    found = {f.name: f for f in check.check(scene, tmp_path / "ball.html", 3.0)}
+    assert found["contact stiffness"].passed and found["energy"].passed, found
+    depth = (9.81 * 3 / (3.14159265 * 1e5 * 3)) ** 0.5  # of F = pi E d^2 (1 - 2 d/(3 R)), to d/R
+    assert abs(float(found["contact stiffness"].value.split()[0]) / (2 * 9.81 / depth) - 1) < 0.1
