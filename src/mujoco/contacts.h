@@ -120,11 +120,17 @@ sap_status sap_mj_patches_touch(sap_mj* a, const mjData* d, const mjContact* lik
 // Replaces the patches that the solution, which ahead.motion is, makes much larger (*added).
 sap_status sap_mj_patches_grow(sap_mj* a, mjData* d, bool* added, sap_error* error);
 // Returns the stiffness of a point of a patch [N/m], 0 for other contacts. Points have in solimp,
-// which no contact here uses and MuJoCo bounds to [1e-4, 0.9999]: -k, - the feature, - the number of
-// points of its cluster behind it, a mark, and phi of their law, where dist is that of the shapes.
+// which no contact here uses and MuJoCo bounds to [1e-4, 0.9999]: -k, - the feature less the area A
+// of its cluster as A/(1 m^2 + A), - the number of points of its cluster behind it, a mark, and phi
+// of their law, where dist is that of the shapes.
 static const double SAP_MJ_PATCH_MARK = -0x1.23p-77;
 static inline double sap_mj_patches_stiffness(const mjContact* c) {
   return c->solimp[3] == SAP_MJ_PATCH_MARK ? -c->solimp[0] : 0.0;
+}
+// Returns the area of the cluster [m^2] of such a point.
+static inline double sap_mj_patches_area(const mjContact* c) {
+  const double part = fmod(-c->solimp[1], 1.0);
+  return part / (1.0 - part);
 }
 
 // contacts.c

@@ -111,7 +111,7 @@ static void set_point(const sap_patch_cluster* patch, double depth, int32_t i,
   sap_m3_from_normal(axes, contact->frame);
   memcpy(contact->frame + 3, axes, 6 * sizeof(double));
   contact->solimp[0] = -patch->stiffness[i];
-  contact->solimp[1] = -patch->features[i];
+  contact->solimp[1] = -patch->features[i] - patch->area / (1.0 + patch->area);
   contact->solimp[2] = i - patch->points.count + 1;
   contact->solimp[3] = SAP_MJ_PATCH_MARK;
   contact->solimp[4] = point->phi;

@@ -322,6 +322,22 @@ static void test_rows(void** state) {
   sap_recording_close(r);
 }
 
+// A patch of the box: five contacts with its area and mean pressure; the floor is rigid.
+static void test_patch(void** state) {
+  run(*state, "mujoco scene.xml --patches 1e6 --duration 1 --record a.h5 > table");
+  sap_recording* r = open_recording(*state, "a.h5");
+  const int64_t first = (int64_t)number(r, "contact/first", STEPS);
+  assert_int_equal((int)number(r, "contact/count", STEPS), 5);
+  for (int64_t i = first; i < first + 5; ++i) {
+    double patch[3];
+    read_row(r, "contact/patch", i, patch);
+    ASSERT_NEAR(patch[0], 1.0, 0.0);
+    ASSERT_NEAR(patch[1], 0.04, 1e-9);
+    ASSERT_NEAR(patch[2], mass * gravity / 0.04, 1e-3);
+  }
+  sap_recording_close(r);
+}
+
 static void test_wrong_input(void** state) {
   command_expect(*state, program, "mujoco scene.xml --compression 3", 2,
                  "--compression needs --record");
@@ -338,6 +354,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_readers, begin, end),
       cmocka_unit_test_setup_teardown(test_descriptions, begin, end),
       cmocka_unit_test_setup_teardown(test_rows, begin, end),
+      cmocka_unit_test_setup_teardown(test_patch, begin, end),
       cmocka_unit_test_setup_teardown(test_wrong_input, begin, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

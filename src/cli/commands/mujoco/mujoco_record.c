@@ -8,6 +8,7 @@
 
 #include "cli/commands/mujoco/mujoco.h"
 #include "mujoco/compat.h"
+#include "mujoco/contacts.h"
 
 struct mujoco_record {
   const mjModel* model;
@@ -132,6 +133,10 @@ static void fill_contact(const mujoco_record* record, const mjData* d, int32_t i
   memcpy(out->R_WC, c->frame + 3, 6 * sizeof(double));
   memcpy(out->R_WC + 6, c->frame, 3 * sizeof(double));
   memcpy(out->friction, c->friction, (size_t)(c->dim - 1) * sizeof(double));
+  if (sap_mj_patches_stiffness(c) > 0.0) {
+    out->patch = 1 - (int32_t)c->solimp[2];  // from this point on
+    out->area = sap_mj_patches_area(c);
+  }
   decode(m, c, record->row_velocity + c->efc_address, velocity);
   mj_contactForce(m, d, index, force);
   for (int r = 0; r < 6; ++r) {
