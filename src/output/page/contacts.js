@@ -22,7 +22,7 @@ sapstep.Contacts = class {
     this.patches = this.instances(sapstep.geometry('Cylinder', 1, 1, 1, 3 * around), most);
     this.patches.material.transparent = true;
     this.patches.material.opacity = 0.6;
-    this.highest = Math.max(1e-12, sapstep.typicalPressure(this.data));
+    this.highest = sapstep.typicalPressure(this.data);  // 0: no patches
     this.discs = this.instances(sapstep.geometry('Cylinder', 1, 1, 0.12, around), most);
     this.shafts = this.instances(
         sapstep.geometry('Cylinder', 1, 1, 1, 0.7 * around, 1, true).translate(0, 0.5, 0), most);

@@ -120,7 +120,7 @@ sapstep.ContactData = class {
     this.normal = new Int8Array(sections.bytes('contact_normal').slice().buffer);
     this.mode = sections.bytes('contact_mode');
     this.body = sections.integers('contact_body');
-    this.patch = sections.halves('contact_patch');  // radius of a disc of its area [m], mean pressure [kPa]
+    this.patch = sections.halves('contact_patch');  // radius [m] of its area, at its first point; mean pressure [kPa]
     this.law = sections.floats('contact_law');  // stiffness, relaxation time, friction, realised part
   }
 };

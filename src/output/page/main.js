@@ -394,6 +394,8 @@ sapstep.App = class {
         `arrows: force on ${this.names[this.selected]}, elsewhere on the moving body` :
         'arrows: force on the moving body; if both move, on the one listed later';
     this.$('deepest').textContent = `${sapstep.short(1e3 * this.contacts.deepest)} mm`;
+    this.$('pressures').hidden = !on('points') || !(this.contacts.highest > 0);
+    this.$('highest').textContent = `${sapstep.short(this.contacts.highest)} kPa`;
     this.following = on('follow') && this.selected > 0;
     if (!this.following) {
       this.stage.release();
@@ -425,13 +427,14 @@ sapstep.App = class {
       return;
     }
     const [normal, tangential] = this.contacts.split(i);
-    const ratio = d.depth[i] < 0 && normal > 0 ? ` · force/penetration ${sapstep.short(-normal / d.depth[i])} N/m` : '';
+    const pressure = d.patch[d.count + i];  // the penetration of a patch is not that of its law
+    const ratio = d.depth[i] < 0 && normal > 0 && pressure === 0 ? ` · force/penetration ${sapstep.short(-normal / d.depth[i])} N/m` : '';
     const [asked, tau, mu, realised] = [0, 1, 2, 3].map((j) => d.law[j * d.count + i]);
     const k = asked < Infinity ? `k ${sapstep.short(asked)} N/m` : 'rigid';
     const law = (asked > 0 ? ` · ${k}${realised > 0 ? `, realised ${sapstep.short(100 * realised)} %` : ''}` +
         ` · relaxation time ${sapstep.short(tau)} s` : '') + ` · friction ${sapstep.short(mu)}`;
-    const patch = d.patch[i] > 0 ? ` · patch ${sapstep.short(1e4 * Math.PI * d.patch[i] ** 2)} cm², mean ` +
-        `${sapstep.short(d.patch[d.count + i])} kPa` : '';
+    const area = d.patch[i] > 0 ? ` of ${sapstep.short(1e4 * Math.PI * d.patch[i] ** 2)} cm²` : '';
+    const patch = pressure > 0 ? ` · in a patch${area}, mean pressure ${sapstep.short(pressure)} kPa` : '';
     card.querySelector('span').textContent =
         `${['open', 'sticking', 'sliding'][d.mode[i]]} · penetration ${sapstep.short(-1e3 * d.depth[i])} mm` +
         ` · slip ${sapstep.short(1e3 * d.speed[i])} mm/s · tangential/normal ` +

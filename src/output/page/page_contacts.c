@@ -60,10 +60,10 @@ static void encode_contact(const sap_page_data* data, contact_values v, double d
   c->mode = (uint32_t)v.id[5];
   c->depth = sap_page_float_bits(v.distance[0]);
   c->speed = sap_page_float_bits(hypot(v.velocity[0], v.velocity[1]));
-  // Radius and mean pressure of the patch, at its centre, its first point; 0: the others, or none.
+  // Radius of the patch at its centre, its first point, else 0; mean pressure.
   const bool centre = v.patch[0] > 0.0 && v.patch[0] != v.patch_before;
   c->patch[0] = sap_page_float_bits(centre ? sqrt(v.patch[1] / SAP_PI) : 0.0);
-  c->patch[1] = sap_page_float_bits(centre ? 1e-3 * v.patch[2] : 0.0);
+  c->patch[1] = sap_page_float_bits(v.patch[0] > 0.0 ? 1e-3 * v.patch[2] : 0.0);
   for (int j = 0; j < 4; ++j) {
     c->law[j] = sap_page_float_bits(v.law[j]);
   }
