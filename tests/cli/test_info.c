@@ -241,6 +241,17 @@ static void fields(void** state) {
   command_says(r.out,
                "            1 of them are meshes that are not convex: their triangles, rigid,");
   command_clear(&r);
+  // A tag without a modulus takes the given one; how deep a patch is at rest depends on its area.
+  static const char drake[] =
+      "<mujoco xmlns:drake='http://drake.mit.edu'><worldbody><body><freejoint/><geom size='.1'>"
+      "<drake:proximity_properties><drake:compliant_hydroelastic/></drake:proximity_properties>"
+      "</geom></body></worldbody></mujoco>";
+  scratch_write(*state, "drake.xml", drake, sizeof drake - 1, path);
+  command_expect(*state, program, "run drake.xml", 3, "without <drake:hydroelastic_modulus>");
+  r = command_run(*state, program, "", "info --format json --patches 1e5 drake.xml");
+  command_says(r.out, "\"modulus_Pa\": 100000,");
+  command_says(r.out, "\"rest_depth_m\": 0}");
+  command_clear(&r);
 }
 
 int main(void) {

@@ -90,10 +90,11 @@ static void add_joint(cli_table* table, const sap_model* model, int32_t id) {
 }
 
 // Returns the depth m g/k to which the shape sinks into a rigid floor if one contact carries the
-// mass m of its tree; 0 for a shape that does not move, or is rigid.
+// mass m of its tree; 0 for a shape that does not move, is rigid, or touches in patches.
 static double find_rest_depth(const sap_model* model, const sap_shape_def* shape) {
   const double* g = sap_model_get_options(model)->gravity;
-  const int32_t tree = sap_model_get_body_tree(model, shape->body);
+  const bool patches = shape->material.modulus > 0.0;
+  const int32_t tree = patches ? -1 : sap_model_get_body_tree(model, shape->body);
   double mass = 0.0;
   for (int32_t b = 0; tree >= 0 && b < sap_model_get_sizes(model).bodies; ++b) {
     mass += sap_model_get_body_tree(model, b) == tree ? sap_model_get_body_mass(model, b) : 0.0;
@@ -304,20 +305,21 @@ static void print_rest_depth(const sap_model* model) {
 // Prints which shapes touch in patches, and what meshes with a field that are not convex do.
 static void print_fields(const sap_model* model) {
   const int32_t shapes = sap_model_get_sizes(model).shapes;
-  int32_t fields = 0, resting = 0, hollow = 0;
+  int32_t asked = 0, fields = 0, resting = 0, hollow = 0;
   for (int32_t s = 0; s < shapes; ++s) {
     sap_shape_def def = {0};
     (void)sap_model_get_shape(model, s, &def, NULL);
     const bool has = def.material.modulus > 0.0 &&
                      (def.type != SAP_SHAPE_PLANE || def.material.field_depth > 0.0);
+    asked += def.material.modulus > 0.0;
     fields += has;
     resting += has && def.rest_distance > 0.0;
     hollow += has && def.type == SAP_SHAPE_MESH && sap_model_mesh_has_hollows(model, def.mesh);
   }
-  if (fields > 0) {
+  if (asked > 0) {
     (void)printf(
-        "patches     %d of %d shapes have a pressure field; pairs of two without one, or with a "
-        "rest distance, touch in points\n",
+        "patches     %d of %d shapes have a pressure field; pairs of two without one, as planes "
+        "without field_depth, or with a rest distance, touch in points\n",
         (int)fields, (int)shapes);
   }
   if (resting > 0) {

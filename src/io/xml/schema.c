@@ -72,7 +72,8 @@ sap_status sap_scene_read_proximity(const sap_scene_options* options,
   material->static_friction =
       isnan(material->static_friction) ? static_friction : material->static_friction;
   material->modulus = rigid != NULL ? 0.0 : material->modulus;
-  return compliant == NULL || material->modulus > 0.0
+  const sap_material* given = options->override_material;
+  return compliant == NULL || material->modulus > 0.0 || (given != NULL && !isnan(given->modulus))
              ? SAP_STATUS_OK
              : sap_scene_unsupported(options, compliant, NULL,
                                      "without <drake:hydroelastic_modulus> > 0 the shape is rigid",

@@ -97,6 +97,8 @@ class Simulation(Scene, StateOwner):
         material = ffi.new("sap_material*", lib.sap_material_unset())
         if patches is not None and not isinstance(patches, Mapping):
             material.modulus = number(patches, "patches")
+            if material.modulus != material.modulus:  # NaN would leave the scene's
+                raise InputError("patches = nan must be finite and >= 0")
             reading.override_material = material
         self._model = read_scene(path, reading)  # fixed after __init__: no lock
         self._sizes = lib.sap_model_get_sizes(self._model)

@@ -126,7 +126,7 @@ def test_patches():
         assert box.q[2] == pytest.approx(0.1 - 8 * 9.81 / (1e6 / 0.1 * 0.04), rel=1e-3)
         assert set(box.contacts["patch"]) == {5} and box.contacts["area"] == pytest.approx(0.04, rel=1e-3)
     assert set(sim(scene).contacts["patch"]) <= {0}
-    for patches, text in ((-1, "modulus = -1"), ({"ball": -1}, "modulus = -1"), ({"b": 1}, "no shape 'b'"),
+    for patches, text in ((-1, "modulus = -1"), (float("nan"), "patches = nan"), ({"ball": -1}, "modulus = -1"), ({"b": 1}, "no shape 'b'"),
                           ({0: 1e6}, "field_depth = 0 must be > 0"), ({"ball": (1, 2, 3)}, "must be")):
         with pytest.raises(sapstep.InputError, match=text):
             sim(scene, patches=patches)
