@@ -241,6 +241,14 @@ static void fields(void** state) {
   command_says(r.out,
                "            1 of them are meshes that are not convex: their triangles, rigid,");
   command_clear(&r);
+  char open[sizeof text];  // without its last triangle
+  memcpy(open, text, sizeof text);
+  memset(strstr(open, " 7 4 8'"), ' ', 6);
+  scratch_write(*state, "cup.xml", open, sizeof open - 1, path);
+  r = command_run(*state, program, "", "info --patches 1e6 cup.xml");
+  command_says(r.out,
+               "            1 of them are meshes that are convex, or whose faces are not clo");
+  command_clear(&r);
   // A tag without a modulus takes the given one; how deep a patch is at rest depends on its area.
   static const char drake[] =
       "<mujoco xmlns:drake='http://drake.mit.edu'><worldbody><body><freejoint/><geom size='.1'>"

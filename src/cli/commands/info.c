@@ -305,7 +305,7 @@ static void print_rest_depth(const sap_model* model) {
 // Prints which shapes touch in patches, and what meshes with a field that are not convex do.
 static void print_fields(const sap_model* model) {
   const int32_t shapes = sap_model_get_sizes(model).shapes;
-  int32_t asked = 0, fields = 0, resting = 0, hollow = 0;
+  int32_t asked = 0, fields = 0, resting = 0, meshes = 0, hollow = 0;
   for (int32_t s = 0; s < shapes; ++s) {
     sap_shape_def def = {0};
     (void)sap_model_get_shape(model, s, &def, NULL);
@@ -314,6 +314,7 @@ static void print_fields(const sap_model* model) {
     asked += def.material.modulus > 0.0;
     fields += has;
     resting += has && def.rest_distance > 0.0;
+    meshes += has && def.type == SAP_SHAPE_MESH;
     hollow += has && def.type == SAP_SHAPE_MESH && sap_model_mesh_has_hollows(model, def.mesh);
   }
   if (asked > 0) {
@@ -330,6 +331,12 @@ static void print_fields(const sap_model* model) {
         "            %d of them are meshes that are not convex: their triangles, rigid, "
         "touch convex shapes that have a field; against others the field is that of their hull\n",
         (int)hollow);
+  }
+  if (meshes > hollow) {
+    (void)printf(
+        "            %d of them are meshes that are convex, or whose faces are not closed: their "
+        "hull\n",
+        (int)(meshes - hollow));
   }
 }
 
