@@ -487,6 +487,32 @@ static void test_handle(void** state) {
   ASSERT_NEAR(all, torsion, 1e-3 * torsion);
 }
 
+// A cylinder on its rim: the force is the sum over a grid, also where the pressure below the mantle
+// surrounds that below the end.
+static void test_rim(void** state) {
+  (void)state;
+  enum { GRID = 1200 };
+  const double R = 0.04, h = 0.05, d = 2e-3;
+  const sap_placed_shape plane = ground();
+  for (int i = 0; i < 6; ++i) {
+    const double tilt = PI / 180.0 * (24.0 + 5.0 * i), turn[3] = {0.0, 0.5 * PI - tilt, 0.0};
+    const double p[3] = {0.0, 0.0, h * sin(tilt) + R * cos(tilt) - d};
+    const sap_placed_shape can = place(SAP_SHAPE_CYLINDER, R, h, 0.0, p, turn);
+    const double x0 = h * cos(tilt) - R * sin(tilt), half = 0.02, cell = 2.0 * half / GRID;
+    double sum = 0.0;
+    for (int k = 0; k < GRID * GRID; ++k) {
+      const double out[3] = {-x0 + half - cell * (k / GRID + 0.5), half - cell * (k % GRID + 0.5),
+                             -p[2]};
+      double at[3];
+      sap_m3_tmul_v3(at, can.R, out);
+      sum += sap_most(0.0, sap_least(R - hypot(at[0], at[1]), h - fabs(at[2])));
+    }
+    sum *= E / R * cell * cell;
+    const wrench w = touch(&plane, &can, rigid, 0.0);
+    ASSERT_NEAR(w.f[2], sum, 1e-4 * sum);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sphere),     cmocka_unit_test(test_balls),
@@ -496,7 +522,7 @@ int main(void) {
       cmocka_unit_test(test_random),     cmocka_unit_test(test_hull),
       cmocka_unit_test(test_far),        cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_yaw),        cmocka_unit_test(test_cans),
-      cmocka_unit_test(test_handle),
+      cmocka_unit_test(test_handle),     cmocka_unit_test(test_rim),
   };
   return cmocka_run_group_tests_name("patch", tests, NULL, NULL);
 }

@@ -374,6 +374,33 @@ static void set_middle(sap_fan* f) {
   }
 }
 
+// Moves c from below the mantle of a cylinder to just below its end, where that is near. The part
+// below the end is convex: rays from there leave it once, others may cross it and come back.
+static void move_to_end(sap_fan* f, double half[2][2]) {
+  static const double here[2] = {0.0, 0.0}, angle = 2.0 * SAP_PI / DIRECTIONS;
+  static const double NEAR = 0.6, INSIDE = 0.02;  // of the way to the border, of that below the end
+  sap_fan_spot middle, last;
+  f->find_spot(f, here, 0.0, &middle);
+  int can = 0;
+  while (can < 2 && (f->s->shape[can]->type != SAP_SHAPE_CYLINDER || !middle.at[can].curved)) {
+    ++can;
+  }
+  for (int k = 0; k < DIRECTIONS && can < 2; ++k) {
+    const double c = cos(angle * k), s = sin(angle * k);
+    const double way[2] = {c * half[0][0] + s * half[1][0], c * half[0][1] + s * half[1][1]};
+    bool on_edge;
+    const double end = find_exit(f, way, &on_edge, &last);
+    if (!last.at[can].curved) {
+      sap_fan_spot at = middle;
+      const double t = find_change(f, &(path){way, NULL}, 0.0, end, &last, &at);
+      const double to = t < NEAR * end ? t + INSIDE * (end - t) : 0.0;
+      f->c[0] += to * way[0];
+      f->c[1] += to * way[1];
+      return;
+    }
+  }
+}
+
 bool sap_fan_add(sap_fan* f) {
   double half[2][2];
   set_middle(f);
@@ -386,6 +413,7 @@ bool sap_fan_add(sap_fan* f) {
   }
   f->s->npieces = npieces;
   f->s->ncorners = ncorners;
+  move_to_end(f, half);
   for (int32_t i = 0; i < f->nborder; ++i) {
     f->border[i][0] -= f->c[0];
     f->border[i][1] -= f->c[1];
