@@ -44,48 +44,35 @@ typedef struct link_point {
   double V[6], A[6];  // [omega; v], [alpha; a - g] of its origin
 } link_point;
 
-// Sets v and a - g of the centre c, and I omega, and I alpha + omega x I omega.
-static void move_centre(const link_point* at, int32_t body, const double c[3], const double I_B[6],
-                        double v[3], double a[3], double momentum[3], double torque[3]) {
-  const double* R = at->kin->R_WB + 9 * (size_t)body;
-  double r[3], I[6], x[3];
-  sap_m3_mul_v3(r, R, c);
-  sap_m3_rotate_packed(I, R, I_B);
-  sap_v3_cross(x, at->V, r);
-  sap_v3_add(v, at->V + 3, x);
-  sap_v3_cross(a, at->V, x);
-  sap_v3_cross(x, at->A, r);
-  sap_v3_add(a, a, x);
-  sap_v3_add(a, a, at->A + 3);
-  sap_symmetric_mul(momentum, I, at->V);
-  sap_symmetric_mul(torque, I, at->A);
-  sap_v3_cross(x, at->V, momentum);
-  sap_v3_add(torque, torque, x);
-}
-
 // lambda' r of the link. dt > 0: its inertial force is the change of its momenta since `start`, its
 // point at (q0, v0), over dt; dt = 0: by its accelerations.
 static double find_work(const link_point* at, const link_point* start, const link_point* lambda,
                         const double g[3], double dt, int32_t body, const sap_inertia* B) {
-  double c[3], I[6], v[3], a[3], L[3], torque[3], u[3], v0[3], L0[3], x[3], y[3];
-  sap_v3_scale(c, B->h, 1.0 / B->mass);
-  const double cc = sap_v3_dot(c, B->h);
-  for (int i = 0; i < 3; ++i) {
-    I[i] = B->I[i] - (cc - c[i] * B->h[i]);
-  }
-  I[3] = B->I[3] + c[0] * B->h[1];
-  I[4] = B->I[4] + c[0] * B->h[2];
-  I[5] = B->I[5] + c[1] * B->h[2];
-  move_centre(at, body, c, I, v, a, L, torque);
-  move_centre(lambda, body, c, I, u, x, y, y);
+  static const double zero[3] = {0.0, 0.0, 0.0};
+  sap_inertia I, I0;
+  double H[6], H0[6], T[6], A[6], x[3], y[3];
+  sap_inertia_move(&I, B, at->kin->R_WB + 9 * (size_t)body, zero);
+  sap_inertia_mul(H, &I, at->V);
   if (dt > 0.0) {
-    move_centre(start, body, c, I, v0, x, L0, y);
-    for (int i = 0; i < 3; ++i) {
-      a[i] = (v[i] - v0[i]) / dt - g[i];
-      torque[i] = (L[i] - L0[i]) / dt;
+    sap_inertia_move(&I0, B, start->kin->R_WB + 9 * (size_t)body, zero);
+    sap_inertia_mul(H0, &I0, start->V);
+    sap_v3_sub(x, I0.h, I.h);  // momenta of the start act at the centre of the end
+    sap_v3_cross(y, x, H0 + 3);
+    sap_v3_add_scaled(H0, y, -1.0 / B->mass);
+    for (int i = 0; i < 6; ++i) {
+      T[i] = (H[i] - H0[i]) / dt;
     }
+    sap_v3_cross(x, I.h, g);
+    sap_v3_sub(T, T, x);
+    sap_v3_add_scaled(T + 3, g, -B->mass);
+  } else {
+    memcpy(A, at->A, sizeof A);
+    sap_v3_cross(x, at->V, at->V + 3);
+    sap_v3_sub(A + 3, A + 3, x);
+    sap_inertia_mul(T, &I, A);
+    sap_spatial_add_force_cross(T, at->V, H);
   }
-  return B->mass * sap_v3_dot(u, a) + sap_v3_dot(lambda->V, torque);
+  return sap_spatial_dot(lambda->V, T);
 }
 
 static void set_point(const sap_kinematics* kin, const double* v, int32_t body,
