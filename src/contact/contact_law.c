@@ -362,6 +362,7 @@ static void bound_depth(const sap_law_settings* s, const sap_law_contact* c, con
   const double most = s->dt * d0 / law->T + sap_most(quarter - find_overlap(d0, c->overlap), 0.0);
   if (o * law->Rn > most * (c->wn + law->Rn)) {
     const double least = fmin(law->Rn, SAP_ROUNDOFF_ROW * c->w);
+    rows->bounded = true;
     rows->R[SAP_NORMAL_ROW] = fmax(c->wn * most / (o - most), least);
   }
 }
@@ -500,6 +501,7 @@ static sap_status find_cone(const sap_law_settings* s, const sap_law_contact* c,
   const double theta = s->scheme->theta;
   sap_compliant_row normal = find_normal(s, c, c->material->relaxation_time);
   row_law law = {0};
+  rows->reads_wn = normal.w < c->w;
   rows->is_wrong = slow_down(s, &normal) > 1.0;
   SAP_TRY(find_row_law(s, c->material, &normal, &law, error));
   for (int32_t i = 0; i < c->nrows; ++i) {

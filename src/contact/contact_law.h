@@ -39,6 +39,8 @@ typedef struct sap_law_rows {
   double end;         // share of the end of the step at which the law acts; 0: the theta point
   double end_change;  // normal speed by which positions move less v_n, at the end of the step [m/s]
   bool is_wrong;      // deeper than an impact explains
+  bool reads_wn;      // wn lessens w
+  bool bounded;       // by a thin shape: R_n is less
   bool shifts;        // v_hat_n is to be shifted against gliding
   double slip;        // then: |g_t| expected [m/s]
   double friction;    // mu, static friction included [-]

@@ -19,15 +19,12 @@
 #include "problem/problem_data.h"
 #include "solvers/gradient_data.h"
 
-// W_nn, relative to w, that bounds no law.
-static const double HUGE_W = 1e6;
-
 enum { ROWS = SAP_CONE_ROWS_MAX, SLOTS = ROWS + 1 };
 // Inputs and outputs of the law of a contact; SHIFT is what v_hat_n of the law is lowered by, MOVE is
 // J_n d of corrected positions.
 enum { IN_PHI, IN_W, IN_WT, IN_WN, IN_V0, IN_V_STAR = IN_V0 + ROWS, IN_CHANGE = IN_V_STAR + ROWS };
 enum { LAW_INPUTS = IN_CHANGE + 3 };
-enum { OUT_R, OUT_V_HAT = ROWS, OUT_SHIFT = 2 * ROWS, OUT_MU, OUT_LAGGED, OUT_WRONG, OUT_MOVE };
+enum { OUT_R, OUT_V_HAT = ROWS, OUT_SHIFT = 2 * ROWS, OUT_MU, OUT_LAGGED, OUT_MOVE };
 enum { LAW_OUTPUTS = OUT_MOVE + 1 };
 
 // --- the law ---
@@ -37,15 +34,14 @@ typedef struct contact_law {
   bool apart;      // phi has on v_hat alone, w on R alone
   sap_law_contact contact;
   sap_material material;
-  double scales[ROWS], x[LAW_INPUTS];
+  double scales[ROWS], x[LAW_INPUTS], out[LAW_OUTPUTS];
   double vn;  // J_n v
 } contact_law;
 
 static sap_status evaluate_law(const sap_slopes_call* call, const contact_law* law,
-                               const double x[LAW_INPUTS], double out[LAW_OUTPUTS],
-                               sap_error* error) {
+                               const double x[LAW_INPUTS], sap_law_rows* all,
+                               double out[LAW_OUTPUTS], sap_error* error) {
   sap_law_contact at = law->contact;
-  sap_law_rows rows;
   at.phi0 = x[IN_PHI];
   at.w = x[IN_W];
   at.wt = x[IN_WT];
@@ -53,19 +49,18 @@ static sap_status evaluate_law(const sap_slopes_call* call, const contact_law* l
   at.vc0 = x + IN_V0;
   at.vc_star = x + IN_V_STAR;
   at.velocity_change = x + IN_CHANGE;
-  SAP_TRY(sap_law_contact_rows(&call->law, &at, &rows, error));
-  memcpy(out + OUT_R, rows.R, sizeof rows.R);
-  memcpy(out + OUT_V_HAT, rows.v_hat, sizeof rows.v_hat);
+  SAP_TRY(sap_law_contact_rows(&call->law, &at, all, error));
+  memcpy(out + OUT_R, all->R, sizeof all->R);
+  memcpy(out + OUT_V_HAT, all->v_hat, sizeof all->v_hat);
   const sap_set set = at.model == SAP_CONTACT_SIMILAR ? SAP_SET_SIMILAR : SAP_SET_FRICTION_CONE;
   out[OUT_SHIFT] =
-      rows.shifts ? rows.friction * sap_law_rise(set, rows.slip_speed, rows.slip) : 0.0;
-  out[OUT_MU] = rows.friction;
-  out[OUT_LAGGED] = rows.new_impulse;
-  out[OUT_WRONG] = rows.is_wrong ? 1.0 : 0.0;
+      all->shifts ? all->friction * sap_law_rise(set, all->slip_speed, all->slip) : 0.0;
+  out[OUT_MU] = all->friction;
+  out[OUT_LAGGED] = all->new_impulse;
   const double change = law->vn - x[IN_V0 + SAP_NORMAL_ROW];
-  out[OUT_MOVE] = rows.end * (call->data->end_bound != 0.0
+  out[OUT_MOVE] = all->end * (call->data->end_bound != 0.0
                                   ? call->data->end_bound
-                                  : (1.0 - call->step->stage_theta_vq) * change + rows.end_change);
+                                  : (1.0 - call->step->stage_theta_vq) * change + all->end_change);
   return SAP_STATUS_OK;
 }
 
@@ -91,28 +86,31 @@ static sap_status differentiate_law(const sap_slopes_call* call, const sap_block
                                     const contact_law* law, const sap_slopes* slopes,
                                     double g[LAW_INPUTS][SLOTS], sap_error* error) {
   const double* x = law->x;
+  const bool apart = law->apart;
   memset(g, 0, LAW_INPUTS * sizeof *g);
-  for (int i = 0; i < law->inputs; ++i) {
-    const bool scale = i == IN_W || i == IN_WT || i == IN_WN, both = law->apart && i == IN_PHI;
+  for (int i = 0; i < (apart ? 1 : law->inputs); ++i) {
+    const bool scale = i == IN_W || i == IN_WT || i == IN_WN;
     const double step = SAP_LAW_STEP * (scale ? x[i] : fmax(fabs(x[i]), SAP_LAW_LEAST));
     double moved[LAW_INPUTS], d[2][LAW_OUTPUTS], of_w[LAW_OUTPUTS] = {0.0};
-    if (!(step > 0.0) || (i >= IN_V0 && (i - IN_V0) % ROWS >= block->nrows) ||
-        (law->apart && i == IN_W)) {
+    sap_law_rows rows;
+    if (!(step > 0.0) || (i >= IN_V0 && (i - IN_V0) % ROWS >= block->nrows)) {
       continue;
     }
-    for (int side = 0; side < 2; ++side) {
+    memcpy(d[0], law->out, sizeof d[0]);
+    for (int side = apart ? 1 : 0; side < 2; ++side) {
       memcpy(moved, x, sizeof moved);
       moved[i] += side == 0 ? -step : step;
-      moved[IN_W] *= both ? 1.0 + (side == 0 ? -SAP_LAW_STEP : SAP_LAW_STEP) : 1.0;
-      SAP_TRY(evaluate_law(call, law, moved, d[side], error));
+      moved[IN_W] *= apart ? 1.0 + SAP_LAW_STEP : 1.0;
+      SAP_TRY(evaluate_law(call, law, moved, &rows, d[side], error));
     }
     for (int o = 0; o < LAW_OUTPUTS; ++o) {
-      const double width = both && o < OUT_V_HAT ? SAP_LAW_STEP * x[IN_W] : step;
-      d[0][o] = (d[1][o] - d[0][o]) / (2.0 * width);
+      d[0][o] = (d[1][o] - d[0][o]) / (apart ? step : 2.0 * step);
     }
-    if (both) {
-      memcpy(of_w, d[0], OUT_V_HAT * sizeof *of_w);
-      memset(d[0], 0, OUT_V_HAT * sizeof *of_w);
+    if (apart) {
+      for (int r = 0; r < OUT_V_HAT; ++r) {
+        of_w[r] = d[0][r] * step / (SAP_LAW_STEP * x[IN_W]);
+        d[0][r] = 0.0;
+      }
       change_impulse(call, slopes, block->nrows, of_w, g[IN_W]);
     }
     change_impulse(call, slopes, block->nrows, d[0], g[i]);
@@ -336,34 +334,23 @@ static void add_law(const sap_slopes_call* call, const sap_block* block, const c
   }
 }
 
-// Notes what the law has that is held constant, and finds its inputs: at the end of the step
-// velocities have effects by slips and the thickness alone.
+// Evaluates the law, notes what it has that is held constant, and finds its inputs: at the end of the
+// step velocities have effects by slips and the thickness alone.
 static sap_status note_law(const sap_slopes_call* call, const sap_block* block, contact_law* law,
                            sap_error* error) {
-  const double thickness = law->contact.thickness, wn = law->x[IN_WN];
-  double values[LAW_OUTPUTS], others[LAW_OUTPUTS];
-  SAP_TRY(evaluate_law(call, law, law->x, values, error));
-  const bool rests = values[OUT_SHIFT] == 0.0 && values[OUT_WRONG] == 0.0 &&
+  sap_law_rows rows;
+  SAP_TRY(evaluate_law(call, law, law->x, &rows, law->out, error));
+  const double shift = law->out[OUT_SHIFT];
+  const bool rests = shift == 0.0 && !rows.is_wrong && !rows.bounded &&
                      law->contact.model == SAP_CONTACT_SAP && call->law.scheme->theta == 1.0 &&
                      call->law.scheme->theta_vq == 1.0;
-  law->contact.thickness = 0.0;
-  law->x[IN_WN] = rests ? HUGE_W * law->x[IN_W] : wn;
-  SAP_TRY(evaluate_law(call, law, law->x, others, error));
-  law->x[IN_WN] = wn;
-  bool bounded = memcmp(others, values, OUT_SHIFT * sizeof *values) != 0;
-  const bool by_w = rests && !bounded;  // and by phi alone
-  if (rests && bounded) {
-    SAP_TRY(evaluate_law(call, law, law->x, others, error));
-  }
-  bounded = others[OUT_R + SAP_NORMAL_ROW] != values[OUT_R + SAP_NORMAL_ROW];
-  law->contact.thickness = thickness;
-  law->apart = by_w;
-  law->inputs = by_w ? IN_WT : rests && !bounded ? IN_V0 : call->within ? LAW_INPUTS : IN_CHANGE;
-  if (bounded) {
+  law->apart = rests && !rows.reads_wn;
+  law->inputs = law->apart ? IN_WT : rests ? IN_V0 : call->within ? LAW_INPUTS : IN_CHANGE;
+  if (rows.bounded) {
     sap_derivatives_note(call->out->notes, "held: thickness of shapes");
   }
   if (!call->settled &&
-      fabs(values[OUT_SHIFT] - block->shift) > SAP_KINK * (fabs(block->shift) + SAP_LAW_LEAST)) {
+      fabs(shift - block->shift) > SAP_KINK * (fabs(block->shift) + SAP_LAW_LEAST)) {
     sap_derivatives_note(call->out->notes, "held: corrected shifts against gliding");
   }
   return SAP_STATUS_OK;
@@ -378,6 +365,7 @@ static sap_status add_shape_parameter(const sap_slopes_call* call, const sap_con
   double* const values[] = {&changed.material.friction, &changed.material.stiffness,
                             &changed.material.relaxation_time};
   double *value = values[p->kind], d[2][LAW_OUTPUTS], points[2][3], dgamma[SLOTS], change[4];
+  sap_law_rows rows;
   const double before = *value, step = SAP_LAW_STEP * fmax(before, SAP_LAW_LEAST);
   const double ends[2] = {fmax(before - step, 0.0), before + step};
   if (isinf(before)) {
@@ -400,7 +388,7 @@ static sap_status add_shape_parameter(const sap_slopes_call* call, const sap_con
                   "other friction than of sliding",
                   p->id, sap_model_get_name(call->multibody->model, SAP_ELEMENT_SHAPE, p->id));
     }
-    SAP_TRY(evaluate_law(call, &of, of.x, d[side], error));
+    SAP_TRY(evaluate_law(call, &of, of.x, &rows, d[side], error));
     sap_v3_copy(points[side], moved.point);
   }
   for (int o = 0; o < LAW_OUTPUTS; ++o) {
