@@ -19,29 +19,28 @@ typedef struct sap_balance_slopes {
 struct sap_differentiation {
   bool current;  // of the last step
   sap_linearize_report report;
-  bool corrected, bound;     // positions at the end, and by a bound, end_positions.h
-  double *d_v, *d_x;         // derivatives of d to v (nv x nv), and of q0, v0, u (nv x (2 nv + nu))
-  int32_t count, end_count;  // of rotations
+  bool corrected, bound;         // positions at the end, and by a bound, end_positions.h
+  int32_t count, end_count;      // of rotations
   sap_step_rotation* rotations;  // of the way of blocks to a theta point  (nv/3)
   sap_step_rotation* end;        // of the step                            (nv/3)
   double *v, *v_vq, *v_theta, *a, *residual, *impulse, *x, *near_v;  // (nv)
-  bool stale;                // factors are those at v before its last correction
-  bool constant;             // dp/dv is
-  double* smooth_v;          // where m and its slopes were found last                (nv)
-  double* q;                 // (nq)
-  sap_matrix_parts parts;    // trees that blocks or couplings link
-  int32_t *roots, *part;     // of a tree (ntrees)
-  int32_t *first, *end_row;  // rows of m on which a velocity acts: of its tree, or all (nv)
-  double* r_q0;              // (nv x nv)
-  double *p_u, *p_q0, *p_v0, *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
-  bool reads_near;                                     // p depends on v_near
-  bool has_near;                                       // `near` is that of the last step
-  double* near_p;                    // dp/dv_near, or lambda' of it                    (nv x nv)
-  double* near_rest;                 // m_v - A of trees with v* from v0                (nv x nv)
-  sap_balance_slopes at, near;       // m at v with factors of F's, m at v_near
-  double *turned, *turned_v;         // (nv x (nv + 3)), (nv x nv)
-  double *solution, *row;            // (nv x (2 nv + nu)); row of m alone
-  double *lambda, *end_bar, *end_v;  // (nv)
+  bool stale;                      // factors are those at v before its last correction
+  bool constant;                   // dp/dv is
+  double* smooth_v;                // where m and its slopes were found last                (nv)
+  double* q;                       // (nq)
+  sap_matrix_parts parts;          // trees that blocks or couplings link
+  int32_t *roots, *part;           // of a tree (ntrees)
+  int32_t *first, *end_row;        // rows of m on which a velocity acts: of its tree, or all (nv)
+  double* r_q0;                    // (nv x nv)
+  double *p_star, *p_A, *p_theta;  // of p (nv x nv), or lambda' p (nv)
+  bool reads_near;                 // p depends on v_near
+  bool has_near;                   // `near` is that of the last step
+  double* near_p;                  // dp/dv_near, or lambda' of it                    (nv x nv)
+  double* near_rest;               // m_v - A of trees with v* from v0                (nv x nv)
+  sap_balance_slopes at, near;     // m at v with factors of F's, m at v_near
+  double *turned, *turned_v;       // (nv x (nv + 3)), (nv x nv)
+  double *solution, *row;          // (nv x (2 nv + nu)); row of m alone
+  double *lambda, *end_bar, *end_unit, *end_x;  // (nv), of corrected positions (2 nv + nu)
 };
 
 static inline size_t sap_balance_inputs(const sap_stepper* stepper) {

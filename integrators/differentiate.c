@@ -33,23 +33,20 @@ void sap_differentiation_forget(sap_stepper* stepper) {
 static sap_status create_differentiation(sap_stepper* stepper, sap_error* error) {
   sap_pool* pool = &stepper->pool;
   const size_t n = (size_t)stepper->system.nv, nu = sap_balance_inputs(stepper), nx = 2 * n + nu;
-  const bool corrects = stepper->step.theta_vq < 1.0;
   sap_differentiation* d;
   SAP_TRY(SAP_POOL_ADD(pool, &d, 1, error));
   SAP_TRY(SAP_POOL_ADD_ALL(
       pool, error, SAP_ARRAY(&d->v, n), SAP_ARRAY(&d->v_vq, n), SAP_ARRAY(&d->v_theta, n),
       SAP_ARRAY(&d->a, n), SAP_ARRAY(&d->residual, n), SAP_ARRAY(&d->impulse, n),
       SAP_ARRAY(&d->x, n), SAP_ARRAY(&d->near_v, n), SAP_ARRAY(&d->lambda, n),
-      SAP_ARRAY(&d->smooth_v, n), SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->end_v, n),
+      SAP_ARRAY(&d->smooth_v, n), SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->end_unit, n),
       SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->turned, n * (n + 3)),
       SAP_ARRAY(&d->turned_v, n * n), SAP_ARRAY(&d->near_rest, n * n), SAP_ARRAY(&d->first, n),
       SAP_ARRAY(&d->parts.start, stepper->system.ntrees + 1), SAP_ARRAY(&d->parts.at, n),
       SAP_ARRAY(&d->roots, stepper->system.ntrees), SAP_ARRAY(&d->part, stepper->system.ntrees),
-      SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, n * nx), SAP_ARRAY(&d->p_q0, n * n),
-      SAP_ARRAY(&d->p_v0, n * n), SAP_ARRAY(&d->p_star, n * n), SAP_ARRAY(&d->p_A, n * n),
-      SAP_ARRAY(&d->p_theta, n * n), SAP_ARRAY(&d->d_v, corrects ? n * n : 0),
-      SAP_ARRAY(&d->d_x, corrects ? n * nx : 0), SAP_ARRAY(&d->near_p, n * n),
-      SAP_ARRAY(&d->p_u, n * nu), SAP_ARRAY(&d->q, stepper->system.nq),
+      SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, n * nx), SAP_ARRAY(&d->p_star, n * n),
+      SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->p_theta, n * n), SAP_ARRAY(&d->end_x, nx),
+      SAP_ARRAY(&d->near_p, n * n), SAP_ARRAY(&d->q, stepper->system.nq),
       SAP_ARRAY(&d->rotations, n / 3 + 1), SAP_ARRAY(&d->end, n / 3 + 1),
       SAP_ARRAY(&d->solution, n * nx)));
   SAP_TRY(sap_balance_slopes_create(n, pool, &d->at, error));
@@ -90,20 +87,21 @@ static void choose(const sap_stepper* stepper, const double* a, const double* b,
 }
 
 // Finds p at v with its derivatives to v, or adds -lambda' dp/dv to d->impulse; `all`: instead all
-// other derivatives, of lambda' p unless NULL.
+// other derivatives, of lambda' p unless NULL, those to q0, v0 and u in d->solution.
 static sap_status find_impulses(sap_stepper* stepper, bool all, const double* lambda,
                                 const sap_parameter_gradient* parameters, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   const sap_system* system = &stepper->system;
   const sap_relinearize* r = &stepper->solution;
   const sap_step_context step = sap_balance_context(stepper);
-  const size_t n = (size_t)system->nv, size = lambda != NULL ? n : n * n;
-  double* const arrays[] = {d->p_q0, d->p_v0, d->p_star, d->p_A, d->p_theta};
+  const size_t n = (size_t)system->nv, rows = lambda != NULL ? 1 : n;
+  const size_t size = all ? rows * n * sizeof(double) : 0;
   memset(d->impulse, 0, all || lambda != NULL ? 0 : n * sizeof(double));
-  for (size_t i = 0; all && i < sizeof arrays / sizeof *arrays; ++i) {
-    memset(arrays[i], 0, size * sizeof(double));
-  }
-  memset(d->p_u, 0, (all ? size / n * sap_balance_inputs(stepper) : 0) * sizeof(double));
+  memset(d->p_star, 0, size);
+  memset(d->p_A, 0, size);
+  memset(d->p_theta, 0, size);
+  memset(d->solution, 0,
+         2 * size + (all ? rows * sap_balance_inputs(stepper) : 0) * sizeof(double));
   d->constant = true;
   if (sap_problem_block_count(r->contact.problem) == 0) {
     return SAP_STATUS_OK;
@@ -128,12 +126,12 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
     choose(stepper, stepper->v0_free, l->v_law, d->x);
     out.v_near = d->x;
     out.parameters = parameters;
-    out.dq0 = d->p_q0;
-    out.dv0 = d->p_v0;
+    out.dq0 = d->solution;
+    out.dv0 = d->solution + rows * n;
     out.dv_star = d->p_star;
     out.dq_A = d->p_A;
     out.dq_theta = d->p_theta;
-    out.du = d->p_u;
+    out.du = d->solution + 2 * rows * n;
   }
   SAP_TRY(system->impulse_derivatives(system->context, &step, r->contact.problem, &out, error));
   d->constant = out.constant;
@@ -391,38 +389,16 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
     const double share =
         sap_balance_is_explicit(stepper, t) ? 1.0 : 1.0 - s->theta_vq;  // of v0 in q_A's way
     for (size_t i = rows * (size_t)tree_dof[t]; i < rows * (size_t)tree_dof[t + 1]; ++i) {
-      q0[i] = d->p_q0[i] + d->turned[i];
-      v0[i] = d->p_v0[i] + s->theta * s->dt * share * d->turned_v[i];
+      q0[i] += d->turned[i];
+      v0[i] += s->theta * s->dt * share * d->turned_v[i];
     }
   }
-  memcpy(v0 + rows * n, d->p_u, rows * sap_balance_inputs(stepper) * sizeof(double));
   SAP_TRY(find_near_part(stepper, rows, error));
   if (s->stage_theta_vq < 1.0) {
     add_theta_part(stepper, rows, q0, v0);
   }
   subtract(stepper, rows, NULL);
   return d->reads_near ? add_near(stepper, rows, error) : SAP_STATUS_OK;
-}
-
-// Sets d_v and d_x of corrected positions row by row.
-static sap_status find_end_rows(sap_stepper* stepper, sap_error* error) {
-  sap_differentiation* d = stepper->differentiation;
-  const size_t n = (size_t)stepper->system.nv, nx = 2 * n + sap_balance_inputs(stepper);
-  double *z = d->end_bar, *by_v = d->end_v;
-  memset(d->lambda, 0, n * sizeof *d->lambda);
-  for (size_t i = 0; i < n; ++i) {
-    memset(z, 0, n * sizeof *z);
-    z[i] = 1.0;
-    SAP_TRY(pull_end(stepper, z, by_v, error));
-    SAP_TRY(find_sides(stepper, d->lambda, NULL, error));
-    for (size_t k = 0; k < n; ++k) {
-      d->d_v[n * k + i] = by_v[k];
-    }
-    for (size_t c = 0; c < nx; ++c) {
-      d->d_x[n * c + i] = d->solution[c];
-    }
-  }
-  return SAP_STATUS_OK;
 }
 
 // Fills the columns of [q1; v1] from those of dv1; kind 0, 1, 2: of q0, v0, u.
@@ -437,13 +413,6 @@ static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t c
     for (size_t i = 0; i < n; ++i) {
       q[i] = s->dt * (s->theta_vq * v[i] + (kind == 1 && i == c ? 1.0 - s->theta_vq : 0.0));
     }
-    for (size_t i = 0; d->corrected && i < n; ++i) {
-      double change = d->d_x[n * (n * (size_t)kind + c) + i];
-      for (size_t k = 0; k < n; ++k) {
-        change += v[k] * d->d_v[n * k + i];
-      }
-      q[i] += s->dt * change;
-    }
     sap_step_turn_vector(d->end, d->end_count, true, q);
     if (kind == 0) {
       double* unit = memset(stepper->differentiation->x, 0, n * sizeof *q);
@@ -454,33 +423,6 @@ static void fill_columns(const sap_stepper* stepper, const double* dv, int32_t c
       }
     }
   }
-}
-
-sap_status sap_stepper_linearize(sap_stepper* stepper, double* A, double* B,
-                                 sap_linearize_report* report, sap_error* error) {
-  SAP_TRY(prepare(stepper, error));
-  sap_differentiation* d = stepper->differentiation;
-  if (d->stale) {
-    set_slopes(stepper);
-    SAP_TRY(factorize(stepper, error));
-    d->stale = false;
-  }
-  SAP_TRY(d->corrected ? find_end_rows(stepper, error) : SAP_STATUS_OK);
-  SAP_TRY(find_sides(stepper, NULL, NULL, error));
-  const int32_t nv = stepper->system.nv, nu = (int32_t)sap_balance_inputs(stepper);
-  const size_t n = (size_t)nv;
-  sap_near_spd_solve(&d->at.v, false, 2 * nv + nu, d->solution);
-  if (A != NULL) {
-    fill_columns(stepper, d->solution, nv, 0, A);
-    fill_columns(stepper, d->solution + n * n, nv, 1, A + 2 * n * n);
-  }
-  if (B != NULL) {
-    fill_columns(stepper, d->solution + 2 * n * n, nu, 2, B);
-  }
-  if (report != NULL) {
-    *report = d->report;
-  }
-  return SAP_STATUS_OK;
 }
 
 // Adds the gradients to parameters of -lambda' m, m at velocities v.
@@ -584,6 +526,53 @@ sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradi
   if (parameters != NULL && d->reads_near) {
     SAP_TRY(add_parameters(stepper, d->near_v, d->near_p, parameters, error));
   }
+  if (report != NULL) {
+    *report = d->report;
+  }
+  return SAP_STATUS_OK;
+}
+
+// Fills the rows of corrected q1.
+static sap_status fill_end_rows(sap_stepper* stepper, double* A, double* B, sap_error* error) {
+  sap_differentiation* d = stepper->differentiation;
+  const size_t n = (size_t)stepper->system.nv, nu = sap_balance_inputs(stepper);
+  double *unit = d->end_unit, *x = d->end_x;
+  const sap_step_gradients row = {.dq1 = unit, .dq0 = x, .dv0 = x + n, .du = x + 2 * n};
+  for (size_t i = 0; i < n; ++i) {
+    memset(unit, 0, n * sizeof *unit);
+    unit[i] = 1.0;
+    SAP_TRY(sap_stepper_vjp(stepper, &row, NULL, error));
+    for (size_t c = 0; c < 2 * n && A != NULL; ++c) {
+      A[2 * n * c + i] = x[c];
+    }
+    for (size_t c = 0; c < nu && B != NULL; ++c) {
+      B[2 * n * c + i] = x[2 * n + c];
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_stepper_linearize(sap_stepper* stepper, double* A, double* B,
+                                 sap_linearize_report* report, sap_error* error) {
+  SAP_TRY(prepare(stepper, error));
+  sap_differentiation* d = stepper->differentiation;
+  if (d->stale) {
+    set_slopes(stepper);
+    SAP_TRY(factorize(stepper, error));
+    d->stale = false;
+  }
+  SAP_TRY(find_sides(stepper, NULL, NULL, error));
+  const int32_t nv = stepper->system.nv, nu = (int32_t)sap_balance_inputs(stepper);
+  const size_t n = (size_t)nv;
+  sap_near_spd_solve(&d->at.v, false, 2 * nv + nu, d->solution);
+  if (A != NULL) {
+    fill_columns(stepper, d->solution, nv, 0, A);
+    fill_columns(stepper, d->solution + n * n, nv, 1, A + 2 * n * n);
+  }
+  if (B != NULL) {
+    fill_columns(stepper, d->solution + 2 * n * n, nu, 2, B);
+  }
+  SAP_TRY(d->corrected ? fill_end_rows(stepper, A, B, error) : SAP_STATUS_OK);
   if (report != NULL) {
     *report = d->report;
   }

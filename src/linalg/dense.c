@@ -80,14 +80,11 @@ static void go_to_part(const sap_near_spd* m, int32_t i, near_part* part) {
 }
 
 void sap_near_spd_clear(sap_near_spd* m, const sap_matrix_parts* parts) {
-  if (parts->count == 1) {
-    memset(m->B, 0, (size_t)m->n * (size_t)m->n * sizeof(double));
-  }
-  for (int32_t p = 0; p < parts->count && parts->count > 1; ++p) {
-    for (int32_t k = parts->start[p]; k < parts->start[p + 1]; ++k) {
-      for (int32_t i = parts->start[p]; i < parts->start[p + 1]; ++i) {
-        m->B[(size_t)m->n * (size_t)parts->at[k] + (size_t)parts->at[i]] = 0.0;
-      }
+  for (int32_t p = 0; p < parts->count; ++p) {
+    const int32_t *at = parts->at + parts->start[p], n = parts->start[p + 1] - parts->start[p];
+    for (int32_t k = 0; k < n; ++k) {
+      memset(m->B + (size_t)m->n * (size_t)at[k] + at[0], 0,
+             (size_t)(at[n - 1] - at[0] + 1) * sizeof(double));
     }
   }
 }
