@@ -230,39 +230,70 @@ void sap_contact_slopes_find_row(sap_contact_slopes* w, const sap_contact_field*
   }
 }
 
-void sap_contact_slopes_add(sap_contact_slopes* w, const double* y, const double* f, size_t ld) {
-  for (int32_t s = 0; s < w->rows; ++s) {
-    sap_contact_field unit = {.y = y};
-    unit.f[s] = 1.0;
-    sap_contact_slopes_find_row(w, &unit, 1, w->row_way);
+// Sets u to the velocity [w; at p] of B relative to A, and rates[k] to its derivatives to q of dofs[k],
+// in the world's axes.
+static void find_rates(const sap_contact_slopes* w, const double* y, double u[6],
+                       double (*rates)[6]) {
+  const int32_t* group = w->model->dof_group;
+  double x[3];
+  memset(u, 0, 6 * sizeof *u);
+  memset(rates, 0, (size_t)w->count * sizeof *rates);
+  for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
+    double V[6] = {0.0};  // of the dofs from `next` on
+    for (int32_t k = w->count, next = k; k-- > 0;) {
+      for (; next > 0 && group[w->dofs[next - 1]] >= group[w->dofs[k]]; --next) {
+        const bool moves = w->place[side][next - 1] >= 0;
+        sap_spatial_add_scaled(V, w->S[next - 1], moves ? y[w->dofs[next - 1]] : 0.0);
+      }
+      if (w->place[side][k] >= 0) {
+        double turned[6] = {0.0};
+        sap_spatial_add_motion_cross(turned, w->S[k], V);
+        sap_spatial_velocity_at(x, turned, w->arm[side]);
+        sap_v3_add_scaled(rates[k], turned, w->sign[side]);
+        sap_v3_add_scaled(rates[k] + 3, x, w->sign[side]);
+      }
+    }
     for (int32_t k = 0; k < w->count; ++k) {
+      sap_v3_cross(x, V, w->Dp[k]);
+      sap_v3_add_scaled(rates[k] + 3, x, w->sign[side]);
+    }
+    sap_spatial_velocity_at(x, V, w->arm[side]);
+    sap_v3_add_scaled(u, V, w->sign[side]);
+    sap_v3_add_scaled(u + 3, x, w->sign[side]);
+  }
+}
+
+void sap_contact_slopes_add(sap_contact_slopes* w, const double* y, const double* f, size_t ld) {
+  const double* axes[] = {w->R, w->R + 3, w->R + 6, w->R + 6, w->R, w->R + 3};
+  double u[6], x[3], (*rates)[6] = (double(*)[6])w->row_scale;
+  find_rates(w, y, u, rates);
+  for (int32_t k = 0; k < w->count; ++k) {
+    for (int part = 0; part < 6; part += 3) {
+      sap_v3_cross(x, w->rho[k], u + part);
+      sap_v3_sub(rates[k] + part, rates[k] + part, x);
+    }
+    for (int32_t s = 0; s < w->rows; ++s) {
+      const double d = sap_v3_dot(axes[s], rates[k] + (s < 3 ? 3 : 0));
       for (int32_t r = 0; r < w->rows; ++r) {
-        w->changes[k][r] += f[ld * (size_t)r + (size_t)s] * w->row_way[w->dofs[k]];
+        w->changes[k][r] += f[ld * (size_t)r + (size_t)s] * d;
       }
     }
   }
 }
 
 void sap_contact_slopes_rates(sap_contact_slopes* w, const double* y, int at, double u[3]) {
-  double x[3];
-  sap_v3_set(u, 0.0, 0.0, 0.0);
+  double x[3], V[6], (*rates)[6] = (double(*)[6])w->row_scale;
+  find_rates(w, y, V, rates);
+  sap_v3_copy(u, V + 3);
   for (int32_t k = 0; k < w->count; ++k) {
     double* J = w->rates[k][at + 1];
+    sap_v3_copy(w->rates[k][at], rates[k] + 3);
     sap_v3_set(J, 0.0, 0.0, 0.0);
     for (int side = 0; side < SAP_CONTACT_SIDES; ++side) {
       if (w->place[side][k] >= 0) {
         sap_spatial_velocity_at(x, w->S[k], w->arm[side]);
         sap_v3_add_scaled(J, x, w->sign[side]);
       }
-    }
-    sap_v3_add_scaled(u, J, y[w->dofs[k]]);
-  }
-  for (int i = 0; i < 3; ++i) {  // R' u along the world's axis i, without the turn of R
-    const sap_contact_field along = {y, {w->R[i], w->R[3 + i], w->R[6 + i]}};
-    sap_contact_slopes_find_row(w, &along, 1, w->row_way);
-    for (int32_t k = 0; k < w->count; ++k) {
-      sap_v3_cross(x, w->rho[k], u);
-      w->rates[k][at][i] = w->row_way[w->dofs[k]] + x[i];
     }
   }
 }
