@@ -46,9 +46,8 @@ static void differentiate(sap_dynamics* d, const sap_kinematics* kin, results* o
   const sap_mass_form form = {.x = {v, out->D[0], NULL, out->D[2]},
                               .C = {{1.0, -2.0, 1.0, 0.5}, {-2.0, 0.3}, {1.0}, {0.5}}};
   for (int32_t t = 0; t < d->model->sizes.trees; ++t) {
-    kernels->mass_gradient(masses, kin, t, &form, out->gradient);
     kernels->add_mass(masses, t, &form);
-    kernels->mass_sum_gradient(masses, kin, t, out->gradient);
+    kernels->mass_gradient(masses, kin, t, out->gradient);
   }
   sap_pool_free(&pool);
 }

@@ -58,8 +58,7 @@ sap_status sap_mass_work_create(sap_dynamics* d, sap_pool* pool, sap_mass_work**
     entries += (size_t)model->tree_sizes[t] * SAP_MASS_ROW(model->tree_sizes[t]);
   }
   SAP_TRY(SAP_POOL_ADD_ALL(
-      pool, error, SAP_ARRAY(&w->links, d->nlinks), SAP_ARRAY(&w->Pd, model->sizes.nv),
-      SAP_ARRAY(&w->dofs, model->sizes.nv), SAP_ARRAY(&w->inertia, d->nlinks),
+      pool, error, SAP_ARRAY(&w->dofs, model->sizes.nv), SAP_ARRAY(&w->inertia, d->nlinks),
       SAP_ARRAY(&w->tree_link, model->sizes.trees + 1), SAP_ARRAY(&w->sums, model->sizes.trees + 1),
       SAP_ARRAY(&w->used, model->sizes.trees)));
   SAP_TRY(SAP_POOL_ADD(pool, &w->sums[0], entries, error));

@@ -64,10 +64,6 @@ typedef struct sap_mass_form {
   const double* x[SAP_MASS_FIELDS];  // (nv), read up to the end of a four; NULL: zero
   double C[SAP_MASS_FIELDS][SAP_MASS_FIELDS];
 } sap_mass_form;
-typedef struct sap_mass_link {
-  double V[6][SAP_MASS_FIELDS], U[6][SAP_MASS_FIELDS];  // velocities of x and of u
-  double H[6][SAP_MASS_FIELDS];                         // momenta of u, then of all links behind
-} sap_mass_link;
 #define SAP_MASS_ROW(n) ((size_t)(((n) + 3) / 4 * 4))
 typedef struct sap_mass_dof {
   double S[8], U[8], G[8];
@@ -76,13 +72,11 @@ typedef struct sap_mass_dof {
 // Workspace of the following.
 typedef struct sap_mass_work {
   sap_dynamics* dynamics;
-  sap_mass_link* links;              // (links)
-  double (*Pd)[6][SAP_MASS_FIELDS];  // twice (nv)
-  sap_mass_dof* dofs;                // (nv)
-  sap_inertia* inertia;              // (links)
-  int32_t* tree_link;  // first link of each tree, their number                       (trees + 1)
-  double** sums;       // Q of each tree: rows of SAP_MASS_ROW, up to the diagonal    (trees)
-  bool* used;          // Q is not zero                                               (trees)
+  sap_mass_dof* dofs;    // (nv)
+  sap_inertia* inertia;  // (links)
+  int32_t* tree_link;    // first link of each tree, their number                       (trees + 1)
+  double** sums;         // Q of each tree: rows of SAP_MASS_ROW, up to the diagonal    (trees)
+  bool* used;            // Q is not zero                                               (trees)
 } sap_mass_work;
 // Velocities along a path of dofs, each with a wrench.
 enum { SAP_PATH_FIELDS = 7 };

@@ -24,14 +24,10 @@ typedef struct sap_dynamics_kernels {
                               const double* a, const sap_inverse_derivatives* out);
   // No link may be locked to its parent.
   void (*momentum_derivatives)(sap_derivatives* work, const sap_momentum_derivatives* step);
-  // Adds the gradient to q of the sum of Q_ij M_ij over a tree, Q the form, to out (nv).
-  void (*mass_gradient)(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
-                        const sap_mass_form* form, double* out);
   // Adds the form to work->sums of a tree.
   void (*add_mass)(sap_mass_work* work, int32_t tree, const sap_mass_form* form);
-  // The same gradient with Q = work->sums.
-  void (*mass_sum_gradient)(sap_mass_work* work, const sap_kinematics* kin, int32_t tree,
-                            double* out);
+  // Adds the gradient to q of the sum of Q_ij M_ij over a tree, Q = work->sums, to out (nv).
+  void (*mass_gradient)(sap_mass_work* work, const sap_kinematics* kin, int32_t tree, double* out);
   // V = sum of y_k S_k of the dofs k from `last` to the root; adds the sum of y_k times the wrenches to a_k.
   void (*add_fields)(const int32_t* parent, int32_t last, const double (*S)[8],
                      sap_path_fields* fields, double (*a)[8]);

@@ -152,20 +152,7 @@ static void differentiate_ball(const sap_spring* spring, const double* q, double
   }
 }
 
-// Returns Q_ij of the form or, if it is NULL, of the sum of forms.
-static double find_entry(const sap_slopes_call* call, const sap_mass_form* form, int32_t i,
-                         int32_t j) {
-  double sum = form == NULL ? sap_slopes_mass_entry(call, i, j) : 0.0;
-  for (int a = 0; form != NULL && a < SAP_MASS_FIELDS; ++a) {
-    for (int b = 0; b < SAP_MASS_FIELDS && form->x[a] != NULL; ++b) {
-      sum += form->x[b] != NULL ? form->C[a][b] * form->x[a][i] * form->x[b][j] : 0.0;
-    }
-  }
-  return sum;
-}
-
-void sap_multibody_add_springs(const sap_slopes_call* call, int32_t tree, const sap_mass_form* form,
-                               double* out) {
+void sap_multibody_add_springs(const sap_slopes_call* call, int32_t tree, double* out) {
   const sap_dynamics* d = call->multibody->dynamics;
   const sap_step_context* step = call->step;
   const double *q = call->out->q_A, scale = step->dt * step->dt * step->theta * step->theta_vq;
@@ -180,8 +167,8 @@ void sap_multibody_add_springs(const sap_slopes_call* call, int32_t tree, const 
       }
       for (int i = 0; i < n * n; ++i) {
         const int row = i % n, column = i / n;
-        out[v + k] +=
-            dK[row < column ? n * row + column : i] * find_entry(call, form, v + row, v + column);
+        out[v + k] += dK[row < column ? n * row + column : i] *
+                      sap_slopes_mass_entry(call, v + row, v + column);
       }
     }
   }

@@ -534,7 +534,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
   }
   for (int32_t t = 0; t < multibody->model->sizes.trees && pulls; ++t) {
     if (multibody->masses->used[t]) {
-      sap_slopes_add_mass_gradient(&call, t, NULL, out->dq_A);
+      sap_slopes_add_mass_gradient(&call, t, out->dq_A);
       sap_slopes_add_A_parameters(&call, t);
     }
   }

@@ -155,21 +155,16 @@ static sap_mass_form make_form(const sap_slopes_call* call, const sap_block* blo
   return form;
 }
 
-void sap_slopes_add_mass_gradient(const sap_slopes_call* call, int32_t tree,
-                                  const sap_mass_form* form, double* out) {
-  const sap_dynamics_kernels* kernels = call->multibody->dynamics->kernels;
+void sap_slopes_add_mass_gradient(const sap_slopes_call* call, int32_t tree, double* out) {
   sap_mass_work* masses = call->multibody->masses;
   const sap_link* root = &call->multibody->dynamics->links[masses->tree_link[tree]];
   const double* h = root->body_inertia.h;
+  masses->used[tree] = false;
   if (root->lone && h[0] == 0.0 && h[1] == 0.0 && h[2] == 0.0) {
     return;  // A of a free body about its centre is constant
   }
-  if (form != NULL) {
-    kernels->mass_gradient(masses, call->kin_A, tree, form, out);
-  } else {
-    kernels->mass_sum_gradient(masses, call->kin_A, tree, out);
-  }
-  sap_multibody_add_springs(call, tree, form, out);
+  call->multibody->dynamics->kernels->mass_gradient(masses, call->kin_A, tree, out);
+  sap_multibody_add_springs(call, tree, out);
 }
 
 // Adds the form to the sum of a tree.
@@ -210,11 +205,10 @@ void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
     const int32_t tree = block->trees[i / rows];
     const sap_mass_form form = make_form(call, block, &pulls[i % rows]);
     double* out = w->row_change + n * (size_t)(i % rows);
-    if (one) {
-      add_to_sum(call->multibody, tree, &form);
-    } else {
+    add_to_sum(call->multibody, tree, &form);
+    if (!one) {
       memset(out + model->tree_dofs[tree], 0, (size_t)model->tree_sizes[tree] * sizeof *out);
-      sap_slopes_add_mass_gradient(call, tree, &form, out);
+      sap_slopes_add_mass_gradient(call, tree, out);
     }
   }
   for (int32_t t = 0; t < block->ntrees && !one; ++t) {

@@ -149,13 +149,11 @@ void sap_slopes_add_mass(const sap_slopes_call* call, const sap_block* block,
                          const sap_mass_pull* pulls, const double* factors);
 // Adds what A gives to d of corrected positions, likewise.
 void sap_slopes_add_end_mass(const sap_slopes_call* call);
-// Adds to out (nv) the gradient to q_A of the sum of Q_ij A_ij over a tree, Q the form or, if it is
-// NULL, the sum of all forms.
-void sap_slopes_add_mass_gradient(const sap_slopes_call* call, int32_t tree,
-                                  const sap_mass_form* form, double* out);
+// Adds to out (nv) the gradient to q_A of the sum of Q_ij A_ij over a tree, Q the sum of forms, and
+// makes that empty.
+void sap_slopes_add_mass_gradient(const sap_slopes_call* call, int32_t tree, double* out);
 // The part of the joint springs in A.
-void sap_multibody_add_springs(const sap_slopes_call* call, int32_t tree, const sap_mass_form* form,
-                               double* out);
+void sap_multibody_add_springs(const sap_slopes_call* call, int32_t tree, double* out);
 // Returns Q_ij of the sum.
 static inline double sap_slopes_mass_entry(const sap_slopes_call* call, int32_t i, int32_t j) {
   const sap_model* model = call->multibody->model;
