@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "integrators/stepper.h"
-#include "math/quaternion.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/engine/impulse_slopes.h"
 
@@ -47,52 +46,37 @@ static const sap_contact* find_start(const sap_multibody* multibody, const sap_c
   return &point->contacts[i];
 }
 
-// Sets velocity_change of the contact turned by `turn` about p.
-static sap_status find_change(const sap_slopes_call* call, const double turn[3], const double u[3],
-                              sap_contact_move* move, double out[3], sap_error* error) {
-  double q[4], T[9];
-  sap_contact_block block;
-  sap_quaternion_exp(q, turn);
-  sap_quaternion_to_matrix(T, q);
-  sap_m3_mul(move->R_WC_theta, T, call->w->R);
-  for (int i = 0; i < 3; ++i) {
-    move->velocity_theta[i] = sap_v3_dot(move->R_WC_theta + 3 * i, u);
-  }
-  SAP_TRY(sap_contact_block_move(call->step, move, &block, error));
-  sap_v3_copy(out, block.velocity_change);
-  return SAP_STATUS_OK;
-}
-
-// Sets w->by_change by differences of a function of few vectors. u0, u: velocities of B relative to
-// A at q0 and q^theta.
-static sap_status find_by_change(const sap_slopes_call* call, const double n0[3],
-                                 const double u0[3], const double u[3], sap_error* error) {
+// Sets w->by_change. u0, u: velocities of B relative to A at q0 and q^theta. The component of u0
+// along the turned tangent is t . u0 - a b/D, a = n0 . t, b = (n + n0) . u0, D = 1 + n . n0.
+static void find_by_change(const sap_slopes_call* call, const double n0[3], const double u0[3],
+                           const double u[3]) {
+  static const double zero[3] = {0.0, 0.0, 0.0};
   sap_contact_slopes* w = call->w;
+  const double ratio = (1.0 - call->step->stage_theta) / call->step->stage_theta;
+  const double *R = w->R, D = 1.0 + sap_v3_dot(R + 6, n0);
+  double sum[3];
+  sap_v3_add(sum, R + 6, n0);
   for (int32_t j = 0; j < 3 * w->count; ++j) {
     const int32_t k = j / 3, kind = j % 3;  // by q0, q^theta, v0
-    double out[2][3], *rates[4];
-    for (int i = 0; i < 4; ++i) {
-      rates[i] = w->rates[k][i];
+    const double* du0 = kind == 1 ? zero : w->rates[k][kind == 0 ? 0 : 1];
+    const double* du = kind == 0 ? zero : w->rates[k][kind == 1 ? 2 : 3];
+    double dn0[3], dR[9], dsum[3];
+    sap_v3_cross(dn0, kind == 0 ? w->rho0[k] : zero, n0);
+    for (int i = 0; i < 9; i += 3) {
+      sap_v3_cross(dR + i, kind == 1 ? w->rho[k] : zero, R + i);
     }
-    for (int side = 0; side < 2; ++side) {
-      const double step = side == 0 ? -SAP_LAW_STEP : SAP_LAW_STEP;
-      double turn[3], tilt[3], moved[3];
-      sap_contact_move move = {.phi0 = 0.0};
-      sap_v3_cross(tilt, w->rho0[k], n0);
-      sap_v3_scale(turn, w->rho[k], kind == 1 ? step : 0.0);
-      sap_v3_copy(move.normal0, n0);
-      sap_v3_add_scaled(move.normal0, tilt, kind == 0 ? step : 0.0);
-      sap_v3_copy(move.velocity0, u0);
-      sap_v3_add_scaled(move.velocity0, rates[kind == 0 ? 0 : 1], kind == 1 ? 0.0 : step);
-      sap_v3_copy(moved, u);
-      sap_v3_add_scaled(moved, rates[kind == 1 ? 2 : 3], kind == 0 ? 0.0 : step);
-      SAP_TRY(find_change(call, turn, moved, &move, out[side], error));
-    }
+    sap_v3_add(dsum, dR + 6, dn0);
+    const double b = sap_v3_dot(sum, u0), db = sap_v3_dot(dsum, u0) + sap_v3_dot(sum, du0);
+    const double dD = sap_v3_dot(dR + 6, n0) + sap_v3_dot(R + 6, dn0);
     for (int i = 0; i < 3; ++i) {
-      w->by_change[k][kind][i] = (out[1][i] - out[0][i]) / (2.0 * SAP_LAW_STEP);
+      const double *t = R + 3 * i, *dt = dR + 3 * i, a = sap_v3_dot(n0, t);
+      const double da = sap_v3_dot(dn0, t) + sap_v3_dot(n0, dt);
+      const double along =
+          sap_v3_dot(dt, u0) + sap_v3_dot(t, du0) - (da * b + a * db) / D + a * b * dD / (D * D);
+      const double before = i == SAP_NORMAL_ROW ? sap_v3_dot(dn0, u0) + sap_v3_dot(n0, du0) : along;
+      w->by_change[k][kind][i] = ratio * (sap_v3_dot(dt, u) + sap_v3_dot(t, du) - before);
     }
   }
-  return SAP_STATUS_OK;
 }
 
 sap_status sap_slopes_find_contact(sap_slopes_call* call, const sap_contact* contact,
@@ -124,5 +108,6 @@ sap_status sap_slopes_find_contact(sap_slopes_call* call, const sap_contact* con
     sap_derivatives_note(call->out->notes, "held: curvature of gaps");
   }
   sap_contact_slopes_rates(w, guess, 2, u);
-  return find_by_change(call, start->R_WC + 6, u0, u, error);
+  find_by_change(call, start->R_WC + 6, u0, u);
+  return SAP_STATUS_OK;
 }
