@@ -26,6 +26,7 @@ struct sap_differentiation {
   double *v, *v_vq, *v_theta, *a, *residual, *impulse, *x, *near_v;  // (nv)
   bool stale;                      // factors are those at v before its last correction
   bool constant;                   // dp/dv is
+  bool smooth;                     // the last correction of v was small
   double* smooth_v;                // where m and its slopes were found last                (nv)
   double* q;                       // (nq)
   sap_matrix_parts parts;          // trees that blocks or couplings link

@@ -17,9 +17,10 @@
 #include "integrators/balance_slopes.h"
 
 // v is good enough where a correction is below NEAR, as the next one is about 1e4 times its square,
-// and factors at v before it serve where it is below STALE. m, which has no kinks, is linear where it
-// is below SMOOTH, and so its slopes serve; likewise F where dp/dv is constant.
-static const double NEAR = 3e-8, STALE = 1e-12, SMOOTH = 1e-7;
+// and factors at v before it serve where it is below STALE. m, which has no kinks, is linear where no
+// velocity moves further than SMOOTH [m, rad] in the step by it, and so its slopes serve; likewise F
+// where dp/dv is constant.
+static const double NEAR = 3e-8, STALE = 1e-12, SMOOTH = 1e-8;
 // Products by stale factors are refined until a change is below this part of them.
 static const double REFINED = 1e-5;
 enum { ITERATIONS = 8 };
@@ -157,8 +158,10 @@ static double correct(sap_stepper* stepper) {
     d->x[i] = d->impulse[i] - d->residual[i];
   }
   sap_near_spd_solve(&d->at.v, false, 1, d->x);
+  d->smooth = true;
   for (int32_t i = 0; i < n; ++i) {
     d->v[i] += d->x[i];
+    d->smooth = d->smooth && fabs(d->x[i]) * stepper->step.dt <= SMOOTH;
   }
   const double size = norm(stepper, d->x, false);
   return size == 0.0 ? 0.0
@@ -187,9 +190,9 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
   sap_differentiation* d = stepper->differentiation;
   sap_linearize_report* report = &d->report;
   const size_t n = (size_t)stepper->system.nv;
-  double near;
+  bool near;
   do {
-    const bool slopes = report->iterations == 0 || report->last_correction > SMOOTH;
+    const bool slopes = report->iterations == 0 || !d->smooth;
     if (slopes) {
       SAP_TRY(sap_balance_find(stepper, d->v, &d->at, error));
       memcpy(d->smooth_v, d->v, n * sizeof *d->v);
@@ -204,11 +207,11 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
     report->last_correction = correct(stepper);
     report->correction += report->last_correction;
     report->iterations += 1;
-    near = d->constant ? SMOOTH : NEAR;
-  } while (report->iterations < ITERATIONS && report->last_correction > near);
-  SAP_FAIL_IF(!(report->last_correction <= near), error, SAP_STATUS_STEP_FAILED,
+    near = report->last_correction <= NEAR || (d->constant && d->smooth);
+  } while (report->iterations < ITERATIONS && !near);
+  SAP_FAIL_IF(!near, error, SAP_STATUS_STEP_FAILED,
               "derivatives of a step: after %d corrections of v the last one is %g, not below %g",
-              report->iterations, report->last_correction, near);
+              report->iterations, report->last_correction, NEAR);
   d->stale = !d->constant && report->last_correction > STALE;
   return SAP_STATUS_OK;
 }
