@@ -51,24 +51,21 @@ sap_status sap_balance_find_parts(sap_stepper* stepper, sap_error* error) {
     sap_join_trees(d->roots, system->couplings[c][0], system->couplings[c][1]);
   }
   parts->count = 0;
-  memset(parts->start, 0, ((size_t)system->ntrees + 1) * sizeof *parts->start);
+  memset(parts->start, 0, ((size_t)system->ntrees + 2) * sizeof *parts->start);
   for (int32_t t = 0; t < system->ntrees; ++t) {
     const int32_t root = sap_tree_root(d->roots, t);
     d->part[t] = root == t ? parts->count++ : d->part[root];
-    parts->start[d->part[t] + 1] += system->tree_sizes[t];
+    parts->start[d->part[t] + 2] += system->tree_sizes[t];
   }
-  for (int32_t p = 0; p < parts->count; ++p) {
+  for (int32_t p = 1; p <= parts->count; ++p) {
     parts->start[p + 1] += parts->start[p];
   }
-  for (int32_t t = 0; t < system->ntrees; ++t) {  // start: first of what is still to come
+  for (int32_t t = 0; t < system->ntrees;
+       ++t) {  // of the next part: first of what is still to come
     for (int32_t i = tree_dof[t]; i < tree_dof[t + 1]; ++i) {
-      parts->at[parts->start[d->part[t]]++] = i;
+      parts->at[parts->start[d->part[t] + 1]++] = i;
     }
   }
-  for (int32_t p = parts->count; p > 0; --p) {
-    parts->start[p] = parts->start[p - 1];
-  }
-  parts->start[0] = 0;
   return SAP_STATUS_OK;
 }
 

@@ -43,7 +43,7 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       SAP_ARRAY(&d->smooth_v, n), SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->end_unit, n),
       SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->turned, n * (n + 3)),
       SAP_ARRAY(&d->turned_v, n * n), SAP_ARRAY(&d->near_rest, n * n), SAP_ARRAY(&d->first, n),
-      SAP_ARRAY(&d->parts.start, stepper->system.ntrees + 1), SAP_ARRAY(&d->parts.at, n),
+      SAP_ARRAY(&d->parts.start, stepper->system.ntrees + 2), SAP_ARRAY(&d->parts.at, n),
       SAP_ARRAY(&d->roots, stepper->system.ntrees), SAP_ARRAY(&d->part, stepper->system.ntrees),
       SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, n * nx), SAP_ARRAY(&d->p_star, n * n),
       SAP_ARRAY(&d->p_A, n * n), SAP_ARRAY(&d->p_theta, n * n), SAP_ARRAY(&d->end_x, nx),
@@ -216,23 +216,6 @@ static sap_status polish(sap_stepper* stepper, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Sets near_p = p_star + p_A d(q_A)/dv_near, `rows` numbers per velocity, and prepares `near`
-// unless near_p is zero. turned_v = p_A J.
-static sap_status find_near_part(sap_stepper* stepper, size_t rows, sap_error* error) {
-  sap_differentiation* d = stepper->differentiation;
-  const sap_step_context* s = &stepper->step;
-  const int32_t* tree_dof = stepper->solution.free_motion.balance.A.tree_dof;
-  d->reads_near = false;
-  for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
-    const double way = sap_balance_is_explicit(stepper, t) ? 0.0 : s->theta * s->dt * s->theta_vq;
-    for (size_t i = rows * (size_t)tree_dof[t]; i < rows * (size_t)tree_dof[t + 1]; ++i) {
-      d->near_p[i] = d->p_star[i] + way * d->turned_v[i];
-      d->reads_near = d->reads_near || d->near_p[i] != 0.0;
-    }
-  }
-  return d->reads_near ? sap_balance_find_near(stepper, error) : SAP_STATUS_OK;
-}
-
 // Sets d->v_vq and whether positions at the end are corrected.
 static void find_end_motion(sap_stepper* stepper) {
   sap_differentiation* d = stepper->differentiation;
@@ -388,15 +371,19 @@ static sap_status find_sides(sap_stepper* stepper, const double* lambda,
   SAP_TRY(find_impulses(stepper, true, back, parameters, error));
   sap_step_turn_columns(d->rotations, d->count, false, rows, n, d->p_A, d->turned);
   sap_step_turn_columns(d->rotations, d->count, true, rows, n, d->p_A, d->turned_v);
+  d->reads_near = false;
   for (int32_t t = 0; t < stepper->system.ntrees; ++t) {
     const double share =
-        sap_balance_is_explicit(stepper, t) ? 1.0 : 1.0 - s->theta_vq;  // of v0 in q_A's way
+        sap_balance_is_explicit(stepper, t) ? 0.0 : s->theta_vq;  // of v_near in q_A's way
     for (size_t i = rows * (size_t)tree_dof[t]; i < rows * (size_t)tree_dof[t + 1]; ++i) {
+      const double by_v = s->theta * s->dt * d->turned_v[i];  // p_A J
       q0[i] += d->turned[i];
-      v0[i] += s->theta * s->dt * share * d->turned_v[i];
+      v0[i] += (1.0 - share) * by_v;
+      d->near_p[i] = d->p_star[i] + share * by_v;
+      d->reads_near = d->reads_near || d->near_p[i] != 0.0;
     }
   }
-  SAP_TRY(find_near_part(stepper, rows, error));
+  SAP_TRY(d->reads_near ? sap_balance_find_near(stepper, error) : SAP_STATUS_OK);
   if (s->stage_theta_vq < 1.0) {
     add_theta_part(stepper, rows, q0, v0);
   }

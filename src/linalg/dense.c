@@ -44,39 +44,30 @@ static void apply_lu(int32_t n, const double* LU, const int32_t* pivots, char tr
 }
 
 sap_status sap_near_spd_create(int32_t n, sap_pool* pool, sap_near_spd* out, sap_error* error) {
-  const size_t size = (size_t)n, factor = SAP_BRANCH_SIZE(size) + 4 * size;
+  const size_t size = (size_t)n;
   out->n = n;
-  return SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&out->B, size * size), SAP_ARRAY(&out->L, factor),
-                          SAP_ARRAY(&out->U, factor),
-                          SAP_ARRAY(&out->runs, SAP_BRANCH_RUNS(size) + 3 * size),
-                          SAP_ARRAY(&out->pivots, size), SAP_ARRAY(&out->pivoted, size),
-                          SAP_ARRAY(&out->columns, SAP_QUAD * size),
-                          SAP_ARRAY(&out->work, SAP_QUAD * SAP_BRANCH_ROW(size)));
+  return SAP_POOL_ADD_ALL(
+      pool, error, SAP_ARRAY(&out->B, size * size), SAP_ARRAY(&out->L, SAP_BRANCH_SIZE(size)),
+      SAP_ARRAY(&out->U, SAP_BRANCH_SIZE(size)),
+      SAP_ARRAY(&out->runs, size * SAP_BRANCH_BLOCK_RUNS(size)), SAP_ARRAY(&out->pivots, size),
+      SAP_ARRAY(&out->pivoted, size), SAP_ARRAY(&out->columns, SAP_QUAD * size),
+      SAP_ARRAY(&out->work, SAP_QUAD * SAP_BRANCH_ROW(size)));
 }
 
 // The factors of a part, and its rows.
 typedef struct near_part {
   int32_t n;
-  bool pivoted;
   const int32_t* at;
   sap_branch_factor factors[2];
 } near_part;
 
-static near_part first_part(const sap_near_spd* m) {
-  return (near_part){.at = m->parts->at, .factors = {{0, m->L, m->runs}, {0, m->U, m->runs}}};
-}
-
-// Moves to part i, from the one before.
-static void go_to_part(const sap_near_spd* m, int32_t i, near_part* part) {
-  const size_t before = (size_t)part->n;
-  for (int f = 0; f < 2; ++f) {
-    part->factors[f].L += SAP_BRANCH_SIZE(before);
-    part->factors[f].runs += SAP_BRANCH_RUNS(before);
-    part->factors[f].n = m->parts->start[i + 1] - m->parts->start[i];
-  }
-  part->at += part->n;
-  part->n = part->factors->n;
-  part->pivoted = m->pivoted[i];
+static near_part get_part(const sap_near_spd* m, int32_t p) {
+  const size_t first = (size_t)m->parts->start[p], n = (size_t)m->n;
+  const size_t factor = first * (SAP_BRANCH_ROW(n) + 1);
+  int32_t *runs = m->runs + first * SAP_BRANCH_BLOCK_RUNS(n), size = m->parts->start[p + 1];
+  size -= m->parts->start[p];
+  return (near_part){
+      size, m->parts->at + first, {{size, m->L + factor, runs}, {size, m->U + factor, runs}}};
 }
 
 void sap_near_spd_clear(sap_near_spd* m, const sap_matrix_parts* parts) {
@@ -92,9 +83,8 @@ void sap_near_spd_clear(sap_near_spd* m, const sap_matrix_parts* parts) {
 bool sap_near_spd_factorize(sap_near_spd* m, const sap_matrix_parts* parts) {
   bool regular = true;
   m->parts = parts;
-  near_part part = first_part(m);
   for (int32_t p = 0; p < parts->count && regular; ++p) {
-    go_to_part(m, p, &part);
+    const near_part part = get_part(m, p);
     const size_t n = (size_t)part.n;
     double* LU = part.factors->L;
     m->pivoted[p] =
@@ -125,34 +115,36 @@ static int32_t take_columns(const sap_near_spd* m, const near_part* part, int32_
   return taken;
 }
 
-static void solve_part(const sap_near_spd* m, const near_part* part, bool transposed, int32_t count,
+static void solve_part(const sap_near_spd* m, int32_t p, bool transposed, int32_t count,
                        double* X) {
+  const near_part part = get_part(m, p);
   const sap_branch_kernels* kernels = sap_branch_kernels_get(0);
-  const int32_t p = (int32_t)(part->at - m->parts->at);
-  const sap_branch_factor *left = &part->factors[!transposed], *right = &part->factors[transposed];
-  if (part->pivoted) {
-    apply_lu(part->n, part->factors->L, m->pivots + p, transposed ? 'T' : 'N', count, X);
+  const sap_branch_factor *left = &part.factors[!transposed], *right = &part.factors[transposed];
+  if (m->pivoted[p]) {
+    apply_lu(part.n, part.factors->L, m->pivots + m->parts->start[p], transposed ? 'T' : 'N', count,
+             X);
   } else if (count == 1) {
     kernels->solve(left, right, X, m->work);
   } else {
-    kernels->solve_four(left, right, count, X, (size_t)part->n, m->work);
+    kernels->solve_four(left, right, count, X, (size_t)part.n, m->work);
   }
 }
 
 void sap_near_spd_solve(const sap_near_spd* m, bool transposed, int32_t count, double* X) {
-  near_part part = first_part(m);
   for (int32_t p = 0; p < m->parts->count; ++p) {
+    const near_part part = get_part(m, p);
     int32_t columns[SAP_QUAD], next = 0, taken;
-    go_to_part(m, p, &part);
     for (; part.n == m->n && next < count; next += SAP_QUAD) {
-      solve_part(m, &part, transposed, count - next < SAP_QUAD ? count - next : SAP_QUAD,
+      solve_part(m, p, transposed, count - next < SAP_QUAD ? count - next : SAP_QUAD,
                  X + (size_t)m->n * (size_t)next);
     }
     while ((taken = take_columns(m, &part, count, X, &next, columns)) > 0) {
-      solve_part(m, &part, transposed, taken, m->columns);
-      for (int32_t i = 0; i < part.n * taken; ++i) {
-        const size_t column = (size_t)columns[i / part.n];
-        X[(size_t)m->n * column + (size_t)part.at[i % part.n]] = m->columns[i];
+      solve_part(m, p, transposed, taken, m->columns);
+      for (int32_t c = 0; c < taken; ++c) {
+        double* x = X + (size_t)m->n * (size_t)columns[c];
+        for (int32_t i = 0; i < part.n; ++i) {
+          x[part.at[i]] = m->columns[part.n * c + i];
+        }
       }
     }
   }
