@@ -173,22 +173,6 @@ void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m) {
   add_turned(d, m, true, by_q, n, m->v.B);
 }
 
-void sap_balance_pull(const sap_stepper* stepper, const sap_balance_slopes* m, const double* z,
-                      double* out) {
-  const sap_differentiation* d = stepper->differentiation;
-  const sap_step_context* s = &stepper->step;
-  const size_t n = (size_t)stepper->system.nv;
-  const double by_v = s->theta * s->dt, by_q = s->theta_vq * by_v * s->dt;
-  double *by_a = d->turned, *x = by_a + n;
-  sap_balance_multiply(d, n, z, m->r_a, by_a);
-  sap_balance_multiply(d, n, z, m->r_q, x);
-  sap_step_turn_columns(m->rotations, m->count, true, 1, n, x, out);
-  sap_balance_multiply(d, n, z, m->r_v, x);
-  for (size_t i = 0; i < n; ++i) {
-    out[i] = by_a[i] + by_v * x[i] + by_q * out[i];
-  }
-}
-
 sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
                                   const sap_balance_slopes* m, const double* z, double* x,
                                   sap_error* error) {

@@ -64,9 +64,6 @@ void sap_balance_multiply(const sap_differentiation* d, size_t nv, const double*
 // Finds m at v in d->residual, with r_q, r_v, r_a.
 sap_status sap_balance_find(sap_stepper* stepper, const double* v, sap_balance_slopes* m,
                             sap_error* error);
-// out = z' m_v.
-void sap_balance_pull(const sap_stepper* stepper, const sap_balance_slopes* m, const double* z,
-                      double* out);
 // Adds m_v to the matrix that is to be factorized.
 void sap_balance_add_slopes(const sap_stepper* stepper, sap_balance_slopes* m);
 // Finds x = [m_q0 m_v0 m_u] (nv x (2 nv + nu)) at v, where sap_balance_find has been; of z' m

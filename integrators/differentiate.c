@@ -452,8 +452,11 @@ static sap_status solve_transposed(sap_stepper* stepper, double* lambda, sap_err
   bool refine = d->stale;
   memcpy(b, lambda, (size_t)n * sizeof *b);
   sap_near_spd_solve(&d->at.v, true, 1, lambda);
+  if (refine) {
+    set_slopes(stepper);  // the factors stay
+  }
   for (int k = 0; k < ITERATIONS && refine; ++k) {
-    sap_balance_pull(stepper, &d->at, lambda, d->impulse);
+    sap_balance_multiply(d, (size_t)n, lambda, d->at.v.B, d->impulse);
     SAP_TRY(find_impulses(stepper, false, lambda, NULL, error));
     for (int32_t i = 0; i < n; ++i) {
       x[i] = b[i] - d->impulse[i];

@@ -54,8 +54,7 @@ static void make_rows(const sap_slopes_call* call, const double* q, uint64_t key
 // Changes by q0, by v0 with v_guess where that is v0, by v_guess.
 typedef enum row_input { BY_Q0, BY_V0, BY_GUESS } row_input;
 typedef struct row_change {
-  const double* share;          // of g at q0 in g, see above
-  double *J, *way, *q, *q_end;  // (ROWS nv), (nv), (nq), (nq)
+  const double* share;  // of g at q0 in g, see above
   // g: gaps or lengths at the start; along: J v_guess; end: gaps, or J v_guess, after a step with it.
   double g[ROWS], along[ROWS], end[ROWS];
 } row_change;
@@ -73,13 +72,14 @@ static void add_values(const sap_slopes_call* call, const sap_block* block, cons
   const size_t n = (size_t)model->sizes.nv;
   const bool within = acts_within(call);
   const bool equality = sap_assembly_key_kind(block->key) == SAP_KEY_EQUALITY;
-  double *way = change->way, g[ROWS];
+  const sap_contact_slopes* w = call->w;
+  double *way = w->row_way, g[ROWS];
   const double* q = s->q0;
   if (by[BY_Q0] != 0.0) {
     memset(way, 0, n * sizeof *way);
     way[k] = by[BY_Q0];
-    sap_manifold_integrate(model, s->q0, way, 1.0, change->q);
-    q = change->q;
+    sap_manifold_integrate(model, s->q0, way, 1.0, w->row_q);
+    q = w->row_q;
   }
   make_rows(call, q, block->key, g);
   for (int32_t r = 0; r < block->nrows; ++r) {
@@ -91,8 +91,8 @@ static void add_values(const sap_slopes_call* call, const sap_block* block, cons
       way[i] = time * (share * guess[i] + (1.0 - share) * s->v0_free[i]);
     }
     way[k] += time * (share * by[BY_GUESS] + (1.0 - share) * by[BY_V0]);
-    sap_manifold_integrate(model, q, way, 1.0, change->q_end);
-    make_rows(call, change->q_end, block->key, g);
+    sap_manifold_integrate(model, q, way, 1.0, w->row_q_end);
+    make_rows(call, w->row_q_end, block->key, g);
     for (int32_t r = 0; r < block->nrows; ++r) {
       change->g[r] += (1.0 - change->share[r]) * scale * (g[r] - sap_rows_times(rows, r, way));
     }
@@ -101,11 +101,11 @@ static void add_values(const sap_slopes_call* call, const sap_block* block, cons
   way[k] += by[BY_GUESS];
   for (int32_t r = 0; r < block->nrows; ++r) {
     change->along[r] += scale * sap_rows_times(rows, r, way);
-    sap_rows_add_scaled(rows, r, scale, change->J + n * (size_t)r);
+    sap_rows_add_scaled(rows, r, scale, w->row_change + n * (size_t)r);
   }
   if (equality) {
-    sap_manifold_integrate(model, q, way, s->dt, change->q_end);
-    make_rows(call, change->q_end, block->key, g);
+    sap_manifold_integrate(model, q, way, s->dt, w->row_q_end);
+    make_rows(call, w->row_q_end, block->key, g);
     for (int32_t r = 0; r < block->nrows; ++r) {
       change->end[r] += scale * (within ? sap_rows_times(rows, r, way) : g[r]);
     }
@@ -114,15 +114,8 @@ static void add_values(const sap_slopes_call* call, const sap_block* block, cons
 
 static void find_change(const sap_slopes_call* call, const sap_block* block, const double* guess,
                         int32_t k, row_input input, row_change* change) {
-  const sap_contact_slopes* w = call->w;
-  change->J = w->row_change;
-  change->way = w->row_way;
-  change->q = w->row_q;
-  change->q_end = w->row_q_end;
-  memset(change->g, 0, sizeof change->g);
-  memset(change->along, 0, sizeof change->along);
-  memset(change->end, 0, sizeof change->end);
-  memset(change->J, 0, ROWS * (size_t)call->multibody->model->sizes.nv * sizeof(double));
+  *change = (row_change){.share = change->share};
+  memset(call->w->row_change, 0, ROWS * (size_t)call->multibody->model->sizes.nv * sizeof(double));
   for (int side = -1; side <= 1; side += 2) {
     double by[3] = {0.0};
     by[input] = side * STEP;
@@ -179,7 +172,7 @@ static void add_input(const sap_slopes_call* call, const sap_block* block, const
       for (int32_t r = 0; r < block->nrows; ++r) {
         const double end =
             acts_within(call) ? change.end[r] : (change.end[r] - change.g[r]) / s->dt;
-        const double* dJ = change.J + n * (size_t)r;
+        const double* dJ = call->w->row_change + n * (size_t)r;
         x[r] = law->by_g[r] * change.g[r] + law->by_rate[r] * dot(dJ, s->v0_free, n) +
                law->by_curve[r] * (change.along[r] - end) -
                law->G[(block->nrows + 1) * r] * dot(dJ, call->out->v, n);
@@ -188,7 +181,8 @@ static void add_input(const sap_slopes_call* call, const sap_block* block, const
       for (int32_t r = 0; r < block->nrows; ++r) {
         x[r] += law->by_w[r] * dw[r / 3];
       }
-      add_column(call, block, x, law->gamma, change.J, input == BY_GUESS ? -1.0 : 1.0, out, k);
+      add_column(call, block, x, law->gamma, call->w->row_change, input == BY_GUESS ? -1.0 : 1.0,
+                 out, k);
     }
   }
 }
