@@ -246,15 +246,6 @@ static void pull_moves(const sap_slopes_call* call, const contact_law* law, cons
   }
 }
 
-// Adds dgamma to column k, or lambda' J' dgamma, which is x[0], to entry k.
-static void add_changes(const sap_slopes_call* call, const double* x, double* out, int32_t k) {
-  if (call->out->lambda != NULL) {
-    out[k] += x[0];
-  } else {
-    sap_slopes_add_rows(call, x, out, k);
-  }
-}
-
 // Adds what dgamma to velocity_change gives by dofs[k].
 static void add_velocity_change(const sap_slopes_call* call, int32_t k, double (*g)[SLOTS]) {
   const sap_contact_slopes* w = call->w;
@@ -265,8 +256,7 @@ static void add_velocity_change(const sap_slopes_call* call, int32_t k, double (
     for (int32_t r = 0; r < w->slots; ++r) {
       x[r] = by[0] * g[0][r] + by[1] * g[1][r] + by[2] * g[2][r];
     }
-    x[0] = call->out->lambda != NULL ? sap_slopes_dot(w, w->u, x) : x[0];
-    add_changes(call, x, to[kind], w->dofs[k]);
+    sap_slopes_add_rows(call, x, to[kind], w->dofs[k]);
   }
 }
 
@@ -312,15 +302,15 @@ static void add_law(const sap_slopes_call* call, const sap_block* block, const c
   sap_mass_pull masses[ROWS];
   find_changes(call, law, G, g, W, force, masses, pulls);
   for (int32_t k = 0; k < w->count && (!one || call->within); ++k) {
-    double x[ROWS];
+    double x[SLOTS];
     if (!one) {
       sap_slopes_add_rows(call, w->changes[k], to, w->dofs[k]);
     }
-    for (int32_t r = 0; call->within && r < w->rows; ++r) {
-      x[r] = pulls[one ? 0 : r].phi * w->dphi0[k];
+    for (int32_t r = 0; call->within && r < w->slots; ++r) {
+      x[r] = g[IN_PHI][r] * w->dphi0[k];
     }
     if (call->within) {
-      add_changes(call, x, call->out->dq0, w->dofs[k]);
+      sap_slopes_add_rows(call, x, call->out->dq0, w->dofs[k]);
       add_velocity_change(call, k, g + IN_CHANGE);
     }
   }
