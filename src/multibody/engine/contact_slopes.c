@@ -20,7 +20,7 @@ sap_status sap_contact_slopes_create(const sap_model* model, sap_pool* pool,
   sap_contact_slopes* w;
   SAP_TRY(SAP_POOL_ADD(pool, &w, 1, error));
   w->model = model;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 2; ++i) {
     sap_contact_pull* pull = &w->pulls[i];
     SAP_TRY(SAP_POOL_ADD_ALL(pool, error, SAP_ARRAY(&pull->S, nv), SAP_ARRAY(&pull->a, nv),
                              SAP_ARRAY(&pull->E, nv), SAP_ARRAY(&pull->on, nv)));
@@ -197,36 +197,23 @@ void sap_contact_slopes_pull(sap_contact_slopes* w, const sap_contact_field* fie
   add_motions(w, point, turn, phi, pull);
 }
 
-// Ends the sums at a dof, those nearer to the tips first.
-static void end_dof(const sap_contact_slopes* w, sap_contact_pull* pull, int32_t k, double* out) {
-  const int32_t *group = w->model->dof_group, before = w->model->dof_parent[k];
-  double* E = pull->E[group[k]];
-  sap_spatial_add_force_cross(E, pull->S[k], pull->a[k]);
-  for (int32_t i = k; i < w->model->sizes.nv && group[i] == k; ++i) {
-    out[i] += sap_spatial_dot(pull->S[i], E);
-  }
-  if (group[k] == k && before >= 0) {
-    sap_spatial_add_scaled(pull->E[group[before]], E, 1.0);
-  }
-  pull->on[k] = false;
-}
-
-void sap_contact_slopes_end_pull(const sap_contact_slopes* w, sap_contact_pull* pull, double* out) {
-  for (int32_t k = w->model->sizes.nv; k-- > 0;) {
-    if (pull->on[k]) {
-      end_dof(w, pull, k, out);
+void sap_contact_slopes_end_pull(const sap_contact_slopes* w, sap_contact_pull* pull,
+                                 const int32_t* dofs, int32_t count, double* out) {
+  const int32_t* group = w->model->dof_group;
+  while (count-- > 0) {
+    const int32_t k = dofs != NULL ? dofs[count] : count, before = w->model->dof_parent[k];
+    if (!pull->on[k]) {
+      continue;
     }
-  }
-}
-
-void sap_contact_slopes_find_row(sap_contact_slopes* w, const sap_contact_field* fields, int count,
-                                 double* out) {
-  sap_contact_slopes_pull(w, fields, count, 0.0, &w->pulls[2]);
-  for (int32_t k = 0; k < w->count; ++k) {
-    out[w->dofs[k]] = 0.0;
-  }
-  for (int32_t k = w->count; k-- > 0;) {
-    end_dof(w, &w->pulls[2], w->dofs[k], out);
+    double* E = pull->E[group[k]];
+    sap_spatial_add_force_cross(E, pull->S[k], pull->a[k]);
+    for (int32_t i = k; i < w->model->sizes.nv && group[i] == k; ++i) {
+      out[i] += sap_spatial_dot(pull->S[i], E);
+    }
+    if (group[k] == k && before >= 0) {
+      sap_spatial_add_scaled(pull->E[group[before]], E, 1.0);
+    }
+    pull->on[k] = false;
   }
 }
 

@@ -228,21 +228,22 @@ static void pull_moves(const sap_slopes_call* call, const contact_law* law, cons
     fields[count].y = others[s].y;
     memcpy(fields[count++].f, others[s].f, sizeof fields->f);
   }
-  if (number > 0) {
-    sap_contact_slopes_pull(w, fields, count, call->within ? 0.0 : pull->phi,
-                            &w->pulls[call->within]);
-    if (w->slots > w->rows) {
-      const double* const* y = call->problem->end;
-      const sap_contact_field end[] = {{y[0], {[SAP_NORMAL_ROW] = -call->data->end_pull}},
-                                       {y[1], {[SAP_NORMAL_ROW] = call->data->end_impulse}},
-                                       {y[2], {[SAP_NORMAL_ROW] = call->data->end_push}}};
-      double by_point[3];
-      sap_v3_copy(by_point, w->by_point);
-      sap_contact_slopes_pull(w, end, 3, 0.0, &w->pulls[call->within]);
-      sap_v3_add(w->by_point, w->by_point, by_point);
+  sap_contact_pull* sum = &w->pulls[call->within];
+  sap_contact_slopes_pull(w, fields, count, call->within || number == 0 ? 0.0 : pull->phi, sum);
+  if (number == 0) {
+    for (int32_t k = 0; k < w->count; ++k) {
+      w->row_way[w->dofs[k]] = 0.0;
     }
-  } else {
-    sap_contact_slopes_find_row(w, fields, count, w->row_way);
+    sap_contact_slopes_end_pull(w, sum, w->dofs, w->count, w->row_way);
+  } else if (w->slots > w->rows) {
+    const double* const* y = call->problem->end;
+    const sap_contact_field end[] = {{y[0], {[SAP_NORMAL_ROW] = -call->data->end_pull}},
+                                     {y[1], {[SAP_NORMAL_ROW] = call->data->end_impulse}},
+                                     {y[2], {[SAP_NORMAL_ROW] = call->data->end_push}}};
+    double by_point[3];
+    sap_v3_copy(by_point, w->by_point);
+    sap_contact_slopes_pull(w, end, 3, 0.0, sum);
+    sap_v3_add(w->by_point, w->by_point, by_point);
   }
 }
 
@@ -483,7 +484,7 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
   out->constant = true;
   if (out->dq0 != NULL) {
     memset(multibody->masses->used, 0, (size_t)multibody->model->sizes.trees);
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 2; ++i) {
       memset(call.w->pulls[i].on, 0, (size_t)multibody->model->sizes.nv);
     }
     call.kin = sap_multibody_start_kinematics(multibody, step->q0);
@@ -520,7 +521,8 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
     sap_slopes_add_end_mass(&call);
   }
   for (int i = 0; i < 2 && pulls; ++i) {
-    sap_contact_slopes_end_pull(call.w, &call.w->pulls[i], i == 0 ? out->dq0 : out->dq_theta);
+    sap_contact_slopes_end_pull(call.w, &call.w->pulls[i], NULL, multibody->model->sizes.nv,
+                                i == 0 ? out->dq0 : out->dq_theta);
   }
   for (int32_t t = 0; t < multibody->model->sizes.trees && pulls; ++t) {
     if (multibody->masses->used[t]) {

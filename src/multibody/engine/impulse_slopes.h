@@ -66,7 +66,7 @@ typedef struct sap_contact_slopes {
   sap_contact_variation vary;
   sap_moved_pair moved;
   sap_path_fields fields;     // scratch
-  sap_contact_pull pulls[3];  // of contacts at q0, at q^theta; scratch
+  sap_contact_pull pulls[2];  // of contacts at q0, at q^theta
 } sap_contact_slopes;
 
 sap_status sap_contact_slopes_create(const sap_model* model, sap_pool* pool,
@@ -79,12 +79,10 @@ void sap_contact_slopes_set(sap_contact_slopes* slopes, const sap_kinematics* ki
 // q; sets the gradient of the products to p in slopes->by_point.
 void sap_contact_slopes_pull(sap_contact_slopes* slopes, const sap_contact_field* fields, int count,
                              double phi, sap_contact_pull* pull);
-// Adds these gradients to out (nv) and makes the sums empty.
+// Adds these gradients to out (nv) and makes the sums empty; dofs (count): all that have some,
+// those nearer to the root first, or NULL: all velocities.
 void sap_contact_slopes_end_pull(const sap_contact_slopes* slopes, sap_contact_pull* pull,
-                                 double* out);
-// Sets out[dofs[k]] (nv) to those of this contact alone.
-void sap_contact_slopes_find_row(sap_contact_slopes* slopes, const sap_contact_field* fields,
-                                 int count, double* out);
+                                 const int32_t* dofs, int32_t count, double* out);
 // Adds f_r' d(J y) to q, of all rows r, to changes; f_r at f + ld r.
 void sap_contact_slopes_add(sap_contact_slopes* slopes, const double* y, const double* f,
                             size_t ld);
