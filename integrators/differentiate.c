@@ -117,9 +117,8 @@ static sap_status find_impulses(sap_stepper* stepper, bool all, const double* la
     out.impulse = lambda == NULL ? d->impulse : NULL;
     out.minus_dv = lambda == NULL ? d->at.v.B : d->impulse;
   } else {
-    if (r->linearized_again) {
-      sap_derivatives_note(d->report.notes, "held: impulses about which the step was solved again");
-    }
+    sap_derivatives_note(r->linearized_again, d->report.notes,
+                         "held: impulses about which the step was solved again");
     choose(stepper, stepper->v0_free, l->v_near, d->near_v);
     SAP_TRY(sap_balance_move(stepper, d->near_v, error));
     d->count = system->step_rotations(system->context, d->v_vq, step.theta * step.dt, d->rotations);

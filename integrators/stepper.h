@@ -49,8 +49,9 @@ struct sap_stepper {
 };
 
 typedef struct sap_differentiation sap_differentiation;
-// Adds a text to notes on derivatives (SAP_DERIVATIVE_NOTES) unless it is there.
-void sap_derivatives_note(char* notes, const char* text);
+// Adds a text that applies to notes on derivatives (SAP_DERIVATIVE_NOTES) unless it is there; returns
+// `applies`.
+bool sap_derivatives_note(bool applies, char* notes, const char* text);
 // The derivatives in hand are not those of the next step.
 void sap_differentiation_forget(sap_stepper* stepper);
 

@@ -196,10 +196,11 @@ sap_status sap_state_copy(const sap_state* from, sap_state* to, sap_error* error
   return SAP_STATUS_OK;
 }
 
-void sap_derivatives_note(char* notes, const char* text) {
-  const size_t length = strlen(notes);
-  if (strstr(notes, text) == NULL && length + 1 < SAP_DERIVATIVE_NOTES) {
+bool sap_derivatives_note(bool applies, char* notes, const char* text) {
+  const size_t length = applies ? strlen(notes) : 0;
+  if (applies && strstr(notes, text) == NULL && length + 1 < SAP_DERIVATIVE_NOTES) {
     (void)snprintf(notes + length, SAP_DERIVATIVE_NOTES - length, "%s%s", length > 0 ? "; " : "",
                    text);
   }
+  return applies;
 }

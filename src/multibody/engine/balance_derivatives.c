@@ -37,22 +37,15 @@ static bool needs_differences(const sap_multibody* multibody, char* notes) {
     drives = drives || (d->actuator_active[id] && !sap_dynamics_servo_is_linear(d, id) &&
                         !sap_dynamics_actuator_is_servo(multibody->model, id, multibody->input));
   }
-  const struct {
-    bool used;
-    const char* text;
-  } kinds[] = {{d->nelastic > 0, "by differences: springs between bodies, tendons, muscles"},
-               {d->fluid.count > 0, "by differences: fluid"},
-               {d->nfloating > 0, "by differences: gravity compensation"},
-               {wrenches, "by differences: applied wrenches"},
-               {drives, "by differences: actuators on transmissions or effort ranges"}};
-  bool any = false;
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
-    any = any || kinds[i].used;
-    if (kinds[i].used) {
-      sap_derivatives_note(notes, kinds[i].text);
-    }
-  }
-  return any;
+  const bool all[] = {
+      sap_derivatives_note(d->nelastic > 0, notes,
+                           "by differences: springs between bodies, tendons, muscles"),
+      sap_derivatives_note(d->fluid.count > 0, notes, "by differences: fluid"),
+      sap_derivatives_note(d->nfloating > 0, notes, "by differences: gravity compensation"),
+      sap_derivatives_note(wrenches, notes, "by differences: applied wrenches"),
+      sap_derivatives_note(drives, notes,
+                           "by differences: actuators on transmissions or effort ranges")};
+  return all[0] || all[1] || all[2] || all[3] || all[4];
 }
 
 // column = -(k(plus) - k(minus))/(2 STEP), of forces but inertia, gravity, dampers, linear servos.
@@ -206,7 +199,7 @@ static void move_servos(sap_multibody* multibody, const sap_step_context* step,
   const size_t n = (size_t)multibody->model->sizes.nv;
   sap_dynamics* d = multibody->dynamics;
   double* x = multibody->acceleration;
-  sap_derivatives_note(out->notes, "by differences: servos of tendons, transmissions");
+  sap_derivatives_note(true, out->notes, "by differences: servos of tendons, transmissions");
   for (size_t k = 0; k < n; ++k) {
     double* column = begin_column(multibody);
     for (int side = -1; side <= 1; side += 2) {
@@ -466,9 +459,9 @@ void sap_slopes_add_A_parameters(const sap_slopes_call* call, int32_t tree) {
       const double arm = model->actuators[p->id].gear * servo->J[0];
       const double dt = p->kind == SAP_PARAMETER_SERVO_STIFFNESS ? s->dt * s->dt : s->dt;
       out->out[k] += dt * arm * arm * sap_slopes_mass_entry(call, servo->dofs[0], servo->dofs[0]);
-    } else if (servo != NULL && servo->count > 1) {
-      sap_derivatives_note(call->out->notes, "held: servos of tendons in A");
     }
+    sap_derivatives_note(servo != NULL && servo->count > 1, call->out->notes,
+                         "held: servos of tendons in A");
     for (int32_t i = 0; scale > 0.0 && i < model->joints[p->id].nv; ++i) {
       const int32_t dof = model->joints[p->id].v_start + i;
       out->out[k] +=

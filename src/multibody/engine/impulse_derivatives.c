@@ -337,13 +337,10 @@ static sap_status note_law(const sap_slopes_call* call, const sap_block* block, 
                      call->law.scheme->theta_vq == 1.0;
   law->apart = rests && !rows.reads_wn;
   law->inputs = law->apart ? IN_WT : rests ? IN_V0 : call->within ? LAW_INPUTS : IN_CHANGE;
-  if (rows.bounded) {
-    sap_derivatives_note(call->out->notes, "held: thickness of shapes");
-  }
-  if (!call->settled &&
-      fabs(shift - block->shift) > SAP_KINK * (fabs(block->shift) + SAP_LAW_LEAST)) {
-    sap_derivatives_note(call->out->notes, "held: corrected shifts against gliding");
-  }
+  sap_derivatives_note(rows.bounded, call->out->notes, "held: thickness of shapes");
+  sap_derivatives_note(!call->settled && fabs(shift - block->shift) >
+                                             SAP_KINK * (fabs(block->shift) + SAP_LAW_LEAST),
+                       call->out->notes, "held: corrected shifts against gliding");
   return SAP_STATUS_OK;
 }
 
@@ -496,9 +493,8 @@ sap_status sap_multibody_impulse_derivatives(void* context, const sap_step_conte
         call.w->X[3][i] = out->v_near[i] - out->v_star[i];
       }
     }
-    if (multibody->dynamics->nelastic > 0 || multibody->dynamics->fluid.count > 0) {
-      sap_derivatives_note(out->notes, "held: stiffness and drag in A");
-    }
+    sap_derivatives_note(multibody->dynamics->nelastic > 0 || multibody->dynamics->fluid.count > 0,
+                         out->notes, "held: stiffness and drag in A");
   }
   for (int32_t b = 0; b < problem->nblocks; ++b) {
     sap_block block;

@@ -210,7 +210,8 @@ void sap_slopes_add_moving(sap_slopes_call* call, const sap_block* block, double
                        .by_w = {by[1]},
                        .share = {acts_within(call) ? 0.0 : 1.0}};
   set_scale(call, (const double[9]){1.0}, 0, 1, 2.0);
-  sap_derivatives_note(call->out->notes, "by differences: rows of balls, tendons, transmissions");
+  sap_derivatives_note(true, call->out->notes,
+                       "by differences: rows of balls, tendons, transmissions");
   add_input(call, block, &law, BY_Q0, call->out->dq0);
   if (acts_within(call)) {
     add_input(call, block, &law, BY_V0, call->out->dv0);
@@ -290,15 +291,12 @@ sap_status sap_slopes_add_equality(sap_slopes_call* call, const sap_block* block
   if (out->dq0 == NULL) {
     return SAP_STATUS_OK;
   }
-  sap_derivatives_note(out->notes, "by differences: equalities");
+  sap_derivatives_note(true, out->notes, "by differences: equalities");
   call->kin_A = sap_multibody_kinematics(call->multibody, out->q_A);
   SAP_TRY(add_scales(call, block, law.by_w, error));
-  if (held) {
-    sap_derivatives_note(out->notes, "held: Delassus scale in laws of equalities");
-  }
-  if (s->v_guess != NULL) {
-    sap_derivatives_note(out->notes, "held: curvature of equalities, along the guess of v");
-  }
+  sap_derivatives_note(held, out->notes, "held: Delassus scale in laws of equalities");
+  sap_derivatives_note(s->v_guess != NULL, out->notes,
+                       "held: curvature of equalities, along the guess of v");
   sap_slopes_add_square(call, M, block->nrows, out->dv0);
   if (s->v_guess != NULL || acts_within(call)) {
     add_input(call, block, &law, BY_V0, out->dv0);

@@ -19,13 +19,10 @@ static sap_status find_variation(const sap_slopes_call* call, const sap_contact*
               patch ? "in a patch" : "whose features change", contact->shape_A,
               sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A), contact->shape_B,
               sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
-  if (!vary->exact) {
-    sap_derivatives_note(call->out->notes, "by differences: contact geometry");
-  }
-  if (sap_v3_dot(contact->ahead_A, contact->ahead_A) > 0.0 ||
-      sap_v3_dot(contact->ahead_B, contact->ahead_B) > 0.0) {
-    sap_derivatives_note(call->out->notes, "held: place of contacts ahead");
-  }
+  sap_derivatives_note(!vary->exact, call->out->notes, "by differences: contact geometry");
+  sap_derivatives_note(sap_v3_dot(contact->ahead_A, contact->ahead_A) > 0.0 ||
+                           sap_v3_dot(contact->ahead_B, contact->ahead_B) > 0.0,
+                       call->out->notes, "held: place of contacts ahead");
   return SAP_STATUS_OK;
 }
 
@@ -104,9 +101,7 @@ sap_status sap_slopes_find_contact(sap_slopes_call* call, const sap_contact* con
   if (start == NULL) {
     return SAP_STATUS_OK;
   }
-  if (call->step->stage_theta != 0.5) {
-    sap_derivatives_note(call->out->notes, "held: curvature of gaps");
-  }
+  sap_derivatives_note(call->step->stage_theta != 0.5, call->out->notes, "held: curvature of gaps");
   sap_contact_slopes_rates(w, guess, 2, u);
   find_by_change(call, start->R_WC + 6, u0, u);
   return SAP_STATUS_OK;
