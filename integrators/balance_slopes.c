@@ -17,16 +17,15 @@ sap_status sap_balance_slopes_create(size_t n, sap_pool* pool, sap_balance_slope
   return sap_near_spd_create((int32_t)n, pool, &m->v, error);
 }
 
-void sap_balance_find_rows(const sap_system* system, sap_differentiation* d) {
-  for (int32_t t = 0, k = 0; t < system->ntrees; ++t) {
-    const int32_t start = k, end = k + system->tree_sizes[t];
-    bool coupled = false;
-    for (int32_t c = 0; c < system->ncouplings; ++c) {
-      coupled = coupled || system->couplings[c][0] == t || system->couplings[c][1] == t;
-    }
+void sap_balance_find_rows(const sap_stepper* stepper) {
+  const sap_differentiation* d = stepper->differentiation;
+  const sap_momentum_factor* f = &stepper->solution.free_motion.factor;
+  for (int32_t t = 0, k = 0; t < stepper->system.ntrees; ++t) {
+    const int32_t start = k, end = k + stepper->system.tree_sizes[t];
+    const bool alone = f->groups[f->tree_group[t]].ntrees == 1;
     for (; k < end; ++k) {
-      d->first[k] = coupled ? 0 : start;
-      d->end_row[k] = coupled ? system->nv : end;
+      d->first[k] = alone ? start : 0;
+      d->end_row[k] = alone ? end : stepper->system.nv;
     }
   }
 }

@@ -50,7 +50,7 @@ static inline size_t sap_balance_inputs(const sap_stepper* stepper) {
 sap_status sap_balance_slopes_create(size_t nv, sap_pool* pool, sap_balance_slopes* out,
                                      sap_error* error);
 // Sets the rows of m on which the velocities of trees act.
-void sap_balance_find_rows(const sap_system* system, sap_differentiation* d);
+void sap_balance_find_rows(const sap_stepper* stepper);
 // Sets the parts of the last step.
 sap_status sap_balance_find_parts(sap_stepper* stepper, sap_error* error);
 sap_step_context sap_balance_context(const sap_stepper* stepper);

@@ -52,8 +52,8 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       SAP_ARRAY(&d->solution, n * nx)));
   SAP_TRY(sap_balance_slopes_create(n, pool, &d->at, error));
   SAP_TRY(sap_balance_slopes_create(n, pool, &d->near, error));
-  sap_balance_find_rows(&stepper->system, d);
   stepper->differentiation = d;
+  sap_balance_find_rows(stepper);
   return SAP_STATUS_OK;
 }
 

@@ -65,13 +65,13 @@ static sap_status evaluate_law(const sap_slopes_call* call, const contact_law* l
 }
 
 // Sets dgamma at fixed vc of a change of the law's outputs, and that of J_n d.
-static void change_impulse(const sap_slopes_call* call, const sap_slopes* slopes, int32_t n,
+static void change_impulse(const sap_slopes_call* call, const sap_block_point* at, int32_t n,
                            const double d[LAW_OUTPUTS], double out[SLOTS]) {
-  const sap_contact_slope* s = slopes->contact;
+  const sap_contact_slope* s = &at->contact;
   const double shift = call->settled ? 0.0 : d[OUT_SHIFT];
   double du[ROWS] = {0.0};
   for (int32_t r = 0; r < n; ++r) {
-    du[r] = d[OUT_V_HAT + r] + slopes->by_R[r] * d[OUT_R + r];
+    du[r] = d[OUT_V_HAT + r] + at->by_R[r] * d[OUT_R + r];
   }
   du[SAP_NORMAL_ROW] += s->by_v_hat * d[OUT_V_HAT + SAP_NORMAL_ROW] + s->by_mu * d[OUT_MU] - shift;
   sap_contact_slope_multiply(s, n, false, du, out);
@@ -83,7 +83,7 @@ static void change_impulse(const sap_slopes_call* call, const sap_slopes* slopes
 
 // Sets g, dgamma of the law's inputs at fixed vc: columns of block->nrows.
 static sap_status differentiate_law(const sap_slopes_call* call, const sap_block* block,
-                                    const contact_law* law, const sap_slopes* slopes,
+                                    const contact_law* law, const sap_block_point* at,
                                     double g[LAW_INPUTS][SLOTS], sap_error* error) {
   const double* x = law->x;
   const bool apart = law->apart;
@@ -111,9 +111,9 @@ static sap_status differentiate_law(const sap_slopes_call* call, const sap_block
         of_w[r] = d[0][r] * step / (SAP_LAW_STEP * x[IN_W]);
         d[0][r] = 0.0;
       }
-      change_impulse(call, slopes, block->nrows, of_w, g[IN_W]);
+      change_impulse(call, at, block->nrows, of_w, g[IN_W]);
     }
-    change_impulse(call, slopes, block->nrows, d[0], g[i]);
+    change_impulse(call, at, block->nrows, d[0], g[i]);
   }
   return SAP_STATUS_OK;
 }
@@ -211,35 +211,31 @@ static void pull_moves(const sap_slopes_call* call, const contact_law* law, cons
                        const sap_mass_pull* mass, const double* force) {
   sap_contact_slopes* w = call->w;
   sap_contact_field fields[SAP_CONTACT_FIELDS];
-  int count = 0;
-  for (; count < 3; ++count) {
-    fields[count].y = w->X[count];
-    sap_v3_scale(fields[count].f, mass->W + 3 * count, 2.0);
-    memset(fields[count].f + 3, 0, 3 * sizeof(double));
-  }
-  const struct {
-    const double *y, *f;
-  } others[] = {{call->out->v, pull->v},
-                {call->out->lambda, force},
-                {call->step->v0_free, pull->v0},
-                {call->out->v_star, pull->v_star}};
-  const int number = call->out->lambda == NULL ? 0 : law->inputs > IN_V0 ? 4 : 2;
-  for (int s = 0; s < number; ++s) {
-    fields[count].y = others[s].y;
-    memcpy(fields[count++].f, others[s].f, sizeof fields->f);
+  const bool one = call->out->lambda != NULL;
+  const int count = !one ? 3 : law->inputs > IN_V0 ? 7 : 5;
+  const double* const y[] = {w->X[0],          w->X[1],           w->X[2],
+                             call->out->v,     call->out->lambda, call->step->v0_free,
+                             call->out->v_star};
+  const double* const f[] = {mass->W, mass->W + 3, mass->W + 6, pull->v,
+                             force,   pull->v0,    pull->v_star};
+  for (int s = 0; s < count; ++s) {
+    fields[s] = (sap_contact_field){.y = y[s]};
+    for (int32_t r = 0; r < (s < 3 ? 3 : w->rows); ++r) {
+      fields[s].f[r] = (s < 3 ? 2.0 : 1.0) * f[s][r];
+    }
   }
   sap_contact_pull* sum = &w->pulls[call->within];
-  sap_contact_slopes_pull(w, fields, count, call->within || number == 0 ? 0.0 : pull->phi, sum);
-  if (number == 0) {
+  sap_contact_slopes_pull(w, fields, count, call->within || !one ? 0.0 : pull->phi, sum);
+  if (!one) {
     for (int32_t k = 0; k < w->count; ++k) {
       w->row_way[w->dofs[k]] = 0.0;
     }
     sap_contact_slopes_end_pull(w, sum, w->dofs, w->count, w->row_way);
   } else if (w->slots > w->rows) {
-    const double* const* y = call->problem->end;
-    const sap_contact_field end[] = {{y[0], {[SAP_NORMAL_ROW] = -call->data->end_pull}},
-                                     {y[1], {[SAP_NORMAL_ROW] = call->data->end_impulse}},
-                                     {y[2], {[SAP_NORMAL_ROW] = call->data->end_push}}};
+    const double* const* x = call->problem->end;
+    const sap_contact_field end[] = {{x[0], {[SAP_NORMAL_ROW] = -call->data->end_pull}},
+                                     {x[1], {[SAP_NORMAL_ROW] = call->data->end_impulse}},
+                                     {x[2], {[SAP_NORMAL_ROW] = call->data->end_push}}};
     double by_point[3];
     sap_v3_copy(by_point, w->by_point);
     sap_contact_slopes_pull(w, end, 3, 0.0, sum);
@@ -347,7 +343,7 @@ static sap_status note_law(const sap_slopes_call* call, const sap_block* block, 
 // Adds u' dgamma and the motion of p by a parameter of one of the shapes.
 static sap_status add_shape_parameter(const sap_slopes_call* call, const sap_contact* contact,
                                       const sap_block* block, const contact_law* law,
-                                      const sap_slopes* slopes, int32_t index, sap_error* error) {
+                                      const sap_block_point* at, int32_t index, sap_error* error) {
   const sap_parameter* p = &call->out->parameters->parameters[index];
   sap_shape_def changed = call->multibody->model->shapes[p->id];
   double* const values[] = {&changed.material.friction, &changed.material.stiffness,
@@ -382,7 +378,7 @@ static sap_status add_shape_parameter(const sap_slopes_call* call, const sap_con
   for (int o = 0; o < LAW_OUTPUTS; ++o) {
     d[0][o] = (d[1][o] - d[0][o]) / (ends[1] - ends[0]);
   }
-  change_impulse(call, slopes, block->nrows, d[0], dgamma);
+  change_impulse(call, at, block->nrows, d[0], dgamma);
   sap_v3_sub(points[1], points[1], points[0]);
   call->out->parameters->out[index] +=
       sap_slopes_dot(call->w, call->w->u, dgamma) +
@@ -392,7 +388,6 @@ static sap_status add_shape_parameter(const sap_slopes_call* call, const sap_con
 
 static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
                               const sap_block* block, sap_block_point* at, sap_error* error) {
-  const sap_slopes slopes = {at->G, at->by_R, at->bound, &at->contact};
   const double* change;
   double W[9], g[LAW_INPUTS][SLOTS], force[ROWS] = {0.0};
   contact_law law;
@@ -418,7 +413,7 @@ static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
   sap_slopes_multiply_rows(call, call->out->v_star, law.x + IN_V_STAR);
   SAP_TRY(find_scales(call, block, W, law.x, error));
   SAP_TRY(note_law(call, block, &law, error));
-  SAP_TRY(differentiate_law(call, block, &law, &slopes, g, error));
+  SAP_TRY(differentiate_law(call, block, &law, at, g, error));
   for (int32_t i = 0; i < block->nrows; ++i) {
     force[i] = law.scales[i] * at->gamma[i];
   }
@@ -428,7 +423,7 @@ static sap_status add_contact(sap_slopes_call* call, const sap_contact* contact,
     const int32_t id = p->parameters[i].id;
     if (p->parameters[i].kind <= SAP_PARAMETER_RELAXATION_TIME &&
         (id == contact->shape_A || id == contact->shape_B)) {
-      SAP_TRY(add_shape_parameter(call, &moving, block, &law, &slopes, i, error));
+      SAP_TRY(add_shape_parameter(call, &moving, block, &law, at, i, error));
     }
   }
   return SAP_STATUS_OK;
