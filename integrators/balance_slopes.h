@@ -41,7 +41,7 @@ struct sap_differentiation {
   sap_balance_slopes at, near;     // m at v with factors of F's, m at v_near
   double *turned, *turned_v;       // (nv x (nv + 3)), (nv x nv)
   double *solution, *row;          // (nv x (2 nv + nu)); row of m alone
-  double *lambda, *end_bar, *end_unit, *end_x;  // (nv), of corrected positions (2 nv + nu)
+  double *lambda, *end_unit, *end_x;  // (nv), of corrected positions (2 nv + nu)
 };
 
 static inline size_t sap_balance_inputs(const sap_stepper* stepper) {

@@ -40,9 +40,9 @@ static sap_status create_differentiation(sap_stepper* stepper, sap_error* error)
       pool, error, SAP_ARRAY(&d->v, n), SAP_ARRAY(&d->v_vq, n), SAP_ARRAY(&d->v_theta, n),
       SAP_ARRAY(&d->a, n), SAP_ARRAY(&d->residual, n), SAP_ARRAY(&d->impulse, n),
       SAP_ARRAY(&d->x, n), SAP_ARRAY(&d->near_v, n), SAP_ARRAY(&d->lambda, n),
-      SAP_ARRAY(&d->smooth_v, n), SAP_ARRAY(&d->end_bar, n), SAP_ARRAY(&d->end_unit, n),
-      SAP_ARRAY(&d->r_q0, n * n), SAP_ARRAY(&d->turned, n * (n + 3)),
-      SAP_ARRAY(&d->turned_v, n * n), SAP_ARRAY(&d->near_rest, n * n), SAP_ARRAY(&d->first, n),
+      SAP_ARRAY(&d->smooth_v, n), SAP_ARRAY(&d->end_unit, n), SAP_ARRAY(&d->r_q0, n * n),
+      SAP_ARRAY(&d->turned, n * (n + 3)), SAP_ARRAY(&d->turned_v, n * n),
+      SAP_ARRAY(&d->near_rest, n * n), SAP_ARRAY(&d->first, n),
       SAP_ARRAY(&d->parts.start, stepper->system.ntrees + 2), SAP_ARRAY(&d->parts.at, n),
       SAP_ARRAY(&d->roots, stepper->system.ntrees), SAP_ARRAY(&d->part, stepper->system.ntrees),
       SAP_ARRAY(&d->end_row, n), SAP_ARRAY(&d->row, n * nx), SAP_ARRAY(&d->p_star, n * n),
@@ -479,17 +479,17 @@ sap_status sap_stepper_vjp(sap_stepper* stepper, const sap_step_gradients* gradi
   const sap_step_context* s = &stepper->step;
   const size_t n = (size_t)stepper->system.nv, nu = sap_balance_inputs(stepper);
   const sap_parameter_gradient* parameters = g.parameters.count > 0 ? &g.parameters : NULL;
-  double *lambda = d->lambda, *end = d->end_bar, *sides = d->solution;
+  double *lambda = d->lambda, *sides = d->solution;
   for (size_t i = 0; i < n; ++i) {
     d->x[i] = g.dq1 != NULL ? g.dq1[i] : 0.0;
   }
-  sap_step_turn_columns(d->end, d->end_count, true, 1, n, d->x, end);
+  sap_step_turn_columns(d->end, d->end_count, true, 1, n, d->x, lambda);
   if (g.dq0 != NULL) {
     sap_step_turn_columns(d->end, d->end_count, false, 1, n, d->x, g.dq0);
   }
-  memset(lambda, 0, n * sizeof *lambda);
   for (size_t i = 0; i < n; ++i) {
-    d->x[i] = s->dt * end[i];
+    d->x[i] = s->dt * lambda[i];
+    lambda[i] = 0.0;
   }
   SAP_TRY(d->corrected ? pull_end(stepper, d->x, lambda, error) : SAP_STATUS_OK);
   for (size_t i = 0; i < n; ++i) {
