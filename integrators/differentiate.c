@@ -17,9 +17,9 @@
 #include "integrators/balance_slopes.h"
 
 // v is good enough where a correction is below NEAR, as the next one is about 1e4 times its square,
-// and factors at v before it serve where it is below STALE. m, which has no kinks, is linear where no
-// velocity moves further than SMOOTH [m, rad] in the step by it, and so its slopes serve; likewise F
-// where dp/dv is constant.
+// and factors at v before it serve where it is below STALE. m, which has no kinks, is linear where
+// it moves no position further than SMOOTH [m, rad] in the step, and so its slopes serve; likewise
+// F where dp/dv is constant.
 static const double NEAR = 3e-8, STALE = 1e-12, SMOOTH = 1e-8;
 // Products by stale factors are refined until a change is below this part of them.
 static const double REFINED = 1e-5;

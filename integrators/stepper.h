@@ -49,8 +49,8 @@ struct sap_stepper {
 };
 
 typedef struct sap_differentiation sap_differentiation;
-// Adds a text that applies to notes on derivatives (SAP_DERIVATIVE_NOTES) unless it is there; returns
-// `applies`.
+// Adds a text that applies to notes on derivatives (SAP_DERIVATIVE_NOTES) unless it is there.
+// Returns `applies`.
 bool sap_derivatives_note(bool applies, char* notes, const char* text);
 // The derivatives in hand are not those of the next step.
 void sap_differentiation_forget(sap_stepper* stepper);

@@ -217,8 +217,8 @@ void sap_contact_slopes_end_pull(const sap_contact_slopes* w, sap_contact_pull* 
   }
 }
 
-// Sets u to the velocity [w; at p] of B relative to A, and rates[k] to its derivatives to q of dofs[k],
-// in the world's axes.
+// Sets u to the velocity [w; at p] of B relative to A, and rates[k] to its derivatives to q of
+// dofs[k], in the world's axes.
 static void find_rates(const sap_contact_slopes* w, const double* y, double u[6],
                        double (*rates)[6]) {
   const int32_t* group = w->model->dof_group;

@@ -321,8 +321,8 @@ static void add_law(const sap_slopes_call* call, const sap_block* block, const c
   }
 }
 
-// Evaluates the law, notes what it has that is held constant, and finds its inputs: at the end of the
-// step velocities have effects by slips and the thickness alone.
+// Evaluates the law, notes what it has that is held constant, and finds its inputs: at the end of
+// the step velocities have effects by slips and the thickness alone.
 static sap_status note_law(const sap_slopes_call* call, const sap_block* block, contact_law* law,
                            sap_error* error) {
   sap_law_rows rows;
