@@ -225,8 +225,9 @@ static int32_t find_mover(const sap_adaptive* a, const sap_problem* p,
 }
 
 // Takes the kinks of the last step, which began at t in the attempt, into the report; *dt: a length
-// of the attempt that has less.
-static void judge_kinks(const sap_adaptive* a, double t, sap_adaptive_report* report, double* dt) {
+// of the attempt that has less; *ahead: one that would end behind a contact's kink.
+static void judge_kinks(const sap_adaptive* a, double t, sap_adaptive_report* report, double* dt,
+                        double* ahead) {
   const sap_step_report* step = &report->step;
   if (step->solution == NULL) {
     return;
@@ -237,6 +238,7 @@ static void judge_kinks(const sap_adaptive* a, double t, sap_adaptive_report* re
     report->reason = kink.reason;
     report->velocity = find_mover(a, step->problem, kink.block);
     *dt = t + kink.time;
+    *ahead = kink.reason == SAP_ADAPTIVE_KINK ? *dt + kink.next : 0.0;
   }
 }
 
@@ -263,10 +265,11 @@ static double differences(const sap_adaptive* a, double h, int32_t* velocity) {
 typedef struct attempt {
   const sap_state* state;
   double h, t_end;
-  double kink;                // length that has less of the worst kink [s]
+  double kink, ahead;         // length that has less of the worst kink; one behind a contact's [s]
   bool halved, extrapolated;  // a->trial is the end of two halves, of an extrapolation
   bool calm;                  // it has no kinks
-  bool restarts;              // it ends behind the only kink that the system has
+  bool restarts;              // it was cut to the only kink that the system has
+  double behind;              // length that would end behind that of a contact, else 0 [s]
   sap_extrapolated smooth;
   double single;  // error of one step of the stepper, if extrapolated [m]
 } attempt;
@@ -283,7 +286,7 @@ static sap_status make_parts(sap_adaptive* a, attempt* at, int parts, sap_adapti
     SAP_TRY(sap_stepper_set_dt(a->stepper, h, error));
     report->solves += 1;
     SAP_TRY(sap_stepper_step(a->stepper, end, &report->step, error));
-    judge_kinks(a, k * h, report, &at->kink);
+    judge_kinks(a, k * h, report, &at->kink, &at->ahead);
   }
   return SAP_STATUS_OK;
 }
@@ -455,7 +458,11 @@ static sap_status accept(sap_adaptive* a, const attempt* at, sap_state* state,
   const double least = last && report->rejected == 0 ? a->m.dt : 0.0;
   a->m.dt = fmin(fmax(at->h * grown, fmax(least, a->options.least_dt)), a->options.largest_dt);
   choose_kind(a, at);
-  if (at->restarts) {  // velocities before the kink say nothing about those behind it
+  if (at->behind > at->h) {  // so much later the next step ends behind the kink
+    a->m.dt = fmin(a->m.dt, fmax(at->behind - at->h, a->options.least_dt));
+    a->m.reason = SAP_ADAPTIVE_KINK;
+    a->m.velocity = report->velocity;
+  } else if (at->restarts) {  // velocities before the kink say nothing about those behind it
     a->m.points = 0;
     add_point(a, state->t, state->v);
   }
@@ -493,8 +500,11 @@ static sap_status attempt_step(sap_adaptive* a, attempt* at, sap_state* state,
       }
       return status;
     }
-    at->restarts = at->restarts || (status == SAP_STATUS_OK && cut != SAP_ADAPTIVE_SMOOTH &&
-                                    a->stepper->system.ntrees == 1 && report->step.blocks <= 1);
+    if (status == SAP_STATUS_OK && cut != SAP_ADAPTIVE_SMOOTH && a->stepper->system.ntrees == 1 &&
+        report->step.blocks <= 1) {
+      at->restarts = true;
+      at->behind = at->ahead;
+    }
     if (cut != SAP_ADAPTIVE_SMOOTH) {
       stop_extrapolating(a);
     }

@@ -12,6 +12,7 @@
 typedef struct sap_kink {
   double error;  // [m], the largest of all blocks
   double time;   // a step from the same start that ends at this time has a smaller error [s]
+  double next;   // length of a step from there that ends behind the kink; 0: the first one does [s]
   sap_adaptive_reason reason;
   const sap_block_data* block;
 } sap_kink;

@@ -114,9 +114,9 @@ static void test_shortest(void** unused) {
 
 static void test_energy_of_bounces(void** unused) {
   (void)unused;
-  check_bounces(1e-4, 0.03, 550);
-  check_bounces(1e-5, 0.001, 850);
-  check_bounces(1e-6, 1.2e-4, 1250);
+  check_bounces(6e-5, 0.01, 540);
+  check_bounces(1e-5, 0.001, 760);
+  check_bounces(1e-6, 1e-4, 1020);
 }
 
 // A point at rest on two springs of 1e4 N/m slides until friction stops it: x = v^2/(2 mu g).
