@@ -11,6 +11,7 @@ sap_status sap_free_motion_create(const sap_system* system, sap_pool* pool, sap_
                                   sap_error* error) {
   fm->system = system;
   fm->pool = pool;
+  fm->tolerance = SAP_ROUNDOFF;
   SAP_TRY(sap_momentum_factor_create(system, pool, &fm->factor, error));
   SAP_TRY(sap_momentum_balance_create(system, pool, &fm->balance, error));
   const int32_t ngroups = fm->factor.ngroups;
@@ -80,7 +81,7 @@ static sap_status start_group(sap_free_motion* fm, int32_t g, sap_error* error) 
   const sap_linearization* l = &fm->linearization;
   const double tolerance = l->starts[g]                                        ? DBL_MAX
                            : l->known[g] || sap_free_motion_has_impulse(fm, g) ? l->tolerance
-                                                                               : SAP_ROUNDOFF;
+                                                                               : fm->tolerance;
   fm->progress[g] = (sap_group_progress){.phase = SAP_GROUP_QUASI,
                                          .residual = residual,
                                          .first = residual,

@@ -27,6 +27,7 @@ struct sap_free_motion {
   double* steps[SAP_BROYDEN_DEPTH];     // Broyden steps                  (nv) each
   double* direction;                    // of damped and exact Newton     (nv)
   double* alpha;                        // its step length                (ngroups)
+  double tolerance;                     // accepted |D m|/scale without impulses
   // for exact Jacobians, allocated when first needed
   double *jacobian, *m_plus;
   int32_t* pivots;

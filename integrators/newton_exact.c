@@ -175,7 +175,7 @@ static sap_status conclude_iteration(sap_free_motion* fm, int32_t iteration, sap
     SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i])
     p->residual = p->best;
     const double accepted = sap_free_motion_has_impulse(fm, g) ? fm->linearization.tolerance : 0.0;
-    if (relative <= fmax(accepted, SAP_ROUNDOFF) || (slow && relative <= SAP_ROUNDOFF_STALLED) ||
+    if (relative <= fmax(accepted, fm->tolerance) || (slow && relative <= SAP_ROUNDOFF_STALLED) ||
         (stuck && relative <= ROUNDOFF_ILL_CONDITIONED)) {
       p->phase = SAP_GROUP_DONE;
     } else if (stuck) {

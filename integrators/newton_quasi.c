@@ -145,7 +145,7 @@ static bool end_all(sap_free_motion* fm) {
     SAP_EACH_GROUP(fm, SAP_GROUP_QUASI, g) {
       sap_group_progress* p = &fm->progress[g];
       const double left = COLLAPSE * fmax(p->contraction, LEAST_CONTRACTION) * p->residual;
-      if (!(p->contraction > 0.0 && left <= SAP_ROUNDOFF * p->scale)) {
+      if (!(p->contraction > 0.0 && left <= fm->tolerance * p->scale)) {
         return false;  // in the first pass
       }
       p->residual = pass == 1 ? left : p->residual;

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/platform.h"
+#include "integrators/newton.h"
 #include "integrators/stepper.h"
 #include "math/scalar.h"
 #include "problem/law.h"
@@ -18,7 +19,8 @@
 // With MOST_BETA stiff contacts have R >= 1e-6 w, as rigid rows: with beta = 1 a body at rest sinks
 // by g dt^2/40 and rises in shorter steps, which the estimates take for motion.
 static const double SETTLED = 0.05, LOAD = 10.0, LEAST_SIGMA = 1e-6, MOST_BETA = 6e-3;
-static const double BALANCE = 10.0, LEAST_BALANCE = 1e-10;
+// Free motion is exact to a FREEth of that share.
+static const double BALANCE = 10.0, LEAST_BALANCE = 1e-10, FREE = 1e-3;
 
 #define MOST_STEPS 4503599627370496.0  // 2^52: whole numbers and their quotients are exact below
 
@@ -94,9 +96,11 @@ void sap_stepper_set_control(sap_stepper* stepper, const sap_step_control* contr
   stepper->control.dt = options->dt;
   stepper->control.balance_tolerance = options->balance_tolerance;
   stepper->solution.contact.settled = SETTLED * stepper->control.accuracy;
+  stepper->solution.free_motion.tolerance = SAP_ROUNDOFF;
   if (control != NULL) {
     options->balance_tolerance =
         fmin(options->balance_tolerance, fmax(BALANCE * control->accuracy, LEAST_BALANCE));
+    stepper->solution.free_motion.tolerance = fmax(SAP_ROUNDOFF, FREE * options->balance_tolerance);
   }
   sap_relinearize_set_tolerance(&stepper->solution);
 }

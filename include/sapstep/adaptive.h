@@ -19,7 +19,8 @@
 //
 // The solutions are as exact as the accuracy needs: sticking contacts creep by at most accuracy/20
 // in a step or in T_v (sigma >= 1e-6), sliding contacts are solved again until they do not glide,
-// balance_tolerance is at most accuracy times 10/m, beta 6e-3: bodies rest as deep as k lets them.
+// balance_tolerance is at most accuracy times 10/m, and free motion is exact to a thousandth of it,
+// beta 6e-3: bodies rest as deep as k lets them.
 #pragma once
 
 #include <sapstep/base.h>

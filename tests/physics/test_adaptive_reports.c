@@ -105,6 +105,22 @@ static void test_reasons(void** unused) {
   simulation_end(&s);
 }
 
+// Free motion is solved as exactly as the accuracy needs; to round-off takes 5.5 iterations.
+static void test_exact_enough(void** unused) {
+  (void)unused;
+  simulation s;
+  int32_t steps = 0, iterations = 0;
+  assert_true(simulation_read(&s, SAPSTEP_SOURCE_DIR "/examples/scenes/double_pendulum.xml",
+                              SAP_SCHEME_MIDPOINT, 0.01, NULL));
+  sap_adaptive* adaptive = control(&s, true, 0.1);
+  for (; s.state.t < 2.0; ++steps) {
+    iterations += step_to(adaptive, &s, 2.0).step.free_motion_iterations;
+  }
+  assert_true(iterations <= 4 * steps);
+  sap_adaptive_destroy(adaptive);
+  simulation_end(&s);
+}
+
 // act' = u: within a step as at its ends. Steps with activations are not extrapolated.
 static void test_activations(void** unused) {
   (void)unused;
@@ -159,11 +175,9 @@ static void test_locked(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_changed_positions),
-      cmocka_unit_test(test_ends),
-      cmocka_unit_test(test_reasons),
-      cmocka_unit_test(test_activations),
-      cmocka_unit_test(test_locked),
+      cmocka_unit_test(test_changed_positions), cmocka_unit_test(test_ends),
+      cmocka_unit_test(test_reasons),           cmocka_unit_test(test_exact_enough),
+      cmocka_unit_test(test_activations),       cmocka_unit_test(test_locked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
