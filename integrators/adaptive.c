@@ -18,9 +18,10 @@ enum { POINTS = 3 };  // accepted velocities that are kept
 static const double SAFETY = 0.9, LEAST_FACTOR = 0.1, LARGEST_FACTOR = 5.0;
 // Changes of dt by less do not pay, since the stepper's predictions are of one dt.
 static const double WORTH_GROWING = 1.2;
-// A step is cut to its kink at most so often, and by this factor at least.
+// A step is cut to its kink at most so often, and shorter where the kink is NEARLY its end: its time
+// is not known well enough then.
 enum { DIRECT = 4 };
-static const double SHORTER = 0.98;
+static const double NEARLY = 0.95, SHORTER = 0.7;
 // Kinks of at most this part of the accuracy let a step be extrapolated.
 static const double CALM = 0.1;
 // Extrapolation takes three solves a step; its error over many steps is far less. It goes on while
@@ -367,7 +368,7 @@ static double shorten(const sap_adaptive* a, const attempt* at, sap_status statu
   const double next = status != SAP_STATUS_OK ? 0.25 * h
                       : report->reason == SAP_ADAPTIVE_SMOOTH
                           ? h * fmin(factor_of(a, report->error, at->smooth.order), SAFETY)
-                      : report->rejected < DIRECT ? fmin(at->kink, SHORTER * h)
+                      : report->rejected < DIRECT ? (at->kink < NEARLY * h ? at->kink : SHORTER * h)
                                                   : 0.5 * h;
   return fmax(next, a->options.least_dt);
 }
