@@ -157,7 +157,7 @@ bool sap_linearization_retreat(sap_free_motion* fm, double share) {
   sap_linearization* l = &fm->linearization;
   bool any = false;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    l->far[g] = l->starts[g] && !(fm->alpha[g] <= share);
+    l->far[g] = l->known[g] && !(fm->alpha[g] <= share);
     any = any || l->far[g];
   }
   return any;

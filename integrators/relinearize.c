@@ -159,9 +159,10 @@ static sap_status solve_once(sap_relinearize* r, bool again, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Asks the system for contacts that the solution closes and the problem lacks.
-static sap_status find_missing(sap_relinearize* r, int32_t* count, sap_error* error) {
-  SAP_TRY(sap_contact_stage_find_missing(r->system, &r->step, r->contact.solution.v, count, error));
+// Asks the system for contacts that v closes and the problem lacks.
+static sap_status find_missing(sap_relinearize* r, const double* v, int32_t* count,
+                               sap_error* error) {
+  SAP_TRY(sap_contact_stage_find_missing(r->system, &r->step, v, count, error));
   end_lap(r, &r->time_constraints);
   return SAP_STATUS_OK;
 }
@@ -194,7 +195,7 @@ static sap_status add_missing(sap_relinearize* r, bool* added, sap_error* error)
   for (int i = 0;
        (i == 0 || contact->paused) && i < ROUNDS_MAX && !is_out_of_time(r) && !is_lost(r); ++i) {
     int32_t missing = 0;
-    SAP_TRY(find_missing(r, &missing, error));
+    SAP_TRY(find_missing(r, contact->solution.v, &missing, error));
     if (missing > 0) {
       *added = true;
       SAP_TRY(assemble_constraints(r, r->step.v_guess, error));
@@ -282,9 +283,11 @@ static bool opens(const sap_relinearize* r, const first_solution* first) {
   return !(r->closure_error <= fmax(WIDER * first->closure, UNSEEN));
 }
 
+// Gyroscopic forces do no work, so that a faster solution whose balance is not met gains energy.
 static bool has_diverged(const sap_relinearize* r, const first_solution* first) {
+  const double faster = r->balance_error <= r->options->balance_tolerance ? FASTER : 1.0;
   return !(r->balance_error <= first->balance) || opens(r, first) ||
-         !(weighted_square(r, r->contact.solution.v) <= FASTER * first->speed);
+         !(weighted_square(r, r->contact.solution.v) <= faster * first->speed);
 }
 
 // Makes the last correction of a solution that is within balance_tolerance but misses more than the
@@ -389,13 +392,10 @@ static bool find_touched(sap_relinearize* r) {
   return any;
 }
 
-// Runs stage 1 and assembles stage 2, again where the law of contacts is not yet that of the state.
-static sap_status prepare_first(sap_relinearize* r, sap_error* error) {
+// Assembles stage 2, again where the law of contacts is not yet that of the state.
+static sap_status assemble_first(sap_relinearize* r, sap_error* error) {
   const double* v0 = r->step.v0_free;
   const sap_theta scheme = sap_theta_of(&r->step);
-  r->linearized_again = false;
-  SAP_TRY(solve_free_motion(
-      r, isinf(r->options->balance_tolerance) ? SAP_LINEARIZE_FREE : SAP_LINEARIZE_START, error));
   r->contact.v_free = r->free_motion.linearization.v_law;
   SAP_TRY(assemble_constraints(r, v0, error));
   if (find_touched(r)) {
@@ -408,6 +408,24 @@ static sap_status prepare_first(sap_relinearize* r, sap_error* error) {
     r->contact.problem->v_expected = r->v_predicted;
   }
   return SAP_STATUS_OK;
+}
+
+// Runs stage 1 and assembles stage 2.
+static sap_status prepare_first(sap_relinearize* r, sap_error* error) {
+  r->linearized_again = false;
+  SAP_TRY(solve_free_motion(
+      r, isinf(r->options->balance_tolerance) ? SAP_LINEARIZE_FREE : SAP_LINEARIZE_START, error));
+  return assemble_first(r, error);
+}
+
+// Solves stage 1 where impulses were expected and none came, and looks again for contacts. What the
+// last steps missed is of no use in this step.
+static sap_status free_again(sap_relinearize* r, sap_error* error) {
+  int32_t missing = 0;
+  (void)sap_linearization_retreat(&r->free_motion, -1.0);
+  SAP_TRY(solve_free_motion(r, SAP_LINEARIZE_FREE, error));
+  SAP_TRY(find_missing(r, r->free_motion.v_star, &missing, error));
+  return missing > 0 ? assemble_first(r, error) : SAP_STATUS_OK;
 }
 
 void sap_relinearize_record(sap_relinearize* r, const double* v) {
@@ -470,12 +488,13 @@ static sap_status solve_stages(sap_relinearize* r, const double** v, sap_error* 
   memset(fm->linearization.far, 0, (size_t)fm->factor.ngroups * sizeof(bool));
   *v = fm->v_star;
   SAP_TRY(prepare_first(r, error));
+  if (sap_problem_block_count(r->contact.problem) == 0 && fm->linearization.any_known) {
+    SAP_TRY(free_again(r, error));
+  }
   if (sap_problem_block_count(r->contact.problem) > 0) {
     SAP_TRY(solve_contact(r, error));
     SAP_TRY(improve_solution(r, error));
     *v = r->contact.solution.v;
-  } else if (fm->linearization.any_known) {
-    return solve_free_motion(r, SAP_LINEARIZE_FREE, error);  // impulses were expected, none came
   }
   return SAP_STATUS_OK;
 }

@@ -202,7 +202,7 @@ bool sap_problem_shift_again(sap_problem* p, const double* vc, const double* gam
     }
     const double ratio = at_end && block->shift_change < 0.0 ? change / block->shift_change : 0.0;
     block->shift_change = ratio > 0.0 ? 0.0 : change;  // Aitken, every second time
-    change /= 1.0 - fmin(ratio, FASTEST);
+    change = fmax(change / (1.0 - fmin(ratio, FASTEST)), -block->shift);  // below 0 it would push
     const bool acts = gamma[normal] > 0.0 || p->v_hat_law[normal] > vc[normal];
     if (acts && fabs(change) > accepted) {
       change_shift(p, block, change);
