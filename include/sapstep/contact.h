@@ -208,6 +208,9 @@ typedef struct sap_contact {
   // Way of A's and of B's origin until the surfaces meet within the step, where `point` is: J is
   // that of the bodies' material points at point - ahead. 0 if they meet at its start. [m]
   double ahead_A[3], ahead_B[3];
+  // Rotation of A and of B until then, as axis times angle in the world: moments of the impulse
+  // change the momentum of the bodies as they have turned. [rad]
+  double turn_A[3], turn_B[3];
   double phi;             // signed distance less the pair's rest distance [m], < 0 penetration;
                           // all points of a patch have that of the shapes where they are deepest
   double law_phi;         // phi of the law: phi, but -force/stiffness of a patch's point [m]

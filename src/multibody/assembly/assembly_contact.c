@@ -40,6 +40,10 @@ static int32_t find_jacobians(const sap_assembly* assembly, const sap_kinematics
     double point[3];
     sap_v3_sub(point, contact->point, side == 0 ? contact->ahead_A : contact->ahead_B);
     sap_kinematics_add_point_jacobian(kin, bodies[side], point, contact->R_WC, sign, J);
+    const double* turn = side == 0 ? contact->turn_A : contact->turn_B;
+    if (sap_v3_dot(turn, turn) > 0.0) {
+      sap_kinematics_turn_point_jacobian(kin, bodies[side], point, turn, contact->R_WC, sign, J);
+    }
     if (turns > 0) {
       sap_kinematics_add_angular_jacobian(kin, bodies[side], contact->R_WC, sign, turns, angular);
     }

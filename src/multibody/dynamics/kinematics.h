@@ -91,6 +91,13 @@ void sap_kinematics_add_point_jacobian(const sap_kinematics* kin, int32_t body, 
 void sap_kinematics_add_angular_jacobian(const sap_kinematics* kin, int32_t body,
                                          const double R_WC[9], double sign, int32_t rows,
                                          double* J);
+// Turns the moments of the rows that the function above has added back by the rotation `turn` of a
+// free body until it is hit: T' (r x f) for r x f. A blow then changes no rotation about the axis
+// of a thin rod, and J A^-1 J' is that of the body as it has turned. A ball keeps T = 1: its
+// momentum in the world after the step is that of the blow.
+void sap_kinematics_turn_point_jacobian(const sap_kinematics* kin, int32_t body,
+                                        const double p_W[3], const double turn[3],
+                                        const double R_WC[9], double sign, double* J);
 
 // Computes [omega; velocity of the origin] of all bodies in the world at v (nv).     (bodies)
 void sap_kinematics_velocities(const sap_kinematics* kin, const double* v, double (*V_WB)[6]);

@@ -316,6 +316,8 @@ static void place_ahead(const sap_collision* c, const contact_place* place, cons
     sap_v3_scale(contact->ahead_A, at->V_WB + 6 * contact->body_A + 3, place->time);
     sap_v3_scale(contact->ahead_B, at->V_WB + 6 * contact->body_B + 3, place->time);
     share_ahead(a, b, contact);
+    sap_v3_scale(contact->turn_A, at->V_WB + 6 * contact->body_A, place->time);
+    sap_v3_scale(contact->turn_B, at->V_WB + 6 * contact->body_B, place->time);
   }
 }
 
@@ -371,8 +373,11 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
       set_patch_point(patch, i, &contact);
     }
     add_belts(c, at, &contact);
+    // Shapes that overlap where they part again are pushed apart by no more than that.
     const double change =
-        place->time > 0.0 ? -place->time * sap_motion_normal_speed(at, &contact) : 0.0;
+        place->time > 0.0
+            ? sap_most(-place->time * sap_motion_normal_speed(at, &contact), sap_least(0.0, -phi))
+            : 0.0;
     contact.law_phi = phi + change;
     contact.phi = patch == NULL       ? contact.law_phi
                   : place->time > 0.0 ? sap_most(0.0, change - c->surface->depth)
@@ -402,6 +407,12 @@ static sap_status set_contacts(sap_collision* c, const contact_place* place,
       for (int32_t j = 0; j < old_count; ++j) {
         points[i].feature =
             old[j].feature >= points[i].feature ? old[j].feature + 1 + i : points[i].feature;
+      }
+      // Friction about a thin rod's axis spins it up, which opens the next overlap.
+      if (points[i].feature > SAP_MANIFOLD_POINTS) {
+        sap_contact* late = &c->contacts[first + i];
+        memset(late->friction, 0, sizeof late->friction);
+        late->material.friction = late->material.static_friction = 0.0;
       }
     }
   } else {

@@ -129,15 +129,28 @@ static double distance_along(const sap_placed_shape* a, const sap_placed_shape* 
          (b->type == SAP_SHAPE_PLANE ? 0.0 : sap_shape_extent(b, back));
 }
 
+// Returns the rate at which a body's rotation moves points of its shape on the shape's axis, which
+// is all that matters of capsules and cylinders, over their distance from the centre [rad/s].
+static double turning_rate(const sap_collision_shape* shape, const sap_collision_query* query) {
+  const double* w = query->V_WB + 6 * shape->filter.body;
+  double across[3];
+  sap_v3_cross(across, w, shape->placed.R + 6);
+  return shape->placed.type == SAP_SHAPE_CAPSULE || shape->placed.type == SAP_SHAPE_CYLINDER
+             ? sap_v3_norm(across)
+             : sap_v3_norm(w);
+}
+
 // Bounds by how much the distance along a direction leaves its chord within a length [s]: that of
-// two points by at most (|w| length)^2 r/8.
+// two points by at most |w| |w x r| length^2/8.
 static double find_bend(const sap_collision_shape* const shapes[2],
                         const sap_collision_query* query, double length) {
   double bend = 0.0;
   for (int side = 0; side < 2; ++side) {
-    const double angle = length * sap_v3_norm(query->V_WB + 6 * shapes[side]->filter.body);
-    const double bound = shapes[side]->arm + shapes[side]->placed.bound;
-    bend += angle > 0.0 ? angle * angle * bound / 8.0 : 0.0;
+    const double rate = sap_v3_norm(query->V_WB + 6 * shapes[side]->filter.body);
+    const double speed = rate > 0.0 ? rate * shapes[side]->arm + turning_rate(shapes[side], query) *
+                                                                     shapes[side]->placed.bound
+                                    : 0.0;
+    bend += rate * speed * length * length / 8.0;
   }
   return bend;
 }
@@ -225,8 +238,7 @@ bool sap_motion_first_overlap(const sap_collision_shape* a, const sap_collision_
   const sap_collision_shape* const shapes[2] = {a, b};
   const double thin = 2.0 * sap_least(a->placed.inner, b->placed.inner);
   const double step = (DEEP - KNOWN) * thin, shortest = query->dt / 8192.0;
-  const double rates =
-      sap_v3_norm(query->V_WB + 6 * a->filter.body) + sap_v3_norm(query->V_WB + 6 * b->filter.body);
+  const double rates = turning_rate(a, query) + turning_rate(b, query);
   double least = 0.0, length = query->dt, way[3];
   sap_v3_sub(way, b->move, a->move);
   const double slip = 0.25 * rates * sap_v3_norm(way) / query->dt;
