@@ -59,8 +59,7 @@ sap_status sap_balance_find_parts(sap_stepper* stepper, sap_error* error) {
   for (int32_t p = 1; p <= parts->count; ++p) {
     parts->start[p + 1] += parts->start[p];
   }
-  for (int32_t t = 0; t < system->ntrees;
-       ++t) {  // of the next part: first of what is still to come
+  for (int32_t t = 0; t < system->ntrees; ++t) {  // start of the next part: of what is to come
     for (int32_t i = tree_dof[t]; i < tree_dof[t + 1]; ++i) {
       parts->at[parts->start[d->part[t] + 1]++] = i;
     }
