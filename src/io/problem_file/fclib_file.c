@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/hdf5/hdf5_set.h"
+#include "solvers/islands.h"
 
 enum { NAME_SIZE = 128, VALUE_SIZE = 8 };  // VALUE_SIZE: of double, int64_t and uint64_t
 
@@ -205,35 +206,20 @@ static sap_status read_triplets(sap_fclib_file* file, const char* group, int32_t
   return SAP_STATUS_OK;
 }
 
-// Fills `order` with positions sorted by key, stable with respect to `from` (NULL: 0, 1, ...).
-// start: zero on entry, scratch.
-static void counting_sort(const int32_t* key, int32_t count, int32_t nkeys, const int32_t* from,
-                          int32_t* start, int32_t* order) {
-  for (int32_t k = 0; k < count; ++k) {
-    start[key[k] + 1] += 1;
-  }
-  for (int32_t j = 0; j < nkeys; ++j) {
-    start[j + 1] += start[j];
-  }
-  for (int32_t k = 0; k < count; ++k) {
-    const int32_t at = from == NULL ? k : from[k];
-    order[start[key[at]]++] = at;
-  }
-}
-
 // Sorts triplets by column, then row, and sums duplicates. file: of temporary memory.
 static sap_status fill_matrix(sap_fclib_file* file, const triplets* t, int32_t ncols,
                               sap_fclib_matrix* out) {
-  int32_t *row_start, *column_start, *by_row, *order;
-  SAP_TRY(SAP_POOL_ADD_ALL(&file->pool, file->error, SAP_ARRAY(&row_start, (size_t)out->nrows + 1),
-                           SAP_ARRAY(&column_start, (size_t)ncols + 1),
-                           SAP_ARRAY(&by_row, t->count), SAP_ARRAY(&order, t->count)));
-  counting_sort(t->row.values, t->count, out->nrows, NULL, row_start, by_row);
-  counting_sort(t->column.values, t->count, ncols, by_row, column_start, order);
+  sap_sort_key* keys;
+  SAP_TRY(SAP_FCLIB_ADD(file, &keys, 2 * (size_t)t->count));
+  for (int32_t k = 0; k < t->count; ++k) {
+    const uint64_t column = (uint64_t)t->column.values[k], row = (uint64_t)t->row.values[k];
+    keys[k] = (sap_sort_key){.key = column << 32 | row, .index = k};
+  }
+  sap_merge_sort(keys, keys + t->count, t->count);
   for (int32_t j = 0, k = 0; j < ncols; ++j) {
-    for (; k < t->count && t->column.values[order[k]] == j; ++k) {
-      const int32_t row = t->row.values[order[k]];
-      const double x = t->x.values[order[k]];
+    for (; k < t->count && t->column.values[keys[k].index] == j; ++k) {
+      const int32_t row = t->row.values[keys[k].index];
+      const double x = t->x.values[keys[k].index];
       if (out->count > out->start[j] && out->row[out->count - 1] == row) {
         out->x[out->count - 1] += x;
       } else {
