@@ -22,32 +22,18 @@ static bool is_kind(const char* name, const char* kind) {
                                     : strcmp(name, kind) == 0;
 }
 
-static sap_status add_source(sap_mjcf_sources* out, const sap_xml_node* node) {
-  SAP_RETURN_IF(out->count == SAP_MJCF_MAX_SOURCES,
-                sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, out->r->error,
-                             "more than %d nested defaults", SAP_MJCF_MAX_SOURCES));
-  out->nodes[out->count++] = node;
-  return SAP_STATUS_OK;
-}
-
-// Adds the elements of a class, the last first.
-static sap_status add_class(const sap_mjcf_class* c, const char* kind, sap_mjcf_sources* out) {
-  enum { MAX_ELEMENTS = 8 };
-  const sap_xml_node* found[MAX_ELEMENTS];
+// Lists the elements of a class unless `out` is NULL; returns their number.
+static int32_t list_class(const sap_mjcf_class* c, const char* kind, const sap_xml_node** out) {
   int32_t count = 0;
   for (const sap_xml_node* n = c->node->first_child; n != NULL; n = n->next) {
-    if (!is_kind(n->name, kind)) {
-      continue;
+    if (is_kind(n->name, kind)) {
+      count += 1;
+      if (out != NULL) {
+        *out++ = n;
+      }
     }
-    SAP_RETURN_IF(count == MAX_ELEMENTS,
-                  sap_xml_fail(n, NULL, SAP_STATUS_UNSUPPORTED, out->r->error,
-                               "more than %d such elements in one class", MAX_ELEMENTS));
-    found[count++] = n;
   }
-  while (count > 0) {
-    SAP_TRY(add_source(out, found[--count]));
-  }
-  return SAP_STATUS_OK;
+  return count;
 }
 
 sap_status sap_mjcf_find_sources(sap_mjcf_reader* r, const sap_xml_node* node, const char* kind,
@@ -57,19 +43,22 @@ sap_status sap_mjcf_find_sources(sap_mjcf_reader* r, const sap_xml_node* node, c
   int32_t index = scope->child_class >= 0 ? scope->child_class : model->main_class;
   out->r = r;
   out->model = model;
-  out->count = 0;
   if (name != NULL) {
     index = sap_mjcf_find_class(model, name);
     SAP_RETURN_IF(index < 0, sap_xml_syntax(node, "class", r->error, "unknown default class"));
   }
-  SAP_TRY(add_source(out, node));
-  for (; index >= 0; index = model->classes[index].parent) {
-    SAP_TRY(add_class(&model->classes[index], kind, out));
+  int32_t at = 0;
+  for (int32_t i = index; i >= 0; i = model->classes[i].parent) {
+    at += list_class(&model->classes[i], kind, NULL);
+    SAP_RETURN_IF(at >= SAP_MJCF_MAX_SOURCES,
+                  sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error,
+                               "more than %d nested defaults", SAP_MJCF_MAX_SOURCES));
   }
-  for (int32_t i = 0, j = out->count - 1; i < j; ++i, --j) {
-    const sap_xml_node* swap = out->nodes[i];
-    out->nodes[i] = out->nodes[j];
-    out->nodes[j] = swap;
+  out->count = at + 1;
+  out->nodes[at] = node;
+  for (int32_t i = index; i >= 0; i = model->classes[i].parent) {
+    at -= list_class(&model->classes[i], kind, NULL);
+    (void)list_class(&model->classes[i], kind, out->nodes + at);
   }
   return SAP_STATUS_OK;
 }

@@ -56,32 +56,20 @@ static sap_status read_included(includer* in, const sap_xml_node* node, sap_xml_
 }
 
 static sap_status expand_includes(includer* in, sap_xml_node* node) {
-  sap_xml_node* previous = NULL;
-  for (sap_xml_node* child = node->first_child; child != NULL;) {
+  for (sap_xml_node *next, *child = sap_xml_take_children(node); child != NULL; child = next) {
+    next = child->next;
     if (!sap_xml_is(child, "include")) {
       SAP_TRY(expand_includes(in, child));
-      previous = child;
-      child = child->next;
+      sap_xml_append(node, child);
       continue;
     }
     sap_xml_node* root = NULL;
     SAP_TRY(read_included(in, child, &root));
-    for (sap_xml_node* c = root->first_child; c != NULL; c = c->next) {
-      c->parent = node;
+    SAP_TRY(expand_includes(in, root));
+    for (sap_xml_node *after, *c = root->first_child; c != NULL; c = after) {
+      after = c->next;
+      sap_xml_append(node, c);
     }
-    sap_xml_node* first = root->first_child != NULL ? root->first_child : child->next;
-    if (root->last_child != NULL) {
-      root->last_child->next = child->next;
-    }
-    if (node->last_child == child) {
-      node->last_child = root->last_child != NULL ? root->last_child : previous;
-    }
-    if (previous != NULL) {
-      previous->next = first;
-    } else {
-      node->first_child = first;
-    }
-    child = first;  // the included elements may include more
   }
   return SAP_STATUS_OK;
 }

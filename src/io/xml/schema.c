@@ -164,17 +164,6 @@ static sap_status check_attribute(const checker* c, const sap_schema_line* eleme
   return find(element, "open:", NULL) ? SAP_STATUS_OK : refuse_unknown(c, node, name, "attribute");
 }
 
-static void unlink_child(sap_xml_node* parent, sap_xml_node* previous, sap_xml_node* child) {
-  if (previous != NULL) {
-    previous->next = child->next;
-  } else {
-    parent->first_child = child->next;
-  }
-  if (parent->last_child == child) {
-    parent->last_child = previous;
-  }
-}
-
 static sap_status check_element(const checker* c, const sap_schema_line* element,
                                 sap_xml_node* node);
 
@@ -203,14 +192,12 @@ static sap_status check_element(const checker* c, const sap_schema_line* element
       attribute->name = "";
     }
   }
-  sap_xml_node* previous = NULL;
-  for (sap_xml_node* child = node->first_child; child != NULL; child = child->next) {
+  for (sap_xml_node *next, *child = sap_xml_take_children(node); child != NULL; child = next) {
     bool keep;
+    next = child->next;
     SAP_TRY(check_child(c, element, child, &keep));
     if (keep) {
-      previous = child;
-    } else {
-      unlink_child(node, previous, child);
+      sap_xml_append(node, child);
     }
   }
   return SAP_STATUS_OK;

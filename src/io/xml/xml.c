@@ -158,10 +158,8 @@ static sap_status copy_node(sap_xml_store* store, const char* file, const xmlNod
   *out = node;
   node->file = file;
   node->line = (int32_t)xmlGetLineNo(from);
-  node->parent = parent;
   if (parent != NULL) {
-    *(parent->last_child != NULL ? &parent->last_child->next : &parent->first_child) = node;
-    parent->last_child = node;
+    sap_xml_append(parent, node);
   }
   SAP_TRY(copy_name(store, from->ns, from->name, &node->name, error));
   SAP_TRY(copy_attributes(store, from, node, error));
@@ -245,6 +243,19 @@ sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** r
 }
 
 // --- tree ---------------------------------------------------------------------------------------
+
+sap_xml_node* sap_xml_take_children(sap_xml_node* node) {
+  sap_xml_node* children = node->first_child;
+  node->first_child = node->last_child = NULL;
+  return children;
+}
+
+void sap_xml_append(sap_xml_node* parent, sap_xml_node* child) {
+  *(parent->last_child != NULL ? &parent->last_child->next : &parent->first_child) = child;
+  parent->last_child = child;
+  child->parent = parent;
+  child->next = NULL;
+}
 
 const char* sap_xml_get(const sap_xml_node* node, const char* attribute) {
   for (int32_t i = 0; i < node->nattributes; ++i) {

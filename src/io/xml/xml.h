@@ -70,6 +70,11 @@ const sap_xml_node* sap_xml_twin(const sap_xml_node* child);
 const sap_xml_node* sap_xml_next(const sap_xml_node* root, const char* section,
                                  const sap_xml_node* last);
 
+// Change the children: removes all, and returns the first, from which `next` leads to the others;
+// adds one behind the last.
+sap_xml_node* sap_xml_take_children(sap_xml_node* node);
+void sap_xml_append(sap_xml_node* parent, sap_xml_node* child);
+
 // Puts "file:line: <element attribute="value">" before the message of a failed call (attribute NULL
 // or absent: the element alone); returns `status`.
 sap_status sap_xml_locate_at(const sap_xml_node* node, const char* attribute, sap_status status,
