@@ -189,14 +189,10 @@ static sap_status read_mass(sap_mjcf_reader* r, const sap_mjcf_item* body, const
 
 // Reads the geoms of a body, counts its joints and finds <inertial>.
 static sap_status gather_contents(sap_mjcf_reader* r, contents* c) {
-  int32_t geoms = 0;
-  for (int32_t i = c->first; i < c->end; ++i) {
-    geoms += sap_xml_is(r->items[i].node, "geom") ? 1 : 0;
-  }
-  SAP_TRY(SAP_POOL_ADD(&r->pool, &c->geoms, geoms, r->error));
   for (int32_t i = c->first; i < c->end; ++i) {
     const sap_mjcf_item* item = &r->items[i];
     if (sap_xml_is(item->node, "geom")) {
+      SAP_TRY(SAP_ROOM(&r->pool, &c->geoms, c->geom_count + 1, r->error));
       SAP_TRY(sap_mjcf_read_geom(r, item, &c->geoms[c->geom_count++]));
     } else if (sap_mjcf_is_joint(item->node)) {
       ++c->joints;
@@ -209,15 +205,14 @@ static sap_status gather_contents(sap_mjcf_reader* r, contents* c) {
 }
 
 // Stores what tendons need. A tendon refuses geoms other than spheres and cylinders.
-static sap_status remember_obstacle(sap_mjcf_reader* r, const sap_mjcf_geom* geom, int32_t space,
-                                    int32_t body) {
+static sap_status remember_obstacle(sap_mjcf_reader* r, const sap_mjcf_geom* geom, int32_t body) {
   if (geom->def.name == NULL) {
     return SAP_STATUS_OK;
   }
   SAP_TRY(SAP_ROOM(&r->pool, &r->obstacles, r->obstacle_count + 1, r->error));
   r->obstacles[r->obstacle_count] =
       (sap_mjcf_obstacle){.body = body,
-                          .space = space,
+                          .space = geom->space,
                           .type = geom->supported ? geom->def.type : SAP_SHAPE_MESH,
                           .pose = sap_pose_of(geom->def.p_BS, geom->def.q_BS),
                           .radius = geom->def.size[0]};
@@ -317,14 +312,9 @@ static sap_status add_parts(sap_mjcf_reader* r, const contents* c, const place* 
       SAP_TRY(add_site(r, &item, at->id));
     }
   }
-  int32_t geom = 0;
-  for (int32_t i = c->first; i < c->end; ++i) {
-    if (sap_xml_is(r->items[i].node, "geom")) {
-      SAP_TRY(remember_obstacle(r, &c->geoms[geom++], r->items[i].scope.space, at->id));
-    }
-  }
-  for (int32_t i = 0; i < c->geom_count; ++i) {
-    SAP_TRY(add_geom(r, &c->geoms[i], at));
+  SAP_EACH(sap_mjcf_geom, geom, c->geoms, c->geom_count) {
+    SAP_TRY(remember_obstacle(r, geom, at->id));
+    SAP_TRY(add_geom(r, geom, at));
   }
   return SAP_STATUS_OK;
 }

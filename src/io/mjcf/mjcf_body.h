@@ -20,6 +20,7 @@ sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int
 
 typedef struct sap_mjcf_geom {
   const sap_xml_node* node;
+  int32_t space;
   sap_shape_def def;  // pose in the body, names full
   bool supported;     // false: a height field or a signed distance field
   bool collides;

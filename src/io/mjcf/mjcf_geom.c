@@ -228,7 +228,8 @@ sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap
   sap_mjcf_sources s;
   sap_shape_def* def = &out->def;
   int32_t type = SAP_SHAPE_SPHERE;
-  *out = (sap_mjcf_geom){.node = item->node, .def = sap_shape_def_default(), .mesh = -1};
+  *out = (sap_mjcf_geom){
+      .node = item->node, .space = item->scope.space, .def = sap_shape_def_default(), .mesh = -1};
   SAP_TRY(sap_mjcf_find_sources(r, item->node, "geom", &item->scope, &s));
   SAP_TRY(sap_mjcf_choice(&s, "type", geom_types, &type));
   SAP_TRY(sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &def->name));

@@ -25,13 +25,6 @@ bool sap_mjcf_is_joint(const sap_xml_node* node) {
   return sap_xml_is(node, "joint") || sap_xml_is(node, "freejoint");
 }
 
-static sap_status read_type(const sap_mjcf_sources* s, sap_joint_type* type) {
-  int32_t index = SAP_JOINT_HINGE;
-  SAP_TRY(sap_mjcf_choice(s, "type", "free ball hinge slide", &index));
-  *type = (sap_joint_type)index;
-  return SAP_STATUS_OK;
-}
-
 // unit: of the joint's positions.
 static sap_status read_properties(const sap_mjcf_sources* s, const sap_pose* frame, double unit,
                                   sap_joint_def* def) {
@@ -97,8 +90,10 @@ static sap_status read_efforts(const sap_mjcf_sources* s, sap_joint_def* def) {
 static sap_status read_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_joint_def* def,
                              double range[2]) {
   sap_mjcf_sources s;
+  int32_t type = SAP_JOINT_HINGE;
   SAP_TRY(sap_mjcf_find_sources(r, item->node, "joint", &item->scope, &s));
-  SAP_TRY(read_type(&s, &def->type));
+  SAP_TRY(sap_mjcf_choice(&s, "type", "free ball hinge slide", &type));
+  def->type = (sap_joint_type)type;
   const bool angular = def->type == SAP_JOINT_HINGE || def->type == SAP_JOINT_BALL;
   const double unit = angular ? s.model->compiler.angle_unit : 1.0;
   SAP_TRY(read_properties(&s, &item->scope.frame, unit, def));

@@ -75,12 +75,6 @@ static sap_status add_link(sap_urdf_reader* r, const sap_xml_node* node, const c
   return SAP_STATUS_OK;
 }
 
-static sap_status read_link(sap_urdf_reader* r, const sap_xml_node* node) {
-  const char* name;
-  SAP_TRY(sap_urdf_add_name(r, &r->link_names, node, r->link_count, &name));
-  return add_link(r, node, name);
-}
-
 // Adds a link "world" unless a <link> has that name: a joint may name the world as its parent
 // without one. node: an element without children, which takes the place of the <link>.
 static sap_status need_world(sap_urdf_reader* r, const sap_xml_node* node) {
@@ -157,7 +151,9 @@ static sap_status check_cycles(sap_urdf_reader* r, int32_t root) {
 
 static sap_status read_tree(sap_urdf_reader* r, const sap_xml_node* robot, int32_t* root) {
   SAP_XML_EACH(n, robot, "link") {
-    SAP_TRY(read_link(r, n));
+    const char* name;
+    SAP_TRY(sap_urdf_add_name(r, &r->link_names, n, r->link_count, &name));
+    SAP_TRY(add_link(r, n, name));
   }
   for (const sap_xml_node* n = robot->first_child; n != NULL; n = n->next) {
     const bool is_joint = sap_xml_is(n, "joint") || sap_xml_is(n, "drake:joint");
@@ -311,5 +307,6 @@ sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* r
   sap_name_map_clear(&r.link_names);
   sap_name_map_clear(&r.joint_names);
   sap_name_map_clear(&r.frame_names);
+  sap_name_map_clear(&r.group_names);
   return status;
 }

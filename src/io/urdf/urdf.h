@@ -53,7 +53,7 @@ typedef struct sap_urdf_reader {
   int32_t root_joint;
   sap_urdf_mesh_use* meshes;
   int32_t mesh_count;
-  sap_name_map link_names, joint_names, frame_names;
+  sap_name_map link_names, joint_names, frame_names, group_names;
   const sap_xml_node** frames;
   int32_t frame_count;
 } sap_urdf_reader;

@@ -242,7 +242,6 @@ static sap_status add_tendon(sap_urdf_reader* r, const sap_xml_node* node) {
 
 typedef struct filter_groups {
   sap_urdf_reader* r;
-  sap_name_map names;
   const sap_xml_node** nodes;
   int32_t count;
   bool* members;  // links of each group                                      (count links)
@@ -255,7 +254,7 @@ static bool is_ignored(const sap_xml_node* node) {
 
 static sap_status add_group(filter_groups* g, const sap_xml_node* node) {
   const char* name;
-  SAP_TRY(sap_urdf_add_name(g->r, &g->names, node, g->count, &name));
+  SAP_TRY(sap_urdf_add_name(g->r, &g->r->group_names, node, g->count, &name));
   SAP_TRY(SAP_ROOM(&g->r->pool, &g->nodes, g->count + 1, g->r->error));
   g->nodes[g->count++] = node;
   return SAP_STATUS_OK;
@@ -273,7 +272,7 @@ static sap_status add_members(const filter_groups* g, int32_t id, bool* grew) {
       own[link] = true;
     } else if (sap_xml_is(n, "drake:member_group")) {
       int32_t other;
-      SAP_TRY(sap_urdf_find(g->r, &g->names, n, "name", "group", &other));
+      SAP_TRY(sap_urdf_find(g->r, &g->r->group_names, n, "name", "group", &other));
       const bool* theirs = g->members + (size_t)other * links;
       for (size_t l = 0; l < links; ++l) {
         *grew = *grew || (theirs[l] && !own[l]);
@@ -301,36 +300,29 @@ static sap_status exclude_groups(const filter_groups* g, int32_t a, int32_t b) {
   return SAP_STATUS_OK;
 }
 
-static sap_status add_filters_of(filter_groups* g, const sap_xml_node* robot) {
+static sap_status add_filters(sap_urdf_reader* r, const sap_xml_node* robot) {
+  filter_groups g = {.r = r};
   SAP_XML_EACH(n, robot, "drake:collision_filter_group") {
-    SAP_TRY(is_ignored(n) ? SAP_STATUS_OK : add_group(g, n));
+    SAP_TRY(is_ignored(n) ? SAP_STATUS_OK : add_group(&g, n));
   }
-  if (g->count == 0) {
+  if (g.count == 0) {
     return SAP_STATUS_OK;
   }
-  SAP_TRY(SAP_POOL_ADD(&g->r->pool, &g->members, (size_t)g->count * (size_t)g->r->link_count,
-                       g->r->error));
+  SAP_TRY(SAP_POOL_ADD(&r->pool, &g.members, (size_t)g.count * (size_t)r->link_count, r->error));
   for (bool grew = true; grew;) {  // groups may contain groups, in any order
     grew = false;
-    for (int32_t i = 0; i < g->count; ++i) {
-      SAP_TRY(add_members(g, i, &grew));
+    for (int32_t i = 0; i < g.count; ++i) {
+      SAP_TRY(add_members(&g, i, &grew));
     }
   }
-  for (int32_t i = 0; i < g->count; ++i) {
-    SAP_XML_EACH(n, g->nodes[i], "drake:ignored_collision_filter_group") {
+  for (int32_t i = 0; i < g.count; ++i) {
+    SAP_XML_EACH(n, g.nodes[i], "drake:ignored_collision_filter_group") {
       int32_t other;
-      SAP_TRY(sap_urdf_find(g->r, &g->names, n, "name", "group", &other));
-      SAP_TRY(exclude_groups(g, i, other));
+      SAP_TRY(sap_urdf_find(r, &r->group_names, n, "name", "group", &other));
+      SAP_TRY(exclude_groups(&g, i, other));
     }
   }
   return SAP_STATUS_OK;
-}
-
-static sap_status add_filters(sap_urdf_reader* r, const sap_xml_node* robot) {
-  filter_groups g = {.r = r};
-  const sap_status status = add_filters_of(&g, robot);
-  sap_name_map_clear(&g.names);
-  return status;
 }
 
 sap_status sap_urdf_add_constraints(sap_urdf_reader* r, const sap_xml_node* robot) {
