@@ -77,14 +77,12 @@ static bool write_bodies(hid_t group, const sap_recorded_model* model, double* r
   return sap_hdf5_write_table(group, &table, model->sizes.bodies, rows);
 }
 
-static bool write_joints(hid_t group, const sap_recorded_model* model, int32_t* rows) {
+// A joint is a row as it is.
+_Static_assert(sizeof(sap_recorded_joint) == 4 * sizeof(int32_t), "four numbers");
+
+static bool write_joints(hid_t group, const sap_recorded_model* model) {
   const sap_hdf5_table table = {"joint", SAP_HDF5_IDENTITY, 4, "1", "type,body,first_q,first_v"};
-  for (int32_t i = 0; i < model->sizes.joints; ++i) {
-    const sap_recorded_joint* joint = &model->joints[i];
-    const int32_t row[4] = {(int32_t)joint->type, joint->body, joint->first_q, joint->first_v};
-    memcpy(rows + 4 * i, row, sizeof row);
-  }
-  return sap_hdf5_write_table(group, &table, model->sizes.joints, rows);
+  return sap_hdf5_write_table(group, &table, model->sizes.joints, model->joints);
 }
 
 static bool write_shapes(hid_t group, const sap_recorded_model* model, double* rows) {
@@ -119,13 +117,11 @@ static bool write_meshes(hid_t group, const sap_recorded_model* model) {
 
 bool sap_recorder_write_model(hid_t file, const sap_recorded_model* model, int* failure) {
   const sap_model_sizes* n = &model->sizes;
-  const int32_t most = n->bodies > n->joints ? n->bodies : n->joints;
-  const size_t count = (size_t)(n->shapes > most ? n->shapes : most);
+  const size_t count = (size_t)(n->shapes > n->bodies ? n->shapes : n->bodies);
   double* rows = sap_hdf5_allocate(count, SHAPE_WIDTH * sizeof *rows, failure);
   const hid_t group = H5Gcreate2(file, "model", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   const bool good = rows != NULL && group >= 0 && sap_hdf5_attribute(group, "name", model->name) &&
-                    write_names(group, model, failure) &&
-                    write_joints(group, model, (int32_t*)(void*)rows) &&
+                    write_names(group, model, failure) && write_joints(group, model) &&
                     write_bodies(group, model, rows) && write_shapes(group, model, rows) &&
                     write_meshes(group, model);
   (void)H5Gclose(group);
