@@ -60,15 +60,10 @@ sap_chunk_packer* sap_chunk_packer_create(int32_t level, size_t size);
 void sap_chunk_packer_destroy(sap_chunk_packer* packer);
 // Returns the room that the compressed form of `size` bytes may need.
 size_t sap_chunk_packer_bound(size_t size);
-// Packs `count` values of `size` bytes (4 or 8) in rows of `width` into `out`, which has room for
-// the bound. Returns the packed length, or 0 if it is not below that of the values. Makes no heap
-// call.
+// Packs `count` values of `size` bytes (4 or 8) into `out`, which has room for the bound. Returns
+// the packed length, or 0 if it is not below that of the values. Makes no heap call.
 size_t sap_chunk_packer_pack(sap_chunk_packer* packer, const void* values, size_t count,
-                             size_t size, size_t width, unsigned char* out);
-
-// Sorts the bytes of `count` values of `size` bytes (4 or 8) into planes as HDF5's shuffle does:
-// all first bytes, then all second bytes, ... `in` and `out` do not overlap.
-void sap_shuffle(const unsigned char* in, size_t count, size_t size, unsigned char* out);
+                             size_t size, unsigned char* out);
 
 // A data set that grows by rows, and the chunk that is being filled.
 typedef struct sap_hdf5_column {
