@@ -285,7 +285,7 @@ static bool opens(const sap_relinearize* r, const first_solution* first) {
 
 // Gyroscopic forces do no work, so that a faster solution whose balance is not met gains energy.
 static bool has_diverged(const sap_relinearize* r, const first_solution* first) {
-  const double faster = r->balance_error <= r->options->balance_tolerance ? FASTER : 1.0;
+  const double faster = r->balance_error <= FAR ? FASTER : 1.0;
   return !(r->balance_error <= first->balance) || opens(r, first) ||
          !(weighted_square(r, r->contact.solution.v) <= faster * first->speed);
 }
@@ -300,7 +300,8 @@ static sap_status finish_balance(sap_relinearize* r, sap_error* error) {
   const double tolerance = fmax(r->options->solver_options.relative_tolerance, LAST_BITS);
   const bool finishes = r->balance_error > tolerance && info->needs_R && !info->signorini &&
                         r->balance_error <= r->options->balance_tolerance &&
-                        !isinf(r->options->balance_tolerance) && fm->substeps == 0;
+                        !isinf(r->options->balance_tolerance) && fm->substeps == 0 &&
+                        (r->closure_error == 0.0 || r->count == 0);
   if (!finishes || is_out_of_time(r) || !sap_linearization_misses(fm, v, tolerance)) {
     return SAP_STATUS_OK;
   }

@@ -333,43 +333,7 @@ static sap_status bring_back(sap_mj* a, const mjData* d, double t, mjContact* c,
     c->solimp[4] += change;
     c->dist = t > 0.0 ? fmax(c->dist, 0.0) : c->dist;
   }
-  SAP_TRY(SAP_ROOM(&a->pool, &a->ahead.parts, a->ahead.part_count + 1, error));
-  sap_mj_part* to = &a->ahead.parts[a->ahead.part_count];
-  a->ahead.part_count += sap_v3_dot(part, part) > 0.0 ? 1 : 0;
-  to->contact = (int32_t)d->ncon;
-  sap_v3_copy(to->part, part);
-  return SAP_STATUS_OK;
-}
-
-// Moves the points of a contact's rows by its part, that of geom 2 back and that of geom 1 ahead.
-static void add_part(sap_mj* a, mjData* d, const sap_mj_part* of) {
-  const mjModel* m = a->model;
-  const mjContact* c = &d->contact[of->contact];
-  const bool pyramidal = c->dim > 1 && mj_isPyramidal(m);
-  const int32_t nv = a->nv, rows = sap_mj_contact_row_count(m, c);
-  double *turn = a->ahead.turn, *other = turn + 3 * nv;
-  if (c->efc_address < 0) {
-    return;
-  }
-  mj_jac(m, d, NULL, turn, c->pos, m->geom_bodyid[c->geom1]);
-  mj_jac(m, d, NULL, other, c->pos, m->geom_bodyid[c->geom2]);
-  for (int32_t r = 0; r < (pyramidal ? rows : rows < 3 ? rows : 3); ++r) {
-    double along[3], across[3];
-    sap_v3_copy(along, c->frame + (pyramidal ? 0 : 3 * r));
-    if (pyramidal && r < 4) {
-      sap_v3_add_scaled(along, c->frame + 3 * (r / 2 + 1),
-                        (r % 2 == 0 ? 1.0 : -1.0) * c->friction[r / 2]);
-    }
-    sap_v3_cross(across, along, of->part);
-    const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, c->efc_address + r);
-    mjtNum* values = d->efc_J + (row.values - d->efc_J);
-    for (int32_t k = 0; k < row.count; ++k) {
-      const int32_t i = row.columns != NULL ? row.columns[k] : k;
-      for (int32_t x = 0; x < 3; ++x) {
-        values[k] += across[x] * (turn[x * nv + i] + other[x * nv + i]);
-      }
-    }
-  }
+  return sap_mj_ahead_keep_part(a, d, t, c, part, error);
 }
 
 // --- contacts of mjData ---
@@ -572,7 +536,7 @@ sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solut
       sap_mj_position_make_rows(a, d);
     }
     for (int32_t i = 0; *added && i < a->ahead.part_count; ++i) {
-      add_part(a, d, &a->ahead.parts[i]);
+      sap_mj_ahead_add_part(a, d, &a->ahead.parts[i]);
     }
   }
   if (*added) {  // the rows' velocities, and no reference accelerations, as in step.c

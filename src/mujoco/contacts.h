@@ -54,10 +54,11 @@ void sap_mj_position_own_margins(const mjModel* m, const mjContact* contact, dou
                                  double* detect);
 
 // ahead.c
-// A contact in mjData acts on geom 1 at pos + part, on geom 2 at pos - part.
+// A contact in mjData acts on geom 1 at pos + part, on geom 2 at pos - part, and its moments turn
+// back by `turn`, see sap_contact.
 typedef struct sap_mj_part {
   int32_t contact;
-  double part[3];
+  double part[3], turn[2][3];
 } sap_mj_part;
 
 typedef struct sap_mj_ahead {
@@ -84,6 +85,14 @@ sap_status sap_mj_ahead_append(sap_mj* a, mjData* d, double t, mjContact* c, sap
 // solution. *added: there were some or, with a solution, the contacts were found anew.
 sap_status sap_mj_ahead_add(sap_mj* a, mjData* d, const double* v, bool is_solution, bool* added,
                             sap_error* error);
+
+// ahead_part.c
+// Keeps the part of the contact of the time t that is added next.
+sap_status sap_mj_ahead_keep_part(sap_mj* a, const mjData* d, double t, const mjContact* c,
+                                  const double part[3], sap_error* error);
+// Moves the points of a contact's rows by its part, that of geom 2 back and that of geom 1 ahead,
+// and turns the moments.
+void sap_mj_ahead_add_part(sap_mj* a, mjData* d, const sap_mj_part* part);
 
 // patches.c
 enum { SAP_MJ_PATCH_POINTS = 28 * 5 };  // of a pair

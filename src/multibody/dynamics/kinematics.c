@@ -89,34 +89,25 @@ void sap_kinematics_add_angular_jacobian(const sap_kinematics* kin, int32_t body
   }
 }
 
-// Returns the part in [0, 1] of a free body's rotation that its moments follow: 0 of a ball's
-// inertia, 1 of a thin rod's. |I|^2 = tr(I)^2/3 and tr(I)^2/2 there.
-static double turning_share(const sap_kinematics* kin, int32_t body) {
-  const sap_dynamics* d = kin->dynamics;
-  const sap_link* link = &d->links[d->link_of[d->model->bodies[body].weld]];
-  const double* I = link->body_inertia.I;
-  const double trace = I[0] + I[1] + I[2];
-  const double square = sap_v3_dot(I, I) + 2.0 * sap_v3_dot(I + 3, I + 3);
-  return link->lone ? sqrt(fmax(0.0, 6.0 * square / (trace * trace) - 2.0)) : 0.0;
-}
-
 void sap_kinematics_turn_point_jacobian(const sap_kinematics* kin, int32_t body,
                                         const double p_W[3], const double turn[3],
                                         const double R_WC[9], double sign, double* J) {
-  const double share = turning_share(kin, body);
-  double rotation[3], q[4], T[9], r[3], change[9];
-  if (!(share > 0.0)) {
+  const sap_dynamics* d = kin->dynamics;
+  const sap_link* link = &d->links[d->link_of[d->model->bodies[body].weld]];
+  const double* R = kin->R_WB + 9 * link->body;
+  sap_inertia about_centre;
+  double back[3], r[3], rotation[3], change[9];
+  if (!link->lone) {
     return;
   }
-  sap_v3_scale(rotation, turn, share);
-  sap_quaternion_exp(q, rotation);
-  sap_quaternion_to_matrix(T, q);
-  sap_v3_sub(r, p_W, kin->p_WB + 3 * body);
-  for (int32_t k = 0; k < 3; ++k) {
-    double moment[3], *to = change + 3 * ((k + 2) % 3);  // in the order of angular rows
-    sap_v3_cross(moment, r, R_WC + 3 * k);
-    sap_m3_tmul_v3(to, T, moment);
-    sap_v3_sub(to, to, moment);
+  sap_m3_mul_v3(back, R, link->body_inertia.h);
+  sap_v3_scale(back, back, -1.0 / link->body_inertia.mass);
+  sap_inertia_move(&about_centre, &link->body_inertia, R, back);
+  sap_v3_scale(rotation, turn, sap_inertia_turning_share(about_centre.I));
+  sap_v3_sub(r, p_W, kin->p_WB + 3 * link->body);
+  sap_v3_add(r, r, back);
+  for (int32_t k = 0; k < 3; ++k) {  // in the order of angular rows
+    sap_spatial_turn_moment(change + 3 * ((k + 2) % 3), rotation, r, R_WC + 3 * k);
   }
   sap_kinematics_add_angular_jacobian(kin, body, change, sign, 3, J);
 }

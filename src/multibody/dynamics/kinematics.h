@@ -92,7 +92,7 @@ void sap_kinematics_add_angular_jacobian(const sap_kinematics* kin, int32_t body
                                          const double R_WC[9], double sign, int32_t rows,
                                          double* J);
 // Turns the moments of the rows that the function above has added back by the rotation `turn` of a
-// free body until it is hit: T' (r x f) for r x f. A blow then changes no rotation about the axis
+// free body until it is hit: T' (r x f) for r x f, r from its centre of mass. A blow then changes no rotation about the axis
 // of a thin rod, and J A^-1 J' is that of the body as it has turned. A ball keeps T = 1: its
 // momentum in the world after the step is that of the blow.
 void sap_kinematics_turn_point_jacobian(const sap_kinematics* kin, int32_t body,

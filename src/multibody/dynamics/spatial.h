@@ -2,6 +2,9 @@
 // Spatial vectors [omega; v] and [moment; force], about one common point and in world axes.
 #pragma once
 
+#include <math.h>
+
+#include "math/quaternion.h"
 #include "math/vector3.h"
 
 // Rigid-body inertia about a point O.
@@ -53,6 +56,25 @@ static inline void sap_spatial_add_force_cross(double out[6], const double v[6],
     out[i] += a[i] + b[i];
     out[i + 3] += c[i];
   }
+}
+
+// Returns the part in [0, 1] of a free body's rotation that moments of blows follow, by its inertia
+// about the centre of mass: 0 of a ball's, 1 of a thin rod's. |I|^2 = tr(I)^2/3 and tr(I)^2/2 there.
+static inline double sap_inertia_turning_share(const double I[6]) {
+  const double trace = I[0] + I[1] + I[2];
+  const double square = sap_v3_dot(I, I) + 2.0 * sap_v3_dot(I + 3, I + 3);
+  return trace > 0.0 ? sqrt(fmax(0.0, 6.0 * square / (trace * trace) - 2.0)) : 0.0;
+}
+
+// out = T' (r x f) - r x f, T the rotation by `turn`.
+static inline void sap_spatial_turn_moment(double out[3], const double turn[3], const double r[3],
+                                           const double f[3]) {
+  double q[4], T[9], moment[3];
+  sap_quaternion_exp(q, turn);
+  sap_quaternion_to_matrix(T, q);
+  sap_v3_cross(moment, r, f);
+  sap_m3_tmul_v3(out, T, moment);
+  sap_v3_sub(out, out, moment);
 }
 
 // out = S a, S symmetric {xx yy zz xy xz yz}.
