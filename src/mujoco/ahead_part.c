@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rows of contacts ahead have beyond MuJoCo's: each body its own point, and moments that follow
-// the turn of a free body until it is hit.
+// Rows of contacts ahead: each body has its own point, and moments follow the turn of a free body
+// until it is hit.
 #include "math/vector3.h"
 #include "mujoco/adapter.h"
 #include "multibody/dynamics/spatial.h"
