@@ -231,8 +231,8 @@ sap_status sap_balance_find_start(sap_stepper* stepper, const double* v,
 
 bool sap_balance_is_explicit(const sap_stepper* stepper, int32_t tree) {
   const sap_free_motion* fm = &stepper->solution.free_motion;
-  const bool is_free = stepper->system.free_bodies != NULL && stepper->system.free_bodies[tree];
-  return fm->linearization.known[fm->factor.tree_group[tree]] && !is_free;
+  return fm->linearization.known[fm->factor.tree_group[tree]] &&
+         !sap_linearization_is_free(&stepper->system, tree);
 }
 
 // Takes a block of A, of trees a and b, in place of that of m_v. transposed: A is that of b and a.

@@ -26,10 +26,9 @@ sap_status sap_linearization_archive(sap_free_motion* fm, sap_archive* archive, 
   return sap_archive_value(archive, l->held, (size_t)fm->system->ntrees * sizeof *l->held, error);
 }
 
-// Free bodies are linearized about the free motion in each step.
 static bool is_free(const sap_free_motion* fm, int32_t group) {
-  const int32_t tree = fm->factor.group_trees[fm->factor.groups[group].first_tree];
-  return fm->system->free_bodies != NULL && fm->system->free_bodies[tree];
+  const int32_t first = fm->factor.groups[group].first_tree;
+  return sap_linearization_is_free(fm->system, fm->factor.group_trees[first]);
 }
 
 void sap_linearization_begin(sap_free_motion* fm, bool may_start) {

@@ -43,6 +43,11 @@ typedef struct sap_linearization {
                      // of the linear balance, and the solution is checked by m itself
 } sap_linearization;
 
+// Returns true if a tree is a free body, which each step linearizes about its free motion.
+static inline bool sap_linearization_is_free(const sap_system* system, int32_t tree) {
+  return system->free_bodies != NULL && system->free_bodies[tree];
+}
+
 // Allocates in the pool; start from {0}.
 sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, sap_pool* pool,
                                     sap_linearization* linearization, sap_error* error);

@@ -386,8 +386,8 @@ static bool find_touched(sap_relinearize* r) {
   memset(r->touched, 0, (size_t)system->ntrees * sizeof *r->touched);
   for (int32_t k = 0; k < problem->nblock_trees && !literal && fm->substeps == 0; ++k) {
     const int32_t t = problem->block_trees[k];
-    r->touched[t] = !fm->linearization.known[fm->factor.tree_group[t]] &&
-                    (system->free_bodies == NULL || !system->free_bodies[t]);
+    r->touched[t] =
+        !fm->linearization.known[fm->factor.tree_group[t]] && !sap_linearization_is_free(system, t);
     any = any || r->touched[t];
   }
   return any;
